@@ -1,0 +1,60 @@
+# cmake/TesseraDependencies.cmake - third-party packages, found once, as targets.
+# Debian packages and wheels are pinned in scripts/lock; nothing is downloaded here.
+# SPDX-License-Identifier: Apache-2.0
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(GTest REQUIRED)
+include(GoogleTest)
+
+# MLIR and LLVM 22 as shared libraries: static MLIR archives next to a shared
+# LLVM would put two copies of LLVM into one process.
+if(TESSERA_MLIR)
+  set(LLVM_DIR /usr/lib/llvm-22/lib/cmake/llvm CACHE PATH "LLVM 22 package")
+  set(MLIR_DIR /usr/lib/llvm-22/lib/cmake/mlir CACHE PATH "MLIR 22 package")
+  find_package(MLIR REQUIRED CONFIG)
+  if(NOT LLVM_VERSION_MAJOR EQUAL 22)
+    message(FATAL_ERROR "tessera needs LLVM 22, found ${LLVM_VERSION} in ${LLVM_DIR}; "
+                        "run scripts/setup, or pass -DLLVM_DIR=")
+  endif()
+  list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+  include(TableGen)
+  include(AddMLIR)
+  set(TESSERA_LLVM_TOOLS ${LLVM_TOOLS_BINARY_DIR})
+  add_library(tessera_mlir_headers INTERFACE)
+  target_include_directories(tessera_mlir_headers SYSTEM INTERFACE
+                             ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+  target_compile_definitions(tessera_mlir_headers INTERFACE ${LLVM_DEFINITIONS_LIST})
+endif()
+
+# LibTorch from the pinned wheel, as imported targets: find_package(Torch) would
+# enable CUDA and try-compile with it.
+if(TESSERA_TORCH)
+  if(DEFINED ENV{TESSERA_DEPS})
+    set(default_deps $ENV{TESSERA_DEPS})
+  elseif(DEFINED ENV{XDG_DATA_HOME})
+    set(default_deps $ENV{XDG_DATA_HOME}/tessera)
+  else()
+    set(default_deps $ENV{HOME}/.local/share/tessera)
+  endif()
+  set(TESSERA_DEPS ${default_deps} CACHE PATH "Folder that holds the pinned wheels")
+  file(GLOB torch_root ${TESSERA_DEPS}/venv/lib/python3.*/site-packages/torch)
+  if(NOT torch_root)
+    message(FATAL_ERROR "no torch wheel under ${TESSERA_DEPS}/venv; run scripts/setup, "
+                        "or configure with -DTESSERA_TORCH=OFF")
+  endif()
+  set(TESSERA_TORCH_ROOT ${torch_root})
+  set(TESSERA_PYTHON ${TESSERA_DEPS}/venv/bin/python)
+  foreach(lib torch_cpu c10)
+    add_library(tessera_${lib} SHARED IMPORTED)
+    set_target_properties(tessera_${lib} PROPERTIES
+                          IMPORTED_LOCATION ${torch_root}/lib/lib${lib}.so)
+  endforeach()
+  add_library(tessera_torch INTERFACE)
+  target_include_directories(tessera_torch SYSTEM INTERFACE
+    ${torch_root}/include ${torch_root}/include/torch/csrc/api/include)
+  target_link_libraries(tessera_torch INTERFACE tessera_torch_cpu tessera_c10)
+endif()
