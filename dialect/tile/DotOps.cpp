@@ -1,0 +1,44 @@
+// dialect/tile/DotOps.cpp - verifier of dot.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "dialect/tile/TileDialect.h"
+#include "dialect/tile/Verify.h"
+
+using namespace mlir;
+using namespace tessera::tile;
+
+// The accumulator's element type for operands of `type`; null if there is none.
+static Type accumulatorType(Type type) {
+  MLIRContext *context = type.getContext();
+  if (type.isF64())
+    return type;
+  if (isa<FloatType>(type))
+    return Float32Type::get(context);
+  if (type.isInteger(8))
+    return IntegerType::get(context, 32);
+  return {};
+}
+
+LogicalResult DotOp::verify() {
+  auto a = cast<RankedTensorType>(getA().getType());
+  auto b = cast<RankedTensorType>(getB().getType());
+  auto c = cast<RankedTensorType>(getType());
+  if (a.getRank() != 2 || b.getRank() != 2 || c.getRank() != 2)
+    return emitOpError("needs matrices");
+  if (a.getDimSize(1) != b.getDimSize(0) ||
+      c.getDimSize(0) != a.getDimSize(0) || c.getDimSize(1) != b.getDimSize(1))
+    return emitOpError("shapes do not fit: [M, K] x [K, N] -> [M, N], got ")
+           << a << " x " << b << " -> " << c;
+  if (a.getElementType() != b.getElementType())
+    return emitOpError("operands differ in type: ") << a << " and " << b;
+  Type accumulator = accumulatorType(a.getElementType());
+  if (!accumulator)
+    return emitOpError("cannot multiply elements of type ")
+           << a.getElementType();
+  if (c.getElementType() != accumulator)
+    return emitOpError("of ") << a.getElementType() << " accumulates in "
+                              << accumulator << ", got " << c.getElementType();
+  if (failed(verifyTileShape(*this, a)) || failed(verifyTileShape(*this, b)))
+    return failure();
+  return verifyTileShape(*this, c);
+}

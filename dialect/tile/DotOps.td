@@ -1,0 +1,28 @@
+// dialect/tile/DotOps.td - matrix products.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TILE_DOT_OPS_TD
+#define TILE_DOT_OPS_TD
+
+include "dialect/tile/TileEnums.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "acc + a * b";
+  let description = [{
+    a is [M, K], b is [K, N], acc and the result are [M, N]. 16-bit and fp32
+    operands accumulate in fp32, fp64 in fp64, i8 in i32. `precision` says how
+    a GPU reads fp32 operands; cpu always computes IEEE products.
+
+    ```mlir
+    %d = tile.dot %a, %b, %c ieee : tensor<16x32xf32>, tensor<32x8xf32> -> tensor<16x8xf32>
+    ```
+  }];
+  let arguments = (ins Tile_NumberTensor:$a, Tile_NumberTensor:$b,
+                       Tile_NumberTensor:$acc, Tile_PrecisionAttr:$precision);
+  let results = (outs Tile_NumberTensor:$result);
+  let assemblyFormat = "$a `,` $b `,` $acc $precision attr-dict `:` type($a) `,` type($b) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+#endif // TILE_DOT_OPS_TD

@@ -1,0 +1,68 @@
+// dialect/tile/TileDialect.cpp - registration and type helpers.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "dialect/tile/TileDialect.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::tile;
+
+#include "dialect/tile/TileEnums.cpp.inc"
+
+#include "dialect/tile/TileDialect.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialect/tile/TileTypes.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialect/tile/TileAttrs.cpp.inc"
+
+void TileDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialect/tile/TileTypes.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialect/tile/TileAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/tile/TileOps.cpp.inc"
+      >();
+}
+
+LogicalResult PtrType::verify(function_ref<InFlightDiagnostic()> emitError,
+                              Type pointee) {
+  if (pointee.isIntOrFloat() || isa<PtrType>(pointee))
+    return success();
+  return emitError() << "a pointer needs a number as its element, got "
+                     << pointee;
+}
+
+Type tile::elementType(Type type) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return tensor.getElementType();
+  return type;
+}
+
+ArrayRef<int64_t> tile::shapeOf(Type type) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return tensor.getShape();
+  return {};
+}
+
+Type tile::withElementType(Type like, Type element) {
+  if (auto tensor = dyn_cast<RankedTensorType>(like))
+    return RankedTensorType::get(tensor.getShape(), element);
+  return element;
+}
+
+Type tile::pointeeValueType(Type pointer) {
+  return withElementType(pointer,
+                         cast<PtrType>(elementType(pointer)).getPointee());
+}

@@ -1,0 +1,50 @@
+// dialect/tile/TileDialect.h - the tile dialect: types, enumerations, ops.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A kernel is one func.func over !tile.ptr and scalar arguments. Values are
+// scalars or tensors of static power-of-two shape without layout; arithmetic
+// is arith/math, control flow is scf. docs/dialect/tile.md lists every op.
+#pragma once
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialect/tile/TileDialect.h.inc"
+#include "dialect/tile/TileEnums.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialect/tile/TileTypes.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialect/tile/TileAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialect/tile/TileOps.h.inc"
+
+namespace tessera::tile {
+
+/// Largest number of elements of one tensor (Triton's limit).
+inline constexpr int64_t kMaxTileElements = 1 << 20;
+
+/// Name of the argument attribute that holds a known divisor: of the value for
+/// integers, of the address in bytes for pointers.
+inline constexpr llvm::StringLiteral kDivisibilityAttr = "tile.divisibility";
+
+/// `type` itself, or the element type of a tensor.
+mlir::Type elementType(mlir::Type type);
+
+/// Shape of a tensor; empty for a scalar.
+llvm::ArrayRef<int64_t> shapeOf(mlir::Type type);
+
+/// A scalar or tensor of `element` in the shape of `like`.
+mlir::Type withElementType(mlir::Type like, mlir::Type element);
+
+/// The type of values behind `pointer`, a pointer or a tensor of pointers.
+mlir::Type pointeeValueType(mlir::Type pointer);
+
+} // namespace tessera::tile

@@ -1,0 +1,71 @@
+// dialect/tile/TileOps.cpp - generated op definitions and shared checks.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "dialect/tile/TileDialect.h"
+#include "dialect/tile/Verify.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpImplementation.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tessera::tile;
+
+LogicalResult tessera::tile::verifyTileShape(Operation *op, Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return success();
+  int64_t elements = 1;
+  for (int64_t size : tensor.getShape()) {
+    if (size <= 0 || !llvm::isPowerOf2_64(size))
+      return op->emitOpError("needs static power-of-two dimensions, got ")
+             << tensor;
+    elements *= size;
+  }
+  if (elements > kMaxTileElements)
+    return op->emitOpError("has a tensor of ")
+           << elements << " elements; the limit is " << kMaxTileElements;
+  return success();
+}
+
+LogicalResult tessera::tile::verifyAxis(Operation *op, int64_t axis,
+                                        int64_t rank) {
+  if (axis >= 0 && axis < rank)
+    return success();
+  return op->emitOpError("axis ") << axis << " is outside 0.." << rank - 1;
+}
+
+// The types of a load follow from its pointer, so only that one is written.
+static ParseResult
+parseLoadTypes(OpAsmParser &parser, Type pointer,
+               std::optional<OpAsmParser::UnresolvedOperand> mask,
+               Type &maskType,
+               std::optional<OpAsmParser::UnresolvedOperand> other,
+               Type &otherType, Type &result) {
+  if (!isa<PtrType>(elementType(pointer)))
+    return parser.emitError(parser.getCurrentLocation(),
+                            "expected a pointer or a tensor of pointers");
+  result = pointeeValueType(pointer);
+  if (mask)
+    maskType = withElementType(pointer, parser.getBuilder().getI1Type());
+  if (other)
+    otherType = result;
+  return success();
+}
+
+static void printLoadTypes(OpAsmPrinter &, Operation *, Type, Value, Type,
+                           Value, Type, Type) {}
+
+static ParseResult
+parseMaskType(OpAsmParser &parser, Type pointer,
+              std::optional<OpAsmParser::UnresolvedOperand> mask,
+              Type &maskType) {
+  if (mask)
+    maskType = withElementType(pointer, parser.getBuilder().getI1Type());
+  return success();
+}
+
+static void printMaskType(OpAsmPrinter &, Operation *, Type, Value, Type) {}
+
+#define GET_OP_CLASSES
+#include "dialect/tile/TileOps.cpp.inc"

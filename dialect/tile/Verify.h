@@ -1,0 +1,17 @@
+// dialect/tile/Verify.h - checks that several op families share.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "mlir/IR/Operation.h"
+
+namespace tessera::tile {
+
+/// A tensor has static power-of-two dimensions and at most kMaxTileElements
+/// elements; scalars pass.
+mlir::LogicalResult verifyTileShape(mlir::Operation *op, mlir::Type type);
+
+/// 0 <= axis < rank.
+mlir::LogicalResult verifyAxis(mlir::Operation *op, int64_t axis, int64_t rank);
+
+} // namespace tessera::tile
