@@ -1,0 +1,49 @@
+// codegen/cpu/Object.h - a module in the LLVM dialect to a shared object.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/CpuTarget.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mlir {
+class ModuleOp;
+} // namespace mlir
+
+namespace tessera::codegen {
+
+struct ObjectOptions {
+  CpuTarget target;
+  // The one symbol the shared object exports.
+  std::string entry = "tessera_entry";
+  // Keep the optimized LLVM IR and the assembly as text.
+  bool keepLlvm = false;
+  bool keepAsm = false;
+};
+
+struct SharedObject {
+  std::string bytes;
+  std::string llvmText;
+  std::string asmText;
+  // Microseconds.
+  int64_t translate = 0, optimize = 0, emit = 0, link = 0;
+};
+
+// Translates, optimizes, emits and links. The module may hold helper functions;
+// all but the entry become internal. The result depends on nothing but its
+// arguments: the same module gives the same bytes. Throws tessera::Error when
+// the module cannot be translated, or when the result would need a symbol from
+// outside: a kernel is loaded without libc and libm.
+SharedObject emitSharedObject(mlir::ModuleOp module,
+                              const ObjectOptions &options);
+
+// Names of the symbols an ELF file (object or shared object) does not define.
+std::vector<std::string> undefinedSymbols(const std::string &bytes);
+
+// Names of the symbols a shared object exports.
+std::vector<std::string> exportedSymbols(const std::string &bytes);
+
+} // namespace tessera::codegen
