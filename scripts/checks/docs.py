@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""Checks the documentation: links resolve, paths in backticks exist, README under 200 lines.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import os
+import re
+import subprocess
+import sys
+
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+# A path in backticks that starts with one of our top folders and has no pattern in it.
+PATH = re.compile(r"`((?:support|compiler|dialect|codegen|runtime|reference|models|trainer|kernels|tools|tests|"
+                  r"docs|configs|scripts|cmake)/[\w./-]*)`")
+
+
+def main():
+    files = subprocess.check_output(
+        ["git", "ls-files", "-co", "--exclude-standard", "--", "*.md"], text=True).split()
+    errors = []
+    for path in files:
+        if not os.path.exists(path):
+            continue
+        with open(path, encoding="utf-8") as handle:
+            text = handle.read()
+        for number, line in enumerate(text.splitlines(), 1):
+            for target in LINK.findall(line):
+                if "://" in target or target.startswith("mailto:"):
+                    continue
+                if not os.path.exists(os.path.join(os.path.dirname(path), target)):
+                    errors.append("%s:%d: link to %s, which does not exist" % (path, number, target))
+            for target in PATH.findall(line):
+                if not os.path.exists(target):
+                    errors.append("%s:%d: names %s, which does not exist" % (path, number, target))
+        if path == "README.md" and len(text.splitlines()) >= 200:
+            errors.append("README.md: %d lines, must stay under 200" % len(text.splitlines()))
+    for error in errors:
+        print("check: docs: " + error)
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

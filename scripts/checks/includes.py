@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Checks that #include lines follow the component table of docs/architecture.md.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import re
+import subprocess
+import sys
+
+# component -> (project components it may include, library prefixes it may include)
+STD_ONLY = set()
+PLAIN = {"fmt", "spdlog", "yaml-cpp", "nlohmann"}
+LLVM = {"mlir", "llvm", "lld"}
+TORCH = {"torch", "ATen", "c10", "caffe2"}
+RULES = [
+    # longest prefix first
+    ("compiler/syntax", {"support"}, PLAIN),
+    ("compiler", {"support", "compiler/syntax", "compiler", "dialect", "codegen"}, PLAIN | LLVM),
+    ("dialect/layout", set(), STD_ONLY),
+    ("dialect", {"dialect", "support"}, LLVM),
+    ("codegen", {"codegen", "dialect", "support"}, PLAIN | LLVM),
+    ("runtime/torch", {"runtime", "support", "compiler/syntax"}, PLAIN | TORCH),
+    ("runtime", {"runtime", "support", "compiler/syntax"}, PLAIN),
+    ("autotune", {"autotune", "runtime", "reference", "support"}, PLAIN),
+    ("reference", set(), STD_ONLY),
+    ("models", {"models", "runtime", "support"}, PLAIN | TORCH),
+    ("trainer", {"trainer", "models", "runtime", "support"}, PLAIN | TORCH | {"arrow", "parquet", "zstd"}),
+    ("support", set(), PLAIN),
+]
+FREE = ("tools/", "tests/", "bench/", "examples/")
+LIBRARIES = PLAIN | LLVM | TORCH | {"arrow", "parquet", "zstd", "cuda"}
+COMPONENTS = {"support", "compiler", "dialect", "codegen", "runtime", "autotune", "reference",
+              "models", "trainer", "tools", "tests"}
+
+
+def rule_for(path):
+    for prefix, own, libs in RULES:
+        if path.startswith(prefix + "/"):
+            return prefix, own, libs
+    return None
+
+
+def inside(path, components):
+    return any(path == c or path.startswith(c + "/") for c in components)
+
+
+def check(path, text):
+    rule = rule_for(path)
+    if rule is None:
+        return ["%s: not in any component of docs/architecture.md" % path]
+    prefix, own, libs = rule
+    errors = []
+    for number, line in enumerate(text.splitlines(), 1):
+        match = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
+        if not match:
+            continue
+        target = match.group(2)
+        first = target.split("/")[0]
+        if first in COMPONENTS:
+            allowed = inside(target, own | {prefix})
+            # runtime's torch part is the only one that may see torch headers of ours.
+            if allowed and target.startswith("runtime/torch/") and not inside(path, {"runtime/torch", "models", "trainer"}):
+                allowed = False
+        elif first in LIBRARIES:
+            allowed = first in libs
+        else:
+            continue
+        if not allowed:
+            errors.append("%s:%d: %s may not include %s" % (path, number, prefix, target))
+    return errors
+
+
+def main():
+    files = subprocess.check_output(
+        ["git", "ls-files", "-co", "--exclude-standard", "--", "*.cpp", "*.h"], text=True).split()
+    errors = []
+    for path in files:
+        if path.startswith(FREE):
+            continue
+        try:
+            with open(path, encoding="utf-8") as handle:
+                errors += check(path, handle.read())
+        except FileNotFoundError:
+            continue
+    for error in errors:
+        print("check: include: " + error)
+    if errors:
+        print("check: HINT: the table of allowed directions is in docs/architecture.md")
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
