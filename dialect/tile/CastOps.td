@@ -13,6 +13,7 @@ def Tile_BitcastOp : Tile_Op<"bitcast", [Pure]> {
     Also between pointer types, where the address stays.
 
     ```mlir
+    // %f: tensor<8xf32>
     %i = tile.bitcast %f : tensor<8xf32> -> tensor<8xi32>
     ```
   }];
@@ -29,6 +30,7 @@ def Tile_ConvertOp : Tile_Op<"convert", [Pure]> {
     Widening is exact; narrowing rounds as `rounding` says.
 
     ```mlir
+    // %f: tensor<8xf32>
     %h = tile.convert %f rtne : tensor<8xf32> -> tensor<8xbf16>
     ```
   }];

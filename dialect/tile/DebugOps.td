@@ -11,6 +11,7 @@ def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>]> {
   let summary = "values written to the program's log";
   let description = [{
     ```mlir
+    // %x: tensor<8xf32>
     tile.print "row" %x : tensor<8xf32>
     ```
   }];
@@ -22,6 +23,7 @@ def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemWrite]>]> {
   let summary = "stops the launch with a message where a condition is false";
   let description = [{
     ```mlir
+    // %ok: tensor<8xi1>
     tile.assert %ok, "row out of range" : tensor<8xi1>
     ```
   }];
@@ -35,6 +37,7 @@ def Tile_AssumeOp : Tile_Op<"assume", [MemoryEffects<[MemWrite]>]> {
     Behaviour is undefined if the condition is false.
 
     ```mlir
+    // %positive: i1
     tile.assume %positive : i1
     ```
   }];

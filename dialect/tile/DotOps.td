@@ -15,6 +15,7 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
     a GPU reads fp32 operands; cpu always computes IEEE products.
 
     ```mlir
+    // %a: tensor<16x32xf32>, %b: tensor<32x8xf32>, %c: tensor<16x8xf32>
     %d = tile.dot %a, %b, %c ieee : tensor<16x32xf32>, tensor<32x8xf32> -> tensor<16x8xf32>
     ```
   }];

@@ -5,7 +5,6 @@
 #include "dialect/tile/Verify.h"
 
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace tessera::tile;
@@ -29,10 +28,12 @@ LogicalResult AddPtrOp::verify() {
   return verifyTileShape(*this, getType());
 }
 
-OpFoldResult AddPtrOp::fold(FoldAdaptor) {
-  if (matchPattern(getOffset(), m_Zero()))
-    return getPtr();
-  return {};
+OpFoldResult AddPtrOp::fold(FoldAdaptor adaptor) {
+  Attribute offset = adaptor.getOffset();
+  if (auto splat = dyn_cast_or_null<SplatElementsAttr>(offset))
+    offset = splat.getSplatValue<Attribute>();
+  auto integer = dyn_cast_or_null<IntegerAttr>(offset);
+  return integer && integer.getValue().isZero() ? getPtr() : Value();
 }
 
 LogicalResult LoadOp::verify() {

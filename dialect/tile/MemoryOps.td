@@ -13,6 +13,7 @@ def Tile_AddPtrOp : Tile_Op<"addptr", [Pure, AllTypesMatch<["ptr", "result"]>]> 
     result = ptr + sext(offset) * size of the element, in 64 bits.
 
     ```mlir
+    // %p: tensor<8x!tile.ptr<f32>>, %i: tensor<8xi32>
     %q = tile.addptr %p, %i : tensor<8x!tile.ptr<f32>>, tensor<8xi32>
     ```
   }];
@@ -31,6 +32,7 @@ def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments,
     undefined without it (0 on cpu).
 
     ```mlir
+    // %p: tensor<8x!tile.ptr<f32>>, %m: tensor<8xi1>, %z: tensor<8xf32>
     %v = tile.load %p mask %m other %z : tensor<8x!tile.ptr<f32>>
     ```
   }];
@@ -53,6 +55,7 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
     address the winner is not defined.
 
     ```mlir
+    // %p: tensor<8x!tile.ptr<f32>>, %v: tensor<8xf32>, %m: tensor<8xi1>
     tile.store %p, %v mask %m : tensor<8x!tile.ptr<f32>>, tensor<8xf32>
     ```
   }];
@@ -72,6 +75,7 @@ def Tile_AtomicRMWOp : Tile_Op<"atomic_rmw", [MemoryEffects<[MemRead, MemWrite]>
   let summary = "read, combine, write as one step; gives the old elements";
   let description = [{
     ```mlir
+    // %p: tensor<8x!tile.ptr<f32>>, %v: tensor<8xf32>, %m: tensor<8xi1>
     %o = tile.atomic_rmw fadd %p, %v mask %m : tensor<8x!tile.ptr<f32>>, tensor<8xf32>
     ```
   }];
@@ -90,6 +94,7 @@ def Tile_AtomicCASOp : Tile_Op<"atomic_cas", [MemoryEffects<[MemRead, MemWrite]>
   let summary = "write `desired` where memory holds `expected`; gives the old elements";
   let description = [{
     ```mlir
+    // %p: !tile.ptr<i32>, %e: i32, %d: i32
     %o = tile.atomic_cas %p, %e, %d : !tile.ptr<i32>, i32
     ```
   }];

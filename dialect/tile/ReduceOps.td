@@ -15,6 +15,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
     `umin` compare integers as unsigned.
 
     ```mlir
+    // %x: tensor<16x32xf32>
     %m = tile.reduce max %x, 1 : tensor<16x32xf32> -> tensor<16xf32>
     ```
   }];
@@ -30,6 +31,7 @@ def Tile_ScanOp : Tile_Op<"scan", [Pure, AllTypesMatch<["src", "result"]>]> {
     result[i] combines source[0..i] along `axis`, or source[i..] if `reverse`.
 
     ```mlir
+    // %x: tensor<16xf32>
     %s = tile.scan sum %x, 0 : tensor<16xf32>
     ```
   }];
@@ -47,6 +49,7 @@ def Tile_GatherOp : Tile_Op<"gather", [Pure]> {
     axis is undefined behaviour.
 
     ```mlir
+    // %x: tensor<16xf32>, %i: tensor<8xi32>
     %g = tile.gather %x, %i, 0 : tensor<16xf32>, tensor<8xi32> -> tensor<8xf32>
     ```
   }];
@@ -63,6 +66,7 @@ def Tile_HistogramOp : Tile_Op<"histogram", [Pure]> {
     is false.
 
     ```mlir
+    // %v: tensor<32xi32>
     %h = tile.histogram %v : tensor<32xi32> -> tensor<8xi32>
     ```
   }];

@@ -30,6 +30,7 @@ def Tile_SplatOp : Tile_ShapeOp<"splat"> {
   let summary = "a scalar in every element";
   let description = [{
     ```mlir
+    // %x: f32
     %t = tile.splat %x : f32 -> tensor<8x4xf32>
     ```
   }];
@@ -45,6 +46,7 @@ def Tile_ExpandDimsOp : Tile_ShapeOp<"expand_dims"> {
     `axis` is the position of the new dimension in the result.
 
     ```mlir
+    // %r: tensor<16xi32>
     %c = tile.expand_dims %r, 1 : tensor<16xi32> -> tensor<16x1xi32>
     ```
   }];
@@ -60,6 +62,7 @@ def Tile_BroadcastOp : Tile_ShapeOp<"broadcast"> {
     The ranks are equal; a dimension may only grow from 1.
 
     ```mlir
+    // %c: tensor<16x1xi32>
     %b = tile.broadcast %c : tensor<16x1xi32> -> tensor<16x32xi32>
     ```
   }];
@@ -73,6 +76,7 @@ def Tile_ReshapeOp : Tile_ShapeOp<"reshape"> {
   let summary = "the same elements in row-major order in another shape";
   let description = [{
     ```mlir
+    // %x: tensor<4x8xf32>
     %v = tile.reshape %x : tensor<4x8xf32> -> tensor<32xf32>
     ```
   }];
@@ -88,6 +92,7 @@ def Tile_TransOp : Tile_ShapeOp<"trans"> {
     Dimension d of the result is dimension `order[d]` of the source.
 
     ```mlir
+    // %x: tensor<4x8xf32>
     %t = tile.trans %x [1, 0] : tensor<4x8xf32> -> tensor<8x4xf32>
     ```
   }];
@@ -103,6 +108,7 @@ def Tile_JoinOp : Tile_ShapeOp<"join", [SameTypeOperands]> {
     result[..., 0] = lhs[...], result[..., 1] = rhs[...].
 
     ```mlir
+    // %a: tensor<8xf32>, %b: tensor<8xf32>
     %j = tile.join %a, %b : tensor<8xf32> -> tensor<8x2xf32>
     ```
   }];
@@ -115,6 +121,7 @@ def Tile_SplitOp : Tile_ShapeOp<"split", [AllTypesMatch<["lhs", "rhs"]>]> {
   let summary = "the halves of a last dimension of size 2; the inverse of join";
   let description = [{
     ```mlir
+    // %j: tensor<8x2xf32>
     %a, %b = tile.split %j : tensor<8x2xf32> -> tensor<8xf32>
     ```
   }];

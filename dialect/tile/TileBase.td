@@ -19,6 +19,8 @@ def TileDialect : Dialect {
     `arith` and `math`, control flow is `scf`; this dialect adds what those
     lack: programs, pointers, memory, shape changes, reductions and dots.
   }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let hasConstantMaterializer = 1;
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
 }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dialect/tile/TileDialect.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -34,6 +35,12 @@ void TileDialect::initialize() {
 #define GET_OP_LIST
 #include "dialect/tile/TileOps.cpp.inc"
       >();
+}
+
+// Folds give numbers and splats of numbers, which are arith constants.
+Operation *TileDialect::materializeConstant(OpBuilder &builder, Attribute value,
+                                            Type type, Location loc) {
+  return arith::ConstantOp::materialize(builder, value, type, loc);
 }
 
 LogicalResult PtrType::verify(function_ref<InFlightDiagnostic()> emitError,
