@@ -1,0 +1,83 @@
+// support/File.h - whole-file reads, atomic writes, locks, folder checks.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tessera {
+
+// A file descriptor that closes itself.
+class UniqueFd {
+public:
+  UniqueFd() = default;
+  explicit UniqueFd(int fd) : fd(fd) {}
+  UniqueFd(UniqueFd &&other) noexcept : fd(other.release()) {}
+  UniqueFd &operator=(UniqueFd &&other) noexcept {
+    if (this != &other)
+      reset(other.release());
+    return *this;
+  }
+  ~UniqueFd() { reset(); }
+
+  int get() const { return fd; }
+  explicit operator bool() const { return fd >= 0; }
+  int release() {
+    int result = fd;
+    fd = -1;
+    return result;
+  }
+  void reset(int replacement = -1);
+
+private:
+  int fd = -1;
+};
+
+// Throws Error when the file cannot be read.
+std::string readFile(const std::filesystem::path &path);
+// None when there is no such file or it cannot be read.
+std::optional<std::string> tryReadFile(const std::filesystem::path &path);
+
+// Writes a temporary in the same folder, fsyncs, renames: a reader sees the
+// old contents or the new, whole. Throws Error and leaves no temporary behind
+// when something fails.
+void writeFile(const std::filesystem::path &path, std::string_view bytes);
+
+// Creates the folder and its parents; new folders are private to the user.
+void makePrivateFolder(const std::filesystem::path &path);
+
+enum class FolderState {
+  Good,
+  Missing,
+  NotAFolder,
+  WritableByOthers, // another user could plant files in it
+  Unwritable,
+};
+struct FolderCheck {
+  FolderState state = FolderState::Good;
+  std::string reason; // "PATH is writable by others"
+  std::string hint;   // "run: chmod go-w PATH"
+};
+// Whether native code may be kept in the folder.
+FolderCheck checkPrivateFolder(const std::filesystem::path &path);
+
+// An advisory lock on a file (created when missing), released at the end of
+// its life. Works between processes and between objects of one process.
+class FileLock {
+public:
+  // Waits for the lock. Where locks or the file cannot be had, the result is
+  // unlocked: locks here save work, they do not guard correctness.
+  static FileLock acquire(const std::filesystem::path &path);
+  bool locked() const { return bool(fd); }
+
+private:
+  UniqueFd fd;
+};
+
+// Text of errno, thread-safe.
+std::string errnoText(int error);
+
+} // namespace tessera

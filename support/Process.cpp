@@ -1,0 +1,256 @@
+// support/Process.cpp - child processes in their own group, with time-outs.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "support/Process.h"
+
+#include "support/Error.h"
+#include "support/File.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <string_view>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace tessera {
+
+using Clock = std::chrono::steady_clock;
+
+std::string ExitStatus::text() const {
+  if (signal)
+    return "signal " + std::to_string(signal) + " (" + ::strsignal(signal) +
+           ")";
+  return "exit status " + std::to_string(code);
+}
+
+// Our environment with the additions, later ones replacing earlier ones.
+static std::vector<std::string>
+joinEnvironment(const std::vector<std::string> &additions) {
+  std::vector<std::string> result;
+  auto nameOf = [](std::string_view text) {
+    return text.substr(0, text.find('='));
+  };
+  for (char **entry = environ; entry && *entry; ++entry) {
+    bool replaced = false;
+    for (const std::string &addition : additions)
+      replaced |= nameOf(addition) == nameOf(*entry);
+    if (!replaced)
+      result.push_back(*entry);
+  }
+  result.insert(result.end(), additions.begin(), additions.end());
+  return result;
+}
+
+static std::vector<char *> pointers(std::vector<std::string> &texts) {
+  std::vector<char *> result;
+  for (std::string &text : texts)
+    result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+Process Process::spawn(const SpawnOptions &options) {
+  if (options.arguments.empty())
+    throw Error("no program to start", "name the program to run");
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+
+  // Copies far above the wanted numbers, so that no dup2 in the child
+  // overwrites a descriptor that a later one needs.
+  std::vector<UniqueFd> copies;
+  int error = 0;
+  for (auto [wanted, ours] : options.descriptors) {
+    copies.emplace_back(::fcntl(ours, F_DUPFD_CLOEXEC, 64));
+    if (!copies.back())
+      error = errno;
+    else
+      posix_spawn_file_actions_adddup2(&actions, copies.back().get(), wanted);
+  }
+  if (options.quiet)
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+
+  // Signals as a fresh program expects them, whatever this thread blocks.
+  sigset_t none, standard;
+  sigemptyset(&none);
+  sigemptyset(&standard);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGCHLD})
+    sigaddset(&standard, signal);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &standard);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP |
+                                            POSIX_SPAWN_SETSIGMASK |
+                                            POSIX_SPAWN_SETSIGDEF);
+
+  std::vector<std::string> arguments = options.arguments;
+  std::vector<std::string> environment = joinEnvironment(options.environment);
+  Process process;
+  if (!error)
+    error = ::posix_spawn(&process.child, arguments[0].c_str(), &actions,
+                          &attributes, pointers(arguments).data(),
+                          pointers(environment).data());
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (error) {
+    process.child = -1;
+    throw Error("cannot start " + arguments[0] + ": " + errnoText(error),
+                "check that the file exists and is executable");
+  }
+  return process;
+}
+
+Process::Process(Process &&other) noexcept
+    : child(std::exchange(other.child, -1)), status(other.status) {}
+
+Process &Process::operator=(Process &&other) noexcept {
+  std::swap(child, other.child);
+  std::swap(status, other.status);
+  return *this;
+}
+
+Process::~Process() {
+  if (child < 0 || status)
+    return;
+  killGroup();
+  wait();
+}
+
+static ExitStatus decode(int raw) {
+  if (WIFSIGNALED(raw))
+    return {0, WTERMSIG(raw)};
+  return {WEXITSTATUS(raw), 0};
+}
+
+std::optional<ExitStatus> Process::wait(std::chrono::milliseconds timeout) {
+  const auto end = Clock::now() + timeout;
+  auto pause = std::chrono::milliseconds(1);
+  while (!status) {
+    int raw = 0;
+    pid_t got = ::waitpid(child, &raw, WNOHANG);
+    if (got == child)
+      status = decode(raw);
+    else if (got < 0 && errno != EINTR)
+      status = ExitStatus{127, 0}; // somebody else reaped it
+    else if (Clock::now() >= end)
+      return std::nullopt;
+    else {
+      std::this_thread::sleep_for(pause);
+      pause = std::min(pause * 2, std::chrono::milliseconds(20));
+    }
+  }
+  return status;
+}
+
+ExitStatus Process::wait() {
+  while (!status) {
+    int raw = 0;
+    pid_t got = ::waitpid(child, &raw, 0);
+    if (got == child)
+      status = decode(raw);
+    else if (got < 0 && errno != EINTR)
+      status = ExitStatus{127, 0};
+  }
+  return *status;
+}
+
+void Process::killGroup() {
+  // Only while the child is not reaped: its number could be another's by then.
+  if (child > 0 && !status)
+    ::kill(-child, SIGKILL);
+}
+
+void exitWhenPeerCloses(int fd) {
+  std::thread([fd] {
+    while (true) {
+      pollfd entry = {fd, POLLRDHUP, 0};
+      if (::poll(&entry, 1, -1) < 0 && errno == EINTR)
+        continue;
+      if (entry.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)) {
+        if (::getpgrp() == ::getpid())
+          ::kill(0, SIGKILL);
+        ::_exit(1);
+      }
+    }
+  }).detach();
+}
+
+CommandResult runCommand(const std::vector<std::string> &arguments,
+                         std::chrono::milliseconds timeout,
+                         const std::vector<std::string> &environment) {
+  int ends[2][2];
+  if (::pipe2(ends[0], O_CLOEXEC) != 0)
+    throw Error("cannot make a pipe: " + errnoText(errno),
+                "raise the limit of open files (ulimit -n)");
+  UniqueFd outRead(ends[0][0]), outWrite(ends[0][1]);
+  if (::pipe2(ends[1], O_CLOEXEC) != 0)
+    throw Error("cannot make a pipe: " + errnoText(errno),
+                "raise the limit of open files (ulimit -n)");
+  UniqueFd errRead(ends[1][0]), errWrite(ends[1][1]);
+
+  SpawnOptions options;
+  options.arguments = arguments;
+  options.environment = environment;
+  options.descriptors = {{1, outWrite.get()}, {2, errWrite.get()}};
+  Process process = Process::spawn(options);
+  outWrite.reset();
+  errWrite.reset();
+
+  CommandResult result;
+  const auto end = Clock::now() + timeout;
+  pollfd entries[2] = {{outRead.get(), POLLIN, 0}, {errRead.get(), POLLIN, 0}};
+  std::string *texts[2] = {&result.output, &result.errors};
+  while (entries[0].fd >= 0 || entries[1].fd >= 0) {
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        end - Clock::now());
+    if (left.count() <= 0) {
+      result.timedOut = true;
+      process.killGroup();
+      break;
+    }
+    ::poll(entries, 2, int(std::min<int64_t>(left.count(), 1000)));
+    for (int i = 0; i < 2; ++i) {
+      if (entries[i].fd < 0 || !entries[i].revents)
+        continue;
+      char buffer[1 << 14];
+      ssize_t got = ::read(entries[i].fd, buffer, sizeof(buffer));
+      if (got > 0)
+        texts[i]->append(buffer, size_t(got));
+      else if (got == 0 || errno != EINTR)
+        entries[i].fd = -1;
+    }
+  }
+  auto left =
+      std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
+  auto ended = process.wait(std::max(left, std::chrono::milliseconds(0)));
+  if (!ended) {
+    result.timedOut = true;
+    process.killGroup();
+  }
+  result.status = process.wait();
+  return result;
+}
+
+std::filesystem::path executablePath() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error);
+}
+
+std::filesystem::path libraryPath(const void *address) {
+  Dl_info info;
+  if (!::dladdr(address, &info) || !info.dli_fname)
+    return {};
+  std::error_code error;
+  auto path = std::filesystem::canonical(info.dli_fname, error);
+  return error ? std::filesystem::path() : path;
+}
+
+} // namespace tessera
