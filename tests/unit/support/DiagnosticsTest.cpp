@@ -1,0 +1,69 @@
+// tests/unit/support/DiagnosticsTest.cpp - tests of support/Diagnostics.h.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "support/Diagnostics.h"
+
+#include "support/Error.h"
+#include <gtest/gtest.h>
+
+using namespace tessera;
+
+static std::shared_ptr<const SourceFile> file(std::string text) {
+  return std::make_shared<SourceFile>("k.py", std::move(text));
+}
+
+TEST(Diagnostics, LinesOfAFile) {
+  SourceFile source("k.py", "one\r\ntwo\n\nfour");
+  EXPECT_EQ(source.lineCount(), 4u);
+  EXPECT_EQ(source.line(1), "one");
+  EXPECT_EQ(source.line(3), "");
+  EXPECT_EQ(source.line(4), "four");
+  EXPECT_EQ(source.line(0), "");
+  EXPECT_EQ(source.line(5), "");
+}
+
+TEST(Diagnostics, RendersPlaceCaretCallersAndHint) {
+  auto source = file("def f(x):\n\ty = tl.dott(x)\n    f(1)\n");
+  Diagnostic diagnostic =
+      Diagnostic::make(DiagnosticId::UnknownName, source, {2, 6, 2, 13},
+                       "no `tl.dott`", "did you mean `tl.dot`?");
+  diagnostic.callers.push_back({"f", source, {3, 5, 3, 9}});
+  EXPECT_EQ(diagnostic.render(), "k.py:2:6: error: no `tl.dott`\n"
+                                 "  \ty = tl.dott(x)\n"
+                                 "  \t    ^~~~~~~\n"
+                                 "k.py:3:5: note: called from `f`\n"
+                                 "      f(1)\n"
+                                 "      ^~~~\n"
+                                 "HINT: did you mean `tl.dot`?\n");
+}
+
+TEST(Diagnostics, RangesBeyondTheLineAreHarmless) {
+  auto source = file("ab\n");
+  auto render = [&](SourceRange range) {
+    return Diagnostic::make(DiagnosticId::SyntaxError, source, range, "m")
+        .render();
+  };
+  EXPECT_EQ(render({1, 2, 9, 9}), "k.py:1:2: error: m\n  ab\n   ^\n");
+  EXPECT_EQ(render({1, 3, 1, 99}), "k.py:1:3: error: m\n  ab\n    ^\n");
+  EXPECT_EQ(render({7, 1, 7, 2}), "k.py:7:1: error: m\n");
+  EXPECT_EQ(render({}), "k.py: error: m\n");
+}
+
+TEST(Diagnostics, CaretCountsCharactersNotBytes) {
+  auto source = file("\xc3\xa4 = \xc3\xb6\n");
+  EXPECT_EQ(
+      Diagnostic::make(DiagnosticId::SyntaxError, source, {1, 6, 1, 8}, "m")
+          .render(),
+      "k.py:1:6: error: m\n  \xc3\xa4 = \xc3\xb6\n      ^\n");
+}
+
+TEST(Diagnostics, ErrorsCarryMessageAndHint) {
+  Error error("what", "do this");
+  EXPECT_STREQ(error.what(), "what\nHINT: do this");
+  EXPECT_EQ(error.message, "what");
+  CompileError compile({Diagnostic::make(DiagnosticId::TypeMismatch,
+                                         file("x\n"), {1, 1, 1, 2}, "m")});
+  EXPECT_STREQ(compile.what(), "k.py:1:1: error: m\n  x\n  ^\n");
+  ASSERT_EQ(compile.diagnostics.size(), 1u);
+  EXPECT_STREQ(diagnosticName(compile.diagnostics[0].id), "TypeMismatch");
+}

@@ -1,0 +1,120 @@
+// tests/unit/support/FileTest.cpp - tests of support/File.h.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "support/File.h"
+
+#include "support/Error.h"
+#include "tests/unit/support/TemporaryFolder.h"
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <csignal>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <thread>
+
+using namespace tessera;
+namespace fs = std::filesystem;
+
+static size_t entries(const fs::path &folder) {
+  return size_t(std::distance(fs::directory_iterator(folder), {}));
+}
+
+TEST(File, WritesAndReadsBack) {
+  TemporaryFolder folder;
+  std::string bytes("a\0b\xff", 4);
+  writeFile(folder.path() / "x", bytes);
+  EXPECT_EQ(readFile(folder.path() / "x"), bytes);
+  writeFile(folder.path() / "x", "shorter");
+  EXPECT_EQ(readFile(folder.path() / "x"), "shorter");
+  EXPECT_EQ(entries(folder.path()), 1u);
+}
+
+TEST(File, MissingFilesAreErrorsWithAHint) {
+  TemporaryFolder folder;
+  EXPECT_FALSE(tryReadFile(folder.path() / "none"));
+  EXPECT_FALSE(tryReadFile(folder.path())); // a folder
+  try {
+    readFile(folder.path() / "none");
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_NE(error.message.find("No such file"), std::string::npos);
+    EXPECT_FALSE(error.hint.empty());
+  }
+  EXPECT_THROW(writeFile(folder.path() / "none" / "x", ""), Error);
+}
+
+TEST(File, AReaderNeverSeesHalfAFile) {
+  TemporaryFolder folder;
+  const fs::path path = folder.path() / "x";
+  const std::string a(300000, 'a'), b(200000, 'b');
+  writeFile(path, a);
+  std::atomic<bool> stop{false};
+  std::thread writer([&] {
+    for (int i = 0; i < 40; ++i)
+      writeFile(path, i % 2 ? a : b);
+    stop = true;
+  });
+  while (!stop) {
+    std::string seen = readFile(path);
+    ASSERT_TRUE(seen == a || seen == b) << seen.size();
+  }
+  writer.join();
+}
+
+// A write that fails part way leaves the old file and no temporary.
+TEST(File, AFailedWriteLeavesTheOldFile) {
+  TemporaryFolder folder;
+  writeFile(folder.path() / "x", "old");
+  rlimit old;
+  ::getrlimit(RLIMIT_FSIZE, &old);
+  ::signal(SIGXFSZ, SIG_IGN);
+  rlimit small = {1000, old.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  EXPECT_THROW(writeFile(folder.path() / "x", std::string(5000, 'n')), Error);
+  ::setrlimit(RLIMIT_FSIZE, &old);
+  EXPECT_EQ(readFile(folder.path() / "x"), "old");
+  EXPECT_EQ(entries(folder.path()), 1u);
+}
+
+TEST(File, FolderChecks) {
+  TemporaryFolder folder;
+  const fs::path path = folder.path() / "a" / "b";
+  EXPECT_EQ(checkPrivateFolder(path).state, FolderState::Missing);
+  makePrivateFolder(path);
+  makePrivateFolder(path);
+  EXPECT_EQ(checkPrivateFolder(path).state, FolderState::Good);
+  ::chmod(path.c_str(), 0777);
+  FolderCheck check = checkPrivateFolder(path);
+  EXPECT_EQ(check.state, FolderState::WritableByOthers);
+  EXPECT_EQ(check.hint, "run: chmod go-w " + path.string());
+  ::chmod(path.c_str(), 0720);
+  EXPECT_EQ(checkPrivateFolder(path).state, FolderState::WritableByOthers);
+  writeFile(folder.path() / "file", "");
+  EXPECT_EQ(checkPrivateFolder(folder.path() / "file").state,
+            FolderState::NotAFolder);
+  EXPECT_THROW(makePrivateFolder(folder.path() / "file" / "c"), Error);
+}
+
+TEST(File, LocksExclude) {
+  TemporaryFolder folder;
+  const fs::path path = folder.path() / "lock";
+  int inside = 0, most = 0, rounds = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 25; ++i) {
+        FileLock lock = FileLock::acquire(path);
+        ASSERT_TRUE(lock.locked());
+        most = std::max(most, ++inside);
+        std::this_thread::yield();
+        --inside;
+        ++rounds;
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(most, 1);
+  EXPECT_EQ(rounds, 100);
+  EXPECT_FALSE(FileLock::acquire(folder.path() / "none" / "lock").locked());
+}

@@ -1,0 +1,136 @@
+// tests/unit/support/ProcessTest.cpp - tests of support/Process.h.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "support/Process.h"
+
+#include "support/Error.h"
+#include "support/File.h"
+#include "tests/unit/support/TemporaryFolder.h"
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace tessera;
+using namespace std::chrono_literals;
+
+static std::vector<std::string> shell(const std::string &script) {
+  return {"/bin/sh", "-c", script};
+}
+
+static bool alive(pid_t pid) {
+  // A killed process may stay a zombie where nobody reaps orphans.
+  auto stat = tryReadFile("/proc/" + std::to_string(pid) + "/stat");
+  return stat && stat->find(") Z") == std::string::npos;
+}
+
+template <typename F>
+static bool eventually(F &&condition) {
+  for (int i = 0; i < 200; ++i) {
+    if (condition())
+      return true;
+    std::this_thread::sleep_for(10ms);
+  }
+  return false;
+}
+
+TEST(Process, CollectsOutputAndStatus) {
+  auto result = runCommand(shell("echo out; echo err >&2; exit 3"), 10s);
+  EXPECT_EQ(result.output, "out\n");
+  EXPECT_EQ(result.errors, "err\n");
+  EXPECT_EQ(result.status.code, 3);
+  EXPECT_EQ(result.status.text(), "exit status 3");
+  EXPECT_FALSE(result.timedOut);
+  result = runCommand(shell("kill -SEGV $$"), 10s);
+  EXPECT_EQ(result.status.signal, SIGSEGV);
+  EXPECT_FALSE(result.status.ok());
+}
+
+TEST(Process, EnvironmentIsAddedAndReplaced) {
+  ::setenv("TESSERA_TEST_VALUE", "old", 1);
+  auto result = runCommand(shell("echo $TESSERA_TEST_VALUE $HOME"), 10s,
+                           {"TESSERA_TEST_VALUE=new", "HOME=/h"});
+  ::unsetenv("TESSERA_TEST_VALUE");
+  EXPECT_EQ(result.output, "new /h\n");
+}
+
+TEST(Process, MissingProgramIsAnError) {
+  EXPECT_THROW(runCommand({"/nonexistent/program"}, 1s), Error);
+}
+
+// The shell waits for a grandchild: both have to go.
+TEST(Process, TimeOutKillsTheGroup) {
+  TemporaryFolder folder;
+  auto start = std::chrono::steady_clock::now();
+  auto result = runCommand(shell("sleep 60 & echo $!; wait"), 300ms);
+  EXPECT_TRUE(result.timedOut);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 20s);
+  EXPECT_EQ(result.status.signal, SIGKILL);
+  pid_t grandchild = std::stoi(result.output);
+  EXPECT_TRUE(eventually([&] { return !alive(grandchild); }));
+}
+
+TEST(Process, DescriptorsMayCross) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  UniqueFd read(ends[0]), write(ends[1]);
+  int other[2];
+  ASSERT_EQ(::pipe2(other, O_CLOEXEC), 0);
+  UniqueFd otherRead(other[0]), otherWrite(other[1]);
+  // Every wanted number is one that another entry uses as its source.
+  SpawnOptions options;
+  options.arguments = shell("echo first >&" + std::to_string(other[1]) +
+                            "; echo second >&" + std::to_string(ends[1]));
+  options.descriptors = {{other[1], ends[1]}, {ends[1], other[1]}};
+  Process process = Process::spawn(options);
+  EXPECT_TRUE(process.wait().ok());
+  char buffer[16];
+  EXPECT_EQ(::read(read.get(), buffer, 16), 6);
+  EXPECT_EQ(std::string(buffer, 6), "first\n");
+  EXPECT_EQ(::read(otherRead.get(), buffer, 16), 7);
+  EXPECT_EQ(std::string(buffer, 7), "second\n");
+}
+
+TEST(Process, DestructionKills) {
+  pid_t pid;
+  {
+    SpawnOptions options;
+    options.arguments = shell("sleep 60");
+    Process process = Process::spawn(options);
+    pid = process.pid();
+    EXPECT_EQ(::getpgid(pid), pid);
+    EXPECT_FALSE(process.wait(10ms));
+  }
+  EXPECT_FALSE(alive(pid));
+}
+
+TEST(Process, ChildEndsWhenThePeerCloses) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  UniqueFd ours(ends[0]), theirs(ends[1]);
+  pid_t pid = ::fork();
+  if (pid == 0) {
+    ours.reset();
+    ::setpgid(0, 0);
+    exitWhenPeerCloses(theirs.get());
+    while (true)
+      ::pause();
+  }
+  theirs.reset();
+  std::this_thread::sleep_for(50ms);
+  EXPECT_TRUE(alive(pid));
+  ours.reset();
+  int raw = 0;
+  EXPECT_EQ(::waitpid(pid, &raw, 0), pid);
+  EXPECT_TRUE(WIFSIGNALED(raw) && WTERMSIG(raw) == SIGKILL);
+}
+
+TEST(Process, KnowsItsOwnFile) {
+  EXPECT_EQ(executablePath().filename(), "support_test");
+  EXPECT_EQ(libraryPath(reinterpret_cast<const void *>(&shell)),
+            executablePath());
+}
