@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace mlir {
 class ModuleOp;
@@ -39,11 +38,5 @@ struct SharedObject {
 // outside: a kernel is loaded without libc and libm.
 SharedObject emitSharedObject(mlir::ModuleOp module,
                               const ObjectOptions &options);
-
-// Names of the symbols an ELF file (object or shared object) does not define.
-std::vector<std::string> undefinedSymbols(const std::string &bytes);
-
-// Names of the symbols a shared object exports.
-std::vector<std::string> exportedSymbols(const std::string &bytes);
 
 } // namespace tessera::codegen

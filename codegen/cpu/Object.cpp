@@ -1,0 +1,228 @@
+// codegen/cpu/Object.cpp - a module in the LLVM dialect to a shared object.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/cpu/Object.h"
+
+#include "codegen/cpu/Link.h"
+#include "codegen/cpu/Target.h"
+#include "support/Error.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/AsmParser/Parser.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+#include <chrono>
+
+namespace tessera::codegen {
+namespace {
+
+// What LLVM may call for a long copy or fill, whatever it is told. The string
+// instructions are as fast as a loop for the sizes that get here.
+const char *const memoryFunctions = R"(
+define hidden ptr @memcpy(ptr returned %to, ptr %from, i64 %size) #0 {
+  %r = call { ptr, ptr, i64 } asm sideeffect "rep movsb", "={di},={si},={cx},0,1,2,~{memory},~{dirflag},~{fpsr},~{flags}"(ptr %to, ptr %from, i64 %size)
+  ret ptr %to
+}
+define hidden ptr @memset(ptr returned %to, i32 %value, i64 %size) #0 {
+  %byte = trunc i32 %value to i8
+  %r = call { ptr, i64 } asm sideeffect "rep stosb", "={di},={cx},{ax},0,1,~{memory},~{dirflag},~{fpsr},~{flags}"(i8 %byte, ptr %to, i64 %size)
+  ret ptr %to
+}
+define hidden ptr @memmove(ptr returned %to, ptr %from, i64 %size) #0 {
+  %a = ptrtoint ptr %to to i64
+  %b = ptrtoint ptr %from to i64
+  %distance = sub i64 %a, %b
+  %overlaps = icmp ult i64 %distance, %size
+  br i1 %overlaps, label %down, label %up
+up:
+  %r = call { ptr, ptr, i64 } asm sideeffect "rep movsb", "={di},={si},={cx},0,1,2,~{memory},~{dirflag},~{fpsr},~{flags}"(ptr %to, ptr %from, i64 %size)
+  ret ptr %to
+down:
+  %left = phi i64 [ %size, %0 ], [ %next, %down.copy ]
+  %done = icmp eq i64 %left, 0
+  br i1 %done, label %end, label %down.copy
+down.copy:
+  %next = sub i64 %left, 1
+  %source = getelementptr i8, ptr %from, i64 %next
+  %target = getelementptr i8, ptr %to, i64 %next
+  %value = load volatile i8, ptr %source
+  store volatile i8 %value, ptr %target
+  br label %down
+end:
+  ret ptr %to
+}
+attributes #0 = { nounwind noinline "no-builtins" }
+)";
+
+class Stopwatch {
+public:
+  int64_t lap() {
+    auto now = std::chrono::steady_clock::now();
+    auto elapsed = now - last;
+    last = now;
+    return std::chrono::duration_cast<std::chrono::microseconds>(elapsed)
+        .count();
+  }
+
+private:
+  std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
+};
+
+[[noreturn]] void internalError(const std::string &what) {
+  throw Error(
+      "internal error: " + what,
+      "this is a defect of tessera, not of the kernel; please report it "
+      "with the kernel");
+}
+
+std::unique_ptr<llvm::Module> translate(mlir::ModuleOp module,
+                                        llvm::LLVMContext &context) {
+  mlir::DialectRegistry registry;
+  mlir::registerBuiltinDialectTranslation(registry);
+  mlir::registerLLVMDialectTranslation(registry);
+  module.getContext()->appendDialectRegistry(registry);
+  std::string messages;
+  mlir::ScopedDiagnosticHandler handler(
+      module.getContext(), [&](mlir::Diagnostic &diagnostic) {
+        messages += (messages.empty() ? "" : "; ") + diagnostic.str();
+        return mlir::success();
+      });
+  auto result = mlir::translateModuleToLLVMIR(module, context, "kernel");
+  if (!result)
+    internalError("cannot translate to LLVM IR: " + messages);
+  return result;
+}
+
+// Only the entry is visible, so that all else can be inlined away.
+void internalize(llvm::Module &module, const std::string &entry) {
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      function.setLinkage(function.getName() == entry
+                              ? llvm::GlobalValue::ExternalLinkage
+                              : llvm::GlobalValue::InternalLinkage);
+  for (llvm::GlobalVariable &global : module.globals())
+    if (!global.isDeclaration())
+      global.setLinkage(llvm::GlobalValue::InternalLinkage);
+}
+
+// No function of any library exists: nothing may become a call of one.
+llvm::TargetLibraryInfoImpl noLibrary(const llvm::Triple &triple) {
+  llvm::TargetLibraryInfoImpl library(triple);
+  library.disableAllFunctions();
+  return library;
+}
+
+void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PipelineTuningOptions tuning;
+  llvm::PassBuilder builder(&machine, tuning);
+  auto library = noLibrary(machine.getTargetTriple());
+  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
+      .run(module, modules);
+}
+
+void addMemoryFunctions(llvm::Module &module) {
+  bool needed = false;
+  for (llvm::Function &function : module)
+    for (llvm::BasicBlock &block : function)
+      for (llvm::Instruction &instruction : block)
+        needed |= llvm::isa<llvm::MemIntrinsic>(instruction);
+  if (!needed)
+    return;
+  llvm::SMDiagnostic error;
+  auto library =
+      llvm::parseAssemblyString(memoryFunctions, error, module.getContext());
+  if (!library)
+    internalError("memory functions: " + error.getMessage().str());
+  library->setTargetTriple(module.getTargetTriple());
+  library->setDataLayout(module.getDataLayout());
+  if (llvm::Linker::linkModules(module, std::move(library)))
+    internalError("cannot add the memory functions");
+}
+
+std::string emit(llvm::Module &module, llvm::TargetMachine &machine,
+                 llvm::CodeGenFileType kind) {
+  llvm::SmallString<0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  auto library = noLibrary(machine.getTargetTriple());
+  passes.add(new llvm::TargetLibraryInfoWrapperPass(library));
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, kind))
+    internalError("the target cannot emit this kind of file");
+  passes.run(module);
+  return std::string(bytes.str());
+}
+
+} // namespace
+
+SharedObject emitSharedObject(mlir::ModuleOp module,
+                              const ObjectOptions &options) {
+  SharedObject result;
+  Stopwatch watch;
+  auto machine = createTargetMachine(options.target);
+  llvm::LLVMContext context;
+  auto llvmModule = translate(module, context);
+  llvm::Function *entry = llvmModule->getFunction(options.entry);
+  if (!entry || entry->isDeclaration())
+    internalError("the module has no function " + options.entry);
+  prepareModule(*llvmModule, *machine, options.target);
+  internalize(*llvmModule, options.entry);
+  result.translate = watch.lap();
+
+  optimize(*llvmModule, *machine);
+  if (options.keepLlvm) {
+    llvm::raw_string_ostream stream(result.llvmText);
+    llvmModule->print(stream, nullptr);
+  }
+  result.optimize = watch.lap();
+
+  if (options.keepAsm) {
+    // Generating code changes the module.
+    auto copy = llvm::CloneModule(*llvmModule);
+    result.asmText = emit(*copy, *machine, llvm::CodeGenFileType::AssemblyFile);
+    watch.lap();
+  }
+  addMemoryFunctions(*llvmModule);
+  std::string object =
+      emit(*llvmModule, *machine, llvm::CodeGenFileType::ObjectFile);
+  auto missing = undefinedSymbols(object);
+  if (!missing.empty()) {
+    std::string names;
+    for (const std::string &name : missing)
+      names += (names.empty() ? "" : ", ") + name;
+    internalError("the generated code needs symbols that a kernel does not "
+                  "have: " +
+                  names);
+  }
+  result.emit = watch.lap();
+
+  result.bytes = linkSharedObject(object, options.entry);
+  result.link = watch.lap();
+  return result;
+}
+
+} // namespace tessera::codegen
