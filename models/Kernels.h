@@ -1,0 +1,70 @@
+// models/Kernels.h - the operations a model takes from a kernel source.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/ModelConfig.h"
+
+#include <ATen/core/Tensor.h>
+#include <memory>
+
+namespace tessera::models {
+
+/// A batch of sequences of one length, laid end to end: token t of sequence b
+/// is row b * length + t.
+struct Packing {
+  Packing(int64_t sequences, int64_t length, const NsaGeometry &geometry);
+
+  int64_t sequences;
+  int64_t length;
+  at::Tensor sequenceStarts;   ///< cu_seqlens, int32 [sequences + 1].
+  at::Tensor compressedStarts; ///< The same for compressed keys.
+};
+
+/// q is [T, Hq, dk]; keys and values are [T, Hkv, d], rotary already applied.
+/// The convolution weights [l, d] are undefined when compression is the mean.
+struct NsaInputs {
+  at::Tensor query;
+  at::Tensor keyCmp, valueCmp, keySel, valueSel, keyWin, valueWin;
+  at::Tensor gateLogits; ///< [T, Hkv, 3] before softmax or sigmoid.
+  at::Tensor keyFilter, valueFilter;
+  /// The branch whose gate is zeroed: 0 cmp, 1 sel, 2 win, -1 none.
+  int without = -1;
+};
+
+struct NsaResult {
+  at::Tensor output;  ///< [T, Hq, dv]
+  at::Tensor indices; ///< int32 [Hkv, T, n] ascending, -1 padded.
+};
+
+/// Kernels compiled now and kernels loaded from the cache, so far.
+struct KernelCounts {
+  int64_t compiled = 0;
+  int64_t loaded = 0;
+};
+
+class Kernels {
+public:
+  virtual ~Kernels() = default;
+  virtual at::Tensor rmsNorm(const at::Tensor &x, const at::Tensor &weight,
+                             double epsilon) = 0;
+  /// Rotates x [T, H, D] by the position of each token in its sequence.
+  virtual at::Tensor rope(const at::Tensor &x, const Packing &packing,
+                          double base) = 0;
+  /// Causal attention over whole sequences.
+  virtual at::Tensor denseAttention(const at::Tensor &q, const at::Tensor &k,
+                                    const at::Tensor &v,
+                                    const Packing &packing) = 0;
+  virtual NsaResult nsaAttention(const NsaInputs &inputs,
+                                 const ModelConfig &config,
+                                 const Packing &packing) = 0;
+  virtual KernelCounts counts() const { return {}; }
+};
+
+/// The same maths in plain LibTorch operations with autograd.
+std::unique_ptr<Kernels> makeTorchKernels();
+/// The compiled kernels, reached as torch operations of the library tessera.
+std::unique_ptr<Kernels> makeTesseraKernels();
+std::unique_ptr<Kernels> makeKernels(KernelSource source);
+
+} // namespace tessera::models

@@ -1,0 +1,74 @@
+// models/ModelConfig.cpp - the shape rules of a model, each with its message.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "models/ModelConfig.h"
+
+#include "support/Error.h"
+
+#include <fmt/format.h>
+
+namespace tessera::models {
+namespace {
+
+void requirePositive(const char *key, int64_t value) {
+  if (value <= 0)
+    throw Error(fmt::format("{} must be positive, found {}", key, value),
+                fmt::format("set {}=N with N at least 1", key));
+}
+
+void validateGeometry(const NsaGeometry &g) {
+  requirePositive("nsa.l", g.blockLength);
+  requirePositive("nsa.d", g.stride);
+  requirePositive("nsa.l_sel", g.selectionLength);
+  if (g.stride > g.blockLength)
+    throw Error(fmt::format("nsa.d ({}) is greater than nsa.l ({}): tokens "
+                            "between compressed blocks would be lost",
+                            g.stride, g.blockLength),
+                "choose d so that it divides l, usually l/2");
+  if (g.blockLength % g.stride != 0)
+    throw Error(fmt::format("nsa.d ({}) does not divide nsa.l ({})", g.stride,
+                            g.blockLength),
+                "choose d so that it divides both l and l_sel");
+  if (g.selectionLength % g.stride != 0)
+    throw Error(fmt::format("nsa.d ({}) does not divide nsa.l_sel ({})",
+                            g.stride, g.selectionLength),
+                "choose d so that it divides both l and l_sel");
+  if (g.window < 0)
+    throw Error(fmt::format("nsa.w is negative ({})", g.window),
+                "nsa.w=0 turns the window branch off");
+  const int64_t forced = g.initialBlocks + g.localBlocks;
+  if (g.selectedBlocks != 0 && g.selectedBlocks < forced)
+    throw Error(fmt::format("nsa.n_sel ({}) is less than the {} blocks that "
+                            "are always kept ({} initial, {} local)",
+                            g.selectedBlocks, forced, g.initialBlocks,
+                            g.localBlocks),
+                "raise nsa.n_sel, or set it to 0 to turn selection off");
+}
+
+} // namespace
+
+void validate(const ModelConfig &c) {
+  requirePositive("model.dim", c.dim);
+  requirePositive("model.layers", c.layers);
+  requirePositive("model.heads", c.heads);
+  requirePositive("model.kv_heads", c.kvHeads);
+  requirePositive("model.key_dim", c.keyDim);
+  requirePositive("model.value_dim", c.valueDim);
+  requirePositive("model.mlp_dim", c.mlpDim);
+  if (c.heads % c.kvHeads != 0)
+    throw Error(fmt::format("model.heads ({}) is no multiple of "
+                            "model.kv_heads ({})",
+                            c.heads, c.kvHeads),
+                "every key/value head serves the same number of query heads");
+  if (c.keyDim % 2 != 0)
+    throw Error(fmt::format("model.key_dim ({}) is odd", c.keyDim),
+                "rotary positions turn pairs of channels; use an even size");
+  if (!(c.gateTemperature > 0))
+    throw Error(fmt::format("nsa.gate_temperature must be positive, found {}",
+                            c.gateTemperature),
+                "1.0 leaves the gates as they are");
+  if (c.attention == AttentionKind::Nsa)
+    validateGeometry(c.nsa);
+}
+
+} // namespace tessera::models

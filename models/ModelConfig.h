@@ -1,0 +1,56 @@
+// models/ModelConfig.h - what a transformer is made of, checked before it is
+// built. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tessera::models {
+
+/// Sizes of Native Sparse Attention; the names are those of the paper.
+struct NsaGeometry {
+  int64_t blockLength = 32;     ///< l: tokens under one compressed key.
+  int64_t stride = 16;          ///< d: tokens between compressed keys.
+  int64_t selectionLength = 64; ///< l': tokens of one selection block.
+  int64_t selectedBlocks = 16;  ///< n: blocks a query keeps, forced ones too.
+  int64_t window = 512;         ///< w: keys of the sliding window.
+  int64_t initialBlocks = 1;    ///< Forced blocks at the start.
+  int64_t localBlocks = 2;      ///< Forced blocks up to the query's own.
+
+  /// Compressed keys of a sequence of `length` tokens.
+  int64_t compressedCount(int64_t length) const {
+    return length < blockLength ? 0 : (length - blockLength) / stride + 1;
+  }
+};
+
+enum class AttentionKind { Nsa, Dense, Sdpa };
+enum class KernelSource { Tessera, Torch };
+enum class Compression { Average, Convolution };
+enum class GateMode { Softmax, Sigmoid };
+enum class GateInput { QueryMean, Hidden };
+
+struct ModelConfig {
+  int64_t vocabulary = 256;
+  int64_t dim = 192;
+  int64_t layers = 3;
+  int64_t heads = 6;
+  int64_t kvHeads = 2;
+  int64_t keyDim = 32;
+  int64_t valueDim = 32;
+  int64_t mlpDim = 768;
+  bool tiedHead = false;
+  double ropeBase = 10000.0;
+  double normEpsilon = 1e-6;
+  AttentionKind attention = AttentionKind::Nsa;
+  NsaGeometry nsa;
+  Compression compression = Compression::Average;
+  GateMode gateMode = GateMode::Sigmoid;
+  GateInput gateInput = GateInput::Hidden;
+  double gateTemperature = 1.0;
+};
+
+/// Throws tessera::Error, naming the key as a config file spells it, when the
+/// sizes cannot be built (nsa.md REQ-1).
+void validate(const ModelConfig &config);
+
+} // namespace tessera::models

@@ -1,0 +1,193 @@
+// models/Transformer.cpp - construction and forward pass of the transformer.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "models/Transformer.h"
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace tessera::models {
+
+/// One matrix projects the queries and every branch's keys and values: queries
+/// and keys first, because those rows turn with their position.
+struct Transformer::Block {
+  at::Tensor attentionNorm, projection, output;
+  at::Tensor gateIn, gateInBias, gateOut, gateOutBias;
+  at::Tensor keyFilter, valueFilter;
+  at::Tensor mlpNorm, mlpIn, mlpOut;
+};
+
+namespace {
+
+/// Makes the parameters in order, from one generator.
+class Builder {
+public:
+  Builder(std::vector<Parameter> &all, uint64_t seed)
+      : all(all), generator(at::detail::createCPUGenerator(seed)) {}
+
+  at::Tensor normal(const std::string &name, at::IntArrayRef shape,
+                    double deviation) {
+    return add(name, at::randn(shape, generator) * deviation);
+  }
+  at::Tensor constant(const std::string &name, at::IntArrayRef shape,
+                      double value) {
+    return add(name, at::full(shape, value, at::kFloat));
+  }
+
+private:
+  at::Tensor add(const std::string &name, at::Tensor value) {
+    value.set_requires_grad(true);
+    all.push_back({name, value});
+    return value;
+  }
+
+  std::vector<Parameter> &all;
+  at::Generator generator;
+};
+
+int64_t branches(const ModelConfig &c) {
+  return c.attention == AttentionKind::Nsa ? 3 : 1;
+}
+
+} // namespace
+
+Transformer::Transformer(const ModelConfig &config, KernelSource kernels,
+                         uint64_t seed)
+    : settings(config) {
+  validate(config);
+  source = makeKernels(kernels);
+  const ModelConfig &c = settings;
+  Builder make(all, seed);
+  // Inputs of unit size keep about unit size through a layer; what is added to
+  // the residual stream shrinks with the number of additions.
+  const double residual = 1.0 / std::sqrt(2.0 * double(c.layers));
+  const auto spread = [](int64_t inputs) {
+    return 0.5 / std::sqrt(double(inputs));
+  };
+  embedding = make.normal("embedding", {c.vocabulary, c.dim}, 0.02);
+  const int64_t rows =
+      c.heads * c.keyDim + branches(c) * c.kvHeads * (c.keyDim + c.valueDim);
+  for (int64_t i = 0; i < c.layers; ++i) {
+    const std::string in = fmt::format("blocks.{}.", i);
+    Block b;
+    b.attentionNorm = make.constant(in + "attention.norm", {c.dim}, 1);
+    b.projection =
+        make.normal(in + "attention.qkv", {rows, c.dim}, spread(c.dim));
+    b.output =
+        make.normal(in + "attention.output", {c.dim, c.heads * c.valueDim},
+                    spread(c.heads * c.valueDim) * residual);
+    if (c.attention == AttentionKind::Nsa) {
+      const bool hidden = c.gateInput == GateInput::Hidden;
+      const int64_t width =
+          hidden ? c.keyDim : std::max<int64_t>(1, c.keyDim / 2);
+      const int64_t inputs = hidden ? c.dim : c.keyDim;
+      const int64_t gates = hidden ? 3 * c.kvHeads : 3;
+      b.gateIn = make.normal(in + "gate.in", {width, inputs}, spread(inputs));
+      b.gateInBias = make.constant(in + "gate.in_bias", {width}, 0);
+      b.gateOut = make.normal(in + "gate.out", {gates, width}, spread(width));
+      b.gateOutBias = make.constant(in + "gate.out_bias", {gates}, 0);
+      if (c.compression == Compression::Convolution) {
+        const double mean = 1.0 / double(c.nsa.blockLength);
+        b.keyFilter = make.constant(in + "compress.key",
+                                    {c.nsa.blockLength, c.keyDim}, mean);
+        b.valueFilter = make.constant(in + "compress.value",
+                                      {c.nsa.blockLength, c.valueDim}, mean);
+      }
+    }
+    b.mlpNorm = make.constant(in + "mlp.norm", {c.dim}, 1);
+    b.mlpIn = make.normal(in + "mlp.in", {c.mlpDim, c.dim}, spread(c.dim));
+    b.mlpOut = make.normal(in + "mlp.out", {c.dim, c.mlpDim},
+                           spread(c.mlpDim) * residual);
+    blocks.push_back(std::move(b));
+  }
+  finalNorm = make.constant("norm", {c.dim}, 1);
+  head =
+      c.tiedHead ? embedding : make.normal("head", {c.vocabulary, c.dim}, 0.02);
+}
+
+Transformer::~Transformer() = default;
+
+int64_t Transformer::parameterCount() const {
+  int64_t count = 0;
+  for (const Parameter &p : all)
+    count += p.value.numel();
+  return count;
+}
+
+at::Tensor Transformer::attention(const Block &b, const at::Tensor &x,
+                                  const Packing &packing,
+                                  const ForwardOptions &options,
+                                  ForwardResult &result) {
+  const ModelConfig &c = settings;
+  const int64_t n = branches(c), turned = c.heads + n * c.kvHeads;
+  const at::Tensor projected = at::linear(x, b.projection);
+  const at::Tensor rotated = source->rope(
+      projected.narrow(1, 0, turned * c.keyDim).view({-1, turned, c.keyDim}),
+      packing, c.ropeBase);
+  const at::Tensor values =
+      projected.narrow(1, turned * c.keyDim, n * c.kvHeads * c.valueDim)
+          .view({-1, n * c.kvHeads, c.valueDim});
+  const at::Tensor query = rotated.narrow(1, 0, c.heads);
+  const auto key = [&](int64_t branch) {
+    return rotated.narrow(1, c.heads + branch * c.kvHeads, c.kvHeads);
+  };
+  const auto value = [&](int64_t branch) {
+    return values.narrow(1, branch * c.kvHeads, c.kvHeads);
+  };
+
+  at::Tensor output;
+  if (c.attention == AttentionKind::Nsa) {
+    const bool hidden = c.gateInput == GateInput::Hidden;
+    const at::Tensor seen =
+        hidden ? x
+               : query.unflatten(1, {c.kvHeads, c.heads / c.kvHeads}).mean(2);
+    const at::Tensor gate =
+        at::linear(at::silu(at::linear(seen, b.gateIn, b.gateInBias)),
+                   b.gateOut, b.gateOutBias);
+    NsaInputs in{query,          key(0),
+                 value(0),       key(1),
+                 value(1),       key(2),
+                 value(2),       gate.view({-1, c.kvHeads, 3}),
+                 b.keyFilter,    b.valueFilter,
+                 options.without};
+    NsaResult nsa = source->nsaAttention(in, c, packing);
+    output = nsa.output;
+    if (options.wantIndices)
+      result.indices.push_back(nsa.indices);
+  } else if (c.attention == AttentionKind::Dense) {
+    output = source->denseAttention(query, key(0), value(0), packing);
+  } else {
+    const auto heads = [&](const at::Tensor &t) {
+      return t.unflatten(0, {packing.sequences, packing.length})
+          .transpose(1, 2);
+    };
+    output = at::scaled_dot_product_attention(
+                 heads(query), heads(key(0)), heads(value(0)), {}, 0.0,
+                 /*is_causal=*/true, std::nullopt, /*enable_gqa=*/true)
+                 .transpose(1, 2);
+  }
+  return at::linear(output.reshape({x.size(0), -1}), b.output);
+}
+
+ForwardResult Transformer::forward(const at::Tensor &tokens,
+                                   const ForwardOptions &options) {
+  const ModelConfig &c = settings;
+  const Packing packing(tokens.size(0), tokens.size(1), c.nsa);
+  ForwardResult result;
+  at::Tensor x = at::embedding(embedding, tokens.flatten());
+  for (const Block &b : blocks) {
+    x = x + attention(b, source->rmsNorm(x, b.attentionNorm, c.normEpsilon),
+                      packing, options, result);
+    const at::Tensor hidden =
+        at::linear(source->rmsNorm(x, b.mlpNorm, c.normEpsilon), b.mlpIn);
+    x = x + at::linear(at::relu(hidden).square(), b.mlpOut);
+  }
+  const at::Tensor last = source->rmsNorm(x, finalNorm, c.normEpsilon);
+  result.logits =
+      at::linear(last, head).view({tokens.size(0), tokens.size(1), -1});
+  return result;
+}
+
+} // namespace tessera::models

@@ -1,0 +1,57 @@
+// models/Transformer.h - a byte-level transformer with sparse or dense
+// attention. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/Kernels.h"
+
+#include <string>
+#include <vector>
+
+namespace tessera::models {
+
+struct Parameter {
+  std::string name;
+  at::Tensor value;
+};
+
+struct ForwardOptions {
+  int without = -1;         ///< NSA branch to zero: 0 cmp, 1 sel, 2 win.
+  bool wantIndices = false; ///< Keep the selected blocks of every layer.
+};
+
+struct ForwardResult {
+  at::Tensor logits;               ///< [B, S, vocabulary]
+  std::vector<at::Tensor> indices; ///< per layer, [Hkv, T, n]
+};
+
+/// Embedding, blocks of (norm, attention, norm, MLP), norm, head. Parameters
+/// are plain leaf tensors in a fixed order; a seed gives their first values.
+class Transformer {
+public:
+  Transformer(const ModelConfig &config, KernelSource source, uint64_t seed);
+  ~Transformer();
+
+  /// tokens: int64 [B, S].
+  ForwardResult forward(const at::Tensor &tokens,
+                        const ForwardOptions &options = {});
+
+  const ModelConfig &config() const { return settings; }
+  std::vector<Parameter> &parameters() { return all; }
+  const std::vector<Parameter> &parameters() const { return all; }
+  int64_t parameterCount() const;
+  Kernels &kernels() { return *source; }
+
+private:
+  struct Block;
+  at::Tensor attention(const Block &block, const at::Tensor &x,
+                       const Packing &packing, const ForwardOptions &options,
+                       ForwardResult &result);
+
+  ModelConfig settings;
+  std::unique_ptr<Kernels> source;
+  std::vector<Parameter> all;
+  std::vector<Block> blocks;
+  at::Tensor embedding, finalNorm, head;
+};
+
+} // namespace tessera::models
