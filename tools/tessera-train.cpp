@@ -1,0 +1,70 @@
+// tools/tessera-train.cpp - the training program behind `tessera train`.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "support/Error.h"
+#include "trainer/Config.h"
+#include "trainer/Generate.h"
+#include "trainer/Train.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fmt/format.h>
+
+using namespace tessera;
+
+int main(int argc, char **argv) {
+  CLI::App app{"Trains language models with Native Sparse Attention, and "
+               "writes text with them."};
+  app.require_subcommand(1);
+  std::string file;
+  std::vector<std::string> overrides;
+  trainer::GenerateOptions generation;
+
+  CLI::App *train = app.add_subcommand("train", "train a model");
+  train->add_option("--config", file, "settings (YAML)");
+  train->add_option("settings", overrides, "key=value, over the config");
+
+  CLI::App *generate = app.add_subcommand("generate", "write text");
+  generate->add_option("--run", generation.run, "run folder")
+      ->capture_default_str();
+  generate->add_option("--prompt", generation.prompt, "text to go on from")
+      ->capture_default_str();
+  generate->add_option("--tokens", generation.tokens, "bytes to write")
+      ->capture_default_str();
+  generate
+      ->add_option("--temperature", generation.temperature,
+                   "0: always the likeliest byte")
+      ->capture_default_str();
+  generate->add_option("--seed", generation.seed, "of the draws")
+      ->capture_default_str();
+  generate->add_option("settings", generation.overrides,
+                       "key=value, over the run's config");
+
+  CLI::App *config = app.add_subcommand("config", "list the settings");
+  config->add_option("--config", file, "settings (YAML)");
+  config->add_option("settings", overrides, "key=value, over the config");
+  CLI11_PARSE(app, argc, argv);
+
+  try {
+    if (train->parsed())
+      return trainer::train(trainer::readConfig(file, overrides));
+    if (config->parsed()) {
+      fmt::print("{}", trainer::describe(trainer::readConfig(file, overrides)));
+      return 0;
+    }
+    fmt::print("{}", generation.prompt);
+    trainer::generate(generation, [](char byte) {
+      std::fputc(byte, stdout);
+      std::fflush(stdout);
+    });
+    std::fputc('\n', stdout);
+    return 0;
+  } catch (const Error &e) {
+    fmt::print(stderr, "error: {}\n", e.message);
+    if (!e.hint.empty())
+      fmt::print(stderr, "HINT: {}\n", e.hint);
+  } catch (const std::exception &e) {
+    fmt::print(stderr, "error: {}\n", e.what());
+  }
+  return 1;
+}

@@ -1,0 +1,43 @@
+// trainer/Telemetry.h - the progress line and metrics.jsonl.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <fstream>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace tessera::trainer {
+
+/// What one optimizer step is logged with.
+struct StepRecord {
+  int64_t step = 0, steps = 0; ///< Done so far, and in all.
+  double bitsPerByte = 0, gradientNorm = 0, learningRate = 0;
+  double milliseconds = 0, tokensPerSecond = 0, secondsLeft = 0;
+};
+
+/// "1h02m", "4m07s", "12s".
+std::string duration(double seconds);
+
+/// Progress on standard error: one line redrawn on a terminal, a line per
+/// record elsewhere. Every record also goes to metrics.jsonl.
+class Telemetry {
+public:
+  /// Keeps the records of steps up to `keptSteps`, those a resumed run has
+  /// behind it, and drops later ones.
+  Telemetry(const std::string &file, int64_t keptSteps);
+
+  /// Redraws the line; `logged` also writes the record.
+  void step(const StepRecord &record, bool logged);
+  void record(const nlohmann::json &json);
+  /// A line of text that stays.
+  void say(const std::string &text);
+
+private:
+  bool terminal;
+  bool drawn = false;
+  std::ofstream out;
+};
+
+} // namespace tessera::trainer

@@ -1,0 +1,243 @@
+// trainer/Train.cpp - the training loop; read it from top to bottom.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/Train.h"
+
+#include "support/Error.h"
+#include "support/File.h"
+#include "trainer/Checkpoint.h"
+#include "trainer/Data.h"
+#include "trainer/Evaluate.h"
+#include "trainer/Panel.h"
+#include "trainer/RunFolder.h"
+#include "trainer/Schedule.h"
+#include "trainer/Signals.h"
+#include "trainer/Telemetry.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <chrono>
+#include <cmath>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <numbers>
+
+namespace tessera::trainer {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using nlohmann::json;
+
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void say(const std::string &text) {
+  fmt::print(stderr, "{}\n", text);
+  std::fflush(stderr);
+}
+
+/// Loss of one micro-batch in nats per byte; its gradient, divided by the
+/// number of micro-batches in a step, is added to the parameters'.
+double backward(models::Transformer &model, const Batch &batch,
+                int64_t accumulate) {
+  const at::Tensor logits = model.forward(batch.inputs).logits;
+  const at::Tensor loss =
+      at::cross_entropy_loss(logits.flatten(0, 1), batch.targets.flatten());
+  (loss / double(accumulate)).backward();
+  return loss.item<double>();
+}
+
+/// Seconds of one micro-batch, after a first one that compiles what is not in
+/// the cache yet. Leaves the model as it was.
+double timeMicroBatch(models::Transformer &model, AdamW &optimizer,
+                      const Corpus &corpus, const Config &config) {
+  const Batch batch = trainingBatch(corpus, config, 0);
+  backward(model, batch, 1);
+  const Clock::time_point start = Clock::now();
+  for (int i = 0; i < 2; ++i)
+    backward(model, batch, 1);
+  optimizer.zeroGradients();
+  return since(start) / 2;
+}
+
+std::string sizes(const Config &c, const models::Transformer &model) {
+  std::string attention = "attention sdpa";
+  if (c.model.attention == models::AttentionKind::Dense)
+    attention = "attention dense";
+  if (c.model.attention == models::AttentionKind::Nsa)
+    attention = fmt::format("attention nsa (l={} d={} l'={} n={} w={})",
+                            c.model.nsa.blockLength, c.model.nsa.stride,
+                            c.model.nsa.selectionLength,
+                            c.model.nsa.selectedBlocks, c.model.nsa.window);
+  return fmt::format(
+      "model: {} parameters, {} layers x {}, {}, {} kernels",
+      model.parameterCount(), c.model.layers, c.model.dim, attention,
+      c.kernels == models::KernelSource::Torch ? "torch" : "tessera");
+}
+
+/// metrics.json: what the run reached, measured on all held-out bytes.
+json finalMetrics(models::Transformer &model, const Corpus &corpus,
+                  const Config &config, const Progress &progress) {
+  const Evaluation whole = evaluate(model, corpus, config, 0);
+  json metrics = {
+      {"val_bpb", whole.bitsPerByte},
+      {"bpb_by_position",
+       {{"0-31", whole.early}, {"32-255", whole.middle}, {"256-", whole.late}}},
+      {"selected_fraction", whole.selectedFraction},
+      {"steps", progress.step},
+      {"tokens", progress.windows * config.sequenceLength},
+      {"parameters", model.parameterCount()},
+      {"tokens_per_s", progress.trainSeconds > 0
+                           ? double(progress.windows * config.sequenceLength) /
+                                 progress.trainSeconds
+                           : 0.0},
+      {"train_seconds", progress.trainSeconds},
+      {"data_sha256", corpus.hash},
+      {"val_windows", whole.windows}};
+  say(fmt::format("held-out: {:.4f} bits/byte ({:.3f} below position 32, "
+                  "{:.3f} from 256)",
+                  whole.bitsPerByte, whole.early, whole.late));
+  if (config.model.attention != models::AttentionKind::Nsa)
+    return metrics;
+  say(fmt::format("selection keeps {:.1f}% of the keys at the last position",
+                  100 * whole.selectedFraction));
+  constexpr const char *names[] = {"cmp", "sel", "win"};
+  for (int branch = 0; branch < 3; ++branch) {
+    const Evaluation e = evaluate(model, corpus, config, 0, branch);
+    metrics[fmt::format("val_bpb_without_{}", names[branch])] = e.bitsPerByte;
+    say(fmt::format("without the {} branch: {:.4f} bits/byte ({:+.4f})",
+                    names[branch], e.bitsPerByte,
+                    e.bitsPerByte - whole.bitsPerByte));
+  }
+  return metrics;
+}
+
+} // namespace
+
+int train(const Config &config) {
+  // --- the run folder, before anything slow
+  RunFolder folder(config.out);
+  std::optional<std::string> checkpoint;
+  if (config.resume == "auto" && !folder.finished())
+    checkpoint = latestCheckpoint(config.out);
+  if (!checkpoint) {
+    const std::string aside = folder.putAside();
+    if (!aside.empty())
+      say("the earlier run in this folder is now in " + aside);
+  }
+  writeFile(folder.file("config.json"), toJson(config).dump(1) + "\n");
+
+  // --- data, model, optimizer: the same bits from the same settings
+  at::set_num_threads(int(config.threads));
+  at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
+  const Corpus corpus = loadCorpus(config);
+  say(fmt::format("data: {}, {} bytes to train on, {} held out", corpus.name,
+                  corpus.training.size(), corpus.heldOut.size()));
+  models::Transformer model(config.model, config.kernels,
+                            uint64_t(config.seed));
+  AdamW optimizer(model.parameters(), config);
+  say(sizes(config, model));
+
+  Progress progress;
+  if (checkpoint) {
+    progress =
+        loadCheckpoint(*checkpoint, config, corpus.hash, model, optimizer);
+    say(fmt::format("going on from {} at step {} (resume=never starts over)",
+                    *checkpoint, progress.step));
+  }
+  Telemetry telemetry(folder.file("metrics.jsonl"), progress.step);
+  const StopSignals signals;
+
+  // --- how long it will take
+  const Clock::time_point warmUp = Clock::now();
+  const double microBatch = timeMicroBatch(model, optimizer, corpus, config);
+  const double estimate = double(config.steps - progress.step) *
+                          double(config.accumulate) * microBatch;
+  say(fmt::format("first batches: {:.1f} s; training {} steps of {} bytes will "
+                  "take about {}",
+                  since(warmUp), config.steps - progress.step,
+                  config.batchSize * config.accumulate * config.sequenceLength,
+                  duration(estimate)));
+
+  // --- the loop
+  const auto save = [&] {
+    saveCheckpoint(config, progress, corpus.hash, model, optimizer);
+  };
+  const double before = progress.trainSeconds;
+  Clock::time_point resumed = Clock::now();
+  double paused = 0;
+  const auto trained = [&] { return before + since(resumed) - paused; };
+  const int64_t bytesPerStep =
+      config.batchSize * config.accumulate * config.sequenceLength;
+  double recent = 0; // seconds of a step, smoothed, for the ETA
+  while (progress.step < config.steps && !signals.received()) {
+    const Clock::time_point start = Clock::now();
+    double loss = 0;
+    for (int64_t i = 0; i < config.accumulate; ++i) {
+      const int64_t first = progress.windows + i * config.batchSize;
+      loss += backward(model, trainingBatch(corpus, config, first),
+                       config.accumulate) /
+              double(config.accumulate);
+    }
+    const double norm = optimizer.clip();
+    if (!std::isfinite(loss) || !std::isfinite(norm))
+      throw Error(fmt::format("the loss or its gradient is not finite at step "
+                              "{} (loss {}, gradient norm {})",
+                              progress.step + 1, loss, norm),
+                  "lower train.lr; the last checkpoint is whole");
+    const double rate = learningRate(config, progress.step);
+    optimizer.step(rate);
+    optimizer.zeroGradients();
+    progress.step += 1;
+    progress.windows += config.batchSize * config.accumulate;
+    progress.trainSeconds = trained();
+
+    const double seconds = since(start);
+    recent = recent > 0 ? 0.9 * recent + 0.1 * seconds : seconds;
+    const bool last = progress.step == config.steps;
+    telemetry.step({progress.step, config.steps, loss / std::numbers::ln2, norm,
+                    rate, seconds * 1e3, double(bytesPerStep) / seconds,
+                    recent * double(config.steps - progress.step)},
+                   progress.step % config.logEvery == 0 || last ||
+                       progress.step == 1);
+
+    // Evaluations and checkpoints are not training time.
+    const Clock::time_point pause = Clock::now();
+    if (config.evaluateEvery > 0 && !last &&
+        progress.step % config.evaluateEvery == 0) {
+      const Evaluation e =
+          evaluate(model, corpus, config, config.evaluateWindows);
+      telemetry.record({{"step", progress.step}, {"val_bpb", e.bitsPerByte}});
+      telemetry.say(fmt::format("step {}: {:.4f} held-out bits/byte "
+                                "({} windows)",
+                                progress.step, e.bitsPerByte, e.windows));
+    }
+    if (config.saveEvery > 0 && !last && progress.step % config.saveEvery == 0)
+      save();
+    paused += since(pause);
+  }
+
+  // --- stopped, or done
+  save();
+  if (progress.step < config.steps) {
+    telemetry.say(fmt::format("stopped and saved at step {}; the same command "
+                              "goes on from there",
+                              progress.step));
+    return 128 + signals.received();
+  }
+  telemetry.say(fmt::format("trained {} steps in {}", progress.step,
+                            duration(progress.trainSeconds)));
+  json metrics = finalMetrics(model, corpus, config, progress);
+  const models::KernelCounts counts = model.kernels().counts();
+  metrics["kernels_compiled"] = counts.compiled;
+  metrics["kernels_loaded"] = counts.loaded;
+  if (config.panel)
+    metrics["panel"] = runPanel(model.kernels(), 20.0, say);
+  writeFile(folder.file("metrics.json"), metrics.dump(1) + "\n");
+  say("wrote " + folder.file("metrics.json"));
+  return 0;
+}
+
+} // namespace tessera::trainer

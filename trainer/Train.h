@@ -1,0 +1,15 @@
+// trainer/Train.h - one training run from start to metrics.json.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "trainer/Config.h"
+
+namespace tessera::trainer {
+
+/// Trains as the config says. Returns 0 when the run is finished, 128 + signal
+/// when it was asked to stop and has saved; throws tessera::Error when it
+/// cannot go on.
+int train(const Config &config);
+
+} // namespace tessera::trainer
