@@ -1,0 +1,80 @@
+// compiler/syntax/Request.h - what a compilation takes and gives, JSON both
+// ways. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "compiler/syntax/Signature.h"
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::syntax {
+
+struct CompileOptions {
+  int64_t numWarps = 4;
+  int64_t numStages = 2;
+  std::string f32Default = "tf32"; // or "ieee"
+};
+
+// A file that the kernel comes from, for places in diagnostics.
+struct RequestSource {
+  std::string path;
+  std::string text;
+};
+
+struct CompileRequest {
+  std::string file;   // path of the kernel's file
+  std::string kernel; // name of the function
+  // Canonical text of the kernel, its callees and constants: part of the key.
+  std::string text;
+  // The files in full, the kernel's own first. Not part of the key. Empty:
+  // `text` itself is what gets compiled.
+  std::vector<RequestSource> sources;
+  std::vector<Argument> args;
+  CompileOptions options;
+  std::string target;            // "cpu:<mcpu>:<features>"
+  std::vector<std::string> emit; // stages to return as text
+
+  std::string toJson() const;
+  // Throws Error on anything malformed, missing or unknown.
+  static CompileRequest fromJson(std::string_view text);
+  // SHA-256 of all that decides the artifact: kernel, text, args, options,
+  // target. Not file, sources or emit.
+  std::string key() const;
+};
+
+struct ArtifactParameter {
+  std::string name;
+  std::string kind; // "pointer" or "scalar"
+  std::string type; // "*fp32:16", "i32" ...
+};
+
+struct ArtifactMeta {
+  std::string symbol = "tessera_entry";
+  std::vector<ArtifactParameter> params; // one 8-byte slot each
+  uint64_t scratchBytes = 0;             // per thread, 64-byte aligned
+};
+
+struct DiagnosticRecord {
+  std::string id, severity, file, message, hint;
+  uint32_t line = 0, column = 0, endLine = 0, endColumn = 0;
+};
+
+struct CompileResult {
+  bool ok = false;
+  std::vector<DiagnosticRecord> diagnostics;
+  std::string rendered; // the diagnostics as people read them
+  // The shared object. Not in the JSON: it is the second frame of a reply.
+  std::string artifact;
+  ArtifactMeta meta;
+  std::map<std::string, std::string> stages;
+  std::map<std::string, double> timings; // seconds by phase
+
+  std::string toJson() const;
+  static CompileResult fromJson(std::string_view text);
+  // Adds the diagnostics, structured and rendered.
+  void addDiagnostics(const std::vector<Diagnostic> &list);
+};
+
+} // namespace tessera::syntax
