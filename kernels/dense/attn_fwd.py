@@ -1,0 +1,72 @@
+# kernels/dense/attn_fwd.py - causal flash attention, forward.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
+    """Rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
+    cols = tl.arange(0, NP)
+    if N == NP:
+        x = tl.load(ptr + offs[:, None] + cols[None, :])
+    else:
+        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
+    return x
+
+
+# tessera: cpu(BM=64, BN=32)
+# tessera: cpu(BM=32, BN=64)
+@triton.jit(do_not_specialize=["T"])
+def dense_fwd(Q, K, V, O, LSE, CU, scale, T, sqt, sqh, skt, skh, svt, svh, sot, soh,
+              G: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
+              E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    """One tile of (token, head) rows of one KV head: query t attends keys 0 .. t."""
+    first = tl.program_id(0) * BM
+    group = tl.program_id(1).to(tl.int64)
+    start = tl.load(CU + tl.program_id(2))
+    length = tl.load(CU + tl.program_id(2) + 1) - start
+    if first >= length * G:
+        return
+    rows = first + tl.arange(0, BM)
+    live = rows < length * G
+    t = tl.minimum(rows // G, length - 1)        # rows past the end repeat the last token and are not stored
+    head = rows % G
+    t0 = first // G
+    last = tl.minimum((first + BM - 1) // G, length - 1)
+    token0 = (start + t0).to(tl.int64)
+    q = load_rows(Q + token0 * sqt + group * G * sqh, (t - t0) * sqt + head * sqh, D, DP)
+    slope = scale * 1.4426950408889634           # scores in units of log 2
+
+    peak = tl.full((BM,), float("-inf"), tl.float32)
+    total = tl.zeros((BM,), tl.float32)
+    acc = tl.zeros((BM, EP), tl.float32)
+    cols = tl.arange(0, BN)
+    for n in range(0, last + 1, BN):
+        pos = n + cols
+        key = tl.minimum(pos, length - 1) - n    # keys past the end are masked below: pos <= t
+        key0 = (start + n).to(tl.int64)
+        k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
+        s = tl.dot(q, tl.trans(k)) * slope
+        keep = pos[None, :] <= t[:, None]
+        s = tl.where(keep, s, float("-inf"))
+        top = tl.maximum(peak, tl.max(s, 1))
+        base = tl.where(top == float("-inf"), 0.0, top)
+        p = tl.exp2(s - base[:, None])
+        shrink = tl.exp2(peak - base)
+        total = total * shrink + tl.sum(p, 1)
+        v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
+        acc = tl.dot(p.to(v.dtype), v, acc * shrink[:, None])
+        peak = top
+
+    none = total == 0.0                          # a row without keys: o = 0, lse = -inf
+    total = tl.where(none, 1.0, total)
+    acc = acc / total[:, None]
+    lse = tl.where(none, float("-inf"), (peak + tl.log2(total)) * 0.6931471805599453)
+    e = tl.arange(0, EP)
+    out = O + token0 * sot + group * G * soh
+    out_offs = (t - t0) * sot + head * soh
+    tl.store(out + out_offs[:, None] + e[None, :], acc.to(O.dtype.element_ty),
+             mask=live[:, None] & (e[None, :] < E))
+    tl.store(LSE + group * G * T + start + head * T + t, lse, mask=live)

@@ -1,0 +1,45 @@
+# kernels/nn/rmsnorm_bwd.py - RMSNorm, backward: dx, and partial sums of dw for reduce_rows.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
+    """Rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
+    cols = tl.arange(0, NP)
+    if N == NP:
+        x = tl.load(ptr + offs[:, None] + cols[None, :])
+    else:
+        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
+    return x
+
+
+# tessera: cpu(BR=4, STEPS=16)
+# tessera: cpu(BR=16, STEPS=4)
+@triton.jit(do_not_specialize=["N"])
+def rmsnorm_bwd(DY, X, W, RSTD, DX, PART, N, sdy, sx, sdx, D: tl.constexpr, DP: tl.constexpr,
+                BR: tl.constexpr, STEPS: tl.constexpr):
+    """BR*STEPS rows: dx = rstd*(w*dy - xhat*mean(w*dy*xhat)); one row of PART = the sum of dy*xhat over them."""
+    row0 = tl.program_id(0) * (BR * STEPS)
+    first = tl.program_id(0).to(tl.int64) * (BR * STEPS)
+    d = tl.arange(0, DP)
+    w = tl.load(W + d, mask=d < D, other=0.0).to(tl.float32)
+    dw = tl.zeros((DP,), tl.float32)
+    for step in range(0, tl.minimum(STEPS, (N - row0 + BR - 1) // BR)):
+        at = step * BR + tl.arange(0, BR)
+        live = row0 + at < N
+        rel = tl.minimum(row0 + at, N - 1) - row0
+        x = load_rows(X + first * sx, rel * sx, D, DP).to(tl.float32)
+        dy = load_rows(DY + first * sdy, rel * sdy, D, DP).to(tl.float32)
+        dy = tl.where(live[:, None], dy, 0.0)
+        rstd = tl.load(RSTD + first + rel)
+        xhat = x * rstd[:, None]
+        wdy = dy * w[None, :]
+        mean = tl.sum(wdy * xhat, 1) * (1.0 / D)
+        dx = (wdy - xhat * mean[:, None]) * rstd[:, None]
+        tl.store(DX + first * sdx + (rel * sdx)[:, None] + d[None, :], dx.to(DX.dtype.element_ty),
+                 mask=live[:, None] & (d[None, :] < D))
+        dw += tl.sum(dy * xhat, 0)
+    tl.store(PART + tl.program_id(0).to(tl.int64) * D + d, dw, mask=d < D)

@@ -1,0 +1,35 @@
+# kernels/nn/rmsnorm_fwd.py - y = x * w / sqrt(mean(x^2) + eps).
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
+    """Rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
+    cols = tl.arange(0, NP)
+    if N == NP:
+        x = tl.load(ptr + offs[:, None] + cols[None, :])
+    else:
+        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
+    return x
+
+
+# tessera: cpu(BR=4)
+# tessera: cpu(BR=16)
+@triton.jit(do_not_specialize=["N"])
+def rmsnorm_fwd(X, W, Y, RSTD, N, eps, sx, sy, D: tl.constexpr, DP: tl.constexpr, BR: tl.constexpr):
+    """BR rows; statistics and products in fp32, rounded once. RSTD is kept for the backward."""
+    row0 = tl.program_id(0) * BR
+    live = row0 + tl.arange(0, BR) < N
+    rel = tl.minimum(row0 + tl.arange(0, BR), N - 1) - row0
+    first = tl.program_id(0).to(tl.int64) * BR
+    d = tl.arange(0, DP)
+    x = load_rows(X + first * sx, rel * sx, D, DP).to(tl.float32)
+    w = tl.load(W + d, mask=d < D, other=0.0).to(tl.float32)
+    rstd = 1.0 / tl.sqrt(tl.sum(x * x, 1) * (1.0 / D) + eps)
+    y = x * rstd[:, None] * w[None, :]
+    tl.store(Y + first * sy + (rel * sy)[:, None] + d[None, :], y.to(Y.dtype.element_ty),
+             mask=live[:, None] & (d[None, :] < D))
+    tl.store(RSTD + first + rel, rstd, mask=live)

@@ -1,0 +1,38 @@
+# kernels/nn/rope.py - rotary position embedding of interleaved pairs; the backward is the inverse rotation.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import triton
+import triton.language as tl
+
+
+# tessera: cpu(BT=32)
+@triton.jit(do_not_specialize=["pos0"])
+def rope(X, Y, COS, SIN, CU, pos0, sxt, sxh, syt, syh, D: tl.constexpr, R: tl.constexpr, RH: tl.constexpr,
+         RT: tl.constexpr, INVERSE: tl.constexpr, BT: tl.constexpr):
+    """BT tokens of one head: pairs (2i, 2i+1) of the first R dimensions turn by the angle of the position."""
+    t0 = tl.program_id(0) * BT
+    head = tl.program_id(1).to(tl.int64)
+    start = tl.load(CU + tl.program_id(2))
+    length = tl.load(CU + tl.program_id(2) + 1) - start
+    if t0 >= length:
+        return
+    rel = tl.arange(0, BT)
+    live = t0 + rel < length
+    token0 = (start + t0).to(tl.int64)
+    x = X + token0 * sxt + head * sxh + (rel * sxt)[:, None]
+    y = Y + token0 * syt + head * syh + (rel * syt)[:, None]
+    pair = tl.arange(0, RH)[None, :]
+    keep = live[:, None] & (pair < R // 2)
+    angle = ((pos0 + t0 + rel) * (R // 2))[:, None] + pair
+    c = tl.load(COS + angle, mask=keep, other=0.0)
+    s = tl.load(SIN + angle, mask=keep, other=0.0)
+    if INVERSE:
+        s = -s
+    even = tl.load(x + 2 * pair, mask=keep, other=0.0).to(tl.float32)
+    odd = tl.load(x + 2 * pair + 1, mask=keep, other=0.0).to(tl.float32)
+    tl.store(y + 2 * pair, (even * c - odd * s).to(Y.dtype.element_ty), mask=keep)
+    tl.store(y + 2 * pair + 1, (even * s + odd * c).to(Y.dtype.element_ty), mask=keep)
+    if R < D:
+        rest = R + tl.arange(0, RT)[None, :]
+        also = live[:, None] & (rest < D)
+        tl.store(y + rest, tl.load(x + rest, mask=also, other=0.0).to(Y.dtype.element_ty), mask=also)

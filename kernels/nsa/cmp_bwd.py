@@ -1,0 +1,119 @@
+# kernels/nsa/cmp_bwd.py - attention over compressed tokens, backward: dq by query rows, dk and dv by key tiles.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
+    """Rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
+    cols = tl.arange(0, NP)
+    if N == NP:
+        x = tl.load(ptr + offs[:, None] + cols[None, :])
+    else:
+        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
+    return x
+
+
+# tessera: cpu(BM=64, BN=32)
+# tessera: cpu(BM=32, BN=64)
+@triton.jit(do_not_specialize=["T"])
+def cmp_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, CU_CMP, scale, T, sqt, sqh, skt, skh, svt, svh, sdot, sdoh, sdqt, sdqh,
+               G: tl.constexpr, L: tl.constexpr, STRIDE: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
+               E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    """dq of one tile of (token, head) rows; walks the same keys as the forward."""
+    first = tl.program_id(0) * BM
+    group = tl.program_id(1).to(tl.int64)
+    start = tl.load(CU + tl.program_id(2))
+    length = tl.load(CU + tl.program_id(2) + 1) - start
+    if first >= length * G:
+        return
+    rows = first + tl.arange(0, BM)
+    live = rows < length * G
+    t = tl.minimum(rows // G, length - 1)
+    head = rows % G
+    t0 = first // G
+    last = tl.minimum((first + BM - 1) // G, length - 1)
+    token0 = (start + t0).to(tl.int64)
+    cmp_start = tl.load(CU_CMP + tl.program_id(2))
+    count = tl.load(CU_CMP + tl.program_id(2) + 1) - cmp_start
+    seen = tl.maximum(t + 1 - L + STRIDE, 0) // STRIDE          # compressed tokens visible to each row
+    most = tl.maximum(last + 1 - L + STRIDE, 0) // STRIDE
+    q = load_rows(Q + token0 * sqt + group * G * sqh, (t - t0) * sqt + head * sqh, D, DP)
+    do = load_rows(DO + token0 * sdot + group * G * sdoh, (t - t0) * sdot + head * sdoh, E, EP)
+    lse = tl.load(LSE + group * G * T + start + head * T + t) * 1.4426950408889634
+    delta = tl.load(DELTA + group * G * T + start + head * T + t)
+    slope = scale * 1.4426950408889634
+
+    dq = tl.zeros((BM, DP), tl.float32)
+    cols = tl.arange(0, BN)
+    for n in range(0, most, BN):
+        pos = n + cols
+        key = tl.minimum(pos, count - 1) - n
+        key0 = (cmp_start + n).to(tl.int64)
+        k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
+        v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
+        s = tl.dot(q, tl.trans(k)) * slope
+        keep = pos[None, :] < seen[:, None]
+        p = tl.where(keep, tl.exp2(s - lse[:, None]), 0.0)
+        ds = p * (tl.dot(do, tl.trans(v)) - delta[:, None])
+        dq = tl.dot(ds.to(k.dtype), k, dq)
+
+    d = tl.arange(0, DP)
+    out = DQ + token0 * sdqt + group * G * sdqh
+    out_offs = (t - t0) * sdqt + head * sdqh
+    tl.store(out + out_offs[:, None] + d[None, :], (dq * scale).to(DQ.dtype.element_ty),
+             mask=live[:, None] & (d[None, :] < D))
+
+
+# tessera: cpu(BM=64, BN=32)
+# tessera: cpu(BM=32, BN=64)
+@triton.jit(do_not_specialize=["T"])
+def cmp_bwd_dkdv(Q, K, V, DO, LSE, DELTA, DK, DV, CU, CU_CMP, scale, T, sqt, sqh, skt, skh, svt, svh, sdot, sdoh,
+                 sdkt, sdkh, sdvt, sdvh,
+                 G: tl.constexpr, L: tl.constexpr, STRIDE: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
+                 E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    """dk and dv of one tile of compressed tokens; walks the query rows that can see them, all heads of the group."""
+    n = tl.program_id(0) * BN
+    group = tl.program_id(1).to(tl.int64)
+    start = tl.load(CU + tl.program_id(2))
+    length = tl.load(CU + tl.program_id(2) + 1) - start
+    cmp_start = tl.load(CU_CMP + tl.program_id(2))
+    count = tl.load(CU_CMP + tl.program_id(2) + 1) - cmp_start
+    if n >= count:
+        return
+    pos = n + tl.arange(0, BN)
+    key = tl.minimum(pos, count - 1) - n
+    key0 = (cmp_start + n).to(tl.int64)
+    kt = tl.trans(load_rows(K + key0 * skt + group * skh, key * skt, D, DP))
+    vt = tl.trans(load_rows(V + key0 * svt + group * svh, key * svt, E, EP))
+    slope = scale * 1.4426950408889634
+
+    dk = tl.zeros((BN, DP), tl.float32)
+    dv = tl.zeros((BN, EP), tl.float32)
+    for r in range((n * STRIDE + L - 1) * G, length * G, BM):
+        rows = r + tl.arange(0, BM)
+        t = tl.minimum(rows // G, length - 1)
+        head = rows % G
+        seen = tl.maximum(t + 1 - L + STRIDE, 0) // STRIDE
+        t0 = r // G
+        token0 = (start + t0).to(tl.int64)
+        q = load_rows(Q + token0 * sqt + group * G * sqh, (t - t0) * sqt + head * sqh, D, DP)
+        do = load_rows(DO + token0 * sdot + group * G * sdoh, (t - t0) * sdot + head * sdoh, E, EP)
+        lse = tl.load(LSE + group * G * T + start + head * T + t) * 1.4426950408889634
+        delta = tl.load(DELTA + group * G * T + start + head * T + t)
+        s = tl.dot(q, kt) * slope
+        keep = (pos[None, :] < seen[:, None]) & (rows < length * G)[:, None]
+        p = tl.where(keep, tl.exp2(s - lse[:, None]), 0.0)
+        dv = tl.dot(tl.trans(p.to(do.dtype)), do, dv)
+        ds = p * (tl.dot(do, vt) - delta[:, None])
+        dk = tl.dot(tl.trans(ds.to(q.dtype)), q, dk)
+
+    d = tl.arange(0, DP)
+    e = tl.arange(0, EP)
+    live = pos < count
+    tl.store(DK + key0 * sdkt + group * sdkh + (key * sdkt)[:, None] + d[None, :], (dk * scale).to(DK.dtype.element_ty),
+             mask=live[:, None] & (d[None, :] < D))
+    tl.store(DV + key0 * sdvt + group * sdvh + (key * sdvt)[:, None] + e[None, :], dv.to(DV.dtype.element_ty),
+             mask=live[:, None] & (e[None, :] < E))

@@ -1,0 +1,80 @@
+# kernels/nsa/compress_bwd.py - compressed tokens, backward: dx gathers, dw sums in two stages.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
+    """Rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
+    cols = tl.arange(0, NP)
+    if N == NP:
+        x = tl.load(ptr + offs[:, None] + cols[None, :])
+    else:
+        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
+    return x
+
+
+# tessera: cpu(BT=32)
+# tessera: cpu(BT=64)
+@triton.jit
+def compress_bwd_dx(DOUT, W, DX, CU, CU_CMP, sot, soh, sxt, sxh, L: tl.constexpr, STRIDE: tl.constexpr,
+                    D: tl.constexpr, DP: tl.constexpr, CONV: tl.constexpr, BT: tl.constexpr):
+    """dx of BT tokens of one head: each token gathers from the at most ceil(L/STRIDE) blocks that hold it."""
+    t0 = tl.program_id(0) * BT
+    head = tl.program_id(1).to(tl.int64)
+    start = tl.load(CU + tl.program_id(2))
+    length = tl.load(CU + tl.program_id(2) + 1) - start
+    if t0 >= length:
+        return
+    cmp_start = tl.load(CU_CMP + tl.program_id(2))
+    count = tl.load(CU_CMP + tl.program_id(2) + 1) - cmp_start
+    t = t0 + tl.arange(0, BT)
+    d = tl.arange(0, DP)
+    newest = t // STRIDE                                 # the last block that starts at or before the token
+    acc = tl.zeros((BT, DP), tl.float32)
+    reach = tl.minimum(count, 1) * ((L + STRIDE - 1) // STRIDE)
+    first = cmp_start.to(tl.int64)
+    for m in range(0, reach):
+        i = newest - m
+        a = t - i * STRIDE                               # the token's place in block i
+        holds = (i >= 0) & (i < count) & (a < L)
+        block = tl.minimum(tl.maximum(i, 0), count - 1)
+        g = load_rows(DOUT + first * sot + head * soh, block * sot, D, DP).to(tl.float32)
+        if CONV:
+            g = g * load_rows(W, tl.minimum(a, L - 1) * D, D, DP).to(tl.float32)
+        acc += tl.where(holds[:, None], g, 0.0)
+    if not CONV:
+        acc = acc * (1.0 / L)
+    out = DX + (start + t0).to(tl.int64) * sxt + head * sxh
+    tl.store(out + ((t - t0) * sxt)[:, None] + d[None, :], acc.to(DX.dtype.element_ty),
+             mask=(t < length)[:, None] & (d[None, :] < D))
+
+
+# tessera: cpu(BC=32)
+# tessera: cpu(BC=64)
+@triton.jit
+def compress_bwd_dw(X, DOUT, PART, CU, CU_CMP, sxt, sxh, sot, soh, L: tl.constexpr, STRIDE: tl.constexpr,
+                    D: tl.constexpr, DP: tl.constexpr, BC: tl.constexpr):
+    """Partial dw[a,:] = sum over BC blocks i of dout[i,:] * x[i*STRIDE + a,:]; zeros where there is no block."""
+    i0 = tl.program_id(0) * BC
+    head = tl.program_id(1).to(tl.int64)
+    start = tl.load(CU + tl.program_id(2))
+    cmp_start = tl.load(CU_CMP + tl.program_id(2))
+    count = tl.load(CU_CMP + tl.program_id(2) + 1) - cmp_start
+    d = tl.arange(0, DP)
+    part = (tl.program_id(2) * tl.num_programs(1) + tl.program_id(1)) * tl.num_programs(0) + tl.program_id(0)
+    out = PART + part.to(tl.int64) * L * D
+    if i0 >= count:
+        for a in range(0, L):
+            tl.store(out + a * D + d, tl.zeros((DP,), tl.float32), mask=d < D)
+        return
+    i = i0 + tl.arange(0, BC)
+    rel = tl.minimum(i, count - 1) - i0
+    g = load_rows(DOUT + (cmp_start + i0).to(tl.int64) * sot + head * soh, rel * sot, D, DP).to(tl.float32)
+    g = tl.where((i < count)[:, None], g, 0.0)
+    for a in range(0, L):
+        token0 = (start + i0 * STRIDE + a).to(tl.int64)
+        x = load_rows(X + token0 * sxt + head * sxh, rel * STRIDE * sxt, D, DP).to(tl.float32)
+        tl.store(out + a * D + d, tl.sum(g * x, 0), mask=d < D)

@@ -1,0 +1,48 @@
+# kernels/nsa/compress_fwd.py - compressed tokens: the mean, or a depthwise convolution, of blocks of tokens.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
+    """Rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
+    cols = tl.arange(0, NP)
+    if N == NP:
+        x = tl.load(ptr + offs[:, None] + cols[None, :])
+    else:
+        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
+    return x
+
+
+# tessera: cpu(BC=16)
+# tessera: cpu(BC=32)
+@triton.jit
+def compress_fwd(X, W, OUT, CU, CU_CMP, sxt, sxh, sot, soh, L: tl.constexpr, STRIDE: tl.constexpr,
+                 D: tl.constexpr, DP: tl.constexpr, CONV: tl.constexpr, BC: tl.constexpr):
+    """BC compressed tokens of one head: out_i = sum over a < L of w[a,:] * x[i*STRIDE + a,:]; w = 1/L without CONV."""
+    i0 = tl.program_id(0) * BC
+    head = tl.program_id(1).to(tl.int64)
+    start = tl.load(CU + tl.program_id(2))
+    cmp_start = tl.load(CU_CMP + tl.program_id(2))
+    count = tl.load(CU_CMP + tl.program_id(2) + 1) - cmp_start
+    if i0 >= count:
+        return
+    i = i0 + tl.arange(0, BC)
+    rel = tl.minimum(i, count - 1) - i0
+    d = tl.arange(0, DP)
+    acc = tl.zeros((BC, DP), tl.float32)
+    for a in range(0, L):
+        token0 = (start + i0 * STRIDE + a).to(tl.int64)
+        x = load_rows(X + token0 * sxt + head * sxh, rel * STRIDE * sxt, D, DP).to(tl.float32)
+        if CONV:
+            w = tl.load(W + a * D + d, mask=d < D, other=0.0).to(tl.float32)
+            acc += x * w[None, :]
+        else:
+            acc += x
+    if not CONV:
+        acc = acc * (1.0 / L)
+    out = OUT + (cmp_start + i0).to(tl.int64) * sot + head * soh
+    tl.store(out + (rel * sot)[:, None] + d[None, :], acc.to(OUT.dtype.element_ty),
+             mask=(i < count)[:, None] & (d[None, :] < D))

@@ -1,0 +1,61 @@
+# kernels/nsa/gate_fwd.py - gates of the three branches and the combined output.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
+    """Rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
+    cols = tl.arange(0, NP)
+    if N == NP:
+        x = tl.load(ptr + offs[:, None] + cols[None, :])
+    else:
+        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
+    return x
+
+
+# tessera: cpu(BT=32)
+# tessera: cpu(BT=64)
+@triton.jit(do_not_specialize=["T"])
+def gate_fwd(OC, OS, OW, LOGITS, GATES, O, T, inv_tau, sbt, sbh, slt, slh, sgt, sgh, sot, soh,
+             G: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, SOFTMAX: tl.constexpr, BT: tl.constexpr):
+    """BT tokens of one KV head: o = gc*oc + gs*os + gw*ow for each query head of the group."""
+    t0 = tl.program_id(0) * BT
+    group = tl.program_id(1).to(tl.int64)
+    token0 = tl.program_id(0).to(tl.int64) * BT
+    live = t0 + tl.arange(0, BT) < T
+    rel = tl.minimum(t0 + tl.arange(0, BT), T - 1) - t0
+    logit = LOGITS + token0 * slt + group * slh + rel * slt
+    ac = tl.load(logit).to(tl.float32)
+    as_ = tl.load(logit + 1).to(tl.float32)
+    aw = tl.load(logit + 2).to(tl.float32)
+    if SOFTMAX:
+        slope = inv_tau * 1.4426950408889634
+        top = tl.maximum(ac, tl.maximum(as_, aw))
+        gc = tl.exp2((ac - top) * slope)
+        gs = tl.exp2((as_ - top) * slope)
+        gw = tl.exp2((aw - top) * slope)
+        total = gc + gs + gw
+        gc = gc / total
+        gs = gs / total
+        gw = gw / total
+    else:
+        gc = 1.0 / (1.0 + tl.exp2(ac * -1.4426950408889634))
+        gs = 1.0 / (1.0 + tl.exp2(as_ * -1.4426950408889634))
+        gw = 1.0 / (1.0 + tl.exp2(aw * -1.4426950408889634))
+    gate = GATES + token0 * sgt + group * sgh + rel * sgt
+    tl.store(gate, gc, mask=live)
+    tl.store(gate + 1, gs, mask=live)
+    tl.store(gate + 2, gw, mask=live)
+    e = tl.arange(0, EP)
+    keep = live[:, None] & (e[None, :] < E)
+    for g in range(0, G):
+        base = token0 * sbt + (group * G + g) * sbh
+        oc = load_rows(OC + base, rel * sbt, E, EP).to(tl.float32)
+        os = load_rows(OS + base, rel * sbt, E, EP).to(tl.float32)
+        ow = load_rows(OW + base, rel * sbt, E, EP).to(tl.float32)
+        o = gc[:, None] * oc + gs[:, None] * os + gw[:, None] * ow
+        out = O + token0 * sot + (group * G + g) * soh
+        tl.store(out + (rel * sot)[:, None] + e[None, :], o.to(O.dtype.element_ty), mask=keep)

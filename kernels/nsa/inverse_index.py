@@ -1,0 +1,69 @@
+# kernels/nsa/inverse_index.py - for every selection block the ascending list of tokens that selected it.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import triton
+import triton.language as tl
+
+
+# tessera: cpu(BT=64)
+@triton.jit(do_not_specialize=["T", "nblk"])
+def inverse_count(IDX, COUNT, CU, CU_BLK, T, nblk, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr,
+                  BT: tl.constexpr):
+    """One block of one KV head: how many tokens selected it. Only tokens at or after its start can."""
+    block = tl.program_id(0)
+    group = tl.program_id(1).to(tl.int64)
+    start = tl.load(CU + tl.program_id(2))
+    length = tl.load(CU + tl.program_id(2) + 1) - start
+    if block * LSEL >= length:
+        return
+    slot = tl.arange(0, NP)
+    rel = tl.arange(0, BT)
+    found = tl.zeros((BT,), tl.int32)
+    for t0 in range(block * LSEL, length, BT):
+        row = IDX + (group * T + start + t0) * NSEL
+        live = (t0 + rel < length)[:, None] & (slot < NSEL)[None, :]
+        picks = tl.load(row + (rel * NSEL)[:, None] + slot[None, :], mask=live, other=-1)
+        found += tl.max(tl.where(picks == block, 1, 0), 1)
+    tl.store(COUNT + group * nblk + tl.load(CU_BLK + tl.program_id(2)) + block, tl.sum(found, 0))
+
+
+# tessera: cpu(BT=32)
+@triton.jit(do_not_specialize=["nblk"])
+def inverse_offsets(COUNT, PTR, nblk, BT: tl.constexpr):
+    """One KV head: exclusive prefix sums of the counts; PTR has one entry more than there are blocks."""
+    group = tl.program_id(0).to(tl.int64)
+    count = COUNT + group * nblk
+    ptr = PTR + group * (nblk + 1)
+    rel = tl.arange(0, BT)
+    done = tl.sum(tl.zeros((BT,), tl.int32), 0)
+    for j0 in range(0, nblk, BT):
+        c = tl.load(count + j0 + rel, mask=j0 + rel < nblk, other=0)
+        before = tl.sum(tl.where(rel[:, None] < rel[None, :], c[:, None], 0), 0)
+        tl.store(ptr + j0 + rel, done + before, mask=j0 + rel < nblk)
+        done += tl.sum(c, 0)
+    tl.store(ptr + nblk, done)
+
+
+# tessera: cpu(BT=32)
+@triton.jit(do_not_specialize=["T", "nblk"])
+def inverse_fill(IDX, PTR, INV, CU, CU_BLK, T, nblk, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr,
+                 BT: tl.constexpr):
+    """One block of one KV head: writes its tokens in ascending order, a token's place is the number before it."""
+    block = tl.program_id(0)
+    group = tl.program_id(1).to(tl.int64)
+    start = tl.load(CU + tl.program_id(2))
+    length = tl.load(CU + tl.program_id(2) + 1) - start
+    if block * LSEL >= length:
+        return
+    slot = tl.arange(0, NP)
+    rel = tl.arange(0, BT)
+    at = tl.load(PTR + group * (nblk + 1) + tl.load(CU_BLK + tl.program_id(2)) + block)
+    out = INV + group * T * NSEL
+    for t0 in range(block * LSEL, length, BT):
+        row = IDX + (group * T + start + t0) * NSEL
+        live = (t0 + rel < length)[:, None] & (slot < NSEL)[None, :]
+        picks = tl.load(row + (rel * NSEL)[:, None] + slot[None, :], mask=live, other=-1)
+        hit = tl.max(tl.where(picks == block, 1, 0), 1)
+        before = tl.sum(tl.where(rel[:, None] < rel[None, :], hit[:, None], 0), 0)
+        tl.store(out + at + before, t0 + rel, mask=hit > 0)
+        at += tl.sum(hit, 0)

@@ -1,0 +1,102 @@
+# kernels/nsa/score_select.py - block scores from the compressed attention (Eq. 9, group sum) and the best n blocks.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
+    """Rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
+    cols = tl.arange(0, NP)
+    if N == NP:
+        x = tl.load(ptr + offs[:, None] + cols[None, :])
+    else:
+        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
+    return x
+
+
+# tessera: cpu(BT=32, BJ=16)
+# tessera: cpu(BT=32, BJ=32)
+@triton.jit(do_not_specialize=["T", "nscore"])
+def score_select(Q, K, LSE, IDX, SCORES, CU, CU_CMP, scale, T, nscore, sqt, sqh, skt, skh,
+                 G: tl.constexpr, L: tl.constexpr, STRIDE: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr,
+                 NP: tl.constexpr, NINIT: tl.constexpr, NLOCAL: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
+                 STORE: tl.constexpr, BT: tl.constexpr, BJ: tl.constexpr):
+    """BT tokens of one KV head. Walks tiles of BJ selection blocks; keeps the best NSEL of all blocks so far.
+
+    The score of block j is the sum over compressed tokens i of overlap(i,j)/STRIDE * sum over heads of p[i]. At most
+    NOFF tokens overlap a block, so the o-th overlapping token of all BJ blocks is one gathered tile of K.
+    A probability is recomputed from q, k and lse and never stored. Order: score descending, then index ascending;
+    forced blocks first; NaN after every number.
+    """
+    t0 = tl.program_id(0) * BT
+    group = tl.program_id(1).to(tl.int64)
+    start = tl.load(CU + tl.program_id(2))
+    length = tl.load(CU + tl.program_id(2) + 1) - start
+    if t0 >= length:
+        return
+    cmp_start = tl.load(CU_CMP + tl.program_id(2)).to(tl.int64)
+    count = tl.load(CU_CMP + tl.program_id(2) + 1) - tl.load(CU_CMP + tl.program_id(2))
+    t = tl.minimum(t0 + tl.arange(0, BT), length - 1)
+    live = t0 + tl.arange(0, BT) < length
+    last = tl.minimum(t0 + BT - 1, length - 1)
+    current = t // LSEL
+    seen = tl.maximum(t + 1 - L + STRIDE, 0) // STRIDE
+    token0 = (start + t0).to(tl.int64)
+    qbase = Q + token0 * sqt + group * G * sqh
+    lbase = LSE + group * G * T + start
+    slope = scale * 1.4426950408889634
+    EXACT: tl.constexpr = L % STRIDE + LSEL % STRIDE == 0
+    NOFF: tl.constexpr = (L + LSEL) // STRIDE - 1 if EXACT else (L + LSEL - 2) // STRIDE + 1
+    UNIT: tl.constexpr = STRIDE if EXACT else L
+    offsets = NOFF * tl.minimum(tl.maximum(last + 2 - L, 0), 1)        # none before the first block is complete
+
+    slot = tl.arange(0, NP)
+    best = tl.full((BT, NP), -2.0, tl.float32)           # -2: nothing here; -1: NaN; scores are >= 0
+    index = tl.full((BT, NP), 2147483647, tl.int32)
+    for j0 in range(0, last // LSEL + 1, BJ):
+        j = j0 + tl.arange(0, BJ)
+        low = tl.maximum(j * LSEL - L + STRIDE, 0) // STRIDE           # first compressed token overlapping block j
+        score = tl.zeros((BT, BJ), tl.float32)
+        for o in range(0, offsets):
+            i = low + o
+            weight = tl.minimum(i * STRIDE + L, (j + 1) * LSEL) - tl.maximum(i * STRIDE, j * LSEL)
+            kt = tl.trans(load_rows(K + cmp_start * skt + group * skh, tl.minimum(i, count - 1) * skt, D, DP))
+            counts = (i[None, :] < seen[:, None]) & (weight > 0)[None, :]
+            mass = tl.zeros((BT, BJ), tl.float32)
+            for g in range(0, G):
+                q = load_rows(qbase + g * sqh, (t - t0) * sqt, D, DP)
+                lse = tl.load(lbase + g * T + t) * 1.4426950408889634
+                s = tl.dot(q, kt) * slope
+                mass += tl.where(counts, tl.exp2(s - lse[:, None]), 0.0)
+            score += mass * (weight.to(tl.float32) / UNIT)[None, :]
+        if STORE:
+            cells = SCORES + (group * T + start + t0) * nscore
+            tl.store(cells + ((t - t0) * nscore)[:, None] + j[None, :], score,
+                     mask=live[:, None] & (j[None, :] <= current[:, None]) & (j[None, :] < nscore))
+        rank = tl.where(score == score, tl.minimum(score, 3.0e38), -1.0)
+        forced = (j[None, :] < NINIT) | (j[None, :] > current[:, None] - NLOCAL)
+        rank = tl.where(forced, float("inf"), rank)
+        rank = tl.where(j[None, :] <= current[:, None], rank, -2.0)
+
+        # Merge: NSEL times take the better of the running list and this tile; a tie goes to the lower index.
+        merged = tl.full((BT, NP), -2.0, tl.float32)
+        merged_index = tl.full((BT, NP), 2147483647, tl.int32)
+        for r in range(0, NSEL):
+            top = tl.maximum(tl.max(best, 1), tl.max(rank, 1))
+            old = tl.min(tl.where(best == top[:, None], index, 2147483647), 1)
+            new = tl.min(tl.where(rank == top[:, None], j[None, :], 2147483647), 1)
+            pick = tl.where(top > -1.5, tl.minimum(old, new), 2147483647)
+            merged = tl.where(slot[None, :] == r, top[:, None], merged)
+            merged_index = tl.where(slot[None, :] == r, pick[:, None], merged_index)
+            best = tl.where(index == pick[:, None], -2.0, best)
+            rank = tl.where(j[None, :] == pick[:, None], -2.0, rank)
+        best = merged
+        index = merged_index
+
+    out = IDX + (group * T + start + t0) * NSEL
+    for r in range(0, NSEL):                             # ascending, -1 after the last
+        least = tl.min(index, 1)
+        index = tl.where(index == least[:, None], 2147483647, index)
+        tl.store(out + (t - t0) * NSEL + r, tl.where(least == 2147483647, -1, least), mask=live)

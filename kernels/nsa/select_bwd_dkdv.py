@@ -1,0 +1,72 @@
+# kernels/nsa/select_bwd_dkdv.py - attention over selected blocks, dk and dv: each block walks the tokens that selected it.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
+    """Rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
+    cols = tl.arange(0, NP)
+    if N == NP:
+        x = tl.load(ptr + offs[:, None] + cols[None, :])
+    else:
+        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
+    return x
+
+
+# tessera: cpu(BM=64, BN=32)
+# tessera: cpu(BM=32, BN=64)
+@triton.jit(do_not_specialize=["T", "nblk"])
+def select_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PTR, INV, DK, DV, CU, CU_BLK, scale, T, nblk,
+                    sqt, sqh, skt, skh, svt, svh, sdot, sdoh, sdkt, sdkh, sdvt, sdvh,
+                    G: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
+                    E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    """dk and dv of up to BN keys of one block; rows are (entry of the inverse list, head of the group)."""
+    STEPS: tl.constexpr = (LSEL + BN - 1) // BN
+    block = tl.program_id(0) // STEPS
+    n = block * LSEL + tl.program_id(0) % STEPS * BN
+    group = tl.program_id(1).to(tl.int64)
+    start = tl.load(CU + tl.program_id(2))
+    length = tl.load(CU + tl.program_id(2) + 1) - start
+    if n >= length:
+        return
+    bound = tl.minimum((block + 1) * LSEL, length)
+    pos = n + tl.arange(0, BN)
+    key = tl.minimum(pos, length - 1) - n
+    key0 = (start + n).to(tl.int64)
+    kt = tl.trans(load_rows(K + key0 * skt + group * skh, key * skt, D, DP))
+    vt = tl.trans(load_rows(V + key0 * svt + group * svh, key * svt, E, EP))
+    slope = scale * 1.4426950408889634
+    list0 = PTR + group * (nblk + 1) + tl.load(CU_BLK + tl.program_id(2)) + block
+    entry0 = tl.load(list0)
+    entries = tl.load(list0 + 1) - entry0
+    tokens = INV + group * T * NSEL + entry0
+    seq = start.to(tl.int64)
+
+    dk = tl.zeros((BN, DP), tl.float32)
+    dv = tl.zeros((BN, EP), tl.float32)
+    for r in range(0, entries * G, BM):
+        rows = r + tl.arange(0, BM)
+        t = tl.load(tokens + tl.minimum(rows // G, entries - 1))
+        head = rows % G
+        far = t.to(tl.int64)                     # listed tokens may lie far apart
+        q = load_rows(Q + seq * sqt + group * G * sqh, far * sqt + head * sqh, D, DP)
+        do = load_rows(DO + seq * sdot + group * G * sdoh, far * sdot + head * sdoh, E, EP)
+        lse = tl.load(LSE + group * G * T + start + head * T + t) * 1.4426950408889634
+        delta = tl.load(DELTA + group * G * T + start + head * T + t)
+        s = tl.dot(q, kt) * slope
+        keep = (pos[None, :] <= t[:, None]) & (pos < bound)[None, :] & (rows < entries * G)[:, None]
+        p = tl.where(keep, tl.exp2(s - lse[:, None]), 0.0)
+        dv = tl.dot(tl.trans(p.to(do.dtype)), do, dv)
+        ds = p * (tl.dot(do, vt) - delta[:, None])
+        dk = tl.dot(tl.trans(ds.to(q.dtype)), q, dk)
+
+    d = tl.arange(0, DP)
+    e = tl.arange(0, EP)
+    live = pos < bound
+    tl.store(DK + key0 * sdkt + group * sdkh + (key * sdkt)[:, None] + d[None, :], (dk * scale).to(DK.dtype.element_ty),
+             mask=live[:, None] & (d[None, :] < D))
+    tl.store(DV + key0 * sdvt + group * sdvh + (key * sdvt)[:, None] + e[None, :], dv.to(DV.dtype.element_ty),
+             mask=live[:, None] & (e[None, :] < E))

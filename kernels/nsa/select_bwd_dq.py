@@ -1,0 +1,64 @@
+# kernels/nsa/select_bwd_dq.py - attention over selected blocks, dq, one token at a time.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
+    """Rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
+    cols = tl.arange(0, NP)
+    if N == NP:
+        x = tl.load(ptr + offs[:, None] + cols[None, :])
+    else:
+        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
+    return x
+
+
+# tessera: cpu(BN=32)
+# tessera: cpu(BN=64)
+@triton.jit(do_not_specialize=["T"])
+def select_bwd_dq(Q, K, V, IDX, DO, LSE, DELTA, DQ, CU, scale, T, sqt, sqh, skt, skh, svt, svh, sdot, sdoh, sdqt, sdqh,
+                  G: tl.constexpr, GP: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
+                  E: tl.constexpr, EP: tl.constexpr, BN: tl.constexpr):
+    """dq of one token, all heads of one KV head; walks the same keys as the forward."""
+    t = tl.program_id(0)
+    group = tl.program_id(1).to(tl.int64)
+    start = tl.load(CU + tl.program_id(2))
+    length = tl.load(CU + tl.program_id(2) + 1) - start
+    if t >= length:
+        return
+    head = tl.minimum(tl.arange(0, GP), G - 1)   # padding rows repeat the last head and are not stored
+    live = tl.arange(0, GP) < G
+    token0 = (start + t).to(tl.int64)
+    row = IDX + (group * T + start + t) * NSEL
+    q = load_rows(Q + token0 * sqt + group * G * sqh, head * sqh, D, DP)
+    do = load_rows(DO + token0 * sdot + group * G * sdoh, head * sdoh, E, EP)
+    lse = tl.load(LSE + group * G * T + start + head * T + t) * 1.4426950408889634
+    delta = tl.load(DELTA + group * G * T + start + head * T + t)
+    slope = scale * 1.4426950408889634
+
+    dq = tl.zeros((GP, DP), tl.float32)
+    cols = tl.arange(0, BN)
+    for r in range(0, NSEL):
+        block = tl.load(row + r)                 # -1: no more, an empty range of keys
+        low = tl.maximum(block, 0) * LSEL
+        bound = tl.minimum((block + 1) * LSEL, t + 1)
+        for n in range(low, bound, BN):
+            pos = n + cols
+            key = tl.minimum(pos, length - 1) - n
+            key0 = (start + n).to(tl.int64)
+            k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
+            v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
+            s = tl.dot(q, tl.trans(k)) * slope
+            keep = (pos < bound)[None, :]
+            p = tl.where(keep, tl.exp2(s - lse[:, None]), 0.0)
+            ds = p * (tl.dot(do, tl.trans(v)) - delta[:, None])
+            dq = tl.dot(ds.to(k.dtype), k, dq)
+
+    d = tl.arange(0, DP)
+    out = DQ + token0 * sdqt + group * G * sdqh
+    out_offs = head * sdqh
+    tl.store(out + out_offs[:, None] + d[None, :], (dq * scale).to(DQ.dtype.element_ty),
+             mask=live[:, None] & (d[None, :] < D))

@@ -1,0 +1,73 @@
+# kernels/nsa/select_fwd.py - attention over selected blocks, forward, one token at a time.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
+    """Rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
+    cols = tl.arange(0, NP)
+    if N == NP:
+        x = tl.load(ptr + offs[:, None] + cols[None, :])
+    else:
+        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
+    return x
+
+
+# tessera: cpu(BN=32)
+# tessera: cpu(BN=64)
+@triton.jit(do_not_specialize=["T"])
+def select_fwd(Q, K, V, IDX, O, LSE, CU, scale, T, sqt, sqh, skt, skh, svt, svh, sot, soh,
+               G: tl.constexpr, GP: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
+               E: tl.constexpr, EP: tl.constexpr, BN: tl.constexpr):
+    """One token, all heads of one KV head; each selected block is loaded once for the whole group."""
+    t = tl.program_id(0)
+    group = tl.program_id(1).to(tl.int64)
+    start = tl.load(CU + tl.program_id(2))
+    length = tl.load(CU + tl.program_id(2) + 1) - start
+    if t >= length:
+        return
+    head = tl.minimum(tl.arange(0, GP), G - 1)   # padding rows repeat the last head and are not stored
+    live = tl.arange(0, GP) < G
+    token0 = (start + t).to(tl.int64)
+    row = IDX + (group * T + start + t) * NSEL
+    q = load_rows(Q + token0 * sqt + group * G * sqh, head * sqh, D, DP)
+    slope = scale * 1.4426950408889634           # scores in units of log 2
+
+    peak = tl.full((GP,), float("-inf"), tl.float32)
+    total = tl.zeros((GP,), tl.float32)
+    acc = tl.zeros((GP, EP), tl.float32)
+    cols = tl.arange(0, BN)
+    for r in range(0, NSEL):
+        block = tl.load(row + r)                 # -1: no more, an empty range of keys
+        low = tl.maximum(block, 0) * LSEL
+        bound = tl.minimum((block + 1) * LSEL, t + 1)
+        for n in range(low, bound, BN):
+            pos = n + cols
+            key = tl.minimum(pos, length - 1) - n    # keys past the end are masked below: pos < bound
+            key0 = (start + n).to(tl.int64)
+            k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
+            s = tl.dot(q, tl.trans(k)) * slope
+            keep = (pos < bound)[None, :]
+            s = tl.where(keep, s, float("-inf"))
+            top = tl.maximum(peak, tl.max(s, 1))
+            base = tl.where(top == float("-inf"), 0.0, top)
+            p = tl.exp2(s - base[:, None])
+            shrink = tl.exp2(peak - base)
+            total = total * shrink + tl.sum(p, 1)
+            v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
+            acc = tl.dot(p.to(v.dtype), v, acc * shrink[:, None])
+            peak = top
+
+    none = total == 0.0                          # a row without keys: o = 0, lse = -inf
+    total = tl.where(none, 1.0, total)
+    acc = acc / total[:, None]
+    lse = tl.where(none, float("-inf"), (peak + tl.log2(total)) * 0.6931471805599453)
+    e = tl.arange(0, EP)
+    out = O + token0 * sot + group * G * soh
+    out_offs = head * soh
+    tl.store(out + out_offs[:, None] + e[None, :], acc.to(O.dtype.element_ty),
+             mask=live[:, None] & (e[None, :] < E))
+    tl.store(LSE + group * G * T + start + head * T + t, lse, mask=live)

@@ -1,0 +1,71 @@
+# kernels/nsa/select_tile_bwd_dq.py - attention over selected blocks, dq, tiles of rows that share the union of their blocks.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
+    """Rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
+    cols = tl.arange(0, NP)
+    if N == NP:
+        x = tl.load(ptr + offs[:, None] + cols[None, :])
+    else:
+        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
+    return x
+
+
+# tessera: cpu(BM=64, BN=32)
+# tessera: cpu(BM=32, BN=64)
+@triton.jit(do_not_specialize=["T"])
+def select_tile_bwd_dq(Q, K, V, IDX, DO, LSE, DELTA, DQ, CU, scale, T, sqt, sqh, skt, skh, svt, svh,
+                       sdot, sdoh, sdqt, sdqh,
+                       G: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
+                       E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    """dq of one tile of (token, head) rows; walks the same keys as the forward."""
+    first = tl.program_id(0) * BM
+    group = tl.program_id(1).to(tl.int64)
+    start = tl.load(CU + tl.program_id(2))
+    length = tl.load(CU + tl.program_id(2) + 1) - start
+    if first >= length * G:
+        return
+    rows = first + tl.arange(0, BM)
+    live = rows < length * G
+    t = tl.minimum(rows // G, length - 1)
+    head = rows % G
+    t0 = first // G
+    last = tl.minimum((first + BM - 1) // G, length - 1)
+    token0 = (start + t0).to(tl.int64)
+    q = load_rows(Q + token0 * sqt + group * G * sqh, (t - t0) * sqt + head * sqh, D, DP)
+    do = load_rows(DO + token0 * sdot + group * G * sdoh, (t - t0) * sdot + head * sdoh, E, EP)
+    lse = tl.load(LSE + group * G * T + start + head * T + t) * 1.4426950408889634
+    delta = tl.load(DELTA + group * G * T + start + head * T + t)
+    slot = tl.arange(0, NP)
+    row = IDX + (group * T + start + t0) * NSEL
+    picks = tl.load(row + ((t - t0) * NSEL)[:, None] + slot[None, :], mask=slot[None, :] < NSEL, other=-1)
+    slope = scale * 1.4426950408889634
+
+    dq = tl.zeros((BM, DP), tl.float32)
+    cols = tl.arange(0, BN)
+    for block in range(0, last // LSEL + 1):
+        hit = tl.max(tl.where(picks == block, 1, 0), 1)          # 1 for rows that selected the block
+        low = block * LSEL
+        bound = tl.minimum(low + LSEL, last + 1)
+        for n in range(low, low + (bound - low) * tl.max(hit, 0), BN):      # no step when no row did
+            pos = n + cols
+            key = tl.minimum(pos, length - 1) - n
+            key0 = (start + n).to(tl.int64)
+            k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
+            v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
+            s = tl.dot(q, tl.trans(k)) * slope
+            keep = (hit > 0)[:, None] & (pos[None, :] <= t[:, None]) & (pos < bound)[None, :]
+            p = tl.where(keep, tl.exp2(s - lse[:, None]), 0.0)
+            ds = p * (tl.dot(do, tl.trans(v)) - delta[:, None])
+            dq = tl.dot(ds.to(k.dtype), k, dq)
+
+    d = tl.arange(0, DP)
+    out = DQ + token0 * sdqt + group * G * sdqh
+    out_offs = (t - t0) * sdqt + head * sdqh
+    tl.store(out + out_offs[:, None] + d[None, :], (dq * scale).to(DQ.dtype.element_ty),
+             mask=live[:, None] & (d[None, :] < D))

@@ -1,0 +1,139 @@
+# tests/triton/cases.py - shapes under test, and whole-stage launches by the recipes of docs/kernels.md.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import dataclasses
+import math
+
+import torch
+
+import reference as ref
+from harness import cdiv, fresh, launch, pow2
+
+
+@dataclasses.dataclass
+class Shape:
+    lens: list
+    hkv: int = 2
+    group: int = 2
+    dim: int = 16
+    vdim: int = 16
+    l: int = 8
+    d: int = 4
+    lsel: int = 8
+    n: int = 4
+    w: int = 12
+    dtype: torch.dtype = torch.float32
+    bm: int = 16
+    bn: int = 16
+
+    def __str__(self):
+        return (f"lens={self.lens} Hkv={self.hkv} G={self.group} D={self.dim}/{self.vdim} l={self.l} d={self.d} "
+                f"l'={self.lsel} n={self.n} w={self.w} {str(self.dtype)[6:]}")
+
+
+# Lengths cover one token, shorter than a compressed block, exactly one block, tails; empty sequences at every place.
+SHAPES = [
+    Shape([1]),
+    Shape([33], group=1, dim=48, vdim=16, n=3),
+    Shape([0, 15, 5, 0, 64, 1], group=3, dim=16, vdim=48, bm=32),
+    Shape([111], group=4, dim=64, vdim=64, l=16, d=8, lsel=32, n=3, w=64, bm=64, bn=32),
+    Shape([64, 0, 47], hkv=1, group=6, dim=80, vdim=64, l=16, d=16, lsel=16, n=3, w=1, bn=32),
+    Shape([31, 8], hkv=1, group=16, dim=16, vdim=32, l=4, d=4, lsel=4, n=6, w=200, bm=64),
+    Shape([50], group=2, dim=16, vdim=16, l=10, d=4, lsel=7, n=5, w=9),
+    Shape([75, 7], group=2, dim=32, vdim=48, dtype=torch.float16, bm=32),
+]
+
+
+class Problem:
+    """Random inputs of one shape; q and the keys are slices of wider tensors, so strides are not the packed ones."""
+
+    def __init__(self, shape, seed=0):
+        self.shape = s = shape
+        g = torch.Generator().manual_seed(seed)
+        self.T, self.hq, self.B = sum(s.lens), s.hkv * s.group, len(s.lens)
+        rand = lambda *dims: torch.randn(*dims, generator=g).to(s.dtype)
+        self.q = rand(self.T, self.hq + 1, s.dim)[:, 1:]
+        self.k = [rand(self.T, s.hkv, s.dim + 4)[..., :s.dim] for _ in range(3)]
+        self.v = [rand(self.T, s.hkv, s.vdim) for _ in range(3)]
+        self.do = rand(self.T, self.hq, s.vdim)
+        self.logits = rand(self.T, s.hkv, 3)
+        self.wk, self.wv = rand(s.l, s.dim), rand(s.l, s.vdim)
+        self.counts = [ref.compressed_count(n, s.l, s.d) for n in s.lens]
+        self.blocks = [cdiv(n, s.lsel) for n in s.lens]
+        self.cu, self.cu_cmp, self.cu_blk = ref.prefix(s.lens), ref.prefix(self.counts), ref.prefix(self.blocks)
+        self.longest, self.most, self.most_blocks = max(s.lens), max(self.counts), max(self.blocks)
+        self.scale = 1.0 / math.sqrt(s.dim)
+        self.heads = dict(D=s.dim, DP=pow2(s.dim), E=s.vdim, EP=pow2(s.vdim))
+        self.tiles = dict(BM=s.bm, BN=s.bn)
+
+    def grid_rows(self):
+        return cdiv(self.longest * self.shape.group, self.shape.bm), self.shape.hkv, self.B
+
+    def outputs(self):
+        return fresh(self.T, self.hq, self.shape.vdim, dtype=self.shape.dtype), fresh(self.hq, self.T)
+
+    def compress(self, x, w):
+        s, dim = self.shape, x.shape[-1]
+        out = fresh(sum(self.counts), s.hkv, dim, dtype=s.dtype)
+        bc = 4
+        launch("nsa/compress_fwd.py", "compress_fwd", (cdiv(self.most, bc), s.hkv, self.B), x, x if w is None else w, out,
+               self.cu, self.cu_cmp, *strides(x), *strides(out), L=s.l, STRIDE=s.d, D=dim, DP=pow2(dim),
+               CONV=int(w is not None), BC=bc)
+        return out
+
+    def compressed(self, kc, vc):
+        o, lse = self.outputs()
+        launch("nsa/cmp_fwd.py", "cmp_fwd", self.grid_rows(), self.q, kc, vc, o, lse, self.cu, self.cu_cmp, self.scale,
+               self.T, *strides(self.q, kc, vc, o), G=self.shape.group, L=self.shape.l, STRIDE=self.shape.d, **self.heads,
+               **self.tiles)
+        return o, lse
+
+    def select(self, kc, lse, store=1, bt=8, bj=4):
+        s, nb = self.shape, self.most_blocks
+        idx = fresh(s.hkv, self.T, s.n, dtype=torch.int32)
+        score = torch.zeros(s.hkv, self.T, nb)
+        launch("nsa/score_select.py", "score_select", (cdiv(self.longest, bt), s.hkv, self.B), self.q, kc, lse, idx,
+               score if store else lse, self.cu, self.cu_cmp, self.scale, self.T, nb if store else 0,
+               *strides(self.q, kc), G=s.group, L=s.l, STRIDE=s.d, LSEL=s.lsel, NSEL=s.n, NP=pow2(s.n), NINIT=1, NLOCAL=2,
+               D=s.dim, DP=pow2(s.dim), STORE=store, BT=bt, BJ=bj)
+        return idx, score
+
+    def ranges(self, idx):
+        s = self.shape
+        out = fresh(s.hkv, self.T, s.n, 2, dtype=torch.int32)
+        launch("nsa/ranges.py", "merge_ranges", (cdiv(self.longest, 16), s.hkv, self.B), idx, out, self.cu, self.T,
+               LSEL=s.lsel, NSEL=s.n, BT=16)
+        return out
+
+    def selected(self, idx, tiled):
+        s = self.shape
+        o, lse = self.outputs()
+        args = (self.q, self.k[1], self.v[1], idx, o, lse, self.cu, self.scale, self.T,
+                *strides(self.q, self.k[1], self.v[1], o))
+        if tiled:
+            launch("nsa/select_tile_fwd.py", "select_tile_fwd", self.grid_rows(), *args, G=s.group, LSEL=s.lsel, NSEL=s.n,
+                   NP=pow2(s.n), **self.heads, **self.tiles)
+        else:
+            launch("nsa/select_fwd.py", "select_fwd", (self.longest, s.hkv, self.B), *args, G=s.group, GP=pow2(s.group),
+                   LSEL=s.lsel, NSEL=s.n, **self.heads, BN=s.bn)
+        return o, lse
+
+    def window(self, dense=False):
+        o, lse = self.outputs()
+        path, name, extra = ("dense/attn_fwd.py", "dense_fwd", {}) if dense else \
+            ("nsa/window_fwd.py", "window_fwd", dict(W=self.shape.w))
+        launch(path, name, self.grid_rows(), self.q, self.k[2], self.v[2], o, lse, self.cu, self.scale, self.T,
+               *strides(self.q, self.k[2], self.v[2], o), G=self.shape.group, **extra, **self.heads, **self.tiles)
+        return o, lse
+
+    def combine(self, branches, softmax, tau, bt=16):
+        s = self.shape
+        gates, o = fresh(self.T, s.hkv, 3), fresh(self.T, self.hq, s.vdim, dtype=s.dtype)
+        launch("nsa/gate_fwd.py", "gate_fwd", (cdiv(self.T, bt), s.hkv), *branches, self.logits, gates, o, self.T, 1.0 / tau,
+               *strides(branches[0], self.logits, gates, o), G=s.group, E=s.vdim, EP=pow2(s.vdim), SOFTMAX=softmax, BT=bt)
+        return gates, o
+
+
+def strides(*tensors):
+    """Token and head strides of each, in order."""
+    return [x.stride(i) for x in tensors for i in (0, 1)]

@@ -1,0 +1,92 @@
+# tests/triton/harness.py - launches kernel files under Triton's interpreter and compares tensors.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Exit status 77 means skipped (torch or triton is not installed)."""
+import importlib.util
+import os
+import pathlib
+import sys
+
+os.environ["TRITON_INTERPRET"] = "1"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+try:
+    import torch
+    import triton  # noqa: F401
+except ImportError as error:
+    print("skipped:", error)
+    sys.exit(77)
+
+torch.set_num_threads(1)
+LIMITS = {torch.float32: 1e-5, torch.float16: 5e-3}
+worst = {}                  # what -> (relative RMS error, max abs error)
+failures = []
+loaded = {}
+
+
+def kernel(path, name):
+    """The innermost function of kernels/<path>: the interpreter refuses autotuned ones."""
+    if path not in loaded:
+        spec = importlib.util.spec_from_file_location("kernel_" + path.replace("/", "_")[:-3], ROOT / "kernels" / path)
+        loaded[path] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(loaded[path])
+    fn = getattr(loaded[path], name)
+    while type(fn).__name__ in ("Autotuner", "Heuristics"):
+        fn = fn.fn
+    return fn
+
+
+def pow2(x):
+    return 1 << max(0, x - 1).bit_length()
+
+
+def cdiv(a, b):
+    return -(-a // b)
+
+
+def launch(path, name, grid, *args, **constexprs):
+    if all(grid):
+        kernel(path, name)[tuple(grid)](*args, **constexprs)
+
+
+def fresh(*shape, dtype=torch.float32):
+    """An output buffer full of NaN (or a large negative number): a missed write shows."""
+    fill = float("nan") if dtype.is_floating_point else -(1 << 30)
+    return torch.full(shape, fill, dtype=dtype)
+
+
+def check(what, got, want, limit):
+    """Relative RMS error; infinities must agree exactly and NaN never passes."""
+    got, want = got.detach().double(), want.detach().double()
+    if got.shape != want.shape:
+        failures.append(f"{what}: shape {tuple(got.shape)} instead of {tuple(want.shape)}")
+        return
+    inf = torch.isinf(want)
+    if not torch.equal(got[inf], want[inf]) or not torch.isfinite(got[~inf]).all():
+        failures.append(f"{what}: NaN, or infinities in the wrong places")
+        return
+    if not (~inf).any():
+        return
+    diff = got[~inf] - want[~inf]
+    size = want[~inf].square().mean().sqrt().item()
+    error = diff.square().mean().sqrt().item() / size if size else diff.abs().max().item()
+    key = what.split(" ")[0]
+    old = worst.get(key, (0.0, 0.0))
+    worst[key] = (max(old[0], error), max(old[1], diff.abs().max().item()))
+    if not error <= limit:
+        failures.append(f"{what}: relative RMS error {error:.2e}, limit {limit:.0e}")
+
+
+def equal(what, got, want):
+    worst.setdefault(what.split(" ")[0], (0.0, 0.0))
+    if got.shape != want.shape or not torch.equal(got, want):
+        where = (got != want).nonzero()[0].tolist() if got.shape == want.shape else "shape"
+        failures.append(f"{what}: differs first at {where}")
+
+
+def finish():
+    for key, (rms, top) in sorted(worst.items()):
+        print(f"{key:24s} rms {rms:.1e}  max {top:.1e}")
+    for line in failures[:40]:
+        print("FAILED", line)
+    print("failures:", len(failures))
+    sys.exit(1 if failures else 0)
