@@ -1,0 +1,134 @@
+// runtime/Kernel.h - kernels: found, specialized, compiled when needed, run.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace tessera {
+
+enum class DType : uint8_t {
+  I1,
+  I8,
+  I16,
+  I32,
+  I64,
+  U8,
+  U16,
+  U32,
+  U64,
+  FP16,
+  BF16,
+  FP32,
+  FP64,
+};
+// "i1", "bf16", "fp32": the names the language's signatures use.
+const char *dtypeName(DType type);
+// From "bf16", "bfloat16" or "tl.bfloat16"; none for what is no dtype.
+std::optional<DType> dtypeFromText(std::string_view text);
+
+// Memory of elements of one type.
+struct Pointer {
+  void *address = nullptr;
+  DType type = DType::FP32;
+};
+
+// One argument of a launch. nullptr is Python's None.
+using Arg = std::variant<std::nullptr_t, Pointer, int64_t, double, bool>;
+// The value of a constexpr parameter. A std::string is Python's str.
+using ConstexprValue =
+    std::variant<std::nullptr_t, bool, int64_t, double, std::string, DType>;
+using Constexprs = std::map<std::string, ConstexprValue>;
+using Grid = std::array<uint32_t, 3>;
+
+// From a JSON object; a string that starts with "tl." names a dtype. Throws
+// Error.
+Constexprs constexprsFromJson(std::string_view text);
+
+struct LaunchOptions {
+  // None: what the kernel's first configuration says.
+  std::optional<int64_t> numWarps, numStages;
+};
+
+// A kernel of a file. Copies share what was compiled; all methods may be called
+// from several threads.
+class Kernel {
+public:
+  // Relative paths are looked for in the current folder, then (less a leading
+  // "kernels/") in TESSERA_KERNELS, then in the folders above the program and
+  // above the library. One file and name gives one kernel per process. Throws
+  // Error, or CompileError for text that does not parse.
+  static Kernel fromFile(const std::string &path, const std::string &name);
+  static Kernel fromSource(std::string text, const std::string &name,
+                           const std::string &path = "<source>");
+
+  const std::string &name() const;
+  // Names of the parameters that take an Arg, in signature order.
+  const std::vector<std::string> &parameters() const;
+
+  // Runs grid[0] x grid[1] x grid[2] programs and waits for them. `args` are
+  // the non-constexpr parameters in signature order; missing constexprs come
+  // from the kernel's configuration, heuristics and defaults. Compiles first
+  // what was not compiled yet. Throws Error.
+  void launch(const Grid &grid, const std::vector<Arg> &args,
+              const Constexprs &constexprs = {},
+              const LaunchOptions &options = {}) const;
+
+  // The same up to running: compiles or loads what such a launch needs.
+  void prepare(const std::vector<Arg> &args, const Constexprs &constexprs = {},
+               const LaunchOptions &options = {}) const;
+
+  // The constexprs a launch would use, all of them.
+  Constexprs configuration(const std::vector<Arg> &args,
+                           const Constexprs &constexprs = {}) const;
+
+  struct State;
+
+private:
+  explicit Kernel(std::shared_ptr<State> state) : state(std::move(state)) {}
+  std::shared_ptr<State> state;
+};
+
+// A launch to prepare ahead of time; the addresses only matter by alignment.
+struct LaunchRequest {
+  Kernel kernel;
+  std::vector<Arg> args;
+  Constexprs constexprs;
+  LaunchOptions options;
+};
+
+// Prepares all of them, compiling in parallel, with a progress line on a
+// terminal. Throws the first error after the others are done.
+void precompile(const std::vector<LaunchRequest> &requests);
+
+struct KernelStats {
+  uint64_t compiled = 0;        // by a worker, in this process
+  uint64_t loaded = 0;          // read from the cache on disk
+  uint64_t memoryHits = 0;      // launches of what was there already
+  uint64_t badCacheEntries = 0; // set aside and compiled again
+};
+KernelStats kernelStats();
+
+// Runs body(begin, end) over parts of [0, count) on the host's threads and
+// returns when all are done.
+using ParallelFor = std::function<void(
+    int64_t count, const std::function<void(int64_t, int64_t)> &body)>;
+// Makes kernels run on the threads of a host library. `threads` tells how many
+// of them work at once. Without it tessera uses threads of its own.
+void setParallelFor(ParallelFor run, std::function<int()> threads);
+
+// "cpu:x86-64-v4:001f": TESSERA_TARGET, else what this machine is. Throws
+// Error on a machine without AVX2 and FMA.
+const std::string &hostTarget();
+
+} // namespace tessera
