@@ -76,6 +76,14 @@ def check(what, got, want, limit):
         failures.append(f"{what}: relative RMS error {error:.2e}, limit {limit:.0e}")
 
 
+def close(what, got, want, limit=1e-6):
+    """Absolute: for printed values, which carry six decimals."""
+    error = (got.double() - want.double()).abs().max().item()
+    worst[what.split(" ")[0]] = (0.0, max(worst.get(what.split(" ")[0], (0.0, 0.0))[1], error))
+    if not error <= limit:
+        failures.append(f"{what}: differs by {error:.2e}, limit {limit:.0e}")
+
+
 def equal(what, got, want):
     worst.setdefault(what.split(" ")[0], (0.0, 0.0))
     if got.shape != want.shape or not torch.equal(got, want):

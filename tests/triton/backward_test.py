@@ -1,0 +1,165 @@
+# tests/triton/backward_test.py - every backward NSA and dense kernel under Triton's interpreter against fp64 autograd.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import torch
+
+from harness import LIMITS, cdiv, check, equal, finish, fresh, launch, pow2
+import reference as ref
+from cases import SHAPES, Problem, strides
+
+
+def leaf(x):
+    return x.detach().double().requires_grad_()
+
+
+def grad(y, xs, dy):
+    """Zeros where an input has no part in the result (no compressed block, say)."""
+    got = torch.autograd.grad(y, xs, dy, allow_unused=True) if y.requires_grad else [None] * len(xs)
+    return [torch.zeros_like(x) if g is None else g for x, g in zip(xs, got)]
+
+
+def delta_of(p, o):
+    s, delta = p.shape, fresh(p.hq, p.T)
+    launch("nsa/attn_delta.py", "attn_delta", (cdiv(p.T, 16), p.hq), o, p.do, delta, p.T, *strides(o, p.do), E=s.vdim,
+           EP=pow2(s.vdim), BT=16)
+    check("attn_delta", delta, (o.double() * p.do.double()).sum(-1).T, 1e-5)
+    return delta
+
+
+def gradients(p, path, stem, k, v, o, lse, delta, cu, **extra):
+    """dq, dk, dv by the *_bwd_dq and *_bwd_dkdv kernels of one file."""
+    s = p.shape
+    dq = fresh(p.T, p.hq, s.dim, dtype=s.dtype)
+    dk, dv = fresh(k.shape[0], s.hkv, s.dim, dtype=s.dtype), fresh(k.shape[0], s.hkv, s.vdim, dtype=s.dtype)
+    launch(path, stem + "_bwd_dq", p.grid_rows(), p.q, k, v, p.do, lse, delta, dq, *cu, p.scale, p.T,
+           *strides(p.q, k, v, p.do, dq), G=s.group, **extra, **p.heads, **p.tiles)
+    keys = p.most if stem == "cmp" else p.longest
+    launch(path, stem + "_bwd_dkdv", (cdiv(keys, s.bn), s.hkv, p.B), p.q, k, v, p.do, lse, delta, dk, dv, *cu, p.scale, p.T,
+           *strides(p.q, k, v, p.do, dk, dv), G=s.group, **extra, **p.heads, **p.tiles)
+    return dq, dk, dv
+
+
+def compare(what, p, got, k, v, mask, key_lens=None):
+    q, k, v = leaf(p.q), leaf(k), leaf(v)
+    o, _, _ = ref.attention(q, k, v, p.shape.lens, mask, p.scale, key_lens)
+    want = grad(o, (q, k, v), p.do.double())
+    for name, a, b in zip(("dq", "dk", "dv"), got, want):
+        check(f"{what}.{name} ({p.shape})", a, b, LIMITS[p.shape.dtype])
+
+
+def inverse_index(p, idx):
+    s, nblk = p.shape, sum(p.blocks)
+    count, ptr = fresh(s.hkv, nblk, dtype=torch.int32), fresh(s.hkv, nblk + 1, dtype=torch.int32)
+    inv = fresh(s.hkv, p.T * s.n, dtype=torch.int32)
+    extra = dict(LSEL=s.lsel, NSEL=s.n, NP=pow2(s.n), BT=16)
+    launch("nsa/inverse_index.py", "inverse_count", (p.most_blocks, s.hkv, p.B), idx, count, p.cu, p.cu_blk, p.T, nblk, **extra)
+    launch("nsa/inverse_index.py", "inverse_offsets", (s.hkv,), count, ptr, nblk, BT=8)
+    launch("nsa/inverse_index.py", "inverse_fill", (p.most_blocks, s.hkv, p.B), idx, ptr, inv, p.cu, p.cu_blk, p.T, nblk,
+           **extra)
+    for h in range(s.hkv):
+        lists = []
+        for a, z in ref.spans(s.lens):
+            for j in range(cdiv(z - a, s.lsel)):
+                lists.append([t for t in range(z - a) if j in idx[h, a + t].tolist()])
+        equal(f"inverse_index.ptr ({s})", ptr[h], ref.prefix([len(x) for x in lists]))
+        flat = torch.tensor([t for x in lists for t in x], dtype=torch.int32)
+        equal(f"inverse_index.lists ({s})", inv[h, :len(flat)], flat)
+    return ptr, inv, nblk
+
+
+def selected(p, idx, what):
+    s = p.shape
+    o, lse = p.selected(idx, tiled=True)
+    delta = delta_of(p, o)
+    k, v = p.k[1], p.v[1]
+    args = (p.q, k, v, idx, p.do, lse, delta)
+    dq, dq_tile = (fresh(p.T, p.hq, s.dim, dtype=s.dtype) for _ in range(2))
+    tail = (p.cu, p.scale, p.T, *strides(p.q, k, v, p.do, dq))
+    launch("nsa/select_bwd_dq.py", "select_bwd_dq", (p.longest, s.hkv, p.B), *args, dq, *tail, G=s.group, GP=pow2(s.group),
+           LSEL=s.lsel, NSEL=s.n, **p.heads, BN=s.bn)
+    launch("nsa/select_tile_bwd_dq.py", "select_tile_bwd_dq", p.grid_rows(), *args, dq_tile, *tail, G=s.group, LSEL=s.lsel,
+           NSEL=s.n, NP=pow2(s.n), **p.heads, **p.tiles)
+    ptr, inv, nblk = inverse_index(p, idx)
+    dk, dv = fresh(p.T, s.hkv, s.dim, dtype=s.dtype), fresh(p.T, s.hkv, s.vdim, dtype=s.dtype)
+    launch("nsa/select_bwd_dkdv.py", "select_bwd_dkdv", (p.most_blocks * cdiv(s.lsel, s.bn), s.hkv, p.B), p.q, k, v, p.do,
+           lse, delta, ptr, inv, dk, dv, p.cu, p.cu_blk, p.scale, p.T, nblk, *strides(p.q, k, v, p.do, dk, dv), G=s.group,
+           LSEL=s.lsel, NSEL=s.n, **p.heads, **p.tiles)
+    mask = ref.selected_mask(idx, s.lens, s.lsel)
+    compare(what, p, (dq, dk, dv), k, v, mask)
+    compare(what + "_tile", p, (dq_tile, dk, dv), k, v, mask)
+    return dk, dv
+
+
+def compression(p):
+    s = p.shape
+    for w in (None, p.wk):
+        x = p.k[0]
+        dout = torch.randn(sum(p.counts), s.hkv, s.dim, generator=torch.Generator().manual_seed(3)).to(s.dtype)
+        dx = fresh(p.T, s.hkv, s.dim, dtype=s.dtype)
+        launch("nsa/compress_bwd.py", "compress_bwd_dx", (cdiv(p.longest, 16), s.hkv, p.B), dout, dout if w is None else w, dx,
+               p.cu, p.cu_cmp, *strides(dout, dx), L=s.l, STRIDE=s.d, D=s.dim, DP=pow2(s.dim), CONV=int(w is not None), BT=16)
+        rx, rw = leaf(x), leaf(p.wk)
+        y = ref.compress(rx, None if w is None else rw, s.lens, s.l, s.d)
+        want_x, want_w = grad(y, (rx, rw), dout.double())
+        check(f"compress_bwd_dx ({s})", dx, want_x, LIMITS[s.dtype])
+        if w is None or p.most == 0:
+            continue
+        grid = (cdiv(p.most, 4), s.hkv, p.B)
+        rows = grid[0] * grid[1] * grid[2]
+        part, dw = fresh(rows, s.l * s.dim), fresh(s.l, s.dim)
+        launch("nsa/compress_bwd.py", "compress_bwd_dw", grid, x, dout, part, p.cu, p.cu_cmp, *strides(x, dout), L=s.l,
+               STRIDE=s.d, D=s.dim, DP=pow2(s.dim), BC=4)
+        launch("nn/reduce_rows.py", "reduce_rows", (cdiv(s.l * s.dim, 64),), part, dw, rows, s.l * s.dim, BC=64)
+        check(f"compress_bwd_dw ({s})", dw, want_w, 1e-5)
+
+
+def gate(p, branches):
+    s = p.shape
+    for softmax, tau in ((1, 0.7), (0, 1.0)):
+        gates, _ = p.combine(branches, softmax, tau)
+        outs = [fresh(p.T, p.hq, s.vdim, dtype=s.dtype) for _ in range(3)]
+        dlogits, delta = fresh(p.T, s.hkv, 3, dtype=s.dtype), fresh(3, p.hq, p.T)
+        launch("nsa/gate_bwd.py", "gate_bwd", (cdiv(p.T, 16), s.hkv), p.do, *branches, gates, *outs, dlogits, delta, p.T,
+               1.0 / tau, *strides(p.do, branches[0], gates, outs[0], dlogits), G=s.group, E=s.vdim, EP=pow2(s.vdim),
+               SOFTMAX=softmax, BT=16)
+        logits, bs = leaf(p.logits), [leaf(x) for x in branches]
+        o = ref.combine(bs, ref.gates(logits, softmax, tau))
+        want = torch.autograd.grad(o, (*bs, logits), p.do.double())
+        for c in range(3):
+            check(f"gate_bwd.branch ({s})", outs[c], want[c], LIMITS[s.dtype])
+            check(f"gate_bwd.delta ({s})", delta[c], (want[c] * bs[c]).sum(-1).T, 1e-5)
+        check(f"gate_bwd.dlogits ({s})", dlogits, want[3], LIMITS[s.dtype])
+
+
+def backward(shape):
+    p, s = Problem(shape, seed=1), shape
+    branches = []
+    for dense in (False, True):
+        o, lse = p.window(dense)
+        path, stem, extra = ("dense/attn_bwd.py", "dense", {}) if dense else ("nsa/window_bwd.py", "window", dict(W=s.w))
+        got = gradients(p, path, stem, p.k[2], p.v[2], o, lse, delta_of(p, o), (p.cu,), **extra)
+        mask = ref.causal_mask(s.hkv) if dense else ref.window_mask(s.hkv, s.w)
+        compare(stem + "_bwd", p, got, p.k[2], p.v[2], mask)
+        if not dense:
+            branches.append(o)
+
+    kc, vc = p.compress(p.k[0], None), p.compress(p.v[0], None)
+    o, lse = p.compressed(kc, vc)
+    got = gradients(p, "nsa/cmp_bwd.py", "cmp", kc, vc, o, lse, delta_of(p, o), (p.cu, p.cu_cmp), L=s.l, STRIDE=s.d)
+    compare("cmp_bwd", p, got, kc, vc, ref.compressed_mask(s.hkv, s.l, s.d), p.counts)
+    branches.append(o)
+
+    idx, _ = p.select(kc, lse)
+    selected(p, idx, "select_bwd")
+    branches.append(p.selected(idx, tiled=True)[0])
+    lonely = torch.where(torch.arange(p.T)[None, :, None] % 3 == 0, idx, -1)     # most rows and some blocks unselected
+    lonely[..., 1:] = -1
+    selected(p, lonely, "select_bwd.lonely")
+
+    compression(p)
+    gate(p, branches)
+
+
+for shape in SHAPES:
+    backward(shape)
+finish()

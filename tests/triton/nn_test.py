@@ -1,0 +1,83 @@
+# tests/triton/nn_test.py - RMSNorm, RoPE and row sums under Triton's interpreter against fp64.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import torch
+
+from harness import LIMITS, cdiv, check, equal, finish, fresh, launch, pow2
+import reference as ref
+from cases import strides
+
+gen = torch.Generator().manual_seed(5)
+
+
+def rand(*dims, dtype=torch.float32):
+    return torch.randn(*dims, generator=gen).to(dtype)
+
+
+def rmsnorm(rows, dim, dtype):
+    tag, limit, eps, br, steps = f"({rows}x{dim} {dtype})", LIMITS[dtype], 1e-6, 4, 3
+    x, w, dy = rand(rows, dim + 3, dtype=dtype)[:, :dim], rand(dim, dtype=dtype), rand(rows, dim, dtype=dtype)
+    y, rstd, dx = fresh(rows, dim, dtype=dtype), fresh(rows), fresh(rows, dim, dtype=dtype)
+    shape = dict(D=dim, DP=pow2(dim), BR=br)
+    launch("nn/rmsnorm_fwd.py", "rmsnorm_fwd", (cdiv(rows, br),), x, w, y, rstd, rows, eps, x.stride(0), y.stride(0), **shape)
+    rx, rw = x.double().requires_grad_(), w.double().requires_grad_()
+    want = ref.rmsnorm(rx, rw, eps)
+    check(f"rmsnorm_fwd {tag}", y, want, limit)
+    grid = (cdiv(rows, br * steps),)
+    part, dw = fresh(grid[0], dim), fresh(dim)
+    launch("nn/rmsnorm_bwd.py", "rmsnorm_bwd", grid, dy, x, w, rstd, dx, part, rows, dy.stride(0), x.stride(0), dx.stride(0),
+           **shape, STEPS=steps)
+    launch("nn/reduce_rows.py", "reduce_rows", (cdiv(dim, 16),), part, dw, grid[0], dim, BC=16)
+    want_x, want_w = torch.autograd.grad(want, (rx, rw), dy.double())
+    check(f"rmsnorm_bwd.dx {tag}", dx, want_x, limit)
+    check(f"rmsnorm_bwd.dw {tag}", dw, want_w, 1e-5)
+
+
+def table(positions, rotary, scale):
+    freq = 10000.0 ** (-torch.arange(0, rotary, 2).double() / rotary)
+    angle = torch.arange(positions).double()[:, None] / scale * freq
+    return angle.cos().float(), angle.sin().float()
+
+
+def rope(x, cos, sin, lens, rotary, pos0=0, inverse=0, out=None):
+    dim = x.shape[-1]
+    y = fresh(*x.shape, dtype=x.dtype) if out is None else out
+    launch("nn/rope.py", "rope", (cdiv(max(lens), 16), x.shape[1], len(lens)), x, y, cos, sin, ref.prefix(lens), pos0,
+           *strides(x, y), D=dim, R=rotary, RH=pow2(rotary // 2), RT=pow2(dim - rotary), INVERSE=inverse, BT=16)
+    return y
+
+
+def rotations(lens, dim, rotary, dtype, scale, pos0):
+    tag, limit = f"({lens} {rotary}/{dim} {dtype})", LIMITS[dtype]
+    cos, sin = table(pos0 + max(lens), rotary, scale)
+    x = rand(sum(lens), 3, dim + 2, dtype=dtype)[..., :dim]
+    y = rope(x, cos, sin, lens, rotary, pos0)
+    rx = x.double().requires_grad_()
+    want = ref.rope(rx, lens, rotary, scale=scale, offset=pos0)
+    check(f"rope {tag}", y, want, limit)
+    dy = rand(*x.shape, dtype=dtype)
+    check(f"rope.backward {tag}", rope(dy, cos, sin, lens, rotary, pos0, 1), torch.autograd.grad(want, rx, dy.double())[0], limit)
+    again = x.clone()
+    rope(again, cos, sin, lens, rotary, pos0, out=again)
+    equal(f"rope.in_place {tag}", again, y)
+
+
+def relative_scores():
+    """A score depends on the distance alone (REQ-15), for every head."""
+    dim, tokens = 16, 600
+    cos, sin = table(tokens, dim, 1.0)
+    q = rope(rand(1, 2, dim).repeat(tokens, 1, 1), cos, sin, [tokens], dim)
+    k = rope(rand(1, 2, dim).repeat(tokens, 1, 1), cos, sin, [tokens], dim)
+    for distance in (0, 5, 77):
+        s = (q[distance:].double() * k[:tokens - distance].double()).sum(-1)
+        check("rope.relative", s - s[:1], torch.zeros_like(s), 1e-4)
+
+
+for rows, dim, dtype in ((1, 16, torch.float32), (33, 80, torch.float32), (29, 192, torch.float32), (15, 48, torch.float16)):
+    rmsnorm(rows, dim, dtype)
+rotations([33, 0, 5], 16, 16, torch.float32, 1.0, 0)
+rotations([20], 80, 80, torch.float32, 4.0, 7)
+rotations([18, 1], 48, 20, torch.float32, 1.0, 0)
+rotations([9], 64, 64, torch.float16, 1.0, 0)
+relative_scores()
+finish()
