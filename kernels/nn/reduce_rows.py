@@ -5,6 +5,7 @@ import triton
 import triton.language as tl
 
 
+# tessera: instance reduce_rows(PART="*fp32:16", OUT="*fp32:16", rows="i32", cols="i32", BC=256)
 # tessera: cpu(BC=64)
 # tessera: cpu(BC=256)
 @triton.jit(do_not_specialize=["rows", "cols"])

@@ -16,6 +16,9 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     return x
 
 
+# tessera: instance attn_delta_quick_f32(O="*fp32:16", DO="*fp32:16", DELTA="*fp32:16", T="i32", sot="i32:16", soh="i32:16", sdot="i32:16", sdoh="i32:16", E=32, EP=32, BT=32)
+# tessera: instance attn_delta_d64_f32(O="*fp32:16", DO="*fp32:16", DELTA="*fp32:16", T="i32", sot="i32:16", soh="i32:16", sdot="i32:16", sdoh="i32:16", E=64, EP=64, BT=32)
+# tessera: instance attn_delta_paper_bf16(O="*bf16:16", DO="*bf16:16", DELTA="*fp32:16", T="i32", sot="i32:16", soh="i32:16", sdot="i32:16", sdoh="i32:16", E=128, EP=128, BT=32)
 # tessera: cpu(BT=64)
 @triton.jit(do_not_specialize=["T"])
 def attn_delta(O, DO, DELTA, T, sot, soh, sdot, sdoh, E: tl.constexpr, EP: tl.constexpr, BT: tl.constexpr):

@@ -16,6 +16,9 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     return x
 
 
+# tessera: instance compress_fwd_quick_f32(X="*fp32:16", W="*fp32:16", OUT="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=16, STRIDE=8, D=32, DP=32, CONV=1, BC=32)
+# tessera: instance compress_fwd_d64_f32(X="*fp32:16", W="*fp32:16", OUT="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=32, STRIDE=16, D=64, DP=64, CONV=1, BC=32)
+# tessera: instance compress_fwd_paper_bf16(X="*bf16:16", W="*bf16:16", OUT="*bf16:16", CU="*i32:16", CU_CMP="*i32:16", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=32, STRIDE=16, D=192, DP=256, CONV=1, BC=32)
 # tessera: cpu(BC=16)
 # tessera: cpu(BC=32)
 @triton.jit

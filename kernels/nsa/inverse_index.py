@@ -5,6 +5,8 @@ import triton
 import triton.language as tl
 
 
+# tessera: instance inverse_count_quick(IDX="*i32:16", COUNT="*i32:16", CU="*i32:16", CU_BLK="*i32:16", T="i32", nblk="i32", LSEL=32, NSEL=6, NP=8, BT=32)
+# tessera: instance inverse_count_d64(IDX="*i32:16", COUNT="*i32:16", CU="*i32:16", CU_BLK="*i32:16", T="i32", nblk="i32", LSEL=64, NSEL=16, NP=16, BT=32)
 # tessera: cpu(BT=64)
 @triton.jit(do_not_specialize=["T", "nblk"])
 def inverse_count(IDX, COUNT, CU, CU_BLK, T, nblk, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr,
@@ -27,6 +29,7 @@ def inverse_count(IDX, COUNT, CU, CU_BLK, T, nblk, LSEL: tl.constexpr, NSEL: tl.
     tl.store(COUNT + group * nblk + tl.load(CU_BLK + tl.program_id(2)) + block, tl.sum(found, 0))
 
 
+# tessera: instance inverse_offsets(COUNT="*i32:16", PTR="*i32:16", nblk="i32", BT=32)
 # tessera: cpu(BT=32)
 @triton.jit(do_not_specialize=["nblk"])
 def inverse_offsets(COUNT, PTR, nblk, BT: tl.constexpr):
@@ -44,6 +47,8 @@ def inverse_offsets(COUNT, PTR, nblk, BT: tl.constexpr):
     tl.store(ptr + nblk, done)
 
 
+# tessera: instance inverse_fill_quick(IDX="*i32:16", PTR="*i32:16", INV="*i32:16", CU="*i32:16", CU_BLK="*i32:16", T="i32", nblk="i32", LSEL=32, NSEL=6, NP=8, BT=32)
+# tessera: instance inverse_fill_d64(IDX="*i32:16", PTR="*i32:16", INV="*i32:16", CU="*i32:16", CU_BLK="*i32:16", T="i32", nblk="i32", LSEL=64, NSEL=16, NP=16, BT=32)
 # tessera: cpu(BT=32)
 @triton.jit(do_not_specialize=["T", "nblk"])
 def inverse_fill(IDX, PTR, INV, CU, CU_BLK, T, nblk, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr,

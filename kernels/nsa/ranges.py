@@ -5,6 +5,8 @@ import triton
 import triton.language as tl
 
 
+# tessera: instance merge_ranges_quick(IDX="*i32:16", RANGES="*i32:16", CU="*i32:16", T="i32", LSEL=32, NSEL=6, BT=32)
+# tessera: instance merge_ranges_d64(IDX="*i32:16", RANGES="*i32:16", CU="*i32:16", T="i32", LSEL=64, NSEL=16, BT=32)
 # tessera: cpu(BT=64)
 @triton.jit(do_not_specialize=["T"])
 def merge_ranges(IDX, RANGES, CU, T, LSEL: tl.constexpr, NSEL: tl.constexpr, BT: tl.constexpr):

@@ -16,6 +16,9 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     return x
 
 
+# tessera: instance select_bwd_dkdv_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", PTR="*i32:16", INV="*i32:16", DK="*fp32:16", DV="*fp32:16", CU="*i32:16", CU_BLK="*i32:16", scale="fp32", T="i32", nblk="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", G=3, LSEL=32, NSEL=6, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
+# tessera: instance select_bwd_dkdv_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", PTR="*i32:16", INV="*i32:16", DK="*fp32:16", DV="*fp32:16", CU="*i32:16", CU_BLK="*i32:16", scale="fp32", T="i32", nblk="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", G=4, LSEL=64, NSEL=16, D=64, DP=64, E=64, EP=64, BM=64, BN=64)
+# tessera: instance select_bwd_dkdv_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", PTR="*i32:16", INV="*i32:16", DK="*bf16:16", DV="*bf16:16", CU="*i32:16", CU_BLK="*i32:16", scale="fp32", T="i32", nblk="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", G=16, LSEL=64, NSEL=16, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
 # tessera: cpu(BM=64, BN=32)
 # tessera: cpu(BM=32, BN=64)
 @triton.jit(do_not_specialize=["T", "nblk"])
