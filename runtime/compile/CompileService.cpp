@@ -1,0 +1,294 @@
+// runtime/compile/CompileService.cpp - artifacts from memory, disk or a worker.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compile/CompileService.h"
+
+#include "runtime/cache/Keys.h"
+#include "support/BuildId.h"
+#include "support/Error.h"
+#include "support/Log.h"
+#include "support/Options.h"
+
+#include <algorithm>
+#include <exception>
+#include <thread>
+#include <unistd.h>
+
+namespace tessera::runtime {
+
+namespace fs = std::filesystem;
+using syntax::CompileRequest;
+using syntax::CompileResult;
+
+namespace {
+// A failure that may be gone at the next attempt: it is not remembered.
+class TransientError : public Error {
+public:
+  using Error::Error;
+};
+} // namespace
+
+std::string describeConfiguration(const CompileRequest &request) {
+  std::string text;
+  for (const syntax::Argument &argument : request.args)
+    if (argument.isConstexpr())
+      text += (text.empty() ? "" : " ") + argument.name + "=" +
+              argument.value.repr();
+  return text;
+}
+
+CompileService::Settings CompileService::environmentSettings() {
+  Settings settings;
+  settings.cacheFolder = defaultCacheFolder();
+  settings.workers = size_t(optionNumber(Option::Workers));
+  if (!settings.workers)
+    settings.workers = std::max(1u, std::thread::hardware_concurrency());
+  settings.timeout = std::chrono::seconds(optionNumber(Option::CompileTimeout));
+  settings.dumpFolder = optionText(Option::Dump);
+  settings.buildId = compilerBuildId();
+  return settings;
+}
+
+CompileService::CompileService(Settings given)
+    : settings(std::move(given)), disk(settings.cacheFolder),
+      pool(settings.workers) {}
+
+CompileService &CompileService::instance() {
+  // Never destroyed: threads may still launch while the process ends, and the
+  // workers end by themselves when their sockets close.
+  static CompileService *const service = [] {
+    warnUnknownOptions();
+    return new CompileService(environmentSettings());
+  }();
+  return *service;
+}
+
+static bool hasStages(const CompileRequest &request,
+                      const std::map<std::string, std::string> &stages) {
+  return std::all_of(
+      request.emit.begin(), request.emit.end(),
+      [&](const std::string &stage) { return stages.count(stage) != 0; });
+}
+
+// The cached metadata is the worker's reply less what is stored beside it.
+static Json metaOf(const CompileRequest &request, CompileResult result) {
+  result.artifact.clear();
+  result.stages.clear();
+  result.timings.clear();
+  return Json{{"kernel", request.kernel},
+              {"target", request.target},
+              {"configuration", describeConfiguration(request)},
+              {"result", parseJson(result.toJson(), "reply")}};
+}
+
+CompileService::Result
+CompileService::loadFromDisk(const CompileRequest &request,
+                             const Sha256Digest &key) {
+  auto artifact = disk.load(key);
+  if (!artifact || !hasStages(request, artifact->stages))
+    return nullptr;
+  try {
+    auto kernel = std::make_shared<CompiledKernel>();
+    kernel->meta =
+        CompileResult::fromJson(canonicalJson(artifact->meta.at("result")))
+            .meta;
+    kernel->code = std::move(artifact->code);
+    kernel->stages = std::move(artifact->stages);
+    return kernel;
+  } catch (const std::exception &) {
+    // Written by another version of the runtime with the same compiler.
+    return nullptr;
+  }
+}
+
+void CompileService::reportWorkerFailure(const CompileRequest &request,
+                                         const Sha256Digest &key,
+                                         const std::string &failure) {
+  const std::string name =
+      request.kernel + "-" + toHex(key).substr(0, 12) + ".json";
+  fs::path path;
+  std::error_code ignored;
+  for (const fs::path &folder : {disk.usable() ? disk.folder() : fs::path(),
+                                 fs::temp_directory_path(ignored)}) {
+    if (folder.empty())
+      continue;
+    try {
+      makePrivateFolder(folder / "reproducers");
+      writeFile(folder / "reproducers" / name, request.toJson());
+      path = folder / "reproducers" / name;
+      break;
+    } catch (const Error &) {
+    }
+  }
+  const std::string configuration = describeConfiguration(request);
+  throw Error("tessera-worker " + failure + " while compiling `" +
+                  request.kernel + "` of " + request.file + " for " +
+                  request.target +
+                  (configuration.empty() ? "" : " with " + configuration) +
+                  (path.empty() ? "" : "; reproducer: " + path.string()),
+              "this is a defect of the compiler: report it with the "
+              "reproducer, and use another configuration meanwhile; the "
+              "kernel is not tried again in this run");
+}
+
+CompileService::Result CompileService::compile(const CompileRequest &request,
+                                               const Sha256Digest &key) {
+  WorkerOutcome outcome;
+  try {
+    outcome = pool.run(request.toJson(), settings.timeout);
+  } catch (const Error &error) {
+    throw TransientError(error.message, error.hint);
+  }
+  if (!outcome.failure.empty())
+    reportWorkerFailure(request, key, outcome.failure);
+  CompileResult result;
+  try {
+    result = CompileResult::fromJson(outcome.reply);
+  } catch (const Error &error) {
+    reportWorkerFailure(request, key,
+                        "gave a reply that cannot be read (" + error.message +
+                            ")");
+  }
+  if (!result.ok)
+    throw CompileError(result.rendered);
+  if (!result.rendered.empty())
+    logWarning(result.rendered);
+  ++counts.compiled;
+
+  auto kernel = std::make_shared<CompiledKernel>();
+  kernel->code = std::move(outcome.artifact);
+  kernel->meta = result.meta;
+  kernel->stages = result.stages;
+  if (disk.usable()) {
+    Artifact artifact;
+    artifact.code = kernel->code;
+    artifact.meta = metaOf(request, result);
+    artifact.stages = kernel->stages;
+    disk.store(key, artifact);
+  }
+  return kernel;
+}
+
+void CompileService::dump(const CompileRequest &request,
+                          const CompiledKernel &kernel) const {
+  // In the order of the pipeline; an unknown stage comes last.
+  static const std::vector<std::pair<std::string, std::string>> known = {
+      {"tile", "mlir"}, {"llvm", "ll"}, {"asm", "s"}};
+  const std::string configuration = describeConfiguration(request);
+  const fs::path folder =
+      settings.dumpFolder /
+      (request.kernel + "-" + sha256Hex(request.key()).substr(0, 8));
+  try {
+    fs::create_directories(folder);
+    writeFile(folder / "00-request.json", request.toJson());
+    size_t unknown = known.size();
+    for (const auto &[stage, text] : kernel.stages) {
+      auto found = std::find_if(known.begin(), known.end(), [&](auto &entry) {
+        return entry.first == stage;
+      });
+      size_t number = found == known.end() ? unknown++ : found - known.begin();
+      const std::string extension =
+          found == known.end() ? "txt" : found->second;
+      writeFile(folder / ((number < 9 ? "0" : "") + std::to_string(number + 1) +
+                          "-" + stage + "." + extension),
+                text);
+    }
+  } catch (const std::exception &error) {
+    warnOnce("dump", std::string("TESSERA_DUMP: ") + error.what());
+  }
+}
+
+std::shared_ptr<const CompiledKernel>
+CompileService::get(const CompileRequest &given) {
+  CompileRequest request = given;
+  const bool dumping = !settings.dumpFolder.empty();
+  if (dumping)
+    for (const char *stage : {"tile", "llvm", "asm"})
+      if (std::find(request.emit.begin(), request.emit.end(), stage) ==
+          request.emit.end())
+        request.emit.push_back(stage);
+  std::sort(request.emit.begin(), request.emit.end());
+
+  const Sha256Digest key = artifactKey(request.key(), settings.buildId);
+  std::string name = toHex(key);
+  for (const std::string &stage : request.emit)
+    name += " " + stage;
+
+  std::promise<Result> promise;
+  {
+    std::unique_lock<std::mutex> guard(mutex);
+    if (auto found = results.find(name); found != results.end()) {
+      std::shared_future<Result> future = found->second;
+      guard.unlock();
+      return future.get();
+    }
+    results.emplace(name, promise.get_future().share());
+  }
+  try {
+    Result result = dumping ? nullptr : loadFromDisk(request, key);
+    if (!result) {
+      FileLock lock = disk.lock(key);
+      // Another process may have made it while we waited.
+      if (!dumping)
+        result = loadFromDisk(request, key);
+      if (!result)
+        result = compile(request, key);
+      else
+        ++counts.loaded;
+    } else {
+      ++counts.loaded;
+    }
+    if (dumping)
+      dump(request, *result);
+    promise.set_value(result);
+    return result;
+  } catch (const TransientError &error) {
+    {
+      std::lock_guard<std::mutex> guard(mutex);
+      results.erase(name);
+    }
+    promise.set_exception(
+        std::make_exception_ptr(Error(error.message, error.hint)));
+    throw Error(error.message, error.hint);
+  } catch (...) {
+    promise.set_exception(std::current_exception());
+    throw;
+  }
+}
+
+void CompileService::getAll(const std::vector<CompileRequest> &requests) {
+  std::atomic<size_t> next{0};
+  std::mutex reportMutex;
+  size_t done = 0;
+  std::exception_ptr error;
+  const bool terminal = ::isatty(STDERR_FILENO) != 0;
+  auto work = [&] {
+    for (size_t i = next++; i < requests.size(); i = next++) {
+      std::exception_ptr failed;
+      try {
+        get(requests[i]);
+      } catch (...) {
+        failed = std::current_exception();
+      }
+      std::lock_guard<std::mutex> guard(reportMutex);
+      ++done;
+      if (failed && !error)
+        error = failed;
+      if (terminal)
+        std::fprintf(stderr, "\r\033[Ktessera: kernels %zu/%zu %s%s", done,
+                     requests.size(), requests[i].kernel.c_str(),
+                     done == requests.size() ? "\n" : "");
+    }
+  };
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < std::min(pool.size(), requests.size()); ++i)
+    threads.emplace_back(work);
+  work();
+  for (std::thread &thread : threads)
+    thread.join();
+  pool.releaseIdle();
+  if (error)
+    std::rethrow_exception(error);
+}
+
+} // namespace tessera::runtime

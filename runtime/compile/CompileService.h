@@ -1,0 +1,87 @@
+// runtime/compile/CompileService.h - artifacts from memory, disk or a worker.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "compiler/syntax/Request.h"
+#include "runtime/cache/Cache.h"
+#include "runtime/compile/WorkerPool.h"
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace tessera::runtime {
+
+struct CompiledKernel {
+  std::string code;
+  syntax::ArtifactMeta meta;
+  std::map<std::string, std::string> stages;
+};
+
+struct CompileCounters {
+  std::atomic<uint64_t> compiled{0}, loaded{0};
+};
+
+// Thread-safe. One thread (and, through the cache's lock, one process) compiles
+// a kernel; others that want the same wait for it.
+class CompileService {
+public:
+  struct Settings {
+    std::filesystem::path cacheFolder;
+    size_t workers = 1;
+    std::chrono::milliseconds timeout{300000};
+    std::filesystem::path dumpFolder; // empty: none
+    std::string buildId;
+  };
+  explicit CompileService(Settings settings);
+
+  // With the settings of the environment; made at the first use.
+  static CompileService &instance();
+  static Settings environmentSettings();
+
+  // Throws CompileError for a kernel that does not compile and Error when the
+  // worker is missing, dies or runs out of time. A request that failed is not
+  // tried again.
+  std::shared_ptr<const CompiledKernel>
+  get(const syntax::CompileRequest &request);
+
+  // All of them, in parallel, with a progress line on a terminal. Waiting
+  // workers are ended afterwards. Throws the first error after the others.
+  void getAll(const std::vector<syntax::CompileRequest> &requests);
+
+  const CompileCounters &counters() const { return counts; }
+  Cache &cache() { return disk; }
+  WorkerPool &workers() { return pool; }
+
+private:
+  using Result = std::shared_ptr<const CompiledKernel>;
+
+  Result loadFromDisk(const syntax::CompileRequest &request,
+                      const Sha256Digest &key);
+  Result compile(const syntax::CompileRequest &request,
+                 const Sha256Digest &key);
+  [[noreturn]] void reportWorkerFailure(const syntax::CompileRequest &request,
+                                        const Sha256Digest &key,
+                                        const std::string &failure);
+  void dump(const syntax::CompileRequest &request,
+            const CompiledKernel &kernel) const;
+
+  const Settings settings;
+  Cache disk;
+  WorkerPool pool;
+  CompileCounters counts;
+  std::mutex mutex;
+  std::map<std::string, std::shared_future<Result>> results;
+};
+
+// "BM=64 D=128": the constexprs of a request, for messages.
+std::string describeConfiguration(const syntax::CompileRequest &request);
+
+} // namespace tessera::runtime

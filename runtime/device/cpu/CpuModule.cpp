@@ -1,0 +1,101 @@
+// runtime/device/cpu/CpuModule.cpp - a shared object loaded from memory.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/device/cpu/CpuModule.h"
+
+#include "support/Error.h"
+#include "support/File.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <filesystem>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace tessera::runtime {
+
+namespace fs = std::filesystem;
+
+static bool writeAll(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t put = ::write(fd, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR)
+      continue;
+    if (put <= 0)
+      return false;
+    bytes.remove_prefix(size_t(put));
+  }
+  return true;
+}
+
+// The loader takes two equal path names for the same library, and descriptor
+// numbers repeat: the count goes into the name, as slashes and dots that mean
+// nothing to the kernel.
+static std::string uniquePath(int fd) {
+  static std::atomic<uint32_t> counter{0};
+  std::string path = "/proc/self/fd/";
+  for (uint32_t bits = counter++; bits; bits >>= 1)
+    path += bits & 1 ? "./" : "/";
+  return path + std::to_string(fd);
+}
+
+static void *loadFromMemory(std::string_view code, std::string &reason) {
+  UniqueFd fd(::memfd_create("tessera-kernel", MFD_CLOEXEC));
+  if (!fd || !writeAll(fd.get(), code)) {
+    reason = "memfd: " + errnoText(errno);
+    return nullptr;
+  }
+  void *handle = ::dlopen(uniquePath(fd.get()).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle)
+    reason = ::dlerror();
+  return handle;
+}
+
+// Where memory files may not be executed.
+static void *loadFromFile(std::string_view code, std::string &reason) {
+  std::error_code error;
+  std::string path =
+      (fs::temp_directory_path(error) / "tessera-kernel-XXXXXX").string();
+  UniqueFd fd(::mkstemp(path.data()));
+  if (!fd) {
+    reason += "; " + path + ": " + errnoText(errno);
+    return nullptr;
+  }
+  void *handle = nullptr;
+  ::fchmod(fd.get(), 0700);
+  if (writeAll(fd.get(), code)) {
+    fd.reset();
+    handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
+      reason += std::string("; ") + ::dlerror();
+  } else {
+    reason += "; " + path + ": " + errnoText(errno);
+  }
+  ::unlink(path.c_str());
+  return handle;
+}
+
+CpuModule::CpuModule(std::string_view code, const std::string &symbol) {
+  std::string reason;
+  handle = loadFromMemory(code, reason);
+  if (!handle)
+    handle = loadFromFile(code, reason);
+  if (!handle)
+    throw Error("a compiled kernel cannot be loaded: " + reason,
+                "if both memory files and " +
+                    fs::temp_directory_path().string() +
+                    " forbid execution, set TMPDIR to a folder that allows it");
+  function = reinterpret_cast<CpuEntry>(::dlsym(handle, symbol.c_str()));
+  if (!function) {
+    ::dlclose(handle);
+    throw Error("a compiled kernel has no symbol " + symbol,
+                "clear the cache: tessera cache clear");
+  }
+}
+
+CpuModule::~CpuModule() { ::dlclose(handle); }
+
+} // namespace tessera::runtime

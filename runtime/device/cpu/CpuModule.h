@@ -1,0 +1,33 @@
+// runtime/device/cpu/CpuModule.h - a shared object loaded from memory.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tessera::runtime {
+
+// One program of a grid. `args` has one 8-byte slot per parameter; `scratch` is
+// 64-byte aligned and belongs to the calling thread.
+using CpuEntry = void (*)(const void *args, const uint32_t pid[3],
+                          const uint32_t grid[3], void *scratch);
+
+class CpuModule {
+public:
+  // Throws Error when the bytes are no loadable shared object or lack the
+  // symbol.
+  CpuModule(std::string_view code, const std::string &symbol);
+  ~CpuModule();
+  CpuModule(const CpuModule &) = delete;
+  CpuModule &operator=(const CpuModule &) = delete;
+
+  CpuEntry entry() const { return function; }
+
+private:
+  void *handle = nullptr;
+  CpuEntry function = nullptr;
+};
+
+} // namespace tessera::runtime

@@ -1,0 +1,18 @@
+// runtime/device/cpu/Parallel.h - programs of a grid on several threads.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/device/cpu/CpuModule.h"
+
+#include <array>
+#include <cstddef>
+
+namespace tessera::runtime {
+
+// Runs every program of the grid once, x fastest, and returns when all are
+// done. `scratchBytes` is what each running program gets.
+void runGrid(CpuEntry entry, const void *args,
+             const std::array<uint32_t, 3> &grid, size_t scratchBytes);
+
+} // namespace tessera::runtime

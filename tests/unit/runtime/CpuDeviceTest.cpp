@@ -1,0 +1,123 @@
+// tests/unit/runtime/CpuDeviceTest.cpp - tests of runtime/device/cpu: loading,
+// grids, threads. Copyright the tessera authors. SPDX-License-Identifier:
+// Apache-2.0
+#include "runtime/Kernel.h"
+#include "runtime/device/cpu/CpuModule.h"
+#include "runtime/device/cpu/Parallel.h"
+#include "runtime/device/cpu/ThreadPool.h"
+#include "support/Error.h"
+#include "support/File.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <set>
+
+using namespace tessera;
+using namespace tessera::runtime;
+
+static const std::string &fixture() {
+  static const std::string code = readFile(TESSERA_FIXTURE_KERNEL);
+  return code;
+}
+
+static void checkGrid(const Grid &grid) {
+  CpuModule module(fixture(), "tessera_entry");
+  const size_t programs = size_t(grid[0]) * grid[1] * grid[2];
+  std::vector<int64_t> out(6 * programs);
+  int64_t slots[3] = {reinterpret_cast<int64_t>(out.data()), -7, 1ll << 40};
+  runGrid(module.entry(), slots, grid, 1000);
+  for (size_t i = 0; i < programs; ++i) {
+    const int64_t *row = &out[6 * i];
+    ASSERT_EQ(row[0], 1) << i;
+    EXPECT_EQ(row[1], int64_t(i % grid[0]));
+    EXPECT_EQ(row[2],
+              int64_t(i / grid[0] % grid[1] + 1000 * (i / grid[0] / grid[1])));
+    EXPECT_EQ(row[3], -7);
+    EXPECT_EQ(row[4], 1ll << 40);
+    EXPECT_EQ(row[5], 0);
+  }
+}
+
+TEST(CpuDevice, EveryProgramRunsOnce) {
+  for (Grid grid : {Grid{1, 1, 1}, Grid{1000, 1, 1}, Grid{3, 5, 7},
+                    Grid{1, 1, 129}, Grid{0, 5, 1}})
+    checkGrid(grid);
+}
+
+TEST(CpuDevice, HostThreadsAreUsedWhenSet) {
+  std::atomic<int> calls{0};
+  setParallelFor(
+      [&](int64_t count, const std::function<void(int64_t, int64_t)> &body) {
+        ++calls;
+        EXPECT_EQ(count, 3);
+        body(0, 2);
+        body(2, count);
+      },
+      [] { return 3; });
+  checkGrid({10, 10, 1});
+  EXPECT_EQ(calls, 1);
+  setParallelFor(nullptr, nullptr);
+  checkGrid({10, 10, 1});
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(CpuDevice, TooLargeGridIsAnError) {
+  EXPECT_THROW(
+      runGrid(nullptr, nullptr, {UINT32_MAX, UINT32_MAX, UINT32_MAX}, 0),
+      Error);
+}
+
+// Descriptor numbers repeat after a close; the loader must not take a second
+// kernel for the first.
+TEST(CpuDevice, EachModuleIsItsOwn) {
+  std::set<void *> entries;
+  std::vector<std::unique_ptr<CpuModule>> modules;
+  for (int i = 0; i < 40; ++i) {
+    modules.push_back(std::make_unique<CpuModule>(fixture(), "tessera_entry"));
+    entries.insert(reinterpret_cast<void *>(modules.back()->entry()));
+  }
+  EXPECT_EQ(entries.size(), 40u);
+}
+
+TEST(CpuDevice, BadCodeIsAnError) {
+  EXPECT_THROW(CpuModule("not an ELF file", "tessera_entry"), Error);
+  EXPECT_THROW(CpuModule("", "tessera_entry"), Error);
+  EXPECT_THROW(CpuModule(fixture(), "another_symbol"), Error);
+}
+
+TEST(ThreadPool, RunsEachItemOnceAndRethrows) {
+  ThreadPool pool(4);
+  EXPECT_EQ(pool.threads(), 4);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::atomic<int>> seen(37);
+    pool.run(37, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        ++seen[size_t(i)];
+    });
+    for (auto &count : seen)
+      ASSERT_EQ(count, 1);
+  }
+  EXPECT_THROW(pool.run(8,
+                        [](int64_t begin, int64_t) {
+                          if (begin == 5)
+                            throw Error("five");
+                        }),
+               Error);
+  pool.run(0, [](int64_t, int64_t) { FAIL(); });
+}
+
+TEST(ThreadPool, SeveralCallersAtOnce) {
+  ThreadPool pool(3);
+  std::atomic<int> total{0};
+  std::vector<std::thread> callers;
+  for (int t = 0; t < 4; ++t)
+    callers.emplace_back([&] {
+      for (int round = 0; round < 100; ++round)
+        pool.run(
+            10, [&](int64_t begin, int64_t end) { total += int(end - begin); });
+    });
+  for (std::thread &caller : callers)
+    caller.join();
+  EXPECT_EQ(total, 4000);
+}
