@@ -21,6 +21,14 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
 # tessera: instance cmp_bwd_dq_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*bf16:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", G=16, L=32, STRIDE=16, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
 # tessera: cpu(BM=64, BN=32)
 # tessera: cpu(BM=32, BN=64)
+@triton.autotune(
+    configs=[
+        triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=1),
+        triton.Config({"BM": 64, "BN": 32}, num_warps=4, num_stages=2),
+        triton.Config({"BM": 32, "BN": 64}, num_warps=4, num_stages=2),
+    ],
+    key=["G", "D", "E"],
+)
 @triton.jit(do_not_specialize=["T"])
 def cmp_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, CU_CMP, scale, T, sqt, sqh, skt, skh, svt, svh, sdot, sdoh, sdqt, sdqh,
                G: tl.constexpr, L: tl.constexpr, STRIDE: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
@@ -75,6 +83,14 @@ def cmp_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, CU_CMP, scale, T, sqt, sqh, skt,
 # tessera: instance cmp_bwd_dkdv_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", DK="*bf16:16", DV="*bf16:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", G=16, L=32, STRIDE=16, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
 # tessera: cpu(BM=64, BN=32)
 # tessera: cpu(BM=32, BN=64)
+@triton.autotune(
+    configs=[
+        triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=1),
+        triton.Config({"BM": 64, "BN": 32}, num_warps=4, num_stages=2),
+        triton.Config({"BM": 32, "BN": 64}, num_warps=4, num_stages=2),
+    ],
+    key=["G", "D", "E"],
+)
 @triton.jit(do_not_specialize=["T"])
 def cmp_bwd_dkdv(Q, K, V, DO, LSE, DELTA, DK, DV, CU, CU_CMP, scale, T, sqt, sqh, skt, skh, svt, svh, sdot, sdoh,
                  sdkt, sdkh, sdvt, sdvh,

@@ -21,6 +21,14 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
 # tessera: instance cmp_fwd_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", O="*bf16:16", LSE="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", G=16, L=32, STRIDE=16, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
 # tessera: cpu(BM=64, BN=32)
 # tessera: cpu(BM=32, BN=64)
+@triton.autotune(
+    configs=[
+        triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=2),
+        triton.Config({"BM": 128, "BN": 64}, num_warps=8, num_stages=2),
+        triton.Config({"BM": 64, "BN": 32}, num_warps=4, num_stages=3),
+    ],
+    key=["G", "D", "E"],
+)
 @triton.jit(do_not_specialize=["T"])
 def cmp_fwd(Q, K, V, O, LSE, CU, CU_CMP, scale, T, sqt, sqh, skt, skh, svt, svh, sot, soh,
             G: tl.constexpr, L: tl.constexpr, STRIDE: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,

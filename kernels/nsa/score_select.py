@@ -21,6 +21,13 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
 # tessera: instance score_select_paper_bf16(Q="*bf16:16", K="*bf16:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", G=16, L=32, STRIDE=16, LSEL=64, NSEL=16, NP=16, NINIT=1, NLOCAL=2, D=192, DP=256, STORE=0, BT=32, BJ=16)
 # tessera: cpu(BT=32, BJ=16)
 # tessera: cpu(BT=32, BJ=32)
+@triton.autotune(
+    configs=[
+        triton.Config({"BT": 32, "BJ": 32}, num_warps=4, num_stages=2),
+        triton.Config({"BT": 16, "BJ": 64}, num_warps=4, num_stages=2),
+    ],
+    key=["G", "D", "NSEL"],
+)
 @triton.jit(do_not_specialize=["T", "nscore"])
 def score_select(Q, K, LSE, IDX, SCORES, CU, CU_CMP, scale, T, nscore, sqt, sqh, skt, skh,
                  G: tl.constexpr, L: tl.constexpr, STRIDE: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr,
