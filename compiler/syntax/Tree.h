@@ -359,8 +359,7 @@ struct Module {
   const FunctionDef *findFunction(std::string_view name) const;
 };
 
-// One line, fully parenthesized like Python's ast.dump without positions:
-// BinOp(Name(a) + Constant(1)).
+// Canonical Python: every operator in parentheses, no comments, no docstrings.
 std::string dump(const Expr &expr);
 std::string dump(const Stmt &stmt, unsigned indent = 0);
 std::string dump(const Module &module);

@@ -1,0 +1,676 @@
+// compiler/syntax/Parser.cpp - statements, and going on after errors.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/syntax/Parser.h"
+
+#include "compiler/syntax/ParserImpl.h"
+#include "support/Error.h"
+
+#include <algorithm>
+
+namespace tessera::syntax {
+
+Parser::Parser(std::shared_ptr<const SourceFile> file)
+    : file(file), list(lex(std::move(file))) {}
+
+const Token &Parser::peek(size_t ahead) const {
+  return list.tokens[std::min(position + ahead, list.tokens.size() - 1)];
+}
+
+const Token &Parser::next() {
+  const Token &token = peek();
+  if (position + 1 < list.tokens.size())
+    ++position;
+  return token;
+}
+
+bool Parser::accept(std::string_view spelling) {
+  if (!at(spelling))
+    return false;
+  next();
+  return true;
+}
+
+const Token &Parser::expect(std::string_view spelling, std::string_view after) {
+  if (!at(spelling))
+    unexpected("`" + std::string(spelling) + "` after " + std::string(after));
+  return next();
+}
+
+const Token &Parser::expectName(std::string_view what) {
+  if (!at(TokenKind::Name))
+    unexpected("the name of " + std::string(what));
+  return next();
+}
+
+SourceRange Parser::since(const SourceRange &start) const {
+  SourceRange range = start;
+  if (position > 0) {
+    const SourceRange &last = list.tokens[position - 1].range;
+    range.endLine = last.endLine;
+    range.endColumn = last.endColumn;
+  }
+  return range;
+}
+
+void Parser::report(DiagnosticId id, SourceRange range, std::string message,
+                    std::string hint) {
+  list.diagnostics.push_back(
+      Diagnostic::make(id, file, range, std::move(message), std::move(hint)));
+}
+
+void Parser::fail(DiagnosticId id, SourceRange range, std::string message,
+                  std::string hint) {
+  report(id, range, std::move(message), std::move(hint));
+  throw Recover();
+}
+
+void Parser::unsupported(SourceRange range, std::string what,
+                         std::string hint) {
+  fail(DiagnosticId::UnsupportedSyntax, range, what + " is not supported",
+       std::move(hint));
+}
+
+void Parser::unexpected(std::string_view wanted) {
+  const Token &token = peek();
+  if (token.kind == TokenKind::Invalid) // reported by the lexer
+    throw Recover();
+  std::string found;
+  switch (token.kind) {
+  case TokenKind::End:
+    found = "the end of the file";
+    break;
+  case TokenKind::Newline:
+    found = "the end of the line";
+    break;
+  case TokenKind::Indent:
+    found = "a deeper indentation";
+    break;
+  case TokenKind::Dedent:
+    found = "the end of the block";
+    break;
+  default: {
+    std::string text(token.text.substr(0, token.text.find('\n')));
+    found = "`" + (text.size() > 30 ? text.substr(0, 27) + "..." : text) + "`";
+    // No UTF-8 character is cut in half.
+    if (findInvalidUtf8(found) != std::string::npos)
+      found = "this text";
+  }
+  }
+  std::string message = "expected " + std::string(wanted) + ", found " + found;
+  std::string hint = "the syntax is Python's";
+  if (token.is("="))
+    hint = "`==` compares; `=` assigns, in a statement of its own";
+  else if (token.kind == TokenKind::Keyword)
+    hint = "`" + std::string(token.text) + "` is a word of the language";
+  else if (token.kind == TokenKind::Indent)
+    hint = "line the code up with the line above";
+  fail(token.kind == TokenKind::Indent ? DiagnosticId::InvalidIndentation
+                                       : DiagnosticId::SyntaxError,
+       token.range, std::move(message), std::move(hint));
+}
+
+// Skips the rest of the line and the block that belongs to it.
+void Parser::recover() {
+  while (!at(TokenKind::Newline) && !at(TokenKind::End)) {
+    if (at(TokenKind::Indent))
+      return skipBlock();
+    if (at(TokenKind::Dedent))
+      return;
+    next();
+  }
+  if (at(TokenKind::Newline))
+    next();
+  if (at(TokenKind::Indent))
+    skipBlock();
+}
+
+void Parser::skipBlock() {
+  size_t open = 0;
+  do {
+    if (at(TokenKind::Indent))
+      ++open;
+    else if (at(TokenKind::Dedent))
+      --open;
+    next();
+  } while (open && !at(TokenKind::End));
+}
+
+std::unique_ptr<Module> Parser::parseFile() {
+  auto module = std::make_unique<Module>();
+  module->file = file;
+  parseModuleBody(*module);
+  module->docstring = takeDocstring(module->body);
+  std::vector<std::string_view> names;
+  for (const StmtPtr &stmt : module->body) {
+    if (const auto *function = stmt->as<FunctionDef>()) {
+      if (std::find(names.begin(), names.end(), function->name) != names.end())
+        report(DiagnosticId::DuplicateName, function->nameRange,
+               "`" + function->name + "` is defined twice",
+               "rename or remove one of the functions");
+      names.push_back(function->name);
+    } else if (const auto *expr = stmt->as<ExprStmt>()) {
+      report(DiagnosticId::UnsupportedSyntax, expr->range,
+             "a statement without effect at module level",
+             "a kernel file holds imports, constants and functions");
+    }
+  }
+  return module;
+}
+
+void Parser::parseModuleBody(Module &module) {
+  while (!at(TokenKind::End)) {
+    if (at(TokenKind::Newline) || at(TokenKind::Dedent)) {
+      next();
+      continue;
+    }
+    parseStatement(module.body);
+    size_t last = position;
+    while (last > 0 && (list.tokens[last - 1].kind == TokenKind::Dedent ||
+                        list.tokens[last - 1].kind == TokenKind::Newline))
+      --last;
+    if (last > 0)
+      rejectHintsUpTo(list.tokens[last - 1].range.endLine);
+  }
+  for (; nextHint < list.hints.size(); ++nextHint)
+    report(DiagnosticId::InvalidHint, list.hints[nextHint].range,
+           "no function follows the hint",
+           "write hints above the function that they are for");
+}
+
+// Hints inside of a statement belong to nothing. Those before a statement
+// that is no function wait for the next function.
+void Parser::rejectHintsUpTo(uint32_t line) {
+  static constexpr const char *hintText =
+      "write hints above the function that they are for";
+  size_t first = nextHint;
+  while (first < list.hints.size() && list.hints[first].range.line <= line)
+    ++first;
+  // Only hints below the statement's first line are inside of it, and a
+  // function has already taken those above.
+  for (; nextHint < first; ++nextHint)
+    report(DiagnosticId::InvalidHint, list.hints[nextHint].range,
+           "a hint that belongs to no function", hintText);
+}
+
+void Parser::attachHints(FunctionDef &function, uint32_t beforeLine) {
+  while (nextHint < list.hints.size() &&
+         list.hints[nextHint].range.line < beforeLine)
+    function.hints.push_back(std::move(list.hints[nextHint++]));
+}
+
+void Parser::parseStatement(Block &block) {
+  size_t start = position;
+  try {
+    Deeper deeper(*this);
+    links = 0;
+    if (at(TokenKind::Indent))
+      unexpected("a statement");
+    rejectKeyword();
+    if (at("@") || at("def"))
+      parseFunction(block);
+    else if (at("for"))
+      parseFor(block);
+    else if (at("if"))
+      parseIf(block);
+    else
+      parseSimpleLine(block);
+  } catch (const Recover &) {
+    recover();
+    if (position == start)
+      next();
+  }
+}
+
+// The statements of Python that kernels do not have, each with what to do.
+void Parser::rejectKeyword() {
+  static constexpr struct {
+    std::string_view word, hint;
+  } rejected[] = {
+      {"while", "use `for i in range(...)`; a loop must know its bounds"},
+      {"class", "kernels are functions; pass values as arguments"},
+      {"try", "kernels raise no exceptions"},
+      {"with", "kernels have no context managers"},
+      {"async", "a kernel runs from top to bottom"},
+      {"await", "a kernel runs from top to bottom"},
+      {"yield", "return the value"},
+      {"global", "pass the value as an argument; module constants are read "
+                 "without `global`"},
+      {"nonlocal", "pass the value as an argument"},
+      {"del", "variables end with the function"},
+      {"raise", "use tl.static_assert or tl.device_assert"},
+      {"assert", "use tl.static_assert or tl.device_assert"},
+      {"break", "put the rest of the loop's body under an `if`"},
+      {"continue", "put the rest of the loop's body under an `if`"},
+  };
+  if (!at(TokenKind::Keyword))
+    return;
+  for (const auto &[word, hint] : rejected)
+    if (at(word))
+      unsupported(peek().range, "`" + std::string(word) + "`",
+                  std::string(hint));
+  if (at("else") || at("elif") || at("except") || at("finally"))
+    fail(DiagnosticId::SyntaxError, peek().range,
+         "`" + std::string(peek().text) + "` that belongs to no statement",
+         "line it up with its `if`");
+  if (!functionDepth && (at("for") || at("if") || at("return")))
+    unsupported(peek().range,
+                "`" + std::string(peek().text) + "` at module level",
+                "a kernel file holds imports, constants and functions");
+}
+
+void Parser::parseSimpleLine(Block &block) {
+  while (true) {
+    parseSimple(block);
+    if (!accept(";"))
+      break;
+    if (at(TokenKind::Newline))
+      break;
+    rejectKeyword();
+  }
+  if (at(TokenKind::End))
+    return;
+  if (!at(TokenKind::Newline))
+    unexpected("the end of the line");
+  next();
+}
+
+void Parser::parseSimple(Block &block) {
+  SourceRange start = peek().range;
+  if (accept("pass")) {
+    block.push_back(std::make_unique<Pass>(start));
+  } else if (accept("return")) {
+    auto node = std::make_unique<Return>();
+    if (!at(TokenKind::Newline) && !at(";") && !at(TokenKind::End))
+      node->value = parseExpressionList();
+    node->range = since(start);
+    block.push_back(std::move(node));
+  } else if (at("import") || at("from")) {
+    if (functionDepth)
+      unsupported(start, "an import inside a function",
+                  "import at the top of the file");
+    if (at("import"))
+      parseImport(block);
+    else
+      parseImportFrom(block);
+  } else {
+    parseExpressionStatement(block);
+  }
+}
+
+std::string Parser::parseDottedName() {
+  std::string name(expectName("a module").text);
+  while (accept("."))
+    name += "." + std::string(expectName("a module").text);
+  return name;
+}
+
+void Parser::parseImport(Block &block) {
+  next();
+  do {
+    SourceRange start = peek().range;
+    auto node = std::make_unique<Import>();
+    node->module = parseDottedName();
+    if (accept("as")) {
+      node->alias = std::string(expectName("the module").text);
+      node->hasAlias = true;
+    } else {
+      node->alias = node->module.substr(0, node->module.find('.'));
+    }
+    node->range = since(start);
+    block.push_back(std::move(node));
+  } while (accept(","));
+}
+
+void Parser::parseImportFrom(Block &block) {
+  next();
+  unsigned level = 0;
+  while (at(".") || at("..."))
+    level += unsigned(next().text.size());
+  std::string module;
+  if (!level || !at("import"))
+    module = parseDottedName();
+  expect("import", "the module");
+  bool parenthesis = accept("(");
+  if (at("*"))
+    unsupported(peek().range, "`import *`", "name what is imported");
+  do {
+    if (parenthesis && at(")"))
+      break;
+    SourceRange start = peek().range;
+    auto node = std::make_unique<ImportFrom>();
+    node->level = level;
+    node->module = module;
+    node->name = std::string(expectName("what is imported").text);
+    node->alias =
+        accept("as") ? std::string(expectName("the import").text) : node->name;
+    node->range = since(start);
+    block.push_back(std::move(node));
+  } while (accept(","));
+  if (parenthesis)
+    expect(")", "the imported names");
+}
+
+void Parser::checkTarget(const Expr &target) {
+  switch (target.kind) {
+  case ExprKind::Name:
+    return;
+  case ExprKind::Tuple:
+    for (const ExprPtr &element : target.to<TupleExpr>().elements)
+      checkTarget(*element);
+    return;
+  case ExprKind::List:
+    for (const ExprPtr &element : target.to<ListExpr>().elements)
+      checkTarget(*element);
+    return;
+  case ExprKind::Subscript:
+    unsupported(target.range, "assigning to an element",
+                "blocks are values: use tl.where, or tl.store for memory");
+  case ExprKind::Attribute:
+    unsupported(target.range, "assigning to an attribute",
+                "assign to a variable");
+  case ExprKind::Starred:
+    unsupported(target.range, "`*` before a target", "name every variable");
+  default:
+    fail(DiagnosticId::SyntaxError, target.range, "this cannot be assigned to",
+         "the left side must be a name");
+  }
+}
+
+void Parser::checkIterationTarget(const Expr &target) {
+  if (!target.is<Name>() && !target.is<TupleExpr>())
+    fail(DiagnosticId::SyntaxError, target.range,
+         "the loop variable must be a name", "write `for i in ...`");
+  checkTarget(target);
+}
+
+void Parser::parseExpressionStatement(Block &block) {
+  static constexpr std::pair<std::string_view, BinaryOp> augmented[] = {
+      {"+=", BinaryOp::Add},       {"-=", BinaryOp::Sub},
+      {"*=", BinaryOp::Mul},       {"/=", BinaryOp::Div},
+      {"//=", BinaryOp::FloorDiv}, {"%=", BinaryOp::Mod},
+      {"**=", BinaryOp::Pow},      {"<<=", BinaryOp::LShift},
+      {">>=", BinaryOp::RShift},   {"&=", BinaryOp::And},
+      {"|=", BinaryOp::Or},        {"^=", BinaryOp::Xor},
+      {"@=", BinaryOp::MatMul}};
+  SourceRange start = peek().range;
+  ExprPtr first = parseExpressionList(true);
+  if (at(":")) {
+    if (!first->is<Name>())
+      fail(DiagnosticId::SyntaxError, first->range,
+           "only a name can have an annotation", "write `name: type = value`");
+    next();
+    auto node = std::make_unique<AnnAssign>();
+    node->target = std::move(first);
+    node->annotation = parseExpression();
+    if (accept("="))
+      node->value = parseExpressionList(true);
+    node->range = since(start);
+    block.push_back(std::move(node));
+    return;
+  }
+  for (const auto &[spelling, op] : augmented) {
+    if (!at(spelling))
+      continue;
+    checkTarget(*first);
+    if (!first->is<Name>())
+      fail(DiagnosticId::SyntaxError, first->range,
+           "`" + std::string(spelling) + "` takes one name on its left",
+           "write one statement for each variable");
+    next();
+    auto node = std::make_unique<AugAssign>();
+    node->target = std::move(first);
+    node->op = op;
+    node->value = parseExpressionList();
+    node->range = since(start);
+    block.push_back(std::move(node));
+    return;
+  }
+  if (at("=")) {
+    auto node = std::make_unique<Assign>();
+    node->value = std::move(first);
+    while (accept("=")) {
+      checkTarget(*node->value);
+      node->targets.push_back(std::move(node->value));
+      node->value = parseExpressionList(true);
+    }
+    node->range = since(start);
+    block.push_back(std::move(node));
+    return;
+  }
+  if (at(":="))
+    unsupported(peek().range, "`:=`", "write `=`");
+  auto node = std::make_unique<ExprStmt>();
+  node->value = std::move(first);
+  node->range = since(start);
+  block.push_back(std::move(node));
+}
+
+// The block after a colon. A missing colon is reported and the block is read
+// all the same.
+void Parser::parseSuite(Block &block, std::string_view after) {
+  if (!accept(":")) {
+    try {
+      unexpected("`:` after " + std::string(after));
+    } catch (const Recover &) {
+      while (!at(TokenKind::Newline) && !at(TokenKind::End))
+        next();
+    }
+  }
+  if (!at(TokenKind::Newline)) {
+    if (at("for") || at("if") || at("def") || at("@"))
+      unexpected("a new line");
+    rejectKeyword();
+    return parseSimpleLine(block);
+  }
+  next();
+  if (!at(TokenKind::Indent)) {
+    report(DiagnosticId::InvalidIndentation, peek().range,
+           "expected an indented block after " + std::string(after),
+           "indent the body, or write `pass`");
+    return;
+  }
+  next();
+  while (!at(TokenKind::Dedent) && !at(TokenKind::End))
+    parseStatement(block);
+  if (at(TokenKind::Dedent))
+    next();
+}
+
+void Parser::parseFor(Block &block) {
+  SourceRange start = next().range;
+  auto node = std::make_unique<For>();
+  node->target = parseTargetList();
+  checkIterationTarget(*node->target);
+  if (!at("in"))
+    unexpected("`in`");
+  next();
+  node->iterable = parseExpressionList();
+  node->range = since(start);
+  parseSuite(node->body, "`for`");
+  block.push_back(std::move(node));
+  if (at("else"))
+    unsupported(peek().range, "`else` after a loop",
+                "a loop of a kernel always runs to its end: write the code "
+                "after it");
+}
+
+void Parser::parseIf(Block &block) {
+  Deeper deeper(*this); // elif nests
+  SourceRange start = next().range;
+  auto node = std::make_unique<If>();
+  node->test = parseExpression();
+  node->range = since(start);
+  parseSuite(node->body, "the condition");
+  if (at("elif")) {
+    parseIf(node->orelse);
+  } else if (accept("else")) {
+    parseSuite(node->orelse, "`else`");
+  }
+  block.push_back(std::move(node));
+}
+
+// Whether the expression is NAME or something.NAME.
+static bool endsWithName(const Expr *expr, std::string_view name) {
+  if (!expr)
+    return false;
+  if (const auto *plain = expr->as<Name>())
+    return plain->id == name;
+  if (const auto *attribute = expr->as<Attribute>())
+    return attribute->attribute == name;
+  if (const auto *constant = expr->as<Constant>())
+    if (const std::string *text = constant->value.get<std::string>())
+      return *text == name || text->ends_with("." + std::string(name));
+  return false;
+}
+
+void Parser::parseParameters(FunctionDef &function) {
+  expect("(", "the name of the function");
+  while (!at(")")) {
+    if (at("*") || at("**") || at("/"))
+      unsupported(peek().range,
+                  "`" + std::string(peek().text) + "` among parameters",
+                  "name every parameter");
+    const Token &name = expectName("a parameter");
+    Parameter parameter;
+    parameter.name = std::string(name.text);
+    parameter.range = name.range;
+    for (const Parameter &other : function.parameters)
+      if (other.name == parameter.name)
+        report(DiagnosticId::DuplicateName, name.range,
+               "two parameters are called `" + parameter.name + "`",
+               "rename one");
+    if (accept(":"))
+      parameter.annotation = parseExpression();
+    parameter.isConstexpr =
+        endsWithName(parameter.annotation.get(), "constexpr");
+    if (accept("="))
+      parameter.defaultValue = parseExpression();
+    else if (!function.parameters.empty() &&
+             function.parameters.back().defaultValue)
+      report(DiagnosticId::SyntaxError, name.range,
+             "a parameter without a default after one with a default",
+             "give it a default, or move it to the front");
+    function.parameters.push_back(std::move(parameter));
+    if (!accept(","))
+      break;
+  }
+  expect(")", "the parameters");
+}
+
+void Parser::parseFunction(Block &block) {
+  SourceRange first = peek().range;
+  if (functionDepth)
+    unsupported(first, "a function inside a function",
+                "move it to the top of the file");
+  auto node = std::make_unique<FunctionDef>();
+  node->file = file;
+  while (accept("@")) {
+    node->decorators.push_back(parseExpression());
+    if (!at(TokenKind::Newline))
+      unexpected("the end of the line");
+    next();
+  }
+  if (at("async") || at("class"))
+    rejectKeyword();
+  if (!at("def"))
+    unexpected("`def` after the decorators");
+  SourceRange start = next().range;
+  attachHints(*node, start.line);
+  const Token &name = expectName("the function");
+  node->name = std::string(name.text);
+  node->nameRange = name.range;
+  parseParameters(*node);
+  if (accept("->"))
+    parseExpression();
+  node->range = since(start);
+  for (const ExprPtr &decorator : node->decorators) {
+    const auto *call = decorator->as<Call>();
+    node->isJit |=
+        endsWithName(call ? call->function.get() : decorator.get(), "jit");
+  }
+  ++functionDepth;
+  try {
+    parseSuite(node->body, "the parameters");
+  } catch (...) {
+    --functionDepth;
+    throw;
+  }
+  --functionDepth;
+  node->docstring = takeDocstring(node->body);
+  block.push_back(std::move(node));
+}
+
+std::string Parser::takeDocstring(Block &body) {
+  if (body.empty())
+    return {};
+  const auto *statement = body.front()->as<ExprStmt>();
+  const auto *constant = statement ? statement->value->as<Constant>() : nullptr;
+  const auto *text = constant ? constant->value.get<std::string>() : nullptr;
+  if (!text)
+    return {};
+  std::string result = *text;
+  body.erase(body.begin());
+  return result;
+}
+
+ExprPtr Parser::parseSingleExpression() {
+  try {
+    ExprPtr expr = parseExpressionList();
+    if (!at(TokenKind::Newline) && !at(TokenKind::End))
+      unexpected("the end of the expression");
+    while (at(TokenKind::Newline))
+      next();
+    if (!at(TokenKind::End))
+      unexpected("the end of the expression");
+    return expr;
+  } catch (const Recover &) {
+    return nullptr;
+  }
+}
+
+// In the order of the file, each place once, not too many.
+std::vector<Diagnostic> Parser::takeDiagnostics() {
+  std::vector<Diagnostic> result = std::move(list.diagnostics);
+  auto key = [](const Diagnostic &diagnostic) {
+    return std::pair(diagnostic.range.line, diagnostic.range.column);
+  };
+  std::stable_sort(result.begin(), result.end(),
+                   [&](const Diagnostic &a, const Diagnostic &b) {
+                     return key(a) < key(b);
+                   });
+  result.erase(std::unique(result.begin(), result.end(),
+                           [&](const Diagnostic &a, const Diagnostic &b) {
+                             return key(a) == key(b);
+                           }),
+               result.end());
+  if (result.size() > maxDiagnostics)
+    result.resize(maxDiagnostics);
+  return result;
+}
+
+ParseResult parse(std::shared_ptr<const SourceFile> file) {
+  Parser parser(std::move(file));
+  ParseResult result;
+  result.module = parser.parseFile();
+  result.diagnostics = parser.takeDiagnostics();
+  return result;
+}
+
+std::unique_ptr<Module> parseModule(std::shared_ptr<const SourceFile> file) {
+  ParseResult result = parse(std::move(file));
+  if (!result.ok())
+    throw CompileError(std::move(result.diagnostics));
+  return std::move(result.module);
+}
+
+ExprPtr parseExpression(std::shared_ptr<const SourceFile> file) {
+  Parser parser(std::move(file));
+  ExprPtr expr = parser.parseSingleExpression();
+  std::vector<Diagnostic> diagnostics = parser.takeDiagnostics();
+  if (!diagnostics.empty())
+    throw CompileError(std::move(diagnostics));
+  return expr;
+}
+
+} // namespace tessera::syntax

@@ -1,0 +1,119 @@
+// compiler/syntax/ParserImpl.h - recursive descent over the tokens.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Private to Parser.cpp (statements) and ParseExpr.cpp (expressions).
+#pragma once
+
+#include "compiler/syntax/Lexer.h"
+#include "compiler/syntax/Parser.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::syntax {
+
+// Thrown after a report; caught where parsing can go on.
+struct Recover {};
+
+class Parser {
+public:
+  explicit Parser(std::shared_ptr<const SourceFile> file);
+
+  std::unique_ptr<Module> parseFile();
+  ExprPtr parseSingleExpression();
+  std::vector<Diagnostic> takeDiagnostics();
+
+private:
+  // Tokens.
+  const Token &peek(size_t ahead = 0) const;
+  const Token &next();
+  bool at(std::string_view spelling) const { return peek().is(spelling); }
+  bool at(TokenKind kind) const { return peek().kind == kind; }
+  bool accept(std::string_view spelling);
+  const Token &expect(std::string_view spelling, std::string_view after);
+  const Token &expectName(std::string_view what);
+  SourceRange since(const SourceRange &start) const;
+
+  // Diagnostics.
+  void report(DiagnosticId id, SourceRange range, std::string message,
+              std::string hint);
+  [[noreturn]] void fail(DiagnosticId id, SourceRange range,
+                         std::string message, std::string hint);
+  // At the current token.
+  [[noreturn]] void unexpected(std::string_view wanted);
+  [[noreturn]] void unsupported(SourceRange range, std::string what,
+                                std::string hint);
+
+  // Statements.
+  void parseModuleBody(Module &module);
+  void parseStatement(Block &block);
+  void parseSimpleLine(Block &block);
+  void parseSimple(Block &block);
+  void parseExpressionStatement(Block &block);
+  void parseImport(Block &block);
+  void parseImportFrom(Block &block);
+  void parseFor(Block &block);
+  void parseIf(Block &block);
+  void parseFunction(Block &block);
+  void parseParameters(FunctionDef &function);
+  void parseSuite(Block &block, std::string_view after);
+  void rejectKeyword();
+  void checkTarget(const Expr &target);
+  void checkIterationTarget(const Expr &target);
+  std::string parseDottedName();
+  void attachHints(FunctionDef &function, uint32_t beforeLine);
+  void rejectHintsUpTo(uint32_t line);
+  void recover();
+  void skipBlock();
+  static std::string takeDocstring(Block &body);
+
+  // Expressions.
+  ExprPtr parseExpressionList(bool allowStar = false);
+  ExprPtr parseExpression();
+  ExprPtr parseLambda();
+  ExprPtr parseOr();
+  ExprPtr parseAnd();
+  ExprPtr parseNot();
+  ExprPtr parseComparison();
+  ExprPtr parseBinary(unsigned level);
+  ExprPtr parseUnary();
+  ExprPtr parsePower();
+  ExprPtr parsePostfix();
+  ExprPtr parseAtom();
+  ExprPtr parseString();
+  ExprPtr parseParenthesis();
+  ExprPtr parseListDisplay();
+  ExprPtr parseDictDisplay();
+  ExprPtr parseCall(ExprPtr function);
+  ExprPtr parseSubscript(ExprPtr value);
+  ExprPtr parseSubscriptItem();
+  ExprPtr parseElement();
+  ExprPtr parseTargetList();
+  void parseClauses(Comprehension &node);
+  ExprPtr finishComprehension(std::unique_ptr<Comprehension> node,
+                              SourceRange start);
+  bool parseCompareOp(CompareOp &op);
+  bool expressionStarts() const;
+
+  // Bounds the depth of the tree, so that no recursion over it runs out of
+  // stack: nested constructs, and chains such as a+a+a+... per statement.
+  struct Deeper {
+    explicit Deeper(Parser &parser);
+    ~Deeper() { --parser.depth; }
+    Parser &parser;
+  };
+  void countLink();
+
+  std::shared_ptr<const SourceFile> file;
+  TokenList list;
+  size_t position = 0;
+  size_t nextHint = 0;
+  unsigned depth = 0;
+  unsigned links = 0;
+  unsigned functionDepth = 0; // inside the body of a def
+  unsigned loopDepth = 0;
+};
+
+} // namespace tessera::syntax
