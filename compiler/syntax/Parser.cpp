@@ -164,13 +164,14 @@ void Parser::parseModuleBody(Module &module) {
       next();
       continue;
     }
+    uint32_t firstLine = peek().range.line;
     parseStatement(module.body);
     size_t last = position;
     while (last > 0 && (list.tokens[last - 1].kind == TokenKind::Dedent ||
                         list.tokens[last - 1].kind == TokenKind::Newline))
       --last;
     if (last > 0)
-      rejectHintsUpTo(list.tokens[last - 1].range.endLine);
+      rejectHintsInside(firstLine, list.tokens[last - 1].range.endLine);
   }
   for (; nextHint < list.hints.size(); ++nextHint)
     report(DiagnosticId::InvalidHint, list.hints[nextHint].range,
@@ -180,17 +181,18 @@ void Parser::parseModuleBody(Module &module) {
 
 // Hints inside of a statement belong to nothing. Those before a statement
 // that is no function wait for the next function.
-void Parser::rejectHintsUpTo(uint32_t line) {
-  static constexpr const char *hintText =
-      "write hints above the function that they are for";
-  size_t first = nextHint;
-  while (first < list.hints.size() && list.hints[first].range.line <= line)
-    ++first;
-  // Only hints below the statement's first line are inside of it, and a
-  // function has already taken those above.
-  for (; nextHint < first; ++nextHint)
-    report(DiagnosticId::InvalidHint, list.hints[nextHint].range,
-           "a hint that belongs to no function", hintText);
+void Parser::rejectHintsInside(uint32_t firstLine, uint32_t lastLine) {
+  auto inside = [&](const HintComment &hint) {
+    return hint.range.line > firstLine && hint.range.line <= lastLine;
+  };
+  for (size_t i = nextHint; i < list.hints.size(); ++i)
+    if (inside(list.hints[i]))
+      report(DiagnosticId::InvalidHint, list.hints[i].range,
+             "a hint inside of a function or statement",
+             "write hints above the function that they are for");
+  list.hints.erase(
+      std::remove_if(list.hints.begin() + nextHint, list.hints.end(), inside),
+      list.hints.end());
 }
 
 void Parser::attachHints(FunctionDef &function, uint32_t beforeLine) {

@@ -64,7 +64,7 @@ private:
   void checkIterationTarget(const Expr &target);
   std::string parseDottedName();
   void attachHints(FunctionDef &function, uint32_t beforeLine);
-  void rejectHintsUpTo(uint32_t line);
+  void rejectHintsInside(uint32_t firstLine, uint32_t lastLine);
   void recover();
   void skipBlock();
   static std::string takeDocstring(Block &body);

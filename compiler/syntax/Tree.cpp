@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/syntax/Tree.h"
 
+#include <cmath>
+
 namespace tessera::syntax {
 
 const char *spelling(BinaryOp op) {
@@ -101,7 +103,8 @@ std::string dump(const Expr &expr) {
   case ExprKind::Constant: {
     const Value &value = expr.to<Constant>().value;
     // A literal out of range is the only way to write infinity.
-    if (const double *number = value.get<double>(); number && *number > 1.8e308)
+    if (const double *number = value.get<double>();
+        number && std::isinf(*number))
       return "1e999";
     return value.repr();
   }
