@@ -1,5 +1,6 @@
-// codegen/cpu/Link.cpp - the linker, in this process, and a look into ELF
-// files. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// codegen/cpu/Link.cpp - the linker, in-process, and a look into ELF files.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/Link.h"
 
 #include "support/Error.h"

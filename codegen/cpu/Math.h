@@ -1,5 +1,6 @@
-// codegen/cpu/Math.h - math operations as arithmetic, so that kernels need no
-// libm. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// codegen/cpu/Math.h - functions of libm as arithmetic.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>
@@ -14,16 +15,17 @@ struct LogicalResult;
 
 namespace tessera::codegen {
 
-// Rewrites every operation of the math dialect (and arith.remf) on scalars and
-// vectors, of any rank, into arith operations and LLVM intrinsics that select
-// to instructions. f16 and bf16 are computed in f32 and rounded once.
+// Rewrites every operation of the math dialect (and arith.remf) that would
+// become a call of libm, on scalars and vectors of any rank, into arithmetic:
 //
-//   f32, f64: exp, exp2, log, log2, sqrt, rsqrt, absf, floor, ceil, trunc,
-//             roundeven, sin, cos, fma, copysign, absi
-//   f32 only: tanh, erf
+//   f32, f64: exp, exp2, log, log2, rsqrt, sin, cos, and 1 / (1 + exp(x))
+//   f32 only: tanh, erf, arith.remf
 //
-// Errors in ulp: docs/numerics.md. Fails, with a diagnostic at the operation,
-// on anything else of the math dialect.
+// f16 and bf16 are computed in f32 and rounded once. What is left of the math
+// dialect are operations with instructions: fma, sqrt, absf, absi, copysign,
+// floor, ceil, trunc, round, roundeven, ctpop, ctlz, cttz. Errors in ulp:
+// docs/numerics.md. Fails, with a diagnostic at the operation, on anything else
+// of the dialect.
 llvm::LogicalResult rewriteMath(mlir::ModuleOp module);
 
 // The same as a pass: tessera-rewrite-math.

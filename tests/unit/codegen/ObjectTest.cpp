@@ -4,6 +4,7 @@
 #include "codegen/cpu/Object.h"
 #include "codegen/cpu/Link.h"
 #include "support/Error.h"
+#include "tests/unit/codegen/LoadedKernel.h"
 
 #include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -12,43 +13,12 @@
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 
-#include <dlfcn.h>
 #include <numeric>
-#include <sys/mman.h>
-#include <unistd.h>
 
 using namespace tessera;
 using namespace tessera::codegen;
 
 namespace {
-
-using Entry = void (*)(const void *, const uint32_t *, const uint32_t *,
-                       void *);
-
-// Keeps the file and the library open for as long as it lives.
-class Loaded {
-public:
-  explicit Loaded(const std::string &bytes) : fd(memfd_create("kernel", 0)) {
-    EXPECT_EQ(write(fd, bytes.data(), bytes.size()), ssize_t(bytes.size()));
-    std::string path = "/proc/self/fd/" + std::to_string(fd);
-    library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    EXPECT_TRUE(library) << dlerror();
-    if (library)
-      entry = reinterpret_cast<Entry>(dlsym(library, "tessera_entry"));
-    EXPECT_TRUE(entry);
-  }
-  ~Loaded() {
-    if (library)
-      dlclose(library);
-    close(fd);
-  }
-
-  Entry entry = nullptr;
-
-private:
-  int fd;
-  void *library = nullptr;
-};
 
 class ObjectTest : public testing::Test {
 protected:
@@ -102,13 +72,12 @@ TEST_F(ObjectTest, RunsAndExportsOnlyTheEntry) {
   EXPECT_EQ(exportedSymbols(object.bytes),
             std::vector<std::string>{"tessera_entry"});
   EXPECT_TRUE(undefinedSymbols(object.bytes).empty());
-  Loaded loaded(object.bytes);
+  LoadedKernel loaded(object.bytes);
   float x[16], y[16];
   std::iota(x, x + 16, 1.0f);
   std::fill(y, y + 16, 0.5f);
   const void *args[] = {x, y};
-  uint32_t pid[3] = {}, grid[3] = {1, 1, 1};
-  loaded.entry(args, pid, grid, nullptr);
+  loaded.run(args);
   for (int i = 0; i < 16; ++i)
     EXPECT_EQ(y[i], 0.5f + x[i] * x[i]);
 }
@@ -170,7 +139,7 @@ llvm.func @tessera_entry(%args: !llvm.ptr, %pid: !llvm.ptr, %grid: !llvm.ptr, %s
   EXPECT_TRUE(undefinedSymbols(object.bytes).empty());
   EXPECT_EQ(exportedSymbols(object.bytes),
             std::vector<std::string>{"tessera_entry"});
-  Loaded loaded(object.bytes);
+  LoadedKernel loaded(object.bytes);
   for (int shift : {-3, 0, 5}) {
     std::vector<unsigned char> data(1100), expected(1100), fill(2000);
     std::iota(data.begin(), data.end(), 7);
@@ -184,8 +153,7 @@ llvm.func @tessera_entry(%args: !llvm.ptr, %pid: !llvm.ptr, %grid: !llvm.ptr, %s
     int64_t args[] = {reinterpret_cast<int64_t>(data.data() + 50 + shift),
                       reinterpret_cast<int64_t>(data.data() + 50), n,
                       reinterpret_cast<int64_t>(fill.data())};
-    uint32_t pid[3] = {}, grid[3] = {1, 1, 1};
-    loaded.entry(args, pid, grid, nullptr);
+    loaded.run(args);
     EXPECT_EQ(data, expected) << "shift " << shift;
     for (int64_t i = 0; i < n; ++i) {
       ASSERT_EQ(fill[i], 90);

@@ -1,0 +1,155 @@
+// codegen/cpu/Math.cpp - functions of libm as arithmetic.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/cpu/Math.h"
+
+#include "codegen/cpu/MathEmitter.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Pass/Pass.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace tessera::codegen {
+namespace {
+
+using Emit1 = Value (*)(MathEmitter &, Value);
+
+Value emitRsqrt(MathEmitter &e, Value x) {
+  Value root = math::SqrtOp::create(e.builder, e.loc, x);
+  return e.div(e.number(1), root);
+}
+
+struct Rule {
+  Emit1 emit;
+  bool hasF64;
+};
+
+std::optional<Rule> ruleFor(Operation *op) {
+  return llvm::TypeSwitch<Operation *, std::optional<Rule>>(op)
+      .Case<math::ExpOp>([](auto) { return Rule{emitExp, true}; })
+      .Case<math::Exp2Op>([](auto) { return Rule{emitExp2, true}; })
+      .Case<math::LogOp>([](auto) { return Rule{emitLog, true}; })
+      .Case<math::Log2Op>([](auto) { return Rule{emitLog2, true}; })
+      .Case<math::SinOp>([](auto) { return Rule{emitSin, true}; })
+      .Case<math::CosOp>([](auto) { return Rule{emitCos, true}; })
+      .Case<math::RsqrtOp>([](auto) { return Rule{emitRsqrt, true}; })
+      .Case<math::TanhOp>([](auto) { return Rule{emitTanh, false}; })
+      .Case<math::ErfOp>([](auto) { return Rule{emitErf, false}; })
+      .Default([](auto) { return std::nullopt; });
+}
+
+// Has an instruction (or a short sequence of them) on every target of ours.
+bool isDirect(Operation *op) {
+  return isa<math::FmaOp, math::SqrtOp, math::FloorOp, math::CeilOp,
+             math::TruncOp, math::RoundEvenOp, math::RoundOp, math::AbsFOp,
+             math::AbsIOp, math::CopySignOp, math::CtPopOp,
+             math::CountLeadingZerosOp, math::CountTrailingZerosOp>(op);
+}
+
+LogicalResult rewrite(Operation *op) {
+  auto rule = ruleFor(op);
+  bool remainder = isa<arith::RemFOp>(op);
+  if (!rule && !remainder) {
+    if (isDirect(op))
+      return success();
+    return op->emitOpError("has no CPU implementation");
+  }
+  Type type = op->getResult(0).getType();
+  Type element = getElementTypeOrSelf(type);
+  bool half = element.isF16() || element.isBF16();
+  bool single = element.isF32();
+  bool hasF64 = rule && rule->hasF64;
+  if (!half && !single && !(element.isF64() && hasF64))
+    return op->emitOpError("has no CPU implementation on ") << element;
+
+  OpBuilder builder(op);
+  Type computed = type;
+  SmallVector<Value> operands(op->getOperands());
+  if (half) {
+    computed = builder.getF32Type();
+    if (auto vector = dyn_cast<VectorType>(type))
+      computed = vector.clone(computed);
+    for (Value &operand : operands)
+      operand = arith::ExtFOp::create(builder, op->getLoc(), computed, operand);
+  }
+  MathEmitter emitter(builder, op->getLoc(), computed);
+  Value result = remainder ? emitRemainder(emitter, operands[0], operands[1])
+                           : rule->emit(emitter, operands[0]);
+  if (half)
+    result = arith::TruncFOp::create(builder, op->getLoc(), type, result);
+  op->getResult(0).replaceAllUsesWith(result);
+  op->erase();
+  return success();
+}
+
+bool isOne(Value value) { return matchPattern(value, m_OneFloat()); }
+
+// 1 / (1 + exp(v)), the core of a sigmoid: rounded step by step it is wrong by
+// up to 2.5 ulp even if exp were exact.
+void rewriteLogistic(arith::DivFOp division) {
+  Type element = getElementTypeOrSelf(division.getType());
+  if (!(element.isF32() || element.isF64()) || !isOne(division.getLhs()))
+    return;
+  auto sum = division.getRhs().getDefiningOp<arith::AddFOp>();
+  if (!sum)
+    return;
+  Value other = sum.getLhs();
+  if (isOne(other))
+    other = sum.getRhs();
+  else if (!isOne(sum.getRhs()))
+    return;
+  auto power = other.getDefiningOp<math::ExpOp>();
+  if (!power)
+    return;
+  OpBuilder builder(division);
+  MathEmitter emitter(builder, division.getLoc(), division.getType());
+  division.replaceAllUsesWith(emitLogistic(emitter, power.getOperand()));
+  division.erase();
+  for (Operation *op : {sum.getOperation(), power.getOperation()})
+    if (op->use_empty())
+      op->erase();
+}
+
+struct RewriteMathPass
+    : public PassWrapper<RewriteMathPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RewriteMathPass)
+
+  StringRef getArgument() const final { return "tessera-rewrite-math"; }
+  StringRef getDescription() const final {
+    return "Replace functions of libm by arithmetic";
+  }
+  void getDependentDialects(DialectRegistry &registry) const final {
+    registry.insert<arith::ArithDialect, math::MathDialect>();
+  }
+  void runOnOperation() final {
+    if (failed(rewriteMath(getOperation())))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+
+LogicalResult rewriteMath(ModuleOp module) {
+  module.walk(rewriteLogistic);
+  SmallVector<Operation *> found;
+  module.walk([&](Operation *op) {
+    if (isa_and_nonnull<math::MathDialect>(op->getDialect()) ||
+        isa<arith::RemFOp>(op))
+      found.push_back(op);
+  });
+  // All of them, so that one run reports everything it cannot do.
+  bool failure = false;
+  for (Operation *op : found)
+    failure |= failed(rewrite(op));
+  return failure ? mlir::failure() : success();
+}
+
+std::unique_ptr<Pass> createRewriteMathPass() {
+  return std::make_unique<RewriteMathPass>();
+}
+
+} // namespace tessera::codegen
