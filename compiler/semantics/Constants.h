@@ -1,0 +1,28 @@
+// compiler/semantics/Constants.h - Python arithmetic on compile-time values.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "compiler/semantics/Operators.h"
+#include "compiler/semantics/Value.h"
+
+namespace tessera::semantics {
+
+/// What Python computes: `//` and `%` round down, `/` gives a float. On a
+/// combination that Python refuses, or that leaves 128 bits, returns None in
+/// `value` and the reason in `why`.
+struct Folded {
+  Const value;
+  std::string why;
+};
+Folded foldBinary(BinaryOp op, const Const &a, const Const &b);
+Folded foldUnary(UnaryOp op, const Const &a);
+Folded foldCompare(CompareOp op, const Const &a, const Const &b);
+
+std::string printInt(Const::Int value);
+/// The shortest text that reads back as the same double.
+std::string printFloat(double value);
+/// Python's float("..."): digits, inf, infinity, nan, any case, signs, spaces.
+std::optional<double> parseFloat(std::string_view text);
+
+} // namespace tessera::semantics

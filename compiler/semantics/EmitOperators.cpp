@@ -1,0 +1,362 @@
+// compiler/semantics/EmitOperators.cpp - + - * / // % ** << >> & | ^ and kin.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/semantics/Constants.h"
+#include "compiler/semantics/Emitter.h"
+
+#include "dialect/tile/TileDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace tessera::semantics {
+
+using namespace mlir;
+
+static std::string quoted(std::string_view op) {
+  return "`" + std::string(op) + "`";
+}
+
+Tensor Emitter::side(const Value &value, std::string_view op) {
+  if (value.isNone())
+    fail(DiagnosticId::BadOperand, quoted(op) + " got None",
+         op == "==" || op == "!=" ? "test for None with `is None`" : "");
+  return toTensor(value, "an operand of " + quoted(op));
+}
+
+// A weak side takes part in promotion by the type of its value; it becomes a
+// constant of the common type only afterwards, so 0.1 * bf16 rounds once.
+std::pair<Tensor, Tensor> Emitter::pair(const Value &a, const Value &b,
+                                        Pairing rules, std::string_view op) {
+  const Const *weakA = a.constant(), *weakB = b.constant();
+  auto dtypeOf = [&](const Value &value) -> Element {
+    if (auto *tensor = value.tensor())
+      return tensor->type.element;
+    auto *constant = value.constant();
+    if (!constant || !constant->isNumber())
+      return side(value, op).type.element; // reports
+    if (constant->isBool())
+      return {DType::Int1, false};
+    if (constant->isFloat())
+      return {dtypeOfFloat(*constant->asFloat()), false};
+    auto dtype = dtypeOfInt(*constant->asInt());
+    if (!dtype)
+      fail(DiagnosticId::IntegerRange,
+           constant->str() + " does not fit 64 bits");
+    return {*dtype, false};
+  };
+  Element left = dtypeOf(a), right = dtypeOf(b);
+
+  auto checkPointer = [&](const Element &pointer, const Element &other,
+                          bool allowed) {
+    if (!pointer.isPointer)
+      return;
+    if (!allowed)
+      fail(DiagnosticId::BadPointer,
+           quoted(op) + " is not defined for " + toString(left) + " and " +
+               toString(right),
+           "load the element first: tl.load(pointer)");
+    if (other.isPointer && other != pointer)
+      fail(DiagnosticId::BadPointer, quoted(op) + " mixes pointer types " +
+                                         toString(left) + " and " +
+                                         toString(right));
+    if (other.isFloat())
+      fail(DiagnosticId::BadPointer,
+           quoted(op) + " needs an integer beside a pointer, got " +
+               toString(other),
+           "use // for integer division, or .to(tl.int32)");
+  };
+  checkPointer(left, right, rules.pointerA);
+  checkPointer(right, left, rules.pointerB);
+
+  Tensor x, y;
+  if (left.isPointer || right.isPointer) {
+    x = side(a, op);
+    y = side(b, op);
+  } else {
+    Promoted common = promote({left.dtype, weakA != nullptr},
+                              {right.dtype, weakB != nullptr}, rules.divides);
+    if (!common.dtype)
+      fail(DiagnosticId::MixedSigns, common.why,
+           "cast one side with .to() so that the signs agree");
+    DType dtype = *common.dtype;
+    auto convert = [&](const Value &value, const Const *weak) {
+      if (!weak)
+        return cast(*value.tensor(), Element{dtype, false});
+      if (isInt(dtype) && !isSigned(dtype) && *weak->asFloat() < 0)
+        fail(DiagnosticId::MixedSigns,
+             quoted(op) + " between " + std::string(nameOf(dtype)) + " and " +
+                 weak->str() + ", which is negative",
+             "cast the unsigned side with .to()");
+      return number(*weak, dtype);
+    };
+    x = convert(a, weakA);
+    y = convert(b, weakB);
+  }
+  broadcastPair(x, y);
+  return {x, y};
+}
+
+Tensor Emitter::addOffset(Tensor pointer, Tensor offset) {
+  DType dtype = offset.type.element.dtype;
+  if (!isSigned(dtype) && bitWidth(dtype) < 64)
+    offset = cast(offset, Element{DType::Int64, false});
+  else if (bitWidth(dtype) < 32)
+    offset = cast(offset, Element{DType::Int32, false});
+  return {tile::AddPtrOp::create(builder, location(), pointer.handle.getType(),
+                                 pointer.handle, offset.handle),
+          pointer.type};
+}
+
+Tensor Emitter::arithmetic(BinaryOp op, const Value &a, const Value &b) {
+  bool pointers = op != BinaryOp::Mul;
+  auto [x, y] =
+      pair(a, b, {.pointerA = pointers, .pointerB = op == BinaryOp::Add},
+           spelling(op));
+  Element left = x.type.element, right = y.type.element;
+  if (left.isPointer && right.isPointer)
+    fail(DiagnosticId::BadPointer, "two pointers cannot be added");
+  if (right.isPointer)
+    return addOffset(y, x);
+  if (left.isPointer) {
+    if (op == BinaryOp::Sub)
+      y = *unary(UnaryOp::Neg, y).tensor();
+    return addOffset(x, y);
+  }
+  Location loc = location();
+  mlir::Value result;
+  if (left.isFloat()) {
+    if (op == BinaryOp::Add)
+      result = arith::AddFOp::create(builder, loc, x.handle, y.handle);
+    else if (op == BinaryOp::Sub)
+      result = arith::SubFOp::create(builder, loc, x.handle, y.handle);
+    else
+      result = arith::MulFOp::create(builder, loc, x.handle, y.handle);
+  } else {
+    if (op == BinaryOp::Add)
+      result = arith::AddIOp::create(builder, loc, x.handle, y.handle);
+    else if (op == BinaryOp::Sub)
+      result = arith::SubIOp::create(builder, loc, x.handle, y.handle);
+    else
+      result = arith::MulIOp::create(builder, loc, x.handle, y.handle);
+  }
+  return {result, x.type};
+}
+
+Tensor Emitter::divide(BinaryOp op, const Value &a, const Value &b) {
+  auto [x, y] = pair(a, b, {.divides = true}, spelling(op));
+  Location loc = location();
+  bool isFloating = x.type.element.isFloat();
+  if (op == BinaryOp::Div) {
+    if (!isFloating) {
+      x = cast(x, Element{DType::Fp32, false});
+      y = cast(y, Element{DType::Fp32, false});
+    }
+    return {arith::DivFOp::create(builder, loc, x.handle, y.handle), x.type};
+  }
+  if (isFloating) {
+    if (op == BinaryOp::Mod)
+      return {arith::RemFOp::create(builder, loc, x.handle, y.handle), x.type};
+    fail(DiagnosticId::BadOperand,
+         "`//` needs integers, got " + toString(x.type),
+         "write tl.floor(a / b)");
+  }
+  bool isSignedInt = isSigned(x.type.element.dtype);
+  mlir::Value result;
+  if (op == BinaryOp::Mod && isSignedInt)
+    result = arith::RemSIOp::create(builder, loc, x.handle, y.handle);
+  else if (op == BinaryOp::Mod)
+    result = arith::RemUIOp::create(builder, loc, x.handle, y.handle);
+  else if (isSignedInt)
+    result = arith::DivSIOp::create(builder, loc, x.handle, y.handle);
+  else
+    result = arith::DivUIOp::create(builder, loc, x.handle, y.handle);
+  return {result, x.type};
+}
+
+std::pair<Tensor, Tensor> Emitter::pairBits(const Value &a, const Value &b,
+                                            std::string_view op) {
+  auto [x, y] = pair(a, b, {}, op);
+  if (!x.type.element.isInt())
+    fail(DiagnosticId::BadOperand,
+         quoted(op) + " needs integers, got " + a.describe() + " and " +
+             b.describe(),
+         "cast with .to(tl.int32), or reinterpret with bitcast=True");
+  return {x, y};
+}
+
+Tensor Emitter::bits(BinaryOp op, const Value &a, const Value &b) {
+  auto [x, y] = pairBits(a, b, spelling(op));
+  // The sign of >> is that of the operand as written, before promotion.
+  const Tensor *written = a.tensor() ? a.tensor() : b.tensor();
+  bool arithmeticShift = isSigned(written->type.element.dtype);
+  Location loc = location();
+  mlir::Value result;
+  switch (op) {
+  case BinaryOp::And:
+    result = arith::AndIOp::create(builder, loc, x.handle, y.handle);
+    break;
+  case BinaryOp::Or:
+    result = arith::OrIOp::create(builder, loc, x.handle, y.handle);
+    break;
+  case BinaryOp::Xor:
+    result = arith::XOrIOp::create(builder, loc, x.handle, y.handle);
+    break;
+  case BinaryOp::LShift:
+    result = arith::ShLIOp::create(builder, loc, x.handle, y.handle);
+    break;
+  default:
+    if (arithmeticShift)
+      result = arith::ShRSIOp::create(builder, loc, x.handle, y.handle);
+    else
+      result = arith::ShRUIOp::create(builder, loc, x.handle, y.handle);
+  }
+  return {result, x.type};
+}
+
+Value Emitter::onTuples(BinaryOp op, const Value &a, const Value &b) {
+  auto *left = a.tupleValues(), *right = b.tupleValues();
+  if (op == BinaryOp::Add && left && right) {
+    std::vector<Value> values = *left;
+    values.insert(values.end(), right->begin(), right->end());
+    return Value::tuple(std::move(values));
+  }
+  auto *times = (left ? b : a).constant();
+  if (op == BinaryOp::Mul && times && times->asInt() &&
+      *times->asInt() <= 1024) {
+    std::vector<Value> values;
+    for (Const::Int i = 0; i < *times->asInt(); ++i)
+      for (const Value &value : left ? *left : *right)
+        values.push_back(value);
+    return Value::tuple(std::move(values));
+  }
+  fail(DiagnosticId::BadOperand, quoted(spelling(op)) +
+                                     " is not defined between " + a.describe() +
+                                     " and " + b.describe());
+}
+
+Value Emitter::binary(BinaryOp op, const Value &a, const Value &b) {
+  if (a.tupleValues() || b.tupleValues())
+    return onTuples(op, a, b);
+  if (a.constant() && b.constant()) {
+    Folded folded = foldBinary(op, *a.constant(), *b.constant());
+    if (!folded.why.empty())
+      fail(DiagnosticId::ConstantArithmetic, folded.why);
+    return folded.value;
+  }
+  switch (op) {
+  case BinaryOp::Add:
+  case BinaryOp::Sub:
+  case BinaryOp::Mul:
+    return arithmetic(op, a, b);
+  case BinaryOp::Div:
+  case BinaryOp::FloorDiv:
+  case BinaryOp::Mod:
+    return divide(op, a, b);
+  case BinaryOp::Pow:
+    fail(DiagnosticId::NotSupported,
+         "`**` is only defined between compile-time numbers",
+         "write x * x, or tl.exp2(y * tl.log2(x))");
+  default:
+    return bits(op, a, b);
+  }
+}
+
+Value Emitter::unary(UnaryOp op, const Value &a) {
+  if (auto *constant = a.constant()) {
+    Folded folded = foldUnary(op, *constant);
+    if (!folded.why.empty())
+      fail(DiagnosticId::ConstantArithmetic, folded.why);
+    return folded.value;
+  }
+  auto *values = a.tupleValues();
+  if (op == UnaryOp::Not && values)
+    return Value::boolean(values->empty());
+  Tensor x = side(a, spelling(op));
+  Element element = x.type.element;
+  if (op == UnaryOp::Pos)
+    return x;
+  if (element.isPointer)
+    fail(DiagnosticId::BadPointer,
+         quoted(spelling(op)) + " is not defined for " + toString(x.type));
+  if (op == UnaryOp::Neg) {
+    // 0 - x, as Triton has it: the negative of 0.0 is 0.0.
+    Tensor zero = element.isFloat() ? floating(0.0, element.dtype, x.type.shape)
+                                    : integer(0, element.dtype, x.type.shape);
+    return arithmetic(BinaryOp::Sub, zero, x);
+  }
+  if (op == UnaryOp::Not && !element.isBool())
+    fail(DiagnosticId::BadOperand,
+         "`not` needs a boolean, got " + toString(x.type),
+         "compare with 0 instead");
+  if (!element.isInt())
+    fail(DiagnosticId::BadOperand,
+         "`~` needs an integer, got " + toString(x.type));
+  Tensor ones = integer(-1, element.dtype, x.type.shape);
+  return Tensor{
+      arith::XOrIOp::create(builder, location(), x.handle, ones.handle),
+      x.type};
+}
+
+Value Emitter::compare(CompareOp op, const Value &a, const Value &b) {
+  if (a.constant() && b.constant()) {
+    Folded folded = foldCompare(op, *a.constant(), *b.constant());
+    if (!folded.why.empty())
+      fail(DiagnosticId::ConstantArithmetic, folded.why);
+    return folded.value;
+  }
+  if ((a.tupleValues() || b.tupleValues()) &&
+      (op == CompareOp::Eq || op == CompareOp::Ne) && !a.isDynamic() &&
+      !b.isDynamic())
+    return Value::boolean(sameType(a, b) == (op == CompareOp::Eq));
+  auto [x, y] = pair(a, b, {}, spelling(op));
+  Type type(DType::Int1, x.type.shape);
+  Location loc = location();
+  if (x.type.element.isFloat()) {
+    constexpr arith::CmpFPredicate kPredicates[] = {
+        arith::CmpFPredicate::OEQ, arith::CmpFPredicate::UNE,
+        arith::CmpFPredicate::OLT, arith::CmpFPredicate::OLE,
+        arith::CmpFPredicate::OGT, arith::CmpFPredicate::OGE};
+    return Tensor{arith::CmpFOp::create(builder, loc, kPredicates[int(op)],
+                                        x.handle, y.handle),
+                  type};
+  }
+  using Predicate = arith::CmpIPredicate;
+  constexpr Predicate kSigned[] = {Predicate::eq,  Predicate::ne,
+                                   Predicate::slt, Predicate::sle,
+                                   Predicate::sgt, Predicate::sge};
+  constexpr Predicate kUnsigned[] = {Predicate::eq,  Predicate::ne,
+                                     Predicate::ult, Predicate::ule,
+                                     Predicate::ugt, Predicate::uge};
+  Predicate predicate =
+      isSigned(x.type.element.dtype) ? kSigned[int(op)] : kUnsigned[int(op)];
+  return Tensor{
+      arith::CmpIOp::create(builder, loc, predicate, x.handle, y.handle), type};
+}
+
+Tensor Emitter::logical(bool isAnd, Tensor a, Tensor b) {
+  for (const Tensor &x : {a, b})
+    if (!x.type.element.isBool())
+      fail(DiagnosticId::BadOperand,
+           quoted(isAnd ? "and" : "or") + " needs booleans, got " +
+               toString(x.type),
+           "compare with 0 first, or use & and |");
+  return bits(isAnd ? BinaryOp::And : BinaryOp::Or, a, b);
+}
+
+Tensor Emitter::select(Tensor condition, const Value &x, const Value &y) {
+  condition = truth(condition);
+  auto [a, b] = pair(x, y, {.pointerA = true, .pointerB = true}, "where");
+  if (a.type.element != b.type.element)
+    fail(DiagnosticId::TypeMismatch,
+         "`where` cannot mix " + toString(a.type) + " and " + toString(b.type));
+  if (condition.type.isBlock()) {
+    broadcastPair(condition, a);
+    broadcastPair(a, b);
+    broadcastPair(condition, a);
+  }
+  return {arith::SelectOp::create(builder, location(), condition.handle,
+                                  a.handle, b.handle),
+          a.type};
+}
+
+} // namespace tessera::semantics

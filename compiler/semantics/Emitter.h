@@ -1,0 +1,111 @@
+// compiler/semantics/Emitter.h - typed building of tile, arith and math ops.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Between the visitor (which knows syntax) and MLIR (which knows no signs and
+// no Python numbers). Every function checks its operands the way Triton does
+// and throws CompileError at the current place.
+#pragma once
+
+#include "compiler/semantics/Operators.h"
+#include "compiler/semantics/Promotion.h"
+#include "compiler/semantics/Value.h"
+#include "support/Diagnostics.h"
+
+#include "mlir/IR/Builders.h"
+
+#include <utility>
+
+namespace tessera::semantics {
+
+/// Where the visitor is: for messages and for locations of ops.
+struct Site {
+  SourceRange range;
+  mlir::Location location;
+};
+
+/// Knows the way to the current place; implemented by the visitor.
+class ErrorReporter {
+public:
+  virtual ~ErrorReporter() = default;
+  [[noreturn]] virtual void report(DiagnosticId id, const SourceRange &range,
+                                   std::string message, std::string hint) = 0;
+  /// A note that does not end the compilation.
+  virtual void note(DiagnosticId id, const SourceRange &range,
+                    std::string message) = 0;
+};
+
+class Emitter {
+public:
+  Emitter(mlir::MLIRContext &context, ErrorReporter &reporter);
+
+  mlir::MLIRContext &context() { return *builder.getContext(); }
+  mlir::Location location() const { return site.location; }
+  [[noreturn]] void fail(DiagnosticId id, std::string message,
+                         std::string hint = "") const;
+  void note(DiagnosticId id, std::string message) const {
+    reporter.note(id, site.range, std::move(message));
+  }
+
+  // Constants.
+  Tensor integer(__int128 value, DType dtype, Shape shape = {});
+  Tensor floating(double value, DType dtype, Shape shape = {});
+  /// A Python number as a run-time scalar of `dtype`.
+  Tensor number(const Const &value, DType dtype);
+  /// A Python number gets the dtype its size asks for; blocks stay.
+  Tensor toTensor(const Value &value, std::string_view what = "operand");
+
+  // Conversions.
+  Tensor cast(Tensor value, Element to);
+  Tensor castRounding(Tensor value, Element to, bool towardZero);
+  Tensor bitcast(Tensor value, Element to);
+  /// != 0, as int1.
+  Tensor truth(Tensor value);
+
+  // Shapes.
+  void checkShape(const Shape &shape);
+  Tensor splat(Tensor scalar, const Shape &shape);
+  Tensor broadcastTo(Tensor value, const Shape &shape);
+  void broadcastPair(Tensor &a, Tensor &b);
+  Tensor expandDims(Tensor value, int64_t axis);
+  Tensor reshape(Tensor value, const Shape &shape);
+  Tensor permute(Tensor value, const std::vector<int64_t> &order);
+  Tensor join(Tensor a, Tensor b);
+  std::pair<Tensor, Tensor> split(Tensor value);
+  /// The one element of a block, as a scalar.
+  Tensor unsplat(Tensor value);
+
+  // Operators. Two compile-time operands give a compile-time result.
+  Value binary(BinaryOp op, const Value &a, const Value &b);
+  Value unary(UnaryOp op, const Value &a);
+  Value compare(CompareOp op, const Value &a, const Value &b);
+  Tensor logical(bool isAnd, Tensor a, Tensor b);
+  Tensor select(Tensor condition, const Value &x, const Value &y);
+
+  /// Both sides in their common type and shape; pointers pass if allowed.
+  struct Pairing {
+    bool pointerA = false, pointerB = false, divides = false;
+  };
+  std::pair<Tensor, Tensor> pair(const Value &a, const Value &b, Pairing rules,
+                                 std::string_view op);
+
+  mlir::OpBuilder builder;
+  Site site;
+  /// What tl.dot does with fp32 operands unless told: "tf32" or "ieee".
+  std::string f32Precision = "tf32";
+
+private:
+  std::pair<Tensor, Tensor> pairBits(const Value &a, const Value &b,
+                                     std::string_view op);
+  Tensor side(const Value &value, std::string_view op);
+  Tensor arithmetic(BinaryOp op, const Value &a, const Value &b);
+  Tensor addOffset(Tensor pointer, Tensor offset);
+  Tensor divide(BinaryOp op, const Value &a, const Value &b);
+  Tensor bits(BinaryOp op, const Value &a, const Value &b);
+  Value onTuples(BinaryOp op, const Value &a, const Value &b);
+  Tensor floatCast(Tensor value, Element to, bool towardZero);
+
+  ErrorReporter &reporter;
+};
+
+} // namespace tessera::semantics

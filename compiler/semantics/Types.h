@@ -1,0 +1,95 @@
+// compiler/semantics/Types.h - the language's types: dtypes, pointers, blocks.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// MLIR integers carry no sign, the language's do, so every value of the front
+// end has one of these types beside its MLIR value.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlir {
+class MLIRContext;
+class Type;
+} // namespace mlir
+
+namespace tessera::semantics {
+
+enum class DType : uint8_t {
+  Int1,
+  Int8,
+  Int16,
+  Int32,
+  Int64,
+  UInt8,
+  UInt16,
+  UInt32,
+  UInt64,
+  Fp16,
+  Bf16,
+  Fp32,
+  Fp64,
+};
+
+bool isFloat(DType type);
+bool isInt(DType type); // Int1 too
+/// Int1 counts as unsigned, as under Triton.
+bool isSigned(DType type);
+unsigned bitWidth(DType type);
+/// 0 bool, 1 integer, 2 float: the kinds of the promotion rules.
+int kindOf(DType type);
+/// "fp32", "int32", "uint8", "int1".
+std::string_view nameOf(DType type);
+/// Accepts every spelling: fp32 float32 i32 int32 u8 uint8 i1 int1 bf16 ...
+std::optional<DType> parseDType(std::string_view text);
+/// The integer of that width and sign, if there is one.
+std::optional<DType> intOfWidth(unsigned bits, bool isSigned);
+/// Inclusive range of an integer dtype.
+__int128 minOf(DType type);
+__int128 maxOf(DType type);
+
+/// What one element is: a number, or a pointer to one.
+struct Element {
+  DType dtype = DType::Int32;
+  bool isPointer = false;
+
+  bool operator==(const Element &) const = default;
+  bool isFloat() const { return !isPointer && semantics::isFloat(dtype); }
+  bool isInt() const { return !isPointer && semantics::isInt(dtype); }
+  bool isBool() const { return !isPointer && dtype == DType::Int1; }
+};
+
+using Shape = std::vector<int64_t>;
+
+/// A scalar (no shape) or a block of elements.
+struct Type {
+  Element element;
+  Shape shape;
+
+  Type() = default;
+  Type(DType dtype, Shape shape = {})
+      : element{dtype, false}, shape(std::move(shape)) {}
+  Type(Element element, Shape shape = {})
+      : element(element), shape(std::move(shape)) {}
+
+  bool operator==(const Type &) const = default;
+  bool isBlock() const { return !shape.empty(); }
+  int64_t rank() const { return int64_t(shape.size()); }
+  int64_t elements() const;
+  Type with(Element other) const { return Type(other, shape); }
+};
+
+/// "fp32", "*fp32", "int32[16, 1]".
+std::string toString(const Element &element);
+std::string toString(const Type &type);
+std::string toString(const Shape &shape);
+
+mlir::Type toMlir(mlir::MLIRContext &context, DType type);
+mlir::Type toMlir(mlir::MLIRContext &context, const Element &element);
+mlir::Type toMlir(mlir::MLIRContext &context, const Type &type);
+
+} // namespace tessera::semantics

@@ -1,0 +1,159 @@
+// compiler/semantics/Value.cpp - values: Python's view and their IR parts.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/semantics/Value.h"
+
+#include "compiler/semantics/Builtins.h"
+#include "compiler/semantics/Constants.h"
+#include "compiler/syntax/Tree.h"
+
+#include <cmath>
+
+namespace tessera::semantics {
+
+std::optional<Const::Int> Const::asInt() const {
+  if (auto *value = std::get_if<bool>(&data))
+    return Int(*value);
+  if (auto *value = std::get_if<Int>(&data))
+    return *value;
+  return std::nullopt;
+}
+
+std::optional<double> Const::asFloat() const {
+  if (auto *value = std::get_if<double>(&data))
+    return *value;
+  if (auto value = asInt())
+    return double(*value);
+  return std::nullopt;
+}
+
+bool Const::truth() const {
+  if (isNone())
+    return false;
+  if (auto value = asInt())
+    return *value != 0;
+  if (isFloat())
+    return std::get<double>(data) != 0.0;
+  if (isString())
+    return !string().empty();
+  return true;
+}
+
+bool Const::equals(const Const &other) const {
+  if (auto a = asInt(), b = other.asInt(); a && b)
+    return *a == *b;
+  if (auto a = asFloat(), b = other.asFloat(); a && b)
+    return *a == *b;
+  return data == other.data;
+}
+
+std::string Const::str() const {
+  if (isNone())
+    return "None";
+  if (isBool())
+    return truth() ? "True" : "False";
+  if (isInt())
+    return printInt(std::get<Int>(data));
+  if (isFloat())
+    return printFloat(std::get<double>(data));
+  if (isString())
+    return string();
+  return toString(type());
+}
+
+std::string Const::kindName() const {
+  static const char *const kNames[] = {"None",  "bool", "int",
+                                       "float", "str",  "dtype"};
+  return kNames[data.index()];
+}
+
+bool Value::isDynamic() const {
+  std::vector<mlir::Value> parts;
+  flatten(*this, parts);
+  return !parts.empty();
+}
+
+std::string Value::describe() const {
+  if (auto *value = tensor())
+    return toString(value->type);
+  if (auto *value = constant())
+    return value->isNone() ? "None" : "constexpr " + value->str();
+  if (auto *values = tupleValues())
+    return "a tuple of " + std::to_string(values->size());
+  if (blockPointer())
+    return "a block pointer";
+  if (auto *value = as<ModuleRef>())
+    return "module " + value->path;
+  if (auto *value = as<FunctionRef>())
+    return "function " + std::string(value->def->name);
+  if (auto *value = as<BuiltinRef>())
+    return "function " + std::string(value->builtin->name);
+  return "a range";
+}
+
+void flatten(const Value &value, std::vector<mlir::Value> &parts) {
+  if (auto *tensor = value.tensor()) {
+    parts.push_back(tensor->handle);
+  } else if (auto *values = value.tupleValues()) {
+    for (const Value &item : *values)
+      flatten(item, parts);
+  } else if (auto *pointer = value.blockPointer()) {
+    parts.push_back(pointer->base.handle);
+    for (auto *list : {&pointer->shape, &pointer->strides, &pointer->offsets})
+      for (const Tensor &item : *list)
+        parts.push_back(item.handle);
+  }
+}
+
+Value rebuild(const Value &like, const std::vector<mlir::Value> &parts,
+              size_t &next) {
+  if (auto *tensor = like.tensor())
+    return Tensor{parts[next++], tensor->type};
+  if (auto *values = like.tupleValues()) {
+    std::vector<Value> items;
+    for (const Value &item : *values)
+      items.push_back(rebuild(item, parts, next));
+    return Value::tuple(std::move(items));
+  }
+  if (auto *pointer = like.blockPointer()) {
+    BlockPointer result = *pointer;
+    result.base.handle = parts[next++];
+    for (auto *list : {&result.shape, &result.strides, &result.offsets})
+      for (Tensor &item : *list)
+        item.handle = parts[next++];
+    return result;
+  }
+  return like;
+}
+
+bool sameType(const Value &a, const Value &b) {
+  if (a.tensor() || b.tensor())
+    return a.tensor() && b.tensor() && a.tensor()->type == b.tensor()->type;
+  if (auto *left = a.tupleValues()) {
+    auto *right = b.tupleValues();
+    if (!right || left->size() != right->size())
+      return false;
+    for (size_t i = 0; i < left->size(); ++i)
+      if (!sameType((*left)[i], (*right)[i]))
+        return false;
+    return true;
+  }
+  if (auto *left = a.blockPointer()) {
+    auto *right = b.blockPointer();
+    return right && left->block == right->block &&
+           left->base.type == right->base.type &&
+           left->shape.size() == right->shape.size();
+  }
+  if (auto *left = a.constant())
+    return b.constant() && left->identical(*b.constant());
+  if (auto *left = a.as<FunctionRef>())
+    return b.as<FunctionRef>() && b.as<FunctionRef>()->def == left->def;
+  if (auto *left = a.as<BuiltinRef>())
+    return b.as<BuiltinRef>() && b.as<BuiltinRef>()->builtin == left->builtin &&
+           b.as<BuiltinRef>()->self == left->self;
+  if (auto *left = a.as<ModuleRef>())
+    return b.as<ModuleRef>() && b.as<ModuleRef>()->path == left->path;
+  return false;
+}
+
+} // namespace tessera::semantics

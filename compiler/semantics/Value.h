@@ -1,0 +1,175 @@
+// compiler/semantics/Value.h - what an expression of a kernel evaluates to.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "compiler/semantics/Types.h"
+
+#include "mlir/IR/Value.h"
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace tessera::syntax {
+struct FunctionDef;
+} // namespace tessera::syntax
+
+namespace tessera::semantics {
+
+struct Builtin;
+class Value;
+
+/// A number or block known at run time only.
+struct Tensor {
+  mlir::Value handle;
+  Type type;
+};
+
+/// A value known while compiling: None, bool, int, float, str or a type.
+/// Integers are Python's as far as 128 bits reach.
+class Const {
+public:
+  using Int = __int128;
+  struct None {
+    bool operator==(const None &) const = default;
+  };
+
+  Const() = default;
+  explicit Const(bool value) : data(value) {}
+  explicit Const(Int value) : data(value) {}
+  explicit Const(double value) : data(value) {}
+  explicit Const(std::string value) : data(std::move(value)) {}
+  explicit Const(Type value) : data(std::move(value)) {}
+
+  bool isNone() const { return std::holds_alternative<None>(data); }
+  bool isBool() const { return std::holds_alternative<bool>(data); }
+  /// True integers only; bool is also an integer in Python, see asInt.
+  bool isInt() const { return std::holds_alternative<Int>(data); }
+  bool isFloat() const { return std::holds_alternative<double>(data); }
+  bool isString() const { return std::holds_alternative<std::string>(data); }
+  bool isType() const { return std::holds_alternative<Type>(data); }
+  bool isNumber() const { return isBool() || isInt() || isFloat(); }
+
+  /// The integer behind an int or a bool.
+  std::optional<Int> asInt() const;
+  /// The number behind a float, int or bool.
+  std::optional<double> asFloat() const;
+  const std::string &string() const { return std::get<std::string>(data); }
+  const Type &type() const { return std::get<Type>(data); }
+
+  /// Python's truth value.
+  bool truth() const;
+  /// Python's == (1 == 1.0 == True; unlike kinds are unequal).
+  bool equals(const Const &other) const;
+  /// Same kind and same value: the test of `is`.
+  bool identical(const Const &other) const { return data == other.data; }
+  /// As Python prints it; strings without quotes.
+  std::string str() const;
+  /// "int", "float", "bool", "str", "None", "dtype".
+  std::string kindName() const;
+
+private:
+  std::variant<None, bool, Int, double, std::string, Type> data;
+};
+
+/// `tl`, `tl.math`, `triton` ... as a name prefix of the registry.
+struct ModuleRef {
+  std::string path;
+};
+
+/// A kernel helper, to be inlined where it is called.
+struct FunctionRef {
+  const syntax::FunctionDef *def = nullptr;
+};
+
+struct BuiltinRef {
+  const Builtin *builtin = nullptr;
+  std::shared_ptr<Value> self; // of a method; else null
+};
+
+/// tl.make_block_ptr: never a value of the IR, only its parts are.
+struct BlockPointer {
+  Tensor base;
+  std::vector<Tensor> shape, strides, offsets; // int64 each
+  Shape block;
+};
+
+struct Tuple {
+  std::vector<Value> values;
+};
+
+/// range / tl.range / tl.static_range, legal only after `in` of a `for`.
+struct Range {
+  std::shared_ptr<Value> start, stop, step;
+  bool unroll = false;
+  std::vector<std::pair<std::string, Const>> options;
+};
+
+class Value {
+public:
+  using Data = std::variant<Const, Tensor, std::shared_ptr<Tuple>,
+                            std::shared_ptr<BlockPointer>, ModuleRef,
+                            FunctionRef, BuiltinRef, std::shared_ptr<Range>>;
+
+  Value() = default; // None
+  Value(Const value) : data(std::move(value)) {}
+  Value(Tensor value) : data(std::move(value)) {}
+  Value(BlockPointer value)
+      : data(std::make_shared<BlockPointer>(std::move(value))) {}
+  Value(ModuleRef value) : data(std::move(value)) {}
+  Value(FunctionRef value) : data(value) {}
+  Value(BuiltinRef value) : data(std::move(value)) {}
+  Value(Range value) : data(std::make_shared<Range>(std::move(value))) {}
+
+  static Value none() { return Value(); }
+  static Value boolean(bool value) { return Const(value); }
+  static Value integer(__int128 value) { return Const(Const::Int(value)); }
+  static Value type(Type value) { return Const(std::move(value)); }
+  static Value tuple(std::vector<Value> values) {
+    Value result;
+    result.data = std::make_shared<Tuple>(Tuple{std::move(values)});
+    return result;
+  }
+
+  template <typename T>
+  const T *as() const {
+    return std::get_if<T>(&data);
+  }
+  const Const *constant() const { return as<Const>(); }
+  const Tensor *tensor() const { return as<Tensor>(); }
+  const std::vector<Value> *tupleValues() const {
+    auto *held = as<std::shared_ptr<Tuple>>();
+    return held ? &(*held)->values : nullptr;
+  }
+  const BlockPointer *blockPointer() const {
+    auto *held = as<std::shared_ptr<BlockPointer>>();
+    return held ? held->get() : nullptr;
+  }
+  const Range *range() const {
+    auto *held = as<std::shared_ptr<Range>>();
+    return held ? held->get() : nullptr;
+  }
+  bool isNone() const { return constant() && constant()->isNone(); }
+  /// Holds at least one run-time value.
+  bool isDynamic() const;
+
+  /// For messages: "fp32[16]", "constexpr 3", "a tuple of 2", "function f".
+  std::string describe() const;
+
+private:
+  Data data;
+};
+
+/// Appends the run-time parts of `value` in a fixed order.
+void flatten(const Value &value, std::vector<mlir::Value> &parts);
+
+/// `like` with its run-time parts replaced by parts[next...]; advances `next`.
+Value rebuild(const Value &like, const std::vector<mlir::Value> &parts,
+              size_t &next);
+
+/// Same structure, same types, same constants: what a merge of two paths needs.
+bool sameType(const Value &a, const Value &b);
+
+} // namespace tessera::semantics
