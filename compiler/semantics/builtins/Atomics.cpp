@@ -1,0 +1,128 @@
+// compiler/semantics/builtins/Atomics.cpp - read-modify-write in memory.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/semantics/Builtins.h"
+
+#include "dialect/tile/TileDialect.h"
+
+namespace tessera::semantics {
+namespace {
+
+using tile::AtomicKind;
+
+enum class Op { Add, Max, Min, And, Or, Xor, Xchg };
+
+AtomicKind kindFor(BuiltinCall &call, Op op, Element element) {
+  bool isFloating = element.isFloat();
+  bool isSignedInt = !isFloating && isSigned(element.dtype);
+  unsigned bits = bitWidth(element.dtype);
+  auto refuse = [&] {
+    call.fail(0, DiagnosticId::NotSupported,
+              "tl." + call.builtin.name + " does not support " +
+                  toString(element),
+              isFloating && bits == 16 ? "accumulate in fp32" : "");
+  };
+  if (bits < 32 && !(element.dtype == DType::Fp16 && op == Op::Add) &&
+      !(element.dtype == DType::Bf16 && op == Op::Add))
+    refuse();
+  switch (op) {
+  case Op::Add:
+    return isFloating ? AtomicKind::FAdd : AtomicKind::Add;
+  case Op::Max:
+    return isFloating    ? AtomicKind::FMax
+           : isSignedInt ? AtomicKind::Max
+                         : AtomicKind::UMax;
+  case Op::Min:
+    return isFloating    ? AtomicKind::FMin
+           : isSignedInt ? AtomicKind::Min
+                         : AtomicKind::UMin;
+  case Op::Xchg:
+    return AtomicKind::Xchg;
+  default:
+    if (isFloating)
+      refuse();
+    return op == Op::And  ? AtomicKind::And
+           : op == Op::Or ? AtomicKind::Or
+                          : AtomicKind::Xor;
+  }
+}
+
+// The word is checked; every order is treated as the strongest.
+void checkOrder(BuiltinCall &call, size_t index) {
+  std::string sem = call.string(index), scope = call.string(index + 1);
+  if (!sem.empty() && sem != "acquire" && sem != "release" &&
+      sem != "acq_rel" && sem != "relaxed")
+    call.fail(index, DiagnosticId::BadArgument,
+              call.what(index) + " cannot be '" + sem + "'",
+              "one of 'acquire' 'release' 'acq_rel' 'relaxed'");
+  if (!scope.empty() && scope != "gpu" && scope != "cta" && scope != "sys")
+    call.fail(index + 1, DiagnosticId::BadArgument,
+              call.what(index + 1) + " cannot be '" + scope + "'",
+              "one of 'gpu' 'cta' 'sys'");
+}
+
+// A value in the element type and shape of the pointers.
+Tensor operand(BuiltinCall &call, size_t index, const Tensor &pointers) {
+  Tensor value = call.tensor(index);
+  if (!pointers.type.isBlock() && value.type.isBlock())
+    call.fail(index, DiagnosticId::ShapeMismatch,
+              call.what(index) + " is a block, " + toString(value.type) +
+                  ", but the pointer is one address");
+  value = call.emit.broadcastTo(value, pointers.type.shape);
+  return call.emit.cast(value, Element{pointers.type.element.dtype, false});
+}
+
+template <Op op>
+Value emitAtomic(BuiltinCall &call) {
+  Emitter &emit = call.emit;
+  Tensor pointers = call.pointer(0);
+  Element element{pointers.type.element.dtype, false};
+  AtomicKind kind = kindFor(call, op, element);
+  checkOrder(call, 3);
+  Tensor value = operand(call, 1, pointers);
+  mlir::Value mask;
+  if (!call.isNone(2)) {
+    Tensor given = emit.truth(call.tensor(2));
+    if (!pointers.type.isBlock() && given.type.isBlock())
+      call.fail(2, DiagnosticId::ShapeMismatch,
+                "`mask` is a block, but the pointer is one address");
+    mask = emit.broadcastTo(given, pointers.type.shape).handle;
+  }
+  return Tensor{tile::AtomicRMWOp::create(emit.builder, emit.location(),
+                                          value.handle.getType(), kind,
+                                          pointers.handle, value.handle, mask),
+                value.type};
+}
+
+Value emitCas(BuiltinCall &call) {
+  Tensor pointers = call.pointer(0);
+  checkOrder(call, 3);
+  if (bitWidth(pointers.type.element.dtype) < 16)
+    call.fail(0, DiagnosticId::NotSupported,
+              "tl.atomic_cas does not support " +
+                  toString(Element{pointers.type.element.dtype, false}));
+  Tensor expected = operand(call, 1, pointers);
+  Tensor desired = operand(call, 2, pointers);
+  return Tensor{
+      tile::AtomicCASOp::create(call.emit.builder, call.emit.location(),
+                                expected.handle.getType(), pointers.handle,
+                                expected.handle, desired.handle),
+      expected.type};
+}
+
+} // namespace
+
+void registerAtomics(Registry &registry) {
+  const char *signature = "pointer, val, mask=None, sem=None, scope=None";
+  registry.addMethod("atomic_add", signature, emitAtomic<Op::Add>);
+  registry.addMethod("atomic_max", signature, emitAtomic<Op::Max>);
+  registry.addMethod("atomic_min", signature, emitAtomic<Op::Min>);
+  registry.addMethod("atomic_and", signature, emitAtomic<Op::And>);
+  registry.addMethod("atomic_or", signature, emitAtomic<Op::Or>);
+  registry.addMethod("atomic_xor", signature, emitAtomic<Op::Xor>);
+  registry.addMethod("atomic_xchg", signature, emitAtomic<Op::Xchg>);
+  registry.addMethod("atomic_cas", "pointer, cmp, val, sem=None, scope=None",
+                     emitCas);
+}
+
+} // namespace tessera::semantics

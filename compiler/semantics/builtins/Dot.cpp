@@ -1,0 +1,112 @@
+// compiler/semantics/builtins/Dot.cpp - matrix products.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/semantics/Builtins.h"
+
+#include "dialect/tile/TileDialect.h"
+
+namespace tessera::semantics {
+namespace {
+
+tile::Precision precisionOf(BuiltinCall &call) {
+  std::string word = call.string(3);
+  if (!call.isNone(3) && !call.isNone(4))
+    call.fail(4, DiagnosticId::BadArgument,
+              "tl.dot takes `input_precision` or `allow_tf32`, not both");
+  if (!call.isNone(4))
+    word = call.boolean(4) ? "tf32" : "ieee";
+  if (word.empty())
+    word = call.emit.f32Precision;
+  if (word == "ieee")
+    return tile::Precision::IEEE;
+  if (word == "tf32")
+    return tile::Precision::TF32;
+  if (word == "tf32x3")
+    return tile::Precision::TF32x3;
+  call.fail(3, DiagnosticId::BadArgument,
+            "tl.dot: `input_precision` cannot be '" + word + "'",
+            "one of 'ieee' 'tf32' 'tf32x3'");
+}
+
+// The accumulator's dtype, which is the result's too.
+DType accumulatorOf(BuiltinCall &call, DType operand) {
+  DType asked = call.element(6).dtype;
+  if (operand == DType::Int8)
+    return DType::Int32;
+  if (asked == DType::Bf16)
+    call.fail(6, DiagnosticId::BadArgument, "tl.dot cannot give bf16",
+              "take fp32 and convert with .to(tl.bfloat16)");
+  if (operand == DType::Fp64)
+    return DType::Fp64;
+  if (operand == DType::Fp16 && asked == DType::Fp16)
+    return DType::Fp16;
+  return DType::Fp32;
+}
+
+Value emitDot(BuiltinCall &call) {
+  Emitter &emit = call.emit;
+  Tensor a = call.tensor(0), b = call.tensor(1);
+  for (size_t index : {0, 1}) {
+    const Tensor &x = index ? b : a;
+    DType dtype = x.type.element.dtype;
+    bool known = x.type.element.isFloat() || dtype == DType::Int8;
+    if (x.type.element.isPointer || !known)
+      call.fail(index, DiagnosticId::BadArgument,
+                call.what(index) + " must be a block of floats or int8, got " +
+                    toString(x.type));
+    if (x.type.rank() == 3)
+      call.fail(index, DiagnosticId::NotSupported,
+                "tl.dot of rank 3 is not supported yet",
+                "loop over the first dimension");
+    if (x.type.rank() != 2)
+      call.fail(index, DiagnosticId::ShapeMismatch,
+                call.what(index) + " must have rank 2, got " + toString(x.type),
+                x.type.rank() == 1 ? "write tl.sum(a * b) for vectors" : "");
+  }
+  if (a.type.element != b.type.element)
+    call.fail(1, DiagnosticId::TypeMismatch,
+              "tl.dot needs operands of one type, got " + toString(a.type) +
+                  " and " + toString(b.type),
+              "convert one: b.to(a.dtype)");
+  if (a.type.shape[1] != b.type.shape[0])
+    call.fail(1, DiagnosticId::ShapeMismatch,
+              "tl.dot: " + toString(a.type) + " has " +
+                  std::to_string(a.type.shape[1]) + " columns, " +
+                  toString(b.type) + " has " + std::to_string(b.type.shape[0]) +
+                  " rows",
+              "transpose with tl.trans");
+  DType dtype = accumulatorOf(call, a.type.element.dtype);
+  Type type(dtype, {a.type.shape[0], b.type.shape[1]});
+  emit.checkShape(type.shape);
+  // The IR accumulates fp16 in fp32 too; the result is rounded once.
+  DType inside = dtype == DType::Fp16 ? DType::Fp32 : dtype;
+  Tensor acc;
+  if (call.isNone(2)) {
+    acc = isFloat(inside) ? emit.floating(0.0, inside, type.shape)
+                          : emit.integer(0, inside, type.shape);
+  } else {
+    acc = call.tensor(2);
+    if (acc.type != type)
+      call.fail(2, DiagnosticId::TypeMismatch,
+                "tl.dot: `acc` must be " + toString(type) + ", got " +
+                    toString(acc.type));
+    acc = emit.cast(acc, {inside, false});
+  }
+  Tensor product{tile::DotOp::create(emit.builder, emit.location(),
+                                     acc.handle.getType(), a.handle, b.handle,
+                                     acc.handle, precisionOf(call)),
+                 acc.type};
+  return emit.cast(product, {dtype, false});
+}
+
+} // namespace
+
+void registerDot(Registry &registry) {
+  registry.add("dot",
+               "input, other, acc=None, input_precision=None, "
+               "allow_tf32=None, max_num_imprecise_acc=None, "
+               "out_dtype=float32",
+               emitDot);
+}
+
+} // namespace tessera::semantics

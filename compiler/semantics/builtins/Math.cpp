@@ -1,0 +1,249 @@
+// compiler/semantics/builtins/Math.cpp - elementwise functions.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/semantics/Builtins.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+namespace tessera::semantics {
+namespace {
+
+using namespace mlir;
+
+constexpr Element kFp32{DType::Fp32, false};
+
+template <typename Op>
+Value emitUnary(BuiltinCall &call) {
+  Tensor x = call.floats(0);
+  return Tensor{Op::create(call.emit.builder, call.emit.location(), x.handle),
+                x.type};
+}
+
+Value emitAbs(BuiltinCall &call) {
+  Emitter &emit = call.emit;
+  if (auto *constant = call[0].constant(); constant && constant->isNumber())
+    return emit.compare(CompareOp::Lt, *constant, Value::integer(0))
+                   .constant()
+                   ->truth()
+               ? emit.unary(UnaryOp::Neg, *constant)
+               : Value(*constant);
+  Tensor x = call.tensor(0);
+  if (x.type.element.isFloat())
+    return Tensor{math::AbsFOp::create(emit.builder, emit.location(), x.handle),
+                  x.type};
+  if (!x.type.element.isInt())
+    call.fail(0, DiagnosticId::BadPointer,
+              "tl.abs is not defined for " + toString(x.type));
+  if (!isSigned(x.type.element.dtype))
+    return x;
+  return Tensor{math::AbsIOp::create(emit.builder, emit.location(), x.handle),
+                x.type};
+}
+
+// maximum and minimum first make both sides run-time values, so a Python float
+// beside fp16 widens to fp32; bf16 widens too.
+Tensor comparable(Emitter &emit, const Value &value) {
+  Tensor x = emit.toTensor(value);
+  return x.type.element == Element{DType::Bf16, false} ? emit.cast(x, kFp32)
+                                                       : x;
+}
+
+bool propagates(BuiltinCall &call, size_t index) {
+  std::string mode = call.string(index);
+  if (mode == "PropagateNan.ALL")
+    return true;
+  if (mode != "" && mode != "PropagateNan.NONE")
+    call.fail(index, DiagnosticId::BadArgument,
+              call.what(index) + " cannot be '" + mode + "'",
+              "tl.PropagateNan.NONE or tl.PropagateNan.ALL");
+  return false;
+}
+
+template <bool isMax>
+Value emitMaxMin(BuiltinCall &call) {
+  call.tensor(0);
+  call.tensor(1);
+  return emitMaximum(call.emit, call[0], call[1], isMax, propagates(call, 2));
+}
+
+Value emitClamp(BuiltinCall &call) {
+  Emitter &emit = call.emit;
+  bool nan = propagates(call, 3);
+  Tensor x = comparable(emit, call[0]);
+  Tensor low = comparable(emit, call[1]), high = comparable(emit, call[2]);
+  std::tie(low, high) = emit.pair(low, high, {}, "clamp");
+  std::tie(x, low) = emit.pair(x, low, {}, "clamp");
+  std::tie(x, high) = emit.pair(x, high, {}, "clamp");
+  if (!x.type.element.isFloat())
+    call.fail(0, DiagnosticId::BadArgument,
+              "tl.clamp needs floats, got " + toString(x.type),
+              "use tl.minimum and tl.maximum for integers");
+  Value raised = emitMaximum(emit, x, low, true, nan);
+  return emitMaximum(emit, raised, high, false, nan);
+}
+
+Value emitFma(BuiltinCall &call) {
+  Emitter &emit = call.emit;
+  Tensor x = call.tensor(0), y = call.tensor(1), z = call.tensor(2);
+  std::tie(x, y) = emit.pair(x, y, {}, "fma");
+  std::tie(z, x) = emit.pair(z, x, {}, "fma");
+  std::tie(z, y) = emit.pair(z, y, {}, "fma");
+  // y met x before x met z: bring all three to the last common type.
+  std::tie(x, z) = emit.pair(x, z, {}, "fma");
+  if (!x.type.element.isFloat())
+    call.fail(0, DiagnosticId::BadArgument,
+              "tl.fma needs floats, got " + toString(x.type));
+  return Tensor{math::FmaOp::create(emit.builder, emit.location(), x.handle,
+                                    y.handle, z.handle),
+                x.type};
+}
+
+Value emitFdiv(BuiltinCall &call) {
+  Tensor x = call.tensor(0), y = call.tensor(1);
+  for (size_t index : {0, 1})
+    if (!call.tensor(index).type.element.isFloat())
+      call.fail(index, DiagnosticId::BadArgument,
+                call.what(index) + " must be a float, got " +
+                    toString(call.tensor(index).type));
+  return call.emit.binary(BinaryOp::Div, x, y);
+}
+
+Value emitSigmoid(BuiltinCall &call) {
+  Emitter &emit = call.emit;
+  Tensor x = call.floats(0);
+  Tensor power = emitExp(emit, *emit.unary(UnaryOp::Neg, x).tensor());
+  return emit.binary(BinaryOp::Div, Value::integer(1),
+                     emit.binary(BinaryOp::Add, Value::integer(1), power));
+}
+
+Value emitSoftmax(BuiltinCall &call) {
+  Emitter &emit = call.emit;
+  Tensor x = call.tensor(0);
+  int64_t axis = call.isNone(1) ? 0 : call.axis(1, x.type.rank());
+  bool keep = call.boolean(2);
+  if (!x.type.isBlock() || !x.type.element.isFloat())
+    call.fail(0, DiagnosticId::BadArgument,
+              "tl.softmax needs a block of floats, got " + toString(x.type));
+  Tensor peak = emitReduction(emit, x, axis, "max", keep);
+  Tensor shifted = *emit.binary(BinaryOp::Sub, x, peak).tensor();
+  if (bitWidth(shifted.type.element.dtype) < 32)
+    call.floats(0);
+  Tensor power = emitExp(emit, shifted);
+  Tensor total = emitReduction(emit, power, axis, "sum", keep);
+  return emit.binary(BinaryOp::Div, power, total);
+}
+
+Value emitCeilDivide(BuiltinCall &call) {
+  return emitCdiv(call.emit, call[0], call[1]);
+}
+
+Value emitWhere(BuiltinCall &call) {
+  return call.emit.select(call.tensor(0), call[1], call[2]);
+}
+
+template <BinaryOp op>
+Value emitOperator(BuiltinCall &call) {
+  return call.emit.binary(op, call[0], call[1]);
+}
+
+Value emitUmulhi(BuiltinCall &call) {
+  Emitter &emit = call.emit;
+  auto [x, y] = emit.pair(call[0], call[1], {}, "umulhi");
+  if (!x.type.element.isInt() || bitWidth(x.type.element.dtype) != 32)
+    call.fail(0, DiagnosticId::NotSupported,
+              "tl.umulhi is only supported for 32-bit integers, got " +
+                  toString(x.type));
+  Element wide{DType::UInt64, false}, narrow{DType::UInt32, false};
+  Type type = x.type;
+  Value product =
+      emit.binary(BinaryOp::Mul, emit.cast(emit.cast(x, narrow), wide),
+                  emit.cast(emit.cast(y, narrow), wide));
+  Value high = emit.binary(BinaryOp::RShift, product, Value::integer(32));
+  return emit.cast(*high.tensor(), type.element);
+}
+
+} // namespace
+
+Value emitMaximum(Emitter &emit, const Value &a, const Value &b, bool isMax,
+                  bool propagateNan) {
+  auto [x, y] = emit.pair(comparable(emit, a), comparable(emit, b), {},
+                          isMax ? "maximum" : "minimum");
+  OpBuilder &builder = emit.builder;
+  Location loc = emit.location();
+  mlir::Value result;
+  if (x.type.element.isFloat()) {
+    if (propagateNan && isMax)
+      result = arith::MaximumFOp::create(builder, loc, x.handle, y.handle);
+    else if (propagateNan)
+      result = arith::MinimumFOp::create(builder, loc, x.handle, y.handle);
+    else if (isMax)
+      result = arith::MaxNumFOp::create(builder, loc, x.handle, y.handle);
+    else
+      result = arith::MinNumFOp::create(builder, loc, x.handle, y.handle);
+  } else if (isSigned(x.type.element.dtype)) {
+    if (isMax)
+      result = arith::MaxSIOp::create(builder, loc, x.handle, y.handle);
+    else
+      result = arith::MinSIOp::create(builder, loc, x.handle, y.handle);
+  } else {
+    if (isMax)
+      result = arith::MaxUIOp::create(builder, loc, x.handle, y.handle);
+    else
+      result = arith::MinUIOp::create(builder, loc, x.handle, y.handle);
+  }
+  return Tensor{result, x.type};
+}
+
+Tensor emitExp(Emitter &emit, Tensor x) {
+  return {math::ExpOp::create(emit.builder, emit.location(), x.handle), x.type};
+}
+
+Value emitCdiv(Emitter &emit, const Value &x, const Value &y) {
+  Value above = emit.binary(BinaryOp::Add, x,
+                            emit.binary(BinaryOp::Sub, y, Value::integer(1)));
+  return emit.binary(BinaryOp::FloorDiv, above, y);
+}
+
+void registerMath(Registry &registry) {
+  // Each of these is tl.name and tl.math.name.
+  auto both = [&](const char *name, const char *signature, BuiltinEmit emit) {
+    registry.addMethod(name, signature, emit);
+    registry.add(std::string("math.") + name, signature, emit);
+  };
+  both("exp", "x", emitUnary<math::ExpOp>);
+  both("exp2", "x", emitUnary<math::Exp2Op>);
+  both("log", "x", emitUnary<math::LogOp>);
+  both("log2", "x", emitUnary<math::Log2Op>);
+  both("sqrt", "x", emitUnary<math::SqrtOp>);
+  both("sqrt_rn", "x", emitUnary<math::SqrtOp>);
+  both("rsqrt", "x", emitUnary<math::RsqrtOp>);
+  both("sin", "x", emitUnary<math::SinOp>);
+  both("cos", "x", emitUnary<math::CosOp>);
+  both("floor", "x", emitUnary<math::FloorOp>);
+  both("ceil", "x", emitUnary<math::CeilOp>);
+  both("erf", "x", emitUnary<math::ErfOp>);
+  both("abs", "x", emitAbs);
+  both("fma", "x, y, z", emitFma);
+  both("fdiv", "x, y, ieee_rounding=False", emitFdiv);
+  both("div_rn", "x, y", emitFdiv);
+  both("umulhi", "x, y", emitUmulhi);
+  both("maximum", "x, y, propagate_nan=None", emitMaxMin<true>);
+  both("minimum", "x, y, propagate_nan=None", emitMaxMin<false>);
+  registry.add("add", "x, y, sanitize_overflow=True",
+               emitOperator<BinaryOp::Add>);
+  registry.add("sub", "x, y, sanitize_overflow=True",
+               emitOperator<BinaryOp::Sub>);
+  registry.add("mul", "x, y, sanitize_overflow=True",
+               emitOperator<BinaryOp::Mul>);
+  registry.add("clamp", "x, min, max, propagate_nan=None", emitClamp);
+  registry.addMethod("sigmoid", "x", emitSigmoid);
+  registry.addMethod("softmax",
+                     "x, dim=None, keep_dims=False, ieee_rounding=False",
+                     emitSoftmax);
+  registry.addMethod("cdiv", "x, div", emitCeilDivide);
+  registry.add("triton.cdiv", "x, y", emitCeilDivide);
+  registry.add("where", "condition, x, y", emitWhere);
+}
+
+} // namespace tessera::semantics

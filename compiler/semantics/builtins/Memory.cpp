@@ -1,0 +1,313 @@
+// compiler/semantics/builtins/Memory.cpp - load, store, block pointers.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/semantics/Builtins.h"
+
+#include "dialect/tile/TileDialect.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tessera::semantics {
+namespace {
+
+using namespace mlir;
+
+constexpr Element kInt64{DType::Int64, false};
+
+StringAttr word(BuiltinCall &call, size_t index,
+                std::initializer_list<std::string_view> known) {
+  std::string text = call.string(index);
+  if (text.empty())
+    return {};
+  if (std::find(known.begin(), known.end(), text) == known.end()) {
+    std::string hint = "one of";
+    for (std::string_view item : known)
+      hint += " '" + std::string(item) + "'";
+    call.fail(index, DiagnosticId::BadArgument,
+              call.what(index) + " cannot be '" + text + "'", hint);
+  }
+  return call.emit.builder.getStringAttr(text);
+}
+
+// A mask or `other` in the shape of the pointers; the pointers may grow.
+void matchShape(BuiltinCall &call, Tensor &pointers, Tensor &value,
+                size_t index) {
+  if (!pointers.type.isBlock() && value.type.isBlock())
+    call.fail(index, DiagnosticId::ShapeMismatch,
+              call.what(index) + " is a block, " + toString(value.type) +
+                  ", but the pointer is one address",
+              "add a block of offsets to the pointer");
+  call.emit.broadcastPair(pointers, value);
+}
+
+Tensor maskOf(BuiltinCall &call, size_t index) {
+  Tensor mask = call.tensor(index);
+  if (!mask.type.element.isBool())
+    call.fail(index, DiagnosticId::BadArgument,
+              call.what(index) + " must be boolean, got " + toString(mask.type),
+              "compare with something, as in offsets < n");
+  return mask;
+}
+
+// How elements of `element` lie in memory: booleans as bytes.
+Element stored(Element element) {
+  return {element.dtype == DType::Int1 ? DType::Int8 : element.dtype, false};
+}
+
+struct Access {
+  Tensor pointers;
+  mlir::Value mask, other;
+};
+
+Tensor loadFrom(BuiltinCall &call, const Access &access, StringAttr cache,
+                StringAttr eviction, bool isVolatile) {
+  Emitter &emit = call.emit;
+  Element element{access.pointers.type.element.dtype, false};
+  Type type = access.pointers.type.with(stored(element));
+  auto op = tile::LoadOp::create(
+      emit.builder, emit.location(), toMlir(emit.context(), type),
+      access.pointers.handle, access.mask, access.other, cache, eviction,
+      isVolatile ? emit.builder.getUnitAttr() : UnitAttr());
+  return emit.cast(Tensor{op.getResult(), type}, element);
+}
+
+// Addresses and bounds of a block pointer; `checked` names its dimensions.
+Access materialize(Emitter &emit, const BlockPointer &pointer,
+                   const std::vector<int64_t> &checked) {
+  size_t rank = pointer.block.size();
+  Value address = pointer.base;
+  Value mask;
+  for (size_t dim = 0; dim < rank; ++dim) {
+    Type rangeType(DType::Int32, {pointer.block[dim]});
+    Tensor range{tile::RangeOp::create(emit.builder, emit.location(),
+                                       toMlir(emit.context(), rangeType), 0,
+                                       int32_t(pointer.block[dim])),
+                 rangeType};
+    Tensor coordinate = emit.cast(range, kInt64);
+    for (size_t other = 0; other < rank; ++other)
+      if (other != dim)
+        coordinate = emit.expandDims(coordinate, int64_t(other));
+    coordinate =
+        *emit.binary(BinaryOp::Add, coordinate, pointer.offsets[dim]).tensor();
+    address = emit.binary(
+        BinaryOp::Add, address,
+        emit.binary(BinaryOp::Mul, coordinate, pointer.strides[dim]));
+    if (std::find(checked.begin(), checked.end(), int64_t(dim)) ==
+        checked.end())
+      continue;
+    Value inside = emit.binary(
+        BinaryOp::And,
+        emit.compare(CompareOp::Ge, coordinate, Value::integer(0)),
+        emit.compare(CompareOp::Lt, coordinate, pointer.shape[dim]));
+    mask = mask.isNone() ? inside : emit.binary(BinaryOp::And, mask, inside);
+  }
+  Access access{emit.broadcastTo(*address.tensor(), pointer.block), {}, {}};
+  if (!mask.isNone())
+    access.mask = emit.broadcastTo(*mask.tensor(), pointer.block).handle;
+  return access;
+}
+
+std::vector<int64_t> boundaryCheck(BuiltinCall &call, size_t index,
+                                   size_t rank) {
+  std::vector<int64_t> dims = call.integers(index);
+  for (int64_t dim : dims)
+    if (dim < 0 || dim >= int64_t(rank))
+      call.fail(index, DiagnosticId::BadArgument,
+                call.what(index) + " names dimension " + std::to_string(dim) +
+                    " of a block of rank " + std::to_string(rank));
+  return dims;
+}
+
+void onlyForBlockPointers(BuiltinCall &call, size_t index) {
+  auto *values = call[index].tupleValues();
+  bool given = values ? !values->empty() : !call.string(index).empty();
+  if (given)
+    call.fail(index, DiagnosticId::BadArgument,
+              call.what(index) + " is for block pointers only",
+              "use mask= and other= with pointers, or tl.make_block_ptr");
+}
+
+Value emitLoad(BuiltinCall &call) {
+  Emitter &emit = call.emit;
+  StringAttr cache = word(call, 5, {".ca", ".cg", ".cv"});
+  StringAttr eviction = word(call, 6, {"evict_first", "evict_last"});
+  bool isVolatile = call.boolean(7);
+  if (auto *block = call[0].blockPointer()) {
+    for (size_t index : {1, 2})
+      if (!call.isNone(index))
+        call.fail(index, DiagnosticId::BadArgument,
+                  call.what(index) + " does not go with a block pointer",
+                  "use boundary_check= and padding_option=");
+    Access access =
+        materialize(emit, *block, boundaryCheck(call, 3, block->block.size()));
+    word(call, 4, {"zero", "nan"});
+    std::string padding = call.string(4);
+    if (!padding.empty() && access.mask) {
+      DType dtype = stored({block->base.type.element.dtype, false}).dtype;
+      if (padding == "nan" && isInt(dtype))
+        call.fail(4, DiagnosticId::BadArgument, "integers have no NaN");
+      double nan = std::numeric_limits<double>::quiet_NaN();
+      access.other = isInt(dtype) ? emit.integer(0, dtype, block->block).handle
+                                  : emit.floating(padding == "nan" ? nan : 0.0,
+                                                  dtype, block->block)
+                                        .handle;
+    }
+    return loadFrom(call, access, cache, eviction, isVolatile);
+  }
+  onlyForBlockPointers(call, 3);
+  onlyForBlockPointers(call, 4);
+  Access access{call.pointer(0), {}, {}};
+  if (call.isNone(1)) {
+    if (!call.isNone(2))
+      call.fail(2, DiagnosticId::BadArgument, "tl.load: `other` needs a mask",
+                "it is what masked-out elements read as");
+    return loadFrom(call, access, cache, eviction, isVolatile);
+  }
+  Tensor mask = maskOf(call, 1);
+  matchShape(call, access.pointers, mask, 1);
+  if (!call.isNone(2)) {
+    Tensor other = call.tensor(2);
+    if (other.type.element.isPointer)
+      call.fail(2, DiagnosticId::BadPointer, "tl.load: `other` is a pointer");
+    matchShape(call, access.pointers, other, 2);
+    emit.broadcastPair(access.pointers, mask);
+    Element element{access.pointers.type.element.dtype, false};
+    access.other = emit.cast(other, stored(element)).handle;
+  }
+  access.mask = mask.handle;
+  return loadFrom(call, access, cache, eviction, isVolatile);
+}
+
+void storeTo(BuiltinCall &call, const Access &access, Tensor value,
+             StringAttr cache, StringAttr eviction) {
+  Emitter &emit = call.emit;
+  Element element = stored({access.pointers.type.element.dtype, false});
+  // A boolean becomes the byte 0 or 1, any other value its low byte.
+  value = emit.cast(value, element);
+  tile::StoreOp::create(emit.builder, emit.location(), access.pointers.handle,
+                        value.handle, access.mask, cache, eviction);
+}
+
+Value emitStore(BuiltinCall &call) {
+  Emitter &emit = call.emit;
+  StringAttr cache = word(call, 4, {".wb", ".cg", ".cs", ".wt"});
+  StringAttr eviction = word(call, 5, {"evict_first", "evict_last"});
+  Tensor value = call.tensor(1);
+  if (auto *block = call[0].blockPointer()) {
+    if (!call.isNone(2))
+      call.fail(2, DiagnosticId::BadArgument,
+                "tl.store: `mask` does not go with a block pointer",
+                "use boundary_check=");
+    if (value.type.isBlock() && value.type.shape != block->block)
+      call.fail(1, DiagnosticId::ShapeMismatch,
+                "tl.store: a value of shape " + toString(value.type.shape) +
+                    " for a block pointer of " + toString(block->block));
+    Access access =
+        materialize(emit, *block, boundaryCheck(call, 3, block->block.size()));
+    storeTo(call, access, emit.broadcastTo(value, block->block), cache,
+            eviction);
+    return Value::none();
+  }
+  onlyForBlockPointers(call, 3);
+  Access access{call.pointer(0), {}, {}};
+  if (value.type.element.isPointer)
+    call.fail(1, DiagnosticId::BadPointer, "tl.store: `value` is a pointer");
+  Shape written = access.pointers.type.shape;
+  matchShape(call, access.pointers, value, 1);
+  Tensor mask;
+  if (!call.isNone(2)) {
+    mask = maskOf(call, 2);
+    matchShape(call, access.pointers, mask, 2);
+    emit.broadcastPair(access.pointers, value);
+    access.mask = mask.handle;
+  }
+  if (written != access.pointers.type.shape)
+    call.fail(0, DiagnosticId::ShapeMismatch,
+              "tl.store: pointers of shape " + toString(written) +
+                  " for values of shape " +
+                  toString(access.pointers.type.shape),
+              "several values would go to one address; build the pointers "
+              "with the full shape");
+  storeTo(call, access, value, cache, eviction);
+  return Value::none();
+}
+
+// Run-time 64-bit integers, one a dimension.
+std::vector<Tensor> coordinates(BuiltinCall &call, size_t index, size_t rank) {
+  std::vector<Value> items;
+  if (auto *values = call[index].tupleValues())
+    items = *values;
+  else
+    items = {call[index]};
+  if (items.size() != rank)
+    call.fail(index, DiagnosticId::BadArgument,
+              call.what(index) + " has " + std::to_string(items.size()) +
+                  " entries for " + std::to_string(rank) + " dimensions");
+  std::vector<Tensor> result;
+  for (const Value &item : items) {
+    Tensor value = call.emit.toTensor(item, call.what(index));
+    if (value.type.isBlock() || !value.type.element.isInt())
+      call.fail(index, DiagnosticId::BadArgument,
+                call.what(index) + " must hold scalar integers, got " +
+                    toString(value.type));
+    result.push_back(call.emit.cast(value, kInt64));
+  }
+  return result;
+}
+
+Value emitMakeBlockPointer(BuiltinCall &call) {
+  BlockPointer pointer;
+  pointer.base = call.pointer(0);
+  if (pointer.base.type.isBlock())
+    call.fail(0, DiagnosticId::BadPointer,
+              "tl.make_block_ptr: `base` must be one pointer, got " +
+                  toString(pointer.base.type));
+  pointer.block = call.shape(4);
+  size_t rank = pointer.block.size();
+  pointer.shape = coordinates(call, 1, rank);
+  pointer.strides = coordinates(call, 2, rank);
+  pointer.offsets = coordinates(call, 3, rank);
+  std::vector<int64_t> order = call.integers(5), sorted = order;
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t i = 0; i < rank || i < sorted.size(); ++i)
+    if (sorted.size() != rank || sorted[i] != int64_t(i))
+      call.fail(5, DiagnosticId::BadArgument,
+                "tl.make_block_ptr: `order` must be a permutation of the " +
+                    std::to_string(rank) + " dimensions");
+  return pointer;
+}
+
+Value emitAdvance(BuiltinCall &call) {
+  auto *block = call[0].blockPointer();
+  if (!block)
+    call.fail(0, DiagnosticId::BadArgument,
+              "tl.advance needs a block pointer, got " + call[0].describe(),
+              "pointers move with +");
+  BlockPointer moved = *block;
+  std::vector<Tensor> by = coordinates(call, 1, block->block.size());
+  for (size_t i = 0; i < by.size(); ++i)
+    moved.offsets[i] =
+        *call.emit.binary(BinaryOp::Add, block->offsets[i], by[i]).tensor();
+  return moved;
+}
+
+} // namespace
+
+void registerMemory(Registry &registry) {
+  registry.add("load",
+               "pointer, mask=None, other=None, boundary_check=(), "
+               "padding_option='', cache_modifier='', eviction_policy='', "
+               "volatile=False",
+               emitLoad);
+  registry.addMethod("store",
+                     "pointer, value, mask=None, boundary_check=(), "
+                     "cache_modifier='', eviction_policy=''",
+                     emitStore);
+  registry.add("make_block_ptr",
+               "base, shape, strides, offsets, block_shape, order",
+               emitMakeBlockPointer);
+  registry.addMethod("advance", "base, offsets", emitAdvance);
+}
+
+} // namespace tessera::semantics

@@ -1,0 +1,124 @@
+// compiler/semantics/builtins/Python.cpp - len, int, float, min, max ...
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/semantics/Builtins.h"
+#include "compiler/semantics/Constants.h"
+
+#include <cmath>
+
+namespace tessera::semantics {
+namespace {
+
+const Const &known(BuiltinCall &call, size_t index) {
+  auto *constant = call[index].constant();
+  if (!constant)
+    call.fail(index, DiagnosticId::NotConstexpr,
+              call.what(index) + " must be known at compile time, got " +
+                  call[index].describe(),
+              "convert run-time values with .to(tl.float32) or .to(tl.int32)");
+  return *constant;
+}
+
+Value emitFloat(BuiltinCall &call) {
+  const Const &value = known(call, 0);
+  if (auto number = value.asFloat())
+    return Const(*number);
+  auto parsed = value.isString() ? parseFloat(value.string()) : std::nullopt;
+  if (!parsed)
+    call.fail(0, DiagnosticId::BadArgument,
+              "float() does not understand " + value.kindName() + " `" +
+                  value.str() + "`",
+              "as in float(\"-inf\")");
+  return Const(*parsed);
+}
+
+Value emitInt(BuiltinCall &call) {
+  const Const &value = known(call, 0);
+  if (auto number = value.asInt())
+    return Const(*number);
+  if (value.isFloat() && std::fabs(*value.asFloat()) < 0x1p126)
+    return Const(Const::Int(std::trunc(*value.asFloat())));
+  call.fail(0, DiagnosticId::BadArgument,
+            "int() cannot convert " + value.kindName() + " `" + value.str() +
+                "`");
+}
+
+Value emitBool(BuiltinCall &call) {
+  return Value::boolean(known(call, 0).truth());
+}
+
+Value emitLen(BuiltinCall &call) {
+  if (auto *values = call[0].tupleValues())
+    return Value::integer(int64_t(values->size()));
+  if (auto *constant = call[0].constant(); constant && constant->isString())
+    return Value::integer(int64_t(constant->string().size()));
+  call.fail(0, DiagnosticId::BadArgument,
+            "len() needs a tuple, got " + call[0].describe(),
+            "the size of a block is x.shape[0]");
+}
+
+template <bool isMax>
+Value emitExtreme(BuiltinCall &call) {
+  std::vector<Value> values = *call[0].tupleValues();
+  if (values.size() == 1 && values[0].tupleValues())
+    values = std::vector<Value>(*values[0].tupleValues());
+  if (values.empty() || (values.size() == 1 && !values[0].constant()))
+    call.fail(0, DiagnosticId::BadArgument,
+              std::string(isMax ? "max" : "min") +
+                  "() needs at least two values",
+              "reduce a block with tl.max or tl.min");
+  Value best = values[0];
+  for (size_t i = 1; i < values.size(); ++i) {
+    const Value &next = values[i];
+    if (best.constant() && next.constant()) {
+      auto op = isMax ? CompareOp::Gt : CompareOp::Lt;
+      if (call.emit.compare(op, next, best).constant()->truth())
+        best = next;
+    } else {
+      best = emitMaximum(call.emit, best, next, isMax, false);
+    }
+  }
+  return best;
+}
+
+Value emitNextPowerOf2(BuiltinCall &call) {
+  auto number = known(call, 0).asInt();
+  if (!number || *number > (Const::Int(1) << 62))
+    call.fail(0, DiagnosticId::BadArgument,
+              "triton.next_power_of_2 needs an integer, got " +
+                  call[0].describe());
+  Const::Int power = 1;
+  while (power < *number)
+    power <<= 1;
+  return Value::integer(*number == 0 ? Const::Int(0) : power);
+}
+
+Value emitConstexpr(BuiltinCall &call) {
+  if (call[0].isDynamic())
+    known(call, 0);
+  return call[0];
+}
+
+Value emitTuple(BuiltinCall &call) {
+  if (!call[0].tupleValues())
+    call.fail(0, DiagnosticId::BadArgument,
+              "a tuple is made of a tuple or list, got " + call[0].describe());
+  return call[0];
+}
+
+} // namespace
+
+void registerPython(Registry &registry) {
+  registry.add("python.float", "x", emitFloat);
+  registry.add("python.int", "x", emitInt);
+  registry.add("python.bool", "x", emitBool);
+  registry.add("python.len", "x", emitLen);
+  registry.add("python.max", "*values", emitExtreme<true>);
+  registry.add("python.min", "*values", emitExtreme<false>);
+  registry.add("python.tuple", "x", emitTuple);
+  registry.add("tuple", "x", emitTuple);
+  registry.add("constexpr", "value", emitConstexpr);
+  registry.add("triton.next_power_of_2", "n", emitNextPowerOf2);
+}
+
+} // namespace tessera::semantics
