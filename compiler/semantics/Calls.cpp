@@ -1,0 +1,136 @@
+// compiler/semantics/Calls.cpp - calls of builtins, inlining of helpers.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/semantics/Lowering.h"
+
+#include "support/Names.h"
+
+namespace tessera::semantics {
+
+constexpr size_t kMaxCallDepth = 64;
+
+std::vector<Argument> Lowering::arguments(const syntax::Call &expr) {
+  std::vector<Argument> result;
+  for (const syntax::ExprPtr &argument : expr.arguments) {
+    auto *starred = argument->as<syntax::Starred>();
+    if (!starred) {
+      result.push_back({"", evaluate(*argument), argument->range});
+      continue;
+    }
+    Value spread = evaluate(*starred->value);
+    if (!spread.tupleValues())
+      fail(DiagnosticId::BadUnpacking, argument->range,
+           "only a tuple can be spread with *, got " + spread.describe());
+    for (const Value &item : *spread.tupleValues())
+      result.push_back({"", item, argument->range});
+  }
+  for (const syntax::Keyword &keyword : expr.keywords) {
+    if (keyword.name.empty())
+      fail(DiagnosticId::NotSupported, keyword.range,
+           "`**` in a call is not supported");
+    result.push_back({keyword.name, evaluate(*keyword.value), keyword.range});
+  }
+  return result;
+}
+
+Value Lowering::call(const syntax::Call &expr) {
+  Value function = evaluate(*expr.function);
+  if (auto *callee = function.as<FunctionRef>())
+    return inlineCall(*callee->def, arguments(expr), expr.range);
+  auto *builtin = function.as<BuiltinRef>();
+  if (!builtin)
+    fail(DiagnosticId::NotCallable, expr.function->range,
+         function.describe() + " cannot be called",
+         function.constant() && function.constant()->isType()
+             ? "convert with .to(...) or tl.cast"
+             : "");
+  std::vector<Argument> given = arguments(expr);
+  if (builtin->self)
+    given.insert(given.begin(),
+                 Argument{"", *builtin->self, expr.function->range});
+  BuiltinCall bound(emit, *builtin->builtin, std::move(given));
+  return builtin->builtin->emit(bound);
+}
+
+void Lowering::bindParameters(const syntax::FunctionDef &callee,
+                              std::vector<Argument> given, Frame &inner) {
+  const auto &parameters = callee.parameters;
+  size_t next = 0;
+  for (Argument &argument : given) {
+    size_t index = parameters.size();
+    if (argument.keyword.empty()) {
+      index = next++;
+      if (index >= parameters.size())
+        fail(DiagnosticId::TooManyArguments, argument.range,
+             "`" + callee.name + "` takes " +
+                 std::to_string(parameters.size()) + " arguments");
+    } else {
+      std::vector<std::string> names;
+      for (size_t i = 0; i < parameters.size(); ++i) {
+        names.push_back(parameters[i].name);
+        if (parameters[i].name == argument.keyword)
+          index = i;
+      }
+      if (index == parameters.size())
+        fail(DiagnosticId::UnknownKeyword, argument.range,
+             "`" + callee.name + "` has no argument `" + argument.keyword + "`",
+             nearestNameHint(argument.keyword, names, "arguments"));
+      if (inner.scope.count(argument.keyword))
+        fail(DiagnosticId::DuplicateArgument, argument.range,
+             "`" + argument.keyword + "` is given twice");
+    }
+    const syntax::Parameter &parameter = parameters[index];
+    inner.scope[parameter.name] = {std::move(argument.value), parameter.range};
+  }
+  std::vector<const syntax::Parameter *> missing;
+  for (const syntax::Parameter &parameter : parameters)
+    if (!inner.scope.count(parameter.name))
+      missing.push_back(&parameter);
+  for (const syntax::Parameter *parameter : missing)
+    if (!parameter->defaultValue)
+      fail(DiagnosticId::MissingArgument, emit.site.range,
+           "`" + callee.name + "` needs `" + parameter->name + "`");
+  if (missing.empty())
+    return;
+  // Defaults see the module of the callee, not its parameters.
+  Frame outside;
+  outside.function = &callee;
+  outside.file = inner.file;
+  outside.callRange = inner.callRange;
+  outside.callLocation = inner.callLocation;
+  Entered entered(*this, outside);
+  for (const syntax::Parameter *parameter : missing)
+    inner.scope[parameter->name] = {evaluate(*parameter->defaultValue),
+                                    parameter->range};
+}
+
+Value Lowering::inlineCall(const syntax::FunctionDef &callee,
+                           std::vector<Argument> given,
+                           const SourceRange &range) {
+  At at(*this, range);
+  if (!callee.isJit)
+    fail(DiagnosticId::NotSupported, range,
+         "`" + callee.name + "` is not a kernel function",
+         "decorate it with @triton.jit");
+  for (const Frame *active : frames)
+    if (active->function == &callee)
+      fail(DiagnosticId::RecursiveCall, range,
+           "`" + callee.name + "` calls itself",
+           "helpers are inlined; use a loop");
+  if (frames.size() > kMaxCallDepth)
+    fail(DiagnosticId::CallDepth, range,
+         "more than " + std::to_string(kMaxCallDepth) +
+             " calls inside each other");
+  Frame inner;
+  inner.function = &callee;
+  inner.file = callee.file ? callee.file : frame().file;
+  inner.callRange = range;
+  inner.callLocation = emit.location();
+  bindParameters(callee, std::move(given), inner);
+  Entered entered(*this, inner);
+  At inside(*this, callee.nameRange);
+  Outcome outcome = run(Rest{&callee.body, 0, nullptr});
+  return outcome.returned ? outcome.value : Value::none();
+}
+
+} // namespace tessera::semantics

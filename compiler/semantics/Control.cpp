@@ -1,0 +1,408 @@
+// compiler/semantics/Control.cpp - if, for, and the values that cross them.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/semantics/Lowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace tessera::semantics {
+
+using namespace mlir;
+
+constexpr int64_t kMaxUnrolled = 4096;
+
+static bool sameParts(const Value &a, const Value &b) {
+  std::vector<mlir::Value> left, right;
+  flatten(a, left);
+  flatten(b, right);
+  return left == right && sameType(a, b);
+}
+
+static SmallVector<mlir::Type> typesOf(const std::vector<mlir::Value> &parts) {
+  SmallVector<mlir::Type> types;
+  for (mlir::Value part : parts)
+    types.push_back(part.getType());
+  return types;
+}
+
+static std::vector<mlir::Value> resultsOf(Operation *op) {
+  return {op->result_begin(), op->result_end()};
+}
+
+static std::string atLine(const SourceRange &range) {
+  return "line " + std::to_string(range.line);
+}
+
+Lowering::Condition Lowering::condition(const syntax::Expr &test,
+                                        std::string_view statement) {
+  Value value = evaluate(test);
+  At at(*this, test.range);
+  if (auto *constant = value.constant())
+    return {constant->truth(), {}};
+  if (auto *values = value.tupleValues())
+    return {!values->empty(), {}};
+  auto *tensor = value.tensor();
+  if (!tensor || tensor->type.element.isPointer)
+    fail(DiagnosticId::BadCondition, test.range,
+         "`" + std::string(statement) + "` cannot test " + value.describe(),
+         "test for a missing argument with `is None`");
+  Tensor scalar = *tensor;
+  if (scalar.type.isBlock() && scalar.type.elements() != 1)
+    fail(DiagnosticId::BadCondition, test.range,
+         "`" + std::string(statement) + "` needs one truth value, got " +
+             toString(scalar.type),
+         "choose elementwise with tl.where, or reduce with tl.max");
+  return {std::nullopt, emit.truth(emit.unsplat(scalar))};
+}
+
+// An scf.if whose results are only known once its arms are written: the arms
+// are filled in a prototype without results and then move to the final op.
+static scf::IfOp prototypeIf(Emitter &emit, const Tensor &test) {
+  return scf::IfOp::create(emit.builder, emit.location(), TypeRange(),
+                           test.handle, /*withElseRegion=*/true);
+}
+
+Operation *Lowering::finishIf(Operation *prototype,
+                              const std::vector<mlir::Value> &thenParts,
+                              const std::vector<mlir::Value> &elseParts) {
+  auto draft = mlir::cast<scf::IfOp>(prototype);
+  OpBuilder &builder = emit.builder;
+  builder.setInsertionPoint(draft);
+  auto op = scf::IfOp::create(builder, draft.getLoc(), typesOf(thenParts),
+                              draft.getCondition(), /*withElseRegion=*/true);
+  auto move = [&](Region &from, Region &to,
+                  const std::vector<mlir::Value> &parts) {
+    to.takeBody(from);
+    mlir::Block &block = to.front();
+    block.getTerminator()->erase();
+    builder.setInsertionPointToEnd(&block);
+    scf::YieldOp::create(builder, draft.getLoc(), parts);
+  };
+  move(draft.getThenRegion(), op.getThenRegion(), thenParts);
+  move(draft.getElseRegion(), op.getElseRegion(), elseParts);
+  builder.setInsertionPointAfter(op);
+  draft.erase();
+  return op;
+}
+
+// Decides what each name means after an `if`: unchanged, merged, or lost.
+void Lowering::mergeArms(const Scope &before, Scope &thenScope,
+                         Scope &elseScope, const syntax::If &stmt,
+                         std::vector<std::string> &names) {
+  for (auto &[name, inThen] : thenScope) {
+    auto it = elseScope.find(name);
+    if (it == elseScope.end()) {
+      frame().lost[name] =
+          "it is assigned in one arm only of the `if` of " + atLine(stmt.range);
+      continue;
+    }
+    const Variable &inElse = it->second;
+    if (sameParts(inThen.value, inElse.value))
+      continue;
+    if (!sameType(inThen.value, inElse.value)) {
+      auto old = before.find(name);
+      bool thenIsNew =
+          old == before.end() || !sameParts(old->second.value, inThen.value);
+      bool elseIsNew =
+          old == before.end() || !sameParts(old->second.value, inElse.value);
+      std::string message;
+      if (thenIsNew && elseIsNew)
+        message = "`" + name + "` is " + inThen.value.describe() +
+                  " in one arm and " + inElse.value.describe() +
+                  " in the other";
+      else
+        message = "`" + name + "` is " + old->second.value.describe() +
+                  " before the `if` of " + atLine(stmt.range) +
+                  ", but becomes " +
+                  (thenIsNew ? inThen : inElse).value.describe() + " in it";
+      fail(DiagnosticId::BranchType, (elseIsNew ? inElse : inThen).where,
+           message, "convert with .to(), or use another name");
+    }
+    names.push_back(name);
+  }
+  for (auto &[name, inElse] : elseScope)
+    if (!thenScope.count(name))
+      frame().lost[name] =
+          "it is assigned in one arm only of the `if` of " + atLine(stmt.range);
+}
+
+void Lowering::visitIf(const syntax::If &stmt) {
+  Condition test = condition(*stmt.test, "if");
+  if (test.known) {
+    visitBlock(*test.known ? stmt.body : stmt.orelse);
+    return;
+  }
+  scf::IfOp draft = prototypeIf(emit, test.value);
+  Scope before = frame().scope;
+  emit.builder.setInsertionPoint(draft.thenBlock()->getTerminator());
+  visitBlock(stmt.body);
+  Scope thenScope = std::move(frame().scope);
+  frame().scope = before;
+  emit.builder.setInsertionPoint(draft.elseBlock()->getTerminator());
+  visitBlock(stmt.orelse);
+  Scope elseScope = std::move(frame().scope);
+
+  std::vector<std::string> names;
+  mergeArms(before, thenScope, elseScope, stmt, names);
+  std::vector<mlir::Value> thenParts, elseParts;
+  for (const std::string &name : names) {
+    flatten(thenScope[name].value, thenParts);
+    flatten(elseScope[name].value, elseParts);
+  }
+  auto results = resultsOf(finishIf(draft, thenParts, elseParts));
+
+  // Names of both arms live on; merged ones as results.
+  Scope after;
+  for (auto &[name, variable] : thenScope)
+    if (elseScope.count(name))
+      after[name] = variable;
+  size_t next = 0;
+  for (const std::string &name : names)
+    after[name] = {rebuild(thenScope[name].value, results, next),
+                   thenScope[name].where};
+  frame().scope = std::move(after);
+}
+
+// An `if` with a return in it: all that follows it runs inside its arms.
+Lowering::Outcome Lowering::branchWithReturn(const syntax::If &stmt,
+                                             const Condition &test,
+                                             const Rest &rest) {
+  if (frame().loopDepth)
+    fail(DiagnosticId::BadReturn, stmt.range,
+         "`return` inside a loop is not supported",
+         "guard the rest of the body with `if` instead");
+  scf::IfOp draft = prototypeIf(emit, test.value);
+  Scope before = frame().scope;
+  auto lostBefore = frame().lost;
+  emit.builder.setInsertionPoint(draft.thenBlock()->getTerminator());
+  Outcome thenOutcome = run({&stmt.body, 0, &rest});
+  frame().scope = std::move(before);
+  frame().lost = std::move(lostBefore);
+  emit.builder.setInsertionPoint(draft.elseBlock()->getTerminator());
+  Outcome elseOutcome = run({&stmt.orelse, 0, &rest});
+
+  if (!sameType(thenOutcome.value, elseOutcome.value)) {
+    const Outcome &shown = elseOutcome.returned ? elseOutcome : thenOutcome;
+    fail(DiagnosticId::BadReturn, shown.range,
+         "`" + frame().function->name + "` returns " +
+             thenOutcome.value.describe() + " on one path and " +
+             elseOutcome.value.describe() + " on another",
+         "every path must return the same type");
+  }
+  std::vector<mlir::Value> thenParts, elseParts;
+  flatten(thenOutcome.value, thenParts);
+  flatten(elseOutcome.value, elseParts);
+  auto results = resultsOf(finishIf(draft, thenParts, elseParts));
+  size_t next = 0;
+  return {true, rebuild(thenOutcome.value, results, next),
+          thenOutcome.returned ? thenOutcome.range : elseOutcome.range};
+}
+
+Value Lowering::conditional(const syntax::IfExp &expr) {
+  Condition test = condition(*expr.test, "if");
+  if (test.known)
+    return evaluate(*test.known ? *expr.body : *expr.orelse);
+  scf::IfOp draft = prototypeIf(emit, test.value);
+  emit.builder.setInsertionPoint(draft.thenBlock()->getTerminator());
+  Value thenValue = materialize(evaluate(*expr.body));
+  emit.builder.setInsertionPoint(draft.elseBlock()->getTerminator());
+  Value elseValue = materialize(evaluate(*expr.orelse));
+  if (!sameType(thenValue, elseValue))
+    fail(DiagnosticId::BranchType, expr.range,
+         "the two sides of `if else` are " + thenValue.describe() + " and " +
+             elseValue.describe(),
+         "convert one with .to()");
+  std::vector<mlir::Value> thenParts, elseParts;
+  flatten(thenValue, thenParts);
+  flatten(elseValue, elseParts);
+  auto results = resultsOf(finishIf(draft, thenParts, elseParts));
+  size_t next = 0;
+  return rebuild(thenValue, results, next);
+}
+
+void Lowering::visitFor(const syntax::For &stmt) {
+  if (!stmt.target->is<syntax::Name>())
+    fail(DiagnosticId::BadLoop, stmt.target->range,
+         "a loop variable must be a name");
+  Value iterable = evaluate(*stmt.iterable);
+  auto *range = iterable.range();
+  if (!range)
+    fail(DiagnosticId::BadLoop, stmt.iterable->range,
+         "`for` needs range, tl.range or tl.static_range, got " +
+             iterable.describe());
+  if (range->unroll)
+    unroll(stmt, *range);
+  else
+    loop(stmt, *range);
+}
+
+void Lowering::unroll(const syntax::For &stmt, const Range &range) {
+  auto bound = [&](const Value &value) {
+    auto number = value.constant() ? value.constant()->asInt() : std::nullopt;
+    if (!number || *number > maxOf(DType::Int64) ||
+        *number < minOf(DType::Int64))
+      fail(DiagnosticId::NotConstexpr, stmt.iterable->range,
+           "tl.static_range needs compile-time integers, got " +
+               value.describe(),
+           "use range for a loop at run time");
+    return *number;
+  };
+  Const::Int start = bound(*range.start), stop = bound(*range.stop),
+             step = bound(*range.step);
+  if (step == 0)
+    fail(DiagnosticId::BadLoop, stmt.iterable->range, "the step is zero");
+  Const::Int count = step > 0 ? (stop - start + step - 1) / step
+                              : (start - stop - step - 1) / -step;
+  if (count > kMaxUnrolled)
+    fail(DiagnosticId::UnrollLimit, stmt.iterable->range,
+         "tl.static_range would unroll more than " +
+             std::to_string(kMaxUnrolled) + " times",
+         "use range");
+  auto &name = stmt.target->to<syntax::Name>();
+  ++frame().loopDepth;
+  for (Const::Int i = start; step > 0 ? i < stop : i > stop; i += step) {
+    frame().scope[name.id] = {Const(i), name.range};
+    visitBlock(stmt.body);
+  }
+  --frame().loopDepth;
+}
+
+void Lowering::checkCarried(const std::string &name, const Variable &before,
+                            const Variable &after) {
+  if (sameType(before.value, after.value) && before.value.isDynamic())
+    return;
+  bool frozen = before.value.constant() && before.value.constant()->isNumber();
+  std::string hint = "convert with .to() so that the type stays the same";
+  if (frozen)
+    hint = "a compile-time value cannot change in a loop; copy it to another "
+           "name before the loop";
+  else if (before.value.isNone())
+    hint = "give it a value of the final type before the loop";
+  fail(DiagnosticId::LoopCarriedType, after.where,
+       "`" + name + "` is " + before.value.describe() +
+           " before the loop but becomes " + after.value.describe() + " in it",
+       hint);
+}
+
+// A loop at run time. The body is visited twice: once to learn which names it
+// changes, in an op that is thrown away, and once with those as loop arguments.
+void Lowering::loop(const syntax::For &stmt, const Range &range) {
+  OpBuilder &builder = emit.builder;
+  At at(*this, stmt.iterable->range);
+  Value start = *range.start, stop = *range.stop, step = *range.step;
+  bool mirrored = false;
+  if (auto *constant = step.constant(); constant && constant->asInt()) {
+    if (*constant->asInt() == 0)
+      fail(DiagnosticId::BadLoop, stmt.iterable->range, "the step is zero");
+    if (*constant->asInt() < 0) {
+      mirrored = true;
+      step = Value::integer(-*constant->asInt());
+      std::swap(start, stop);
+    }
+  }
+  Tensor bounds[] = {emit.toTensor(start, "a loop bound"),
+                     emit.toTensor(stop, "a loop bound"),
+                     emit.toTensor(step, "a loop step")};
+  for (const Tensor &bound : bounds)
+    if (bound.type.isBlock() || !bound.type.element.isInt())
+      fail(DiagnosticId::BadLoop, stmt.iterable->range,
+           "loop bounds must be scalar integers, got " + toString(bound.type));
+  DType dtype = promoteInts(
+      promoteInts(bounds[0].type.element.dtype, bounds[1].type.element.dtype),
+      bounds[2].type.element.dtype);
+  Type type(dtype);
+  for (Tensor &bound : bounds)
+    bound = emit.cast(bound, type.element);
+
+  auto &target = stmt.target->to<syntax::Name>();
+  auto makeLoop = [&](const std::vector<mlir::Value> &inits) {
+    auto op = scf::ForOp::create(builder, emit.location(), bounds[0].handle,
+                                 bounds[1].handle, bounds[2].handle, inits);
+    builder.setInsertionPointToStart(op.getBody());
+    Tensor index{op.getInductionVar(), type};
+    if (mirrored)
+      index =
+          *emit.binary(BinaryOp::Add,
+                       emit.binary(BinaryOp::Sub, bounds[1], index), bounds[0])
+               .tensor();
+    frame().scope[target.id] = {index, target.range};
+    return op;
+  };
+  // Restores the body's end: without results there is a yield already.
+  auto visitBody = [&] {
+    ++frame().loopDepth;
+    visitBlock(stmt.body);
+    --frame().loopDepth;
+  };
+
+  const Scope before = frame().scope;
+  const auto lostBefore = frame().lost;
+  OpBuilder::InsertPoint outside = builder.saveInsertionPoint();
+  ++dryRuns;
+  scf::ForOp draft = makeLoop({});
+  visitBody();
+  --dryRuns;
+  std::vector<std::string> names;
+  std::vector<mlir::Value> inits;
+  for (const auto &[name, variable] : before) {
+    if (name == target.id)
+      continue;
+    auto it = frame().scope.find(name);
+    if (it == frame().scope.end())
+      fail(DiagnosticId::LoopCarriedType, variable.where,
+           "`" + name + "` has no value at the end of the loop of " +
+               atLine(stmt.range) + ": " + frame().lost[name]);
+    if (sameParts(variable.value, it->second.value))
+      continue;
+    checkCarried(name, variable, it->second);
+    names.push_back(name);
+    flatten(variable.value, inits);
+  }
+  draft.erase();
+  builder.restoreInsertionPoint(outside);
+  frame().scope = before;
+  frame().lost = lostBefore;
+
+  scf::ForOp op = makeLoop(inits);
+  for (const auto &[name, value] : range.options)
+    op->setAttr("tile." + name,
+                builder.getI32IntegerAttr(int32_t(*value.asInt())));
+  std::vector<mlir::Value> parts(op.getRegionIterArgs().begin(),
+                                 op.getRegionIterArgs().end());
+  size_t next = 0;
+  for (const std::string &name : names) {
+    const Variable &variable = before.find(name)->second;
+    frame().scope[name] = {rebuild(variable.value, parts, next),
+                           variable.where};
+  }
+  visitBody();
+  std::vector<mlir::Value> yields;
+  for (const std::string &name : names) {
+    const Variable &variable = frame().scope[name];
+    checkCarried(name, before.find(name)->second, variable);
+    flatten(variable.value, yields);
+  }
+  if (!names.empty())
+    scf::YieldOp::create(builder, op.getLoc(), yields);
+  builder.setInsertionPointAfter(op);
+
+  // Names that only the body assigns end with it.
+  for (const auto &[name, variable] : frame().scope)
+    if (!before.count(name))
+      frame().lost[name] =
+          "it is assigned only inside the loop of " + atLine(stmt.range);
+  frame().lost[target.id] =
+      "it is the variable of the loop of " + atLine(stmt.range);
+  Scope after = before;
+  after.erase(target.id);
+  std::vector<mlir::Value> results = resultsOf(op);
+  next = 0;
+  for (const std::string &name : names) {
+    const Variable &variable = before.find(name)->second;
+    after[name] = {rebuild(variable.value, results, next), variable.where};
+  }
+  frame().scope = std::move(after);
+}
+
+} // namespace tessera::semantics

@@ -1,0 +1,212 @@
+// compiler/semantics/Expressions.cpp - operators, literals, indexing.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/semantics/Lowering.h"
+
+#include <algorithm>
+
+namespace tessera::semantics {
+
+Value Lowering::evaluate(const syntax::Expr &expr) {
+  At at(*this, expr.range);
+  return evaluateHere(expr);
+}
+
+static std::vector<const syntax::Expr *>
+pointers(const std::vector<syntax::ExprPtr> &list) {
+  std::vector<const syntax::Expr *> result;
+  for (const syntax::ExprPtr &item : list)
+    result.push_back(item.get());
+  return result;
+}
+
+Value Lowering::evaluateHere(const syntax::Expr &expr) {
+  using syntax::ExprKind;
+  auto sequence = [&](const std::vector<syntax::ExprPtr> &elements) {
+    std::vector<Value> values;
+    for (const syntax::Expr *element : pointers(elements)) {
+      if (auto *starred = element->as<syntax::Starred>()) {
+        Value inner = evaluate(*starred->value);
+        auto *items = inner.tupleValues();
+        if (!items)
+          fail(DiagnosticId::BadUnpacking, element->range,
+               "only a tuple can be spread with *, got " + inner.describe());
+        values.insert(values.end(), items->begin(), items->end());
+        continue;
+      }
+      values.push_back(evaluate(*element));
+    }
+    return Value::tuple(std::move(values));
+  };
+  switch (expr.kind) {
+  case ExprKind::Name:
+    return lookUp(expr.to<syntax::Name>());
+  case ExprKind::Constant:
+    return fromSyntax(expr.to<syntax::Constant>().value, expr.range);
+  case ExprKind::BinOp: {
+    auto &node = expr.to<syntax::BinOp>();
+    Value left = evaluate(*node.left), right = evaluate(*node.right);
+    if (node.op == syntax::BinaryOp::MatMul)
+      fail(DiagnosticId::NotSupported, expr.range, "`@` is not supported",
+           "use tl.dot");
+    return emit.binary(BinaryOp(int(node.op)), left, right);
+  }
+  case ExprKind::UnaryOp: {
+    auto &node = expr.to<syntax::UnaryOpExpr>();
+    return emit.unary(UnaryOp(int(node.op)), evaluate(*node.operand));
+  }
+  case ExprKind::BoolOp:
+    return boolOp(expr.to<syntax::BoolOp>());
+  case ExprKind::Compare:
+    return compare(expr.to<syntax::Compare>());
+  case ExprKind::Call:
+    return call(expr.to<syntax::Call>());
+  case ExprKind::Attribute: {
+    auto &node = expr.to<syntax::Attribute>();
+    return attribute(evaluate(*node.value), node);
+  }
+  case ExprKind::Subscript:
+    return subscript(expr.to<syntax::Subscript>());
+  case ExprKind::Tuple:
+    return sequence(expr.to<syntax::TupleExpr>().elements);
+  case ExprKind::List:
+    return sequence(expr.to<syntax::ListExpr>().elements);
+  case ExprKind::IfExp:
+    return conditional(expr.to<syntax::IfExp>());
+  default:
+    fail(DiagnosticId::NotSupported, expr.range,
+         "this expression is not supported inside a kernel");
+  }
+}
+
+Value Lowering::compareTwo(syntax::CompareOp op, const Value &a,
+                           const Value &b) {
+  using Op = syntax::CompareOp;
+  if (op == Op::Is || op == Op::IsNot) {
+    bool same = sameType(a, b) && !a.isDynamic();
+    return Value::boolean(same == (op == Op::Is));
+  }
+  if (op == Op::In || op == Op::NotIn) {
+    auto *items = b.tupleValues();
+    auto *key = a.constant();
+    if (!items || !key || b.isDynamic())
+      fail(DiagnosticId::NotSupported, emit.site.range,
+           "`in` is only supported between compile-time values and tuples");
+    bool found = false;
+    for (const Value &item : *items)
+      found |= item.constant() && item.constant()->equals(*key);
+    return Value::boolean(found == (op == Op::In));
+  }
+  return emit.compare(CompareOp(int(op)), a, b);
+}
+
+// a < b < c, for compile-time values only.
+Value Lowering::compare(const syntax::Compare &expr) {
+  Value left = evaluate(*expr.left);
+  Value result;
+  for (size_t i = 0; i < expr.ops.size(); ++i) {
+    Value right = evaluate(*expr.comparators[i]);
+    if (expr.ops.size() > 1 && (left.isDynamic() || right.isDynamic()))
+      fail(DiagnosticId::ChainedComparison, expr.range,
+           "chained comparisons of run-time values are not supported",
+           "write (a < b) & (b < c)");
+    result = compareTwo(expr.ops[i], left, right);
+    if (expr.ops.size() > 1 && !result.constant()->truth())
+      return result;
+    left = std::move(right);
+  }
+  return result;
+}
+
+// Compile-time operands short-circuit or drop out; the others are combined.
+Value Lowering::boolOp(const syntax::BoolOp &expr) {
+  bool isAnd = expr.op == syntax::BoolOpKind::And;
+  std::optional<Tensor> combined;
+  Value last;
+  for (const syntax::ExprPtr &operand : expr.values) {
+    last = evaluate(*operand);
+    if (auto *tensor = last.tensor()) {
+      At at(*this, operand->range);
+      combined = combined ? emit.logical(isAnd, *combined, *tensor) : *tensor;
+      continue;
+    }
+    bool truth = last.constant()      ? last.constant()->truth()
+                 : last.tupleValues() ? !last.tupleValues()->empty()
+                                      : true;
+    if (truth != isAnd)
+      return last;
+  }
+  return combined ? Value(*combined) : last;
+}
+
+Value Lowering::indexTuple(const std::vector<Value> &values,
+                           const syntax::Expr &index) {
+  auto bound = [&](const syntax::ExprPtr &expr, int64_t fallback) {
+    if (!expr)
+      return fallback;
+    Value value = evaluate(*expr);
+    auto number = value.constant() ? value.constant()->asInt() : std::nullopt;
+    if (!number)
+      fail(DiagnosticId::NotConstexpr, expr->range,
+           "a tuple is indexed with compile-time integers, got " +
+               value.describe());
+    return int64_t(*number);
+  };
+  int64_t size = int64_t(values.size());
+  if (auto *slice = index.as<syntax::Slice>()) {
+    int64_t step = bound(slice->step, 1);
+    if (step != 1)
+      fail(DiagnosticId::NotSupported, index.range,
+           "slices with a step are not supported");
+    auto clamp = [&](int64_t at) {
+      return std::min(std::max(at < 0 ? at + size : at, int64_t(0)), size);
+    };
+    int64_t begin = clamp(bound(slice->lower, 0));
+    int64_t end = std::max(begin, clamp(bound(slice->upper, size)));
+    return Value::tuple({values.begin() + begin, values.begin() + end});
+  }
+  Value value = evaluate(index);
+  auto number = value.constant() ? value.constant()->asInt() : std::nullopt;
+  if (!number)
+    fail(DiagnosticId::NotConstexpr, index.range,
+         "a tuple is indexed with compile-time integers, got " +
+             value.describe());
+  if (*number < -size || *number >= size)
+    fail(DiagnosticId::BadArgument, index.range,
+         "index " + value.constant()->str() + " is outside a tuple of " +
+             std::to_string(size));
+  return values[size_t(*number < 0 ? *number + size : *number)];
+}
+
+Value Lowering::subscript(const syntax::Subscript &expr) {
+  Value value = evaluate(*expr.value);
+  if (auto *values = value.tupleValues())
+    return indexTuple(std::vector<Value>(*values), *expr.index);
+  auto *tensor = value.tensor();
+  if (!tensor)
+    fail(DiagnosticId::BadOperand, expr.range,
+         value.describe() + " cannot be indexed");
+  std::vector<const syntax::Expr *> items{expr.index.get()};
+  if (auto *tuple = expr.index->as<syntax::TupleExpr>())
+    items = pointers(tuple->elements);
+  Tensor result = *tensor;
+  int64_t axis = 0, kept = 0;
+  for (const syntax::Expr *item : items) {
+    auto *slice = item->as<syntax::Slice>();
+    if (slice && !slice->lower && !slice->upper && !slice->step) {
+      if (++kept > tensor->type.rank())
+        fail(DiagnosticId::ShapeMismatch, item->range,
+             "too many `:` for " + toString(tensor->type));
+    } else if (!slice && evaluate(*item).isNone()) {
+      result = emit.expandDims(result, axis);
+    } else {
+      fail(DiagnosticId::NotSupported, item->range,
+           "a block is indexed with None and `:` only",
+           "mask the rest, or load the element through a pointer");
+    }
+    ++axis;
+  }
+  return result;
+}
+
+} // namespace tessera::semantics

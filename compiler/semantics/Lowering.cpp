@@ -1,0 +1,238 @@
+// compiler/semantics/Lowering.cpp - places, frames, the kernel's signature.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/semantics/Lowering.h"
+
+#include "compiler/semantics/Semantics.h"
+#include "dialect/tile/TileDialect.h"
+#include "support/Names.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+
+namespace tessera::semantics {
+
+using namespace mlir;
+
+Lowering::Lowering(MLIRContext &context, const syntax::Program &program,
+                   const syntax::CompileRequest &request,
+                   std::vector<Diagnostic> *notes)
+    : program(program), request(request), notes(notes), emit(context, *this) {
+  emit.f32Precision = request.options.f32Default;
+}
+
+Lowering::At::At(Lowering &lowering, const SourceRange &range)
+    : lowering(lowering), saved(lowering.emit.site) {
+  lowering.emit.site = {range, lowering.locate(range)};
+}
+
+Lowering::At::~At() { lowering.emit.site = saved; }
+
+Lowering::Entered::Entered(Lowering &lowering, Frame &frame)
+    : lowering(lowering) {
+  lowering.frames.push_back(&frame);
+}
+
+Lowering::Entered::~Entered() { lowering.frames.pop_back(); }
+
+Location Lowering::locate(const SourceRange &range) {
+  std::string path = frame().file ? frame().file->path() : request.file;
+  Location here =
+      FileLineColLoc::get(&emit.context(), path, range.line, range.column);
+  if (frame().callLocation)
+    return CallSiteLoc::get(here, *frame().callLocation);
+  return here;
+}
+
+void Lowering::fail(DiagnosticId id, const SourceRange &range,
+                    std::string message, std::string hint) {
+  report(id, range, std::move(message), std::move(hint));
+  __builtin_unreachable();
+}
+
+void Lowering::report(DiagnosticId id, const SourceRange &range,
+                      std::string message, std::string hint) {
+  std::shared_ptr<const SourceFile> file =
+      frames.empty() ? program.main().file : frame().file;
+  Diagnostic diagnostic = Diagnostic::make(id, std::move(file), range,
+                                           std::move(message), std::move(hint));
+  for (size_t i = frames.size(); i-- > 1;) {
+    const Frame &caller = *frames[i - 1];
+    std::string name = caller.function ? caller.function->name : "module";
+    diagnostic.callers.push_back({name, caller.file, frames[i]->callRange});
+  }
+  throw CompileError(std::vector<Diagnostic>{std::move(diagnostic)});
+}
+
+void Lowering::note(DiagnosticId id, const SourceRange &range,
+                    std::string message) {
+  if (notes && dryRuns == 0)
+    notes->push_back(
+        Diagnostic::make(id, frame().file, range, std::move(message)));
+}
+
+Value Lowering::fromSyntax(const syntax::Value &value,
+                           const SourceRange &range) {
+  if (value.isNone())
+    return Value::none();
+  if (auto *held = value.get<bool>())
+    return Const(*held);
+  if (auto *held = value.get<syntax::Int>())
+    return Const(*held);
+  if (auto *held = value.get<double>())
+    return Const(*held);
+  if (auto *held = value.get<std::string>())
+    return Const(*held);
+  if (auto *held = value.get<syntax::Value::DType>()) {
+    auto dtype = parseDType(held->name);
+    if (!dtype)
+      fail(DiagnosticId::NotSupported, range,
+           "the type " + held->name + " is not supported yet");
+    return Value::type(Type(*dtype));
+  }
+  if (auto *items = value.sequence()) {
+    std::vector<Value> values;
+    for (const syntax::Value &item : *items)
+      values.push_back(fromSyntax(item, range));
+    return Value::tuple(std::move(values));
+  }
+  fail(DiagnosticId::NotSupported, range,
+       "a " + value.kindName() + " is no value of a kernel");
+}
+
+// Makes the function with one argument for each run-time parameter and binds
+// all parameters in the kernel's frame.
+void Lowering::bindKernel(const syntax::FunctionDef &kernel,
+                          ModuleOp moduleOp) {
+  std::map<std::string, const syntax::Argument *> given;
+  std::vector<std::string> names;
+  for (const syntax::Parameter &parameter : kernel.parameters)
+    names.push_back(parameter.name);
+  for (const syntax::Argument &argument : request.args) {
+    if (std::find(names.begin(), names.end(), argument.name) == names.end())
+      fail(DiagnosticId::BadSignature, kernel.nameRange,
+           "kernel `" + kernel.name + "` has no parameter `" + argument.name +
+               "`",
+           nearestNameHint(argument.name, names, "parameters"));
+    given[argument.name] = &argument;
+  }
+
+  SmallVector<mlir::Type> types;
+  SmallVector<Type> frontTypes;
+  SmallVector<const syntax::Parameter *> physical;
+  SmallVector<bool> divisible;
+  for (const syntax::Parameter &parameter : kernel.parameters) {
+    auto it = given.find(parameter.name);
+    if (it == given.end()) {
+      if (!parameter.defaultValue)
+        fail(DiagnosticId::BadSignature, parameter.range,
+             "no argument for parameter `" + parameter.name + "` of kernel `" +
+                 kernel.name + "`");
+      frame().scope[parameter.name] = {evaluate(*parameter.defaultValue),
+                                       parameter.range};
+      continue;
+    }
+    const syntax::Argument &argument = *it->second;
+    if (argument.isConstexpr()) {
+      frame().scope[parameter.name] = {
+          fromSyntax(argument.value, parameter.range), parameter.range};
+      continue;
+    }
+    if (parameter.isConstexpr)
+      fail(DiagnosticId::BadSignature, parameter.range,
+           "`" + parameter.name + "` is a tl.constexpr but the argument is " +
+               argument.type,
+           "give a value");
+    auto parsed = syntax::ArgClass::parse(argument.type);
+    auto dtype = parsed ? parseDType(parsed->element) : std::nullopt;
+    if (!dtype)
+      fail(DiagnosticId::BadSignature, parameter.range,
+           "argument `" + parameter.name + "` has the unknown type `" +
+               argument.type + "`",
+           "as in *fp32:16, i32, fp32");
+    Type type(Element{*dtype, parsed->pointer});
+    physical.push_back(&parameter);
+    frontTypes.push_back(type);
+    types.push_back(toMlir(emit.context(), type));
+    divisible.push_back(parsed->divisible);
+  }
+
+  OpBuilder &builder = emit.builder;
+  builder.setInsertionPointToEnd(moduleOp.getBody());
+  auto function =
+      func::FuncOp::create(builder, locate(kernel.nameRange), kernel.name,
+                           builder.getFunctionType(types, {}));
+  Block *entry = function.addEntryBlock();
+  for (size_t i = 0; i < physical.size(); ++i) {
+    const syntax::Parameter &parameter = *physical[i];
+    entry->getArgument(i).setLoc(NameLoc::get(
+        builder.getStringAttr(parameter.name), locate(parameter.range)));
+    if (divisible[i])
+      function.setArgAttr(i, tile::kDivisibilityAttr,
+                          builder.getI32IntegerAttr(16));
+    frame().scope[parameter.name] = {
+        Tensor{entry->getArgument(i), frontTypes[i]}, parameter.range};
+  }
+  builder.setInsertionPointToEnd(entry);
+}
+
+OwningOpRef<ModuleOp> Lowering::run() {
+  Frame kernelFrame;
+  kernelFrame.file = program.main().file;
+  Entered entered(*this, kernelFrame);
+  const syntax::FunctionDef *kernel =
+      program.main().findFunction(request.kernel);
+  if (!kernel) {
+    std::vector<std::string> names;
+    for (const syntax::StmtPtr &stmt : program.main().body)
+      if (auto *function = stmt->as<syntax::FunctionDef>())
+        names.push_back(function->name);
+    fail(DiagnosticId::UnknownName, SourceRange{1, 1, 1, 1},
+         "no kernel `" + request.kernel + "` in this file",
+         nearestNameHint(request.kernel, names, "functions"));
+  }
+  kernelFrame.function = kernel;
+  if (kernel->file)
+    kernelFrame.file = kernel->file;
+
+  At at(*this, kernel->nameRange);
+  OwningOpRef<ModuleOp> result(ModuleOp::create(emit.location()));
+  bindKernel(*kernel, *result);
+  Outcome outcome = run(Rest{&kernel->body, 0, nullptr});
+  if (outcome.returned && !outcome.value.isNone())
+    fail(DiagnosticId::BadReturn, outcome.range,
+         "a kernel returns nothing, got " + outcome.value.describe(),
+         "write results with tl.store");
+  func::ReturnOp::create(emit.builder, emit.location());
+
+  std::string broken;
+  ScopedDiagnosticHandler handler(&emit.context(),
+                                  [&](mlir::Diagnostic &diagnostic) {
+                                    broken += diagnostic.str() + "\n";
+                                    return success();
+                                  });
+  if (failed(verify(*result)))
+    throw Error("internal error: invalid IR for kernel `" + request.kernel +
+                    "`:\n" + broken,
+                "please report it with the kernel");
+  return result;
+}
+
+void loadDialects(MLIRContext &context) {
+  context.loadDialect<tile::TileDialect, arith::ArithDialect, func::FuncDialect,
+                      math::MathDialect, scf::SCFDialect>();
+}
+
+OwningOpRef<ModuleOp> buildTileModule(MLIRContext &context,
+                                      const syntax::Program &program,
+                                      const syntax::CompileRequest &request,
+                                      std::vector<Diagnostic> *notes) {
+  loadDialects(context);
+  return Lowering(context, program, request, notes).run();
+}
+
+} // namespace tessera::semantics

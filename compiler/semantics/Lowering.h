@@ -1,0 +1,167 @@
+// compiler/semantics/Lowering.h - the visitor that turns a kernel into IR.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Types are found while ops are emitted, in one walk: a name stands for a
+// Value, compile-time values fold, and only what depends on run-time values
+// becomes IR. Statements.cpp runs statements, Control.cpp builds scf.if and
+// scf.for, Expressions.cpp, Names.cpp and Calls.cpp evaluate expressions.
+#pragma once
+
+#include "compiler/semantics/Builtins.h"
+#include "compiler/semantics/Emitter.h"
+#include "compiler/syntax/Program.h"
+#include "compiler/syntax/Request.h"
+#include "support/Error.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <map>
+
+namespace tessera::semantics {
+
+class Lowering final : public ErrorReporter {
+public:
+  Lowering(mlir::MLIRContext &context, const syntax::Program &program,
+           const syntax::CompileRequest &request,
+           std::vector<Diagnostic> *notes);
+
+  mlir::OwningOpRef<mlir::ModuleOp> run();
+
+  [[noreturn]] void report(DiagnosticId id, const SourceRange &range,
+                           std::string message, std::string hint) override;
+  void note(DiagnosticId id, const SourceRange &range,
+            std::string message) override;
+
+private:
+  struct Variable {
+    Value value;
+    SourceRange where; // of the assignment
+  };
+  using Scope = std::map<std::string, Variable, std::less<>>;
+
+  /// A function being visited: the kernel, or a callee inlined into it.
+  struct Frame {
+    const syntax::FunctionDef *function = nullptr;
+    std::shared_ptr<const SourceFile> file;
+    Scope scope;
+    /// Why a name that was assigned somewhere has no value here.
+    std::map<std::string, std::string, std::less<>> lost;
+    SourceRange callRange; // in the caller
+    std::optional<mlir::Location> callLocation;
+    unsigned loopDepth = 0;
+  };
+
+  /// What is left to do: a block from `next` on, then `after`.
+  struct Rest {
+    const syntax::Block *block = nullptr;
+    size_t next = 0;
+    const Rest *after = nullptr;
+  };
+
+  /// How statements ended: with `return value`, or by running out.
+  struct Outcome {
+    bool returned = false;
+    Value value;
+    SourceRange range;
+  };
+
+  /// The place of a node, for errors and locations, while it is visited.
+  class At {
+  public:
+    At(Lowering &lowering, const SourceRange &range);
+    ~At();
+
+  private:
+    Lowering &lowering;
+    Site saved;
+  };
+
+  /// The function a helper call enters, left on destruction.
+  class Entered {
+  public:
+    Entered(Lowering &lowering, Frame &frame);
+    ~Entered();
+
+  private:
+    Lowering &lowering;
+  };
+
+  Frame &frame() { return *frames.back(); }
+  mlir::Location locate(const SourceRange &range);
+  [[noreturn]] void fail(DiagnosticId id, const SourceRange &range,
+                         std::string message, std::string hint = "");
+
+  // Lowering.cpp: the kernel's signature.
+  void bindKernel(const syntax::FunctionDef &kernel, mlir::ModuleOp module);
+  Value fromSyntax(const syntax::Value &value, const SourceRange &range);
+
+  // Statements.cpp.
+  Outcome run(Rest rest);
+  void visitBlock(const syntax::Block &block);
+  /// All statements but Return and those Ifs that contain one.
+  void visit(const syntax::Stmt &stmt);
+  void assign(const syntax::Expr &target, Value value);
+  void assignName(const std::string &name, Value value, SourceRange where);
+  void visitAnnAssign(const syntax::AnnAssign &stmt);
+  Value materialize(const Value &value);
+  static bool containsReturn(const syntax::Stmt &stmt);
+  static bool containsReturn(const syntax::Block &block);
+
+  // Control.cpp.
+  void visitIf(const syntax::If &stmt);
+  /// A compile-time condition, or the int1 scalar to branch on.
+  struct Condition {
+    std::optional<bool> known;
+    Tensor value;
+  };
+  Condition condition(const syntax::Expr &test, std::string_view statement);
+  Outcome branchWithReturn(const syntax::If &stmt, const Condition &test,
+                           const Rest &rest);
+  void mergeArms(const Scope &before, Scope &thenScope, Scope &elseScope,
+                 const syntax::If &stmt, std::vector<std::string> &names);
+  mlir::Operation *finishIf(mlir::Operation *prototype,
+                            const std::vector<mlir::Value> &thenParts,
+                            const std::vector<mlir::Value> &elseParts);
+  void visitFor(const syntax::For &stmt);
+  void unroll(const syntax::For &stmt, const Range &range);
+  void loop(const syntax::For &stmt, const Range &range);
+  void checkCarried(const std::string &name, const Variable &before,
+                    const Variable &after);
+  Value conditional(const syntax::IfExp &expr);
+
+  // Expressions.cpp.
+  Value evaluate(const syntax::Expr &expr);
+  Value evaluateHere(const syntax::Expr &expr);
+  Value compare(const syntax::Compare &expr);
+  Value compareTwo(syntax::CompareOp op, const Value &a, const Value &b);
+  Value boolOp(const syntax::BoolOp &expr);
+  Value subscript(const syntax::Subscript &expr);
+  Value indexTuple(const std::vector<Value> &values, const syntax::Expr &index);
+
+  // Names.cpp.
+  Value lookUp(const syntax::Name &name);
+  std::optional<Value> global(std::string_view name, const SourceRange &range);
+  Value attribute(const Value &value, const syntax::Attribute &expr);
+  Value member(const std::string &module, const std::string &name,
+               const SourceRange &range);
+  Value typeAttribute(const Type &type, const syntax::Attribute &expr);
+
+  // Calls.cpp.
+  Value call(const syntax::Call &expr);
+  std::vector<Argument> arguments(const syntax::Call &expr);
+  Value inlineCall(const syntax::FunctionDef &callee,
+                   std::vector<Argument> given, const SourceRange &range);
+  void bindParameters(const syntax::FunctionDef &callee,
+                      std::vector<Argument> given, Frame &frame);
+
+  const syntax::Program &program;
+  const syntax::CompileRequest &request;
+  std::vector<Diagnostic> *notes;
+  Emitter emit;
+  std::vector<Frame *> frames;
+  unsigned dryRuns = 0; // > 0: visiting a loop body to see what it assigns
+};
+
+} // namespace tessera::semantics

@@ -1,0 +1,29 @@
+// compiler/semantics/Semantics.h - from a syntax tree to the tile dialect.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// One kernel, one specialization: the arguments of the request say which
+// parameters are compile-time values and what type the others have. The result
+// is a module with one func.func named like the kernel, its callees inlined,
+// verified but not simplified.
+#pragma once
+
+#include "compiler/syntax/Program.h"
+#include "compiler/syntax/Request.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace tessera::semantics {
+
+/// Loads the dialects that buildTileModule emits.
+void loadDialects(mlir::MLIRContext &context);
+
+/// Throws CompileError, with one diagnostic, on the first error. What
+/// tl.static_print says is appended to `notes` where given.
+mlir::OwningOpRef<mlir::ModuleOp>
+buildTileModule(mlir::MLIRContext &context, const syntax::Program &program,
+                const syntax::CompileRequest &request,
+                std::vector<Diagnostic> *notes = nullptr);
+
+} // namespace tessera::semantics

@@ -1,0 +1,186 @@
+// compiler/semantics/Statements.cpp - assignments, returns, blocks.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/semantics/Lowering.h"
+
+namespace tessera::semantics {
+
+bool Lowering::containsReturn(const syntax::Block &block) {
+  for (const syntax::StmtPtr &stmt : block)
+    if (containsReturn(*stmt))
+      return true;
+  return false;
+}
+
+bool Lowering::containsReturn(const syntax::Stmt &stmt) {
+  if (stmt.is<syntax::Return>())
+    return true;
+  if (auto *branch = stmt.as<syntax::If>())
+    return containsReturn(branch->body) || containsReturn(branch->orelse);
+  if (auto *loop = stmt.as<syntax::For>())
+    return containsReturn(loop->body);
+  return false;
+}
+
+// Runs statements up to a return or the end of the function. An `if` that may
+// return takes all that follows it into its arms, so that control stays
+// structured.
+Lowering::Outcome Lowering::run(Rest rest) {
+  while (rest.block) {
+    if (rest.next == rest.block->size()) {
+      rest = rest.after ? *rest.after : Rest{};
+      continue;
+    }
+    const syntax::Stmt &stmt = *(*rest.block)[rest.next++];
+    At at(*this, stmt.range);
+    if (auto *result = stmt.as<syntax::Return>()) {
+      if (frame().loopDepth)
+        fail(DiagnosticId::BadReturn, stmt.range,
+             "`return` inside a loop is not supported",
+             "guard the rest of the body with `if` instead");
+      Value value = result->value ? evaluate(*result->value) : Value::none();
+      return {true, value, stmt.range};
+    }
+    auto *branch = stmt.as<syntax::If>();
+    if (!branch || !containsReturn(stmt)) {
+      visit(stmt);
+      continue;
+    }
+    Condition test = condition(*branch->test, "if");
+    if (!test.known)
+      return branchWithReturn(*branch, test, rest);
+    return run({*test.known ? &branch->body : &branch->orelse, 0, &rest});
+  }
+  return {};
+}
+
+void Lowering::visitBlock(const syntax::Block &block) {
+  for (const syntax::StmtPtr &stmt : block) {
+    At at(*this, stmt->range);
+    if (stmt->is<syntax::Return>())
+      fail(DiagnosticId::BadReturn, stmt->range,
+           "`return` inside a loop is not supported",
+           "guard the rest of the body with `if` instead");
+    visit(*stmt);
+  }
+}
+
+// A Python number assigned to a name becomes a run-time value, as under
+// Triton; `name: tl.constexpr = ...` keeps it.
+Value Lowering::materialize(const Value &value) {
+  if (auto *constant = value.constant(); constant && constant->isNumber())
+    return emit.toTensor(value);
+  if (auto *values = value.tupleValues()) {
+    std::vector<Value> items;
+    for (const Value &item : *values)
+      items.push_back(materialize(item));
+    return Value::tuple(std::move(items));
+  }
+  return value;
+}
+
+void Lowering::assignName(const std::string &name, Value value,
+                          SourceRange where) {
+  if (value.range())
+    fail(DiagnosticId::BadLoop, where, "a range only goes after `for ... in`");
+  frame().scope[name] = {std::move(value), where};
+  frame().lost.erase(name);
+}
+
+void Lowering::assign(const syntax::Expr &target, Value value) {
+  if (auto *name = target.as<syntax::Name>()) {
+    assignName(name->id, std::move(value), target.range);
+    return;
+  }
+  const std::vector<syntax::ExprPtr> *elements = nullptr;
+  if (auto *tuple = target.as<syntax::TupleExpr>())
+    elements = &tuple->elements;
+  else if (auto *list = target.as<syntax::ListExpr>())
+    elements = &list->elements;
+  if (!elements)
+    fail(DiagnosticId::NotSupported, target.range,
+         target.is<syntax::Subscript>()
+             ? "elements of a block cannot be assigned"
+             : "only names can be assigned",
+         target.is<syntax::Subscript>()
+             ? "make a new block with tl.where, or write memory with tl.store"
+             : "");
+  auto *values = value.tupleValues();
+  if (!values)
+    fail(DiagnosticId::BadUnpacking, target.range,
+         "cannot unpack " + value.describe() + " into " +
+             std::to_string(elements->size()) + " names");
+  if (values->size() != elements->size())
+    fail(DiagnosticId::BadUnpacking, target.range,
+         "cannot unpack " + std::to_string(values->size()) + " values into " +
+             std::to_string(elements->size()) + " names");
+  std::vector<Value> items = *values;
+  for (size_t i = 0; i < items.size(); ++i)
+    assign(*(*elements)[i], items[i]);
+}
+
+void Lowering::visitAnnAssign(const syntax::AnnAssign &stmt) {
+  if (!stmt.value)
+    return;
+  Value annotation;
+  bool keep = false;
+  if (auto *attribute = stmt.annotation->as<syntax::Attribute>())
+    keep = attribute->attribute == "constexpr";
+  else if (auto *name = stmt.annotation->as<syntax::Name>())
+    keep = name->id == "constexpr";
+  Value value = evaluate(*stmt.value);
+  if (keep && value.isDynamic())
+    fail(DiagnosticId::NotConstexpr, stmt.value->range,
+         "a tl.constexpr must be known at compile time, got " +
+             value.describe());
+  assign(*stmt.target, keep ? value : materialize(value));
+}
+
+void Lowering::visit(const syntax::Stmt &stmt) {
+  using syntax::StmtKind;
+  switch (stmt.kind) {
+  case StmtKind::Assign: {
+    auto &node = stmt.to<syntax::Assign>();
+    Value value = materialize(evaluate(*node.value));
+    for (const syntax::ExprPtr &target : node.targets)
+      assign(*target, value);
+    return;
+  }
+  case StmtKind::AugAssign: {
+    auto &node = stmt.to<syntax::AugAssign>();
+    Value left = evaluate(*node.target), right = evaluate(*node.value);
+    if (node.op == syntax::BinaryOp::MatMul)
+      fail(DiagnosticId::NotSupported, stmt.range, "`@=` is not supported",
+           "use tl.dot");
+    assign(*node.target,
+           materialize(emit.binary(BinaryOp(int(node.op)), left, right)));
+    return;
+  }
+  case StmtKind::AnnAssign:
+    return visitAnnAssign(stmt.to<syntax::AnnAssign>());
+  case StmtKind::For:
+    return visitFor(stmt.to<syntax::For>());
+  case StmtKind::If:
+    return visitIf(stmt.to<syntax::If>());
+  case StmtKind::ExprStmt:
+    evaluate(*stmt.to<syntax::ExprStmt>().value);
+    return;
+  case StmtKind::Pass:
+    return;
+  case StmtKind::Break:
+  case StmtKind::Continue:
+    fail(DiagnosticId::NotSupported, stmt.range,
+         stmt.is<syntax::Break>() ? "`break` is not supported"
+                                  : "`continue` is not supported",
+         "guard the rest of the body with `if` instead");
+  case StmtKind::FunctionDef:
+    fail(DiagnosticId::NotSupported, stmt.range,
+         "functions inside functions are not supported",
+         "move it to the top level of the file");
+  default:
+    fail(DiagnosticId::NotSupported, stmt.range,
+         "this statement is not supported inside a kernel");
+  }
+}
+
+} // namespace tessera::semantics
