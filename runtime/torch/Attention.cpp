@@ -1,0 +1,196 @@
+// runtime/torch/Attention.cpp - what the four attention ops share: shapes,
+// outputs, launches. Copyright the tessera authors. SPDX-License-Identifier:
+// Apache-2.0
+#include "runtime/torch/Attention.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
+#include <cmath>
+#include <limits>
+
+namespace tessera::runtime {
+namespace {
+
+void applyCommon(Launch &launch, const Attention &a, const Branch &branch) {
+  launch.constant("G", a.group);
+  launch.padded("D", "DP", a.keyDim).padded("E", "EP", a.valueDim);
+  for (const auto &[name, value] : branch.constants)
+    launch.constant(name, value);
+}
+
+} // namespace
+
+Attention checkAttention(const char *op, const at::Tensor &q,
+                         const at::Tensor &k, const at::Tensor &v,
+                         const at::Tensor &cuSeqlens, int64_t maxSeqlen,
+                         std::optional<double> scale, int64_t keyRows) {
+  checkRank(op, "q", q, 3);
+  checkRank(op, "k", k, 3);
+  checkRank(op, "v", v, 3);
+  checkFloating(op, "q", q);
+  checkSameType(op, "k", k, "q", q);
+  checkSameType(op, "v", v, "q", q);
+  const int64_t rows = keyRows < 0 ? q.size(0) : keyRows;
+  TESSERA_CHECK(
+      k.size(0) == rows, op, "k has ", k.size(0), " rows and must have ", rows,
+      keyRows < 0 ? ", one per token of q" : ", the last entry of cu_cmp");
+  TESSERA_CHECK(v.size(0) == rows && v.size(1) == k.size(1), op, "v has ",
+                v.size(0), " rows and ", v.size(1), " heads but k has ", rows,
+                " and ", k.size(1), "; keys and values must come in pairs");
+  TESSERA_CHECK(k.size(1) > 0 && q.size(1) > 0 && q.size(1) % k.size(1) == 0,
+                op, "q has ", q.size(1), " heads and k has ", k.size(1),
+                "; the query heads must be a multiple of the key heads");
+  TESSERA_CHECK(q.size(2) == k.size(2), op, "q has head size ", q.size(2),
+                " but k has ", k.size(2), "; they must be equal");
+  TESSERA_CHECK(q.size(2) > 0 && v.size(2) > 0, op, "head sizes are ",
+                q.size(2), " and ", v.size(2), "; they must be positive");
+  checkSequences(op, cuSeqlens, maxSeqlen, q.size(0));
+  return {op,
+          unitLast(q),
+          unitLast(k),
+          unitLast(v),
+          cuSeqlens,
+          maxSeqlen,
+          scale.value_or(1 / std::sqrt(static_cast<double>(q.size(2)))),
+          q.size(0),
+          q.size(1),
+          k.size(1),
+          q.size(1) / k.size(1),
+          q.size(2),
+          v.size(2),
+          cuSeqlens.numel() - 1};
+}
+
+at::Tensor Attention::emptyOutput() const {
+  return at::empty({tokens, queryHeads, valueDim}, q.options());
+}
+
+at::Tensor Attention::emptyLse() const {
+  return at::empty({queryHeads, tokens}, q.options().dtype(at::kFloat));
+}
+
+std::tuple<at::Tensor, at::Tensor> Attention::noKeys() const {
+  return {at::zeros({tokens, queryHeads, valueDim}, q.options()),
+          at::full({queryHeads, tokens},
+                   -std::numeric_limits<double>::infinity(),
+                   q.options().dtype(at::kFloat))};
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor>
+Attention::zeroGradients() const {
+  return {at::zeros(q.sizes(), q.options()), at::zeros(k.sizes(), k.options()),
+          at::zeros(v.sizes(), v.options())};
+}
+
+std::tuple<at::Tensor, at::Tensor> metaForward(const char *op,
+                                               const at::Tensor &q,
+                                               const at::Tensor &k,
+                                               const at::Tensor &v) {
+  checkRank(op, "q", q, 3);
+  checkRank(op, "k", k, 3);
+  checkRank(op, "v", v, 3);
+  checkFloating(op, "q", q);
+  return {at::empty_symint({q.sym_size(0), q.sym_size(1), v.sym_size(2)},
+                           q.options()),
+          at::empty_symint({q.sym_size(1), q.sym_size(0)},
+                           q.options().dtype(at::kFloat))};
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor>
+metaBackward(const at::Tensor &q, const at::Tensor &k, const at::Tensor &v) {
+  return {at::empty_symint(q.sym_sizes(), q.options()),
+          at::empty_symint(k.sym_sizes(), k.options()),
+          at::empty_symint(v.sym_sizes(), v.options())};
+}
+
+std::tuple<at::Tensor, at::Tensor> launchForward(const Attention &a,
+                                                 const Branch &branch,
+                                                 const char *file,
+                                                 const char *kernel) {
+  at::Tensor o = a.emptyOutput(), lse = a.emptyLse();
+  Launch launch(file, kernel);
+  launch.tensor(a.q).tensor(a.k).tensor(a.v);
+  for (const at::Tensor &tensor : branch.afterInputs)
+    launch.tensor(tensor);
+  launch.tensor(o).tensor(lse).tensor(a.cuSeqlens);
+  for (const at::Tensor &tensor : branch.afterCu)
+    launch.tensor(tensor);
+  launch.real(a.scale).integer(a.tokens);
+  launch.strides(a.q).strides(a.k).strides(a.v).strides(o);
+  applyCommon(launch, a, branch);
+  launch.run(ceilDiv(a.maxSeqlen * a.group, launch.tile("BM")), a.keyHeads,
+             a.sequences);
+  return {o, lse};
+}
+
+at::Tensor launchDq(const Attention &a, const Branch &branch,
+                    const at::Tensor &gradO, const at::Tensor &lse,
+                    const at::Tensor &delta, const char *file,
+                    const char *kernel) {
+  at::Tensor dq = at::empty(a.q.sizes(), a.q.options());
+  Launch launch(file, kernel);
+  launch.tensor(a.q).tensor(a.k).tensor(a.v);
+  for (const at::Tensor &tensor : branch.afterInputs)
+    launch.tensor(tensor);
+  launch.tensor(gradO).tensor(lse).tensor(delta).tensor(dq).tensor(a.cuSeqlens);
+  for (const at::Tensor &tensor : branch.afterCu)
+    launch.tensor(tensor);
+  launch.real(a.scale).integer(a.tokens);
+  launch.strides(a.q).strides(a.k).strides(a.v).strides(gradO).strides(dq);
+  applyCommon(launch, a, branch);
+  launch.run(ceilDiv(a.maxSeqlen * a.group, launch.tile("BM")), a.keyHeads,
+             a.sequences);
+  return dq;
+}
+
+std::tuple<at::Tensor, at::Tensor>
+launchDkDv(const Attention &a, const Branch &branch, const at::Tensor &gradO,
+           const at::Tensor &lse, const at::Tensor &delta, int64_t maxKeys,
+           const char *file, const char *kernel) {
+  at::Tensor dk = at::empty(a.k.sizes(), a.k.options());
+  at::Tensor dv = at::empty(a.v.sizes(), a.v.options());
+  Launch launch(file, kernel);
+  launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(gradO).tensor(lse).tensor(
+      delta);
+  launch.tensor(dk).tensor(dv).tensor(a.cuSeqlens);
+  for (const at::Tensor &tensor : branch.afterCu)
+    launch.tensor(tensor);
+  launch.real(a.scale).integer(a.tokens);
+  launch.strides(a.q)
+      .strides(a.k)
+      .strides(a.v)
+      .strides(gradO)
+      .strides(dk)
+      .strides(dv);
+  applyCommon(launch, a, branch);
+  launch.run(ceilDiv(maxKeys, launch.tile("BN")), a.keyHeads, a.sequences);
+  return {dk, dv};
+}
+
+at::Tensor attentionDelta(const Attention &a, const at::Tensor &gradO,
+                          const at::Tensor &o,
+                          const std::optional<at::Tensor> &gradLse) {
+  checkShape(a.op, "o", o, {a.tokens, a.queryHeads, a.valueDim},
+             "[tokens, query heads, value size]");
+  const at::Tensor output = unitLast(o);
+  at::Tensor delta = a.emptyLse();
+  Launch launch("kernels/nsa/attn_delta.py", "attn_delta");
+  launch.tensor(output).tensor(gradO).tensor(delta).integer(a.tokens);
+  launch.strides(output).strides(gradO).padded("E", "EP", a.valueDim);
+  launch.run(ceilDiv(a.tokens, launch.tile("BT")), a.queryHeads);
+  // With s the scores and P their softmax, d lse / d s = P: it enters the score
+  // gradient P * (dP - delta) as a smaller delta.
+  if (gradLse)
+    delta.sub_(*gradLse);
+  return delta;
+}
+
+at::Tensor outputGradient(const Attention &a, const at::Tensor &gradO) {
+  checkShape(a.op, "grad_o", gradO, {a.tokens, a.queryHeads, a.valueDim},
+             "[tokens, query heads, value size]");
+  return unitLast(gradO.to(a.q.scalar_type()));
+}
+
+} // namespace tessera::runtime

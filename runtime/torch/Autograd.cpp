@@ -1,0 +1,103 @@
+// runtime/torch/Autograd.cpp - ops without a gradient of their own, and devices
+// without a build. Copyright the tessera authors. SPDX-License-Identifier:
+// Apache-2.0
+#include "runtime/torch/Autograd.h"
+
+#include <ATen/core/grad_mode.h>
+#include <torch/library.h>
+
+namespace tessera::runtime {
+namespace {
+
+bool requiresGrad(const c10::IValue &value) {
+  if (value.isTensor())
+    return value.toTensor().defined() && value.toTensor().requires_grad();
+  if (value.isTensorList())
+    for (const at::Tensor &tensor : value.toTensorVector())
+      if (tensor.requires_grad())
+        return true;
+  return false;
+}
+
+bool anyRequiresGrad(const c10::OperatorHandle &op,
+                     const torch::jit::Stack &stack) {
+  const size_t count = op.schema().arguments().size();
+  for (size_t i = stack.size() - count; i < stack.size(); ++i)
+    if (requiresGrad(stack[i]))
+      return true;
+  return false;
+}
+
+// Ops whose results carry no gradient by definition (indices, ranges).
+void withoutGradient(const c10::OperatorHandle &op, c10::DispatchKeySet keys,
+                     torch::jit::Stack *stack) {
+  op.redispatchBoxed(keys & c10::after_autograd_keyset, stack);
+}
+
+void noCuda(const c10::OperatorHandle &op, c10::DispatchKeySet,
+            torch::jit::Stack *) {
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      false, op.schema().name(),
+      ": no CUDA build yet; move the tensors to the CPU with .cpu()");
+}
+
+} // namespace
+
+void refuseGradient(const c10::OperatorHandle &op, c10::DispatchKeySet keys,
+                    torch::jit::Stack *stack) {
+  if (at::GradMode::is_enabled() && anyRequiresGrad(op, *stack)) {
+    const std::string &name = op.schema().name();
+    const bool backward = name.find("_backward") != std::string::npos;
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        !backward, name,
+        ": double backward is not supported; call backward() or "
+        "torch.autograd.grad() without create_graph=True");
+    TORCH_CHECK_NOT_IMPLEMENTED(false, name,
+                                ": a raw launch has no gradient; call it under "
+                                "torch.no_grad() or on detached tensors");
+  }
+  op.redispatchBoxed(keys & c10::after_autograd_keyset, stack);
+}
+
+namespace {
+
+using torch::CppFunction;
+
+TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
+  for (const char *name :
+       {"launch", "nsa_compress_backward", "nsa_compressed_attention_backward",
+        "nsa_selected_attention_backward", "nsa_window_attention_backward",
+        "nsa_combine_backward", "dense_attention_backward",
+        "rms_norm_backward"})
+    m.impl(name, CppFunction::makeFromBoxedFunction<&refuseGradient>());
+  for (const char *name :
+       {"nsa_select", "nsa_select_scores", "nsa_ranges", "compressed_offsets"})
+    m.impl(name, CppFunction::makeFromBoxedFunction<&withoutGradient>());
+}
+
+TORCH_LIBRARY_IMPL(tessera, CUDA, m) {
+  for (const char *name : {"launch",
+                           "compressed_offsets",
+                           "nsa_compress",
+                           "nsa_compress_backward",
+                           "nsa_compressed_attention",
+                           "nsa_compressed_attention_backward",
+                           "nsa_select",
+                           "nsa_select_scores",
+                           "nsa_ranges",
+                           "nsa_selected_attention",
+                           "nsa_selected_attention_backward",
+                           "nsa_window_attention",
+                           "nsa_window_attention_backward",
+                           "nsa_combine",
+                           "nsa_combine_backward",
+                           "dense_attention",
+                           "dense_attention_backward",
+                           "rms_norm_forward",
+                           "rms_norm_backward",
+                           "rope"})
+    m.impl(name, CppFunction::makeFromBoxedFunction<&noCuda>());
+}
+
+} // namespace
+} // namespace tessera::runtime

@@ -1,0 +1,45 @@
+// runtime/torch/Check.h - argument checks of the ops, with messages that say
+// what to do. Copyright the tessera authors. SPDX-License-Identifier:
+// Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/util/Exception.h>
+#include <vector>
+
+// op is the name without "tessera::"; the message should name the argument,
+// what is wrong and what to pass.
+#define TESSERA_CHECK(condition, op, ...)                                      \
+  TORCH_CHECK_VALUE(condition, "tessera::", op, ": ", __VA_ARGS__)
+
+namespace tessera::runtime {
+
+void checkRank(const char *op, const char *name, const at::Tensor &tensor,
+               int64_t rank);
+// fp32, fp16 or bf16, dense strides, on the CPU or without storage (meta).
+void checkFloating(const char *op, const char *name, const at::Tensor &tensor);
+void checkSameType(const char *op, const char *name, const at::Tensor &tensor,
+                   const char *otherName, const at::Tensor &other);
+void checkShape(const char *op, const char *name, const at::Tensor &tensor,
+                at::IntArrayRef shape, const char *meaning);
+void checkInt32(const char *op, const char *name, const at::Tensor &tensor);
+void checkPositive(const char *op, const char *name, int64_t value);
+void checkNotNegative(const char *op, const char *name, int64_t value);
+
+// cu_seqlens: int32 [B+1] from 0 to tokens, no sequence longer than maxSeqlen.
+void checkSequences(const char *op, const at::Tensor &cuSeqlens,
+                    int64_t maxSeqlen, int64_t tokens);
+// Block length and stride of the compression.
+void checkBlocks(const char *op, int64_t length, int64_t stride);
+// cu_cmp: the prefix sums of the compressed counts of cu_seqlens; returns the
+// last one.
+int64_t checkCompressed(const char *op, const at::Tensor &cuSeqlens,
+                        const at::Tensor &cuCmp, int64_t length,
+                        int64_t stride);
+
+int64_t compressedCount(int64_t tokens, int64_t length, int64_t stride);
+
+// The tensor itself, or a copy when its last dimension is not unit-stride.
+at::Tensor unitLast(const at::Tensor &tensor);
+
+} // namespace tessera::runtime

@@ -1,0 +1,95 @@
+// runtime/torch/CompressedAttention.cpp - NSA's compressed branch.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/torch/Attention.h"
+#include "runtime/torch/Autograd.h"
+
+#include <torch/library.h>
+
+namespace tessera::runtime {
+namespace {
+
+using at::Tensor;
+
+struct Compressed {
+  static constexpr const char *name = "nsa_compressed_attention";
+  static constexpr const char *backwardName =
+      "nsa_compressed_attention_backward";
+};
+
+Attention check(const char *op, const Tensor &q, const Tensor &k,
+                const Tensor &v, const Tensor &cuSeqlens, const Tensor &cuCmp,
+                int64_t maxSeqlen, int64_t length, int64_t stride,
+                std::optional<double> scale) {
+  checkBlocks(op, length, stride);
+  checkRank(op, "q", q, 3);
+  checkSequences(op, cuSeqlens, maxSeqlen, q.size(0));
+  const int64_t rows = checkCompressed(op, cuSeqlens, cuCmp, length, stride);
+  return checkAttention(op, q, k, v, cuSeqlens, maxSeqlen, scale, rows);
+}
+
+std::tuple<Tensor, Tensor> forward(const Tensor &q, const Tensor &k,
+                                   const Tensor &v, const Tensor &cuSeqlens,
+                                   const Tensor &cuCmp, int64_t maxSeqlen,
+                                   int64_t length, int64_t stride,
+                                   std::optional<double> scale) {
+  const Attention a = check(Compressed::name, q, k, v, cuSeqlens, cuCmp,
+                            maxSeqlen, length, stride, scale);
+  const Branch branch{{{"L", length}, {"STRIDE", stride}}, {}, {cuCmp}};
+  return launchForward(a, branch, "kernels/nsa/cmp_fwd.py", "cmp_fwd");
+}
+
+std::tuple<Tensor, Tensor, Tensor>
+backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
+         const Tensor &q, const Tensor &k, const Tensor &v, const Tensor &o,
+         const Tensor &lse, const Tensor &cuSeqlens, const Tensor &cuCmp,
+         int64_t maxSeqlen, int64_t length, int64_t stride,
+         std::optional<double> scale) {
+  const Attention a = check(Compressed::backwardName, q, k, v, cuSeqlens, cuCmp,
+                            maxSeqlen, length, stride, scale);
+  const Branch branch{{{"L", length}, {"STRIDE", stride}}, {}, {cuCmp}};
+  const Tensor dout = outputGradient(a, gradO);
+  const Tensor delta = attentionDelta(a, dout, o, gradLse);
+  const int64_t maxKeys = compressedCount(maxSeqlen, length, stride);
+  Tensor dq = launchDq(a, branch, dout, lse, delta, "kernels/nsa/cmp_bwd.py",
+                       "cmp_bwd_dq");
+  auto [dk, dv] = launchDkDv(a, branch, dout, lse, delta, maxKeys,
+                             "kernels/nsa/cmp_bwd.py", "cmp_bwd_dkdv");
+  return {dq, dk, dv};
+}
+
+std::tuple<Tensor, Tensor> meta(const Tensor &q, const Tensor &k,
+                                const Tensor &v, const Tensor &, const Tensor &,
+                                c10::SymInt, int64_t, int64_t,
+                                std::optional<double>) {
+  return metaForward(Compressed::name, q, k, v);
+}
+
+std::tuple<Tensor, Tensor, Tensor>
+metaBack(const Tensor &, const std::optional<Tensor> &, const Tensor &q,
+         const Tensor &k, const Tensor &v, const Tensor &, const Tensor &,
+         const Tensor &, const Tensor &, c10::SymInt, int64_t, int64_t,
+         std::optional<double>) {
+  return metaBackward(q, k, v);
+}
+
+using Function =
+    AttentionFunction<Compressed, const Tensor &, const Tensor &, c10::SymInt,
+                      int64_t, int64_t, std::optional<double>>;
+
+TORCH_LIBRARY_IMPL(tessera, CPU, m) {
+  m.impl(Compressed::name, forward);
+  m.impl(Compressed::backwardName, backward);
+}
+
+TORCH_LIBRARY_IMPL(tessera, Meta, m) {
+  m.impl(Compressed::name, meta);
+  m.impl(Compressed::backwardName, metaBack);
+}
+
+TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
+  m.impl(Compressed::name, Function::call);
+}
+
+} // namespace
+} // namespace tessera::runtime

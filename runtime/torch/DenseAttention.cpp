@@ -1,0 +1,75 @@
+// runtime/torch/DenseAttention.cpp - dense causal attention.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/torch/Attention.h"
+#include "runtime/torch/Autograd.h"
+
+#include <torch/library.h>
+
+namespace tessera::runtime {
+namespace {
+
+using at::Tensor;
+
+struct Dense {
+  static constexpr const char *name = "dense_attention";
+  static constexpr const char *backwardName = "dense_attention_backward";
+};
+
+std::tuple<Tensor, Tensor> forward(const Tensor &q, const Tensor &k,
+                                   const Tensor &v, const Tensor &cuSeqlens,
+                                   int64_t maxSeqlen,
+                                   std::optional<double> scale) {
+  const Attention a =
+      checkAttention(Dense::name, q, k, v, cuSeqlens, maxSeqlen, scale);
+  return launchForward(a, {}, "kernels/dense/attn_fwd.py", "dense_fwd");
+}
+
+std::tuple<Tensor, Tensor, Tensor>
+backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
+         const Tensor &q, const Tensor &k, const Tensor &v, const Tensor &o,
+         const Tensor &lse, const Tensor &cuSeqlens, int64_t maxSeqlen,
+         std::optional<double> scale) {
+  const Attention a =
+      checkAttention(Dense::backwardName, q, k, v, cuSeqlens, maxSeqlen, scale);
+  const Tensor dout = outputGradient(a, gradO);
+  const Tensor delta = attentionDelta(a, dout, o, gradLse);
+  Tensor dq = launchDq(a, {}, dout, lse, delta, "kernels/dense/attn_bwd.py",
+                       "dense_bwd_dq");
+  auto [dk, dv] = launchDkDv(a, {}, dout, lse, delta, maxSeqlen,
+                             "kernels/dense/attn_bwd.py", "dense_bwd_dkdv");
+  return {dq, dk, dv};
+}
+
+std::tuple<Tensor, Tensor> meta(const Tensor &q, const Tensor &k,
+                                const Tensor &v, const Tensor &, c10::SymInt,
+                                std::optional<double>) {
+  return metaForward(Dense::name, q, k, v);
+}
+
+std::tuple<Tensor, Tensor, Tensor>
+metaBack(const Tensor &, const std::optional<Tensor> &, const Tensor &q,
+         const Tensor &k, const Tensor &v, const Tensor &, const Tensor &,
+         const Tensor &, c10::SymInt, std::optional<double>) {
+  return metaBackward(q, k, v);
+}
+
+using Function = AttentionFunction<Dense, const Tensor &, c10::SymInt,
+                                   std::optional<double>>;
+
+TORCH_LIBRARY_IMPL(tessera, CPU, m) {
+  m.impl(Dense::name, forward);
+  m.impl(Dense::backwardName, backward);
+}
+
+TORCH_LIBRARY_IMPL(tessera, Meta, m) {
+  m.impl(Dense::name, meta);
+  m.impl(Dense::backwardName, metaBack);
+}
+
+TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
+  m.impl(Dense::name, Function::call);
+}
+
+} // namespace
+} // namespace tessera::runtime

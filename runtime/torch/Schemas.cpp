@@ -1,0 +1,118 @@
+// runtime/torch/Schemas.cpp - the ops of the library tessera.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include <torch/library.h>
+
+// Every op takes packed tokens with cu_seqlens (int32 [B+1]); max_seqlen is the
+// longest sequence. docs/torch-ops.md explains the arguments.
+TORCH_LIBRARY(tessera, m) {
+  m.def("launch(str file, str kernel, Tensor(a!)[] tensors, Scalar[] scalars, "
+        "SymInt[] grid, "
+        "str constexprs) -> ()");
+
+  m.def("kernel_stats() -> (int compiled, int loaded, int memory_hits, int "
+        "bad_cache_entries)");
+
+  m.def("compressed_offsets(Tensor cu_seqlens, int block_length, int "
+        "block_stride) -> Tensor");
+  m.def("nsa_compress(Tensor x, Tensor? weight, Tensor cu_seqlens, Tensor "
+        "cu_cmp, SymInt "
+        "max_seqlen, SymInt total_cmp, int block_length, int block_stride) -> "
+        "Tensor");
+  m.def("nsa_compress_backward(Tensor grad, Tensor x, Tensor? weight, Tensor "
+        "cu_seqlens, Tensor "
+        "cu_cmp, SymInt max_seqlen, int block_length, int block_stride) -> "
+        "(Tensor, Tensor)");
+
+  m.def("nsa_compressed_attention(Tensor q, Tensor k_cmp, Tensor v_cmp, Tensor "
+        "cu_seqlens, Tensor "
+        "cu_cmp, SymInt max_seqlen, int block_length, int block_stride, float? "
+        "scale=None) -> "
+        "(Tensor o, Tensor lse)");
+  m.def("nsa_compressed_attention_backward(Tensor grad_o, Tensor? grad_lse, "
+        "Tensor q, Tensor "
+        "k_cmp, Tensor v_cmp, Tensor o, Tensor lse, Tensor cu_seqlens, Tensor "
+        "cu_cmp, SymInt "
+        "max_seqlen, int block_length, int block_stride, float? scale=None) -> "
+        "(Tensor, Tensor, "
+        "Tensor)");
+
+  m.def("nsa_select(Tensor q, Tensor k_cmp, Tensor lse, Tensor cu_seqlens, "
+        "Tensor cu_cmp, SymInt "
+        "max_seqlen, int block_length, int block_stride, int selection_length, "
+        "int selected, int "
+        "initial_blocks=1, int local_blocks=2, float? scale=None, bool "
+        "general_overlap=False) -> "
+        "Tensor");
+  m.def("nsa_select_scores(Tensor q, Tensor k_cmp, Tensor lse, Tensor "
+        "cu_seqlens, Tensor cu_cmp, "
+        "SymInt max_seqlen, int block_length, int block_stride, int "
+        "selection_length, int "
+        "selected, int initial_blocks=1, int local_blocks=2, float? "
+        "scale=None, bool "
+        "general_overlap=False) -> (Tensor indices, Tensor scores)");
+  m.def("nsa_ranges(Tensor indices, Tensor cu_seqlens, SymInt max_seqlen, int "
+        "selection_length) "
+        "-> Tensor");
+
+  m.def("nsa_selected_attention(Tensor q, Tensor k, Tensor v, Tensor indices, "
+        "Tensor cu_seqlens, "
+        "SymInt max_seqlen, int selection_length, float? scale=None) -> "
+        "(Tensor o, Tensor lse)");
+  m.def("nsa_selected_attention_backward(Tensor grad_o, Tensor? grad_lse, "
+        "Tensor q, Tensor k, "
+        "Tensor v, Tensor o, Tensor lse, Tensor indices, Tensor cu_seqlens, "
+        "SymInt max_seqlen, "
+        "int selection_length, float? scale=None) -> (Tensor, Tensor, Tensor)");
+
+  m.def("nsa_window_attention(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens, "
+        "SymInt max_seqlen, "
+        "int window, float? scale=None) -> (Tensor o, Tensor lse)");
+  m.def("nsa_window_attention_backward(Tensor grad_o, Tensor? grad_lse, Tensor "
+        "q, Tensor k, "
+        "Tensor v, Tensor o, Tensor lse, Tensor cu_seqlens, SymInt max_seqlen, "
+        "int window, float? "
+        "scale=None) -> (Tensor, Tensor, Tensor)");
+
+  m.def("nsa_combine(Tensor o_cmp, Tensor o_sel, Tensor o_win, Tensor "
+        "gate_logits, str "
+        "gate_mode=\"softmax\", float tau=1.0) -> (Tensor out, Tensor gates)");
+  m.def("nsa_combine_backward(Tensor grad, Tensor o_cmp, Tensor o_sel, Tensor "
+        "o_win, Tensor gates, "
+        "Tensor gate_logits, str gate_mode, float tau) -> (Tensor, Tensor, "
+        "Tensor, Tensor)");
+
+  m.def("nsa_attention(Tensor q, Tensor k_cmp, Tensor v_cmp, Tensor k_sel, "
+        "Tensor v_sel, Tensor "
+        "k_win, Tensor v_win, Tensor gate_logits, Tensor cu_seqlens, Tensor "
+        "cu_cmp, SymInt "
+        "max_seqlen, SymInt total_cmp, int block_length, int block_stride, int "
+        "selection_length, "
+        "int selected, int window, int initial_blocks=1, int local_blocks=2, "
+        "Tensor? k_filter=None, "
+        "Tensor? v_filter=None, str gate_mode=\"softmax\", float tau=1.0, "
+        "float? scale=None) -> "
+        "(Tensor out, Tensor indices, Tensor gates)");
+
+  m.def("dense_attention(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens, "
+        "SymInt max_seqlen, "
+        "float? scale=None) -> (Tensor o, Tensor lse)");
+  m.def("dense_attention_backward(Tensor grad_o, Tensor? grad_lse, Tensor q, "
+        "Tensor k, Tensor v, "
+        "Tensor o, Tensor lse, Tensor cu_seqlens, SymInt max_seqlen, float? "
+        "scale=None) -> "
+        "(Tensor, Tensor, Tensor)");
+
+  m.def("rms_norm(Tensor x, Tensor weight, float epsilon=1e-06) -> Tensor");
+  m.def("rms_norm_forward(Tensor x, Tensor weight, float epsilon) -> (Tensor "
+        "y, Tensor rstd)");
+  m.def("rms_norm_backward(Tensor grad, Tensor x, Tensor weight, Tensor rstd) "
+        "-> (Tensor, Tensor)");
+
+  m.def("rope_table(SymInt positions, int dim, float base=10000.0, float "
+        "scale=1.0, int stride=1) "
+        "-> (Tensor cos, Tensor sin)");
+  m.def("rope(Tensor x, Tensor cos, Tensor sin, Tensor cu_seqlens, SymInt "
+        "max_seqlen, int "
+        "first_position=0, bool inverse=False) -> Tensor");
+}

@@ -1,0 +1,167 @@
+// runtime/torch/Select.cpp - block scores, top-n selection and merged ranges.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/torch/Attention.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+#include <torch/library.h>
+
+namespace tessera::runtime {
+namespace {
+
+using at::Tensor;
+
+struct Options {
+  int64_t length, stride, selectionLength, selected, initialBlocks, localBlocks;
+  bool generalOverlap;
+};
+
+// REQ-1 of the specification, as far as the selection is concerned.
+void checkOptions(const char *op, const Options &o) {
+  checkBlocks(op, o.length, o.stride);
+  checkPositive(op, "selection_length", o.selectionLength);
+  checkNotNegative(op, "selected", o.selected);
+  checkNotNegative(op, "initial_blocks", o.initialBlocks);
+  checkNotNegative(op, "local_blocks", o.localBlocks);
+  TESSERA_CHECK(
+      o.selected == 0 || o.selected >= o.initialBlocks + o.localBlocks, op,
+      "selected is ", o.selected,
+      " and must hold the forced blocks, initial_blocks = ", o.initialBlocks,
+      " and local_blocks = ", o.localBlocks,
+      "; raise it or force fewer blocks");
+  TESSERA_CHECK(o.generalOverlap || (o.length % o.stride == 0 &&
+                                     o.selectionLength % o.stride == 0),
+                op, "block_stride = ", o.stride,
+                " must divide block_length = ", o.length,
+                " and selection_length = ", o.selectionLength,
+                "; choose others or pass general_overlap=True");
+}
+
+// scores: fp32 [Hkv, T, blocks] zeros, or undefined.
+Tensor selectBlocks(const char *op, const Tensor &q, const Tensor &k,
+                    const Tensor &lse, const Tensor &cuSeqlens,
+                    const Tensor &cuCmp, int64_t maxSeqlen, const Options &o,
+                    std::optional<double> scale, Tensor *scores) {
+  checkOptions(op, o);
+  checkRank(op, "q", q, 3);
+  checkSequences(op, cuSeqlens, maxSeqlen, q.size(0));
+  const int64_t rows =
+      checkCompressed(op, cuSeqlens, cuCmp, o.length, o.stride);
+  const Attention a =
+      checkAttention(op, q, k, k, cuSeqlens, maxSeqlen, scale, rows);
+  TESSERA_CHECK(
+      lse.scalar_type() == at::kFloat && lse.is_contiguous(), op, "lse is ",
+      lse.scalar_type(),
+      "; pass the contiguous float32 lse of nsa_compressed_attention");
+  checkShape(op, "lse", lse, {a.queryHeads, a.tokens}, "[query heads, tokens]");
+
+  Tensor indices =
+      at::empty({a.keyHeads, a.tokens, o.selected}, cuSeqlens.options());
+  const int64_t blocks = ceilDiv(maxSeqlen, o.selectionLength);
+  if (scores)
+    *scores = at::zeros({a.keyHeads, a.tokens, blocks}, lse.options());
+  if (o.selected == 0)
+    return indices;
+  Launch launch("kernels/nsa/score_select.py", "score_select");
+  launch.tensor(a.q).tensor(a.k).tensor(lse).tensor(indices).tensor(
+      scores ? *scores : lse);
+  launch.tensor(cuSeqlens).tensor(cuCmp).real(a.scale).integer(a.tokens);
+  launch.integer(scores ? blocks : 0).strides(a.q).strides(a.k);
+  launch.constant("G", a.group)
+      .constant("L", o.length)
+      .constant("STRIDE", o.stride);
+  launch.constant("LSEL", o.selectionLength).padded("NSEL", "NP", o.selected);
+  launch.constant("NINIT", o.initialBlocks).constant("NLOCAL", o.localBlocks);
+  launch.padded("D", "DP", a.keyDim).constant("STORE", scores != nullptr);
+  launch.run(ceilDiv(maxSeqlen, launch.tile("BT")), a.keyHeads, a.sequences);
+  return indices;
+}
+
+Tensor select(const Tensor &q, const Tensor &k, const Tensor &lse,
+              const Tensor &cuSeqlens, const Tensor &cuCmp, int64_t maxSeqlen,
+              int64_t length, int64_t stride, int64_t selectionLength,
+              int64_t selected, int64_t initialBlocks, int64_t localBlocks,
+              std::optional<double> scale, bool generalOverlap) {
+  return selectBlocks("nsa_select", q, k, lse, cuSeqlens, cuCmp, maxSeqlen,
+                      {length, stride, selectionLength, selected, initialBlocks,
+                       localBlocks, generalOverlap},
+                      scale, nullptr);
+}
+
+std::tuple<Tensor, Tensor>
+selectScores(const Tensor &q, const Tensor &k, const Tensor &lse,
+             const Tensor &cuSeqlens, const Tensor &cuCmp, int64_t maxSeqlen,
+             int64_t length, int64_t stride, int64_t selectionLength,
+             int64_t selected, int64_t initialBlocks, int64_t localBlocks,
+             std::optional<double> scale, bool generalOverlap) {
+  Tensor scores;
+  Tensor indices =
+      selectBlocks("nsa_select_scores", q, k, lse, cuSeqlens, cuCmp, maxSeqlen,
+                   {length, stride, selectionLength, selected, initialBlocks,
+                    localBlocks, generalOverlap},
+                   scale, &scores);
+  return {indices, scores};
+}
+
+Tensor metaSelect(const Tensor &q, const Tensor &k, const Tensor &,
+                  const Tensor &cuSeqlens, const Tensor &, c10::SymInt, int64_t,
+                  int64_t, int64_t, int64_t selected, int64_t, int64_t,
+                  std::optional<double>, bool) {
+  return at::empty_symint({k.sym_size(1), q.sym_size(0), selected},
+                          cuSeqlens.options());
+}
+
+std::tuple<Tensor, Tensor>
+metaScores(const Tensor &q, const Tensor &k, const Tensor &lse,
+           const Tensor &cuSeqlens, const Tensor &, c10::SymInt maxSeqlen,
+           int64_t, int64_t, int64_t selectionLength, int64_t selected, int64_t,
+           int64_t, std::optional<double>, bool) {
+  const c10::SymInt blocks =
+      (maxSeqlen + (selectionLength - 1)) / selectionLength;
+  return {
+      at::empty_symint({k.sym_size(1), q.sym_size(0), selected},
+                       cuSeqlens.options()),
+      at::empty_symint({k.sym_size(1), q.sym_size(0), blocks}, lse.options())};
+}
+
+Tensor ranges(const Tensor &indices, const Tensor &cuSeqlens, int64_t maxSeqlen,
+              int64_t selectionLength) {
+  const char *op = "nsa_ranges";
+  checkRank(op, "indices", indices, 3);
+  checkInt32(op, "indices", indices);
+  checkPositive(op, "selection_length", selectionLength);
+  const int64_t heads = indices.size(0), tokens = indices.size(1),
+                selected = indices.size(2);
+  checkSequences(op, cuSeqlens, maxSeqlen, tokens);
+  Tensor out = at::empty({heads, tokens, selected, 2}, indices.options());
+  if (selected == 0)
+    return out;
+  Launch launch("kernels/nsa/ranges.py", "merge_ranges");
+  launch.tensor(indices).tensor(out).tensor(cuSeqlens).integer(tokens);
+  launch.constant("LSEL", selectionLength).constant("NSEL", selected);
+  launch.run(ceilDiv(maxSeqlen, launch.tile("BT")), heads,
+             cuSeqlens.numel() - 1);
+  return out;
+}
+
+Tensor metaRanges(const Tensor &indices, const Tensor &, c10::SymInt, int64_t) {
+  return at::empty_symint(
+      {indices.sym_size(0), indices.sym_size(1), indices.sym_size(2), 2},
+      indices.options());
+}
+
+TORCH_LIBRARY_IMPL(tessera, CPU, m) {
+  m.impl("nsa_select", select);
+  m.impl("nsa_select_scores", selectScores);
+  m.impl("nsa_ranges", ranges);
+}
+
+TORCH_LIBRARY_IMPL(tessera, Meta, m) {
+  m.impl("nsa_select", metaSelect);
+  m.impl("nsa_select_scores", metaScores);
+  m.impl("nsa_ranges", metaRanges);
+}
+
+} // namespace
+} // namespace tessera::runtime

@@ -1,0 +1,173 @@
+// runtime/torch/SelectedAttention.cpp - NSA's selected branch; its backward
+// goes through the inverse index. Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/torch/Attention.h"
+#include "runtime/torch/Autograd.h"
+
+#include <ATen/ops/empty.h>
+#include <torch/library.h>
+
+namespace tessera::runtime {
+namespace {
+
+using at::Tensor;
+
+struct Selected {
+  static constexpr const char *name = "nsa_selected_attention";
+  static constexpr const char *backwardName = "nsa_selected_attention_backward";
+};
+
+Attention check(const char *op, const Tensor &q, const Tensor &k,
+                const Tensor &v, const Tensor &indices, const Tensor &cuSeqlens,
+                int64_t maxSeqlen, int64_t selectionLength,
+                std::optional<double> scale) {
+  const Attention a = checkAttention(op, q, k, v, cuSeqlens, maxSeqlen, scale);
+  checkPositive(op, "selection_length", selectionLength);
+  checkInt32(op, "indices", indices);
+  checkRank(op, "indices", indices, 3);
+  checkShape(op, "indices", indices, {a.keyHeads, a.tokens, indices.size(2)},
+             "[key heads, tokens, selected], as nsa_select gives them");
+  return a;
+}
+
+Branch branchOf(const Tensor &indices, int64_t selectionLength) {
+  const int64_t selected = indices.size(2);
+  return {{{"LSEL", selectionLength},
+           {"NSEL", selected},
+           {"NP", nextPowerOfTwo(selected)}},
+          {indices}};
+}
+
+std::tuple<Tensor, Tensor> forward(const Tensor &q, const Tensor &k,
+                                   const Tensor &v, const Tensor &indices,
+                                   const Tensor &cuSeqlens, int64_t maxSeqlen,
+                                   int64_t selectionLength,
+                                   std::optional<double> scale) {
+  const Attention a = check(Selected::name, q, k, v, indices, cuSeqlens,
+                            maxSeqlen, selectionLength, scale);
+  if (indices.size(2) == 0) // the branch is off
+    return a.noKeys();
+  return launchForward(a, branchOf(indices, selectionLength),
+                       "kernels/nsa/select_tile_fwd.py", "select_tile_fwd");
+}
+
+// For each key head and block, the tokens that selected it, ascending.
+struct InverseIndex {
+  Tensor offsets; // int32 [Hkv, blocks + 1]
+  Tensor tokens;  // int32 [Hkv, T * n]
+  Tensor cuBlocks;
+  int64_t blocks;    // of all sequences
+  int64_t maxBlocks; // of the longest sequence
+};
+
+InverseIndex invert(const Attention &a, const Tensor &indices,
+                    int64_t selectionLength) {
+  InverseIndex inverse;
+  inverse.cuBlocks = at::empty(a.cuSeqlens.sizes(), a.cuSeqlens.options());
+  const int32_t *cu = a.cuSeqlens.const_data_ptr<int32_t>();
+  int32_t *cuBlocks = inverse.cuBlocks.mutable_data_ptr<int32_t>();
+  cuBlocks[0] = 0;
+  for (int64_t b = 0; b < a.sequences; ++b)
+    cuBlocks[b + 1] =
+        cuBlocks[b] +
+        static_cast<int32_t>(ceilDiv(cu[b + 1] - cu[b], selectionLength));
+  inverse.blocks = cuBlocks[a.sequences];
+  inverse.maxBlocks = ceilDiv(a.maxSeqlen, selectionLength);
+
+  const int64_t selected = indices.size(2);
+  const auto options = indices.options();
+  Tensor counts = at::empty({a.keyHeads, inverse.blocks}, options);
+  inverse.offsets = at::empty({a.keyHeads, inverse.blocks + 1}, options);
+  inverse.tokens = at::empty({a.keyHeads, a.tokens * selected}, options);
+  const auto common = [&](Launch &launch) {
+    launch.tensor(a.cuSeqlens)
+        .tensor(inverse.cuBlocks)
+        .integer(a.tokens)
+        .integer(inverse.blocks);
+    launch.constant("LSEL", selectionLength).padded("NSEL", "NP", selected);
+    launch.run(inverse.maxBlocks, a.keyHeads, a.sequences);
+  };
+  Launch count("kernels/nsa/inverse_index.py", "inverse_count");
+  common(count.tensor(indices).tensor(counts));
+  Launch sum("kernels/nsa/inverse_index.py", "inverse_offsets");
+  sum.tensor(counts)
+      .tensor(inverse.offsets)
+      .integer(inverse.blocks)
+      .run(a.keyHeads);
+  Launch fill("kernels/nsa/inverse_index.py", "inverse_fill");
+  common(fill.tensor(indices).tensor(inverse.offsets).tensor(inverse.tokens));
+  return inverse;
+}
+
+std::tuple<Tensor, Tensor, Tensor>
+backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
+         const Tensor &q, const Tensor &k, const Tensor &v, const Tensor &o,
+         const Tensor &lse, const Tensor &indices, const Tensor &cuSeqlens,
+         int64_t maxSeqlen, int64_t selectionLength,
+         std::optional<double> scale) {
+  const Attention a = check(Selected::backwardName, q, k, v, indices, cuSeqlens,
+                            maxSeqlen, selectionLength, scale);
+  if (indices.size(2) == 0 || a.tokens == 0)
+    return a.zeroGradients();
+  const Tensor dout = outputGradient(a, gradO);
+  const Tensor delta = attentionDelta(a, dout, o, gradLse);
+  Tensor dq =
+      launchDq(a, branchOf(indices, selectionLength), dout, lse, delta,
+               "kernels/nsa/select_tile_bwd_dq.py", "select_tile_bwd_dq");
+
+  const InverseIndex inverse = invert(a, indices, selectionLength);
+  Tensor dk = at::empty(a.k.sizes(), a.k.options()),
+         dv = at::empty(a.v.sizes(), a.v.options());
+  Launch launch("kernels/nsa/select_bwd_dkdv.py", "select_bwd_dkdv");
+  launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(dout).tensor(lse).tensor(
+      delta);
+  launch.tensor(inverse.offsets).tensor(inverse.tokens).tensor(dk).tensor(dv);
+  launch.tensor(a.cuSeqlens).tensor(inverse.cuBlocks);
+  launch.real(a.scale).integer(a.tokens).integer(inverse.blocks);
+  launch.strides(a.q)
+      .strides(a.k)
+      .strides(a.v)
+      .strides(dout)
+      .strides(dk)
+      .strides(dv);
+  launch.constant("G", a.group).constant("LSEL", selectionLength);
+  launch.constant("NSEL", indices.size(2));
+  launch.padded("D", "DP", a.keyDim).padded("E", "EP", a.valueDim);
+  launch.run(inverse.maxBlocks * ceilDiv(selectionLength, launch.tile("BN")),
+             a.keyHeads, a.sequences);
+  return {dq, dk, dv};
+}
+
+std::tuple<Tensor, Tensor> meta(const Tensor &q, const Tensor &k,
+                                const Tensor &v, const Tensor &, const Tensor &,
+                                c10::SymInt, int64_t, std::optional<double>) {
+  return metaForward(Selected::name, q, k, v);
+}
+
+std::tuple<Tensor, Tensor, Tensor>
+metaBack(const Tensor &, const std::optional<Tensor> &, const Tensor &q,
+         const Tensor &k, const Tensor &v, const Tensor &, const Tensor &,
+         const Tensor &, const Tensor &, c10::SymInt, int64_t,
+         std::optional<double>) {
+  return metaBackward(q, k, v);
+}
+
+using Function = AttentionFunction<Selected, const Tensor &, const Tensor &,
+                                   c10::SymInt, int64_t, std::optional<double>>;
+
+TORCH_LIBRARY_IMPL(tessera, CPU, m) {
+  m.impl(Selected::name, forward);
+  m.impl(Selected::backwardName, backward);
+}
+
+TORCH_LIBRARY_IMPL(tessera, Meta, m) {
+  m.impl(Selected::name, meta);
+  m.impl(Selected::backwardName, metaBack);
+}
+
+TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
+  m.impl(Selected::name, Function::call);
+}
+
+} // namespace
+} // namespace tessera::runtime

@@ -1,0 +1,21 @@
+// runtime/torch/Threads.cpp - kernels run on torch's intra-op threads.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/Kernel.h"
+
+#include <ATen/Parallel.h>
+
+namespace tessera::runtime {
+namespace {
+
+[[maybe_unused]] const bool installed = [] {
+  setParallelFor(
+      [](int64_t count, const std::function<void(int64_t, int64_t)> &body) {
+        at::parallel_for(0, count, 1, body);
+      },
+      [] { return at::get_num_threads(); });
+  return true;
+}();
+
+} // namespace
+} // namespace tessera::runtime
