@@ -1,0 +1,214 @@
+// tests/faults/WorkerFaultsTest.cpp - workers that are missing, die or hang.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "support/Error.h"
+#include "tests/faults/Fixture.h"
+
+#include <csignal>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace tessera;
+using namespace tessera::runtime;
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+namespace {
+class WorkerFaults : public Faults {};
+
+bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+bool alive(pid_t pid) {
+  auto stat = tryReadFile("/proc/" + std::to_string(pid) + "/stat");
+  return stat && !contains(*stat, ") Z");
+}
+
+template <typename F>
+bool eventually(F &&condition) {
+  for (int i = 0; i < 500; ++i) {
+    if (condition())
+      return true;
+    std::this_thread::sleep_for(10ms);
+  }
+  return false;
+}
+} // namespace
+
+TEST_F(WorkerFaults, WarmStartNeedsNoWorker) {
+  CompileService(settings()).get(request("k"));
+  ASSERT_EQ(served().size(), 1u);
+  const fs::path notExecutable = folder.path() / "worker";
+  writeFile(notExecutable, "#!/bin/sh\n");
+  for (const std::string &worker :
+       {std::string("/nonexistent"), notExecutable.string()}) {
+    ::setenv("TESSERA_WORKER", worker.c_str(), 1);
+    CompileService service(settings());
+    EXPECT_TRUE(service.get(request("k")));
+    EXPECT_EQ(service.counters().loaded, 1u);
+    EXPECT_EQ(service.counters().compiled, 0u);
+    EXPECT_EQ(service.workers().started(), 0u);
+  }
+}
+
+TEST_F(WorkerFaults, MissingWorkerIsAnErrorUntilItIsThere) {
+  CompileService service(settings());
+  const fs::path notExecutable = folder.path() / "worker";
+  writeFile(notExecutable, "#!/bin/sh\n");
+  for (const std::string &worker :
+       {std::string("/nonexistent"), notExecutable.string()}) {
+    ::setenv("TESSERA_WORKER", worker.c_str(), 1);
+    const std::string failure = failureOf(service, request("k"));
+    EXPECT_TRUE(contains(failure, worker)) << failure;
+    EXPECT_TRUE(contains(failure, "HINT")) << failure;
+  }
+  ::setenv("TESSERA_WORKER", TESSERA_FAKE_WORKER, 1);
+  EXPECT_TRUE(service.get(request("k")));
+}
+
+TEST_F(WorkerFaults, WorkerIsFoundBesideTheProgram) {
+  ::unsetenv("TESSERA_WORKER");
+  const fs::path beside =
+      fs::read_symlink("/proc/self/exe").parent_path() / "tessera-worker";
+  if (fs::exists(beside)) {
+    EXPECT_EQ(findWorker(), beside);
+    return;
+  }
+  try {
+    findWorker();
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_TRUE(contains(error.message, beside.parent_path().string()));
+    EXPECT_TRUE(contains(error.hint, "TESSERA_WORKER"));
+  }
+}
+
+TEST_F(WorkerFaults, ACrashNamesKernelConfigurationAndReproducer) {
+  CompileService service(settings());
+  for (const auto &[kernel, how] :
+       {std::pair("crash", "signal 11"), std::pair("exit", "exit status 3"),
+        std::pair("garbage", "cannot be read")}) {
+    const std::string failure = failureOf(service, request(kernel));
+    EXPECT_TRUE(contains(failure, how)) << failure;
+    EXPECT_TRUE(contains(failure, kernel)) << failure;
+    EXPECT_TRUE(contains(failure, "BM=64")) << failure;
+    const size_t begin = failure.find("reproducer: ") + 12;
+    const std::string path =
+        failure.substr(begin, failure.find(".json", begin) + 5 - begin);
+    EXPECT_EQ(syntax::CompileRequest::fromJson(readFile(path)).key(),
+              request(kernel).key());
+  }
+  // Not tried again, and other kernels still compile.
+  const size_t before = served().size();
+  EXPECT_TRUE(contains(failureOf(service, request("crash")), "signal 11"));
+  EXPECT_EQ(served().size(), before);
+  EXPECT_TRUE(service.get(request("k")));
+}
+
+TEST_F(WorkerFaults, KilledWhileCompiling) {
+  CompileService service(settings());
+  std::string failure;
+  std::thread waiting([&] { failure = failureOf(service, request("hang")); });
+  ASSERT_TRUE(eventually([&] { return !served().empty(); }));
+  ::kill(served()[0].first, SIGKILL);
+  waiting.join();
+  EXPECT_TRUE(contains(failure, "signal 9")) << failure;
+}
+
+TEST_F(WorkerFaults, TimeOutKillsTheWorker) {
+  auto shortTime = settings();
+  shortTime.timeout = 1s;
+  CompileService service(shortTime);
+  const std::string failure = failureOf(service, request("hang"));
+  EXPECT_TRUE(contains(failure, "within 1 s")) << failure;
+  EXPECT_FALSE(alive(served()[0].first));
+}
+
+TEST_F(WorkerFaults, AKernelThatDoesNotCompileIsACompileError) {
+  CompileService service(settings());
+  try {
+    service.get(request("fail"));
+    FAIL();
+  } catch (const CompileError &error) {
+    EXPECT_EQ(std::string(error.what()), "k.py:1:1: error: does not compile\n");
+  }
+  EXPECT_TRUE(service.cache().list().empty());
+}
+
+TEST_F(WorkerFaults, AWorkerThatDiedIdleIsReplaced) {
+  auto one = settings();
+  one.workers = 1;
+  CompileService service(one);
+  service.get(request("a"));
+  const pid_t first = served()[0].first;
+  ::kill(first, SIGKILL);
+  ASSERT_TRUE(eventually([&] { return !alive(first); }));
+  EXPECT_TRUE(service.get(request("b")));
+  EXPECT_NE(served()[1].first, first);
+}
+
+TEST_F(WorkerFaults, WorkersAreReusedAndLimited) {
+  auto two = settings();
+  two.workers = 2;
+  CompileService service(two);
+  std::vector<syntax::CompileRequest> requests;
+  for (int i = 0; i < 20; ++i)
+    requests.push_back(request("k" + std::to_string(i)));
+  requests.push_back(request("k3"));
+  service.getAll(requests);
+  EXPECT_EQ(served().size(), 20u);
+  EXPECT_LE(service.workers().started(), 2u);
+  // The batch ends its workers.
+  const pid_t pid = served()[0].first;
+  EXPECT_TRUE(eventually([&] { return !alive(pid); }));
+}
+
+TEST_F(WorkerFaults, ABatchFinishesTheOthersBeforeItThrows) {
+  CompileService service(settings());
+  EXPECT_THROW(service.getAll({request("fail"), request("a"), request("b")}),
+               CompileError);
+  EXPECT_EQ(service.counters().compiled, 2u);
+}
+
+TEST_F(WorkerFaults, WorkersDieWithTheirParent) {
+  pid_t parent = ::fork();
+  if (parent == 0) {
+    CompileService service(settings());
+    failureOf(service, request("hang"));
+    ::_exit(0);
+  }
+  ASSERT_TRUE(eventually([&] { return !served().empty(); }));
+  const pid_t worker = served()[0].first;
+  EXPECT_TRUE(alive(worker));
+  ::kill(parent, SIGKILL);
+  ::waitpid(parent, nullptr, 0);
+  EXPECT_TRUE(eventually([&] { return !alive(worker); }));
+}
+
+TEST_F(WorkerFaults, StagesThatTheCacheLacksAreCompiledAgain) {
+  CompileService(settings()).get(request("k"));
+  auto wanted = request("k");
+  wanted.emit = {"tile"};
+  CompileService first(settings());
+  EXPECT_EQ(first.get(wanted)->stages.at("tile"), "text of tile");
+  EXPECT_EQ(first.counters().compiled, 1u);
+  CompileService second(settings());
+  EXPECT_EQ(second.get(wanted)->stages.at("tile"), "text of tile");
+  EXPECT_EQ(second.counters().loaded, 1u);
+}
+
+TEST_F(WorkerFaults, DumpsWriteTheStages) {
+  auto dumping = settings();
+  dumping.dumpFolder = folder.path() / "dump";
+  CompileService(dumping).get(request("k"));
+  size_t files = 0;
+  for (const auto &file : fs::recursive_directory_iterator(dumping.dumpFolder))
+    if (file.path().filename() == "01-tile.mlir") {
+      EXPECT_EQ(readFile(file.path()), "text of tile");
+      ++files;
+    }
+  EXPECT_EQ(files, 1u);
+}
