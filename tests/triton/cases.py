@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import dataclasses
 import math
+import sys
 
 import torch
 
@@ -40,8 +41,14 @@ SHAPES = [
     Shape([64, 0, 47], hkv=1, group=6, dim=80, vdim=64, l=16, d=16, lsel=16, n=3, w=1, bn=32),
     Shape([31, 8], hkv=1, group=16, dim=16, vdim=32, l=4, d=4, lsel=4, n=6, w=200, bm=64),
     Shape([50], group=2, dim=16, vdim=16, l=10, d=4, lsel=7, n=5, w=9),
+    Shape([19, 3], hkv=1, group=1, dim=256, vdim=128, l=4, d=2, lsel=8, n=3, w=5),
     Shape([75, 7], group=2, dim=32, vdim=48, dtype=torch.float16, bm=32),
 ]
+
+
+def chosen():
+    """All shapes, or those numbered on the command line."""
+    return [SHAPES[int(a)] for a in sys.argv[1:]] or SHAPES
 
 
 class Problem:

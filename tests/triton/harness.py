@@ -56,6 +56,7 @@ def fresh(*shape, dtype=torch.float32):
 
 def check(what, got, want, limit):
     """Relative RMS error; infinities must agree exactly and NaN never passes."""
+    half = got.dtype == torch.float16
     got, want = got.detach().double(), want.detach().double()
     if got.shape != want.shape:
         failures.append(f"{what}: shape {tuple(got.shape)} instead of {tuple(want.shape)}")
@@ -69,7 +70,7 @@ def check(what, got, want, limit):
     diff = got[~inf] - want[~inf]
     size = want[~inf].square().mean().sqrt().item()
     error = diff.square().mean().sqrt().item() / size if size else diff.abs().max().item()
-    key = what.split(" ")[0]
+    key = what.split(" ")[0] + (" fp16" if half else "")
     old = worst.get(key, (0.0, 0.0))
     worst[key] = (max(old[0], error), max(old[1], diff.abs().max().item()))
     if not error <= limit:
