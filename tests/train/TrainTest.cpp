@@ -1,0 +1,280 @@
+// tests/train/TrainTest.cpp - whole runs: resume, equality, signals, bad input.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "support/File.h"
+#include "support/Process.h"
+#include "tests/unit/trainer/TestFolder.h"
+
+#include <chrono>
+#include <csignal>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+using namespace tessera;
+using namespace std::chrono_literals;
+using nlohmann::json;
+
+namespace {
+
+/// Text with something to learn: words of a small vocabulary, in an order that
+/// repeats nowhere.
+std::string smallText() {
+  const char *words[] = {"the ",  "tile ",  "of ",   "stone\n", "is ",
+                         "laid ", "upon ",  "a ",    "floor, ", "and ",
+                         "then ", "walls ", "rise. "};
+  std::string text;
+  uint32_t state = 1;
+  while (text.size() < 65536) {
+    state = state * 1664525 + 1013904223;
+    text += words[(state >> 16) % 13];
+  }
+  return text;
+}
+
+class Train : public testing::Test {
+protected:
+  Train() { folder.write("text", smallText()); }
+
+  std::vector<std::string> command(const std::string &out,
+                                   const std::vector<std::string> &more) {
+    std::vector<std::string> all = {TESSERA_TRAIN,
+                                    "train",
+                                    "kernels=torch",
+                                    "data.path=" + folder.file("text"),
+                                    "panel=false",
+                                    "threads=1",
+                                    "model.dim=32",
+                                    "model.layers=2",
+                                    "model.heads=2",
+                                    "model.kv_heads=1",
+                                    "model.key_dim=16",
+                                    "model.value_dim=16",
+                                    "model.mlp_dim=64",
+                                    "nsa.l=8",
+                                    "nsa.d=4",
+                                    "nsa.l_sel=16",
+                                    "nsa.n_sel=4",
+                                    "nsa.w=16",
+                                    "train.seq_len=128",
+                                    "train.batch_size=2",
+                                    "train.steps=12",
+                                    "train.warmup=4",
+                                    "train.log_every=1",
+                                    "train.save_every=0",
+                                    "out=" + folder.file(out)};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
+  CommandResult run(const std::string &out,
+                    const std::vector<std::string> &more = {}) {
+    return runCommand(command(out, more), 120s);
+  }
+
+  void expectFine(const CommandResult &r) {
+    EXPECT_TRUE(r.status.ok()) << r.status.text() << "\n" << r.errors;
+  }
+  void expectRefused(const CommandResult &r, const std::string &message) {
+    EXPECT_EQ(r.status.code, 1) << r.errors;
+    EXPECT_NE(r.errors.find(message), std::string::npos) << r.errors;
+    EXPECT_NE(r.errors.find("HINT"), std::string::npos) << r.errors;
+  }
+
+  json metrics(const std::string &out) {
+    return json::parse(readFile(folder.file(out) + "/metrics.json"));
+  }
+  std::string checkpoint(const std::string &out, int step,
+                         const std::string &name) {
+    char folderName[32];
+    std::snprintf(folderName, sizeof folderName, "step_%08d", step);
+    return readFile(folder.path / out / "ckpt" / folderName / name);
+  }
+  /// Loss and gradient norm of every step.
+  std::vector<std::pair<double, double>> steps(const std::string &out) {
+    std::istringstream in(readFile(folder.file(out) + "/metrics.jsonl"));
+    std::vector<std::pair<double, double>> all;
+    for (std::string line; std::getline(in, line);) {
+      const json record = json::parse(line);
+      if (record.contains("bpb"))
+        all.push_back({record["bpb"], record["grad_norm"]});
+    }
+    return all;
+  }
+
+  TestFolder folder;
+};
+
+TEST_F(Train, TwoRunsAreEqualBitForBit) {
+  expectFine(run("a"));
+  expectFine(run("b"));
+  for (const char *name : {"model.safetensors", "optimizer.safetensors"})
+    EXPECT_EQ(checkpoint("a", 12, name), checkpoint("b", 12, name));
+  EXPECT_EQ(metrics("a")["val_bpb"], metrics("b")["val_bpb"]);
+  EXPECT_EQ(steps("a"), steps("b"));
+  expectFine(run("c", {"train.seed=2"}));
+  EXPECT_NE(metrics("a")["val_bpb"], metrics("c")["val_bpb"]);
+}
+
+TEST_F(Train, AResumedRunEqualsAStraightOne) {
+  expectFine(run("straight"));
+  // Stop after the checkpoint of step 5 by taking away everything later.
+  expectFine(run("cut", {"train.save_every=5", "train.keep=9"}));
+  namespace fs = std::filesystem;
+  fs::remove(folder.path / "cut/metrics.json");
+  fs::remove_all(folder.path / "cut/ckpt/step_00000010");
+  fs::remove_all(folder.path / "cut/ckpt/step_00000012");
+  const CommandResult resumed = run("cut");
+  expectFine(resumed);
+  EXPECT_NE(resumed.errors.find("at step 5"), std::string::npos)
+      << resumed.errors;
+  for (const char *name : {"model.safetensors", "optimizer.safetensors"})
+    EXPECT_EQ(checkpoint("straight", 12, name), checkpoint("cut", 12, name));
+  EXPECT_EQ(metrics("straight")["val_bpb"], metrics("cut")["val_bpb"]);
+  EXPECT_EQ(steps("straight"), steps("cut"));
+}
+
+TEST_F(Train, ATornCheckpointIsPassedOver) {
+  expectFine(run("torn", {"train.save_every=5", "train.keep=9"}));
+  namespace fs = std::filesystem;
+  fs::remove(folder.path / "torn/metrics.json");
+  fs::remove(folder.path / "torn/ckpt/step_00000012/DONE");
+  const CommandResult resumed = run("torn");
+  expectFine(resumed);
+  EXPECT_NE(resumed.errors.find("at step 10"), std::string::npos)
+      << resumed.errors;
+}
+
+TEST_F(Train, AFinishedRunIsKeptWhenTheNextBegins) {
+  expectFine(run("twice"));
+  const json first = metrics("twice");
+  const CommandResult second = run("twice");
+  expectFine(second);
+  EXPECT_NE(second.errors.find("previous-1"), std::string::npos);
+  EXPECT_EQ(metrics("twice/previous-1"), first);
+  EXPECT_EQ(metrics("twice")["val_bpb"], first["val_bpb"]);
+}
+
+TEST_F(Train, LearnsASmallText) {
+  expectFine(
+      run("learn", {"train.steps=150", "train.lr=0.01", "train.log_every=10"}));
+  const json m = metrics("learn");
+  // 13 words of 3 to 7 bytes in any order: log2(13) bits for 5.3 bytes; a
+  // table of single bytes needs 3.6 bits.
+  EXPECT_GT(m["val_bpb"].get<double>(), 0.69);
+  EXPECT_LT(m["val_bpb"].get<double>(), 2.2);
+  EXPECT_GT(steps("learn").front().first, 7.5);
+  EXPECT_GT(m["selected_fraction"].get<double>(), 0.4); // 4 * 16 of 128
+  EXPECT_LE(m["selected_fraction"].get<double>(), 0.5);
+  for (const char *key :
+       {"bpb_by_position", "tokens_per_s", "train_seconds", "kernels_compiled",
+        "kernels_loaded", "val_bpb_without_cmp", "val_bpb_without_sel",
+        "val_bpb_without_win"})
+    EXPECT_TRUE(m.contains(key)) << key;
+}
+
+TEST_F(Train, AccumulationIsALargerBatch) {
+  expectFine(run("one", {"train.batch_size=4", "train.steps=3"}));
+  expectFine(run("two", {"train.accumulate=2", "train.steps=3"}));
+  const auto one = steps("one"), two = steps("two");
+  ASSERT_EQ(one.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(one[i].first, two[i].first, 1e-5);
+    EXPECT_NEAR(one[i].second, two[i].second, 1e-4);
+  }
+}
+
+/// Starts a run that would take long and waits for its first log line.
+Process startLong(const std::vector<std::string> &arguments,
+                  const std::string &out) {
+  SpawnOptions options;
+  options.arguments = arguments;
+  Process process = Process::spawn(options);
+  for (int i = 0; i < 600; ++i) {
+    const auto log = tryReadFile(out + "/metrics.jsonl");
+    if (log && log->find("\"step\":2}") != std::string::npos)
+      break;
+    if (log && std::count(log->begin(), log->end(), '\n') >= 2)
+      break;
+    std::this_thread::sleep_for(50ms);
+  }
+  return process;
+}
+
+TEST_F(Train, SignalsSaveAndTheRunGoesOn) {
+  expectFine(run("whole", {"train.steps=60"}));
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const std::string out = signal == SIGINT ? "int" : "term";
+    Process process =
+        startLong(command(out, {"train.steps=60"}), folder.file(out));
+    ASSERT_EQ(kill(process.pid(), signal), 0);
+    const auto status = process.wait(60s);
+    ASSERT_TRUE(status.has_value());
+    EXPECT_EQ(status->code, 128 + signal) << status->text();
+    EXPECT_FALSE(std::filesystem::exists(folder.file(out) + "/metrics.json"));
+    const CommandResult rest = run(out, {"train.steps=60"});
+    expectFine(rest);
+    EXPECT_NE(rest.errors.find("going on from"), std::string::npos);
+    EXPECT_EQ(checkpoint("whole", 60, "model.safetensors"),
+              checkpoint(out, 60, "model.safetensors"));
+  }
+}
+
+TEST_F(Train, TwoRunsInOneFolderAreRefused) {
+  Process first =
+      startLong(command("busy", {"train.steps=100000"}), folder.file("busy"));
+  const std::string before = readFile(folder.file("busy") + "/config.json");
+  expectRefused(run("busy", {"train.seed=9"}), "another run is using");
+  EXPECT_EQ(readFile(folder.file("busy") + "/config.json"), before);
+  kill(first.pid(), SIGTERM);
+  EXPECT_TRUE(first.wait(60s).has_value());
+}
+
+TEST_F(Train, OtherSettingsDoNotResume) {
+  Process first =
+      startLong(command("mine", {"train.steps=100000"}), folder.file("mine"));
+  kill(first.pid(), SIGINT);
+  ASSERT_TRUE(first.wait(60s).has_value());
+  expectRefused(run("mine", {"train.steps=100000", "train.lr=0.5"}),
+                "train.lr");
+  folder.write("other", smallText() + "more");
+  expectRefused(
+      run("mine", {"train.steps=100000", "data.path=" + folder.file("other")}),
+      "another text");
+  expectFine(run("mine", {"train.steps=3", "resume=never"}));
+}
+
+TEST_F(Train, BadInputStopsBeforeTraining) {
+  expectRefused(run("x", {"train.stesp=3"}), "train.steps");
+  expectRefused(run("x", {"nsa.d=3"}), "nsa.d");
+  expectRefused(run("x", {"data.path=" + folder.write("tiny", "word")}),
+                "4 bytes");
+  expectRefused(run("text"), "cannot write to the run folder");
+  expectRefused(
+      runCommand({TESSERA_TRAIN, "train", "--config", "no.yaml"}, 60s),
+      "no.yaml");
+  EXPECT_FALSE(std::filesystem::exists(folder.file("x") + "/metrics.json"));
+}
+
+TEST_F(Train, GeneratesFromACheckpoint) {
+  const auto write = [&](const std::vector<std::string> &more) {
+    std::vector<std::string> all = {TESSERA_TRAIN,    "generate", "--run",
+                                    folder.file("g"), "--prompt", "the ",
+                                    "--tokens",       "200"};
+    all.insert(all.end(), more.begin(), more.end());
+    return runCommand(all, 60s);
+  };
+  expectRefused(write({}), "no checkpoint");
+  expectFine(run("g"));
+  const CommandResult first = write({"--seed", "4"});
+  expectFine(first);
+  EXPECT_EQ(first.output.size(), 4 + 200 + 1u);
+  EXPECT_EQ(first.output.substr(0, 4), "the ");
+  EXPECT_EQ(write({"--seed", "4"}).output, first.output);
+  EXPECT_NE(write({"--seed", "5"}).output, first.output);
+  EXPECT_EQ(write({"--temperature", "0", "--seed", "1"}).output,
+            write({"--temperature", "0", "--seed", "2"}).output);
+}
+
+} // namespace

@@ -1,0 +1,117 @@
+// tests/unit/trainer/ConfigTest.cpp - reading settings, refusing wrong ones.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/Config.h"
+
+#include "support/Error.h"
+#include "trainer/Schedule.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+using namespace tessera;
+using namespace tessera::trainer;
+
+namespace {
+
+/// Message and hint of the refusal.
+std::string refusal(const std::string &text,
+                    const std::vector<std::string> &overrides = {}) {
+  try {
+    parseConfig(text, "run.yaml", overrides);
+  } catch (const Error &e) {
+    EXPECT_FALSE(e.hint.empty()) << e.message;
+    return e.message + "\n" + e.hint;
+  }
+  return "accepted";
+}
+
+bool has(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(Config, ReadsNestedSettingsAndOverrides) {
+  const Config c = parseConfig("attention: dense\n"
+                               "kernels: torch\n"
+                               "nsa:\n"
+                               "  l_sel: 128\n"
+                               "train:\n"
+                               "  lr: 1e-4\n"
+                               "  steps: 7\n"
+                               "data: {path: some/where}\n",
+                               "run.yaml", {"train.steps=9", "panel=false"});
+  EXPECT_EQ(c.model.attention, models::AttentionKind::Dense);
+  EXPECT_EQ(c.kernels, models::KernelSource::Torch);
+  EXPECT_EQ(c.model.nsa.selectionLength, 128);
+  EXPECT_EQ(c.learningRate, 1e-4);
+  EXPECT_EQ(c.steps, 9);
+  EXPECT_EQ(c.dataPath, "some/where");
+  EXPECT_FALSE(c.panel);
+}
+
+TEST(Config, AnUnknownKeyShowsTheNearestAndItsPlace) {
+  const std::string text = refusal("train:\n  steps: 3\n  bacth_size: 4\n");
+  EXPECT_TRUE(has(text, "run.yaml:3")) << text;
+  EXPECT_TRUE(has(text, "'train.bacth_size'")) << text;
+  EXPECT_TRUE(has(text, "train.batch_size")) << text;
+  EXPECT_TRUE(has(refusal("", {"trian.lr=1"}), "train.lr"));
+}
+
+TEST(Config, RefusesBadValues) {
+  EXPECT_TRUE(has(refusal("train: {steps: many}"), "train.steps"));
+  EXPECT_TRUE(has(refusal("train: {steps: 1.5}"), "whole number"));
+  EXPECT_TRUE(has(refusal("train: {steps: 0}"), "train.steps"));
+  EXPECT_TRUE(has(refusal("train: {lr: nan}"), "train.lr"));
+  EXPECT_TRUE(has(refusal("train: {lr: .1x}"), "train.lr"));
+  EXPECT_TRUE(has(refusal("panel: perhaps"), "true or false"));
+  EXPECT_TRUE(has(refusal("attention: flash"), "nsa or dense or sdpa"));
+  EXPECT_TRUE(has(refusal("train: [1, 2]"), "list"));
+  EXPECT_TRUE(has(refusal("train: {steps: 1"), "run.yaml:"));
+  EXPECT_TRUE(has(refusal("just text"), "map of settings"));
+  EXPECT_TRUE(has(refusal("", {"train.steps"}), "key=value"));
+  EXPECT_TRUE(has(refusal("resume: maybe"), "auto or never"));
+}
+
+TEST(Config, ChecksTheShapesOfTheModel) {
+  EXPECT_TRUE(has(refusal("nsa: {l: 32, d: 12}"), "nsa.d (12)"));
+  EXPECT_TRUE(has(refusal("model: {heads: 5}"), "model.heads (5)"));
+  EXPECT_TRUE(has(refusal("nsa: {n_sel: 2}"), "nsa.n_sel"));
+}
+
+TEST(Config, ComesBackFromItsJson) {
+  const Config c = parseConfig(
+      "", "x",
+      {"train.lr=0.0123", "nsa.gate=softmax", "train.seed=77", "out=a b"});
+  std::vector<std::string> settings;
+  const nlohmann::json json = toJson(c);
+  for (const auto &[key, value] : json.items())
+    settings.push_back(
+        key + "=" +
+        (value.is_string() ? value.get<std::string>() : value.dump()));
+  EXPECT_EQ(toJson(parseConfig("", "y", settings)), json);
+  EXPECT_EQ(json["nsa.gate"], "softmax");
+}
+
+TEST(Schedule, WarmsUpThenFollowsACosine) {
+  Config c;
+  c.learningRate = 2;
+  c.finalLearningRate = 1;
+  c.warmup = 4;
+  c.steps = 12;
+  EXPECT_DOUBLE_EQ(learningRate(c, 0), 0.5);
+  EXPECT_DOUBLE_EQ(learningRate(c, 3), 2);
+  EXPECT_DOUBLE_EQ(learningRate(c, 4), 2);
+  EXPECT_DOUBLE_EQ(learningRate(c, 8), 1.5);
+  EXPECT_NEAR(learningRate(c, 6), 1.85355339, 1e-8);
+  EXPECT_DOUBLE_EQ(learningRate(c, 12), 1);
+  EXPECT_DOUBLE_EQ(learningRate(c, 99), 1);
+}
+
+TEST(Schedule, DoesNotDependOnAccumulation) {
+  Config c;
+  const double before = learningRate(c, 300);
+  c.accumulate = 8;
+  EXPECT_EQ(learningRate(c, 300), before);
+}
+
+} // namespace

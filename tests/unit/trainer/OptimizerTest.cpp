@@ -1,0 +1,62 @@
+// tests/unit/trainer/OptimizerTest.cpp - AdamW against its formula, clipping.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/AdamW.h"
+#include "trainer/Config.h"
+
+#include <ATen/ATen.h>
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace tessera;
+using namespace tessera::trainer;
+
+namespace {
+
+std::vector<models::Parameter> pair() {
+  at::Tensor matrix = at::full({2, 2}, 0.5), vector = at::full({3}, -0.25);
+  return {{"matrix", matrix.set_requires_grad(true)},
+          {"vector", vector.set_requires_grad(true)}};
+}
+
+TEST(AdamW, FollowsTheFormulaAndDecaysMatricesOnly) {
+  Config c;
+  c.weightDecay = 0.1;
+  c.beta1 = 0.9;
+  c.beta2 = 0.95;
+  c.epsilon = 1e-8;
+  auto parameters = pair();
+  AdamW optimizer(parameters, c);
+  double value[2] = {0.5, -0.25}, first[2] = {}, second[2] = {};
+  for (int step = 1; step <= 5; ++step) {
+    const double rate = 0.01 * step, gradient = 0.3 - 0.1 * step;
+    for (auto &p : parameters)
+      p.value.mutable_grad() = at::full_like(p.value.detach(), gradient);
+    optimizer.step(rate);
+    for (int i : {0, 1}) {
+      value[i] *= 1 - rate * (i == 0 ? c.weightDecay : 0);
+      first[i] = c.beta1 * first[i] + (1 - c.beta1) * gradient;
+      second[i] = c.beta2 * second[i] + (1 - c.beta2) * gradient * gradient;
+      value[i] -=
+          rate * (first[i] / (1 - std::pow(c.beta1, step))) /
+          (std::sqrt(second[i] / (1 - std::pow(c.beta2, step))) + c.epsilon);
+    }
+  }
+  EXPECT_NEAR(parameters[0].value[1][1].item<double>(), value[0], 1e-6);
+  EXPECT_NEAR(parameters[1].value[2].item<double>(), value[1], 1e-6);
+}
+
+TEST(AdamW, ClipReportsTheNormBefore) {
+  Config c;
+  c.clip = 1;
+  auto parameters = pair();
+  AdamW optimizer(parameters, c);
+  for (auto &p : parameters)
+    p.value.mutable_grad() = at::full_like(p.value.detach(), 2.0);
+  EXPECT_NEAR(optimizer.clip(), 2 * std::sqrt(7.0), 1e-6);
+  EXPECT_NEAR(optimizer.clip(), 1, 1e-6);
+  EXPECT_NEAR(parameters[1].value.grad()[0].item<double>(), 1 / std::sqrt(7.0),
+              1e-6);
+}
+
+} // namespace
