@@ -1,0 +1,15 @@
+// tools/tessera-opt.cpp - runs passes over IR text, for tests and for looking.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/Passes.h"
+
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  tessera::compiler::registerDialects(registry);
+  tessera::compiler::registerPasses();
+  return mlir::asMainReturnCode(mlir::MlirOptMain(
+      argc, argv, "tessera-opt: passes over IR text\n", registry));
+}
