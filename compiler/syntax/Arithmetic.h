@@ -1,0 +1,37 @@
+// compiler/syntax/Arithmetic.h - Python's operators on compile-time values.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "compiler/syntax/Tree.h"
+#include "compiler/syntax/Value.h"
+
+#include <string>
+#include <utility>
+
+namespace tessera::syntax {
+
+// Thrown by the functions below; the evaluator adds the place.
+struct ValueProblem {
+  std::string message, hint;
+};
+
+Value applyBinary(BinaryOp op, const Value &a, const Value &b);
+Value applyUnary(UnaryOp op, const Value &a);
+bool applyCompare(CompareOp op, const Value &a, const Value &b);
+
+// A function of Python, math or triton by its dotted name ("min",
+// "math.sqrt", "triton.cdiv"). Whether there is one:
+bool isCallable(const std::string &path);
+using KeywordValues = std::vector<std::pair<std::string, Value>>;
+Value callNamed(const std::string &path, const std::vector<Value> &arguments,
+                const KeywordValues &keywords);
+// Python's own names that need no import.
+std::optional<Value> pythonName(std::string_view name);
+// A value for a dotted name: dtypes, math.pi; else Named.
+Value namedValue(const std::string &path);
+
+// No list of an evaluation may grow beyond this.
+inline constexpr size_t maxItems = 100000;
+
+} // namespace tessera::syntax
