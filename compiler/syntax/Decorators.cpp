@@ -1,0 +1,255 @@
+// compiler/syntax/Decorators.cpp - triton.jit, autotune and heuristics.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/syntax/Decorators.h"
+
+#include "support/Error.h"
+#include "support/Names.h"
+
+#include <algorithm>
+
+namespace tessera::syntax {
+
+namespace {
+
+class DecoratorReader {
+public:
+  DecoratorReader(const Program &program, const FunctionDef &function)
+      : program(program), function(function) {}
+
+  KernelInfo read() {
+    info.function = &function;
+    info.signature.kernel = function.name;
+    for (const Parameter &parameter : function.parameters)
+      guarded([&] { addParameter(parameter); });
+    // The innermost decorator stands last and applies first.
+    for (auto it = function.decorators.rbegin();
+         it != function.decorators.rend(); ++it)
+      guarded([&] { readDecorator(**it); });
+    info.hints = readHints(program, function, info.signature, diagnostics);
+    if (!diagnostics.empty())
+      throw CompileError(std::move(diagnostics));
+    return std::move(info);
+  }
+
+private:
+  template <typename Action>
+  void guarded(Action action) {
+    try {
+      action();
+    } catch (const CompileError &error) {
+      diagnostics.insert(diagnostics.end(), error.diagnostics.begin(),
+                         error.diagnostics.end());
+    }
+  }
+
+  void report(const SourceRange &range, std::string message, std::string hint) {
+    diagnostics.push_back(
+        Diagnostic::make(DiagnosticId::InvalidDecorator, function.file, range,
+                         std::move(message), std::move(hint)));
+  }
+
+  Value value(const Expr &expr) {
+    return evaluate(expr, program.scope(function), function.file);
+  }
+
+  void addParameter(const Parameter &node) {
+    KernelParameter parameter;
+    parameter.name = node.name;
+    parameter.isConstexpr = node.isConstexpr;
+    parameter.range = node.range;
+    if (node.defaultValue) {
+      parameter.hasDefault = true;
+      parameter.defaultValue = value(*node.defaultValue);
+    }
+    info.signature.parameters.push_back(std::move(parameter));
+  }
+
+  void readDecorator(const Expr &expr) {
+    const auto *call = expr.as<Call>();
+    const Expr &head = call ? *call->function : expr;
+    std::string path;
+    Value named = value(head);
+    if (const auto *name = named.get<Value::Named>())
+      path = name->path;
+    if (path == "triton.jit" || path == "triton.runtime.jit.jit") {
+      if (call)
+        readJit(*call);
+    } else if (path == "triton.autotune" && call) {
+      readAutotune(*call);
+    } else if (path == "triton.heuristics" && call) {
+      readHeuristics(*call);
+    } else {
+      report(expr.range, "unknown decorator",
+             "use triton.jit, triton.autotune(...) or "
+             "triton.heuristics(...)");
+    }
+  }
+
+  bool knownKeyword(const Keyword &keyword,
+                    const std::vector<std::string> &known,
+                    const std::string &what) {
+    if (std::find(known.begin(), known.end(), keyword.name) != known.end())
+      return true;
+    report(keyword.range, what + " has no keyword `" + keyword.name + "`",
+           nearestNameHint(keyword.name, known, "keywords"));
+    return false;
+  }
+
+  KernelParameter *parameterOf(const SourceRange &range,
+                               const std::string &name) {
+    int index = info.signature.find(name);
+    if (index >= 0)
+      return &info.signature.parameters[size_t(index)];
+    std::vector<std::string> names;
+    for (const KernelParameter &parameter : info.signature.parameters)
+      names.push_back(parameter.name);
+    report(range, "the kernel has no parameter `" + name + "`",
+           nearestNameHint(name, names, "parameters"));
+    return nullptr;
+  }
+
+  // Parameters by name or, as Triton allows, by index.
+  void markParameters(const Keyword &keyword, bool KernelParameter::*mark) {
+    Value list = value(*keyword.value);
+    const std::vector<Value> *items = list.sequence();
+    if (!items)
+      return report(keyword.range, "`" + keyword.name + "` is not a list",
+                    "write " + keyword.name + "=[\"T\"]");
+    for (const Value &item : *items) {
+      if (const auto *name = item.get<std::string>()) {
+        if (KernelParameter *parameter = parameterOf(keyword.range, *name))
+          parameter->*mark = true;
+      } else if (auto index = item.asInt();
+                 index && *index >= 0 &&
+                 *index < Int(info.signature.parameters.size())) {
+        info.signature.parameters[size_t(*index)].*mark = true;
+      } else {
+        report(keyword.range,
+               "`" + keyword.name + "` holds what is no parameter",
+               "list names of parameters");
+      }
+    }
+  }
+
+  void readJit(const Call &call) {
+    static const std::vector<std::string> known = {
+        "do_not_specialize",
+        "do_not_specialize_on_alignment",
+        "noinline",
+        "debug",
+        "repr",
+        "launch_metadata",
+        "version"};
+    for (const Keyword &keyword : call.keywords) {
+      if (!knownKeyword(keyword, known, "triton.jit"))
+        continue;
+      if (keyword.name == "do_not_specialize")
+        markParameters(keyword, &KernelParameter::doNotSpecialize);
+      else if (keyword.name == "do_not_specialize_on_alignment")
+        markParameters(keyword, &KernelParameter::doNotSpecializeAlignment);
+    }
+  }
+
+  void readAutotune(const Call &call) {
+    static const std::vector<std::string> known = {
+        "configs",        "key",           "prune_configs_by",
+        "reset_to_zero",  "restore_value", "pre_hook",
+        "post_hook",      "warmup",        "rep",
+        "use_cuda_graph", "do_bench",      "cache_results"};
+    auto use = [&](const std::string &name, const Expr &expr) {
+      if (name == "configs")
+        readConfigs(expr);
+      else if (name == "key")
+        readKey(expr);
+    };
+    for (size_t i = 0; i < call.arguments.size() && i < 2; ++i)
+      use(known[i], *call.arguments[i]);
+    for (const Keyword &keyword : call.keywords)
+      if (knownKeyword(keyword, known, "triton.autotune"))
+        use(keyword.name, *keyword.value);
+  }
+
+  void readConfigs(const Expr &expr) {
+    Value list = value(expr);
+    const std::vector<Value> *items = list.sequence();
+    if (!items || items->empty())
+      return report(expr.range, "`configs` is not a list of triton.Config",
+                    "write configs=[triton.Config({\"BM\": 64})]");
+    for (const Value &item : *items) {
+      const auto *config = item.get<Value::Config>();
+      if (!config)
+        return report(expr.range, "`configs` holds a " + item.kindName(),
+                      "every entry is a triton.Config({...})");
+      for (const auto &[name, constant] : config->constexprs)
+        if (const KernelParameter *parameter = parameterOf(expr.range, name);
+            parameter && !parameter->isConstexpr)
+          report(expr.range, "`" + name + "` is no tl.constexpr",
+                 "a configuration sets constexprs only");
+      info.configs.push_back(*config);
+    }
+  }
+
+  void readKey(const Expr &expr) {
+    Value list = value(expr);
+    const std::vector<Value> *items = list.sequence();
+    if (!items)
+      return report(expr.range, "`key` is not a list", "write key=[\"S\"]");
+    for (const Value &item : *items) {
+      const auto *name = item.get<std::string>();
+      if (!name)
+        return report(expr.range, "`key` holds what is no string",
+                      "list names of parameters");
+      if (parameterOf(expr.range, *name))
+        info.key.push_back(*name);
+    }
+  }
+
+  void readHeuristics(const Call &call) {
+    const Expr *argument = nullptr;
+    if (!call.arguments.empty())
+      argument = call.arguments[0].get();
+    for (const Keyword &keyword : call.keywords)
+      if (knownKeyword(keyword, {"values"}, "triton.heuristics"))
+        argument = keyword.value.get();
+    Value values = argument ? value(*argument) : Value();
+    const auto *dict = values.get<Value::Dict>();
+    if (!dict)
+      return report(call.range, "triton.heuristics takes a dict of lambdas",
+                    "write {\"EVEN\": lambda args: args[\"S\"] % 64 == 0}");
+    for (const auto &[key, function] : dict->items) {
+      const auto *name = key.get<std::string>();
+      const auto *lambda = function.get<Value::Function>();
+      if (!name || !lambda || lambda->lambda->parameters.size() != 1) {
+        report(call.range, "a heuristic is a lambda of one argument",
+               "write {\"EVEN\": lambda args: args[\"S\"] % 64 == 0}");
+        continue;
+      }
+      if (parameterOf(call.range, *name))
+        info.heuristics.push_back({*name, function, dump(*lambda->lambda)});
+    }
+  }
+
+  const Program &program;
+  const FunctionDef &function;
+  KernelInfo info;
+  std::vector<Diagnostic> diagnostics;
+};
+
+} // namespace
+
+KernelInfo describeKernel(const Program &program, const FunctionDef &function) {
+  return DecoratorReader(program, function).read();
+}
+
+Value applyHeuristic(
+    const KernelInfo &kernel, const Heuristic &heuristic,
+    const std::vector<std::pair<std::string, Value>> &arguments) {
+  Value::Dict dict;
+  for (const auto &[name, value] : arguments)
+    dict.items.emplace_back(Value(name), value);
+  return call(heuristic.function, {Value(std::move(dict))},
+              kernel.function->file);
+}
+
+} // namespace tessera::syntax

@@ -1,0 +1,41 @@
+// compiler/syntax/Decorators.h - what decorators and hints say of a kernel.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "compiler/syntax/Hints.h"
+#include "compiler/syntax/Program.h"
+#include "compiler/syntax/Signature.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera::syntax {
+
+struct Heuristic {
+  std::string parameter;
+  Value function;   // of one dict: the arguments by name
+  std::string text; // canonical source of the function
+};
+
+struct KernelInfo {
+  const FunctionDef *function = nullptr;
+  Signature signature;
+  std::vector<Value::Config> configs; // @triton.autotune
+  std::vector<std::string> key;       // its key
+  std::vector<Heuristic> heuristics;  // in the order they apply
+  Hints hints;
+};
+
+// Checks decorators, defaults and hints of a jit function. Throws CompileError
+// with everything that is wrong.
+KernelInfo describeKernel(const Program &program, const FunctionDef &function);
+
+// The value that a heuristic gives its parameter. `arguments` by name: numbers
+// as they are, pointers as the DType they point to, None as None.
+Value applyHeuristic(
+    const KernelInfo &kernel, const Heuristic &heuristic,
+    const std::vector<std::pair<std::string, Value>> &arguments);
+
+} // namespace tessera::syntax

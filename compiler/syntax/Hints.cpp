@@ -1,0 +1,200 @@
+// compiler/syntax/Hints.cpp - `# tessera:` comments above a kernel.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/syntax/Hints.h"
+
+#include "compiler/syntax/Parser.h"
+#include "support/Error.h"
+#include "support/Names.h"
+
+#include <algorithm>
+
+namespace tessera::syntax {
+
+namespace {
+
+class HintReader {
+public:
+  HintReader(const Program &program, const FunctionDef &function,
+             const Signature &signature, std::vector<Diagnostic> &diagnostics)
+      : program(program), function(function), signature(signature),
+        diagnostics(diagnostics) {}
+
+  Hints read() {
+    for (const HintComment &comment : function.hints) {
+      hint = &comment;
+      try {
+        readOne(comment.text);
+      } catch (const CompileError &error) {
+        report("malformed hint: " + (error.diagnostics.empty()
+                                         ? error.message
+                                         : error.diagnostics[0].message),
+               error.diagnostics.empty() ? error.hint
+                                         : error.diagnostics[0].hint);
+      } catch (const Error &error) {
+        report(error.message, error.hint);
+      }
+    }
+    return std::move(hints);
+  }
+
+private:
+  void report(std::string message, std::string help) {
+    if (help.empty())
+      help = "write # tessera: NAME(...)";
+    diagnostics.push_back(
+        Diagnostic::make(DiagnosticId::InvalidHint, function.file, hint->range,
+                         std::move(message), std::move(help)));
+  }
+
+  void readOne(std::string text) {
+    static const std::string instance = "instance";
+    bool isInstance = text.starts_with(instance + " ");
+    if (isInstance)
+      text.erase(0, instance.size() + 1);
+    if (size_t first = text.find_first_not_of(" \t"); first != 0)
+      text.erase(0, first);
+    ExprPtr expr = parseExpression(
+        std::make_shared<SourceFile>(function.file->path(), text));
+    const auto *call = expr->as<Call>();
+    const auto *name = (call ? call->function.get() : expr.get())->as<Name>();
+    if (!name)
+      throw Error("a hint is a name with arguments",
+                  "write # tessera: cpu(BM=32)");
+    if (isInstance)
+      return readInstance(name->id, call);
+    readNamed(name->id, call);
+  }
+
+  void readNamed(const std::string &name, const Call *call) {
+    if (name == "cpu" && call)
+      return readCpu(*call);
+    if (name == "bucket" && call)
+      return readBucket(*call);
+    if (name == "stages" && call)
+      return readStages(*call);
+    if ((name == "swap_ab" || name == "predicate") && !call) {
+      (name == "swap_ab" ? hints.swapAb : hints.predicate) = true;
+      return;
+    }
+    static const std::vector<std::string> known = {
+        "instance", "cpu", "bucket", "stages", "swap_ab", "predicate"};
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw Error("unknown hint `" + name + "`",
+                  nearestNameHint(name, known, "hints"));
+    throw Error("the hint `" + name + "` is written differently",
+                "forms: instance NAME(...), cpu(BM=32), bucket(S), "
+                "stages(k=3), swap_ab, predicate");
+  }
+
+  Value value(const Expr &expr) {
+    return evaluate(expr, program.scope(function), function.file);
+  }
+
+  [[noreturn]] void unknownParameter(const std::string &name) {
+    std::vector<std::string> names;
+    for (const KernelParameter &parameter : signature.parameters)
+      names.push_back(parameter.name);
+    throw Error("`" + signature.kernel + "` has no parameter `" + name + "`",
+                nearestNameHint(name, names, "parameters"));
+  }
+
+  static int64_t count(const Value &value, const std::string &name) {
+    auto number = value.asInt();
+    if (!number || *number < 0 || *number > 64)
+      throw Error("`" + name + "` must be a number of 0 to 64",
+                  "write " + name + "=4");
+    return int64_t(*number);
+  }
+
+  void readInstance(const std::string &name, const Call *call) {
+    if (!call || !call->arguments.empty())
+      throw Error("an instance names its arguments",
+                  "write instance NAME(Q=\"*bf16:16\", D=64)");
+    for (const Instance &other : hints.instances)
+      if (other.name == name)
+        throw Error("the instance `" + name + "` is there twice",
+                    "give it another name");
+    Instance instance;
+    instance.name = name;
+    std::vector<const Keyword *> given(signature.parameters.size());
+    for (const Keyword &keyword : call->keywords) {
+      int index = signature.find(keyword.name);
+      if (index >= 0)
+        given[size_t(index)] = &keyword;
+      else if (keyword.name == "num_warps")
+        instance.numWarps = count(value(*keyword.value), keyword.name);
+      else if (keyword.name == "num_stages")
+        instance.numStages = count(value(*keyword.value), keyword.name);
+      else
+        unknownParameter(keyword.name);
+    }
+    for (size_t i = 0; i < given.size(); ++i) {
+      const KernelParameter &parameter = signature.parameters[i];
+      if (given[i])
+        instance.arguments.push_back(
+            argumentFromValue(parameter, value(*given[i]->value)));
+      else if (parameter.hasDefault)
+        instance.arguments.push_back(
+            specialize(parameter, parameter.defaultValue));
+      else
+        throw Error("the instance `" + name + "` says nothing of `" +
+                        parameter.name + "`",
+                    "add " + parameter.name + "=...");
+    }
+    hints.instances.push_back(std::move(instance));
+  }
+
+  void readCpu(const Call &call) {
+    if (!call.arguments.empty())
+      throw Error("cpu() takes names and values", "write cpu(BM=32, BN=64)");
+    Value::Config config;
+    for (const Keyword &keyword : call.keywords) {
+      int index = signature.find(keyword.name);
+      if (index < 0)
+        unknownParameter(keyword.name);
+      if (!signature.parameters[size_t(index)].isConstexpr)
+        throw Error("`" + keyword.name + "` is no tl.constexpr",
+                    "a configuration sets constexprs only");
+      config.constexprs.emplace_back(keyword.name, value(*keyword.value));
+    }
+    hints.cpuConfigs.push_back(std::move(config));
+  }
+
+  void readBucket(const Call &call) {
+    if (!call.keywords.empty() || call.arguments.empty())
+      throw Error("bucket() takes names of parameters", "write bucket(S)");
+    for (const ExprPtr &argument : call.arguments) {
+      const auto *name = argument->as<Name>();
+      if (!name)
+        throw Error("bucket() takes names of parameters", "write bucket(S)");
+      if (signature.find(name->id) < 0)
+        unknownParameter(name->id);
+      hints.bucket.push_back(name->id);
+    }
+  }
+
+  void readStages(const Call &call) {
+    if (!call.arguments.empty() || call.keywords.size() != 1 ||
+        call.keywords[0].name != "k")
+      throw Error("stages() takes k, a number", "write stages(k=3)");
+    hints.stages = count(value(*call.keywords[0].value), "k");
+  }
+
+  const Program &program;
+  const FunctionDef &function;
+  const Signature &signature;
+  std::vector<Diagnostic> &diagnostics;
+  const HintComment *hint = nullptr;
+  Hints hints;
+};
+
+} // namespace
+
+Hints readHints(const Program &program, const FunctionDef &function,
+                const Signature &signature,
+                std::vector<Diagnostic> &diagnostics) {
+  return HintReader(program, function, signature, diagnostics).read();
+}
+
+} // namespace tessera::syntax

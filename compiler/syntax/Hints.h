@@ -1,0 +1,38 @@
+// compiler/syntax/Hints.h - `# tessera:` comments above a kernel.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "compiler/syntax/Program.h"
+#include "compiler/syntax/Signature.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera::syntax {
+
+// # tessera: instance NAME(Q="*bf16:16", D=64, num_warps=4): one signature
+// that tools, reports and tests compile. Every parameter without a default is
+// named.
+struct Instance {
+  std::string name;
+  std::vector<Argument> arguments; // in signature order
+  std::optional<int64_t> numWarps, numStages;
+};
+
+struct Hints {
+  std::vector<Instance> instances;
+  std::vector<Value::Config> cpuConfigs; // cpu(BM=32, BN=64)
+  std::vector<std::string> bucket;       // bucket(S): parameters
+  std::optional<int64_t> stages;         // stages(k=3)
+  bool swapAb = false;                   // swap_ab
+  bool predicate = false;                // predicate
+};
+
+// Appends what is wrong to `diagnostics`.
+Hints readHints(const Program &program, const FunctionDef &function,
+                const Signature &signature,
+                std::vector<Diagnostic> &diagnostics);
+
+} // namespace tessera::syntax

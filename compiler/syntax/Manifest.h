@@ -1,0 +1,20 @@
+// compiler/syntax/Manifest.h - the kernels of a file, as JSON for tools.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "compiler/syntax/Program.h"
+
+#include <string>
+
+namespace tessera::syntax {
+
+// {"file": PATH, "kernels": [{"name", "line", "params": [{"name", "constexpr",
+// "default"?, "doNotSpecialize"?, "doNotSpecializeAlignment"?}], "configs",
+// "key", "heuristics": {PARAM: TEXT}, "hints": {"cpu", "bucket", "stages",
+// "swap_ab", "predicate"}, "instances": {NAME: {"args", "num_warps",
+// "num_stages"}}}]}. Every jit function of the file is listed. Throws
+// CompileError with everything that is wrong.
+std::string manifestJson(const Program &program);
+
+} // namespace tessera::syntax
