@@ -1,0 +1,284 @@
+// tests/unit/syntax/ProgramTest.cpp - constants, decorators, hints, requests.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/syntax/Helpers.h"
+
+#include "compiler/syntax/Decorators.h"
+#include "compiler/syntax/Expand.h"
+#include "compiler/syntax/Manifest.h"
+#include "support/Error.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+#include <map>
+#include <set>
+
+namespace tessera::syntax {
+namespace {
+
+const std::string header = "import math\nimport triton\n"
+                           "import triton.language as tl\n";
+
+std::shared_ptr<const Program>
+program(const std::string &text,
+        std::map<std::string, std::string> others = {}) {
+  return Program::load(
+      "dir/k.py", header + text,
+      [others](const std::string &path) -> std::optional<std::string> {
+        auto found = others.find(path);
+        if (found == others.end())
+          return std::nullopt;
+        return found->second;
+      });
+}
+
+std::string constant(const std::string &expression) {
+  auto loaded =
+      program("X = " + expression + "\n@triton.jit\ndef f():\n    pass\n");
+  return loaded->lookup(loaded->kernel("f"), "X")->value.repr();
+}
+
+DiagnosticId errorOf(const std::function<void()> &action) {
+  try {
+    action();
+  } catch (const CompileError &error) {
+    EXPECT_FALSE(error.diagnostics.empty());
+    EXPECT_FALSE(error.diagnostics[0].hint.empty());
+    EXPECT_TRUE(error.diagnostics[0].range.known());
+    return error.diagnostics[0].id;
+  }
+  ADD_FAILURE() << "no error";
+  return DiagnosticId::CodegenFailed;
+}
+
+TEST(Evaluate, AsPython) {
+  // Right sides as printed by Python 3.11.
+  const std::pair<const char *, const char *> cases[] = {
+      {"-7 // 2", "-4"},
+      {"-7 % 3", "2"},
+      {"7 % -3", "-2"},
+      {"-7.5 // 2", "-4.0"},
+      {"-7.5 % 2", "0.5"},
+      {"2 ** 10", "1024"},
+      {"2 ** -1", "0.5"},
+      {"1 / 2", "0.5"},
+      {"1 < 2 < 3", "True"},
+      {"1 == 1.0", "True"},
+      {"[1, 2] + [3] * 2", "[1, 2, 3, 3]"},
+      {"0 or 'a'", "'a'"},
+      {"not []", "True"},
+      {"max(1, 2.5, 2)", "2.5"},
+      {"len((1, 2, 3))", "3"},
+      {"math.ceil(2.1)", "3"},
+      {"math.log2(8)", "3.0"},
+      {"triton.cdiv(7, 2)", "4"},
+      {"triton.next_power_of_2(17)", "32"},
+      {"[i * i for i in range(4) if i % 2]", "[1, 9]"},
+      {"{'a': 1, **{'b': 2}}['b']", "2"},
+      {"(lambda x, y: x - y)(5, 3)", "2"},
+      {"1e16", "1e+16"},
+      {"1e-5", "1e-05"},
+      {"0.1 + 0.2", "0.30000000000000004"},
+      {"1 << 70", "1180591620717411303424"},
+      {"True + 1", "2"},
+      {"[*[1], *(2, 3)]", "[1, 2, 3]"},
+      {"tl.float32", "tl.float32"},
+      {"float('-inf')", "-inf"},
+      {"sum(x for x in range(5))", "10"}};
+  for (const auto &[expression, expected] : cases)
+    EXPECT_EQ(constant(expression), expected) << expression;
+}
+
+TEST(Evaluate, ErrorsHavePlaces) {
+  for (const char *bad :
+       {"1 // 0", "1 + 'a'", "[1][3]", "{}['a']", "1 << 200", "range(10 ** 9)",
+        "(lambda x: x)()", "X", "math.sqrt(-1)", "'a' < 1"})
+    EXPECT_EQ(errorOf([&] { constant(bad); }), DiagnosticId::InvalidConstant)
+        << bad;
+  EXPECT_EQ(errorOf([] { constant("nowhere"); }),
+            DiagnosticId::UnknownConstant);
+}
+
+const std::string tuned = R"(
+TILES = [32, 64]
+# tessera: instance small(Q="*bf16:16", S="i32:16", D=64, EVEN=True, BM=32)
+# tessera: cpu(BM=32)
+# tessera: bucket(S)
+# tessera: stages(k=3)
+# tessera: swap_ab
+# tessera: predicate
+@triton.autotune(configs=[triton.Config({"BM": b}, num_warps=w) for b in TILES for w in (4, 8)], key=["S"])
+@triton.heuristics({"EVEN": lambda args: args["S"] % 64 == 0 and args["Q"] is not None})
+@triton.jit(do_not_specialize=["S"])
+def f(Q, S, D: tl.constexpr, EVEN: tl.constexpr, BM: tl.constexpr = 16):
+    pass
+)";
+
+TEST(Decorators, AreEvaluated) {
+  auto loaded = program(tuned);
+  KernelInfo info = describeKernel(*loaded, loaded->kernel("f"));
+  ASSERT_EQ(info.configs.size(), 4u);
+  EXPECT_EQ(Value(info.configs[3]).repr(),
+            "triton.Config({'BM': 64}, num_warps=8)");
+  EXPECT_EQ(info.key, std::vector<std::string>{"S"});
+  EXPECT_TRUE(info.signature.parameters[1].doNotSpecialize);
+  ASSERT_EQ(info.heuristics.size(), 1u);
+  auto even = [&](Value s, Value q) {
+    return applyHeuristic(info, info.heuristics[0], {{"S", s}, {"Q", q}})
+        .repr();
+  };
+  EXPECT_EQ(even(128, Value::DType{"bf16"}), "True");
+  EXPECT_EQ(even(100, Value::DType{"bf16"}), "False");
+  EXPECT_EQ(even(128, Value()), "False");
+  const Hints &hints = info.hints;
+  ASSERT_EQ(hints.instances.size(), 1u);
+  EXPECT_EQ(hints.instances[0].arguments[0].type, "*bf16:16");
+  EXPECT_EQ(hints.cpuConfigs.size(), 1u);
+  EXPECT_EQ(hints.bucket, std::vector<std::string>{"S"});
+  EXPECT_EQ(hints.stages, 3);
+  EXPECT_TRUE(hints.swapAb && hints.predicate);
+  EXPECT_NE(manifestJson(*loaded).find("\"num_warps\":8"), std::string::npos);
+}
+
+TEST(Decorators, MistakesAreReported) {
+  auto describe = [](const std::string &above) {
+    return errorOf([&] {
+      auto loaded = program(
+          above + "\n@triton.jit\ndef f(a, B: tl.constexpr):\n    pass\n");
+      describeKernel(*loaded, loaded->kernel("f"));
+    });
+  };
+  for (const char *bad :
+       {"@triton.autotune(confgs=[], key=[])",
+        "@triton.autotune(configs=[1], key=[])",
+        "@triton.autotune(configs=[triton.Config({'C': 1})], key=[])",
+        "@triton.autotune(configs=[triton.Config({'a': 1})], key=[])",
+        "@triton.heuristics({'B': 1})", "@triton.other"})
+    EXPECT_EQ(describe(bad), DiagnosticId::InvalidDecorator) << bad;
+  for (const char *bad :
+       {"# tessera: cpo(B=1)", "# tessera: cpu(C=1)", "# tessera: cpu(a=1)",
+        "# tessera: instance x(a='*fp31', B=1)",
+        "# tessera: instance x(a='i32')", "# tessera: stages(3)",
+        "# tessera: bucket(Z)", "# tessera: cpu(("})
+    EXPECT_EQ(describe(bad), DiagnosticId::InvalidHint) << bad;
+}
+
+const std::string common = "import triton\nimport triton.language as tl\n"
+                           "SCALE = 2\n@triton.jit\ndef twice(x):\n"
+                           "    return x * SCALE\n";
+
+TEST(Expand, FollowsCalleesAndConstants) {
+  auto text = [](const std::string &body, const std::string &helper = common) {
+    auto loaded = program(body, {{"dir/common.py", helper}});
+    return makeRequest(*loaded, "f").text;
+  };
+  std::string body = "from .common import twice\nN = 3\n@triton.jit\n"
+                     "def f(p):\n    tl.store(p, twice(N))\n";
+  std::string base = text(body);
+  EXPECT_NE(base.find("SCALE = 2"), std::string::npos);
+  EXPECT_LT(base.find("def twice"), base.find("def f"));
+  // What must not change it ...
+  EXPECT_EQ(base,
+            text("# note\n" + body + "\n\n@triton.jit\ndef g(a):\n    pass\n"));
+  EXPECT_EQ(base, text("# tessera: predicate\n" + body));
+  // ... and what must.
+  std::string other = common;
+  other.replace(other.find("SCALE = 2"), 9, "SCALE = 4");
+  EXPECT_NE(base, text(body, other));
+  EXPECT_NE(base, text(body + "    tl.store(p, 1)\n"));
+}
+
+TEST(Expand, RequestsLoadWithoutFiles) {
+  auto loaded = program("from common import twice\n@triton.jit\ndef f(p):\n"
+                        "    tl.store(p, twice(1))\n",
+                        {{"dir/common.py", common}});
+  CompileRequest request = makeRequest(*loaded, "f");
+  auto again = Program::load(CompileRequest::fromJson(request.toJson()));
+  auto symbol = again->lookup(again->kernel("f"), "twice");
+  ASSERT_TRUE(symbol && symbol->function);
+  EXPECT_EQ(symbol->function->file->path(), "dir/common.py");
+  EXPECT_EQ(makeRequest(*again, "f").key(), request.key());
+}
+
+TEST(Program, MissingImportsAreErrors) {
+  EXPECT_EQ(errorOf([] { program("from .gone import x\n"); }),
+            DiagnosticId::ImportFailed);
+  EXPECT_EQ(errorOf([] {
+              program("from .common import thrice\n",
+                      {{"dir/common.py", common}});
+            }),
+            DiagnosticId::ImportFailed);
+  EXPECT_THROW(program("")->kernel("f"), Error);
+}
+
+TEST(Signature, ClassesAreTritons) {
+  KernelParameter plain, fixed, unaligned;
+  plain.name = fixed.name = unaligned.name = "x";
+  fixed.doNotSpecialize = true;
+  unaligned.doNotSpecializeAlignment = true;
+  auto of = [](const KernelParameter &parameter, Actual actual) {
+    Argument argument = specialize(parameter, actual);
+    return argument.isConstexpr() ? "=" + argument.value.repr() : argument.type;
+  };
+  EXPECT_EQ(of(plain, Value(1)), "=1");
+  EXPECT_EQ(of(plain, Value()), "=None");
+  EXPECT_EQ(of(plain, Value(0)), "i32:16");
+  EXPECT_EQ(of(plain, Value(17)), "i32");
+  EXPECT_EQ(of(plain, Value(int64_t(1) << 31)), "i64:16");
+  EXPECT_EQ(of(plain, Value(~uint64_t(0))), "u64");
+  EXPECT_EQ(of(plain, Value(true)), "i1");
+  EXPECT_EQ(of(plain, Value(1.0)), "fp32");
+  EXPECT_EQ(of(fixed, Value(1)), "i32");
+  EXPECT_EQ(of(fixed, Value(16)), "i32");
+  EXPECT_EQ(of(unaligned, Value(1)), "=1");
+  EXPECT_EQ(of(unaligned, PointerValue{"fp32", 64}), "*fp32");
+  EXPECT_EQ(of(plain, PointerValue{"bf16", 64}), "*bf16:16");
+  EXPECT_EQ(of(plain, PointerValue{"bf16", 8}), "*bf16");
+  for (const char *bad : {"", "*", "fp31", "*fp32:8", "fp32:16", "i1:16"})
+    EXPECT_FALSE(ArgClass::parse(bad)) << bad;
+}
+
+TEST(Request, KeyFollowsWhatDecidesTheArtifact) {
+  CompileRequest request;
+  request.kernel = "f";
+  request.args.resize(1);
+  request.args[0].name = "x";
+  std::set<std::string> keys;
+  for (Value value :
+       {Value(1), Value(true), Value(1.0), Value(-0.0), Value(0.0), Value("1"),
+        Value(), Value(Value::DType{"fp32"}), Value(Int(1) << 100),
+        Value(Value::Tuple{{Value(1)}}),
+        Value(std::numeric_limits<double>::infinity())}) {
+    request.args[0].value = value;
+    keys.insert(request.key());
+    Value back = CompileRequest::fromJson(request.toJson()).args[0].value;
+    EXPECT_TRUE(back.identical(value)) << value.repr() << " " << back.repr();
+  }
+  EXPECT_EQ(keys.size(), 11u);
+}
+
+TEST(Request, MalformedJsonIsAnError) {
+  CompileRequest request;
+  std::string good = request.toJson();
+  EXPECT_NO_THROW(CompileRequest::fromJson(good));
+  for (size_t i = 0; i < good.size(); ++i)
+    EXPECT_THROW(CompileRequest::fromJson(good.substr(0, i)), Error);
+  for (
+      const char *bad :
+      {"[]", "{}", "{\"file\":1}", "null",
+       R"({"file":"","kernel":"","text":"","target":"","args":[{"name":"x","kind":"int","type":"*fp32"}]})",
+       R"({"file":"","kernel":"","text":"","target":"","args":[{"name":"x","kind":"constexpr"}]})",
+       R"({"file":"","kernel":"","text":"","target":"","args":[],"options":{"num_warps":1.5}})",
+       R"({"file":"","kernel":"","text":"","target":"","args":[],"more":1})"})
+    EXPECT_THROW(CompileRequest::fromJson(bad), Error) << bad;
+  CompileResult result;
+  result.ok = true;
+  result.stages["tile"] = "x";
+  result.meta.scratchBytes = 64;
+  EXPECT_EQ(CompileResult::fromJson(result.toJson()).toJson(), result.toJson());
+}
+
+} // namespace
+} // namespace tessera::syntax
