@@ -1,5 +1,6 @@
-// models/ModelConfig.h - what a transformer is made of, checked before it is
-// built. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// models/ModelConfig.h - what a transformer is made of, checked first.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

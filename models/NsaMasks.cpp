@@ -1,5 +1,6 @@
-// models/NsaMasks.cpp - block scores, canonical selection and masks in torch
-// ops. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// models/NsaMasks.cpp - block scores, canonical selection, masks.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "models/NsaMasks.h"
 
 #include <ATen/ATen.h>

@@ -1,18 +1,118 @@
-// models/TesseraKernels.cpp - the compiled kernels behind the model's
-// operations. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// models/TesseraKernels.cpp - the compiled kernels behind a model.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The operations are found by name: the library that registers them
+// (runtime/torch) is linked or loaded, never included.
 #include "models/Kernels.h"
 
 #include "support/Error.h"
 
+#include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
 namespace tessera::models {
+namespace {
+
+using at::Tensor;
+using MaybeTensor = std::optional<Tensor>;
+using Pair = std::tuple<Tensor, Tensor>;
+
+template <typename F>
+c10::TypedOperatorHandle<F> find(const char *name) {
+  const std::string full = std::string("tessera::") + name;
+  const auto op = c10::Dispatcher::singleton().findSchema({full.c_str(), ""});
+  if (!op)
+    throw Error("kernels=tessera needs the torch operation " + full +
+                    ", which is not registered in this program",
+                "set kernels=torch, or build with runtime/torch");
+  return op->typed<F>();
+}
+
+MaybeTensor maybe(const Tensor &x) {
+  return x.defined() ? MaybeTensor(x) : std::nullopt;
+}
+
+class TesseraKernels final : public Kernels {
+public:
+  Tensor rmsNorm(const Tensor &x, const Tensor &weight,
+                 double epsilon) override {
+    return norm.call(x, weight, epsilon);
+  }
+
+  Tensor rope(const Tensor &x, const Packing &packing, double base) override {
+    const int64_t dim = x.size(2);
+    if (!cosine.defined() || cosine.size(0) < packing.length ||
+        cosine.size(1) != dim / 2 || tableBase != base) {
+      std::tie(cosine, sine) =
+          table.call(packing.length, dim, base, /*scale=*/1.0, /*stride=*/1);
+      tableBase = base;
+    }
+    return rotate.call(x, cosine, sine, packing.sequenceStarts, packing.length,
+                       /*first_position=*/0, /*inverse=*/false);
+  }
+
+  Tensor denseAttention(const Tensor &q, const Tensor &k, const Tensor &v,
+                        const Packing &packing) override {
+    return std::get<0>(dense.call(q, k, v, packing.sequenceStarts,
+                                  packing.length, std::nullopt));
+  }
+
+  NsaResult nsaAttention(const NsaInputs &in, const ModelConfig &config,
+                         const Packing &packing) override {
+    const NsaGeometry &g = config.nsa;
+    // Attention is linear in its values: without them the branch gives zero,
+    // which is what a gate of zero gives.
+    const auto values = [&](const Tensor &v, int branch) {
+      return in.without == branch ? at::zeros_like(v) : v;
+    };
+    const auto [output, indices, gates] = nsa.call(
+        in.query, in.keyCmp, values(in.valueCmp, 0), in.keySel,
+        values(in.valueSel, 1), in.keyWin, values(in.valueWin, 2),
+        in.gateLogits, packing.sequenceStarts, packing.compressedStarts,
+        packing.length, packing.sequences * g.compressedCount(packing.length),
+        g.blockLength, g.stride, g.selectionLength, g.selectedBlocks, g.window,
+        g.initialBlocks, g.localBlocks, maybe(in.keyFilter),
+        maybe(in.valueFilter),
+        config.gateMode == GateMode::Softmax ? "softmax" : "sigmoid",
+        config.gateTemperature, std::nullopt);
+    return {output, indices};
+  }
+
+  KernelCounts counts() const override {
+    const auto [compiled, loaded, hits, bad] = stats.call();
+    return {compiled, loaded};
+  }
+
+private:
+  using Norm = Tensor(const Tensor &, const Tensor &, double);
+  c10::TypedOperatorHandle<Norm> norm = find<Norm>("rms_norm");
+  using Table = Pair(c10::SymInt, int64_t, double, double, int64_t);
+  c10::TypedOperatorHandle<Table> table = find<Table>("rope_table");
+  using Rotate = Tensor(const Tensor &, const Tensor &, const Tensor &,
+                        const Tensor &, c10::SymInt, int64_t, bool);
+  c10::TypedOperatorHandle<Rotate> rotate = find<Rotate>("rope");
+  using Dense = Pair(const Tensor &, const Tensor &, const Tensor &,
+                     const Tensor &, c10::SymInt, std::optional<double>);
+  c10::TypedOperatorHandle<Dense> dense = find<Dense>("dense_attention");
+  using Nsa = std::tuple<Tensor, Tensor, Tensor>(
+      const Tensor &, const Tensor &, const Tensor &, const Tensor &,
+      const Tensor &, const Tensor &, const Tensor &, const Tensor &,
+      const Tensor &, const Tensor &, c10::SymInt, c10::SymInt, int64_t,
+      int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, const MaybeTensor &,
+      const MaybeTensor &, c10::string_view, double, std::optional<double>);
+  c10::TypedOperatorHandle<Nsa> nsa = find<Nsa>("nsa_attention");
+  using Stats = std::tuple<int64_t, int64_t, int64_t, int64_t>();
+  c10::TypedOperatorHandle<Stats> stats = find<Stats>("kernel_stats");
+
+  Tensor cosine, sine;
+  double tableBase = 0;
+};
+
+} // namespace
 
 std::unique_ptr<Kernels> makeTesseraKernels() {
-  throw Error("kernels: tessera needs the tessera torch operations, which this "
-              "program was built without",
-              "set kernels=torch");
+  return std::make_unique<TesseraKernels>();
 }
 
 } // namespace tessera::models

@@ -1,5 +1,6 @@
-// models/TorchKernels.cpp - every model operation in plain LibTorch, with
-// autograd. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// models/TorchKernels.cpp - the model operations in plain LibTorch.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 //
 // Attention is computed as masked attention, in blocks of query rows so that
 // long sequences need memory linear in their length.

@@ -1,5 +1,6 @@
-// models/Transformer.h - a byte-level transformer with sparse or dense
-// attention. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// models/Transformer.h - a byte-level transformer, sparse or dense.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "models/Kernels.h"

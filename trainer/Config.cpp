@@ -1,5 +1,6 @@
-// trainer/Config.cpp - one list of settings serves reading, printing and
-// saving. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// trainer/Config.cpp - one list of settings for reading and printing.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "trainer/Config.h"
 
 #include "support/Error.h"

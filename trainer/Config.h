@@ -1,5 +1,6 @@
-// trainer/Config.h - everything a run can be told, read from YAML and
-// key=value. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// trainer/Config.h - all that a run can be told, from YAML and key=value.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "models/ModelConfig.h"

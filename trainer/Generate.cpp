@@ -1,5 +1,6 @@
-// trainer/Generate.cpp - draws bytes one at a time from the model's last
-// position. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// trainer/Generate.cpp - draws bytes one at a time from the model.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "trainer/Generate.h"
 
 #include "support/Error.h"

@@ -1,5 +1,6 @@
-// trainer/Random.h - a counter-based generator: item i of a stream, without
-// state. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// trainer/Random.h - a counter-based generator, without state.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

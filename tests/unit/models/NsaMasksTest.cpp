@@ -1,5 +1,6 @@
-// tests/unit/models/NsaMasksTest.cpp - selection and Eq. 9 against fixed
-// vectors. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// tests/unit/models/NsaMasksTest.cpp - selection and Eq. 9, fixed vectors.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "models/NsaMasks.h"
 
 #include <ATen/ATen.h>

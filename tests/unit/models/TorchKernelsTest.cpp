@@ -1,5 +1,6 @@
-// tests/unit/models/TorchKernelsTest.cpp - plain-torch NSA against the golden
-// vectors. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// tests/unit/models/TorchKernelsTest.cpp - plain-torch NSA, golden vectors.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "models/Kernels.h"
 
 #include <ATen/ATen.h>

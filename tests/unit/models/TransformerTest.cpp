@@ -1,6 +1,6 @@
-// tests/unit/models/TransformerTest.cpp - gradients, causality and seeds of the
-// whole model. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// tests/unit/models/TransformerTest.cpp - gradients, causality, seeds.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "models/Transformer.h"
 
 #include <ATen/ATen.h>

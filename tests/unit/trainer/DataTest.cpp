@@ -1,5 +1,6 @@
-// tests/unit/trainer/DataTest.cpp - corpora good and bad, windows, random
-// numbers. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// tests/unit/trainer/DataTest.cpp - corpora good and bad, windows.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "trainer/Data.h"
 
 #include "TestFolder.h"
