@@ -17,6 +17,10 @@
 
 namespace tessera {
 
+namespace syntax {
+struct CompileRequest;
+}
+
 enum class DType : uint8_t {
   I1,
   I8,
@@ -91,6 +95,12 @@ public:
   // The constexprs a launch would use, all of them.
   Constexprs configuration(const std::vector<Arg> &args,
                            const Constexprs &constexprs = {}) const;
+
+  // What would be compiled for such a launch.
+  syntax::CompileRequest
+  compileRequest(const std::vector<Arg> &args,
+                 const Constexprs &constexprs = {},
+                 const LaunchOptions &options = {}) const;
 
   struct State;
 

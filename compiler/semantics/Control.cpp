@@ -81,8 +81,8 @@ Operation *Lowering::finishIf(Operation *prototype,
   };
   move(draft.getThenRegion(), op.getThenRegion(), thenParts);
   move(draft.getElseRegion(), op.getElseRegion(), elseParts);
-  draft.erase();
   builder.setInsertionPointAfter(op);
+  draft.erase();
   return op;
 }
 

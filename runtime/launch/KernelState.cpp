@@ -1,0 +1,314 @@
+// runtime/launch/KernelState.cpp - specialization: from arguments to code.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/launch/KernelState.h"
+
+#include "compiler/syntax/Expand.h"
+#include "support/Error.h"
+#include "support/Names.h"
+#include "support/Options.h"
+
+#include <algorithm>
+#include <bit>
+#include <mutex>
+
+namespace tessera {
+
+using runtime::CompileService;
+using runtime::Configuration;
+using runtime::LoadedKernel;
+using syntax::Value;
+
+namespace runtime {
+
+LoadedKernel::LoadedKernel(const CompiledKernel &compiled,
+                           const std::string &kernel,
+                           const std::vector<std::string> &parameters)
+    : module(compiled.code, compiled.meta.symbol),
+      scratchBytes(compiled.meta.scratchBytes) {
+  for (const syntax::ArtifactParameter &parameter : compiled.meta.params) {
+    auto found =
+        std::find(parameters.begin(), parameters.end(), parameter.name);
+    if (found == parameters.end())
+      throw Error("the artifact of `" + kernel + "` wants an argument `" +
+                      parameter.name + "` that the kernel does not have",
+                  "clear the cache: tessera cache clear");
+    slots.push_back(
+        {size_t(found - parameters.begin()), parameter.type == "fp32"});
+  }
+}
+
+Value toValue(const ConstexprValue &value) {
+  return std::visit(
+      [](const auto &held) -> Value {
+        using T = std::decay_t<decltype(held)>;
+        if constexpr (std::is_same_v<T, std::nullptr_t>)
+          return Value();
+        else if constexpr (std::is_same_v<T, DType>)
+          return Value(Value::DType{dtypeName(held)});
+        else
+          return Value(held);
+      },
+      value);
+}
+
+ConstexprValue fromValue(const std::string &name, const Value &value) {
+  if (value.isNone())
+    return nullptr;
+  if (const bool *flag = value.get<bool>())
+    return *flag;
+  if (const auto *number = value.get<syntax::Int>();
+      number && *number >= INT64_MIN && *number <= INT64_MAX)
+    return int64_t(*number);
+  if (const double *number = value.get<double>())
+    return *number;
+  if (const std::string *text = value.get<std::string>())
+    return *text;
+  if (const auto *type = value.get<Value::DType>())
+    if (auto known = dtypeFromText(type->name))
+      return *known;
+  throw Error("constexpr `" + name + "` is " + value.repr() +
+                  ", which a launch cannot pass on",
+              "use a number, a boolean, a string, a dtype or None");
+}
+
+std::atomic<uint64_t> &memoryHitCounter() {
+  static std::atomic<uint64_t> counter{0};
+  return counter;
+}
+
+} // namespace runtime
+
+Kernel::State::State(std::shared_ptr<const syntax::Program> given,
+                     const std::string &kernel)
+    : program(std::move(given)),
+      info(syntax::describeKernel(*program, program->kernel(kernel))),
+      name(kernel), base(syntax::makeRequest(*program, kernel)) {
+  for (const syntax::KernelParameter &parameter : info.signature.parameters)
+    if (!parameter.isConstexpr) {
+      parameters.push_back(parameter.name);
+      runtimeParameters.push_back(&parameter);
+    }
+  // A cpu hint replaces the configurations for GPUs.
+  const auto &configs =
+      info.hints.cpuConfigs.empty() ? info.configs : info.hints.cpuConfigs;
+  if (configs.empty())
+    return;
+  for (const auto &[constexpr_, value] : configs[0].constexprs)
+    firstConfiguration[constexpr_] = value;
+  numWarps = configs[0].numWarps.value_or(numWarps);
+  numStages = configs[0].numStages.value_or(numStages);
+}
+
+static bool fitsInt32(int64_t value) {
+  return value >= INT32_MIN && value <= INT32_MAX;
+}
+
+static bool aligned(const Pointer &pointer) {
+  return reinterpret_cast<uintptr_t>(pointer.address) % 16 == 0;
+}
+
+static syntax::Actual toActual(const Arg &arg) {
+  return std::visit(
+      [](const auto &held) -> syntax::Actual {
+        using T = std::decay_t<decltype(held)>;
+        if constexpr (std::is_same_v<T, Pointer>)
+          return syntax::PointerValue{
+              dtypeName(held.type), reinterpret_cast<uintptr_t>(held.address)};
+        else if constexpr (std::is_same_v<T, std::nullptr_t>)
+          return Value();
+        else
+          return Value(held);
+      },
+      arg);
+}
+
+// What a heuristic's lambda sees of an argument. Of a pointer it can ask the
+// type and whether it is there.
+static Value toHeuristicValue(const Arg &arg) {
+  if (const Pointer *pointer = std::get_if<Pointer>(&arg))
+    return Value(Value::DType{dtypeName(pointer->type)});
+  return std::get<Value>(toActual(arg));
+}
+
+template <typename T>
+static void appendRaw(std::string &key, T value) {
+  key.append(reinterpret_cast<const char *>(&value), sizeof(value));
+}
+
+static void appendConstexpr(std::string &key, const std::string &name,
+                            const ConstexprValue &value) {
+  key += name;
+  key += '\0';
+  key += char(value.index());
+  std::visit(
+      [&](const auto &held) {
+        using T = std::decay_t<decltype(held)>;
+        if constexpr (std::is_same_v<T, std::string>) {
+          appendRaw(key, held.size());
+          key += held;
+        } else if constexpr (!std::is_same_v<T, std::nullptr_t>) {
+          appendRaw(key, held);
+        }
+      },
+      value);
+}
+
+static void appendClass(std::string &key, const Arg &arg,
+                        const syntax::KernelParameter &parameter) {
+  if (const Pointer *pointer = std::get_if<Pointer>(&arg)) {
+    key += 'p';
+    key += char(pointer->type);
+    key += aligned(*pointer) ? 'a' : 'u';
+  } else if (const int64_t *number = std::get_if<int64_t>(&arg)) {
+    if (*number == 1 && !parameter.doNotSpecialize)
+      key += '1';
+    else {
+      key += fitsInt32(*number) ? 'i' : 'l';
+      key += *number % 16 == 0 && !parameter.doNotSpecialize ? 'a' : 'u';
+    }
+  } else if (std::holds_alternative<double>(arg)) {
+    key += 'f';
+  } else if (std::holds_alternative<bool>(arg)) {
+    key += 'b';
+  } else {
+    key += 'n';
+  }
+}
+
+std::string Kernel::State::launchKey(const std::vector<Arg> &args,
+                                     const Constexprs &constexprs,
+                                     const LaunchOptions &options) const {
+  std::string key;
+  key.reserve(4 * args.size() + 16 * constexprs.size() + 16);
+  for (size_t i = 0; i < args.size(); ++i)
+    appendClass(key, args[i], *runtimeParameters[i]);
+  key += '|';
+  for (const auto &[constexpr_, value] : constexprs)
+    appendConstexpr(key, constexpr_, value);
+  key += '|';
+  appendRaw(key, options.numWarps.value_or(-1));
+  appendRaw(key, options.numStages.value_or(-1));
+  return key;
+}
+
+void Kernel::State::checkCount(const std::vector<Arg> &args) const {
+  if (args.size() == parameters.size())
+    return;
+  std::string list;
+  for (const std::string &parameter : parameters)
+    list += (list.empty() ? "" : ", ") + parameter;
+  throw Error("kernel `" + name + "` takes " +
+                  std::to_string(parameters.size()) + " arguments, not " +
+                  std::to_string(args.size()),
+              "pass, in this order: " + list);
+}
+
+Configuration Kernel::State::configure(const std::vector<Arg> &args,
+                                       const Constexprs &given) const {
+  checkCount(args);
+  Configuration result;
+  std::vector<std::string> known;
+  for (const syntax::KernelParameter &parameter : info.signature.parameters)
+    if (parameter.isConstexpr) {
+      known.push_back(parameter.name);
+      if (parameter.hasDefault)
+        result[parameter.name] = parameter.defaultValue;
+    }
+  for (const auto &[constexpr_, value] : firstConfiguration)
+    result[constexpr_] = value;
+  for (const auto &[constexpr_, value] : given) {
+    if (std::find(known.begin(), known.end(), constexpr_) == known.end())
+      throw Error("kernel `" + name + "` has no constexpr `" + constexpr_ + "`",
+                  nearestNameHint(constexpr_, known, "constexprs"));
+    result[constexpr_] = runtime::toValue(value);
+  }
+  for (const syntax::Heuristic &heuristic : info.heuristics) {
+    // What the caller says outright stays.
+    if (given.count(heuristic.parameter))
+      continue;
+    std::vector<std::pair<std::string, Value>> seen;
+    for (size_t i = 0; i < args.size(); ++i)
+      seen.emplace_back(parameters[i], toHeuristicValue(args[i]));
+    for (const auto &[other, value] : result)
+      seen.emplace_back(other, value);
+    result[heuristic.parameter] = syntax::applyHeuristic(info, heuristic, seen);
+  }
+  for (const std::string &constexpr_ : known)
+    if (!result.count(constexpr_))
+      throw Error("kernel `" + name + "` needs a value for the constexpr `" +
+                      constexpr_ + "`",
+                  "pass it, or give the kernel a default, a configuration or "
+                  "a heuristic for it");
+  return result;
+}
+
+Constexprs Kernel::State::keyConstexprs(const std::vector<Arg> &args,
+                                        const Constexprs &given) const {
+  Constexprs result = given;
+  if (info.heuristics.empty())
+    return result;
+  const Configuration all = configure(args, given);
+  for (const syntax::Heuristic &heuristic : info.heuristics)
+    result[heuristic.parameter] =
+        runtime::fromValue(heuristic.parameter, all.at(heuristic.parameter));
+  return result;
+}
+
+syntax::CompileRequest
+Kernel::State::request(const std::vector<Arg> &args,
+                       const Constexprs &constexprs,
+                       const LaunchOptions &options) const {
+  const Configuration all = configure(args, constexprs);
+  syntax::CompileRequest request = base;
+  size_t next = 0;
+  for (const syntax::KernelParameter &parameter : info.signature.parameters) {
+    if (!parameter.isConstexpr) {
+      request.args.push_back(
+          syntax::specialize(parameter, toActual(args[next++])));
+      continue;
+    }
+    syntax::Argument argument;
+    argument.name = parameter.name;
+    argument.value = all.at(parameter.name);
+    request.args.push_back(std::move(argument));
+  }
+  request.options.numWarps = options.numWarps.value_or(numWarps);
+  request.options.numStages = options.numStages.value_or(numStages);
+  request.options.f32Default = optionText(Option::F32Default);
+  if (request.options.f32Default != "tf32" &&
+      request.options.f32Default != "ieee")
+    throw Error("TESSERA_F32_DEFAULT=" + request.options.f32Default +
+                    " is not a precision",
+                "set it to tf32 or ieee");
+  request.target = hostTarget();
+  return request;
+}
+
+std::shared_ptr<LoadedKernel>
+Kernel::State::loaded(const std::vector<Arg> &args,
+                      const Constexprs &constexprs,
+                      const LaunchOptions &options) {
+  checkCount(args);
+  const Constexprs *effective = &constexprs;
+  Constexprs computed;
+  if (!info.heuristics.empty()) {
+    computed = keyConstexprs(args, constexprs);
+    effective = &computed;
+  }
+  std::string key = launchKey(args, *effective, options);
+  {
+    std::shared_lock<std::shared_mutex> guard(mutex);
+    if (auto found = table.find(key)) {
+      ++runtime::memoryHitCounter();
+      return found;
+    }
+  }
+  auto compiled =
+      CompileService::instance().get(request(args, *effective, options));
+  auto kernel = std::make_shared<LoadedKernel>(*compiled, name, parameters);
+  std::unique_lock<std::shared_mutex> guard(mutex);
+  return table.insert(std::move(key), std::move(kernel));
+}
+
+} // namespace tessera

@@ -1,0 +1,147 @@
+// tests/unit/tools/CommandLineTest.cpp - the program `tessera`, from outside.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "support/File.h"
+#include "support/Json.h"
+#include "support/Process.h"
+#include "tests/unit/support/TemporaryFolder.h"
+
+#include <gtest/gtest.h>
+
+using namespace tessera;
+namespace fs = std::filesystem;
+
+namespace {
+
+const char *const source = R"(import triton
+import triton.language as tl
+
+
+# tessera: instance add_small(x="*fp32:16", y="*fp32:16", n="i32", B=64)
+# tessera: instance add_large(x="*fp32:16", y="*fp32:16", n="i32:16", B=1024)
+@triton.jit
+def add(x, y, n, B: tl.constexpr):
+    offs = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(y + offs, tl.load(x + offs, mask=offs < n), mask=offs < n)
+)";
+
+class CommandLine : public testing::Test {
+protected:
+  CommandLine() { writeFile(folder.path() / "add.py", source); }
+
+  CommandResult run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), TESSERA_PROGRAM);
+    return runCommand(
+        arguments, std::chrono::seconds(60),
+        {"TESSERA_WORKER=" TESSERA_FAKE_WORKER,
+         "FAKE_WORKER_ARTIFACT=" TESSERA_FIXTURE_KERNEL,
+         "TESSERA_CACHE_DIR=" + (folder.path() / "cache").string()});
+  }
+  std::string file() { return (folder.path() / "add.py").string(); }
+  std::string out() { return (folder.path() / "out").string(); }
+
+  void expectUsageError(const std::vector<std::string> &arguments,
+                        const std::string &message, const std::string &hint) {
+    const CommandResult result = run(arguments);
+    EXPECT_EQ(result.status.code, 2);
+    EXPECT_NE(result.errors.find(message), std::string::npos) << result.errors;
+    EXPECT_NE(result.errors.find("HINT: " + hint), std::string::npos)
+        << result.errors;
+    EXPECT_EQ(result.output, "");
+  }
+
+  TemporaryFolder folder;
+};
+
+} // namespace
+
+TEST_F(CommandLine, HelpTeaches) {
+  CommandResult result = run({"--help"});
+  EXPECT_EQ(result.status.code, 0);
+  for (const char *part : {"compile", "train", "generate", "cache",
+                           "TESSERA_CACHE_DIR", "First steps"})
+    EXPECT_NE(result.output.find(part), std::string::npos) << part;
+  result = run({"compile", "--help"});
+  EXPECT_EQ(result.status.code, 0);
+  EXPECT_NE(result.output.find("--signature"), std::string::npos);
+  EXPECT_NE(result.output.find("Examples"), std::string::npos);
+  EXPECT_EQ(run({}).status.code, 2);
+}
+
+TEST_F(CommandLine, UnknownNamesGetTheNearest) {
+  expectUsageError({"complie", "x.py"}, "no verb `complie`",
+                   "did you mean `compile`?");
+  expectUsageError({"trian"}, "no verb `trian`", "did you mean `train`?");
+  expectUsageError({"--hepl"}, "no option --hepl", "did you mean `--help`?");
+  expectUsageError({"compile", file(), "--emti", "all"}, "no option --emti",
+                   "did you mean `--emit`?");
+  expectUsageError({"cache", "lst"}, "no verb `lst`", "did you mean `ls`?");
+  expectUsageError({"compile"}, "file is required", "see tessera compile");
+}
+
+TEST_F(CommandLine, CompilesInstances) {
+  CommandResult result =
+      run({"compile", file(), "-i", "add_small", "--emit", "all", "-o", out()});
+  EXPECT_EQ(result.status.code, 0) << result.errors;
+  const fs::path base = fs::path(out()) / "add_small";
+  EXPECT_EQ(readFile(base.string() + ".so"), readFile(TESSERA_FIXTURE_KERNEL));
+  EXPECT_EQ(readFile(base.string() + ".tile.mlir"), "text of tile");
+  EXPECT_EQ(readFile(base.string() + ".ll"), "text of llvm");
+  EXPECT_EQ(readFile(base.string() + ".s"), "text of asm");
+  const Json meta = parseJson(readFile(base.string() + ".json"), "meta");
+  EXPECT_EQ(meta["kernel"], "add");
+  EXPECT_EQ(meta["parameters"].size(), 3u);
+  EXPECT_EQ(meta["arguments"][3]["value"], "64");
+  EXPECT_FALSE(fs::exists(fs::path(out()) / "add_large.so"));
+
+  // Without a choice: all instances, from the cache what is there.
+  result = run({"compile", file(), "-o", out()});
+  EXPECT_EQ(result.status.code, 0) << result.errors;
+  EXPECT_TRUE(fs::exists(fs::path(out()) / "add_large.so"));
+
+  result = run({"cache", "ls"});
+  EXPECT_NE(result.output.find("2 kernels"), std::string::npos)
+      << result.output;
+  EXPECT_NE(run({"cache", "clear"}).output.find("2 kernels removed"),
+            std::string::npos);
+  EXPECT_NE(run({"cache", "ls"}).output.find("0 kernels"), std::string::npos);
+}
+
+TEST_F(CommandLine, CompilesASignature) {
+  CommandResult result =
+      run({"compile", file(), "-k", "add", "-s", "x=*bf16:16, y=*bf16, n=i64",
+           "-D", "B=2*64", "--target", "cpu:x86-64-v3:0000", "-o", out()});
+  EXPECT_EQ(result.status.code, 0) << result.errors;
+  const Json meta = parseJson(readFile(fs::path(out()) / "add.json"), "meta");
+  EXPECT_EQ(meta["arguments"][0]["type"], "*bf16:16");
+  EXPECT_EQ(meta["arguments"][3]["value"], "128");
+  EXPECT_EQ(meta["target"], "cpu:x86-64-v3:0000");
+}
+
+TEST_F(CommandLine, MistakesSayWhatToDo) {
+  auto expectError = [&](const std::vector<std::string> &arguments,
+                         const std::string &part) {
+    std::vector<std::string> all = {"compile", file(), "-o", out()};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    const CommandResult result = run(all);
+    EXPECT_EQ(result.status.code, 1);
+    EXPECT_NE(result.errors.find(part), std::string::npos) << result.errors;
+    EXPECT_NE(result.errors.find("HINT"), std::string::npos) << result.errors;
+  };
+  expectError({"-i", "add_smal"}, "did you mean `add_small`?");
+  expectError({"--emit", "tiel"}, "did you mean `tile`?");
+  expectError({"-k", "ad"}, "add");
+  expectError({"-k", "add", "-s", "x=*fp32"}, "no type or value for: y, n, B");
+  expectError({"-k", "add", "-D", "C=3"}, "no parameter `C`");
+  expectError({"-k", "add", "-D", "B"}, "NAME=value");
+  expectError({"-i", "add_small", "--target", "cpu:z80"}, "not a target");
+}
+
+TEST_F(CommandLine, ListsAndVersion) {
+  const CommandResult listed = run({"compile", file(), "--list"});
+  EXPECT_EQ(listed.output, "add(x, y, n, B: constexpr)\n"
+                           "  --instance add_small\n"
+                           "  --instance add_large\n");
+  const CommandResult version = run({"version"});
+  EXPECT_NE(version.output.find("target cpu:x86-64-v"), std::string::npos);
+}

@@ -1,0 +1,36 @@
+// tools/commands/Command.h - the verbs of `tessera`, one file each.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+} // namespace CLI
+
+namespace tessera::tools {
+
+// A verb that is parsed here: it adds its subcommand and says what to run.
+struct Command {
+  CLI::App *app = nullptr;
+  std::function<int()> run;
+};
+
+Command addCompile(CLI::App &app);
+Command addCache(CLI::App &app);
+Command addVersion(CLI::App &app);
+
+// Verbs that need LibTorch live in tessera-train: name and one line of help.
+struct TrainVerb {
+  const char *name;
+  const char *help;
+};
+const std::vector<TrainVerb> &trainVerbs();
+// Replaces this process by tessera-train with these arguments, verb first.
+// Throws Error when it is not beside this program.
+int execTrain(const std::vector<std::string> &arguments);
+
+} // namespace tessera::tools

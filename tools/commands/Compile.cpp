@@ -1,0 +1,363 @@
+// tools/commands/Compile.cpp - tessera compile FILE.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/commands/Command.h"
+
+#include "compiler/syntax/Decorators.h"
+#include "compiler/syntax/Evaluate.h"
+#include "compiler/syntax/Expand.h"
+#include "compiler/syntax/Parser.h"
+#include "compiler/syntax/Program.h"
+#include "runtime/Kernel.h"
+#include "runtime/compile/CompileService.h"
+#include "runtime/launch/FindFile.h"
+#include "support/CpuTarget.h"
+#include "support/Error.h"
+#include "support/Names.h"
+#include "support/Options.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <set>
+
+namespace tessera::tools {
+
+namespace fs = std::filesystem;
+using runtime::CompiledKernel;
+using runtime::CompileService;
+using syntax::Argument;
+using syntax::Value;
+
+namespace {
+
+struct Options {
+  std::string file, kernel, signature, target;
+  std::vector<std::string> instances, defines;
+  std::string emit = "so,meta";
+  std::string folder = ".";
+  int64_t numWarps = 0, numStages = 0;
+  bool list = false;
+};
+
+// A request and the name that its files get.
+struct Job {
+  std::string name;
+  syntax::CompileRequest request;
+};
+
+const std::vector<std::string> &stageNames() {
+  static const std::vector<std::string> names = {"tile", "llvm", "asm",
+                                                 "so",   "meta", "all"};
+  return names;
+}
+
+std::string trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t\n");
+  if (begin == std::string_view::npos)
+    return {};
+  return std::string(
+      text.substr(begin, text.find_last_not_of(" \t\n") - begin + 1));
+}
+
+std::vector<std::string> split(const std::string &text, char separator) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin <= text.size();) {
+    size_t end = std::min(text.find(separator, begin), text.size());
+    if (std::string part = trimmed(text.substr(begin, end - begin));
+        !part.empty())
+      parts.push_back(part);
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::pair<std::string, std::string> nameAndValue(const std::string &text,
+                                                 const std::string &what) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw Error(what + " `" + text + "` has no value", "write NAME=value");
+  return {trimmed(text.substr(0, equals)), trimmed(text.substr(equals + 1))};
+}
+
+std::set<std::string> stagesOf(const std::string &list) {
+  std::set<std::string> stages;
+  for (const std::string &stage : split(list, ',')) {
+    if (std::find(stageNames().begin(), stageNames().end(), stage) ==
+        stageNames().end())
+      throw Error("--emit has no stage `" + stage + "`",
+                  nearestNameHint(stage, stageNames(), "stages"));
+    if (stage == "all")
+      stages.insert(stageNames().begin(), stageNames().end() - 1);
+    else
+      stages.insert(stage);
+  }
+  return stages;
+}
+
+// What the command line says of parameters, by name.
+std::map<std::string, Value> givenValues(const Options &options,
+                                         const syntax::Program &program,
+                                         const syntax::KernelInfo &info) {
+  std::map<std::string, Value> values;
+  std::vector<std::string> known;
+  for (const auto &parameter : info.signature.parameters)
+    known.push_back(parameter.name);
+  auto add = [&](const std::string &name, Value value) {
+    if (info.signature.find(name) < 0)
+      throw Error("kernel `" + info.signature.kernel + "` has no parameter `" +
+                      name + "`",
+                  nearestNameHint(name, known, "parameters"));
+    values[name] = std::move(value);
+  };
+  for (const std::string &part : split(options.signature, ',')) {
+    auto [name, type] = nameAndValue(part, "--signature");
+    add(name, Value(type));
+  }
+  for (const std::string &define : options.defines) {
+    auto [name, text] = nameAndValue(define, "-D");
+    auto file = std::make_shared<SourceFile>("-D " + name, text);
+    auto expression = syntax::parseExpression(file);
+    add(name,
+        syntax::evaluate(*expression, program.scope(*info.function), file));
+  }
+  return values;
+}
+
+Job makeJob(const Options &options, const syntax::Program &program,
+            const syntax::KernelInfo &info, const syntax::Instance *instance) {
+  const std::map<std::string, Value> given =
+      givenValues(options, program, info);
+  const auto &configs =
+      info.hints.cpuConfigs.empty() ? info.configs : info.hints.cpuConfigs;
+  Job job;
+  job.name = instance ? instance->name : info.signature.kernel;
+  job.request = syntax::makeRequest(program, info.signature.kernel);
+  std::string missing;
+  for (size_t i = 0; i < info.signature.parameters.size(); ++i) {
+    const syntax::KernelParameter &parameter = info.signature.parameters[i];
+    const Value *configured = nullptr;
+    if (!configs.empty())
+      for (const auto &[name, value] : configs[0].constexprs)
+        if (name == parameter.name)
+          configured = &value;
+    if (auto found = given.find(parameter.name); found != given.end())
+      job.request.args.push_back(
+          syntax::argumentFromValue(parameter, found->second));
+    else if (instance)
+      job.request.args.push_back(instance->arguments[i]);
+    else if (parameter.isConstexpr && configured)
+      job.request.args.push_back(
+          syntax::argumentFromValue(parameter, *configured));
+    else if (parameter.hasDefault)
+      job.request.args.push_back(
+          syntax::argumentFromValue(parameter, parameter.defaultValue));
+    else
+      missing += (missing.empty() ? "" : ", ") + parameter.name;
+  }
+  if (!missing.empty())
+    throw Error("no type or value for: " + missing,
+                "give types in --signature \"NAME=*fp32:16, N=i32\" and "
+                "constexprs with -D NAME=value, or use --instance");
+  auto pick = [](int64_t wanted, std::optional<int64_t> first,
+                 std::optional<int64_t> second, int64_t otherwise) {
+    return wanted ? wanted : first.value_or(second.value_or(otherwise));
+  };
+  std::optional<int64_t> warps, stages;
+  if (!configs.empty()) {
+    warps = configs[0].numWarps;
+    stages = configs[0].numStages;
+  }
+  syntax::CompileOptions &compile = job.request.options;
+  compile.numWarps =
+      pick(options.numWarps, instance ? instance->numWarps : std::nullopt,
+           warps, compile.numWarps);
+  compile.numStages =
+      pick(options.numStages, instance ? instance->numStages : std::nullopt,
+           stages, compile.numStages);
+  compile.f32Default = optionText(Option::F32Default);
+  job.request.target = options.target.empty() ? hostTarget() : options.target;
+  if (!CpuTarget::parse(job.request.target))
+    throw Error("`" + job.request.target + "` is not a target",
+                "write for example cpu:x86-64-v3:0000, or leave --target out");
+  return job;
+}
+
+// The jit functions of the file, described.
+std::vector<syntax::KernelInfo> describeAll(const syntax::Program &program) {
+  std::vector<syntax::KernelInfo> result;
+  for (const syntax::StmtPtr &statement : program.main().body)
+    if (const auto *function = statement->as<syntax::FunctionDef>();
+        function && function->isJit)
+      result.push_back(syntax::describeKernel(program, *function));
+  return result;
+}
+
+std::vector<Job> makeJobs(const Options &options,
+                          const syntax::Program &program) {
+  if (!options.kernel.empty() && options.instances.empty())
+    return {
+        makeJob(options, program,
+                syntax::describeKernel(program, program.kernel(options.kernel)),
+                nullptr)};
+  std::vector<Job> jobs;
+  std::vector<std::string> known;
+  std::set<std::string> wanted(options.instances.begin(),
+                               options.instances.end());
+  const bool all = wanted.empty() || wanted.count("all");
+  wanted.erase("all");
+  for (const syntax::KernelInfo &info : describeAll(program)) {
+    if (!options.kernel.empty() && info.signature.kernel != options.kernel)
+      continue;
+    for (const syntax::Instance &instance : info.hints.instances) {
+      known.push_back(instance.name);
+      if (all || wanted.count(instance.name))
+        jobs.push_back(makeJob(options, program, info, &instance));
+      wanted.erase(instance.name);
+    }
+  }
+  if (!wanted.empty())
+    throw Error(options.file + " has no instance `" + *wanted.begin() + "`",
+                nearestNameHint(*wanted.begin(), known, "instances"));
+  if (jobs.empty())
+    throw Error(options.file + " names no instances",
+                "name one above a kernel: # tessera: instance NAME(...); or "
+                "give --kernel and --signature");
+  return jobs;
+}
+
+int list(const syntax::Program &program) {
+  for (const syntax::KernelInfo &info : describeAll(program)) {
+    std::string parameters;
+    for (const auto &parameter : info.signature.parameters)
+      parameters += (parameters.empty() ? "" : ", ") + parameter.name +
+                    (parameter.isConstexpr ? ": constexpr" : "");
+    std::printf("%s(%s)\n", info.signature.kernel.c_str(), parameters.c_str());
+    for (const syntax::Instance &instance : info.hints.instances)
+      std::printf("  --instance %s\n", instance.name.c_str());
+  }
+  return 0;
+}
+
+Json metaJson(const Job &job, const CompiledKernel &kernel) {
+  Json arguments = Json::array();
+  for (const Argument &argument : job.request.args)
+    arguments.push_back(
+        {{"name", argument.name},
+         {"type", argument.isConstexpr() ? "constexpr" : argument.type},
+         {"value",
+          argument.isConstexpr() ? Json(argument.value.repr()) : Json()}});
+  Json parameters = Json::array();
+  for (const syntax::ArtifactParameter &parameter : kernel.meta.params)
+    parameters.push_back({{"name", parameter.name},
+                          {"kind", parameter.kind},
+                          {"type", parameter.type}});
+  return {{"kernel", job.request.kernel},
+          {"target", job.request.target},
+          {"arguments", arguments},
+          {"symbol", kernel.meta.symbol},
+          {"parameters", parameters},
+          {"scratch_bytes", kernel.meta.scratchBytes},
+          {"code_bytes", kernel.code.size()},
+          {"code_sha256", sha256Hex(kernel.code)},
+          {"request_key", job.request.key()}};
+}
+
+void writeStages(const Options &options, const Job &job,
+                 const CompiledKernel &kernel,
+                 const std::set<std::string> &stages) {
+  static const std::map<std::string, std::string> endings = {
+      {"tile", ".tile.mlir"},
+      {"llvm", ".ll"},
+      {"asm", ".s"},
+      {"so", ".so"},
+      {"meta", ".json"}};
+  std::string written;
+  for (const std::string &stage : stages) {
+    const fs::path path =
+        fs::path(options.folder) / (job.name + endings.at(stage));
+    if (stage == "so")
+      writeFile(path, kernel.code);
+    else if (stage == "meta")
+      writeFile(path, metaJson(job, kernel).dump(2) + "\n");
+    else if (auto found = kernel.stages.find(stage);
+             found != kernel.stages.end())
+      writeFile(path, found->second);
+    else
+      throw Error("the compiler gave no stage `" + stage + "` for " + job.name,
+                  "leave it out of --emit");
+    written += " " + path.string();
+  }
+  std::printf("%s: %zu bytes of code;%s\n", job.name.c_str(),
+              kernel.code.size(), written.c_str());
+}
+
+int run(const Options &options) {
+  const std::set<std::string> stages = stagesOf(options.emit);
+  const auto program =
+      syntax::Program::loadFile(runtime::findKernelFile(options.file));
+  if (options.list)
+    return list(*program);
+  std::vector<Job> jobs = makeJobs(options, *program);
+  std::vector<syntax::CompileRequest> requests;
+  for (Job &job : jobs) {
+    for (const std::string &stage : stages)
+      if (stage != "so" && stage != "meta")
+        job.request.emit.push_back(stage);
+    requests.push_back(job.request);
+  }
+  std::error_code failed;
+  fs::create_directories(options.folder, failed);
+  auto &service = CompileService::instance();
+  service.getAll(requests);
+  for (const Job &job : jobs)
+    writeStages(options, job, *service.get(job.request), stages);
+  return 0;
+}
+
+} // namespace
+
+Command addCompile(CLI::App &app) {
+  auto options = std::make_shared<Options>();
+  CLI::App *verb = app.add_subcommand(
+      "compile", "Compile kernels of a file and write their stages");
+  verb->add_option("file", options->file, "kernel file (.py)")->required();
+  verb->add_flag("--list", options->list,
+                 "list the file's kernels and instances, compile nothing");
+  verb->add_option("-k,--kernel", options->kernel, "function to compile");
+  verb->add_option("-i,--instance", options->instances,
+                   "a `# tessera: instance` of the file, or all (default)")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  verb->add_option("-s,--signature", options->signature,
+                   "types of the arguments: \"X=*fp32:16, N=i32\"");
+  verb->add_option("-D,--define", options->defines,
+                   "NAME=value of a constexpr, or of an argument to make one")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  verb->add_option("--num-warps", options->numWarps, "warps per program (GPU)")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--num-stages", options->numStages, "pipeline depth (GPU)")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--target", options->target,
+                   "cpu:MCPU:FEATURES; default: this machine");
+  verb->add_option("--emit", options->emit,
+                   "what to write: tile, llvm, asm, so, meta, all")
+      ->capture_default_str();
+  verb->add_option("-o,--output", options->folder, "folder to write to")
+      ->capture_default_str();
+  verb->footer(
+      "Examples:\n"
+      "  tessera compile kernels/nsa/window_fwd.py --list\n"
+      "  tessera compile kernels/nsa/window_fwd.py -i window_fwd_d64_f32 "
+      "--emit all -o out\n"
+      "  tessera compile add.py -k add -s \"x=*fp32:16, y=*fp32:16, n=i32\" "
+      "-D BLOCK=1024\n\n"
+      "Types: *bf16 is a pointer, i32 an integer; :16 says divisible by 16.");
+  return {verb, [options] { return run(*options); }};
+}
+
+} // namespace tessera::tools

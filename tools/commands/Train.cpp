@@ -1,0 +1,42 @@
+// tools/commands/Train.cpp - verbs that tessera-train carries out.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/commands/Command.h"
+
+#include "support/Error.h"
+#include "support/File.h"
+#include "support/Process.h"
+
+#include <cerrno>
+#include <filesystem>
+#include <unistd.h>
+
+namespace tessera::tools {
+
+const std::vector<TrainVerb> &trainVerbs() {
+  static const std::vector<TrainVerb> verbs = {
+      {"train", "Train a model: --config FILE [key=value ...]"},
+      {"generate", "Write text with a trained model: --run FOLDER"},
+      {"config", "List the settings of a training run with their values"},
+  };
+  return verbs;
+}
+
+int execTrain(const std::vector<std::string> &arguments) {
+  const std::filesystem::path program =
+      executablePath().parent_path() / "tessera-train";
+  std::vector<std::string> texts = {program.string()};
+  texts.insert(texts.end(), arguments.begin(), arguments.end());
+  std::vector<char *> argv;
+  for (std::string &text : texts)
+    argv.push_back(text.data());
+  argv.push_back(nullptr);
+  ::execv(program.c_str(), argv.data());
+  const int error = errno;
+  throw Error("cannot start " + program.string() + ": " + errnoText(error),
+              error == ENOENT ? "build the target tessera-train (it needs "
+                                "-DTESSERA_TORCH=ON)"
+                              : "check that the file is executable");
+}
+
+} // namespace tessera::tools

@@ -1,0 +1,155 @@
+// tools/tessera.cpp - the command `tessera VERB`.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "support/Error.h"
+#include "support/Names.h"
+#include "support/Options.h"
+#include "tools/commands/Command.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+using namespace tessera;
+
+namespace {
+
+// Wrong usage ends with 2, a failed command with 1.
+constexpr int usageError = 2;
+
+int report(const std::string &message, const std::string &hint, int code) {
+  std::fprintf(stderr, "tessera: error: %s\n", message.c_str());
+  if (!hint.empty())
+    std::fprintf(stderr, "HINT: %s\n", hint.c_str());
+  return code;
+}
+
+// Long names ("--emit") of the options of a command, or short ("-D").
+std::vector<std::string> optionNames(const CLI::App &app) {
+  std::vector<std::string> names;
+  for (const CLI::Option *option : app.get_options()) {
+    for (const std::string &name : option->get_lnames())
+      names.push_back("--" + name);
+    for (const std::string &name : option->get_snames())
+      names.push_back("-" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> verbNames(const CLI::App &app) {
+  std::vector<std::string> names;
+  for (const CLI::App *verb : app.get_subcommands({}))
+    names.push_back(verb->get_name());
+  return names;
+}
+
+// The command that the arguments reached before parsing failed.
+const CLI::App *deepest(const CLI::App *app,
+                        const std::vector<std::string> &arguments) {
+  for (const std::string &argument : arguments) {
+    const CLI::App *next = nullptr;
+    for (const CLI::App *verb : app->get_subcommands({}))
+      if (verb->get_name() == argument)
+        next = verb;
+    if (!next)
+      break;
+    app = next;
+  }
+  return app;
+}
+
+int reportUsage(const CLI::App &app, const CLI::ParseError &error,
+                const std::vector<std::string> &arguments) {
+  const CLI::App *command = deepest(&app, arguments);
+  const std::string name = command == &app ? "tessera" : command->get_name();
+  const std::vector<std::string> options = optionNames(*command);
+  const std::vector<std::string> verbs = verbNames(*command);
+  const std::string help =
+      "see tessera " + (command == &app ? "" : name + " ") + "--help";
+  for (const std::string &argument : arguments) {
+    if (argument.size() < 2 || argument[0] != '-')
+      continue;
+    const std::string option = argument.substr(0, argument.find('='));
+    const bool known =
+        std::any_of(options.begin(), options.end(), [&](const std::string &o) {
+          return o == option || (o.size() == 2 && option.rfind(o, 0) == 0);
+        });
+    if (known)
+      continue;
+    std::string near = nearestName(option, options);
+    return report("`" + name + "` has no option " + option,
+                  near.empty() ? help : "did you mean `" + near + "`?",
+                  usageError);
+  }
+  if (!verbs.empty())
+    for (const std::string &argument : arguments) {
+      if (argument == command->get_name() ||
+          std::find(verbs.begin(), verbs.end(), argument) != verbs.end())
+        continue;
+      return report("`" + name + "` has no verb `" + argument + "`",
+                    nearestNameHint(argument, verbs, "verbs"), usageError);
+    }
+  return report(error.what(), help, usageError);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  try {
+    warnUnknownOptions();
+    for (const tools::TrainVerb &verb : tools::trainVerbs())
+      if (!arguments.empty() && arguments[0] == verb.name)
+        return tools::execTrain(arguments);
+
+    CLI::App app{"tessera compiles tile kernels written in Python syntax to "
+                 "native code, and trains language models on them.",
+                 "tessera"};
+    app.require_subcommand(1);
+    app.fallthrough(false);
+    std::vector<tools::Command> commands = {
+        tools::addCompile(app), tools::addCache(app), tools::addVersion(app)};
+    // Listed for --help; carried out above.
+    for (const tools::TrainVerb &verb : tools::trainVerbs())
+      app.add_subcommand(verb.name, verb.help);
+    std::string footer =
+        "First steps:\n"
+        "  tessera train --config configs/quick.yaml\n"
+        "  tessera compile kernels/nsa/window_fwd.py --instance "
+        "window_fwd_d64_f32 -o out\n"
+        "  tessera VERB --help\n\nEnvironment:\n";
+    for (const OptionInfo &info : optionTable())
+      footer += "  " + std::string(info.name) + "\n      " + info.doc + "\n";
+    app.footer(footer);
+
+    if (arguments.empty()) {
+      std::fputs(app.help().c_str(), stderr);
+      return usageError;
+    }
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::CallForHelp &) {
+      std::fputs(deepest(&app, arguments)->help().c_str(), stdout);
+      return 0;
+    } catch (const CLI::CallForAllHelp &) {
+      std::fputs(app.help().c_str(), stdout);
+      return 0;
+    } catch (const CLI::ParseError &error) {
+      return reportUsage(app, error, arguments);
+    }
+    for (const tools::Command &command : commands)
+      if (command.app->parsed())
+        return command.run();
+  } catch (const CompileError &error) {
+    std::fputs(error.what(), stderr);
+    return 1;
+  } catch (const Error &error) {
+    return report(error.message, error.hint, 1);
+  } catch (const std::exception &error) {
+    return report(error.what(), "", 1);
+  }
+  return usageError;
+}
