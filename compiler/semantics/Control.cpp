@@ -81,8 +81,8 @@ Operation *Lowering::finishIf(Operation *prototype,
   };
   move(draft.getThenRegion(), op.getThenRegion(), thenParts);
   move(draft.getElseRegion(), op.getElseRegion(), elseParts);
-  builder.setInsertionPointAfter(op);
   draft.erase();
+  builder.setInsertionPointAfter(op);
   return op;
 }
 
