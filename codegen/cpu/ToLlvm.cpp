@@ -83,6 +83,13 @@ struct ToLlvmPass : public PassWrapper<ToLlvmPass, OperationPass<ModuleOp>> {
   }
   void runOnOperation() final {
     MLIRContext *context = &getContext();
+    // Upstream builders leave these flags out; its conversion reads them.
+    getOperation()->walk([&](arith::ArithIntegerOverflowFlagsInterface op) {
+      if (!op.getOverflowAttr())
+        op->setAttr(op.getIntegerOverflowAttrName(),
+                    arith::IntegerOverflowFlagsAttr::get(
+                        context, arith::IntegerOverflowFlags::none));
+    });
     LLVMTypeConverter converter(context);
     RewritePatternSet patterns(context);
     populateSCFToControlFlowConversionPatterns(patterns);

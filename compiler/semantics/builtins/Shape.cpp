@@ -70,8 +70,7 @@ Value emitTrans(BuiltinCall &call) {
 }
 
 Value emitJoin(BuiltinCall &call) {
-  Tensor a = call.tensor(0), b = call.tensor(1);
-  return call.emit.join(a, b);
+  return call.emit.join(call.tensor(0), call.tensor(1));
 }
 
 Value emitSplit(BuiltinCall &call) {
@@ -81,8 +80,7 @@ Value emitSplit(BuiltinCall &call) {
 
 // Elements of a and b in turn along the last dimension.
 Value emitInterleave(BuiltinCall &call) {
-  Tensor a = call.tensor(0), b = call.tensor(1);
-  Tensor joined = call.emit.join(a, b);
+  Tensor joined = call.emit.join(call.tensor(0), call.tensor(1));
   Shape shape = joined.type.shape;
   if (shape.size() == 1)
     return joined;

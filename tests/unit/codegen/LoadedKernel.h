@@ -45,6 +45,11 @@ public:
     entry(args, pid, grid, scratch);
   }
 
+  void call(const void *args, const uint32_t *pid, const uint32_t *grid,
+            void *scratch) const {
+    entry(args, pid, grid, scratch);
+  }
+
 private:
   using Entry = void (*)(const void *, const uint32_t *, const uint32_t *,
                          void *);

@@ -1,0 +1,107 @@
+// codegen/cpu/Dot.cpp - matrix products in blocks of registers.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/cpu/Emitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace tessera::codegen {
+
+static bool isZeroSplat(Value value) {
+  DenseElementsAttr dense;
+  if (!matchPattern(value, m_Constant(&dense)) || !dense.isSplat())
+    return false;
+  if (isa<FloatType>(dense.getElementType()))
+    return dense.getSplatValue<APFloat>().isPosZero();
+  return dense.getSplatValue<APInt>().isZero();
+}
+
+// One block of C in registers: rows x (vectors * width) elements, summed over
+// the depth with one broadcast of A per row and one vector of B per column.
+void Emitter::dotBlock(const View &a, const View &bView, const View &c,
+                       bool zero, int64_t rows, int64_t vectors, int64_t width,
+                       int64_t depth, Value row, Value column) {
+  auto at = [&](const View &view, Value i, Value j) {
+    Index index;
+    index.at = {i, j};
+    return elementAddress(view, index);
+  };
+  SmallVector<Value> rowIndex, columnIndex;
+  for (int64_t r = 0; r < rows; ++r)
+    rowIndex.push_back(lanes.add(row, lanes.i64(r)));
+  for (int64_t v = 0; v < vectors; ++v)
+    columnIndex.push_back(lanes.add(column, lanes.i64(v * width)));
+  SmallVector<Value> init;
+  Type type = width == 1 ? c.stored : Type(VectorType::get({width}, c.stored));
+  for (Value i : rowIndex)
+    for (Value j : columnIndex)
+      init.push_back(zero ? lanes.zero(type) : loadView(c, at(c, i, j), width));
+  bool real = isa<FloatType>(c.stored);
+  int64_t unroll = std::min<int64_t>(depth, 4);
+  SmallVector<Value> sums =
+      carry(depth, unroll, init, [&](Value k0, ValueRange carried) {
+        SmallVector<Value> next(carried);
+        for (int64_t u = 0; u < unroll; ++u) {
+          Value k = lanes.add(k0, lanes.i64(u));
+          SmallVector<Value> right;
+          for (Value j : columnIndex)
+            right.push_back(loadView(bView, at(bView, k, j), width));
+          for (int64_t r = 0; r < rows; ++r) {
+            Value left =
+                lanes.splat(loadView(a, at(a, rowIndex[r], k), 1), width);
+            for (int64_t v = 0; v < vectors; ++v) {
+              Value &sum = next[r * vectors + v];
+              if (real)
+                sum = LLVM::FMAOp::create(b, loc, left, right[v], sum);
+              else
+                sum = arith::AddIOp::create(
+                    b, loc, sum, arith::MulIOp::create(b, loc, left, right[v]));
+            }
+          }
+        }
+        return next;
+      });
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t v = 0; v < vectors; ++v)
+      storeView(c, at(c, rowIndex[r], columnIndex[v]), sums[r * vectors + v]);
+}
+
+void Emitter::emitDot(tile::DotOp op) {
+  int target = plan.bufferOf(op.getResult());
+  View c = viewOf(target);
+  bool zero = isZeroSplat(op.getAcc());
+  if (!zero && plan.bufferOf(op.getAcc()) != target)
+    deliver(op.getAcc(), c);
+  loc = op.getLoc();
+  View a;
+  if (plan.bufferOf(op.getA()) >= 0) {
+    a = viewOf(plan.bufferOf(op.getA()));
+  } else {
+    auto trans = op.getA().getDefiningOp<tile::TransOp>();
+    a = viewOf(plan.bufferOf(trans.getSrc()));
+    View source = a;
+    for (int d : {0, 1})
+      a.strides[d] = source.strides[trans.getOrder()[d]];
+  }
+  View right = viewOf(plan.bufferOf(op.getB()));
+  ArrayRef<int64_t> shape = tile::shapeOf(op.getType());
+  int64_t depth = tile::shapeOf(op.getA().getType())[1];
+  int64_t perVector = options.vectorBits / c.stored.getIntOrFloatBitWidth();
+  int64_t width = std::min<int64_t>(shape[1], perVector);
+  bool wide = options.vectorBits == 512;
+  // As many sums as registers hold beside the operands.
+  int64_t rows = std::min<int64_t>(shape[0], wide ? 8 : 4);
+  int64_t vectors = std::min<int64_t>(
+      shape[1] / width,
+      std::min<int64_t>((wide ? 16 : 8) / rows, wide ? 4 : 8));
+  loop(shape[1], vectors * width, [&](Value column) {
+    loop(shape[0], rows, [&](Value row) {
+      dotBlock(a, right, c, zero, rows, vectors, width, depth, row, column);
+    });
+  });
+}
+
+} // namespace tessera::codegen

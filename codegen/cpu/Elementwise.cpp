@@ -1,0 +1,120 @@
+// codegen/cpu/Elementwise.cpp - one arith, math or tile operation on lanes.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/cpu/Emitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+
+namespace tessera::codegen {
+
+Value Emitter::constant(Attribute attr, Type element) {
+  if (auto number = dyn_cast<FloatAttr>(attr)) {
+    if (element.isF64())
+      return lanes.real(element, number.getValueAsDouble());
+    APFloat value = number.getValue();
+    bool inexact = false;
+    value.convert(APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven,
+                  &inexact);
+    return arith::ConstantOp::create(b, loc,
+                                     FloatAttr::get(b.getF32Type(), value));
+  }
+  return arith::ConstantOp::create(
+      b, loc, IntegerAttr::get(element, cast<IntegerAttr>(attr).getValue()));
+}
+
+static bool isNarrowFloat(Type type) { return type.isF16() || type.isBF16(); }
+
+// Operations whose result is one of their operands, or its negation: exact in
+// f32 whatever the element type.
+static bool isExact(Operation *op) {
+  return isa<arith::NegFOp, arith::SelectOp, arith::MaximumFOp,
+             arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp,
+             math::AbsFOp, math::FloorOp, math::CeilOp, math::TruncOp,
+             math::RoundEvenOp, math::CopySignOp>(op);
+}
+
+Value Emitter::bitcast(Operation *op, Value value) {
+  Type from = tile::elementType(op->getOperand(0).getType());
+  Type to = tile::elementType(op->getResult(0).getType());
+  if (isa<tile::PtrType>(from) && isa<tile::PtrType>(to))
+    return value;
+  if (isa<LLVM::LLVMPointerType>(value.getType()))
+    return LLVM::PtrToIntOp::create(b, loc, to, value);
+  if (isa<tile::PtrType>(to) && !isa<VectorType>(value.getType()) &&
+      !isa<RankedTensorType>(op->getResult(0).getType()))
+    return LLVM::IntToPtrOp::create(
+        b, loc, LLVM::LLVMPointerType::get(b.getContext()), value);
+  if (isa<tile::PtrType>(from) || isa<tile::PtrType>(to))
+    return value;
+  if (isNarrowFloat(from))
+    value = lanes.narrowBits(from, value);
+  if (isNarrowFloat(to)) {
+    if (!getElementTypeOrSelf(value.getType()).isInteger(16))
+      value = arith::BitcastOp::create(
+          b, loc, lanes.like(value, b.getI16Type()), value);
+    return lanes.widenBits(to, value);
+  }
+  Type type = lanes.like(value, to);
+  if (value.getType() == type)
+    return value;
+  return arith::BitcastOp::create(b, loc, type, value);
+}
+
+Value Emitter::apply(Operation *op, unsigned result, ArrayRef<Value> operands) {
+  Type element = tile::elementType(op->getResult(result).getType());
+  Type source = op->getNumOperands()
+                    ? tile::elementType(op->getOperand(0).getType())
+                    : Type();
+  Type held = isa<tile::PtrType>(element) &&
+                      isa<RankedTensorType>(op->getResult(0).getType())
+                  ? b.getI64Type()
+                  : registerType(element);
+  if (isa<tile::BitcastOp, arith::BitcastOp>(op))
+    return bitcast(op, operands[0]);
+  if (isa<tile::ConvertOp, arith::ExtFOp, arith::TruncFOp>(op)) {
+    Value value = operands[0];
+    bool towardsZero = false;
+    if (auto convert = dyn_cast<tile::ConvertOp>(op))
+      towardsZero = convert.getRounding() == tile::Rounding::RTZ;
+    Type now = getElementTypeOrSelf(value.getType());
+    if (towardsZero && now.isF32() && element.isBF16() && !source.isBF16())
+      return lanes.roundToBf16(value, true);
+    if (towardsZero &&
+        element.getIntOrFloatBitWidth() < source.getIntOrFloatBitWidth())
+      unsupported(op, "rounding towards zero to this type");
+    if (now.isF64() && held.isF32())
+      value = arith::TruncFOp::create(b, loc, lanes.like(value, held), value);
+    else if (now.isF32() && held.isF64())
+      value = arith::ExtFOp::create(b, loc, lanes.like(value, held), value);
+    if (isNarrowFloat(element) && source != element)
+      value = lanes.roundTo(element, value);
+    return value;
+  }
+  if (isa<arith::IndexCastOp>(op))
+    unsupported(op, "a value of type index");
+  IRMapping mapping;
+  for (auto [from, to] : llvm::zip(op->getOperands(), operands))
+    mapping.map(from, to);
+  Operation *copy = b.clone(*op, mapping);
+  copy->setLoc(loc);
+  // The lanes of the operands decide how many the results have.
+  Value shape = operands.empty() ? Value() : operands.back();
+  for (OpResult each : copy->getResults()) {
+    Type of =
+        tile::elementType(op->getResult(each.getResultNumber()).getType());
+    Type type =
+        isa<tile::PtrType>(of) && held.isInteger(64) ? held : registerType(of);
+    each.setType(shape ? lanes.like(shape, type) : type);
+  }
+  Value value = copy->getResult(result);
+  if (isNarrowFloat(element) && !isExact(op))
+    value = lanes.roundTo(element, value);
+  return value;
+}
+
+} // namespace tessera::codegen

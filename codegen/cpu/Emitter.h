@@ -1,0 +1,180 @@
+// codegen/cpu/Emitter.h - writes the loops of one kernel.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The emitter walks the kernel in program order. Scalars are cloned; a virtual
+// tensor emits nothing; a buffered tensor, a store, a reduction, a dot is a
+// "root": a loop nest in whose body `evaluate` computes the operands, lane
+// vector by lane vector, from buffers, memory and scalars.
+#pragma once
+
+#include "codegen/cpu/Lanes.h"
+#include "codegen/cpu/Lower.h"
+#include "codegen/cpu/Plan.h"
+#include "dialect/tile/TileDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <map>
+#include <string>
+
+namespace tessera::codegen {
+
+/// A strided array of f32, i32, ... in scratch memory.
+struct View {
+  mlir::Value address;
+  mlir::Type stored;
+  llvm::SmallVector<int64_t> strides;
+  /// Alias scope of the memory.
+  int slot = -1;
+};
+
+class Emitter {
+public:
+  Emitter(mlir::func::FuncOp function, const Plan &plan,
+          const CpuOptions &options);
+  void run();
+
+private:
+  using Body = llvm::function_ref<void(const Index &)>;
+
+  [[noreturn]] void unsupported(mlir::Operation *op, const std::string &what);
+
+  // Entry.cpp
+  void bindArguments();
+  void bindBuffers();
+
+  // Control.cpp: program order.
+  void emitBlock(mlir::Block &block);
+  void emitOperation(mlir::Operation *op);
+  void emitScalar(mlir::Operation *op);
+  void emitFor(mlir::scf::ForOp loop);
+  void emitIf(mlir::scf::IfOp branch);
+  void emitWhile(mlir::scf::WhileOp loop);
+  void emitYield(mlir::scf::ForOp loop);
+  void emitConstant(mlir::arith::ConstantOp op);
+  mlir::Value scalar(mlir::Value value);
+
+  // Nest.cpp: loops and buffers.
+  int64_t laneWidth(int64_t size) const;
+  /// The dimension that vectors run along; -1 if all have size 1. `own`: the
+  /// operation of a value counts, not the buffer it may have.
+  int chooseLane(llvm::ArrayRef<int64_t> shape,
+                 llvm::ArrayRef<mlir::Value> values, int fallback,
+                 bool own = false) const;
+  void nest(llvm::ArrayRef<int64_t> shape, int lane, int64_t width, Body body);
+  void loop(int64_t size, int64_t step,
+            llvm::function_ref<void(mlir::Value)> body);
+  /// A loop that carries vectors or scalars.
+  llvm::SmallVector<mlir::Value>
+  carry(int64_t size, int64_t step, mlir::ValueRange init,
+        llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
+                                                          mlir::ValueRange)>
+            body);
+  /// Evaluates the operation of `value`, although the plan may give it a
+  /// buffer, and writes the result to `view`.
+  void materialize(mlir::Value value, const View &view);
+  void materializeTransposed(mlir::Value value, const View &view, int lane,
+                             int64_t width);
+  void copy(const View &from, const View &to, mlir::Type tensor);
+  /// Writes `value`, buffered or not, to `view`.
+  void deliver(mlir::Value value, const View &view);
+  View viewOf(int buffer);
+  mlir::Value elementAddress(const View &view, const Index &index,
+                             int dropped = -1);
+  mlir::Value loadView(const View &view, mlir::Value address, int64_t width);
+  void storeView(const View &view, mlir::Value address, mlir::Value value);
+  void storeLanes(const View &view, const Index &index, mlir::Type element,
+                  const Lanes &lanes);
+  Lanes readBuffer(mlir::Value value, const Index &index);
+  Lanes readLinear(const View &view, mlir::Type element, mlir::Value linear,
+                   int64_t laneStride, int64_t width, bool uniform);
+  mlir::Value toStored(const View &view, mlir::Type element, mlir::Value value);
+  mlir::Value fromStored(const View &view, mlir::Type element,
+                         mlir::Value value);
+
+  // Evaluate.cpp: expressions.
+  Lanes evaluate(mlir::Value value, const Index &index);
+  /// The expression itself, even if the value has a buffer.
+  Lanes expression(mlir::Value value, const Index &index);
+  Lanes evaluateElementwise(mlir::Operation *op, unsigned result,
+                            const Index &index);
+  Lanes evaluateAddPtr(mlir::Operation *op, const Lanes &ptr,
+                       const Lanes &offset);
+  Lanes evaluateView(mlir::Operation *op, const Index &index);
+  Lanes evaluateReshape(mlir::Operation *op, const Index &index);
+  Lanes evaluateJoin(tile::JoinOp op, const Index &index);
+  Lanes evaluateGather(tile::GatherOp op, const Index &index);
+  std::optional<Lanes> affine(mlir::Operation *op, llvm::ArrayRef<Lanes> in);
+
+  // Elementwise.cpp
+  mlir::Value apply(mlir::Operation *op, unsigned result,
+                    llvm::ArrayRef<mlir::Value> operands);
+  mlir::Value bitcast(mlir::Operation *op, mlir::Value value);
+  mlir::Value constant(mlir::Attribute attr, mlir::Type element);
+
+  // Memory.cpp: the kernel's own memory.
+  Lanes load(tile::LoadOp op, const Index &index);
+  void store(tile::StoreOp op, const Index &index);
+  void emitStore(tile::StoreOp op);
+  mlir::Value memoryLoad(mlir::Value address, mlir::Type element,
+                         int64_t width);
+  void memoryStore(mlir::Value address, mlir::Type element, mlir::Value value);
+  mlir::Value toMemory(mlir::Type element, mlir::Value value);
+  mlir::Value fromMemory(mlir::Type element, mlir::Value value);
+  mlir::Value addressVector(const Lanes &pointers, int64_t width);
+
+  // Atomic.cpp
+  void emitAtomic(mlir::Operation *op);
+  mlir::Value atomicElement(mlir::Operation *op, mlir::Value address,
+                            mlir::ValueRange operands, mlir::Type element);
+  mlir::Value atomicLoop(tile::AtomicKind kind, mlir::Value address,
+                         mlir::Value operand, mlir::Type element);
+
+  // Reduce.cpp, Scan.cpp
+  void emitReduce(tile::ReduceOp op);
+  mlir::Value combine(tile::ReduceKind kind, mlir::Type element, mlir::Value a,
+                      mlir::Value b);
+  /// The same for pairs of value and index.
+  llvm::SmallVector<mlir::Value> combineAny(tile::ReduceKind kind,
+                                            mlir::Type element,
+                                            mlir::ValueRange a,
+                                            mlir::ValueRange b);
+  mlir::Value fold(tile::ReduceOp op, llvm::SmallVector<mlir::Value> partial,
+                   int64_t width);
+  mlir::Value combineScan(tile::ScanKind kind, mlir::Type element,
+                          mlir::Value a, mlir::Value b);
+  mlir::Value lowest(mlir::Type element, bool largest);
+  llvm::SmallVector<mlir::Value> identity(tile::ReduceKind kind,
+                                          mlir::Type element, int64_t width);
+  void emitScan(tile::ScanOp op);
+  void emitHistogram(tile::HistogramOp op);
+
+  // Dot.cpp
+  void emitDot(tile::DotOp op);
+  void dotBlock(const View &a, const View &b, const View &c, bool zero,
+                int64_t rows, int64_t vectors, int64_t width, int64_t depth,
+                mlir::Value row, mlir::Value column);
+
+  mlir::func::FuncOp function;
+  const Plan &plan;
+  CpuOptions options;
+  mlir::OpBuilder b;
+  mlir::Location loc;
+  LaneBuilder lanes;
+  mlir::LLVM::LLVMFuncOp entry;
+  llvm::DenseMap<mlir::Value, mlir::Value> scalars;
+  llvm::SmallVector<mlir::Value> slotAddresses;
+  llvm::SmallVector<mlir::ArrayAttr> ownScope, otherScopes;
+  mlir::Value args, pid, grid, scratch;
+
+  /// What this nest body has computed already.
+  using MemoKey = std::pair<void *, std::vector<void *>>;
+  std::map<MemoKey, Lanes> memo;
+};
+
+} // namespace tessera::codegen

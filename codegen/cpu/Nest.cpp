@@ -1,0 +1,380 @@
+// codegen/cpu/Nest.cpp - loop nests, and reading and writing of buffers.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/cpu/Emitter.h"
+
+#include "codegen/analysis/Stride.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace tessera::codegen {
+
+int64_t Emitter::laneWidth(int64_t size) const {
+  return std::min<int64_t>(size, options.vectorBits / 32);
+}
+
+// Votes for the dimensions along which the loads and stores of an expression
+// touch neighbouring addresses.
+static void vote(const Plan &plan, Value value, SmallVector<int> dims,
+                 SmallVector<int> &votes, int depth) {
+  // dims[d]: dimension of the nest that dimension d of `value` runs along.
+  Operation *op = value.getDefiningOp();
+  if (!isa<RankedTensorType>(value.getType()) || depth > 24)
+    return;
+  auto neighbours = [&](Value pointers, int weight) {
+    for (size_t d = 0; d < dims.size(); ++d)
+      if (dims[d] >= 0 && tile::shapeOf(pointers.getType())[d] > 1 &&
+          strideAlong(pointers, d) == 1)
+        votes[dims[d]] += weight;
+  };
+  if (plan.bufferOf(value) >= 0 && depth > 0) {
+    // Reading a buffer across its rows costs a load per lane.
+    if (!dims.empty() && dims.back() >= 0 &&
+        tile::shapeOf(value.getType()).back() > 1)
+      votes[dims.back()] += 1;
+    return;
+  }
+  if (!op)
+    return;
+  if (auto load = dyn_cast<tile::LoadOp>(op)) {
+    neighbours(load.getPtr(), 4);
+    return;
+  }
+  if (isa<tile::TransOp, tile::ExpandDimsOp, tile::BroadcastOp>(op) ||
+      isUnitReshape(op)) {
+    Value source = op->getOperand(0);
+    SmallVector<int> inner(tile::shapeOf(source.getType()).size(), -1);
+    for (size_t d = 0; d < dims.size(); ++d)
+      if (auto from = sourceDim(op, d))
+        inner[*from] = dims[d];
+    vote(plan, source, inner, votes, depth + 1);
+    return;
+  }
+  if (auto split = dyn_cast<tile::SplitOp>(op)) {
+    dims.push_back(-1);
+    vote(plan, split.getSrc(), dims, votes, depth + 1);
+    return;
+  }
+  if (isElementwise(op))
+    for (Value operand : op->getOperands())
+      vote(plan, operand, dims, votes, depth + 1);
+}
+
+int Emitter::chooseLane(ArrayRef<int64_t> shape, ArrayRef<Value> values,
+                        int fallback, bool own) const {
+  SmallVector<int> votes(shape.size(), 0), dims;
+  for (size_t d = 0; d < shape.size(); ++d)
+    dims.push_back(int(d));
+  for (Value value : values) {
+    if (isa<tile::PtrType>(tile::elementType(value.getType()))) {
+      for (size_t d = 0; d < shape.size(); ++d)
+        if (shape[d] > 1 && strideAlong(value, d) == 1)
+          votes[d] += 6;
+      continue;
+    }
+    vote(plan, value, dims, votes, own ? 0 : 1);
+  }
+  int best = -1;
+  for (int d = int(shape.size()) - 1; d >= 0; --d)
+    if (shape[d] > 1 && (best < 0 || votes[d] > votes[best]))
+      best = d;
+  // A short dimension makes short vectors.
+  if (best >= 0 && votes[best] == 0 && fallback >= 0 && shape[fallback] > 1)
+    best = fallback;
+  return best;
+}
+
+void Emitter::loop(int64_t size, int64_t step,
+                   llvm::function_ref<void(Value)> body) {
+  if (size == step) {
+    body(lanes.i64(0));
+    return;
+  }
+  Value lower = lanes.i64(0), upper = lanes.i64(size), by = lanes.i64(step);
+  auto op = scf::ForOp::create(b, loc, lower, upper, by);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(op.getBody());
+  auto saved = memo;
+  body(op.getInductionVar());
+  memo = std::move(saved);
+}
+
+SmallVector<Value>
+Emitter::carry(int64_t size, int64_t step, ValueRange init,
+               llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  if (size == step)
+    return body(lanes.i64(0), init);
+  Value lower = lanes.i64(0), upper = lanes.i64(size), by = lanes.i64(step);
+  auto op = scf::ForOp::create(b, loc, lower, upper, by, init);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(op.getBody());
+  auto saved = memo;
+  SmallVector<Value> next = body(op.getInductionVar(), op.getRegionIterArgs());
+  scf::YieldOp::create(b, loc, next);
+  memo = std::move(saved);
+  return SmallVector<Value>(op.getResults());
+}
+
+void Emitter::nest(ArrayRef<int64_t> shape, int lane, int64_t width,
+                   Body body) {
+  Index index;
+  index.at.resize(shape.size());
+  index.lane = width > 1 ? lane : -1;
+  index.width = width;
+  SmallVector<int> order;
+  for (int d = 0; d < int(shape.size()); ++d)
+    if (d != lane)
+      order.push_back(d);
+  if (lane >= 0)
+    order.push_back(lane);
+  auto level = [&](auto &self, size_t depth) -> void {
+    if (depth == order.size()) {
+      body(index);
+      return;
+    }
+    int dim = order[depth];
+    loop(shape[dim], dim == lane ? width : 1, [&](Value at) {
+      index.at[dim] = at;
+      self(self, depth + 1);
+    });
+  };
+  auto saved = std::move(memo);
+  memo.clear();
+  level(level, 0);
+  memo = std::move(saved);
+}
+
+View Emitter::viewOf(int id) {
+  const Buffer &buffer = plan.buffer(id);
+  View view;
+  view.address = slotAddresses[buffer.slot];
+  view.stored = buffer.stored;
+  view.slot = buffer.slot;
+  view.strides.resize(buffer.shape.size());
+  int64_t stride = 1;
+  for (size_t d = buffer.shape.size(); d-- > 0;) {
+    view.strides[d] = stride;
+    stride *= buffer.shape[d];
+  }
+  return view;
+}
+
+Value Emitter::elementAddress(const View &view, const Index &index,
+                              int dropped) {
+  Value linear = lanes.i64(0);
+  for (size_t d = 0; d < view.strides.size(); ++d)
+    if (int(d) != dropped)
+      linear =
+          lanes.add(linear, lanes.mul(index.at[d], lanes.i64(view.strides[d])));
+  if (matchPattern(linear, m_Zero()))
+    return view.address;
+  return LLVM::GEPOp::create(b, loc, view.address.getType(), view.stored,
+                             view.address, ArrayRef<LLVM::GEPArg>{linear},
+                             LLVM::GEPNoWrapFlags::inbounds);
+}
+
+Value Emitter::loadView(const View &view, Value address, int64_t width) {
+  Type type =
+      width == 1 ? view.stored : Type(VectorType::get({width}, view.stored));
+  auto op = LLVM::LoadOp::create(b, loc, type, address,
+                                 view.stored.getIntOrFloatBitWidth() / 8);
+  op.setAliasScopesAttr(ownScope[view.slot]);
+  op.setNoaliasScopesAttr(otherScopes[view.slot]);
+  return op;
+}
+
+void Emitter::storeView(const View &view, Value address, Value value) {
+  auto op = LLVM::StoreOp::create(b, loc, value, address,
+                                  view.stored.getIntOrFloatBitWidth() / 8);
+  op.setAliasScopesAttr(ownScope[view.slot]);
+  op.setNoaliasScopesAttr(otherScopes[view.slot]);
+}
+
+Value Emitter::toStored(const View &view, Type element, Value value) {
+  if (element.isInteger(1))
+    return arith::ExtUIOp::create(b, loc, lanes.like(value, b.getI8Type()),
+                                  value);
+  if ((element.isF16() || element.isBF16()) && view.stored.isInteger(16))
+    return lanes.narrowBits(element, value);
+  if (element.isInteger(8) && view.stored.isInteger(32))
+    return arith::ExtSIOp::create(b, loc, lanes.like(value, view.stored),
+                                  value);
+  if (isa<LLVM::LLVMPointerType>(value.getType()))
+    return LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), value);
+  return value;
+}
+
+Value Emitter::fromStored(const View &view, Type element, Value value) {
+  if (element.isInteger(1))
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value,
+                                 lanes.zero(value.getType()));
+  if ((element.isF16() || element.isBF16()) && view.stored.isInteger(16))
+    return lanes.widenBits(element, value);
+  if (element.isInteger(8) && view.stored.isInteger(32))
+    return arith::TruncIOp::create(b, loc, lanes.like(value, b.getI8Type()),
+                                   value);
+  return value;
+}
+
+void Emitter::storeLanes(const View &view, const Index &index, Type element,
+                         const Lanes &value) {
+  Value address = elementAddress(view, index);
+  Value vector = toStored(view, element, lanes.vector(value, index.width));
+  if (index.width == 1 || view.strides[index.lane] == 1) {
+    storeView(view, address, vector);
+    return;
+  }
+  for (int64_t i = 0; i < index.width; ++i)
+    storeView(view,
+              lanes.byteOffset(
+                  address, lanes.i64(i * view.strides[index.lane] *
+                                     view.stored.getIntOrFloatBitWidth() / 8)),
+              lanes.extract(vector, i));
+}
+
+Lanes Emitter::readLinear(const View &view, Type element, Value linear,
+                          int64_t laneStride, int64_t width, bool uniform) {
+  Value address = view.address;
+  if (!matchPattern(linear, m_Zero()))
+    address = LLVM::GEPOp::create(b, loc, address.getType(), view.stored,
+                                  address, ArrayRef<LLVM::GEPArg>{linear},
+                                  LLVM::GEPNoWrapFlags::inbounds);
+  Value value;
+  if (uniform || width == 1) {
+    value = loadView(view, address, 1);
+  } else if (laneStride == 1) {
+    value = loadView(view, address, width);
+  } else {
+    value =
+        LLVM::UndefOp::create(b, loc, VectorType::get({width}, view.stored));
+    for (int64_t i = 0; i < width; ++i) {
+      Value at = lanes.byteOffset(
+          address,
+          lanes.i64(i * laneStride * view.stored.getIntOrFloatBitWidth() / 8));
+      value = lanes.insert(value, loadView(view, at, 1), i);
+    }
+  }
+  value = fromStored(view, element, value);
+  Lanes result = isa<VectorType>(value.getType()) ? Lanes::general(value)
+                                                  : Lanes::uniform(value);
+  if (isa<tile::PtrType>(element))
+    result.address = lanes.zero(LLVM::LLVMPointerType::get(b.getContext()));
+  return result;
+}
+
+Lanes Emitter::readBuffer(Value value, const Index &index) {
+  View view = viewOf(plan.bufferOf(value));
+  Value linear = lanes.i64(0);
+  for (size_t d = 0; d < view.strides.size(); ++d)
+    linear =
+        lanes.add(linear, lanes.mul(index.at[d], lanes.i64(view.strides[d])));
+  return readLinear(view, tile::elementType(value.getType()), linear,
+                    index.lane >= 0 ? view.strides[index.lane] : 1, index.width,
+                    index.lane < 0);
+}
+
+// Evaluates blocks of T x T elements along the dimension that suits the
+// expression, turns them over in registers, writes them along the last.
+void Emitter::materializeTransposed(Value value, const View &view, int lane,
+                                    int64_t width) {
+  ArrayRef<int64_t> shape = tile::shapeOf(value.getType());
+  Type element = tile::elementType(value.getType());
+  int last = int(shape.size()) - 1;
+  auto saved = std::move(memo);
+  memo.clear();
+  Index index;
+  index.at.resize(shape.size());
+  index.lane = lane;
+  index.width = width;
+  auto block = [&] {
+    SmallVector<Value> rows;
+    Value first = index.at[last];
+    for (int64_t r = 0; r < width; ++r) {
+      index.at[last] = lanes.add(first, lanes.i64(r));
+      rows.push_back(toStored(view, element,
+                              lanes.vector(expression(value, index), width)));
+    }
+    for (int64_t step = 1; step < width; step *= 2) {
+      SmallVector<int32_t> low, high;
+      for (int32_t l = 0; l < width; ++l) {
+        bool odd = (l & step) != 0;
+        low.push_back(odd ? int32_t(width + l - step) : l);
+        high.push_back(odd ? int32_t(width + l) : int32_t(l + step));
+      }
+      for (int64_t i = 0; i < width; ++i)
+        if (!(i & step)) {
+          Value a = rows[i], c = rows[i + step];
+          rows[i] = lanes.shuffle(a, c, low);
+          rows[i + step] = lanes.shuffle(a, c, high);
+        }
+    }
+    index.at[last] = first;
+    Value start = index.at[lane];
+    for (int64_t r = 0; r < width; ++r) {
+      index.at[lane] = lanes.add(start, lanes.i64(r));
+      storeView(view, elementAddress(view, index), rows[r]);
+    }
+    index.at[lane] = start;
+  };
+  auto level = [&](auto &self, int dim) -> void {
+    if (dim == int(shape.size())) {
+      block();
+      return;
+    }
+    loop(shape[dim], dim == lane || dim == last ? width : 1, [&](Value at) {
+      index.at[dim] = at;
+      self(self, dim + 1);
+    });
+  };
+  level(level, 0);
+  memo = std::move(saved);
+}
+
+void Emitter::copy(const View &from, const View &to, Type tensor) {
+  ArrayRef<int64_t> shape = tile::shapeOf(tensor);
+  Type element = tile::elementType(tensor);
+  int last = int(shape.size()) - 1;
+  int lane = chooseLane(shape, {}, last);
+  int64_t width = lane < 0 ? 1 : laneWidth(shape[lane]);
+  nest(shape, lane, width, [&](const Index &index) {
+    Value linear = lanes.i64(0);
+    for (size_t d = 0; d < shape.size(); ++d)
+      linear =
+          lanes.add(linear, lanes.mul(index.at[d], lanes.i64(from.strides[d])));
+    Lanes value =
+        readLinear(from, element, linear, lane < 0 ? 1 : from.strides[lane],
+                   width, width == 1);
+    storeLanes(to, index, element, value);
+  });
+}
+
+void Emitter::deliver(Value value, const View &view) {
+  int id = plan.bufferOf(value);
+  if (id >= 0)
+    copy(viewOf(id), view, value.getType());
+  else
+    materialize(value, view);
+}
+
+void Emitter::materialize(Value value, const View &view) {
+  ArrayRef<int64_t> shape = tile::shapeOf(value.getType());
+  Type element = tile::elementType(value.getType());
+  int last = int(shape.size()) - 1;
+  int lane = chooseLane(shape, {value}, last, true);
+  int64_t width = lane < 0 ? 1 : laneWidth(shape[lane]);
+  if (lane >= 0 && lane != last && view.strides[last] == 1) {
+    int64_t square = std::min(width, laneWidth(shape[last]));
+    if (square >= 4) {
+      materializeTransposed(value, view, lane, square);
+      return;
+    }
+  }
+  nest(shape, lane, width, [&](const Index &index) {
+    storeLanes(view, index, element, expression(value, index));
+  });
+}
+
+} // namespace tessera::codegen
