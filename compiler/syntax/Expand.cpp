@@ -166,6 +166,9 @@ public:
       return;
     NameCollector collector;
     collector.function(function);
+    // Two files may give one name to different things, so each function says
+    // what its own names mean; without that both would have the same key.
+    std::string meanings;
     for (const std::string &name : collector.names) {
       std::optional<Symbol> symbol = program.lookup(function, name);
       if (!symbol)
@@ -173,11 +176,13 @@ public:
       switch (symbol->kind) {
       case Symbol::Kind::Function:
         visit(*symbol->function);
-        if (symbol->function->name != name)
-          note("# " + name + " is " + symbol->function->name);
+        meanings += "# " + name + " is function " +
+                    std::to_string(positions[symbol->function]) + ", " +
+                    symbol->function->name + "\n";
         break;
       case Symbol::Kind::Constant:
         note(name + " = " + literal(symbol->value));
+        meanings += "# " + name + " is " + literal(symbol->value) + "\n";
         break;
       case Symbol::Kind::Library:
         note(library(symbol->path, name));
@@ -185,6 +190,8 @@ public:
       }
     }
     order.push_back(&function);
+    positions[&function] = order.size();
+    texts.push_back(meanings + functionText(function));
   }
 
   Expansion finish() {
@@ -197,8 +204,8 @@ public:
     for (const std::string &line : lines)
       if (!line.starts_with("import ") && !line.starts_with("from "))
         result.text += line + "\n";
-    for (const FunctionDef *function : order)
-      result.text += functionText(*function);
+    for (const std::string &text : texts)
+      result.text += text;
     return result;
   }
 
@@ -220,6 +227,8 @@ private:
   const Program &program;
   std::set<const FunctionDef *> visited;
   std::vector<const FunctionDef *> order;
+  std::vector<std::string> texts;
+  std::map<const FunctionDef *, size_t> positions; // from 1, in `order`
   std::set<std::string> lines;
 };
 

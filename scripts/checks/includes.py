@@ -27,7 +27,7 @@ RULES = [
     ("trainer", {"trainer", "models", "runtime", "support"}, PLAIN | TORCH | {"arrow", "parquet", "zstd"}),
     ("support", set(), PLAIN),
 ]
-FREE = ("tools/", "tests/", "bench/", "examples/")
+FREE = ("tools/", "tests/", "bench/", "cmake/")
 LIBRARIES = PLAIN | LLVM | TORCH | {"arrow", "parquet", "zstd", "cuda"}
 COMPONENTS = {"support", "compiler", "dialect", "codegen", "runtime", "autotune", "reference",
               "models", "trainer", "tools", "tests"}

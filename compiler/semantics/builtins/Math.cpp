@@ -156,9 +156,9 @@ Value emitUmulhi(BuiltinCall &call) {
                   toString(x.type));
   Element wide{DType::UInt64, false}, narrow{DType::UInt32, false};
   Type type = x.type;
-  Value product =
-      emit.binary(BinaryOp::Mul, emit.cast(emit.cast(x, narrow), wide),
-                  emit.cast(emit.cast(y, narrow), wide));
+  x = emit.cast(emit.cast(x, narrow), wide);
+  y = emit.cast(emit.cast(y, narrow), wide);
+  Value product = emit.binary(BinaryOp::Mul, x, y);
   Value high = emit.binary(BinaryOp::RShift, product, Value::integer(32));
   return emit.cast(*high.tensor(), type.element);
 }
@@ -167,8 +167,8 @@ Value emitUmulhi(BuiltinCall &call) {
 
 Value emitMaximum(Emitter &emit, const Value &a, const Value &b, bool isMax,
                   bool propagateNan) {
-  auto [x, y] = emit.pair(comparable(emit, a), comparable(emit, b), {},
-                          isMax ? "maximum" : "minimum");
+  Tensor left = comparable(emit, a), right = comparable(emit, b);
+  auto [x, y] = emit.pair(left, right, {}, isMax ? "maximum" : "minimum");
   OpBuilder &builder = emit.builder;
   Location loc = emit.location();
   mlir::Value result;

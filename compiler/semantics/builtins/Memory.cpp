@@ -96,10 +96,10 @@ Access materialize(Emitter &emit, const BlockPointer &pointer,
     if (std::find(checked.begin(), checked.end(), int64_t(dim)) ==
         checked.end())
       continue;
-    Value inside = emit.binary(
-        BinaryOp::And,
-        emit.compare(CompareOp::Ge, coordinate, Value::integer(0)),
-        emit.compare(CompareOp::Lt, coordinate, pointer.shape[dim]));
+    // One statement an op: the order of arguments is the C++ compiler's.
+    Value above = emit.compare(CompareOp::Ge, coordinate, Value::integer(0));
+    Value below = emit.compare(CompareOp::Lt, coordinate, pointer.shape[dim]);
+    Value inside = emit.binary(BinaryOp::And, above, below);
     mask = mask.isNone() ? inside : emit.binary(BinaryOp::And, mask, inside);
   }
   Access access{emit.broadcastTo(*address.tensor(), pointer.block), {}, {}};

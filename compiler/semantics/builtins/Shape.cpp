@@ -70,7 +70,8 @@ Value emitTrans(BuiltinCall &call) {
 }
 
 Value emitJoin(BuiltinCall &call) {
-  return call.emit.join(call.tensor(0), call.tensor(1));
+  Tensor a = call.tensor(0), b = call.tensor(1);
+  return call.emit.join(a, b);
 }
 
 Value emitSplit(BuiltinCall &call) {
@@ -80,7 +81,8 @@ Value emitSplit(BuiltinCall &call) {
 
 // Elements of a and b in turn along the last dimension.
 Value emitInterleave(BuiltinCall &call) {
-  Tensor joined = call.emit.join(call.tensor(0), call.tensor(1));
+  Tensor a = call.tensor(0), b = call.tensor(1);
+  Tensor joined = call.emit.join(a, b);
   Shape shape = joined.type.shape;
   if (shape.size() == 1)
     return joined;

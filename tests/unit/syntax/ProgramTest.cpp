@@ -190,6 +190,21 @@ TEST(Expand, FollowsCalleesAndConstants) {
   EXPECT_NE(base, text(body + "    tl.store(p, 1)\n"));
 }
 
+// One name, two files, two values: exchanging the values is another kernel.
+TEST(Expand, KeysTellFilesApart) {
+  auto keyOf = [](const char *ours, const char *theirs) {
+    auto loaded =
+        program(std::string("from other import helper\nSTEP = ") + ours +
+                    "\n@triton.jit\ndef f(P):\n    tl.store(P, helper(STEP))\n",
+                {{"dir/other.py",
+                  header + "STEP = " + theirs +
+                      "\n@triton.jit\ndef helper(x):\n    return x - STEP\n"}});
+    return makeRequest(*loaded, "f").key();
+  };
+  EXPECT_NE(keyOf("1", "2"), keyOf("2", "1"));
+  EXPECT_EQ(keyOf("1", "2"), keyOf("1", "2"));
+}
+
 TEST(Expand, RequestsLoadWithoutFiles) {
   auto loaded = program("from common import twice\n@triton.jit\ndef f(p):\n"
                         "    tl.store(p, twice(1))\n",

@@ -1,0 +1,233 @@
+// tests/unit/semantics/ErrorTest.cpp - every diagnostic, with its place.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/semantics/Harness.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+namespace tessera::semantics::test {
+namespace {
+
+// The last line of `body` holds the error; `at` is the text its caret stands
+// under. Each body follows the prelude below.
+struct Case {
+  const char *name;
+  DiagnosticId id;
+  const char *body;
+  const char *at;
+  const char *says; // a part of message or hint
+};
+
+const char *const kPrelude = "def plain(x):\n"
+                             "    return x\n"
+                             "@triton.jit\n"
+                             "def helper(x, by=1):\n"
+                             "    return x * by\n"
+                             "@triton.jit\n"
+                             "def again(x):\n"
+                             "    return again(x)\n"
+                             "@triton.jit\n"
+                             "def uneven(n):\n"
+                             "    if n > 3: return n\n"
+                             "    return 1.5\n"
+                             "@triton.jit\n"
+                             "def k(p, u, n, N: tl.constexpr):\n"
+                             "    r = tl.arange(0, 16)\n"
+                             "    x = tl.load(p + r)\n"
+                             "    m = tl.load(p + r[:, None] + r[None, :])\n"
+                             "    w = tl.load(u + r)\n";
+
+using Id = DiagnosticId;
+
+const Case kCases[] = {
+    {"UnknownName", Id::UnknownName, "rows = r\ny = rwos + 1", "rwos",
+     "did you mean `rows`"},
+    {"LostName", Id::UnknownName, "if n > 3:\n    y = 1\nz = y", "y",
+     "one arm only"},
+    {"LoopLocal", Id::UnknownName, "for i in range(n):\n    y = i\nz = y", "y",
+     "only inside the loop"},
+    {"UnknownBuiltin", Id::NotSupported, "y = tl.lod(p)", "tl.lod",
+     "`tl.load`"},
+    {"Power", Id::NotSupported, "y = x ** 2", "x ** 2", "x * x"},
+    {"PlainFunction", Id::NotSupported, "y = plain(x)", "plain(x)",
+     "@triton.jit"},
+    {"IndexWithNumber", Id::NotSupported, "y = x[0]", "0", "None and `:`"},
+    {"Break", Id::UnsupportedSyntax, "for i in range(n):\n    break", "break",
+     "`if`"},
+    {"AssignElement", Id::UnsupportedSyntax, "x[0] = 1", "x[0]", "tl.where"},
+    {"UnknownAttribute", Id::UnknownAttribute, "y = x.dtyp", "dtyp", "dtype"},
+    {"UnknownKeyword", Id::UnknownKeyword, "y = tl.load(p + r, msk=r < n)",
+     "msk", "did you mean `mask`"},
+    {"HelperKeyword", Id::UnknownKeyword, "y = helper(x, bi=2)", "bi", "`by`"},
+    {"MissingArgument", Id::MissingArgument, "tl.store(p)", "tl.store(p)",
+     "`value`"},
+    {"HelperMissing", Id::MissingArgument, "y = helper()", "helper()", "`x`"},
+    {"TooMany", Id::TooManyArguments, "y = tl.exp(x, x)", "x)", "at most 1"},
+    {"GivenTwice", Id::DuplicateArgument, "y = helper(x, x=1)", "x=1", "twice"},
+    {"NotCallable", Id::NotCallable, "y = tl.float32(x)", "tl.float32", ".to("},
+    {"ChainedComparison", Id::ChainedComparison, "y = 0 < n < 3", "0 < n < 3",
+     "&"},
+    {"ShapesDoNotBroadcast", Id::ShapeMismatch, "y = x + tl.arange(0, 8)",
+     "x + tl.arange(0, 8)", "16 and 8"},
+    {"DotShapes", Id::ShapeMismatch,
+     "y = tl.dot(m, tl.zeros((32, 16), tl.float32))", "tl.zeros((32",
+     "16 columns"},
+    {"DotTypes", Id::TypeMismatch, "y = tl.dot(m, m.to(tl.float16))", "m.to",
+     "one type"},
+    {"DotAccumulator", Id::TypeMismatch, "y = tl.dot(m, m, x)", "x)", "`acc`"},
+    {"StoreNeedsPointer", Id::BadPointer, "tl.store(n, 1)", "n, 1",
+     "must be a pointer"},
+    {"PointerPlusFloat", Id::BadPointer, "y = p + 1.5", "p + 1.5",
+     "needs an integer"},
+    {"PointerTimes", Id::BadPointer, "y = p * 2", "p * 2", "tl.load"},
+    {"MaskNotBoolean", Id::BadArgument, "y = tl.load(p + r, mask=r)", "mask=r",
+     "boolean"},
+    {"OtherWithoutMask", Id::BadArgument, "y = tl.load(p + r, other=0.0)",
+     "other=0.0", "needs a mask"},
+    {"AxisOutside", Id::BadArgument, "y = tl.sum(x, axis=1)", "axis=1",
+     "rank 1"},
+    {"ProgramAxis", Id::BadArgument, "y = tl.program_id(3)", "3", "0, 1 and 2"},
+    {"ExpOfInt", Id::BadArgument, "y = tl.exp(r)", "r)", "tl.float32"},
+    {"RunTimeShape", Id::NotConstexpr, "y = tl.arange(0, n)", "n)",
+     "tl.constexpr"},
+    {"AssignedIsRunTime", Id::NotConstexpr, "B = N * 2\ny = tl.arange(0, B)",
+     "B)", "annotate"},
+    {"StaticRangeBound", Id::NotConstexpr, "for i in tl.static_range(n): pass",
+     "tl.static_range(n)", "use range"},
+    {"NotPowerOfTwo", Id::BlockShape, "y = tl.arange(0, 12)",
+     "tl.arange(0, 12)", "use 16"},
+    {"TooLarge", Id::BlockSize, "y = tl.zeros((2048, 1024), tl.float32)",
+     "(2048", "1048576"},
+    {"FloatFloorDiv", Id::BadOperand, "y = x // 2", "x // 2", "tl.floor"},
+    {"FloatBits", Id::BadOperand, "y = x & x", "x & x", "integers"},
+    {"NotOfInteger", Id::BadOperand, "y = not n", "not n", "compare with 0"},
+    {"MixedSigns", Id::MixedSigns, "y = w // r", "w // r", "signed"},
+    {"NegativeWithUnsigned", Id::MixedSigns, "y = w + (-1)", "w + (-1)",
+     "negative"},
+    {"IntegerRange", Id::IntegerRange, "y = r + 5000000000", "r + 5000000000",
+     "does not fit"},
+    {"DivisionByZero", Id::ConstantArithmetic, "y = N // 0", "N // 0", "zero"},
+    {"BlockCondition", Id::BadCondition, "if x > 0: pass", "x > 0", "tl.where"},
+    {"ArmTypes", Id::BranchType, "y = 1\nif n > 3:\n    y = 1.5", "y = 1.5",
+     "int32 before"},
+    {"TernaryTypes", Id::BranchType, "y = 1 if n > 3 else 2.0",
+     "1 if n > 3 else 2.0", "int32 and fp32"},
+    {"CarriedType", Id::LoopCarriedType,
+     "y = 0\nfor i in range(n):\n    y = y + 0.5", "y = y + 0.5", "int32"},
+    {"CarriedConstexpr", Id::LoopCarriedType,
+     "for i in range(n):\n    N = N + 1", "N = N + 1", "another name"},
+    {"ForOverTuple", Id::BadLoop, "for i in (1, 2): pass", "(1, 2)",
+     "needs range"},
+    {"FloatBound", Id::BadLoop, "for i in range(0, 1.5): pass", "range(0, 1.5)",
+     "integers"},
+    {"ZeroStep", Id::BadLoop, "for i in range(0, n, 0): pass", "range(0, n, 0)",
+     "zero"},
+    {"Unrolls", Id::UnrollLimit, "for i in tl.static_range(100000): pass",
+     "tl.static_range", "4096"},
+    {"ReturnInLoop", Id::BadReturn, "for i in range(n):\n    if n > i: return",
+     "return", "inside a loop"},
+    {"KernelReturnsValue", Id::BadReturn, "return n", "return n", "tl.store"},
+    {"StaticAssert", Id::StaticAssert, "tl.static_assert(N == 9, 'nine')",
+     "N == 9", "nine"},
+    {"Unpacking", Id::BadUnpacking, "a, b, c = n, n", "a, b, c",
+     "2 values into 3"},
+};
+
+class Errors : public testing::TestWithParam<Case> {};
+
+Arguments arguments() {
+  return {arg("p", "*fp32"), arg("u", "*u32"), arg("n", "i32"),
+          constant("N", syntax::Value(8))};
+}
+
+TEST_P(Errors, PointsAtItsPlace) {
+  const Case &param = GetParam();
+  std::string text = kPrelude;
+  uint32_t line = 2 + uint32_t(std::count(text.begin(), text.end(), '\n'));
+  std::istringstream body(param.body);
+  std::string last;
+  while (std::getline(body, last)) {
+    text += "    " + last + "\n";
+    ++line;
+  }
+  Lowered lowered = lower(text, "k", arguments());
+  ASSERT_EQ(lowered.errors.size(), 1u) << lowered.message << lowered.ir;
+  const Diagnostic &error = lowered.errors[0];
+  EXPECT_STREQ(diagnosticName(error.id), diagnosticName(param.id))
+      << lowered.message;
+  EXPECT_EQ(error.range.line, line) << lowered.message;
+  EXPECT_EQ(error.range.column, last.rfind(param.at) + 5) << lowered.message;
+  EXPECT_NE((error.message + error.hint).find(param.says), std::string::npos)
+      << lowered.message;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Errors, testing::ValuesIn(kCases),
+                         [](const auto &info) { return info.param.name; });
+
+TEST(Error, CallersAreListed) {
+  Lowered lowered = lower("@triton.jit\n"
+                          "def inner(x):\n"
+                          "    return x + nope\n"
+                          "@triton.jit\n"
+                          "def outer(x):\n"
+                          "    return inner(x)\n"
+                          "@triton.jit\n"
+                          "def k(p):\n"
+                          "    tl.store(p, outer(1.0))\n",
+                          "k", {arg("p", "*fp32")});
+  ASSERT_EQ(lowered.errors.size(), 1u) << lowered.message;
+  const Diagnostic &error = lowered.errors[0];
+  EXPECT_EQ(error.range.line, 5u);
+  ASSERT_EQ(error.callers.size(), 2u);
+  EXPECT_EQ(error.callers[0].function, "outer");
+  EXPECT_EQ(error.callers[0].range.line, 8u);
+  EXPECT_EQ(error.callers[1].function, "k");
+  EXPECT_EQ(error.callers[1].range.line, 11u);
+}
+
+TEST(Error, Recursion) {
+  Lowered lowered =
+      lower(std::string(kPrelude) + "    again(x)\n", "k", arguments());
+  ASSERT_EQ(lowered.errors.size(), 1u) << lowered.message;
+  EXPECT_EQ(lowered.errors[0].id, Id::RecursiveCall);
+  EXPECT_EQ(lowered.errors[0].range.line, 10u);
+}
+
+TEST(Error, ReturnTypesOfAHelper) {
+  Lowered lowered =
+      lower(std::string(kPrelude) + "    y = uneven(n)\n", "k", arguments());
+  ASSERT_EQ(lowered.errors.size(), 1u) << lowered.message;
+  EXPECT_EQ(lowered.errors[0].id, Id::BadReturn);
+}
+
+TEST(Error, CallDepth) {
+  std::string text;
+  for (int i = 70; i >= 0; --i)
+    text += "@triton.jit\ndef f" + std::to_string(i) + "(x):\n    return " +
+            (i == 70 ? "x" : "f" + std::to_string(i + 1) + "(x)") + "\n";
+  text += "@triton.jit\ndef k(p):\n    tl.store(p, f0(1.0))\n";
+  Lowered lowered = lower(text, "k", {arg("p", "*fp32")});
+  ASSERT_EQ(lowered.errors.size(), 1u) << lowered.message;
+  EXPECT_EQ(lowered.errors[0].id, Id::CallDepth);
+}
+
+TEST(Error, Signature) {
+  std::string text = "@triton.jit\ndef k(p, N: tl.constexpr):\n    pass\n";
+  for (const Arguments &given :
+       {Arguments{arg("p", "*fp32")},
+        Arguments{arg("p", "*fp99"), constant("N", syntax::Value(1))},
+        Arguments{arg("p", "*fp32"), arg("N", "i32")},
+        Arguments{arg("p", "*fp32"), constant("N", syntax::Value(1)),
+                  arg("q", "i32")}}) {
+    Lowered lowered = lower(text, "k", given);
+    ASSERT_EQ(lowered.errors.size(), 1u) << lowered.message << lowered.ir;
+    EXPECT_EQ(lowered.errors[0].id, Id::BadSignature) << lowered.message;
+  }
+  EXPECT_EQ(lower(text, "kk", {}).errors.size(), 1u);
+}
+
+} // namespace
+} // namespace tessera::semantics::test
