@@ -2,6 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/Passes.h"
+#include "compiler/Pipeline.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -10,6 +11,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   tessera::compiler::registerDialects(registry);
   tessera::compiler::registerPasses();
+  tessera::compiler::registerLoweringPass();
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "tessera-opt: passes over IR text\n", registry));
 }

@@ -1,0 +1,19 @@
+// compiler/Compile.h - a request to a shared object.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "compiler/syntax/Request.h"
+
+namespace tessera::compiler {
+
+// The stages that a request may ask for in `emit`: "tile" (after cleaning up),
+// "loops" (loops and vectors), "llvm" (LLVM IR, optimized), "asm".
+// Phases in timings: parse, semantics, tile, loops, llvm-dialect, translate,
+// optimize, emit, link, total.
+//
+// Errors of the kernel, the request or the compiler give a result that is not
+// ok; nothing is thrown. Each thread keeps an MLIR context between calls.
+syntax::CompileResult compile(const syntax::CompileRequest &request);
+
+} // namespace tessera::compiler

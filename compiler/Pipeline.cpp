@@ -1,0 +1,162 @@
+// compiler/Pipeline.cpp - the pass list, from tile IR to the LLVM dialect.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/Pipeline.h"
+
+#include "codegen/cpu/Lower.h"
+#include "codegen/cpu/ToLlvm.h"
+#include "support/Error.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Location.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace tessera::compiler {
+namespace {
+
+const char *const loweringName = "tessera-lower-to-loops";
+
+// The place in the innermost function: of a call site, the callee's.
+FileLineColLoc placeOf(Location location) {
+  if (auto place = dyn_cast<FileLineColLoc>(location))
+    return place;
+  if (auto call = dyn_cast<CallSiteLoc>(location))
+    return placeOf(call.getCallee());
+  if (auto named = dyn_cast<NameLoc>(location))
+    return placeOf(named.getChildLoc());
+  if (auto fused = dyn_cast<FusedLoc>(location))
+    for (Location part : fused.getLocations())
+      if (FileLineColLoc place = placeOf(part))
+        return place;
+  return {};
+}
+
+PipelineMessage messageOf(mlir::Diagnostic &diagnostic) {
+  PipelineMessage message;
+  message.text = diagnostic.str();
+  if (FileLineColLoc place = placeOf(diagnostic.getLocation())) {
+    message.file = place.getFilename().str();
+    message.line = place.getLine();
+    message.column = place.getColumn();
+  }
+  return message;
+}
+
+struct LowerToLoopsPass
+    : public PassWrapper<LowerToLoopsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerToLoopsPass)
+
+  LowerToLoopsPass() = default;
+  LowerToLoopsPass(const LowerToLoopsPass &other) : PassWrapper(other) {}
+
+  Option<std::string> target{*this, "target",
+                             llvm::cl::desc("cpu:<mcpu>:<features>"),
+                             llvm::cl::init("cpu:x86-64-v3:0000")};
+
+  StringRef getArgument() const final { return loweringName; }
+  StringRef getDescription() const final {
+    return "Lower tile IR to loops and vectors for a CPU";
+  }
+  void getDependentDialects(DialectRegistry &registry) const final {
+    registry.insert<arith::ArithDialect, LLVM::LLVMDialect, math::MathDialect,
+                    scf::SCFDialect, vector::VectorDialect>();
+  }
+  void runOnOperation() final {
+    auto cpu = CpuTarget::parse(target);
+    if (!cpu) {
+      getOperation().emitError() << "not a CPU target: " << target;
+      return signalPassFailure();
+    }
+    // MLIR is built without exceptions: none may pass through it.
+    try {
+      codegen::lowerToLoops(getOperation(), codegen::cpuOptionsFor(*cpu));
+    } catch (const Error &error) {
+      getOperation().emitError() << error.what();
+      signalPassFailure();
+    }
+  }
+};
+
+} // namespace
+
+void addTilePasses(OpPassManager &passes) {
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(createLoopInvariantCodeMotionPass());
+  passes.addPass(createCSEPass());
+}
+
+std::vector<PipelineMessage> runCpuPipeline(ModuleOp module,
+                                            const PipelineOptions &options) {
+  MLIRContext *context = module.getContext();
+  std::vector<PipelineMessage> messages;
+  ScopedDiagnosticHandler handler(context, [&](mlir::Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      messages.push_back(messageOf(diagnostic));
+    return success();
+  });
+  auto runPasses = [&](void (*add)(OpPassManager &, const CpuTarget &)) {
+    PassManager passes(context);
+    passes.enableVerifier(options.verifyEach);
+    add(passes, options.target);
+    bool good = succeeded(passes.run(module)) &&
+                (options.verifyEach || succeeded(verify(module)));
+    if (!good && messages.empty())
+      messages.push_back({"", 0, 0, "a pass failed and did not say why"});
+    return good;
+  };
+  auto done = [&](std::string_view phase) {
+    if (options.onPhase)
+      options.onPhase(phase, module);
+  };
+
+  if (!runPasses([](OpPassManager &passes, const CpuTarget &) {
+        addTilePasses(passes);
+      }))
+    return messages;
+  done("tile");
+  codegen::lowerToLoops(module, codegen::cpuOptionsFor(options.target));
+  if (failed(verify(module)))
+    return messages;
+  done("loops");
+  if (!runPasses(codegen::addLlvmPasses))
+    return messages;
+  done("llvm-dialect");
+  messages.clear();
+  return messages;
+}
+
+std::string cpuPipelineText(const CpuTarget &target) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  auto print = [&](const char *phase, OpPassManager &passes) {
+    stream << phase << ": ";
+    passes.printAsTextualPipeline(stream);
+    stream << "\n";
+  };
+  OpPassManager tile("builtin.module"), llvmPasses("builtin.module");
+  addTilePasses(tile);
+  codegen::addLlvmPasses(llvmPasses, target);
+  print("tile", tile);
+  stream << "loops: builtin.module(" << loweringName
+         << "{target=" << target.name() << "})\n";
+  print("llvm-dialect", llvmPasses);
+  return text;
+}
+
+void registerLoweringPass() { PassRegistration<LowerToLoopsPass>(); }
+
+} // namespace tessera::compiler

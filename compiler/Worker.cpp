@@ -1,0 +1,170 @@
+// compiler/Worker.cpp - the main loop of the process that compiles.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/Worker.h"
+
+#include "compiler/Compile.h"
+#include "compiler/syntax/Program.h"
+#include "support/BuildId.h"
+#include "support/CpuTarget.h"
+#include "support/Error.h"
+#include "support/Frames.h"
+#include "support/Json.h"
+#include "support/Process.h"
+
+#include "llvm/Support/ErrorHandling.h"
+
+#include <cstdio>
+#include <cstring>
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using tessera::syntax::CompileRequest;
+using tessera::syntax::CompileResult;
+
+namespace tessera::compiler {
+namespace {
+
+bool reply(const std::string &json, const std::string &artifact) {
+  return writeFrame(workerReplyFd, json) == FrameStatus::Good &&
+         writeFrame(workerReplyFd, artifact) == FrameStatus::Good;
+}
+
+CompileResult failure(const std::string &file, const std::string &message,
+                      const std::string &hint) {
+  CompileResult result;
+  syntax::DiagnosticRecord record;
+  record.id = diagnosticName(DiagnosticId::CodegenFailed);
+  record.severity = "error";
+  record.file = file;
+  record.message = message;
+  record.hint = hint;
+  result.diagnostics.push_back(record);
+  result.rendered = (file.empty() ? "" : file + ": ") + "error: " + message +
+                    "\nHINT: " + hint + "\n";
+  return result;
+}
+
+// The file of the request at work, for the handler below.
+std::string currentFile;
+
+// LLVM gives up on what it cannot do by ending the process. The reply says why;
+// the process still ends, because nothing of LLVM's state can be trusted.
+void onFatalError(void *, const char *reason, bool) {
+  reply(failure(currentFile, std::string("LLVM cannot compile this: ") + reason,
+                "this is a defect of tessera; please report it with the kernel")
+            .toJson(),
+        "");
+  _exit(70);
+}
+
+bool answer(const std::string &frame) {
+  try {
+    if (Json json = parseJson(frame, "request"); json.contains("hello"))
+      return reply(Json{{"build_id", compilerBuildId()}}.dump(), "");
+    CompileRequest request = CompileRequest::fromJson(frame);
+    currentFile = request.file;
+    CompileResult result = compile(request);
+    return reply(result.toJson(), result.artifact);
+  } catch (const Error &error) {
+    return reply(failure("", error.message, error.hint).toJson(), "");
+  }
+}
+
+} // namespace
+
+int workerMain() {
+  exitWhenPeerCloses(workerRequestFd);
+  llvm::install_fatal_error_handler(onFatalError);
+  std::string frame;
+  for (;;) {
+    switch (readFrame(workerRequestFd, frame)) {
+    case FrameStatus::Good:
+      break;
+    case FrameStatus::Closed:
+      return 0;
+    default:
+      std::fprintf(stderr, "tessera-worker: a request that is no frame\n");
+      return 1;
+    }
+    if (!answer(frame))
+      return 0;
+  }
+}
+
+int workerSelfTest() {
+  const char *const text = R"(import triton
+import triton.language as tl
+
+
+@triton.jit
+def twice(X, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(X + i, mask=i < n)
+    tl.store(X + i, x + x, mask=i < n)
+)";
+  auto target = CpuTarget::host();
+  if (!target) {
+    std::printf("this CPU has no AVX2: tessera has no code for it\n");
+    return 1;
+  }
+  CompileRequest request;
+  request.file = "selftest.py";
+  request.kernel = "twice";
+  request.text = text;
+  request.args = {
+      {"X", syntax::ArgKind::Pointer, "*fp32:16", {}},
+      {"n", syntax::ArgKind::Int, "i32", {}},
+      {"BLOCK", syntax::ArgKind::Constexpr, "", syntax::Value(int64_t(64))}};
+  request.target = target->name();
+  CompileResult result = compile(request);
+  if (!result.ok) {
+    std::printf("%s", result.rendered.c_str());
+    return 1;
+  }
+  double first = result.timings["total"];
+  result = compile(request);
+
+  int fd = memfd_create("selftest", MFD_CLOEXEC);
+  std::string path = "/proc/self/fd/" + std::to_string(fd);
+  bool written =
+      fd >= 0 && write(fd, result.artifact.data(), result.artifact.size()) ==
+                     ssize_t(result.artifact.size());
+  void *library = written ? dlopen(path.c_str(), RTLD_NOW) : nullptr;
+  using Entry =
+      void (*)(const void *, const uint32_t *, const uint32_t *, void *);
+  auto entry =
+      library
+          ? reinterpret_cast<Entry>(dlsym(library, result.meta.symbol.c_str()))
+          : nullptr;
+  if (!entry) {
+    std::printf("the compiled kernel cannot be loaded: %s\n", dlerror());
+    return 1;
+  }
+  alignas(64) float x[64];
+  for (int i = 0; i < 64; ++i)
+    x[i] = float(i);
+  alignas(64) static char scratch[1 << 16];
+  if (result.meta.scratchBytes > sizeof(scratch)) {
+    std::printf("the kernel wants %llu bytes of scratch memory\n",
+                static_cast<unsigned long long>(result.meta.scratchBytes));
+    return 1;
+  }
+  uint64_t args[2] = {reinterpret_cast<uint64_t>(x), 63};
+  const uint32_t pid[3] = {0, 0, 0}, grid[3] = {1, 1, 1};
+  entry(args, pid, grid, scratch);
+  for (int i = 0; i < 64; ++i)
+    if (x[i] != (i < 63 ? 2.0f * i : float(i))) {
+      std::printf("the compiled kernel gives a wrong result\n");
+      return 1;
+    }
+  std::printf("compiled for %s in %.1f ms, then %.1f ms; the result is right\n",
+              request.target.c_str(), first * 1e3,
+              result.timings["total"] * 1e3);
+  for (const auto &[phase, seconds] : result.timings)
+    std::printf("  %-12s %7.2f ms\n", phase.c_str(), seconds * 1e3);
+  return 0;
+}
+
+} // namespace tessera::compiler

@@ -1,0 +1,21 @@
+// compiler/Worker.h - the main loop of the process that compiles.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace tessera::compiler {
+
+// Answers requests from workerRequestFd on workerReplyFd (support/Frames.h)
+// until the other side closes. A request is the JSON of a CompileRequest, or
+// {"hello": 1}, which is answered with {"build_id": ...}. A reply is two
+// frames: the JSON of a CompileResult and the artifact. An error inside LLVM
+// that would end the process is answered before it does.
+//
+// Gives the exit status: 0 after the other side closed, 1 after a broken frame.
+int workerMain();
+
+// Compiles a kernel in this process, loads it and runs it; says on stdout how
+// long that took. Gives the exit status.
+int workerSelfTest();
+
+} // namespace tessera::compiler

@@ -1,0 +1,34 @@
+// tools/tessera-worker.cpp - the process that compiles kernels.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/Pipeline.h"
+#include "compiler/Worker.h"
+#include "support/BuildId.h"
+
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+
+// Started by the runtime, which speaks to it on two descriptors. For people:
+// --selftest compiles and runs a kernel, --version names the build,
+// --pipeline prints the pass list for this machine.
+int main(int argc, char **argv) {
+  if (argc == 2 && std::strcmp(argv[1], "--selftest") == 0)
+    return tessera::compiler::workerSelfTest();
+  if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
+    std::puts(tessera::compilerBuildId());
+    return 0;
+  }
+  if (argc == 2 && std::strcmp(argv[1], "--pipeline") == 0) {
+    auto target = tessera::CpuTarget::host().value_or(tessera::CpuTarget());
+    std::fputs(tessera::compiler::cpuPipelineText(target).c_str(), stdout);
+    return 0;
+  }
+  if (argc != 1 || fcntl(3, F_GETFD) < 0 || fcntl(4, F_GETFD) < 0) {
+    std::fputs("tessera-worker is started by programs that run kernels.\n"
+               "usage: tessera-worker --selftest | --version | --pipeline\n",
+               stderr);
+    return 2;
+  }
+  return tessera::compiler::workerMain();
+}
