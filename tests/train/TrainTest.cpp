@@ -1,15 +1,9 @@
 // tests/train/TrainTest.cpp - whole runs: resume, equality, signals, bad input.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "support/File.h"
-#include "support/Process.h"
-#include "tests/unit/trainer/TestFolder.h"
+#include "tests/train/TrainRun.h"
 
-#include <chrono>
 #include <csignal>
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
-#include <sstream>
 #include <thread>
 
 using namespace tessera;
@@ -18,93 +12,7 @@ using nlohmann::json;
 
 namespace {
 
-/// Text with something to learn: words of a small vocabulary, in an order that
-/// repeats nowhere.
-std::string smallText() {
-  const char *words[] = {"the ",  "tile ",  "of ",   "stone\n", "is ",
-                         "laid ", "upon ",  "a ",    "floor, ", "and ",
-                         "then ", "walls ", "rise. "};
-  std::string text;
-  uint32_t state = 1;
-  while (text.size() < 65536) {
-    state = state * 1664525 + 1013904223;
-    text += words[(state >> 16) % 13];
-  }
-  return text;
-}
-
-class Train : public testing::Test {
-protected:
-  Train() { folder.write("text", smallText()); }
-
-  std::vector<std::string> command(const std::string &out,
-                                   const std::vector<std::string> &more) {
-    std::vector<std::string> all = {TESSERA_TRAIN,
-                                    "train",
-                                    "kernels=torch",
-                                    "data.path=" + folder.file("text"),
-                                    "panel=false",
-                                    "threads=1",
-                                    "model.dim=32",
-                                    "model.layers=2",
-                                    "model.heads=2",
-                                    "model.kv_heads=1",
-                                    "model.key_dim=16",
-                                    "model.value_dim=16",
-                                    "model.mlp_dim=64",
-                                    "nsa.l=8",
-                                    "nsa.d=4",
-                                    "nsa.l_sel=16",
-                                    "nsa.n_sel=4",
-                                    "nsa.w=16",
-                                    "train.seq_len=128",
-                                    "train.batch_size=2",
-                                    "train.steps=12",
-                                    "train.warmup=4",
-                                    "train.log_every=1",
-                                    "train.save_every=0",
-                                    "out=" + folder.file(out)};
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
-  }
-
-  CommandResult run(const std::string &out,
-                    const std::vector<std::string> &more = {}) {
-    return runCommand(command(out, more), 120s);
-  }
-
-  void expectFine(const CommandResult &r) {
-    EXPECT_TRUE(r.status.ok()) << r.status.text() << "\n" << r.errors;
-  }
-  void expectRefused(const CommandResult &r, const std::string &message) {
-    EXPECT_EQ(r.status.code, 1) << r.errors;
-    EXPECT_NE(r.errors.find(message), std::string::npos) << r.errors;
-    EXPECT_NE(r.errors.find("HINT"), std::string::npos) << r.errors;
-  }
-
-  json metrics(const std::string &out) {
-    return json::parse(readFile(folder.file(out) + "/metrics.json"));
-  }
-  std::string checkpoint(const std::string &out, int step,
-                         const std::string &name) {
-    char folderName[32];
-    std::snprintf(folderName, sizeof folderName, "step_%08d", step);
-    return readFile(folder.path / out / "ckpt" / folderName / name);
-  }
-  /// Loss and gradient norm of every step.
-  std::vector<std::pair<double, double>> steps(const std::string &out) {
-    std::istringstream in(readFile(folder.file(out) + "/metrics.jsonl"));
-    std::vector<std::pair<double, double>> all;
-    for (std::string line; std::getline(in, line);) {
-      const json record = json::parse(line);
-      if (record.contains("bpb"))
-        all.push_back({record["bpb"], record["grad_norm"]});
-    }
-    return all;
-  }
-
-  TestFolder folder;
-};
+using Train = TrainRun;
 
 TEST_F(Train, TwoRunsAreEqualBitForBit) {
   expectFine(run("a"));
