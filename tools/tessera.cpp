@@ -117,7 +117,7 @@ int main(int argc, char **argv) {
       app.add_subcommand(verb.name, verb.help);
     std::string footer =
         "First steps:\n"
-        "  tessera train --config configs/quick.yaml\n"
+        "  tessera train --config configs/quickstart.yaml\n"
         "  tessera compile kernels/nsa/window_fwd.py --instance "
         "window_fwd_d64_f32 -o out\n"
         "  tessera VERB --help\n\nEnvironment:\n";

@@ -29,6 +29,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
+constexpr double panelSeconds = 20;
+
 double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -60,6 +62,16 @@ double timeMicroBatch(models::Transformer &model, AdamW &optimizer,
     backward(model, batch, 1);
   optimizer.zeroGradients();
   return since(start) / 2;
+}
+
+/// Seconds that finalMetrics and the panel will take, when a forward pass is a
+/// third of a training one.
+double evaluationEstimate(const Corpus &corpus, const Config &config,
+                          double microBatch) {
+  const bool sparse = config.model.attention == models::AttentionKind::Nsa;
+  const double passes = double(heldOutWindows(corpus, config)) /
+                        double(config.batchSize) * (sparse ? 4 : 1);
+  return passes * microBatch / 3 + (config.panel ? panelSeconds : 0);
 }
 
 std::string sizes(const Config &c, const models::Transformer &model) {
@@ -153,13 +165,15 @@ int train(const Config &config) {
   // --- how long it will take
   const Clock::time_point warmUp = Clock::now();
   const double microBatch = timeMicroBatch(model, optimizer, corpus, config);
-  const double estimate = double(config.steps - progress.step) *
-                          double(config.accumulate) * microBatch;
-  say(fmt::format("first batches: {:.1f} s; training {} steps of {} bytes will "
-                  "take about {}",
-                  since(warmUp), config.steps - progress.step,
-                  config.batchSize * config.accumulate * config.sequenceLength,
-                  duration(estimate)));
+  const int64_t left = config.steps - progress.step;
+  const double training = double(left) * double(config.accumulate) * microBatch;
+  say(fmt::format(
+      "first batches: {:.1f} s; training {} steps of {} bytes will "
+      "take about {}, {} with the evaluation after it",
+      since(warmUp), left,
+      config.batchSize * config.accumulate * config.sequenceLength,
+      duration(training),
+      duration(training + evaluationEstimate(corpus, config, microBatch))));
 
   // --- the loop
   const auto save = [&] {
@@ -234,7 +248,7 @@ int train(const Config &config) {
   metrics["kernels_compiled"] = counts.compiled;
   metrics["kernels_loaded"] = counts.loaded;
   if (config.panel)
-    metrics["panel"] = runPanel(model.kernels(), 20.0, say);
+    metrics["panel"] = runPanel(model.kernels(), panelSeconds, say);
   writeFile(folder.file("metrics.json"), metrics.dump(1) + "\n");
   say("wrote " + folder.file("metrics.json"));
   return 0;

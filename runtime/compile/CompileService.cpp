@@ -51,7 +51,7 @@ CompileService::Settings CompileService::environmentSettings() {
 
 CompileService::CompileService(Settings given)
     : settings(std::move(given)), disk(settings.cacheFolder),
-      pool(settings.workers) {}
+      pool(settings.workers, settings.buildId) {}
 
 CompileService &CompileService::instance() {
   // Never destroyed: threads may still launch while the process ends, and the

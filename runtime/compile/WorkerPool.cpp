@@ -6,11 +6,13 @@
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Frames.h"
+#include "support/Json.h"
 #include "support/Options.h"
 #include "support/Process.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <sys/socket.h>
 
 namespace tessera::runtime {
@@ -21,7 +23,11 @@ using Clock = std::chrono::steady_clock;
 struct WorkerPool::Worker {
   Process process;
   UniqueFd socket;
+  bool used = false; // has answered a request before
 };
+
+// How long a worker may take to load its libraries.
+static constexpr std::chrono::milliseconds startTimeout{120000};
 
 fs::path findWorker() {
   const char *const name = "tessera-worker";
@@ -52,7 +58,8 @@ fs::path findWorker() {
               "path");
 }
 
-WorkerPool::WorkerPool(size_t size) : limit(std::max<size_t>(size, 1)) {}
+WorkerPool::WorkerPool(size_t size, std::string buildId)
+    : limit(std::max<size_t>(size, 1)), buildId(std::move(buildId)) {}
 
 WorkerPool::~WorkerPool() = default;
 
@@ -74,17 +81,7 @@ std::unique_ptr<WorkerPool::Worker> WorkerPool::acquire() {
   }
   guard.unlock();
   try {
-    int ends[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-      throw Error("cannot make a socket: " + errnoText(errno),
-                  "raise the limit of open files (ulimit -n)");
-    UniqueFd ours(ends[0]), theirs(ends[1]);
-    SpawnOptions options;
-    options.arguments = {findWorker().string()};
-    options.descriptors = {{workerRequestFd, theirs.get()},
-                           {workerReplyFd, theirs.get()}};
-    std::unique_ptr<Worker> worker(
-        new Worker{Process::spawn(options), std::move(ours)});
+    std::unique_ptr<Worker> worker = start();
     guard.lock();
     ++startedCount;
     return worker;
@@ -92,6 +89,44 @@ std::unique_ptr<WorkerPool::Worker> WorkerPool::acquire() {
     release(nullptr);
     throw;
   }
+}
+
+std::unique_ptr<WorkerPool::Worker> WorkerPool::start() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    throw Error("cannot make a socket: " + errnoText(errno),
+                "raise the limit of open files (ulimit -n)");
+  UniqueFd ours(ends[0]), theirs(ends[1]);
+  const std::string path = findWorker().string();
+  SpawnOptions options;
+  options.arguments = {path};
+  options.descriptors = {{workerRequestFd, theirs.get()},
+                         {workerReplyFd, theirs.get()}};
+  std::unique_ptr<Worker> worker(
+      new Worker{Process::spawn(options), std::move(ours)});
+  theirs.reset();
+
+  std::string reply, nothing;
+  const int socket = worker->socket.get();
+  if (writeFrame(socket, R"({"hello":1})", startTimeout) != FrameStatus::Good ||
+      readFrame(socket, reply, startTimeout) != FrameStatus::Good ||
+      readFrame(socket, nothing, startTimeout) != FrameStatus::Good) {
+    auto ended = worker->process.wait(std::chrono::seconds(5));
+    throw Error(
+        path + (ended ? " ended with " + ended->text() : std::string(" hung")) +
+            " before it answered",
+        "run it by hand with --selftest to see what is wrong");
+  }
+  const std::string theirId =
+      memberOr<std::string>(parseJson(reply, "greeting of " + path), "build_id",
+                            "", "greeting of " + path);
+  if (theirId != buildId)
+    throw Error(path + " was built from other sources than this program (" +
+                    theirId.substr(0, 12) + ", wanted " +
+                    buildId.substr(0, 12) + ")",
+                "build both again, or set TESSERA_WORKER to the one that "
+                "belongs to this program");
+  return worker;
 }
 
 void WorkerPool::release(std::unique_ptr<Worker> worker) {
@@ -112,7 +147,22 @@ void WorkerPool::releaseIdle() {
 
 WorkerOutcome WorkerPool::run(std::string_view request,
                               std::chrono::milliseconds timeout) {
-  std::unique_ptr<Worker> worker = acquire();
+  while (true) {
+    std::unique_ptr<Worker> worker = acquire();
+    const bool used = worker->used;
+    bool exited = false;
+    WorkerOutcome outcome = ask(std::move(worker), request, timeout, exited);
+    // One that still had the end of an earlier request before it (it leaves
+    // after a fatal error of LLVM that it could report), or that was killed
+    // while idle, is no fault of this request. A fresh worker decides.
+    if (!(used && exited))
+      return outcome;
+  }
+}
+
+WorkerOutcome WorkerPool::ask(std::unique_ptr<Worker> worker,
+                              std::string_view request,
+                              std::chrono::milliseconds timeout, bool &exited) {
   const auto end = Clock::now() + timeout;
   auto left = [&] {
     return std::max(
@@ -129,6 +179,7 @@ WorkerOutcome WorkerPool::run(std::string_view request,
 
   switch (status) {
   case FrameStatus::Good:
+    worker->used = true;
     release(std::move(worker));
     return outcome;
   case FrameStatus::TimedOut:
@@ -141,10 +192,13 @@ WorkerOutcome WorkerPool::run(std::string_view request,
     break;
   case FrameStatus::Closed:
     // It closed the connection; if it does not end by itself it is stuck.
-    if (auto ended = worker->process.wait(std::chrono::seconds(5)))
+    if (auto ended = worker->process.wait(std::chrono::seconds(5))) {
       outcome.failure = "ended with " + ended->text();
-    else
+      // A compiler that crashes gets another signal.
+      exited = ended->signal == 0 || ended->signal == SIGKILL;
+    } else {
       outcome.failure = "closed its connection";
+    }
     break;
   }
   worker.reset(); // kills the group

@@ -32,7 +32,9 @@ struct WorkerOutcome {
 // ends when this process does, because its socket closes.
 class WorkerPool {
 public:
-  explicit WorkerPool(size_t size);
+  // Workers of another build than `buildId` are refused: what they make would
+  // be kept under the wrong key.
+  WorkerPool(size_t size, std::string buildId);
   ~WorkerPool();
 
   // Blocks until a worker is free and has answered; at the time-out its group
@@ -49,9 +51,15 @@ public:
 private:
   struct Worker;
   std::unique_ptr<Worker> acquire();
+  std::unique_ptr<Worker> start();
   void release(std::unique_ptr<Worker> worker);
+  // `exited` becomes true when the worker left, or was killed, instead of
+  // answering.
+  WorkerOutcome ask(std::unique_ptr<Worker> worker, std::string_view request,
+                    std::chrono::milliseconds timeout, bool &exited);
 
   const size_t limit;
+  const std::string buildId;
   mutable std::mutex mutex;
   std::condition_variable available;
   std::vector<std::unique_ptr<Worker>> idle;

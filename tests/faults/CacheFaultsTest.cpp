@@ -76,6 +76,7 @@ TEST_F(CacheFaults, AnotherCompilersEntryIsNotTaken) {
   CompileService(settings()).get(request("k"));
   auto newer = settings();
   newer.buildId = "another";
+  ::setenv("FAKE_WORKER_ID", "another", 1);
   CompileService service(newer);
   service.get(request("k"));
   EXPECT_EQ(service.counters().compiled, 1u);

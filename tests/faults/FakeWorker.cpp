@@ -3,11 +3,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The name of the requested kernel says how: crash, exit, hang, garbage, fail,
-// slow; anything else succeeds with the artifact FAKE_WORKER_ARTIFACT. Every
-// request adds a line "PID KERNEL" to FAKE_WORKER_LOG.
+// slow, leave (answers, then exits); anything else succeeds with the artifact
+// FAKE_WORKER_ARTIFACT. Every request adds a line "PID KERNEL" to
+// FAKE_WORKER_LOG. It greets with the build id FAKE_WORKER_ID, else with the
+// real one.
 #include "compiler/syntax/Request.h"
+#include "support/BuildId.h"
 #include "support/File.h"
 #include "support/Frames.h"
+#include "support/Json.h"
 #include "support/Process.h"
 
 #include <csignal>
@@ -54,6 +58,13 @@ int main() {
   exitWhenPeerCloses(workerRequestFd);
   std::string frame;
   while (readFrame(workerRequestFd, frame) == FrameStatus::Good) {
+    if (parseJson(frame, "request").contains("hello")) {
+      const char *id = std::getenv("FAKE_WORKER_ID");
+      writeFrame(workerReplyFd,
+                 Json{{"build_id", id ? id : compilerBuildId()}}.dump());
+      writeFrame(workerReplyFd, "");
+      continue;
+    }
     const auto request = syntax::CompileRequest::fromJson(frame);
     if (const char *path = std::getenv("FAKE_WORKER_LOG")) {
       std::FILE *log = std::fopen(path, "a");
@@ -64,5 +75,9 @@ int main() {
     writeFrame(workerReplyFd,
                request.kernel == "garbage" ? "garbage" : result.toJson());
     writeFrame(workerReplyFd, result.artifact);
+    if (request.kernel == "leave") {
+      ::usleep(200000); // still alive when the next request arrives
+      return 70;
+    }
   }
 }

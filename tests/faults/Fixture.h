@@ -22,6 +22,7 @@ protected:
   Faults() {
     ::setenv("TESSERA_WORKER", TESSERA_FAKE_WORKER, 1);
     ::setenv("FAKE_WORKER_ARTIFACT", TESSERA_FIXTURE_KERNEL, 1);
+    ::setenv("FAKE_WORKER_ID", "build", 1);
     ::setenv("FAKE_WORKER_LOG", (folder.path() / "log").c_str(), 1);
   }
 

@@ -150,6 +150,35 @@ TEST_F(WorkerFaults, AWorkerThatDiedIdleIsReplaced) {
   EXPECT_NE(served()[1].first, first);
 }
 
+TEST_F(WorkerFaults, AWorkerThatLeavesAfterItsReplyIsReplaced) {
+  auto one = settings();
+  one.workers = 1;
+  CompileService service(one);
+  EXPECT_TRUE(service.get(request("leave")));
+  EXPECT_TRUE(service.get(request("b"))); // sent while the first still sleeps
+  EXPECT_EQ(service.workers().started(), 2u);
+}
+
+TEST_F(WorkerFaults, AWorkerOfAnotherBuildIsRefused) {
+  ::setenv("FAKE_WORKER_ID", "older", 1);
+  CompileService service(settings());
+  const std::string failure = failureOf(service, request("k"));
+  EXPECT_TRUE(contains(failure, "other sources")) << failure;
+  EXPECT_TRUE(service.cache().list().empty());
+  ::setenv("FAKE_WORKER_ID", "build", 1);
+  EXPECT_TRUE(service.get(request("k")));
+}
+
+TEST_F(WorkerFaults, AProgramThatIsNoWorkerIsAnError) {
+  for (const char *program : {"/bin/true", "/bin/false"}) {
+    ::setenv("TESSERA_WORKER", program, 1);
+    CompileService service(settings());
+    const std::string failure = failureOf(service, request("k"));
+    EXPECT_TRUE(contains(failure, program)) << failure;
+    EXPECT_TRUE(contains(failure, "before it answered")) << failure;
+  }
+}
+
 TEST_F(WorkerFaults, WorkersAreReusedAndLimited) {
   auto two = settings();
   two.workers = 2;
