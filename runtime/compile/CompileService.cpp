@@ -126,9 +126,12 @@ void CompileService::reportWorkerFailure(const CompileRequest &request,
                   request.target +
                   (configuration.empty() ? "" : " with " + configuration) +
                   (path.empty() ? "" : "; reproducer: " + path.string()),
-              "this is a defect of the compiler: report it with the "
-              "reproducer, and use another configuration meanwhile; the "
-              "kernel is not tried again in this run");
+              "this is a defect of the compiler; use another configuration "
+              "meanwhile, and report it with the reproducer" +
+                  (path.empty()
+                       ? std::string()
+                       : " (tessera compile --request " + path.string() + ")") +
+                  "; the kernel is not tried again in this run");
 }
 
 CompileService::Result CompileService::compile(const CompileRequest &request,

@@ -28,6 +28,7 @@ static syntax::CompileResult serve(const syntax::CompileRequest &request) {
   if (kernel == "crash") {
     rlimit none = {0, 0};
     ::setrlimit(RLIMIT_CORE, &none);
+    ::signal(SIGSEGV, SIG_DFL); // a sanitizer may have its own handler
     ::raise(SIGSEGV);
   }
   if (kernel == "exit")

@@ -35,7 +35,7 @@ using syntax::Value;
 namespace {
 
 struct Options {
-  std::string file, kernel, signature, target;
+  std::string file, request, kernel, signature, target;
   std::vector<std::string> instances, defines;
   std::string emit = "so,meta";
   std::string folder = ".";
@@ -297,11 +297,21 @@ void writeStages(const Options &options, const Job &job,
 
 int run(const Options &options) {
   const std::set<std::string> stages = stagesOf(options.emit);
-  const auto program =
-      syntax::Program::loadFile(runtime::findKernelFile(options.file));
-  if (options.list)
-    return list(*program);
-  std::vector<Job> jobs = makeJobs(options, *program);
+  std::vector<Job> jobs;
+  if (!options.request.empty()) {
+    jobs.emplace_back();
+    jobs[0].request =
+        syntax::CompileRequest::fromJson(readFile(options.request));
+    jobs[0].name = jobs[0].request.kernel;
+  } else if (options.file.empty()) {
+    throw Error("no kernel file is given", "see tessera compile --help");
+  } else {
+    const auto program =
+        syntax::Program::loadFile(runtime::findKernelFile(options.file));
+    if (options.list)
+      return list(*program);
+    jobs = makeJobs(options, *program);
+  }
   std::vector<syntax::CompileRequest> requests;
   for (Job &job : jobs) {
     for (const std::string &stage : stages)
@@ -324,7 +334,9 @@ Command addCompile(CLI::App &app) {
   auto options = std::make_shared<Options>();
   CLI::App *verb = app.add_subcommand(
       "compile", "Compile kernels of a file and write their stages");
-  verb->add_option("file", options->file, "kernel file (.py)")->required();
+  verb->add_option("file", options->file, "kernel file (.py)");
+  verb->add_option("--request", options->request,
+                   "compile the request that a crash report kept (.json)");
   verb->add_flag("--list", options->list,
                  "list the file's kernels and instances, compile nothing");
   verb->add_option("-k,--kernel", options->kernel, "function to compile");

@@ -76,7 +76,6 @@ TEST_F(CommandLine, UnknownNamesGetTheNearest) {
   expectUsageError({"compile", file(), "--emti", "all"}, "no option --emti",
                    "did you mean `--emit`?");
   expectUsageError({"cache", "lst"}, "no verb `lst`", "did you mean `ls`?");
-  expectUsageError({"compile"}, "file is required", "see tessera compile");
 }
 
 TEST_F(CommandLine, CompilesInstances) {
@@ -118,6 +117,32 @@ TEST_F(CommandLine, CompilesASignature) {
   EXPECT_EQ(meta["target"], "cpu:x86-64-v3:0000");
 }
 
+// A crash keeps the request; it can be compiled again as it was.
+TEST_F(CommandLine, CompilesTheRequestOfACrash) {
+  std::string crashing = source;
+  crashing.replace(crashing.find("def add("), 8, "def crash(");
+  writeFile(folder.path() / "add.py", crashing);
+  CommandResult result = run({"compile", file(), "-i", "add_small"});
+  EXPECT_EQ(result.status.code, 1);
+  const size_t begin = result.errors.find("reproducer: ");
+  ASSERT_NE(begin, std::string::npos) << result.errors;
+  const std::string path = result.errors.substr(
+      begin + 12, result.errors.find(".json", begin) + 5 - begin - 12);
+  EXPECT_NE(result.errors.find("tessera compile --request " + path),
+            std::string::npos)
+      << result.errors;
+  result = run({"compile", "--request", path});
+  EXPECT_EQ(result.status.code, 1);
+  EXPECT_NE(result.errors.find("signal 11"), std::string::npos)
+      << result.errors;
+  Json request = parseJson(readFile(path), "request");
+  request["kernel"] = "add";
+  writeFile(path, request.dump());
+  result = run({"compile", "--request", path, "-o", out()});
+  EXPECT_EQ(result.status.code, 0) << result.errors;
+  EXPECT_TRUE(fs::exists(fs::path(out()) / "add.so"));
+}
+
 TEST_F(CommandLine, MistakesSayWhatToDo) {
   auto expectError = [&](const std::vector<std::string> &arguments,
                          const std::string &part) {
@@ -128,6 +153,9 @@ TEST_F(CommandLine, MistakesSayWhatToDo) {
     EXPECT_NE(result.errors.find(part), std::string::npos) << result.errors;
     EXPECT_NE(result.errors.find("HINT"), std::string::npos) << result.errors;
   };
+  const CommandResult nothing = run({"compile"});
+  EXPECT_EQ(nothing.status.code, 1);
+  EXPECT_NE(nothing.errors.find("no kernel file"), std::string::npos);
   expectError({"-i", "add_smal"}, "did you mean `add_small`?");
   expectError({"--emit", "tiel"}, "did you mean `tile`?");
   expectError({"-k", "ad"}, "add");
