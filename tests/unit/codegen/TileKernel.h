@@ -36,6 +36,7 @@ inline std::vector<CpuTarget> testTargets() {
 
 class TileKernel {
 public:
+  /// A kernel from tile IR as text.
   TileKernel(const std::string &text, const CpuTarget &target) {
     mlir::DialectRegistry registry;
     registry.insert<tile::TileDialect, mlir::arith::ArithDialect,
@@ -45,16 +46,12 @@ public:
     auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     if (!module)
       throw std::runtime_error("the test's tile IR does not parse");
-    codegen::lowerToCpu(*module, codegen::cpuOptionsFor(target));
-    scratchBytes =
-        (*module)
-            ->getAttrOfType<mlir::IntegerAttr>(codegen::kScratchBytesAttr)
-            .getInt();
-    codegen::ObjectOptions options;
-    options.target = target;
-    options.keepLlvm = options.keepAsm = true;
-    object = codegen::emitSharedObject(*module, options);
-    loaded = std::make_unique<LoadedKernel>(object.bytes);
+    compile(*module, target);
+  }
+
+  /// A kernel from tile IR, which is consumed.
+  TileKernel(mlir::ModuleOp module, const CpuTarget &target) {
+    compile(module, target);
   }
 
   /// Runs every program of a grid, in order. Scratch memory is poisoned.
@@ -77,6 +74,18 @@ public:
   codegen::SharedObject object;
 
 private:
+  void compile(mlir::ModuleOp module, const CpuTarget &target) {
+    codegen::lowerToCpu(module, codegen::cpuOptionsFor(target));
+    scratchBytes =
+        module->getAttrOfType<mlir::IntegerAttr>(codegen::kScratchBytesAttr)
+            .getInt();
+    codegen::ObjectOptions options;
+    options.target = target;
+    options.keepLlvm = options.keepAsm = true;
+    object = codegen::emitSharedObject(module, options);
+    loaded = std::make_unique<LoadedKernel>(object.bytes);
+  }
+
   template <typename T>
   static uint64_t slot(T value) {
     uint64_t bits = 0;
