@@ -133,7 +133,7 @@ void addLlvmPasses(OpPassManager &passes, const CpuTarget &target) {
   passes.addPass(arith::createArithEmulateUnsupportedFloats(emulate));
   if (!target.has("avx512bf16"))
     passes.addPass(createExpandBf16Pass());
-  passes.addPass(createCanonicalizerPass());
+  // LLVM folds what there is to fold; constants are what there is most of.
   passes.addPass(createCSEPass());
   passes.addPass(createConvertVectorToLLVMPass());
   passes.addPass(createToLlvmPass());
