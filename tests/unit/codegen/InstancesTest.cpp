@@ -1,6 +1,7 @@
 // tests/unit/codegen/InstancesTest.cpp - every kernel of kernels/ lowers to
 // cpu. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/Lower.h"
+#include "codegen/cpu/Object.h"
 #include "compiler/semantics/Semantics.h"
 #include "compiler/syntax/Decorators.h"
 #include "support/Error.h"
@@ -10,7 +11,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <filesystem>
 
 using namespace tessera;
@@ -45,6 +45,10 @@ TEST(CpuInstances, AllLower) {
           ASSERT_TRUE(scratch);
           // What a thread can be asked to set aside.
           EXPECT_LT(scratch.getInt(), 16 << 20) << instance.name;
+          // Throws if the object needs a symbol from outside.
+          codegen::ObjectOptions options;
+          EXPECT_FALSE(
+              codegen::emitSharedObject(*module, options).bytes.empty());
           ++lowered;
         } catch (const Error &error) {
           ADD_FAILURE() << instance.name << "\n" << error.what();
