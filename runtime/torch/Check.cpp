@@ -124,8 +124,12 @@ int64_t checkCompressed(const char *op, const at::Tensor &cuSeqlens,
 }
 
 at::Tensor unitLast(const at::Tensor &tensor) {
-  return tensor.dim() == 0 || tensor.stride(-1) == 1 ? tensor
-                                                     : tensor.contiguous();
+  // Kernels multiply strides with rows of one tile (at most 128) in 32 bits.
+  constexpr int64_t largest = int64_t{1} << 24;
+  bool fits = tensor.dim() == 0 || tensor.stride(-1) == 1;
+  for (int64_t stride : tensor.strides())
+    fits &= stride <= largest;
+  return fits ? tensor : tensor.contiguous();
 }
 
 } // namespace tessera::runtime

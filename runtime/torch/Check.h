@@ -39,7 +39,8 @@ int64_t checkCompressed(const char *op, const at::Tensor &cuSeqlens,
 
 int64_t compressedCount(int64_t tokens, int64_t length, int64_t stride);
 
-// The tensor itself, or a copy when its last dimension is not unit-stride.
+// The tensor itself, or a copy when its last dimension is not unit-stride or a
+// stride is beyond what kernels multiply in 32 bits.
 at::Tensor unitLast(const at::Tensor &tensor);
 
 } // namespace tessera::runtime
