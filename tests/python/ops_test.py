@@ -1,0 +1,324 @@
+# tests/python/ops_test.py - the ops of libtessera_torch.so in Python: values and gradients against fp64, meta shapes, opcheck, errors.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import os
+import tempfile
+import unittest
+
+import torch
+
+import nsa_reference as ref
+
+if "LIBTESSERA_TORCH" in os.environ:
+    torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
+ops = torch.ops.tessera
+
+PACKINGS = ([37], [20, 0, 5, 33])
+GEOMETRY = dict(block_length=8, block_stride=4)
+LIMITS = {torch.float32: 1e-5, torch.bfloat16: 5e-3, torch.float16: 5e-3}
+
+
+def rms_ratio(got, want):
+    got, want = got.detach().double(), want.detach().double()
+    finite = torch.isfinite(want)
+    assert torch.equal(finite, torch.isfinite(got)), "infinite entries differ"
+    got, want = got[finite], want[finite]
+    return float((got - want).norm() / want.norm().clamp(min=1e-30))
+
+
+def leaves(*shapes, dtype=torch.float32, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return [torch.randn(shape, generator=generator).to(dtype).requires_grad_() for shape in shapes]
+
+
+def double(*tensors):
+    return [t.detach().double().requires_grad_() for t in tensors]
+
+
+class OpsTest(unittest.TestCase):
+
+    def close(self, got, want, name, limit=1e-5):
+        error = rms_ratio(got, want)
+        self.assertLess(error, limit, name)
+
+    def compare(self, got, got_leaves, want, want_leaves, limit=1e-5):
+        """Outputs and gradients of their random projections."""
+        generator = torch.Generator().manual_seed(9)
+        for i, (a, b) in enumerate(zip(got, want)):
+            self.close(a, b, f"output {i}", limit)
+        weights = [torch.randn(b.shape, generator=generator).masked_fill(~torch.isfinite(b), 0) for b in want]
+        loss = lambda outputs: sum((torch.where(torch.isfinite(o), o, 0) * w.to(o.dtype)).sum() for o, w in zip(outputs, weights))
+        got_grads = torch.autograd.grad(loss(got), got_leaves)
+        want_grads = torch.autograd.grad(loss(want), want_leaves, allow_unused=True)
+        for i, (a, b) in enumerate(zip(got_grads, want_grads)):
+            self.close(a, torch.zeros_like(a) if b is None else b, f"gradient {i}", limit)
+
+    def test_dense_attention(self):
+        for lengths in PACKINGS:
+            p = ref.Packing(lengths)
+            x = leaves((p.tokens, 4, 16), (p.tokens, 2, 16), (p.tokens, 2, 8))
+            y = double(*x)
+            got = ops.dense_attention(*x, p.cu, p.longest)
+            self.compare(got, x, ref.attention(*y, ref.dense_mask(p), 0.25), y)
+
+    def test_dense_attention_half_types(self):
+        p = ref.Packing([33, 20])
+        for dtype in (torch.bfloat16, torch.float16):
+            x = leaves((p.tokens, 4, 16), (p.tokens, 2, 16), (p.tokens, 2, 16), dtype=dtype)
+            y = double(*x)
+            got = ops.dense_attention(*x, p.cu, p.longest)
+            self.assertEqual(got[0].dtype, dtype)
+            self.compare(got[:1], x, ref.attention(*y, ref.dense_mask(p), 0.25)[:1], y, LIMITS[dtype])
+
+    def test_window_attention(self):
+        for lengths in PACKINGS:
+            p = ref.Packing(lengths)
+            x = leaves((p.tokens, 4, 16), (p.tokens, 2, 16), (p.tokens, 2, 8))
+            y = double(*x)
+            got = ops.nsa_window_attention(*x, p.cu, p.longest, 5, scale=0.3)
+            self.compare(got, x, ref.attention(*y, ref.window_mask(p, 5), 0.3), y)
+
+    def test_window_off(self):
+        p = ref.Packing([9])
+        x = leaves((9, 4, 16), (9, 2, 16), (9, 2, 8))
+        o, lse = ops.nsa_window_attention(*x, p.cu, 9, 0)
+        self.assertFalse(o.any())
+        self.assertTrue((lse == float("-inf")).all())
+        for grad in torch.autograd.grad(o.sum(), x):
+            self.assertFalse(grad.any())
+
+    def test_strided_inputs(self):
+        p = ref.Packing([37])
+        packed = leaves((37, 8, 16))[0]
+        q, k, v = packed.split((4, 2, 2), 1)
+        reference = double(packed)[0]
+        want = ref.attention(*reference.split((4, 2, 2), 1), ref.window_mask(p, 6), 0.25)
+        self.compare(ops.nsa_window_attention(q, k, v, p.cu, 37, 6), [packed], want, [reference])
+        transposed = [x.detach().transpose(1, 2).contiguous().transpose(1, 2) for x in (q, k, v)]
+        self.close(ops.nsa_window_attention(*transposed, p.cu, 37, 6)[0], want[0], "transposed")
+
+    def test_compressed_attention(self):
+        for lengths in PACKINGS:
+            p = ref.Packing(lengths)
+            cu_cmp = ops.compressed_offsets(p.cu, 8, 4)
+            rows = int(cu_cmp[-1])
+            self.assertEqual(rows, len(p.blocks(8, 4)))
+            x = leaves((p.tokens, 4, 16), (rows, 2, 16), (rows, 2, 8))
+            y = double(*x)
+            got = ops.nsa_compressed_attention(*x, p.cu, cu_cmp, p.longest, 8, 4)
+            self.compare(got, x, ref.attention(*y, ref.compressed_mask(p, 8, 4), 0.25), y)
+
+    def test_compress(self):
+        for lengths in PACKINGS:
+            p = ref.Packing(lengths)
+            cu_cmp = ops.compressed_offsets(p.cu, 8, 4)
+            x = leaves((p.tokens, 2, 12), (8, 12))
+            y = double(*x)
+            arguments = (p.cu, cu_cmp, p.longest, int(cu_cmp[-1]), 8, 4)
+            self.compare([ops.nsa_compress(*x, *arguments)], x, [ref.compress(y[0], p, 8, 4, y[1])], y)
+            self.compare([ops.nsa_compress(x[0], None, *arguments)], x[:1], [ref.compress(y[0], p, 8, 4)], y[:1])
+
+    def test_compress_without_blocks(self):
+        x, w = leaves((5, 2, 12), (8, 12))
+        cu = torch.tensor([0, 5], dtype=torch.int32)
+        cu_cmp = ops.compressed_offsets(cu, 8, 4)
+        out = ops.nsa_compress(x, w, cu, cu_cmp, 5, 0, 8, 4)
+        self.assertEqual(out.shape, (0, 2, 12))
+        for grad in torch.autograd.grad(out.sum(), (x, w)):
+            self.assertFalse(grad.any())
+
+    def test_select_and_ranges(self):
+        for lengths in PACKINGS:
+            p = ref.Packing(lengths)
+            cu_cmp = ops.compressed_offsets(p.cu, 8, 4)
+            q, k = (x.detach() for x in leaves((p.tokens, 4, 16), (int(cu_cmp[-1]), 2, 16)))
+            _, lse = ops.nsa_compressed_attention(q, k, k, p.cu, cu_cmp, p.longest, 8, 4)
+            arguments = (q, k, lse, p.cu, cu_cmp, p.longest, 8, 4, 8, 4)
+            indices, scores = ops.nsa_select_scores(*arguments)
+            want = ref.block_scores(q.double(), k.double(), p, 8, 4, 8, 0.25)
+            visible = torch.arange(want.shape[2]) * 8 <= p.position[:, None]
+            self.close(scores * visible, want * visible, "scores")
+            # Exact on the kernel's own scores.
+            self.assertTrue(torch.equal(indices, ref.select(scores, p, 8, 4)))
+            self.assertTrue(torch.equal(indices, ops.nsa_select(*arguments)))
+            ranges = ops.nsa_ranges(indices, p.cu, p.longest, 8)
+            covered = torch.zeros(2, p.tokens, p.tokens, dtype=torch.bool)
+            for h in range(2):
+                for t in range(p.tokens):
+                    end = -1
+                    for first, last in ranges[h, t].tolist():
+                        if last > 0:
+                            self.assertTrue(end < first < last)
+                            end = last
+                            start = int(p.cu[p.sequence[t]])
+                            covered[h, t, start + first:start + last] = True
+            self.assertTrue(torch.equal(covered, ref.selected_mask(p, indices, 8)))
+
+    def test_selected_attention(self):
+        for lengths in PACKINGS:
+            p = ref.Packing(lengths)
+            scores = torch.rand(2, p.tokens, -(-p.longest // 8), generator=torch.Generator().manual_seed(3))
+            indices = ref.select(scores, p, 8, 4)
+            x = leaves((p.tokens, 6, 16), (p.tokens, 2, 16), (p.tokens, 2, 8))
+            y = double(*x)
+            got = ops.nsa_selected_attention(*x, indices, p.cu, p.longest, 8)
+            self.compare(got, x, ref.attention(*y, ref.selected_mask(p, indices, 8), 0.25), y)
+
+    def test_combine(self):
+        for mode, tau in (("softmax", 0.7), ("sigmoid", 1.0)):
+            x = leaves((37, 6, 12), (37, 6, 12), (37, 6, 12), (37, 2, 3))
+            y = double(*x)
+            out, gates = ops.nsa_combine(*x, mode, tau)
+            self.assertFalse(gates.requires_grad)
+            self.close(gates, (y[3] / tau).softmax(-1) if mode == "softmax" else y[3].sigmoid(), "gates")
+            self.compare([out], x, [ref.combine(y[:3], y[3], mode, tau)], y)
+
+    def test_nsa_attention(self):
+        """The whole attention: RoPE, compression, selection, window and gates, and all gradients."""
+        for lengths in PACKINGS:
+            p = ref.Packing(lengths)
+            t, h = p.tokens, 2
+            x = leaves((t, 4, 16), *[(t, h, d) for d in (16, 8, 16, 8, 16, 8)], (t, h, 3), (8, 16), (8, 8))
+            y = double(*x)
+            cos, sin = ops.rope_table(p.longest, 16)
+            cu_cmp = ops.compressed_offsets(p.cu, 8, 4)
+            turn = lambda z: ops.rope(z, cos, sin, p.cu, p.longest)
+            q, ks, kc, kw = turn(x[0]), turn(x[3]), turn(x[1]), turn(x[5])
+            out, indices, gates = ops.nsa_attention(
+                q, kc, x[2], ks, x[4], kw, x[6], x[7], p.cu, cu_cmp, p.longest, int(cu_cmp[-1]), 8, 4, 8, 4, 6,
+                k_filter=x[8], v_filter=x[9], gate_mode="sigmoid")
+            self.assertFalse(indices.requires_grad)
+
+            turn = lambda z: ref.rope(z, p.position, 10000.0, 16)
+            q, kc, ks, kw = turn(y[0]), turn(y[1]), turn(y[3]), turn(y[5])
+            k = ref.compress(kc, p, 8, 4, y[8])
+            scores = ref.block_scores(q, k, p, 8, 4, 8, 0.25)
+            self.assertTrue(torch.equal(indices, ref.select(scores, p, 8, 4)))
+            branches = (ref.attention(q, k, ref.compress(y[2], p, 8, 4, y[9]), ref.compressed_mask(p, 8, 4), 0.25)[0],
+                        ref.attention(q, ks, y[4], ref.selected_mask(p, indices, 8), 0.25)[0],
+                        ref.attention(q, kw, y[6], ref.window_mask(p, 6), 0.25)[0])
+            self.compare([out], x, [ref.combine(branches, y[7], "sigmoid", 1.0)], y)
+
+    def test_rms_norm(self):
+        x, w = leaves((7, 5, 24), (24,))
+        y = double(x, w)
+        want = y[0] * (y[0].square().mean(-1, keepdim=True) + 1e-3).rsqrt() * y[1]
+        self.compare([ops.rms_norm(x, w, 1e-3)], [x, w], [want], y)
+
+    def test_rope(self):
+        p = ref.Packing([20, 0, 33])
+        x = leaves((53, 3, 16))
+        y = double(*x)
+        cos, sin = ops.rope_table(33, 12, base=100.0, scale=2.0)
+        got = ops.rope(x[0], cos, sin, p.cu, 33)
+        self.compare([got], x, [ref.rope(y[0], p.position, 100.0, 12, 2.0)], y)
+        self.close(ops.rope(got, cos, sin, p.cu, 33, inverse=True), x[0], "inverse")
+
+    def test_launch(self):
+        source = '''
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scaled_add(X, Y, OUT, n, factor, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(X + at, mask=at < n, other=0.0)
+    y = tl.load(Y + at, mask=at < n, other=0.0)
+    tl.store(OUT + at, x + factor * y, mask=at < n)
+'''
+        x, y, out = torch.randn(100), torch.randn(100), torch.zeros(100)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "scaled_add.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(source)
+            ops.launch(path, "scaled_add", [x, y, out], [100, 0.5], [4], "BLOCK=32")
+            self.close(out, x.double() + 0.5 * y, "launch", 1e-6)
+            with self.assertRaisesRegex(NotImplementedError, "no gradient"):
+                ops.launch(path, "scaled_add", [x.requires_grad_(), y, out], [100, 0.5], [4], "BLOCK=32")
+
+    def examples(self):
+        """One call of every functional op."""
+        p = ref.Packing([20, 9])
+        cu_cmp = ops.compressed_offsets(p.cu, 8, 4)
+        rows = int(cu_cmp[-1])
+        q, k, v, w, g = leaves((29, 4, 16), (29, 2, 16), (29, 2, 8), (8, 16), (29, 2, 3))
+        kc, vc = leaves((rows, 2, 16), (rows, 2, 8))
+        o, lse = ops.nsa_compressed_attention(q.detach(), kc.detach(), vc.detach(), p.cu, cu_cmp, 20, 8, 4)
+        indices = ref.select(torch.rand(2, 29, 3), p, 8, 3)
+        cos, sin = ops.rope_table(20, 16)
+        branches = leaves((29, 4, 8), (29, 4, 8), (29, 4, 8))
+        yield "dense_attention", (q, k, v, p.cu, 20)
+        yield "nsa_window_attention", (q, k, v, p.cu, 20, 4)
+        yield "nsa_compressed_attention", (q, kc, vc, p.cu, cu_cmp, 20, 8, 4)
+        yield "nsa_selected_attention", (q, k, v, indices, p.cu, 20, 8)
+        yield "nsa_select", (q, kc, lse, p.cu, cu_cmp, 20, 8, 4, 8, 3)
+        yield "nsa_select_scores", (q, kc, lse, p.cu, cu_cmp, 20, 8, 4, 8, 3)
+        yield "nsa_ranges", (indices, p.cu, 20, 8)
+        yield "nsa_compress", (k, w, p.cu, cu_cmp, 20, rows, 8, 4)
+        yield "nsa_compress", (k, None, p.cu, cu_cmp, 20, rows, 8, 4)
+        yield "nsa_combine", (*branches, g)
+        yield "rms_norm_forward", (q, torch.ones(16, requires_grad=True), 1e-6)
+        yield "rope", (q, cos, sin, p.cu, 20)
+
+    def test_meta_shapes(self):
+        for name, arguments in self.examples():
+            op = getattr(ops, name)
+            real = op(*arguments)
+            meta = op(*[a.to("meta") if isinstance(a, torch.Tensor) else a for a in arguments])
+            for a, b in zip(*[x if isinstance(x, tuple) else (x,) for x in (real, meta)]):
+                self.assertEqual((a.shape, a.dtype, a.stride()), (b.shape, b.dtype, b.stride()), name)
+
+    def test_opcheck(self):
+        utils = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_static")
+        for name, arguments in self.examples():
+            with self.subTest(name):
+                torch.library.opcheck(getattr(ops, name).default, arguments, test_utils=utils)
+
+    def test_double_backward_is_an_error(self):
+        p = ref.Packing([9])
+        x = leaves((9, 4, 16), (9, 2, 16), (9, 2, 8))
+        o, _ = ops.dense_attention(*x, p.cu, 9)
+        with self.assertRaisesRegex(NotImplementedError, "double backward"):
+            torch.autograd.grad(o.sum(), x, create_graph=True)
+
+    def test_errors_name_the_argument(self):
+        cu = torch.tensor([0, 9], dtype=torch.int32)
+        cmp = torch.tensor([0, 1], dtype=torch.int32)
+        q, k = torch.zeros(9, 4, 16), torch.zeros(9, 2, 16)
+        kc, lse = torch.zeros(1, 2, 16), torch.zeros(4, 9)
+        select = lambda **change: ops.nsa_select(
+            q, kc, lse, cu, cmp, 9, **{**dict(block_length=8, block_stride=4, selection_length=8, selected=3), **change})
+        cases = [
+            ("q has head size 16 but k has 8", lambda: ops.dense_attention(q, k[..., :8], k, cu, 9)),
+            ("q has 4 heads and k has 3", lambda: ops.dense_attention(q, torch.zeros(9, 3, 16), torch.zeros(9, 3, 16), cu, 9)),
+            ("q is Double", lambda: ops.dense_attention(q.double(), k.double(), k.double(), cu, 9)),
+            ("k is Half but q is Float", lambda: ops.dense_attention(q, k.half(), k, cu, 9)),
+            ("q has 2 dimensions", lambda: ops.dense_attention(q[0], k, k, cu, 9)),
+            ("cu_seqlens is Long", lambda: ops.dense_attention(q, k, k, cu.long(), 9)),
+            ("cu_seqlens ends with 8", lambda: ops.dense_attention(q, k, k, cu - torch.tensor([0, 1], dtype=torch.int32), 9)),
+            ("max_seqlen is 5", lambda: ops.dense_attention(q, k, k, cu, 5)),
+            ("must not decrease", lambda: ops.dense_attention(q, k, k, torch.tensor([0, 10, 9], dtype=torch.int32), 10)),
+            ("window is -1", lambda: ops.nsa_window_attention(q, k, k, cu, 9, -1)),
+            ("block_stride is 16", lambda: select(block_stride=16)),
+            ("block_length is 0", lambda: select(block_length=0)),
+            ("block_stride = 3 must divide", lambda: ops.nsa_select(
+                q, kc, lse, cu, cmp, 9, block_length=8, block_stride=3, selection_length=8, selected=3)),
+            ("selected is 2", lambda: select(selected=2)),
+            ("selection_length is 0", lambda: select(selection_length=0)),
+            (r"cu_cmp\[1\] is 1 and must be 2", lambda: ops.nsa_compressed_attention(
+                q, kc, kc, torch.tensor([0, 9], dtype=torch.int32), cmp, 9, 4, 4)),
+            ('gate_mode is "tanh"', lambda: ops.nsa_combine(q, q, q, torch.zeros(9, 2, 3), "tanh")),
+            ("gate_logits has shape", lambda: ops.nsa_combine(q, q, q, torch.zeros(9, 3, 3))),
+            ("weight has shape", lambda: ops.rms_norm(q, torch.ones(8))),
+            ("dim is 3", lambda: ops.rope_table(9, 3)),
+            ("cos has 5 positions", lambda: ops.rope(q, *ops.rope_table(5, 16), cu, 9)),
+        ]
+        for pattern, call in cases:
+            with self.subTest(pattern):
+                with self.assertRaisesRegex(ValueError, "tessera::.*" + pattern):
+                    call()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
