@@ -105,15 +105,18 @@ TEST(AttentionEdges, AllBlocksSelectedIsDense) {
                  reference::denseKeys(shape.offsets()), shape.tokens());
 }
 
-// A window of at least the length is dense attention; one of 1 is the token.
+// A window of at least the length is dense attention; one of 1 is the token;
+// those of 2 and 34 end the rows that see a key tile one token into a row tile.
 TEST(AttentionEdges, WindowExtremes) {
   const Shape shape{{48, 65}};
+  const reference::Offsets offsets = shape.offsets();
   checkAttention(shape, "nsa_window_attention",
                  {shape.cuSeqlens(), shape.longest(), 65},
-                 reference::denseKeys(shape.offsets()), shape.tokens());
-  checkAttention(shape, "nsa_window_attention",
-                 {shape.cuSeqlens(), shape.longest(), 1},
-                 reference::windowKeys(shape.offsets(), 1), shape.tokens());
+                 reference::denseKeys(offsets), shape.tokens());
+  for (int64_t window : {1, 2, 34})
+    checkAttention(shape, "nsa_window_attention",
+                   {shape.cuSeqlens(), shape.longest(), window},
+                   reference::windowKeys(offsets, window), shape.tokens());
 }
 
 // Selection blocks whose length is no power of two and no multiple of a tile.

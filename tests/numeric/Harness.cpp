@@ -12,6 +12,7 @@
 #include <cmath>
 #include <numeric>
 #include <random>
+#include <sstream>
 #include <torch/csrc/autograd/autograd.h>
 
 namespace tessera::numeric {
@@ -70,7 +71,11 @@ std::vector<Shape> everydayShapes() {
   shapes.push_back({ragged, 1, 1, 80, 80});
   shapes.push_back({ragged, 1, 6, 64, 64});
   shapes.push_back({ragged, 1, 16, 48, 32});
+  shapes.push_back({ragged, 1, 8, 96, 96});
+  shapes.push_back({ragged, 2, 4, 32, 32});
+  shapes.push_back({{65}, 1, 1, 128, 128});
   shapes.push_back({{65}, 2, 4, 192, 128});
+  shapes.push_back({{65}, 1, 4, 256, 256});
   for (at::ScalarType type : {at::kBFloat16, at::kHalf})
     shapes.push_back({ragged, 2, 2, 64, 64, type});
   return shapes;
@@ -162,8 +167,11 @@ void expectClose(const at::Tensor &got, const Array &want, double limit,
     EXPECT_EQ(difference, 0) << what;
   else
     EXPECT_LE(difference / size, limit) << what;
-  testing::Test::RecordProperty(
-      what, std::to_string(size == 0 ? 0 : difference / size));
+  std::string key = what;
+  std::replace(key.begin(), key.end(), ' ', '_');
+  std::ostringstream ratio;
+  ratio << (size == 0 ? 0 : difference / size);
+  testing::Test::RecordProperty(key, ratio.str());
 }
 
 std::vector<at::Tensor> gradients(const std::vector<at::Tensor> &outputs,
