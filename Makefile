@@ -31,7 +31,7 @@ build: ## build the optimized binaries into build/release/bin
 	@scripts/build release
 
 bench: ## build and run the benchmarks
-	@scripts/setup train
+	@scripts/setup full
 	@scripts/build release -DTESSERA_BENCH=ON
 	@scripts/run-benchmarks build/release
 
