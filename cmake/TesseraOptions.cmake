@@ -22,7 +22,14 @@ if(TESSERA_SANITIZE)
   add_compile_options(-fsanitize=${TESSERA_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${TESSERA_SANITIZE})
 endif()
-add_link_options(-fuse-ld=lld)
+# lld-22 installs ld.lld under its version's folder only, where the compiler
+# driver does not look by itself.
+find_program(TESSERA_LLD NAMES ld.lld-22 ld.lld)
+if(TESSERA_LLD)
+  get_filename_component(lld_folder ${TESSERA_LLD} REALPATH)
+  get_filename_component(lld_folder ${lld_folder} DIRECTORY)
+  add_link_options(-fuse-ld=lld -B${lld_folder})
+endif()
 
 find_program(TESSERA_CCACHE ccache)
 if(TESSERA_CCACHE)

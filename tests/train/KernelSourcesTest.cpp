@@ -31,9 +31,9 @@ TEST_P(KernelSources, LossesAgree) {
         << "step " << i + 1;
   EXPECT_LT(torch.back().first, 0.7 * torch.front().first);
   const nlohmann::json counts = metrics("tessera");
-  EXPECT_GT(counts["kernels_compiled"].get<int>() +
-                counts["kernels_loaded"].get<int>(),
-            0);
+  EXPECT_GT(counts["kernels_loaded"].get<int>(), 0);
+  EXPECT_LE(counts["kernels_compiled"].get<int>(),
+            counts["kernels_loaded"].get<int>());
   EXPECT_NEAR(counts["val_bpb"].get<double>() /
                   metrics("torch")["val_bpb"].get<double>(),
               1, 1e-3);
