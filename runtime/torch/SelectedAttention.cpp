@@ -30,12 +30,23 @@ Attention check(const char *op, const Tensor &q, const Tensor &k,
   return a;
 }
 
-Branch branchOf(const Tensor &indices, int64_t selectionLength) {
+// A tile of rows visits the union of the blocks of its tokens. Tokens share few
+// blocks once a sequence has many more than one token selects; then a tile is
+// one token, and none of its work is masked away. Fewer rows also make slower
+// products: on AVX-512 the two cost the same at about three times (bench/).
+constexpr int64_t kUnionBlocksPerSelected = 3;
+
+Branch branchOf(const Attention &a, const Tensor &indices,
+                int64_t selectionLength) {
   const int64_t selected = indices.size(2);
-  return {{{"LSEL", selectionLength},
-           {"NSEL", selected},
-           {"NP", nextPowerOfTwo(selected)}},
-          {indices}};
+  Branch branch{{{"LSEL", selectionLength},
+                 {"NSEL", selected},
+                 {"NP", nextPowerOfTwo(selected)}},
+                {indices}};
+  if (ceilDiv(a.maxSeqlen, selectionLength) >
+      kUnionBlocksPerSelected * selected)
+    branch.constants.push_back({"BM", nextPowerOfTwo(a.group)});
+  return branch;
 }
 
 std::tuple<Tensor, Tensor> forward(const Tensor &q, const Tensor &k,
@@ -47,7 +58,7 @@ std::tuple<Tensor, Tensor> forward(const Tensor &q, const Tensor &k,
                             maxSeqlen, selectionLength, scale);
   if (indices.size(2) == 0) // the branch is off
     return a.noKeys();
-  return launchForward(a, branchOf(indices, selectionLength),
+  return launchForward(a, branchOf(a, indices, selectionLength),
                        "kernels/nsa/select_tile_fwd.py", "select_tile_fwd");
 }
 
@@ -112,7 +123,7 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
   const Tensor dout = outputGradient(a, gradO);
   const Tensor delta = attentionDelta(a, dout, o, gradLse);
   Tensor dq =
-      launchDq(a, branchOf(indices, selectionLength), dout, lse, delta,
+      launchDq(a, branchOf(a, indices, selectionLength), dout, lse, delta,
                "kernels/nsa/select_tile_bwd_dq.py", "select_tile_bwd_dq");
 
   const InverseIndex inverse = invert(a, indices, selectionLength);
