@@ -111,6 +111,7 @@ def main():
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     torch.ops.load_library(arguments.library)
+    load = os.getloadavg()[0]
     rows = []
     with torch.no_grad():
         for length in map(int, arguments.lengths.split(",")):
@@ -124,11 +125,11 @@ def main():
                     sys.exit("attention.py: %s at %d would be %.0f GFLOP/s, above the hardware's peak" % (name, length, rate))
             rows.append(row)
             print("%6d  " % length + "  ".join("%s %.2f ms" % item for item in row["ms"].items()), flush=True)
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False,
+    commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False,
                             cwd=os.path.dirname(os.path.abspath(__file__))).stdout.strip()
     report = {"what": "attention forward, one sequence, fp32", "cpu": cpu_name(), "threads": arguments.threads,
               "torch": torch.__version__, "commit": commit, "date": time.strftime("%Y-%m-%d"),
-              "load_before": os.getloadavg()[0], "q_heads": Q_HEADS, "kv_heads": KV_HEADS, "head_dim": HEAD_DIM,
+              "library": arguments.library, "load_before": load, "q_heads": Q_HEADS, "kv_heads": KV_HEADS, "head_dim": HEAD_DIM,
               "nsa": {"l": BLOCK, "d": STRIDE, "l_sel": SELECTION, "n_sel": SELECTED, "w": WINDOW}, "rows": rows}
     os.makedirs(arguments.out, exist_ok=True)
     with open(os.path.join(arguments.out, "attention_cpu.json"), "w", encoding="utf-8") as handle:
