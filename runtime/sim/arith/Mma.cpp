@@ -1,0 +1,247 @@
+// runtime/sim/arith/Mma.cpp - tensor-core products and matrix moves of one
+// warp. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+#include "runtime/sim/arith/Mma.h"
+
+#include "runtime/sim/arith/Convert.h"
+
+#include <algorithm>
+
+namespace tessera::sim {
+
+static int bitsOfType(MmaType type) {
+  switch (type) {
+  case MmaType::F64:
+    return 64;
+  case MmaType::Tf32:
+  case MmaType::F32:
+  case MmaType::S32:
+    return 32;
+  case MmaType::F16:
+  case MmaType::Bf16:
+    return 16;
+  default:
+    return 8;
+  }
+}
+
+int mmaElementsPerRegister(MmaType type) {
+  return std::max(1, 32 / bitsOfType(type));
+}
+int mmaRegistersA(const MmaShape &s) {
+  return s.m * s.k / (32 * mmaElementsPerRegister(s.a));
+}
+int mmaRegistersB(const MmaShape &s) {
+  return s.k * s.n / (32 * mmaElementsPerRegister(s.b));
+}
+int mmaRegistersC(const MmaShape &s) {
+  return s.m * s.n / (32 * mmaElementsPerRegister(s.c));
+}
+
+MmaIndex mmaIndexA(const MmaShape &s, MmaPlace p) {
+  int group = p.lane >> 2, thread = p.lane & 3;
+  int elements = mmaElementsPerRegister(s.a);
+  int down = s.m == 16 ? p.reg & 1 : 0;
+  int right = s.m == 16 ? p.reg >> 1 : p.reg;
+  return {group + 8 * down, elements * thread + p.part + 4 * elements * right};
+}
+MmaIndex mmaIndexB(const MmaShape &s, MmaPlace p) {
+  int group = p.lane >> 2, thread = p.lane & 3;
+  int elements = mmaElementsPerRegister(s.b);
+  return {elements * thread + p.part + 4 * elements * p.reg, group};
+}
+MmaIndex mmaIndexC(MmaType type, MmaPlace p) {
+  int group = p.lane >> 2, thread = p.lane & 3;
+  if (type == MmaType::F16)
+    return {group + 8 * p.reg, 2 * thread + p.part};
+  return {group + 8 * (p.reg >> 1), 2 * thread + (p.reg & 1)};
+}
+
+std::string mmaProblem(const MmaShape &s) {
+  auto is = [&](int m, int k) { return s.m == m && s.n == 8 && s.k == k; };
+  bool same = s.a == s.b && s.c == s.d;
+  bool shape = false;
+  switch (s.a) {
+  case MmaType::F16:
+    shape = (is(16, 8) || is(16, 16)) && s.a == s.b &&
+            (s.c == MmaType::F16 || s.c == MmaType::F32) &&
+            (s.d == MmaType::F16 || s.d == MmaType::F32);
+    break;
+  case MmaType::Bf16:
+    shape = (is(16, 8) || is(16, 16)) && same && s.c == MmaType::F32;
+    break;
+  case MmaType::Tf32:
+    shape = (is(16, 4) || is(16, 8)) && same && s.c == MmaType::F32;
+    break;
+  case MmaType::F64:
+    shape = is(8, 4) && same && s.c == MmaType::F64;
+    break;
+  case MmaType::S8:
+  case MmaType::U8:
+    shape = (is(8, 16) || is(16, 16) || is(16, 32)) &&
+            (s.b == MmaType::S8 || s.b == MmaType::U8) && s.c == s.d &&
+            s.c == MmaType::S32;
+    break;
+  case MmaType::E4m3:
+  case MmaType::E5m2:
+    shape = is(16, 32) && (s.b == MmaType::E4m3 || s.b == MmaType::E5m2) &&
+            s.c == s.d && (s.c == MmaType::F32 || s.c == MmaType::F16);
+    break;
+  default:
+    break;
+  }
+  return shape
+             ? std::string()
+             : "no mma of m" + std::to_string(s.m) + "n" + std::to_string(s.n) +
+                   "k" + std::to_string(s.k) + " with these types";
+}
+
+static float elementAsFloat(MmaType type, uint32_t reg, int part) {
+  switch (type) {
+  case MmaType::F16:
+    return f16ToFloat(static_cast<uint16_t>(reg >> 16 * part));
+  case MmaType::Bf16:
+    return bf16ToFloat(static_cast<uint16_t>(reg >> 16 * part));
+  case MmaType::Tf32:
+    return asFloat(truncateTf32(reg));
+  case MmaType::E4m3:
+    return float8ToFloat(Float8::E4m3, static_cast<uint8_t>(reg >> 8 * part));
+  case MmaType::E5m2:
+    return float8ToFloat(Float8::E5m2, static_cast<uint8_t>(reg >> 8 * part));
+  default:
+    return asFloat(reg);
+  }
+}
+
+static int32_t elementAsInt(MmaType type, uint32_t reg, int part) {
+  if (type == MmaType::S8)
+    return static_cast<int8_t>(reg >> 8 * part);
+  return static_cast<uint8_t>(reg >> 8 * part);
+}
+
+// Operands as plain matrices: a[m][k], b[k][n], at most 16 x 32 and 32 x 8.
+template <class T>
+struct Operands {
+  alignas(64) T a[16][32];
+  alignas(64) T b[32][8];
+};
+
+template <class T, class Element>
+static void gather(const MmaShape &s, const uint32_t *const *a,
+                   const uint32_t *const *b, Operands<T> &to, Element element) {
+  int partsA = mmaElementsPerRegister(s.a),
+      partsB = mmaElementsPerRegister(s.b);
+  for (int reg = 0, count = mmaRegistersA(s); reg < count; ++reg)
+    for (int lane = 0; lane < 32; ++lane)
+      for (int part = 0; part < partsA; ++part) {
+        MmaIndex at = mmaIndexA(s, {reg, lane, part});
+        to.a[at.row][at.col] = element(s.a, a[reg][lane], part);
+      }
+  for (int reg = 0, count = mmaRegistersB(s); reg < count; ++reg)
+    for (int lane = 0; lane < 32; ++lane)
+      for (int part = 0; part < partsB; ++part) {
+        MmaIndex at = mmaIndexB(s, {reg, lane, part});
+        to.b[at.row][at.col] = element(s.b, b[reg][lane], part);
+      }
+}
+
+static void mmaFloat(const MmaShape &s, const uint32_t *const *a,
+                     const uint32_t *const *b, const uint32_t *const *c,
+                     uint32_t *const *d) {
+  Operands<float> operands;
+  gather(s, a, b, operands, elementAsFloat);
+  alignas(64) float sum[16][8];
+  int parts = s.c == MmaType::F16 ? 2 : 1;
+  for (int reg = 0, count = 4 / parts; reg < count; ++reg)
+    for (int lane = 0; lane < 32; ++lane)
+      for (int part = 0; part < parts; ++part) {
+        MmaIndex at = mmaIndexC(s.c, {reg, lane, part});
+        sum[at.row][at.col] = elementAsFloat(s.c, c[reg][lane], part);
+      }
+  for (int row = 0; row < 16; ++row) {
+    float line[8];
+    std::copy_n(sum[row], 8, line);
+    for (int k = 0; k < s.k; ++k)
+      for (int col = 0; col < 8; ++col)
+        line[col] = std::fma(operands.a[row][k], operands.b[k][col], line[col]);
+    std::copy_n(line, 8, sum[row]);
+  }
+  bool half = s.d == MmaType::F16;
+  for (int reg = 0, count = half ? 2 : 4; reg < count; ++reg)
+    for (int lane = 0; lane < 32; ++lane) {
+      MmaIndex at = mmaIndexC(s.d, {reg, lane, 0});
+      const float *values = &sum[at.row][at.col];
+      d[reg][lane] = half ? floatToF16(values[0]) |
+                                static_cast<uint32_t>(floatToF16(values[1]))
+                                    << 16
+                          : canonicalF32(values[0]);
+    }
+}
+
+static void mmaInt(const MmaShape &s, const uint32_t *const *a,
+                   const uint32_t *const *b, const uint32_t *const *c,
+                   uint32_t *const *d) {
+  Operands<int32_t> operands;
+  gather(s, a, b, operands, elementAsInt);
+  for (int reg = 0, count = mmaRegistersC(s); reg < count; ++reg)
+    for (int lane = 0; lane < 32; ++lane) {
+      MmaIndex at = mmaIndexC(s.c, {reg, lane, 0});
+      int64_t sum = static_cast<int32_t>(c[reg][lane]);
+      for (int k = 0; k < s.k; ++k)
+        sum +=
+            static_cast<int64_t>(operands.a[at.row][k]) * operands.b[k][at.col];
+      if (s.satfinite)
+        sum = std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX);
+      d[reg][lane] = static_cast<uint32_t>(sum);
+    }
+}
+
+void mma(const MmaShape &shape, const uint32_t *const *a,
+         const uint32_t *const *b, const uint32_t *const *c,
+         uint32_t *const *d) {
+  if (shape.a == MmaType::S8 || shape.a == MmaType::U8)
+    mmaInt(shape, a, b, c, d);
+  else
+    mmaFloat(shape, a, b, c, d);
+}
+
+void mmaF64(const uint64_t *a, const uint64_t *b, const uint64_t *const *c,
+            uint64_t *const *d) {
+  uint64_t result[2][32];
+  for (int lane = 0; lane < 32; ++lane)
+    for (int reg = 0; reg < 2; ++reg) {
+      int row = lane >> 2, col = 2 * (lane & 3) + reg;
+      double sum = asDouble(c[reg][lane]);
+      for (int k = 0; k < 4; ++k)
+        sum = std::fma(asDouble(a[4 * row + k]), asDouble(b[4 * col + k]), sum);
+      result[reg][lane] = canonicalF64(sum);
+    }
+  for (int reg = 0; reg < 2; ++reg)
+    std::copy_n(result[reg], 32, d[reg]);
+}
+
+void loadMatrix(const uint16_t rows[8][8], bool transposed, uint32_t reg[32]) {
+  for (int lane = 0; lane < 32; ++lane) {
+    int line = lane >> 2, pair = 2 * (lane & 3);
+    uint16_t low = transposed ? rows[pair][line] : rows[line][pair];
+    uint16_t high = transposed ? rows[pair + 1][line] : rows[line][pair + 1];
+    reg[lane] = low | static_cast<uint32_t>(high) << 16;
+  }
+}
+
+void storeMatrix(const uint32_t reg[32], bool transposed, uint16_t rows[8][8]) {
+  for (int lane = 0; lane < 32; ++lane) {
+    int line = lane >> 2, pair = 2 * (lane & 3);
+    auto low = static_cast<uint16_t>(reg[lane]);
+    auto high = static_cast<uint16_t>(reg[lane] >> 16);
+    (transposed ? rows[pair][line] : rows[line][pair]) = low;
+    (transposed ? rows[pair + 1][line] : rows[line][pair + 1]) = high;
+  }
+}
+
+void moveMatrix(const uint32_t in[32], uint32_t out[32]) {
+  uint16_t rows[8][8];
+  storeMatrix(in, false, rows);
+  loadMatrix(rows, true, out);
+}
+
+} // namespace tessera::sim
