@@ -7,6 +7,8 @@
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
+#include <ctime>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -65,7 +67,37 @@ std::optional<std::string> tryReadFile(const fs::path &path) {
   return bytes;
 }
 
+namespace {
+// A write past the limit of file sizes (ulimit -f) raises SIGXFSZ, which ends
+// the process by default. While an object of this lives the signal is held
+// back in this thread, and the write fails with EFBIG instead.
+class NoFileSizeSignal {
+public:
+  NoFileSizeSignal() {
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGXFSZ);
+    blocked = ::pthread_sigmask(SIG_BLOCK, &wanted, &before) == 0;
+  }
+  ~NoFileSizeSignal() {
+    if (!blocked)
+      return;
+    const int error = errno;
+    const timespec now = {0, 0};
+    if (!sigismember(&before, SIGXFSZ))
+      ::sigtimedwait(&wanted, nullptr, &now);
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    errno = error;
+  }
+  NoFileSizeSignal(const NoFileSizeSignal &) = delete;
+
+private:
+  sigset_t wanted, before;
+  bool blocked = false;
+};
+} // namespace
+
 static bool writeAll(int fd, std::string_view bytes) {
+  NoFileSizeSignal guard;
   while (!bytes.empty()) {
     ssize_t put = ::write(fd, bytes.data(), bytes.size());
     if (put < 0 && errno == EINTR)
@@ -97,6 +129,10 @@ void writeFile(const fs::path &path, std::string_view bytes) {
       ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (!fd)
     fail("open", errno);
+  // A umask may take the owner's own rights away.
+  struct stat info;
+  if (::fstat(fd.get(), &info) == 0 && (info.st_mode & 0600) != 0600)
+    ::fchmod(fd.get(), (info.st_mode & 0777) | 0600);
   if (!writeAll(fd.get(), bytes))
     fail("write", errno);
   if (::fsync(fd.get()) != 0)
@@ -115,7 +151,13 @@ void makePrivateFolder(const fs::path &path) {
   fs::path done;
   for (const fs::path &part : path) {
     done /= part;
-    if (done.empty() || ::mkdir(done.c_str(), 0700) == 0 || errno == EEXIST)
+    if (done.empty())
+      continue;
+    if (::mkdir(done.c_str(), 0700) == 0) {
+      ::chmod(done.c_str(), 0700); // whatever the umask is
+      continue;
+    }
+    if (errno == EEXIST)
       continue;
     // A parent that cannot be made again (read-only, no permission) may exist.
     std::error_code ignored;
@@ -130,6 +172,11 @@ void makePrivateFolder(const fs::path &path) {
 FolderCheck checkPrivateFolder(const fs::path &path) {
   const std::string name = path.string();
   struct stat info;
+  std::error_code ignored;
+  if (::stat(path.c_str(), &info) != 0 && fs::is_symlink(path, ignored))
+    return {FolderState::Missing, name + " is a link to what does not exist",
+            "create " + fs::read_symlink(path, ignored).string() +
+                ", or remove the link"};
   if (::stat(path.c_str(), &info) != 0)
     return {FolderState::Missing, name + " does not exist",
             "run: mkdir -p " + name};
@@ -148,18 +195,58 @@ FolderCheck checkPrivateFolder(const fs::path &path) {
   return {};
 }
 
+void FileLock::unlock() {
+  // Closing alone would leave the lock with a child that was forked while it
+  // was held: both have the same open file.
+  if (fd)
+    ::flock(fd.get(), LOCK_UN);
+  fd.reset();
+}
+
+FileLock::~FileLock() { unlock(); }
+
+FileLock &FileLock::operator=(FileLock &&other) noexcept {
+  if (this != &other) {
+    unlock();
+    fd = std::move(other.fd);
+  }
+  return *this;
+}
+
+// Whether the path still names the open file.
+static bool isSameFile(int fd, const fs::path &path) {
+  struct stat ours, theirs;
+  return ::fstat(fd, &ours) == 0 && ::stat(path.c_str(), &theirs) == 0 &&
+         ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
 FileLock FileLock::acquire(const fs::path &path) {
   FileLock lock;
-  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!fd)
-    return lock;
-  int result;
-  do
-    result = ::flock(fd.get(), LOCK_EX);
-  while (result != 0 && errno == EINTR);
-  if (result == 0)
-    lock.fd = std::move(fd);
+  // Once more when the file was removed between open and flock.
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    UniqueFd fd(
+        ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600));
+    if (!fd)
+      return lock;
+    int result;
+    do
+      result = ::flock(fd.get(), LOCK_EX);
+    while (result != 0 && errno == EINTR);
+    if (result != 0)
+      return lock;
+    if (isSameFile(fd.get(), path)) {
+      lock.fd = std::move(fd);
+      return lock;
+    }
+  }
   return lock;
+}
+
+bool FileLock::removeUnused(const fs::path &path) {
+  FileLock lock;
+  lock.fd.reset(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+  return lock.fd && ::flock(lock.fd.get(), LOCK_EX | LOCK_NB) == 0 &&
+         isSameFile(lock.fd.get(), path) && ::unlink(path.c_str()) == 0;
 }
 
 } // namespace tessera

@@ -65,15 +65,28 @@ struct FolderCheck {
 FolderCheck checkPrivateFolder(const std::filesystem::path &path);
 
 // An advisory lock on a file (created when missing), released at the end of
-// its life. Works between processes and between objects of one process.
+// its life, also in a process that has forked meanwhile. Works between
+// processes and between objects of one process; a process that dies gives up
+// its locks.
 class FileLock {
 public:
+  FileLock() = default;
+  FileLock(FileLock &&) = default;
+  FileLock &operator=(FileLock &&other) noexcept;
+  ~FileLock();
+
   // Waits for the lock. Where locks or the file cannot be had, the result is
   // unlocked: locks here save work, they do not guard correctness.
   static FileLock acquire(const std::filesystem::path &path);
   bool locked() const { return bool(fd); }
 
+  // Removes the file unless somebody holds the lock; whether it is gone. Safe
+  // beside acquire(): who gets a lock gets it on the file that is there.
+  static bool removeUnused(const std::filesystem::path &path);
+
 private:
+  void unlock();
+
   UniqueFd fd;
 };
 

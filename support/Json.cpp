@@ -8,8 +8,16 @@
 namespace tessera {
 
 Json parseJson(std::string_view text, const std::string &what) {
+  // Deeper than anything we write: what walks the value later is recursive.
+  constexpr int maxDepth = 200;
+  auto shallow = [&](int depth, Json::parse_event_t, const Json &) {
+    if (depth > maxDepth)
+      throw Error(what + " is nested deeper than " + std::to_string(maxDepth),
+                  "flatten it");
+    return true;
+  };
   try {
-    return Json::parse(text);
+    return Json::parse(text, shallow);
   } catch (const Json::exception &error) {
     throw Error(what + " is not valid JSON: " + error.what(),
                 "check it with a JSON validator");

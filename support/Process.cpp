@@ -105,20 +105,23 @@ Process Process::spawn(const SpawnOptions &options) {
     throw Error("cannot start " + arguments[0] + ": " + errnoText(error),
                 "check that the file exists and is executable");
   }
+  process.owner = ::getpid();
   return process;
 }
 
 Process::Process(Process &&other) noexcept
-    : child(std::exchange(other.child, -1)), status(other.status) {}
+    : child(std::exchange(other.child, -1)), owner(other.owner),
+      status(other.status) {}
 
 Process &Process::operator=(Process &&other) noexcept {
   std::swap(child, other.child);
+  std::swap(owner, other.owner);
   std::swap(status, other.status);
   return *this;
 }
 
 Process::~Process() {
-  if (child < 0 || status)
+  if (child < 0 || status || owner != ::getpid())
     return;
   killGroup();
   wait();

@@ -31,7 +31,8 @@ struct ExitStatus {
   std::string text() const; // "exit status 3", "signal 11 (Segmentation fault)"
 };
 
-// A running child. Destroying the object kills the child's group and reaps it.
+// A running child. Destroying the object kills the child's group and reaps it,
+// except in a forked copy of the process that spawned it.
 class Process {
 public:
   // Throws Error when the program cannot be started.
@@ -52,6 +53,7 @@ public:
 private:
   Process() = default;
   pid_t child = -1;
+  pid_t owner = -1; // who spawned it: a fork of ours must not end it
   std::optional<ExitStatus> status;
 };
 

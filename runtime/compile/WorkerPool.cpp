@@ -108,18 +108,35 @@ std::unique_ptr<WorkerPool::Worker> WorkerPool::start() {
 
   std::string reply, nothing;
   const int socket = worker->socket.get();
-  if (writeFrame(socket, R"({"hello":1})", startTimeout) != FrameStatus::Good ||
-      readFrame(socket, reply, startTimeout) != FrameStatus::Good ||
-      readFrame(socket, nothing, startTimeout) != FrameStatus::Good) {
+  FrameStatus status = writeFrame(socket, R"({"hello":1})", startTimeout);
+  if (status == FrameStatus::Good)
+    status = readFrame(socket, reply, startTimeout);
+  if (status == FrameStatus::Good)
+    status = readFrame(socket, nothing, startTimeout);
+  std::string how;
+  if (status == FrameStatus::TimedOut)
+    how = " hung before it answered";
+  else if (status == FrameStatus::Closed) {
     auto ended = worker->process.wait(std::chrono::seconds(5));
-    throw Error(
-        path + (ended ? " ended with " + ended->text() : std::string(" hung")) +
-            " before it answered",
-        "run it by hand with --selftest to see what is wrong");
+    how = (ended ? " ended with " + ended->text()
+                 : std::string(" closed its connection")) +
+          " before it answered";
   }
-  const std::string theirId =
-      memberOr<std::string>(parseJson(reply, "greeting of " + path), "build_id",
-                            "", "greeting of " + path);
+  std::string theirId;
+  if (status == FrameStatus::Good) {
+    try {
+      const Json greeting = parseJson(reply, "its greeting");
+      checkKeys(greeting, {"build_id"}, "its greeting");
+      theirId = member<std::string>(greeting, "build_id", "its greeting");
+    } catch (const Error &error) {
+      how = " is no tessera-worker: " + error.message;
+    }
+  } else if (how.empty()) {
+    how = " is no tessera-worker: it sent what is not a reply";
+  }
+  if (!how.empty())
+    throw Error(path + how,
+                "run it by hand with --selftest to see what is wrong");
   if (theirId != buildId)
     throw Error(path + " was built from other sources than this program (" +
                     theirId.substr(0, 12) + ", wanted " +

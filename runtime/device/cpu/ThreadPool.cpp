@@ -6,10 +6,21 @@
 #include "support/Options.h"
 
 #include <algorithm>
+#include <atomic>
+#include <pthread.h>
 
 namespace tessera::runtime {
 
-ThreadPool::ThreadPool(int threads) {
+// Counts forks in the child; getpid() would be a system call at every launch.
+static std::atomic<unsigned> forks{0};
+
+static unsigned watchForks() {
+  static const int once = ::pthread_atfork(nullptr, nullptr, [] { ++forks; });
+  static_cast<void>(once);
+  return forks;
+}
+
+ThreadPool::ThreadPool(int threads) : born(watchForks()) {
   for (int i = 1; i < threads; ++i)
     helpers.emplace_back([this] { help(); });
 }
@@ -66,8 +77,8 @@ void ThreadPool::help() {
 }
 
 void ThreadPool::run(int64_t count, const Body &work) {
-  std::unique_lock<std::mutex> alone(runMutex, std::try_to_lock);
-  if (!alone || helpers.empty()) {
+  std::unique_lock<std::mutex> alone(runMutex, std::defer_lock);
+  if (forks != born || helpers.empty() || !alone.try_lock()) {
     for (int64_t i = 0; i < count; ++i)
       work(i, i + 1);
     return;

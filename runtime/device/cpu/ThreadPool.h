@@ -26,8 +26,9 @@ public:
   int threads() const { return int(helpers.size()) + 1; }
 
   // body(i, i + 1) for every i in [0, count), on the caller and the helpers.
-  // Runs on the caller alone while another run is going on. Rethrows what a
-  // body throws.
+  // Runs on the caller alone while another run is going on, and in a process
+  // forked from the one that made the pool: threads are not forked. Rethrows
+  // what a body throws.
   void run(int64_t count, const Body &body);
 
 private:
@@ -35,6 +36,7 @@ private:
   void drain(std::unique_lock<std::mutex> &guard);
 
   std::vector<std::thread> helpers;
+  const unsigned born; // number of forks then
   std::mutex runMutex; // one run at a time
 
   std::mutex mutex;

@@ -43,3 +43,17 @@ TEST(JsonGlue, CanonicalTextDoesNotDependOnOrder) {
   EXPECT_NE(messageOf([] { canonicalJson(Json("\xff")); }), "no error");
   EXPECT_NE(messageOf([] { parseJson("{", "doc"); }), "no error");
 }
+
+TEST(Json, NestedTooDeepIsAnError) {
+  auto nested = [](size_t depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
+  EXPECT_NO_THROW(parseJson(nested(150), "document"));
+  for (size_t depth : {300, 100000})
+    try {
+      parseJson(nested(depth), "document");
+      FAIL();
+    } catch (const Error &error) {
+      EXPECT_EQ(error.message, "document is nested deeper than 200");
+    }
+}
