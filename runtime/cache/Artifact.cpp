@@ -88,12 +88,12 @@ std::optional<Artifact> decodeArtifact(std::string_view bytes,
     Artifact artifact;
     std::string_view body = bytes.substr(artifactHeaderBytes);
     artifact.code = body.substr(0, code);
-    artifact.meta = Json::parse(body.substr(code, meta));
+    artifact.meta = parseJson(body.substr(code, meta), "metadata");
     if (stages)
-      artifact.stages = Json::parse(body.substr(code + meta))
+      artifact.stages = parseJson(body.substr(code + meta), "stages")
                             .get<std::map<std::string, std::string>>();
     return artifact;
-  } catch (const Json::exception &) {
+  } catch (const std::exception &) {
     return bad("damaged: its metadata does not parse");
   }
 }

@@ -3,18 +3,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cache/Cache.h"
 
+#include "runtime/cache/Scan.h"
 #include "support/Log.h"
 #include "support/Options.h"
+#include "support/Quantities.h"
 
 #include <algorithm>
 #include <cstdlib>
-#include <unistd.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 
 namespace tessera::runtime {
 
 namespace fs = std::filesystem;
 
-static constexpr const char *suffix = ".tk";
+// A kernel is far below this; what is above was never stored by us.
+static constexpr uint64_t maxEntryBytes = 2ull << 30;
 
 fs::path defaultCacheFolder() {
   if (std::string folder = optionText(Option::CacheDir); !folder.empty())
@@ -26,13 +30,19 @@ fs::path defaultCacheFolder() {
   return {};
 }
 
+uint64_t defaultCacheLimit() {
+  return parseBytes(optionText(Option::CacheSize),
+                    optionInfo(Option::CacheSize).name);
+}
+
 static void warnUnusable(const fs::path &folder, const std::string &reason,
                          const std::string &hint) {
   warnOnce("cache " + folder.string(),
            "compiled kernels are not kept: " + reason + "; " + hint);
 }
 
-Cache::Cache(fs::path folder) : root(std::move(folder)) {
+Cache::Cache(fs::path folder, uint64_t limit)
+    : root(std::move(folder)), maxBytes(limit) {
   if (root.empty()) {
     warnUnusable(root, "no home directory is set",
                  "set TESSERA_CACHE_DIR to a folder");
@@ -59,19 +69,32 @@ Cache::Cache(fs::path folder) : root(std::move(folder)) {
 }
 
 fs::path Cache::entryPath(const Sha256Digest &key) const {
-  return root / (toHex(key) + suffix);
+  return root / (toHex(key) + entrySuffix);
 }
 
 std::optional<Artifact> Cache::load(const Sha256Digest &key) {
   if (!isUsable)
     return std::nullopt;
   const fs::path path = entryPath(key);
-  auto bytes = tryReadFile(path);
-  if (!bytes)
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0)
     return std::nullopt;
   std::string reason;
-  auto artifact = decodeArtifact(*bytes, key, reason);
-  if (!artifact)
+  std::optional<Artifact> artifact;
+  if (!S_ISREG(info.st_mode)) {
+    // Not opened: a pipe would keep us waiting.
+    reason = "not a file";
+  } else if (uint64_t(info.st_size) > maxEntryBytes) {
+    reason = "longer than any kernel";
+  } else {
+    auto bytes = tryReadFile(path);
+    if (!bytes)
+      return std::nullopt;
+    artifact = decodeArtifact(*bytes, key, reason);
+  }
+  if (artifact)
+    touchFile(path);
+  else
     quarantine(path, reason);
   return artifact;
 }
@@ -93,7 +116,17 @@ void Cache::store(const Sha256Digest &key, const Artifact &artifact) {
   if (!isUsable)
     return;
   try {
-    writeFile(entryPath(key), encodeArtifact(artifact, key));
+    const std::string bytes = encodeArtifact(artifact, key);
+    if (maxBytes && bytes.size() > maxBytes) {
+      warnOnce("cache limit " + root.string(),
+               "a compiled kernel of " + bytesText(bytes.size()) +
+                   " is not kept: the cache may hold " + bytesText(maxBytes) +
+                   "; set TESSERA_CACHE_SIZE to more");
+      return;
+    }
+    writeFile(entryPath(key), bytes);
+    // Afterwards, so that whoever stores last sees what all have stored.
+    makeRoom(entryPath(key));
   } catch (const Error &error) {
     warnOnce("cache store " + root.string(),
              "a compiled kernel could not be kept: " + error.message + "; " +
@@ -101,82 +134,40 @@ void Cache::store(const Sha256Digest &key, const Artifact &artifact) {
   }
 }
 
+void Cache::makeRoom(const fs::path &keep) {
+  if (!maxBytes)
+    return;
+  // One process at a time: two that count the same files would remove twice
+  // what is needed.
+  FileLock alone = FileLock::acquire(root / "locks" / "eviction");
+  CacheScan scan = scanCache(root);
+  uint64_t total = 0;
+  for (const auto *files : {&scan.entries, &scan.quarantine})
+    for (const CacheFile &file : *files)
+      total += file.bytes;
+  if (total <= maxBytes)
+    return;
+  // A tenth is left free, so that this is rare.
+  const uint64_t goal = maxBytes - maxBytes / 10;
+  const timespec now = cacheClock();
+  for (auto *files : {&scan.quarantine, &scan.entries}) {
+    sortByUse(*files, now);
+    for (const CacheFile &file : *files) {
+      if (total <= goal)
+        return;
+      if (file.path == keep || !removeUnchanged(file))
+        continue;
+      total -= file.bytes;
+      if (files == &scan.entries)
+        ++evicted;
+    }
+  }
+}
+
 FileLock Cache::lock(const Sha256Digest &key) {
   if (!isUsable)
     return {};
   return FileLock::acquire(root / "locks" / toHex(key));
-}
-
-// The key that a file's name stands for.
-static std::optional<Sha256Digest> keyOfName(const std::string &name) {
-  if (name.size() != 64)
-    return std::nullopt;
-  Sha256Digest key{};
-  for (size_t i = 0; i < 64; ++i) {
-    char c = name[i];
-    int digit = c >= '0' && c <= '9'   ? c - '0'
-                : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                                       : -1;
-    if (digit < 0)
-      return std::nullopt;
-    key[i / 2] = uint8_t(key[i / 2] << 4 | digit);
-  }
-  return key;
-}
-
-std::vector<CacheEntry> Cache::list() const {
-  std::vector<CacheEntry> entries;
-  std::error_code error;
-  for (const fs::directory_entry &file : fs::directory_iterator(root, error)) {
-    if (file.path().extension() != suffix)
-      continue;
-    auto bytes = tryReadFile(file.path());
-    if (!bytes)
-      continue;
-    CacheEntry entry;
-    entry.name = file.path().filename().string();
-    entry.bytes = bytes->size();
-    std::string reason;
-    auto key = keyOfName(file.path().stem().string());
-    if (auto artifact =
-            key ? decodeArtifact(*bytes, *key, reason) : std::nullopt) {
-      auto text = [&](const char *name) {
-        auto found = artifact->meta.find(name);
-        return found != artifact->meta.end() && found->is_string()
-                   ? found->get<std::string>()
-                   : std::string();
-      };
-      entry.kernel = text("kernel");
-      entry.target = text("target");
-    } else {
-      entry.bad = true;
-    }
-    entries.push_back(std::move(entry));
-  }
-  std::sort(entries.begin(), entries.end(),
-            [](const CacheEntry &a, const CacheEntry &b) {
-              return std::tie(a.kernel, a.name) < std::tie(b.kernel, b.name);
-            });
-  return entries;
-}
-
-size_t Cache::clear() {
-  size_t removed = 0;
-  std::error_code error;
-  std::vector<fs::path> files;
-  for (const fs::directory_entry &file : fs::directory_iterator(root, error)) {
-    const std::string name = file.path().filename().string();
-    if (file.path().extension() == suffix ||
-        (name.size() > 4 && name[0] == '.' &&
-         file.path().extension() == ".tmp"))
-      files.push_back(file.path());
-  }
-  for (const fs::path &file : files)
-    if (fs::remove(file, error) && file.extension() == suffix)
-      ++removed;
-  fs::remove_all(root / "quarantine", error);
-  // Lock files stay: one that is removed while held no longer excludes.
-  return removed;
 }
 
 } // namespace tessera::runtime

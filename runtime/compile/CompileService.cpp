@@ -40,6 +40,7 @@ std::string describeConfiguration(const CompileRequest &request) {
 CompileService::Settings CompileService::environmentSettings() {
   Settings settings;
   settings.cacheFolder = defaultCacheFolder();
+  settings.cacheLimit = defaultCacheLimit();
   settings.workers = size_t(optionNumber(Option::Workers));
   if (!settings.workers)
     settings.workers = std::max(1u, std::thread::hardware_concurrency());
@@ -50,7 +51,8 @@ CompileService::Settings CompileService::environmentSettings() {
 }
 
 CompileService::CompileService(Settings given)
-    : settings(std::move(given)), disk(settings.cacheFolder),
+    : settings(std::move(given)),
+      disk(settings.cacheFolder, settings.cacheLimit),
       pool(settings.workers, settings.buildId) {}
 
 CompileService &CompileService::instance() {
@@ -71,13 +73,15 @@ static bool hasStages(const CompileRequest &request,
 }
 
 // The cached metadata is the worker's reply less what is stored beside it.
-static Json metaOf(const CompileRequest &request, CompileResult result) {
+static Json metaOf(const CompileRequest &request, const std::string &buildId,
+                   CompileResult result) {
   result.artifact.clear();
   result.stages.clear();
   result.timings.clear();
   return Json{{"kernel", request.kernel},
               {"target", request.target},
               {"configuration", describeConfiguration(request)},
+              {"build", buildId},
               {"result", parseJson(result.toJson(), "reply")}};
 }
 
@@ -165,7 +169,7 @@ CompileService::Result CompileService::compile(const CompileRequest &request,
   if (disk.usable()) {
     Artifact artifact;
     artifact.code = kernel->code;
-    artifact.meta = metaOf(request, result);
+    artifact.meta = metaOf(request, settings.buildId, result);
     artifact.stages = kernel->stages;
     disk.store(key, artifact);
   }

@@ -35,6 +35,7 @@ class CompileService {
 public:
   struct Settings {
     std::filesystem::path cacheFolder;
+    uint64_t cacheLimit = 0; // bytes; 0: any number
     size_t workers = 1;
     std::chrono::milliseconds timeout{300000};
     std::filesystem::path dumpFolder; // empty: none

@@ -1,13 +1,16 @@
-// tests/faults/CacheFaultsTest.cpp - damaged, unusable and shared caches.
+// tests/faults/CacheFaultsTest.cpp - one cache, many users and compilers.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cache/Keys.h"
-#include "support/Error.h"
+#include "runtime/device/cpu/Parallel.h"
 #include "tests/faults/Fixture.h"
 
 #include <csignal>
-#include <fstream>
-#include <sys/resource.h>
+#include <fcntl.h>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <random>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
@@ -18,59 +21,8 @@ using namespace tessera::runtime;
 namespace fs = std::filesystem;
 
 namespace {
-class CacheFaults : public Faults {
-protected:
-  fs::path entry() {
-    return Cache(settings().cacheFolder)
-        .entryPath(artifactKey(request("k").key(), "build"));
-  }
-  // A fresh process's view: the entry is damaged, gets recompiled and is good
-  // afterwards.
-  void checkRecovery(const std::string &damaged) {
-    std::ofstream(entry(), std::ios::binary | std::ios::trunc) << damaged;
-    CompileService service(settings());
-    EXPECT_EQ(service.get(request("k"))->code,
-              readFile(TESSERA_FIXTURE_KERNEL));
-    EXPECT_EQ(service.counters().compiled, 1u);
-    EXPECT_EQ(service.counters().loaded, 0u);
-    EXPECT_EQ(service.cache().badEntries(), 1u);
-    EXPECT_TRUE(
-        fs::exists(settings().cacheFolder / "quarantine" / entry().filename()));
-  }
-};
+class CacheFaults : public Faults {};
 } // namespace
-
-TEST_F(CacheFaults, TruncatedAtEveryByteOfTheHeader) {
-  CompileService(settings()).get(request("k"));
-  const std::string good = readFile(entry());
-  for (size_t length = 0; length <= artifactHeaderBytes; ++length)
-    checkRecovery(good.substr(0, length));
-  checkRecovery(good.substr(0, good.size() - 1));
-  EXPECT_EQ(readFile(entry()), good);
-  CompileService service(settings());
-  service.get(request("k"));
-  EXPECT_EQ(service.counters().loaded, 1u);
-}
-
-TEST_F(CacheFaults, FlippedBytes) {
-  CompileService(settings()).get(request("k"));
-  const std::string good = readFile(entry());
-  for (size_t offset = 0; offset < good.size();
-       offset += offset < artifactHeaderBytes ? 1 : 997) {
-    std::string damaged = good;
-    damaged[offset] ^= 0x40;
-    checkRecovery(damaged);
-  }
-}
-
-TEST_F(CacheFaults, AFolderInPlaceOfAnEntry) {
-  CompileService(settings()).get(request("k"));
-  fs::remove(entry());
-  fs::create_directory(entry());
-  CompileService service(settings());
-  EXPECT_TRUE(service.get(request("k")));
-  EXPECT_EQ(service.counters().compiled, 1u);
-}
 
 TEST_F(CacheFaults, AnotherCompilersEntryIsNotTaken) {
   CompileService(settings()).get(request("k"));
@@ -97,82 +49,246 @@ TEST_F(CacheFaults, EightThreadsCompileOnce) {
   EXPECT_EQ(service.counters().compiled, 1u);
 }
 
-TEST_F(CacheFaults, FourProcessesCompileOnce) {
-  std::vector<pid_t> children;
-  for (int i = 0; i < 4; ++i) {
-    pid_t pid = ::fork();
-    if (pid == 0) {
-      CompileService service(settings());
-      ::_exit(service.get(request("slow")) ? 0 : 1);
-    }
-    children.push_back(pid);
+// Every process asks for every kernel several times at once.
+TEST_F(CacheFaults, EightProcessesOnOneColdCache) {
+  constexpr int processes = 8, requests = 200, kernels = 40;
+  ::setenv("FAKE_WORKER_NAMED", "1", 1);
+  std::vector<std::future<std::string>> children;
+  for (int p = 0; p < processes; ++p)
+    children.push_back(std::async(std::launch::async, [&, p] {
+      return inChild([&] {
+        CompileService service(settings());
+        std::vector<Outcomes> counts(requests);
+        std::vector<std::thread> threads;
+        for (int i = 0; i < requests; ++i)
+          threads.emplace_back([&, i] {
+            // Each process begins elsewhere.
+            attempt(service, "k" + std::to_string((i + 5 * p) % kernels),
+                    counts[size_t(i)]);
+          });
+        for (std::thread &thread : threads)
+          thread.join();
+        Outcomes all;
+        for (const Outcomes &one : counts)
+          all.add(one.json());
+        countWork(service, all);
+        return all.json().dump();
+      });
+    }));
+  Outcomes outcomes;
+  for (auto &child : children) {
+    const std::string text = child.get();
+    ASSERT_EQ(text.substr(0, 1), "{") << text;
+    outcomes.add(parseJson(text, "outcomes"));
   }
-  for (pid_t pid : children) {
-    int raw = 0;
-    ASSERT_EQ(::waitpid(pid, &raw, 0), pid);
-    EXPECT_EQ(raw, 0);
-  }
-  EXPECT_EQ(served().size(), 1u);
+  EXPECT_EQ(outcomes["right"], uint64_t(processes * requests));
+  EXPECT_EQ(outcomes["compiled"], uint64_t(kernels));
+  EXPECT_EQ(outcomes["loaded"], uint64_t((processes - 1) * kernels));
+  EXPECT_EQ(served().size(), size_t(kernels));
+  Cache cache(settings().cacheFolder);
+  EXPECT_EQ(cache.list().size(), size_t(kernels));
+  EXPECT_EQ(cache.leftovers().temporaries, 0u);
+  outcomes.report("8 processes x 200 requests at once, cold cache");
 }
 
-TEST_F(CacheFaults, FolderWritableByOthersIsNotUsed) {
-  const fs::path path = settings().cacheFolder;
-  makePrivateFolder(path);
-  ::chmod(path.c_str(), 0777);
-  testing::internal::CaptureStderr();
+// Readers and writers while the limit throws entries out all the time.
+TEST_F(CacheFaults, EvictionBesideReadersAndWriters) {
+  constexpr int processes = 4, rounds = 300, kernels = 40;
+  const fs::path place = settings().cacheFolder;
+  auto artifactOf = [](unsigned kernel) {
+    Artifact made;
+    made.code = std::string(1000 + 50 * kernel, char('a' + kernel % 26));
+    return made;
+  };
+  const uint64_t limit = 20000; // of about 80000
+  std::vector<std::future<std::string>> children;
+  for (int p = 0; p < processes; ++p)
+    children.push_back(std::async(std::launch::async, [&, p] {
+      return inChild([&] {
+        Cache cache(place, limit);
+        std::mt19937 random(unsigned(p) + 1);
+        Outcomes counts;
+        for (int i = 0; i < rounds; ++i) {
+          const unsigned kernel = random() % kernels;
+          const Sha256Digest key = sha256(std::to_string(kernel));
+          counts.count("attempts");
+          auto got = cache.load(key);
+          if (!got)
+            cache.store(key, artifactOf(kernel));
+          counts.count(got ? "loaded" : "compiled");
+          counts.count(!got || got->code == artifactOf(kernel).code ? "right"
+                                                                    : "wrong");
+          if (i % 50 == 49 && p == 0) {
+            PruneOptions options;
+            options.maxBytes = limit / 2;
+            cache.prune(options);
+          }
+        }
+        counts.count("quarantined", cache.badEntries());
+        return counts.json().dump();
+      });
+    }));
+  Outcomes outcomes;
+  for (auto &child : children) {
+    const std::string text = child.get();
+    ASSERT_EQ(text.substr(0, 1), "{") << text;
+    outcomes.add(parseJson(text, "outcomes"));
+  }
+  uint64_t bytes = 0;
+  Cache cache(place, limit);
+  for (const CacheEntry &entry : cache.list()) {
+    EXPECT_FALSE(entry.bad);
+    bytes += entry.bytes;
+  }
+  EXPECT_LE(bytes, limit);
+  EXPECT_EQ(outcomes["quarantined"], 0u);
+  EXPECT_EQ(cache.leftovers().temporaries, 0u);
+  EXPECT_GT(outcomes["loaded"], 0u);
+  // Which of them hit depends on the order; the table keeps what does not.
+  Outcomes fixed;
+  for (const char *name : {"attempts", "right", "wrong", "quarantined"})
+    fixed.count(name, outcomes[name]);
+  fixed.report("size limit with 4 processes that read, write and prune");
+}
+
+TEST_F(CacheFaults, LockOfADeadProcess) {
+  const Sha256Digest key = artifactKey(request("k").key(), "build");
+  const fs::path lock = settings().cacheFolder / "locks" / toHex(key);
+  // Dies with the lock held.
+  EXPECT_EQ(inChild([&]() -> std::string {
+              Cache cache(settings().cacheFolder);
+              FileLock held = cache.lock(key);
+              if (held.locked())
+                ::raise(SIGKILL);
+              return "not locked";
+            }),
+            "died: signal 9");
+  ASSERT_TRUE(fs::exists(lock));
+  Outcomes outcomes;
   CompileService service(settings());
-  CompileService again(settings());
-  const std::string log = testing::internal::GetCapturedStderr();
-  EXPECT_NE(log.find("chmod go-w " + path.string()), std::string::npos) << log;
-  EXPECT_EQ(log.find("not kept"), log.rfind("not kept")) << "warned twice";
-  EXPECT_TRUE(service.get(request("k")));
-  EXPECT_TRUE(service.get(request("k")));
-  EXPECT_EQ(service.counters().compiled, 1u);
-  EXPECT_TRUE(fs::is_empty(path));
+  attempt(service, "k", outcomes);
+  // Or what is there is no lock at all.
+  const Sha256Digest other = artifactKey(request("other").key(), "build");
+  fs::create_directory(settings().cacheFolder / "locks" / toHex(other));
+  attempt(service, "other", outcomes);
+  const Sha256Digest third = artifactKey(request("third").key(), "build");
+  ASSERT_EQ(
+      ::mkfifo((settings().cacheFolder / "locks" / toHex(third)).c_str(), 0600),
+      0);
+  attempt(service, "third", outcomes);
+  countWork(service, outcomes);
+  EXPECT_EQ(outcomes["right"], 3u);
+  outcomes.report("lock of a dead process, or something else in its place");
 }
 
-// Root may write anywhere, so the check runs as another user where it can.
-TEST_F(CacheFaults, UnwritableFolderCompilesInMemory) {
-  const fs::path path = settings().cacheFolder;
-  makePrivateFolder(path);
-  if (::geteuid() == 0) {
-    ::chmod(folder.path().c_str(), 0711);
-    ASSERT_EQ(::chown(path.c_str(), 65534, 65534), 0);
+// A data loader, say, forks while a kernel is being compiled and lives on.
+TEST_F(CacheFaults, AForkDoesNotKeepTheLock) {
+  const fs::path path = folder.path() / "lock";
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  UniqueFd read(ends[0]), write(ends[1]);
+  std::optional<FileLock> lock = FileLock::acquire(path);
+  ASSERT_TRUE(lock->locked());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    write.reset();
+    char byte;
+    ::_exit(::read(read.get(), &byte, 1) == 0 ? 0 : 1); // until we are done
   }
-  ::chmod(path.c_str(), 0500);
-  pid_t pid = ::fork();
-  if (pid == 0) {
-    if (::geteuid() == 0 && (::setgid(65534) || ::setuid(65534)))
-      ::_exit(2);
-    Cache cache(path);
-    ::_exit(!cache.usable() &&
-                    checkPrivateFolder(path).state == FolderState::Unwritable
-                ? 0
-                : 1);
-  }
-  int raw = 0;
-  ASSERT_EQ(::waitpid(pid, &raw, 0), pid);
-  EXPECT_EQ(raw, 0);
-  ::chmod(path.c_str(), 0700);
-
-  auto blocked = settings();
-  writeFile(folder.path() / "file", "");
-  blocked.cacheFolder = folder.path() / "file" / "cache";
-  CompileService service(blocked);
-  EXPECT_FALSE(service.cache().usable());
-  EXPECT_TRUE(service.get(request("k")));
-  EXPECT_EQ(service.counters().compiled, 1u);
+  EXPECT_FALSE(FileLock::removeUnused(path)); // held
+  lock.reset();
+  EXPECT_TRUE(FileLock::removeUnused(path)); // free, with the child alive
+  EXPECT_EQ(::kill(child, 0), 0);
+  write.reset();
+  ::waitpid(child, nullptr, 0);
 }
 
-TEST_F(CacheFaults, AFullDiskDoesNotStopTheRun) {
-  CompileService service(settings());
-  rlimit old;
-  ::getrlimit(RLIMIT_FSIZE, &old);
-  ::signal(SIGXFSZ, SIG_IGN);
-  rlimit small = {2000, old.rlim_max};
-  ::setrlimit(RLIMIT_FSIZE, &small);
-  std::shared_ptr<const CompiledKernel> kernel = service.get(request("k"));
-  ::setrlimit(RLIMIT_FSIZE, &old);
-  EXPECT_EQ(kernel->code, readFile(TESSERA_FIXTURE_KERNEL));
-  EXPECT_TRUE(service.cache().list().empty());
+TEST_F(CacheFaults, ALockIsOnTheFileThatIsThere) {
+  const fs::path path = folder.path() / "lock";
+  int inside = 0, worst = 0;
+  std::mutex mutex;
+  std::vector<std::thread> threads;
+  std::atomic<int> done{0};
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 500; ++i) {
+        FileLock lock = FileLock::acquire(path);
+        {
+          std::lock_guard<std::mutex> guard(mutex);
+          worst = std::max(worst, ++inside);
+        }
+        std::this_thread::yield();
+        std::lock_guard<std::mutex> guard(mutex);
+        --inside;
+      }
+      ++done;
+    });
+  while (done < 4) {
+    FileLock::removeUnused(path);
+    std::this_thread::yield();
+  }
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(worst, 1);
+}
+
+TEST_F(CacheFaults, ForkAfterLoad) {
+  ::setenv("TESSERA_THREADS", "4", 1);
+  ::setenv("FAKE_WORKER_NAMED", "1", 1);
+  auto one = settings();
+  one.workers = 1;
+  CompileService service(one);
+  Outcomes outcomes;
+  attempt(service, "k", outcomes);
+  auto kernel = service.get(request("k"));
+  CpuModule module(kernel->code, "tessera_entry");
+  auto runAll = [&] {
+    std::vector<int64_t> out(6 * 64);
+    const void *slots[3] = {out.data(), nullptr, nullptr};
+    runGrid(module.entry(), slots, {64, 1, 1}, 1000);
+    outcomes.count("attempts");
+    bool right = true;
+    for (int i = 0; i < 64; ++i)
+      right &= out[size_t(6 * i)] == 1 && out[size_t(6 * i + 1)] == i;
+    outcomes.count(right ? "right" : "wrong");
+  };
+  runAll(); // makes the threads
+  for (int i = 0; i < 3; ++i) {
+    const std::string text = inChild([&] {
+      outcomes = Outcomes();
+      runAll();
+      attempt(service, "k", outcomes);
+      attempt(service, "child" + std::to_string(i), outcomes);
+      std::thread([&] { runAll(); }).join();
+      return outcomes.json().dump();
+    });
+    ASSERT_EQ(text.substr(0, 1), "{") << text;
+    outcomes.add(parseJson(text, "outcomes"));
+  }
+  // The worker of the parent has answered nobody else, and still does.
+  attempt(service, "after", outcomes);
+  runAll();
+  const auto lines = served();
+  ASSERT_EQ(lines.size(), 5u);
+  EXPECT_EQ(lines.front().first, lines.back().first);
+  for (size_t i = 1; i < 4; ++i)
+    EXPECT_NE(lines[i].first, lines[0].first);
+  EXPECT_EQ(service.workers().started(), 1u);
+  ::unsetenv("TESSERA_THREADS");
+  outcomes.report("fork after kernels were loaded");
+}
+
+// A copy of the service that ends in the child must not end our workers.
+TEST_F(CacheFaults, AForkedServiceEndsNobodysWorkers) {
+  auto service = std::make_unique<CompileService>(settings());
+  service->get(request("k"));
+  const pid_t worker = served()[0].first;
+  EXPECT_EQ(inChild([&] {
+              service.reset();
+              return std::string("done");
+            }),
+            "done");
+  EXPECT_TRUE(alive(worker));
+  EXPECT_TRUE(service->get(request("b")));
+  EXPECT_EQ(served()[1].first, worker);
 }

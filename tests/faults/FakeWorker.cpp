@@ -2,11 +2,13 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The name of the requested kernel says how: crash, exit, hang, garbage, fail,
-// slow, leave (answers, then exits); anything else succeeds with the artifact
-// FAKE_WORKER_ARTIFACT. Every request adds a line "PID KERNEL" to
-// FAKE_WORKER_LOG. It greets with the build id FAKE_WORKER_ID, else with the
-// real one.
+// The name of the requested kernel says how: crash, exit, hang, family (hangs
+// with a child of its own), garbage, fail, slow, leave (answers, then exits);
+// anything else succeeds with the artifact FAKE_WORKER_ARTIFACT, followed by
+// the kernel's name where FAKE_WORKER_NAMED is set. Every request adds a line
+// "PID KERNEL" to FAKE_WORKER_LOG. It greets with the build id FAKE_WORKER_ID,
+// else with the real one, or with the text FAKE_WORKER_GREETING as it is.
+// FAKE_WORKER_DIE=in:N or out:N: killed once N bytes went in or out.
 #include "compiler/syntax/Request.h"
 #include "support/BuildId.h"
 #include "support/File.h"
@@ -14,6 +16,7 @@
 #include "support/Json.h"
 #include "support/Process.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -23,8 +26,65 @@
 
 using namespace tessera;
 
-static syntax::CompileResult serve(const syntax::CompileRequest &request) {
-  const std::string &kernel = request.kernel;
+namespace {
+// Bytes that may still go in and out before this process is killed.
+size_t inLeft = SIZE_MAX, outLeft = SIZE_MAX;
+
+void spend(size_t &left, size_t bytes) {
+  left -= bytes;
+  if (!left)
+    ::raise(SIGKILL);
+}
+
+bool receive(char *data, size_t size) {
+  while (size) {
+    const ssize_t got = ::read(workerRequestFd, data, std::min(size, inLeft));
+    if (got <= 0)
+      return false;
+    data += got;
+    size -= size_t(got);
+    spend(inLeft, size_t(got));
+  }
+  return true;
+}
+
+void send(const char *data, size_t size) {
+  while (size) {
+    const ssize_t put = ::write(workerReplyFd, data, std::min(size, outLeft));
+    if (put <= 0)
+      ::_exit(1);
+    data += put;
+    size -= size_t(put);
+    spend(outLeft, size_t(put));
+  }
+}
+
+bool receiveFrame(std::string &frame) {
+  unsigned char header[4];
+  if (!receive(reinterpret_cast<char *>(header), 4))
+    return false;
+  frame.resize(header[0] | header[1] << 8 | header[2] << 16 | header[3] << 24);
+  return receive(frame.data(), frame.size());
+}
+
+void sendFrame(const std::string &frame) {
+  const uint32_t size = uint32_t(frame.size());
+  const char header[4] = {char(size), char(size >> 8), char(size >> 16),
+                          char(size >> 24)};
+  send(header, 4);
+  send(frame.data(), frame.size());
+}
+
+void log(pid_t pid, const std::string &kernel) {
+  const char *path = std::getenv("FAKE_WORKER_LOG");
+  if (!path)
+    return;
+  std::FILE *file = std::fopen(path, "a");
+  std::fprintf(file, "%d %s\n", int(pid), kernel.c_str());
+  std::fclose(file);
+}
+
+void misbehave(const std::string &kernel) {
   if (kernel == "crash") {
     rlimit none = {0, 0};
     ::setrlimit(RLIMIT_CORE, &none);
@@ -33,10 +93,22 @@ static syntax::CompileResult serve(const syntax::CompileRequest &request) {
   }
   if (kernel == "exit")
     ::_exit(3);
+  if (kernel == "family") {
+    const pid_t child = ::fork();
+    if (child > 0)
+      log(child, "child");
+    while (true)
+      ::pause();
+  }
   while (kernel == "hang")
     ::pause();
   if (kernel == "slow")
     ::usleep(300000);
+}
+
+syntax::CompileResult serve(const syntax::CompileRequest &request) {
+  const std::string &kernel = request.kernel;
+  misbehave(kernel);
   syntax::CompileResult result;
   if (kernel == "fail") {
     result.rendered = "k.py:1:1: error: does not compile\n";
@@ -52,30 +124,41 @@ static syntax::CompileResult serve(const syntax::CompileRequest &request) {
   for (const std::string &stage : request.emit)
     result.stages[stage] = "text of " + stage;
   result.artifact = readFile(std::getenv("FAKE_WORKER_ARTIFACT"));
+  if (std::getenv("FAKE_WORKER_NAMED"))
+    result.artifact += kernel;
   return result;
 }
 
+void greet() {
+  const char *id = std::getenv("FAKE_WORKER_ID");
+  const char *greeting = std::getenv("FAKE_WORKER_GREETING");
+  sendFrame(greeting ? greeting
+                     : Json{{"build_id", id ? id : compilerBuildId()}}.dump());
+  sendFrame("");
+}
+} // namespace
+
 int main() {
   exitWhenPeerCloses(workerRequestFd);
+  if (const char *die = std::getenv("FAKE_WORKER_DIE")) {
+    const std::string text = die;
+    const size_t colon = text.find(':');
+    (text.substr(0, colon) == "in" ? inLeft : outLeft) =
+        std::stoull(text.substr(colon + 1));
+    if (!inLeft || !outLeft)
+      ::raise(SIGKILL);
+  }
   std::string frame;
-  while (readFrame(workerRequestFd, frame) == FrameStatus::Good) {
+  while (receiveFrame(frame)) {
     if (parseJson(frame, "request").contains("hello")) {
-      const char *id = std::getenv("FAKE_WORKER_ID");
-      writeFrame(workerReplyFd,
-                 Json{{"build_id", id ? id : compilerBuildId()}}.dump());
-      writeFrame(workerReplyFd, "");
+      greet();
       continue;
     }
     const auto request = syntax::CompileRequest::fromJson(frame);
-    if (const char *path = std::getenv("FAKE_WORKER_LOG")) {
-      std::FILE *log = std::fopen(path, "a");
-      std::fprintf(log, "%d %s\n", int(::getpid()), request.kernel.c_str());
-      std::fclose(log);
-    }
+    log(::getpid(), request.kernel);
     const syntax::CompileResult result = serve(request);
-    writeFrame(workerReplyFd,
-               request.kernel == "garbage" ? "garbage" : result.toJson());
-    writeFrame(workerReplyFd, result.artifact);
+    sendFrame(request.kernel == "garbage" ? "garbage" : result.toJson());
+    sendFrame(result.artifact);
     if (request.kernel == "leave") {
       ::usleep(200000); // still alive when the next request arrives
       return 70;

@@ -21,21 +21,6 @@ class WorkerFaults : public Faults {};
 bool contains(const std::string &text, const std::string &part) {
   return text.find(part) != std::string::npos;
 }
-
-bool alive(pid_t pid) {
-  auto stat = tryReadFile("/proc/" + std::to_string(pid) + "/stat");
-  return stat && !contains(*stat, ") Z");
-}
-
-template <typename F>
-bool eventually(F &&condition) {
-  for (int i = 0; i < 500; ++i) {
-    if (condition())
-      return true;
-    std::this_thread::sleep_for(10ms);
-  }
-  return false;
-}
 } // namespace
 
 TEST_F(WorkerFaults, WarmStartNeedsNoWorker) {
@@ -118,6 +103,23 @@ TEST_F(WorkerFaults, KilledWhileCompiling) {
   EXPECT_TRUE(contains(failure, "signal 9")) << failure;
 }
 
+TEST_F(WorkerFaults, TimeOutKillsTheWorkersChildren) {
+  auto shortTime = settings();
+  shortTime.timeout = 1s;
+  Outcomes outcomes;
+  CompileService service(shortTime);
+  attempt(service, "family", outcomes);
+  const auto processes = served();
+  ASSERT_EQ(processes.size(), 2u);
+  for (const auto &[pid, kernel] : processes)
+    EXPECT_TRUE(eventually([&, pid = pid] { return !alive(pid); })) << kernel;
+  CompileService another(settings());
+  attempt(another, "k", outcomes);
+  EXPECT_EQ(outcomes["error"], 1u);
+  EXPECT_EQ(outcomes["right"], 1u);
+  outcomes.report("hanging worker with a child: both killed at the time-out");
+}
+
 TEST_F(WorkerFaults, TimeOutKillsTheWorker) {
   auto shortTime = settings();
   shortTime.timeout = 1s;
@@ -157,6 +159,35 @@ TEST_F(WorkerFaults, AWorkerThatLeavesAfterItsReplyIsReplaced) {
   EXPECT_TRUE(service.get(request("leave")));
   EXPECT_TRUE(service.get(request("b"))); // sent while the first still sleeps
   EXPECT_EQ(service.workers().started(), 2u);
+}
+
+TEST_F(WorkerFaults, AGreetingOfSomethingElseIsAnError) {
+  Outcomes outcomes;
+  for (const std::string &greeting :
+       {std::string(""), std::string("hello"), std::string("[]"),
+        std::string("{}"), std::string(R"({"build_id":7})"),
+        std::string(R"({"version":"2","build_id":"build"})"),
+        std::string(100000, '[')}) {
+    ::setenv("FAKE_WORKER_GREETING", greeting.c_str(), 1);
+    CompileService service(settings());
+    attempt(service, "k", outcomes);
+    const std::string failure = failureOf(service, request("k"));
+    EXPECT_TRUE(contains(failure, "is no tessera-worker")) << failure;
+    EXPECT_TRUE(contains(failure, TESSERA_FAKE_WORKER)) << failure;
+    // The right one is there afterwards: nothing has to be restarted.
+    ::unsetenv("FAKE_WORKER_GREETING");
+    attempt(service, "k" + std::to_string(greeting.size()), outcomes);
+  }
+  for (const std::string id : {"older", "", "build "}) {
+    ::setenv("FAKE_WORKER_ID", id.c_str(), 1);
+    CompileService service(settings());
+    attempt(service, "other", outcomes);
+    ::setenv("FAKE_WORKER_ID", "build", 1);
+    attempt(service, "right" + id, outcomes);
+  }
+  EXPECT_EQ(outcomes["error"], 10u);
+  EXPECT_EQ(outcomes["right"], 10u);
+  outcomes.report("worker of another version, or no worker at all");
 }
 
 TEST_F(WorkerFaults, AWorkerOfAnotherBuildIsRefused) {

@@ -106,6 +106,59 @@ TEST_F(CommandLine, CompilesInstances) {
   EXPECT_NE(run({"cache", "ls"}).output.find("0 kernels"), std::string::npos);
 }
 
+TEST_F(CommandLine, LooksAfterTheCache) {
+  ASSERT_EQ(run({"compile", file(), "-o", out()}).status.code, 0);
+  auto json = [&](std::vector<std::string> arguments, int code = 0) {
+    arguments.insert(arguments.begin(), "cache");
+    arguments.push_back("--json");
+    const CommandResult result = run(arguments);
+    EXPECT_EQ(result.status.code, code) << result.errors;
+    return parseJson(result.output, "output");
+  };
+  Json stats = json({"stats"});
+  EXPECT_EQ(stats["entries"], 2);
+  EXPECT_EQ(stats["kernels"]["add"]["entries"], 2);
+  EXPECT_EQ(stats["stale"]["entries"], 0);
+  EXPECT_EQ(stats["limit_bytes"], uint64_t(4) << 30);
+  const Json listed = json({"ls"});
+  EXPECT_EQ(listed["bytes"], stats["bytes"]);
+  EXPECT_EQ(listed["entries"][0]["configuration"], "B=1024");
+  EXPECT_EQ(json({"verify"})["checked"], 2);
+
+  const std::string victim = listed["entries"][0]["name"];
+  writeFile(folder.path() / "cache" / victim, "damaged");
+  EXPECT_EQ(json({"stats"})["bad"]["entries"], 1);
+  const CommandResult verified = run({"cache", "verify"});
+  EXPECT_EQ(verified.status.code, 1);
+  EXPECT_NE(verified.output.find("2 kernels checked, 1 bad"),
+            std::string::npos);
+  EXPECT_EQ(run({"cache", "verify"}).status.code, 0);
+  stats = json({"stats"});
+  EXPECT_EQ(stats["entries"], 1);
+  EXPECT_EQ(stats["quarantined"]["entries"], 1);
+  EXPECT_NE(run({"cache", "stats"}).output.find("by kernel"),
+            std::string::npos);
+
+  Json pruned = json({"prune", "--max-size", "1k", "--dry-run"});
+  EXPECT_EQ(pruned["removed"].size(), 1u);
+  pruned = json({"prune", "--older-than", "1h", "--max-size", "1G"});
+  EXPECT_EQ(pruned["removed"].size(), 0u);
+  EXPECT_GE(pruned["leftovers_removed"], 1);
+  EXPECT_EQ(json({"stats"})["quarantined"]["entries"], 0);
+  EXPECT_EQ(json({"prune"})["kept"], 1);
+  EXPECT_EQ(json({"prune", "--max-size", "0"})["kept"], 0);
+  for (const auto &[option, value] :
+       {std::pair("--max-size", "lots"), std::pair("--older-than", "30")}) {
+    const CommandResult result = run({"cache", "prune", option, value});
+    EXPECT_EQ(result.status.code, 1);
+    EXPECT_NE(result.errors.find(std::string(option) + "=" + value),
+              std::string::npos)
+        << result.errors;
+    EXPECT_NE(result.errors.find("HINT"), std::string::npos);
+  }
+  expectUsageError({"cache", "prune", "--older"}, "no option --older", "");
+}
+
 TEST_F(CommandLine, CompilesASignature) {
   CommandResult result =
       run({"compile", file(), "-k", "add", "-s", "x=*bf16:16, y=*bf16, n=i64",

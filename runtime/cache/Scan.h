@@ -1,0 +1,47 @@
+// runtime/cache/Scan.h - what files a cache folder holds.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/Hash.h"
+
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera::runtime {
+
+inline constexpr const char *entrySuffix = ".tk";
+
+struct CacheFile {
+  std::filesystem::path path;
+  uint64_t bytes = 0;
+  timespec used = {0, 0}; // modification time
+};
+
+// Regular files only; a folder that cannot be read is empty.
+struct CacheScan {
+  std::vector<CacheFile> entries, quarantine, temporaries, locks;
+};
+CacheScan scanCache(const std::filesystem::path &root);
+
+// The key that an entry's file name stands for.
+std::optional<Sha256Digest> keyOfEntry(const std::filesystem::path &path);
+
+// The time as the disk's clock has it now.
+timespec cacheClock();
+// Since the file was last used, at least 0. A time in the future is set to now
+// on disk.
+std::chrono::seconds ageOf(const CacheFile &file, const timespec &now);
+// Marks the file as used now.
+void touchFile(const std::filesystem::path &path);
+// Earliest use first; a time in the future counts as now, names break ties.
+void sortByUse(std::vector<CacheFile> &files, const timespec &now);
+// Removes the file unless it was used or replaced since the scan.
+bool removeUnchanged(const CacheFile &file);
+
+} // namespace tessera::runtime
