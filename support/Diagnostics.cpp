@@ -110,9 +110,17 @@ static std::string excerpt(const std::shared_ptr<const SourceFile> &file,
 
 std::string Diagnostic::render() const {
   std::string text =
-      place(file, range) + severityText(severity) + ": " + message + "\n";
+      place(file, range) + severityText(severity) + ": " + message;
+  text += std::string(" [") + diagnosticName(id) + "]\n";
   text += excerpt(file, range);
-  for (const CallSite &caller : callers) {
+  constexpr size_t shown = 4; // at either end
+  for (size_t i = 0; i < callers.size(); ++i) {
+    if (callers.size() > 2 * shown + 1 && i == shown) {
+      const size_t left = callers.size() - 2 * shown;
+      text += "... " + std::to_string(left) + " more calls\n";
+      i += left;
+    }
+    const CallSite &caller = callers[i];
     text += place(caller.file, caller.range) + "note: called from `" +
             caller.function + "`\n";
     text += excerpt(caller.file, caller.range);

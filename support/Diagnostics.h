@@ -73,7 +73,7 @@ struct Diagnostic {
                          SourceRange range, std::string message,
                          std::string hint = {});
 
-  //   file:line:col: error: what
+  //   file:line:col: error: what [Id]
   //     source line
   //         ^~~~
   //   file:line:col: note: called from `f`

@@ -47,6 +47,17 @@ std::string nearestName(std::string_view name,
       result = candidate;
     }
   }
+  // BLOCK for BLOCK_SIZE: one begins the other, and the rest is a part.
+  for (size_t i = 0; result.empty() && i < candidates.size(); ++i) {
+    const std::string other = lower(candidates[i]);
+    const auto &[longer, shorter] = wanted.size() > other.size()
+                                        ? std::pair(wanted, other)
+                                        : std::pair(other, wanted);
+    if (shorter.size() >= 3 &&
+        longer.compare(0, shorter.size(), shorter) == 0 &&
+        longer[shorter.size()] == '_')
+      result = candidates[i];
+  }
   return result;
 }
 

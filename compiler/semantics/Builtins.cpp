@@ -144,7 +144,7 @@ BuiltinCall::BuiltinCall(Emitter &emit, const Builtin &builtin,
       if (index >= parameters.size())
         failAt(argument, DiagnosticId::TooManyArguments,
                name + " takes at most " + std::to_string(parameters.size()) +
-                   " arguments",
+                   " argument" + (parameters.size() == 1 ? "" : "s"),
                signature());
     } else {
       for (size_t i = 0; i < parameters.size(); ++i)
@@ -195,7 +195,12 @@ Tensor BuiltinCall::tensor(size_t index) const {
   auto *constant = value.constant();
   if (!value.tensor() && !(constant && constant->isNumber()))
     fail(index, DiagnosticId::BadArgument,
-         what(index) + " must be a number or a block, got " + value.describe());
+         what(index) + " must be a number or a block, got " + value.describe(),
+         value.isNone()         ? "do this only `if` it `is not None`"
+         : value.blockPointer() ? "load it first: tl.load(" + text(index) + ")"
+         : value.tupleValues()
+             ? "index the tuple: " + operandText(index) + "[0]"
+             : "");
   return emit.toTensor(value);
 }
 
@@ -205,7 +210,9 @@ Tensor BuiltinCall::floats(size_t index) const {
   if (!value.type.element.isFloat() || bitWidth(dtype) < 32)
     fail(index, DiagnosticId::BadArgument,
          what(index) + " must be fp32 or fp64, got " + toString(value.type),
-         "convert with .to(tl.float32)");
+         value.type.element.isPointer
+             ? "load the values first: tl.load(" + text(index) + ")"
+             : "convert it: " + operandText(index) + ".to(tl.float32)");
   return value;
 }
 
@@ -213,15 +220,15 @@ Tensor BuiltinCall::pointer(size_t index) const {
   auto *value = values[index].tensor();
   if (!value || !value->type.element.isPointer)
     fail(index, DiagnosticId::BadPointer,
-         what(index) + " must be a pointer, got " + values[index].describe());
+         what(index) + " must be a pointer, got " + values[index].describe(),
+         values[index].isNone()
+             ? "do this only `if` the argument `is not None`"
+             : "pointers are the tensor arguments of the kernel, plus offsets");
   return *value;
 }
 
-static std::string constexprHint(const Value &value) {
-  return value.isDynamic() ? "it is known at run time only; make it a "
-                             "tl.constexpr parameter, or annotate the "
-                             "variable: `name: tl.constexpr = ...`"
-                           : "";
+static std::string constexprHint(const Value &value, const SourceRange &range) {
+  return value.isDynamic() ? quoteConstexprHint(range) : "";
 }
 
 bool BuiltinCall::boolean(size_t index) const {
@@ -230,7 +237,7 @@ bool BuiltinCall::boolean(size_t index) const {
     fail(index, DiagnosticId::NotConstexpr,
          what(index) + " must be known at compile time, got " +
              values[index].describe(),
-         constexprHint(values[index]));
+         constexprHint(values[index], ranges[index]));
   return constant->truth();
 }
 
@@ -241,7 +248,10 @@ int64_t BuiltinCall::integer(size_t index) const {
     fail(index, DiagnosticId::NotConstexpr,
          what(index) + " must be a compile-time integer, got " +
              values[index].describe(),
-         constexprHint(values[index]));
+         constant && constant->isFloat()
+             ? "`/` gives a float: divide with //, or write int(" +
+                   text(index) + ")"
+             : constexprHint(values[index], ranges[index]));
   return int64_t(*value);
 }
 
@@ -251,7 +261,8 @@ std::string BuiltinCall::string(size_t index) const {
     return "";
   if (!constant || !constant->isString())
     fail(index, DiagnosticId::NotConstexpr,
-         what(index) + " must be a string, got " + values[index].describe());
+         what(index) + " must be a string, got " + values[index].describe(),
+         "write the word in quotes");
   return constant->string();
 }
 
@@ -261,7 +272,9 @@ Element BuiltinCall::element(size_t index) const {
     return constant->type().element;
   std::string hint;
   if (constant && constant->isString() && parseDType(constant->string()))
-    hint = "write tl." + constant->string();
+    hint = "types are values, not texts: write tl." + constant->string();
+  else if (values[index].tensor())
+    hint = "write " + operandText(index) + ".dtype";
   fail(index, DiagnosticId::BadArgument,
        what(index) + " must be a type such as tl.float32, got " +
            values[index].describe(),
@@ -282,7 +295,9 @@ std::vector<int64_t> BuiltinCall::integers(size_t index) const {
       fail(index, DiagnosticId::NotConstexpr,
            what(index) + " must hold compile-time integers, got " +
                value.describe(),
-           constexprHint(value));
+           constant && constant->isFloat()
+               ? "`/` gives a float: divide with //"
+               : constexprHint(value, ranges[index]));
     result.push_back(int64_t(*number));
   };
   if (auto *items = list->tupleValues())
@@ -306,7 +321,11 @@ int64_t BuiltinCall::axis(size_t index, int64_t rank) const {
     fail(index, DiagnosticId::BadArgument,
          what(index) + " is " + std::to_string(axis) +
              ", outside the dimensions of a block of rank " +
-             std::to_string(rank));
+             std::to_string(rank),
+         rank == 0 ? "it is a scalar already"
+         : rank == 1
+             ? "a block of rank 1 has axis 0"
+             : "axes count from 0: use 0 to " + std::to_string(rank - 1));
   return axis < 0 ? axis + rank : axis;
 }
 

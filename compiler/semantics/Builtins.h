@@ -12,6 +12,7 @@
 #pragma once
 
 #include "compiler/semantics/Emitter.h"
+#include "compiler/semantics/Quote.h"
 
 #include <map>
 
@@ -75,6 +76,13 @@ public:
   Shape shape(size_t index) const;
   /// An axis in [-rank, rank), counted from the front.
   int64_t axis(size_t index, int64_t rank) const;
+
+  /// An argument as the user wrote it, for hints; as the operand of a method
+  /// or operator.
+  std::string text(size_t index) const { return quote(ranges[index]); }
+  std::string operandText(size_t index) const {
+    return quoteOperand(ranges[index]);
+  }
 
   [[noreturn]] void fail(size_t index, DiagnosticId id, std::string message,
                          std::string hint = "") const;

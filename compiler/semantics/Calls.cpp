@@ -20,17 +20,46 @@ std::vector<Argument> Lowering::arguments(const syntax::Call &expr) {
     Value spread = evaluate(*starred->value);
     if (!spread.tupleValues())
       fail(DiagnosticId::BadUnpacking, argument->range,
-           "only a tuple can be spread with *, got " + spread.describe());
+           "only a tuple can be spread with *, got " + spread.describe(),
+           "write the arguments out");
     for (const Value &item : *spread.tupleValues())
       result.push_back({"", item, argument->range});
   }
   for (const syntax::Keyword &keyword : expr.keywords) {
     if (keyword.name.empty())
       fail(DiagnosticId::NotSupported, keyword.range,
-           "`**` in a call is not supported");
+           "`**` in a call is not supported", "write the arguments out");
     result.push_back({keyword.name, evaluate(*keyword.value), keyword.range});
   }
   return result;
+}
+
+void Lowering::failNotCallable(const syntax::Call &expr,
+                               const Value &function) {
+  const bool isType = function.constant() && function.constant()->isType();
+  std::string hint = "is an operator missing before the bracket?";
+  if (isType && expr.arguments.size() == 1)
+    hint = "convert with " + quoteOperand(expr.arguments[0]->range) + ".to(" +
+           quote(expr.function->range, "tl.float32") + ")";
+  else if (isType)
+    hint = "convert with .to(...) or tl.cast";
+  else if (function.as<ModuleRef>())
+    hint = "call a function of the module";
+  else if (function.isNone())
+    hint = "the argument was not given";
+  fail(DiagnosticId::NotCallable, expr.function->range,
+       (isType ? "the type " + toString(function.constant()->type())
+               : function.describe()) +
+           " cannot be called",
+       hint);
+}
+
+static std::string signatureOf(const syntax::FunctionDef &callee) {
+  std::string text;
+  for (const syntax::Parameter &parameter : callee.parameters)
+    text += (text.empty() ? "" : ", ") + parameter.name +
+            (parameter.defaultValue ? "=..." : "");
+  return "it is " + callee.name + "(" + text + ")";
 }
 
 Value Lowering::call(const syntax::Call &expr) {
@@ -39,15 +68,13 @@ Value Lowering::call(const syntax::Call &expr) {
     return inlineCall(*callee->def, arguments(expr), expr.range);
   auto *builtin = function.as<BuiltinRef>();
   if (!builtin)
-    fail(DiagnosticId::NotCallable, expr.function->range,
-         function.describe() + " cannot be called",
-         function.constant() && function.constant()->isType()
-             ? "convert with .to(...) or tl.cast"
-             : "");
+    failNotCallable(expr, function);
   std::vector<Argument> given = arguments(expr);
+  const auto *method = expr.function->as<syntax::Attribute>();
   if (builtin->self)
-    given.insert(given.begin(),
-                 Argument{"", *builtin->self, expr.function->range});
+    given.insert(given.begin(), Argument{"", *builtin->self,
+                                         method ? method->value->range
+                                                : expr.function->range});
   BuiltinCall bound(emit, *builtin->builtin, std::move(given));
   return builtin->builtin->emit(bound);
 }
@@ -63,7 +90,9 @@ void Lowering::bindParameters(const syntax::FunctionDef &callee,
       if (index >= parameters.size())
         fail(DiagnosticId::TooManyArguments, argument.range,
              "`" + callee.name + "` takes " +
-                 std::to_string(parameters.size()) + " arguments");
+                 std::to_string(parameters.size()) + " arguments, got " +
+                 std::to_string(given.size()),
+             signatureOf(callee));
     } else {
       std::vector<std::string> names;
       for (size_t i = 0; i < parameters.size(); ++i) {
@@ -77,7 +106,8 @@ void Lowering::bindParameters(const syntax::FunctionDef &callee,
              nearestNameHint(argument.keyword, names, "arguments"));
       if (inner.scope.count(argument.keyword))
         fail(DiagnosticId::DuplicateArgument, argument.range,
-             "`" + argument.keyword + "` is given twice");
+             "`" + argument.keyword + "` is given twice",
+             "its place gave it a value already: " + signatureOf(callee));
     }
     const syntax::Parameter &parameter = parameters[index];
     inner.scope[parameter.name] = {std::move(argument.value), parameter.range};
@@ -89,7 +119,8 @@ void Lowering::bindParameters(const syntax::FunctionDef &callee,
   for (const syntax::Parameter *parameter : missing)
     if (!parameter->defaultValue)
       fail(DiagnosticId::MissingArgument, emit.site.range,
-           "`" + callee.name + "` needs `" + parameter->name + "`");
+           "`" + callee.name + "` needs `" + parameter->name + "`",
+           signatureOf(callee));
   if (missing.empty())
     return;
   // Defaults see the module of the callee, not its parameters.
@@ -120,7 +151,8 @@ Value Lowering::inlineCall(const syntax::FunctionDef &callee,
   if (frames.size() > kMaxCallDepth)
     fail(DiagnosticId::CallDepth, range,
          "more than " + std::to_string(kMaxCallDepth) +
-             " calls inside each other");
+             " calls inside each other",
+         "helpers are inlined; use a loop");
   Frame inner;
   inner.function = &callee;
   inner.file = callee.file ? callee.file : frame().file;

@@ -2,6 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Lowering.h"
+#include "compiler/semantics/Quote.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -52,7 +53,8 @@ Lowering::Condition Lowering::condition(const syntax::Expr &test,
     fail(DiagnosticId::BadCondition, test.range,
          "`" + std::string(statement) + "` needs one truth value, got " +
              toString(scalar.type),
-         "choose elementwise with tl.where, or reduce with tl.max");
+         "choose elementwise: tl.where(" + quote(test.range, "condition") +
+             ", ..., ...); or reduce a block first, as with tl.max");
   return {std::nullopt, emit.truth(emit.unsplat(scalar))};
 }
 
@@ -86,6 +88,22 @@ Operation *Lowering::finishIf(Operation *prototype,
   return op;
 }
 
+// How two values of different types can be made one.
+static std::string oneTypeHint(const Value &a, const Value &b) {
+  const Tensor *x = a.tensor(), *y = b.tensor();
+  if (!x || !y)
+    return a.isNone() || b.isNone()
+               ? "give it a value of one type in both, None has none"
+               : "give both the same form, or use another name";
+  if (x->type.shape != y->type.shape)
+    return "give both the shape " +
+           toString((x->type.isBlock() ? x : y)->type.shape) +
+           ", as with tl.full, or use another name";
+  if (x->type.element.isFloat() != y->type.element.isFloat())
+    return "make both floats: 1.0 instead of 1, or .to(tl.float32)";
+  return "convert one with .to(), or use another name";
+}
+
 // Decides what each name means after an `if`: unchanged, merged, or lost.
 void Lowering::mergeArms(const Scope &before, Scope &thenScope,
                          Scope &elseScope, const syntax::If &stmt,
@@ -117,7 +135,7 @@ void Lowering::mergeArms(const Scope &before, Scope &thenScope,
                   ", but becomes " +
                   (thenIsNew ? inThen : inElse).value.describe() + " in it";
       fail(DiagnosticId::BranchType, (elseIsNew ? inElse : inThen).where,
-           message, "convert with .to(), or use another name");
+           message, oneTypeHint(inThen.value, inElse.value));
     }
     names.push_back(name);
   }
@@ -176,11 +194,14 @@ Lowering::Outcome Lowering::branchWithReturn(const syntax::If &stmt,
   Scope before = frame().scope;
   auto lostBefore = frame().lost;
   emit.builder.setInsertionPoint(draft.thenBlock()->getTerminator());
+  // As under Triton, a number that one path returns is a run-time value.
   Outcome thenOutcome = run({&stmt.body, 0, &rest});
+  thenOutcome.value = materialize(thenOutcome.value);
   frame().scope = std::move(before);
   frame().lost = std::move(lostBefore);
   emit.builder.setInsertionPoint(draft.elseBlock()->getTerminator());
   Outcome elseOutcome = run({&stmt.orelse, 0, &rest});
+  elseOutcome.value = materialize(elseOutcome.value);
 
   if (!sameType(thenOutcome.value, elseOutcome.value)) {
     const Outcome &shown = elseOutcome.returned ? elseOutcome : thenOutcome;
@@ -188,7 +209,8 @@ Lowering::Outcome Lowering::branchWithReturn(const syntax::If &stmt,
          "`" + frame().function->name + "` returns " +
              thenOutcome.value.describe() + " on one path and " +
              elseOutcome.value.describe() + " on another",
-         "every path must return the same type");
+         "every path must return the same type: " +
+             oneTypeHint(thenOutcome.value, elseOutcome.value));
   }
   std::vector<mlir::Value> thenParts, elseParts;
   flatten(thenOutcome.value, thenParts);
@@ -212,7 +234,7 @@ Value Lowering::conditional(const syntax::IfExp &expr) {
     fail(DiagnosticId::BranchType, expr.range,
          "the two sides of `if else` are " + thenValue.describe() + " and " +
              elseValue.describe(),
-         "convert one with .to()");
+         oneTypeHint(thenValue, elseValue));
   std::vector<mlir::Value> thenParts, elseParts;
   flatten(thenValue, thenParts);
   flatten(elseValue, elseParts);
@@ -221,16 +243,29 @@ Value Lowering::conditional(const syntax::IfExp &expr) {
   return rebuild(thenValue, results, next);
 }
 
+static std::string forHint(const Value &iterable, const std::string &text) {
+  if (auto *values = iterable.tupleValues())
+    return "count and index: for i in tl.static_range(" +
+           std::to_string(values->size()) + "), then (...)[i]";
+  if (auto *tensor = iterable.tensor(); tensor && tensor->type.isBlock())
+    return "a block is computed as a whole: write tl.sum(" + text +
+           ", axis=0) and the like";
+  if (iterable.tensor() || iterable.constant())
+    return "to count, write range(" + text + ")";
+  return "write for i in range(n)";
+}
+
 void Lowering::visitFor(const syntax::For &stmt) {
   if (!stmt.target->is<syntax::Name>())
     fail(DiagnosticId::BadLoop, stmt.target->range,
-         "a loop variable must be a name");
+         "a loop variable must be a name", "write for i in range(n)");
   Value iterable = evaluate(*stmt.iterable);
   auto *range = iterable.range();
   if (!range)
     fail(DiagnosticId::BadLoop, stmt.iterable->range,
          "`for` needs range, tl.range or tl.static_range, got " +
-             iterable.describe());
+             iterable.describe(),
+         forHint(iterable, quote(stmt.iterable->range)));
   if (range->unroll)
     unroll(stmt, *range);
   else
@@ -245,20 +280,21 @@ void Lowering::unroll(const syntax::For &stmt, const Range &range) {
       fail(DiagnosticId::NotConstexpr, stmt.iterable->range,
            "tl.static_range needs compile-time integers, got " +
                value.describe(),
-           "use range for a loop at run time");
+           "use range for a loop at run time, or make it a tl.constexpr");
     return *number;
   };
   Const::Int start = bound(*range.start), stop = bound(*range.stop),
              step = bound(*range.step);
   if (step == 0)
-    fail(DiagnosticId::BadLoop, stmt.iterable->range, "the step is zero");
+    fail(DiagnosticId::BadLoop, stmt.iterable->range, "the step is zero",
+         "count up with 1 or more, down with a negative number");
   Const::Int count = step > 0 ? (stop - start + step - 1) / step
                               : (start - stop - step - 1) / -step;
   if (count > kMaxUnrolled)
     fail(DiagnosticId::UnrollLimit, stmt.iterable->range,
          "tl.static_range would unroll more than " +
              std::to_string(kMaxUnrolled) + " times",
-         "use range");
+         "use range: it compiles the body once");
   auto &name = stmt.target->to<syntax::Name>();
   ++frame().loopDepth;
   for (Const::Int i = start; step > 0 ? i < stop : i > stop; i += step) {
@@ -268,12 +304,32 @@ void Lowering::unroll(const syntax::For &stmt, const Range &range) {
   --frame().loopDepth;
 }
 
+// What to begin with so that the loop need not change the type.
+static std::string carriedHint(const std::string &name, const Value &before,
+                               const Value &after) {
+  const Tensor *x = before.tensor(), *y = after.tensor();
+  if (!x || !y || x->type.element.isPointer || y->type.element.isPointer)
+    return "give it a value of the final type before the loop";
+  const std::string type = tlName(y->type.element);
+  if (x->type.shape != y->type.shape && y->type.isBlock())
+    return "begin with `" + name + " = tl.zeros(" + toString(y->type.shape) +
+           ", " + type + ")` before the loop";
+  if (x->type.shape != y->type.shape)
+    return "keep the shape, as with keep_dims=True or [:, None]";
+  if (!x->type.isBlock() && !x->type.element.isFloat() &&
+      y->type.element.isFloat())
+    return "begin with a float before the loop, as in `" + name + " = 0.0`";
+  return "begin with " + type +
+         " before the loop, or convert back in it: .to(" +
+         tlName(x->type.element) + ")";
+}
+
 void Lowering::checkCarried(const std::string &name, const Variable &before,
                             const Variable &after) {
   if (sameType(before.value, after.value) && before.value.isDynamic())
     return;
   bool frozen = before.value.constant() && before.value.constant()->isNumber();
-  std::string hint = "convert with .to() so that the type stays the same";
+  std::string hint = carriedHint(name, before.value, after.value);
   if (frozen)
     hint = "a compile-time value cannot change in a loop; copy it to another "
            "name before the loop";
@@ -294,7 +350,8 @@ void Lowering::loop(const syntax::For &stmt, const Range &range) {
   bool mirrored = false;
   if (auto *constant = step.constant(); constant && constant->asInt()) {
     if (*constant->asInt() == 0)
-      fail(DiagnosticId::BadLoop, stmt.iterable->range, "the step is zero");
+      fail(DiagnosticId::BadLoop, stmt.iterable->range, "the step is zero",
+           "count up with 1 or more, down with a negative number");
     if (*constant->asInt() < 0) {
       mirrored = true;
       step = Value::integer(-*constant->asInt());
@@ -307,7 +364,11 @@ void Lowering::loop(const syntax::For &stmt, const Range &range) {
   for (const Tensor &bound : bounds)
     if (bound.type.isBlock() || !bound.type.element.isInt())
       fail(DiagnosticId::BadLoop, stmt.iterable->range,
-           "loop bounds must be scalar integers, got " + toString(bound.type));
+           "loop bounds must be scalar integers, got " + toString(bound.type),
+           bound.type.isBlock()
+               ? "reduce the block first: tl.max(x, axis=0)"
+               : "`/` always gives a float: divide with //, or convert with "
+                 ".to(tl.int32)");
   DType dtype = promoteInts(
       promoteInts(bounds[0].type.element.dtype, bounds[1].type.element.dtype),
       bounds[2].type.element.dtype);
@@ -352,7 +413,8 @@ void Lowering::loop(const syntax::For &stmt, const Range &range) {
     if (it == frame().scope.end())
       fail(DiagnosticId::LoopCarriedType, variable.where,
            "`" + name + "` has no value at the end of the loop of " +
-               atLine(stmt.range) + ": " + frame().lost[name]);
+               atLine(stmt.range) + ": " + frame().lost[name],
+           "give it a value on every way through the body");
     if (sameParts(variable.value, it->second.value))
       continue;
     checkCarried(name, variable, it->second);

@@ -52,14 +52,29 @@ Tensor Emitter::number(const Const &value, DType dtype) {
       return integer(*number != 0, dtype);
     if (*number < minOf(dtype) || *number > maxOf(dtype))
       fail(DiagnosticId::IntegerRange,
-           value.str() + " does not fit " + std::string(nameOf(dtype)),
-           "cast the other operand to a wider type first");
+           value.str() + " does not fit " + std::string(nameOf(dtype)) +
+               ", which ends at " + printInt(maxOf(dtype)),
+           "widen the other operand first, as with .to(tl.int64)");
     return integer(*number, dtype);
   }
   fail(DiagnosticId::BadOperand,
        "cannot make " + std::string(nameOf(dtype)) + " of " + value.kindName() +
            " " + value.str(),
        value.isFloat() ? "write int(...) for a compile-time value" : "");
+}
+
+static std::string valueHint(const Value &value) {
+  if (value.tupleValues())
+    return "index a tuple to get one of its values: t[0]";
+  if (auto *constant = value.constant(); constant && constant->isString())
+    return "a text is no number: a constexpr takes a value, as in N=64";
+  if (value.as<FunctionRef>() || value.as<BuiltinRef>())
+    return "call the function: write its arguments in parentheses";
+  if (value.isNone())
+    return "do this only `if` the argument `is not None`";
+  if (value.blockPointer())
+    return "load what it points to with tl.load";
+  return "";
 }
 
 Tensor Emitter::toTensor(const Value &value, std::string_view what) {
@@ -78,9 +93,10 @@ Tensor Emitter::toTensor(const Value &value, std::string_view what) {
     if (constant->isFloat())
       return floating(*constant->asFloat(), dtypeOfFloat(*constant->asFloat()));
   }
-  fail(DiagnosticId::BadOperand, std::string(what) +
-                                     " must be a number or a block, got " +
-                                     value.describe());
+  fail(DiagnosticId::BadOperand,
+       std::string(what) + " must be a number or a block, got " +
+           value.describe(),
+       valueHint(value));
 }
 
 Tensor Emitter::truth(Tensor value) {
@@ -172,7 +188,9 @@ Tensor Emitter::bitcast(Tensor value, Element to) {
              std::to_string(bitWidth(from.dtype)) + " bits) to " +
              toString(to) + " (" + std::to_string(bitWidth(to.dtype)) +
              " bits)",
-         "use .to() or a type of the same width");
+         "a bit cast keeps every bit: use a type of " +
+             std::to_string(bitWidth(from.dtype)) +
+             " bits, or convert the value without bitcast=True");
   Type type = value.type.with(to);
   mlir::Type result = toMlir(context(), type);
   if (result == value.handle.getType())

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Constants.h"
 #include "compiler/semantics/Emitter.h"
+#include "compiler/semantics/Quote.h"
 
 #include "dialect/tile/TileDialect.h"
 
@@ -18,8 +19,17 @@ static std::string quoted(std::string_view op) {
 
 Tensor Emitter::side(const Value &value, std::string_view op) {
   if (value.isNone())
-    fail(DiagnosticId::BadOperand, quoted(op) + " got None",
-         op == "==" || op == "!=" ? "test for None with `is None`" : "");
+    fail(DiagnosticId::BadOperand,
+         "an operand of " + quoted(op) +
+             " is None: an argument that the caller left out",
+         op == "==" || op == "!="
+             ? "test for None with `is None`"
+             : "do this only `if` the argument `is not None`");
+  if (value.blockPointer())
+    fail(DiagnosticId::BadPointer,
+         "a block pointer cannot be moved with " + quoted(op),
+         "write tl.advance(" + quoteLeft(false) +
+             ", (...)) with one step for each dimension");
   return toTensor(value, "an operand of " + quoted(op));
 }
 
@@ -52,9 +62,10 @@ std::pair<Tensor, Tensor> Emitter::pair(const Value &a, const Value &b,
       return;
     if (!allowed)
       fail(DiagnosticId::BadPointer,
-           quoted(op) + " is not defined for " + toString(left) + " and " +
-               toString(right),
-           "load the element first: tl.load(pointer)");
+           quoted(op) + " is not defined for " + a.describe() + " and " +
+               b.describe(),
+           "pointers are addresses; load the values first: tl.load(" +
+               (left.isPointer ? quoteLeft(false) : quoteRight(false)) + ")");
     if (other.isPointer && other != pointer)
       fail(DiagnosticId::BadPointer, quoted(op) + " mixes pointer types " +
                                          toString(left) + " and " +
@@ -63,7 +74,9 @@ std::pair<Tensor, Tensor> Emitter::pair(const Value &a, const Value &b,
       fail(DiagnosticId::BadPointer,
            quoted(op) + " needs an integer beside a pointer, got " +
                toString(other),
-           "use // for integer division, or .to(tl.int32)");
+           "a pointer moves by whole elements; `/` always gives a float: "
+           "divide with //, or write " +
+               (left.isPointer ? quoteRight() : quoteLeft()) + ".to(tl.int32)");
   };
   checkPointer(left, right, rules.pointerA);
   checkPointer(right, left, rules.pointerB);
@@ -77,7 +90,7 @@ std::pair<Tensor, Tensor> Emitter::pair(const Value &a, const Value &b,
                               {right.dtype, weakB != nullptr}, rules.divides);
     if (!common.dtype)
       fail(DiagnosticId::MixedSigns, common.why,
-           "cast one side with .to() so that the signs agree");
+           "convert one so that the signs agree: " + quoteLeft() + ".to(...)");
     DType dtype = *common.dtype;
     auto convert = [&](const Value &value, const Const *weak) {
       if (!weak)
@@ -86,7 +99,7 @@ std::pair<Tensor, Tensor> Emitter::pair(const Value &a, const Value &b,
         fail(DiagnosticId::MixedSigns,
              quoted(op) + " between " + std::string(nameOf(dtype)) + " and " +
                  weak->str() + ", which is negative",
-             "cast the unsigned side with .to()");
+             "convert the unsigned side to a signed type: .to(tl.int64)");
       return number(*weak, dtype);
     };
     x = convert(a, weakA);
@@ -114,7 +127,8 @@ Tensor Emitter::arithmetic(BinaryOp op, const Value &a, const Value &b) {
            spelling(op));
   Element left = x.type.element, right = y.type.element;
   if (left.isPointer && right.isPointer)
-    fail(DiagnosticId::BadPointer, "two pointers cannot be added");
+    fail(DiagnosticId::BadPointer, "two pointers cannot be added",
+         "add an integer offset to one pointer");
   if (right.isPointer)
     return addOffset(y, x);
   if (left.isPointer) {
@@ -158,7 +172,7 @@ Tensor Emitter::divide(BinaryOp op, const Value &a, const Value &b) {
       return {arith::RemFOp::create(builder, loc, x.handle, y.handle), x.type};
     fail(DiagnosticId::BadOperand,
          "`//` needs integers, got " + toString(x.type),
-         "write tl.floor(a / b)");
+         "write tl.floor(" + quoteLeft() + " / " + quoteRight() + ")");
   }
   bool isSignedInt = isSigned(x.type.element.dtype);
   mlir::Value result;
@@ -173,6 +187,19 @@ Tensor Emitter::divide(BinaryOp op, const Value &a, const Value &b) {
   return {result, x.type};
 }
 
+// `a & mask` of a float and a boolean is a missing comparison.
+static std::string bitsHint(const Value &a, const Value &b) {
+  auto isBool = [](const Value &value) {
+    return value.tensor() && value.tensor()->type.element.isBool();
+  };
+  if (isBool(b))
+    return "compare first: (" + quoteLeft() + " != 0)";
+  if (isBool(a))
+    return "compare first: (" + quoteRight() + " != 0)";
+  return "convert with .to(tl.int32), or reinterpret with "
+         ".to(tl.int32, bitcast=True)";
+}
+
 std::pair<Tensor, Tensor> Emitter::pairBits(const Value &a, const Value &b,
                                             std::string_view op) {
   auto [x, y] = pair(a, b, {}, op);
@@ -180,7 +207,7 @@ std::pair<Tensor, Tensor> Emitter::pairBits(const Value &a, const Value &b,
     fail(DiagnosticId::BadOperand,
          quoted(op) + " needs integers, got " + a.describe() + " and " +
              b.describe(),
-         "cast with .to(tl.int32), or reinterpret with bitcast=True");
+         bitsHint(a, b));
   return {x, y};
 }
 
@@ -229,9 +256,10 @@ Value Emitter::onTuples(BinaryOp op, const Value &a, const Value &b) {
         values.push_back(value);
     return Value::tuple(std::move(values));
   }
-  fail(DiagnosticId::BadOperand, quoted(spelling(op)) +
-                                     " is not defined between " + a.describe() +
-                                     " and " + b.describe());
+  fail(DiagnosticId::BadOperand,
+       quoted(spelling(op)) + " is not defined between " + a.describe() +
+           " and " + b.describe(),
+       "index a tuple to get one of its values: t[0]");
 }
 
 Value Emitter::binary(BinaryOp op, const Value &a, const Value &b) {
@@ -240,7 +268,10 @@ Value Emitter::binary(BinaryOp op, const Value &a, const Value &b) {
   if (a.constant() && b.constant()) {
     Folded folded = foldBinary(op, *a.constant(), *b.constant());
     if (!folded.why.empty())
-      fail(DiagnosticId::ConstantArithmetic, folded.why);
+      fail(DiagnosticId::ConstantArithmetic, folded.why,
+           "both sides are known at compile time: " + quoteLeft() + " is " +
+               a.constant()->str() + ", " + quoteRight() + " is " +
+               b.constant()->str());
     return folded.value;
   }
   switch (op) {
@@ -255,7 +286,10 @@ Value Emitter::binary(BinaryOp op, const Value &a, const Value &b) {
   case BinaryOp::Pow:
     fail(DiagnosticId::NotSupported,
          "`**` is only defined between compile-time numbers",
-         "write x * x, or tl.exp2(y * tl.log2(x))");
+         b.constant() && b.constant()->asInt() == Const::Int(2)
+             ? "write " + quoteLeft() + " * " + quoteLeft()
+             : "write tl.exp2(" + quoteRight() + " * tl.log2(" + quoteLeft() +
+                   ")), or multiply");
   default:
     return bits(op, a, b);
   }
@@ -277,7 +311,8 @@ Value Emitter::unary(UnaryOp op, const Value &a) {
     return x;
   if (element.isPointer)
     fail(DiagnosticId::BadPointer,
-         quoted(spelling(op)) + " is not defined for " + toString(x.type));
+         quoted(spelling(op)) + " is not defined for " + toString(x.type),
+         "load the values first: tl.load(" + quoteLeft(false) + ")");
   if (op == UnaryOp::Neg) {
     // 0 - x, as Triton has it: the negative of 0.0 is 0.0.
     Tensor zero = element.isFloat() ? floating(0.0, element.dtype, x.type.shape)
@@ -287,10 +322,11 @@ Value Emitter::unary(UnaryOp op, const Value &a) {
   if (op == UnaryOp::Not && !element.isBool())
     fail(DiagnosticId::BadOperand,
          "`not` needs a boolean, got " + toString(x.type),
-         "compare with 0 instead");
+         "compare with 0: " + quoteLeft() + " == 0");
   if (!element.isInt())
     fail(DiagnosticId::BadOperand,
-         "`~` needs an integer, got " + toString(x.type));
+         "`~` needs an integer, got " + toString(x.type),
+         "for masks, compare first: ~(" + quoteLeft() + " > 0)");
   Tensor ones = integer(-1, element.dtype, x.type.shape);
   return Tensor{
       arith::XOrIOp::create(builder, location(), x.handle, ones.handle),
@@ -339,7 +375,8 @@ Tensor Emitter::logical(bool isAnd, Tensor a, Tensor b) {
       fail(DiagnosticId::BadOperand,
            quoted(isAnd ? "and" : "or") + " needs booleans, got " +
                toString(x.type),
-           "compare with 0 first, or use & and |");
+           "compare with 0 first; blocks are joined with & and |, each side "
+           "in parentheses");
   return bits(isAnd ? BinaryOp::And : BinaryOp::Or, a, b);
 }
 
@@ -348,7 +385,8 @@ Tensor Emitter::select(Tensor condition, const Value &x, const Value &y) {
   auto [a, b] = pair(x, y, {.pointerA = true, .pointerB = true}, "where");
   if (a.type.element != b.type.element)
     fail(DiagnosticId::TypeMismatch,
-         "`where` cannot mix " + toString(a.type) + " and " + toString(b.type));
+         "`where` cannot mix " + toString(a.type) + " and " + toString(b.type),
+         "convert one side with .to()");
   if (condition.type.isBlock()) {
     broadcastPair(condition, a);
     broadcastPair(a, b);

@@ -2,6 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Emitter.h"
+#include "compiler/semantics/Quote.h"
 
 #include "dialect/tile/TileDialect.h"
 
@@ -23,7 +24,8 @@ void Emitter::checkShape(const Shape &shape) {
   for (int64_t size : shape) {
     if (size < 1)
       fail(DiagnosticId::BlockShape,
-           "a block of shape " + toString(shape) + " has a dimension below 1");
+           "a block of shape " + toString(shape) + " has a dimension below 1",
+           "every dimension is at least 1");
     if (!llvm::has_single_bit(uint64_t(size)))
       fail(DiagnosticId::BlockShape,
            "block dimensions must be powers of two, got " + toString(shape),
@@ -71,11 +73,22 @@ Tensor Emitter::broadcastTo(Tensor value, const Shape &shape) {
       fail(DiagnosticId::ShapeMismatch,
            "cannot broadcast " + toString(from) + " to " + toString(shape) +
                ": dimension " + std::to_string(i) + " is " +
-               std::to_string(from[i]) + ", not 1");
+               std::to_string(from[i]) + ", not 1",
+           "only dimensions of size 1 grow");
   Type type(value.type.element, shape);
   return {tile::BroadcastOp::create(builder, location(),
                                     resultType(*this, type), value.handle),
           type};
+}
+
+static std::string broadcastHint(const Shape &left, const Shape &right) {
+  if (left.size() == 1 && right.size() == 1)
+    return "make both of one length; or, for all pairs, index one with "
+           "[:, None] and the other with [None, :]";
+  if (left.size() != right.size())
+    return "missing dimensions are added in front; add one behind with "
+           "x[:, None]";
+  return "dimensions must be equal, or one of them 1";
 }
 
 void Emitter::broadcastPair(Tensor &a, Tensor &b) {
@@ -102,9 +115,7 @@ void Emitter::broadcastPair(Tensor &a, Tensor &b) {
            "shapes " + toString(left) + " and " + toString(right) +
                " do not broadcast: dimension " + std::to_string(i) + " is " +
                std::to_string(m) + " and " + std::to_string(n),
-           left.size() == 1 && right.size() == 1
-               ? "index one with [:, None] and the other with [None, :]"
-               : "");
+           broadcastHint(left, right));
     common.push_back(m == 1 ? n : m);
   }
   a = broadcastTo(a, common);
@@ -130,7 +141,9 @@ Tensor Emitter::reshape(Tensor value, const Shape &shape) {
     fail(DiagnosticId::ShapeMismatch,
          "cannot reshape " + toString(value.type.shape) + " (" +
              std::to_string(value.type.elements()) + " elements) to " +
-             toString(shape) + " (" + std::to_string(type.elements()) + ")");
+             toString(shape) + " (" + std::to_string(type.elements()) + ")",
+         "the sizes of the new shape must multiply to " +
+             std::to_string(value.type.elements()));
   if (!value.type.isBlock())
     return splat(value, shape);
   if (shape == value.type.shape)
@@ -152,7 +165,9 @@ Tensor Emitter::permute(Tensor value, const std::vector<int64_t> &order) {
     fail(DiagnosticId::BadArgument,
          "the order " + toString(order) + " is not a permutation of the " +
              std::to_string(value.type.rank()) + " dimensions of " +
-             toString(value.type));
+             toString(value.type),
+         "name each dimension from 0 to " +
+             std::to_string(value.type.rank() - 1) + " once");
   Shape shape;
   SmallVector<int32_t> order32;
   for (int64_t dim : order) {
@@ -167,9 +182,10 @@ Tensor Emitter::permute(Tensor value, const std::vector<int64_t> &order) {
 
 Tensor Emitter::join(Tensor a, Tensor b) {
   if (a.type.element != b.type.element)
-    fail(DiagnosticId::TypeMismatch, "join needs equal types, got " +
-                                         toString(a.type) + " and " +
-                                         toString(b.type));
+    fail(DiagnosticId::TypeMismatch,
+         "join needs equal types, got " + toString(a.type) + " and " +
+             toString(b.type),
+         "convert one with .to(" + tlName(a.type.element) + ")");
   broadcastPair(a, b);
   bool scalars = !a.type.isBlock();
   if (scalars) {
@@ -190,7 +206,11 @@ Tensor Emitter::join(Tensor a, Tensor b) {
 std::pair<Tensor, Tensor> Emitter::split(Tensor value) {
   if (!value.type.isBlock() || value.type.shape.back() != 2)
     fail(DiagnosticId::ShapeMismatch,
-         "split needs a last dimension of size 2, got " + toString(value.type));
+         "split needs a last dimension of size 2, got " + toString(value.type),
+         value.type.isBlock() && value.type.elements() >= 2
+             ? "reshape first: tl.reshape(x, (" +
+                   std::to_string(value.type.elements() / 2) + ", 2))"
+             : "join two blocks with tl.join to get one");
   bool pair = value.type.rank() == 1;
   if (pair)
     value = reshape(value, {1, 2});

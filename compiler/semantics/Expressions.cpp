@@ -4,12 +4,16 @@
 #include "compiler/semantics/Lowering.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tessera::semantics {
 
 Value Lowering::evaluate(const syntax::Expr &expr) {
   At at(*this, expr.range);
-  return evaluateHere(expr);
+  const syntax::Expr *outer = std::exchange(current, &expr);
+  Value value = evaluateHere(expr);
+  current = outer;
+  return value;
 }
 
 static std::vector<const syntax::Expr *>
@@ -48,7 +52,8 @@ Value Lowering::evaluateHere(const syntax::Expr &expr) {
     Value left = evaluate(*node.left), right = evaluate(*node.right);
     if (node.op == syntax::BinaryOp::MatMul)
       fail(DiagnosticId::NotSupported, expr.range, "`@` is not supported",
-           "use tl.dot");
+           "write tl.dot(" + quote(node.left->range, "a") + ", " +
+               quote(node.right->range, "b") + ")");
     return emit.binary(BinaryOp(int(node.op)), left, right);
   }
   case ExprKind::UnaryOp: {
@@ -100,6 +105,19 @@ Value Lowering::compareTwo(syntax::CompareOp op, const Value &a,
   return emit.compare(CompareOp(int(op)), a, b);
 }
 
+// "(a < b) & (b < c)" for a < b < c.
+static std::string chainInPairs(const syntax::Compare &expr) {
+  std::string text;
+  const syntax::Expr *left = expr.left.get();
+  for (size_t i = 0; i < expr.ops.size(); ++i) {
+    const syntax::Expr *right = expr.comparators[i].get();
+    text += (i ? " & (" : "(") + quote(left->range, "a") + " " +
+            spelling(expr.ops[i]) + " " + quote(right->range, "b") + ")";
+    left = right;
+  }
+  return text;
+}
+
 // a < b < c, for compile-time values only.
 Value Lowering::compare(const syntax::Compare &expr) {
   Value left = evaluate(*expr.left);
@@ -109,7 +127,7 @@ Value Lowering::compare(const syntax::Compare &expr) {
     if (expr.ops.size() > 1 && (left.isDynamic() || right.isDynamic()))
       fail(DiagnosticId::ChainedComparison, expr.range,
            "chained comparisons of run-time values are not supported",
-           "write (a < b) & (b < c)");
+           "compare pair by pair and join with &: " + chainInPairs(expr));
     result = compareTwo(expr.ops[i], left, right);
     if (expr.ops.size() > 1 && !result.constant()->truth())
       return result;
@@ -202,7 +220,12 @@ Value Lowering::subscript(const syntax::Subscript &expr) {
     } else {
       fail(DiagnosticId::NotSupported, item->range,
            "a block is indexed with None and `:` only",
-           "mask the rest, or load the element through a pointer");
+           slice ? "load that part through a pointer, with tl.arange as "
+                   "offsets; or mask the rest"
+                 : "load the element through a pointer, or reduce: "
+                   "tl.sum(tl.where(index == " +
+                       quote(item->range, "i") + ", " +
+                       quote(expr.value->range) + ", 0))");
     }
     ++axis;
   }

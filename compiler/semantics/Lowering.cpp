@@ -58,6 +58,10 @@ void Lowering::report(DiagnosticId id, const SourceRange &range,
                       std::string message, std::string hint) {
   std::shared_ptr<const SourceFile> file =
       frames.empty() ? program.main().file : frame().file;
+  const syntax::FunctionDef *function =
+      frames.empty() ? nullptr : frame().function;
+  if (file)
+    hint = expandQuotes(hint, *file, current, function);
   Diagnostic diagnostic = Diagnostic::make(id, std::move(file), range,
                                            std::move(message), std::move(hint));
   for (size_t i = frames.size(); i-- > 1;) {
@@ -130,8 +134,8 @@ void Lowering::bindKernel(const syntax::FunctionDef &kernel,
     if (it == given.end()) {
       if (!parameter.defaultValue)
         fail(DiagnosticId::BadSignature, parameter.range,
-             "no argument for parameter `" + parameter.name + "` of kernel `" +
-                 kernel.name + "`");
+             "no argument for the parameter `" + parameter.name +
+                 "` of kernel `" + kernel.name + "`");
       frame().scope[parameter.name] = {evaluate(*parameter.defaultValue),
                                        parameter.range};
       continue;
@@ -146,14 +150,15 @@ void Lowering::bindKernel(const syntax::FunctionDef &kernel,
       fail(DiagnosticId::BadSignature, parameter.range,
            "`" + parameter.name + "` is a tl.constexpr but the argument is " +
                argument.type,
-           "give a value");
+           "give it a value, as in " + parameter.name + "=64");
     auto parsed = syntax::ArgClass::parse(argument.type);
     auto dtype = parsed ? parseDType(parsed->element) : std::nullopt;
     if (!dtype)
       fail(DiagnosticId::BadSignature, parameter.range,
-           "argument `" + parameter.name + "` has the unknown type `" +
-               argument.type + "`",
-           "as in *fp32:16, i32, fp32");
+           "argument `" + parameter.name + "` has the type `" + argument.type +
+               "`, which kernels cannot compute with",
+           parsed ? "8-bit floats are not supported yet: use bf16 or fp16"
+                  : "types are written as in *fp32:16, i32, fp32");
     Type type(Element{*dtype, parsed->pointer});
     physical.push_back(&parameter);
     frontTypes.push_back(type);
@@ -206,7 +211,8 @@ OwningOpRef<ModuleOp> Lowering::run() {
   if (outcome.returned && !outcome.value.isNone())
     fail(DiagnosticId::BadReturn, outcome.range,
          "a kernel returns nothing, got " + outcome.value.describe(),
-         "write results with tl.store");
+         "write the result to memory with tl.store, and `return` without a "
+         "value");
   func::ReturnOp::create(emit.builder, emit.location());
 
   std::string broken;

@@ -142,15 +142,21 @@ private:
 
   // Names.cpp.
   Value lookUp(const syntax::Name &name);
+  std::string unknownNameHint(const std::string &name);
   std::optional<Value> global(std::string_view name, const SourceRange &range);
   Value attribute(const Value &value, const syntax::Attribute &expr);
   Value member(const std::string &module, const std::string &name,
                const SourceRange &range);
+  [[noreturn]] void failUnknownMember(const std::string &module,
+                                      const std::string &name,
+                                      const SourceRange &range);
   Value typeAttribute(const Type &type, const syntax::Attribute &expr);
 
   // Calls.cpp.
   Value call(const syntax::Call &expr);
   std::vector<Argument> arguments(const syntax::Call &expr);
+  [[noreturn]] void failNotCallable(const syntax::Call &expr,
+                                    const Value &function);
   Value inlineCall(const syntax::FunctionDef &callee,
                    std::vector<Argument> given, const SourceRange &range);
   void bindParameters(const syntax::FunctionDef &callee,
@@ -161,6 +167,7 @@ private:
   std::vector<Diagnostic> *notes;
   Emitter emit;
   std::vector<Frame *> frames;
+  const syntax::Expr *current = nullptr; // being evaluated
   unsigned dryRuns = 0; // > 0: visiting a loop body to see what it assigns
 };
 

@@ -44,6 +44,51 @@ std::string registryName(const std::string &module, const std::string &name) {
   return "";
 }
 
+// Types without their width, as beginners write them.
+constexpr std::pair<std::string_view, std::string_view> kTypeWords[] = {
+    {"float", "tl.float16, tl.bfloat16, tl.float32 or tl.float64"},
+    {"double", "tl.float64"},
+    {"half", "tl.float16"},
+    {"int", "tl.int8, tl.int16, tl.int32 or tl.int64"},
+    {"long", "tl.int64"},
+    {"uint", "tl.uint8, tl.uint16, tl.uint32 or tl.uint64"},
+    {"bool", "tl.int1"},
+    {"bool_", "tl.int1"},
+    {"bf16", "tl.bfloat16"},
+    {"fp16", "tl.float16"},
+    {"fp32", "tl.float32"},
+    {"fp64", "tl.float64"}};
+constexpr const char *kTypeNames[] = {
+    "int1",   "int8",   "int16",   "int32",    "int64",   "uint8",  "uint16",
+    "uint32", "uint64", "float16", "bfloat16", "float32", "float64"};
+
+// Functions of Python that people try in kernels.
+constexpr std::pair<std::string_view, std::string_view> kPythonNames[] = {
+    {"print", "write tl.device_print(\"text\", value), or tl.static_print(...) "
+              "for types and compile-time values"},
+    {"round", "write tl.floor(x + 0.5)"},
+    {"pow", "write x * x, or tl.exp2(y * tl.log2(x))"},
+    {"isinstance", "ask for the type: x.dtype == tl.float32"},
+    {"type", "the type of a block is x.dtype"},
+    {"enumerate", "count with range or tl.static_range"},
+    {"zip", "count with range or tl.static_range"},
+    {"map", "operators and functions of tl work on whole blocks"},
+    {"filter", "choose with tl.where"},
+    {"any", "write tl.max(x.to(tl.int32), axis=0) != 0"},
+    {"all", "write tl.min(x.to(tl.int32), axis=0) != 0"},
+    {"list", "blocks have fixed shapes; use tl.zeros and tl.where"},
+    {"dict", "use separate variables"},
+    {"set", "use separate variables"},
+    {"str", "kernels have no text at run time"},
+    {"sorted", "sort before the launch"},
+    {"reversed", "write tl.flip(x), or a range with a negative step"},
+    {"divmod", "write a // b and a % b"},
+    {"super", "kernels are functions"},
+    {"getattr", "write the attribute out"},
+    {"hasattr", "write the attribute out"},
+    {"open", "pass the data as a pointer argument"},
+    {"input", "pass the data as a pointer argument"}};
+
 // Only these spellings are members of tl; "fp32" is not.
 std::optional<DType> dtypeMember(std::string_view name) {
   if (name.substr(0, 2) == "fp" || name == "bf16" ||
@@ -54,6 +99,33 @@ std::optional<DType> dtypeMember(std::string_view name) {
 }
 
 } // namespace
+
+// tl has no member of this name, or not yet.
+void Lowering::failUnknownMember(const std::string &module,
+                                 const std::string &name,
+                                 const SourceRange &range) {
+  std::string hint;
+  for (auto [word, meant] : kTypeWords)
+    if (module == "tl" && name == word)
+      hint = "the type has a width: " + std::string(meant);
+  std::vector<std::string> known;
+  if (module == "tl")
+    for (const char *type : kTypeNames)
+      known.push_back(type);
+  const std::string prefix = registryName(module, "");
+  for (const auto &[path, builtin] : Registry::get().all())
+    if (path.compare(0, prefix.size(), prefix) == 0 &&
+        path.find('.', prefix.size()) == path.npos)
+      known.push_back(path.substr(prefix.size()));
+  if (hint.empty())
+    if (std::string nearest = nearestName(name, known); !nearest.empty())
+      hint = "did you mean `" + module + "." + nearest + "`?";
+  if (hint.empty())
+    hint = "docs/language/builtins.md lists what there is";
+  fail(DiagnosticId::NotSupported, range,
+       "there is no `" + module + "." + name + "`, or it is not supported yet",
+       hint);
+}
 
 Value Lowering::member(const std::string &parent, const std::string &name,
                        const SourceRange &range) {
@@ -71,10 +143,14 @@ Value Lowering::member(const std::string &parent, const std::string &name,
       known.empty() ? nullptr : Registry::get().find(known);
   if (builtin)
     return BuiltinRef{builtin, nullptr};
-  std::string nearest = known.empty() ? "" : Registry::get().nearest(known);
+  if (module == "tl" || module == "tl.math" || module == "triton")
+    failUnknownMember(module, name, range);
+  const bool ours = module.substr(0, 3) == "tl.";
   fail(DiagnosticId::NotSupported, range,
-       "`" + module + "." + name + "` is not supported yet",
-       nearest.empty() ? "" : "did you mean `" + module + "." + nearest + "`?");
+       "`" + module + "." + name + "` is not supported in a kernel",
+       !ours && Registry::get().find(name)
+           ? "the function of kernels is tl." + name
+           : "docs/language/builtins.md lists what kernels may call");
 }
 
 std::optional<Value> Lowering::global(std::string_view name,
@@ -101,13 +177,36 @@ std::optional<Value> Lowering::global(std::string_view name,
   return member(path.substr(0, dot), path.substr(dot + 1), range);
 }
 
+std::string Lowering::unknownNameHint(const std::string &name) {
+  for (auto [word, hint] : kPythonNames)
+    if (name == word)
+      return "Python's `" + name +
+             "` does not exist in kernels: " + std::string(hint);
+  std::vector<std::string> known;
+  for (const auto &[local, variable] : frame().scope)
+    known.push_back(local);
+  for (const syntax::StmtPtr &stmt : program.main().body)
+    if (const auto *function = stmt->as<syntax::FunctionDef>())
+      known.push_back(function->name);
+  const bool inModule = Registry::get().find(name) || dtypeMember(name);
+  std::string nearest = nearestName(name, known);
+  if (inModule && (nearest.empty() || editDistance(name, nearest) > 1))
+    return "functions and types of the language stand in its module: write "
+           "tl." +
+           name;
+  if (!nearest.empty())
+    return "did you mean `" + nearest + "`?";
+  return "assign it before this line, make it a parameter, or define it at "
+         "the top of the file";
+}
+
 Value Lowering::lookUp(const syntax::Name &name) {
   if (auto it = frame().scope.find(name.id); it != frame().scope.end())
     return it->second.value;
   if (auto it = frame().lost.find(name.id); it != frame().lost.end())
     fail(DiagnosticId::UnknownName, name.range,
          "`" + name.id + "` may have no value here: " + it->second,
-         "assign it before");
+         "give `" + name.id + "` a value before that line");
   if (auto value = global(name.id, name.range))
     return *value;
   if (auto *builtin = Registry::get().find("python." + name.id))
@@ -115,13 +214,8 @@ Value Lowering::lookUp(const syntax::Name &name) {
   if (name.id == "abs" || name.id == "sum")
     if (auto *builtin = Registry::get().find(name.id))
       return BuiltinRef{builtin, nullptr};
-  std::vector<std::string> known;
-  for (const auto &[local, variable] : frame().scope)
-    known.push_back(local);
-  std::string nearest = nearestName(name.id, known);
   fail(DiagnosticId::UnknownName, name.range,
-       "`" + name.id + "` is not defined",
-       nearest.empty() ? "" : "did you mean `" + nearest + "`?");
+       "`" + name.id + "` is not defined", unknownNameHint(name.id));
 }
 
 Value Lowering::typeAttribute(const Type &type, const syntax::Attribute &expr) {
@@ -154,6 +248,60 @@ Value Lowering::typeAttribute(const Type &type, const syntax::Attribute &expr) {
   fail(DiagnosticId::UnknownAttribute, expr.attributeRange,
        "the type " + toString(type) + " has no attribute `" + name + "`",
        nearest.empty() ? "" : "did you mean `" + nearest + "`?");
+}
+
+// What to write for an attribute that a value does not have; `x` is its text.
+static std::string attributeHint(const Value &value, const std::string &name,
+                                 const std::string &x) {
+  if (value.tupleValues())
+    return name == "append" || name == "extend"
+               ? "a tuple or list of a kernel is fixed: accumulate into a "
+                 "block, or make a new tuple with +"
+               : "a tuple has no attributes; index it: " + x + "[0]";
+  if (value.isNone())
+    return "the argument was not given; test it first: if " + x +
+           " is not None";
+  if (!value.tensor())
+    return "docs/language/builtins.md lists what values have";
+  const std::pair<std::string_view, std::string> words[] = {
+      {"size", x + ".shape holds the sizes, " + x + ".numel their product"},
+      {"ndim", "write len(" + x + ".shape)"},
+      {"dim", "write len(" + x + ".shape)"},
+      {"float", "write " + x + ".to(tl.float32)"},
+      {"double", "write " + x + ".to(tl.float64)"},
+      {"half", "write " + x + ".to(tl.float16)"},
+      {"bfloat16", "write " + x + ".to(tl.bfloat16)"},
+      {"int", "write " + x + ".to(tl.int32)"},
+      {"long", "write " + x + ".to(tl.int64)"},
+      {"bool", "write " + x + " != 0"},
+      {"astype", "write " + x + ".to(...)"},
+      {"type_as", "write " + x + ".to(other.dtype)"},
+      {"mean", "write tl.sum(" + x + ", axis=0) / " + x + ".shape[0]"},
+      {"item", "a scalar is used as it is"},
+      {"unsqueeze", "write tl.expand_dims(" + x + ", axis)"},
+      {"squeeze", "write tl.reshape(" + x + ", shape)"},
+      {"transpose", "write tl.trans(" + x + ")"},
+      {"t", "write tl.trans(" + x + ")"},
+      {"expand", "write tl.broadcast_to(" + x + ", shape)"},
+      {"clone", "blocks are values: write the name itself"},
+      {"copy", "blocks are values: write the name itself"},
+      {"contiguous", "blocks are values: write the name itself"},
+      {"pow", "write " + x + " * " + x},
+      {"add_", "write " + x + " += ..."},
+      {"where", "write tl.where(condition, a, b)"}};
+  for (const auto &[word, hint] : words)
+    if (name == word)
+      return hint;
+  std::vector<std::string> known{"dtype", "shape", "type", "T", "numel"};
+  for (const auto &[method, builtin] : Registry::get().all())
+    if (builtin.isMethod)
+      known.push_back(method);
+  if (std::string nearest = nearestName(name, known); !nearest.empty())
+    return "did you mean `" + nearest + "`?";
+  if (Registry::get().find(name))
+    return "it is a function: tl." + name + "(" + x + ", ...)";
+  return "a block has dtype, shape, T, numel and the methods of "
+         "docs/language/builtins.md";
 }
 
 Value Lowering::attribute(const Value &value, const syntax::Attribute &expr) {
@@ -195,13 +343,9 @@ Value Lowering::attribute(const Value &value, const syntax::Attribute &expr) {
     if (builtin && builtin->isMethod)
       return BuiltinRef{builtin, std::make_shared<Value>(value)};
   }
-  std::vector<std::string> known{"dtype", "shape", "type", "T", "numel"};
-  for (const auto &[method, builtin] : Registry::get().all())
-    if (builtin.isMethod)
-      known.push_back(method);
   fail(DiagnosticId::UnknownAttribute, expr.attributeRange,
        value.describe() + " has no attribute `" + name + "`",
-       value.tensor() ? nearestNameHint(name, known, "attributes") : "");
+       attributeHint(value, name, quoteOperand(expr.value->range)));
 }
 
 } // namespace tessera::semantics

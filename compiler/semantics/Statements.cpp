@@ -82,7 +82,8 @@ Value Lowering::materialize(const Value &value) {
 void Lowering::assignName(const std::string &name, Value value,
                           SourceRange where) {
   if (value.range())
-    fail(DiagnosticId::BadLoop, where, "a range only goes after `for ... in`");
+    fail(DiagnosticId::BadLoop, where, "a range only goes after `for ... in`",
+         "write for i in range(n)");
   frame().scope[name] = {std::move(value), where};
   frame().lost.erase(name);
 }
@@ -109,11 +110,14 @@ void Lowering::assign(const syntax::Expr &target, Value value) {
   if (!values)
     fail(DiagnosticId::BadUnpacking, target.range,
          "cannot unpack " + value.describe() + " into " +
-             std::to_string(elements->size()) + " names");
+             std::to_string(elements->size()) + " names",
+         value.tensor() ? "it is one value: give it one name"
+                        : "only tuples can be taken apart");
   if (values->size() != elements->size())
     fail(DiagnosticId::BadUnpacking, target.range,
          "cannot unpack " + std::to_string(values->size()) + " values into " +
-             std::to_string(elements->size()) + " names");
+             std::to_string(elements->size()) + " names",
+         "write one name for each value; _ takes what is not needed");
   std::vector<Value> items = *values;
   for (size_t i = 0; i < items.size(); ++i)
     assign(*(*elements)[i], items[i]);
@@ -132,7 +136,8 @@ void Lowering::visitAnnAssign(const syntax::AnnAssign &stmt) {
   if (keep && value.isDynamic())
     fail(DiagnosticId::NotConstexpr, stmt.value->range,
          "a tl.constexpr must be known at compile time, got " +
-             value.describe());
+             value.describe(),
+         "leave the annotation out, or compute it from constexprs only");
   assign(*stmt.target, keep ? value : materialize(value));
 }
 
@@ -151,7 +156,8 @@ void Lowering::visit(const syntax::Stmt &stmt) {
     Value left = evaluate(*node.target), right = evaluate(*node.value);
     if (node.op == syntax::BinaryOp::MatMul)
       fail(DiagnosticId::NotSupported, stmt.range, "`@=` is not supported",
-           "use tl.dot");
+           "write tl.dot(" + quote(node.target->range, "a") + ", " +
+               quote(node.value->range, "b") + ")");
     assign(*node.target,
            materialize(emit.binary(BinaryOp(int(node.op)), left, right)));
     return;

@@ -90,6 +90,10 @@ std::string toString(const Element &element) {
   return (element.isPointer ? "*" : "") + std::string(nameOf(element.dtype));
 }
 
+std::string tlName(const Element &element) {
+  return "tl." + std::string(rowOf(element.dtype).pythonName);
+}
+
 std::string toString(const Shape &shape) {
   std::string text = "[";
   for (size_t i = 0; i < shape.size(); ++i)

@@ -85,6 +85,8 @@ struct Type {
 
 /// "fp32", "*fp32", "int32[16, 1]".
 std::string toString(const Element &element);
+/// "tl.float32", as users write the type of an element.
+std::string tlName(const Element &element);
 std::string toString(const Type &type);
 std::string toString(const Shape &shape);
 

@@ -77,7 +77,9 @@ std::string Value::describe() const {
   if (auto *value = tensor())
     return toString(value->type);
   if (auto *value = constant())
-    return value->isNone() ? "None" : "constexpr " + value->str();
+    return value->isNone()     ? "None"
+           : value->isString() ? "the text '" + value->str() + "'"
+                               : "constexpr " + value->str();
   if (auto *values = tupleValues())
     return "a tuple of " + std::to_string(values->size());
   if (blockPointer())

@@ -80,7 +80,8 @@ private:
     } else if (path == "triton.heuristics" && call) {
       readHeuristics(*call);
     } else {
-      report(expr.range, "unknown decorator",
+      report(expr.range,
+             "unknown decorator" + (path.empty() ? "" : " `" + path + "`"),
              "use triton.jit, triton.autotune(...) or "
              "triton.heuristics(...)");
     }
@@ -222,7 +223,9 @@ private:
       const auto *lambda = function.get<Value::Function>();
       if (!name || !lambda || lambda->lambda->parameters.size() != 1) {
         report(call.range, "a heuristic is a lambda of one argument",
-               "write {\"EVEN\": lambda args: args[\"S\"] % 64 == 0}");
+               "write {\"" + (name ? *name : std::string("EVEN")) +
+                   "\": lambda args: ...}; args[\"NAME\"] is an argument of "
+                   "the launch");
         continue;
       }
       if (parameterOf(call.range, *name))

@@ -54,6 +54,11 @@ private:
       text.erase(0, instance.size() + 1);
     if (size_t first = text.find_first_not_of(" \t"); first != 0)
       text.erase(0, first);
+    // Two words: the first is `instance`, misspelt.
+    const size_t word = text.find_first_of(" \t(");
+    if (!isInstance && word != std::string::npos && text[word] != '(' &&
+        text.find('(', word) != std::string::npos)
+      throw unknownHint(text.substr(0, word));
     ExprPtr expr = parseExpression(
         std::make_shared<SourceFile>(function.file->path(), text));
     const auto *call = expr->as<Call>();
@@ -64,6 +69,17 @@ private:
     if (isInstance)
       return readInstance(name->id, call);
     readNamed(name->id, call);
+  }
+
+  static Error unknownHint(const std::string &name) {
+    return Error("unknown hint `" + name + "`",
+                 nearestNameHint(name, knownHints(), "hints"));
+  }
+
+  static const std::vector<std::string> &knownHints() {
+    static const std::vector<std::string> known = {
+        "instance", "cpu", "bucket", "stages", "swap_ab", "predicate"};
+    return known;
   }
 
   void readNamed(const std::string &name, const Call *call) {
@@ -77,11 +93,9 @@ private:
       (name == "swap_ab" ? hints.swapAb : hints.predicate) = true;
       return;
     }
-    static const std::vector<std::string> known = {
-        "instance", "cpu", "bucket", "stages", "swap_ab", "predicate"};
+    const auto &known = knownHints();
     if (std::find(known.begin(), known.end(), name) == known.end())
-      throw Error("unknown hint `" + name + "`",
-                  nearestNameHint(name, known, "hints"));
+      throw unknownHint(name);
     throw Error("the hint `" + name + "` is written differently",
                 "forms: instance NAME(...), cpu(BM=32), bucket(S), "
                 "stages(k=3), swap_ab, predicate");
@@ -140,7 +154,10 @@ private:
       else
         throw Error("the instance `" + name + "` says nothing of `" +
                         parameter.name + "`",
-                    "add " + parameter.name + "=...");
+                    parameter.isConstexpr
+                        ? "add its value, as in " + parameter.name + "=64"
+                        : "add its type, as in " + parameter.name +
+                              "=\"*fp32:16\" or \"i32\"");
     }
     hints.instances.push_back(std::move(instance));
   }

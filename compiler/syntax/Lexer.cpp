@@ -281,13 +281,25 @@ private:
     return false;
   }
 
+  static char closing(char open) {
+    return open == '(' ? ')' : open == '[' ? ']' : '}';
+  }
+
   void closeBrackets() {
     if (brackets.empty())
       return;
     const Bracket &bracket = brackets.back();
-    report(DiagnosticId::UnclosedBracket, bracket.range,
-           std::string("`") + bracket.open + "` is never closed",
-           "add the closing bracket");
+    // An unclosed string has swallowed the bracket that closes.
+    const bool swallowed =
+        std::any_of(list.diagnostics.begin(), list.diagnostics.end(),
+                    [&](const Diagnostic &diagnostic) {
+                      return diagnostic.id == DiagnosticId::InvalidString &&
+                             diagnostic.range.line >= bracket.range.line;
+                    });
+    if (!swallowed)
+      report(DiagnosticId::UnclosedBracket, bracket.range,
+             std::string("`") + bracket.open + "` is never closed",
+             std::string("add the closing `") + closing(bracket.open) + "`");
     brackets.clear();
     push(TokenKind::Invalid, pos, 0);
   }
@@ -343,11 +355,14 @@ private:
       char open = c == ')' ? '(' : c == ']' ? '[' : '{';
       if (brackets.empty() || brackets.back().open != open) {
         report(DiagnosticId::UnclosedBracket, rangeAt(start, 1),
-               std::string("`") + c + "` closes nothing",
+               std::string("`") + c +
+                   (brackets.empty() ? std::string("` closes nothing")
+                                     : std::string("` does not close `") +
+                                           brackets.back().open + "`"),
                brackets.empty()
                    ? "remove it, or add the opening bracket"
-                   : std::string("the open bracket is `") +
-                         brackets.back().open + "` in line " +
+                   : std::string("write `") + closing(brackets.back().open) +
+                         "`: the open bracket is in line " +
                          std::to_string(brackets.back().range.line));
         if (!brackets.empty())
           brackets.pop_back();

@@ -101,6 +101,8 @@ void Parser::unexpected(std::string_view wanted) {
   std::string hint = "the syntax is Python's";
   if (token.is("="))
     hint = "`==` compares; `=` assigns, in a statement of its own";
+  else if (wanted.starts_with("`:`"))
+    hint = "end the line with `:`";
   else if (token.kind == TokenKind::Keyword)
     hint = "`" + std::string(token.text) + "` is a word of the language";
   else if (token.kind == TokenKind::Indent)
@@ -218,9 +220,13 @@ void Parser::parseStatement(Block &block) {
     else
       parseSimpleLine(block);
   } catch (const Recover &) {
+    const bool attempt = list.tokens[start].is("try");
     recover();
     if (position == start)
       next();
+    // What belongs to a rejected `try` has been said with it.
+    while (attempt && (at("except") || at("else") || at("finally")))
+      recover();
   }
 }
 
@@ -241,7 +247,9 @@ void Parser::rejectKeyword() {
       {"nonlocal", "pass the value as an argument"},
       {"del", "variables end with the function"},
       {"raise", "use tl.static_assert or tl.device_assert"},
-      {"assert", "use tl.static_assert or tl.device_assert"},
+      {"assert",
+       "write tl.static_assert(condition, \"text\") for what is known "
+       "at compile time, else tl.device_assert"},
       {"break", "put the rest of the loop's body under an `if`"},
       {"continue", "put the rest of the loop's body under an `if`"},
   };
@@ -353,6 +361,14 @@ void Parser::parseImportFrom(Block &block) {
     expect(")", "the imported names");
 }
 
+static std::string elementHint(const Expr &block) {
+  const auto *name = block.as<Name>();
+  const std::string x = name ? name->id : "x";
+  return "a block is a value: choose elementwise with " + x +
+         " = tl.where(condition, new, " + x +
+         "), or write memory with tl.store";
+}
+
 void Parser::checkTarget(const Expr &target) {
   switch (target.kind) {
   case ExprKind::Name:
@@ -367,7 +383,7 @@ void Parser::checkTarget(const Expr &target) {
     return;
   case ExprKind::Subscript:
     unsupported(target.range, "assigning to an element",
-                "blocks are values: use tl.where, or tl.store for memory");
+                elementHint(*target.to<Subscript>().value));
   case ExprKind::Attribute:
     unsupported(target.range, "assigning to an attribute",
                 "assign to a variable");

@@ -53,6 +53,8 @@ struct Program::Impl {
   void bind(LoadedModule &loaded, const Stmt &stmt);
   void bindImport(LoadedModule &loaded, const ImportFrom &import);
   std::string findFile(const std::string &from, const ImportFrom &import);
+  std::string circle(const LoadedModule &loaded,
+                     const std::string &alias) const;
   std::optional<Symbol> lookup(const Program &program, const std::string &path,
                                std::string_view name, unsigned depth);
   Value constant(const Program &program, const LoadedModule &loaded,
@@ -101,20 +103,16 @@ void Program::Impl::load(const std::string &path, std::string text) {
     bind(loaded, *stmt);
 }
 
+// "a/b.py" for the module a.b.
+static std::string relativePath(std::string module) {
+  std::replace(module.begin(), module.end(), '.', '/');
+  return module + ".py";
+}
+
 // The kernel file an import names; empty when there is none.
 std::string Program::Impl::findFile(const std::string &from,
                                     const ImportFrom &import) {
-  fs::path relative;
-  std::string part;
-  for (char c : import.module + ".") {
-    if (c != '.') {
-      part += c;
-      continue;
-    }
-    relative /= part;
-    part.clear();
-  }
-  relative += ".py";
+  const fs::path relative = relativePath(import.module);
   fs::path folder = fs::path(from).parent_path();
   auto exists = [&](const fs::path &candidate) {
     std::string path = candidate.lexically_normal().generic_string();
@@ -164,8 +162,11 @@ void Program::Impl::bindImport(LoadedModule &loaded, const ImportFrom &import) {
             ? "a kernel file can only be imported from by name"
             : "there is no kernel file for `" + std::string(import.level, '.') +
                   import.module + "`",
-        import.module.empty() ? "write from .file import function"
-                              : "imports are resolved beside the file"));
+        import.module.empty()
+            ? "write from ." + import.name + " import NAME"
+            : "imports are looked up beside the file that imports: there is no "
+              "`" +
+                  relativePath(import.module) + "` there"));
     return;
   }
   binding.path = import.module + "." + import.name;
@@ -205,7 +206,8 @@ void Program::Impl::bind(LoadedModule &loaded, const Stmt &stmt) {
     diagnostics.push_back(
         Diagnostic::make(DiagnosticId::InvalidConstant, loaded.module->file,
                          augmented->range, "a module constant is changed",
-                         "assign it once, with its final value"));
+                         "assign it once, with its final value, or give the "
+                         "new value another name"));
   } else if (const auto *import = stmt.as<Import>()) {
     Binding binding;
     binding.path = import->hasAlias ? import->module : import->alias;
@@ -256,6 +258,27 @@ Value Program::Impl::constant(const Program &program,
   return values[key] = value;
 }
 
+// "a.py imports it from b.py, b.py from a.py" for a name that imports lead
+// back to where they began; else empty.
+std::string Program::Impl::circle(const LoadedModule &loaded,
+                                  const std::string &alias) const {
+  const LoadedModule *at = &loaded;
+  std::string name = alias, chain;
+  for (size_t steps = 0; steps <= modules.size(); ++steps) {
+    auto found = at->bindings.find(name);
+    if (found == at->bindings.end() || found->second.fromFile.empty())
+      return {};
+    const Binding &binding = found->second;
+    chain += (steps ? ", " : "") + at->module->file->path() +
+             (steps ? " from " : " imports it from ") + binding.fromFile;
+    name = binding.name;
+    at = &modules.at(binding.fromFile);
+    if (at == &loaded && name == alias)
+      return chain;
+  }
+  return {};
+}
+
 std::optional<Symbol> Program::Impl::lookup(const Program &program,
                                             const std::string &path,
                                             std::string_view name,
@@ -302,6 +325,14 @@ Program::load(const std::string &path, std::string text, FileReader reader) {
       if (!from || !loaded.bindings.contains(from->alias))
         continue;
       const Binding &binding = loaded.bindings.at(from->alias);
+      if (std::string circle = impl.circle(loaded, from->alias);
+          !circle.empty()) {
+        impl.diagnostics.push_back(Diagnostic::make(
+            DiagnosticId::ImportFailed, loaded.module->file, from->range,
+            "`" + from->name + "` is imported in a circle and defined nowhere",
+            circle + ": define it in one of the files"));
+        break;
+      }
       if (binding.fromFile.empty() ||
           impl.modules.at(binding.fromFile).bindings.contains(binding.name))
         continue;

@@ -188,6 +188,21 @@ std::vector<Argument> specialize(const Signature &signature,
   return result;
 }
 
+// "float32" is what tl and torch call "fp32".
+static std::string elementHint(std::string_view element) {
+  static constexpr std::pair<std::string_view, std::string_view> words[] = {
+      {"float", "fp32"},    {"float16", "fp16"}, {"float32", "fp32"},
+      {"float64", "fp64"},  {"half", "fp16"},    {"double", "fp64"},
+      {"bfloat16", "bf16"}, {"int", "i32"},      {"int8", "i8"},
+      {"int16", "i16"},     {"int32", "i32"},    {"int64", "i64"},
+      {"long", "i64"},      {"uint8", "u8"},     {"uint16", "u16"},
+      {"uint32", "u32"},    {"uint64", "u64"},   {"bool", "i1"}};
+  for (auto [word, meant] : words)
+    if (element == word)
+      return "in signatures it is called `" + std::string(meant) + "`";
+  return nearestNameHint(element, elementTypeNames(), "element types");
+}
+
 Argument argumentFromValue(const KernelParameter &parameter,
                            const Value &value) {
   const std::string *text = value.get<std::string>();
@@ -198,14 +213,13 @@ Argument argumentFromValue(const KernelParameter &parameter,
     std::string_view element = *text;
     element.remove_prefix(element.starts_with('*') ? 1 : 0);
     element = element.substr(0, element.find(':'));
-    throw Error(
-        "argument `" + parameter.name + "`: \"" + *text +
-            "\" is no argument class",
-        findElement(element)
-            ? std::string("write \"*fp32:16\" for pointers and "
-                          "\"i32:16\" for integers; 16 is the only "
-                          "divisor, and floats have none")
-            : nearestNameHint(element, elementTypeNames(), "element types"));
+    throw Error("argument `" + parameter.name + "`: \"" + *text +
+                    "\" is no type of an argument",
+                findElement(element)
+                    ? std::string("write \"*fp32:16\" for pointers and "
+                                  "\"i32:16\" for integers; 16 is the only "
+                                  "divisor, and floats have none")
+                    : elementHint(element));
   }
   return classArgument(parameter, *argClass);
 }

@@ -20,7 +20,8 @@ AtomicKind kindFor(BuiltinCall &call, Op op, Element element) {
     call.fail(0, DiagnosticId::NotSupported,
               "tl." + call.builtin.name + " does not support " +
                   toString(element),
-              isFloating && bits == 16 ? "accumulate in fp32" : "");
+              isFloating ? "bits are of integers; accumulate in fp32"
+                         : "use memory of int32 or int64");
   };
   if (bits < 32 && !(element.dtype == DType::Fp16 && op == Op::Add) &&
       !(element.dtype == DType::Bf16 && op == Op::Add))

@@ -11,11 +11,15 @@ namespace {
 Value emitArange(BuiltinCall &call) {
   int64_t start = call.integer(0), end = call.integer(1);
   if (start < minOf(DType::Int32) || end > maxOf(DType::Int32))
-    call.fail(1, DiagnosticId::IntegerRange, "tl.arange must fit 32 bits");
+    call.fail(1, DiagnosticId::IntegerRange, "tl.arange must fit 32 bits",
+              "add the large number afterwards: tl.arange(0, n) + start");
   if (end <= start)
     call.fail(1, DiagnosticId::BadArgument,
               "tl.arange(" + std::to_string(start) + ", " +
-                  std::to_string(end) + ") is empty");
+                  std::to_string(end) + ") is empty",
+              "it counts upwards, from the first number to below the second: "
+              "did you mean tl.arange(" +
+                  call.text(1) + ", " + call.text(0) + ")?");
   Type type(DType::Int32, {end - start});
   call.emit.checkShape(type.shape);
   return Tensor{tile::RangeOp::create(call.emit.builder, call.emit.location(),
@@ -33,7 +37,8 @@ Tensor filled(BuiltinCall &call, const Shape &shape, const Value &value,
   } else if (element.isPointer || !value.constant()) {
     call.fail(index, DiagnosticId::BadArgument,
               call.what(index) + " cannot be " + value.describe() +
-                  " for a block of " + toString(element));
+                  " for a block of " + toString(element),
+              "fill with a number");
   } else {
     scalar = call.emit.number(*value.constant(), element.dtype);
   }

@@ -53,7 +53,11 @@ Value emitDot(BuiltinCall &call) {
     if (x.type.element.isPointer || !known)
       call.fail(index, DiagnosticId::BadArgument,
                 call.what(index) + " must be a block of floats or int8, got " +
-                    toString(x.type));
+                    toString(x.type),
+                x.type.element.isPointer
+                    ? "load the values first: tl.load(" + call.text(index) + ")"
+                    : "convert it: " + call.operandText(index) +
+                          ".to(tl.float32)");
     if (x.type.rank() == 3)
       call.fail(index, DiagnosticId::NotSupported,
                 "tl.dot of rank 3 is not supported yet",
@@ -61,20 +65,32 @@ Value emitDot(BuiltinCall &call) {
     if (x.type.rank() != 2)
       call.fail(index, DiagnosticId::ShapeMismatch,
                 call.what(index) + " must have rank 2, got " + toString(x.type),
-                x.type.rank() == 1 ? "write tl.sum(a * b) for vectors" : "");
+                x.type.rank() == 1
+                    ? "for two vectors write tl.sum(" + call.operandText(0) +
+                          " * " + call.operandText(1) + ")"
+                    : "give it two dimensions, as with "
+                      "tl.reshape or [:, None]");
   }
   if (a.type.element != b.type.element)
     call.fail(1, DiagnosticId::TypeMismatch,
               "tl.dot needs operands of one type, got " + toString(a.type) +
                   " and " + toString(b.type),
-              "convert one: b.to(a.dtype)");
+              "convert one: " + call.operandText(1) + ".to(" +
+                  call.operandText(0) + ".dtype)");
   if (a.type.shape[1] != b.type.shape[0])
     call.fail(1, DiagnosticId::ShapeMismatch,
               "tl.dot: " + toString(a.type) + " has " +
                   std::to_string(a.type.shape[1]) + " columns, " +
                   toString(b.type) + " has " + std::to_string(b.type.shape[0]) +
                   " rows",
-              "transpose with tl.trans");
+              a.type.shape[1] == b.type.shape[1]
+                  ? "transpose the second: tl.dot(" + call.text(0) +
+                        ", tl.trans(" + call.text(1) + "))"
+              : a.type.shape[0] == b.type.shape[0]
+                  ? "transpose the first: tl.dot(tl.trans(" + call.text(0) +
+                        "), " + call.text(1) + ")"
+                  : "the columns of the first must be as many as the rows of "
+                    "the second");
   DType dtype = accumulatorOf(call, a.type.element.dtype);
   Type type(dtype, {a.type.shape[0], b.type.shape[1]});
   emit.checkShape(type.shape);
@@ -89,7 +105,12 @@ Value emitDot(BuiltinCall &call) {
     if (acc.type != type)
       call.fail(2, DiagnosticId::TypeMismatch,
                 "tl.dot: `acc` must be " + toString(type) + ", got " +
-                    toString(acc.type));
+                    toString(acc.type),
+                acc.type.shape == type.shape
+                    ? "make it of that type: tl.zeros(" + toString(type.shape) +
+                          ", dtype=" + tlName(type.element) + ")"
+                    : "it has the rows of the first and the columns of the "
+                      "second operand");
     acc = emit.cast(acc, {inside, false});
   }
   Tensor product{tile::DotOp::create(emit.builder, emit.location(),

@@ -93,7 +93,8 @@ Value emitFma(BuiltinCall &call) {
   std::tie(x, z) = emit.pair(x, z, {}, "fma");
   if (!x.type.element.isFloat())
     call.fail(0, DiagnosticId::BadArgument,
-              "tl.fma needs floats, got " + toString(x.type));
+              "tl.fma needs floats, got " + toString(x.type),
+              "write x * y + z for integers");
   return Tensor{math::FmaOp::create(emit.builder, emit.location(), x.handle,
                                     y.handle, z.handle),
                 x.type};
@@ -105,7 +106,8 @@ Value emitFdiv(BuiltinCall &call) {
     if (!call.tensor(index).type.element.isFloat())
       call.fail(index, DiagnosticId::BadArgument,
                 call.what(index) + " must be a float, got " +
-                    toString(call.tensor(index).type));
+                    toString(call.tensor(index).type),
+                "convert it: " + call.operandText(index) + ".to(tl.float32)");
   return call.emit.binary(BinaryOp::Div, x, y);
 }
 
@@ -124,7 +126,8 @@ Value emitSoftmax(BuiltinCall &call) {
   bool keep = call.boolean(2);
   if (!x.type.isBlock() || !x.type.element.isFloat())
     call.fail(0, DiagnosticId::BadArgument,
-              "tl.softmax needs a block of floats, got " + toString(x.type));
+              "tl.softmax needs a block of floats, got " + toString(x.type),
+              "convert it: " + call.operandText(0) + ".to(tl.float32)");
   Tensor peak = emitReduction(emit, x, axis, "max", keep);
   Tensor shifted = *emit.binary(BinaryOp::Sub, x, peak).tensor();
   if (bitWidth(shifted.type.element.dtype) < 32)

@@ -37,7 +37,17 @@ void matchShape(BuiltinCall &call, Tensor &pointers, Tensor &value,
     call.fail(index, DiagnosticId::ShapeMismatch,
               call.what(index) + " is a block, " + toString(value.type) +
                   ", but the pointer is one address",
-              "add a block of offsets to the pointer");
+              "add a block of offsets: " + call.operandText(0) +
+                  " + tl.arange(...)");
+  const Shape &address = pointers.type.shape, &given = value.type.shape;
+  bool fits = given.size() == address.size() || !value.type.isBlock();
+  for (size_t i = 0; fits && i < given.size(); ++i)
+    fits = given[i] == address[i] || given[i] == 1 || address[i] == 1;
+  if (!fits && given.size() == address.size())
+    call.fail(index, DiagnosticId::ShapeMismatch,
+              call.what(index) + " has shape " + toString(given) +
+                  ", the pointers have " + toString(address),
+              "make both from the same offsets");
   call.emit.broadcastPair(pointers, value);
 }
 
@@ -46,7 +56,9 @@ Tensor maskOf(BuiltinCall &call, size_t index) {
   if (!mask.type.element.isBool())
     call.fail(index, DiagnosticId::BadArgument,
               call.what(index) + " must be boolean, got " + toString(mask.type),
-              "compare with something, as in offsets < n");
+              "a mask has a truth value for each element: compare, as in "
+              "offsets < " +
+                  (mask.type.isBlock() ? std::string("n") : call.text(index)));
   return mask;
 }
 
@@ -115,7 +127,8 @@ std::vector<int64_t> boundaryCheck(BuiltinCall &call, size_t index,
     if (dim < 0 || dim >= int64_t(rank))
       call.fail(index, DiagnosticId::BadArgument,
                 call.what(index) + " names dimension " + std::to_string(dim) +
-                    " of a block of rank " + std::to_string(rank));
+                    " of a block of rank " + std::to_string(rank),
+                "dimensions count from 0 to " + std::to_string(rank - 1));
   return dims;
 }
 
@@ -146,7 +159,8 @@ Value emitLoad(BuiltinCall &call) {
     if (!padding.empty() && access.mask) {
       DType dtype = stored({block->base.type.element.dtype, false}).dtype;
       if (padding == "nan" && isInt(dtype))
-        call.fail(4, DiagnosticId::BadArgument, "integers have no NaN");
+        call.fail(4, DiagnosticId::BadArgument, "integers have no NaN",
+                  "write padding_option=\"zero\"");
       double nan = std::numeric_limits<double>::quiet_NaN();
       access.other = isInt(dtype) ? emit.integer(0, dtype, block->block).handle
                                   : emit.floating(padding == "nan" ? nan : 0.0,
@@ -161,7 +175,7 @@ Value emitLoad(BuiltinCall &call) {
   if (call.isNone(1)) {
     if (!call.isNone(2))
       call.fail(2, DiagnosticId::BadArgument, "tl.load: `other` needs a mask",
-                "it is what masked-out elements read as");
+                "it is what masked-out elements read as: add mask=...");
     return loadFrom(call, access, cache, eviction, isVolatile);
   }
   Tensor mask = maskOf(call, 1);
@@ -169,7 +183,8 @@ Value emitLoad(BuiltinCall &call) {
   if (!call.isNone(2)) {
     Tensor other = call.tensor(2);
     if (other.type.element.isPointer)
-      call.fail(2, DiagnosticId::BadPointer, "tl.load: `other` is a pointer");
+      call.fail(2, DiagnosticId::BadPointer, "tl.load: `other` is a pointer",
+                "give the value itself, as in other=0.0");
     matchShape(call, access.pointers, other, 2);
     emit.broadcastPair(access.pointers, mask);
     Element element{access.pointers.type.element.dtype, false};
@@ -212,7 +227,8 @@ Value emitStore(BuiltinCall &call) {
   onlyForBlockPointers(call, 3);
   Access access{call.pointer(0), {}, {}};
   if (value.type.element.isPointer)
-    call.fail(1, DiagnosticId::BadPointer, "tl.store: `value` is a pointer");
+    call.fail(1, DiagnosticId::BadPointer, "tl.store: `value` is a pointer",
+              "store values, not addresses: tl.load(" + call.text(1) + ")");
   Shape written = access.pointers.type.shape;
   matchShape(call, access.pointers, value, 1);
   Tensor mask;
@@ -243,14 +259,19 @@ std::vector<Tensor> coordinates(BuiltinCall &call, size_t index, size_t rank) {
   if (items.size() != rank)
     call.fail(index, DiagnosticId::BadArgument,
               call.what(index) + " has " + std::to_string(items.size()) +
-                  " entries for " + std::to_string(rank) + " dimensions");
+                  (items.size() == 1 ? " entry for " : " entries for ") +
+                  std::to_string(rank) + " dimensions",
+              "write one for each dimension of the block");
   std::vector<Tensor> result;
   for (const Value &item : items) {
     Tensor value = call.emit.toTensor(item, call.what(index));
     if (value.type.isBlock() || !value.type.element.isInt())
       call.fail(index, DiagnosticId::BadArgument,
                 call.what(index) + " must hold scalar integers, got " +
-                    toString(value.type));
+                    toString(value.type),
+                value.type.isBlock()
+                    ? "a block pointer adds the offsets of its block itself"
+                    : "divide with //, or convert with .to(tl.int32)");
     result.push_back(call.emit.cast(value, kInt64));
   }
   return result;
@@ -262,7 +283,8 @@ Value emitMakeBlockPointer(BuiltinCall &call) {
   if (pointer.base.type.isBlock())
     call.fail(0, DiagnosticId::BadPointer,
               "tl.make_block_ptr: `base` must be one pointer, got " +
-                  toString(pointer.base.type));
+                  toString(pointer.base.type),
+              "give the pointer argument itself, without offsets");
   pointer.block = call.shape(4);
   size_t rank = pointer.block.size();
   pointer.shape = coordinates(call, 1, rank);
@@ -274,7 +296,9 @@ Value emitMakeBlockPointer(BuiltinCall &call) {
     if (sorted.size() != rank || sorted[i] != int64_t(i))
       call.fail(5, DiagnosticId::BadArgument,
                 "tl.make_block_ptr: `order` must be a permutation of the " +
-                    std::to_string(rank) + " dimensions");
+                    std::to_string(rank) + " dimensions",
+                rank == 2 ? "write (1, 0) for rows one after the other"
+                          : "name each dimension once, the fastest first");
   return pointer;
 }
 

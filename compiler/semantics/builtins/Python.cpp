@@ -15,7 +15,9 @@ const Const &known(BuiltinCall &call, size_t index) {
     call.fail(index, DiagnosticId::NotConstexpr,
               call.what(index) + " must be known at compile time, got " +
                   call[index].describe(),
-              "convert run-time values with .to(tl.float32) or .to(tl.int32)");
+              "convert it while the kernel runs: " + call.operandText(index) +
+                  (call.builtin.name == "python.int" ? ".to(tl.int32)"
+                                                     : ".to(tl.float32)"));
   return *constant;
 }
 
@@ -40,7 +42,8 @@ Value emitInt(BuiltinCall &call) {
     return Const(Const::Int(std::trunc(*value.asFloat())));
   call.fail(0, DiagnosticId::BadArgument,
             "int() cannot convert " + value.kindName() + " `" + value.str() +
-                "`");
+                "`",
+            "it takes a compile-time number");
 }
 
 Value emitBool(BuiltinCall &call) {
@@ -54,7 +57,7 @@ Value emitLen(BuiltinCall &call) {
     return Value::integer(int64_t(constant->string().size()));
   call.fail(0, DiagnosticId::BadArgument,
             "len() needs a tuple, got " + call[0].describe(),
-            "the size of a block is x.shape[0]");
+            "the length of a block is " + call.operandText(0) + ".shape[0]");
 }
 
 template <bool isMax>
@@ -66,7 +69,8 @@ Value emitExtreme(BuiltinCall &call) {
     call.fail(0, DiagnosticId::BadArgument,
               std::string(isMax ? "max" : "min") +
                   "() needs at least two values",
-              "reduce a block with tl.max or tl.min");
+              std::string("for the extreme element of a block write tl.") +
+                  (isMax ? "max(" : "min(") + call.text(0) + ", axis=0)");
   Value best = values[0];
   for (size_t i = 1; i < values.size(); ++i) {
     const Value &next = values[i];
@@ -102,7 +106,8 @@ Value emitConstexpr(BuiltinCall &call) {
 Value emitTuple(BuiltinCall &call) {
   if (!call[0].tupleValues())
     call.fail(0, DiagnosticId::BadArgument,
-              "a tuple is made of a tuple or list, got " + call[0].describe());
+              "a tuple is made of a tuple or list, got " + call[0].describe(),
+              "write the values in parentheses: (a, b)");
   return call[0];
 }
 

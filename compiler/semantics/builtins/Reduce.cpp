@@ -78,7 +78,8 @@ Tensor block(BuiltinCall &call) {
               "of two scalars take tl.maximum, tl.minimum or +");
   if (x.type.element.isPointer)
     call.fail(0, DiagnosticId::BadPointer,
-              "tl." + call.builtin.name + " is not defined for pointers");
+              "tl." + call.builtin.name + " is not defined for pointers",
+              "load the values first: tl.load(" + call.text(0) + ")");
   return x;
 }
 
@@ -125,7 +126,8 @@ Value emitExtremum(BuiltinCall &call) {
     return extremum(emit, x, axis, isMax, keepDims);
   if (!axis)
     call.fail(2, DiagnosticId::BadArgument,
-              "tl." + call.builtin.name + " with indices needs an axis");
+              "tl." + call.builtin.name + " with indices needs an axis",
+              "write axis=0");
   Element element = x.type.element;
   if (element == Element{DType::Bf16, false})
     element = kFp32;
@@ -148,7 +150,8 @@ Value emitBits(BuiltinCall &call) {
   if (!x.type.element.isInt())
     call.fail(0, DiagnosticId::BadArgument,
               "tl." + call.builtin.name + " needs integers, got " +
-                  toString(x.type));
+                  toString(x.type),
+              "convert it: " + call.operandText(0) + ".to(tl.int32)");
   return reduce(call.emit, x, axisOf(call, x, 1), kind, call.boolean(2));
 }
 
@@ -188,7 +191,8 @@ Value emitHistogram(BuiltinCall &call) {
   if (x.type.rank() != 1 || !x.type.element.isInt())
     call.fail(0, DiagnosticId::BadArgument,
               "tl.histogram needs a block of rank 1 of integers, got " +
-                  toString(x.type));
+                  toString(x.type),
+              "flatten it with tl.ravel, and convert with .to(tl.int32)");
   x = emit.cast(x, kInt32);
   Type type(DType::Int32, {call.integer(1)});
   emit.checkShape(type.shape);

@@ -37,13 +37,16 @@ Value emitExpandDims(BuiltinCall &call) {
     if (axis < -rank || axis >= rank)
       call.fail(1, DiagnosticId::BadArgument,
                 call.what(1) + " is " + std::to_string(axis) +
-                    ", outside a result of rank " + std::to_string(rank));
+                    ", outside a result of rank " + std::to_string(rank),
+                "the result has one dimension more: axes 0 to " +
+                    std::to_string(rank - 1));
     axis = axis < 0 ? axis + rank : axis;
   }
   llvm::sort(axes);
   if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
     call.fail(1, DiagnosticId::BadArgument,
-              call.what(1) + " names one axis twice");
+              call.what(1) + " names one axis twice",
+              "name each new axis once");
   for (int64_t axis : axes)
     x = call.emit.expandDims(x, axis);
   return x;
@@ -61,7 +64,8 @@ Value emitTrans(BuiltinCall &call) {
     if (rank < 2)
       call.fail(0, DiagnosticId::ShapeMismatch,
                 "tl.trans needs at least two dimensions, got " +
-                    toString(x.type));
+                    toString(x.type),
+                "add one first: " + call.operandText(0) + "[:, None]");
     for (int64_t i = 0; i < rank; ++i)
       order.push_back(i);
     std::swap(order[rank - 1], order[rank - 2]);
@@ -117,7 +121,8 @@ Value emitGather(BuiltinCall &call) {
   if (!index.type.element.isInt())
     call.fail(1, DiagnosticId::BadArgument,
               "tl.gather: `index` must hold integers, got " +
-                  toString(index.type));
+                  toString(index.type),
+              "convert it: " + call.operandText(1) + ".to(tl.int32)");
   if (source.type.element.isPointer)
     call.fail(0, DiagnosticId::NotSupported,
               "tl.gather of pointers is not supported yet",
@@ -140,7 +145,8 @@ Value emitFlip(BuiltinCall &call) {
   Tensor x = call.tensor(0);
   int64_t rank = x.type.rank();
   if (rank == 0)
-    call.fail(0, DiagnosticId::ShapeMismatch, "tl.flip needs a block");
+    call.fail(0, DiagnosticId::ShapeMismatch, "tl.flip needs a block",
+              "a scalar is its own reverse");
   int64_t axis = call.isNone(1) ? rank - 1 : call.axis(1, rank);
   int64_t size = x.type.shape[axis];
   Type type(DType::Int32, {size});

@@ -185,5 +185,21 @@ TEST(Control, ConstexprArgumentsStayConstexprInHelpers) {
   EXPECT_EQ(missing(lowered.ir, {"tile.range 0, 8"}), "") << lowered.message;
 }
 
+// Two paths that return two numbers: run-time values, as under Triton.
+TEST(Control, HelperReturnsOneOfTwoNumbers) {
+  Lowered lowered = lower("@triton.jit\n"
+                          "def weight(n):\n"
+                          "    if n > 3:\n"
+                          "        return 0.5\n"
+                          "    return 1.5\n"
+                          "@triton.jit\n"
+                          "def k(p, n):\n"
+                          "    tl.store(p, weight(n))\n",
+                          "k", {arg("p", "*fp32"), arg("n", "i32")});
+  EXPECT_EQ(lowered.message, "");
+  EXPECT_EQ(missing(lowered.ir, {"scf.if", "-> (f32)", "tile.store"}), "")
+      << lowered.ir;
+}
+
 } // namespace
 } // namespace tessera::semantics::test

@@ -28,7 +28,7 @@ TEST(Diagnostics, RendersPlaceCaretCallersAndHint) {
       Diagnostic::make(DiagnosticId::UnknownName, source, {2, 6, 2, 13},
                        "no `tl.dott`", "did you mean `tl.dot`?");
   diagnostic.callers.push_back({"f", source, {3, 5, 3, 9}});
-  EXPECT_EQ(diagnostic.render(), "k.py:2:6: error: no `tl.dott`\n"
+  EXPECT_EQ(diagnostic.render(), "k.py:2:6: error: no `tl.dott` [UnknownName]\n"
                                  "  \ty = tl.dott(x)\n"
                                  "  \t    ^~~~~~~\n"
                                  "k.py:3:5: note: called from `f`\n"
@@ -43,10 +43,12 @@ TEST(Diagnostics, RangesBeyondTheLineAreHarmless) {
     return Diagnostic::make(DiagnosticId::SyntaxError, source, range, "m")
         .render();
   };
-  EXPECT_EQ(render({1, 2, 9, 9}), "k.py:1:2: error: m\n  ab\n   ^\n");
-  EXPECT_EQ(render({1, 3, 1, 99}), "k.py:1:3: error: m\n  ab\n    ^\n");
-  EXPECT_EQ(render({7, 1, 7, 2}), "k.py:7:1: error: m\n");
-  EXPECT_EQ(render({}), "k.py: error: m\n");
+  EXPECT_EQ(render({1, 2, 9, 9}),
+            "k.py:1:2: error: m [SyntaxError]\n  ab\n   ^\n");
+  EXPECT_EQ(render({1, 3, 1, 99}),
+            "k.py:1:3: error: m [SyntaxError]\n  ab\n    ^\n");
+  EXPECT_EQ(render({7, 1, 7, 2}), "k.py:7:1: error: m [SyntaxError]\n");
+  EXPECT_EQ(render({}), "k.py: error: m [SyntaxError]\n");
 }
 
 TEST(Diagnostics, CaretCountsCharactersNotBytes) {
@@ -54,7 +56,7 @@ TEST(Diagnostics, CaretCountsCharactersNotBytes) {
   EXPECT_EQ(
       Diagnostic::make(DiagnosticId::SyntaxError, source, {1, 6, 1, 8}, "m")
           .render(),
-      "k.py:1:6: error: m\n  \xc3\xa4 = \xc3\xb6\n      ^\n");
+      "k.py:1:6: error: m [SyntaxError]\n  \xc3\xa4 = \xc3\xb6\n      ^\n");
 }
 
 TEST(Diagnostics, ErrorsCarryMessageAndHint) {
@@ -63,7 +65,7 @@ TEST(Diagnostics, ErrorsCarryMessageAndHint) {
   EXPECT_EQ(error.message, "what");
   CompileError compile({Diagnostic::make(DiagnosticId::TypeMismatch,
                                          file("x\n"), {1, 1, 1, 2}, "m")});
-  EXPECT_STREQ(compile.what(), "k.py:1:1: error: m\n  x\n  ^\n");
+  EXPECT_STREQ(compile.what(), "k.py:1:1: error: m [TypeMismatch]\n  x\n  ^\n");
   ASSERT_EQ(compile.diagnostics.size(), 1u);
   EXPECT_STREQ(diagnosticName(compile.diagnostics[0].id), "TypeMismatch");
 }

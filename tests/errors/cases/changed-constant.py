@@ -1,0 +1,20 @@
+# tests/errors/cases/changed-constant.py - a module constant that is changed
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+# Why: Constants of a file are assigned once, so that what a kernel is compiled with is never in
+#   doubt.
+# Fix: Write `SCALE = 6.0`, or use a second name.
+
+import triton
+import triton.language as tl
+
+SCALE = 2.0
+SCALE *= 3.0
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(x + at)
+    tl.store(out + at, a * SCALE)

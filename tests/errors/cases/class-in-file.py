@@ -1,0 +1,19 @@
+# tests/errors/cases/class-in-file.py - a class in a kernel file
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+# Why: A kernel file holds imports, constants and functions.
+# Fix: Pass the values as arguments.
+
+import triton
+import triton.language as tl
+
+class Config:
+    scale = 2.0
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(x + at)
+    tl.store(out + at, a * Config.scale)

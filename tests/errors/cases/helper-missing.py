@@ -1,0 +1,21 @@
+# tests/errors/cases/helper-missing.py - a helper called with too few arguments
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+# Why: Each parameter without a default needs an argument.
+# Fix: Pass `y`, or give it a default.
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def blend(x, y):
+    return (x + y) * 0.5
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(x + at)
+    tl.store(out + at, blend(a))

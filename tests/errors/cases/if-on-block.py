@@ -1,0 +1,18 @@
+# tests/errors/cases/if-on-block.py - an `if` on a whole block
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+# Why: The condition has one truth value for each element, and an `if` takes one way for all.
+# Fix: Choose elementwise: `a = tl.where(a < 0.0, 0.0, a)`.
+
+import triton
+import triton.language as tl
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(x + at)
+    if a < 0.0:
+        a = 0.0
+    tl.store(out + at, a)

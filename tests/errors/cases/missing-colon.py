@@ -1,0 +1,17 @@
+# tests/errors/cases/missing-colon.py - a line that opens a block without its colon
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+# Why: As in Python, `if`, `for` and `def` end with a colon.
+# Fix: Write `if n > 0:`.
+
+import triton
+import triton.language as tl
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(x + at)
+    if n > 0
+        tl.store(out + at, a)

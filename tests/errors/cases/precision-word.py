@@ -1,0 +1,19 @@
+# tests/errors/cases/precision-word.py - an unknown precision
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+# Why: How float32 matrices are multiplied has three names.
+# Fix: Write `input_precision="ieee"`.
+
+import triton
+import triton.language as tl
+
+
+# tessera: instance product(a="*fp16:16", b="*fp16:16", out="*fp32:16", M=32, N=32)
+@triton.jit
+def product(a, b, out, M: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, M)
+    j = tl.arange(0, N)
+    p = tl.load(a + i[:, None] * N + j[None, :])
+    q = tl.load(b + i[:, None] * N + j[None, :])
+    c = tl.dot(p, q, input_precision="fp32")
+    tl.store(out + i[:, None] * N + j[None, :], c)

@@ -1,0 +1,16 @@
+# tests/errors/cases/unknown-keyword.py - a misspelt keyword
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+# Why: tl.load has no argument of this name.
+# Fix: Write `mask=`.
+
+import triton
+import triton.language as tl
+
+
+# tessera: instance copy(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def copy(x, out, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    a = tl.load(x + at, maks=at < n)
+    tl.store(out + at, a, mask=at < n)
