@@ -20,6 +20,8 @@ struct Command {
 };
 
 Command addCompile(CLI::App &app);
+Command addCheck(CLI::App &app);
+Command addNew(CLI::App &app);
 Command addCache(CLI::App &app);
 Command addVersion(CLI::App &app);
 

@@ -50,8 +50,8 @@ struct Job {
 };
 
 const std::vector<std::string> &stageNames() {
-  static const std::vector<std::string> names = {"tile", "llvm", "asm",
-                                                 "so",   "meta", "all"};
+  static const std::vector<std::string> names = {"tile", "loops", "llvm", "asm",
+                                                 "so",   "meta",  "all"};
   return names;
 }
 
@@ -261,6 +261,7 @@ Json metaJson(const Job &job, const CompiledKernel &kernel) {
           {"symbol", kernel.meta.symbol},
           {"parameters", parameters},
           {"scratch_bytes", kernel.meta.scratchBytes},
+          {"edited_stages", kernel.meta.edited},
           {"code_bytes", kernel.code.size()},
           {"code_sha256", sha256Hex(kernel.code)},
           {"request_key", job.request.key()}};
@@ -270,11 +271,9 @@ void writeStages(const Options &options, const Job &job,
                  const CompiledKernel &kernel,
                  const std::set<std::string> &stages) {
   static const std::map<std::string, std::string> endings = {
-      {"tile", ".tile.mlir"},
-      {"llvm", ".ll"},
-      {"asm", ".s"},
-      {"so", ".so"},
-      {"meta", ".json"}};
+      {"tile", ".tile.mlir"}, {"loops", ".loops.mlir"},
+      {"llvm", ".ll"},        {"asm", ".s"},
+      {"so", ".so"},          {"meta", ".json"}};
   std::string written;
   for (const std::string &stage : stages) {
     const fs::path path =
@@ -357,7 +356,7 @@ Command addCompile(CLI::App &app) {
   verb->add_option("--target", options->target,
                    "cpu:MCPU:FEATURES; default: this machine");
   verb->add_option("--emit", options->emit,
-                   "what to write: tile, llvm, asm, so, meta, all")
+                   "what to write: tile, loops, llvm, asm, so, meta, all")
       ->capture_default_str();
   verb->add_option("-o,--output", options->folder, "folder to write to")
       ->capture_default_str();
