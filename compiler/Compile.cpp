@@ -8,7 +8,9 @@
 #include "compiler/Override.h"
 #include "compiler/Passes.h"
 #include "compiler/Pipeline.h"
+#include "compiler/cuda/CompileCuda.h"
 #include "compiler/semantics/Semantics.h"
+#include "compiler/syntax/CudaSource.h"
 #include "compiler/syntax/Program.h"
 #include "support/CpuTarget.h"
 #include "support/Error.h"
@@ -227,7 +229,10 @@ void addError(CompileResult &result, const CompileRequest &request,
 CompileResult compile(const CompileRequest &request) {
   CompileResult result;
   try {
-    compileInto(request, result);
+    if (syntax::isCudaSource(request.file))
+      compileCuda(request, result);
+    else
+      compileInto(request, result);
   } catch (const CompileError &error) {
     if (error.diagnostics.empty())
       addError(result, request, error.message, error.hint);

@@ -198,7 +198,7 @@ std::shared_ptr<const CompiledKernel>
 CompileService::get(const CompileRequest &given) {
   CompileRequest request = given;
   const bool dumping = !settings.dumpFolder.empty();
-  if (dumping)
+  if (dumping && request.target.rfind("cpu:", 0) == 0)
     for (const std::string &stage : dumpStageNames())
       if (std::find(request.emit.begin(), request.emit.end(), stage) ==
           request.emit.end())

@@ -38,7 +38,7 @@ std::string fileOf(const std::string &stage) {
   for (const StageFile &known : stageFiles)
     if (stage == known.stage)
       return known.file;
-  return "06-" + stage + ".txt";
+  return stage == "ptx" ? "06-kernel.ptx" : "06-" + stage + ".txt";
 }
 
 Json reportOf(const CompileRequest &request, const CompiledKernel &kernel) {
