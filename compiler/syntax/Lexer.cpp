@@ -105,7 +105,11 @@ private:
     } else {
       return true;
     }
-    skipTo(bad);
+    for (size_t i = 0; i < bad; ++i)
+      if (text[i] == '\n') {
+        ++line;
+        lineStart = i + 1;
+      }
     report(id, rangeAt(bad, 1), message, hint);
     return false;
   }
@@ -117,15 +121,6 @@ private:
     token.range = rangeAt(offset, length);
     list.tokens.push_back(token);
     return list.tokens.back();
-  }
-
-  // Forward; what lies between gives no tokens.
-  void skipTo(size_t offset) {
-    for (; pos < offset; ++pos)
-      if (text[pos] == '\n') {
-        ++line;
-        lineStart = pos + 1;
-      }
   }
 
   void newLine() { // pos stands on '\n'
@@ -213,7 +208,7 @@ private:
            std::move(hint));
     push(TokenKind::Invalid, pos, 0);
     brackets.clear();
-    skipTo(text.size());
+    pos = text.size();
   }
 
   void comment(bool ownLine) {

@@ -1,0 +1,114 @@
+// runtime/sim/Sim.h - runs PTX on the CPU and checks it: the public interface.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+//   auto module = sim::Module::load(ptxText, "matmul.ptx");
+//   sim::Memory memory;
+//   memory.add("A", a.data(), a.size() * 4);           // known bounds
+//   sim::Report report = module.launch("matmul", {8, 8, 1}, {128, 1, 1}, 49152,
+//                                      {sim::pointer(a.data()),
+//                                      sim::scalar(n)}, memory, {});
+//   report.throwIfBad();
+//
+// Addresses in kernels are host addresses; those outside of what `memory` lists
+// are errors. docs/simulator.md describes machine, checks and counters.
+#pragma once
+
+#include "runtime/sim/Report.h"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::sim {
+
+struct Program;
+class ModuleState;
+
+using Dim3 = std::array<uint32_t, 3>;
+
+// One kernel parameter: its bytes, little end first.
+struct Param {
+  std::vector<uint8_t> bytes;
+};
+Param pointer(const void *address);
+template <class T>
+Param scalar(const T &value) {
+  const auto *first = reinterpret_cast<const uint8_t *>(&value);
+  return {{first, first + sizeof(T)}};
+}
+
+// What a kernel may touch. `initialized` = false makes reads of bytes that no
+// kernel has written an error once they reach a store, an address or a branch.
+struct Memory {
+  struct Range {
+    std::string name;
+    void *address = nullptr;
+    uint64_t bytes = 0;
+    bool writable = true;
+    bool initialized = true;
+  };
+  std::vector<Range> ranges;
+
+  void add(std::string name, void *address, uint64_t bytes,
+           bool writable = true, bool initialized = true) {
+    ranges.push_back({std::move(name), address, bytes, writable, initialized});
+  }
+  void add(std::string name, const void *address, uint64_t bytes) {
+    ranges.push_back(
+        {std::move(name), const_cast<void *>(address), bytes, false, true});
+  }
+};
+
+// What two blocks may write to one place.
+enum class GlobalConflicts : uint8_t { Off, Different, All };
+
+struct Options {
+  bool serial = false;  // blocks in order on the calling thread
+  unsigned threads = 0; // 0: one per core
+  bool races = true;    // of shared memory
+  bool uninitialized = true;
+  bool overflow = true; // signed 32-bit overflow that reaches an address
+  bool counters = true; // bank conflicts, sectors, lines
+  GlobalConflicts conflicts = GlobalConflicts::Different;
+  // A block that executes more warp instructions than this does not end.
+  uint64_t maxInstructions = uint64_t{1} << 33;
+  uint64_t maxOutput = 1 << 20; // bytes that vprintf may write
+};
+
+// A loaded PTX module. Its .global variables live as long as it does. Copies
+// share one; launches of one module must not overlap.
+class Module {
+public:
+  // Throws Error for text that does not parse, an instruction that is not in
+  // the table, or recursion.
+  static Module load(std::string_view ptx, const std::string &name = "<ptx>");
+
+  std::vector<std::string> kernels() const;
+  // "sm_80"
+  const std::string &target() const;
+  // Sizes of the kernel's parameters in bytes. Throws Error for no such kernel.
+  std::vector<uint32_t> parameterBytes(const std::string &kernel) const;
+  // .reqntid, or zeros.
+  Dim3 requiredBlock(const std::string &kernel) const;
+  // Bytes of static shared memory.
+  uint32_t staticShared(const std::string &kernel) const;
+  uint32_t numInstructions(const std::string &kernel) const;
+
+  // Runs a kernel. dynamicShared in bytes. Throws Error for a bad launch (no
+  // such kernel, wrong parameters, sizes beyond the limits of the target); what
+  // the kernel does wrong is in the report.
+  Report launch(const std::string &kernel, Dim3 grid, Dim3 block,
+                uint32_t dynamicShared, const std::vector<Param> &params,
+                const Memory &memory, const Options &options = {}) const;
+
+private:
+  explicit Module(std::shared_ptr<ModuleState> state)
+      : state(std::move(state)) {}
+  std::shared_ptr<ModuleState> state;
+};
+
+} // namespace tessera::sim
