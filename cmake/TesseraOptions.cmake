@@ -22,6 +22,16 @@ if(TESSERA_SANITIZE)
   add_compile_options(-fsanitize=${TESSERA_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${TESSERA_SANITIZE})
 endif()
+if(TESSERA_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "TESSERA_FUZZ needs clang; configure with --preset fuzz")
+  endif()
+  # GCC decides on warnings; clang has others, also about libstdc++ 12 itself.
+  add_compile_options(-Wno-error -Wno-deprecated-declarations)
+  # Coverage counters everywhere; only the targets of tests/fuzz get libFuzzer's main.
+  add_compile_options(-fsanitize=fuzzer-no-link)
+  add_link_options(-fsanitize=fuzzer-no-link)
+endif()
 # lld-22 installs ld.lld under its version's folder only, where the compiler
 # driver does not look by itself.
 find_program(TESSERA_LLD NAMES ld.lld-22 ld.lld)

@@ -5,9 +5,12 @@
 
 #include "codegen/cpu/Lower.h"
 #include "codegen/cpu/Object.h"
+#include "compiler/Override.h"
 #include "compiler/Passes.h"
 #include "compiler/Pipeline.h"
+#include "compiler/cuda/CompileCuda.h"
 #include "compiler/semantics/Semantics.h"
+#include "compiler/syntax/CudaSource.h"
 #include "compiler/syntax/Program.h"
 #include "support/CpuTarget.h"
 #include "support/Error.h"
@@ -87,12 +90,13 @@ syntax::ArtifactMeta metaOf(const CompileRequest &request,
   return meta;
 }
 
-// The message as a diagnostic in one of the kernel's files.
-Diagnostic diagnosticOf(const syntax::Program &program,
-                        const PipelineMessage &message,
+using Files = std::vector<std::shared_ptr<const SourceFile>>;
+
+// The message as a diagnostic in one of the files; the kernel's own is first.
+Diagnostic diagnosticOf(const Files &files, const PipelineMessage &message,
                         const std::string &hint) {
-  std::shared_ptr<const SourceFile> file = program.files().front();
-  for (const auto &candidate : program.files())
+  std::shared_ptr<const SourceFile> file = files.front();
+  for (const auto &candidate : files)
     if (candidate->path() == message.file)
       file = candidate;
   SourceRange range;
@@ -113,19 +117,20 @@ PipelineMessage placed(const std::string &text) {
           uint32_t(std::stoul(match[3])), match[4]};
 }
 
-// MLIR module to meta and object, with the errors in the kernel's files.
-std::vector<Diagnostic> lower(const syntax::Program &program,
-                              mlir::ModuleOp module,
+// Runs the pipeline; its errors are in the kernel's files.
+std::vector<Diagnostic> lower(const Files &files, mlir::ModuleOp module,
                               const PipelineOptions &options) {
   std::vector<Diagnostic> diagnostics;
   try {
     for (const PipelineMessage &message : runCpuPipeline(module, options))
       diagnostics.push_back(diagnosticOf(
-          program, message,
+          files, message,
           "write it with other operations, or report it if it should work"));
+  } catch (const CompileError &) {
+    throw;
   } catch (const Error &error) {
     diagnostics.push_back(
-        diagnosticOf(program, placed(error.message), error.hint));
+        diagnosticOf(files, placed(error.message), error.hint));
   }
   return diagnostics;
 }
@@ -147,7 +152,15 @@ void compileInto(const CompileRequest &request, CompileResult &result) {
       throw Error("a CPU kernel has no stage `" + stage + "`",
                   "ask for tile, loops, llvm or asm");
 
+  for (const syntax::StageOverride &edited : request.overrides)
+    if (edited.stage != "tile" && edited.stage != "loops" &&
+        edited.stage != "llvm")
+      throw Error("the stage `" + edited.stage + "` of " + edited.path +
+                      " cannot be replaced",
+                  "tile, loops and llvm can");
+
   auto program = syntax::Program::load(request);
+  Files files = program->files();
   timer.lap("parse");
   std::vector<Diagnostic> notes;
   auto module =
@@ -159,18 +172,29 @@ void compileInto(const CompileRequest &request, CompileResult &result) {
   options.target = *target;
   options.onPhase = [&](std::string_view phase, mlir::ModuleOp current) {
     timer.lap(std::string(phase));
+    if (const auto *edited = findOverride(request, phase)) {
+      files.push_back(replaceStage(current, *edited));
+      result.meta.edited.push_back(edited->stage);
+    }
     if (wanted(phase))
       result.stages[std::string(phase)] = print(current);
   };
-  auto diagnostics = lower(*program, *module, options);
+  auto diagnostics = lower(files, *module, options);
   if (!diagnostics.empty())
     throw CompileError(std::move(diagnostics));
+  auto edited = std::move(result.meta.edited);
   result.meta = metaOf(request, *module);
 
   codegen::ObjectOptions objectOptions;
   objectOptions.target = *target;
   objectOptions.keepLlvm = wanted("llvm");
   objectOptions.keepAsm = wanted("asm");
+  if (const auto *text = findOverride(request, "llvm")) {
+    objectOptions.llvmPath = text->path;
+    objectOptions.llvmText = text->text;
+    edited.push_back(text->stage);
+  }
+  result.meta.edited = std::move(edited);
   auto object = codegen::emitSharedObject(*module, objectOptions);
   auto seconds = [](int64_t microseconds) { return microseconds * 1e-6; };
   result.timings["translate"] = seconds(object.translate);
@@ -205,7 +229,10 @@ void addError(CompileResult &result, const CompileRequest &request,
 CompileResult compile(const CompileRequest &request) {
   CompileResult result;
   try {
-    compileInto(request, result);
+    if (syntax::isCudaSource(request.file))
+      compileCuda(request, result);
+    else
+      compileInto(request, result);
   } catch (const CompileError &error) {
     if (error.diagnostics.empty())
       addError(result, request, error.message, error.hint);

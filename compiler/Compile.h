@@ -1,4 +1,4 @@
-// compiler/Compile.h - a request to a shared object.
+// compiler/Compile.h - a request to a shared object, or a cubin for CUDA C++.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,6 +9,8 @@ namespace tessera::compiler {
 
 // The stages that a request may ask for in `emit`: "tile" (after cleaning up),
 // "loops" (loops and vectors), "llvm" (LLVM IR, optimized), "asm".
+// CUDA C++ (a file that ends in .cu) has "ptx" and "report" and goes the way of
+// compiler/cuda/CompileCuda.h.
 // Phases in timings: parse, semantics, tile, loops, llvm-dialect, translate,
 // optimize, emit, link, total.
 //

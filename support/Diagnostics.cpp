@@ -89,7 +89,8 @@ static std::string excerpt(const std::shared_ptr<const SourceFile> &file,
     return {};
   std::string_view line = file->line(range.line);
   std::string text = "  " + std::string(line) + "\n  ";
-  size_t column = range.column ? range.column - 1 : 0;
+  const size_t column =
+      std::min<size_t>(range.column ? range.column - 1 : 0, line.size());
   for (size_t i = 0; i < column; ++i) {
     // Tabs are kept so that the caret stands right whatever their width; the
     // second and later bytes of a UTF-8 character take no room.

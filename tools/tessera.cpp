@@ -111,7 +111,8 @@ int main(int argc, char **argv) {
     app.require_subcommand(1);
     app.fallthrough(false);
     std::vector<tools::Command> commands = {
-        tools::addCompile(app), tools::addCache(app), tools::addVersion(app)};
+        tools::addCompile(app), tools::addCheck(app), tools::addNew(app),
+        tools::addReplay(app),  tools::addCache(app), tools::addVersion(app)};
     // Listed for --help; carried out above.
     for (const tools::TrainVerb &verb : tools::trainVerbs())
       app.add_subcommand(verb.name, verb.help);

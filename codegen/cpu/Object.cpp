@@ -19,6 +19,7 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PassInstrumentation.h"
+#include "llvm/IR/Verifier.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
@@ -27,7 +28,9 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
+#include <algorithm>
 #include <chrono>
+#include <memory>
 
 namespace tessera::codegen {
 namespace {
@@ -187,21 +190,62 @@ std::string emit(llvm::Module &module, llvm::TargetMachine &machine,
 
 } // namespace
 
+[[noreturn]] static void badIr(const ObjectOptions &options, int line,
+                               int column, const std::string &what) {
+  SourceRange range;
+  if (line > 0) {
+    range.line = range.endLine = uint32_t(line);
+    range.column = uint32_t(std::max(column, 0)) + 1;
+    range.endColumn = range.column + 1;
+  }
+  throw CompileError({Diagnostic::make(
+      DiagnosticId::BadOverride,
+      std::make_shared<SourceFile>(options.llvmPath, options.llvmText), range,
+      what,
+      "this file replaces the stage `llvm` (TESSERA_OVERRIDE); correct it, or "
+      "remove it to compile the kernel")});
+}
+
+// The module of an edited stage, which has been through all of the below once.
+static std::unique_ptr<llvm::Module> parseIr(const ObjectOptions &options,
+                                             llvm::LLVMContext &context) {
+  llvm::SMDiagnostic error;
+  auto module =
+      llvm::parseAssemblyString(options.llvmText, error, context, nullptr);
+  if (!module)
+    badIr(options, error.getLineNo(), error.getColumnNo(),
+          error.getMessage().str());
+  std::string broken;
+  llvm::raw_string_ostream stream(broken);
+  if (llvm::verifyModule(*module, &stream))
+    badIr(options, 0, 0, broken.substr(0, broken.find('\n')));
+  return module;
+}
+
 SharedObject emitSharedObject(mlir::ModuleOp module,
                               const ObjectOptions &options) {
   SharedObject result;
   Stopwatch watch;
   auto machine = createTargetMachine(options.target);
   llvm::LLVMContext context;
-  auto llvmModule = translate(module, context);
+  const bool edited = !options.llvmPath.empty();
+  auto llvmModule =
+      edited ? parseIr(options, context) : translate(module, context);
   llvm::Function *entry = llvmModule->getFunction(options.entry);
-  if (!entry || entry->isDeclaration())
+  const bool found = entry && !entry->isDeclaration();
+  if (edited &&
+      (!found || entry->arg_size() != 4 || !entry->getReturnType()->isVoidTy()))
+    badIr(options, 1, 0,
+          "there is no function @" + options.entry +
+              " of four arguments that returns void");
+  if (!found)
     internalError("the module has no function " + options.entry);
   prepareModule(*llvmModule, *machine, options.target);
   internalize(*llvmModule, options.entry);
   result.translate = watch.lap();
 
-  optimize(*llvmModule, *machine);
+  if (!edited)
+    optimize(*llvmModule, *machine);
   if (options.keepLlvm) {
     llvm::raw_string_ostream stream(result.llvmText);
     llvmModule->print(stream, nullptr);
@@ -222,6 +266,9 @@ SharedObject emitSharedObject(mlir::ModuleOp module,
     std::string names;
     for (const std::string &name : missing)
       names += (names.empty() ? "" : ", ") + name;
+    if (edited)
+      badIr(options, 0, 0,
+            "the code needs symbols that a kernel does not have: " + names);
     internalError("the generated code needs symbols that a kernel does not "
                   "have: " +
                   names);

@@ -21,6 +21,9 @@ struct ObjectOptions {
   // Keep the optimized LLVM IR and the assembly as text.
   bool keepLlvm = false;
   bool keepAsm = false;
+  // LLVM IR to emit in place of the module's; the path stands in messages. It
+  // is not optimized again.
+  std::string llvmPath, llvmText;
 };
 
 struct SharedObject {
@@ -35,7 +38,8 @@ struct SharedObject {
 // all but the entry become internal. The result depends on nothing but its
 // arguments: the same module gives the same bytes. Throws tessera::Error when
 // the module cannot be translated, or when the result would need a symbol from
-// outside: a kernel is loaded without libc and libm.
+// outside: a kernel is loaded without libc and libm; CompileError for IR of
+// `llvmText` that is not right.
 SharedObject emitSharedObject(mlir::ModuleOp module,
                               const ObjectOptions &options);
 

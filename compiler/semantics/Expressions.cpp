@@ -8,8 +8,22 @@
 
 namespace tessera::semantics {
 
+// The largest kernel of kernels/ takes a few thousand. Nested unrolling, and
+// helpers that call helpers several times, grow without bound; so does the
+// second visit of a loop's body where loops nest deeply.
+static constexpr uint64_t maxSteps = 500000;
+
+void Lowering::countStep(const SourceRange &range) {
+  if (++steps > maxSteps)
+    fail(DiagnosticId::UnrollLimit, range,
+         "the kernel unrolls to more than " + std::to_string(maxSteps) +
+             " statements and expressions",
+         "use range for the outer loops, and call helpers fewer times");
+}
+
 Value Lowering::evaluate(const syntax::Expr &expr) {
   At at(*this, expr.range);
+  countStep(expr.range);
   const syntax::Expr *outer = std::exchange(current, &expr);
   Value value = evaluateHere(expr);
   current = outer;

@@ -132,6 +132,8 @@ private:
   Value conditional(const syntax::IfExp &expr);
 
   // Expressions.cpp.
+  /// Fails when the kernel unrolls without bound.
+  void countStep(const SourceRange &range);
   Value evaluate(const syntax::Expr &expr);
   Value evaluateHere(const syntax::Expr &expr);
   Value compare(const syntax::Compare &expr);
@@ -168,6 +170,7 @@ private:
   Emitter emit;
   std::vector<Frame *> frames;
   const syntax::Expr *current = nullptr; // being evaluated
+  uint64_t steps = 0;   // statements and expressions visited so far
   unsigned dryRuns = 0; // > 0: visiting a loop body to see what it assigns
 };
 

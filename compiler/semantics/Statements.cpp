@@ -143,6 +143,7 @@ void Lowering::visitAnnAssign(const syntax::AnnAssign &stmt) {
 
 void Lowering::visit(const syntax::Stmt &stmt) {
   using syntax::StmtKind;
+  countStep(stmt.range);
   switch (stmt.kind) {
   case StmtKind::Assign: {
     auto &node = stmt.to<syntax::Assign>();

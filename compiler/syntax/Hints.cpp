@@ -61,7 +61,7 @@ private:
       throw unknownHint(text.substr(0, word));
     ExprPtr expr = parseExpression(
         std::make_shared<SourceFile>(function.file->path(), text));
-    const auto *call = expr->as<Call>();
+    auto *call = expr->as<Call>();
     const auto *name = (call ? call->function.get() : expr.get())->as<Name>();
     if (!name)
       throw Error("a hint is a name with arguments",
@@ -78,11 +78,16 @@ private:
 
   static const std::vector<std::string> &knownHints() {
     static const std::vector<std::string> known = {
-        "instance", "cpu", "bucket", "stages", "swap_ab", "predicate"};
+        "instance", "cpu",       "bucket", "stages",
+        "swap_ab",  "predicate", "grid",   "check"};
     return known;
   }
 
-  void readNamed(const std::string &name, const Call *call) {
+  void readNamed(const std::string &name, Call *call) {
+    if (name == "grid" && call)
+      return readGrid(*call);
+    if (name == "check" && call)
+      return readCheck(*call);
     if (name == "cpu" && call)
       return readCpu(*call);
     if (name == "bucket" && call)
@@ -98,7 +103,8 @@ private:
       throw unknownHint(name);
     throw Error("the hint `" + name + "` is written differently",
                 "forms: instance NAME(...), cpu(BM=32), bucket(S), "
-                "stages(k=3), swap_ab, predicate");
+                "stages(k=3), swap_ab, predicate, grid(cdiv(N, BLOCK)), "
+                "check(X=[N])");
   }
 
   Value value(const Expr &expr) {
@@ -188,6 +194,32 @@ private:
       if (signature.find(name->id) < 0)
         unknownParameter(name->id);
       hints.bucket.push_back(name->id);
+    }
+  }
+
+  void readGrid(Call &call) {
+    if (!call.keywords.empty() || call.arguments.empty() ||
+        call.arguments.size() > 3)
+      throw Error("grid() takes one to three sizes",
+                  "write grid(cdiv(N, BLOCK)) or grid(cdiv(S*G, BM), H, B)");
+    if (hints.grid)
+      throw Error("the grid is given twice", "remove one of the two");
+    auto tuple = std::make_unique<TupleExpr>(call.range);
+    tuple->elements = std::move(call.arguments);
+    hints.grid = std::move(tuple);
+  }
+
+  void readCheck(Call &call) {
+    if (!call.arguments.empty() || call.keywords.empty())
+      throw Error("check() takes names and values",
+                  "write check(X=[N, 64], N=[1, 33])");
+    for (Keyword &keyword : call.keywords) {
+      for (const Hints::Check &other : hints.check)
+        if (other.name == keyword.name)
+          throw Error("check() says twice what `" + keyword.name + "` is",
+                      "remove one of the two");
+      hints.check.push_back(
+          {keyword.name, std::move(keyword.value), hint->range});
     }
   }
 

@@ -6,6 +6,7 @@
 #include "compiler/syntax/Program.h"
 #include "compiler/syntax/Signature.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,17 @@ struct Hints {
   std::optional<int64_t> stages;         // stages(k=3)
   bool swapAb = false;                   // swap_ab
   bool predicate = false;                // predicate
+  // grid(cdiv(S*G, BM), H, B): one to three expressions over sizes and
+  // constexprs. Null: the hint is not there.
+  std::shared_ptr<const Expr> grid;
+  // check(X=[N, 64], N=[1, 33]): what tools pass for an argument, or let a size
+  // run through. In the order written.
+  struct Check {
+    std::string name;
+    std::shared_ptr<const Expr> value;
+    SourceRange range; // of the hint
+  };
+  std::vector<Check> check;
 };
 
 // Appends what is wrong to `diagnostics`.

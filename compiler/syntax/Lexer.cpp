@@ -105,11 +105,7 @@ private:
     } else {
       return true;
     }
-    for (size_t i = 0; i < bad; ++i)
-      if (text[i] == '\n') {
-        ++line;
-        lineStart = i + 1;
-      }
+    skipTo(bad);
     report(id, rangeAt(bad, 1), message, hint);
     return false;
   }
@@ -121,6 +117,15 @@ private:
     token.range = rangeAt(offset, length);
     list.tokens.push_back(token);
     return list.tokens.back();
+  }
+
+  // Forward; what lies between gives no tokens.
+  void skipTo(size_t offset) {
+    for (; pos < offset; ++pos)
+      if (text[pos] == '\n') {
+        ++line;
+        lineStart = pos + 1;
+      }
   }
 
   void newLine() { // pos stands on '\n'
@@ -208,7 +213,7 @@ private:
            std::move(hint));
     push(TokenKind::Invalid, pos, 0);
     brackets.clear();
-    pos = text.size();
+    skipTo(text.size());
   }
 
   void comment(bool ownLine) {

@@ -620,15 +620,20 @@ void Parser::parseFunction(Block &block) {
 }
 
 std::string Parser::takeDocstring(Block &body) {
-  if (body.empty())
-    return {};
-  const auto *statement = body.front()->as<ExprStmt>();
-  const auto *constant = statement ? statement->value->as<Constant>() : nullptr;
-  const auto *text = constant ? constant->value.get<std::string>() : nullptr;
-  if (!text)
-    return {};
-  std::string result = *text;
-  body.erase(body.begin());
+  auto textOf = [](const Stmt &stmt) {
+    const auto *statement = stmt.as<ExprStmt>();
+    const auto *constant =
+        statement ? statement->value->as<Constant>() : nullptr;
+    return constant ? constant->value.get<std::string>() : nullptr;
+  };
+  // The strings behind it have no effect, and no second reading of what the
+  // printed tree says shall take one of them for the docstring.
+  std::string result;
+  auto end = body.begin();
+  for (; end != body.end() && textOf(**end); ++end)
+    if (end == body.begin())
+      result = *textOf(**end);
+  body.erase(body.begin(), end);
   return result;
 }
 

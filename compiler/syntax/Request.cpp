@@ -100,6 +100,10 @@ std::string CompileRequest::toJson() const {
   json["sources"] = Json::array();
   for (const RequestSource &source : sources)
     json["sources"].push_back({{"path", source.path}, {"text", source.text}});
+  for (const StageOverride &edited : overrides)
+    json["overrides"].push_back({{"stage", edited.stage},
+                                 {"path", edited.path},
+                                 {"text", edited.text}});
   return canonicalJson(json);
 }
 
@@ -120,7 +124,7 @@ CompileRequest CompileRequest::fromJson(std::string_view text) {
   Json json = parseJson(text, requestName);
   checkKeys(json,
             {"file", "kernel", "text", "sources", "args", "options", "target",
-             "emit"},
+             "emit", "overrides"},
             requestName);
   CompileRequest result;
   result.file = member<std::string>(json, "file", requestName);
@@ -144,6 +148,13 @@ CompileRequest CompileRequest::fromJson(std::string_view text) {
                   "list names of stages");
     result.emit.push_back(element.get<std::string>());
   });
+  readArray(json, "overrides", requestName, [&](const Json &element) {
+    const std::string what = requestName + ": override";
+    checkKeys(element, {"stage", "path", "text"}, what);
+    result.overrides.push_back({member<std::string>(element, "stage", what),
+                                member<std::string>(element, "path", what),
+                                member<std::string>(element, "text", what)});
+  });
   if (json.contains("options"))
     result.options = optionsFromJson(json["options"]);
   return result;
@@ -155,6 +166,15 @@ std::string CompileRequest::key() const {
                                       {"args", argumentsToJson(args)},
                                       {"options", optionsToJson(options)},
                                       {"target", target}}));
+}
+
+std::string CompileRequest::overrideKey() const {
+  if (overrides.empty())
+    return "";
+  Json texts = Json::array();
+  for (const StageOverride &edited : overrides)
+    texts.push_back({{"stage", edited.stage}, {"text", edited.text}});
+  return sha256Hex(canonicalJson(texts));
 }
 
 static Json recordToJson(const DiagnosticRecord &record) {
@@ -193,20 +213,24 @@ static Json metaToJson(const ArtifactMeta &meta) {
   for (const ArtifactParameter &param : meta.params)
     params.push_back(
         {{"name", param.name}, {"kind", param.kind}, {"type", param.type}});
-  return {{"symbol", meta.symbol},
-          {"params", params},
-          {"scratch_bytes", meta.scratchBytes}};
+  Json json = {{"symbol", meta.symbol},
+               {"params", params},
+               {"scratch_bytes", meta.scratchBytes}};
+  if (!meta.edited.empty())
+    json["edited"] = meta.edited;
+  return json;
 }
 
 static ArtifactMeta metaFromJson(const Json &json) {
   const std::string what = resultName + ": meta";
-  checkKeys(json, {"symbol", "params", "scratch_bytes"}, what);
+  checkKeys(json, {"symbol", "params", "scratch_bytes", "edited"}, what);
   ArtifactMeta meta;
   meta.symbol = member<std::string>(json, "symbol", what);
   if (json.contains("scratch_bytes") &&
       !json["scratch_bytes"].is_number_unsigned())
     throw Error(what + ": `scratch_bytes` is not a size", "write a number");
   meta.scratchBytes = member<uint64_t>(json, "scratch_bytes", what);
+  meta.edited = memberOr<std::vector<std::string>>(json, "edited", {}, what);
   readArray(json, "params", what, [&](const Json &element) {
     checkKeys(element, {"name", "kind", "type"}, what);
     meta.params.push_back({member<std::string>(element, "name", what),

@@ -23,6 +23,14 @@ struct RequestSource {
   std::string text;
 };
 
+// The text of a stage as someone edited it: it takes the place of what the
+// compiler makes there (TESSERA_OVERRIDE).
+struct StageOverride {
+  std::string stage; // "tile", "loops" or "llvm"
+  std::string path;  // for messages
+  std::string text;
+};
+
 struct CompileRequest {
   std::string file;   // path of the kernel's file
   std::string kernel; // name of the function
@@ -33,15 +41,18 @@ struct CompileRequest {
   std::vector<RequestSource> sources;
   std::vector<Argument> args;
   CompileOptions options;
-  std::string target;            // "cpu:<mcpu>:<features>"
-  std::vector<std::string> emit; // stages to return as text
+  std::string target;                   // "cpu:<mcpu>:<features>"
+  std::vector<std::string> emit;        // stages to return as text
+  std::vector<StageOverride> overrides; // in the order of the stages
 
   std::string toJson() const;
   // Throws Error on anything malformed, missing or unknown.
   static CompileRequest fromJson(std::string_view text);
   // SHA-256 of all that decides the artifact: kernel, text, args, options,
-  // target. Not file, sources or emit.
+  // target. Not file, sources, emit or overrides.
   std::string key() const;
+  // SHA-256 of the edited stages; empty without any.
+  std::string overrideKey() const;
 };
 
 struct ArtifactParameter {
@@ -54,6 +65,7 @@ struct ArtifactMeta {
   std::string symbol = "tessera_entry";
   std::vector<ArtifactParameter> params; // one 8-byte slot each
   uint64_t scratchBytes = 0;             // per thread, 64-byte aligned
+  std::vector<std::string> edited;       // stages that were overridden
 };
 
 struct DiagnosticRecord {

@@ -9,16 +9,17 @@
 
 namespace tessera::runtime {
 
-// From the request key (syntax::CompileRequest::key) and the build id of the
-// compiler that serves the request.
+// From the request key (syntax::CompileRequest::key), the build id of the
+// compiler that serves the request and, for a kernel with edited stages,
+// CompileRequest::overrideKey: without them it is never found.
 inline Sha256Digest artifactKey(std::string_view requestKey,
-                                std::string_view buildId) {
-  return Sha256()
-      .update("artifact\n")
-      .update(requestKey)
-      .update("\n")
-      .update(buildId)
-      .finish();
+                                std::string_view buildId,
+                                std::string_view overrideKey = {}) {
+  Sha256 hash;
+  hash.update("artifact\n").update(requestKey).update("\n").update(buildId);
+  if (!overrideKey.empty())
+    hash.update("\n").update(overrideKey);
+  return hash.finish();
 }
 
 } // namespace tessera::runtime

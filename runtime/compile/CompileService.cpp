@@ -4,6 +4,7 @@
 #include "runtime/compile/CompileService.h"
 
 #include "runtime/cache/Keys.h"
+#include "runtime/compile/Stages.h"
 #include "support/BuildId.h"
 #include "support/Error.h"
 #include "support/Log.h"
@@ -46,6 +47,7 @@ CompileService::Settings CompileService::environmentSettings() {
     settings.workers = std::max(1u, std::thread::hardware_concurrency());
   settings.timeout = std::chrono::seconds(optionNumber(Option::CompileTimeout));
   settings.dumpFolder = optionText(Option::Dump);
+  settings.overrideFolder = optionText(Option::Override);
   settings.buildId = compilerBuildId();
   return settings;
 }
@@ -53,7 +55,14 @@ CompileService::Settings CompileService::environmentSettings() {
 CompileService::CompileService(Settings given)
     : settings(std::move(given)),
       disk(settings.cacheFolder, settings.cacheLimit),
-      pool(settings.workers, settings.buildId) {}
+      pool(settings.workers, settings.buildId) {
+  std::error_code ignored;
+  if (!settings.dumpFolder.empty() && !settings.overrideFolder.empty() &&
+      fs::equivalent(settings.dumpFolder, settings.overrideFolder, ignored))
+    throw Error("TESSERA_DUMP and TESSERA_OVERRIDE are both " +
+                    settings.dumpFolder.string(),
+                "the dump would replace the edited stages; use two folders");
+}
 
 CompileService &CompileService::instance() {
   // Never destroyed: threads may still launch while the process ends, and the
@@ -176,47 +185,30 @@ CompileService::Result CompileService::compile(const CompileRequest &request,
   return kernel;
 }
 
-void CompileService::dump(const CompileRequest &request,
-                          const CompiledKernel &kernel) const {
-  // In the order of the pipeline; an unknown stage comes last.
-  static const std::vector<std::pair<std::string, std::string>> known = {
-      {"tile", "mlir"}, {"llvm", "ll"}, {"asm", "s"}};
-  const std::string configuration = describeConfiguration(request);
-  const fs::path folder =
-      settings.dumpFolder /
-      (request.kernel + "-" + sha256Hex(request.key()).substr(0, 8));
-  try {
-    fs::create_directories(folder);
-    writeFile(folder / "00-request.json", request.toJson());
-    size_t unknown = known.size();
-    for (const auto &[stage, text] : kernel.stages) {
-      auto found = std::find_if(known.begin(), known.end(), [&](auto &entry) {
-        return entry.first == stage;
-      });
-      size_t number = found == known.end() ? unknown++ : found - known.begin();
-      const std::string extension =
-          found == known.end() ? "txt" : found->second;
-      writeFile(folder / ((number < 9 ? "0" : "") + std::to_string(number + 1) +
-                          "-" + stage + "." + extension),
-                text);
-    }
-  } catch (const std::exception &error) {
-    warnOnce("dump", std::string("TESSERA_DUMP: ") + error.what());
-  }
+// Reads what TESSERA_OVERRIDE has for the request, and says so.
+void CompileService::addOverrides(CompileRequest &request) const {
+  request.overrides = readOverrides(settings.overrideFolder, request);
+  for (const syntax::StageOverride &edited : request.overrides)
+    warnOnce(edited.path, "kernel `" + request.kernel +
+                              "` is compiled from the edited stage " +
+                              edited.path + ", not from " + request.file);
 }
 
 std::shared_ptr<const CompiledKernel>
 CompileService::get(const CompileRequest &given) {
   CompileRequest request = given;
   const bool dumping = !settings.dumpFolder.empty();
-  if (dumping)
-    for (const char *stage : {"tile", "llvm", "asm"})
+  if (dumping && request.target.rfind("cpu:", 0) == 0)
+    for (const std::string &stage : dumpStageNames())
       if (std::find(request.emit.begin(), request.emit.end(), stage) ==
           request.emit.end())
         request.emit.push_back(stage);
+  if (!settings.overrideFolder.empty())
+    addOverrides(request);
   std::sort(request.emit.begin(), request.emit.end());
 
-  const Sha256Digest key = artifactKey(request.key(), settings.buildId);
+  const Sha256Digest key =
+      artifactKey(request.key(), settings.buildId, request.overrideKey());
   std::string name = toHex(key);
   for (const std::string &stage : request.emit)
     name += " " + stage;
@@ -246,7 +238,7 @@ CompileService::get(const CompileRequest &given) {
       ++counts.loaded;
     }
     if (dumping)
-      dump(request, *result);
+      dumpStages(settings.dumpFolder, request, *result);
     promise.set_value(result);
     return result;
   } catch (const TransientError &error) {

@@ -38,7 +38,8 @@ public:
     uint64_t cacheLimit = 0; // bytes; 0: any number
     size_t workers = 1;
     std::chrono::milliseconds timeout{300000};
-    std::filesystem::path dumpFolder; // empty: none
+    std::filesystem::path dumpFolder;     // empty: none
+    std::filesystem::path overrideFolder; // empty: none
     std::string buildId;
   };
   explicit CompileService(Settings settings);
@@ -71,8 +72,7 @@ private:
   [[noreturn]] void reportWorkerFailure(const syntax::CompileRequest &request,
                                         const Sha256Digest &key,
                                         const std::string &failure);
-  void dump(const syntax::CompileRequest &request,
-            const CompiledKernel &kernel) const;
+  void addOverrides(syntax::CompileRequest &request) const;
 
   const Settings settings;
   Cache disk;

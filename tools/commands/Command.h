@@ -20,7 +20,10 @@ struct Command {
 };
 
 Command addCompile(CLI::App &app);
+Command addCheck(CLI::App &app);
+Command addNew(CLI::App &app);
 Command addCache(CLI::App &app);
+Command addReplay(CLI::App &app);
 Command addVersion(CLI::App &app);
 
 // Verbs that need LibTorch live in tessera-train: name and one line of help.

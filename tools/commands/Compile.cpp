@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
 
+#include "compiler/syntax/CudaSource.h"
 #include "compiler/syntax/Decorators.h"
 #include "compiler/syntax/Evaluate.h"
 #include "compiler/syntax/Expand.h"
@@ -37,7 +38,7 @@ namespace {
 struct Options {
   std::string file, request, kernel, signature, target;
   std::vector<std::string> instances, defines;
-  std::string emit = "so,meta";
+  std::string emit; // empty: the code and its description
   std::string folder = ".";
   int64_t numWarps = 0, numStages = 0;
   bool list = false;
@@ -50,8 +51,9 @@ struct Job {
 };
 
 const std::vector<std::string> &stageNames() {
-  static const std::vector<std::string> names = {"tile", "llvm", "asm",
-                                                 "so",   "meta", "all"};
+  static const std::vector<std::string> names = {
+      "tile", "loops", "llvm",  "asm",    "so",
+      "meta", "ptx",   "cubin", "report", "all"};
   return names;
 }
 
@@ -83,17 +85,32 @@ std::pair<std::string, std::string> nameAndValue(const std::string &text,
   return {trimmed(text.substr(0, equals)), trimmed(text.substr(equals + 1))};
 }
 
-std::set<std::string> stagesOf(const std::string &list) {
+// The stages of a tile kernel, or of a CUDA C++ kernel.
+std::set<std::string> stagesOf(const std::string &list, bool cuda) {
+  const std::set<std::string> own =
+      cuda
+          ? std::set<std::string>{"ptx", "cubin", "report", "meta"}
+          : std::set<std::string>{"tile", "loops", "llvm", "asm", "so", "meta"};
   std::set<std::string> stages;
-  for (const std::string &stage : split(list, ',')) {
+  for (const std::string &stage : split(!list.empty() ? list
+                                        : cuda        ? "ptx,cubin,meta"
+                                                      : "so,meta",
+                                        ',')) {
     if (std::find(stageNames().begin(), stageNames().end(), stage) ==
         stageNames().end())
       throw Error("--emit has no stage `" + stage + "`",
                   nearestNameHint(stage, stageNames(), "stages"));
-    if (stage == "all")
-      stages.insert(stageNames().begin(), stageNames().end() - 1);
-    else
+    if (stage == "all") {
+      stages.insert(own.begin(), own.end());
+    } else if (own.count(stage)) {
       stages.insert(stage);
+    } else {
+      throw Error(
+          "this source has no stage `" + stage + "`",
+          cuda ? "CUDA C++ has ptx, cubin, report and meta"
+               : "a tile kernel on a CPU has tile, loops, llvm, asm, so and "
+                 "meta");
+    }
   }
   return stages;
 }
@@ -261,6 +278,7 @@ Json metaJson(const Job &job, const CompiledKernel &kernel) {
           {"symbol", kernel.meta.symbol},
           {"parameters", parameters},
           {"scratch_bytes", kernel.meta.scratchBytes},
+          {"edited_stages", kernel.meta.edited},
           {"code_bytes", kernel.code.size()},
           {"code_sha256", sha256Hex(kernel.code)},
           {"request_key", job.request.key()}};
@@ -270,16 +288,16 @@ void writeStages(const Options &options, const Job &job,
                  const CompiledKernel &kernel,
                  const std::set<std::string> &stages) {
   static const std::map<std::string, std::string> endings = {
-      {"tile", ".tile.mlir"},
-      {"llvm", ".ll"},
-      {"asm", ".s"},
-      {"so", ".so"},
+      {"tile", ".tile.mlir"}, {"loops", ".loops.mlir"},
+      {"llvm", ".ll"},        {"asm", ".s"},
+      {"so", ".so"},          {"ptx", ".ptx"},
+      {"cubin", ".cubin"},    {"report", ".report.json"},
       {"meta", ".json"}};
   std::string written;
   for (const std::string &stage : stages) {
     const fs::path path =
         fs::path(options.folder) / (job.name + endings.at(stage));
-    if (stage == "so")
+    if (stage == "so" || stage == "cubin")
       writeFile(path, kernel.code);
     else if (stage == "meta")
       writeFile(path, metaJson(job, kernel).dump(2) + "\n");
@@ -295,8 +313,39 @@ void writeStages(const Options &options, const Job &job,
               kernel.code.size(), written.c_str());
 }
 
+std::vector<Job> cudaJobs(const Options &options, const std::string &path) {
+  if (!options.instances.empty() || !options.signature.empty())
+    throw Error("a CUDA C++ file has no instances and needs no signature",
+                "give --kernel, --target and perhaps -D NAME=value");
+  std::vector<std::pair<std::string, std::string>> defines;
+  for (const std::string &define : options.defines)
+    defines.push_back(nameAndValue(define, "-D"));
+  std::vector<Job> jobs;
+  for (const syntax::CudaKernel &kernel :
+       syntax::findCudaKernels(readFile(path)))
+    if (options.kernel.empty() || kernel.name == options.kernel)
+      jobs.push_back({kernel.name,
+                      syntax::makeCudaRequest(
+                          path, kernel.name, defines,
+                          options.target.empty() ? "sm_80" : options.target)});
+  if (jobs.empty()) // says which kernels there are
+    syntax::makeCudaRequest(path, options.kernel, defines, "sm_80");
+  return jobs;
+}
+
+int listCuda(const std::string &path) {
+  for (const syntax::CudaKernel &kernel :
+       syntax::findCudaKernels(readFile(path))) {
+    std::string parameters;
+    for (const syntax::CudaParameter &parameter : kernel.parameters)
+      parameters += (parameters.empty() ? "" : ", ") + parameter.name + ": " +
+                    parameter.type;
+    std::printf("%s(%s)\n", kernel.name.c_str(), parameters.c_str());
+  }
+  return 0;
+}
+
 int run(const Options &options) {
-  const std::set<std::string> stages = stagesOf(options.emit);
   std::vector<Job> jobs;
   if (!options.request.empty()) {
     jobs.emplace_back();
@@ -305,6 +354,11 @@ int run(const Options &options) {
     jobs[0].name = jobs[0].request.kernel;
   } else if (options.file.empty()) {
     throw Error("no kernel file is given", "see tessera compile --help");
+  } else if (syntax::isCudaSource(options.file)) {
+    const std::string path = runtime::findKernelFile(options.file);
+    if (options.list)
+      return listCuda(path);
+    jobs = cudaJobs(options, path);
   } else {
     const auto program =
         syntax::Program::loadFile(runtime::findKernelFile(options.file));
@@ -312,10 +366,12 @@ int run(const Options &options) {
       return list(*program);
     jobs = makeJobs(options, *program);
   }
+  const std::set<std::string> stages =
+      stagesOf(options.emit, syntax::isCudaSource(jobs[0].request.file));
   std::vector<syntax::CompileRequest> requests;
   for (Job &job : jobs) {
     for (const std::string &stage : stages)
-      if (stage != "so" && stage != "meta")
+      if (stage != "so" && stage != "cubin" && stage != "meta")
         job.request.emit.push_back(stage);
     requests.push_back(job.request);
   }
@@ -334,7 +390,7 @@ Command addCompile(CLI::App &app) {
   auto options = std::make_shared<Options>();
   CLI::App *verb = app.add_subcommand(
       "compile", "Compile kernels of a file and write their stages");
-  verb->add_option("file", options->file, "kernel file (.py)");
+  verb->add_option("file", options->file, "kernel file (.py, .cu)");
   verb->add_option("--request", options->request,
                    "compile the request that a crash report kept (.json)");
   verb->add_flag("--list", options->list,
@@ -355,10 +411,12 @@ Command addCompile(CLI::App &app) {
   verb->add_option("--num-stages", options->numStages, "pipeline depth (GPU)")
       ->check(CLI::PositiveNumber);
   verb->add_option("--target", options->target,
-                   "cpu:MCPU:FEATURES; default: this machine");
-  verb->add_option("--emit", options->emit,
-                   "what to write: tile, llvm, asm, so, meta, all")
-      ->capture_default_str();
+                   "cpu:MCPU:FEATURES; default: this machine. CUDA C++: sm_80 "
+                   "(default), sm_90 ...");
+  verb->add_option(
+      "--emit", options->emit,
+      "what to write: tile, loops, llvm, asm, so (.py), ptx, cubin, report "
+      "(.cu), meta, all; default: the code and meta");
   verb->add_option("-o,--output", options->folder, "folder to write to")
       ->capture_default_str();
   verb->footer(
@@ -367,7 +425,10 @@ Command addCompile(CLI::App &app) {
       "  tessera compile kernels/nsa/window_fwd.py -i window_fwd_d64_f32 "
       "--emit all -o out\n"
       "  tessera compile add.py -k add -s \"x=*fp32:16, y=*fp32:16, n=i32\" "
-      "-D BLOCK=1024\n\n"
+      "-D BLOCK=1024\n"
+      "  tessera compile kernels/cuda/attention.cu --kernel window_fwd "
+      "--target "
+      "sm_80 -o out\n\n"
       "Types: *bf16 is a pointer, i32 an integer; :16 says divisible by 16.");
   return {verb, [options] { return run(*options); }};
 }

@@ -127,6 +127,10 @@ const Case kCases[] = {
      "zero"},
     {"Unrolls", Id::UnrollLimit, "for i in tl.static_range(100000): pass",
      "tl.static_range", "4096"},
+    {"UnrollsNested", Id::UnrollLimit,
+     "for i in tl.static_range(4000):\n    for j in tl.static_range(4000):\n"
+     "        pass",
+     "pass", "500000"},
     {"ReturnInLoop", Id::BadReturn, "for i in range(n):\n    if n > i: return",
      "return", "inside a loop"},
     {"KernelReturnsValue", Id::BadReturn, "return n", "return n", "tl.store"},

@@ -1,0 +1,201 @@
+// compiler/cuda/Nvrtc.cpp - NVIDIA's run-time compiler of CUDA C++, loaded by
+// name. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+#include "compiler/cuda/Nvrtc.h"
+
+#include "support/Error.h"
+#include "support/Options.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <filesystem>
+
+namespace tessera::compiler {
+
+namespace fs = std::filesystem;
+
+namespace {
+using Program = struct OpaqueProgram *;
+constexpr int oldestMajor = 11, oldestMinor = 2;
+} // namespace
+
+// What we call, by the C declarations that NVIDIA documents (NVRTC, chapter 3).
+struct Nvrtc::Api {
+  const char *(*errorText)(int);
+  int (*version)(int *, int *);
+  int (*create)(Program *, const char *, const char *, int, const char *const *,
+                const char *const *);
+  int (*destroy)(Program *);
+  int (*compile)(Program, int, const char *const *);
+  int (*addName)(Program, const char *);
+  int (*loweredName)(Program, const char *, const char **);
+  int (*ptxSize)(Program, size_t *), (*ptx)(Program, char *);
+  int (*cubinSize)(Program, size_t *), (*cubin)(Program, char *);
+  int (*logSize)(Program, size_t *), (*log)(Program, char *);
+};
+
+// Libraries of a folder that are NVRTC itself, newest name first.
+static void addLibraries(std::vector<std::string> &candidates,
+                         const fs::path &folder) {
+  std::error_code ignored;
+  std::vector<std::string> found;
+  for (const auto &entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.rfind("libnvrtc.so", 0) == 0)
+      found.push_back(entry.path().string());
+  }
+  std::sort(found.rbegin(), found.rend());
+  candidates.insert(candidates.end(), found.begin(), found.end());
+}
+
+static fs::path wheelFolder() {
+  if (std::string set = optionText(Option::Deps); !set.empty())
+    return set;
+  if (const char *data = std::getenv("XDG_DATA_HOME"); data && *data)
+    return fs::path(data) / "tessera";
+  if (const char *home = std::getenv("HOME"); home && *home)
+    return fs::path(home) / ".local/share/tessera";
+  return {};
+}
+
+static std::vector<std::string> candidateLibraries() {
+  if (std::string set = optionText(Option::Nvrtc); !set.empty())
+    return {set};
+  std::vector<std::string> candidates;
+  for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char *home = std::getenv(variable); home && *home)
+      for (const char *part : {"lib64", "lib", "targets/x86_64-linux/lib"})
+        addLibraries(candidates, fs::path(home) / part);
+  std::error_code ignored;
+  for (const auto &python :
+       fs::directory_iterator(wheelFolder() / "venv" / "lib", ignored))
+    for (const auto &package : fs::directory_iterator(
+             python.path() / "site-packages" / "nvidia", ignored))
+      addLibraries(candidates, package.path() / "lib");
+  for (const char *name :
+       {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"})
+    candidates.push_back(name);
+  return candidates;
+}
+
+template <typename F>
+static bool find(void *library, const char *name, F &to) {
+  to = reinterpret_cast<F>(dlsym(library, name));
+  return to != nullptr;
+}
+
+Nvrtc::Nvrtc() {
+  const std::string hint =
+      "install the wheel nvidia-cuda-nvrtc (scripts/setup full does) or a CUDA "
+      "toolkit and set CUDA_HOME, or set TESSERA_NVRTC to libnvrtc.so";
+  void *library = nullptr;
+  std::string failure;
+  for (const std::string &candidate : candidateLibraries()) {
+    library = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library) {
+      file = candidate;
+      break;
+    }
+    if (const char *why = dlerror(); failure.empty() && why)
+      failure = why;
+  }
+  if (!library)
+    throw Error("CUDA C++ needs NVRTC, and libnvrtc.so cannot be loaded: " +
+                    failure,
+                hint);
+  static Api found;
+  const bool complete =
+      find(library, "nvrtcGetErrorString", found.errorText) &&
+      find(library, "nvrtcVersion", found.version) &&
+      find(library, "nvrtcCreateProgram", found.create) &&
+      find(library, "nvrtcDestroyProgram", found.destroy) &&
+      find(library, "nvrtcCompileProgram", found.compile) &&
+      find(library, "nvrtcAddNameExpression", found.addName) &&
+      find(library, "nvrtcGetLoweredName", found.loweredName) &&
+      find(library, "nvrtcGetPTXSize", found.ptxSize) &&
+      find(library, "nvrtcGetPTX", found.ptx) &&
+      find(library, "nvrtcGetProgramLogSize", found.logSize) &&
+      find(library, "nvrtcGetProgramLog", found.log);
+  const bool cubin = find(library, "nvrtcGetCUBINSize", found.cubinSize) &&
+                     find(library, "nvrtcGetCUBIN", found.cubin);
+  if (!complete || found.version(&major, &minor) != 0 || !cubin ||
+      std::pair(major, minor) < std::pair(oldestMajor, oldestMinor))
+    throw Error(file + " is " +
+                    (major ? "NVRTC " + std::to_string(major) + "." +
+                                 std::to_string(minor)
+                           : "no NVRTC that can be used") +
+                    "; 11.2 is the oldest that serves",
+                hint);
+  api = &found;
+}
+
+const Nvrtc &Nvrtc::instance() {
+  static const Nvrtc loaded; // not made when the constructor throws
+  return loaded;
+}
+
+std::string Nvrtc::version() const {
+  return std::to_string(major) + "." + std::to_string(minor);
+}
+
+NvrtcOutput Nvrtc::compile(const std::string &name, const std::string &text,
+                           const std::string &kernel,
+                           const std::vector<std::string> &options) const {
+  NvrtcOutput output;
+  auto check = [&](int status, const char *what) {
+    if (status != 0)
+      throw Error(std::string("NVRTC fails to ") + what + ": " +
+                      api->errorText(status),
+                  "this is a defect of tessera or of " + file);
+  };
+  auto text_of = [&](int (*size)(Program, size_t *),
+                     int (*read)(Program, char *), Program program,
+                     const char *what) {
+    size_t bytes = 0;
+    check(size(program, &bytes), what);
+    std::string result(bytes, '\0');
+    if (bytes)
+      check(read(program, result.data()), what);
+    return result;
+  };
+  auto withoutNul = [](std::string value) {
+    while (!value.empty() && value.back() == '\0')
+      value.pop_back();
+    return value;
+  };
+  // The PTX and the cubin name the source by an absolute path; ours is made up,
+  // so that they do not depend on the folder the process works in.
+  const std::string path = "/" + name;
+  Program program = nullptr;
+  check(api->create(&program, text.c_str(), path.c_str(), 0, nullptr, nullptr),
+        "start");
+  struct Guard {
+    const Api *api;
+    Program *program;
+    ~Guard() { api->destroy(program); }
+  } guard{api, &program};
+  const std::string expression = "&" + kernel;
+  check(api->addName(program, expression.c_str()), "take a kernel's name");
+  std::vector<const char *> arguments;
+  for (const std::string &option : options)
+    arguments.push_back(option.c_str());
+  output.ok = api->compile(program, static_cast<int>(arguments.size()),
+                           arguments.data()) == 0;
+  output.log =
+      withoutNul(text_of(api->logSize, api->log, program, "give its log"));
+  if (!output.ok)
+    return output;
+  const char *lowered = nullptr;
+  check(api->loweredName(program, expression.c_str(), &lowered),
+        "name the kernel");
+  output.symbol = lowered;
+  output.ptx = withoutNul(text_of(api->ptxSize, api->ptx, program, "give PTX"));
+  output.cubin = text_of(api->cubinSize, api->cubin, program, "give a cubin");
+  // A place in the PTX reads like the path the user knows.
+  for (size_t at = output.ptx.find("\"" + path + "\""); at != std::string::npos;
+       at = output.ptx.find("\"" + path + "\"", at))
+    output.ptx.erase(at + 1, 1);
+  return output;
+}
+
+} // namespace tessera::compiler

@@ -1,0 +1,119 @@
+// runtime/cases/Device.cpp - what recorded launches can be run on.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cases/Device.h"
+
+#include "compiler/syntax/Request.h"
+#include "runtime/compile/CompileService.h"
+#include "support/Error.h"
+#include "support/Names.h"
+#include "support/Options.h"
+
+#include <cstdlib>
+
+namespace tessera::cases {
+
+namespace {
+
+class CpuDevice : public Device {
+public:
+  std::string name() const override { return "cpu"; }
+
+  std::optional<std::string> unsupported(const Case &) override {
+    return std::nullopt;
+  }
+
+  void compile(const std::vector<const PreparedLaunch *> &launches) override {
+    std::vector<syntax::CompileRequest> requests;
+    for (const PreparedLaunch *launch : launches) {
+      try {
+        setPrecision(*launch);
+        requests.push_back(launch->kernel.compileRequest(
+            launch->args, launch->constexprs, launch->options));
+      } catch (const std::exception &) {
+        // Said again, case by case.
+      }
+    }
+    try {
+      runtime::CompileService::instance().getAll(requests);
+    } catch (const std::exception &) {
+    }
+  }
+
+  void compileOne(const PreparedLaunch &launch) override {
+    setPrecision(launch);
+    launch.kernel.prepare(launch.args, launch.constexprs, launch.options);
+  }
+
+  void run(const PreparedLaunch &launch, const Grid &grid,
+           const std::vector<Arg> &args, bool serial) override {
+    setPrecision(launch);
+    // One thread draws the programs in order.
+    if (serial)
+      setParallelFor([](int64_t count, const auto &body) { body(0, count); },
+                     [] { return 1; });
+    launch.kernel.launch(grid, args, launch.constexprs, launch.options);
+    if (serial)
+      setParallelFor(nullptr, nullptr);
+  }
+
+private:
+  static void setPrecision(const PreparedLaunch &launch) {
+    ::setenv(optionInfo(Option::F32Default).name, launch.f32Default.c_str(), 1);
+  }
+};
+
+// A kind that this build knows of and cannot run.
+class MissingDevice : public Device {
+public:
+  MissingDevice(std::string name, std::string why)
+      : text(std::move(name)), why(std::move(why)) {}
+  std::string name() const override { return text; }
+  std::optional<std::string> unsupported(const Case &) override { return why; }
+  void compile(const std::vector<const PreparedLaunch *> &) override {}
+  void compileOne(const PreparedLaunch &) override { throw Error(why); }
+  void run(const PreparedLaunch &, const Grid &, const std::vector<Arg> &,
+           bool) override {
+    throw Error(why);
+  }
+
+private:
+  std::string text, why;
+};
+
+} // namespace
+
+const std::vector<DeviceKind> &deviceTable() {
+  static const std::vector<DeviceKind> table = {
+      {"cpu", "this machine's processor",
+       [](const std::string &) -> std::unique_ptr<Device> {
+         return std::make_unique<CpuDevice>();
+       }},
+      {"sim", "a simulated GPU: sim:sm_80",
+       [](const std::string &name) -> std::unique_ptr<Device> {
+         return std::make_unique<MissingDevice>(
+             name, "this build has no PTX simulator yet; use --device cpu");
+       }},
+      {"cuda", "an NVIDIA GPU",
+       [](const std::string &name) -> std::unique_ptr<Device> {
+         return std::make_unique<MissingDevice>(
+             name, "this build has no code for NVIDIA GPUs yet; use --device "
+                   "cpu");
+       }},
+  };
+  return table;
+}
+
+std::unique_ptr<Device> openDevice(const std::string &name) {
+  const std::string prefix = name.substr(0, name.find(':'));
+  std::vector<std::string> known;
+  for (const DeviceKind &kind : deviceTable()) {
+    if (prefix == kind.prefix)
+      return kind.open(name);
+    known.push_back(kind.prefix);
+  }
+  throw Error("there is no device `" + name + "`",
+              nearestNameHint(prefix, known, "devices"));
+}
+
+} // namespace tessera::cases

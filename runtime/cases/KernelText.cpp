@@ -1,0 +1,209 @@
+// runtime/cases/KernelText.cpp - what of a recorded Python module is the
+// kernel. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+#include "runtime/cases/KernelText.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <vector>
+
+namespace tessera::cases {
+
+namespace {
+
+// A statement at the left margin with its decorators and its block.
+struct Part {
+  enum class Kind { Import, Constant, Jit, Other };
+  Kind kind = Kind::Other;
+  std::string text;
+  std::string name; // of a constant or function
+  bool kept = false;
+};
+
+bool isWord(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+}
+
+std::string_view wordAt(std::string_view text, size_t at) {
+  size_t end = at;
+  while (end < text.size() && isWord(text[end]))
+    ++end;
+  return text.substr(at, end - at);
+}
+
+std::set<std::string, std::less<>> wordsOf(std::string_view text) {
+  std::set<std::string, std::less<>> words;
+  for (size_t i = 0; i < text.size();) {
+    const std::string_view word = wordAt(text, i);
+    if (!word.empty())
+      words.emplace(word);
+    i += std::max<size_t>(1, word.size());
+  }
+  return words;
+}
+
+// Follows strings, comments and brackets from line to line.
+class LineState {
+public:
+  bool open() const { return depth > 0 || !quote.empty() || continued; }
+  void line(std::string_view text) {
+    continued = false;
+    for (size_t i = 0; i < text.size(); ++i) {
+      const char c = text[i];
+      if (!quote.empty()) {
+        if (c == '\\')
+          ++i;
+        else if (text.substr(i).starts_with(quote)) {
+          i += quote.size() - 1;
+          quote.clear();
+        }
+        continue;
+      }
+      if (c == '#')
+        break;
+      if (c == '"' || c == '\'') {
+        const std::string triple(3, c);
+        quote = text.substr(i).starts_with(triple) ? triple : std::string(1, c);
+        i += quote.size() - 1;
+      } else if (c == '(' || c == '[' || c == '{') {
+        ++depth;
+      } else if (c == ')' || c == ']' || c == '}') {
+        depth = std::max(0, depth - 1);
+      } else if (c == '\\' && i + 1 == text.size()) {
+        continued = true;
+      }
+    }
+    // A string in single quotes ends with its line.
+    if (quote.size() == 1)
+      quote.clear();
+  }
+
+private:
+  int depth = 0;
+  bool continued = false;
+  std::string quote;
+};
+
+std::vector<std::string_view> linesOf(std::string_view text) {
+  std::vector<std::string_view> lines;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end;
+  }
+  return lines;
+}
+
+std::vector<Part> split(std::string_view text) {
+  std::vector<Part> parts;
+  LineState state;
+  bool decorators = false;
+  for (std::string_view line : linesOf(text)) {
+    std::string_view bare = line;
+    while (!bare.empty() && (bare.back() == '\n' || bare.back() == '\r'))
+      bare.remove_suffix(1);
+    const char first = bare.empty() ? ' ' : bare[0];
+    // Closing brackets may stand at the margin; comments belong to a block.
+    const bool begins = !state.open() && first != ' ' && first != '\t' &&
+                        first != '#' && first != ')' && first != ']' &&
+                        first != '}';
+    if (parts.empty() || (begins && !decorators))
+      parts.emplace_back();
+    if (begins)
+      decorators = first == '@';
+    parts.back().text += line;
+    state.line(bare);
+  }
+  return parts;
+}
+
+bool isJitDecorator(std::string_view line) {
+  line.remove_prefix(1);
+  const size_t end = line.find_first_of("( \t\r\n#");
+  const std::string_view head = line.substr(0, end);
+  return head == "jit" || head.ends_with(".jit");
+}
+
+// Replaces the text by as many line ends.
+std::string blank(std::string_view text) {
+  return std::string(size_t(std::count(text.begin(), text.end(), '\n')), '\n');
+}
+
+// Sets kind and name; of a jit function only the jit decorator stays.
+void classify(Part &part) {
+  const std::string_view text = part.text;
+  if (text.starts_with("import ") || text.starts_with("from ")) {
+    part.kind = Part::Kind::Import;
+    return;
+  }
+  if (text.starts_with("@")) {
+    std::string kept;
+    LineState state;
+    bool jit = false, dropping = false;
+    bool inside = false; // the def has begun
+    for (std::string_view line : linesOf(text)) {
+      if (!inside && !state.open()) {
+        dropping = line.starts_with("@") && !isJitDecorator(line);
+        jit |= line.starts_with("@") && isJitDecorator(line);
+        if (line.starts_with("def ")) {
+          inside = true;
+          part.name = wordAt(line, 4);
+        }
+      }
+      kept += dropping && !inside ? blank(line) : std::string(line);
+      state.line(line.substr(0, line.find_last_not_of("\r\n") + 1));
+    }
+    if (jit && !part.name.empty()) {
+      part.kind = Part::Kind::Jit;
+      part.text = kept;
+    }
+    return;
+  }
+  const std::string_view name = wordAt(text, 0);
+  size_t at = name.size();
+  while (at < text.size() && text[at] == ' ')
+    ++at;
+  const bool equals =
+      text.substr(at).starts_with("=") && !text.substr(at).starts_with("==");
+  const bool annotated =
+      text.substr(at).starts_with(":") &&
+      text.substr(0, text.find('\n')).find('=') != std::string_view::npos;
+  static const std::set<std::string, std::less<>> words = {
+      "class", "def",    "if",   "for",   "while",  "try",
+      "with",  "else",   "elif", "async", "except", "finally",
+      "match", "lambda", "del",  "assert"};
+  if (!name.empty() && (equals || annotated) && !words.contains(name)) {
+    part.kind = Part::Kind::Constant;
+    part.name = name;
+  }
+}
+
+} // namespace
+
+std::string onlyKernel(std::string_view text, const std::string &kernel) {
+  std::vector<Part> parts = split(text);
+  std::set<std::string, std::less<>> needed = {kernel};
+  for (Part &part : parts)
+    classify(part);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (Part &part : parts) {
+      if (part.kept || part.name.empty() || !needed.contains(part.name))
+        continue;
+      part.kept = changed = true;
+      needed.merge(wordsOf(part.text));
+    }
+  }
+  static const std::set<std::string, std::less<>> libraries = {
+      "triton", "math", "torch", "typing", "__future__"};
+  std::string result;
+  for (Part &part : parts) {
+    if (part.kind == Part::Kind::Import)
+      part.kept =
+          libraries.contains(wordAt(part.text, part.text.find(' ') + 1));
+    result += part.kept ? part.text : blank(part.text);
+  }
+  return result;
+}
+
+} // namespace tessera::cases

@@ -1,0 +1,130 @@
+// runtime/compile/Stages.cpp - stages written for people, and read back edited.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/compile/Stages.h"
+
+#include "runtime/compile/CompileService.h"
+#include "support/Error.h"
+#include "support/File.h"
+#include "support/Hash.h"
+#include "support/Json.h"
+#include "support/Log.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace tessera::runtime {
+
+namespace fs = std::filesystem;
+using syntax::CompileRequest;
+using syntax::StageOverride;
+
+namespace {
+
+struct StageFile {
+  const char *stage;
+  const char *file;
+};
+
+// In the order of the pipeline.
+constexpr StageFile stageFiles[] = {{"tile", "01-tile.mlir"},
+                                    {"loops", "02-loops.mlir"},
+                                    {"llvm", "03-llvm.ll"},
+                                    {"asm", "04-asm.s"}};
+constexpr const char *reportFile = "05-report.json";
+constexpr const char *requestFile = "00-request.json";
+
+std::string fileOf(const std::string &stage) {
+  for (const StageFile &known : stageFiles)
+    if (stage == known.stage)
+      return known.file;
+  return stage == "ptx" ? "06-kernel.ptx" : "06-" + stage + ".txt";
+}
+
+Json reportOf(const CompileRequest &request, const CompiledKernel &kernel) {
+  Json hashes = Json::object();
+  for (const auto &[stage, text] : kernel.stages)
+    hashes[stage] = sha256Hex(text);
+  return {{"kernel", request.kernel},
+          {"configuration", describeConfiguration(request)},
+          {"target", request.target},
+          {"code_bytes", kernel.code.size()},
+          {"code_sha256", sha256Hex(kernel.code)},
+          {"scratch_bytes", kernel.meta.scratchBytes},
+          {"stages", hashes},
+          {"edited", kernel.meta.edited}};
+}
+
+// What the dump in the folder says of a stage; empty when it says nothing, or
+// when the stage was an edited one then.
+std::string dumpedHash(const fs::path &folder, const std::string &stage) {
+  const auto text = tryReadFile(folder / reportFile);
+  if (!text)
+    return "";
+  const Json report = parseJson(*text, (folder / reportFile).string());
+  if (!report.is_object() || !report.contains("stages"))
+    return "";
+  for (const Json &edited : report.value("edited", Json::array()))
+    if (edited == stage)
+      return "";
+  return memberOr<std::string>(report["stages"], stage.c_str(), "", "report");
+}
+
+} // namespace
+
+const std::vector<std::string> &dumpStageNames() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const StageFile &known : stageFiles)
+      all.push_back(known.stage);
+    return all;
+  }();
+  return names;
+}
+
+std::string dumpFolderName(const CompileRequest &request) {
+  return request.kernel + "-" + sha256Hex(request.key()).substr(0, 8);
+}
+
+void dumpStages(const fs::path &dump, const CompileRequest &request,
+                const CompiledKernel &kernel) {
+  const fs::path folder = dump / dumpFolderName(request);
+  try {
+    fs::create_directories(folder);
+    writeFile(folder / requestFile, request.toJson());
+    for (const auto &[stage, text] : kernel.stages)
+      writeFile(folder / fileOf(stage), text);
+    writeFile(folder / reportFile, reportOf(request, kernel).dump(2) + "\n");
+  } catch (const std::exception &error) {
+    warnOnce("dump", std::string("TESSERA_DUMP: ") + error.what());
+  }
+}
+
+std::vector<StageOverride> readOverrides(const fs::path &overrides,
+                                         const CompileRequest &request) {
+  std::error_code ignored;
+  if (!fs::is_directory(overrides, ignored))
+    throw Error("TESSERA_OVERRIDE=" + overrides.string() + " is no folder",
+                "write one with TESSERA_DUMP=" + overrides.string() +
+                    " and edit a stage in it");
+  fs::path folder = overrides / dumpFolderName(request);
+  if (!fs::is_directory(folder, ignored))
+    folder = overrides / request.kernel;
+  std::vector<StageOverride> result;
+  for (const StageFile &known : stageFiles) {
+    const fs::path path = folder / known.file;
+    if (!fs::exists(path, ignored))
+      continue;
+    std::string text = readFile(path);
+    if (sha256Hex(text) == dumpedHash(folder, known.stage))
+      continue;
+    if (std::string_view(known.stage) == "asm")
+      throw Error(path.string() + " was edited, and assembly is not read back",
+                  "edit 01-tile.mlir, 02-loops.mlir or 03-llvm.ll, or remove "
+                  "the file");
+    result.push_back({known.stage, path.string(), std::move(text)});
+  }
+  return result;
+}
+
+} // namespace tessera::runtime

@@ -1,0 +1,146 @@
+// tests/author/NewCheckTest.cpp - tessera new, tessera check.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/author/Author.h"
+
+using namespace tessera;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A kernel that is no attention: everything is said by hints.
+const char *const scale = R"(import triton
+import triton.language as tl
+
+
+# tessera: grid(cdiv(N, 16))
+@triton.jit
+def scale_ref(X, Y, N, s):
+    i = tl.program_id(0) * 16 + tl.arange(0, 16)
+    tl.store(Y + i, tl.load(X + i, mask=i < N) * s, mask=i < N)
+
+
+# tessera: instance small(X="*fp32:16", Y="*fp32:16", N="i32", s="fp32", BLOCK=64)
+# tessera: check(N=[1, 63, 200], X=[N], Y=[N], s=0.5)
+# tessera: grid(cdiv(N, BLOCK))
+@triton.jit
+def scale(X, Y, N, s, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(Y + i, tl.load(X + i, mask=i < N) * s, mask=i < N)
+
+
+# tessera: grid(cdiv(N, 64))
+@triton.jit
+def scale_bwd(DY, DX, N, s):
+    i = tl.program_id(0) * 64 + tl.arange(0, 64)
+    tl.store(DX + i, tl.load(DY + i, mask=i < N) * s, mask=i < N)
+)";
+
+using NewCheck = Author;
+
+TEST_F(NewCheck, TheTemplateWorks) {
+  expectFine(run({"new", "kernel", "mine", "--dir", path("k")}));
+  const std::string file = path("k/mine.py");
+  CommandResult result = run({"check", file, "-i", "mine_f32"});
+  expectFine(result);
+  for (const char *part :
+       {"64+0+47 H=2", "cpu(BM=32, BN=64)", "LSE", "DK", "19+0+33"})
+    expectHas(result.output, part);
+  expectHasNot(result.output, "WRONG");
+
+  // Nothing is overwritten, be it the kernel or its test.
+  expectRefused(run({"new", "kernel", "mine", "--dir", path("k")}), "exists");
+  fs::remove(file);
+  expectRefused(run({"new", "kernel", "mine", "--dir", path("k")}),
+                "mine_test.py exists");
+  EXPECT_FALSE(fs::exists(file));
+}
+
+TEST_F(NewCheck, NamesAreChecked) {
+  for (const char *name : {"Mine", "1st", "with-dash", "", "../up", "lambda",
+                           "mine_ref", "load_rows"}) {
+    const CommandResult result =
+        run({"new", "kernel", name, "--dir", path("k")});
+    expectRefused(result, name);
+    EXPECT_FALSE(fs::exists(path("k"))) << name;
+  }
+}
+
+// Each planted mistake is found, and said where.
+TEST_F(NewCheck, FindsMistakes) {
+  expectFine(run({"new", "kernel", "mine", "--dir", folder.path()}));
+  const std::string good = readFile(path("mine.py"));
+  auto check = [&](const std::string &from, const std::string &to) {
+    writeFile(path("mine.py"), good);
+    edit(path("mine.py"), from, to);
+    return run({"check", path("mine.py"), "-i", "mine_f32"});
+  };
+  // One key too many.
+  CommandResult result = check("(pos > t - W)", "(pos > t - W - 1)");
+  EXPECT_EQ(result.status.code, 1);
+  expectHas(result.output, "37 H=1");
+  expectHas(result.output, "WRONG (limit 1e-05)");
+  // The first token that has a key to see which it must not: W = 20.
+  expectHas(result.output, "O[20, 0, 0] is ");
+  expectHas(result.output, "the reference says");
+  // A sequence of one token is right: 4 shapes less one, 2 tilings, gradients.
+  expectHas(result.output, "6 lines are wrong");
+
+  // The last rows of a tile are not stored.
+  result = check("live = rows < length * G\n    t = tl.minimum(rows // G, "
+                 "length - 1)        #",
+                 "live = rows < length * G - 1\n    t = tl.minimum(rows // G, "
+                 "length - 1)  #");
+  EXPECT_EQ(result.status.code, 1);
+  expectHas(result.output, "is nan, the reference says");
+
+  // A gradient that forgets its scale; the forward is right.
+  result = check("(dk * scale).to(", "dk.to(");
+  EXPECT_EQ(result.status.code, 1);
+  expectHas(result.output, "DK[");
+  expectHasNot(result.output, "DQ[");
+  expectHas(result.output, "1 lines are wrong");
+}
+
+TEST_F(NewCheck, KernelsOfAnyKind) {
+  const std::string file = write("scale.py", scale);
+  CommandResult result = run({"check", file});
+  expectFine(result);
+  for (const char *part : {"N=1 ", "N=63", "N=200", "DX"})
+    expectHas(result.output, part);
+  edit(file, "tl.load(DY + i, mask=i < N) * s", "tl.load(DY + i, mask=i < N)");
+  EXPECT_EQ(run({"check", file}).status.code, 1);
+  expectFine(run({"check", file, "--no-gradients"}));
+}
+
+TEST_F(NewCheck, MistakesInHintsSayWhatToDo) {
+  auto expectError = [&](const std::string &from, const std::string &to,
+                         const std::string &part,
+                         std::vector<std::string> more = {}) {
+    const std::string file = write("scale.py", scale);
+    if (!from.empty())
+      edit(file, from, to);
+    more.insert(more.begin(), {"check", file});
+    expectRefused(run(more), part);
+  };
+  expectError("X=[N], ", "", "the shape of `X` is not known");
+  expectError(", s=0.5", "", "nothing says what to pass for `s`");
+  expectError("# tessera: grid(cdiv(N, BLOCK))\n", "", "does not say its grid");
+  expectError("grid(cdiv(N, BLOCK))", "grid(cdiv(M, BLOCK))", "`M`");
+  expectError("grid(cdiv(N, BLOCK))", "grid(N / BLOCK)", "dimension 0");
+  expectError("N=[1, 63, 200], ", "", "no shapes to try");
+  expectError("X=[N]", "X=[N, -1]", "sizes are whole numbers");
+  expectError("X=[N]", "X=N", "no list");
+  expectError("check(N", "chek(N", "unknown hint `chek`");
+  expectError("check(N=[1, 63, 200], ", "check(N=[1], N=[2], ", "twice");
+  expectError("def scale_ref", "def plain", "no kernel with a reference");
+  expectError("# tessera: instance small(X=\"*fp32:16\", Y=\"*fp32:16\", "
+              "N=\"i32\", s=\"fp32\", BLOCK=64)\n",
+              "", "names no instances");
+  expectError("", "", "no instance `smal`", {"-i", "smal"});
+  expectError("", "", "no kernel `scal`", {"-k", "scal"});
+  expectError("DX + i", "DZ + i", "DZ");
+  expectError("scale_bwd(DY, DX", "scale_bwd(DY, GX", "cannot tell gradients");
+}
+
+} // namespace

@@ -1,0 +1,259 @@
+# tests/cases/recipes_blocks.py - launches to record: matmul, attention, moving data, odd layouts.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Each recipe_NAME(record) launches one kernel on data of its own; record_from_triton.py calls it."""
+import torch
+import triton
+import triton.language as tl
+
+from record_from_triton import check
+
+
+@triton.jit
+def leaky(x):
+    return tl.where(x >= 0, x, 0.01 * x)
+
+
+@triton.autotune(configs=[triton.Config({"BM": 32, "BN": 32, "BK": 32, "GROUP": 8}, num_warps=4)], key=["M", "N", "K"])
+@triton.jit
+def matmul_grouped(A, B, C, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
+                   BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr,
+                   ACTIVATION: tl.constexpr):
+    """Neighbouring programs share rows of A and columns of B: they go through GROUP rows of blocks at a time."""
+    pid = tl.program_id(axis=0)
+    blocks_m, blocks_n = tl.cdiv(M, BM), tl.cdiv(N, BN)
+    in_group = GROUP * blocks_n
+    first = pid // in_group * GROUP
+    rows = min(blocks_m - first, GROUP)
+    pid_m = first + pid % in_group % rows
+    pid_n = pid % in_group // rows
+    m = (pid_m * BM + tl.arange(0, BM)) % M
+    n = (pid_n * BN + tl.arange(0, BN)) % N
+    k = tl.arange(0, BK)
+    a = A + m[:, None] * stride_am + k[None, :] * stride_ak
+    b = B + k[:, None] * stride_bk + n[None, :] * stride_bn
+    acc = tl.zeros((BM, BN), dtype=tl.float32)
+    for step in range(0, tl.cdiv(K, BK)):
+        left = K - step * BK
+        acc = tl.dot(tl.load(a, mask=k[None, :] < left, other=0.0), tl.load(b, mask=k[:, None] < left, other=0.0), acc)
+        a += BK * stride_ak
+        b += BK * stride_bk
+    if ACTIVATION == "leaky":
+        acc = leaky(acc)
+    c = acc.to(tl.float16)
+    m = pid_m * BM + tl.arange(0, BM)
+    n = pid_n * BN + tl.arange(0, BN)
+    tl.store(C + stride_cm * m[:, None] + stride_cn * n[None, :], c, mask=(m[:, None] < M) & (n[None, :] < N))
+
+
+def recipe_matmul_grouped_activation(record):
+    M, N, K = 80, 72, 50
+    a, b, c = torch.randn(M, K).half(), torch.randn(N, K).half().t(), torch.zeros(M, N).half()
+    record(matmul_grouped, (triton.cdiv(M, 32) * triton.cdiv(N, 32),), a, b, c, M, N, K, *a.stride(), *b.stride(),
+           *c.stride(), BM=32, BN=32, BK=32, GROUP=2, ACTIVATION="leaky", num_warps=8, num_stages=3)
+    want = torch.nn.functional.leaky_relu(a.float() @ b.float(), 0.01)
+    check("c", c.float(), want, 0.05)
+
+
+@triton.jit
+def matmul_block_pointers(A, B, BIAS, C, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
+                          BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    pid_m, pid_n = tl.program_id(0), tl.program_id(1)
+    a = tl.make_block_ptr(base=A, shape=(M, K), strides=(stride_am, stride_ak), offsets=(pid_m * BM, 0),
+                          block_shape=(BM, BK), order=(1, 0))
+    b = tl.make_block_ptr(base=B, shape=(K, N), strides=(stride_bk, stride_bn), offsets=(0, pid_n * BN),
+                          block_shape=(BK, BN), order=(1, 0))
+    acc = tl.zeros((BM, BN), dtype=tl.float32)
+    for _ in range(0, K, BK):
+        x = tl.load(a, boundary_check=(0, 1), padding_option="zero")
+        y = tl.load(b, boundary_check=(0, 1), padding_option="zero")
+        acc += tl.dot(x, y)
+        a = tl.advance(a, (0, BK))
+        b = tl.advance(b, (BK, 0))
+    if BIAS is not None:
+        n = pid_n * BN + tl.arange(0, BN)
+        acc += tl.load(BIAS + n, mask=n < N, other=0.0)[None, :]
+    c = tl.make_block_ptr(base=C, shape=(M, N), strides=(stride_cm, stride_cn), offsets=(pid_m * BM, pid_n * BN),
+                          block_shape=(BM, BN), order=(1, 0))
+    tl.store(c, acc.to(C.dtype.element_ty), boundary_check=(0, 1))
+
+
+def recipe_matmul_block_pointers(record):
+    M, N, K = 70, 50, 40
+    a, b = torch.randn(M, K), torch.randn(K, 64)[:, :N]
+    c = torch.full((M, 56), -1.0)[:, :N]                # the gap behind each row must stay
+    record(matmul_block_pointers, (3, 2), a, b, torch.randn(N), c, M, N, K, *a.stride(), *b.stride(), *c.stride(),
+           BM=32, BN=32, BK=16)
+
+
+@triton.jit
+def attention(Q, K, V, O, LSE, scale, stride_qh, stride_qt, stride_kh, stride_kt, stride_oh, stride_ot, T, GROUP,
+              D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    """Causal attention with shared key heads; LSE is the natural logarithm of the sum."""
+    block, head = tl.program_id(0), tl.program_id(1)
+    t = block * BM + tl.arange(0, BM)
+    d = tl.arange(0, D)
+    q = tl.load(Q + head * stride_qh + t[:, None] * stride_qt + d[None, :], mask=t[:, None] < T, other=0.0)
+    K += (head // GROUP) * stride_kh
+    V += (head // GROUP) * stride_kh
+    peak = tl.full([BM], -float("inf"), tl.float32)
+    total = tl.zeros([BM], tl.float32)
+    acc = tl.zeros([BM, D], tl.float32)
+    for start in tl.range(0, tl.minimum((block + 1) * BM, T), BN):
+        s_at = start + tl.arange(0, BN)
+        k = tl.load(K + s_at[None, :] * stride_kt + d[:, None], mask=s_at[None, :] < T, other=0.0)
+        s = tl.dot(q, k) * (scale * 1.4426950408889634)
+        s = tl.where((t[:, None] >= s_at[None, :]) & (s_at[None, :] < T), s, -float("inf"))
+        new = tl.maximum(peak, tl.max(s, 1))
+        p = tl.exp2(s - new[:, None])
+        alpha = tl.exp2(peak - new)
+        total = total * alpha + tl.sum(p, 1)
+        v = tl.load(V + s_at[:, None] * stride_kt + d[None, :], mask=s_at[:, None] < T, other=0.0)
+        acc = acc * alpha[:, None] + tl.dot(p.to(v.dtype), v)
+        peak = new
+    acc = acc / total[:, None]
+    tl.store(O + head * stride_oh + t[:, None] * stride_ot + d[None, :], acc.to(O.type.element_ty), mask=t[:, None] < T)
+    tl.store(LSE + head * T + t, (peak + tl.log2(total)) * 0.6931471805599453, mask=t < T)
+
+
+def recipe_attention_causal_bf16(record):
+    T, H, G, D = 70, 4, 2, 32
+    q = torch.randn(T, H, D).bfloat16().transpose(0, 1)      # heads first, tokens apart by H D
+    k, v = (torch.randn(T, H // G, D).bfloat16().transpose(0, 1) for _ in range(2))
+    o = torch.zeros(T, H, D).bfloat16().transpose(0, 1)
+    record(attention, (3, H), q, k, v, o, torch.zeros(H, T), D ** -0.5, q.stride(0), q.stride(1), k.stride(0), k.stride(1),
+           o.stride(0), o.stride(1), T, G, D=D, BM=32, BN=32, num_warps=4, num_stages=1)
+    want = torch.nn.functional.scaled_dot_product_attention(
+        q.float(), k.float().repeat_interleave(G, 0), v.float().repeat_interleave(G, 0), is_causal=True)
+    check("o", o.float(), want, 0.03)
+
+
+@triton.jit
+def rope(X, COS, SIN, T, heads, stride_t, stride_h, HALF: tl.constexpr, BT: tl.constexpr, BACKWARD: tl.constexpr):
+    """In place: the two halves of a head are the parts of complex numbers."""
+    t = tl.program_id(0) * BT + tl.arange(0, BT)
+    head = tl.program_id(1)
+    i = tl.arange(0, HALF)
+    inside = (t < T)[:, None]
+    cos = tl.load(COS + t[:, None] * HALF + i[None, :], mask=inside)
+    sin = tl.load(SIN + t[:, None] * HALF + i[None, :], mask=inside)
+    if BACKWARD:
+        sin = -sin
+    at = X + t[:, None] * stride_t + head * stride_h + i[None, :]
+    x = tl.load(at, mask=inside)
+    y = tl.load(at + HALF, mask=inside)
+    tl.store(at, x * cos - y * sin, mask=inside)
+    tl.store(at + HALF, y * cos + x * sin, mask=inside)
+
+
+def recipe_rope_in_place(record):
+    T, H, D = 30, 3, 16
+    packed = torch.randn(T, H + 2, D)                         # heads of k and v lie between
+    x = packed[:, :H]
+    angle = torch.arange(T)[:, None] * 10000.0 ** (-torch.arange(D // 2) / (D // 2))
+    record(rope, (4, H), x, angle.cos(), angle.sin(), T, H, x.stride(0), x.stride(1), HALF=D // 2, BT=8, BACKWARD=False)
+
+
+@triton.jit
+def permute_copy(IN, OUT, n0, n1, n2, si0, si1, si2, so0, so1, so2, B: tl.constexpr):
+    a = tl.program_id(2)
+    i = tl.program_id(1) * B + tl.arange(0, B)
+    j = tl.program_id(0) * B + tl.arange(0, B)
+    inside = (i < n1)[:, None] & (j < n2)[None, :]
+    x = tl.load(IN + a * si0 + i[:, None] * si1 + j[None, :] * si2, mask=inside)
+    tl.store(OUT + a * so0 + i[:, None] * so1 + j[None, :] * so2, x, mask=inside)
+
+
+def recipe_permute_3d_grid(record):
+    x = torch.randint(-30000, 30000, (3, 20, 18), dtype=torch.int16).permute(0, 2, 1)      # [3, 18, 20]
+    out = torch.zeros(20, 3, 25, dtype=torch.int16)[:, :, :18].permute(1, 2, 0)            # gaps of 7
+    record(permute_copy, (2, 2, 3), x, out, *x.shape, *x.stride(), *out.stride(), B=16)
+
+
+def recipe_expanded_input(record):
+    x = torch.randn(1, 1, 20).bfloat16().expand(3, 18, 20)                                # strides 0, 0, 1
+    out = torch.zeros(3, 18, 20).bfloat16()
+    record(permute_copy, (2, 2, 3), x, out, *x.shape, *x.stride(), *out.stride(), B=16, compare={"OUT": "exact"})
+
+
+@triton.jit
+def hash_offsets(OUT, seed, base, n, BLOCK: tl.constexpr):
+    """64-bit arithmetic on numbers that i32 does not hold."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    wide = at.to(tl.int64) * 2654435761 + base
+    mixed = (wide ^ seed) * 7
+    tl.store(OUT + at, (mixed >> 3) & 0xFFFFFFFFFF, mask=at < n)
+
+
+def recipe_int64_scalars(record):
+    record(hash_offsets, (2,), torch.zeros(100, dtype=torch.int64), 6364136223846793005, -(1 << 40), 100, BLOCK=64)
+
+
+@triton.jit
+def embed(TABLE, TOKENS, OUT, USED, dim, padding, BLOCK: tl.constexpr):
+    position = tl.program_id(0).to(tl.int64)
+    token = tl.load(TOKENS + position)
+    d = tl.arange(0, BLOCK)
+    row = tl.load(TABLE + token * dim + d, mask=(d < dim) & (token != padding), other=0.0)
+    tl.store(OUT + position * dim + d, row, mask=d < dim)
+    tl.atomic_max(USED + token, 1)
+
+
+def recipe_embedding_gather(record):
+    tokens = torch.randint(0, 50, (33,))
+    tokens[7] = 0
+    record(embed, (33,), torch.randn(50, 40).bfloat16(), tokens, torch.zeros(33, 40).bfloat16(),
+           torch.zeros(50, dtype=torch.int32), 40, 0, BLOCK=64, compare={"OUT": "exact"})
+
+
+@triton.jit
+def sum_sequences(X, OFFSETS, OUT, dim, stride, BT: tl.constexpr, BD: tl.constexpr):
+    """The mean over the tokens of each sequence; sequences differ in length, one is empty."""
+    sequence = tl.program_id(1)
+    begin = tl.load(OFFSETS + sequence)
+    end = tl.load(OFFSETS + sequence + 1)
+    d = tl.program_id(0) * BD + tl.arange(0, BD)
+    acc = tl.zeros((BD,), tl.float32)
+    for start in range(begin, end, BT):
+        t = start + tl.arange(0, BT)
+        x = tl.load(X + t[:, None] * stride + d[None, :], mask=(t < end)[:, None] & (d < dim)[None, :], other=0.0)
+        acc += tl.sum(x, axis=0)
+    mean = acc / tl.maximum(end - begin, 1)
+    tl.store(OUT + sequence * dim + d, mean, mask=d < dim)
+
+
+def recipe_jagged_mean(record):
+    lengths = torch.tensor([5, 0, 17, 1, 40])
+    offsets = torch.cat([torch.zeros(1), lengths.cumsum(0)]).int()
+    x = torch.randn(63, 48)
+    record(sum_sequences, (2, 5), x, offsets, torch.full((5, 48), 9.0), 48, 48, BT=16, BD=32)
+
+
+@triton.jit
+def bytes_and_flags(A, B, FLAGS, OUT, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = at < n
+    a = tl.load(A + at, mask=inside, other=0)
+    b = tl.load(B + at, mask=inside, other=0)
+    flag = tl.load(FLAGS + at, mask=inside, other=0)
+    tl.store(OUT + at, tl.where(flag != 0, a.to(tl.int32) * b.to(tl.int32), a.to(tl.int32) - b.to(tl.int32)), mask=inside)
+
+
+def recipe_small_integers(record):
+    record(bytes_and_flags, (2,), torch.randint(0, 255, (90,), dtype=torch.uint8),
+           torch.randint(-128, 127, (90,), dtype=torch.int8), torch.rand(90) > 0.5, torch.zeros(90, dtype=torch.int32),
+           90, BLOCK=64)
+
+
+@triton.jit
+def add_one(X, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(X + at, tl.load(X + at, mask=at < n) + 1, mask=at < n)
+
+
+def recipe_no_elements(record):
+    record(add_one, (1,), torch.zeros(0), 0, BLOCK=16)
+
+
+def recipe_single_element(record):
+    record(add_one, (1,), torch.tensor(2.5), 1, BLOCK=16)

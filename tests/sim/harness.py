@@ -1,0 +1,60 @@
+# tests/sim/harness.py - the harness of tests/triton with the simulator in the interpreter's place.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Found before tests/triton/harness.py on the path, so that the test programs there run unchanged: every launch is compiled by
+Triton to PTX for sm_80 and run by the simulator with all checks on."""
+import importlib.util
+import os
+import pathlib
+import tempfile
+
+os.environ.setdefault("TRITON_CACHE_DIR", tempfile.mkdtemp(prefix="tessera-sim-"))
+import simulator
+from simulator import torch
+
+_spec = importlib.util.spec_from_file_location(
+    "interpreter_harness", pathlib.Path(__file__).resolve().parents[1] / "triton" / "harness.py")
+_base = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_base)
+os.environ.pop("TRITON_INTERPRET", None)  # that harness set it; kernels are decorated when they are first launched
+
+ROOT, pow2, cdiv, kernel, close, equal = _base.ROOT, _base.pow2, _base.cdiv, _base.kernel, _base.close, _base.equal
+TF32 = 2e-3
+LIMITS = {torch.float32: 1e-5, torch.float16: 5e-3, torch.bfloat16: 5e-3}
+options = dict(num_warps=4, num_stages=3)
+problems = []  # checks that fired
+
+
+def use(precision="ieee", warps=4, stages=3):
+    """How fp32 dots read their operands (ieee, tf32), and Triton's options."""
+    os.environ["TRITON_F32_DEFAULT"] = precision
+    LIMITS[torch.float32] = TF32 if precision == "tf32" else 1e-5
+    options.update(num_warps=warps, num_stages=stages)
+
+
+def fresh(*shape, dtype=torch.float32):
+    tensor = _base.fresh(*shape, dtype=dtype)
+    if tensor.numel():
+        simulator.unwritten.add(tensor.untyped_storage().data_ptr())
+    return tensor
+
+
+def launch(path, name, grid, *args, **constexprs):
+    if not all(grid):
+        return
+    try:
+        simulator.launch_triton(kernel(path, name), tuple(grid), args, constexprs, options)
+    except (simulator.Finding, simulator.SimError) as error:
+        _base.failures.append(f"{name}: {error}")
+
+
+def check(what, got, want, limit):
+    """What depends on tf32 dots has their limit, whatever the caller asks of fp32."""
+    if got.dtype == torch.float32 and LIMITS[torch.float32] == TF32:
+        limit = max(limit, TF32)
+    _base.check(what, got, want, limit)
+
+
+def finish():
+    print("simulated:", simulator.summary())
+    _base.finish()

@@ -1,0 +1,108 @@
+// tests/unit/cases/TextTest.cpp - tests of runtime/cases/KernelText.h.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cases/KernelText.h"
+
+#include "runtime/Kernel.h"
+#include "support/Error.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+using namespace tessera;
+
+namespace {
+
+const char *const module = R"PY("""A module that Python can import.
+
+@triton.jit in a docstring means nothing.
+"""
+import os
+import triton
+import triton.language as tl
+from dataclasses import dataclass
+from triton.language.extra import libdevice
+
+LOG2E: tl.constexpr = 1.44
+SIZES = {n: n * 2 for n in
+         range(4)}
+UNUSED = some_function(
+    3)
+if os.environ.get("X"):
+    LOG2E = 2.0
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+
+@dataclass
+class Settings:
+    block: int = 64
+
+
+def configs():
+    while True:
+        yield triton.Config({"B": 64})
+
+
+@triton.jit
+def other(x):
+    class Nothing:
+        pass
+
+
+@triton.jit
+def helper(x):
+    return x * LOG2E
+
+
+@triton.autotune(
+    configs=list(configs()),
+    key=["n"],
+)
+@triton.heuristics({"EVEN": lambda args: args["n"] % 2 == 0})
+@triton.jit(do_not_specialize=["n"])
+def kernel(X, n,
+           B: tl.constexpr, EVEN: tl.constexpr):
+    i = tl.arange(0, B)
+    text = "helper('"
+    tl.store(X + i, helper(tl.load(X + i, mask=i < n)), mask=i < n)
+
+
+if __name__ == "__main__":
+    kernel[(1,)](None)
+)PY";
+
+} // namespace
+
+TEST(KernelText, KeepsWhatTheKernelNeeds) {
+  EXPECT_THROW(Kernel::fromSource(module, "kernel"), CompileError);
+  const std::string text = cases::onlyKernel(module, "kernel");
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'),
+            std::count(module, module + std::string(module).size(), '\n'));
+  for (const char *kept :
+       {"LOG2E: tl.constexpr = 1.44\n", "def helper(x):\n",
+        "def kernel(X, n,\n", "@triton.jit(do_not_specialize=[\"n\"])\n",
+        "import triton\n"})
+    EXPECT_NE(text.find(kept), std::string::npos) << kept << text;
+  for (const char *dropped : {"class", "autotune", "heuristics", "UNUSED", "os",
+                              "def other", "numpy", "docstring", "SIZES"})
+    EXPECT_EQ(text.find(dropped), std::string::npos) << dropped << text;
+  // Places stay: `def kernel` is on the line it was on.
+  auto line = [](const std::string &all) {
+    const size_t at = all.find("def kernel");
+    return std::count(all.begin(), all.begin() + long(at), '\n');
+  };
+  EXPECT_EQ(line(text), line(module));
+  const Kernel kernel = Kernel::fromSource(text, "kernel");
+  EXPECT_EQ(kernel.parameters(), (std::vector<std::string>{"X", "n"}));
+}
+
+TEST(KernelText, AnyTextIsTaken) {
+  for (const char *text : {"", "\n", "@", "@triton.jit", "@triton.jit\n@x(\n",
+                           "def", "x = (", "'''", "kernel = 3", "\\\n"})
+    EXPECT_LE(cases::onlyKernel(text, "kernel").size(),
+              std::string(text).size());
+}

@@ -1,0 +1,243 @@
+// tools/check/Gradients.cpp - backward kernels against finite differences.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/check/Gradients.h"
+
+#include "support/Error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tessera::tools {
+namespace {
+
+// Elements of every input whose derivative is taken one by one.
+constexpr int64_t samples = 64;
+// Random directions over all elements of an input.
+constexpr int directions = 4;
+// Of unit-sized inputs: the truncation error is about step^2, the rounding
+// error 1e-16 / step.
+constexpr double step = 1e-4;
+
+bool contains(const std::vector<std::string> &list, const std::string &name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+// "DX" -> "X" when X is a tensor of the forward.
+std::string primal(const GradientCheck &check, const std::string &name) {
+  if (name.size() > 1 && name[0] == 'D' && check.kernel->has(name.substr(1)))
+    return name.substr(1);
+  return "";
+}
+
+// Pointer parameters D<X> of the backward kernels, X an output or an input.
+std::vector<std::string> derivatives(const GradientCheck &check,
+                                     bool ofOutputs) {
+  std::vector<std::string> names;
+  for (const DescriptionPtr &kernel : check.backward)
+    for (const auto &parameter : kernel->info.signature.parameters) {
+      const std::string of = primal(check, parameter.name);
+      if (!parameter.isConstexpr && !of.empty() &&
+          contains(check.outputs, of) == ofOutputs &&
+          !contains(names, parameter.name))
+        names.push_back(parameter.name);
+    }
+  return names;
+}
+
+Tensors converted(const Tensors &tensors, DType type) {
+  Tensors result;
+  for (const auto &[name, tensor] : tensors)
+    result[name] = tensor.isFloat() ? tensor.as(type) : tensor.copy();
+  return result;
+}
+
+// delta = sum over the last dimension of O * DO, [heads, tokens].
+Tensor deltaOf(const Tensor &o, const Tensor &upstream) {
+  const auto &shape = o.shape();
+  Tensor delta(DType::FP32, {shape[1], shape[0]});
+  for (int64_t t = 0; t < shape[0]; ++t)
+    for (int64_t h = 0; h < shape[1]; ++h) {
+      double sum = 0;
+      for (int64_t e = 0; e < shape[2]; ++e) {
+        const int64_t at = (t * shape[1] + h) * shape[2] + e;
+        sum += o.at(at) * upstream.at(at);
+      }
+      delta.set(h * shape[0] + t, sum);
+    }
+  return delta;
+}
+
+// The loss sum(O * DO) of the reference in fp64, and its derivatives.
+class Loss {
+public:
+  Loss(const GradientCheck &check, const Problem &problem,
+       const Tensors &forward, const Tensors &upstream)
+      : check(check), problem(problem),
+        tensors(converted(forward, DType::FP64)), upstream(upstream) {
+    try {
+      const LaunchRequest request = problem.request(*check.reference, tensors);
+      request.kernel.prepare(request.args, request.constexprs);
+    } catch (const CompileError &error) {
+      throw Error(
+          "the reference does not compile for fp64, in which gradients are "
+          "compared:\n" +
+              error.message,
+          "give its accumulators the type of an argument, for example "
+          "tl.zeros((D,), Q.dtype.element_ty), not tl.float32");
+    }
+  }
+
+  // Along d, given by element.
+  template <typename Direction>
+  double along(const std::string &input, Direction direction) {
+    Tensor &tensor = tensors.at(input);
+    const Tensor original = tensor.copy();
+    double values[2];
+    for (int side : {0, 1}) {
+      for (int64_t i = 0, end = tensor.count(); i < end; ++i)
+        if (const double d = direction(i))
+          tensor.set(i, original.at(i) + (side ? step : -step) * d);
+      values[side] = value();
+    }
+    tensor = original;
+    return (values[1] - values[0]) / (2 * step);
+  }
+
+  double element(const std::string &input, int64_t index) {
+    Tensor &tensor = tensors.at(input);
+    const double original = tensor.at(index);
+    tensor.set(index, original + step);
+    const double high = value();
+    tensor.set(index, original - step);
+    const double low = value();
+    tensor.set(index, original);
+    return (high - low) / (2 * step);
+  }
+
+private:
+  double value() {
+    problem.run(*check.reference, tensors);
+    double sum = 0;
+    for (const auto &[name, weight] : upstream) {
+      const Tensor &output = tensors.at(name.substr(1));
+      for (int64_t i = 0, end = output.count(); i < end; ++i)
+        sum += output.at(i) * weight.at(i);
+    }
+    return sum;
+  }
+
+  const GradientCheck &check;
+  const Problem &problem;
+  Tensors tensors;
+  const Tensors &upstream;
+};
+
+// +1 or -1 for every element, different for every direction.
+double sign(int64_t index, int which) {
+  uint64_t x = uint64_t(index) * 0x9e3779b97f4a7c15 + uint64_t(which + 1);
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  return (x ^ (x >> 31)) & 1 ? 1 : -1;
+}
+
+GradientResult checkOne(Loss &loss, const std::string &input,
+                        const Tensor &gradient, double limit) {
+  const int64_t count = gradient.count();
+  std::vector<int64_t> places;
+  const int64_t stride = std::max<int64_t>(1, count / samples);
+  for (int64_t i = 0; i < count; i += stride)
+    // Not always the same column.
+    places.push_back(std::min(i + i / stride % stride, count - 1));
+  std::vector<double> values, expected;
+  double norm = 0;
+  for (int64_t i = 0; i < count; ++i)
+    norm += gradient.at(i) * gradient.at(i);
+  for (int64_t place : places) {
+    values.push_back(gradient.at(place));
+    expected.push_back(loss.element(input, place));
+  }
+  GradientResult result;
+  result.difference = compare(values, expected, limit);
+  if (result.difference.where >= 0) {
+    result.place = gradient.place(places[size_t(result.difference.where)]);
+    return result;
+  }
+  // Errors of single elements add up like the elements themselves: divided by
+  // the gradient's norm, both sides compare like one more element.
+  double distance = 0;
+  for (int which = 0; which < directions; ++which) {
+    double along = 0;
+    for (int64_t i = 0; i < count; ++i)
+      along += gradient.at(i) * sign(i, which);
+    const double wanted =
+        loss.along(input, [&](int64_t i) { return sign(i, which); });
+    const double error =
+        std::fabs(along - wanted) / std::max(std::sqrt(norm), 1e-30);
+    if (!(error <= 3 * limit) && result.difference.where < 0) {
+      result.difference.where = 0;
+      result.difference.wrong = 1;
+      result.difference.value = along;
+      result.difference.expected = wanted;
+      result.place = " along a random direction over all elements";
+    }
+    distance = std::max(distance, error / 3);
+  }
+  if (!(distance <= result.difference.error))
+    result.difference.error = distance;
+  return result;
+}
+
+} // namespace
+
+std::vector<std::string> gradientNames(const GradientCheck &check) {
+  std::vector<std::string> names = derivatives(check, false);
+  if (names.empty() || derivatives(check, true).empty()) {
+    std::string kernels;
+    for (const DescriptionPtr &kernel : check.backward)
+      kernels +=
+          (kernels.empty() ? "`" : ", `") + kernel->info.signature.kernel + "`";
+    throw Error("cannot tell gradients of " + kernels + " by name",
+                "the gradient of an argument X of the forward is DX: a "
+                "backward reads DO and writes DQ, DK, DV, for example");
+  }
+  return names;
+}
+
+std::map<std::string, GradientResult> checkGradients(const GradientCheck &check,
+                                                     const Problem &problem,
+                                                     double limit) {
+  Tensors tensors = problem.tensors();
+  for (auto &[name, tensor] : tensors)
+    tensor = tensor.copy();
+  problem.run(*check.kernel, tensors);
+  const Tensors forward = tensors;
+
+  Tensors upstream;
+  for (const std::string &name : derivatives(check, true)) {
+    const Tensor &output = forward.at(name.substr(1));
+    Tensor weight(output.type(), output.shape(), output.strides());
+    weight.fillRandom(uint64_t(name.size()) * 77);
+    upstream[name] = weight;
+    tensors[name] = weight;
+  }
+  for (const std::string &name : gradientNames(check)) {
+    const Tensor &input = forward.at(name.substr(1));
+    Tensor gradient(input.type(), input.shape(), input.strides());
+    gradient.fill(std::numeric_limits<double>::quiet_NaN());
+    tensors[name] = gradient;
+  }
+  if (!tensors.count("DELTA") && tensors.count("DO") &&
+      forward.at("O").shape().size() == 3)
+    tensors["DELTA"] = deltaOf(forward.at("O"), upstream.at("DO"));
+  for (const DescriptionPtr &kernel : check.backward)
+    problem.run(*kernel, tensors);
+
+  Loss loss(check, problem, forward, upstream);
+  std::map<std::string, GradientResult> results;
+  for (const std::string &name : gradientNames(check))
+    results[name] = checkOne(loss, name.substr(1), tensors.at(name), limit);
+  return results;
+}
+
+} // namespace tessera::tools

@@ -1,0 +1,380 @@
+// tools/check/Problem.cpp - arguments for a kernel, from its hints and the
+// names of its parameters. Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/check/Problem.h"
+
+#include "runtime/launch/KernelState.h"
+#include "support/Error.h"
+#include "support/Names.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace tessera::tools {
+
+using syntax::ArgClass;
+using syntax::Argument;
+using syntax::Value;
+
+namespace {
+
+const Argument *findArgument(const syntax::Instance &instance,
+                             const std::string &name) {
+  for (const Argument &argument : instance.arguments)
+    if (argument.name == name)
+      return &argument;
+  return nullptr;
+}
+
+bool isPointer(const syntax::Instance &instance, const std::string &name) {
+  const Argument *argument = findArgument(instance, name);
+  return argument && argument->kind == syntax::ArgKind::Pointer;
+}
+
+std::optional<int64_t> integerOf(const Value &value) {
+  if (const auto number = value.asInt();
+      number && *number >= INT64_MIN && *number <= INT64_MAX)
+    return int64_t(*number);
+  return std::nullopt;
+}
+
+std::vector<int64_t> integersOf(const Value &value, const std::string &what) {
+  std::vector<int64_t> result;
+  const auto *items = value.sequence();
+  if (!items)
+    throw Error(what + " is " + value.repr() + ", no list",
+                "write a list of whole numbers, such as [T, 64]");
+  for (const Value &item : *items) {
+    const auto number = integerOf(item);
+    if (!number || *number < 0)
+      throw Error(what + " has the size " + item.repr(),
+                  "sizes are whole numbers of 0 or more");
+    result.push_back(*number);
+  }
+  return result;
+}
+
+// The instance's integer constexprs.
+Sizes constantsOf(const syntax::Instance &instance) {
+  Sizes sizes;
+  for (const Argument &argument : instance.arguments)
+    if (argument.isConstexpr())
+      if (const auto number = integerOf(argument.value))
+        sizes[argument.name] = *number;
+  return sizes;
+}
+
+std::string checkName(const std::string &name) {
+  return "check(" + name + "=...)";
+}
+
+std::string joined(const std::vector<int64_t> &numbers) {
+  std::string text;
+  for (int64_t number : numbers)
+    text += (text.empty() ? "" : "+") + std::to_string(number);
+  return text;
+}
+
+uint64_t seedOf(const std::string &name, const Shape &shape) {
+  uint64_t hash = 14695981039346656037u; // FNV-1a
+  for (char c : name + "|" + shape.text)
+    hash = (hash ^ uint8_t(c)) * 1099511628211u;
+  return hash;
+}
+
+std::vector<std::vector<int64_t>> defaultLengths(const Sizes &constants) {
+  std::vector<std::vector<int64_t>> all = {
+      {1}, {37}, {64, 0, 47}, {5, 130, 16, 1}};
+  // Past the window of a windowed kernel, whose tests would be idle otherwise.
+  if (auto window = constants.find("W"); window != constants.end() &&
+                                         window->second > 100 &&
+                                         window->second <= 256)
+    all.push_back({window->second + 75});
+  return all;
+}
+
+} // namespace
+
+std::vector<Shape> shapesOf(const Description &kernel,
+                            const syntax::Instance &instance) {
+  const Sizes constants = constantsOf(instance);
+  std::vector<std::vector<int64_t>> lengths;
+  std::vector<int64_t> heads = {2, 1};
+  std::vector<std::pair<std::string, std::vector<int64_t>>> axes;
+  for (const syntax::Hints::Check &entry : kernel.info.hints.check) {
+    if (isPointer(instance, entry.name))
+      continue;
+    const bool isList = entry.value->kind == syntax::ExprKind::List;
+    if (!isList && entry.name != "H")
+      continue;
+    const Value value = runtime::evaluateHint(kernel, *entry.value, constants,
+                                              checkName(entry.name));
+    if (entry.name == "lengths")
+      for (const Value &item : *value.sequence())
+        lengths.push_back(integersOf(item, "lengths"));
+    else if (entry.name == "H")
+      heads = isList ? integersOf(value, "H")
+                     : std::vector<int64_t>{integerOf(value).value_or(1)};
+    else
+      axes.emplace_back(entry.name, integersOf(value, checkName(entry.name)));
+  }
+  std::vector<Shape> shapes;
+  if (kernel.has("CU")) {
+    if (lengths.empty())
+      lengths = defaultLengths(constants);
+    for (const auto &list : lengths) {
+      Shape shape;
+      shape.lengths = list;
+      shape.sizes["T"] = std::accumulate(list.begin(), list.end(), int64_t(0));
+      shape.sizes["S"] =
+          list.empty() ? 0 : *std::max_element(list.begin(), list.end());
+      shape.sizes["B"] = int64_t(list.size());
+      const int64_t h = heads[shapes.size() % heads.size()];
+      shape.sizes["H"] = h;
+      shape.text = joined(list) + " H=" + std::to_string(h);
+      shapes.push_back(shape);
+    }
+  }
+  size_t rows = shapes.size();
+  for (const auto &[name, values] : axes)
+    rows = std::max(rows, values.size());
+  if (!rows)
+    throw Error("kernel `" + kernel.info.signature.kernel + "` of " +
+                    kernel.file + " has no shapes to try",
+                "write above it, for example: # tessera: check(N=[1, 31, 257], "
+                "X=[N])");
+  shapes.resize(std::max<size_t>(rows, 1),
+                shapes.empty() ? Shape() : shapes.back());
+  for (size_t i = 0; i < shapes.size(); ++i)
+    for (const auto &[name, values] : axes) {
+      if (values.empty())
+        throw Error(checkName(name) + " is empty", "list at least one size");
+      const int64_t value = values[i % values.size()];
+      shapes[i].sizes[name] = value;
+      shapes[i].text += (shapes[i].text.empty() ? "" : " ") + name + "=" +
+                        std::to_string(value);
+    }
+  return shapes;
+}
+
+Problem::Problem(std::shared_ptr<const Description> described,
+                 const syntax::Instance &instance, const Shape &shape)
+    : kernel(std::move(described)), instance(instance), given(shape),
+      sizes(constantsOf(instance)) {
+  sizes.insert(given.sizes.begin(), given.sizes.end());
+  readCheck();
+  makeTensors();
+}
+
+void Problem::readCheck() {
+  for (const syntax::Hints::Check &entry : kernel->info.hints.check) {
+    const std::string &name = entry.name;
+    if (isPointer(instance, name)) {
+      tensorSpecs[name] = entry.value.get();
+      continue;
+    }
+    if (name == "lengths" || sizes.count(name))
+      continue;
+    const Value value =
+        runtime::evaluateHint(*kernel, *entry.value, sizes, checkName(name));
+    if (const auto number = integerOf(value)) {
+      sizes[name] = *number;
+      scalars[name] = *number;
+    } else if (const auto real = value.asFloat()) {
+      scalars[name] = *real;
+    } else {
+      throw Error(checkName(name) + " is " + value.repr(),
+                  "a tensor's name takes its shape, [T, 64]; other names a "
+                  "number, or a list of sizes to try");
+    }
+  }
+}
+
+int64_t Problem::size(const std::string &name,
+                      const std::string &wantedBy) const {
+  if (auto found = sizes.find(name); found != sizes.end())
+    return found->second;
+  throw Error("the shape of `" + wantedBy + "` needs a size `" + name +
+                  "`, which kernel `" + kernel->info.signature.kernel +
+                  "` does not have",
+              "write above it: # tessera: check(" + wantedBy + "=[...])");
+}
+
+std::optional<std::vector<int64_t>>
+Problem::conventionalShape(const std::string &name) const {
+  auto of = [&](const char *size_) { return size(size_, name); };
+  // Values are as wide as keys when the kernel knows of one width only.
+  const auto value = [&] { return of(sizes.count("E") ? "E" : "D"); };
+  if (name == "Q")
+    return std::vector<int64_t>{of("T"), of("H") * of("G"), of("D")};
+  if (name == "K")
+    return std::vector<int64_t>{of("T"), of("H"), of("D")};
+  if (name == "V")
+    return std::vector<int64_t>{of("T"), of("H"), value()};
+  if (name == "O")
+    return std::vector<int64_t>{of("T"), of("H") * of("G"), value()};
+  if (name == "LSE" || name == "DELTA")
+    return std::vector<int64_t>{of("H") * of("G"), of("T")};
+  return std::nullopt;
+}
+
+Tensor Problem::strided(const std::string &name, DType type,
+                        std::vector<int64_t> shape) const {
+  std::string lower;
+  for (char c : name)
+    lower += char(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  // The kernel that takes strides must cope with some that are not packed.
+  if (shape.size() != 3 || !kernel->has("s" + lower + "t") ||
+      !kernel->has("s" + lower + "h"))
+    return Tensor(type, std::move(shape));
+  const int64_t head = (shape[2] + 15) / 16 * 16 + 16;
+  std::vector<int64_t> strides = {shape[1] * head + 32, head, 1};
+  return Tensor(type, std::move(shape), std::move(strides));
+}
+
+std::optional<Tensor> Problem::conventional(const std::string &name,
+                                            DType type) const {
+  if (auto shape = conventionalShape(name))
+    return strided(name, type, *shape);
+  return std::nullopt;
+}
+
+Tensor Problem::tensorFor(const Argument &argument, DType type) {
+  const std::string &name = argument.name;
+  if (name == "CU" && !given.lengths.empty()) {
+    Tensor starts(type, {int64_t(given.lengths.size()) + 1});
+    int64_t total = 0;
+    for (size_t i = 0; i < given.lengths.size(); ++i)
+      starts.set(int64_t(i) + 1, double(total += given.lengths[i]));
+    return starts;
+  }
+  const uint64_t seed = seedOf(name, given);
+  auto spec = tensorSpecs.find(name);
+  if (spec == tensorSpecs.end()) {
+    auto tensor = conventional(name, type);
+    if (!tensor)
+      throw Error("the shape of `" + name + "` is not known",
+                  "write above the kernel, for example: # tessera: check(" +
+                      name + "=[T, 64])");
+    tensor->fillRandom(seed);
+    return *tensor;
+  }
+  const Value value =
+      runtime::evaluateHint(*kernel, *spec->second, sizes, checkName(name));
+  // (low, high, [shape]): uniform, for indices.
+  if (value.is<Value::Tuple>()) {
+    const auto &items = *value.sequence();
+    const auto low = items.size() == 3 ? items[0].asFloat() : std::nullopt;
+    const auto high = items.size() == 3 ? items[1].asFloat() : std::nullopt;
+    if (!low || !high)
+      throw Error(checkName(name) + " is " + value.repr(),
+                  "write a shape, [T, 64], or bounds and a shape, (0, 8, [T])");
+    Tensor tensor = strided(name, type, integersOf(items[2], checkName(name)));
+    tensor.fillUniform(seed, *low, *high);
+    return tensor;
+  }
+  Tensor tensor = strided(name, type, integersOf(value, checkName(name)));
+  tensor.fillRandom(seed);
+  return tensor;
+}
+
+void Problem::makeTensors() {
+  for (const Argument &argument : instance.arguments) {
+    if (argument.kind != syntax::ArgKind::Pointer)
+      continue;
+    const auto argClass = ArgClass::parse(argument.type);
+    made[argument.name] =
+        tensorFor(argument, *dtypeFromText(argClass->element));
+  }
+}
+
+Arg Problem::scalar(const Description &other, const std::string &name,
+                    const Tensors &tensors) const {
+  if (auto found = scalars.find(name); found != scalars.end())
+    return found->second;
+  if (auto found = sizes.find(name); found != sizes.end())
+    return found->second;
+  if (const auto stride = runtime::strideName(name)) {
+    const auto tensor = tensors.find(stride->tensor);
+    if (tensor != tensors.end() &&
+        size_t(stride->dimension) < tensor->second.strides().size())
+      return tensor->second.strides()[size_t(stride->dimension)];
+  }
+  if (name == "scale")
+    return 1 / std::sqrt(double(size("D", name)));
+  if (const Argument *argument = findArgument(instance, name);
+      argument && argument->isConstexpr()) {
+    if (const auto number = integerOf(argument->value))
+      return *number;
+    if (const auto number = argument->value.asFloat())
+      return *number;
+  }
+  throw Error("nothing says what to pass for `" + name + "` of kernel `" +
+                  other.info.signature.kernel + "` in " + other.file,
+              "write above `" + kernel->info.signature.kernel +
+                  "`, for example: # tessera: check(" + name + "=1)");
+}
+
+void Problem::setTiles(const Value::Config &config) {
+  for (const auto &[name, value] : config.constexprs)
+    tiles[name] = runtime::fromValue(name, value);
+}
+
+std::vector<Arg> Problem::arguments(const Description &other,
+                                    const Tensors &tensors) const {
+  std::vector<Arg> result;
+  for (const syntax::KernelParameter &parameter :
+       other.info.signature.parameters) {
+    if (parameter.isConstexpr)
+      continue;
+    if (auto tensor = tensors.find(parameter.name); tensor != tensors.end())
+      result.push_back(tensor->second.pointer());
+    else
+      result.push_back(scalar(other, parameter.name, tensors));
+  }
+  return result;
+}
+
+Constexprs Problem::constexprs(const Description &other) const {
+  Constexprs result;
+  for (const Argument &argument : instance.arguments) {
+    const int index = other.info.signature.find(argument.name);
+    if (argument.isConstexpr() && index >= 0 &&
+        other.info.signature.parameters[size_t(index)].isConstexpr)
+      result[argument.name] = runtime::fromValue(argument.name, argument.value);
+  }
+  for (const auto &[name, value] : tiles)
+    if (result.count(name))
+      result[name] = value;
+  return result;
+}
+
+LaunchRequest Problem::request(const Description &other,
+                               const Tensors &tensors) const {
+  LaunchRequest request{
+      Kernel::fromFile(other.file, other.info.signature.kernel),
+      arguments(other, tensors),
+      constexprs(other),
+      {}};
+  if (&other == kernel.get()) {
+    request.options.numWarps = instance.numWarps;
+    request.options.numStages = instance.numStages;
+  }
+  return request;
+}
+
+void Problem::run(const Description &other, const Tensors &tensors) const {
+  const LaunchRequest launch = request(other, tensors);
+  // Tiles that the instance does not name come from the configuration.
+  Sizes all = sizes;
+  for (const auto &[name, value] :
+       launch.kernel.configuration(launch.args, launch.constexprs))
+    if (const int64_t *number = std::get_if<int64_t>(&value))
+      all[name] = *number;
+  const Grid grid = runtime::gridOf(other, all);
+  if (grid[0] && grid[1] && grid[2])
+    launch.kernel.launch(grid, launch.args, launch.constexprs, launch.options);
+}
+
+} // namespace tessera::tools

@@ -1,0 +1,88 @@
+// tools/check/Problem.h - arguments for a kernel, from its hints and the names
+// of its parameters. Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/launch/Describe.h"
+#include "tools/check/Tensor.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tessera::tools {
+
+using runtime::Description;
+using runtime::Sizes;
+
+// One line of the shape list.
+struct Shape {
+  // What the hint check(...) fixes or lets run, and for packed sequences T
+  // (tokens), S (the longest), B (sequences) and H (key/value heads).
+  Sizes sizes;
+  std::vector<int64_t> lengths; // of the sequences; empty: T, B are not ours
+  std::string text;             // "64+0+47 H=2"
+};
+
+// The shapes to try: sequences of lengths that no tile divides for a kernel
+// with a parameter CU, else the lists of the hint check(...). Throws Error.
+std::vector<Shape> shapesOf(const Description &kernel,
+                            const syntax::Instance &instance);
+
+using Tensors = std::map<std::string, Tensor>;
+
+// All that the launches of one instance and shape share. docs/authoring.md has
+// the names and hints.
+class Problem {
+public:
+  // Makes the tensors and fills them. Throws Error when the file does not say
+  // enough about an argument.
+  Problem(std::shared_ptr<const Description> kernel,
+          const syntax::Instance &instance, const Shape &shape);
+
+  const Shape &shape() const { return given; }
+  // Of the kernel's pointer parameters. Those of floats are normal random
+  // numbers, with strides wider than the packed ones where the kernel takes
+  // strides.
+  const Tensors &tensors() const { return made; }
+  // A tensor of the shape that a name has by convention; none for others.
+  std::optional<Tensor> conventional(const std::string &name, DType type) const;
+
+  // Launches use these constexprs in place of the instance's.
+  void setTiles(const syntax::Value::Config &config);
+
+  // The arguments of a kernel of the file, found by name. Throws Error for a
+  // parameter that nothing is known of.
+  std::vector<Arg> arguments(const Description &other,
+                             const Tensors &tensors) const;
+  // The instance's constexprs that the kernel has, too.
+  Constexprs constexprs(const Description &other) const;
+  // Launches it over the grid of its hint.
+  void run(const Description &other, const Tensors &tensors) const;
+  // The same less running: what it would compile.
+  LaunchRequest request(const Description &other, const Tensors &tensors) const;
+
+private:
+  void readCheck();
+  void makeTensors();
+  Tensor tensorFor(const syntax::Argument &argument, DType type);
+  Tensor strided(const std::string &name, DType type,
+                 std::vector<int64_t> shape) const;
+  std::optional<std::vector<int64_t>>
+  conventionalShape(const std::string &name) const;
+  Arg scalar(const Description &other, const std::string &name,
+             const Tensors &tensors) const;
+  int64_t size(const std::string &name, const std::string &wantedBy) const;
+
+  std::shared_ptr<const Description> kernel;
+  const syntax::Instance &instance;
+  Shape given;
+  Sizes sizes; // the shape's and the integer constexprs
+  std::map<std::string, Arg> scalars;
+  Constexprs tiles;
+  std::map<std::string, const syntax::Expr *> tensorSpecs;
+  Tensors made;
+};
+
+} // namespace tessera::tools

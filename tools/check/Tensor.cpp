@@ -1,0 +1,333 @@
+// tools/check/Tensor.cpp - arguments of kernels that tools make and compare.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/check/Tensor.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numbers>
+#include <numeric>
+
+namespace tessera::tools {
+namespace {
+
+// splitmix64: the same numbers everywhere.
+class Random {
+public:
+  explicit Random(uint64_t seed) : state(seed) {}
+
+  double uniform() { return double(next() >> 11) * 0x1p-53; }
+  double normal() {
+    const double radius = std::sqrt(-2 * std::log(1 - uniform()));
+    return radius * std::cos(2 * std::numbers::pi * uniform());
+  }
+
+private:
+  uint64_t next() {
+    uint64_t x = state += 0x9e3779b97f4a7c15;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    return x ^ (x >> 31);
+  }
+  uint64_t state;
+};
+
+uint16_t bf16Bits(double value) {
+  const float narrow = float(value);
+  if (std::isnan(narrow))
+    return 0x7fc0;
+  const uint32_t bits = std::bit_cast<uint32_t>(narrow);
+  return uint16_t((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+template <typename T>
+double read(const char *from) {
+  T value;
+  std::memcpy(&value, from, sizeof(T));
+  return double(value);
+}
+
+template <typename T>
+void write(char *to, double value) {
+  T narrow = T(0);
+  if constexpr (std::is_integral_v<T>)
+    narrow = T(std::clamp(value, double(std::numeric_limits<T>::lowest()),
+                          double(std::numeric_limits<T>::max())));
+  else
+    narrow = T(value);
+  std::memcpy(to, &narrow, sizeof(T));
+}
+
+double readAs(DType type, const char *from) {
+  switch (type) {
+  case DType::I1:
+  case DType::U8:
+    return read<uint8_t>(from);
+  case DType::I8:
+    return read<int8_t>(from);
+  case DType::I16:
+    return read<int16_t>(from);
+  case DType::I32:
+    return read<int32_t>(from);
+  case DType::I64:
+    return read<int64_t>(from);
+  case DType::U16:
+    return read<uint16_t>(from);
+  case DType::U32:
+    return read<uint32_t>(from);
+  case DType::U64:
+    return read<uint64_t>(from);
+  case DType::FP16:
+    return double(float(read<_Float16>(from)));
+  case DType::BF16: {
+    uint16_t bits;
+    std::memcpy(&bits, from, 2);
+    return std::bit_cast<float>(uint32_t(bits) << 16);
+  }
+  case DType::FP32:
+    return read<float>(from);
+  case DType::FP64:
+    return read<double>(from);
+  }
+  return 0;
+}
+
+void writeAs(DType type, char *to, double value) {
+  switch (type) {
+  case DType::I1:
+    return write<uint8_t>(to, value != 0);
+  case DType::U8:
+    return write<uint8_t>(to, value);
+  case DType::I8:
+    return write<int8_t>(to, value);
+  case DType::I16:
+    return write<int16_t>(to, value);
+  case DType::I32:
+    return write<int32_t>(to, value);
+  case DType::I64:
+    return write<int64_t>(to, value);
+  case DType::U16:
+    return write<uint16_t>(to, value);
+  case DType::U32:
+    return write<uint32_t>(to, value);
+  case DType::U64:
+    return write<uint64_t>(to, value);
+  case DType::FP16:
+    return write<_Float16>(to, value);
+  case DType::BF16: {
+    const uint16_t bits = bf16Bits(value);
+    std::memcpy(to, &bits, 2);
+    return;
+  }
+  case DType::FP32:
+    return write<float>(to, value);
+  case DType::FP64:
+    return write<double>(to, value);
+  }
+}
+
+// Off by more than rounding explains, for an element of a tensor whose RMS is
+// `size`.
+bool isOff(double value, double expected, double size, double limit) {
+  if (std::isnan(value) || std::isnan(expected))
+    return std::isnan(value) != std::isnan(expected);
+  if (std::isinf(value) || std::isinf(expected))
+    return value != expected;
+  return std::fabs(value - expected) >
+         20 * limit * std::max(size, std::fabs(expected));
+}
+
+template <typename Value, typename Expected>
+Difference compareAll(int64_t count, Value value, Expected expected,
+                      double limit) {
+  double size = 0, distance = 0;
+  int64_t finite = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const double a = value(i), b = expected(i);
+    if (!std::isfinite(a) || !std::isfinite(b))
+      continue;
+    size += b * b;
+    distance += (a - b) * (a - b);
+    ++finite;
+  }
+  const double n = double(std::max<int64_t>(finite, 1));
+  const double rms = std::sqrt(size / n);
+  Difference result;
+  result.error = std::sqrt(distance / n);
+  if (rms > 0)
+    result.error /= rms;
+  int64_t worst = -1;
+  double far = -1;
+  for (int64_t i = 0; i < count; ++i) {
+    const double a = value(i), b = expected(i);
+    if (std::isfinite(a) && std::isfinite(b) && std::fabs(a - b) > far) {
+      far = std::fabs(a - b);
+      worst = i;
+    }
+    if (!isOff(a, b, rms, limit))
+      continue;
+    if (result.wrong++ == 0)
+      result.where = i;
+  }
+  // Many small errors: show the largest.
+  if (result.where < 0 && result.error > limit) {
+    result.where = worst;
+    result.wrong = 1;
+  }
+  if (result.where >= 0) {
+    result.value = value(result.where);
+    result.expected = expected(result.where);
+  }
+  return result;
+}
+
+} // namespace
+
+size_t bytesOf(DType type) {
+  switch (type) {
+  case DType::I1:
+  case DType::I8:
+  case DType::U8:
+    return 1;
+  case DType::I16:
+  case DType::U16:
+  case DType::FP16:
+  case DType::BF16:
+    return 2;
+  case DType::I32:
+  case DType::U32:
+  case DType::FP32:
+    return 4;
+  case DType::I64:
+  case DType::U64:
+  case DType::FP64:
+    return 8;
+  }
+  return 1;
+}
+
+Tensor::Tensor(DType type, std::vector<int64_t> shape,
+               std::vector<int64_t> strides)
+    : elementType(type), sizes(std::move(shape)), steps(std::move(strides)) {
+  if (steps.empty()) {
+    steps.resize(sizes.size());
+    int64_t step = 1;
+    for (size_t i = sizes.size(); i-- > 0;) {
+      steps[i] = step;
+      step *= sizes[i];
+    }
+  }
+  size_t last = 0; // the farthest element
+  for (size_t i = 0; i < sizes.size(); ++i)
+    last += size_t(std::max<int64_t>(sizes[i] - 1, 0) * steps[i]);
+  const size_t elements = count() ? last + 1 : 0;
+  memory =
+      std::make_shared<std::vector<char>>(elements * bytesOf(type) + alignment);
+}
+
+bool Tensor::isFloat() const {
+  return elementType == DType::FP16 || elementType == DType::BF16 ||
+         elementType == DType::FP32 || elementType == DType::FP64;
+}
+
+int64_t Tensor::count() const {
+  return std::accumulate(sizes.begin(), sizes.end(), int64_t(1),
+                         std::multiplies<>());
+}
+
+void *Tensor::data() const {
+  const auto address = reinterpret_cast<uintptr_t>(memory->data());
+  return reinterpret_cast<void *>((address + alignment - 1) / alignment *
+                                  alignment);
+}
+
+int64_t Tensor::offset(int64_t index) const {
+  int64_t result = 0;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    result += index % sizes[i] * steps[i];
+    index /= sizes[i];
+  }
+  return result;
+}
+
+double Tensor::at(int64_t index) const {
+  return readAs(elementType, static_cast<char *>(data()) +
+                                 offset(index) * int64_t(bytesOf(elementType)));
+}
+
+void Tensor::set(int64_t index, double value) {
+  writeAs(elementType,
+          static_cast<char *>(data()) +
+              offset(index) * int64_t(bytesOf(elementType)),
+          value);
+}
+
+void Tensor::fill(double value) {
+  for (int64_t i = 0, end = count(); i < end; ++i)
+    set(i, value);
+}
+
+void Tensor::fillRandom(uint64_t seed) {
+  if (!isFloat())
+    return fillUniform(seed, -8, 8);
+  Random random(seed);
+  for (int64_t i = 0, end = count(); i < end; ++i)
+    set(i, random.normal());
+}
+
+void Tensor::fillUniform(uint64_t seed, double low, double high) {
+  Random random(seed);
+  for (int64_t i = 0, end = count(); i < end; ++i) {
+    const double value = low + (high - low) * random.uniform();
+    set(i, isFloat() ? value : std::floor(value));
+  }
+}
+
+Tensor Tensor::as(DType type) const {
+  Tensor result(type, sizes, steps);
+  if (type == elementType) {
+    std::memcpy(result.data(), data(), bytes());
+    return result;
+  }
+  for (int64_t i = 0, end = count(); i < end; ++i)
+    result.set(i, at(i));
+  return result;
+}
+
+std::string Tensor::place(int64_t index) const {
+  std::vector<int64_t> coordinates(sizes.size());
+  for (size_t i = sizes.size(); i-- > 0;) {
+    coordinates[i] = index % sizes[i];
+    index /= sizes[i];
+  }
+  std::string text = "[";
+  for (size_t i = 0; i < coordinates.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(coordinates[i]);
+  return text + "]";
+}
+
+bool Tensor::sameBytes(const Tensor &other) const {
+  return bytes() == other.bytes() &&
+         std::memcmp(data(), other.data(), bytes()) == 0;
+}
+
+Difference compare(const Tensor &value, const Tensor &expected, double limit) {
+  auto at = [](const Tensor &tensor) {
+    return [&tensor](int64_t i) { return tensor.at(i); };
+  };
+  return compareAll(value.count(), at(value), at(expected),
+                    value.isFloat() ? limit : 0);
+}
+
+Difference compare(const std::vector<double> &value,
+                   const std::vector<double> &expected, double limit) {
+  auto at = [](const std::vector<double> &list) {
+    return [&list](int64_t i) { return list[size_t(i)]; };
+  };
+  return compareAll(int64_t(value.size()), at(value), at(expected), limit);
+}
+
+} // namespace tessera::tools

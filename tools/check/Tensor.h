@@ -1,0 +1,75 @@
+// tools/check/Tensor.h - arguments of kernels that tools make and compare.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/Kernel.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tessera::tools {
+
+// Elements of one type with strides, on a 64-byte boundary. Elements are
+// numbered in row-major order of the shape, whatever the strides are.
+class Tensor {
+public:
+  Tensor() = default;
+  // Strides in elements; without them the packed ones. Everything is zero.
+  Tensor(DType type, std::vector<int64_t> shape,
+         std::vector<int64_t> strides = {});
+
+  DType type() const { return elementType; }
+  bool isFloat() const;
+  const std::vector<int64_t> &shape() const { return sizes; }
+  const std::vector<int64_t> &strides() const { return steps; }
+  int64_t count() const; // elements
+  Pointer pointer() const { return {data(), elementType}; }
+  void *data() const;
+  size_t bytes() const { return memory ? memory->size() - alignment : 0; }
+
+  double at(int64_t index) const;
+  void set(int64_t index, double value); // rounds to the type
+  void fill(double value);
+  // Normally distributed; integers are uniform in -8 .. 7.
+  void fillRandom(uint64_t seed);
+  void fillUniform(uint64_t seed, double low, double high);
+
+  Tensor copy() const { return as(elementType); }
+  // The same elements in another type, with the same strides.
+  Tensor as(DType type) const;
+  // "[3, 0, 17]": where an element is.
+  std::string place(int64_t index) const;
+  bool sameBytes(const Tensor &other) const;
+
+private:
+  static constexpr size_t alignment = 64;
+  int64_t offset(int64_t index) const;
+
+  DType elementType = DType::FP32;
+  std::vector<int64_t> sizes, steps;
+  std::shared_ptr<std::vector<char>> memory;
+};
+
+size_t bytesOf(DType type);
+
+// What one comparison found.
+struct Difference {
+  double error = 0; // relative RMS: of the difference over the reference's
+  // The first element that is off, -1 when none is: by far more than the
+  // limit, or not finite where the reference is, or the other way round.
+  int64_t where = -1;
+  double value = 0, expected = 0;
+  int64_t wrong = 0; // elements that are off
+
+  bool ok(double limit) const { return where < 0 && error <= limit; }
+};
+
+// Integers must be equal. Both must have the same shape.
+Difference compare(const Tensor &value, const Tensor &expected, double limit);
+Difference compare(const std::vector<double> &value,
+                   const std::vector<double> &expected, double limit);
+
+} // namespace tessera::tools

@@ -1,0 +1,400 @@
+// tools/commands/Check.cpp - tessera check FILE.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/commands/Command.h"
+
+#include "support/Error.h"
+#include "support/Names.h"
+#include "tools/check/Gradients.h"
+#include "tools/check/Problem.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <deque>
+#include <limits>
+#include <memory>
+
+namespace tessera::tools {
+namespace {
+
+struct Options {
+  std::string file, kernel, reference;
+  std::vector<std::string> instances, backward;
+  bool noGradients = false;
+};
+
+// docs/numerics.md: relative RMS by the type of the kernel's tensors.
+double limitOf(const Tensors &tensors) {
+  double limit = 1e-12;
+  for (const auto &[name, tensor] : tensors)
+    switch (tensor.type()) {
+    case DType::FP16:
+    case DType::BF16:
+      return 5e-3;
+    case DType::FP32:
+      limit = std::max(limit, 1e-5);
+      break;
+    default:
+      break;
+    }
+  // Everything is fp64, but scalar arguments are fp32.
+  return limit;
+}
+
+bool contains(const std::vector<std::string> &list, const std::string &name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+// Tensors of floats in fp32, which the reference takes.
+Tensors forReference(const Tensors &tensors) {
+  Tensors result;
+  for (const auto &[name, tensor] : tensors)
+    result[name] = tensor.isFloat() && bytesOf(tensor.type()) < 4
+                       ? tensor.as(DType::FP32)
+                       : tensor.copy();
+  return result;
+}
+
+Tensors copies(const Tensors &tensors) {
+  Tensors result;
+  for (const auto &[name, tensor] : tensors)
+    result[name] = tensor.copy();
+  return result;
+}
+
+bool hasNan(const Tensor &tensor) {
+  for (int64_t i = 0, end = tensor.count(); i < end; ++i)
+    if (tensor.at(i) != tensor.at(i))
+      return true;
+  return false;
+}
+
+// Which tensors the launches write, and which of these they also read.
+struct Outputs {
+  std::vector<std::string> names;
+  std::vector<std::string> inPlace;
+};
+
+Outputs findOutputs(const Problem &problem, const Description &kernel,
+                    const Description &reference) {
+  Outputs outputs;
+  const Tensors plain = forReference(problem.tensors());
+  Tensors byReference = copies(plain), byKernel = copies(problem.tensors());
+  problem.run(reference, byReference);
+  problem.run(kernel, byKernel);
+  for (const auto &parameter : kernel.info.signature.parameters) {
+    const std::string &name = parameter.name;
+    if (!byKernel.count(name))
+      continue;
+    const Tensor &tensor = byKernel.at(name);
+    if (!tensor.sameBytes(problem.tensors().at(name)) ||
+        !byReference.at(name).sameBytes(plain.at(name)))
+      outputs.names.push_back(name);
+  }
+  if (outputs.names.empty())
+    throw Error("neither `" + kernel.info.signature.kernel +
+                    "` nor its reference changes a tensor",
+                "a kernel stores its results; is a grid of its hint 0?");
+  // Outputs that start as NaN show what is not written; a tensor that is read
+  // as well would spread it.
+  Tensors poisoned = copies(plain);
+  for (const std::string &name : outputs.names)
+    if (poisoned.at(name).isFloat())
+      poisoned.at(name).fill(std::numeric_limits<double>::quiet_NaN());
+  problem.run(reference, poisoned);
+  for (const std::string &name : outputs.names)
+    if (poisoned.at(name).isFloat() && hasNan(poisoned.at(name)) &&
+        !hasNan(byReference.at(name)))
+      outputs.inPlace.push_back(name);
+  return outputs;
+}
+
+void printNumber(double value) { std::printf("  %9.1e", value); }
+
+void printMismatch(const std::string &name, const std::string &place,
+                   const Difference &difference) {
+  std::printf("    %s%s is %.9g, the reference says %.9g", name.c_str(),
+              place.c_str(), difference.value, difference.expected);
+  if (difference.wrong > 1)
+    std::printf(" (the first of %lld elements that are off)",
+                static_cast<long long>(difference.wrong));
+  std::printf("\n");
+}
+
+class Checker {
+public:
+  Checker(const Options &options, const std::string &name,
+          const std::string &reference)
+      : options(options), kernel(runtime::describeKernel(options.file, name)),
+        reference(runtime::describeKernel(options.file, reference)) {
+    for (const std::string &other : backwardNames())
+      backward.push_back(runtime::describeKernel(options.file, other));
+  }
+
+  // The number of lines that are wrong.
+  int run() {
+    makeRows();
+    compileAll();
+    findAllOutputs();
+    const std::string name = kernel->info.signature.kernel;
+    std::printf("%s against %s, relative RMS errors\n", name.c_str(),
+                reference->info.signature.kernel.c_str());
+    printHeading(outputs.names);
+    for (Row &row : rows)
+      checkRow(row);
+    if (!backward.empty() && !options.noGradients)
+      checkBackward();
+    return failures;
+  }
+
+private:
+  struct Row {
+    std::string label, shape;
+    std::unique_ptr<Problem> problem;
+  };
+
+  std::vector<std::string> backwardNames() const {
+    const auto names = runtime::kernelNames(options.file);
+    if (!options.backward.empty())
+      return options.backward;
+    const std::string prefix = kernel->info.signature.kernel + "_bwd";
+    std::vector<std::string> found;
+    for (const std::string &other : names)
+      if (other == prefix || other.starts_with(prefix + "_"))
+        found.push_back(other);
+    return found;
+  }
+
+  std::vector<const syntax::Instance *> wantedInstances() const {
+    std::vector<std::string> known;
+    std::vector<const syntax::Instance *> wanted;
+    for (const syntax::Instance &instance : kernel->info.hints.instances) {
+      known.push_back(instance.name);
+      if (options.instances.empty() ||
+          contains(options.instances, instance.name))
+        wanted.push_back(&instance);
+    }
+    for (const std::string &name : options.instances)
+      if (!contains(known, name))
+        throw Error("kernel `" + kernel->info.signature.kernel +
+                        "` has no instance `" + name + "`",
+                    nearestNameHint(name, known, "instances"));
+    if (wanted.empty())
+      throw Error("kernel `" + kernel->info.signature.kernel +
+                      "` names no instances",
+                  "write above it the types to check, for example: # tessera: "
+                  "instance small(X=\"*fp32:16\", N=\"i32\", BLOCK=64)");
+    return wanted;
+  }
+
+  void makeRows() {
+    for (const syntax::Instance *instance : wantedInstances()) {
+      const auto shapes = shapesOf(*kernel, *instance);
+      for (const Shape &shape : shapes)
+        rows.push_back({instance->name, shape.text,
+                        std::make_unique<Problem>(kernel, *instance, shape)});
+      // Launches without an instance use the configurations.
+      if (instance == &kernel->info.hints.instances.front())
+        for (const auto &config : kernel->info.hints.cpuConfigs) {
+          const Shape &shape = shapes[std::min<size_t>(2, shapes.size() - 1)];
+          std::string label = "cpu(";
+          for (const auto &[name, value] : config.constexprs)
+            label += (label.size() > 4 ? ", " : "") + name + "=" + value.repr();
+          rows.push_back({label + ")", shape.text,
+                          std::make_unique<Problem>(kernel, *instance, shape)});
+          rows.back().problem->setTiles(config);
+        }
+    }
+  }
+
+  void compileAll() {
+    std::vector<LaunchRequest> requests;
+    for (const Row &row : rows) {
+      requests.push_back(row.problem->request(*kernel, row.problem->tensors()));
+      held.push_back(forReference(row.problem->tensors()));
+      requests.push_back(row.problem->request(*reference, held.back()));
+    }
+    precompile(requests);
+    held.clear();
+  }
+
+  // Of the first shape that is not empty: what one shape writes all do.
+  void findAllOutputs() {
+    outputs = findOutputs(*rows[std::min<size_t>(1, rows.size() - 1)].problem,
+                          *kernel, *reference);
+  }
+
+  void printHeading(const std::vector<std::string> &names) {
+    labelWidth = 8;
+    shapeWidth = 5;
+    for (const Row &row : rows) {
+      labelWidth = std::max(labelWidth, int(row.label.size()));
+      shapeWidth = std::max(shapeWidth, int(row.shape.size()));
+    }
+    std::printf("  %-*s  %-*s", labelWidth, "instance", shapeWidth, "shape");
+    for (const std::string &name : names)
+      std::printf("  %9s", name.c_str());
+    std::printf("\n");
+  }
+
+  void printVerdict(bool good, double limit) {
+    if (good)
+      std::printf("  ok\n");
+    else
+      std::printf("  WRONG (limit %.0e)\n", limit);
+    failures += !good;
+    std::fflush(stdout);
+  }
+
+  void checkRow(Row &row) {
+    const Problem &problem = *row.problem;
+    Tensors got = copies(problem.tensors()),
+            want = forReference(problem.tensors());
+    for (const std::string &name : outputs.names)
+      if (!contains(outputs.inPlace, name))
+        for (Tensors *side : {&got, &want})
+          side->at(name).fill(side->at(name).isFloat()
+                                  ? std::numeric_limits<double>::quiet_NaN()
+                                  : -99);
+    problem.run(*kernel, got);
+    problem.run(*reference, want);
+    const double limit = limitOf(problem.tensors());
+    std::printf("  %-*s  %-*s", labelWidth, row.label.c_str(), shapeWidth,
+                row.shape.c_str());
+    bool good = true;
+    std::vector<std::pair<std::string, Difference>> wrong;
+    for (const std::string &name : outputs.names) {
+      const Difference difference = compare(got.at(name), want.at(name), limit);
+      printNumber(difference.error);
+      if (!difference.ok(limit))
+        wrong.emplace_back(name, difference);
+      good &= difference.ok(limit);
+    }
+    printVerdict(good, limit);
+    for (const auto &[name, difference] : wrong)
+      if (difference.where >= 0)
+        printMismatch(name, got.at(name).place(difference.where), difference);
+  }
+
+  void checkBackward() {
+    const GradientCheck check{kernel, reference, backward, outputs.names};
+    const auto names = gradientNames(check);
+    std::string list;
+    for (const DescriptionPtr &one : backward)
+      list += (list.empty() ? "" : ", ") + one->info.signature.kernel;
+    std::printf("%s against finite differences of %s in fp64\n", list.c_str(),
+                reference->info.signature.kernel.c_str());
+    printHeading(names);
+    for (const syntax::Instance *instance : wantedInstances()) {
+      auto shapes = shapesOf(*kernel, *instance);
+      Shape shape = shapes[std::min<size_t>(1, shapes.size() - 1)];
+      if (!shape.lengths.empty()) {
+        shape.lengths = {19, 0, 33};
+        shape.sizes["T"] = 52;
+        shape.sizes["S"] = 33;
+        shape.sizes["B"] = 3;
+        shape.text = "19+0+33 H=" + std::to_string(shape.sizes["H"]);
+      }
+      const Problem problem(kernel, *instance, shape);
+      const double limit = limitOf(problem.tensors());
+      const auto results = checkGradients(check, problem, limit);
+      std::printf("  %-*s  %-*s", labelWidth, instance->name.c_str(),
+                  shapeWidth, shape.text.c_str());
+      bool good = true;
+      for (const std::string &name : names) {
+        printNumber(results.at(name).difference.error);
+        good &= results.at(name).difference.ok(limit);
+      }
+      printVerdict(good, limit);
+      for (const std::string &name : names)
+        if (const GradientResult &result = results.at(name);
+            result.difference.where >= 0)
+          printMismatch(name, result.place, result.difference);
+    }
+  }
+
+  const Options &options;
+  DescriptionPtr kernel, reference;
+  std::vector<DescriptionPtr> backward;
+  std::vector<Row> rows;
+  std::deque<Tensors> held; // alive until their requests are prepared
+  Outputs outputs;
+  int labelWidth = 0, shapeWidth = 0;
+  int failures = 0;
+};
+
+// The kernels to check, each with its reference.
+std::vector<std::pair<std::string, std::string>>
+pairsOf(const Options &options) {
+  const auto names = runtime::kernelNames(options.file);
+  if (!options.kernel.empty()) {
+    const std::string reference =
+        options.reference.empty() ? options.kernel + "_ref" : options.reference;
+    for (const std::string &name : {options.kernel, reference})
+      if (!contains(names, name))
+        throw Error(options.file + " has no kernel `" + name + "`",
+                    nearestNameHint(name, names, "kernels"));
+    return {{options.kernel, reference}};
+  }
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const std::string &name : names)
+    if (contains(names, name + "_ref"))
+      pairs.emplace_back(name, name + "_ref");
+  if (!options.reference.empty()) {
+    if (!contains(names, options.reference))
+      throw Error(options.file + " has no kernel `" + options.reference + "`",
+                  nearestNameHint(options.reference, names, "kernels"));
+    if (pairs.size() != 1)
+      throw Error("--reference needs to know which kernel it is for",
+                  "name it with --kernel");
+    pairs[0].second = options.reference;
+  }
+  if (pairs.empty())
+    throw Error(options.file + " has no kernel with a reference",
+                "write a plain kernel NAME_ref beside NAME, or give both with "
+                "--kernel and --reference");
+  return pairs;
+}
+
+int run(const Options &options) {
+  int failures = 0;
+  for (const auto &[name, reference] : pairsOf(options))
+    failures += Checker(options, name, reference).run();
+  if (failures)
+    std::printf("%d lines are wrong\n", failures);
+  return failures ? 1 : 0;
+}
+
+} // namespace
+
+Command addCheck(CLI::App &app) {
+  auto options = std::make_shared<Options>();
+  CLI::App *verb = app.add_subcommand(
+      "check", "Compare a kernel with its reference over many shapes");
+  verb->add_option("file", options->file, "kernel file (.py)")->required();
+  verb->add_option("-k,--kernel", options->kernel,
+                   "kernel to check; default: all that have a NAME_ref");
+  verb->add_option("-r,--reference", options->reference,
+                   "plain kernel with the same arguments; default: NAME_ref");
+  verb->add_option("-i,--instance", options->instances,
+                   "only this `# tessera: instance`")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  verb->add_option("-b,--backward", options->backward,
+                   "backward kernel; default: all named NAME_bwd...")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  verb->add_flag("--no-gradients", options->noGradients,
+                 "leave backward kernels out");
+  verb->footer(
+      "Examples:\n"
+      "  tessera check kernels/tutorials/dilated_window.py\n"
+      "  tessera check mine.py -k mine -r plain -i small\n\n"
+      "Shapes come from the names of the arguments and from hints in the file; "
+      "docs/authoring.md\nlists them. Exit status 1: something differs.");
+  return {verb, [options] { return run(*options); }};
+}
+
+} // namespace tessera::tools

@@ -1,0 +1,15 @@
+// tools/commands/KernelTemplate.h - the files that `tessera new` writes.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace tessera::tools {
+
+// The text of tools/templates/kernel.py and kernel_test.py; NAME stands for the
+// name of the kernel.
+std::string kernelTemplate();
+std::string kernelTestTemplate();
+
+} // namespace tessera::tools

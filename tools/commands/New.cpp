@@ -1,0 +1,114 @@
+// tools/commands/New.cpp - tessera new kernel NAME.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/commands/Command.h"
+
+#include "support/Error.h"
+#include "support/File.h"
+#include "tools/commands/KernelTemplate.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+namespace tessera::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string name, folder = ".";
+};
+
+// A name that is a module, a function and part of other names.
+void validateName(const std::string &name) {
+  static const std::vector<std::string> taken = {
+      "False",  "None",     "True",   "and",        "as",       "assert",
+      "async",  "await",    "break",  "class",      "continue", "def",
+      "del",    "elif",     "else",   "except",     "finally",  "for",
+      "from",   "global",   "if",     "import",     "in",       "is",
+      "lambda", "nonlocal", "not",    "or",         "pass",     "raise",
+      "return", "try",      "while",  "with",       "yield",    "triton",
+      "torch",  "tl",       "kernel", "kernels",    "sees",     "first_key",
+      "math",   "os",       "sys",    "past_query", "load_rows"};
+  const bool letters =
+      !name.empty() && name.size() <= 48 &&
+      std::all_of(name.begin(), name.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+      });
+  if (!letters || !(name[0] >= 'a' && name[0] <= 'z'))
+    throw Error("`" + name + "` cannot name a kernel",
+                "use lower-case letters, digits and _, a letter first, at most "
+                "48 of them: dilated_window");
+  if (std::find(taken.begin(), taken.end(), name) != taken.end())
+    throw Error("the name `" + name + "` is taken by Python or by the template",
+                "add a word to it: my_" + name);
+  for (const char *ending : {"_ref", "_bwd", "_test"})
+    if (name.ends_with(ending))
+      throw Error("`" + name + "` ends with " + ending +
+                      ", which says what a kernel is to another one",
+                  "leave " + std::string(ending) + " away");
+}
+
+std::string filled(std::string text, const std::string &name) {
+  static const std::string place = "NAME";
+  for (size_t at = text.find(place); at != std::string::npos;
+       at = text.find(place, at + name.size()))
+    text.replace(at, place.size(), name);
+  return text;
+}
+
+int run(const Options &options) {
+  validateName(options.name);
+  const fs::path folder = options.folder;
+  const fs::path kernel = folder / (options.name + ".py");
+  const fs::path test = folder / (options.name + "_test.py");
+  for (const fs::path &path : {kernel, test}) {
+    std::error_code ignored;
+    if (fs::symlink_status(path, ignored).type() != fs::file_type::not_found)
+      throw Error(path.string() + " exists",
+                  "choose another name or folder; nothing was written");
+  }
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (failed)
+    throw Error("cannot create " + folder.string() + ": " + failed.message(),
+                "choose another folder with --dir");
+  writeFile(kernel, filled(kernelTemplate(), options.name));
+  writeFile(test, filled(kernelTestTemplate(), options.name));
+  std::printf("wrote %s and %s\n"
+              "It attends a causal window. Next:\n"
+              "  tessera check %s\n"
+              "  edit sees(), its two bounds and the loop of %s_ref\n"
+              "docs/authoring.md explains the arguments and hints.\n",
+              kernel.c_str(), test.c_str(), kernel.c_str(),
+              options.name.c_str());
+  return 0;
+}
+
+} // namespace
+
+Command addNew(CLI::App &app) {
+  auto options = std::make_shared<Options>();
+  CLI::App *verb = app.add_subcommand("new", "Start a kernel of your own");
+  verb->require_subcommand(1);
+  CLI::App *kernel = verb->add_subcommand(
+      "kernel", "Write NAME.py, an attention kernel to edit, and its test");
+  kernel->add_option("name", options->name, "such as dilated_window")
+      ->required();
+  kernel->add_option("--dir", options->folder, "folder to write to")
+      ->capture_default_str();
+  for (CLI::App *each : {verb, kernel})
+    each->footer("Example:\n"
+                 "  tessera new kernel dilated_window --dir kernels/mine\n\n"
+                 "The file holds a forward kernel, a plain reference, both "
+                 "backward kernels, instances and\nconfigurations. Nothing is "
+                 "overwritten.");
+  return {verb, [options] { return run(*options); }};
+}
+
+} // namespace tessera::tools

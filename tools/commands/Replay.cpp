@@ -1,0 +1,101 @@
+// tools/commands/Replay.cpp - tessera replay CASE...
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/commands/Command.h"
+
+#include "runtime/cases/Replay.h"
+#include "support/Error.h"
+#include "support/File.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+namespace tessera::tools {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Options {
+  std::vector<std::string> cases;
+  cases::ReplayOptions replay;
+  std::string out, json;
+  int64_t timeout = 600;
+  bool verbose = false;
+};
+
+int run(Options &options) {
+  std::vector<fs::path> folders;
+  for (const std::string &path : options.cases)
+    for (const fs::path &folder : cases::findCases(path))
+      folders.push_back(folder);
+  options.replay.out = options.out;
+  options.replay.timeout = std::chrono::seconds(options.timeout);
+
+  size_t counts[4] = {};
+  std::string json;
+  cases::replay(folders, options.replay, [&](const cases::CaseReport &report) {
+    ++counts[size_t(report.status)];
+    std::printf("%s\n", cases::reportLine(report).c_str());
+    std::fflush(stdout);
+    if (options.verbose && !report.message.empty())
+      std::fprintf(stderr, "%s\n", report.message.c_str());
+    json += (json.empty() ? "[\n" : ",\n") + cases::reportJson(report);
+  });
+  if (!options.json.empty())
+    writeFile(options.json, json + "\n]\n");
+  if (folders.size() > 1) {
+    std::printf("%zu cases:", folders.size());
+    for (int i = 0; i < 4; ++i)
+      if (counts[i])
+        std::printf(" %zu %s", counts[i], cases::statusName(cases::Status(i)));
+    std::printf("\n");
+  }
+  return counts[0] == folders.size() ? 0 : 1;
+}
+
+} // namespace
+
+Command addReplay(CLI::App &app) {
+  auto options = std::make_shared<Options>();
+  CLI::App *verb = app.add_subcommand(
+      "replay", "Run recorded kernel launches and compare their results");
+  verb->add_option("case", options->cases,
+                   "folder with case.json, or a folder of such folders")
+      ->required();
+  std::string devices;
+  for (const cases::DeviceKind &kind : cases::deviceTable())
+    devices += (devices.empty() ? "" : ", ") + std::string(kind.prefix) + " (" +
+               kind.help + ")";
+  verb->add_option("--device", options->replay.device, devices)
+      ->capture_default_str();
+  verb->add_flag("--serial", options->replay.serial,
+                 "run the programs one after another in grid order");
+  verb->add_option("--out", options->out,
+                   "folder that gets the produced tensors, one "
+                   "CASE.safetensors each");
+  verb->add_option("--json", options->json,
+                   "file that gets the reports as a JSON list");
+  verb->add_option("--timeout", options->timeout,
+                   "seconds after which one launch is stopped")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb->add_flag("-v,--verbose", options->verbose,
+                 "whole compiler messages on stderr");
+  verb->footer(
+      "Examples:\n"
+      "  tessera replay tests/cases\n"
+      "  tessera replay tests/cases/own_matmul-fp32.matmul_plain --serial "
+      "-v\n"
+      "  tessera replay my_cases --out produced --json report.json\n\n"
+      "A line per case: its name, the device, the largest and the relative "
+      "root mean square error of every\nwritten argument, and ok, mismatch, "
+      "unsupported or error. The exit code is 1 unless all are ok.\n"
+      "docs/cases.md describes the format and the rules of comparison.");
+  return {verb, [options] { return run(*options); }};
+}
+
+} // namespace tessera::tools
