@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/Kernels.h"
 
+#include "support/Error.h"
+
 #include <ATen/ATen.h>
 
 namespace tessera::models {
@@ -12,6 +14,15 @@ Packing::Packing(int64_t sequences, int64_t length, const NsaGeometry &geometry)
   const at::Tensor index = at::arange(sequences + 1, at::kInt);
   sequenceStarts = index * length;
   compressedStarts = index * geometry.compressedCount(length);
+}
+
+at::Tensor Kernels::customAttention(const at::Tensor &, const at::Tensor &,
+                                    const at::Tensor &,
+                                    const CustomAttention &custom,
+                                    const Packing &) {
+  throw Error("attention.kernel (" + custom.file +
+                  ") is compiled, but kernels=torch",
+              "set kernels=tessera");
 }
 
 std::unique_ptr<Kernels> makeKernels(KernelSource source) {

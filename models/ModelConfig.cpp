@@ -6,6 +6,7 @@
 #include "support/Error.h"
 
 #include <fmt/format.h>
+#include <utility>
 
 namespace tessera::models {
 namespace {
@@ -67,6 +68,15 @@ void validate(const ModelConfig &c) {
     throw Error(fmt::format("nsa.gate_temperature must be positive, found {}",
                             c.gateTemperature),
                 "1.0 leaves the gates as they are");
+  if (c.attention == AttentionKind::Kernel)
+    for (const auto &[key, value] :
+         {std::pair("attention.kernel", &c.custom.file),
+          std::pair("attention.fwd", &c.custom.forward),
+          std::pair("attention.bwd", &c.custom.backward)})
+      if (value->empty())
+        throw Error(fmt::format("{} is missing", key),
+                    "write attention: {kernel: FILE.py, fwd: NAME, bwd: "
+                    "NAME_bwd}");
   if (c.attention == AttentionKind::Nsa)
     validateGeometry(c.nsa);
 }

@@ -24,7 +24,15 @@ struct NsaGeometry {
   }
 };
 
-enum class AttentionKind { Nsa, Dense, Sdpa };
+/// Attention by kernels of a user's file (docs/training.md).
+struct CustomAttention {
+  std::string file;       ///< Kernel file; empty: none.
+  std::string forward;    ///< Kernel that writes O and LSE.
+  std::string backward;   ///< Kernel, or the prefix of several.
+  std::string constexprs; ///< "W=16, STEP=4"
+};
+
+enum class AttentionKind { Nsa, Dense, Sdpa, Kernel };
 enum class KernelSource { Tessera, Torch };
 enum class Compression { Average, Convolution };
 enum class GateMode { Softmax, Sigmoid };
@@ -43,6 +51,7 @@ struct ModelConfig {
   double ropeBase = 10000.0;
   double normEpsilon = 1e-6;
   AttentionKind attention = AttentionKind::Nsa;
+  CustomAttention custom; ///< Of AttentionKind::Kernel.
   NsaGeometry nsa;
   Compression compression = Compression::Average;
   GateMode gateMode = GateMode::Sigmoid;

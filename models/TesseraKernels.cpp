@@ -79,6 +79,14 @@ public:
     return {output, indices};
   }
 
+  Tensor customAttention(const Tensor &q, const Tensor &k, const Tensor &v,
+                         const CustomAttention &custom,
+                         const Packing &packing) override {
+    return std::get<0>(customOp.call(
+        q, k, v, packing.sequenceStarts, packing.length, custom.file,
+        custom.forward, custom.backward, custom.constexprs, std::nullopt));
+  }
+
   KernelCounts counts() const override {
     const auto [compiled, loaded, hits, bad] = stats.call();
     return {compiled, loaded};
@@ -102,6 +110,11 @@ private:
       int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, const MaybeTensor &,
       const MaybeTensor &, c10::string_view, double, std::optional<double>);
   c10::TypedOperatorHandle<Nsa> nsa = find<Nsa>("nsa_attention");
+  using Custom = Pair(const Tensor &, const Tensor &, const Tensor &,
+                      const Tensor &, c10::SymInt, c10::string_view,
+                      c10::string_view, c10::string_view, c10::string_view,
+                      std::optional<double>);
+  c10::TypedOperatorHandle<Custom> customOp = find<Custom>("custom_attention");
   using Stats = std::tuple<int64_t, int64_t, int64_t, int64_t>();
   c10::TypedOperatorHandle<Stats> stats = find<Stats>("kernel_stats");
 

@@ -158,6 +158,9 @@ at::Tensor Transformer::attention(const Block &b, const at::Tensor &x,
       result.indices.push_back(nsa.indices);
   } else if (c.attention == AttentionKind::Dense) {
     output = source->denseAttention(query, key(0), value(0), packing);
+  } else if (c.attention == AttentionKind::Kernel) {
+    output =
+        source->customAttention(query, key(0), value(0), c.custom, packing);
   } else {
     const auto heads = [&](const at::Tensor &t) {
       return t.unflatten(0, {packing.sequences, packing.length})

@@ -30,7 +30,8 @@ const std::vector<Choice<AttentionKind>> &choices(AttentionKind) {
   static const std::vector<Choice<AttentionKind>> list = {
       {"nsa", AttentionKind::Nsa},
       {"dense", AttentionKind::Dense},
-      {"sdpa", AttentionKind::Sdpa}};
+      {"sdpa", AttentionKind::Sdpa},
+      {"kernel", AttentionKind::Kernel}};
   return list;
 }
 const std::vector<Choice<KernelSource>> &choices(KernelSource) {
@@ -57,7 +58,13 @@ const std::vector<Choice<GateInput>> &choices(GateInput) {
 /// Calls visit(key, field, meaning) for every setting.
 template <typename C, typename V>
 void visitSettings(C &c, V visit) {
-  visit("attention", c.model.attention, "nsa, dense or sdpa");
+  visit("attention", c.model.attention, "nsa, dense, sdpa or kernel");
+  visit("attention.kernel", c.model.custom.file, "file with your kernels");
+  visit("attention.fwd", c.model.custom.forward, "forward kernel of the file");
+  visit("attention.bwd", c.model.custom.backward,
+        "backward kernel, or the start of the names of several");
+  visit("attention.constexprs", c.model.custom.constexprs,
+        "for these kernels: W=16, STEP=4");
   visit("kernels", c.kernels, "tessera (compiled) or torch (plain operations)");
   visit("out", c.out, "run folder");
   visit("resume", c.resume, "auto: go on from the last checkpoint; never");
@@ -212,8 +219,27 @@ void requireRange(const char *key, double value, double low, double high) {
                 fmt::format("set {} inside that range", key));
 }
 
+/// `attention: {kernel: ...}` needs no kind beside it; another kind is a
+/// contradiction.
+void settleAttention(Config &c, bool kindGiven) {
+  const CustomAttention &custom = c.model.custom;
+  const bool any = !custom.file.empty() || !custom.forward.empty() ||
+                   !custom.backward.empty() || !custom.constexprs.empty();
+  if (!any)
+    return;
+  if (kindGiven && c.model.attention != AttentionKind::Kernel)
+    throw Error(fmt::format("attention is {}, but attention.kernel is {}",
+                            toText(c.model.attention), custom.file),
+                "leave one of the two away");
+  c.model.attention = AttentionKind::Kernel;
+}
+
 void validateRun(const Config &c) {
   validate(c.model);
+  if (c.model.attention == AttentionKind::Kernel &&
+      c.kernels == KernelSource::Torch)
+    throw Error("attention.kernel needs compiled kernels, but kernels is torch",
+                "set kernels: tessera");
   constexpr double many = 1e9;
   requireRange("train.steps", double(c.steps), 1, many);
   requireRange("train.seq_len", double(c.sequenceLength), 2, 1 << 20);
@@ -263,7 +289,9 @@ Config parseConfig(const std::string &text, const std::string &name,
     entries[o.substr(0, equal)] = {o.substr(equal + 1), "command line"};
   }
   Config config;
+  const bool kindGiven = entries.count("attention") != 0;
   apply(config, std::move(entries));
+  settleAttention(config, kindGiven);
   validateRun(config);
   return config;
 }

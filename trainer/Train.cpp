@@ -83,6 +83,9 @@ std::string sizes(const Config &c, const models::Transformer &model) {
                             c.model.nsa.blockLength, c.model.nsa.stride,
                             c.model.nsa.selectionLength,
                             c.model.nsa.selectedBlocks, c.model.nsa.window);
+  if (c.model.attention == models::AttentionKind::Kernel)
+    attention = fmt::format("attention {} of {}", c.model.custom.forward,
+                            c.model.custom.file);
   return fmt::format(
       "model: {} parameters, {} layers x {}, {}, {} kernels",
       model.parameterCount(), c.model.layers, c.model.dim, attention,

@@ -72,6 +72,27 @@ TEST(Config, RefusesBadValues) {
   EXPECT_TRUE(has(refusal("resume: maybe"), "auto or never"));
 }
 
+TEST(Config, TakesAKernelForAttention) {
+  const std::string text =
+      "attention: {kernel: k.py, fwd: f, bwd: b, constexprs: 'W=4, S=2'}\n";
+  const Config c = parseConfig(text, "x", {});
+  EXPECT_EQ(c.model.attention, models::AttentionKind::Kernel);
+  EXPECT_EQ(c.model.custom.file, "k.py");
+  EXPECT_EQ(c.model.custom.forward, "f");
+  EXPECT_EQ(c.model.custom.backward, "b");
+  EXPECT_EQ(c.model.custom.constexprs, "W=4, S=2");
+  EXPECT_EQ(toJson(c)["attention"], "kernel");
+  EXPECT_TRUE(
+      has(refusal(text, {"attention=nsa"}), "attention.kernel is k.py"));
+  EXPECT_TRUE(has(refusal(text, {"kernels=torch"}), "set kernels: tessera"));
+  EXPECT_TRUE(
+      has(refusal(text, {"attention.fwd="}), "attention.fwd is missing"));
+  EXPECT_TRUE(
+      has(refusal("attention: {fwd: f}"), "attention.kernel is missing"));
+  EXPECT_TRUE(has(refusal("attention: kernel"), "attention.kernel is missing"));
+  EXPECT_TRUE(has(refusal("attention: {kernal: f}"), "attention.kernel"));
+}
+
 TEST(Config, ChecksTheShapesOfTheModel) {
   EXPECT_TRUE(has(refusal("nsa: {l: 32, d: 12}"), "nsa.d (12)"));
   EXPECT_TRUE(has(refusal("model: {heads: 5}"), "model.heads (5)"));

@@ -1,0 +1,181 @@
+// runtime/torch/CustomAttention.cpp - attention by kernels of a user's file.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/torch/Attention.h"
+#include "runtime/torch/Autograd.h"
+#include "runtime/torch/CustomKernels.h"
+
+#include <torch/library.h>
+
+namespace tessera::runtime {
+namespace {
+
+using at::Tensor;
+using Text = c10::string_view;
+using MaybeTensor = std::optional<Tensor>;
+
+constexpr const char *opName = "custom_attention";
+constexpr const char *backwardName = "custom_attention_backward";
+
+std::shared_ptr<const CustomKernels> kernelsOf(Text file, Text fwd, Text bwd,
+                                               Text constexprs) {
+  return CustomKernels::find(std::string(file), std::string(fwd),
+                             std::string(bwd), std::string(constexprs));
+}
+
+std::tuple<Tensor, Tensor> forward(const Tensor &q, const Tensor &k,
+                                   const Tensor &v, const Tensor &cuSeqlens,
+                                   int64_t maxSeqlen, Text file, Text fwd,
+                                   Text bwd, Text constexprs,
+                                   std::optional<double> scale) {
+  const Attention a =
+      checkAttention(opName, q, k, v, cuSeqlens, maxSeqlen, scale);
+  const auto kernels = kernelsOf(file, fwd, bwd, constexprs);
+  Tensor o = a.emptyOutput(), lse = a.emptyLse();
+  if (!kernels->forward.has("LSE"))
+    lse.zero_();
+  kernels->run(kernels->forward, a,
+               {{"Q", a.q},
+                {"K", a.k},
+                {"V", a.v},
+                {"O", o},
+                {"LSE", lse},
+                {"CU", cuSeqlens}});
+  return {o, lse};
+}
+
+std::tuple<Tensor, Tensor, Tensor>
+backward(const Tensor &gradO, const MaybeTensor &gradLse, const Tensor &q,
+         const Tensor &k, const Tensor &v, const Tensor &o, const Tensor &lse,
+         const Tensor &cuSeqlens, int64_t maxSeqlen, Text file, Text fwd,
+         Text bwd, Text constexprs, std::optional<double> scale) {
+  const Attention a =
+      checkAttention(backwardName, q, k, v, cuSeqlens, maxSeqlen, scale);
+  const auto kernels = kernelsOf(file, fwd, bwd, constexprs);
+  TESSERA_CHECK(!kernels->backward.empty(), opName, "`", fwd, "` of ", file,
+                " was given no backward; name its kernel in bwd");
+  const bool wantsDelta = kernels->backwardHas("DELTA");
+  TESSERA_CHECK(!gradLse || wantsDelta, opName,
+                "lse has a gradient, which only a backward with a parameter "
+                "DELTA can take; use o alone");
+  const Tensor dout = outputGradient(a, gradO);
+  NamedTensors tensors = {{"Q", a.q},
+                          {"K", a.k},
+                          {"V", a.v},
+                          {"O", unitLast(o)},
+                          {"LSE", lse},
+                          {"CU", cuSeqlens},
+                          {"DO", dout},
+                          {"DQ", at::empty(a.q.sizes(), a.q.options())},
+                          {"DK", at::empty(a.k.sizes(), a.k.options())},
+                          {"DV", at::empty(a.v.sizes(), a.v.options())}};
+  if (wantsDelta)
+    tensors["DELTA"] = attentionDelta(a, dout, o, gradLse);
+  for (const NamedKernel &kernel : kernels->backward)
+    kernels->run(kernel, a, tensors);
+  return {tensors["DQ"], tensors["DK"], tensors["DV"]};
+}
+
+std::tuple<Tensor, Tensor> meta(const Tensor &q, const Tensor &k,
+                                const Tensor &v, const Tensor &, c10::SymInt,
+                                Text, Text, Text, Text, std::optional<double>) {
+  return metaForward(opName, q, k, v);
+}
+
+std::tuple<Tensor, Tensor, Tensor>
+metaBack(const Tensor &, const MaybeTensor &, const Tensor &q, const Tensor &k,
+         const Tensor &v, const Tensor &, const Tensor &, const Tensor &,
+         c10::SymInt, Text, Text, Text, Text, std::optional<double>) {
+  return metaBackward(q, k, v);
+}
+
+// AttentionFunction does this for ops whose arguments fit an IValue; views of
+// text do not.
+struct Function : torch::autograd::Function<Function> {
+  static variable_list forward(AutogradContext *ctx, const Tensor &q,
+                               const Tensor &k, const Tensor &v,
+                               const Tensor &cuSeqlens, c10::SymInt maxSeqlen,
+                               const std::string &file, const std::string &fwd,
+                               const std::string &bwd,
+                               const std::string &constexprs,
+                               std::optional<double> scale) {
+    at::AutoDispatchBelowADInplaceOrView below;
+    static const auto op = findOp<std::tuple<Tensor, Tensor>(
+        const Tensor &, const Tensor &, const Tensor &, const Tensor &,
+        c10::SymInt, Text, Text, Text, Text, std::optional<double>)>(opName);
+    auto [o, lse] = op.call(q, k, v, cuSeqlens, maxSeqlen, file, fwd, bwd,
+                            constexprs, scale);
+    ctx->save_for_backward({q, k, v, o, lse, cuSeqlens});
+    ctx->saved_data["max_seqlen"] = maxSeqlen;
+    ctx->saved_data["file"] = file;
+    ctx->saved_data["fwd"] = fwd;
+    ctx->saved_data["bwd"] = bwd;
+    ctx->saved_data["constexprs"] = constexprs;
+    ctx->saved_data["scale"] = scale;
+    return {o, lse};
+  }
+
+  static variable_list backward(AutogradContext *ctx, variable_list grads) {
+    static const auto op = findOp<std::tuple<Tensor, Tensor, Tensor>(
+        const Tensor &, const MaybeTensor &, const Tensor &, const Tensor &,
+        const Tensor &, const Tensor &, const Tensor &, const Tensor &,
+        c10::SymInt, Text, Text, Text, Text, std::optional<double>)>(
+        backwardName);
+    const variable_list saved = ctx->get_saved_variables();
+    const Tensor gradO =
+        grads[0].defined()
+            ? grads[0]
+            : Tensor(saved[3].new_zeros_symint(saved[3].sym_sizes()));
+    const MaybeTensor gradLse =
+        grads[1].defined() ? MaybeTensor(grads[1]) : std::nullopt;
+    auto text = [&](const char *name) {
+      return ctx->saved_data[name].toStringView();
+    };
+    auto [dq, dk, dv] =
+        op.call(gradO, gradLse, saved[0], saved[1], saved[2], saved[3],
+                saved[4], saved[5], ctx->saved_data["max_seqlen"].toSymInt(),
+                text("file"), text("fwd"), text("bwd"), text("constexprs"),
+                ctx->saved_data["scale"].toOptional<double>());
+    return {dq, dk, dv, {}, {}, {}, {}, {}, {}, {}};
+  }
+};
+
+std::tuple<Tensor, Tensor> autograd(const Tensor &q, const Tensor &k,
+                                    const Tensor &v, const Tensor &cuSeqlens,
+                                    c10::SymInt maxSeqlen, Text file, Text fwd,
+                                    Text bwd, Text constexprs,
+                                    std::optional<double> scale) {
+  const variable_list out = Function::apply(
+      q, k, v, cuSeqlens, std::move(maxSeqlen), std::string(file),
+      std::string(fwd), std::string(bwd), std::string(constexprs), scale);
+  return {out[0], out[1]};
+}
+
+TORCH_LIBRARY_FRAGMENT(tessera, m) {
+  m.def("custom_attention(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens, "
+        "SymInt max_seqlen, str file, str fwd, str bwd, str constexprs=\"\", "
+        "float? scale=None) -> (Tensor o, Tensor lse)");
+  m.def("custom_attention_backward(Tensor grad_o, Tensor? grad_lse, Tensor q, "
+        "Tensor k, Tensor v, Tensor o, Tensor lse, Tensor cu_seqlens, SymInt "
+        "max_seqlen, str file, str fwd, str bwd, str constexprs=\"\", float? "
+        "scale=None) -> (Tensor, Tensor, Tensor)");
+}
+
+TORCH_LIBRARY_IMPL(tessera, CPU, m) {
+  m.impl(opName, forward);
+  m.impl(backwardName, backward);
+}
+
+TORCH_LIBRARY_IMPL(tessera, Meta, m) {
+  m.impl(opName, meta);
+  m.impl(backwardName, metaBack);
+}
+
+TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
+  m.impl(opName, autograd);
+  m.impl(backwardName,
+         torch::CppFunction::makeFromBoxedFunction<&refuseGradient>());
+}
+
+} // namespace
+} // namespace tessera::runtime
