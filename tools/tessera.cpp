@@ -111,8 +111,9 @@ int main(int argc, char **argv) {
     app.require_subcommand(1);
     app.fallthrough(false);
     std::vector<tools::Command> commands = {
-        tools::addCompile(app), tools::addCheck(app), tools::addNew(app),
-        tools::addReplay(app),  tools::addCache(app), tools::addVersion(app)};
+        tools::addCompile(app), tools::addCheck(app),  tools::addNew(app),
+        tools::addReplay(app),  tools::addRecord(app), tools::addCache(app),
+        tools::addVersion(app)};
     // Listed for --help; carried out above.
     for (const tools::TrainVerb &verb : tools::trainVerbs())
       app.add_subcommand(verb.name, verb.help);
@@ -131,7 +132,14 @@ int main(int argc, char **argv) {
       return usageError;
     }
     try {
-      app.parse(argc, argv);
+      // CLI11 takes them last first. What follows `record --` is a command,
+      // which prefix_command() recognizes without the dashes.
+      std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+      if (arguments[0] == "record")
+        if (auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+            dashes != arguments.end())
+          reversed.erase(reversed.end() - 1 - (dashes - arguments.begin()));
+      app.parse(reversed);
     } catch (const CLI::CallForHelp &) {
       std::fputs(deepest(&app, arguments)->help().c_str(), stdout);
       return 0;

@@ -50,6 +50,16 @@ std::string withoutBareFloats(std::string_view text) {
 std::optional<double> floatOf(const Json &value) {
   if (value.is_number())
     return value.get<double>();
+  if (value.is_string()) {
+    const std::string text = value.get<std::string>();
+    const bool negative = text.starts_with("-");
+    const std::string word = text.substr(negative ? 1 : 0);
+    if (word == "nan" || word == "NaN")
+      return std::nan("");
+    if (word == "inf" || word == "Infinity")
+      return negative ? -HUGE_VAL : HUGE_VAL;
+    return std::nullopt;
+  }
   if (!value.is_object() || !value.contains(floatKey))
     return std::nullopt;
   const Json &text = value[floatKey];

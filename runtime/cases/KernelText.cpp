@@ -185,6 +185,12 @@ std::string onlyKernel(std::string_view text, const std::string &kernel) {
   std::set<std::string, std::less<>> needed = {kernel};
   for (Part &part : parts)
     classify(part);
+  // Of functions with one name Python keeps the last.
+  std::set<std::string, std::less<>> defined;
+  for (size_t i = parts.size(); i-- > 0;)
+    if (parts[i].kind == Part::Kind::Jit &&
+        !defined.insert(parts[i].name).second)
+      parts[i].name.clear();
   for (bool changed = true; changed;) {
     changed = false;
     for (Part &part : parts) {

@@ -6,6 +6,7 @@
 #include "runtime/device/cpu/Parallel.h"
 #include "runtime/launch/FindFile.h"
 #include "runtime/launch/KernelState.h"
+#include "runtime/launch/Record.h"
 #include "support/Error.h"
 
 #include <bit>
@@ -88,7 +89,14 @@ void Kernel::launch(const Grid &grid, const std::vector<Arg> &args,
   for (size_t i = 0; i < kernel->slots.size(); ++i)
     slots[i] =
         slotBits(args[kernel->slots[i].argument], kernel->slots[i].isFloat32);
-  runtime::runGrid(kernel->module.entry(), slots, grid, kernel->scratchBytes);
+  const auto run = [&] {
+    runtime::runGrid(kernel->module.entry(), slots, grid, kernel->scratchBytes);
+  };
+  if (!runtime::recording())
+    return run();
+  runtime::LaunchRecorder recorder(*state, grid, args, constexprs, options);
+  run();
+  recorder.write();
 }
 
 void precompile(const std::vector<LaunchRequest> &launches) {

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/torch/Launch.h"
 
+#include "runtime/launch/Record.h"
 #include "support/Error.h"
 
 #include <limits>
@@ -127,6 +128,13 @@ void Launch::run(int64_t x, int64_t y, int64_t z) {
   }
   if (x == 0 || y == 0 || z == 0)
     return;
+  if (recording()) {
+    std::vector<TensorExtent> extents;
+    for (const at::Tensor &tensor : tensors)
+      extents.push_back(
+          {tensor.data_ptr(), tensor.sizes().vec(), tensor.strides().vec()});
+    describeTensors(std::move(extents));
+  }
   kernel.launch(grid, args, chosen.empty() ? constants : chosen);
 }
 

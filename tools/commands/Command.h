@@ -24,6 +24,7 @@ Command addCheck(CLI::App &app);
 Command addNew(CLI::App &app);
 Command addCache(CLI::App &app);
 Command addReplay(CLI::App &app);
+Command addRecord(CLI::App &app);
 Command addVersion(CLI::App &app);
 
 // Verbs that need LibTorch live in tessera-train: name and one line of help.

@@ -55,6 +55,11 @@ def other(x):
 
 @triton.jit
 def helper(x):
+    return "an earlier one"
+
+
+@triton.jit
+def helper(x):
     return x * LOG2E
 
 
@@ -87,8 +92,9 @@ TEST(KernelText, KeepsWhatTheKernelNeeds) {
         "def kernel(X, n,\n", "@triton.jit(do_not_specialize=[\"n\"])\n",
         "import triton\n"})
     EXPECT_NE(text.find(kept), std::string::npos) << kept << text;
-  for (const char *dropped : {"class", "autotune", "heuristics", "UNUSED", "os",
-                              "def other", "numpy", "docstring", "SIZES"})
+  for (const char *dropped :
+       {"class", "autotune", "heuristics", "UNUSED", "os", "def other",
+        "earlier", "numpy", "docstring", "SIZES"})
     EXPECT_EQ(text.find(dropped), std::string::npos) << dropped << text;
   // Places stay: `def kernel` is on the line it was on.
   auto line = [](const std::string &all) {

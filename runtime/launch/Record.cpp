@@ -1,0 +1,276 @@
+// runtime/launch/Record.cpp - launches of this process written as cases.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/launch/Record.h"
+
+#include "runtime/cases/Buffer.h"
+#include "runtime/cases/Case.h"
+#include "runtime/launch/KernelState.h"
+#include "support/Error.h"
+#include "support/File.h"
+#include "support/Log.h"
+#include "support/Options.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fnmatch.h>
+#include <mutex>
+#include <set>
+#include <sys/stat.h>
+
+namespace tessera::runtime {
+
+namespace fs = std::filesystem;
+
+static thread_local std::vector<TensorExtent> nextExtents;
+
+bool recording() {
+  static const bool on = !optionText(Option::Record).empty();
+  return on;
+}
+
+void describeTensors(std::vector<TensorExtent> extents) {
+  nextExtents = std::move(extents);
+}
+
+std::string importableText(const std::string &expanded) {
+  std::string language = "tl";
+  bool imported = false;
+  const std::string import = "from triton import language as ";
+  std::vector<std::string> lines;
+  for (size_t begin = 0; begin < expanded.size();) {
+    const size_t end = std::min(expanded.find('\n', begin), expanded.size());
+    lines.push_back(expanded.substr(begin, end - begin));
+    begin = end + 1;
+    if (lines.back().starts_with(import)) {
+      language = lines.back().substr(import.size());
+      imported = true;
+    }
+  }
+  std::string text = imported ? "" : "import triton.language as tl\n";
+  for (const std::string &line : lines) {
+    const char first = line.empty() ? ' ' : line[0];
+    const size_t equals = line.find(" = ");
+    // What the key of a kernel needs and Python does not.
+    if (first == '#')
+      continue;
+    if (first == '@') {
+      text += "\n\n" + line + "\n";
+    } else if ((std::isalpha(first) || first == '_') &&
+               equals != std::string::npos && !line.starts_with("def ") &&
+               line.find('(') > equals) {
+      const std::string value = line.substr(equals + 3);
+      const bool plain = !value.starts_with(language + ".") &&
+                         !value.starts_with("tl.") && !value.starts_with("(") &&
+                         !value.starts_with("[");
+      text += line.substr(0, equals + 3) +
+              (plain ? language + ".constexpr(" + value + ")" : value) + "\n";
+    } else {
+      text += line + "\n";
+    }
+  }
+  return text;
+}
+
+namespace {
+
+// Kernels that need no further look in this process.
+std::mutex finishedMutex;
+std::set<std::string> finished;
+
+bool wanted(const std::string &name) {
+  const std::string patterns = optionText(Option::RecordKernels);
+  for (size_t begin = 0; begin <= patterns.size();) {
+    const size_t end = std::min(patterns.find(',', begin), patterns.size());
+    const std::string pattern = patterns.substr(begin, end - begin);
+    if (!pattern.empty() && ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0)
+      return true;
+    begin = end + 1;
+  }
+  return patterns.empty();
+}
+
+fs::path folderOf(const std::string &name, int64_t number) {
+  return fs::path(optionText(Option::Record)) /
+         (number == 1 ? name : name + "." + std::to_string(number));
+}
+
+// Makes the next free folder of the kernel; empty when the limit is reached.
+// Processes that record at once never get the same one.
+fs::path claimFolder(const std::string &name) {
+  const int64_t limit = optionNumber(Option::RecordLimit);
+  for (int64_t number = 1; number <= limit; ++number) {
+    const fs::path folder = folderOf(name, number);
+    if (::mkdir(folder.c_str(), 0777) == 0)
+      return folder;
+    if (errno != EEXIST)
+      throw Error("cannot make the folder " + folder.string() + ": " +
+                      errnoText(errno),
+                  "set TESSERA_RECORD to a folder that can be written");
+  }
+  return {};
+}
+
+bool fullAlready(const std::string &name) {
+  {
+    std::lock_guard<std::mutex> guard(finishedMutex);
+    if (finished.count(name))
+      return true;
+  }
+  std::error_code error;
+  fs::create_directories(optionText(Option::Record), error);
+  const int64_t limit = optionNumber(Option::RecordLimit);
+  for (int64_t number = 1; number <= limit; ++number)
+    if (!fs::exists(folderOf(name, number), error))
+      return false;
+  std::lock_guard<std::mutex> guard(finishedMutex);
+  finished.insert(name);
+  return true;
+}
+
+} // namespace
+
+struct LaunchRecorder::Recording {
+  cases::Case recorded;
+  std::string text;
+  std::vector<const char *> memory; // lowest address of each pointer argument
+  cases::Tensors before;
+
+  // The storage of the pointer arguments as it is now.
+  cases::Tensors copy() const {
+    cases::Tensors tensors;
+    size_t next = 0;
+    for (const cases::CaseArgument &argument : recorded.arguments) {
+      if (argument.kind != cases::ArgumentKind::Pointer)
+        continue;
+      cases::StoredTensor &tensor = tensors[argument.name];
+      tensor.dtype = cases::storedName(*argument.type);
+      const bool whole = argument.layout.contiguous();
+      tensor.shape = whole ? argument.layout.shape
+                           : std::vector<int64_t>{argument.elements};
+      const char *data = memory[next++];
+      if (argument.elements)
+        tensor.bytes.assign(data, size_t(argument.elements) *
+                                      cases::elementBytes(*argument.type));
+    }
+    return tensors;
+  }
+
+  // False when an extent is not known.
+  bool addPointer(const std::string &name, const Pointer &pointer,
+                  const std::vector<TensorExtent> &extents) {
+    auto found = std::find_if(extents.begin(), extents.end(),
+                              [&](const TensorExtent &extent) {
+                                return extent.address == pointer.address;
+                              });
+    if (found == extents.end() && pointer.address)
+      return false;
+    cases::CaseArgument argument;
+    argument.name = name;
+    argument.kind = cases::ArgumentKind::Pointer;
+    argument.type = pointer.type;
+    argument.dtype = dtypeName(pointer.type);
+    argument.layout = found == extents.end()
+                          ? cases::contiguousLayout({0})
+                          : cases::Layout{found->shape, found->strides};
+    argument.elements = argument.layout.span(name);
+    memory.push_back(static_cast<const char *>(pointer.address) -
+                     argument.layout.origin() *
+                         int64_t(cases::elementBytes(pointer.type)));
+    recorded.arguments.push_back(std::move(argument));
+    return true;
+  }
+
+  void addScalar(const std::string &name, const Arg &arg) {
+    cases::CaseArgument argument;
+    argument.name = name;
+    argument.value = arg;
+    if (const auto *number = std::get_if<int64_t>(&arg)) {
+      argument.dtype =
+          *number >= INT32_MIN && *number <= INT32_MAX ? "i32" : "i64";
+    } else if (std::holds_alternative<bool>(arg)) {
+      argument.dtype = "i1";
+    } else {
+      argument.kind = cases::ArgumentKind::Float;
+      argument.dtype = "fp32";
+    }
+    recorded.arguments.push_back(std::move(argument));
+  }
+};
+
+LaunchRecorder::LaunchRecorder(const Kernel::State &kernel, const Grid &grid,
+                               const std::vector<Arg> &args,
+                               const Constexprs &constexprs,
+                               const LaunchOptions &options) {
+  const std::vector<TensorExtent> extents = std::move(nextExtents);
+  nextExtents.clear();
+  try {
+    if (!wanted(kernel.name) || fullAlready(kernel.name))
+      return;
+    auto made = std::make_unique<Recording>();
+    cases::Case &recorded = made->recorded;
+    recorded.name = recorded.kernel = kernel.name;
+    recorded.kernelFile = "kernel.py";
+    recorded.grid = grid;
+    recorded.numWarps = options.numWarps.value_or(kernel.numWarps);
+    recorded.numStages = options.numStages.value_or(kernel.numStages);
+    for (const auto &[name, value] : kernel.configure(args, constexprs))
+      recorded.constexprs[name] = fromValue(name, value);
+    for (size_t i = 0; i < args.size(); ++i) {
+      const std::string &name = kernel.parameters[i];
+      if (const auto *pointer = std::get_if<Pointer>(&args[i])) {
+        if (!made->addPointer(name, *pointer, extents)) {
+          warnOnce("record " + kernel.name,
+                   "TESSERA_RECORD: launches of " + kernel.name +
+                       " are not recorded: the size of `" + name +
+                       "` is not known; launch it through the torch ops, or "
+                       "call describeTensors()");
+          return;
+        }
+      } else if (std::holds_alternative<std::nullptr_t>(args[i])) {
+        recorded.constexprs[name] = nullptr;
+      } else {
+        made->addScalar(name, args[i]);
+      }
+    }
+    made->text = importableText(kernel.base.text);
+    made->before = made->copy();
+    recording = std::move(made);
+  } catch (const std::exception &error) {
+    warnOnce("record", std::string("TESSERA_RECORD: ") + error.what());
+  }
+}
+
+LaunchRecorder::~LaunchRecorder() = default;
+
+void LaunchRecorder::write() {
+  if (!recording)
+    return;
+  try {
+    cases::Tensors after = recording->copy();
+    for (const auto &[name, tensor] : recording->before)
+      if (after[name].bytes == tensor.bytes)
+        after.erase(name);
+    for (const auto &[name, tensor] : after)
+      recording->recorded.written.push_back(name);
+    const fs::path folder = claimFolder(recording->recorded.kernel);
+    if (folder.empty())
+      return;
+    recording->recorded.name = folder.filename().string();
+    writeFile(folder / "kernel.py", recording->text);
+    writeFile(folder / "before.safetensors",
+              cases::writeSafetensors(recording->before));
+    writeFile(folder / "after.safetensors", cases::writeSafetensors(after));
+    // Last: a folder without it is none of a case.
+    writeFile(folder / "case.json", cases::writeCase(recording->recorded));
+    logInfo("recorded a launch of " + recording->recorded.kernel + " in " +
+            folder.string());
+  } catch (const std::exception &error) {
+    warnOnce("record", std::string("TESSERA_RECORD: ") + error.what());
+  }
+}
+
+} // namespace tessera::runtime

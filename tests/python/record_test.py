@@ -1,0 +1,138 @@
+# tests/python/record_test.py - launches of the ops, recorded, replay: by tessera, and by Triton's interpreter.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import importlib.util
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+os.environ["TRITON_INTERPRET"] = "1"
+import torch
+
+HERE = pathlib.Path(__file__).resolve().parent
+DTYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "I32": torch.int32, "I64": torch.int64}
+LIMITS = {torch.float32: 1e-5, torch.float16: 5e-3, torch.bfloat16: 1.6e-2}
+
+
+def launches():
+    """The program that is recorded: strided, bf16 and empty arguments among them."""
+    torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
+    ops = torch.ops.tessera
+    torch.manual_seed(0)
+    x = torch.randn(20, 64)[:, :48].requires_grad_()
+    ops.rms_norm(x, torch.randn(48).requires_grad_(), 1e-5).square().sum().backward()
+    cu = torch.tensor([0, 21, 21, 40], dtype=torch.int32)
+    q, k, v = torch.randn(40, 4, 16), torch.randn(2, 40, 16).transpose(0, 1), torch.randn(40, 2, 16)
+    for y in (q, k, v):
+        y.requires_grad_()
+    o, _ = ops.nsa_window_attention(q, k, v, cu, 21, 7)
+    o.square().sum().backward()
+    ops.dense_attention(*(y.detach().bfloat16() for y in (q, k, v)), cu, 21)
+    cos, sin = ops.rope_table(21, 16)
+    ops.rope(q.detach(), cos, sin, cu, 21)
+    cu_cmp = ops.compressed_offsets(cu, 8, 4)
+    total = int(cu_cmp[-1])
+    kc = ops.nsa_compress(k.detach(), torch.rand(8, 16), cu, cu_cmp, 21, total, 8, 4)
+    assert kc.shape[0] == total
+
+
+def read(path):
+    data = path.read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    tensors = {}
+    for name, entry in json.loads(data[8:8 + size]).items():
+        begin, end = (8 + size + at for at in entry["data_offsets"])
+        raw = torch.frombuffer(bytearray(data[begin:end]), dtype=torch.uint8) if end > begin else torch.zeros(0).byte()
+        tensors[name] = raw.view(DTYPES[entry["dtype"]]).reshape(entry["shape"])
+    return tensors
+
+
+def view(tensor, entry):
+    return torch.as_strided(tensor.reshape(-1), entry["shape"], entry["strides"])
+
+
+def module(path):
+    spec = importlib.util.spec_from_file_location(path.parent.name.replace(".", "_") + "_" + path.stem, path)
+    result = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(result)
+    return result
+
+
+class RecordTest(unittest.TestCase):
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.out = pathlib.Path(cls.folder.name) / "cases"
+        cls.recorded = cls.run_tessera("record", "--out", str(cls.out), "--limit", "2", sys.executable, __file__,
+                                       "--launches")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    @staticmethod
+    def run_tessera(*arguments):
+        return subprocess.run([os.environ["PROGRAM"], *arguments], capture_output=True, text=True)
+
+    def test_lists_what_it_recorded(self):
+        self.assertEqual(self.recorded.returncode, 0, self.recorded.stderr)
+        names = sorted(path.name for path in self.out.iterdir())
+        self.assertGreaterEqual(len(names), 7, names)
+        for name in ("rmsnorm_fwd", "rmsnorm_bwd", "window_fwd", "dense_fwd"):
+            self.assertIn(name, names)
+            self.assertIn(name, self.recorded.stdout)
+
+    def test_replays(self):
+        for options in ((), ("--serial",)):
+            result = self.run_tessera("replay", str(self.out), *options)
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    # The text that was written is a module for Triton, and computes the same there.
+    def test_runs_under_triton(self):
+        record = module(HERE.parent / "cases" / "record_from_triton.py")
+        record.mend_interpreter()
+        for folder in sorted(self.out.iterdir()):
+            case = json.loads((folder / "case.json").read_text())
+            tensors = {name: tensor.clone() for name, tensor in read(folder / "before.safetensors").items()}
+            values = dict(case["constexprs"])
+            for entry in case["args"]:
+                values[entry["name"]] = (view(tensors[entry["name"]], entry) if entry["kind"] == "pointer"
+                                         else entry["value"])
+            kernel = getattr(module(folder / case["kernel_file"]), case["kernel"])
+            kernel[tuple(case["grid"])](**values)
+            entries = {entry["name"]: entry for entry in case["args"]}
+            for name, want in read(folder / "after.safetensors").items():
+                got, want = view(tensors[name], entries[name]), view(want, entries[name])
+                if not want.dtype.is_floating_point:
+                    self.assertTrue(torch.equal(got, want), (folder.name, name))
+                    continue
+                got, want = got.double(), want.double()
+                finite = torch.isfinite(want)
+                self.assertTrue(torch.equal(finite, torch.isfinite(got)), (folder.name, name))
+                error = (got - want)[finite].norm() / want[finite].norm().clamp(min=1e-30)
+                low = any(entry["dtype"] in ("bf16", "fp16") for entry in case["args"])
+                limit = LIMITS[torch.bfloat16 if low else view(tensors[name], entries[name]).dtype]
+                self.assertLess(float(error), limit, (folder.name, name))
+
+    def test_choice_and_mistakes(self):
+        out = pathlib.Path(self.folder.name) / "chosen"
+        result = self.run_tessera("record", "--out", str(out), "--kernels", "rmsnorm_*", "--", sys.executable, __file__,
+                                  "--launches")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(sorted(path.name for path in out.iterdir()), ["rmsnorm_bwd", "rmsnorm_fwd"])
+        for arguments, part in (((), "nothing to run"), (("--otu", "x", "true"), "did you mean `--out`?"),
+                                (("no-such-program-here",), "there is no program"),
+                                (("--out", str(out) + "2", "true"), "recorded no launch")):
+            result = self.run_tessera("record", *arguments)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn(part, result.stderr)
+
+
+if __name__ == "__main__":
+    launches() if "--launches" in sys.argv else unittest.main()
