@@ -128,14 +128,15 @@ Command addRecord(CLI::App &app) {
                    "a training run: tessera train --config FILE "
                    "[key=value ...]");
   verb->prefix_command();
-  verb->footer("Examples:\n"
-               "  tessera record --config configs/quickstart.yaml train.steps=1\n"
-               "  tessera record --out cases --kernels \"window_*\" --limit 3 "
-               "python script.py\n"
-               "  tessera replay cases\n\n"
-               "The command gets TESSERA_RECORD and its companions; set them "
-               "yourself to record any other way.\n"
-               "docs/cases.md describes what is written.");
+  verb->footer(
+      "Examples:\n"
+      "  tessera record --config configs/quickstart.yaml train.steps=1\n"
+      "  tessera record --out cases --kernels \"window_*\" --limit 3 "
+      "python script.py\n"
+      "  tessera replay cases\n\n"
+      "The command gets TESSERA_RECORD and its companions; set them "
+      "yourself to record any other way.\n"
+      "docs/cases.md describes what is written.");
   return {verb, [options, verb] { return run(*options, verb->remaining()); }};
 }
 
