@@ -15,6 +15,7 @@
 
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/AsmParser/Parser.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -156,6 +157,43 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
       .run(module, modules);
 }
 
+// LLVM moves extensions of fp16 behind functions that round nothing, and then
+// calls libm for the fp16 form on machines without it. Back to fp32.
+void widenHalves(llvm::Module &module) {
+  llvm::SmallVector<llvm::IntrinsicInst *> found;
+  for (llvm::Function &function : module)
+    for (llvm::BasicBlock &block : function)
+      for (llvm::Instruction &instruction : block)
+        if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+            call && call->getType()->getScalarType()->isHalfTy())
+          switch (call->getIntrinsicID()) {
+          case llvm::Intrinsic::maxnum:
+          case llvm::Intrinsic::minnum:
+          case llvm::Intrinsic::maximum:
+          case llvm::Intrinsic::minimum:
+          case llvm::Intrinsic::floor:
+          case llvm::Intrinsic::ceil:
+          case llvm::Intrinsic::trunc:
+          case llvm::Intrinsic::rint:
+            found.push_back(call);
+            break;
+          default:
+            break;
+          }
+  for (llvm::IntrinsicInst *call : found) {
+    llvm::IRBuilder<> builder(call);
+    llvm::Type *half = call->getType();
+    llvm::Type *wide = half->getWithNewType(builder.getFloatTy());
+    llvm::SmallVector<llvm::Value *> operands;
+    for (llvm::Value *operand : call->args())
+      operands.push_back(builder.CreateFPExt(operand, wide));
+    llvm::Value *result =
+        builder.CreateIntrinsic(call->getIntrinsicID(), {wide}, operands);
+    call->replaceAllUsesWith(builder.CreateFPTrunc(result, half));
+    call->eraseFromParent();
+  }
+}
+
 void addMemoryFunctions(llvm::Module &module) {
   bool needed = false;
   for (llvm::Function &function : module)
@@ -246,6 +284,7 @@ SharedObject emitSharedObject(mlir::ModuleOp module,
 
   if (!edited)
     optimize(*llvmModule, *machine);
+  widenHalves(*llvmModule);
   if (options.keepLlvm) {
     llvm::raw_string_ostream stream(result.llvmText);
     llvmModule->print(stream, nullptr);

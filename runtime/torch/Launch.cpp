@@ -33,6 +33,12 @@ DType dtypeOf(at::ScalarType type) {
     return DType::I8;
   case at::kByte:
     return DType::U8;
+  case at::kUInt16:
+    return DType::U16;
+  case at::kUInt32:
+    return DType::U32;
+  case at::kUInt64:
+    return DType::U64;
   case at::kBool:
     return DType::I1;
   default:
