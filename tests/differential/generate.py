@@ -16,6 +16,8 @@ What is left out, because Triton 3.6's interpreter (on numpy) is no reference fo
   numbers assigned to names   `x = 3` stays a Python int in the interpreter, is an int32 when compiled
   arithmetic with the loop    the same: `i` is a Python int in the interpreter (an int32 is made of it first)
     variable
+  sums to one integer that    the interpreter raises where a block would wrap
+    may overflow
   libdevice                   not there
 """
 import argparse
@@ -373,7 +375,10 @@ class Generator:
         """The facts of a sum of n values of a."""
         if a.is_int:
             dtype = a.dtype if INTS[a.dtype][0] >= 32 else ("int32" if INTS[a.dtype][1] else "uint32")
-            return integer(text, dtype, shape, n * a.low if a.low < 0 else 0, n * a.high if a.high > 0 else 0)
+            low, high = n * a.low if a.low < 0 else 0, n * a.high if a.high > 0 else 0
+            if shape == () and (low < limits(dtype)[0] or high > limits(dtype)[1]):
+                return None
+            return integer(text, dtype, shape, low, high)
         mag = a.mag * n
         if mag > (3e4 if a.dtype == "float16" else LARGEST_SAFE):
             return None
