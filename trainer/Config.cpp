@@ -6,6 +6,7 @@
 #include "support/Error.h"
 #include "support/Names.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <fmt/format.h>
@@ -177,6 +178,11 @@ void flatten(const YAML::Node &node, const std::string &prefix,
     const std::string key = prefix + item.first.as<std::string>();
     const std::string place =
         fmt::format("{}:{}", file, item.first.Mark().line + 1);
+    // An alias may also lead back to where it stands.
+    if (std::count(key.begin(), key.end(), '.') > 8)
+      throw Error(
+          fmt::format("{}: {} is nested deeper than any setting", place, key),
+          "docs/training.md lists every setting");
     if (item.second.IsMap())
       flatten(item.second, key + ".", file, out);
     else if (item.second.IsScalar() || item.second.IsNull())

@@ -30,6 +30,11 @@ bool has(const std::string &text, const std::string &part) {
   return text.find(part) != std::string::npos;
 }
 
+TEST(Config, AnAliasOfItselfIsRefused) {
+  const std::string text = refusal("train: &a\n  steps: 10\n  again: *a\n");
+  EXPECT_TRUE(has(text, "is nested deeper than any setting")) << text;
+}
+
 TEST(Config, ReadsNestedSettingsAndOverrides) {
   const Config c = parseConfig("attention: dense\n"
                                "kernels: torch\n"
