@@ -1,0 +1,213 @@
+// dialect/layout/SharedAccess.cpp - vectors, ldmatrix, bank conflicts.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "dialect/layout/SharedAccess.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace tessera::layout {
+
+const char *accessName(AccessKind kind) {
+  static constexpr const char *names[] = {"vector", "ldmatrix",
+                                          "ldmatrix.trans"};
+  return names[static_cast<int>(kind)];
+}
+
+int SharedAccess::bytesPerLane() const {
+  const int bits = elementBits << vectorBits.size();
+  return std::max(1, bits * matrices / 8);
+}
+
+int SharedAccess::instructions() const {
+  return (1 << repeatBits.size()) / matrices;
+}
+
+int SharedAccess::wavefronts() const {
+  const int phases = std::max(1, 32 * bytesPerLane() / 128);
+  return instructions() * phases * ways;
+}
+
+int SharedAccess::permutes() const {
+  size_t packed = 0;
+  while (elementBits << (packed + 1) <= 32)
+    ++packed;
+  const size_t bits = vectorBits.size() + repeatBits.size();
+  bool natural = vectorBits.size() >= packed;
+  for (size_t i = 0; natural && i < packed; ++i)
+    natural = vectorBits[i] == static_cast<int>(i);
+  return natural ? 0 : std::max(1, (1 << bits) >> packed);
+}
+
+int bankConflictWays(const std::vector<Word> &elements, int elementBits) {
+  // Offsets of a word (less than 32 bits an element) or words of an element.
+  const int word = elementBits < 32 ? std::countr_zero(32u / elementBits) : 0;
+  const int banks = 5 - (elementBits > 32 ? 1 : 0);
+  std::vector<Word> words, bankOf;
+  for (Word element : elements) {
+    words.push_back(element >> word);
+    bankOf.push_back(element >> word & ((Word(1) << banks) - 1));
+  }
+  // Every bank that is touched gets equally many rows: the words are a
+  // subspace.
+  return 1 << (rankOf(words) - rankOf(bankOf));
+}
+
+// The lanes whose requests are served together: 128 bytes.
+static int phaseLaneBits(int bytesPerLane) {
+  return 5 - std::max(0, std::countr_zero(unsigned(bytesPerLane)) - 2);
+}
+
+LinearLayout offsetsOf(const LinearLayout &registers,
+                       const LinearLayout &shared,
+                       const std::vector<int> &rounds) {
+  const Span span(shared.columns());
+  std::vector<Word> columns;
+  for (int i = 0; i < registers.inBits(); ++i) {
+    const int bit = i - registers.inStart(Dim::Register);
+    if (bit >= 0 && bit < registers.inBits(Dim::Register) &&
+        std::count(rounds.begin(), rounds.end(), bit)) {
+      columns.push_back(0);
+      continue;
+    }
+    auto offset = span.solve(registers.columns()[i]);
+    if (!offset)
+      throw LayoutError("a shared layout that lacks elements of the tile");
+    columns.push_back(*offset);
+  }
+  return {registers.ins(), shared.ins(), columns};
+}
+
+// The register bits that are not in the lists.
+static std::vector<int> otherBits(const LinearLayout &registers,
+                                  const std::vector<int> &a,
+                                  const std::vector<int> &b) {
+  std::vector<int> rest;
+  for (int bit = 0; bit < registers.inBits(Dim::Register); ++bit)
+    if (!std::count(a.begin(), a.end(), bit) &&
+        !std::count(b.begin(), b.end(), bit))
+      rest.push_back(bit);
+  return rest;
+}
+
+static LinearLayout withoutRegisterBits(const LinearLayout &offsets,
+                                        const std::vector<int> &bits) {
+  std::vector<Word> columns = offsets.columns();
+  for (int bit : bits)
+    columns[offsets.inStart(Dim::Register) + bit] = 0;
+  return {offsets.ins(), offsets.outs(), columns};
+}
+
+SharedAccess vectorAccess(const LinearLayout &registers,
+                          const LinearLayout &shared, int elementBits,
+                          int maxBytes, const std::vector<int> &rounds) {
+  const LinearLayout offsets = offsetsOf(registers, shared, rounds);
+  SharedAccess access;
+  access.elementBits = elementBits;
+  access.roundBits = rounds;
+  std::vector<int> vector;
+  auto aligned = [&](size_t bits) {
+    // All other bits must keep the address a multiple of the vector.
+    const Word low = (Word(1) << bits) - 1;
+    for (int i = 0; i < offsets.inBits(); ++i) {
+      const int bit = i - offsets.inStart(Dim::Register);
+      const bool mine = bit >= 0 && bit < offsets.inBits(Dim::Register) &&
+                        std::count(vector.begin(), vector.begin() + bits, bit);
+      if (!mine && (offsets.columns()[i] & low))
+        return false;
+    }
+    return true;
+  };
+  while ((elementBits << (vector.size() + 1)) <= 8 * maxBytes) {
+    const Word wanted = Word(1) << vector.size();
+    int found = -1;
+    for (int bit = 0; bit < offsets.inBits(Dim::Register); ++bit)
+      if (offsets.column(Dim::Register, bit) == wanted)
+        found = bit;
+    if (found < 0)
+      break;
+    vector.push_back(found);
+  }
+  while (!aligned(vector.size()))
+    vector.pop_back();
+  access.vectorBits = vector;
+  access.repeatBits = otherBits(registers, vector, rounds);
+  access.address = withoutRegisterBits(offsets, vector);
+  std::vector<Word> phase;
+  for (int bit : vector)
+    phase.push_back(offsets.column(Dim::Register, bit));
+  const int lanes =
+      std::min(phaseLaneBits(access.bytesPerLane()), offsets.inBits(Dim::Lane));
+  for (int bit = 0; bit < lanes; ++bit)
+    phase.push_back(offsets.column(Dim::Lane, bit));
+  access.ways = bankConflictWays(phase, elementBits);
+  return access;
+}
+
+std::optional<SharedAccess> ldmatrixAccess(const LinearLayout &registers,
+                                           const LinearLayout &shared,
+                                           int elementBits, bool transposed,
+                                           const std::vector<int> &rounds) {
+  if (elementBits > 32 || elementBits < 8 || (transposed && elementBits != 16))
+    return std::nullopt;
+  const int packed = std::countr_zero(32u / elementBits);
+  const LinearLayout offsets = offsetsOf(registers, shared, rounds);
+  if (offsets.inBits(Dim::Register) < packed || offsets.inBits(Dim::Lane) != 5)
+    return std::nullopt;
+  std::vector<int> vector;
+  for (int bit = 0; bit < packed; ++bit) {
+    if (std::count(rounds.begin(), rounds.end(), bit))
+      return std::nullopt;
+    vector.push_back(bit);
+  }
+  // Which bits run along the 16 bytes of a row, and which number the 8 rows.
+  std::vector<Word> row, rows;
+  for (int bit : vector)
+    (transposed ? rows : row).push_back(offsets.column(Dim::Register, bit));
+  for (int bit = 0; bit < 5; ++bit)
+    ((bit < 2) != transposed ? row : rows)
+        .push_back(offsets.column(Dim::Lane, bit));
+  // The division: those bits are the low bits of the offset, and only those.
+  const Word low = (Word(1) << row.size()) - 1;
+  for (size_t i = 0; i < row.size(); ++i)
+    if (row[i] != Word(1) << i)
+      return std::nullopt;
+  std::vector<int> repeat = otherBits(registers, vector, rounds);
+  std::vector<Word> others = rows;
+  for (int bit : repeat)
+    others.push_back(offsets.column(Dim::Register, bit));
+  for (Word warp : offsets.columns(Dim::Warp))
+    others.push_back(warp);
+  for (Word other : others)
+    if (other & low)
+      return std::nullopt;
+
+  SharedAccess access;
+  access.kind = transposed ? AccessKind::LdmatrixTrans : AccessKind::Ldmatrix;
+  access.elementBits = elementBits;
+  access.vectorBits = vector;
+  access.repeatBits = repeat;
+  access.roundBits = rounds;
+  access.matrices = 1 << std::min<size_t>(repeat.size(), 2);
+  std::vector<int> inside = vector;
+  std::vector<Word> lanes = rows;
+  for (int bit = 0; bit < 2; ++bit) {
+    const bool used = (2 << bit) <= access.matrices;
+    lanes.push_back(used ? offsets.column(Dim::Register, repeat[bit]) : 0);
+    if (used)
+      inside.push_back(repeat[bit]);
+  }
+  access.address = withoutRegisterBits(offsets, inside);
+  std::vector<Word> columns = access.address.columns();
+  std::copy(lanes.begin(), lanes.end(),
+            columns.begin() + offsets.inStart(Dim::Lane));
+  access.address =
+      LinearLayout(offsets.ins(), offsets.outs(), std::move(columns));
+  // One matrix is one phase of 8 rows.
+  std::vector<Word> phase = row;
+  phase.insert(phase.end(), rows.begin(), rows.end());
+  access.ways = bankConflictWays(phase, elementBits);
+  return access;
+}
+
+} // namespace tessera::layout

@@ -1,0 +1,76 @@
+// dialect/layout/SharedAccess.h - one warp's loads and stores in shared memory.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A register layout and a shared layout of the same tile give the conversion
+// (register, lane, warp) -> offset. The largest access is found by dividing it:
+// by `register -> offset` for a vector, by the tile of ldmatrix for ldmatrix.
+#pragma once
+
+#include "dialect/layout/LinearLayout.h"
+
+namespace tessera::layout {
+
+enum class AccessKind : uint8_t {
+  Vector,        // ld.shared / st.shared of 1 to 16 bytes a lane
+  Ldmatrix,      // rows of 16 bytes, 4 lanes to a row
+  LdmatrixTrans, // the same, each 8x8 matrix transposed; 16-bit elements
+};
+const char *accessName(AccessKind kind);
+
+// How a warp moves its part of a tile. Register numbers are made of three
+// groups of bits: `vectorBits` (one lane's elements of one instruction, or the
+// elements packed into a register of ldmatrix), the rest `repeatBits` (one
+// instruction each), and `roundBits` (left out here: one round each).
+struct SharedAccess {
+  AccessKind kind = AccessKind::Vector;
+  int elementBits = 32;
+  std::vector<int> vectorBits;
+  std::vector<int> repeatBits;
+  std::vector<int> roundBits;
+  // Ldmatrix: 1, 2 or 4 matrices by one instruction; the first log2(matrices)
+  // repeatBits say which.
+  int matrices = 1;
+  // (register, lane, warp) -> offset that the lane passes, in elements; zero
+  // for vectorBits and roundBits. For ldmatrix lane 8 i + r passes row r of
+  // matrix i, so here the matrices' repeatBits are zero too.
+  LinearLayout address;
+  // Rows of 128 bytes that meet in one bank in the worst phase: 1 is free of
+  // conflicts.
+  int ways = 1;
+
+  int bytesPerLane() const;
+  // Instructions of one warp in one round.
+  int instructions() const;
+  // Passes over the banks that these instructions take.
+  int wavefronts() const;
+  // 32-bit permutes around them. Elements narrower than a register lie in
+  // registers as their lowest register bits say; a vector of other neighbours
+  // has to be put together (taken apart) first.
+  int permutes() const;
+};
+
+// The rows of 128 bytes by which `elements` (offsets in elements, generators of
+// the set that one phase touches) meet in a bank.
+int bankConflictWays(const std::vector<Word> &elements, int elementBits);
+
+// (register, lane, warp) -> offset; zero for the register bits of `rounds`.
+// LayoutError when `shared` lacks an element that `registers` holds.
+LinearLayout offsetsOf(const LinearLayout &registers,
+                       const LinearLayout &shared,
+                       const std::vector<int> &rounds = {});
+
+// The widest vector access, at most maxBytes a lane. `registers` holds no
+// element twice in a lane (dropCopies).
+SharedAccess vectorAccess(const LinearLayout &registers,
+                          const LinearLayout &shared, int elementBits,
+                          int maxBytes = 16,
+                          const std::vector<int> &rounds = {});
+// The access by ldmatrix (.trans), when the division succeeds. The elements of
+// a 32-bit register are those of the lowest register bits.
+std::optional<SharedAccess> ldmatrixAccess(const LinearLayout &registers,
+                                           const LinearLayout &shared,
+                                           int elementBits, bool transposed,
+                                           const std::vector<int> &rounds = {});
+
+} // namespace tessera::layout
