@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 namespace tessera::sim {
 namespace {
@@ -77,10 +78,6 @@ void SharedMemory::checkWrite(Warp &w, const Inst &i, uint32_t lane,
   uint32_t thread = threadOf(writeInfo[cell]);
   if (thread == w.id * Lanes + lane || stamp <= w.seen[thread / Lanes])
     return;
-  // Lanes of one instruction may write one value to one place.
-  if (writes && thread / Lanes == w.id && stamp == w.now &&
-      writeInfo[cell] >> 11 == i.index)
-    return;
   conflict(w, i, lane, cell, writes, false);
 }
 
@@ -112,14 +109,20 @@ void SharedMemory::read(Warp &w, const Inst &i, uint32_t lane, uint32_t first,
 }
 
 void SharedMemory::write(Warp &w, const Inst &i, uint32_t lane, uint32_t first,
-                         uint32_t length) {
+                         uint32_t length, const uint8_t *data) {
   uint32_t mine = infoOf(w, i.index, lane);
   for (uint32_t cell = first >> shift; cell < (first + length) >> shift;
        ++cell) {
-    if (writeStamp[cell] > w.floor)
-      checkWrite(w, i, lane, cell, true);
-    if (readStamp[cell] > w.floor)
-      checkReads(w, i, lane, cell);
+    if (std::max(writeStamp[cell], readStamp[cell]) > w.floor) {
+      uint32_t at = cell << shift;
+      bool same = data && writeStamp[cell] != InFlight &&
+                  std::memcmp(data + (at - first), memory.data() + at,
+                              size_t{1} << shift) == 0;
+      if (!same) {
+        checkWrite(w, i, lane, cell, true);
+        checkReads(w, i, lane, cell);
+      }
+    }
     writeStamp[cell] = w.now;
     writeInfo[cell] = mine;
     readStamp[cell] = 0;
@@ -129,7 +132,7 @@ void SharedMemory::write(Warp &w, const Inst &i, uint32_t lane, uint32_t first,
 
 void SharedMemory::beginCopy(Warp &w, const Inst &i, uint32_t lane,
                              uint32_t first, uint32_t length) {
-  write(w, i, lane, first, length);
+  write(w, i, lane, first, length, nullptr);
   for (uint32_t cell = first >> shift; cell < (first + length) >> shift; ++cell)
     writeStamp[cell] = InFlight;
 }

@@ -35,8 +35,10 @@ public:
   // the granule. They throw Violation.
   void read(Warp &w, const Inst &i, uint32_t lane, uint32_t first,
             uint32_t length, bool collective);
+  // `data`: the bytes, not stored yet; writing what is there already conflicts
+  // with nothing. Null: unknown.
   void write(Warp &w, const Inst &i, uint32_t lane, uint32_t first,
-             uint32_t length);
+             uint32_t length, const uint8_t *data);
   // cp.async: `first` is written, but nobody may look before it has landed.
   void beginCopy(Warp &w, const Inst &i, uint32_t lane, uint32_t first,
                  uint32_t length);

@@ -127,7 +127,7 @@ void atomicOp(Warp &w, const Inst &i, U32 mask) {
         SharedMemory &shared = w.block->shared;
         w.block->atomicSync(w, first);
         if (w.block->launch.options->races)
-          shared.write(w, i, l, first, access.bytes);
+          shared.write(w, i, l, first, access.bytes, nullptr);
         poison = shared.poisoned(first, access.bytes);
         shared.setPoison(first, access.bytes, false);
         at = shared.data() + address;

@@ -214,9 +214,8 @@ void storeShared(Warp &w, const Inst &i, U32 mask, const Access &access,
     if (!((mask >> l) & 1))
       continue;
     U32 at = static_cast<U32>(access.address[l]);
-    if (races) {
-      shared.write(w, i, l, at, access.bytes);
-    }
+    if (races)
+      shared.write(w, i, l, at, access.bytes, values.data[l]);
     std::memcpy(shared.data() + at, values.data[l], access.bytes);
     shared.setPoison(at, access.bytes, (values.poison >> l) & 1);
   }

@@ -99,7 +99,8 @@ void stmatrixOp(Warp &w, const Inst &i, U32 mask) {
       for (U32 l = 0; l < Lanes; ++l)
         sources |= static_cast<U32>(i.mode ? l % 4 == r / 2 : l / 4 == r) << l;
       if (w.block->launch.options->races)
-        shared.write(w, i, lane, at, 16);
+        shared.write(w, i, lane, at, 16,
+                     reinterpret_cast<const uint8_t *>(rows[r]));
       std::memcpy(shared.data() + at, rows[r], 16);
       shared.setPoison(at, 16, (w.taint[row] & sources) != 0);
     }
