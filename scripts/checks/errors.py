@@ -9,6 +9,7 @@ import sys
 
 PAGE = "docs/language/errors.md"
 CASES = "tests/errors/cases"
+LAUNCHES = "tests/errors/launches"
 LONGEST = 45            # lines of an example or message that the page shows
 
 INTRO = """# Errors: what the compiler says, and what to do
@@ -16,7 +17,7 @@ INTRO = """# Errors: what the compiler says, and what to do
 Every message has one form: the place, what is wrong, an id in brackets, the line with a caret under
 the part that is meant, the chain of calls that led there, and a HINT with what to write instead.
 
-This page has an example for every id. It is made from `tests/errors/cases`, where a test compiles
+This page has an example for every id. It is made from `tests/errors`, where a test compiles or runs
 each example and compares the whole text of the message, by `scripts/check --fix`.
 """
 
@@ -31,9 +32,13 @@ def ids():
     return re.findall(r"^DIAG\((\w+),", read("support/Diagnostics.def"), re.M)
 
 
-def parse(slug):
+def slugs(folder):
+    return sorted(name[:-3] for name in os.listdir(folder) if name.endswith(".py"))
+
+
+def parse(folder, slug):
     """(title, why, fix, example, message) of a case."""
-    head, _, example = read("%s/%s.py" % (CASES, slug)).partition("\n\n")
+    head, _, example = read("%s/%s.py" % (folder, slug)).partition("\n\n")
     lines = head.splitlines()
     title = lines[0].split(" - ", 1)[1]
     notes = {}
@@ -44,7 +49,7 @@ def parse(slug):
             notes[key] = found[2]
         else:
             notes[key] += " " + line.lstrip("# ")
-    return title, notes["Why"], notes["Fix"], example, read("%s/%s.txt" % (CASES, slug))
+    return title, notes["Why"], notes["Fix"], example, read("%s/%s.txt" % (folder, slug))
 
 
 def shortened(text):
@@ -55,26 +60,33 @@ def shortened(text):
     return "\n".join(line if len(line) < 160 else line[:150] + " ..." for line in lines)
 
 
+def section(text, case):
+    title, why, fix, example, message = case
+    text.append("\n### %s\n" % (title[0].upper() + title[1:]))
+    text.append("```python\n%s\n```\n\n```text\n%s\n```\n" % (shortened(example), shortened(message)))
+    text.append("%s\n\nFix: %s" % (why, fix))
+
+
 def page():
     by_id = {}
-    for name in sorted(os.listdir(CASES)):
-        slug, ending = os.path.splitext(name)
-        if ending != ".py":
-            continue
-        case = parse(slug)
+    for slug in slugs(CASES):
+        case = parse(CASES, slug)
         found = re.search(r"^\S.*: (?:error|note): .* \[(\w+)\]$", case[4], re.M)
-        by_id.setdefault(found[1] if found else "Launch", []).append((slug, case))
-    order = [i for i in ids() + ["Launch"] if i in by_id]
+        by_id.setdefault(found[1], []).append(case)
+    order = [i for i in ids() if i in by_id]
     text = [INTRO]
     text.append("| id | examples |\n|---|---|")
     for name in order:
-        text.append("| [%s](#%s) | %s |" % (name, name.lower(), ", ".join(case[0] for _, case in by_id[name])))
+        text.append("| [%s](#%s) | %s |" % (name, name.lower(), ", ".join(case[0] for case in by_id[name])))
+    text.append("| [launches](#launches) | %s |" % ", ".join(parse(LAUNCHES, slug)[0] for slug in slugs(LAUNCHES)))
     for name in order:
         text.append("\n## %s" % name)
-        for slug, (title, why, fix, example, message) in by_id[name]:
-            text.append("\n### %s\n" % (title[0].upper() + title[1:]))
-            text.append("```python\n%s\n```\n\n```text\n%s\n```\n" % (shortened(example), shortened(message)))
-            text.append("%s\n\nFix: %s" % (why, fix))
+        for case in by_id[name]:
+            section(text, case)
+    text.append("\n## Launches\n\nMistakes of a program that launches the kernels of this file:\n")
+    text.append("```python\n%s\n```" % read("tests/errors/modules/add.py").split("Apache-2.0\n")[1].strip())
+    for slug in slugs(LAUNCHES):
+        section(text, parse(LAUNCHES, slug))
     excused = [line for line in read("tests/errors/unreachable.txt").splitlines()
                if line and not line.startswith("#")]
     if excused:
