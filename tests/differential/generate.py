@@ -16,6 +16,8 @@ What is left out, because Triton 3.6's interpreter (on numpy) is no reference fo
   numbers assigned to names   `x = 3` stays a Python int in the interpreter, is an int32 when compiled
   arithmetic with the loop    the same: `i` is a Python int in the interpreter (an int32 is made of it first)
     variable
+  atomics of flipped or       the interpreter reads numpy's arrays as if they had no strides; values are
+    transposed blocks           flattened into fresh arrays first
   sums to one integer that    the interpreter raises where a block would wrap
     may overflow
   libdevice                   not there
@@ -269,7 +271,7 @@ class Generator:
             if form == "-%s":
                 return integer("(-%s)" % a.text, a.dtype, a.shape, -a.high, -a.low)
             return integer("(~%s)" % a.text, a.dtype, a.shape, -a.high - 1, -a.low - 1)
-        form = self.rng.choice(["neg", "abs", "floor", "ceil", "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin",
+        form = self.rng.choice(["neg", "abs", "clamp", "floor", "ceil", "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin",
                                 "cos", "erf", "sigmoid"])
         if form == "neg":
             return a.like("(-%s)" % a.text)
@@ -277,6 +279,9 @@ class Generator:
             return a.like("tl.abs(%s)" % a.text)
         if a.dtype == "float16":
             return None
+        if form == "clamp":
+            return dataclasses.replace(a, text="tl.clamp(%s, -2.5, 6.0)" % a.text, mag=min(a.mag, 6.0),
+                                       grid=None if a.grid is None else max(a.grid, 1))
         if form in ("floor", "ceil"):
             if a.err or a.product:
                 return None
@@ -473,7 +478,7 @@ class Generator:
         if a is None:
             return None
         form = self.rng.choice(["reshape", "trans", "permute", "none", "broadcast", "ravel", "split", "join", "flip",
-                                "gather", "T", "expand"])
+                                "gather", "T", "expand", "interleave", "histogram"])
         rank = len(a.shape)
         if form == "reshape":
             shape, left = [], a.size
@@ -506,6 +511,11 @@ class Generator:
         if form == "join" and a.size <= 1024 and rank <= 2:
             b = self.pick(lambda v: v.dtype == a.dtype and v.shape == a.shape)
             return self.merged("tl.join(%s, %s)" % (a.text, b.text), a, b, a.shape + (2,))
+        if form == "interleave" and a.size <= 1024 and rank <= 2 and a.shape[-1] > 1:
+            b = self.pick(lambda v: v.dtype == a.dtype and v.shape == a.shape)
+            return self.merged("tl.interleave(%s, %s)" % (a.text, b.text), a, b, a.shape[:-1] + (2 * a.shape[-1],))
+        if form == "histogram" and rank == 1 and a.dtype == "int32":
+            return integer("tl.histogram(%s & 15, 16)" % a.text, "int32", (16,), 0, a.size)
         if form == "split" and a.shape[-1] == 2 and rank >= 2:
             x, y = self.name(), self.name()
             self.emit("%s, %s = tl.split(%s)" % (x, y, a.text))

@@ -85,6 +85,60 @@ class Program(Generator):
             self.emit("%s = tl.advance(%s, (%d, %d))" % (name, name, self.rng.choice([0, 1, m]), self.rng.choice([0, 2, n])))
             self.keep(dataclasses.replace(value), "x")
 
+    def walk(self):
+        """A loop that moves pointers, plain ones or a block pointer, and adds what they point to."""
+        m, n = self.tile
+        dtype = self.rng.choice(["int32", "int64", "float32", "float32", "float64"])
+        buffer, rounds = self.input(dtype), self.rng.choice([1, 2, 4])
+        total, pointer = self.name("w"), self.name("p")
+        blocked = self.chance(0.5)
+        shape = (m, n) if blocked else self.rng.choice([(m, n), (m,), (n,)])
+        self.emit("%s = tl.zeros(%s, tl.%s)" % (total, list(shape), dtype))
+        if blocked:
+            self.emit("%s = tl.make_block_ptr(%s, (40, 50), (50, 1), (%d, %d), (%d, %d), (1, 0))" % (
+                pointer, buffer.name, self.rng.choice([0, 7, 39]), self.rng.choice([-1, 0, 30]), m, n))
+        else:
+            self.emit("%s = %s + %s" % (pointer, buffer.name, self.index(shape, n if len(shape) == 2 else 1)))
+        mask = "" if blocked else self.rng.choice(["", "", ", mask=%s < n + pid" % self.index(shape, n if len(shape) == 2 else 1)])
+        self.emit("for %s in range(%d):" % (self.name("i"), rounds))
+        self.depth += 1
+        if blocked:
+            self.emit("%s += tl.load(%s, boundary_check=(0, 1))" % (total, pointer))
+            self.emit("%s = tl.advance(%s, (%d, %d))" % (pointer, pointer, self.rng.choice([0, 1, m]), self.rng.choice([0, 3, n])))
+        else:
+            self.emit("%s += tl.load(%s%s)" % (total, pointer, mask))
+            self.emit(self.rng.choice(["%s += %d", "%s = %s + %d"]).replace("= %s +", "= " + pointer + " +")
+                      % (pointer, self.rng.choice([1, 16, 100])))
+        self.depth -= 1
+        value = self.summed(total, self.loaded(buffer, "", shape, True), rounds, shape)
+        if value is not None:
+            self.scope.append(value)
+
+    def block_store(self):
+        """A block pointer over a part of the program's own segment; what hangs over is not written."""
+        value = self.pick(lambda v: len(v.shape) == 2 and not v.is_bool)
+        if value is None:
+            return
+        (m, n), buffer = value.shape, self.buffer("o" + SHORT[value.dtype], value.dtype, 0, "output")
+        base, pitch = buffer.elements, n + 3
+        if base + m * pitch > self.segment:
+            return
+        buffer.elements += m * pitch
+        rows, columns = max(1, m - self.rng.randrange(3)), max(1, n - self.rng.randrange(4))
+        pointer = self.name("p")
+        self.emit("%s = tl.make_block_ptr(%s + pid * %d + %d, (%d, %d), (%d, 1), (%d, %d), (%d, %d), (1, 0))" % (
+            pointer, buffer.name, self.segment, base, rows, columns, pitch, self.rng.choice([0, 0, 1, -1]),
+            self.rng.choice([0, 0, 2, -1]), m, n))
+        self.emit("tl.store(%s, %s, boundary_check=(0, 1))" % (pointer, value.text))
+        buffer.errors[base] = (m * pitch, value.err)
+
+    def flags(self):
+        """A mask from memory."""
+        m, n = self.tile
+        shape = self.rng.choice([(m, n), (m,), (n,)])
+        buffer = self.buffer("xb", "bool", LENGTH, "flags")
+        self.keep(boolean("tl.load(%s + %s)" % (buffer.name, self.index(shape, n if len(shape) == 2 else 1)), shape), "m")
+
     def offsets(self, shape):
         """0, 1, 2 ... over a block, and how many."""
         sizes = [str(s) for s in shape]
@@ -143,8 +197,11 @@ class Program(Generator):
         op = self.rng.choice(["add", "max", "min", "and", "or", "xor"])
         buffer = self.buffer("a%s%s" % (op, SHORT[value.dtype]), value.dtype, 64, "zero")
         mask = self.pick(lambda v: v.is_bool and v.shape == value.shape) if self.chance(0.4) else None
-        self.emit("tl.atomic_%s(%s + (%s & 63), %s%s)" % (
-            op, buffer.name, index.text, value.text, ", mask=%s" % mask.text if mask is not None else ""))
+        # The interpreter's atomics read arrays of numpy as if they had no strides: operations make fresh ones.
+        fresh = (lambda v: v.text) if value.shape == () else (lambda v: "tl.ravel(%s)" % v.text)
+        self.emit("tl.atomic_%s(%s + (%s & 63), %s + 0%s)" % (
+            op, buffer.name, fresh(index), fresh(value),
+            ", mask=%s & %s" % (fresh(mask), fresh(mask)) if mask is not None else ""))
 
     # ---- statements
     EXPRESSIONS = ["binary"] * 8 + ["unary"] * 3 + ["cast"] * 3 + ["where"] * 2 + ["logic", "bitcast"] + \
@@ -178,7 +235,9 @@ class Program(Generator):
             self.call()
         elif kind < 0.43:
             self.atomic()
-        elif kind < 0.46 and level == 0:
+        elif kind < 0.47 and level == 0:
+            self.rng.choice([self.walk, self.walk, self.block_store, self.flags])()
+        elif kind < 0.50 and level == 0:
             value = self.pick()
             self.store(value)
         else:
@@ -316,6 +375,14 @@ class Program(Generator):
                 lines += ["    if pid > %d:" % self.rng.randrange(3), "        return %s" % other.text]
                 result = (integer("", result.dtype, result.shape, min(result.low, other.low), max(result.high, other.high))
                           if result.is_int else self.merged("", result, other, result.shape)).like(result.text)
+        others = [v for v in inner.scope[2:-1] if not early]
+        if others and self.chance(0.4):             # a tuple
+            other = others[-1]
+            self.helpers += inner.helpers + lines + ["    return %s, %s" % (result.text, other.text), "", ""]
+            first, second = self.name("v"), self.name("v")
+            self.emit("%s, %s = %s(%s, %s, pid)" % (first, second, name, a.text, b.text))
+            self.scope += [other.like(second), result.like(first)]
+            return
         lines += ["    return %s" % result.text, "", ""]
         self.helpers += inner.helpers + lines
         keyword = "y=%s, pid=pid" % b.text if self.chance(0.3) else "%s, pid" % b.text

@@ -46,6 +46,8 @@ def contents(buffer, seed):
         return torch.zeros(shape, dtype=dtype)
     if buffer.fill == "output":
         return torch.full((shape,), 77, dtype=torch.int64).to(dtype)
+    if buffer.fill == "flags":
+        return torch.from_numpy(rng.integers(0, 2, shape).astype(bool))
     if buffer.fill == "grid":
         return torch.from_numpy(rng.integers(-64, 65, shape) / 8.0).to(dtype)
     low, high = (0, 51) if buffer.dtype[0] == "u" else (-50, 51)
