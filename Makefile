@@ -1,13 +1,13 @@
 # Makefile - the commands people type. The build itself is CMake (CMakePresets.json).
 # SPDX-License-Identifier: Apache-2.0
 .DEFAULT_GOAL := help
-.PHONY: help train test test-full build bench check
+.PHONY: help train test test-full build bench check sim-test sim-mutants
 
 JOBS ?= $(shell nproc)
 CONFIG ?= configs/quickstart.yaml
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
 train: ## install, build, and train the quick-start model (CONFIG=configs/x.yaml)
 	@scripts/setup train
@@ -37,3 +37,17 @@ bench: ## build and run the benchmarks
 
 check: ## format, include directions, file sizes, docs
 	@scripts/check
+
+SEED ?= 1
+N ?= 300
+python = $${TESSERA_DEPS:-$${XDG_DATA_HOME:-$$HOME/.local/share}/tessera}/venv/bin/python
+
+sim-test: ## run Triton's and NVRTC's PTX on the simulator (FULL=full: all shapes)
+	@scripts/setup full
+	@scripts/build dev
+	@scripts/sim-test build/dev $(FULL)
+
+sim-mutants: ## plant N=300 faults (SEED=1) in real PTX; the simulator must catch 95 %
+	@scripts/setup full
+	@scripts/build dev
+	@TESSERA_SIM_ABI=$(CURDIR)/build/dev/lib/libtessera_sim_abi.so $(python) tests/sim/mutants.py seed=$(SEED) n=$(N)
