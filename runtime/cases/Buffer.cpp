@@ -142,6 +142,11 @@ GuardedBuffer makeBuffer(const CaseArgument &argument,
     std::memcpy(buffer.data(), stored.bytes.data(), stored.bytes.size());
     return buffer;
   }
+  // Not in the file, so nothing else bounds it.
+  constexpr int64_t most = int64_t(1) << 32;
+  if (argument.layout.span(what) > most / int64_t(size))
+    throw Error(what + ": its strides ask for more than 4 GiB of memory",
+                "record a smaller launch, or correct the strides");
   GuardedBuffer buffer(size_t(argument.layout.span(what)) * size);
   for (int64_t i = 0; i < stored.count(); ++i)
     std::memcpy(buffer.data() + size_t(argument.layout.offset(i)) * size,

@@ -11,6 +11,7 @@
 #include "support/Options.h"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <thread>
 #include <unistd.h>
@@ -261,6 +262,16 @@ void CompileService::getAll(const std::vector<CompileRequest> &requests) {
   size_t done = 0;
   std::exception_ptr error;
   const bool terminal = ::isatty(STDERR_FILENO) != 0;
+  const auto start = std::chrono::steady_clock::now();
+  auto timeLeft = [&] {
+    const double passed =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+            .count();
+    const double left = passed / double(done) * double(requests.size() - done);
+    return passed < 2 || done == requests.size()
+               ? std::string()
+               : ", about " + std::to_string(int64_t(left + 1)) + " s left";
+  };
   auto work = [&] {
     for (size_t i = next++; i < requests.size(); i = next++) {
       std::exception_ptr failed;
@@ -274,9 +285,9 @@ void CompileService::getAll(const std::vector<CompileRequest> &requests) {
       if (failed && !error)
         error = failed;
       if (terminal)
-        std::fprintf(stderr, "\r\033[Ktessera: kernels %zu/%zu %s%s", done,
+        std::fprintf(stderr, "\r\033[Ktessera: kernels %zu/%zu %s%s%s", done,
                      requests.size(), requests[i].kernel.c_str(),
-                     done == requests.size() ? "\n" : "");
+                     timeLeft().c_str(), done == requests.size() ? "\n" : "");
     }
   };
   std::vector<std::thread> threads;
