@@ -230,6 +230,102 @@ def recipe_jagged_mean(record):
 
 
 @triton.jit
+def linear_attention(Q, K, V, STATE, DECAY, O, OFFSETS, CHUNKS, scale, T, H: tl.constexpr, D: tl.constexpr,
+                     BT: tl.constexpr, BK: tl.constexpr, BV: tl.constexpr, RAGGED: tl.constexpr):
+    """The part within a chunk. Chunks of ragged sequences are listed as (sequence, chunk) pairs."""
+    iv, chunk, head = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+    if RAGGED:
+        sequence, chunk = tl.load(CHUNKS + chunk * 2).to(tl.int32), tl.load(CHUNKS + chunk * 2 + 1).to(tl.int32)
+        begin, end = tl.load(OFFSETS + sequence).to(tl.int32), tl.load(OFFSETS + sequence + 1).to(tl.int32)
+        T = end - begin
+    else:
+        begin, end = 0, T
+    base = begin * H + head
+    scores = tl.zeros([BT, BT], dtype=tl.float32)
+    for ik in range(tl.cdiv(D, BK)):
+        q = tl.make_block_ptr(Q + base * D, (T, D), (H * D, 1), (chunk * BT, ik * BK), (BT, BK), (1, 0))
+        k = tl.make_block_ptr(K + base * D, (D, T), (1, H * D), (ik * BK, chunk * BT), (BK, BT), (0, 1))
+        scores += tl.dot(tl.load(q, boundary_check=(0, 1)), tl.load(k, boundary_check=(0, 1)))
+    if DECAY is not None:
+        decay = tl.make_block_ptr(DECAY + base, (T,), (H,), (chunk * BT,), (BT,), (0,))
+        d = tl.load(decay, boundary_check=(0,)).to(tl.float32)
+        scores = scores * tl.exp(d[:, None] - d[None, :])
+    t = tl.arange(0, BT)
+    scores = tl.where(t[:, None] >= t[None, :], scores, 0)
+    v = tl.make_block_ptr(V + base * D, (T, D), (H * D, 1), (chunk * BT, iv * BV), (BT, BV), (1, 0))
+    o = tl.make_block_ptr(O + base * D, (T, D), (H * D, 1), (chunk * BT, iv * BV), (BT, BV), (1, 0))
+    x = tl.load(v, boundary_check=(0, 1))
+    y = tl.dot(scores.to(x.dtype), x) * scale
+    if STATE is not None:
+        y += tl.load(STATE)
+    tl.store(o, y.to(o.dtype.element_ty), boundary_check=(0, 1))
+
+
+def recipe_linear_attention_ragged(record):
+    T, H, D, BT = 50, 2, 32, 16
+    offsets = torch.tensor([0, 20, T])
+    chunks = torch.tensor([[0, 0], [0, 1], [1, 0], [1, 1]])
+    q, k, v = (torch.randn(T, H, D) for _ in range(3))
+    decay = -torch.rand(T, H).cumsum(0) * 0.1
+    record(linear_attention, (2, 4, H), q, k, v, None, decay, torch.zeros(T, H, D), offsets, chunks, D ** -0.5, T, H=H,
+           D=D, BT=BT, BK=32, BV=16, RAGGED=True)
+
+
+@triton.jit
+def paged_decode(Q, KEYS, VALUES, PAGES, LENGTHS, O, stride_q, stride_page, stride_token, pages, scale,
+                 PAGE: tl.constexpr, D: tl.constexpr):
+    """One query per sequence over keys that lie in pages anywhere in a pool."""
+    b = tl.program_id(0)
+    length = tl.load(LENGTHS + b)
+    d = tl.arange(0, D)
+    t = tl.arange(0, PAGE)
+    q = tl.load(Q + b * stride_q + d).to(tl.float32)
+    peak = -float("inf")
+    total = 0.0
+    acc = tl.zeros([D], tl.float32)
+    for j in range(0, tl.cdiv(length, PAGE)):
+        page = tl.load(PAGES + b * pages + j).to(tl.int64) * stride_page
+        inside = j * PAGE + t < length
+        at = page + t[:, None] * stride_token + d[None, :]
+        k = tl.load(KEYS + at, mask=inside[:, None], other=0.0).to(tl.float32)
+        s = tl.where(inside, tl.sum(q[None, :] * k, 1) * scale, -float("inf"))
+        new = tl.maximum(peak, tl.max(s, 0))
+        shrink = tl.exp(peak - new)
+        p = tl.exp(s - new)
+        v = tl.load(VALUES + at, mask=inside[:, None], other=0.0).to(tl.float32)
+        acc = acc * shrink + tl.sum(p[:, None] * v, 0)
+        total = total * shrink + tl.sum(p, 0)
+        peak = new
+    tl.store(O + b * stride_q + d, (acc / total).to(O.dtype.element_ty))
+
+
+def recipe_paged_decode(record):
+    keys, values = (torch.randn(12, 8, 32).half() for _ in range(2))
+    pages = torch.randperm(12).int().reshape(3, 4)
+    record(paged_decode, (3,), torch.randn(3, 32).half(), keys, values, pages,
+           torch.tensor([5, 32, 17], dtype=torch.int32), torch.zeros(3, 32).half(), 32, 256, 32, 4, 32 ** -0.5, PAGE=8,
+           D=32)
+
+
+@triton.jit
+def quantize_rows(X, Q, SCALE, M, N, BM: tl.constexpr, BN: tl.constexpr):
+    r = tl.program_id(0) * BM + tl.arange(0, BM)
+    c = tl.arange(0, BN)
+    inside = (r < M)[:, None] & (c < N)[None, :]
+    x = tl.load(X + r[:, None] * N + c[None, :], mask=inside, other=0.0)
+    largest = tl.max(tl.abs(x), axis=1, keep_dims=True)
+    scale = tl.where(largest == 0, 1.0, largest / 127.0)
+    q = tl.clamp(tl.floor(x / scale + 0.5), -127.0, 127.0)
+    tl.store(Q + r[:, None] * N + c[None, :], q.to(tl.int8), mask=inside)
+    tl.store(SCALE + r, tl.reshape(scale, (BM,)), mask=r < M)
+
+
+def recipe_quantize_int8(record):
+    record(quantize_rows, (3,), torch.randn(20, 40), torch.zeros(20, 40, dtype=torch.int8), torch.zeros(20), 20, 40,
+           BM=8, BN=64)
+
+
+@triton.jit
 def bytes_and_flags(A, B, FLAGS, OUT, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = at < n
