@@ -95,27 +95,46 @@ std::string mmaProblem(const MmaShape &s) {
                    "k" + std::to_string(s.k) + " with these types";
 }
 
-static float elementAsFloat(MmaType type, uint32_t reg, int part) {
-  switch (type) {
-  case MmaType::F16:
+// Element `part` of a register: float of the floating types, int32_t of the
+// others.
+template <MmaType T>
+static auto elementOf(uint32_t reg, int part) {
+  if constexpr (T == MmaType::F16)
     return f16ToFloat(static_cast<uint16_t>(reg >> 16 * part));
-  case MmaType::Bf16:
+  else if constexpr (T == MmaType::Bf16)
     return bf16ToFloat(static_cast<uint16_t>(reg >> 16 * part));
-  case MmaType::Tf32:
+  else if constexpr (T == MmaType::Tf32)
     return asFloat(truncateTf32(reg));
-  case MmaType::E4m3:
+  else if constexpr (T == MmaType::E4m3)
     return float8ToFloat(Float8::E4m3, static_cast<uint8_t>(reg >> 8 * part));
-  case MmaType::E5m2:
+  else if constexpr (T == MmaType::E5m2)
     return float8ToFloat(Float8::E5m2, static_cast<uint8_t>(reg >> 8 * part));
-  default:
+  else if constexpr (T == MmaType::S8)
+    return int32_t{static_cast<int8_t>(reg >> 8 * part)};
+  else if constexpr (T == MmaType::U8)
+    return int32_t{static_cast<uint8_t>(reg >> 8 * part)};
+  else
     return asFloat(reg);
-  }
 }
 
-static int32_t elementAsInt(MmaType type, uint32_t reg, int part) {
-  if (type == MmaType::S8)
-    return static_cast<int8_t>(reg >> 8 * part);
-  return static_cast<uint8_t>(reg >> 8 * part);
+static float elementAsFloat(MmaType type, uint32_t reg, int part) {
+  return type == MmaType::F16 ? elementOf<MmaType::F16>(reg, part)
+                              : asFloat(reg);
+}
+
+constexpr int partsOf(MmaType type) {
+  switch (type) {
+  case MmaType::F16:
+  case MmaType::Bf16:
+    return 2;
+  case MmaType::S8:
+  case MmaType::U8:
+  case MmaType::E4m3:
+  case MmaType::E5m2:
+    return 4;
+  default:
+    return 1;
+  }
 }
 
 // Operands as plain matrices: a[m][k], b[k][n], at most 16 x 32 and 32 x 8.
@@ -125,30 +144,72 @@ struct Operands {
   alignas(64) T b[32][8];
 };
 
-template <class T, class Element>
-static void gather(const MmaShape &s, const uint32_t *const *a,
-                   const uint32_t *const *b, Operands<T> &to, Element element) {
-  int partsA = mmaElementsPerRegister(s.a),
-      partsB = mmaElementsPerRegister(s.b);
+// mmaIndexA and mmaIndexB as closed loops: these run for every product.
+template <MmaType Type, class T>
+static void gatherA(const MmaShape &s, const uint32_t *const *a,
+                    Operands<T> &to) {
+  constexpr int Parts = partsOf(Type);
+  bool tall = s.m == 16;
   for (int reg = 0, count = mmaRegistersA(s); reg < count; ++reg)
-    for (int lane = 0; lane < 32; ++lane)
-      for (int part = 0; part < partsA; ++part) {
-        MmaIndex at = mmaIndexA(s, {reg, lane, part});
-        to.a[at.row][at.col] = element(s.a, a[reg][lane], part);
-      }
+    for (int lane = 0; lane < 32; ++lane) {
+      T *first =
+          &to.a[(lane >> 2) + (tall ? 8 * (reg & 1) : 0)]
+               [Parts * (lane & 3) + 4 * Parts * (tall ? reg >> 1 : reg)];
+      for (int part = 0; part < Parts; ++part)
+        first[part] = elementOf<Type>(a[reg][lane], part);
+    }
+}
+template <MmaType Type, class T>
+static void gatherB(const MmaShape &s, const uint32_t *const *b,
+                    Operands<T> &to) {
+  constexpr int Parts = partsOf(Type);
   for (int reg = 0, count = mmaRegistersB(s); reg < count; ++reg)
     for (int lane = 0; lane < 32; ++lane)
-      for (int part = 0; part < partsB; ++part) {
-        MmaIndex at = mmaIndexB(s, {reg, lane, part});
-        to.b[at.row][at.col] = element(s.b, b[reg][lane], part);
-      }
+      for (int part = 0; part < Parts; ++part)
+        to.b[Parts * (lane & 3) + part + 4 * Parts * reg][lane >> 2] =
+            elementOf<Type>(b[reg][lane], part);
+}
+
+static void gather(const MmaShape &s, const uint32_t *const *a,
+                   const uint32_t *const *b, Operands<float> &to) {
+  switch (s.a) {
+  case MmaType::F16:
+    gatherA<MmaType::F16>(s, a, to);
+    return gatherB<MmaType::F16>(s, b, to);
+  case MmaType::Bf16:
+    gatherA<MmaType::Bf16>(s, a, to);
+    return gatherB<MmaType::Bf16>(s, b, to);
+  case MmaType::Tf32:
+    gatherA<MmaType::Tf32>(s, a, to);
+    return gatherB<MmaType::Tf32>(s, b, to);
+  default:
+    if (s.a == MmaType::E4m3)
+      gatherA<MmaType::E4m3>(s, a, to);
+    else
+      gatherA<MmaType::E5m2>(s, a, to);
+    if (s.b == MmaType::E4m3)
+      gatherB<MmaType::E4m3>(s, b, to);
+    else
+      gatherB<MmaType::E5m2>(s, b, to);
+  }
+}
+static void gather(const MmaShape &s, const uint32_t *const *a,
+                   const uint32_t *const *b, Operands<int32_t> &to) {
+  if (s.a == MmaType::S8)
+    gatherA<MmaType::S8>(s, a, to);
+  else
+    gatherA<MmaType::U8>(s, a, to);
+  if (s.b == MmaType::S8)
+    gatherB<MmaType::S8>(s, b, to);
+  else
+    gatherB<MmaType::U8>(s, b, to);
 }
 
 static void mmaFloat(const MmaShape &s, const uint32_t *const *a,
                      const uint32_t *const *b, const uint32_t *const *c,
                      uint32_t *const *d) {
   Operands<float> operands;
-  gather(s, a, b, operands, elementAsFloat);
+  gather(s, a, b, operands);
   alignas(64) float sum[16][8];
   int parts = s.c == MmaType::F16 ? 2 : 1;
   for (int reg = 0, count = 4 / parts; reg < count; ++reg)
@@ -181,7 +242,7 @@ static void mmaInt(const MmaShape &s, const uint32_t *const *a,
                    const uint32_t *const *b, const uint32_t *const *c,
                    uint32_t *const *d) {
   Operands<int32_t> operands;
-  gather(s, a, b, operands, elementAsInt);
+  gather(s, a, b, operands);
   for (int reg = 0, count = mmaRegistersC(s); reg < count; ++reg)
     for (int lane = 0; lane < 32; ++lane) {
       MmaIndex at = mmaIndexC(s.c, {reg, lane, 0});
