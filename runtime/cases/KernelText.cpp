@@ -16,7 +16,7 @@ struct Part {
   enum class Kind { Import, Constant, Jit, Other };
   Kind kind = Kind::Other;
   std::string text;
-  std::string name; // of a constant or function
+  std::set<std::string, std::less<>> names; // that it defines
   bool kept = false;
 };
 
@@ -147,35 +147,42 @@ void classify(Part &part) {
         jit |= line.starts_with("@") && isJitDecorator(line);
         if (line.starts_with("def ")) {
           inside = true;
-          part.name = wordAt(line, 4);
+          part.names.emplace(wordAt(line, 4));
         }
       }
       kept += dropping && !inside ? blank(line) : std::string(line);
       state.line(line.substr(0, line.find_last_not_of("\r\n") + 1));
     }
-    if (jit && !part.name.empty()) {
+    if (jit && !part.names.empty()) {
       part.kind = Part::Kind::Jit;
       part.text = kept;
     }
     return;
   }
-  const std::string_view name = wordAt(text, 0);
-  size_t at = name.size();
-  while (at < text.size() && text[at] == ' ')
-    ++at;
-  const bool equals =
-      text.substr(at).starts_with("=") && !text.substr(at).starts_with("==");
-  const bool annotated =
-      text.substr(at).starts_with(":") &&
-      text.substr(0, text.find('\n')).find('=') != std::string_view::npos;
-  static const std::set<std::string, std::less<>> words = {
-      "class", "def",    "if",   "for",   "while",  "try",
-      "with",  "else",   "elif", "async", "except", "finally",
-      "match", "lambda", "del",  "assert"};
-  if (!name.empty() && (equals || annotated) && !words.contains(name)) {
-    part.kind = Part::Kind::Constant;
-    part.name = name;
+  static const std::set<std::string, std::less<>> statements = {
+      "class", "def",    "if",      "for",   "while", "try", "with",  "else",
+      "elif",  "except", "finally", "async", "match", "del", "assert"};
+  if (statements.contains(wordAt(text, 0)))
+    return;
+  // NAME = value, NAME: type = value, A, B = values; several in a line.
+  std::string_view line = text.substr(0, text.find('\n'));
+  while (!line.empty()) {
+    const size_t equals = line.find('=');
+    if (equals == std::string_view::npos || equals == 0 ||
+        line.substr(equals).starts_with("=="))
+      break;
+    const std::string_view target = line.substr(0, line.find(':'));
+    const std::string_view left =
+        target.size() < equals ? target : line.substr(0, equals);
+    if (left.find_first_of("([.+-*/\"'") != std::string_view::npos)
+      break;
+    part.names.merge(wordsOf(left));
+    const size_t next = line.find(';', equals);
+    line = next == std::string_view::npos ? std::string_view()
+                                          : line.substr(next + 1);
   }
+  if (!part.names.empty())
+    part.kind = Part::Kind::Constant;
 }
 
 } // namespace
@@ -189,12 +196,14 @@ std::string onlyKernel(std::string_view text, const std::string &kernel) {
   std::set<std::string, std::less<>> defined;
   for (size_t i = parts.size(); i-- > 0;)
     if (parts[i].kind == Part::Kind::Jit &&
-        !defined.insert(parts[i].name).second)
-      parts[i].name.clear();
+        !defined.insert(*parts[i].names.begin()).second)
+      parts[i].names.clear();
   for (bool changed = true; changed;) {
     changed = false;
     for (Part &part : parts) {
-      if (part.kept || part.name.empty() || !needed.contains(part.name))
+      if (part.kept ||
+          std::none_of(part.names.begin(), part.names.end(),
+                       [&](const auto &name) { return needed.contains(name); }))
         continue;
       part.kept = changed = true;
       needed.merge(wordsOf(part.text));

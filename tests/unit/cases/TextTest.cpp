@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from triton.language.extra import libdevice
 
 LOG2E: tl.constexpr = 1.44
+TWO = 2; SCALE, OTHER = tl.constexpr(2.0), 3
 SIZES = {n: n * 2 for n in
          range(4)}
 UNUSED = some_function(
@@ -60,7 +61,7 @@ def helper(x):
 
 @triton.jit
 def helper(x):
-    return x * LOG2E
+    return x * LOG2E * SCALE
 
 
 @triton.autotune(
@@ -88,7 +89,7 @@ TEST(KernelText, KeepsWhatTheKernelNeeds) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'),
             std::count(module, module + std::string(module).size(), '\n'));
   for (const char *kept :
-       {"LOG2E: tl.constexpr = 1.44\n", "def helper(x):\n",
+       {"LOG2E: tl.constexpr = 1.44\n", "SCALE, OTHER =", "def helper(x):\n",
         "def kernel(X, n,\n", "@triton.jit(do_not_specialize=[\"n\"])\n",
         "import triton\n"})
     EXPECT_NE(text.find(kept), std::string::npos) << kept << text;
