@@ -84,6 +84,8 @@ syntax::ArtifactMeta metaOf(const CompileRequest &request,
           {argument.name,
            argument.kind == syntax::ArgKind::Pointer ? "pointer" : "scalar",
            argument.type});
+  if (module->hasAttr(codegen::kReportsAttr))
+    meta.params.push_back({"", "report", ""});
   if (auto bytes =
           module->getAttrOfType<mlir::IntegerAttr>(codegen::kScratchBytesAttr))
     meta.scratchBytes = uint64_t(bytes.getInt());

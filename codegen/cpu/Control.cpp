@@ -57,14 +57,18 @@ void Emitter::emitOperation(Operation *op) {
     return emitScan(scan);
   if (auto histogram = dyn_cast<tile::HistogramOp>(op))
     return emitHistogram(histogram);
+  if (isa<tile::ReduceByOp, tile::ScanByOp>(op))
+    return emitCombine(op);
+  if (auto sort = dyn_cast<tile::SortOp>(op))
+    return emitSort(sort);
   if (auto dot = dyn_cast<tile::DotOp>(op))
     return emitDot(dot);
   if (isa<tile::AssumeOp>(op))
     return;
-  if (isa<tile::PrintOp>(op))
-    unsupported(op, "printing");
-  if (isa<tile::AssertOp>(op))
-    unsupported(op, "an assertion at run time");
+  if (auto print = dyn_cast<tile::PrintOp>(op))
+    return emitPrint(print);
+  if (auto claim = dyn_cast<tile::AssertOp>(op))
+    return emitAssert(claim);
   if (op->getNumRegions())
     unsupported(op, "this control flow");
   if (auto constantOp = dyn_cast<arith::ConstantOp>(op))

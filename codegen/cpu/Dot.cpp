@@ -83,12 +83,28 @@ void Emitter::emitDot(tile::DotOp op) {
     auto trans = op.getA().getDefiningOp<tile::TransOp>();
     a = viewOf(plan.bufferOf(trans.getSrc()));
     View source = a;
-    for (int d : {0, 1})
-      a.strides[d] = source.strides[trans.getOrder()[d]];
+    for (auto [d, from] : llvm::enumerate(trans.getOrder()))
+      a.strides[d] = source.strides[from];
   }
   View right = viewOf(plan.bufferOf(op.getB()));
-  ArrayRef<int64_t> shape = tile::shapeOf(op.getType());
-  int64_t depth = tile::shapeOf(op.getA().getType())[1];
+  if (tile::shapeOf(op.getType()).size() == 2)
+    return dotMatrices(op, a, right, c, zero);
+  loop(tile::shapeOf(op.getType())[0], 1, [&](Value batch) {
+    auto matrix = [&](View view) {
+      Index index;
+      index.at = {batch, lanes.i64(0), lanes.i64(0)};
+      view.address = elementAddress(view, index);
+      view.strides.erase(view.strides.begin());
+      return view;
+    };
+    dotMatrices(op, matrix(a), matrix(right), matrix(c), zero);
+  });
+}
+
+void Emitter::dotMatrices(tile::DotOp op, const View &a, const View &right,
+                          const View &c, bool zero) {
+  ArrayRef<int64_t> shape = tile::shapeOf(op.getType()).take_back(2);
+  int64_t depth = tile::shapeOf(op.getA().getType()).back();
   int64_t perVector = options.vectorBits / c.stored.getIntOrFloatBitWidth();
   int64_t width = std::min<int64_t>(shape[1], perVector);
   bool wide = options.vectorBits == 512;

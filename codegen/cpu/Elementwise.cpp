@@ -102,6 +102,9 @@ Value Emitter::apply(Operation *op, unsigned result, ArrayRef<Value> operands) {
     mapping.map(from, to);
   Operation *copy = b.clone(*op, mapping);
   copy->setLoc(loc);
+  // Hints of the author (tile.contiguity ...) mean nothing further down.
+  for (NamedAttribute each : llvm::to_vector(copy->getDiscardableAttrs()))
+    copy->removeDiscardableAttr(each.getName());
   // The lanes of the operands decide how many the results have.
   Value shape = operands.empty() ? Value() : operands.back();
   for (OpResult each : copy->getResults()) {

@@ -154,8 +154,26 @@ private:
   void emitScan(tile::ScanOp op);
   void emitHistogram(tile::HistogramOp op);
 
+  // Combine.cpp
+  /// The region's results for arguments that are scalars or vectors.
+  llvm::SmallVector<mlir::Value> combineRegion(mlir::Region &region,
+                                               mlir::ValueRange arguments,
+                                               int64_t width);
+  void emitCombine(mlir::Operation *op);
+  void emitSort(tile::SortOp op);
+
+  // Report.cpp: callbacks of the runtime (runtime/device/cpu/Report.h).
+  void emitPrint(tile::PrintOp op);
+  void emitAssert(tile::AssertOp op);
+  mlir::Value text(const std::string &content);
+  /// Memory of two 8-byte words in the frame of the entry function.
+  mlir::Value spill(mlir::Value first, mlir::Value second);
+  void callReport(int callback, mlir::ValueRange arguments);
+
   // Dot.cpp
   void emitDot(tile::DotOp op);
+  void dotMatrices(tile::DotOp op, const View &a, const View &b, const View &c,
+                   bool zero);
   void dotBlock(const View &a, const View &b, const View &c, bool zero,
                 int64_t rows, int64_t vectors, int64_t width, int64_t depth,
                 mlir::Value row, mlir::Value column);
@@ -171,6 +189,7 @@ private:
   llvm::SmallVector<mlir::Value> slotAddresses;
   llvm::SmallVector<mlir::ArrayAttr> ownScope, otherScopes;
   mlir::Value args, pid, grid, scratch;
+  unsigned texts = 0;
 
   /// What this nest body has computed already.
   using MemoKey = std::pair<void *, std::vector<void *>>;

@@ -19,6 +19,10 @@ namespace tessera::codegen {
 inline constexpr llvm::StringLiteral kScratchBytesAttr =
     "tessera.scratch_bytes";
 
+/// Module attribute (unit): the function calls through a table of callbacks,
+/// whose address is in the slot after the last argument.
+inline constexpr llvm::StringLiteral kReportsAttr = "tessera.reports";
+
 struct CpuOptions {
   /// Width of vectors: 256 or 512.
   unsigned vectorBits = 256;

@@ -114,6 +114,34 @@ void rewriteLogistic(arith::DivFOp division) {
       op->erase();
 }
 
+// Largest and smallest as comparisons. LLVM turns the maximum of two widened
+// f16 into a widened maximum of f16, for which it then calls fmaxf.
+void rewriteExtreme(Operation *op) {
+  OpBuilder builder(op);
+  Location loc = op->getLoc();
+  Value x = op->getOperand(0), y = op->getOperand(1);
+  using P = arith::CmpFPredicate;
+  auto compare = [&](P predicate, Value a, Value b) -> Value {
+    return arith::CmpFOp::create(builder, loc, predicate, a, b);
+  };
+  auto select = [&](Value condition, Value a, Value b) -> Value {
+    return arith::SelectOp::create(builder, loc, condition, a, b);
+  };
+  bool largest = isa<arith::MaxNumFOp, arith::MaximumFOp>(op);
+  Value best = select(compare(largest ? P::OGT : P::OLT, x, y), x, y);
+  // So far y where either is NaN.
+  bool passesOver = isa<arith::MaxNumFOp, arith::MinNumFOp>(op);
+  Value odd = passesOver ? y : x;
+  best = select(compare(P::UNO, odd, odd), x, best);
+  op->getResult(0).replaceAllUsesWith(best);
+  op->erase();
+}
+
+bool isExtreme(Operation *op) {
+  return isa<arith::MaxNumFOp, arith::MinNumFOp, arith::MaximumFOp,
+             arith::MinimumFOp>(op);
+}
+
 struct RewriteMathPass
     : public PassWrapper<RewriteMathPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RewriteMathPass)
@@ -135,12 +163,20 @@ struct RewriteMathPass
 
 LogicalResult rewriteMath(ModuleOp module) {
   module.walk(rewriteLogistic);
-  SmallVector<Operation *> found;
+  SmallVector<Operation *> found, extremes;
+  bool halves = false;
   module.walk([&](Operation *op) {
+    if (isa<arith::ExtFOp>(op))
+      halves |= getElementTypeOrSelf(op->getOperand(0)).isF16();
+    if (isExtreme(op))
+      extremes.push_back(op);
     if (isa_and_nonnull<math::MathDialect>(op->getDialect()) ||
         isa<arith::RemFOp>(op))
       found.push_back(op);
   });
+  if (halves)
+    for (Operation *op : extremes)
+      rewriteExtreme(op);
   // All of them, so that one run reports everything it cannot do.
   bool failure = false;
   for (Operation *op : found)

@@ -135,6 +135,8 @@ bool Plan::mustBuffer(Value value) const {
     }
     if (isa<tile::ReshapeOp>(user) && !isUnitReshape(user))
       return true;
+    if (isa<tile::PrintOp>(user))
+      return true;
     if (isa<tile::GatherOp>(user) && use.getOperandNumber() == 0)
       return true;
     if (isa<tile::TransOp>(user))

@@ -75,6 +75,7 @@ const Registry &Registry::get() {
     registerMath(filled);
     registerShape(filled);
     registerReduce(filled);
+    registerCombine(filled);
     registerDot(filled);
     registerCasts(filled);
     registerProgram(filled);

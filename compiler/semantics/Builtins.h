@@ -120,6 +120,7 @@ void registerAtomics(Registry &registry);
 void registerMath(Registry &registry);
 void registerShape(Registry &registry);
 void registerReduce(Registry &registry);
+void registerCombine(Registry &registry);
 void registerDot(Registry &registry);
 void registerCasts(Registry &registry);
 void registerProgram(Registry &registry);

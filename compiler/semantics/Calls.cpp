@@ -79,6 +79,22 @@ Value Lowering::call(const syntax::Call &expr) {
   return builtin->builtin->emit(bound);
 }
 
+Value Lowering::call(const Value &function, std::vector<Value> arguments,
+                     const SourceRange &range) {
+  std::vector<Argument> given;
+  for (Value &argument : arguments)
+    given.push_back({"", std::move(argument), range});
+  if (auto *callee = function.as<FunctionRef>())
+    return inlineCall(*callee->def, std::move(given), range);
+  auto *builtin = function.as<BuiltinRef>();
+  if (!builtin)
+    fail(DiagnosticId::NotCallable, range,
+         function.describe() + " cannot be called",
+         "pass a @triton.jit function");
+  BuiltinCall bound(emit, *builtin->builtin, std::move(given));
+  return builtin->builtin->emit(bound);
+}
+
 void Lowering::bindParameters(const syntax::FunctionDef &callee,
                               std::vector<Argument> given, Frame &inner) {
   const auto &parameters = callee.parameters;
@@ -139,7 +155,7 @@ Value Lowering::inlineCall(const syntax::FunctionDef &callee,
                            std::vector<Argument> given,
                            const SourceRange &range) {
   At at(*this, range);
-  if (!callee.isJit)
+  if (!callee.isJit && !callee.isConstexpr)
     fail(DiagnosticId::NotSupported, range,
          "`" + callee.name + "` is not a kernel function",
          "decorate it with @triton.jit");
@@ -158,9 +174,22 @@ Value Lowering::inlineCall(const syntax::FunctionDef &callee,
   inner.file = callee.file ? callee.file : frame().file;
   inner.callRange = range;
   inner.callLocation = emit.location();
+  if (callee.isConstexpr)
+    for (const Argument &argument : given)
+      if (argument.value.isDynamic())
+        fail(DiagnosticId::NotConstexpr, argument.range,
+             "`" + callee.name + "` runs while compiling, but this is " +
+                 argument.value.describe(),
+             "pass a tl.constexpr value, or make it a @triton.jit function");
   bindParameters(callee, std::move(given), inner);
+  inner.compileTime = callee.isConstexpr;
   Entered entered(*this, inner);
   At inside(*this, callee.nameRange);
+  if (inner.compileTime) {
+    Outcome outcome;
+    runAtCompileTime(callee.body, outcome);
+    return outcome.value;
+  }
   Outcome outcome = run(Rest{&callee.body, 0, nullptr});
   return outcome.returned ? outcome.value : Value::none();
 }

@@ -13,13 +13,6 @@ using namespace mlir;
 
 constexpr int64_t kMaxUnrolled = 4096;
 
-static bool sameParts(const Value &a, const Value &b) {
-  std::vector<mlir::Value> left, right;
-  flatten(a, left);
-  flatten(b, right);
-  return left == right && sameType(a, b);
-}
-
 static SmallVector<mlir::Type> typesOf(const std::vector<mlir::Value> &parts) {
   SmallVector<mlir::Type> types;
   for (mlir::Value part : parts)
@@ -244,9 +237,6 @@ Value Lowering::conditional(const syntax::IfExp &expr) {
 }
 
 static std::string forHint(const Value &iterable, const std::string &text) {
-  if (auto *values = iterable.tupleValues())
-    return "count and index: for i in tl.static_range(" +
-           std::to_string(values->size()) + "), then (...)[i]";
   if (auto *tensor = iterable.tensor(); tensor && tensor->type.isBlock())
     return "a block is computed as a whole: write tl.sum(" + text +
            ", axis=0) and the like";
@@ -256,23 +246,31 @@ static std::string forHint(const Value &iterable, const std::string &text) {
 }
 
 void Lowering::visitFor(const syntax::For &stmt) {
-  if (!stmt.target->is<syntax::Name>())
-    fail(DiagnosticId::BadLoop, stmt.target->range,
-         "a loop variable must be a name", "write for i in range(n)");
   Value iterable = evaluate(*stmt.iterable);
   auto *range = iterable.range();
-  if (!range)
+  auto *items = iterable.tupleValues();
+  if (!range && !items)
     fail(DiagnosticId::BadLoop, stmt.iterable->range,
-         "`for` needs range, tl.range or tl.static_range, got " +
+         "`for` needs range, tl.range, tl.static_range or a tuple, got " +
              iterable.describe(),
          forHint(iterable, quote(stmt.iterable->range)));
-  if (range->unroll)
-    unroll(stmt, *range);
-  else
-    loop(stmt, *range);
+  if (range && !stmt.target->is<syntax::Name>())
+    fail(DiagnosticId::BadLoop, stmt.target->range,
+         "a loop variable must be a name", "write for i in range(n)");
+  if (range && !range->unroll)
+    return loop(stmt, *range);
+  ++frame().loopDepth;
+  for (const Value &item :
+       range ? rangeValues(stmt, *range) : std::vector<Value>(*items)) {
+    assign(*stmt.target, item);
+    visitBlock(stmt.body);
+  }
+  --frame().loopDepth;
 }
 
-void Lowering::unroll(const syntax::For &stmt, const Range &range) {
+// What a range over compile-time integers gives.
+std::vector<Value> Lowering::rangeValues(const syntax::For &stmt,
+                                         const Range &range) {
   auto bound = [&](const Value &value) {
     auto number = value.constant() ? value.constant()->asInt() : std::nullopt;
     if (!number || *number > maxOf(DType::Int64) ||
@@ -295,13 +293,10 @@ void Lowering::unroll(const syntax::For &stmt, const Range &range) {
          "tl.static_range would unroll more than " +
              std::to_string(kMaxUnrolled) + " times",
          "use range: it compiles the body once");
-  auto &name = stmt.target->to<syntax::Name>();
-  ++frame().loopDepth;
-  for (Const::Int i = start; step > 0 ? i < stop : i > stop; i += step) {
-    frame().scope[name.id] = {Const(i), name.range};
-    visitBlock(stmt.body);
-  }
-  --frame().loopDepth;
+  std::vector<Value> values;
+  for (Const::Int i = start; step > 0 ? i < stop : i > stop; i += step)
+    values.push_back(Const(i));
+  return values;
 }
 
 // What to begin with so that the loop need not change the type.
@@ -404,23 +399,10 @@ void Lowering::loop(const syntax::For &stmt, const Range &range) {
   scf::ForOp draft = makeLoop({});
   visitBody();
   --dryRuns;
-  std::vector<std::string> names;
+  std::vector<std::string> names = changedNames(before, stmt.range, target.id);
   std::vector<mlir::Value> inits;
-  for (const auto &[name, variable] : before) {
-    if (name == target.id)
-      continue;
-    auto it = frame().scope.find(name);
-    if (it == frame().scope.end())
-      fail(DiagnosticId::LoopCarriedType, variable.where,
-           "`" + name + "` has no value at the end of the loop of " +
-               atLine(stmt.range) + ": " + frame().lost[name],
-           "give it a value on every way through the body");
-    if (sameParts(variable.value, it->second.value))
-      continue;
-    checkCarried(name, variable, it->second);
-    names.push_back(name);
-    flatten(variable.value, inits);
-  }
+  for (const std::string &name : names)
+    flatten(before.find(name)->second.value, inits);
   draft.erase();
   builder.restoreInsertionPoint(outside);
   frame().scope = before;

@@ -166,6 +166,10 @@ Tensor Emitter::cast(Tensor value, Element to) {
     return {arith::ExtUIOp::create(builder, loc, result, value.handle), type};
   }
   if (from.isFloat()) {
+    // Below 32 bits by way of int32: what is out of range wraps, as it does
+    // where Triton's interpreter runs, rather than being undefined.
+    if (bitWidth(to.dtype) < 32)
+      return cast(cast(value, Element{DType::Int32, false}), to);
     if (isSigned(to.dtype))
       return {arith::FPToSIOp::create(builder, loc, result, value.handle),
               type};

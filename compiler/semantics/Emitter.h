@@ -33,6 +33,9 @@ public:
   /// A note that does not end the compilation.
   virtual void note(DiagnosticId id, const SourceRange &range,
                     std::string message) = 0;
+  /// Calls a helper of the kernel, inlined at the builder's position.
+  virtual Value call(const Value &function, std::vector<Value> arguments,
+                     const SourceRange &range) = 0;
 };
 
 class Emitter {
@@ -45,6 +48,10 @@ public:
                          std::string hint = "") const;
   void note(DiagnosticId id, std::string message) const {
     reporter.note(id, site.range, std::move(message));
+  }
+
+  Value call(const Value &function, std::vector<Value> arguments) {
+    return reporter.call(function, std::move(arguments), site.range);
   }
 
   // Constants.
@@ -93,6 +100,8 @@ public:
   Site site;
   /// What tl.dot does with fp32 operands unless told: "tf32" or "ieee".
   std::string f32Precision = "tf32";
+  /// Whether tl.device_assert is compiled.
+  bool debug = false;
 
 private:
   std::pair<Tensor, Tensor> pairBits(const Value &a, const Value &b,

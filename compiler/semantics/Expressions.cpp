@@ -92,6 +92,10 @@ Value Lowering::evaluateHere(const syntax::Expr &expr) {
     return sequence(expr.to<syntax::ListExpr>().elements);
   case ExprKind::IfExp:
     return conditional(expr.to<syntax::IfExp>());
+  case ExprKind::JoinedStr:
+    return joined(expr.to<syntax::JoinedStr>());
+  case ExprKind::Comprehension:
+    return comprehension(expr.to<syntax::Comprehension>());
   default:
     fail(DiagnosticId::NotSupported, expr.range,
          "this expression is not supported inside a kernel");
@@ -169,6 +173,47 @@ Value Lowering::boolOp(const syntax::BoolOp &expr) {
       return last;
   }
   return combined ? Value(*combined) : last;
+}
+
+Value Lowering::joined(const syntax::JoinedStr &expr) {
+  std::string text = expr.texts[0];
+  for (size_t i = 0; i < expr.values.size(); ++i) {
+    Value value = evaluate(*expr.values[i]);
+    if (value.isDynamic())
+      fail(DiagnosticId::NotConstexpr, expr.values[i]->range,
+           "an f-string holds compile-time values only, got " +
+               value.describe(),
+           "print run-time values with tl.device_print(\"name\", value)");
+    text += value.constant() ? value.constant()->str() : value.describe();
+    text += expr.texts[i + 1];
+  }
+  return Const(std::move(text));
+}
+
+// [f(x) for x in values], with values known in number while compiling.
+Value Lowering::comprehension(const syntax::Comprehension &expr) {
+  if (expr.clauses.size() != 1)
+    fail(DiagnosticId::NotSupported, expr.range,
+         "only one `for` is supported in a comprehension");
+  const syntax::ComprehensionClause &clause = expr.clauses[0];
+  Value iterable = evaluate(*clause.iterable);
+  auto *items = iterable.tupleValues();
+  if (!items)
+    fail(DiagnosticId::BadLoop, clause.iterable->range,
+         "a comprehension runs over a tuple, got " + iterable.describe(),
+         "write a loop over tl.static_range");
+  Scope outside = frame().scope;
+  std::vector<Value> result;
+  for (const Value &item : std::vector<Value>(*items)) {
+    assign(*clause.target, item);
+    bool taken = true;
+    for (const syntax::ExprPtr &test : clause.conditions)
+      taken = taken && knownCondition(*test);
+    if (taken)
+      result.push_back(evaluate(*expr.element));
+  }
+  frame().scope = std::move(outside);
+  return Value::tuple(std::move(result));
 }
 
 Value Lowering::indexTuple(const std::vector<Value> &values,

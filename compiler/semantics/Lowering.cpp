@@ -23,6 +23,7 @@ Lowering::Lowering(MLIRContext &context, const syntax::Program &program,
                    std::vector<Diagnostic> *notes)
     : program(program), request(request), notes(notes), emit(context, *this) {
   emit.f32Precision = request.options.f32Default;
+  emit.debug = request.options.debug;
 }
 
 Lowering::At::At(Lowering &lowering, const SourceRange &range)

@@ -33,6 +33,8 @@ public:
                            std::string message, std::string hint) override;
   void note(DiagnosticId id, const SourceRange &range,
             std::string message) override;
+  Value call(const Value &function, std::vector<Value> arguments,
+             const SourceRange &range) override;
 
 private:
   struct Variable {
@@ -51,6 +53,8 @@ private:
     SourceRange callRange; // in the caller
     std::optional<mlir::Location> callLocation;
     unsigned loopDepth = 0;
+    /// A constexpr_function: names keep compile-time values.
+    bool compileTime = false;
   };
 
   /// What is left to do: a block from `next` on, then `after`.
@@ -106,6 +110,7 @@ private:
   void assignName(const std::string &name, Value value, SourceRange where);
   void visitAnnAssign(const syntax::AnnAssign &stmt);
   Value materialize(const Value &value);
+  void visitAssert(const syntax::Assert &stmt);
   static bool containsReturn(const syntax::Stmt &stmt);
   static bool containsReturn(const syntax::Block &block);
 
@@ -125,11 +130,24 @@ private:
                             const std::vector<mlir::Value> &thenParts,
                             const std::vector<mlir::Value> &elseParts);
   void visitFor(const syntax::For &stmt);
-  void unroll(const syntax::For &stmt, const Range &range);
+  std::vector<Value> rangeValues(const syntax::For &stmt, const Range &range);
   void loop(const syntax::For &stmt, const Range &range);
   void checkCarried(const std::string &name, const Variable &before,
                     const Variable &after);
   Value conditional(const syntax::IfExp &expr);
+
+  // While.cpp.
+  void visitWhile(const syntax::While &stmt);
+  /// Names of `before` that the scope now gives other values, with checks.
+  std::vector<std::string> changedNames(const Scope &before,
+                                        const SourceRange &loop,
+                                        const std::string &except);
+
+  // CompileTime.cpp: the body of a constexpr_function.
+  enum class Flow { Next, Break, Continue, Return };
+  Flow runAtCompileTime(const syntax::Block &block, Outcome &outcome);
+  Flow loopAtCompileTime(const syntax::Stmt &stmt, Outcome &outcome);
+  bool knownCondition(const syntax::Expr &test);
 
   // Expressions.cpp.
   /// Fails when the kernel unrolls without bound.
@@ -140,6 +158,8 @@ private:
   Value compareTwo(syntax::CompareOp op, const Value &a, const Value &b);
   Value boolOp(const syntax::BoolOp &expr);
   Value subscript(const syntax::Subscript &expr);
+  Value joined(const syntax::JoinedStr &expr);
+  Value comprehension(const syntax::Comprehension &expr);
   Value indexTuple(const std::vector<Value> &values, const syntax::Expr &index);
 
   // Names.cpp.

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Lowering.h"
 
+#include "compiler/semantics/Prelude.h"
 #include "support/Names.h"
 
 #include <array>
@@ -12,10 +13,11 @@ namespace {
 
 // "triton.language.x" and "tl.core.x" are tl.x.
 std::string canonical(std::string path) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 4>
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5>
       kPrefixes{{{"triton.language", "tl"},
                  {"tl.core", "tl"},
                  {"tl.standard", "tl"},
+                 {"tl.random", "tl"},
                  {"tl.extra.cuda.libdevice", "tl.extra.libdevice"}}};
   for (auto [from, to] : kPrefixes)
     if (path.compare(0, from.size(), from) == 0 &&
@@ -98,6 +100,32 @@ std::optional<DType> dtypeMember(std::string_view name) {
   return parseDType(name);
 }
 
+// What Triton has and we do not yet: what to write instead.
+std::string laterHint(const std::string &module, const std::string &name) {
+  struct Later {
+    std::string_view name, hint;
+  };
+  constexpr Later kLater[] = {
+      {"make_tensor_descriptor", "use tl.make_block_ptr"},
+      {"load_tensor_descriptor", "use tl.make_block_ptr and tl.load"},
+      {"store_tensor_descriptor", "use tl.make_block_ptr and tl.store"},
+      {"dot_scaled", "scale the operands and use tl.dot"},
+      {"inline_asm_elementwise",
+       "kernels hold no assembly; write it with the functions of tl"},
+      {"map_elementwise", "call the helper on the blocks themselves"},
+      {"tanh", "write 2 * tl.sigmoid(2 * x) - 1"},
+      {"pow", "write tl.exp2(y * tl.log2(x))"},
+      {"log1p", "write tl.log(1 + x)"},
+      {"expm1", "write tl.exp(x) - 1"},
+  };
+  for (const Later &later : kLater)
+    if (name == later.name)
+      return std::string(later.hint);
+  if (module == "tl" && name.compare(0, 6, "float8") == 0)
+    return "fp8 needs a GPU target; use tl.float16";
+  return "";
+}
+
 } // namespace
 
 // tl has no member of this name, or not yet.
@@ -143,6 +171,12 @@ Value Lowering::member(const std::string &parent, const std::string &name,
       known.empty() ? nullptr : Registry::get().find(known);
   if (builtin)
     return BuiltinRef{builtin, nullptr};
+  if (module == "tl")
+    if (auto *function = preludeFunction(name))
+      return FunctionRef{function};
+  if (std::string hint = laterHint(module, name); !hint.empty())
+    fail(DiagnosticId::NotSupported, range,
+         "`" + module + "." + name + "` is not supported yet", hint);
   if (module == "tl" || module == "tl.math" || module == "triton")
     failUnknownMember(module, name, range);
   const bool ours = module.substr(0, 3) == "tl.";
@@ -157,7 +191,9 @@ std::optional<Value> Lowering::global(std::string_view name,
                                       const SourceRange &range) {
   if (!frame().function)
     return std::nullopt;
-  auto symbol = program.lookup(*frame().function, name);
+  const auto &home =
+      frame().file == prelude().main().file ? prelude() : program;
+  auto symbol = home.lookup(*frame().function, name);
   if (!symbol)
     return std::nullopt;
   switch (symbol->kind) {

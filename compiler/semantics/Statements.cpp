@@ -19,6 +19,8 @@ bool Lowering::containsReturn(const syntax::Stmt &stmt) {
     return containsReturn(branch->body) || containsReturn(branch->orelse);
   if (auto *loop = stmt.as<syntax::For>())
     return containsReturn(loop->body);
+  if (auto *loop = stmt.as<syntax::While>())
+    return containsReturn(loop->body);
   return false;
 }
 
@@ -38,7 +40,9 @@ Lowering::Outcome Lowering::run(Rest rest) {
         fail(DiagnosticId::BadReturn, stmt.range,
              "`return` inside a loop is not supported",
              "guard the rest of the body with `if` instead");
-      Value value = result->value ? evaluate(*result->value) : Value::none();
+      // As under Triton a number that is returned is a run-time value.
+      Value value =
+          result->value ? materialize(evaluate(*result->value)) : Value::none();
       return {true, value, stmt.range};
     }
     auto *branch = stmt.as<syntax::If>();
@@ -68,6 +72,8 @@ void Lowering::visitBlock(const syntax::Block &block) {
 // A Python number assigned to a name becomes a run-time value, as under
 // Triton; `name: tl.constexpr = ...` keeps it.
 Value Lowering::materialize(const Value &value) {
+  if (frame().compileTime)
+    return value;
   if (auto *constant = value.constant(); constant && constant->isNumber())
     return emit.toTensor(value);
   if (auto *values = value.tupleValues()) {
@@ -141,6 +147,16 @@ void Lowering::visitAnnAssign(const syntax::AnnAssign &stmt) {
   assign(*stmt.target, keep ? value : materialize(value));
 }
 
+// `assert` is tl.device_assert, as under Triton.
+void Lowering::visitAssert(const syntax::Assert &stmt) {
+  std::vector<Argument> given{{"", evaluate(*stmt.test), stmt.test->range}};
+  if (stmt.message)
+    given.push_back({"", evaluate(*stmt.message), stmt.message->range});
+  const Builtin &builtin = *Registry::get().find("device_assert");
+  BuiltinCall bound(emit, builtin, std::move(given));
+  builtin.emit(bound);
+}
+
 void Lowering::visit(const syntax::Stmt &stmt) {
   using syntax::StmtKind;
   countStep(stmt.range);
@@ -167,6 +183,10 @@ void Lowering::visit(const syntax::Stmt &stmt) {
     return visitAnnAssign(stmt.to<syntax::AnnAssign>());
   case StmtKind::For:
     return visitFor(stmt.to<syntax::For>());
+  case StmtKind::While:
+    return visitWhile(stmt.to<syntax::While>());
+  case StmtKind::Assert:
+    return visitAssert(stmt.to<syntax::Assert>());
   case StmtKind::If:
     return visitIf(stmt.to<syntax::If>());
   case StmtKind::ExprStmt:

@@ -158,4 +158,11 @@ bool sameType(const Value &a, const Value &b) {
   return false;
 }
 
+bool sameParts(const Value &a, const Value &b) {
+  std::vector<mlir::Value> left, right;
+  flatten(a, left);
+  flatten(b, right);
+  return left == right && sameType(a, b);
+}
+
 } // namespace tessera::semantics

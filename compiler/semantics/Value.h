@@ -172,4 +172,7 @@ Value rebuild(const Value &like, const std::vector<mlir::Value> &parts,
 /// Same structure, same types, same constants: what a merge of two paths needs.
 bool sameType(const Value &a, const Value &b);
 
+/// The very same value: equal IR parts as well.
+bool sameParts(const Value &a, const Value &b);
+
 } // namespace tessera::semantics

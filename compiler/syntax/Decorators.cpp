@@ -90,6 +90,8 @@ private:
   bool knownKeyword(const Keyword &keyword,
                     const std::vector<std::string> &known,
                     const std::string &what) {
+    if (keyword.name.empty())
+      return false; // `**more`: options of Triton's tuner
     if (std::find(known.begin(), known.end(), keyword.name) != known.end())
       return true;
     report(keyword.range, what + " has no keyword `" + keyword.name + "`",
@@ -149,6 +151,8 @@ private:
         markParameters(keyword, &KernelParameter::doNotSpecialize);
       else if (keyword.name == "do_not_specialize_on_alignment")
         markParameters(keyword, &KernelParameter::doNotSpecializeAlignment);
+      else if (keyword.name == "debug")
+        info.debug = value(*keyword.value).truth();
     }
   }
 

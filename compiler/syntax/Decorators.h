@@ -26,6 +26,7 @@ struct KernelInfo {
   std::vector<std::string> key;       // its key
   std::vector<Heuristic> heuristics;  // in the order they apply
   Hints hints;
+  bool debug = false; // triton.jit(debug=True)
 };
 
 // Checks decorators, defaults and hints of a jit function. Throws CompileError

@@ -110,6 +110,16 @@ private:
       return Value::Function{&expr.to<Lambda>(), scope};
     case ExprKind::Comprehension:
       return comprehension(expr.to<Comprehension>(), scope);
+    case ExprKind::JoinedStr: {
+      const auto &node = expr.to<JoinedStr>();
+      std::string text = node.texts[0];
+      for (size_t i = 0; i < node.values.size(); ++i) {
+        Value value = evaluate(*node.values[i], scope);
+        const auto *plain = value.get<std::string>();
+        text += (plain ? *plain : value.repr()) + node.texts[i + 1];
+      }
+      return text;
+    }
     case ExprKind::Slice:
     case ExprKind::Starred:
       break;
@@ -155,8 +165,12 @@ private:
     for (const ExprPtr &argument : node.arguments)
       arguments.push_back(evaluate(*argument, scope));
     KeywordValues keywords;
-    for (const Keyword &keyword : node.keywords)
+    for (const Keyword &keyword : node.keywords) {
+      if (keyword.name.empty())
+        fail(*keyword.value, "`**` in a call that is evaluated",
+             "write the arguments out");
       keywords.emplace_back(keyword.name, evaluate(*keyword.value, scope));
+    }
     return call(callee, arguments, keywords);
   }
 

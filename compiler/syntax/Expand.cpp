@@ -77,6 +77,12 @@ private:
       bind(*loop->target);
       expr(*loop->iterable);
       block(loop->body);
+    } else if (const auto *repeat = stmt.as<While>()) {
+      expr(*repeat->test);
+      block(repeat->body);
+    } else if (const auto *claim = stmt.as<Assert>()) {
+      expr(*claim->test);
+      optional(claim->message);
     } else if (const auto *branch = stmt.as<If>()) {
       expr(*branch->test);
       block(branch->body);
@@ -127,6 +133,18 @@ private:
       expr(*node.to<IfExp>().test);
       expr(*node.to<IfExp>().body);
       return expr(*node.to<IfExp>().orelse);
+    case ExprKind::Starred:
+      return expr(*node.to<Starred>().value);
+    case ExprKind::JoinedStr:
+      return all(node.to<JoinedStr>().values);
+    case ExprKind::Comprehension:
+      for (const ComprehensionClause &clause :
+           node.to<Comprehension>().clauses) {
+        bind(*clause.target);
+        expr(*clause.iterable);
+        all(clause.conditions);
+      }
+      return expr(*node.to<Comprehension>().element);
     default:
       return; // the rest does not occur in a kernel
     }
@@ -151,7 +169,8 @@ std::string functionText(const FunctionDef &function) {
     std::string line = dump(*decorator);
     const auto *call = decorator->as<Call>();
     std::string head = call ? dump(*call->function) : line;
-    if (head == "jit" || head.ends_with(".jit"))
+    if (head == "jit" || head.ends_with(".jit") ||
+        head.ends_with("constexpr_function"))
       jit = "@" + line + "\n";
   }
   return jit + text.substr(def);

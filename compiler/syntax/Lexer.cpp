@@ -411,7 +411,103 @@ private:
   void number() { literal(TokenKind::Number, readNumber(text.substr(pos))); }
 
   void string(size_t prefix) {
-    literal(TokenKind::String, readString(text.substr(pos), prefix));
+    LiteralResult result = readString(text.substr(pos), prefix);
+    if (result.formatted && result.error.empty())
+      formatted(prefix, result.length);
+    else
+      literal(TokenKind::String, result);
+  }
+
+  // An f-string of `length` bytes, its quotes and prefix included.
+  void formatted(size_t prefix, size_t length) {
+    std::string quote(1, text[pos + prefix]), raw;
+    if (text.substr(pos + prefix, 3) == std::string(3, quote[0]))
+      quote = std::string(3, quote[0]);
+    for (char c : text.substr(pos, prefix))
+      raw += (c | 0x20) == 'r' ? "r" : "";
+    size_t end = pos + length - quote.size();
+    push(TokenKind::FormatOpen, pos, prefix + quote.size());
+    pos += prefix + quote.size();
+    std::string piece;
+    auto flush = [&] {
+      LiteralResult part = readString(raw + quote + piece + quote, raw.size());
+      Token &token = push(TokenKind::String, pos, 0);
+      token.value = uint32_t(list.values.size());
+      list.values.push_back(part.value);
+      piece.clear();
+      if (part.error.empty())
+        return;
+      token.kind = TokenKind::Invalid;
+      report(part.id, token.range, part.error, part.hint);
+    };
+    while (pos < end) {
+      char c = peek();
+      bool brace = c == '{' || c == '}';
+      if (brace && (pos + 1 >= end || peek(1) != c)) {
+        flush();
+        if (c == '{' && placeholder(end))
+          continue;
+        report(DiagnosticId::InvalidString, rangeAt(pos, 1),
+               "a single brace in an f-string",
+               "write {expression}, or {{ and }} for braces");
+        push(TokenKind::Invalid, pos, 0);
+        break;
+      }
+      piece += c;
+      if (c == '\n') {
+        newLine();
+        continue;
+      }
+      pos += brace ? 2 : 1;
+      if (c == '\\' && pos < end && peek() != '\n')
+        piece += text[pos++];
+    }
+    flush();
+    while (pos < end)
+      if (text[pos] == '\n')
+        newLine();
+      else
+        ++pos;
+    push(TokenKind::FormatClose, end, quote.size());
+    pos = end + quote.size();
+  }
+
+  // {expression} of an f-string that ends at `end`. False if it is not closed.
+  bool placeholder(size_t end) {
+    size_t close = pos + 1, depth = 0, format = 0;
+    char quote = 0;
+    for (; close < end; ++close) {
+      char c = text[close];
+      if (quote)
+        quote = c == quote ? 0 : quote;
+      else if (c == '"' || c == '\'')
+        quote = c;
+      else if (c == '(' || c == '[' || c == '{')
+        ++depth;
+      else if (c == '}' && !depth)
+        break;
+      else if (!depth && !format &&
+               (c == ':' || (c == '!' && text[close + 1] != '=')))
+        format = close;
+      else if ((c == ')' || c == ']' || c == '}') && depth)
+        --depth;
+    }
+    if (close >= end)
+      return false;
+    operatorToken(pos, "{");
+    ++pos;
+    std::string_view whole = text;
+    text = text.substr(0, format ? format : close);
+    size_t open = brackets.size();
+    lexTokens();
+    text = whole;
+    if (format)
+      push(TokenKind::Operator, format, 1);
+    pos = close;
+    if (brackets.size() == open && open)
+      operatorToken(pos, "}");
+    ++pos;
+    return true;
   }
 
   void strangeCharacter(size_t start) {

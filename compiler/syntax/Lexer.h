@@ -18,6 +18,10 @@ enum class TokenKind {
   Keyword,
   Number, // value is an Int or a double
   String, // value is the text; adjacent strings are joined by the parser
+  // f"a {b} c" is FormatOpen, String a, `{`, the tokens of b, `}`, String c,
+  // FormatClose.
+  FormatOpen,
+  FormatClose,
   Operator,
   Newline,
   Indent,
@@ -62,6 +66,7 @@ struct LiteralResult {
   DiagnosticId id = DiagnosticId::SyntaxError;
   std::string error, hint; // error empty: good
   size_t errorOffset = 0;
+  bool formatted = false; // f"..."; the value still has its braces
 };
 LiteralResult readNumber(std::string_view text);
 // `prefix` is the length of the letters before the quote.

@@ -260,11 +260,11 @@ private:
   }
 
   void checkPrefix() {
-    if (flags.find('f') != std::string::npos ||
-        flags.find('t') != std::string::npos)
+    result.formatted = flags.find('f') != std::string::npos;
+    if (flags.find('t') != std::string::npos)
       fail(DiagnosticId::UnsupportedSyntax, 0,
-           "formatted strings are not supported",
-           "kernels have no text at run time: write a plain string");
+           "template strings are not supported",
+           "write a plain string or an f-string");
     else if (flags.find('b') != std::string::npos)
       fail(DiagnosticId::UnsupportedSyntax, 0, "bytes are not supported",
            "drop the b before the string");

@@ -28,6 +28,7 @@ bool Parser::expressionStarts() const {
   case TokenKind::Name:
   case TokenKind::Number:
   case TokenKind::String:
+  case TokenKind::FormatOpen:
   case TokenKind::Invalid:
     return true;
   default:
@@ -57,14 +58,11 @@ ExprPtr Parser::parseExpressionList(bool allowStar) {
   return tuple;
 }
 
-// An element of a display: an expression, or *expression at module level.
+// An element of a display: an expression, or *expression.
 ExprPtr Parser::parseElement() {
   if (!at("*"))
     return parseExpression();
   SourceRange start = next().range;
-  if (functionDepth)
-    unsupported(start, "`*` before an element",
-                "write the elements out; `*` works in decorators only");
   auto node = std::make_unique<Starred>();
   node->value = parseOr();
   node->range = since(start);
@@ -309,10 +307,25 @@ ExprPtr Parser::parseCall(ExprPtr function) {
   node->function = std::move(function);
   while (!at(")")) {
     SourceRange start = peek().range;
-    if (at("*") || at("**"))
-      unsupported(start, "`" + std::string(peek().text) + "` in a call",
-                  "write the arguments out");
-    if (at(TokenKind::Name) && peek(1).is("=")) {
+    if (at("**")) {
+      if (functionDepth)
+        unsupported(start, "`**` in a call", "write the arguments out");
+      next();
+      Keyword keyword; // without a name
+      keyword.value = parseExpression();
+      keyword.range = since(start);
+      node->keywords.push_back(std::move(keyword));
+      if (!accept(","))
+        break;
+      continue;
+    }
+    if (at("*") && node->keywords.empty()) {
+      next();
+      auto starred = std::make_unique<Starred>();
+      starred->value = parseExpression();
+      starred->range = since(start);
+      node->arguments.push_back(std::move(starred));
+    } else if (at(TokenKind::Name) && peek(1).is("=")) {
       Keyword keyword;
       keyword.name = std::string(next().text);
       next();
@@ -404,6 +417,7 @@ ExprPtr Parser::parseAtom() {
   case TokenKind::Number:
     return constant(list.values[token.value]);
   case TokenKind::String:
+  case TokenKind::FormatOpen:
     return parseString();
   default:
     break;
@@ -430,12 +444,43 @@ ExprPtr Parser::parseAtom() {
 
 ExprPtr Parser::parseString() {
   SourceRange start = peek().range;
-  std::string text;
-  while (at(TokenKind::String))
-    text += *list.values[next().value].get<std::string>();
-  auto node = std::make_unique<Constant>(since(start));
-  node->value = Value(std::move(text));
+  auto joined = std::make_unique<JoinedStr>();
+  joined->texts.emplace_back();
+  while (at(TokenKind::String) || at(TokenKind::FormatOpen)) {
+    if (at(TokenKind::FormatOpen))
+      parseFormatted(*joined);
+    else
+      joined->texts.back() += *list.values[next().value].get<std::string>();
+  }
+  joined->range = since(start);
+  if (!joined->values.empty())
+    return joined;
+  auto node = std::make_unique<Constant>(joined->range);
+  node->value = Value(std::move(joined->texts.back()));
   return node;
+}
+
+void Parser::parseFormatted(JoinedStr &node) {
+  Deeper deeper(*this);
+  next();
+  while (!at(TokenKind::FormatClose)) {
+    if (at(TokenKind::String)) {
+      node.texts.back() += *list.values[next().value].get<std::string>();
+      continue;
+    }
+    if (!accept("{"))
+      unexpected("`{` in an f-string");
+    countLink();
+    node.values.push_back(parseExpression());
+    node.texts.emplace_back();
+    while (!functionDepth && !at("}") && !at(TokenKind::FormatClose))
+      next();
+    if (!at("}"))
+      unsupported(peek().range, "a format or `=` or `!` in an f-string",
+                  "write {expression} alone");
+    next();
+  }
+  next();
 }
 
 ExprPtr Parser::parseParenthesis() {
@@ -509,8 +554,15 @@ ExprPtr Parser::parseDictDisplay() {
       node->values.push_back(parseOr());
     } else {
       ExprPtr key = parseExpression();
-      if (!at(":"))
-        unsupported(key->range, "a set", "use a list");
+      if (!at(":")) { // a set: only what it holds matters
+        auto set = std::make_unique<ListExpr>();
+        set->elements.push_back(std::move(key));
+        while (accept(",") && !at("}"))
+          set->elements.push_back(parseExpression());
+        expect("}", "the set");
+        set->range = since(start);
+        return set;
+      }
       next();
       ExprPtr value = parseExpression();
       if (at("for") && node->keys.empty()) {
@@ -572,9 +624,9 @@ void Parser::parseClauses(Comprehension &node) {
 
 ExprPtr Parser::finishComprehension(std::unique_ptr<Comprehension> node,
                                     SourceRange start) {
-  if (functionDepth)
-    unsupported(peek().range, "a comprehension inside a kernel",
-                "write a `for` loop over tl.static_range");
+  if (functionDepth && node->form != ComprehensionKind::List)
+    unsupported(peek().range, "this comprehension inside a kernel",
+                "write [... for x in ...], or a loop over tl.static_range");
   if (node->element->is<Starred>())
     fail(DiagnosticId::SyntaxError, node->element->range,
          "`*` in a comprehension", "add another `for`");

@@ -144,19 +144,16 @@ std::unique_ptr<Module> Parser::parseFile() {
   parseModuleBody(*module);
   module->docstring = takeDocstring(module->body);
   std::vector<std::string_view> names;
-  for (const StmtPtr &stmt : module->body) {
+  std::erase_if(module->body,
+                [](const StmtPtr &stmt) { return stmt->is<ExprStmt>(); });
+  for (const StmtPtr &stmt : module->body)
     if (const auto *function = stmt->as<FunctionDef>()) {
       if (std::find(names.begin(), names.end(), function->name) != names.end())
         report(DiagnosticId::DuplicateName, function->nameRange,
                "`" + function->name + "` is defined twice",
                "rename or remove one of the functions");
       names.push_back(function->name);
-    } else if (const auto *expr = stmt->as<ExprStmt>()) {
-      report(DiagnosticId::UnsupportedSyntax, expr->range,
-             "a statement without effect at module level",
-             "a kernel file holds imports, constants and functions");
     }
-  }
   return module;
 }
 
@@ -210,6 +207,8 @@ void Parser::parseStatement(Block &block) {
     links = 0;
     if (at(TokenKind::Indent))
       unexpected("a statement");
+    if (hostStatementStarts())
+      return skipHostCode(block);
     rejectKeyword();
     if (at("@") || at("def"))
       parseFunction(block);
@@ -217,6 +216,8 @@ void Parser::parseStatement(Block &block) {
       parseFor(block);
     else if (at("if"))
       parseIf(block);
+    else if (at("while"))
+      parseWhile(block);
     else
       parseSimpleLine(block);
   } catch (const Recover &) {
@@ -235,7 +236,6 @@ void Parser::rejectKeyword() {
   static constexpr struct {
     std::string_view word, hint;
   } rejected[] = {
-      {"while", "use `for i in range(...)`; a loop must know its bounds"},
       {"class", "kernels are functions; pass values as arguments"},
       {"try", "kernels raise no exceptions"},
       {"with", "kernels have no context managers"},
@@ -247,13 +247,12 @@ void Parser::rejectKeyword() {
       {"nonlocal", "pass the value as an argument"},
       {"del", "variables end with the function"},
       {"raise", "use tl.static_assert or tl.device_assert"},
-      {"assert",
-       "write tl.static_assert(condition, \"text\") for what is known "
-       "at compile time, else tl.device_assert"},
       {"break", "put the rest of the loop's body under an `if`"},
       {"continue", "put the rest of the loop's body under an `if`"},
   };
   if (!at(TokenKind::Keyword))
+    return;
+  if (runsAtCompileTime && (at("break") || at("continue")))
     return;
   for (const auto &[word, hint] : rejected)
     if (at(word))
@@ -263,10 +262,6 @@ void Parser::rejectKeyword() {
     fail(DiagnosticId::SyntaxError, peek().range,
          "`" + std::string(peek().text) + "` that belongs to no statement",
          "line it up with its `if`");
-  if (!functionDepth && (at("for") || at("if") || at("return")))
-    unsupported(peek().range,
-                "`" + std::string(peek().text) + "` at module level",
-                "a kernel file holds imports, constants and functions");
 }
 
 void Parser::parseSimpleLine(Block &block) {
@@ -295,6 +290,12 @@ void Parser::parseSimple(Block &block) {
       node->value = parseExpressionList();
     node->range = since(start);
     block.push_back(std::move(node));
+  } else if (accept("break")) {
+    block.push_back(std::make_unique<Break>(start));
+  } else if (accept("continue")) {
+    block.push_back(std::make_unique<Continue>(start));
+  } else if (at("assert")) {
+    parseAssert(block);
   } else if (at("import") || at("from")) {
     if (functionDepth)
       unsupported(start, "an import inside a function",
@@ -308,59 +309,6 @@ void Parser::parseSimple(Block &block) {
   }
 }
 
-std::string Parser::parseDottedName() {
-  std::string name(expectName("a module").text);
-  while (accept("."))
-    name += "." + std::string(expectName("a module").text);
-  return name;
-}
-
-void Parser::parseImport(Block &block) {
-  next();
-  do {
-    SourceRange start = peek().range;
-    auto node = std::make_unique<Import>();
-    node->module = parseDottedName();
-    if (accept("as")) {
-      node->alias = std::string(expectName("the module").text);
-      node->hasAlias = true;
-    } else {
-      node->alias = node->module.substr(0, node->module.find('.'));
-    }
-    node->range = since(start);
-    block.push_back(std::move(node));
-  } while (accept(","));
-}
-
-void Parser::parseImportFrom(Block &block) {
-  next();
-  unsigned level = 0;
-  while (at(".") || at("..."))
-    level += unsigned(next().text.size());
-  std::string module;
-  if (!level || !at("import"))
-    module = parseDottedName();
-  expect("import", "the module");
-  bool parenthesis = accept("(");
-  if (at("*"))
-    unsupported(peek().range, "`import *`", "name what is imported");
-  do {
-    if (parenthesis && at(")"))
-      break;
-    SourceRange start = peek().range;
-    auto node = std::make_unique<ImportFrom>();
-    node->level = level;
-    node->module = module;
-    node->name = std::string(expectName("what is imported").text);
-    node->alias =
-        accept("as") ? std::string(expectName("the import").text) : node->name;
-    node->range = since(start);
-    block.push_back(std::move(node));
-  } while (accept(","));
-  if (parenthesis)
-    expect(")", "the imported names");
-}
-
 static std::string elementHint(const Expr &block) {
   const auto *name = block.as<Name>();
   const std::string x = name ? name->id : "x";
@@ -370,6 +318,9 @@ static std::string elementHint(const Expr &block) {
 }
 
 void Parser::checkTarget(const Expr &target) {
+  if (!functionDepth && (target.is<Subscript>() || target.is<Attribute>() ||
+                         target.is<Starred>()))
+    return; // code around kernels; binds no name of theirs
   switch (target.kind) {
   case ExprKind::Name:
     return;
@@ -476,7 +427,7 @@ void Parser::parseSuite(Block &block, std::string_view after) {
     }
   }
   if (!at(TokenKind::Newline)) {
-    if (at("for") || at("if") || at("def") || at("@"))
+    if (at("for") || at("if") || at("while") || at("def") || at("@"))
       unexpected("a new line");
     rejectKeyword();
     return parseSimpleLine(block);
@@ -511,6 +462,29 @@ void Parser::parseFor(Block &block) {
     unsupported(peek().range, "`else` after a loop",
                 "a loop of a kernel always runs to its end: write the code "
                 "after it");
+}
+
+void Parser::parseWhile(Block &block) {
+  SourceRange start = next().range;
+  auto node = std::make_unique<While>();
+  node->test = parseExpression();
+  node->range = since(start);
+  parseSuite(node->body, "the condition");
+  block.push_back(std::move(node));
+  if (at("else"))
+    unsupported(peek().range, "`else` after a loop",
+                "a loop of a kernel always runs to its end: write the code "
+                "after it");
+}
+
+void Parser::parseAssert(Block &block) {
+  SourceRange start = next().range;
+  auto node = std::make_unique<Assert>();
+  node->test = parseExpression();
+  if (accept(","))
+    node->message = parseExpression();
+  node->range = since(start);
+  block.push_back(std::move(node));
 }
 
 void Parser::parseIf(Block &block) {
@@ -590,31 +564,43 @@ void Parser::parseFunction(Block &block) {
     next();
   }
   if (at("async") || at("class"))
-    rejectKeyword();
+    return skipHostCode(block);
   if (!at("def"))
     unexpected("`def` after the decorators");
   SourceRange start = next().range;
   attachHints(*node, start.line);
+  for (const ExprPtr &decorator : node->decorators) {
+    const auto *call = decorator->as<Call>();
+    const Expr *head = call ? call->function.get() : decorator.get();
+    node->isJit |= endsWithName(head, "jit");
+    node->isConstexpr |= endsWithName(head, "constexpr_function");
+  }
+  bool isHost = !node->isJit && !node->isConstexpr;
   const Token &name = expectName("the function");
   node->name = std::string(name.text);
   node->nameRange = name.range;
+  node->range = since(start);
+  if (isHost) {
+    // Known by name, so that a call of it is an error that says why.
+    skipHostCode(block);
+    block.push_back(std::move(node));
+    return;
+  }
   parseParameters(*node);
   if (accept("->"))
     parseExpression();
   node->range = since(start);
-  for (const ExprPtr &decorator : node->decorators) {
-    const auto *call = decorator->as<Call>();
-    node->isJit |=
-        endsWithName(call ? call->function.get() : decorator.get(), "jit");
-  }
   ++functionDepth;
+  runsAtCompileTime = node->isConstexpr;
   try {
     parseSuite(node->body, "the parameters");
   } catch (...) {
     --functionDepth;
+    runsAtCompileTime = false;
     throw;
   }
   --functionDepth;
+  runsAtCompileTime = false;
   node->docstring = takeDocstring(node->body);
   block.push_back(std::move(node));
 }
@@ -676,6 +662,7 @@ ParseResult parse(std::shared_ptr<const SourceFile> file) {
   Parser parser(std::move(file));
   ParseResult result;
   result.module = parser.parseFile();
+  result.hasHostCode = parser.hasHostCode();
   result.diagnostics = parser.takeDiagnostics();
   return result;
 }

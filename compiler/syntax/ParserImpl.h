@@ -8,6 +8,7 @@
 #include "compiler/syntax/Lexer.h"
 #include "compiler/syntax/Parser.h"
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,7 @@ public:
   std::unique_ptr<Module> parseFile();
   ExprPtr parseSingleExpression();
   std::vector<Diagnostic> takeDiagnostics();
+  bool hasHostCode() const { return skippedHostCode; }
 
 private:
   // Tokens.
@@ -55,6 +57,8 @@ private:
   void parseImport(Block &block);
   void parseImportFrom(Block &block);
   void parseFor(Block &block);
+  void parseWhile(Block &block);
+  void parseAssert(Block &block);
   void parseIf(Block &block);
   void parseFunction(Block &block);
   void parseParameters(FunctionDef &function);
@@ -67,6 +71,9 @@ private:
   void rejectHintsInside(uint32_t firstLine, uint32_t lastLine);
   void recover();
   void skipBlock();
+  bool hostStatementStarts() const;
+  void skipHostCode(Block &block);
+  void takeHostNames(Block &block, std::string_view word);
   static std::string takeDocstring(Block &body);
 
   // Expressions.
@@ -83,6 +90,7 @@ private:
   ExprPtr parsePostfix();
   ExprPtr parseAtom();
   ExprPtr parseString();
+  void parseFormatted(JoinedStr &node);
   ExprPtr parseParenthesis();
   ExprPtr parseListDisplay();
   ExprPtr parseDictDisplay();
@@ -113,7 +121,9 @@ private:
   unsigned depth = 0;
   unsigned links = 0;
   unsigned functionDepth = 0; // inside the body of a def
-  unsigned loopDepth = 0;
+  bool skippedHostCode = false;
+  std::set<std::string, std::less<>> hostNames; // bound by takeHostNames
+  bool runsAtCompileTime = false;               // inside a constexpr_function
 };
 
 } // namespace tessera::syntax

@@ -33,6 +33,7 @@ struct Binding {
 struct LoadedModule {
   std::unique_ptr<Module> module;
   std::map<std::string, Binding, std::less<>> bindings;
+  bool hasHostCode = false; // may define more names
 };
 
 } // namespace
@@ -99,6 +100,7 @@ void Program::Impl::load(const std::string &path, std::string text) {
                      result.diagnostics.end());
   LoadedModule &loaded = modules[path];
   loaded.module = std::move(result.module);
+  loaded.hasHostCode = result.hasHostCode;
   for (const StmtPtr &stmt : loaded.module->body)
     bind(loaded, *stmt);
 }
@@ -333,7 +335,9 @@ Program::load(const std::string &path, std::string text, FileReader reader) {
             circle + ": define it in one of the files"));
         break;
       }
+      // A name that other code of that file may define fails where it is used.
       if (binding.fromFile.empty() ||
+          impl.modules.at(binding.fromFile).hasHostCode ||
           impl.modules.at(binding.fromFile).bindings.contains(binding.name))
         continue;
       std::vector<std::string> names;
@@ -379,13 +383,18 @@ const std::vector<std::shared_ptr<const SourceFile>> &Program::files() const {
 
 const FunctionDef &Program::kernel(std::string_view name) const {
   std::vector<std::string> names;
-  for (const StmtPtr &stmt : main().body)
-    if (const auto *function = stmt->as<FunctionDef>();
-        function && function->isJit) {
+  for (const StmtPtr &stmt : main().body) {
+    const auto *function = stmt->as<FunctionDef>();
+    if (function && function->name == name && !function->isJit)
+      throw Error(main().file->path() + ": `" + std::string(name) +
+                      "` is a Python function, not a kernel",
+                  "write @triton.jit above it");
+    if (function && function->isJit) {
       if (function->name == name)
         return *function;
       names.push_back(function->name);
     }
+  }
   throw Error(main().file->path() + ": no kernel `" + std::string(name) + "`",
               nearestNameHint(name, names, "kernels"));
 }

@@ -64,12 +64,13 @@ static Json argumentsToJson(const std::vector<Argument> &args) {
 static Json optionsToJson(const CompileOptions &options) {
   return {{"num_warps", options.numWarps},
           {"num_stages", options.numStages},
-          {"f32Default", options.f32Default}};
+          {"f32Default", options.f32Default},
+          {"debug", options.debug}};
 }
 
 static CompileOptions optionsFromJson(const Json &json) {
   const std::string what = requestName + ": options";
-  checkKeys(json, {"num_warps", "num_stages", "f32Default"}, what);
+  checkKeys(json, {"num_warps", "num_stages", "f32Default", "debug"}, what);
   CompileOptions result;
   // get<int64_t> would round a float and read true as 1.
   for (const char *key : {"num_warps", "num_stages"})
@@ -78,6 +79,7 @@ static CompileOptions optionsFromJson(const Json &json) {
                   "write a number such as 4");
   result.numWarps = memberOr<int64_t>(json, "num_warps", 4, what);
   result.numStages = memberOr<int64_t>(json, "num_stages", 2, what);
+  result.debug = memberOr<bool>(json, "debug", false, what);
   result.f32Default = memberOr<std::string>(json, "f32Default", "tf32", what);
   if (result.f32Default != "tf32" && result.f32Default != "ieee")
     throw Error(what + ": f32Default is `" + result.f32Default + "`",

@@ -15,6 +15,7 @@ struct CompileOptions {
   int64_t numWarps = 4;
   int64_t numStages = 2;
   std::string f32Default = "tf32"; // or "ieee"
+  bool debug = false;              // tl.device_assert is checked
 };
 
 // A file that the kernel comes from, for places in diagnostics.
@@ -57,7 +58,7 @@ struct CompileRequest {
 
 struct ArtifactParameter {
   std::string name;
-  std::string kind; // "pointer" or "scalar"
+  std::string kind; // "pointer", "scalar", or "report" (see Report.h)
   std::string type; // "*fp32:16", "i32" ...
 };
 

@@ -47,8 +47,9 @@ static std::string dumpOptional(const ExprPtr &expr) {
 static std::string dumpCall(const Call &call) {
   std::string text = join(call.arguments);
   for (const Keyword &keyword : call.keywords)
-    text +=
-        (text.empty() ? "" : ", ") + keyword.name + "=" + dump(*keyword.value);
+    text += (text.empty() ? "" : ", ") +
+            (keyword.name.empty() ? "**" : keyword.name + "=") +
+            dump(*keyword.value);
   return dump(*call.function) + "(" + text + ")";
 }
 
@@ -96,6 +97,22 @@ static std::string dumpIndex(const Expr &index) {
 
 // Every operator in its own parentheses, so that the text says the tree and
 // still is Python.
+// The texts with braces doubled, as Python reads them back.
+static std::string dumpJoined(const JoinedStr &node) {
+  std::string text = "f'''";
+  for (size_t i = 0; i < node.texts.size(); ++i) {
+    std::string plain = Value(node.texts[i]).repr();
+    for (char c : plain.substr(1, plain.size() - 2)) {
+      text += c;
+      if (c == '{' || c == '}')
+        text += c;
+    }
+    if (i < node.values.size())
+      text += "{" + dump(*node.values[i]) + "}";
+  }
+  return text + "'''";
+}
+
 std::string dump(const Expr &expr) {
   switch (expr.kind) {
   case ExprKind::Name:
@@ -175,6 +192,8 @@ std::string dump(const Expr &expr) {
     return dumpComprehension(expr.to<Comprehension>());
   case ExprKind::Starred:
     return "*" + dump(*expr.to<Starred>().value);
+  case ExprKind::JoinedStr:
+    return dumpJoined(expr.to<JoinedStr>());
   }
   return "";
 }
@@ -241,6 +260,16 @@ std::string dump(const Stmt &stmt, unsigned indent) {
     const auto &node = stmt.to<For>();
     return pad + "for " + dump(*node.target) + " in " + dump(*node.iterable) +
            ":\n" + dumpBlock(node.body, indent + 4);
+  }
+  case StmtKind::While: {
+    const auto &node = stmt.to<While>();
+    return pad + "while " + dump(*node.test) + ":\n" +
+           dumpBlock(node.body, indent + 4);
+  }
+  case StmtKind::Assert: {
+    const auto &node = stmt.to<Assert>();
+    return pad + "assert " + dump(*node.test) +
+           (node.message ? ", " + dump(*node.message) : "") + "\n";
   }
   case StmtKind::If:
     return pad + dumpIf(stmt.to<If>(), indent);

@@ -91,6 +91,7 @@ enum class ExprKind {
   Lambda,
   Comprehension,
   Starred,
+  JoinedStr,
 };
 
 struct Expr : NodeOf<Expr, ExprKind> {
@@ -224,14 +225,23 @@ struct Starred : ExprNode<ExprKind::Starred> {
   ExprPtr value;
 };
 
+// f"text {value} text": one text more than there are values.
+struct JoinedStr : ExprNode<ExprKind::JoinedStr> {
+  using ExprNode::ExprNode;
+  std::vector<std::string> texts;
+  std::vector<ExprPtr> values;
+};
+
 enum class StmtKind {
   Assign,
   AugAssign,
   AnnAssign,
   For,
+  While,
   If,
   Return,
   ExprStmt,
+  Assert,
   Pass,
   Break,
   Continue,
@@ -279,6 +289,12 @@ struct For : StmtNode<StmtKind::For> {
   Block body;
 };
 
+struct While : StmtNode<StmtKind::While> {
+  using StmtNode::StmtNode;
+  ExprPtr test;
+  Block body;
+};
+
 // `elif` is an If alone in orelse.
 struct If : StmtNode<StmtKind::If> {
   using StmtNode::StmtNode;
@@ -294,6 +310,12 @@ struct Return : StmtNode<StmtKind::Return> {
 struct ExprStmt : StmtNode<StmtKind::ExprStmt> {
   using StmtNode::StmtNode;
   ExprPtr value;
+};
+
+struct Assert : StmtNode<StmtKind::Assert> {
+  using StmtNode::StmtNode;
+  ExprPtr test;
+  ExprPtr message; // null when there is none
 };
 
 struct Pass : StmtNode<StmtKind::Pass> {
@@ -347,6 +369,8 @@ struct FunctionDef : StmtNode<StmtKind::FunctionDef> {
   std::string docstring; // not part of body
   Block body;
   bool isJit = false; // decorated with triton.jit
+  // Decorated with triton.constexpr_function: runs while compiling.
+  bool isConstexpr = false;
   std::shared_ptr<const SourceFile> file;
 };
 

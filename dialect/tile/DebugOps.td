@@ -10,12 +10,16 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>]> {
   let summary = "values written to the program's log";
   let description = [{
+    `hex` shows the bits. `isUnsigned` says of each value whether its integers
+    are shown without a sign.
+
     ```mlir
     // %x: tensor<8xf32>
     tile.print "row" %x : tensor<8xf32>
     ```
   }];
-  let arguments = (ins StrAttr:$prefix, Variadic<Tile_AnyValue>:$values, UnitAttr:$hex);
+  let arguments = (ins StrAttr:$prefix, Variadic<Tile_AnyValue>:$values, UnitAttr:$hex,
+                       OptionalAttr<DenseBoolArrayAttr>:$isUnsigned);
   let assemblyFormat = "$prefix ($values^ `:` type($values))? attr-dict";
 }
 

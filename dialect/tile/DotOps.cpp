@@ -23,10 +23,16 @@ LogicalResult DotOp::verify() {
   auto a = cast<RankedTensorType>(getA().getType());
   auto b = cast<RankedTensorType>(getB().getType());
   auto c = cast<RankedTensorType>(getType());
-  if (a.getRank() != 2 || b.getRank() != 2 || c.getRank() != 2)
-    return emitOpError("needs matrices");
-  if (a.getDimSize(1) != b.getDimSize(0) ||
-      c.getDimSize(0) != a.getDimSize(0) || c.getDimSize(1) != b.getDimSize(1))
+  int64_t rank = c.getRank(), batch = rank - 2;
+  if (a.getRank() != rank || b.getRank() != rank || (rank != 2 && rank != 3))
+    return emitOpError("needs matrices, or batches of matrices");
+  if (rank == 3 && (a.getDimSize(0) != c.getDimSize(0) ||
+                    b.getDimSize(0) != c.getDimSize(0)))
+    return emitOpError("has batches of different sizes: ")
+           << a << " x " << b << " -> " << c;
+  if (a.getDimSize(batch + 1) != b.getDimSize(batch) ||
+      c.getDimSize(batch) != a.getDimSize(batch) ||
+      c.getDimSize(batch + 1) != b.getDimSize(batch + 1))
     return emitOpError("shapes do not fit: [M, K] x [K, N] -> [M, N], got ")
            << a << " x " << b << " -> " << c;
   if (a.getElementType() != b.getElementType())

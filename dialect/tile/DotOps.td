@@ -10,7 +10,8 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
   let summary = "acc + a * b";
   let description = [{
-    a is [M, K], b is [K, N], acc and the result are [M, N]. 16-bit and fp32
+    a is [M, K], b is [K, N], acc and the result are [M, N]; with a dimension
+    in front, [B, M, K] and so on, one product for each of its indices. 16-bit and fp32
     operands accumulate in fp32, fp64 in fp64, i8 in i32. `precision` says how
     a GPU reads fp32 operands; cpu always computes IEEE products.
 

@@ -4,6 +4,7 @@
 #include "runtime/Kernel.h"
 
 #include "runtime/device/cpu/Parallel.h"
+#include "runtime/device/cpu/Report.h"
 #include "runtime/launch/FindFile.h"
 #include "runtime/launch/KernelState.h"
 #include "runtime/launch/Record.h"
@@ -82,15 +83,23 @@ void Kernel::launch(const Grid &grid, const std::vector<Arg> &args,
   int64_t inlineSlots[few];
   std::vector<int64_t> manySlots;
   int64_t *slots = inlineSlots;
-  if (kernel->slots.size() > few) {
-    manySlots.resize(kernel->slots.size());
+  if (kernel->slots.size() >= few) {
+    manySlots.resize(kernel->slots.size() + 1);
     slots = manySlots.data();
   }
   for (size_t i = 0; i < kernel->slots.size(); ++i)
     slots[i] =
         slotBits(args[kernel->slots[i].argument], kernel->slots[i].isFloat32);
   const auto run = [&] {
-    runtime::runGrid(kernel->module.entry(), slots, grid, kernel->scratchBytes);
+    if (!kernel->reports)
+      return runtime::runGrid(kernel->module.entry(), slots, grid,
+                              kernel->scratchBytes);
+    runtime::Report report;
+    slots[kernel->slots.size()] =
+        int64_t(reinterpret_cast<uintptr_t>(report.callbacks()));
+    runtime::runGrid(kernel->module.entry(), slots, grid, kernel->scratchBytes,
+                     &report);
+    report.finish(state->name);
   };
   if (!runtime::recording())
     return run();

@@ -27,6 +27,10 @@ LoadedKernel::LoadedKernel(const CompiledKernel &compiled,
     : module(compiled.code, compiled.meta.symbol),
       scratchBytes(compiled.meta.scratchBytes) {
   for (const syntax::ArtifactParameter &parameter : compiled.meta.params) {
+    if (parameter.kind == "report") {
+      reports = true;
+      continue;
+    }
     auto found =
         std::find(parameters.begin(), parameters.end(), parameter.name);
     if (found == parameters.end())
@@ -275,6 +279,7 @@ Kernel::State::request(const std::vector<Arg> &args,
   }
   request.options.numWarps = options.numWarps.value_or(numWarps);
   request.options.numStages = options.numStages.value_or(numStages);
+  request.options.debug = info.debug || optionNumber(Option::Debug) != 0;
   request.options.f32Default = optionText(Option::F32Default);
   if (request.options.f32Default != "tf32" &&
       request.options.f32Default != "ieee")

@@ -35,6 +35,7 @@ struct LoadedKernel {
     bool isFloat32;
   };
   std::vector<Slot> slots;
+  bool reports = false; // takes a Report in one more slot
 };
 
 // Names and values of constexprs.

@@ -196,6 +196,7 @@ Job makeJob(const Options &options, const syntax::Program &program,
       pick(options.numStages, instance ? instance->numStages : std::nullopt,
            stages, compile.numStages);
   compile.f32Default = optionText(Option::F32Default);
+  compile.debug = info.debug || optionNumber(Option::Debug) != 0;
   job.request.target = options.target.empty() ? hostTarget() : options.target;
   if (!CpuTarget::parse(job.request.target))
     throw Error("`" + job.request.target + "` is not a target",

@@ -22,6 +22,8 @@ Value emitCast(BuiltinCall &call) {
   return emit.castRounding(x, to, rounding == "rtz");
 }
 
+Value emitToTensor(BuiltinCall &call) { return call.tensor(0); }
+
 Value emitPointerType(BuiltinCall &call) {
   Element element = call.element(0);
   if (element.isPointer)
@@ -63,6 +65,7 @@ void registerCasts(Registry &registry) {
       "input, dtype, fp_downcast_rounding=None, bitcast=False";
   registry.addMethod("cast", signature, emitCast);
   registry.addMethod("to", signature, emitCast);
+  registry.add("to_tensor", "x", emitToTensor);
   registry.add("pointer_type", "element_ty", emitPointerType);
 
   auto test = [&](const char *name, BuiltinEmit emit) {

@@ -58,13 +58,10 @@ Value emitDot(BuiltinCall &call) {
                     ? "load the values first: tl.load(" + call.text(index) + ")"
                     : "convert it: " + call.operandText(index) +
                           ".to(tl.float32)");
-    if (x.type.rank() == 3)
-      call.fail(index, DiagnosticId::NotSupported,
-                "tl.dot of rank 3 is not supported yet",
-                "loop over the first dimension");
-    if (x.type.rank() != 2)
+    if (x.type.rank() != 2 && x.type.rank() != 3)
       call.fail(index, DiagnosticId::ShapeMismatch,
-                call.what(index) + " must have rank 2, got " + toString(x.type),
+                call.what(index) + " must have rank 2 or 3, got " +
+                    toString(x.type),
                 x.type.rank() == 1
                     ? "for two vectors write tl.sum(" + call.operandText(0) +
                           " * " + call.operandText(1) + ")"
@@ -77,22 +74,31 @@ Value emitDot(BuiltinCall &call) {
                   " and " + toString(b.type),
               "convert one: " + call.operandText(1) + ".to(" +
                   call.operandText(0) + ".dtype)");
-  if (a.type.shape[1] != b.type.shape[0])
+  size_t batch = size_t(a.type.rank() - 2);
+  if (a.type.rank() != b.type.rank() ||
+      (batch && a.type.shape[0] != b.type.shape[0]))
+    call.fail(1, DiagnosticId::ShapeMismatch,
+              "tl.dot needs two matrices or two batches of one size, got " +
+                  toString(a.type) + " and " + toString(b.type),
+              "tl.broadcast_to repeats a matrix for each of a batch");
+  const int64_t *left = a.type.shape.data() + batch,
+                *right = b.type.shape.data() + batch;
+  if (left[1] != right[0])
     call.fail(1, DiagnosticId::ShapeMismatch,
               "tl.dot: " + toString(a.type) + " has " +
-                  std::to_string(a.type.shape[1]) + " columns, " +
-                  toString(b.type) + " has " + std::to_string(b.type.shape[0]) +
-                  " rows",
-              a.type.shape[1] == b.type.shape[1]
+                  std::to_string(left[1]) + " columns, " + toString(b.type) +
+                  " has " + std::to_string(right[0]) + " rows",
+              left[1] == right[1]
                   ? "transpose the second: tl.dot(" + call.text(0) +
                         ", tl.trans(" + call.text(1) + "))"
-              : a.type.shape[0] == b.type.shape[0]
+              : left[0] == right[0]
                   ? "transpose the first: tl.dot(tl.trans(" + call.text(0) +
                         "), " + call.text(1) + ")"
                   : "the columns of the first must be as many as the rows of "
                     "the second");
   DType dtype = accumulatorOf(call, a.type.element.dtype);
-  Type type(dtype, {a.type.shape[0], b.type.shape[1]});
+  Type type(dtype, a.type.shape);
+  type.shape.back() = b.type.shape.back();
   emit.checkShape(type.shape);
   // The IR accumulates fp16 in fp32 too; the result is rounded once.
   DType inside = dtype == DType::Fp16 ? DType::Fp32 : dtype;

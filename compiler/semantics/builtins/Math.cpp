@@ -153,10 +153,16 @@ Value emitOperator(BuiltinCall &call) {
 Value emitUmulhi(BuiltinCall &call) {
   Emitter &emit = call.emit;
   auto [x, y] = emit.pair(call[0], call[1], {}, "umulhi");
-  if (!x.type.element.isInt() || bitWidth(x.type.element.dtype) != 32)
-    call.fail(0, DiagnosticId::NotSupported,
-              "tl.umulhi is only supported for 32-bit integers, got " +
+  unsigned bits = bitWidth(x.type.element.dtype);
+  if (!x.type.element.isInt() || bits < 32)
+    call.fail(0, DiagnosticId::BadArgument,
+              "tl.umulhi needs integers of 32 or 64 bits, got " +
                   toString(x.type));
+  if (bits == 64) {
+    auto both = arith::MulUIExtendedOp::create(emit.builder, emit.location(),
+                                               x.handle, y.handle);
+    return Tensor{both.getHigh(), x.type};
+  }
   Element wide{DType::UInt64, false}, narrow{DType::UInt32, false};
   Type type = x.type;
   x = emit.cast(emit.cast(x, narrow), wide);

@@ -5,7 +5,10 @@
 
 #include "dialect/tile/TileDialect.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
+
+#include <algorithm>
 
 namespace tessera::semantics {
 namespace {
@@ -23,11 +26,35 @@ Value emitAxis(BuiltinCall &call) {
                 type};
 }
 
-// Hints about values. They promise, they compute nothing.
+// Hints about values. They promise, they compute nothing: they are kept as
+// attributes of the operation that makes the value.
+template <const char *const &name>
 Value emitHint(BuiltinCall &call) {
-  call.integers(1);
+  Emitter &emit = call.emit;
+  std::vector<int64_t> values = call.integers(1);
+  auto *tensor = call[0].tensor();
+  if (!tensor)
+    return call[0];
+  if (int64_t(values.size()) != std::max<int64_t>(1, tensor->type.rank()))
+    call.fail(1, DiagnosticId::BadArgument,
+              call.what(1) + " has " + std::to_string(values.size()) +
+                  " entries for " + toString(tensor->type),
+              "give one number for each dimension");
+  llvm::SmallVector<int32_t> entries;
+  for (int64_t value : values) {
+    if (value < 1 || value > maxOf(DType::Int32))
+      call.fail(1, DiagnosticId::BadArgument,
+                call.what(1) + " must hold positive numbers");
+    entries.push_back(int32_t(value));
+  }
+  if (mlir::Operation *op = tensor->handle.getDefiningOp())
+    op->setAttr(name, emit.builder.getDenseI32ArrayAttr(entries));
   return call[0];
 }
+
+constexpr const char *kDivisibility = "tile.divisibility";
+constexpr const char *kContiguity = "tile.contiguity";
+constexpr const char *kConstancy = "tile.constancy";
 
 Value emitAssume(BuiltinCall &call) {
   Emitter &emit = call.emit;
@@ -72,10 +99,34 @@ Value emitStaticPrint(BuiltinCall &call) {
 Value emitDevicePrint(BuiltinCall &call) {
   Emitter &emit = call.emit;
   llvm::SmallVector<mlir::Value> values;
-  for (const Value &value : *call[1].tupleValues())
-    values.push_back(emit.toTensor(value, call.what(1)).handle);
+  llvm::SmallVector<bool> isUnsigned;
+  for (const Value &value : *call[1].tupleValues()) {
+    Tensor tensor = emit.toTensor(value, call.what(1));
+    values.push_back(tensor.handle);
+    isUnsigned.push_back(tensor.type.element.isInt() &&
+                         !isSigned(tensor.type.element.dtype));
+  }
+  bool any = llvm::is_contained(isUnsigned, true);
   tile::PrintOp::create(emit.builder, emit.location(), call.string(0), values,
-                        call.boolean(2));
+                        call.boolean(2),
+                        any ? emit.builder.getDenseBoolArrayAttr(isUnsigned)
+                            : mlir::DenseBoolArrayAttr());
+  return Value::none();
+}
+
+// As under Triton, only a debug build checks these at run time.
+Value emitDeviceAssert(BuiltinCall &call) {
+  Emitter &emit = call.emit;
+  std::string message = call.string(1);
+  Tensor condition = emit.truth(call.tensor(0));
+  if (!call.isNone(2)) {
+    Tensor mask = emit.truth(call.tensor(2));
+    Tensor outside = *emit.unary(UnaryOp::Invert, mask).tensor();
+    condition = *emit.binary(BinaryOp::Or, condition, outside).tensor();
+  }
+  if (emit.debug)
+    tile::AssertOp::create(emit.builder, emit.location(), condition.handle,
+                           message);
   return Value::none();
 }
 
@@ -111,14 +162,14 @@ Value emitStaticRange(BuiltinCall &call) {
 void registerProgram(Registry &registry) {
   registry.add("program_id", "axis", emitAxis<tile::ProgramIdOp>);
   registry.add("num_programs", "axis", emitAxis<tile::NumProgramsOp>);
-  registry.add("multiple_of", "input, values", emitHint);
-  registry.add("max_contiguous", "input, values", emitHint);
-  registry.add("max_constancy", "input, values", emitHint);
+  registry.add("multiple_of", "input, values", emitHint<kDivisibility>);
+  registry.add("max_contiguous", "input, values", emitHint<kContiguity>);
+  registry.add("max_constancy", "input, values", emitHint<kConstancy>);
   registry.add("assume", "cond", emitAssume);
   registry.add("debug_barrier", "", emitNothing);
-  // As under Triton, only a debug build checks these at run time.
-  registry.add("device_assert", "cond, msg='', mask=None", emitNothing);
+  registry.add("device_assert", "cond, msg='', mask=None", emitDeviceAssert);
   registry.add("device_print", "prefix, *args, hex=False", emitDevicePrint);
+  registry.add("python.print", "prefix, *args, hex=False", emitDevicePrint);
   registry.add("static_assert", "cond, msg=''", emitStaticAssert);
   registry.add("static_print", "*values, sep=' '", emitStaticPrint);
   registry.add("range",

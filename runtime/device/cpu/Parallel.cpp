@@ -4,6 +4,7 @@
 #include "runtime/device/cpu/Parallel.h"
 
 #include "runtime/Kernel.h"
+#include "runtime/device/cpu/Report.h"
 #include "runtime/device/cpu/ThreadPool.h"
 #include "support/Error.h"
 
@@ -68,7 +69,8 @@ static std::shared_ptr<const Host> host() {
 }
 
 void runGrid(CpuEntry entry, const void *args,
-             const std::array<uint32_t, 3> &grid, size_t scratchBytes) {
+             const std::array<uint32_t, 3> &grid, size_t scratchBytes,
+             Report *report) {
   const uint64_t plane = uint64_t(grid[0]) * grid[1];
   if (plane && grid[2] > UINT64_MAX / 2 / plane)
     throw Error("a grid of " + std::to_string(grid[0]) + " x " +
@@ -101,7 +103,10 @@ void runGrid(CpuEntry entry, const void *args,
                          uint32_t(first / grid[0] % grid[1]),
                          uint32_t(first / plane)};
       for (uint64_t i = first; i < last; ++i) {
-        entry(args, pid, grid.data(), memory);
+        if (!report)
+          entry(args, pid, grid.data(), memory);
+        else if (!report->run(entry, args, pid, grid.data(), memory))
+          return;
         if (++pid[0] == grid[0]) {
           pid[0] = 0;
           if (++pid[1] == grid[1]) {

@@ -10,9 +10,13 @@
 
 namespace tessera::runtime {
 
+class Report;
+
 // Runs every program of the grid once, x fastest, and returns when all are
-// done. `scratchBytes` is what each running program gets.
+// done. `scratchBytes` is what each running program gets. With a report, a
+// program whose assertion fails is left and no further ones start.
 void runGrid(CpuEntry entry, const void *args,
-             const std::array<uint32_t, 3> &grid, size_t scratchBytes);
+             const std::array<uint32_t, 3> &grid, size_t scratchBytes,
+             Report *report = nullptr);
 
 } // namespace tessera::runtime

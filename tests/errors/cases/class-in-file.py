@@ -1,7 +1,8 @@
 # tests/errors/cases/class-in-file.py - a class in a kernel file
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-# Why: A kernel file holds imports, constants and functions.
+# Why: Of a kernel file only imports, constants and kernel functions are read; other code may stand there,
+#   but kernels do not see it.
 # Fix: Pass the values as arguments.
 
 import triton

@@ -1,4 +1,4 @@
-# tests/errors/cases/f-string.py - an f-string
+# tests/errors/cases/f-string.py - an f-string of a run-time value
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 # Why: The text would have to be made while the kernel runs.

@@ -1,8 +1,8 @@
 # tests/errors/cases/list-comprehension.py - a comprehension inside a kernel
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-# Why: Blocks of a kernel are values of fixed shape, not lists.
-# Fix: Unroll with tl.static_range.
+# Why: A comprehension in a kernel runs over a tuple, whose length is known at compile time.
+# Fix: Unroll with tl.static_range, or write the tuple: `for k in (0, 1, 2, 3)`.
 
 import triton
 import triton.language as tl

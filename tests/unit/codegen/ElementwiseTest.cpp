@@ -234,7 +234,8 @@ TEST(CpuLower, UnsupportedNamesThePlace) {
   try {
     TileKernel kernel(R"(
 func.func @k(%x: f32) {
-  tile.print "x" %x : f32 loc("kernel.py":12:3)
+  %h = tile.convert %x rtz : f32 -> f16 loc("kernel.py":12:3)
+  tile.print "x" %h : f16
   return
 })",
                       CpuTarget());

@@ -56,6 +56,82 @@ TEST(Control, ConditionOfAnIntegerIsNotZero) {
   EXPECT_EQ(missing(ir, {"arith.cmpi ne", "scf.if"}), "") << ir;
 }
 
+TEST(Control, WhileCarriesWhatItChanges) {
+  std::string ir = lowerBody("    i = 0\n"
+                             "    same = n\n"
+                             "    x = tl.load(p + tl.arange(0, 16))\n"
+                             "    while i < n:\n"
+                             "        x = x + same\n"
+                             "        inner = i\n"
+                             "        i = inner + 1\n"
+                             "    tl.store(p + tl.arange(0, 16), x + i)\n");
+  EXPECT_EQ(missing(ir, {"scf.while", "(i32, tensor<16xf32>)", "arith.cmpi slt",
+                         "scf.condition", "^bb0", "scf.yield", "tile.store"}),
+            "")
+      << ir;
+}
+
+TEST(Control, WhileConditionIsEvaluatedEachTime) {
+  std::string ir = lowerBody("    while tl.load(p) > 1.0:\n"
+                             "        tl.store(p, 0.0)\n");
+  EXPECT_EQ(missing(ir, {"scf.while", "tile.load", "scf.condition", "} do {",
+                         "tile.store", "scf.yield"}),
+            "")
+      << ir;
+  ir = lowerBody("    while FLAG:\n        tl.no_such_thing()\n");
+  EXPECT_EQ(missing(ir, {"no scf.while"}), "") << ir;
+}
+
+TEST(Control, ReturnedNumbersAreRunTimeValues) {
+  Lowered lowered = lower("@triton.jit\n"
+                          "def pick(n):\n"
+                          "    if n > 3:\n"
+                          "        return n\n"
+                          "    return 7\n"
+                          "@triton.jit\n"
+                          "def k(p, n):\n"
+                          "    tl.store(p + pick(n), 1.0)\n",
+                          "k", {arg("p", "*fp32"), arg("n", "i32")});
+  EXPECT_EQ(lowered.message, "");
+  EXPECT_EQ(missing(lowered.ir, {"scf.if", "-> (i32)", "tile.store"}), "")
+      << lowered.ir;
+}
+
+TEST(Control, ConstexprFunctionsRunAtOnce) {
+  Lowered lowered = lower("@triton.constexpr_function\n"
+                          "def first(values, n):\n"
+                          "    for i in range(len(values)):\n"
+                          "        if values[i] < n:\n"
+                          "            continue\n"
+                          "        if values[i] > 100:\n"
+                          "            break\n"
+                          "        return i\n"
+                          "    return -1\n"
+                          "@triton.jit\n"
+                          "def k(p):\n"
+                          "    tl.static_assert(first((1, 5, 9), 4) == 1)\n"
+                          "    tl.static_assert(first((1, 500, 9), 4) == -1)\n"
+                          "    tl.static_assert(len([v for v in (1, 2, 3) if v "
+                          "> 1]) == 2)\n"
+                          "    tl.static_assert(f'{1 + 1} {{x}}' == '2 {x}')\n",
+                          "k", {arg("p", "*fp32")});
+  EXPECT_EQ(lowered.message, "");
+}
+
+TEST(Control, HintsAreAttributes) {
+  std::string ir = lowerBody(
+      "    r = tl.max_contiguous(tl.multiple_of(tl.arange(0, 16) + n, 8), 16)\n"
+      "    tl.store(p + r, 1.0)\n");
+  EXPECT_EQ(missing(ir, {"tile.contiguity = array<i32: 16>"}), "") << ir;
+  EXPECT_NE(ir.find("tile.divisibility = array<i32: 8>"), std::string::npos);
+}
+
+TEST(Control, AssertionsAreForDebugBuilds) {
+  std::string ir = lowerBody("    assert n > 3, 'small'\n"
+                             "    tl.device_assert(n > 3)\n");
+  EXPECT_EQ(missing(ir, {"no tile.assert"}), "") << ir;
+}
+
 TEST(Control, EarlyReturnGuardsTheRest) {
   std::string ir = lowerBody("    if n > 3:\n"
                              "        return\n"

@@ -33,6 +33,15 @@ const char *const kPrelude = "def plain(x):\n"
                              "def uneven(n):\n"
                              "    if n > 3: return n\n"
                              "    return 1.5\n"
+                             "@triton.constexpr_function\n"
+                             "def log(n):\n"
+                             "    return n\n"
+                             "@triton.constexpr_function\n"
+                             "def forever(n):\n"
+                             "    while True: n = n + 1\n"
+                             "@triton.jit\n"
+                             "def both(a, b):\n"
+                             "    return a, b\n"
                              "@triton.jit\n"
                              "def k(p, u, n, N: tl.constexpr):\n"
                              "    r = tl.arange(0, 16)\n"
@@ -119,8 +128,42 @@ const Case kCases[] = {
      "y = 0\nfor i in range(n):\n    y = y + 0.5", "y = y + 0.5", "int32"},
     {"CarriedConstexpr", Id::LoopCarriedType,
      "for i in range(n):\n    N = N + 1", "N = N + 1", "another name"},
-    {"ForOverTuple", Id::BadLoop, "for i in (1, 2): pass", "(1, 2)",
-     "needs range"},
+    {"ForOverNumber", Id::BadLoop, "for i in n: pass", "n", "needs range"},
+    {"WhileTrue", Id::BadLoop, "while N > 1: n = n + 1", "N > 1",
+     "always true"},
+    {"WhileBlock", Id::BadCondition, "while x > 0: pass", "x > 0", "tl.max"},
+    {"WhileCarried", Id::LoopCarriedType, "y = 0\nwhile n > 3: y = y + 0.5",
+     "y = y + 0.5", "int32"},
+    {"ReturnInWhile", Id::BadReturn, "while n > 3:\n    if n > 4: return",
+     "return", "inside a loop"},
+    {"RunTimeFString", Id::NotConstexpr, "tl.static_assert(N == 8, f'{n}')",
+     "n}", "device_print"},
+    {"ConstexprFunctionOfRunTime", Id::NotConstexpr, "y = log(n)", "n)",
+     "runs while compiling"},
+    {"ComprehensionOverBlock", Id::BadLoop, "y = [v for v in x]", "x]",
+     "tuple"},
+    {"ReduceArity", Id::BadArgument, "y = tl.reduce(x, 0, both)", "both)",
+     "one value for each input"},
+    {"ReduceOfScalar", Id::BadArgument, "y = tl.reduce(n, 0, helper)", "n, 0",
+     "block of numbers"},
+    {"ReduceWithoutFunction", Id::NotCallable, "y = tl.reduce(x, 0, 3)",
+     "tl.reduce(x, 0, 3)", "@triton.jit"},
+    {"SortAxis", Id::NotSupported, "y = tl.sort(m, 0)", "0)", "tl.trans"},
+    {"HintLength", Id::BadArgument, "y = tl.multiple_of(r, (8, 8))", "(8, 8)",
+     "one number for each"},
+    {"BatchSizes", Id::ShapeMismatch,
+     "y = tl.dot(m[None, :, :], tl.zeros((2, 16, 16), tl.float32))", "tl.zeros",
+     "batches of one size"},
+    {"Descriptor", Id::NotSupported, "y = tl.make_tensor_descriptor(p)",
+     "tl.make_tensor_descriptor", "make_block_ptr"},
+    {"DotScaled", Id::NotSupported, "y = tl.dot_scaled(m, m)", "tl.dot_scaled",
+     "tl.dot"},
+    {"Fp8", Id::NotSupported, "y = x.to(tl.float8e4nv)", "tl.float8e4nv",
+     "fp8"},
+    {"Libdevice", Id::NotSupported, "y = tl.extra.libdevice.tanh(x)",
+     "tl.extra.libdevice.tanh", "tl.sigmoid"},
+    {"InlineAsm", Id::NotSupported, "y = tl.inline_asm_elementwise('')",
+     "tl.inline_asm_elementwise", "assembly"},
     {"FloatBound", Id::BadLoop, "for i in range(0, 1.5): pass", "range(0, 1.5)",
      "integers"},
     {"ZeroStep", Id::BadLoop, "for i in range(0, n, 0): pass", "range(0, n, 0)",
@@ -198,6 +241,13 @@ TEST(Error, Recursion) {
   ASSERT_EQ(lowered.errors.size(), 1u) << lowered.message;
   EXPECT_EQ(lowered.errors[0].id, Id::RecursiveCall);
   EXPECT_EQ(lowered.errors[0].range.line, 10u);
+}
+
+TEST(Error, EndlessConstexprFunction) {
+  Lowered lowered =
+      lower(std::string(kPrelude) + "    y = forever(N)\n", "k", arguments());
+  ASSERT_EQ(lowered.errors.size(), 1u) << lowered.message;
+  EXPECT_EQ(lowered.errors[0].id, Id::UnrollLimit);
 }
 
 TEST(Error, ReturnTypesOfAHelper) {

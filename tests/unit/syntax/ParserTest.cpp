@@ -38,9 +38,9 @@ TEST(Parser, CanonicalTextIsAFixedPoint) {
 
 TEST(Parser, RangesNameTheirText) {
   auto module =
-      parseModule(source("def f(a):\n    x = a + \\\n        b(1)\n"));
+      parseModule(source("@jit\ndef f(a):\n    x = a + \\\n        b(1)\n"));
   const auto &assign = module->findFunction("f")->body[0]->to<Assign>();
-  EXPECT_EQ(assign.value->range, (SourceRange{2, 9, 3, 13}));
+  EXPECT_EQ(assign.value->range, (SourceRange{3, 9, 4, 13}));
 }
 
 struct Bad {
@@ -51,36 +51,38 @@ struct Bad {
 
 TEST(Parser, BadTextIsReportedWithItsPlaceAndAHint) {
   using D = DiagnosticId;
-  std::string inKernel = "def f(a):\n    ";
+  std::string inKernel = "@jit\ndef f(a):\n    ";
   std::vector<std::pair<Bad, bool>> cases = {
       {{D::SyntaxError, 1, "x = = 2\n"}, false},
-      {{D::SyntaxError, 1, "def f(1):\n    pass\n"}, false},
-      {{D::SyntaxError, 2, "x = 1 +\n"}, true},
-      {{D::SyntaxError, 2, "if a\n"}, true},
-      {{D::SyntaxError, 2, "else:\n"}, true},
-      {{D::SyntaxError, 2, "f(a=1, 2)\n"}, true},
-      {{D::SyntaxError, 2, "1 = a\n"}, true},
-      {{D::UnsupportedSyntax, 2, "while a:\n        a = 1\n"}, true},
-      {{D::UnsupportedSyntax, 2, "try:\n        a = 1\n"}, true},
-      {{D::UnsupportedSyntax, 2, "with a:\n        a = 1\n"}, true},
-      {{D::UnsupportedSyntax, 2, "yield a\n"}, true},
-      {{D::UnsupportedSyntax, 2, "global a\n"}, true},
-      {{D::UnsupportedSyntax, 2, "del a\n"}, true},
-      {{D::UnsupportedSyntax, 2, "raise a\n"}, true},
-      {{D::UnsupportedSyntax, 2, "assert a\n"}, true},
-      {{D::UnsupportedSyntax, 2, "break\n"}, true},
-      {{D::UnsupportedSyntax, 2, "import x\n"}, true},
-      {{D::UnsupportedSyntax, 2, "a[0] = 1\n"}, true},
-      {{D::UnsupportedSyntax, 2, "g(*a)\n"}, true},
-      {{D::UnsupportedSyntax, 2, "x = [i for i in a]\n"}, true},
-      {{D::UnsupportedSyntax, 2, "x = f'{a}'\n"}, true},
-      {{D::UnsupportedSyntax, 2, "(y := 1)\n"}, true},
-      {{D::UnsupportedSyntax, 4,
+      {{D::SyntaxError, 2, "@jit\ndef f(1):\n    pass\n"}, false},
+      {{D::SyntaxError, 3, "x = 1 +\n"}, true},
+      {{D::SyntaxError, 3, "if a\n"}, true},
+      {{D::SyntaxError, 3, "else:\n"}, true},
+      {{D::SyntaxError, 3, "f(a=1, 2)\n"}, true},
+      {{D::SyntaxError, 3, "1 = a\n"}, true},
+      {{D::UnsupportedSyntax, 3, "try:\n        a = 1\n"}, true},
+      {{D::UnsupportedSyntax, 3, "with a:\n        a = 1\n"}, true},
+      {{D::UnsupportedSyntax, 3, "yield a\n"}, true},
+      {{D::UnsupportedSyntax, 3, "global a\n"}, true},
+      {{D::UnsupportedSyntax, 3, "del a\n"}, true},
+      {{D::UnsupportedSyntax, 3, "raise a\n"}, true},
+      {{D::UnsupportedSyntax, 3, "break\n"}, true},
+      {{D::UnsupportedSyntax, 3, "import x\n"}, true},
+      {{D::UnsupportedSyntax, 3, "a[0] = 1\n"}, true},
+      {{D::UnsupportedSyntax, 3, "x = f'{a:3d}'\n"}, true},
+      {{D::UnsupportedSyntax, 3, "x = f'{a!r}'\n"}, true},
+      {{D::UnsupportedSyntax, 3, "x = f'{a=}'\n"}, true},
+      {{D::InvalidString, 3, "x = f'{a'\n"}, true},
+      {{D::InvalidString, 3, "x = f'a}'\n"}, true},
+      {{D::SyntaxError, 3, "x = f'{}'\n"}, true},
+      {{D::UnsupportedSyntax, 4, "while a:\n        del B\n"}, true},
+      {{D::UnsupportedSyntax, 3, "g(**a)\n"}, true},
+      {{D::UnsupportedSyntax, 3, "x = {i: i for i in a}\n"}, true},
+      {{D::UnsupportedSyntax, 3, "(y := 1)\n"}, true},
+      {{D::UnsupportedSyntax, 5,
         "for i in range(3):\n        pass\n    else:\n        pass\n"},
        true},
-      {{D::UnsupportedSyntax, 1, "class A:\n    x = 1\n"}, false},
-      {{D::UnsupportedSyntax, 1, "async def f():\n    pass\n"}, false},
-      {{D::UnsupportedSyntax, 1, "def f(*a):\n    pass\n"}, false},
+      {{D::UnsupportedSyntax, 2, "@jit\ndef f(*a):\n    pass\n"}, false},
       {{D::InvalidText, 1, "x = 1 ? 2\n"}, false},
       {{D::InvalidText, 2, "\nx = '\xff'\n"}, false},
       {{D::InvalidIndentation, 2, "x = 1\n  y = 2\n"}, false},
@@ -92,9 +94,9 @@ TEST(Parser, BadTextIsReportedWithItsPlaceAndAHint) {
       {{D::InvalidString, 1, "x = '\\x4'\n"}, false},
       {{D::UnclosedBracket, 1, "x = (1\n\ndef f():\n    pass\n"}, false},
       {{D::UnclosedBracket, 1, "x = 1)\n"}, false},
-      {{D::DuplicateName, 1, "def f(a, a):\n    pass\n"}, false},
+      {{D::DuplicateName, 2, "@jit\ndef f(a, a):\n    pass\n"}, false},
       {{D::InvalidHint, 1, "# tessera: swap_ab\n"}, false},
-      {{D::InvalidHint, 2, "# tessera: swap_ab\n"}, true},
+      {{D::InvalidHint, 3, "# tessera: swap_ab\n"}, true},
   };
   for (const auto &[bad, nested] : cases) {
     std::string text = (nested ? inKernel : std::string()) + bad.text;
@@ -105,6 +107,52 @@ TEST(Parser, BadTextIsReportedWithItsPlaceAndAHint) {
     EXPECT_EQ(first.range.line, bad.line) << first.render();
     EXPECT_FALSE(first.hint.empty()) << first.render();
   }
+}
+
+// A file may also hold what prepares launches; of that only imports are read.
+TEST(Parser, CodeAroundKernelsIsNotRead) {
+  ParseResult result = parse(source(R"(
+import os
+try:
+    from triton.language.extra import libdevice
+except ImportError:
+    from elsewhere import libdevice
+if os.name == "x":
+    from math import pi as PI
+    E = {1, 2}
+else:
+    PI = call(**more)
+    if PI:
+        class Inner: pass
+    @jit
+    def inner(p):
+        pass
+class Function(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, *args, **kwargs):
+        with torch.no_grad(): yield
+@pytest.mark.parametrize("n", [1, 2])
+def test(n, *args, k: int = 2, **more) -> None:
+    y = f"{n:08d} {n!r}"
+    while True: break
+print(f"{1:.2f}")
+os.environ["A"] = "b"
+@jit
+def k(p):
+    pass
+)"));
+  for (const Diagnostic &diagnostic : result.diagnostics)
+    ADD_FAILURE() << diagnostic.render();
+  std::string names;
+  for (const StmtPtr &stmt : result.module->body)
+    if (const auto *from = stmt->as<ImportFrom>())
+      names += from->module + "." + from->name + " ";
+    else if (const auto *function = stmt->as<FunctionDef>())
+      names += function->name + " ";
+    else if (const auto *assign = stmt->as<Assign>())
+      names += dump(*assign->targets[0]) + " ";
+  EXPECT_EQ(names, "triton.language.extra.libdevice PI E inner test "
+                   "os.environ['A'] k ");
 }
 
 TEST(Parser, LimitsAreErrors) {
@@ -123,18 +171,20 @@ TEST(Parser, LimitsAreErrors) {
 
 TEST(Parser, IndependentErrorsAreAllReported) {
   ParseResult result = parse(source("x = = 1\n"
+                                    "@jit\n"
                                     "def f(a):\n"
-                                    "    while a:\n"
+                                    "    with a:\n"
                                     "        a = 2\n"
                                     "    b = 1 +\n"
                                     "    if a\n"
                                     "        b = )\n"
+                                    "@jit\n"
                                     "def g(a):\n"
                                     "    return a $ 1\n"));
   std::vector<uint32_t> lines;
   for (const Diagnostic &diagnostic : result.diagnostics)
     lines.push_back(diagnostic.range.line);
-  EXPECT_EQ(lines, (std::vector<uint32_t>{1, 3, 5, 6, 7, 9}));
+  EXPECT_EQ(lines, (std::vector<uint32_t>{1, 4, 6, 7, 8, 11}));
   std::string many;
   for (int i = 0; i < 100; ++i)
     many += "x = = 1\n";

@@ -1,0 +1,61 @@
+// compiler/syntax/ParseImports.cpp - import statements.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/syntax/ParserImpl.h"
+
+namespace tessera::syntax {
+
+std::string Parser::parseDottedName() {
+  std::string name(expectName("a module").text);
+  while (accept("."))
+    name += "." + std::string(expectName("a module").text);
+  return name;
+}
+
+void Parser::parseImport(Block &block) {
+  next();
+  do {
+    SourceRange start = peek().range;
+    auto node = std::make_unique<Import>();
+    node->module = parseDottedName();
+    if (accept("as")) {
+      node->alias = std::string(expectName("the module").text);
+      node->hasAlias = true;
+    } else {
+      node->alias = node->module.substr(0, node->module.find('.'));
+    }
+    node->range = since(start);
+    block.push_back(std::move(node));
+  } while (accept(","));
+}
+
+void Parser::parseImportFrom(Block &block) {
+  next();
+  unsigned level = 0;
+  while (at(".") || at("..."))
+    level += unsigned(next().text.size());
+  std::string module;
+  if (!level || !at("import"))
+    module = parseDottedName();
+  expect("import", "the module");
+  bool parenthesis = accept("(");
+  if (at("*"))
+    unsupported(peek().range, "`import *`", "name what is imported");
+  do {
+    if (parenthesis && at(")"))
+      break;
+    SourceRange start = peek().range;
+    auto node = std::make_unique<ImportFrom>();
+    node->level = level;
+    node->module = module;
+    node->name = std::string(expectName("what is imported").text);
+    node->alias =
+        accept("as") ? std::string(expectName("the import").text) : node->name;
+    node->range = since(start);
+    block.push_back(std::move(node));
+  } while (accept(","));
+  if (parenthesis)
+    expect(")", "the imported names");
+}
+
+} // namespace tessera::syntax

@@ -1,0 +1,63 @@
+# docs/language/examples/atomics.py - read-modify-write in memory.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Atomics
+
+Each gives the element that was there before. 16-bit floats only add; other types need 32 or 64 bits. The memory order words are checked; every atomic is as strong as the strongest."""
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def ex_atomic_add(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """adds to memory"""
+    r = tl.arange(0, N)
+    tl.atomic_add(IOUT + r % 8, r, mask=r < n, sem="relaxed")
+    tl.atomic_add(OUT + N, 1.5)
+
+
+@triton.jit
+def ex_atomic_max(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """the larger of memory and value"""
+    tl.atomic_max(IOUT + tl.arange(0, N) % 4, tl.load(I + tl.arange(0, N)))
+
+
+@triton.jit
+def ex_atomic_min(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """the smaller of memory and value"""
+    tl.atomic_min(IOUT + tl.arange(0, N) % 4, -tl.load(I + tl.arange(0, N)))
+
+
+@triton.jit
+def ex_atomic_and(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """bits of both"""
+    tl.store(IOUT + 5, 255)
+    tl.atomic_and(IOUT + 5, 15)
+
+
+@triton.jit
+def ex_atomic_or(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """bits of either"""
+    tl.atomic_or(IOUT + tl.arange(0, N) % 4, tl.arange(0, N))
+
+
+@triton.jit
+def ex_atomic_xor(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """bits of one"""
+    tl.atomic_xor(IOUT + tl.arange(0, N) % 4, tl.arange(0, N) + tl.program_id(0))
+
+
+@triton.jit
+def ex_atomic_xchg(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """writes, gives what was there"""
+    old = tl.atomic_xchg(IOUT + tl.program_id(0), 7)
+    tl.store(IOUT + 4 + tl.program_id(0), old + 1)
+
+
+@triton.jit
+def ex_atomic_cas(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """writes where memory holds what is expected: a lock"""
+    while tl.atomic_cas(IOUT, 0, 1) == 1:
+        pass
+    tl.store(OUT, tl.load(OUT) + 1)
+    tl.atomic_xchg(IOUT, 0)
