@@ -41,6 +41,8 @@ static std::string shownType(Type type, bool isUnsigned) {
     shown = "pointer";
   else if (element.isBF16())
     shown = "bf16";
+  else if (element.isInteger(1))
+    shown = "int1";
   else
     shown = (real         ? "fp"
              : isUnsigned ? "uint"
@@ -112,7 +114,7 @@ void Emitter::callReport(int callback, ValueRange arguments) {
 }
 
 void Emitter::emitPrint(tile::PrintOp op) {
-  std::string prefix = op.getPrefix().str();
+  std::string prefix = op.getPrefix().rtrim().str();
   ArrayRef<bool> unsignedFlags;
   if (op.getIsUnsigned())
     unsignedFlags = *op.getIsUnsigned();
