@@ -112,7 +112,8 @@ int main(int argc, char **argv) {
     app.fallthrough(false);
     std::vector<tools::Command> commands = {
         tools::addCompile(app), tools::addCheck(app),  tools::addNew(app),
-        tools::addReplay(app),  tools::addRecord(app), tools::addCache(app),
+        tools::addReplay(app),  tools::addRecord(app), tools::addDiff(app),
+        tools::addRun(app),     tools::addDoctor(app), tools::addCache(app),
         tools::addVersion(app)};
     // Listed for --help; carried out above.
     for (const tools::TrainVerb &verb : tools::trainVerbs())

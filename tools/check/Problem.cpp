@@ -364,7 +364,8 @@ LaunchRequest Problem::request(const Description &other,
   return request;
 }
 
-void Problem::run(const Description &other, const Tensors &tensors) const {
+void Problem::run(const Description &other, const Tensors &tensors,
+                  const std::optional<Grid> &over) const {
   const LaunchRequest launch = request(other, tensors);
   // Tiles that the instance does not name come from the configuration.
   Sizes all = sizes;
@@ -372,7 +373,7 @@ void Problem::run(const Description &other, const Tensors &tensors) const {
        launch.kernel.configuration(launch.args, launch.constexprs))
     if (const int64_t *number = std::get_if<int64_t>(&value))
       all[name] = *number;
-  const Grid grid = runtime::gridOf(other, all);
+  const Grid grid = over ? *over : runtime::gridOf(other, all);
   if (grid[0] && grid[1] && grid[2])
     launch.kernel.launch(grid, launch.args, launch.constexprs, launch.options);
 }

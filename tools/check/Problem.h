@@ -52,14 +52,18 @@ public:
   // Launches use these constexprs in place of the instance's.
   void setTiles(const syntax::Value::Config &config);
 
+  // Launches pass this for the parameter.
+  void setScalar(const std::string &name, Arg value) { scalars[name] = value; }
+
   // The arguments of a kernel of the file, found by name. Throws Error for a
   // parameter that nothing is known of.
   std::vector<Arg> arguments(const Description &other,
                              const Tensors &tensors) const;
   // The instance's constexprs that the kernel has, too.
   Constexprs constexprs(const Description &other) const;
-  // Launches it over the grid of its hint.
-  void run(const Description &other, const Tensors &tensors) const;
+  // Launches it over the grid, that of its hint unless another is given.
+  void run(const Description &other, const Tensors &tensors,
+           const std::optional<Grid> &over = std::nullopt) const;
   // The same less running: what it would compile.
   LaunchRequest request(const Description &other, const Tensors &tensors) const;
 

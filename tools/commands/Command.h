@@ -22,6 +22,9 @@ struct Command {
 Command addCompile(CLI::App &app);
 Command addCheck(CLI::App &app);
 Command addNew(CLI::App &app);
+Command addDiff(CLI::App &app);
+Command addRun(CLI::App &app);
+Command addDoctor(CLI::App &app);
 Command addCache(CLI::App &app);
 Command addReplay(CLI::App &app);
 Command addRecord(CLI::App &app);

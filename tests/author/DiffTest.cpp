@@ -1,0 +1,207 @@
+// tests/author/DiffTest.cpp - tessera diff, run, doctor; differences of lines.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/author/Author.h"
+
+#include "tools/diff/Assembly.h"
+#include "tools/diff/LineDiff.h"
+
+#include <random>
+
+using namespace tessera;
+using namespace tessera::tools;
+namespace fs = std::filesystem;
+
+namespace {
+
+const char *const axpy = R"(import triton
+import triton.language as tl
+
+
+# tessera: instance small(X="*fp32:16", Y="*fp32:16", N="i32", s="fp32", BLOCK=64)
+# tessera: instance other(X="*fp32:16", Y="*fp32:16", N="i32", s="fp32", BLOCK=256)
+# tessera: check(N=[100], X=[N], Y=[N], s=2.0)
+# tessera: grid(cdiv(N, BLOCK))
+@triton.jit
+def axpy(X, Y, N, s, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    y = tl.load(Y + i, mask=i < N)
+    tl.store(Y + i, y + tl.load(X + i, mask=i < N) * s, mask=i < N)
+)";
+
+std::string join(const std::vector<std::string> &lines) {
+  std::string text;
+  for (const std::string &line : lines)
+    text += line + "\n";
+  return text;
+}
+
+// Length of the longest common subsequence, by the textbook table.
+size_t commonLength(const std::vector<std::string> &a,
+                    const std::vector<std::string> &b) {
+  std::vector<std::vector<size_t>> table(a.size() + 1,
+                                         std::vector<size_t>(b.size() + 1));
+  for (size_t i = 1; i <= a.size(); ++i)
+    for (size_t j = 1; j <= b.size(); ++j)
+      table[i][j] = a[i - 1] == b[j - 1]
+                        ? table[i - 1][j - 1] + 1
+                        : std::max(table[i - 1][j], table[i][j - 1]);
+  return table[a.size()][b.size()];
+}
+
+TEST(LineDiff, GivesBothTextsAndIsShortest) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<std::string> sides[2];
+    for (auto &side : sides) {
+      const size_t count = random() % 14;
+      for (size_t i = 0; i < count; ++i)
+        side.push_back(std::string(1, char('a' + random() % 4)));
+    }
+    const LineDiff diff = diffLines(join(sides[0]), join(sides[1]));
+    std::vector<std::string> a, b;
+    for (const LineEdit &edit : diff.lines) {
+      if (edit.kind != LineEdit::Kind::Added)
+        a.push_back(edit.line);
+      if (edit.kind != LineEdit::Kind::Removed)
+        b.push_back(edit.line);
+    }
+    ASSERT_EQ(a, sides[0]);
+    ASSERT_EQ(b, sides[1]);
+    const size_t common = commonLength(a, b);
+    ASSERT_EQ(diff.removed, a.size() - common);
+    ASSERT_EQ(diff.added, b.size() - common);
+  }
+}
+
+TEST(LineDiff, NumberedNamesDoNotCount) {
+  EXPECT_TRUE(diffLines("%12 = arith.addi %3, %c4_i32\n",
+                        "%9 = arith.addi %1, %c8_i32\n")
+                  .same());
+  EXPECT_TRUE(diffLines("\tjne\t.LBB0_12\n", "\tjne\t.LBB0_7\n").same());
+  EXPECT_FALSE(diffLines("\taddl\t$4, %eax\n", "\taddl\t$8, %eax\n").same());
+  EXPECT_FALSE(
+      diffLines("%1 = tile.range 0, 32\n", "%1 = tile.range 0, 64\n").same());
+  const std::string text =
+      renderDiff(diffLines("a\nb\nc\nd\ne\n", "a\nb\nx\nd\ne\n"), 1, 0);
+  EXPECT_EQ(text, "  b\n- c\n+ x\n  d\n");
+}
+
+TEST(Assembly, Classes) {
+  const std::pair<const char *, const char *> rows[] = {
+      {"\tvfmadd231ps\t(%rax), %zmm1, %zmm2", "fma and dot products"},
+      {"\tvaddps\t%zmm1, %zmm2, %zmm3", "vector and float arithmetic"},
+      {"\tvmovups\t(%rdi,%rax,4), %zmm0", "loads"},
+      {"\tvmovups\t%zmm0, 64(%rdi)", "stores"},
+      {"\tvmovups\t%zmm0, (%rdi) {%k1}", "stores"},
+      {"\tvmovups\t(%rdi), %zmm0 {%k1} {z}", "loads"},
+      {"\tmovq\t%rax, -8(%rsp)                 # 8-byte Spill", "stores"},
+      {"\tmovq\t%rax, %rbx", "integer and addresses"},
+      {"\tvbroadcastss\t(%rax), %zmm0", "loads"},
+      {"\tvpermilps\t$1, %zmm0, %zmm1", "shuffles and broadcasts"},
+      {"\tvcvtps2pd\t%ymm0, %zmm1", "conversions"},
+      {"\tvcmpltps\t%zmm0, %zmm1, %k1", "compares and masks"},
+      {"\tjne\t.LBB0_3", "branches and calls"},
+      {"\tleaq\t8(%rax), %rcx", "integer and addresses"},
+      {"\t.p2align\t4", ""},
+      {".LBB0_3:", ""},
+      {"\t# %bb.1:", ""}};
+  for (const auto &[line, name] : rows)
+    EXPECT_EQ(instructionClass(line), name) << line;
+}
+
+class Tools : public Author {
+protected:
+  Tools() { file = write("axpy.py", axpy); }
+  std::string file;
+};
+
+TEST_F(Tools, DiffOfTwoSetsOfOptions) {
+  CommandResult result =
+      run({"diff", file, "-i", "small", "--a", "BLOCK=32", "--b", "BLOCK=64"});
+  expectFine(result);
+  for (const char *part :
+       {"A: small BLOCK=32", "B: small BLOCK=64", "code, bytes",
+        "scratch a thread", "fma and dot products", "tile IR: ", "-     %",
+        "+     %", "tensor<32xi32>", "tensor<64xi32>"})
+    expectHas(result.output, part);
+  // The instance says 64 as well.
+  result = run({"diff", file, "-i", "small", "--a", "BLOCK=64"});
+  expectFine(result);
+  expectHas(result.output, "byte-identical: both are the same ");
+  expectHasNot(result.output, "tile IR");
+}
+
+TEST_F(Tools, DiffOfFoldersAndInstances) {
+  expectFine(run({"compile", file, "--emit", "all", "-o", path("a")}));
+  edit(file, "* s, mask", "* s + 1.0, mask");
+  expectFine(run({"compile", file, "--emit", "all", "-o", path("b")}));
+  CommandResult result = run({"diff", path("a"), path("b")});
+  expectFine(result);
+  expectHas(result.output, "a/small");
+  expectHas(result.output, "a/other");
+  expectHas(result.output, "dense<1.000000e+00>");
+  result = run({"diff", path("a"), path("a"), "--summary"});
+  expectFine(result);
+  expectHas(result.output, "byte-identical");
+  result = run({"diff", file + ":small", file + ":other", "--summary"});
+  expectFine(result);
+  expectHas(result.output, "A: small");
+  expectHas(result.output, "lines of A");
+
+  expectRefused(run({"diff", path("a"), path("nowhere")}), "neither a folder");
+  fs::create_directories(path("empty"));
+  expectRefused(run({"diff", path("a"), path("empty")}), "holds no stages");
+  expectRefused(run({"diff", file}), "nothing to compare");
+  expectRefused(run({"diff", file, "--a", "BLOCK=2"}), "which instance");
+  expectRefused(run({"diff", file, "-i", "smal", "--a", "BLOCK=2"}),
+                "did you mean `small`?");
+}
+
+TEST_F(Tools, RunsOnMadeUpAndGivenTensors) {
+  CommandResult result =
+      run({"run", file, "--arg", "N=1000", "--output", path("out.st")});
+  expectFine(result);
+  for (const char *part :
+       {"small", "N=1000", " ms (median of 5", "Y: fp32 [1000]"})
+    expectHas(result.output, part);
+  expectHasNot(result.output, "X: ");
+  // What one run wrote is the input of the next.
+  result =
+      run({"run", file, "--arg", "N=1000", "--arg", "s=-2", "--input",
+           path("out.st"), "--output", path("back.st"), "--arg", "BLOCK=128"});
+  expectFine(result);
+  EXPECT_NE(readFile(path("out.st")), readFile(path("back.st")));
+  // A grid of one's own, of no programs.
+  result = run({"run", file, "--arg", "N=256", "--grid", "0"});
+  expectFine(result);
+  expectHas(result.output, "no tensor changed");
+
+  expectRefused(run({"run", file, "--input", path("out.st")}),
+                "the launch needs F32 [100]");
+  expectRefused(run({"run", file, "-i", "smal"}), "did you mean `small`?");
+  expectRefused(run({"run", file, "--arg", "M=3"}), "no argument or size `M`");
+  expectRefused(run({"run", file, "--arg", "N"}), "has no value");
+}
+
+// Training is not part of every build: the rest of the report is.
+TEST_F(Tools, DoctorReports) {
+  const CommandResult result = run({"doctor"});
+  for (const char *part :
+       {"processor", "compiler", "cache", "kernel files", "training", "NVRTC"})
+    expectHas(result.output, part);
+  expectHas(result.output, "the result is right");
+  EXPECT_EQ(result.status.code,
+            result.output.find("BROKEN") == std::string::npos ? 0 : 1)
+      << result.output;
+
+  const CommandResult broken =
+      run({"doctor"}, {"TESSERA_WORKER=" + path("nothing")});
+  EXPECT_EQ(broken.status.code, 1);
+  expectHas(broken.output, "BROKEN   compiler");
+  expectHas(broken.output, "before CPU training works");
+  expectHas(run({"doctor"}, {"TESSERA_CACH_DIR=x"}).output,
+            "did you mean TESSERA_CACHE_DIR?");
+}
+
+} // namespace

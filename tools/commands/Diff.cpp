@@ -1,0 +1,351 @@
+// tools/commands/Diff.cpp - tessera diff A B.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/commands/Command.h"
+
+#include "support/Error.h"
+#include "support/File.h"
+#include "support/Json.h"
+#include "support/Names.h"
+#include "support/Process.h"
+#include "tools/diff/Assembly.h"
+#include "tools/diff/LineDiff.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+
+namespace tessera::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string left, right, instance, target;
+  std::vector<std::string> a, b;
+  bool full = false, summary = false;
+  size_t context = 2;
+};
+
+struct Stage {
+  const char *title;
+  const char *ending; // of `tessera compile --emit all`
+  const char *dumped; // by TESSERA_DUMP
+};
+constexpr Stage stages[] = {{"tile IR", ".tile.mlir", "01-tile.mlir"},
+                            {"loops", ".loops.mlir", "02-loops.mlir"},
+                            {"LLVM IR", ".ll", "03-llvm.ll"},
+                            {"assembly", ".s", "04-asm.s"}};
+constexpr size_t linesOfAStage = 40;
+
+// One compiled kernel.
+struct Compiled {
+  std::string title;
+  std::map<std::string, std::string> texts; // by the stage's title
+  Json meta;
+};
+
+// A folder that is gone in the end.
+class ScratchFolder {
+public:
+  ScratchFolder() {
+    std::string pattern =
+        (fs::temp_directory_path() / "tessera-diff-XXXXXX").string();
+    if (!::mkdtemp(pattern.data()))
+      throw Error("cannot create a folder in " +
+                      fs::temp_directory_path().string(),
+                  "set TMPDIR to a folder that can be written");
+    folder = pattern;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+  }
+  fs::path folder;
+};
+
+Compiled readFiles(const std::string &title, const fs::path &folder,
+                   const std::string &name) {
+  Compiled result;
+  result.title = title;
+  for (const Stage &stage : stages)
+    if (auto text = tryReadFile(name.empty() ? folder / stage.dumped
+                                             : folder / (name + stage.ending)))
+      result.texts[stage.title] = *text;
+  const fs::path meta =
+      name.empty() ? folder / "05-report.json" : folder / (name + ".json");
+  if (const auto text = tryReadFile(meta))
+    result.meta = parseJson(*text, meta.string());
+  if (result.texts.empty())
+    throw Error(folder.string() + " holds no stages of " +
+                    (name.empty() ? "a dump" : name),
+                "write them with tessera compile --emit all -o " +
+                    folder.string());
+  return result;
+}
+
+// The kernels of a folder: names for `tessera compile`, "" for a dump.
+std::vector<std::string> namesIn(const fs::path &folder) {
+  std::set<std::string> names;
+  for (const auto &entry : fs::directory_iterator(folder)) {
+    const std::string file = entry.path().filename().string();
+    if (file == "01-tile.mlir")
+      return {""};
+    for (const Stage &stage : stages)
+      if (file.ends_with(stage.ending) && file.size() > 2)
+        names.insert(
+            file.substr(0, file.size() - std::string(stage.ending).size()));
+  }
+  if (names.empty())
+    throw Error(folder.string() + " holds no stages of a kernel",
+                "write them with tessera compile FILE --emit all -o " +
+                    folder.string() + ", or TESSERA_DUMP");
+  return {names.begin(), names.end()};
+}
+
+// Compiles with `tessera compile`, whose options then mean the same here.
+Compiled compileOne(const std::string &file, const std::string &instance,
+                    const std::vector<std::string> &defines,
+                    const std::string &target) {
+  const ScratchFolder scratch;
+  std::vector<std::string> command = {executablePath().string(),
+                                      "compile",
+                                      file,
+                                      "--instance",
+                                      instance,
+                                      "--emit",
+                                      "all",
+                                      "-o",
+                                      scratch.folder.string()};
+  std::string title = instance;
+  for (const std::string &define : defines) {
+    command.insert(command.end(), {"-D", define});
+    title += " " + define;
+  }
+  if (!target.empty())
+    command.insert(command.end(), {"--target", target});
+  const CommandResult done = runCommand(command, std::chrono::minutes(10));
+  if (!done.status.ok()) {
+    std::string text = done.errors;
+    if (const std::string start = "tessera: error: "; text.starts_with(start))
+      text = text.substr(start.size());
+    const size_t hint = text.find("\nHINT: ");
+    if (hint == std::string::npos)
+      throw Error(text.empty() ? done.status.text() : text,
+                  "see tessera diff --help");
+    throw Error(text.substr(0, hint),
+                text.substr(hint + 7, text.find('\n', hint + 7) - hint - 7));
+  }
+  return readFiles(title, scratch.folder, instance);
+}
+
+using Pair = std::pair<Compiled, Compiled>;
+
+// "FILE.py:instance"
+std::optional<std::pair<std::string, std::string>>
+fileAndInstance(const std::string &text) {
+  const size_t at = text.rfind(".py:");
+  if (at == std::string::npos)
+    return std::nullopt;
+  return std::pair(text.substr(0, at + 3), text.substr(at + 4));
+}
+
+std::vector<Pair> pairsOf(const Options &options) {
+  if (options.right.empty()) {
+    if (options.a.empty() && options.b.empty())
+      throw Error("there is nothing to compare " + options.left + " with",
+                  "name a second one, or two sets of constexprs: --a BM=32 --b "
+                  "BM=64");
+    auto named = fileAndInstance(options.left);
+    if (!named)
+      named = std::pair(options.left, options.instance);
+    if (named->second.empty())
+      throw Error("which instance of " + options.left + "?",
+                  "write -i NAME, or FILE.py:NAME; tessera compile " +
+                      options.left + " --list names them");
+    return {
+        {compileOne(named->first, named->second, options.a, options.target),
+         compileOne(named->first, named->second, options.b, options.target)}};
+  }
+  const auto one = fileAndInstance(options.left),
+             other = fileAndInstance(options.right);
+  if (one && other)
+    return {
+        {compileOne(one->first, one->second, options.a, options.target),
+         compileOne(other->first, other->second, options.b, options.target)}};
+  for (const std::string &folder : {options.left, options.right})
+    if (!fs::is_directory(folder))
+      throw Error(folder + " is neither a folder nor FILE.py:INSTANCE",
+                  "give two folders that tessera compile --emit all wrote, or "
+                  "two instances");
+  const auto left = namesIn(options.left), right = namesIn(options.right);
+  if (left.size() == 1 && right.size() == 1)
+    return {{readFiles(options.left, options.left, left[0]),
+             readFiles(options.right, options.right, right[0])}};
+  std::vector<Pair> pairs;
+  for (const std::string &name : left)
+    if (std::find(right.begin(), right.end(), name) != right.end())
+      pairs.emplace_back(
+          readFiles(options.left + "/" + name, options.left, name),
+          readFiles(options.right + "/" + name, options.right, name));
+    else
+      std::printf("only in %s: %s\n", options.left.c_str(), name.c_str());
+  for (const std::string &name : right)
+    if (std::find(left.begin(), left.end(), name) == left.end())
+      std::printf("only in %s: %s\n", options.right.c_str(), name.c_str());
+  if (pairs.empty())
+    throw Error(options.left + " and " + options.right +
+                    " have no kernel in common",
+                "compile the same instances into both");
+  return pairs;
+}
+
+void printRow(const std::string &name, int64_t a, int64_t b) {
+  std::printf("  %-28s %12lld %12lld", name.c_str(), static_cast<long long>(a),
+              static_cast<long long>(b));
+  if (a == b)
+    std::printf("         =");
+  else if (a > 0)
+    std::printf("  %+7.1f%%", 100.0 * double(b - a) / double(a));
+  else
+    std::printf("  %+8lld", static_cast<long long>(b - a));
+  std::printf("\n");
+}
+
+// A, B under the heading; false when the code is the same.
+bool printSummary(const Compiled &a, const Compiled &b) {
+  const auto number = [](const Compiled &side, const char *key) {
+    return side.meta.is_object() ? side.meta.value(key, int64_t(-1))
+                                 : int64_t(-1);
+  };
+  const auto text = [](const Compiled &side, const char *key) {
+    return side.meta.is_object() ? side.meta.value(key, std::string())
+                                 : std::string();
+  };
+  std::printf("A: %s\nB: %s\n", a.title.c_str(), b.title.c_str());
+  const std::string hash = text(a, "code_sha256");
+  if (!hash.empty() && hash == text(b, "code_sha256")) {
+    std::printf("byte-identical: both are the same %lld bytes of code\n",
+                static_cast<long long>(number(a, "code_bytes")));
+    return false;
+  }
+  std::printf("  %-28s %12s %12s\n", "", "A", "B");
+  if (number(a, "code_bytes") >= 0 && number(b, "code_bytes") >= 0)
+    printRow("code, bytes", number(a, "code_bytes"), number(b, "code_bytes"));
+  if (number(a, "scratch_bytes") >= 0 && number(b, "scratch_bytes") >= 0)
+    printRow("scratch a thread, bytes", number(a, "scratch_bytes"),
+             number(b, "scratch_bytes"));
+  if (a.texts.count("assembly") && b.texts.count("assembly")) {
+    auto left = countInstructions(a.texts.at("assembly")),
+         right = countInstructions(b.texts.at("assembly"));
+    int64_t all[2] = {};
+    for (const std::string &name : instructionClasses()) {
+      all[0] += left[name];
+      all[1] += right[name];
+    }
+    printRow("instructions", all[0], all[1]);
+    for (const std::string &name : instructionClasses())
+      if (left[name] || right[name])
+        printRow("  " + name, left[name], right[name]);
+  }
+  return true;
+}
+
+// "scf.for 3 -> 4, tile.load 5 -> 7": what has another number.
+std::string changedOperations(const std::string &a, const std::string &b) {
+  auto left = countOperations(a), right = countOperations(b);
+  std::set<std::string> names;
+  for (const auto *side : {&left, &right})
+    for (const auto &[name, count] : *side)
+      names.insert(name);
+  std::string text;
+  for (const std::string &name : names)
+    if (left[name] != right[name])
+      text += (text.empty() ? "" : ", ") + name + " " +
+              std::to_string(left[name]) + " -> " + std::to_string(right[name]);
+  return text;
+}
+
+void printStages(const Options &options, const Compiled &a, const Compiled &b) {
+  for (const Stage &stage : stages) {
+    const auto left = a.texts.find(stage.title),
+               right = b.texts.find(stage.title);
+    if (left == a.texts.end() || right == b.texts.end())
+      continue;
+    const LineDiff diff = diffLines(left->second, right->second);
+    std::printf("\n%s: ", stage.title);
+    if (diff.same()) {
+      std::printf("the same%s\n", left->second == right->second
+                                      ? ""
+                                      : " but for numbered names");
+      continue;
+    }
+    std::printf("%zu lines of A, %zu of B\n", diff.removed, diff.added);
+    if (stage.ending[1] == 't' || stage.ending[1] == 'l') {
+      const std::string changed =
+          changedOperations(left->second, right->second);
+      if (!changed.empty() && std::string_view(stage.ending) != ".ll")
+        std::printf("  %s\n", changed.c_str());
+    }
+    if (!options.summary)
+      std::fputs(
+          renderDiff(diff, options.context, options.full ? 0 : linesOfAStage)
+              .c_str(),
+          stdout);
+  }
+}
+
+int run(const Options &options) {
+  bool first = true;
+  for (const auto &[a, b] : pairsOf(options)) {
+    if (!first)
+      std::printf("\n");
+    first = false;
+    if (printSummary(a, b))
+      printStages(options, a, b);
+  }
+  return 0;
+}
+
+} // namespace
+
+Command addDiff(CLI::App &app) {
+  auto options = std::make_shared<Options>();
+  CLI::App *verb = app.add_subcommand(
+      "diff", "Compare the code of two compiled configurations");
+  verb->add_option("A", options->left,
+                   "folder of stages, FILE.py:INSTANCE, or FILE.py")
+      ->required();
+  verb->add_option("B", options->right, "the same; without it, --a and --b");
+  verb->add_option("-i,--instance", options->instance,
+                   "instance of FILE.py to compile twice");
+  for (auto [name, list, what] :
+       {std::tuple("--a", &options->a, "constexpr of A: BM=32"),
+        std::tuple("--b", &options->b, "constexpr of B: BM=64")})
+    verb->add_option(name, *list, what)
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  verb->add_option("--target", options->target, "cpu:MCPU:FEATURES");
+  verb->add_flag("--full", options->full, "all changed lines of every stage");
+  verb->add_flag("--summary", options->summary, "counts only");
+  verb->add_option("--context", options->context, "unchanged lines around")
+      ->capture_default_str();
+  verb->footer("Examples:\n"
+               "  tessera diff kernels/nsa/window_fwd.py -i window_fwd_d64_f32 "
+               "--a BM=32 "
+               "--b BM=64\n"
+               "  tessera diff a.py:mine_f32 a.py:mine_bf16 --summary\n"
+               "  tessera diff out-before out-after\n\n"
+               "Lines that differ in numbered names (%12, .LBB0_3) only count "
+               "as equal.");
+  return {verb, [options] { return run(*options); }};
+}
+
+} // namespace tessera::tools

@@ -1,0 +1,329 @@
+// tools/commands/Doctor.cpp - tessera doctor.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/commands/Command.h"
+
+#include "runtime/Kernel.h"
+#include "runtime/cache/Cache.h"
+#include "runtime/compile/WorkerPool.h"
+#include "runtime/launch/FindFile.h"
+#include "support/BuildId.h"
+#include "support/Error.h"
+#include "support/File.h"
+#include "support/Options.h"
+#include "support/Process.h"
+
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <filesystem>
+#include <vector>
+
+namespace tessera::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::seconds;
+
+enum class State { Good, Missing, Broken };
+
+class Report {
+public:
+  // `without` says what works all the same, or what to do.
+  void add(State state, const std::string &what, const std::string &found,
+           const std::string &without = "") {
+    static const char *const marks[] = {"ok", "missing", "BROKEN"};
+    std::printf("%-8s %-18s %s\n", marks[int(state)], what.c_str(),
+                found.c_str());
+    if (!without.empty())
+      std::printf("%-8s %-18s %s\n", "", "", without.c_str());
+    std::fflush(stdout);
+    failures += state == State::Broken;
+  }
+  int failures = 0;
+};
+
+std::string firstLine(const std::string &text) {
+  return text.substr(0, text.find('\n'));
+}
+
+void checkProcessor(Report &report) {
+  try {
+    report.add(State::Good, "processor", hostTarget());
+  } catch (const Error &error) {
+    report.add(State::Broken, "processor", error.message, error.hint);
+  }
+}
+
+void checkWorker(Report &report) {
+  fs::path worker;
+  try {
+    worker = runtime::findWorker();
+  } catch (const Error &error) {
+    report.add(State::Broken, "compiler", error.message,
+               error.hint + "; without it only cached kernels run");
+    return;
+  }
+  const CommandResult version =
+      runCommand({worker.string(), "--version"}, seconds(60));
+  if (!version.status.ok()) {
+    report.add(State::Broken, "compiler",
+               worker.string() + ": " + version.status.text(),
+               firstLine(version.errors));
+    return;
+  }
+  if (firstLine(version.output) != compilerBuildId()) {
+    report.add(State::Broken, "compiler",
+               worker.string() + " is of another build",
+               "build both together, or set TESSERA_WORKER");
+    return;
+  }
+  const CommandResult test =
+      runCommand({worker.string(), "--selftest"}, seconds(120));
+  report.add(test.status.ok() ? State::Good : State::Broken, "compiler",
+             worker.string() + " " + firstLine(version.output).substr(0, 12) +
+                 (test.status.ok() ? ": " + firstLine(test.output)
+                                   : " fails its self-test"),
+             test.status.ok() ? "" : firstLine(test.output + test.errors));
+}
+
+void checkCache(Report &report) {
+  const fs::path folder = runtime::defaultCacheFolder();
+  const std::string without =
+      "kernels are compiled anew by every program until then";
+  if (folder.empty()) {
+    report.add(State::Missing, "cache", "no home directory is set",
+               "set TESSERA_CACHE_DIR; " + without);
+    return;
+  }
+  std::error_code ignored;
+  if (!fs::exists(folder, ignored)) {
+    report.add(State::Good, "cache",
+               folder.string() + ", made when it is first needed");
+    return;
+  }
+  const FolderCheck check = checkPrivateFolder(folder);
+  if (check.state != FolderState::Good) {
+    report.add(State::Missing, "cache", check.reason,
+               check.hint + "; " + without);
+    return;
+  }
+  runtime::Cache cache(folder);
+  uint64_t bytes = 0, bad = 0;
+  const auto entries = cache.list();
+  for (const runtime::CacheEntry &entry : entries) {
+    bytes += entry.bytes;
+    bad += entry.bad;
+  }
+  report.add(State::Good, "cache",
+             folder.string() + ", " + std::to_string(entries.size()) +
+                 " kernels, " + std::to_string(bytes / 1024) + " KiB" +
+                 (bad ? ", " + std::to_string(bad) + " bad" : ""));
+}
+
+void checkKernels(Report &report) {
+  try {
+    report.add(State::Good, "kernel files",
+               fs::path(runtime::findKernelFile("kernels/nsa/window_fwd.py"))
+                   .parent_path()
+                   .parent_path()
+                   .string());
+  } catch (const Error &error) {
+    report.add(State::Broken, "kernel files", error.message, error.hint);
+  }
+}
+
+// Starts the program that links torch.
+void checkTraining(Report &report) {
+  const fs::path bin = executablePath().parent_path();
+  const fs::path program = bin / "tessera-train";
+  if (!fs::exists(program)) {
+    report.add(State::Broken, "training", "no " + program.string(),
+               "build with -DTESSERA_TORCH=ON; compile, check and replay work "
+               "without it");
+    return;
+  }
+  const CommandResult result =
+      runCommand({program.string(), "config"}, seconds(60));
+  report.add(result.status.ok() ? State::Good : State::Broken, "training",
+             program.string() + (result.status.ok()
+                                     ? " starts, with LibTorch"
+                                     : ": " + result.status.text()),
+             result.status.ok() ? "" : firstLine(result.errors));
+}
+
+void checkPlugIn(Report &report) {
+  const fs::path library =
+      executablePath().parent_path().parent_path() / "lib/libtessera_torch.so";
+  if (fs::exists(library))
+    report.add(State::Good, "torch plug-in", library.string());
+  else
+    report.add(State::Missing, "torch plug-in", "no " + library.string(),
+               "Python cannot load our ops; build the target tessera_ops");
+}
+
+fs::path depsFolder() {
+  const std::string set = optionText(Option::Deps);
+  if (!set.empty())
+    return set;
+  if (const char *data = std::getenv("XDG_DATA_HOME"); data && *data)
+    return fs::path(data) / "tessera";
+  if (const char *home = std::getenv("HOME"); home && *home)
+    return fs::path(home) / ".local/share/tessera";
+  return {};
+}
+
+// Site-packages of the pinned wheels, or an empty path.
+fs::path packages() {
+  const fs::path lib = depsFolder() / "venv/lib";
+  std::error_code failed;
+  for (const auto &entry : fs::directory_iterator(lib, failed))
+    if (entry.path().filename().string().starts_with("python3"))
+      return entry.path() / "site-packages";
+  return {};
+}
+
+// "2.11.0" of torch-2.11.0.dist-info; empty when there is none.
+std::string wheelVersion(const fs::path &site, const std::string &name) {
+  std::error_code failed;
+  for (const auto &entry : fs::directory_iterator(site, failed)) {
+    const std::string file = entry.path().filename().string();
+    const std::string ending = ".dist-info";
+    if (file.starts_with(name + "-") && file.ends_with(ending))
+      return file.substr(name.size() + 1,
+                         file.size() - name.size() - 1 - ending.size());
+  }
+  return "";
+}
+
+void checkWheels(Report &report) {
+  const fs::path site = packages();
+  const std::string torch = wheelVersion(site, "torch");
+  if (torch.empty()) {
+    report.add(State::Missing, "wheels",
+               "no torch under " + depsFolder().string(),
+               "run scripts/setup; programs that are built need it only when "
+               "they train");
+    return;
+  }
+  std::string found = "torch " + torch;
+  for (const char *name : {"triton", "numpy"})
+    if (const std::string version = wheelVersion(site, name); !version.empty())
+      found += std::string(", ") + name + " " + version;
+  const bool all = found.find("triton") != std::string::npos;
+  report.add(State::Good, "wheels", found + " in " + site.string(),
+             all ? "" : "without triton the tests under its interpreter skip");
+}
+
+void checkText(Report &report) {
+  const fs::path text = depsFolder() / "data/kjv.txt";
+  std::error_code ignored;
+  if (fs::exists(text, ignored)) {
+    report.add(State::Good, "training text", text.string());
+    return;
+  }
+  if (fs::exists("/usr/bin/bible", ignored))
+    report.add(State::Good, "training text", "the program `bible` prints it");
+  else
+    report.add(State::Missing, "training text", "no bible-kjv",
+               "apt-get install bible-kjv, or train on a file of yours with "
+               "data.path=FILE");
+}
+
+std::string findProgram(const std::string &name,
+                        const std::vector<fs::path> &more) {
+  std::error_code ignored;
+  std::string path = std::getenv("PATH") ? std::getenv("PATH") : "";
+  for (size_t at = 0; at <= path.size();) {
+    const size_t end = std::min(path.find(':', at), path.size());
+    const fs::path candidate = fs::path(path.substr(at, end - at)) / name;
+    if (end > at && fs::is_regular_file(candidate, ignored))
+      return candidate.string();
+    at = end + 1;
+  }
+  for (const fs::path &candidate : more)
+    if (fs::is_regular_file(candidate, ignored))
+      return candidate.string();
+  return "";
+}
+
+void checkGpu(Report &report) {
+  const char *const works = "kernels run on the CPU; PTX runs on the simulator";
+  std::error_code ignored;
+  void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  const bool device = fs::exists("/dev/nvidiactl", ignored);
+  if (driver)
+    dlclose(driver);
+  if (device && driver)
+    report.add(State::Good, "NVIDIA device", "driver and device are there");
+  else
+    report.add(State::Missing, "NVIDIA device",
+               !device ? "no /dev/nvidiactl" : "no libcuda.so.1", works);
+
+  const fs::path site = packages();
+  std::vector<fs::path> places = {site / "triton/backends/nvidia/bin/ptxas"};
+  const char *home = std::getenv("CUDA_HOME");
+  if (home && *home)
+    places.insert(places.begin(), fs::path(home) / "bin/ptxas");
+  if (const std::string ptxas = findProgram("ptxas", places); !ptxas.empty())
+    report.add(State::Good, "ptxas", ptxas);
+  else
+    report.add(State::Missing, "ptxas",
+               "not on PATH, nor in CUDA_HOME, nor "
+               "in the triton wheel",
+               "PTX is written and simulated without it");
+
+  std::string nvrtc = optionText(Option::Nvrtc);
+  std::vector<fs::path> folders;
+  if (home && *home)
+    folders.push_back(fs::path(home) / "lib64");
+  for (const char *wheel : {"nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"})
+    folders.push_back(site / wheel);
+  for (const fs::path &folder : folders)
+    for (const auto &entry : fs::directory_iterator(folder, ignored))
+      if (nvrtc.empty() &&
+          entry.path().filename().string().starts_with("libnvrtc.so"))
+        nvrtc = entry.path().string();
+  if (!nvrtc.empty() && fs::exists(nvrtc, ignored))
+    report.add(State::Good, "NVRTC", nvrtc);
+  else
+    report.add(State::Missing, "NVRTC", "no libnvrtc.so",
+               "CUDA C++ kernels do not compile; kernels in Python syntax do");
+}
+
+int run() {
+  Report report;
+  checkProcessor(report);
+  checkWorker(report);
+  checkCache(report);
+  checkKernels(report);
+  checkTraining(report);
+  checkPlugIn(report);
+  checkWheels(report);
+  checkText(report);
+  checkGpu(report);
+  for (const std::string &line : unknownOptions())
+    report.add(State::Missing, "environment", line);
+  if (report.failures)
+    std::printf("\n%d of these must be repaired before CPU training works\n",
+                report.failures);
+  else
+    std::printf("\nCPU training works\n");
+  return report.failures ? 1 : 0;
+}
+
+} // namespace
+
+Command addDoctor(CLI::App &app) {
+  CLI::App *verb = app.add_subcommand(
+      "doctor", "What is present, what is missing, what works without it");
+  verb->footer("Exit status 0: training on the CPU works. Lines that say "
+               "BROKEN are why it does not;\nmissing is what only other things "
+               "need.");
+  return {verb, run};
+}
+
+} // namespace tessera::tools

@@ -1,0 +1,316 @@
+// tools/commands/Run.cpp - tessera run FILE.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/commands/Command.h"
+
+#include "compiler/syntax/Evaluate.h"
+#include "compiler/syntax/Parser.h"
+#include "runtime/cases/Safetensors.h"
+#include "support/Error.h"
+#include "support/File.h"
+#include "support/Names.h"
+#include "tools/check/Problem.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <numeric>
+
+namespace tessera::tools {
+namespace {
+
+struct Options {
+  std::string file, instance, input, output;
+  std::vector<std::string> args;
+  std::vector<int64_t> lengths, grid;
+  int64_t heads = 0, repeat = 5;
+};
+
+// The kernel and instance that the name means; with one instance in the file
+// none needs to be named.
+std::pair<std::shared_ptr<const Description>, const syntax::Instance *>
+findInstance(const Options &options) {
+  std::vector<std::string> known;
+  std::pair<std::shared_ptr<const Description>, const syntax::Instance *> found;
+  for (const std::string &kernel : runtime::kernelNames(options.file)) {
+    const auto description = runtime::describeKernel(options.file, kernel);
+    for (const syntax::Instance &instance : description->info.hints.instances) {
+      known.push_back(instance.name);
+      if (instance.name == options.instance ||
+          (options.instance.empty() && !found.second))
+        found = {description, &instance};
+    }
+  }
+  if (!found.second)
+    throw Error(
+        known.empty()
+            ? options.file + " names no instances"
+            : options.file + " has no instance `" + options.instance + "`",
+        known.empty()
+            ? "write one above the kernel: # tessera: instance NAME(...)"
+            : nearestNameHint(options.instance, known, "instances"));
+  return found;
+}
+
+syntax::Value parseValue(const std::string &name, const std::string &text) {
+  const auto file = std::make_shared<SourceFile>("--arg " + name, text);
+  const auto expression = syntax::parseExpression(file);
+  return syntax::evaluate(*expression, nullptr, file);
+}
+
+// --arg x=3: of a constexpr it changes the instance, of a size or a scalar the
+// problem.
+void applyArgs(const Options &options, const Description &kernel,
+               syntax::Instance &instance, Shape &shape,
+               std::map<std::string, Arg> &scalars) {
+  std::vector<std::string> known;
+  for (const auto &parameter : kernel.info.signature.parameters)
+    known.push_back(parameter.name);
+  for (const auto &[name, value] : shape.sizes)
+    known.push_back(name);
+  for (const std::string &text : options.args) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw Error("--arg `" + text + "` has no value", "write --arg N=1000");
+    const std::string name = text.substr(0, equals);
+    const syntax::Value value = parseValue(name, text.substr(equals + 1));
+    const int index = kernel.info.signature.find(name);
+    if (index < 0 && !shape.sizes.count(name))
+      throw Error("kernel `" + kernel.info.signature.kernel +
+                      "` has no argument or size `" + name + "`",
+                  nearestNameHint(name, known, "arguments"));
+    if (index >= 0 &&
+        kernel.info.signature.parameters[size_t(index)].isConstexpr) {
+      instance.arguments[size_t(index)] = syntax::argumentFromValue(
+          kernel.info.signature.parameters[size_t(index)], value);
+    } else if (const auto number = value.asInt()) {
+      shape.sizes[name] = int64_t(*number);
+      scalars[name] = int64_t(*number);
+    } else if (const auto real = value.asFloat()) {
+      scalars[name] = *real;
+    } else {
+      throw Error("--arg " + name + " is " + value.repr() + ", no number",
+                  "tensors come from --input FILE.safetensors");
+    }
+  }
+}
+
+struct StoredName {
+  DType type;
+  const char *name;
+};
+constexpr StoredName storedNames[] = {
+    {DType::I1, "BOOL"},  {DType::I8, "I8"},     {DType::I16, "I16"},
+    {DType::I32, "I32"},  {DType::I64, "I64"},   {DType::U8, "U8"},
+    {DType::U16, "U16"},  {DType::U32, "U32"},   {DType::U64, "U64"},
+    {DType::FP16, "F16"}, {DType::BF16, "BF16"}, {DType::FP32, "F32"},
+    {DType::FP64, "F64"}};
+
+const char *storedName(DType type) {
+  for (const StoredName &stored : storedNames)
+    if (stored.type == type)
+      return stored.name;
+  return "F32";
+}
+
+std::string shapeText(const std::vector<int64_t> &shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+// A packed tensor of the stored elements.
+Tensor fromStored(const std::string &name, const cases::StoredTensor &stored,
+                  const Tensor &wanted) {
+  if (stored.dtype != storedName(wanted.type()) ||
+      stored.shape != wanted.shape())
+    throw Error("`" + name + "` is " + stored.dtype + " " +
+                    shapeText(stored.shape) + " in the file, but the launch " +
+                    "needs " + storedName(wanted.type()) + " " +
+                    shapeText(wanted.shape()),
+                "sizes come from --lengths, --heads and --arg, types from the "
+                "instance");
+  Tensor packed(wanted.type(), stored.shape);
+  std::memcpy(packed.data(), stored.bytes.data(),
+              std::min(packed.bytes(), stored.bytes.size()));
+  return packed;
+}
+
+cases::StoredTensor toStored(const Tensor &tensor) {
+  Tensor packed(tensor.type(), tensor.shape());
+  for (int64_t i = 0, end = tensor.count(); i < end; ++i)
+    packed.set(i, tensor.at(i));
+  cases::StoredTensor stored;
+  stored.dtype = storedName(tensor.type());
+  stored.shape = tensor.shape();
+  stored.bytes.assign(static_cast<const char *>(packed.data()),
+                      size_t(tensor.count()) * bytesOf(tensor.type()));
+  return stored;
+}
+
+void printTensor(const std::string &name, const Tensor &tensor) {
+  double low = INFINITY, high = -INFINITY, sum = 0, squares = 0;
+  int64_t finite = 0, other = 0;
+  for (int64_t i = 0, end = tensor.count(); i < end; ++i) {
+    const double value = tensor.at(i);
+    if (!std::isfinite(value)) {
+      ++other;
+      continue;
+    }
+    ++finite;
+    low = std::min(low, value);
+    high = std::max(high, value);
+    sum += value;
+    squares += value * value;
+  }
+  std::printf("%s: %s %s", name.c_str(), dtypeName(tensor.type()),
+              shapeText(tensor.shape()).c_str());
+  if (finite)
+    std::printf(", %.6g to %.6g, mean %.6g, RMS %.6g", low, high,
+                sum / double(finite), std::sqrt(squares / double(finite)));
+  if (other)
+    std::printf(", %lld NaN or infinite", static_cast<long long>(other));
+  std::printf("\n");
+}
+
+Shape shapeOf(const Options &options, const Description &kernel,
+              const syntax::Instance &instance) {
+  Shape shape;
+  if (kernel.has("CU") && !options.lengths.empty()) {
+    shape.lengths = options.lengths;
+    shape.sizes["T"] =
+        std::accumulate(shape.lengths.begin(), shape.lengths.end(), int64_t(0));
+    shape.sizes["S"] =
+        *std::max_element(shape.lengths.begin(), shape.lengths.end());
+    shape.sizes["B"] = int64_t(shape.lengths.size());
+    shape.sizes["H"] = 1;
+  } else {
+    shape = shapesOf(kernel, instance).back();
+  }
+  if (options.heads)
+    shape.sizes["H"] = options.heads;
+  return shape;
+}
+
+int run(const Options &options) {
+  const auto [kernel, found] = findInstance(options);
+  syntax::Instance instance = *found;
+  Shape shape = shapeOf(options, *kernel, instance);
+  std::map<std::string, Arg> scalars;
+  applyArgs(options, *kernel, instance, shape, scalars);
+  Problem problem(kernel, instance, shape);
+  for (const auto &[name, value] : scalars)
+    problem.setScalar(name, value);
+  Tensors tensors = problem.tensors();
+  if (!options.input.empty()) {
+    const auto stored =
+        cases::readSafetensors(readFile(options.input), options.input);
+    std::vector<std::string> known;
+    for (const auto &[name, tensor] : tensors)
+      known.push_back(name);
+    for (const auto &[name, tensor] : stored) {
+      if (!tensors.count(name))
+        throw Error(options.input + " holds `" + name +
+                        "`, which is no tensor of the kernel",
+                    nearestNameHint(name, known, "tensors"));
+      tensors[name] = fromStored(name, tensor, tensors.at(name));
+    }
+  }
+  std::optional<Grid> grid;
+  if (!options.grid.empty()) {
+    grid = Grid{1, 1, 1};
+    for (size_t i = 0; i < options.grid.size(); ++i)
+      (*grid)[i] = uint32_t(options.grid[i]);
+  }
+
+  Tensors before;
+  for (const auto &[name, tensor] : tensors)
+    before[name] = tensor.copy();
+  problem.run(*kernel, tensors, grid);
+  cases::Tensors changed;
+  for (const auto &[name, tensor] : tensors)
+    if (!tensor.sameBytes(before.at(name)))
+      changed[name] = toStored(tensor);
+
+  Tensors scratch;
+  for (const auto &[name, tensor] : before)
+    scratch[name] = tensor.copy();
+  std::vector<double> times;
+  for (int64_t i = 0; i < options.repeat; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    problem.run(*kernel, scratch, grid);
+    times.push_back(std::chrono::duration<double, std::milli>(
+                        std::chrono::steady_clock::now() - start)
+                        .count());
+  }
+  std::sort(times.begin(), times.end());
+
+  std::printf("%s, %s", instance.name.c_str(), shape.text.c_str());
+  for (const auto &[name, value] : shape.sizes)
+    std::printf(" %s=%lld", name.c_str(), static_cast<long long>(value));
+  std::printf(" on %s\n", hostTarget().c_str());
+  if (!times.empty())
+    std::printf("%.3f ms (median of %zu; %.3f to %.3f)\n",
+                times[times.size() / 2], times.size(), times.front(),
+                times.back());
+  if (changed.empty())
+    std::printf("no tensor changed\n");
+  for (const auto &parameter : kernel->info.signature.parameters)
+    if (changed.count(parameter.name))
+      printTensor(parameter.name, tensors.at(parameter.name));
+  if (!options.output.empty()) {
+    writeFile(options.output, cases::writeSafetensors(changed));
+    std::printf("wrote %s\n", options.output.c_str());
+  }
+  return 0;
+}
+
+} // namespace
+
+Command addRun(CLI::App &app) {
+  auto options = std::make_shared<Options>();
+  CLI::App *verb =
+      app.add_subcommand("run", "Launch a kernel on made-up or given tensors");
+  verb->add_option("file", options->file, "kernel file (.py)")->required();
+  verb->add_option("-i,--instance", options->instance,
+                   "types and constexprs; default: the first of the file");
+  verb->add_option("--grid", options->grid,
+                   "programs: X, or X,Y,Z; default: the hint grid(...)")
+      ->delimiter(',')
+      ->expected(1, 3)
+      ->check(CLI::Range(int64_t(0), int64_t(1) << 30));
+  verb->add_option("--arg", options->args,
+                   "NAME=value of a scalar, a size or a constexpr")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  verb->add_option("--lengths", options->lengths,
+                   "tokens of each packed sequence: 1000,24")
+      ->delimiter(',')
+      ->check(CLI::Range(int64_t(0), int64_t(1) << 24));
+  verb->add_option("--heads", options->heads, "key/value heads")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--input", options->input,
+                   "tensors by name (safetensors); others are random");
+  verb->add_option("--output", options->output,
+                   "where to write the tensors that changed (safetensors)");
+  verb->add_option("--repeat", options->repeat, "timed launches")
+      ->check(CLI::Range(int64_t(0), int64_t(100000)))
+      ->capture_default_str();
+  verb->footer(
+      "Examples:\n"
+      "  tessera run kernels/tutorials/dilated_window.py --lengths 1000,24 "
+      "--heads 2\n"
+      "  tessera run add.py -i small --arg N=100000 --arg BLOCK=256\n"
+      "  tessera run mine.py --input in.safetensors --output out.safetensors\n"
+      "\nArguments come from their names and hints as in tessera check.");
+  return {verb, [options] { return run(*options); }};
+}
+
+} // namespace tessera::tools

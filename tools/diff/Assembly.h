@@ -1,0 +1,25 @@
+// tools/diff/Assembly.h - instructions of a compiled kernel, counted by class.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::tools {
+
+// In the order in which reports list them: "fma", "float and vector
+// arithmetic", ...
+const std::vector<std::string> &instructionClasses();
+
+// Of one line of AT&T assembly; empty for what is no instruction.
+std::string instructionClass(std::string_view line);
+
+std::map<std::string, int64_t> countInstructions(std::string_view assembly);
+
+// Operations of MLIR text by name ("tile.load", "scf.for").
+std::map<std::string, int64_t> countOperations(std::string_view text);
+
+} // namespace tessera::tools
