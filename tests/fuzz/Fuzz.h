@@ -42,6 +42,10 @@ void expectErrorsOnly(F &&body) {
     body();
   } catch (const Error &error) {
     require(error.what()[0] != '\0', "an Error without a text");
+    // Whether a seed is read to its end is worth seeing.
+    static const bool verbose = std::getenv("FUZZ_VERBOSE") != nullptr;
+    if (verbose)
+      std::fprintf(stderr, "%s\n", error.what());
   }
 }
 

@@ -38,6 +38,7 @@ static void build(const Program &program, const std::string &kernel,
   } catch (const CompileError &error) {
     fuzz::require(!error.diagnostics.empty(), "an error without diagnostics");
     fuzz::checkDiagnostics(error.diagnostics);
+    fuzz::expectErrorsOnly([&] { throw error; }); // to be shown
   }
   fuzz::checkDiagnostics(notes);
 }
