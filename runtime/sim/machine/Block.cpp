@@ -244,32 +244,50 @@ void Block::atomicSync(Warp &w, uint32_t address) {
 
 bool Block::run(uint64_t number, Finding &finding) {
   start(number);
-  Warp *current = &warps[0];
-  try {
-    while (true) {
-      bool progress = false, done = true;
-      for (Warp &w : warps) {
-        if (w.state == Warp::State::Ready) {
-          current = &w;
-          runWarp(w);
-          progress = true;
-        }
-        done &= w.state == Warp::State::Done;
-      }
-      if (done)
-        return true;
-      if (!progress) {
-        for (Warp &w : warps)
-          if (w.state == Warp::State::Waiting)
-            current = &w;
-        deadlock();
-      }
+  // An uninitialized value is often the trace of a race that another warp has
+  // yet to complete: the others go on, and a race counts more.
+  bool found = false;
+  auto note = [&](const Warp &w, const Violation &violation) {
+    bool isRace = violation.check == Check::SharedRace ||
+                  violation.check == Check::AsyncRead;
+    if (!found || isRace) {
+      uint32_t pc = std::min<uint32_t>(
+          w.pc, static_cast<uint32_t>(program.code.size() - 1));
+      finding = makeFinding(w, program.code[pc], violation);
     }
-  } catch (const Violation &violation) {
-    uint32_t pc = std::min<uint32_t>(
-        current->pc, static_cast<uint32_t>(program.code.size() - 1));
-    finding = makeFinding(*current, program.code[pc], violation);
-    return false;
+    found = true;
+    return violation.check == Check::Uninitialized;
+  };
+  while (true) {
+    bool progress = false, done = true;
+    for (Warp &w : warps) {
+      if (w.state == Warp::State::Ready) {
+        try {
+          runWarp(w);
+        } catch (const Violation &violation) {
+          if (!note(w, violation))
+            return false;
+          w.state = Warp::State::Stopped;
+        }
+        progress = true;
+      }
+      done &= w.state == Warp::State::Done;
+    }
+    if (done)
+      return true;
+    if (!progress) {
+      if (!found)
+        for (Warp &w : warps)
+          if (w.state == Warp::State::Waiting) {
+            try {
+              deadlock();
+            } catch (const Violation &violation) {
+              note(w, violation);
+            }
+            break;
+          }
+      return false;
+    }
   }
 }
 
@@ -409,18 +427,25 @@ void Block::branch(Warp &w, const Inst &i, uint32_t taken) {
     return;
   }
   uint32_t meet = i.reconverge;
-  uint32_t next = w.pc + 1;
+  uint32_t next = w.pc + 1, target = i.target;
+  // Lanes that leave at once do so first: warp-wide instructions of the others
+  // wait for no lane that has exited.
+  if (program.code[next].flow == Flow::Exit &&
+      program.code[next].guard == NoRow) {
+    std::swap(next, target);
+    std::swap(taken, other);
+  }
   if (w.stack.empty() || w.stack.back().reconverge != meet)
     w.stack.push_back({meet, meet, w.active});
   if (next == meet) {
-    w.pc = i.target;
+    w.pc = target;
     w.active = taken;
-  } else if (i.target == meet) {
+  } else if (target == meet) {
     w.pc = next;
     w.active = other;
   } else {
     w.stack.push_back({next, meet, other});
-    w.pc = i.target;
+    w.pc = target;
     w.active = taken;
   }
 }

@@ -52,7 +52,7 @@ struct Warp {
   Taint carryTaint = 0;
   std::vector<StackEntry> stack;
 
-  enum class State : uint8_t { Ready, Waiting, Done };
+  enum class State : uint8_t { Ready, Waiting, Stopped, Done };
   State state = State::Ready;
   uint32_t barrier = 0;  // that it waits at
   uint64_t executed = 0; // instructions of this block

@@ -1,0 +1,394 @@
+// tests/unit/sim/machine/ChecksTest.cpp - every check fires where it should,
+// and only there. Copyright the tessera authors. SPDX-License-Identifier:
+// Apache-2.0
+#include "tests/unit/sim/machine/Fixture.h"
+
+#include "runtime/sim/arith/Bits.h"
+
+#include <functional>
+
+namespace tessera::sim {
+namespace {
+
+constexpr const char *Pointers = ".param .u64 X, .param .u64 Y";
+
+// Thread t of one block: %r1 = t, %rd1 = X, %rd2 = Y, %rd4 = 4 t, %r2 = address
+// of word t in shared memory.
+constexpr const char *Head = R"(
+  .reg .pred %p<8>;
+  .reg .b32 %r<40>;
+  .reg .f32 %f<8>;
+  .reg .b64 %rd<20>;
+  .file 1 "kernel.py"
+  .loc 1 10 4
+  ld.param.u64 %rd1, [X];
+  ld.param.u64 %rd2, [Y];
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd4, %r1, 4;
+  mov.u32 %r3, smem;
+  shl.b32 %r4, %r1, 2;
+  add.s32 %r2, %r3, %r4;
+  add.s64 %rd5, %rd1, %rd4;
+  add.s64 %rd6, %rd2, %rd4;
+)";
+
+struct Ran {
+  std::vector<uint32_t> x = std::vector<uint32_t>(256), y = x;
+  Report report;
+};
+
+Ran runText(const std::string &body, uint32_t threads = 64,
+            Dim3 grid = {1, 1, 1}, Options options = {}, bool yWritten = true) {
+  std::string text = kernelText(Pointers, Head + body,
+                                ".extern .shared .align 16 .b8 smem[];\n");
+  Module module = Module::load(text, "text.ptx");
+  Ran run;
+  for (uint32_t i = 0; i < 256; ++i)
+    run.x[i] = 1000 + i;
+  Memory memory;
+  memory.add("X", std::as_const(run.x).data(), 1024);
+  memory.add("Y", run.y.data(), 1024, true, yWritten);
+  options.maxInstructions = 100000;
+  run.report = module.launch("k", grid, {threads, 1, 1}, 1024,
+                             {pointer(run.x.data()), pointer(run.y.data())},
+                             memory, options);
+  return run;
+}
+
+void expectFinding(const Ran &run, Check check, uint32_t line) {
+  ASSERT_EQ(run.report.findings.size(), 1u) << "nothing was found";
+  const Finding &f = run.report.findings[0];
+  EXPECT_STREQ(checkName(f.check), checkName(check)) << f.text();
+  EXPECT_EQ(f.sourceLine, line) << f.text();
+}
+
+// Thread t writes word t, reads word 63 - t.
+constexpr const char *Exchange = R"(
+  .loc 1 20 4
+  ld.global.u32 %r10, [%rd5];
+  st.shared.u32 [%r2], %r10;
+  BARRIER
+  .loc 1 21 4
+  xor.b32 %r11, %r1, 63;
+  shl.b32 %r11, %r11, 2;
+  add.s32 %r11, %r3, %r11;
+  ld.shared.u32 %r12, [%r11];
+  .loc 1 22 4
+  st.global.u32 [%rd6], %r12;
+  ret;
+)";
+
+std::string replaced(std::string text, const std::string &from,
+                     const std::string &to) {
+  size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+TEST(SimChecks, MissingBarrier) {
+  Ran good = runText(replaced(Exchange, "BARRIER", "bar.sync 0;"));
+  good.report.throwIfBad();
+  for (uint32_t t = 0; t < 64; ++t)
+    EXPECT_EQ(good.y[t], 1000 + 63 - t);
+  Ran bad = runText(replaced(Exchange, "BARRIER", ""));
+  // Warp 0 has read what warp 1 writes then.
+  expectFinding(bad, Check::SharedRace, 20);
+  const Finding &f = bad.report.findings[0];
+  EXPECT_EQ(f.source, "kernel.py:20:4");
+  EXPECT_EQ(f.place, "shared + 128");
+  EXPECT_EQ(f.warp, 1u);
+  EXPECT_NE(f.history.find("kernel.py:21:4"), std::string::npos) << f.history;
+  EXPECT_NE(f.instruction.find("st.shared.u32"), std::string::npos);
+}
+
+TEST(SimChecks, LanesOfOneWarpNeedABarrierToo) {
+  // Words 0 to 31 only: one warp.
+  std::string text = replaced(Exchange, "63", "31");
+  expectFinding(runText(replaced(text, "BARRIER", ""), 32), Check::SharedRace,
+                21);
+  runText(replaced(text, "BARRIER", "bar.warp.sync 0xffffffff;"), 32)
+      .report.throwIfBad();
+}
+
+TEST(SimChecks, WriteAfterReadNeedsABarrier) {
+  std::string text = R"(
+    .loc 1 30 4
+    st.shared.u32 [%r2], %r1;
+    bar.sync 0;
+    xor.b32 %r11, %r2, 128;
+    .loc 1 31 4
+    ld.shared.u32 %r12, [%r11];
+    BARRIER
+    .loc 1 32 4
+    st.shared.u32 [%r2], %r12;
+    ret;)";
+  // Warp 0 ran first, and wrote what warp 1 reads.
+  Ran bad = runText(replaced(text, "BARRIER", ""));
+  expectFinding(bad, Check::SharedRace, 31);
+  EXPECT_NE(bad.report.findings[0].history.find("kernel.py:32:4"),
+            std::string::npos);
+  runText(replaced(text, "BARRIER", "bar.sync 0;")).report.throwIfBad();
+}
+
+TEST(SimChecks, WritingTheSameValueIsNoRace) {
+  std::string text = R"(
+    .loc 1 30 4
+    mov.u32 %r12, VALUE;
+    st.shared.u32 [smem], %r12;
+    bar.sync 0;
+    ld.shared.u32 %r13, [smem];
+    ret;)";
+  runText(replaced(text, "VALUE", "7")).report.throwIfBad();
+  expectFinding(runText(replaced(text, "VALUE", "%r1")), Check::SharedRace, 30);
+}
+
+TEST(SimChecks, NamedBarriersOrderTheirMembers) {
+  // Warp 0 produces, warp 1 consumes; barrier 1 for 64 threads.
+  std::string text = R"(
+    setp.ge.u32 %p1, %r1, 32;
+    .loc 1 40 4
+    @%p1 bra $consume;
+    st.shared.u32 [%r2], %r1;
+    bar.arrive 1, 64;
+    ret;
+  $consume:
+    SYNC
+    .loc 1 41 4
+    ld.shared.u32 %r12, [%r2+-128];
+    st.global.u32 [%rd6], %r12;
+    ret;)";
+  Ran good = runText(replaced(text, "SYNC", "bar.sync 1, 64;"));
+  good.report.throwIfBad();
+  for (uint32_t t = 32; t < 64; ++t)
+    EXPECT_EQ(good.y[t], t - 32);
+  expectFinding(runText(replaced(text, "SYNC", "")), Check::SharedRace, 41);
+}
+
+constexpr const char *AsyncCopies = R"(
+  .loc 1 50 4
+  cp.async.ca.shared.global [%r2], [%rd5], 4;
+  cp.async.commit_group;
+  .loc 1 51 4
+  cp.async.ca.shared.global [%r2+512], [%rd5], 4, SIZE;
+  cp.async.commit_group;
+  cp.async.wait_group WAIT;
+  bar.sync 0;
+  .loc 1 52 4
+  ld.shared.u32 %r12, [%r2+READ];
+  st.global.u32 [%rd6], %r12;
+  ret;
+)";
+
+std::string copies(const char *size, const char *wait, const char *read) {
+  return replaced(replaced(replaced(AsyncCopies, "SIZE", size), "WAIT", wait),
+                  "READ", read);
+}
+
+TEST(SimChecks, AsyncCopyBeforeItsWait) {
+  // One group may be in flight: the first has landed, the second has not.
+  Ran first = runText(copies("4", "1", "0"));
+  first.report.throwIfBad();
+  EXPECT_EQ(first.y[5], 1005u);
+  EXPECT_EQ(first.report.counters.asyncMaxGroups, 2u);
+  Ran second = runText(copies("4", "1", "512"));
+  expectFinding(second, Check::AsyncRead, 52);
+  EXPECT_NE(second.report.findings[0].history.find("kernel.py:51:4"),
+            std::string::npos);
+  Ran waited = runText(copies("4", "0", "512"));
+  waited.report.throwIfBad();
+  EXPECT_EQ(waited.y[5], 1005u);
+  Ran zero = runText(copies("0", "0", "512"));
+  zero.report.throwIfBad();
+  EXPECT_EQ(zero.y[5], 0u);
+  std::string text = copies("4", "0", "512");
+  expectFinding(runText(replaced(text, "cp.async.wait_group 0;", "")),
+                Check::AsyncRead, 52);
+}
+
+TEST(SimChecks, ReadingPastATensor) {
+  std::string text = R"(
+    .loc 1 60 4
+    ld.global.u32 %r12, [%rd5+OFFSET];
+    st.global.u32 [%rd6], %r12;
+    ret;)";
+  runText(replaced(text, "OFFSET", "768")).report.throwIfBad();
+  Ran past = runText(replaced(text, "OFFSET", "772"));
+  expectFinding(past, Check::OutOfBounds, 60);
+  const Finding &f = past.report.findings[0];
+  EXPECT_EQ(f.warp, 1u);
+  EXPECT_EQ(f.lane, 31u);
+  EXPECT_EQ(f.place, "X + 1024, 1 beyond the last of its 1024 bytes");
+  expectFinding(runText(replaced(text, "OFFSET", "2")), Check::Misaligned, 60);
+  expectFinding(runText("st.global.u32 [%rd5], %r1; ret;"), Check::ReadOnly,
+                10);
+}
+
+TEST(SimChecks, SharedAndLocalBounds) {
+  expectFinding(runText("ld.shared.u32 %r12, [%r2+1000]; ret;"),
+                Check::OutOfBounds, 10);
+  expectFinding(runText("st.shared.v4.b32 [%r2], {%r1,%r1,%r1,%r1}; ret;"),
+                Check::Misaligned, 10);
+  expectFinding(
+      runText(
+          ".local .align 8 .b8 here[16]; st.local.u32 [here+16], %r1; ret;"),
+      Check::OutOfBounds, 10);
+}
+
+TEST(SimChecks, Uninitialized) {
+  // A register; it may be moved, but not stored, not used as an address.
+  runText("mov.b32 %r20, %r21; add.s32 %r22, %r20, 1; ret;")
+      .report.throwIfBad();
+  expectFinding(runText("add.s32 %r22, %r20, 1; st.global.u32 [%rd6], %r22; "
+                        "ret;"),
+                Check::Uninitialized, 10);
+  expectFinding(runText("ld.global.u32 %r22, [%rd10]; ret;"),
+                Check::Uninitialized, 10);
+  expectFinding(runText("setp.eq.u32 %p1, %r20, 0; @%p1 bra $e; $e: ret;"),
+                Check::Uninitialized, 10);
+  // Shared memory that nobody has written, and global memory.
+  expectFinding(runText("ld.shared.u32 %r22, [%r2]; st.global.u32 [%rd6], %r22;"
+                        " ret;"),
+                Check::Uninitialized, 10);
+  std::string copy = "ld.global.u32 %r22, [%rd6]; st.global.u32 [%rd6], %r22; "
+                     "ret;";
+  runText(copy).report.throwIfBad();
+  expectFinding(runText(copy, 64, {1, 1, 1}, {}, false), Check::Uninitialized,
+                10);
+  // Only lane 0 of the register is written; only lane 0 stores it.
+  std::string some = "setp.eq.u32 %p1, %r1, 0; @%p1 mov.u32 %r20, 5; "
+                     "PRED st.global.u32 [%rd6], %r20; ret;";
+  runText(replaced(some, "PRED", "@%p1")).report.throwIfBad();
+  expectFinding(runText(replaced(some, "PRED", "")), Check::Uninitialized, 10);
+  // A selection takes the mark of the side it chooses.
+  runText("setp.eq.u32 %p1, %r1, %r1; selp.b32 %r22, %r1, %r20, %p1; "
+          "st.global.u32 [%rd6], %r22; ret;")
+      .report.throwIfBad();
+  Options off;
+  off.uninitialized = false;
+  runText("st.global.u32 [%rd6], %r20; ret;", 64, {1, 1, 1}, off)
+      .report.throwIfBad();
+}
+
+TEST(SimChecks, Barriers) {
+  std::string some = "setp.lt.u32 %p1, %r1, 40; @%p1 bra $in; bra $out; $in: "
+                     ".loc 1 70 4\n bar.sync 0; $out: ret;";
+  Ran divergent = runText(some);
+  expectFinding(divergent, Check::DivergentBarrier, 70);
+  EXPECT_NE(divergent.report.findings[0].message.find("8 of 32"),
+            std::string::npos)
+      << divergent.report.findings[0].message;
+  // Two warps wait at different barriers.
+  Ran dead = runText("setp.lt.u32 %p1, %r1, 32; @%p1 bra $in; .loc 1 71 4\n "
+                     "bar.sync 1; ret; $in: bar.sync 2; ret;");
+  expectFinding(dead, Check::Deadlock, 71);
+  EXPECT_NE(dead.report.findings[0].history.find("barrier 2"),
+            std::string::npos);
+  expectFinding(runText(".loc 1 72 4\n $l: bra $l;"), Check::EndlessLoop, 72);
+}
+
+TEST(SimChecks, BlocksThatDisagree) {
+  std::string text = "mov.u32 %r10, %ctaid.x; .loc 1 80 4\n "
+                     "st.global.u32 [%rd6], VALUE; ret;";
+  Options serial;
+  serial.serial = true;
+  for (const Options &options : {serial, Options{}}) {
+    Ran bad = runText(replaced(text, "VALUE", "%r10"), 64, {4, 1, 1}, options);
+    expectFinding(bad, Check::GlobalConflict, 80);
+  }
+  Ran same = runText(replaced(text, "VALUE", "%r1"), 64, {4, 1, 1}, serial);
+  same.report.throwIfBad();
+  serial.conflicts = GlobalConflicts::All;
+  expectFinding(runText(replaced(text, "VALUE", "%r1"), 64, {4, 1, 1}, serial),
+                Check::GlobalConflict, 80);
+  Ran atomics = runText("red.global.add.u32 [%rd6], 3; ret;", 64, {4, 1, 1});
+  atomics.report.throwIfBad();
+  EXPECT_EQ(atomics.y[9], 12u);
+}
+
+TEST(SimChecks, OverflowInAnAddress) {
+  std::string text = R"(
+    .loc 1 90 4
+    mov.u32 %r10, 65536;
+    mad.lo.s32 %r11, %r10, FACTOR, %r1;
+    USE
+    cvt.s64.s32 %rd10, %r11;
+    shl.b64 %rd10, %rd10, 2;
+    add.s64 %rd11, %rd2, %rd10;
+    .loc 1 91 4
+    st.global.u32 [%rd11], %r1;
+    ret;)";
+  Ran bad = runText(replaced(replaced(text, "FACTOR", "65536"), "USE", ""));
+  expectFinding(bad, Check::AddressOverflow, 91);
+  runText(replaced(replaced(text, "FACTOR", "0"), "USE", ""))
+      .report.throwIfBad();
+  // Masked on purpose.
+  runText(replaced(replaced(text, "FACTOR", "65536"), "USE",
+                   "and.b32 %r11, %r11, 63;"))
+      .report.throwIfBad();
+}
+
+TEST(SimChecks, DivergentWarpInstructions) {
+  expectFinding(runText("setp.lt.u32 %p1, %r1, 7; @%p1 bra $in; ret; $in: "
+                        "shfl.sync.bfly.b32 %r10, %r1, 1, 31, -1; "
+                        "st.global.u32 [%rd6], %r10; ret;"),
+                Check::Uninitialized, 10);
+  expectFinding(runText("setp.lt.u32 %p1, %r1, 7; .loc 1 95 4\n @%p1 "
+                        "shfl.sync.bfly.b32 %r10, %r1, 1, 31, -1; ret;"),
+                Check::DivergentWarp, 95);
+}
+
+TEST(SimChecks, TheFirstBlockIsReported) {
+  std::string text = "mov.u32 %r10, %ctaid.x; setp.lt.u32 %p1, %r10, 3; "
+                     "@%p1 ret; trap;";
+  for (int i = 0; i < 5; ++i) {
+    Ran run = runText(text, 64, {20, 1, 1});
+    expectFinding(run, Check::Trap, 10);
+    EXPECT_EQ(run.report.findings[0].block[0], 3u);
+  }
+}
+
+// The same on real PTX of Triton's: matmul with one line taken out.
+TEST(SimChecks, MatmulWithoutItsBarrierOrWait) {
+  std::string text =
+      readFile(std::string(TESSERA_SIM_PTX) + "/matmul_fp16.ptx");
+  auto launch = [&](const std::string &ptx) {
+    constexpr int32_t N = 64, K = 128;
+    std::vector<uint16_t> a(N * K), b(K * N), c(N * N);
+    for (size_t i = 0; i < a.size(); ++i) {
+      a[i] = floatToF16(static_cast<float>(i % 17));
+      b[i] = floatToF16(static_cast<float>(i % 13));
+    }
+    Memory memory;
+    memory.add("A", std::as_const(a).data(), a.size() * 2);
+    memory.add("B", std::as_const(b).data(), b.size() * 2);
+    memory.add("C", c.data(), c.size() * 2, true, false);
+    Ran run;
+    run.report =
+        Module::load(ptx, "matmul.ptx")
+            .launch("matmul", {1, 1, 1}, {128, 1, 1}, 16384,
+                    {pointer(a.data()), pointer(b.data()), pointer(c.data()),
+                     scalar(N), scalar(N), scalar(K), scalar(K), scalar(N),
+                     scalar(N), pointer(nullptr), pointer(nullptr)},
+                    memory);
+    return run;
+  };
+  launch(text).report.throwIfBad();
+  // Line 28 of the kernel is its first tl.load, which the pipeline turned into
+  // copies that land before the ldmatrix of the same line.
+  Ran unwaited = launch(replaced(text, "cp.async.wait_group \t2;", ""));
+  expectFinding(unwaited, Check::AsyncRead, 28);
+  // The barrier after that wait: warp 3 goes on while warp 2 has not even
+  // waited for its copies, which line 28 issued as well.
+  Ran unsynced = launch(
+      replaced(text, "wait_group \t2;\n\tbar.sync \t0;", "wait_group \t2;"));
+  expectFinding(unsynced, Check::AsyncRead, 28);
+  EXPECT_NE(unsynced.report.findings[0].history.find("kernels.py:28"),
+            std::string::npos);
+  // A wait that leaves one group too many in flight: that of the second load.
+  Ran early = launch(
+      replaced(text, "cp.async.wait_group \t2;", "cp.async.wait_group \t3;"));
+  expectFinding(early, Check::AsyncRead, 29);
+}
+
+} // namespace
+} // namespace tessera::sim
