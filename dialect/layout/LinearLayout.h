@@ -13,7 +13,7 @@
 //     LinearLayout acc({{Dim::Register, {{0, 1}, {8, 0}}},
 //                       {Dim::Lane, {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}}}},
 //                      {{Dim::Dim0, 16}, {Dim::Dim1, 8}});
-//     acc.at({{Dim::Register, 2}, {Dim::Lane, 5}});       // {9, 2}
+//     EXPECT_EQ(acc.at({{Dim::Register, 2}, {Dim::Lane, 5}}), (Element{9, 2}));
 //
 // Lane 5 = 0b00101 and register 2 = 0b10: (0,2) ^ (1,0) ^ (8,0) = (9,2).
 //
@@ -24,8 +24,10 @@
 // Layouts are built from small ones. In `a * b` the bits of b follow those of
 // a, so a product is read from the fastest part to the slowest:
 //
-//     // A row of 32 elements: 4 to a lane, 8 lanes.
-//     identity(4, Dim::Register, Dim::Dim0) * identity(8, Dim::Lane, Dim::Dim0)
+//     LinearLayout row = identity(4, Dim::Register, Dim::Dim0) *
+//                        identity(8, Dim::Lane, Dim::Dim0);
+//
+// is a row of 32 elements, 4 neighbours to a lane.
 //
 // docs/compiler/layouts.md has the rest, with an example for every operation.
 #pragma once

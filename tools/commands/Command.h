@@ -26,6 +26,7 @@ Command addDiff(CLI::App &app);
 Command addRun(CLI::App &app);
 Command addDoctor(CLI::App &app);
 Command addCache(CLI::App &app);
+Command addLayout(CLI::App &app);
 Command addReplay(CLI::App &app);
 Command addRecord(CLI::App &app);
 Command addVersion(CLI::App &app);
