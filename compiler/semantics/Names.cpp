@@ -113,7 +113,6 @@ std::string laterHint(const std::string &module, const std::string &name) {
       {"inline_asm_elementwise",
        "kernels hold no assembly; write it with the functions of tl"},
       {"map_elementwise", "call the helper on the blocks themselves"},
-      {"tanh", "write 2 * tl.sigmoid(2 * x) - 1"},
       {"pow", "write tl.exp2(y * tl.log2(x))"},
       {"log1p", "write tl.log(1 + x)"},
       {"expm1", "write tl.exp(x) - 1"},
@@ -350,6 +349,10 @@ Value Lowering::attribute(const Value &value, const syntax::Attribute &expr) {
     if (constant->isType())
       return typeAttribute(constant->type(), expr);
   }
+  // Of a block pointer: that of its base, as in x.to(p.dtype.element_ty).
+  if (auto *block = value.blockPointer();
+      block && (name == "dtype" || name == "type"))
+    return Value::type(block->base.type);
   if (auto *tensor = value.tensor()) {
     const Type &type = tensor->type;
     if (name == "dtype")

@@ -22,6 +22,16 @@ Value emitCast(BuiltinCall &call) {
   return emit.castRounding(x, to, rounding == "rtz");
 }
 
+// tl.core.get_int_dtype(32, True), as in kernels that sort by bits.
+Value emitIntDType(BuiltinCall &call) {
+  auto dtype = intOfWidth(unsigned(call.integer(0)), call.boolean(1));
+  if (!dtype)
+    call.fail(0, DiagnosticId::BadArgument,
+              "there is no integer of " + std::to_string(call.integer(0)) +
+                  " bits");
+  return Value::type(Type(*dtype));
+}
+
 Value emitToTensor(BuiltinCall &call) { return call.tensor(0); }
 
 Value emitPointerType(BuiltinCall &call) {
@@ -66,6 +76,7 @@ void registerCasts(Registry &registry) {
   registry.addMethod("cast", signature, emitCast);
   registry.addMethod("to", signature, emitCast);
   registry.add("to_tensor", "x", emitToTensor);
+  registry.add("get_int_dtype", "bitwidth, signed", emitIntDType);
   registry.add("pointer_type", "element_ty", emitPointerType);
 
   auto test = [&](const char *name, BuiltinEmit emit) {

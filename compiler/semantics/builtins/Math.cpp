@@ -6,6 +6,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
+#include <cmath>
+
 namespace tessera::semantics {
 namespace {
 
@@ -81,6 +83,19 @@ Value emitClamp(BuiltinCall &call) {
               "use tl.minimum and tl.maximum for integers");
   Value raised = emitMaximum(emit, x, low, true, nan);
   return emitMaximum(emit, raised, high, false, nan);
+}
+
+Value emitIsNan(BuiltinCall &call) {
+  Tensor x = call.floats(0);
+  return call.emit.compare(CompareOp::Ne, x, x);
+}
+
+Value emitIsInf(BuiltinCall &call) {
+  Tensor x = call.floats(0);
+  Tensor size{
+      math::AbsFOp::create(call.emit.builder, call.emit.location(), x.handle),
+      x.type};
+  return call.emit.compare(CompareOp::Eq, size, Const(HUGE_VAL));
 }
 
 Value emitFma(BuiltinCall &call) {
@@ -239,6 +254,22 @@ void registerMath(Registry &registry) {
   both("umulhi", "x, y", emitUmulhi);
   both("maximum", "x, y, propagate_nan=None", emitMaxMin<true>);
   both("minimum", "x, y, propagate_nan=None", emitMaxMin<false>);
+  // libdevice has more; as tl.math.* too, where older kernels look for them.
+  auto device = [&](const char *name, BuiltinEmit emit) {
+    registry.add(std::string("math.") + name, "x", emit);
+  };
+  device("tanh", emitUnary<math::TanhOp>);
+  device("fast_tanhf", emitUnary<math::TanhOp>);
+  device("fast_expf", emitUnary<math::ExpOp>);
+  device("fast_logf", emitUnary<math::LogOp>);
+  device("fast_log2f", emitUnary<math::Log2Op>);
+  device("fast_sinf", emitUnary<math::SinOp>);
+  device("fast_cosf", emitUnary<math::CosOp>);
+  device("rint", emitUnary<math::RoundEvenOp>);
+  device("round", emitUnary<math::RoundOp>);
+  device("trunc", emitUnary<math::TruncOp>);
+  device("isnan", emitIsNan);
+  device("isinf", emitIsInf);
   registry.add("add", "x, y, sanitize_overflow=True",
                emitOperator<BinaryOp::Add>);
   registry.add("sub", "x, y, sanitize_overflow=True",

@@ -4,7 +4,7 @@
 """Elementwise
 
 Functions of one float take float32 and float64 only, as under Triton. Those from `exp` to `minimum` are members of `tl.math` too. `maximum` and `minimum` pass over NaN unless
-`propagate_nan=tl.PropagateNan.ALL`; a Python float beside float16 makes them float32. `tanh` and the rest of libdevice are not supported yet."""
+`propagate_nan=tl.PropagateNan.ALL`; a Python float beside float16 makes them float32. Of libdevice there are `tanh`, `rint`, `round`, `trunc`, `isnan`, `isinf`, and `fast_expf` and its kin, as the exact functions."""
 import triton
 import triton.language as tl
 

@@ -127,7 +127,7 @@ def ex_attention_block_pointers(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
         k_block = tl.advance(k_block, (0, 8))
         v_block = tl.advance(v_block, (8, 0))
     o_block = tl.make_block_ptr(OUT, (32, 16), (16, 1), (pid * BM, 0), (BM, 16), (1, 0))
-    tl.store(o_block, (acc / total[:, None]).to(OUT.type.element_ty), boundary_check=(0, 1))
+    tl.store(o_block, (acc / total[:, None]).to(o_block.dtype.element_ty), boundary_check=(0, 1))
     tl.store(OUT + 1024 + rows, peak + tl.math.log(total))
 
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 using namespace tessera;
 
@@ -227,6 +228,37 @@ def softmax(X, n, BN: tl.constexpr):
     }
     for (size_t i = size_t(n) * 5; i < x.size(); ++i)
       ASSERT_EQ(x[i], old[i]) << "written past the end";
+  }
+}
+
+// What libdevice has and Triton's interpreter lacks, against libm.
+TEST_P(CpuKernels, LibdeviceFunctions) {
+  TileKernel kernel = textKernel(R"(
+@triton.jit
+def k(X, O, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(X + i)
+    tl.store(O + i, tl.extra.cuda.libdevice.tanh(x))
+    tl.store(O + N + i, tl.extra.libdevice.rint(x))
+    tl.store(O + 2 * N + i, tl.math.round(x))
+    tl.store(O + 3 * N + i, tl.math.trunc(x))
+    tl.store(O + 4 * N + i, tl.math.isnan(x) | tl.math.isinf(x))
+)",
+                                 "k", "X=*fp32 O=*fp32 N:16", target());
+  const int n = 16;
+  const float inf = std::numeric_limits<float>::infinity();
+  std::vector<float> x = {0.0f,  0.5f,  -0.5f, 1.5f,  2.5f, -2.5f, 0.49f, 9.0f,
+                          -9.0f, 1e-5f, 1e9f,  -3.7f, 3.7f, inf,   -inf,  NAN},
+                     o(5 * n);
+  kernel.run({1}, x.data(), o.data());
+  for (int i = 0; i < n; ++i) {
+    EXPECT_EQ(o[4 * n + i], float(!std::isfinite(x[i]))) << x[i];
+    if (std::isnan(x[i]))
+      continue;
+    EXPECT_NEAR(o[i], std::tanh(x[i]), 2e-7) << x[i];
+    EXPECT_EQ(o[n + i], std::nearbyint(x[i])) << x[i];
+    EXPECT_EQ(o[2 * n + i], std::round(x[i])) << x[i];
+    EXPECT_EQ(o[3 * n + i], std::trunc(x[i])) << x[i];
   }
 }
 
