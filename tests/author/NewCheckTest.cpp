@@ -113,6 +113,17 @@ TEST_F(NewCheck, KernelsOfAnyKind) {
   expectFine(run({"check", file, "--no-gradients"}));
 }
 
+TEST_F(NewCheck, StoresOutsideATensorAreFound) {
+  const std::string file = write("scale.py", scale);
+  edit(file, "* s, mask=i < N)\n\n\n# tessera: grid(cdiv(N, 64))",
+       "* s, mask=i < N + 1)\n\n\n# tessera: grid(cdiv(N, 64))");
+  expectRefused(run({"check", file}),
+                "kernel `scale` writes outside `Y`, 0 bytes after its end");
+  writeFile(file, scale);
+  edit(file, "tl.store(DX + i,", "tl.store(DX + i - 1,");
+  expectRefused(run({"check", file}), "writes outside `DX`, ");
+}
+
 TEST_F(NewCheck, MistakesInHintsSayWhatToDo) {
   auto expectError = [&](const std::string &from, const std::string &to,
                          const std::string &part,

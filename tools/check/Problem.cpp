@@ -376,6 +376,13 @@ void Problem::run(const Description &other, const Tensors &tensors,
   const Grid grid = over ? *over : runtime::gridOf(other, all);
   if (grid[0] && grid[1] && grid[2])
     launch.kernel.launch(grid, launch.args, launch.constexprs, launch.options);
+  for (const auto &[name, tensor] : tensors)
+    if (const std::string damage = tensor.damage(); !damage.empty())
+      throw Error("kernel `" + other.info.signature.kernel +
+                      "` writes outside `" + name + "`, " + damage + " (" +
+                      given.text + ")",
+                  "mask the store: a tile may reach past the last row or "
+                  "column");
 }
 
 } // namespace tessera::tools

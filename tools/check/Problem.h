@@ -61,7 +61,8 @@ public:
                              const Tensors &tensors) const;
   // The instance's constexprs that the kernel has, too.
   Constexprs constexprs(const Description &other) const;
-  // Launches it over the grid, that of its hint unless another is given.
+  // Launches it over the grid, that of its hint unless another is given. Throws
+  // Error when it wrote outside a tensor.
   void run(const Description &other, const Tensors &tensors,
            const std::optional<Grid> &over = std::nullopt) const;
   // The same less running: what it would compile.

@@ -35,6 +35,8 @@ private:
   uint64_t state;
 };
 
+constexpr char zoneByte = char(0xa5);
+
 uint16_t bf16Bits(double value) {
   const float narrow = float(value);
   if (std::isnan(narrow))
@@ -224,8 +226,10 @@ Tensor::Tensor(DType type, std::vector<int64_t> shape,
   for (size_t i = 0; i < sizes.size(); ++i)
     last += size_t(std::max<int64_t>(sizes[i] - 1, 0) * steps[i]);
   const size_t elements = count() ? last + 1 : 0;
-  memory =
-      std::make_shared<std::vector<char>>(elements * bytesOf(type) + alignment);
+  used = elements * bytesOf(type);
+  memory = std::make_shared<std::vector<char>>(used + 2 * zone + alignment,
+                                               zoneByte);
+  std::memset(data(), 0, used);
 }
 
 bool Tensor::isFloat() const {
@@ -238,8 +242,22 @@ int64_t Tensor::count() const {
                          std::multiplies<>());
 }
 
+std::string Tensor::damage() const {
+  if (!memory)
+    return "";
+  const char *const begin = static_cast<const char *>(data()), *const end =
+                                                                   begin + used;
+  for (const char *p = end; p < memory->data() + memory->size(); ++p)
+    if (*p != zoneByte)
+      return std::to_string(p - end) + " bytes after its end";
+  for (const char *p = begin; p > memory->data(); --p)
+    if (p[-1] != zoneByte)
+      return std::to_string(begin - p + 1) + " bytes before its start";
+  return "";
+}
+
 void *Tensor::data() const {
-  const auto address = reinterpret_cast<uintptr_t>(memory->data());
+  const auto address = reinterpret_cast<uintptr_t>(memory->data()) + zone;
   return reinterpret_cast<void *>((address + alignment - 1) / alignment *
                                   alignment);
 }

@@ -28,7 +28,10 @@ public:
   int64_t count() const; // elements
   Pointer pointer() const { return {data(), elementType}; }
   void *data() const;
-  size_t bytes() const { return memory ? memory->size() - alignment : 0; }
+  size_t bytes() const { return used; }
+  // Where a kernel wrote outside the elements: "8 bytes after its end"; empty
+  // when it did not. Zones of 16 KiB before and after tell.
+  std::string damage() const;
 
   double at(int64_t index) const;
   void set(int64_t index, double value); // rounds to the type
@@ -45,11 +48,12 @@ public:
   bool sameBytes(const Tensor &other) const;
 
 private:
-  static constexpr size_t alignment = 64;
+  static constexpr size_t alignment = 64, zone = 16384;
   int64_t offset(int64_t index) const;
 
   DType elementType = DType::FP32;
   std::vector<int64_t> sizes, steps;
+  size_t used = 0;
   std::shared_ptr<std::vector<char>> memory;
 };
 

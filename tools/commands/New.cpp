@@ -84,7 +84,8 @@ int run(const Options &options) {
               "It attends a causal window. Next:\n"
               "  tessera check %s\n"
               "  edit sees(), its two bounds and the loop of %s_ref\n"
-              "docs/authoring.md explains the arguments and hints.\n",
+              "docs/authoring.md explains the arguments and hints, "
+              "docs/tutorial an example.\n",
               kernel.c_str(), test.c_str(), kernel.c_str(),
               options.name.c_str());
   return 0;

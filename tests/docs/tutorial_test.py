@@ -1,0 +1,76 @@
+# tests/docs/tutorial_test.py - runs every fenced block of docs/tutorial/README.md, in order, in one folder.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Usage: tutorial_test.py FOLDER_OF_PROGRAMS
+
+    ```python write=FILE   becomes the file
+    ```diff apply=FILE     replaces the one place in it where the lines with " " and "-" stand
+    ```sh [exit=N]         runs under `sh -e`
+    ```text                lines that the run before it printed, numbers aside
+A block without such a word is an error, so that none goes untested."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/tutorial/README.md"
+BLOCK = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.M | re.S)
+
+
+def shape(line):
+    """The line with every number and gap made equal."""
+    line = re.sub(r"(?<![\w])[-+]?(\d+(\.\d+)?(e[-+]?\d+)?|nan)(?![\w])", "#", line)
+    return " ".join(line.split())
+
+
+def apply(path, body):
+    lines = [l if l else " " for l in body.splitlines()]
+    old = "\n".join(l[1:] for l in lines if l[0] in " -")
+    new = "\n".join(l[1:] for l in lines if l[0] in " +")
+    text = path.read_text()
+    if text.count(old) != 1:
+        return f"the old lines stand {text.count(old)} times in {path.name}"
+    path.write_text(text.replace(old, new))
+
+
+def run(folder, language, options, body, state):
+    words = dict(word.split("=", 1) for word in options.split())
+    if language == "python" and "write" in words:
+        (folder / words["write"]).write_text(body)
+    elif language == "diff" and "apply" in words:
+        return apply(folder / words["apply"], body)
+    elif language == "sh":
+        done = subprocess.run(["sh", "-e", "-c", body], cwd=folder, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
+        state["output"] = done.stdout
+        if done.returncode != int(words.get("exit", 0)):
+            return f"exit status {done.returncode}\n{done.stdout}"
+    elif language == "text":
+        printed = [shape(line) for line in state["output"].splitlines()]
+        for line in body.splitlines():
+            if not any(shape(line) in other for other in printed):
+                return f"not printed: {line}\n{state['output']}"
+    else:
+        return "what is this block for? see the head of this file"
+
+
+def main():
+    text = PAGE.read_text()
+    blocks = list(BLOCK.finditer(text))
+    os.environ["PATH"] = os.path.abspath(sys.argv[1]) + os.pathsep + os.environ["PATH"]
+    with tempfile.TemporaryDirectory() as name:
+        folder, state = pathlib.Path(name), {"output": ""}
+        os.environ.setdefault("TESSERA_CACHE_DIR", str(folder / "cache"))
+        for block in blocks:
+            problem = run(folder, block[1], block[2], block[3], state)
+            if problem:
+                print(f"{PAGE}:{text.count(chr(10), 0, block.start()) + 1}: {problem}")
+                return 1
+    print(f"{len(blocks)} blocks")
+    return 0 if len(blocks) > 20 and text.count("```") == 2 * len(blocks) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
