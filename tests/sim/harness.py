@@ -33,10 +33,7 @@ def use(precision="ieee", warps=4, stages=3):
 
 
 def fresh(*shape, dtype=torch.float32):
-    tensor = _base.fresh(*shape, dtype=dtype)
-    if tensor.numel():
-        simulator.unwritten.add(tensor.untyped_storage().data_ptr())
-    return tensor
+    return simulator.mark_unwritten(_base.fresh(*shape, dtype=dtype))
 
 
 def launch(path, name, grid, *args, **constexprs):

@@ -108,8 +108,10 @@ def bits_of(value):
     return int(value)
 
 
-# Storages whose contents no kernel has written yet: reading them is an error.
-unwritten = set()
+def mark_unwritten(tensor):
+    """No kernel has written the tensor yet: the first launch that gets it must not read it before writing."""
+    tensor.unwritten = True
+    return tensor
 
 
 def ranges_of(arguments):
@@ -120,9 +122,8 @@ def ranges_of(arguments):
         address = storage.data_ptr()
         if storage.nbytes() == 0 or address in seen:
             continue
-        flags = RANGE_UNINITIALIZED if address in unwritten else 0
-        seen[address] = (name, address, storage.nbytes(), flags)
-    unwritten.difference_update(seen)
+        seen[address] = (name, address, storage.nbytes(), RANGE_UNINITIALIZED if getattr(tensor, "unwritten", False) else 0)
+        tensor.unwritten = False
     return list(seen.values())
 
 
