@@ -13,12 +13,13 @@ Value emitCast(BuiltinCall &call) {
   std::string rounding = call.string(2);
   if (call.boolean(3))
     return emit.bitcast(x, to);
-  if (rounding.empty())
-    return emit.cast(x, to);
-  if (rounding != "rtne" && rounding != "rtz")
+  if (!rounding.empty() && rounding != "rtne" && rounding != "rtz")
     call.fail(2, DiagnosticId::BadArgument,
               call.what(2) + " cannot be '" + rounding + "'",
               "'rtne' or 'rtz'");
+  // Where the type stays there is nothing to round, as under Triton.
+  if (rounding.empty() || x.type.element == to)
+    return emit.cast(x, to);
   return emit.castRounding(x, to, rounding == "rtz");
 }
 
