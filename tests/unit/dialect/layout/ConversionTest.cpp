@@ -241,6 +241,36 @@ TEST(Conversion, RoundsDeliverEverything) {
   }
 }
 
+// A register bit that both sides hold makes rounds only if a round stores what
+// it loads: the rest of both layouts must span the same elements.
+TEST(Conversion, RoundsOfLayoutsThatMixElements) {
+  Random random(43);
+  const Extents ins = {{Dim::Register, 3}, {Dim::Lane, 5}, {Dim::Warp, 1}},
+                outs = {{Dim::Dim0, 4}, {Dim::Dim1, 5}};
+  int several = 0, single = 0;
+  for (int i = 0; i < 60; ++i) {
+    const std::vector<Word> a = random.invertible(9);
+    std::vector<Word> b = a;
+    const std::vector<Word> rest(a.begin() + 2, a.end());
+    do {
+      // Mixed among themselves, or with the common registers as well.
+      const auto mixed = i % 2 ? random.invertible(7) : random.columns(7, 9);
+      for (int j = 0; j < 7; ++j)
+        b[2 + j] = i % 2 ? multiply(rest, mixed[j]) : mixed[j];
+    } while (rankOf(b) != 9);
+    const LinearLayout src(ins, outs, a), dst(ins, outs, b);
+    ConversionOptions options = bits(32);
+    options.maxScratchBytes = 512; // a quarter of the tile
+    options.shuffles = false;
+    const ConversionPlan plan = planConversion(src, dst, options);
+    ASSERT_EQ(plan.kind, ConversionKind::Shared);
+    (plan.shared->roundCount() > 1 ? several : single) += 1;
+    expectArrives(plan, src, dst, "mixed");
+  }
+  EXPECT_GE(several, 30);
+  EXPECT_GE(single, 20);
+}
+
 // Reductions: the result of a row sum as a blocked row of values and back.
 TEST(Conversion, SlicedLayouts) {
   const LinearLayout rows = slice(mmaAccumulator({64, 64}, {{4, 1}, 16}), 1);
