@@ -54,7 +54,8 @@ std::vector<Parameter> parseSignature(std::string_view text) {
   return parameters;
 }
 
-// "tl.load" for "load", "len" for "python.len", "triton.cdiv" as it is.
+} // namespace
+
 std::string displayName(const Builtin &builtin) {
   const std::string &name = builtin.name;
   if (name.rfind("python.", 0) == 0)
@@ -63,8 +64,6 @@ std::string displayName(const Builtin &builtin) {
     return name;
   return "tl." + name;
 }
-
-} // namespace
 
 const Registry &Registry::get() {
   static const Registry registry = [] {
@@ -249,7 +248,11 @@ int64_t BuiltinCall::integer(size_t index) const {
     fail(index, DiagnosticId::NotConstexpr,
          what(index) + " must be a compile-time integer, got " +
              values[index].describe(),
-         constant && constant->isFloat()
+         values[index].tensor() && name(index) == "axis" &&
+                 (builtin.name == "max" || builtin.name == "min")
+             ? "of two values take tl." + builtin.name + "imum(" + text(0) +
+                   ", " + text(index) + ")"
+         : constant && constant->isFloat()
              ? "`/` gives a float: divide with //, or write int(" +
                    text(index) + ")"
              : constexprHint(values[index], ranges[index]));
@@ -276,6 +279,13 @@ Element BuiltinCall::element(size_t index) const {
     hint = "types are values, not texts: write tl." + constant->string();
   else if (values[index].tensor())
     hint = "write " + operandText(index) + ".dtype";
+  else if (auto *python = values[index].as<BuiltinRef>();
+           python && !python->self)
+    hint = python->builtin->name == "python.float"
+               ? "a type has a width: tl.float32 or tl.float64"
+           : python->builtin->name == "python.int"
+               ? "a type has a width: tl.int32 or tl.int64"
+               : "tl.int1 is the type of truth values";
   fail(index, DiagnosticId::BadArgument,
        what(index) + " must be a type such as tl.float32, got " +
            values[index].describe(),

@@ -92,6 +92,9 @@ private:
   std::vector<SourceRange> ranges;
 };
 
+/// "tl.load" for "load", "len" for "python.len", "triton.cdiv" as it is.
+std::string displayName(const Builtin &builtin);
+
 class Registry {
 public:
   /// The registry, filled on first use.

@@ -21,7 +21,8 @@ Tensor Emitter::side(const Value &value, std::string_view op) {
   if (value.isNone())
     fail(DiagnosticId::BadOperand,
          "an operand of " + quoted(op) +
-             " is None: an argument that the caller left out",
+             " is None: an argument that was left out, or what a function "
+             "without `return` gives",
          op == "==" || op == "!="
              ? "test for None with `is None`"
              : "do this only `if` the argument `is not None`");
@@ -265,6 +266,8 @@ Value Emitter::onTuples(BinaryOp op, const Value &a, const Value &b) {
 Value Emitter::binary(BinaryOp op, const Value &a, const Value &b) {
   if (a.tupleValues() || b.tupleValues())
     return onTuples(op, a, b);
+  if (a.isNone() || b.isNone())
+    side(a.isNone() ? a : b, spelling(op)); // reports
   if (a.constant() && b.constant()) {
     Folded folded = foldBinary(op, *a.constant(), *b.constant());
     if (!folded.why.empty())

@@ -136,6 +136,25 @@ static std::string chainInPairs(const syntax::Compare &expr) {
   return text;
 }
 
+// `a < n & b > m` without parentheses is a chain too: a < (n & b) > m.
+static std::string chainHint(const syntax::Compare &expr) {
+  const auto *middle = expr.comparators.size() == 2
+                           ? expr.comparators[0]->as<syntax::BinOp>()
+                           : nullptr;
+  if (middle && (middle->op == syntax::BinaryOp::And ||
+                 middle->op == syntax::BinaryOp::Or)) {
+    auto side = [](const syntax::ExprPtr &side) {
+      return quote(side->range, "...");
+    };
+    return std::string("`") + spelling(middle->op) +
+           "` binds tighter than a comparison; write (" + side(expr.left) +
+           " " + spelling(expr.ops[0]) + " " + side(middle->left) + ") " +
+           spelling(middle->op) + " (" + side(middle->right) + " " +
+           spelling(expr.ops[1]) + " " + side(expr.comparators[1]) + ")";
+  }
+  return "compare pair by pair and join with &: " + chainInPairs(expr);
+}
+
 // a < b < c, for compile-time values only.
 Value Lowering::compare(const syntax::Compare &expr) {
   Value left = evaluate(*expr.left);
@@ -145,7 +164,7 @@ Value Lowering::compare(const syntax::Compare &expr) {
     if (expr.ops.size() > 1 && (left.isDynamic() || right.isDynamic()))
       fail(DiagnosticId::ChainedComparison, expr.range,
            "chained comparisons of run-time values are not supported",
-           "compare pair by pair and join with &: " + chainInPairs(expr));
+           chainHint(expr));
     result = compareTwo(expr.ops[i], left, right);
     if (expr.ops.size() > 1 && !result.constant()->truth())
       return result;
@@ -262,7 +281,11 @@ Value Lowering::subscript(const syntax::Subscript &expr) {
   auto *tensor = value.tensor();
   if (!tensor)
     fail(DiagnosticId::BadOperand, expr.range,
-         value.describe() + " cannot be indexed");
+         value.describe() + " cannot be indexed",
+         value.as<FunctionRef>()
+             ? "a kernel calls functions with parentheses: " +
+                   quote(expr.value->range) + "(...)"
+             : "blocks and tuples can be indexed");
   std::vector<const syntax::Expr *> items{expr.index.get()};
   if (auto *tuple = expr.index->as<syntax::TupleExpr>())
     items = pointers(tuple->elements);
@@ -279,12 +302,16 @@ Value Lowering::subscript(const syntax::Subscript &expr) {
     } else {
       fail(DiagnosticId::NotSupported, item->range,
            "a block is indexed with None and `:` only",
-           slice ? "load that part through a pointer, with tl.arange as "
-                   "offsets; or mask the rest"
-                 : "load the element through a pointer, or reduce: "
-                   "tl.sum(tl.where(index == " +
-                       quote(item->range, "i") + ", " +
-                       quote(expr.value->range) + ", 0))");
+           tensor->type.element.isPointer
+               ? "a pointer is moved with +: tl.load(" +
+                     quote(expr.value->range) + " + " +
+                     quote(item->range, "offsets") + ")"
+           : slice ? "load that part through a pointer, with tl.arange as "
+                     "offsets; or mask the rest"
+                   : "load the element through a pointer, or reduce: "
+                     "tl.sum(tl.where(index == " +
+                         quote(item->range, "i") + ", " +
+                         quote(expr.value->range) + ", 0))");
     }
     ++axis;
   }

@@ -181,8 +181,10 @@ Value Lowering::member(const std::string &parent, const std::string &name,
   const bool ours = module.substr(0, 3) == "tl.";
   fail(DiagnosticId::NotSupported, range,
        "`" + module + "." + name + "` is not supported in a kernel",
-       !ours && Registry::get().find(name)
-           ? "the function of kernels is tl." + name
+       !ours && (Registry::get().find(name) || dtypeMember(name))
+           ? (dtypeMember(name) ? "the type of kernels is tl."
+                                : "the function of kernels is tl.") +
+                 name
            : "docs/language/builtins.md lists what kernels may call");
 }
 
@@ -213,6 +215,15 @@ std::optional<Value> Lowering::global(std::string_view name,
 }
 
 std::string Lowering::unknownNameHint(const std::string &name) {
+  static constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+      {"true", "True"}, {"false", "False"}, {"null", "None"}, {"none", "None"}};
+  for (auto [word, meant] : kWords)
+    if (name == word)
+      return "in Python it is written `" + std::string(meant) + "`";
+  if (name == "tl" || name == "triton")
+    return name == "tl" ? "add `import triton.language as tl` at the top of "
+                          "the file"
+                        : "add `import triton` at the top of the file";
   for (auto [word, hint] : kPythonNames)
     if (name == word)
       return "Python's `" + name +

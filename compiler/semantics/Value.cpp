@@ -89,7 +89,7 @@ std::string Value::describe() const {
   if (auto *value = as<FunctionRef>())
     return "function " + std::string(value->def->name);
   if (auto *value = as<BuiltinRef>())
-    return "function " + std::string(value->builtin->name);
+    return "function " + displayName(*value->builtin);
   return "a range";
 }
 

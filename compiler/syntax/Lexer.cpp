@@ -200,8 +200,7 @@ private:
       report(DiagnosticId::InvalidIndentation, rangeAt(start, pos - start),
              "the indentation matches no outer block",
              "line it up with the block it belongs to");
-      indents.back() = {std::max(indents.back().column, indent.column),
-                        std::max(indents.back().alternate, indent.alternate)};
+      // Read as part of the block that it is too far right for.
       if (indents.size() == 1)
         indents.back() = {0, 0};
     }

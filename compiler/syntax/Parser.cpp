@@ -71,47 +71,6 @@ void Parser::unsupported(SourceRange range, std::string what,
        std::move(hint));
 }
 
-void Parser::unexpected(std::string_view wanted) {
-  const Token &token = peek();
-  if (token.kind == TokenKind::Invalid) // reported by the lexer
-    throw Recover();
-  std::string found;
-  switch (token.kind) {
-  case TokenKind::End:
-    found = "the end of the file";
-    break;
-  case TokenKind::Newline:
-    found = "the end of the line";
-    break;
-  case TokenKind::Indent:
-    found = "a deeper indentation";
-    break;
-  case TokenKind::Dedent:
-    found = "the end of the block";
-    break;
-  default: {
-    std::string text(token.text.substr(0, token.text.find('\n')));
-    found = "`" + (text.size() > 30 ? text.substr(0, 27) + "..." : text) + "`";
-    // No UTF-8 character is cut in half.
-    if (findInvalidUtf8(found) != std::string::npos)
-      found = "this text";
-  }
-  }
-  std::string message = "expected " + std::string(wanted) + ", found " + found;
-  std::string hint = "the syntax is Python's";
-  if (token.is("="))
-    hint = "`==` compares; `=` assigns, in a statement of its own";
-  else if (wanted.starts_with("`:`"))
-    hint = "end the line with `:`";
-  else if (token.kind == TokenKind::Keyword)
-    hint = "`" + std::string(token.text) + "` is a word of the language";
-  else if (token.kind == TokenKind::Indent)
-    hint = "line the code up with the line above";
-  fail(token.kind == TokenKind::Indent ? DiagnosticId::InvalidIndentation
-                                       : DiagnosticId::SyntaxError,
-       token.range, std::move(message), std::move(hint));
-}
-
 // Skips the rest of the line and the block that belongs to it.
 void Parser::recover() {
   while (!at(TokenKind::Newline) && !at(TokenKind::End)) {

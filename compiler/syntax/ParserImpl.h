@@ -44,6 +44,7 @@ private:
   [[noreturn]] void fail(DiagnosticId id, SourceRange range,
                          std::string message, std::string hint);
   // At the current token.
+  std::string missedHint(std::string_view wanted) const;
   [[noreturn]] void unexpected(std::string_view wanted);
   [[noreturn]] void unsupported(SourceRange range, std::string what,
                                 std::string hint);

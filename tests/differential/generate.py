@@ -20,6 +20,8 @@ What is left out, because Triton 3.6's interpreter (on numpy) is no reference fo
     transposed blocks           flattened into fresh arrays first
   sums to one integer that    the interpreter raises where a block would wrap
     may overflow
+  scalar truth values beside  the interpreter gives the result of a scalar comparison the type of its operands
+    blocks
   libdevice                   not there
 """
 import argparse
@@ -350,7 +352,8 @@ class Generator:
             return None
         if self.chance(0.25):
             return boolean("(~%s)" % a.text, a.shape)
-        b = self.pick(lambda v: v.is_bool and broadcast(a.shape, v.shape) is not None)
+        b = self.pick(lambda v: v.is_bool and broadcast(a.shape, v.shape) is not None
+                      and (a.shape == ()) == (v.shape == ()))
         shape = broadcast(a.shape, b.shape)
         return boolean("(%s %s %s)" % (a.text, self.rng.choice(["&", "|", "^"]), b.text), shape)
 
@@ -363,7 +366,7 @@ class Generator:
         shape = b and broadcast(a.shape, b.shape)
         shape = shape and broadcast(shape, c.shape)
         # `where` broadcasts its condition last: ranks must not differ the other way.
-        if not shape or len(c.shape) > len(shape) or Value("", "int32", shape).size > MAX_ELEMENTS:
+        if not shape or len(c.shape) > len(shape) or (c.shape == ()) != (shape == ()) or Value("", "int32", shape).size > MAX_ELEMENTS:
             return None
         dtype = promote(a, b)
         x, y = convert(a, dtype), convert(b, dtype)

@@ -34,10 +34,14 @@ StringAttr word(BuiltinCall &call, size_t index,
 void matchShape(BuiltinCall &call, Tensor &pointers, Tensor &value,
                 size_t index) {
   if (!pointers.type.isBlock() && value.type.isBlock())
-    call.fail(index, DiagnosticId::ShapeMismatch,
-              call.what(index) + " is a block, " + toString(value.type) +
-                  ", but the pointer is one address",
-              "add a block of offsets: " + call.operandText(0) +
+    call.fail(
+        index, DiagnosticId::ShapeMismatch,
+        call.what(index) + " is a block, " + toString(value.type) +
+            ", but the pointer is one address",
+        index == 1 && value.type.element.isInt() && !call.isNone(2)
+            ? "it takes a pointer, a value and a mask: " + call.operandText(0) +
+                  " + " + call.operandText(1) + ", " + call.text(2)
+            : "add a block of offsets: " + call.operandText(0) +
                   " + tl.arange(...)");
   const Shape &address = pointers.type.shape, &given = value.type.shape;
   bool fits = given.size() == address.size() || !value.type.isBlock();
@@ -54,10 +58,14 @@ void matchShape(BuiltinCall &call, Tensor &pointers, Tensor &value,
 Tensor maskOf(BuiltinCall &call, size_t index) {
   Tensor mask = call.tensor(index);
   if (!mask.type.element.isBool())
-    call.fail(index, DiagnosticId::BadArgument,
-              call.what(index) + " must be boolean, got " + toString(mask.type),
-              "a mask has a truth value for each element: compare, as in "
-              "offsets < " +
+    call.fail(
+        index, DiagnosticId::BadArgument,
+        call.what(index) + " must be boolean, got " + toString(mask.type),
+        mask.type.isBlock() && !call.pointer(0).type.isBlock()
+            ? "offsets are added to the pointer: " + call.operandText(0) +
+                  " + " + call.operandText(index)
+            : "a mask has a truth value for each element: compare, as "
+              "in offsets < " +
                   (mask.type.isBlock() ? std::string("n") : call.text(index)));
   return mask;
 }

@@ -1,0 +1,18 @@
+# tests/errors/cases/increment.py - `++`
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+# Why: Python has no `++`.
+# Fix: Write `count += 1`.
+
+import triton
+import triton.language as tl
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(x + at)
+    count = n + 0
+    count++
+    tl.store(out + at, a * count)

@@ -1,0 +1,16 @@
+# tests/errors/cases/sum-of-scalar.py - reducing a scalar
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+# Why: `n` is one number already.
+# Fix: Write `n`, or reduce a block.
+
+import triton
+import triton.language as tl
+
+
+# tessera: instance rows(x="*fp32:16", out="*fp32:16", n="i32", BLOCK=128)
+@triton.jit
+def rows(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(x + at)
+    tl.store(out + at, a * tl.sum(n, axis=0))
