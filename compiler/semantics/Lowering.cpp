@@ -109,6 +109,41 @@ Value Lowering::fromSyntax(const syntax::Value &value,
        "a " + value.kindName() + " is no value of a kernel");
 }
 
+// Whether a loop or a branch of the block assigns `name`.
+static bool reassigns(const syntax::Block &block, const std::string &name,
+                      bool inside = false) {
+  auto binds = [&](const syntax::Expr &target) {
+    auto *plain = target.as<syntax::Name>();
+    bool found = plain && plain->id == name;
+    if (auto *tuple = target.as<syntax::TupleExpr>())
+      for (const syntax::ExprPtr &element : tuple->elements) {
+        auto *part = element->as<syntax::Name>();
+        found |= part && part->id == name;
+      }
+    return found;
+  };
+  for (const syntax::StmtPtr &stmt : block) {
+    if (auto *assign = stmt->as<syntax::Assign>(); assign && inside)
+      for (const syntax::ExprPtr &target : assign->targets)
+        if (binds(*target))
+          return true;
+    if (auto *augmented = stmt->as<syntax::AugAssign>(); augmented && inside)
+      if (binds(*augmented->target))
+        return true;
+    if (auto *loop = stmt->as<syntax::For>())
+      if (reassigns(loop->body, name, true))
+        return true;
+    if (auto *loop = stmt->as<syntax::While>())
+      if (reassigns(loop->body, name, true))
+        return true;
+    if (auto *branch = stmt->as<syntax::If>())
+      if (reassigns(branch->body, name, true) ||
+          reassigns(branch->orelse, name, true))
+        return true;
+  }
+  return false;
+}
+
 // Makes the function with one argument for each run-time parameter and binds
 // all parameters in the kernel's frame.
 void Lowering::bindKernel(const syntax::FunctionDef &kernel,
@@ -184,6 +219,15 @@ void Lowering::bindKernel(const syntax::FunctionDef &kernel,
         Tensor{entry->getArgument(i), frontTypes[i]}, parameter.range};
   }
   builder.setInsertionPointToEnd(entry);
+  // An argument that is specialized to 1 is a number like any other where the
+  // kernel changes it: Triton itself refuses that, its interpreter does not.
+  for (const syntax::Parameter &parameter : kernel.parameters) {
+    Variable &variable = frame().scope[parameter.name];
+    auto *constant = variable.value.constant();
+    if (!parameter.isConstexpr && constant && constant->isInt() &&
+        reassigns(kernel.body, parameter.name))
+      variable.value = emit.toTensor(variable.value);
+  }
 }
 
 OwningOpRef<ModuleOp> Lowering::run() {

@@ -126,6 +126,19 @@ TEST(Control, HintsAreAttributes) {
   EXPECT_NE(ir.find("tile.divisibility = array<i32: 8>"), std::string::npos);
 }
 
+TEST(Control, SpecializedArgumentsMayChange) {
+  Lowered lowered =
+      lower("@triton.jit\n"
+            "def k(p, n):\n"
+            "    while n < 9:\n"
+            "        n = n * 2\n"
+            "    tl.store(p + n, 1.0)\n",
+            "k", {arg("p", "*fp32"), constant("n", syntax::Value(1))});
+  EXPECT_EQ(lowered.message, "");
+  EXPECT_EQ(missing(lowered.ir, {"scf.while", "i32", "tile.store"}), "")
+      << lowered.ir;
+}
+
 TEST(Control, AssertionsAreForDebugBuilds) {
   std::string ir = lowerBody("    assert n > 3, 'small'\n"
                              "    tl.device_assert(n > 3)\n");
