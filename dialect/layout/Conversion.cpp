@@ -85,8 +85,14 @@ struct Parts {
       columns.push_back(part(in, bit, out));
     return columns;
   }
-  // Every bit of a dim stays itself in this dim, and no other dim goes there.
-  bool keeps(Dim dim) const { return map.isIdentity(dim, dim); }
+  // The index of this dim is the same on both sides, whatever else changes.
+  bool keeps(Dim dim) const {
+    for (const Extent &in : map.ins())
+      for (int bit = 0; bit < in.bits; ++bit)
+        if (part(in.dim, bit, dim) != (in.dim == dim ? Word(1) << bit : 0))
+          return false;
+    return map.inBits(dim) == map.outBits(dim);
+  }
 
   const LinearLayout &map;
 

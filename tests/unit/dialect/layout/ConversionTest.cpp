@@ -271,6 +271,20 @@ TEST(Conversion, RoundsOfLayoutsThatMixElements) {
   EXPECT_GE(single, 20);
 }
 
+// Every warp has all elements and wants half of them: no warp asks another.
+TEST(Conversion, CopiesOverWarpsStayWithinTheWarp) {
+  const LinearLayout src =
+      identity(32, Dim::Lane, Dim::Dim0) * zeros(2, Dim::Warp, Dim::Dim0);
+  const LinearLayout dst(
+      {{Dim::Lane, {{2}, {4}, {8}, {16}, {0}}}, {Dim::Warp, {{1}}}},
+      {{Dim::Dim0, 32}});
+  const ConversionPlan plan = planConversion(src, dst, bits(32));
+  EXPECT_TRUE(plan.withinWarp);
+  EXPECT_EQ(plan.kind, ConversionKind::Shuffle);
+  EXPECT_EQ(plan.cost.shuffles, 1);
+  expectArrives(plan, src, dst, "copies over warps");
+}
+
 // Reductions: the result of a row sum as a blocked row of values and back.
 TEST(Conversion, SlicedLayouts) {
   const LinearLayout rows = slice(mmaAccumulator({64, 64}, {{4, 1}, 16}), 1);
