@@ -28,7 +28,7 @@ public:
     for (const PreparedLaunch *launch : launches) {
       try {
         setPrecision(*launch);
-        requests.push_back(launch->kernel.compileRequest(
+        requests.push_back(launch->kernel->compileRequest(
             launch->args, launch->constexprs, launch->options));
       } catch (const std::exception &) {
         // Said again, case by case.
@@ -42,17 +42,24 @@ public:
 
   void compileOne(const PreparedLaunch &launch) override {
     setPrecision(launch);
-    launch.kernel.prepare(launch.args, launch.constexprs, launch.options);
+    launch.kernel->prepare(launch.args, launch.constexprs, launch.options);
   }
 
-  void run(const PreparedLaunch &launch, const Grid &grid,
-           const std::vector<Arg> &args, bool serial) override {
+  void run(const LoadedCase &loaded, const PreparedLaunch &launch,
+           const std::vector<ArgumentMemory> &memory, bool serial) override {
     setPrecision(launch);
+    std::vector<Arg> args = launch.args;
+    for (size_t i = 0; i < args.size(); ++i)
+      for (const ArgumentMemory &one : memory)
+        if (auto *pointer = std::get_if<Pointer>(&args[i]);
+            pointer && one.name == launch.kernel->parameters()[i])
+          pointer->address = one.address;
     // One thread draws the programs in order.
     if (serial)
       setParallelFor([](int64_t count, const auto &body) { body(0, count); },
                      [] { return 1; });
-    launch.kernel.launch(grid, args, launch.constexprs, launch.options);
+    launch.kernel->launch(loaded.recorded.grid, args, launch.constexprs,
+                          launch.options);
     if (serial)
       setParallelFor(nullptr, nullptr);
   }
@@ -72,8 +79,8 @@ public:
   std::optional<std::string> unsupported(const Case &) override { return why; }
   void compile(const std::vector<const PreparedLaunch *> &) override {}
   void compileOne(const PreparedLaunch &) override { throw Error(why); }
-  void run(const PreparedLaunch &, const Grid &, const std::vector<Arg> &,
-           bool) override {
+  void run(const LoadedCase &, const PreparedLaunch &,
+           const std::vector<ArgumentMemory> &, bool) override {
     throw Error(why);
   }
 
@@ -86,16 +93,17 @@ private:
 const std::vector<DeviceKind> &deviceTable() {
   static const std::vector<DeviceKind> table = {
       {"cpu", "this machine's processor",
-       [](const std::string &) -> std::unique_ptr<Device> {
+       [](const std::string &,
+          const DeviceOptions &options) -> std::unique_ptr<Device> {
+         if (!options.ptx.empty())
+           throw Error("the cpu runs no PTX", "add --device sim:sm_80");
          return std::make_unique<CpuDevice>();
        }},
-      {"sim", "a simulated GPU: sim:sm_80",
-       [](const std::string &name) -> std::unique_ptr<Device> {
-         return std::make_unique<MissingDevice>(
-             name, "this build has no PTX simulator yet; use --device cpu");
-       }},
+      {"sim", "a simulated GPU that runs the PTX of --ptx: sim:sm_80",
+       openSimulator},
       {"cuda", "an NVIDIA GPU",
-       [](const std::string &name) -> std::unique_ptr<Device> {
+       [](const std::string &name,
+          const DeviceOptions &) -> std::unique_ptr<Device> {
          return std::make_unique<MissingDevice>(
              name, "this build has no code for NVIDIA GPUs yet; use --device "
                    "cpu");
@@ -104,12 +112,13 @@ const std::vector<DeviceKind> &deviceTable() {
   return table;
 }
 
-std::unique_ptr<Device> openDevice(const std::string &name) {
+std::unique_ptr<Device> openDevice(const std::string &name,
+                                   const DeviceOptions &options) {
   const std::string prefix = name.substr(0, name.find(':'));
   std::vector<std::string> known;
   for (const DeviceKind &kind : deviceTable()) {
     if (prefix == kind.prefix)
-      return kind.open(name);
+      return kind.open(name, options);
     known.push_back(kind.prefix);
   }
   throw Error("there is no device `" + name + "`",

@@ -166,7 +166,8 @@ PreparedLaunch prepareLaunch(const LoadedCase &loaded) {
     argumentFor(argument); // says what is unsupported before what is wrong
   Parsed parsed = parseRecorded(loaded);
   rejectUnknown(recorded, parsed.parameters);
-  PreparedLaunch launch{std::move(parsed.kernel), {}, {}, {}, {}};
+  PreparedLaunch launch;
+  launch.kernel = std::move(parsed.kernel);
   for (const syntax::KernelParameter &parameter : parsed.parameters) {
     const CaseArgument *argument = recorded.find(parameter.name);
     const auto found = recorded.constexprs.find(parameter.name);

@@ -74,7 +74,8 @@ Job makeJob(const fs::path &folder, Device &device) {
     job.report.kernel = job.loaded->recorded.kernel;
     if (auto why = device.unsupported(job.loaded->recorded))
       throw UnsupportedCase(*why);
-    job.launch = prepareLaunch(*job.loaded);
+    job.launch =
+        device.usesKernelText() ? prepareLaunch(*job.loaded) : PreparedLaunch();
   });
   return job;
 }
@@ -178,7 +179,8 @@ void runJob(Job &job, Device &device, const ReplayOptions &options) {
 
 void replay(const std::vector<fs::path> &folders, const ReplayOptions &options,
             const std::function<void(const CaseReport &)> &done) {
-  const std::unique_ptr<Device> device = openDevice(options.device);
+  const std::unique_ptr<Device> device =
+      openDevice(options.device, options.deviceOptions);
   if (!options.out.empty()) {
     std::error_code error;
     fs::create_directories(options.out, error);

@@ -46,6 +46,7 @@ std::string reportLine(const CaseReport &report);
 
 struct ReplayOptions {
   std::string device = "cpu";
+  DeviceOptions deviceOptions;
   bool serial = false;
   std::filesystem::path out; // folder of the produced tensors; empty: none
   std::chrono::seconds timeout{600}; // of one launch

@@ -80,14 +80,6 @@ bool mayShare(const std::vector<Bound> &bound) {
   return false;
 }
 
-const Bound *findBound(const std::vector<Bound> &bound,
-                       const std::string &name) {
-  for (const Bound &one : bound)
-    if (one.argument->name == name)
-      return &one;
-  return nullptr;
-}
-
 class CaseRun {
 public:
   CaseRun(const LoadedCase &loaded, const PreparedLaunch &launch,
@@ -103,16 +95,22 @@ public:
     report.produced.clear();
     report.message.clear();
     report.status = Status::Ok;
-    std::vector<Arg> args = launch.args;
-    const std::vector<std::string> &names = launch.kernel.parameters();
-    for (size_t i = 0; i < args.size(); ++i)
-      if (const Bound *one = findBound(bound, names[i]))
-        if (auto *pointer = std::get_if<Pointer>(&args[i]))
-          pointer->address =
-              one->buffer->data() + one->argument->layout.origin() *
-                                        int64_t(elementBytes(pointer->type));
+    std::vector<ArgumentMemory> memory;
+    for (const Bound &one : bound) {
+      const CaseArgument &argument = *one.argument;
+      char *begin = one.buffer->data();
+      memory.push_back({argument.name,
+                        begin + argument.layout.origin() *
+                                    int64_t(elementBytes(*argument.type)),
+                        begin, one.buffer->size(),
+                        recorded.isWritten(argument.name)});
+    }
     const auto start = std::chrono::steady_clock::now();
-    device.run(launch, recorded.grid, args, serial);
+    try {
+      device.run(loaded, launch, memory, serial);
+    } catch (const LaunchFault &fault) {
+      fail(fault.message);
+    }
     report.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
             .count();

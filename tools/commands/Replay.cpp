@@ -22,7 +22,7 @@ namespace {
 struct Options {
   std::vector<std::string> cases;
   cases::ReplayOptions replay;
-  std::string out, json;
+  std::string out, json, ptx;
   int64_t timeout = 600;
   bool verbose = false;
 };
@@ -33,6 +33,7 @@ int run(Options &options) {
     for (const fs::path &folder : cases::findCases(path))
       folders.push_back(folder);
   options.replay.out = options.out;
+  options.replay.deviceOptions.ptx = options.ptx;
   options.replay.timeout = std::chrono::seconds(options.timeout);
 
   size_t counts[4] = {};
@@ -72,6 +73,9 @@ Command addReplay(CLI::App &app) {
                kind.help + ")";
   verb->add_option("--device", options->replay.device, devices)
       ->capture_default_str();
+  verb->add_option("--ptx", options->ptx,
+                   "PTX to run instead of the case's kernel (--device sim): "
+                   "a file, or its name in each case's folder");
   verb->add_flag("--serial", options->replay.serial,
                  "run the programs one after another in grid order");
   verb->add_option("--out", options->out,
@@ -90,7 +94,8 @@ Command addReplay(CLI::App &app) {
       "  tessera replay tests/cases\n"
       "  tessera replay tests/cases/own_matmul-fp32.matmul_plain --serial "
       "-v\n"
-      "  tessera replay my_cases --out produced --json report.json\n\n"
+      "  tessera replay my_cases --out produced --json report.json\n"
+      "  tessera replay my_case --device sim:sm_80 --ptx triton.ptx\n\n"
       "A line per case: its name, the device, the largest and the relative "
       "root mean square error of every\nwritten argument, and ok, mismatch, "
       "unsupported or error. The exit code is 1 unless all are ok.\n"
