@@ -112,7 +112,7 @@ TEST(Cases, AllAreOk) {
         {"--serial", "--out", (folder.path() / "out").string()}}) {
     const Replayed replayed = replay(TESSERA_CASES, more);
     EXPECT_EQ(replayed.code, 0) << replayed.output << replayed.errors;
-    EXPECT_GE(replayed.reports.size(), 27u);
+    EXPECT_GE(replayed.reports.size(), 35u);
     for (const auto &[name, report] : replayed.reports)
       EXPECT_EQ(report["status"], "ok") << report;
   }

@@ -214,6 +214,67 @@ def recipe_associative_scan(record):
 
 
 @triton.jit
+def merge_moments(mean1, spread1, count1, mean2, spread2, count2):
+    count = count1 + count2
+    share = tl.where(count == 0, 0.0, count2 / count)
+    apart = mean2 - mean1
+    return mean1 + apart * share, spread1 + spread2 + apart * apart * count1 * share, count
+
+
+@triton.jit
+def moments(X, MEAN, VARIANCE, cols, BLOCK: tl.constexpr):
+    """Mean and variance in one pass, by a reduction with a helper of three values."""
+    row = tl.program_id(0)
+    c = tl.arange(0, BLOCK)
+    x = tl.load(X + row * cols + c, mask=c < cols, other=0.0)
+    count = tl.where(c < cols, 1.0, 0.0)
+    mean, spread, count = tl.reduce((x, tl.zeros_like(x), count), 0, merge_moments)
+    tl.store(MEAN + row, mean)
+    tl.store(VARIANCE + row, spread / count)
+
+
+def recipe_reduce_moments(record):
+    record(moments, (5,), torch.randn(5, 50) + 3, torch.zeros(5), torch.zeros(5), 50, BLOCK=64)
+
+
+@triton.jit
+def locked_sum(LOCK, SUM, X, BLOCK: tl.constexpr):
+    """Programs add rows to one sum, each while it holds the lock."""
+    row = tl.program_id(0)
+    while tl.atomic_cas(LOCK, 0, 1) == 1:
+        pass
+    c = tl.arange(0, BLOCK)
+    tl.store(SUM + c, tl.load(SUM + c) + tl.load(X + row * BLOCK + c))
+    tl.debug_barrier()
+    tl.atomic_xchg(LOCK, 0)
+
+
+def recipe_while_lock(record):
+    record(locked_sum, (6,), torch.zeros(1, dtype=torch.int32), torch.zeros(32), torch.randn(6, 32), BLOCK=32)
+
+
+@triton.jit
+def sort_rows(X, Y, N: tl.constexpr):
+    at = tl.program_id(0) * N + tl.arange(0, N)
+    tl.store(Y + at, tl.sort(tl.load(X + at)))
+
+
+def recipe_sort(record):
+    record(sort_rows, (3,), torch.randn(3, 32), torch.zeros(3, 32), N=32)
+
+
+@triton.jit
+def seeded_dropout(X, OUT, n, p, seed, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(X + at, mask=at < n)
+    tl.store(OUT + at, tl.where(tl.rand(seed, at) > p, x / (1 - p), 0.0), mask=at < n)
+
+
+def recipe_random_seed(record):
+    record(seeded_dropout, (2,), torch.randn(50), torch.zeros(50), 50, 0.5, 123, BLOCK=32)
+
+
+@triton.jit
 def top_k(SCORES, INDEX, VALUE, cols, K: tl.constexpr, BLOCK: tl.constexpr):
     row = tl.program_id(0)
     c = tl.arange(0, BLOCK)
