@@ -26,6 +26,7 @@ except ImportError as error:
 TARGET = GPUTarget("cuda", 80, 32)
 SKIPPED = {
     "norm_fp64": "the simulator reports a race between two lanes of a warp that store the replicated fp64 tile",
+    "while_lock": "Triton writes atom.global.acq_rel.gpu.cas, an order of words that the simulator does not read yet",
 }
 
 
