@@ -386,10 +386,6 @@ Value Lowering::attribute(const Value &value, const syntax::Attribute &expr) {
       return emit.permute(*tensor, {1, 0});
     }
   }
-  // Of a block pointer, as of any pointer, element_ty says what is there.
-  if (auto *pointer = value.blockPointer();
-      pointer && (name == "dtype" || name == "type"))
-    return Value::type(Type(pointer->base.type.element));
   // Methods. A number known at compile time has those of a scalar.
   bool number = value.constant() && value.constant()->isNumber();
   if (value.tensor() || value.blockPointer() || number) {
