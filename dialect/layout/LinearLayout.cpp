@@ -113,10 +113,17 @@ static Extents select(const Extents &extents, const std::vector<Dim> &dims) {
 
 // --- Construction ------------------------------------------------------------
 
+// Places and elements are words; one bit is kept for one past the end.
+static void expectWords(const Extents &ins, const Extents &outs) {
+  if (totalBits(ins) > 63 || totalBits(outs) > 63)
+    throw LayoutError("a layout of more than 2^63 places or elements");
+}
+
 LinearLayout::LinearLayout(const Bases &bases, const Sizes &outs) {
   for (const auto &[dim, size] : outs)
     outs_.push_back(
         {dim, log2Exact(size, std::string("the size of ") + dimName(dim))});
+  expectWords({}, outs_);
   for (const auto &[dim, list] : bases) {
     ins_.push_back({dim, static_cast<int>(list.size())});
     for (const auto &basis : list) {
@@ -131,6 +138,7 @@ LinearLayout::LinearLayout(const Bases &bases, const Sizes &outs) {
       columns_.push_back(flatten(outs_, place));
     }
   }
+  expectWords(ins_, outs_);
 }
 
 LinearLayout::LinearLayout(Extents ins, Extents outs, std::vector<Word> columns)
@@ -140,6 +148,7 @@ LinearLayout::LinearLayout(Extents ins, Extents outs, std::vector<Word> columns)
     throw LayoutError("a layout of " + std::to_string(totalBits(ins_)) +
                       " input bits with " + std::to_string(columns_.size()) +
                       " bases");
+  expectWords(ins_, outs_);
   for (Word column : columns_)
     if (column & ~maskOf(outBits()))
       throw LayoutError("a basis outside the layout's outputs");
@@ -224,6 +233,7 @@ static Extents sumOf(const Extents &a, const Extents &b) {
 
 LinearLayout LinearLayout::operator*(const LinearLayout &right) const {
   const Extents ins = sumOf(ins_, right.ins_), outs = sumOf(outs_, right.outs_);
+  expectWords(ins, outs);
   std::vector<Word> columns;
   for (const Extent &extent : ins) {
     for (Word column : this->columns(extent.dim))

@@ -133,6 +133,10 @@ TEST(Parse, SaysWhatIsWrong) {
             "index 16 of dim0, which has 16 values");
   EXPECT_EQ(problem("linear(lane=(1,0))", {16, 8}),
             "`(1,0)` for bases\nHINT: as in [(0,1),(8,0)]");
+  EXPECT_EQ(problem("blocked(per_thread=536870912x536870912, lanes=1x32, "
+                    "warps=536870912x536870912)",
+                    {16, 8}),
+            "a layout of more than 2^63 places or elements");
   // Nothing of this may crash either.
   for (const char *text : {"",
                            "(",
