@@ -27,6 +27,7 @@ Command addRun(CLI::App &app);
 Command addDoctor(CLI::App &app);
 Command addCache(CLI::App &app);
 Command addLayout(CLI::App &app);
+Command addAnalyze(CLI::App &app);
 Command addReplay(CLI::App &app);
 Command addRecord(CLI::App &app);
 Command addVersion(CLI::App &app);
