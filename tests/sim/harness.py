@@ -25,11 +25,15 @@ options = dict(num_warps=4, num_stages=3)
 problems = []  # checks that fired
 
 
-def use(precision="ieee", warps=4, stages=3):
-    """How fp32 dots read their operands (ieee, tf32), and Triton's options."""
+def use(precision="ieee", warps=4, stages=3, fusion=1):
+    """How fp32 dots read their operands (ieee, tf32), and Triton's options. fusion=0: products and sums are not contracted.
+
+    With contraction Triton turns the first step of a sum over lanes, x*y + shuffled(x*y), into a fused multiply-add: lanes that
+    should hold copies of one sum then differ in the last bit, and where all of them store it, the winner is left open. The
+    simulator reports that as the race it is."""
     os.environ["TRITON_F32_DEFAULT"] = precision
     LIMITS[torch.float32] = TF32 if precision == "tf32" else 1e-5
-    options.update(num_warps=warps, num_stages=stages)
+    options.update(num_warps=warps, num_stages=stages, enable_fp_fusion=bool(fusion))
 
 
 def fresh(*shape, dtype=torch.float32):
