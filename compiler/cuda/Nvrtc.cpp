@@ -78,6 +78,18 @@ static std::vector<std::string> candidateLibraries() {
   return candidates;
 }
 
+// NVRTC opens libnvrtc-builtins by its bare name when it first compiles, which
+// the linker's path need not have (a wheel): one that is loaded already serves.
+static void loadBuiltinsBeside(const fs::path &library) {
+  std::error_code ignored;
+  for (const auto &entry :
+       fs::directory_iterator(library.parent_path(), ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.rfind("libnvrtc-builtins.so", 0) == 0)
+      dlopen(entry.path().c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
+}
+
 template <typename F>
 static bool find(void *library, const char *name, F &to) {
   to = reinterpret_cast<F>(dlsym(library, name));
@@ -94,6 +106,8 @@ Nvrtc::Nvrtc() {
     library = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library) {
       file = candidate;
+      if (candidate.find('/') != std::string::npos)
+        loadBuiltinsBeside(candidate);
       break;
     }
     if (const char *why = dlerror(); failure.empty() && why)
