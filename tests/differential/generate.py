@@ -325,6 +325,9 @@ class Generator:
         if value is None:
             return None
         dtype = self.rng.choice(list(INTS) + list(FLOATS) * 2)
+        if self.chance(0.15):
+            exact = self.number(lambda v: v.dtype == "float32" and convert(v, "bfloat16") is not None)
+            value, dtype = (exact, "bfloat16") if exact is not None else (value, dtype)
         if value.is_bool and dtype == "bfloat16":
             return None
         if value.dtype == "bfloat16" and dtype != "float32":
@@ -436,6 +439,19 @@ class Generator:
             return integer("tl.cumprod(%s%s)" % (a.text, rest), a.dtype, a.shape, *limits(a.dtype))
         return self.summed("tl.cumsum(%s%s)" % (a.text, rest), a, a.shape[axis], a.shape)
 
+    def combined(self):
+        """A reduction or scan by a function of the file; the interpreter calls it for every element."""
+        a = self.number(lambda v: v.shape and 1 < v.size <= 64 and v.dtype != "float16" and (v.is_float or INTS[v.dtype][0] >= 32))
+        if a is None:
+            return None
+        axis = self.rng.randrange(len(a.shape))
+        f = self.rng.choice(["larger", "both"]) if a.is_int else "larger"
+        low, high = (a.low, a.high) if f == "larger" else limits(a.dtype)
+        changes = dict(low=low, high=high) if a.is_int else {}
+        if self.chance(0.5):
+            return a.like("tl.associative_scan(%s, %d, %s)" % (a.text, axis, f), **changes)
+        return a.like("tl.reduce(%s, %d, %s)" % (a.text, axis, f), a.shape[:axis] + a.shape[axis + 1:], **changes)
+
     def dot(self):
         kinds = ("float16", "float32", "float64", "int8")
         a = self.pick(lambda v: len(v.shape) == 2 and v.dtype in kinds and v.size <= 4096)
@@ -519,7 +535,9 @@ class Generator:
             return self.merged("tl.interleave(%s, %s)" % (a.text, b.text), a, b, a.shape[:-1] + (2 * a.shape[-1],))
         if form == "histogram" and rank == 1 and a.dtype == "int32":
             return integer("tl.histogram(%s & 15, 16)" % a.text, "int32", (16,), 0, a.size)
-        if form == "split" and a.shape[-1] == 2 and rank >= 2:
+        if form == "split" and a.size >= 4:
+            if a.shape[-1] != 2 or rank < 2:
+                a = a.like("tl.reshape(%s, [%d, 2])" % (a.text, a.size // 2), (a.size // 2, 2))
             x, y = self.name(), self.name()
             self.emit("%s, %s = tl.split(%s)" % (x, y, a.text))
             self.scope.append(a.like(x, a.shape[:-1]))

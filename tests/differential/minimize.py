@@ -25,7 +25,7 @@ def candidates(lines):
             continue
         end = block(lines, at)
         yield lines[:at] + lines[end:]
-        if text.startswith(("if", "for")):
+        if text.startswith(("if", "for", "while")):
             inner = [line[4:] for line in lines[at + 1:end] if indent(line) > indent(lines[at])]
             yield lines[:at] + inner + lines[end:]
 

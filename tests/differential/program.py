@@ -6,6 +6,17 @@ import dataclasses
 from generate import (LARGEST_SAFE, LENGTH, MAX_ELEMENTS, SHORT, Buffer, Case, Generator)
 from values import FLOATS, INTS, Value, boolean, floating, integer, limits
 
+COMBINE = """@triton.jit
+def larger(a, b):
+    return tl.maximum(a, b)
+
+
+@triton.jit
+def both(a, b):
+    return a & b
+
+
+"""
 SHAPES = [(8, 4), (16, 8), (4, 16), (16, 16), (32, 4), (2, 32), (64, 2), (1, 16), (16, 1), (8, 64), (32, 32)]
 
 
@@ -205,7 +216,7 @@ class Program(Generator):
 
     # ---- statements
     EXPRESSIONS = ["binary"] * 8 + ["unary"] * 3 + ["cast"] * 3 + ["where"] * 2 + ["logic", "bitcast"] + \
-        ["reduce"] * 3 + ["scan", "dot", "dot"] + ["reshape"] * 4
+        ["reduce"] * 3 + ["scan", "combined", "dot", "dot"] + ["reshape"] * 4
 
     def expression(self):
         for _ in range(8):
@@ -316,9 +327,13 @@ class Program(Generator):
             start = integer(zero, dtype, shape, 0, 0) if dtype in INTS else floating(zero, dtype, shape, 0.0, 0.0, 0)
         self.emit("%s = %s" % (name, start.text))
         form = self.rng.choice(["range(0, %d)", "range(1, %d)", "range(n %% %d)", "tl.static_range(%d)", "range(%d, 0, -1)",
-                                "tl.range(0, %d)"])
+                                "tl.range(0, %d)", "while", "while"])
         count = min(rounds, 3) if "static" in form else rounds
-        self.emit("for %s in %s:" % (i, form % count))
+        if form == "while":
+            self.emit("%s = zero + 0" % i)
+            self.emit("while %s < %d:" % (i, count))
+        else:
+            self.emit("for %s in %s:" % (i, form % count))
         outer = list(self.scope)
         self.depth += 1
         self.emit("%s = zero + %s" % (k, i))
@@ -347,6 +362,8 @@ class Program(Generator):
                     self.emit("pass")
                 else:
                     self.emit("%s %s" % (name, "+= %s" % term.text if self.chance(0.5) else "= %s + %s" % (name, term.text)))
+        if form == "while":
+            self.emit("%s += 1" % i)
         self.depth -= 1
         self.scope = outer
         self.scope.append(after.like(name))
@@ -420,7 +437,7 @@ class Program(Generator):
 
     def render(self):
         parameters = ", ".join([b.name for b in self.buffers.values()] + ["n", "scale", "M: tl.constexpr", "N: tl.constexpr"])
-        return "\n".join(["import triton", "import triton.language as tl", "", ""] + self.helpers +
+        return "\n".join(["import triton", "import triton.language as tl", "", "", COMBINE] + self.helpers +
                          ["@triton.jit", "def kernel(%s):" % parameters] + self.lines) + "\n"
 
 

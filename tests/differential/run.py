@@ -8,6 +8,7 @@ printed. Exit 1 then; 77 without torch or triton. Batches run in processes of th
 failing seed and not the end.
 """
 import argparse
+import faulthandler
 import importlib.util
 import os
 import pathlib
@@ -35,6 +36,7 @@ warnings.filterwarnings("ignore")
 np.seterr(all="ignore")
 torch.set_num_threads(1)
 BATCH = 50
+HANGS = 240                 # seconds; a kernel takes one or two on a busy machine
 
 
 def contents(buffer, seed):
@@ -157,9 +159,12 @@ def run(seeds, keep):
     with tempfile.TemporaryDirectory() as folder:
         for seed in seeds:
             print("seed", seed, flush=True)
+            # A kernel that never ends is one failing seed too, with the place where it hangs.
+            faulthandler.dump_traceback_later(HANGS, exit=True)
             case = generate(seed)
             want, got = execute(case, case.text, folder)
             what = difference(case, want, got)
+            faulthandler.cancel_dump_traceback_later()
             if isinstance(want, str):
                 refused += 1
                 print("seed %d is refused: %s | %s" % (seed, want[:200], str(got)[:400]), flush=True)
