@@ -7,6 +7,7 @@
 #include "support/Error.h"
 #include "support/Json.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <regex>
@@ -94,6 +95,27 @@ Json reportOf(const CompileRequest &request, const NvrtcOutput &output) {
           {"cubin_bytes", output.cubin.size()}};
 }
 
+// The block that the source asks for (__block_size__, else the most that
+// __launch_bounds__ allows), else what num_warps says.
+uint32_t threadsOf(const CompileRequest &request, const std::string &ptx) {
+  for (const char *word : {"reqntid", "maxntid"}) {
+    std::smatch match;
+    const std::regex pattern(
+        "\\." + std::string(word) +
+        R"(\s+(\d{1,4})(?:, *(\d{1,4}))?(?:, *(\d{1,4}))?)");
+    if (!std::regex_search(ptx, match, pattern))
+      continue;
+    uint64_t threads = 1;
+    for (size_t i = 1; i < match.size(); ++i)
+      if (match[i].matched)
+        threads *= std::stoul(match[i]);
+    if (threads >= 1 && threads <= syntax::maxBlockThreads)
+      return uint32_t(threads);
+  }
+  return uint32_t(std::min<int64_t>(32 * request.options.numWarps,
+                                    syntax::maxBlockThreads));
+}
+
 } // namespace
 
 void compileCuda(const CompileRequest &request, CompileResult &result) {
@@ -128,6 +150,7 @@ void compileCuda(const CompileRequest &request, CompileResult &result) {
   }
   result.addDiagnostics(diagnostics);
   result.meta.symbol = output.symbol;
+  result.meta.threads = threadsOf(request, output.ptx);
   result.stages["report"] = reportOf(request, output).dump(2) + "\n";
   result.stages["ptx"] = std::move(output.ptx);
   result.artifact = std::move(output.cubin);

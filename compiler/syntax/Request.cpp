@@ -218,20 +218,42 @@ static Json metaToJson(const ArtifactMeta &meta) {
   Json json = {{"symbol", meta.symbol},
                {"params", params},
                {"scratch_bytes", meta.scratchBytes}};
+  if (meta.threads)
+    json["threads"] = meta.threads;
+  if (meta.sharedBytes)
+    json["shared_bytes"] = meta.sharedBytes;
   if (!meta.edited.empty())
     json["edited"] = meta.edited;
   return json;
 }
 
+// 0 when it is not there.
+static uint32_t smallNumber(const Json &json, const char *key, uint32_t most,
+                            const std::string &what) {
+  auto found = json.find(key);
+  if (found == json.end())
+    return 0;
+  if (!found->is_number_unsigned() || found->get<uint64_t>() > most)
+    throw Error(what + ": `" + key + "` is not a number from 0 to " +
+                    std::to_string(most),
+                "write a number");
+  return found->get<uint32_t>();
+}
+
 static ArtifactMeta metaFromJson(const Json &json) {
   const std::string what = resultName + ": meta";
-  checkKeys(json, {"symbol", "params", "scratch_bytes", "edited"}, what);
+  checkKeys(json,
+            {"symbol", "params", "scratch_bytes", "threads", "shared_bytes",
+             "edited"},
+            what);
   ArtifactMeta meta;
   meta.symbol = member<std::string>(json, "symbol", what);
   if (json.contains("scratch_bytes") &&
       !json["scratch_bytes"].is_number_unsigned())
     throw Error(what + ": `scratch_bytes` is not a size", "write a number");
   meta.scratchBytes = member<uint64_t>(json, "scratch_bytes", what);
+  meta.threads = smallNumber(json, "threads", maxBlockThreads, what);
+  meta.sharedBytes = smallNumber(json, "shared_bytes", maxSharedBytes, what);
   meta.edited = memberOr<std::vector<std::string>>(json, "edited", {}, what);
   readArray(json, "params", what, [&](const Json &element) {
     checkKeys(element, {"name", "kind", "type"}, what);

@@ -42,7 +42,7 @@ struct CompileRequest {
   std::vector<RequestSource> sources;
   std::vector<Argument> args;
   CompileOptions options;
-  std::string target;                   // "cpu:<mcpu>:<features>"
+  std::string target;                   // "cpu:<mcpu>:<features>", "sm_80"
   std::vector<std::string> emit;        // stages to return as text
   std::vector<StageOverride> overrides; // in the order of the stages
 
@@ -62,11 +62,19 @@ struct ArtifactParameter {
   std::string type; // "*fp32:16", "i32" ...
 };
 
+// Most threads and bytes of shared memory of a block that metadata may name:
+// more than any GPU has.
+inline constexpr uint32_t maxBlockThreads = 1024;
+inline constexpr uint32_t maxSharedBytes = 1u << 20;
+
 struct ArtifactMeta {
   std::string symbol = "tessera_entry";
-  std::vector<ArtifactParameter> params; // one 8-byte slot each
-  uint64_t scratchBytes = 0;             // per thread, 64-byte aligned
-  std::vector<std::string> edited;       // stages that were overridden
+  // cpu: one 8-byte slot each. GPU: the parameters of the entry, in order.
+  std::vector<ArtifactParameter> params;
+  uint64_t scratchBytes = 0;       // cpu: per thread, 64-byte aligned
+  uint32_t threads = 0;            // GPU: of a block, (threads, 1, 1); cpu: 0
+  uint32_t sharedBytes = 0;        // GPU: dynamic shared memory of a block
+  std::vector<std::string> edited; // stages that were overridden
 };
 
 struct DiagnosticRecord {
@@ -78,7 +86,9 @@ struct CompileResult {
   bool ok = false;
   std::vector<DiagnosticRecord> diagnostics;
   std::string rendered; // the diagnostics as people read them
-  // The shared object. Not in the JSON: it is the second frame of a reply.
+  // The shared object; for a GPU the cubin, empty without ptxas, and its PTX is
+  // in stages["ptx"] whether the request asks for it or not. Not in the JSON:
+  // it is the second frame of a reply.
   std::string artifact;
   ArtifactMeta meta;
   std::map<std::string, std::string> stages;

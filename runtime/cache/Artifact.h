@@ -13,10 +13,13 @@
 
 namespace tessera::runtime {
 
+// An entry of a GPU target has its PTX under stages["ptx"], always: simulator
+// and drivers of other GPUs run that. The cubin is the code; it is empty where
+// there was no ptxas.
 struct Artifact {
-  std::string code; // shared object (cpu)
+  std::string code; // shared object (cpu) or cubin
   Json meta = Json::object();
-  std::map<std::string, std::string> stages; // optional texts by stage name
+  std::map<std::string, std::string> stages; // texts by stage name
 };
 
 // The file, all numbers little-endian:

@@ -279,6 +279,8 @@ Json metaJson(const Job &job, const CompiledKernel &kernel) {
           {"symbol", kernel.meta.symbol},
           {"parameters", parameters},
           {"scratch_bytes", kernel.meta.scratchBytes},
+          {"threads", kernel.meta.threads},
+          {"shared_bytes", kernel.meta.sharedBytes},
           {"edited_stages", kernel.meta.edited},
           {"code_bytes", kernel.code.size()},
           {"code_sha256", sha256Hex(kernel.code)},

@@ -84,6 +84,8 @@ TEST_F(Cuda, GivesPtxCubinAndReport) {
   CompileResult result = compile(request());
   ASSERT_TRUE(result.ok);
   EXPECT_EQ(result.meta.symbol, "scale");
+  EXPECT_EQ(result.meta.threads, 128u); // of __launch_bounds__
+  EXPECT_EQ(result.meta.sharedBytes, 0u);
   EXPECT_EQ(result.artifact.substr(1, 3), "ELF");
   const std::string &ptx = result.stages["ptx"];
   EXPECT_NE(ptx.find(".visible .entry scale("), std::string::npos);
@@ -103,6 +105,13 @@ TEST_F(Cuda, GivesPtxCubinAndReport) {
     EXPECT_EQ(result.meta.params[i].type, types[i]);
     EXPECT_EQ(result.meta.params[i].kind, i < 2 ? "pointer" : "scalar");
   }
+}
+
+TEST_F(Cuda, WithoutBoundsTheBlockIsOfNumWarps) {
+  CompileRequest wanted = request("mangled");
+  EXPECT_EQ(compile(wanted).meta.threads, 128u);
+  wanted.options.numWarps = 2;
+  EXPECT_EQ(compile(wanted).meta.threads, 64u);
 }
 
 TEST_F(Cuda, FindsMangledNames) {

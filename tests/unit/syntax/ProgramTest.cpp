@@ -293,6 +293,21 @@ TEST(Request, MalformedJsonIsAnError) {
   result.stages["tile"] = "x";
   result.meta.scratchBytes = 64;
   EXPECT_EQ(CompileResult::fromJson(result.toJson()).toJson(), result.toJson());
+  // What only a GPU artifact has is not written for the others.
+  EXPECT_EQ(result.toJson().find("threads"), std::string::npos);
+  result.meta.threads = 256;
+  result.meta.sharedBytes = 166912;
+  const CompileResult read = CompileResult::fromJson(result.toJson());
+  EXPECT_EQ(read.meta.threads, 256u);
+  EXPECT_EQ(read.meta.sharedBytes, 166912u);
+  for (const char *bad :
+       {R"("threads":-1)", R"("threads":1.5)", R"("threads":2048)",
+        R"("shared_bytes":"8")", R"("shared_bytes":4294967296)"})
+    EXPECT_THROW(CompileResult::fromJson(
+                     R"({"ok":true,"meta":{"symbol":"k","scratch_bytes":0,)" +
+                     std::string(bad) + "}}"),
+                 Error)
+        << bad;
 }
 
 } // namespace
