@@ -64,11 +64,20 @@ std::vector<Diagnostic> diagnosticsOf(const CompileRequest &request,
   return list;
 }
 
+// The kernel's parameters and directives: the file's other kernels are in the
+// PTX, too.
+std::string headOf(const NvrtcOutput &output) {
+  const size_t at = output.ptx.find(".entry " + output.symbol + "(");
+  return at == std::string::npos
+             ? ""
+             : output.ptx.substr(at, output.ptx.find('{', at) - at);
+}
+
 // Facts that stand in the PTX text.
 Json reportOf(const CompileRequest &request, const NvrtcOutput &output) {
-  auto first = [&](const char *pattern) -> Json {
+  auto first = [&](const std::string &text, const char *pattern) -> Json {
     std::smatch match;
-    return std::regex_search(output.ptx, match, std::regex(pattern))
+    return std::regex_search(text, match, std::regex(pattern))
                ? Json(match[1].str())
                : Json();
   };
@@ -87,8 +96,9 @@ Json reportOf(const CompileRequest &request, const NvrtcOutput &output) {
           {"target", request.target},
           {"symbol", output.symbol},
           {"nvrtc", Nvrtc::instance().version()},
-          {"ptx_version", first(R"(\.version (\S+))")},
-          {"most_threads", first(R"(\.(?:maxntid|reqntid) ([\d, ]+))")},
+          {"ptx_version", first(output.ptx, R"(\.version (\S+))")},
+          {"most_threads",
+           first(headOf(output), R"(\.(?:maxntid|reqntid) ([\d, ]+))")},
           {"ptx_registers", registers},
           {"static_shared_bytes", shared},
           {"ptx_bytes", output.ptx.size()},
@@ -97,13 +107,13 @@ Json reportOf(const CompileRequest &request, const NvrtcOutput &output) {
 
 // The block that the source asks for (__block_size__, else the most that
 // __launch_bounds__ allows), else what num_warps says.
-uint32_t threadsOf(const CompileRequest &request, const std::string &ptx) {
+uint32_t threadsOf(const CompileRequest &request, const std::string &head) {
   for (const char *word : {"reqntid", "maxntid"}) {
     std::smatch match;
     const std::regex pattern(
         "\\." + std::string(word) +
         R"(\s+(\d{1,4})(?:, *(\d{1,4}))?(?:, *(\d{1,4}))?)");
-    if (!std::regex_search(ptx, match, pattern))
+    if (!std::regex_search(head, match, pattern))
       continue;
     uint64_t threads = 1;
     for (size_t i = 1; i < match.size(); ++i)
@@ -150,7 +160,7 @@ void compileCuda(const CompileRequest &request, CompileResult &result) {
   }
   result.addDiagnostics(diagnostics);
   result.meta.symbol = output.symbol;
-  result.meta.threads = threadsOf(request, output.ptx);
+  result.meta.threads = threadsOf(request, headOf(output));
   result.stages["report"] = reportOf(request, output).dump(2) + "\n";
   result.stages["ptx"] = std::move(output.ptx);
   result.artifact = std::move(output.cubin);
