@@ -50,4 +50,4 @@ sim-test: ## run Triton's and NVRTC's PTX on the simulator (FULL=full: all shape
 sim-mutants: ## plant N=300 faults (SEED=1) in real PTX; the simulator must catch 95 %
 	@scripts/setup full
 	@scripts/build dev
-	@TESSERA_SIM_ABI=$(CURDIR)/build/dev/lib/libtessera_sim_abi.so $(python) tests/sim/mutants.py seed=$(SEED) n=$(N)
+	@SIM_ABI=$(CURDIR)/build/dev/lib/libtessera_sim_abi.so $(python) tests/sim/mutants.py seed=$(SEED) n=$(N)

@@ -165,8 +165,12 @@ public:
     }
     sim::Memory ranges;
     for (const ArgumentMemory &one : memory)
-      if (one.bytes)
+      if (one.bytes) {
         ranges.add(one.name, one.begin, one.bytes, one.written);
+        // A lock holds afterwards what it held before, so it is not listed as
+        // written; a change that stays is found by comparing.
+        ranges.ranges.back().atomics = true;
+      }
     sim::Dim3 block = module.requiredBlock(kernel);
     if (!block[0])
       block = {

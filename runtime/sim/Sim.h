@@ -50,6 +50,7 @@ struct Memory {
     uint64_t bytes = 0;
     bool writable = true;
     bool initialized = true;
+    bool atomics = false; // may write, though stores may not (a lock)
   };
   std::vector<Range> ranges;
 

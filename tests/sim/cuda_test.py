@@ -1,7 +1,7 @@
 # tests/sim/cuda_test.py - kernels/cuda as NVRTC's PTX on the simulator, against fp64 and its autograd.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""TESSERA_PROGRAM names the program `tessera`, which compiles. Shapes as in kernels_test.py; default: 1 and 6."""
+"""PROGRAM names the program `tessera`, which compiles. Shapes as in kernels_test.py; default: 1 and 6."""
 import os
 import pathlib
 import subprocess
@@ -22,7 +22,7 @@ modules = {}
 
 
 def tessera(*arguments):
-    done = subprocess.run([os.environ["TESSERA_PROGRAM"], *arguments], capture_output=True, text=True)
+    done = subprocess.run([os.environ["PROGRAM"], *arguments], capture_output=True, text=True)
     if done.returncode:
         if "libnvrtc.so cannot be loaded" in done.stderr:
             print("skipped:", done.stderr)

@@ -1,7 +1,7 @@
 # tests/sim/simulator.py - PTX from Triton or NVRTC, run by the simulator on torch tensors.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The simulator is libtessera_sim_abi.so (TESSERA_SIM_ABI names it). Needs triton and torch, no GPU."""
+"""The simulator is libtessera_sim_abi.so (SIM_ABI names it). Needs triton and torch, no GPU."""
 import ctypes
 import json
 import os
@@ -38,9 +38,9 @@ class Finding(Exception):
 
 
 def _library():
-    path = os.environ.get("TESSERA_SIM_ABI")
+    path = os.environ.get("SIM_ABI")
     if not path:
-        sys.exit("set TESSERA_SIM_ABI to libtessera_sim_abi.so of the build")
+        sys.exit("set SIM_ABI to libtessera_sim_abi.so of the build")
     library = ctypes.CDLL(path)
     library.tessera_sim_load.restype = ctypes.c_void_p
     library.tessera_sim_load.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_void_p)]

@@ -177,10 +177,20 @@ bool matchSuffix(const InstructionRow &row,
   match = {};
   match.row = &row;
   size_t next = 1; // parts[0] is the mnemonic
-  for (const SuffixGroup &group : row.suffix) {
+  for (size_t g = 0; g < row.suffix.size(); ++g) {
+    const SuffixGroup &group = row.suffix[g];
     bool found = next < parts.size() &&
                  std::find(group.alternatives.begin(), group.alternatives.end(),
                            parts[next]) != group.alternatives.end();
+    // Groups that a row repeats, for words that may stand here or there, match
+    // once: no atom.relaxed.global.acquire.
+    for (size_t k = 0; found && !group.isType && k < g; ++k)
+      if (!row.suffix[k].isType &&
+          row.suffix[k].alternatives == group.alternatives)
+        for (std::string_view earlier : match.modifiers)
+          found &=
+              std::find(group.alternatives.begin(), group.alternatives.end(),
+                        earlier) == group.alternatives.end();
     if (!found) {
       if (!group.optional)
         return false;

@@ -76,6 +76,8 @@ void Block::start(uint64_t number) {
   for (Barrier &b : barrierState)
     b = {};
   atomicOrder.clear();
+  acquired = acquirable = 0;
+  fenced = false;
   clock = 1;
   const Dim3 &block = launch.block;
   uint64_t threads = threadsOf(block);

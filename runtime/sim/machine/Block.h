@@ -56,6 +56,12 @@ public:
   uint64_t asyncMaxGroups = 0, barriers = 0;
   std::vector<uint32_t> lastAllocation; // per instruction: where it was last
 
+  // Epochs of global memory (GlobalMemory::epoch): writes of earlier ones
+  // happened before what this block does now; what a fence would add; whether
+  // there was a fence, after which relaxed accesses release.
+  uint32_t acquired = 0, acquirable = 0;
+  bool fenced = false;
+
   bool isConstant(uint64_t address) const;
   // "st.shared.b32 (line 40, kernel.py:12:4)"
   std::string describe(uint32_t inst) const;

@@ -36,6 +36,7 @@ GlobalMemory::GlobalMemory(const Memory &memory, uint32_t granule)
     a.base = reinterpret_cast<uint64_t>(range.address);
     a.end = a.base + range.bytes;
     a.writable = range.writable;
+    a.atomics = range.atomics;
     if (!range.initialized)
       a.unwritten.assign(range.bytes, 1);
     add(std::move(a));
@@ -62,6 +63,7 @@ void GlobalMemory::finish() {
                         " overlap",
                     "list each tensor's storage once");
       last.writable |= a.writable;
+      last.atomics |= a.atomics;
       if (last.name.find(a.name) == std::string::npos)
         last.name += "/" + a.name;
       continue;
@@ -111,6 +113,16 @@ std::string GlobalMemory::describe(uint64_t address) const {
              ? offset + " (of " + size + ")"
              : offset + ", " + std::to_string(address - nearest->end + 1) +
                    " beyond the last of its " + size;
+}
+
+uint32_t GlobalMemory::releasedAt(uint64_t address) const {
+  const auto &map = released[(address >> 12) % released.size()];
+  auto found = map.find(address);
+  return found == map.end() ? 0 : found->second;
+}
+
+void GlobalMemory::release(uint64_t address) {
+  released[(address >> 12) % released.size()][address] = ++currentEpoch;
 }
 
 GlobalWriter *GlobalMemory::writers(const Allocation &a, uint64_t address) {

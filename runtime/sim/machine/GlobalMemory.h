@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace tessera::sim {
@@ -18,16 +19,19 @@ struct Allocation {
   std::string name;
   uint64_t base = 0, end = 0;
   bool writable = true;
+  bool atomics = false; // may write, though not writable
   bool isConst = false;
   // One byte for each, 1: nobody has written it. Empty: all initialized.
   std::vector<uint8_t> unwritten;
   uint32_t index = 0;
 };
 
-// Who wrote a granule last: block + 1 (0: nobody) and instruction.
+// Who wrote a granule last, and when.
 struct GlobalWriter {
-  uint32_t block = 0;
-  uint32_t inst = 0;
+  uint32_t block = 0; // + 1; 0: nobody
+  uint32_t info = 0;  // inst << 11 | thread, as in SharedMemory
+  uint32_t stamp = 0; // Warp::now
+  uint32_t epoch = 0; // GlobalMemory::epoch
 };
 
 class GlobalMemory {
@@ -46,6 +50,17 @@ public:
 
   uint32_t granuleShift() const { return shift; }
   GlobalWriter *writers(const Allocation &allocation, uint64_t address);
+
+  // Order between blocks, and between warps that meet in global memory. Every
+  // release begins an epoch and leaves its number at the address; who acquires
+  // there knows all writes of earlier epochs. That is more than the releasing
+  // thread's own writes, so an order is never overlooked, though a conflict
+  // may be.
+  uint32_t epoch() const { return currentEpoch.load(); }
+  // With the lock of `address` held. 0: nobody has released there.
+  uint32_t releasedAt(uint64_t address) const;
+  void release(uint64_t address);
+
   // Held around the stores and atomics to a stretch of memory.
   std::mutex &lockFor(uint64_t address) {
     return locks[(address >> 12) % locks.size()];
@@ -65,6 +80,8 @@ private:
   std::vector<std::unique_ptr<Shadow>> shadows;
   uint32_t shift = 0;
   std::array<std::mutex, 64> locks;
+  std::array<std::unordered_map<uint64_t, uint32_t>, 64> released;
+  std::atomic<uint32_t> currentEpoch{1};
 };
 
 } // namespace tessera::sim

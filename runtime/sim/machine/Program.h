@@ -70,7 +70,12 @@ struct Inst {
   bool uniform = false;    // bra.uni
   bool wideAddress = true; // the address register has 64 bits
   bool flag = false;
+  uint8_t order = 0; // of a strong memory access: OrderBits
 };
+
+// What an atomic, a strong load or store orders. Relaxed ones order through the
+// fences around them.
+enum OrderBits : uint8_t { Acquires = 1, Releases = 2, Strong = 4 };
 
 // For messages and counters; not touched while running.
 struct InstInfo {

@@ -19,6 +19,8 @@ bool selectConvert(const Match &match, Inst &inst);
 bool selectCompare(const Match &match, Inst &inst);
 bool selectMove(const Match &match, Inst &inst);
 bool selectMemory(const Match &match, Inst &inst);
+// OrderBits of a memory access.
+uint8_t orderOf(const Match &match);
 bool selectAtomic(const Match &match, Inst &inst);
 bool selectAsync(const Match &match, Inst &inst);
 bool selectWarp(const Match &match, Inst &inst);

@@ -61,10 +61,16 @@ void SharedMemory::conflict(Warp &w, const Inst &i, uint32_t lane,
                  "no cp.async.wait_group lies between";
   } else {
     violation.check = Check::SharedRace;
-    violation.message = std::string(writes ? "writes" : "reads") +
-                        " shared memory that was " +
-                        (withReader ? "read" : "written") +
-                        " by another thread, without a barrier between";
+    // Copies of one value that differ: Triton's sums over lanes do when their
+    // first step was contracted (docs/simulator-tests.md).
+    bool together = writes && !withReader && info >> 11 == i.index;
+    violation.message =
+        together ? "lanes write different values to one place of shared memory "
+                   "by one instruction: which one stays is left open"
+                 : std::string(writes ? "writes" : "reads") +
+                       " shared memory that was " +
+                       (withReader ? "read" : "written") +
+                       " by another thread, without a barrier between";
   }
   violate(violation);
 }

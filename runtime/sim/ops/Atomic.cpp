@@ -140,8 +140,10 @@ void atomicOp(Warp &w, const Inst &i, U32 mask) {
             poison |= state[b] && w.block->launch.options->uninitialized;
           std::memset(state, 0, access.bytes);
         }
-        if (w.block->launch.options->conflicts != GlobalConflicts::Off)
+        if (w.block->launch.options->conflicts != GlobalConflicts::Off) {
           noteGlobalWrite(w, i, l, *a, address, access.bytes, nullptr, nullptr);
+          orderGlobal(w, i, address);
+        }
         at = reinterpret_cast<uint8_t *>(address);
       }
       if (poison && op != AtomExch)
@@ -191,6 +193,7 @@ bool selectAtomic(const Match &m, Inst &inst) {
     if (m.has(entry.name))
       inst.mode = entry.op;
   inst.mode2 = static_cast<uint8_t>(m.type());
+  inst.order = orderOf(m);
   inst.flag = m.row->sem == Sem::Atomic;
   inst.exec = atomicOp;
   return true;

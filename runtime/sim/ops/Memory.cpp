@@ -83,6 +83,12 @@ void loadGlobal(Warp &w, const Inst &i, U32 mask, const Access &access) {
   });
   Taint poison = 0;
   GlobalMemory &memory = *w.block->launch.memory;
+  if (i.order && w.block->launch.options->conflicts != GlobalConflicts::Off)
+    for (U32 l = 0; l < Lanes; ++l)
+      if ((mask >> l) & 1) {
+        std::lock_guard lock(memory.lockFor(access.address[l]));
+        orderGlobal(w, i, access.address[l]);
+      }
   if (w.block->launch.options->uninitialized &&
       (!allocation || !allocation->unwritten.empty()))
     for (U32 l = 0; l < Lanes; ++l) {
@@ -195,8 +201,9 @@ void storeGlobal(Warp &w, const Inst &i, U32 mask, const Access &access,
         lock.emplace(wanted);
         held = &wanted;
       }
-      noteGlobalWrite(w, i, l, *a, access.address[l], access.bytes, to,
-                      values.data[l]);
+      noteGlobalWrite(w, i, l, *a, access.address[l], access.bytes,
+                      i.order ? nullptr : to, values.data[l]);
+      orderGlobal(w, i, access.address[l]);
     }
     std::memcpy(to, values.data[l], access.bytes);
     if (!a->unwritten.empty())
@@ -265,7 +272,15 @@ void loadParamOp(Warp &w, const Inst &i, U32 mask) {
 }
 
 void prefetchOp(Warp &, const Inst &, U32) {}
-void fenceOp(Warp &, const Inst &, U32) {}
+
+// flag: reaches other blocks.
+void fenceOp(Warp &w, const Inst &i, U32) {
+  Block &block = *w.block;
+  if (!i.flag)
+    return;
+  block.fenced = true;
+  block.acquired = std::max(block.acquired, block.acquirable);
+}
 
 } // namespace
 
@@ -287,7 +302,19 @@ void loadOp(Warp &w, const Inst &i, U32 mask) {
   });
 }
 
-bool selectMemory(const Match &, Inst &inst) {
+uint8_t orderOf(const Match &m) {
+  bool acquires = m.has("acquire") || m.has("acq_rel");
+  bool releases = m.has("release") || m.has("acq_rel");
+  bool isAtomic = m.row->sem == Sem::Atomic || m.row->sem == Sem::Reduction;
+  bool isStrong = isAtomic || acquires || releases || m.has("relaxed") ||
+                  m.has("volatile") || m.has("mmio");
+  return static_cast<uint8_t>((acquires ? Acquires : 0) |
+                              (releases ? Releases : 0) |
+                              (isStrong ? Strong : 0));
+}
+
+bool selectMemory(const Match &m, Inst &inst) {
+  inst.order = orderOf(m);
   switch (inst.sem) {
   case Sem::Load:
     inst.exec = loadOp;
@@ -302,6 +329,7 @@ bool selectMemory(const Match &, Inst &inst) {
     inst.exec = prefetchOp;
     return true;
   case Sem::Fence:
+    inst.flag = !m.has("cta");
     inst.exec = fenceOp;
     return true;
   default:

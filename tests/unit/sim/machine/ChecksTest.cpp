@@ -305,6 +305,136 @@ TEST(SimChecks, BlocksThatDisagree) {
   EXPECT_EQ(atomics.y[9], 12u);
 }
 
+// Threads of one block that store to one place.
+TEST(SimChecks, ThreadsThatDisagree) {
+  // Lanes of one instruction.
+  std::string text = ".loc 1 82 4\n st.global.u32 [%rd2], VALUE; ret;";
+  Ran bad = runText(replaced(text, "VALUE", "%r1"));
+  expectFinding(bad, Check::GlobalConflict, 82);
+  EXPECT_EQ(bad.report.findings[0].lane, 1u);
+  EXPECT_NE(bad.report.findings[0].history.find("warp 0 lane 0"),
+            std::string::npos);
+  runText(replaced(text, "VALUE", "7")).report.throwIfBad();
+  Options off;
+  off.conflicts = GlobalConflicts::Off;
+  runText(replaced(text, "VALUE", "%r1"), 64, {1, 1, 1}, off)
+      .report.throwIfBad();
+  // Thread 63 - t stores another value to where thread t has stored: within a
+  // warp and between warps.
+  for (const char *last : {"31", "63"}) {
+    std::string order = replaced(R"(
+      .loc 1 83 4
+      st.global.u32 [%rd6], %r1;
+      BARRIER
+      xor.b32 %r11, %r1, LAST;
+      mul.wide.u32 %rd10, %r11, 4;
+      add.s64 %rd10, %rd2, %rd10;
+      .loc 1 84 4
+      st.global.u32 [%rd10], %r1;
+      ret;)",
+                                 "LAST", last);
+    uint32_t threads = static_cast<uint32_t>(std::stoi(last)) + 1;
+    // Warp 0 is through before warp 1 begins.
+    expectFinding(runText(replaced(order, "BARRIER", ""), threads),
+                  Check::GlobalConflict, threads == 32 ? 84 : 83);
+    Ran good = runText(replaced(order, "BARRIER", "bar.sync 0;"), threads);
+    good.report.throwIfBad();
+    EXPECT_EQ(good.y[0], threads - 1);
+  }
+  // A thread may change its mind, and strong stores may meet.
+  runText("st.global.u32 [%rd6], %r1; st.global.u32 [%rd6], %r2; ret;")
+      .report.throwIfBad();
+  runText("st.relaxed.gpu.global.u32 [%rd2], %r1; ret;").report.throwIfBad();
+}
+
+// Blocks add to word 1 while they hold the lock in word 0.
+constexpr const char *Lock = R"(
+    setp.ne.u32 %p1, %r1, 0;
+    @%p1 ret;
+    mov.u32 %r10, 0;
+    mov.u32 %r11, 1;
+  $take:
+    atom.global.TAKE.cas.b32 %r12, [%rd2], %r10, %r11;
+    setp.ne.u32 %p2, %r12, 0;
+    @%p2 bra $take;
+    AFTER
+    ld.global.u32 %r13, [%rd2+4];
+    add.u32 %r13, %r13, 1;
+    .loc 1 86 4
+    st.global.u32 [%rd2+4], %r13;
+    BEFORE
+    GIVE
+    ret;)";
+
+TEST(SimChecks, ALockOrdersBlocks) {
+  struct Form {
+    const char *take, *after, *before, *give;
+    bool good;
+  } forms[] = {
+      // Triton's words for cas and exch, and the ISA's order of them.
+      {"acq_rel.gpu", "", "",
+       "atom.global.gpu.acq_rel.exch.b32 %r14, [%rd2], %r10;", true},
+      {"gpu.acquire", "", "", "st.release.gpu.global.u32 [%rd2], %r10;", true},
+      {"acquire.sys", "", "", "red.release.gpu.global.and.b32 [%rd2], 0;",
+       true},
+      {"relaxed.gpu", "fence.acq_rel.gpu;", "membar.gl;",
+       "st.volatile.global.u32 [%rd2], %r10;", true},
+      // Nothing orders.
+      {"relaxed.gpu", "", "", "st.relaxed.gpu.global.u32 [%rd2], %r10;", false},
+      {"acquire.gpu", "", "", "st.relaxed.gpu.global.u32 [%rd2], %r10;", false},
+      {"relaxed.gpu", "", "", "st.release.gpu.global.u32 [%rd2], %r10;", false},
+      {"relaxed.gpu", "fence.acq_rel.cta;", "membar.cta;",
+       "st.volatile.global.u32 [%rd2], %r10;", false},
+  };
+  for (const Form &form : forms)
+    for (bool serial : {false, true}) {
+      std::string text =
+          replaced(replaced(Lock, "TAKE", form.take), "AFTER", form.after);
+      text = replaced(replaced(text, "BEFORE", form.before), "GIVE", form.give);
+      Options options;
+      options.serial = serial;
+      Ran run = runText(text, 64, {6, 1, 1}, options);
+      if (form.good) {
+        EXPECT_TRUE(run.report.ok()) << text << run.report.text();
+        EXPECT_EQ(run.y[1], 6u);
+        EXPECT_EQ(run.y[0], 0u);
+      } else {
+        expectFinding(run, Check::GlobalConflict, 86);
+      }
+    }
+  // A store after the release is not covered by it.
+  std::string late = "atom.global.acq_rel.gpu.add.u32 %r10, [%rd6+512], 1; "
+                     "mov.u32 %r11, %ctaid.x; "
+                     ".loc 1 87 4\n st.global.u32 [%rd6], %r11; ret;";
+  Options serial;
+  serial.serial = true;
+  expectFinding(runText(late, 64, {2, 1, 1}, serial), Check::GlobalConflict,
+                87);
+}
+
+// Every order of words that the ISA, Triton and NVRTC use; no word twice.
+TEST(SimChecks, WordsOfAtomics) {
+  for (const char *words :
+       {"global.", "global.acq_rel.gpu.", "global.gpu.acq_rel.",
+        "acq_rel.gpu.global.", "relaxed.sys.global.", "global.relaxed.cta.",
+        "global.cta.release.", "gpu.global.", ""}) {
+    std::string text = std::string("atom.") + words +
+                       "cas.b32 %r10, [%rd6], 0, %r1; atom." + words +
+                       "add.u32 %r10, [%rd6], 1; red." + words +
+                       "max.s32 [%rd6], 5; ret;";
+    Ran run = runText(text);
+    run.report.throwIfBad();
+    EXPECT_EQ(run.y[9], 10u) << words;
+    EXPECT_EQ(run.y[2], 5u) << words;
+  }
+  for (const char *words : {"global.acq_rel.gpu.acquire.", "gpu.global.gpu.",
+                            "relaxed.global.relaxed.", "weak.global."})
+    EXPECT_THROW(runText(std::string("atom.") + words +
+                         "cas.b32 %r10, [%rd6], 0, %r1; ret;"),
+                 Error)
+        << words;
+}
+
 TEST(SimChecks, OverflowInAnAddress) {
   std::string text = R"(
     .loc 1 90 4
