@@ -4,6 +4,7 @@
 #include "compiler/Passes.h"
 
 #include "codegen/cpu/ToLlvm.h"
+#include "codegen/gpu/layouts/Passes.h"
 #include "dialect/tile/TileDialect.h"
 
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
@@ -40,6 +41,7 @@ void registerDialects(mlir::DialectRegistry &registry) {
 
 void registerPasses() {
   codegen::registerCpuLlvmPasses();
+  codegen::gpu::registerLayoutPasses();
   mlir::registerPass([] { return mlir::createCanonicalizerPass(); });
   mlir::registerPass([] { return mlir::createCSEPass(); });
   mlir::registerPass([] { return mlir::createLoopInvariantCodeMotionPass(); });

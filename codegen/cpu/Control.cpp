@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/Emitter.h"
 
-#include "codegen/cpu/Where.h"
+#include "codegen/Where.h"
 #include "support/Error.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

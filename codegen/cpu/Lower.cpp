@@ -3,11 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/Lower.h"
 
+#include "codegen/Where.h"
 #include "codegen/cpu/CarriedOffsets.h"
 #include "codegen/cpu/Emitter.h"
 #include "codegen/cpu/Plan.h"
 #include "codegen/cpu/ToLlvm.h"
-#include "codegen/cpu/Where.h"
 #include "support/Error.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"

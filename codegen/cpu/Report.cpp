@@ -5,8 +5,8 @@
 // Kernels link nothing, so these call through a table that the runtime passes
 // in the slot after the last argument; runtime/device/cpu/Report.h has its
 // layout: print, fail.
+#include "codegen/Where.h"
 #include "codegen/cpu/Emitter.h"
-#include "codegen/cpu/Where.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

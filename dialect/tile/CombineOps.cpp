@@ -51,7 +51,8 @@ LogicalResult ReduceByOp::verify() {
     Type expected = shape.empty()
                         ? type.getElementType()
                         : RankedTensorType::get(shape, type.getElementType());
-    if (result.getType() != expected)
+    if (shapeOf(result.getType()) != ArrayRef<int64_t>(shape) ||
+        elementType(result.getType()) != type.getElementType())
       return emitOpError("along axis ")
              << getAxis() << " of " << type << " gives " << expected << ", not "
              << result.getType();

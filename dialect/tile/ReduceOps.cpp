@@ -36,7 +36,8 @@ LogicalResult ReduceOp::verify() {
   shape.erase(shape.begin() + getAxis());
   Type expected =
       shape.empty() ? element : Type(RankedTensorType::get(shape, element));
-  if (getType() != expected)
+  if (ArrayRef<int64_t>(shape) != shapeOf(getType()) ||
+      elementType(getType()) != element)
     return emitOpError("along axis ")
            << getAxis() << " of " << source << " gives " << expected << ", not "
            << getType();

@@ -22,7 +22,21 @@ using namespace tessera::tile;
 #define GET_ATTRDEF_CLASSES
 #include "dialect/tile/TileAttrs.cpp.inc"
 
+namespace {
+// Layouts are long: #linear, #linear1, ... stand above the module for them.
+struct TileAliases : public OpAsmDialectInterface {
+  using OpAsmDialectInterface::OpAsmDialectInterface;
+  AliasResult getAlias(Attribute attr, raw_ostream &os) const override {
+    if (!isa<LinearAttr>(attr))
+      return AliasResult::NoAlias;
+    os << "linear";
+    return AliasResult::FinalAlias;
+  }
+};
+} // namespace
+
 void TileDialect::initialize() {
+  addInterfaces<TileAliases>();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "dialect/tile/TileTypes.cpp.inc"
@@ -57,6 +71,12 @@ Type tile::elementType(Type type) {
   return type;
 }
 
+LinearAttr tile::layoutOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? dyn_cast_or_null<LinearAttr>(tensor.getEncoding())
+                : LinearAttr();
+}
+
 ArrayRef<int64_t> tile::shapeOf(Type type) {
   if (auto tensor = dyn_cast<RankedTensorType>(type))
     return tensor.getShape();
@@ -65,7 +85,8 @@ ArrayRef<int64_t> tile::shapeOf(Type type) {
 
 Type tile::withElementType(Type like, Type element) {
   if (auto tensor = dyn_cast<RankedTensorType>(like))
-    return RankedTensorType::get(tensor.getShape(), element);
+    return RankedTensorType::get(tensor.getShape(), element,
+                                 tensor.getEncoding());
   return element;
 }
 

@@ -12,8 +12,10 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "dialect/layout/LinearLayout.h"
 #include "dialect/tile/TileDialect.h.inc"
 #include "dialect/tile/TileEnums.h.inc"
 
@@ -38,10 +40,13 @@ inline constexpr llvm::StringLiteral kDivisibilityAttr = "tile.divisibility";
 /// `type` itself, or the element type of a tensor.
 mlir::Type elementType(mlir::Type type);
 
+/// The layout of a tensor; null for scalars and before layouts are assigned.
+LinearAttr layoutOf(mlir::Type type);
+
 /// Shape of a tensor; empty for a scalar.
 llvm::ArrayRef<int64_t> shapeOf(mlir::Type type);
 
-/// A scalar or tensor of `element` in the shape of `like`.
+/// A scalar or tensor of `element` in the shape and layout of `like`.
 mlir::Type withElementType(mlir::Type like, mlir::Type element);
 
 /// The type of values behind `pointer`, a pointer or a tensor of pointers.

@@ -1,8 +1,9 @@
-// codegen/cpu/Where.h - places in the kernel's text, for messages.
+// codegen/Where.h - places in the kernel's text, for messages.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
 
 #include <string>

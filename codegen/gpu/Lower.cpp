@@ -1,0 +1,39 @@
+// codegen/gpu/Lower.cpp - tile IR with layouts to LLVM IR.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/gpu/Lower.h"
+
+#include "codegen/gpu/Scratch.h"
+#include "codegen/gpu/layouts/Passes.h"
+#include "codegen/gpu/lower/Emitter.h"
+#include "support/Error.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/IR/Module.h"
+
+using namespace mlir;
+
+namespace tessera::codegen {
+
+void addLayoutPasses(OpPassManager &passes, const GpuOptions &options) {
+  passes.addPass(gpu::createAssignLayoutsPass(options.numWarps));
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+}
+
+std::unique_ptr<llvm::Module> lowerToLlvm(ModuleOp module,
+                                          llvm::LLVMContext &context,
+                                          const GpuOptions &options) {
+  auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
+  if (functions.size() != 1)
+    throw Error("a GPU module needs exactly one kernel function",
+                "inline what the kernel calls before lowering it");
+  gpu::allocateScratch(module, options);
+  auto result = std::make_unique<llvm::Module>(functions[0].getName(), context);
+  gpu::Emitter(functions[0], *result, options).run();
+  return result;
+}
+
+} // namespace tessera::codegen

@@ -1,0 +1,33 @@
+// codegen/gpu/Scratch.h - shared memory that operations need for themselves.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Barriers: an operation that uses scratch waits for all threads before it
+// first writes there, and between writing and reading; it need not wait after
+// its last read.
+#pragma once
+
+#include "codegen/gpu/Lower.h"
+
+#include <cstdint>
+
+namespace mlir {
+class Operation;
+} // namespace mlir
+
+namespace tessera::codegen::gpu {
+
+/// Bytes of scratch that the lowering of `op` uses; 0 for most. Each family
+/// has its own function, which its lowering uses too.
+int64_t scratchBytes(mlir::Operation *op, const GpuOptions &options);
+int64_t convertScratchBytes(mlir::Operation *op, const GpuOptions &options);
+int64_t reduceScratchBytes(mlir::Operation *op, const GpuOptions &options);
+int64_t scanScratchBytes(mlir::Operation *op, const GpuOptions &options);
+int64_t atomicScratchBytes(mlir::Operation *op, const GpuOptions &options);
+int64_t dotScratchBytes(mlir::Operation *op, const GpuOptions &options);
+
+/// Gives every operation that needs scratch its place (kScratchOffsetAttr) and
+/// sets kSharedBytesAttr. Throws tessera::Error when the target has less.
+void allocateScratch(mlir::ModuleOp module, const GpuOptions &options);
+
+} // namespace tessera::codegen::gpu

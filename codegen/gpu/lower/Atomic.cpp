@@ -1,0 +1,17 @@
+// codegen/gpu/lower/Atomic.cpp - read-modify-write of global memory.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/gpu/lower/Emitter.h"
+#include "codegen/gpu/lower/Families.h"
+
+#include "codegen/gpu/Scratch.h"
+
+using namespace mlir;
+
+namespace tessera::codegen::gpu {
+
+int64_t atomicScratchBytes(Operation *, const GpuOptions &) { return 0; }
+
+bool emitAtomic(Emitter &, Operation *) { return false; }
+
+} // namespace tessera::codegen::gpu

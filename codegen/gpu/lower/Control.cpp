@@ -1,0 +1,142 @@
+// codegen/gpu/lower/Control.cpp - loops, branches, program ids.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/gpu/lower/Emitter.h"
+#include "codegen/gpu/lower/Families.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+
+using namespace mlir;
+
+namespace tessera::codegen::gpu {
+
+namespace {
+// One phi a register of the carried values.
+class Phis {
+public:
+  Phis(Emitter &e, TypeRange types) {
+    for (llvm::Type *type : e.flatTypes(types))
+      phis.push_back(e.b.CreatePHI(type, 2));
+  }
+  void add(llvm::ArrayRef<llvm::Value *> values, llvm::BasicBlock *from) {
+    for (auto [phi, value] : llvm::zip(phis, values))
+      phi->addIncoming(value, from);
+  }
+  Registers values() const { return {phis.begin(), phis.end()}; }
+
+private:
+  llvm::SmallVector<llvm::PHINode *> phis;
+};
+} // namespace
+
+static llvm::BasicBlock *newBlock(Emitter &e, const char *name) {
+  return llvm::BasicBlock::Create(e.b.getContext(), name, e.function);
+}
+
+static void emitFor(Emitter &e, scf::ForOp loop) {
+  llvm::Value *lower = e.scalar(loop.getLowerBound());
+  llvm::Value *upper = e.scalar(loop.getUpperBound());
+  llvm::Value *step = e.scalar(loop.getStep());
+  Registers init = e.flatten(loop.getInitArgs());
+  auto *before = e.b.GetInsertBlock();
+  auto *header = newBlock(e, "for"), *body = newBlock(e, "body"),
+       *exit = newBlock(e, "done");
+  e.b.CreateBr(header);
+  e.b.SetInsertPoint(header);
+  auto *counter = e.b.CreatePHI(lower->getType(), 2, "i");
+  Phis carried(e, ValueRange(loop.getRegionIterArgs()).getTypes());
+  e.b.CreateCondBr(e.b.CreateICmpSLT(counter, upper), body, exit);
+  e.b.SetInsertPoint(body);
+  e.set(loop.getInductionVar(), {counter});
+  e.unflatten(loop.getRegionIterArgs(), carried.values());
+  e.emitBlock(*loop.getBody());
+  Registers next = e.flatten(loop.getBody()->getTerminator()->getOperands());
+  // Overflow past `upper` would be the kernel's own: iterations are i32.
+  llvm::Value *increased = e.b.CreateNSWAdd(counter, step);
+  auto *latch = e.b.GetInsertBlock();
+  e.b.CreateBr(header);
+  counter->addIncoming(lower, before);
+  counter->addIncoming(increased, latch);
+  carried.add(init, before);
+  carried.add(next, latch);
+  e.b.SetInsertPoint(exit);
+  e.unflatten(loop.getResults(), carried.values());
+}
+
+static void emitIf(Emitter &e, scf::IfOp branch) {
+  auto *then = newBlock(e, "then"), *end = newBlock(e, "endif");
+  bool hasElse = !branch.getElseRegion().empty();
+  auto *otherwise = hasElse ? newBlock(e, "else") : end;
+  e.b.CreateCondBr(e.scalar(branch.getCondition()), then, otherwise);
+  auto arm = [&](Region &region, llvm::BasicBlock *block) {
+    e.b.SetInsertPoint(block);
+    e.emitBlock(region.front());
+    Registers results =
+        e.flatten(region.front().getTerminator()->getOperands());
+    auto *last = e.b.GetInsertBlock();
+    e.b.CreateBr(end);
+    return std::pair(results, last);
+  };
+  auto [thenValues, thenLast] = arm(branch.getThenRegion(), then);
+  if (!hasElse) {
+    e.b.SetInsertPoint(end);
+    return;
+  }
+  auto [elseValues, elseLast] = arm(branch.getElseRegion(), otherwise);
+  e.b.SetInsertPoint(end);
+  Phis results(e, branch.getResultTypes());
+  results.add(thenValues, thenLast);
+  results.add(elseValues, elseLast);
+  e.unflatten(branch.getResults(), results.values());
+}
+
+static void emitWhile(Emitter &e, scf::WhileOp loop) {
+  Registers init = e.flatten(loop.getInits());
+  auto *before = e.b.GetInsertBlock();
+  auto *header = newBlock(e, "while"), *body = newBlock(e, "body"),
+       *exit = newBlock(e, "done");
+  e.b.CreateBr(header);
+  e.b.SetInsertPoint(header);
+  Phis carried(e, ValueRange(loop.getBeforeArguments()).getTypes());
+  e.unflatten(loop.getBeforeArguments(), carried.values());
+  e.emitBlock(*loop.getBeforeBody());
+  auto condition = loop.getConditionOp();
+  Registers passed = e.flatten(condition.getArgs());
+  e.b.CreateCondBr(e.scalar(condition.getCondition()), body, exit);
+  e.b.SetInsertPoint(body);
+  e.unflatten(loop.getAfterArguments(), passed);
+  e.emitBlock(*loop.getAfterBody());
+  Registers next = e.flatten(loop.getYieldOp().getOperands());
+  auto *latch = e.b.GetInsertBlock();
+  e.b.CreateBr(header);
+  carried.add(init, before);
+  carried.add(next, latch);
+  e.b.SetInsertPoint(exit);
+  e.unflatten(loop.getResults(), passed);
+}
+
+bool emitControl(Emitter &e, Operation *op) {
+  using namespace llvm::Intrinsic;
+  static constexpr llvm::Intrinsic::ID ids[] = {nvvm_read_ptx_sreg_ctaid_x,
+                                                nvvm_read_ptx_sreg_ctaid_y,
+                                                nvvm_read_ptx_sreg_ctaid_z};
+  static constexpr llvm::Intrinsic::ID sizes[] = {nvvm_read_ptx_sreg_nctaid_x,
+                                                  nvvm_read_ptx_sreg_nctaid_y,
+                                                  nvvm_read_ptx_sreg_nctaid_z};
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    emitFor(e, loop);
+  else if (auto branch = dyn_cast<scf::IfOp>(op))
+    emitIf(e, branch);
+  else if (auto loop = dyn_cast<scf::WhileOp>(op))
+    emitWhile(e, loop);
+  else if (auto id = dyn_cast<tile::ProgramIdOp>(op))
+    e.set(id, {e.intrinsic(ids[id.getAxis()], {})});
+  else if (auto size = dyn_cast<tile::NumProgramsOp>(op))
+    e.set(size, {e.intrinsic(sizes[size.getAxis()], {})});
+  else
+    return false;
+  return true;
+}
+
+} // namespace tessera::codegen::gpu

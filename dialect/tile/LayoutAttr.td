@@ -1,0 +1,43 @@
+// dialect/tile/LayoutAttr.td - where the elements of a tensor live on a GPU.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TILE_LAYOUT_ATTR_TD
+#define TILE_LAYOUT_ATTR_TD
+
+include "dialect/tile/TileBase.td"
+include "mlir/IR/TensorEncoding.td"
+
+def Tile_LinearAttr : AttrDef<TileDialect, "Linear", [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let mnemonic = "linear";
+  let summary = "linear map from registers, lanes and warps to elements";
+  let description = [{
+    The encoding of a tensor type. Each list has one coordinate tuple for every
+    bit of the register, lane or warp number; the element at a place is the XOR
+    of the tuples of the bits that are set (docs/compiler/layouts.md). A tuple
+    of zeros says that the bit makes copies.
+
+    ```mlir
+    // %x: tensor<16x8xf32>
+    #acc = #tile.linear<16x8, register = [[0, 1], [8, 0]],
+                        lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = []>
+    ```
+  }];
+  // Words as in layout::LinearLayout: all coordinates of a basis in one word,
+  // the first axis in the lowest bits.
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape,
+                        ArrayRefParameter<"uint64_t">:$registers,
+                        ArrayRefParameter<"uint64_t">:$lanes,
+                        ArrayRefParameter<"uint64_t">:$warps);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// From a map whose ins are among register, lane, warp and whose outs are
+    /// dim0, dim1, ... in order.
+    static LinearAttr get(::mlir::MLIRContext *context,
+                          const ::tessera::layout::LinearLayout &layout);
+    /// ins register, lane, warp (in this order, none left out).
+    ::tessera::layout::LinearLayout layout() const;
+  }];
+}
+
+#endif // TILE_LAYOUT_ATTR_TD
