@@ -12,9 +12,12 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <mutex>
 #include <poll.h>
+#include <set>
 #include <spawn.h>
 #include <string_view>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -55,6 +58,36 @@ static std::vector<char *> pointers(std::vector<std::string> &texts) {
   result.push_back(nullptr);
   return result;
 }
+
+namespace {
+
+// Groups that this process has started and not seen the end of.
+struct LiveGroups {
+  std::mutex mutex;
+  std::set<pid_t> groups;
+
+  void add(pid_t group) {
+    std::lock_guard<std::mutex> guard(mutex);
+    groups.insert(group);
+  }
+  void remove(pid_t group) {
+    std::lock_guard<std::mutex> guard(mutex);
+    groups.erase(group);
+  }
+  void killAll() {
+    std::lock_guard<std::mutex> guard(mutex);
+    for (pid_t group : groups)
+      ::kill(-group, SIGKILL);
+  }
+};
+
+// Never destroyed: a thread may look at it while the process ends.
+LiveGroups &liveGroups() {
+  static LiveGroups *const live = new LiveGroups;
+  return *live;
+}
+
+} // namespace
 
 Process Process::spawn(const SpawnOptions &options) {
   if (options.arguments.empty())
@@ -106,6 +139,12 @@ Process Process::spawn(const SpawnOptions &options) {
                 "check that the file exists and is executable");
   }
   process.owner = ::getpid();
+  liveGroups().add(process.child);
+  if (options.cpuLimit.count() > 0) {
+    const rlimit limit = {rlim_t(options.cpuLimit.count()),
+                          rlim_t(options.cpuLimit.count()) + 1};
+    ::prlimit(process.child, RLIMIT_CPU, &limit, nullptr);
+  }
   return process;
 }
 
@@ -133,6 +172,11 @@ static ExitStatus decode(int raw) {
   return {WEXITSTATUS(raw), 0};
 }
 
+void Process::ended(ExitStatus how) {
+  status = how;
+  liveGroups().remove(child);
+}
+
 std::optional<ExitStatus> Process::wait(std::chrono::milliseconds timeout) {
   const auto end = Clock::now() + timeout;
   auto pause = std::chrono::milliseconds(1);
@@ -140,9 +184,9 @@ std::optional<ExitStatus> Process::wait(std::chrono::milliseconds timeout) {
     int raw = 0;
     pid_t got = ::waitpid(child, &raw, WNOHANG);
     if (got == child)
-      status = decode(raw);
+      ended(decode(raw));
     else if (got < 0 && errno != EINTR)
-      status = ExitStatus{127, 0}; // somebody else reaped it
+      ended({127, 0}); // somebody else reaped it
     else if (Clock::now() >= end)
       return std::nullopt;
     else {
@@ -158,9 +202,9 @@ ExitStatus Process::wait() {
     int raw = 0;
     pid_t got = ::waitpid(child, &raw, 0);
     if (got == child)
-      status = decode(raw);
+      ended(decode(raw));
     else if (got < 0 && errno != EINTR)
-      status = ExitStatus{127, 0};
+      ended({127, 0});
   }
   return *status;
 }
@@ -178,6 +222,7 @@ void exitWhenPeerCloses(int fd) {
       if (::poll(&entry, 1, -1) < 0 && errno == EINTR)
         continue;
       if (entry.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)) {
+        liveGroups().killAll();
         if (::getpgrp() == ::getpid())
           ::kill(0, SIGKILL);
         ::_exit(1);
@@ -188,7 +233,8 @@ void exitWhenPeerCloses(int fd) {
 
 CommandResult runCommand(const std::vector<std::string> &arguments,
                          std::chrono::milliseconds timeout,
-                         const std::vector<std::string> &environment) {
+                         const std::vector<std::string> &environment,
+                         const std::vector<std::pair<int, int>> &descriptors) {
   int ends[2][2];
   if (::pipe2(ends[0], O_CLOEXEC) != 0)
     throw Error("cannot make a pipe: " + errnoText(errno),
@@ -202,7 +248,13 @@ CommandResult runCommand(const std::vector<std::string> &arguments,
   SpawnOptions options;
   options.arguments = arguments;
   options.environment = environment;
-  options.descriptors = {{1, outWrite.get()}, {2, errWrite.get()}};
+  options.descriptors = descriptors;
+  options.descriptors.insert(options.descriptors.end(),
+                             {{1, outWrite.get()}, {2, errWrite.get()}});
+  // It ends in time even when we do not live to stop it.
+  options.cpuLimit = std::chrono::duration_cast<std::chrono::seconds>(timeout) *
+                         std::max(1u, std::thread::hardware_concurrency()) +
+                     std::chrono::seconds(1);
   Process process = Process::spawn(options);
   outWrite.reset();
   errWrite.reset();

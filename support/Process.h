@@ -20,6 +20,9 @@ struct SpawnOptions {
   std::vector<std::pair<int, int>> descriptors;
   std::vector<std::string> environment; // "NAME=value", added to ours
   bool quiet = false;                   // stdout to /dev/null
+  // Processor time after which the system ends the child, also when this
+  // process is gone by then; 0: no limit.
+  std::chrono::seconds cpuLimit{0};
 };
 
 // How a child ended.
@@ -52,28 +55,34 @@ public:
 
 private:
   Process() = default;
+  void ended(ExitStatus how);
+
   pid_t child = -1;
   pid_t owner = -1; // who spawned it: a fork of ours must not end it
   std::optional<ExitStatus> status;
 };
 
-// For a child: ends this process and its group as soon as the other side of
-// the descriptor (pipe or socket) is closed, whatever it is doing then. A
-// parent-death signal would also fire when only the thread that spawned us
-// ends, so the closing of the connection is what says that the parent died.
+// For a child: ends this process, its group and the groups of the children it
+// runs itself as soon as the other side of the descriptor (pipe or socket) is
+// closed, whatever it is doing then. A parent-death signal would also fire when
+// only the thread that spawned us ends, so the closing of the connection is
+// what says that the parent died.
 void exitWhenPeerCloses(int fd);
 
 // Runs a command to its end and collects stdout and stderr; the group is killed
-// at the time-out.
+// at the time-out, and by the system should this process be gone by then.
+// `descriptors` as in SpawnOptions.
 struct CommandResult {
   ExitStatus status;
   bool timedOut = false;
   std::string output; // stdout
   std::string errors; // stderr
 };
-CommandResult runCommand(const std::vector<std::string> &arguments,
-                         std::chrono::milliseconds timeout,
-                         const std::vector<std::string> &environment = {});
+CommandResult
+runCommand(const std::vector<std::string> &arguments,
+           std::chrono::milliseconds timeout,
+           const std::vector<std::string> &environment = {},
+           const std::vector<std::pair<int, int>> &descriptors = {});
 
 // The file that this program was started from.
 std::filesystem::path executablePath();

@@ -2,6 +2,7 @@
 // name. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 #include "compiler/cuda/Nvrtc.h"
 
+#include "support/CudaTools.h"
 #include "support/Error.h"
 #include "support/Options.h"
 
@@ -46,16 +47,6 @@ static void addLibraries(std::vector<std::string> &candidates,
   }
   std::sort(found.rbegin(), found.rend());
   candidates.insert(candidates.end(), found.begin(), found.end());
-}
-
-static fs::path wheelFolder() {
-  if (std::string set = optionText(Option::Deps); !set.empty())
-    return set;
-  if (const char *data = std::getenv("XDG_DATA_HOME"); data && *data)
-    return fs::path(data) / "tessera";
-  if (const char *home = std::getenv("HOME"); home && *home)
-    return fs::path(home) / ".local/share/tessera";
-  return {};
 }
 
 static std::vector<std::string> candidateLibraries() {
