@@ -5,6 +5,7 @@
 the target is named. `compile_test.py ptx` goes all the way, including ptxas, and prints registers and shared memory."""
 import ast
 import importlib.util
+import os
 import pathlib
 import re
 import sys
@@ -15,7 +16,7 @@ try:
     from triton.compiler import ASTSource
 except ImportError as error:
     print("skipped:", error)
-    sys.exit(77)
+    sys.exit(1 if os.environ.get("TESSERA_TEST_COMPLETE") else 77)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2] / "kernels"
 full = "ptx" in sys.argv[1:]
