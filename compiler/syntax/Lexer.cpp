@@ -212,7 +212,10 @@ private:
            std::move(hint));
     push(TokenKind::Invalid, pos, 0);
     brackets.clear();
+    // In a placeholder of an f-string `text` ends with that.
+    text = file->text();
     skipTo(text.size());
+    gaveUp = true;
   }
 
   void comment(bool ownLine) {
@@ -446,6 +449,8 @@ private:
         flush();
         if (c == '{' && placeholder(end))
           continue;
+        if (gaveUp)
+          return;
         report(DiagnosticId::InvalidString, rangeAt(pos, 1),
                "a single brace in an f-string",
                "write {expression}, or {{ and }} for braces");
@@ -494,15 +499,21 @@ private:
     if (close >= end)
       return false;
     operatorToken(pos, "{");
+    if (gaveUp)
+      return false;
     ++pos;
     std::string_view whole = text;
     text = text.substr(0, format ? format : close);
     size_t open = brackets.size();
     lexTokens();
     text = whole;
+    if (gaveUp)
+      return false;
+    // The tokens may have ended before, at a bracket that was never closed.
+    skipTo(format ? format : close);
     if (format)
       push(TokenKind::Operator, format, 1);
-    pos = close;
+    skipTo(close);
     if (brackets.size() == open && open)
       operatorToken(pos, "}");
     ++pos;
@@ -533,6 +544,7 @@ private:
   std::string_view text;
   size_t pos = 0, lineStart = 0;
   uint32_t line = 1;
+  bool gaveUp = false; // pos is the end of the file
   std::vector<Indent> indents = {{0, 0}};
   std::vector<Bracket> brackets;
   TokenList list;

@@ -4,6 +4,7 @@
 #include "tests/unit/syntax/Helpers.h"
 
 #include "compiler/syntax/Decorators.h"
+#include "compiler/syntax/Lexer.h"
 #include "compiler/syntax/Program.h"
 #include "support/Error.h"
 
@@ -167,6 +168,27 @@ TEST(Parser, LimitsAreErrors) {
   for (int i = 0; i < 100000; ++i)
     chain += "+a";
   EXPECT_EQ(parse(source(chain)).diagnostics[0].id, DiagnosticId::TooComplex);
+}
+
+// Giving up inside of an f-string went back to its text with the line of the
+// file's end: columns wrapped around. So did a bracket that ends at a `def`.
+TEST(Parser, PlacesBehindFStrings) {
+  for (const std::string &text :
+       {std::string(100, '(') + "f\"n is {n}\"\nx = 1\n\nlonger = 2\n",
+        std::string(98, '(') + "f\"n is {((n))}\"\nx = 1\n\nlonger = 2\n",
+        std::string(96, '(') + "f\"a {f'b {((n))}'}\"\nx = 1\n\nlonger = 2\n",
+        std::string(
+            "x = f\"\"\"a {(\ndef f\n   + 1:3} b\"\"\" + 1\ny = 2\n")}) {
+    const auto file = source(text);
+    const TokenList list = lex(file);
+    EXPECT_FALSE(list.diagnostics.empty()) << text;
+    for (const Token &token : list.tokens) {
+      ASSERT_LE(token.range.line, file->lineCount() + 1) << text;
+      EXPECT_GE(token.range.column, 1u) << text;
+      EXPECT_LE(token.range.column, file->line(token.range.line).size() + 2)
+          << text << token.range.line;
+    }
+  }
 }
 
 TEST(Parser, IndependentErrorsAreAllReported) {
