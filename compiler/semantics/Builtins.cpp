@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Builtins.h"
 
+#include "compiler/syntax/KnownNames.h"
 #include "support/Names.h"
 
 namespace tessera::semantics {
@@ -277,6 +278,8 @@ Element BuiltinCall::element(size_t index) const {
   std::string hint;
   if (constant && constant->isString() && parseDType(constant->string()))
     hint = "types are values, not texts: write tl." + constant->string();
+  else if (constant && constant->isString())
+    hint = syntax::nearestTypeHint("triton.language." + constant->string());
   else if (values[index].tensor())
     hint = "write " + operandText(index) + ".dtype";
   else if (auto *python = values[index].as<BuiltinRef>();
@@ -286,6 +289,9 @@ Element BuiltinCall::element(size_t index) const {
            : python->builtin->name == "python.int"
                ? "a type has a width: tl.int32 or tl.int64"
                : "tl.int1 is the type of truth values";
+  if (hint.empty())
+    hint = "write a type such as tl.float32 or tl.int32, or the .dtype of a "
+           "block";
   fail(index, DiagnosticId::BadArgument,
        what(index) + " must be a type such as tl.float32, got " +
            values[index].describe(),

@@ -105,8 +105,19 @@ Value Lowering::fromSyntax(const syntax::Value &value,
       values.push_back(fromSyntax(item, range));
     return Value::tuple(std::move(values));
   }
+  // A module constant such as TYPE = tl.float32, or an alias of a function.
+  if (auto *named = value.get<syntax::Value::Named>()) {
+    const size_t dot = named->path.rfind('.');
+    if (dot != std::string::npos)
+      return member(named->path.substr(0, dot), named->path.substr(dot + 1),
+                    range);
+    fail(DiagnosticId::NotSupported, range,
+         "another name for `" + named->path + "` is no value of a kernel",
+         "write `" + named->path + "` itself");
+  }
   fail(DiagnosticId::NotSupported, range,
-       "a " + value.kindName() + " is no value of a kernel");
+       "a " + value.kindName() + " is no value of a kernel",
+       "kernels know numbers, bools, strings, types, None and tuples of them");
 }
 
 // Whether a loop or a branch of the block assigns `name`.

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/syntax/Decorators.h"
 
+#include "compiler/syntax/KnownNames.h"
 #include "support/Error.h"
 #include "support/Names.h"
 
@@ -18,6 +19,9 @@ public:
       : program(program), function(function) {}
 
   KernelInfo read() {
+    diagnostics = checkJitDecorators(program, function);
+    if (!diagnostics.empty())
+      throw CompileError(std::move(diagnostics));
     info.function = &function;
     info.signature.kernel = function.name;
     for (const Parameter &parameter : function.parameters)

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/syntax/Expand.h"
 
+#include "compiler/syntax/KnownNames.h"
 #include "support/Error.h"
 
 #include <algorithm>
@@ -183,6 +184,8 @@ public:
   void visit(const FunctionDef &function) {
     if (!visited.insert(&function).second)
       return;
+    if (auto wrong = checkJitDecorators(program, function); !wrong.empty())
+      throw CompileError(std::move(wrong));
     NameCollector collector;
     collector.function(function);
     // Two files may give one name to different things, so each function says

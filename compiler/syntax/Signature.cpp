@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/syntax/Signature.h"
 
+#include "compiler/syntax/KnownNames.h"
 #include "support/Error.h"
 #include "support/Names.h"
 
@@ -91,8 +92,17 @@ int Signature::find(std::string_view name) const {
 
 static Argument constexprArgument(const KernelParameter &parameter,
                                   Value value) {
+  if (const auto *named = value.get<Value::Named>()) {
+    const std::string hint = nearestTypeHint(named->path);
+    throw Error("argument `" + parameter.name + "` is " +
+                    quotedName(named->path) +
+                    ", which is no value that a constexpr can have",
+                hint.empty() ? "pass a number, a bool, a string, a dtype such "
+                               "as tl.float32, None or a tuple"
+                             : hint);
+  }
   if (value.is<Value::Dict>() || value.is<Value::Function>() ||
-      value.is<Value::Config>() || value.is<Value::Named>())
+      value.is<Value::Config>())
     throw Error("argument `" + parameter.name + "` is a " + value.kindName() +
                     ", which cannot be a constexpr",
                 "pass a number, a bool, a string, a dtype, None or a tuple");

@@ -190,6 +190,53 @@ TEST(Expand, FollowsCalleesAndConstants) {
   EXPECT_NE(base, text(body + "    tl.store(p, 1)\n"));
 }
 
+// Strings behind the docstring went into the text, and there the first of them
+// was a docstring when read again: two keys for one kernel.
+TEST(Expand, DocstringsAreNoPartOfAKernel) {
+  auto text = [](const std::string &strings, const std::string &rest) {
+    auto loaded = program("@triton.jit\ndef f(p):\n" + strings + rest + "\n");
+    return makeRequest(*loaded, "f").text;
+  };
+  for (const char *rest : {"    tl.store(p, 1)", "    pass"}) {
+    const std::string base = text("", rest);
+    for (const char *strings :
+         {"    'one'\n", "    'one'\n    'two'\n",
+          "    'one'; 'two'\n    \"\"\"three\n    lines\"\"\"\n"}) {
+      EXPECT_EQ(text(strings, rest), base) << strings;
+      // The canonical text is a kernel file with itself as canonical text.
+      const std::string full = text(strings, rest);
+      const auto again = Program::load("again.py", full, nullptr);
+      EXPECT_EQ(makeRequest(*again, "f").text, full);
+    }
+  }
+}
+
+// As Python would: a helper's decorator is looked at like a kernel's.
+TEST(Expand, DecoratorsOfHelpersMustBeTritons) {
+  auto first = [](const std::string &decorator, const std::string &imports) {
+    const auto loaded =
+        program(imports + decorator + "\ndef twice(x):\n    return x * 2\n" +
+                "@triton.jit\ndef f(p):\n    tl.store(p, twice(1))\n");
+    try {
+      makeRequest(*loaded, "f");
+    } catch (const CompileError &error) {
+      return error.diagnostics.at(0).message + " | " +
+             error.diagnostics.at(0).hint;
+    }
+    return std::string("fine");
+  };
+  EXPECT_EQ(first("@triton.jit", ""), "fine");
+  EXPECT_EQ(first("@jit", "from triton import jit\n"), "fine");
+  EXPECT_EQ(first("@tritkn.jit", ""),
+            "the decorator `tritkn.jit` names `tritkn`, which is not defined | "
+            "did you mean `triton.jit`?");
+  EXPECT_EQ(first("@tritn.constexpr_function", ""),
+            "the decorator `tritn.constexpr_function` names `tritn`, which is "
+            "not defined | did you mean `triton.constexpr_function`?");
+  EXPECT_EQ(first("@jit", ""), "the decorator `jit` names `jit`, which is not "
+                               "defined | import `jit` at the top of the file");
+}
+
 // One name, two files, two values: exchanging the values is another kernel.
 TEST(Expand, KeysTellFilesApart) {
   auto keyOf = [](const char *ours, const char *theirs) {
