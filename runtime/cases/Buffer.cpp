@@ -135,19 +135,28 @@ StoredForm storedForm(const CaseArgument &argument, const StoredTensor &stored,
 }
 
 GuardedBuffer makeBuffer(const CaseArgument &argument,
-                         const StoredTensor &stored, const std::string &what) {
+                         const StoredTensor &stored, const std::string &what,
+                         uint64_t *gapsLeft) {
   const size_t size = elementBytes(*argument.type);
   if (storedForm(argument, stored, what) == StoredForm::Storage) {
     GuardedBuffer buffer(stored.bytes.size());
     std::memcpy(buffer.data(), stored.bytes.data(), stored.bytes.size());
     return buffer;
   }
-  // Not in the file, so nothing else bounds it.
-  constexpr int64_t most = int64_t(1) << 32;
-  if (argument.layout.span(what) > most / int64_t(size))
-    throw Error(what + ": its strides ask for more than 4 GiB of memory",
+  // The gaps are not in the file, so nothing else bounds them; all of them are
+  // written, with the pattern.
+  uint64_t most = mostGapBytes;
+  uint64_t &left = gapsLeft ? *gapsLeft : most;
+  const uint64_t span = uint64_t(argument.layout.span(what));
+  const uint64_t stretch = span - std::min(span, uint64_t(stored.count()));
+  if (stretch > left / size)
+    throw Error(what + ": its strides put " + std::to_string(stored.count()) +
+                    " elements into " + std::to_string(span >> 20) +
+                    " Mi elements of memory; a case may take 1 GiB beyond what "
+                    "its files hold",
                 "record a smaller launch, or correct the strides");
-  GuardedBuffer buffer(size_t(argument.layout.span(what)) * size);
+  left -= stretch * size;
+  GuardedBuffer buffer(size_t(span) * size);
   for (int64_t i = 0; i < stored.count(); ++i)
     std::memcpy(buffer.data() + size_t(argument.layout.offset(i)) * size,
                 stored.bytes.data() + size_t(i) * size, size);

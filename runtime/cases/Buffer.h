@@ -6,6 +6,7 @@
 #include "runtime/cases/Case.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -45,9 +46,12 @@ StoredForm storedForm(const CaseArgument &argument, const StoredTensor &stored,
                       const std::string &what);
 
 // Fills a new buffer from the file's tensor; what the tensor does not cover
-// gets the pattern.
+// gets the pattern. Throws Error when strides ask for more memory between the
+// elements than `gapsLeft` (default: mostGapBytes), which is lowered by it.
+inline constexpr uint64_t mostGapBytes = uint64_t(1) << 30;
 GuardedBuffer makeBuffer(const CaseArgument &argument,
-                         const StoredTensor &stored, const std::string &what);
+                         const StoredTensor &stored, const std::string &what,
+                         uint64_t *gapsLeft = nullptr);
 
 // Elements of a storage in row-major order of the shape, packed.
 std::string gather(const CaseArgument &argument, std::string_view storage);

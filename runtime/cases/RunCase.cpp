@@ -44,6 +44,7 @@ StoredTensor tensorOf(const LoadedCase &loaded, const Tensors &tensors,
 
 std::vector<Bound> bind(const LoadedCase &loaded, bool shareEqual) {
   std::vector<Bound> result;
+  uint64_t gapsLeft = mostGapBytes; // of all arguments together
   for (const CaseArgument &argument : loaded.recorded.arguments) {
     if (argument.kind != ArgumentKind::Pointer)
       continue;
@@ -52,7 +53,8 @@ std::vector<Bound> bind(const LoadedCase &loaded, bool shareEqual) {
     Bound bound;
     bound.argument = &argument;
     bound.buffer = std::make_shared<GuardedBuffer>(makeBuffer(
-        argument, stored, place(loaded, "before.safetensors", argument.name)));
+        argument, stored, place(loaded, "before.safetensors", argument.name),
+        &gapsLeft));
     bound.initial = std::string(bound.buffer->view());
     if (shareEqual)
       for (const Bound &other : result)

@@ -1,6 +1,7 @@
 // tests/unit/cases/ReadTest.cpp - case.json and safetensors, good and damaged.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "runtime/cases/Buffer.h"
 #include "runtime/cases/Case.h"
 #include "runtime/cases/Safetensors.h"
 #include "support/Error.h"
@@ -198,6 +199,37 @@ TEST(Safetensors, DamageIsTold) {
                 withPrefix(R"({"__metadata__": {"format": "pt"}})", ""), "x")
                 .size(),
             0u);
+}
+
+// Strides of a small file may ask for any amount of memory, which is written.
+TEST(Memory, GapsAreBounded) {
+  auto strided = [](const char *stride) {
+    const Case recorded = readCase(
+        replaced(good, "[2, 1], \"elements\": 8",
+                 (std::string("[") + stride + ", 1], \"elements\": 8").c_str()),
+        "case.json");
+    return recorded.arguments.at(0);
+  };
+  const StoredTensor stored{"F32", {4, 2}, std::string(32, 'x')};
+  uint64_t left = 1000;
+  // 3 * 50 + 2 elements in memory, 8 in the file; of 4 bytes each.
+  EXPECT_EQ(makeBuffer(strided("50"), stored, "X", &left).size(), 608u);
+  EXPECT_EQ(left, 1000u - 4 * (152 - 8));
+  auto refusal = [&](const CaseArgument &argument, uint64_t *gaps) {
+    try {
+      makeBuffer(argument, stored, "the tensor X", gaps);
+    } catch (const Error &error) {
+      EXPECT_FALSE(error.hint.empty());
+      return error.message;
+    }
+    return std::string("made");
+  };
+  EXPECT_NE(refusal(strided("50"), &left).find("the tensor X: its strides put"),
+            std::string::npos); // of the 1000 bytes 424 are left
+  EXPECT_NE(
+      refusal(strided("100000000"), nullptr).find("8 elements into 286 Mi"),
+      std::string::npos);
+  EXPECT_EQ(refusal(strided("1000"), nullptr), "made");
 }
 
 // Whatever the bytes are, the readers give an Error or a value.
