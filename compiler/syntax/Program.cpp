@@ -4,6 +4,7 @@
 #include "compiler/syntax/Program.h"
 
 #include "compiler/syntax/Arithmetic.h"
+#include "compiler/syntax/CudaSource.h"
 #include "compiler/syntax/Parser.h"
 #include "compiler/syntax/Request.h"
 #include "support/Error.h"
@@ -372,6 +373,13 @@ std::shared_ptr<const Program> Program::load(const CompileRequest &request) {
 }
 
 std::shared_ptr<const Program> Program::loadFile(const std::string &path) {
+  if (isCudaSource(path))
+    throw Error(path + " is CUDA C++: it can be compiled and compared, and its "
+                       "PTX simulated, but not launched by name",
+                "tessera compile " + path +
+                    " --emit ptx,report; tessera diff FILE.cu:KERNEL; tessera "
+                    "replay CASE --device sim:sm_80 --ptx FILE checks a launch "
+                    "(docs/compiler/cuda.md)");
   return load(path, readFile(path));
 }
 

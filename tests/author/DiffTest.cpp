@@ -6,6 +6,7 @@
 #include "tools/diff/Assembly.h"
 #include "tools/diff/LineDiff.h"
 
+#include <cstdlib>
 #include <random>
 
 using namespace tessera;
@@ -156,6 +157,59 @@ TEST_F(Tools, DiffOfFoldersAndInstances) {
   expectRefused(run({"diff", file, "--a", "BLOCK=2"}), "which instance");
   expectRefused(run({"diff", file, "-i", "smal", "--a", "BLOCK=2"}),
                 "did you mean `small`?");
+}
+
+TEST_F(Tools, DiffOfCudaKernels) {
+  const std::string cuda = write(
+      "scale.cu", "// a comment\nextern \"C\" __global__ void scale(float *x, "
+                  "int n) {\n  int i = blockIdx.x * blockDim.x + "
+                  "threadIdx.x;\n  if (i < n)\n    x[i] *= FACTOR;\n}\n");
+  CommandResult result = run(
+      {"diff", cuda + ":scale", "--a", "FACTOR=2.0f", "--b", "FACTOR=x[0]"});
+  if (result.errors.find("libnvrtc.so cannot be loaded") != std::string::npos) {
+    if (std::getenv("TESSERA_TEST_COMPLETE"))
+      FAIL() << result.errors;
+    GTEST_SKIP() << result.errors;
+  }
+  expectFine(result);
+  // Two times x is an addition.
+  for (const char *part :
+       {"A: scale FACTOR=2.0f", "instructions", "PTX: ", "add.f32 1 -> 0",
+        "ld.global.f32 1 -> 2", "mul.f32 0 -> 1"})
+    expectHas(result.output, part);
+  // Comments move the lines that PTX names; that is no difference.
+  const std::string other =
+      write("other.cu", "// one\n// two\n" + readFile(cuda));
+  result = run({"diff", cuda + ":scale", other + ":scale", "--a", "FACTOR=2.0f",
+                "--b", "FACTOR=2.0f"});
+  expectFine(result);
+  expectHas(result.output, "PTX: the same");
+  expectRefused(run({"diff", cuda, "--a", "FACTOR=1"}), "which kernel");
+  expectRefused(run({"diff", cuda + ":scael", "--a", "FACTOR=1"}),
+                "did you mean `scale`?");
+}
+
+// What runs tile kernels says what a CUDA C++ file is good for.
+TEST_F(Tools, CudaFilesAreNoTileKernels) {
+  const std::string cuda =
+      write("scale.cu", "__global__ void scale(float *x) { *x = 1.0f; }\n");
+  for (const char *verb : {"check", "run"}) {
+    const CommandResult result = run({verb, cuda});
+    expectRefused(result, "scale.cu is CUDA C++");
+    expectHas(result.errors, "tessera compile");
+    expectHasNot(result.errors, "SyntaxError");
+  }
+}
+
+TEST(LineDiff, PtxRegistersAreNumbered) {
+  const char *const a = "add.s32 %r12, %r4, %r5;\nbra $L__BB0_3;\n",
+                    *const b = "add.s32 %r1, %r2, %r3;\nbra $L__BB1_7;\n";
+  EXPECT_TRUE(diffLines(a, b, Registers::Numbered).same());
+  EXPECT_FALSE(diffLines(a, b).same());
+  EXPECT_EQ(countPtx("\t@%p1 bra \t$L__BB0_4;\n\tld.global.f32 \t%f1, "
+                     "[%rd2];\n\t.reg .pred \t%p<3>;\n\tret;\n$L__BB0_4:\n"),
+            (std::map<std::string, int64_t>{
+                {"bra", 1}, {"ld.global.f32", 1}, {"ret", 1}}));
 }
 
 TEST_F(Tools, RunsOnMadeUpAndGivenTensors) {

@@ -42,7 +42,8 @@ struct Stage {
 constexpr Stage stages[] = {{"tile IR", ".tile.mlir", "01-tile.mlir"},
                             {"loops", ".loops.mlir", "02-loops.mlir"},
                             {"LLVM IR", ".ll", "03-llvm.ll"},
-                            {"assembly", ".s", "04-asm.s"}};
+                            {"assembly", ".s", "04-asm.s"},
+                            {"PTX", ".ptx", "06-kernel.ptx"}};
 constexpr size_t linesOfAStage = 40;
 
 // One compiled kernel.
@@ -78,7 +79,8 @@ Compiled readFiles(const std::string &title, const fs::path &folder,
   for (const Stage &stage : stages)
     if (auto text = tryReadFile(name.empty() ? folder / stage.dumped
                                              : folder / (name + stage.ending)))
-      result.texts[stage.title] = *text;
+      result.texts[stage.title] =
+          std::string_view(stage.title) == "PTX" ? ptxCode(*text) : *text;
   const fs::path meta =
       name.empty() ? folder / "05-report.json" : folder / (name + ".json");
   if (const auto text = tryReadFile(meta))
@@ -110,6 +112,8 @@ std::vector<std::string> namesIn(const fs::path &folder) {
   return {names.begin(), names.end()};
 }
 
+bool isCuda(const std::string &file) { return file.ends_with(".cu"); }
+
 // Compiles with `tessera compile`, whose options then mean the same here.
 Compiled compileOne(const std::string &file, const std::string &instance,
                     const std::vector<std::string> &defines,
@@ -118,7 +122,7 @@ Compiled compileOne(const std::string &file, const std::string &instance,
   std::vector<std::string> command = {executablePath().string(),
                                       "compile",
                                       file,
-                                      "--instance",
+                                      isCuda(file) ? "--kernel" : "--instance",
                                       instance,
                                       "--emit",
                                       "all",
@@ -148,13 +152,13 @@ Compiled compileOne(const std::string &file, const std::string &instance,
 
 using Pair = std::pair<Compiled, Compiled>;
 
-// "FILE.py:instance"
+// "FILE.py:instance", "FILE.cu:kernel"
 std::optional<std::pair<std::string, std::string>>
 fileAndInstance(const std::string &text) {
-  const size_t at = text.rfind(".py:");
-  if (at == std::string::npos)
-    return std::nullopt;
-  return std::pair(text.substr(0, at + 3), text.substr(at + 4));
+  for (const char *ending : {".py:", ".cu:"})
+    if (const size_t at = text.rfind(ending); at != std::string::npos)
+      return std::pair(text.substr(0, at + 3), text.substr(at + 4));
+  return std::nullopt;
 }
 
 std::vector<Pair> pairsOf(const Options &options) {
@@ -167,9 +171,13 @@ std::vector<Pair> pairsOf(const Options &options) {
     if (!named)
       named = std::pair(options.left, options.instance);
     if (named->second.empty())
-      throw Error("which instance of " + options.left + "?",
-                  "write -i NAME, or FILE.py:NAME; tessera compile " +
-                      options.left + " --list names them");
+      throw Error(
+          std::string("which ") +
+              (isCuda(options.left) ? "kernel" : "instance") + " of " +
+              options.left + "?",
+          "write -i NAME, or " +
+              std::string(isCuda(options.left) ? "FILE.cu" : "FILE.py") +
+              ":NAME; tessera compile " + options.left + " --list names them");
     return {
         {compileOne(named->first, named->second, options.a, options.target),
          compileOne(named->first, named->second, options.b, options.target)}};
@@ -182,7 +190,8 @@ std::vector<Pair> pairsOf(const Options &options) {
          compileOne(other->first, other->second, options.b, options.target)}};
   for (const std::string &folder : {options.left, options.right})
     if (!fs::is_directory(folder))
-      throw Error(folder + " is neither a folder nor FILE.py:INSTANCE",
+      throw Error(folder + " is neither a folder nor FILE.py:INSTANCE or "
+                           "FILE.cu:KERNEL",
                   "give two folders that tessera compile --emit all wrote, or "
                   "two instances");
   const auto left = namesIn(options.left), right = namesIn(options.right);
@@ -255,12 +264,21 @@ bool printSummary(const Compiled &a, const Compiled &b) {
       if (left[name] || right[name])
         printRow("  " + name, left[name], right[name]);
   }
+  if (a.texts.count("PTX") && b.texts.count("PTX")) {
+    const auto all = [](const Compiled &side) {
+      int64_t sum = 0;
+      for (const auto &[opcode, count] : countPtx(side.texts.at("PTX")))
+        sum += count;
+      return sum;
+    };
+    printRow("instructions", all(a), all(b));
+  }
   return true;
 }
 
 // "scf.for 3 -> 4, tile.load 5 -> 7": what has another number.
-std::string changedOperations(const std::string &a, const std::string &b) {
-  auto left = countOperations(a), right = countOperations(b);
+std::string changedOperations(std::map<std::string, int64_t> left,
+                              std::map<std::string, int64_t> right) {
   std::set<std::string> names;
   for (const auto *side : {&left, &right})
     for (const auto &[name, count] : *side)
@@ -279,7 +297,10 @@ void printStages(const Options &options, const Compiled &a, const Compiled &b) {
                right = b.texts.find(stage.title);
     if (left == a.texts.end() || right == b.texts.end())
       continue;
-    const LineDiff diff = diffLines(left->second, right->second);
+    const bool ptx = std::string_view(stage.title) == "PTX";
+    const LineDiff diff =
+        diffLines(left->second, right->second,
+                  ptx ? Registers::Numbered : Registers::Named);
     std::printf("\n%s: ", stage.title);
     if (diff.same()) {
       std::printf("the same%s\n", left->second == right->second
@@ -288,12 +309,12 @@ void printStages(const Options &options, const Compiled &a, const Compiled &b) {
       continue;
     }
     std::printf("%zu lines of A, %zu of B\n", diff.removed, diff.added);
-    if (stage.ending[1] == 't' || stage.ending[1] == 'l') {
-      const std::string changed =
-          changedOperations(left->second, right->second);
-      if (!changed.empty() && std::string_view(stage.ending) != ".ll")
+    const auto count = ptx ? countPtx : countOperations;
+    if (ptx || std::string_view(stage.ending).ends_with(".mlir"))
+      if (const std::string changed =
+              changedOperations(count(left->second), count(right->second));
+          !changed.empty())
         std::printf("  %s\n", changed.c_str());
-    }
     if (!options.summary)
       std::fputs(
           renderDiff(diff, options.context, options.full ? 0 : linesOfAStage)
@@ -321,18 +342,21 @@ Command addDiff(CLI::App &app) {
   CLI::App *verb = app.add_subcommand(
       "diff", "Compare the code of two compiled configurations");
   verb->add_option("A", options->left,
-                   "folder of stages, FILE.py:INSTANCE, or FILE.py")
+                   "folder of stages, FILE.py:INSTANCE, FILE.cu:KERNEL, or the "
+                   "file alone")
       ->required();
   verb->add_option("B", options->right, "the same; without it, --a and --b");
   verb->add_option("-i,--instance", options->instance,
-                   "instance of FILE.py to compile twice");
+                   "instance of FILE.py, or kernel of FILE.cu, to compile "
+                   "twice");
   for (auto [name, list, what] :
        {std::tuple("--a", &options->a, "constexpr of A: BM=32"),
         std::tuple("--b", &options->b, "constexpr of B: BM=64")})
     verb->add_option(name, *list, what)
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  verb->add_option("--target", options->target, "cpu:MCPU:FEATURES");
+  verb->add_option("--target", options->target,
+                   "cpu:MCPU:FEATURES; sm_80 and the like for FILE.cu");
   verb->add_flag("--full", options->full, "all changed lines of every stage");
   verb->add_flag("--summary", options->summary, "counts only");
   verb->add_option("--context", options->context, "unchanged lines around")
@@ -342,6 +366,8 @@ Command addDiff(CLI::App &app) {
                "--a BM=32 "
                "--b BM=64\n"
                "  tessera diff a.py:mine_f32 a.py:mine_bf16 --summary\n"
+               "  tessera diff kernels/cuda/gate.cu:gate_fwd --a FAST=0 --b "
+               "FAST=1\n"
                "  tessera diff out-before out-after\n\n"
                "Lines that differ in numbered names (%12, .LBB0_3) only count "
                "as equal.");

@@ -136,4 +136,42 @@ std::map<std::string, int64_t> countOperations(std::string_view text) {
   return counts;
 }
 
+std::map<std::string, int64_t> countPtx(std::string_view text) {
+  std::map<std::string, int64_t> counts;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = trimmed(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.starts_with('@')) {
+      const size_t space = line.find(' ');
+      if (space == std::string_view::npos)
+        continue;
+      line = trimmed(line.substr(space));
+    }
+    // Directives start with a dot, labels with a dollar, heads of functions
+    // and lists of parameters have no semicolon.
+    if (line.empty() || line[0] < 'a' || line[0] > 'z' || !line.ends_with(';'))
+      continue;
+    ++counts[std::string(
+        line.substr(0, std::min(line.find_first_of(" \t;"), line.size())))];
+  }
+  return counts;
+}
+
+std::string ptxCode(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    const std::string_view body = trimmed(line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (body.starts_with(".section"))
+      break; // what follows the functions
+    if (!body.empty() && !body.starts_with("//") && !body.starts_with(".loc") &&
+        !body.starts_with(".file"))
+      result += std::string(line) + "\n";
+  }
+  return result;
+}
+
 } // namespace tessera::tools

@@ -22,4 +22,11 @@ std::map<std::string, int64_t> countInstructions(std::string_view assembly);
 // Operations of MLIR text by name ("tile.load", "scf.for").
 std::map<std::string, int64_t> countOperations(std::string_view text);
 
+// Instructions of PTX text by opcode ("ld.global.f32"), without predicates.
+std::map<std::string, int64_t> countPtx(std::string_view text);
+
+// PTX without empty lines, comments, places and debug sections, which change
+// with every line of the source.
+std::string ptxCode(std::string_view text);
+
 } // namespace tessera::tools

@@ -29,14 +29,15 @@ bool isWord(char c) {
 
 class Differ {
 public:
-  Differ(std::string_view a, std::string_view b)
+  Differ(std::string_view a, std::string_view b, Registers registers)
       : a(linesOf(a)), b(linesOf(b)) {
     std::map<std::string, int> numbers;
     auto number = [&](const std::vector<std::string_view> &lines) {
       std::vector<int> result;
       for (std::string_view line : lines)
         result.push_back(
-            numbers.emplace(withoutNumbers(line), int(numbers.size()))
+            numbers
+                .emplace(withoutNumbers(line, registers), int(numbers.size()))
                 .first->second);
       return result;
     };
@@ -139,11 +140,12 @@ private:
 
 } // namespace
 
-std::string withoutNumbers(std::string_view line) {
+std::string withoutNumbers(std::string_view line, Registers registers) {
   std::string result;
   for (size_t i = 0; i < line.size();) {
     const char c = line[i];
-    const bool label = line.substr(i).starts_with(".L");
+    const bool label =
+        line.substr(i).starts_with(".L") || line.substr(i).starts_with("$L");
     if (c != '%' && c != '!' && c != '#' && !label) {
       result += c;
       ++i;
@@ -155,7 +157,8 @@ std::string withoutNumbers(std::string_view line) {
     while (end < line.size() && isWord(line[end]))
       ++end;
     const std::string_view name = line.substr(i, end - i);
-    const bool isRegister = c == '%' && name.size() > 1 && !isDigit(name[1]) &&
+    const bool isRegister = registers == Registers::Named && c == '%' &&
+                            name.size() > 1 && !isDigit(name[1]) &&
                             (name.starts_with("%r") || name.starts_with("%e") ||
                              name.starts_with("%x") || name.starts_with("%y") ||
                              name.starts_with("%z"));
@@ -167,8 +170,9 @@ std::string withoutNumbers(std::string_view line) {
   return result;
 }
 
-LineDiff diffLines(std::string_view a, std::string_view b) {
-  return Differ(a, b).run();
+LineDiff diffLines(std::string_view a, std::string_view b,
+                   Registers registers) {
+  return Differ(a, b, registers).run();
 }
 
 std::string renderDiff(const LineDiff &diff, size_t context, size_t limit) {

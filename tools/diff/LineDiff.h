@@ -16,6 +16,9 @@ struct LineEdit {
   std::string line;
 };
 
+// %r12 is a register of x86 (Named) or the twelfth value of PTX (Numbered).
+enum class Registers { Named, Numbered };
+
 struct LineDiff {
   std::vector<LineEdit> lines; // all of both texts
   size_t removed = 0, added = 0;
@@ -27,10 +30,12 @@ struct LineDiff {
 // variations", 1986). Lines count as equal when they are so but for numbers
 // that a compiler hands out in order: %12, .LBB0_3, !7, #map2. Beyond 4,000
 // edits the middle is given as removed and added whole.
-LineDiff diffLines(std::string_view a, std::string_view b);
+LineDiff diffLines(std::string_view a, std::string_view b,
+                   Registers registers = Registers::Named);
 
 // The line with such numbers left out.
-std::string withoutNumbers(std::string_view line);
+std::string withoutNumbers(std::string_view line,
+                           Registers registers = Registers::Named);
 
 // Changed lines with `context` lines around them, at most `limit` lines (0: all
 // of them); ends with a note when there are more.
