@@ -45,6 +45,11 @@ enum class StoredForm { Storage, Logical };
 StoredForm storedForm(const CaseArgument &argument, const StoredTensor &stored,
                       const std::string &what);
 
+// The recorded tensor of an argument; `tensors` are those of `file`, before or
+// after the launch. One without elements may be missing. Throws Error.
+StoredTensor tensorOf(const LoadedCase &loaded, const Tensors &tensors,
+                      const char *file, const CaseArgument &argument);
+
 // Fills a new buffer from the file's tensor; what the tensor does not cover
 // gets the pattern. Throws Error when strides ask for more memory between the
 // elements than `gapsLeft` (default: mostGapBytes), which is lowered by it.

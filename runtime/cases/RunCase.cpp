@@ -11,22 +11,6 @@
 
 namespace tessera::cases {
 
-namespace {
-
-// A pointer argument with its memory. Arguments that share one have the same
-// `buffer`.
-struct Bound {
-  const CaseArgument *argument = nullptr;
-  std::shared_ptr<GuardedBuffer> buffer;
-  std::string initial; // the storage before the launch
-};
-
-std::string place(const LoadedCase &loaded, const char *file,
-                  const std::string &name) {
-  return (loaded.folder / file).string() + ": tensor `" + name + "`";
-}
-
-// The recorded tensor of an argument. One without elements may be missing.
 StoredTensor tensorOf(const LoadedCase &loaded, const Tensors &tensors,
                       const char *file, const CaseArgument &argument) {
   const auto found = tensors.find(argument.name);
@@ -40,6 +24,21 @@ StoredTensor tensorOf(const LoadedCase &loaded, const Tensors &tensors,
   throw Error((loaded.folder / file).string() + " has no tensor `" +
                   argument.name + "`",
               nearestNameHint(argument.name, names, "tensors"));
+}
+
+namespace {
+
+// A pointer argument with its memory. Arguments that share one have the same
+// `buffer`.
+struct Bound {
+  const CaseArgument *argument = nullptr;
+  std::shared_ptr<GuardedBuffer> buffer;
+  std::string initial; // the storage before the launch
+};
+
+std::string place(const LoadedCase &loaded, const char *file,
+                  const std::string &name) {
+  return (loaded.folder / file).string() + ": tensor `" + name + "`";
 }
 
 std::vector<Bound> bind(const LoadedCase &loaded, bool shareEqual) {

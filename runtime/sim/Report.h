@@ -77,7 +77,8 @@ struct Counters {
   uint64_t asyncMaxGroups = 0; // committed and not waited for, most in a thread
   uint64_t barriers = 0;
   uint64_t blocks = 0, warps = 0;
-  uint32_t sharedBytes = 0;
+  uint32_t sharedBytes = 0;   // of a block, as launched
+  uint32_t sharedTouched = 0; // end of the last byte that a block accessed
 
   void add(const Counters &other);
 };

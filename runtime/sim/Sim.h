@@ -26,6 +26,7 @@
 namespace tessera::sim {
 
 struct Program;
+struct Watch;
 class ModuleState;
 
 using Dim3 = std::array<uint32_t, 3>;
@@ -78,6 +79,7 @@ struct Options {
   // A block that executes more warp instructions than this does not end.
   uint64_t maxInstructions = uint64_t{1} << 33;
   uint64_t maxOutput = 1 << 20; // bytes that vprintf may write
+  const Watch *watch = nullptr; // one block looked at (runtime/sim/Watch.h)
 };
 
 // A loaded PTX module. Its .global variables live as long as it does. Copies

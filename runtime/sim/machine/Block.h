@@ -15,12 +15,15 @@
 
 namespace tessera::sim {
 
+class WatchPoint;
+
 // What all blocks of a launch share.
 struct Launch {
   const Program *program = nullptr;
   const ptx::Module *source = nullptr;
   const Options *options = nullptr;
   GlobalMemory *memory = nullptr;
+  WatchPoint *watch = nullptr;
   Dim3 grid{1, 1, 1}, block{1, 1, 1};
   uint32_t dynamicShared = 0;
   std::vector<uint8_t> params;
@@ -54,6 +57,7 @@ public:
   std::vector<ExecCount> counts;                   // per instruction
   std::vector<std::vector<uint64_t>> touchedLines; // per allocation, one bit
   uint64_t asyncMaxGroups = 0, barriers = 0;
+  uint32_t sharedTouched = 0;           // end of the last byte
   std::vector<uint32_t> lastAllocation; // per instruction: where it was last
 
   // Epochs of global memory (GlobalMemory::epoch): writes of earlier ones

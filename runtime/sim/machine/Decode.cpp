@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdio>
 
 namespace tessera::sim {
 namespace {
@@ -24,8 +25,13 @@ std::string shown(const ptx::Operand &o) {
   case Kind::Integer:
     return std::to_string(o.value);
   case Kind::Float32:
-  case Kind::Float64:
-    return "a float";
+  case Kind::Float64: {
+    char text[32];
+    bool single = o.kind == Kind::Float32;
+    std::snprintf(text, sizeof(text), single ? "0f%08llX" : "0d%016llX",
+                  static_cast<unsigned long long>(o.value));
+    return text;
+  }
   case Kind::Vector:
   case Kind::List: {
     std::string text = "{";
@@ -139,6 +145,8 @@ Decoder::Frame Decoder::openFrame(const ptx::Function &fn, bool isEntry) {
   frame.fn = &fn;
   for (const ptx::Register &reg : fn.registers)
     frame.rows.push_back(newRow(reg.bits));
+  frame.number = static_cast<uint32_t>(program.frames.size());
+  program.frames.push_back({&fn, frame.rows});
   frame.offsets.resize(fn.variables.size());
   for (uint32_t i = 0; i < fn.variables.size(); ++i) {
     const ptx::Variable &v = fn.variables[i];
@@ -289,6 +297,8 @@ void Decoder::instruction(Frame &frame, const ptx::Instruction &source,
   }
   emit(inst);
   program.info.back().text = shown(*frame.fn, source);
+  program.info.back().source = &source;
+  program.info.back().frame = frame.number;
 }
 
 void Decoder::setSpace(const Match &m, Inst &inst) {

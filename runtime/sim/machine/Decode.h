@@ -36,6 +36,7 @@ private:
   // One inlined call, or the entry.
   struct Frame {
     const ptx::Function *fn = nullptr;
+    uint32_t number = 0;           // Program::frames
     std::vector<uint32_t> rows;    // of registers
     std::vector<uint64_t> offsets; // of variables in their space
     std::vector<uint32_t> starts;  // of instructions: index in code

@@ -2,6 +2,7 @@
 // cores. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 #include "runtime/sim/machine/Block.h"
 #include "runtime/sim/machine/Decode.h"
+#include "runtime/sim/machine/WatchPoint.h"
 
 #include "support/Error.h"
 #include "support/Names.h"
@@ -10,6 +11,7 @@
 #include <atomic>
 #include <cstring>
 #include <exception>
+#include <optional>
 #include <thread>
 
 namespace tessera::sim {
@@ -135,6 +137,8 @@ void addCounts(const Block &block, Counters &counters) {
   counters.asyncMaxGroups =
       std::max(counters.asyncMaxGroups, block.asyncMaxGroups);
   counters.barriers += block.barriers;
+  counters.sharedTouched =
+      std::max(counters.sharedTouched, block.sharedTouched);
 }
 
 void finishCounters(Counters &counters) {
@@ -225,8 +229,29 @@ Report Module::launch(const std::string &kernel, Dim3 grid, Dim3 block,
   }
   global.finish();
 
+  uint64_t first = 0, blocks = count(grid);
   Launch launch;
   launch.program = &program;
+  std::optional<WatchPoint> point;
+  if (const Watch *watch = options.watch) {
+    const auto &b = watch->block;
+    for (size_t i = 0; i < 3; ++i)
+      if (b[i] >= grid[i])
+        throw Error("no block " + std::to_string(b[0]) + "," +
+                        std::to_string(b[1]) + "," + std::to_string(b[2]) +
+                        " in the grid",
+                    "it has " + std::to_string(grid[0]) + " x " +
+                        std::to_string(grid[1]) + " x " +
+                        std::to_string(grid[2]) + " blocks");
+    uint64_t watched = b[0] + grid[0] * (b[1] + uint64_t{grid[1]} * b[2]);
+    point.emplace(state->tree, program, *watch, watched);
+    launch.watch = &*point;
+    launch.program = &point->program();
+    if (watch->alone) {
+      first = watched;
+      blocks = 1;
+    }
+  }
   launch.source = &state->tree;
   launch.options = &options;
   launch.memory = &global;
@@ -251,8 +276,7 @@ Report Module::launch(const std::string &kernel, Dim3 grid, Dim3 block,
     c.kind = program.code[i].kind;
     report.counters.instructions.push_back(std::move(c));
   }
-  uint64_t blocks = count(grid);
-  std::atomic<uint64_t> next{0}, firstBad{~uint64_t{0}};
+  std::atomic<uint64_t> next{first}, firstBad{~uint64_t{0}};
   std::mutex mutex;
   Finding finding;
   std::exception_ptr error;
@@ -264,7 +288,7 @@ Report Module::launch(const std::string &kernel, Dim3 grid, Dim3 block,
       Block machine(launch);
       // Blocks after one with a finding are not run; those before it are, so
       // that the finding is always that of the first.
-      for (uint64_t b; (b = next++) < blocks && b < firstBad.load();) {
+      for (uint64_t b; (b = next++) < first + blocks && b < firstBad.load();) {
         Finding mine;
         if (machine.run(b, mine))
           continue;

@@ -83,6 +83,8 @@ struct InstInfo {
   uint32_t location = ptx::None;
   std::string text; // opcode and operands, shortened
   std::string opcode;
+  const ptx::Instruction *source = nullptr; // null: made by the decoder
+  uint32_t frame = 0;                       // Program::frames
 };
 
 // A row that holds the same in every launch or is filled at the start of one.
@@ -107,6 +109,12 @@ struct Program {
   std::vector<InstInfo> info;
   std::vector<std::vector<uint32_t>> tables; // brx.idx targets
   uint32_t numRows = 0;
+  // The entry and its inlined calls: where their registers are.
+  struct FrameRows {
+    const ptx::Function *fn;
+    std::vector<uint32_t> rows;
+  };
+  std::vector<FrameRows> frames;
   std::vector<ConstantRow> constants;
   std::vector<SpecialRow> specials;
   std::vector<ParamSlot> params;

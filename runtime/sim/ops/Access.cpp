@@ -172,8 +172,11 @@ void checkShared(Warp &w, const Inst &i, U32 mask, const U64 *address,
     bits |= v;
     most = std::max(most, v);
   }
-  if (!(bits & (align - 1)) && bytes <= size && most <= size - bytes)
+  if (!(bits & (align - 1)) && bytes <= size && most <= size - bytes) {
+    U32 &touched = w.block->sharedTouched;
+    touched = std::max(touched, static_cast<U32>(most) + bytes);
     return;
+  }
   for (U32 l = 0; l < Lanes; ++l) {
     if (!((mask >> l) & 1))
       continue;

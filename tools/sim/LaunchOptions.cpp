@@ -1,0 +1,241 @@
+// tools/sim/LaunchOptions.cpp - what `analyze` and `debug` launch on the
+// simulator. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+#include "tools/sim/LaunchOptions.h"
+
+#include "support/Error.h"
+#include "support/File.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <random>
+
+namespace tessera::tools {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+uint64_t number(const std::string &text, const std::string &what) {
+  uint64_t value = 0;
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw Error(what + " `" + text + "` is no number", "write 4 or 4,2,1");
+  return value;
+}
+
+unsigned bytesOf(const std::string &type) {
+  static const std::map<std::string, unsigned> known = {
+      {"i8", 1},  {"u8", 1},  {"i16", 2},  {"u16", 2}, {"fp16", 2}, {"bf16", 2},
+      {"i32", 4}, {"u32", 4}, {"fp32", 4}, {"i64", 8}, {"u64", 8},  {"fp64", 8},
+  };
+  auto found = known.find(type);
+  if (found == known.end())
+    throw Error("no type " + type,
+                "known: i8 u8 i16 u16 fp16 bf16 i32 u32 fp32 i64 u64 fp64");
+  return found->second;
+}
+
+// Buffers and parameters of a launch from --arg texts.
+struct Arguments {
+  std::deque<std::vector<uint8_t>> &buffers;
+  std::vector<sim::Param> &params;
+  sim::Memory &memory;
+  std::mt19937 random{1};
+
+  // Small numbers of either sign: finite in every floating type.
+  void fill(std::vector<uint8_t> &to, const std::string &type) {
+    for (size_t at = 0, bytes = bytesOf(type); at < to.size(); at += bytes) {
+      double value = std::uniform_real_distribution<>(-1, 1)(random);
+      auto single = static_cast<float>(value);
+      uint32_t bits;
+      std::memcpy(&bits, &single, 4);
+      uint16_t half = static_cast<uint16_t>(bits >> 16);
+      if (type == "fp64")
+        std::memcpy(&to[at], &value, 8);
+      else if (type == "fp32")
+        std::memcpy(&to[at], &bits, 4);
+      else if (type == "bf16")
+        std::memcpy(&to[at], &half, 2);
+      else if (type == "fp16") { // 10 bits of fraction, exponents 12 to 14
+        half =
+            static_cast<uint16_t>((half & 0x8000) | 0x3000 | (bits & 0x0bff));
+        std::memcpy(&to[at], &half, 2);
+      }
+    }
+  }
+
+  // fp32[1024], fp32[1024]=0, i32=5, fp32=0.5, null
+  void add(const std::string &text) {
+    size_t equals = text.find('='), open = text.find('[');
+    if (text == "null") {
+      params.push_back(sim::pointer(nullptr));
+    } else if (open != std::string::npos) {
+      size_t close = text.find(']', open);
+      if (close == std::string::npos)
+        throw Error("--arg " + text + " has no ]", "write fp32[1024]");
+      std::string type = text.substr(0, open);
+      uint64_t count =
+          number(text.substr(open + 1, close - open - 1), "the length in");
+      if (count > (uint64_t{1} << 32))
+        throw Error("--arg " + text + " is too large", "4 Gi elements at most");
+      std::vector<uint8_t> &buffer =
+          buffers.emplace_back(count * bytesOf(type));
+      if (equals == std::string::npos)
+        fill(buffer, type);
+      memory.add("arg" + std::to_string(params.size()), buffer.data(),
+                 buffer.size());
+      memory.ranges.back().writable = true;
+      params.push_back(sim::pointer(buffer.data()));
+    } else if (equals != std::string::npos) {
+      std::string type = text.substr(0, equals);
+      std::string value = text.substr(equals + 1);
+      unsigned bytes = bytesOf(type);
+      char *end = nullptr;
+      if (type == "fp32")
+        params.push_back(sim::scalar(std::strtof(value.c_str(), &end)));
+      else if (type == "fp64")
+        params.push_back(sim::scalar(std::strtod(value.c_str(), &end)));
+      else {
+        long long integer = std::strtoll(value.c_str(), &end, 0);
+        sim::Param param = sim::scalar(integer);
+        param.bytes.resize(bytes);
+        params.push_back(std::move(param));
+      }
+      if (value.empty() || *end)
+        throw Error("--arg " + text + ": `" + value + "` is no number",
+                    "write i32=1024");
+    } else {
+      throw Error("cannot read --arg " + text,
+                  "write fp32[1024] (random), fp32[1024]=0, i32=5 or null");
+    }
+  }
+};
+
+std::string chooseKernel(const sim::Module &module,
+                         const LaunchOptions &options) {
+  const std::vector<std::string> kernels = module.kernels();
+  if (!options.kernel.empty())
+    return options.kernel;
+  if (kernels.size() == 1)
+    return kernels[0];
+  std::string names;
+  for (const std::string &name : kernels)
+    names += (names.empty() ? "" : ", ") + name;
+  throw Error(options.file + " has " + std::to_string(kernels.size()) +
+                  " kernels",
+              "choose one with --kernel: " + names);
+}
+
+cases::SimLaunch fromText(const LaunchOptions &options, OpenedLaunch &opened) {
+  if (!options.ptx.empty())
+    throw Error("--ptx goes with the folder of a case, and " + options.file +
+                    " is a file",
+                "give the PTX alone, or a case and its PTX");
+  cases::SimLaunch launch{
+      sim::Module::load(readFile(options.file), options.file)};
+  const sim::Module &module = launch.module;
+  launch.kernel = chooseKernel(module, options);
+  Arguments arguments{opened.buffers, launch.params, launch.memory, {}};
+  for (const std::string &text : options.args)
+    arguments.add(text);
+  // Triton's two pointers to scratch memory at the end may be left out.
+  const std::vector<uint32_t> wanted = module.parameterBytes(launch.kernel);
+  while (!options.args.empty() && launch.params.size() < wanted.size() &&
+         launch.params.size() + 2 >= wanted.size())
+    arguments.add("null");
+  if (launch.params.size() != wanted.size()) {
+    std::string sizes;
+    for (uint32_t bytes : wanted)
+      sizes += (sizes.empty() ? "" : ", ") + std::to_string(bytes);
+    throw Error(launch.kernel + " takes " + std::to_string(wanted.size()) +
+                    " parameters",
+                "give one --arg for each; their sizes in bytes: " + sizes);
+  }
+  launch.block = module.requiredBlock(launch.kernel);
+  if (launch.block[0] == 0 && options.block.empty())
+    throw Error(launch.kernel + " does not say its block size",
+                "give --block 128");
+  launch.grid = dimensions(options.grid, "--grid");
+  return launch;
+}
+
+cases::SimLaunch fromCase(const LaunchOptions &options, OpenedLaunch &opened) {
+  if (!options.args.empty())
+    throw Error("--arg goes with PTX alone", "a case brings its arguments");
+  opened.recorded.emplace(cases::loadCase(options.file));
+  fs::path ptx =
+      options.ptx.empty() ? fs::path("kernel.ptx") : fs::path(options.ptx);
+  std::error_code error;
+  if (!fs::is_regular_file(ptx, error) &&
+      !fs::is_regular_file(opened.recorded->folder / ptx, error))
+    throw Error(options.ptx.empty()
+                    ? "the case " + options.file + " has no kernel.ptx"
+                    : "no file " + options.ptx,
+                "give its PTX with --ptx FILE: a path, or a name in the "
+                "case's folder");
+  opened.memory = cases::fillMemory(*opened.recorded);
+  cases::SimLaunch launch =
+      cases::simLaunch(*opened.recorded, opened.memory.arguments, ptx);
+  return launch;
+}
+
+} // namespace
+
+sim::Dim3 dimensions(const std::string &text, const std::string &what) {
+  sim::Dim3 result{1, 1, 1};
+  size_t i = 0, start = 0;
+  while (start <= text.size()) {
+    size_t end = std::min(text.find(',', start), text.size());
+    if (i == 3)
+      throw Error(what + " has at most three numbers", "write 4,2,1");
+    result[i++] =
+        static_cast<uint32_t>(number(text.substr(start, end - start), what));
+    start = end + 1;
+  }
+  return result;
+}
+
+std::unique_ptr<OpenedLaunch> openLaunch(const LaunchOptions &options) {
+  auto opened = std::make_unique<OpenedLaunch>();
+  std::error_code error;
+  const bool isCase = fs::is_directory(options.file, error);
+  opened->launch =
+      isCase ? fromCase(options, *opened) : fromText(options, *opened);
+  cases::SimLaunch &launch = *opened->launch;
+  if (!options.block.empty())
+    launch.block = dimensions(options.block, "--block");
+  opened->sharedGiven = options.shared || !isCase;
+  if (!isCase)
+    launch.dynamicShared = options.shared.value_or(0);
+  else if (options.shared)
+    launch.dynamicShared = *options.shared;
+  return opened;
+}
+
+const char *const launchHelp =
+    "One --arg for each kernel parameter: TYPE[N] is a buffer of random "
+    "numbers\n(zeros for integers or with =0), TYPE=VALUE a scalar, null a "
+    "null pointer.\nA case (docs/cases.md) brings arguments and grid, and its "
+    "PTX is kernel.ptx in\nits folder or what --ptx names. Every access is "
+    "checked (docs/simulator.md).";
+
+void addLaunchOptions(CLI::App &verb, LaunchOptions &options) {
+  verb.add_option("file", options.file, "PTX text, or the folder of a case")
+      ->required();
+  verb.add_option("--ptx", options.ptx,
+                  "PTX of the case: a file, or its name in the folder");
+  verb.add_option("--kernel", options.kernel, "Entry, when there are several");
+  verb.add_option("--grid", options.grid, "Blocks: x[,y[,z]]")
+      ->capture_default_str();
+  verb.add_option("--block", options.block,
+                  "Threads: x[,y[,z]]; else what .reqntid says");
+  verb.add_option("--shared", options.shared, "Bytes of dynamic shared memory");
+  verb.add_option("--arg", options.args, "A parameter, in order")
+      ->allow_extra_args(false);
+}
+
+} // namespace tessera::tools

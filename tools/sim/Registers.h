@@ -1,0 +1,57 @@
+// tools/sim/Registers.h - registers that a watched line wrote, as numbers,
+// tables and tiles. Copyright the tessera authors. SPDX-License-Identifier:
+// Apache-2.0
+#pragma once
+
+#include "dialect/layout/LinearLayout.h"
+#include "runtime/sim/Watch.h"
+#include "support/Json.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera::tools {
+
+// How the bits of a register are read. A register of 32 bits holds two
+// elements of 16 ("fp16x2"), others one.
+struct ElementType {
+  std::string name; // "fp32", "fp16x2", "i32", "hex", "pred"
+  unsigned count = 1;
+};
+// "fp32" and so on; throws Error with the nearest name.
+ElementType elementType(const std::string &name);
+// What the instructions say, else hex.
+ElementType typeOf(const sim::RegisterValue &value);
+
+// Element k of a lane: text for people; JSON numbers (a string for hex, inf and
+// nan).
+std::string elementText(const ElementType &type,
+                        const sim::RegisterValue &value, unsigned lane,
+                        unsigned k);
+Json elementJson(const ElementType &type, const sim::RegisterValue &value,
+                 unsigned lane, unsigned k);
+
+// A register after an instruction, in one warp.
+struct Column {
+  std::string title; // "%f12", with its PTX line where the name stands twice
+  ElementType type;
+  sim::RegisterValue value;
+  uint32_t lanes = 0; // that executed the instruction
+};
+// Lanes down, registers across, as many to a row of tables as `width` allows.
+// "." where a lane did not execute, "?" behind what is uninitialized.
+std::string laneTable(const std::vector<Column> &columns, size_t width);
+
+// A tile from the registers of all warps: warps[w] are the columns of warp w,
+// their elements in order are the registers of the layout. Throws Error when
+// the numbers do not fit. Row-major texts, "." where nobody executed, and "!"
+// behind an element whose copies differ.
+std::vector<std::string>
+assembleTile(const std::vector<std::vector<Column>> &warps,
+             const layout::LinearLayout &layout,
+             const std::vector<int64_t> &shape);
+std::string tileTable(const std::vector<std::string> &cells,
+                      const std::vector<int64_t> &shape, size_t width);
+
+} // namespace tessera::tools
