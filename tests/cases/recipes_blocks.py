@@ -129,6 +129,61 @@ def recipe_attention_causal_bf16(record):
 
 
 @triton.jit
+def selected_attention(Q, K, V, O, LSE, SELECTED, scale, T, heads, G: tl.constexpr, D: tl.constexpr, B: tl.constexpr,
+                       N: tl.constexpr):
+    """A program for each token and head of k, as published kernels of selected attention do it: the G heads of q that share it
+    are the rows of a tile, and each of the token's N selected blocks of keys is loaded behind its index; -1 selects nothing."""
+    t = tl.program_id(0)
+    h = tl.program_id(1)
+    g, d, b = tl.arange(0, G), tl.arange(0, D), tl.arange(0, B)
+    row = t * heads + h
+    q = tl.load(Q + (row * G + g)[:, None] * D + d[None, :])
+    acc = tl.zeros((G, D), tl.float32)
+    top = tl.full((G,), -float("inf"), tl.float32)
+    total = tl.zeros((G,), tl.float32)
+    for n in range(N):
+        start = tl.load(SELECTED + row * N + n) * B
+        if start >= 0 and start <= t:
+            keys = start + b
+            at = (keys * heads + h)[:, None] * D + d[None, :]
+            inside = keys < T
+            k = tl.load(K + at, mask=inside[:, None], other=0.0)
+            s = tl.dot(q, tl.trans(k)) * scale
+            s = tl.where((keys <= t)[None, :], s, -float("inf"))
+            new = tl.maximum(top, tl.max(s, 1))
+            p = tl.exp(s - new[:, None])
+            old = tl.exp(top - new)
+            total = total * old + tl.sum(p, 1)
+            v = tl.load(V + at, mask=inside[:, None], other=0.0)
+            acc = acc * old[:, None] + tl.dot(p.to(v.dtype), v)
+            top = new
+    tl.store(O + (row * G + g)[:, None] * D + d[None, :], (acc / total[:, None]).to(O.dtype.element_ty))
+    tl.store(LSE + row * G + g, top + tl.log(total))
+
+
+def recipe_selected_attention(record):
+    T, heads, G, D, B, N = 20, 2, 16, 64, 16, 2
+    q, o = torch.randn(T, heads, G, D).bfloat16(), torch.zeros(T, heads, G, D).bfloat16()
+    k, v = (torch.randn(T, heads, D).bfloat16() for _ in range(2))
+    lse = torch.zeros(T, heads, G)
+    selected = torch.full((T, heads, N), -1, dtype=torch.int32)
+    for t in range(T):
+        for h in range(heads):
+            first = t // B                                    # the token's own block, then earlier ones
+            others = torch.randperm(first)[:N - 1]
+            chosen = torch.cat([others, torch.tensor([first])]).sort().values
+            selected[t, h, :len(chosen)] = chosen.int()
+    record(selected_attention, (T, heads), q, k, v, o, lse, selected, D ** -0.5, T, heads, G=G, D=D, B=B, N=N, num_warps=4,
+           num_stages=2)
+    for t in range(T):
+        for h in range(heads):
+            rows = torch.cat([torch.arange(b * B, b * B + B) for b in selected[t, h].tolist() if b >= 0])
+            rows = rows[rows <= t]
+            p = torch.softmax(q[t, h].float() @ k[rows, h].float().T * D ** -0.5, -1)
+            check("o", o[t, h].float(), p @ v[rows, h].float(), 0.05)
+
+
+@triton.jit
 def rope(X, COS, SIN, T, heads, stride_t, stride_h, HALF: tl.constexpr, BT: tl.constexpr, BACKWARD: tl.constexpr):
     """In place: the two halves of a head are the parts of complex numbers."""
     t = tl.program_id(0) * BT + tl.arange(0, BT)

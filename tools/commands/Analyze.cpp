@@ -30,19 +30,22 @@ double ratio(uint64_t a, uint64_t b) {
 struct LineSum {
   uint64_t issues = 0, lanes = 0, requests = 0, ways = 0, sectors = 0,
            tensor = 0;
+
+  void add(const sim::InstructionCount &i) {
+    issues += i.issues;
+    lanes += i.lanes;
+    requests += i.requests;
+    ways += i.ways;
+    sectors += i.sectors;
+    tensor += i.kind == sim::Class::Tensor ? i.issues : 0;
+  }
 };
 std::map<std::string, LineSum> byLine(const sim::Counters &c) {
   std::map<std::string, LineSum> lines;
   for (const sim::InstructionCount &i : c.instructions) {
     if (!i.issues)
       continue;
-    LineSum &sum = lines[i.source.empty() ? "-" : i.source];
-    sum.issues += i.issues;
-    sum.lanes += i.lanes;
-    sum.requests += i.requests;
-    sum.ways += i.ways;
-    sum.sectors += i.sectors;
-    sum.tensor += i.kind == sim::Class::Tensor ? i.issues : 0;
+    lines[i.source.empty() ? "-" : i.source].add(i);
   }
   return lines;
 }
@@ -61,6 +64,16 @@ Json toJson(const sim::Report &report, const sim::Estimate &e,
         {"sectors", sum.sectors},          {"tensor_instructions", sum.tensor}};
   for (const auto &[unit, cycles] : e.units)
     units[unit] = cycles;
+  // Accesses of each class that has any.
+  std::map<std::string, LineSum> byClass;
+  for (const sim::InstructionCount &i : c.instructions)
+    if (i.requests)
+      byClass[sim::className(i.kind)].add(i);
+  Json memory = Json::object();
+  for (const auto &[name, sum] : byClass)
+    memory[name] = {{"requests", sum.requests},
+                    {"bank_passes", sum.ways},
+                    {"sectors", sum.sectors}};
   Json findings = Json::array();
   for (const sim::Finding &f : report.findings)
     findings.push_back(f.text());
@@ -72,6 +85,7 @@ Json toJson(const sim::Report &report, const sim::Estimate &e,
           {"lane_instructions", c.laneInstructions},
           {"tensor_instructions", c.tensorInstructions},
           {"classes", classes},
+          {"memory", memory},
           {"shared_requests", c.sharedRequests},
           {"shared_passes", c.sharedWays},
           {"global_requests", c.globalRequests},

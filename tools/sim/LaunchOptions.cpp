@@ -202,6 +202,9 @@ sim::Dim3 dimensions(const std::string &text, const std::string &what) {
 std::unique_ptr<OpenedLaunch> openLaunch(const LaunchOptions &options) {
   auto opened = std::make_unique<OpenedLaunch>();
   std::error_code error;
+  if (!fs::exists(options.file, error))
+    throw Error("no file or folder " + options.file,
+                "name PTX text, or the folder of a recorded case");
   const bool isCase = fs::is_directory(options.file, error);
   opened->launch =
       isCase ? fromCase(options, *opened) : fromText(options, *opened);
