@@ -25,6 +25,11 @@ namespace tessera::codegen {
 inline constexpr llvm::StringLiteral kSharedBytesAttr = "tessera.shared_bytes";
 /// Operation attribute (i64): where in shared memory its scratch starts.
 inline constexpr llvm::StringLiteral kScratchOffsetAttr = "tile.scratch";
+/// Attribute (i64) of loads, stores and atomics: so many elements that follow
+/// one another in the lowest register bits of the layout also follow one
+/// another in memory, are aligned to the whole run there and share one mask. A
+/// power of two; 1 where it is missing.
+inline constexpr llvm::StringLiteral kVectorAttr = "tile.vector";
 /// Name of the symbol of a block's shared memory in PTX.
 inline constexpr llvm::StringLiteral kSharedSymbol = "tessera_shared";
 
