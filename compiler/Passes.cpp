@@ -5,6 +5,7 @@
 
 #include "codegen/cpu/ToLlvm.h"
 #include "codegen/gpu/layouts/Passes.h"
+#include "codegen/gpu/pipeline/Pipeline.h"
 #include "dialect/tile/TileDialect.h"
 
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
@@ -42,6 +43,7 @@ void registerDialects(mlir::DialectRegistry &registry) {
 void registerPasses() {
   codegen::registerCpuLlvmPasses();
   codegen::gpu::registerLayoutPasses();
+  codegen::gpu::registerPipelinePasses();
   mlir::registerPass([] { return mlir::createCanonicalizerPass(); });
   mlir::registerPass([] { return mlir::createCSEPass(); });
   mlir::registerPass([] { return mlir::createLoopInvariantCodeMotionPass(); });

@@ -6,6 +6,7 @@
 #include "codegen/gpu/Scratch.h"
 #include "codegen/gpu/layouts/Passes.h"
 #include "codegen/gpu/lower/Emitter.h"
+#include "codegen/gpu/pipeline/Pipeline.h"
 #include "support/Error.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -19,6 +20,9 @@ namespace tessera::codegen {
 
 void addLayoutPasses(OpPassManager &passes, const GpuOptions &options) {
   passes.addPass(gpu::createAssignLayoutsPass(options.numWarps));
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(gpu::createPipelineLoopsPass(options.numStages));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
 }

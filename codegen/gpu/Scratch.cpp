@@ -9,6 +9,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 
@@ -22,21 +23,32 @@ int64_t scratchBytes(Operation *op, const GpuOptions &options) {
          dotScratchBytes(op, options);
 }
 
-// All scratch is short-lived, so all of it shares one place.
+// Buffers of 128 bytes and more start where banks do.
+constexpr int64_t kBufferAlignment = 128;
+
+// Buffers live as long as the kernel; scratch is short-lived, so all of it
+// shares one place behind them.
 void allocateScratch(ModuleOp module, const GpuOptions &options) {
   Builder builder(module.getContext());
-  int64_t most = 0;
+  int64_t buffers = 0, most = 0;
   Operation *largest = nullptr;
+  module.walk([&](tile::SmemAllocOp alloc) {
+    alloc->setAttr(kScratchOffsetAttr, builder.getI64IntegerAttr(buffers));
+    buffers = llvm::alignTo(buffers + alloc.getType().getBytes(),
+                            kBufferAlignment);
+    largest = alloc;
+  });
   module.walk([&](Operation *op) {
     int64_t bytes = scratchBytes(op, options);
     if (!bytes)
       return;
-    op->setAttr(kScratchOffsetAttr, builder.getI64IntegerAttr(0));
+    op->setAttr(kScratchOffsetAttr, builder.getI64IntegerAttr(buffers));
     if (bytes > most) {
       most = bytes;
       largest = op;
     }
   });
+  most += buffers;
   if (most > options.target.sharedPerBlock)
     throw Error(whereOf(largest->getLoc()) + ": error: the kernel needs " +
                     std::to_string(most) +

@@ -1,6 +1,7 @@
 // dialect/tile/LayoutAttr.cpp - the layout attribute: text, checks, conversion.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "dialect/tile/LayoutText.h"
 #include "dialect/tile/TileDialect.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -39,22 +40,32 @@ LinearLayout LinearAttr::layout() const {
   return {ins, layout::tileExtents(getShape().vec()), columns};
 }
 
-LogicalResult LinearAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                 ArrayRef<int64_t> shape,
-                                 ArrayRef<uint64_t> registers,
-                                 ArrayRef<uint64_t> lanes,
-                                 ArrayRef<uint64_t> warps) {
-  int bits = 0;
+LogicalResult
+tile::verifyLayoutShape(function_ref<InFlightDiagnostic()> emitError,
+                        ArrayRef<int64_t> shape, int &bits) {
   if (shape.empty() || shape.size() > size_t(layout::maxRank))
     return emitError() << "a layout has 1 to " << layout::maxRank << " axes";
+  bits = 0;
   for (int64_t size : shape) {
     if (size <= 0 || !llvm::isPowerOf2_64(size) || size > kMaxTileElements)
       return emitError() << "the axes of a layout are powers of two up to "
                          << kMaxTileElements << ", got " << size;
     bits += int(llvm::Log2_64(size));
   }
-  if (bits > 40 || registers.size() > 20 || lanes.size() != 5 ||
-      warps.size() > 5)
+  if (bits > 40)
+    return emitError() << "the tile of a layout has at most 2^40 elements";
+  return success();
+}
+
+LogicalResult LinearAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 ArrayRef<int64_t> shape,
+                                 ArrayRef<uint64_t> registers,
+                                 ArrayRef<uint64_t> lanes,
+                                 ArrayRef<uint64_t> warps) {
+  int bits = 0;
+  if (failed(verifyLayoutShape(emitError, shape, bits)))
+    return failure();
+  if (registers.size() > 20 || lanes.size() != 5 || warps.size() > 5)
     return emitError() << "a layout has at most 20 register bits, 5 lane bits "
                           "and at most 5 warp bits";
   layout::Span span;
@@ -77,8 +88,7 @@ LinearAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
   return emitError() << "the layout is of a tile of another shape";
 }
 
-// [[0, 1], [8, 0]]
-static ParseResult parseBases(AsmParser &parser, StringRef name,
+ParseResult tile::parseBases(AsmParser &parser, StringRef name,
                               ArrayRef<int64_t> shape,
                               SmallVectorImpl<uint64_t> &words) {
   if (parser.parseKeyword(name) || parser.parseEqual())
@@ -110,21 +120,39 @@ static ParseResult parseBases(AsmParser &parser, StringRef name,
       });
 }
 
+ParseResult tile::parseLayoutShape(AsmParser &parser,
+                                   SmallVectorImpl<int64_t> &shape) {
+  auto place = parser.getCurrentLocation();
+  if (parser.parseDimensionList(shape, /*allowDynamic=*/false,
+                                /*withTrailingX=*/false))
+    return failure();
+  for (int64_t size : shape)
+    if (size <= 0 || !llvm::isPowerOf2_64(size) || size > kMaxTileElements ||
+        shape.size() > size_t(layout::maxRank))
+      return parser.emitError(place, "not the shape of a tile");
+  return success();
+}
+
+void tile::printBases(AsmPrinter &printer, StringRef name,
+                      ArrayRef<int64_t> shape, ArrayRef<uint64_t> words) {
+  printer << ", " << name << " = [";
+  llvm::interleaveComma(words, printer, [&](uint64_t word) {
+    printer << "[";
+    llvm::interleaveComma(shape, printer, [&](int64_t size) {
+      printer << (word & uint64_t(size - 1));
+      word >>= llvm::Log2_64(size);
+    });
+    printer << "]";
+  });
+  printer << "]";
+}
+
 Attribute LinearAttr::parse(AsmParser &parser, Type) {
   SmallVector<int64_t> shape;
   SmallVector<uint64_t> registers, lanes, warps;
   auto place = parser.getCurrentLocation();
-  if (parser.parseLess() ||
-      parser.parseDimensionList(shape, /*allowDynamic=*/false,
-                                /*withTrailingX=*/false))
-    return {};
-  for (int64_t size : shape)
-    if (size <= 0 || !llvm::isPowerOf2_64(size) || size > kMaxTileElements ||
-        shape.size() > size_t(layout::maxRank)) {
-      parser.emitError(place, "not the shape of a tile");
-      return {};
-    }
-  if (parser.parseComma() || parseBases(parser, "register", shape, registers) ||
+  if (parser.parseLess() || parseLayoutShape(parser, shape) ||
+      parser.parseComma() || parseBases(parser, "register", shape, registers) ||
       parser.parseComma() || parseBases(parser, "lane", shape, lanes) ||
       parser.parseComma() || parseBases(parser, "warp", shape, warps) ||
       parser.parseGreater())
@@ -136,22 +164,10 @@ Attribute LinearAttr::parse(AsmParser &parser, Type) {
 }
 
 void LinearAttr::print(AsmPrinter &printer) const {
-  auto bases = [&](StringRef name, ArrayRef<uint64_t> words) {
-    printer << ", " << name << " = [";
-    llvm::interleaveComma(words, printer, [&](uint64_t word) {
-      printer << "[";
-      llvm::interleaveComma(getShape(), printer, [&](int64_t size) {
-        printer << (word & uint64_t(size - 1));
-        word >>= llvm::Log2_64(size);
-      });
-      printer << "]";
-    });
-    printer << "]";
-  };
   printer << "<";
   llvm::interleave(getShape(), printer, "x");
-  bases("register", getRegisters());
-  bases("lane", getLanes());
-  bases("warp", getWarps());
+  printBases(printer, "register", getShape(), getRegisters());
+  printBases(printer, "lane", getShape(), getLanes());
+  printBases(printer, "warp", getShape(), getWarps());
   printer << ">";
 }

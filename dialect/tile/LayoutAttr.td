@@ -40,4 +40,46 @@ def Tile_LinearAttr : AttrDef<TileDialect, "Linear", [DeclareAttrInterfaceMethod
   }];
 }
 
+def Tile_SharedAttr : AttrDef<TileDialect, "Shared"> {
+  let mnemonic = "shared";
+  let summary = "linear map from offsets in shared memory to elements";
+  let description = [{
+    One coordinate tuple for every bit of the offset, counted in elements; the
+    map is invertible.
+
+    ```mlir
+    #rows = #tile.shared<4x8, offset = [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0]]>
+    ```
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape,
+                        ArrayRefParameter<"uint64_t">:$offsets);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// From a map whose one in is offset.
+    static SharedAttr get(::mlir::MLIRContext *context,
+                          const ::tessera::layout::LinearLayout &layout);
+    ::tessera::layout::LinearLayout layout() const;
+  }];
+}
+
+def Tile_Smem : TileTypeDef<"Smem", "smem"> {
+  let summary = "tiles in shared memory";
+  let description = [{
+    `!tile.smem<3 x 64x32xf16, #rows>`: three buffers, each of which holds a
+    tile of 64 x 32 as the layout says.
+  }];
+  let parameters = (ins "int64_t":$buffers, ArrayRefParameter<"int64_t">:$shape,
+                        "::mlir::Type":$element, "::tessera::tile::SharedAttr":$layout);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t getBytesPerBuffer() const;
+    SmemType withBuffers(int64_t buffers) const {
+      return get(getContext(), buffers, getShape(), getElement(), getLayout());
+    }
+    int64_t getBytes() const { return getBuffers() * getBytesPerBuffer(); }
+  }];
+}
+
 #endif // TILE_LAYOUT_ATTR_TD

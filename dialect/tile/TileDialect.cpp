@@ -16,20 +16,20 @@ using namespace tessera::tile;
 
 #include "dialect/tile/TileDialect.cpp.inc"
 
-#define GET_TYPEDEF_CLASSES
-#include "dialect/tile/TileTypes.cpp.inc"
-
 #define GET_ATTRDEF_CLASSES
 #include "dialect/tile/TileAttrs.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialect/tile/TileTypes.cpp.inc"
 
 namespace {
 // Layouts are long: #linear, #linear1, ... stand above the module for them.
 struct TileAliases : public OpAsmDialectInterface {
   using OpAsmDialectInterface::OpAsmDialectInterface;
   AliasResult getAlias(Attribute attr, raw_ostream &os) const override {
-    if (!isa<LinearAttr>(attr))
+    if (!isa<LinearAttr, SharedAttr>(attr))
       return AliasResult::NoAlias;
-    os << "linear";
+    os << (isa<SharedAttr>(attr) ? "shared" : "linear");
     return AliasResult::FinalAlias;
   }
 };

@@ -19,11 +19,11 @@
 #include "dialect/tile/TileDialect.h.inc"
 #include "dialect/tile/TileEnums.h.inc"
 
-#define GET_TYPEDEF_CLASSES
-#include "dialect/tile/TileTypes.h.inc"
-
 #define GET_ATTRDEF_CLASSES
 #include "dialect/tile/TileAttrs.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialect/tile/TileTypes.h.inc"
 
 #define GET_OP_CLASSES
 #include "dialect/tile/TileOps.h.inc"

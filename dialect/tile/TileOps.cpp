@@ -67,5 +67,17 @@ parseMaskType(OpAsmParser &parser, Type pointer,
 
 static void printMaskType(OpAsmPrinter &, Operation *, Type, Value, Type) {}
 
+// smem_index gives the type of its operand, with one buffer.
+static ParseResult parseOneBuffer(OpAsmParser &parser, Type source,
+                                  Type &result) {
+  auto buffers = dyn_cast<SmemType>(source);
+  if (!buffers)
+    return parser.emitError(parser.getCurrentLocation(), "expected !tile.smem");
+  result = buffers.withBuffers(1);
+  return success();
+}
+
+static void printOneBuffer(OpAsmPrinter &, Operation *, Type, Type) {}
+
 #define GET_OP_CLASSES
 #include "dialect/tile/TileOps.cpp.inc"

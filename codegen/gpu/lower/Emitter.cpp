@@ -31,7 +31,7 @@ void Emitter::emitOperation(Operation *op) {
   setLocation(op->getLoc());
   for (auto *emit :
        {emitElementwise, emitMath, emitShape, emitMemory, emitControl,
-        emitConvert, emitDot, emitReduce, emitScan, emitAtomic, emitDebug})
+        emitConvert, emitDot, emitShared, emitReduce, emitScan, emitAtomic, emitDebug})
     if (emit(*this, op))
       return;
   unsupported(op, "`" + op->getName().getStringRef().str() +
@@ -90,6 +90,8 @@ llvm::SmallVector<llvm::Type *> Emitter::flatTypes(TypeRange types) {
 llvm::Type *Emitter::typeOf(Type element) {
   if (isa<tile::PtrType>(element))
     return b.getPtrTy(kGlobal);
+  if (isa<tile::SmemType>(element))
+    return b.getPtrTy(kShared);
   if (element.isF16())
     return b.getHalfTy();
   if (element.isBF16())

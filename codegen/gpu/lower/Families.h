@@ -23,6 +23,7 @@ bool emitReduce(Emitter &e, mlir::Operation *op);      // Reduce.cpp
 bool emitScan(Emitter &e, mlir::Operation *op);        // Scan.cpp
 bool emitConvert(Emitter &e, mlir::Operation *op);     // Convert.cpp
 bool emitDot(Emitter &e, mlir::Operation *op);         // Dot.cpp
+bool emitShared(Emitter &e, mlir::Operation *op);      // Shared.cpp
 bool emitDebug(Emitter &e, mlir::Operation *op);       // Debug.cpp
 
 } // namespace tessera::codegen::gpu

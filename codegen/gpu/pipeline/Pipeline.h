@@ -1,0 +1,66 @@
+// codegen/gpu/pipeline/Pipeline.h - operands of dots copied ahead of their use.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A loop that loads an operand of a dot waits for memory in each iteration. The
+// pass copies the tile of a later iteration to shared memory in the background
+// (cp.async) while this one computes:
+//
+//     for i:                              copy(0)
+//       k = load p(i) mask m(i)           for i:
+//       .. dot convert_layout(k) ..         wait; barrier
+//                                           copy(i + 1)    // masked off at the end
+//                                           k = smem_load buffer(i % 2)
+//                                           .. dot k ..
+//
+// The address of a later iteration is computed by a copy of the operations that
+// compute it, with the loop-carried values they need one copy ahead: these may
+// be loads themselves (a block's number from an index tensor), and may stand
+// under an `if`, whose condition becomes part of the mask.
+#pragma once
+
+#include "dialect/tile/TileDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <memory>
+#include <optional>
+
+namespace mlir {
+class Pass;
+} // namespace mlir
+
+namespace tessera::codegen::gpu {
+
+/// A load whose tile goes through shared memory.
+struct StagedLoad {
+  tile::LoadOp load;
+  int64_t vector = 1;      // elements of one cp.async
+  tile::SharedAttr layout; // free of conflicts for the copy and the first use
+};
+
+/// Loads of `loop`, in order, that feed dots and can be copied by cp.async: no
+/// other value than zero where masked off, and at least 4 bytes at once.
+llvm::SmallVector<StagedLoad> stagedLoads(mlir::scf::ForOp loop);
+
+/// What computes the addresses and masks of some loads of a loop.
+struct AddressSlice {
+  /// In program order; also inside of `if`s of the loop.
+  llvm::SetVector<mlir::Operation *> operations;
+  /// Numbers of the loop-carried values that they need.
+  llvm::SetVector<unsigned> carried;
+};
+
+/// None when some of it cannot be computed ahead: it depends on what the loop
+/// computes, or has effects, or reads what the loop may write.
+std::optional<AddressSlice> addressSlice(mlir::scf::ForOp loop,
+                                         llvm::ArrayRef<StagedLoad> loads);
+
+/// tessera-pipeline-loops: with `numStages` >= 2, every loop without an inner
+/// loop that has such loads; max(numStages - 1, 2) buffers a load.
+std::unique_ptr<mlir::Pass> createPipelineLoopsPass(int numStages);
+void registerPipelinePasses();
+
+} // namespace tessera::codegen::gpu

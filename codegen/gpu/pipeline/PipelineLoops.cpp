@@ -1,0 +1,306 @@
+// codegen/gpu/pipeline/PipelineLoops.cpp - the loop with copies ahead.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/gpu/pipeline/Pipeline.h"
+
+#include "dialect/layout/ShapeOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace mlir;
+
+namespace tessera::codegen::gpu {
+namespace {
+
+class LoopPipeliner {
+public:
+  LoopPipeliner(scf::ForOp loop, ArrayRef<StagedLoad> loads,
+                const AddressSlice &slice, int buffers)
+      : loop(loop), loads(loads), slice(slice), buffers(buffers),
+        distance(buffers - 1), b(loop), loc(loop.getLoc()) {}
+
+  void run() {
+    allocate();
+    emitPrologue();
+    emitLoop();
+  }
+
+private:
+  Value integer(int64_t value) {
+    return arith::ConstantOp::create(
+        b, loc, b.getIntegerAttr(loop.getUpperBound().getType(), value));
+  }
+  Value index(int64_t value) {
+    return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(int32_t(value)));
+  }
+
+  void allocate() {
+    // Another iteration of a loop around this one may still read the buffers.
+    if (loop->getParentOfType<LoopLikeOpInterface>())
+      tile::BarrierOp::create(b, loc);
+    for (const StagedLoad &staged : loads) {
+      auto type = cast<RankedTensorType>(staged.load->getResult(0).getType());
+      auto memory =
+          tile::SmemType::get(b.getContext(), buffers, type.getShape(),
+                              type.getElementType(), staged.layout);
+      auto function = loop->getParentOfType<func::FuncOp>();
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(&function.getBody().front());
+      memories.push_back(
+          tile::SmemAllocOp::create(b, staged.load->getLoc(), memory));
+    }
+  }
+
+  // `a` and `b` as masks of tensors of `like`; either may be null.
+  Value both(Value mask, Value scalar, Type like) {
+    Value all = scalar;
+    if (auto tensor = dyn_cast<RankedTensorType>(like))
+      all = tile::SplatOp::create(
+          b, loc, tile::withElementType(tensor, b.getI1Type()), scalar);
+    return mask ? arith::AndIOp::create(b, loc, mask, all).getResult() : all;
+  }
+
+  // Whether `op` runs in the iteration that `map` describes: the conditions
+  // around it, and `inside`, that there is such an iteration.
+  Value guardOf(Operation *op, const IRMapping &map, Value inside) {
+    Value guard = inside;
+    for (Operation *inner = op, *parent = op->getParentOp(); parent != loop;
+         inner = parent, parent = parent->getParentOp()) {
+      auto branch = cast<scf::IfOp>(parent);
+      Value condition = map.lookupOrDefault(branch.getCondition());
+      if (inner->getParentRegion() == &branch.getElseRegion())
+        condition = arith::XOrIOp::create(
+            b, loc, condition,
+            arith::ConstantOp::create(b, loc, b.getBoolAttr(true)));
+      guard = arith::AndIOp::create(b, loc, guard, condition);
+    }
+    return guard;
+  }
+
+  // Starts the copies of one iteration. `map`: its induction variable and
+  // carried values. Gives the carried values of the iteration after it.
+  SmallVector<Value> copyTiles(IRMapping &map, Value inside, Value slot) {
+    for (Operation *op : slice.operations) {
+      Operation *copy = b.clone(*op, map);
+      auto read = dyn_cast<tile::LoadOp>(copy);
+      if (!read)
+        continue;
+      // A load of an index must not read beyond the last iteration.
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPoint(copy);
+      Value mask = both(read.getMask(), guardOf(op, map, inside),
+                        read.getPtr().getType());
+      Value other = read.getOther();
+      if (!other)
+        other = arith::ConstantOp::create(b, loc, b.getZeroAttr(read.getType()));
+      auto masked = tile::LoadOp::create(
+          b, read.getLoc(), read.getType(), read.getPtr(), mask, other,
+          read.getCacheAttr(), read.getEvictionAttr(), false);
+      masked->setDiscardableAttrs(read->getDiscardableAttrDictionary());
+      map.map(op->getResult(0), masked.getResult());
+      read.erase();
+    }
+    for (auto [staged, memory] : llvm::zip(loads, memories)) {
+      tile::LoadOp load = staged.load;
+      Value pointer = map.lookupOrDefault(load.getPtr());
+      Value mask = load.getMask() ? map.lookupOrDefault(load.getMask()) : Value();
+      mask = both(mask, guardOf(load, map, inside), pointer.getType());
+      Value buffer = tile::SmemIndexOp::create(
+          b, loc, cast<tile::SmemType>(memory.getType()).withBuffers(1), memory,
+          slot);
+      tile::AsyncCopyOp::create(b, load.getLoc(), pointer, buffer, mask,
+                                uint64_t(staged.vector));
+    }
+    tile::AsyncCommitOp::create(b, loc);
+    SmallVector<Value> next;
+    for (unsigned number : slice.carried)
+      next.push_back(map.lookupOrDefault(loop.getYieldedValues()[number]));
+    return next;
+  }
+
+  IRMapping iteration(Value inductionVariable, ValueRange carried) {
+    IRMapping map;
+    map.map(loop.getInductionVar(), inductionVariable);
+    for (auto [number, value] : llvm::zip(slice.carried, carried))
+      map.map(loop.getRegionIterArgs()[number], value);
+    return map;
+  }
+
+  void emitPrologue() {
+    Value variable = loop.getLowerBound();
+    for (unsigned number : slice.carried)
+      ahead.push_back(loop.getInitArgs()[number]);
+    for (int i = 0; i < distance; ++i) {
+      Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
+                                           variable, loop.getUpperBound());
+      IRMapping map = iteration(variable, ahead);
+      ahead = copyTiles(map, inside, index(i));
+      variable = arith::AddIOp::create(b, loc, variable, loop.getStep());
+    }
+  }
+
+  // slot + 1, or 0 after the last buffer.
+  Value nextSlot(Value slot) {
+    Value next = arith::AddIOp::create(b, loc, slot, index(1));
+    Value wraps = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, next,
+                                        index(buffers));
+    return arith::SelectOp::create(b, loc, wraps, index(0), next);
+  }
+
+  void emitLoop() {
+    Value reach = arith::MulIOp::create(b, loc, loop.getStep(),
+                                        integer(distance));
+    Value lastStart =
+        arith::SubIOp::create(b, loc, loop.getUpperBound(), reach);
+    SmallVector<Value> init(loop.getInitArgs());
+    init.append(ahead);
+    init.push_back(index(distance));
+    init.push_back(index(0));
+    auto piped = scf::ForOp::create(b, loc, loop.getLowerBound(),
+                                    loop.getUpperBound(), loop.getStep(), init);
+    piped->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+    size_t own = loop.getNumRegionIterArgs(), lead = ahead.size();
+    auto args = piped.getRegionIterArgs();
+    Value writeSlot = args[own + lead], readSlot = args[own + lead + 1];
+
+    b.setInsertionPointToEnd(piped.getBody());
+    // The copies of this iteration have landed, and no thread reads the buffer
+    // of the last one any more.
+    tile::AsyncWaitOp::create(b, loc, uint64_t(distance - 1));
+    tile::BarrierOp::create(b, loc);
+    Value variable =
+        arith::AddIOp::create(b, loc, piped.getInductionVar(), reach);
+    Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
+                                         piped.getInductionVar(), lastStart);
+    IRMapping map = iteration(variable, args.slice(own, lead));
+    SmallVector<Value> next = copyTiles(map, inside, writeSlot);
+    for (auto [staged, memory] : llvm::zip(loads, memories)) {
+      auto type = cast<tile::SmemType>(memory.getType()).withBuffers(1);
+      useBuffer(staged, tile::SmemIndexOp::create(b, loc, type, memory,
+                                                  readSlot));
+    }
+    SmallVector<Value> advanced = {nextSlot(writeSlot), nextSlot(readSlot)};
+
+    // The body itself moves over.
+    loop.getInductionVar().replaceAllUsesWith(piped.getInductionVar());
+    for (auto [from, to] :
+         llvm::zip(loop.getRegionIterArgs(), args.take_front(own)))
+      from.replaceAllUsesWith(to);
+    auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+    SmallVector<Value> results(yield.getOperands());
+    results.append(next);
+    results.append(advanced);
+    yield.erase();
+    piped.getBody()->getOperations().splice(piped.getBody()->end(),
+                                            loop.getBody()->getOperations());
+    b.setInsertionPointToEnd(piped.getBody());
+    scf::YieldOp::create(b, loc, results);
+    b.setInsertionPointAfter(piped);
+    tile::AsyncWaitOp::create(b, loc, uint64_t(0));
+    loop.replaceAllUsesWith(piped.getResults().take_front(own));
+    loop.erase();
+  }
+
+  // Where the tile was loaded it is read from `buffer`, for each user in the
+  // layout that it wants.
+  void useBuffer(const StagedLoad &staged, Value buffer) {
+    tile::LoadOp load = staged.load;
+    read(load.getResult(), buffer, load);
+    load.erase();
+  }
+
+  void read(Value value, Value buffer, Operation *place) {
+    OpBuilder::InsertionGuard guard(b);
+    for (Operation *user : llvm::make_early_inc_range(value.getUsers())) {
+      if (auto convert = dyn_cast<tile::ConvertLayoutOp>(user)) {
+        b.setInsertionPoint(convert);
+        convert.replaceAllUsesWith(
+            tile::SmemLoadOp::create(b, convert.getLoc(), convert.getType(),
+                                     buffer)
+                .getResult());
+        convert.erase();
+      } else if (auto trans = dyn_cast<tile::TransOp>(user)) {
+        b.setInsertionPoint(trans);
+        auto memory = cast<tile::SmemType>(buffer.getType());
+        auto layout = layout::transpose(
+            memory.getLayout().layout(),
+            {trans.getOrder().begin(), trans.getOrder().end()});
+        auto type = tile::SmemType::get(
+            b.getContext(), 1, layout::shapeOf(layout), memory.getElement(),
+            tile::SharedAttr::get(b.getContext(), layout));
+        Value turned = tile::SmemTransOp::create(b, trans.getLoc(), type,
+                                                 buffer, trans.getOrderAttr());
+        read(trans.getResult(), turned, trans);
+        trans.erase();
+      }
+    }
+    if (value.use_empty())
+      return;
+    b.setInsertionPoint(place);
+    value.replaceAllUsesWith(
+        tile::SmemLoadOp::create(b, place->getLoc(), value.getType(), buffer)
+            .getResult());
+  }
+
+  scf::ForOp loop;
+  ArrayRef<StagedLoad> loads;
+  const AddressSlice &slice;
+  int buffers, distance;
+  OpBuilder b;
+  Location loc;
+  SmallVector<Value> memories;
+  SmallVector<Value> ahead; // carried values of the next iteration to copy
+};
+
+struct PipelineLoopsPass
+    : public PassWrapper<PipelineLoopsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PipelineLoopsPass)
+
+  PipelineLoopsPass() = default;
+  explicit PipelineLoopsPass(int stages) { numStages = stages; }
+  PipelineLoopsPass(const PipelineLoopsPass &other) : PassWrapper(other) {}
+
+  Option<int> numStages{*this, "num-stages",
+                        llvm::cl::desc("iterations under way at once"),
+                        llvm::cl::init(3)};
+
+  StringRef getArgument() const final { return "tessera-pipeline-loops"; }
+  StringRef getDescription() const final {
+    return "Copy operands of dots to shared memory iterations ahead";
+  }
+  void getDependentDialects(DialectRegistry &registry) const final {
+    registry.insert<tile::TileDialect, arith::ArithDialect, scf::SCFDialect>();
+  }
+  void runOnOperation() final {
+    SmallVector<scf::ForOp> loops;
+    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    for (scf::ForOp loop : loops) {
+      int stages = numStages;
+      if (auto own = loop->getAttrOfType<IntegerAttr>("tile.num_stages"))
+        stages = int(own.getInt());
+      if (stages < 2)
+        continue;
+      auto loads = stagedLoads(loop);
+      if (loads.empty())
+        continue;
+      auto slice = addressSlice(loop, loads);
+      if (slice)
+        LoopPipeliner(loop, loads, *slice, std::max(stages - 1, 2)).run();
+    }
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createPipelineLoopsPass(int numStages) {
+  return std::make_unique<PipelineLoopsPass>(numStages);
+}
+
+void registerPipelinePasses() { PassRegistration<PipelineLoopsPass>(); }
+
+} // namespace tessera::codegen::gpu

@@ -1,0 +1,224 @@
+// codegen/gpu/pipeline/StagedLoads.cpp - which loads to copy ahead, and how.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/gpu/Lower.h"
+#include "codegen/gpu/pipeline/Pipeline.h"
+#include "dialect/layout/ShapeOps.h"
+#include "dialect/layout/SharedSearch.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using tessera::layout::LinearLayout;
+
+namespace tessera::codegen::gpu {
+
+// The layout in which a dot reads the load, in the coordinates of the load: of
+// the first conversion, perhaps behind a transposition, that feeds a dot.
+static std::optional<LinearLayout> operandLayout(Value value) {
+  for (Operation *user : value.getUsers()) {
+    if (auto convert = dyn_cast<tile::ConvertLayoutOp>(user)) {
+      for (Operation *dot : convert->getUsers())
+        if (auto op = dyn_cast<tile::DotOp>(dot))
+          if (op.getA() == convert.getResult() ||
+              op.getB() == convert.getResult())
+            return tile::layoutOf(convert.getType()).layout();
+    } else if (auto trans = dyn_cast<tile::TransOp>(user)) {
+      auto found = operandLayout(trans.getResult());
+      if (!found)
+        continue;
+      std::vector<int> inverse(trans.getOrder().size());
+      for (auto [axis, source] : llvm::enumerate(trans.getOrder()))
+        inverse[size_t(source)] = int(axis);
+      return layout::transpose(*found, inverse);
+    }
+  }
+  return std::nullopt;
+}
+
+static bool isZero(Value value) {
+  if (!value)
+    return true;
+  if (auto convert = value.getDefiningOp<tile::ConvertLayoutOp>())
+    return isZero(convert.getSrc());
+  auto constant = value.getDefiningOp<arith::ConstantOp>();
+  auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue())
+                        : SplatElementsAttr();
+  if (!splat)
+    return false;
+  if (isa<FloatType>(splat.getElementType()))
+    return splat.getSplatValue<APFloat>().isPosZero();
+  return splat.getSplatValue<APInt>().isZero();
+}
+
+SmallVector<StagedLoad> stagedLoads(scf::ForOp loop) {
+  SmallVector<StagedLoad> result;
+  loop.getBody()->walk([&](tile::LoadOp load) {
+    auto type = dyn_cast<RankedTensorType>(load.getType());
+    if (!type || !tile::layoutOf(type) || load.getIsVolatile() ||
+        !isZero(load.getOther()) || !type.getElementType().isIntOrFloat())
+      return;
+    // Only under ifs of the loop.
+    for (Operation *parent = load->getParentOp(); parent != loop;
+         parent = parent->getParentOp())
+      if (!isa<scf::IfOp>(parent))
+        return;
+    auto operand = operandLayout(load.getResult());
+    int bits = int(type.getElementType().getIntOrFloatBitWidth());
+    if (!operand || bits < 8)
+      return;
+    auto vector = load->getAttrOfType<IntegerAttr>(kVectorAttr);
+    int64_t elements =
+        std::min<int64_t>(vector ? vector.getInt() : 1, 128 / bits);
+    if (elements * bits < 32)
+      return;
+    layout::SearchOptions options;
+    options.elementBits = bits;
+    options.storedBits = layout::log2Exact(elements, "vector");
+    LinearLayout source = tile::layoutOf(type).layout();
+    // Copies in registers would be written twice.
+    if (source != layout::dropCopies(source))
+      return;
+    layout::SharedTrip trip = layout::findSharedTrip(
+        source, layout::dropCopies(*operand), options);
+    result.push_back({load, elements,
+                      tile::SharedAttr::get(load.getContext(), trip.scratch)});
+  });
+  return result;
+}
+
+// The argument of the kernel that a pointer is computed from; null when that
+// is not one only.
+static Value baseOf(Value pointer) {
+  llvm::SmallPtrSet<Value, 8> seen;
+  SmallVector<Value> work = {pointer};
+  Value base;
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    if (Operation *op = value.getDefiningOp()) {
+      bool found = false;
+      for (Value operand : op->getOperands())
+        if (isa<tile::PtrType>(tile::elementType(operand.getType()))) {
+          work.push_back(operand);
+          found = true;
+        }
+      if (!found || op->getNumRegions())
+        return {};
+      continue;
+    }
+    auto argument = cast<BlockArgument>(value);
+    if (auto loop =
+            dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())) {
+      auto init = loop.getTiedLoopInit(argument);
+      if (!init)
+        return {};
+      work.push_back(init->get());
+      work.push_back(loop.getTiedLoopYieldedValue(argument)->get());
+    } else if (isa<func::FuncOp>(argument.getOwner()->getParentOp())) {
+      if (base && base != argument)
+        return {};
+      base = argument;
+    } else {
+      return {};
+    }
+  }
+  return base;
+}
+
+// Arguments of the kernel that the loop writes to; none when that is unknown.
+static std::optional<llvm::SmallPtrSet<Value, 4>> written(scf::ForOp loop) {
+  llvm::SmallPtrSet<Value, 4> result;
+  bool known = true;
+  loop.getBody()->walk([&](Operation *op) {
+    Value pointer;
+    if (auto store = dyn_cast<tile::StoreOp>(op))
+      pointer = store.getPtr();
+    else if (auto atomic = dyn_cast<tile::AtomicRMWOp>(op))
+      pointer = atomic.getPtr();
+    else if (auto atomic = dyn_cast<tile::AtomicCASOp>(op))
+      pointer = atomic.getPtr();
+    else
+      return;
+    Value base = baseOf(pointer);
+    known &= bool(base);
+    result.insert(base);
+  });
+  if (!known)
+    return std::nullopt;
+  return result;
+}
+
+std::optional<AddressSlice> addressSlice(scf::ForOp loop,
+                                         ArrayRef<StagedLoad> loads) {
+  auto writes = written(loop);
+  if (!writes)
+    return std::nullopt;
+  AddressSlice slice;
+  llvm::SetVector<Operation *> found;
+  SmallVector<Value> work;
+  auto readable = [&](tile::LoadOp load) {
+    Value base = baseOf(load.getPtr());
+    return !load.getIsVolatile() &&
+           (writes->empty() || (base && !writes->contains(base)));
+  };
+  auto guards = [&](Operation *op) {
+    for (Operation *parent = op->getParentOp(); parent != loop;
+         parent = parent->getParentOp())
+      work.push_back(cast<scf::IfOp>(parent).getCondition());
+  };
+  for (const StagedLoad &staged : loads) {
+    tile::LoadOp load = staged.load;
+    if (!readable(load))
+      return std::nullopt;
+    work.push_back(load.getPtr());
+    if (load.getMask())
+      work.push_back(load.getMask());
+    guards(load);
+  }
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      if (argument.getOwner() != loop.getBody()) {
+        if (loop->isProperAncestor(argument.getOwner()->getParentOp()))
+          return std::nullopt;
+        continue;
+      }
+      if (argument == loop.getInductionVar())
+        continue;
+      unsigned number = argument.getArgNumber() - 1;
+      if (slice.carried.insert(number))
+        work.push_back(loop.getYieldedValues()[number]);
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    if (!loop->isProperAncestor(op) || !found.insert(op))
+      continue;
+    if (op->getNumRegions())
+      return std::nullopt;
+    for (Operation *parent = op->getParentOp(); parent != loop;
+         parent = parent->getParentOp())
+      if (!isa<scf::IfOp>(parent))
+        return std::nullopt;
+    if (auto load = dyn_cast<tile::LoadOp>(op)) {
+      if (!readable(load))
+        return std::nullopt;
+      guards(op);
+    } else if (isa<tile::DotOp>(op) || !isMemoryEffectFree(op) ||
+               (op->getParentOp() != loop && !isSpeculatable(op))) {
+      return std::nullopt;
+    }
+    for (Value operand : op->getOperands())
+      work.push_back(operand);
+  }
+  // Program order.
+  loop.getBody()->walk([&](Operation *op) {
+    if (found.contains(op))
+      slice.operations.insert(op);
+  });
+  return slice;
+}
+
+} // namespace tessera::codegen::gpu
