@@ -1,0 +1,69 @@
+// codegen/gpu/lower/Plans.cpp - conversions between layouts, planned once.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/gpu/lower/Plans.h"
+
+#include "dialect/layout/ShapeOps.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+using tessera::layout::ConversionPlan;
+using tessera::layout::Dim;
+using tessera::layout::LinearLayout;
+using tessera::layout::Word;
+
+namespace tessera::codegen::gpu {
+
+int64_t scratchLimit(const GpuOptions &options) {
+  return std::min<int64_t>(options.target.sharedPerBlock, 64 * 1024);
+}
+
+// Everything that the plan depends on.
+static std::vector<Word> keyOf(const LinearLayout &src, const LinearLayout &dst,
+                               int64_t elementBytes, int64_t limit) {
+  std::vector<Word> key = {Word(elementBytes), Word(limit)};
+  for (const LinearLayout *layout : {&src, &dst}) {
+    for (const layout::Extents *extents : {&layout->ins(), &layout->outs()}) {
+      key.push_back(extents->size());
+      for (const layout::Extent &extent : *extents)
+        key.push_back(Word(extent.dim) << 8 | Word(extent.bits));
+    }
+    key.insert(key.end(), layout->columns().begin(), layout->columns().end());
+  }
+  return key;
+}
+
+std::shared_ptr<const ConversionPlan> planOf(const LinearLayout &src,
+                                             const LinearLayout &dst,
+                                             int64_t elementBytes,
+                                             const GpuOptions &options) {
+  static std::mutex mutex;
+  static std::map<std::vector<Word>, std::shared_ptr<const ConversionPlan>>
+      plans;
+  constexpr size_t most = 4096; // some megabytes
+  layout::ConversionOptions how;
+  how.elementBits = int(8 * elementBytes);
+  how.maxScratchBytes = scratchLimit(options);
+  std::vector<Word> key = keyOf(src, dst, elementBytes, how.maxScratchBytes);
+  {
+    std::lock_guard lock(mutex);
+    if (auto found = plans.find(key); found != plans.end())
+      return found->second;
+  }
+  auto plan = std::make_shared<const ConversionPlan>(
+      layout::planConversion(src, dst, how));
+  std::lock_guard lock(mutex);
+  if (plans.size() >= most)
+    plans.clear();
+  plans.emplace(std::move(key), plan);
+  return plan;
+}
+
+bool staysInWarp(const ConversionPlan &plan, const LinearLayout &src) {
+  return plan.withinWarp &&
+         (!src.hasIn(Dim::Warp) || src.freeBits(Dim::Warp) == 0);
+}
+
+} // namespace tessera::codegen::gpu
