@@ -34,8 +34,8 @@ void allocateScratch(ModuleOp module, const GpuOptions &options) {
   Operation *largest = nullptr;
   module.walk([&](tile::SmemAllocOp alloc) {
     alloc->setAttr(kScratchOffsetAttr, builder.getI64IntegerAttr(buffers));
-    buffers = llvm::alignTo(buffers + alloc.getType().getBytes(),
-                            kBufferAlignment);
+    buffers =
+        llvm::alignTo(buffers + alloc.getType().getBytes(), kBufferAlignment);
     largest = alloc;
   });
   module.walk([&](Operation *op) {

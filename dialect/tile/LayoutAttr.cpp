@@ -89,8 +89,8 @@ LinearAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
 }
 
 ParseResult tile::parseBases(AsmParser &parser, StringRef name,
-                              ArrayRef<int64_t> shape,
-                              SmallVectorImpl<uint64_t> &words) {
+                             ArrayRef<int64_t> shape,
+                             SmallVectorImpl<uint64_t> &words) {
   if (parser.parseKeyword(name) || parser.parseEqual())
     return failure();
   return parser.parseCommaSeparatedList(

@@ -32,9 +32,9 @@ LogicalResult SmemTransOp::verify() {
     return emitOpError("order needs ") << seen.size() << " entries";
   auto layout = layout::transpose(source.getLayout().layout(),
                                   {order.begin(), order.end()});
-  auto expected = SmemType::get(
-      getContext(), source.getBuffers(), layout::shapeOf(layout),
-      source.getElement(), SharedAttr::get(getContext(), layout));
+  auto expected =
+      SmemType::get(getContext(), source.getBuffers(), layout::shapeOf(layout),
+                    source.getElement(), SharedAttr::get(getContext(), layout));
   if (getType() != expected)
     return emitOpError("gives ") << expected << ", not " << getType();
   return success();
@@ -72,8 +72,8 @@ LogicalResult AsyncCopyOp::verify() {
     return emitOpError("copies 4, 8 or 16 bytes, got ")
            << vector << " elements of " << memory.getElement();
   // The vector's elements follow each other in shared memory, aligned.
-  auto offsets = layoutOf(value).layout().thenInverse(
-      memory.getLayout().layout());
+  auto offsets =
+      layoutOf(value).layout().thenInverse(memory.getLayout().layout());
   for (int bit = 0; (int64_t(1) << bit) < vector; ++bit)
     if (bit >= offsets.inBits(Dim::Register) ||
         offsets.column(Dim::Register, bit) != layout::Word(1) << bit)

@@ -22,7 +22,8 @@ SharedAttr SharedAttr::get(MLIRContext *context, const LinearLayout &layout) {
 
 LinearLayout SharedAttr::layout() const {
   layout::Extents ins = {{Dim::Offset, int(getOffsets().size())}};
-  return {ins, layout::tileExtents(getShape().vec()),
+  return {ins,
+          layout::tileExtents(getShape().vec()),
           {getOffsets().begin(), getOffsets().end()}};
 }
 

@@ -29,9 +29,9 @@ void Emitter::unsupported(Operation *op, const std::string &what,
 
 void Emitter::emitOperation(Operation *op) {
   setLocation(op->getLoc());
-  for (auto *emit :
-       {emitElementwise, emitMath, emitShape, emitMemory, emitControl,
-        emitConvert, emitDot, emitShared, emitReduce, emitScan, emitAtomic, emitDebug})
+  for (auto *emit : {emitElementwise, emitMath, emitShape, emitMemory,
+                     emitControl, emitConvert, emitDot, emitShared, emitReduce,
+                     emitScan, emitAtomic, emitDebug})
     if (emit(*this, op))
       return;
   unsupported(op, "`" + op->getName().getStringRef().str() +

@@ -22,8 +22,8 @@ static LinearLayout distinct(const LinearLayout &layout,
   LinearLayout result = layout::dropCopies(layout);
   layout::Span span(result.columns(Dim::Register));
   for (int64_t index = 0; index < layout.inSize(Dim::Register); ++index)
-    numbers.push_back(int64_t(*span.solve(layout.apply(
-        layout::Word(index) << layout.inStart(Dim::Register)))));
+    numbers.push_back(int64_t(*span.solve(
+        layout.apply(layout::Word(index) << layout.inStart(Dim::Register)))));
   return result;
 }
 
@@ -72,9 +72,8 @@ static void emitStore(Emitter &e, tile::SmemStoreOp op) {
   SharedAccess access = layout::vectorAccess(
       registers, memory.getLayout().layout(), bits.width());
   llvm::Value *base = e.scalar(op.getDst());
-  e.onlyIf(e.isFirstCopy(layout), [&] {
-    storeShared(e, access, bits.from(values), 0, base);
-  });
+  e.onlyIf(e.isFirstCopy(layout),
+           [&] { storeShared(e, access, bits.from(values), 0, base); });
 }
 
 // PTX ISA, "cp.async": what lies beyond the source size is filled with zeros.
@@ -90,13 +89,13 @@ static void emitCopy(Emitter &e, tile::AsyncCopyOp op) {
   if (!first)
     first = e.b.getTrue();
   // 16 bytes may bypass the L1 cache, which has no use for them.
-  std::string instruction = std::string("cp.async.") +
-                            (bytes == 16 ? "cg" : "ca") + ".shared.global";
+  std::string instruction =
+      std::string("cp.async.") + (bytes == 16 ? "cg" : "ca") + ".shared.global";
   for (int64_t index = 0; index < int64_t(pointers.size()); index += vector) {
     llvm::Value *size = e.i32(bytes);
     if (op.getMask())
-      size = e.b.CreateSelect(e.get(op.getMask())[size_t(index)], size,
-                              e.i32(0));
+      size =
+          e.b.CreateSelect(e.get(op.getMask())[size_t(index)], size, e.i32(0));
     e.assembly("@$3 " + instruction + " [$0], [$1], " + std::to_string(bytes) +
                    ", $2;",
                "r,l,r,b",
@@ -109,9 +108,8 @@ bool emitShared(Emitter &e, Operation *op) {
   if (auto alloc = dyn_cast<tile::SmemAllocOp>(op)) {
     e.set(alloc, {e.shared(e.scratchOffset(op))});
   } else if (auto index = dyn_cast<tile::SmemIndexOp>(op)) {
-    llvm::Value *offset =
-        e.b.CreateMul(e.scalar(index.getIndex()),
-                      e.i32(index.getType().getBytesPerBuffer()));
+    llvm::Value *offset = e.b.CreateMul(
+        e.scalar(index.getIndex()), e.i32(index.getType().getBytesPerBuffer()));
     e.set(index,
           {e.b.CreateGEP(e.b.getInt8Ty(), e.scalar(index.getSrc()), offset)});
   } else if (auto trans = dyn_cast<tile::SmemTransOp>(op)) {

@@ -9,8 +9,8 @@
 //     for i:                              copy(0)
 //       k = load p(i) mask m(i)           for i:
 //       .. dot convert_layout(k) ..         wait; barrier
-//                                           copy(i + 1)    // masked off at the end
-//                                           k = smem_load buffer(i % 2)
+//                                           copy(i + 1)    // masked off at the
+//                                           end k = smem_load buffer(i % 2)
 //                                           .. dot k ..
 //
 // The address of a later iteration is computed by a copy of the operations that

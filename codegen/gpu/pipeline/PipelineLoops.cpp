@@ -36,7 +36,8 @@ private:
         b, loc, b.getIntegerAttr(loop.getUpperBound().getType(), value));
   }
   Value index(int64_t value) {
-    return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(int32_t(value)));
+    return arith::ConstantOp::create(b, loc,
+                                     b.getI32IntegerAttr(int32_t(value)));
   }
 
   void allocate() {
@@ -97,7 +98,8 @@ private:
                         read.getPtr().getType());
       Value other = read.getOther();
       if (!other)
-        other = arith::ConstantOp::create(b, loc, b.getZeroAttr(read.getType()));
+        other =
+            arith::ConstantOp::create(b, loc, b.getZeroAttr(read.getType()));
       auto masked = tile::LoadOp::create(
           b, read.getLoc(), read.getType(), read.getPtr(), mask, other,
           read.getCacheAttr(), read.getEvictionAttr(), false);
@@ -108,7 +110,8 @@ private:
     for (auto [staged, memory] : llvm::zip(loads, memories)) {
       tile::LoadOp load = staged.load;
       Value pointer = map.lookupOrDefault(load.getPtr());
-      Value mask = load.getMask() ? map.lookupOrDefault(load.getMask()) : Value();
+      Value mask =
+          load.getMask() ? map.lookupOrDefault(load.getMask()) : Value();
       mask = both(mask, guardOf(load, map, inside), pointer.getType());
       Value buffer = tile::SmemIndexOp::create(
           b, loc, cast<tile::SmemType>(memory.getType()).withBuffers(1), memory,
@@ -153,8 +156,8 @@ private:
   }
 
   void emitLoop() {
-    Value reach = arith::MulIOp::create(b, loc, loop.getStep(),
-                                        integer(distance));
+    Value reach =
+        arith::MulIOp::create(b, loc, loop.getStep(), integer(distance));
     Value lastStart =
         arith::SubIOp::create(b, loc, loop.getUpperBound(), reach);
     SmallVector<Value> init(loop.getInitArgs());
@@ -181,8 +184,8 @@ private:
     SmallVector<Value> next = copyTiles(map, inside, writeSlot);
     for (auto [staged, memory] : llvm::zip(loads, memories)) {
       auto type = cast<tile::SmemType>(memory.getType()).withBuffers(1);
-      useBuffer(staged, tile::SmemIndexOp::create(b, loc, type, memory,
-                                                  readSlot));
+      useBuffer(staged,
+                tile::SmemIndexOp::create(b, loc, type, memory, readSlot));
     }
     SmallVector<Value> advanced = {nextSlot(writeSlot), nextSlot(readSlot)};
 
@@ -219,10 +222,10 @@ private:
     for (Operation *user : llvm::make_early_inc_range(value.getUsers())) {
       if (auto convert = dyn_cast<tile::ConvertLayoutOp>(user)) {
         b.setInsertionPoint(convert);
-        convert.replaceAllUsesWith(
-            tile::SmemLoadOp::create(b, convert.getLoc(), convert.getType(),
-                                     buffer)
-                .getResult());
+        convert.replaceAllUsesWith(tile::SmemLoadOp::create(b, convert.getLoc(),
+                                                            convert.getType(),
+                                                            buffer)
+                                       .getResult());
         convert.erase();
       } else if (auto trans = dyn_cast<tile::TransOp>(user)) {
         b.setInsertionPoint(trans);

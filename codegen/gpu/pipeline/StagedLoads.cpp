@@ -80,8 +80,8 @@ SmallVector<StagedLoad> stagedLoads(scf::ForOp loop) {
     // Copies in registers would be written twice.
     if (source != layout::dropCopies(source))
       return;
-    layout::SharedTrip trip = layout::findSharedTrip(
-        source, layout::dropCopies(*operand), options);
+    layout::SharedTrip trip =
+        layout::findSharedTrip(source, layout::dropCopies(*operand), options);
     result.push_back({load, elements,
                       tile::SharedAttr::get(load.getContext(), trip.scratch)});
   });
@@ -110,8 +110,7 @@ static Value baseOf(Value pointer) {
       continue;
     }
     auto argument = cast<BlockArgument>(value);
-    if (auto loop =
-            dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())) {
+    if (auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())) {
       auto init = loop.getTiedLoopInit(argument);
       if (!init)
         return {};

@@ -1,0 +1,76 @@
+// tests/unit/codegen/gpu/SharedTest.cpp - asynchronous copies on sim.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/codegen/gpu/GpuKernel.h"
+
+#include <gtest/gtest.h>
+
+using namespace tessera;
+
+namespace {
+
+// Two buffers: the second is copied while the first is read. WAIT and BARRIER
+// are what keeps them apart.
+std::string kernelText(const std::string &wait, const std::string &barrier) {
+  return R"(
+#rows = #tile.linear<16x32, register = [[0, 1], [0, 2]], lane = [[0, 4], [0, 8], [0, 16], [1, 0], [2, 0]], warp = [[4, 0], [8, 0]]>
+#acc = #tile.linear<16x32, register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8], [0, 16]]>
+#mem = #tile.shared<16x32, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 0], [4, 0], [8, 0]]>
+func.func @copy(%in: !tile.ptr<f32>, %out: !tile.ptr<f32>, %n: i32) {
+  %r = tile.range 0, 16 : tensor<16xi32, #tile.linear<16, register = [], lane = [[0], [0], [0], [1], [2]], warp = [[4], [8]]>>
+  %c = tile.range 0, 32 : tensor<32xi32, #tile.linear<32, register = [[1], [2]], lane = [[4], [8], [16], [0], [0]], warp = [[0], [0]]>>
+  %r1 = tile.expand_dims %r, 1 : tensor<16xi32, #tile.linear<16, register = [], lane = [[0], [0], [0], [1], [2]], warp = [[4], [8]]>> -> tensor<16x1xi32, #tile.linear<16x1, register = [], lane = [[0, 0], [0, 0], [0, 0], [1, 0], [2, 0]], warp = [[4, 0], [8, 0]]>>
+  %c1 = tile.expand_dims %c, 0 : tensor<32xi32, #tile.linear<32, register = [[1], [2]], lane = [[4], [8], [16], [0], [0]], warp = [[0], [0]]>> -> tensor<1x32xi32, #tile.linear<1x32, register = [[0, 1], [0, 2]], lane = [[0, 4], [0, 8], [0, 16], [0, 0], [0, 0]], warp = [[0, 0], [0, 0]]>>
+  %rr = tile.broadcast %r1 : tensor<16x1xi32, #tile.linear<16x1, register = [], lane = [[0, 0], [0, 0], [0, 0], [1, 0], [2, 0]], warp = [[4, 0], [8, 0]]>> -> tensor<16x32xi32, #rows>
+  %cc = tile.broadcast %c1 : tensor<1x32xi32, #tile.linear<1x32, register = [[0, 1], [0, 2]], lane = [[0, 4], [0, 8], [0, 16], [0, 0], [0, 0]], warp = [[0, 0], [0, 0]]>> -> tensor<16x32xi32, #rows>
+  %k32 = arith.constant dense<32> : tensor<16x32xi32, #rows>
+  %rm = arith.muli %rr, %k32 : tensor<16x32xi32, #rows>
+  %o = arith.addi %rm, %cc : tensor<16x32xi32, #rows>
+  %sn = tile.splat %n : i32 -> tensor<16x32xi32, #rows>
+  %mask = arith.cmpi slt, %rr, %sn : tensor<16x32xi32, #rows>
+  %si = tile.splat %in : !tile.ptr<f32> -> tensor<16x32x!tile.ptr<f32>, #rows>
+  %p = tile.addptr %si, %o : tensor<16x32x!tile.ptr<f32>, #rows>, tensor<16x32xi32, #rows>
+  %oa = tile.convert_layout %o : tensor<16x32xi32, #rows> -> tensor<16x32xi32, #acc>
+  %so = tile.splat %out : !tile.ptr<f32> -> tensor<16x32x!tile.ptr<f32>, #acc>
+  %q = tile.addptr %so, %oa : tensor<16x32x!tile.ptr<f32>, #acc>, tensor<16x32xi32, #acc>
+  %b = tile.smem_alloc : !tile.smem<2 x 16x32xf32, #mem>
+  %c1i = arith.constant 1 : i32
+  %v = tile.smem_index %b[%c1i] : !tile.smem<2 x 16x32xf32, #mem>
+  tile.async_copy %p, %v mask %mask vector 4 : tensor<16x32x!tile.ptr<f32>, #rows> -> !tile.smem<1 x 16x32xf32, #mem>
+  tile.async_commit
+)" + wait +
+         "\n" + barrier + R"(
+  %x = tile.smem_load %v : !tile.smem<1 x 16x32xf32, #mem> -> tensor<16x32xf32, #acc>
+  tile.store %q, %x : tensor<16x32x!tile.ptr<f32>, #acc>, tensor<16x32xf32, #acc>
+  return
+}
+)";
+}
+
+TEST(GpuShared, CopiesArriveAndMaskedRowsAreZero) {
+  GpuKernelOptions how;
+  how.assignLayouts = false;
+  GpuKernel kernel(kernelText("tile.async_wait 0", "tile.barrier"), how);
+  std::vector<float> in(512), out(512, -1);
+  for (size_t i = 0; i < in.size(); ++i)
+    in[i] = float(i + 1);
+  kernel.run({1}, {in, out, 11});
+  for (size_t i = 0; i < in.size(); ++i)
+    EXPECT_EQ(out[i], i / 32 < 11 ? in[i] : 0) << i;
+  EXPECT_NE(kernel.ptx.find("cp.async.cg.shared.global"), std::string::npos);
+  EXPECT_EQ(kernel.sharedBytes, 2 * 512 * 4u + 2048u);
+}
+
+TEST(GpuShared, TheSimulatorSeesAMissingWaitAndAMissingBarrier) {
+  GpuKernelOptions how;
+  how.assignLayouts = false;
+  std::vector<float> in(512), out(512, -1);
+  EXPECT_THROW(
+      GpuKernel(kernelText("", "tile.barrier"), how).run({1}, {in, out, 16}),
+      std::exception);
+  EXPECT_THROW(GpuKernel(kernelText("tile.async_wait 0", ""), how)
+                   .run({1}, {in, out, 16}),
+               std::exception);
+}
+
+} // namespace
