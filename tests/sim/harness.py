@@ -22,11 +22,11 @@ ROOT, pow2, cdiv, kernel, close, equal = _base.ROOT, _base.pow2, _base.cdiv, _ba
 TF32 = 2e-3
 LIMITS = {torch.float32: 1e-5, torch.float16: 5e-3, torch.bfloat16: 5e-3}
 options = dict(num_warps=4, num_stages=3)
-problems = []  # checks that fired
+own = False
 
 
-def use(precision="ieee", warps=4, stages=3, fusion=1):
-    """How fp32 dots read their operands (ieee, tf32), and Triton's options. fusion=0: products and sums are not contracted.
+def use(precision="ieee", warps=4, stages=3, fusion=1, compiler="triton"):
+    """Whose PTX runs (triton, tessera), and how: how fp32 dots read their operands (ieee, tf32), and Triton's options. fusion=0: products and sums are not contracted.
 
     With contraction Triton turns the first step of a sum over lanes, x*y + shuffled(x*y), into a fused multiply-add: lanes that
     should hold copies of one sum then differ in the last bit, and where all of them store it, the winner is left open. The
@@ -34,6 +34,8 @@ def use(precision="ieee", warps=4, stages=3, fusion=1):
     os.environ["TRITON_F32_DEFAULT"] = precision
     LIMITS[torch.float32] = TF32 if precision == "tf32" else 1e-5
     options.update(num_warps=warps, num_stages=stages, enable_fp_fusion=bool(fusion))
+    global own
+    own = compiler == "tessera"
 
 
 def fresh(*shape, dtype=torch.float32):
@@ -44,7 +46,10 @@ def launch(path, name, grid, *args, **constexprs):
     if not all(grid):
         return
     try:
-        simulator.launch_triton(kernel(path, name), tuple(grid), args, constexprs, options)
+        if own:
+            simulator.launch_tessera(ROOT / "kernels" / path, name, kernel(path, name), tuple(grid), args, constexprs, options)
+        else:
+            simulator.launch_triton(kernel(path, name), tuple(grid), args, constexprs, options)
     except (simulator.Finding, simulator.SimError) as error:
         _base.failures.append(f"{name}: {error}")
 

@@ -1,7 +1,7 @@
 # tests/sim/kernels_test.py - the programs of tests/triton on the simulator: every kernel file as Triton's PTX, against fp64.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""kernels_test.py PROGRAM [precision=ieee|tf32] [warps=N] [stages=N] [SHAPE...]
+"""kernels_test.py PROGRAM [compiler=triton|tessera] [precision=ieee|tf32] [warps=N] [stages=N] [SHAPE...]
 
 PROGRAM is forward, backward or nn; SHAPE numbers the shapes of tests/triton/cases.py, or is `instances`: shapes with the
 constexprs of the `# tessera: instance` comments (quick, d64, paper)."""

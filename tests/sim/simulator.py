@@ -5,8 +5,11 @@
 import ctypes
 import json
 import os
+import pathlib
 import struct
+import subprocess
 import sys
+import tempfile
 import time
 
 try:
@@ -183,7 +186,48 @@ def specialize(fn, args, constexprs):
     return signature, constants, attributes, actual
 
 
+class OwnCompiled:
+    """PTX of `tessera compile` for one specialization. PROGRAM names the binary."""
+
+    def __init__(self, path, name, signature, constants, attributes, options):
+        start = time.time()
+        names = list(signature)
+        types = {n: t + (":16" if (names.index(n),) in attributes else "") for n, t in signature.items() if t != "constexpr"}
+        with tempfile.TemporaryDirectory(prefix="tessera-sim-") as folder:
+            command = [os.environ["PROGRAM"], "compile", str(path), "--kernel", name, "--target", "sm_80",
+                       "--signature", ", ".join(f"{n}={t}" for n, t in types.items()),
+                       "--num-warps", str(options["num_warps"]), "--num-stages", str(options["num_stages"]),
+                       "--emit", "ptx,meta", "--output", folder]
+            for (number,), value in constants.items():
+                command += ["--define", f"{names[number]}={value}"]
+            environment = dict(os.environ, TESSERA_F32_DEFAULT=os.environ.get("TRITON_F32_DEFAULT", "tf32"))
+            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            if done.returncode:
+                raise SimError(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+            read = lambda end: next(f for f in pathlib.Path(folder).iterdir() if f.name.endswith(end)).read_text()
+            self.ptx, meta = read(".ptx"), json.loads(read(".json"))
+        self.name = meta["symbol"]
+        self.threads, self.shared = meta["threads"], meta.get("shared_bytes", 0)
+        totals["compiled"] += 1
+        totals["compile_seconds"] += time.time() - start
+        self.module = Module(self.ptx, name + ".ptx")
+
+
 _compiled = {}
+
+
+def launch_tessera(path, name, fn, grid, args, constexprs, options, flags=0):
+    """The same launch with our own compiler's PTX."""
+    signature, constants, attributes, actual = specialize(fn, args, constexprs)
+    own = {k: options[k] for k in ("num_warps", "num_stages")}
+    key = ("tessera", str(path), name, tuple(signature.items()), tuple(constants.items()), str(attributes), tuple(own.items()),
+           os.environ.get("TRITON_F32_DEFAULT"))
+    if key not in _compiled:
+        _compiled[key] = OwnCompiled(path, name, signature, constants, attributes, own)
+    done = _compiled[key]
+    values = [value.data_ptr() if isinstance(value, torch.Tensor) else bits_of(value) for _, value in actual]
+    tensors = [(n, value) for n, value in actual if isinstance(value, torch.Tensor)]
+    return done.module.launch(done.name, grid, (done.threads,), done.shared, values, ranges_of(tensors), flags)
 
 
 def launch_triton(fn, grid, args, constexprs, options, flags=0):
