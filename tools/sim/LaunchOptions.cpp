@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <map>
 #include <random>
+#include <span>
 
 namespace tessera::tools {
 
@@ -47,7 +48,7 @@ struct Arguments {
   std::mt19937 random{1};
 
   // Small numbers of either sign: finite in every floating type.
-  void fill(std::vector<uint8_t> &to, const std::string &type) {
+  void fill(std::span<uint8_t> to, const std::string &type) {
     for (size_t at = 0, bytes = bytesOf(type); at < to.size(); at += bytes) {
       double value = std::uniform_real_distribution<>(-1, 1)(random);
       auto single = static_cast<float>(value);
@@ -82,14 +83,18 @@ struct Arguments {
           number(text.substr(open + 1, close - open - 1), "the length in");
       if (count > (uint64_t{1} << 32))
         throw Error("--arg " + text + " is too large", "4 Gi elements at most");
-      std::vector<uint8_t> &buffer =
-          buffers.emplace_back(count * bytesOf(type));
+      // Aligned as cudaMalloc does, so that sectors and lines are counted alike
+      // in every run.
+      const uint64_t bytes = count * bytesOf(type);
+      std::vector<uint8_t> &buffer = buffers.emplace_back(bytes + 256);
+      const auto base = reinterpret_cast<uintptr_t>(buffer.data());
+      const std::span<uint8_t> aligned(buffer.data() + (256 - base % 256) % 256,
+                                       bytes);
       if (equals == std::string::npos)
-        fill(buffer, type);
-      memory.add("arg" + std::to_string(params.size()), buffer.data(),
-                 buffer.size());
-      memory.ranges.back().writable = true;
-      params.push_back(sim::pointer(buffer.data()));
+        fill(aligned, type);
+      memory.add("arg" + std::to_string(params.size()), aligned.data(), bytes,
+                 true);
+      params.push_back(sim::pointer(aligned.data()));
     } else if (equals != std::string::npos) {
       std::string type = text.substr(0, equals);
       std::string value = text.substr(equals + 1);
