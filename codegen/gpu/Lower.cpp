@@ -19,6 +19,8 @@ using namespace mlir;
 namespace tessera::codegen {
 
 void addLayoutPasses(OpPassManager &passes, const GpuOptions &options) {
+  passes.addPass(gpu::createCoalescePass(options.numWarps));
+  passes.addPass(gpu::createDotLayoutsPass(options.numWarps));
   passes.addPass(gpu::createAssignLayoutsPass(options.numWarps));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());

@@ -11,8 +11,16 @@ class Pass;
 
 namespace tessera::codegen::gpu {
 
-/// tessera-assign-layouts: every tensor gets the blocked layout of its shape,
-/// with tile.convert_layout where an operation needs another one.
+/// tessera-coalesce: a layout for every load, store and atomic (attribute
+/// tile.layout), after the run and the alignment of its addresses.
+std::unique_ptr<mlir::Pass> createCoalescePass(int numWarps);
+
+/// tessera-dot-layouts: layouts for the operands and the accumulator of every
+/// dot (attribute tile.layout), of mma.sync where there is one.
+std::unique_ptr<mlir::Pass> createDotLayoutsPass(int numWarps);
+
+/// tessera-assign-layouts: every tensor gets a layout, from those attributes,
+/// with tile.convert_layout where computing again would cost more.
 std::unique_ptr<mlir::Pass> createAssignLayoutsPass(int numWarps);
 
 /// For tools.

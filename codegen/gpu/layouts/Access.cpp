@@ -1,0 +1,181 @@
+// codegen/gpu/layouts/Access.cpp - layouts for loads, stores and atomics.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/gpu/layouts/Access.h"
+
+#include "codegen/gpu/layouts/Transfer.h"
+#include "dialect/layout/RegisterLayouts.h"
+#include "dialect/tile/TileDialect.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+
+#include <numeric>
+
+using namespace mlir;
+using tessera::layout::LinearLayout;
+
+namespace tessera::codegen::gpu {
+
+LinearLayout accessLayout(ArrayRef<int64_t> shape, ArrayRef<int> order,
+                          int64_t width, int numWarps) {
+  size_t rank = shape.size();
+  layout::Blocked how;
+  how.perThread.assign(rank, 1);
+  how.lanes.assign(rank, 1);
+  how.warps.assign(rank, 1);
+  how.order.assign(order.begin(), order.end());
+  how.perThread[order[0]] = std::min(width, shape[order[0]]);
+  int64_t lanes = layout::lanesPerWarp, warps = numWarps;
+  for (int axis : order) {
+    int64_t rest = shape[axis] / how.perThread[axis];
+    how.lanes[axis] = std::min(lanes, rest);
+    lanes /= how.lanes[axis];
+    rest /= how.lanes[axis];
+    how.warps[axis] = std::min(warps, rest);
+    warps /= how.warps[axis];
+  }
+  // Places without elements of their own make copies.
+  how.lanes[order.back()] *= lanes;
+  how.warps[order.back()] *= warps;
+  return layout::blocked(shape.vec(), how);
+}
+
+static SmallVector<int> lastFirst(size_t rank) {
+  SmallVector<int> order(rank);
+  std::iota(order.rbegin(), order.rend(), 0);
+  return order;
+}
+
+LinearLayout plainLayout(ArrayRef<int64_t> shape, int numWarps) {
+  return accessLayout(shape, lastFirst(shape.size()), 1, numWarps);
+}
+
+Value tensorOfPointers(Operation *op) {
+  if (!isa<tile::LoadOp, tile::StoreOp, tile::AtomicRMWOp, tile::AtomicCASOp>(
+          op))
+    return {};
+  Value ptr = op->getOperand(0);
+  return isa<RankedTensorType>(ptr.getType()) ? ptr : Value();
+}
+
+namespace {
+struct Access {
+  SmallVector<int> order;
+  int64_t width = 1;
+};
+
+// What a load gives or a store takes.
+Value dataOf(Operation *op) {
+  if (auto store = dyn_cast<tile::StoreOp>(op))
+    return store.getValue();
+  return op->getResult(0);
+}
+} // namespace
+
+static Access accessOf(Operation *op, const AxisInfoAnalysis &axes,
+                       int numWarps) {
+  Value ptr = tensorOfPointers(op);
+  ArrayRef<int64_t> shape = tile::shapeOf(ptr.getType());
+  AxisInfo info = axes.of(ptr);
+  Access access;
+  access.order = lastFirst(shape.size());
+  // The axis with the longest runs first; among equals the last.
+  llvm::stable_sort(access.order, [&](int a, int b) {
+    return info.axes[a].contiguity > info.axes[b].contiguity;
+  });
+  Value mask;
+  if (auto load = dyn_cast<tile::LoadOp>(op))
+    mask = load.getMask();
+  else if (auto store = dyn_cast<tile::StoreOp>(op))
+    mask = store.getMask();
+  else if (auto atomic = dyn_cast<tile::AtomicRMWOp>(op))
+    mask = atomic.getMask();
+  access.width = axes.accessWidth(ptr, mask, access.order[0]);
+  int64_t bytes = elementBytes(ptr.getType());
+  // Atomics take one word at a time, 16-bit ones a pair.
+  if (isa<tile::AtomicRMWOp, tile::AtomicCASOp>(op))
+    access.width = std::min<int64_t>(access.width, bytes == 2 ? 2 : 1);
+  int64_t elements = 1;
+  for (int64_t size : shape)
+    elements *= size;
+  int64_t threads = int64_t(numWarps) * layout::lanesPerWarp;
+  access.width =
+      std::min(access.width, std::max<int64_t>(1, elements / threads));
+  return access;
+}
+
+// Tensors of one shape that elementwise operations, loops and branches tie
+// together: a conversion between them would be in the way of every element.
+static llvm::EquivalenceClasses<void *> tiedValues(func::FuncOp function) {
+  llvm::EquivalenceClasses<void *> classes;
+  auto tie = [&](Value a, Value b) {
+    if (isa<RankedTensorType>(a.getType()) &&
+        tile::shapeOf(a.getType()) == tile::shapeOf(b.getType()))
+      classes.unionSets(a.getAsOpaquePointer(), b.getAsOpaquePointer());
+  };
+  // Index arithmetic exists in as many layouts as are needed; it ties nothing.
+  llvm::DenseSet<Value> data;
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<tile::LoadOp, tile::AtomicRMWOp, tile::AtomicCASOp, tile::DotOp,
+            tile::ReduceOp>(op))
+      data.insert(op->getResult(0));
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      for (auto [arg, init, result, next] :
+           llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs(),
+                     loop.getResults(), loop.getYieldedValues()))
+        if (isa<FloatType>(tile::elementType(arg.getType()))) {
+          data.insert(arg);
+          data.insert(result);
+          tie(arg, result);
+          tie(arg, next);
+          tie(arg, init);
+        }
+    if (isElementwise(op) && op->getNumResults() == 1) {
+      bool any = false;
+      for (Value operand : op->getOperands())
+        if (data.contains(operand)) {
+          tie(op->getResult(0), operand);
+          any = true;
+        }
+      if (any)
+        data.insert(op->getResult(0));
+    }
+  });
+  return classes;
+}
+
+llvm::MapVector<Operation *, LinearLayout>
+accessLayouts(func::FuncOp function, const AxisInfoAnalysis &axes,
+              int numWarps) {
+  llvm::EquivalenceClasses<void *> tied = tiedValues(function);
+  llvm::MapVector<Operation *, Access> accesses;
+  // The widest of each class and order.
+  std::map<std::pair<void *, std::vector<int>>, int64_t> widest;
+  auto keyOf = [&](Operation *op, const Access &access) {
+    void *data = dataOf(op).getAsOpaquePointer();
+    auto leader = tied.findLeader(data);
+    return std::pair(
+        leader == tied.member_end() ? data : *leader,
+        std::vector<int>(access.order.begin(), access.order.end()));
+  };
+  function.walk([&](Operation *op) {
+    if (!tensorOfPointers(op))
+      return;
+    Access access = accessOf(op, axes, numWarps);
+    int64_t &width = widest[keyOf(op, access)];
+    width = std::max(width, access.width);
+    accesses.insert({op, access});
+  });
+  llvm::MapVector<Operation *, LinearLayout> layouts;
+  for (auto &[op, access] : accesses) {
+    int64_t width = access.width;
+    if (!isa<tile::AtomicRMWOp, tile::AtomicCASOp>(op))
+      width = widest[keyOf(op, access)];
+    layouts.insert({op, accessLayout(tile::shapeOf(op->getOperand(0).getType()),
+                                     access.order, width, numWarps)});
+  }
+  return layouts;
+}
+
+} // namespace tessera::codegen::gpu

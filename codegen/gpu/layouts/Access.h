@@ -1,0 +1,37 @@
+// codegen/gpu/layouts/Access.h - layouts for loads, stores and atomics.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "codegen/analysis/AxisInfo.h"
+#include "dialect/layout/LinearLayout.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace tessera::codegen::gpu {
+
+/// A blocked layout of `shape`: along order[0], `width` neighbours in a lane,
+/// then lanes, then warps, then the next axis; what is left repeats in
+/// registers, surplus lanes and warps hold copies.
+layout::LinearLayout accessLayout(llvm::ArrayRef<int64_t> shape,
+                                  llvm::ArrayRef<int> order, int64_t width,
+                                  int numWarps);
+
+/// accessLayout with the last axis fastest and one element a lane.
+layout::LinearLayout plainLayout(llvm::ArrayRef<int64_t> shape, int numWarps);
+
+/// Layouts of the operations of a function that access memory through a
+/// tensor of pointers: the axis along which addresses run goes to neighbours,
+/// so that a lane moves up to 16 bytes at once and a warp whole sectors.
+/// Accesses whose data meet in elementwise operations get one layout, that of
+/// the widest.
+llvm::MapVector<mlir::Operation *, layout::LinearLayout>
+accessLayouts(mlir::func::FuncOp function, const AxisInfoAnalysis &axes,
+              int numWarps);
+
+/// The pointer operand of a load, store or atomic; null for other operations
+/// and for a single pointer.
+mlir::Value tensorOfPointers(mlir::Operation *op);
+
+} // namespace tessera::codegen::gpu

@@ -1,0 +1,151 @@
+// codegen/gpu/layouts/Costs.cpp - compute again or convert?
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/gpu/layouts/Costs.h"
+
+#include "codegen/analysis/AxisInfo.h"
+#include "codegen/gpu/layouts/Access.h"
+#include "codegen/gpu/layouts/Transfer.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <limits>
+
+using namespace mlir;
+using tessera::layout::Dim;
+using tessera::layout::LinearLayout;
+using tessera::layout::Word;
+
+namespace tessera::codegen::gpu {
+
+constexpr double impossible = std::numeric_limits<double>::infinity();
+// Operations that are followed back from a use.
+constexpr int maxDepth = 12;
+
+static double registersOf(tile::LinearAttr layout) {
+  return double(int64_t(1) << layout.getRegisters().size());
+}
+
+// How often a place runs for each run of the kernel.
+static double roundsOf(Value value) {
+  double rounds = 1;
+  for (Operation *op = value.getParentRegion()->getParentOp(); op;
+       op = op->getParentOp())
+    if (isa<scf::ForOp, scf::WhileOp>(op))
+      rounds *= 8;
+  return rounds;
+}
+
+double Costs::conversion(tile::LinearAttr from, tile::LinearAttr to,
+                         Type element) {
+  int64_t bytes = elementBytes(element);
+  if (isa<tile::PtrType>(element))
+    bytes = 8;
+  auto [place, isNew] = conversions.try_emplace({from, to, bytes}, 0.0);
+  if (!isNew)
+    return place->second;
+  LinearLayout source = from.layout(), result = to.layout();
+  // Where each element of the result is: its own lane, its own warp?
+  layout::Span here;
+  for (Word column : source.columns(Dim::Register))
+    here.add(column);
+  auto within = [&](Dim dim, const layout::Span &span) {
+    // Bit by bit the same, up to registers of the source.
+    const auto &a = source.columns(dim), &b = result.columns(dim);
+    for (size_t bit = 0; bit < b.size(); ++bit)
+      if (!span.contains(a[bit] ^ b[bit]))
+        return false;
+    return true;
+  };
+  bool registers = true;
+  for (Word column : result.columns(Dim::Register))
+    registers &= here.contains(column);
+  double words = std::max(1.0, double(bytes) / 4);
+  double regs = std::max(registersOf(from), registersOf(to));
+  if (registers && within(Dim::Lane, here) && within(Dim::Warp, here)) {
+    // Lanes that differ by registers only choose among them.
+    bool same = source.columns(Dim::Lane) == result.columns(Dim::Lane) &&
+                source.columns(Dim::Warp) == result.columns(Dim::Warp);
+    place->second = same ? 0 : regs * words;
+    return place->second;
+  }
+  layout::Span warp = here;
+  for (Word column : source.columns(Dim::Lane))
+    warp.add(column);
+  bool inWarp = within(Dim::Warp, warp);
+  for (Dim dim : {Dim::Register, Dim::Lane})
+    for (Word column : result.columns(dim))
+      inWarp &= warp.contains(column);
+  double packed = std::max(1.0, regs * double(bytes) / 4);
+  place->second = inWarp ? 4 + 3 * packed : 48 + 3 * packed;
+  return place->second;
+}
+
+bool Costs::cheaperAgain(Value value, tile::LinearAttr layout) {
+  double convert =
+      conversion(homes.home(value), layout, tile::elementType(value.getType()));
+  if (convert == 0)
+    return false;
+  return again(value, layout, 0) < convert * roundsOf(value);
+}
+
+double Costs::having(Value value, tile::LinearAttr layout, int depth) {
+  double rounds = roundsOf(value);
+  // What is made of ranges and splats costs little in any layout.
+  if (homes.isFloating(value))
+    return rounds * registersOf(layout);
+  tile::LinearAttr home = homes.home(value);
+  if (home == layout)
+    return 0;
+  double convert =
+      rounds * conversion(home, layout, tile::elementType(value.getType()));
+  if (convert == 0 || depth >= maxDepth)
+    return convert;
+  return std::min(convert, again(value, layout, depth));
+}
+
+double Costs::again(Value value, tile::LinearAttr layout, int depth) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getNumResults() != 1)
+    return impossible;
+  auto [place, isNew] = known.try_emplace({value, layout}, impossible);
+  if (!isNew)
+    return place->second;
+  double each;
+  if (auto load = dyn_cast<tile::LoadOp>(op)) {
+    if (load.getIsVolatile() || !homes.isSmallAccess(op))
+      return impossible;
+    each = 4;
+  } else if (isa<tile::ExpandDimsOp, tile::BroadcastOp, tile::TransOp,
+                 tile::ReshapeOp>(op)) {
+    each = 0;
+  } else if (isElementwise(op)) {
+    each = isa<math::MathDialect>(op->getDialect()) ||
+                   isa<arith::DivFOp, arith::DivSIOp, arith::DivUIOp,
+                       arith::RemSIOp, arith::RemUIOp>(op)
+               ? 8
+               : 1;
+  } else {
+    return impossible;
+  }
+  double total = roundsOf(value) * registersOf(layout) * each;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<RankedTensorType>(operand.get().getType()))
+      continue;
+    tile::LinearAttr wanted = layout;
+    if (!isa<tile::LoadOp>(op)) {
+      auto below =
+          operandLayout(op, operand.getOperandNumber(), layout.layout());
+      if (!below)
+        return impossible;
+      wanted = tile::LinearAttr::get(op->getContext(), *below);
+    }
+    total += having(operand.get(), wanted, depth + 1);
+  }
+  known[{value, layout}] = total;
+  return total;
+}
+
+} // namespace tessera::codegen::gpu

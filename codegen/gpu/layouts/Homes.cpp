@@ -1,0 +1,409 @@
+// codegen/gpu/layouts/Homes.cpp - the layout in which each tensor is computed.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/gpu/layouts/Homes.h"
+
+#include "codegen/gpu/layouts/Access.h"
+#include "codegen/gpu/layouts/Transfer.h"
+#include "dialect/layout/RegisterLayouts.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using tessera::layout::LinearLayout;
+
+namespace tessera::codegen::gpu {
+
+static bool isTensor(Value value) {
+  return isa<RankedTensorType>(value.getType());
+}
+
+Homes::Homes(func::FuncOp function, const Anchors &anchors, int numWarps)
+    : function(function), given(anchors), numWarps(numWarps) {
+  findFloating();
+  Region &body = function.getFunctionBody();
+  for (bool changed = true; changed;) {
+    // The surest first: what all operands agree on, then what one says, then
+    // what users want, then anything.
+    eager = false;
+    while (forward(body))
+      ;
+    eager = true;
+    changed = forward(body) || backward(body) || decideOne(body);
+  }
+}
+
+tile::LinearAttr Homes::attr(const LinearLayout &layout) const {
+  return tile::LinearAttr::get(function->getContext(), layout);
+}
+
+tile::LinearAttr Homes::plain(ArrayRef<int64_t> shape) {
+  auto &layout = plains[shape.vec()];
+  if (!layout)
+    layout = attr(plainLayout(shape, numWarps));
+  return layout;
+}
+
+tile::LinearAttr Homes::source(Value value) {
+  if (isFloating(value))
+    return plain(tile::shapeOf(value.getType()));
+  return home(value);
+}
+
+bool Homes::isSmallAccess(Operation *op) const {
+  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  return type.getNumElements() <= 2 * int64_t(numWarps) * layout::lanesPerWarp;
+}
+
+tile::LinearAttr Homes::access(Operation *op) const {
+  if (op->getNumResults())
+    return home(op->getResult(0));
+  return accesses.lookup(op);
+}
+
+bool Homes::set(Value value, tile::LinearAttr layout, bool isStrong) {
+  if (!layout || !isTensor(value) || isFloating(value) ||
+      !homes.try_emplace(value, layout).second)
+    return false;
+  if (isStrong)
+    strong.insert(value);
+  return true;
+}
+
+bool Homes::copy(Value to, Value from) {
+  return !isFloating(from) && set(to, home(from), strong.contains(from));
+}
+
+//===----------------------------------------------------------------------===//
+// Floating values
+//===----------------------------------------------------------------------===//
+
+// Whether an operation is cheap enough to be done once a layout.
+bool Homes::floats(Operation *op) const {
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return isa<SplatElementsAttr>(constant.getValue());
+  if (isa<tile::RangeOp, tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp,
+          tile::TransOp, tile::ReshapeOp>(op))
+    return true;
+  if (op->getName().getStringRef() == "ub.poison")
+    return true;
+  return isElementwise(op) && op->getNumResults() == 1 &&
+         !isa<math::MathDialect>(op->getDialect()) && !isa<arith::DivFOp>(op);
+}
+
+void Homes::findFloating() {
+  // All that might be, then fewer until what is left holds itself up.
+  function.walk([&](Operation *op) {
+    auto add = [&](ValueRange values) {
+      for (Value value : values)
+        if (isTensor(value))
+          floating.insert(value);
+    };
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      add(loop.getResults());
+      add(loop.getRegionIterArgs());
+    } else if (isa<scf::IfOp>(op) || floats(op)) {
+      add(op->getResults());
+    }
+  });
+  auto holds = [&](Value value) {
+    return !isTensor(value) || floating.contains(value);
+  };
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    auto drop = [&](Value value) { changed |= floating.erase(value); };
+    function.walk([&](Operation *op) {
+      if (auto loop = dyn_cast<scf::ForOp>(op)) {
+        for (auto [arg, init, result, next] :
+             llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs(),
+                       loop.getResults(), loop.getYieldedValues()))
+          if (!holds(init) || !holds(next)) {
+            drop(arg);
+            drop(result);
+          }
+      } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+        for (auto [i, result] : llvm::enumerate(branch.getResults()))
+          if (!holds(branch.thenYield().getOperand(i)) ||
+              !holds(branch.elseYield().getOperand(i)))
+            drop(result);
+      } else if (!llvm::all_of(op->getOperands(), holds)) {
+        for (Value result : op->getResults())
+          drop(result);
+      }
+    });
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Forward
+//===----------------------------------------------------------------------===//
+
+bool Homes::forward(Region &region) {
+  bool changed = false;
+  for (Block &block : region)
+    for (Operation &op : block)
+      changed |= forward(&op);
+  return changed;
+}
+
+bool Homes::forward(Operation *op) {
+  bool changed = false;
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    changed |= forward(loop.getRegion());
+    for (auto [arg, init, result, next] :
+         llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs(),
+                   loop.getResults(), loop.getYieldedValues())) {
+      changed |= copy(arg, next) || copy(arg, init);
+      changed |= copy(result, arg);
+    }
+    return changed;
+  }
+  if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    changed |= forward(loop.getBefore());
+    auto condition = loop.getConditionOp();
+    for (auto [arg, result, value] :
+         llvm::zip(loop.getAfterArguments(), loop.getResults(),
+                   condition.getArgs())) {
+      changed |= copy(arg, value);
+      changed |= copy(result, value);
+    }
+    changed |= forward(loop.getAfter());
+    for (auto [arg, init, next] :
+         llvm::zip(loop.getBeforeArguments(), loop.getInits(),
+                   loop.getYieldOp().getOperands()))
+      changed |= copy(arg, next) || copy(arg, init);
+    return changed;
+  }
+  if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    changed |= forward(branch.getThenRegion());
+    changed |= forward(branch.getElseRegion());
+    for (auto [i, result] : llvm::enumerate(branch.getResults()))
+      changed |= copy(result, branch.thenYield().getOperand(i)) ||
+                 copy(result, branch.elseYield().getOperand(i));
+    return changed;
+  }
+  if (isa<tile::StoreOp>(op)) {
+    if (!tensorOfPointers(op) || accesses.count(op))
+      return false;
+    // A large store decides for itself; a small one takes what there is.
+    Value value = op->getOperand(1);
+    tile::LinearAttr layout = !isSmallAccess(op) || isFloating(value)
+                                  ? given.access.lookup(op)
+                                  : home(value);
+    if (!layout)
+      return false;
+    accesses[op] = layout;
+    return true;
+  }
+  if (op->getNumResults() == 0 || !isTensor(op->getResult(0)) ||
+      homes.count(op->getResult(0)) || isFloating(op->getResult(0)))
+    return false;
+  Value result = op->getResult(0);
+  if (tensorOfPointers(op)) {
+    if (!isSmallAccess(op))
+      return set(result, given.access.lookup(op), false);
+    // What a small atomic combines is where it is.
+    return isa<tile::AtomicRMWOp, tile::AtomicCASOp>(op) &&
+           copy(result, op->getOperand(1));
+  }
+  if (isa<tile::DotOp>(op)) {
+    const Anchors::Dot &dot = given.dots.at(op);
+    return set(result, dot.acc, dot.tensorCore);
+  }
+  if (isa<tile::HistogramOp>(op))
+    return set(result, plain(tile::shapeOf(result.getType())), false);
+  if (auto gather = dyn_cast<tile::GatherOp>(op))
+    return copy(result, gather.getIndices());
+  if (isElementwise(op)) {
+    Value best;
+    bool complete = true;
+    for (Value operand : op->getOperands()) {
+      if (!isTensor(operand) || isFloating(operand))
+        continue;
+      if (!home(operand))
+        complete &= operand.getDefiningOp<tile::BroadcastOp>() != nullptr;
+      else if (!best || (strong.contains(operand) && !strong.contains(best)))
+        best = operand;
+    }
+    // An operand that is not known yet may bring a dot's layout: an
+    // accumulator before its loop has been seen.
+    return best && (complete || eager || strong.contains(best)) &&
+           copy(result, best);
+  }
+  if (isa<tile::BroadcastOp>(op))
+    return false;
+  // Whose operands may have any layout; floating ones then have the plain one.
+  bool takesAny = isa<tile::ReduceOp, tile::ReduceByOp, tile::ScanOp,
+                      tile::ScanByOp, tile::SortOp>(op);
+  for (Value operand : op->getOperands()) {
+    tile::LinearAttr from = takesAny ? source(operand) : home(operand);
+    if (!from)
+      continue;
+    std::optional<LinearLayout> layout = resultLayout(op, from.layout());
+    if (!layout) // A split across lanes.
+      layout = plain(tile::shapeOf(result.getType())).layout();
+    for (Value each : op->getResults())
+      changed |= set(each, attr(*layout), strong.contains(operand));
+    if (takesAny)
+      combined.try_emplace(op, from);
+    return changed;
+  }
+  return false;
+}
+
+tile::LinearAttr Homes::combinedIn(Operation *op) {
+  if (tile::LinearAttr layout = combined.lookup(op))
+    return layout;
+  for (Value operand : op->getOperands())
+    if (tile::LinearAttr layout = source(operand))
+      return layout;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Backward
+//===----------------------------------------------------------------------===//
+
+// The layout that a use asks for, when that is known.
+tile::LinearAttr Homes::wantedBy(OpOperand &use) {
+  Operation *user = use.getOwner();
+  unsigned index = use.getOperandNumber();
+  if (auto dot = dyn_cast<tile::DotOp>(user)) {
+    const Anchors::Dot &layouts = given.dots.at(user);
+    return index == 0 ? layouts.a : index == 1 ? layouts.b : layouts.acc;
+  }
+  if (tensorOfPointers(user))
+    return access(user);
+  if (auto loop = dyn_cast<scf::ForOp>(user)) {
+    unsigned first = unsigned(loop.getNumControlOperands());
+    return index < first ? tile::LinearAttr()
+                         : home(loop.getRegionIterArg(index - first));
+  }
+  if (auto loop = dyn_cast<scf::WhileOp>(user))
+    return home(loop.getBeforeArguments()[index]);
+  if (isa<scf::ConditionOp>(user))
+    return home(user->getParentOp()->getResult(index - 1));
+  if (isa<scf::YieldOp>(user)) {
+    Operation *parent = user->getParentOp();
+    if (auto loop = dyn_cast<scf::WhileOp>(parent))
+      return home(loop.getBeforeArguments()[index]);
+    return home(parent->getResult(index));
+  }
+  if (user->getNumResults() == 0)
+    return {};
+  tile::LinearAttr result = home(user->getResult(0));
+  if (!result)
+    return {};
+  if (isa<tile::ScanOp, tile::ScanByOp, tile::SortOp>(user) ||
+      (isa<tile::GatherOp>(user) && index == 1))
+    return result;
+  auto layout = operandLayout(user, index, result.layout());
+  return layout ? attr(*layout) : tile::LinearAttr();
+}
+
+bool Homes::backward(Value value) {
+  if (!isTensor(value) || isFloating(value) || homes.count(value))
+    return false;
+  // These follow from their operands and nothing else.
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<tile::ReduceOp, tile::ReduceByOp, tile::JoinOp,
+                      tile::SplitOp>(op))
+    return false;
+  tile::LinearAttr best;
+  bool bestStrong = false;
+  for (OpOperand &use : value.getUses()) {
+    tile::LinearAttr layout = wantedBy(use);
+    if (!layout)
+      continue;
+    Operation *user = use.getOwner();
+    bool isStrong =
+        isa<tile::DotOp>(user) ||
+        (user->getNumResults() && strong.contains(user->getResult(0)));
+    if (!best || (isStrong && !bestStrong)) {
+      best = layout;
+      bestStrong = isStrong;
+    }
+  }
+  // What a dot wants of a load's neighbour is no layout of a dot.
+  return set(value, best, bestStrong);
+}
+
+bool Homes::backward(Region &region) {
+  bool changed = false;
+  for (Block &block : llvm::reverse(region)) {
+    for (Operation &op : llvm::reverse(block)) {
+      for (Value result : op.getResults())
+        changed |= backward(result);
+      for (Region &inner : llvm::reverse(op.getRegions()))
+        changed |= backward(inner);
+    }
+    for (Value argument : block.getArguments())
+      changed |= backward(argument);
+  }
+  return changed;
+}
+
+// Where nothing follows from anything: first the small loads and stores as
+// they would be alone, then anything.
+bool Homes::decideOne(Region &region) {
+  Operation *access = nullptr;
+  Value open;
+  int64_t most = 0;
+  region.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (tensorOfPointers(op) && !this->access(op)) {
+      int64_t size =
+          cast<RankedTensorType>(op->getOperand(0).getType()).getNumElements();
+      if (size > most) {
+        most = size;
+        access = op;
+      }
+    }
+    auto look = [&](Value value) {
+      if (!open && isTensor(value) && !isFloating(value) && !homes.count(value))
+        open = value;
+    };
+    for (Value result : op->getResults())
+      look(result);
+    for (Region &inner : op->getRegions())
+      for (Block &block : inner)
+        for (Value argument : block.getArguments())
+          look(argument);
+  });
+  if (access) {
+    tile::LinearAttr layout = given.access.lookup(access);
+    if (access->getNumResults())
+      return set(access->getResult(0), layout, false);
+    accesses[access] = layout;
+    return true;
+  }
+  if (!open)
+    return false;
+  Operation *op = open.getDefiningOp();
+  tile::LinearAttr layout;
+  // A broadcast that nobody cares about repeats in registers.
+  if (op && isa<tile::BroadcastOp>(op))
+    if (tile::LinearAttr from = home(op->getOperand(0)))
+      layout = attr(*resultLayout(op, from.layout()));
+  if (op &&
+      isa<tile::ReduceOp, tile::ReduceByOp, tile::JoinOp, tile::SplitOp>(op)) {
+    // Its operand is open, too, and comes first: give that one a home.
+    for (Value operand : op->getOperands())
+      if (!home(operand))
+        return isFloating(operand)
+                   ? set(open,
+                         attr(*resultLayout(
+                             op,
+                             plain(tile::shapeOf(operand.getType())).layout())),
+                         false)
+                   : set(operand, plain(tile::shapeOf(operand.getType())),
+                         false);
+  }
+  if (!layout)
+    layout = plain(tile::shapeOf(open.getType()));
+  return set(open, layout, false);
+}
+
+} // namespace tessera::codegen::gpu

@@ -1,0 +1,67 @@
+// RUN: tessera-opt %s -tessera-coalesce=num-warps=4 | FileCheck %s
+
+// Rows of 64 bf16: 8 elements (16 bytes) in a lane, 8 lanes a row, then 4 rows
+// of a warp, then warps; what is left of the 64 rows repeats in registers.
+// CHECK-DAG: [[ROWS:#.*]] = #tile.linear<64x64, register = {{\[\[}}0, 1], [0, 2], [0, 4], [16, 0], [32, 0]], lane = {{\[\[}}0, 8], [0, 16], [0, 32], [1, 0], [2, 0]], warp = {{\[\[}}4, 0], [8, 0]]>
+// The same tile read down its columns.
+// CHECK-DAG: [[COLUMNS:#.*]] = #tile.linear<64x64, register = {{\[\[}}1, 0], [2, 0], [4, 0], [0, 16], [0, 32]], lane = {{\[\[}}8, 0], [16, 0], [32, 0], [0, 1], [0, 2]], warp = {{\[\[}}0, 4], [0, 8]]>
+// A mask that may end anywhere: one element at a time.
+// CHECK-DAG: [[SINGLE:#.*]] = #tile.linear<1024, register = {{\[\[}}128], [256], [512]], lane = {{\[\[}}1], [2], [4], [8], [16]], warp = {{\[\[}}32], [64]]>
+// 64 elements for 128 threads: warps 2 and 3 hold copies.
+// CHECK-DAG: [[SMALL:#.*]] = #tile.linear<64, register = [], lane = {{\[\[}}1], [2], [4], [8], [16]], warp = {{\[\[}}32], [0]]>
+
+// CHECK-LABEL: @tiles
+// CHECK: tile.load {{.*}} {tile.layout = [[ROWS]]}
+// CHECK: tile.load {{.*}} {tile.layout = [[COLUMNS]]}
+func.func @tiles(%p: !tile.ptr<bf16> {tile.divisibility = 16 : i32}, %n: i32 {tile.divisibility = 16 : i32}) {
+  %r = tile.range 0, 64 : tensor<64xi32>
+  %s = tile.splat %n : i32 -> tensor<64xi32>
+  %rs = arith.muli %r, %s : tensor<64xi32>
+  %a = tile.expand_dims %rs, 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %b = tile.expand_dims %r, 0 : tensor<64xi32> -> tensor<1x64xi32>
+  %ab = tile.broadcast %a : tensor<64x1xi32> -> tensor<64x64xi32>
+  %bb = tile.broadcast %b : tensor<1x64xi32> -> tensor<64x64xi32>
+  %o = arith.addi %ab, %bb : tensor<64x64xi32>
+  %ps = tile.splat %p : !tile.ptr<bf16> -> tensor<64x64x!tile.ptr<bf16>>
+  %q = tile.addptr %ps, %o : tensor<64x64x!tile.ptr<bf16>>, tensor<64x64xi32>
+  %x = tile.load %q : tensor<64x64x!tile.ptr<bf16>>
+  %t = tile.trans %o [1, 0] : tensor<64x64xi32> -> tensor<64x64xi32>
+  %qt = tile.addptr %ps, %t : tensor<64x64x!tile.ptr<bf16>>, tensor<64x64xi32>
+  %y = tile.load %qt : tensor<64x64x!tile.ptr<bf16>>
+  return
+}
+
+// CHECK-LABEL: @masked
+// CHECK: tile.load {{.*}} {tile.layout = [[SINGLE]]}
+// CHECK: tile.store {{.*}} {tile.layout = [[SMALL]]}
+func.func @masked(%p: !tile.ptr<f32> {tile.divisibility = 16 : i32}, %n: i32) {
+  %r = tile.range 0, 1024 : tensor<1024xi32>
+  %s = tile.splat %n : i32 -> tensor<1024xi32>
+  %m = arith.cmpi slt, %r, %s : tensor<1024xi32>
+  %ps = tile.splat %p : !tile.ptr<f32> -> tensor<1024x!tile.ptr<f32>>
+  %q = tile.addptr %ps, %r : tensor<1024x!tile.ptr<f32>>, tensor<1024xi32>
+  %x = tile.load %q mask %m : tensor<1024x!tile.ptr<f32>>
+  %r2 = tile.range 0, 64 : tensor<64xi32>
+  %ps2 = tile.splat %p : !tile.ptr<f32> -> tensor<64x!tile.ptr<f32>>
+  %q2 = tile.addptr %ps2, %r2 : tensor<64x!tile.ptr<f32>>, tensor<64xi32>
+  %z = arith.constant dense<1.0> : tensor<64xf32>
+  tile.store %q2, %z : tensor<64x!tile.ptr<f32>>, tensor<64xf32>
+  return
+}
+
+// bf16 and fp32 that meet: 8 elements a lane for both, two 16-byte accesses for
+// fp32 instead of a conversion.
+// CHECK-LABEL: @meet
+// CHECK: tile.load {{.*}} {tile.layout = [[EIGHT:#.*]]} : tensor<4096x!tile.ptr<bf16>>
+// CHECK: tile.store {{.*}} {tile.layout = [[EIGHT]]} : tensor<4096x!tile.ptr<f32>>
+func.func @meet(%p: !tile.ptr<bf16> {tile.divisibility = 16 : i32}, %o: !tile.ptr<f32> {tile.divisibility = 16 : i32}) {
+  %r = tile.range 0, 4096 : tensor<4096xi32>
+  %ps = tile.splat %p : !tile.ptr<bf16> -> tensor<4096x!tile.ptr<bf16>>
+  %q = tile.addptr %ps, %r : tensor<4096x!tile.ptr<bf16>>, tensor<4096xi32>
+  %x = tile.load %q : tensor<4096x!tile.ptr<bf16>>
+  %f = tile.convert %x rtne : tensor<4096xbf16> -> tensor<4096xf32>
+  %os = tile.splat %o : !tile.ptr<f32> -> tensor<4096x!tile.ptr<f32>>
+  %oq = tile.addptr %os, %r : tensor<4096x!tile.ptr<f32>>, tensor<4096xi32>
+  tile.store %oq, %f : tensor<4096x!tile.ptr<f32>>, tensor<4096xf32>
+  return
+}

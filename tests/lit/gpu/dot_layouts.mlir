@@ -1,0 +1,44 @@
+// RUN: tessera-opt %s -tessera-dot-layouts=num-warps=4 | FileCheck %s
+
+// softmax(Q K^T) V: all warps along M, so that P is where the second dot wants
+// it, without a conversion.
+// CHECK-DAG: [[S:#.*]] = #tile.linear<64x32, register = {{\[\[}}0, 1], [8, 0], [0, 8], [0, 16]], lane = {{\[\[}}0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = {{\[\[}}16, 0], [32, 0]]>
+// One dot alone: a warp's tile is as square as it can be.
+// CHECK-DAG: [[SQUARE:#.*]] = #tile.linear<64x64, register = {{\[\[}}0, 1], [8, 0], [0, 16], [0, 32], [32, 0]], lane = {{\[\[}}0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = {{\[\[}}0, 8], [16, 0]]>
+// 16 rows: warps along N.
+// CHECK-DAG: [[FLAT:#.*]] = #tile.linear<16x64, register = {{\[\[}}0, 1], [8, 0], [0, 32]], lane = {{\[\[}}0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = {{\[\[}}0, 8], [0, 16]]>
+// tf32: four rows of K in a lane's registers 4 apart.
+// CHECK-DAG: [[TF32A:#.*]] = #tile.linear<64x32, register = {{\[\[}}8, 0], [0, 4], [0, 8], [0, 16], [32, 0]], lane = {{\[\[}}0, 1], [0, 2], [1, 0], [2, 0], [4, 0]], warp = {{\[\[}}0, 0], [16, 0]]>
+
+// CHECK-LABEL: @attention
+// CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, {{.*}}, [[S]]], tile.tensor_core}
+// CHECK: tile.dot {{.*}}tile.tensor_core
+func.func @attention(%q: tensor<64x64xbf16>, %k: tensor<64x32xbf16>, %v: tensor<32x64xbf16>) -> tensor<64x64xf32> {
+  %z = arith.constant dense<0.0> : tensor<64x32xf32>
+  %y = arith.constant dense<0.0> : tensor<64x64xf32>
+  %s = tile.dot %q, %k, %z tf32 : tensor<64x64xbf16>, tensor<64x32xbf16> -> tensor<64x32xf32>
+  %e = math.exp2 %s : tensor<64x32xf32>
+  %p = tile.convert %e rtne : tensor<64x32xf32> -> tensor<64x32xbf16>
+  %o = tile.dot %p, %v, %y tf32 : tensor<64x32xbf16>, tensor<32x64xbf16> -> tensor<64x64xf32>
+  return %o : tensor<64x64xf32>
+}
+
+// CHECK-LABEL: @alone
+// CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, {{.*}}, [[SQUARE]]], tile.tensor_core}
+// CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, {{.*}}, [[FLAT]]], tile.tensor_core}
+func.func @alone(%a: tensor<64x32xf16>, %b: tensor<32x64xf16>, %c: tensor<64x64xf32>, %d: tensor<16x32xf16>, %e: tensor<16x64xf32>) -> (tensor<64x64xf32>, tensor<16x64xf32>) {
+  %x = tile.dot %a, %b, %c tf32 : tensor<64x32xf16>, tensor<32x64xf16> -> tensor<64x64xf32>
+  %y = tile.dot %d, %b, %e tf32 : tensor<16x32xf16>, tensor<32x64xf16> -> tensor<16x64xf32>
+  return %x, %y : tensor<64x64xf32>, tensor<16x64xf32>
+}
+
+// fp32: tf32 on tensor cores, ieee and K = 8 of 16 bits by multiply-adds.
+// CHECK-LABEL: @precision
+// CHECK: tile.dot {{.*}} tf32 {tile.layout = [[[TF32A]], {{.*}}], tile.tensor_core}
+// CHECK-NOT: tile.tensor_core
+func.func @precision(%a: tensor<64x32xf32>, %b: tensor<32x64xf32>, %c: tensor<64x64xf32>, %d: tensor<64x8xf16>, %e: tensor<8x64xf16>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+  %x = tile.dot %a, %b, %c tf32 : tensor<64x32xf32>, tensor<32x64xf32> -> tensor<64x64xf32>
+  %y = tile.dot %a, %b, %x ieee : tensor<64x32xf32>, tensor<32x64xf32> -> tensor<64x64xf32>
+  %z = tile.dot %d, %e, %y tf32 : tensor<64x8xf16>, tensor<8x64xf16> -> tensor<64x64xf32>
+  return %x, %z : tensor<64x64xf32>, tensor<64x64xf32>
+}
