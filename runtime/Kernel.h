@@ -43,8 +43,16 @@ std::optional<DType> dtypeFromText(std::string_view text);
 
 // Memory of elements of one type.
 struct Pointer {
+  static constexpr size_t unknown = SIZE_MAX;
+
   void *address = nullptr;
   DType type = DType::FP32;
+  // Memory that the kernel may touch: from the address on, and before it
+  // (negative strides). The cpu does not look at it; the simulator checks every
+  // access against it, and lets a pointer of unknown size touch the whole
+  // mapping of the process that it points into.
+  size_t bytes = unknown;
+  size_t bytesBefore = 0;
 };
 
 // One argument of a launch. nullptr is Python's None.
@@ -62,10 +70,25 @@ Constexprs constexprsFromJson(std::string_view text);
 struct LaunchOptions {
   // None: what the kernel's first configuration says.
   std::optional<int64_t> numWarps, numStages;
+  // "cpu", "sim:sm_80" ...; empty: defaultDevice().
+  std::string device;
 };
 
-// A kernel of a file. Copies share what was compiled; all methods may be called
-// from several threads.
+// What launches run on that name no device: TESSERA_DEVICE ("cpu" without it)
+// until setDefaultDevice() was called. Arguments are host memory everywhere.
+// Throws Error for an unknown device, and for one that this build cannot run
+// on.
+const std::string &defaultDevice();
+void setDefaultDevice(const std::string &device);
+// The names of all devices, cpu first.
+std::vector<std::string> deviceNames();
+// What kernels are compiled for on a device: hostTarget() for cpu, "sm_80" for
+// sim:sm_80. Throws Error.
+std::string deviceTarget(const std::string &device);
+
+// A kernel of a file: of tiles (.py), or of CUDA C++ (.cu), which only GPU
+// devices run and whose constexprs are its -D definitions. Copies share what
+// was compiled; all methods may be called from several threads.
 class Kernel {
 public:
   // Relative paths are looked for in the current folder, then (less a leading
@@ -92,9 +115,12 @@ public:
   void prepare(const std::vector<Arg> &args, const Constexprs &constexprs = {},
                const LaunchOptions &options = {}) const;
 
-  // The constexprs a launch would use, all of them.
+  // The constexprs a launch would use, all of them. Devices have configurations
+  // of their own: the hint cpu(...) is for cpu, and for others where the kernel
+  // has no decorator with any.
   Constexprs configuration(const std::vector<Arg> &args,
-                           const Constexprs &constexprs = {}) const;
+                           const Constexprs &constexprs = {},
+                           const LaunchOptions &options = {}) const;
 
   // What would be compiled for such a launch.
   syntax::CompileRequest

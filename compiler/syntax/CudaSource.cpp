@@ -181,6 +181,14 @@ CompileRequest
 makeCudaRequest(const std::string &path, const std::string &kernel,
                 const std::vector<std::pair<std::string, std::string>> &defines,
                 const std::string &target) {
+  return makeCudaRequest(path, readFile(path), kernel, defines, target);
+}
+
+CompileRequest
+makeCudaRequest(const std::string &path, const std::string &text,
+                const std::string &kernel,
+                const std::vector<std::pair<std::string, std::string>> &defines,
+                const std::string &target) {
   if (target.rfind("sm_", 0) != 0 || target.size() < 5 || target.size() > 7 ||
       !std::isdigit(static_cast<unsigned char>(target[3])))
     throw Error("`" + target + "` is not a target of CUDA C++",
@@ -188,7 +196,7 @@ makeCudaRequest(const std::string &path, const std::string &kernel,
   CompileRequest request;
   request.file = path;
   request.kernel = kernel;
-  request.text = readFile(path);
+  request.text = text;
   request.target = target;
   std::vector<std::string> known;
   const CudaKernel *found = nullptr;

@@ -32,9 +32,15 @@ std::vector<CudaKernel> findCudaKernels(std::string_view text);
 // Whether a path names a CUDA C++ source: it ends in .cu.
 bool isCudaSource(std::string_view path);
 
-// The request for one kernel. `defines` become -DNAME=value and part of the
-// key; `target` is sm_80 and the like. Throws Error for a file without such a
-// kernel and for a bad target.
+// The request for one kernel of a source. `defines` become -DNAME=value and
+// part of the key; `target` is sm_80 and the like. Throws Error for a source
+// without such a kernel and for a bad target.
+CompileRequest
+makeCudaRequest(const std::string &path, const std::string &text,
+                const std::string &kernel,
+                const std::vector<std::pair<std::string, std::string>> &defines,
+                const std::string &target);
+// The same of a file.
 CompileRequest
 makeCudaRequest(const std::string &path, const std::string &kernel,
                 const std::vector<std::pair<std::string, std::string>> &defines,

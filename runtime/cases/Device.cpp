@@ -5,6 +5,7 @@
 
 #include "compiler/syntax/Request.h"
 #include "runtime/compile/CompileService.h"
+#include "runtime/device/sim/SimKernel.h"
 #include "support/Error.h"
 #include "support/Names.h"
 #include "support/Options.h"
@@ -15,9 +16,11 @@ namespace tessera::cases {
 
 namespace {
 
-class CpuDevice : public Device {
+// Runs what our compiler makes of the case's kernel.
+class CompiledDevice : public Device {
 public:
-  std::string name() const override { return "cpu"; }
+  explicit CompiledDevice(std::string name) : text(std::move(name)) {}
+  std::string name() const override { return text; }
 
   std::optional<std::string> unsupported(const Case &) override {
     return std::nullopt;
@@ -29,7 +32,7 @@ public:
       try {
         setPrecision(*launch);
         requests.push_back(launch->kernel->compileRequest(
-            launch->args, launch->constexprs, launch->options));
+            launch->args, launch->constexprs, optionsOf(*launch)));
       } catch (const std::exception &) {
         // Said again, case by case.
       }
@@ -42,7 +45,7 @@ public:
 
   void compileOne(const PreparedLaunch &launch) override {
     setPrecision(launch);
-    launch.kernel->prepare(launch.args, launch.constexprs, launch.options);
+    launch.kernel->prepare(launch.args, launch.constexprs, optionsOf(launch));
   }
 
   void run(const LoadedCase &loaded, const PreparedLaunch &launch,
@@ -52,22 +55,38 @@ public:
     for (size_t i = 0; i < args.size(); ++i)
       for (const ArgumentMemory &one : memory)
         if (auto *pointer = std::get_if<Pointer>(&args[i]);
-            pointer && one.name == launch.kernel->parameters()[i])
+            pointer && one.name == launch.kernel->parameters()[i]) {
           pointer->address = one.address;
+          pointer->bytesBefore =
+              size_t(static_cast<char *>(one.address) - one.begin);
+          pointer->bytes = one.bytes - pointer->bytesBefore;
+        }
     // One thread draws the programs in order.
     if (serial)
       setParallelFor([](int64_t count, const auto &body) { body(0, count); },
                      [] { return 1; });
-    launch.kernel->launch(loaded.recorded.grid, args, launch.constexprs,
-                          launch.options);
+    try {
+      launch.kernel->launch(loaded.recorded.grid, args, launch.constexprs,
+                            optionsOf(launch));
+    } catch (const runtime::KernelFault &fault) {
+      throw LaunchFault(fault.message, fault.hint);
+    }
     if (serial)
       setParallelFor(nullptr, nullptr);
   }
 
 private:
+  LaunchOptions optionsOf(const PreparedLaunch &launch) const {
+    LaunchOptions options = launch.options;
+    options.device = text;
+    return options;
+  }
+
   static void setPrecision(const PreparedLaunch &launch) {
     ::setenv(optionInfo(Option::F32Default).name, launch.f32Default.c_str(), 1);
   }
+
+  std::string text;
 };
 
 // A kind that this build knows of and cannot run.
@@ -97,16 +116,22 @@ const std::vector<DeviceKind> &deviceTable() {
           const DeviceOptions &options) -> std::unique_ptr<Device> {
          if (!options.ptx.empty())
            throw Error("the cpu runs no PTX", "add --device sim:sm_80");
-         return std::make_unique<CpuDevice>();
+         return std::make_unique<CompiledDevice>("cpu");
        }},
-      {"sim", "a simulated GPU that runs the PTX of --ptx: sim:sm_80",
-       openSimulator},
+      {"sim", "a simulated GPU: sim:sm_80, sim:sm_90",
+       [](const std::string &name,
+          const DeviceOptions &options) -> std::unique_ptr<Device> {
+         if (!options.ptx.empty())
+           return openSimulator(name, options);
+         deviceTarget(name); // throws for an unknown one
+         return std::make_unique<CompiledDevice>(name);
+       }},
       {"cuda", "an NVIDIA GPU",
        [](const std::string &name,
           const DeviceOptions &) -> std::unique_ptr<Device> {
          return std::make_unique<MissingDevice>(
-             name, "this build has no code for NVIDIA GPUs yet; use --device "
-                   "cpu");
+             name, "launches on NVIDIA GPUs are not supported yet; use "
+                   "--device sim:sm_80 or cpu");
        }},
   };
   return table;

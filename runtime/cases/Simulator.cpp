@@ -21,9 +21,6 @@ public:
   void compileOne(const PreparedLaunch &) override {}
 
   std::optional<std::string> unsupported(const Case &recorded) override {
-    if (ptx.empty())
-      return "this build makes no PTX from kernels yet; give it with --ptx, "
-             "or use --device cpu";
     for (const CaseArgument &argument : recorded.arguments)
       if (argument.kind == ArgumentKind::Pointer ? !argument.type
                                                  : !argument.value)

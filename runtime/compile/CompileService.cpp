@@ -7,6 +7,7 @@
 #include "runtime/compile/Stages.h"
 #include "support/BuildId.h"
 #include "support/Error.h"
+#include "support/GpuTarget.h"
 #include "support/Log.h"
 #include "support/Options.h"
 
@@ -100,6 +101,9 @@ CompileService::loadFromDisk(const CompileRequest &request,
                              const Sha256Digest &key) {
   auto artifact = disk.load(key);
   if (!artifact || !hasStages(request, artifact->stages))
+    return nullptr;
+  // Of a GPU's code the PTX is always kept (runtime/cache/Artifact.h).
+  if (GpuTarget::looksLike(request.target) && !artifact->stages.count("ptx"))
     return nullptr;
   try {
     auto kernel = std::make_shared<CompiledKernel>();

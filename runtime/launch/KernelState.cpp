@@ -3,7 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/launch/KernelState.h"
 
+#include "compiler/syntax/CudaSource.h"
 #include "compiler/syntax/Expand.h"
+#include "runtime/device/cpu/CpuKernel.h"
+#include "runtime/device/sim/SimKernel.h"
 #include "support/Error.h"
 #include "support/Names.h"
 #include "support/Options.h"
@@ -16,30 +19,30 @@ namespace tessera {
 
 using runtime::CompileService;
 using runtime::Configuration;
+using runtime::launchDevice;
 using runtime::LoadedKernel;
+using runtime::targetOf;
 using syntax::Value;
 
 namespace runtime {
 
-LoadedKernel::LoadedKernel(const CompiledKernel &compiled,
-                           const std::string &kernel,
-                           const std::vector<std::string> &parameters)
-    : module(compiled.code, compiled.meta.symbol),
-      scratchBytes(compiled.meta.scratchBytes) {
-  for (const syntax::ArtifactParameter &parameter : compiled.meta.params) {
-    if (parameter.kind == "report") {
-      reports = true;
-      continue;
-    }
-    auto found =
-        std::find(parameters.begin(), parameters.end(), parameter.name);
-    if (found == parameters.end())
-      throw Error("the artifact of `" + kernel + "` wants an argument `" +
-                      parameter.name + "` that the kernel does not have",
-                  "clear the cache: tessera cache clear");
-    slots.push_back(
-        {size_t(found - parameters.begin()), parameter.type == "fp32"});
-  }
+size_t argumentOf(const std::string &parameter, const std::string &kernel,
+                  const std::vector<std::string> &parameters) {
+  const auto found = std::find(parameters.begin(), parameters.end(), parameter);
+  if (found == parameters.end())
+    throw Error("the artifact of `" + kernel + "` wants an argument `" +
+                    parameter + "` that the kernel does not have",
+                "clear the cache: tessera cache clear");
+  return size_t(found - parameters.begin());
+}
+
+std::shared_ptr<LoadedKernel>
+loadKernel(const LaunchDevice &device, const CompiledKernel &compiled,
+           const std::string &kernel,
+           const std::vector<std::string> &parameters) {
+  if (device.isCpu())
+    return loadCpuKernel(compiled, kernel, parameters);
+  return loadSimKernel(device, compiled, kernel, parameters);
 }
 
 Value toValue(const ConstexprValue &value) {
@@ -93,15 +96,45 @@ Kernel::State::State(std::shared_ptr<const syntax::Program> given,
       parameters.push_back(parameter.name);
       runtimeParameters.push_back(&parameter);
     }
-  // A cpu hint replaces the configurations for GPUs.
-  const auto &configs =
-      info.hints.cpuConfigs.empty() ? info.configs : info.hints.cpuConfigs;
-  if (configs.empty())
-    return;
-  for (const auto &[constexpr_, value] : configs[0].constexprs)
-    firstConfiguration[constexpr_] = value;
-  numWarps = configs[0].numWarps.value_or(numWarps);
-  numStages = configs[0].numStages.value_or(numStages);
+  const auto take = [](Defaults &defaults, const Value::Config &config) {
+    for (const auto &[constexpr_, value] : config.constexprs)
+      defaults.constexprs[constexpr_] = value;
+    defaults.numWarps = config.numWarps.value_or(defaults.numWarps);
+    defaults.numStages = config.numStages.value_or(defaults.numStages);
+  };
+  gpu.numStages = 3; // Triton's
+  const auto &hints = info.hints.cpuConfigs;
+  if (!hints.empty())
+    take(cpu, hints[0]);
+  else if (!info.configs.empty())
+    take(cpu, info.configs[0]);
+  if (!info.configs.empty())
+    take(gpu, info.configs[0]);
+  else
+    gpu.constexprs = cpu.constexprs; // tiles, but not its warps and stages
+}
+
+Kernel::State::State(const std::string &path, const std::string &text,
+                     const std::string &kernel)
+    : name(kernel),
+      base(syntax::makeCudaRequest(path, text, kernel, {}, "sm_80")) {
+  info.signature.kernel = kernel;
+  for (const syntax::Argument &argument : base.args) {
+    syntax::KernelParameter parameter;
+    parameter.name = argument.name;
+    parameter.doNotSpecialize = true;
+    info.signature.parameters.push_back(std::move(parameter));
+    parameters.push_back(argument.name);
+  }
+  for (const syntax::KernelParameter &parameter : info.signature.parameters)
+    runtimeParameters.push_back(&parameter);
+}
+
+void Kernel::State::requireGpu(const runtime::LaunchDevice &device) const {
+  if (isCuda() && device.isCpu())
+    throw Error("`" + name + "` of " + base.file +
+                    " is CUDA C++, which the cpu does not run",
+                "launch it on a simulated GPU: TESSERA_DEVICE=sim:sm_80");
 }
 
 static bool fitsInt32(int64_t value) {
@@ -180,11 +213,13 @@ static void appendClass(std::string &key, const Arg &arg,
   }
 }
 
-std::string Kernel::State::launchKey(const std::vector<Arg> &args,
+std::string Kernel::State::launchKey(const runtime::LaunchDevice &device,
+                                     const std::vector<Arg> &args,
                                      const Constexprs &constexprs,
                                      const LaunchOptions &options) const {
   std::string key;
-  key.reserve(4 * args.size() + 16 * constexprs.size() + 16);
+  key.reserve(4 * args.size() + 16 * constexprs.size() + 24);
+  key += char(device.number);
   for (size_t i = 0; i < args.size(); ++i)
     appendClass(key, args[i], *runtimeParameters[i]);
   key += '|';
@@ -208,10 +243,16 @@ void Kernel::State::checkCount(const std::vector<Arg> &args) const {
               "pass, in this order: " + list);
 }
 
-Configuration Kernel::State::configure(const std::vector<Arg> &args,
+Configuration Kernel::State::configure(const runtime::LaunchDevice &device,
+                                       const std::vector<Arg> &args,
                                        const Constexprs &given) const {
   checkCount(args);
   Configuration result;
+  if (isCuda()) {
+    for (const auto &[constexpr_, value] : given)
+      result[constexpr_] = runtime::toValue(value);
+    return result;
+  }
   std::vector<std::string> known;
   for (const syntax::KernelParameter &parameter : info.signature.parameters)
     if (parameter.isConstexpr) {
@@ -219,7 +260,7 @@ Configuration Kernel::State::configure(const std::vector<Arg> &args,
       if (parameter.hasDefault)
         result[parameter.name] = parameter.defaultValue;
     }
-  for (const auto &[constexpr_, value] : firstConfiguration)
+  for (const auto &[constexpr_, value] : defaults(device).constexprs)
     result[constexpr_] = value;
   for (const auto &[constexpr_, value] : given) {
     if (std::find(known.begin(), known.end(), constexpr_) == known.end())
@@ -247,24 +288,49 @@ Configuration Kernel::State::configure(const std::vector<Arg> &args,
   return result;
 }
 
-Constexprs Kernel::State::keyConstexprs(const std::vector<Arg> &args,
+Constexprs Kernel::State::keyConstexprs(const runtime::LaunchDevice &device,
+                                        const std::vector<Arg> &args,
                                         const Constexprs &given) const {
   Constexprs result = given;
   if (info.heuristics.empty())
     return result;
-  const Configuration all = configure(args, given);
+  const Configuration all = configure(device, args, given);
   for (const syntax::Heuristic &heuristic : info.heuristics)
     result[heuristic.parameter] =
         runtime::fromValue(heuristic.parameter, all.at(heuristic.parameter));
   return result;
 }
 
+// A constexpr of CUDA C++: -DNAME=text.
+static syntax::Argument definition(const std::string &name,
+                                   const Value &value) {
+  syntax::Argument argument;
+  argument.name = name;
+  const bool *flag = value.get<bool>();
+  const auto *text = value.get<std::string>();
+  argument.value = Value(flag   ? std::string(*flag ? "1" : "0")
+                         : text ? *text
+                                : value.repr());
+  return argument;
+}
+
 syntax::CompileRequest
 Kernel::State::request(const std::vector<Arg> &args,
                        const Constexprs &constexprs,
                        const LaunchOptions &options) const {
-  const Configuration all = configure(args, constexprs);
+  const runtime::LaunchDevice &device = launchDevice(options);
+  requireGpu(device);
+  const Configuration all = configure(device, args, constexprs);
+  const Defaults &usual = defaults(device);
   syntax::CompileRequest request = base;
+  request.target = targetOf(device);
+  request.options.numWarps = options.numWarps.value_or(usual.numWarps);
+  request.options.numStages = options.numStages.value_or(usual.numStages);
+  if (isCuda()) {
+    for (const auto &[constexpr_, value] : all)
+      request.args.push_back(definition(constexpr_, value));
+    return request;
+  }
   size_t next = 0;
   for (const syntax::KernelParameter &parameter : info.signature.parameters) {
     if (!parameter.isConstexpr) {
@@ -277,8 +343,6 @@ Kernel::State::request(const std::vector<Arg> &args,
     argument.value = all.at(parameter.name);
     request.args.push_back(std::move(argument));
   }
-  request.options.numWarps = options.numWarps.value_or(numWarps);
-  request.options.numStages = options.numStages.value_or(numStages);
   request.options.debug = info.debug || optionNumber(Option::Debug) != 0;
   request.options.f32Default = optionText(Option::F32Default);
   if (request.options.f32Default != "tf32" &&
@@ -286,7 +350,6 @@ Kernel::State::request(const std::vector<Arg> &args,
     throw Error("TESSERA_F32_DEFAULT=" + request.options.f32Default +
                     " is not a precision",
                 "set it to tf32 or ieee");
-  request.target = hostTarget();
   return request;
 }
 
@@ -295,13 +358,14 @@ Kernel::State::loaded(const std::vector<Arg> &args,
                       const Constexprs &constexprs,
                       const LaunchOptions &options) {
   checkCount(args);
+  const runtime::LaunchDevice &device = launchDevice(options);
   const Constexprs *effective = &constexprs;
   Constexprs computed;
   if (!info.heuristics.empty()) {
-    computed = keyConstexprs(args, constexprs);
+    computed = keyConstexprs(device, args, constexprs);
     effective = &computed;
   }
-  std::string key = launchKey(args, *effective, options);
+  std::string key = launchKey(device, args, *effective, options);
   {
     std::shared_lock<std::shared_mutex> guard(mutex);
     if (auto found = table.find(key)) {
@@ -311,7 +375,7 @@ Kernel::State::loaded(const std::vector<Arg> &args,
   }
   auto compiled =
       CompileService::instance().get(request(args, *effective, options));
-  auto kernel = std::make_shared<LoadedKernel>(*compiled, name, parameters);
+  auto kernel = runtime::loadKernel(device, *compiled, name, parameters);
   std::unique_lock<std::shared_mutex> guard(mutex);
   return table.insert(std::move(key), std::move(kernel));
 }

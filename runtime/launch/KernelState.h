@@ -8,8 +8,8 @@
 #include "compiler/syntax/Request.h"
 #include "runtime/Kernel.h"
 #include "runtime/compile/CompileService.h"
-#include "runtime/device/cpu/CpuModule.h"
 #include "runtime/launch/LaunchTable.h"
+#include "runtime/launch/LoadedKernel.h"
 
 #include <atomic>
 #include <map>
@@ -22,21 +22,6 @@
 namespace tessera {
 
 namespace runtime {
-
-// A specialization, ready to run.
-struct LoadedKernel {
-  LoadedKernel(const CompiledKernel &compiled, const std::string &kernel,
-               const std::vector<std::string> &parameters);
-
-  CpuModule module;
-  size_t scratchBytes = 0;
-  struct Slot {
-    size_t argument; // index into the launch's arguments
-    bool isFloat32;
-  };
-  std::vector<Slot> slots;
-  bool reports = false; // takes a Report in one more slot
-};
 
 // Names and values of constexprs.
 using Configuration = std::map<std::string, syntax::Value>;
@@ -53,14 +38,28 @@ std::atomic<uint64_t> &memoryHitCounter();
 struct Kernel::State {
   State(std::shared_ptr<const syntax::Program> program,
         const std::string &kernel);
+  // Of a CUDA C++ source.
+  State(const std::string &path, const std::string &text,
+        const std::string &kernel);
+
+  // Tiles, warps and stages of launches that name none.
+  struct Defaults {
+    runtime::Configuration constexprs;
+    int64_t numWarps = 4, numStages = 2;
+  };
+  const Defaults &defaults(const runtime::LaunchDevice &device) const {
+    return device.isCpu() ? cpu : gpu;
+  }
 
   // Bytes that tell apart all launches that need different code. Of the
   // values of `args` only the class matters.
-  std::string launchKey(const std::vector<Arg> &args,
+  std::string launchKey(const runtime::LaunchDevice &device,
+                        const std::vector<Arg> &args,
                         const Constexprs &constexprs,
                         const LaunchOptions &options) const;
   // All constexprs of a launch, with configuration, heuristics and defaults.
-  runtime::Configuration configure(const std::vector<Arg> &args,
+  runtime::Configuration configure(const runtime::LaunchDevice &device,
+                                   const std::vector<Arg> &args,
                                    const Constexprs &given) const;
   syntax::CompileRequest request(const std::vector<Arg> &args,
                                  const Constexprs &constexprs,
@@ -70,17 +69,21 @@ struct Kernel::State {
                                                 const LaunchOptions &options);
   // Heuristics see values, so with any the constexprs of a launch are computed
   // before its key; else the given ones are enough.
-  Constexprs keyConstexprs(const std::vector<Arg> &args,
+  Constexprs keyConstexprs(const runtime::LaunchDevice &device,
+                           const std::vector<Arg> &args,
                            const Constexprs &given) const;
   void checkCount(const std::vector<Arg> &args) const;
+
+  // True of CUDA C++, which has no program: `base` has the source.
+  bool isCuda() const { return !program; }
+  void requireGpu(const runtime::LaunchDevice &device) const;
 
   std::shared_ptr<const syntax::Program> program;
   syntax::KernelInfo info;
   std::string name;
   std::vector<std::string> parameters; // that take an Arg
   std::vector<const syntax::KernelParameter *> runtimeParameters;
-  runtime::Configuration firstConfiguration;
-  int64_t numWarps = 4, numStages = 2;
+  Defaults cpu, gpu;
   syntax::CompileRequest base;
 
   std::shared_mutex mutex;

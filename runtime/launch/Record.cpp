@@ -210,14 +210,23 @@ LaunchRecorder::LaunchRecorder(const Kernel::State &kernel, const Grid &grid,
   try {
     if (!wanted(kernel.name) || fullAlready(kernel.name))
       return;
+    const LaunchDevice &device = launchDevice(options);
+    if (kernel.isCuda()) {
+      warnOnce("record " + kernel.name,
+               "TESSERA_RECORD: launches of " + kernel.name +
+                   " are not recorded: it is CUDA C++");
+      return;
+    }
     auto made = std::make_unique<Recording>();
     cases::Case &recorded = made->recorded;
     recorded.name = recorded.kernel = kernel.name;
     recorded.kernelFile = "kernel.py";
     recorded.grid = grid;
-    recorded.numWarps = options.numWarps.value_or(kernel.numWarps);
-    recorded.numStages = options.numStages.value_or(kernel.numStages);
-    for (const auto &[name, value] : kernel.configure(args, constexprs))
+    recorded.numWarps =
+        options.numWarps.value_or(kernel.defaults(device).numWarps);
+    recorded.numStages =
+        options.numStages.value_or(kernel.defaults(device).numStages);
+    for (const auto &[name, value] : kernel.configure(device, args, constexprs))
       recorded.constexprs[name] = fromValue(name, value);
     for (size_t i = 0; i < args.size(); ++i) {
       const std::string &name = kernel.parameters[i];

@@ -18,6 +18,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -80,6 +81,9 @@ struct Options {
   uint64_t maxInstructions = uint64_t{1} << 33;
   uint64_t maxOutput = 1 << 20; // bytes that vprintf may write
   const Watch *watch = nullptr; // one block looked at (runtime/sim/Watch.h)
+  // Called on the launching thread before each block that it runs, with how
+  // many have been started by all threads. May be empty.
+  std::function<void(uint64_t started, uint64_t blocks)> progress;
 };
 
 // A loaded PTX module. Its .global variables live as long as it does. Copies

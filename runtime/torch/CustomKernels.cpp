@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/torch/CustomKernels.h"
 
+#include "runtime/torch/Launch.h"
 #include "support/Error.h"
 #include "support/Names.h"
 
@@ -186,19 +187,6 @@ CustomKernels::find(const std::string &file, const std::string &forward,
   return entry;
 }
 
-static DType elementType(const at::Tensor &tensor) {
-  switch (tensor.scalar_type()) {
-  case at::kHalf:
-    return DType::FP16;
-  case at::kBFloat16:
-    return DType::BF16;
-  case at::kInt:
-    return DType::I32;
-  default:
-    return DType::FP32; // checkAttention lets no other type in
-  }
-}
-
 void CustomKernels::run(const NamedKernel &kernel, const Attention &a,
                         const NamedTensors &tensors) const {
   std::vector<Arg> args;
@@ -211,8 +199,7 @@ void CustomKernels::run(const NamedKernel &kernel, const Attention &a,
         if (auto found = from->find(name); found != from->end())
           given[name] = found->second;
     } else if (auto found = tensors.find(name); found != tensors.end()) {
-      args.push_back(
-          Pointer{found->second.data_ptr(), elementType(found->second)});
+      args.push_back(pointerTo(found->second));
     } else if (name == "scale") {
       args.push_back(a.scale);
     } else if (name == "T") {

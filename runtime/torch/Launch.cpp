@@ -62,6 +62,17 @@ Kernel kernelOf(const std::string &file, const std::string &name) {
 
 } // namespace
 
+Pointer pointerTo(const at::Tensor &tensor) {
+  Pointer pointer{tensor.data_ptr(), dtypeOf(tensor.scalar_type()), 0};
+  if (tensor.numel() == 0)
+    return pointer;
+  int64_t last = 0; // strides are never negative
+  for (int64_t i = 0; i < tensor.dim(); ++i)
+    last += (tensor.size(i) - 1) * tensor.stride(i);
+  pointer.bytes = static_cast<size_t>(last + 1) * tensor.element_size();
+  return pointer;
+}
+
 Launch::Launch(const std::string &file, const std::string &kernel)
     : kernel(kernelOf(file, kernel)) {}
 
@@ -70,7 +81,7 @@ Launch &Launch::tensor(const at::Tensor &tensor) {
     throw Error("kernel " + kernel.name() + " was given a tensor on " +
                     tensor.device().str(),
                 "no CUDA build yet; move the tensors to the CPU with .cpu()");
-  args.push_back(Pointer{tensor.data_ptr(), dtypeOf(tensor.scalar_type())});
+  args.push_back(pointerTo(tensor));
   tensors.push_back(tensor);
   return *this;
 }
@@ -96,7 +107,9 @@ Launch &Launch::scratch(at::ScalarType type) {
 }
 
 Launch &Launch::bindScratch(const at::Tensor &tensor) {
-  std::get<Pointer>(args[scratchPlace]).address = tensor.data_ptr();
+  Pointer &place = std::get<Pointer>(args[scratchPlace]);
+  place.address = tensor.data_ptr();
+  place.bytes = tensor.nbytes();
   tensors.push_back(tensor);
   return *this;
 }

@@ -11,6 +11,10 @@
 
 namespace tessera::runtime {
 
+// The tensor's memory, first to last element: a kernel may touch no more of its
+// storage. Throws Error for a type that kernels do not take.
+Pointer pointerTo(const at::Tensor &tensor);
+
 // Collects the arguments of a launch in the order of docs/kernels.md and runs
 // it. Tile sizes are those of the kernel's configuration.
 class Launch {

@@ -319,6 +319,14 @@ Arg Problem::scalar(const Description &other, const std::string &name,
 void Problem::setTiles(const Value::Config &config) {
   for (const auto &[name, value] : config.constexprs)
     tiles[name] = runtime::fromValue(name, value);
+  tileWarps = config.numWarps;
+  tileStages = config.numStages;
+}
+
+void Problem::setDevice(const std::string &name,
+                        std::vector<const Description *> others) {
+  device = name;
+  onDevice = std::move(others);
 }
 
 std::vector<Arg> Problem::arguments(const Description &other,
@@ -357,9 +365,13 @@ LaunchRequest Problem::request(const Description &other,
       arguments(other, tensors),
       constexprs(other),
       {}};
+  const bool here =
+      &other == kernel.get() ||
+      std::find(onDevice.begin(), onDevice.end(), &other) != onDevice.end();
+  request.options.device = here ? device : "cpu";
   if (&other == kernel.get()) {
-    request.options.numWarps = instance.numWarps;
-    request.options.numStages = instance.numStages;
+    request.options.numWarps = tileWarps ? tileWarps : instance.numWarps;
+    request.options.numStages = tileStages ? tileStages : instance.numStages;
   }
   return request;
 }
@@ -369,8 +381,8 @@ void Problem::run(const Description &other, const Tensors &tensors,
   const LaunchRequest launch = request(other, tensors);
   // Tiles that the instance does not name come from the configuration.
   Sizes all = sizes;
-  for (const auto &[name, value] :
-       launch.kernel.configuration(launch.args, launch.constexprs))
+  for (const auto &[name, value] : launch.kernel.configuration(
+           launch.args, launch.constexprs, launch.options))
     if (const int64_t *number = std::get_if<int64_t>(&value))
       all[name] = *number;
   const Grid grid = over ? *over : runtime::gridOf(other, all);

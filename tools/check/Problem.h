@@ -49,8 +49,13 @@ public:
   // A tensor of the shape that a name has by convention; none for others.
   std::optional<Tensor> conventional(const std::string &name, DType type) const;
 
-  // Launches use these constexprs in place of the instance's.
+  // Launches use these constexprs, warps and stages in place of the instance's.
   void setTiles(const syntax::Value::Config &config);
+
+  // Where launches of the kernel itself, and of those in `others`, run; all
+  // others, references above all, stay on the cpu.
+  void setDevice(const std::string &name,
+                 std::vector<const Description *> others = {});
 
   // Launches pass this for the parameter.
   void setScalar(const std::string &name, Arg value) { scalars[name] = value; }
@@ -85,7 +90,10 @@ private:
   Shape given;
   Sizes sizes; // the shape's and the integer constexprs
   std::map<std::string, Arg> scalars;
+  std::string device = "cpu";
+  std::vector<const Description *> onDevice;
   Constexprs tiles;
+  std::optional<int64_t> tileWarps, tileStages;
   std::map<std::string, const syntax::Expr *> tensorSpecs;
   Tensors made;
 };

@@ -26,7 +26,7 @@ public:
   const std::vector<int64_t> &shape() const { return sizes; }
   const std::vector<int64_t> &strides() const { return steps; }
   int64_t count() const; // elements
-  Pointer pointer() const { return {data(), elementType}; }
+  Pointer pointer() const { return {data(), elementType, used}; }
   void *data() const;
   size_t bytes() const { return used; }
   // Where a kernel wrote outside the elements: "8 bytes after its end"; empty

@@ -2,9 +2,11 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
+#include "tools/commands/DeviceOption.h"
 
 #include "support/Error.h"
 #include "support/Names.h"
+#include "support/Options.h"
 #include "tools/check/Gradients.h"
 #include "tools/check/Problem.h"
 
@@ -12,6 +14,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <deque>
 #include <limits>
 #include <memory>
@@ -22,6 +25,7 @@ namespace {
 struct Options {
   std::string file, kernel, reference;
   std::vector<std::string> instances, backward;
+  std::string device;
   bool noGradients = false;
 };
 
@@ -196,17 +200,33 @@ private:
         rows.push_back({instance->name, shape.text,
                         std::make_unique<Problem>(kernel, *instance, shape)});
       // Launches without an instance use the configurations.
+      const bool cpu = options.device == "cpu";
       if (instance == &kernel->info.hints.instances.front())
-        for (const auto &config : kernel->info.hints.cpuConfigs) {
+        for (const auto &config :
+             cpu ? kernel->info.hints.cpuConfigs : kernel->info.configs) {
           const Shape &shape = shapes[std::min<size_t>(2, shapes.size() - 1)];
-          std::string label = "cpu(";
+          std::string values;
           for (const auto &[name, value] : config.constexprs)
-            label += (label.size() > 4 ? ", " : "") + name + "=" + value.repr();
-          rows.push_back({label + ")", shape.text,
+            values += (values.empty() ? "" : ", ") + name + "=" + value.repr();
+          if (!cpu && config.numWarps)
+            values += ", num_warps=" + std::to_string(*config.numWarps);
+          if (!cpu && config.numStages)
+            values += ", num_stages=" + std::to_string(*config.numStages);
+          rows.push_back({(cpu ? "cpu(" : "Config(") + values + ")", shape.text,
                           std::make_unique<Problem>(kernel, *instance, shape)});
           rows.back().problem->setTiles(config);
         }
     }
+    for (const Row &row : rows)
+      place(*row.problem);
+  }
+
+  // The reference stays on the cpu.
+  void place(Problem &problem) const {
+    std::vector<const Description *> others;
+    for (const DescriptionPtr &one : backward)
+      others.push_back(one.get());
+    problem.setDevice(options.device, others);
   }
 
   void compileAll() {
@@ -297,7 +317,8 @@ private:
         shape.sizes["B"] = 3;
         shape.text = "19+0+33 H=" + std::to_string(shape.sizes["H"]);
       }
-      const Problem problem(kernel, *instance, shape);
+      Problem problem(kernel, *instance, shape);
+      place(problem);
       const double limit = limitOf(problem.tensors());
       const auto results = checkGradients(check, problem, limit);
       std::printf("  %-*s  %-*s", labelWidth, instance->name.c_str(),
@@ -359,6 +380,9 @@ pairsOf(const Options &options) {
 }
 
 int run(const Options &options) {
+  // The limits are for dots of full precision.
+  if (options.device != "cpu")
+    ::setenv(optionInfo(Option::F32Default).name, "ieee", 0);
   int failures = 0;
   for (const auto &[name, reference] : pairsOf(options))
     failures += Checker(options, name, reference).run();
@@ -386,15 +410,20 @@ Command addCheck(CLI::App &app) {
                    "backward kernel; default: all named NAME_bwd...")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  addDeviceOption(*verb, options->device);
   verb->add_flag("--no-gradients", options->noGradients,
                  "leave backward kernels out");
   verb->footer(
       "Examples:\n"
       "  tessera check kernels/tutorials/dilated_window.py\n"
-      "  tessera check mine.py -k mine -r plain -i small\n\n"
+      "  tessera check mine.py -k mine -r plain -i small\n"
+      "  tessera check mine.py --device sim:sm_80 --no-gradients\n\n"
       "Shapes come from the names of the arguments and from hints in the file; "
       "docs/authoring.md\nlists them. Exit status 1: something differs.");
-  return {verb, [options] { return run(*options); }};
+  return {verb, [options] {
+            options->device = chosenDevice(options->device);
+            return run(*options);
+          }};
 }
 
 } // namespace tessera::tools

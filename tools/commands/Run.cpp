@@ -2,6 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
+#include "tools/commands/DeviceOption.h"
 
 #include "compiler/syntax/Evaluate.h"
 #include "compiler/syntax/Parser.h"
@@ -29,7 +30,9 @@ struct Options {
   std::string file, instance, input, output;
   std::vector<std::string> args;
   std::vector<int64_t> lengths, grid;
-  int64_t heads = 0, repeat = 5;
+  std::string device;
+  int64_t heads = 0;
+  std::optional<int64_t> repeat;
 };
 
 // The kernel and instance that the name means; with one instance in the file
@@ -206,6 +209,7 @@ int run(const Options &options) {
   std::map<std::string, Arg> scalars;
   applyArgs(options, *kernel, instance, shape, scalars);
   Problem problem(kernel, instance, shape);
+  problem.setDevice(options.device);
   for (const auto &[name, value] : scalars)
     problem.setScalar(name, value);
   Tensors tensors = problem.tensors();
@@ -243,7 +247,10 @@ int run(const Options &options) {
   for (const auto &[name, tensor] : before)
     scratch[name] = tensor.copy();
   std::vector<double> times;
-  for (int64_t i = 0; i < options.repeat; ++i) {
+  // What a simulation takes is no measure of anything.
+  const int64_t repeat =
+      options.repeat.value_or(options.device == "cpu" ? 5 : 0);
+  for (int64_t i = 0; i < repeat; ++i) {
     const auto start = std::chrono::steady_clock::now();
     problem.run(*kernel, scratch, grid);
     times.push_back(std::chrono::duration<double, std::milli>(
@@ -255,7 +262,8 @@ int run(const Options &options) {
   std::printf("%s, %s", instance.name.c_str(), shape.text.c_str());
   for (const auto &[name, value] : shape.sizes)
     std::printf(" %s=%lld", name.c_str(), static_cast<long long>(value));
-  std::printf(" on %s\n", hostTarget().c_str());
+  std::printf(" on %s\n", options.device == "cpu" ? hostTarget().c_str()
+                                                  : options.device.c_str());
   if (!times.empty())
     std::printf("%.3f ms (median of %zu; %.3f to %.3f)\n",
                 times[times.size() / 2], times.size(), times.front(),
@@ -300,17 +308,22 @@ Command addRun(CLI::App &app) {
                    "tensors by name (safetensors); others are random");
   verb->add_option("--output", options->output,
                    "where to write the tensors that changed (safetensors)");
-  verb->add_option("--repeat", options->repeat, "timed launches")
-      ->check(CLI::Range(int64_t(0), int64_t(100000)))
-      ->capture_default_str();
+  addDeviceOption(*verb, options->device);
+  verb->add_option("--repeat", options->repeat,
+                   "timed launches; default: 5, none on a simulated GPU")
+      ->check(CLI::Range(int64_t(0), int64_t(100000)));
   verb->footer(
       "Examples:\n"
       "  tessera run kernels/tutorials/dilated_window.py --lengths 1000,24 "
       "--heads 2\n"
       "  tessera run add.py -i small --arg N=100000 --arg BLOCK=256\n"
       "  tessera run mine.py --input in.safetensors --output out.safetensors\n"
+      "  tessera run mine.py --device sim:sm_80 --lengths 100\n"
       "\nArguments come from their names and hints as in tessera check.");
-  return {verb, [options] { return run(*options); }};
+  return {verb, [options] {
+            options->device = chosenDevice(options->device);
+            return run(*options);
+          }};
 }
 
 } // namespace tessera::tools

@@ -68,6 +68,12 @@ static std::shared_ptr<const Host> host() {
   return currentHost;
 }
 
+int hostThreads() {
+  const auto caller = host();
+  return std::max(1, caller ? caller->threads()
+                            : ThreadPool::instance().threads());
+}
+
 void runGrid(CpuEntry entry, const void *args,
              const std::array<uint32_t, 3> &grid, size_t scratchBytes,
              Report *report) {

@@ -19,4 +19,7 @@ void runGrid(CpuEntry entry, const void *args,
              const std::array<uint32_t, 3> &grid, size_t scratchBytes,
              Report *report = nullptr);
 
+// How many threads run kernels: those of the host library, else our own.
+int hostThreads();
+
 } // namespace tessera::runtime

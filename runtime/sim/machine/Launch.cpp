@@ -283,12 +283,14 @@ Report Module::launch(const std::string &kernel, Dim3 grid, Dim3 block,
   std::vector<std::vector<uint64_t>> lines;
   for (const Allocation &a : global.allocations())
     lines.emplace_back((a.end - a.base) / 128 / 64 + 2);
-  auto work = [&] {
+  auto work = [&](bool reports) {
     try {
       Block machine(launch);
       // Blocks after one with a finding are not run; those before it are, so
       // that the finding is always that of the first.
       for (uint64_t b; (b = next++) < first + blocks && b < firstBad.load();) {
+        if (reports && options.progress)
+          options.progress(b - first, blocks);
         Finding mine;
         if (machine.run(b, mine))
           continue;
@@ -316,8 +318,8 @@ Report Module::launch(const std::string &kernel, Dim3 grid, Dim3 block,
       static_cast<unsigned>(std::min<uint64_t>(std::max(threads, 1u), blocks));
   std::vector<std::thread> workers;
   for (unsigned i = 1; i < threads; ++i)
-    workers.emplace_back(work);
-  work();
+    workers.emplace_back(work, false);
+  work(true);
   for (std::thread &worker : workers)
     worker.join();
   if (error)

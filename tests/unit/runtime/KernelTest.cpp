@@ -6,6 +6,7 @@
 // records the slots it was given.
 #include "runtime/Kernel.h"
 
+#include "compiler/syntax/Request.h"
 #include "support/CpuTarget.h"
 #include "support/Error.h"
 #include "support/File.h"
@@ -176,6 +177,60 @@ TEST(Kernel, ConfigurationHeuristicsAndDefaults) {
   kernel.prepare({launched.pointer(), int64_t(48), 2.5});
   kernel.prepare({launched.pointer(), int64_t(64), 2.5});
   EXPECT_EQ(kernelStats().compiled, before + 2);
+}
+
+// The hint cpu(...) is not for GPUs, whose artifacts are others.
+TEST(Kernel, DevicesHaveTheirOwnConfigurationAndCode) {
+  Kernel kernel = Kernel::fromSource(source, "record");
+  Launched launched;
+  const std::vector<Arg> args = {launched.pointer(), int64_t(64), 2.5};
+  LaunchOptions onGpu;
+  onGpu.device = "sim:sm_80";
+  EXPECT_EQ(kernel.configuration(args, {}, onGpu).at("BM"),
+            ConstexprValue(int64_t(128)));
+  EXPECT_EQ(kernel.configuration(args, {}, onGpu).at("BN"),
+            ConstexprValue(int64_t(64)));
+  EXPECT_EQ(kernel.configuration(args, {}, onGpu).at("EVEN"),
+            ConstexprValue(false));
+  const auto gpu = kernel.compileRequest(args, {}, onGpu);
+  EXPECT_EQ(gpu.target, "sm_80");
+  EXPECT_EQ(gpu.options.numWarps, 8);
+  EXPECT_EQ(gpu.options.numStages, 3);
+  const auto cpu = kernel.compileRequest(args);
+  EXPECT_EQ(cpu.target, hostTarget());
+  EXPECT_NE(cpu.key(), gpu.key());
+  onGpu.device = "sim:sm_90";
+  EXPECT_NE(kernel.compileRequest(args, {}, onGpu).key(), gpu.key());
+  onGpu.numWarps = 2;
+  onGpu.numStages = 1;
+  EXPECT_EQ(kernel.compileRequest(args, {}, onGpu).options.numWarps, 2);
+  EXPECT_EQ(kernel.compileRequest(args, {}, onGpu).options.numStages, 1);
+  // Without any configuration: Triton's defaults.
+  onGpu = {};
+  onGpu.device = "sim:sm_80";
+  const auto bare =
+      Kernel::fromSource(source, "plain").compileRequest(args, {}, onGpu);
+  EXPECT_EQ(bare.options.numWarps, 4);
+  EXPECT_EQ(bare.options.numStages, 3);
+  onGpu.device = "gpu";
+  EXPECT_TRUE(contains(failureOf([&] { kernel.prepare(args, {}, onGpu); }),
+                       "no device `gpu`"));
+}
+
+TEST(Kernel, PrecisionOfDotsReachesTheRequest) {
+  Kernel kernel = Kernel::fromSource(source, "plain");
+  Launched launched;
+  const std::vector<Arg> args = {launched.pointer(), int64_t(64), 2.5};
+  const auto usual = kernel.compileRequest(args);
+  EXPECT_EQ(usual.options.f32Default, "tf32");
+  ::setenv("TESSERA_F32_DEFAULT", "ieee", 1);
+  const auto exact = kernel.compileRequest(args);
+  ::setenv("TESSERA_F32_DEFAULT", "fp32", 1);
+  EXPECT_TRUE(contains(failureOf([&] { kernel.compileRequest(args); }),
+                       "set it to tf32 or ieee"));
+  ::unsetenv("TESSERA_F32_DEFAULT");
+  EXPECT_EQ(exact.options.f32Default, "ieee");
+  EXPECT_NE(exact.key(), usual.key());
 }
 
 TEST(Kernel, MistakesAreErrorsWithHints) {

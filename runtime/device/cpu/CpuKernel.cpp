@@ -1,0 +1,84 @@
+// runtime/device/cpu/CpuKernel.cpp - kernels that run on this processor.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/device/cpu/CpuKernel.h"
+
+#include "runtime/device/cpu/CpuModule.h"
+#include "runtime/device/cpu/Parallel.h"
+#include "runtime/device/cpu/Report.h"
+
+#include <bit>
+
+namespace tessera::runtime {
+
+namespace {
+
+int64_t slotBits(const Arg &arg, bool isFloat32) {
+  if (const Pointer *pointer = std::get_if<Pointer>(&arg))
+    return int64_t(reinterpret_cast<uintptr_t>(pointer->address));
+  if (const int64_t *number = std::get_if<int64_t>(&arg))
+    return *number;
+  if (const bool *flag = std::get_if<bool>(&arg))
+    return *flag;
+  if (const double *number = std::get_if<double>(&arg))
+    return isFloat32 ? int64_t(std::bit_cast<uint32_t>(float(*number)))
+                     : std::bit_cast<int64_t>(*number);
+  return 0;
+}
+
+class CpuKernel : public LoadedKernel {
+public:
+  CpuKernel(const CompiledKernel &compiled, const std::string &kernel,
+            const std::vector<std::string> &parameters)
+      : module(compiled.code, compiled.meta.symbol), name(kernel),
+        scratchBytes(compiled.meta.scratchBytes) {
+    for (const syntax::ArtifactParameter &parameter : compiled.meta.params)
+      if (parameter.kind == "report")
+        reports = true;
+      else
+        slots.push_back({argumentOf(parameter.name, kernel, parameters),
+                         parameter.type == "fp32"});
+  }
+
+  void launch(const Grid &grid, const std::vector<Arg> &args) override {
+    constexpr size_t few = 64;
+    int64_t inlineSlots[few];
+    std::vector<int64_t> manySlots;
+    int64_t *values = inlineSlots;
+    if (slots.size() >= few) {
+      manySlots.resize(slots.size() + 1);
+      values = manySlots.data();
+    }
+    for (size_t i = 0; i < slots.size(); ++i)
+      values[i] = slotBits(args[slots[i].argument], slots[i].isFloat32);
+    if (!reports)
+      return runGrid(module.entry(), values, grid, scratchBytes);
+    Report report;
+    values[slots.size()] =
+        int64_t(reinterpret_cast<uintptr_t>(report.callbacks()));
+    runGrid(module.entry(), values, grid, scratchBytes, &report);
+    report.finish(name);
+  }
+
+private:
+  struct Slot {
+    size_t argument; // index into the launch's arguments
+    bool isFloat32;
+  };
+
+  CpuModule module;
+  std::string name;
+  size_t scratchBytes = 0;
+  std::vector<Slot> slots;
+  bool reports = false; // takes a Report in one more slot
+};
+
+} // namespace
+
+std::shared_ptr<LoadedKernel>
+loadCpuKernel(const CompiledKernel &compiled, const std::string &kernel,
+              const std::vector<std::string> &parameters) {
+  return std::make_shared<CpuKernel>(compiled, kernel, parameters);
+}
+
+} // namespace tessera::runtime

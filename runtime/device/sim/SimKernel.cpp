@@ -1,0 +1,217 @@
+// runtime/device/sim/SimKernel.cpp - kernels that run on a simulated GPU.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/device/sim/SimKernel.h"
+
+#include "runtime/device/cpu/Parallel.h"
+#include "runtime/device/gpu/GpuArguments.h"
+#include "runtime/device/sim/HostRanges.h"
+#include "runtime/sim/Sim.h"
+#include "support/GpuTarget.h"
+#include "support/Options.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <mutex>
+#include <unistd.h>
+
+namespace tessera::runtime {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Where an error says what to do about it.
+std::string hintOf(sim::Check check) {
+  switch (check) {
+  case sim::Check::OutOfBounds:
+    return "mask the access, or check sizes and strides of the launch; "
+           "docs/simulator.md says what is checked";
+  case sim::Check::AddressOverflow:
+    return "make one factor of the offset 64 bits wide: .to(tl.int64)";
+  case sim::Check::Assertion:
+    return "the launch was stopped; what other blocks wrote stays";
+  default:
+    return "docs/simulator.md explains the check '" +
+           std::string(checkName(check)) + "'";
+  }
+}
+
+sim::Options simOptions() {
+  const std::string checks = optionText(Option::SimChecks);
+  if (checks != "all" && checks != "bounds")
+    throw Error("TESSERA_SIM_CHECKS=" + checks + " is no set of checks",
+                "set it to all or bounds");
+  sim::Options options;
+  options.counters = false; // nobody reads them here
+  if (checks == "bounds") {
+    options.races = options.uninitialized = options.overflow = false;
+    options.conflicts = sim::GlobalConflicts::Off;
+  }
+  options.threads = unsigned(hostThreads());
+  options.serial = options.threads == 1;
+  return options;
+}
+
+// What vprintf wrote, as the cpu's tl.device_print does it.
+void print(const std::string &output) {
+  const int64_t limit = optionNumber(Option::PrintLimit);
+  size_t end = 0;
+  for (int64_t lines = 0; end < output.size() && lines < limit; ++lines)
+    end = std::min(output.find('\n', end), output.size() - 1) + 1;
+  std::fwrite(output.data(), 1, end, stdout);
+  if (end < output.size())
+    std::printf("tessera: the rest of what this launch prints is left out "
+                "(TESSERA_PRINT_LIMIT=%lld)\n",
+                static_cast<long long>(limit));
+  std::fflush(stdout);
+}
+
+// A line on a terminal for launches of more than two seconds.
+class Progress {
+public:
+  explicit Progress(std::string what) : what(std::move(what)) {}
+  ~Progress() {
+    if (shown)
+      std::fprintf(stderr, "\r\033[K");
+  }
+  void operator()(uint64_t started, uint64_t blocks) {
+    const double passed =
+        std::chrono::duration<double>(Clock::now() - start).count();
+    if (passed < 2 || passed < shown + 0.2 || !started)
+      return;
+    shown = passed;
+    std::fprintf(stderr,
+                 "\r\033[Ktessera: %s, block %llu of %llu, about %.0f s left",
+                 what.c_str(), static_cast<unsigned long long>(started),
+                 static_cast<unsigned long long>(blocks),
+                 passed / double(started) * double(blocks - started));
+  }
+
+private:
+  std::string what;
+  Clock::time_point start = Clock::now();
+  double shown = 0;
+};
+
+sim::Module loadModule(const std::string &device,
+                       const CompiledKernel &compiled,
+                       const std::string &kernel) {
+  const auto found = compiled.stages.find("ptx");
+  if (found == compiled.stages.end() || found->second.empty())
+    throw Error("the artifact of `" + kernel + "` for " + device +
+                    " has no PTX",
+                "clear the cache: tessera cache clear");
+  return sim::Module::load(found->second, kernel + ".ptx");
+}
+
+class SimKernel : public LoadedKernel {
+public:
+  SimKernel(const LaunchDevice &device, const CompiledKernel &compiled,
+            const std::string &kernel,
+            const std::vector<std::string> &parameters)
+      : device(device.name), name(kernel), symbol(compiled.meta.symbol),
+        module(loadModule(device.name, compiled, kernel)),
+        arguments(compiled.meta, kernel, parameters),
+        sharedBytes(compiled.meta.sharedBytes) {
+    checkParameters();
+    block = module.requiredBlock(symbol);
+    if (!block[0])
+      block = {compiled.meta.threads, 1, 1};
+    for (uint32_t &threads : block)
+      threads = std::max(threads, 1u);
+    const GpuTarget target = GpuTarget::parse(device.target);
+    const uint64_t shared = uint64_t(module.staticShared(symbol)) + sharedBytes;
+    if (shared > target.sharedPerBlock)
+      throw Error("`" + kernel + "` takes " + std::to_string(shared) +
+                      " bytes of shared memory, a block of " + target.name +
+                      " has " + std::to_string(target.sharedPerBlock),
+                  "use smaller tiles or fewer stages");
+  }
+
+  void launch(const Grid &grid, const std::vector<Arg> &args) override {
+    if (!grid[0] || !grid[1] || !grid[2])
+      return;
+    const auto values = arguments.values(args);
+    std::vector<sim::Param> params;
+    std::vector<HostRange> ranges;
+    for (size_t i = 0; i < values.size(); ++i) {
+      const GpuArguments::Slot &slot = arguments.slots()[i];
+      params.push_back({{values[i].begin(), values[i].begin() + slot.bytes}});
+      if (const auto *pointer = std::get_if<Pointer>(&args[slot.argument]))
+        addRange(slot.name, *pointer, ranges);
+    }
+    const sim::Memory memory = simMemory(std::move(ranges));
+    sim::Options options = simOptions();
+    Progress progress("`" + name + "` on " + device);
+    if (::isatty(STDERR_FILENO))
+      options.progress = [&](uint64_t started, uint64_t blocks) {
+        progress(started, blocks);
+      };
+    std::lock_guard<std::mutex> guard(mutex);
+    const sim::Report report = module.launch(symbol, grid, block, sharedBytes,
+                                             params, memory, options);
+    if (!report.output.empty())
+      print(report.output);
+    if (!report.ok())
+      throw KernelFault(device + ": " + report.findings[0].text(),
+                        hintOf(report.findings[0].check));
+  }
+
+private:
+  void checkParameters() const {
+    const std::vector<uint32_t> sizes = module.parameterBytes(symbol);
+    const auto &slots = arguments.slots();
+    bool fits = sizes.size() == slots.size();
+    for (size_t i = 0; fits && i < sizes.size(); ++i)
+      fits = sizes[i] == slots[i].bytes;
+    if (fits)
+      return;
+    const auto list = [](const auto &all, auto size) {
+      std::string text;
+      for (const auto &one : all)
+        text += (text.empty() ? "" : ", ") + std::to_string(size(one));
+      return text.empty() ? "none" : text;
+    };
+    throw Error("the PTX of `" + name + "` takes parameters of these bytes: " +
+                    list(sizes, [](uint32_t bytes) { return bytes; }) +
+                    "; its metadata says " +
+                    list(slots, [](const auto &slot) { return slot.bytes; }),
+                "clear the cache: tessera cache clear");
+  }
+
+  static void addRange(const std::string &name, const Pointer &pointer,
+                       std::vector<HostRange> &ranges) {
+    if (!pointer.address)
+      return;
+    if (pointer.bytes == Pointer::unknown) {
+      if (auto mapping = mappingOf(pointer.address)) {
+        mapping->name = "the memory that " + name + " lies in";
+        ranges.push_back(std::move(*mapping));
+      }
+      return;
+    }
+    ranges.push_back(
+        {name, static_cast<char *>(pointer.address) - pointer.bytesBefore,
+         pointer.bytes + pointer.bytesBefore, true});
+  }
+
+  const std::string device, name, symbol;
+  const sim::Module module;
+  const GpuArguments arguments;
+  const uint32_t sharedBytes;
+  sim::Dim3 block{};
+  std::mutex mutex; // launches of one module must not overlap
+};
+
+} // namespace
+
+std::shared_ptr<LoadedKernel>
+loadSimKernel(const LaunchDevice &device, const CompiledKernel &compiled,
+              const std::string &kernel,
+              const std::vector<std::string> &parameters) {
+  return std::make_shared<SimKernel>(device, compiled, kernel, parameters);
+}
+
+} // namespace tessera::runtime

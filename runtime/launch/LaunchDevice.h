@@ -1,0 +1,32 @@
+// runtime/launch/LaunchDevice.h - what kernels run on, by name.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/Kernel.h"
+
+#include <cstdint>
+#include <string>
+
+namespace tessera::runtime {
+
+enum class DeviceType : uint8_t { Cpu, Simulator };
+
+// There is one of each name, as long as the process lives.
+struct LaunchDevice {
+  DeviceType type = DeviceType::Cpu;
+  uint8_t number = 0; // in the list: tells devices apart in launch keys
+  std::string name;
+  std::string target; // of its code; empty for cpu: hostTarget()
+
+  bool isCpu() const { return type == DeviceType::Cpu; }
+};
+
+// Throws Error with the nearest name.
+const LaunchDevice &findLaunchDevice(const std::string &name);
+// The one that the options name, else the default. Throws Error.
+const LaunchDevice &launchDevice(const LaunchOptions &options);
+// What its kernels are compiled for.
+const std::string &targetOf(const LaunchDevice &device);
+
+} // namespace tessera::runtime
