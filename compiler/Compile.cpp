@@ -5,8 +5,9 @@
 
 #include "codegen/cpu/Lower.h"
 #include "codegen/cpu/Object.h"
+#include "compiler/CompileGpu.h"
+#include "compiler/CompileParts.h"
 #include "compiler/Override.h"
-#include "compiler/Passes.h"
 #include "compiler/Pipeline.h"
 #include "compiler/cuda/CompileCuda.h"
 #include "compiler/semantics/Semantics.h"
@@ -14,16 +15,9 @@
 #include "compiler/syntax/Program.h"
 #include "support/CpuTarget.h"
 #include "support/Error.h"
+#include "support/GpuTarget.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/MLIRContext.h"
-
-#include "llvm/Support/raw_ostream.h"
-
-#include <algorithm>
-#include <chrono>
-#include <optional>
-#include <regex>
 
 using tessera::syntax::CompileRequest;
 using tessera::syntax::CompileResult;
@@ -31,59 +25,10 @@ using tessera::syntax::CompileResult;
 namespace tessera::compiler {
 namespace {
 
-// An MLIR context never frees types, attributes and locations. A new one costs
-// a few milliseconds, so one serves many kernels, but not for ever.
-constexpr int kernelsPerContext = 64;
-
-mlir::MLIRContext &threadContext() {
-  thread_local std::optional<mlir::MLIRContext> context;
-  thread_local int uses = 0;
-  if (!context || ++uses > kernelsPerContext) {
-    mlir::DialectRegistry registry;
-    registerDialects(registry);
-    context.emplace(registry, mlir::MLIRContext::Threading::DISABLED);
-    context->loadAllAvailableDialects();
-    uses = 1;
-  }
-  return *context;
-}
-
-class Timer {
-public:
-  explicit Timer(CompileResult &result) : result(result) {}
-  ~Timer() { result.timings["total"] = since(start); }
-
-  void lap(const std::string &phase) {
-    result.timings[phase] = since(last);
-    last = Clock::now();
-  }
-
-private:
-  using Clock = std::chrono::steady_clock;
-  static double since(Clock::time_point from) {
-    return std::chrono::duration<double>(Clock::now() - from).count();
-  }
-
-  CompileResult &result;
-  Clock::time_point start = Clock::now(), last = start;
-};
-
-std::string print(mlir::ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module.print(stream);
-  return text;
-}
-
 syntax::ArtifactMeta metaOf(const CompileRequest &request,
                             mlir::ModuleOp module) {
   syntax::ArtifactMeta meta;
-  for (const syntax::Argument &argument : request.args)
-    if (!argument.isConstexpr())
-      meta.params.push_back(
-          {argument.name,
-           argument.kind == syntax::ArgKind::Pointer ? "pointer" : "scalar",
-           argument.type});
+  meta.params = parametersOf(request);
   if (module->hasAttr(codegen::kReportsAttr))
     meta.params.push_back({"", "report", ""});
   if (auto bytes =
@@ -92,35 +37,8 @@ syntax::ArtifactMeta metaOf(const CompileRequest &request,
   return meta;
 }
 
-using Files = std::vector<std::shared_ptr<const SourceFile>>;
-
-// The message as a diagnostic in one of the files; the kernel's own is first.
-Diagnostic diagnosticOf(const Files &files, const PipelineMessage &message,
-                        const std::string &hint) {
-  std::shared_ptr<const SourceFile> file = files.front();
-  for (const auto &candidate : files)
-    if (candidate->path() == message.file)
-      file = candidate;
-  SourceRange range;
-  if (message.line)
-    range = {message.line, message.column, message.line, message.column + 1};
-  return Diagnostic::make(DiagnosticId::CodegenFailed, file, range,
-                          message.text, hint);
-}
-
-// The lowering writes "file:line:col: error: text" where it knows the place.
-PipelineMessage placed(const std::string &text) {
-  static const std::regex pattern(
-      R"(^([^\n]*?):(\d{1,9}):(\d{1,9}): error: ([^]*)$)");
-  std::smatch match;
-  if (!std::regex_match(text, match, pattern))
-    return {"", 0, 0, text};
-  return {match[1], uint32_t(std::stoul(match[2])),
-          uint32_t(std::stoul(match[3])), match[4]};
-}
-
 // Runs the pipeline; its errors are in the kernel's files.
-std::vector<Diagnostic> lower(const Files &files, mlir::ModuleOp module,
+std::vector<Diagnostic> lower(const SourceFiles &files, mlir::ModuleOp module,
                               const PipelineOptions &options) {
   std::vector<Diagnostic> diagnostics;
   try {
@@ -132,37 +50,22 @@ std::vector<Diagnostic> lower(const Files &files, mlir::ModuleOp module,
     throw;
   } catch (const Error &error) {
     diagnostics.push_back(
-        diagnosticOf(files, placed(error.message), error.hint));
+        diagnosticOf(files, placedMessage(error.message), error.hint));
   }
   return diagnostics;
 }
 
 void compileInto(const CompileRequest &request, CompileResult &result) {
-  Timer timer(result);
+  PhaseTimer timer(result);
   auto target = CpuTarget::parse(request.target);
   if (!target)
     throw Error("cannot compile for the target `" + request.target + "`",
-                "targets look like cpu:x86-64-v3:0000; `tessera devices` "
-                "lists those of this machine");
-  auto wanted = [&](std::string_view stage) {
-    return std::find(request.emit.begin(), request.emit.end(), stage) !=
-           request.emit.end();
-  };
-  const std::vector<std::string> known = {"tile", "loops", "llvm", "asm"};
-  for (const std::string &stage : request.emit)
-    if (std::find(known.begin(), known.end(), stage) == known.end())
-      throw Error("a CPU kernel has no stage `" + stage + "`",
-                  "ask for tile, loops, llvm or asm");
-
-  for (const syntax::StageOverride &edited : request.overrides)
-    if (edited.stage != "tile" && edited.stage != "loops" &&
-        edited.stage != "llvm")
-      throw Error("the stage `" + edited.stage + "` of " + edited.path +
-                      " cannot be replaced",
-                  "tile, loops and llvm can");
+                "targets look like cpu:x86-64-v3:0000 or sm_80");
+  checkStages(request, {"tile", "loops", "llvm", "asm"},
+              {"tile", "loops", "llvm"}, "a CPU kernel");
 
   auto program = syntax::Program::load(request);
-  Files files = program->files();
+  SourceFiles files = program->files();
   timer.lap("parse");
   std::vector<Diagnostic> notes;
   auto module =
@@ -178,8 +81,8 @@ void compileInto(const CompileRequest &request, CompileResult &result) {
       files.push_back(replaceStage(current, *edited));
       result.meta.edited.push_back(edited->stage);
     }
-    if (wanted(phase))
-      result.stages[std::string(phase)] = print(current);
+    if (wantsStage(request, phase))
+      result.stages[std::string(phase)] = printModule(current);
   };
   auto diagnostics = lower(files, *module, options);
   if (!diagnostics.empty())
@@ -189,8 +92,8 @@ void compileInto(const CompileRequest &request, CompileResult &result) {
 
   codegen::ObjectOptions objectOptions;
   objectOptions.target = *target;
-  objectOptions.keepLlvm = wanted("llvm");
-  objectOptions.keepAsm = wanted("asm");
+  objectOptions.keepLlvm = wantsStage(request, "llvm");
+  objectOptions.keepAsm = wantsStage(request, "asm");
   if (const auto *text = findOverride(request, "llvm")) {
     objectOptions.llvmPath = text->path;
     objectOptions.llvmText = text->text;
@@ -213,6 +116,7 @@ void compileInto(const CompileRequest &request, CompileResult &result) {
 
 void addError(CompileResult &result, const CompileRequest &request,
               const std::string &message, const std::string &hint) {
+  result.defect |= message.starts_with("internal error");
   syntax::DiagnosticRecord record;
   record.id = diagnosticName(DiagnosticId::CodegenFailed);
   record.severity = "error";
@@ -233,6 +137,8 @@ CompileResult compile(const CompileRequest &request) {
   try {
     if (syntax::isCudaSource(request.file))
       compileCuda(request, result);
+    else if (GpuTarget::looksLike(request.target))
+      compileGpu(request, result);
     else
       compileInto(request, result);
   } catch (const CompileError &error) {

@@ -99,6 +99,35 @@ void addTilePasses(OpPassManager &passes) {
   passes.addPass(createCSEPass());
 }
 
+// What MLIR says meanwhile is in `messages`.
+static bool runQuietly(ModuleOp module, bool verifyEach,
+                       const std::function<void(OpPassManager &)> &add,
+                       std::vector<PipelineMessage> &messages) {
+  PassManager passes(module.getContext());
+  passes.enableVerifier(verifyEach);
+  add(passes);
+  const bool good = succeeded(passes.run(module)) &&
+                    (verifyEach || succeeded(verify(module)));
+  if (!good && messages.empty())
+    messages.push_back({"", 0, 0, "a pass failed and did not say why"});
+  return good;
+}
+
+std::vector<PipelineMessage>
+runPasses(ModuleOp module, bool verifyEach,
+          const std::function<void(OpPassManager &)> &add) {
+  std::vector<PipelineMessage> messages;
+  ScopedDiagnosticHandler handler(
+      module.getContext(), [&](mlir::Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+          messages.push_back(messageOf(diagnostic));
+        return success();
+      });
+  if (runQuietly(module, verifyEach, add, messages))
+    messages.clear();
+  return messages;
+}
+
 std::vector<PipelineMessage> runCpuPipeline(ModuleOp module,
                                             const PipelineOptions &options) {
   MLIRContext *context = module.getContext();
@@ -108,31 +137,24 @@ std::vector<PipelineMessage> runCpuPipeline(ModuleOp module,
       messages.push_back(messageOf(diagnostic));
     return success();
   });
-  auto runPasses = [&](void (*add)(OpPassManager &, const CpuTarget &)) {
-    PassManager passes(context);
-    passes.enableVerifier(options.verifyEach);
-    add(passes, options.target);
-    bool good = succeeded(passes.run(module)) &&
-                (options.verifyEach || succeeded(verify(module)));
-    if (!good && messages.empty())
-      messages.push_back({"", 0, 0, "a pass failed and did not say why"});
-    return good;
-  };
   auto done = [&](std::string_view phase) {
     if (options.onPhase)
       options.onPhase(phase, module);
   };
 
-  if (!runPasses([](OpPassManager &passes, const CpuTarget &) {
-        addTilePasses(passes);
-      }))
+  if (!runQuietly(module, options.verifyEach, addTilePasses, messages))
     return messages;
   done("tile");
   codegen::lowerToLoops(module, codegen::cpuOptionsFor(options.target));
   if (failed(verify(module)))
     return messages;
   done("loops");
-  if (!runPasses(codegen::addLlvmPasses))
+  if (!runQuietly(
+          module, options.verifyEach,
+          [&](OpPassManager &passes) {
+            codegen::addLlvmPasses(passes, options.target);
+          },
+          messages))
     return messages;
   done("llvm-dialect");
   messages.clear();

@@ -37,6 +37,12 @@ struct PipelineMessage {
 // Cleaning up: what holds on every target.
 void addTilePasses(mlir::OpPassManager &passes);
 
+// Runs the passes that `add` adds, then the verifier. Gives the messages of the
+// pass that failed; none when all is well.
+std::vector<PipelineMessage>
+runPasses(mlir::ModuleOp module, bool verifyEach,
+          const std::function<void(mlir::OpPassManager &)> &add);
+
 // Runs all phases over a module with one kernel. Gives the messages of the pass
 // that failed; none when all is well. Throws tessera::Error for what the CPU
 // back end does not do.

@@ -52,10 +52,11 @@ std::string currentFile;
 // LLVM gives up on what it cannot do by ending the process. The reply says why;
 // the process still ends, because nothing of LLVM's state can be trusted.
 void onFatalError(void *, const char *reason, bool) {
-  reply(failure(currentFile, std::string("LLVM cannot compile this: ") + reason,
-                "this is a defect of tessera; please report it with the kernel")
-            .toJson(),
-        "");
+  CompileResult result =
+      failure(currentFile, std::string("LLVM cannot compile this: ") + reason,
+              "this is a defect of tessera; please report it with the kernel");
+  result.defect = true;
+  reply(result.toJson(), "");
   _exit(70);
 }
 

@@ -146,9 +146,13 @@ const char *const defect =
     if (line)
       range = {line, 1, line, 2};
     throw CompileError({Diagnostic::make(
-        DiagnosticId::BadOverride, options.edited, range, "ptxas: " + what,
-        "this file replaces the stage `ptx` (TESSERA_OVERRIDE); correct it, "
-        "or remove it to compile the kernel")});
+        options.ownFile ? DiagnosticId::CodegenFailed
+                        : DiagnosticId::BadOverride,
+        options.edited, range, "ptxas: " + what,
+        options.ownFile
+            ? options.ptxas.string() + " does not accept it"
+            : "this file replaces the stage `ptx` (TESSERA_OVERRIDE); correct "
+              "it, or remove it to compile the kernel")});
   }
   std::string place;
   if (line) {

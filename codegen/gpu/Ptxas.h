@@ -36,8 +36,10 @@ struct AssembleOptions {
   GpuTarget target;
   std::string kernel;
   std::chrono::milliseconds timeout{120000};
-  // Of an edited stage: errors stand in it.
+  // PTX that somebody wrote: errors stand in it, and are not ours. An edited
+  // stage of a compilation (TESSERA_OVERRIDE), or a file of its own.
   std::shared_ptr<const SourceFile> edited;
+  bool ownFile = false;
 };
 
 struct Cubin {

@@ -5,6 +5,7 @@
 
 #include "support/Error.h"
 
+#include "llvm/IR/Metadata.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/CommandLine.h"
@@ -78,6 +79,10 @@ llvm::TargetMachine &gpuTargetMachine(const GpuTarget &target) {
 void prepareGpuModule(llvm::Module &module, const GpuTarget &target) {
   module.setTargetTriple(llvm::Triple(tripleText));
   module.setDataLayout(gpuTargetMachine(target).createDataLayout());
+  // Without it a reader of the IR as text drops the lines of the kernel.
+  if (!module.getModuleFlag("Debug Info Version"))
+    module.addModuleFlag(llvm::Module::Warning, "Debug Info Version",
+                         llvm::DEBUG_METADATA_VERSION);
 }
 
 } // namespace tessera::codegen

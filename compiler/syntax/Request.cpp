@@ -102,6 +102,8 @@ std::string CompileRequest::toJson() const {
   json["sources"] = Json::array();
   for (const RequestSource &source : sources)
     json["sources"].push_back({{"path", source.path}, {"text", source.text}});
+  if (!assembler.empty())
+    json["assembler"] = assembler;
   for (const StageOverride &edited : overrides)
     json["overrides"].push_back({{"stage", edited.stage},
                                  {"path", edited.path},
@@ -126,13 +128,14 @@ CompileRequest CompileRequest::fromJson(std::string_view text) {
   Json json = parseJson(text, requestName);
   checkKeys(json,
             {"file", "kernel", "text", "sources", "args", "options", "target",
-             "emit", "overrides"},
+             "emit", "assembler", "overrides"},
             requestName);
   CompileRequest result;
   result.file = member<std::string>(json, "file", requestName);
   result.kernel = member<std::string>(json, "kernel", requestName);
   result.text = member<std::string>(json, "text", requestName);
   result.target = member<std::string>(json, "target", requestName);
+  result.assembler = memberOr<std::string>(json, "assembler", "", requestName);
   if (!json.contains("args"))
     throw Error(requestName + ": `args` is missing", "add `args`");
   readArray(json, "args", requestName, [&](const Json &element) {
@@ -270,6 +273,8 @@ std::string CompileResult::toJson() const {
                {"meta", metaToJson(meta)},
                {"stages", stages},
                {"timings", Json::object()}};
+  if (defect)
+    json["defect"] = true;
   for (const auto &[name, seconds] : timings)
     json["timings"][name] = std::isfinite(seconds) ? seconds : 0.0;
   json["diagnostics"] = Json::array();
@@ -280,11 +285,13 @@ std::string CompileResult::toJson() const {
 
 CompileResult CompileResult::fromJson(std::string_view text) {
   Json json = parseJson(text, resultName);
-  checkKeys(json,
-            {"ok", "rendered", "meta", "stages", "timings", "diagnostics"},
-            resultName);
+  checkKeys(
+      json,
+      {"ok", "defect", "rendered", "meta", "stages", "timings", "diagnostics"},
+      resultName);
   CompileResult result;
   result.ok = member<bool>(json, "ok", resultName);
+  result.defect = memberOr<bool>(json, "defect", false, resultName);
   result.rendered = memberOr<std::string>(json, "rendered", "", resultName);
   using Texts = std::map<std::string, std::string>;
   using Numbers = std::map<std::string, double>;

@@ -42,8 +42,12 @@ struct CompileRequest {
   std::vector<RequestSource> sources;
   std::vector<Argument> args;
   CompileOptions options;
-  std::string target;                   // "cpu:<mcpu>:<features>", "sm_80"
-  std::vector<std::string> emit;        // stages to return as text
+  std::string target;            // "cpu:<mcpu>:<features>", "sm_80"
+  std::vector<std::string> emit; // stages to return as text
+  // GPU: the ptxas to use; empty: the one that findPtxas() finds; "none": the
+  // artifact is PTX alone. Not part of key(): the artifact's key has the
+  // version of the ptxas.
+  std::string assembler;
   std::vector<StageOverride> overrides; // in the order of the stages
 
   std::string toJson() const;
@@ -84,6 +88,7 @@ struct DiagnosticRecord {
 
 struct CompileResult {
   bool ok = false;
+  bool defect = false; // it failed through a fault of the compiler
   std::vector<DiagnosticRecord> diagnostics;
   std::string rendered; // the diagnostics as people read them
   // The shared object; for a GPU the cubin, empty without ptxas, and its PTX is

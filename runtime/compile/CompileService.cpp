@@ -3,9 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compile/CompileService.h"
 
+#include "compiler/syntax/CudaSource.h"
 #include "runtime/cache/Keys.h"
 #include "runtime/compile/Stages.h"
 #include "support/BuildId.h"
+#include "support/CudaTools.h"
 #include "support/Error.h"
 #include "support/GpuTarget.h"
 #include "support/Log.h"
@@ -24,6 +26,9 @@ using syntax::CompileRequest;
 using syntax::CompileResult;
 
 namespace {
+// Remembers versions; see findPtxas().
+constexpr const char *ptxasFile = "ptxas.json";
+
 // A failure that may be gone at the next attempt: it is not remembered.
 class TransientError : public Error {
 public:
@@ -119,12 +124,10 @@ CompileService::loadFromDisk(const CompileRequest &request,
   }
 }
 
-void CompileService::reportWorkerFailure(const CompileRequest &request,
-                                         const Sha256Digest &key,
-                                         const std::string &failure) {
+fs::path CompileService::keepReproducer(const CompileRequest &request,
+                                        const Sha256Digest &key) const {
   const std::string name =
       request.kernel + "-" + toHex(key).substr(0, 12) + ".json";
-  fs::path path;
   std::error_code ignored;
   for (const fs::path &folder : {disk.usable() ? disk.folder() : fs::path(),
                                  fs::temp_directory_path(ignored)}) {
@@ -133,11 +136,17 @@ void CompileService::reportWorkerFailure(const CompileRequest &request,
     try {
       makePrivateFolder(folder / "reproducers");
       writeFile(folder / "reproducers" / name, request.toJson());
-      path = folder / "reproducers" / name;
-      break;
+      return folder / "reproducers" / name;
     } catch (const Error &) {
     }
   }
+  return {};
+}
+
+void CompileService::reportWorkerFailure(const CompileRequest &request,
+                                         const Sha256Digest &key,
+                                         const std::string &failure) {
+  const fs::path path = keepReproducer(request, key);
   const std::string configuration = describeConfiguration(request);
   throw Error("tessera-worker " + failure + " while compiling `" +
                   request.kernel + "` of " + request.file + " for " +
@@ -170,6 +179,10 @@ CompileService::Result CompileService::compile(const CompileRequest &request,
                         "gave a reply that cannot be read (" + error.message +
                             ")");
   }
+  if (!result.ok && result.defect)
+    if (const fs::path path = keepReproducer(request, key); !path.empty())
+      result.rendered +=
+          "reproducer: tessera compile --request " + path.string() + "\n";
   if (!result.ok)
     throw CompileError(result.rendered);
   if (!result.rendered.empty())
@@ -199,12 +212,30 @@ void CompileService::addOverrides(CompileRequest &request) const {
                               edited.path + ", not from " + request.file);
 }
 
+std::string CompileService::chooseAssembler(CompileRequest &request) const {
+  if (!GpuTarget::looksLike(request.target) ||
+      syntax::isCudaSource(request.file) || request.assembler == "none")
+    return "";
+  if (!request.assembler.empty())
+    return askPtxasVersion(request.assembler);
+  std::string why;
+  const auto ptxas = findPtxas(
+      disk.usable() ? settings.cacheFolder / ptxasFile : fs::path(), &why);
+  if (!ptxas) {
+    warnOnce("ptxas", why + ": kernels for GPUs are PTX without machine code");
+    request.assembler = "none";
+    return "";
+  }
+  request.assembler = ptxas->path.string();
+  return ptxas->version;
+}
+
 std::shared_ptr<const CompiledKernel>
 CompileService::get(const CompileRequest &given) {
   CompileRequest request = given;
   const bool dumping = !settings.dumpFolder.empty();
-  if (dumping && request.target.rfind("cpu:", 0) == 0)
-    for (const std::string &stage : dumpStageNames())
+  if (dumping && !syntax::isCudaSource(request.file))
+    for (const std::string &stage : dumpStageNames(request.target))
       if (std::find(request.emit.begin(), request.emit.end(), stage) ==
           request.emit.end())
         request.emit.push_back(stage);
@@ -212,8 +243,11 @@ CompileService::get(const CompileRequest &given) {
     addOverrides(request);
   std::sort(request.emit.begin(), request.emit.end());
 
+  const std::string assembler = chooseAssembler(request);
+  const std::string requestKey = request.key(),
+                    overrideKey = request.overrideKey();
   const Sha256Digest key =
-      artifactKey(request.key(), settings.buildId, request.overrideKey());
+      artifactKey(requestKey, settings.buildId, overrideKey, assembler);
   std::string name = toHex(key);
   for (const std::string &stage : request.emit)
     name += " " + stage;
@@ -230,6 +264,13 @@ CompileService::get(const CompileRequest &given) {
   }
   try {
     Result result = dumping ? nullptr : loadFromDisk(request, key);
+    if (!result && !dumping && request.assembler == "none")
+      for (const std::string &version :
+           knownPtxasVersions(settings.cacheFolder / ptxasFile))
+        if (!result)
+          result =
+              loadFromDisk(request, artifactKey(requestKey, settings.buildId,
+                                                overrideKey, version));
     if (!result) {
       FileLock lock = disk.lock(key);
       // Another process may have made it while we waited.

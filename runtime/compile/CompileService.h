@@ -50,7 +50,9 @@ public:
 
   // Throws CompileError for a kernel that does not compile and Error when the
   // worker is missing, dies or runs out of time. A request that failed is not
-  // tried again.
+  // tried again. For a GPU the code is the cubin that the ptxas of
+  // findPtxas() made; where request.assembler is "none", or there is no ptxas,
+  // a cubin of any version that is in the cache serves, else the code is empty.
   std::shared_ptr<const CompiledKernel>
   get(const syntax::CompileRequest &request);
 
@@ -69,10 +71,16 @@ private:
                       const Sha256Digest &key);
   Result compile(const syntax::CompileRequest &request,
                  const Sha256Digest &key);
+  // Keeps the request for whoever looks for the fault. Empty: it could not be
+  // written.
+  std::filesystem::path keepReproducer(const syntax::CompileRequest &request,
+                                       const Sha256Digest &key) const;
   [[noreturn]] void reportWorkerFailure(const syntax::CompileRequest &request,
                                         const Sha256Digest &key,
                                         const std::string &failure);
   void addOverrides(syntax::CompileRequest &request) const;
+  // Decides which ptxas the worker uses. Gives its version, empty without one.
+  std::string chooseAssembler(syntax::CompileRequest &request) const;
 
   const Settings settings;
   Cache disk;

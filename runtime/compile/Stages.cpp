@@ -3,9 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compile/Stages.h"
 
+#include "compiler/syntax/CudaSource.h"
 #include "runtime/compile/CompileService.h"
 #include "support/Error.h"
 #include "support/File.h"
+#include "support/GpuTarget.h"
 #include "support/Hash.h"
 #include "support/Json.h"
 #include "support/Log.h"
@@ -26,11 +28,12 @@ struct StageFile {
   const char *file;
 };
 
-// In the order of the pipeline.
-constexpr StageFile stageFiles[] = {{"tile", "01-tile.mlir"},
-                                    {"loops", "02-loops.mlir"},
-                                    {"llvm", "03-llvm.ll"},
-                                    {"asm", "04-asm.s"}};
+// In the order of the pipelines: loops and asm are a CPU's, layout and ptx a
+// GPU's.
+constexpr StageFile stageFiles[] = {
+    {"tile", "01-tile.mlir"},     {"loops", "02-loops.mlir"},
+    {"layout", "02-layout.mlir"}, {"llvm", "03-llvm.ll"},
+    {"asm", "04-asm.s"},          {"ptx", "06-kernel.ptx"}};
 constexpr const char *reportFile = "05-report.json";
 constexpr const char *requestFile = "00-request.json";
 
@@ -38,7 +41,7 @@ std::string fileOf(const std::string &stage) {
   for (const StageFile &known : stageFiles)
     if (stage == known.stage)
       return known.file;
-  return stage == "ptx" ? "06-kernel.ptx" : "06-" + stage + ".txt";
+  return "06-" + stage + ".txt";
 }
 
 Json reportOf(const CompileRequest &request, const CompiledKernel &kernel) {
@@ -72,14 +75,10 @@ std::string dumpedHash(const fs::path &folder, const std::string &stage) {
 
 } // namespace
 
-const std::vector<std::string> &dumpStageNames() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all;
-    for (const StageFile &known : stageFiles)
-      all.push_back(known.stage);
-    return all;
-  }();
-  return names;
+std::vector<std::string> dumpStageNames(const std::string &target) {
+  if (GpuTarget::looksLike(target))
+    return {"tile", "layout", "llvm"};
+  return {"tile", "loops", "llvm", "asm"};
 }
 
 std::string dumpFolderName(const CompileRequest &request) {
@@ -113,7 +112,8 @@ std::vector<StageOverride> readOverrides(const fs::path &overrides,
   std::vector<StageOverride> result;
   for (const StageFile &known : stageFiles) {
     const fs::path path = folder / known.file;
-    if (!fs::exists(path, ignored))
+    if (!fs::exists(path, ignored) || (std::string_view(known.stage) == "ptx" &&
+                                       syntax::isCudaSource(request.file)))
       continue;
     std::string text = readFile(path);
     if (sha256Hex(text) == dumpedHash(folder, known.stage))

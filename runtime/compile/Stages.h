@@ -14,8 +14,9 @@ namespace tessera::runtime {
 
 struct CompiledKernel;
 
-// The stages that every dump has, in the order of the pipeline.
-const std::vector<std::string> &dumpStageNames();
+// The stages that a dump asks for, in the order of the pipeline; a GPU kernel's
+// PTX is there anyway.
+std::vector<std::string> dumpStageNames(const std::string &target);
 
 // "window_fwd-1f2e3d4c": the folder of a specialization inside a dump.
 std::string dumpFolderName(const syntax::CompileRequest &request);

@@ -30,6 +30,7 @@ Command addLayout(CLI::App &app);
 Command addAnalyze(CLI::App &app);
 Command addDebug(CLI::App &app);
 Command addReplay(CLI::App &app);
+Command addReport(CLI::App &app);
 Command addRecord(CLI::App &app);
 Command addVersion(CLI::App &app);
 

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
 
+#include "codegen/gpu/report/Report.h"
 #include "compiler/syntax/CudaSource.h"
 #include "compiler/syntax/Decorators.h"
 #include "compiler/syntax/Evaluate.h"
@@ -13,9 +14,12 @@
 #include "runtime/compile/CompileService.h"
 #include "runtime/launch/FindFile.h"
 #include "support/CpuTarget.h"
+#include "support/CudaTools.h"
 #include "support/Error.h"
+#include "support/GpuTarget.h"
 #include "support/Names.h"
 #include "support/Options.h"
+#include "tools/compile/Header.h"
 
 #include <CLI/CLI.hpp>
 
@@ -52,8 +56,8 @@ struct Job {
 
 const std::vector<std::string> &stageNames() {
   static const std::vector<std::string> names = {
-      "tile", "loops", "llvm",  "asm",    "so",
-      "meta", "ptx",   "cubin", "report", "all"};
+      "tile",  "loops", "layout", "llvm",   "asm",  "so", "ptx",
+      "cubin", "sass",  "report", "header", "meta", "all"};
   return names;
 }
 
@@ -85,17 +89,45 @@ std::pair<std::string, std::string> nameAndValue(const std::string &text,
   return {trimmed(text.substr(0, equals)), trimmed(text.substr(equals + 1))};
 }
 
-// The stages of a tile kernel, or of a CUDA C++ kernel.
-std::set<std::string> stagesOf(const std::string &list, bool cuda) {
-  const std::set<std::string> own =
-      cuda
-          ? std::set<std::string>{"ptx", "cubin", "report", "meta"}
-          : std::set<std::string>{"tile", "loops", "llvm", "asm", "so", "meta"};
+// What kinds of source and target have in stages.
+struct Kind {
+  const char *what;
   std::set<std::string> stages;
-  for (const std::string &stage : split(!list.empty() ? list
-                                        : cuda        ? "ptx,cubin,meta"
-                                                      : "so,meta",
-                                        ',')) {
+  const char *usual;
+};
+
+const Kind &kindOf(const syntax::CompileRequest &request) {
+  static const Kind cuda = {"CUDA C++",
+                            {"ptx", "cubin", "report", "meta"},
+                            "ptx,cubin,meta"},
+                    cpu = {"a tile kernel on a CPU",
+                           {"tile", "loops", "llvm", "asm", "so", "meta"},
+                           "so,meta"},
+                    gpu = {"a tile kernel on a GPU",
+                           {"tile", "layout", "llvm", "ptx", "cubin", "sass",
+                            "report", "header", "meta"},
+                           "ptx,cubin,meta"};
+  if (syntax::isCudaSource(request.file))
+    return cuda;
+  return GpuTarget::looksLike(request.target) ? gpu : cpu;
+}
+
+// What needs ptxas is left out of the stages that nobody named.
+void leaveOutMachineCode(std::set<std::string> &stages) {
+  std::string why;
+  if (findPtxas(runtime::defaultCacheFolder() / "ptxas.json", &why))
+    return;
+  std::fprintf(stderr, "tessera: %s: no cubin and no sass are written\n",
+               why.c_str());
+  stages.erase("cubin");
+  stages.erase("sass");
+}
+
+std::set<std::string> stagesOf(const std::string &list, const Kind &kind) {
+  const std::set<std::string> &own = kind.stages;
+  std::set<std::string> stages;
+  for (const std::string &stage :
+       split(list.empty() ? kind.usual : list, ',')) {
     if (std::find(stageNames().begin(), stageNames().end(), stage) ==
         stageNames().end())
       throw Error("--emit has no stage `" + stage + "`",
@@ -105,13 +137,15 @@ std::set<std::string> stagesOf(const std::string &list, bool cuda) {
     } else if (own.count(stage)) {
       stages.insert(stage);
     } else {
-      throw Error(
-          "this source has no stage `" + stage + "`",
-          cuda ? "CUDA C++ has ptx, cubin, report and meta"
-               : "a tile kernel on a CPU has tile, loops, llvm, asm, so and "
-                 "meta");
+      std::string names;
+      for (const std::string &name : own)
+        names += (names.empty() ? "" : ", ") + name;
+      throw Error(std::string(kind.what) + " has no stage `" + stage + "`",
+                  "it has " + names);
     }
   }
+  if (own.count("layout") && (list.empty() || stages == own))
+    leaveOutMachineCode(stages);
   return stages;
 }
 
@@ -130,16 +164,32 @@ std::map<std::string, Value> givenValues(const Options &options,
                   nearestNameHint(name, known, "parameters"));
     values[name] = std::move(value);
   };
-  for (const std::string &part : split(options.signature, ',')) {
-    auto [name, type] = nameAndValue(part, "--signature");
-    add(name, Value(type));
+  const auto evaluated = [&](const std::string &what, const std::string &text) {
+    auto file = std::make_shared<SourceFile>(what, text);
+    auto expression = syntax::parseExpression(file);
+    return syntax::evaluate(*expression, program.scope(*info.function), file);
+  };
+  const std::vector<std::string> parts = split(options.signature, ',');
+  if (!parts.empty() && options.signature.find('=') == std::string::npos) {
+    // As Triton writes it: one for each parameter, in order.
+    if (parts.size() > known.size())
+      throw Error("--signature has " + std::to_string(parts.size()) +
+                      " entries; `" + info.signature.kernel + "` takes " +
+                      std::to_string(known.size()),
+                  "one for each parameter: a type or a constexpr's value");
+    for (size_t i = 0; i < parts.size(); ++i)
+      add(known[i], syntax::ArgClass::parse(parts[i])
+                        ? Value(parts[i])
+                        : evaluated("--signature", parts[i]));
+  } else {
+    for (const std::string &part : parts) {
+      auto [name, type] = nameAndValue(part, "--signature");
+      add(name, Value(type));
+    }
   }
   for (const std::string &define : options.defines) {
     auto [name, text] = nameAndValue(define, "-D");
-    auto file = std::make_shared<SourceFile>("-D " + name, text);
-    auto expression = syntax::parseExpression(file);
-    add(name,
-        syntax::evaluate(*expression, program.scope(*info.function), file));
+    add(name, evaluated("-D " + name, text));
   }
   return values;
 }
@@ -148,8 +198,11 @@ Job makeJob(const Options &options, const syntax::Program &program,
             const syntax::KernelInfo &info, const syntax::Instance *instance) {
   const std::map<std::string, Value> given =
       givenValues(options, program, info);
+  const bool gpu = GpuTarget::looksLike(options.target);
   const auto &configs =
-      info.hints.cpuConfigs.empty() ? info.configs : info.hints.cpuConfigs;
+      (gpu ? !info.configs.empty() : info.hints.cpuConfigs.empty())
+          ? info.configs
+          : info.hints.cpuConfigs;
   Job job;
   job.name = instance ? instance->name : info.signature.kernel;
   job.request = syntax::makeRequest(program, info.signature.kernel);
@@ -189,6 +242,8 @@ Job makeJob(const Options &options, const syntax::Program &program,
     stages = configs[0].numStages;
   }
   syntax::CompileOptions &compile = job.request.options;
+  if (gpu)
+    compile.numStages = 3;
   compile.numWarps =
       pick(options.numWarps, instance ? instance->numWarps : std::nullopt,
            warps, compile.numWarps);
@@ -198,9 +253,12 @@ Job makeJob(const Options &options, const syntax::Program &program,
   compile.f32Default = optionText(Option::F32Default);
   compile.debug = info.debug || optionNumber(Option::Debug) != 0;
   job.request.target = options.target.empty() ? hostTarget() : options.target;
-  if (!CpuTarget::parse(job.request.target))
+  if (gpu)
+    GpuTarget::parse(job.request.target); // throws
+  else if (!CpuTarget::parse(job.request.target))
     throw Error("`" + job.request.target + "` is not a target",
-                "write for example cpu:x86-64-v3:0000, or leave --target out");
+                "write for example sm_80 or cpu:x86-64-v3:0000, or leave "
+                "--target out for this machine");
   return job;
 }
 
@@ -287,26 +345,56 @@ Json metaJson(const Job &job, const CompiledKernel &kernel) {
           {"request_key", job.request.key()}};
 }
 
+// PTX and SASS with the lines of the kernel in between.
+std::string forReaders(const Job &job, const std::string &stage,
+                       const std::string &text) {
+  if (stage != "ptx" && stage != "sass")
+    return text;
+  std::vector<codegen::SourceText> sources;
+  for (const syntax::RequestSource &source : job.request.sources)
+    sources.push_back({fs::path(source.path).filename().string(), source.text});
+  if (sources.empty())
+    sources.push_back(
+        {fs::path(job.request.file).filename().string(), job.request.text});
+  const codegen::Listing listing =
+      stage == "ptx" ? codegen::readPtx(text) : codegen::readSass(text);
+  return codegen::annotate(text, listing, sources);
+}
+
 void writeStages(const Options &options, const Job &job,
                  const CompiledKernel &kernel,
                  const std::set<std::string> &stages) {
   static const std::map<std::string, std::string> endings = {
-      {"tile", ".tile.mlir"}, {"loops", ".loops.mlir"},
-      {"llvm", ".ll"},        {"asm", ".s"},
-      {"so", ".so"},          {"ptx", ".ptx"},
-      {"cubin", ".cubin"},    {"report", ".report.json"},
+      {"tile", ".tile.mlir"},
+      {"loops", ".loops.mlir"},
+      {"layout", ".layout.mlir"},
+      {"llvm", ".ll"},
+      {"asm", ".s"},
+      {"so", ".so"},
+      {"ptx", ".ptx"},
+      {"cubin", ".cubin"},
+      {"sass", ".sass"},
+      {"report", ".report.json"},
+      {"header", ".h"},
       {"meta", ".json"}};
   std::string written;
   for (const std::string &stage : stages) {
     const fs::path path =
         fs::path(options.folder) / (job.name + endings.at(stage));
-    if (stage == "so" || stage == "cubin")
+    if (stage == "so" || stage == "cubin") {
+      if (kernel.code.empty())
+        throw Error("there is no ptxas to make a cubin with",
+                    "install CUDA 12.8 or newer or the triton wheel "
+                    "(scripts/setup full), set TESSERA_PTXAS, or leave cubin "
+                    "out");
       writeFile(path, kernel.code);
+    } else if (stage == "header")
+      writeFile(path, cHeader(job.name, job.request, kernel.meta));
     else if (stage == "meta")
       writeFile(path, metaJson(job, kernel).dump(2) + "\n");
     else if (auto found = kernel.stages.find(stage);
              found != kernel.stages.end())
-      writeFile(path, found->second);
+      writeFile(path, forReaders(job, stage, found->second));
     else
       throw Error("the compiler gave no stage `" + stage + "` for " + job.name,
                   "leave it out of --emit");
@@ -370,11 +458,12 @@ int run(const Options &options) {
     jobs = makeJobs(options, *program);
   }
   const std::set<std::string> stages =
-      stagesOf(options.emit, syntax::isCudaSource(jobs[0].request.file));
+      stagesOf(options.emit, kindOf(jobs[0].request));
   std::vector<syntax::CompileRequest> requests;
   for (Job &job : jobs) {
     for (const std::string &stage : stages)
-      if (stage != "so" && stage != "cubin" && stage != "meta")
+      if (stage != "so" && stage != "cubin" && stage != "meta" &&
+          stage != "header" && stage != "ptx")
         job.request.emit.push_back(stage);
     requests.push_back(job.request);
   }
@@ -404,7 +493,8 @@ Command addCompile(CLI::App &app) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   verb->add_option("-s,--signature", options->signature,
-                   "types of the arguments: \"X=*fp32:16, N=i32\"");
+                   "types of the arguments: \"X=*fp32:16, N=i32\", or one "
+                   "for each in order: \"*fp32:16, i32, 64\"");
   verb->add_option("-D,--define", options->defines,
                    "NAME=value of a constexpr, or of an argument to make one")
       ->expected(1)
@@ -414,12 +504,13 @@ Command addCompile(CLI::App &app) {
   verb->add_option("--num-stages", options->numStages, "pipeline depth (GPU)")
       ->check(CLI::PositiveNumber);
   verb->add_option("--target", options->target,
-                   "cpu:MCPU:FEATURES; default: this machine. CUDA C++: sm_80 "
-                   "(default), sm_90 ...");
+                   "sm_80, sm_90 ... or cpu:MCPU:FEATURES; default: this "
+                   "machine, for CUDA C++ sm_80");
   verb->add_option(
       "--emit", options->emit,
-      "what to write: tile, loops, llvm, asm, so (.py), ptx, cubin, report "
-      "(.cu), meta, all; default: the code and meta");
+      "what to write, separated by commas; CPU: tile, loops, llvm, asm, so; "
+      "GPU: tile, layout, llvm, ptx, cubin, sass, report, header; meta, all; "
+      "default: the code and meta");
   verb->add_option("-o,--output", options->folder, "folder to write to")
       ->capture_default_str();
   verb->footer(
@@ -429,10 +520,18 @@ Command addCompile(CLI::App &app) {
       "--emit all -o out\n"
       "  tessera compile add.py -k add -s \"x=*fp32:16, y=*fp32:16, n=i32\" "
       "-D BLOCK=1024\n"
+      "  tessera compile kernels/nsa/select_fwd.py -i select_fwd_paper_bf16 "
+      "--target sm_80 \\\n      --emit all -o out\n"
+      "  tessera compile add.py -k add -s \"*fp32:16, *fp32:16, i32, 1024\" "
+      "--target sm_90 \\\n      --num-warps 8 --emit ptx,report\n"
       "  tessera compile kernels/cuda/attention.cu --kernel window_fwd "
       "--target "
       "sm_80 -o out\n\n"
-      "Types: *bf16 is a pointer, i32 an integer; :16 says divisible by 16.");
+      "Types: *bf16 is a pointer, i32 an integer; :16 says divisible by 16.\n"
+      "PTX and SASS are written with the kernel's lines in between. Without "
+      "ptxas\n(TESSERA_PTXAS, PATH, CUDA_HOME, the triton wheel) there is PTX "
+      "and no cubin.\ntessera report reads PTX of any compiler, tessera diff "
+      "compares two outputs.");
   return {verb, [options] { return run(*options); }};
 }
 

@@ -1,0 +1,228 @@
+// compiler/CompileGpu.cpp - a request for a tile kernel to PTX and a cubin.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/CompileGpu.h"
+
+#include "codegen/gpu/Lower.h"
+#include "codegen/gpu/Ptx.h"
+#include "codegen/gpu/Ptxas.h"
+#include "codegen/gpu/report/Report.h"
+#include "compiler/CompileParts.h"
+#include "compiler/Override.h"
+#include "compiler/Pipeline.h"
+#include "compiler/semantics/Semantics.h"
+#include "compiler/syntax/Program.h"
+#include "support/CudaTools.h"
+#include "support/Error.h"
+#include "support/GpuTarget.h"
+#include "support/Options.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+
+#include <optional>
+
+using tessera::syntax::CompileRequest;
+using tessera::syntax::CompileResult;
+
+namespace tessera::compiler {
+namespace {
+
+codegen::GpuOptions optionsOf(const CompileRequest &request) {
+  codegen::GpuOptions options;
+  options.target = GpuTarget::parse(request.target);
+  const int64_t warps = request.options.numWarps;
+  const int64_t most = options.target.threadsPerBlock / 32;
+  if (warps < 1 || warps > most || (warps & (warps - 1)) != 0)
+    throw Error("num_warps=" + std::to_string(warps) +
+                    " is not possible on a GPU",
+                "it is a power of two up to " + std::to_string(most));
+  options.numWarps = int(warps);
+  options.numStages = int(std::max<int64_t>(request.options.numStages, 1));
+  return options;
+}
+
+// One compilation on its way.
+class GpuCompilation {
+public:
+  GpuCompilation(const CompileRequest &request, CompileResult &result)
+      : request(request), result(result), options(optionsOf(request)),
+        timer(result) {}
+
+  void run() {
+    checkStages(request, {"tile", "layout", "llvm", "ptx", "sass", "report"},
+                {"tile", "layout", "llvm", "ptx"}, "a GPU kernel");
+    auto program = syntax::Program::load(request);
+    files = program->files();
+    timer.lap("parse");
+    std::vector<Diagnostic> notes;
+    auto module =
+        semantics::buildTileModule(threadContext(), *program, request, &notes);
+    timer.lap("semantics");
+    result.addDiagnostics(notes);
+
+    runPhase(*module, "tile", addTilePasses);
+    runPhase(*module, "layout", [&](mlir::OpPassManager &passes) {
+      codegen::addLayoutPasses(passes, options);
+    });
+    makePtx(*module);
+    result.meta.symbol = request.kernel;
+    result.meta.params = parametersOf(request);
+    result.meta.threads = uint32_t(options.numWarps) * 32;
+    const std::optional<codegen::Cubin> cubin = makeCubin();
+    makeReports(*module, cubin ? &*cubin : nullptr);
+    result.stages["ptx"] = std::move(ptx);
+    if (cubin)
+      result.artifact = cubin->bytes;
+    result.ok = true;
+  }
+
+private:
+  void runPhase(mlir::ModuleOp module, const std::string &phase,
+                const std::function<void(mlir::OpPassManager &)> &add) {
+    std::vector<Diagnostic> diagnostics;
+    for (const PipelineMessage &message : runPasses(module, false, add))
+      diagnostics.push_back(diagnosticOf(
+          files, message,
+          "write it with other operations, or report it if it should work"));
+    if (!diagnostics.empty())
+      throw CompileError(std::move(diagnostics));
+    timer.lap(phase);
+    if (const auto *edited = findOverride(request, phase)) {
+      files.push_back(replaceStage(module, *edited));
+      result.meta.edited.push_back(phase);
+    }
+    if (wantsStage(request, phase))
+      result.stages[phase] = printModule(module);
+  }
+
+  void makePtx(mlir::ModuleOp module) {
+    llvm::LLVMContext context;
+    const bool keep = wantsStage(request, "llvm");
+    const auto *llvmEdited = findOverride(request, "llvm");
+    // Names cost time and are for readers.
+    context.setDiscardValueNames(!keep && !llvmEdited);
+    std::unique_ptr<llvm::Module> code;
+    try {
+      code = codegen::lowerToLlvm(module, context, options);
+    } catch (const CompileError &) {
+      throw;
+    } catch (const Error &error) {
+      const PipelineMessage message = placedMessage(error.message);
+      if (message.line == 0)
+        throw;
+      throw CompileError({diagnosticOf(files, message, error.hint)});
+    }
+    if (auto bytes =
+            module->getAttrOfType<mlir::IntegerAttr>(codegen::kSharedBytesAttr))
+      result.meta.sharedBytes = uint32_t(bytes.getInt());
+    timer.lap("lower");
+    codegen::PtxOptions ptxOptions;
+    ptxOptions.target = options.target;
+    ptxOptions.entry = request.kernel;
+    ptxOptions.keepLlvm = keep;
+    if (llvmEdited) {
+      code = codegen::parseGpuLlvm(context, llvmEdited->path, llvmEdited->text,
+                                   ptxOptions);
+      ptxOptions.optimize = false;
+      result.meta.edited.push_back("llvm");
+    }
+    codegen::PtxOutput output = codegen::emitPtx(*code, ptxOptions);
+    result.timings["optimize"] = double(output.optimize) * 1e-6;
+    result.timings["emit"] = double(output.emit) * 1e-6;
+    if (keep)
+      result.stages["llvm"] = std::move(output.llvmText);
+    ptx = std::move(output.ptx);
+    if (const auto *edited = findOverride(request, "ptx")) {
+      ptx = edited->text;
+      result.meta.edited.push_back("ptx");
+    }
+  }
+
+  std::optional<codegen::Cubin> makeCubin() {
+    timer.lap("");
+    result.timings.erase("");
+    if (request.assembler == "none")
+      return std::nullopt;
+    if (request.assembler.empty()) {
+      // Asked once in a process.
+      static const std::optional<Ptxas> found = findPtxas();
+      if (!found)
+        return std::nullopt;
+      ptxas = found->path;
+    } else {
+      ptxas = request.assembler;
+    }
+    codegen::AssembleOptions how;
+    how.ptxas = ptxas;
+    how.target = options.target;
+    how.kernel = request.kernel;
+    how.timeout = std::chrono::seconds(optionNumber(Option::PtxasTimeout));
+    if (const auto *edited = findOverride(request, "ptx"))
+      how.edited = std::make_shared<SourceFile>(edited->path, edited->text);
+    codegen::Cubin cubin = codegen::assemble(ptx, how);
+    timer.lap("ptxas");
+    return cubin;
+  }
+
+  void makeReports(mlir::ModuleOp module, const codegen::Cubin *cubin) {
+    const bool wantsSass = wantsStage(request, "sass");
+    const bool wantsReport = wantsStage(request, "report");
+    if (!wantsSass && !wantsReport)
+      return;
+    std::string sass;
+    const auto nvdisasm = cubin ? findDisassembler(ptxas)
+                                : std::optional<std::filesystem::path>();
+    if (nvdisasm)
+      sass = codegen::disassemble(cubin->bytes, *nvdisasm);
+    else if (wantsSass)
+      throw Error(cubin ? "there is no nvdisasm to show the SASS with"
+                        : "there is no SASS without ptxas",
+                  "install a CUDA toolkit or the triton wheel (scripts/setup "
+                  "full), or leave sass out");
+    if (wantsReport) {
+      codegen::ReportInput input;
+      input.target = options.target;
+      input.ptx = ptx;
+      input.resources = cubin ? &cubin->resources : nullptr;
+      if (cubin)
+        input.ptxasVersion = askPtxasVersion(ptxas);
+      input.sass = sass;
+      input.sharedBytes = result.meta.sharedBytes;
+      input.threads = result.meta.threads;
+      input.buffers = buffersOf(module);
+      result.stages["report"] =
+          codegen::makeReport(input, request.kernel).dump(2) + "\n";
+    }
+    if (wantsSass)
+      result.stages["sass"] = std::move(sass);
+    timer.lap("report");
+  }
+
+  // Operations with a place in shared memory.
+  std::vector<codegen::SharedBuffer> buffersOf(mlir::ModuleOp module);
+
+  const CompileRequest &request;
+  CompileResult &result;
+  codegen::GpuOptions options;
+  PhaseTimer timer;
+  SourceFiles files;
+  std::string ptx;
+  std::filesystem::path ptxas;
+};
+
+std::vector<codegen::SharedBuffer>
+GpuCompilation::buffersOf(mlir::ModuleOp module) {
+  return {};
+}
+
+} // namespace
+
+void compileGpu(const CompileRequest &request, CompileResult &result) {
+  GpuCompilation(request, result).run();
+}
+
+} // namespace tessera::compiler

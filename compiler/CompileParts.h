@@ -1,0 +1,74 @@
+// compiler/CompileParts.h - what compiling for every kind of target needs.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "compiler/Pipeline.h"
+#include "compiler/syntax/Request.h"
+#include "support/Diagnostics.h"
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlir {
+class MLIRContext;
+class ModuleOp;
+} // namespace mlir
+
+namespace tessera::compiler {
+
+// The context of this thread, which lives for many kernels.
+mlir::MLIRContext &threadContext();
+
+// Times of phases; the total when it goes.
+class PhaseTimer {
+public:
+  explicit PhaseTimer(syntax::CompileResult &result) : result(result) {}
+  ~PhaseTimer() { result.timings["total"] = since(start); }
+
+  void lap(const std::string &phase) {
+    result.timings[phase] = since(last);
+    last = Clock::now();
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  static double since(Clock::time_point from) {
+    return std::chrono::duration<double>(Clock::now() - from).count();
+  }
+
+  syntax::CompileResult &result;
+  Clock::time_point start = Clock::now(), last = start;
+};
+
+std::string printModule(mlir::ModuleOp module);
+
+using SourceFiles = std::vector<std::shared_ptr<const SourceFile>>;
+
+// The message as a diagnostic in one of the files; the kernel's own is first.
+Diagnostic diagnosticOf(const SourceFiles &files,
+                        const PipelineMessage &message,
+                        const std::string &hint);
+
+// Of "file:line:col: error: text", as lowerings write where they know the
+// place.
+PipelineMessage placedMessage(const std::string &text);
+
+// Whether the request asks for the stage's text.
+bool wantsStage(const syntax::CompileRequest &request, std::string_view stage);
+
+// The parameters of the entry: arguments that are no constexprs.
+std::vector<syntax::ArtifactParameter>
+parametersOf(const syntax::CompileRequest &request);
+
+// Throws Error when the request asks for a stage or replaces one that is not
+// among those. `what` is "a CPU kernel".
+void checkStages(const syntax::CompileRequest &request,
+                 const std::vector<std::string> &emitted,
+                 const std::vector<std::string> &replaced,
+                 const std::string &what);
+
+} // namespace tessera::compiler

@@ -1,0 +1,209 @@
+// tests/unit/compiler/CompileGpuTest.cpp - compile() for GPU targets.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/Compile.h"
+#include "support/CudaTools.h"
+#include "support/File.h"
+#include "support/Json.h"
+#include "tests/unit/compiler/Requests.h"
+#include "tests/unit/support/TemporaryFolder.h"
+
+#include "gtest/gtest.h"
+
+#include <thread>
+
+using namespace tessera;
+using compiler::compile;
+using syntax::CompileRequest;
+using syntax::CompileResult;
+
+namespace {
+
+CompileRequest gpuRequest(std::vector<std::string> emit = {}) {
+  CompileRequest request = scaledExpRequest();
+  request.target = "sm_80";
+  request.assembler = "none";
+  request.emit = std::move(emit);
+  return request;
+}
+
+bool has(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(CompileGpu, StagesAndMetadata) {
+  CompileRequest request =
+      gpuRequest({"layout", "llvm", "ptx", "report", "tile"});
+  request.options.numWarps = 2;
+  CompileResult result = compile(request);
+  ASSERT_TRUE(result.ok) << result.rendered;
+  EXPECT_EQ(result.artifact, "");
+  EXPECT_EQ(result.meta.symbol, "scaled_exp");
+  EXPECT_EQ(result.meta.threads, 64u);
+  ASSERT_EQ(result.meta.params.size(), 4u);
+  EXPECT_EQ(result.meta.params[1].name, "Y");
+  EXPECT_EQ(result.meta.params[1].kind, "pointer");
+  EXPECT_EQ(result.meta.params[2].type, "fp32");
+  for (const char *stage : {"layout", "llvm", "ptx", "report", "tile"})
+    EXPECT_TRUE(result.stages.count(stage)) << stage;
+  EXPECT_FALSE(has(result.stages["tile"], "#tile.linear"));
+  EXPECT_TRUE(has(result.stages["layout"], "#tile.linear"));
+  EXPECT_TRUE(has(result.stages["llvm"], "ptx_kernel void @scaled_exp"));
+  EXPECT_TRUE(has(result.stages["ptx"], ".reqntid 64"));
+  EXPECT_TRUE(has(result.stages["ptx"], ".file\t1 \"scaled_exp.py\""));
+  const Json report = parseJson(result.stages["report"], "report");
+  EXPECT_EQ(report["kernel"], "scaled_exp");
+  EXPECT_EQ(report["threads"], 64);
+  EXPECT_TRUE(report["registers"].is_null());
+  EXPECT_GT(report["ptx"]["instructions"]["ld.global"], 0);
+  for (const char *phase : {"parse", "semantics", "tile", "layout", "lower",
+                            "optimize", "emit", "report", "total"})
+    EXPECT_TRUE(result.timings.count(phase)) << phase;
+  EXPECT_FALSE(result.timings.count("ptxas"));
+}
+
+// The PTX is there whether it is asked for or not.
+TEST(CompileGpu, SameRequestSameText) {
+  const std::string first = compile(gpuRequest()).stages["ptx"];
+  ASSERT_TRUE(has(first, ".entry scaled_exp"));
+  // What other stages are asked for, where the file lies, which thread it is
+  // and what it compiled before do not show.
+  EXPECT_EQ(compile(gpuRequest({"tile", "layout", "llvm"})).stages["ptx"],
+            first);
+  CompileRequest moved = gpuRequest();
+  moved.file = "/another/checkout/kernels/scaled_exp.py";
+  EXPECT_EQ(compile(moved).stages["ptx"], first);
+  CompileRequest other = requestWithLine("x = x * 2.0");
+  other.target = "sm_90";
+  other.assembler = "none";
+  EXPECT_TRUE(has(compile(other).stages["ptx"], ".target sm_90"));
+  std::string elsewhere;
+  std::thread([&] { elsewhere = compile(gpuRequest()).stages["ptx"]; }).join();
+  EXPECT_EQ(elsewhere, first);
+}
+
+TEST(CompileGpu, BadRequests) {
+  const auto message = [](const CompileRequest &request) {
+    CompileResult result = compile(request);
+    EXPECT_FALSE(result.ok);
+    EXPECT_TRUE(result.stages.empty());
+    EXPECT_FALSE(result.defect);
+    EXPECT_TRUE(has(result.rendered, "HINT: ")) << result.rendered;
+    return result.rendered;
+  };
+  CompileRequest request = gpuRequest({"loops"});
+  EXPECT_TRUE(has(message(request), "a GPU kernel has no stage `loops`"));
+  request = gpuRequest({"sass"});
+  EXPECT_TRUE(has(message(request), "no SASS without ptxas"));
+  request = gpuRequest();
+  request.target = "sm_70";
+  EXPECT_TRUE(has(message(request), "`sm_70` is not a GPU target"));
+  EXPECT_TRUE(has(message(request), "known: sm_80, sm_86, sm_89, sm_90"));
+  request = gpuRequest();
+  for (int warps : {3, 64}) {
+    request.options.numWarps = warps;
+    EXPECT_TRUE(has(message(request), "num_warps=" + std::to_string(warps)));
+  }
+  request = requestWithLine("x = x +");
+  request.target = "sm_80";
+  EXPECT_TRUE(has(message(request), "scaled_exp.py:9:"));
+  request = gpuRequest();
+  request.overrides = {{"loops", "02-loops.mlir", "module {}"}};
+  EXPECT_TRUE(has(message(request), "tile, layout, llvm or ptx can"));
+}
+
+TEST(CompileGpu, EditedStages) {
+  CompileRequest request = gpuRequest({"layout", "llvm", "tile"});
+  const CompileResult plain = compile(request);
+  ASSERT_TRUE(plain.ok) << plain.rendered;
+  // What each stage says again gives the same code.
+  for (const char *stage : {"tile", "layout", "llvm", "ptx"}) {
+    CompileRequest same = gpuRequest();
+    same.overrides = {{stage, stage, plain.stages.at(stage)}};
+    const CompileResult again = compile(same);
+    ASSERT_TRUE(again.ok) << stage << "\n" << again.rendered;
+    EXPECT_EQ(again.meta.edited, std::vector<std::string>{stage});
+    // An MLIR stage was printed without places of the kernel.
+    if (stage[0] == 'p' || stage[1] == 'l') {
+      EXPECT_EQ(again.stages.at("ptx"), plain.stages.at("ptx")) << stage;
+    }
+  }
+  std::string ptx = plain.stages.at("ptx");
+  ptx.insert(ptx.find("\tret;"), "\tbar.sync 0;\n");
+  request = gpuRequest();
+  request.overrides = {{"ptx", "06-kernel.ptx", ptx}};
+  EXPECT_EQ(compile(request).stages["ptx"], ptx);
+  request.overrides = {{"llvm", "03-llvm.ll", "define void @f() {"}};
+  EXPECT_TRUE(has(compile(request).rendered, "03-llvm.ll:1:"));
+}
+
+class WithPtxas : public testing::Test {
+protected:
+  void SetUp() override {
+    std::string why;
+    if (!findPtxas({}, &why))
+      GTEST_SKIP() << why;
+  }
+};
+
+TEST_F(WithPtxas, CubinAndReport) {
+  CompileRequest request = gpuRequest({"report"});
+  request.assembler = "";
+  if (findDisassembler())
+    request.emit.push_back("sass");
+  const CompileResult result = compile(request);
+  ASSERT_TRUE(result.ok) << result.rendered;
+  EXPECT_EQ(result.artifact.substr(0, 4), "\x7f"
+                                          "ELF");
+  EXPECT_TRUE(result.timings.count("ptxas"));
+  const Json report = parseJson(result.stages.at("report"), "report");
+  EXPECT_GT(report["registers"], 4);
+  EXPECT_EQ(report["spill_stores"], 0);
+  EXPECT_GT(report["blocks_per_sm"], 0);
+  if (findDisassembler()) {
+    EXPECT_TRUE(has(result.stages.at("sass"), "\"scaled_exp.py\", line 9"));
+    EXPECT_GT(report["sass"]["instructions"]["st.global"], 0);
+  }
+  // The same PTX gives the same cubin.
+  EXPECT_EQ(compile(request).artifact, result.artifact);
+}
+
+TEST_F(WithPtxas, EditedPtxThatIsWrong) {
+  CompileRequest request = gpuRequest();
+  request.assembler = "";
+  request.overrides = {
+      {"ptx", "06-kernel.ptx", ".version 8.7\n.target sm_80\nnonsense\n"}};
+  const CompileResult result = compile(request);
+  EXPECT_FALSE(result.ok);
+  EXPECT_TRUE(has(result.rendered, "06-kernel.ptx:3")) << result.rendered;
+}
+
+// A ptxas that fails, dies or hangs is an error of the compilation and no more.
+TEST(CompileGpu, PtxasThatFails) {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "ptxas";
+  CompileRequest request = gpuRequest();
+  request.assembler = path.string();
+  const std::pair<const char *, const char *> rows[] = {
+      {"exit 1", "exit status 1"},
+      {"kill -KILL $$", "died of signal 9"},
+      {"exec sleep 600", "did not end within 1 s"},
+      {"echo 'ptxas fatal   : Unsupported .version 8.7; current version is "
+       "'\"'8.0'\" >&2; exit 255",
+       "reads PTX up to 8.0"}};
+  ::setenv("TESSERA_PTXAS_TIMEOUT", "1", 1);
+  for (const auto &[script, part] : rows) {
+    writeFile(path, std::string("#!/bin/sh\n") + script + "\n");
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    const CompileResult result = compile(request);
+    EXPECT_FALSE(result.ok);
+    EXPECT_TRUE(has(result.rendered, part)) << result.rendered;
+    EXPECT_TRUE(has(result.rendered, "in kernel `scaled_exp`"))
+        << result.rendered;
+  }
+  ::unsetenv("TESSERA_PTXAS_TIMEOUT");
+  request.assembler = "/nonexistent/ptxas";
+  EXPECT_TRUE(has(compile(request).rendered, "cannot start"));
+}
+
+} // namespace
