@@ -1,0 +1,356 @@
+// tests/unit/codegen/gpu/ReduceTest.cpp - reductions on sim against plain
+// loops. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/codegen/gpu/GpuKernel.h"
+#include "tests/unit/codegen/gpu/GpuTiles.h"
+
+#include "support/Error.h"
+
+#include <gtest/gtest.h>
+
+using namespace tessera;
+using layout::LinearLayout;
+
+namespace {
+
+GpuKernelOptions options(int warps) {
+  GpuKernelOptions how;
+  how.numWarps = warps;
+  how.assignLayouts = false;
+  return how;
+}
+
+// The layout of the result; without axes for a scalar.
+LinearLayout resultLayout(const LinearLayout &map, int axis) {
+  LinearLayout result = layout::slice(map, axis);
+  return result;
+}
+
+std::string resultType(const LinearLayout &map, const std::string &element) {
+  return map.outs().empty() ? element : tileType(map, element);
+}
+
+// Calls f(row, the row's elements in order) for the flat row-major tile.
+template <typename F>
+void forRows(const std::vector<int64_t> &shape, int axis, F f) {
+  int64_t inner = 1, size = shape[size_t(axis)], all = 1;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    all *= shape[d];
+    if (int(d) > axis)
+      inner *= shape[d];
+  }
+  for (int64_t row = 0; row < all / size; ++row) {
+    std::vector<int64_t> places;
+    for (int64_t k = 0; k < size; ++k)
+      places.push_back((row / inner * size + k) * inner + row % inner);
+    f(row, places);
+  }
+}
+
+std::vector<std::string> kindsOf(const Element &type) {
+  std::vector<std::string> kinds = {"sum", "max", "min", "argmax", "argmin"};
+  if (!type.isFloat)
+    for (const char *kind : {"and", "or", "xor", "umax", "umin"})
+      kinds.push_back(kind);
+  return kinds;
+}
+
+bool isArg(const std::string &kind) { return kind.starts_with("arg"); }
+
+// What a kind makes of a row.
+double reduceRow(const std::string &kind, const Element &type,
+                 const std::vector<double> &row) {
+  bool isMax = kind.ends_with("max");
+  auto asBits = [&](double number) {
+    int unused = 64 - 8 * type.bytes;
+    return uint64_t(int64_t(number)) << unused >> unused;
+  };
+  auto asNumber = [&](uint64_t bits) {
+    int unused = 64 - 8 * type.bytes;
+    return double(int64_t(bits << unused) >> unused);
+  };
+  if (kind == "sum" || kind == "and" || kind == "or" || kind == "xor") {
+    double sum = 0;
+    uint64_t bits = kind == "and" ? ~uint64_t(0) : 0;
+    for (double x : row) {
+      sum += x;
+      if (type.isFloat)
+        continue;
+      uint64_t y = asBits(x);
+      bits = kind == "sum"   ? bits + y
+             : kind == "and" ? bits & y
+             : kind == "or"  ? bits | y
+                             : bits ^ y;
+    }
+    return type.isFloat ? sum : asNumber(bits);
+  }
+  int best = -1;
+  for (size_t k = 0; k < row.size(); ++k) {
+    if (std::isnan(row[k]))
+      continue;
+    bool better = best < 0;
+    if (!better && kind[0] == 'u')
+      better = isMax ? asBits(row[k]) > asBits(row[size_t(best)])
+                     : asBits(row[k]) < asBits(row[size_t(best)]);
+    else if (!better)
+      better = isMax ? row[k] > row[size_t(best)] : row[k] < row[size_t(best)];
+    if (better)
+      best = int(k);
+  }
+  if (isArg(kind))
+    return std::max(best, 0);
+  return best < 0 ? std::nan("") : row[size_t(best)];
+}
+
+// Small integers: every order of a sum gives the same bits.
+std::vector<uint8_t> drawIntegers(const Element &type, int64_t n, int range,
+                                  bool nans, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<uint8_t> memory(size_t(n * type.bytes));
+  for (int64_t i = 0; i < n; ++i) {
+    double x = double(int(random() % unsigned(2 * range + 1)) - range);
+    if (nans && type.isFloat && (i % 7 == 3 || i / 32 == 1))
+      x = std::nan("");
+    type.put(memory, i, x);
+  }
+  return memory;
+}
+
+void checkAllKinds(const TileLayout &tile, int axis, const Element &type,
+                   bool nans) {
+  SCOPED_TRACE(tile.name + ", axis " + std::to_string(axis) + ", " + type.name +
+               (nans ? ", with NaN" : ""));
+  LinearLayout result = resultLayout(tile.map, axis);
+  int64_t copies = int64_t(1) << withCopies(result).outs().back().bits;
+  int64_t rows = int64_t(1) << result.outBits();
+  std::vector<std::string> kinds = kindsOf(type);
+  std::string text =
+      "func.func @k(%x: !tile.ptr<" + std::string(type.name) + ">";
+  for (const std::string &kind : kinds)
+    text += ", %" + kind + "o: !tile.ptr<" + (isArg(kind) ? "i32" : type.name) +
+            ">";
+  text += ") {\n" + loadTile("v", "x", tile.map, type.name);
+  for (const std::string &kind : kinds) {
+    std::string element = isArg(kind) ? "i32" : type.name;
+    text += "%" + kind + " = tile.reduce " + kind + " %v, " +
+            std::to_string(axis) + " : " + tileType(tile.map, type.name) +
+            " -> " + resultType(result, element) + "\n" +
+            storeCopies(kind, kind + "o", result, element);
+  }
+  GpuKernel kernel(text + "return\n}\n", options(tile.warps()));
+
+  std::vector<uint8_t> x =
+      drawIntegers(type, tile.size(), 1, nans, unsigned(axis) + 3);
+  std::vector<std::vector<uint8_t>> outputs;
+  std::vector<GpuArg> args = {x};
+  outputs.reserve(kinds.size());
+  for (const std::string &kind : kinds) {
+    outputs.emplace_back(size_t(rows * copies * (isArg(kind) ? 4 : type.bytes)),
+                         uint8_t(0xA5));
+    args.push_back(outputs.back());
+  }
+  kernel.run({1}, args);
+  for (size_t k = 0; k < kinds.size(); ++k) {
+    if (nans && kinds[k] == "sum")
+      continue;
+    Element out = isArg(kinds[k]) ? elements()[1] : type;
+    forRows(tile.shape(), axis,
+            [&](int64_t row, const std::vector<int64_t> &at) {
+              std::vector<double> values;
+              for (int64_t place : at)
+                values.push_back(type.get(x, place));
+              double expected = reduceRow(kinds[k], type, values);
+              for (int64_t copy = 0; copy < copies; ++copy) {
+                double got = out.get(outputs[k], row * copies + copy);
+                if (std::isnan(expected))
+                  ASSERT_TRUE(std::isnan(got)) << kinds[k] << " of row " << row;
+                else
+                  ASSERT_EQ(got, expected)
+                      << kinds[k] << " of row " << row << ", copy " << copy;
+              }
+            });
+  }
+}
+
+void checkLayouts(const std::vector<TileLayout> &layouts) {
+  size_t turn = 0;
+  for (const TileLayout &tile : layouts)
+    for (int axis = 0; axis < layout::rankOfTile(tile.map); ++axis) {
+      checkAllKinds(tile, axis, elements()[0], true);
+      checkAllKinds(tile, axis, elements()[1], false);
+      // The other types take turns.
+      checkAllKinds(tile, axis, elements()[2 + turn % 6], turn % 2);
+      ++turn;
+    }
+}
+
+TEST(GpuReduce, EveryKindInRegularLayouts) { checkLayouts(regularLayouts()); }
+TEST(GpuReduce, EveryKindInOddLayouts) { checkLayouts(oddLayouts()); }
+
+TEST(GpuReduce, EveryType) {
+  for (const Element &type : elements())
+    for (bool nans : {false, true})
+      for (int axis : {0, 1})
+        checkAllKinds(
+            {"accumulator", layout::mmaAccumulator({32, 32}, {{2, 2}})}, axis,
+            type, nans);
+}
+
+// A sum of products, whose first addition could be fused with one of its
+// operands: all threads must hold the same bits (Triton 3.6 has a race there).
+TEST(GpuReduce, CopiesOfASumAreEqualBitForBit) {
+  std::vector<TileLayout> layouts = regularLayouts();
+  for (const TileLayout &odd : oddLayouts())
+    layouts.push_back(odd);
+  for (const TileLayout &tile : layouts)
+    for (const char *type : {"f32", "f64"})
+      for (int axis = 0; axis < layout::rankOfTile(tile.map); ++axis) {
+        SCOPED_TRACE(tile.name + " " + type + " " + std::to_string(axis));
+        LinearLayout result = resultLayout(tile.map, axis);
+        std::string t = type, pointer = "!tile.ptr<" + t + ">";
+        GpuKernel kernel(
+            "func.func @k(%x: " + pointer + ", %o: " + pointer + ") {\n" +
+                loadTile("v", "x", tile.map, t) +
+                "%w = arith.mulf %v, %v : " + tileType(tile.map, t) +
+                "\n%s = tile.reduce sum %w, " + std::to_string(axis) + " : " +
+                tileType(tile.map, t) + " -> " + resultType(result, t) + "\n" +
+                storeCopies("s", "o", result, t) + "return\n}\n",
+            options(tile.warps()));
+        int64_t copies = int64_t(1) << withCopies(result).outs().back().bits;
+        int64_t rows = int64_t(1) << result.outBits();
+        const Element &element = elements()[t == "f32" ? 0 : 4];
+        std::vector<uint8_t> x(size_t(tile.size() * element.bytes)),
+            o(size_t(rows * copies * element.bytes));
+        std::mt19937 random(5);
+        for (int64_t i = 0; i < tile.size(); ++i)
+          element.put(x, i, std::ldexp(double(random()), -30) - 2);
+        kernel.run({1}, {x, o});
+        double epsilon = t == "f32" ? 6e-8 : 1.2e-16;
+        forRows(tile.shape(), axis,
+                [&](int64_t row, const std::vector<int64_t> &at) {
+                  long double sum = 0;
+                  for (int64_t place : at)
+                    sum += (long double)(element.get(x, place)) *
+                           element.get(x, place);
+                  double first = element.get(o, row * copies);
+                  // log2 of the row's length additions one after the other,
+                  // and registers' products.
+                  EXPECT_NEAR(first, double(sum), 12 * epsilon * double(sum));
+                  for (int64_t copy = 1; copy < copies; ++copy)
+                    ASSERT_EQ(element.get(o, row * copies + copy), first)
+                        << kernel.ptx;
+                });
+      }
+}
+
+// Affine maps compose, in one order only: x -> b + a x.
+TEST(GpuReduce, RegionsGetTheirPartsInOrder) {
+  std::vector<TileLayout> layouts = regularLayouts();
+  for (const TileLayout &odd : oddLayouts())
+    layouts.push_back(odd);
+  for (const TileLayout &tile : layouts)
+    for (int axis = 0; axis < layout::rankOfTile(tile.map); ++axis) {
+      SCOPED_TRACE(tile.name + " " + std::to_string(axis));
+      LinearLayout result = resultLayout(tile.map, axis);
+      std::string in = tileType(tile.map, "i32"),
+                  out = resultType(result, "i32");
+      GpuKernel kernel(
+          "func.func @k(%x: !tile.ptr<i32>, %y: !tile.ptr<i32>, %o: "
+          "!tile.ptr<i32>, %q: !tile.ptr<i32>) {\n" +
+              loadTile("v", "x", tile.map, "i32") +
+              loadTile("w", "y", tile.map, "i32") +
+              "%r:2 = tile.reduce_by %v, %w axis " + std::to_string(axis) +
+              " : " + in + ", " + in + " -> " + out + ", " + out + R"( {
+  ^bb0(%a: i32, %b: i32, %c: i32, %d: i32):
+    %e = arith.muli %a, %c : i32
+    %f = arith.muli %c, %b : i32
+    %g = arith.addi %f, %d : i32
+    tile.yield %e, %g : i32, i32
+  }
+)" + storeCopies("r#0", "o", result, "i32") +
+              storeCopies("r#1", "q", result, "i32") + "return\n}\n",
+          options(tile.warps()));
+      int64_t copies = int64_t(1) << withCopies(result).outs().back().bits;
+      int64_t rows = int64_t(1) << result.outBits();
+      std::vector<int32_t> x(size_t(tile.size())), y(x.size()),
+          o(size_t(rows * copies)), q(o.size());
+      std::mt19937 random(9);
+      for (size_t i = 0; i < x.size(); ++i) {
+        x[i] = int32_t(random());
+        y[i] = int32_t(random());
+      }
+      kernel.run({1}, {x, y, o, q});
+      forRows(tile.shape(), axis,
+              [&](int64_t row, const std::vector<int64_t> &at) {
+                uint32_t a = 1, b = 0;
+                for (int64_t place : at) {
+                  uint32_t c = uint32_t(x[size_t(place)]);
+                  a *= c;
+                  b = c * b + uint32_t(y[size_t(place)]);
+                }
+                for (int64_t copy = 0; copy < copies; ++copy) {
+                  size_t i = size_t(row * copies + copy);
+                  ASSERT_EQ(uint32_t(o[i]), a) << "row " << row;
+                  ASSERT_EQ(uint32_t(q[i]), b) << "row " << row;
+                }
+              });
+    }
+}
+
+// Two reductions and a loop share one place in shared memory.
+TEST(GpuReduce, ScratchIsReused) {
+  LinearLayout map = layout::blocked({8, 128}, {{2, 2}, {8, 4}, {1, 4}, {}});
+  LinearLayout rows = resultLayout(map, 1);
+  std::string in = tileType(map, "f32"), out = tileType(rows, "f32");
+  GpuKernel kernel(
+      "func.func @k(%x: !tile.ptr<f32>, %o: !tile.ptr<f32>, %n: i32) {\n" +
+          loadTile("v", "x", map, "f32") + R"(
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %z = arith.constant dense<0.0> : )" +
+          out + R"(
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %z) -> ()" +
+          out + R"() : i32 {
+    %m = tile.reduce max %v, 1 : )" +
+          in + " -> " + out + "\n%s = tile.reduce sum %v, 1 : " + in + " -> " +
+          out + "\n%d = arith.subf %s, %m : " + out +
+          "\n%e = arith.addf %a, %d : " + out + "\nscf.yield %e : " + out +
+          "\n}\n" + storeTile("r", "o", rows, "f32") + "return\n}\n",
+      options(4));
+  EXPECT_GT(kernel.sharedBytes, 0u);
+  std::vector<float> x(1024), o(8);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = float(int(i * 37 % 19) - 9);
+  kernel.run({2}, {x, o, 3});
+  for (size_t row = 0; row < 8; ++row) {
+    float sum = 0, most = x[row * 128];
+    for (size_t k = 0; k < 128; ++k) {
+      sum += x[row * 128 + k];
+      most = std::max(most, x[row * 128 + k]);
+    }
+    EXPECT_EQ(o[row], 3 * (sum - most));
+  }
+}
+
+TEST(GpuReduce, ARowOfAnAccumulatorTakesTwoShuffles) {
+  LinearLayout map = layout::mmaAccumulator({64, 64}, {{4, 1}});
+  LinearLayout rows = resultLayout(map, 1);
+  GpuKernel kernel("func.func @k(%x: !tile.ptr<f32>, %o: !tile.ptr<f32>) {\n" +
+                       loadTile("v", "x", map, "f32") +
+                       "%s = tile.reduce sum %v, 1 : " + tileType(map, "f32") +
+                       " -> " + tileType(rows, "f32") + "\n" +
+                       storeTile("s", "o", rows, "f32") + "return\n}\n",
+                   options(4));
+  auto count = [&](const std::string &word) {
+    int n = 0;
+    for (size_t at = 0; (at = kernel.ptx.find(word, at)) != std::string::npos;
+         ++at)
+      ++n;
+    return n;
+  };
+  // Two rows in a lane.
+  EXPECT_EQ(count("shfl.sync"), 2 * 2) << kernel.ptx;
+  EXPECT_EQ(count("bar.sync"), 0) << kernel.ptx;
+  EXPECT_EQ(kernel.sharedBytes, 0u);
+}
+
+} // namespace
