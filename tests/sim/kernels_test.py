@@ -27,13 +27,7 @@ harness.use(**settings)
 
 if program != "nn":
     import cases
-    Shape = cases.Shape
-    # The constexprs of the instances; sequences as short as still reach every branch.
-    INSTANCES = dict(
-        quick=Shape([77, 40], hkv=1, group=3, dim=32, vdim=32, l=16, d=8, lsel=32, n=6, w=128, bm=64, bn=32),
-        d64=Shape([150], hkv=1, group=4, dim=64, vdim=64, l=32, d=16, lsel=64, n=16, w=512, bm=64, bn=64),
-        paper=Shape([70], hkv=1, group=16, dim=192, vdim=128, l=32, d=16, lsel=64, n=16, w=512, bm=64, bn=64,
-                    dtype=torch.bfloat16))
+    from kernels_shapes import INSTANCES
     chosen = []
     for shape in shapes:
         if shape == "instances":
