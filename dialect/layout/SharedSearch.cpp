@@ -58,8 +58,10 @@ std::vector<Word> findOffsetBases(const std::vector<Word> &space,
       return joined(outside, extend(Span(joined(both, outside)), side, 64));
     };
     const std::vector<Word> ps = parts(p), qs = parts(q);
+    // A sum of two low vectors is a low vector: nothing for the segment.
+    Span taken(joined(low, segment));
     for (size_t i = 0; i < std::min(ps.size(), qs.size()); ++i)
-      if (segment.size() < inSegment)
+      if (segment.size() < inSegment && taken.add(ps[i] ^ qs[i]))
         segment.push_back(ps[i] ^ qs[i]);
   }
   // More than two phases' worth: conflicts, but never with the low bits.

@@ -255,6 +255,18 @@ TEST(SharedSearch, StagingFindsLdmatrix) {
   }
 }
 
+// Both phases hold elements of the load's vector: sums of two of these are no
+// directions for the segment.
+TEST(SharedSearch, SingleElementsStoredAndVectorsLoaded) {
+  const LinearLayout rows = blocked({64, 32}, {{1, 1}, {1, 32}, {4, 1}, {}});
+  const LinearLayout operand = mmaOperandA({64, 32}, {{2, 2}}, 1);
+  for (int stored : {0, -1}) {
+    SearchOptions options;
+    options.storedBits = stored;
+    expectFree(findSharedTrip(rows, operand, options), 4, "tf32 operand");
+  }
+}
+
 TEST(SharedSearch, NoConflictsForRandomLayouts) {
   Random random(32);
   const Extents tile = {{Dim::Dim0, 5}, {Dim::Dim1, 6}};
