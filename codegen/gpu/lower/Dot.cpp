@@ -1,17 +1,43 @@
 // codegen/gpu/lower/Dot.cpp - matrix products.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/gpu/lower/Emitter.h"
-#include "codegen/gpu/lower/Families.h"
+#include "codegen/gpu/lower/Dot.h"
 
 #include "codegen/gpu/Scratch.h"
+#include "codegen/gpu/lower/Families.h"
 
 using namespace mlir;
 
 namespace tessera::codegen::gpu {
 
-int64_t dotScratchBytes(Operation *, const GpuOptions &) { return 0; }
+DotCase::DotCase(tile::DotOp op)
+    : op(op), element(tile::elementType(op.getA().getType())),
+      a(tile::layoutOf(op.getA().getType()).layout()),
+      b(tile::layoutOf(op.getB().getType()).layout()),
+      acc(tile::layoutOf(op.getType()).layout()) {}
 
-bool emitDot(Emitter &, Operation *) { return false; }
+int64_t dotScratchBytes(Operation *op, const GpuOptions &options) {
+  auto dot = dyn_cast<tile::DotOp>(op);
+  if (!dot)
+    return 0;
+  DotCase how(dot);
+  if (mmaOf(how, options) || fitsInRegisters(how))
+    return 0;
+  return stagedBytes(how);
+}
+
+bool emitDot(Emitter &e, Operation *op) {
+  auto dot = dyn_cast<tile::DotOp>(op);
+  if (!dot)
+    return false;
+  DotCase how(dot);
+  if (auto plan = mmaOf(how, e.options))
+    emitMma(e, how, *plan);
+  else if (fitsInRegisters(how))
+    emitFmaInRegisters(e, how);
+  else
+    emitStagedFma(e, how, e.scratchOffset(op));
+  return true;
+}
 
 } // namespace tessera::codegen::gpu

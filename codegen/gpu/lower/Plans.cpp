@@ -5,6 +5,8 @@
 
 #include "dialect/layout/ShapeOps.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -35,30 +37,47 @@ static std::vector<Word> keyOf(const LinearLayout &src, const LinearLayout &dst,
   return key;
 }
 
+// One memory for each kind of result.
+template <typename T>
+static std::shared_ptr<const T>
+remembered(std::vector<Word> key, llvm::function_ref<T()> make) {
+  static std::mutex mutex;
+  static std::map<std::vector<Word>, std::shared_ptr<const T>> known;
+  constexpr size_t most = 4096; // some megabytes
+  {
+    std::lock_guard lock(mutex);
+    if (auto found = known.find(key); found != known.end())
+      return found->second;
+  }
+  auto made = std::make_shared<const T>(make());
+  std::lock_guard lock(mutex);
+  if (known.size() >= most)
+    known.clear();
+  known.emplace(std::move(key), made);
+  return made;
+}
+
 std::shared_ptr<const ConversionPlan> planOf(const LinearLayout &src,
                                              const LinearLayout &dst,
                                              int64_t elementBytes,
                                              const GpuOptions &options) {
-  static std::mutex mutex;
-  static std::map<std::vector<Word>, std::shared_ptr<const ConversionPlan>>
-      plans;
-  constexpr size_t most = 4096; // some megabytes
   layout::ConversionOptions how;
   how.elementBits = int(8 * elementBytes);
   how.maxScratchBytes = scratchLimit(options);
-  std::vector<Word> key = keyOf(src, dst, elementBytes, how.maxScratchBytes);
-  {
-    std::lock_guard lock(mutex);
-    if (auto found = plans.find(key); found != plans.end())
-      return found->second;
-  }
-  auto plan = std::make_shared<const ConversionPlan>(
-      layout::planConversion(src, dst, how));
-  std::lock_guard lock(mutex);
-  if (plans.size() >= most)
-    plans.clear();
-  plans.emplace(std::move(key), plan);
-  return plan;
+  return remembered<ConversionPlan>(
+      keyOf(src, dst, elementBytes, how.maxScratchBytes),
+      [&] { return layout::planConversion(src, dst, how); });
+}
+
+std::shared_ptr<const layout::SharedTrip> tripOf(const LinearLayout &src,
+                                                 const LinearLayout &dst,
+                                                 int64_t elementBytes) {
+  layout::SearchOptions how;
+  how.elementBits = int(8 * elementBytes);
+  how.ldmatrix = false;
+  return remembered<layout::SharedTrip>(
+      keyOf(src, dst, elementBytes, 0),
+      [&] { return layout::findSharedTrip(src, dst, how); });
 }
 
 bool staysInWarp(const ConversionPlan &plan, const LinearLayout &src) {

@@ -21,6 +21,12 @@ std::shared_ptr<const layout::ConversionPlan>
 planOf(const layout::LinearLayout &src, const layout::LinearLayout &dst,
        int64_t elementBytes, const GpuOptions &options);
 
+/// The cheapest way through shared memory without ldmatrix; layouts without
+/// copies in registers (dropCopies). Remembered as well.
+std::shared_ptr<const layout::SharedTrip>
+tripOf(const layout::LinearLayout &src, const layout::LinearLayout &dst,
+       int64_t elementBytes);
+
 /// Whether the plan's stores and loads are of one warp each, so that the warp's
 /// own barrier is enough between them. Copies in other warps are not stored:
 /// those warps then wait for the one that stores.

@@ -73,8 +73,28 @@ int64_t spreadBits(int64_t index, llvm::ArrayRef<int> bits) {
 
 // --- Places ------------------------------------------------------------------
 
+llvm::Value *linearPart(Emitter &e, llvm::ArrayRef<Word> columns,
+                        llvm::Value *index) {
+  llvm::Value *sum = e.i32(0);
+  for (auto [bit, column] : llvm::enumerate(columns)) {
+    if (!column)
+      continue;
+    llvm::Value *part = e.b.CreateAnd(index, e.i32(int64_t(1) << bit));
+    if (llvm::isPowerOf2_64(column)) {
+      int shift = int(llvm::Log2_64(column)) - int(bit);
+      part = shift >= 0 ? e.b.CreateShl(part, e.i32(shift))
+                        : e.b.CreateLShr(part, e.i32(-shift));
+    } else {
+      part = e.b.CreateSelect(e.b.CreateICmpNE(part, e.i32(0)),
+                              e.i32(int64_t(column)), e.i32(0));
+    }
+    sum = e.b.CreateXor(sum, part);
+  }
+  return sum;
+}
+
 SharedPlaces::SharedPlaces(Emitter &e, const LinearLayout &map, int64_t unit,
-                           llvm::Value *base)
+                           llvm::Value *base, const DynamicPart &dynamic)
     : e(e), map(map), unit(unit), base(base) {
   std::vector<Word> columns;
   for (Word column : map.columns())
@@ -84,6 +104,14 @@ SharedPlaces::SharedPlaces(Emitter &e, const LinearLayout &map, int64_t unit,
       threads |= column * Word(unit);
   part = e.threadPart(
       LinearLayout(map.ins(), {{Dim::Offset, map.outBits() + 5}}, columns));
+  if (!dynamic.index)
+    return;
+  llvm::SmallVector<Word> moved;
+  for (Word column : dynamic.columns) {
+    moved.push_back(column * Word(unit));
+    threads |= moved.back();
+  }
+  part = e.b.CreateXor(part, linearPart(e, moved, dynamic.index));
 }
 
 llvm::Value *SharedPlaces::at(int64_t index) {
@@ -217,8 +245,8 @@ static void loadMatrices(Emitter &e, const SharedAccess &access,
 
 void loadShared(Emitter &e, const SharedAccess &access,
                 llvm::MutableArrayRef<llvm::Value *> bits, int64_t round,
-                llvm::Value *base) {
-  SharedPlaces places(e, access.address, access.elementBits / 8, base);
+                llvm::Value *base, const DynamicPart &dynamic) {
+  SharedPlaces places(e, access.address, access.elementBits / 8, base, dynamic);
   int64_t inRound = spreadBits(round, access.roundBits);
   if (access.kind != AccessKind::Vector)
     return loadMatrices(e, access, bits, inRound, places);

@@ -40,13 +40,24 @@ Registers unpackWord(Emitter &e, llvm::Value *word, int width);
 /// Bit i of `index` at place bits[i].
 int64_t spreadBits(int64_t index, llvm::ArrayRef<int> bits);
 
+/// The sum of `columns` whose bit is set in an i32.
+llvm::Value *linearPart(Emitter &e, llvm::ArrayRef<layout::Word> columns,
+                        llvm::Value *index);
+
+/// What a number known at run time, a loop's counter, adds (XORs) to offsets: a
+/// column for each of its bits, in elements. No index: nothing.
+struct DynamicPart {
+  llvm::Value *index = nullptr;
+  llvm::SmallVector<layout::Word> columns;
+};
+
 /// The places that a map (register, lane, warp) -> offset names for this
 /// thread.
 class SharedPlaces {
 public:
   /// `base`: ptr addrspace(3) of offset 0; offsets count `unit` bytes.
   SharedPlaces(Emitter &e, const layout::LinearLayout &map, int64_t unit,
-               llvm::Value *base);
+               llvm::Value *base, const DynamicPart &dynamic = {});
   /// Of a register number.
   llvm::Value *at(int64_t index);
 
@@ -67,6 +78,6 @@ void storeShared(Emitter &e, const layout::SharedAccess &access,
 /// Loads them: fills in those of `bits` that belong to the round.
 void loadShared(Emitter &e, const layout::SharedAccess &access,
                 llvm::MutableArrayRef<llvm::Value *> bits, int64_t round,
-                llvm::Value *base);
+                llvm::Value *base, const DynamicPart &dynamic = {});
 
 } // namespace tessera::codegen::gpu

@@ -1,0 +1,35 @@
+// codegen/gpu/lower/Dot.h - the ways to compute a dot.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "codegen/gpu/lower/Emitter.h"
+#include "codegen/gpu/lower/MmaPlan.h"
+
+namespace tessera::codegen::gpu {
+
+/// A dot and the layouts of its operands.
+struct DotCase {
+  explicit DotCase(tile::DotOp op);
+
+  tile::DotOp op;
+  mlir::Type element;
+  layout::LinearLayout a, b, acc;
+};
+
+/// Tensor cores: acc's fragments stay in registers (Mma.cpp). None when the
+/// type, the precision, the target or the layouts do not allow it.
+std::optional<MmaPlan> mmaOf(const DotCase &dot, const GpuOptions &options);
+void emitMma(Emitter &e, const DotCase &dot, const MmaPlan &plan);
+
+/// Fused multiply-adds of what each thread has in registers (Fma.cpp). Only for
+/// small ones: all is unrolled.
+bool fitsInRegisters(const DotCase &dot);
+void emitFmaInRegisters(Emitter &e, const DotCase &dot);
+
+/// Fused multiply-adds of operands in any layouts, which go through
+/// stagedBytes() of shared memory and are read slice by slice along K.
+int64_t stagedBytes(const DotCase &dot);
+void emitStagedFma(Emitter &e, const DotCase &dot, int64_t scratch);
+
+} // namespace tessera::codegen::gpu

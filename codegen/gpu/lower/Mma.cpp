@@ -1,0 +1,145 @@
+// codegen/gpu/lower/Mma.cpp - dots on tensor cores by mma.sync.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// PTX ISA 9.7.14.5, "mma". f32 operands are given as they are: the hardware
+// ignores their low 13 bits (tf32), as it does under Triton. With tf32x3 an
+// operand is the sum of two tf32 numbers, x = big + small, and the three
+// products that matter are added, the small ones first.
+#include "codegen/gpu/lower/Dot.h"
+#include "codegen/gpu/lower/SharedMemory.h"
+
+#include "llvm/IR/IntrinsicsNVPTX.h"
+
+using namespace mlir;
+
+namespace tessera::codegen::gpu {
+
+namespace {
+
+struct Instruction {
+  llvm::Intrinsic::ID id = llvm::Intrinsic::not_intrinsic;
+  MmaFragments fragments;
+};
+
+class Products {
+public:
+  Products(Emitter &e, const DotCase &dot, const MmaPlan &plan)
+      : e(e), dot(dot), plan(plan), bits(e, dot.element) {}
+  void emit();
+
+private:
+  // Words of a fragment: 0 its value, or (tf32x3) 1 the big part, 2 the small.
+  const Registers &words(bool isA, int fragment, int part);
+  llvm::Value *rounded(llvm::Value *value);
+
+  Emitter &e;
+  const DotCase &dot;
+  const MmaPlan &plan;
+  Bits bits;
+  std::map<std::tuple<bool, int, int>, Registers> known;
+};
+
+} // namespace
+
+static std::optional<Instruction> instructionOf(Type element,
+                                                tile::Precision precision) {
+  using namespace llvm::Intrinsic;
+  if (element.isF16())
+    return Instruction{nvvm_mma_m16n8k16_row_col_f32_f32, {16, 2}};
+  if (element.isBF16())
+    return Instruction{nvvm_mma_m16n8k16_row_col_bf16, {16, 2}};
+  if (element.isF32() && precision != tile::Precision::IEEE)
+    return Instruction{nvvm_mma_m16n8k8_row_col_tf32, {16, 1}};
+  if (element.isInteger(8))
+    return Instruction{nvvm_mma_m16n8k32_row_col_s8, {16, 4}};
+  if (element.isF64())
+    return Instruction{nvvm_mma_m8n8k4_row_col_f64, {8, 1}};
+  return std::nullopt;
+}
+
+std::optional<MmaPlan> mmaOf(const DotCase &dot, const GpuOptions &options) {
+  tile::DotOp op = dot.op;
+  auto instruction = instructionOf(dot.element, op.getPrecision());
+  if (!instruction || !options.target.hasMmaSync())
+    return std::nullopt;
+  return planMma(dot.a, dot.b, dot.acc, instruction->fragments);
+}
+
+// To the nearest tf32, which an f32 register holds (PTX ISA, "cvt").
+llvm::Value *Products::rounded(llvm::Value *value) {
+  llvm::Value *word = e.intrinsic(llvm::Intrinsic::nvvm_f2tf32_rna, {value});
+  return e.b.CreateBitCast(word, e.b.getFloatTy());
+}
+
+const Registers &Products::words(bool isA, int fragment, int part) {
+  Registers &result = known[{isA, fragment, part}];
+  if (!result.empty())
+    return result;
+  tile::DotOp op = dot.op;
+  const Registers &registers = e.get(isA ? op.getA() : op.getB());
+  llvm::ArrayRef<int> list = (isA ? plan.a : plan.b)[size_t(fragment)];
+  Registers values;
+  for (int index : list) {
+    llvm::Value *value = registers[size_t(index)];
+    if (part) {
+      llvm::Value *big = rounded(value);
+      if (part == 2) {
+        // Of an infinity nothing is left; inf - inf would make it a NaN.
+        llvm::Value *rest = e.b.CreateFSub(value, big);
+        value = rounded(e.b.CreateSelect(
+            e.b.CreateFCmpUNO(rest, rest),
+            llvm::ConstantFP::get(e.b.getFloatTy(), 0), rest));
+      } else {
+        value = big;
+      }
+    }
+    values.push_back(value);
+  }
+  if (dot.element.isF64())
+    return result = values;
+  values = bits.from(values);
+  size_t each = size_t(32 / bits.width());
+  auto *pair = llvm::FixedVectorType::get(e.b.getHalfTy(), 2);
+  for (size_t i = 0; i < values.size(); i += each) {
+    llvm::Value *word =
+        packWord(e, llvm::ArrayRef(values).slice(i, each));
+    result.push_back(dot.element.isF16() ? e.b.CreateBitCast(word, pair)
+                                         : word);
+  }
+  return result;
+}
+
+void Products::emit() {
+  tile::DotOp op = dot.op;
+  Registers acc = e.get(op.getAcc());
+  auto instruction = *instructionOf(dot.element, op.getPrecision());
+  llvm::SmallVector<std::pair<int, int>> parts = {{0, 0}};
+  if (dot.element.isF32() && op.getPrecision() == tile::Precision::TF32x3)
+    parts = {{2, 1}, {1, 2}, {1, 1}};
+  for (const MmaPlan::Step &step : plan.steps) {
+    llvm::ArrayRef<int> fragment = plan.acc[size_t(step.acc)];
+    for (auto [partA, partB] : parts) {
+      Registers operands = words(true, step.a, partA);
+      llvm::append_range(operands, words(false, step.b, partB));
+      for (int index : fragment)
+        operands.push_back(acc[size_t(index)]);
+      // All lanes take part: it must not move into a branch.
+      auto *product =
+          llvm::cast<llvm::CallInst>(e.intrinsic(instruction.id, operands));
+      product->setConvergent();
+      for (auto [i, index] : llvm::enumerate(fragment))
+        acc[size_t(index)] = e.b.CreateExtractValue(product, unsigned(i));
+    }
+  }
+  Registers result;
+  for (int index : plan.results)
+    result.push_back(acc[size_t(index)]);
+  e.set(op, result);
+}
+
+void emitMma(Emitter &e, const DotCase &dot, const MmaPlan &plan) {
+  Products(e, dot, plan).emit();
+}
+
+} // namespace tessera::codegen::gpu

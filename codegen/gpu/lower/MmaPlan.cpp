@@ -1,0 +1,210 @@
+// codegen/gpu/lower/MmaPlan.cpp - a dot as tensor-core instructions.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/gpu/lower/MmaPlan.h"
+
+#include <bit>
+#include <map>
+
+using tessera::layout::Dim;
+using tessera::layout::LinearLayout;
+using tessera::layout::Span;
+using tessera::layout::Word;
+
+namespace tessera::codegen::gpu {
+
+DotWords::DotWords(const LinearLayout &acc, int kBits) : k(kBits) {
+  const layout::Extents &outs = acc.outs();
+  m = outs[outs.size() - 2].bits;
+  n = outs[outs.size() - 1].bits;
+  batch = acc.outBits() - m - n;
+}
+
+namespace {
+
+class Planner {
+public:
+  Planner(const LinearLayout &a, const LinearLayout &b, const LinearLayout &acc,
+          const MmaFragments &how)
+      : a(a), b(b), acc(acc), how(how),
+        words(acc, a.outs().back().bits), inA(a.columns(Dim::Register)),
+        inB(b.columns(Dim::Register)), inAcc(acc.columns(Dim::Register)) {}
+
+  std::optional<MmaPlan> plan();
+
+private:
+  bool lanesAgree();
+  bool chooseK();
+  void chooseRows();
+  bool fragmentA(Word row, Word k, std::vector<int> &registers) const;
+  bool fragmentB(Word column, Word k, std::vector<int> &registers) const;
+  static bool find(const Span &span, Word element, std::vector<int> &list) {
+    auto index = span.solve(element);
+    if (index)
+      list.push_back(int(*index));
+    return index.has_value();
+  }
+  // Pure M or N of acc's words, K of a's and b's.
+  bool isRow(Word v) const {
+    return (v & ~(DotWords::mask(words.m) << words.batch)) == 0;
+  }
+  bool isColumn(Word v) const {
+    return (v & DotWords::mask(words.batch + words.m)) == 0;
+  }
+
+  const LinearLayout &a, &b, &acc;
+  const MmaFragments &how;
+  const DotWords words;
+  const Span inA, inB, inAcc;
+  // What the bits of the instruction's K, N and M add to an element: K by
+  // bits that elements of a word differ in, then registers; row 8; column 1.
+  std::vector<Word> packedK, kRest;
+  Word registerK = 0, row8 = 0, column1 = 0;
+};
+
+} // namespace
+
+// Lanes: K (N for acc) in bits 0 and 1, rows (columns for b) in bits 2 to 4.
+bool Planner::lanesAgree() {
+  if (a.inBits(Dim::Lane) != 5 || b.inBits(Dim::Lane) != 5 ||
+      acc.inBits(Dim::Lane) != 5)
+    return false;
+  for (int bit = 0; bit < 5; ++bit) {
+    Word x = a.column(Dim::Lane, bit), y = b.column(Dim::Lane, bit),
+         z = acc.column(Dim::Lane, bit);
+    if (bit < 2) {
+      Word k = x >> (words.batch + words.m);
+      if (x != words.inA(k) || y != words.inB(k) || !k || !isColumn(z))
+        return false;
+      // Column bits 1 and 2 are lane bits 3 and 4 of b.
+      if (b.column(Dim::Lane, bit + 3) != words.columnOf(z))
+        return false;
+    } else if (x != z || !isRow(z)) {
+      return false;
+    }
+  }
+  for (int bit = 0; bit < acc.inBits(Dim::Warp); ++bit) {
+    Word z = acc.column(Dim::Warp, bit);
+    if (a.inBits(Dim::Warp) <= bit || b.inBits(Dim::Warp) <= bit ||
+        a.column(Dim::Warp, bit) != words.rowOf(z) ||
+        b.column(Dim::Warp, bit) != words.columnOf(z))
+      return false;
+  }
+  // Column bit 0 is lane bit 2 of b and a register of acc.
+  Word first = b.column(Dim::Lane, 2);
+  column1 = first >> (words.batch + words.k) << (words.batch + words.m);
+  return words.columnOf(column1) == first && inAcc.contains(column1);
+}
+
+// Register bits of a that only move along K, and those of b alike.
+bool Planner::chooseK() {
+  Span all;
+  for (int bit = 0; bit < 2; ++bit)
+    all.add(a.column(Dim::Lane, bit) >> (words.batch + words.m));
+  if (all.dim() != 2)
+    return false;
+  std::vector<Word> list;
+  for (Word column : a.columns(Dim::Register)) {
+    Word k = column >> (words.batch + words.m);
+    if (column == words.inA(k) && inB.contains(words.inB(k)) && all.add(k))
+      list.push_back(k);
+  }
+  size_t packedBits = size_t(std::countr_zero(unsigned(how.packed)));
+  size_t needed = packedBits + (how.m == 16 ? 1 : 0);
+  if (all.dim() != words.k || list.size() < needed)
+    return false;
+  auto next = list.begin();
+  packedK.assign(next, next + int64_t(packedBits));
+  next += int64_t(packedBits);
+  if (how.m == 16)
+    registerK = *next++;
+  kRest.assign(next, list.end());
+  return true;
+}
+
+// Row bit 3 is a register of a and acc; where there is none the instruction
+// computes its rows twice.
+void Planner::chooseRows() {
+  if (how.m == 16)
+    for (Word column : acc.columns(Dim::Register))
+      if (column && isRow(column) && inA.contains(column)) {
+        row8 = column;
+        return;
+      }
+}
+
+bool Planner::fragmentA(Word row, Word k, std::vector<int> &registers) const {
+  for (int word = 0; word < (how.m == 16 ? 4 : 1); ++word)
+    for (int part = 0; part < how.packed; ++part) {
+      Word element = words.rowOf(row) ^ (word & 1 ? row8 : 0) ^
+                     words.inA(k ^ (word & 2 ? registerK : 0) ^
+                               layout::multiply(packedK, Word(part)));
+      if (!find(inA, element, registers))
+        return false;
+    }
+  return true;
+}
+
+bool Planner::fragmentB(Word column, Word k,
+                        std::vector<int> &registers) const {
+  for (int word = 0; word < (how.m == 16 ? 2 : 1); ++word)
+    for (int part = 0; part < how.packed; ++part) {
+      Word element = words.columnOf(column) ^
+                     words.inB(k ^ (word & 1 ? registerK : 0) ^
+                               layout::multiply(packedK, Word(part)));
+      if (!find(inB, element, registers))
+        return false;
+    }
+  return true;
+}
+
+std::optional<MmaPlan> Planner::plan() {
+  if (!lanesAgree() || !chooseK())
+    return std::nullopt;
+  chooseRows();
+  MmaPlan plan;
+  // Instructions: acc's registers up to the fragment's, columns before rows.
+  Span seen({row8, column1});
+  std::vector<Word> offsets;
+  for (bool rows : {false, true})
+    for (Word column : acc.columns(Dim::Register))
+      if (isColumn(column) != rows && seen.add(column))
+        offsets.push_back(column);
+  std::map<std::pair<Word, Word>, int> ofA, ofB;
+  std::map<Word, int> ofAcc;
+  for (Word step = 0; step < Word(1) << kRest.size(); ++step) {
+    Word k = layout::multiply(kRest, step);
+    for (Word index = 0; index < Word(1) << offsets.size(); ++index) {
+      Word place = layout::multiply(offsets, index);
+      auto [rows, newRows] = ofA.try_emplace({words.rowOf(place), k},
+                                             int(plan.a.size()));
+      if (newRows && !fragmentA(place, k, plan.a.emplace_back()))
+        return std::nullopt;
+      auto [columns, newColumns] = ofB.try_emplace({words.columnOf(place), k},
+                                                   int(plan.b.size()));
+      if (newColumns && !fragmentB(place, k, plan.b.emplace_back()))
+        return std::nullopt;
+      auto [result, newResult] =
+          ofAcc.try_emplace(place, int(plan.acc.size()));
+      if (newResult) {
+        std::vector<int> &list = plan.acc.emplace_back();
+        for (Word row : how.m == 16 ? std::vector<Word>{0, row8}
+                                    : std::vector<Word>{0})
+          for (Word column : {Word(0), column1})
+            find(inAcc, place ^ row ^ column, list);
+      }
+      plan.steps.push_back({rows->second, columns->second, result->second});
+    }
+  }
+  for (int64_t r = 0; r < acc.inSize(Dim::Register); ++r)
+    find(inAcc, acc.apply(Word(r) << acc.inStart(Dim::Register)), plan.results);
+  return plan;
+}
+
+std::optional<MmaPlan> planMma(const LinearLayout &a, const LinearLayout &b,
+                               const LinearLayout &acc,
+                               const MmaFragments &fragments) {
+  return Planner(a, b, acc, fragments).plan();
+}
+
+} // namespace tessera::codegen::gpu

@@ -1,0 +1,67 @@
+// codegen/gpu/lower/MmaPlan.h - a dot as tensor-core instructions.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which registers of a, b and acc are the fragments of which instruction. Only
+// the bases of the three layouts are looked at: whatever they are called, they
+// fit when the lanes of a and acc agree on rows, those of b and acc on columns,
+// and those of a and b on K (PTX ISA 9.7.14.5, "Matrix Fragments").
+#pragma once
+
+#include "dialect/layout/LinearLayout.h"
+
+#include <optional>
+
+namespace tessera::codegen::gpu {
+
+/// mma.sync.m16n8 (m = 16) and m8n8k4 (m = 8).
+struct MmaFragments {
+  int m = 16;
+  /// Elements in a 32-bit register of an operand: 2 for 16 bits, 4 for 8 bits,
+  /// 1 for tf32 and f64.
+  int packed = 2;
+};
+
+struct MmaPlan {
+  /// Registers of the fragments, in the order of the instruction's registers
+  /// and of the elements in them.
+  std::vector<std::vector<int>> a, b, acc;
+  /// Indices into these, in program order: K outermost, so that instructions
+  /// on one accumulator are far apart, then rows, then columns.
+  struct Step {
+    int a, b, acc;
+  };
+  std::vector<Step> steps;
+  /// For each register of the result the register of acc that holds its
+  /// element in the fragments (copies).
+  std::vector<int> results;
+};
+
+/// a: [.., M, K], b: [.., K, N], acc: [.., M, N]. None when some instruction
+/// would need an element that its lane does not have.
+///
+/// Any numbering of K that a and b share serves: the products are the same. Of
+/// tiles with fewer rows or columns than the instruction, lanes hold copies.
+std::optional<MmaPlan> planMma(const layout::LinearLayout &a,
+                               const layout::LinearLayout &b,
+                               const layout::LinearLayout &acc,
+                               const MmaFragments &fragments);
+
+/// Words of tiles of a dot: all axes but the last two are the batch.
+struct DotWords {
+  explicit DotWords(const layout::LinearLayout &acc, int kBits);
+
+  int batch, m, n, k; // bits
+  /// What of acc's element names the row of a, the column of b.
+  layout::Word rowOf(layout::Word acc) const {
+    return acc & mask(batch + m);
+  }
+  layout::Word columnOf(layout::Word acc) const {
+    return (acc & mask(batch)) | (acc >> (batch + m)) << (batch + k);
+  }
+  layout::Word inA(layout::Word index) const { return index << (batch + m); }
+  layout::Word inB(layout::Word index) const { return index << batch; }
+  static layout::Word mask(int bits) { return (layout::Word(1) << bits) - 1; }
+};
+
+} // namespace tessera::codegen::gpu
