@@ -4,9 +4,9 @@
 //
 // A thread computes its elements of the result, one chain of multiply-adds in
 // ascending k each. The rows of a and columns of b that it needs for them are
-// the operand layouts of this file: spread like acc, with all of K in registers.
-// Small ones are held so; the others lie in shared memory, and a loop reads some
-// k of them at a time.
+// the operand layouts of this file: spread like acc, with all of K in
+// registers. Small ones are held so; the others lie in shared memory, and a
+// loop reads some k of them at a time.
 #include "codegen/gpu/lower/Dot.h"
 #include "codegen/gpu/lower/Plans.h"
 #include "codegen/gpu/lower/SharedMemory.h"
@@ -129,8 +129,7 @@ void emitFmaInRegisters(Emitter &e, const DotCase &dot) {
   for (auto [index, source] : llvm::enumerate(e.registerSources(dot.acc))) {
     if (source != int64_t(index))
       continue;
-    Word element =
-        dot.acc.apply(Word(index) << dot.acc.inStart(Dim::Register));
+    Word element = dot.acc.apply(Word(index) << dot.acc.inStart(Dim::Register));
     llvm::Value *sum = values[index];
     for (Word k = 0; k < Word(1) << words.k; ++k) {
       llvm::Value *x = e.get(op.getA())[size_t(*inA.solve(a.of(element, k)))],
@@ -153,8 +152,8 @@ struct Staged {
       : operand{isA, words}, source(isA ? dot.a : dot.b),
         layout(operandLayout(dot, operand)),
         registers(layout.columns(Dim::Register)),
-        trip(tripOf(layout::dropCopies(source), layout,
-                    bytesOf(dot.element))) {}
+        trip(tripOf(layout::dropCopies(source), layout, bytesOf(dot.element))) {
+  }
 
   int64_t bytes() const { return (trip->bytes() + 127) / 128 * 128; }
   // The register bit of bit `bit` of k.
@@ -307,8 +306,8 @@ void StagedProduct::emit() {
   counter->addIncoming(next, latch);
   for (auto [phi, sum] : llvm::zip(phis, sums))
     phi->addIncoming(sum, latch);
-  e.b.CreateCondBr(
-      e.b.CreateICmpULT(next, e.i32(int64_t(1) << outer.size())), body, after);
+  e.b.CreateCondBr(e.b.CreateICmpULT(next, e.i32(int64_t(1) << outer.size())),
+                   body, after);
   e.b.SetInsertPoint(after);
   e.set(op, withCopies(e, dot, sums));
 }

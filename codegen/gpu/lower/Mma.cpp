@@ -87,9 +87,9 @@ const Registers &Products::words(bool isA, int fragment, int part) {
       if (part == 2) {
         // Of an infinity nothing is left; inf - inf would make it a NaN.
         llvm::Value *rest = e.b.CreateFSub(value, big);
-        value = rounded(e.b.CreateSelect(
-            e.b.CreateFCmpUNO(rest, rest),
-            llvm::ConstantFP::get(e.b.getFloatTy(), 0), rest));
+        value = rounded(
+            e.b.CreateSelect(e.b.CreateFCmpUNO(rest, rest),
+                             llvm::ConstantFP::get(e.b.getFloatTy(), 0), rest));
       } else {
         value = big;
       }
@@ -102,8 +102,7 @@ const Registers &Products::words(bool isA, int fragment, int part) {
   size_t each = size_t(32 / bits.width());
   auto *pair = llvm::FixedVectorType::get(e.b.getHalfTy(), 2);
   for (size_t i = 0; i < values.size(); i += each) {
-    llvm::Value *word =
-        packWord(e, llvm::ArrayRef(values).slice(i, each));
+    llvm::Value *word = packWord(e, llvm::ArrayRef(values).slice(i, each));
     result.push_back(dot.element.isF16() ? e.b.CreateBitCast(word, pair)
                                          : word);
   }

@@ -26,9 +26,9 @@ class Planner {
 public:
   Planner(const LinearLayout &a, const LinearLayout &b, const LinearLayout &acc,
           const MmaFragments &how)
-      : a(a), b(b), acc(acc), how(how),
-        words(acc, a.outs().back().bits), inA(a.columns(Dim::Register)),
-        inB(b.columns(Dim::Register)), inAcc(acc.columns(Dim::Register)) {}
+      : a(a), b(b), acc(acc), how(how), words(acc, a.outs().back().bits),
+        inA(a.columns(Dim::Register)), inB(b.columns(Dim::Register)),
+        inAcc(acc.columns(Dim::Register)) {}
 
   std::optional<MmaPlan> plan();
 
@@ -176,20 +176,19 @@ std::optional<MmaPlan> Planner::plan() {
     Word k = layout::multiply(kRest, step);
     for (Word index = 0; index < Word(1) << offsets.size(); ++index) {
       Word place = layout::multiply(offsets, index);
-      auto [rows, newRows] = ofA.try_emplace({words.rowOf(place), k},
-                                             int(plan.a.size()));
+      auto [rows, newRows] =
+          ofA.try_emplace({words.rowOf(place), k}, int(plan.a.size()));
       if (newRows && !fragmentA(place, k, plan.a.emplace_back()))
         return std::nullopt;
-      auto [columns, newColumns] = ofB.try_emplace({words.columnOf(place), k},
-                                                   int(plan.b.size()));
+      auto [columns, newColumns] =
+          ofB.try_emplace({words.columnOf(place), k}, int(plan.b.size()));
       if (newColumns && !fragmentB(place, k, plan.b.emplace_back()))
         return std::nullopt;
-      auto [result, newResult] =
-          ofAcc.try_emplace(place, int(plan.acc.size()));
+      auto [result, newResult] = ofAcc.try_emplace(place, int(plan.acc.size()));
       if (newResult) {
         std::vector<int> &list = plan.acc.emplace_back();
-        for (Word row : how.m == 16 ? std::vector<Word>{0, row8}
-                                    : std::vector<Word>{0})
+        for (Word row :
+             how.m == 16 ? std::vector<Word>{0, row8} : std::vector<Word>{0})
           for (Word column : {Word(0), column1})
             find(inAcc, place ^ row ^ column, list);
       }

@@ -53,9 +53,7 @@ struct DotWords {
 
   int batch, m, n, k; // bits
   /// What of acc's element names the row of a, the column of b.
-  layout::Word rowOf(layout::Word acc) const {
-    return acc & mask(batch + m);
-  }
+  layout::Word rowOf(layout::Word acc) const { return acc & mask(batch + m); }
   layout::Word columnOf(layout::Word acc) const {
     return (acc & mask(batch)) | (acc >> (batch + m)) << (batch + k);
   }

@@ -39,8 +39,8 @@ static std::vector<Word> keyOf(const LinearLayout &src, const LinearLayout &dst,
 
 // One memory for each kind of result.
 template <typename T>
-static std::shared_ptr<const T>
-remembered(std::vector<Word> key, llvm::function_ref<T()> make) {
+static std::shared_ptr<const T> remembered(std::vector<Word> key,
+                                           llvm::function_ref<T()> make) {
   static std::mutex mutex;
   static std::map<std::vector<Word>, std::shared_ptr<const T>> known;
   constexpr size_t most = 4096; // some megabytes
@@ -69,15 +69,14 @@ std::shared_ptr<const ConversionPlan> planOf(const LinearLayout &src,
       [&] { return layout::planConversion(src, dst, how); });
 }
 
-std::shared_ptr<const layout::SharedTrip> tripOf(const LinearLayout &src,
-                                                 const LinearLayout &dst,
-                                                 int64_t elementBytes) {
+std::shared_ptr<const layout::SharedTrip>
+tripOf(const LinearLayout &src, const LinearLayout &dst, int64_t elementBytes) {
   layout::SearchOptions how;
   how.elementBits = int(8 * elementBytes);
   how.ldmatrix = false;
-  return remembered<layout::SharedTrip>(
-      keyOf(src, dst, elementBytes, 0),
-      [&] { return layout::findSharedTrip(src, dst, how); });
+  return remembered<layout::SharedTrip>(keyOf(src, dst, elementBytes, 0), [&] {
+    return layout::findSharedTrip(src, dst, how);
+  });
 }
 
 bool staysInWarp(const ConversionPlan &plan, const LinearLayout &src) {
