@@ -587,6 +587,8 @@ AxisInfo ofResult(Operation *op, unsigned index, ArrayRef<AxisInfo> operands) {
   if (auto add = dyn_cast<tile::AddPtrOp>(op))
     return finish(ofSum(type, operands[0], operands[1], /*minus=*/false,
                         elementBytes(type)));
+  if (isa<tile::ConvertLayoutOp>(op))
+    return operands[0];
   if (auto bitcast = dyn_cast<tile::BitcastOp>(op))
     return finish(ofBitcast(bitcast, operands[0]));
   if (auto reshape = dyn_cast<tile::ReshapeOp>(op)) {

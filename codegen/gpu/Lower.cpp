@@ -24,6 +24,7 @@ void addLayoutPasses(OpPassManager &passes, const GpuOptions &options) {
   passes.addPass(gpu::createAssignLayoutsPass(options.numWarps));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
+  passes.addPass(gpu::createVectorWidthsPass());
   passes.addPass(gpu::createPipelineLoopsPass(options.numStages));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());

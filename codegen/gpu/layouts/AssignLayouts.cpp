@@ -138,6 +138,7 @@ void registerLayoutPasses() {
   PassRegistration<CoalescePass>();
   PassRegistration<DotLayoutsPass>();
   PassRegistration<AssignLayoutsPass>();
+  registerPass([] { return createVectorWidthsPass(); });
 }
 
 } // namespace tessera::codegen::gpu
