@@ -23,8 +23,9 @@ std::unique_ptr<mlir::Pass> createDotLayoutsPass(int numWarps);
 /// with tile.convert_layout where computing again would cost more.
 std::unique_ptr<mlir::Pass> createAssignLayoutsPass(int numWarps);
 
-/// tessera-vector-widths: the attribute kVectorAttr of loads, stores and atomics
-/// (Lower.h), from their layouts and the runs of their addresses and masks.
+/// tessera-vector-widths: the attribute kVectorAttr of loads, stores and
+/// atomics (Lower.h), from their layouts and the runs of their addresses and
+/// masks.
 std::unique_ptr<mlir::Pass> createVectorWidthsPass();
 
 /// For tools.

@@ -56,8 +56,8 @@ struct VectorWidthsPass
     Builder builder(&getContext());
     getOperation().walk([&](Operation *op) {
       Value ptr = tensorOfPointers(op);
-      tile::LinearAttr layout = ptr ? tile::layoutOf(ptr.getType())
-                                    : tile::LinearAttr();
+      tile::LinearAttr layout =
+          ptr ? tile::layoutOf(ptr.getType()) : tile::LinearAttr();
       if (!layout)
         return;
       Value mask;
