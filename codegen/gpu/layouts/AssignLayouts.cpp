@@ -74,9 +74,11 @@ struct DotLayoutsPass : public LayoutPass<DotLayoutsPass> {
       auto attr = [&](const layout::LinearLayout &layout) -> Attribute {
         return tile::LinearAttr::get(&getContext(), layout);
       };
-      dot->setAttr(kLayoutAttr,
-                   builder.getArrayAttr(
-                       {attr(layouts.a), attr(layouts.b), attr(layouts.acc)}));
+      SmallVector<Attribute> list;
+      if (layouts.a && layouts.b)
+        list = {attr(*layouts.a), attr(*layouts.b)};
+      list.push_back(attr(layouts.acc));
+      dot->setAttr(kLayoutAttr, builder.getArrayAttr(list));
       if (layouts.tensorCore)
         dot->setAttr(kTensorCoreAttr, builder.getUnitAttr());
     }
@@ -96,18 +98,21 @@ struct AssignLayoutsPass : public LayoutPass<AssignLayoutsPass> {
     function.walk([&](Operation *op) {
       if (auto dot = dyn_cast<tile::DotOp>(op)) {
         auto list = op->getAttrOfType<ArrayAttr>(kLayoutAttr);
-        if (!list || list.size() != 3) {
-          DotLayouts layouts = dotLayouts(function, numWarps).lookup(dot);
-          auto attr = [&](const layout::LinearLayout &layout) {
-            return tile::LinearAttr::get(&getContext(), layout);
-          };
-          anchors.dots[op] = {attr(layouts.a), attr(layouts.b),
-                              attr(layouts.acc), layouts.tensorCore};
-          return;
+        Anchors::Dot &layouts = anchors.dots[op];
+        layouts.tensorCore = op->hasAttr(kTensorCoreAttr);
+        if (list && list.size() == 3) {
+          layouts.a = dyn_cast<tile::LinearAttr>(list[0]);
+          layouts.b = dyn_cast<tile::LinearAttr>(list[1]);
         }
-        anchors.dots[op] = {
-            cast<tile::LinearAttr>(list[0]), cast<tile::LinearAttr>(list[1]),
-            cast<tile::LinearAttr>(list[2]), op->hasAttr(kTensorCoreAttr)};
+        if (list && !list.empty())
+          layouts.acc = dyn_cast<tile::LinearAttr>(list[list.size() - 1]);
+        if (!layouts.acc)
+          layouts = {{},
+                     {},
+                     tile::LinearAttr::get(
+                         &getContext(),
+                         plainLayout(tile::shapeOf(dot.getType()), numWarps)),
+                     false};
       } else if (Value ptr = tensorOfPointers(op)) {
         auto layout = op->getAttrOfType<tile::LinearAttr>(kLayoutAttr);
         if (!layout)

@@ -39,6 +39,10 @@ namespace {
 // Along which axis of a dot's result warps should lie.
 struct Votes {
   int rows = 0, columns = 0;
+  // Its columns become rows of another dot's A, which come 16 to a warp.
+  bool columnsAsRows = false;
+  // Its A comes from the accumulator of another dot.
+  bool chainedA = false;
 };
 
 // Follows the elements of `dot`'s result to operands of other dots. Transposing
@@ -59,6 +63,8 @@ void vote(tile::DotOp dot, llvm::DenseMap<Operation *, Votes> &votes) {
         bool isA = use.getOperandNumber() == 0;
         (isA ? votes[next].rows : votes[next].columns) += 1;
         (isA != swapped ? votes[dot].rows : votes[dot].columns) += 1;
+        votes[next].chainedA |= isA && !swapped;
+        votes[dot].columnsAsRows |= isA && swapped;
       } else if (isElementwise(user)) {
         queue.push_back({user->getResult(0), swapped});
       } else if (auto trans = dyn_cast<tile::TransOp>(user)) {
@@ -102,14 +108,57 @@ std::vector<int64_t> warpsOf(tile::DotOp dot, const MmaShape &mma,
   return warps;
 }
 
+// The columns of a warp, which lie 8 * warps apart, as neighbours in pairs: bit
+// 3 of the column changes from the first warp bit to a register and the warp
+// bits move up. `axis` is that of the columns.
+LinearLayout withPairedColumns(const LinearLayout &layout, int axis,
+                               int warpBits) {
+  layout::Dim dim = layout::tileDim(axis);
+  int start = layout.outStart(dim);
+  auto moved = [&](layout::Word word) {
+    layout::Word column = word >> start;
+    layout::Word top = column >> (3 + warpBits) & 1;
+    layout::Word warps = column >> 3 & ((layout::Word(1) << warpBits) - 1);
+    layout::Word mask = (layout::Word(2) << warpBits) - 1;
+    layout::Word field = top | warps << 1;
+    return (word & ~(mask << (start + 3))) | field << (start + 3);
+  };
+  std::vector<layout::Word> columns;
+  int bits = layout.outBits(dim);
+  layout::Word low = (layout::Word(1) << (start + bits)) - 1;
+  for (layout::Word column : layout.columns())
+    columns.push_back((moved(column & low) & low) | (column & ~low));
+  return {layout.ins(), layout.outs(), columns};
+}
+
 DotLayouts onTensorCores(tile::DotOp dot, const MmaShape &mma,
                          const Votes &votes, int numWarps) {
   layout::MmaTile tile{warpsOf(dot, mma, votes, numWarps), mma.m};
   auto shape = [](Value value) { return tile::shapeOf(value.getType()).vec(); };
-  return {layout::mmaOperandA(shape(dot.getA()), tile, mma.kWidth),
-          layout::mmaOperandB(shape(dot.getB()), tile, mma.kWidth),
-          layout::mmaAccumulator(shape(dot.getResult()), tile), true};
+  int64_t kWidth = mma.kWidth;
+  // Pairs of neighbours along K, as an accumulator has them: any order of K
+  // will do that both operands share.
+  if (votes.chainedA && kWidth == 1 && mma.m == 16 &&
+      shape(dot.getA()).back() >= 16)
+    kWidth = 2;
+  DotLayouts layouts;
+  layouts.a = layout::mmaOperandA(shape(dot.getA()), tile, kWidth);
+  layouts.b = layout::mmaOperandB(shape(dot.getB()), tile, kWidth);
+  layouts.acc = layout::mmaAccumulator(shape(dot.getResult()), tile);
+  layouts.tensorCore = true;
+  int rank = int(tile.warps.size());
+  int64_t columnWarps = tile.warps.back();
+  if (votes.columnsAsRows && columnWarps > 1 &&
+      shape(dot.getResult()).back() >= 16 * columnWarps) {
+    int bits = int(llvm::Log2_64(uint64_t(columnWarps)));
+    layouts.b = withPairedColumns(*layouts.b, rank - 1, bits);
+    layouts.acc = withPairedColumns(layouts.acc, rank - 1, bits);
+  }
+  return layouts;
 }
+
+// Products of a thread that are unrolled (codegen/gpu/lower/Fma.cpp).
+constexpr int64_t mostProducts = 1024;
 
 // Up to 4 x 4 results a thread at once, each row and column of the operands
 // used four times.
@@ -148,8 +197,14 @@ DotLayouts withMultiplyAdds(tile::DotOp dot, int numWarps) {
     return layout::broadcast(projected(acc, without), int(reduced),
                              full[reduced]);
   };
-  return {operand(dot.getA(), rank - 1), operand(dot.getB(), rank - 2), acc,
-          false};
+  DotLayouts layouts;
+  layouts.acc = acc;
+  int64_t k = tile::shapeOf(dot.getA().getType()).back();
+  if (acc.inSize(layout::Dim::Register) * k <= mostProducts) {
+    layouts.a = operand(dot.getA(), rank - 1);
+    layouts.b = operand(dot.getB(), rank - 2);
+  }
+  return layouts;
 }
 
 } // namespace

@@ -24,7 +24,9 @@ struct MmaShape {
 std::optional<MmaShape> mmaShapeOf(tile::DotOp dot);
 
 struct DotLayouts {
-  layout::LinearLayout a, b, acc;
+  layout::LinearLayout acc;
+  /// None: any layout will do.
+  std::optional<layout::LinearLayout> a, b;
   bool tensorCore = false;
 };
 
@@ -35,8 +37,9 @@ struct DotLayouts {
 /// V). Otherwise the tile of a warp is as square as it can be, so that it
 /// reads the least of A and B.
 ///
-/// Without tensor cores acc is blocked; a and b have the rows (columns) of a
-/// thread's part of acc, with all of K in its registers.
+/// Without tensor cores acc is blocked. When all products of a thread are few,
+/// a and b have the rows (columns) of its part of acc, with all of K in its
+/// registers; else they may have any layout, for they go through shared memory.
 llvm::MapVector<tile::DotOp, DotLayouts> dotLayouts(mlir::func::FuncOp function,
                                                     int numWarps);
 

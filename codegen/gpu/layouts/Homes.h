@@ -32,8 +32,8 @@ namespace tessera::codegen::gpu {
 struct Anchors {
   llvm::DenseMap<mlir::Operation *, tile::LinearAttr> access;
   struct Dot {
-    tile::LinearAttr a, b, acc;
-    bool tensorCore;
+    tile::LinearAttr a, b, acc; // a, b: null where any will do
+    bool tensorCore = false;
   };
   llvm::DenseMap<mlir::Operation *, Dot> dots;
 };
@@ -86,7 +86,8 @@ private:
 };
 
 /// Attribute of a load, store or atomic (a layout) and of a dot (an array: a,
-/// b, acc, and a unit attribute kTensorCoreAttr for tensor cores). Consumed by
+/// b, acc, or acc alone, and a unit attribute kTensorCoreAttr for tensor
+/// cores). Consumed by
 /// tessera-assign-layouts.
 inline constexpr llvm::StringLiteral kLayoutAttr = "tile.layout";
 inline constexpr llvm::StringLiteral kTensorCoreAttr = "tile.tensor_core";

@@ -134,7 +134,8 @@ Layout Rewriter::layoutFor(Operation *op, unsigned index, Layout result) {
   Value operand = op->getOperand(index);
   if (isa<tile::DotOp>(op)) {
     const Anchors::Dot &dot = homes.anchors().dots.at(op);
-    return index == 0 ? dot.a : index == 1 ? dot.b : dot.acc;
+    Layout wanted = index == 0 ? dot.a : index == 1 ? dot.b : dot.acc;
+    return wanted ? wanted : homes.source(operand);
   }
   if (tensorOfPointers(op))
     return result;
@@ -277,6 +278,7 @@ Operation *Rewriter::emitAs(Operation *op, Layout layout) {
                              ? layoutFor(op, operand.getOperandNumber(), layout)
                              : Layout()));
   made->removeAttr(kLayoutAttr);
+  made->removeAttr(kTensorCoreAttr);
   for (OpResult result : made->getResults())
     if (isTensor(result))
       result.setType(withLayout(result.getType(), layout));

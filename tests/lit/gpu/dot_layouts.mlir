@@ -9,6 +9,8 @@
 // CHECK-DAG: [[FLAT:#.*]] = #tile.linear<16x64, register = {{\[\[}}0, 1], [8, 0], [0, 32]], lane = {{\[\[}}0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = {{\[\[}}0, 8], [0, 16]]>
 // tf32: four rows of K in a lane's registers 4 apart.
 // CHECK-DAG: [[TF32A:#.*]] = #tile.linear<64x32, register = {{\[\[}}8, 0], [0, 4], [0, 8], [0, 16], [32, 0]], lane = {{\[\[}}0, 1], [0, 2], [1, 0], [2, 0], [4, 0]], warp = {{\[\[}}0, 0], [16, 0]]>
+// CHECK-DAG: [[PAIRED:#.*]] = #tile.linear<64x64, register = {{\[\[}}0, 1], [8, 0], [0, 8], [16, 0], [32, 0]], lane = {{\[\[}}0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = {{\[\[}}0, 16], [0, 32]]>
+// CHECK-DAG: [[PAIRS:#.*]] = #tile.linear<64x64, register = {{\[\[}}0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane = {{\[\[}}0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = {{\[\[}}16, 0], [32, 0]]>
 
 // CHECK-LABEL: @attention
 // CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, {{.*}}, [[S]]], tile.tensor_core}
@@ -35,10 +37,28 @@ func.func @alone(%a: tensor<64x32xf16>, %b: tensor<32x64xf16>, %c: tensor<64x64x
 // fp32: tf32 on tensor cores, ieee and K = 8 of 16 bits by multiply-adds.
 // CHECK-LABEL: @precision
 // CHECK: tile.dot {{.*}} tf32 {tile.layout = [[[TF32A]], {{.*}}], tile.tensor_core}
-// CHECK-NOT: tile.tensor_core
+// CHECK: tile.dot {{.*}} ieee {tile.layout = [#{{[a-z0-9]*}}, #{{[a-z0-9]*}}, #{{[a-z0-9]*}}]} :
+// CHECK: tile.dot {{.*}} tf32 {tile.layout = [#{{[a-z0-9]*}}, #{{[a-z0-9]*}}, #{{[a-z0-9]*}}]} :
 func.func @precision(%a: tensor<64x32xf32>, %b: tensor<32x64xf32>, %c: tensor<64x64xf32>, %d: tensor<64x8xf16>, %e: tensor<8x64xf16>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
   %x = tile.dot %a, %b, %c tf32 : tensor<64x32xf32>, tensor<32x64xf32> -> tensor<64x64xf32>
   %y = tile.dot %a, %b, %x ieee : tensor<64x32xf32>, tensor<32x64xf32> -> tensor<64x64xf32>
   %z = tile.dot %d, %e, %y tf32 : tensor<64x8xf16>, tensor<8x64xf16> -> tensor<64x64xf32>
   return %x, %z : tensor<64x64xf32>, tensor<64x64xf32>
+}
+
+// P^T: a warp's 16 columns of S are neighbours, as rows of an A are.
+// CHECK-LABEL: @transposed
+// CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, [[PAIRED]]], tile.tensor_core}
+// tf32 after another dot: pairs of neighbours along K.
+// CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}], tile.tensor_core}
+// CHECK: tile.dot {{.*}}{tile.layout = [[[PAIRS]], {{.*}}], tile.tensor_core}
+func.func @transposed(%q: tensor<64x64xf32>, %k: tensor<64x64xf32>, %v: tensor<64x64xf32>, %z: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+  %s = tile.dot %q, %k, %z tf32 : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  %t = tile.trans %s [1, 0] : tensor<64x64xf32> -> tensor<64x64xf32>
+  %o = tile.dot %t, %v, %z tf32 : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  %p = tile.dot %o, %v, %z tf32 : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  // 2,048 products a thread: operands in any layout.
+  // CHECK: tile.dot {{.*}} ieee {tile.layout = [#{{[a-z0-9]*}}]} :
+  %y = tile.dot %q, %v, %p ieee : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  return %o, %y : tensor<64x64xf32>, tensor<64x64xf32>
 }
