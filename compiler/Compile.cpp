@@ -62,7 +62,7 @@ void compileInto(const CompileRequest &request, CompileResult &result) {
     throw Error("cannot compile for the target `" + request.target + "`",
                 "targets look like cpu:x86-64-v3:0000 or sm_80");
   checkStages(request, {"tile", "loops", "llvm", "asm"},
-              {"tile", "loops", "llvm"}, "a CPU kernel");
+              {"tile", "loops", "llvm", "asm"}, "a CPU kernel");
 
   auto program = syntax::Program::load(request);
   SourceFiles files = program->files();
@@ -97,6 +97,11 @@ void compileInto(const CompileRequest &request, CompileResult &result) {
   if (const auto *text = findOverride(request, "llvm")) {
     objectOptions.llvmPath = text->path;
     objectOptions.llvmText = text->text;
+    edited.push_back(text->stage);
+  }
+  if (const auto *text = findOverride(request, "asm")) {
+    objectOptions.asmPath = text->path;
+    objectOptions.asmText = text->text;
     edited.push_back(text->stage);
   }
   result.meta.edited = std::move(edited);

@@ -13,8 +13,12 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/AsmParser/Parser.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -194,8 +198,7 @@ void widenHalves(llvm::Module &module) {
   }
 }
 
-void addMemoryFunctions(llvm::Module &module) {
-  bool needed = false;
+void addMemoryFunctions(llvm::Module &module, bool needed = false) {
   for (llvm::Function &function : module)
     for (llvm::BasicBlock &block : function)
       for (llvm::Instruction &instruction : block)
@@ -228,8 +231,16 @@ std::string emit(llvm::Module &module, llvm::TargetMachine &machine,
 
 } // namespace
 
-[[noreturn]] static void badIr(const ObjectOptions &options, int line,
-                               int column, const std::string &what) {
+namespace {
+// An edited stage, for messages.
+struct Edited {
+  const char *stage;
+  const std::string &path, &text;
+};
+} // namespace
+
+[[noreturn]] static void badStage(const Edited &edited, int line, int column,
+                                  const std::string &what) {
   SourceRange range;
   if (line > 0) {
     range.line = range.endLine = uint32_t(line);
@@ -238,10 +249,58 @@ std::string emit(llvm::Module &module, llvm::TargetMachine &machine,
   }
   throw CompileError({Diagnostic::make(
       DiagnosticId::BadOverride,
-      std::make_shared<SourceFile>(options.llvmPath, options.llvmText), range,
-      what,
-      "this file replaces the stage `llvm` (TESSERA_OVERRIDE); correct it, or "
-      "remove it to compile the kernel")});
+      std::make_shared<SourceFile>(edited.path, edited.text), range, what,
+      std::string("this file replaces the stage `") + edited.stage +
+          "` (TESSERA_OVERRIDE); correct it, or remove it to compile the "
+          "kernel")});
+}
+
+[[noreturn]] static void badIr(const ObjectOptions &options, int line,
+                               int column, const std::string &what) {
+  badStage({"llvm", options.llvmPath, options.llvmText}, line, column, what);
+}
+
+// The object of edited assembly. It becomes the assembly of a module, which
+// LLVM's own assembler reads for the target's features.
+static std::string assemble(const ObjectOptions &options,
+                            llvm::TargetMachine &machine) {
+  const Edited edited{"asm", options.asmPath, options.asmText};
+  llvm::LLVMContext context;
+  struct Said {
+    int line = 0, column = 0;
+    std::string what;
+  } said;
+  context.setDiagnosticHandlerCallBack(
+      [](const llvm::DiagnosticInfo *info, void *to) {
+        auto &first = *static_cast<Said *>(to);
+        if (info->getSeverity() != llvm::DS_Error || !first.what.empty())
+          return;
+        if (auto *placed = llvm::dyn_cast<llvm::DiagnosticInfoSrcMgr>(info)) {
+          const llvm::SMDiagnostic &error = placed->getSMDiag();
+          first = {error.getLineNo(), error.getColumnNo(),
+                   error.getMessage().str()};
+          return;
+        }
+        llvm::raw_string_ostream stream(first.what);
+        llvm::DiagnosticPrinterRawOStream printer(stream);
+        info->print(printer);
+      },
+      &said);
+  llvm::Module module("kernel", context);
+  prepareModule(module, machine, options.target);
+  module.setModuleInlineAsm(options.asmText);
+  // The assembly may call them, which nothing in the module shows.
+  addMemoryFunctions(module, /*needed=*/true);
+  const std::string object =
+      emit(module, machine, llvm::CodeGenFileType::ObjectFile);
+  if (!said.what.empty())
+    badStage(edited, said.line, said.column, said.what);
+  const auto missing = undefinedSymbols(object);
+  if (!missing.empty())
+    badStage(edited, 0, 0,
+             "the code needs symbols that a kernel does not have: " +
+                 llvm::join(missing, ", "));
+  return object;
 }
 
 // The module of an edited stage, which has been through all of the below once.
@@ -291,6 +350,18 @@ SharedObject emitSharedObject(mlir::ModuleOp module,
   }
   result.optimize = watch.lap();
 
+  if (!options.asmPath.empty()) {
+    const std::string object = assemble(options, *machine);
+    result.asmText = options.asmText;
+    result.emit = watch.lap();
+    result.bytes = linkSharedObject(object, options.entry);
+    result.link = watch.lap();
+    const auto exported = exportedSymbols(result.bytes);
+    if (!llvm::is_contained(exported, options.entry))
+      badStage({"asm", options.asmPath, options.asmText}, 1, 0,
+               "there is no global symbol " + options.entry);
+    return result;
+  }
   if (options.keepAsm) {
     // Generating code changes the module.
     auto copy = llvm::CloneModule(*llvmModule);
@@ -302,9 +373,7 @@ SharedObject emitSharedObject(mlir::ModuleOp module,
       emit(*llvmModule, *machine, llvm::CodeGenFileType::ObjectFile);
   auto missing = undefinedSymbols(object);
   if (!missing.empty()) {
-    std::string names;
-    for (const std::string &name : missing)
-      names += (names.empty() ? "" : ", ") + name;
+    const std::string names = llvm::join(missing, ", ");
     if (edited)
       badIr(options, 0, 0,
             "the code needs symbols that a kernel does not have: " + names);

@@ -24,6 +24,8 @@ struct ObjectOptions {
   // LLVM IR to emit in place of the module's; the path stands in messages. It
   // is not optimized again.
   std::string llvmPath, llvmText;
+  // Assembly to assemble in place of the code of either.
+  std::string asmPath, asmText;
 };
 
 struct SharedObject {
@@ -39,7 +41,7 @@ struct SharedObject {
 // arguments: the same module gives the same bytes. Throws tessera::Error when
 // the module cannot be translated, or when the result would need a symbol from
 // outside: a kernel is loaded without libc and libm; CompileError for IR of
-// `llvmText` that is not right.
+// `llvmText` or assembly of `asmText` that is not right.
 SharedObject emitSharedObject(mlir::ModuleOp module,
                               const ObjectOptions &options);
 

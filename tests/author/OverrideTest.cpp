@@ -132,6 +132,29 @@ TEST_F(Override, EditedLlvmIsUsed) {
   expectFine(check());
 }
 
+TEST_F(Override, EditedAssemblyIsUsed) {
+  const fs::path kernel = dump();
+  fs::create_directories(path("edited/twice"));
+  std::string text = readFile(kernel / "04-asm.s");
+  // A comment: the same code, assembled from text, does the same.
+  writeFile(path("edited/twice/04-asm.s"), "# edited\n" + text);
+  CommandResult result = check({overriding()});
+  expectFine(result);
+  expectHas(result.errors, "04-asm.s");
+  // x * 2 may have become x + x; minus gives 0 or x - 2.
+  const size_t at = std::min(text.find("vadd"), text.find("vmul"));
+  ASSERT_NE(at, std::string::npos) << text;
+  for (size_t i = at; i < text.size(); ++i)
+    if (text.compare(i, 4, "vadd") == 0 || text.compare(i, 4, "vmul") == 0)
+      text.replace(i, 4, "vsub");
+  writeFile(path("edited/twice/04-asm.s"), text);
+  result = check({overriding()});
+  EXPECT_EQ(result.status.code, 1) << result.output << result.errors;
+  expectHas(result.output, "Y[0] is ");
+  expectHas(result.errors, "is compiled from the edited stage");
+  expectFine(check());
+}
+
 // A copy of a dump with nothing edited changes nothing.
 TEST_F(Override, UneditedStagesAreLeftAlone) {
   dump();
@@ -163,7 +186,12 @@ TEST_F(Override, MistakesHaveAPlace) {
          "declare void @sin()\ndefine void @tessera_entry(ptr %a, ptr %b, ptr "
          "%c, ptr %d) {\n  call void @sin()\n  ret void\n}\n",
          "symbols that a kernel does not have: sin");
-  refuse("04-asm.s", "nop\n", "assembly is not read back");
+  refuse("04-asm.s", "\t.text\n\tbogus %eax\n",
+         "edited/twice/04-asm.s:2:2: error: invalid instruction mnemonic");
+  refuse("04-asm.s", "nop\n", "there is no global symbol tessera_entry");
+  refuse("04-asm.s",
+         "\t.globl tessera_entry\ntessera_entry:\n\tcall sin\n\tret\n",
+         "symbols that a kernel does not have: sin");
   expectRefused(check({"TESSERA_OVERRIDE=" + path("nowhere")}), "is no folder");
   expectRefused(check({"TESSERA_OVERRIDE=" + path("dump"),
                        "TESSERA_DUMP=" + path("dump")}),
