@@ -5,6 +5,7 @@
 
 #include "support/Error.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -65,8 +66,19 @@ std::string RunFolder::putAside() {
     if (name != "lock" && !name.starts_with("previous-"))
       old.push_back(e.path());
   }
-  if (old.empty())
+  // A run that ended before its first step leaves its settings and an empty
+  // log: nothing that anybody would look for in a previous-N.
+  const auto worthless = [](const fs::path &p) {
+    std::error_code ignored;
+    return p.filename() == "config.json" ||
+           (p.filename() == "metrics.jsonl" &&
+            fs::is_regular_file(p, ignored) && fs::file_size(p, ignored) == 0);
+  };
+  if (std::all_of(old.begin(), old.end(), worthless)) {
+    for (const fs::path &p : old)
+      fs::remove(p);
     return {};
+  }
   int number = 1;
   while (fs::exists(file(fmt::format("previous-{}", number))))
     ++number;

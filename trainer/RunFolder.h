@@ -20,7 +20,7 @@ public:
   bool finished() const; ///< metrics.json is there.
 
   /// Moves what an earlier run left into previous-N; returns that folder, or
-  /// nothing when there was nothing.
+  /// nothing when there was nothing, or a run that made no step.
   std::string putAside();
 
 private:

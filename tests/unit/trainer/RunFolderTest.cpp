@@ -58,4 +58,22 @@ TEST(RunFolder, PutsAnEarlierRunAside) {
   EXPECT_EQ(run.putAside(), run.file("previous-2"));
 }
 
+// Each retry of a run that fails in its first batches left a folder.
+TEST(RunFolder, KeepsNothingOfARunWithoutAStep) {
+  const TestFolder folder;
+  RunFolder run(folder.file("run"));
+  folder.write("run/config.json", "{}");
+  folder.write("run/metrics.jsonl", "");
+  EXPECT_EQ(run.putAside(), "");
+  EXPECT_FALSE(std::filesystem::exists(run.file("previous-1")));
+  EXPECT_FALSE(std::filesystem::exists(run.file("config.json")));
+  // One line of the log is worth keeping; so is a file of the user's.
+  folder.write("run/config.json", "{}");
+  folder.write("run/metrics.jsonl", "{\"step\": 1}\n");
+  EXPECT_EQ(run.putAside(), run.file("previous-1"));
+  folder.write("run/config.json", "{}");
+  folder.write("run/notes.txt", "");
+  EXPECT_EQ(run.putAside(), run.file("previous-2"));
+}
+
 } // namespace
