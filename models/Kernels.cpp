@@ -17,7 +17,7 @@ Packing::Packing(int64_t sequences, int64_t length, const NsaGeometry &geometry)
 }
 
 at::Tensor Kernels::customAttention(const at::Tensor &, const at::Tensor &,
-                                    const at::Tensor &,
+                                    const at::Tensor &, const at::Tensor &,
                                     const CustomAttention &custom,
                                     const Packing &) {
   throw Error("attention.kernel (" + custom.file +

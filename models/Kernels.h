@@ -58,10 +58,13 @@ public:
   virtual NsaResult nsaAttention(const NsaInputs &inputs,
                                  const ModelConfig &config,
                                  const Packing &packing) = 0;
-  /// Attention by the kernels of a user's file. Throws tessera::Error where
+  /// Attention by the kernels of a user's file; `learned` is
+  /// [T, n, Hq], a slice for each name of custom.learned; undefined: none.
+  /// Throws tessera::Error where
   /// there are no compiled kernels.
   virtual at::Tensor customAttention(const at::Tensor &q, const at::Tensor &k,
                                      const at::Tensor &v,
+                                     const at::Tensor &learned,
                                      const CustomAttention &custom,
                                      const Packing &packing);
   virtual KernelCounts counts() const { return {}; }

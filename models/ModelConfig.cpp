@@ -48,6 +48,17 @@ void validateGeometry(const NsaGeometry &g) {
 
 } // namespace
 
+std::vector<std::string> CustomAttention::learnedNames() const {
+  std::vector<std::string> names(1);
+  for (const char c : learned)
+    if (c == ',')
+      names.emplace_back();
+    else if (c != ' ')
+      names.back() += c;
+  std::erase(names, "");
+  return names;
+}
+
 void validate(const ModelConfig &c) {
   requirePositive("model.dim", c.dim);
   requirePositive("model.layers", c.layers);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace tessera::models {
 
@@ -30,6 +31,10 @@ struct CustomAttention {
   std::string forward;    ///< Kernel that writes O and LSE.
   std::string backward;   ///< Kernel, or the prefix of several.
   std::string constexprs; ///< "W=16, STEP=4"
+  /// "GATE": tensors [tokens, heads] that the kernels take besides, a learned
+  /// projection of the layer's input each.
+  std::string learned;
+  std::vector<std::string> learnedNames() const;
 };
 
 enum class AttentionKind { Nsa, Dense, Sdpa, Kernel };

@@ -80,11 +80,12 @@ public:
   }
 
   Tensor customAttention(const Tensor &q, const Tensor &k, const Tensor &v,
-                         const CustomAttention &custom,
+                         const Tensor &learned, const CustomAttention &custom,
                          const Packing &packing) override {
     return std::get<0>(customOp.call(
         q, k, v, packing.sequenceStarts, packing.length, custom.file,
-        custom.forward, custom.backward, custom.constexprs, std::nullopt));
+        custom.forward, custom.backward, custom.constexprs, std::nullopt,
+        maybe(learned), custom.learned));
   }
 
   KernelCounts counts() const override {
@@ -113,7 +114,8 @@ private:
   using Custom = Pair(const Tensor &, const Tensor &, const Tensor &,
                       const Tensor &, c10::SymInt, c10::string_view,
                       c10::string_view, c10::string_view, c10::string_view,
-                      std::optional<double>);
+                      std::optional<double>, const MaybeTensor &,
+                      c10::string_view);
   c10::TypedOperatorHandle<Custom> customOp = find<Custom>("custom_attention");
   using Stats = std::tuple<int64_t, int64_t, int64_t, int64_t>();
   c10::TypedOperatorHandle<Stats> stats = find<Stats>("kernel_stats");

@@ -16,6 +16,7 @@ struct Transformer::Block {
   at::Tensor attentionNorm, projection, output;
   at::Tensor gateIn, gateInBias, gateOut, gateOutBias;
   at::Tensor keyFilter, valueFilter;
+  at::Tensor learned; // for attention kernels of a user's file
   at::Tensor mlpNorm, mlpIn, mlpOut;
 };
 
@@ -96,6 +97,11 @@ Transformer::Transformer(const ModelConfig &config, KernelSource kernels,
                                       {c.nsa.blockLength, c.valueDim}, mean);
       }
     }
+    if (c.attention == AttentionKind::Kernel && !c.custom.learned.empty())
+      b.learned = make.normal(
+          in + "attention.learned",
+          {int64_t(c.custom.learnedNames().size()) * c.heads, c.dim},
+          spread(c.dim));
     b.mlpNorm = make.constant(in + "mlp.norm", {c.dim}, 1);
     b.mlpIn = make.normal(in + "mlp.in", {c.mlpDim, c.dim}, spread(c.dim));
     b.mlpOut = make.normal(in + "mlp.out", {c.dim, c.mlpDim},
@@ -159,8 +165,11 @@ at::Tensor Transformer::attention(const Block &b, const at::Tensor &x,
   } else if (c.attention == AttentionKind::Dense) {
     output = source->denseAttention(query, key(0), value(0), packing);
   } else if (c.attention == AttentionKind::Kernel) {
-    output =
-        source->customAttention(query, key(0), value(0), c.custom, packing);
+    at::Tensor learned;
+    if (b.learned.defined())
+      learned = at::linear(x, b.learned).unflatten(1, {-1, c.heads});
+    output = source->customAttention(query, key(0), value(0), learned, c.custom,
+                                     packing);
   } else {
     const auto heads = [&](const at::Tensor &t) {
       return t.unflatten(0, {packing.sequences, packing.length})

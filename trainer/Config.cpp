@@ -66,6 +66,8 @@ void visitSettings(C &c, V visit) {
         "backward kernel, or the start of the names of several");
   visit("attention.constexprs", c.model.custom.constexprs,
         "for these kernels: W=16, STEP=4");
+  visit("attention.learned", c.model.custom.learned,
+        "tensors [tokens, heads] they take besides: GATE");
   visit("kernels", c.kernels, "tessera (compiled) or torch (plain operations)");
   visit("out", c.out, "run folder");
   visit("resume", c.resume, "auto: go on from the last checkpoint; never");
@@ -230,7 +232,8 @@ void requireRange(const char *key, double value, double low, double high) {
 void settleAttention(Config &c, bool kindGiven) {
   const CustomAttention &custom = c.model.custom;
   const bool any = !custom.file.empty() || !custom.forward.empty() ||
-                   !custom.backward.empty() || !custom.constexprs.empty();
+                   !custom.backward.empty() || !custom.constexprs.empty() ||
+                   !custom.learned.empty();
   if (!any)
     return;
   if (kindGiven && c.model.attention != AttentionKind::Kernel)

@@ -17,41 +17,64 @@ using MaybeTensor = std::optional<Tensor>;
 constexpr const char *opName = "custom_attention";
 constexpr const char *backwardName = "custom_attention_backward";
 
-std::shared_ptr<const CustomKernels> kernelsOf(Text file, Text fwd, Text bwd,
-                                               Text constexprs) {
-  return CustomKernels::find(std::string(file), std::string(fwd),
-                             std::string(bwd), std::string(constexprs));
+// The tensors of one's own: [T, n, H*G] fp32, one of them for each name.
+void addLearned(NamedTensors &tensors, const CustomKernels &kernels,
+                const Attention &a, const MaybeTensor &learned,
+                const std::string &prefix = "") {
+  const auto &names = kernels.learned;
+  TESSERA_CHECK(learned.has_value() == !names.empty(), opName,
+                "learned and learned_names go together: a tensor, and a name "
+                "for each of its slices");
+  if (!learned)
+    return;
+  TESSERA_CHECK(learned->dim() == 3 && learned->size(0) == a.tokens &&
+                    learned->size(1) == int64_t(names.size()) &&
+                    learned->size(2) == a.q.size(1),
+                opName, "learned is ", learned->sizes(),
+                "; it holds a number for each token, name and query head: [",
+                a.tokens, ", ", names.size(), ", ", a.q.size(1), "]");
+  TESSERA_CHECK(learned->scalar_type() == at::kFloat, opName, "learned is ",
+                learned->scalar_type(), "; pass it in float32");
+  for (size_t i = 0; i < names.size(); ++i)
+    tensors[prefix + names[i]] = learned->select(1, int64_t(i));
 }
 
-std::tuple<Tensor, Tensor> forward(const Tensor &q, const Tensor &k,
-                                   const Tensor &v, const Tensor &cuSeqlens,
-                                   int64_t maxSeqlen, Text file, Text fwd,
-                                   Text bwd, Text constexprs,
-                                   std::optional<double> scale) {
+std::shared_ptr<const CustomKernels> kernelsOf(Text file, Text fwd, Text bwd,
+                                               Text constexprs, Text learned) {
+  return CustomKernels::find(std::string(file), std::string(fwd),
+                             std::string(bwd), std::string(constexprs),
+                             std::string(learned));
+}
+
+std::tuple<Tensor, Tensor>
+forward(const Tensor &q, const Tensor &k, const Tensor &v,
+        const Tensor &cuSeqlens, int64_t maxSeqlen, Text file, Text fwd,
+        Text bwd, Text constexprs, std::optional<double> scale,
+        const MaybeTensor &learned, Text learnedNames) {
   const Attention a =
       checkAttention(opName, q, k, v, cuSeqlens, maxSeqlen, scale);
-  const auto kernels = kernelsOf(file, fwd, bwd, constexprs);
+  const auto kernels = kernelsOf(file, fwd, bwd, constexprs, learnedNames);
   Tensor o = a.emptyOutput(), lse = a.emptyLse();
   if (!kernels->forward.has("LSE"))
     lse.zero_();
-  kernels->run(kernels->forward, a,
-               {{"Q", a.q},
-                {"K", a.k},
-                {"V", a.v},
-                {"O", o},
-                {"LSE", lse},
-                {"CU", cuSeqlens}});
+  NamedTensors tensors = {{"Q", a.q}, {"K", a.k},   {"V", a.v},
+                          {"O", o},   {"LSE", lse}, {"CU", cuSeqlens}};
+  addLearned(tensors, *kernels, a, learned);
+  kernels->run(kernels->forward, a, tensors);
   return {o, lse};
 }
 
-std::tuple<Tensor, Tensor, Tensor>
-backward(const Tensor &gradO, const MaybeTensor &gradLse, const Tensor &q,
-         const Tensor &k, const Tensor &v, const Tensor &o, const Tensor &lse,
-         const Tensor &cuSeqlens, int64_t maxSeqlen, Text file, Text fwd,
-         Text bwd, Text constexprs, std::optional<double> scale) {
+using Gradients = std::tuple<Tensor, Tensor, Tensor, Tensor>;
+
+Gradients backward(const Tensor &gradO, const MaybeTensor &gradLse,
+                   const Tensor &q, const Tensor &k, const Tensor &v,
+                   const Tensor &o, const Tensor &lse, const Tensor &cuSeqlens,
+                   int64_t maxSeqlen, Text file, Text fwd, Text bwd,
+                   Text constexprs, std::optional<double> scale,
+                   const MaybeTensor &learned, Text learnedNames) {
   const Attention a =
       checkAttention(backwardName, q, k, v, cuSeqlens, maxSeqlen, scale);
-  const auto kernels = kernelsOf(file, fwd, bwd, constexprs);
+  const auto kernels = kernelsOf(file, fwd, bwd, constexprs, learnedNames);
   TESSERA_CHECK(!kernels->backward.empty(), opName, "`", fwd, "` of ", file,
                 " was given no backward; name its kernel in bwd");
   const bool wantsDelta = kernels->backwardHas("DELTA");
@@ -71,41 +94,56 @@ backward(const Tensor &gradO, const MaybeTensor &gradLse, const Tensor &q,
                           {"DV", at::empty(a.v.sizes(), a.v.options())}};
   if (wantsDelta)
     tensors["DELTA"] = attentionDelta(a, dout, o, gradLse);
+  // The gradient has the strides of the tensor: kernels know only one of them.
+  const MaybeTensor given =
+      learned ? MaybeTensor(learned->contiguous()) : std::nullopt;
+  const MaybeTensor gradient =
+      given ? MaybeTensor(at::empty_like(*given)) : std::nullopt;
+  addLearned(tensors, *kernels, a, given);
+  addLearned(tensors, *kernels, a, gradient, "D");
   for (const NamedKernel &kernel : kernels->backward)
     kernels->run(kernel, a, tensors);
-  return {tensors["DQ"], tensors["DK"], tensors["DV"]};
+  return {tensors["DQ"], tensors["DK"], tensors["DV"],
+          gradient.value_or(at::empty({0}, a.q.options()))};
 }
 
 std::tuple<Tensor, Tensor> meta(const Tensor &q, const Tensor &k,
                                 const Tensor &v, const Tensor &, c10::SymInt,
-                                Text, Text, Text, Text, std::optional<double>) {
+                                Text, Text, Text, Text, std::optional<double>,
+                                const MaybeTensor &, Text) {
   return metaForward(opName, q, k, v);
 }
 
-std::tuple<Tensor, Tensor, Tensor>
-metaBack(const Tensor &, const MaybeTensor &, const Tensor &q, const Tensor &k,
-         const Tensor &v, const Tensor &, const Tensor &, const Tensor &,
-         c10::SymInt, Text, Text, Text, Text, std::optional<double>) {
-  return metaBackward(q, k, v);
+Gradients metaBack(const Tensor &, const MaybeTensor &, const Tensor &q,
+                   const Tensor &k, const Tensor &v, const Tensor &,
+                   const Tensor &, const Tensor &, c10::SymInt, Text, Text,
+                   Text, Text, std::optional<double>,
+                   const MaybeTensor &learned, Text) {
+  return std::tuple_cat(metaBackward(q, k, v),
+                        std::tuple(learned ? at::empty_like(*learned)
+                                           : at::empty({0}, q.options())));
 }
 
 // AttentionFunction does this for ops whose arguments fit an IValue; views of
 // text do not.
 struct Function : torch::autograd::Function<Function> {
-  static variable_list forward(AutogradContext *ctx, const Tensor &q,
-                               const Tensor &k, const Tensor &v,
-                               const Tensor &cuSeqlens, c10::SymInt maxSeqlen,
-                               const std::string &file, const std::string &fwd,
-                               const std::string &bwd,
-                               const std::string &constexprs,
-                               std::optional<double> scale) {
+  static variable_list
+  forward(AutogradContext *ctx, const Tensor &q, const Tensor &k,
+          const Tensor &v, const Tensor &cuSeqlens, c10::SymInt maxSeqlen,
+          const std::string &file, const std::string &fwd,
+          const std::string &bwd, const std::string &constexprs,
+          std::optional<double> scale, const MaybeTensor &learned,
+          const std::string &learnedNames) {
     at::AutoDispatchBelowADInplaceOrView below;
     static const auto op = findOp<std::tuple<Tensor, Tensor>(
         const Tensor &, const Tensor &, const Tensor &, const Tensor &,
-        c10::SymInt, Text, Text, Text, Text, std::optional<double>)>(opName);
+        c10::SymInt, Text, Text, Text, Text, std::optional<double>,
+        const MaybeTensor &, Text)>(opName);
     auto [o, lse] = op.call(q, k, v, cuSeqlens, maxSeqlen, file, fwd, bwd,
-                            constexprs, scale);
-    ctx->save_for_backward({q, k, v, o, lse, cuSeqlens});
+                            constexprs, scale, learned, learnedNames);
+    ctx->save_for_backward(
+        {q, k, v, o, lse, cuSeqlens, learned.value_or(Tensor())});
+    ctx->saved_data["learned_names"] = learnedNames;
     ctx->saved_data["max_seqlen"] = maxSeqlen;
     ctx->saved_data["file"] = file;
     ctx->saved_data["fwd"] = fwd;
@@ -116,11 +154,11 @@ struct Function : torch::autograd::Function<Function> {
   }
 
   static variable_list backward(AutogradContext *ctx, variable_list grads) {
-    static const auto op = findOp<std::tuple<Tensor, Tensor, Tensor>(
+    static const auto op = findOp<Gradients(
         const Tensor &, const MaybeTensor &, const Tensor &, const Tensor &,
         const Tensor &, const Tensor &, const Tensor &, const Tensor &,
-        c10::SymInt, Text, Text, Text, Text, std::optional<double>)>(
-        backwardName);
+        c10::SymInt, Text, Text, Text, Text, std::optional<double>,
+        const MaybeTensor &, Text)>(backwardName);
     const variable_list saved = ctx->get_saved_variables();
     const Tensor gradO =
         grads[0].defined()
@@ -131,34 +169,42 @@ struct Function : torch::autograd::Function<Function> {
     auto text = [&](const char *name) {
       return ctx->saved_data[name].toStringView();
     };
-    auto [dq, dk, dv] =
+    const MaybeTensor learned =
+        saved[6].defined() ? MaybeTensor(saved[6]) : std::nullopt;
+    auto [dq, dk, dv, dlearned] =
         op.call(gradO, gradLse, saved[0], saved[1], saved[2], saved[3],
                 saved[4], saved[5], ctx->saved_data["max_seqlen"].toSymInt(),
                 text("file"), text("fwd"), text("bwd"), text("constexprs"),
-                ctx->saved_data["scale"].toOptional<double>());
-    return {dq, dk, dv, {}, {}, {}, {}, {}, {}, {}};
+                ctx->saved_data["scale"].toOptional<double>(), learned,
+                text("learned_names"));
+    return {
+        dq, dk, dv, {}, {}, {}, {}, {}, {}, {}, learned ? dlearned : Tensor(),
+        {}};
   }
 };
 
-std::tuple<Tensor, Tensor> autograd(const Tensor &q, const Tensor &k,
-                                    const Tensor &v, const Tensor &cuSeqlens,
-                                    c10::SymInt maxSeqlen, Text file, Text fwd,
-                                    Text bwd, Text constexprs,
-                                    std::optional<double> scale) {
+std::tuple<Tensor, Tensor>
+autograd(const Tensor &q, const Tensor &k, const Tensor &v,
+         const Tensor &cuSeqlens, c10::SymInt maxSeqlen, Text file, Text fwd,
+         Text bwd, Text constexprs, std::optional<double> scale,
+         const MaybeTensor &learned, Text learnedNames) {
   const variable_list out = Function::apply(
       q, k, v, cuSeqlens, std::move(maxSeqlen), std::string(file),
-      std::string(fwd), std::string(bwd), std::string(constexprs), scale);
+      std::string(fwd), std::string(bwd), std::string(constexprs), scale,
+      learned, std::string(learnedNames));
   return {out[0], out[1]};
 }
 
 TORCH_LIBRARY_FRAGMENT(tessera, m) {
   m.def("custom_attention(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens, "
         "SymInt max_seqlen, str file, str fwd, str bwd, str constexprs=\"\", "
-        "float? scale=None) -> (Tensor o, Tensor lse)");
+        "float? scale=None, Tensor? learned=None, str learned_names=\"\") -> "
+        "(Tensor o, Tensor lse)");
   m.def("custom_attention_backward(Tensor grad_o, Tensor? grad_lse, Tensor q, "
         "Tensor k, Tensor v, Tensor o, Tensor lse, Tensor cu_seqlens, SymInt "
         "max_seqlen, str file, str fwd, str bwd, str constexprs=\"\", float? "
-        "scale=None) -> (Tensor, Tensor, Tensor)");
+        "scale=None, Tensor? learned=None, str learned_names=\"\") -> (Tensor, "
+        "Tensor, Tensor, Tensor)");
 }
 
 TORCH_LIBRARY_IMPL(tessera, CPU, m) {

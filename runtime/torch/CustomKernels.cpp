@@ -8,6 +8,7 @@
 #include "support/Names.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <mutex>
 
@@ -33,25 +34,26 @@ Constexprs sizesOf(const Attention &a) {
           {"EP", nextPowerOfTwo(a.valueDim)}};
 }
 
-bool isKnownParameter(const std::string &name) {
-  if (contains(tensorNames(), name) || name == "scale" || name == "T")
-    return true;
-  const auto stride = strideName(name);
-  return stride && contains(tensorNames(), stride->tensor);
-}
-
-void checkParameters(const NamedKernel &kernel) {
+void checkParameters(const NamedKernel &kernel,
+                     const std::vector<std::string> &learned) {
+  std::vector<std::string> tensors = tensorNames();
+  for (const std::string &name : learned)
+    tensors.insert(tensors.end(), {name, "D" + name});
   for (const auto &parameter : kernel.description->info.signature.parameters) {
-    if (parameter.isConstexpr || isKnownParameter(parameter.name))
+    const auto stride = strideName(parameter.name);
+    if (parameter.isConstexpr || contains(tensors, parameter.name) ||
+        parameter.name == "scale" || parameter.name == "T" ||
+        (stride && contains(tensors, stride->tensor)))
       continue;
-    std::vector<std::string> known = tensorNames();
+    std::vector<std::string> known = tensors;
     known.insert(known.end(), {"scale", "T"});
     throw Error("attention kernel `" + kernel.name() + "` of " +
                     kernel.description->file + " has a parameter `" +
                     parameter.name + "` that nothing is passed for",
                 nearestNameHint(parameter.name, known, "names") +
                     "; strides are sqt, sqh and so on, numbers of your own "
-                    "are tl.constexpr (docs/training.md)");
+                    "are tl.constexpr, tensors of your own are named in "
+                    "attention.learned (docs/training.md)");
   }
 }
 
@@ -64,9 +66,10 @@ void require(const NamedKernel &kernel, const char *parameter,
                 why);
 }
 
-NamedKernel named(const std::string &file, const std::string &name) {
+NamedKernel named(const std::string &file, const std::string &name,
+                  const std::vector<std::string> &learned) {
   NamedKernel result{Kernel::fromFile(file, name), describeKernel(file, name)};
-  checkParameters(result);
+  checkParameters(result, learned);
   if (!result.description->info.hints.grid)
     gridOf(*result.description, {}); // says how to write the hint
   return result;
@@ -115,6 +118,24 @@ Constexprs parseConstants(const std::string &text) {
   return result;
 }
 
+// No name twice, and none that means something already.
+void checkLearned(const std::vector<std::string> &names) {
+  std::vector<std::string> taken = tensorNames();
+  for (const std::string &name : names) {
+    const bool spelt =
+        std::all_of(name.begin(), name.end(), [](unsigned char c) {
+          return std::isupper(c) || std::isdigit(c) || c == '_';
+        });
+    if (!spelt || std::isdigit(static_cast<unsigned char>(name[0])))
+      throw Error("learned has `" + name + "`",
+                  "tensors have names in capitals: GATE");
+    if (contains(taken, name) || contains(taken, "D" + name))
+      throw Error("learned has `" + name + "`, which is passed already",
+                  "choose another name");
+    taken.insert(taken.end(), {name, "D" + name});
+  }
+}
+
 // Every constant is a constexpr of some kernel, and none of those we set.
 void checkConstants(const CustomKernels &kernels) {
   std::vector<std::string> known;
@@ -142,16 +163,22 @@ void checkRoles(const CustomKernels &kernels) {
   for (const char *name : {"Q", "K", "V", "O", "CU"})
     require(kernels.forward, name,
             "a forward takes Q, K, V, writes O, and finds sequences in CU");
+  for (const std::string &name : kernels.learned)
+    require(kernels.forward, name.c_str(),
+            "learned names it; a forward takes such a tensor [T, H*G]");
   if (kernels.backward.empty())
     return;
-  for (const char *name : {"DQ", "DK", "DV"}) {
+  std::vector<std::string> gradients = {"DQ", "DK", "DV"};
+  for (const std::string &name : kernels.learned)
+    gradients.push_back("D" + name);
+  for (const std::string &name : gradients) {
     int writers = 0;
     for (const NamedKernel &kernel : kernels.backward)
-      writers += kernel.has(name);
+      writers += kernel.has(name.c_str());
     if (writers != 1)
       throw Error(std::to_string(writers) + " backward kernels of `" +
                       kernels.forward.name() + "` write " + name,
-                  "exactly one of them has a parameter " + std::string(name));
+                  "exactly one of them has a parameter " + name);
   }
   if (kernels.backwardHas("LSE"))
     require(kernels.forward, "LSE",
@@ -160,6 +187,19 @@ void checkRoles(const CustomKernels &kernels) {
 
 } // namespace
 
+std::vector<std::string> namesOf(const std::string &list) {
+  std::vector<std::string> names;
+  std::string name;
+  for (const char c : list + ",")
+    if (c != ',') {
+      name += c == ' ' ? "" : std::string(1, c);
+    } else if (!name.empty()) {
+      names.push_back(name);
+      name.clear();
+    }
+  return names;
+}
+
 bool CustomKernels::backwardHas(const char *parameter) const {
   return std::any_of(backward.begin(), backward.end(),
                      [&](const auto &kernel) { return kernel.has(parameter); });
@@ -167,19 +207,22 @@ bool CustomKernels::backwardHas(const char *parameter) const {
 
 std::shared_ptr<const CustomKernels>
 CustomKernels::find(const std::string &file, const std::string &forward,
-                    const std::string &backward, const std::string &constants) {
+                    const std::string &backward, const std::string &constants,
+                    const std::string &learned) {
   static std::mutex mutex;
   static auto *const known =
       new std::map<std::string, std::shared_ptr<const CustomKernels>>;
-  const std::string key =
-      file + '\n' + forward + '\n' + backward + '\n' + constants;
+  const std::string key = file + '\n' + forward + '\n' + backward + '\n' +
+                          constants + '\n' + learned;
   std::lock_guard<std::mutex> lock(mutex);
   auto &entry = (*known)[key];
   if (!entry) {
-    auto made = std::make_shared<CustomKernels>(
-        CustomKernels{named(file, forward), {}, parseConstants(constants)});
+    const auto names = namesOf(learned);
+    checkLearned(names);
+    auto made = std::make_shared<CustomKernels>(CustomKernels{
+        named(file, forward, names), {}, parseConstants(constants), names});
     for (const std::string &name : backwardNames(file, backward))
-      made->backward.push_back(named(file, name));
+      made->backward.push_back(named(file, name, names));
     checkRoles(*made);
     checkConstants(*made);
     entry = std::move(made);

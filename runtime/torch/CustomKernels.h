@@ -24,6 +24,9 @@ struct NamedKernel {
   const std::string &name() const { return kernel.name(); }
 };
 
+// "GATE, BIAS" as names.
+std::vector<std::string> namesOf(const std::string &list);
+
 // A forward kernel and its backward kernels: `bwd` itself, or all whose names
 // begin with bwd and an underscore, in the order of the file. docs/training.md
 // says what their parameters may be named.
@@ -31,12 +34,17 @@ struct CustomKernels {
   NamedKernel forward;
   std::vector<NamedKernel> backward;
   Constexprs constants; // "W=16, STEP=4"
+  // Tensors [T, H*G] of fp32 of the caller's, slices [:, i, :] of one; the
+  // gradient of GATE is DGATE.
+  std::vector<std::string> learned;
 
   // Checks all parameters; kept per process. An empty bwd has no backward.
   // Throws Error.
-  static std::shared_ptr<const CustomKernels>
-  find(const std::string &file, const std::string &forward,
-       const std::string &backward, const std::string &constants);
+  static std::shared_ptr<const CustomKernels> find(const std::string &file,
+                                                   const std::string &forward,
+                                                   const std::string &backward,
+                                                   const std::string &constants,
+                                                   const std::string &learned);
 
   // Launches one of them on tensors by name.
   void run(const NamedKernel &kernel, const Attention &a,

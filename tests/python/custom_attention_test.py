@@ -2,12 +2,16 @@
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import os
+import pathlib
+import re
+import tempfile
 import unittest
 
 import torch
 
 torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
 ops = torch.ops.tessera
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILE, FWD, BWD = "kernels/tutorials/dilated_window.py", "dilated_window", "dilated_window_bwd"
 LENGTHS, H, G, D, E, W, STEP = [33, 0, 20], 2, 3, 16, 24, 5, 3
 
@@ -39,6 +43,31 @@ def error(got, want):
     return float((got.detach().double() - want.detach()).norm() / want.detach().norm())
 
 
+def gated():
+    """The text of FILE with o = sigmoid(GATE) * attention, as in the tutorial's last step."""
+    text = re.sub(r"# tessera: instance.*\n", "", (ROOT / FILE).read_text())
+    at = "(start + t) * sgatet + (group * G + head) * sgateh"
+    for old, new, count in [
+            (", CU, scale, T, ", ", GATE, CU, scale, T, sgatet, sgateh, ", 4),
+            ("DELTA, DQ, GATE", "DELTA, DQ, DGATE, GATE", 1),
+            ("    acc = acc / total[:, None]\n",
+             f"    acc = acc / total[:, None] * tl.sigmoid(tl.load(GATE + {at}))[:, None]\n", 1),
+            ("    slope = scale * 1.4426950408889634\n\n    dq =",
+             f"""    slope = scale * 1.4426950408889634
+    g = tl.sigmoid(tl.load(GATE + {at}))
+    tl.store(DGATE + {at}, delta * (1.0 - g), mask=live)
+    do = (do * g[:, None]).to(do.dtype)
+
+    dq =""", 1),
+            ("        keep = sees(t[:, None], pos[None, :], W, STEP) & (rows",
+             f"""        g = tl.sigmoid(tl.load(GATE + {at}))
+        do = (do * g[:, None]).to(do.dtype)
+        keep = sees(t[:, None], pos[None, :], W, STEP) & (rows""", 1)]:
+        assert text.count(old) == count, (old, text.count(old))
+        text = text.replace(old, new)
+    return text
+
+
 class CustomAttention(unittest.TestCase):
 
     def call(self, q, k, v, cu, constexprs=f"W={W}, STEP={STEP}", bwd=BWD):
@@ -58,6 +87,40 @@ class CustomAttention(unittest.TestCase):
         expected = torch.autograd.grad((want * weights).sum() + (sums * more).sum(), wide)
         for name, a, b in zip("qkv", got, expected):
             self.assertLess(error(a, b), 1e-5, name)
+
+    def test_learned_gate(self):
+        tensors, cu = inputs()
+        # Not contiguous, as a slice of a larger projection is not.
+        tensors.append(torch.randn(sum(LENGTHS), 1, 2 * H * G, generator=torch.Generator().manual_seed(6))[:, :, :H * G])
+        with tempfile.TemporaryDirectory() as folder:
+            file = folder + "/gated.py"
+            pathlib.Path(file).write_text(gated())
+
+            def call(gates, names="GATE", bwd=BWD):
+                return ops.custom_attention(*mine[:3], cu, max(LENGTHS), file, FWD, bwd, f"W={W}, STEP={STEP}", None, gates, names)
+
+            mine = [t.clone().requires_grad_() for t in tensors]
+            wide = [t.double().requires_grad_() for t in tensors]
+            o, lse = call(mine[3])
+            want, sums = reference(*wide[:3])
+            want = want * wide[3][:, 0].sigmoid()[:, :, None]
+            self.assertLess(error(o, want), 1e-5)
+            weights = torch.randn(want.shape, generator=torch.Generator().manual_seed(4))
+            got = torch.autograd.grad((o * weights).sum(), mine)
+            expected = torch.autograd.grad((want * weights).sum(), wide)
+            for name, a, b in zip(["q", "k", "v", "gate"], got, expected):
+                self.assertLess(error(a, b), 1e-5, name)
+            # One tensor whose gradient nobody asks for.
+            mine[3] = mine[3].detach()
+            self.assertLess(error(torch.autograd.grad((call(mine[3])[0] * weights).sum(), mine[:1])[0], expected[0]), 1e-5)
+            for gates, names, bwd, part in [
+                    (None, "GATE", BWD, "learned and learned_names go together"), (mine[3][:, :, 1:], "GATE", BWD, "for each token, name and query"),
+                    (mine[3].double(), "GATE", BWD, "float32"), (mine[3], "GAIN", BWD, "has a parameter `GATE` that nothing"),
+                    (mine[3], "GATE, GATE", BWD, "passed already"), (mine[3], "DO", BWD, "passed already"),
+                    (mine[3], "gate", BWD, "names in capitals"), (None, "", BWD, "has a parameter `GATE` that nothing is passed for"),
+                    (mine[3], "GATE", "dilated_window_bwd_dkdv", "0 backward kernels of `dilated_window` write DQ")]:
+                with self.assertRaisesRegex(Exception, part):
+                    call(gates, names, bwd)
 
     def test_raw_launch(self):
         (q, k, v), cu = inputs()

@@ -3,6 +3,7 @@
 #include "tests/train/TrainRun.h"
 
 #include <cmath>
+#include <filesystem>
 
 using namespace tessera;
 
@@ -88,6 +89,11 @@ TEST_F(CustomAttention, WrongKernelsAreRefused) {
           "does not say its grid");
   refused({"attention=dense"}, "leave one of the two away");
   refused({"kernels=torch"}, "set kernels: tessera");
+  refused({"attention.learned=GATE"}, "has no parameter `GATE`");
+  refused({"attention.learned=gate"}, "names in capitals");
+  // None of these runs has made a step, so none has left a folder.
+  EXPECT_TRUE(std::filesystem::exists(folder.file("run")));
+  EXPECT_FALSE(std::filesystem::exists(folder.file("run/previous-1")));
 }
 
 } // namespace

@@ -79,13 +79,16 @@ TEST(Config, RefusesBadValues) {
 
 TEST(Config, TakesAKernelForAttention) {
   const std::string text =
-      "attention: {kernel: k.py, fwd: f, bwd: b, constexprs: 'W=4, S=2'}\n";
+      "attention: {kernel: k.py, fwd: f, bwd: b, constexprs: 'W=4, S=2', "
+      "learned: 'GATE, BIAS'}\n";
   const Config c = parseConfig(text, "x", {});
   EXPECT_EQ(c.model.attention, models::AttentionKind::Kernel);
   EXPECT_EQ(c.model.custom.file, "k.py");
   EXPECT_EQ(c.model.custom.forward, "f");
   EXPECT_EQ(c.model.custom.backward, "b");
   EXPECT_EQ(c.model.custom.constexprs, "W=4, S=2");
+  EXPECT_EQ(c.model.custom.learnedNames(),
+            (std::vector<std::string>{"GATE", "BIAS"}));
   EXPECT_EQ(toJson(c)["attention"], "kernel");
   EXPECT_TRUE(
       has(refusal(text, {"attention=nsa"}), "attention.kernel is k.py"));
