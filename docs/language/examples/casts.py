@@ -51,7 +51,7 @@ def ex_tuple(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
 
 @triton.jit
 def ex_attributes(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
-    """`dtype`, `shape`, `numel`, `element_ty` and kin"""
+    """`x.dtype`, `x.shape`, `x.numel`, `x.T`; of a type `element_ty`, `primitive_bitwidth`, `is_floating()`"""
     r = tl.arange(0, N)
     x = tl.load(X + r)
     tl.static_assert(x.dtype == tl.float32)

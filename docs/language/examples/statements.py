@@ -156,7 +156,7 @@ def ex_statement_return(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
 
 @triton.jit
 def ex_statement_helper(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
-    """helpers with defaults, keywords and several results"""
+    """helpers with docstrings, defaults, keywords and several results"""
     r = tl.arange(0, N)
     a, b = halves(tl.load(X + r))
     tl.store(OUT + r, twice(a) + twice(x=b, by=3))
