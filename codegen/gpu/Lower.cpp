@@ -26,6 +26,7 @@ void addLayoutPasses(OpPassManager &passes, const GpuOptions &options) {
   passes.addPass(createCSEPass());
   passes.addPass(gpu::createVectorWidthsPass());
   passes.addPass(gpu::createPipelineLoopsPass(options.numStages));
+  passes.addPass(gpu::createStageOperandsPass(options.target.sharedPerBlock));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
 }

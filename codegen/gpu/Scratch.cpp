@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/Scratch.h"
 
+#include "codegen/gpu/SharedLiveness.h"
+
 #include "codegen/Where.h"
 #include "dialect/tile/TileDialect.h"
 #include "support/Error.h"
@@ -26,29 +28,70 @@ int64_t scratchBytes(Operation *op, const GpuOptions &options) {
 // Buffers of 128 bytes and more start where banks do.
 constexpr int64_t kBufferAlignment = 128;
 
-// Buffers live as long as the kernel; scratch is short-lived, so all of it
-// shares one place behind them.
+namespace {
+struct Block {
+  int64_t offset, bytes;
+  LiveRange live;
+};
+
+// The lowest place for `bytes` that is free all the time.
+int64_t firstFit(ArrayRef<Block> blocks, int64_t bytes, LiveRange live) {
+  SmallVector<const Block *> meeting;
+  for (const Block &block : blocks)
+    if (block.live.meets(live))
+      meeting.push_back(&block);
+  llvm::sort(meeting, [](const Block *a, const Block *b) {
+    return a->offset < b->offset;
+  });
+  int64_t offset = 0;
+  for (const Block *block : meeting) {
+    if (offset + bytes <= block->offset)
+      break;
+    offset = std::max(
+        offset,
+        int64_t(llvm::alignTo(block->offset + block->bytes, kBufferAlignment)));
+  }
+  return offset;
+}
+} // namespace
+
+// Memory is used again: by another buffer that is live at another time, and by
+// scratch where no buffer is live. Whoever writes there first waits for all
+// threads before (Scratch.h), so that those that still read are done.
 void allocateScratch(ModuleOp module, const GpuOptions &options) {
   Builder builder(module.getContext());
-  int64_t buffers = 0, most = 0;
+  SharedLiveness liveness = sharedLiveness(module);
+  int64_t most = 0;
   Operation *largest = nullptr;
-  module.walk([&](tile::SmemAllocOp alloc) {
-    alloc->setAttr(kScratchOffsetAttr, builder.getI64IntegerAttr(buffers));
-    buffers =
-        llvm::alignTo(buffers + alloc.getType().getBytes(), kBufferAlignment);
-    largest = alloc;
-  });
-  module.walk([&](Operation *op) {
-    int64_t bytes = scratchBytes(op, options);
-    if (!bytes)
-      return;
-    op->setAttr(kScratchOffsetAttr, builder.getI64IntegerAttr(buffers));
-    if (bytes > most) {
-      most = bytes;
+  SmallVector<Block> blocks;
+  auto place = [&](Operation *op, int64_t bytes, LiveRange live) {
+    int64_t offset = firstFit(blocks, bytes, live);
+    op->setAttr(kScratchOffsetAttr, builder.getI64IntegerAttr(offset));
+    if (offset + bytes > most) {
+      most = offset + bytes;
       largest = op;
     }
+    return offset;
+  };
+  // The largest first: small ones fit into what they leave.
+  auto buffers = liveness.buffers.takeVector();
+  llvm::stable_sort(buffers, [](const auto &a, const auto &b) {
+    return cast<tile::SmemAllocOp>(a.first).getType().getBytes() >
+           cast<tile::SmemAllocOp>(b.first).getType().getBytes();
   });
-  most += buffers;
+  for (auto &[op, live] : buffers) {
+    int64_t bytes = cast<tile::SmemAllocOp>(op).getType().getBytes();
+    blocks.push_back({place(op, bytes, live), bytes, live});
+  }
+  module.walk([&](Operation *op) {
+    if (isa<tile::SmemAllocOp>(op) && !op->hasAttr(kScratchOffsetAttr))
+      op->setAttr(kScratchOffsetAttr, builder.getI64IntegerAttr(0)); // unused
+    int64_t bytes = scratchBytes(op, options);
+    int64_t number = liveness.numbers[op];
+    if (bytes)
+      place(op, bytes, {number, number});
+  });
+  module->setAttr(kSharedBytesAttr, builder.getI64IntegerAttr(most));
   if (most > options.target.sharedPerBlock)
     throw Error(whereOf(largest->getLoc()) + ": error: the kernel needs " +
                     std::to_string(most) +
@@ -56,7 +99,6 @@ void allocateScratch(ModuleOp module, const GpuOptions &options) {
                     options.target.name + " has " +
                     std::to_string(options.target.sharedPerBlock),
                 "use smaller tiles or more warps");
-  module->setAttr(kSharedBytesAttr, builder.getI64IntegerAttr(most));
 }
 
 } // namespace tessera::codegen::gpu

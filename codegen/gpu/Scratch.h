@@ -27,7 +27,8 @@ int64_t atomicScratchBytes(mlir::Operation *op, const GpuOptions &options);
 int64_t dotScratchBytes(mlir::Operation *op, const GpuOptions &options);
 
 /// Gives every operation that needs scratch its place (kScratchOffsetAttr) and
-/// sets kSharedBytesAttr. Throws tessera::Error when the target has less.
+/// sets kSharedBytesAttr. Throws tessera::Error when the target has less; the
+/// attributes are set then, too.
 void allocateScratch(mlir::ModuleOp module, const GpuOptions &options);
 
 } // namespace tessera::codegen::gpu

@@ -61,6 +61,14 @@ std::optional<AddressSlice> addressSlice(mlir::scf::ForOp loop,
 /// tessera-pipeline-loops: with `numStages` >= 2, every loop without an inner
 /// loop that has such loads; max(numStages - 1, 2) buffers a load.
 std::unique_ptr<mlir::Pass> createPipelineLoopsPass(int numStages);
+
+/// tessera-stage-operands: tiles that several dots read, and operands from
+/// outside of a loop that has too many for its registers, are stored to shared
+/// memory once and read from there by each dot. `sharedBytes`: of a block.
+std::unique_ptr<mlir::Pass> createStageOperandsPass(int64_t sharedBytes);
+
+/// For tools.
 void registerPipelinePasses();
+void registerStageOperandsPass();
 
 } // namespace tessera::codegen::gpu

@@ -41,9 +41,9 @@ private:
   }
 
   void allocate() {
-    // Another iteration of a loop around this one may still read the buffers.
-    if (loop->getParentOfType<LoopLikeOpInterface>())
-      tile::BarrierOp::create(b, loc);
+    // The memory may have been somebody else's, or another iteration's of a
+    // loop around this one, and threads may still read it.
+    tile::BarrierOp::create(b, loc);
     for (const StagedLoad &staged : loads) {
       auto type = cast<RankedTensorType>(staged.load->getResult(0).getType());
       auto memory =
@@ -304,6 +304,9 @@ std::unique_ptr<Pass> createPipelineLoopsPass(int numStages) {
   return std::make_unique<PipelineLoopsPass>(numStages);
 }
 
-void registerPipelinePasses() { PassRegistration<PipelineLoopsPass>(); }
+void registerPipelinePasses() {
+  PassRegistration<PipelineLoopsPass>();
+  registerStageOperandsPass();
+}
 
 } // namespace tessera::codegen::gpu
