@@ -5,6 +5,7 @@
 
 #include "codegen/gpu/Scratch.h"
 #include "codegen/gpu/lower/Families.h"
+#include "codegen/gpu/lower/SmemTile.h"
 
 using namespace mlir;
 
@@ -31,9 +32,14 @@ bool emitDot(Emitter &e, Operation *op) {
   if (!dot)
     return false;
   DotCase how(dot);
-  if (auto plan = mmaOf(how, e.options))
+  if (auto plan = mmaOf(how, e.options)) {
     emitMma(e, how, *plan);
-  else if (fitsInRegisters(how))
+    return true;
+  }
+  for (Value operand : {dot.getA(), dot.getB()})
+    if (tile::SmemLoadOp load = loadInDot(operand))
+      e.set(load, SmemTile(e, load).all());
+  if (fitsInRegisters(how))
     emitFmaInRegisters(e, how);
   else
     emitStagedFma(e, how, e.scratchOffset(op));

@@ -7,7 +7,7 @@
 // operand is the sum of two tf32 numbers, x = big + small, and the three
 // products that matter are added, the small ones first.
 #include "codegen/gpu/lower/Dot.h"
-#include "codegen/gpu/lower/SharedMemory.h"
+#include "codegen/gpu/lower/SmemTile.h"
 
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
@@ -25,18 +25,26 @@ struct Instruction {
 class Products {
 public:
   Products(Emitter &e, const DotCase &dot, const MmaPlan &plan)
-      : e(e), dot(dot), plan(plan), bits(e, dot.element) {}
+      : e(e), dot(dot), plan(plan), bits(e, dot.element) {
+    tile::DotOp op = dot.op;
+    for (auto [tile, operand] :
+         {std::pair(&tiles[0], op.getA()), std::pair(&tiles[1], op.getB())})
+      if (tile::SmemLoadOp load = loadInDot(operand))
+        tile->emplace(e, load);
+  }
   void emit();
 
 private:
   // Words of a fragment: 0 its value, or (tf32x3) 1 the big part, 2 the small.
   const Registers &words(bool isA, int fragment, int part);
+  llvm::Value *operand(bool isA, int index);
   llvm::Value *rounded(llvm::Value *value);
 
   Emitter &e;
   const DotCase &dot;
   const MmaPlan &plan;
   Bits bits;
+  std::optional<SmemTile> tiles[2]; // of a and b in shared memory
   std::map<std::tuple<bool, int, int>, Registers> known;
 };
 
@@ -72,16 +80,21 @@ llvm::Value *Products::rounded(llvm::Value *value) {
   return e.b.CreateBitCast(word, e.b.getFloatTy());
 }
 
+llvm::Value *Products::operand(bool isA, int index) {
+  if (auto &tile = tiles[isA ? 0 : 1])
+    return tile->at(index);
+  tile::DotOp op = dot.op;
+  return e.get(isA ? op.getA() : op.getB())[size_t(index)];
+}
+
 const Registers &Products::words(bool isA, int fragment, int part) {
   Registers &result = known[{isA, fragment, part}];
   if (!result.empty())
     return result;
-  tile::DotOp op = dot.op;
-  const Registers &registers = e.get(isA ? op.getA() : op.getB());
   llvm::ArrayRef<int> list = (isA ? plan.a : plan.b)[size_t(fragment)];
   Registers values;
   for (int index : list) {
-    llvm::Value *value = registers[size_t(index)];
+    llvm::Value *value = operand(isA, index);
     if (part) {
       llvm::Value *big = rounded(value);
       if (part == 2) {

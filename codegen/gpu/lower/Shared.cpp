@@ -4,6 +4,7 @@
 #include "codegen/gpu/lower/Emitter.h"
 #include "codegen/gpu/lower/Families.h"
 #include "codegen/gpu/lower/SharedMemory.h"
+#include "codegen/gpu/lower/SmemTile.h"
 #include "dialect/layout/ShapeOps.h"
 
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -25,38 +26,6 @@ static LinearLayout distinct(const LinearLayout &layout,
     numbers.push_back(int64_t(*span.solve(
         layout.apply(layout::Word(index) << layout.inStart(Dim::Register)))));
   return result;
-}
-
-// ldmatrix where it divides and has no more conflicts, else the widest vector.
-static SharedAccess loadAccess(const LinearLayout &registers,
-                               const LinearLayout &shared, int bits) {
-  SharedAccess best = layout::vectorAccess(registers, shared, bits);
-  for (bool transposed : {false, true})
-    if (auto matrix =
-            layout::ldmatrixAccess(registers, shared, bits, transposed))
-      if (matrix->wavefronts() < best.wavefronts() ||
-          (matrix->wavefronts() == best.wavefronts() &&
-           matrix->instructions() + matrix->permutes() <
-               best.instructions() + best.permutes()))
-        best = *matrix;
-  return best;
-}
-
-static void emitLoad(Emitter &e, tile::SmemLoadOp op) {
-  tile::SmemType memory = op.getSrc().getType();
-  llvm::SmallVector<int64_t> numbers;
-  LinearLayout registers = distinct(e.layoutOf(op.getType()), numbers);
-  Bits bits(e, memory.getElement());
-  SharedAccess access =
-      loadAccess(registers, memory.getLayout().layout(), bits.width());
-  llvm::SmallVector<llvm::Value *> loaded(
-      size_t(registers.inSize(Dim::Register)));
-  loadShared(e, access, loaded, 0, e.scalar(op.getSrc()));
-  Registers values = bits.to(Registers(loaded));
-  Registers result;
-  for (int64_t number : numbers)
-    result.push_back(values[size_t(number)]);
-  e.set(op, result);
 }
 
 static void emitStore(Emitter &e, tile::SmemStoreOp op) {
@@ -115,7 +84,9 @@ bool emitShared(Emitter &e, Operation *op) {
   } else if (auto trans = dyn_cast<tile::SmemTransOp>(op)) {
     e.set(trans, {e.scalar(trans.getSrc())});
   } else if (auto load = dyn_cast<tile::SmemLoadOp>(op)) {
-    emitLoad(e, load);
+    // A dot reads its operands itself, between its instructions.
+    if (!loadInDot(load))
+      e.set(load, SmemTile(e, load).all());
   } else if (auto store = dyn_cast<tile::SmemStoreOp>(op)) {
     emitStore(e, store);
   } else if (auto copy = dyn_cast<tile::AsyncCopyOp>(op)) {

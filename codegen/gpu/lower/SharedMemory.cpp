@@ -213,9 +213,34 @@ void storeShared(Emitter &e, const SharedAccess &access,
   }
 }
 
-static void loadMatrices(Emitter &e, const SharedAccess &access,
-                         llvm::MutableArrayRef<llvm::Value *> bits,
-                         int64_t inRound, SharedPlaces &places) {
+SharedLoad::SharedLoad(Emitter &e, const SharedAccess &access, int64_t round,
+                       llvm::Value *base, const DynamicPart &dynamic)
+    : e(e), access(access), inRound(spreadBits(round, access.roundBits)),
+      places(e, access.address, access.elementBits / 8, base, dynamic) {}
+
+int64_t SharedLoad::instructionOf(int64_t index) const {
+  int64_t repeat = 0;
+  for (auto [i, bit] : llvm::enumerate(access.repeatBits))
+    repeat |= (index >> bit & 1) << i;
+  return repeat / access.matrices;
+}
+
+void SharedLoad::emit(int64_t instruction,
+                      llvm::MutableArrayRef<llvm::Value *> bits) {
+  int64_t first = spreadBits(instruction * access.matrices, access.repeatBits);
+  if (access.kind != AccessKind::Vector)
+    return emitMatrices(first, bits);
+  Registers parts =
+      split(e, access,
+            e.b.CreateAlignedLoad(accessType(e, access), places.at(first),
+                                  alignmentOf(access)));
+  for (auto [v, part] : llvm::enumerate(parts))
+    bits[size_t(first | spreadBits(int64_t(v), access.vectorBits) | inRound)] =
+        part;
+}
+
+void SharedLoad::emitMatrices(int64_t first,
+                              llvm::MutableArrayRef<llvm::Value *> bits) {
   using namespace llvm::Intrinsic;
   static constexpr llvm::Intrinsic::ID ids[2][3] = {
       {nvvm_ldmatrix_sync_aligned_m8n8_x1_b16,
@@ -226,40 +251,25 @@ static void loadMatrices(Emitter &e, const SharedAccess &access,
        nvvm_ldmatrix_sync_aligned_m8n8_x4_trans_b16}};
   llvm::Intrinsic::ID id = ids[access.kind == AccessKind::LdmatrixTrans]
                               [llvm::Log2_32(uint32_t(access.matrices))];
-  for (int64_t i = 0; i < access.instructions(); ++i) {
-    int64_t first = spreadBits(i * access.matrices, access.repeatBits);
-    llvm::Value *pointer = places.at(first);
-    llvm::Value *words = e.intrinsic(id, {pointer}, {pointer->getType()});
-    for (int m = 0; m < access.matrices; ++m) {
-      llvm::Value *word = access.matrices == 1
-                              ? words
-                              : e.b.CreateExtractValue(words, unsigned(m));
-      Registers parts = unpackWord(e, word, access.elementBits);
-      for (auto [v, part] : llvm::enumerate(parts))
-        bits[size_t(first | spreadBits(m, access.repeatBits) |
-                    spreadBits(int64_t(v), access.vectorBits) | inRound)] =
-            part;
-    }
+  llvm::Value *pointer = places.at(first);
+  llvm::Value *words = e.intrinsic(id, {pointer}, {pointer->getType()});
+  for (int m = 0; m < access.matrices; ++m) {
+    llvm::Value *word = access.matrices == 1
+                            ? words
+                            : e.b.CreateExtractValue(words, unsigned(m));
+    Registers parts = unpackWord(e, word, access.elementBits);
+    for (auto [v, part] : llvm::enumerate(parts))
+      bits[size_t(first | spreadBits(m, access.repeatBits) |
+                  spreadBits(int64_t(v), access.vectorBits) | inRound)] = part;
   }
 }
 
 void loadShared(Emitter &e, const SharedAccess &access,
                 llvm::MutableArrayRef<llvm::Value *> bits, int64_t round,
                 llvm::Value *base, const DynamicPart &dynamic) {
-  SharedPlaces places(e, access.address, access.elementBits / 8, base, dynamic);
-  int64_t inRound = spreadBits(round, access.roundBits);
-  if (access.kind != AccessKind::Vector)
-    return loadMatrices(e, access, bits, inRound, places);
-  for (int64_t i = 0; i < access.instructions(); ++i) {
-    int64_t first = spreadBits(i, access.repeatBits);
-    Registers parts =
-        split(e, access,
-              e.b.CreateAlignedLoad(accessType(e, access), places.at(first),
-                                    alignmentOf(access)));
-    for (auto [v, part] : llvm::enumerate(parts))
-      bits[size_t(first | spreadBits(int64_t(v), access.vectorBits) |
-                  inRound)] = part;
-  }
+  SharedLoad load(e, access, round, base, dynamic);
+  for (int64_t i = 0; i < access.instructions(); ++i)
+    load.emit(i, bits);
 }
 
 } // namespace tessera::codegen::gpu

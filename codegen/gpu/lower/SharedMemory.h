@@ -75,7 +75,28 @@ private:
 void storeShared(Emitter &e, const layout::SharedAccess &access,
                  llvm::ArrayRef<llvm::Value *> bits, int64_t round,
                  llvm::Value *base);
-/// Loads them: fills in those of `bits` that belong to the round.
+/// Loads of the registers of a round, one instruction at a time.
+class SharedLoad {
+public:
+  /// `access` must outlive this.
+  SharedLoad(Emitter &e, const layout::SharedAccess &access, int64_t round,
+             llvm::Value *base, const DynamicPart &dynamic = {});
+
+  /// The instruction that loads a register.
+  int64_t instructionOf(int64_t index) const;
+  /// Fills in the registers of an instruction.
+  void emit(int64_t instruction, llvm::MutableArrayRef<llvm::Value *> bits);
+
+private:
+  void emitMatrices(int64_t first, llvm::MutableArrayRef<llvm::Value *> bits);
+
+  Emitter &e;
+  const layout::SharedAccess &access;
+  int64_t inRound;
+  SharedPlaces places;
+};
+
+/// All of them.
 void loadShared(Emitter &e, const layout::SharedAccess &access,
                 llvm::MutableArrayRef<llvm::Value *> bits, int64_t round,
                 llvm::Value *base, const DynamicPart &dynamic = {});

@@ -308,6 +308,103 @@ TEST(GpuDot, SmallTilesInRegisters) {
   EXPECT_EQ(outcome.report.counters.sharedRequests, 0u);
 }
 
+// O = (A B) V: what the first dot leaves in registers is the operand of the
+// second, with all warps along rows. K and V come from shared memory, a slice
+// at a time.
+TEST(GpuDot, ChainedDotsKeepTheirRegisters) {
+  for (int64_t warps : {1, 2, 4}) {
+    MmaTile tile{{warps, 1}};
+    int64_t rows = 16 * warps;
+    LinearLayout a = mmaOperandA({rows, 32}, tile, 2),
+                 b = mmaOperandB({32, 64}, tile, 2),
+                 s = mmaAccumulator({rows, 64}, tile),
+                 p = mmaOperandA({rows, 64}, tile, 2),
+                 v = mmaOperandB({64, 32}, tile, 2),
+                 o = mmaAccumulator({rows, 32}, tile);
+    Problem problem; // for its loads
+    problem.a = a;
+    problem.b = v;
+    problem.acc = o;
+    std::string text = kernelText(problem);
+    size_t dot = text.find("  %d = tile.dot");
+    std::string middle = R"(
+  %kr = tile.range 0, 2048 : $FLAT
+  %ki = tile.reshape %kr : $FLAT -> $BINT
+  %kg = tile.splat %k : !tile.ptr<f16> -> $BPTR
+  %kp = tile.addptr %kg, %ki : $BPTR, $BINT
+  %kl = tile.load %kp : $BPTR
+  %m = tile.smem_alloc : $MEM
+  %zero32 = arith.constant 0 : i32
+  %m0 = tile.smem_index %m[%zero32] : $MEM
+  tile.smem_store %kl, %m0 : $BTYPE -> $MEM
+  tile.barrier
+  %kv = tile.smem_load %m0 : $MEM -> $BTYPE
+  %z = arith.constant dense<0.0> : $STYPE
+  %s = tile.dot %av, %kv, %z tf32 : $ATYPE, $BTYPE -> $STYPE
+  %h = arith.truncf %s : $STYPE to $SHALF
+  %p = tile.convert_layout %h : $SHALF -> $PTYPE
+  %d = tile.dot %p, %bv, %cv tf32 : $PTYPE, $VTYPE -> $OTYPE
+)";
+    std::string memory = "#tile.shared<32x64, offset = [";
+    for (int bit = 0; bit < 11; ++bit) // rows of 128 bytes, swizzled
+      memory +=
+          std::string(bit ? ", [" : "[") +
+          std::to_string(bit < 6 ? 0 : 1 << (bit - 6)) + ", " +
+          std::to_string(bit < 6 ? 1 << bit : (bit < 9 ? 8 << (bit - 6) : 0)) +
+          "]";
+    memory = "!tile.smem<1 x 32x64xf16, " + memory + "]>>";
+    for (auto [from, to] : {std::pair<std::string, std::string>{
+                                "$FLAT", tensorText(reshape(b, {2048}), "i32")},
+                            {"$BINT", tensorText(b, "i32")},
+                            {"$BPTR", tensorText(b, "!tile.ptr<f16>")},
+                            {"$BTYPE", tensorText(b, "f16")},
+                            {"$ATYPE", tensorText(a, "f16")},
+                            {"$STYPE", tensorText(s, "f32")},
+                            {"$SHALF", tensorText(s, "f16")},
+                            {"$PTYPE", tensorText(p, "f16")},
+                            {"$VTYPE", tensorText(v, "f16")},
+                            {"$OTYPE", tensorText(o, "f32")},
+                            {"$MEM", memory}})
+      middle = replaced(middle, from, to);
+    text =
+        text.substr(0, dot) + middle + text.substr(text.find("  tile.store"));
+    text = replaced(text, "%c: !tile.ptr<f32>",
+                    "%c: !tile.ptr<f32>, %k: !tile.ptr<f16>");
+    GpuKernelOptions how;
+    how.assignLayouts = false;
+    how.numWarps = int(warps);
+    GpuKernel kernel(text, how);
+    std::mt19937 engine(9);
+    auto fill = [&](size_t n) {
+      std::vector<_Float16> list;
+      for (size_t i = 0; i < n; ++i)
+        list.push_back(half(0.25 * (int(engine() % 5) - 2)));
+      return list;
+    };
+    std::vector<_Float16> x = fill(size_t(rows) * 32), w = fill(64 * 32),
+                          y = fill(32 * 64);
+    std::vector<float> c(size_t(rows) * 32, 0.5f);
+    sim::Report report = kernel.run({1}, {x, w, c, y});
+    for (size_t i = 0; i < size_t(rows); ++i)
+      for (size_t j = 0; j < 32; ++j) {
+        double sum = 0.5;
+        for (size_t t = 0; t < 64; ++t) {
+          double inner = 0;
+          for (size_t q = 0; q < 32; ++q)
+            inner += double(x[i * 32 + q]) * double(y[q * 64 + t]);
+          sum += inner * double(w[t * 32 + j]);
+        }
+        ASSERT_EQ(c[i * 32 + j], float(sum)) << i << " " << j;
+      }
+    // One trip of K through shared memory and nothing of S or P.
+    EXPECT_EQ(count(kernel.ptx, "bar.sync"), 1u) << kernel.ptx;
+    EXPECT_EQ(count(kernel.ptx, "shfl"), 0u);
+    EXPECT_EQ(count(kernel.ptx, "ldmatrix"), 8u);
+    EXPECT_LT(kernel.ptx.find("mma.sync"), kernel.ptx.rfind("ldmatrix"))
+        << "all of K is loaded before the first product";
+  }
+}
+
 // Any numbers: fp32 keeps 2^-23 of the largest partial sum, tf32 2^-10 of each
 // product, three tf32 products all but 2^-21.
 TEST(GpuDot, Rounding) {

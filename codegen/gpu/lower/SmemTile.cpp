@@ -1,0 +1,78 @@
+// codegen/gpu/lower/SmemTile.cpp - a tile in shared memory, read when it is
+// used.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/gpu/lower/SmemTile.h"
+
+#include "dialect/layout/ShapeOps.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using tessera::layout::Dim;
+using tessera::layout::LinearLayout;
+using tessera::layout::SharedAccess;
+
+namespace tessera::codegen::gpu {
+
+// ldmatrix where it divides and has no more conflicts, else the widest vector.
+static SharedAccess loadAccess(const LinearLayout &registers,
+                               const LinearLayout &shared, int bits) {
+  SharedAccess best = layout::vectorAccess(registers, shared, bits);
+  for (bool transposed : {false, true})
+    if (auto matrix =
+            layout::ldmatrixAccess(registers, shared, bits, transposed))
+      if (matrix->wavefronts() < best.wavefronts() ||
+          (matrix->wavefronts() == best.wavefronts() &&
+           matrix->instructions() + matrix->permutes() <
+               best.instructions() + best.permutes()))
+        best = *matrix;
+  return best;
+}
+
+SmemTile::SmemTile(Emitter &e, tile::SmemLoadOp op)
+    : e(e), bits(e, op.getSrc().getType().getElement()) {
+  const LinearLayout &layout = e.layoutOf(op.getType());
+  LinearLayout registers = layout::dropCopies(layout);
+  layout::Span span(registers.columns(Dim::Register));
+  for (int64_t index = 0; index < layout.inSize(Dim::Register); ++index)
+    numbers.push_back(int64_t(*span.solve(
+        layout.apply(layout::Word(index) << layout.inStart(Dim::Register)))));
+  tile::SmemType memory = op.getSrc().getType();
+  access = loadAccess(registers, memory.getLayout().layout(), bits.width());
+  load.emplace(e, access, 0, e.scalar(op.getSrc()));
+  loaded.assign(size_t(registers.inSize(Dim::Register)), nullptr);
+  values.assign(loaded.size(), nullptr);
+}
+
+llvm::Value *SmemTile::at(int64_t index) {
+  int64_t number = numbers[size_t(index)];
+  llvm::Value *&value = values[size_t(number)];
+  if (value)
+    return value;
+  if (!loaded[size_t(number)])
+    load->emit(load->instructionOf(number), loaded);
+  return value = bits.to(loaded[size_t(number)]);
+}
+
+Registers SmemTile::all() {
+  Registers result;
+  for (size_t index = 0; index < numbers.size(); ++index)
+    result.push_back(at(int64_t(index)));
+  return result;
+}
+
+tile::SmemLoadOp loadInDot(Value value) {
+  auto load = value.getDefiningOp<tile::SmemLoadOp>();
+  if (!load || !value.hasOneUse())
+    return {};
+  Operation *user = *value.getUsers().begin();
+  if (!isa<tile::DotOp>(user) || user->getBlock() != load->getBlock())
+    return {};
+  for (Operation *op = load->getNextNode(); op != user; op = op->getNextNode())
+    if (op->getNumRegions() || hasEffect<MemoryEffects::Write>(op))
+      return {};
+  return load;
+}
+
+} // namespace tessera::codegen::gpu

@@ -1,0 +1,38 @@
+// codegen/gpu/lower/SmemTile.h - a tile in shared memory, read when it is used.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The operand of a dot is read slice by slice along K between the tensor-core
+// instructions that use it: whole operands do not fit in registers.
+#pragma once
+
+#include "codegen/gpu/lower/Emitter.h"
+#include "codegen/gpu/lower/SharedMemory.h"
+
+namespace tessera::codegen::gpu {
+
+class SmemTile {
+public:
+  SmemTile(Emitter &e, tile::SmemLoadOp op);
+
+  /// Register `index` of the result; the instruction that loads it is emitted
+  /// when it is the first of its registers that somebody asks for.
+  llvm::Value *at(int64_t index);
+  Registers all();
+
+private:
+  Emitter &e;
+  llvm::SmallVector<int64_t> numbers; // result register -> distinct register
+  layout::SharedAccess access;
+  Bits bits;
+  std::optional<SharedLoad> load;
+  llvm::SmallVector<llvm::Value *> loaded;
+  Registers values;
+};
+
+/// The load of a dot's operand that the dot itself may do: nobody else uses it,
+/// and between the two nothing writes shared memory or waits for those who do.
+/// Null when `value` is none.
+tile::SmemLoadOp loadInDot(mlir::Value value);
+
+} // namespace tessera::codegen::gpu
