@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/SharedLiveness.h"
 
+#include "codegen/gpu/lower/SmemTile.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
@@ -34,6 +36,10 @@ SharedLiveness sharedLiveness(ModuleOp module) {
           views.push_back(user->getResult(0));
           continue;
         }
+        // What a dot reads itself is read as late as there.
+        if (auto load = dyn_cast<tile::SmemLoadOp>(user))
+          if (loadInDot(load))
+            user = *load->getUsers().begin();
         // What one round leaves, the next one may find.
         Operation *whole = user;
         for (Operation *parent = user->getParentOp();
