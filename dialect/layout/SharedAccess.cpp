@@ -210,4 +210,19 @@ std::optional<SharedAccess> ldmatrixAccess(const LinearLayout &registers,
   return access;
 }
 
+SharedAccess bestLoad(const LinearLayout &registers, const LinearLayout &shared,
+                      int elementBits) {
+  SharedAccess best = vectorAccess(registers, shared, elementBits);
+  auto cost = [](const SharedAccess &access) {
+    return std::pair(access.wavefronts(),
+                     access.instructions() + access.permutes());
+  };
+  for (bool transposed : {false, true})
+    if (auto matrix =
+            ldmatrixAccess(registers, shared, elementBits, transposed))
+      if (cost(*matrix) < cost(best))
+        best = *matrix;
+  return best;
+}
+
 } // namespace tessera::layout

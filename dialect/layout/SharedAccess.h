@@ -73,4 +73,9 @@ std::optional<SharedAccess> ldmatrixAccess(const LinearLayout &registers,
                                            int elementBits, bool transposed,
                                            const std::vector<int> &rounds = {});
 
+// The load with the fewest passes over the banks, then the fewest instructions
+// and permutes: by vectors, or by ldmatrix where the division succeeds.
+SharedAccess bestLoad(const LinearLayout &registers, const LinearLayout &shared,
+                      int elementBits);
+
 } // namespace tessera::layout

@@ -10,6 +10,7 @@
 //   - a tile that several dots read, each in a layout of its own (q in q k^T
 //     and in ds^T q): it is stored once, not once for each.
 #include "codegen/gpu/Lower.h"
+#include "codegen/gpu/pipeline/OperandLayout.h"
 #include "codegen/gpu/pipeline/Pipeline.h"
 #include "dialect/layout/Conversion.h"
 #include "dialect/layout/ShapeOps.h"
@@ -156,14 +157,14 @@ private:
   void stage(Tile &tile) {
     auto type = cast<RankedTensorType>(tile.source.getType());
     LinearLayout registers = layout::dropCopies(tile::layoutOf(type).layout());
-    layout::SearchOptions search;
-    search.elementBits = int(type.getElementTypeBitWidth());
-    Reader &first = tile.readers.front();
-    layout::SharedTrip trip = layout::findSharedTrip(
-        registers, layout::dropCopies(inSource(first)), search);
+    std::vector<LinearLayout> readers;
+    for (Reader &reader : tile.readers)
+      readers.push_back(layout::dropCopies(inSource(reader)));
+    LinearLayout shared = operandLayout(registers, -1, readers,
+                                        int(type.getElementTypeBitWidth()));
     auto memory = tile::SmemType::get(
         b.getContext(), 1, type.getShape(), type.getElementType(),
-        tile::SharedAttr::get(b.getContext(), trip.scratch));
+        tile::SharedAttr::get(b.getContext(), shared));
     // Conversions need some scratch beside it.
     constexpr int64_t kScratch = 16 << 10;
     if (memory.getBytes() + kScratch > bytes)

@@ -2,39 +2,46 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/Lower.h"
+#include "codegen/gpu/pipeline/OperandLayout.h"
 #include "codegen/gpu/pipeline/Pipeline.h"
 #include "dialect/layout/ShapeOps.h"
-#include "dialect/layout/SharedSearch.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include <numeric>
 
 using namespace mlir;
 using tessera::layout::LinearLayout;
 
 namespace tessera::codegen::gpu {
 
-// The layout in which a dot reads the load, in the coordinates of the load: of
-// the first conversion, perhaps behind a transposition, that feeds a dot.
-static std::optional<LinearLayout> operandLayout(Value value) {
+// The layouts in which dots read the load, in its coordinates: of conversions,
+// perhaps behind a transposition, that feed a dot.
+static void operandLayouts(Value value, std::vector<int> axes,
+                           std::vector<LinearLayout> &found) {
   for (Operation *user : value.getUsers()) {
     if (auto convert = dyn_cast<tile::ConvertLayoutOp>(user)) {
       for (Operation *dot : convert->getUsers())
         if (auto op = dyn_cast<tile::DotOp>(dot))
           if (op.getA() == convert.getResult() ||
-              op.getB() == convert.getResult())
-            return tile::layoutOf(convert.getType()).layout();
+              op.getB() == convert.getResult()) {
+            LinearLayout layout = layout::dropCopies(layout::transpose(
+                tile::layoutOf(convert.getType()).layout(), axes));
+            if (!llvm::is_contained(found, layout))
+              found.push_back(layout);
+          }
     } else if (auto trans = dyn_cast<tile::TransOp>(user)) {
-      auto found = operandLayout(trans.getResult());
-      if (!found)
-        continue;
-      std::vector<int> inverse(trans.getOrder().size());
+      // Axis i of the result is axis order[i] of the operand.
+      std::vector<int> inverse(axes.size());
       for (auto [axis, source] : llvm::enumerate(trans.getOrder()))
         inverse[size_t(source)] = int(axis);
-      return layout::transpose(*found, inverse);
+      std::vector<int> both;
+      for (int axis : axes)
+        both.push_back(inverse[size_t(axis)]);
+      operandLayouts(trans.getResult(), both, found);
     }
   }
-  return std::nullopt;
 }
 
 static bool isZero(Value value) {
@@ -64,26 +71,26 @@ SmallVector<StagedLoad> stagedLoads(scf::ForOp loop) {
          parent = parent->getParentOp())
       if (!isa<scf::IfOp>(parent))
         return;
-    auto operand = operandLayout(load.getResult());
+    std::vector<int> axes(size_t(type.getRank()));
+    std::iota(axes.begin(), axes.end(), 0);
+    std::vector<LinearLayout> readers;
+    operandLayouts(load.getResult(), axes, readers);
     int bits = int(type.getElementType().getIntOrFloatBitWidth());
-    if (!operand || bits < 8)
+    if (readers.empty() || bits < 8)
       return;
     auto vector = load->getAttrOfType<IntegerAttr>(kVectorAttr);
     int64_t elements =
         std::min<int64_t>(vector ? vector.getInt() : 1, 128 / bits);
     if (elements * bits < 32)
       return;
-    layout::SearchOptions options;
-    options.elementBits = bits;
-    options.storedBits = layout::log2Exact(elements, "vector");
     LinearLayout source = tile::layoutOf(type).layout();
     // Copies in registers would be written twice.
     if (source != layout::dropCopies(source))
       return;
-    layout::SharedTrip trip =
-        layout::findSharedTrip(source, layout::dropCopies(*operand), options);
-    result.push_back({load, elements,
-                      tile::SharedAttr::get(load.getContext(), trip.scratch)});
+    LinearLayout shared = operandLayout(
+        source, layout::log2Exact(elements, "vector"), readers, bits);
+    result.push_back(
+        {load, elements, tile::SharedAttr::get(load.getContext(), shared)});
   });
   return result;
 }
