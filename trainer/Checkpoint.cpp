@@ -29,7 +29,8 @@ fs::path checkpointFolder(const std::string &run) {
 bool mayChange(const std::string &key) {
   for (const char *free :
        {"out", "resume", "panel", "train.log_every", "train.eval_every",
-        "train.eval_windows", "train.save_every", "train.keep", "data.path"})
+        "train.eval_windows", "train.final_windows", "train.save_every",
+        "train.keep", "data.path"})
     if (key == free)
       return true;
   return false;

@@ -110,6 +110,8 @@ void visitSettings(C &c, V visit) {
   visit("train.eval_every", c.evaluateEvery, "0: only at the end");
   visit("train.eval_windows", c.evaluateWindows,
         "held-out windows of an evaluation on the way");
+  visit("train.final_windows", c.finalWindows,
+        "held-out windows of that at the end; 0: all");
   visit("train.save_every", c.saveEvery, "0: only when stopped and at the end");
   visit("train.keep", c.keepCheckpoints, "checkpoints kept");
 }
@@ -265,6 +267,7 @@ void validateRun(const Config &c) {
   requireRange("train.log_every", double(c.logEvery), 1, many);
   requireRange("train.eval_every", double(c.evaluateEvery), 0, many);
   requireRange("train.eval_windows", double(c.evaluateWindows), 1, many);
+  requireRange("train.final_windows", double(c.finalWindows), 0, many);
   requireRange("train.save_every", double(c.saveEvery), 0, many);
   requireRange("train.keep", double(c.keepCheckpoints), 1, many);
   requireRange("threads", double(c.threads), 1, 1024);

@@ -34,7 +34,8 @@ struct Config {
   int64_t logEvery = 10;
   int64_t evaluateEvery = 0; ///< 0: only at the end.
   int64_t evaluateWindows = 32;
-  int64_t saveEvery = 200; ///< 0: only when stopped and at the end.
+  int64_t finalWindows = 0; ///< Of the evaluation at the end; 0: all.
+  int64_t saveEvery = 200;  ///< 0: only when stopped and at the end.
   int64_t keepCheckpoints = 2;
 
   std::string out = "runs/default";

@@ -5,6 +5,7 @@
 
 #include "support/Error.h"
 #include "support/File.h"
+#include "support/Options.h"
 #include "trainer/Checkpoint.h"
 #include "trainer/Data.h"
 #include "trainer/Evaluate.h"
@@ -69,8 +70,11 @@ double timeMicroBatch(models::Transformer &model, AdamW &optimizer,
 double evaluationEstimate(const Corpus &corpus, const Config &config,
                           double microBatch) {
   const bool sparse = config.model.attention == models::AttentionKind::Nsa;
-  const double passes = double(heldOutWindows(corpus, config)) /
-                        double(config.batchSize) * (sparse ? 4 : 1);
+  const int64_t all = heldOutWindows(corpus, config);
+  const int64_t windows =
+      config.finalWindows ? std::min(all, config.finalWindows) : all;
+  const double passes =
+      double(windows) / double(config.batchSize) * (sparse ? 4 : 1);
   return passes * microBatch / 3 + (config.panel ? panelSeconds : 0);
 }
 
@@ -86,16 +90,21 @@ std::string sizes(const Config &c, const models::Transformer &model) {
   if (c.model.attention == models::AttentionKind::Kernel)
     attention = fmt::format("attention {} of {}", c.model.custom.forward,
                             c.model.custom.file);
-  return fmt::format(
-      "model: {} parameters, {} layers x {}, {}, {} kernels",
-      model.parameterCount(), c.model.layers, c.model.dim, attention,
-      c.kernels == models::KernelSource::Torch ? "torch" : "tessera");
+  const std::string device = optionText(Option::Device);
+  const std::string kernels =
+      c.kernels == models::KernelSource::Torch ? "torch kernels"
+      : device == "cpu"                        ? "tessera kernels"
+                                               : "tessera kernels on " + device;
+  return fmt::format("model: {} parameters, {} layers x {}, {}, {}",
+                     model.parameterCount(), c.model.layers, c.model.dim,
+                     attention, kernels);
 }
 
-/// metrics.json: what the run reached, measured on all held-out bytes.
+/// metrics.json: what the run reached, measured on all held-out bytes or those
+/// of train.final_windows.
 json finalMetrics(models::Transformer &model, const Corpus &corpus,
                   const Config &config, const Progress &progress) {
-  const Evaluation whole = evaluate(model, corpus, config, 0);
+  const Evaluation whole = evaluate(model, corpus, config, config.finalWindows);
   json metrics = {
       {"val_bpb", whole.bitsPerByte},
       {"bpb_by_position",
@@ -120,7 +129,8 @@ json finalMetrics(models::Transformer &model, const Corpus &corpus,
                   100 * whole.selectedFraction));
   constexpr const char *names[] = {"cmp", "sel", "win"};
   for (int branch = 0; branch < 3; ++branch) {
-    const Evaluation e = evaluate(model, corpus, config, 0, branch);
+    const Evaluation e =
+        evaluate(model, corpus, config, config.finalWindows, branch);
     metrics[fmt::format("val_bpb_without_{}", names[branch])] = e.bitsPerByte;
     say(fmt::format("without the {} branch: {:.4f} bits/byte ({:+.4f})",
                     names[branch], e.bitsPerByte,

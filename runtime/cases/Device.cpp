@@ -21,6 +21,8 @@ class CompiledDevice : public Device {
 public:
   explicit CompiledDevice(std::string name) : text(std::move(name)) {}
   std::string name() const override { return text; }
+  // NVIDIA's driver does not.
+  bool survivesFork() const override { return text != "cuda"; }
 
   std::optional<std::string> unsupported(const Case &) override {
     return std::nullopt;
@@ -128,10 +130,18 @@ const std::vector<DeviceKind> &deviceTable() {
        }},
       {"cuda", "an NVIDIA GPU",
        [](const std::string &name,
-          const DeviceOptions &) -> std::unique_ptr<Device> {
-         return std::make_unique<MissingDevice>(
-             name, "launches on NVIDIA GPUs are not supported yet; use "
-                   "--device sim:sm_80 or cpu");
+          const DeviceOptions &options) -> std::unique_ptr<Device> {
+         if (!options.ptx.empty())
+           throw Error("a GPU runs the kernel of the case, not --ptx",
+                       "run PTX with --device sim:sm_80");
+         try {
+           deviceTarget(name);
+         } catch (const Error &error) {
+           return std::make_unique<MissingDevice>(name, error.message +
+                                                            "; use --device "
+                                                            "sim:sm_80 or cpu");
+         }
+         return std::make_unique<CompiledDevice>(name);
        }},
   };
   return table;

@@ -49,6 +49,9 @@ public:
   virtual std::optional<std::string> unsupported(const Case &recorded) = 0;
   // Whether launches are prepared from the case's kernel text.
   virtual bool usesKernelText() const { return true; }
+  // Whether a forked process can run launches; else they run in this one, and
+  // one that crashes or hangs takes the rest with it.
+  virtual bool survivesFork() const { return true; }
   // Compiles all of them, in parallel. What fails is said by compileOne().
   virtual void compile(const std::vector<const PreparedLaunch *> &launches) = 0;
   // Compiles what compile() did not, throwing what is wrong.

@@ -91,9 +91,9 @@ void writeAll(int fd, std::string_view bytes) {
   }
 }
 
-// The child's side: runs, writes the tensors and the report, never returns.
-[[noreturn]] void runChild(const Job &job, Device &device,
-                           const ReplayOptions &options, int pipe) {
+// Runs the case and writes its tensors.
+CaseReport runHere(const Job &job, Device &device,
+                   const ReplayOptions &options) {
   CaseReport report = job.report;
   guarded(report, [&] {
     runCase(*job.loaded, *job.launch, device, options.serial, report);
@@ -101,7 +101,13 @@ void writeAll(int fd, std::string_view bytes) {
       writeFile(options.out / (job.loaded->folderName() + ".safetensors"),
                 writeSafetensors(report.produced));
   });
-  writeAll(pipe, reportJson(report));
+  return report;
+}
+
+// The child's side: runs, writes the report, never returns.
+[[noreturn]] void runChild(const Job &job, Device &device,
+                           const ReplayOptions &options, int pipe) {
+  writeAll(pipe, reportJson(runHere(job, device, options)));
   std::fflush(nullptr);
   ::_exit(0);
 }
@@ -205,7 +211,10 @@ void replay(const std::vector<fs::path> &folders, const ReplayOptions &options,
     if (job.launch) {
       guarded(job.report, [&] {
         device->compileOne(*job.launch);
-        runJob(job, *device, options);
+        if (device->survivesFork())
+          runJob(job, *device, options);
+        else
+          job.report = runHere(job, *device, options);
       });
     }
     const double passed =

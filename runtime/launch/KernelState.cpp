@@ -6,6 +6,7 @@
 #include "compiler/syntax/CudaSource.h"
 #include "compiler/syntax/Expand.h"
 #include "runtime/device/cpu/CpuKernel.h"
+#include "runtime/device/cuda/CudaKernel.h"
 #include "runtime/device/sim/SimKernel.h"
 #include "support/Error.h"
 #include "support/Names.h"
@@ -42,6 +43,8 @@ loadKernel(const LaunchDevice &device, const CompiledKernel &compiled,
            const std::vector<std::string> &parameters) {
   if (device.isCpu())
     return loadCpuKernel(compiled, kernel, parameters);
+  if (device.type == DeviceType::Cuda)
+    return loadCudaKernel(compiled, kernel, parameters);
   return loadSimKernel(device, compiled, kernel, parameters);
 }
 
@@ -324,6 +327,9 @@ Kernel::State::request(const std::vector<Arg> &args,
   const Defaults &usual = defaults(device);
   syntax::CompileRequest request = base;
   request.target = targetOf(device);
+  // The simulator runs PTX: no time for a cubin, and no need of a ptxas.
+  if (device.type == runtime::DeviceType::Simulator)
+    request.assembler = "none";
   request.options.numWarps = options.numWarps.value_or(usual.numWarps);
   request.options.numStages = options.numStages.value_or(usual.numStages);
   if (isCuda()) {

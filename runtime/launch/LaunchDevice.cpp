@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/launch/LaunchDevice.h"
 
+#include "runtime/device/cuda/Driver.h"
 #include "support/Error.h"
 #include "support/GpuTarget.h"
 #include "support/Names.h"
@@ -22,6 +23,7 @@ const std::vector<LaunchDevice> &devices() {
     for (const std::string &target : GpuTarget::names())
       made->push_back({DeviceType::Simulator, uint8_t(made->size()),
                        "sim:" + target, target});
+    made->push_back({DeviceType::Cuda, uint8_t(made->size()), "cuda", ""});
     return made;
   }();
   return *list;
@@ -34,13 +36,10 @@ std::atomic<const LaunchDevice *> chosen{nullptr};
 
 const LaunchDevice &findLaunchDevice(const std::string &name) {
   for (const LaunchDevice &device : devices())
-    if (device.name == name)
+    if (device.name == name) {
+      targetOf(device); // throws where there is no such machine
       return device;
-  if (name == "cuda" || name.starts_with("cuda:"))
-    throw Error("there is no device `" + name +
-                    "`: launches on NVIDIA GPUs are not supported yet",
-                "use cpu, or sim:sm_80 to run the GPU's code on this "
-                "processor; scripts/gpu-check runs recorded launches on a GPU");
+    }
   throw Error("there is no device `" + name + "`",
               nearestNameHint(name, deviceNames(), "devices"));
 }
@@ -62,7 +61,15 @@ const LaunchDevice &launchDevice(const LaunchOptions &options) {
 }
 
 const std::string &targetOf(const LaunchDevice &device) {
-  return device.isCpu() ? hostTarget() : device.target;
+  switch (device.type) {
+  case DeviceType::Cpu:
+    return hostTarget();
+  case DeviceType::Cuda:
+    return cuda::Driver::instance().target();
+  case DeviceType::Simulator:
+    break;
+  }
+  return device.target;
 }
 
 } // namespace runtime

@@ -5,7 +5,7 @@
 
 #include "runtime/device/cpu/Parallel.h"
 #include "runtime/device/gpu/GpuArguments.h"
-#include "runtime/device/sim/HostRanges.h"
+#include "runtime/device/gpu/HostRanges.h"
 #include "runtime/sim/Sim.h"
 #include "support/GpuTarget.h"
 #include "support/Options.h"
@@ -142,7 +142,9 @@ public:
       if (const auto *pointer = std::get_if<Pointer>(&args[slot.argument]))
         addRange(slot.name, *pointer, ranges);
     }
-    const sim::Memory memory = simMemory(std::move(ranges));
+    sim::Memory memory;
+    for (const HostRange &range : mergedRanges(std::move(ranges)))
+      memory.add(range.name, range.begin, range.bytes, range.writable);
     sim::Options options = simOptions();
     Progress progress("`" + name + "` on " + device);
     if (::isatty(STDERR_FILENO))

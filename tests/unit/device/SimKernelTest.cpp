@@ -7,7 +7,7 @@
 #include "reference/Gating.h"
 #include "runtime/cache/Keys.h"
 #include "runtime/compile/CompileService.h"
-#include "runtime/device/sim/HostRanges.h"
+#include "runtime/device/gpu/HostRanges.h"
 #include "runtime/launch/LaunchDevice.h"
 #include "support/BuildId.h"
 
@@ -242,16 +242,16 @@ TEST_F(SimDevice, WarmStartsNeedNoWorker) {
   EXPECT_EQ(again.counters().compiled, 1u);
 }
 
-TEST(SimRanges, OverlapsBecomeOneRange) {
+TEST(HostRanges, OverlapsBecomeOneRange) {
   std::vector<char> a(100), b(50);
-  const auto memory = runtime::simMemory({{"B", b.data(), 50, true},
-                                          {"A", a.data(), 60, false},
-                                          {"C", a.data() + 40, 60, true},
-                                          {"none", nullptr, 0, true}});
-  ASSERT_EQ(memory.ranges.size(), 2u);
-  for (const auto &range : memory.ranges)
+  const auto merged = runtime::mergedRanges({{"B", b.data(), 50, true},
+                                             {"A", a.data(), 60, false},
+                                             {"C", a.data() + 40, 60, true},
+                                             {"none", nullptr, 0, true}});
+  ASSERT_EQ(merged.size(), 2u);
+  for (const runtime::HostRange &range : merged)
     if (range.name == "A/C") {
-      EXPECT_EQ(range.address, a.data());
+      EXPECT_EQ(range.begin, a.data());
       EXPECT_EQ(range.bytes, 100u);
       EXPECT_TRUE(range.writable);
     } else {
@@ -260,7 +260,7 @@ TEST(SimRanges, OverlapsBecomeOneRange) {
     }
 }
 
-TEST(SimRanges, Mappings) {
+TEST(HostRanges, Mappings) {
   static const char constant[] = "read-only";
   const auto mapping = runtime::mappingOf(constant);
   ASSERT_TRUE(mapping);
@@ -278,7 +278,6 @@ TEST(LaunchDevice, NamesAndTargets) {
   expectHas(failureOf([] { deviceTarget("sim:sm_8"); }),
             "did you mean `sim:sm_80`?");
   expectHas(failureOf([] { setDefaultDevice("gpu"); }), "no device `gpu`");
-  expectHas(failureOf([] { deviceTarget("cuda"); }), "not supported yet");
   EXPECT_EQ(defaultDevice(), "cpu");
   setDefaultDevice("sim:sm_90");
   EXPECT_EQ(defaultDevice(), "sim:sm_90");

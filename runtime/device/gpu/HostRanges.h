@@ -1,8 +1,6 @@
-// runtime/device/sim/HostRanges.h - host memory that a simulated launch may
-// touch. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// runtime/device/gpu/HostRanges.h - host memory that the arguments of a launch
+// cover. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
-
-#include "runtime/sim/Sim.h"
 
 #include <cstddef>
 #include <optional>
@@ -22,8 +20,9 @@ struct HostRange {
 // readable is mapped.
 std::optional<HostRange> mappingOf(const void *address);
 
-// Ranges that overlap become one, named after all of them ("Q/K"): views of one
-// storage. What lies between two views of a storage stays outside.
-sim::Memory simMemory(std::vector<HostRange> ranges);
+// Sorted, without empty ones. Ranges that overlap become one, named after all
+// of them ("Q/K"): views of one storage. What lies between two views of a
+// storage stays outside.
+std::vector<HostRange> mergedRanges(std::vector<HostRange> ranges);
 
 } // namespace tessera::runtime

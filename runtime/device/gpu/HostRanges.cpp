@@ -1,6 +1,7 @@
-// runtime/device/sim/HostRanges.cpp - host memory that a simulated launch may
-// touch. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
-#include "runtime/device/sim/HostRanges.h"
+// runtime/device/gpu/HostRanges.cpp - host memory that the arguments of a
+// launch cover. Copyright the tessera authors. SPDX-License-Identifier:
+// Apache-2.0
+#include "runtime/device/gpu/HostRanges.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -31,7 +32,7 @@ std::optional<HostRange> mappingOf(const void *address) {
   return std::nullopt;
 }
 
-sim::Memory simMemory(std::vector<HostRange> ranges) {
+std::vector<HostRange> mergedRanges(std::vector<HostRange> ranges) {
   std::erase_if(ranges, [](const HostRange &range) { return !range.bytes; });
   std::stable_sort(
       ranges.begin(), ranges.end(),
@@ -49,10 +50,7 @@ sim::Memory simMemory(std::vector<HostRange> ranges) {
     last.writable |= range.writable;
     last.name += "/" + range.name;
   }
-  sim::Memory memory;
-  for (const HostRange &range : merged)
-    memory.add(range.name, range.begin, range.bytes, range.writable);
-  return memory;
+  return merged;
 }
 
 } // namespace tessera::runtime

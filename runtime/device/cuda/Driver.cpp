@@ -1,0 +1,128 @@
+// runtime/device/cuda/Driver.cpp - NVIDIA's driver, loaded when a GPU is
+// wanted. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+#include "runtime/device/cuda/Driver.h"
+
+#include "support/Error.h"
+#include "support/GpuTarget.h"
+#include "support/Options.h"
+
+#include <dlfcn.h>
+#include <memory>
+#include <mutex>
+
+namespace tessera::runtime::cuda {
+
+namespace {
+
+constexpr int attributeMajor = 75, attributeMinor = 76;
+const char *const elsewhere =
+    "use TESSERA_DEVICE=sim:sm_80, a simulated GPU, or cpu";
+
+template <typename F>
+void find(void *library, F &function, const char *name) {
+  function = reinterpret_cast<F>(::dlsym(library, name));
+  if (!function)
+    throw Error("NVIDIA's driver " + optionText(Option::CudaDriver) +
+                    " has no function " + name,
+                "install a driver of CUDA 11 or later");
+}
+
+} // namespace
+
+Driver &Driver::instance() {
+  static std::mutex mutex;
+  static Driver *driver = nullptr; // not destroyed: threads may outlive main
+  std::lock_guard<std::mutex> guard(mutex);
+  if (!driver)
+    driver = std::unique_ptr<Driver>(new Driver).release();
+  return *driver;
+}
+
+Driver::Driver() {
+  const std::string path = optionText(Option::CudaDriver);
+  void *library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    throw Error("there is no NVIDIA GPU: " + std::string(::dlerror()),
+                elsewhere);
+#define TESSERA_FIND(name, suffix)                                             \
+  find(library, functions.name, "cu" #name suffix)
+  TESSERA_FIND(Init, "");
+  TESSERA_FIND(GetErrorName, "");
+  TESSERA_FIND(GetErrorString, "");
+  TESSERA_FIND(DriverGetVersion, "");
+  TESSERA_FIND(DeviceGetCount, "");
+  TESSERA_FIND(DeviceGet, "");
+  TESSERA_FIND(DeviceGetName, "");
+  TESSERA_FIND(DeviceGetAttribute, "");
+  TESSERA_FIND(DevicePrimaryCtxRetain, "");
+  TESSERA_FIND(CtxSetCurrent, "");
+  TESSERA_FIND(CtxSynchronize, "");
+  TESSERA_FIND(ModuleLoadData, "");
+  TESSERA_FIND(ModuleUnload, "");
+  TESSERA_FIND(ModuleGetFunction, "");
+  TESSERA_FIND(FuncSetAttribute, "");
+  TESSERA_FIND(LaunchKernel, "");
+  TESSERA_FIND(MemAlloc, "_v2");
+  TESSERA_FIND(MemFree, "_v2");
+  TESSERA_FIND(MemcpyHtoD, "_v2");
+  TESSERA_FIND(MemcpyDtoH, "_v2");
+  TESSERA_FIND(EventCreate, "");
+  TESSERA_FIND(EventRecord, "");
+  TESSERA_FIND(EventSynchronize, "");
+  TESSERA_FIND(EventElapsedTime, "");
+  TESSERA_FIND(EventDestroy, "_v2");
+#undef TESSERA_FIND
+  int count = 0;
+  Result result = functions.Init(0);
+  if (!result)
+    result = functions.DeviceGetCount(&count);
+  if (result || !count) {
+    const char *text = nullptr;
+    if (!result || functions.GetErrorString(result, &text) || !text)
+      text = "the driver lists none";
+    throw Error("there is no NVIDIA GPU: " + std::string(text), elsewhere);
+  }
+  Device device = 0;
+  char buffer[256] = {};
+  int major = 0, minor = 0;
+  check(functions.DeviceGet(&device, 0), "opening the GPU");
+  check(functions.DeviceGetName(buffer, sizeof buffer - 1, device),
+        "asking for its name");
+  check(functions.DeviceGetAttribute(&major, attributeMajor, device),
+        "asking for its version");
+  check(functions.DeviceGetAttribute(&minor, attributeMinor, device),
+        "asking for its version");
+  check(functions.DriverGetVersion(&driverVersion), "asking for its version");
+  name = buffer;
+  capability = 10 * major + minor;
+  for (const std::string &target : GpuTarget::names()) // ascending
+    if (int(GpuTarget::parse(target).computeCapability) <= capability)
+      bestTarget = target;
+  if (bestTarget.empty())
+    throw Error("the GPU " + name + " has compute capability " +
+                    std::to_string(major) + "." + std::to_string(minor),
+                "8.0 (Ampere) is the oldest that serves; " +
+                    std::string(elsewhere));
+  check(functions.DevicePrimaryCtxRetain(&context, device), "opening the GPU");
+}
+
+void Driver::use() const {
+  check(functions.CtxSetCurrent(context), "choosing the GPU");
+}
+
+void Driver::check(Result result, const std::string &what) const {
+  if (!result)
+    return;
+  const char *id = nullptr, *text = nullptr;
+  if (functions.GetErrorName(result, &id) || !id)
+    id = "an unknown error";
+  if (functions.GetErrorString(result, &text) || !text)
+    text = "";
+  throw Error("CUDA: " + what + ": " + id + " (" + text + ")",
+              result == 2 ? "the GPU's memory is full: use smaller tensors, or "
+                            "end other programs"
+                          : "TESSERA_DEVICE=sim:sm_80 runs the same code with "
+                            "every access checked");
+}
+
+} // namespace tessera::runtime::cuda

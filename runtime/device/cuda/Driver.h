@@ -1,0 +1,83 @@
+// runtime/device/cuda/Driver.h - NVIDIA's driver, loaded when a GPU is wanted.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace tessera::runtime::cuda {
+
+// Types of the CUDA driver API (CUDA Driver API reference, "Data types").
+using Result = int;
+using Device = int;
+using Address = unsigned long long;
+using Context = struct ContextObject *;
+using Module = struct ModuleObject *;
+using Function = struct FunctionObject *;
+using Stream = struct StreamObject *;
+using Event = struct EventObject *;
+
+// The functions that are used, by their names less "cu".
+struct Api {
+  Result (*Init)(unsigned flags);
+  Result (*GetErrorName)(Result, const char **);
+  Result (*GetErrorString)(Result, const char **);
+  Result (*DriverGetVersion)(int *);
+  Result (*DeviceGetCount)(int *);
+  Result (*DeviceGet)(Device *, int ordinal);
+  Result (*DeviceGetName)(char *, int length, Device);
+  Result (*DeviceGetAttribute)(int *, int attribute, Device);
+  Result (*DevicePrimaryCtxRetain)(Context *, Device);
+  Result (*CtxSetCurrent)(Context);
+  Result (*CtxSynchronize)();
+  Result (*ModuleLoadData)(Module *, const void *image);
+  Result (*ModuleUnload)(Module);
+  Result (*ModuleGetFunction)(Function *, Module, const char *name);
+  Result (*FuncSetAttribute)(Function, int attribute, int value);
+  Result (*LaunchKernel)(Function, unsigned gridX, unsigned gridY,
+                         unsigned gridZ, unsigned blockX, unsigned blockY,
+                         unsigned blockZ, unsigned sharedBytes, Stream,
+                         void **parameters, void **extra);
+  Result (*MemAlloc)(Address *, size_t);
+  Result (*MemFree)(Address);
+  Result (*MemcpyHtoD)(Address, const void *, size_t);
+  Result (*MemcpyDtoH)(void *, Address, size_t);
+  Result (*EventCreate)(Event *, unsigned flags);
+  Result (*EventRecord)(Event, Stream);
+  Result (*EventSynchronize)(Event);
+  Result (*EventElapsedTime)(float *, Event, Event);
+  Result (*EventDestroy)(Event);
+};
+
+// The driver with the first GPU of the process (CUDA_VISIBLE_DEVICES chooses
+// it), whose primary context is torch's, too.
+class Driver {
+public:
+  // Made at the first use and kept. Throws Error where there is no driver, no
+  // GPU, or one that is too old.
+  static Driver &instance();
+
+  const Api &api() const { return functions; }
+  const std::string &gpu() const { return name; }
+  int version() const { return driverVersion; }        // 12080: 12.8
+  int computeCapability() const { return capability; } // 90
+  // The target whose code runs here: of the same major version where there is
+  // one, else an older one, whose PTX the driver compiles.
+  const std::string &target() const { return bestTarget; }
+  // Makes the GPU that of the calling thread. Throws Error.
+  void use() const;
+  // Throws Error with the driver's words for a result that is not 0.
+  void check(Result result, const std::string &what) const;
+
+private:
+  Driver();
+
+  Api functions{};
+  Context context = nullptr;
+  std::string name, bestTarget;
+  int driverVersion = 0, capability = 0;
+};
+
+} // namespace tessera::runtime::cuda

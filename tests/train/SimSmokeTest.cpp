@@ -1,0 +1,51 @@
+// tests/train/SimSmokeTest.cpp - a model trained on a simulated GPU learns what
+// it learns on the cpu. Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/train/TrainRun.h"
+
+#include <cmath>
+
+using namespace tessera;
+
+namespace {
+
+class SimSmoke : public TrainRun {
+protected:
+  CommandResult runOn(const std::string &device) {
+    return runCommand({TESSERA_TRAIN, "train", "--config",
+                       TESSERA_SOURCE "/configs/sim_smoke.yaml",
+                       "data.path=" + folder.file("text"),
+                       "out=" + folder.file(device)},
+                      std::chrono::seconds(1200),
+                      {"TESSERA_DEVICE=" + device, "TESSERA_F32_DEFAULT=ieee",
+                       "TESSERA_CACHE_DIR=" + folder.file("cache")});
+  }
+};
+
+// Three steps from the same weights, fp32, dots in full precision.
+TEST_F(SimSmoke, LossesAreThoseOfTheCpu) {
+  expectFine(runOn("cpu"));
+  const CommandResult simulated = runOn("sim:sm_80");
+  expectFine(simulated);
+  EXPECT_NE((simulated.errors + simulated.output)
+                .find("tessera kernels on sim:sm_80"),
+            std::string::npos);
+  const auto cpu = steps("cpu"), sim = steps("sim:sm_80");
+  ASSERT_EQ(cpu.size(), 3u);
+  ASSERT_EQ(sim.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_GT(cpu[i].first, 1);
+    EXPECT_LT(std::abs(sim[i].first / cpu[i].first - 1), 1e-3) << "step " << i;
+    EXPECT_LT(std::abs(sim[i].second / cpu[i].second - 1), 1e-2)
+        << "gradient norm of step " << i;
+  }
+  EXPECT_NEAR(metrics("sim:sm_80")["val_bpb"].get<double>() /
+                  metrics("cpu")["val_bpb"].get<double>(),
+              1, 1e-3);
+}
+
+TEST_F(SimSmoke, AnUnknownDeviceIsRefused) {
+  expectRefused(runOn("sim:sm_8"), "did you mean `sim:sm_80`?");
+}
+
+} // namespace

@@ -1,0 +1,149 @@
+// tests/unit/device/CudaDeviceTest.cpp - launches through a driver that is a
+// fake: arguments, copies, errors. Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/device/cuda/CudaKernel.h"
+#include "runtime/device/cuda/Driver.h"
+#include "support/Error.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <dlfcn.h>
+
+using namespace tessera;
+using runtime::CompiledKernel;
+using runtime::cuda::Driver;
+
+namespace {
+
+template <typename F>
+std::string failureOf(F &&function) {
+  try {
+    function();
+  } catch (const std::exception &error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+void expectHas(const std::string &text, const std::string &part) {
+  EXPECT_NE(text.find(part), std::string::npos)
+      << "missing: " << part << "\nin: " << text;
+}
+
+int fake(const char *name) {
+  void *library = ::dlopen(TESSERA_FAKE_CUDA, RTLD_NOW);
+  return reinterpret_cast<int (*)()>(::dlsym(library, name))();
+}
+
+class CudaDevice : public testing::Test {
+protected:
+  CudaDevice() {
+    ::setenv("TESSERA_CUDA_DRIVER", TESSERA_FAKE_CUDA, 1);
+    compiled.code = "GOOD";
+    compiled.meta.symbol = "add";
+    compiled.meta.threads = 64;
+    compiled.meta.params = {{"x", "pointer", "*fp32:16"},
+                            {"y", "pointer", "*fp32"},
+                            {"n", "scalar", "i32"},
+                            {"s", "scalar", "fp32"},
+                            {"wide", "scalar", "i64:16"}};
+  }
+  ~CudaDevice() override { ::unsetenv("FAKE_CUDA"); }
+  std::shared_ptr<runtime::CudaKernel> load() {
+    return runtime::loadCudaKernel(compiled, "add",
+                                   {"x", "y", "n", "s", "wide"});
+  }
+  std::vector<Arg> arguments(float *from, float *to) {
+    return {Pointer{from, DType::FP32, 400}, Pointer{to, DType::FP32, 400},
+            int64_t(100), 0.5, int64_t(16)};
+  }
+
+  CompiledKernel compiled;
+  std::vector<float> x = std::vector<float>(100, 1), y = x;
+};
+
+// First in the file: a driver that loaded stays.
+TEST_F(CudaDevice, WithoutAGpuTheReasonIsSaid) {
+  const auto failure = [] { return failureOf([] { Driver::instance(); }); };
+  ::setenv("TESSERA_CUDA_DRIVER", "/nonexistent/libcuda.so.1", 1);
+  expectHas(failure(), "there is no NVIDIA GPU: /nonexistent/libcuda.so.1");
+  expectHas(failure(), "HINT: use TESSERA_DEVICE=sim:sm_80");
+  ::setenv("TESSERA_CUDA_DRIVER", "libz.so.1", 1);
+  expectHas(failure(), "has no function cuInit");
+  ::setenv("TESSERA_CUDA_DRIVER", TESSERA_FAKE_CUDA, 1);
+  ::setenv("FAKE_CUDA", "none", 1);
+  expectHas(failure(), "there is no NVIDIA GPU: the driver lists none");
+  ::setenv("FAKE_CUDA", "old", 1);
+  expectHas(failure(), "the GPU Fake GPU has compute capability 7.5");
+  ::unsetenv("FAKE_CUDA");
+  EXPECT_EQ(Driver::instance().gpu(), "Fake GPU");
+  EXPECT_EQ(Driver::instance().target(), "sm_90");
+  EXPECT_EQ(deviceTarget("cuda"), "sm_90");
+}
+
+TEST_F(CudaDevice, CopiesThereAndBack) {
+  load()->launch({2, 1, 1}, arguments(x.data(), y.data()));
+  EXPECT_EQ(y, std::vector<float>(100, 17.5f));
+  EXPECT_EQ(x, std::vector<float>(100, 1));
+  // One tensor for both, and views that overlap: one copy on the GPU.
+  load()->launch({2, 1, 1}, arguments(x.data(), x.data()));
+  EXPECT_EQ(x, std::vector<float>(100, 17.5f));
+  load()->launch({0, 1, 1}, arguments(x.data(), x.data()));
+  EXPECT_EQ(x[0], 17.5f);
+  EXPECT_EQ(fake("fakeAllocations"), 0);
+  EXPECT_EQ(fake("fakeModules"), 0);
+}
+
+TEST_F(CudaDevice, TimesDoNotChangeTheTensors) {
+  const auto times = load()->time({2, 1, 1}, arguments(x.data(), y.data()), 5);
+  EXPECT_EQ(times, std::vector<double>(5, 0.25));
+  EXPECT_EQ(y, std::vector<float>(100, 1));
+}
+
+TEST_F(CudaDevice, PtxWhereTheCubinIsForAnotherGpu) {
+  compiled.code = "BAD";
+  expectHas(failureOf([&] { load(); }), "loading the code of `add` on Fake "
+                                        "GPU: CUDA_ERROR_NO_BINARY_FOR_GPU");
+  compiled.stages["ptx"] = "PTX";
+  load()->launch({2, 1, 1}, arguments(x.data(), y.data()));
+  EXPECT_EQ(y[99], 17.5f);
+  compiled.code.clear();
+  EXPECT_EQ(failureOf([&] { load(); }), "no error");
+}
+
+TEST_F(CudaDevice, LargeSharedMemoryIsAskedFor) {
+  compiled.meta.sharedBytes = 48 << 10;
+  load();
+  EXPECT_EQ(fake("fakeDynamicShared"), 0);
+  compiled.meta.sharedBytes = 100 << 10;
+  load();
+  EXPECT_EQ(fake("fakeDynamicShared"), 100 << 10);
+}
+
+TEST_F(CudaDevice, ErrorsAreSaidAndNothingLeaks) {
+  const auto failure = [&](std::vector<Arg> args) {
+    return failureOf([&] { load()->launch({2, 1, 1}, args); });
+  };
+  auto args = arguments(x.data(), y.data());
+  ::setenv("FAKE_CUDA", "full", 1);
+  expectHas(failure(args), "allocating 400 bytes for x: "
+                           "CUDA_ERROR_OUT_OF_MEMORY");
+  ::setenv("FAKE_CUDA", "fail", 1);
+  expectHas(failure(args), "running `add`: CUDA_ERROR_ILLEGAL_ADDRESS (an "
+                           "illegal memory access was encountered)");
+  expectHas(failure(args), "HINT: TESSERA_DEVICE=sim:sm_80");
+  ::unsetenv("FAKE_CUDA");
+  std::get<Pointer>(args[0]).bytes = Pointer::unknown;
+  expectHas(failure(args), "`x` of `add` is memory of unknown size");
+  args[2] = 1.5;
+  expectHas(failure(args), "is i32 and was given a float");
+  compiled.meta.symbol = "sub";
+  expectHas(failureOf([&] { load(); }), "finding `sub` in its code");
+  compiled.meta.threads = 0;
+  expectHas(failureOf([&] { load(); }), "how many threads");
+  EXPECT_EQ(fake("fakeAllocations"), 0);
+  EXPECT_EQ(fake("fakeModules"), 0);
+}
+
+} // namespace
