@@ -21,7 +21,7 @@ struct Blocked {
 };
 LinearLayout blocked(const std::vector<int64_t> &shape, const Blocked &how);
 
-// Tensor-core fragments (PTX ISA 9.7.14.5, "Matrix Fragments"). The last two
+// Tensor-core fragments (PTX ISA, "Matrix Fragments for mma..."). The last two
 // axes are the matrix; axes before them are repeated in registers. `warps` has
 // one entry per axis of the result, {.., M, N}; warps are numbered along N
 // first.

@@ -3,10 +3,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cases/SimLaunch.h"
 
+#include "compiler/syntax/Request.h"
+#include "runtime/cases/Replay.h"
+#include "runtime/compile/CompileService.h"
 #include "support/File.h"
 #include "support/Names.h"
+#include "support/Options.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace tessera::cases {
 
@@ -157,14 +162,13 @@ CaseMemory fillMemory(const LoadedCase &loaded) {
   return memory;
 }
 
-SimLaunch simLaunch(const LoadedCase &loaded,
-                    const std::vector<ArgumentMemory> &memory,
-                    const fs::path &ptx) {
+namespace {
+
+SimLaunch fromText(const LoadedCase &loaded,
+                   const std::vector<ArgumentMemory> &memory,
+                   const std::string &text, const fs::path &file) {
   const Case &recorded = loaded.recorded;
-  std::error_code error;
-  const fs::path file =
-      fs::is_regular_file(ptx, error) ? ptx : loaded.folder / ptx;
-  SimLaunch launch{sim::Module::load(readFile(file), file.filename().string())};
+  SimLaunch launch{sim::Module::load(text, file.filename().string())};
   const sim::Module &module = launch.module;
   launch.kernel = kernelOf(module, recorded, file);
   const std::vector<uint32_t> sizes = module.parameterBytes(launch.kernel);
@@ -202,6 +206,40 @@ SimLaunch simLaunch(const LoadedCase &loaded,
   const uint32_t limit = sharedLimit(module.target());
   const uint32_t fixed = module.staticShared(launch.kernel);
   launch.dynamicShared = fixed < limit ? limit - fixed : 0;
+  return launch;
+}
+
+} // namespace
+
+SimLaunch simLaunch(const LoadedCase &loaded,
+                    const std::vector<ArgumentMemory> &memory,
+                    const fs::path &ptx) {
+  std::error_code error;
+  const fs::path file =
+      fs::is_regular_file(ptx, error) ? ptx : loaded.folder / ptx;
+  return fromText(loaded, memory, readFile(file), file);
+}
+
+SimLaunch compiledSimLaunch(const LoadedCase &loaded,
+                            const std::vector<ArgumentMemory> &memory,
+                            const std::string &device) {
+  const PreparedLaunch prepared = prepareLaunch(loaded);
+  ::setenv(optionInfo(Option::F32Default).name, prepared.f32Default.c_str(), 1);
+  LaunchOptions options = prepared.options;
+  options.device = device;
+  syntax::CompileRequest request = prepared.kernel->compileRequest(
+      prepared.args, prepared.constexprs, options);
+  request.assembler = "none"; // only its PTX runs here
+  const auto compiled = runtime::CompileService::instance().get(request);
+  const auto ptx = compiled->stages.find("ptx");
+  if (ptx == compiled->stages.end())
+    throw Error("no PTX of `" + loaded.recorded.kernel + "` for " + device,
+                "clear the cache: tessera cache clear");
+  SimLaunch launch =
+      fromText(loaded, memory, ptx->second, loaded.recorded.kernel + ".ptx");
+  launch.dynamicShared = compiled->meta.sharedBytes;
+  if (compiled->meta.threads)
+    launch.block = {compiled->meta.threads, 1, 1};
   return launch;
 }
 

@@ -41,5 +41,10 @@ struct SimLaunch {
 SimLaunch simLaunch(const LoadedCase &loaded,
                     const std::vector<ArgumentMemory> &memory,
                     const std::filesystem::path &ptx);
+// What our compiler makes of the case's kernel for "sim:sm_80" or another
+// simulated GPU, with the shared memory that it asks for. Throws Error.
+SimLaunch compiledSimLaunch(const LoadedCase &loaded,
+                            const std::vector<ArgumentMemory> &memory,
+                            const std::string &device);
 
 } // namespace tessera::cases

@@ -40,7 +40,8 @@ def ints(*values):
 
 def matmul(dtype):
     def make(i):
-        m, n, k = ((65, 80, 96), (64, 64, 32), (34, 16, 16), (129, 64, 128), (70, 144, 48), (40, 64, 176))[i]
+        m, n, k = ((65, 80, 96), (64, 64, 32), (34, 16, 16), (129, 64, 128), (70, 144, 48), (40, 64, 176), (97, 112, 80),
+                   (3, 208, 112))[i]
         args = (rand(i, m, k, dtype=dtype), rand(i + 9, k, n, dtype=dtype), empty(m, n, dtype=dtype), m, n, k, k, n, n)
         if k % 32:  # what the mask on K hides must not matter: 0 * NaN shows
             args[0][::3] = float("nan")
@@ -50,7 +51,7 @@ def matmul(dtype):
 
 def flash_attention(dtype):
     def make(i):
-        t = (96, 7, 33, 64, 65, 130)[i]
+        t = (96, 7, 33, 64, 65, 130, 128, 161)[i]
         q, k, v = (rand(10 * i + j, 2, t, 64, dtype=dtype) for j in range(3))
         return ((cdiv(t, 64), 2), (q, k, v, empty(2, t, 64, dtype=dtype), empty(2, t), 0.125, t * 64, 64, t),
                 dict(D=64, BM=64, BN=32, CAUSAL=1))
@@ -59,14 +60,14 @@ def flash_attention(dtype):
 
 def softmax():
     def make(i):
-        rows, cols = ((5, 781), (4, 1024), (3, 513), (1, 1), (2, 129), (6, 385))[i]
+        rows, cols = ((5, 781), (4, 1024), (3, 513), (1, 1), (2, 129), (6, 385), (3, 701), (2, 961))[i]
         return (2,), (rand(i, rows, cols), empty(rows, cols), rows, cols, cols, cols), dict(BLOCK=1024)
     return "tutorials/softmax.py", "softmax", make
 
 
 def layer_norm():
     def make(i):
-        rows, n = ((3, 300), (2, 385), (2, 384), (1, 127), (2, 129), (2, 2))[i]
+        rows, n = ((3, 300), (2, 385), (2, 384), (1, 127), (2, 129), (2, 2), (2, 97), (2, 31))[i]
         return ((rows,), (rand(i, rows, n), rand(i + 3, n), rand(i + 6, n), empty(rows, n), empty(rows), empty(rows), n, n, 1e-5),
                 dict(BLOCK=128))
     return "tutorials/layer_norm.py", "layer_norm_fwd", make
@@ -75,7 +76,7 @@ def layer_norm():
 def select():
     """Two sequences, two key heads of three query heads each."""
     def make(i):
-        first, t = ((30, 70), (3, 5), (64, 64), (1, 129), (33, 40), (96, 97))[i]
+        first, t = ((30, 70), (3, 5), (64, 64), (1, 129), (33, 40), (96, 97), (63, 96), (1, 34))[i]
         q, k, v = rand(i, t, 6, 32), rand(i + 3, t, 2, 32), rand(i + 6, t, 2, 32)
         generator = random.Random(i)
         index = []
@@ -103,7 +104,7 @@ BASES = {
 # How often a kind is drawn; 1 for the others.
 WEIGHTS = {"barrier dropped": 2, "wait dropped": 2, "wait too weak": 2, "offset changed": 2,
            "operand of mma": 2, "mma dropped": 2, "store dropped": 2, "branch inverted": 2, "trans dropped": 2}
-INPUTS = 6  # sizes at, just over and under multiples of the tiles, and tiny ones
+INPUTS = 8  # sizes at, just over and under multiples of the tiles, and tiny ones
 
 
 class Base:

@@ -150,8 +150,9 @@ void print(const sim::Report &report, const sim::Estimate &e,
       std::printf("  %-26s %14.0f cycles\n", unit.c_str(), cycles);
 }
 
-int run(const Options &options) {
+int run(Options &options) {
   const sim::Device device = sim::findDevice(options.target);
+  options.launch.target = device.target;
   const std::unique_ptr<OpenedLaunch> opened = openLaunch(options.launch);
   sim::Options simOptions;
   simOptions.serial = options.serial;
@@ -181,7 +182,8 @@ Command addAnalyze(CLI::App &app) {
   verb->footer(
       std::string(
           "Examples:\n"
-          "  tessera analyze tests/cases/softmax --ptx softmax.ptx\n"
+          "  tessera analyze tests/cases/softmax\n"
+          "  tessera analyze tests/cases/softmax --ptx triton.ptx\n"
           "  tessera analyze vadd.ptx --grid 4 --arg 'fp32[4096]' --arg "
           "'fp32[4096]' \\\n"
           "      --arg 'fp32[4096]' --arg i32=4096\n"

@@ -341,6 +341,9 @@ Command addDebug(CLI::App &app) {
                    "else what the instructions say");
   verb->add_option("--tile", options->tile, "Shape of a tile: 64x64");
   verb->add_option("--layout", options->layout, "Which register holds what");
+  verb->add_option("--target", options->launch.target,
+                   "What a case without PTX is compiled for")
+      ->capture_default_str();
   verb->add_flag("--others", options->others,
                  "Run all blocks in order, not only this one");
   verb->add_option("--width", options->width, "Of the terminal")

@@ -172,20 +172,21 @@ cases::SimLaunch fromCase(const LaunchOptions &options, OpenedLaunch &opened) {
   if (!options.args.empty())
     throw Error("--arg goes with PTX alone", "a case brings its arguments");
   opened.recorded.emplace(cases::loadCase(options.file));
-  fs::path ptx =
+  opened.memory = cases::fillMemory(*opened.recorded);
+  const std::vector<cases::ArgumentMemory> &memory = opened.memory.arguments;
+  const fs::path ptx =
       options.ptx.empty() ? fs::path("kernel.ptx") : fs::path(options.ptx);
   std::error_code error;
-  if (!fs::is_regular_file(ptx, error) &&
-      !fs::is_regular_file(opened.recorded->folder / ptx, error))
-    throw Error(options.ptx.empty()
-                    ? "the case " + options.file + " has no kernel.ptx"
-                    : "no file " + options.ptx,
-                "give its PTX with --ptx FILE: a path, or a name in the "
-                "case's folder");
-  opened.memory = cases::fillMemory(*opened.recorded);
-  cases::SimLaunch launch =
-      cases::simLaunch(*opened.recorded, opened.memory.arguments, ptx);
-  return launch;
+  if (fs::is_regular_file(ptx, error) ||
+      fs::is_regular_file(opened.recorded->folder / ptx, error))
+    return cases::simLaunch(*opened.recorded, memory, ptx);
+  if (!options.ptx.empty())
+    throw Error("no file " + options.ptx,
+                "--ptx is a path, or a name in the case's folder; without it "
+                "the case's kernel is compiled");
+  opened.sharedGiven = true;
+  return cases::compiledSimLaunch(*opened.recorded, memory,
+                                  "sim:" + options.target);
 }
 
 } // namespace
@@ -216,7 +217,7 @@ std::unique_ptr<OpenedLaunch> openLaunch(const LaunchOptions &options) {
   cases::SimLaunch &launch = *opened->launch;
   if (!options.block.empty())
     launch.block = dimensions(options.block, "--block");
-  opened->sharedGiven = options.shared || !isCase;
+  opened->sharedGiven |= options.shared || !isCase;
   if (!isCase)
     launch.dynamicShared = options.shared.value_or(0);
   else if (options.shared)
@@ -227,9 +228,9 @@ std::unique_ptr<OpenedLaunch> openLaunch(const LaunchOptions &options) {
 const char *const launchHelp =
     "One --arg for each kernel parameter: TYPE[N] is a buffer of random "
     "numbers\n(zeros for integers or with =0), TYPE=VALUE a scalar, null a "
-    "null pointer.\nA case (docs/cases.md) brings arguments and grid, and its "
-    "PTX is kernel.ptx in\nits folder or what --ptx names. Every access is "
-    "checked (docs/simulator.md).";
+    "null pointer.\nA case (docs/cases.md) brings arguments and grid; its "
+    "kernel is compiled unless\n--ptx names PTX, or kernel.ptx lies in its "
+    "folder. Every access is checked\n(docs/simulator.md).";
 
 void addLaunchOptions(CLI::App &verb, LaunchOptions &options) {
   verb.add_option("file", options.file, "PTX text, or the folder of a case")

@@ -18,8 +18,9 @@
 namespace tessera::tools {
 
 struct LaunchOptions {
-  std::string file; // PTX, or the folder of a case
-  std::string ptx;  // of a case
+  std::string file;             // PTX, or the folder of a case
+  std::string ptx;              // of a case
+  std::string target = "sm_80"; // what a case without PTX is compiled for
   std::string kernel, grid = "1", block;
   std::vector<std::string> args;
   std::optional<uint32_t> shared;

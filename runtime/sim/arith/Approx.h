@@ -1,10 +1,10 @@
 // runtime/sim/arith/Approx.h - the approximate instructions of the special
 // unit. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 //
-// PTX ISA 9.7.3 (rcp, sqrt, rsqrt, div .approx/.full; sin, cos, lg2, ex2, tanh)
-// and 9.7.4 (ex2, tanh in 16 bits). The ISA bounds the error; a GPU stays
-// within the bound but not at one value. Ours computes in double and rounds
-// once:
+// PTX ISA, "Floating-Point Instructions" (rcp, sqrt, rsqrt, div .approx/.full;
+// sin, cos, lg2, ex2, tanh) and "Half Precision Floating-Point Instructions"
+// (ex2, tanh in 16 bits). The ISA bounds the error; a GPU stays within the
+// bound but not at one value. Ours computes in double and rounds once:
 //
 //   instruction          bound in the ISA (relative unless said)    ours
 //   rcp.approx           1 ulp                                      0.5 ulp

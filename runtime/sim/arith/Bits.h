@@ -5,7 +5,7 @@
 // Every function of this folder takes and returns register bits: uint16_t,
 // uint32_t or uint64_t, as a PTX register holds them. They are branch-free
 // where that is possible, so that a loop over the 32 lanes of a warp becomes
-// vector code. Section numbers are those of the PTX ISA 8.7.
+// vector code.
 #pragma once
 
 #include <bit>
@@ -13,7 +13,8 @@
 
 namespace tessera::sim {
 
-// Rounding of a floating-point result (table of modifiers, PTX ISA 6.5.2).
+// Rounding of a floating-point result (table of modifiers, PTX ISA, "Rounding
+// Modifiers").
 enum class Rounding : uint8_t {
   Nearest,     // .rn: to nearest, ties to even
   Zero,        // .rz
@@ -27,8 +28,9 @@ inline double asDouble(uint64_t bits) { return std::bit_cast<double>(bits); }
 inline uint32_t bitsOf(float value) { return std::bit_cast<uint32_t>(value); }
 inline uint64_t bitsOf(double value) { return std::bit_cast<uint64_t>(value); }
 
-// What an instruction delivers when its result is not a number (PTX ISA 9.7.3,
-// 9.7.4): one canonical value per format. Double precision follows the host.
+// What an instruction delivers when its result is not a number (PTX ISA,
+// "Floating-Point Instructions"): one canonical value per format. Double
+// precision follows the host.
 inline constexpr uint32_t CanonicalNanF32 = 0x7fffffff;
 inline constexpr uint64_t CanonicalNanF64 = 0x7ff8000000000000;
 inline constexpr uint16_t CanonicalNan16 = 0x7fff; // both f16 and bf16

@@ -2,10 +2,10 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX ISA 9.7.6 (comparison and selection), 9.7.7 (half precision comparison),
-// 9.7.3.1 (testp). An ordered comparison with a NaN is false, an unordered one
-// (equ, neu, ltu, leu, gtu, geu) true; num and nan ask for NaN themselves. Both
-// zeros are equal.
+// PTX ISA, "Comparison and Selection Instructions", "Half Precision Comparison
+// Instructions", testp. An ordered comparison with a NaN is false, an unordered
+// one (equ, neu, ltu, leu, gtu, geu) true; num and nan ask for NaN themselves.
+// Both zeros are equal.
 #pragma once
 
 #include "runtime/sim/arith/Bits.h"

@@ -2,7 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX ISA 9.7.9.21 (cvt) and 9.7.9.22 (cvt.pack). Values travel as 64 register
+// PTX ISA, cvt and cvt.pack. Values travel as 64 register
 // bits, zero- or sign-extended as the source type says. `convert` is the
 // general way for any pair and any modifiers; the inline functions after it are
 // the fast way for the pairs that kernels use per element.
@@ -121,8 +121,9 @@ inline uint32_t f32ToTf32(uint32_t a) {
 }
 inline uint32_t truncateTf32(uint32_t a) { return a & 0xffffe000; }
 
-// 8-bit floats (PTX ISA 5.2.3): e4m3 has no infinity and NaN 0x7f; e5m2 follows
-// IEEE, NaN 0x7f. Conversion is .rn.satfinite: too large becomes the largest.
+// 8-bit floats (PTX ISA, "Alternate Floating-Point Data Formats"): e4m3 has no
+// infinity and NaN 0x7f; e5m2 follows IEEE, NaN 0x7f. Conversion is
+// .rn.satfinite: too large becomes the largest.
 enum class Float8 : uint8_t { E4m3, E5m2 };
 uint8_t floatToFloat8(Float8 format, double value, bool relu);
 float float8ToFloat(Float8 format, uint8_t bits);
@@ -140,7 +141,7 @@ inline uint32_t unpackFloat8(Float8 format, uint16_t a) {
              << 16;
 }
 
-// cvt.pack.sat.{u16,s16}.s32 and .{u8,s8}.s32.b32 (PTX ISA 9.7.9.22):
+// cvt.pack.sat.{u16,s16}.s32 and .{u8,s8}.s32.b32:
 // d = sat(a) : sat(b), above (c << 2 * width) for the 8-bit forms.
 uint32_t convertPack(Scalar to, uint32_t a, uint32_t b, uint32_t c);
 

@@ -2,8 +2,8 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX ISA 9.7.3 (floating point): add, sub, mul, fma, div, sqrt, rcp with all
-// four roundings, .ftz and .sat. Every result is correctly rounded.
+// PTX ISA, "Floating-Point Instructions": add, sub, mul, fma, div, sqrt, rcp
+// with all four roundings, .ftz and .sat. Every result is correctly rounded.
 //
 // f32 under a directed rounding goes through double: sums and products of
 // floats have an exact value that is a pair of doubles, quotients and roots
@@ -149,7 +149,7 @@ uint32_t sqrtF32(uint32_t a) {
   return finishF32<M>(result);
 }
 
-// PTX ISA 9.7.3.4, 9.7.3.5: NaN in gives an unspecified NaN; ours keeps it.
+// PTX ISA, abs and neg: NaN in gives an unspecified NaN; ours keeps it.
 template <bool Ftz = false>
 uint32_t absF32(uint32_t a) {
   return (Ftz ? flushF32(a) : a) & 0x7fffffff;
@@ -159,7 +159,7 @@ uint32_t negF32(uint32_t a) {
   return (Ftz ? flushF32(a) : a) ^ 0x80000000;
 }
 
-// min/max (PTX ISA 9.7.3.11, 9.7.3.12): -0 < +0; one NaN gives the other
+// min/max (PTX ISA): -0 < +0; one NaN gives the other
 // operand unless Nan, two give the canonical NaN. Xor is .xorsign.abs:
 // magnitudes are compared, the sign is the xor of both signs.
 struct MinMaxMode {
@@ -210,7 +210,7 @@ uint32_t maxF32(uint32_t a, uint32_t b) {
   return minMaxF32<true, M>(a, b);
 }
 
-// PTX ISA 9.7.3.2: the sign of a on the magnitude of b.
+// PTX ISA, copysign: the sign of a on the magnitude of b.
 inline uint32_t copysignF32(uint32_t a, uint32_t b) {
   return (a & 0x80000000) | (b & 0x7fffffff);
 }

@@ -2,10 +2,10 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX ISA 9.7.4 (half precision): add, sub, mul, fma, neg, abs, min, max for
-// .f16, .f16x2, .bf16, .bf16x2, rounded once (.rn). Sums, products and fused
-// multiply-adds of 16-bit numbers are formed exactly, as a double or a pair of
-// doubles, and then rounded to 16 bits.
+// PTX ISA, "Half Precision Floating-Point Instructions": add, sub, mul, fma,
+// neg, abs, min, max for .f16, .f16x2, .bf16, .bf16x2, rounded once (.rn).
+// Sums, products and fused multiply-adds of 16-bit numbers are formed exactly,
+// as a double or a pair of doubles, and then rounded to 16 bits.
 #pragma once
 
 #include "runtime/sim/arith/Float.h"

@@ -2,8 +2,9 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX ISA 9.7.1 (integer), 9.7.2 (extended precision), 9.7.8 (logic and shift),
-// 9.7.9.7 (prmt). Register bits in, register bits out; signed variants say so.
+// PTX ISA, "Integer Arithmetic Instructions", "Extended-Precision Integer
+// Arithmetic Instructions", "Logic and Shift Instructions", and prmt. Register
+// bits in, register bits out; signed variants say so.
 #pragma once
 
 #include <algorithm>
@@ -74,7 +75,7 @@ inline int32_t saturateS32(int64_t value) {
   return static_cast<int32_t>(std::clamp<int64_t>(value, INT32_MIN, INT32_MAX));
 }
 
-// mul24/mad24 (9.7.1.5, 9.7.1.6): 48-bit product of the low 24 bits; .hi is
+// mul24/mad24: 48-bit product of the low 24 bits; .hi is
 // bits 47..16, .lo bits 31..0.
 template <bool Signed, bool High>
 uint32_t mul24(uint32_t a, uint32_t b) {
@@ -89,13 +90,13 @@ uint32_t mul24(uint32_t a, uint32_t b) {
   return static_cast<uint32_t>((x * y) >> (High ? 16 : 0));
 }
 
-// sad (9.7.1.7): c + |a - b|
+// sad: c + |a - b|
 template <class T>
 T sumAbsDifference(T a, T b, T c) {
   return wrapAdd<T>(c, a < b ? wrapSub<T>(b, a) : wrapSub<T>(a, b));
 }
 
-// div, rem (9.7.1.8, 9.7.1.9): towards zero. Division by zero gives all ones
+// div, rem: towards zero. Division by zero gives all ones
 // and rem the dividend ("unspecified, machine-specific"); the machine may
 // report it. MIN / -1 wraps.
 template <class T>
@@ -117,7 +118,7 @@ T remInt(T a, T b) {
   return static_cast<T>(a % b);
 }
 
-// abs, neg (9.7.1.10, 9.7.1.11): MIN stays MIN.
+// abs, neg: MIN stays MIN.
 template <class T>
 T absInt(T a) {
   return a < 0 ? wrapSub<T>(0, a) : a;
@@ -140,7 +141,7 @@ T reluInt(T a) {
   return a < 0 ? T{0} : a;
 }
 
-// popc, clz, brev, bfind, fns, bfe, bfi, szext, bmsk (9.7.1.14 .. 9.7.1.22).
+// popc, clz, brev, bfind, fns, bfe, bfi, szext, bmsk.
 inline uint32_t popc(uint32_t a) {
   return static_cast<uint32_t>(std::popcount(a));
 }
@@ -179,7 +180,7 @@ uint32_t bfind(T a, bool shiftAmount) {
   return shiftAmount ? zeros : static_cast<uint32_t>(8 * sizeof(T) - 1) - zeros;
 }
 
-// fns (9.7.1.18): the position of the |offset|-th one from bit `base`, upwards
+// fns: the position of the |offset|-th one from bit `base`, upwards
 // when offset > 0, downwards when < 0; offset 0 asks for bit `base` itself.
 inline uint32_t findNthSet(uint32_t mask, uint32_t base, int32_t offset) {
   if (offset == 0)
@@ -192,7 +193,7 @@ inline uint32_t findNthSet(uint32_t mask, uint32_t base, int32_t offset) {
   return ~0u;
 }
 
-// bfe (9.7.1.19): `length` bits from `start`, filled up with zeros, or for
+// bfe: `length` bits from `start`, filled up with zeros, or for
 // signed types with the bit at min(start + length - 1, msb). Only the low 8
 // bits of start and length count.
 template <class T>
@@ -213,7 +214,7 @@ T bitFieldExtract(T a, uint32_t start, uint32_t length) {
   return static_cast<T>((field & mask) | (fill & ~mask));
 }
 
-// bfi (9.7.1.20): the low `length` bits of a over b at `start`.
+// bfi: the low `length` bits of a over b at `start`.
 template <class U>
 U bitFieldInsert(U a, U b, uint32_t start, uint32_t length) {
   constexpr uint32_t Width = 8 * sizeof(U);
@@ -226,7 +227,7 @@ U bitFieldInsert(U a, U b, uint32_t start, uint32_t length) {
   return (b & ~mask) | ((a << start) & mask);
 }
 
-// szext (9.7.1.21): keeps b's number of low bits, sign- or zero-extended. A
+// szext: keeps b's number of low bits, sign- or zero-extended. A
 // width of 32 or more keeps all (.clamp) or counts modulo 32 (.wrap).
 template <bool Signed, bool Clamp>
 uint32_t szext(uint32_t a, uint32_t width) {
@@ -240,7 +241,7 @@ uint32_t szext(uint32_t a, uint32_t width) {
   return negative ? a | ~mask : a & mask;
 }
 
-// bmsk (9.7.1.22): b ones from bit a upwards.
+// bmsk: b ones from bit a upwards.
 template <bool Clamp>
 uint32_t bitMask(uint32_t a, uint32_t b) {
   if constexpr (Clamp) {
@@ -255,7 +256,7 @@ uint32_t bitMask(uint32_t a, uint32_t b) {
   return static_cast<uint32_t>(ones << a);
 }
 
-// dp4a, dp2a (9.7.1.23, 9.7.1.24): c plus the dot product of 4 bytes with 4
+// dp4a, dp2a: c plus the dot product of 4 bytes with 4
 // bytes, or of 2 halves with 2 bytes (the upper two for .hi). Wraps.
 template <bool SignedA, bool SignedB>
 uint32_t dp4a(uint32_t a, uint32_t b, uint32_t c) {
@@ -279,7 +280,7 @@ uint32_t dp2a(uint32_t a, uint32_t b, uint32_t c) {
   return c;
 }
 
-// Extended precision (9.7.2): sums with a carry (or borrow) in and out; add.cc
+// Extended precision: sums with a carry (or borrow) in and out; add.cc
 // is carry in 0, add without .cc ignores the carry out. U: uint32_t, uint64_t.
 template <class U>
 U addCarry(U a, U b, bool in, bool &out) {
@@ -296,7 +297,7 @@ U subBorrow(U a, U b, bool in, bool &out) {
   return result;
 }
 
-// Logic and shift (9.7.8). lop3: bit i of the table is the result for the input
+// Logic and shift. lop3: bit i of the table is the result for the input
 // bits (a, b, c) = binary i.
 inline uint32_t lop3(uint32_t a, uint32_t b, uint32_t c, uint8_t table) {
   uint32_t result = 0;
@@ -323,7 +324,7 @@ T shiftRight(T a, uint32_t amount) {
     return amount >= Width ? T{0} : static_cast<T>(a >> amount);
 }
 
-// shf (9.7.8.6): the 64-bit number b:a shifted; .l keeps the upper, .r the
+// shf: the 64-bit number b:a shifted; .l keeps the upper, .r the
 // lower 32 bits. .clamp stops at 32, .wrap counts modulo 32.
 template <bool Left, bool Clamp>
 uint32_t funnelShift(uint32_t a, uint32_t b, uint32_t amount) {
@@ -333,7 +334,7 @@ uint32_t funnelShift(uint32_t a, uint32_t b, uint32_t amount) {
               : static_cast<uint32_t>(pair >> amount);
 }
 
-// prmt (9.7.9.7): bytes 0-3 are a, 4-7 are b. In the default mode a nibble of c
+// prmt: bytes 0-3 are a, 4-7 are b. In the default mode a nibble of c
 // selects a byte, its top bit replicates that byte's sign; the other modes take
 // the low two bits of c only.
 enum class Permute : uint8_t { Default, F4e, B4e, Rc8, Ecl, Ecr, Rc16 };

@@ -2,8 +2,9 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX ISA 9.7.14.5: mma (fragments in 9.7.14.5.1 ff.), ldmatrix, stmatrix,
-// movmatrix. Registers are arrays of 32 lanes.
+// PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions": mma ("Matrix
+// Fragments for mma..."), ldmatrix, stmatrix, movmatrix. Registers are arrays
+// of 32 lanes.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 
 namespace tessera::sim {
 
-// Type suffixes (PTX ISA 5.2). Packed types name a whole register.
+// Type suffixes (PTX ISA, "Types"). Packed types name a whole register.
 enum class Type : uint8_t {
   None,
   Pred,

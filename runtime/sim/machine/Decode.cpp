@@ -483,7 +483,7 @@ void Decoder::checkVectors(const Match &m, const Inst &inst,
       if (lengths.size() != 4 || lengths[k] != expected[k])
         fail("matrix operand " + std::to_string(k + 1) + " needs " +
                  std::to_string(expected[k]) + " registers",
-             "PTX ISA 9.7.14.5 gives the fragments");
+             "the PTX ISA gives them: \"Matrix Fragments for mma\"");
     return;
   }
   uint32_t expected = 1;

@@ -14,7 +14,8 @@ namespace {
 constexpr uint64_t MaxModuleBytes = uint64_t{1} << 28;
 constexpr uint64_t MaxRegisters = uint64_t{1} << 20;
 
-// Bytes of a fundamental type (PTX ISA 5.2); 0 when it is none.
+// Bytes of a fundamental type (PTX ISA, "Fundamental Types"); 0 when it is
+// none.
 uint32_t typeBytes(std::string_view type) {
   if (type == ".b8" || type == ".u8" || type == ".s8")
     return 1;

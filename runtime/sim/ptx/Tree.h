@@ -12,7 +12,7 @@ namespace tessera::sim::ptx {
 
 inline constexpr uint32_t None = ~uint32_t{0};
 
-// State spaces of variables (PTX ISA 5.1).
+// State spaces of variables (PTX ISA, "State Spaces").
 enum class Space : uint8_t { Global, Const, Shared, Local, Param };
 
 // A value in an initializer that is an address.
@@ -35,7 +35,7 @@ struct Variable {
   uint32_t line = 0;
 };
 
-// Special registers (PTX ISA 10).
+// Special registers (PTX ISA, "Special Registers").
 enum class Special : uint8_t {
   TidX,
   TidY,
