@@ -57,8 +57,11 @@ private:
     }
   }
 
-  // `a` and `b` as masks of tensors of `like`; either may be null.
+  // `mask` and `scalar` as the mask of a tensor of `like`; either may be null,
+  // which is true.
   Value both(Value mask, Value scalar, Type like) {
+    if (!scalar)
+      return mask;
     Value all = scalar;
     if (auto tensor = dyn_cast<RankedTensorType>(like))
       all = tile::SplatOp::create(
@@ -67,7 +70,7 @@ private:
   }
 
   // Whether `op` runs in the iteration that `map` describes: the conditions
-  // around it, and `inside`, that there is such an iteration.
+  // around it, and `inside`, that there is such an iteration. Null is true.
   Value guardOf(Operation *op, const IRMapping &map, Value inside) {
     Value guard = inside;
     for (Operation *inner = op, *parent = op->getParentOp(); parent != loop;
@@ -78,14 +81,34 @@ private:
         condition = arith::XOrIOp::create(
             b, loc, condition,
             arith::ConstantOp::create(b, loc, b.getBoolAttr(true)));
-      guard = arith::AndIOp::create(b, loc, guard, condition);
+      guard = guard
+                  ? arith::AndIOp::create(b, loc, guard, condition).getResult()
+                  : condition;
     }
     return guard;
   }
 
-  // Starts the copies of one iteration. `map`: its induction variable and
-  // carried values. Gives the carried values of the iteration after it.
+  // Starts the copies of one iteration, if it is `inside` the loop. `map`: its
+  // induction variable and carried values. Gives the carried values of the
+  // iteration after it.
   SmallVector<Value> copyTiles(IRMapping &map, Value inside, Value slot) {
+    if (slice.carried.empty()) {
+      // Nothing of it is needed afterwards: all threads go around it together.
+      auto branch = scf::IfOp::create(b, loc, inside);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+      startCopies(map, Value(), slot);
+    } else {
+      startCopies(map, inside, slot);
+    }
+    tile::AsyncCommitOp::create(b, loc);
+    SmallVector<Value> next;
+    for (unsigned number : slice.carried)
+      next.push_back(map.lookupOrDefault(loop.getYieldedValues()[number]));
+    return next;
+  }
+
+  void startCopies(IRMapping &map, Value inside, Value slot) {
     for (Operation *op : slice.operations) {
       Operation *copy = b.clone(*op, map);
       auto read = dyn_cast<tile::LoadOp>(copy);
@@ -94,8 +117,10 @@ private:
       // A load of an index must not read beyond the last iteration.
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPoint(copy);
-      Value mask = both(read.getMask(), guardOf(op, map, inside),
-                        read.getPtr().getType());
+      Value runs = guardOf(op, map, inside);
+      if (!runs)
+        continue;
+      Value mask = both(read.getMask(), runs, read.getPtr().getType());
       Value other = read.getOther();
       if (!other)
         other =
@@ -119,11 +144,6 @@ private:
       tile::AsyncCopyOp::create(b, load.getLoc(), pointer, buffer, mask,
                                 uint64_t(staged.vector));
     }
-    tile::AsyncCommitOp::create(b, loc);
-    SmallVector<Value> next;
-    for (unsigned number : slice.carried)
-      next.push_back(map.lookupOrDefault(loop.getYieldedValues()[number]));
-    return next;
   }
 
   IRMapping iteration(Value inductionVariable, ValueRange carried) {
