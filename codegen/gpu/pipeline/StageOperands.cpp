@@ -178,7 +178,11 @@ private:
           cast<func::FuncOp>(tile.source.getParentRegion()->getParentOp());
     b.setInsertionPointToStart(&function.getBody().front());
     Value buffer = tile::SmemAllocOp::create(b, loc, memory);
-    b.setInsertionPointAfterValue(tile.source);
+    if (tile.source.getParentBlock() == &function.getBody().front() &&
+        isa<BlockArgument>(tile.source))
+      b.setInsertionPointAfterValue(buffer);
+    else
+      b.setInsertionPointAfterValue(tile.source);
     // The round before, or whose memory it was, may still read.
     tile::BarrierOp::create(b, loc);
     tile::SmemStoreOp::create(b, loc, tile.source, buffer);

@@ -1,0 +1,100 @@
+// Copies ahead: prologue, wait, barrier, next copy, then the body.
+// RUN: tessera-opt --tessera-pipeline-loops=num-stages=4 %s | FileCheck %s
+// RUN: tessera-opt --tessera-pipeline-loops=num-stages=1 %s | FileCheck %s --check-prefix=ONE
+
+#rows = #tile.linear<16x32, register = [[0, 1], [0, 2], [0, 4]], lane = [[0, 8], [0, 16], [1, 0], [2, 0], [4, 0]], warp = [[8, 0], [0, 0]]>
+#acc = #tile.linear<16x16, register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8], [0, 0]]>
+#a = #tile.linear<16x32, register = [[0, 1], [8, 0], [0, 8], [0, 16]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 0], [0, 0]]>
+#b = #tile.linear<32x16, register = [[1, 0], [8, 0], [16, 0]], lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]], warp = [[0, 8], [0, 0]]>
+
+// CHECK-LABEL: func.func @loop
+// CHECK: %[[MEM:.*]] = tile.smem_alloc : <3 x 16x32xf16
+// CHECK: tile.barrier
+// Two iterations under way before the first; none beyond the last.
+// CHECK: arith.cmpi slt
+// CHECK: scf.if
+// CHECK: tile.async_copy {{.*}} vector 8
+// CHECK: tile.async_commit
+// CHECK: scf.if
+// CHECK: tile.async_copy
+// CHECK: tile.async_commit
+// CHECK: scf.for
+// CHECK-NEXT: tile.async_wait 1
+// CHECK-NEXT: tile.barrier
+// CHECK: scf.if
+// CHECK: tile.async_copy
+// CHECK: tile.async_commit
+// CHECK: tile.smem_index %[[MEM]]
+// CHECK: tile.smem_load
+// CHECK-NOT: tile.load
+// CHECK: tile.dot
+// CHECK: tile.async_wait 0
+
+// ONE-NOT: tile.async_copy
+func.func @loop(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %step: tensor<16x32xi32, #rows>, %b: tensor<32x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %n: i32) -> tensor<16x16xf32, #acc> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<16x16xf32, #acc>) : i32 {
+    %s = tile.splat %i : i32 -> tensor<16x32xi32, #rows>
+    %o = arith.muli %s, %step : tensor<16x32xi32, #rows>
+    %q = tile.addptr %p, %o : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+    %v = tile.load %q {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+    %a = tile.convert_layout %v : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+    %d = tile.dot %a, %b, %acc ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+    scf.yield %d : tensor<16x16xf32, #acc>
+  }
+  return %r : tensor<16x16xf32, #acc>
+}
+
+// The address is carried from round to round, the tile is read through an index
+// that is loaded itself, under an `if`: the condition becomes part of the mask.
+// CHECK-LABEL: func.func @guarded
+// CHECK: scf.for {{.*}} iter_args(
+// CHECK: tile.async_wait 1
+// CHECK: tile.barrier
+// CHECK: tile.load {{.*}} mask {{.*}} other
+// CHECK: tile.async_copy {{.*}} mask
+// CHECK: scf.if
+// CHECK: tile.smem_load
+// CHECK: tile.dot
+func.func @guarded(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %index: !tile.ptr<i32>, %b: tensor<32x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %n: i32) -> tensor<16x16xf32, #acc> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %at = %index) -> (tensor<16x16xf32, #acc>, !tile.ptr<i32>) : i32 {
+    %block = tile.load %at : !tile.ptr<i32>
+    %valid = arith.cmpi sge, %block, %c0 : i32
+    %next = scf.if %valid -> tensor<16x16xf32, #acc> {
+      %s = tile.splat %block : i32 -> tensor<16x32xi32, #rows>
+      %q = tile.addptr %p, %s : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+      %v = tile.load %q {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+      %a = tile.convert_layout %v : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+      %d = tile.dot %a, %b, %acc ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+      scf.yield %d : tensor<16x16xf32, #acc>
+    } else {
+      scf.yield %acc : tensor<16x16xf32, #acc>
+    }
+    %later = tile.addptr %at, %c1 : !tile.ptr<i32>, i32
+    scf.yield %next, %later : tensor<16x16xf32, #acc>, !tile.ptr<i32>
+  }
+  return %r#0 : tensor<16x16xf32, #acc>
+}
+
+// What the loop writes may be what it reads: nothing is copied ahead.
+// CHECK-LABEL: func.func @written
+// CHECK-NOT: tile.async_copy
+// CHECK: return
+func.func @written(%base: !tile.ptr<f16>, %b: tensor<32x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %half: tensor<16x32xf16, #rows>, %n: i32) -> tensor<16x16xf32, #acc> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %p = tile.splat %base : !tile.ptr<f16> -> tensor<16x32x!tile.ptr<f16>, #rows>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<16x16xf32, #acc>) : i32 {
+    %s = tile.splat %i : i32 -> tensor<16x32xi32, #rows>
+    %q = tile.addptr %p, %s : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+    %v = tile.load %q {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+    tile.store %p, %half : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xf16, #rows>
+    %a = tile.convert_layout %v : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+    %d = tile.dot %a, %b, %acc ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+    scf.yield %d : tensor<16x16xf32, #acc>
+  }
+  return %r : tensor<16x16xf32, #acc>
+}
