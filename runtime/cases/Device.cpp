@@ -53,16 +53,7 @@ public:
   void run(const LoadedCase &loaded, const PreparedLaunch &launch,
            const std::vector<ArgumentMemory> &memory, bool serial) override {
     setPrecision(launch);
-    std::vector<Arg> args = launch.args;
-    for (size_t i = 0; i < args.size(); ++i)
-      for (const ArgumentMemory &one : memory)
-        if (auto *pointer = std::get_if<Pointer>(&args[i]);
-            pointer && one.name == launch.kernel->parameters()[i]) {
-          pointer->address = one.address;
-          pointer->bytesBefore =
-              size_t(static_cast<char *>(one.address) - one.begin);
-          pointer->bytes = one.bytes - pointer->bytesBefore;
-        }
+    const std::vector<Arg> args = boundArguments(launch, memory);
     // One thread draws the programs in order.
     if (serial)
       setParallelFor([](int64_t count, const auto &body) { body(0, count); },
@@ -110,6 +101,21 @@ private:
 };
 
 } // namespace
+
+std::vector<Arg> boundArguments(const PreparedLaunch &launch,
+                                const std::vector<ArgumentMemory> &memory) {
+  std::vector<Arg> args = launch.args;
+  for (size_t i = 0; i < args.size(); ++i)
+    for (const ArgumentMemory &one : memory)
+      if (auto *pointer = std::get_if<Pointer>(&args[i]);
+          pointer && one.name == launch.kernel->parameters()[i]) {
+        pointer->address = one.address;
+        pointer->bytesBefore =
+            size_t(static_cast<char *>(one.address) - one.begin);
+        pointer->bytes = one.bytes - pointer->bytesBefore;
+      }
+  return args;
+}
 
 const std::vector<DeviceKind> &deviceTable() {
   static const std::vector<DeviceKind> table = {

@@ -33,6 +33,10 @@ struct ArgumentMemory {
   bool written = false; // the recorded launch wrote it
 };
 
+// The launch's arguments with the memory of its pointers.
+std::vector<Arg> boundArguments(const PreparedLaunch &launch,
+                                const std::vector<ArgumentMemory> &memory);
+
 // A check of the device found the launch to be wrong.
 class TESSERA_EXCEPTION LaunchFault : public Error {
 public:

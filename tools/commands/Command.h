@@ -32,6 +32,7 @@ Command addDebug(CLI::App &app);
 Command addReplay(CLI::App &app);
 Command addReport(CLI::App &app);
 Command addRecord(CLI::App &app);
+Command addPack(CLI::App &app);
 Command addVersion(CLI::App &app);
 
 // Verbs that need LibTorch live in tessera-train: name and one line of help.
