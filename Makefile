@@ -1,7 +1,7 @@
 # Makefile - the commands people type. The build itself is CMake (CMakePresets.json).
 # SPDX-License-Identifier: Apache-2.0
 .DEFAULT_GOAL := help
-.PHONY: help train test test-full build bench check sim-test sim-mutants
+.PHONY: help train test test-full build bench check codegen-report sim-test sim-mutants
 
 JOBS ?= $(shell nproc)
 CONFIG ?= configs/quickstart.yaml
@@ -41,6 +41,11 @@ check: ## format, include directions, file sizes, docs
 SEED ?= 1
 N ?= 300
 python = $${TESSERA_DEPS:-$${XDG_DATA_HOME:-$$HOME/.local/share}/tessera}/venv/bin/python
+
+codegen-report: ## our PTX next to Triton's: registers, spills, executed instructions, conflicts
+	@scripts/setup full
+	@scripts/build dev
+	@scripts/codegen-report build/dev
 
 sim-test: ## run Triton's and NVRTC's PTX on the simulator (FULL=full: all shapes)
 	@scripts/setup full
