@@ -6,10 +6,12 @@
 #include "codegen/gpu/Lower.h"
 #include "codegen/gpu/Ptx.h"
 #include "codegen/gpu/Ptxas.h"
+#include "codegen/gpu/SharedBuffers.h"
 #include "codegen/gpu/report/Report.h"
 #include "compiler/CompileParts.h"
 #include "compiler/Override.h"
 #include "compiler/Pipeline.h"
+#include "compiler/SharedMemory.h"
 #include "compiler/semantics/Semantics.h"
 #include "compiler/syntax/Program.h"
 #include "support/CudaTools.h"
@@ -55,7 +57,7 @@ public:
   void run() {
     checkStages(request, {"tile", "layout", "llvm", "ptx", "sass", "report"},
                 {"tile", "layout", "llvm", "ptx"}, "a GPU kernel");
-    auto program = syntax::Program::load(request);
+    program = syntax::Program::load(request);
     files = program->files();
     timer.lap("parse");
     std::vector<Diagnostic> notes;
@@ -111,10 +113,12 @@ private:
     } catch (const CompileError &) {
       throw;
     } catch (const Error &error) {
-      const PipelineMessage message = placedMessage(error.message);
+      PipelineMessage message = placedMessage(error.message);
+      std::string hint = error.hint;
+      explainSharedMemory(module, message, hint);
       if (message.line == 0)
         throw;
-      throw CompileError({diagnosticOf(files, message, error.hint)});
+      throw CompileError({diagnosticOf(files, message, hint)});
     }
     if (auto bytes =
             module->getAttrOfType<mlir::IntegerAttr>(codegen::kSharedBytesAttr))
@@ -193,7 +197,7 @@ private:
       input.sass = sass;
       input.sharedBytes = result.meta.sharedBytes;
       input.threads = result.meta.threads;
-      input.buffers = buffersOf(module);
+      input.buffers = codegen::sharedBuffers(module, options);
       result.stages["report"] =
           codegen::makeReport(input, request.kernel).dump(2) + "\n";
     }
@@ -202,22 +206,33 @@ private:
     timer.lap("report");
   }
 
-  // Operations with a place in shared memory.
-  std::vector<codegen::SharedBuffer> buffersOf(mlir::ModuleOp module);
+  // When it is shared memory that the kernel has too much of: what takes it,
+  // and what would fit.
+  void explainSharedMemory(mlir::ModuleOp module, PipelineMessage &message,
+                           std::string &hint) {
+    auto bytes =
+        module->getAttrOfType<mlir::IntegerAttr>(codegen::kSharedBytesAttr);
+    if (!bytes || uint64_t(bytes.getInt()) <= options.target.sharedPerBlock)
+      return;
+    message.text =
+        "the kernel needs " + std::to_string(bytes.getInt()) +
+        " bytes of shared memory; a block on " + options.target.name + " has " +
+        std::to_string(options.target.sharedPerBlock) + ": " +
+        codegen::describeBuffers(codegen::sharedBuffers(module, options));
+    // An edited stage has no configurations.
+    if (request.overrides.empty())
+      hint = adviceForSharedMemory(*program, request, options);
+  }
 
   const CompileRequest &request;
   CompileResult &result;
   codegen::GpuOptions options;
   PhaseTimer timer;
+  std::shared_ptr<const syntax::Program> program;
   SourceFiles files;
   std::string ptx;
   std::filesystem::path ptxas;
 };
-
-std::vector<codegen::SharedBuffer>
-GpuCompilation::buffersOf(mlir::ModuleOp module) {
-  return {};
-}
 
 } // namespace
 

@@ -174,7 +174,11 @@ std::optional<Ptxas> findPtxas(const fs::path &versions, std::string *why) {
   const std::string hint = "install CUDA 12.8 or newer, or the wheels with "
                            "scripts/setup full (triton has a ptxas), or set "
                            "TESSERA_PTXAS to one";
-  if (const std::string set = optionText(Option::Ptxas); !set.empty()) {
+  if (const std::string set = optionText(Option::Ptxas); set == "none") {
+    if (why)
+      *why = "TESSERA_PTXAS=none";
+    return std::nullopt;
+  } else if (!set.empty()) {
     if (!isProgram(set))
       throw Error("TESSERA_PTXAS=" + set + " is no program", hint);
     Ptxas ptxas = {set, versionOf(set, versions)};

@@ -20,10 +20,11 @@ struct Ptxas {
   uint32_t ptxVersion() const;
 };
 
-// TESSERA_PTXAS, or the first of these that reads PTX 8.7: ptxas in PATH, in
-// CUDA_HOME and CUDA_PATH, in /usr/local/cuda, in the triton wheel of the
-// set-up. None when there is none; `why` then says what was looked at. Throws
-// Error when TESSERA_PTXAS names a file that is no ptxas or one too old.
+// TESSERA_PTXAS ("none": there is none), or the first of these that reads
+// PTX 8.7: ptxas in PATH, in CUDA_HOME and CUDA_PATH, in /usr/local/cuda, in
+// the triton wheel of the set-up. None when there is none; `why` then says what
+// was looked at. Throws Error when TESSERA_PTXAS names a file that is no ptxas
+// or one too old.
 //
 // `versions` is a file that remembers the version of a ptxas by path, size and
 // time of change, because asking takes 30 ms; empty: nothing is remembered.

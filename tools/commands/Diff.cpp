@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
 
+#include "codegen/gpu/report/Report.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Json.h"
@@ -10,6 +11,7 @@
 #include "support/Process.h"
 #include "tools/diff/Assembly.h"
 #include "tools/diff/LineDiff.h"
+#include "tools/diff/Resources.h"
 
 #include <CLI/CLI.hpp>
 
@@ -41,6 +43,7 @@ struct Stage {
 };
 constexpr Stage stages[] = {{"tile IR", ".tile.mlir", "01-tile.mlir"},
                             {"loops", ".loops.mlir", "02-loops.mlir"},
+                            {"layouts", ".layout.mlir", "02-layout.mlir"},
                             {"LLVM IR", ".ll", "03-llvm.ll"},
                             {"assembly", ".s", "04-asm.s"},
                             {"PTX", ".ptx", "06-kernel.ptx"}};
@@ -51,6 +54,7 @@ struct Compiled {
   std::string title;
   std::map<std::string, std::string> texts; // by the stage's title
   Json meta;
+  Json report; // of a GPU kernel; else null
 };
 
 // A folder that is gone in the end.
@@ -72,6 +76,22 @@ public:
   fs::path folder;
 };
 
+// Null when there is no PTX, or none that can be read.
+Json reportOfPtx(const fs::path &path) {
+  const auto text = tryReadFile(path);
+  if (!text)
+    return {};
+  try {
+    codegen::ReportInput input;
+    input.ptx = *text;
+    Json report = codegen::makeReport(input);
+    report.erase("shared"); // the PTX does not say the dynamic part
+    return report;
+  } catch (const Error &) {
+    return {};
+  }
+}
+
 Compiled readFiles(const std::string &title, const fs::path &folder,
                    const std::string &name) {
   Compiled result;
@@ -81,6 +101,13 @@ Compiled readFiles(const std::string &title, const fs::path &folder,
                                              : folder / (name + stage.ending)))
       result.texts[stage.title] =
           std::string_view(stage.title) == "PTX" ? ptxCode(*text) : *text;
+  if (!name.empty())
+    if (const auto text = tryReadFile(folder / (name + ".report.json")))
+      result.report = parseJson(*text, name + ".report.json");
+  // CUDA C++ has a report of another kind, a dump has none.
+  if (!result.report.is_object() || !result.report.contains("ptx"))
+    result.report = reportOfPtx(name.empty() ? folder / "06-kernel.ptx"
+                                             : folder / (name + ".ptx"));
   const fs::path meta =
       name.empty() ? folder / "05-report.json" : folder / (name + ".json");
   if (const auto text = tryReadFile(meta))
@@ -130,7 +157,12 @@ Compiled compileOne(const std::string &file, const std::string &instance,
                                       scratch.folder.string()};
   std::string title = instance;
   for (const std::string &define : defines) {
-    command.insert(command.end(), {"-D", define});
+    if (define.starts_with("num_warps="))
+      command.insert(command.end(), {"--num-warps", define.substr(10)});
+    else if (define.starts_with("num_stages="))
+      command.insert(command.end(), {"--num-stages", define.substr(11)});
+    else
+      command.insert(command.end(), {"-D", define});
     title += " " + define;
   }
   if (!target.empty())
@@ -240,7 +272,9 @@ bool printSummary(const Compiled &a, const Compiled &b) {
   };
   std::printf("A: %s\nB: %s\n", a.title.c_str(), b.title.c_str());
   const std::string hash = text(a, "code_sha256");
-  if (!hash.empty() && hash == text(b, "code_sha256")) {
+  // Without ptxas all codes are empty.
+  if (!hash.empty() && hash == text(b, "code_sha256") &&
+      number(a, "code_bytes") > 0) {
     std::printf("byte-identical: both are the same %lld bytes of code\n",
                 static_cast<long long>(number(a, "code_bytes")));
     return false;
@@ -248,7 +282,7 @@ bool printSummary(const Compiled &a, const Compiled &b) {
   std::printf("  %-28s %12s %12s\n", "", "A", "B");
   if (number(a, "code_bytes") >= 0 && number(b, "code_bytes") >= 0)
     printRow("code, bytes", number(a, "code_bytes"), number(b, "code_bytes"));
-  if (number(a, "scratch_bytes") >= 0 && number(b, "scratch_bytes") >= 0)
+  if (number(a, "scratch_bytes") > 0 || number(b, "scratch_bytes") > 0)
     printRow("scratch a thread, bytes", number(a, "scratch_bytes"),
              number(b, "scratch_bytes"));
   if (a.texts.count("assembly") && b.texts.count("assembly")) {
@@ -264,7 +298,9 @@ bool printSummary(const Compiled &a, const Compiled &b) {
       if (left[name] || right[name])
         printRow("  " + name, left[name], right[name]);
   }
-  if (a.texts.count("PTX") && b.texts.count("PTX")) {
+  if (a.report.is_object() && b.report.is_object()) {
+    std::fputs(compareReports(a.report, b.report).c_str(), stdout);
+  } else if (a.texts.count("PTX") && b.texts.count("PTX")) {
     const auto all = [](const Compiled &side) {
       int64_t sum = 0;
       for (const auto &[opcode, count] : countPtx(side.texts.at("PTX")))
@@ -350,27 +386,35 @@ Command addDiff(CLI::App &app) {
                    "instance of FILE.py, or kernel of FILE.cu, to compile "
                    "twice");
   for (auto [name, list, what] :
-       {std::tuple("--a", &options->a, "constexpr of A: BM=32"),
-        std::tuple("--b", &options->b, "constexpr of B: BM=64")})
+       {std::tuple("--a", &options->a,
+                   "constexpr of A: BM=32; also num_warps=8, num_stages=3"),
+        std::tuple("--b", &options->b, "constexpr of B: BM=64, likewise")})
     verb->add_option(name, *list, what)
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   verb->add_option("--target", options->target,
-                   "cpu:MCPU:FEATURES; sm_80 and the like for FILE.cu");
+                   "sm_80 and the like, or cpu:MCPU:FEATURES; default: this "
+                   "machine, for FILE.cu sm_80");
   verb->add_flag("--full", options->full, "all changed lines of every stage");
   verb->add_flag("--summary", options->summary, "counts only");
   verb->add_option("--context", options->context, "unchanged lines around")
       ->capture_default_str();
-  verb->footer("Examples:\n"
-               "  tessera diff kernels/nsa/window_fwd.py -i window_fwd_d64_f32 "
-               "--a BM=32 "
-               "--b BM=64\n"
-               "  tessera diff a.py:mine_f32 a.py:mine_bf16 --summary\n"
-               "  tessera diff kernels/cuda/gate.cu:gate_fwd --a FAST=0 --b "
-               "FAST=1\n"
-               "  tessera diff out-before out-after\n\n"
-               "Lines that differ in numbered names (%12, .LBB0_3) only count "
-               "as equal.");
+  verb->footer(
+      "Examples:\n"
+      "  tessera diff kernels/nsa/window_fwd.py -i window_fwd_d64_f32 "
+      "--a BM=32 "
+      "--b BM=64\n"
+      "  tessera diff a.py:mine_f32 a.py:mine_bf16 --summary\n"
+      "  tessera diff kernels/nsa/select_fwd.py -i "
+      "select_fwd_paper_bf16 --target sm_80 \\\n      --a num_stages=2 "
+      "--b num_stages=3 --summary\n"
+      "  tessera diff kernels/cuda/gate.cu:gate_fwd --a FAST=0 --b "
+      "FAST=1\n"
+      "  tessera diff out-before out-after\n\n"
+      "Lines that differ in numbered names (%12, .LBB0_3) only count "
+      "as equal.\nGPU kernels: registers, spills, shared memory, blocks on "
+      "an SM and each loop by\nclass of instruction, from the report; "
+      "of SASS where there is ptxas.");
   return {verb, [options] { return run(*options); }};
 }
 

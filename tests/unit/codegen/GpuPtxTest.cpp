@@ -255,6 +255,10 @@ TEST_F(FakePtxas, FoundByVariable) {
   EXPECT_TRUE(has(found(banner + "12.6, V12.6.20'"), "PTX up to 8.5"));
   EXPECT_TRUE(has(found("exit 1"), "is no ptxas"));
   EXPECT_TRUE(has(found("echo hello"), "is no ptxas"));
+  ::setenv("TESSERA_PTXAS", "none", 1);
+  std::string why;
+  EXPECT_FALSE(findPtxas({}, &why));
+  EXPECT_TRUE(has(why, "TESSERA_PTXAS=none"));
   ::setenv("TESSERA_PTXAS", "/nonexistent/ptxas", 1);
   EXPECT_TRUE(has(messageOf([] { findPtxas(); }), "is no program"));
   ::unsetenv("TESSERA_PTXAS");

@@ -1,0 +1,23 @@
+// codegen/gpu/SharedBuffers.h - what lies where in shared memory, for people.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "codegen/gpu/Lower.h"
+#include "codegen/gpu/report/Report.h"
+
+#include <vector>
+
+namespace tessera::codegen {
+
+// The places that lowerToLlvm() gave to operations of the module, by offset,
+// then by size, largest first. Scratch of different operations may share a
+// place.
+std::vector<SharedBuffer> sharedBuffers(mlir::ModuleOp module,
+                                        const GpuOptions &options);
+
+// "131072 bytes for smem_alloc 3 x 128x64xbf16 (line 30), ...": the largest
+// few.
+std::string describeBuffers(const std::vector<SharedBuffer> &buffers);
+
+} // namespace tessera::codegen

@@ -1,0 +1,113 @@
+// compiler/SharedMemory.cpp - what to say of a kernel with too much shared
+// memory.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/SharedMemory.h"
+
+#include "codegen/gpu/Scratch.h"
+#include "compiler/CompileParts.h"
+#include "compiler/semantics/Semantics.h"
+#include "compiler/syntax/Decorators.h"
+#include "support/Error.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace tessera::compiler {
+namespace {
+
+// Looking at more takes longer than a person waits for a message.
+constexpr size_t mostConfigs = 24;
+
+// None when it does not compile, or does not fit.
+std::optional<uint64_t> fits(const syntax::Program &program,
+                             const syntax::CompileRequest &request,
+                             const codegen::GpuOptions &options) {
+  try {
+    const uint64_t bytes = sharedBytesOf(program, request, options);
+    if (bytes <= options.target.sharedPerBlock)
+      return bytes;
+  } catch (const Error &) {
+  }
+  return std::nullopt;
+}
+
+bool isPowerOfTwo(int64_t value) {
+  return value > 0 && (value & (value - 1)) == 0;
+}
+
+} // namespace
+
+uint64_t sharedBytesOf(const syntax::Program &program,
+                       const syntax::CompileRequest &request,
+                       const codegen::GpuOptions &options) {
+  auto module = semantics::buildTileModule(threadContext(), program, request);
+  const auto messages =
+      runPasses(*module, false, [&](mlir::OpPassManager &passes) {
+        addTilePasses(passes);
+        codegen::addLayoutPasses(passes, options);
+      });
+  if (!messages.empty())
+    throw Error(messages[0].text, "the kernel does not compile");
+  try {
+    codegen::gpu::allocateScratch(*module, options);
+  } catch (const Error &) {
+    // It is more than there is; the number is there all the same.
+  }
+  auto bytes =
+      (*module)->getAttrOfType<mlir::IntegerAttr>(codegen::kSharedBytesAttr);
+  return bytes ? uint64_t(bytes.getInt()) : 0;
+}
+
+std::string adviceForSharedMemory(const syntax::Program &program,
+                                  const syntax::CompileRequest &request,
+                                  const codegen::GpuOptions &options) {
+  std::string advice;
+  for (int stages = options.numStages - 1; stages >= 1; --stages) {
+    codegen::GpuOptions fewer = options;
+    fewer.numStages = stages;
+    if (const auto bytes = fits(program, request, fewer)) {
+      advice = "with num_stages=" + std::to_string(stages) + " it needs " +
+               std::to_string(*bytes);
+      break;
+    }
+  }
+  const syntax::KernelInfo info =
+      syntax::describeKernel(program, program.kernel(request.kernel));
+  uint64_t most = 0;
+  std::string best;
+  for (size_t i = 0; i < std::min(info.configs.size(), mostConfigs); ++i) {
+    const syntax::Value::Config &config = info.configs[i];
+    syntax::CompileRequest other = request;
+    codegen::GpuOptions how = options;
+    how.numWarps = int(config.numWarps.value_or(4));
+    how.numStages = int(config.numStages.value_or(3));
+    if (!isPowerOfTwo(how.numWarps) || how.numWarps > 32 || how.numStages < 1)
+      continue;
+    std::string name;
+    for (const auto &[parameter, value] : config.constexprs)
+      for (syntax::Argument &argument : other.args)
+        if (argument.name == parameter && argument.isConstexpr()) {
+          argument.value = value;
+          name += (name.empty() ? "" : ", ") + parameter + "=" + value.repr();
+        }
+    const auto bytes = fits(program, other, how);
+    if (!bytes || *bytes < most)
+      continue;
+    most = *bytes;
+    best = name + (name.empty() ? "" : ", ") +
+           "num_warps=" + std::to_string(how.numWarps) +
+           ", num_stages=" + std::to_string(how.numStages);
+  }
+  if (!best.empty())
+    advice += (advice.empty() ? "of" : "; of") +
+              std::string(" the decorator's configurations the largest that "
+                          "fits is ") +
+              best + " (" + std::to_string(most) + " bytes)";
+  return advice.empty() ? "use smaller tiles or fewer stages" : advice;
+}
+
+} // namespace tessera::compiler

@@ -1,0 +1,139 @@
+// tools/diff/Resources.cpp - two reports of GPU kernels side by side.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/diff/Resources.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+#include <vector>
+
+namespace tessera::tools {
+namespace {
+
+std::string valueText(const Json &value) {
+  if (value.is_null())
+    return "-";
+  if (value.is_number_float()) {
+    char text[32];
+    std::snprintf(text, sizeof(text), "%.2f", value.get<double>());
+    return text;
+  }
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string row(const std::string &name, const Json &a, const Json &b) {
+  char text[160];
+  std::snprintf(text, sizeof(text), "  %-28s %12s %12s", name.c_str(),
+                valueText(a).c_str(), valueText(b).c_str());
+  std::string result = text;
+  if (a == b)
+    return result + "         =\n";
+  if (a.is_number() && b.is_number()) {
+    const double from = a.get<double>(), to = b.get<double>();
+    if (from > 0)
+      std::snprintf(text, sizeof(text), "  %+7.1f%%", 100 * (to - from) / from);
+    else
+      std::snprintf(text, sizeof(text), "  %+8.0f", to - from);
+    result += text;
+  }
+  return result + "\n";
+}
+
+// By class, most frequent first, those that differ only.
+std::string counts(const Json &a, const Json &b, const std::string &indent) {
+  std::set<std::string> names;
+  for (const Json *side : {&a, &b})
+    if (side->is_object())
+      for (const auto &[name, count] : side->items())
+        names.insert(name);
+  std::vector<std::string> order(names.begin(), names.end());
+  const auto of = [](const Json &side, const std::string &name) {
+    return side.is_object() ? side.value(name, int64_t(0)) : int64_t(0);
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](const auto &x, const auto &y) {
+                     return of(a, x) + of(b, x) > of(a, y) + of(b, y);
+                   });
+  std::string text;
+  for (const std::string &name : order)
+    if (name != "total" && of(a, name) != of(b, name))
+      text += row(indent + name, of(a, name), of(b, name));
+  return text;
+}
+
+std::vector<Json> loopsOf(const Json &listing, bool innermost) {
+  std::vector<Json> result;
+  for (const Json &loop : listing.value("loops", Json::array()))
+    if (loop.value("innermost", false) == innermost)
+      result.push_back(loop);
+  return result;
+}
+
+std::string linesOf(const Json &loop) {
+  const Json lines = loop.is_object() ? loop.value("lines", Json()) : Json();
+  return lines.is_array() && lines.size() == 2
+             ? lines[0].dump() + "-" + lines[1].dump()
+             : "?";
+}
+
+std::string compareListings(const std::string &title, const Json &a,
+                            const Json &b) {
+  const Json none = Json::object();
+  const Json &left = a.at("instructions"), &right = b.at("instructions");
+  std::string text = row(title + " instructions", left.value("total", Json()),
+                         right.value("total", Json())) +
+                     counts(left, right, "  ");
+  for (const bool innermost : {true, false}) {
+    const auto one = loopsOf(a, innermost), other = loopsOf(b, innermost);
+    for (size_t i = 0; i < std::max(one.size(), other.size()); ++i) {
+      const Json &x = i < one.size() ? one[i] : none,
+                 &y = i < other.size() ? other[i] : none;
+      const std::string lines = linesOf(x) == linesOf(y) || y.empty()
+                                    ? linesOf(x)
+                                    : linesOf(x) + " / " + linesOf(y);
+      const Json p = x.value("instructions", none),
+                 q = y.value("instructions", none);
+      text += row((innermost ? "loop, lines " : "outer loop, lines ") + lines,
+                  p.value("total", Json()), q.value("total", Json()));
+      text += counts(p, q, "    ");
+      if (!x.value("non_tensor_per_tensor", Json()).is_null() ||
+          !y.value("non_tensor_per_tensor", Json()).is_null())
+        text +=
+            row("    others per mma", x.value("non_tensor_per_tensor", Json()),
+                y.value("non_tensor_per_tensor", Json()));
+    }
+  }
+  return text;
+}
+
+} // namespace
+
+std::string compareReports(const Json &a, const Json &b) {
+  std::string text;
+  for (const auto &[key, name] : {std::pair("threads", "threads of a block"),
+                                  {"registers", "registers"},
+                                  {"stack", "stack, bytes"},
+                                  {"spill_stores", "spill stores, bytes"},
+                                  {"spill_loads", "spill loads, bytes"},
+                                  {"shared", "shared memory, bytes"},
+                                  {"blocks_per_sm", "blocks on an SM"},
+                                  {"limited_by", "limited by"},
+                                  {"async_stages", "asynchronous stages"}}) {
+    const Json left = a.value(key, Json()), right = b.value(key, Json());
+    if (!left.is_null() || !right.is_null())
+      text += row(name, left, right);
+  }
+  bool machine = false;
+  for (const auto &[key, title] : {std::pair("sass", "SASS"), {"ptx", "PTX"}}) {
+    const Json left = a.value(key, Json()), right = b.value(key, Json());
+    // What the device runs says more than what ptxas was given.
+    if (left.is_object() && right.is_object() && !machine) {
+      text += compareListings(title, left, right);
+      machine = true;
+    }
+  }
+  return text;
+}
+
+} // namespace tessera::tools

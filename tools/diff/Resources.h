@@ -1,0 +1,18 @@
+// tools/diff/Resources.h - two reports of GPU kernels side by side.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/Json.h"
+
+#include <string>
+
+namespace tessera::tools {
+
+// Rows of "name, A, B, change": registers, stack, spills, shared memory, blocks
+// on an SM, instructions by class, and each loop of the two kernels. Loops are
+// paired in the order of the text, innermost with innermost. `a` and `b` are
+// what codegen::makeReport() gives. What neither knows is left out.
+std::string compareReports(const Json &a, const Json &b);
+
+} // namespace tessera::tools
