@@ -63,7 +63,7 @@ void Emitter::emitOperation(Operation *op) {
     return emitSort(sort);
   if (auto dot = dyn_cast<tile::DotOp>(op))
     return emitDot(dot);
-  if (isa<tile::AssumeOp>(op))
+  if (isa<tile::AssumeOp, tile::BarrierOp>(op))
     return;
   if (auto print = dyn_cast<tile::PrintOp>(op))
     return emitPrint(print);

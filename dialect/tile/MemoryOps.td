@@ -74,13 +74,18 @@ def Tile_AtomicRMWOp : Tile_Op<"atomic_rmw", [MemoryEffects<[MemRead, MemWrite]>
     AllTypesMatch<["value", "result"]>]> {
   let summary = "read, combine, write as one step; gives the old elements";
   let description = [{
+    `sem` is "relaxed", "acquire", "release" or "acq_rel" and `scope` "cta",
+    "gpu" or "sys", as in PTX; without them it is acq_rel among all programs of
+    the device. Where `mask` is false nothing happens and the result is 0.
+
     ```mlir
     // %p: tensor<8x!tile.ptr<f32>>, %v: tensor<8xf32>, %m: tensor<8xi1>
     %o = tile.atomic_rmw fadd %p, %v mask %m : tensor<8x!tile.ptr<f32>>, tensor<8xf32>
     ```
   }];
   let arguments = (ins Tile_AtomicKindAttr:$kind, Tile_PtrValue:$ptr,
-                       Tile_NumberValue:$value, Optional<Tile_MaskValue>:$mask);
+                       Tile_NumberValue:$value, Optional<Tile_MaskValue>:$mask,
+                       OptionalAttr<StrAttr>:$sem, OptionalAttr<StrAttr>:$scope);
   let results = (outs Tile_NumberValue:$result);
   let assemblyFormat = [{
     $kind $ptr `,` $value (`mask` $mask^)? attr-dict
@@ -93,13 +98,16 @@ def Tile_AtomicCASOp : Tile_Op<"atomic_cas", [MemoryEffects<[MemRead, MemWrite]>
     AllTypesMatch<["expected", "desired", "result"]>]> {
   let summary = "write `desired` where memory holds `expected`; gives the old elements";
   let description = [{
+    Floats are compared as bits. `sem` and `scope` as in `tile.atomic_rmw`.
+
     ```mlir
     // %p: !tile.ptr<i32>, %e: i32, %d: i32
     %o = tile.atomic_cas %p, %e, %d : !tile.ptr<i32>, i32
     ```
   }];
   let arguments = (ins Tile_PtrValue:$ptr, Tile_NumberValue:$expected,
-                       Tile_NumberValue:$desired);
+                       Tile_NumberValue:$desired,
+                       OptionalAttr<StrAttr>:$sem, OptionalAttr<StrAttr>:$scope);
   let results = (outs Tile_NumberValue:$result);
   let assemblyFormat = "$ptr `,` $expected `,` $desired attr-dict `:` type($ptr) `,` type($expected)";
   let hasVerifier = 1;

@@ -151,6 +151,10 @@ Registers results(Emitter &e, llvm::Value *call, int64_t count) {
 }
 
 llvm::Value *both(Emitter &e, llvm::Value *a, llvm::Value *b) {
+  for (llvm::Value **side : {&a, &b})
+    if (auto *constant = llvm::dyn_cast_or_null<llvm::ConstantInt>(*side);
+        constant && constant->isOne())
+      *side = nullptr;
   if (!a || !b)
     return a ? a : b;
   return e.b.CreateAnd(a, b);

@@ -184,17 +184,18 @@ Registers Emitter::coordinates(const LinearLayout &layout, int64_t index) {
 }
 
 llvm::Value *Emitter::isFirstCopy(const LinearLayout &layout) {
-  llvm::Value *copies = nullptr;
-  auto add = [&](Dim dim, llvm::Value *index) {
-    Word free = layout.hasIn(dim) ? layout.freeBits(dim) : 0;
-    if (!free)
-      return;
-    llvm::Value *bits = b.CreateAnd(index, i32(int64_t(free)));
-    copies = copies ? b.CreateOr(copies, bits) : bits;
-  };
-  add(Dim::Lane, laneValue);
-  add(Dim::Warp, warpValue);
-  return copies ? b.CreateICmpEQ(copies, i32(0)) : nullptr;
+  // A thread's number is its lane and, above, its warp.
+  Word copies = 0;
+  if (layout.hasIn(Dim::Lane))
+    copies |= layout.freeBits(Dim::Lane);
+  if (layout.hasIn(Dim::Warp))
+    copies |= layout.freeBits(Dim::Warp) << 5;
+  if (!copies)
+    return nullptr;
+  llvm::Value *bits = threadValue;
+  if (int64_t(copies) != 32 * options.numWarps - 1)
+    bits = b.CreateAnd(bits, i32(int64_t(copies)));
+  return b.CreateICmpEQ(bits, i32(0));
 }
 
 llvm::SmallVector<int64_t>

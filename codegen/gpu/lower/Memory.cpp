@@ -4,20 +4,13 @@
 //
 // What every thread does is an LLVM load or store, which LLVM may move. What
 // only some threads do is inline PTX with a predicate: LLVM has no such loads
-// and would branch (shared pointers and their masks come from the kernel; see
-// docs/compiler/gpu-lowering.md, "Memory").
+// and would branch (docs/compiler/gpu-lowering.md, "Memory").
 #include "codegen/gpu/lower/Access.h"
 #include "codegen/gpu/lower/Families.h"
 
 using namespace mlir;
 
 namespace tessera::codegen::gpu {
-
-// Null for what is true in every thread.
-static llvm::Value *condition(llvm::Value *mask) {
-  auto *constant = llvm::dyn_cast_or_null<llvm::ConstantInt>(mask);
-  return constant && constant->isOne() ? nullptr : mask;
-}
 
 static bool isNever(llvm::Value *mask) {
   auto *constant = llvm::dyn_cast_or_null<llvm::ConstantInt>(mask);
@@ -53,7 +46,7 @@ struct Load {
                        llvm::ArrayRef<llvm::Value *> other) const {
     if (isNever(mask))
       return Registers(other);
-    mask = condition(mask);
+    mask = both(e, mask, nullptr);
     Registers words =
         mask || !plain ? predicated(address, mask, other) : everywhere(address);
     return unpackWords(e, words, element, access);
@@ -199,8 +192,7 @@ static void emitStore(Emitter &e, tile::StoreOp op) {
       continue;
     Registers packed = packWords(
         e, llvm::ArrayRef(values).slice(at, size_t(access.elements)), access);
-    storeWords(e, packed, pointers[at], both(e, condition(mask), first), access,
-               words);
+    storeWords(e, packed, pointers[at], both(e, mask, first), access, words);
   }
 }
 

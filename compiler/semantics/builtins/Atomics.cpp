@@ -48,8 +48,12 @@ AtomicKind kindFor(BuiltinCall &call, Op op, Element element) {
   }
 }
 
-// The word is checked; every order is treated as the strongest.
-void checkOrder(BuiltinCall &call, size_t index) {
+// Null for what the caller leaves open: acq_rel, gpu.
+struct Order {
+  mlir::StringAttr sem, scope;
+};
+
+Order orderOf(BuiltinCall &call, size_t index) {
   std::string sem = call.string(index), scope = call.string(index + 1);
   if (!sem.empty() && sem != "acquire" && sem != "release" &&
       sem != "acq_rel" && sem != "relaxed")
@@ -60,6 +64,11 @@ void checkOrder(BuiltinCall &call, size_t index) {
     call.fail(index + 1, DiagnosticId::BadArgument,
               call.what(index + 1) + " cannot be '" + scope + "'",
               "one of 'gpu' 'cta' 'sys'");
+  auto word = [&](const std::string &text) {
+    return text.empty() ? mlir::StringAttr()
+                        : call.emit.builder.getStringAttr(text);
+  };
+  return {word(sem), word(scope)};
 }
 
 // A value in the element type and shape of the pointers.
@@ -79,7 +88,7 @@ Value emitAtomic(BuiltinCall &call) {
   Tensor pointers = call.pointer(0);
   Element element{pointers.type.element.dtype, false};
   AtomicKind kind = kindFor(call, op, element);
-  checkOrder(call, 3);
+  Order order = orderOf(call, 3);
   Tensor value = operand(call, 1, pointers);
   mlir::Value mask;
   if (!call.isNone(2)) {
@@ -91,24 +100,25 @@ Value emitAtomic(BuiltinCall &call) {
   }
   return Tensor{tile::AtomicRMWOp::create(emit.builder, emit.location(),
                                           value.handle.getType(), kind,
-                                          pointers.handle, value.handle, mask),
+                                          pointers.handle, value.handle, mask,
+                                          order.sem, order.scope),
                 value.type};
 }
 
 Value emitCas(BuiltinCall &call) {
   Tensor pointers = call.pointer(0);
-  checkOrder(call, 3);
+  Order order = orderOf(call, 3);
   if (bitWidth(pointers.type.element.dtype) < 16)
     call.fail(0, DiagnosticId::NotSupported,
               "tl.atomic_cas does not support " +
                   toString(Element{pointers.type.element.dtype, false}));
   Tensor expected = operand(call, 1, pointers);
   Tensor desired = operand(call, 2, pointers);
-  return Tensor{
-      tile::AtomicCASOp::create(call.emit.builder, call.emit.location(),
-                                expected.handle.getType(), pointers.handle,
-                                expected.handle, desired.handle),
-      expected.type};
+  return Tensor{tile::AtomicCASOp::create(
+                    call.emit.builder, call.emit.location(),
+                    expected.handle.getType(), pointers.handle, expected.handle,
+                    desired.handle, order.sem, order.scope),
+                expected.type};
 }
 
 } // namespace

@@ -67,7 +67,10 @@ Value emitAssume(BuiltinCall &call) {
   return Value::none();
 }
 
-Value emitNothing(BuiltinCall &) { return Value::none(); }
+Value emitBarrier(BuiltinCall &call) {
+  tile::BarrierOp::create(call.emit.builder, call.emit.location());
+  return Value::none();
+}
 
 Value emitStaticAssert(BuiltinCall &call) {
   auto *constant = call[0].constant();
@@ -166,7 +169,7 @@ void registerProgram(Registry &registry) {
   registry.add("max_contiguous", "input, values", emitHint<kContiguity>);
   registry.add("max_constancy", "input, values", emitHint<kConstancy>);
   registry.add("assume", "cond", emitAssume);
-  registry.add("debug_barrier", "", emitNothing);
+  registry.add("debug_barrier", "", emitBarrier);
   registry.add("device_assert", "cond, msg='', mask=None", emitDeviceAssert);
   registry.add("device_print", "prefix, *args, hex=False", emitDevicePrint);
   registry.add("python.print", "prefix, *args, hex=False", emitDevicePrint);
