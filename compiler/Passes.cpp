@@ -4,6 +4,7 @@
 #include "compiler/Passes.h"
 
 #include "codegen/cpu/ToLlvm.h"
+#include "codegen/gpu/OrderMemory.h"
 #include "codegen/gpu/layouts/Passes.h"
 #include "codegen/gpu/pipeline/Pipeline.h"
 #include "dialect/tile/TileDialect.h"
@@ -44,6 +45,7 @@ void registerPasses() {
   codegen::registerCpuLlvmPasses();
   codegen::gpu::registerLayoutPasses();
   codegen::gpu::registerPipelinePasses();
+  codegen::gpu::registerOrderPasses();
   mlir::registerPass([] { return mlir::createCanonicalizerPass(); });
   mlir::registerPass([] { return mlir::createCSEPass(); });
   mlir::registerPass([] { return mlir::createLoopInvariantCodeMotionPass(); });

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/Lower.h"
 
+#include "codegen/gpu/OrderMemory.h"
 #include "codegen/gpu/Scratch.h"
 #include "codegen/gpu/layouts/Passes.h"
 #include "codegen/gpu/lower/Emitter.h"
@@ -29,6 +30,7 @@ void addLayoutPasses(OpPassManager &passes, const GpuOptions &options) {
   passes.addPass(gpu::createStageOperandsPass(options.target.sharedPerBlock));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
+  passes.addPass(gpu::createOrderMemoryPass());
 }
 
 std::unique_ptr<llvm::Module> lowerToLlvm(ModuleOp module,

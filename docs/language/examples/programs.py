@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs, hints and checks
 
-`debug_barrier` does nothing: a program is one thread of control. The hints `multiple_of`, `max_contiguous`, `max_constancy` and `assume` stay in the tile IR as attributes (and as the operation
+`debug_barrier` makes the threads of a program wait for each other on a GPU; on cpu, where a program is one thread, it does nothing. The hints `multiple_of`, `max_contiguous`, `max_constancy` and `assume` stay in the tile IR as attributes (and as the operation
 `tile.assume`); the cpu target does not rely on them. `device_assert` is compiled when TESSERA_DEBUG=1 or with `@triton.jit(debug=True)`; a false element stops the launch with its place, message,
 program and element, and with both sides of a comparison. `device_print` writes to the standard output, one line a program and value (256 elements, TESSERA_PRINT_LIMIT lines a launch)."""
 import triton

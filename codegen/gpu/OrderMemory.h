@@ -1,0 +1,34 @@
+// codegen/gpu/OrderMemory.h - barriers between accesses of one program.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A program is one thread of control to its author, but many threads on a GPU:
+// what one of them has stored another may load too early. The pass puts a
+// tile.barrier before every access of global memory that may meet an earlier
+// one, since the last barrier, of another thread:
+//
+//   - a load or store through the pointer argument of an earlier store, or a
+//     store through that of an earlier load, unless both go through the same
+//     pointers in the same layout without copies: then each element stays with
+//     its thread;
+//   - an atomic that is not relaxed, after stores; one on a single address
+//     after any access: what it releases must have been done by every thread.
+//
+// Different arguments are taken to be different memory here, and stores of one
+// statement in different iterations to write different places when their
+// addresses follow from arguments and counters alone.
+#pragma once
+
+#include <memory>
+
+namespace mlir {
+class Pass;
+} // namespace mlir
+
+namespace tessera::codegen::gpu {
+
+/// tessera-order-memory, for IR with layouts.
+std::unique_ptr<mlir::Pass> createOrderMemoryPass();
+void registerOrderPasses();
+
+} // namespace tessera::codegen::gpu
