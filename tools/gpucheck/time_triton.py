@@ -42,7 +42,8 @@ def arguments_of(folder, case, torch, device):
     for name, value in values.items():
         if isinstance(value, str):
             import triton.language as tl
-            values[name] = getattr(tl, value.removeprefix("tl."), value)
+            word = value.rsplit(".", 1)[-1]
+            values[name] = getattr(tl, DTYPES.get(word, word), value)
     for argument in case["args"]:
         if argument["kind"] != "pointer":
             values[argument["name"]] = argument["value"]
