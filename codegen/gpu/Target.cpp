@@ -65,10 +65,12 @@ llvm::TargetMachine &gpuTargetMachine(const GpuTarget &target) {
     options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
     options.ExceptionModel = llvm::ExceptionHandling::None;
     options.MCOptions.AsmVerbose = false;
+    // Not Aggressive: that is two runs of GVN, which take half of the time of
+    // large kernels and find nothing after the optimizer.
     machine.reset(nvptx().createTargetMachine(
         llvm::Triple(tripleText), target.name,
         "+ptx" + std::to_string(target.ptxVersion), options, llvm::Reloc::PIC_,
-        std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+        std::nullopt, llvm::CodeGenOptLevel::Default));
     if (!machine)
       throw Error("LLVM cannot generate code for " + target.name,
                   "choose another target");
