@@ -363,6 +363,34 @@ func.func @ticket(%counter: !tile.ptr<i32>, %lock: !tile.ptr<i64>, %y: !tile.ptr
   }
 }
 
+// The tests above see copies that act too.
+TEST(GpuAtomic, WithoutPredicatesCopiesAddAgain) {
+  GpuKernel kernel(R"(
+#l = #tile.linear<32, register = [], lane = [[1], [2], [4], [8], [16]], warp = [[0], [0]]>
+func.func @sum(%x: !tile.ptr<i32>) {
+  %i = tile.range 0, 32 : tensor<32xi32, #l>
+  %s = tile.splat %x : !tile.ptr<i32> -> tensor<32x!tile.ptr<i32>, #l>
+  %p = tile.addptr %s, %i : tensor<32x!tile.ptr<i32>, #l>, tensor<32xi32, #l>
+  %o = tile.atomic_rmw add %p, %i : tensor<32x!tile.ptr<i32>, #l>, tensor<32xi32, #l>
+  return
+}
+)",
+                   [] {
+                     GpuKernelOptions how;
+                     how.assignLayouts = false;
+                     return how;
+                   }());
+  std::vector<int32_t> x(32);
+  kernel.run({1}, {x});
+  EXPECT_EQ(x[3], 3);
+  size_t at = kernel.ptx.find("@%p", kernel.ptx.find("inline asm"));
+  ASSERT_NE(at, std::string::npos) << kernel.ptx;
+  kernel.ptx.erase(at, kernel.ptx.find(' ', at) - at);
+  std::fill(x.begin(), x.end(), 0);
+  kernel.run({1}, {x});
+  EXPECT_EQ(x[3], 12);
+}
+
 TEST(GpuAtomic, BytesAreRefused) {
   EXPECT_THROW(GpuKernel(R"(
 func.func @bytes(%p: !tile.ptr<i8>, %v: i8) {

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 using namespace tessera;
 
 namespace {
@@ -60,13 +62,9 @@ func.func @copy(%x: !tile.ptr<$T>, %other: !tile.ptr<$T>, %y: !tile.ptr<$T>,
 
 enum class Masked { No, Other, Zero };
 
-void checkCopy(const RowLayout &row, const ElementType &type, Masked load,
-               bool maskedStore, const std::string &words = "") {
-  SCOPED_TRACE(row.name + " " + type.name + " " + std::to_string(int(load)) +
-               std::to_string(int(maskedStore)));
-  if (type.name[0] == '!' && load == Masked::Other)
-    load = Masked::Zero; // `other` is a number
-  int64_t n = row.size();
+GpuKernel copyKernelOf(const RowLayout &row, const ElementType &type,
+                       Masked load, bool maskedStore,
+                       const std::string &words = "") {
   std::string text =
       fill(copyKernel, {{"LAYOUT", row.text()},
                         {"LOADMASK", load == Masked::Other  ? "mask %u other %o"
@@ -75,9 +73,19 @@ void checkCopy(const RowLayout &row, const ElementType &type, Masked load,
                         {"STOREMASK", maskedStore ? "mask %k" : ""},
                         {"WORDS", words},
                         {"VECTOR", std::to_string(row.run)},
-                        {"N", std::to_string(n)},
+                        {"N", std::to_string(row.size())},
                         {"T", type.name}});
-  GpuKernel kernel(text, withLayouts());
+  return GpuKernel(text, withLayouts());
+}
+
+void checkCopy(const RowLayout &row, const ElementType &type, Masked load,
+               bool maskedStore, const std::string &words = "") {
+  SCOPED_TRACE(row.name + " " + type.name + " " + std::to_string(int(load)) +
+               std::to_string(int(maskedStore)));
+  if (type.name[0] == '!' && load == Masked::Other)
+    load = Masked::Zero; // `other` is a number
+  int64_t n = row.size();
+  GpuKernel kernel = copyKernelOf(row, type, load, maskedStore, words);
 
   std::mt19937 random(unsigned(n) + unsigned(type.bytes));
   std::vector<uint8_t> use(size_t(n), 1), keep(size_t(n), 1);
@@ -136,12 +144,79 @@ TEST(GpuMemory, EveryMaskOfEveryType) {
 
 TEST(GpuMemory, CacheWords) {
   RowLayout row = rowLayouts()[2];
-  for (const char *words :
-       {", cache = \".ca\"", ", cache = \".cg\"", ", cache = \".cv\"",
-        ", eviction = \"evict_first\"", ", eviction = \"evict_last\"",
-        ", isVolatile", ", cache = \".cg\", eviction = \"evict_last\""})
-    for (Masked load : {Masked::No, Masked::Other})
+  const std::pair<const char *, const char *> cases[] = {
+      {", cache = \".ca\"", "ld.global.ca.v4.b32"},
+      {", cache = \".cg\"", "ld.global.cg.v4.b32"},
+      {", cache = \".cv\"", "ld.global.cv.v4.b32"},
+      {", eviction = \"evict_first\"", "ld.global.L1::evict_first.v4.b32"},
+      {", eviction = \"evict_last\"", "ld.global.L1::evict_last.v4.b32"},
+      {", isVolatile", "ld.volatile.global.v4.b32"},
+      {", cache = \".cg\", eviction = \"evict_last\"", "ld.global.cg.v4.b32"}};
+  for (const auto &[words, instruction] : cases)
+    for (Masked load : {Masked::No, Masked::Other}) {
       checkCopy(row, types[7], load, false, words);
+      GpuKernel kernel = copyKernelOf(row, types[7], load, false, words);
+      EXPECT_NE(kernel.ptx.find(instruction), std::string::npos)
+          << words << "\n"
+          << kernel.ptx;
+    }
+}
+
+// Lines that begin with a predicate and hold `text`.
+int predicated(const std::string &ptx, const std::string &text) {
+  std::istringstream lines(ptx);
+  int count = 0;
+  for (std::string line; std::getline(lines, line);)
+    count += line.find("@%p") != std::string::npos &&
+             line.find(text) != std::string::npos;
+  return count;
+}
+
+TEST(GpuMemory, AsWideAsNeighboursAllow) {
+  std::vector<RowLayout> rows = rowLayouts(); // 1, 2, 4, 8, 16 neighbours
+  struct {
+    size_t row, type;
+    const char *suffix;
+    int count; // of 2 * run elements in a lane
+  } cases[] = {
+      {0, 6, ".b16", 2},    {1, 5, ".b32", 2},    {2, 7, ".v4.b32", 2},
+      {3, 5, ".v4.b32", 2}, {3, 7, ".v4.b32", 4}, {4, 1, ".v4.b32", 2},
+      {1, 8, ".v2.b64", 2}, {2, 4, ".v2.b64", 4}, {2, 1, ".b32", 2},
+      {1, 1, ".b16", 2},    {0, 0, ".b8", 2},     {3, 0, ".v2.b32", 2}};
+  for (const auto &[row, type, suffix, count] : cases) {
+    GpuKernel kernel =
+        copyKernelOf(rows[row], types[type], Masked::Other, true);
+    std::string words = suffix;
+    EXPECT_EQ(predicated(kernel.ptx, "ld.global" + words + " "), count)
+        << kernel.ptx;
+    EXPECT_EQ(predicated(kernel.ptx, "st.global" + words + " "), count)
+        << kernel.ptx;
+  }
+}
+
+// The tests above see a predicate that is missing.
+TEST(GpuMemory, WithoutPredicatesTheSimulatorObjects) {
+  RowLayout row = rowLayouts()[1];
+  for (const char *access : {"ld.global", "st.global"}) {
+    GpuKernel kernel =
+        copyKernelOf(row, types[3], Masked::Zero, /*maskedStore=*/true);
+    std::istringstream lines(kernel.ptx);
+    std::string changed;
+    for (std::string line; std::getline(lines, line); changed += line + "\n")
+      if (line.find(access) != std::string::npos)
+        if (size_t at = line.find("@%p"); at != std::string::npos)
+          line.erase(at, line.find(' ', at) - at);
+    ASSERT_NE(changed, kernel.ptx);
+    kernel.ptx = changed;
+    size_t n = size_t(row.size());
+    std::vector<int32_t> x(n / 2), other(n), y(n / 2);
+    std::vector<uint8_t> use(n, 1), keep(n, 1);
+    std::fill(use.begin() + long(n / 2), use.end(), 0);
+    std::fill(keep.begin() + long(n / 2), keep.end(), 0);
+    sim::Report report = kernel.tryRun({1}, {x, other, y, use, keep});
+    ASSERT_FALSE(report.findings.empty()) << access;
+    EXPECT_EQ(report.findings[0].check, sim::Check::OutOfBounds);
+  }
 }
 
 } // namespace
