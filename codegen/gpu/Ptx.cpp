@@ -16,6 +16,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PassInstrumentation.h"
 #include "llvm/IR/Verifier.h"
+#include "llvm/Pass.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
@@ -185,6 +186,19 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
       .run(module, modules);
 }
 
+// The passes of the back end without one that compares every address with the
+// fifty before it: half of the back end's time, and ptxas orders addresses
+// anew.
+class EmitPasses : public llvm::legacy::PassManager {
+public:
+  void add(llvm::Pass *pass) override {
+    if (pass->getPassName() == "Straight line strength reduction")
+      delete pass;
+    else
+      PassManager::add(pass);
+  }
+};
+
 // Of "/home/me/kernels/k.py": "k.py".
 std::string_view lastPart(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
@@ -260,7 +274,7 @@ PtxOutput emitPtx(llvm::Module &module, const PtxOptions &options) {
 
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
-  llvm::legacy::PassManager passes;
+  EmitPasses passes;
   if (machine.addPassesToEmitFile(passes, stream, nullptr,
                                   llvm::CodeGenFileType::AssemblyFile,
                                   /*DisableVerify=*/true))
