@@ -200,8 +200,12 @@ private:
     // The next tile of an output.
     if (before.op == next.op && isComputed(next.pointer()))
       return false;
-    return !before.current || before.pointer() != next.pointer() ||
-           hasCopies(next.pointer().getType());
+    if (!before.current || before.pointer() != next.pointer() ||
+        hasCopies(next.pointer().getType()))
+      return true;
+    // Pointers that were looked up may be equal in several threads: all of them
+    // load before one stores.
+    return !before.writes() && !isComputed(next.pointer());
   }
 
   void visit(Operation *op, Pending &pending) {

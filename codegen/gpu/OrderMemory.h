@@ -10,7 +10,8 @@
 //   - a load or store through the pointer argument of an earlier store, or a
 //     store through that of an earlier load, unless both go through the same
 //     pointers in the same layout without copies: then each element stays with
-//     its thread;
+//     its thread (of pointers that depend on loads several may be equal, so
+//     storing through them waits for loads through them);
 //   - an atomic that is not relaxed, after stores; one on a single address
 //     after any access: what it releases must have been done by every thread.
 //

@@ -1,0 +1,92 @@
+// RUN: tessera-opt %s -tessera-order-memory -split-input-file | FileCheck %s
+
+// Barriers stand where one thread's access may meet another's.
+
+#row = #tile.linear<128, register = [], lane = [[1], [2], [4], [8], [16]], warp = [[32], [64]]>
+#copies = #tile.linear<32, register = [], lane = [[1], [2], [4], [8], [16]], warp = [[0], [0]]>
+
+// CHECK-LABEL: @in_place
+// CHECK-NOT: tile.barrier
+func.func @in_place(%p: !tile.ptr<f32>) {
+  %i = tile.range 0, 128 : tensor<128xi32, #row>
+  %s = tile.splat %p : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>, #row>
+  %x = tile.addptr %s, %i : tensor<128x!tile.ptr<f32>, #row>, tensor<128xi32, #row>
+  %v = tile.load %x : tensor<128x!tile.ptr<f32>, #row>
+  tile.store %x, %v : tensor<128x!tile.ptr<f32>, #row>, tensor<128xf32, #row>
+  return
+}
+
+// Several elements may have one index: all load before one stores.
+// CHECK-LABEL: @indexed
+// CHECK: tile.addptr %{{.*}}, %[[INDEX:.*]] :
+// CHECK-NEXT: tile.load
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: tile.store
+func.func @indexed(%p: !tile.ptr<f32>, %ip: tensor<128x!tile.ptr<i32>, #row>) {
+  %i = tile.load %ip : tensor<128x!tile.ptr<i32>, #row>
+  %s = tile.splat %p : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>, #row>
+  %x = tile.addptr %s, %i : tensor<128x!tile.ptr<f32>, #row>, tensor<128xi32, #row>
+  %v = tile.load %x : tensor<128x!tile.ptr<f32>, #row>
+  tile.store %x, %v : tensor<128x!tile.ptr<f32>, #row>, tensor<128xf32, #row>
+  return
+}
+
+// All warps load what the first one stores.
+// CHECK-LABEL: @copies
+// CHECK: tile.load
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: tile.store
+func.func @copies(%x: tensor<32x!tile.ptr<f32>, #copies>) {
+  %v = tile.load %x : tensor<32x!tile.ptr<f32>, #copies>
+  tile.store %x, %v : tensor<32x!tile.ptr<f32>, #copies>, tensor<32xf32, #copies>
+  return
+}
+
+// Only one of the branches stores; the load after it may meet that store.
+// CHECK-LABEL: @branches
+// CHECK: scf.if
+// CHECK: tile.store
+// CHECK: }
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: tile.load
+func.func @branches(%c: i1, %p: !tile.ptr<f32>, %v: f32) -> f32 {
+  scf.if %c {
+    tile.store %p, %v : !tile.ptr<f32>, f32
+  }
+  %r = tile.load %p : !tile.ptr<f32>
+  return %r : f32
+}
+
+// The store of one iteration may meet the load of the next.
+// CHECK-LABEL: @loop
+// CHECK: scf.for
+// CHECK: tile.barrier
+// CHECK-NEXT: tile.load
+// CHECK-NEXT: tile.store
+func.func @loop(%p: !tile.ptr<f32>, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %s = tile.splat %p : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>, #row>
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %o = tile.splat %i : i32 -> tensor<128xi32, #row>
+    %q = tile.addptr %s, %o : tensor<128x!tile.ptr<f32>, #row>, tensor<128xi32, #row>
+    %v = tile.load %q : tensor<128x!tile.ptr<f32>, #row>
+    tile.store %q, %v : tensor<128x!tile.ptr<f32>, #row>, tensor<128xf32, #row>
+  }
+  return
+}
+
+// Two arguments, and a pointer that was loaded, which may be anything.
+// CHECK-LABEL: @origins
+// CHECK: tile.store %{{.*}}, %{{.*}} : !tile.ptr<f32>, f32
+// CHECK-NEXT: tile.load %arg1
+// CHECK: tile.load %{{.*}} : !tile.ptr<!tile.ptr<f32>>
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: tile.load
+func.func @origins(%p: !tile.ptr<f32>, %q: !tile.ptr<f32>, %t: !tile.ptr<!tile.ptr<f32>>, %v: f32) -> (f32, f32) {
+  tile.store %p, %v : !tile.ptr<f32>, f32
+  %a = tile.load %q : !tile.ptr<f32>
+  %u = tile.load %t : !tile.ptr<!tile.ptr<f32>>
+  %b = tile.load %u : !tile.ptr<f32>
+  return %a, %b : f32, f32
+}
