@@ -66,7 +66,9 @@ struct Memory {
   }
 };
 
-// What two blocks may write to one place.
+// What is a conflict of stores to one place that nothing orders: Different
+// values, by two blocks or two threads of one; All: equal ones of two blocks
+// too.
 enum class GlobalConflicts : uint8_t { Off, Different, All };
 
 struct Options {
