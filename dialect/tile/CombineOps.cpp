@@ -57,7 +57,7 @@ LogicalResult ReduceByOp::verify() {
              << getAxis() << " of " << type << " gives " << expected << ", not "
              << result.getType();
   }
-  return success();
+  return verifyLayouts(*this);
 }
 
 LogicalResult ScanByOp::verify() {

@@ -42,12 +42,16 @@ LogicalResult LoadOp::verify() {
   if (getOther() && getOther().getType() != getType())
     return emitOpError("has `other` of type ")
            << getOther().getType() << ", needs " << getType();
-  return verifyAccess(*this, getPtr().getType(), getType(), getMask());
+  if (failed(verifyAccess(*this, getPtr().getType(), getType(), getMask())))
+    return failure();
+  return verifyLayouts(*this);
 }
 
 LogicalResult StoreOp::verify() {
-  return verifyAccess(*this, getPtr().getType(), getValue().getType(),
-                      getMask());
+  if (failed(verifyAccess(*this, getPtr().getType(), getValue().getType(),
+                          getMask())))
+    return failure();
+  return verifyLayouts(*this);
 }
 
 LogicalResult AtomicRMWOp::verify() {
@@ -65,11 +69,15 @@ LogicalResult AtomicRMWOp::verify() {
     if (isFloat)
       return emitOpError("needs integers, got ") << getValue().getType();
   }
-  return verifyAccess(*this, getPtr().getType(), getValue().getType(),
-                      getMask());
+  if (failed(verifyAccess(*this, getPtr().getType(), getValue().getType(),
+                          getMask())))
+    return failure();
+  return verifyLayouts(*this);
 }
 
 LogicalResult AtomicCASOp::verify() {
-  return verifyAccess(*this, getPtr().getType(), getExpected().getType(),
-                      Value());
+  if (failed(verifyAccess(*this, getPtr().getType(), getExpected().getType(),
+                          Value())))
+    return failure();
+  return verifyLayouts(*this);
 }

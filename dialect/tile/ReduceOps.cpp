@@ -41,7 +41,7 @@ LogicalResult ReduceOp::verify() {
     return emitOpError("along axis ")
            << getAxis() << " of " << source << " gives " << expected << ", not "
            << getType();
-  return success();
+  return verifyLayouts(*this);
 }
 
 LogicalResult ScanOp::verify() {
@@ -67,7 +67,7 @@ LogicalResult GatherOp::verify() {
              << getAxis();
   if (getType() != withElementType(indices, source.getElementType()))
     return emitOpError("cannot give ") << getType();
-  return success();
+  return verifyLayouts(*this);
 }
 
 LogicalResult HistogramOp::verify() {
@@ -79,5 +79,7 @@ LogicalResult HistogramOp::verify() {
     return emitOpError("has a mask of another shape");
   if (failed(verifyTileShape(*this, source)))
     return failure();
-  return verifyTileShape(*this, result);
+  if (failed(verifyTileShape(*this, result)))
+    return failure();
+  return verifyLayouts(*this);
 }

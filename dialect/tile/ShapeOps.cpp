@@ -55,7 +55,9 @@ LogicalResult ExpandDimsOp::verify() {
   shape.insert(shape.begin() + getAxis(), 1);
   if (ArrayRef<int64_t>(shape) != shapeOf(getType()))
     return emitOpError("at axis ") << getAxis() << " cannot give " << getType();
-  return verifyTileShape(*this, getType());
+  if (failed(verifyTileShape(*this, getType())))
+    return failure();
+  return verifyLayouts(*this);
 }
 
 OpFoldResult ExpandDimsOp::fold(FoldAdaptor adaptor) {
@@ -73,7 +75,9 @@ LogicalResult BroadcastOp::verify() {
              << getSrc().getType() << " and " << getType();
   if (failed(verifySameElement(*this, getSrc().getType(), getType())))
     return failure();
-  return verifyTileShape(*this, getType());
+  if (failed(verifyTileShape(*this, getType())))
+    return failure();
+  return verifyLayouts(*this);
 }
 
 OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
@@ -89,7 +93,9 @@ LogicalResult ReshapeOp::verify() {
     return emitOpError("cannot turn ") << source << " into " << result;
   if (failed(verifySameElement(*this, source, result)))
     return failure();
-  return verifyTileShape(*this, result);
+  if (failed(verifyTileShape(*this, result)))
+    return failure();
+  return verifyLayouts(*this);
 }
 
 OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
@@ -119,7 +125,9 @@ LogicalResult TransOp::verify() {
     return emitOpError("of ") << source << " cannot give " << getType();
   if (failed(verifySameElement(*this, source, getType())))
     return failure();
-  return verifyTileShape(*this, getType());
+  if (failed(verifyTileShape(*this, getType())))
+    return failure();
+  return verifyLayouts(*this);
 }
 
 OpFoldResult TransOp::fold(FoldAdaptor adaptor) {
@@ -149,7 +157,9 @@ LogicalResult JoinOp::verify() {
            << getLhs().getType() << " cannot give " << getType();
   if (failed(verifySameElement(*this, getLhs().getType(), getType())))
     return failure();
-  return verifyTileShape(*this, getType());
+  if (failed(verifyTileShape(*this, getType())))
+    return failure();
+  return verifyLayouts(*this);
 }
 
 LogicalResult SplitOp::verify() {
@@ -160,5 +170,7 @@ LogicalResult SplitOp::verify() {
   if (shape.drop_back() != shapeOf(getLhs().getType()) || shape.size() == 1)
     return emitOpError("of ")
            << getSrc().getType() << " cannot give " << getLhs().getType();
-  return verifySameElement(*this, getSrc().getType(), getLhs().getType());
+  if (failed(verifySameElement(*this, getSrc().getType(), getLhs().getType())))
+    return failure();
+  return verifyLayouts(*this);
 }

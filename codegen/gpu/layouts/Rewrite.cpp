@@ -457,8 +457,27 @@ void Rewriter::emitWhile(scf::WhileOp loop) {
 
 } // namespace
 
+// Conversions go down to the first use in their block: until then the source's
+// registers hold the tile, which has no copies where a dot's operand has some.
+static void sinkConversions(func::FuncOp function) {
+  SmallVector<tile::ConvertLayoutOp> conversions;
+  function.walk(
+      [&](tile::ConvertLayoutOp convert) { conversions.push_back(convert); });
+  for (tile::ConvertLayoutOp convert : llvm::reverse(conversions)) {
+    Operation *first = nullptr;
+    for (Operation *user : convert->getUsers()) {
+      Operation *here = convert->getBlock()->findAncestorOpInBlock(*user);
+      if (here && (!first || here->isBeforeInBlock(first)))
+        first = here;
+    }
+    if (first)
+      convert->moveBefore(first);
+  }
+}
+
 void rewriteWithLayouts(func::FuncOp function, Homes &homes) {
   Rewriter(function, homes).run();
+  sinkConversions(function);
 }
 
 } // namespace tessera::codegen::gpu

@@ -15,15 +15,15 @@
 // CHECK-NOT: tile.convert_layout
 // CHECK: tile.reduce{{ +}}sum
 // CHECK: [[V:%.*]] = tile.load
-// CHECK: tile.convert_layout [[V]]
 // CHECK: [[P:%.*]] = tile.convert {{.*}} rtne
-// CHECK: tile.dot [[P]]
+// CHECK: [[VB:%.*]] = tile.convert_layout [[V]]
+// CHECK-NEXT: tile.dot [[P]], [[VB]]
 // CHECK-NOT: tile.convert_layout
 // CHECK: scf.yield
 // The result leaves in 16-byte stores, converted once and as bf16.
 // CHECK: [[O:%.*]] = tile.convert {{.*}} rtne
-// CHECK-NEXT: [[OS:%.*]] = tile.convert_layout [[O]]
-// CHECK: tile.store {{.*}}, [[OS]]
+// CHECK: [[OS:%.*]] = tile.convert_layout [[O]]
+// CHECK-NEXT: tile.store {{.*}}, [[OS]]
 // CHECK-NOT: tile.convert_layout
 // CHECK: tile.store
 func.func @attention(%Q: !tile.ptr<bf16> {tile.divisibility = 16 : i32}, %K: !tile.ptr<bf16> {tile.divisibility = 16 : i32}, %V: !tile.ptr<bf16> {tile.divisibility = 16 : i32}, %O: !tile.ptr<bf16> {tile.divisibility = 16 : i32}, %L: !tile.ptr<f32>, %n: i32) {
