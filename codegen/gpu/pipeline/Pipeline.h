@@ -45,6 +45,11 @@ struct StagedLoad {
 /// other value than zero where masked off, and at least 4 bytes at once.
 llvm::SmallVector<StagedLoad> stagedLoads(mlir::scf::ForOp loop);
 
+/// Elements of one cp.async of a load; 0 where it cannot be done by cp.async:
+/// another value than zero where masked off, less than 4 bytes at once,
+/// elements that a lane has twice.
+int64_t copyVector(tile::LoadOp load);
+
 /// What computes the addresses and masks of some loads of a loop.
 struct AddressSlice {
   /// In program order; also inside of `if`s of the loop.

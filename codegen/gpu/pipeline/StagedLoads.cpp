@@ -59,36 +59,45 @@ static bool isZero(Value value) {
   return splat.getSplatValue<APInt>().isZero();
 }
 
+int64_t copyVector(tile::LoadOp load) {
+  auto type = dyn_cast<RankedTensorType>(load.getType());
+  if (!type || !tile::layoutOf(type) || load.getIsVolatile() ||
+      !isZero(load.getOther()) || !type.getElementType().isIntOrFloat())
+    return 0;
+  int bits = int(type.getElementType().getIntOrFloatBitWidth());
+  if (bits < 8)
+    return 0;
+  auto vector = load->getAttrOfType<IntegerAttr>(kVectorAttr);
+  int64_t elements =
+      std::min<int64_t>(vector ? vector.getInt() : 1, 128 / bits);
+  // Copies in registers would be written twice.
+  LinearLayout source = tile::layoutOf(type).layout();
+  if (elements * bits < 32 || source != layout::dropCopies(source))
+    return 0;
+  return elements;
+}
+
 SmallVector<StagedLoad> stagedLoads(scf::ForOp loop) {
   SmallVector<StagedLoad> result;
   loop.getBody()->walk([&](tile::LoadOp load) {
-    auto type = dyn_cast<RankedTensorType>(load.getType());
-    if (!type || !tile::layoutOf(type) || load.getIsVolatile() ||
-        !isZero(load.getOther()) || !type.getElementType().isIntOrFloat())
+    int64_t elements = copyVector(load);
+    if (!elements)
       return;
     // Only under ifs of the loop.
     for (Operation *parent = load->getParentOp(); parent != loop;
          parent = parent->getParentOp())
       if (!isa<scf::IfOp>(parent))
         return;
+    auto type = cast<RankedTensorType>(load.getType());
     std::vector<int> axes(size_t(type.getRank()));
     std::iota(axes.begin(), axes.end(), 0);
     std::vector<LinearLayout> readers;
     operandLayouts(load.getResult(), axes, readers);
-    int bits = int(type.getElementType().getIntOrFloatBitWidth());
-    if (readers.empty() || bits < 8)
-      return;
-    auto vector = load->getAttrOfType<IntegerAttr>(kVectorAttr);
-    int64_t elements =
-        std::min<int64_t>(vector ? vector.getInt() : 1, 128 / bits);
-    if (elements * bits < 32)
-      return;
-    LinearLayout source = tile::layoutOf(type).layout();
-    // Copies in registers would be written twice.
-    if (source != layout::dropCopies(source))
+    if (readers.empty())
       return;
     LinearLayout shared = operandLayout(
-        source, layout::log2Exact(elements, "vector"), readers, bits);
+        tile::layoutOf(type).layout(), layout::log2Exact(elements, "vector"),
+        readers, int(type.getElementType().getIntOrFloatBitWidth()));
     result.push_back(
         {load, elements, tile::SharedAttr::get(load.getContext(), shared)});
   });

@@ -1,0 +1,104 @@
+// tests/unit/codegen/gpu/StageTest.cpp - tiles of several dots on the
+// simulator. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/codegen/gpu/GpuKernel.h"
+#include "tests/unit/codegen/gpu/LayoutText.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+using namespace tessera;
+
+namespace {
+
+// o = sum of q_i k and u = sum of q_i^T v over a loop; SCALE stands between the
+// load and its users.
+std::string kernelText(const std::string &scale) {
+  return replaced(R"(
+func.func @both(%q: !tile.ptr<f16> {tile.divisibility = 16 : i32}, %k: !tile.ptr<f16> {tile.divisibility = 16 : i32}, %v: !tile.ptr<f16> {tile.divisibility = 16 : i32}, %o: !tile.ptr<f32> {tile.divisibility = 16 : i32}, %u: !tile.ptr<f32> {tile.divisibility = 16 : i32}, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %size = arith.constant 1024 : i32
+  %r = tile.range 0, 32 : tensor<32xi32>
+  %row = tile.expand_dims %r, 1 : tensor<32xi32> -> tensor<32x1xi32>
+  %col = tile.expand_dims %r, 0 : tensor<32xi32> -> tensor<1x32xi32>
+  %c32 = arith.constant dense<32> : tensor<32x1xi32>
+  %rm = arith.muli %row, %c32 : tensor<32x1xi32>
+  %rb = tile.broadcast %rm : tensor<32x1xi32> -> tensor<32x32xi32>
+  %cb = tile.broadcast %col : tensor<1x32xi32> -> tensor<32x32xi32>
+  %off = arith.addi %rb, %cb : tensor<32x32xi32>
+  %ks = tile.splat %k : !tile.ptr<f16> -> tensor<32x32x!tile.ptr<f16>>
+  %kp = tile.addptr %ks, %off : tensor<32x32x!tile.ptr<f16>>, tensor<32x32xi32>
+  %kt = tile.load %kp : tensor<32x32x!tile.ptr<f16>>
+  %vs = tile.splat %v : !tile.ptr<f16> -> tensor<32x32x!tile.ptr<f16>>
+  %vp = tile.addptr %vs, %off : tensor<32x32x!tile.ptr<f16>>, tensor<32x32xi32>
+  %vt = tile.load %vp : tensor<32x32x!tile.ptr<f16>>
+  %z = arith.constant dense<0.0> : tensor<32x32xf32>
+  %s:2 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %z, %y = %z) -> (tensor<32x32xf32>, tensor<32x32xf32>) : i32 {
+    %d = arith.muli %i, %size : i32
+    %qb = tile.addptr %q, %d : !tile.ptr<f16>, i32
+    %qs = tile.splat %qb : !tile.ptr<f16> -> tensor<32x32x!tile.ptr<f16>>
+    %qp = tile.addptr %qs, %off : tensor<32x32x!tile.ptr<f16>>, tensor<32x32xi32>
+    %ql = tile.load %qp : tensor<32x32x!tile.ptr<f16>>
+    SCALE
+    %x1 = tile.dot %qt, %kt, %x tf32 : tensor<32x32xf16>, tensor<32x32xf16> -> tensor<32x32xf32>
+    %tt = tile.trans %qt [1, 0] : tensor<32x32xf16> -> tensor<32x32xf16>
+    %y1 = tile.dot %tt, %vt, %y tf32 : tensor<32x32xf16>, tensor<32x32xf16> -> tensor<32x32xf32>
+    scf.yield %x1, %y1 : tensor<32x32xf32>, tensor<32x32xf32>
+  }
+  %os = tile.splat %o : !tile.ptr<f32> -> tensor<32x32x!tile.ptr<f32>>
+  %op = tile.addptr %os, %off : tensor<32x32x!tile.ptr<f32>>, tensor<32x32xi32>
+  tile.store %op, %s#0 : tensor<32x32x!tile.ptr<f32>>, tensor<32x32xf32>
+  %us = tile.splat %u : !tile.ptr<f32> -> tensor<32x32x!tile.ptr<f32>>
+  %up = tile.addptr %us, %off : tensor<32x32x!tile.ptr<f32>>, tensor<32x32xi32>
+  tile.store %up, %s#1 : tensor<32x32x!tile.ptr<f32>>, tensor<32x32xf32>
+  return
+}
+)",
+                  "SCALE", scale);
+}
+
+// Without stages a tile that only dots read is copied past the registers; one
+// that is computed with is stored. Either way each dot reads it from there.
+TEST(GpuStage, TilesOfSeveralDots) {
+  const std::string plain = replaced(kernelText(""), "%qt", "%ql"),
+                    scaled = kernelText(
+                        "%qt = arith.addf %ql, %ql : tensor<32x32xf16>");
+  std::mt19937 engine(2);
+  auto fill = [&](size_t n) {
+    std::vector<_Float16> list;
+    for (size_t i = 0; i < n; ++i)
+      list.push_back(static_cast<_Float16>(0.25 * (int(engine() % 9) - 4)));
+    return list;
+  };
+  const size_t rounds = 3, n = 32;
+  std::vector<_Float16> q = fill(rounds * n * n), k = fill(n * n),
+                        v = fill(n * n);
+  for (const std::string &text : {plain, scaled}) {
+    const bool copies = text == plain;
+    const double factor = copies ? 1 : 2;
+    GpuKernelOptions how;
+    how.numStages = 1;
+    GpuKernel kernel(text, how);
+    EXPECT_EQ(kernel.ptx.find("cp.async") != std::string::npos, copies)
+        << kernel.layoutText;
+    EXPECT_NE(kernel.ptx.find("ldmatrix"), std::string::npos);
+    std::vector<float> o(n * n), u(n * n);
+    kernel.run({1}, {q, k, v, o, u, int32_t(rounds)});
+    for (size_t i = 0; i < n; ++i)
+      for (size_t j = 0; j < n; ++j) {
+        double x = 0, y = 0;
+        for (size_t round = 0; round < rounds; ++round)
+          for (size_t p = 0; p < n; ++p) {
+            x += factor * double(q[(round * n + i) * n + p]) *
+                 double(k[p * n + j]);
+            y += factor * double(q[(round * n + p) * n + i]) *
+                 double(v[p * n + j]);
+          }
+        ASSERT_EQ(o[i * n + j], float(x)) << i << " " << j;
+        ASSERT_EQ(u[i * n + j], float(y)) << i << " " << j;
+      }
+  }
+}
+
+} // namespace
