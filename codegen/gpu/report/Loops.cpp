@@ -161,11 +161,12 @@ void analyzeLoops(Listing &listing) {
   for (const Instruction &instruction : listing.code)
     listing.counts.add(instruction.kind);
   const Graph graph(listing);
-  // The file that the kernel itself is in.
-  uint32_t own = 0;
+  // Where the kernel itself begins: lines before it are those of helpers.
+  uint32_t own = 0, begin = 0;
   for (const Instruction &instruction : listing.code)
     if (instruction.place.line) {
       own = instruction.place.file;
+      begin = instruction.place.line;
       break;
     }
   const auto loops = graph.loops();
@@ -184,7 +185,7 @@ void analyzeLoops(Listing &listing) {
         const Instruction &instruction = listing.code[i];
         loop.counts.add(instruction.kind);
         const SourcePlace place = instruction.place;
-        if (!place.line || place.file != own)
+        if (place.line < std::max(begin, 1u) || place.file != own)
           continue;
         loop.firstLine =
             loop.firstLine ? std::min(loop.firstLine, place.line) : place.line;
