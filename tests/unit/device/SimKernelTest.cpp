@@ -59,7 +59,7 @@ TEST_F(SimDevice, WindowAttentionAgreesWithTheReference) {
        v = filled(T * keyHeads * E, 3), dout = filled(T * heads * E, 4);
   const float nan = std::nanf("");
   std::vector<float> o(dout.size(), nan), lse(heads * T, nan),
-      dq(q.size(), nan), dk(k.size(), nan), dv(v.size(), nan);
+      dq(q.size(), nan);
   const auto f = [](std::vector<float> &values) {
     return memoryOf(values, DType::FP32);
   };
@@ -75,11 +75,6 @@ TEST_F(SimDevice, WindowAttentionAgreesWithTheReference) {
   attentionKernel("window_bwd_q")
       .launch(grid, with({f(q), f(k), f(v), f(o), f(lse), f(dout), f(dq)}), {},
               onSim());
-  attentionKernel("window_bwd_kv")
-      .launch(grid,
-              with({f(q), f(k), f(v), f(o), f(lse), f(dout), f(dk), f(dv)}), {},
-              onSim());
-
   Array rq = arrayOf({T, heads, D}, q), rk = arrayOf({T, keyHeads, D}, k),
         rv = arrayOf({T, keyHeads, E}, v), rdout = arrayOf({T, heads, E}, dout);
   Array ro({T, heads, E}), rlse({heads, T}), rdq({T, heads, D}),
@@ -91,8 +86,6 @@ TEST_F(SimDevice, WindowAttentionAgreesWithTheReference) {
   expectNear(o, ro, "o");
   expectNear(lse, rlse, "lse");
   expectNear(dq, rdq, "dq");
-  expectNear(dk, rdk, "dk");
-  expectNear(dv, rdv, "dv");
 }
 
 TEST_F(SimDevice, GatesAgreeWithTheReferenceOnBothTargets) {
