@@ -50,41 +50,60 @@ bool isDirect(Operation *op) {
              math::CountLeadingZerosOp, math::CountTrailingZerosOp>(op);
 }
 
-LogicalResult rewrite(Operation *op) {
+// Whether an operation of this kind and type is replaced.
+bool isKnown(Operation *op) {
   auto rule = ruleFor(op);
-  bool remainder = isa<arith::RemFOp>(op);
-  if (!rule && !remainder) {
-    if (isDirect(op))
-      return success();
-    return op->emitOpError("has no CPU implementation");
-  }
+  if (!rule && !isa<arith::RemFOp>(op))
+    return false;
+  Type element = getElementTypeOrSelf(op->getResult(0).getType());
+  return element.isF16() || element.isBF16() || element.isF32() ||
+         (element.isF64() && rule && rule->hasF64);
+}
+
+void replace(OpBuilder &builder, Operation *op) {
+  auto rule = ruleFor(op);
   Type type = op->getResult(0).getType();
   Type element = getElementTypeOrSelf(type);
   bool half = element.isF16() || element.isBF16();
-  bool single = element.isF32();
-  bool hasF64 = rule && rule->hasF64;
-  if (!half && !single && !(element.isF64() && hasF64))
-    return op->emitOpError("has no CPU implementation on ") << element;
-
-  OpBuilder builder(op);
+  builder.setInsertionPoint(op);
   Type computed = type;
   SmallVector<Value> operands(op->getOperands());
   if (half) {
     computed = builder.getF32Type();
-    if (auto vector = dyn_cast<VectorType>(type))
-      computed = vector.clone(computed);
+    if (auto shape = dyn_cast<ShapedType>(type))
+      computed = shape.clone(computed);
     for (Value &operand : operands)
       operand = arith::ExtFOp::create(builder, op->getLoc(), computed, operand);
   }
   MathEmitter emitter(builder, op->getLoc(), computed);
-  Value result = remainder ? emitRemainder(emitter, operands[0], operands[1])
-                           : rule->emit(emitter, operands[0]);
+  Value result = rule ? rule->emit(emitter, operands[0])
+                      : emitRemainder(emitter, operands[0], operands[1]);
   if (half)
     result = arith::TruncFOp::create(builder, op->getLoc(), type, result);
   op->getResult(0).replaceAllUsesWith(result);
   op->erase();
-  return success();
 }
+
+LogicalResult rewrite(Operation *op) {
+  if (isKnown(op)) {
+    OpBuilder builder(op);
+    replace(builder, op);
+    return success();
+  }
+  if (isDirect(op))
+    return success();
+  if (!ruleFor(op) && !isa<arith::RemFOp>(op))
+    return op->emitOpError("has no CPU implementation");
+  return op->emitOpError("has no CPU implementation on ")
+         << getElementTypeOrSelf(op->getResult(0).getType());
+}
+
+// Marks what a builder makes.
+struct MarkExact : OpBuilder::Listener {
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    op->setAttr(kExactAttr, UnitAttr::get(op->getContext()));
+  }
+};
 
 bool isOne(Value value) { return matchPattern(value, m_OneFloat()); }
 
@@ -182,6 +201,14 @@ LogicalResult rewriteMath(ModuleOp module) {
   for (Operation *op : found)
     failure |= failed(rewrite(op));
   return failure ? mlir::failure() : success();
+}
+
+bool canRewriteFunction(Operation *op) { return isKnown(op); }
+
+void rewriteFunction(Operation *op) {
+  MarkExact mark;
+  OpBuilder builder(op->getContext(), &mark);
+  replace(builder, op);
 }
 
 std::unique_ptr<Pass> createRewriteMathPass() {

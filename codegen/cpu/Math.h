@@ -7,6 +7,7 @@
 
 namespace mlir {
 class ModuleOp;
+class Operation;
 class Pass;
 } // namespace mlir
 namespace llvm {
@@ -27,6 +28,16 @@ namespace tessera::codegen {
 // docs/numerics.md. Fails, with a diagnostic at the operation, on anything else
 // of the dialect.
 llvm::LogicalResult rewriteMath(mlir::ModuleOp module);
+
+// Attribute of what rewriteFunction() makes: no product and sum of it may be
+// fused, and quotients are rounded once.
+inline constexpr char kExactAttr[] = "tile.exact";
+
+// Whether rewriteFunction() knows this function of this type.
+bool canRewriteFunction(mlir::Operation *op);
+// One operation of those that rewriteMath() replaces, also on tensors; each new
+// operation has kExactAttr. Only if canRewriteFunction(op).
+void rewriteFunction(mlir::Operation *op);
 
 // The same as a pass: tessera-rewrite-math.
 std::unique_ptr<mlir::Pass> createRewriteMathPass();

@@ -11,9 +11,9 @@
 
 namespace tessera::codegen {
 
-// Builds operations on one type, f32 or f64 or a vector of either, and on the
-// integers of the same width. None carries fast-math flags: what is written is
-// what is computed.
+// Builds operations on one type, f32 or f64 or a vector or tensor of either,
+// and on the integers of the same width. None carries fast-math flags: what is
+// written is what is computed.
 class MathEmitter {
 public:
   MathEmitter(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type)
@@ -126,6 +126,8 @@ public:
     if (auto vector = mlir::dyn_cast<mlir::VectorType>(floats))
       return mlir::VectorType::get(vector.getShape(), element,
                                    vector.getScalableDims());
+    if (auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(floats))
+      return tensor.clone(element);
     return element;
   }
 
@@ -139,8 +141,8 @@ private:
     return Op::create(builder, loc, values...);
   }
   mlir::Value constant(mlir::Type type, mlir::TypedAttr attr) {
-    if (auto vector = mlir::dyn_cast<mlir::VectorType>(type))
-      attr = mlir::DenseElementsAttr::get(vector, mlir::Attribute(attr));
+    if (auto shape = mlir::dyn_cast<mlir::ShapedType>(type))
+      attr = mlir::DenseElementsAttr::get(shape, mlir::Attribute(attr));
     return mlir::arith::ConstantOp::create(builder, loc, attr);
   }
 

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/Lower.h"
 
+#include "codegen/gpu/Functions.h"
 #include "codegen/gpu/OrderMemory.h"
 #include "codegen/gpu/Scratch.h"
 #include "codegen/gpu/layouts/Passes.h"
@@ -40,6 +41,7 @@ std::unique_ptr<llvm::Module> lowerToLlvm(ModuleOp module,
   if (functions.size() != 1)
     throw Error("a GPU module needs exactly one kernel function",
                 "inline what the kernel calls before lowering it");
+  gpu::rewriteFunctions(module);
   gpu::allocateScratch(module, options);
   auto result = std::make_unique<llvm::Module>(functions[0].getName(), context);
   gpu::Emitter(functions[0], *result, options).run();

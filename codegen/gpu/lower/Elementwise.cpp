@@ -1,6 +1,7 @@
 // codegen/gpu/lower/Elementwise.cpp - arithmetic, register by register.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "codegen/cpu/Math.h"
 #include "codegen/gpu/lower/Emitter.h"
 #include "codegen/gpu/lower/Families.h"
 
@@ -15,8 +16,11 @@ namespace tessera::codegen::gpu {
 
 using Operands = llvm::ArrayRef<llvm::Value *>;
 
-// f32 products and sums may be fused, nothing else (docs/numerics.md).
-static llvm::Value *contractible(llvm::Value *value) {
+// f32 products and sums may be fused, nothing else (docs/numerics.md), and not
+// inside of functions.
+static llvm::Value *contractible(Operation *op, llvm::Value *value) {
+  if (op->hasAttr(kExactAttr))
+    return value;
   if (auto *instruction = llvm::dyn_cast<llvm::Instruction>(value))
     if (value->getType()->isFloatTy())
       instruction->setHasAllowContract(true);
@@ -36,9 +40,9 @@ static llvm::Value *inFloat(Emitter &e, Operands in, bool always,
   return e.b.CreateFPTrunc(make(wide), type);
 }
 
-static llvm::Value *divide(Emitter &e, Operands in) {
+static llvm::Value *divide(Emitter &e, Operation *op, Operands in) {
   // At most 2 ulp (PTX ISA, "div"); the IEEE quotient costs a call.
-  if (in[0]->getType()->isFloatTy())
+  if (in[0]->getType()->isFloatTy() && !op->hasAttr(kExactAttr))
     return e.intrinsic(llvm::Intrinsic::nvvm_div_full, in);
   return e.b.CreateFDiv(in[0], in[1]);
 }
@@ -194,19 +198,23 @@ static llvm::Value *apply(Emitter &e, Operation *op, Operands in,
       .Case(
           [&](arith::SelectOp) { return b.CreateSelect(in[0], in[1], in[2]); })
       .Case([&](arith::AddFOp) {
-        return floats(
-            [&](Operands x) { return contractible(b.CreateFAdd(x[0], x[1])); });
+        return floats([&](Operands x) {
+          return contractible(op, b.CreateFAdd(x[0], x[1]));
+        });
       })
       .Case([&](arith::SubFOp) {
-        return floats(
-            [&](Operands x) { return contractible(b.CreateFSub(x[0], x[1])); });
+        return floats([&](Operands x) {
+          return contractible(op, b.CreateFSub(x[0], x[1]));
+        });
       })
       .Case([&](arith::MulFOp) {
-        return floats(
-            [&](Operands x) { return contractible(b.CreateFMul(x[0], x[1])); });
+        return floats([&](Operands x) {
+          return contractible(op, b.CreateFMul(x[0], x[1]));
+        });
       })
       .Case([&](arith::DivFOp) {
-        return inFloat(e, in, true, [&](Operands x) { return divide(e, x); });
+        return inFloat(e, in, true,
+                       [&](Operands x) { return divide(e, op, x); });
       })
       .Case([&](arith::NegFOp) { return b.CreateFNeg(in[0]); })
       .Case([&](arith::MaxNumFOp) { return b.CreateMaxNum(in[0], in[1]); })

@@ -2,8 +2,9 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The special function unit has ex2, lg2, rsqrt, sqrt, sin, cos, tanh in f32;
-// their errors stand in the PTX ISA and in docs/numerics.md.
+// The special function unit has ex2, lg2, rsqrt, sqrt in f32; their errors
+// stand in the PTX ISA and in docs/numerics.md. Its sin, cos and tanh are too
+// coarse: Functions.h has better ones.
 #include "codegen/gpu/lower/Emitter.h"
 #include "codegen/gpu/lower/Families.h"
 
@@ -41,10 +42,6 @@ static llvm::Value *special(Emitter &e, Operation *op, llvm::Value *x) {
     return e.intrinsic(I::nvvm_sqrt_approx_f, {x});
   if (isa<math::RsqrtOp>(op))
     return e.intrinsic(I::nvvm_rsqrt_approx_f, {x});
-  if (isa<math::SinOp>(op))
-    return e.intrinsic(I::nvvm_sin_approx_f, {x});
-  if (isa<math::CosOp>(op))
-    return e.intrinsic(I::nvvm_cos_approx_f, {x});
   return nullptr;
 }
 
@@ -116,8 +113,10 @@ bool emitMath(Emitter &e, Operation *op) {
       in.push_back(e.get(value)[size_t(index)]);
     llvm::Value *value = apply(e, op, in);
     if (!value)
-      e.unsupported(op, "`" + op->getName().getStringRef().str() +
-                            "` of this type has no instruction on a GPU");
+      e.unsupported(op,
+                    "`" + op->getName().getStringRef().str() +
+                        "` of this type cannot be compiled for a GPU",
+                    "compute it in f32");
     results.push_back(value);
   }
   e.set(op->getResult(0), results);

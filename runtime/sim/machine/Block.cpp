@@ -231,16 +231,18 @@ void Block::warpSync(Warp &w) {
   updateFloor(w);
 }
 
-// Atomics on one place follow one another: each sees what was before the last.
+// Atomics on one place follow one another: each sees the last and what was
+// before it.
 void Block::atomicSync(Warp &w, uint32_t address) {
   std::vector<uint32_t> &last = atomicOrder[address];
   last.resize(warps.size());
+  // The access itself is seen by the next one, too.
+  w.now = ++clock;
   w.seen[w.id] = clock;
   for (size_t v = 0; v < warps.size(); ++v) {
     w.seen[v] = std::max(w.seen[v], last[v]);
     last[v] = w.seen[v];
   }
-  w.now = ++clock;
   updateFloor(w);
 }
 

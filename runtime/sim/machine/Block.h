@@ -72,6 +72,8 @@ public:
   // Called by Exec functions.
   void warpSync(Warp &w);
   void atomicSync(Warp &w, uint32_t address);
+  // What the warp does next is not seen by those who see the atomic.
+  void afterAtomic(Warp &w) { w.now = ++clock; }
   void print(const std::string &text);
 
 private:

@@ -128,6 +128,7 @@ void atomicOp(Warp &w, const Inst &i, U32 mask) {
         w.block->atomicSync(w, first);
         if (w.block->launch.options->races)
           shared.write(w, i, l, first, access.bytes, nullptr);
+        w.block->afterAtomic(w);
         poison = shared.poisoned(first, access.bytes);
         shared.setPoison(first, access.bytes, false);
         at = shared.data() + address;
