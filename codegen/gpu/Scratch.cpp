@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/Scratch.h"
 
+#include "codegen/gpu/ScratchWaits.h"
 #include "codegen/gpu/SharedLiveness.h"
 
 #include "codegen/Where.h"
@@ -55,6 +56,10 @@ int64_t firstFit(ArrayRef<Block> blocks, int64_t bytes, LiveRange live) {
 }
 } // namespace
 
+// Small scratch stands beside that of the two operations before it, so that
+// neither waits for the other's readers (ScratchWaits.h).
+constexpr int64_t kSmallScratch = 2048;
+
 // Memory is used again: by another buffer that is live at another time, and by
 // scratch where no buffer is live. Whoever writes there first waits for all
 // threads before (Scratch.h), so that those that still read are done.
@@ -83,14 +88,31 @@ void allocateScratch(ModuleOp module, const GpuOptions &options) {
     int64_t bytes = cast<tile::SmemAllocOp>(op).getType().getBytes();
     blocks.push_back({place(op, bytes, live), bytes, live});
   }
+  llvm::DenseMap<Operation *, int64_t> sizes;
+  SmallVector<Block> recent; // small scratch of the last two operations
   module.walk([&](Operation *op) {
     if (isa<tile::SmemAllocOp>(op) && !op->hasAttr(kScratchOffsetAttr))
       op->setAttr(kScratchOffsetAttr, builder.getI64IntegerAttr(0)); // unused
     int64_t bytes = scratchBytes(op, options);
+    if (!bytes)
+      return;
+    sizes[op] = bytes;
     int64_t number = liveness.numbers[op];
-    if (bytes)
-      place(op, bytes, {number, number});
+    LiveRange live{number, number};
+    if (bytes > kSmallScratch || !mayWriteUnasked(op)) {
+      place(op, bytes, live);
+      return;
+    }
+    size_t count = blocks.size();
+    for (Block &block : recent)
+      blocks.push_back({block.offset, block.bytes, live});
+    int64_t offset = place(op, bytes, live);
+    blocks.truncate(count);
+    if (recent.size() == 2)
+      recent.erase(recent.begin());
+    recent.push_back({offset, bytes, live});
   });
+  markScratchWaits(module, [&](Operation *op) { return sizes.lookup(op); });
   module->setAttr(kSharedBytesAttr, builder.getI64IntegerAttr(most));
   if (most > options.target.sharedPerBlock)
     throw Error(whereOf(largest->getLoc()) + ": error: the kernel needs " +

@@ -4,7 +4,7 @@
 //
 // Barriers: an operation that uses scratch waits for all threads before it
 // first writes there, and between writing and reading; it need not wait after
-// its last read.
+// its last read. ScratchWaits.h says where the first wait may be left out.
 #pragma once
 
 #include "codegen/gpu/Lower.h"

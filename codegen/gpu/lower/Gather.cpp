@@ -38,7 +38,7 @@ static void emitGather(Emitter &e, tile::GatherOp op) {
   ScratchArray array = scratchArrays(e, op, tile::elementType(op.getType()),
                                      int64_t(1) << source.outBits())
                            .front();
-  e.barrier();
+  waitForScratch(e, op);
   storeTile(e, array, source, e.get(op.getSrc()));
   e.barrier();
   llvm::Value *thread = e.threadPart(rowsOf(result, axis));
@@ -63,7 +63,7 @@ static void emitHistogram(Emitter &e, tile::HistogramOp op) {
   Type element = tile::elementType(op.getType());
   int64_t bins = tile::shapeOf(op.getType()).front();
   ScratchArray array = scratchArrays(e, op, element, bins).front();
-  e.barrier();
+  waitForScratch(e, op);
   storeTile(e, array, result,
             Registers(size_t(result.inSize(Dim::Register)), e.i32(0)));
   e.barrier();

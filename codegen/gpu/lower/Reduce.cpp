@@ -168,7 +168,7 @@ private:
     int rowBits = places.outBits(Dim::Dim0);
     auto arrays =
         scratchArrays(e, op, combiner.types(), int64_t(1) << places.outBits());
-    e.barrier();
+    waitForScratch(e, op);
     // Lanes whose step is done hold the same part: their basis is zero here.
     e.onlyIf(e.isFirstCopy(places), [&] {
       ThreadWord thread(e, places);
@@ -227,7 +227,7 @@ private:
   void serially() {
     auto types = combiner.types().take_front(op->getNumOperands());
     auto arrays = scratchArrays(e, op, types, int64_t(1) << layout.outBits());
-    e.barrier();
+    waitForScratch(e, op);
     for (auto [array, source] : llvm::zip(arrays, combiner.sources()))
       storeTile(e, array, layout, e.get(source));
     e.barrier();

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/ScratchArray.h"
 
+#include "codegen/gpu/ScratchWaits.h"
+
 using namespace mlir;
 using tessera::layout::Dim;
 using tessera::layout::LinearLayout;
@@ -78,6 +80,11 @@ scratchArrays(Emitter &e, Operation *op, TypeRange elements, int64_t count) {
   for (auto [offset, element] : llvm::zip(offsets, elements))
     arrays.emplace_back(e, e.scratchOffset(op) + offset, element);
   return arrays;
+}
+
+void waitForScratch(Emitter &e, Operation *op) {
+  if (!op->hasAttr(kNoWaitAttr))
+    e.barrier();
 }
 
 void storeTile(Emitter &e, ScratchArray &array, const LinearLayout &layout,

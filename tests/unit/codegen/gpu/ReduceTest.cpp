@@ -296,11 +296,28 @@ TEST(GpuReduce, RegionsGetTheirPartsInOrder) {
     }
 }
 
-// Two reductions and a loop share one place in shared memory.
-TEST(GpuReduce, ScratchIsReused) {
+int countOf(const std::string &text, const std::string &word) {
+  int n = 0;
+  for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; ++at)
+    ++n;
+  return n;
+}
+
+// In a loop, `reductions` over warps one after the other: the simulator would
+// see a part that is overwritten before all have read it.
+void checkLoop(int reductions, int barriers) {
+  SCOPED_TRACE(reductions);
   LinearLayout map = layout::blocked({8, 128}, {{2, 2}, {8, 4}, {1, 4}, {}});
   LinearLayout rows = resultLayout(map, 1);
   std::string in = tileType(map, "f32"), out = tileType(rows, "f32");
+  std::string body, last = "a";
+  for (int i = 0; i < reductions; ++i) {
+    std::string n = std::to_string(i);
+    body += "%m" + n + " = tile.reduce " + (i % 2 ? "sum" : "max") +
+            " %v, 1 : " + in + " -> " + out + "\n%e" + n + " = arith.addf %" +
+            last + ", %m" + n + " : " + out + "\n";
+    last = "e" + n;
+  }
   GpuKernel kernel(
       "func.func @k(%x: !tile.ptr<f32>, %o: !tile.ptr<f32>, %n: i32) {\n" +
           loadTile("v", "x", map, "f32") + R"(
@@ -309,14 +326,11 @@ TEST(GpuReduce, ScratchIsReused) {
   %z = arith.constant dense<0.0> : )" +
           out + R"(
   %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %z) -> ()" +
-          out + R"() : i32 {
-    %m = tile.reduce max %v, 1 : )" +
-          in + " -> " + out + "\n%s = tile.reduce sum %v, 1 : " + in + " -> " +
-          out + "\n%d = arith.subf %s, %m : " + out +
-          "\n%e = arith.addf %a, %d : " + out + "\nscf.yield %e : " + out +
+          out + ") : i32 {\n" + body + "scf.yield %" + last + " : " + out +
           "\n}\n" + storeTile("r", "o", rows, "f32") + "return\n}\n",
       options(4));
   EXPECT_GT(kernel.sharedBytes, 0u);
+  EXPECT_EQ(countOf(kernel.ptx, "bar.sync"), barriers) << kernel.ptx;
   std::vector<float> x(1024), o(8);
   for (size_t i = 0; i < x.size(); ++i)
     x[i] = float(int(i * 37 % 19) - 9);
@@ -327,8 +341,18 @@ TEST(GpuReduce, ScratchIsReused) {
       sum += x[row * 128 + k];
       most = std::max(most, x[row * 128 + k]);
     }
-    EXPECT_EQ(o[row], 3 * (sum - most));
+    EXPECT_EQ(o[row], 3 * (float((reductions + 1) / 2) * most +
+                           float(reductions / 2) * sum));
   }
+}
+
+// One barrier each, between writing and reading; the first of a loop waits for
+// the readers of the round before where they share a place.
+TEST(GpuReduce, ScratchIsWaitedForWhereItMustBe) {
+  checkLoop(1, 2);
+  checkLoop(2, 2);
+  checkLoop(3, 3);
+  checkLoop(4, 5);
 }
 
 TEST(GpuReduce, ARowOfAnAccumulatorTakesTwoShuffles) {
@@ -341,11 +365,7 @@ TEST(GpuReduce, ARowOfAnAccumulatorTakesTwoShuffles) {
                        storeTile("s", "o", rows, "f32") + "return\n}\n",
                    options(4));
   auto count = [&](const std::string &word) {
-    int n = 0;
-    for (size_t at = 0; (at = kernel.ptx.find(word, at)) != std::string::npos;
-         ++at)
-      ++n;
-    return n;
+    return countOf(kernel.ptx, word);
   };
   // Two rows in a lane.
   EXPECT_EQ(count("shfl.sync"), 2 * 2) << kernel.ptx;

@@ -1,0 +1,31 @@
+// codegen/gpu/ScratchWaits.h - which scratch may be written without waiting.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+
+namespace mlir {
+class ModuleOp;
+class Operation;
+} // namespace mlir
+
+namespace tessera::codegen::gpu {
+
+/// Operation attribute (unit): no thread can still be at what was in the
+/// operation's scratch before; it need not wait before it writes there.
+inline constexpr llvm::StringLiteral kNoWaitAttr = "tile.no_wait";
+
+/// Whether the lowering of `op` leaves out its first barrier if kNoWaitAttr is
+/// there, and always has one of the whole block between writing and reading.
+bool mayWriteUnasked(mlir::Operation *op);
+
+/// Sets kNoWaitAttr. All scratch has its place; `bytesOf` says how much of it
+/// an operation has.
+void markScratchWaits(mlir::ModuleOp module,
+                      llvm::function_ref<int64_t(mlir::Operation *)> bytesOf);
+
+} // namespace tessera::codegen::gpu
