@@ -11,6 +11,7 @@
 #include "codegen/gpu/Lower.h"
 #include "dialect/tile/TileDialect.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -117,7 +118,7 @@ private:
 
 void markScratchWaits(ModuleOp module,
                       llvm::function_ref<int64_t(Operation *)> bytesOf) {
-  module.walk([&](FunctionOpInterface function) {
+  module.walk([&](func::FuncOp function) {
     Touched so;
     for (Region &region : function->getRegions())
       for (Block &block : region)
