@@ -57,9 +57,10 @@ def ex_assume(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
 def ex_debug_barrier(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
     """threads of a program wait for each other"""
     r = tl.arange(0, N)
-    tl.store(OUT + r, 1.0)
+    own = OUT + tl.program_id(0) * N
+    tl.store(own + r, 1.0)
     tl.debug_barrier()
-    tl.store(OUT + r, tl.load(OUT + (N - 1 - r)) + r)
+    tl.store(own + r, tl.load(own + (N - 1 - r)) + r)
 
 
 @triton.jit

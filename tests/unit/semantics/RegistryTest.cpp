@@ -90,21 +90,21 @@ std::string makePage() {
       " by the test `Registry.ThePageIsFresh`;\n"
       "run it with TESSERA_UPDATE_DOCS=1 to write it again. Each example is a "
       "kernel that `tests/triton/language_test.py`\n"
-      "runs on cpu and under Triton's interpreter, and compares. A dot before "
-      "a signature: also a method, `x.f(...)`.\n"
-      "Names without a prefix are members of `triton.language`. All of it "
-      "works on `cpu`; `sim` and `cuda` come later.\n"
+      "runs on cpu, as PTX on the simulator, and under Triton's interpreter, "
+      "and compares. A dot before a signature: also a method,\n"
+      "`x.f(...)`. Names without a prefix are members of `triton.language`. "
+      "`cuda` runs the PTX of `sim`; no GPU has been tried yet.\n"
       "Any other name is an error that says so.\n";
   for (const char *stem : kFamilies) {
     Family family = readFamily(stem);
     page += "\n## " + family.title + "\n" + family.text +
-            "\n\n| what | meaning | cpu | sim, cuda | example |\n"
+            "\n\n| what | meaning | cpu | sim | example |\n"
             "|---|---|---|---|---|\n";
     for (const Example &example : family.examples) {
       std::string shown = signatureOf(registryName(example.name));
       bool statement = shown.empty();
       page += "| " + (statement ? example.summary : shown) + " | " +
-              (statement ? "" : example.summary) + " | yes | later | [ex_" +
+              (statement ? "" : example.summary) + " | yes | yes | [ex_" +
               example.name + "](examples/" + family.file + "#L" +
               std::to_string(example.line) + ") |\n";
     }
