@@ -199,7 +199,7 @@ static Registers movedMatrices(Emitter &e, const ConversionPlan &plan,
     int64_t first = registerOf(plan.from, registerOf(places, r));
     llvm::Value *word =
         packWord(e, {operand[size_t(first)], operand[size_t(first ^ other)]});
-    // movmatrix: PTX ISA 9.7.14.5.17.
+    // PTX ISA, "movmatrix".
     auto *moved = llvm::cast<llvm::CallInst>(
         e.assembly("movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;", "=r,r",
                    {word}, e.b.getInt32Ty(), /*effects=*/false));

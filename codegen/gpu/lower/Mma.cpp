@@ -2,7 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// PTX ISA 9.7.14.5, "mma". f32 operands are given as they are: the hardware
+// PTX ISA, "mma". f32 operands are given as they are: the hardware
 // ignores their low 13 bits (tf32), as it does under Triton. With tf32x3 an
 // operand is the sum of two tf32 numbers, x = big + small, and the three
 // products that matter are added, the small ones first.

@@ -1,5 +1,6 @@
-// codegen/gpu/pipeline/OperandLayout.cpp - where a tile for several readers
-// lies. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// codegen/gpu/pipeline/OperandLayout.cpp - where a tile of several readers is.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/pipeline/OperandLayout.h"
 
 #include "dialect/layout/ShapeOps.h"

@@ -1,5 +1,6 @@
-// codegen/gpu/pipeline/StageOperands.cpp - operands of dots that stay in shared
-// memory. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// codegen/gpu/pipeline/StageOperands.cpp - operands that stay in shared memory.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 //
 // The conversion of a tile to the layout of a dot's operand goes through shared
 // memory anyhow: registers, store, barrier, load. Two kinds of tile had better
