@@ -18,13 +18,13 @@ test: ## install, check, build, and run every test
 	@scripts/setup full
 	@scripts/check
 	@scripts/build dev
-	TESSERA_TEST_COMPLETE=1 ctest --test-dir build/dev --output-on-failure --no-tests=error -j $(JOBS) -LE 'full'
+	TEST_COMPLETE=1 ctest --test-dir build/dev --output-on-failure --no-tests=error -j $(JOBS) -LE 'full'
 
 test-full: ## the tests above and the long ones
 	@scripts/setup full
 	@scripts/check
 	@scripts/build dev
-	TESSERA_TEST_COMPLETE=1 ctest --test-dir build/dev --output-on-failure --no-tests=error
+	TEST_COMPLETE=1 ctest --test-dir build/dev --output-on-failure --no-tests=error
 
 build: ## build the optimized binaries into build/release/bin
 	@scripts/setup train

@@ -21,7 +21,7 @@ try:
     import triton.language as tl
 except ImportError as error:
     print("skipped:", error)
-    sys.exit(1 if os.environ.get("TESSERA_TEST_COMPLETE") else 77)
+    sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
 
 TARGET = GPUTarget("cuda", 80, 32)
 # Compiled without contraction. With it Triton makes the first step of the sum over lanes fma(x, x, shuffled(x * x)): the lanes

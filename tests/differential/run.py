@@ -27,7 +27,7 @@ try:
     import triton  # noqa: F401
 except ImportError as error:
     print("skipped:", error)
-    sys.exit(1 if os.environ.get("TESSERA_TEST_COMPLETE") else 77)
+    sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
 
 import minimize
 from program import generate, programs

@@ -11,7 +11,7 @@ try:
     import torch
 except ImportError as error:
     print("skipped:", error)
-    sys.exit(1 if os.environ.get("TESSERA_TEST_COMPLETE") else 77)
+    sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
 
 folder = pathlib.Path(__file__).resolve().parent
 torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])

@@ -21,7 +21,7 @@ try:
     from triton._C.libtriton import ir
 except ImportError as error:
     print("skipped:", error)
-    sys.exit(1 if os.environ.get("TESSERA_TEST_COMPLETE") else 77)
+    sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
 
 RANGE_READ_ONLY, RANGE_UNINITIALIZED = 1, 2
 SERIAL, UNCHECKED = 1, 2

@@ -16,7 +16,7 @@ try:
     from triton.compiler import ASTSource
 except ImportError as error:
     print("skipped:", error)
-    sys.exit(1 if os.environ.get("TESSERA_TEST_COMPLETE") else 77)
+    sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2] / "kernels"
 full = "ptx" in sys.argv[1:]

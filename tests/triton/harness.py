@@ -14,7 +14,7 @@ try:
     import triton  # noqa: F401
 except ImportError as error:
     print("skipped:", error)
-    sys.exit(1 if os.environ.get("TESSERA_TEST_COMPLETE") else 77)
+    sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
 
 torch.set_num_threads(1)
 LIMITS = {torch.float32: 1e-5, torch.float16: 5e-3}

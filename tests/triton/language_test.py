@@ -17,12 +17,12 @@ try:
     import triton  # noqa: F401
 except ImportError as error:
     print("skipped:", error)
-    sys.exit(1 if os.environ.get("TESSERA_TEST_COMPLETE") else 77)
+    sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
 
 library = os.environ.get("LIBTESSERA_TORCH")
 if not library:
     print("skipped: LIBTESSERA_TORCH is not set")
-    sys.exit(1 if os.environ.get("TESSERA_TEST_COMPLETE") else 77)
+    sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
 torch.ops.load_library(library)
 wanted = sys.argv[1] if len(sys.argv) > 1 else ""
 failures, count = [], 0

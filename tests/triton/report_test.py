@@ -10,7 +10,7 @@ FILE = str(pathlib.Path(__file__).resolve().parent / "reports/kernels.py")
 library = os.environ.get("LIBTESSERA_TORCH")
 if not library:
     print("skipped: LIBTESSERA_TORCH is not set")
-    sys.exit(1 if os.environ.get("TESSERA_TEST_COMPLETE") else 77)
+    sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
 
 if len(sys.argv) > 1:                                     # one launch, in a process of its own
     import torch
