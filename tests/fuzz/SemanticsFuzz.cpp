@@ -14,6 +14,13 @@
 using namespace tessera;
 using namespace tessera::syntax;
 
+// LLVM's allocators poison what they have not given out yet. Their code is
+// inline: the parts of it in this binary are instrumented and poison a slab,
+// those in libMLIR are not and give pieces of it out without saying so.
+extern "C" const char *__asan_default_options() {
+  return "allow_user_poisoning=0";
+}
+
 // A context keeps every type and attribute it ever saw.
 static mlir::MLIRContext &context() {
   static std::optional<mlir::MLIRContext> current;
