@@ -10,6 +10,7 @@
 
 #include "gtest/gtest.h"
 
+#include <cstdlib>
 #include <thread>
 
 using namespace tessera;
@@ -141,8 +142,12 @@ class WithPtxas : public testing::Test {
 protected:
   void SetUp() override {
     std::string why;
-    if (!findPtxas({}, &why))
-      GTEST_SKIP() << why;
+    if (findPtxas({}, &why))
+      return;
+    // `make test` installs ptxas: without it nothing would have been tested.
+    if (std::getenv("TEST_COMPLETE"))
+      FAIL() << why;
+    GTEST_SKIP() << why;
   }
 };
 

@@ -66,6 +66,9 @@ protected:
     } catch (const Error &error) {
       if (error.message.find("NVRTC") == std::string::npos)
         throw;
+      // `make test` installs NVRTC: without it nothing would have been tested.
+      if (std::getenv("TEST_COMPLETE"))
+        FAIL() << error.what();
       GTEST_SKIP() << error.what();
     }
   }
