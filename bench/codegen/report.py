@@ -7,7 +7,8 @@ Every kernel that the programs of tests/triton launch with the constants of its 
 by the simulator on the same inputs. PROGRAM names the tessera binary, SIM_ABI libtessera_sim_abi.so. Exits with 1 when a bar is
 missed; rows where Triton's code spills more than 256 bytes are listed apart. compile_ms is the shorter of two compilations, ptxas
 included. Ours is done by a process and a worker of its own each time: what a kernel of one line takes at that moment (the shorter of
-two) is taken off. Triton's compiler is warm."""
+two) is taken off. Triton's compiler is warm. bank_conflicts are passes over the banks beyond the fewest that an access of its width
+takes (docs/simulator.md); shared_passes are all of them."""
 import argparse
 import datetime
 import json
@@ -93,7 +94,8 @@ def figures(ptx, shared, threads, compile_seconds, reply):
         spill=report["spill_stores"] + report["spill_loads"], shared=shared, blocks_per_sm=report["blocks_per_sm"],
         loop_non_tensor_per_tensor=report["loop_non_tensor_per_tensor"], async_stages=report["async_stages"],
         executed_warp_instructions=counters["warp_instructions"], tensor_instructions=counters["tensor_instructions"],
-        global_sectors=counters["global_sectors"], bank_conflicts=counters["shared_ways"] - counters["shared_requests"],
+        global_sectors=counters["global_sectors"], bank_conflicts=counters["bank_conflicts"],
+        shared_passes=counters["shared_ways"],
         barriers=counters["barriers"])
 
 

@@ -87,6 +87,7 @@ void Counters::add(const Counters &other) {
   tensorInstructions += other.tensorInstructions;
   sharedRequests += other.sharedRequests;
   sharedWays += other.sharedWays;
+  sharedConflicts += other.sharedConflicts;
   globalRequests += other.globalRequests;
   globalSectors += other.globalSectors;
   l2Lines += other.l2Lines;

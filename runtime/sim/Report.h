@@ -62,6 +62,7 @@ struct InstructionCount {
   uint64_t issues = 0;           // with or without
   uint64_t requests = 0;         // memory accesses by warps
   uint64_t ways = 0;             // shared: passes over the banks
+  uint64_t leastWays = 0;        // shared: the fewest for these widths
   uint64_t sectors = 0;          // global: 32-byte sectors
   uint64_t lines = 0;            // global: 128-byte lines
 };
@@ -72,6 +73,7 @@ struct Counters {
   uint64_t warpInstructions = 0, laneInstructions = 0;
   uint64_t tensorInstructions = 0;
   uint64_t sharedRequests = 0, sharedWays = 0;
+  uint64_t sharedConflicts = 0; // passes beyond the fewest
   uint64_t globalRequests = 0, globalSectors = 0;
   uint64_t l2Lines = 0;        // different 128-byte lines touched by the launch
   uint64_t asyncMaxGroups = 0; // committed and not waited for, most in a thread

@@ -34,6 +34,7 @@ Json countersJson(const sim::Counters &c) {
           {"tensor_instructions", c.tensorInstructions},
           {"shared_requests", c.sharedRequests},
           {"shared_ways", c.sharedWays},
+          {"bank_conflicts", c.sharedConflicts},
           {"global_requests", c.globalRequests},
           {"global_sectors", c.globalSectors},
           {"l2_lines", c.l2Lines},

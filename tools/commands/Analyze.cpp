@@ -28,14 +28,15 @@ double ratio(uint64_t a, uint64_t b) {
 
 // Instructions of one source line together.
 struct LineSum {
-  uint64_t issues = 0, lanes = 0, requests = 0, ways = 0, sectors = 0,
-           tensor = 0;
+  uint64_t issues = 0, lanes = 0, requests = 0, ways = 0, conflicts = 0,
+           sectors = 0, tensor = 0;
 
   void add(const sim::InstructionCount &i) {
     issues += i.issues;
     lanes += i.lanes;
     requests += i.requests;
     ways += i.ways;
+    conflicts += i.ways - i.leastWays;
     sectors += i.sectors;
     tensor += i.kind == sim::Class::Tensor ? i.issues : 0;
   }
@@ -59,9 +60,10 @@ Json toJson(const sim::Report &report, const sim::Estimate &e,
       classes[sim::className(static_cast<sim::Class>(k))] = c.byClass[k];
   for (const auto &[line, sum] : byLine(c))
     lines[line] = {
-        {"warp_instructions", sum.issues}, {"lane_instructions", sum.lanes},
-        {"memory_requests", sum.requests}, {"bank_passes", sum.ways},
-        {"sectors", sum.sectors},          {"tensor_instructions", sum.tensor}};
+        {"warp_instructions", sum.issues},  {"lane_instructions", sum.lanes},
+        {"memory_requests", sum.requests},  {"bank_passes", sum.ways},
+        {"bank_conflicts", sum.conflicts},  {"sectors", sum.sectors},
+        {"tensor_instructions", sum.tensor}};
   for (const auto &[unit, cycles] : e.units)
     units[unit] = cycles;
   // Accesses of each class that has any.
@@ -73,6 +75,7 @@ Json toJson(const sim::Report &report, const sim::Estimate &e,
   for (const auto &[name, sum] : byClass)
     memory[name] = {{"requests", sum.requests},
                     {"bank_passes", sum.ways},
+                    {"bank_conflicts", sum.conflicts},
                     {"sectors", sum.sectors}};
   Json findings = Json::array();
   for (const sim::Finding &f : report.findings)
@@ -88,6 +91,7 @@ Json toJson(const sim::Report &report, const sim::Estimate &e,
           {"memory", memory},
           {"shared_requests", c.sharedRequests},
           {"shared_passes", c.sharedWays},
+          {"bank_conflicts", c.sharedConflicts},
           {"global_requests", c.globalRequests},
           {"global_sectors", c.globalSectors},
           {"l2_lines", c.l2Lines},
@@ -123,22 +127,26 @@ void print(const sim::Report &report, const sim::Estimate &e,
       row((std::string("  ") + sim::className(static_cast<sim::Class>(k)))
               .c_str(),
           c.byClass[k], "");
-  std::snprintf(text, sizeof(text), "%.2f passes over the banks each",
-                ratio(c.sharedWays, c.sharedRequests));
+  std::snprintf(text, sizeof(text),
+                "%.2f passes over the banks each, %llu of them conflicts",
+                ratio(c.sharedWays, c.sharedRequests),
+                static_cast<unsigned long long>(c.sharedConflicts));
   row("shared-memory requests", c.sharedRequests, text);
   std::snprintf(text, sizeof(text), "%.2f sectors of 32 bytes each",
                 ratio(c.globalSectors, c.globalRequests));
   row("global-memory requests", c.globalRequests, text);
   row("different 128-byte lines", c.l2Lines, "");
   row("async groups in flight", c.asyncMaxGroups, "at most, in a thread");
-  std::printf("\n%-28s %12s %9s %9s %9s %8s\n", "source line", "warp instr.",
-              "requests", "passes", "sectors", "tensor");
+  std::printf("\n%-28s %12s %9s %9s %9s %9s %8s\n", "source line",
+              "warp instr.", "requests", "passes", "conflicts", "sectors",
+              "tensor");
   for (const auto &[line, sum] : byLine(c))
-    std::printf("%-28s %12llu %9llu %9llu %9llu %8llu\n",
+    std::printf("%-28s %12llu %9llu %9llu %9llu %9llu %8llu\n",
                 line.substr(0, line.find(',')).c_str(),
                 static_cast<unsigned long long>(sum.issues),
                 static_cast<unsigned long long>(sum.requests),
                 static_cast<unsigned long long>(sum.ways),
+                static_cast<unsigned long long>(sum.conflicts),
                 static_cast<unsigned long long>(sum.sectors),
                 static_cast<unsigned long long>(sum.tensor));
   std::printf("\n%s: at least %.0f cycles, %.1f us, limited by %s; %u blocks "

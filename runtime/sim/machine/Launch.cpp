@@ -131,6 +131,7 @@ void addCounts(const Block &block, Counters &counters) {
     to.lanes += c.lanes;
     to.requests += c.requests;
     to.ways += c.ways;
+    to.leastWays += c.leastWays;
     to.sectors += c.sectors;
     to.lines += c.lines;
   }
@@ -154,6 +155,7 @@ void finishCounters(Counters &counters) {
     if (isShared) {
       counters.sharedRequests += c.requests;
       counters.sharedWays += c.ways;
+      counters.sharedConflicts += c.ways - c.leastWays;
     } else {
       counters.globalRequests += c.requests;
       counters.globalSectors += c.sectors;

@@ -164,9 +164,22 @@ void SharedMemory::setPoison(uint32_t first, uint32_t length, bool value) {
     poison[cell] = value;
 }
 
+// Lanes that an access of `words` words a lane serves at once.
+static uint32_t lanesTogether(uint32_t words) {
+  return words >= 4 ? 8 : words == 2 ? 16 : 32;
+}
+
+uint32_t leastBankWays(uint32_t bytes, uint32_t mask) {
+  uint32_t group = lanesTogether(bytes / 4), passes = 0;
+  uint64_t all = (uint64_t{1} << group) - 1;
+  for (uint32_t start = 0; start < Lanes; start += group)
+    passes += (mask & all << start) != 0;
+  return passes;
+}
+
 uint32_t bankWays(const uint32_t *address, uint32_t bytes, uint32_t mask) {
   uint32_t words = bytes <= 4 ? 1 : bytes / 4;
-  uint32_t group = words >= 4 ? 8 : words == 2 ? 16 : 32;
+  uint32_t group = lanesTogether(words);
   uint32_t passes = 0;
   for (uint32_t start = 0; start < Lanes; start += group) {
     // Different words per bank; the same word is broadcast.

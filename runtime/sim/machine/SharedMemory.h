@@ -66,5 +66,8 @@ private:
 // passes that a warp's access of `bytes` a lane takes (8-byte accesses go in
 // halves, 16-byte accesses in quarters of a warp).
 uint32_t bankWays(const uint32_t *address, uint32_t bytes, uint32_t mask);
+// The fewest that an access of this width by these lanes takes, wherever its
+// words lie; what bankWays gives beyond it are bank conflicts.
+uint32_t leastBankWays(uint32_t bytes, uint32_t mask);
 
 } // namespace tessera::sim

@@ -242,6 +242,7 @@ void countShared(Warp &w, const Inst &i, U32 mask, const U64 *address,
     narrow[l] = static_cast<U32>(address[l]);
   ++c.requests;
   c.ways += bankWays(narrow, bytes, mask);
+  c.leastWays += leastBankWays(bytes, mask);
 }
 
 void noteGlobalWrite(Warp &w, const Inst &i, U32 lane, Allocation &allocation,

@@ -44,6 +44,7 @@ void ldmatrixOp(Warp &w, const Inst &i, U32 mask) {
       narrow[l] = static_cast<U32>(access.address[l]);
     ++c.requests;
     c.ways += bankWays(narrow, 16, used);
+    c.leastWays += leastBankWays(16, used);
   }
   U32 regs[4][Lanes];
   for (U32 matrix = 0; matrix < i.count; ++matrix) {

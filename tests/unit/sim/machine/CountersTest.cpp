@@ -30,6 +30,22 @@ TEST(SimCounters, BankWays) {
   EXPECT_EQ(ways(4, 128, 0xff), 8u);
 }
 
+// The fewest passes depend on the width and on who takes part, not on places.
+TEST(SimCounters, LeastBankWays) {
+  EXPECT_EQ(leastBankWays(1, ~0u), 1u);
+  EXPECT_EQ(leastBankWays(4, ~0u), 1u);
+  EXPECT_EQ(leastBankWays(8, ~0u), 2u);
+  EXPECT_EQ(leastBankWays(16, ~0u), 4u);
+  EXPECT_EQ(leastBankWays(16, 0xff), 1u); // ldmatrix.x1
+  EXPECT_EQ(leastBankWays(16, 0x10001), 2u);
+  EXPECT_EQ(leastBankWays(8, 0x8000), 1u);
+  EXPECT_EQ(leastBankWays(4, 0), 0u);
+  for (uint32_t bytes : {1u, 2u, 4u, 8u, 16u}) {
+    EXPECT_EQ(leastBankWays(bytes, ~0u), ways(bytes, bytes)) << bytes;
+    EXPECT_EQ(leastBankWays(bytes, ~0u), ways(bytes, 0)) << bytes;
+  }
+}
+
 // Each lane loads 4 bytes, `stride` bytes apart, from one page.
 Counters load(uint32_t stride) {
   Module module =
@@ -99,15 +115,17 @@ TEST(SimCounters, Matmul) {
             // pieces, and two steps past the end that read nothing.
             (sizeof(a) + sizeof(b)) / 512 + 2 * 4 * 4u);
   EXPECT_EQ(count.asyncMaxGroups, 4u);
-  uint64_t ldmatrix = 0, passes = 0;
+  uint64_t ldmatrix = 0, passes = 0, conflicts = 0;
   for (const InstructionCount &i : count.instructions)
     if (i.kind == Class::Matrix) {
       ldmatrix += i.issues;
       passes += i.ways;
+      conflicts += i.ways - i.leastWays;
     }
   // Four warps; in a step each loads 4 fragments of A and 4 of B (x4).
   EXPECT_EQ(ldmatrix, 4u * 4 * 8);
   EXPECT_EQ(passes, ldmatrix * 4); // swizzled: no conflicts
+  EXPECT_EQ(conflicts, 0u);
 
   Estimate e = estimate(count, findDevice("sm_80"));
   EXPECT_EQ(e.blocksPerSm, 9u); // 17 KiB of 164 KiB
