@@ -6,6 +6,7 @@
 #include "codegen/gpu/Lower.h"
 #include "codegen/gpu/Ptx.h"
 #include "codegen/gpu/Ptxas.h"
+#include "codegen/gpu/RegisterLimit.h"
 #include "codegen/gpu/SharedBuffers.h"
 #include "codegen/gpu/report/Report.h"
 #include "compiler/CompileParts.h"
@@ -160,16 +161,25 @@ private:
     } else {
       ptxas = request.assembler;
     }
-    codegen::AssembleOptions how;
-    how.ptxas = ptxas;
-    how.target = options.target;
-    how.kernel = request.kernel;
-    how.timeout = std::chrono::seconds(optionNumber(Option::PtxasTimeout));
-    if (const auto *edited = findOverride(request, "ptx"))
-      how.edited = std::make_shared<SourceFile>(edited->path, edited->text);
-    codegen::Cubin cubin = codegen::assemble(ptx, how);
+    codegen::RegisterLimitOptions how;
+    how.sharedBytes = result.meta.sharedBytes;
+    how.threads = result.meta.threads;
+    how.assemble.ptxas = ptxas;
+    how.assemble.target = options.target;
+    how.assemble.kernel = request.kernel;
+    how.assemble.timeout =
+        std::chrono::seconds(optionNumber(Option::PtxasTimeout));
+    if (const auto *edited = findOverride(request, "ptx")) {
+      how.assemble.edited =
+          std::make_shared<SourceFile>(edited->path, edited->text);
+      codegen::Cubin cubin = codegen::assemble(ptx, how.assemble);
+      timer.lap("ptxas");
+      return cubin;
+    }
+    codegen::Assembled assembled = codegen::assembleForOccupancy(ptx, how);
+    ptx = std::move(assembled.ptx);
     timer.lap("ptxas");
-    return cubin;
+    return std::move(assembled.cubin);
   }
 
   void makeReports(mlir::ModuleOp module, const codegen::Cubin *cubin) {

@@ -61,8 +61,6 @@ void Emitter::declare() {
   function->setCallingConv(llvm::CallingConv::PTX_Kernel);
   function->addFnAttr("nvvm.reqntid",
                       std::to_string(options.numWarps * 32) + ",1,1");
-  // Else ptxas guesses how many registers it may use, and spills.
-  function->addFnAttr("nvvm.minctasm", "1");
   function->addFnAttr(llvm::Attribute::NoUnwind);
   for (auto [index, argument] : llvm::enumerate(kernel.getArguments())) {
     auto divisor = kernel.getArgAttrOfType<IntegerAttr>(
