@@ -1,0 +1,80 @@
+// tile.reduce: registers, lanes, warps.
+// RUN: tessera-lower %s --laid-out --num-warps=2 | FileCheck %s
+
+#block = #tile.linear<8x32, register = [[0, 1], [1, 0]], lane = [[0, 2], [0, 4], [0, 8], [2, 0], [4, 0]], warp = [[0, 16]]>
+#flat = #tile.linear<256, register = [[1], [32]], lane = [[2], [4], [8], [64], [128]], warp = [[16]]>
+#sums = #tile.linear<8, register = [[1]], lane = [[0], [0], [0], [2], [4]], warp = [[0]]>
+#mine = #tile.linear<8x32, register = [[0, 1], [0, 2], [0, 4]], lane = [[1, 0], [2, 0], [4, 0], [0, 8], [0, 16]], warp = [[0, 0]]>
+#flatmine = #tile.linear<256, register = [[1], [2], [4]], lane = [[32], [64], [128], [8], [16]], warp = [[0]]>
+#summine = #tile.linear<8, register = [], lane = [[1], [2], [4], [0], [0]], warp = [[0]]>
+#warp = #tile.linear<32, register = [], lane = [[1], [2], [4], [8], [16]], warp = [[0]]>
+
+// Eight elements of a row in a lane: seven sums, then two shuffles over the
+// four lanes that share a row. No warp needs another.
+// CHECK-LABEL: .entry lanes(
+// CHECK-COUNT-2: shfl.sync.bfly.b32
+// CHECK-NOT: {{shfl|redux|bar\.|shared}}
+// CHECK: ret
+func.func @lanes(%p: !tile.ptr<f32>, %o: !tile.ptr<f32>) {
+  %i = tile.range 0, 256 : tensor<256xi32, #flatmine>
+  %f = arith.sitofp %i : tensor<256xi32, #flatmine> to tensor<256xf32, #flatmine>
+  %x = tile.reshape %f : tensor<256xf32, #flatmine> -> tensor<8x32xf32, #mine>
+  %s = tile.reduce sum %x, 1 : tensor<8x32xf32, #mine> -> tensor<8xf32, #summine>
+  %ps = tile.splat %o : !tile.ptr<f32> -> tensor<8x!tile.ptr<f32>, #summine>
+  tile.store %ps, %s : tensor<8x!tile.ptr<f32>, #summine>, tensor<8xf32, #summine>
+  return
+}
+
+// Of integers a whole warp at once.
+// CHECK-LABEL: .entry integers(
+// CHECK: redux.sync.add.s32
+// CHECK: redux.sync.max.s32
+// CHECK: redux.sync.min.u32
+// CHECK: redux.sync.xor.b32
+// CHECK-NOT: {{shfl|bar\.|shared}}
+// CHECK: ret
+func.func @integers(%o: !tile.ptr<i32>) {
+  %x = tile.range 0, 32 : tensor<32xi32, #warp>
+  %a = tile.reduce sum %x, 0 : tensor<32xi32, #warp> -> i32
+  %b = tile.reduce max %x, 0 : tensor<32xi32, #warp> -> i32
+  %c = tile.reduce umin %x, 0 : tensor<32xi32, #warp> -> i32
+  %d = tile.reduce xor %x, 0 : tensor<32xi32, #warp> -> i32
+  tile.store %o, %a : !tile.ptr<i32>, i32
+  tile.store %o, %b : !tile.ptr<i32>, i32
+  tile.store %o, %c : !tile.ptr<i32>, i32
+  tile.store %o, %d : !tile.ptr<i32>, i32
+  return
+}
+
+// Rows over two warps: one part each in shared memory, a barrier between
+// writing and reading and, nothing before, none in front.
+// CHECK-LABEL: .entry warps(
+// CHECK-NOT: bar.
+// CHECK: shfl.sync.bfly.b32
+// CHECK-NOT: bar.
+// CHECK: st.shared
+// CHECK: bar.sync 0
+// CHECK-NOT: {{[ \t]}}st.shared
+// CHECK: ld.shared
+// CHECK-NOT: bar.
+// CHECK: ret
+func.func @warps(%o: !tile.ptr<f32>) {
+  %i = tile.range 0, 256 : tensor<256xi32, #flat>
+  %f = arith.sitofp %i : tensor<256xi32, #flat> to tensor<256xf32, #flat>
+  %x = tile.reshape %f : tensor<256xf32, #flat> -> tensor<8x32xf32, #block>
+  %s = tile.reduce max %x, 1 : tensor<8x32xf32, #block> -> tensor<8xf32, #sums>
+  %ps = tile.splat %o : !tile.ptr<f32> -> tensor<8x!tile.ptr<f32>, #sums>
+  tile.store %ps, %s : tensor<8x!tile.ptr<f32>, #sums>, tensor<8xf32, #sums>
+  return
+}
+
+// An index travels with its value, and a region is applied as it stands.
+// CHECK-LABEL: .entry pairs(
+// CHECK: shfl.sync.{{bfly|down|idx}}.b32
+// CHECK: ret
+func.func @pairs(%o: !tile.ptr<i32>) {
+  %x = tile.range 0, 32 : tensor<32xi32, #warp>
+  %a = tile.reduce argmax %x, 0 : tensor<32xi32, #warp> -> i32
+  tile.store %o, %a : !tile.ptr<i32>, i32
+  return
+}

@@ -1,0 +1,97 @@
+// Places in shared memory, and which scratch may be written without waiting.
+// RUN: tessera-lower %s --laid-out --emit=scratch | FileCheck %s
+
+#row = #tile.linear<128, register = [], lane = [[1], [2], [4], [8], [16]], warp = [[32], [64]]>
+#turned = #tile.linear<128, register = [], lane = [[4], [8], [16], [32], [64]], warp = [[1], [2]]>
+#memory = #tile.shared<128, offset = [[1], [2], [4], [8], [16], [32], [64]]>
+
+// %a and %c are never live together: one place. %b is live with both. What a
+// conversion needs meanwhile lies behind what is live then.
+// CHECK: module attributes {tessera.shared_bytes = 2048 : i64}
+// CHECK-LABEL: @buffers
+// CHECK: %[[A:.*]] = tile.smem_alloc {tile.scratch = 1024 : i64} : <1 x 128xf32
+// CHECK: %[[B:.*]] = tile.smem_alloc {tile.scratch = 0 : i64} : <2 x 128xf32
+// CHECK: %[[C:.*]] = tile.smem_alloc {tile.scratch = 1024 : i64} : <1 x 128xf32
+// CHECK: tile.convert_layout {{.*}} {tile.scratch = 1536 : i64}
+// CHECK: tile.smem_load %[[C]]
+// Nothing is live any more.
+// CHECK: tile.convert_layout {{.*}} {tile.scratch = 0 : i64}
+func.func @buffers(%f: f32, %i: i32) {
+  %a = tile.smem_alloc : !tile.smem<1 x 128xf32, #memory>
+  %b = tile.smem_alloc : !tile.smem<2 x 128xf32, #memory>
+  %c = tile.smem_alloc : !tile.smem<1 x 128xf32, #memory>
+  %x = tile.splat %f : f32 -> tensor<128xf32, #row>
+  %b0 = tile.smem_index %b[%i] : !tile.smem<2 x 128xf32, #memory>
+  tile.smem_store %x, %a : tensor<128xf32, #row> -> !tile.smem<1 x 128xf32, #memory>
+  tile.smem_store %x, %b0 : tensor<128xf32, #row> -> !tile.smem<1 x 128xf32, #memory>
+  tile.barrier
+  %y = tile.smem_load %a : !tile.smem<1 x 128xf32, #memory> -> tensor<128xf32, #turned>
+  tile.barrier
+  tile.smem_store %x, %c : tensor<128xf32, #row> -> !tile.smem<1 x 128xf32, #memory>
+  tile.barrier
+  %t = tile.convert_layout %x : tensor<128xf32, #row> -> tensor<128xf32, #turned>
+  %z = tile.smem_load %c : !tile.smem<1 x 128xf32, #memory> -> tensor<128xf32, #turned>
+  %w = tile.smem_load %b0 : !tile.smem<1 x 128xf32, #memory> -> tensor<128xf32, #turned>
+  %u = tile.convert_layout %x : tensor<128xf32, #row> -> tensor<128xf32, #turned>
+  return
+}
+
+// Small scratch of neighbours lies side by side: a round has one barrier for
+// each reduction, not two.
+// CHECK-LABEL: @loop
+// CHECK: tile.reduce max {{.*}} {tile.no_wait, tile.scratch = [[FIRST:[0-9]+]] : i64}
+// CHECK-NOT: tile.scratch = [[FIRST]] :
+// CHECK: tile.reduce sum {{.*}} {tile.no_wait, tile.scratch = {{[0-9]+}} : i64}
+func.func @loop(%f: f32, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %x = tile.splat %f : f32 -> tensor<128xf32, #row>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%s = %f) -> (f32) : i32 {
+    %m = tile.reduce max %x, 0 : tensor<128xf32, #row> -> f32
+    %t = tile.reduce sum %x, 0 : tensor<128xf32, #row> -> f32
+    %a = arith.addf %m, %t : f32
+    %b = arith.addf %a, %s : f32
+    scf.yield %b : f32
+  }
+  return
+}
+
+// One alone meets itself in the next round: it waits.
+// CHECK-LABEL: @alone
+// CHECK: tile.reduce max
+// CHECK-NOT: tile.no_wait
+// CHECK: scf.yield
+func.func @alone(%f: f32, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %x = tile.splat %f : f32 -> tensor<128xf32, #row>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%s = %f) -> (f32) : i32 {
+    %m = tile.reduce max %x, 0 : tensor<128xf32, #row> -> f32
+    %b = arith.addf %m, %s : f32
+    scf.yield %b : f32
+  }
+  return
+}
+
+// In one branch only: what follows may meet it.
+// CHECK-LABEL: @branch
+// CHECK: tile.reduce max {{.*}}tile.no_wait
+// CHECK: tile.reduce sum {{.*}}tile.no_wait
+// CHECK: scf.yield
+// CHECK: tile.sort
+// CHECK: tile.reduce min
+// CHECK-NOT: tile.no_wait
+// CHECK: return
+func.func @branch(%f: f32, %c: i1) {
+  %x = tile.splat %f : f32 -> tensor<128xf32, #row>
+  %m = tile.reduce max %x, 0 : tensor<128xf32, #row> -> f32
+  %r = scf.if %c -> (f32) {
+    %t = tile.reduce sum %x, 0 : tensor<128xf32, #row> -> f32
+    scf.yield %t : f32
+  } else {
+    %s = tile.sort %x : tensor<128xf32, #row>
+    scf.yield %f : f32
+  }
+  %t = tile.reduce min %x, 0 : tensor<128xf32, #row> -> f32
+  return
+}
