@@ -18,9 +18,10 @@
 // CHECK-NEXT: .param .u16 parameters_param_5,
 // CHECK-NEXT: .param .f32 parameters_param_6
 // CHECK-NEXT: )
-// As many threads as warps, and ptxas told how many blocks there must be.
-// CHECK: .reqntid 256
-// CHECK: .minnctapersm 1
+// As many threads as warps; how many blocks there must be is asked of ptxas
+// later (RegisterLimit.h).
+// CHECK-NEXT: .reqntid 256, 1, 1
+// CHECK-NEXT: {
 func.func @parameters(%p: !tile.ptr<f32> {tile.divisibility = 16 : i32}, %q: !tile.ptr<f32>, %n: i32, %m: i64, %flag: i1, %h: i16, %f: f32) {
   %r = tile.range 0, 256 : tensor<256xi32>
   %x = tile.splat %f : f32 -> tensor<256xf32>
