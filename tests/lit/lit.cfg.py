@@ -20,6 +20,9 @@ for name in list(config.environment):
 
 config.substitutions.append(
     ("%dialect-examples", os.path.join(config.tessera_source, "scripts", "dialect-examples")))
+config.substitutions.append(
+    ("%docblock", os.path.join(config.tessera_source, "scripts", "checks", "docblock.py") + " " +
+     os.path.join(config.tessera_source, "docs", "compiler", "gpu")))
 config.substitutions.append(("%source", config.tessera_source))
 
 for tool in ("tessera", "tessera-worker"):

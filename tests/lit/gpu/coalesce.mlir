@@ -1,4 +1,8 @@
 // RUN: tessera-opt %s -tessera-coalesce=num-warps=4 | FileCheck %s
+// RUN: %docblock-layouts.md coalesce.before > %t.before
+// RUN: tessera-opt %s | FileCheck %t.before
+// RUN: %docblock-layouts.md coalesce.after > %t.after
+// RUN: tessera-opt %s -tessera-coalesce=num-warps=4 | FileCheck %t.after
 
 // Rows of 64 bf16: 8 elements (16 bytes) in a lane, 8 lanes a row, then 4 rows
 // of a warp, then warps; what is left of the 64 rows repeats in registers.

@@ -1,4 +1,8 @@
 // RUN: tessera-opt %s -tessera-dot-layouts=num-warps=4 | FileCheck %s
+// RUN: %docblock-layouts.md dots.before > %t.before
+// RUN: tessera-opt %s | FileCheck %t.before
+// RUN: %docblock-layouts.md dots.after > %t.after
+// RUN: tessera-opt %s -tessera-dot-layouts=num-warps=4 | FileCheck %t.after
 
 // softmax(Q K^T) V: all warps along M, so that P is where the second dot wants
 // it, without a conversion.

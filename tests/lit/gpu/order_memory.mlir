@@ -1,4 +1,8 @@
 // RUN: tessera-opt %s -tessera-order-memory -split-input-file | FileCheck %s
+// RUN: %docblock-lowering.md order.before > %t.before
+// RUN: tessera-opt %s -split-input-file | FileCheck %t.before
+// RUN: %docblock-lowering.md order.after > %t.after
+// RUN: tessera-opt %s -tessera-order-memory -split-input-file | FileCheck %t.after
 
 // Barriers stand where one thread's access may meet another's.
 

@@ -1,6 +1,10 @@
 // Copies ahead: prologue, wait, barrier, next copy, then the body.
 // RUN: tessera-opt --tessera-pipeline-loops=num-stages=4 %s | FileCheck %s
 // RUN: tessera-opt --tessera-pipeline-loops=num-stages=1 %s | FileCheck %s --check-prefix=ONE
+// RUN: %docblock-pipeline.md pipeline.before > %t.before
+// RUN: tessera-opt %s | FileCheck %t.before
+// RUN: %docblock-pipeline.md pipeline.after > %t.after
+// RUN: tessera-opt %s --tessera-pipeline-loops=num-stages=3 | FileCheck %t.after
 
 #rows = #tile.linear<16x32, register = [[0, 1], [0, 2], [0, 4]], lane = [[0, 8], [0, 16], [1, 0], [2, 0], [4, 0]], warp = [[8, 0], [0, 0]]>
 #acc = #tile.linear<16x16, register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8], [0, 0]]>

@@ -1,5 +1,9 @@
 // Places in shared memory, and which scratch may be written without waiting.
 // RUN: tessera-lower %s --laid-out --emit=scratch | FileCheck %s
+// RUN: %docblock-pipeline.md scratch.before > %t.before
+// RUN: tessera-opt %s | FileCheck %t.before
+// RUN: %docblock-pipeline.md scratch.after > %t.after
+// RUN: tessera-lower %s --laid-out --emit=scratch | FileCheck %t.after
 
 #row = #tile.linear<128, register = [], lane = [[1], [2], [4], [8], [16]], warp = [[32], [64]]>
 #turned = #tile.linear<128, register = [], lane = [[4], [8], [16], [32], [64]], warp = [[1], [2]]>

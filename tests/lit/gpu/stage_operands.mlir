@@ -1,5 +1,9 @@
 // Operands of dots that stay in shared memory.
 // RUN: tessera-opt --tessera-stage-operands %s | FileCheck %s
+// RUN: %docblock-pipeline.md stage.before > %t.before
+// RUN: tessera-opt %s | FileCheck %t.before
+// RUN: %docblock-pipeline.md stage.after > %t.after
+// RUN: tessera-opt %s --tessera-stage-operands | FileCheck %t.after
 
 #rows = #tile.linear<16x16, register = [[0, 1], [0, 2]], lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]], warp = [[8, 0]]>
 #acc = #tile.linear<16x16, register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]]>

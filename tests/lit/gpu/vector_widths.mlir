@@ -1,5 +1,9 @@
 // How much a lane loads at once: registers, addresses, masks, alignment.
 // RUN: tessera-opt --tessera-vector-widths %s | FileCheck %s
+// RUN: %docblock-pipeline.md widths.before > %t.before
+// RUN: tessera-opt %s | FileCheck %t.before
+// RUN: %docblock-pipeline.md widths.after > %t.after
+// RUN: tessera-opt %s --tessera-vector-widths | FileCheck %t.after
 
 #four = #tile.linear<128, register = [[1], [2]], lane = [[4], [8], [16], [32], [64]], warp = []>
 #spread = #tile.linear<128, register = [[32], [64]], lane = [[1], [2], [4], [8], [16]], warp = []>
