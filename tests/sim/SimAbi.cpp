@@ -43,6 +43,17 @@ Json countersJson(const sim::Counters &c) {
           {"blocks", c.blocks}};
 }
 
+// Shared-memory instructions that took more passes than their widths need.
+Json conflictsJson(const sim::Counters &counters) {
+  Json conflicts = Json::array();
+  for (const sim::InstructionCount &count : counters.instructions)
+    if (count.ways > count.leastWays)
+      conflicts.push_back({{"ptx_line", count.ptxLine},
+                           {"opcode", count.opcode},
+                           {"conflicts", count.ways - count.leastWays}});
+  return conflicts;
+}
+
 } // namespace
 
 // Flags of a range and of a launch.
@@ -118,7 +129,8 @@ EXPORT char *tessera_sim_launch(void *module, const char *kernel,
       findings.push_back(findingJson(finding));
     return copyOf({{"findings", findings},
                    {"output", report.output},
-                   {"counters", countersJson(report.counters)}});
+                   {"counters", countersJson(report.counters)},
+                   {"conflicts", conflictsJson(report.counters)}});
   } catch (const std::exception &error) {
     return copyOf(errorOf(error));
   }

@@ -132,21 +132,21 @@ def ranges_of(arguments):
 
 DTYPES = {torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16", torch.float64: "fp64", torch.int8: "i8",
           torch.int16: "i16", torch.int32: "i32", torch.int64: "i64", torch.bool: "i1", torch.uint8: "u8"}
-TARGET = GPUTarget("cuda", 80, 32)
 
 
 class Compiled:
     """Triton's PTX of one specialization; stops before ptxas."""
 
-    def __init__(self, source, options):
+    def __init__(self, source, options, target="sm_80"):
         start = time.time()
-        backend = make_backend(TARGET)
+        target = GPUTarget("cuda", int(target.removeprefix("sm_")), 32)
+        backend = make_backend(target)
         options = backend.parse_options(dict(options))
         context = ir.context()
         ir.load_dialects(context)
         backend.load_dialects(context)
-        module = source.make_ir(TARGET, options, backend.get_codegen_implementation(options), backend.get_module_map(), context)
-        stages, self.metadata = {}, {"target": TARGET, **options.__dict__}
+        module = source.make_ir(target, options, backend.get_codegen_implementation(options), backend.get_module_map(), context)
+        stages, self.metadata = {}, {"target": target, **options.__dict__}
         backend.add_stages(stages, options, source.language)
         for stage in ("ttir", "ttgir", "llir", "ptx"):
             module = stages[stage](module, self.metadata)
@@ -189,12 +189,12 @@ def specialize(fn, args, constexprs):
 class OwnCompiled:
     """PTX of `tessera compile` for one specialization. PROGRAM names the binary."""
 
-    def __init__(self, path, name, signature, constants, attributes, options):
+    def __init__(self, path, name, signature, constants, attributes, options, target="sm_80"):
         start = time.time()
         names = list(signature)
         types = {n: t + (":16" if (names.index(n),) in attributes else "") for n, t in signature.items() if t != "constexpr"}
         with tempfile.TemporaryDirectory(prefix="tessera-sim-") as folder:
-            command = [os.environ["PROGRAM"], "compile", str(path), "--kernel", name, "--target", "sm_80",
+            command = [os.environ["PROGRAM"], "compile", str(path), "--kernel", name, "--target", target,
                        "--signature", ", ".join(f"{n}={t}" for n, t in types.items()),
                        "--num-warps", str(options["num_warps"]), "--num-stages", str(options["num_stages"]),
                        "--emit", "ptx,meta", "--output", folder]
@@ -214,30 +214,33 @@ class OwnCompiled:
 
 
 _compiled = {}
+last = None  # the Compiled or OwnCompiled of the latest launch
 
 
-def launch_tessera(path, name, fn, grid, args, constexprs, options, flags=0):
+def launch_tessera(path, name, fn, grid, args, constexprs, options, flags=0, target="sm_80"):
     """The same launch with our own compiler's PTX."""
     signature, constants, attributes, actual = specialize(fn, args, constexprs)
     own = {k: options[k] for k in ("num_warps", "num_stages")}
     key = ("tessera", str(path), name, tuple(signature.items()), tuple(constants.items()), str(attributes), tuple(own.items()),
-           os.environ.get("TRITON_F32_DEFAULT"))
+           os.environ.get("TRITON_F32_DEFAULT"), target)
     if key not in _compiled:
-        _compiled[key] = OwnCompiled(path, name, signature, constants, attributes, own)
-    done = _compiled[key]
+        _compiled[key] = OwnCompiled(path, name, signature, constants, attributes, own, target)
+    global last
+    last = done = _compiled[key]
     values = [value.data_ptr() if isinstance(value, torch.Tensor) else bits_of(value) for _, value in actual]
     tensors = [(n, value) for n, value in actual if isinstance(value, torch.Tensor)]
     return done.module.launch(done.name, grid, (done.threads,), done.shared, values, ranges_of(tensors), flags)
 
 
-def launch_triton(fn, grid, args, constexprs, options, flags=0):
+def launch_triton(fn, grid, args, constexprs, options, flags=0, target="sm_80"):
     """Compiles (once per specialization) and runs a JITFunction."""
     signature, constants, attributes, actual = specialize(fn, args, constexprs)
     key = (fn, tuple(signature.items()), tuple(constants.items()), str(attributes), tuple(options.items()),
-           os.environ.get("TRITON_F32_DEFAULT"))
+           os.environ.get("TRITON_F32_DEFAULT"), target)
     if key not in _compiled:
-        _compiled[key] = Compiled(ASTSource(fn, signature, constants, attributes), options)
-    done = _compiled[key]
+        _compiled[key] = Compiled(ASTSource(fn, signature, constants, attributes), options, target)
+    global last
+    last = done = _compiled[key]
     values = [value.data_ptr() if isinstance(value, torch.Tensor) else bits_of(value) for _, value in actual]
     # Triton appends pointers to scratch memory that these kernels do not use.
     values += [0] * (len(done.module.kernels[done.name]["params"]) - len(values))

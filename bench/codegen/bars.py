@@ -1,0 +1,169 @@
+# bench/codegen/bars.py - the bars of the codegen report: what a run's rows are held to, and which rows miss it by how much.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Works on the rows of a report's JSON; needs neither torch nor Triton."""
+import math
+import re
+
+PEER_SPILLS = 256  # bytes of Triton's from which on a row is listed apart
+DENSE = re.compile(r"matmul|dense_|flash_attention|attn_fwd|attention\b")  # kernels whose main loop may have no bank conflict
+
+
+def label(row):
+    """The kernel, the constants that are not sizes of the problem, the type."""
+    parts = [row["instance"]]
+    if row["dtype"]:
+        parts.append(row["dtype"].replace("torch.", ""))
+    return " ".join(parts)
+
+
+def short(row, width=58):
+    text = label(row)
+    return text if len(text) <= width else text[:width - 2 - len(text.split()[-1])] + ".. " + text.split()[-1]
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+
+
+def failed(row, side):
+    return "error" in row[side]
+
+
+def apart(row):
+    return not failed(row, "triton") and row["triton"]["spill"] > PEER_SPILLS
+
+
+def comparable(rows):
+    return [r for r in rows if not failed(r, "ours") and not failed(r, "triton") and not apart(r)]
+
+
+def ratio(row, what):
+    return row["ours"][what] / row["triton"][what]
+
+
+def both(rows, what):
+    return [r for r in comparable(rows) if r["ours"][what] and r["triton"][what]]
+
+
+class Bar:
+    """A line of the summary: `figure` is a mean or a number of rows; `rows` miss it, worst first, as (row, text)."""
+
+    def __init__(self, name, text, limit, figure, rows=()):
+        self.name, self.text, self.limit, self.figure, self.rows = name, text, limit, figure, list(rows)
+
+    @property
+    def holds(self):
+        return self.figure is None or self.figure <= self.limit
+
+
+def _worse(rows, what, least=False):
+    """Rows whose figure is above Triton's (below with `least`), worst first."""
+    value = lambda r, side: r[side][what] or 0
+    missed = [r for r in comparable(rows) if (value(r, "ours") < value(r, "triton") if least else value(r, "ours") > value(r, "triton"))]
+    factor = lambda r: (value(r, "triton") + 1) / (value(r, "ours") + 1) if least else (value(r, "ours") + 1) / (value(r, "triton") + 1)
+    return [(r, f"{value(r, 'ours')}, Triton {value(r, 'triton')}") for r in sorted(missed, key=factor, reverse=True)]
+
+
+def _mean_bar(rows, name, text, what, limit):
+    compared = both(rows, what)
+    over = [r for r in compared if ratio(r, what) > limit]
+    listed = [(r, f"{ratio(r, what):.2f}x: {r['ours'][what]:g}, Triton {r['triton'][what]:g}")
+              for r in sorted(over, key=lambda r: ratio(r, what), reverse=True)]
+    return Bar(name, text, limit, geometric_mean([ratio(r, what) for r in compared]), listed)
+
+
+def _count_bar(name, text, listed):
+    return Bar(name, text, 0, len(listed), listed)
+
+
+def spill_limit(row):
+    """Bytes that a default may spill: attention with heads of 128 in 4 warps keeps more than the registers there are."""
+    wide = re.search(r"\b(?:DP|EP|D|BK|BV)=128\b", row["instance"]) and row["ours"]["tensor_instructions"]
+    return 128 if wide and row["num_warps"] == 4 else 0
+
+
+def _spills(rows):
+    over = [r for r in rows if not failed(r, "ours") and not apart(r) and r["ours"]["spill"] > spill_limit(r)]
+    over.sort(key=lambda r: r["ours"]["spill"], reverse=True)
+    return [(r, f"{r['ours']['spill']} bytes" + ("" if failed(r, "triton") else f", Triton {r['triton']['spill']}")) for r in over]
+
+
+def _no_copies(rows):
+    missed = [r for r in rows if not failed(r, "ours") and r["num_stages"] > 1 and not r["ours"]["async_stages"]
+              and r["ours"]["loop_non_tensor_per_tensor"] and not failed(r, "triton") and r["triton"]["async_stages"]]
+    return [(r, "none, Triton has them") for r in missed]
+
+
+def _dense_conflicts(rows):
+    missed = [r for r in rows if not failed(r, "ours") and DENSE.search(r["instance"]) and r["ours"]["loop_bank_conflicts"]]
+    missed.sort(key=lambda r: r["ours"]["loop_bank_conflicts"], reverse=True)
+    return [(r, f"{r['ours']['loop_bank_conflicts']}" +
+             ("" if failed(r, "triton") else f", Triton {r['triton']['loop_bank_conflicts']}")) for r in missed]
+
+
+def _refused(rows):
+    """Ours fails: one of our own kernels, or one that Triton compiles right for sm_80."""
+    return [(r, next((l for l in r["ours"]["error"].splitlines() if "error" in l or "fault" in l),
+                     r["ours"]["error"].splitlines()[0])[:160])
+            for r in rows if failed(r, "ours") and (r["reference"] or r["source"] in ("kernels", "tutorials"))]
+
+
+def _different(rows):
+    off = [r for r in rows if r["differs"] is not None and r["differs"] > 1]
+    return [(r, f"{r['differs']:g} times the limit") for r in sorted(off, key=lambda r: r["differs"], reverse=True)]
+
+
+def bars(rows, target):
+    """The bars of the rows of one target."""
+    rows = [r for r in rows if r["target"] == target]
+    whole = [_count_bar("all_compile", "kernels that fail", _refused(rows)),
+             _count_bar("results", "kernels whose results differ from Triton's", _different(rows)),
+             _count_bar("spill", "kernels that spill (heads of 128 in 4 warps: over 128 bytes)", _spills(rows))]
+    if target != "sm_80":
+        return whole  # the same code: correct and free of spills
+    ratios = both(rows, "loop_non_tensor_per_tensor")
+    above = sorted((r for r in ratios if ratio(r, "loop_non_tensor_per_tensor") > 1.15),
+                   key=lambda r: ratio(r, "loop_non_tensor_per_tensor"), reverse=True)
+    return whole + [
+        _mean_bar(rows, "loop_ratio", "other instructions per tensor instruction of a loop, ours / Triton's",
+                  "loop_non_tensor_per_tensor", 1.0),
+        _count_bar("loop_above_1_15", "kernels where that is above 1.15",
+                   [(r, f"{ratio(r, 'loop_non_tensor_per_tensor'):.2f}x") for r in above]),
+        _mean_bar(rows, "executed_ratio", "executed warp instructions, ours / Triton's", "executed_warp_instructions", 0.95),
+        _mean_bar(rows, "compile_ratio", "compile time, ours / Triton's", "compile_ms", 0.6),
+        _count_bar("worse_spill", "kernels that spill more than Triton's", _worse(rows, "spill")),
+        _count_bar("worse_tensor_instructions", "kernels with more tensor instructions", _worse(rows, "tensor_instructions")),
+        _count_bar("worse_bank_conflicts", "kernels with more bank conflicts", _worse(rows, "bank_conflicts")),
+        _count_bar("worse_global_sectors", "kernels that move more 32-byte sectors", _worse(rows, "global_sectors")),
+        _count_bar("worse_blocks_per_sm", "kernels with fewer resident blocks", _worse(rows, "blocks_per_sm", least=True)),
+        _count_bar("dense_loop_conflicts", "dense kernels with bank conflicts in the main loop", _dense_conflicts(rows)),
+        _count_bar("async_copies", "kernels without cp.async where Triton has it", _no_copies(rows))]
+
+
+def summary(rows, target):
+    """What the JSON keeps for a target."""
+    found = bars(rows, target)
+    mine = [r for r in rows if r["target"] == target]
+    result = dict(rows=len(mine), compared=len(comparable(mine)), apart=[label(r) for r in mine if apart(r)],
+                  peer_failed=[label(r) for r in mine if failed(r, "triton")])
+    for bar in found:
+        counted = isinstance(bar.figure, int)
+        result[bar.name] = [label(r) for r, _ in bar.rows] if counted else bar.figure
+    return result, {bar.name: bar.holds for bar in found}
+
+
+def text(rows, target, most=8):
+    """The summary as people read it: a line for each bar; below a missed one its rows, worst first."""
+    mine = [r for r in rows if r["target"] == target]
+    lines = [f"{target}: {len(mine)} kernels, {len(comparable(mine))} compared; apart (Triton spills over {PEER_SPILLS} bytes): "
+             f"{sum(map(apart, mine))}; without figures of Triton: {sum(failed(r, 'triton') for r in mine)}"]
+    for bar in bars(rows, target):
+        counted = isinstance(bar.figure, int)
+        figure = "-" if bar.figure is None else str(bar.figure) if counted else f"{bar.figure:.3f}"
+        lines.append(f"  {'met   ' if bar.holds else 'MISSED'} {figure:>6s} (at most {bar.limit:g})  {bar.text}")
+        if not bar.holds:
+            lines += [f"           {short(r):60s} {what}" for r, what in bar.rows[:most]]
+            if len(bar.rows) > most:
+                lines.append(f"           and {len(bar.rows) - most} more")
+    return "\n".join(lines)

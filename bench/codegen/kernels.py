@@ -1,0 +1,98 @@
+# bench/codegen/kernels.py - the launches of kernels/: what the programs of tests/triton do, and the tutorials' kernels by size.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+"""tests/sim and tests/triton must be on the path. `visit` gets (source, path, name, grid, args, constexprs, options); options None:
+those of the decorator's first Config."""
+import re
+import runpy
+import sys
+
+import harness
+from harness import ROOT, cdiv, fresh, torch
+
+TRITON = ROOT / "tests" / "triton"
+
+
+def default_options(path, name):
+    """num_warps and num_stages of the decorator's first Config."""
+    harness.kernel(path, name)
+    found = getattr(harness._base.loaded[path], name)
+    while type(found).__name__ in ("Autotuner", "Heuristics"):
+        if type(found).__name__ == "Autotuner":
+            return dict(num_warps=found.configs[0].num_warps, num_stages=found.configs[0].num_stages)
+        found = found.fn
+    return dict(num_warps=4, num_stages=3)
+
+
+PROGRAMS = dict(nn=["nn/*"], forward=["nsa/*", "dense/*"], backward=["nsa/*", "dense/*"],
+                tutorials=["tutorials/dilated_window"])  # files of kernels/ that they launch
+
+
+def names_of(files):
+    """Functions of kernel files."""
+    return [name for pattern in files for file in (ROOT / "kernels").glob(pattern + ".py")
+            for name in re.findall(r"^def (\w+)", file.read_text(), re.M)]
+
+
+def run_programs(visit, quick, only):
+    """Every kernel with the constants of its instances, launched by the tests' own programs; programs without a kernel whose
+    name contains `only` are left out."""
+    def launch(path, name, grid, *args, **constexprs):
+        visit("kernels", path, name, grid, args, constexprs, None)
+
+    harness.launch = launch
+    harness.use("tf32")
+    harness.check = lambda *a, **k: None
+    harness.finish = lambda: None
+    import cases
+    import kernels_shapes
+    cases.chosen = lambda: kernels_shapes.instances(quick)
+    sys.argv[1:] = ["dilated_window"]  # what tutorials_test.py shall do
+    for program, files in PROGRAMS.items():
+        if not only or any(only in name for name in names_of(files)):
+            runpy.run_path(str(TRITON / f"{program}_test.py"), run_name="__main__")
+
+
+# BM, BN, BK, warps, stages, type: the first is the instance of the file, the rest are usual configurations of such kernels.
+MATMULS = [
+    (64, 64, 32, 4, 3, torch.float16), (64, 64, 32, 4, 3, torch.float32), (64, 64, 32, 4, 3, torch.bfloat16),
+    (64, 64, 64, 4, 3, torch.float16), (128, 64, 32, 4, 4, torch.float16), (64, 128, 32, 4, 4, torch.float16),
+    (128, 128, 32, 4, 3, torch.float16), (128, 128, 32, 4, 4, torch.float16), (128, 128, 32, 8, 4, torch.float16),
+    (128, 128, 64, 8, 3, torch.float16), (128, 256, 32, 8, 3, torch.float16), (128, 256, 64, 8, 3, torch.float16),
+    (64, 256, 32, 4, 4, torch.float16), (256, 64, 32, 8, 4, torch.bfloat16), (128, 128, 32, 8, 3, torch.float32)]
+SOFTMAXES = [(64, 1), (781, 4), (1024, 4), (3000, 8)]               # columns, warps
+LAYER_NORMS = [(300, 128, 512, 4), (1024, 1024, 1024, 8)]           # columns, BLOCK forward, BLOCK backward, warps
+ATTENTIONS = [(64, 64, 32, 1, 4, 3, torch.float16), (64, 64, 32, 0, 4, 3, torch.float32), (64, 128, 64, 1, 4, 3, torch.float16),
+              (128, 128, 64, 1, 8, 3, torch.float16), (128, 128, 32, 1, 4, 3, torch.bfloat16)]
+# D, BM, BN, CAUSAL, warps, stages, type
+
+
+def run_tutorials(visit, quick):
+    """The kernels of the tutorials with several tiles, warps and stages."""
+    generator = torch.Generator().manual_seed(11)
+    rand = lambda *dims, dtype=torch.float32: torch.randn(*dims, generator=generator).to(dtype)
+
+    def launch(path, name, grid, *args, warps, stages=3, **constexprs):
+        visit("tutorials", path, name, grid, args, constexprs, dict(num_warps=warps, num_stages=stages))
+
+    for bm, bn, bk, warps, stages, dtype in MATMULS[:2] if quick else MATMULS:
+        m, n, k = 256, 256, 256
+        a, b, c = rand(m, k, dtype=dtype), rand(k, n, dtype=dtype), fresh(m, n, dtype=dtype)
+        launch("tutorials/matmul.py", "matmul", (cdiv(m, bm) * cdiv(n, bn),), a, b, c, m, n, k, k, n, n, BM=bm, BN=bn, BK=bk,
+               ROWS=4, LEAKY=int(dtype == torch.float16), warps=warps, stages=stages)
+    for cols, warps in SOFTMAXES[:1] if quick else SOFTMAXES:
+        x, y = rand(9, cols), fresh(9, cols)
+        launch("tutorials/softmax.py", "softmax", (4,), x, y, 9, cols, cols, cols, BLOCK=harness.pow2(cols), warps=warps)
+    for cols, forward, backward, warps in LAYER_NORMS[:1] if quick else LAYER_NORMS:
+        rows = 9
+        x, w, b, dy = rand(rows, cols) + 1, rand(cols), rand(cols), rand(rows, cols)
+        y, mean, rstd, dx = fresh(rows, cols), fresh(rows), fresh(rows), fresh(rows, cols)
+        launch("tutorials/layer_norm.py", "layer_norm_fwd", (rows,), x, w, b, y, mean, rstd, cols, cols, 1e-5, BLOCK=forward,
+               warps=warps)
+        launch("tutorials/layer_norm.py", "layer_norm_bwd_dx", (rows,), dx, dy, x, w, mean, rstd, torch.zeros(cols),
+               torch.zeros(cols), cols, cols, BLOCK=backward, warps=warps)
+    for d, bm, bn, causal, warps, stages, dtype in ATTENTIONS[:1] if quick else ATTENTIONS:
+        heads, t = 2, 256
+        q, k, v = (rand(heads, t, d, dtype=dtype) for _ in range(3))
+        launch("tutorials/flash_attention.py", "flash_attention", (cdiv(t, bm), heads), q, k, v, fresh(heads, t, d, dtype=dtype),
+               fresh(heads, t), d ** -0.5, t * d, d, t, D=d, BM=bm, BN=bn, CAUSAL=causal, warps=warps, stages=stages)

@@ -1,0 +1,200 @@
+# bench/codegen/measure.py - one launch compiled by both compilers, run by the simulator, and its figures.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+"""PROGRAM names the tessera binary, SIM_ABI libtessera_sim_abi.so. tests/sim must be on the path."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import time
+
+import simulator
+from simulator import torch
+
+LIMITS = {torch.float64: 1e-9, torch.float32: 5e-3, torch.float16: 2e-2, torch.bfloat16: 3e-2}  # ours against Triton's, RMS
+
+
+def static_report(ptx, shared, threads, target):
+    """`tessera report`: ptxas figures, occupancy, loops."""
+    with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
+        file.write(ptx)
+        file.flush()
+        done = subprocess.run([os.environ["PROGRAM"], "report", file.name, "--json", "--shared", str(shared), "--threads",
+                               str(threads), "--target", target], capture_output=True, text=True)
+    if done.returncode:
+        raise simulator.SimError(done.stderr.strip())
+    return json.loads(done.stdout)
+
+
+def start_seconds(target):
+    """A process, its worker, a kernel of one line that nobody compiled before."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "one.py"
+        file.write_text("import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+                        f"def one(X):\n    tl.store(X, {time.time()})\n")
+        begin = time.time()
+        subprocess.run([os.environ["PROGRAM"], "compile", str(file), "--kernel", "one", "--target", target, "--signature",
+                        "X=*fp32:16", "--emit", "ptx,meta", "--output", folder], check=True, capture_output=True)
+        return time.time() - begin
+
+
+def seconds_of(compile_once):
+    """What simulator.totals counts for it."""
+    before = simulator.totals["compile_seconds"]
+    compile_once()
+    return simulator.totals["compile_seconds"] - before
+
+
+def ptxas_seconds(ptx):
+    """Seconds of Triton's ptxas for what the PTX says it is for."""
+    import triton
+    ptxas = pathlib.Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "ptxas"
+    target = re.search(r"^\.target\s+(\w+)", ptx, re.M).group(1)
+    with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
+        file.write(ptx)
+        file.flush()
+        begin = time.time()
+        subprocess.run([str(ptxas), f"--gpu-name={target}", "-lineinfo", "-o", os.devnull, file.name], check=True,
+                       capture_output=True)
+        return time.time() - begin
+
+
+def tensor_loop_lines(ptx):
+    """Lines (from 1) of the innermost loops with tensor instructions: from a label to the last branch back to it."""
+    lines = ptx.splitlines()
+    labels = {match.group(1): i for i, line in enumerate(lines, 1) if (match := re.match(r"\s*([$\w]+):", line))}
+    loops = {}
+    for i, line in enumerate(lines, 1):
+        match = re.search(r"\bbra(?:\.uni)?\s+([$\w]+)\s*;", line)
+        if match and labels.get(match.group(1), i) < i:
+            loops[labels[match.group(1)]] = i
+    mmas = [i for i, line in enumerate(lines, 1) if "mma.sync" in line]
+    inner = [(a, b) for a, b in loops.items()
+             if any(a < m < b for m in mmas) and not any(a < c and d < b and any(c < m < d for m in mmas) for c, d in loops.items())]
+    return {i for a, b in inner for i in range(a, b + 1)}
+
+
+def figures(ptx, shared, threads, compile_seconds, reply, target):
+    report, counters = static_report(ptx, shared, threads, target), reply["counters"]
+    loop = tensor_loop_lines(ptx)
+    return dict(
+        compile_ms=round(1e3 * compile_seconds, 1), registers=report["registers"], stack=report["stack"],
+        spill=report["spill_stores"] + report["spill_loads"], shared=shared, blocks_per_sm=report["blocks_per_sm"],
+        loop_non_tensor_per_tensor=report["loop_non_tensor_per_tensor"], async_stages=report["async_stages"],
+        executed_warp_instructions=counters["warp_instructions"], tensor_instructions=counters["tensor_instructions"],
+        global_sectors=counters["global_sectors"], bank_conflicts=counters["bank_conflicts"],
+        loop_bank_conflicts=sum(c["conflicts"] for c in reply["conflicts"] if c["ptx_line"] in loop),
+        shared_passes=counters["shared_ways"], barriers=counters["barriers"])
+
+
+def copies(args):
+    """Arguments that a launch may overwrite; views of one storage stay views of one storage."""
+    made = {}
+    result = []
+    for value in args:
+        if isinstance(value, torch.Tensor):
+            storage = value.untyped_storage()
+            if storage.data_ptr() not in made:
+                made[storage.data_ptr()] = storage.clone()
+            copy = torch.empty(0, dtype=value.dtype).set_(
+                made[storage.data_ptr()], value.storage_offset(), value.shape, value.stride())
+            if getattr(value, "unwritten", False):
+                simulator.mark_unwritten(copy)
+            value = copy
+        result.append(value)
+    return result
+
+
+def difference(ours, theirs):
+    """Largest relative RMS error of a tensor of floats, as a share of its type's limit; integers must be equal. 0: the same."""
+    worst = 0.0
+    for a, b in zip(ours, theirs):
+        if not isinstance(a, torch.Tensor) or a.numel() == 0:
+            continue
+        if not a.dtype.is_floating_point:
+            worst = max(worst, 0.0 if torch.equal(a, b) else float("inf"))
+            continue
+        x, y = a.double(), b.double()
+        both = torch.isfinite(x) & torch.isfinite(y)
+        same = both | (x == y) | (x.isnan() & y.isnan())
+        if not same.all():
+            return float("inf")
+        size = y[both].square().mean().sqrt().item() if both.any() else 0.0
+        error = (x[both] - y[both]).square().mean().sqrt().item() if both.any() else 0.0
+        worst = max(worst, (error / size if size else error) / LIMITS[a.dtype])
+    return worst
+
+
+class Launch:
+    """A launch that both compilers serve. `file` holds the kernel `name` for ours, `fn` is Triton's JITFunction."""
+
+    def __init__(self, file, name, fn, grid, args, constexprs, options):
+        self.file, self.name, self.fn, self.grid = file, name, fn, grid
+        self.args, self.constexprs, self.options = args, constexprs, options
+        self.reference = None  # arguments after Triton's code for sm_80
+
+    def _triton(self, args, target):
+        reply = simulator.launch_triton(self.fn, self.grid, args, self.constexprs, dict(self.options, enable_fp_fusion=True),
+                                        target=target)
+        done = simulator.last
+        ptx = re.sub(r"^\.target sm_90a\b", ".target sm_90", done.ptx, flags=re.M)  # what ran needs no more
+        return ptx, done.shared, 32 * done.warps, reply
+
+    def _ours(self, args, target):
+        reply = simulator.launch_tessera(self.file, self.name, self.fn, self.grid, args, self.constexprs, self.options,
+                                         target=target)
+        done = simulator.last
+        return done.ptx, done.shared, done.threads, reply
+
+    def _once_more(self, side, target):
+        signature, constants, attributes, _ = simulator.specialize(self.fn, self.args, self.constexprs)
+        if side == "triton":
+            simulator.Compiled(simulator.ASTSource(self.fn, signature, constants, attributes),
+                               dict(self.options, enable_fp_fusion=True), target)
+        else:
+            os.environ["TESSERA_CACHE_DIR"] = tempfile.mkdtemp(prefix="tessera-codegen-")  # nothing is found there
+            simulator.OwnCompiled(self.file, self.name, signature, constants, attributes, self.options, target)
+
+    def measure(self, side, target):
+        """The figures of one side, or {"error": message}; and the arguments afterwards. Only sm_80 is timed twice."""
+        args = copies(self.args)
+        try:
+            run = self._triton if side == "triton" else self._ours
+            done = []
+            seconds = seconds_of(lambda: done.append(run(args, target)))
+            if target == "sm_80":
+                seconds = min(seconds, seconds_of(lambda: self._once_more(side, target)))
+            ptx, shared, threads, reply = done[0]
+            if side == "ours":
+                seconds -= min(start_seconds(target), start_seconds(target))
+            else:
+                seconds += ptxas_seconds(ptx)  # ours includes it
+            return figures(ptx, shared, threads, max(seconds, 1e-3), reply, target), args
+        except (simulator.Finding, simulator.SimError) as error:
+            return dict(error=str(error)[:2000]), None
+        except Exception as error:  # Triton's own failures have many types
+            if side == "ours":
+                raise
+            return dict(error=f"{type(error).__name__}: {error}"[:2000]), None
+
+    def _reference(self):
+        """The arguments after Triton's code for sm_80; None when that fails."""
+        try:
+            args = copies(self.args)
+            self._triton(args, "sm_80")
+            return args
+        except Exception:  # noqa: BLE001 - Triton's failures have many types
+            return None
+
+    def row(self, target):
+        """{"ours", "triton", "differs", "reference"}: differs is the difference of the results over its limit, None where one
+        failed; reference says whether Triton's code for sm_80 works. (Triton's for sm_90 has wgmma, which the simulator has not.)"""
+        triton, theirs = self.measure("triton", target)
+        if self.reference is None:
+            self.reference = theirs if theirs is not None or target == "sm_80" else self._reference()
+        ours, done = self.measure("ours", target)
+        wanted = theirs if theirs is not None else self.reference
+        differs = None if done is None or wanted is None else min(round(difference(done, wanted), 3), 1e9)
+        return dict(ours=ours, triton=triton, differs=differs, reference=self.reference is not None)
