@@ -45,6 +45,7 @@ codegen::GpuOptions optionsOf(const CompileRequest &request) {
                 "it is a power of two up to " + std::to_string(most));
   options.numWarps = int(warps);
   options.numStages = int(std::max<int64_t>(request.options.numStages, 1));
+  options.swapOperands = request.options.swapAb;
   return options;
 }
 

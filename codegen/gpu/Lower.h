@@ -37,6 +37,7 @@ struct GpuOptions {
   GpuTarget target;
   int numWarps = 4;
   int numStages = 3;
+  bool swapOperands = false; // tessera-swap-operands
 };
 
 /// From tile IR to tile IR in which every tensor has a layout.

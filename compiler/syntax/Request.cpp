@@ -62,15 +62,20 @@ static Json argumentsToJson(const std::vector<Argument> &args) {
 }
 
 static Json optionsToJson(const CompileOptions &options) {
-  return {{"num_warps", options.numWarps},
-          {"num_stages", options.numStages},
-          {"f32Default", options.f32Default},
-          {"debug", options.debug}};
+  Json json = {{"num_warps", options.numWarps},
+               {"num_stages", options.numStages},
+               {"f32Default", options.f32Default},
+               {"debug", options.debug}};
+  // Left out otherwise: keys of kernels without the hint stay what they were.
+  if (options.swapAb)
+    json["swap_ab"] = true;
+  return json;
 }
 
 static CompileOptions optionsFromJson(const Json &json) {
   const std::string what = requestName + ": options";
-  checkKeys(json, {"num_warps", "num_stages", "f32Default", "debug"}, what);
+  checkKeys(json, {"num_warps", "num_stages", "f32Default", "debug", "swap_ab"},
+            what);
   CompileOptions result;
   // get<int64_t> would round a float and read true as 1.
   for (const char *key : {"num_warps", "num_stages"})
@@ -80,6 +85,7 @@ static CompileOptions optionsFromJson(const Json &json) {
   result.numWarps = memberOr<int64_t>(json, "num_warps", 4, what);
   result.numStages = memberOr<int64_t>(json, "num_stages", 2, what);
   result.debug = memberOr<bool>(json, "debug", false, what);
+  result.swapAb = memberOr<bool>(json, "swap_ab", false, what);
   result.f32Default = memberOr<std::string>(json, "f32Default", "tf32", what);
   if (result.f32Default != "tf32" && result.f32Default != "ieee")
     throw Error(what + ": f32Default is `" + result.f32Default + "`",

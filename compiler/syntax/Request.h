@@ -16,6 +16,7 @@ struct CompileOptions {
   int64_t numStages = 2;
   std::string f32Default = "tf32"; // or "ieee"
   bool debug = false;              // tl.device_assert is checked
+  bool swapAb = false;             // the hint swap_ab (GPU)
 };
 
 // A file that the kernel comes from, for places in diagnostics.

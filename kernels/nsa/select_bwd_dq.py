@@ -21,6 +21,7 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
 # tessera: instance select_bwd_dq_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", IDX="*i32:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*bf16:16", CU="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", G=16, GP=16, LSEL=64, NSEL=16, D=192, DP=256, E=128, EP=128, BN=64)
 # tessera: cpu(BN=32)
 # tessera: cpu(BN=64)
+# tessera: swap_ab
 @triton.autotune(
     configs=[
         triton.Config({"BN": 64}, num_warps=4, num_stages=2),

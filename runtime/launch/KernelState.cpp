@@ -105,7 +105,7 @@ Kernel::State::State(std::shared_ptr<const syntax::Program> given,
     defaults.numWarps = config.numWarps.value_or(defaults.numWarps);
     defaults.numStages = config.numStages.value_or(defaults.numStages);
   };
-  gpu.numStages = 3; // Triton's
+  gpu.numStages = info.hints.stages.value_or(3); // 3: Triton's
   const auto &hints = info.hints.cpuConfigs;
   if (!hints.empty())
     take(cpu, hints[0]);
@@ -332,6 +332,7 @@ Kernel::State::request(const std::vector<Arg> &args,
     request.assembler = "none";
   request.options.numWarps = options.numWarps.value_or(usual.numWarps);
   request.options.numStages = options.numStages.value_or(usual.numStages);
+  request.options.swapAb = info.hints.swapAb;
   if (isCuda()) {
     for (const auto &[constexpr_, value] : all)
       request.args.push_back(definition(constexpr_, value));

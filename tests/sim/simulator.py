@@ -198,6 +198,8 @@ class OwnCompiled:
                        "--signature", ", ".join(f"{n}={t}" for n, t in types.items()),
                        "--num-warps", str(options["num_warps"]), "--num-stages", str(options["num_stages"]),
                        "--emit", "ptx,meta", "--output", folder]
+            if not options.get("hints", True):
+                command.append("--no-hints")
             for (number,), value in constants.items():
                 command += ["--define", f"{names[number]}={value}"]
             environment = dict(os.environ, TESSERA_F32_DEFAULT=os.environ.get("TRITON_F32_DEFAULT", "tf32"))
@@ -220,7 +222,7 @@ last = None  # the Compiled or OwnCompiled of the latest launch
 def launch_tessera(path, name, fn, grid, args, constexprs, options, flags=0, target="sm_80"):
     """The same launch with our own compiler's PTX."""
     signature, constants, attributes, actual = specialize(fn, args, constexprs)
-    own = {k: options[k] for k in ("num_warps", "num_stages")}
+    own = {k: options[k] for k in ("num_warps", "num_stages", "hints") if k in options}
     key = ("tessera", str(path), name, tuple(signature.items()), tuple(constants.items()), str(attributes), tuple(own.items()),
            os.environ.get("TRITON_F32_DEFAULT"), target)
     if key not in _compiled:

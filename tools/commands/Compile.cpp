@@ -45,6 +45,7 @@ struct Options {
   std::string emit; // empty: the code and its description
   std::string folder = ".";
   int64_t numWarps = 0, numStages = 0;
+  bool noHints = false;
   bool list = false;
 };
 
@@ -242,8 +243,11 @@ Job makeJob(const Options &options, const syntax::Program &program,
     stages = configs[0].numStages;
   }
   syntax::CompileOptions &compile = job.request.options;
-  if (gpu)
-    compile.numStages = 3;
+  if (gpu) {
+    compile.numStages =
+        options.noHints ? 3 : info.hints.stages.value_or(3); // 3: Triton's
+    compile.swapAb = info.hints.swapAb && !options.noHints;
+  }
   compile.numWarps =
       pick(options.numWarps, instance ? instance->numWarps : std::nullopt,
            warps, compile.numWarps);
@@ -503,6 +507,9 @@ Command addCompile(CLI::App &app) {
       ->check(CLI::PositiveNumber);
   verb->add_option("--num-stages", options->numStages, "pipeline depth (GPU)")
       ->check(CLI::PositiveNumber);
+  verb->add_flag("--no-hints", options->noHints,
+                 "as if the file had no `# tessera: swap_ab` and `stages`, "
+                 "which Triton cannot read");
   verb->add_option("--target", options->target,
                    "sm_80, sm_90 ... or cpu:MCPU:FEATURES; default: this "
                    "machine, for CUDA C++ sm_80");

@@ -140,6 +140,7 @@ std::unique_ptr<Pass> createAssignLayoutsPass(int numWarps) {
 }
 
 void registerLayoutPasses() {
+  registerSwapOperandsPass();
   PassRegistration<CoalescePass>();
   PassRegistration<DotLayoutsPass>();
   PassRegistration<AssignLayoutsPass>();

@@ -11,6 +11,12 @@ class Pass;
 
 namespace tessera::codegen::gpu {
 
+/// tessera-swap-operands: a dot whose result has fewer rows than an instruction
+/// of tensor cores is computed as the transpose of b^T a^T where that takes a
+/// warp fewer instructions (they have 16 rows and 8 columns). For kernels with
+/// the hint swap_ab.
+std::unique_ptr<mlir::Pass> createSwapOperandsPass(int numWarps);
+
 /// tessera-coalesce: a layout for every load, store and atomic (attribute
 /// tile.layout), after the run and the alignment of its addresses.
 std::unique_ptr<mlir::Pass> createCoalescePass(int numWarps);
@@ -29,6 +35,7 @@ std::unique_ptr<mlir::Pass> createAssignLayoutsPass(int numWarps);
 std::unique_ptr<mlir::Pass> createVectorWidthsPass();
 
 /// For tools.
+void registerSwapOperandsPass();
 void registerLayoutPasses();
 
 } // namespace tessera::codegen::gpu

@@ -63,6 +63,44 @@ TEST(CompileGpu, StagesAndMetadata) {
   EXPECT_FALSE(result.timings.count("ptxas"));
 }
 
+// The hint swap_ab: four rows as columns.
+TEST(CompileGpu, SwapAbHalvesTheTensorInstructions) {
+  CompileRequest request;
+  request.file = request.kernel = "few_rows";
+  request.text = R"(import triton
+import triton.language as tl
+
+
+@triton.jit
+def few_rows(A, B, C):
+    i = tl.arange(0, 4)[:, None]
+    k = tl.arange(0, 64)
+    a = tl.load(A + i * 64 + k[None, :])
+    b = tl.load(B + k[:, None] * 64 + k[None, :])
+    tl.store(C + i * 64 + k[None, :], tl.dot(a, b))
+)";
+  for (const char *name : {"A", "B", "C"})
+    request.args.push_back({name, syntax::ArgKind::Pointer, "*fp32:16", {}});
+  request.target = "sm_80";
+  request.assembler = "none";
+  request.emit = {"report"};
+  auto tensor = [&] {
+    const CompileResult result = compile(request);
+    EXPECT_TRUE(result.ok) << result.rendered;
+    return parseJson(result.stages.at("report"),
+                     "report")["ptx"]["instructions"]["mma"]
+        .get<int>();
+  };
+  const int plain = tensor();
+  const std::string key = request.key();
+  request.options.swapAb = true;
+  // 2 x 8 columns of a warp and 8 steps along K; 1 x 16 rows.
+  EXPECT_EQ(plain, 16);
+  EXPECT_EQ(tensor(), 8);
+  EXPECT_NE(request.key(), key);
+  EXPECT_EQ(CompileRequest::fromJson(request.toJson()).key(), request.key());
+}
+
 // The PTX is there whether it is asked for or not.
 TEST(CompileGpu, SameRequestSameText) {
   const std::string first = compile(gpuRequest()).stages["ptx"];

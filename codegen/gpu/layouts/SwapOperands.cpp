@@ -1,0 +1,88 @@
+// codegen/gpu/layouts/SwapOperands.cpp - products with few rows as products
+// with few columns. Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/gpu/layouts/Dots.h"
+#include "codegen/gpu/layouts/Passes.h"
+#include "dialect/tile/TileDialect.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+using namespace mlir;
+
+namespace tessera::codegen::gpu {
+namespace {
+
+// What a warp issues for one step along K: what is left over is copies.
+int64_t instructions(const MmaShape &mma, int64_t rows, int64_t columns,
+                     int numWarps) {
+  return llvm::divideCeil(llvm::divideCeil(rows, mma.m) *
+                              llvm::divideCeil(columns, mma.n),
+                          numWarps);
+}
+
+bool pays(tile::DotOp dot, int numWarps) {
+  std::optional<MmaShape> mma = mmaShapeOf(dot);
+  if (!mma)
+    return false;
+  ArrayRef<int64_t> shape = tile::shapeOf(dot.getType());
+  int64_t rows = shape[shape.size() - 2], columns = shape.back();
+  return instructions(*mma, columns, rows, numWarps) <
+         instructions(*mma, rows, columns, numWarps);
+}
+
+Value transposed(OpBuilder &builder, Location where, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  SmallVector<int32_t> order =
+      llvm::to_vector(llvm::seq<int32_t>(0, int32_t(shape.size())));
+  size_t rank = shape.size();
+  std::swap(shape[rank - 2], shape[rank - 1]);
+  std::swap(order[rank - 2], order[rank - 1]);
+  return builder.createOrFold<tile::TransOp>(
+      where, RankedTensorType::get(shape, type.getElementType()), value, order);
+}
+
+struct SwapOperandsPass
+    : public PassWrapper<SwapOperandsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SwapOperandsPass)
+
+  SwapOperandsPass() = default;
+  explicit SwapOperandsPass(int warps) { numWarps = warps; }
+  SwapOperandsPass(const SwapOperandsPass &other) : PassWrapper(other) {}
+
+  StringRef getArgument() const final { return "tessera-swap-operands"; }
+  StringRef getDescription() const final {
+    return "Compute b^T a^T instead of a b where a has few rows";
+  }
+
+  Option<int> numWarps{*this, "num-warps", llvm::cl::init(4),
+                       llvm::cl::desc("warps of a block")};
+
+  void runOnOperation() final {
+    getOperation().walk([&](tile::DotOp dot) {
+      if (!pays(dot, numWarps))
+        return;
+      OpBuilder builder(dot);
+      Location where = dot.getLoc();
+      Value a = transposed(builder, where, dot.getB());
+      Value b = transposed(builder, where, dot.getA());
+      Value acc = transposed(builder, where, dot.getAcc());
+      auto swapped = tile::DotOp::create(builder, where, acc.getType(), a, b,
+                                         acc, dot.getPrecision());
+      dot.replaceAllUsesWith(transposed(builder, where, swapped.getResult()));
+      dot.erase();
+    });
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createSwapOperandsPass(int numWarps) {
+  return std::make_unique<SwapOperandsPass>(numWarps);
+}
+
+void registerSwapOperandsPass() { PassRegistration<SwapOperandsPass>(); }
+
+} // namespace tessera::codegen::gpu
