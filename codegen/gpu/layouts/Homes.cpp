@@ -383,10 +383,11 @@ bool Homes::decideOne(Region &region) {
     return false;
   Operation *op = open.getDefiningOp();
   tile::LinearAttr layout;
-  // A broadcast that nobody cares about repeats in registers.
+  // A broadcast that nobody cares about: lanes that hold copies share the work.
   if (op && isa<tile::BroadcastOp>(op))
     if (tile::LinearAttr from = home(op->getOperand(0)))
-      layout = attr(*resultLayout(op, from.layout()));
+      layout = attr(spreadBroadcast(from.layout(),
+                                    tile::shapeOf(op->getResult(0).getType())));
   if (op &&
       isa<tile::ReduceOp, tile::ReduceByOp, tile::JoinOp, tile::SplitOp>(op)) {
     // Its operand is open, too, and comes first: give that one a home.

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
+using tessera::layout::Dim;
 using tessera::layout::LinearLayout;
 using tessera::layout::Word;
 
@@ -38,6 +39,33 @@ LinearLayout projected(const LinearLayout &layout, ArrayRef<int64_t> shape) {
     columns.push_back(result);
   }
   return layout::dropCopies(LinearLayout(layout.ins(), outs, columns));
+}
+
+LinearLayout spreadBroadcast(const LinearLayout &operand,
+                             ArrayRef<int64_t> shape) {
+  LinearLayout wide = operand;
+  for (size_t axis = shape.size(); axis-- > 0;)
+    if (shape[axis] != operand.outSize(layout::tileDim(int(axis))))
+      wide = layout::broadcast(wide, int(axis), shape[axis]);
+  // Registers behind the operand's own are the axes that grow.
+  std::vector<Word> lanes = wide.columns(Dim::Lane), columns;
+  size_t own = size_t(operand.inBits(Dim::Register)), lane = 0;
+  for (Word column : wide.columns(Dim::Register)) {
+    bool grows = columns.size() >= own;
+    while (grows && lane < lanes.size() && lanes[lane])
+      ++lane;
+    if (grows && lane < lanes.size())
+      lanes[lane] = column;
+    else
+      columns.push_back(column);
+  }
+  int registers = int(columns.size());
+  llvm::append_range(columns, lanes);
+  llvm::append_range(columns, wide.columns(Dim::Warp));
+  return LinearLayout({{Dim::Register, registers},
+                       {Dim::Lane, wide.inBits(Dim::Lane)},
+                       {Dim::Warp, wide.inBits(Dim::Warp)}},
+                      wide.outs(), columns);
 }
 
 std::optional<LinearLayout> operandLayout(Operation *op, unsigned index,

@@ -29,6 +29,12 @@ operandLayout(mlir::Operation *op, unsigned index,
 std::optional<layout::LinearLayout>
 resultLayout(mlir::Operation *op, const layout::LinearLayout &operand);
 
+/// The result of a broadcast that nobody has a layout for: lanes whose bits are
+/// free in `operand` take the axes that grow, the last axis first, and
+/// registers what is left. No lane needs an element that it does not hold.
+layout::LinearLayout spreadBroadcast(const layout::LinearLayout &operand,
+                                     llvm::ArrayRef<int64_t> shape);
+
 /// What `layout` says about the axes on which `shape` agrees with it; the
 /// others, of size 1 in `shape`, are left out.
 layout::LinearLayout projected(const layout::LinearLayout &layout,
