@@ -8,6 +8,7 @@
 #include "codegen/gpu/Ptxas.h"
 #include "codegen/gpu/RegisterLimit.h"
 #include "codegen/gpu/SharedBuffers.h"
+#include "codegen/gpu/Warps.h"
 #include "codegen/gpu/report/Report.h"
 #include "compiler/CompileParts.h"
 #include "compiler/Override.h"
@@ -72,6 +73,7 @@ public:
     runPhase(*module, "layout", [&](mlir::OpPassManager &passes) {
       codegen::addLayoutPasses(passes, options);
     });
+    options = codegen::withWarpsOf(*module, options);
     makePtx(*module);
     result.meta.symbol = request.kernel;
     result.meta.params = parametersOf(request);

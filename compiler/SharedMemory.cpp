@@ -5,6 +5,7 @@
 #include "compiler/SharedMemory.h"
 
 #include "codegen/gpu/Scratch.h"
+#include "codegen/gpu/Warps.h"
 #include "compiler/CompileParts.h"
 #include "compiler/semantics/Semantics.h"
 #include "compiler/syntax/Decorators.h"
@@ -53,7 +54,8 @@ uint64_t sharedBytesOf(const syntax::Program &program,
   if (!messages.empty())
     throw Error(messages[0].text, "the kernel does not compile");
   try {
-    codegen::gpu::allocateScratch(*module, options);
+    codegen::gpu::allocateScratch(*module,
+                                  codegen::withWarpsOf(*module, options));
   } catch (const Error &) {
     // It is more than there is; the number is there all the same.
   }

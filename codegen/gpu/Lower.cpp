@@ -6,6 +6,7 @@
 #include "codegen/gpu/Functions.h"
 #include "codegen/gpu/OrderMemory.h"
 #include "codegen/gpu/Scratch.h"
+#include "codegen/gpu/Warps.h"
 #include "codegen/gpu/layouts/Passes.h"
 #include "codegen/gpu/lower/Emitter.h"
 #include "codegen/gpu/pipeline/Pipeline.h"
@@ -28,6 +29,7 @@ void addLayoutPasses(OpPassManager &passes, const GpuOptions &options) {
   passes.addPass(gpu::createAssignLayoutsPass(options.numWarps));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
+  passes.addPass(gpu::createTrimWarpsPass(options.numWarps));
   passes.addPass(gpu::createVectorWidthsPass());
   passes.addPass(gpu::createPipelineLoopsPass(options.numStages));
   passes.addPass(gpu::createStageOperandsPass(options.target.sharedPerBlock));
@@ -38,7 +40,8 @@ void addLayoutPasses(OpPassManager &passes, const GpuOptions &options) {
 
 std::unique_ptr<llvm::Module> lowerToLlvm(ModuleOp module,
                                           llvm::LLVMContext &context,
-                                          const GpuOptions &options) {
+                                          const GpuOptions &given) {
+  const GpuOptions options = withWarpsOf(module, given);
   auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
   if (functions.size() != 1)
     throw Error("a GPU module needs exactly one kernel function",

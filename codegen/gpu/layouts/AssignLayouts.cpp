@@ -145,6 +145,7 @@ void registerLayoutPasses() {
   PassRegistration<DotLayoutsPass>();
   PassRegistration<AssignLayoutsPass>();
   registerPass([] { return createVectorWidthsPass(); });
+  registerPass([] { return createTrimWarpsPass(4); });
 }
 
 } // namespace tessera::codegen::gpu

@@ -29,6 +29,10 @@ std::unique_ptr<mlir::Pass> createDotLayoutsPass(int numWarps);
 /// with tile.convert_layout where computing again would cost more.
 std::unique_ptr<mlir::Pass> createAssignLayoutsPass(int numWarps);
 
+/// tessera-trim-warps: drops bits of the warp number that no layout uses
+/// (kNumWarpsAttr, Warps.h).
+std::unique_ptr<mlir::Pass> createTrimWarpsPass(int numWarps);
+
 /// tessera-vector-widths: the attribute kVectorAttr of loads, stores and
 /// atomics (Lower.h), from their layouts and the runs of their addresses and
 /// masks.

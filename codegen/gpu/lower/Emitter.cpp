@@ -231,6 +231,8 @@ int64_t Emitter::scratchOffset(Operation *op) {
 }
 
 void Emitter::barrier() {
+  if (options.numWarps == 1)
+    return warpBarrier();
   intrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {i32(0)});
 }
 

@@ -397,7 +397,8 @@ TEST(GpuDot, ChainedDotsKeepTheirRegisters) {
         ASSERT_EQ(c[i * 32 + j], float(sum)) << i << " " << j;
       }
     // One trip of K through shared memory and nothing of S or P.
-    EXPECT_EQ(count(kernel.ptx, "bar.sync"), 1u) << kernel.ptx;
+    EXPECT_EQ(count(kernel.ptx, warps == 1 ? "bar.warp.sync" : "bar.sync"), 1u)
+        << kernel.ptx;
     EXPECT_EQ(count(kernel.ptx, "shfl"), 0u);
     EXPECT_EQ(count(kernel.ptx, "ldmatrix"), 8u);
     EXPECT_LT(kernel.ptx.find("mma.sync"), kernel.ptx.rfind("ldmatrix"))

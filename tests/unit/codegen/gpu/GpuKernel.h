@@ -5,6 +5,7 @@
 
 #include "codegen/gpu/Lower.h"
 #include "codegen/gpu/Ptx.h"
+#include "codegen/gpu/Warps.h"
 #include "dialect/tile/TileDialect.h"
 #include "runtime/sim/Sim.h"
 
@@ -96,12 +97,13 @@ public:
       params.push_back(param);
     }
     return loaded.launch(name, {grid[0], grid[1], grid[2]},
-                         {uint32_t(how.numWarps * 32), 1, 1}, sharedBytes,
-                         params, memory);
+                         {uint32_t(numWarps * 32), 1, 1}, sharedBytes, params,
+                         memory);
   }
 
   std::string name, layoutText, llvmText, ptx;
   uint32_t sharedBytes = 0;
+  int numWarps = 0; // of a block
 
 private:
   void compile(mlir::ModuleOp module) {
@@ -121,6 +123,7 @@ private:
     sharedBytes = uint32_t(
         module->getAttrOfType<mlir::IntegerAttr>(codegen::kSharedBytesAttr)
             .getInt());
+    numWarps = codegen::withWarpsOf(module, options).numWarps;
     name = (*module.getOps<mlir::func::FuncOp>().begin()).getName().str();
     llvm::raw_string_ostream(llvmText) << *code;
     codegen::PtxOptions ptxOptions;

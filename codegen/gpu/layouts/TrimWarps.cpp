@@ -1,0 +1,103 @@
+// codegen/gpu/layouts/TrimWarps.cpp - no warps that only do what others do.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A bit of the warp number that moves no element of any tensor doubles the
+// block: both halves load, compute and shuffle the same, and one of them
+// stores. A kernel whose tiles are small, or that has scalars only, is launched
+// with fewer warps instead; with one warp its barriers are the warp's.
+#include "codegen/gpu/Warps.h"
+#include "codegen/gpu/layouts/Passes.h"
+#include "dialect/tile/TileDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+using namespace mlir;
+
+namespace tessera::codegen {
+
+GpuOptions withWarpsOf(ModuleOp module, GpuOptions options) {
+  if (auto warps = module->getAttrOfType<IntegerAttr>(kNumWarpsAttr))
+    options.numWarps = int(warps.getInt());
+  return options;
+}
+
+namespace gpu {
+namespace {
+
+struct TrimWarpsPass
+    : public PassWrapper<TrimWarpsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TrimWarpsPass)
+  TrimWarpsPass() = default;
+  explicit TrimWarpsPass(int warps) { numWarps = warps; }
+  TrimWarpsPass(const TrimWarpsPass &other)
+      : PassWrapper<TrimWarpsPass, OperationPass<ModuleOp>>(other) {}
+
+  Pass::Option<int> numWarps{*this, "num-warps",
+                             llvm::cl::desc("warps of a block, a power of two"),
+                             llvm::cl::init(4)};
+
+  StringRef getArgument() const final { return "tessera-trim-warps"; }
+  StringRef getDescription() const final {
+    return "Launch no warps that only do what others do";
+  }
+  void runOnOperation() final {
+    SmallVector<bool> used = usedBits();
+    int kept = int(llvm::count(used, true));
+    if (size_t(kept) == used.size())
+      return;
+    AttrTypeReplacer replacer;
+    replacer.addReplacement([&](tile::LinearAttr attr) {
+      SmallVector<uint64_t> warps;
+      for (auto [column, isUsed] : llvm::zip(attr.getWarps(), used))
+        if (isUsed)
+          warps.push_back(column);
+      return tile::LinearAttr::get(&getContext(), attr.getShape(),
+                                   attr.getRegisters(), attr.getLanes(), warps);
+    });
+    replacer.recursivelyReplaceElementsIn(getOperation(), /*replaceAttrs=*/true,
+                                          /*replaceLocs=*/false,
+                                          /*replaceTypes=*/true);
+    // The types of constants' elements are no parts of their attributes.
+    getOperation().walk([&](arith::ConstantOp constant) {
+      if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()))
+        constant.setValueAttr(
+            dense.reshape(cast<ShapedType>(constant.getType())));
+    });
+    Builder builder(&getContext());
+    getOperation()->setAttr(kNumWarpsAttr,
+                            builder.getI64IntegerAttr(int64_t(1) << kept));
+  }
+
+private:
+  // Which bits of the warp number move an element of some tensor.
+  SmallVector<bool> usedBits() {
+    SmallVector<bool> used(llvm::Log2_32(uint32_t(int(numWarps))), false);
+    auto look = [&](Type type) {
+      if (tile::LinearAttr layout = tile::layoutOf(type))
+        for (auto [column, isUsed] : llvm::zip(layout.getWarps(), used))
+          isUsed |= column != 0;
+    };
+    getOperation().walk([&](Operation *op) {
+      llvm::for_each(op->getResultTypes(), look);
+      llvm::for_each(op->getOperandTypes(), look);
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          llvm::for_each(block.getArgumentTypes(), look);
+    });
+    return used;
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createTrimWarpsPass(int numWarps) {
+  return std::make_unique<TrimWarpsPass>(numWarps);
+}
+
+} // namespace gpu
+} // namespace tessera::codegen
