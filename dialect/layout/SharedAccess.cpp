@@ -220,7 +220,9 @@ SharedAccess bestLoad(const LinearLayout &registers, const LinearLayout &shared,
   for (bool transposed : {false, true})
     if (auto matrix =
             ldmatrixAccess(registers, shared, elementBits, transposed))
-      if (cost(*matrix) < cost(best))
+      // Registers of a matrix are where the instruction puts them one by one;
+      // those of a vector are neighbours, which a fragment may not want.
+      if (cost(*matrix) <= cost(best))
         best = *matrix;
   return best;
 }

@@ -74,7 +74,8 @@ std::optional<SharedAccess> ldmatrixAccess(const LinearLayout &registers,
                                            const std::vector<int> &rounds = {});
 
 // The load with the fewest passes over the banks, then the fewest instructions
-// and permutes: by vectors, or by ldmatrix where the division succeeds.
+// and permutes: by vectors, or by ldmatrix where the division succeeds. Among
+// equals ldmatrix.
 SharedAccess bestLoad(const LinearLayout &registers, const LinearLayout &shared,
                       int elementBits);
 

@@ -321,7 +321,7 @@ SharedTrip Search::best() {
         std::max(trip.bytes(), options.maxBytes), trip.wavefronts(),
         trip.instructions() +
             trip.roundCount() * (trip.store.permutes() + trip.load.permutes()),
-        trip.load.instructions());
+        trip.load.instructions(), trip.load.kind == AccessKind::Vector);
   };
   for (const Choice &choice : choices()) {
     auto trip = build(choice);

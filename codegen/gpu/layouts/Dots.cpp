@@ -4,9 +4,12 @@
 #include "codegen/gpu/layouts/Dots.h"
 
 #include "codegen/gpu/layouts/Access.h"
+#include "codegen/gpu/layouts/DotRoles.h"
 #include "codegen/gpu/layouts/Transfer.h"
 #include "dialect/layout/RegisterLayouts.h"
 #include "dialect/layout/ShapeOps.h"
+
+#include <numeric>
 
 using namespace mlir;
 using tessera::layout::LinearLayout;
@@ -36,59 +39,22 @@ std::optional<MmaShape> mmaShapeOf(tile::DotOp dot) {
 
 namespace {
 
-// Along which axis of a dot's result warps should lie.
-struct Votes {
-  int rows = 0, columns = 0;
-  // Its columns become rows of another dot's A, which come 16 to a warp.
-  bool columnsAsRows = false;
-  // Its A comes from the accumulator of another dot.
-  bool chainedA = false;
-};
-
-// Follows the elements of `dot`'s result to operands of other dots. Transposing
-// on the way swaps rows and columns.
-void vote(tile::DotOp dot, llvm::DenseMap<Operation *, Votes> &votes) {
-  llvm::DenseSet<std::pair<Value, int>> seen;
-  SmallVector<std::pair<Value, bool>> queue = {{dot.getResult(), false}};
-  while (!queue.empty()) {
-    auto [value, swapped] = queue.pop_back_val();
-    if (!seen.insert({value, int(swapped)}).second)
-      continue;
-    for (OpOperand &use : value.getUses()) {
-      Operation *user = use.getOwner();
-      if (auto next = dyn_cast<tile::DotOp>(user)) {
-        if (use.getOperandNumber() == 2)
-          continue;
-        // The axis that is not summed over: rows of an A, columns of a B.
-        bool isA = use.getOperandNumber() == 0;
-        (isA ? votes[next].rows : votes[next].columns) += 1;
-        (isA != swapped ? votes[dot].rows : votes[dot].columns) += 1;
-        votes[next].chainedA |= isA && !swapped;
-        votes[dot].columnsAsRows |= isA && swapped;
-      } else if (isElementwise(user)) {
-        queue.push_back({user->getResult(0), swapped});
-      } else if (auto trans = dyn_cast<tile::TransOp>(user)) {
-        ArrayRef<int32_t> order = trans.getOrder();
-        bool swaps =
-            order.size() >= 2 && order.back() + 2 == int32_t(order.size());
-        queue.push_back({trans.getResult(), swapped != swaps});
-      }
-    }
-  }
-}
-
-// Warps along each axis of the result.
-std::vector<int64_t> warpsOf(tile::DotOp dot, const MmaShape &mma,
-                             const Votes &votes, int numWarps) {
-  std::vector<int64_t> shape = tile::shapeOf(dot.getType()).vec();
+// Warps along each axis of the instruction's result.
+std::vector<int64_t> warpsOf(ArrayRef<int64_t> shape, const MmaShape &mma,
+                             const DotRoles &roles, int numWarps) {
   size_t rank = shape.size();
   int64_t m = std::max<int64_t>(1, shape[rank - 2] / mma.m);
   int64_t n = std::max<int64_t>(1, shape[rank - 1] / mma.n);
   int64_t rows = 1;
-  if (votes.rows && votes.rows >= votes.columns) {
+  if (roles.rows && roles.rows >= roles.columns) {
     rows = std::min<int64_t>(numWarps, m);
-  } else if (votes.columns) {
+  } else if (roles.columns) {
+    // What comes from another dot's rows comes 16 to a warp.
+    if (roles.chained && mma.m == 16)
+      n = std::max<int64_t>(1, shape[rank - 1] / mma.m);
     rows = numWarps / std::min<int64_t>(numWarps, n);
+    if (roles.chained)
+      rows = std::min(rows, m);
   } else {
     // The least of m / rows (of A) and n / columns (of B) that a warp reads.
     auto cost = [&](int64_t r) {
@@ -106,6 +72,32 @@ std::vector<int64_t> warpsOf(tile::DotOp dot, const MmaShape &mma,
   warps[rank - 2] = rows;
   warps[rank - 1] = numWarps / rows;
   return warps;
+}
+
+// The last two axes exchanged.
+template <typename List>
+List turned(List list) {
+  std::swap(list[list.size() - 2], list[list.size() - 1]);
+  return list;
+}
+
+LinearLayout turnedLayout(const LinearLayout &layout) {
+  std::vector<int> order(layout.outs().size());
+  std::iota(order.begin(), order.end(), 0);
+  return layout::transpose(layout, turned(order));
+}
+
+// Rows g and g + 8 of every 16 become 2 g and 2 g + 1. `axis` is that of rows.
+LinearLayout withPairedRows(const LinearLayout &layout, int axis) {
+  layout::Dim dim = layout::tileDim(axis);
+  int start = layout.outStart(dim);
+  std::vector<layout::Word> columns;
+  for (layout::Word column : layout.columns()) {
+    layout::Word row = column >> start & 15;
+    layout::Word moved = (row << 1 & 15) | row >> 3;
+    columns.push_back((column & ~(layout::Word(15) << start)) | moved << start);
+  }
+  return {layout.ins(), layout.outs(), columns};
 }
 
 // The columns of a warp, which lie 8 * warps apart, as neighbours in pairs: bit
@@ -131,29 +123,53 @@ LinearLayout withPairedColumns(const LinearLayout &layout, int axis,
   return {layout.ins(), layout.outs(), columns};
 }
 
-DotLayouts onTensorCores(tile::DotOp dot, const MmaShape &mma,
-                         const Votes &votes, int numWarps) {
-  layout::MmaTile tile{warpsOf(dot, mma, votes, numWarps), mma.m};
-  auto shape = [](Value value) { return tile::shapeOf(value.getType()).vec(); };
+// The layouts of an instruction's operands and result; shapes are its own.
+DotLayouts instructionLayouts(ArrayRef<int64_t> a, ArrayRef<int64_t> b,
+                              ArrayRef<int64_t> acc, const MmaShape &mma,
+                              const DotRoles &roles,
+                              const layout::MmaTile &tile) {
   int64_t kWidth = mma.kWidth;
   // Pairs of neighbours along K, as an accumulator has them: any order of K
   // will do that both operands share.
-  if (votes.chainedA && kWidth == 1 && mma.m == 16 &&
-      shape(dot.getA()).back() >= 16)
+  if (roles.chained && kWidth == 1 && mma.m == 16 && a.back() >= 16)
     kWidth = 2;
   DotLayouts layouts;
-  layouts.a = layout::mmaOperandA(shape(dot.getA()), tile, kWidth);
-  layouts.b = layout::mmaOperandB(shape(dot.getB()), tile, kWidth);
-  layouts.acc = layout::mmaAccumulator(shape(dot.getResult()), tile);
+  layouts.a = layout::mmaOperandA(a.vec(), tile, kWidth);
+  layouts.b = layout::mmaOperandB(b.vec(), tile, kWidth);
+  layouts.acc = layout::mmaAccumulator(acc.vec(), tile);
   layouts.tensorCore = true;
   int rank = int(tile.warps.size());
   int64_t columnWarps = tile.warps.back();
-  if (votes.columnsAsRows && columnWarps > 1 &&
-      shape(dot.getResult()).back() >= 16 * columnWarps) {
+  if (roles.pairedColumns && columnWarps > 1 &&
+      acc.back() >= 16 * columnWarps) {
     int bits = int(llvm::Log2_64(uint64_t(columnWarps)));
     layouts.b = withPairedColumns(*layouts.b, rank - 1, bits);
     layouts.acc = withPairedColumns(layouts.acc, rank - 1, bits);
   }
+  if (roles.pairedRows && mma.m == 16 && acc[acc.size() - 2] >= 16) {
+    layouts.a = withPairedRows(*layouts.a, rank - 2);
+    layouts.acc = withPairedRows(layouts.acc, rank - 2);
+  }
+  return layouts;
+}
+
+DotLayouts onTensorCores(tile::DotOp dot, const MmaShape &mma,
+                         const DotRoles &roles, int numWarps) {
+  auto shape = [](Value value) {
+    return llvm::to_vector(tile::shapeOf(value.getType()));
+  };
+  SmallVector<int64_t> a = shape(dot.getA()), b = shape(dot.getB()),
+                       acc = shape(dot.getResult());
+  if (!roles.swapped)
+    return instructionLayouts(a, b, acc, mma, roles,
+                              {warpsOf(acc, mma, roles, numWarps), mma.m});
+  layout::MmaTile tile{warpsOf(turned(acc), mma, roles, numWarps), mma.m};
+  DotLayouts layouts =
+      instructionLayouts(turned(b), turned(a), turned(acc), mma, roles, tile);
+  std::swap(layouts.a, layouts.b);
+  layouts.a = turnedLayout(*layouts.a);
+  layouts.b = turnedLayout(*layouts.b);
+  layouts.acc = turnedLayout(layouts.acc);
   return layouts;
 }
 
@@ -211,14 +227,12 @@ DotLayouts withMultiplyAdds(tile::DotOp dot, int numWarps) {
 
 llvm::MapVector<tile::DotOp, DotLayouts> dotLayouts(func::FuncOp function,
                                                     int numWarps) {
-  llvm::DenseMap<Operation *, Votes> votes;
-  function.walk([&](tile::DotOp dot) { vote(dot, votes); });
   llvm::MapVector<tile::DotOp, DotLayouts> layouts;
-  function.walk([&](tile::DotOp dot) {
+  for (auto &[dot, roles] : dotRoles(function, numWarps)) {
     std::optional<MmaShape> mma = mmaShapeOf(dot);
-    layouts.insert({dot, mma ? onTensorCores(dot, *mma, votes[dot], numWarps)
+    layouts.insert({dot, mma ? onTensorCores(dot, *mma, roles, numWarps)
                              : withMultiplyAdds(dot, numWarps)});
-  });
+  }
   return layouts;
 }
 

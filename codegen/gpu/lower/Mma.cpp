@@ -26,15 +26,18 @@ class Products {
 public:
   Products(Emitter &e, const DotCase &dot, const MmaPlan &plan)
       : e(e), dot(dot), plan(plan), bits(e, dot.element) {
-    tile::DotOp op = dot.op;
-    for (auto [tile, operand] :
-         {std::pair(&tiles[0], op.getA()), std::pair(&tiles[1], op.getB())})
-      if (tile::SmemLoadOp load = loadInDot(operand))
-        tile->emplace(e, load);
+    for (bool isA : {true, false})
+      if (tile::SmemLoadOp load = loadInDot(source(isA)))
+        tiles[isA ? 0 : 1].emplace(e, load);
   }
   void emit();
 
 private:
+  // What the instruction's A (B) is made of.
+  Value source(bool isA) const {
+    tile::DotOp op = dot.op;
+    return isA != plan.swapped ? op.getA() : op.getB();
+  }
   // Words of a fragment: 0 its value, or (tf32x3) 1 the big part, 2 the small.
   const Registers &words(bool isA, int fragment, int part);
   llvm::Value *operand(bool isA, int index);
@@ -44,7 +47,7 @@ private:
   const DotCase &dot;
   const MmaPlan &plan;
   Bits bits;
-  std::optional<SmemTile> tiles[2]; // of a and b in shared memory
+  std::optional<SmemTile> tiles[2]; // of A and B in shared memory
   std::map<std::tuple<bool, int, int>, Registers> known;
 };
 
@@ -83,8 +86,7 @@ llvm::Value *Products::rounded(llvm::Value *value) {
 llvm::Value *Products::operand(bool isA, int index) {
   if (auto &tile = tiles[isA ? 0 : 1])
     return tile->at(index);
-  tile::DotOp op = dot.op;
-  return e.get(isA ? op.getA() : op.getB())[size_t(index)];
+  return e.get(source(isA))[size_t(index)];
 }
 
 const Registers &Products::words(bool isA, int fragment, int part) {

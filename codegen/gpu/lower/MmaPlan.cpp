@@ -3,8 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/MmaPlan.h"
 
+#include "dialect/layout/ShapeOps.h"
+
 #include <bit>
 #include <map>
+#include <numeric>
 
 using tessera::layout::Dim;
 using tessera::layout::LinearLayout;
@@ -200,10 +203,24 @@ std::optional<MmaPlan> Planner::plan() {
   return plan;
 }
 
+// The last two axes exchanged.
+static LinearLayout turned(const LinearLayout &layout) {
+  std::vector<int> order(layout.outs().size());
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[order.size() - 2], order[order.size() - 1]);
+  return layout::transpose(layout, order);
+}
+
 std::optional<MmaPlan> planMma(const LinearLayout &a, const LinearLayout &b,
                                const LinearLayout &acc,
                                const MmaFragments &fragments) {
-  return Planner(a, b, acc, fragments).plan();
+  if (auto plan = Planner(a, b, acc, fragments).plan())
+    return plan;
+  const LinearLayout x = turned(b), y = turned(a), z = turned(acc);
+  auto plan = Planner(x, y, z, fragments).plan();
+  if (plan)
+    plan->swapped = true;
+  return plan;
 }
 
 } // namespace tessera::codegen::gpu

@@ -23,6 +23,9 @@ struct MmaFragments {
 };
 
 struct MmaPlan {
+  /// The instruction computes b^T a^T: its A is the dot's b, its rows are
+  /// columns of acc. Fragments below are the instruction's.
+  bool swapped = false;
   /// Registers of the fragments, in the order of the instruction's registers
   /// and of the elements in them.
   std::vector<std::vector<int>> a, b, acc;
@@ -37,8 +40,9 @@ struct MmaPlan {
   std::vector<int> results;
 };
 
-/// a: [.., M, K], b: [.., K, N], acc: [.., M, N]. None when some instruction
-/// would need an element that its lane does not have.
+/// a: [.., M, K], b: [.., K, N], acc: [.., M, N]; or all of them turned, b
+/// taking the place of a. None when some instruction would need an element that
+/// its lane does not have.
 ///
 /// Any numbering of K that a and b share serves: the products are the same. Of
 /// tiles with fewer rows or columns than the instruction, lanes hold copies.

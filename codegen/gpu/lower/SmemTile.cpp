@@ -11,24 +11,8 @@
 using namespace mlir;
 using tessera::layout::Dim;
 using tessera::layout::LinearLayout;
-using tessera::layout::SharedAccess;
 
 namespace tessera::codegen::gpu {
-
-// ldmatrix where it divides and has no more conflicts, else the widest vector.
-static SharedAccess loadAccess(const LinearLayout &registers,
-                               const LinearLayout &shared, int bits) {
-  SharedAccess best = layout::vectorAccess(registers, shared, bits);
-  for (bool transposed : {false, true})
-    if (auto matrix =
-            layout::ldmatrixAccess(registers, shared, bits, transposed))
-      if (matrix->wavefronts() < best.wavefronts() ||
-          (matrix->wavefronts() == best.wavefronts() &&
-           matrix->instructions() + matrix->permutes() <
-               best.instructions() + best.permutes()))
-        best = *matrix;
-  return best;
-}
 
 SmemTile::SmemTile(Emitter &e, tile::SmemLoadOp op)
     : e(e), bits(e, op.getSrc().getType().getElement()) {
@@ -39,7 +23,8 @@ SmemTile::SmemTile(Emitter &e, tile::SmemLoadOp op)
     numbers.push_back(int64_t(*span.solve(
         layout.apply(layout::Word(index) << layout.inStart(Dim::Register)))));
   tile::SmemType memory = op.getSrc().getType();
-  access = loadAccess(registers, memory.getLayout().layout(), bits.width());
+  access =
+      layout::bestLoad(registers, memory.getLayout().layout(), bits.width());
   load.emplace(e, access, 0, e.scalar(op.getSrc()));
   loaded.assign(size_t(registers.inSize(Dim::Register)), nullptr);
   values.assign(loaded.size(), nullptr);

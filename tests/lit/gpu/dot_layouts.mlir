@@ -14,6 +14,11 @@
 // tf32: four rows of K in a lane's registers 4 apart.
 // CHECK-DAG: [[TF32A:#.*]] = #tile.linear<64x32, register = {{\[\[}}8, 0], [0, 4], [0, 8], [0, 16], [32, 0]], lane = {{\[\[}}0, 1], [0, 2], [1, 0], [2, 0], [4, 0]], warp = {{\[\[}}0, 0], [16, 0]]>
 // CHECK-DAG: [[PAIRED:#.*]] = #tile.linear<64x64, register = {{\[\[}}0, 1], [8, 0], [0, 8], [16, 0], [32, 0]], lane = {{\[\[}}0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = {{\[\[}}0, 16], [0, 32]]>
+// The accumulator of s^T, written as s: keys (columns) in eight groups of lanes.
+// CHECK-DAG: [[TURNED:#.*]] = #tile.linear<64x64, register = {{\[\[}}1, 0], [0, 8], [8, 0], [16, 0], [32, 0]], lane = {{\[\[}}2, 0], [4, 0], [0, 1], [0, 2], [0, 4]], warp = {{\[\[}}0, 16], [0, 32]]>
+// That of (q^T s)^T with rows g and g + 8 side by side; q^T as its A.
+// CHECK-DAG: [[SUMS:#.*]] = #tile.linear<64x64, register = {{\[\[}}1, 0], [0, 1], [8, 0], [0, 16], [0, 32]], lane = {{\[\[}}2, 0], [4, 0], [0, 2], [0, 4], [0, 8]], warp = {{\[\[}}16, 0], [32, 0]]>
+// CHECK-DAG: [[ALONG:#.*]] = #tile.linear<64x64, register = {{\[\[}}1, 0], [0, 1], [8, 0], [16, 0], [32, 0], [0, 16], [0, 32]], lane = {{\[\[}}2, 0], [4, 0], [0, 2], [0, 4], [0, 8]], warp = {{\[\[}}0, 0], [0, 0]]>
 // CHECK-DAG: [[PAIRS:#.*]] = #tile.linear<64x64, register = {{\[\[}}0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane = {{\[\[}}0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = {{\[\[}}16, 0], [32, 0]]>
 
 // CHECK-LABEL: @attention
@@ -50,19 +55,40 @@ func.func @precision(%a: tensor<64x32xf32>, %b: tensor<32x64xf32>, %c: tensor<64
   return %x, %z : tensor<64x64xf32>, tensor<64x64xf32>
 }
 
-// P^T: a warp's 16 columns of S are neighbours, as rows of an A are.
+// P^T of 16 bits: a warp's 16 columns of S are neighbours, as rows of an A are.
 // CHECK-LABEL: @transposed
 // CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, [[PAIRED]]], tile.tensor_core}
 // tf32 after another dot: pairs of neighbours along K.
 // CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}], tile.tensor_core}
 // CHECK: tile.dot {{.*}}{tile.layout = [[[PAIRS]], {{.*}}], tile.tensor_core}
-func.func @transposed(%q: tensor<64x64xf32>, %k: tensor<64x64xf32>, %v: tensor<64x64xf32>, %z: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
-  %s = tile.dot %q, %k, %z tf32 : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
-  %t = tile.trans %s [1, 0] : tensor<64x64xf32> -> tensor<64x64xf32>
-  %o = tile.dot %t, %v, %z tf32 : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
-  %p = tile.dot %o, %v, %z tf32 : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+func.func @transposed(%q: tensor<64x64xbf16>, %k: tensor<64x64xbf16>, %v: tensor<64x64xbf16>, %w: tensor<64x64xf32>, %z: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+  %s = tile.dot %q, %k, %z tf32 : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+  %h = tile.convert %s rtne : tensor<64x64xf32> -> tensor<64x64xbf16>
+  %t = tile.trans %h [1, 0] : tensor<64x64xbf16> -> tensor<64x64xbf16>
+  %o = tile.dot %t, %v, %z tf32 : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+  %p = tile.dot %o, %w, %z tf32 : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
   // 2,048 products a thread: operands in any layout.
   // CHECK: tile.dot {{.*}} ieee {tile.layout = [#{{[a-z0-9]*}}]} :
-  %y = tile.dot %q, %v, %p ieee : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  %y = tile.dot %w, %w, %p ieee : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
   return %o, %y : tensor<64x64xf32>, tensor<64x64xf32>
+}
+
+// The same with 32 bits: nothing transposes them on the way, so the first dot
+// computes s^T = k^T q^T, and the second, whose B runs along N in memory, has B
+// for the instruction's A.
+// CHECK-LABEL: @swapped
+// CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, [[TURNED]]], tile.tensor_core}
+// CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, [[ALONG]], [[SUMS]]], tile.tensor_core}
+#rows = #tile.linear<64x64, register = [[0, 1], [0, 2], [8, 0], [16, 0], [32, 0]], lane = [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]], warp = [[2, 0], [4, 0]]>
+func.func @swapped(%p: tensor<64x64x!tile.ptr<f32>>, %k: tensor<64x64xf32>, %z: tensor<64x64xf32>, %n: i32) -> tensor<64x64xf32> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%y = %z) -> (tensor<64x64xf32>) : i32 {
+    %q = tile.load %p {tile.layout = #rows} : tensor<64x64x!tile.ptr<f32>>
+    %s = tile.dot %q, %k, %z tf32 : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+    %t = tile.trans %s [1, 0] : tensor<64x64xf32> -> tensor<64x64xf32>
+    %x = tile.dot %t, %q, %y tf32 : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+    scf.yield %x : tensor<64x64xf32>
+  }
+  return %r : tensor<64x64xf32>
 }

@@ -220,6 +220,25 @@ TEST(GpuDot, TensorCores) {
     }
 }
 
+// (b^T a^T)^T: rows of the instruction are columns of the result.
+TEST(GpuDot, SwappedOperands) {
+  for (const TensorType &type : tensorTypes)
+    for (std::vector<int64_t> warps : {std::vector<int64_t>{1, 1}, {2, 2}}) {
+      Problem turned = onTensorCores(type, {32, 16}, 2 * type.k, warps, 1);
+      Problem problem = turned;
+      problem.a = transpose(turned.b, {1, 0});
+      problem.b = transpose(turned.a, {1, 0});
+      problem.acc = transpose(turned.acc, {1, 0});
+      Outcome outcome = expectExact(problem, "swapped");
+      // As many as the tile turned around takes.
+      Outcome straight = expectExact(turned, "straight");
+      EXPECT_EQ(outcome.report.counters.tensorInstructions,
+                straight.report.counters.tensorInstructions);
+      EXPECT_GT(outcome.report.counters.tensorInstructions, 0u);
+      EXPECT_EQ(outcome.report.counters.sharedRequests, 0u);
+    }
+}
+
 // No more instructions than the tile has.
 TEST(GpuDot, InstructionsOfATile) {
   Outcome outcome = expectExact(

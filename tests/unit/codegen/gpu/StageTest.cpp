@@ -101,4 +101,88 @@ TEST(GpuStage, TilesOfSeveralDots) {
   }
 }
 
+// y += p^T q_i with p = q_i k, 32 bits an element: what dk and dv of attention
+// are. p^T is the operand as the first dot leaves it; q is read along its rows
+// by ldmatrix and along its columns two elements at a time, without conflicts.
+TEST(GpuStage, TransposedChainOf32Bits) {
+  std::string text = R"(
+func.func @chain(%q: !tile.ptr<f32> {tile.divisibility = 16 : i32}, %k: !tile.ptr<f32> {tile.divisibility = 16 : i32}, %u: !tile.ptr<f32> {tile.divisibility = 16 : i32}, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %size = arith.constant 4096 : i32
+  %r = tile.range 0, 64 : tensor<64xi32>
+  %row = tile.expand_dims %r, 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %col = tile.expand_dims %r, 0 : tensor<64xi32> -> tensor<1x64xi32>
+  %c64 = arith.constant dense<64> : tensor<64x1xi32>
+  %rm = arith.muli %row, %c64 : tensor<64x1xi32>
+  %rb = tile.broadcast %rm : tensor<64x1xi32> -> tensor<64x64xi32>
+  %cb = tile.broadcast %col : tensor<1x64xi32> -> tensor<64x64xi32>
+  %off = arith.addi %rb, %cb : tensor<64x64xi32>
+  %ks = tile.splat %k : !tile.ptr<f32> -> tensor<64x64x!tile.ptr<f32>>
+  %kp = tile.addptr %ks, %off : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xi32>
+  %kl = tile.load %kp : tensor<64x64x!tile.ptr<f32>>
+  %kt = tile.trans %kl [1, 0] : tensor<64x64xf32> -> tensor<64x64xf32>
+  %z = arith.constant dense<0.0> : tensor<64x64xf32>
+  %s = scf.for %i = %c0 to %n step %c1 iter_args(%y = %z) -> (tensor<64x64xf32>) : i32 {
+    %d = arith.muli %i, %size : i32
+    %qb = tile.addptr %q, %d : !tile.ptr<f32>, i32
+    %qs = tile.splat %qb : !tile.ptr<f32> -> tensor<64x64x!tile.ptr<f32>>
+    %qp = tile.addptr %qs, %off : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xi32>
+    %qt = tile.load %qp : tensor<64x64x!tile.ptr<f32>>
+    %p = tile.dot %qt, %kt, %z tf32 : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+    %pt = tile.trans %p [1, 0] : tensor<64x64xf32> -> tensor<64x64xf32>
+    %y1 = tile.dot %pt, %qt, %y tf32 : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+    scf.yield %y1 : tensor<64x64xf32>
+  }
+  %us = tile.splat %u : !tile.ptr<f32> -> tensor<64x64x!tile.ptr<f32>>
+  %up = tile.addptr %us, %off : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xi32>
+  tile.store %up, %s : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xf32>
+  return
+}
+)";
+  const size_t rounds = 2, n = 64;
+  std::mt19937 engine(3);
+  auto fill = [&](size_t count) {
+    std::vector<float> list;
+    for (size_t i = 0; i < count; ++i)
+      list.push_back(float(int(engine() % 3) - 1));
+    return list;
+  };
+  std::vector<float> q = fill(rounds * n * n), k = fill(n * n), u(n * n);
+  GpuKernelOptions how;
+  how.numStages = 1;
+  GpuKernel kernel(text, how);
+  sim::Report report = kernel.run({1}, {q, k, u, int32_t(rounds)});
+  std::vector<double> sum(n * n);
+  for (size_t round = 0; round < rounds; ++round)
+    for (size_t i = 0; i < n; ++i)
+      for (size_t j = 0; j < n; ++j) {
+        double p = 0;
+        for (size_t x = 0; x < n; ++x)
+          p += double(q[(round * n + i) * n + x]) * double(k[j * n + x]);
+        for (size_t x = 0; x < n; ++x)
+          sum[j * n + x] += p * double(q[(round * n + i) * n + x]);
+      }
+  for (size_t i = 0; i < n * n; ++i)
+    ASSERT_EQ(u[i], float(sum[i])) << i;
+  EXPECT_EQ(report.counters.sharedConflicts, 0u);
+  const std::string &ptx = kernel.ptx;
+  size_t loop = ptx.find("cp.async"), end = ptx.rfind("mma.sync");
+  ASSERT_LT(loop, end);
+  const std::string body = ptx.substr(loop, end - loop);
+  auto count = [&](const std::string &part) {
+    size_t found = 0;
+    for (size_t at = 0; (at = body.find(part, at)) != std::string::npos; ++at)
+      ++found;
+    return found;
+  };
+  // A warp has 16 rows of y: 16 x 64 of p, 64 x 64 of q twice.
+  EXPECT_EQ(count("mma.sync.aligned.m16n8k8"), 127u); // and the last one
+  EXPECT_EQ(count("ldmatrix.sync.aligned.m8n8.x4"), 32u);
+  EXPECT_EQ(count("ld.shared.v2"), 64u) << body;
+  EXPECT_EQ(count("ld.shared"), 64u);
+  EXPECT_EQ(count("st.shared"), 0u);
+  EXPECT_EQ(count("shfl"), 0u);
+}
+
 } // namespace

@@ -1,0 +1,165 @@
+// codegen/gpu/layouts/DotRoles.cpp - which operand of a dot is the A of mma.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/gpu/layouts/DotRoles.h"
+
+#include "codegen/gpu/layouts/Homes.h"
+#include "codegen/gpu/layouts/Transfer.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace tessera::codegen::gpu {
+
+namespace {
+
+// The elements of one dot's result are an operand of another, `turned` an odd
+// number of times on the way.
+struct Link {
+  tile::DotOp from, to;
+  bool isA, turned;
+  // Columns of from's result are what `to` sums over.
+  bool columnsAreK() const { return isA != turned; }
+};
+
+} // namespace
+
+// Does it exchange the last two axes?
+static bool turns(tile::TransOp trans) {
+  ArrayRef<int32_t> order = trans.getOrder();
+  return order.size() >= 2 && order.back() + 2 == int32_t(order.size());
+}
+
+static void follow(tile::DotOp dot, SmallVector<Link> &links) {
+  llvm::DenseSet<std::pair<Value, int>> seen;
+  SmallVector<std::pair<Value, bool>> queue = {{dot.getResult(), false}};
+  while (!queue.empty()) {
+    auto [value, turned] = queue.pop_back_val();
+    if (!seen.insert({value, int(turned)}).second)
+      continue;
+    for (OpOperand &use : value.getUses()) {
+      Operation *user = use.getOwner();
+      if (auto next = dyn_cast<tile::DotOp>(user)) {
+        if (use.getOperandNumber() != 2)
+          links.push_back({dot, next, use.getOperandNumber() == 0, turned});
+      } else if (isElementwise(user)) {
+        queue.push_back({user->getResult(0), turned});
+      } else if (auto trans = dyn_cast<tile::TransOp>(user)) {
+        queue.push_back({trans.getResult(), turned != turns(trans)});
+      }
+    }
+  }
+}
+
+// Instructions of m16n8 that the busiest warp does for each step of K.
+static int64_t instructionsOf(int64_t rows, int64_t columns, int numWarps) {
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (int64_t r = 1; r <= numWarps; r *= 2)
+    least =
+        std::min(least, std::max<int64_t>(1, rows / 16 / r) *
+                            std::max<int64_t>(1, columns / 8 * r / numWarps));
+  return least;
+}
+
+// Instructions take 16 rows and 8 columns: there must be enough of both when
+// they change places.
+static bool maySwap(tile::DotOp dot, int numWarps) {
+  Type element = tile::elementType(dot.getA().getType());
+  bool ieee = element.isF32() && dot.getPrecision() == tile::Precision::IEEE;
+  if (ieee || !(element.isF32() || element.isF16() || element.isBF16()))
+    return false;
+  ArrayRef<int64_t> shape = tile::shapeOf(dot.getType());
+  int64_t m = shape[shape.size() - 2], n = shape[shape.size() - 1];
+  return m >= 8 && n >= 16 &&
+         instructionsOf(n, m, numWarps) <= instructionsOf(m, n, numWarps);
+}
+
+// The axis along which memory runs, of a value that comes from a load:
+// 0 for rows, 1 for columns.
+static std::optional<int> contiguousAxis(Value value) {
+  bool turned = false;
+  for (Operation *op = value.getDefiningOp(); op;
+       op = op->getOperand(0).getDefiningOp()) {
+    if (isa<tile::LoadOp>(op)) {
+      auto attr = op->getAttrOfType<tile::LinearAttr>(kLayoutAttr);
+      if (!attr || attr.getRegisters().empty())
+        return std::nullopt;
+      layout::LinearLayout layout = attr.layout();
+      size_t rank = layout.outs().size();
+      layout::Word first = layout.column(layout::Dim::Register, 0);
+      for (int axis : {0, 1}) {
+        const layout::Extent &out = layout.outs()[rank - 2 + size_t(axis)];
+        layout::Word mask = ((layout::Word(1) << out.bits) - 1)
+                            << layout.outStart(out.dim);
+        if (first && !(first & ~mask))
+          return turned ? 1 - axis : axis;
+      }
+      return std::nullopt;
+    }
+    if (auto trans = dyn_cast<tile::TransOp>(op))
+      turned ^= turns(trans);
+    else if (!isElementwise(op) || op->getNumOperands() != 1)
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// Does a loop carry the sum and do nothing else with it?
+static bool onlySums(tile::DotOp dot) {
+  auto carried = dyn_cast<BlockArgument>(dot.getAcc());
+  if (!carried || !carried.hasOneUse() || !dot->hasOneUse())
+    return false;
+  auto loop = dyn_cast<scf::ForOp>(carried.getOwner()->getParentOp());
+  if (!loop || carried.getArgNumber() == 0)
+    return false;
+  OpOperand &use = *dot->use_begin();
+  return use.getOwner() == loop.getBody()->getTerminator() &&
+         use.getOperandNumber() + 1 == carried.getArgNumber();
+}
+
+llvm::MapVector<tile::DotOp, DotRoles> dotRoles(func::FuncOp function,
+                                                int numWarps) {
+  llvm::MapVector<tile::DotOp, DotRoles> roles;
+  SmallVector<Link> links;
+  function.walk([&](tile::DotOp dot) {
+    roles.insert({dot, {}});
+    follow(dot, links);
+  });
+  llvm::DenseMap<Operation *, int> wishes;
+  llvm::DenseSet<Operation *> feeds;
+  for (Link link : links) {
+    // movmatrix transposes 16-bit elements for less than the rows cost that a
+    // lane then has.
+    if (tile::elementType(link.to.getA().getType()).isF32())
+      wishes[link.from] += link.columnsAreK() ? -1 : 1;
+    feeds.insert(link.from);
+  }
+  for (auto &[dot, role] : roles) {
+    bool may = maySwap(dot, numWarps);
+    role.swapped = wishes[dot] > 0 && may;
+    if (!tile::elementType(dot.getA().getType()).isF32() || !may)
+      continue;
+    auto a = contiguousAxis(dot.getA()), b = contiguousAxis(dot.getB());
+    bool alongM = a == 0, alongN = b == 1;
+    if (alongN && !alongM && !feeds.contains(dot) && onlySums(dot))
+      role.swapped = true;
+    role.pairedRows = (role.swapped ? alongN : alongM) && !feeds.contains(dot);
+  }
+  for (Link link : links) {
+    DotRoles &from = roles[link.from], &to = roles[link.to];
+    // The axis that the second does not sum over.
+    bool rows = link.columnsAreK() != from.swapped;
+    bool toRows = link.isA != to.swapped;
+    (rows ? from.rows : from.columns) += 1;
+    (toRows ? to.rows : to.columns) += 1;
+    to.chained |= rows;
+    from.pairedColumns |= !rows && toRows;
+    to.pairedColumns |= rows && !toRows;
+  }
+  return roles;
+}
+
+} // namespace tessera::codegen::gpu
