@@ -18,7 +18,8 @@
 // CHECK: cp.async.cg.shared.global{{.*}}, 16, %{{r[0-9]+}}
 // CHECK: cp.async.commit_group
 // CHECK: cp.async.wait_group 1
-// CHECK: bar.sync 0
+// One warp waits for itself.
+// CHECK: bar.warp.sync
 // CHECK: cp.async.wait_group 0
 // CHECK: ret
 func.func @copies(%p: !tile.ptr<f16>, %n: i32) {
