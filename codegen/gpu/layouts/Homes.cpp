@@ -390,17 +390,20 @@ bool Homes::decideOne(Region &region) {
                                     tile::shapeOf(op->getResult(0).getType())));
   if (op &&
       isa<tile::ReduceOp, tile::ReduceByOp, tile::JoinOp, tile::SplitOp>(op)) {
-    // Its operand is open, too, and comes first: give that one a home.
-    for (Value operand : op->getOperands())
-      if (!home(operand))
-        return isFloating(operand)
-                   ? set(open,
-                         attr(*resultLayout(
-                             op,
-                             plain(tile::shapeOf(operand.getType())).layout())),
-                         false)
-                   : set(operand, plain(tile::shapeOf(operand.getType())),
-                         false);
+    // Its operand is open, too, and comes first: give that one a home. One that
+    // can be computed again anywhere (a floating one) comes in what a plain
+    // layout of it makes of the result, if it makes one: the halves of a split
+    // may lie in different lanes.
+    for (Value operand : op->getOperands()) {
+      if (home(operand))
+        continue;
+      tile::LinearAttr whole = plain(tile::shapeOf(operand.getType()));
+      if (!isFloating(operand))
+        return set(operand, whole, false);
+      if (auto result = resultLayout(op, whole.layout()))
+        layout = attr(*result);
+      break;
+    }
   }
   if (!layout)
     layout = plain(tile::shapeOf(open.getType()));

@@ -120,3 +120,20 @@ func.func @weights(%X: !tile.ptr<f32> {tile.divisibility = 16 : i32}, %W: !tile.
   tile.store %p, %z : tensor<16x128x!tile.ptr<f32>>, tensor<16x128xf32>
   return
 }
+
+// Nobody loads anything: the halves get a layout although those of the plain
+// layout of the whole lie in different lanes.
+// CHECK-LABEL: @split_numbers
+// CHECK: tile.split
+// CHECK-NOT: tile.convert_layout
+// CHECK: return
+func.func @split_numbers(%p: !tile.ptr<i32>) {
+  %r = tile.range 0, 8 : tensor<8xi32>
+  %m = tile.reshape %r : tensor<8xi32> -> tensor<4x2xi32>
+  %a, %b = tile.split %m : tensor<4x2xi32> -> tensor<4xi32>
+  %o = tile.range 0, 4 : tensor<4xi32>
+  %s = tile.splat %p : !tile.ptr<i32> -> tensor<4x!tile.ptr<i32>>
+  %q = tile.addptr %s, %o : tensor<4x!tile.ptr<i32>>, tensor<4xi32>
+  tile.store %q, %b : tensor<4x!tile.ptr<i32>>, tensor<4xi32>
+  return
+}
