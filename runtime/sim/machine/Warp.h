@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace tessera::sim {
@@ -31,6 +32,16 @@ struct AsyncCopy {
   uint32_t group[Lanes]; // number of the lane's group it belongs to
   uint8_t poison[Lanes];
   uint8_t data[Lanes][16];
+};
+
+// A register of 32 or 64 bits packed from parts of which some are
+// uninitialized: taking out the others again is no mistake. LLVM makes that of
+// a 16-bit value that goes to half of a register.
+struct PartTaints {
+  uint32_t mask = 0;     // lanes that packed
+  uint32_t count = 0;    // parts
+  uint64_t value[Lanes]; // what was packed: it may have been overwritten since
+  Taint part[4];
 };
 
 struct StackEntry {
@@ -67,6 +78,8 @@ struct Warp {
   std::vector<AsyncCopy> copies;
   uint32_t committed[Lanes] = {}; // groups of a lane
   uint32_t completed[Lanes] = {};
+
+  std::unordered_map<uint32_t, PartTaints> partTaints; // by row
 
   uint8_t *local = nullptr;       // Program::localBytes for each lane
   uint8_t *localPoison = nullptr; // one byte for each, 1: uninitialized

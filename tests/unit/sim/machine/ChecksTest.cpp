@@ -16,6 +16,7 @@ constexpr const char *Pointers = ".param .u64 X, .param .u64 Y";
 // of word t in shared memory.
 constexpr const char *Head = R"(
   .reg .pred %p<8>;
+  .reg .b16 %rs<10>;
   .reg .b32 %r<40>;
   .reg .f32 %f<8>;
   .reg .b64 %rd<20>;
@@ -263,6 +264,20 @@ TEST(SimChecks, Uninitialized) {
   runText("setp.eq.u32 %p1, %r1, %r1; selp.b32 %r22, %r1, %r20, %p1; "
           "st.global.u32 [%rd6], %r22; ret;")
       .report.throwIfBad();
+  // One half of a register: it may be taken out, the other one and the whole
+  // may not be stored; and only as long as the register is what was packed.
+  std::string halves = "mov.b32 %r22, {%rs1, %rs9}; CHANGE mov.b32 {%rs3, "
+                       "%rs4}, %r22; st.global.u16 [%rd6], WHICH; ret;";
+  auto half = [&](const char *which, const char *change = "") {
+    return runText(
+        "cvt.u16.u32 %rs1, %r1; " +
+        replaced(replaced(halves, "WHICH", which), "CHANGE", change));
+  };
+  half("%rs3").report.throwIfBad();
+  expectFinding(half("%rs4"), Check::Uninitialized, 10);
+  expectFinding(half("%r22"), Check::Uninitialized, 10);
+  expectFinding(half("%rs3", "add.s32 %r22, %r20, 1;"), Check::Uninitialized,
+                10);
   Options off;
   off.uninitialized = false;
   runText("st.global.u32 [%rd6], %r20; ret;", 64, {1, 1, 1}, off)
