@@ -8,6 +8,8 @@ import re
 PEER_SPILLS = 256  # bytes of Triton's from which on a row is listed apart
 DENSE = re.compile(r"matmul|dense_|flash_attention|attn_fwd|attention\b")  # kernels whose main loop may have no bank conflict
 
+BEHIND_INDEX = re.compile(r"^(?:select_fwd|select_bwd_dq|parallel_nsa_fwd|parallel_nsa_bwd_kernel_dq)")
+
 
 def label(row):
     """The kernel, the constants that are not sizes of the problem, the type."""
@@ -20,6 +22,15 @@ def label(row):
 def short(row, width=58):
     text = label(row)
     return text if len(text) <= width else text[:width - 2 - len(text.split()[-1])] + ".. " + text.split()[-1]
+
+
+def tiny(row):
+    """The kernel, the size of a head or a tile, the type."""
+    sizes = [re.search(rf"\b{name}=\d+", row["instance"]) for name in ("D", "K", "BLOCK", "BLOCK_SIZE", "BM", "BT")]
+    size = next(filter(None, sizes), None)
+    kind = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
+    dtype = row["dtype"].replace("torch.", "")
+    return " ".join([row["instance"].split()[0]] + ([size.group()] if size else []) + [kind.get(dtype, dtype)]).strip()
 
 
 def geometric_mean(values):
@@ -73,8 +84,9 @@ def _mean_bar(rows, name, text, what, limit):
     return Bar(name, text, limit, geometric_mean([ratio(r, what) for r in compared]), listed)
 
 
-def _count_bar(name, text, listed):
-    return Bar(name, text, 0, len(listed), listed)
+def _count_bar(name, text, listed, known=True):
+    """known: the rows have the figure at all; older ones have not."""
+    return Bar(name, text, 0, len(listed) if known else None, listed)
 
 
 def spill_limit(row):
@@ -90,13 +102,15 @@ def _spills(rows):
 
 
 def _no_copies(rows):
+    """Pipelined loops with dots and without cp.async, where Triton has it or where keys are loaded behind an index."""
     missed = [r for r in rows if not failed(r, "ours") and r["num_stages"] > 1 and not r["ours"]["async_stages"]
-              and r["ours"]["loop_non_tensor_per_tensor"] and not failed(r, "triton") and r["triton"]["async_stages"]]
-    return [(r, "none, Triton has them") for r in missed]
+              and r["ours"]["loop_non_tensor_per_tensor"]
+              and (BEHIND_INDEX.search(r["instance"]) or not failed(r, "triton") and r["triton"]["async_stages"])]
+    return [(r, "none" if failed(r, "triton") else f"none, Triton {r['triton']['async_stages'] or 'none'}") for r in missed]
 
 
 def _dense_conflicts(rows):
-    missed = [r for r in rows if not failed(r, "ours") and DENSE.search(r["instance"]) and r["ours"]["loop_bank_conflicts"]]
+    missed = [r for r in rows if not failed(r, "ours") and DENSE.search(r["instance"]) and r["ours"].get("loop_bank_conflicts")]
     missed.sort(key=lambda r: r["ours"]["loop_bank_conflicts"], reverse=True)
     return [(r, f"{r['ours']['loop_bank_conflicts']}" +
              ("" if failed(r, "triton") else f", Triton {r['triton']['loop_bank_conflicts']}")) for r in missed]
@@ -106,11 +120,11 @@ def _refused(rows):
     """Ours fails: one of our own kernels, or one that Triton compiles right for sm_80."""
     return [(r, next((l for l in r["ours"]["error"].splitlines() if "error" in l or "fault" in l),
                      r["ours"]["error"].splitlines()[0])[:160])
-            for r in rows if failed(r, "ours") and (r["reference"] or r["source"] in ("kernels", "tutorials"))]
+            for r in rows if failed(r, "ours") and (r.get("reference", True) or r["source"] in ("kernels", "tutorials"))]
 
 
 def _different(rows):
-    off = [r for r in rows if r["differs"] is not None and r["differs"] > 1]
+    off = [r for r in rows if r.get("differs") is not None and r["differs"] > 1]
     return [(r, f"{r['differs']:g} times the limit") for r in sorted(off, key=lambda r: r["differs"], reverse=True)]
 
 
@@ -118,7 +132,8 @@ def bars(rows, target):
     """The bars of the rows of one target."""
     rows = [r for r in rows if r["target"] == target]
     whole = [_count_bar("all_compile", "kernels that fail", _refused(rows)),
-             _count_bar("results", "kernels whose results differ from Triton's", _different(rows)),
+             _count_bar("results", "kernels whose results differ from Triton's", _different(rows),
+                        any("differs" in r for r in rows)),
              _count_bar("spill", "kernels that spill (heads of 128 in 4 warps: over 128 bytes)", _spills(rows))]
     if target != "sm_80":
         return whole  # the same code: correct and free of spills
@@ -137,8 +152,9 @@ def bars(rows, target):
         _count_bar("worse_bank_conflicts", "kernels with more bank conflicts", _worse(rows, "bank_conflicts")),
         _count_bar("worse_global_sectors", "kernels that move more 32-byte sectors", _worse(rows, "global_sectors")),
         _count_bar("worse_blocks_per_sm", "kernels with fewer resident blocks", _worse(rows, "blocks_per_sm", least=True)),
-        _count_bar("dense_loop_conflicts", "dense kernels with bank conflicts in the main loop", _dense_conflicts(rows)),
-        _count_bar("async_copies", "kernels without cp.async where Triton has it", _no_copies(rows))]
+        _count_bar("dense_loop_conflicts", "dense kernels with bank conflicts in the main loop", _dense_conflicts(rows),
+                   any("loop_bank_conflicts" in r["ours"] for r in rows)),
+        _count_bar("async_copies", "pipelined loops without cp.async (Triton has it, or keys behind an index)", _no_copies(rows))]
 
 
 def summary(rows, target):
@@ -148,9 +164,26 @@ def summary(rows, target):
     result = dict(rows=len(mine), compared=len(comparable(mine)), apart=[label(r) for r in mine if apart(r)],
                   peer_failed=[label(r) for r in mine if failed(r, "triton")])
     for bar in found:
-        counted = isinstance(bar.figure, int)
+        counted = bar.limit == 0
         result[bar.name] = [label(r) for r, _ in bar.rows] if counted else bar.figure
     return result, {bar.name: bar.holds for bar in found}
+
+
+def hinted(rows):
+    """A line for each row with hints that Triton cannot read: what they change."""
+    lines = []
+    for row in rows:
+        with_hints = row.get("hinted")
+        if not with_hints or failed(row, "ours"):
+            continue
+        if "error" in with_hints:
+            lines.append(f"           {short(row):60s} {', '.join(with_hints['hints'])}: {with_hints['error'].splitlines()[0][:100]}")
+            continue
+        changed = [f"{what} {row['ours'][what]} -> {with_hints[what]}"
+                   for what in ("tensor_instructions", "executed_warp_instructions", "registers", "bank_conflicts", "blocks_per_sm")
+                   if row["ours"][what] != with_hints[what]]
+        lines.append(f"           {short(row):60s} {', '.join(with_hints['hints'])}: {', '.join(changed) or 'nothing changes'}")
+    return lines
 
 
 def text(rows, target, most=8):
@@ -159,11 +192,11 @@ def text(rows, target, most=8):
     lines = [f"{target}: {len(mine)} kernels, {len(comparable(mine))} compared; apart (Triton spills over {PEER_SPILLS} bytes): "
              f"{sum(map(apart, mine))}; without figures of Triton: {sum(failed(r, 'triton') for r in mine)}"]
     for bar in bars(rows, target):
-        counted = isinstance(bar.figure, int)
-        figure = "-" if bar.figure is None else str(bar.figure) if counted else f"{bar.figure:.3f}"
+        figure = "-" if bar.figure is None else str(bar.figure) if bar.limit == 0 else f"{bar.figure:.3f}"
         lines.append(f"  {'met   ' if bar.holds else 'MISSED'} {figure:>6s} (at most {bar.limit:g})  {bar.text}")
         if not bar.holds:
             lines += [f"           {short(r):60s} {what}" for r, what in bar.rows[:most]]
             if len(bar.rows) > most:
                 lines.append(f"           and {len(bar.rows) - most} more")
-    return "\n".join(lines)
+    hints = hinted(mine)
+    return "\n".join(lines + (["  with the hints that Triton cannot read:"] + hints if hints else []))

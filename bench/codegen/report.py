@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every kernel that the programs of tests/triton launch with the constants of its instances (kernels), and the tutorials' kernels
 in usual configurations (tutorials), are compiled by both compilers and run by the simulator on the same inputs; the results are
-compared. The JSON has a row for each kernel and target, with the figures of both, and a summary for each target. Exits with 1 when
+compared. fla and liger are kernels of flash-linear-attention and Liger-Kernel, at the versions of scripts/deps.lock, fetched into
+build/bench/peers: their own Python functions launch them. The JSON has a row for each kernel and target, with the figures of both, and a summary for each target. Exits with 1 when
 a bar is missed; rows where Triton's code spills more than 256 bytes are listed apart. sm_90 is held to being correct and free of
-spills only.
+spills only. "ours" ignores hints that Triton cannot read (swap_ab); "hinted" are the figures with them, which no bar uses.
 
 compile_ms is the shorter of two compilations, ptxas included. Ours is done by a process and a worker of its own each time: what a
 kernel of one line takes at that moment (the shorter of two) is taken off. Triton's compiler is warm. bank_conflicts are passes over
@@ -14,10 +15,12 @@ with tensor instructions; shared_passes are all of them. Triton's code for sm_90
 rows have no figures of Triton's, and results are compared with those of its code for sm_80.
 
   scripts/codegen-report build/dev --only dense_fwd
-  scripts/codegen-report build/dev --sources tutorials --target sm_80,sm_90"""
+  scripts/codegen-report build/dev --sources tutorials,fla --target sm_80,sm_90
+  make codegen-report                      everything, both targets"""
 import argparse
 import datetime
 import json
+import logging
 import os
 import pathlib
 import platform
@@ -25,10 +28,11 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "bench" / "codegen"), str(ROOT / "tests" / "sim"), str(ROOT / "tests" / "triton")]
-SOURCES = ("kernels", "tutorials")
+SOURCES = ("kernels", "tutorials", "fla", "liger")
 TARGETS = ("sm_80", "sm_90")
 
 
@@ -49,8 +53,8 @@ arguments.add_argument("--output", default=str(ROOT / "build" / "bench" / "codeg
 arguments.add_argument("--quick", action="store_true", help="the smallest instance of each kernel only")
 arguments.add_argument("--only", help="kernels whose name contains this")
 arguments.add_argument("--target", default=["sm_80"], type=chosen("target", TARGETS), help="sm_80 (default), sm_90, or both with a comma")
-arguments.add_argument("--sources", default=list(SOURCES), type=chosen("source", SOURCES),
-                       help=f"which kernels, separated by commas: {', '.join(SOURCES)} (default: all)")
+arguments.add_argument("--sources", default=["kernels", "tutorials"], type=chosen("source", SOURCES),
+                       help=f"which kernels, separated by commas: {', '.join(SOURCES)} (default: kernels,tutorials)")
 options = arguments.parse_args()
 sys.argv = [sys.argv[0]]
 
@@ -98,29 +102,72 @@ rows = {}
 progress = Progress()
 
 
-def visit(source, path, name, grid, args, constexprs, config):
-    """A launch of kernels/: measured when it is the first of its kind, then done with Triton's code, so that what follows is right."""
-    if not all(grid):
+def add(source, kernel, file, fn, grid, args, constexprs, config, **more):
+    """A row for each target when the launch is the first of its kind."""
+    name = fn.fn.__name__
+    types = tuple(str(v.dtype).replace("torch.", "") for v in args if isinstance(v, torch.Tensor))
+    key = (source, kernel, tuple(sorted((k, str(v)) for k, v in constexprs.items())), tuple(config.items()), types)
+    if key in rows or (options.only and options.only not in name):
         return
-    fn, config = harness.kernel(path, name), config or kernels.default_options(path, name)
-    dtype = next((str(v.dtype) for v in args if isinstance(v, torch.Tensor)), "")
-    key = (source, path, name, tuple(sorted((k, str(v)) for k, v in constexprs.items())), tuple(config.items()),
-           tuple(str(v.dtype) for v in args if isinstance(v, torch.Tensor)))
-    if key not in rows and (not options.only or options.only in name):
-        rows[key] = {}
-        launch = measure.Launch(ROOT / "kernels" / path, name, fn, tuple(grid), args, constexprs, config)
-        instance = name + "".join(f" {k}={v}" for k, v in sorted(constexprs.items()))
-        if source == "tutorials":
-            instance += f" warps={config['num_warps']} stages={config['num_stages']}"
-        for target in options.target:
-            row = dict(source=source, kernel=f"kernels/{path}:{name}", instance=instance, dtype=dtype, target=target, **config)
-            row.update(launch.row(target))
-            rows[key][target] = row
-            progress.row(row)
+    rows[key] = {}
+    launch = measure.Launch(file, name, fn, grid, args, constexprs, config, **more)
+    instance = name + "".join(f" {k}={v}" for k, v in sorted(constexprs.items()))
+    if source != "kernels":
+        instance += f" warps={config['num_warps']} stages={config['num_stages']}"
+    for target in options.target:
+        row = dict(source=source, kernel=kernel, instance=instance, dtype="torch." + types[0] if types else "", target=target, **config)
+        row.update(launch.row(target))
+        rows[key][target] = row
+        progress.row(row)
+
+
+def go_on(fn, grid, args, constexprs, config):
+    """The launch itself, with Triton's code, so that what follows is right."""
     try:
-        simulator.launch_triton(fn, tuple(grid), args, constexprs, dict(config, enable_fp_fusion=True))
-    except simulator.Finding:
+        simulator.launch_triton(fn, grid, args, constexprs, dict(config, enable_fp_fusion=True))
+    except (simulator.Finding, simulator.SimError):
         pass
+
+
+def visit_kernel(source, path, name, grid, args, constexprs, config):
+    """A launch of kernels/."""
+    if all(grid):
+        fn, config = harness.kernel(path, name), config or kernels.default_options(path, name)
+        add(source, f"kernels/{path}:{name}", ROOT / "kernels" / path, fn, tuple(grid), args, constexprs, config)
+        go_on(fn, tuple(grid), args, constexprs, config)
+
+
+def run_libraries(names):
+    """Rows of fla and Liger-Kernel; what is left out, and why, as a list of texts."""
+    import peers
+    site, why = peers.fetch()
+    if not site:
+        return [f"{name}: not fetched: {why}" for name in names]
+    sys.path.append(str(site))
+    warnings.filterwarnings("ignore")  # that there is no GPU
+    logging.disable(logging.WARNING)   # what else is not installed
+    print("codegen-report: importing the libraries", flush=True)
+    import libraries
+    left_out = []
+    for source in names:
+        def visit(fn, grid, args, constexprs, config, source=source):
+            name = fn.fn.__name__
+            kernel = f"{fn.fn.__module__}:{name}"
+            if all(grid):
+                for setting in filter(None, (config, libraries.DEEPER.get(name))):
+                    add(source, kernel, peers.text_of(fn), fn, grid, args, constexprs, setting, unordered=name in libraries.UNORDERED)
+                go_on(fn, grid, args, constexprs, config)
+
+        ours = peers.catch(visit)
+        calls = libraries.CALLS[source]
+        for name, call in calls[:3] if options.quick else calls:
+            try:
+                call()
+            except Exception as error:  # noqa: BLE001 - a library's own, of any type
+                if ours:
+                    raise
+                left_out.append(f"{source}, {name}: {type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}")
+    return left_out
 
 
 def write(path, result):
@@ -132,13 +179,17 @@ def write(path, result):
 
 def main():
     if "kernels" in options.sources:
-        kernels.run_programs(visit, options.quick, options.only)
+        kernels.run_programs(visit_kernel, options.quick, options.only)
+    harness.use("tf32")
     if "tutorials" in options.sources:
-        harness.use("tf32")
-        kernels.run_tutorials(visit, options.quick)
+        kernels.run_tutorials(visit_kernel, options.quick)
+    published = [name for name in ("fla", "liger") if name in options.sources]
+    left_out = run_libraries(published) if published else []
     found = [row for by_target in rows.values() for row in by_target.values()]
+    if left_out:
+        print("\nleft out:\n" + "\n".join("  " + line for line in left_out))
     if not found:
-        sys.exit(f"codegen-report: no kernel's name contains `{options.only}`")
+        sys.exit(f"codegen-report: no kernel's name contains `{options.only}`" if options.only else "codegen-report: no rows")
     summaries, verdicts = {}, {}
     for target in options.target:
         summaries[target], verdicts[target] = bars.summary(found, target)
@@ -147,7 +198,7 @@ def main():
     import triton
     write(pathlib.Path(options.output), dict(
         date=datetime.date.today().isoformat(), commit=commit, host=platform.machine(), triton=triton.__version__,
-        targets=options.target, summary=summaries, bars=verdicts, rows=found))
+        targets=options.target, summary=summaries, bars=verdicts, left_out=left_out, rows=found))
     missed = [f"{target} {name}" for target in options.target for name, holds in verdicts[target].items() if not holds]
     print(f"\n{options.output}: {len(found)} rows in {(time.time() - progress.start) / 60:.1f} minutes")
     print("bars missed:", ", ".join(missed) or "none")

@@ -80,7 +80,7 @@ class Module:
         self.kernels = _reply(reply)["kernels"]
 
     def __del__(self):
-        if getattr(self, "handle", None):
+        if getattr(self, "handle", None) and _lib:  # no library: the interpreter is being taken down
             _lib.tessera_sim_unload(self.handle)
             self.handle = None
 
@@ -132,6 +132,9 @@ def ranges_of(arguments):
 
 DTYPES = {torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16", torch.float64: "fp64", torch.int8: "i8",
           torch.int16: "i16", torch.int32: "i32", torch.int64: "i64", torch.bool: "i1", torch.uint8: "u8"}
+
+LONG_NAMES = {"fp64": "float64", "fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "i8": "int8", "i16": "int16",
+              "i32": "int32", "i64": "int64", "i1": "int1", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64"}
 
 
 class Compiled:
@@ -186,6 +189,13 @@ def specialize(fn, args, constexprs):
     return signature, constants, attributes, actual
 
 
+def _written(value):
+    """A constexpr as a kernel file would have it."""
+    if isinstance(value, triton.language.dtype):
+        return "tl." + LONG_NAMES[str(value)]
+    return json.dumps(value) if isinstance(value, str) else value
+
+
 class OwnCompiled:
     """PTX of `tessera compile` for one specialization. PROGRAM names the binary."""
 
@@ -201,7 +211,7 @@ class OwnCompiled:
             if not options.get("hints", True):
                 command.append("--no-hints")
             for (number,), value in constants.items():
-                command += ["--define", f"{names[number]}={value}"]
+                command += ["--define", f"{names[number]}={_written(value)}"]
             environment = dict(os.environ, TESSERA_F32_DEFAULT=os.environ.get("TRITON_F32_DEFAULT", "tf32"))
             done = subprocess.run(command, env=environment, capture_output=True, text=True)
             if done.returncode:
