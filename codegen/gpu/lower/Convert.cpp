@@ -120,24 +120,46 @@ private:
 // into register receive(s).
 static Registers shuffled(Emitter &e, const ShufflePlan &plan,
                           const Registers &source, int width) {
-  // Neighbours that share a word: step bits packedBits, source register bits
-  // `packedSources`.
+  // Does every lane read itself when the step adds nothing?
+  bool stays = plan.source.isZero(Dim::Warp);
+  for (int bit = 0; bit < plan.source.inBits(Dim::Lane); ++bit)
+    stays &= plan.source.column(Dim::Lane, bit) == Word(1) << bit;
+  // What each step adds to the lane that is read.
+  int64_t laneMask = plan.source.outSize(Dim::Lane) - 1;
+  auto shiftOf = [&](int64_t step) {
+    return int64_t(plan.source.apply(Word(step)
+                                     << plan.source.inStart(Dim::Register))) &
+           laneMask;
+  };
+  bool shuffles = !stays;
+  for (int64_t step = 0; step < plan.steps; ++step)
+    shuffles |= shiftOf(step) != 0;
+
+  // Neighbours that share a word when words are sent: step bits packedBits,
+  // source register bits `packedSources`.
+  bool packs = width < 32 && shuffles;
   llvm::SmallVector<int> packedSources;
   Word packedSteps = 0, packedRegisters = 0;
-  for (int bit : plan.packedBits) {
+  for (int bit : packs ? plan.packedBits : decltype(plan.packedBits)()) {
     int64_t moved = registerOf(plan.send, int64_t(1) << bit);
     packedSources.push_back(int(llvm::Log2_64(uint64_t(moved))));
     packedSteps |= Word(1) << bit;
     packedRegisters |= Word(moved);
   }
   int64_t parts = int64_t(1) << packedSources.size();
-  bool packs = width < 32;
   Registers words(source.size(), nullptr);
   for (int64_t r = 0; r < int64_t(source.size()); ++r) {
     if (Word(r) & packedRegisters)
       continue;
+    llvm::Value *first = source[size_t(r)];
     if (!packs) {
-      words[size_t(r)] = source[size_t(r)];
+      words[size_t(r)] = first;
+      continue;
+    }
+    if (parts == 1) {
+      words[size_t(r)] = e.b.CreateZExt(
+          e.b.CreateBitCast(first, e.b.getIntNTy(unsigned(width))),
+          e.b.getInt32Ty());
       continue;
     }
     llvm::SmallVector<llvm::Value *> list;
@@ -152,21 +174,13 @@ static Registers shuffled(Emitter &e, const ShufflePlan &plan,
   llvm::SmallVector<llvm::Value *> sent = before(words);
   llvm::SmallVector<llvm::Value *> received(size_t(plan.steps), nullptr);
   llvm::Value *lanes = e.threadPart(plan.source);
-  // Does every lane read itself when the step adds nothing?
-  bool stays = plan.source.isZero(Dim::Warp);
-  for (int bit = 0; bit < plan.source.inBits(Dim::Lane); ++bit)
-    stays &= plan.source.column(Dim::Lane, bit) == Word(1) << bit;
-  int64_t laneMask = plan.source.outSize(Dim::Lane) - 1;
   for (int64_t step = 0; step < plan.steps; ++step) {
     if (Word(step) & packedSteps)
       continue;
     llvm::Value *value = sent[size_t(registerOf(plan.send, step))];
-    int64_t shift = int64_t(plan.source.apply(
-                        Word(step) << plan.source.inStart(Dim::Register))) &
-                    laneMask;
-    if (!stays || shift)
+    if (shuffles && (!stays || shiftOf(step)))
       value = e.shuffle(llvm::Intrinsic::nvvm_shfl_sync_idx_i32, value,
-                        e.b.CreateXor(lanes, e.i32(shift)), 31);
+                        e.b.CreateXor(lanes, e.i32(shiftOf(step))), 31);
     received[size_t(step)] = value;
   }
   Exchange after(e, plan.receive, Dim::Register);
@@ -176,6 +190,11 @@ static Registers shuffled(Emitter &e, const ShufflePlan &plan,
     llvm::Value *word = placed[size_t(Word(step) & ~packedSteps)];
     if (!packs) {
       result[size_t(step)] = word;
+      continue;
+    }
+    if (parts == 1) {
+      result[size_t(step)] =
+          e.b.CreateTrunc(word, e.b.getIntNTy(unsigned(width)));
       continue;
     }
     int64_t part = 0;

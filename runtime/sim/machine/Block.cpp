@@ -96,7 +96,7 @@ void Block::start(uint64_t number) {
     w.floor = 0;
     std::fill(w.seen.begin(), w.seen.end(), 0);
     w.copies.clear();
-    w.partTaints.clear();
+    w.byteTaints.clear();
     std::fill_n(w.committed, Lanes, 0);
     std::fill_n(w.completed, Lanes, 0);
     for (const SpecialRow &s : program.specials) {

@@ -34,14 +34,12 @@ struct AsyncCopy {
   uint8_t data[Lanes][16];
 };
 
-// A register of 32 or 64 bits packed from parts of which some are
-// uninitialized: taking out the others again is no mistake. LLVM makes that of
-// a 16-bit value that goes to half of a register.
-struct PartTaints {
-  uint32_t mask = 0;     // lanes that packed
-  uint32_t count = 0;    // parts
-  uint64_t value[Lanes]; // what was packed: it may have been overwritten since
-  Taint part[4];
+// What is known of a register of which some bytes are uninitialized; see
+// ByteTaint.h.
+struct ByteTaint {
+  uint32_t mask = 0;     // lanes that this is about
+  uint64_t value[Lanes]; // then; it may have been overwritten since
+  uint32_t byte[8];      // lanes whose byte is uninitialized
 };
 
 struct StackEntry {
@@ -79,7 +77,7 @@ struct Warp {
   uint32_t committed[Lanes] = {}; // groups of a lane
   uint32_t completed[Lanes] = {};
 
-  std::unordered_map<uint32_t, PartTaints> partTaints; // by row
+  std::unordered_map<uint32_t, ByteTaint> byteTaints; // by row
 
   uint8_t *local = nullptr;       // Program::localBytes for each lane
   uint8_t *localPoison = nullptr; // one byte for each, 1: uninitialized

@@ -1,6 +1,7 @@
 // runtime/sim/ops/Bits.cpp - logic, shifts and bit fields over the lanes of a
 // warp. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 #include "runtime/sim/arith/Integer.h"
+#include "runtime/sim/machine/ByteTaint.h"
 #include "runtime/sim/machine/Lanes.h"
 #include "runtime/sim/machine/Select.h"
 
@@ -99,11 +100,34 @@ void lop3Op(Warp &w, const Inst &i, uint32_t mask) {
       kept<false>(w.taint[i.op[1]] | w.taint[i.op[2]] | w.taint[i.op[3]]));
 }
 
-template <Permute M>
+template <Permute Mode>
+void permuteLanes(Warp &w, const Inst &i, uint32_t mask) {
+  const Taint taint = w.taint[i.op[1]] | w.taint[i.op[2]] | w.taint[i.op[3]];
+  const U32 unknown = U32(w.taint[i.op[3]] & PoisonBits); // selectors
+  BytesTainted from[2];
+  U32 selector[Lanes];
+  if (taint & mask) {
+    from[0] = bytesTainted(w, i.op[1], 4);
+    from[1] = bytesTainted(w, i.op[2], 4);
+    std::memcpy(selector, w.row32(i.op[3]), sizeof(selector));
+  }
+  lanes3<U32, U32, U32, U32, [](U32 a, U32 b, U32 c) {
+    return permute(a, b, permuteSelector(Mode, c));
+  }>(w, i, mask);
+  if (!(taint & mask))
+    return;
+  BytesTainted tainted = {};
+  for (U32 l = 0; l < Lanes; ++l)
+    for (U32 k = 0; k < 4; ++k) {
+      const U32 byte = permuteSelector(Mode, selector[l]) >> (4 * k) & 7;
+      tainted[k] |= (from[byte / 4][byte % 4] | unknown) & 1u << l;
+    }
+  setBytesTainted(w, i.op[0], mask, 4, tainted);
+}
+
+template <Permute Mode>
 Exec permuteMode() {
-  return lanes3<U32, U32, U32, U32, [](U32 a, U32 b, U32 c) {
-    return permute(a, b, permuteSelector(M, c));
-  }>;
+  return permuteLanes<Mode>;
 }
 
 template <bool SA, bool SB>

@@ -1,6 +1,7 @@
 // runtime/sim/ops/Move.cpp - mov with packing, cvta, isspacep, special
 // registers. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 #include "runtime/sim/machine/Block.h"
+#include "runtime/sim/machine/ByteTaint.h"
 #include "runtime/sim/machine/Lanes.h"
 #include "runtime/sim/machine/Select.h"
 
@@ -12,6 +13,13 @@ using U64 = uint64_t;
 
 template <class L>
 void copyOp(Warp &w, const Inst &i, uint32_t mask) {
+  if (w.taint[i.op[1]] & mask && w.byteTaints.count(i.op[1])) {
+    const BytesTainted tainted = bytesTainted(w, i.op[1], sizeof(L));
+    L value[Lanes];
+    std::memcpy(value, w.lanes<L>(i.op[1]), sizeof(value));
+    putLanes(w, i.op[0], mask, value);
+    return setBytesTainted(w, i.op[0], mask, sizeof(L), tainted);
+  }
   const L *from = w.lanes<L>(i.op[1]);
   if (mask == ~0u) {
     std::memmove(w.lanes<L>(i.op[0]), from, sizeof(L) * Lanes);
@@ -37,11 +45,15 @@ void copyWide(Warp &w, const Inst &i, uint32_t mask) {
 // {a, b, ...} to one register. count: parts, bytes: of a part.
 void packOp(Warp &w, const Inst &i, uint32_t mask) {
   U64 result[2][Lanes] = {};
-  Taint taint = 0, common = ~Taint{0};
+  Taint taint = 0;
+  BytesTainted tainted = {};
   for (U32 part = 0; part < i.count; ++part) {
     U32 row = i.op[1 + part];
+    if (w.taint[row] & mask && i.count * i.bytes <= 8) {
+      const BytesTainted own = bytesTainted(w, row, i.bytes);
+      std::copy_n(own.begin(), i.bytes, tainted.begin() + part * i.bytes);
+    }
     taint |= w.taint[row];
-    common &= w.taint[row];
     U32 at = part * i.bytes;
     for (U32 l = 0; l < Lanes; ++l) {
       U64 value = i.bytes == 8 ? w.row64(row)[l] : w.row32(row)[l];
@@ -61,23 +73,10 @@ void packOp(Warp &w, const Inst &i, uint32_t mask) {
     if (total > 8)
       putLanes(w, i.op[0] + 2, mask, result[1]);
   }
-  w.setTaint(i.op[0], mask, taint & PoisonBits);
-  if ((taint ^ common) & mask && total <= 8 && i.count <= 4) {
-    PartTaints &parts = w.partTaints[i.op[0]];
-    parts.mask = mask;
-    parts.count = i.count;
-    std::memcpy(parts.value, result[0], sizeof(parts.value));
-    for (U32 part = 0; part < i.count; ++part)
-      parts.part[part] = w.taint[i.op[1 + part]] & PoisonBits;
-  }
-}
-
-// Lanes whose register `source` still has what packOp() put there.
-U32 stillPacked(const PartTaints &parts, const U64 *value) {
-  U32 same = 0;
-  for (U32 l = 0; l < Lanes; ++l)
-    same |= U32{parts.value[l] == value[l]} << l;
-  return same & parts.mask;
+  if (total <= 8)
+    setBytesTainted(w, i.op[0], mask, total, tainted);
+  else
+    w.setTaint(i.op[0], mask, taint & PoisonBits);
 }
 
 // One register to {a, b, ...}; mode: bytes of the source. op[count] is it.
@@ -89,17 +88,10 @@ void unpackOp(Warp &w, const Inst &i, uint32_t mask) {
     value[0][l] = i.mode <= 4 ? w.row32(source)[l] : w.row64(source)[l];
     value[1][l] = i.mode == 16 ? w.row64(source + 2)[l] : 0;
   }
-  const PartTaints *parts = nullptr;
-  U32 packed = 0;
-  if (taint & mask && i.count <= 4)
-    if (auto found = w.partTaints.find(source);
-        found != w.partTaints.end() && found->second.count == i.count) {
-      parts = &found->second;
-      packed = stillPacked(*parts, value[0]);
-    }
-  Taint each[4] = {taint, taint, taint, taint};
-  for (U32 part = 0; parts && part < i.count; ++part)
-    each[part] = taint & (parts->part[part] | ~Taint{packed});
+  // All of them first: a part may be written to the source's row.
+  BytesTainted tainted = {};
+  if (taint & mask && i.mode <= 8)
+    tainted = bytesTainted(w, source, i.mode);
   for (U32 part = 0; part < i.count; ++part) {
     if (i.op[part] == NoRow)
       continue;
@@ -113,7 +105,13 @@ void unpackOp(Warp &w, const Inst &i, uint32_t mask) {
         narrow[l] = static_cast<U32>(value[at / 8][l] >> (8 * (at % 8))) & keep;
       putLanes(w, i.op[part], mask, narrow);
     }
-    w.setTaint(i.op[part], mask, part < 4 ? each[part] : taint);
+    if (i.mode > 8) {
+      w.setTaint(i.op[part], mask, taint);
+      continue;
+    }
+    BytesTainted own = {};
+    std::copy_n(tainted.begin() + at, i.bytes, own.begin());
+    setBytesTainted(w, i.op[part], mask, i.bytes, own);
   }
 }
 

@@ -278,6 +278,19 @@ TEST(SimChecks, Uninitialized) {
   expectFinding(half("%r22"), Check::Uninitialized, 10);
   expectFinding(half("%rs3", "add.s32 %r22, %r20, 1;"), Check::Uninitialized,
                 10);
+  // Bytes, by prmt: a register of four is put together of two, each with
+  // undefined ones; %r20 and %r21 have never been written.
+  std::string bytes = "prmt.b32 %r22, %r1, %r20, 0x7610; "
+                      "prmt.b32 %r23, %r21, %r1, 0x5410; mov.b32 %r24, %r22; "
+                      "prmt.b32 %r25, %r24, %r23, SELECT; "
+                      "st.global.u32 [%rd6], %r25; ret;";
+  runText(replaced(bytes, "SELECT", "0x7610")).report.throwIfBad();
+  expectFinding(runText(replaced(bytes, "SELECT", "0x7620")),
+                Check::Uninitialized, 10);
+  expectFinding(runText(replaced(bytes, "SELECT", "0x5610")),
+                Check::Uninitialized, 10);
+  expectFinding(runText(replaced(bytes, "SELECT", "%r20")),
+                Check::Uninitialized, 10);
   Options off;
   off.uninitialized = false;
   runText("st.global.u32 [%rd6], %r20; ret;", 64, {1, 1, 1}, off)
