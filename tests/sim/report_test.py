@@ -58,6 +58,11 @@ def bars_of_rows():
     # Means: sqrt(0.5 * 2) is 1; one row is above 1.15.
     pair = [row("half", dict(loop_non_tensor_per_tensor=2.0)), row("double", dict(loop_non_tensor_per_tensor=8.0))]
     expect("geometric mean", missed(pair), dict(loop_above_1_15=["double"]))
+    # Half of the tensor instructions, as many others in all: a reason; a third more of them in all: none.
+    fewer = [row("half", dict(loop_non_tensor_per_tensor=2.0)),
+             row("same work", dict(loop_non_tensor_per_tensor=8.0, tensor_instructions=32)),
+             row("more work", dict(loop_non_tensor_per_tensor=8.0, tensor_instructions=42))]
+    expect("with a reason", missed(fewer).get("loop_above_1_15"), ["more work"])
     expect("executed", missed([row("a", dict(executed_warp_instructions=960))]), dict(executed_ratio=["a"]))
     expect("compile time", missed([row("a", dict(compile_ms=61))]), dict(compile_ratio=["a"]))
     expect("dense conflicts", missed([row("matmul", dict(loop_bank_conflicts=1)), row("gate", dict(loop_bank_conflicts=1))]),
