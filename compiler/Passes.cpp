@@ -6,6 +6,7 @@
 #include "codegen/cpu/ToLlvm.h"
 #include "codegen/gpu/OrderMemory.h"
 #include "codegen/gpu/layouts/Passes.h"
+#include "codegen/gpu/masks/Masks.h"
 #include "codegen/gpu/pipeline/Pipeline.h"
 #include "dialect/tile/TileDialect.h"
 
@@ -45,6 +46,7 @@ void registerPasses() {
   codegen::registerCpuLlvmPasses();
   codegen::gpu::registerLayoutPasses();
   codegen::gpu::registerPipelinePasses();
+  codegen::gpu::registerMaskPasses();
   codegen::gpu::registerOrderPasses();
   mlir::registerPass([] { return mlir::createCanonicalizerPass(); });
   mlir::registerPass([] { return mlir::createCSEPass(); });

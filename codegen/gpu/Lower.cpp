@@ -9,6 +9,7 @@
 #include "codegen/gpu/Warps.h"
 #include "codegen/gpu/layouts/Passes.h"
 #include "codegen/gpu/lower/Emitter.h"
+#include "codegen/gpu/masks/Masks.h"
 #include "codegen/gpu/pipeline/Pipeline.h"
 #include "support/Error.h"
 
@@ -33,6 +34,7 @@ void addLayoutPasses(OpPassManager &passes, const GpuOptions &options) {
   passes.addPass(gpu::createVectorWidthsPass());
   passes.addPass(gpu::createPipelineLoopsPass(options.numStages));
   passes.addPass(gpu::createStageOperandsPass(options.target.sharedPerBlock));
+  passes.addPass(gpu::createGuardMasksPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(gpu::createOrderMemoryPass());

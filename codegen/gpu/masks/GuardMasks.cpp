@@ -1,0 +1,179 @@
+// codegen/gpu/masks/GuardMasks.cpp - masking where some element is masked.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/gpu/masks/Masks.h"
+
+#include "codegen/gpu/masks/TileBounds.h"
+#include "dialect/tile/TileDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace tessera::codegen::gpu {
+namespace {
+
+// Instructions of a round that must be saved for each one that is added.
+constexpr int64_t kGain = 2;
+// The branch, its target, and where the sides meet again.
+constexpr int64_t kBranchCost = 4;
+// A division by a constant: a wide product, shifts.
+constexpr int64_t kDivisionCost = 5;
+
+// Elements that a thread computes; none for what only renames them.
+int64_t costOf(Operation *op) {
+  if (isa<tile::ExpandDimsOp, tile::BroadcastOp, tile::TransOp, tile::ReshapeOp,
+          tile::SplatOp>(op))
+    return 0;
+  tile::LinearAttr layout = tile::layoutOf(op->getResult(0).getType());
+  return layout ? int64_t(1) << layout.getRegisters().size() : 1;
+}
+
+// What only `select` needs of its mask, in the select's block; in order.
+SmallVector<Operation *> partsOf(arith::SelectOp select) {
+  llvm::SetVector<Operation *> parts;
+  SmallVector<Value> work = {select.getCondition()};
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (!op || op->getBlock() != select->getBlock() || op->getNumRegions() ||
+        !isPure(op) || parts.contains(op) ||
+        !isa<RankedTensorType>(op->getResult(0).getType()))
+      continue;
+    bool alone = llvm::all_of(op->getUsers(), [&](Operation *user) {
+      return user == select || parts.contains(user);
+    });
+    if (!alone)
+      continue; // Looked at again from its last user.
+    parts.insert(op);
+    work.append(op->operand_begin(), op->operand_end());
+  }
+  SmallVector<Operation *> ordered(parts.begin(), parts.end());
+  llvm::sort(ordered,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  return ordered;
+}
+
+class Guard {
+public:
+  Guard(arith::SelectOp select, const AxisInfoAnalysis &axes)
+      : select(select), axes(axes) {}
+
+  void run() {
+    // What is written stands before the select; kept or erased in the end.
+    Operation *before = select->getPrevNode();
+    OpBuilder b(select);
+    Value all = TileBounds(b, select.getLoc(), axes).all(select.getCondition());
+    SmallVector<Operation *> written;
+    for (Operation *op = before ? before->getNextNode()
+                                : &select->getBlock()->front();
+         op != select; op = op->getNextNode())
+      written.push_back(op);
+    SmallVector<Operation *> parts = partsOf(select);
+    if (!all || matchPattern(all, m_Zero()) || !pays(written, parts)) {
+      for (Operation *op : llvm::reverse(written))
+        op->erase();
+      return;
+    }
+    for (Operation *op : written)
+      hoist(op);
+    auto branch =
+        scf::IfOp::create(b, select.getLoc(), TypeRange{select.getType()}, all,
+                          /*withElseRegion=*/true);
+    select.replaceAllUsesWith(branch.getResult(0));
+    b.setInsertionPointToStart(&branch.getThenRegion().front());
+    scf::YieldOp::create(b, select.getLoc(), select.getTrueValue());
+    Block &masked = branch.getElseRegion().front();
+    for (Operation *op : parts)
+      op->moveBefore(&masked, masked.end());
+    select->moveBefore(&masked, masked.end());
+    b.setInsertionPointToEnd(&masked);
+    scf::YieldOp::create(b, select.getLoc(), select.getResult());
+  }
+
+private:
+  // Out of all loops and branches whose values it does not need.
+  static void hoist(Operation *op) {
+    for (Operation *parent = op->getParentOp();
+         isa<scf::ForOp, scf::IfOp>(parent) &&
+         llvm::none_of(op->getOperands(),
+                       [&](Value value) {
+                         return parent->isAncestor(
+                             value.getParentBlock()->getParentOp());
+                       });
+         parent = op->getParentOp())
+      op->moveBefore(parent);
+  }
+
+  // Whether what a round saves is worth what it must compute instead.
+  bool pays(ArrayRef<Operation *> written, ArrayRef<Operation *> parts) {
+    int64_t saved = costOf(select), added = kBranchCost;
+    for (Operation *op : parts)
+      saved += costOf(op);
+    auto loop = select->getParentOfType<scf::ForOp>();
+    llvm::SmallPtrSet<Operation *, 16> varying;
+    for (Operation *op : written) {
+      bool varies = llvm::any_of(op->getOperands(), [&](Value value) {
+        Operation *def = value.getDefiningOp();
+        if (def && llvm::is_contained(written, def))
+          return varying.contains(def);
+        return loop->isAncestor(value.getParentBlock()->getParentOp());
+      });
+      if (varies) {
+        varying.insert(op);
+        added += isa<arith::DivSIOp>(op) ? kDivisionCost : 1;
+      }
+    }
+    return saved >= kGain * added;
+  }
+
+  arith::SelectOp select;
+  const AxisInfoAnalysis &axes;
+};
+
+struct GuardMasksPass
+    : public PassWrapper<GuardMasksPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(GuardMasksPass)
+
+  StringRef getArgument() const final { return "tessera-guard-masks"; }
+  StringRef getDescription() const final {
+    return "Mask the scores of a loop only in rounds that mask some";
+  }
+  void getDependentDialects(DialectRegistry &registry) const final {
+    registry.insert<arith::ArithDialect, scf::SCFDialect>();
+  }
+  void runOnOperation() final {
+    SmallVector<arith::SelectOp> selects;
+    getOperation().walk([&](arith::SelectOp select) {
+      if (!isa<RankedTensorType>(select.getCondition().getType()))
+        return;
+      auto loop = select->getParentOfType<scf::ForOp>();
+      if (loop &&
+          loop.getBody()
+              ->walk([](tile::DotOp) { return WalkResult::interrupt(); })
+              .wasInterrupted())
+        selects.push_back(select);
+    });
+    if (selects.empty())
+      return;
+    AxisInfoAnalysis axes(getOperation());
+    for (arith::SelectOp select : selects)
+      Guard(select, axes).run();
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createGuardMasksPass() {
+  return std::make_unique<GuardMasksPass>();
+}
+
+void registerMaskPasses() { PassRegistration<GuardMasksPass>(); }
+
+} // namespace tessera::codegen::gpu

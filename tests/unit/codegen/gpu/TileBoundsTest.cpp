@@ -1,0 +1,401 @@
+// tests/unit/codegen/gpu/TileBoundsTest.cpp - conditions of masks by brute
+// force. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+//
+// TileBounds writes a scalar under which a mask is true everywhere. Here the
+// mask and the scalar are evaluated for numbers from both ends of i32, where
+// sums wrap, and near zero: where the scalar holds, every element must.
+#include "codegen/gpu/masks/TileBounds.h"
+#include "dialect/tile/TileDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "gtest/gtest.h"
+
+#include <random>
+
+using namespace tessera;
+using namespace tessera::codegen;
+using namespace mlir;
+
+namespace {
+
+using Place = llvm::SmallVector<int64_t, 2>;
+constexpr int64_t top = std::numeric_limits<int32_t>::max();
+constexpr int64_t bottom = std::numeric_limits<int32_t>::min();
+
+MLIRContext &context() {
+  static MLIRContext *made = [] {
+    auto *c = new MLIRContext(MLIRContext::Threading::DISABLED);
+    c->loadDialect<tile::TileDialect, arith::ArithDialect, scf::SCFDialect,
+                   func::FuncDialect>();
+    return c;
+  }();
+  return *made;
+}
+
+// Values of arguments and counters; of everything else it is computed.
+struct Evaluator {
+  llvm::DenseMap<Value, int64_t> given;
+
+  static int64_t wrap(Type type, int64_t value) {
+    unsigned width = tile::elementType(type).getIntOrFloatBitWidth();
+    return width == 1 ? value & 1 : llvm::SignExtend64(uint64_t(value), width);
+  }
+
+  int64_t at(Value value, Place place = {}) const {
+    if (auto it = given.find(value); it != given.end())
+      return it->second;
+    Operation *op = value.getDefiningOp();
+    auto in = [&](unsigned i) { return at(op->getOperand(i), place); };
+    int64_t result =
+        llvm::TypeSwitch<Operation *, int64_t>(op)
+            .Case([&](tile::RangeOp range) {
+              return int64_t(range.getStart()) + place[0];
+            })
+            .Case([&](arith::ConstantOp constant) {
+              Attribute number = constant.getValue();
+              if (auto splat = dyn_cast<SplatElementsAttr>(number))
+                number = splat.getSplatValue<Attribute>();
+              return cast<IntegerAttr>(number).getValue().getSExtValue();
+            })
+            .Case([&](tile::SplatOp splat) { return at(splat.getSrc()); })
+            .Case([&](tile::ExpandDimsOp expand) {
+              Place from = place;
+              from.erase(from.begin() + expand.getAxis());
+              return at(expand.getSrc(), from);
+            })
+            .Case([&](tile::BroadcastOp broadcast) {
+              Place from = place;
+              auto shape = tile::shapeOf(broadcast.getSrc().getType());
+              for (auto [x, size] : llvm::zip(from, shape))
+                x = std::min(x, size - 1);
+              return at(broadcast.getSrc(), from);
+            })
+            .Case([&](tile::TransOp trans) {
+              Place from = place;
+              for (auto [i, axis] : llvm::enumerate(trans.getOrder()))
+                from[size_t(axis)] = place[i];
+              return at(trans.getSrc(), from);
+            })
+            .Case([&](arith::AddIOp) { return in(0) + in(1); })
+            .Case([&](arith::SubIOp) { return in(0) - in(1); })
+            .Case([&](arith::MulIOp) { return in(0) * in(1); })
+            .Case([&](arith::DivSIOp) { return in(0) / in(1); })
+            .Case([&](arith::MinSIOp) { return std::min(in(0), in(1)); })
+            .Case([&](arith::MaxSIOp) { return std::max(in(0), in(1)); })
+            .Case([&](arith::AndIOp) { return in(0) & in(1); })
+            .Case([&](arith::OrIOp) { return in(0) | in(1); })
+            .Case([&](arith::XOrIOp) { return in(0) ^ in(1); })
+            .Case([&](arith::ExtSIOp) { return in(0); })
+            .Case([&](arith::SelectOp) { return in(0) ? in(1) : in(2); })
+            .Case([&](arith::CmpIOp cmp) {
+              Type type = cmp.getLhs().getType();
+              unsigned width = tile::elementType(type).getIntOrFloatBitWidth();
+              return int64_t(arith::applyCmpPredicate(
+                  cmp.getPredicate(), APInt(width, uint64_t(in(0)), true, true),
+                  APInt(width, uint64_t(in(1)), true, true)));
+            })
+            .DefaultUnreachable("an operation the evaluator lacks");
+    return wrap(value.getType(), result);
+  }
+
+  bool allOf(Value mask, bool wanted) const {
+    auto shape = tile::shapeOf(mask.getType());
+    int64_t count = 1;
+    for (int64_t size : shape)
+      count *= size;
+    for (int64_t i = 0; i < count; ++i) {
+      Place place(shape.size());
+      int64_t rest = i;
+      for (size_t d = shape.size(); d-- > 0; rest /= shape[d])
+        place[d] = rest % shape[d];
+      if ((at(mask, place) != 0) != wanted)
+        return false;
+    }
+    return true;
+  }
+};
+
+// A mask of three numbers %n, %m, %l; %i instead of %n is a loop's counter.
+class Mask {
+public:
+  explicit Mask(const std::string &body, bool wanted = true, int step = 0)
+      : wanted(wanted) {
+    std::string text = "func.func @f(%n: i32, %m: i32, %l: i32) {\n";
+    if (step)
+      text += "%step = arith.constant " + std::to_string(step) +
+              " : i32\nscf.for %i = %m to %l step %step : i32 {\n";
+    text += body + "tile.assert %mask, \"\" : tensor<4x4xi1>\n";
+    text += step ? "}\nreturn\n}\n" : "return\n}\n";
+    module = parseSourceString<ModuleOp>(text, &context());
+    EXPECT_TRUE(module) << text;
+    module->walk([&](tile::AssertOp op) { mask = op.getCondition(); });
+    auto function = *module->getOps<func::FuncOp>().begin();
+    arguments.assign(function.getArguments().begin(),
+                     function.getArguments().end());
+    module->walk([&](scf::ForOp op) { arguments[0] = op.getInductionVar(); });
+    AxisInfoAnalysis axes(*module);
+    OpBuilder b(&context());
+    b.setInsertionPoint(*mask.getUsers().begin());
+    condition = gpu::TileBounds(b, mask.getLoc(), axes).all(mask, wanted);
+  }
+
+  // Whether the condition holds and whether the mask does.
+  std::pair<bool, bool> of(int64_t n, int64_t m, int64_t l) const {
+    Evaluator e;
+    for (auto [argument, value] :
+         llvm::zip(arguments, std::vector<int64_t>{n, m, l}))
+      e.given[argument] = value;
+    return {e.at(condition) != 0, e.allOf(mask, wanted)};
+  }
+
+  // Everywhere the condition implies the mask; where `exact` says so they are
+  // the same.
+  template <typename Exact>
+  void check(const std::vector<int64_t> &ns, const std::vector<int64_t> &ms,
+             const std::vector<int64_t> &ls, Exact exact) const {
+    ASSERT_TRUE(condition);
+    int held = 0, tried = 0;
+    for (int64_t n : ns)
+      for (int64_t m : ms)
+        for (int64_t l : ls) {
+          auto [claimed, real] = of(n, m, l);
+          ++tried;
+          held += claimed;
+          ASSERT_TRUE(real || !claimed) << n << " " << m << " " << l;
+          if (exact(n, m, l)) {
+            ASSERT_EQ(claimed, real) << n << " " << m << " " << l;
+          }
+        }
+    EXPECT_GT(held, 0);
+    EXPECT_LT(held, tried);
+  }
+
+  OwningOpRef<ModuleOp> module;
+  Value mask, condition;
+
+private:
+  llvm::SmallVector<Value> arguments;
+  bool wanted;
+};
+
+std::vector<int64_t> near(std::initializer_list<int64_t> centers, int around) {
+  std::vector<int64_t> result;
+  for (int64_t center : centers)
+    for (int64_t x = center - around; x <= center + around; ++x)
+      if (x >= bottom && x <= top)
+        result.push_back(x);
+  return result;
+}
+
+const auto always = [](auto...) { return true; };
+const auto never = [](auto...) { return false; };
+
+// pos[None, :] <= t[:, None], pos = n + arange(0, 4), rows = m + arange(0, 4),
+// t = min(rows / 3, l - 1).
+const std::string causal = R"(
+  %cols = tile.range 0, 4 : tensor<4xi32>
+  %ns = tile.splat %n : i32 -> tensor<4xi32>
+  %pos = arith.addi %ns, %cols : tensor<4xi32>
+  %heads = arith.constant dense<3> : tensor<4xi32>
+  %lines = tile.range 0, 4 : tensor<4xi32>
+  %ms = tile.splat %m : i32 -> tensor<4xi32>
+  %rows = arith.addi %ms, %lines : tensor<4xi32>
+  %tokens = arith.divsi %rows, %heads : tensor<4xi32>
+  %one = arith.constant 1 : i32
+  %last = arith.subi %l, %one : i32
+  %lasts = tile.splat %last : i32 -> tensor<4xi32>
+  %t = arith.minsi %tokens, %lasts : tensor<4xi32>
+  %p1 = tile.expand_dims %pos, 0 : tensor<4xi32> -> tensor<1x4xi32>
+  %p = tile.broadcast %p1 : tensor<1x4xi32> -> tensor<4x4xi32>
+  %t1 = tile.expand_dims %t, 1 : tensor<4xi32> -> tensor<4x1xi32>
+  %q = tile.broadcast %t1 : tensor<4x1xi32> -> tensor<4x4xi32>
+)";
+
+TEST(TileBounds, CausalIsExactAndSafeWhereSumsWrap) {
+  Mask mask(causal + "%mask = arith.cmpi sle, %p, %q : tensor<4x4xi32>\n");
+  mask.check(near({0, 10}, 5), near({18}, 20), near({6}, 6), always);
+  // Near the ends rows or keys may wrap; then the mask is kept.
+  mask.check(near({bottom, 0, top}, 5), near({bottom, 0, top}, 5),
+             near({bottom, 0, top}, 2), [](int64_t n, int64_t m, int64_t) {
+               return n <= top - 3 && m <= top - 3;
+             });
+}
+
+const std::string window = causal + R"(
+  %w = arith.constant dense<7> : tensor<4x4xi32>
+  %first = arith.subi %q, %w : tensor<4x4xi32>
+  %seen = arith.cmpi sle, %p, %q : tensor<4x4xi32>
+  %close = arith.cmpi sgt, %p, %first : tensor<4x4xi32>
+  %mask = arith.andi %seen, %close : tensor<4x4xi1>
+)";
+
+TEST(TileBounds, WindowHasTwoEnds) {
+  Mask mask(window);
+  mask.check(near({0, 15}, 7), near({30}, 30), near({12}, 4), always);
+  // t - 7 may wrap, too.
+  mask.check(near({bottom, 0, top}, 8), near({bottom, 0, top}, 5),
+             near({bottom, 0, top}, 8), never);
+}
+
+// All masked: the negation of a conjunction is a disjunction.
+TEST(TileBounds, NoneCanBeAskedForToo) {
+  Mask mask(window, false);
+  mask.check(near({0, 15}, 7), near({30}, 30), near({12}, 4), never);
+  mask.check(near({bottom, 0, top}, 8), near({bottom, 0, top}, 5),
+             near({bottom, 0, top}, 8), never);
+}
+
+// A counter never passes the end of i32: no check of it is left in the loop.
+TEST(TileBounds, ACountersStepIsKnownToFit) {
+  const std::string body = R"(
+  %cols = tile.range 0, 4 : tensor<4xi32>
+  %is = tile.splat %i : i32 -> tensor<4xi32>
+  %pos = arith.addi %is, %cols : tensor<4xi32>
+  %ls = tile.splat %l : i32 -> tensor<4xi32>
+  %low = arith.cmpi slt, %pos, %ls : tensor<4xi32>
+  %row = tile.expand_dims %low, 0 : tensor<4xi1> -> tensor<1x4xi1>
+  %mask = tile.broadcast %row : tensor<1x4xi1> -> tensor<4x4xi1>
+)";
+  auto written = [](Mask &mask) {
+    int count = 0;
+    mask.module->walk([&](Operation *op) {
+      count += isa<arith::AddIOp, arith::CmpIOp, arith::AndIOp>(op) &&
+               !isa<RankedTensorType>(op->getResult(0).getType());
+    });
+    return count;
+  };
+  Mask counted(body, true, 4);
+  counted.check(near({bottom + 10, 0, top - 14}, 10), {bottom},
+                near({bottom, 0, top - 14, top}, 10), always);
+  EXPECT_EQ(written(counted), 2); // i + 3 < l
+  // Steps of 2 can leave the counter 2 below the end, the range above it.
+  Mask shorter(body, true, 2);
+  shorter.check(near({bottom + 10, 0, top - 10}, 8), {bottom},
+                near({bottom, 0, top - 10, top}, 8), never);
+  EXPECT_EQ(written(shorter), 4);
+}
+
+TEST(TileBounds, WhatIsNotKnownIsRefused) {
+  // A quotient by a number that is no constant, a product of two variables.
+  for (const char *op : {"arith.divsi", "arith.muli", "arith.xori"}) {
+    Mask mask(causal + "%x = " + op +
+              " %p, %q : tensor<4x4xi32>\n"
+              "%mask = arith.cmpi sle, %x, %q : tensor<4x4xi32>\n");
+    EXPECT_FALSE(mask.condition) << op;
+  }
+  Mask equal(causal + "%mask = arith.cmpi eq, %p, %q : tensor<4x4xi32>\n");
+  EXPECT_FALSE(equal.condition);
+}
+
+// Random masks of eight elements; numbers where i32 ends and around zero.
+TEST(TileBounds, RandomMasksHoldWhereTheySay) {
+  const int64_t edges[] = {
+      bottom, bottom + 1, bottom + 9, -64,     -9,      -1,      0,  1, 2, 7, 8,
+      21,     64,         top - 20,   top - 8, top - 7, top - 1, top};
+  int claims = 0, known = 0;
+  constexpr int programs = 500;
+  for (int seed = 0; seed < programs && !testing::Test::HasFailure(); ++seed) {
+    std::mt19937_64 random(static_cast<uint64_t>(seed));
+    auto pick = [&](size_t n) { return size_t(random() % n); };
+    OpBuilder b(&context());
+    Location loc = b.getUnknownLoc();
+    OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+    b.setInsertionPointToEnd(module->getBody());
+    Type i32 = b.getI32Type(), row = RankedTensorType::get({8}, i32);
+    auto function = func::FuncOp::create(
+        b, loc, "f", b.getFunctionType({i32, i32, i32}, {}));
+    Block *body = function.addEntryBlock();
+    b.setInsertionPointToEnd(body);
+    std::vector<Value> values, masks;
+    auto number = [&](int64_t value) {
+      return arith::ConstantOp::create(
+          b, loc,
+          SplatElementsAttr::get(cast<ShapedType>(row),
+                                 b.getI32IntegerAttr(int32_t(value))));
+    };
+    for (Value argument : body->getArguments())
+      values.push_back(tile::SplatOp::create(b, loc, row, argument));
+    values.push_back(tile::RangeOp::create(b, loc, row, 0, 8));
+    values.push_back(tile::RangeOp::create(b, loc, row, 0, 8));
+    values.push_back(number(edges[pick(std::size(edges))]));
+    values.push_back(number(edges[4 + pick(9)]));
+    // New values more often, so that programs get deep.
+    auto some = [&](const std::vector<Value> &from) {
+      return from[std::max(pick(from.size()), pick(from.size()))];
+    };
+    auto compare = [&] {
+      constexpr auto kinds = arith::getMaxEnumValForCmpIPredicate() + 1;
+      masks.push_back(arith::CmpIOp::create(b, loc,
+                                            arith::CmpIPredicate(pick(kinds)),
+                                            some(values), some(values)));
+    };
+    for (size_t i = 0, count = 4 + pick(5); i < count; ++i) {
+      Value x = some(values), y = some(values);
+      switch (pick(8)) {
+      case 0:
+      case 1:
+        values.push_back(arith::AddIOp::create(b, loc, x, y));
+        break;
+      case 2:
+        values.push_back(arith::SubIOp::create(b, loc, x, y));
+        break;
+      case 3:
+        values.push_back(
+            arith::MulIOp::create(b, loc, x, number(int64_t(pick(7)) - 1)));
+        break;
+      case 4:
+        values.push_back(
+            arith::DivSIOp::create(b, loc, x, number(1 + int64_t(pick(5)))));
+        break;
+      case 5:
+        values.push_back(arith::MinSIOp::create(b, loc, x, y));
+        break;
+      case 6:
+        values.push_back(arith::MaxSIOp::create(b, loc, x, y));
+        break;
+      default:
+        compare();
+        values.push_back(arith::SelectOp::create(b, loc, masks.back(), x, y));
+      }
+    }
+    compare();
+    compare();
+    Value one = masks[masks.size() - 2], two = masks.back();
+    Value mask = pick(2) ? Value(arith::AndIOp::create(b, loc, one, two))
+                         : Value(arith::OrIOp::create(b, loc, one, two));
+    func::ReturnOp::create(b, loc);
+    b.setInsertionPoint(body->getTerminator());
+    AxisInfoAnalysis axes(*module);
+    for (bool wanted : {true, false})
+      for (Value subject : {mask, one}) {
+        Value condition = gpu::TileBounds(b, loc, axes).all(subject, wanted);
+        if (!condition)
+          continue;
+        ++known;
+        for (int trial = 0; trial < 100; ++trial) {
+          Evaluator e;
+          for (Value argument : body->getArguments())
+            e.given[argument] = edges[pick(std::size(edges))];
+          if (!e.at(condition))
+            continue;
+          ++claims;
+          if (!e.allOf(subject, wanted)) {
+            std::string text;
+            llvm::raw_string_ostream out(text);
+            module->print(out);
+            FAIL() << text;
+          }
+        }
+      }
+  }
+  // Worth checking.
+  EXPECT_GT(known, programs / 2);
+  EXPECT_GT(claims, 10 * programs);
+}
+
+} // namespace
