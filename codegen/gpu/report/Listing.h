@@ -59,10 +59,19 @@ struct InstructionCounts {
   uint32_t operator[](InstructionClass kind) const { return by[size_t(kind)]; }
   uint32_t total() const;
   void add(InstructionClass kind) { ++by[size_t(kind)]; }
+  void add(const InstructionCounts &other) {
+    for (size_t i = 0; i < by.size(); ++i)
+      by[i] += other.by[i];
+  }
 };
 
 struct ListedLoop {
   InstructionCounts counts; // of all its blocks, inner loops included
+  // An innermost loop's: of one round that does all that can be done of the
+  // tensor instructions, memory accesses and barriers, and else the least. So
+  // what a branch jumps over in most rounds (a mask that only the last ones
+  // need) is not in it, copies under a condition are. Others': as `counts`.
+  InstructionCounts round;
   uint32_t firstLine = 0, lastLine = 0; // in the kernel's file; 0: unknown
   uint32_t textLine = 0;                // where the text has its head
   uint32_t depth = 1;                   // 1: in no other loop

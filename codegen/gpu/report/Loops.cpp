@@ -149,6 +149,51 @@ struct Graph {
   }
 };
 
+// What a round is there for: tensor instructions, memory but the stack,
+// barriers. All else is overhead.
+uint32_t duties(const InstructionCounts &counts) {
+  using C = InstructionClass;
+  uint32_t result = 0;
+  for (C kind :
+       {C::Mma, C::LoadMatrix, C::AsyncCopy, C::LoadGlobal, C::StoreGlobal,
+        C::LoadShared, C::StoreShared, C::Atomic, C::Barrier})
+    result += counts[kind];
+  return result;
+}
+
+bool better(const InstructionCounts &a, const InstructionCounts &b) {
+  if (duties(a) != duties(b))
+    return duties(a) > duties(b);
+  return a.total() < b.total();
+}
+
+// From the head of an innermost loop back to it by the best way.
+InstructionCounts roundOf(const Graph &graph, const Listing &listing,
+                          size_t head, const std::set<size_t> &loop) {
+  std::map<size_t, InstructionCounts> ways; // to the end of a block
+  const InstructionCounts *best = nullptr;
+  for (size_t block : graph.order) {
+    if (!loop.count(block))
+      continue;
+    const InstructionCounts *way = nullptr;
+    for (size_t from : graph.blocks[block].previous)
+      if (auto found = ways.find(from); block != head && found != ways.end())
+        if (!way || better(found->second, *way))
+          way = &found->second;
+    if (!way && block != head)
+      continue;
+    InstructionCounts counts = way ? *way : InstructionCounts();
+    for (size_t i = graph.blocks[block].begin; i < graph.blocks[block].end; ++i)
+      counts.add(listing.code[i].kind);
+    const InstructionCounts &kept = ways[block] = counts;
+    const auto &next = graph.blocks[block].next;
+    if (std::find(next.begin(), next.end(), head) != next.end() &&
+        (!best || better(kept, *best)))
+      best = &kept;
+  }
+  return best ? *best : InstructionCounts();
+}
+
 } // namespace
 
 uint32_t InstructionCounts::total() const {
@@ -191,6 +236,8 @@ void analyzeLoops(Listing &listing) {
             loop.firstLine ? std::min(loop.firstLine, place.line) : place.line;
         loop.lastLine = std::max(loop.lastLine, place.line);
       }
+    loop.round =
+        loop.innermost ? roundOf(graph, listing, head, blocks) : loop.counts;
     listing.loops.push_back(loop);
   }
   std::stable_sort(listing.loops.begin(), listing.loops.end(),
@@ -202,10 +249,10 @@ void analyzeLoops(Listing &listing) {
 double loopNonTensorPerTensor(const Listing &listing) {
   uint64_t tensor = 0, other = 0;
   for (const ListedLoop &loop : listing.loops)
-    if (const uint32_t own = loop.counts[InstructionClass::Mma];
+    if (const uint32_t own = loop.round[InstructionClass::Mma];
         loop.innermost && own) {
       tensor += own;
-      other += loop.counts.total() - own;
+      other += loop.round.total() - own;
     }
   return tensor ? double(other) / double(tensor) : -1;
 }

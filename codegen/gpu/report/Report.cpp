@@ -28,7 +28,7 @@ Json ratioJson(double value) {
 Json listingJson(const Listing &listing) {
   Json loops = Json::array();
   for (const ListedLoop &loop : listing.loops) {
-    const uint32_t tensor = loop.counts[InstructionClass::Mma];
+    const uint32_t tensor = loop.round[InstructionClass::Mma];
     loops.push_back(
         {{"lines",
           loop.firstLine ? Json{loop.firstLine, loop.lastLine} : Json()},
@@ -36,8 +36,9 @@ Json listingJson(const Listing &listing) {
          {"depth", loop.depth},
          {"innermost", loop.innermost},
          {"instructions", countsJson(loop.counts)},
+         {"round", countsJson(loop.round)},
          {"non_tensor_per_tensor",
-          tensor ? ratioJson(double(loop.counts.total() - tensor) / tensor)
+          tensor ? ratioJson(double(loop.round.total() - tensor) / tensor)
                  : Json()}});
   }
   return {{"instructions", countsJson(listing.counts)},

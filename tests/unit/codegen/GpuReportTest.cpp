@@ -54,6 +54,40 @@ TEST(GpuReport, Loops) {
   EXPECT_DOUBLE_EQ(loopNonTensorPerTensor(listing), 2.5);
 }
 
+// A round copies and multiplies, but masks only where it must: the way around
+// the masks counts, the one around the copies does not.
+TEST(GpuReport, ARoundWithoutWhatIsSkipped) {
+  const Listing listing = readSass(R"sass(
+        .headerflags    @"EF_CUDA_64BIT_ADDRESS EF_CUDA_SM80 EF_CUDA_VIRTUAL_SM(EF_CUDA_SM80)"
+        .section        .text.guarded,"ax",@progbits
+        .global         guarded
+guarded:
+.text.guarded:
+.L_x_1:
+        /*0010*/               @P1 BRA `(.L_x_2) ;
+        /*0020*/                   IADD3 R2, R2, R3, RZ ;
+        /*0030*/                   LDGSTS.E.BYPASS.128 [R9], [R2.64] ;
+.L_x_2:
+        /*0040*/                   HMMA.16816.F32.BF16 R12, R4, R8, R12 ;
+        /*0050*/               @P2 BRA `(.L_x_3) ;
+        /*0060*/                   FSEL R12, R12, -INF , P3 ;
+        /*0070*/                   FSEL R13, R13, -INF , P4 ;
+        /*0080*/                   FSEL R14, R14, -INF , P5 ;
+.L_x_3:
+        /*0090*/                   MUFU.EX2 R12, R12 ;
+        /*00a0*/              @!P0 BRA `(.L_x_1) ;
+        /*00b0*/                   EXIT ;
+)sass",
+                                   "guarded");
+  ASSERT_EQ(listing.loops.size(), 1u);
+  const ListedLoop &loop = listing.loops[0];
+  EXPECT_EQ(loop.counts.total(), 10u);
+  EXPECT_EQ(loop.round.total(), 7u);
+  EXPECT_EQ(loop.round[C::AsyncCopy], 1u);
+  EXPECT_EQ(loop.round[C::Mma], 1u);
+  EXPECT_DOUBLE_EQ(loopNonTensorPerTensor(listing), 6);
+}
+
 TEST(GpuReport, KernelsByName) {
   EXPECT_EQ(ptxKernels(test::loopsPtx), std::vector<std::string>{"loops"});
   EXPECT_TRUE(ptxKernels("nothing").empty());
