@@ -180,6 +180,8 @@ def summary(rows, target):
     for bar in found:
         counted = bar.limit == 0
         result[bar.name] = [label(r) for r, _ in bar.rows] if counted else bar.figure
+    result["loop_whole"] = geometric_mean([ratio(r, "loop_whole") for r in comparable(mine)
+                                           if r["ours"].get("loop_whole") and r["triton"].get("loop_whole")])
     result["loop_same_work"] = geometric_mean([same_work(r) for r in both(mine, "loop_non_tensor_per_tensor")])
     return result, {bar.name: bar.holds for bar in found}
 
@@ -189,7 +191,9 @@ def reasoned(rows):
     ratios = both(rows, "loop_non_tensor_per_tensor")
     if not ratios:
         return []
-    return [f"  other instructions of a loop for the same work, ours / Triton's: {geometric_mean(list(map(same_work, ratios))):.3f}"] + [
+    whole = [ratio(r, "loop_whole") for r in ratios if r["ours"].get("loop_whole") and r["triton"].get("loop_whole")]
+    return [f"  other instructions of a loop for the same work, ours / Triton's: {geometric_mean(list(map(same_work, ratios))):.3f}",
+            f"  with what most rounds jump over (masks of the last ones), to a tensor instruction: {geometric_mean(whole) or 0:.3f}"] + [
         f"           {short(r):60s} {ratio(r, 'loop_non_tensor_per_tensor'):.2f}x: {reason(r)}"
         for r in ratios if ratio(r, "loop_non_tensor_per_tensor") > 1.15 and reason(r)]
 

@@ -76,13 +76,21 @@ def tensor_loop_lines(ptx):
     return {i for a, b in inner for i in range(a, b + 1)}
 
 
+def whole_loops(report):
+    """Other instructions per tensor instruction with all that stands in the innermost loops, what most rounds jump over, too."""
+    loops = [loop["instructions"] for loop in (report["sass"] or report["ptx"])["loops"]
+             if loop["innermost"] and loop["instructions"].get("mma")]
+    tensor = sum(loop["mma"] for loop in loops)
+    return round((sum(loop["total"] for loop in loops) - tensor) / tensor, 4) if tensor else None
+
+
 def figures(ptx, shared, threads, compile_seconds, reply, target):
     report, counters = static_report(ptx, shared, threads, target), reply["counters"]
     loop = tensor_loop_lines(ptx)
     return dict(
         compile_ms=round(1e3 * compile_seconds, 1), registers=report["registers"], stack=report["stack"],
         spill=report["spill_stores"] + report["spill_loads"], shared=shared, blocks_per_sm=report["blocks_per_sm"],
-        loop_non_tensor_per_tensor=report["loop_non_tensor_per_tensor"], async_stages=report["async_stages"],
+        loop_non_tensor_per_tensor=report["loop_non_tensor_per_tensor"], loop_whole=whole_loops(report), async_stages=report["async_stages"],
         executed_warp_instructions=counters["warp_instructions"], tensor_instructions=counters["tensor_instructions"],
         global_sectors=counters["global_sectors"], bank_conflicts=counters["bank_conflicts"],
         loop_bank_conflicts=sum(c["conflicts"] for c in reply["conflicts"] if c["ptx_line"] in loop),
