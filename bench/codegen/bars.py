@@ -87,12 +87,17 @@ def _mean_bar(rows, name, text, what, limit):
 def same_work(row):
     """Other instructions of a loop for the work of one of Triton's tensor instructions, ours / Triton's: ours takes fewer tensor
     instructions for some products (operands the other way round), and a ratio to its own would count that against it."""
-    return ratio(row, "loop_non_tensor_per_tensor") * ratio(row, "tensor_instructions")
+    return ratio(row, "loop_non_tensor_per_tensor") * tensor_share(row)
+
+
+def tensor_share(row):
+    """Tensor instructions that ran, ours / Triton's; 1 where a launch skipped the loop."""
+    return ratio(row, "tensor_instructions") if row["ours"]["tensor_instructions"] and row["triton"]["tensor_instructions"] else 1.0
 
 
 def reason(row):
     """Why a loop may have more other instructions per tensor instruction; empty: no reason."""
-    share = ratio(row, "tensor_instructions")
+    share = tensor_share(row)
     if share < 1 and same_work(row) <= 1.15:
         return f"{share:.2f}x as many tensor instructions; {same_work(row):.2f}x as many others for the same work"
     return ""

@@ -34,6 +34,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "bench" / "codegen"), str(ROOT / "tests" / "sim"), str(ROOT / "tests" / "triton")]
 SOURCES = ("kernels", "tutorials", "fla", "liger")
 TARGETS = ("sm_80", "sm_90")
+ABOUT = dict(kernels=110, tutorials=30, fla=110, liger=35)  # rows of a source that no earlier run had
 
 
 def chosen(what, known):
@@ -79,7 +80,10 @@ class Progress:
                 continue
             names = {(r["instance"], r["dtype"], r.get("source", "kernels")) for r in rows
                      if not options.only or options.only in r["instance"].split()[0]}
-            self.expected = len([n for n in names if n[2] in options.sources]) * len(options.target)
+            counts = {source: sum(n[2] == source for n in names) for source in options.sources}
+            if not options.only:
+                counts = {source: count or ABOUT[source] for source, count in counts.items()}
+            self.expected = sum(counts.values()) * len(options.target)
             break
         if options.quick:
             self.expected //= 3

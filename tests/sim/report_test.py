@@ -63,6 +63,9 @@ def bars_of_rows():
              row("same work", dict(loop_non_tensor_per_tensor=8.0, tensor_instructions=32)),
              row("more work", dict(loop_non_tensor_per_tensor=8.0, tensor_instructions=42))]
     expect("with a reason", missed(fewer).get("loop_above_1_15"), ["more work"])
+    skipped = row("skipped", dict(tensor_instructions=0), dict(tensor_instructions=0))
+    expect("a loop that did not run", missed([skipped]), {})
+    expect("its text", bars.text([skipped], "sm_80").count("MISSED"), 0)
     expect("executed", missed([row("a", dict(executed_warp_instructions=960))]), dict(executed_ratio=["a"]))
     expect("compile time", missed([row("a", dict(compile_ms=61))]), dict(compile_ratio=["a"]))
     expect("dense conflicts", missed([row("matmul", dict(loop_bank_conflicts=1)), row("gate", dict(loop_bank_conflicts=1))]),
