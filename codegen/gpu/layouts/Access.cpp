@@ -18,7 +18,7 @@ using tessera::layout::LinearLayout;
 namespace tessera::codegen::gpu {
 
 LinearLayout accessLayout(ArrayRef<int64_t> shape, ArrayRef<int> order,
-                          int64_t width, int numWarps) {
+                          int64_t width, int numWarps, bool rowsTogether) {
   size_t rank = shape.size();
   layout::Blocked how;
   how.perThread.assign(rank, 1);
@@ -31,10 +31,25 @@ LinearLayout accessLayout(ArrayRef<int64_t> shape, ArrayRef<int> order,
     int64_t rest = shape[axis] / how.perThread[axis];
     how.lanes[axis] = std::min(lanes, rest);
     lanes /= how.lanes[axis];
-    rest /= how.lanes[axis];
+  }
+  auto spread = [&](int axis) {
+    int64_t rest = shape[axis] / (how.perThread[axis] * how.lanes[axis]);
     how.warps[axis] = std::min(warps, rest);
     warps /= how.warps[axis];
-  }
+  };
+  // Of rows that are not vectors warps go along the other axes first: what is
+  // left of a row is registers of one thread, whose addresses differ by
+  // constants. Rows cost an address each.
+  if (width > 1)
+    spread(order[0]);
+  for (int axis : order.drop_front())
+    spread(axis);
+  if (width == 1)
+    spread(order[0]);
+  if (rowsTogether)
+    for (int axis : order.drop_front())
+      if (how.lanes[axis] == 1)
+        how.perThread[axis] = shape[axis] / how.warps[axis];
   // Places without elements of their own make copies.
   how.lanes[order.back()] *= lanes;
   how.warps[order.back()] *= warps;
@@ -172,8 +187,10 @@ accessLayouts(func::FuncOp function, const AxisInfoAnalysis &axes,
     int64_t width = access.width;
     if (!isa<tile::AtomicRMWOp, tile::AtomicCASOp>(op))
       width = widest[keyOf(op, access)];
-    layouts.insert({op, accessLayout(tile::shapeOf(op->getOperand(0).getType()),
-                                     access.order, width, numWarps)});
+    Type pointers = op->getOperand(0).getType();
+    layouts.insert(
+        {op, accessLayout(tile::shapeOf(pointers), access.order, width,
+                          numWarps, width * elementBytes(pointers) < 4)});
   }
   return layouts;
 }

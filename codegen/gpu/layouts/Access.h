@@ -11,12 +11,14 @@
 
 namespace tessera::codegen::gpu {
 
-/// A blocked layout of `shape`: along order[0], `width` neighbours in a lane,
-/// then lanes, then warps, then the next axis; what is left repeats in
-/// registers, surplus lanes and warps hold copies.
+/// A blocked layout of `shape`: `width` neighbours along order[0] in a lane,
+/// lanes along order[0] and then the next axis, then warps; of single elements
+/// order[0] is the last axis for warps. What is left repeats in registers,
+/// surplus lanes and warps hold copies. `rowsTogether`: a lane has neighbouring
+/// rows, which become vectors on their way to shared memory.
 layout::LinearLayout accessLayout(llvm::ArrayRef<int64_t> shape,
                                   llvm::ArrayRef<int> order, int64_t width,
-                                  int numWarps);
+                                  int numWarps, bool rowsTogether = false);
 
 /// accessLayout with the last axis fastest and one element a lane.
 layout::LinearLayout plainLayout(llvm::ArrayRef<int64_t> shape, int numWarps);

@@ -13,6 +13,10 @@
 // CHECK-DAG: [[SINGLE:#.*]] = #tile.linear<1024, register = {{\[\[}}128], [256], [512]], lane = {{\[\[}}1], [2], [4], [8], [16]], warp = {{\[\[}}32], [64]]>
 // 64 elements for 128 threads: warps 2 and 3 hold copies.
 // CHECK-DAG: [[SMALL:#.*]] = #tile.linear<64, register = [], lane = {{\[\[}}1], [2], [4], [8], [16]], warp = {{\[\[}}32], [0]]>
+// Rows of 256 that start anywhere: single elements, 32 neighbours a warp. The
+// other columns of a row are registers, whose addresses differ by constants; a
+// lane has neighbouring rows (vectors on the way to shared memory), a warp 16.
+// CHECK-DAG: [[ANYWHERE:#.*]] = #tile.linear<64x256, register = {{\[\[}}1, 0], [2, 0], [4, 0], [8, 0], [0, 32], [0, 64], [0, 128]], lane = {{\[\[}}0, 1], [0, 2], [0, 4], [0, 8], [0, 16]], warp = {{\[\[}}16, 0], [32, 0]]>
 
 // CHECK-LABEL: @tiles
 // CHECK: tile.load {{.*}} {tile.layout = [[ROWS]]}
@@ -67,5 +71,23 @@ func.func @meet(%p: !tile.ptr<bf16> {tile.divisibility = 16 : i32}, %o: !tile.pt
   %os = tile.splat %o : !tile.ptr<f32> -> tensor<4096x!tile.ptr<f32>>
   %oq = tile.addptr %os, %r : tensor<4096x!tile.ptr<f32>>, tensor<4096xi32>
   tile.store %oq, %f : tensor<4096x!tile.ptr<f32>>, tensor<4096xf32>
+  return
+}
+
+// CHECK-LABEL: @anywhere
+// CHECK: tile.load {{.*}} {tile.layout = [[ANYWHERE]]}
+func.func @anywhere(%p: !tile.ptr<bf16> {tile.divisibility = 16 : i32}, %n: i32) {
+  %r = tile.range 0, 64 : tensor<64xi32>
+  %s = tile.splat %n : i32 -> tensor<64xi32>
+  %rs = arith.muli %r, %s : tensor<64xi32>
+  %c = tile.range 0, 256 : tensor<256xi32>
+  %a = tile.expand_dims %rs, 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %b = tile.expand_dims %c, 0 : tensor<256xi32> -> tensor<1x256xi32>
+  %ab = tile.broadcast %a : tensor<64x1xi32> -> tensor<64x256xi32>
+  %bb = tile.broadcast %b : tensor<1x256xi32> -> tensor<64x256xi32>
+  %o = arith.addi %ab, %bb : tensor<64x256xi32>
+  %ps = tile.splat %p : !tile.ptr<bf16> -> tensor<64x256x!tile.ptr<bf16>>
+  %q = tile.addptr %ps, %o : tensor<64x256x!tile.ptr<bf16>>, tensor<64x256xi32>
+  %x = tile.load %q : tensor<64x256x!tile.ptr<bf16>>
   return
 }
