@@ -131,21 +131,31 @@ void Products::emit() {
   llvm::SmallVector<std::pair<int, int>> parts = {{0, 0}};
   if (dot.element.isF32() && op.getPrecision() == tile::Precision::TF32x3)
     parts = {{2, 1}, {1, 2}, {1, 1}};
+  // Where elements of a fragment are copies the instruction computes all of
+  // them: given back as they came they need no moves.
+  std::vector<Registers> sums(plan.acc.size());
   for (const MmaPlan::Step &step : plan.steps) {
     llvm::ArrayRef<int> fragment = plan.acc[size_t(step.acc)];
+    Registers &sum = sums[size_t(step.acc)];
+    if (sum.empty())
+      for (int index : fragment)
+        sum.push_back(acc[size_t(index)]);
     for (auto [partA, partB] : parts) {
       Registers operands = words(true, step.a, partA);
       llvm::append_range(operands, words(false, step.b, partB));
-      for (int index : fragment)
-        operands.push_back(acc[size_t(index)]);
+      llvm::append_range(operands, sum);
       // All lanes take part: it must not move into a branch.
       auto *product =
           llvm::cast<llvm::CallInst>(e.intrinsic(instruction.id, operands));
       product->setConvergent();
-      for (auto [i, index] : llvm::enumerate(fragment))
-        acc[size_t(index)] = e.b.CreateExtractValue(product, unsigned(i));
+      for (auto [i, element] : llvm::enumerate(sum))
+        element = e.b.CreateExtractValue(product, unsigned(i));
     }
   }
+  for (auto [fragment, sum] : llvm::zip(plan.acc, sums))
+    if (!sum.empty())
+      for (auto [index, element] : llvm::zip(fragment, sum))
+        acc[size_t(index)] = element;
   Registers result;
   for (int index : plan.results)
     result.push_back(acc[size_t(index)]);
