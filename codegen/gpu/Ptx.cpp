@@ -186,13 +186,18 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
       .run(module, modules);
 }
 
-// The passes of the back end without one that compares every address with the
-// fifty before it: half of the back end's time, and ptxas orders addresses
-// anew.
+// The passes of the back end without two:
+//   - one compares every address with the fifty before it: half of the back
+//     end's time, and ptxas orders addresses anew;
+//   - loop strength reduction makes a counter of each row's number and address,
+//     which then lives through the whole loop. An addition from one counter is
+//     as fast (measured: 22 to 64 registers less in loops over 64 rows).
 class EmitPasses : public llvm::legacy::PassManager {
 public:
   void add(llvm::Pass *pass) override {
-    if (pass->getPassName() == "Straight line strength reduction")
+    const llvm::StringRef name = pass->getPassName();
+    if (name == "Straight line strength reduction" ||
+        name == "Loop Strength Reduction")
       delete pass;
     else
       PassManager::add(pass);
