@@ -2,6 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/Math.h"
+#include "codegen/gpu/lower/Address.h"
 #include "codegen/gpu/lower/Emitter.h"
 #include "codegen/gpu/lower/Families.h"
 
@@ -245,12 +246,7 @@ static bool emitAddPtr(Emitter &e, tile::AddPtrOp op) {
   Type pointee =
       cast<tile::PtrType>(tile::elementType(op.getType())).getPointee();
   llvm::Type *step = e.b.getIntNTy(unsigned(e.bytesOf(pointee)) * 8);
-  Registers result;
-  for (auto [pointer, offset] :
-       llvm::zip(e.get(op.getPtr()), e.get(op.getOffset())))
-    result.push_back(e.b.CreateGEP(
-        step, pointer, e.b.CreateSExtOrTrunc(offset, e.b.getInt64Ty())));
-  e.set(op, result);
+  e.set(op, addOffsets(e, step, e.get(op.getPtr()), e.get(op.getOffset())));
   return true;
 }
 

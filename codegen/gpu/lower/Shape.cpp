@@ -67,11 +67,13 @@ static void emitRange(Emitter &e, tile::RangeOp op) {
     for (Dim dim : {Dim::Lane, Dim::Warp})
       for (Word column : layout.columns(dim))
         threads |= column;
-    llvm::Value *value =
+    int64_t start = op.getStart();
+    result.push_back(
         threads & constant
-            ? e.b.CreateXor(part, e.i32(int64_t(constant)))
-            : e.b.CreateAdd(part, e.i32(int64_t(constant)), "", true, true);
-    result.push_back(e.b.CreateAdd(value, e.i32(op.getStart())));
+            ? e.b.CreateNSWAdd(e.b.CreateXor(part, e.i32(int64_t(constant))),
+                               e.i32(start))
+            : e.b.CreateAdd(part, e.i32(int64_t(constant) + start), "",
+                            /*HasNUW=*/start >= 0, /*HasNSW=*/true));
   }
   e.set(op, result);
 }
