@@ -15,6 +15,22 @@ using namespace mlir;
 
 namespace tessera::codegen::gpu {
 
+// The block that fills the whole buffer anew each time before it reads it: what
+// an earlier round left there nobody looks at. Null when there is none.
+static Block *filledIn(tile::SmemAllocOp alloc, ArrayRef<Operation *> users) {
+  for (Operation *writer : alloc->getUsers()) {
+    if (!isa<tile::SmemStoreOp, tile::AsyncCopyOp>(writer))
+      continue;
+    Block *block = writer->getBlock();
+    if (llvm::all_of(users, [&](Operation *user) {
+          Operation *here = block->findAncestorOpInBlock(*user);
+          return here && (here == writer || writer->isBeforeInBlock(here));
+        }))
+      return block;
+  }
+  return nullptr;
+}
+
 SharedLiveness sharedLiveness(ModuleOp module) {
   SharedLiveness result;
   llvm::DenseMap<Operation *, LiveRange> extents;
@@ -28,7 +44,7 @@ SharedLiveness sharedLiveness(ModuleOp module) {
       extents[op].last = next - 1;
   });
   module.walk([&](tile::SmemAllocOp alloc) {
-    LiveRange range{next, 0};
+    SmallVector<Operation *> users;
     SmallVector<Value> views = {alloc.getResult()};
     while (!views.empty())
       for (Operation *user : views.pop_back_val().getUsers()) {
@@ -40,15 +56,21 @@ SharedLiveness sharedLiveness(ModuleOp module) {
         if (auto load = dyn_cast<tile::SmemLoadOp>(user))
           if (loadInDot(load))
             user = *load->getUsers().begin();
-        // What one round leaves, the next one may find.
-        Operation *whole = user;
+        users.push_back(user);
+      }
+    LiveRange range{next, 0};
+    Block *block = filledIn(alloc, users);
+    for (Operation *user : users) {
+      Operation *whole = block ? block->findAncestorOpInBlock(*user) : user;
+      // What one round leaves, the next one may find.
+      if (!block)
         for (Operation *parent = user->getParentOp();
              !isa<func::FuncOp>(parent); parent = parent->getParentOp())
           if (isa<LoopLikeOpInterface>(parent))
             whole = parent;
-        range.first = std::min(range.first, extents[whole].first);
-        range.last = std::max(range.last, extents[whole].last);
-      }
+      range.first = std::min(range.first, extents[whole].first);
+      range.last = std::max(range.last, extents[whole].last);
+    }
     if (range.first <= range.last)
       result.buffers[alloc] = range;
   });

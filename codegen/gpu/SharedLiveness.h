@@ -24,7 +24,7 @@ struct LiveRange {
 
 struct SharedLiveness {
   /// From the first operation that touches a buffer to the last; a loop that
-  /// touches it, all of it.
+  /// touches it, all of it, unless each round fills the buffer before it reads.
   llvm::MapVector<mlir::Operation *, LiveRange> buffers;
   llvm::DenseMap<mlir::Operation *, int64_t> numbers;
 };

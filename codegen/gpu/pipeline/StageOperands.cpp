@@ -126,6 +126,9 @@ public:
         chosen.insert(source);
     chooseForLoops();
     for (auto &[source, tile] : tiles)
+      if (isLoadedInLoop(tile))
+        chosen.insert(source);
+    for (auto &[source, tile] : tiles)
       if (chosen.contains(source))
         stage(tile);
     for (const Copy &copy : copies)
@@ -166,12 +169,8 @@ private:
     }
   }
 
-  // Elements of one cp.async when nobody else needs the tile in registers, and
-  // no copies of a pipeline are under way, which a wait would wait for.
-  static int64_t copied(Tile &tile) {
-    auto load = tile.source.getDefiningOp<tile::LoadOp>();
-    if (!load)
-      return 0;
+  // Nobody needs the tile in registers.
+  static bool onlyDotsRead(Tile &tile) {
     size_t uses = 0;
     llvm::SmallPtrSet<Operation *, 4> direct;
     for (Reader &reader : tile.readers)
@@ -188,9 +187,27 @@ private:
               return reader.convert == op;
             });
           }))
-        return 0;
-    if (uses !=
-        size_t(std::distance(tile.source.use_begin(), tile.source.use_end())))
+        return false;
+    return uses == size_t(std::distance(tile.source.use_begin(),
+                                        tile.source.use_end()));
+  }
+
+  // A tile that each round of a loop loads: between the load and the store to
+  // shared memory stands no barrier, so few elements are in registers at once,
+  // and the dot reads slice by slice.
+  static bool isLoadedInLoop(Tile &tile) {
+    auto load = tile.source.getDefiningOp<tile::LoadOp>();
+    return load && load->getParentOfType<scf::ForOp>() && !copyVector(load) &&
+           onlyDotsRead(tile);
+  }
+
+  // Elements of one cp.async when nobody else needs the tile in registers, and
+  // no copies of a pipeline are under way, which a wait would wait for.
+  static int64_t copied(Tile &tile) {
+    auto load = tile.source.getDefiningOp<tile::LoadOp>();
+    if (!load)
+      return 0;
+    if (!onlyDotsRead(tile))
       return 0;
     // Addresses of all copies are in registers at once; beside large
     // accumulators they are spilled (measured: 1,344 bytes became 2,080 beside
@@ -273,8 +290,14 @@ private:
       b.setInsertionPointAfterValue(buffer);
     else
       b.setInsertionPointAfterValue(tile.source);
-    // The round before, or whose memory it was, may still read.
-    tile::BarrierOp::create(b, loc);
+    // The round before, or whose memory it was, may still read. The barrier
+    // stands before the load: what is loaded can be stored at once.
+    {
+      OpBuilder::InsertionGuard guard(b);
+      if (auto load = tile.source.getDefiningOp<tile::LoadOp>())
+        b.setInsertionPoint(load);
+      tile::BarrierOp::create(b, loc);
+    }
     if (vector) {
       auto load = tile.source.getDefiningOp<tile::LoadOp>();
       tile::AsyncCopyOp::create(b, loc, load.getPtr(), buffer, load.getMask(),

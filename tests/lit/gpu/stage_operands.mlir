@@ -41,3 +41,28 @@ func.func @alone(%x: tensor<16x16xf16, #rows>, %y: tensor<16x16xf16, #b>, %zero:
   %d = tile.dot %a, %y, %zero ieee : tensor<16x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<16x16xf32, #acc>
   return %d : tensor<16x16xf32, #acc>
 }
+
+// Each round loads single elements, which no cp.async brings: the barrier stands
+// before the load, so that what arrives is stored at once, and the dot reads
+// slice by slice.
+// CHECK-LABEL: func.func @loaded
+// CHECK: %[[MEM:.*]] = tile.smem_alloc : <1 x 16x16xf16
+// CHECK: scf.for
+// CHECK: tile.barrier
+// CHECK-NEXT: %[[X:.*]] = tile.load
+// CHECK-NEXT: tile.smem_store %[[X]], %[[MEM]]
+// CHECK-NEXT: tile.barrier
+// CHECK-NOT: tile.convert_layout
+// CHECK: tile.smem_load %[[MEM]]
+// CHECK-NEXT: tile.dot
+func.func @loaded(%p: tensor<16x16x!tile.ptr<f16>, #rows>, %y: tensor<16x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %n: i32) -> tensor<16x16xf32, #acc> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%s = %zero) -> (tensor<16x16xf32, #acc>) : i32 {
+    %x = tile.load %p {tile.vector = 1 : i64} : tensor<16x16x!tile.ptr<f16>, #rows>
+    %a = tile.convert_layout %x : tensor<16x16xf16, #rows> -> tensor<16x16xf16, #a>
+    %d = tile.dot %a, %y, %s ieee : tensor<16x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<16x16xf32, #acc>
+    scf.yield %d : tensor<16x16xf32, #acc>
+  }
+  return %r : tensor<16x16xf32, #acc>
+}
