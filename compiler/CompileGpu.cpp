@@ -14,6 +14,7 @@
 #include "compiler/Override.h"
 #include "compiler/Pipeline.h"
 #include "compiler/SharedMemory.h"
+#include "compiler/Tiles.h"
 #include "compiler/semantics/Semantics.h"
 #include "compiler/syntax/Program.h"
 #include "support/CudaTools.h"
@@ -58,7 +59,8 @@ public:
         timer(result) {}
 
   void run() {
-    checkStages(request, {"tile", "layout", "llvm", "ptx", "sass", "report"},
+    checkStages(request,
+                {"tile", "layout", "tiles", "llvm", "ptx", "sass", "report"},
                 {"tile", "layout", "llvm", "ptx"}, "a GPU kernel");
     program = syntax::Program::load(request);
     files = program->files();
@@ -74,6 +76,8 @@ public:
       codegen::addLayoutPasses(passes, options);
     });
     options = codegen::withWarpsOf(*module, options);
+    if (wantsStage(request, "tiles"))
+      result.stages["tiles"] = describeTiles(*module);
     makePtx(*module);
     result.meta.symbol = request.kernel;
     result.meta.params = parametersOf(request);

@@ -93,14 +93,19 @@ TEST_F(Gpu, EmitsAllStages) {
 
 // What is written does not depend on where files and caches are.
 TEST_F(Gpu, ByteIdenticalInEveryCheckout) {
+  std::string text = matmul; // with an assertion, which names its place
+  text.insert(text.find("    i = "),
+              "    tl.device_assert(K > 0, \"no columns\")\n");
   std::map<std::string, std::string> first;
   for (const char *place : {"one", "two/deeper"}) {
     fs::create_directories(path(place));
-    file = write(std::string(place) + "/matmul.py", matmul);
+    file = write(std::string(place) + "/matmul.py", text);
     fs::remove_all(path("cache"));
     expectFine(compile({"-i", "mm", "--target", "sm_90", "--emit", "all", "-o",
-                        path(place) + "/out"}));
+                        path(place) + "/out"},
+                       {"TESSERA_DEBUG=1"}));
     const auto written = files(path(place) + "/out");
+    expectHas(written.at("mm.ptx"), "__assertfail");
     if (first.empty())
       first = written;
     EXPECT_GE(written.size(), 7u);
@@ -207,6 +212,38 @@ TEST_F(Gpu, Differences) {
   result = run({"diff", path("sm_80"), path("sm_90")});
   expectFine(result);
   expectHas(result.output, ".target sm_90");
+}
+
+// The layouts of a line, drawn.
+TEST_F(Gpu, LayoutsOfALine) {
+  const auto layout = [&](const std::string &line,
+                          std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {"layout", file + ":" + line, "-i", "mm"});
+    return run(more);
+  };
+  CommandResult result = layout("18");
+  expectFine(result);
+  expectHas(result.output, "matmul.py:18 of mm  ");
+  expectHas(result.output, "tile.dot");
+  expectHas(result.output, ": 32x32 f32\nregister: (0,1) (8,0)");
+  expectHas(result.output, "0.0:0-1"); // who holds the first two
+  // The addresses and the operand, each drawn once.
+  result = layout("16", {"--bases"});
+  expectFine(result);
+  expectHas(result.output, "32x32 pointer\n");
+  expectHas(result.output, "32x32 f16\n");
+  expectHasNot(result.output, "lane:register");
+  const size_t first = result.output.find("-> dim0:32 dim1:32");
+  EXPECT_NE(first, std::string::npos) << result.output;
+  // Another block has other layouts.
+  expectHas(layout("18", {"--num-warps", "1", "--bases"}).output, "warp:\n");
+  expectRefused(layout("2"), "matmul.py:2 of mm has no tiles");
+  expectHas(layout("2").errors, "the nearest lines with tiles: 11");
+  expectRefused(layout("0"), "`0` is no number of a line");
+  expectRefused(layout("18", {"--target", "cpu:x86-64-v3:0000"}),
+                "tiles have layouts on GPUs only");
+  expectRefused(layout("18", {"--to", "row_major()"}), "not with a line");
+  expectRefused(run({"layout", path("none.py") + ":3"}), "none.py");
 }
 
 // LLVM ends its process when it has no instruction: the request is kept, and

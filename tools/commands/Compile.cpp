@@ -6,20 +6,16 @@
 #include "codegen/gpu/report/Report.h"
 #include "compiler/syntax/CudaSource.h"
 #include "compiler/syntax/Decorators.h"
-#include "compiler/syntax/Evaluate.h"
-#include "compiler/syntax/Expand.h"
-#include "compiler/syntax/Parser.h"
 #include "compiler/syntax/Program.h"
 #include "runtime/Kernel.h"
 #include "runtime/compile/CompileService.h"
 #include "runtime/launch/FindFile.h"
-#include "support/CpuTarget.h"
 #include "support/CudaTools.h"
 #include "support/Error.h"
 #include "support/GpuTarget.h"
 #include "support/Names.h"
-#include "support/Options.h"
 #include "tools/compile/Header.h"
+#include "tools/compile/Jobs.h"
 
 #include <CLI/CLI.hpp>
 
@@ -35,24 +31,14 @@ namespace fs = std::filesystem;
 using runtime::CompiledKernel;
 using runtime::CompileService;
 using syntax::Argument;
-using syntax::Value;
 
 namespace {
 
-struct Options {
-  std::string file, request, kernel, signature, target;
-  std::vector<std::string> instances, defines;
+struct Options : JobOptions {
+  std::string request;
   std::string emit; // empty: the code and its description
   std::string folder = ".";
-  int64_t numWarps = 0, numStages = 0;
-  bool noHints = false;
   bool list = false;
-};
-
-// A request and the name that its files get.
-struct Job {
-  std::string name;
-  syntax::CompileRequest request;
 };
 
 const std::vector<std::string> &stageNames() {
@@ -60,34 +46,6 @@ const std::vector<std::string> &stageNames() {
       "tile",  "loops", "layout", "llvm",   "asm",  "so", "ptx",
       "cubin", "sass",  "report", "header", "meta", "all"};
   return names;
-}
-
-std::string trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\n");
-  if (begin == std::string_view::npos)
-    return {};
-  return std::string(
-      text.substr(begin, text.find_last_not_of(" \t\n") - begin + 1));
-}
-
-std::vector<std::string> split(const std::string &text, char separator) {
-  std::vector<std::string> parts;
-  for (size_t begin = 0; begin <= text.size();) {
-    size_t end = std::min(text.find(separator, begin), text.size());
-    if (std::string part = trimmed(text.substr(begin, end - begin));
-        !part.empty())
-      parts.push_back(part);
-    begin = end + 1;
-  }
-  return parts;
-}
-
-std::pair<std::string, std::string> nameAndValue(const std::string &text,
-                                                 const std::string &what) {
-  const size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0)
-    throw Error(what + " `" + text + "` has no value", "write NAME=value");
-  return {trimmed(text.substr(0, equals)), trimmed(text.substr(equals + 1))};
 }
 
 // What kinds of source and target have in stages.
@@ -148,165 +106,6 @@ std::set<std::string> stagesOf(const std::string &list, const Kind &kind) {
   if (own.count("layout") && (list.empty() || stages == own))
     leaveOutMachineCode(stages);
   return stages;
-}
-
-// What the command line says of parameters, by name.
-std::map<std::string, Value> givenValues(const Options &options,
-                                         const syntax::Program &program,
-                                         const syntax::KernelInfo &info) {
-  std::map<std::string, Value> values;
-  std::vector<std::string> known;
-  for (const auto &parameter : info.signature.parameters)
-    known.push_back(parameter.name);
-  auto add = [&](const std::string &name, Value value) {
-    if (info.signature.find(name) < 0)
-      throw Error("kernel `" + info.signature.kernel + "` has no parameter `" +
-                      name + "`",
-                  nearestNameHint(name, known, "parameters"));
-    values[name] = std::move(value);
-  };
-  const auto evaluated = [&](const std::string &what, const std::string &text) {
-    auto file = std::make_shared<SourceFile>(what, text);
-    auto expression = syntax::parseExpression(file);
-    return syntax::evaluate(*expression, program.scope(*info.function), file);
-  };
-  const std::vector<std::string> parts = split(options.signature, ',');
-  if (!parts.empty() && options.signature.find('=') == std::string::npos) {
-    // As Triton writes it: one for each parameter, in order.
-    if (parts.size() > known.size())
-      throw Error("--signature has " + std::to_string(parts.size()) +
-                      " entries; `" + info.signature.kernel + "` takes " +
-                      std::to_string(known.size()),
-                  "one for each parameter: a type or a constexpr's value");
-    for (size_t i = 0; i < parts.size(); ++i)
-      add(known[i], syntax::ArgClass::parse(parts[i])
-                        ? Value(parts[i])
-                        : evaluated("--signature", parts[i]));
-  } else {
-    for (const std::string &part : parts) {
-      auto [name, type] = nameAndValue(part, "--signature");
-      add(name, Value(type));
-    }
-  }
-  for (const std::string &define : options.defines) {
-    auto [name, text] = nameAndValue(define, "-D");
-    add(name, evaluated("-D " + name, text));
-  }
-  return values;
-}
-
-Job makeJob(const Options &options, const syntax::Program &program,
-            const syntax::KernelInfo &info, const syntax::Instance *instance) {
-  const std::map<std::string, Value> given =
-      givenValues(options, program, info);
-  const bool gpu = GpuTarget::looksLike(options.target);
-  const auto &configs =
-      (gpu ? !info.configs.empty() : info.hints.cpuConfigs.empty())
-          ? info.configs
-          : info.hints.cpuConfigs;
-  Job job;
-  job.name = instance ? instance->name : info.signature.kernel;
-  job.request = syntax::makeRequest(program, info.signature.kernel);
-  std::string missing;
-  for (size_t i = 0; i < info.signature.parameters.size(); ++i) {
-    const syntax::KernelParameter &parameter = info.signature.parameters[i];
-    const Value *configured = nullptr;
-    if (!configs.empty())
-      for (const auto &[name, value] : configs[0].constexprs)
-        if (name == parameter.name)
-          configured = &value;
-    if (auto found = given.find(parameter.name); found != given.end())
-      job.request.args.push_back(
-          syntax::argumentFromValue(parameter, found->second));
-    else if (instance)
-      job.request.args.push_back(instance->arguments[i]);
-    else if (parameter.isConstexpr && configured)
-      job.request.args.push_back(
-          syntax::argumentFromValue(parameter, *configured));
-    else if (parameter.hasDefault)
-      job.request.args.push_back(
-          syntax::argumentFromValue(parameter, parameter.defaultValue));
-    else
-      missing += (missing.empty() ? "" : ", ") + parameter.name;
-  }
-  if (!missing.empty())
-    throw Error("no type or value for: " + missing,
-                "give types in --signature \"NAME=*fp32:16, N=i32\" and "
-                "constexprs with -D NAME=value, or use --instance");
-  auto pick = [](int64_t wanted, std::optional<int64_t> first,
-                 std::optional<int64_t> second, int64_t otherwise) {
-    return wanted ? wanted : first.value_or(second.value_or(otherwise));
-  };
-  std::optional<int64_t> warps, stages;
-  if (!configs.empty()) {
-    warps = configs[0].numWarps;
-    stages = configs[0].numStages;
-  }
-  syntax::CompileOptions &compile = job.request.options;
-  if (gpu) {
-    compile.numStages =
-        options.noHints ? 3 : info.hints.stages.value_or(3); // 3: Triton's
-    compile.swapAb = info.hints.swapAb && !options.noHints;
-  }
-  compile.numWarps =
-      pick(options.numWarps, instance ? instance->numWarps : std::nullopt,
-           warps, compile.numWarps);
-  compile.numStages =
-      pick(options.numStages, instance ? instance->numStages : std::nullopt,
-           stages, compile.numStages);
-  compile.f32Default = optionText(Option::F32Default);
-  compile.debug = info.debug || optionNumber(Option::Debug) != 0;
-  job.request.target = options.target.empty() ? hostTarget() : options.target;
-  if (gpu)
-    GpuTarget::parse(job.request.target); // throws
-  else if (!CpuTarget::parse(job.request.target))
-    throw Error("`" + job.request.target + "` is not a target",
-                "write for example sm_80 or cpu:x86-64-v3:0000, or leave "
-                "--target out for this machine");
-  return job;
-}
-
-// The jit functions of the file, described.
-std::vector<syntax::KernelInfo> describeAll(const syntax::Program &program) {
-  std::vector<syntax::KernelInfo> result;
-  for (const syntax::StmtPtr &statement : program.main().body)
-    if (const auto *function = statement->as<syntax::FunctionDef>();
-        function && function->isJit)
-      result.push_back(syntax::describeKernel(program, *function));
-  return result;
-}
-
-std::vector<Job> makeJobs(const Options &options,
-                          const syntax::Program &program) {
-  if (!options.kernel.empty() && options.instances.empty())
-    return {
-        makeJob(options, program,
-                syntax::describeKernel(program, program.kernel(options.kernel)),
-                nullptr)};
-  std::vector<Job> jobs;
-  std::vector<std::string> known;
-  std::set<std::string> wanted(options.instances.begin(),
-                               options.instances.end());
-  const bool all = wanted.empty() || wanted.count("all");
-  wanted.erase("all");
-  for (const syntax::KernelInfo &info : describeAll(program)) {
-    if (!options.kernel.empty() && info.signature.kernel != options.kernel)
-      continue;
-    for (const syntax::Instance &instance : info.hints.instances) {
-      known.push_back(instance.name);
-      if (all || wanted.count(instance.name))
-        jobs.push_back(makeJob(options, program, info, &instance));
-      wanted.erase(instance.name);
-    }
-  }
-  if (!wanted.empty())
-    throw Error(options.file + " has no instance `" + *wanted.begin() + "`",
-                nearestNameHint(*wanted.begin(), known, "instances"));
-  if (jobs.empty())
-    throw Error(options.file + " names no instances",
-                "name one above a kernel: # tessera: instance NAME(...); or "
-                "give --kernel and --signature");
-  return jobs;
 }
 
 int list(const syntax::Program &program) {
@@ -393,7 +192,9 @@ void writeStages(const Options &options, const Job &job,
                     "out");
       writeFile(path, kernel.code);
     } else if (stage == "header")
-      writeFile(path, cHeader(job.name, job.request, kernel.meta));
+      writeFile(path, cHeader(job.name, job.request, kernel.meta,
+                              kernel.code.empty() ? kernel.stages.at("ptx")
+                                                  : kernel.code));
     else if (stage == "meta")
       writeFile(path, metaJson(job, kernel).dump(2) + "\n");
     else if (auto found = kernel.stages.find(stage);
@@ -491,25 +292,7 @@ Command addCompile(CLI::App &app) {
                    "compile the request that a crash report kept (.json)");
   verb->add_flag("--list", options->list,
                  "list the file's kernels and instances, compile nothing");
-  verb->add_option("-k,--kernel", options->kernel, "function to compile");
-  verb->add_option("-i,--instance", options->instances,
-                   "a `# tessera: instance` of the file, or all (default)")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  verb->add_option("-s,--signature", options->signature,
-                   "types of the arguments: \"X=*fp32:16, N=i32\", or one "
-                   "for each in order: \"*fp32:16, i32, 64\"");
-  verb->add_option("-D,--define", options->defines,
-                   "NAME=value of a constexpr, or of an argument to make one")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  verb->add_option("--num-warps", options->numWarps, "warps per program (GPU)")
-      ->check(CLI::PositiveNumber);
-  verb->add_option("--num-stages", options->numStages, "pipeline depth (GPU)")
-      ->check(CLI::PositiveNumber);
-  verb->add_flag("--no-hints", options->noHints,
-                 "as if the file had no `# tessera: swap_ab` and `stages`, "
-                 "which Triton cannot read");
+  addJobOptions(*verb, *options);
   verb->add_option("--target", options->target,
                    "sm_80, sm_90 ... or cpu:MCPU:FEATURES; default: this "
                    "machine, for CUDA C++ sm_80");

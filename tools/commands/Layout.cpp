@@ -1,4 +1,5 @@
-// tools/commands/Layout.cpp - tessera layout LAYOUT --shape MxN.
+// tools/commands/Layout.cpp - tessera layout LAYOUT --shape MxN, tessera layout
+// FILE:LINE.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
@@ -7,6 +8,7 @@
 #include "dialect/layout/Parse.h"
 #include "dialect/layout/ShapeOps.h"
 #include "support/Error.h"
+#include "tools/compile/TilesOfLine.h"
 
 #include <CLI/CLI.hpp>
 
@@ -23,6 +25,7 @@ struct Options {
   int bits = 16;
   int width = 100;
   bool bases = false;
+  JobOptions jobs; // of FILE:LINE
 };
 
 // A tile in shared memory is far smaller; beyond this nobody reads a table.
@@ -42,7 +45,30 @@ static void printAccesses(const LinearLayout &registers,
   }
 }
 
+// The tiles of a kernel's line as they are drawn.
+static int drawLine(const Options &options, const std::string &file,
+                    uint32_t line) {
+  if (!options.to.empty())
+    throw Error("--to goes with a layout, not with a line of a kernel",
+                "give the layout that --bases prints as linear(...)");
+  JobOptions jobs = options.jobs;
+  jobs.file = file;
+  std::string text;
+  for (const TileOfLine &tile : tilesOfLine(jobs, line)) {
+    text += (text.empty() ? "" : "\n") + tile.title + "\n";
+    const LinearLayout map = parseLayout(tile.layout, tile.shape, tile.bits);
+    text +=
+        options.bases ? map.str() : drawLayout(map, {tile.bits, options.width});
+  }
+  std::fputs(text.c_str(), stdout);
+  return 0;
+}
+
 static int draw(const Options &options) {
+  if (const auto place = fileAndLine(options.layout))
+    return drawLine(options, place->first, place->second);
+  if (options.shape.empty())
+    throw Error("--shape is required for a layout", "--shape 32x32");
   const auto shape = parseSizes(options.shape, "--shape");
   int64_t elements = 1;
   for (int64_t size : shape) {
@@ -91,15 +117,22 @@ static int draw(const Options &options) {
 Command addLayout(CLI::App &app) {
   auto options = std::make_shared<Options>();
   CLI::App *verb = app.add_subcommand(
-      "layout", "Draw which lane holds which element of a tile");
-  verb->add_option("layout", options->layout, "a constructor, as below")
+      "layout",
+      "Draw which lane holds which element of a tile, or of the tiles "
+      "of a kernel's line");
+  verb->add_option("layout", options->layout,
+                   "a constructor, as below, or FILE:LINE of a kernel")
       ->required();
-  verb->add_option("--shape", options->shape, "the tile, as 32x32")->required();
+  verb->add_option("--shape", options->shape, "the tile, as 32x32");
   verb->add_option("--to", options->to,
                    "instead of a drawing: how to get to this layout");
   verb->add_option("--bits", options->bits, "of an element (16)");
   verb->add_option("--width", options->width, "of the terminal (100)");
   verb->add_flag("--bases", options->bases, "the bases only");
+  addJobOptions(*verb, options->jobs);
+  options->jobs.target = "sm_80";
+  verb->add_option("--target", options->jobs.target, "of FILE:LINE")
+      ->capture_default_str();
   std::string footer = "Layouts:\n";
   for (const Constructor &constructor : constructors())
     footer += "  " + std::string(constructor.example) + "\n      " +
@@ -110,7 +143,9 @@ Command addLayout(CLI::App &app) {
             "  tessera layout \"mma(warps=4x1)\" --shape 64x64 --to "
             "\"dot_a(warps=4x1)\"\n"
             "  tessera layout \"dot_b(warps=4x1)\" --shape 64x64 --to "
-            "\"row_major()\"      bank conflicts\n\n"
+            "\"row_major()\"      bank conflicts\n"
+            "  tessera layout kernels/nsa/select_fwd.py:63 -i "
+            "select_fwd_paper_bf16\n\n"
             "docs/compiler/layouts.md explains what it shows.";
   verb->footer(footer);
   return {verb, [options] {

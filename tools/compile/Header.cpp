@@ -3,8 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/compile/Header.h"
 
+#include <algorithm>
 #include <cctype>
+#include <cstdio>
+#include <cstring>
 #include <map>
+#include <set>
 
 namespace tessera::tools {
 namespace {
@@ -24,6 +28,24 @@ std::string cType(const syntax::ArtifactParameter &parameter) {
   return found == types.end() ? "int32_t" : found->second;
 }
 
+// The parameter's own name, unless C, C++ or the function around it has it.
+std::string variable(const std::string &name) {
+  static const std::set<std::string> taken = {
+      "alignas", "alignof",   "and",      "asm",      "auto",    "bool",
+      "case",    "catch",     "char",     "class",    "compl",   "concept",
+      "const",   "constexpr", "decltype", "default",  "delete",  "do",
+      "double",  "enum",      "explicit", "export",   "extern",  "false",
+      "float",   "friend",    "function", "goto",     "gx",      "gy",
+      "gz",      "inline",    "int",      "long",     "mutable", "namespace",
+      "new",     "noexcept",  "nullptr",  "operator", "private", "protected",
+      "public",  "register",  "requires", "restrict", "short",   "signed",
+      "sizeof",  "static",    "stream",   "struct",   "switch",  "template",
+      "this",    "throw",     "true",     "typedef",  "typeid",  "typename",
+      "typeof",  "union",     "unsigned", "using",    "values",  "virtual",
+      "void",    "volatile",  "xor"};
+  return taken.count(name) ? name + "_" : name;
+}
+
 // Letters, digits and underscores; the prefix of the header's names.
 std::string identifier(const std::string &name) {
   std::string result;
@@ -34,11 +56,29 @@ std::string identifier(const std::string &name) {
              : result;
 }
 
+// The bytes and at least one zero as words: aligned, and PTX ends where it
+// does.
+std::string imageText(const std::string &image) {
+  std::string text;
+  char word[32];
+  for (size_t at = 0; at <= image.size(); at += 8) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, image.data() + at,
+                std::min<size_t>(8, image.size() - at));
+    std::snprintf(word, sizeof word, "0x%llxu,",
+                  static_cast<unsigned long long>(bits));
+    text += (at % 48 ? "" : "\n    ") + std::string(word);
+  }
+  text.pop_back();
+  return text;
+}
+
 } // namespace
 
 std::string cHeader(const std::string &name,
                     const syntax::CompileRequest &request,
-                    const syntax::ArtifactMeta &meta) {
+                    const syntax::ArtifactMeta &meta,
+                    const std::string &image) {
   const std::string id = identifier(name);
   std::string constants, parameters, values;
   for (const syntax::Argument &argument : request.args)
@@ -46,8 +86,8 @@ std::string cHeader(const std::string &name,
       constants += (constants.empty() ? "" : " ") + argument.name + "=" +
                    argument.value.repr();
   for (const syntax::ArtifactParameter &parameter : meta.params) {
-    parameters += ", " + cType(parameter) + " " + parameter.name;
-    values += (values.empty() ? "&" : ", &") + parameter.name;
+    parameters += ", " + cType(parameter) + " " + variable(parameter.name);
+    values += (values.empty() ? "&" : ", &") + variable(parameter.name);
   }
   std::string text = "// " + name + ".h - how to launch `" + request.kernel +
                      "` for " + request.target + ".\n" +
@@ -55,8 +95,7 @@ std::string cHeader(const std::string &name,
                      request.key().substr(0, 16) + ".\n";
   if (!constants.empty())
     text += "// Constants: " + constants + "\n";
-  text += "//\n//   cuModuleLoad(&module, \"" + name +
-          ".cubin\");   // or the text of " + name + ".ptx\n//   " + id +
+  text += "//\n//   " + id + "_load(&module);\n//   " + id +
           "_function(module, &function);\n//   " + id +
           "_launch(function, gx, gy, gz, stream, ...);\n#pragma once\n\n"
           "#include <stdint.h>\n\n";
@@ -68,9 +107,21 @@ std::string cHeader(const std::string &name,
   define("THREADS", std::to_string(meta.threads));
   define("SHARED_BYTES", std::to_string(meta.sharedBytes));
   define("PARAMETERS", std::to_string(meta.params.size()));
+  define("IMAGE_BYTES", std::to_string(image.size()));
+  text += std::string("\n// ") +
+          (image.starts_with("\x7f"
+                             "ELF")
+               ? "The cubin"
+               : "The PTX: there was no ptxas") +
+          ", as cuModuleLoadData takes it, and zeros behind it.\n" +
+          "static const uint64_t " + id + "_IMAGE[] = {" + imageText(image) +
+          "};\n";
   text += "\n#ifdef CUDA_VERSION // of cuda.h\n";
   for (const syntax::ArtifactParameter &parameter : meta.params)
     text += "// " + parameter.name + ": " + parameter.type + "\n";
+  text += "static inline CUresult " + id +
+          "_load(CUmodule *module) {\n  return cuModuleLoadData(module, " + id +
+          "_IMAGE);\n}\n\n";
   text += "static inline CUresult " + id +
           "_function(CUmodule module, CUfunction *function) {\n"
           "  CUresult done = cuModuleGetFunction(function, module, " +

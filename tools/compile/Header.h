@@ -9,11 +9,12 @@
 
 namespace tessera::tools {
 
-// A header that says how to launch the kernel: symbol, threads, bytes of shared
-// memory, constexprs, and a function that launches it by the driver's C
-// interface where cuda.h was included before. Depends on its arguments only.
+// A header with all that a program needs to launch the kernel: the image (a
+// cubin, or PTX), symbol, threads, bytes of shared memory, constexprs and,
+// where cuda.h was included before, functions that load and launch it by the
+// driver's C interface. C99 and C++11. Depends on its arguments only.
 std::string cHeader(const std::string &name,
                     const syntax::CompileRequest &request,
-                    const syntax::ArtifactMeta &meta);
+                    const syntax::ArtifactMeta &meta, const std::string &image);
 
 } // namespace tessera::tools

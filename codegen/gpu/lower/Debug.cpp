@@ -10,6 +10,7 @@
 
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 
@@ -176,7 +177,9 @@ static void emitAssert(Emitter &e, tile::AssertOp op) {
   if (size_t second = where.rfind(':'); second != std::string::npos && second)
     if (size_t first = where.rfind(':', second - 1);
         first != std::string::npos) {
-      file = where.substr(0, first);
+      // By its last part, as line information: the code is the same in every
+      // checkout.
+      file = llvm::sys::path::filename(where.substr(0, first)).str();
       line = where.substr(first + 1, second - first - 1);
     }
   int64_t number = 0;

@@ -17,7 +17,7 @@ func.func @show(%f: f32) {
 
 // A claim that does not hold: message, file, line, kernel.
 // CHECK-DAG: c"row out of range\00"
-// CHECK-DAG: c"/somewhere/k.py\00"
+// CHECK-DAG: c"k.py\00"
 // CHECK-LABEL: define {{.*}} @claim(
 // CHECK: br i1
 // CHECK: call void @__assertfail(ptr {{.*}}, ptr {{.*}}, i32 12, ptr {{.*}}, i64 1)

@@ -121,6 +121,50 @@ TEST(CompileGpu, SameRequestSameText) {
   EXPECT_EQ(elsewhere, first);
 }
 
+// Kernels with loops, dots, reductions and prints, in several threads at once
+// and in another order: every stage has the same bytes.
+TEST(CompileGpu, SameBytesInManyThreads) {
+  const char *const bodies[] = {
+      "x = tl.sum(tl.sort(x)) + tl.cumsum(x, 0)",
+      "x = tl.sum(tl.dot(tl.broadcast_to(x[:, None], (64, 64)), "
+      "tl.broadcast_to(x[None, :], (64, 64))), 0)",
+      "tl.device_print(\"x\", x)",
+      "tl.atomic_add(Y + i, tl.max(x), mask=x > 0)",
+      "x = tl.gather(x, i % 7, 0) + tl.histogram(i, 64).to(tl.float32)",
+      "for k in range(n): x += tl.load(X + i + k * 64)"};
+  std::vector<CompileRequest> requests;
+  for (const char *body : bodies)
+    for (int warps : {1, 4}) {
+      CompileRequest request = requestWithLine(body);
+      request.target = "sm_80";
+      request.assembler = "none";
+      request.options.numWarps = warps;
+      request.emit = {"layout", "llvm", "report", "tile", "tiles"};
+      requests.push_back(request);
+    }
+  std::vector<CompileResult> alone;
+  for (const CompileRequest &request : requests) {
+    alone.push_back(compile(request));
+    ASSERT_TRUE(alone.back().ok) << alone.back().rendered;
+    EXPECT_EQ(alone.back().stages.size(), 6u);
+  }
+  std::vector<std::thread> threads;
+  for (size_t thread = 0; thread < 3; ++thread)
+    threads.emplace_back([&, thread] {
+      // Steps that have no divisor in common with 12.
+      const size_t step = thread == 0 ? 1 : thread == 1 ? 5 : 7;
+      for (size_t n = 0; n < requests.size(); ++n) {
+        const size_t i = (thread * 4 + n * step) % requests.size();
+        const CompileResult again = compile(requests[i]);
+        EXPECT_TRUE(again.ok) << again.rendered;
+        for (const auto &[stage, text] : alone[i].stages)
+          EXPECT_EQ(again.stages.at(stage), text) << i << " " << stage;
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
 TEST(CompileGpu, BadRequests) {
   const auto message = [](const CompileRequest &request) {
     CompileResult result = compile(request);
@@ -174,6 +218,21 @@ TEST(CompileGpu, EditedStages) {
   EXPECT_EQ(compile(request).stages["ptx"], ptx);
   request.overrides = {{"llvm", "03-llvm.ll", "define void @f() {"}};
   EXPECT_TRUE(has(compile(request).rendered, "03-llvm.ll:1:"));
+}
+
+// What does not fit is known before LLVM runs.
+TEST(CompileGpu, TooMuchSharedMemoryNeedsNoLlvm) {
+  CompileRequest request = requestWithLine(
+      "x = tl.sum(tl.sort(tl.broadcast_to(x[:, None], (64, 2048))), 1)");
+  request.target = "sm_80";
+  request.assembler = "none";
+  request.options.numWarps = 16;
+  const CompileResult result = compile(request);
+  EXPECT_FALSE(result.ok);
+  EXPECT_TRUE(has(result.rendered, "bytes of shared memory; a block on sm_80"))
+      << result.rendered;
+  EXPECT_TRUE(result.timings.count("layout"));
+  EXPECT_FALSE(result.timings.count("optimize"));
 }
 
 class WithPtxas : public testing::Test {

@@ -67,7 +67,7 @@ TEST(LayoutCommand, MistakesAreExplained) {
       {"'mma(warps=1x1)' --shape 16x12", "a size in --shape is 12",
        "powers of two", 1},
       {"'mma(warps=1x1)' --shape 16y8", "`16y8` for --shape", "as 64x128", 1},
-      {"'mma(warps=1x1)'", "--shape is required", "tessera layout --help", 2},
+      {"'mma(warps=1x1)'", "--shape is required", "--shape 32x32", 1},
       {"'mma(warps=1x1)' --shape 16x8 --bist 16", "no option --bist",
        "did you mean `--bits`?", 2},
       {"'mma(warps=1x1)' --shape 16x8 --bits 12", "elements of 12 bits",

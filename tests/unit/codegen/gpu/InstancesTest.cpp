@@ -4,7 +4,11 @@
 #include "codegen/gpu/Lower.h"
 #include "codegen/gpu/Ptx.h"
 #include "compiler/Pipeline.h"
+#include "compiler/Tiles.h"
+#include "dialect/layout/Parse.h"
+#include "dialect/layout/ShapeOps.h"
 #include "support/Error.h"
+#include "support/Json.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
@@ -18,6 +22,21 @@ using namespace tessera;
 
 namespace {
 
+// What `tessera layout FILE:LINE` draws: every tile of the kernel has a layout
+// that can be read back, and the kernel's own lines have some.
+void checkTiles(mlir::ModuleOp module) {
+  const Json tiles = parseJson(compiler::describeTiles(module), "tiles");
+  EXPECT_GT(tiles.size(), 3u);
+  for (const Json &tile : tiles) {
+    const auto shape = tile["shape"].get<std::vector<int64_t>>();
+    const layout::LinearLayout map =
+        layout::parseLayout(tile["layout"], shape, tile["bits"]);
+    EXPECT_TRUE(map.isSurjective()) << tile;
+    EXPECT_EQ(layout::shapeOf(map), shape);
+    EXPECT_GT(tile["places"].size(), 0u) << tile;
+  }
+}
+
 std::string ptxOf(mlir::ModuleOp module, const std::string &kernel,
                   const codegen::GpuOptions &options) {
   mlir::PassManager passes(module.getContext());
@@ -25,6 +44,7 @@ std::string ptxOf(mlir::ModuleOp module, const std::string &kernel,
   codegen::addLayoutPasses(passes, options);
   if (mlir::failed(passes.run(module)) || mlir::failed(mlir::verify(module)))
     throw Error("the passes failed");
+  checkTiles(module);
   llvm::LLVMContext context;
   auto code = codegen::lowerToLlvm(module, context, options);
   codegen::PtxOptions ptx;

@@ -1,0 +1,54 @@
+// tools/compile/Jobs.h - which kernels of a file a command line asks for.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "compiler/syntax/Decorators.h"
+#include "compiler/syntax/Program.h"
+#include "compiler/syntax/Request.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace CLI {
+class App;
+} // namespace CLI
+
+namespace tessera::tools {
+
+struct JobOptions {
+  std::string file, kernel, signature, target;
+  std::vector<std::string> instances, defines;
+  int64_t numWarps = 0, numStages = 0;
+  bool noHints = false;
+};
+
+// --kernel, --instance, --signature, --define, --num-warps, --num-stages,
+// --no-hints.
+void addJobOptions(CLI::App &verb, JobOptions &options);
+
+// A request and the name that its files get.
+struct Job {
+  std::string name;
+  syntax::CompileRequest request;
+};
+
+// One for each instance that is asked for, or for the kernel with the types of
+// its signature. Throws Error for what there is not, or is missing.
+std::vector<Job> makeJobs(const JobOptions &options,
+                          const syntax::Program &program);
+
+// The jit functions of the file, described.
+std::vector<syntax::KernelInfo> describeAll(const syntax::Program &program);
+
+// Without blanks at its ends.
+std::string trimmed(std::string_view text);
+// The parts that are not empty, trimmed.
+std::vector<std::string> split(const std::string &text, char separator);
+// Of "NAME=value"; Error naming `what`.
+std::pair<std::string, std::string> nameAndValue(const std::string &text,
+                                                 const std::string &what);
+
+} // namespace tessera::tools

@@ -1,0 +1,114 @@
+// tools/compile/TilesOfLine.cpp - the layouts of a kernel's line on a GPU.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/compile/TilesOfLine.h"
+
+#include "runtime/compile/CompileService.h"
+#include "runtime/launch/FindFile.h"
+#include "support/Error.h"
+#include "support/GpuTarget.h"
+#include "support/Json.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <set>
+
+namespace tessera::tools {
+
+namespace fs = std::filesystem;
+
+std::optional<std::pair<std::string, uint32_t>>
+fileAndLine(const std::string &text) {
+  const size_t colon = text.rfind(':');
+  if (colon == std::string::npos || !text.substr(0, colon).ends_with(".py"))
+    return std::nullopt;
+  uint32_t line = 0;
+  const char *const end = text.data() + text.size();
+  const auto [after, error] =
+      std::from_chars(text.data() + colon + 1, end, line);
+  if (error != std::errc() || after != end || line == 0)
+    throw Error("`" + text.substr(colon + 1) + "` is no number of a line",
+                "write FILE:LINE, as k.py:18");
+  return std::pair(text.substr(0, colon), line);
+}
+
+static std::string shapeText(const std::vector<int64_t> &shape) {
+  std::string text;
+  for (int64_t size : shape)
+    text += (text.empty() ? "" : "x") + std::to_string(size);
+  return text.empty() ? "1" : text;
+}
+
+// The two lines around `line` that have tiles, for a hint.
+static std::string around(const std::set<uint32_t> &lines, uint32_t line) {
+  if (lines.empty())
+    return "no line of this kernel has tiles";
+  const auto next = lines.upper_bound(line);
+  std::string text;
+  if (next != lines.begin())
+    text = std::to_string(*std::prev(next));
+  if (next != lines.end())
+    text += (text.empty() ? "" : " and ") + std::to_string(*next);
+  return "the nearest lines with tiles: " + text;
+}
+
+std::vector<TileOfLine> tilesOfLine(const JobOptions &options, uint32_t line) {
+  if (!GpuTarget::looksLike(options.target))
+    throw Error("tiles have layouts on GPUs only", "--target sm_80");
+  const std::string path = runtime::findKernelFile(options.file);
+  const auto program = syntax::Program::loadFile(path);
+  Job job = makeJobs(options, *program)[0];
+  job.request.emit = {"tiles"};
+  const auto kernel = runtime::CompileService::instance().get(job.request);
+  const std::string name = fs::path(path).filename().string();
+  const Json all = parseJson(kernel->stages.at("tiles"), "the stage tiles");
+
+  std::vector<TileOfLine> tiles;
+  std::vector<std::vector<std::string>> operations;
+  std::set<uint32_t> lines;
+  for (const Json &entry : all) {
+    bool here = false;
+    for (const Json &place : entry["places"])
+      if (place[0] == name) {
+        lines.insert(place[1].get<uint32_t>());
+        here |= place[1] == line;
+      }
+    if (!here)
+      continue;
+    TileOfLine tile;
+    tile.layout = entry["layout"];
+    tile.shape = entry["shape"].get<std::vector<int64_t>>();
+    tile.bits = entry["bits"];
+    tile.title =
+        shapeText(tile.shape) + " " + entry["element"].get<std::string>();
+    // Operations with the same tile share a drawing.
+    const auto same =
+        std::find_if(tiles.begin(), tiles.end(), [&](const TileOfLine &other) {
+          return other.layout == tile.layout && other.title == tile.title;
+        });
+    const size_t at = size_t(same - tiles.begin());
+    if (same == tiles.end()) {
+      tiles.push_back(std::move(tile));
+      operations.emplace_back();
+    }
+    const std::string operation = entry["op"];
+    auto &names = operations[at];
+    if (std::find(names.begin(), names.end(), operation) == names.end())
+      names.push_back(operation);
+  }
+  if (tiles.empty())
+    throw Error(name + ":" + std::to_string(line) + " of " + job.name +
+                    " has no tiles",
+                around(lines, line));
+  for (size_t i = 0; i < tiles.size(); ++i) {
+    std::string names;
+    for (const std::string &operation : operations[i])
+      names += (names.empty() ? "" : ", ") + operation;
+    tiles[i].title = name + ":" + std::to_string(line) + " of " + job.name +
+                     "  " + names + ": " + tiles[i].title;
+  }
+  return tiles;
+}
+
+} // namespace tessera::tools

@@ -1,0 +1,32 @@
+// tools/compile/TilesOfLine.h - the layouts of a kernel's line on a GPU.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "tools/compile/Jobs.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera::tools {
+
+struct TileOfLine {
+  std::string title;  // "matmul.py:18  tile.dot: 32x32 f32"
+  std::string layout; // for layout::parseLayout
+  std::vector<int64_t> shape;
+  int bits; // of an element
+};
+
+// "k.py:18" to its two parts; nothing for what is no file of Python.
+std::optional<std::pair<std::string, uint32_t>>
+fileAndLine(const std::string &text);
+
+// Compiles the first kernel that `options` asks for and gives the different
+// tiles of the line, also where it is a helper's. Throws Error where there are
+// none, with the nearest lines that have some.
+std::vector<TileOfLine> tilesOfLine(const JobOptions &options, uint32_t line);
+
+} // namespace tessera::tools
