@@ -229,6 +229,18 @@ std::string withoutFolders(std::string_view text, std::string_view mark) {
   }
 }
 
+// NVPTX numbers calls through the life of the process, in comments: "{ //
+// callseq 7, 0". What a thread compiled before must not show.
+std::string withoutCallNumbers(std::string_view text) {
+  const std::string_view mark = " // callseq ";
+  std::string result;
+  for (size_t at; (at = text.find(mark)) != text.npos;) {
+    result += text.substr(0, at);
+    text.remove_prefix(std::min(text.find('\n', at), text.size()));
+  }
+  return result += text;
+}
+
 std::string printLlvm(const llvm::Module &module) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -287,7 +299,8 @@ PtxOutput emitPtx(llvm::Module &module, const PtxOptions &options) {
   passes.run(module);
   if (!errors.text.empty())
     internalError("LLVM: " + errors.text);
-  result.ptx = withoutFolders({text.data(), text.size()}, "\t.file\t");
+  result.ptx = withoutCallNumbers(
+      withoutFolders({text.data(), text.size()}, "\t.file\t"));
   result.emit = watch.lap();
   return result;
 }
