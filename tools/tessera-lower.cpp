@@ -6,6 +6,7 @@
 #include "codegen/gpu/Lower.h"
 #include "codegen/gpu/Ptx.h"
 #include "codegen/gpu/Scratch.h"
+#include "codegen/gpu/Warps.h"
 #include "compiler/Passes.h"
 #include "compiler/Pipeline.h"
 #include "support/Error.h"
@@ -58,7 +59,8 @@ void lower(mlir::ModuleOp module, const std::string &kernel) {
   }
   if (emit == "scratch") {
     codegen::gpu::rewriteFunctions(module);
-    codegen::gpu::allocateScratch(module, options);
+    codegen::gpu::allocateScratch(module,
+                                  codegen::withWarpsOf(module, options));
     llvm::outs() << module << "\n";
     return;
   }
