@@ -7,7 +7,7 @@
 // RUN: sed -n 's/^layout: \(.*\)$/"--pass-pipeline=\1"/p' %t.list > %t.layout
 // RUN: tessera-opt %s @%t.tile | tessera-opt @%t.layout > %t.listed
 // RUN: tessera-lower %s --emit=layout | tessera-opt > %t.made
-// RUN: diff -B %t.listed %t.made
+// RUN: diff %t.listed %t.made
 // RUN: not tessera-worker --pipeline sm_81 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
 // CHECK: tile: builtin.module(canonicalize
