@@ -8,6 +8,8 @@ find_package(yaml-cpp REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(GTest REQUIRED)
+# Static: tessera-gpu-check is carried to machines without it.
+find_library(TESSERA_ZLIB libz.a REQUIRED)
 include(GoogleTest)
 
 # MLIR and LLVM 22 as shared libraries: static MLIR archives next to a shared

@@ -306,11 +306,21 @@ CompareMode Case::modeOf(const CaseArgument &argument) const {
   return mode;
 }
 
+static CaseWork readWork(const Json &json, const std::string &what) {
+  checkKeys(json, {"bytes", "dot_flop", "nondeterministic"}, what);
+  CaseWork work;
+  work.bytes = memberOr<double>(json, "bytes", 0, what);
+  work.dotFlop =
+      memberOr<std::map<std::string, double>>(json, "dot_flop", {}, what);
+  work.nondeterministic = memberOr<bool>(json, "nondeterministic", false, what);
+  return work;
+}
+
 Case readCase(std::string_view text, const std::string &name) {
   static const std::vector<std::string> keys = {
       "name",       "kernel",    "kernel_file", "grid",
       "constexprs", "num_warps", "num_stages",  "args",
-      "written",    "compare",   "checks"};
+      "written",    "compare",   "checks",      "work"};
   const Json json = parseJson(withoutBareFloats(text), name);
   checkNames(json, keys, name);
   Case recorded;
@@ -372,6 +382,8 @@ Case readCase(std::string_view text, const std::string &name) {
           recorded, item.value(), name + ": compare `" + item.key() + "`");
     }
   }
+  if (json.contains("work") && !json["work"].is_null())
+    recorded.work = readWork(json["work"], name + ": work");
   return recorded;
 }
 
@@ -439,6 +451,10 @@ std::string writeCase(const Case &recorded) {
         mode.kind == CompareMode::Kind::Ties
             ? Json{{"mode", "ties"}, {"scores", mode.scores}}
             : Json(compareModeName(mode.kind));
+  if (recorded.work)
+    json["work"] = {{"bytes", recorded.work->bytes},
+                    {"dot_flop", recorded.work->dotFlop},
+                    {"nondeterministic", recorded.work->nondeterministic}};
   rejectNonFinite(json, recorded.name);
   try {
     return json.dump(1) + "\n";
@@ -455,16 +471,25 @@ std::string LoadedCase::folderName() const {
       .string();
 }
 
-LoadedCase loadCase(const fs::path &folder) {
+LoadedCase loadCaseText(const fs::path &folder) {
   LoadedCase loaded;
   std::error_code error;
-  loaded.folder = fs::absolute(folder, error);
+  loaded.folder = fs::absolute(folder, error).lexically_normal();
+  if (!loaded.folder.has_filename()) // it ended with a slash
+    loaded.folder = loaded.folder.parent_path();
   auto read = [&](const std::string &name) { return readFile(folder / name); };
   loaded.recorded =
       readCase(read("case.json"), (folder / "case.json").string());
   if (loaded.recorded.name.empty())
     loaded.recorded.name = loaded.folderName();
   loaded.kernelText = read(loaded.recorded.kernelFile);
+  return loaded;
+}
+
+LoadedCase loadCase(const fs::path &folder) {
+  LoadedCase loaded = loadCaseText(folder);
+  std::error_code error;
+  auto read = [&](const std::string &name) { return readFile(folder / name); };
   auto tensors = [&](const std::string &name) {
     return readSafetensors(read(name), (folder / name).string());
   };

@@ -38,6 +38,14 @@ struct CompareMode {
 };
 const char *compareModeName(CompareMode::Kind kind); // "exact", "rms", ...
 
+// What a launch has to do, whoever compiles it.
+struct CaseWork {
+  double bytes = 0; // least traffic with memory, in 32-byte sectors
+  // Of dots by type of the operands ("fp16"): two for each multiply and add.
+  std::map<std::string, double> dotFlop;
+  bool nondeterministic = false; // results differ from run to run (atomics)
+};
+
 struct Case {
   std::string name;
   std::string kernel;
@@ -49,6 +57,7 @@ struct Case {
   std::vector<CaseArgument> arguments;
   std::vector<std::string> written;
   std::map<std::string, CompareMode> compare; // where given
+  std::optional<CaseWork> work;
 
   const CaseArgument *find(std::string_view name) const;
   bool isWritten(std::string_view name) const;
@@ -69,11 +78,14 @@ struct LoadedCase {
   Case recorded;
   std::string kernelText;
   Tensors before, after;
+  // fp32 dots that name no precision were compiled as tf32.
+  bool tf32 = false;
 
   // "own_matmul-fp32": the folder's name.
   std::string folderName() const;
 };
 // Throws Error.
+LoadedCase loadCaseText(const std::filesystem::path &folder); // no tensors
 LoadedCase loadCase(const std::filesystem::path &folder);
 
 // The folders of cases that a path means: itself, or those directly in it,

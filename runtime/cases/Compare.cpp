@@ -200,7 +200,7 @@ static bool wantsTf32(const Case &recorded, const std::string &text) {
 }
 
 double rmsLimit(const Case &recorded, const CaseArgument &argument,
-                const std::string &text) {
+                const std::string &text, bool tf32Default) {
   constexpr double fp64 = 1e-12, fp32 = 1e-5, tf32 = 2e-3, fp16 = 5e-3,
                    bf16 = 1.6e-2;
   auto takesPart = [&](DType type, std::initializer_list<const char *> words) {
@@ -219,8 +219,10 @@ double rmsLimit(const Case &recorded, const CaseArgument &argument,
     return bf16;
   if (argument.type == DType::FP16 || takesPart(DType::FP16, {"tl.float16"}))
     return fp16;
-  if (wantsTf32(recorded, text))
-    return tf32 * double(std::max<size_t>(1, occurrences(text, "dot(")));
+  const size_t dots = occurrences(text, "dot(");
+  if (wantsTf32(recorded, text) ||
+      (tf32Default && dots && !namesInputPrecision(text)))
+    return tf32 * double(std::max<size_t>(1, dots));
   if (argument.type == DType::FP32 || takesPart(DType::FP32, {"float32"}))
     return fp32;
   return fp64;

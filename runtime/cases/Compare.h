@@ -69,9 +69,10 @@ Comparison compareTies(const Elements &got, const Elements &want,
                        const std::vector<int64_t> &shape, const Scores &scores);
 
 // The limit of compareRms() for an argument of a case: by the narrowest float
-// type that takes part (docs/cases.md), from the kernel's text.
+// type that takes part (docs/cases.md), from the kernel's text. `tf32Default`:
+// fp32 dots that name no precision are of tf32.
 double rmsLimit(const Case &recorded, const CaseArgument &argument,
-                const std::string &kernelText);
+                const std::string &kernelText, bool tf32Default = false);
 // The kernel says itself how precise its dots are.
 bool namesInputPrecision(const std::string &kernelText);
 

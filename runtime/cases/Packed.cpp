@@ -3,13 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cases/Packed.h"
 
-#include "runtime/device/cuda/CudaKernel.h"
-#include "runtime/device/cuda/Driver.h"
+#include "runtime/cases/PackedTensors.h"
+#include "support/Error.h"
 #include "support/File.h"
 #include "support/GpuTarget.h"
 #include "support/Json.h"
-
-#include <algorithm>
 
 namespace tessera::cases {
 
@@ -19,13 +17,14 @@ namespace {
 
 constexpr const char *fileName = "gpu.json";
 
+// {"version", "tf32", "targets": {NAME: ENTRY}}.
 Json readIndex(const fs::path &folder) {
   const fs::path path = folder / fileName;
   const auto text = tryReadFile(path);
   if (!text)
-    return Json::object();
+    return {{"version", 1}, {"tf32", false}, {"targets", Json::object()}};
   const Json json = parseJson(*text, path.string());
-  checkKeys(json, {"version", "targets"}, path.string());
+  checkKeys(json, {"version", "targets", "tf32"}, path.string());
   if (member<int64_t>(json, "version", path.string()) != 1)
     throw Error(path.string() + " is of another version",
                 "pack the case again: tessera pack");
@@ -35,28 +34,68 @@ Json readIndex(const fs::path &folder) {
                 "pack the case again: tessera pack");
   for (const auto &[target, entry] : targets.items())
     GpuTarget::parse(target); // also keeps file names what they seem
-  return targets;
+  return {{"version", 1},
+          {"tf32", memberOr<bool>(json, "tf32", false, path.string())},
+          {"targets", targets}};
+}
+
+Json entryOf(const fs::path &folder, const std::string &target,
+             const std::string &where) {
+  const Json targets = readIndex(folder)["targets"];
+  if (!targets.contains(target))
+    throw Error(folder.string() + " has no code for " + target,
+                "pack it: tessera pack --target " + target);
+  checkKeys(targets[target], {"meta", "peer"}, where);
+  return targets[target];
+}
+
+syntax::ArtifactMeta readMeta(const Json &entry, const std::string &where) {
+  return syntax::CompileResult::fromJson(
+             Json{{"ok", true}, {"meta", member<Json>(entry, "meta", where)}}
+                 .dump())
+      .meta;
+}
+
+// A file of code as it is, or deflated with .z behind its name; none where
+// there is neither.
+std::optional<std::string> tryReadCode(const fs::path &path) {
+  if (auto plain = tryReadFile(path))
+    return plain;
+  const fs::path file = path.string() + ".z";
+  const auto text = tryReadFile(file);
+  if (!text)
+    return std::nullopt;
+  return inflated(*text, std::nullopt, file.string());
+}
+
+std::string readCode(const fs::path &path) {
+  auto code = tryReadCode(path);
+  return code ? std::move(*code) : readFile(path); // which says what is wrong
+}
+
+void writeCode(const fs::path &path, const std::string &code) {
+  writeFile(path.string() + ".z", deflated(code));
 }
 
 } // namespace
 
 void packCode(const fs::path &folder, const std::string &target,
-              const runtime::CompiledKernel &compiled) {
-  Json targets = readIndex(folder);
+              const runtime::CompiledKernel &compiled, bool tf32) {
+  Json index = readIndex(folder);
+  index["tf32"] = tf32;
   syntax::CompileResult result;
   result.ok = true;
   result.meta = compiled.meta;
-  targets[target] = {
+  index["targets"][target] = {
       {"meta", parseJson(result.toJson(), "metadata").at("meta")}};
-  writeFile(folder / (target + ".ptx"), compiled.stages.at("ptx"));
+  writeCode(folder / (target + ".ptx"), compiled.stages.at("ptx"));
   if (!compiled.code.empty())
-    writeFile(folder / (target + ".cubin"), compiled.code);
-  writeFile(folder / fileName,
-            Json{{"version", 1}, {"targets", targets}}.dump(1) + "\n");
+    writeCode(folder / (target + ".cubin"), compiled.code);
+  writeFile(folder / fileName, index.dump(1) + "\n");
 }
 
 std::vector<std::string> packedTargets(const fs::path &folder) {
-  const Json targets = readIndex(folder);
+  const Json targets = readIndex(folder)["targets"];
   std::vector<std::string> names;
   for (const std::string &name : GpuTarget::names())
     if (targets.contains(name))
@@ -66,49 +105,39 @@ std::vector<std::string> packedTargets(const fs::path &folder) {
 
 runtime::CompiledKernel readPacked(const fs::path &folder,
                                    const std::string &target) {
-  const Json targets = readIndex(folder);
-  if (!targets.contains(target))
-    throw Error(folder.string() + " has no code for " + target,
-                "pack it: tessera pack --target " + target);
   const std::string where = (folder / fileName).string() + ": " + target;
-  checkKeys(targets[target], {"meta"}, where);
   runtime::CompiledKernel compiled;
-  compiled.meta =
-      syntax::CompileResult::fromJson(
-          Json{{"ok", true},
-               {"meta", member<Json>(targets[target], "meta", where)}}
-              .dump())
-          .meta;
-  compiled.stages["ptx"] = readFile(folder / (target + ".ptx"));
-  if (auto cubin = tryReadFile(folder / (target + ".cubin")))
+  compiled.meta = readMeta(entryOf(folder, target, where), where);
+  compiled.stages["ptx"] = readCode(folder / (target + ".ptx"));
+  if (auto cubin = tryReadCode(folder / (target + ".cubin")))
     compiled.code = std::move(*cubin);
   return compiled;
 }
 
-PackedDevice::PackedDevice(uint32_t repeats) : repeats(repeats) {
-  runtime::cuda::Driver::instance();
+bool packedTf32(const fs::path &folder) {
+  return readIndex(folder)["tf32"].get<bool>();
 }
 
-void PackedDevice::run(const LoadedCase &loaded, const PreparedLaunch &launch,
-                       const std::vector<ArgumentMemory> &memory, bool) {
-  // The newest code that the GPU can take.
-  const std::string best = runtime::cuda::Driver::instance().target();
-  used.clear();
-  for (const std::string &target : packedTargets(loaded.folder))
-    if (GpuTarget::parse(target).computeCapability <=
-        GpuTarget::parse(best).computeCapability)
-      used = target;
-  if (used.empty())
-    throw Error(loaded.folder.string() + " has no code for " + best +
-                    " or an older GPU",
-                "pack it: tessera pack --target " + best);
-  const auto kernel = runtime::loadCudaKernel(readPacked(loaded.folder, used),
-                                              launch.kernel->name(),
-                                              launch.kernel->parameters());
-  const std::vector<Arg> args = boundArguments(launch, memory);
-  kernel->launch(loaded.recorded.grid, args);
-  milliseconds = kernel->time(loaded.recorded.grid, args, repeats);
-  std::sort(milliseconds.begin(), milliseconds.end());
+std::optional<PeerCode> readPeer(const fs::path &folder,
+                                 const std::string &target) {
+  const std::string where =
+      (folder / fileName).string() + ": peer of " + target;
+  const Json entry = entryOf(folder, target, where);
+  if (!entry.contains("peer"))
+    return std::nullopt;
+  const Json &peer = entry["peer"];
+  checkKeys(peer, {"meta", "appended", "compiler"}, where);
+  PeerCode code;
+  code.compiled.meta = readMeta(peer, where);
+  code.compiled.code = readCode(folder / (target + ".peer.cubin"));
+  if (auto ptx = tryReadCode(folder / (target + ".peer.ptx")))
+    code.compiled.stages["ptx"] = std::move(*ptx);
+  code.appended = member<uint32_t>(peer, "appended", where);
+  code.compiler = member<std::string>(peer, "compiler", where);
+  if (code.appended > 8)
+    throw Error(where + ": too many appended parameters",
+                "pack the case again: tessera pack");
+  return code;
 }
 
 } // namespace tessera::cases

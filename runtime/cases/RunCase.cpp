@@ -162,7 +162,7 @@ private:
     Scores scores;
     scores.values = {*argument.type, bytes};
     scores.shape = argument.layout.shape;
-    scores.limit = rmsLimit(recorded, argument, loaded.kernelText);
+    scores.limit = rmsLimit(recorded, argument, loaded.kernelText, loaded.tf32);
     return scores;
   }
 
@@ -177,7 +177,8 @@ private:
     const Elements got{*argument.type, gotBytes};
     const Elements want{*argument.type, wantBytes};
     const CompareMode mode = recorded.modeOf(argument);
-    const double limit = rmsLimit(recorded, argument, loaded.kernelText);
+    const double limit =
+        rmsLimit(recorded, argument, loaded.kernelText, loaded.tf32);
 
     ArgumentReport result;
     result.name = argument.name;

@@ -27,16 +27,6 @@ using syntax::Value;
 
 namespace runtime {
 
-size_t argumentOf(const std::string &parameter, const std::string &kernel,
-                  const std::vector<std::string> &parameters) {
-  const auto found = std::find(parameters.begin(), parameters.end(), parameter);
-  if (found == parameters.end())
-    throw Error("the artifact of `" + kernel + "` wants an argument `" +
-                    parameter + "` that the kernel does not have",
-                "clear the cache: tessera cache clear");
-  return size_t(found - parameters.begin());
-}
-
 std::shared_ptr<LoadedKernel>
 loadKernel(const LaunchDevice &device, const CompiledKernel &compiled,
            const std::string &kernel,

@@ -1,9 +1,11 @@
-// tests/gpucheck/GpuCheckTest.cpp - packed cases: the format, bad folders, no
-// GPU, and one that is a fake. Copyright the tessera authors.
+// tests/gpucheck/GpuCheckTest.cpp - packed cases run through a driver whose GPU
+// is the simulator: results, times, and every way in which a kernel, a driver
+// or a folder can be wrong. Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/author/Author.h"
 
 #include "runtime/cases/Packed.h"
+#include "runtime/cases/PackedTensors.h"
 #include "support/Json.h"
 
 using namespace tessera;
@@ -14,133 +16,305 @@ namespace {
 class GpuCheck : public Author {
 protected:
   CommandResult check(std::vector<std::string> arguments,
-                      const std::string &driver = "/nonexistent/libcuda.so.1") {
-    arguments.insert(arguments.begin(), TESSERA_GPU_CHECK);
-    return runCommand(arguments, std::chrono::seconds(60),
-                      {"TESSERA_CUDA_DRIVER=" + driver});
+                      std::vector<std::string> environment = {},
+                      const std::string &driver = TESSERA_SIM_CUDA) {
+    arguments.insert(arguments.begin(), {TESSERA_GPU_CHECK, path("packed")});
+    environment.push_back("TESSERA_CUDA_DRIVER=" + driver);
+    return runCommand(arguments, std::chrono::seconds(300), environment);
   }
 
-  // A launch of the fake driver's kernel add, whose results were 17.5, or what
-  // is given.
-  fs::path makeCase(const std::string &name, float result = 17.5f) {
+  // The rows of a run, by case.
+  std::map<std::string, Json>
+  rowsOf(const std::string &part, std::vector<std::string> arguments = {},
+         std::vector<std::string> environment = {}) {
+    arguments.insert(arguments.end(), {"--json", path("result.json")});
+    const CommandResult result = check(std::move(arguments), environment);
+    expectHas(result.output, part);
+    std::map<std::string, Json> rows;
+    const auto text = tryReadFile(path("result.json"));
+    EXPECT_TRUE(text) << result.output << result.errors;
+    const Json json = parseJson(text.value_or("{\"cases\": []}"), "result");
+    for (const Json &row : json["cases"])
+      rows[row["case"]] = row;
+    return rows;
+  }
+
+  static void expectFailed(const Json &row, const std::string &status,
+                           const std::string &part) {
+    ASSERT_TRUE(row.is_object());
+    EXPECT_EQ(row["status"], status) << row.dump();
+    expectHas(row["message"].get<std::string>(), part);
+    EXPECT_FALSE(row.contains("us"));
+  }
+
+  // y[i] = x[i] + 16.5 for i < n, and what `first` does before.
+  static std::string ptx(const std::string &first = "") {
+    return ".version 8.0\n.target sm_80\n.address_size 64\n"
+           ".visible .entry add(.param .u64 x, .param .u64 y, .param .u32 n)\n"
+           ".reqntid 64\n{\n"
+           ".reg .pred %p<2>;\n.reg .b32 %r<5>;\n.reg .f32 %f<3>;\n"
+           ".reg .b64 %d<6>;\n"
+           "ld.param.u64 %d1, [x];\nld.param.u64 %d2, [y];\n"
+           "ld.param.u32 %r1, [n];\nmov.u32 %r2, %ctaid.x;\n"
+           "mov.u32 %r3, %tid.x;\nmad.lo.s32 %r4, %r2, 64, %r3;\n" +
+           first +
+           "setp.ge.s32 %p1, %r4, %r1;\n@%p1 bra DONE;\n"
+           "mul.wide.s32 %d3, %r4, 4;\nadd.s64 %d4, %d1, %d3;\n"
+           "ld.global.f32 %f1, [%d4];\nadd.f32 %f2, %f1, 0f41840000;\n"
+           "add.s64 %d5, %d2, %d3;\nst.global.f32 [%d5], %f2;\n"
+           "DONE:\nret;\n}\n";
+  }
+
+  static Json pointer(const char *argument) {
+    return {{"name", argument}, {"kind", "pointer"}, {"dtype", "fp32"},
+            {"shape", {100}},   {"strides", {1}},    {"elements", 100}};
+  }
+  static cases::StoredTensor tensor(float value) {
+    const std::vector<float> values(100, value);
+    return {"F32", {100}, {reinterpret_cast<const char *>(values.data()), 400}};
+  }
+
+  // A packed launch of add() whose recorded results were 17.5, or what is
+  // given.
+  fs::path makeCase(const std::string &name, const std::string &code = ptx(),
+                    float result = 17.5f, int n = 100) {
     const fs::path at = folder.path() / "packed" / name;
     fs::create_directories(at);
-    writeFile(at / "kernel.py",
-              "import triton\nimport triton.language as tl\n\n\n"
-              "@triton.jit\ndef add(x, y, n, s, wide):\n"
-              "    tl.store(y, tl.load(x))\n");
-    const auto pointer = [](const char *argument) {
-      return Json{{"name", argument}, {"kind", "pointer"}, {"dtype", "fp32"},
-                  {"shape", {100}},   {"strides", {1}},    {"elements", 100}};
-    };
-    writeFile(at / "case.json", Json{{"name", name},
-                                     {"kernel", "add"},
-                                     {"kernel_file", "kernel.py"},
-                                     {"grid", {2}},
-                                     {"constexprs", Json::object()},
-                                     {"args",
-                                      {pointer("x"),
-                                       pointer("y"),
-                                       {{"name", "n"},
-                                        {"kind", "int"},
-                                        {"dtype", "i32"},
-                                        {"value", 100}},
-                                       {{"name", "s"},
-                                        {"kind", "float"},
-                                        {"dtype", "fp32"},
-                                        {"value", 0.5}},
-                                       {{"name", "wide"},
-                                        {"kind", "int"},
-                                        {"dtype", "i64"},
-                                        {"value", 16}}}},
-                                     {"written", {"y"}}}
-                                    .dump());
-    const auto tensor = [](float value) {
-      const std::vector<float> values(100, value);
-      return cases::StoredTensor{
-          "F32", {100}, {reinterpret_cast<const char *>(values.data()), 400}};
-    };
-    writeFile(at / "before.safetensors",
-              cases::writeSafetensors({{"x", tensor(1)}, {"y", tensor(0)}}));
-    writeFile(at / "after.safetensors",
-              cases::writeSafetensors({{"y", tensor(result)}}));
-    cases::packCode(at, "sm_80", code());
+    writeFile(at / "kernel.py", "# not looked at\n");
+    writeFile(at / "case.json",
+              Json{{"name", name},
+                   {"kernel", "add"},
+                   {"kernel_file", "kernel.py"},
+                   {"grid", {2}},
+                   {"constexprs", Json::object()},
+                   {"args",
+                    {pointer("x"),
+                     pointer("y"),
+                     {{"name", "n"},
+                      {"kind", "int"},
+                      {"dtype", "i32"},
+                      {"value", n}}}},
+                   {"written", {"y"}},
+                   {"work", {{"bytes", 800}, {"dot_flop", {{"fp16", 4e6}}}}}}
+                  .dump());
+    cases::LoadedCase loaded = cases::loadCaseText(at);
+    loaded.before = {{"x", tensor(1)}, {"y", tensor(0)}};
+    loaded.after = {{"y", tensor(result)}};
+    cases::packTensors(loaded, at);
+    cases::packCode(at, "sm_80", compiled(code));
     return at;
   }
 
-  static runtime::CompiledKernel code() {
+  static runtime::CompiledKernel compiled(const std::string &code = ptx()) {
     runtime::CompiledKernel compiled;
-    compiled.code = "GOOD";
-    compiled.stages["ptx"] = "PTX";
+    compiled.code = "\x7f"
+                    "ELF, for no GPU that there is";
+    compiled.stages["ptx"] = code;
     compiled.meta.symbol = "add";
     compiled.meta.threads = 64;
     compiled.meta.params = {{"x", "pointer", "*fp32:16"},
                             {"y", "pointer", "*fp32:16"},
-                            {"n", "scalar", "i32"},
-                            {"s", "scalar", "fp32"},
-                            {"wide", "scalar", "i64:16"}};
+                            {"n", "scalar", "i32"}};
     return compiled;
+  }
+
+  // Another compiler's code, which takes two null pointers at the end.
+  static void addPeer(const fs::path &at, const std::string &first = "") {
+    std::string code = ptx(first);
+    code.replace(code.find(".param .u32 n)"), 14,
+                 ".param .u32 n, .param .u64 a, .param .u64 b)");
+    writeFile(at / "sm_80.peer.ptx", code);
+    writeFile(at / "sm_80.peer.cubin", "\x7f"
+                                       "ELF");
+    Json json = parseJson(readFile(at / "gpu.json"), "gpu.json");
+    Json &entry = json["targets"]["sm_80"];
+    entry["peer"] = {
+        {"meta", entry["meta"]}, {"appended", 2}, {"compiler", "Other 1.0"}};
+    writeFile(at / "gpu.json", json.dump());
   }
 };
 
 TEST_F(GpuCheck, WithoutAGpuItSaysSoAndEndsWell) {
   makeCase("add");
-  const CommandResult result = check({path("packed")});
-  EXPECT_TRUE(result.status.ok()) << result.errors;
-  expectHas(result.output, "there is no NVIDIA GPU");
-  expectHas(result.output, "nothing was run");
-  // Small enough to be carried to any machine.
-  EXPECT_LT(fs::file_size(TESSERA_GPU_CHECK), 32u << 20);
+  for (const auto &[driver, mode] : {std::pair{"/nonexistent/libcuda.so.1", ""},
+                                     {TESSERA_SIM_CUDA, "SIM_CUDA=none"}}) {
+    const CommandResult result =
+        check({}, {*mode ? mode : "SIM_CUDA="}, driver);
+    EXPECT_TRUE(result.status.ok()) << result.errors;
+    expectHas(result.output, "there is no NVIDIA GPU");
+    expectHas(result.output, "nothing was run");
+  }
+}
+
+// What is there and does not work is no pass.
+TEST_F(GpuCheck, ABrokenDriverIsAFailure) {
+  makeCase("add");
+  const CommandResult broken = check({}, {"SIM_CUDA=broken"});
+  EXPECT_EQ(broken.status.code, 1);
+  expectHas(broken.errors, "starting the driver");
+  const CommandResult other = check({}, {}, "libm.so.6");
+  EXPECT_EQ(other.status.code, 1);
+  expectHas(other.errors, "has no function cuInit");
+  auto rows = rowsOf("0 of 1", {}, {"SIM_CUDA=old"});
+  expectFailed(rows["add"], "error",
+               "the driver for CUDA 11.4 is too old for the PTX");
 }
 
 TEST_F(GpuCheck, RunsComparesAndTimes) {
   makeCase("good");
-  makeCase("wrong", 18);
-  const CommandResult result =
-      check({path("packed"), "--json", path("result.json"), "--repeat", "3"},
-            TESSERA_FAKE_CUDA);
-  EXPECT_EQ(result.status.code, 1) << result.errors;
-  expectHas(result.output, "Fake GPU, compute capability 9.0");
-  expectHas(result.output, "1 of 2 cases are ok");
-  const Json json = parseJson(readFile(path("result.json")), "result");
-  ASSERT_EQ(json["cases"].size(), 2u);
-  EXPECT_EQ(json["cases"][0]["status"], "ok");
-  EXPECT_EQ(json["cases"][0]["us"], 250.0);
-  EXPECT_EQ(json["cases"][0]["target"], "sm_80"); // runs on the newer GPU
-  EXPECT_EQ(json["cases"][1]["status"], "mismatch");
-  EXPECT_FALSE(json["cases"][1].contains("us"));
-  fs::remove_all(path("packed/wrong"));
-  expectFine(check({path("packed")}, TESSERA_FAKE_CUDA));
+  makeCase("wrong", ptx(), 18);
+  auto rows = rowsOf("1 of 2 cases are ok", {"--repeat", "3"});
+  EXPECT_EQ(rows["good"]["status"], "ok");
+  EXPECT_EQ(rows["good"]["us"], 250.0);
+  EXPECT_EQ(rows["good"]["target"], "sm_80"); // runs on the newer GPU
+  EXPECT_DOUBLE_EQ(rows["good"]["bytes_per_s"].get<double>(), 800 / 250e-6);
+  EXPECT_NEAR(rows["good"]["flop_per_s_of_peak"].get<double>(),
+              4e6 / 250e-6 / (1.98e9 * 132 * 4096), 1e-12);
+  expectFailed(rows["wrong"], "mismatch", "17.5 instead of 18");
+  const Json result = parseJson(readFile(path("result.json")), "result");
+  EXPECT_EQ(result["gpu"], "Simulated GPU");
+  EXPECT_EQ(result["compute_capability"], 90);
+  EXPECT_EQ(result["ok"], 1);
+  EXPECT_EQ(result["date"].get<std::string>().size(), 20u);
+  EXPECT_EQ(check({"--only", "good"}).status.code, 0);
+}
+
+TEST_F(GpuCheck, ARateAboveThePeakIsNoFigure) {
+  makeCase("add");
+  auto rows = rowsOf("1 of 1", {"--repeat", "1"}, {"SIM_CUDA_US=0.0001"});
+  EXPECT_FALSE(rows["add"].contains("bytes_per_s"));
+  EXPECT_FALSE(rows["add"].contains("flop_per_s"));
+  EXPECT_EQ(rows["add"]["above_peak"],
+            (std::vector<std::string>{"bytes_per_s", "flop_per_s"}));
+}
+
+TEST_F(GpuCheck, WritesBesideArgumentsAreFound) {
+  makeCase("behind", ptx(), 17.5f, 102);
+  const std::string before = "st.global.u32 [%d2+-8], %r4;\n";
+  makeCase("before", ptx("setp.ne.s32 %p1, %r4, 0;\n@!%p1 " + before));
+  auto rows = rowsOf("0 of 2");
+  expectFailed(rows["behind"], "mismatch", "`y`: wrote 0 bytes behind its end");
+  expectFailed(rows["before"], "mismatch",
+               "`y`: wrote 5 bytes before its beginning");
+}
+
+TEST_F(GpuCheck, OtherBytesOnTheSecondLaunchAreFound) {
+  makeCase("add");
+  auto rows = rowsOf("0 of 1", {}, {"SIM_CUDA=noisy"});
+  expectFailed(rows["add"], "mismatch",
+               "launched again on the same memory it wrote other bytes: `y`");
+}
+
+TEST_F(GpuCheck, AKernelWithoutEndIsEndedAndTheRestRuns) {
+  makeCase("a");
+  makeCase("b", ptx("AGAIN:\nbra AGAIN;\n"));
+  makeCase("c");
+  auto rows = rowsOf("2 of 3", {"--timeout", "8", "--repeat", "1"});
+  expectFailed(rows["b"], "error", "no end after 8 s of running");
+  EXPECT_EQ(rows["c"]["status"], "ok");
+}
+
+TEST_F(GpuCheck, AFaultOrACrashEndsItsCaseOnly) {
+  makeCase("a");
+  makeCase("b", ptx("mov.u64 %d2, 64;\n"));
+  makeCase("c");
+  auto rows = rowsOf("2 of 3", {"--repeat", "1"});
+  expectFailed(rows["b"], "error", "CUDA_ERROR_ILLEGAL_ADDRESS");
+  EXPECT_EQ(rows["c"]["status"], "ok"); // by another process
+  fs::remove_all(path("packed/b"));
+  rows =
+      rowsOf("1 of 2", {"--repeat", "0", "--again", "0"}, {"SIM_CUDA=crash"});
+  EXPECT_EQ(rows["a"]["status"], "ok");
+  expectFailed(rows["c"], "error", "the process ended with signal 6");
+}
+
+TEST_F(GpuCheck, AnotherCompilersCodeIsCheckedAndTimed) {
+  addPeer(makeCase("right"));
+  addPeer(makeCase("wrong"), "mov.u32 %r1, 50;\n");
+  auto rows = rowsOf("geometric mean of 2 times: 1.000 x", {"--repeat", "2"},
+                     {"SIM_CUDA_US=5"});
+  EXPECT_EQ(rows["right"]["peer"], "Other 1.0");
+  EXPECT_EQ(rows["right"]["peer_status"], "ok");
+  EXPECT_EQ(rows["right"]["peer_us"], rows["right"]["us"]);
+  EXPECT_EQ(rows["wrong"]["status"], "ok"); // ours
+  EXPECT_EQ(rows["wrong"]["peer_status"], "mismatch");
 }
 
 TEST_F(GpuCheck, TheFormatReadsBack) {
   const fs::path at = makeCase("both");
-  runtime::CompiledKernel other = code();
+  runtime::CompiledKernel other = compiled();
   other.code.clear(); // no ptxas
   other.meta.sharedBytes = 4096;
-  cases::packCode(at, "sm_90", other);
+  cases::packCode(at, "sm_90", other, true);
   EXPECT_EQ(cases::packedTargets(at),
             (std::vector<std::string>{"sm_80", "sm_90"}));
   const runtime::CompiledKernel first = cases::readPacked(at, "sm_80"),
                                 second = cases::readPacked(at, "sm_90");
-  EXPECT_EQ(first.code, "GOOD");
+  EXPECT_EQ(first.code, compiled().code);
   EXPECT_EQ(first.meta.symbol, "add");
   EXPECT_EQ(first.meta.threads, 64u);
-  EXPECT_EQ(first.meta.params.size(), 5u);
-  EXPECT_EQ(first.meta.params[4].type, "i64:16");
+  EXPECT_EQ(first.meta.params.size(), 3u);
   EXPECT_EQ(second.code, "");
-  EXPECT_EQ(second.stages.at("ptx"), "PTX");
+  EXPECT_EQ(second.stages.at("ptx"), ptx());
   EXPECT_EQ(second.meta.sharedBytes, 4096u);
+  EXPECT_TRUE(cases::packedTf32(at));
+  EXPECT_FALSE(cases::readPeer(at, "sm_80"));
+  addPeer(at);
+  EXPECT_EQ(cases::readPeer(at, "sm_80")->appended, 2u);
   EXPECT_THROW(cases::readPacked(at, "sm_86"), Error);
+  const cases::LoadedCase loaded = cases::loadPacked(at);
+  EXPECT_EQ(loaded.before.at("x").bytes, tensor(1).bytes);
+  EXPECT_EQ(loaded.after.at("y").shape, std::vector<int64_t>{100});
+  EXPECT_EQ(loaded.recorded.work->bytes, 800);
+}
+
+TEST_F(GpuCheck, TensorsAreThereOnceAndDamageIsNoticed) {
+  const fs::path one = makeCase("one");
+  const fs::path two = makeCase("two");
+  std::vector<float> values(1000);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = float(i % 7);
+  for (const fs::path &at : {one, two}) {
+    cases::LoadedCase loaded = cases::loadPacked(at);
+    loaded.before["x"] = {
+        "F32", {1000}, {reinterpret_cast<const char *>(values.data()), 4000}};
+    cases::packTensors(loaded, at);
+  }
+  std::vector<fs::path> blobs;
+  for (const auto &entry : fs::directory_iterator(path("packed/blobs")))
+    blobs.push_back(entry.path());
+  ASSERT_EQ(blobs.size(), 1u); // the other tensors are of one value each
+  EXPECT_LT(fs::file_size(blobs[0]), 400u);
+  EXPECT_EQ(cases::loadPacked(two).before.at("x").bytes.size(), 4000u);
+  const auto failure = [&] {
+    try {
+      cases::loadPacked(one);
+      return std::string("none");
+    } catch (const Error &error) {
+      return std::string(error.what());
+    }
+  };
+  const std::string good = readFile(blobs[0]);
+  writeFile(blobs[0], good.substr(0, good.size() / 2));
+  expectHas(failure(), "is damaged");
+  values[5] = 99;
+  writeFile(
+      blobs[0],
+      cases::deflated({reinterpret_cast<const char *>(values.data()), 4000}));
+  expectHas(failure(), "is damaged");
+  fs::remove(blobs[0]);
+  expectHas(failure(), blobs[0].filename());
+  edit((one / "tensors.json").string(), blobs[0].filename(), "../../x");
+  expectHas(failure(), "is no hexadecimal number");
 }
 
 TEST_F(GpuCheck, BadFoldersAreRefused) {
-  expectRefused(check({path("none")}), "no case in");
+  expectRefused(check({}), "no case in");
   const fs::path at = makeCase("bad");
   const std::string good = readFile(at / "gpu.json");
   const auto refused = [&](const std::string &text, const std::string &part) {
     writeFile(at / "gpu.json", text);
-    expectRefused(check({path("packed")}), part);
+    expectRefused(check({}), part);
   };
   refused("{", "gpu.json");
   refused(R"({"version": 2, "targets": {}})", "is of another version");
@@ -148,54 +322,99 @@ TEST_F(GpuCheck, BadFoldersAreRefused) {
   refused(R"({"version": 1, "targets": {"../x": {}}})", "`../x`");
   refused(R"({"version": 1, "targets": {}})", "has no gpu.json, so no code");
   fs::remove(at / "gpu.json");
-  expectRefused(check({path("packed")}), "make it with tessera pack");
+  expectRefused(check({}), "make it with tessera pack");
+  writeFile(at / "gpu.json", good);
+  expectRefused(check({"--only", "nothing"}), "no case in");
   // What is wrong with one case is an error of that case.
-  const auto failed = [&](const std::string &part) {
-    const CommandResult result = check({path("packed")}, TESSERA_FAKE_CUDA);
-    EXPECT_EQ(result.status.code, 1);
-    expectHas(result.output, part);
-    writeFile(at / "gpu.json", good);
-  };
-  writeFile(at / "gpu.json", R"({"version": 1, "targets": {"sm_80": {}}})");
-  failed("error");
-  fs::rename(at / "sm_80.ptx", at / "kept");
-  failed("sm_80.ptx");
-  fs::rename(at / "kept", at / "sm_80.ptx");
-  writeFile(at / "sm_80.cubin", "BAD");
-  writeFile(at / "sm_80.ptx", "BAD");
-  failed("CUDA_ERROR_NO_BINARY_FOR_GPU");
+  fs::remove(at / "sm_80.ptx.z");
+  auto rows = rowsOf("0 of 1");
+  expectFailed(rows["bad"], "error", "sm_80.ptx");
+  writeFile(at / "sm_80.ptx", "no PTX");
+  rows = rowsOf("0 of 1");
+  expectFailed(rows["bad"], "error", "CUDA_ERROR_NO_BINARY_FOR_GPU");
+  writeFile(at / "sm_80.cubin.z", "no zlib stream");
+  rows = rowsOf("0 of 1");
+  expectFailed(rows["bad"], "error", "sm_80.cubin.z is damaged");
 }
 
-TEST_F(GpuCheck, PackCompilesRecordedCases) {
-  expectFine(run({"pack", TESSERA_SOURCE "/tests/cases/vector_add", "-o",
-                  path("packed"), "--target", "sm_80"}));
+// Record, pack, carry, run: nothing but the packed folder takes part in the
+// last step, and the program there needs no library but libc's.
+TEST_F(GpuCheck, APackedFolderRunsByItself) {
+  expectFine(
+      run({"pack", TESSERA_SOURCE "/tests/cases/vector_add",
+           TESSERA_SOURCE "/tests/cases/own_matmul-fp32.matmul_plain", "-o",
+           path("packed"), "--target", "sm_80", "--commit", "abc"}));
   const fs::path at = path("packed/vector_add");
   EXPECT_EQ(cases::packedTargets(at), std::vector<std::string>{"sm_80"});
   const runtime::CompiledKernel packed = cases::readPacked(at, "sm_80");
   expectHas(packed.stages.at("ptx"), ".visible .entry " + packed.meta.symbol);
-  EXPECT_GT(packed.meta.threads, 0u);
-  expectRefused(run({"pack", path("packed"), "--target", "sm_8"}), "sm_8");
+  EXPECT_TRUE(cases::packedTf32(path("packed/own_matmul-fp32.matmul_plain")));
+  fs::rename(path("packed"), path("carried"));
+  const std::string program = path("carried/tessera-gpu-check");
+  EXPECT_LT(fs::file_size(program), 32u << 20);
+  const CommandResult result = runCommand(
+      {"/usr/bin/env", "-i", "TESSERA_CUDA_DRIVER=" TESSERA_SIM_CUDA, program,
+       path("carried"), "--json", path("result.json"), "--repeat", "1"},
+      std::chrono::seconds(300));
+  expectHas(result.output, "2 of 2 cases are ok");
+  EXPECT_EQ(parseJson(readFile(path("result.json")), "r")["pack"]["commit"],
+            "abc");
+#if !TESSERA_SANITIZED
+  const CommandResult libraries = runCommand(
+      {program}, std::chrono::seconds(60), {"LD_TRACE_LOADED_OBJECTS=1"});
+  expectHas(libraries.output, "libc.so");
+  for (const char *unwanted : {"libstdc++", "libfmt", "libspdlog", "libz"})
+    expectHasNot(libraries.output, unwanted);
+#endif
+  expectRefused(run({"pack", path("carried"), "--target", "sm_8"}), "sm_8");
+}
+
+TEST_F(GpuCheck, TheTableIsMadeFromTheResult) {
+  addPeer(makeCase("first"));
+  makeCase("second", ptx(), 18);
+  rowsOf("1 of 2", {"--repeat", "1"});
+  write("page.md",
+        "before\n<!-- gpu-check -->\nold\n<!-- /gpu-check -->\nend\n");
+  const CommandResult result = runCommand(
+      {"/usr/bin/env", "python3", TESSERA_SOURCE "/tools/gpucheck/table.py",
+       path("result.json"), "--readme", path("page.md")},
+      std::chrono::seconds(60));
+  EXPECT_TRUE(result.status.ok()) << result.errors;
+  const std::string page = readFile(path("page.md"));
+  expectHas(page, "Simulated GPU, driver for CUDA 13.0");
+  expectHas(page, "| add | 1 of 2 | 1.00 | 250.0 |");
+  expectHas(page, "Not ok: second.");
+  expectHas(page, "before\n");
+  expectHas(page, "\nend\n");
+  expectHasNot(page, "old");
 }
 
 // The script on a machine without a GPU, and its bad options.
 TEST_F(GpuCheck, Script) {
   makeCase("add");
   const std::string script = TESSERA_SOURCE "/scripts/gpu-check";
-  const auto start = [&](std::vector<std::string> arguments) {
+  const auto start = [&](std::vector<std::string> arguments,
+                         const std::string &driver) {
     arguments.insert(arguments.begin(), script);
     return runCommand(arguments, std::chrono::seconds(120),
-                      {"BUILD=" TESSERA_BUILD,
-                       "TESSERA_CUDA_DRIVER=/nonexistent/libcuda.so.1",
-                       "TESSERA_CACHE_DIR=" + path("cache")});
+                      {"BUILD=" TESSERA_BUILD, "TESSERA_CUDA_DRIVER=" + driver,
+                       "TESSERA_PYTHON=/nonexistent",
+                       "RESULT=" + path("out/result.json")});
   };
+  const std::string none = "/nonexistent/libcuda.so.1";
   for (const auto &arguments :
        {std::vector<std::string>{"--quick", path("packed")}, {"--quick"}}) {
-    const CommandResult result = start(arguments);
+    const CommandResult result = start(arguments, none);
     EXPECT_TRUE(result.status.ok()) << result.output << result.errors;
     expectHas(result.output, "there is no NVIDIA GPU");
     expectHas(result.output, "nothing was run");
   }
-  const CommandResult wrong = start({"--quik"});
+  const CommandResult result =
+      start({"--quick", path("packed")}, TESSERA_SIM_CUDA);
+  expectFine(result);
+  expectHas(result.output, "1 of 1 cases are ok");
+  EXPECT_TRUE(fs::exists(path("out/result.json")));
+  const CommandResult wrong = start({"--quik"}, none);
   EXPECT_EQ(wrong.status.code, 2);
   expectHas(wrong.errors, "no option --quik");
 }

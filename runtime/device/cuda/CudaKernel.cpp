@@ -6,7 +6,10 @@
 #include "runtime/device/cuda/Driver.h"
 #include "runtime/device/gpu/GpuArguments.h"
 #include "runtime/device/gpu/HostRanges.h"
+#include "runtime/device/sim/SimKernel.h"
 #include "support/Error.h"
+
+#include <algorithm>
 
 namespace tessera::runtime {
 
@@ -14,48 +17,12 @@ namespace {
 
 using cuda::Driver;
 
-constexpr cuda::Result invalidImage = 200, noBinaryForGpu = 209;
+constexpr cuda::Result invalidImage = 200, noBinaryForGpu = 209,
+                       unsupportedPtx = 222;
 // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES; more than 48 KiB has to be
 // asked for.
 constexpr int attributeDynamicShared = 8;
 constexpr uint32_t plainShared = 48 << 10;
-
-// A piece of the GPU's memory as large as a range of the host's, at the same
-// offset from a 256-byte boundary: alignments are kept.
-class DeviceRange {
-public:
-  DeviceRange(const Driver &driver, const HostRange &host)
-      : driver(driver), host(host) {
-    const size_t shift = reinterpret_cast<uintptr_t>(host.begin) % 256;
-    driver.check(driver.api().MemAlloc(&base, host.bytes + shift),
-                 "allocating " + std::to_string(host.bytes) + " bytes for " +
-                     host.name);
-    begin = base + shift;
-  }
-  DeviceRange(const DeviceRange &) = delete;
-  ~DeviceRange() { driver.api().MemFree(base); }
-
-  bool holds(const void *address) const {
-    return address >= host.begin && address < host.begin + host.bytes;
-  }
-  cuda::Address addressOf(const void *address) const {
-    return begin +
-           cuda::Address(static_cast<const char *>(address) - host.begin);
-  }
-  void fill() const {
-    driver.check(driver.api().MemcpyHtoD(begin, host.begin, host.bytes),
-                 "copying " + host.name + " to the GPU");
-  }
-  void fetch() const {
-    driver.check(driver.api().MemcpyDtoH(host.begin, begin, host.bytes),
-                 "copying " + host.name + " from the GPU");
-  }
-
-private:
-  const Driver &driver;
-  HostRange host;
-  cuda::Address base = 0, begin = 0;
-};
 
 class Event {
 public:
@@ -83,8 +50,9 @@ private:
 class Kernel : public CudaKernel {
 public:
   Kernel(const CompiledKernel &compiled, const std::string &kernel,
-         const std::vector<std::string> &parameters)
-      : name(kernel), arguments(compiled.meta, kernel, parameters),
+         const std::vector<std::string> &parameters, uint32_t appended)
+      : name(kernel), appended(appended),
+        arguments(compiled.meta, kernel, parameters),
         threads(compiled.meta.threads), sharedBytes(compiled.meta.sharedBytes) {
     if (!threads)
       throw Error("the artifact of `" + kernel +
@@ -115,57 +83,97 @@ public:
   void launch(const Grid &grid, const std::vector<Arg> &args) override {
     if (!grid[0] || !grid[1] || !grid[2])
       return;
-    Prepared prepared(*this, args);
-    start(grid, prepared);
-    driver.check(driver.api().CtxSynchronize(), "running `" + name + "`");
-    for (const auto &range : prepared.memory)
-      range->fetch();
+    const auto bound = bind(grid, args);
+    bound->reset();
+    bound->run();
+    bound->fetch();
+    if (const std::string damage = bound->damage(); !damage.empty())
+      throw KernelFault("`" + name + "`: " + damage,
+                        "TESSERA_DEVICE=sim:sm_80 says which line did it");
   }
 
-  std::vector<double> time(const Grid &grid, const std::vector<Arg> &args,
-                           uint32_t repeats) override {
-    Prepared prepared(*this, args);
-    std::vector<double> times;
-    for (uint32_t i = 0; i < repeats; ++i) {
-      const Event before(driver), after(driver);
-      before.record();
-      start(grid, prepared);
-      after.record();
-      times.push_back(after.millisecondsSince(before));
-    }
-    return times;
+  std::unique_ptr<CudaLaunch> bind(const Grid &grid,
+                                   const std::vector<Arg> &args) override {
+    return std::make_unique<Launch>(
+        std::static_pointer_cast<Kernel>(shared_from_this()), grid, args);
   }
 
 private:
-  // Memory and parameters of a launch.
-  struct Prepared {
-    Prepared(const Kernel &kernel, const std::vector<Arg> &args)
-        : values(kernel.arguments.values(args)) {
-      kernel.driver.use();
-      const auto &slots = kernel.arguments.slots();
+  class Launch : public CudaLaunch {
+  public:
+    Launch(std::shared_ptr<Kernel> ofKernel, const Grid &grid,
+           const std::vector<Arg> &args)
+        : kernel(std::move(ofKernel)), grid(grid),
+          values(kernel->arguments.values(args)) {
+      kernel->driver.use();
+      const auto &slots = kernel->arguments.slots();
       std::vector<HostRange> ranges;
       for (const GpuArguments::Slot &slot : slots)
         if (const auto *pointer = std::get_if<Pointer>(&args[slot.argument]))
-          addRange(kernel, slot, *pointer, ranges);
+          addRange(slot, *pointer, ranges);
       for (const HostRange &range : mergedRanges(std::move(ranges))) {
-        memory.push_back(std::make_unique<DeviceRange>(kernel.driver, range));
-        memory.back()->fill();
+        memory.push_back(
+            std::make_unique<cuda::DeviceRange>(kernel->driver, range));
+        initial.push_back(memory.back()->hostBytes());
       }
-      for (size_t i = 0; i < slots.size(); ++i) {
+      for (size_t i = 0; i < slots.size(); ++i)
         if (const auto *pointer =
                 std::get_if<Pointer>(&args[slots[i].argument]))
           values[i] = deviceValue(*pointer);
-        addresses.push_back(values[i].data());
-      }
+      values.resize(values.size() + kernel->appended);
+      for (GpuArguments::Value &value : values)
+        addresses.push_back(value.data());
     }
 
-    static void addRange(const Kernel &kernel, const GpuArguments::Slot &slot,
-                         const Pointer &pointer,
-                         std::vector<HostRange> &ranges) {
+    void reset() override {
+      for (size_t i = 0; i < memory.size(); ++i)
+        memory[i]->fill(initial[i]);
+    }
+    void run() override {
+      start();
+      kernel->driver.check(kernel->driver.api().CtxSynchronize(),
+                           "running `" + kernel->name + "`");
+    }
+    void fetch() override {
+      for (const auto &range : memory)
+        range->fetch();
+    }
+    std::string difference() override {
+      for (const auto &range : memory) {
+        const std::string now = range->deviceBytes(),
+                          first = range->hostBytes();
+        if (now != first)
+          return "`" + range->name() + "` at byte " +
+                 std::to_string(
+                     std::mismatch(now.begin(), now.end(), first.begin())
+                         .first -
+                     now.begin());
+      }
+      return {};
+    }
+    std::string damage() override {
+      for (const auto &range : memory)
+        if (std::string text = range->damage(); !text.empty())
+          return text;
+      return {};
+    }
+    double time(const cuda::CacheFlush *flush) override {
+      const Event before(kernel->driver), after(kernel->driver);
+      if (flush)
+        flush->start();
+      before.record();
+      start();
+      after.record();
+      return after.millisecondsSince(before);
+    }
+
+  private:
+    void addRange(const GpuArguments::Slot &slot, const Pointer &pointer,
+                  std::vector<HostRange> &ranges) const {
       if (!pointer.address)
         return;
       if (pointer.bytes == Pointer::unknown)
-        throw Error("argument `" + slot.name + "` of `" + kernel.name +
+        throw Error("argument `" + slot.name + "` of `" + kernel->name +
                         "` is memory of unknown size, which cannot be copied "
                         "to a GPU",
                     "set Pointer::bytes");
@@ -188,9 +196,20 @@ private:
       return value;
     }
 
+    void start() {
+      kernel->driver.check(kernel->driver.api().LaunchKernel(
+                               kernel->function, grid[0], grid[1], grid[2],
+                               kernel->threads, 1, 1, kernel->sharedBytes,
+                               nullptr, addresses.data(), nullptr),
+                           "launching `" + kernel->name + "`");
+    }
+
+    std::shared_ptr<Kernel> kernel;
+    Grid grid;
     std::vector<GpuArguments::Value> values;
     std::vector<void *> addresses; // of the values
-    std::vector<std::unique_ptr<DeviceRange>> memory;
+    std::vector<std::unique_ptr<cuda::DeviceRange>> memory;
+    std::vector<std::string> initial; // contents of `memory`
   };
 
   void load(const CompiledKernel &compiled) {
@@ -201,19 +220,19 @@ private:
     if ((result == noBinaryForGpu || result == invalidImage) &&
         ptx != compiled.stages.end() && !ptx->second.empty())
       result = driver.api().ModuleLoadData(&module, ptx->second.c_str());
+    if (result == unsupportedPtx)
+      throw Error("the driver for CUDA " +
+                      std::to_string(driver.version() / 1000) + "." +
+                      std::to_string(driver.version() % 1000 / 10) +
+                      " is too old for the PTX of `" + name + "`",
+                  "install a driver for CUDA 12.8 or later");
     driver.check(result,
                  "loading the code of `" + name + "` on " + driver.gpu());
   }
 
-  void start(const Grid &grid, Prepared &prepared) const {
-    driver.check(driver.api().LaunchKernel(function, grid[0], grid[1], grid[2],
-                                           threads, 1, 1, sharedBytes, nullptr,
-                                           prepared.addresses.data(), nullptr),
-                 "launching `" + name + "`");
-  }
-
   const Driver &driver = Driver::instance();
   const std::string name;
+  const uint32_t appended;
   const GpuArguments arguments;
   const uint32_t threads, sharedBytes;
   cuda::Module module = nullptr;
@@ -222,10 +241,21 @@ private:
 
 } // namespace
 
+std::vector<double> CudaKernel::time(const Grid &grid,
+                                     const std::vector<Arg> &args,
+                                     uint32_t repeats) {
+  const auto bound = bind(grid, args);
+  bound->reset();
+  std::vector<double> times;
+  for (uint32_t i = 0; i < repeats; ++i)
+    times.push_back(bound->time(nullptr));
+  return times;
+}
+
 std::shared_ptr<CudaKernel>
 loadCudaKernel(const CompiledKernel &compiled, const std::string &kernel,
-               const std::vector<std::string> &parameters) {
-  return std::make_shared<Kernel>(compiled, kernel, parameters);
+               const std::vector<std::string> &parameters, uint32_t appended) {
+  return std::make_shared<Kernel>(compiled, kernel, parameters, appended);
 }
 
 } // namespace tessera::runtime

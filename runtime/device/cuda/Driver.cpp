@@ -15,6 +15,7 @@ namespace tessera::runtime::cuda {
 namespace {
 
 constexpr int attributeMajor = 75, attributeMinor = 76;
+constexpr Result stubLibrary = 34, noDevice = 100;
 const char *const elsewhere =
     "use TESSERA_DEVICE=sim:sm_80, a simulated GPU, or cpu";
 
@@ -42,7 +43,7 @@ Driver::Driver() {
   const std::string path = optionText(Option::CudaDriver);
   void *library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library)
-    throw Error("there is no NVIDIA GPU: " + std::string(::dlerror()),
+    throw NoGpu("there is no NVIDIA GPU: " + std::string(::dlerror()),
                 elsewhere);
 #define TESSERA_FIND(name, suffix)                                             \
   find(library, functions.name, "cu" #name suffix)
@@ -66,6 +67,7 @@ Driver::Driver() {
   TESSERA_FIND(MemFree, "_v2");
   TESSERA_FIND(MemcpyHtoD, "_v2");
   TESSERA_FIND(MemcpyDtoH, "_v2");
+  TESSERA_FIND(MemsetD8Async, "");
   TESSERA_FIND(EventCreate, "");
   TESSERA_FIND(EventRecord, "");
   TESSERA_FIND(EventSynchronize, "");
@@ -76,13 +78,14 @@ Driver::Driver() {
   Result result = functions.Init(0);
   if (!result)
     result = functions.DeviceGetCount(&count);
+  if (result && result != noDevice && result != stubLibrary)
+    check(result, "starting the driver");
   if (result || !count) {
     const char *text = nullptr;
     if (!result || functions.GetErrorString(result, &text) || !text)
       text = "the driver lists none";
-    throw Error("there is no NVIDIA GPU: " + std::string(text), elsewhere);
+    throw NoGpu("there is no NVIDIA GPU: " + std::string(text), elsewhere);
   }
-  Device device = 0;
   char buffer[256] = {};
   int major = 0, minor = 0;
   check(functions.DeviceGet(&device, 0), "opening the GPU");
@@ -99,11 +102,20 @@ Driver::Driver() {
     if (int(GpuTarget::parse(target).computeCapability) <= capability)
       bestTarget = target;
   if (bestTarget.empty())
-    throw Error("the GPU " + name + " has compute capability " +
+    throw NoGpu("the GPU " + name + " has compute capability " +
                     std::to_string(major) + "." + std::to_string(minor),
                 "8.0 (Ampere) is the oldest that serves; " +
                     std::string(elsewhere));
   check(functions.DevicePrimaryCtxRetain(&context, device), "opening the GPU");
+}
+
+int Driver::attribute(int number) const {
+  int value = 0;
+  return functions.DeviceGetAttribute(&value, number, device) ? 0 : value;
+}
+
+bool Driver::healthy() const {
+  return !functions.CtxSetCurrent(context) && !functions.CtxSynchronize();
 }
 
 void Driver::use() const {

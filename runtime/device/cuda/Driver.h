@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "support/Error.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -44,6 +46,7 @@ struct Api {
   Result (*MemFree)(Address);
   Result (*MemcpyHtoD)(Address, const void *, size_t);
   Result (*MemcpyDtoH)(void *, Address, size_t);
+  Result (*MemsetD8Async)(Address, unsigned char, size_t, Stream);
   Result (*EventCreate)(Event *, unsigned flags);
   Result (*EventRecord)(Event, Stream);
   Result (*EventSynchronize)(Event);
@@ -51,12 +54,18 @@ struct Api {
   Result (*EventDestroy)(Event);
 };
 
+// There is no GPU that serves: none at all, no driver, or one that is too old.
+class TESSERA_EXCEPTION NoGpu : public Error {
+public:
+  using Error::Error;
+};
+
 // The driver with the first GPU of the process (CUDA_VISIBLE_DEVICES chooses
 // it), whose primary context is torch's, too.
 class Driver {
 public:
-  // Made at the first use and kept. Throws Error where there is no driver, no
-  // GPU, or one that is too old.
+  // Made at the first use and kept. Throws NoGpu, and Error for a driver that
+  // is broken or too old.
   static Driver &instance();
 
   const Api &api() const { return functions; }
@@ -66,6 +75,10 @@ public:
   // The target whose code runs here: of the same major version where there is
   // one, else an older one, whose PTX the driver compiles.
   const std::string &target() const { return bestTarget; }
+  // CUdevice_attribute by its number; 0 where the driver does not say.
+  int attribute(int number) const;
+  // False once a launch has failed in a way that leaves the context useless.
+  bool healthy() const;
   // Makes the GPU that of the calling thread. Throws Error.
   void use() const;
   // Throws Error with the driver's words for a result that is not 0.
@@ -76,6 +89,7 @@ private:
 
   Api functions{};
   Context context = nullptr;
+  Device device = 0;
   std::string name, bestTarget;
   int driverVersion = 0, capability = 0;
 };

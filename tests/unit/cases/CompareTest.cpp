@@ -252,6 +252,9 @@ TEST(Compare, LimitsFollowTheNarrowestType) {
   const CaseArgument fp64 = argument("D", DType::FP64);
   recorded.arguments = {fp32};
   EXPECT_EQ(rmsLimit(recorded, fp32, "tl.dot(a, b)"), 1e-5);
+  EXPECT_EQ(rmsLimit(recorded, fp32, "tl.dot(a, b)\ntl.dot(c, d)", true), 4e-3);
+  EXPECT_EQ(rmsLimit(recorded, fp32, "tl.dot(a, input_precision=p)", true),
+            1e-5);
   EXPECT_EQ(rmsLimit(recorded, fp32, "tl.dot(a, b, input_precision=\"ieee\")"),
             1e-5);
   EXPECT_EQ(rmsLimit(recorded, fp32,

@@ -44,7 +44,9 @@ int cuDeviceGetName(char *name, int length, int device) {
   return 0;
 }
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
-  *value = attribute == 75 ? (is("old") ? 7 : 9) : is("old") ? 5 : 0;
+  *value = attribute == 75   ? (is("old") ? 7 : 9)
+           : attribute == 76 ? (is("old") ? 5 : 0)
+                             : 0;
   return 0;
 }
 int cuDevicePrimaryCtxRetain(void **context, int device) {
@@ -126,6 +128,11 @@ int cuMemcpyHtoD_v2(unsigned long long to, const void *from, size_t bytes) {
 }
 int cuMemcpyDtoH_v2(void *to, unsigned long long from, size_t bytes) {
   memcpy(to, (void *)from, bytes);
+  return 0;
+}
+int cuMemsetD8Async(unsigned long long address, unsigned char value,
+                    size_t bytes, void *stream) {
+  memset((void *)address, value, bytes);
   return 0;
 }
 static int events;
