@@ -1,0 +1,274 @@
+# tools/gpucheck/record.py - records a launch of every instance of kernels/ with the results of Triton's interpreter.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+"""record.py --out FOLDER [--full] [--only NAME]
+
+The programs of tests/triton run on shapes with the constants of the `# tessera: instance` comments, under Triton's
+interpreter: no line of this compiler takes part, and the programs compare every result with fp64 formulas. Each instance
+becomes a case (docs/cases.md), launched with the warps and stages of its decorator. Two more shapes bring fp16 and strides
+that are no multiples of 16. --full also keeps what the programs launch with other tiles. Exit status 1 when an instance was
+not recorded or a result is wrong, 77 without torch or Triton."""
+import argparse
+import ast
+import json
+import pathlib
+import re
+import runpy
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests" / "triton"), str(ROOT / "tests" / "cases")]
+
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("--out", required=True, help="folder that gets the cases")
+parser.add_argument("--full", action="store_true", help="also launches with tiles that no instance has")
+parser.add_argument("--only", default="", help="kernels whose name contains this")
+options = parser.parse_args()
+sys.argv = sys.argv[:1]
+
+import harness  # noqa: E402 (sets TRITON_INTERPRET)
+import record_from_triton as recorder  # noqa: E402
+from counting import Counter  # noqa: E402
+from harness import cdiv, fresh, pow2, torch  # noqa: E402
+
+harness.LIMITS[torch.bfloat16] = 5e-3
+# The tile that the first dimension of the grid counts.
+GRID_TILES = dict(compress_fwd="BC", compress_bwd_dx="BT", compress_bwd_dw="BC", score_select="BT", merge_ranges="BT",
+                  gate_fwd="BT", gate_bwd="BT", attn_delta="BT", rope="BT", reduce_rows="BC")
+TILES = {"BT", "BC", "BJ"}  # of which instances have others than the programs
+UNORDERED_SUMS = {"layer_norm_bwd_dx"}  # atomic additions: results differ from run to run
+
+recorded, missing = {}, {}
+begin = time.time()
+counter = Counter()
+
+
+def instances_of(path):
+    """{kernel: {instance: (types, constexprs)}} of a kernel file."""
+    found, waiting = {}, []
+    for line in (ROOT / "kernels" / path).read_text().splitlines():
+        comment = re.match(r"# tessera: instance (\w+)\((.*)\)$", line)
+        if comment:
+            call = ast.parse(f"f({comment[2]})", mode="eval").body
+            values = {k.arg: ast.literal_eval(k.value) for k in call.keywords}
+            types = {k: v for k, v in values.items() if isinstance(v, str) and (v[0] == "*" or re.match(r"[iuf]", v))}
+            waiting.append((comment[1], types, {k: v for k, v in values.items() if k not in types}))
+        header = re.match(r"def (\w+)\(", line)
+        if header:
+            found[header[1]] = {name: (types, constants) for name, types, constants in waiting}
+            waiting = []
+    return {kernel: given for kernel, given in found.items() if given}
+
+
+INSTANCES = {str(path.relative_to(ROOT / "kernels")): instances_of(path.relative_to(ROOT / "kernels"))
+             for path in sorted((ROOT / "kernels").rglob("*.py"))}
+
+
+def type_of(value):
+    """As in a signature: *fp32:16, i32."""
+    if isinstance(value, torch.Tensor):
+        return f"*{recorder.DTYPES[value.dtype][0]}:16"
+    if isinstance(value, float):
+        return "fp32"
+    return "i32:16" if value % 16 == 0 else "i32"
+
+
+def instance_for(path, name, types, constexprs):
+    """An instance that was not recorded yet and differs by its tiles at most: (its name, its constexprs)."""
+    for instance, (wanted, constants) in INSTANCES[path].get(name, {}).items():
+        same = all(constexprs.get(k) == v for k, v in constants.items() if k not in TILES)
+        if same and instance not in recorded and [t for t in types if t[0] == "*"] == [
+                t for t in wanted.values() if t[0] == "*"]:
+            if [t for t in types] != [t for t in wanted.values()]:
+                missing[instance] = f"launched as {types}, not {list(wanted.values())}"
+                continue
+            return instance, constants
+    return None, None
+
+
+def copy_of(args):
+    made = {}
+    for i, value in enumerate(args):
+        if isinstance(value, torch.Tensor) and value.untyped_storage().data_ptr() not in made:
+            made[value.untyped_storage().data_ptr()] = value.untyped_storage().clone()
+    take = lambda x: torch.empty(0, dtype=x.dtype).set_(made[x.untyped_storage().data_ptr()], x.storage_offset(), x.shape,
+                                                        x.stride())
+    return [take(x) if isinstance(x, torch.Tensor) else x for x in args]
+
+
+def default_options(path, name):
+    """num_warps and num_stages of the decorator's first Config."""
+    found = getattr(harness.loaded[path], name)
+    while type(found).__name__ in ("Autotuner", "Heuristics"):
+        if type(found).__name__ == "Autotuner":
+            return dict(num_warps=found.configs[0].num_warps, num_stages=found.configs[0].num_stages)
+        found = found.fn
+    return dict(num_warps=4, num_stages=3)
+
+
+def keep(case, path, name, grid, args, constexprs):
+    fn = harness.kernel(path, name)
+    compare = {}
+    if name in UNORDERED_SUMS:
+        compare = {"nondeterministic": True}
+    counter.clear()
+    folder = pathlib.Path(options.out) / case
+    done = recorder.record(folder, fn, grid, *args, **default_options(path, name), **constexprs)
+    done["work"] = dict(counter.work(), **compare)
+    (folder / "case.json").write_text(json.dumps(done, indent=1) + "\n")
+    recorded[case] = path
+    missing.pop(case, None)
+    print(f"[{len(recorded):3d}] {time.time() - begin:4.0f} s  {case}", flush=True)
+
+
+shape_tag = [""]
+
+
+def launch(path, name, grid, *args, **constexprs):
+    if not all(grid):
+        return
+    wanted = options.only in name
+    original = args
+    if name == "score_select" and not constexprs["STORE"]:
+        args = [*args[:9], 3, *args[10:]]  # not used without scores; 0 would be a multiple of 16, which instances do not ask for
+    types = [type_of(value) for value in args]
+    instance, constants = instance_for(path, name, types, constexprs) if wanted else (None, None)
+    if instance:
+        new = dict(constexprs, **constants)
+        tile = GRID_TILES.get(name)
+        first = cdiv(grid[0] * constexprs[tile], new[tile]) if tile else grid[0]
+        keep(instance, path, name, (first, *grid[1:]), copy_of(args), new)
+    other = f"{name}_{shape_tag[0]}"
+    keeps = options.full or shape_tag[0] in ("f16", "odd")
+    if wanted and keeps and shape_tag[0]:
+        number, case = 1, other
+        while case in recorded:
+            number += 1
+            case = f"{other}_{number}"
+        if number == 1 or options.full:
+            keep(case, path, name, grid, original, constexprs)
+            return
+    harness.kernel(path, name)[tuple(grid)](*original, **constexprs)
+
+
+def attention_programs(tag, shape):
+    import cases
+    shape_tag[0] = tag
+    cases.chosen = lambda: [shape]
+    for program in ("forward", "backward"):
+        runpy.run_path(str(ROOT / "tests" / "triton" / f"{program}_test.py"), run_name="__main__")
+
+
+def run_attention():
+    import cases
+    plain = cases.Problem.__init__
+
+    def packed(self, shape, seed=0):
+        plain(self, shape, seed)
+        if shape_tag[0] != "odd":
+            self.k = [x.contiguous() for x in self.k]  # strides of an instance are multiples of 16
+
+    cases.Problem.__init__ = packed
+    half = torch.float16
+    shapes = dict(
+        quick=cases.Shape([77, 40], hkv=1, group=3, dim=32, vdim=32, l=16, d=8, lsel=32, n=6, w=64, bm=64, bn=32),
+        d64=cases.Shape([150], hkv=1, group=4, dim=64, vdim=64, l=32, d=16, lsel=64, n=16, w=512, bm=64, bn=64),
+        paper=cases.Shape([70], hkv=1, group=16, dim=192, vdim=128, l=32, d=16, lsel=64, n=16, w=512, bm=64, bn=64,
+                          dtype=torch.bfloat16),
+        f16=cases.Shape([75, 7], group=2, dim=32, vdim=48, dtype=half, bm=32),
+        odd=cases.Shape([33], group=1, dim=48, vdim=16, n=3))
+    for tag, shape in shapes.items():
+        attention_programs(tag, shape)
+
+
+def run_others():
+    """What the programs above do not launch with the constants of an instance."""
+    from cases import strides
+    import reference as ref
+    shape_tag[0] = ""
+    gen = torch.Generator().manual_seed(7)
+    rand = lambda *dims, dtype=torch.float32: torch.randn(*dims, generator=gen).to(dtype)
+    for dim, dtype in ((192, torch.float32), (768, torch.float32), (2560, torch.bfloat16)):
+        rows, br, steps, shape = 67, 4, 16, dict(D=dim, DP=pow2(dim), BR=4)
+        x, w, dy = rand(rows, dim, dtype=dtype), rand(dim, dtype=dtype), rand(rows, dim, dtype=dtype)
+        y, rstd, dx = fresh(rows, dim, dtype=dtype), fresh(rows), fresh(rows, dim, dtype=dtype)
+        launch("nn/rmsnorm_fwd.py", "rmsnorm_fwd", (cdiv(rows, br),), x, w, y, rstd, rows, 1e-6, dim, dim, **shape)
+        grid = (cdiv(rows, br * steps),)
+        part = fresh(grid[0], dim)
+        launch("nn/rmsnorm_bwd.py", "rmsnorm_bwd", grid, dy, x, w, rstd, dx, part, rows, dim, dim, dim, **shape, STEPS=steps)
+    part, out = rand(37, 1003), fresh(1003)
+    launch("nn/reduce_rows.py", "reduce_rows", (cdiv(1003, 256),), part, out, 37, 1003, BC=256)
+    for dim, dtype in ((32, torch.float32), (64, torch.float32), (192, torch.bfloat16)):
+        lens, heads, pos0 = [70, 0, 31], 3, 5
+        angle = torch.arange(pos0 + 70).double()[:, None] * 10000.0 ** (-torch.arange(0, dim, 2).double() / dim)
+        x, y = rand(101, heads, dim, dtype=dtype), fresh(101, heads, dim, dtype=dtype)
+        launch("nn/rope.py", "rope", (cdiv(70, 32), heads, 3), x, y, angle.cos().float(), angle.sin().float(), ref.prefix(lens),
+               pos0, *strides(x, y), D=dim, R=dim, RH=pow2(dim // 2), RT=1, INVERSE=0, BT=32)
+    run_tutorials(rand, strides, ref)
+
+
+def run_tutorials(rand, strides, ref):
+    for dtype, leaky in ((torch.float16, 1), (torch.float32, 0)):
+        m, n, k = 203, 136, 149
+        a, b, c = rand(m, 160, dtype=dtype)[:, :k], rand(k, 144, dtype=dtype)[:, :n], fresh(m, 144, dtype=dtype)[:, :n]
+        launch("tutorials/matmul.py", "matmul", (cdiv(m, 64) * cdiv(n, 64),), a, b, c, m, n, k, 160, 144, 144, BM=64, BN=64,
+               BK=32, ROWS=4, LEAKY=leaky)
+        heads, tokens, dim = 2, 141, 64
+        q, k, v = (rand(heads, tokens, dim, dtype=dtype) for _ in range(3))
+        o, lse = fresh(heads, tokens, dim, dtype=dtype), fresh(heads, tokens)
+        launch("tutorials/flash_attention.py", "flash_attention", (cdiv(tokens, 64), heads), q, k, v, o, lse, dim ** -0.5,
+               tokens * dim, dim, tokens, D=dim, BM=64, BN=32, CAUSAL=leaky)
+    x, y = rand(13, 1001), fresh(13, 1001)
+    launch("tutorials/softmax.py", "softmax", (5,), x, y, 13, 1001, 1001, 1001, BLOCK=1024)
+    rows, n = 19, 411
+    x, w, b, dy = rand(rows, n), rand(n), rand(n), rand(rows, n)
+    y, mean, rstd, dx = fresh(rows, n), fresh(rows), fresh(rows), fresh(rows, n)
+    launch("tutorials/layer_norm.py", "layer_norm_fwd", (rows,), x, w, b, y, mean, rstd, n, n, 1e-5, BLOCK=128)
+    mean, rstd = x.mean(1), 1 / (x.var(1, unbiased=False) + 1e-5).sqrt()
+    launch("tutorials/layer_norm.py", "layer_norm_bwd_dx", (rows,), dx, dy, x, w, mean, rstd, torch.zeros(n), torch.zeros(n), n,
+           n, BLOCK=512)
+    file, scale = "tutorials/dilated_window.py", 0.2
+    for group, window, step, dim, vdim, bm, bn, dtype in ((3, 7, 3, 32, 32, 64, 32, torch.float32),
+                                                          (1, 25, 2, 48, 16, 32, 16, torch.float32),
+                                                          (4, 16, 4, 64, 64, 64, 64, torch.bfloat16)):
+        lens, h = [1, 0, 93], 2
+        tokens, rows = sum(lens), (cdiv(93 * group, bm), h, 3)
+        q, k, v = (rand(tokens, n, d, dtype=dtype) for n, d in ((h * group, dim), (h, dim), (h, vdim)))
+        do = rand(tokens, h * group, vdim, dtype=dtype)
+        o, lse = fresh(tokens, h * group, vdim, dtype=dtype), fresh(h * group, tokens)
+        sizes = dict(G=group, W=window, STEP=step, D=dim, DP=pow2(dim), E=vdim, EP=pow2(vdim), BM=bm, BN=bn)
+        cu = ref.prefix(lens)
+        launch(file, "dilated_window", rows, q, k, v, o, lse, cu, scale, tokens, *strides(q, k, v, o), **sizes)
+        if (dim, group) != (32, 3):
+            continue
+        delta = (o * do).sum(-1).T.contiguous()
+        dq, dk, dv = fresh(*q.shape), fresh(*k.shape), fresh(*v.shape)
+        launch(file, "dilated_window_bwd_dq", rows, q, k, v, do, lse, delta, dq, cu, scale, tokens, *strides(q, k, v, do, dq),
+               **sizes)
+        launch(file, "dilated_window_bwd_dkdv", (cdiv(93, bn), h, 3), q, k, v, do, lse, delta, dk, dv, cu, scale, tokens,
+               *strides(q, k, v, do, dk, dv), **sizes)
+
+
+def main():
+    recorder.mend_interpreter()
+    counter.install()
+    harness.launch = launch
+    harness.finish = lambda: None
+    run_attention()
+    run_others()
+    for path, kernels in INSTANCES.items():
+        for kernel, given in kernels.items():
+            for instance in given:
+                if instance not in recorded and options.only in kernel:
+                    missing.setdefault(instance, "no program launches it")
+    for line in harness.failures:
+        print("WRONG", line)
+    for instance, why in missing.items():
+        print(f"NOT RECORDED {instance}: {why}")
+    print(f"{len(recorded)} cases, {len(missing)} instances missing, {len(harness.failures)} wrong results, "
+          f"{time.time() - begin:.0f} s")
+    sys.exit(1 if missing or harness.failures else 0)
+
+
+main()
