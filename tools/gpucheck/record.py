@@ -1,12 +1,14 @@
 # tools/gpucheck/record.py - records a launch of every instance of kernels/ with the results of Triton's interpreter.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""record.py --out FOLDER [--full] [--only NAME]
+"""record.py --out FOLDER [--full] [--long] [--only NAME]
 
 The programs of tests/triton run on shapes with the constants of the `# tessera: instance` comments, under Triton's
 interpreter: no line of this compiler takes part, and the programs compare every result with fp64 formulas. Each instance
 becomes a case (docs/cases.md), launched with the warps and stages of its decorator. Two more shapes bring fp16 and strides
-that are no multiples of 16. --full also keeps what the programs launch with other tiles. Exit status 1 when an instance was
+that are no multiples of 16. --full also keeps what the programs launch with other tiles. --long records instead one sequence of 1,024
+tokens in bf16, whose launches fill a GPU, with the results of our code for the cpu (PROGRAM names the tessera binary), which the
+programs compare with fp64 as well. Exit status 1 when an instance was
 not recorded or a result is wrong, 77 without torch or Triton."""
 import argparse
 import ast
@@ -15,6 +17,7 @@ import pathlib
 import re
 import runpy
 import sys
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -23,11 +26,13 @@ sys.path[:0] = [str(ROOT / "tests" / "triton"), str(ROOT / "tests" / "cases")]
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--out", required=True, help="folder that gets the cases")
 parser.add_argument("--full", action="store_true", help="also launches with tiles that no instance has")
+parser.add_argument("--long", action="store_true", help="only a long sequence, run on the cpu")
 parser.add_argument("--only", default="", help="kernels whose name contains this")
 options = parser.parse_args()
 sys.argv = sys.argv[:1]
 
 import harness  # noqa: E402 (sets TRITON_INTERPRET)
+import on_cpu  # noqa: E402
 import record_from_triton as recorder  # noqa: E402
 from counting import Counter  # noqa: E402
 from harness import cdiv, fresh, pow2, torch  # noqa: E402
@@ -40,6 +45,7 @@ TILES = {"BT", "BC", "BJ"}  # of which instances have others than the programs
 UNORDERED_SUMS = {"layer_norm_bwd_dx"}  # atomic additions: results differ from run to run
 
 recorded, missing = {}, {}
+scratch = tempfile.TemporaryDirectory(prefix="tessera-record-")
 begin = time.time()
 counter = Counter()
 
@@ -125,8 +131,25 @@ def keep(case, path, name, grid, args, constexprs):
 shape_tag = [""]
 
 
+def launch_long(path, name, grid, args, constexprs):
+    """Kept: the first launch of each kernel with its constexprs."""
+    case = f"{name}_long"
+    for key, value in (("STORE", 1), ("CONV", 1), ("SOFTMAX", 0)):
+        if constexprs.get(key) == value:
+            case += f"_{key.lower()}"
+    keeps = case not in recorded and options.only in name
+    folder = pathlib.Path(options.out if keeps else scratch.name) / case
+    on_cpu.launch(folder, harness.kernel(path, name), grid, args, constexprs, default_options(path, name))
+    if keeps:
+        recorded[case] = path
+        print(f"[{len(recorded):3d}] {time.time() - begin:4.0f} s  {case}", flush=True)
+
+
 def launch(path, name, grid, *args, **constexprs):
     if not all(grid):
+        return
+    if options.long:
+        launch_long(path, name, grid, args, constexprs)
         return
     wanted = options.only in name
     original = args
@@ -178,6 +201,9 @@ def run_attention():
                           dtype=torch.bfloat16),
         f16=cases.Shape([75, 7], group=2, dim=32, vdim=48, dtype=half, bm=32),
         odd=cases.Shape([33], group=1, dim=48, vdim=16, n=3))
+    if options.long:
+        shapes = dict(long=cases.Shape([1024], hkv=2, group=4, dim=64, vdim=64, l=32, d=16, lsel=64, n=16, w=512, bm=64, bn=64,
+                                       dtype=torch.bfloat16))
     for tag, shape in shapes.items():
         attention_programs(tag, shape)
 
@@ -256,8 +282,9 @@ def main():
     harness.launch = launch
     harness.finish = lambda: None
     run_attention()
-    run_others()
-    for path, kernels in INSTANCES.items():
+    if not options.long:
+        run_others()
+    for path, kernels in [] if options.long else INSTANCES.items():
         for kernel, given in kernels.items():
             for instance in given:
                 if instance not in recorded and options.only in kernel:
