@@ -1,4 +1,8 @@
 // RUN: tessera-opt %s -tessera-swap-operands=num-warps=4 | FileCheck %s
+// RUN: %docblock-layouts.md swap.before > %t.before
+// RUN: tessera-opt %s | FileCheck %t.before
+// RUN: %docblock-layouts.md swap.after > %t.after
+// RUN: tessera-opt %s -tessera-swap-operands=num-warps=4 | FileCheck %t.after
 
 // 4 rows would be copied to 16: as columns they are copied to 8.
 // CHECK-LABEL: @few_rows(

@@ -1,5 +1,9 @@
 // Warps that would only do what others do are not launched.
 // RUN: tessera-opt %s -split-input-file -tessera-trim-warps=num-warps=4 | FileCheck %s
+// RUN: %docblock-layouts.md trim.before > %t.before
+// RUN: tessera-opt %s -split-input-file | FileCheck %t.before
+// RUN: %docblock-layouts.md trim.after > %t.after
+// RUN: tessera-opt %s -split-input-file -tessera-trim-warps=num-warps=4 | FileCheck %t.after
 
 // Sixteen elements are half a warp's.
 // CHECK: #linear = #tile.linear<16, register = [], lane = {{\[\[}}1], [2], [4], [8], [0]], warp = []>
