@@ -52,7 +52,7 @@ arguments = argparse.ArgumentParser(prog="scripts/codegen-report BUILD", descrip
                                     formatter_class=argparse.RawDescriptionHelpFormatter)
 arguments.add_argument("--output", default=str(ROOT / "build" / "bench" / "codegen.json"), help="the JSON file")
 arguments.add_argument("--quick", action="store_true", help="the smallest instance of each kernel only")
-arguments.add_argument("--only", help="kernels whose name contains this")
+arguments.add_argument("--only", help="kernels whose name contains this, or the calls of fla and Liger-Kernel that are named so (bench/codegen/libraries.py)")
 arguments.add_argument("--target", default=["sm_80"], type=chosen("target", TARGETS), help="sm_80 (default), sm_90, or both with a comma")
 arguments.add_argument("--sources", default=["kernels", "tutorials"], type=chosen("source", SOURCES),
                        help=f"which kernels, separated by commas: {', '.join(SOURCES)} (default: kernels,tutorials)")
@@ -111,8 +111,9 @@ def add(source, kernel, file, fn, grid, args, constexprs, config, **more):
     name = fn.fn.__name__
     types = tuple(str(v.dtype).replace("torch.", "") for v in args if isinstance(v, torch.Tensor))
     key = (source, kernel, tuple(sorted((k, str(v)) for k, v in constexprs.items())), tuple(config.items()), types)
-    if key in rows or (options.only and options.only not in name):
+    if key in rows or (options.only and options.only not in name and not more.pop("chosen", False)):
         return
+    more.pop("chosen", None)
     rows[key] = {}
     launch = measure.Launch(file, name, fn, grid, args, constexprs, config, **more)
     instance = name + "".join(f" {k}={v}" for k, v in sorted(constexprs.items()))
@@ -159,11 +160,14 @@ def run_libraries(names):
             kernel = f"{fn.fn.__module__}:{name}"
             if all(grid):
                 for setting in filter(None, (config, libraries.DEEPER.get(name))):
-                    add(source, kernel, peers.text_of(fn), fn, grid, args, constexprs, setting, unordered=name in libraries.UNORDERED)
+                    add(source, kernel, peers.text_of(fn), fn, grid, args, constexprs, setting, unordered=name in libraries.UNORDERED,
+                        chosen=bool(named))
                 go_on(fn, grid, args, constexprs, config)
 
         ours = peers.catch(visit)
         calls = libraries.CALLS[source]
+        named = [call for call in calls if options.only and options.only in call[0]]
+        calls = named or calls
         for name, call in calls[:3] if options.quick else calls:
             try:
                 call()
