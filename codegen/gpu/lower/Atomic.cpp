@@ -6,6 +6,7 @@
 // shared memory, or through shuffles when they sit in the same warp.
 #include "codegen/gpu/lower/Access.h"
 #include "codegen/gpu/lower/Families.h"
+#include "codegen/gpu/lower/SharedMemory.h"
 
 #include "codegen/gpu/Scratch.h"
 
@@ -56,6 +57,24 @@ public:
          scope = op->getAttrOfType<StringAttr>("scope");
     this->sem = sem ? sem.str() : "acq_rel";
     this->scope = scope ? scope.str() : "gpu";
+  }
+
+  // Whether one instruction adds two neighbours: f16x2 from sm_60, bf16x2 from
+  // sm_90 (PTX ISA, "atom"). Each of the two is added atomically.
+  bool hasPairs() const {
+    auto rmw = dyn_cast<tile::AtomicRMWOp>(op);
+    return rmw && rmw.getKind() == AtomicKind::FAdd && bits == 16 && hasAdd();
+  }
+  // The old elements of both; none when nobody reads them.
+  Registers emitPair(llvm::Value *address, llvm::Value *low, llvm::Value *high,
+                     llvm::Value *condition) {
+    llvm::Value *old =
+        instruction("add" + floatSuffix() + "x2", address,
+                    {packWord(e, {toBits(low), toBits(high)})}, condition);
+    if (!old)
+      return {nullptr, nullptr};
+    Registers halves = unpackWord(e, old, 16);
+    return {fromBits(halves[0]), fromBits(halves[1])};
   }
 
   // The old element; 0 where `condition` is false. Null when nobody reads it.
@@ -398,6 +417,7 @@ bool emitAtomic(Emitter &e, Operation *op) {
     inputs.push_back(e.get(op->getOperand(2)));
   }
   Registers old(pointers.size());
+  bool inPairs = element.hasPairs() && vectorOf(op, sources) >= 2;
   for (size_t at = 0; at < pointers.size(); ++at) {
     if (size_t(sources[at]) != at) {
       old[at] = old[size_t(sources[at])];
@@ -406,8 +426,15 @@ bool emitAtomic(Emitter &e, Operation *op) {
     Registers in;
     for (const Registers &input : inputs)
       in.push_back(input[at]);
-    old[at] = element.emit(pointers[at], in,
-                           both(e, masks.empty() ? nullptr : masks[at], first));
+    llvm::Value *acts = both(e, masks.empty() ? nullptr : masks[at], first);
+    if (inPairs) {
+      Registers pair =
+          element.emitPair(pointers[at], in[0], inputs[0][at + 1], acts);
+      old[at] = pair[0];
+      old[++at] = pair[1];
+      continue;
+    }
+    old[at] = element.emit(pointers[at], in, acts);
   }
   if (result.use_empty())
     return true;

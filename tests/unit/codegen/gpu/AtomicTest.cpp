@@ -231,6 +231,71 @@ TEST(GpuAtomic, Bf16OfTheNextGeneration) {
     checkRmw(rowLayouts()[1], types()[5], {"fadd", true, used, !used}, "sm_90");
 }
 
+// Neighbours that one lane holds are added by one instruction, where their
+// address is that of a word and one mask serves both.
+TEST(GpuAtomic, PairsOfNeighbours) {
+  const char *text = R"(
+func.func @pairs(%t: !tile.ptr<$T> {tile.divisibility = $ALIGNED : i32},
+                 %v: !tile.ptr<$T> {tile.divisibility = 16 : i32},
+                 %o: !tile.ptr<$T> {tile.divisibility = 16 : i32},
+                 %n: i32 {tile.divisibility = 2 : i32}) {
+  %i = tile.range 0, 512 : tensor<512xi32>
+  %ns = tile.splat %n : i32 -> tensor<512xi32>
+  %k = arith.cmpi slt, %i, %ns : tensor<512xi32>
+  %vs = tile.splat %v : !tile.ptr<$T> -> tensor<512x!tile.ptr<$T>>
+  %vp = tile.addptr %vs, %i : tensor<512x!tile.ptr<$T>>, tensor<512xi32>
+  %x = tile.load %vp : tensor<512x!tile.ptr<$T>>
+  %ts = tile.splat %t : !tile.ptr<$T> -> tensor<512x!tile.ptr<$T>>
+  %tp = tile.addptr %ts, %i : tensor<512x!tile.ptr<$T>>, tensor<512xi32>
+  %old = tile.atomic_rmw fadd %tp, %x mask %k : tensor<512x!tile.ptr<$T>>, tensor<512x$T>
+  $STORE
+  return
+}
+)";
+  const char *store = R"(
+  %os = tile.splat %o : !tile.ptr<$T> -> tensor<512x!tile.ptr<$T>>
+  %op = tile.addptr %os, %i : tensor<512x!tile.ptr<$T>>, tensor<512xi32>
+  tile.store %op, %old : tensor<512x!tile.ptr<$T>>, tensor<512x$T>)";
+  for (const ElementType &type : types())
+    for (std::string target : {"sm_80", "sm_90"})
+      for (bool used : {false, true})
+        for (bool isAligned : {true, false}) {
+          if (!type.isFloat() || type.bytes != 2)
+            continue;
+          SCOPED_TRACE(type.name + " " + target + (used ? " used" : "") +
+                       (isAligned ? " aligned" : ""));
+          GpuKernelOptions options;
+          options.target = target;
+          GpuKernel kernel(fill(text, {{"STORE", used ? store : ""},
+                                       {"ALIGNED", isAligned ? "16" : "2"},
+                                       {"T", type.name}}),
+                           options);
+          bool hasAdd = type.name == "f16" || target == "sm_90";
+          std::string word = "add.noftz." + type.name + "x2 ";
+          EXPECT_EQ(kernel.ptx.find(word) != std::string::npos,
+                    isAligned && hasAdd)
+              << kernel.ptx;
+          size_t n = 512, live = 390;
+          Elements table(type, n), values(type, n), old(type, n);
+          for (size_t i = 0; i < n; ++i) {
+            table.set(i, type.encode(double(i % 13) - 6));
+            values.set(i, type.encode(double(i % 7) - 3));
+          }
+          // Each element once.
+          kernel.run({1}, {table.bytes, values.bytes, old.bytes,
+                           GpuArg(int64_t(live))});
+          for (size_t i = 0; i < n; ++i) {
+            double before = double(i % 13) - 6, added = double(i % 7) - 3;
+            ASSERT_EQ(type.decode(table[i]), i < live ? before + added : before)
+                << i << "\n"
+                << kernel.ptx;
+            if (used && i < live) {
+              ASSERT_EQ(type.decode(old[i]), before) << i;
+            }
+          }
+        }
+}
+
 // docs/numerics.md: a NaN loses against a number.
 TEST(GpuAtomic, ExtremesOfSpecialNumbers) {
   RowLayout row = rowLayouts()[0];
