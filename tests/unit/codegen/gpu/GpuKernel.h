@@ -135,4 +135,12 @@ private:
   GpuKernelOptions how;
 };
 
+/// For tile IR whose tensors have layouts already.
+inline GpuKernelOptions laidOut(int warps) {
+  GpuKernelOptions how;
+  how.numWarps = warps;
+  how.assignLayouts = false;
+  return how;
+}
+
 } // namespace tessera

@@ -229,6 +229,30 @@ inline std::vector<TileLayout> oddLayouts() {
   return all;
 }
 
+inline std::vector<TileLayout> allLayouts() {
+  std::vector<TileLayout> layouts = regularLayouts();
+  for (const TileLayout &odd : oddLayouts())
+    layouts.push_back(odd);
+  return layouts;
+}
+
+/// Calls f(row, the row's elements in order) for the flat row-major tile.
+template <typename Place = int64_t, typename F>
+void forRows(const std::vector<int64_t> &shape, int axis, F f) {
+  int64_t inner = 1, size = shape[size_t(axis)], all = 1;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    all *= shape[d];
+    if (int(d) > axis)
+      inner *= shape[d];
+  }
+  for (int64_t row = 0; row < all / size; ++row) {
+    std::vector<Place> places;
+    for (int64_t k = 0; k < size; ++k)
+      places.push_back(Place((row / inner * size + k) * inner + row % inner));
+    f(row, places);
+  }
+}
+
 // --- Elements ----------------------------------------------------------------
 
 /// A type of elements in memory, and its numbers as doubles (all the types but
@@ -289,6 +313,20 @@ inline const std::vector<Element> &elements() {
       {"f32", 4, true}, {"i32", 4, false}, {"f16", 2, true},  {"bf16", 2, true},
       {"f64", 8, true}, {"i64", 8, false}, {"i16", 2, false}, {"i8", 1, false}};
   return all;
+}
+
+/// Small integers: every order of a sum gives the same bits.
+inline std::vector<uint8_t> drawIntegers(const Element &type, int64_t n,
+                                         int range, bool nans, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<uint8_t> memory(size_t(n * type.bytes));
+  for (int64_t i = 0; i < n; ++i) {
+    double x = double(int(random() % unsigned(2 * range + 1)) - range);
+    if (nans && type.isFloat && (i % 7 == 3 || i / 32 == 1))
+      x = std::nan("");
+    type.put(memory, i, x);
+  }
+  return memory;
 }
 
 } // namespace tessera

@@ -12,38 +12,8 @@ using layout::LinearLayout;
 
 namespace {
 
-GpuKernelOptions options(int warps) {
-  GpuKernelOptions how;
-  how.numWarps = warps;
-  how.assignLayouts = false;
-  return how;
-}
-
-// The layout of the result; without axes for a scalar.
-LinearLayout resultLayout(const LinearLayout &map, int axis) {
-  LinearLayout result = layout::slice(map, axis);
-  return result;
-}
-
 std::string resultType(const LinearLayout &map, const std::string &element) {
   return map.outs().empty() ? element : tileType(map, element);
-}
-
-// Calls f(row, the row's elements in order) for the flat row-major tile.
-template <typename F>
-void forRows(const std::vector<int64_t> &shape, int axis, F f) {
-  int64_t inner = 1, size = shape[size_t(axis)], all = 1;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    all *= shape[d];
-    if (int(d) > axis)
-      inner *= shape[d];
-  }
-  for (int64_t row = 0; row < all / size; ++row) {
-    std::vector<int64_t> places;
-    for (int64_t k = 0; k < size; ++k)
-      places.push_back((row / inner * size + k) * inner + row % inner);
-    f(row, places);
-  }
 }
 
 std::vector<std::string> kindsOf(const Element &type) {
@@ -101,25 +71,11 @@ double reduceRow(const std::string &kind, const Element &type,
   return best < 0 ? std::nan("") : row[size_t(best)];
 }
 
-// Small integers: every order of a sum gives the same bits.
-std::vector<uint8_t> drawIntegers(const Element &type, int64_t n, int range,
-                                  bool nans, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<uint8_t> memory(size_t(n * type.bytes));
-  for (int64_t i = 0; i < n; ++i) {
-    double x = double(int(random() % unsigned(2 * range + 1)) - range);
-    if (nans && type.isFloat && (i % 7 == 3 || i / 32 == 1))
-      x = std::nan("");
-    type.put(memory, i, x);
-  }
-  return memory;
-}
-
 void checkAllKinds(const TileLayout &tile, int axis, const Element &type,
                    bool nans) {
   SCOPED_TRACE(tile.name + ", axis " + std::to_string(axis) + ", " + type.name +
                (nans ? ", with NaN" : ""));
-  LinearLayout result = resultLayout(tile.map, axis);
+  LinearLayout result = layout::slice(tile.map, axis);
   int64_t copies = int64_t(1) << withCopies(result).outs().back().bits;
   int64_t rows = int64_t(1) << result.outBits();
   std::vector<std::string> kinds = kindsOf(type);
@@ -136,7 +92,7 @@ void checkAllKinds(const TileLayout &tile, int axis, const Element &type,
             " -> " + resultType(result, element) + "\n" +
             storeCopies(kind, kind + "o", result, element);
   }
-  GpuKernel kernel(text + "return\n}\n", options(tile.warps()));
+  GpuKernel kernel(text + "return\n}\n", laidOut(tile.warps()));
 
   std::vector<uint8_t> x =
       drawIntegers(type, tile.size(), 1, nans, unsigned(axis) + 3);
@@ -198,14 +154,12 @@ TEST(GpuReduce, EveryType) {
 // A sum of products, whose first addition could be fused with one of its
 // operands: all threads must hold the same bits (Triton 3.6 has a race there).
 TEST(GpuReduce, CopiesOfASumAreEqualBitForBit) {
-  std::vector<TileLayout> layouts = regularLayouts();
-  for (const TileLayout &odd : oddLayouts())
-    layouts.push_back(odd);
+  std::vector<TileLayout> layouts = allLayouts();
   for (const TileLayout &tile : layouts)
     for (const char *type : {"f32", "f64"})
       for (int axis = 0; axis < layout::rankOfTile(tile.map); ++axis) {
         SCOPED_TRACE(tile.name + " " + type + " " + std::to_string(axis));
-        LinearLayout result = resultLayout(tile.map, axis);
+        LinearLayout result = layout::slice(tile.map, axis);
         std::string t = type, pointer = "!tile.ptr<" + t + ">";
         GpuKernel kernel(
             "func.func @k(%x: " + pointer + ", %o: " + pointer + ") {\n" +
@@ -214,7 +168,7 @@ TEST(GpuReduce, CopiesOfASumAreEqualBitForBit) {
                 "\n%s = tile.reduce sum %w, " + std::to_string(axis) + " : " +
                 tileType(tile.map, t) + " -> " + resultType(result, t) + "\n" +
                 storeCopies("s", "o", result, t) + "return\n}\n",
-            options(tile.warps()));
+            laidOut(tile.warps()));
         int64_t copies = int64_t(1) << withCopies(result).outs().back().bits;
         int64_t rows = int64_t(1) << result.outBits();
         const Element &element = elements()[t == "f32" ? 0 : 4];
@@ -244,13 +198,11 @@ TEST(GpuReduce, CopiesOfASumAreEqualBitForBit) {
 
 // Affine maps compose, in one order only: x -> b + a x.
 TEST(GpuReduce, RegionsGetTheirPartsInOrder) {
-  std::vector<TileLayout> layouts = regularLayouts();
-  for (const TileLayout &odd : oddLayouts())
-    layouts.push_back(odd);
+  std::vector<TileLayout> layouts = allLayouts();
   for (const TileLayout &tile : layouts)
     for (int axis = 0; axis < layout::rankOfTile(tile.map); ++axis) {
       SCOPED_TRACE(tile.name + " " + std::to_string(axis));
-      LinearLayout result = resultLayout(tile.map, axis);
+      LinearLayout result = layout::slice(tile.map, axis);
       std::string in = tileType(tile.map, "i32"),
                   out = resultType(result, "i32");
       GpuKernel kernel(
@@ -268,7 +220,7 @@ TEST(GpuReduce, RegionsGetTheirPartsInOrder) {
   }
 )" + storeCopies("r#0", "o", result, "i32") +
               storeCopies("r#1", "q", result, "i32") + "return\n}\n",
-          options(tile.warps()));
+          laidOut(tile.warps()));
       int64_t copies = int64_t(1) << withCopies(result).outs().back().bits;
       int64_t rows = int64_t(1) << result.outBits();
       std::vector<int32_t> x(size_t(tile.size())), y(x.size()),
@@ -308,7 +260,7 @@ int countOf(const std::string &text, const std::string &word) {
 void checkLoop(int reductions, int barriers) {
   SCOPED_TRACE(reductions);
   LinearLayout map = layout::blocked({8, 128}, {{2, 2}, {8, 4}, {1, 4}, {}});
-  LinearLayout rows = resultLayout(map, 1);
+  LinearLayout rows = layout::slice(map, 1);
   std::string in = tileType(map, "f32"), out = tileType(rows, "f32");
   std::string body, last = "a";
   for (int i = 0; i < reductions; ++i) {
@@ -328,7 +280,7 @@ void checkLoop(int reductions, int barriers) {
   %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %z) -> ()" +
           out + ") : i32 {\n" + body + "scf.yield %" + last + " : " + out +
           "\n}\n" + storeTile("r", "o", rows, "f32") + "return\n}\n",
-      options(4));
+      laidOut(4));
   EXPECT_GT(kernel.sharedBytes, 0u);
   EXPECT_EQ(countOf(kernel.ptx, "bar.sync"), barriers) << kernel.ptx;
   std::vector<float> x(1024), o(8);
@@ -357,13 +309,13 @@ TEST(GpuReduce, ScratchIsWaitedForWhereItMustBe) {
 
 TEST(GpuReduce, ARowOfAnAccumulatorTakesTwoShuffles) {
   LinearLayout map = layout::mmaAccumulator({64, 64}, {{4, 1}});
-  LinearLayout rows = resultLayout(map, 1);
+  LinearLayout rows = layout::slice(map, 1);
   GpuKernel kernel("func.func @k(%x: !tile.ptr<f32>, %o: !tile.ptr<f32>) {\n" +
                        loadTile("v", "x", map, "f32") +
                        "%s = tile.reduce sum %v, 1 : " + tileType(map, "f32") +
                        " -> " + tileType(rows, "f32") + "\n" +
                        storeTile("s", "o", rows, "f32") + "return\n}\n",
-                   options(4));
+                   laidOut(4));
   auto count = [&](const std::string &word) {
     return countOf(kernel.ptx, word);
   };

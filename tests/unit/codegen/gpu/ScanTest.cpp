@@ -14,48 +14,6 @@ using layout::LinearLayout;
 
 namespace {
 
-GpuKernelOptions options(int warps) {
-  GpuKernelOptions how;
-  how.numWarps = warps;
-  how.assignLayouts = false;
-  return how;
-}
-
-std::vector<TileLayout> allLayouts() {
-  std::vector<TileLayout> layouts = regularLayouts();
-  for (const TileLayout &odd : oddLayouts())
-    layouts.push_back(odd);
-  return layouts;
-}
-
-template <typename F>
-void forRows(const std::vector<int64_t> &shape, int axis, F f) {
-  int64_t inner = 1, size = shape[size_t(axis)], all = 1;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    all *= shape[d];
-    if (int(d) > axis)
-      inner *= shape[d];
-  }
-  for (int64_t row = 0; row < all / size; ++row) {
-    std::vector<size_t> places;
-    for (int64_t k = 0; k < size; ++k)
-      places.push_back(size_t((row / inner * size + k) * inner + row % inner));
-    f(places);
-  }
-}
-
-std::vector<uint8_t> draw(const Element &type, int64_t n, int range,
-                          unsigned seed, bool nans = false) {
-  std::mt19937 random(seed);
-  std::vector<uint8_t> memory(size_t(n * type.bytes));
-  for (int64_t i = 0; i < n; ++i)
-    type.put(memory, i,
-             nans && i % 5 == 2
-                 ? std::nan("")
-                 : double(int(random() % unsigned(2 * range + 1)) - range));
-  return memory;
-}
-
 // All kinds of one direction in one kernel; results of every thread's copies
 // are those of its layout, so that a wrong copy would race.
 void checkScans(const TileLayout &tile, int axis, const Element &type,
@@ -72,8 +30,8 @@ void checkScans(const TileLayout &tile, int axis, const Element &type,
     text += "%" + kind + " = tile.scan " + kind + " %v, " +
             std::to_string(axis) + (reverse ? " reverse" : "") + " : " +
             tensor + "\n" + storeTile(kind, kind + "o", tile.map, t);
-  GpuKernel kernel(text + "return\n}\n", options(tile.warps()));
-  std::vector<uint8_t> x = draw(type, tile.size(), 1, 7);
+  GpuKernel kernel(text + "return\n}\n", laidOut(tile.warps()));
+  std::vector<uint8_t> x = drawIntegers(type, tile.size(), 1, false, 7);
   // Few elements of a row other than 1 and -1, else products are 0.
   for (int64_t i = 0; i < tile.size(); ++i)
     if (type.get(x, i) == 0)
@@ -85,7 +43,7 @@ void checkScans(const TileLayout &tile, int axis, const Element &type,
     args.push_back(output);
   kernel.run({1}, args);
   for (size_t k = 0; k < kinds.size(); ++k)
-    forRows(tile.shape(), axis, [&](std::vector<size_t> row) {
+    forRows<size_t>(tile.shape(), axis, [&](int64_t, std::vector<size_t> row) {
       if (reverse)
         std::reverse(row.begin(), row.end());
       double so = type.get(x, int64_t(row[0]));
@@ -138,7 +96,7 @@ TEST(GpuScan, RegionsInOrder) {
   }
 )" + storeTile("r#0", "o", tile.map, "i32") +
               storeTile("r#1", "q", tile.map, "i32") + "return\n}\n",
-          options(tile.warps()));
+          laidOut(tile.warps()));
       std::vector<int32_t> x(size_t(tile.size())), y(x.size()), o(x.size()),
           q(x.size());
       std::mt19937 random(9);
@@ -147,17 +105,18 @@ TEST(GpuScan, RegionsInOrder) {
         y[i] = int32_t(random());
       }
       kernel.run({1}, {x, y, o, q});
-      forRows(tile.shape(), axis, [&](std::vector<size_t> row) {
-        if (reverse)
-          std::reverse(row.begin(), row.end());
-        uint32_t a = 1, b = 0;
-        for (size_t place : row) {
-          a *= uint32_t(x[place]);
-          b = uint32_t(x[place]) * b + uint32_t(y[place]);
-          ASSERT_EQ(uint32_t(o[place]), a);
-          ASSERT_EQ(uint32_t(q[place]), b);
-        }
-      });
+      forRows<size_t>(tile.shape(), axis,
+                      [&](int64_t, std::vector<size_t> row) {
+                        if (reverse)
+                          std::reverse(row.begin(), row.end());
+                        uint32_t a = 1, b = 0;
+                        for (size_t place : row) {
+                          a *= uint32_t(x[place]);
+                          b = uint32_t(x[place]) * b + uint32_t(y[place]);
+                          ASSERT_EQ(uint32_t(o[place]), a);
+                          ASSERT_EQ(uint32_t(q[place]), b);
+                        }
+                      });
     }
 }
 
@@ -171,24 +130,26 @@ void checkSort(const TileLayout &tile, const Element &type, bool descending,
                        "%s = tile.sort %v" + (descending ? " descending" : "") +
                        (isUnsigned ? " {isUnsigned}" : "") + " : " + tensor +
                        "\n" + storeTile("s", "o", tile.map, t) + "return\n}\n",
-                   options(tile.warps()));
-  std::vector<uint8_t> x = draw(type, tile.size(), 60, 3), o(x.size());
+                   laidOut(tile.warps()));
+  std::vector<uint8_t> x = drawIntegers(type, tile.size(), 60, false, 3),
+                       o(x.size());
   kernel.run({1}, {x, o});
   int axis = layout::rankOfTile(tile.map) - 1;
-  forRows(tile.shape(), axis, [&](const std::vector<size_t> &row) {
-    std::vector<double> expected;
-    for (size_t place : row)
-      expected.push_back(type.get(x, int64_t(place)));
-    std::sort(expected.begin(), expected.end(), [&](double a, double b) {
-      if (isUnsigned && (a < 0) != (b < 0))
-        return b < 0; // what is negative is large
-      return a < b;
-    });
-    if (descending)
-      std::reverse(expected.begin(), expected.end());
-    for (size_t i = 0; i < row.size(); ++i)
-      ASSERT_EQ(type.get(o, int64_t(row[i])), expected[i]) << "place " << i;
-  });
+  forRows<size_t>(
+      tile.shape(), axis, [&](int64_t, const std::vector<size_t> &row) {
+        std::vector<double> expected;
+        for (size_t place : row)
+          expected.push_back(type.get(x, int64_t(place)));
+        std::sort(expected.begin(), expected.end(), [&](double a, double b) {
+          if (isUnsigned && (a < 0) != (b < 0))
+            return b < 0; // what is negative is large
+          return a < b;
+        });
+        if (descending)
+          std::reverse(expected.begin(), expected.end());
+        for (size_t i = 0; i < row.size(); ++i)
+          ASSERT_EQ(type.get(o, int64_t(row[i])), expected[i]) << "place " << i;
+      });
 }
 
 TEST(GpuSort, EveryLayout) {
@@ -229,8 +190,8 @@ TEST(GpuGather, EveryLayout) {
               std::to_string(axis) + " : " + tileType(tile.map, t) + ", " +
               tileType(indices, "i32") + " -> " + tileType(indices, t) + "\n" +
               storeTile("g", "o", indices, t) + "return\n}\n",
-          options(tile.warps()));
-      std::vector<uint8_t> x = draw(type, tile.size(), 100, 5);
+          laidOut(tile.warps()));
+      std::vector<uint8_t> x = drawIntegers(type, tile.size(), 100, false, 5);
       int64_t n = int64_t(1) << indices.outBits();
       std::vector<uint8_t> o(size_t(n * type.bytes));
       std::vector<int32_t> at(static_cast<size_t>(n));
@@ -239,15 +200,18 @@ TEST(GpuGather, EveryLayout) {
         index = int32_t(random() % uint64_t(length));
       kernel.run({1}, {x, at, o});
       std::vector<std::vector<size_t>> sources;
-      forRows(tile.shape(), axis,
-              [&](const std::vector<size_t> &row) { sources.push_back(row); });
+      forRows<size_t>(tile.shape(), axis,
+                      [&](int64_t, const std::vector<size_t> &row) {
+                        sources.push_back(row);
+                      });
       size_t row = 0;
-      forRows(shape, axis, [&](const std::vector<size_t> &places) {
-        for (size_t place : places)
-          ASSERT_EQ(type.get(o, int64_t(place)),
-                    type.get(x, int64_t(sources[row][size_t(at[place])])));
-        ++row;
-      });
+      forRows<size_t>(
+          shape, axis, [&](int64_t, const std::vector<size_t> &places) {
+            for (size_t place : places)
+              ASSERT_EQ(type.get(o, int64_t(place)),
+                        type.get(x, int64_t(sources[row][size_t(at[place])])));
+            ++row;
+          });
     }
 }
 
@@ -270,7 +234,7 @@ TEST(GpuHistogram, EveryLayout) {
                 (masked ? "mask %u : " + in + ", " + mask : ": " + in) +
                 " -> " + tileType(counts, "i32") + "\n" +
                 storeTile("h", "o", counts, "i32") + "return\n}\n",
-            options(tile.warps()));
+            laidOut(tile.warps()));
         std::vector<int32_t> x(size_t(tile.size())),
             o(static_cast<size_t>(bins)), expected(static_cast<size_t>(bins));
         std::vector<uint8_t> use(x.size());
