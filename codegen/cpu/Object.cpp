@@ -6,6 +6,8 @@
 #include "codegen/cpu/Link.h"
 #include "codegen/cpu/Target.h"
 #include "support/Error.h"
+#include "support/InternalError.h"
+#include "support/Stopwatch.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -34,7 +36,6 @@
 #include "llvm/Transforms/Utils/Cloning.h"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 
 namespace tessera::codegen {
@@ -77,27 +78,6 @@ end:
 }
 attributes #0 = { nounwind noinline "no-builtins" }
 )";
-
-class Stopwatch {
-public:
-  int64_t lap() {
-    auto now = std::chrono::steady_clock::now();
-    auto elapsed = now - last;
-    last = now;
-    return std::chrono::duration_cast<std::chrono::microseconds>(elapsed)
-        .count();
-  }
-
-private:
-  std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
-};
-
-[[noreturn]] void internalError(const std::string &what) {
-  throw Error(
-      "internal error: " + what,
-      "this is a defect of tessera, not of the kernel; please report it "
-      "with the kernel");
-}
 
 std::unique_ptr<llvm::Module> translate(mlir::ModuleOp module,
                                         llvm::LLVMContext &context) {

@@ -5,6 +5,8 @@
 
 #include "codegen/gpu/Target.h"
 #include "support/Error.h"
+#include "support/InternalError.h"
+#include "support/Stopwatch.h"
 
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/AsmParser/Parser.h"
@@ -23,32 +25,10 @@
 #include "llvm/Target/TargetMachine.h"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 
 namespace tessera::codegen {
 namespace {
-
-class Stopwatch {
-public:
-  int64_t lap() {
-    const auto now = std::chrono::steady_clock::now();
-    const auto elapsed = now - last;
-    last = now;
-    return std::chrono::duration_cast<std::chrono::microseconds>(elapsed)
-        .count();
-  }
-
-private:
-  std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
-};
-
-[[noreturn]] void internalError(const std::string &what) {
-  throw Error(
-      "internal error: " + what,
-      "this is a defect of tessera, not of the kernel; please report it "
-      "with the kernel");
-}
 
 // LLVM's own handler ends the process at an error. This one keeps the first.
 struct KeepErrors : llvm::DiagnosticHandler {
