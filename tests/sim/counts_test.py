@@ -114,10 +114,10 @@ def matmul(temporary):
     # C goes through shared memory to rows of 16 bytes a thread: 4 bf16 pairs of a lane out, 4 back. 4 bytes a lane, swizzled.
     for kind in ("shared store", "shared load"):
         expect("matmul: " + kind, got["memory"][kind], {"requests": programs * warps * 4, "bank_passes": programs * warps * 4,
-                                                        "sectors": 0})
+                                                        "bank_conflicts": 0, "sectors": 0})
     # 32 rows of 64 bytes, 16 bytes a thread.
     expect("matmul: stores", got["memory"]["global store"],
-           {"requests": programs * warps, "bank_passes": 0, "sectors": programs * 32 * 2})
+           {"requests": programs * warps, "bank_passes": 0, "bank_conflicts": 0, "sectors": programs * 32 * 2})
     # One before the second step's copies, two in a turn (after the wait, before the next copies), two around C's way.
     expect("matmul: barriers", got["classes"]["barrier"], programs * warps * (1 + 2 * steps + 2))
     # Pieces: up to the branch that skips the loop when K is 0; loop preparation; the loop; rounding; the rest.
@@ -148,13 +148,13 @@ def attention(temporary):
     rows = first * 16 + second * 4
     expect("attention: loads", got["memory"]["global load"],
            {"requests": programs * 4 + 2 * (first * 4 + second) + programs * turns * warps, "bank_passes": 0,
-            "sectors": programs * 64 + 2 * rows * 4 + programs * turns * warps})
+            "bank_conflicts": 0, "sectors": programs * 64 + 2 * rows * 4 + programs * turns * warps})
     # Stores: o is 2 KiB, lse 64 bytes by one warp.
     expect("attention: stores", got["memory"]["global store"],
-           {"requests": programs * 4 + programs, "bank_passes": 0, "sectors": programs * 64 + programs * 2})
+           {"requests": programs * 4 + programs, "bank_passes": 0, "bank_conflicts": 0, "sectors": programs * 64 + programs * 2})
     # Fragments for a warp: 8 keys x 64 of k are two x4, 16 x 64 of q four, 16 x 16 of p one, 16 keys x 16 columns of v one.
     expect("attention: ldmatrix", got["memory"]["matrix load"],
-           {"requests": visits * warps * 8, "bank_passes": visits * warps * 8 * 4, "sectors": 0})
+           {"requests": visits * warps * 8, "bank_passes": visits * warps * 8 * 4, "bank_conflicts": 0, "sectors": 0})
     # Triton does not pipeline loads behind a loaded index and a branch.
     expect("attention: groups in flight", got["async_groups_in_flight"], 0)
     expect("attention: copies", got["classes"].get("async copy", 0), 0)
