@@ -4,6 +4,7 @@
 #include "codegen/gpu/Ptx.h"
 
 #include "codegen/gpu/Target.h"
+#include "codegen/gpu/WholeConditions.h"
 #include "support/Error.h"
 #include "support/InternalError.h"
 #include "support/Stopwatch.h"
@@ -262,8 +263,10 @@ PtxOutput emitPtx(llvm::Module &module, const PtxOptions &options) {
   module.setSourceFileName(options.entry);
   checkModule(module);
   checkEntry(module, options);
-  if (options.optimize)
+  if (options.optimize) {
     optimize(module, machine);
+    keepConditionsWhole(module);
+  }
   checkCalls(module);
   if (options.keepLlvm)
     result.llvmText = printLlvm(module);
