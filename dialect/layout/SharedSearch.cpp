@@ -315,13 +315,16 @@ std::optional<SharedTrip> Search::build(const Choice &choice) const {
 
 SharedTrip Search::best() {
   std::optional<SharedTrip> best;
+  // What dots read has two axes.
+  const bool matrices = src.outs().size() >= 2;
   auto rank = [&](const SharedTrip &trip) {
     // Scratch that fits comes before speed.
     return std::tuple(
         std::max(trip.bytes(), options.maxBytes), trip.wavefronts(),
         trip.instructions() +
             trip.roundCount() * (trip.store.permutes() + trip.load.permutes()),
-        trip.load.instructions(), trip.load.kind == AccessKind::Vector);
+        trip.load.instructions(),
+        matrices == (trip.load.kind == AccessKind::Vector));
   };
   for (const Choice &choice : choices()) {
     auto trip = build(choice);

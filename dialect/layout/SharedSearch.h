@@ -45,7 +45,8 @@ struct SharedTrip {
 };
 
 // The cheapest trip: fewest wavefronts, then fewest instructions, permutes
-// included, then fewest loads, then ldmatrix (see bestLoad). src and dst
+// included, then fewest loads, then ldmatrix (see bestLoad; for a
+// vector the other way). src and dst
 // hold every element of the tile, and none twice in a lane. ways is 1 on both
 // sides of the result. bytes() may exceed maxBytes where not enough registers
 // of src and dst hold the same elements.

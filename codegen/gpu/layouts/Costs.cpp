@@ -91,6 +91,20 @@ bool Costs::cheaperAgain(Value value, tile::LinearAttr layout) {
   return again(value, layout, 0) < convert * roundsOf(value);
 }
 
+// Operations on each element of a floating value, in the layout of its use.
+int Costs::stepsOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !homes.isFloating(value))
+    return 0;
+  auto [place, isNew] = steps.try_emplace(value, 0);
+  if (!isNew)
+    return place->second;
+  int sum = isElementwise(op) && !isa<arith::ConstantOp>(op) ? 1 : 0;
+  for (Value operand : op->getOperands())
+    sum += stepsOf(operand);
+  return steps[value] = std::min(sum, maxDepth);
+}
+
 double Costs::having(Value value, tile::LinearAttr layout, int depth) {
   double rounds = roundsOf(value);
   // What is made of ranges and splats costs little in any layout.
@@ -130,6 +144,9 @@ double Costs::again(Value value, tile::LinearAttr layout, int depth) {
   } else {
     return impossible;
   }
+  // Addresses of neighbours have nothing in common here.
+  if (isa<tile::LoadOp>(op))
+    each += stepsOf(op->getOperand(0));
   double total = roundsOf(value) * registersOf(layout) * each;
   for (OpOperand &operand : op->getOpOperands()) {
     if (!isa<RankedTensorType>(operand.get().getType()))

@@ -30,7 +30,10 @@ private:
   /// Of computing it again; infinite where that is not possible.
   double again(mlir::Value value, tile::LinearAttr layout, int depth);
 
+  int stepsOf(mlir::Value value);
+
   Homes &homes;
+  llvm::DenseMap<mlir::Value, int> steps;
   llvm::DenseMap<std::tuple<mlir::Attribute, mlir::Attribute, int64_t>, double>
       conversions;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Attribute>, double> known;

@@ -304,6 +304,25 @@ tile::LinearAttr Homes::wantedBy(OpOperand &use) {
   return layout ? attr(*layout) : tile::LinearAttr();
 }
 
+// Small loads in a loop and what is made of them element by element.
+bool Homes::isSmallInLoop(Value value) const {
+  Operation *op = value.getDefiningOp();
+  if (!op || !op->getParentOfType<scf::ForOp>() || op->getNumResults() != 1)
+    return false;
+  if (isa<tile::LoadOp>(op))
+    return tensorOfPointers(op) && isSmallAccess(op);
+  bool any = false;
+  if (isElementwise(op))
+    for (Value operand : op->getOperands()) {
+      if (!isTensor(operand) || isFloating(operand))
+        continue;
+      if (!isSmallInLoop(operand))
+        return false;
+      any = true;
+    }
+  return any;
+}
+
 bool Homes::backward(Value value) {
   if (!isTensor(value) || isFloating(value) || homes.count(value))
     return false;
@@ -326,6 +345,13 @@ bool Homes::backward(Value value) {
       best = layout;
       bestStrong = isStrong;
     }
+  }
+  // Next to an accumulator a lane has many elements of a vector that every
+  // other lane has too. In a loop each is loaded once and handed round.
+  if (best && bestStrong && int64_t(1) << best.getRegisters().size() >= 8 &&
+      tile::shapeOf(value.getType()).size() == 1 && isSmallInLoop(value)) {
+    best = plain(tile::shapeOf(value.getType()));
+    bestStrong = false;
   }
   // What a dot wants of a load's neighbour is no layout of a dot.
   return set(value, best, bestStrong);

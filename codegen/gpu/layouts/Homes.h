@@ -67,6 +67,7 @@ private:
   bool forward(mlir::Operation *op);
   bool backward(mlir::Region &region);
   bool backward(mlir::Value value);
+  bool isSmallInLoop(mlir::Value value) const;
   bool decideOne(mlir::Region &region);
   bool set(mlir::Value value, tile::LinearAttr layout, bool strong);
   bool copy(mlir::Value to, mlir::Value from);

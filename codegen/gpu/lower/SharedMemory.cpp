@@ -173,6 +173,12 @@ static Registers split(Emitter &e, const SharedAccess &access,
   if (count == 1)
     return {value};
   Registers parts;
+  if (type->getScalarType()->isFloatTy()) {
+    for (size_t i = 0; i < count; ++i)
+      parts.push_back(e.b.CreateBitCast(e.b.CreateExtractElement(value, i),
+                                        e.b.getInt32Ty()));
+    return parts;
+  }
   if (!type->isVectorTy()) {
     auto *vectorType = llvm::FixedVectorType::get(
         e.b.getIntNTy(unsigned(access.elementBits)), unsigned(count));
@@ -230,10 +236,16 @@ void SharedLoad::emit(int64_t instruction,
   int64_t first = spreadBits(instruction * access.matrices, access.repeatBits);
   if (access.kind != AccessKind::Vector)
     return emitMatrices(first, bits);
+  // As floats, which most elements are: LLVM negates the bits of what comes as
+  // an integer, an instruction that a float operand does not need.
+  llvm::Type *type = accessType(e, access);
+  if (access.elementBits == 32 && type->isVectorTy())
+    type = llvm::FixedVectorType::get(
+        e.b.getFloatTy(),
+        llvm::cast<llvm::FixedVectorType>(type)->getNumElements());
   Registers parts =
       split(e, access,
-            e.b.CreateAlignedLoad(accessType(e, access), places.at(first),
-                                  alignmentOf(access)));
+            e.b.CreateAlignedLoad(type, places.at(first), alignmentOf(access)));
   for (auto [v, part] : llvm::enumerate(parts))
     bits[size_t(first | spreadBits(int64_t(v), access.vectorBits) | inRound)] =
         part;
