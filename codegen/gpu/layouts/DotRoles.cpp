@@ -6,6 +6,7 @@
 #include "codegen/gpu/layouts/Homes.h"
 #include "codegen/gpu/layouts/Transfer.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <limits>
@@ -107,9 +108,16 @@ static std::optional<int> contiguousAxis(Value value) {
   return std::nullopt;
 }
 
-// Does a loop carry the sum and do nothing else with it?
+// Does a loop carry the sum and do nothing else with it than scale its rows
+// (softmax of what came before, which few shuffles bring to columns)?
 static bool onlySums(tile::DotOp dot) {
-  auto carried = dyn_cast<BlockArgument>(dot.getAcc());
+  Value acc = dot.getAcc();
+  if (auto scaled = acc.getDefiningOp<arith::MulFOp>();
+      scaled && scaled->hasOneUse())
+    for (OpOperand &factor : scaled->getOpOperands())
+      if (factor.get().getDefiningOp<tile::BroadcastOp>())
+        acc = scaled->getOperand(1 - factor.getOperandNumber());
+  auto carried = dyn_cast<BlockArgument>(acc);
   if (!carried || !carried.hasOneUse() || !dot->hasOneUse())
     return false;
   auto loop = dyn_cast<scf::ForOp>(carried.getOwner()->getParentOp());
