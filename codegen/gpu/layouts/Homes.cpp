@@ -323,6 +323,26 @@ bool Homes::isSmallInLoop(Value value) const {
   return any;
 }
 
+// Is a load's address or mask made of it?
+static bool feedsLoads(Value value) {
+  llvm::DenseSet<Value> seen;
+  SmallVector<Value> queue = {value};
+  while (!queue.empty()) {
+    Value each = queue.pop_back_val();
+    if (!seen.insert(each).second)
+      continue;
+    for (Operation *user : each.getUsers()) {
+      if (isa<tile::LoadOp>(user))
+        return true;
+      if (user->getNumResults() == 1 &&
+          (isElementwise(user) || isa<tile::ExpandDimsOp, tile::BroadcastOp,
+                                      tile::TransOp, tile::ReshapeOp>(user)))
+        queue.push_back(user->getResult(0));
+    }
+  }
+  return false;
+}
+
 bool Homes::backward(Value value) {
   if (!isTensor(value) || isFloating(value) || homes.count(value))
     return false;
@@ -346,10 +366,12 @@ bool Homes::backward(Value value) {
       bestStrong = isStrong;
     }
   }
-  // Next to an accumulator a lane has many elements of a vector that every
-  // other lane has too. In a loop each is loaded once and handed round.
+  // Next to an accumulator a lane has many elements of a vector that other
+  // lanes have, too. In a loop each is loaded once and handed round; not where
+  // the loads of the next round wait for it (tessera-pipeline-loops).
   if (best && bestStrong && int64_t(1) << best.getRegisters().size() >= 8 &&
-      tile::shapeOf(value.getType()).size() == 1 && isSmallInLoop(value)) {
+      tile::shapeOf(value.getType()).size() == 1 && isSmallInLoop(value) &&
+      !feedsLoads(value)) {
     best = plain(tile::shapeOf(value.getType()));
     bestStrong = false;
   }

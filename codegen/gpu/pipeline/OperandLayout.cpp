@@ -12,7 +12,128 @@
 
 namespace tessera::codegen::gpu {
 
+using layout::Dim;
 using layout::LinearLayout;
+using layout::Span;
+using layout::Word;
+
+namespace {
+
+// A tile's ways into and out of one shared layout.
+struct Ways {
+  layout::SharedAccess store;
+  std::vector<layout::SharedAccess> loads;
+
+  // Passes over the banks, instructions.
+  std::pair<int, int> cost() const {
+    std::pair<int, int> sum = {store.wavefronts(),
+                               store.instructions() + store.permutes()};
+    for (const layout::SharedAccess &load : loads) {
+      sum.first += load.wavefronts();
+      sum.second += load.instructions() + load.permutes();
+    }
+    return sum;
+  }
+  bool conflicts() const {
+    bool any = store.ways > 1;
+    for (const layout::SharedAccess &load : loads)
+      any |= load.ways > 1;
+    return any;
+  }
+};
+
+// What one phase of an access touches: 128 bytes by several lanes.
+Span phaseOf(const LinearLayout &registers, const layout::SharedAccess &access,
+             const std::vector<Word> &word) {
+  Span phase(word);
+  for (int bit : access.vectorBits)
+    phase.add(registers.column(Dim::Register, bit));
+  int lanes = 5;
+  if (access.kind == layout::AccessKind::Vector)
+    for (int bytes = access.bytesPerLane(); bytes > 4; bytes /= 2)
+      --lanes;
+  for (int bit = 0; bit < std::min(lanes, registers.inBits(Dim::Lane)); ++bit)
+    phase.add(registers.column(Dim::Lane, bit));
+  return phase;
+}
+
+// Adds `missing` vectors to the segment, none of whose sums lies in a phase.
+bool extendSegment(std::vector<Word> &segment, std::vector<Span> phases,
+                   const std::vector<Word> &candidates, size_t from,
+                   size_t missing, int &attempts) {
+  if (!missing)
+    return true;
+  for (size_t i = from; i < candidates.size(); ++i) {
+    if (--attempts < 0)
+      return false;
+    std::vector<Span> larger = phases;
+    bool apart = true;
+    for (Span &phase : larger)
+      apart = apart && phase.add(candidates[i]);
+    if (!apart)
+      continue;
+    segment.push_back(candidates[i]);
+    if (extendSegment(segment, std::move(larger), candidates, i + 1,
+                      missing - 1, attempts))
+      return true;
+    segment.pop_back();
+  }
+  return false;
+}
+
+// The same 16 bytes side by side as in `shared`, but rows of 128 bytes that no
+// phase meets twice, however many accesses there are: single bits of the
+// element, sums of two and of three of them are tried in this order. For two
+// accesses there is an answer always, for more nearly so.
+std::optional<LinearLayout>
+withoutConflicts(const LinearLayout &shared, const LinearLayout &source,
+                 const std::vector<LinearLayout> &readers, const Ways &ways,
+                 int elementBits) {
+  const std::vector<Word> &columns = shared.columns();
+  auto lowest = [&](size_t bytes) {
+    size_t bits = 0;
+    while (bits < columns.size() && size_t(elementBits) << bits < 8 * bytes)
+      ++bits;
+    return std::vector<Word>(columns.begin(), columns.begin() + int64_t(bits));
+  };
+  const std::vector<Word> low = lowest(16), word = lowest(4);
+  const size_t row = lowest(128).size();
+  std::vector<Span> phases = {phaseOf(source, ways.store, word)};
+  for (size_t i = 0; i < readers.size(); ++i)
+    phases.push_back(phaseOf(readers[i], ways.loads[i], word));
+  phases.push_back(Span(low));
+  // A sum with one of the 16 bytes leaves accesses unaligned.
+  Word inside = 0;
+  for (Word v : low)
+    inside |= v;
+  std::vector<Word> candidates;
+  const int bits = shared.outBits();
+  for (int count = 1; count <= 3; ++count)
+    for (int a = 0; a < bits; ++a)
+      for (int b = 0; b < (count > 1 ? a : 1); ++b)
+        for (int c = 0; c < (count > 2 ? b : 1); ++c) {
+          Word v = Word(1) << a | (count > 1 ? Word(1) << b : 0) |
+                   (count > 2 ? Word(1) << c : 0);
+          if (!(v & inside))
+            candidates.push_back(v);
+        }
+  std::vector<Word> segment;
+  int attempts = 20000;
+  if (!extendSegment(segment, phases, candidates, 0, columns.size() - row,
+                     attempts))
+    return std::nullopt;
+  std::vector<Word> bases = low;
+  Span taken(low);
+  for (Word v : segment)
+    taken.add(v);
+  for (int bit = 0; bit < bits; ++bit)
+    if (taken.add(Word(1) << bit))
+      bases.push_back(Word(1) << bit);
+  bases.insert(bases.end(), segment.begin(), segment.end());
+  return LinearLayout(shared.ins(), shared.outs(), bases);
+}
+
+} // namespace
 
 LinearLayout operandLayout(const LinearLayout &source, int storedBits,
                            const std::vector<LinearLayout> &readers,
@@ -39,25 +160,27 @@ LinearLayout operandLayout(const LinearLayout &source, int storedBits,
       std::swap(order[0], order[1]);
     }
   std::optional<LinearLayout> best;
-  std::pair<int, int> least;
-  for (const LinearLayout &shared : candidates) {
-    layout::SharedAccess store = layout::vectorAccess(
+  Ways least;
+  auto consider = [&](const LinearLayout &shared) {
+    Ways ways;
+    ways.store = layout::vectorAccess(
         source, shared, elementBits,
         storedBits < 0 ? 16 : (elementBits << storedBits) / 8);
-    if (storedBits >= 0 && int(store.vectorBits.size()) < storedBits)
-      continue;
-    std::pair<int, int> cost = {store.wavefronts(),
-                                store.instructions() + store.permutes()};
-    for (const LinearLayout &reader : readers) {
-      layout::SharedAccess load = layout::bestLoad(reader, shared, elementBits);
-      cost.first += load.wavefronts();
-      cost.second += load.instructions() + load.permutes();
-    }
-    if (!best || cost < least) {
+    if (storedBits >= 0 && int(ways.store.vectorBits.size()) < storedBits)
+      return;
+    for (const LinearLayout &reader : readers)
+      ways.loads.push_back(layout::bestLoad(reader, shared, elementBits));
+    if (!best || ways.cost() < least.cost()) {
       best = shared;
-      least = cost;
+      least = ways;
     }
-  }
+  };
+  for (const LinearLayout &shared : candidates)
+    consider(shared);
+  if (best && least.conflicts())
+    if (auto found =
+            withoutConflicts(*best, source, readers, least, elementBits))
+      consider(*found);
   if (!best)
     throw layout::LayoutError("no shared layout for the tile's readers");
   return *best;

@@ -14,7 +14,8 @@ namespace tessera::codegen::gpu {
 /// fewest passes over the banks. One reader: free of conflicts
 /// (layout::findSharedTrip). Several: the best of the layouts that are free of
 /// conflicts for one of them and the swizzles under which ldmatrix, transposed
-/// or not, is. `storedBits`: 2^n elements in the lowest registers of `source`
+/// or not, is; where that has conflicts, one with the same accesses without, if
+/// it is found. `storedBits`: 2^n elements in the lowest registers of `source`
 /// have to lie side by side; -1 where it does not matter. Throws
 /// layout::LayoutError when they cannot.
 layout::LinearLayout

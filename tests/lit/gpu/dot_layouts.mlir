@@ -92,3 +92,21 @@ func.func @swapped(%p: tensor<64x64x!tile.ptr<f32>>, %k: tensor<64x64xf32>, %z: 
   }
   return %r : tensor<64x64xf32>
 }
+
+// A sum of softmax: its rows are scaled before each sum.
+// CHECK-LABEL: @scaled
+// CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, [[ALONG]], [[SUMS]]], tile.tensor_core}
+func.func @scaled(%p: tensor<64x64x!tile.ptr<f32>>, %q: tensor<64x64xf32>, %w: tensor<64xf32>, %z: tensor<64x64xf32>, %n: i32) -> tensor<64x64xf32> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%y = %z) -> (tensor<64x64xf32>) : i32 {
+    %v = tile.load %p {tile.layout = #rows} : tensor<64x64x!tile.ptr<f32>>
+    %s = tile.dot %q, %q, %z tf32 : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+    %e = tile.expand_dims %w, 1 : tensor<64xf32> -> tensor<64x1xf32>
+    %b = tile.broadcast %e : tensor<64x1xf32> -> tensor<64x64xf32>
+    %m = arith.mulf %y, %b : tensor<64x64xf32>
+    %x = tile.dot %s, %v, %m tf32 : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+    scf.yield %x : tensor<64x64xf32>
+  }
+  return %r : tensor<64x64xf32>
+}

@@ -136,6 +136,28 @@ TEST(GpuPtx, FusedOnlyWhereAllowed) {
   EXPECT_TRUE(has(apart, "mul.rn.f32")) << apart;
 }
 
+// One select for both parts of a condition; the simulator runs it elsewhere.
+TEST(GpuPtx, WholeConditions) {
+  for (const char *type : {"float", "i32"}) {
+    const bool real = std::string(type) == "float";
+    const std::string body =
+        "%xb = bitcast float %v to i32\n"
+        "%xlow = icmp sgt i32 %xb, 5\n%xhigh = icmp slt i32 %tid, 9\n"
+        "%xin = and i1 %xlow, %xhigh\n" +
+        (real ? std::string("%xc = select i1 %xin, float %v, float 0.0\n"
+                            "store float %xc, ptr addrspace(1) %p")
+              : "%xd = mul i32 %xb, 3\n%xe = add i32 %xb, 77\n"
+                "%xc = select i1 %xin, i32 %xd, i32 %xe\n"
+                "store i32 %xc, ptr addrspace(1) %p");
+    const std::string ptx = emit(test::llvmKernel(body)).ptx;
+    size_t selects = 0;
+    for (size_t at = 0; (at = ptx.find("selp", at)) != ptx.npos; ++at)
+      ++selects;
+    EXPECT_EQ(selects, 1u) << ptx;
+    EXPECT_TRUE(has(ptx, "and.pred")) << ptx;
+  }
+}
+
 TEST(GpuPtx, EditedLlvm) {
   llvm::LLVMContext context;
   PtxOptions options = optionsFor();

@@ -101,45 +101,73 @@ TEST(GpuStage, TilesOfSeveralDots) {
   }
 }
 
-// y += p^T q_i with p = q_i k, 32 bits an element: what dk and dv of attention
-// are. p^T is the operand as the first dot leaves it; q is read along its rows
-// by ldmatrix and along its columns two elements at a time, without conflicts.
-TEST(GpuStage, TransposedChainOf32Bits) {
+// y += p^T q_i with p = q_i k - l_i, 32 bits an element: what dk and dv of
+// attention are. p^T is the operand as the first dot leaves it; q is read along
+// its rows by ldmatrix and along its columns two elements at a time, without
+// conflicts. Each thread loads one element of l, not the 16 that it needs.
+std::string chainText(size_t width) {
   std::string text = R"(
-func.func @chain(%q: !tile.ptr<f32> {tile.divisibility = 16 : i32}, %k: !tile.ptr<f32> {tile.divisibility = 16 : i32}, %u: !tile.ptr<f32> {tile.divisibility = 16 : i32}, %n: i32) {
+func.func @chain(%q: !tile.ptr<f32> {tile.divisibility = 16 : i32}, %k: !tile.ptr<f32> {tile.divisibility = 16 : i32}, %l: !tile.ptr<f32>, %u: !tile.ptr<f32> {tile.divisibility = 16 : i32}, %n: i32) {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
-  %size = arith.constant 4096 : i32
+  %size = arith.constant $SIZE : i32
+  %each = arith.constant 64 : i32
   %r = tile.range 0, 64 : tensor<64xi32>
+  %rd = tile.range 0, $D : tensor<$Dxi32>
   %row = tile.expand_dims %r, 1 : tensor<64xi32> -> tensor<64x1xi32>
-  %col = tile.expand_dims %r, 0 : tensor<64xi32> -> tensor<1x64xi32>
-  %c64 = arith.constant dense<64> : tensor<64x1xi32>
+  %col = tile.expand_dims %rd, 0 : tensor<$Dxi32> -> tensor<1x$Dxi32>
+  %c64 = arith.constant dense<$D> : tensor<64x1xi32>
   %rm = arith.muli %row, %c64 : tensor<64x1xi32>
-  %rb = tile.broadcast %rm : tensor<64x1xi32> -> tensor<64x64xi32>
-  %cb = tile.broadcast %col : tensor<1x64xi32> -> tensor<64x64xi32>
-  %off = arith.addi %rb, %cb : tensor<64x64xi32>
-  %ks = tile.splat %k : !tile.ptr<f32> -> tensor<64x64x!tile.ptr<f32>>
-  %kp = tile.addptr %ks, %off : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xi32>
-  %kl = tile.load %kp : tensor<64x64x!tile.ptr<f32>>
-  %kt = tile.trans %kl [1, 0] : tensor<64x64xf32> -> tensor<64x64xf32>
-  %z = arith.constant dense<0.0> : tensor<64x64xf32>
-  %s = scf.for %i = %c0 to %n step %c1 iter_args(%y = %z) -> (tensor<64x64xf32>) : i32 {
+  %rb = tile.broadcast %rm : tensor<64x1xi32> -> tensor<64x$Dxi32>
+  %cb = tile.broadcast %col : tensor<1x$Dxi32> -> tensor<64x$Dxi32>
+  %off = arith.addi %rb, %cb : tensor<64x$Dxi32>
+  %ks = tile.splat %k : !tile.ptr<f32> -> tensor<64x$Dx!tile.ptr<f32>>
+  %kp = tile.addptr %ks, %off : tensor<64x$Dx!tile.ptr<f32>>, tensor<64x$Dxi32>
+  %kl = tile.load %kp : tensor<64x$Dx!tile.ptr<f32>>
+  %kt = tile.trans %kl [1, 0] : tensor<64x$Dxf32> -> tensor<$Dx64xf32>
+  %z = arith.constant dense<0.0> : tensor<64x$Dxf32>
+  %none = arith.constant dense<0.0> : tensor<64x64xf32>
+  %s = scf.for %i = %c0 to %n step %c1 iter_args(%y = %z) -> (tensor<64x$Dxf32>) : i32 {
     %d = arith.muli %i, %size : i32
     %qb = tile.addptr %q, %d : !tile.ptr<f32>, i32
-    %qs = tile.splat %qb : !tile.ptr<f32> -> tensor<64x64x!tile.ptr<f32>>
-    %qp = tile.addptr %qs, %off : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xi32>
-    %qt = tile.load %qp : tensor<64x64x!tile.ptr<f32>>
-    %p = tile.dot %qt, %kt, %z tf32 : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+    %qs = tile.splat %qb : !tile.ptr<f32> -> tensor<64x$Dx!tile.ptr<f32>>
+    %qp = tile.addptr %qs, %off : tensor<64x$Dx!tile.ptr<f32>>, tensor<64x$Dxi32>
+    %qt = tile.load %qp : tensor<64x$Dx!tile.ptr<f32>>
+    %x = tile.dot %qt, %kt, %none tf32 : tensor<64x$Dxf32>, tensor<$Dx64xf32> -> tensor<64x64xf32>
+    %e = arith.muli %i, %each : i32
+    %lb = tile.addptr %l, %e : !tile.ptr<f32>, i32
+    %ls = tile.splat %lb : !tile.ptr<f32> -> tensor<64x!tile.ptr<f32>>
+    %lp = tile.addptr %ls, %r : tensor<64x!tile.ptr<f32>>, tensor<64xi32>
+    %li = tile.load %lp : tensor<64x!tile.ptr<f32>>
+    %lc = tile.expand_dims %li, 1 : tensor<64xf32> -> tensor<64x1xf32>
+    %ll = tile.broadcast %lc : tensor<64x1xf32> -> tensor<64x64xf32>
+    %p = arith.subf %x, %ll : tensor<64x64xf32>
     %pt = tile.trans %p [1, 0] : tensor<64x64xf32> -> tensor<64x64xf32>
-    %y1 = tile.dot %pt, %qt, %y tf32 : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
-    scf.yield %y1 : tensor<64x64xf32>
+    %y1 = tile.dot %pt, %qt, %y tf32 : tensor<64x64xf32>, tensor<64x$Dxf32> -> tensor<64x$Dxf32>
+    scf.yield %y1 : tensor<64x$Dxf32>
   }
-  %us = tile.splat %u : !tile.ptr<f32> -> tensor<64x64x!tile.ptr<f32>>
-  %up = tile.addptr %us, %off : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xi32>
-  tile.store %up, %s : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xf32>
+  %us = tile.splat %u : !tile.ptr<f32> -> tensor<64x$Dx!tile.ptr<f32>>
+  %up = tile.addptr %us, %off : tensor<64x$Dx!tile.ptr<f32>>, tensor<64x$Dxi32>
+  tile.store %up, %s : tensor<64x$Dx!tile.ptr<f32>>, tensor<64x$Dxf32>
   return
 }
 )";
+  text = replaced(text, "$SIZE", std::to_string(64 * width));
+  return replaced(text, "$D", std::to_string(width));
+}
+
+struct Chain {
+  sim::Report report;
+  std::string ptx;
+  size_t count(const std::string &part) const {
+    size_t found = 0;
+    for (size_t at = 0; (at = ptx.find(part, at)) != std::string::npos; ++at)
+      ++found;
+    return found;
+  }
+};
+
+Chain runChain(size_t width) {
   const size_t rounds = 2, n = 64;
   std::mt19937 engine(3);
   auto fill = [&](size_t count) {
@@ -148,41 +176,59 @@ func.func @chain(%q: !tile.ptr<f32> {tile.divisibility = 16 : i32}, %k: !tile.pt
       list.push_back(float(int(engine() % 3) - 1));
     return list;
   };
-  std::vector<float> q = fill(rounds * n * n), k = fill(n * n), u(n * n);
+  std::vector<float> q = fill(rounds * n * width), k = fill(n * width),
+                     l = fill(rounds * n), u(n * width);
   GpuKernelOptions how;
   how.numStages = 1;
-  GpuKernel kernel(text, how);
-  sim::Report report = kernel.run({1}, {q, k, u, int32_t(rounds)});
-  std::vector<double> sum(n * n);
+  GpuKernel kernel(chainText(width), how);
+  Chain chain;
+  chain.report = kernel.run({1}, {q, k, l, u, int32_t(rounds)});
+  std::vector<double> sum(n * width);
   for (size_t round = 0; round < rounds; ++round)
     for (size_t i = 0; i < n; ++i)
       for (size_t j = 0; j < n; ++j) {
-        double p = 0;
-        for (size_t x = 0; x < n; ++x)
-          p += double(q[(round * n + i) * n + x]) * double(k[j * n + x]);
-        for (size_t x = 0; x < n; ++x)
-          sum[j * n + x] += p * double(q[(round * n + i) * n + x]);
+        const float *row = &q[(round * n + i) * width];
+        double p = -double(l[round * n + i]);
+        for (size_t x = 0; x < width; ++x)
+          p += double(row[x]) * double(k[j * width + x]);
+        for (size_t x = 0; x < width; ++x)
+          sum[j * width + x] += p * double(row[x]);
       }
-  for (size_t i = 0; i < n * n; ++i)
-    ASSERT_EQ(u[i], float(sum[i])) << i;
-  EXPECT_EQ(report.counters.sharedConflicts, 0u);
-  const std::string &ptx = kernel.ptx;
-  size_t loop = ptx.find("cp.async"), end = ptx.rfind("mma.sync");
-  ASSERT_LT(loop, end);
-  const std::string body = ptx.substr(loop, end - loop);
-  auto count = [&](const std::string &part) {
-    size_t found = 0;
-    for (size_t at = 0; (at = body.find(part, at)) != std::string::npos; ++at)
-      ++found;
-    return found;
-  };
-  // A warp has 16 rows of y: 16 x 64 of p, 64 x 64 of q twice.
-  EXPECT_EQ(count("mma.sync.aligned.m16n8k8"), 127u); // and the last one
-  EXPECT_EQ(count("ldmatrix.sync.aligned.m8n8.x4"), 32u);
-  EXPECT_EQ(count("ld.shared.v2"), 64u) << body;
-  EXPECT_EQ(count("ld.shared"), 64u);
-  EXPECT_EQ(count("st.shared"), 0u);
-  EXPECT_EQ(count("shfl"), 0u);
+  for (size_t i = 0; i < n * width; ++i)
+    if (u[i] != float(sum[i])) {
+      ADD_FAILURE() << "element " << i << ": " << u[i] << ", not " << sum[i];
+      break;
+    }
+  chain.ptx = kernel.ptx;
+  return chain;
+}
+
+TEST(GpuStage, TransposedChainOf32Bits) {
+  const Chain chain = runChain(64);
+  EXPECT_EQ(chain.report.counters.sharedConflicts, 0u);
+  // A warp has 16 rows of y: 16 x 64 of p, 64 x 64 of q twice; 16 x 64 of k
+  // before the loop.
+  EXPECT_EQ(chain.count("mma.sync.aligned.m16n8k8"), 128u);
+  EXPECT_EQ(chain.count("ldmatrix.sync.aligned.m8n8.x4"), 32u + 8u);
+  EXPECT_EQ(chain.count("ld.shared.v2"), 64u) << chain.ptx;
+  EXPECT_EQ(chain.count("ld.shared.b32"), 0u);
+  EXPECT_EQ(chain.count("cp.async.cg"), 8u);
+  // l: one load and one store, 4 of its 16 elements at once; y at the end.
+  EXPECT_EQ(chain.count("ld.global.b32"), 1u);
+  EXPECT_EQ(chain.count("st.shared.b32"), 1u);
+  EXPECT_EQ(chain.count("ld.shared.v4"), 4u + 8u);
+  EXPECT_EQ(chain.count("shfl"), 0u);
+  EXPECT_EQ(chain.count("-2147483648"), 0u) << "a sign changed to subtract";
+}
+
+// Two rows or four in 128 bytes: no plain swizzle suits the copy and both
+// dots.
+TEST(GpuStage, NarrowTilesWithoutConflicts) {
+  for (size_t width : {16, 32}) {
+    const Chain chain = runChain(width);
+    EXPECT_EQ(chain.count("cp.async.cg"), width / 8);
+    EXPECT_EQ(chain.report.counters.sharedConflicts, 0u) << width;
+  }
 }
 
 } // namespace
