@@ -24,6 +24,7 @@ import logging
 import os
 import pathlib
 import platform
+import signal
 import subprocess
 import sys
 import tempfile
@@ -185,17 +186,33 @@ def write(path, result):
     os.replace(temporary, path)
 
 
-def main():
+def run():
+    """All launches; what is left out, and why."""
     if "kernels" in options.sources:
         kernels.run_programs(visit_kernel, options.quick, options.only)
     harness.use("tf32")
     if "tutorials" in options.sources:
         kernels.run_tutorials(visit_kernel, options.quick)
     published = [name for name in ("fla", "liger") if name in options.sources]
-    left_out = run_libraries(published) if published else []
+    return run_libraries(published) if published else []
+
+
+def stop(*_):
+    raise KeyboardInterrupt
+
+
+def main():
+    signal.signal(signal.SIGTERM, stop)
+    interrupted = False
+    try:
+        left_out = run()
+    except KeyboardInterrupt:
+        interrupted, left_out = True, ["interrupted: everything after the rows so far"]
     found = [row for by_target in rows.values() for row in by_target.values()]
     if left_out:
         print("\nleft out:\n" + "\n".join("  " + line for line in left_out))
+    if not found and interrupted:
+        sys.exit(1)
     if not found:
         sys.exit(f"codegen-report: no kernel's name contains `{options.only}`" if options.only else "codegen-report: no rows")
     summaries, verdicts = {}, {}
@@ -210,7 +227,7 @@ def main():
     missed = [f"{target} {name}" for target in options.target for name, holds in verdicts[target].items() if not holds]
     print(f"\n{options.output}: {len(found)} rows in {(time.time() - progress.start) / 60:.1f} minutes")
     print("bars missed:", ", ".join(missed) or "none")
-    sys.exit(bool(missed))
+    sys.exit(bool(missed) or interrupted)
 
 
 main()
