@@ -38,6 +38,10 @@ namespace {
 // addresses, softmax and the operands of the loop itself need the rest.
 constexpr int64_t kLoopRegisters = 144;
 
+// The same where shared memory is to be had without fewer blocks on an SM: a
+// slice costs one ldmatrix for 16 rows, a spilled register two instructions.
+constexpr int64_t kEasyRegisters = 112;
+
 // Registers that a loop may carry when its operands come by cp.async.
 constexpr int64_t kCarriedBesideCopies = 96;
 
@@ -103,7 +107,7 @@ scf::ForOp loopBetween(Value value, Operation *op) {
 class Stager {
 public:
   Stager(ModuleOp module, int64_t bytes)
-      : module(module), bytes(bytes), b(module.getContext()) {}
+      : module(module), limit(bytes), bytes(bytes), b(module.getContext()) {}
 
   void run() {
     module.walk([&](tile::ConvertLayoutOp convert) {
@@ -124,10 +128,10 @@ public:
     for (auto &[source, tile] : tiles)
       if (tile.readers.size() > 1)
         chosen.insert(source);
-    chooseForLoops();
     for (auto &[source, tile] : tiles)
       if (isLoadedInLoop(tile))
         chosen.insert(source);
+    chooseForLoops();
     for (auto &[source, tile] : tiles)
       if (chosen.contains(source))
         stage(tile);
@@ -136,6 +140,18 @@ public:
   }
 
 private:
+  static int64_t sizeOf(const Tile &tile) {
+    auto type = cast<RankedTensorType>(tile.source.getType());
+    return type.getNumElements() * int64_t(type.getElementTypeBitWidth()) / 8;
+  }
+
+  // Blocks of an SM that shared memory has room for, when each uses so much. An
+  // SM has as much as the largest block and 1 KiB that each block takes beside
+  // its own. More than two blocks have no registers for such loops.
+  int64_t blocks(int64_t used) const {
+    return std::min<int64_t>(2, (limit + 1024) / (used + 1024));
+  }
+
   // For each loop: what it carries and what it takes from outside; the largest
   // operands go first.
   void chooseForLoops() {
@@ -146,6 +162,10 @@ private:
           if (auto loop = loopBetween(source, dot))
             if (!llvm::is_contained(outside[loop], &tile))
               outside[loop].push_back(&tile);
+    int64_t used = limit - bytes;
+    for (auto &[source, tile] : tiles)
+      if (chosen.contains(source))
+        used += sizeOf(tile);
     for (auto &[op, list] : outside) {
       int64_t total = 0;
       for (Type type : cast<scf::ForOp>(op).getInitArgs().getTypes())
@@ -161,9 +181,12 @@ private:
       llvm::stable_sort(
           list, [&](Tile *x, Tile *y) { return registers(x) > registers(y); });
       for (Tile *tile : list) {
-        if (total <= kLoopRegisters)
-          break;
+        const int64_t more = chosen.contains(tile->source) ? 0 : sizeOf(*tile);
+        if (total <= kEasyRegisters ||
+            (total <= kLoopRegisters && blocks(used + more) < blocks(used)))
+          continue;
         total -= registers(tile);
+        used += more;
         chosen.insert(tile->source);
       }
     }
@@ -352,7 +375,8 @@ private:
   }
 
   ModuleOp module;
-  int64_t bytes; // of shared memory that are left
+  const int64_t limit; // bytes of shared memory of a block
+  int64_t bytes;       // of these, what is left
   OpBuilder b;
   llvm::MapVector<Value, Tile> tiles;
   llvm::DenseSet<Value> chosen;
