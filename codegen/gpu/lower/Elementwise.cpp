@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
@@ -156,6 +157,26 @@ static llvm::Value *convert(Emitter &e, Operation *op, llvm::Value *value,
   e.unsupported(op, "rounding towards zero to this type");
 }
 
+// The number of a program times a tile's size is where its tile starts: never
+// negative, so that quotients of it are shifts, and those of a tile's rows one
+// quotient (docs/numerics.md). A grid has at most 65,535 programs along y and z
+// (CUDA C++ Programming Guide, "Technical Specifications"); along x it takes
+// 2^21 programs for an index of 32 bits to wrap, which none can use.
+static bool isTileStart(arith::MulIOp product) {
+  if (!product.getType().isInteger(32))
+    return false;
+  APInt size;
+  auto program = product.getLhs().getDefiningOp<tile::ProgramIdOp>();
+  Value other = product.getRhs();
+  if (!program) {
+    program = product.getRhs().getDefiningOp<tile::ProgramIdOp>();
+    other = product.getLhs();
+  }
+  return program && matchPattern(other, m_ConstantInt(&size)) &&
+         size.isStrictlyPositive() &&
+         size.ule(program.getAxis() == 0 ? 1024 : 32768);
+}
+
 // One result register from one register of each operand; null for operations
 // that are not elementwise.
 static llvm::Value *apply(Emitter &e, Operation *op, Operands in,
@@ -167,7 +188,10 @@ static llvm::Value *apply(Emitter &e, Operation *op, Operands in,
   return llvm::TypeSwitch<Operation *, Result>(op)
       .Case([&](arith::AddIOp) { return b.CreateAdd(in[0], in[1]); })
       .Case([&](arith::SubIOp) { return b.CreateSub(in[0], in[1]); })
-      .Case([&](arith::MulIOp) { return b.CreateMul(in[0], in[1]); })
+      .Case([&](arith::MulIOp product) {
+        return b.CreateMul(in[0], in[1], "", /*HasNUW=*/false,
+                           /*HasNSW=*/isTileStart(product));
+      })
       .Case([&](arith::DivSIOp) { return b.CreateSDiv(in[0], in[1]); })
       .Case([&](arith::DivUIOp) { return b.CreateUDiv(in[0], in[1]); })
       .Case([&](arith::RemSIOp) { return b.CreateSRem(in[0], in[1]); })
