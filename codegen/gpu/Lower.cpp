@@ -25,6 +25,7 @@ namespace tessera::codegen {
 void addLayoutPasses(OpPassManager &passes, const GpuOptions &options) {
   if (options.swapOperands)
     passes.addPass(gpu::createSwapOperandsPass(options.numWarps));
+  passes.addPass(gpu::createMaskLoadsPass());
   passes.addPass(gpu::createCoalescePass(options.numWarps));
   passes.addPass(gpu::createDotLayoutsPass(options.numWarps));
   passes.addPass(gpu::createAssignLayoutsPass(options.numWarps));

@@ -146,6 +146,7 @@ void registerLayoutPasses() {
   PassRegistration<AssignLayoutsPass>();
   registerPass([] { return createVectorWidthsPass(); });
   registerPass([] { return createTrimWarpsPass(4); });
+  registerPass([] { return createMaskLoadsPass(); });
 }
 
 } // namespace tessera::codegen::gpu

@@ -17,6 +17,10 @@ namespace tessera::codegen::gpu {
 /// the hint swap_ab.
 std::unique_ptr<mlir::Pass> createSwapOperandsPass(int numWarps);
 
+/// tessera-mask-loads: the condition of a select that keeps a loaded element or
+/// gives 0 becomes part of the load's mask.
+std::unique_ptr<mlir::Pass> createMaskLoadsPass();
+
 /// tessera-coalesce: a layout for every load, store and atomic (attribute
 /// tile.layout), after the run and the alignment of its addresses.
 std::unique_ptr<mlir::Pass> createCoalescePass(int numWarps);

@@ -1,0 +1,123 @@
+// codegen/gpu/layouts/MaskLoads.cpp - what is thrown away is not loaded.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// where(c, f(load(p, mask=m)), 0) is f(load(p, mask=m & c)), when f makes 0 of
+// zeros: an element that is masked off is 0. A conjunction a row takes the
+// place of a select an element, and fewer sectors are read. Loads without a
+// mask stay as they are: a mask costs them a register move an element.
+#include "codegen/gpu/layouts/Passes.h"
+#include "dialect/tile/TileDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Pass/Pass.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace tessera::codegen::gpu {
+namespace {
+
+// All bits 0.
+bool isZero(Value value) {
+  DenseElementsAttr dense;
+  if (!matchPattern(value, m_Constant(&dense)) || !dense.isSplat())
+    return false;
+  if (isa<FloatType>(dense.getElementType()))
+    return dense.getSplatValue<APFloat>().isPosZero();
+  return dense.getElementType().isIntOrIndex() &&
+         dense.getSplatValue<APInt>().isZero();
+}
+
+// The loads that `value` is made of, by operations that make 0 of zeros and
+// that nobody else reads.
+bool collect(Value value, Block *block, SmallVectorImpl<tile::LoadOp> &loads) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getBlock() != block || !value.hasOneUse())
+    return false;
+  if (auto load = dyn_cast<tile::LoadOp>(op)) {
+    if (!load.getMask() || load.getIsVolatile() ||
+        (load.getOther() && !isZero(load.getOther())) ||
+        !isa<RankedTensorType>(load.getMask().getType()))
+      return false;
+    loads.push_back(load);
+    return true;
+  }
+  // The difference of equal zeros is +0, as are the others (IEEE 754, 6.3).
+  if (!isa<tile::ConvertOp, arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp,
+           arith::MulFOp, arith::AddFOp, arith::SubFOp, arith::MulIOp,
+           arith::AddIOp, arith::SubIOp>(op))
+    return false;
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    return collect(operand, block, loads);
+  });
+}
+
+// What must move before `place` so that `value` is known there.
+bool collectBefore(Value value, Operation *place,
+                   llvm::SetVector<Operation *> &moved) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getBlock() != place->getBlock() || op->isBeforeInBlock(place))
+    return true;
+  if (op == place || op->getNumRegions() || !isMemoryEffectFree(op))
+    return false;
+  for (Value operand : op->getOperands())
+    if (!collectBefore(operand, place, moved))
+      return false;
+  moved.insert(op);
+  return true;
+}
+
+struct MaskLoadsPass
+    : public PassWrapper<MaskLoadsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MaskLoadsPass)
+
+  StringRef getArgument() const final { return "tessera-mask-loads"; }
+  StringRef getDescription() const final {
+    return "Mask loads off where a select throws them away";
+  }
+  void runOnOperation() final {
+    SmallVector<arith::SelectOp> selects;
+    getOperation().walk(
+        [&](arith::SelectOp select) { selects.push_back(select); });
+    for (arith::SelectOp select : selects)
+      sink(select);
+  }
+
+private:
+  static void sink(arith::SelectOp select) {
+    Value condition = select.getCondition(), value = select.getTrueValue();
+    SmallVector<tile::LoadOp> loads;
+    if (!isa<RankedTensorType>(condition.getType()) ||
+        !isZero(select.getFalseValue()) ||
+        !collect(value, select->getBlock(), loads))
+      return;
+    tile::LoadOp first =
+        *llvm::min_element(loads, [](tile::LoadOp a, tile::LoadOp b) {
+          return a->isBeforeInBlock(b);
+        });
+    llvm::SetVector<Operation *> moved;
+    if (!collectBefore(condition, first, moved))
+      return;
+    for (Operation *op : moved)
+      op->moveBefore(first);
+    for (tile::LoadOp load : loads) {
+      OpBuilder builder(load);
+      load.getMaskMutable().assign(arith::AndIOp::create(
+          builder, select.getLoc(), load.getMask(), condition));
+    }
+    select.replaceAllUsesWith(value);
+    select.erase();
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createMaskLoadsPass() {
+  return std::make_unique<MaskLoadsPass>();
+}
+
+} // namespace tessera::codegen::gpu
