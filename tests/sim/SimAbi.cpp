@@ -54,6 +54,17 @@ Json conflictsJson(const sim::Counters &counters) {
   return conflicts;
 }
 
+// Accesses of global memory, one each: [source, ptx line, opcode, requests,
+// sectors].
+Json accessesJson(const sim::Counters &c) {
+  Json list = Json::array();
+  for (const sim::InstructionCount &i : c.instructions)
+    if (i.sectors)
+      list.push_back(
+          Json::array({i.source, i.ptxLine, i.opcode, i.requests, i.sectors}));
+  return list;
+}
+
 } // namespace
 
 // Flags of a range and of a launch.
@@ -130,7 +141,8 @@ EXPORT char *tessera_sim_launch(void *module, const char *kernel,
     return copyOf({{"findings", findings},
                    {"output", report.output},
                    {"counters", countersJson(report.counters)},
-                   {"conflicts", conflictsJson(report.counters)}});
+                   {"conflicts", conflictsJson(report.counters)},
+                   {"accesses", accessesJson(report.counters)}});
   } catch (const std::exception &error) {
     return copyOf(errorOf(error));
   }
