@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/layouts/Access.h"
 
+#include "codegen/gpu/layouts/Traffic.h"
 #include "codegen/gpu/layouts/Transfer.h"
 #include "dialect/layout/RegisterLayouts.h"
 #include "dialect/tile/TileDialect.h"
@@ -13,7 +14,9 @@
 #include <numeric>
 
 using namespace mlir;
+using tessera::layout::Dim;
 using tessera::layout::LinearLayout;
+using tessera::layout::Word;
 
 namespace tessera::codegen::gpu {
 
@@ -160,13 +163,54 @@ static llvm::EquivalenceClasses<void *> tiedValues(func::FuncOp function) {
   return classes;
 }
 
+// `layout` with `width` neighbours in a lane instead of more: lanes take the
+// places of the registers that are left over, and those go behind them. What a
+// warp holds stays the same.
+static LinearLayout narrowed(const LinearLayout &layout, int axis,
+                             int64_t width) {
+  int dim = -1;
+  int run = int(llvm::Log2_64(uint64_t(neighboursInLane(layout, dim))));
+  int keep = int(llvm::Log2_64(uint64_t(width)));
+  if (dim != axis || keep >= run)
+    return layout;
+  std::vector<Word> registers = layout.columns(Dim::Register),
+                    lanes = layout.columns(Dim::Lane);
+  // Lanes along the axis follow its registers, from the lowest one.
+  const Word unit = registers[0];
+  int along = 0;
+  while (along < int(lanes.size()) &&
+         lanes[size_t(along)] == unit << (run + along))
+    ++along;
+  for (int bit = 0; bit < along; ++bit)
+    lanes[size_t(bit)] = unit << (keep + bit);
+  for (int bit = keep; bit < run; ++bit)
+    registers[size_t(bit)] = unit << (along + bit);
+  std::vector<Word> columns = registers;
+  llvm::append_range(columns, lanes);
+  llvm::append_range(columns, layout.columns(Dim::Warp));
+  return LinearLayout(layout.ins(), layout.outs(), columns);
+}
+
+// How often an operation runs for each run of the kernel.
+static int64_t roundsOf(Operation *op) {
+  int64_t rounds = 1;
+  for (op = op->getParentOp(); op; op = op->getParentOp())
+    if (isa<scf::ForOp, scf::WhileOp>(op))
+      rounds *= 8;
+  return rounds;
+}
+
 llvm::MapVector<Operation *, LinearLayout>
 accessLayouts(func::FuncOp function, const AxisInfoAnalysis &axes,
               int numWarps) {
   llvm::EquivalenceClasses<void *> tied = tiedValues(function);
-  llvm::MapVector<Operation *, Access> accesses;
-  // The widest of each class and order.
-  std::map<std::pair<void *, std::vector<int>>, int64_t> widest;
+  // Accesses of one class and order.
+  struct Class {
+    SmallVector<std::pair<Operation *, Access>> accesses;
+    int64_t widest = 1;
+  };
+  using Key = std::pair<void *, std::vector<int>>;
+  llvm::MapVector<Key, Class, std::map<Key, unsigned>> classes;
   auto keyOf = [&](Operation *op, const Access &access) {
     void *data = dataOf(op).getAsOpaquePointer();
     auto leader = tied.findLeader(data);
@@ -174,23 +218,47 @@ accessLayouts(func::FuncOp function, const AxisInfoAnalysis &axes,
         leader == tied.member_end() ? data : *leader,
         std::vector<int>(access.order.begin(), access.order.end()));
   };
+  auto layoutOf = [&](Operation *op, const Access &access, int64_t width) {
+    Type pointers = op->getOperand(0).getType();
+    return accessLayout(tile::shapeOf(pointers), access.order, width, numWarps,
+                        width * elementBytes(pointers) < 4);
+  };
+  llvm::MapVector<Operation *, LinearLayout> layouts;
   function.walk([&](Operation *op) {
     if (!tensorOfPointers(op))
       return;
     Access access = accessOf(op, axes, numWarps);
-    int64_t &width = widest[keyOf(op, access)];
-    width = std::max(width, access.width);
-    accesses.insert({op, access});
+    layouts.insert({op, layoutOf(op, access, access.width)});
+    if (isa<tile::AtomicRMWOp, tile::AtomicCASOp>(op))
+      return;
+    Class &each = classes[keyOf(op, access)];
+    each.widest = std::max(each.widest, access.width);
+    each.accesses.push_back({op, access});
   });
-  llvm::MapVector<Operation *, LinearLayout> layouts;
-  for (auto &[op, access] : accesses) {
-    int64_t width = access.width;
-    if (!isa<tile::AtomicRMWOp, tile::AtomicCASOp>(op))
-      width = widest[keyOf(op, access)];
-    Type pointers = op->getOperand(0).getType();
-    layouts.insert(
-        {op, accessLayout(tile::shapeOf(pointers), access.order, width,
-                          numWarps, width * elementBytes(pointers) < 4)});
+  // What is cheapest for all together: a lane issues a request, which takes
+  // its sectors; of equals the widest.
+  for (auto &[key, each] : classes) {
+    auto layoutWith = [&](Operation *op, const Access &access, int64_t width) {
+      LinearLayout widest = layoutOf(op, access, each.widest);
+      return width == each.widest ? widest
+                                  : narrowed(widest, access.order[0], width);
+    };
+    int64_t best = each.widest, least = 0;
+    for (int64_t width = each.widest; width >= 1; width /= 2) {
+      int64_t cost = 0;
+      for (auto &[op, access] : each.accesses) {
+        Traffic traffic =
+            trafficOf(layoutWith(op, access, width),
+                      patternOf(op, access.order[0], access.width));
+        cost += roundsOf(op) * (traffic.sectors + 2 * traffic.requests);
+      }
+      if (width == each.widest || cost < least) {
+        least = cost;
+        best = width;
+      }
+    }
+    for (auto &[op, access] : each.accesses)
+      layouts[op] = layoutWith(op, access, best);
   }
   return layouts;
 }

@@ -129,7 +129,8 @@ double Costs::again(Value value, tile::LinearAttr layout, int depth) {
     return place->second;
   double each;
   if (auto load = dyn_cast<tile::LoadOp>(op)) {
-    if (load.getIsVolatile() || !homes.isSmallAccess(op))
+    if (load.getIsVolatile() || !homes.isSmallAccess(op) ||
+        homes.wastesSectors(op, layout))
       return impossible;
     each = 4;
   } else if (isa<tile::ExpandDimsOp, tile::BroadcastOp, tile::TransOp,

@@ -3,7 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/layouts/Homes.h"
 
+#include "codegen/analysis/Stride.h"
 #include "codegen/gpu/layouts/Access.h"
+#include "codegen/gpu/layouts/Traffic.h"
 #include "codegen/gpu/layouts/Transfer.h"
 #include "dialect/layout/RegisterLayouts.h"
 
@@ -23,6 +25,16 @@ static bool isTensor(Value value) {
 Homes::Homes(func::FuncOp function, const Anchors &anchors, int numWarps)
     : function(function), given(anchors), numWarps(numWarps) {
   findFloating();
+  usedWarps.assign(llvm::Log2_32(uint32_t(numWarps)), false);
+  auto use = [&](tile::LinearAttr layout) {
+    for (auto [column, isUsed] : llvm::zip(layout.getWarps(), usedWarps))
+      isUsed |= column != 0;
+  };
+  for (auto &[op, layout] : given.access)
+    if (!isSmallAccess(op))
+      use(layout);
+  for (auto &[op, dot] : given.dots)
+    use(dot.acc);
   Region &body = function.getFunctionBody();
   for (bool changed = true; changed;) {
     // The surest first: what all operands agree on, then what one says, then
@@ -55,6 +67,71 @@ tile::LinearAttr Homes::source(Value value) {
 bool Homes::isSmallAccess(Operation *op) const {
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   return type.getNumElements() <= 2 * int64_t(numWarps) * layout::lanesPerWarp;
+}
+
+tile::LinearAttr Homes::ownLayout(Operation *op) {
+  tile::LinearAttr layout = given.access.lookup(op);
+  SmallVector<layout::Word> registers(layout.getRegisters()), warps;
+  for (auto [column, isUsed] : llvm::zip(layout.getWarps(), usedWarps)) {
+    warps.push_back(isUsed ? column : 0);
+    if (!isUsed && column)
+      registers.push_back(column);
+  }
+  return tile::LinearAttr::get(layout.getContext(), layout.getShape(),
+                               registers, layout.getLanes(), warps);
+}
+
+static bool feedsLoads(Value value);
+
+bool Homes::wastesSectors(Operation *op, tile::LinearAttr layout) {
+  tile::LinearAttr own = ownLayout(op);
+  if (layout == own)
+    return false;
+  int axis = 0;
+  int64_t width = neighboursInLane(own.layout(), axis);
+  // Without neighbours in a lane they are in the first two lanes.
+  for (size_t d = 0; axis < 0 && d < own.layout().outs().size(); ++d)
+    if (!own.getLanes().empty() &&
+        own.getLanes()[0] ==
+            layout::Word(1) << own.layout().outStart(layout::tileDim(int(d))))
+      axis = int(d);
+  axis = std::max(axis, 0);
+  AccessPattern pattern = patternOf(op, axis, width);
+  auto traffic = [&](tile::LinearAttr each) {
+    Traffic count = trafficOf(each.layout(), pattern);
+    // Warps that the kernel does without do not ask.
+    if (!pattern.isStore) {
+      count.requests >>= llvm::count(usedWarps, false);
+      count.sectors >>= llvm::count(usedWarps, false);
+    }
+    return count;
+  };
+  Traffic here = traffic(layout), alone = traffic(own);
+  // Elements that lie nobody knows where: the fewer requests, the more of them
+  // share a sector in one.
+  bool isKnown = strideAlong(op->getOperand(0), axis).has_value();
+  if (here.sectors <= alone.sectors &&
+      (isKnown || here.requests <= alone.requests))
+    return false;
+  Operation *loop = op->getParentOp();
+  while (loop && !isa<scf::ForOp, scf::WhileOp>(loop))
+    loop = loop->getParentOp();
+  if (!loop)
+    return true;
+  auto hasDot = [](Operation *op) {
+    return op->walk([](tile::DotOp) { return WalkResult::interrupt(); })
+        .wasInterrupted();
+  };
+  if (pattern.isStore && hasDot(loop)) // Little next to the rest of a round.
+    return true;
+  // Loads of the next round wait for it (tessera-pipeline-loops).
+  if (!pattern.isStore && feedsLoads(op->getResult(0)))
+    return false;
+  int64_t warps = int64_t(1) << llvm::count(usedWarps, true);
+  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  return type.getNumElements() >= int64_t(numWarps) * layout::lanesPerWarp ||
+         here.requests >= 4 * alone.requests ||
+         here.sectors - alone.sectors >= 16 * warps;
 }
 
 tile::LinearAttr Homes::access(Operation *op) const {
@@ -195,6 +272,8 @@ bool Homes::forward(Operation *op) {
                                   : home(value);
     if (!layout)
       return false;
+    if (isSmallAccess(op) && !isFloating(value) && wastesSectors(op, layout))
+      layout = ownLayout(op);
     accesses[op] = layout;
     return true;
   }
@@ -373,6 +452,10 @@ bool Homes::backward(Value value) {
       tile::shapeOf(value.getType()).size() == 1 && isSmallInLoop(value) &&
       !feedsLoads(value)) {
     best = plain(tile::shapeOf(value.getType()));
+    bestStrong = false;
+  } else if (op && isa<tile::LoadOp>(op) && best && isSmallAccess(op) &&
+             wastesSectors(op, best)) {
+    best = ownLayout(op);
     bestStrong = false;
   }
   // What a dot wants of a load's neighbour is no layout of a dot.

@@ -59,6 +59,13 @@ public:
   /// A load that is cheaper in a layout that somebody wants than converted:
   /// it has few elements.
   bool isSmallAccess(mlir::Operation *op) const;
+  /// Whether a small access in `layout` touches so many more sectors than in
+  /// the layout of its own that a conversion is worth it: outside of loops any,
+  /// in a loop many.
+  bool wastesSectors(mlir::Operation *op, tile::LinearAttr layout);
+  /// The layout of an access alone, on no more warps than the kernel's large
+  /// accesses and dots use.
+  tile::LinearAttr ownLayout(mlir::Operation *op);
 
 private:
   void findFloating();
@@ -84,6 +91,8 @@ private:
   llvm::DenseSet<mlir::Value> floating;
   llvm::DenseMap<mlir::Operation *, tile::LinearAttr> accesses, combined;
   std::map<std::vector<int64_t>, tile::LinearAttr> plains;
+  /// By bit of the warp number: some anchor has work for it.
+  llvm::SmallVector<bool> usedWarps;
 };
 
 /// Attribute of a load, store or atomic (a layout) and of a dot (an array: a,

@@ -3,6 +3,7 @@
 #include "codegen/gpu/Lower.h"
 #include "codegen/gpu/layouts/Access.h"
 #include "codegen/gpu/layouts/Passes.h"
+#include "codegen/gpu/layouts/Traffic.h"
 #include "dialect/tile/TileDialect.h"
 
 #include "mlir/IR/Builders.h"
@@ -10,38 +11,9 @@
 #include "mlir/Pass/Pass.h"
 
 using namespace mlir;
-using tessera::layout::Dim;
-using tessera::layout::LinearLayout;
-using tessera::layout::Word;
 
 namespace tessera::codegen::gpu {
 namespace {
-
-// Neighbours along `dim` that each lane holds in its lowest registers, in
-// aligned groups; 1 where the lowest registers run along no dimension.
-int64_t runOf(const LinearLayout &layout, int &dim) {
-  dim = -1;
-  int64_t run = 1;
-  for (int bit = 0; bit < layout.inBits(Dim::Register); ++bit) {
-    Word column = layout.column(Dim::Register, bit);
-    for (int axis = 0; bit == 0 && axis < int(layout.outs().size()); ++axis)
-      if (layout.outs()[size_t(axis)].bits &&
-          column == Word(1) << layout.outStart(layout::tileDim(axis)))
-        dim = axis;
-    if (dim < 0)
-      break;
-    Dim along = layout::tileDim(dim);
-    // No other bit may move inside the group.
-    Word low = Word(1) << (layout.outStart(along) + bit);
-    int users = 0;
-    for (Word other : layout.columns())
-      users += (other & low) != 0;
-    if (column != low || users != 1 || bit >= layout.outBits(along))
-      break;
-    run *= 2;
-  }
-  return run;
-}
 
 struct VectorWidthsPass
     : public PassWrapper<VectorWidthsPass, OperationPass<ModuleOp>> {
@@ -68,7 +40,7 @@ struct VectorWidthsPass
       else if (auto atomic = dyn_cast<tile::AtomicRMWOp>(op))
         mask = atomic.getMask();
       int dim = -1;
-      int64_t run = runOf(layout.layout(), dim);
+      int64_t run = neighboursInLane(layout.layout(), dim);
       int64_t width =
           dim < 0 ? 1 : std::min(run, axes.accessWidth(ptr, mask, dim));
       if (width > 1)

@@ -90,8 +90,11 @@ func.func @attention(%Q: !tile.ptr<bf16> {tile.divisibility = 16 : i32}, %K: !ti
   return
 }
 
-// A weight of one row is loaded where the rows of x want it; nothing converts.
+// Every warp wants the whole weight. It is loaded by all of them together and
+// goes through shared memory; nothing else converts.
 // CHECK-LABEL: @weights
+// CHECK: [[W:%.*]] = tile.load {{.*}} : tensor<128x!tile.ptr<f32>
+// CHECK: tile.convert_layout [[W]]
 // CHECK-NOT: tile.convert_layout
 // CHECK: return
 func.func @weights(%X: !tile.ptr<f32> {tile.divisibility = 16 : i32}, %W: !tile.ptr<f32> {tile.divisibility = 16 : i32}) {
