@@ -12,6 +12,8 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassRegistry.h"
 
+#include <utility>
+
 using namespace mlir;
 
 namespace tessera::codegen::gpu {
@@ -41,9 +43,9 @@ private:
   }
 
   void allocate() {
-    // The memory may have been somebody else's, or another iteration's of a
-    // loop around this one, and threads may still read it.
-    tile::BarrierOp::create(b, loc);
+    barrierInCopies = llvm::any_of(slice.operations, mayHaveScratch);
+    if (!barrierInCopies)
+      beforeFirstCopy();
     for (const StagedLoad &staged : loads) {
       auto type = cast<RankedTensorType>(staged.load->getResult(0).getType());
       auto memory =
@@ -55,6 +57,19 @@ private:
       memories.push_back(
           tile::SmemAllocOp::create(b, staged.load->getLoc(), memory));
     }
+  }
+
+  // The buffers' memory may have been somebody else's, or another iteration's
+  // of a loop around this one, and threads may still read it.
+  void beforeFirstCopy() { tile::BarrierOp::create(b, loc); }
+
+  // What the address slice keeps in shared memory may lie where the buffers
+  // will: they are live from the first copy on. So the barrier stands behind
+  // it.
+  static bool mayHaveScratch(Operation *op) {
+    return isa<tile::ConvertLayoutOp, tile::ReduceOp, tile::ReduceByOp,
+               tile::ScanOp, tile::ScanByOp, tile::SortOp, tile::GatherOp,
+               tile::HistogramOp>(op);
   }
 
   // `mask` and `scalar` as the mask of a tensor of `like`; either may be null,
@@ -132,6 +147,8 @@ private:
       map.map(op->getResult(0), masked.getResult());
       read.erase();
     }
+    if (std::exchange(barrierInCopies, false))
+      beforeFirstCopy();
     for (auto [staged, memory] : llvm::zip(loads, memories)) {
       tile::LoadOp load = staged.load;
       Value pointer = map.lookupOrDefault(load.getPtr());
@@ -277,7 +294,8 @@ private:
   OpBuilder b;
   Location loc;
   SmallVector<Value> memories;
-  SmallVector<Value> ahead; // carried values of the next iteration to copy
+  bool barrierInCopies = false; // of the prologue
+  SmallVector<Value> ahead;     // carried values of the next iteration to copy
 };
 
 struct PipelineLoopsPass

@@ -102,3 +102,34 @@ func.func @written(%base: !tile.ptr<f16>, %b: tensor<32x16xf16, #b>, %zero: tens
   }
   return %r : tensor<16x16xf32, #acc>
 }
+
+// The rows' numbers are loaded elsewhere and converted, perhaps through shared
+// memory that the buffers get from the first copy on: the barrier before that
+// copy stands behind the conversion.
+// CHECK-LABEL: func.func @converted_addresses
+// CHECK-NOT: tile.barrier
+// CHECK: tile.convert_layout
+// CHECK: tile.barrier
+// CHECK-NOT: tile.convert_layout
+// CHECK: tile.async_copy
+// CHECK: tile.convert_layout
+// CHECK-NOT: tile.barrier
+// CHECK: tile.async_copy
+// CHECK: scf.for
+#places = #tile.linear<16x32, register = [[1, 0], [2, 0], [4, 0]], lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]], warp = [[8, 0], [0, 0]]>
+func.func @converted_addresses(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %index: tensor<16x32x!tile.ptr<i32>, #places>, %b: tensor<32x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %n: i32) -> tensor<16x16xf32, #acc> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<16x16xf32, #acc>) : i32 {
+    %s = tile.splat %i : i32 -> tensor<16x32xi32, #places>
+    %x = tile.addptr %index, %s : tensor<16x32x!tile.ptr<i32>, #places>, tensor<16x32xi32, #places>
+    %k = tile.load %x : tensor<16x32x!tile.ptr<i32>, #places>
+    %o = tile.convert_layout %k : tensor<16x32xi32, #places> -> tensor<16x32xi32, #rows>
+    %q = tile.addptr %p, %o : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+    %v = tile.load %q {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+    %a = tile.convert_layout %v : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+    %d = tile.dot %a, %b, %acc ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+    scf.yield %d : tensor<16x16xf32, #acc>
+  }
+  return %r : tensor<16x16xf32, #acc>
+}
