@@ -9,7 +9,7 @@ a bar is missed; rows where Triton's code spills more than 256 bytes are listed 
 spills only. "ours" ignores hints that Triton cannot read (swap_ab); "hinted" are the figures with them, which no bar uses.
 
 compile_ms is the shorter of two compilations, ptxas included. Ours is done by a process and a worker of its own each time: what a
-kernel of one line takes at that moment (the shorter of two) is taken off. Triton's compiler is warm. bank_conflicts are passes over
+kernel of one line takes at that moment without ptxas (the shorter of two) is taken off. Triton's compiler is warm. bank_conflicts are passes over
 the banks beyond the fewest that an access of its width takes (docs/simulator.md), loop_bank_conflicts those of the innermost loops
 with tensor instructions; shared_passes are all of them. Triton's code for sm_90 has wgmma, which the simulator has not: there most
 rows have no figures of Triton's, and results are compared with those of its code for sm_80.
