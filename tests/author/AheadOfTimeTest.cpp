@@ -2,6 +2,7 @@
 // kernel: programs in C and C++ that need nothing else. Copyright the tessera
 // authors. SPDX-License-Identifier: Apache-2.0
 #include "tests/author/Author.h"
+#include "tests/author/Matmul.h"
 
 #include "support/CudaTools.h"
 #include "support/Hash.h"
@@ -12,24 +13,13 @@ using namespace tessera;
 namespace {
 
 // The second one's parameters are words of C++ and of the header itself.
-const char *const kernels = R"(import triton
+const std::string kernels = R"(import triton
 import triton.language as tl
 
 
 # tessera: instance mm(A="*fp16:16", B="*fp16:16", C="*fp32:16", K="i32:16", BM=32, BN=32, BK=32)
 # tessera: instance wide(A="*fp16:16", B="*fp16:16", C="*fp32:16", K="i32:16", BM=128, BN=128, BK=64)
-@triton.jit
-def matmul(A, B, C, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    i = tl.arange(0, BM)
-    j = tl.arange(0, BN)
-    k = tl.arange(0, BK)
-    acc = tl.zeros((BM, BN), tl.float32)
-    for k0 in range(0, K, BK):
-        a = tl.load(A + i[:, None] * K + (k0 + k)[None, :])
-        b = tl.load(B + (k0 + k)[:, None] * BN + j[None, :])
-        acc = tl.dot(a, b, acc)
-    tl.store(C + i[:, None] * BN + j[None, :], acc)
-
+)" + matmulKernel + R"(
 
 # tessera: instance words_2(values="*fp32", stream="i64", new="fp32", gx="i1", short="bf16", BLOCK=32)
 @triton.jit

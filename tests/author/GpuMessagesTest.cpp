@@ -2,6 +2,7 @@
 // for: the whole message of each. Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/author/Author.h"
+#include "tests/author/Matmul.h"
 
 #include <regex>
 
@@ -10,28 +11,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Line 7 is the function, 10 the loads, 13 the dot.
-const char *const kernels = R"(import triton
+// Line 11 is the function, 17 the loads, 19 the dot.
+const std::string kernels = R"(import triton
 import triton.language as tl
 
 # tessera: instance fine(A="*fp16:16", B="*fp16:16", C="*fp32:16", K="i32:16", BM=32, BN=32, BK=32)
 # tessera: instance large(A="*fp16:16", B="*fp16:16", C="*fp32:16", K="i32:16", BM=128, BN=128, BK=256, num_stages=4)
 # tessera: instance odd(A="*fp16:16", B="*fp16:16", C="*fp32:16", K="i32:16", BM=96, BN=32, BK=32)
 # tessera: instance fp8(A="*fp8e4nv:16", B="*fp16:16", C="*fp32:16", K="i32:16", BM=32, BN=32, BK=32)
-@triton.autotune(configs=[triton.Config({"BM": 32, "BN": 32, "BK": 32}, num_warps=4, num_stages=2),
-                          triton.Config({"BM": 64, "BN": 64, "BK": 64}, num_warps=4, num_stages=3)], key=["K"])
-@triton.jit
-def matmul(A, B, C, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    i = tl.arange(0, BM)
-    j = tl.arange(0, BN)
-    k = tl.arange(0, BK)
-    acc = tl.zeros((BM, BN), tl.float32)
-    for k0 in range(0, K, BK):
-        a = tl.load(A + i[:, None] * K + (k0 + k)[None, :])
-        b = tl.load(B + (k0 + k)[:, None] * BN + j[None, :])
-        acc = tl.dot(a, b, acc)
-    tl.store(C + i[:, None] * BN + j[None, :], acc)
-
+)" + matmulConfigs + matmulKernel +
+                            R"(
 # tessera: instance small(X="*i16:16", BLOCK=128)
 @triton.jit
 def count(X, BLOCK: tl.constexpr):
