@@ -17,14 +17,14 @@ train: ## install, build, and train the quick-start model (CONFIG=configs/x.yaml
 test: ## install, check, build, and run every test
 	@scripts/setup full
 	@scripts/check
-	@scripts/build dev
-	TEST_COMPLETE=1 ctest --test-dir build/dev --output-on-failure --no-tests=error -j $(JOBS) -LE 'full'
+	@scripts/build release all tests
+	@scripts/run-tests build/release -j $(JOBS) -LE full
 
 test-full: ## the tests above and the long ones
 	@scripts/setup full
 	@scripts/check
-	@scripts/build dev
-	TEST_COMPLETE=1 ctest --test-dir build/dev --output-on-failure --no-tests=error
+	@scripts/build release all tests
+	@scripts/run-tests build/release -j $(JOBS)
 
 build: ## build the optimized binaries into build/release/bin
 	@scripts/setup train
@@ -32,7 +32,7 @@ build: ## build the optimized binaries into build/release/bin
 
 bench: ## build and run the benchmarks
 	@scripts/setup full
-	@scripts/build release -DTESSERA_BENCH=ON
+	@scripts/build release all tests -DTESSERA_BENCH=ON
 	@scripts/run-benchmarks build/release
 
 check: ## format, include directions, file sizes, docs
@@ -44,15 +44,15 @@ python = $${TESSERA_DEPS:-$${XDG_DATA_HOME:-$$HOME/.local/share}/tessera}/venv/b
 
 codegen-report: ## our PTX next to Triton's: registers, spills, executed instructions, conflicts
 	@scripts/setup full
-	@scripts/build dev
-	@scripts/codegen-report build/dev --sources kernels,tutorials,fla,liger --target sm_80,sm_90
+	@scripts/build release all tests
+	@scripts/codegen-report build/release --sources kernels,tutorials,fla,liger --target sm_80,sm_90
 
 sim-test: ## run Triton's and NVRTC's PTX on the simulator (FULL=full: all shapes)
 	@scripts/setup full
-	@scripts/build dev
-	@scripts/sim-test build/dev $(FULL)
+	@scripts/build release all tests
+	@scripts/sim-test build/release $(FULL)
 
 sim-mutants: ## plant N=300 faults (SEED=1) in real PTX; the simulator must catch 95 %
 	@scripts/setup full
-	@scripts/build dev
-	@SIM_ABI=$(CURDIR)/build/dev/lib/libtessera_sim_abi.so $(python) tests/sim/mutants.py seed=$(SEED) n=$(N)
+	@scripts/build release all tests
+	@SIM_ABI=$(CURDIR)/build/release/lib/libtessera_sim_abi.so $(python) tests/sim/mutants.py seed=$(SEED) n=$(N)

@@ -1,13 +1,34 @@
 # cmake/TesseraTargets.cmake - the one way targets are made.
 #
-#   tessera_library(NAME [SHARED] SRCS ... [DEPS ...] [MLIR] [TORCH])
-#   tessera_executable(NAME SRCS ... [DEPS ...] [MLIR] [TORCH])
-#   tessera_test(NAME SRCS ... [DEPS ...] [LABELS ...] [MLIR] [TORCH])
+#   tessera_library(NAME [SHARED] SRCS ... [DEPS ...] [MLIR] [TORCH] [UNITY])
+#   tessera_executable(NAME SRCS ... [DEPS ...] [MLIR] [TORCH] [UNITY])
+#   tessera_test(NAME SRCS ... [DEPS ...] [LINKS ...] [LABELS ...] [MLIR] [TORCH])
 #
 # MLIR gives the target MLIR/LLVM headers and the shared libraries; TORCH gives
 # LibTorch. The include root is the repository (and the build folder, for
 # generated headers): #include "support/Hash.h".
+#
+# Parsing MLIR's or torch's headers takes longer than compiling our code, so
+# targets share the precompiled header of their kind. In libraries with MLIR,
+# and where UNITY says so, up to eight sources are one translation unit (unless
+# TESSERA_UNITY is off): names in anonymous namespaces are unique within such a
+# target, and none of its sources has a using-directive for llvm.
+#
+# LINKS are libraries that a test links without taking their compile options.
 # SPDX-License-Identifier: Apache-2.0
+
+# tessera_precompiled(KIND): the target whose precompiled header the targets of
+# this KIND (MLIR or TORCH) share. GCC accepts it where -m, -f and -g agree.
+function(_tessera_precompiled kind)
+  string(TOLOWER ${kind} name)
+  set(target tessera_precompiled_${name})
+  if(TARGET ${target})
+    return()
+  endif()
+  add_library(${target} OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled/Empty.cpp)
+  _tessera_common(${target} ${kind})
+  target_precompile_headers(${target} PRIVATE <cmake/precompiled/${kind}.h>)
+endfunction()
 
 function(_tessera_common target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "MLIR;TORCH" "" "DEPS")
@@ -16,7 +37,7 @@ function(_tessera_common target)
   if(arg_MLIR)
     target_link_libraries(${target} PUBLIC tessera_mlir_headers MLIR LLVM)
     target_compile_options(${target} PRIVATE -Wno-comment)
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_DISABLE_PRECOMPILE_HEADERS)
       target_compile_options(${target} PRIVATE
         $<$<COMPILE_LANGUAGE:CXX>:SHELL:-include ${PROJECT_SOURCE_DIR}/cmake/GccTypeNames.h>)
     endif()
@@ -37,10 +58,21 @@ macro(_tessera_finish target)
     endif()
   endforeach()
   _tessera_common(${target} ${switches} DEPS ${arg_DEPS})
+  get_target_property(type ${target} TYPE)
+  if(TESSERA_UNITY AND (arg_UNITY OR (arg_MLIR AND type STREQUAL "STATIC_LIBRARY")))
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
+  # A target of both kinds takes torch's.
+  if(switches)
+    list(GET switches -1 kind)
+    _tessera_precompiled(${kind})
+    string(TOLOWER ${kind} kind)
+    target_precompile_headers(${target} REUSE_FROM tessera_precompiled_${kind})
+  endif()
 endmacro()
 
 function(tessera_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SHARED;MLIR;TORCH" "" "SRCS;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SHARED;MLIR;TORCH;UNITY" "" "SRCS;DEPS")
   set(kind STATIC)
   if(arg_SHARED)
     set(kind SHARED)
@@ -50,19 +82,23 @@ function(tessera_library name)
 endfunction()
 
 function(tessera_executable name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "MLIR;TORCH" "" "SRCS;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "MLIR;TORCH;UNITY" "" "SRCS;DEPS")
   add_executable(${name} ${arg_SRCS})
   _tessera_finish(${name})
 endfunction()
 
 function(tessera_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "MLIR;TORCH" "" "SRCS;DEPS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "MLIR;TORCH" "" "SRCS;DEPS;LINKS;LABELS")
   if(NOT TESSERA_TESTS)
     return()
   endif()
   list(APPEND arg_DEPS GTest::gtest GTest::gtest_main)
   add_executable(${name} ${arg_SRCS})
   _tessera_finish(${name})
+  target_compile_options(${name} PRIVATE -O1)
+  foreach(library IN LISTS arg_LINKS)
+    target_link_libraries(${name} PRIVATE $<LINK_ONLY:${library}>)
+  endforeach()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}")
 endfunction()

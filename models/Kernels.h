@@ -7,6 +7,8 @@
 
 #include <ATen/core/Tensor.h>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace tessera::models {
 
@@ -43,6 +45,12 @@ struct KernelCounts {
   int64_t loaded = 0;
 };
 
+/// A file that kernels were compiled from, and its text.
+struct KernelFile {
+  std::string path;
+  std::string text;
+};
+
 class Kernels {
 public:
   virtual ~Kernels() = default;
@@ -68,6 +76,8 @@ public:
                                      const CustomAttention &custom,
                                      const Packing &packing);
   virtual KernelCounts counts() const { return {}; }
+  /// The files of all kernels used so far, with those they import from.
+  virtual std::vector<KernelFile> files() const { return {}; }
 };
 
 /// The same maths in plain LibTorch operations with autograd.

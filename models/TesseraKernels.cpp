@@ -93,6 +93,14 @@ public:
     return {compiled, loaded};
   }
 
+  std::vector<KernelFile> files() const override {
+    const auto [paths, texts] = fileList.call();
+    std::vector<KernelFile> result;
+    for (size_t i = 0; i < paths.size(); ++i)
+      result.push_back({paths[i], texts[i]});
+    return result;
+  }
+
 private:
   using Norm = Tensor(const Tensor &, const Tensor &, double);
   c10::TypedOperatorHandle<Norm> norm = find<Norm>("rms_norm");
@@ -119,6 +127,10 @@ private:
   c10::TypedOperatorHandle<Custom> customOp = find<Custom>("custom_attention");
   using Stats = std::tuple<int64_t, int64_t, int64_t, int64_t>();
   c10::TypedOperatorHandle<Stats> stats = find<Stats>("kernel_stats");
+
+  using Files =
+      std::tuple<std::vector<std::string>, std::vector<std::string>>();
+  c10::TypedOperatorHandle<Files> fileList = find<Files>("kernel_files");
 
   Tensor cosine, sine;
   double tableBase = 0;

@@ -1,9 +1,8 @@
-// models/Precompiled.h - torch headers, compiled once for models and trainer.
-// Copyright the tessera authors.
+// cmake/precompiled/TORCH.h - torch headers, compiled once for torch ops,
+// models, trainer and their tests. Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/dispatch/Dispatcher.h>
-#include <fmt/format.h>
