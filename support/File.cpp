@@ -4,10 +4,13 @@
 #include "support/File.h"
 
 #include "support/Error.h"
+#include "support/Sync.h"
 
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
+#include <cstdio>
 #include <ctime>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -29,13 +32,17 @@ std::string errnoText(int error) {
   return std::generic_category().message(error);
 }
 
-// errno of the failed call, or 0 with the contents in `bytes`.
-static int readInto(const fs::path &path, std::string &bytes) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+// errno of the failed call, or 0 with the contents in `bytes`. `flags` are
+// added to those of open(2).
+static int readInto(const fs::path &path, std::string &bytes, int flags) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags));
   if (!fd)
     return errno;
   struct stat info;
-  if (::fstat(fd.get(), &info) == 0 && S_ISREG(info.st_mode))
+  const bool regular = ::fstat(fd.get(), &info) == 0 && S_ISREG(info.st_mode);
+  if (!regular && flags & O_NONBLOCK)
+    return EINVAL;
+  if (regular)
     bytes.reserve(size_t(info.st_size));
   char buffer[1 << 16];
   while (true) {
@@ -52,7 +59,7 @@ static int readInto(const fs::path &path, std::string &bytes) {
 
 std::string readFile(const fs::path &path) {
   std::string bytes;
-  if (int error = readInto(path, bytes))
+  if (int error = readInto(path, bytes, 0))
     throw Error("cannot read " + path.string() + ": " + errnoText(error),
                 error == ENOENT ? "check the path; it is relative to " +
                                       fs::current_path().string()
@@ -62,33 +69,42 @@ std::string readFile(const fs::path &path) {
 
 std::optional<std::string> tryReadFile(const fs::path &path) {
   std::string bytes;
-  if (readInto(path, bytes))
+  // Opening a pipe would wait for its writer.
+  if (readInto(path, bytes, O_NONBLOCK))
     return std::nullopt;
   return bytes;
 }
 
 namespace {
-// A write past the limit of file sizes (ulimit -f) raises SIGXFSZ, which ends
-// the process by default. While an object of this lives the signal is held
-// back in this thread, and the write fails with EFBIG instead.
-class NoFileSizeSignal {
+// A write past the limit of file sizes (ulimit -f) raises SIGXFSZ, and one to a
+// pipe that nobody reads any more SIGPIPE, which end the process by default.
+// While an object of this lives both are held back in this thread, and the
+// write fails with EFBIG or EPIPE instead.
+class NoWriteSignals {
 public:
-  NoFileSizeSignal() {
+  NoWriteSignals() {
     sigemptyset(&wanted);
-    sigaddset(&wanted, SIGXFSZ);
+    for (int signal : {SIGXFSZ, SIGPIPE}) {
+      sigset_t pending;
+      sigemptyset(&pending);
+      ::sigpending(&pending);
+      // One that waits already, held back by the caller, stays his.
+      if (!sigismember(&pending, signal))
+        sigaddset(&wanted, signal);
+    }
     blocked = ::pthread_sigmask(SIG_BLOCK, &wanted, &before) == 0;
   }
-  ~NoFileSizeSignal() {
+  ~NoWriteSignals() {
     if (!blocked)
       return;
     const int error = errno;
     const timespec now = {0, 0};
-    if (!sigismember(&before, SIGXFSZ))
-      ::sigtimedwait(&wanted, nullptr, &now);
+    while (::sigtimedwait(&wanted, nullptr, &now) > 0)
+      ;
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     errno = error;
   }
-  NoFileSizeSignal(const NoFileSizeSignal &) = delete;
+  NoWriteSignals(const NoWriteSignals &) = delete;
 
 private:
   sigset_t wanted, before;
@@ -96,8 +112,8 @@ private:
 };
 } // namespace
 
-static bool writeAll(int fd, std::string_view bytes) {
-  NoFileSizeSignal guard;
+bool writeAll(int fd, std::string_view &bytes) {
+  NoWriteSignals guard;
   while (!bytes.empty()) {
     ssize_t put = ::write(fd, bytes.data(), bytes.size());
     if (put < 0 && errno == EINTR)
@@ -107,6 +123,20 @@ static bool writeAll(int fd, std::string_view bytes) {
     bytes.remove_prefix(size_t(put));
   }
   return true;
+}
+
+int syncFolder(const fs::path &folder) {
+  const UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd || ::fsync(fd.get()) != 0)
+    return errno == EINVAL || errno == ENOTSUP ? 0 : errno;
+  return 0;
+}
+
+static std::string writeHint(int error, const fs::path &folder) {
+  return error == ENOSPC || error == EDQUOT
+             ? "free some space on that disk"
+             : "check that " + folder.string() +
+                   " exists and is writable by you";
 }
 
 void writeFile(const fs::path &path, std::string_view bytes) {
@@ -120,10 +150,7 @@ void writeFile(const fs::path &path, std::string_view bytes) {
     ::unlink(temporary.c_str());
     throw Error("cannot write " + path.string() + ": " + what + ": " +
                     errnoText(error),
-                error == ENOSPC || error == EDQUOT
-                    ? "free some space on that disk"
-                    : "check that " + folder.string() +
-                          " exists and is writable by you");
+                writeHint(error, folder));
   };
   UniqueFd fd(
       ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
@@ -140,11 +167,75 @@ void writeFile(const fs::path &path, std::string_view bytes) {
   fd.reset();
   if (::rename(temporary.c_str(), path.c_str()) != 0)
     fail("rename", errno);
-  // The new name should survive a power cut too; a file system that cannot
-  // sync folders still has the contents whole.
-  if (UniqueFd parent{
-          ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)})
-    ::fsync(parent.get());
+  // The new name should survive a power cut too; where it does not the contents
+  // are still whole.
+  syncFolder(folder);
+}
+
+// The descriptor of this process that the path stands for: a shell's
+// redirection has a place in its file, which opening it again would lose.
+static std::optional<int> ownDescriptor(const fs::path &path) {
+  if (path == "/dev/stdout")
+    return STDOUT_FILENO;
+  if (path == "/dev/stderr")
+    return STDERR_FILENO;
+  for (const char *folder : {"/dev/fd", "/proc/self/fd"})
+    if (path.parent_path() == folder) {
+      const std::string digits = path.filename().string();
+      int number = -1;
+      const auto [end, error] =
+          std::from_chars(digits.data(), digits.data() + digits.size(), number);
+      if (error == std::errc() && end == digits.data() + digits.size())
+        return number;
+    }
+  return std::nullopt;
+}
+
+static void writeThrough(const fs::path &path, int fd, std::string_view bytes) {
+  if (writeAll(fd, bytes))
+    return;
+  const int error = errno;
+  throw Error("cannot write " + path.string() + ": " + errnoText(error),
+              error == EPIPE ? "its reader ended before it had all"
+                             : writeHint(error, path.parent_path()));
+}
+
+// What a link that leads to no file yet would create.
+static fs::path targetOfLink(fs::path path) {
+  std::error_code none;
+  for (int links = 0; fs::is_symlink(path, none); ++links) {
+    if (links == 40)
+      throw Error("cannot write " + path.string() +
+                      ": its links lead in a "
+                      "circle",
+                  "remove the link");
+    const fs::path next = fs::read_symlink(path, none);
+    path = next.is_absolute() ? next : path.parent_path() / next;
+  }
+  return path;
+}
+
+void writeOutput(const fs::path &path, std::string_view bytes) {
+  if (const auto own = ownDescriptor(path)) {
+    std::fflush(nullptr); // what was printed before it comes before it
+    return writeThrough(path, *own, bytes);
+  }
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0)
+    return writeFile(targetOfLink(path), bytes);
+  if (S_ISREG(info.st_mode))
+    return writeFile(fs::canonical(path), bytes);
+  if (S_ISDIR(info.st_mode) || S_ISBLK(info.st_mode) || S_ISSOCK(info.st_mode))
+    throw Error("cannot write " + path.string() + ": it is a " +
+                    (S_ISDIR(info.st_mode)   ? "folder"
+                     : S_ISBLK(info.st_mode) ? "disk"
+                                             : "socket"),
+                "name a file, a pipe or a terminal");
+  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  if (!fd)
+    throw Error("cannot write " + path.string() + ": " + errnoText(errno),
+                "check its permissions");
+  writeThrough(path, fd.get(), bytes);
 }
 
 void makePrivateFolder(const fs::path &path) {

@@ -38,13 +38,21 @@ private:
 
 // Throws Error when the file cannot be read.
 std::string readFile(const std::filesystem::path &path);
-// None when there is no such file or it cannot be read.
+// None when there is no such file, it cannot be read, or it is no regular file:
+// nobody named a pipe that is found by looking for a file.
 std::optional<std::string> tryReadFile(const std::filesystem::path &path);
 
 // Writes a temporary in the same folder, fsyncs, renames: a reader sees the
 // old contents or the new, whole. Throws Error and leaves no temporary behind
 // when something fails.
 void writeFile(const std::filesystem::path &path, std::string_view bytes);
+
+// What a user names as the place of a result. A link stays and its target is
+// written; a pipe, a terminal and another device are written to as they are;
+// /dev/stdout and other descriptors of this process go on where they stand.
+// Regular files as by writeFile(). Throws Error, also for a folder, a disk and
+// a socket.
+void writeOutput(const std::filesystem::path &path, std::string_view bytes);
 
 // Creates the folder and its parents; new folders are private to the user.
 void makePrivateFolder(const std::filesystem::path &path);

@@ -77,6 +77,10 @@ static FrameStatus writeAll(int fd, const char *data, size_t size,
   return FrameStatus::Good;
 }
 
+FrameStatus awaitFrame(int fd, std::chrono::milliseconds timeout) {
+  return await(fd, POLLIN, deadlineOf(timeout));
+}
+
 FrameStatus readFrame(int fd, std::string &bytes,
                       std::optional<std::chrono::milliseconds> timeout) {
   const Deadline deadline = deadlineOf(timeout);

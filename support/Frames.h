@@ -13,11 +13,13 @@ namespace tessera {
 
 // A frame is a 32-bit little-endian length and that many bytes. A request is
 // one frame (JSON); a reply is two: JSON, then the artifact's bytes (an empty
-// frame where there are none). The worker reads requests from descriptor 3
-// until it is closed and writes replies to descriptor 4, in order.
+// frame where there are none). Before its reply the worker may send frames of
+// phasePrefix and the name of what it does now. The worker reads requests from
+// descriptor 3 until it is closed and writes replies to descriptor 4, in order.
 inline constexpr int workerRequestFd = 3;
 inline constexpr int workerReplyFd = 4;
 inline constexpr uint32_t maxFrameBytes = 1u << 30;
+inline constexpr std::string_view phasePrefix = "phase ";
 
 enum class FrameStatus {
   Good,
@@ -30,6 +32,8 @@ enum class FrameStatus {
 // socket.
 FrameStatus readFrame(int fd, std::string &bytes,
                       std::optional<std::chrono::milliseconds> timeout = {});
+// Good when there is something to read, be it the end.
+FrameStatus awaitFrame(int fd, std::chrono::milliseconds timeout);
 FrameStatus writeFrame(int fd, std::string_view bytes,
                        std::optional<std::chrono::milliseconds> timeout = {});
 

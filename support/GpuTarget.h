@@ -23,6 +23,11 @@ struct Occupancy {
 // Programming Guide, table "Technical Specifications per Compute Capability";
 // granularities: the occupancy calculator of the CUDA toolkit
 // (cuda_occupancy.h).
+// Programs along x of a usual launch, at most. Code that may take this for
+// granted knows that a program's number times a tile of up to 1,024 rows fits
+// into 32 bits; launches of more programs have code of their own.
+inline constexpr uint32_t narrowGrid = 1u << 21;
+
 struct GpuTarget {
   std::string name;               // "sm_80"
   uint32_t computeCapability = 0; // 80

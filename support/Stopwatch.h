@@ -19,6 +19,13 @@ public:
         .count();
   }
 
+  /// The same in seconds; the lap goes on.
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                         last)
+        .count();
+  }
+
 private:
   std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
 };

@@ -55,17 +55,16 @@ public:
     setPrecision(launch);
     const std::vector<Arg> args = boundArguments(launch, memory);
     // One thread draws the programs in order.
+    std::optional<ScopedParallelFor> inOrder;
     if (serial)
-      setParallelFor([](int64_t count, const auto &body) { body(0, count); },
-                     [] { return 1; });
+      inOrder.emplace([](int64_t count, const auto &body) { body(0, count); },
+                      [] { return 1; });
     try {
       launch.kernel->launch(loaded.recorded.grid, args, launch.constexprs,
                             optionsOf(launch));
     } catch (const runtime::KernelFault &fault) {
       throw LaunchFault(fault.message, fault.hint);
     }
-    if (serial)
-      setParallelFor(nullptr, nullptr);
   }
 
 private:

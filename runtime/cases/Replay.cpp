@@ -6,6 +6,7 @@
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Process.h"
+#include "support/Progress.h"
 
 #include <cerrno>
 #include <csignal>
@@ -204,8 +205,7 @@ void replay(const std::vector<fs::path> &folders, const ReplayOptions &options,
       launches.push_back(&*job.launch);
   device->compile(launches);
 
-  const bool terminal = ::isatty(STDERR_FILENO) != 0;
-  const auto start = Clock::now();
+  Progress progress;
   for (size_t i = 0; i < jobs.size(); ++i) {
     Job &job = jobs[i];
     if (job.launch) {
@@ -217,15 +217,12 @@ void replay(const std::vector<fs::path> &folders, const ReplayOptions &options,
           job.report = runHere(job, *device, options);
       });
     }
-    const double passed =
-        std::chrono::duration<double>(Clock::now() - start).count();
-    if (terminal && passed > 2)
-      std::fprintf(stderr, "\r\033[K");
+    progress.clear();
     done(job.report);
-    if (terminal && passed > 2 && i + 1 < jobs.size())
-      std::fprintf(stderr, "replay: %zu of %zu, about %.0f s left", i + 1,
-                   jobs.size(),
-                   passed / double(i + 1) * double(jobs.size() - i - 1));
+    if (i + 1 < jobs.size() && progress.due())
+      progress.show("replayed " + std::to_string(i + 1) + " of " +
+                    std::to_string(jobs.size()) +
+                    progress.timeLeft(i + 1, jobs.size()));
     // The tensors of a case are not needed any more.
     job.loaded.reset();
     job.launch.reset();

@@ -1,11 +1,9 @@
 // runtime/cases/Safetensors.h - named tensors in the safetensors format.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-//
-// An 8-byte little-endian length, a JSON object {NAME: {"dtype", "shape",
-// "data_offsets": [begin, end]}, "__metadata__": {...}} of that length, the
-// bytes of the tensors. Offsets count from the end of the header.
 #pragma once
+
+#include "support/Safetensors.h"
 
 #include <cstdint>
 #include <map>
@@ -25,8 +23,7 @@ struct StoredTensor {
 
 using Tensors = std::map<std::string, StoredTensor>;
 
-// Bytes of an element of that name; 0 for a name the format does not have.
-size_t storedBytes(std::string_view dtype);
+using tessera::storedBytes;
 
 // Pure: never reads outside `bytes`, whatever they are. `name` is the file for
 // messages. Throws Error with what is wrong and how to get a good file.

@@ -7,6 +7,7 @@
 #include "runtime/cases/Replay.h"
 #include "runtime/compile/CompileService.h"
 #include "support/File.h"
+#include "support/GpuTarget.h"
 #include "support/Names.h"
 #include "support/Options.h"
 
@@ -227,6 +228,7 @@ SimLaunch compiledSimLaunch(const LoadedCase &loaded,
   ::setenv(optionInfo(Option::F32Default).name, prepared.f32Default.c_str(), 1);
   LaunchOptions options = prepared.options;
   options.device = device;
+  options.wideGrid = loaded.recorded.grid[0] > narrowGrid;
   syntax::CompileRequest request = prepared.kernel->compileRequest(
       prepared.args, prepared.constexprs, options);
   request.assembler = "none"; // only its PTX runs here

@@ -217,7 +217,7 @@ TEST(Cases, WritesOutsideOfArgumentsFail) {
   expect("behind", "mismatch", "wrote 4 bytes behind its end");
   expect("before", "mismatch", "wrote 5 bytes before its beginning");
   expect("between", "mismatch", "which is not part of the tensor");
-  expect("far", "error", "signal 11");
+  expect("far", "error", "kernel `f`: program (0, 0, 0) ");
 }
 
 TEST(Cases, TroubleIsTold) {

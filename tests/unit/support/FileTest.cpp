@@ -9,9 +9,11 @@
 
 #include <atomic>
 #include <csignal>
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace tessera;
 namespace fs = std::filesystem;
@@ -75,6 +77,91 @@ TEST(File, AFailedWriteLeavesTheOldFile) {
   ::setrlimit(RLIMIT_FSIZE, &old);
   EXPECT_EQ(readFile(folder.path() / "x"), "old");
   EXPECT_EQ(entries(folder.path()), 1u);
+}
+
+// What --output names is written, never replaced by a file.
+TEST(File, OutputKeepsLinks) {
+  TemporaryFolder folder;
+  const fs::path target = folder.path() / "target", link = folder.path() / "a",
+                 chain = folder.path() / "b", dangling = folder.path() / "c";
+  writeFile(target, "old");
+  fs::create_symlink("target", link);
+  fs::create_symlink(link, chain);
+  fs::create_symlink("made", dangling);
+  writeOutput(chain, "new");
+  EXPECT_TRUE(fs::is_symlink(chain));
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(readFile(target), "new");
+  writeOutput(dangling, "made through it");
+  EXPECT_TRUE(fs::is_symlink(dangling));
+  EXPECT_EQ(readFile(folder.path() / "made"), "made through it");
+  fs::create_symlink("round", folder.path() / "round");
+  EXPECT_THROW(writeOutput(folder.path() / "round", ""), Error);
+  writeOutput(folder.path() / "plain", "plain");
+  EXPECT_EQ(readFile(folder.path() / "plain"), "plain");
+  EXPECT_EQ(entries(folder.path()), 7u); // no temporary
+}
+
+TEST(File, OutputGoesThroughPipesAndDevices) {
+  TemporaryFolder folder;
+  const fs::path pipe = folder.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const std::string bytes(300000, 'x'); // more than a pipe holds
+  std::string got;
+  std::thread reader([&] { got = readFile(pipe); });
+  writeOutput(pipe, bytes);
+  reader.join();
+  EXPECT_EQ(got, bytes);
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  writeOutput("/dev/null", bytes);
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  EXPECT_THROW(writeOutput("/dev/full", bytes), Error);
+  EXPECT_TRUE(fs::is_character_file("/dev/full"));
+  EXPECT_THROW(writeOutput(folder.path(), bytes), Error);
+}
+
+// A reader that leaves early is an error, not the end of this process.
+TEST(File, OutputToAPipeThatNobodyReads) {
+  TemporaryFolder folder;
+  const fs::path pipe = folder.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::thread reader(
+      [&] { UniqueFd opened(::open(pipe.c_str(), O_RDONLY | O_CLOEXEC)); });
+  try {
+    writeOutput(pipe, std::string(300000, 'x'));
+    ADD_FAILURE() << "written to nobody";
+  } catch (const Error &error) {
+    EXPECT_NE(error.message.find("Broken pipe"), std::string::npos);
+    EXPECT_FALSE(error.hint.empty());
+  }
+  reader.join();
+  sigset_t pending;
+  ::sigpending(&pending);
+  EXPECT_FALSE(sigismember(&pending, SIGPIPE));
+}
+
+// What `> file` has printed before stays before it.
+TEST(File, OutputToADescriptorGoesOnWhereItStands) {
+  TemporaryFolder folder;
+  const fs::path path = folder.path() / "x";
+  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_EQ(::write(fd.get(), "one ", 4), 4);
+  writeOutput("/dev/fd/" + std::to_string(fd.get()), "two ");
+  writeOutput("/proc/self/fd/" + std::to_string(fd.get()), "three ");
+  ASSERT_EQ(::write(fd.get(), "four", 4), 4);
+  EXPECT_EQ(readFile(path), "one two three four");
+  EXPECT_EQ(entries(folder.path()), 1u);
+}
+
+TEST(File, LookingForAFileDoesNotWaitForAPipe) {
+  TemporaryFolder folder;
+  const fs::path pipe = folder.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_FALSE(tryReadFile(pipe));
+  EXPECT_FALSE(tryReadFile("/dev/zero"));
+  writeFile(folder.path() / "x", "x");
+  fs::create_symlink("x", folder.path() / "link");
+  EXPECT_EQ(tryReadFile(folder.path() / "link"), "x");
 }
 
 TEST(File, FolderChecks) {
