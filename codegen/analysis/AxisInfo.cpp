@@ -5,10 +5,12 @@
 
 #include "codegen/analysis/AxisInfoOps.h"
 #include "dialect/tile/TileDialect.h"
+#include "support/GpuTarget.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -23,6 +25,15 @@ int64_t elementBytes(Type type) {
   if (isa<tile::PtrType>(element))
     return 8;
   return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
+}
+
+// CUDA C++ Programming Guide, "Technical Specifications".
+int64_t mostPrograms(Operation *op, int64_t axis) {
+  if (axis > 0)
+    return 65535;
+  auto module = op->getParentOfType<ModuleOp>();
+  return module && module->hasAttr(kWideGridAttr) ? llvm::maxIntN(32)
+                                                  : int64_t(narrowGrid);
 }
 
 AxisInfo AxisInfoAnalysis::of(Value value) const {

@@ -18,16 +18,17 @@
 // divides every element. So a load may fetch min(c, d / size) elements of a
 // lane at once, as far as its mask is constant: see accessWidth().
 //
-// What is taken for granted, as under Triton: arithmetic within a run of
-// indices does not wrap, and the dividend of a signed // or % is not negative
-// unless its range says that it can be. A vector access is aligned to its own
-// size, so that wrapping could not fall inside one.
+// Integers wrap: of i32, 2^31 - 1 is followed by -2^31 in a run, too. That
+// tears the addresses made of them apart: a run of addresses rises by one
+// element but for jumps of 2^32 elements, which fall between aligned groups of
+// d / bytes. A vector access is aligned to its own size, so it has none.
 #pragma once
 
 #include "mlir/IR/Value.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
 #include <limits>
@@ -50,8 +51,8 @@ struct AxisInfo {
   llvm::SmallVector<Axis, 3> axes;
   /// The number that every element is.
   std::optional<int64_t> constant;
-  /// Bounds of the elements, as signed numbers of their type. Unlike the runs
-  /// they allow for wrapping.
+  /// Bounds of the elements, as signed numbers of their type: the whole type
+  /// for what may have wrapped.
   int64_t low = std::numeric_limits<int64_t>::min();
   int64_t high = std::numeric_limits<int64_t>::max();
 
@@ -60,6 +61,13 @@ struct AxisInfo {
 
 /// The largest divisor that is recorded; zero has it.
 inline constexpr int64_t maxDivisor = int64_t(1) << 40;
+
+/// Of a module: its launches may have more than narrowGrid programs along x
+/// (support/GpuTarget.h).
+inline constexpr llvm::StringLiteral kWideGridAttr = "tessera.wide_grid";
+
+/// Programs of a grid along an axis, at most.
+int64_t mostPrograms(mlir::Operation *op, int64_t axis);
 
 /// Bytes of an element in memory (i1 has one), of a pointer its pointee's.
 int64_t elementBytes(mlir::Type type);

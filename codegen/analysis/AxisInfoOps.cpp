@@ -71,6 +71,26 @@ int64_t divisorOf(const AxisInfo &info, Type type) {
   return divisor;
 }
 
+// Shorter runs along an axis, whose starts have the divisor of these.
+static void shorten(Axis &axis, int64_t contiguity, int64_t unit) {
+  if (contiguity >= axis.contiguity)
+    return;
+  axis.divisibility = divisorAt(axis, contiguity, unit);
+  axis.contiguity = contiguity;
+}
+
+// How long the runs of an integer are that do not wrap: all of them where its
+// bounds leave out an end of the type; and aligned ones, since the ends are
+// multiples of their length. As unsigned numbers they wrap at zero, too.
+static int64_t exactRun(const AxisInfo &info, size_t d, Type type,
+                        bool isUnsigned = false) {
+  const Axis &axis = info.axes[d];
+  auto [low, high] = boundsOf(type);
+  const bool exact = isUnsigned ? info.low >= 0 || info.high < 0
+                                : info.low > low || info.high < high;
+  return exact ? axis.contiguity : std::min(axis.contiguity, axis.divisibility);
+}
+
 // What one fact implies of another.
 static AxisInfo settled(AxisInfo info, Type type) {
   if (isa<IntegerType>(tile::elementType(type)) && info.low == info.high)
@@ -175,12 +195,6 @@ AxisInfo constancyOnly(Type type, ArrayRef<AxisInfo> operands) {
   return info;
 }
 
-// Nothing is said about the quotients and remainders of negative numbers; a
-// number whose range is that of its type counts as not negative.
-bool mayBeNegative(const AxisInfo &info, Type type) {
-  return info.low < 0 && info.low != boundsOf(type).first;
-}
-
 //===----------------------------------------------------------------------===//
 // Arithmetic
 //===----------------------------------------------------------------------===//
@@ -239,8 +253,19 @@ AxisInfo ofQuotient(Type type, const AxisInfo &a, const AxisInfo &b,
   if (a.low >= 0 && b.low >= 1) {
     info.low = a.low / b.high;
     info.high = a.high / b.low;
+  } else if (!isUnsigned) {
+    // No larger than the dividend, on either side of zero.
+    __int128 most = std::max(-__int128(a.low), __int128(a.high));
+    info.low = int64_t(std::max(-most, __int128(info.low)));
+    info.high = int64_t(std::min(most, __int128(info.high)));
   }
-  if (!isUnsigned && mayBeNegative(a, type))
+  if (b.constant && llvm::isPowerOf2_64(uint64_t(*b.constant))) {
+    int64_t divisor = std::max<int64_t>(1, divisorOf(a, type) / *b.constant);
+    for (Axis &axis : info.axes)
+      axis.divisibility = divisor;
+  }
+  // -4 // 4 is -1 and -3 // 4 is 0.
+  if (!isUnsigned && a.low < 0)
     return info;
   for (size_t d = 0; d < info.axes.size(); ++d) {
     // v .. v+g-1 with g dividing v and the divisor have one quotient.
@@ -248,11 +273,6 @@ AxisInfo ofQuotient(Type type, const AxisInfo &a, const AxisInfo &b,
     info.axes[d].constancy = std::max(
         info.axes[d].constancy,
         std::min({x.contiguity, x.divisibility, y.constancy, y.divisibility}));
-  }
-  if (b.constant && llvm::isPowerOf2_64(uint64_t(*b.constant))) {
-    int64_t divisor = std::max<int64_t>(1, divisorOf(a, type) / *b.constant);
-    for (Axis &axis : info.axes)
-      axis.divisibility = divisor;
   }
   return info;
 }
@@ -266,8 +286,13 @@ AxisInfo ofRemainder(Type type, const AxisInfo &a, const AxisInfo &b,
   if (b.low >= 1 && (a.low >= 0 || !isUnsigned)) {
     info.low = a.low >= 0 ? 0 : std::max(a.low, 1 - b.high);
     info.high = std::max<int64_t>(0, std::min(a.high, b.high - 1));
+  } else if (a.low >= 0 && !isUnsigned) {
+    // Signed remainders are no larger than the dividend, on its side of zero.
+    info.low = 0;
+    info.high = a.high;
   }
-  if (!isUnsigned && mayBeNegative(a, type))
+  // -4 % 4 is 0 and -3 % 4 is -3.
+  if (!isUnsigned && a.low < 0)
     return info;
   for (size_t d = 0; d < info.axes.size(); ++d) {
     // v .. v+g-1 with g dividing v and the divisor wraps at no place inside.
@@ -291,6 +316,10 @@ AxisInfo ofMinMax(Type type, const AxisInfo &a, const AxisInfo &b, bool isMax) {
   if (isMax ? b.low >= a.high : b.high <= a.low)
     return b;
   AxisInfo info = join(a, b, type);
+  // Of two runs the smaller one is the same everywhere, unless one wraps.
+  for (size_t d = 0; d < info.axes.size(); ++d)
+    shorten(info.axes[d], std::min(exactRun(a, d, type), exactRun(b, d, type)),
+            1);
   if (isMax)
     info.low = std::max(a.low, b.low);
   else
@@ -359,9 +388,15 @@ AxisInfo ofCompare(arith::CmpIOp op, const AxisInfo &a, const AxisInfo &b) {
       constancy = std::max({constancy, side(a, b, 0), side(b, a, 1)});
     else if (p == P::sgt || p == P::sle || p == P::ugt || p == P::ule)
       constancy = std::max({constancy, side(b, a, 0), side(a, b, 1)});
-    // Equal runs differ by the same everywhere.
-    constancy = std::max(constancy,
-                         std::min(a.axes[d].contiguity, b.axes[d].contiguity));
+    // Equal runs differ by the same everywhere, and where none wraps one is
+    // the smaller everywhere.
+    auto run = [&](const AxisInfo &info) {
+      if (p == P::eq || p == P::ne)
+        return info.axes[d].contiguity;
+      return exactRun(info, d, op.getLhs().getType(),
+                      p == P::ult || p == P::ule || p == P::ugt || p == P::uge);
+    };
+    constancy = std::max(constancy, std::min(run(a), run(b)));
   }
   return info;
 }
@@ -431,8 +466,12 @@ AxisInfo ofElementwise(Operation *op, ArrayRef<AxisInfo> operands) {
       return ofQuotient(type, a(), factor, /*isUnsigned=*/true);
   }
   if (isa<arith::ExtSIOp>(op) &&
-      !tile::elementType(op->getOperand(0).getType()).isInteger(1))
-    return a();
+      !tile::elementType(op->getOperand(0).getType()).isInteger(1)) {
+    AxisInfo info = a();
+    for (size_t d = 0; d < info.axes.size(); ++d)
+      shorten(info.axes[d], exactRun(a(), d, op->getOperand(0).getType()), 1);
+    return info;
+  }
   if (isa<arith::ExtUIOp, arith::TruncIOp>(op)) {
     AxisInfo info = a();
     auto [low, high] = boundsOf(type);
@@ -447,8 +486,10 @@ AxisInfo ofElementwise(Operation *op, ArrayRef<AxisInfo> operands) {
       info.high = high;
       // A group that starts at a multiple of its size does not wrap inside.
       for (Axis &axis : info.axes)
-        axis.contiguity = std::min(
-            {axis.contiguity, axis.divisibility, int64_t(1) << (width - 1)});
+        shorten(axis,
+                std::min({axis.contiguity, axis.divisibility,
+                          int64_t(1) << (width - 1)}),
+                1);
     }
     return info;
   }
@@ -576,12 +617,12 @@ AxisInfo ofResult(Operation *op, unsigned index, ArrayRef<AxisInfo> operands) {
     return finish(info);
   }
   if (isa<tile::ProgramIdOp, tile::NumProgramsOp>(op)) {
-    // Limits of a grid: 2^31 - 1 along x, 65535 along y and z.
     bool isId = isa<tile::ProgramIdOp>(op);
-    int64_t axis = op->getAttrOfType<IntegerAttr>("axis").getInt();
     AxisInfo info = unknown(type);
     info.low = isId ? 0 : 1;
-    info.high = (axis == 0 ? llvm::maxIntN(32) : 65535) - (isId ? 1 : 0);
+    info.high =
+        mostPrograms(op, op->getAttrOfType<IntegerAttr>("axis").getInt()) -
+        (isId ? 1 : 0);
     return finish(info);
   }
   if (auto add = dyn_cast<tile::AddPtrOp>(op))

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Random programs of integer and pointer operations are executed here, element
-// by element, with random arguments that keep what their attributes promise;
-// whatever AxisInfo claims of a value must hold for the elements it takes, in
-// every round of every loop.
+// by element, with random arguments that keep what their attributes promise:
+// small ones, negative ones, and such that sums wrap. Whatever AxisInfo claims
+// of a value must hold for the elements it takes, in every round of every loop.
 #include "codegen/analysis/AxisInfo.h"
 #include "dialect/tile/TileDialect.h"
 
@@ -31,8 +31,8 @@ struct Elements {
   std::vector<int64_t> values;
 };
 
-// A quotient or remainder of a negative number: outside of what is promised.
-struct Outside {};
+// A claim was wrong, and has been reported.
+struct Wrong {};
 
 // Executes a function and checks the claims about every value.
 class Machine {
@@ -74,11 +74,12 @@ private:
       out << "\nwrong " << what << " of ";
       value.print(out);
       ADD_FAILURE() << text;
-      throw Outside();
+      throw Wrong();
     };
     ++checked;
     int64_t bytes = 1;
-    if (isa<tile::PtrType>(tile::elementType(value.getType())))
+    const bool pointer = isa<tile::PtrType>(tile::elementType(value.getType()));
+    if (pointer)
       bytes = elementBytes(value.getType());
     std::vector<int64_t> shape = elements.shape;
     if (shape.empty())
@@ -91,16 +92,23 @@ private:
       int64_t x = elements.values[i];
       if (info.constant && x != *info.constant)
         complain("constant");
-      if (bytes == 1 && !isa<tile::PtrType>(tile::elementType(value.getType())))
-        if (x < info.low || x > info.high)
-          complain("bounds");
+      if (!pointer && (x < info.low || x > info.high))
+        complain("bounds");
       for (size_t d = 0; d < shape.size(); ++d) {
         const AxisInfo::Axis &axis = info.axes[d];
         int64_t at = i / strides[d] % shape[d];
         int64_t inRun = at % axis.contiguity, inGroup = at % axis.constancy;
         int64_t start = elements.values[i - inRun * strides[d]];
-        if (x != start + inRun * bytes)
+        // Offsets of 32 bits wrap: addresses jump, but not inside of what one
+        // access takes.
+        if (pointer ? (x - start - inRun * bytes) % (bytes << 32) != 0
+                    : x != wrap(value.getType(), start + inRun))
           complain("contiguity");
+        int64_t access = std::min(axis.contiguity, axis.divisibility / bytes);
+        if (pointer && access > 1 &&
+            x != elements.values[i - at % access * strides[d]] +
+                     at % access * bytes)
+          complain("aligned run");
         if (start % axis.divisibility != 0)
           complain("divisibility");
         if (x != elements.values[i - inGroup * strides[d]])
@@ -123,28 +131,15 @@ private:
     return result;
   }
 
-  static int64_t floorSafe(int64_t value) {
-    if (value < 0)
-      throw Outside();
-    return value;
-  }
-
   int64_t scalar(Operation *op, const std::vector<int64_t> &x) {
     using namespace arith;
     return llvm::TypeSwitch<Operation *, int64_t>(op)
         .Case<AddIOp>([&](auto) { return x[0] + x[1]; })
         .Case<SubIOp>([&](auto) { return x[0] - x[1]; })
         .Case<MulIOp>([&](auto) { return x[0] * x[1]; })
-        .Case<DivSIOp>([&](auto) {
-          if (x[1] <= 0)
-            throw Outside();
-          return floorSafe(x[0]) / x[1];
-        })
-        .Case<RemSIOp>([&](auto) {
-          if (x[1] <= 0)
-            throw Outside();
-          return floorSafe(x[0]) % x[1];
-        })
+        // What a division by zero gives is not specified; this is one choice.
+        .Case<DivSIOp>([&](auto) { return x[1] ? x[0] / x[1] : 0; })
+        .Case<RemSIOp>([&](auto) { return x[1] ? x[0] % x[1] : x[0]; })
         .Case<AndIOp>([&](auto) { return x[0] & x[1]; })
         .Case<OrIOp>([&](auto) { return x[0] | x[1]; })
         .Case<XOrIOp>([&](auto) { return x[0] ^ x[1]; })
@@ -379,7 +374,7 @@ private:
   void step(int depth) {
     Location loc = builder.getUnknownLoc();
     Type i32 = builder.getI32Type();
-    switch (pick(24)) {
+    switch (pick(26)) {
     case 0:
     case 1:
     case 2:
@@ -443,7 +438,8 @@ private:
     }
     case 16:
     case 17: {
-      Value offset = some([](Value value) { return isInt(value); });
+      Value offset =
+          some([](Value value) { return isInt(value) || isInt(value, 64); });
       Value base = some([&](Value value) {
         return isPtr(value) && (!isa<RankedTensorType>(value.getType()) ||
                                 tile::shapeOf(value.getType()) ==
@@ -559,6 +555,22 @@ private:
       add(branch.getResult(0));
       return;
     }
+    case 23: { // 64 bits: runs that wrapped before stay torn.
+      Value a = some([](Value value) { return isInt(value); });
+      Value b =
+          some([&](Value value) { return value.getType() == a.getType(); });
+      Type wide = tile::withElementType(a.getType(), builder.getI64Type());
+      a = arith::ExtSIOp::create(builder, loc, wide, a);
+      b = arith::ExtSIOp::create(builder, loc, wide, b);
+      add(a);
+      using P = arith::CmpIPredicate;
+      P kinds[] = {P::slt, P::sge, P::eq};
+      if (pick(2))
+        add(arith::SubIOp::create(builder, loc, a, b));
+      else
+        add(arith::CmpIOp::create(builder, loc, kinds[pick(3)], a, b));
+      return;
+    }
     default:
       return binary<arith::AddIOp>();
     }
@@ -573,23 +585,41 @@ TEST(AxisInfoRandom, EveryClaimHolds) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<tile::TileDialect, arith::ArithDialect, scf::SCFDialect,
                       func::FuncDialect>();
-  int64_t checked = 0, contiguous = 0, constant = 0, complete = 0;
+  int64_t checked = 0, contiguous = 0, constant = 0;
   const int programs = 1500;
   for (int seed = 0; seed < programs && !testing::Test::HasFailure(); ++seed) {
     OwningOpRef<ModuleOp> module = Writer(context, seed).write();
+    // Programs of a grid: along x up to 2^21, or 2^31 - 1.
+    const bool wide = seed % 2;
+    const int64_t last = (int64_t(1) << (wide ? 31 : 21)) - (wide ? 2 : 1);
+    if (wide)
+      (*module)->setAttr(kWideGridAttr, UnitAttr::get(&context));
     AxisInfoAnalysis analysis(*module);
     auto function = *module->getOps<func::FuncOp>().begin();
     std::mt19937_64 random(seed);
-    auto number = [&](int64_t divisor) {
-      return int64_t(random() % 40) * divisor;
-    };
-    for (int trial = 0; trial < 4; ++trial) {
-      Machine machine(analysis, {number(1), number(1), number(1)});
+    for (int trial = 0; trial < 6 && !testing::Test::HasFailure(); ++trial) {
+      auto small = [&](int64_t divisor) {
+        return int64_t(random() % 40) * divisor;
+      };
+      // Small, negative, or next to an end of the type, where sums wrap.
+      auto number = [&](int64_t divisor) {
+        int64_t value = small(divisor);
+        if (trial == 3)
+          return -value;
+        if (trial == 4 || (trial == 5 && random() % 2))
+          return value - (int64_t(1) << 31);
+        return trial == 5 ? (int64_t(1) << 31) - divisor - value : value;
+      };
+      int64_t x = small(1);
+      if (trial == 4)
+        x = last - x;
+      else if (trial == 5)
+        x = int64_t(random() % uint64_t(last + 1));
+      Machine machine(analysis, {x, small(1), small(1)});
       try {
         machine.run(function,
-                    {number(16), number(1), number(16), number(4), number(1)});
-        ++complete;
-      } catch (Outside &) {
+                    {small(16), small(1), number(16), number(4), number(1)});
+      } catch (Wrong &) {
       }
       checked += machine.checked;
       contiguous += machine.contiguous;
@@ -597,9 +627,8 @@ TEST(AxisInfoRandom, EveryClaimHolds) {
     }
   }
   // The claims are worth checking.
-  EXPECT_GT(complete, programs);
-  EXPECT_GT(checked, 50 * programs);
-  EXPECT_GT(contiguous, 100 * programs);
+  EXPECT_GT(checked, 150 * programs);
+  EXPECT_GT(contiguous, 150 * programs);
   EXPECT_GT(constant, programs);
 }
 

@@ -31,10 +31,12 @@ protected:
   // of the name test.NAME reads.
   void analyze(const std::string &body) {
     context.allowUnregisteredDialects();
-    std::string text = "func.func @k(%p: !tile.ptr<f32> {tile.divisibility = "
-                       "16 : i32}, %q: !tile.ptr<bf16>, %n: i32 "
-                       "{tile.divisibility = 16 : i32}, %m: i32) {\n" +
-                       body + "\nreturn\n}";
+    std::string text =
+        "module" + attributes +
+        " {\nfunc.func @k(%p: !tile.ptr<f32> {tile.divisibility = "
+        "16 : i32}, %q: !tile.ptr<bf16>, %n: i32 "
+        "{tile.divisibility = 16 : i32}, %m: i32) {\n" +
+        body + "\nreturn\n}\n}";
     module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     ASSERT_TRUE(module);
     analysis = std::make_unique<AxisInfoAnalysis>(*module);
@@ -61,6 +63,7 @@ protected:
   }
 
   mlir::MLIRContext context;
+  std::string attributes; // of the module
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::unique_ptr<AxisInfoAnalysis> analysis;
   std::vector<mlir::Value> marked;
@@ -133,6 +136,80 @@ TEST_F(AxisInfoTest, WrappedColumns) {
   EXPECT_EQ(facts(0), "16 16 1");
   EXPECT_EQ(facts(1), "1 1 16");
   EXPECT_EQ(facts(2), "1 1 1"); // -8 % n is -8 in C
+}
+
+// In a grid of any size the product may wrap, and what wrapped may be negative.
+TEST_F(AxisInfoTest, ColumnsOfAWideGrid) {
+  const char *body = R"(
+    %c64 = arith.constant 64 : i32
+    %i = tile.program_id AXIS : i32
+    %s = arith.muli %i, %c64 : i32
+    %r = tile.range 0, 64 : tensor<64xi32>
+    %ss = tile.splat %s : i32 -> tensor<64xi32>
+    %o = arith.addi %ss, %r : tensor<64xi32>
+    %ns = tile.splat %n : i32 -> tensor<64xi32>
+    %w = arith.remsi %o, %ns : tensor<64xi32>
+    "test.use"(%i, %w) : (i32, tensor<64xi32>) -> ())";
+  for (bool wide : {false, true})
+    for (const char *axis : {"0", "1"}) {
+      std::string text = body;
+      text.replace(text.find("AXIS"), 4, axis);
+      attributes = wide ? " attributes {tessera.wide_grid}" : "";
+      analyze(text);
+      const bool large = wide && *axis == '0';
+      EXPECT_EQ(analysis->of(marked[0]).high, *axis == '1' ? 65534
+                                              : large      ? 2147483646
+                                                           : (1 << 21) - 1);
+      EXPECT_EQ(facts(1), large ? "1 1 1" : "16 16 1");
+    }
+}
+
+// c falls below zero: nothing is known of (c + range) // 4, although c was
+// known to be negative before its bounds were widened.
+TEST_F(AxisInfoTest, QuotientsOfFallingNumbers) {
+  for (const char *start : {"0", "-4", "-1000000"}) {
+    analyze(R"(
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c4 = arith.constant 4 : i32
+    %first = arith.constant )" +
+            std::string(start) + R"( : i32
+    %r = tile.range 0, 64 : tensor<64xi32>
+    %four = arith.constant dense<4> : tensor<64xi32>
+    %last = scf.for %i = %c0 to %m step %c1 iter_args(%c = %first) -> (i32) : i32 {
+      %s = tile.splat %c : i32 -> tensor<64xi32>
+      %x = arith.addi %s, %r : tensor<64xi32>
+      %d = arith.divsi %x, %four : tensor<64xi32>
+      %w = arith.remsi %x, %four : tensor<64xi32>
+      "test.use"(%d, %w) : (tensor<64xi32>, tensor<64xi32>) -> ()
+      %next = arith.subi %c, %c4 : i32
+      scf.yield %next : i32
+    })");
+    EXPECT_EQ(facts(0), "1 1 1");
+    EXPECT_EQ(facts(1), "1 1 1");
+  }
+}
+
+// A run that wraps is torn where it becomes a wider number.
+TEST_F(AxisInfoTest, ExtendedRuns) {
+  analyze(R"(
+    %r = tile.range 0, 64 : tensor<64xi32>
+    %ms = tile.splat %m : i32 -> tensor<64xi32>
+    %ns = tile.splat %n : i32 -> tensor<64xi32>
+    %x = arith.addi %ms, %r : tensor<64xi32>
+    %y = arith.addi %ns, %r : tensor<64xi32>
+    %xw = arith.extsi %x : tensor<64xi32> to tensor<64xi64>
+    %yw = arith.extsi %y : tensor<64xi32> to tensor<64xi64>
+    %rw = arith.extsi %r : tensor<64xi32> to tensor<64xi64>
+    %less = arith.cmpi slt, %x, %r : tensor<64xi32>
+    %least = arith.minsi %x, %r : tensor<64xi32>
+    "test.use"(%x, %xw, %yw, %rw, %less, %least) : (tensor<64xi32>, tensor<64xi64>, tensor<64xi64>, tensor<64xi64>, tensor<64xi1>, tensor<64xi32>) -> ())");
+  EXPECT_EQ(facts(0), "64 1 1");
+  EXPECT_EQ(facts(1), "1 1 1");
+  EXPECT_EQ(facts(2), "16 16 1");
+  EXPECT_EQ(facts(3), "64 max 1");
+  EXPECT_EQ(facts(4), "1 1 1");
+  EXPECT_EQ(facts(5), "1 1 1");
 }
 
 TEST_F(AxisInfoTest, LoopCarriedPointers) {
