@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/CompileGpu.h"
 
+#include "codegen/analysis/AxisInfo.h"
 #include "codegen/gpu/Lower.h"
 #include "codegen/gpu/Ptx.h"
 #include "codegen/gpu/Ptxas.h"
@@ -54,14 +55,16 @@ codegen::GpuOptions optionsOf(const CompileRequest &request) {
 // One compilation on its way.
 class GpuCompilation {
 public:
-  GpuCompilation(const CompileRequest &request, CompileResult &result)
-      : request(request), result(result), options(optionsOf(request)),
-        timer(result) {}
+  GpuCompilation(const CompileRequest &request, CompileResult &result,
+                 const PhaseListener &entering)
+      : request(request), result(result), entering(entering),
+        options(optionsOf(request)), timer(result) {}
 
   void run() {
     checkStages(request,
                 {"tile", "layout", "tiles", "llvm", "ptx", "sass", "report"},
                 {"tile", "layout", "llvm", "ptx"}, "a GPU kernel");
+    enter(entering, "front end");
     program = syntax::Program::load(request);
     files = program->files();
     timer.lap("parse");
@@ -70,7 +73,11 @@ public:
         semantics::buildTileModule(threadContext(), *program, request, &notes);
     timer.lap("semantics");
     result.addDiagnostics(notes);
+    if (request.options.wideGrid)
+      (*module)->setAttr(codegen::kWideGridAttr,
+                         mlir::UnitAttr::get(module->getContext()));
 
+    enter(entering, "layouts");
     runPhase(*module, "tile", addTilePasses);
     runPhase(*module, "layout", [&](mlir::OpPassManager &passes) {
       codegen::addLayoutPasses(passes, options);
@@ -78,10 +85,13 @@ public:
     options = codegen::withWarpsOf(*module, options);
     if (wantsStage(request, "tiles"))
       result.stages["tiles"] = describeTiles(*module);
+    enter(entering, "LLVM");
     makePtx(*module);
     result.meta.symbol = request.kernel;
     result.meta.params = parametersOf(request);
     result.meta.threads = uint32_t(options.numWarps) * 32;
+    if (!(*module)->hasAttr(codegen::kWideGridAttr))
+      result.meta.gridLimit = narrowGrid;
     const std::optional<codegen::Cubin> cubin = makeCubin();
     makeReports(*module, cubin ? &*cubin : nullptr);
     result.stages["ptx"] = std::move(ptx);
@@ -168,6 +178,7 @@ private:
     } else {
       ptxas = request.assembler;
     }
+    enter(entering, "ptxas");
     codegen::RegisterLimitOptions how;
     how.sharedBytes = result.meta.sharedBytes;
     how.threads = result.meta.threads;
@@ -176,15 +187,11 @@ private:
     how.assemble.kernel = request.kernel;
     how.assemble.timeout =
         std::chrono::seconds(optionNumber(Option::PtxasTimeout));
-    if (const auto *edited = findOverride(request, "ptx")) {
+    if (const auto *edited = findOverride(request, "ptx"))
       how.assemble.edited =
           std::make_shared<SourceFile>(edited->path, edited->text);
-      codegen::Cubin cubin = codegen::assemble(ptx, how.assemble);
-      timer.lap("ptxas");
-      return cubin;
-    }
     codegen::Assembled assembled = codegen::assembleForOccupancy(ptx, how);
-    ptx = std::move(assembled.ptx);
+    result.meta.minBlocks = assembled.minBlocks;
     timer.lap("ptxas");
     return std::move(assembled.cubin);
   }
@@ -243,6 +250,7 @@ private:
 
   const CompileRequest &request;
   CompileResult &result;
+  const PhaseListener &entering;
   codegen::GpuOptions options;
   PhaseTimer timer;
   std::shared_ptr<const syntax::Program> program;
@@ -253,8 +261,9 @@ private:
 
 } // namespace
 
-void compileGpu(const CompileRequest &request, CompileResult &result) {
-  GpuCompilation(request, result).run();
+void compileGpu(const CompileRequest &request, CompileResult &result,
+                const PhaseListener &entering) {
+  GpuCompilation(request, result, entering).run();
 }
 
 } // namespace tessera::compiler

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "compiler/syntax/Request.h"
+#include "compiler/Compile.h"
 
 namespace tessera::compiler {
 
@@ -17,6 +17,6 @@ namespace tessera::compiler {
 //
 // Throws Error and CompileError.
 void compileGpu(const syntax::CompileRequest &request,
-                syntax::CompileResult &result);
+                syntax::CompileResult &result, const PhaseListener &entering);
 
 } // namespace tessera::compiler

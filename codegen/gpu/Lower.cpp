@@ -6,6 +6,7 @@
 #include "codegen/gpu/Functions.h"
 #include "codegen/gpu/OrderMemory.h"
 #include "codegen/gpu/Scratch.h"
+#include "codegen/gpu/TileSizes.h"
 #include "codegen/gpu/Warps.h"
 #include "codegen/gpu/layouts/Passes.h"
 #include "codegen/gpu/lower/Emitter.h"
@@ -49,6 +50,7 @@ std::unique_ptr<llvm::Module> lowerToLlvm(ModuleOp module,
   if (functions.size() != 1)
     throw Error("a GPU module needs exactly one kernel function",
                 "inline what the kernel calls before lowering it");
+  checkTileSizes(module, options);
   gpu::rewriteFunctions(module);
   gpu::allocateScratch(module, options);
   auto result = std::make_unique<llvm::Module>(functions[0].getName(), context);

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/OrderMemory.h"
 
+#include "codegen/gpu/GlobalAccess.h"
 #include "dialect/tile/TileDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -47,87 +48,6 @@ std::optional<Access> accessOf(Operation *op) {
   return std::nullopt;
 }
 
-// The arguments that a pointer may come from; a null value stands for memory
-// that is not known.
-class Origins {
-public:
-  const llvm::SmallPtrSet<Value, 4> &of(Value pointer) {
-    auto [place, added] = known.try_emplace(pointer);
-    if (added)
-      place->second = find(pointer);
-    return place->second;
-  }
-  bool meet(Value a, Value b) {
-    llvm::SmallPtrSet<Value, 4> left = of(a), right = of(b);
-    if (left.contains(Value()) || right.contains(Value()))
-      return true;
-    return llvm::any_of(left, [&](Value each) { return right.contains(each); });
-  }
-
-private:
-  static llvm::SmallPtrSet<Value, 4> find(Value pointer) {
-    llvm::SmallPtrSet<Value, 4> result;
-    llvm::SmallPtrSet<Value, 16> seen;
-    SmallVector<Value> work = {pointer};
-    while (!work.empty()) {
-      Value value = work.pop_back_val();
-      if (!seen.insert(value).second)
-        continue;
-      if (auto argument = dyn_cast<BlockArgument>(value)) {
-        follow(argument, work, result);
-        continue;
-      }
-      Operation *op = value.getDefiningOp();
-      unsigned number = cast<OpResult>(value).getResultNumber();
-      if (auto select = dyn_cast<arith::SelectOp>(op)) {
-        work.push_back(select.getTrueValue());
-        work.push_back(select.getFalseValue());
-      } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
-        work.push_back(loop.getInitArgs()[number]);
-        work.push_back(loop.getYieldedValues()[number]);
-      } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-        work.push_back(branch.thenYield().getOperand(number));
-        work.push_back(branch.elseYield().getOperand(number));
-      } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-        work.push_back(loop.getConditionOp().getArgs()[number]);
-      } else if (isa<tile::AddPtrOp, tile::SplatOp, tile::ExpandDimsOp,
-                     tile::BroadcastOp, tile::ReshapeOp, tile::TransOp,
-                     tile::SplitOp, tile::ConvertLayoutOp>(op)) {
-        work.push_back(op->getOperand(0));
-      } else if (isa<tile::JoinOp>(op)) {
-        llvm::append_range(work, op->getOperands());
-      } else {
-        result.insert(Value());
-      }
-    }
-    return result;
-  }
-
-  static void follow(BlockArgument argument, SmallVectorImpl<Value> &work,
-                     llvm::SmallPtrSet<Value, 4> &result) {
-    Operation *parent = argument.getOwner()->getParentOp();
-    unsigned number = argument.getArgNumber();
-    if (auto loop = dyn_cast<scf::ForOp>(parent)) {
-      // The first is the counter.
-      work.push_back(loop.getInitArgs()[number - 1]);
-      work.push_back(loop.getYieldedValues()[number - 1]);
-    } else if (auto loop = dyn_cast<scf::WhileOp>(parent)) {
-      if (argument.getOwner() == loop.getBeforeBody()) {
-        work.push_back(loop.getInits()[number]);
-        work.push_back(loop.getYieldOp().getOperand(number));
-      } else {
-        work.push_back(loop.getConditionOp().getArgs()[number]);
-      }
-    } else if (isa<func::FuncOp>(parent)) {
-      result.insert(argument);
-    } else {
-      result.insert(Value());
-    }
-  }
-
-  llvm::DenseMap<Value, llvm::SmallPtrSet<Value, 4>> known;
-};
-
 // One element in one thread.
 bool hasCopies(Type type) {
   tile::LinearAttr attr = tile::layoutOf(type);
@@ -135,11 +55,6 @@ bool hasCopies(Type type) {
     return true;
   layout::LinearLayout layout = attr.layout();
   return layout.freeBits(Dim::Lane) || layout.freeBits(Dim::Warp);
-}
-
-bool isRelaxed(Operation *op) {
-  auto sem = op->getAttrOfType<StringAttr>("sem");
-  return sem && (sem.getValue() == "relaxed" || sem.getValue() == "acquire");
 }
 
 // The pointer follows from arguments and counters alone.
@@ -187,8 +102,7 @@ private:
     if (before.isScalar() && next.isScalar() && before.writes() &&
         next.writes())
       return false;
-    if (next.kind == Kind::Atomic && !isRelaxed(next.op) &&
-        before.kind != Kind::Atomic &&
+    if (releases(next.op) && before.kind != Kind::Atomic &&
         (next.isScalar() || before.kind == Kind::Store))
       return true;
     if (!before.writes() && !next.writes())

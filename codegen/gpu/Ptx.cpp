@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/Ptx.h"
 
+#include "codegen/gpu/ExactLoads.h"
 #include "codegen/gpu/Target.h"
 #include "codegen/gpu/WholeConditions.h"
 #include "support/Error.h"
@@ -167,7 +168,8 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
       .run(module, modules);
 }
 
-// The passes of the back end without two:
+// The passes of the back end with one more, after the load-store vectorizer
+// (ExactLoads.h), and without two:
 //   - one compares every address with the fifty before it: half of the back
 //     end's time, and ptxas orders addresses anew;
 //   - loop strength reduction makes a counter of each row's number and address,
@@ -182,7 +184,13 @@ public:
       delete pass;
     else
       PassManager::add(pass);
+    if (name == "GPU Load and Store Vectorizer") {
+      PassManager::add(createExactLoadsPass());
+      exact = true;
+    }
   }
+  // False: LLVM has renamed its vectorizer.
+  bool exact = false;
 };
 
 // Of "/home/me/kernels/k.py": "k.py".
@@ -279,6 +287,8 @@ PtxOutput emitPtx(llvm::Module &module, const PtxOptions &options) {
                                   llvm::CodeGenFileType::AssemblyFile,
                                   /*DisableVerify=*/true))
     internalError("the target cannot emit this kind of file");
+  if (!passes.exact)
+    internalError("the back end has no load-store vectorizer");
   passes.run(module);
   if (!errors.text.empty())
     internalError("LLVM: " + errors.text);

@@ -202,10 +202,13 @@ Cubin assemble(const std::string &ptx, const AssembleOptions &options) {
   MemoryFile input("tessera-ptx"), output("tessera-cubin");
   input.write(ptx);
   // -lineinfo: profilers and nvdisasm show the kernel's lines.
+  std::vector<std::string> command = {options.ptxas.string(), "-v", "-lineinfo",
+                                      "--gpu-name=" + options.target.name};
+  if (options.minBlocks)
+    command.push_back("--minnctapersm=" + std::to_string(options.minBlocks));
+  command.insert(command.end(), {inputPath, "-o", outputPath});
   const CommandResult done = runCommand(
-      {options.ptxas.string(), "-v", "-lineinfo",
-       "--gpu-name=" + options.target.name, inputPath, "-o", outputPath},
-      options.timeout, {},
+      command, options.timeout, {},
       {{inputFd, input.descriptor()}, {outputFd, output.descriptor()}});
   const std::string log = done.output + done.errors;
   if (done.timedOut)

@@ -36,6 +36,9 @@ struct AssembleOptions {
   GpuTarget target;
   std::string kernel;
   std::chrono::milliseconds timeout{120000};
+  // Blocks that an SM shall hold at least, which bounds the registers
+  // (--minnctapersm); 0: as ptxas likes. A directive of the text goes before.
+  uint32_t minBlocks = 0;
   // PTX that somebody wrote: errors stand in it, and are not ours. An edited
   // stage of a compilation (TESSERA_OVERRIDE), or a file of its own.
   std::shared_ptr<const SourceFile> edited;

@@ -3,10 +3,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/RegisterLimit.h"
 
+#include "support/Error.h"
+
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/MemoryBufferRef.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace tessera::codegen {
 namespace {
@@ -22,19 +26,19 @@ uint64_t spills(const Cubin &cubin) {
 
 class Search {
 public:
-  Search(const std::string &ptx, const RegisterLimitOptions &options,
+  Search(size_t textSize, const RegisterLimitOptions &options,
          const Assembler &assembler)
-      : ptx(ptx), options(options), assembler(assembler) {}
+      : textSize(textSize), options(options), assembler(assembler) {}
 
   Assembled run() {
     // ptxas does not spill to keep to its own idea of a limit unless the
     // limit is far off; asked for one block it uses what there is.
-    best = attempt(ptx.size() > largeText ? 1 : 0);
+    best = attempt(textSize > largeText ? 1 : 0);
     if (spills(best.cubin) && best.minBlocks == 0 &&
         best.cubin.resources.registers < mostRegisters()) {
-      Assembled other = attempt(1);
-      if (spills(other.cubin) < spills(best.cubin))
-        best = std::move(other);
+      std::optional<Assembled> other = again(1);
+      if (other && spills(other->cubin) < spills(best.cubin))
+        best = *std::move(other);
     }
     if (best.cubin.resources.known && !spills(best.cubin))
       climb();
@@ -59,9 +63,21 @@ private:
     ++attempts;
     Assembled result;
     result.minBlocks = blocks;
-    result.ptx = blocks ? withMinBlocks(ptx, blocks) : ptx;
-    result.cubin = assembler(result.ptx);
+    result.cubin = assembler(blocks);
     return result;
+  }
+
+  // None if ptxas dies or does not end: there is code already, and a ptxas that
+  // failed is not asked any more.
+  std::optional<Assembled> again(uint32_t blocks) {
+    if (failed || attempts >= mostAttempts)
+      return std::nullopt;
+    try {
+      return attempt(blocks);
+    } catch (const Error &) {
+      failed = true;
+      return std::nullopt;
+    }
   }
 
   // Between what there is and what shared memory and warps allow. Small kernels
@@ -69,30 +85,32 @@ private:
   void climb() {
     const uint64_t allowed = codeSize(best.cubin.bytes) * 9 / 8;
     uint32_t reached = blocksOf(best.cubin.resources.registers);
-    uint32_t failed = blocksOf(1) + 1;
+    uint32_t limit = blocksOf(1) + 1;
     const bool small = best.cubin.resources.registers <= 64;
-    for (bool first = true; reached + 1 < failed && attempts < mostAttempts;
-         first = false) {
-      uint32_t next = small ? (reached + failed) / 2 : reached + 1;
+    for (bool first = true; reached + 1 < limit; first = false) {
+      uint32_t next = small ? (reached + limit) / 2 : reached + 1;
       if (first && small)
-        next = failed - 1;
-      Assembled other = attempt(next);
-      const uint32_t blocks = blocksOf(other.cubin.resources.registers);
-      if (spills(other.cubin) || blocks <= reached ||
-          codeSize(other.cubin.bytes) > allowed) {
-        failed = next;
+        next = limit - 1;
+      std::optional<Assembled> other = again(next);
+      if (!other)
+        return;
+      const uint32_t blocks = blocksOf(other->cubin.resources.registers);
+      if (spills(other->cubin) || blocks <= reached ||
+          codeSize(other->cubin.bytes) > allowed) {
+        limit = next;
         continue;
       }
       reached = blocks;
-      best = std::move(other);
+      best = *std::move(other);
     }
   }
 
-  const std::string &ptx;
+  const size_t textSize;
   const RegisterLimitOptions &options;
   const Assembler &assembler;
   Assembled best;
   uint32_t attempts = 0;
+  bool failed = false;
 };
 
 } // namespace
@@ -111,15 +129,6 @@ uint64_t codeSize(const std::string &cubin) {
   return bytes / 16;
 }
 
-std::string withMinBlocks(const std::string &ptx, uint32_t blocks) {
-  const size_t at = ptx.find(".reqntid");
-  const size_t end = at == ptx.npos ? at : ptx.find('\n', at);
-  if (end == ptx.npos)
-    return ptx;
-  return ptx.substr(0, end + 1) + ".minnctapersm " + std::to_string(blocks) +
-         ptx.substr(end);
-}
-
 Assembled assembleForOccupancy(const std::string &ptx,
                                const RegisterLimitOptions &options,
                                const Assembler &assembler) {
@@ -127,14 +136,16 @@ Assembled assembleForOccupancy(const std::string &ptx,
                        ptx.find(".minnctapersm") != ptx.npos ||
                        ptx.find(".maxnreg") != ptx.npos;
   if (decided)
-    return {ptx, assembler(ptx), 0, 1};
-  return Search(ptx, options, assembler).run();
+    return {assembler(0), 0, 1};
+  return Search(ptx.size(), options, assembler).run();
 }
 
 Assembled assembleForOccupancy(const std::string &ptx,
                                const RegisterLimitOptions &options) {
-  return assembleForOccupancy(ptx, options, [&](const std::string &text) {
-    return assemble(text, options.assemble);
+  return assembleForOccupancy(ptx, options, [&](uint32_t minBlocks) {
+    AssembleOptions how = options.assemble;
+    how.minBlocks = minBlocks;
+    return assemble(ptx, how);
   });
 }
 

@@ -15,12 +15,11 @@ namespace tessera::codegen {
 // blocks an SM could hold, and guesses: it gives loads of a small kernel 148
 // registers where 32 do with as many instructions, and now and then gives up
 // and puts 33 KB of a large kernel on the stack, "32 registers". So it is asked
-// again with .minnctapersm (PTX ISA, "Performance-Tuning Directives"), which
-// bounds the registers.
+// again with --minnctapersm, which bounds the registers. The PTX stays as it
+// is: it must not depend on which ptxas there is.
 struct Assembled {
-  std::string ptx; // with the directive, if one was chosen
   Cubin cubin;
-  uint32_t minBlocks = 0; // of .minnctapersm; 0: none
+  uint32_t minBlocks = 0; // AssembleOptions::minBlocks; 0: none
   uint32_t attempts = 0;  // runs of ptxas
 };
 
@@ -33,12 +32,13 @@ struct RegisterLimitOptions {
 // The most blocks per SM that ptxas makes without a spill and with at most an
 // eighth more instructions than it wants; if it always spills, what spills
 // least. Depends on the text and the ptxas only. PTX that has a register
-// directive is assembled as it is. Throws what assemble() throws.
+// directive is assembled as it is. Throws what assemble() throws for the first
+// run; should a later one fail, what there is counts.
 Assembled assembleForOccupancy(const std::string &ptx,
                                const RegisterLimitOptions &options);
 
-// The same with a given ptxas: for tests.
-using Assembler = std::function<Cubin(const std::string &ptx)>;
+// The same with a given ptxas, asked for so many blocks: for tests.
+using Assembler = std::function<Cubin(uint32_t minBlocks)>;
 Assembled assembleForOccupancy(const std::string &ptx,
                                const RegisterLimitOptions &options,
                                const Assembler &assembler);
@@ -46,8 +46,5 @@ Assembled assembleForOccupancy(const std::string &ptx,
 // Instructions in a cubin, of 16 bytes each since sm_70; 0 if it cannot be
 // read.
 uint64_t codeSize(const std::string &cubin);
-
-// The text with `.minnctapersm blocks` behind the entry's .reqntid.
-std::string withMinBlocks(const std::string &ptx, uint32_t blocks);
 
 } // namespace tessera::codegen

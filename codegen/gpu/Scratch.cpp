@@ -30,22 +30,22 @@ int64_t scratchBytes(Operation *op, const GpuOptions &options) {
 constexpr int64_t kBufferAlignment = 128;
 
 namespace {
-struct Block {
+struct Span {
   int64_t offset, bytes;
   LiveRange live;
 };
 
 // The lowest place for `bytes` that is free all the time.
-int64_t firstFit(ArrayRef<Block> blocks, int64_t bytes, LiveRange live) {
-  SmallVector<const Block *> meeting;
-  for (const Block &block : blocks)
+int64_t firstFit(ArrayRef<Span> blocks, int64_t bytes, LiveRange live) {
+  SmallVector<const Span *> meeting;
+  for (const Span &block : blocks)
     if (block.live.meets(live))
       meeting.push_back(&block);
-  llvm::sort(meeting, [](const Block *a, const Block *b) {
+  llvm::sort(meeting, [](const Span *a, const Span *b) {
     return a->offset < b->offset;
   });
   int64_t offset = 0;
-  for (const Block *block : meeting) {
+  for (const Span *block : meeting) {
     if (offset + bytes <= block->offset)
       break;
     offset = std::max(
@@ -68,7 +68,7 @@ void allocateScratch(ModuleOp module, const GpuOptions &options) {
   SharedLiveness liveness = sharedLiveness(module);
   int64_t most = 0;
   Operation *largest = nullptr;
-  SmallVector<Block> blocks;
+  SmallVector<Span> blocks;
   auto place = [&](Operation *op, int64_t bytes, LiveRange live) {
     int64_t offset = firstFit(blocks, bytes, live);
     op->setAttr(kScratchOffsetAttr, builder.getI64IntegerAttr(offset));
@@ -89,7 +89,7 @@ void allocateScratch(ModuleOp module, const GpuOptions &options) {
     blocks.push_back({place(op, bytes, live), bytes, live});
   }
   llvm::DenseMap<Operation *, int64_t> sizes;
-  SmallVector<Block> recent; // small scratch of the last two operations
+  SmallVector<Span> recent; // small scratch of the last two operations
   module.walk([&](Operation *op) {
     if (isa<tile::SmemAllocOp>(op) && !op->hasAttr(kScratchOffsetAttr))
       op->setAttr(kScratchOffsetAttr, builder.getI64IntegerAttr(0)); // unused
@@ -104,7 +104,7 @@ void allocateScratch(ModuleOp module, const GpuOptions &options) {
       return;
     }
     size_t count = blocks.size();
-    for (Block &block : recent)
+    for (Span &block : recent)
       blocks.push_back({block.offset, block.bytes, live});
     int64_t offset = place(op, bytes, live);
     blocks.truncate(count);

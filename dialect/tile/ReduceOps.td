@@ -46,7 +46,7 @@ def Tile_GatherOp : Tile_Op<"gather", [Pure]> {
   let summary = "elements picked by index along one axis";
   let description = [{
     result[.., i, ..] = src[.., indices[.., i, ..], ..]; an index outside the
-    axis is undefined behaviour.
+    axis is taken modulo its size.
 
     ```mlir
     // %x: tensor<16xf32>, %i: tensor<8xi32>

@@ -1,6 +1,6 @@
 # tests/lit/lit.cfg.py - how the text tests run.
 #
-# By hand: ctest -L lit, or lit -v build/dev/tests/lit --filter=canonicalize
+# By hand: ctest -L lit, or lit -v build/release/tests/lit --filter=canonicalize
 import os
 
 import lit.formats

@@ -188,7 +188,7 @@ private:
                                  ? order("relaxed")
                                  : order("release");
       e.assembly(text + "red" + releases + name + " [$0]" + values + ";",
-                 constraints, operands, e.b.getVoidTy(), true);
+                 constraints, operands, e.b.getVoidTy(), MemoryUse::Write);
       return nullptr;
     }
     constraints = std::string("=") + letter + "," + constraints;
@@ -199,7 +199,7 @@ private:
     }
     return e.assembly(text + "atom" + order(sem) + name + " $0, [$1]" + values +
                           ";",
-                      constraints, operands, result, true);
+                      constraints, operands, result, MemoryUse::Write);
   }
 
   // Calls `step` with a state until it gives true; the result is what it gave
@@ -246,7 +246,7 @@ private:
     auto &b = e.b;
     auto start = [&]() -> llvm::Value * {
       return e.assembly("ld.relaxed." + scope + ".global.b16 $0, [$1];", "=h,l",
-                        {address}, integer, true);
+                        {address}, integer, MemoryUse::Write);
     };
     auto step = [&](llvm::Value *state) -> Step {
       llvm::Value *next =

@@ -34,34 +34,45 @@ static llvm::BasicBlock *newBlock(Emitter &e, const char *name) {
   return llvm::BasicBlock::Create(e.b.getContext(), name, e.function);
 }
 
+// lower, lower + step, ... below upper, where a sum may not fit into the type:
+// whether there is another round is decided before the counter moves.
 static void emitFor(Emitter &e, scf::ForOp loop) {
   llvm::Value *lower = e.scalar(loop.getLowerBound());
   llvm::Value *upper = e.scalar(loop.getUpperBound());
   llvm::Value *step = e.scalar(loop.getStep());
   Registers init = e.flatten(loop.getInitArgs());
+  llvm::Type *type = lower->getType();
+  // upper - step, or the least number: nothing is below that. Steps are at
+  // least 1.
+  llvm::Value *least = llvm::ConstantInt::get(
+      type, llvm::APInt::getSignedMinValue(type->getIntegerBitWidth()));
+  llvm::Value *last =
+      e.b.CreateSub(e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, upper,
+                                              e.b.CreateAdd(least, step)),
+                    step);
   auto *before = e.b.GetInsertBlock();
-  auto *header = newBlock(e, "for"), *body = newBlock(e, "body"),
-       *exit = newBlock(e, "done");
-  e.b.CreateBr(header);
-  e.b.SetInsertPoint(header);
-  auto *counter = e.b.CreatePHI(lower->getType(), 2, "i");
-  Phis carried(e, ValueRange(loop.getRegionIterArgs()).getTypes());
-  e.b.CreateCondBr(e.b.CreateICmpSLT(counter, upper), body, exit);
+  auto *body = newBlock(e, "body"), *exit = newBlock(e, "done");
+  e.b.CreateCondBr(e.b.CreateICmpSLT(lower, upper), body, exit);
   e.b.SetInsertPoint(body);
+  auto *counter = e.b.CreatePHI(type, 2, "i");
+  Phis carried(e, ValueRange(loop.getRegionIterArgs()).getTypes());
   e.set(loop.getInductionVar(), {counter});
   e.unflatten(loop.getRegionIterArgs(), carried.values());
   e.emitBlock(*loop.getBody());
   Registers next = e.flatten(loop.getBody()->getTerminator()->getOperands());
-  // Overflow past `upper` would be the kernel's own: iterations are i32.
+  // It is used where there is another round only, so it does not wrap.
   llvm::Value *increased = e.b.CreateNSWAdd(counter, step);
   auto *latch = e.b.GetInsertBlock();
-  e.b.CreateBr(header);
+  e.b.CreateCondBr(e.b.CreateICmpSLT(counter, last), body, exit);
   counter->addIncoming(lower, before);
   counter->addIncoming(increased, latch);
   carried.add(init, before);
   carried.add(next, latch);
   e.b.SetInsertPoint(exit);
-  e.unflatten(loop.getResults(), carried.values());
+  Phis results(e, loop.getResultTypes());
+  results.add(init, before);
+  results.add(next, latch);
+  e.unflatten(loop.getResults(), results.values());
 }
 
 static void emitIf(Emitter &e, scf::IfOp branch) {

@@ -221,7 +221,7 @@ static Registers movedMatrices(Emitter &e, const ConversionPlan &plan,
     // PTX ISA, "movmatrix".
     auto *moved = llvm::cast<llvm::CallInst>(
         e.assembly("movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;", "=r,r",
-                   {word}, e.b.getInt32Ty(), /*effects=*/false));
+                   {word}, e.b.getInt32Ty(), MemoryUse::None));
     moved->setConvergent();
     Registers pair = unpackWord(e, moved, 16);
     result[size_t(r)] = pair[0];

@@ -1,6 +1,7 @@
 // codegen/gpu/lower/Elementwise.cpp - arithmetic, register by register.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "codegen/analysis/AxisInfo.h"
 #include "codegen/cpu/Math.h"
 #include "codegen/gpu/lower/Address.h"
 #include "codegen/gpu/lower/Emitter.h"
@@ -146,22 +147,24 @@ static llvm::Value *convert(Emitter &e, Operation *op, llvm::Value *value,
   // PTX ISA, "cvt": .rz.
   if (from->isFloatTy() && to->isBFloatTy())
     return e.b.CreateBitCast(e.assembly("cvt.rz.bf16.f32 $0, $1;", "=h,f",
-                                        {value}, e.b.getInt16Ty(), false),
+                                        {value}, e.b.getInt16Ty(),
+                                        MemoryUse::None),
                              to);
   if (from->isFloatTy() && to->isHalfTy())
     return e.b.CreateBitCast(e.assembly("cvt.rz.f16.f32 $0, $1;", "=h,f",
-                                        {value}, e.b.getInt16Ty(), false),
+                                        {value}, e.b.getInt16Ty(),
+                                        MemoryUse::None),
                              to);
   if (from->isDoubleTy() && to->isFloatTy())
-    return e.assembly("cvt.rz.f32.f64 $0, $1;", "=f,d", {value}, to, false);
+    return e.assembly("cvt.rz.f32.f64 $0, $1;", "=f,d", {value}, to,
+                      MemoryUse::None);
   e.unsupported(op, "rounding towards zero to this type");
 }
 
-// The number of a program times a tile's size is where its tile starts: never
-// negative, so that quotients of it are shifts, and those of a tile's rows one
-// quotient (docs/numerics.md). A grid has at most 65,535 programs along y and z
-// (CUDA C++ Programming Guide, "Technical Specifications"); along x it takes
-// 2^21 programs for an index of 32 bits to wrap, which none can use.
+// The number of a program times a tile's size is where its tile starts. Where
+// that fits into 32 bits for every program of a grid it is never negative, so
+// that quotients of it are shifts, and those of a tile's rows one quotient
+// (docs/numerics.md).
 static bool isTileStart(arith::MulIOp product) {
   if (!product.getType().isInteger(32))
     return false;
@@ -174,7 +177,20 @@ static bool isTileStart(arith::MulIOp product) {
   }
   return program && matchPattern(other, m_ConstantInt(&size)) &&
          size.isStrictlyPositive() &&
-         size.ule(program.getAxis() == 0 ? 1024 : 32768);
+         (mostPrograms(program, program.getAxis()) - 1) * size.getSExtValue() <=
+             llvm::maxIntN(32);
+}
+
+// LLVM concludes from a division that its divisor is not zero, for tests that
+// follow as well; PTX does not, nor does an author (docs/numerics.md).
+static llvm::Value *divisorOf(Emitter &e, llvm::Value *divisor) {
+  auto *number = llvm::dyn_cast<llvm::ConstantInt>(divisor);
+  if (number && !number->isZero())
+    return divisor;
+  llvm::Type *type = divisor->getType();
+  return e.b.CreateSelect(
+      e.b.CreateICmpEQ(divisor, llvm::ConstantInt::get(type, 0)),
+      llvm::ConstantInt::get(type, 1), divisor);
 }
 
 // One result register from one register of each operand; null for operations
@@ -192,10 +208,18 @@ static llvm::Value *apply(Emitter &e, Operation *op, Operands in,
         return b.CreateMul(in[0], in[1], "", /*HasNUW=*/false,
                            /*HasNSW=*/isTileStart(product));
       })
-      .Case([&](arith::DivSIOp) { return b.CreateSDiv(in[0], in[1]); })
-      .Case([&](arith::DivUIOp) { return b.CreateUDiv(in[0], in[1]); })
-      .Case([&](arith::RemSIOp) { return b.CreateSRem(in[0], in[1]); })
-      .Case([&](arith::RemUIOp) { return b.CreateURem(in[0], in[1]); })
+      .Case([&](arith::DivSIOp) {
+        return b.CreateSDiv(in[0], divisorOf(e, in[1]));
+      })
+      .Case([&](arith::DivUIOp) {
+        return b.CreateUDiv(in[0], divisorOf(e, in[1]));
+      })
+      .Case([&](arith::RemSIOp) {
+        return b.CreateSRem(in[0], divisorOf(e, in[1]));
+      })
+      .Case([&](arith::RemUIOp) {
+        return b.CreateURem(in[0], divisorOf(e, in[1]));
+      })
       .Case([&](arith::AndIOp) { return b.CreateAnd(in[0], in[1]); })
       .Case([&](arith::OrIOp) { return b.CreateOr(in[0], in[1]); })
       .Case([&](arith::XOrIOp) { return b.CreateXor(in[0], in[1]); })

@@ -243,15 +243,23 @@ void Emitter::warpBarrier() {
 // --- Instructions ------------------------------------------------------------
 
 llvm::Value *Emitter::assembly(llvm::StringRef text,
-                               llvm::StringRef constraints,
+                               const std::string &constraints,
                                llvm::ArrayRef<llvm::Value *> operands,
-                               llvm::Type *result, bool effects) {
+                               llvm::Type *result, MemoryUse memory) {
   llvm::SmallVector<llvm::Type *> types;
   for (llvm::Value *operand : operands)
     types.push_back(operand->getType());
   auto *type = llvm::FunctionType::get(result, types, /*isVarArg=*/false);
+  // LLVM's passes take a call to read and write whatever its attributes do not
+  // exclude. Its code generator goes by the clobber alone: without it loads may
+  // sink below a store (MachineSink). Reads do without: the code generator
+  // leaves them where they are, and no store passes them.
+  const char *clobber = memory == MemoryUse::Write ? ",~{memory}" : "";
   return b.CreateCall(
-      type, llvm::InlineAsm::get(type, text, constraints, effects), operands);
+      type,
+      llvm::InlineAsm::get(type, text, constraints + clobber,
+                           /*hasSideEffects=*/memory != MemoryUse::None),
+      operands);
 }
 
 llvm::Value *Emitter::intrinsic(llvm::Intrinsic::ID id,

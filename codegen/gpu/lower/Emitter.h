@@ -28,6 +28,15 @@ using Registers = llvm::SmallVector<llvm::Value *>;
 /// Address spaces of NVPTX.
 enum AddressSpace : unsigned { kGlobal = 1, kShared = 3 };
 
+/// What inline PTX does to memory.
+enum class MemoryUse {
+  None,
+  Read, // may change places with other reads
+  // Also of what only reads but is ordered with other reads: volatile and
+  // relaxed loads.
+  Write,
+};
+
 class Emitter {
 public:
   Emitter(mlir::func::FuncOp kernel, llvm::Module &module,
@@ -85,10 +94,10 @@ public:
   // --- Instructions ---------------------------------------------------------
 
   llvm::Value *i32(int64_t value) { return b.getInt32(uint32_t(value)); }
-  /// Inline PTX; `effects`: reads or writes memory, or must stay where it is.
-  llvm::Value *assembly(llvm::StringRef text, llvm::StringRef constraints,
+  /// Inline PTX. Without memory it may be moved and merged.
+  llvm::Value *assembly(llvm::StringRef text, const std::string &constraints,
                         llvm::ArrayRef<llvm::Value *> operands,
-                        llvm::Type *result, bool effects);
+                        llvm::Type *result, MemoryUse memory);
   llvm::Value *intrinsic(llvm::Intrinsic::ID id,
                          llvm::ArrayRef<llvm::Value *> operands,
                          llvm::ArrayRef<llvm::Type *> overloads = {});

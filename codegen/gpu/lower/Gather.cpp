@@ -35,6 +35,7 @@ static void emitGather(Emitter &e, tile::GatherOp op) {
   const LinearLayout source = e.layoutOf(op.getSrc().getType());
   const LinearLayout result = e.layoutOf(op.getType());
   int axis = int(op.getAxis());
+  int64_t size = tile::shapeOf(op.getSrc().getType())[axis];
   ScratchArray array = scratchArrays(e, op, tile::elementType(op.getType()),
                                      int64_t(1) << source.outBits())
                            .front();
@@ -47,7 +48,11 @@ static void emitGather(Emitter &e, tile::GatherOp op) {
     Word word = result.apply(Word(index) << result.inStart(Dim::Register));
     llvm::Value *row =
         e.b.CreateXor(thread, e.i32(int64_t(rowPart(result, axis, word))));
-    llvm::Value *along = e.b.CreateSExtOrTrunc(at, e.b.getInt32Ty());
+    // An index outside of the axis is taken modulo its size, a power of two.
+    llvm::Value *along = at->getType()->isIntegerTy(1)
+                             ? e.b.CreateZExt(at, e.b.getInt32Ty())
+                             : e.b.CreateSExtOrTrunc(at, e.b.getInt32Ty());
+    along = e.b.CreateAnd(along, uint64_t(size - 1));
     registers.push_back(
         array.load(array.address(joinWord(e, source, axis, along, row))));
   }

@@ -99,7 +99,8 @@ private:
           e.b.getContext(),
           llvm::SmallVector<llvm::Type *>(size_t(words), word));
     llvm::Value *call =
-        e.assembly(text, outs + "l" + ties, operands, type, /*effects=*/true);
+        e.assembly(text, outs + "l" + ties, operands, type,
+                   isVolatile ? MemoryUse::Write : MemoryUse::Read);
     if (!isVolatile)
       touchesOnly(call, llvm::MemoryEffects::argMemOnly(llvm::ModRefInfo::Ref));
     return results(e, call, words);
@@ -172,8 +173,8 @@ static void storeWords(Emitter &e, llvm::ArrayRef<llvm::Value *> words,
   }
   text += "st.global" + modifiers + access.suffix() + " [$0], " +
           wordOperands(1, count) + ";";
-  llvm::Value *call =
-      e.assembly(text, constraints, operands, e.b.getVoidTy(), true);
+  llvm::Value *call = e.assembly(text, constraints, operands, e.b.getVoidTy(),
+                                 MemoryUse::Write);
   touchesOnly(call, llvm::MemoryEffects::argMemOnly(llvm::ModRefInfo::Mod));
 }
 

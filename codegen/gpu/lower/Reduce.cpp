@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Registers of a lane, then lanes by butterfly shuffles, then what warps hold
-// through shared memory, from where every thread reads all parts of its rows.
+// through shared memory, from where lanes of the same rows read a share of the
+// parts each and join them by shuffles; else every lane reads all parts.
 // Every thread that takes part has the result, bit for bit the same: the
 // steps commute, or the lower part is put first.
 #include "codegen/gpu/Scratch.h"
@@ -125,25 +126,28 @@ private:
 
   void laneStep(const AxisStep &step) {
     std::map<Key, Registers> next;
-    llvm::Value *isHigh = nullptr;
-    if (combiner.ordered())
-      isHigh = e.b.CreateICmpNE(
-          e.b.CreateAnd(e.lane(), e.i32(int64_t(step.places))), e.i32(0));
-    for (auto &[key, part] : parts) {
-      Registers other;
-      for (llvm::Value *value : part)
-        other.push_back(e.shuffle(llvm::Intrinsic::nvvm_shfl_sync_bfly_i32,
-                                  value, e.i32(int64_t(step.places)), 31));
-      Registers first = part, second = other;
-      if (isHigh)
-        for (size_t i = 0; i < part.size(); ++i) {
-          first[i] = e.b.CreateSelect(isHigh, other[i], part[i]);
-          second[i] = e.b.CreateSelect(isHigh, part[i], other[i]);
-        }
+    for (auto &[key, part] : parts)
       next[{key.first, combined.reduce(key.second)}] =
-          combiner.combine(first, second);
-    }
+          joinLanes(part, step.places);
     parts = std::move(next);
+  }
+
+  // A lane's part and that of the lane which differs by `places`.
+  Registers joinLanes(const Registers &part, Word places) {
+    Registers other;
+    for (llvm::Value *value : part)
+      other.push_back(e.shuffle(llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, value,
+                                e.i32(int64_t(places)), 31));
+    if (!combiner.ordered())
+      return combiner.combine(part, other);
+    llvm::Value *isHigh = e.b.CreateICmpNE(
+        e.b.CreateAnd(e.lane(), e.i32(int64_t(places))), e.i32(0));
+    Registers first = part, second = other;
+    for (size_t i = 0; i < part.size(); ++i) {
+      first[i] = e.b.CreateSelect(isHigh, other[i], part[i]);
+      second[i] = e.b.CreateSelect(isHigh, part[i], other[i]);
+    }
+    return combiner.combine(first, second);
   }
 
   // All lane steps from `first` in one instruction, if they take in all lanes.
@@ -162,10 +166,32 @@ private:
     return true;
   }
 
+  // Bits of the lane that keep the row, one for each bit of the part's number
+  // that they take over. What they read lies in one pass over the banks; every
+  // lane reading every part takes as many passes as there are parts.
+  llvm::SmallVector<int> sharingLanes(const LinearLayout &rows) const {
+    const int rowBits = rows.outBits();
+    const int most = std::min(plan.restBits, 5 - rowBits);
+    llvm::SmallVector<int> lanes;
+    for (auto [bit, row] : llvm::enumerate(rows.columns(Dim::Lane)))
+      if (!row && int(lanes.size()) < most)
+        lanes.push_back(int(bit));
+    // Neighbours first: the lowest bits of the number must not come last.
+    if (combiner.ordered() && int(lanes.size()) < plan.restBits)
+      lanes.clear();
+    return lanes;
+  }
+
   void throughShared() {
     LinearLayout places = rowsOf(layout, axis, &plan);
     LinearLayout rows = rowsOf(layout, axis);
     int rowBits = places.outBits(Dim::Dim0);
+    const llvm::SmallVector<int> lanes = sharingLanes(rows);
+    std::vector<Word> columns = rows.columns();
+    for (auto [bit, lane] : llvm::enumerate(lanes))
+      columns[size_t(rows.inStart(Dim::Lane) + lane)] |=
+          Word(1) << (rowBits + int(bit));
+    const int shared = int(lanes.size());
     auto arrays =
         scratchArrays(e, op, combiner.types(), int64_t(1) << places.outBits());
     waitForScratch(e, op);
@@ -181,21 +207,24 @@ private:
               value);
     });
     e.barrier();
-    ThreadWord thread(e, rows);
+    ThreadWord thread(e, LinearLayout(rows.ins(), places.outs(), columns));
     std::map<Key, Registers> next;
     for (auto &[key, part] : parts) {
       auto [place, added] = next.try_emplace(Key(key.first, 0));
       if (!added)
         continue;
       llvm::SmallVector<Registers> all;
-      for (Word rest = 0; rest < Word(1) << plan.restBits; ++rest) {
+      for (Word rest = 0; rest < Word(1) << (plan.restBits - shared); ++rest) {
         Registers values;
         for (ScratchArray &array : arrays)
-          values.push_back(
-              array.load(array.address(thread, key.first | rest << rowBits)));
+          values.push_back(array.load(
+              array.address(thread, key.first | rest << (rowBits + shared))));
         all.push_back(values);
       }
-      place->second = combiner.combineAll(all);
+      Registers sum = combiner.combineAll(all);
+      for (int lane : lanes)
+        sum = joinLanes(sum, Word(1) << lane);
+      place->second = sum;
     }
     parts = std::move(next);
   }

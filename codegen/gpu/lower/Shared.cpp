@@ -69,7 +69,7 @@ static void emitCopy(Emitter &e, tile::AsyncCopyOp op) {
                    ", $2;",
                "r,l,r,b",
                {places.at(index), pointers[size_t(index)], size, first},
-               e.b.getVoidTy(), true);
+               e.b.getVoidTy(), MemoryUse::Write);
   }
 }
 

@@ -41,6 +41,11 @@ struct StagedLoad {
   tile::SharedAttr layout; // free of conflicts for the copy and the first use
 };
 
+/// Whether something in the loop keeps the loads after it, also those of later
+/// iterations, from being done before it: a barrier of the kernel's author, or
+/// an access that learns what others have done (GlobalAccess.h).
+bool keepsLoadsBehind(mlir::scf::ForOp loop);
+
 /// Loads of `loop`, in order, that feed dots and can be copied by cp.async: no
 /// other value than zero where masked off, and at least 4 bytes at once.
 llvm::SmallVector<StagedLoad> stagedLoads(mlir::scf::ForOp loop);
@@ -49,6 +54,10 @@ llvm::SmallVector<StagedLoad> stagedLoads(mlir::scf::ForOp loop);
 /// another value than zero where masked off, less than 4 bytes at once,
 /// elements that a lane has twice.
 int64_t copyVector(tile::LoadOp load);
+
+/// On barriers that the first pass below inserts, until the second has told
+/// them from those of the kernel's author.
+inline constexpr llvm::StringLiteral kPipelineAttr = "tile.pipeline";
 
 /// What computes the addresses and masks of some loads of a loop.
 struct AddressSlice {
@@ -63,13 +72,15 @@ struct AddressSlice {
 std::optional<AddressSlice> addressSlice(mlir::scf::ForOp loop,
                                          llvm::ArrayRef<StagedLoad> loads);
 
-/// tessera-pipeline-loops: with `numStages` >= 2, every loop without an inner
-/// loop that has such loads; max(numStages - 1, 2) buffers a load.
+/// tessera-pipeline-loops: with `numStages` >= 2, every loop that has such
+/// loads and nothing that keeps them behind it; max(numStages - 1, 2) buffers a
+/// load.
 std::unique_ptr<mlir::Pass> createPipelineLoopsPass(int numStages);
 
 /// tessera-stage-operands: tiles that several dots read, and operands from
 /// outside of a loop that has too many for its registers, are stored to shared
-/// memory once and read from there by each dot. `sharedBytes`: of a block.
+/// memory once and read from there by each dot. Copies that it starts have
+/// landed before anything can write what they read. `sharedBytes`: of a block.
 std::unique_ptr<mlir::Pass> createStageOperandsPass(int64_t sharedBytes);
 
 /// For tools.

@@ -11,6 +11,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <utility>
 
@@ -61,7 +62,11 @@ private:
 
   // The buffers' memory may have been somebody else's, or another iteration's
   // of a loop around this one, and threads may still read it.
-  void beforeFirstCopy() { tile::BarrierOp::create(b, loc); }
+  void beforeFirstCopy() { barrier(); }
+
+  void barrier() {
+    tile::BarrierOp::create(b, loc)->setAttr(kPipelineAttr, b.getUnitAttr());
+  }
 
   // What the address slice keeps in shared memory may lie where the buffers
   // will: they are live from the first copy on. So the barrier stands behind
@@ -171,16 +176,29 @@ private:
     return map;
   }
 
+  // bound - step, or the least number of the type: what starts below it has
+  // one more iteration below `bound`.
+  Value oneEarlier(Value bound) {
+    unsigned width = bound.getType().getIntOrFloatBitWidth();
+    Value least = integer(llvm::minIntN(width));
+    Value enough = arith::MaxSIOp::create(
+        b, loc, bound, arith::AddIOp::create(b, loc, least, loop.getStep()));
+    return arith::SubIOp::create(b, loc, enough, loop.getStep());
+  }
+
   void emitPrologue() {
     Value variable = loop.getLowerBound();
+    lastStart = loop.getUpperBound();
     for (unsigned number : slice.carried)
       ahead.push_back(loop.getInitArgs()[number]);
     for (int i = 0; i < distance; ++i) {
+      // Not `variable` < upper bound: the sum may have wrapped.
       Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
-                                           variable, loop.getUpperBound());
+                                           loop.getLowerBound(), lastStart);
       IRMapping map = iteration(variable, ahead);
       ahead = copyTiles(map, inside, index(i));
       variable = arith::AddIOp::create(b, loc, variable, loop.getStep());
+      lastStart = oneEarlier(lastStart);
     }
   }
 
@@ -195,8 +213,6 @@ private:
   void emitLoop() {
     Value reach =
         arith::MulIOp::create(b, loc, loop.getStep(), integer(distance));
-    Value lastStart =
-        arith::SubIOp::create(b, loc, loop.getUpperBound(), reach);
     SmallVector<Value> init(loop.getInitArgs());
     init.append(ahead);
     init.push_back(index(distance));
@@ -212,7 +228,7 @@ private:
     // The copies of this iteration have landed, and no thread reads the buffer
     // of the last one any more.
     tile::AsyncWaitOp::create(b, loc, uint64_t(distance - 1));
-    tile::BarrierOp::create(b, loc);
+    barrier();
     Value variable =
         arith::AddIOp::create(b, loc, piped.getInductionVar(), reach);
     Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
@@ -296,6 +312,7 @@ private:
   SmallVector<Value> memories;
   bool barrierInCopies = false; // of the prologue
   SmallVector<Value> ahead;     // carried values of the next iteration to copy
+  Value lastStart;              // below it there are `distance` more iterations
 };
 
 struct PipelineLoopsPass
@@ -318,8 +335,12 @@ struct PipelineLoopsPass
     registry.insert<tile::TileDialect, arith::ArithDialect, scf::SCFDialect>();
   }
   void runOnOperation() final {
+    // All are looked at before the first one gets barriers of this pass.
     SmallVector<scf::ForOp> loops;
-    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    getOperation().walk([&](scf::ForOp loop) {
+      if (!keepsLoadsBehind(loop))
+        loops.push_back(loop);
+    });
     for (scf::ForOp loop : loops) {
       int stages = numStages;
       if (auto own = loop->getAttrOfType<IntegerAttr>("tile.num_stages"))

@@ -12,8 +12,11 @@
 //     and in ds^T q): it is stored once, not once for each.
 //
 // A tile that is only loaded and multiplied never sees a register: cp.async
-// brings it, and the wait for it stands before its first reader.
+// brings it, and the wait for it stands before its first reader, or before what
+// may overwrite the memory it comes from.
+#include "codegen/gpu/GlobalAccess.h"
 #include "codegen/gpu/Lower.h"
+#include "codegen/gpu/TileSizes.h"
 #include "codegen/gpu/pipeline/OperandLayout.h"
 #include "codegen/gpu/pipeline/Pipeline.h"
 #include "dialect/layout/Conversion.h"
@@ -60,17 +63,6 @@ struct Tile {
   SmallVector<Reader> readers;
 };
 
-int64_t registersOf(Type type) {
-  tile::LinearAttr layout = tile::layoutOf(type);
-  if (!layout)
-    return 1;
-  Type element = tile::elementType(type);
-  int64_t bits = isa<tile::PtrType>(element)
-                     ? 64
-                     : std::max(8u, element.getIntOrFloatBitWidth());
-  return std::max<int64_t>(1, (bits << layout.getRegisters().size()) / 32);
-}
-
 bool feedsDotsOnly(tile::ConvertLayoutOp convert) {
   return !convert->use_empty() &&
          llvm::all_of(convert->getUses(), [](OpOperand &use) {
@@ -110,6 +102,10 @@ public:
       : module(module), limit(bytes), bytes(bytes), b(module.getContext()) {}
 
   void run() {
+    module.walk([&](tile::BarrierOp barrier) {
+      if (!barrier->removeAttr(kPipelineAttr))
+        ownBarriers.insert(barrier);
+    });
     module.walk([&](tile::ConvertLayoutOp convert) {
       if (!feedsDotsOnly(convert) || !goesThroughShared(convert))
         return;
@@ -135,8 +131,7 @@ public:
     for (auto &[source, tile] : tiles)
       if (chosen.contains(source))
         stage(tile);
-    for (const Copy &copy : copies)
-      await(copy);
+    awaitCopies();
   }
 
 private:
@@ -169,11 +164,11 @@ private:
     for (auto &[op, list] : outside) {
       int64_t total = 0;
       for (Type type : cast<scf::ForOp>(op).getInitArgs().getTypes())
-        total += registersOf(type);
+        total += tileRegisters(type);
       auto registers = [](Tile *tile) {
         int64_t sum = 0;
         for (Reader &reader : tile->readers)
-          sum += registersOf(reader.convert.getType());
+          sum += tileRegisters(reader.convert.getType());
         return sum;
       };
       for (Tile *tile : list)
@@ -238,7 +233,7 @@ private:
     if (auto loop = load->getParentOfType<scf::ForOp>()) {
       int64_t carried = 0;
       for (Type type : loop.getInitArgs().getTypes())
-        carried += registersOf(type);
+        carried += tileRegisters(type);
       if (carried > kCarriedBesideCopies)
         return 0;
     }
@@ -256,30 +251,60 @@ private:
 
   struct Copy {
     Operation *commit;
-    Value buffer;
+    Value buffer, source;     // of pointers
+    Operation *end = nullptr; // has to find the copy done; in commit's block
   };
 
-  // All copies before the first reader of one are waited for at once.
-  void await(const Copy &copy) {
-    if (!copy.commit->hasAttr(kStagedAttr))
-      return; // waited for already
-    Block *block = copy.commit->getBlock();
-    Operation *first = nullptr;
-    for (Operation *user : copy.buffer.getUsers()) {
-      Operation *here = block->findAncestorOpInBlock(*user);
-      if (here && copy.commit->isBeforeInBlock(here) &&
-          (!first || here->isBeforeInBlock(first)))
-        first = here;
+  // Whether it must not be done while the copy may still read its source: it
+  // may write there, or it lets other threads or programs know that they may.
+  bool endsReading(Operation *op, Value source, Origins &origins) const {
+    return op
+        ->walk([&](Operation *inner) {
+          Value written = writtenPointer(inner);
+          return ownBarriers.contains(inner) || releases(inner) ||
+                         (written && origins.meet(written, source))
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  // The first reader or what ends the reading of the source, at the latest the
+  // end of the block.
+  Operation *endOf(const Copy &copy, Origins &origins) const {
+    llvm::SmallPtrSet<Operation *, 4> readers;
+    for (Operation *user : copy.buffer.getUsers())
+      readers.insert(copy.commit->getBlock()->findAncestorOpInBlock(*user));
+    Operation *op = copy.commit->getNextNode();
+    while (!op->hasTrait<OpTrait::IsTerminator>() && !readers.contains(op) &&
+           !endsReading(op, copy.source, origins))
+      op = op->getNextNode();
+    return op;
+  }
+
+  // All copies that have been started are waited for at once.
+  void awaitCopies() {
+    Origins origins;
+    for (Copy &copy : copies)
+      copy.end = endOf(copy, origins);
+    while (!copies.empty()) {
+      Operation *end = copies.front().end;
+      for (const Copy &other : copies)
+        if (other.end->getBlock() == end->getBlock() &&
+            other.end->isBeforeInBlock(end))
+          end = other.end;
+      Location loc = copies.front().commit->getLoc();
+      b.setInsertionPoint(end);
+      tile::AsyncWaitOp::create(b, loc, 0);
+      tile::BarrierOp::create(b, loc);
+      llvm::erase_if(copies, [&](const Copy &copy) {
+        bool done = copy.commit->getBlock() == end->getBlock() &&
+                    copy.commit->isBeforeInBlock(end);
+        if (done)
+          copy.commit->removeAttr(kStagedAttr);
+        return done;
+      });
     }
-    if (!first)
-      first = block->getTerminator();
-    b.setInsertionPoint(first);
-    tile::AsyncWaitOp::create(b, copy.commit->getLoc(), 0);
-    tile::BarrierOp::create(b, copy.commit->getLoc());
-    for (const Copy &other : copies)
-      if (other.commit->getBlock() == block &&
-          other.commit->isBeforeInBlock(first))
-        other.commit->removeAttr(kStagedAttr);
   }
 
   void stage(Tile &tile) {
@@ -327,7 +352,7 @@ private:
                                 uint64_t(vector));
       auto commit = tile::AsyncCommitOp::create(b, loc);
       commit->setAttr(kStagedAttr, b.getUnitAttr());
-      copies.push_back({commit, buffer});
+      copies.push_back({commit, buffer, load.getPtr()});
     } else {
       tile::SmemStoreOp::create(b, loc, tile.source, buffer);
       tile::BarrierOp::create(b, loc);
@@ -380,6 +405,7 @@ private:
   OpBuilder b;
   llvm::MapVector<Value, Tile> tiles;
   llvm::DenseSet<Value> chosen;
+  llvm::DenseSet<Operation *> ownBarriers; // of the kernel's author
   SmallVector<Copy> copies;
 };
 

@@ -1,6 +1,7 @@
 // codegen/gpu/pipeline/StagedLoads.cpp - which loads to copy ahead, and how.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "codegen/gpu/GlobalAccess.h"
 #include "codegen/gpu/Lower.h"
 #include "codegen/gpu/pipeline/OperandLayout.h"
 #include "codegen/gpu/pipeline/Pipeline.h"
@@ -77,6 +78,16 @@ int64_t copyVector(tile::LoadOp load) {
   return elements;
 }
 
+bool keepsLoadsBehind(scf::ForOp loop) {
+  return loop.getBody()
+      ->walk([](Operation *op) {
+        return isa<tile::BarrierOp>(op) || acquires(op)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 SmallVector<StagedLoad> stagedLoads(scf::ForOp loop) {
   SmallVector<StagedLoad> result;
   loop.getBody()->walk([&](tile::LoadOp load) {
@@ -104,80 +115,21 @@ SmallVector<StagedLoad> stagedLoads(scf::ForOp loop) {
   return result;
 }
 
-// The argument of the kernel that a pointer is computed from; null when that
-// is not one only.
-static Value baseOf(Value pointer) {
-  llvm::SmallPtrSet<Value, 8> seen;
-  SmallVector<Value> work = {pointer};
-  Value base;
-  while (!work.empty()) {
-    Value value = work.pop_back_val();
-    if (!seen.insert(value).second)
-      continue;
-    if (Operation *op = value.getDefiningOp()) {
-      bool found = false;
-      for (Value operand : op->getOperands())
-        if (isa<tile::PtrType>(tile::elementType(operand.getType()))) {
-          work.push_back(operand);
-          found = true;
-        }
-      if (!found || op->getNumRegions())
-        return {};
-      continue;
-    }
-    auto argument = cast<BlockArgument>(value);
-    if (auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())) {
-      auto init = loop.getTiedLoopInit(argument);
-      if (!init)
-        return {};
-      work.push_back(init->get());
-      work.push_back(loop.getTiedLoopYieldedValue(argument)->get());
-    } else if (isa<func::FuncOp>(argument.getOwner()->getParentOp())) {
-      if (base && base != argument)
-        return {};
-      base = argument;
-    } else {
-      return {};
-    }
-  }
-  return base;
-}
-
-// Arguments of the kernel that the loop writes to; none when that is unknown.
-static std::optional<llvm::SmallPtrSet<Value, 4>> written(scf::ForOp loop) {
-  llvm::SmallPtrSet<Value, 4> result;
-  bool known = true;
-  loop.getBody()->walk([&](Operation *op) {
-    Value pointer;
-    if (auto store = dyn_cast<tile::StoreOp>(op))
-      pointer = store.getPtr();
-    else if (auto atomic = dyn_cast<tile::AtomicRMWOp>(op))
-      pointer = atomic.getPtr();
-    else if (auto atomic = dyn_cast<tile::AtomicCASOp>(op))
-      pointer = atomic.getPtr();
-    else
-      return;
-    Value base = baseOf(pointer);
-    known &= bool(base);
-    result.insert(base);
-  });
-  if (!known)
-    return std::nullopt;
-  return result;
-}
-
 std::optional<AddressSlice> addressSlice(scf::ForOp loop,
                                          ArrayRef<StagedLoad> loads) {
-  auto writes = written(loop);
-  if (!writes)
-    return std::nullopt;
+  SmallVector<Value> written;
+  loop.getBody()->walk([&](Operation *op) {
+    if (Value pointer = writtenPointer(op))
+      written.push_back(pointer);
+  });
+  Origins origins;
   AddressSlice slice;
   llvm::SetVector<Operation *> found;
   SmallVector<Value> work;
   auto readable = [&](tile::LoadOp load) {
-    Value base = baseOf(load.getPtr());
-    return !load.getIsVolatile() &&
-           (writes->empty() || (base && !writes->contains(base)));
+    return !load.getIsVolatile() && llvm::none_of(written, [&](Value pointer) {
+      return origins.meet(load.getPtr(), pointer);
+    });
   };
   auto guards = [&](Operation *op) {
     for (Operation *parent = op->getParentOp(); parent != loop;

@@ -4,7 +4,7 @@
 // CHECK: module attributes {tessera.scratch_bytes = 896 : i64}
 // CHECK-LABEL: llvm.func @tessera_entry
 // CHECK-NOT: masked.gather
-// CHECK: scf.for {{.*}} : i32 {
+// CHECK: scf.for {{.*}} iter_args({{.*}}) -> (i64) : i64 {
 // CHECK: llvm.intr.fma
 // CHECK-NOT: llvm.intr.masked.load
 // CHECK: llvm.return

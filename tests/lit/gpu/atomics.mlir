@@ -131,3 +131,46 @@ func.func @scalar(%p: !tile.ptr<i32>, %o: !tile.ptr<i32>, %one: i32) {
   tile.store %ps, %z : tensor<128x!tile.ptr<i32>, #row>, tensor<128xi32, #row>
   return
 }
+
+// What was loaded before an atomic is what was there before it, though only an
+// arm of the `if` looks at it.
+// CHECK-LABEL: .entry added(
+// CHECK: ld.global.b32
+// CHECK: {{red|atom}}.{{.*}}global
+// CHECK: bra
+// CHECK-NOT: ld.global
+// CHECK: ret
+func.func @added(%p: !tile.ptr<i32>, %o: !tile.ptr<i32>, %c: i1) {
+  %x = tile.range 0, 128 : tensor<128xi32, #row>
+  %ps = tile.splat %p : !tile.ptr<i32> -> tensor<128x!tile.ptr<i32>, #row>
+  %pp = tile.addptr %ps, %x : tensor<128x!tile.ptr<i32>, #row>, tensor<128xi32, #row>
+  %os = tile.splat %o : !tile.ptr<i32> -> tensor<128x!tile.ptr<i32>, #row>
+  %oo = tile.addptr %os, %x : tensor<128x!tile.ptr<i32>, #row>, tensor<128xi32, #row>
+  %old = tile.load %pp : tensor<128x!tile.ptr<i32>, #row>
+  %y = tile.atomic_rmw add %pp, %x {sem = "relaxed"} : tensor<128x!tile.ptr<i32>, #row>, tensor<128xi32, #row>
+  scf.if %c {
+    tile.store %oo, %old : tensor<128x!tile.ptr<i32>, #row>, tensor<128xi32, #row>
+  }
+  return
+}
+
+// The same of one whose result is read.
+// CHECK-LABEL: .entry swapped(
+// CHECK: ld.global.b32
+// CHECK: {{red|atom}}.{{.*}}global
+// CHECK: bra
+// CHECK-NOT: ld.global
+// CHECK: ret
+func.func @swapped(%p: !tile.ptr<i32>, %o: !tile.ptr<i32>, %c: i1) {
+  %x = tile.range 0, 128 : tensor<128xi32, #row>
+  %ps = tile.splat %p : !tile.ptr<i32> -> tensor<128x!tile.ptr<i32>, #row>
+  %pp = tile.addptr %ps, %x : tensor<128x!tile.ptr<i32>, #row>, tensor<128xi32, #row>
+  %os = tile.splat %o : !tile.ptr<i32> -> tensor<128x!tile.ptr<i32>, #row>
+  %oo = tile.addptr %os, %x : tensor<128x!tile.ptr<i32>, #row>, tensor<128xi32, #row>
+  %old = tile.load %pp : tensor<128x!tile.ptr<i32>, #row>
+  %y = tile.atomic_rmw xchg %pp, %x {sem = "relaxed"} : tensor<128x!tile.ptr<i32>, #row>, tensor<128xi32, #row>
+  scf.if %c {
+    tile.store %oo, %old : tensor<128x!tile.ptr<i32>, #row>, tensor<128xi32, #row>
+  }
+  return
+}

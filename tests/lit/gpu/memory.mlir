@@ -106,3 +106,50 @@ func.func @kinds(%p: !tile.ptr<!tile.ptr<i1>>, %c: i1) {
   tile.store %q, %c : !tile.ptr<i1>, i1
   return
 }
+
+// The old elements are loaded before others are stored in their place, though
+// only an arm of the `if` looks at them.
+// CHECK-LABEL: .entry overwritten(
+// CHECK: ld.global.v4.b32
+// CHECK: @%p{{[0-9]+}} st.global.v4.b32
+// CHECK: bra
+// CHECK-NOT: ld.global
+// CHECK: ret
+func.func @overwritten(%p: !tile.ptr<i32>, %q: !tile.ptr<i32>, %n: i32, %c: i1) {
+  %i = tile.range 0, 512 : tensor<512xi32, #four>
+  %ns = tile.splat %n : i32 -> tensor<512xi32, #four>
+  %m = arith.cmpi slt, %i, %ns : tensor<512xi32, #four>
+  %ps = tile.splat %p : !tile.ptr<i32> -> tensor<512x!tile.ptr<i32>, #four>
+  %pp = tile.addptr %ps, %i : tensor<512x!tile.ptr<i32>, #four>, tensor<512xi32, #four>
+  %qs = tile.splat %q : !tile.ptr<i32> -> tensor<512x!tile.ptr<i32>, #four>
+  %qq = tile.addptr %qs, %i : tensor<512x!tile.ptr<i32>, #four>, tensor<512xi32, #four>
+  %x = tile.load %pp {tile.vector = 4 : i64} : tensor<512x!tile.ptr<i32>, #four>
+  tile.store %pp, %i mask %m {tile.vector = 4 : i64} : tensor<512x!tile.ptr<i32>, #four>, tensor<512xi32, #four>
+  scf.if %c {
+    tile.store %qq, %x {tile.vector = 4 : i64} : tensor<512x!tile.ptr<i32>, #four>, tensor<512xi32, #four>
+  }
+  return
+}
+
+// Nor does a load pass one that is volatile.
+// CHECK-LABEL: .entry polled(
+// CHECK: ld.global.v4.b32
+// CHECK: ld.volatile.global.b32
+// CHECK: bra
+// CHECK-NOT: ld.global
+// CHECK: ret
+func.func @polled(%p: !tile.ptr<i32>, %q: !tile.ptr<i32>, %c: i1) {
+  %i = tile.range 0, 512 : tensor<512xi32, #four>
+  %ps = tile.splat %p : !tile.ptr<i32> -> tensor<512x!tile.ptr<i32>, #four>
+  %pp = tile.addptr %ps, %i : tensor<512x!tile.ptr<i32>, #four>, tensor<512xi32, #four>
+  %qs = tile.splat %q : !tile.ptr<i32> -> tensor<512x!tile.ptr<i32>, #four>
+  %qq = tile.addptr %qs, %i : tensor<512x!tile.ptr<i32>, #four>, tensor<512xi32, #four>
+  %x = tile.load %pp {tile.vector = 4 : i64} : tensor<512x!tile.ptr<i32>, #four>
+  %flag = tile.load %q mask %c {isVolatile} : !tile.ptr<i32>
+  %flags = tile.splat %flag : i32 -> tensor<512xi32, #four>
+  scf.if %c {
+    %y = arith.addi %x, %flags : tensor<512xi32, #four>
+    tile.store %qq, %y {tile.vector = 4 : i64} : tensor<512x!tile.ptr<i32>, #four>, tensor<512xi32, #four>
+  }
+  return
+}

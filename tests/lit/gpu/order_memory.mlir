@@ -94,3 +94,114 @@ func.func @origins(%p: !tile.ptr<f32>, %q: !tile.ptr<f32>, %t: !tile.ptr<!tile.p
   %b = tile.load %u : !tile.ptr<f32>
   return %a, %b : f32, f32
 }
+
+// A while ends behind its condition: what the condition of the last turn left
+// is open after the loop, also what an earlier turn's body left through it.
+// CHECK-LABEL: @while_condition
+// CHECK: tile.store
+// CHECK: scf.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: tile.load %arg0
+func.func @while_condition(%p: !tile.ptr<f32>, %n: i32, %v: f32) -> f32 {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %last = scf.while (%i = %c0) : (i32) -> i32 {
+    tile.store %p, %v : !tile.ptr<f32>, f32
+    %more = arith.cmpi slt, %i, %n : i32
+    scf.condition(%more) %i : i32
+  } do {
+  ^bb0(%i: i32):
+    tile.barrier
+    %next = arith.addi %i, %c1 : i32
+    scf.yield %next : i32
+  }
+  %r = tile.load %p : !tile.ptr<f32>
+  return %r : f32
+}
+
+// CHECK-LABEL: @while_body
+// CHECK: tile.store
+// CHECK: scf.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: tile.load %arg0
+func.func @while_body(%p: !tile.ptr<f32>, %n: i32, %v: f32) -> f32 {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %last = scf.while (%i = %c0) : (i32) -> i32 {
+    %more = arith.cmpi slt, %i, %n : i32
+    scf.condition(%more) %i : i32
+  } do {
+  ^bb0(%i: i32):
+    tile.store %p, %v : !tile.ptr<f32>, f32
+    %next = arith.addi %i, %c1 : i32
+    scf.yield %next : i32
+  }
+  %r = tile.load %p : !tile.ptr<f32>
+  return %r : f32
+}
+
+// A store before the loop, whose turns are none.
+// CHECK-LABEL: @while_before
+// CHECK: scf.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: tile.load %arg0
+func.func @while_before(%p: !tile.ptr<f32>, %n: i32, %v: f32) -> f32 {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  tile.store %p, %v : !tile.ptr<f32>, f32
+  %last = scf.while (%i = %c0) : (i32) -> i32 {
+    %more = arith.cmpi slt, %i, %n : i32
+    scf.condition(%more) %i : i32
+  } do {
+  ^bb0(%i: i32):
+    %next = arith.addi %i, %c1 : i32
+    scf.yield %next : i32
+  }
+  %r = tile.load %p : !tile.ptr<f32>
+  return %r : f32
+}
+
+// The body's store meets the load of the next condition; the barrier there is
+// the last thing of every turn that matters, so none is needed after the loop.
+// CHECK-LABEL: @while_turns
+// CHECK: scf.while
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: tile.load %arg0
+// CHECK: tile.barrier
+// CHECK-NEXT: tile.store %arg0
+// CHECK: scf.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: tile.load %arg0
+func.func @while_turns(%p: !tile.ptr<f32>, %v: f32) -> f32 {
+  %zero = arith.constant 0.0 : f32
+  scf.while : () -> () {
+    %x = tile.load %p : !tile.ptr<f32>
+    %more = arith.cmpf one, %x, %zero : f32
+    scf.condition(%more)
+  } do {
+    tile.store %p, %v : !tile.ptr<f32>, f32
+    scf.yield
+  }
+  %r = tile.load %p : !tile.ptr<f32>
+  return %r : f32
+}
+
+// A pointer to other elements is still the argument's.
+// CHECK-LABEL: @recast
+// CHECK: tile.store
+// CHECK-NEXT: tile.bitcast %arg1
+// CHECK-NEXT: tile.load
+// CHECK-NEXT: tile.bitcast %arg0
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: tile.load
+func.func @recast(%p: !tile.ptr<f32>, %q: !tile.ptr<f32>, %v: f32) -> (i32, i32) {
+  tile.store %p, %v : !tile.ptr<f32>, f32
+  %i = tile.bitcast %q : !tile.ptr<f32> -> !tile.ptr<i32>
+  %a = tile.load %i : !tile.ptr<i32>
+  %j = tile.bitcast %p : !tile.ptr<f32> -> !tile.ptr<i32>
+  %b = tile.load %j : !tile.ptr<i32>
+  return %a, %b : i32, i32
+}

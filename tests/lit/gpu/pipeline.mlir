@@ -133,3 +133,169 @@ func.func @converted_addresses(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %index: 
   }
   return %r : tensor<16x16xf32, #acc>
 }
+
+// A barrier of the kernel's author: what is stored before it through one argument
+// may be loaded after it through another.
+// CHECK-LABEL: func.func @fenced
+// CHECK-NOT: tile.async_copy
+// CHECK: return
+func.func @fenced(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %other: !tile.ptr<i32>, %b: tensor<32x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %n: i32) -> tensor<16x16xf32, #acc> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<16x16xf32, #acc>) : i32 {
+    %s = tile.splat %i : i32 -> tensor<16x32xi32, #rows>
+    %q = tile.addptr %p, %s : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+    %v = tile.load %q {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+    %a = tile.convert_layout %v : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+    %d = tile.dot %a, %b, %acc ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+    tile.store %other, %i : !tile.ptr<i32>, i32
+    tile.barrier
+    scf.yield %d : tensor<16x16xf32, #acc>
+  }
+  return %r : tensor<16x16xf32, #acc>
+}
+
+// The same within an `if`.
+// CHECK-LABEL: func.func @fenced_inside
+// CHECK-NOT: tile.async_copy
+// CHECK: return
+func.func @fenced_inside(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %other: !tile.ptr<i32>, %b: tensor<32x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %n: i32) -> tensor<16x16xf32, #acc> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<16x16xf32, #acc>) : i32 {
+    %s = tile.splat %i : i32 -> tensor<16x32xi32, #rows>
+    %q = tile.addptr %p, %s : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+    %v = tile.load %q {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+    %a = tile.convert_layout %v : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+    %d = tile.dot %a, %b, %acc ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+    %last = arith.cmpi eq, %i, %n : i32
+    scf.if %last {
+      tile.barrier
+    }
+    scf.yield %d : tensor<16x16xf32, #acc>
+  }
+  return %r : tensor<16x16xf32, #acc>
+}
+
+// What an atomic waits for is loaded after it. Without `sem` it acquires.
+// CHECK-LABEL: func.func @waits
+// CHECK-NOT: tile.async_copy
+// CHECK: return
+func.func @waits(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %other: !tile.ptr<i32>, %b: tensor<32x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %n: i32) -> tensor<16x16xf32, #acc> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<16x16xf32, #acc>) : i32 {
+    %s = tile.splat %i : i32 -> tensor<16x32xi32, #rows>
+    %q = tile.addptr %p, %s : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+    %v = tile.load %q {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+    %a = tile.convert_layout %v : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+    %d = tile.dot %a, %b, %acc ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+    scf.while : () -> () {
+      %seen = tile.atomic_cas %other, %c0, %c1 : !tile.ptr<i32>, i32
+      %taken = arith.cmpi eq, %seen, %c1 : i32
+      scf.condition(%taken)
+    } do {
+      scf.yield
+    }
+    scf.yield %d : tensor<16x16xf32, #acc>
+  }
+  return %r : tensor<16x16xf32, #acc>
+}
+
+// An atomic that acquires and nothing else.
+// CHECK-LABEL: func.func @acquires
+// CHECK-NOT: tile.async_copy
+// CHECK: return
+func.func @acquires(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %other: !tile.ptr<i32>, %b: tensor<32x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %n: i32) -> tensor<16x16xf32, #acc> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<16x16xf32, #acc>) : i32 {
+    %s = tile.splat %i : i32 -> tensor<16x32xi32, #rows>
+    %q = tile.addptr %p, %s : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+    %v = tile.load %q {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+    %a = tile.convert_layout %v : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+    %d = tile.dot %a, %b, %acc ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+    %seen = tile.atomic_rmw add %other, %c0 {sem = "acquire"} : !tile.ptr<i32>, i32
+    tile.store %other, %seen : !tile.ptr<i32>, i32
+    scf.yield %d : tensor<16x16xf32, #acc>
+  }
+  return %r : tensor<16x16xf32, #acc>
+}
+
+// A volatile load looks at what others change.
+// CHECK-LABEL: func.func @polls
+// CHECK-NOT: tile.async_copy
+// CHECK: return
+func.func @polls(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %other: !tile.ptr<i32>, %b: tensor<32x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %n: i32) -> tensor<16x16xf32, #acc> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<16x16xf32, #acc>) : i32 {
+    %s = tile.splat %i : i32 -> tensor<16x32xi32, #rows>
+    %q = tile.addptr %p, %s : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+    %v = tile.load %q {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+    %a = tile.convert_layout %v : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+    %d = tile.dot %a, %b, %acc ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+    %seen = tile.load %other {isVolatile} : !tile.ptr<i32>
+    tile.print "seen" %seen : i32
+    scf.yield %d : tensor<16x16xf32, #acc>
+  }
+  return %r : tensor<16x16xf32, #acc>
+}
+
+// Atomics that acquire nothing, or whose old element nobody looks at: loads may
+// be done before them.
+// CHECK-LABEL: func.func @counts
+// CHECK: tile.async_copy
+// CHECK: return
+func.func @counts(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %other: !tile.ptr<i32>, %b: tensor<32x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %n: i32) -> tensor<16x16xf32, #acc> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<16x16xf32, #acc>) : i32 {
+    %s = tile.splat %i : i32 -> tensor<16x32xi32, #rows>
+    %q = tile.addptr %p, %s : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+    %v = tile.load %q {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+    %a = tile.convert_layout %v : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+    %d = tile.dot %a, %b, %acc ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+    %x = tile.atomic_rmw add %other, %c1 : !tile.ptr<i32>, i32
+    %y = tile.atomic_rmw add %other, %c1 {sem = "release"} : !tile.ptr<i32>, i32
+    %z = tile.atomic_rmw add %other, %y {sem = "relaxed"} : !tile.ptr<i32>, i32
+    tile.store %other, %z : !tile.ptr<i32>, i32
+    scf.yield %d : tensor<16x16xf32, #acc>
+  }
+  return %r : tensor<16x16xf32, #acc>
+}
+
+// The barriers that the inner loop gets are none of the author's: the outer
+// loop is pipelined, too.
+// CHECK-LABEL: func.func @nested
+// CHECK-DAG: tile.smem_alloc
+// CHECK-DAG: tile.smem_alloc
+// CHECK: scf.for
+// CHECK: tile.async_wait 1
+// CHECK: tile.async_copy
+// CHECK: scf.for
+// CHECK: tile.async_wait 1
+// CHECK: tile.async_copy
+// CHECK-NOT: tile.load
+// CHECK: return
+func.func @nested(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %b: tensor<32x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %n: i32) -> tensor<16x16xf32, #acc> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<16x16xf32, #acc>) : i32 {
+    %s = tile.splat %i : i32 -> tensor<16x32xi32, #rows>
+    %q = tile.addptr %p, %s : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+    %v = tile.load %q {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+    %a = tile.convert_layout %v : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+    %d = tile.dot %a, %b, %acc ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+    %t = scf.for %j = %c0 to %i step %c1 iter_args(%sum = %d) -> (tensor<16x16xf32, #acc>) : i32 {
+      %s2 = tile.splat %j : i32 -> tensor<16x32xi32, #rows>
+      %q2 = tile.addptr %p, %s2 : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+      %v2 = tile.load %q2 {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+      %a2 = tile.convert_layout %v2 : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+      %d2 = tile.dot %a2, %b, %sum ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+      scf.yield %d2 : tensor<16x16xf32, #acc>
+    }
+    scf.yield %t : tensor<16x16xf32, #acc>
+  }
+  return %r : tensor<16x16xf32, #acc>
+}

@@ -47,7 +47,8 @@ func.func @integers(%o: !tile.ptr<i32>) {
 }
 
 // Rows over two warps: one part each in shared memory, a barrier between
-// writing and reading and, nothing before, none in front.
+// writing and reading and, nothing before, none in front. A lane reads one of
+// the two parts of its two rows, a shuffle joins them.
 // CHECK-LABEL: .entry warps(
 // CHECK-NOT: bar.
 // CHECK: shfl.sync.bfly.b32
@@ -56,7 +57,8 @@ func.func @integers(%o: !tile.ptr<i32>) {
 // CHECK: bar.sync 0
 // CHECK-NOT: {{[ \t]}}st.shared
 // CHECK: ld.shared
-// CHECK-NOT: bar.
+// CHECK-COUNT-2: shfl.sync.bfly.b32
+// CHECK-NOT: {{bar\.|shfl|[ \t]ld.shared}}
 // CHECK: ret
 func.func @warps(%o: !tile.ptr<f32>) {
   %i = tile.range 0, 256 : tensor<256xi32, #flat>

@@ -77,3 +77,29 @@ func.func @columns(%o: !tile.ptr<f16>) {
   tile.store %os, %b : tensor<32x8x!tile.ptr<f16>, #b>, tensor<32x8xf16, #b>
   return
 }
+
+// A buffer is read before a copy starts to fill it, though only an arm of the
+// `if` looks at what it held.
+// CHECK-LABEL: .entry refilled(
+// CHECK: ld.shared
+// CHECK: cp.async.cg.shared.global
+// CHECK: bra
+// CHECK-NOT: ld.shared
+// CHECK: ret
+func.func @refilled(%p: !tile.ptr<f16>, %o: !tile.ptr<f16>, %c: i1) {
+  %m = tile.smem_alloc : !tile.smem<1 x 16x32xf16, #memory>
+  %i = tile.range 0, 512 : tensor<512xi32, #flat>
+  %t = tile.reshape %i : tensor<512xi32, #flat> -> tensor<16x32xi32, #rows>
+  %ps = tile.splat %p : !tile.ptr<f16> -> tensor<16x32x!tile.ptr<f16>, #rows>
+  %pp = tile.addptr %ps, %t : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+  %os = tile.splat %o : !tile.ptr<f16> -> tensor<16x32x!tile.ptr<f16>, #rows>
+  %oo = tile.addptr %os, %t : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+  %x = tile.smem_load %m : !tile.smem<1 x 16x32xf16, #memory> -> tensor<16x32xf16, #rows>
+  tile.async_copy %pp, %m vector 8 : tensor<16x32x!tile.ptr<f16>, #rows> -> !tile.smem<1 x 16x32xf16, #memory>
+  scf.if %c {
+    tile.store %oo, %x : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xf16, #rows>
+  }
+  tile.async_commit
+  tile.async_wait 0
+  return
+}

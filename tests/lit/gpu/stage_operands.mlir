@@ -4,6 +4,10 @@
 // RUN: tessera-opt %s | FileCheck %t.before
 // RUN: %docblock-pipeline.md stage.after > %t.after
 // RUN: tessera-opt %s --tessera-stage-operands | FileCheck %t.after
+// RUN: %docblock-pipeline.md copied.before > %t.before
+// RUN: tessera-opt %s | FileCheck %t.before
+// RUN: %docblock-pipeline.md copied.after > %t.after
+// RUN: tessera-opt %s --tessera-stage-operands | FileCheck %t.after
 
 #rows = #tile.linear<16x16, register = [[0, 1], [0, 2]], lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]], warp = [[8, 0]]>
 #acc = #tile.linear<16x16, register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]]>
@@ -65,4 +69,198 @@ func.func @loaded(%p: tensor<16x16x!tile.ptr<f16>, #rows>, %y: tensor<16x16xf16,
     scf.yield %d : tensor<16x16xf32, #acc>
   }
   return %r : tensor<16x16xf32, #acc>
+}
+
+// A tile that only dots read comes by cp.async, which has read it before another
+// is stored in its place: not just before the first dot.
+// CHECK-LABEL: func.func @overwritten
+// CHECK: tile.async_copy
+// CHECK-NEXT: tile.async_commit
+// CHECK-NEXT: tile.async_wait 0
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: tile.store
+// CHECK-NOT: tile.async_wait
+// CHECK: return
+func.func @overwritten(%p: tensor<16x16x!tile.ptr<f16>, #rows>, %k: tensor<16x16x!tile.ptr<f16>, #rows>, %lock: !tile.ptr<i32>, %one: i32, %new: tensor<16x16xf16, #rows>, %y: tensor<16x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %c: i1) -> tensor<16x16xf32, #acc> {
+  %x = tile.load %p {tile.vector = 4 : i64} : tensor<16x16x!tile.ptr<f16>, #rows>
+  tile.store %p, %new : tensor<16x16x!tile.ptr<f16>, #rows>, tensor<16x16xf16, #rows>
+  %a1 = tile.convert_layout %x : tensor<16x16xf16, #rows> -> tensor<16x16xf16, #a>
+  %d1 = tile.dot %a1, %y, %zero ieee : tensor<16x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<16x16xf32, #acc>
+  %t1 = tile.trans %x [1, 0] : tensor<16x16xf16, #rows> -> tensor<16x16xf16, #turned>
+  %u1 = tile.convert_layout %t1 : tensor<16x16xf16, #turned> -> tensor<16x16xf16, #a>
+  %e1 = tile.dot %u1, %y, %d1 ieee : tensor<16x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<16x16xf32, #acc>
+  return %e1 : tensor<16x16xf32, #acc>
+}
+
+// The same where the store stands in an `if`.
+// CHECK-LABEL: func.func @overwritten_in_a_branch
+// CHECK: tile.async_copy
+// CHECK-NEXT: tile.async_commit
+// CHECK-NEXT: tile.async_wait 0
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: scf.if
+// CHECK-NOT: tile.async_wait
+// CHECK: return
+func.func @overwritten_in_a_branch(%p: tensor<16x16x!tile.ptr<f16>, #rows>, %k: tensor<16x16x!tile.ptr<f16>, #rows>, %lock: !tile.ptr<i32>, %one: i32, %new: tensor<16x16xf16, #rows>, %y: tensor<16x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %c: i1) -> tensor<16x16xf32, #acc> {
+  %x = tile.load %p {tile.vector = 4 : i64} : tensor<16x16x!tile.ptr<f16>, #rows>
+  scf.if %c {
+    tile.store %p, %new : tensor<16x16x!tile.ptr<f16>, #rows>, tensor<16x16xf16, #rows>
+  }
+  %a1 = tile.convert_layout %x : tensor<16x16xf16, #rows> -> tensor<16x16xf16, #a>
+  %d1 = tile.dot %a1, %y, %zero ieee : tensor<16x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<16x16xf32, #acc>
+  %t1 = tile.trans %x [1, 0] : tensor<16x16xf16, #rows> -> tensor<16x16xf16, #turned>
+  %u1 = tile.convert_layout %t1 : tensor<16x16xf16, #turned> -> tensor<16x16xf16, #a>
+  %e1 = tile.dot %u1, %y, %d1 ieee : tensor<16x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<16x16xf32, #acc>
+  return %e1 : tensor<16x16xf32, #acc>
+}
+
+// An atomic writes, too.
+// CHECK-LABEL: func.func @added_to
+// CHECK: tile.async_copy
+// CHECK-NEXT: tile.async_commit
+// CHECK-NEXT: tile.async_wait 0
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: tile.atomic_rmw
+// CHECK-NOT: tile.async_wait
+// CHECK: return
+func.func @added_to(%p: tensor<16x16x!tile.ptr<f16>, #rows>, %k: tensor<16x16x!tile.ptr<f16>, #rows>, %lock: !tile.ptr<i32>, %one: i32, %new: tensor<16x16xf16, #rows>, %y: tensor<16x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %c: i1) -> tensor<16x16xf32, #acc> {
+  %x = tile.load %p {tile.vector = 4 : i64} : tensor<16x16x!tile.ptr<f16>, #rows>
+  %old = tile.atomic_rmw fadd %p, %new {sem = "relaxed"} : tensor<16x16x!tile.ptr<f16>, #rows>, tensor<16x16xf16, #rows>
+  %a1 = tile.convert_layout %x : tensor<16x16xf16, #rows> -> tensor<16x16xf16, #a>
+  %d1 = tile.dot %a1, %y, %zero ieee : tensor<16x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<16x16xf32, #acc>
+  %t1 = tile.trans %x [1, 0] : tensor<16x16xf16, #rows> -> tensor<16x16xf16, #turned>
+  %u1 = tile.convert_layout %t1 : tensor<16x16xf16, #turned> -> tensor<16x16xf16, #a>
+  %e1 = tile.dot %u1, %y, %d1 ieee : tensor<16x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<16x16xf32, #acc>
+  return %e1 : tensor<16x16xf32, #acc>
+}
+
+// Another argument is other memory.
+// CHECK-LABEL: func.func @stored_elsewhere
+// CHECK: tile.async_commit
+// CHECK-NEXT: tile.store
+// CHECK: tile.async_wait 0
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: tile.smem_load
+// CHECK-NOT: tile.async_wait
+// CHECK: return
+func.func @stored_elsewhere(%p: tensor<16x16x!tile.ptr<f16>, #rows>, %k: tensor<16x16x!tile.ptr<f16>, #rows>, %lock: !tile.ptr<i32>, %one: i32, %new: tensor<16x16xf16, #rows>, %y: tensor<16x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %c: i1) -> tensor<16x16xf32, #acc> {
+  %x = tile.load %p {tile.vector = 4 : i64} : tensor<16x16x!tile.ptr<f16>, #rows>
+  tile.store %k, %new : tensor<16x16x!tile.ptr<f16>, #rows>, tensor<16x16xf16, #rows>
+  %a1 = tile.convert_layout %x : tensor<16x16xf16, #rows> -> tensor<16x16xf16, #a>
+  %d1 = tile.dot %a1, %y, %zero ieee : tensor<16x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<16x16xf32, #acc>
+  %t1 = tile.trans %x [1, 0] : tensor<16x16xf16, #rows> -> tensor<16x16xf16, #turned>
+  %u1 = tile.convert_layout %t1 : tensor<16x16xf16, #turned> -> tensor<16x16xf16, #a>
+  %e1 = tile.dot %u1, %y, %d1 ieee : tensor<16x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<16x16xf32, #acc>
+  return %e1 : tensor<16x16xf32, #acc>
+}
+
+// Unless the kernel's author says that it is not: what stands before his barrier
+// is done there.
+// CHECK-LABEL: func.func @fenced
+// CHECK: tile.async_copy
+// CHECK-NEXT: tile.async_commit
+// CHECK-NEXT: tile.async_wait 0
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: tile.barrier
+// CHECK-NOT: tile.async_wait
+// CHECK: return
+func.func @fenced(%p: tensor<16x16x!tile.ptr<f16>, #rows>, %k: tensor<16x16x!tile.ptr<f16>, #rows>, %lock: !tile.ptr<i32>, %one: i32, %new: tensor<16x16xf16, #rows>, %y: tensor<16x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %c: i1) -> tensor<16x16xf32, #acc> {
+  %x = tile.load %p {tile.vector = 4 : i64} : tensor<16x16x!tile.ptr<f16>, #rows>
+  tile.barrier
+  tile.store %k, %new : tensor<16x16x!tile.ptr<f16>, #rows>, tensor<16x16xf16, #rows>
+  %a1 = tile.convert_layout %x : tensor<16x16xf16, #rows> -> tensor<16x16xf16, #a>
+  %d1 = tile.dot %a1, %y, %zero ieee : tensor<16x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<16x16xf32, #acc>
+  %t1 = tile.trans %x [1, 0] : tensor<16x16xf16, #rows> -> tensor<16x16xf16, #turned>
+  %u1 = tile.convert_layout %t1 : tensor<16x16xf16, #turned> -> tensor<16x16xf16, #a>
+  %e1 = tile.dot %u1, %y, %d1 ieee : tensor<16x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<16x16xf32, #acc>
+  return %e1 : tensor<16x16xf32, #acc>
+}
+
+// Whoever gets the lock may write what it protects.
+// CHECK-LABEL: func.func @given_back
+// CHECK: tile.async_copy
+// CHECK-NEXT: tile.async_commit
+// CHECK-NEXT: tile.async_wait 0
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: tile.atomic_rmw
+// CHECK-NOT: tile.async_wait
+// CHECK: return
+func.func @given_back(%p: tensor<16x16x!tile.ptr<f16>, #rows>, %k: tensor<16x16x!tile.ptr<f16>, #rows>, %lock: !tile.ptr<i32>, %one: i32, %new: tensor<16x16xf16, #rows>, %y: tensor<16x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %c: i1) -> tensor<16x16xf32, #acc> {
+  %x = tile.load %p {tile.vector = 4 : i64} : tensor<16x16x!tile.ptr<f16>, #rows>
+  %old = tile.atomic_rmw xchg %lock, %one : !tile.ptr<i32>, i32
+  %a1 = tile.convert_layout %x : tensor<16x16xf16, #rows> -> tensor<16x16xf16, #a>
+  %d1 = tile.dot %a1, %y, %zero ieee : tensor<16x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<16x16xf32, #acc>
+  %t1 = tile.trans %x [1, 0] : tensor<16x16xf16, #rows> -> tensor<16x16xf16, #turned>
+  %u1 = tile.convert_layout %t1 : tensor<16x16xf16, #turned> -> tensor<16x16xf16, #a>
+  %e1 = tile.dot %u1, %y, %d1 ieee : tensor<16x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<16x16xf32, #acc>
+  return %e1 : tensor<16x16xf32, #acc>
+}
+
+// An atomic that releases nothing may go ahead.
+// CHECK-LABEL: func.func @counted
+// CHECK: tile.async_commit
+// CHECK-NEXT: tile.atomic_rmw
+// CHECK: tile.async_wait 0
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: tile.smem_load
+// CHECK-NOT: tile.async_wait
+// CHECK: return
+func.func @counted(%p: tensor<16x16x!tile.ptr<f16>, #rows>, %k: tensor<16x16x!tile.ptr<f16>, #rows>, %lock: !tile.ptr<i32>, %one: i32, %new: tensor<16x16xf16, #rows>, %y: tensor<16x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %c: i1) -> tensor<16x16xf32, #acc> {
+  %x = tile.load %p {tile.vector = 4 : i64} : tensor<16x16x!tile.ptr<f16>, #rows>
+  %old = tile.atomic_rmw add %lock, %one {sem = "relaxed"} : !tile.ptr<i32>, i32
+  %a1 = tile.convert_layout %x : tensor<16x16xf16, #rows> -> tensor<16x16xf16, #a>
+  %d1 = tile.dot %a1, %y, %zero ieee : tensor<16x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<16x16xf32, #acc>
+  %t1 = tile.trans %x [1, 0] : tensor<16x16xf16, #rows> -> tensor<16x16xf16, #turned>
+  %u1 = tile.convert_layout %t1 : tensor<16x16xf16, #turned> -> tensor<16x16xf16, #a>
+  %e1 = tile.dot %u1, %y, %d1 ieee : tensor<16x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<16x16xf32, #acc>
+  return %e1 : tensor<16x16xf32, #acc>
+}
+
+// Nor is a barrier of the pipeline waited at; it loses its mark here.
+// CHECK-LABEL: func.func @pipelined
+// CHECK: tile.async_commit
+// CHECK-NEXT: tile.barrier{{$}}
+// CHECK: tile.async_wait 0
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: tile.smem_load
+// CHECK-NOT: tile.async_wait
+// CHECK: return
+func.func @pipelined(%p: tensor<16x16x!tile.ptr<f16>, #rows>, %k: tensor<16x16x!tile.ptr<f16>, #rows>, %lock: !tile.ptr<i32>, %one: i32, %new: tensor<16x16xf16, #rows>, %y: tensor<16x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %c: i1) -> tensor<16x16xf32, #acc> {
+  %x = tile.load %p {tile.vector = 4 : i64} : tensor<16x16x!tile.ptr<f16>, #rows>
+  tile.barrier {tile.pipeline}
+  %a1 = tile.convert_layout %x : tensor<16x16xf16, #rows> -> tensor<16x16xf16, #a>
+  %d1 = tile.dot %a1, %y, %zero ieee : tensor<16x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<16x16xf32, #acc>
+  %t1 = tile.trans %x [1, 0] : tensor<16x16xf16, #rows> -> tensor<16x16xf16, #turned>
+  %u1 = tile.convert_layout %t1 : tensor<16x16xf16, #turned> -> tensor<16x16xf16, #a>
+  %e1 = tile.dot %u1, %y, %d1 ieee : tensor<16x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<16x16xf32, #acc>
+  return %e1 : tensor<16x16xf32, #acc>
+}
+
+// Of two copies the one that is read later has to end earlier.
+// CHECK-LABEL: func.func @two_copies
+// CHECK: tile.async_commit
+// CHECK-NEXT: tile.async_wait 0
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: tile.store
+// CHECK: tile.async_commit
+// CHECK: tile.async_wait 0
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: tile.smem_load
+// CHECK-NOT: tile.async_wait
+// CHECK: return
+func.func @two_copies(%p: tensor<16x16x!tile.ptr<f16>, #rows>, %k: tensor<16x16x!tile.ptr<f16>, #rows>, %lock: !tile.ptr<i32>, %one: i32, %new: tensor<16x16xf16, #rows>, %y: tensor<16x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %c: i1) -> tensor<16x16xf32, #acc> {
+  %x = tile.load %p {tile.vector = 4 : i64} : tensor<16x16x!tile.ptr<f16>, #rows>
+  tile.store %p, %new : tensor<16x16x!tile.ptr<f16>, #rows>, tensor<16x16xf16, #rows>
+  %w = tile.load %k {tile.vector = 4 : i64} : tensor<16x16x!tile.ptr<f16>, #rows>
+  %a2 = tile.convert_layout %w : tensor<16x16xf16, #rows> -> tensor<16x16xf16, #a>
+  %d2 = tile.dot %a2, %y, %zero ieee : tensor<16x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<16x16xf32, #acc>
+  %t2 = tile.trans %w [1, 0] : tensor<16x16xf16, #rows> -> tensor<16x16xf16, #turned>
+  %u2 = tile.convert_layout %t2 : tensor<16x16xf16, #turned> -> tensor<16x16xf16, #a>
+  %e2 = tile.dot %u2, %y, %d2 ieee : tensor<16x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<16x16xf32, #acc>
+  %a1 = tile.convert_layout %x : tensor<16x16xf16, #rows> -> tensor<16x16xf16, #a>
+  %d1 = tile.dot %a1, %y, %e2 ieee : tensor<16x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<16x16xf32, #acc>
+  %t1 = tile.trans %x [1, 0] : tensor<16x16xf16, #rows> -> tensor<16x16xf16, #turned>
+  %u1 = tile.convert_layout %t1 : tensor<16x16xf16, #turned> -> tensor<16x16xf16, #a>
+  %e1 = tile.dot %u1, %y, %d1 ieee : tensor<16x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<16x16xf32, #acc>
+  return %e1 : tensor<16x16xf32, #acc>
 }

@@ -63,6 +63,24 @@ TEST(CompileGpu, StagesAndMetadata) {
   EXPECT_FALSE(result.timings.count("ptxas"));
 }
 
+// ptxas would work on it for minutes, and fail.
+TEST(CompileGpu, ATileThatNoThreadCanHold) {
+  CompileRequest request = gpuRequest();
+  request.args.back().value = syntax::Value(int64_t(1) << 20);
+  const CompileResult result = compile(request);
+  EXPECT_FALSE(result.ok);
+  EXPECT_FALSE(result.defect);
+  EXPECT_FALSE(result.timings.count("optimize"));
+  for (const char *part :
+       {"scaled_exp.py:7:", "1048576", "registers of each of the 128 threads",
+        "255", "HINT: ", "num_warps"})
+    EXPECT_TRUE(has(result.rendered, part)) << part << "\n" << result.rendered;
+  // Four times as many threads share what fits.
+  request.args.back().value = syntax::Value(int64_t(1) << 15);
+  request.options.numWarps = 16;
+  EXPECT_TRUE(compile(request).ok);
+}
+
 // The hint swap_ab: four rows as columns.
 TEST(CompileGpu, SwapAbHalvesTheTensorInstructions) {
   CompileRequest request;
@@ -277,6 +295,35 @@ TEST_F(WithPtxas, EditedPtxThatIsWrong) {
   const CompileResult result = compile(request);
   EXPECT_FALSE(result.ok);
   EXPECT_TRUE(has(result.rendered, "06-kernel.ptx:3")) << result.rendered;
+}
+
+// Which ptxas there is, and whether there is one, does not show in the PTX: how
+// many blocks it was asked for stands in the metadata.
+TEST(CompileGpu, PtxIsTheSameWithAndWithoutPtxas) {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "ptxas";
+  // 200 registers, or 24 when asked for more blocks.
+  writeFile(path, "#!/bin/sh\nregisters=200\ncase \"$*\" in "
+                  "*--minnctapersm=*) registers=24;; esac\n"
+                  "echo code > /dev/fd/4\n"
+                  "echo \"ptxas info : Compiling entry function 'scaled_exp' "
+                  "for 'sm_80'\"\n"
+                  "echo \"ptxas info : Used $registers registers\"\n");
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  CompileRequest request = gpuRequest();
+  request.assembler = "none";
+  const CompileResult without = compile(request);
+  ASSERT_TRUE(without.ok) << without.rendered;
+  EXPECT_EQ(without.meta.minBlocks, 0u);
+  request.assembler = path.string();
+  const CompileResult with = compile(request);
+  ASSERT_TRUE(with.ok) << with.rendered;
+  EXPECT_GT(with.meta.minBlocks, 1u);
+  EXPECT_EQ(with.artifact, "code\n");
+  EXPECT_EQ(with.stages.at("ptx"), without.stages.at("ptx"));
+  // An edited PTX that is the same text has the same code.
+  request.overrides = {{"ptx", "06-kernel.ptx", without.stages.at("ptx")}};
+  EXPECT_EQ(compile(request).meta.minBlocks, with.meta.minBlocks);
 }
 
 // A ptxas that fails, dies or hangs is an error of the compilation and no more.

@@ -112,6 +112,17 @@ TEST_F(CudaDevice, PtxWhereTheCubinIsForAnotherGpu) {
   EXPECT_EQ(failureOf([&] { load(); }), "no error");
 }
 
+// The PTX does not say how many blocks ptxas was asked for, the metadata does.
+TEST_F(CudaDevice, TheDriverAssemblesForAsManyBlocksAsPtxas) {
+  compiled.code = "BAD";
+  compiled.stages["ptx"] = "PTX";
+  load();
+  EXPECT_EQ(fake("fakeJitMinBlocks"), 0);
+  compiled.meta.minBlocks = 5;
+  load();
+  EXPECT_EQ(fake("fakeJitMinBlocks"), 5);
+}
+
 TEST_F(CudaDevice, LargeSharedMemoryIsAskedFor) {
   compiled.meta.sharedBytes = 48 << 10;
   load();

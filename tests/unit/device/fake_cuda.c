@@ -73,6 +73,18 @@ int cuModuleLoadData(void **module, const void *image) {
   *module = (void *)16;
   return 0;
 }
+static int jitMinBlocks;
+int fakeJitMinBlocks(void) { return jitMinBlocks; }
+int cuModuleLoadDataEx(void **module, const void *image, unsigned count,
+                       int *options, void **values) {
+  jitMinBlocks = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    if (options[i] != 31)
+      return 1;
+    jitMinBlocks = (int)(size_t)values[i];
+  }
+  return cuModuleLoadData(module, image);
+}
 int cuModuleUnload(void *module) {
   --modules;
   return 0;

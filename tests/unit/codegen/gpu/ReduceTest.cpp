@@ -307,6 +307,28 @@ TEST(GpuReduce, ScratchIsWaitedForWhereItMustBe) {
   checkLoop(4, 5);
 }
 
+// Warps leave a part each, lanes read one each: a pass a warp for either.
+TEST(GpuReduce, WarpsReadAllPartsInOnePass) {
+  for (int warps : {2, 4, 8, 32}) {
+    SCOPED_TRACE(warps);
+    LinearLayout map = layout::blocked({32 * warps}, {{1}, {32}, {warps}, {}});
+    LinearLayout result = layout::slice(map, 0);
+    GpuKernel kernel(
+        "func.func @k(%x: !tile.ptr<f32>, %o: !tile.ptr<f32>) {\n" +
+            loadTile("v", "x", map, "f32") +
+            "%s = tile.reduce sum %v, 0 : " + tileType(map, "f32") +
+            " -> f32\n" + storeCopies("s", "o", result, "f32") + "return\n}\n",
+        laidOut(warps));
+    std::vector<float> x(size_t(32 * warps)), o(x.size());
+    float sum = 0;
+    for (size_t i = 0; i < x.size(); ++i)
+      sum += x[i] = float(int(i * 37 % 19) - 9);
+    const sim::Report report = kernel.run({1}, {x, o});
+    EXPECT_EQ(o, std::vector<float>(x.size(), sum));
+    EXPECT_EQ(report.counters.sharedWays, uint64_t(2 * warps)) << kernel.ptx;
+  }
+}
+
 TEST(GpuReduce, ARowOfAnAccumulatorTakesTwoShuffles) {
   LinearLayout map = layout::mmaAccumulator({64, 64}, {{4, 1}});
   LinearLayout rows = layout::slice(map, 1);

@@ -1,0 +1,36 @@
+// codegen/gpu/GlobalAccess.h - accesses of global memory: where, in what order.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+namespace tessera::codegen::gpu {
+
+/// The pointer that a store or an atomic writes through; null for others.
+mlir::Value writtenPointer(mlir::Operation *op);
+
+/// An atomic that tells others what this program did before it.
+bool releases(mlir::Operation *op);
+
+/// What tells this program what others have done: an atomic that acquires, if
+/// its old element is looked at, and a volatile load. No later load may be done
+/// before it.
+bool acquires(mlir::Operation *op);
+
+/// The arguments of the kernel that pointers may come from. Different arguments
+/// are taken to be different memory (docs/compiler/gpu-lowering.md).
+class Origins {
+public:
+  /// A null value stands for memory that is not known.
+  const llvm::SmallPtrSet<mlir::Value, 4> &of(mlir::Value pointer);
+  /// Whether the two may lead to the same memory.
+  bool meet(mlir::Value a, mlir::Value b);
+
+private:
+  llvm::DenseMap<mlir::Value, llvm::SmallPtrSet<mlir::Value, 4>> known;
+};
+
+} // namespace tessera::codegen::gpu

@@ -1,0 +1,29 @@
+// codegen/gpu/TileSizes.h - registers of tiles, and tiles that no thread holds.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "codegen/gpu/Lower.h"
+
+#include <cstdint>
+
+namespace mlir {
+class Type;
+} // namespace mlir
+
+namespace tessera::codegen {
+
+/// Registers of 32 bits that a thread needs for a value of the type, 1 of what
+/// has no layout.
+int64_t tileRegisters(mlir::Type type);
+
+/// The most for one tile. Eight times
+/// what a thread has: with so much on the stack the code is correct and slow;
+/// beyond, ptxas takes minutes and in the end gives up.
+inline constexpr int64_t kMostTileRegisters = 2048;
+
+/// Throws Error, naming the place in the kernel, for the first operation with a
+/// larger tile; its tensors have layouts.
+void checkTileSizes(mlir::ModuleOp module, const GpuOptions &options);
+
+} // namespace tessera::codegen

@@ -1,0 +1,113 @@
+// tests/unit/codegen/gpu/DivisionTest.cpp - quotients that do not exist,
+// indices outside of a tile, on sim.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/codegen/gpu/GpuKernel.h"
+
+#include <gtest/gtest.h>
+
+using namespace tessera;
+
+namespace {
+
+// %v: 64 elements of an argument.
+std::string loadOf(const std::string &argument) {
+  return "  %" + argument + "s = tile.splat %" + argument +
+         " : !tile.ptr<i32> -> tensor<64x!tile.ptr<i32>>\n  %" + argument +
+         "p = tile.addptr %" + argument +
+         "s, %i : tensor<64x!tile.ptr<i32>>, tensor<64xi32>\n  %" + argument +
+         "v = tile.load %" + argument + "p : tensor<64x!tile.ptr<i32>>\n";
+}
+
+std::string storeOf(const std::string &argument, const std::string &value) {
+  return "  %" + argument + "s = tile.splat %" + argument +
+         " : !tile.ptr<i32> -> tensor<64x!tile.ptr<i32>>\n  %" + argument +
+         "p = tile.addptr %" + argument +
+         "s, %i : tensor<64x!tile.ptr<i32>>, tensor<64xi32>\n  tile.store %" +
+         argument + "p, " + value +
+         " : tensor<64x!tile.ptr<i32>>, tensor<64xi32>\n";
+}
+
+// A quotient by zero has some value; that there is one says nothing of the
+// divisor, which the kernel tests after it.
+TEST(GpuDivision, AZeroDivisorIsStillZero) {
+  for (const char *op : {"divsi", "divui", "remsi", "remui"}) {
+    GpuKernel kernel(
+        "func.func @k(%x: !tile.ptr<i32>, %y: !tile.ptr<i32>, "
+        "%o: !tile.ptr<i32>, %e: !tile.ptr<i32>, %n: i32) {\n"
+        "  %i = tile.range 0, 64 : tensor<64xi32>\n" +
+        loadOf("x") + loadOf("y") + "  %q = arith." + op +
+        " %xv, %yv : tensor<64xi32>\n"
+        "  %zero = arith.constant dense<0> : tensor<64xi32>\n"
+        "  %other = arith.constant dense<77> : tensor<64xi32>\n"
+        "  %none = arith.cmpi eq, %yv, %zero : tensor<64xi32>\n"
+        "  %r = arith.select %none, %other, %q : tensor<64xi1>, "
+        "tensor<64xi32>\n" +
+        storeOf("o", "%r") +
+        "  %c100 = arith.constant 100 : i32\n  %c0 = arith.constant 0 : i32\n"
+        "  %c5 = arith.constant 5 : i32\n  %s = arith." +
+        op +
+        " %c100, %n : i32\n  %isZero = arith.cmpi eq, %n, %c0 : i32\n"
+        "  %t = arith.select %isZero, %c5, %s : i32\n"
+        "  tile.store %e, %t : !tile.ptr<i32>, i32\n  return\n}\n");
+    std::vector<int32_t> x(64), y(64), o(64), e(1);
+    for (int i = 0; i < 64; ++i) {
+      x[i] = 1000 - 31 * i;
+      y[i] = i % 5 == 0 ? 0 : i - 20;
+    }
+    x[7] = INT32_MIN, y[7] = -1;
+    kernel.run({1}, {x, y, o, e, 0});
+    EXPECT_EQ(e[0], 5) << op;
+    for (int i = 0; i < 64; ++i)
+      if (y[i] == 0) {
+        EXPECT_EQ(o[i], 77) << op << " " << i;
+      } else if (i != 7) {
+        const uint32_t a = uint32_t(x[i]), b = uint32_t(y[i]);
+        const std::string name = op;
+        const int32_t wanted = name == "divsi"   ? x[i] / y[i]
+                               : name == "remsi" ? x[i] % y[i]
+                               : name == "divui" ? int32_t(a / b)
+                                                 : int32_t(a % b);
+        EXPECT_EQ(o[i], wanted) << op << " " << i;
+      }
+    kernel.run({1}, {x, y, o, e, 30});
+    EXPECT_EQ(e[0], std::string(op).substr(0, 3) == "div" ? 3 : 10) << op;
+  }
+}
+
+// By the constant zero: what follows happens all the same.
+TEST(GpuDivision, AConstantZero) {
+  for (const char *op : {"divsi", "divui", "remsi", "remui"}) {
+    GpuKernel kernel(
+        "func.func @k(%x: !tile.ptr<i32>, %o: !tile.ptr<i32>, %n: i32) {\n"
+        "  %i = tile.range 0, 64 : tensor<64xi32>\n" +
+        loadOf("x") + "  %c0 = arith.constant 0 : i32\n  %q = arith." + op +
+        " %n, %c0 : i32\n  %more = arith.cmpi sgt, %q, %n : i32\n"
+        "  scf.if %more {\n    tile.store %x, %q : !tile.ptr<i32>, i32\n  }\n" +
+        storeOf("o", "%xv") + "  return\n}\n");
+    std::vector<int32_t> x(64, 9), o(64);
+    kernel.run({1}, {x, o, 3});
+    EXPECT_EQ(o, std::vector<int32_t>(64, 9)) << op;
+  }
+}
+
+TEST(GpuDivision, AGatherStaysInItsTile) {
+  GpuKernel kernel("func.func @k(%x: !tile.ptr<i32>, %y: !tile.ptr<i32>, "
+                   "%o: !tile.ptr<i32>) {\n"
+                   "  %i = tile.range 0, 64 : tensor<64xi32>\n" +
+                   loadOf("x") + loadOf("y") +
+                   "  %g = tile.gather %xv, %yv, 0 : tensor<64xi32>, "
+                   "tensor<64xi32> -> tensor<64xi32>\n" +
+                   storeOf("o", "%g") + "  return\n}\n");
+  std::vector<int32_t> x(64), y(64), o(64);
+  const int32_t special[] = {64, -1, INT32_MIN, INT32_MAX, 1 << 20, -64, 63};
+  for (int i = 0; i < 64; ++i) {
+    x[i] = 1000 + i;
+    y[i] = i % 3 == 0 ? 63 - i : special[i % 7];
+  }
+  kernel.run({1}, {x, y, o});
+  for (int i = 0; i < 64; ++i)
+    EXPECT_EQ(o[i], 1000 + (y[i] & 63)) << i;
+}
+
+} // namespace
