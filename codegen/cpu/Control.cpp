@@ -177,16 +177,27 @@ void Emitter::emitFor(scf::ForOp loopOp) {
   loc = loopOp.getLoc();
   if (isa<IndexType>(loopOp.getInductionVar().getType()))
     unsupported(loopOp, "a loop over values of type index");
-  auto made = scf::ForOp::create(b, loc, scalar(loopOp.getLowerBound()),
-                                 scalar(loopOp.getUpperBound()),
-                                 scalar(loopOp.getStep()), init);
+  // Counted in 64 bits: the last sum may not fit into 32.
+  Type counter = loopOp.getInductionVar().getType();
+  auto bound = [&](Value value) -> Value {
+    return counter.getIntOrFloatBitWidth() < 64
+               ? b.createOrFold<arith::ExtSIOp>(loc, b.getI64Type(),
+                                                scalar(value))
+               : scalar(value);
+  };
+  auto made = scf::ForOp::create(b, loc, bound(loopOp.getLowerBound()),
+                                 bound(loopOp.getUpperBound()),
+                                 bound(loopOp.getStep()), init);
   {
     OpBuilder::InsertionGuard guard(b);
     Block *body = made.getBody();
     if (!body->empty())
       body->getTerminator()->erase();
     b.setInsertionPointToStart(body);
-    scalars[loopOp.getInductionVar()] = made.getInductionVar();
+    Value number = made.getInductionVar();
+    if (number.getType() != counter)
+      number = arith::TruncIOp::create(b, loc, counter, number);
+    scalars[loopOp.getInductionVar()] = number;
     unsigned next = 0;
     for (Value argument : loopOp.getRegionIterArgs())
       if (!isTensor(argument))

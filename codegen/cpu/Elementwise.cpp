@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -65,6 +66,47 @@ Value Emitter::bitcast(Operation *op, Value value) {
   return arith::BitcastOp::create(b, loc, type, value);
 }
 
+// Whether a divisor is one that no dividend traps for.
+static bool isHarmless(Value divisor) {
+  Attribute attr;
+  if (!matchPattern(divisor, m_Constant(&attr)))
+    return false;
+  if (auto dense = dyn_cast<DenseIntElementsAttr>(attr))
+    return llvm::none_of(dense.getValues<APInt>(), [](const APInt &value) {
+      return value.isZero() || value.isAllOnes();
+    });
+  auto number = dyn_cast<IntegerAttr>(attr);
+  return number && !number.getValue().isZero() &&
+         !number.getValue().isAllOnes();
+}
+
+// The processor traps for x / 0 and for the least number / -1, in lanes that
+// are masked off as well, and to LLVM both say that they do not happen. Then
+// the divisor is 1 (docs/numerics.md).
+Value Emitter::safeDivisor(Operation *op, Value dividend, Value divisor) {
+  if (isHarmless(divisor))
+    return divisor;
+  Type type = divisor.getType();
+  using Predicate = arith::CmpIPredicate;
+  auto equals = [&](Value value, const APInt &number) -> Value {
+    TypedAttr attr = IntegerAttr::get(getElementTypeOrSelf(type), number);
+    if (auto vector = dyn_cast<VectorType>(type))
+      attr = DenseElementsAttr::get(vector, Attribute(attr));
+    return arith::CmpIOp::create(b, loc, Predicate::eq, value,
+                                 arith::ConstantOp::create(b, loc, attr));
+  };
+  unsigned bits = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+  Value traps = equals(divisor, APInt::getZero(bits));
+  if (isa<arith::DivSIOp, arith::RemSIOp>(op)) {
+    Value overflows =
+        arith::AndIOp::create(b, loc, equals(divisor, APInt::getAllOnes(bits)),
+                              equals(dividend, APInt::getSignedMinValue(bits)));
+    traps = arith::OrIOp::create(b, loc, traps, overflows);
+  }
+  return arith::SelectOp::create(b, loc, traps, lanes.integer(type, 1),
+                                 divisor);
+}
+
 Value Emitter::apply(Operation *op, unsigned result, ArrayRef<Value> operands) {
   Type element = tile::elementType(op->getResult(result).getType());
   Type source = op->getNumOperands()
@@ -97,6 +139,10 @@ Value Emitter::apply(Operation *op, unsigned result, ArrayRef<Value> operands) {
   }
   if (isa<arith::IndexCastOp>(op))
     unsupported(op, "a value of type index");
+  SmallVector<Value> safe(operands);
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
+    safe[1] = safeDivisor(op, safe[0], safe[1]);
+  operands = safe;
   IRMapping mapping;
   for (auto [from, to] : llvm::zip(op->getOperands(), operands))
     mapping.map(from, to);

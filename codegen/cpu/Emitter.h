@@ -8,6 +8,7 @@
 // vector by lane vector, from buffers, memory and scalars.
 #pragma once
 
+#include "codegen/analysis/AxisInfo.h"
 #include "codegen/cpu/Lanes.h"
 #include "codegen/cpu/Lower.h"
 #include "codegen/cpu/Plan.h"
@@ -109,11 +110,17 @@ private:
   Lanes evaluateReshape(mlir::Operation *op, const Index &index);
   Lanes evaluateJoin(tile::JoinOp op, const Index &index);
   Lanes evaluateGather(tile::GatherOp op, const Index &index);
-  std::optional<Lanes> affine(mlir::Operation *op, llvm::ArrayRef<Lanes> in);
+  mlir::Value insideOf(mlir::Value indices, int64_t size);
+  std::optional<Lanes> affine(mlir::Operation *op, llvm::ArrayRef<Lanes> in,
+                              const Index &index);
+  bool neverWraps(mlir::Value value, const Index &index) const;
+  Lanes mayWrap(const Lanes &offset, int64_t width);
 
   // Elementwise.cpp
   mlir::Value apply(mlir::Operation *op, unsigned result,
                     llvm::ArrayRef<mlir::Value> operands);
+  mlir::Value safeDivisor(mlir::Operation *op, mlir::Value dividend,
+                          mlir::Value divisor);
   mlir::Value bitcast(mlir::Operation *op, mlir::Value value);
   mlir::Value constant(mlir::Attribute attr, mlir::Type element);
 
@@ -123,6 +130,9 @@ private:
   void emitStore(tile::StoreOp op);
   mlir::Value memoryLoad(mlir::Value address, mlir::Type element,
                          int64_t width);
+  mlir::Value either(mlir::Value condition, mlir::Type type,
+                     llvm::function_ref<mlir::Value()> then,
+                     llvm::function_ref<mlir::Value()> otherwise);
   void memoryStore(mlir::Value address, mlir::Type element, mlir::Value value);
   mlir::Value toMemory(mlir::Type element, mlir::Value value);
   mlir::Value fromMemory(mlir::Type element, mlir::Value value);
@@ -180,6 +190,7 @@ private:
 
   mlir::func::FuncOp function;
   const Plan &plan;
+  const AxisInfoAnalysis axes;
   CpuOptions options;
   mlir::OpBuilder b;
   mlir::Location loc;

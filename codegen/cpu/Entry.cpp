@@ -10,7 +10,7 @@ namespace tessera::codegen {
 
 Emitter::Emitter(func::FuncOp function, const Plan &plan,
                  const CpuOptions &options)
-    : function(function), plan(plan), options(options),
+    : function(function), plan(plan), axes(function), options(options),
       b(function.getContext()), loc(function.getLoc()), lanes(b, loc) {}
 
 // One slot of 8 bytes per parameter.

@@ -7,6 +7,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -155,6 +157,20 @@ Lanes Emitter::evaluateJoin(tile::JoinOp op, const Index &index) {
   return result;
 }
 
+// Indices of `size` elements, a power of two: one outside is taken modulo the
+// size, as on a GPU, so that nothing else is read.
+Value Emitter::insideOf(Value indices, int64_t size) {
+  unsigned bits =
+      getElementTypeOrSelf(indices.getType()).getIntOrFloatBitWidth();
+  Type wide = lanes.like(indices, b.getI32Type());
+  if (bits == 1)
+    indices = arith::ExtUIOp::create(b, loc, wide, indices);
+  else if (bits < 32)
+    indices = arith::ExtSIOp::create(b, loc, wide, indices);
+  return arith::AndIOp::create(b, loc, indices,
+                               lanes.integer(indices.getType(), size - 1));
+}
+
 Lanes Emitter::evaluateGather(tile::GatherOp op, const Index &index) {
   Lanes picks = evaluate(op.getIndices(), index);
   View view = viewOf(plan.bufferOf(op.getSrc()));
@@ -165,7 +181,8 @@ Lanes Emitter::evaluateGather(tile::GatherOp op, const Index &index) {
     if (int(d) != axis)
       base =
           lanes.add(base, lanes.mul(index.at[d], lanes.i64(view.strides[d])));
-  Value vector = lanes.vector(picks, index.width);
+  Value vector = insideOf(lanes.vector(picks, index.width),
+                          tile::shapeOf(op.getSrc().getType())[axis]);
   Value gathered;
   for (int64_t i = 0; i < index.width; ++i) {
     Value pick = lanes.extract(vector, i);
@@ -190,14 +207,28 @@ Lanes Emitter::evaluateGather(tile::GatherOp op, const Index &index) {
   return result;
 }
 
+// Whether no two neighbouring lanes of an affine value lie on both sides of a
+// wrap. Where bounds are narrower than the type, nothing that led to them
+// wrapped; and the ends of the type are multiples of every vector's width.
+bool Emitter::neverWraps(Value value, const Index &index) const {
+  const AxisInfo info = axes.of(value);
+  auto type = cast<IntegerType>(tile::elementType(value.getType()));
+  if (type.getWidth() == 1)
+    return false;
+  if (info.low > llvm::minIntN(type.getWidth()) ||
+      info.high < llvm::maxIntN(type.getWidth()))
+    return true;
+  const AxisInfo::Axis &axis = info.axes[size_t(index.lane)];
+  return std::min(axis.contiguity, axis.divisibility) >= index.width;
+}
+
 // Integer operations that keep equal steps between lanes.
-std::optional<Lanes> Emitter::affine(Operation *op, ArrayRef<Lanes> in) {
+std::optional<Lanes> Emitter::affine(Operation *op, ArrayRef<Lanes> in,
+                                     const Index &index) {
   auto steps = [](const Lanes &value) { return value.kind == Lanes::Affine; };
   auto fixed = [](const Lanes &value) { return value.kind == Lanes::Uniform; };
   if (isa<arith::ExtSIOp>(op) && steps(in[0]) &&
-      in[0].value.getType().getIntOrFloatBitWidth() >= 32) {
-    // Lanes of one vector are taken not to wrap between each other; a tile
-    // that does addresses 2 GiB in front of its start.
+      neverWraps(op->getOperand(0), index)) {
     Type type = tile::elementType(op->getResult(0).getType());
     return Lanes::affine(
         b.createOrFold<arith::ExtSIOp>(loc, type, in[0].value),
@@ -237,6 +268,25 @@ std::optional<Lanes> Emitter::affine(Operation *op, ArrayRef<Lanes> in) {
   return std::nullopt;
 }
 
+// Offsets of 32 bits that may wrap between two lanes; they seldom do, so the
+// lanes stay affine and say when that holds.
+Lanes Emitter::mayWrap(const Lanes &offset, int64_t width) {
+  Type word = b.getI64Type();
+  auto extend = [&](Value value) -> Value {
+    return b.createOrFold<arith::ExtSIOp>(loc, lanes.like(value, word), value);
+  };
+  Value first = extend(offset.value), stride = extend(offset.stride);
+  Lanes result = Lanes::affine(first, stride);
+  // The last lane without wrapping, from INT32_MIN on: less than 2^32.
+  Value last = lanes.add(first, lanes.mul(stride, lanes.i64(width - 1)));
+  result.exact =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                            lanes.add(last, lanes.i64(int64_t(1) << 31)),
+                            lanes.i64(int64_t(1) << 32));
+  result.wrapped = extend(lanes.vector(offset, width));
+  return result;
+}
+
 Lanes Emitter::evaluateAddPtr(Operation *op, const Lanes &ptr,
                               const Lanes &offset) {
   Type pointee =
@@ -268,6 +318,12 @@ Lanes Emitter::evaluateAddPtr(Operation *op, const Lanes &ptr,
   bytes.value = lanes.mul(bytes.value, size);
   if (bytes.kind == Lanes::Affine)
     bytes.stride = lanes.mul(bytes.stride, size);
+  auto numLanes = [](Value vector) {
+    return cast<VectorType>(vector.getType()).getNumElements();
+  };
+  if (bytes.exact)
+    bytes.wrapped =
+        lanes.mul(bytes.wrapped, lanes.splat(size, numLanes(bytes.wrapped)));
   if (ptr.kind == Lanes::General) {
     int64_t width = cast<VectorType>(ptr.value.getType()).getNumElements();
     result.kind = Lanes::General;
@@ -275,6 +331,20 @@ Lanes Emitter::evaluateAddPtr(Operation *op, const Lanes &ptr,
     return result;
   }
   result.value = lanes.add(ptr.value, bytes.value);
+  const Lanes *parts[] = {&ptr, &bytes};
+  for (const Lanes *each : parts)
+    if (each->exact)
+      result.exact = result.exact ? arith::AndIOp::create(b, loc, result.exact,
+                                                          each->exact)
+                                        .getResult()
+                                  : each->exact;
+  if (result.exact) {
+    Lanes before = ptr;
+    before.address = {};
+    int64_t width = numLanes((ptr.exact ? ptr : bytes).wrapped);
+    result.wrapped =
+        lanes.add(lanes.vector(before, width), lanes.vector(bytes, width));
+  }
   if (ptr.kind == Lanes::Affine || bytes.kind == Lanes::Affine) {
     Value zero = lanes.i64(0);
     result.kind = Lanes::Affine;
@@ -295,11 +365,13 @@ Lanes Emitter::evaluateElementwise(Operation *op, unsigned result,
     anyPointer |= in.back().isPointer();
   }
   if (isa<tile::AddPtrOp>(op)) {
-    // Narrow offsets may wrap between lanes at any time.
     Lanes offset = in[1];
     if (offset.kind == Lanes::Affine &&
-        offset.value.getType().getIntOrFloatBitWidth() < 32)
-      offset = Lanes::general(lanes.vector(offset, index.width));
+        offset.value.getType().getIntOrFloatBitWidth() < 64 &&
+        !neverWraps(op->getOperand(1), index))
+      offset = offset.value.getType().isInteger(32)
+                   ? mayWrap(offset, index.width)
+                   : Lanes::general(lanes.vector(offset, index.width));
     return evaluateAddPtr(op, in[0], offset);
   }
   Type element = tile::elementType(op->getResult(result).getType());
@@ -307,7 +379,7 @@ Lanes Emitter::evaluateElementwise(Operation *op, unsigned result,
   if (isa<tile::BitcastOp>(op) && givesPointer && anyPointer)
     return in[0];
   if (!uniform && !anyPointer)
-    if (auto kept = affine(op, in))
+    if (auto kept = affine(op, in, index))
       return *kept;
   int64_t width = uniform ? 1 : index.width;
   SmallVector<Value> operands;

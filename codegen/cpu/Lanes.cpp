@@ -120,6 +120,8 @@ Value LaneBuilder::vector(const Lanes &lanes, int64_t width) {
   }
   if (width == 1)
     return lanes.value;
+  if (lanes.exact)
+    return lanes.wrapped;
   auto type = cast<IntegerType>(lanes.value.getType());
   SmallVector<APInt> steps;
   APInt constant;

@@ -24,13 +24,21 @@ struct Lanes {
   mlir::Value stride;
   /// For pointers: the address that the byte offsets above are added to.
   mlir::Value address;
+  /// Affine pointers whose offsets of 32 bits may wrap between two lanes: an i1
+  /// that says that they do not, and the byte offsets as they are. Without
+  /// `exact` they never do.
+  mlir::Value exact, wrapped;
 
   bool isPointer() const { return bool(address); }
-  static Lanes uniform(mlir::Value value) { return {Uniform, value, {}, {}}; }
-  static Lanes affine(mlir::Value base, mlir::Value stride) {
-    return {Affine, base, stride, {}};
+  static Lanes uniform(mlir::Value value) {
+    return {Uniform, value, {}, {}, {}, {}};
   }
-  static Lanes general(mlir::Value value) { return {General, value, {}, {}}; }
+  static Lanes affine(mlir::Value base, mlir::Value stride) {
+    return {Affine, base, stride, {}, {}, {}};
+  }
+  static Lanes general(mlir::Value value) {
+    return {General, value, {}, {}, {}, {}};
+  }
 };
 
 /// Where a nest stands in the index space of a tensor: the index of each

@@ -59,6 +59,8 @@ void lowerToLoops(ModuleOp module, const CpuOptions &options) {
     throw Error("a CPU module needs exactly one kernel function of one block",
                 "inline what the kernel calls before lowering it");
   func::FuncOp function = functions[0];
+  // A grid has as many programs as one likes.
+  module->setAttr(kWideGridAttr, UnitAttr::get(context));
   {
     PassManager passes(context);
     passes.addPass(createCanonicalizerPass());
@@ -76,6 +78,7 @@ void lowerToLoops(ModuleOp module, const CpuOptions &options) {
   Plan plan(function);
   Emitter(function, plan, options).run();
   function.erase();
+  module->removeAttr(kWideGridAttr);
   module->setAttr(
       kScratchBytesAttr,
       IntegerAttr::get(IntegerType::get(context, 64), plan.scratchBytes()));

@@ -77,6 +77,26 @@ static bool isContiguous(const Lanes &pointers, Type element) {
          stride == uint64_t(bytesOf(element));
 }
 
+// What one of two ways gives, of `type`; null for ways that give nothing. A
+// null condition is true.
+Value Emitter::either(Value condition, Type type,
+                      llvm::function_ref<Value()> then,
+                      llvm::function_ref<Value()> otherwise) {
+  if (!condition)
+    return then();
+  auto branch = scf::IfOp::create(b, loc, type ? TypeRange(type) : TypeRange(),
+                                  condition, true);
+  OpBuilder::InsertionGuard guard(b);
+  for (bool first : {true, false}) {
+    Region &region = first ? branch.getThenRegion() : branch.getElseRegion();
+    b.setInsertionPointToStart(&region.front());
+    Value value = first ? then() : otherwise();
+    if (type)
+      scf::YieldOp::create(b, loc, value);
+  }
+  return type ? branch.getResult(0) : Value();
+}
+
 Lanes Emitter::load(tile::LoadOp op, const Index &index) {
   Type element = tile::elementType(op.getType());
   Type memory = memoryType(element);
@@ -112,23 +132,29 @@ Lanes Emitter::load(tile::LoadOp op, const Index &index) {
     if (pointers.kind == Lanes::Uniform && guarded)
       return lanes.splat(memoryLoad(lanes.firstAddress(pointers), element, 1),
                          width);
-    if (isContiguous(pointers, element)) {
+    auto neighbours = [&]() -> Value {
       Value address = lanes.firstAddress(pointers);
       if (!masked || guarded)
         return memoryLoad(address, element, width);
       return LLVM::MaskedLoadOp::create(b, loc, type, address,
                                         lanes.vector(mask, width), absent(),
                                         bytesOf(element));
-    }
-    Value addresses = addressVector(pointers, width);
-    Value lanesMask = masked && !guarded
-                          ? lanes.vector(mask, width)
-                          : lanes.splat(lanes.integer(b.getI1Type(), 1), width);
-    return LLVM::masked_gather::create(b, loc, type, addresses, lanesMask,
-                                       masked && !guarded
-                                           ? ValueRange(absent())
-                                           : ValueRange(lanes.zero(type)),
-                                       bytesOf(element));
+    };
+    auto anywhere = [&]() -> Value {
+      Value addresses = addressVector(pointers, width);
+      Value lanesMask =
+          masked && !guarded
+              ? lanes.vector(mask, width)
+              : lanes.splat(lanes.integer(b.getI1Type(), 1), width);
+      return LLVM::masked_gather::create(b, loc, type, addresses, lanesMask,
+                                         masked && !guarded
+                                             ? ValueRange(absent())
+                                             : ValueRange(lanes.zero(type)),
+                                         bytesOf(element));
+    };
+    if (!isContiguous(pointers, element))
+      return anywhere();
+    return either(pointers.exact, type, neighbours, anywhere);
   };
   if (guarded) {
     auto branch = scf::IfOp::create(b, loc, TypeRange(type), mask.value, true);
@@ -163,26 +189,30 @@ void Emitter::store(tile::StoreOp op, const Index &index) {
   int64_t width = index.width;
   Value value = toMemory(element, lanes.vector(source, width));
   bool guarded = masked && mask.kind == Lanes::Uniform;
+  auto neighbours = [&]() -> Value {
+    Value address = lanes.firstAddress(pointers);
+    if (!masked || guarded)
+      memoryStore(address, element, value);
+    else
+      LLVM::MaskedStoreOp::create(b, loc, value, address,
+                                  lanes.vector(mask, width), bytesOf(element));
+    return {};
+  };
+  auto anywhere = [&]() -> Value {
+    Value lanesMask = masked && !guarded
+                          ? lanes.vector(mask, width)
+                          : lanes.splat(lanes.integer(b.getI1Type(), 1), width);
+    LLVM::masked_scatter::create(b, loc, value, addressVector(pointers, width),
+                                 lanesMask, bytesOf(element));
+    return {};
+  };
   auto write = [&] {
-    if (width == 1) {
+    if (width == 1)
       memoryStore(lanes.firstAddress(pointers), element, value);
-    } else if (isContiguous(pointers, element)) {
-      Value address = lanes.firstAddress(pointers);
-      if (!masked || guarded)
-        memoryStore(address, element, value);
-      else
-        LLVM::MaskedStoreOp::create(b, loc, value, address,
-                                    lanes.vector(mask, width),
-                                    bytesOf(element));
-    } else {
-      Value lanesMask =
-          masked && !guarded
-              ? lanes.vector(mask, width)
-              : lanes.splat(lanes.integer(b.getI1Type(), 1), width);
-      LLVM::masked_scatter::create(b, loc, value,
-                                   addressVector(pointers, width), lanesMask,
-                                   bytesOf(element));
-    }
+    else if (isContiguous(pointers, element))
+      either(pointers.exact, {}, neighbours, anywhere);
+    else
+      anywhere();
   };
   if (!guarded) {
     write();

@@ -12,6 +12,9 @@ namespace {
 
 using Int = Const::Int;
 
+// One that a loop doubles would take all memory.
+constexpr size_t kMaxTextBytes = 100000;
+
 Folded refuse(std::string why) { return {Const(), std::move(why)}; }
 Folded tooLarge() { return refuse("the integer leaves 128 bits"); }
 
@@ -159,8 +162,11 @@ Folded foldBinary(BinaryOp op, const Const &a, const Const &b) {
     return foldInts(op, *a.asInt(), *b.asInt());
   if (a.asFloat() && b.asFloat())
     return foldFloats(op, *a.asFloat(), *b.asFloat());
-  if (op == BinaryOp::Add && a.isString() && b.isString())
+  if (op == BinaryOp::Add && a.isString() && b.isString()) {
+    if (a.string().size() + b.string().size() > kMaxTextBytes)
+      return refuse("the text would be too long");
     return {Const(a.string() + b.string()), ""};
+  }
   return unsupported(spelling(op), a, b);
 }
 

@@ -9,6 +9,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include <algorithm>
+
 namespace tessera::semantics {
 
 using namespace mlir;
@@ -241,9 +243,24 @@ Tensor Emitter::bits(BinaryOp op, const Value &a, const Value &b) {
   return {result, x.type};
 }
 
+void Emitter::checkTupleSize(size_t size) const {
+  if (size > kMaxTupleSize)
+    fail(DiagnosticId::TooComplex,
+         "a tuple would hold " + std::to_string(size) + " values; at most " +
+             std::to_string(kMaxTupleSize) + " are possible",
+         "keep many numbers in a block, or in memory");
+}
+
+Value Emitter::tuple(std::vector<Value> values) const {
+  Value result = Value::tuple(std::move(values));
+  checkTupleSize(result.size());
+  return result;
+}
+
 Value Emitter::onTuples(BinaryOp op, const Value &a, const Value &b) {
   auto *left = a.tupleValues(), *right = b.tupleValues();
   if (op == BinaryOp::Add && left && right) {
+    checkTupleSize(a.size() + b.size());
     std::vector<Value> values = *left;
     values.insert(values.end(), right->begin(), right->end());
     return Value::tuple(std::move(values));
@@ -251,8 +268,10 @@ Value Emitter::onTuples(BinaryOp op, const Value &a, const Value &b) {
   auto *times = (left ? b : a).constant();
   if (op == BinaryOp::Mul && times && times->asInt() &&
       *times->asInt() <= 1024) {
+    const size_t count = size_t(std::max<Const::Int>(*times->asInt(), 0));
+    checkTupleSize(count * (left ? a : b).size());
     std::vector<Value> values;
-    for (Const::Int i = 0; i < *times->asInt(); ++i)
+    for (size_t i = 0; i < count; ++i)
       for (const Value &value : left ? *left : *right)
         values.push_back(value);
     return Value::tuple(std::move(values));

@@ -69,6 +69,10 @@ public:
   /// != 0, as int1.
   Tensor truth(Tensor value);
 
+  // Tuples; too many values are an error.
+  Value tuple(std::vector<Value> values) const;
+  void checkTupleSize(size_t size) const;
+
   // Shapes.
   void checkShape(const Shape &shape);
   Tensor splat(Tensor scalar, const Shape &shape);

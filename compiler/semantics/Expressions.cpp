@@ -49,12 +49,13 @@ Value Lowering::evaluateHere(const syntax::Expr &expr) {
         if (!items)
           fail(DiagnosticId::BadUnpacking, element->range,
                "only a tuple can be spread with *, got " + inner.describe());
+        emit.checkTupleSize(values.size() + items->size());
         values.insert(values.end(), items->begin(), items->end());
         continue;
       }
       values.push_back(evaluate(*element));
     }
-    return Value::tuple(std::move(values));
+    return emit.tuple(std::move(values));
   };
   switch (expr.kind) {
   case ExprKind::Name:
@@ -232,7 +233,7 @@ Value Lowering::comprehension(const syntax::Comprehension &expr) {
       result.push_back(evaluate(*expr.element));
   }
   frame().scope = std::move(outside);
-  return Value::tuple(std::move(result));
+  return emit.tuple(std::move(result));
 }
 
 Value Lowering::indexTuple(const std::vector<Value> &values,

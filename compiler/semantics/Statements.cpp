@@ -40,9 +40,11 @@ Lowering::Outcome Lowering::run(Rest rest) {
         fail(DiagnosticId::BadReturn, stmt.range,
              "`return` inside a loop is not supported",
              "guard the rest of the body with `if` instead");
-      // As under Triton a number that is returned is a run-time value.
-      Value value =
-          result->value ? materialize(evaluate(*result->value)) : Value::none();
+      // As under Triton a number that is returned is a run-time value. Of a
+      // tuple the constexprs stay what they are until they get names.
+      Value value = result->value ? evaluate(*result->value) : Value::none();
+      if (!value.tupleValues())
+        value = materialize(value);
       return {true, value, stmt.range};
     }
     auto *branch = stmt.as<syntax::If>();

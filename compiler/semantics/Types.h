@@ -63,6 +63,8 @@ struct Element {
   bool isBool() const { return !isPointer && dtype == DType::Int1; }
 };
 
+inline constexpr Element kFp32{DType::Fp32, false};
+
 using Shape = std::vector<int64_t>;
 
 /// A scalar (no shape) or a block of elements.

@@ -73,6 +73,22 @@ bool Value::isDynamic() const {
   return !parts.empty();
 }
 
+Value Value::tuple(std::vector<Value> values) {
+  Tuple made;
+  made.size = 1;
+  for (const Value &value : values)
+    made.size += value.size();
+  made.values = std::move(values);
+  Value result;
+  result.data = std::make_shared<Tuple>(std::move(made));
+  return result;
+}
+
+size_t Value::size() const {
+  auto *held = as<std::shared_ptr<Tuple>>();
+  return held ? (*held)->size : 1;
+}
+
 std::string Value::describe() const {
   if (auto *value = tensor())
     return toString(value->type);

@@ -98,7 +98,12 @@ struct BlockPointer {
 
 struct Tuple {
   std::vector<Value> values;
+  size_t size = 0; // Value::size() of the whole
 };
+
+/// No tuple may hold more, counted in depth: one that a loop doubles would take
+/// all memory.
+inline constexpr size_t kMaxTupleSize = 100000;
 
 /// range / tl.range / tl.static_range, legal only after `in` of a `for`.
 struct Range {
@@ -127,11 +132,7 @@ public:
   static Value boolean(bool value) { return Const(value); }
   static Value integer(__int128 value) { return Const(Const::Int(value)); }
   static Value type(Type value) { return Const(std::move(value)); }
-  static Value tuple(std::vector<Value> values) {
-    Value result;
-    result.data = std::make_shared<Tuple>(Tuple{std::move(values)});
-    return result;
-  }
+  static Value tuple(std::vector<Value> values);
 
   template <typename T>
   const T *as() const {
@@ -154,6 +155,9 @@ public:
   bool isNone() const { return constant() && constant()->isNone(); }
   /// Holds at least one run-time value.
   bool isDynamic() const;
+
+  /// 1, and of a tuple that of all it holds: what walking over it costs.
+  size_t size() const;
 
   /// For messages: "fp32[16]", "constexpr 3", "a tuple of 2", "function f".
   std::string describe() const;

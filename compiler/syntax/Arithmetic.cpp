@@ -159,9 +159,23 @@ static std::optional<Value> onFloats(BinaryOp op, double a, double b) {
   }
 }
 
-static std::vector<Value> repeat(const std::vector<Value> &items, Int count) {
+size_t itemsIn(const Value &value) {
+  size_t count = 1;
+  if (const auto *text = value.get<std::string>())
+    count += text->size() / 64;
+  if (const auto *items = value.sequence())
+    for (const Value &item : *items)
+      count += itemsIn(item);
+  if (const auto *dict = value.get<Value::Dict>())
+    for (const auto &[key, item] : dict->items)
+      count += itemsIn(key) + itemsIn(item);
+  return count;
+}
+
+static std::vector<Value> repeat(const Value &list, Int count) {
+  const std::vector<Value> &items = *list.sequence();
   std::vector<Value> result;
-  if (count > 0 && !items.empty() && count > Int(maxItems / items.size()))
+  if (count > Int(maxItems / itemsIn(list)))
     throw ValueProblem{"the list would be too long", "make it shorter"};
   for (Int i = 0; i < count; ++i)
     result.insert(result.end(), items.begin(), items.end());
@@ -173,7 +187,7 @@ static std::optional<Value> onSequences(BinaryOp op, const Value &a,
   const std::vector<Value> *left = a.sequence(), *right = b.sequence();
   if (op == BinaryOp::Add && left && right &&
       a.data.index() == b.data.index()) {
-    if (left->size() + right->size() > maxItems)
+    if (itemsIn(a) + itemsIn(b) > maxItems)
       throw ValueProblem{"the list would be too long", "make it shorter"};
     std::vector<Value> items = *left;
     items.insert(items.end(), right->begin(), right->end());
@@ -183,7 +197,7 @@ static std::optional<Value> onSequences(BinaryOp op, const Value &a,
   if (op == BinaryOp::Mul && (left || right)) {
     const Value &list = left ? a : b;
     if (auto count = (left ? b : a).asInt()) {
-      auto items = repeat(*list.sequence(), *count);
+      auto items = repeat(list, *count);
       return list.is<Value::List>() ? Value(Value::List{std::move(items)})
                                     : Value(Value::Tuple{std::move(items)});
     }

@@ -31,7 +31,10 @@ std::optional<Value> pythonName(std::string_view name);
 // A value for a dotted name: dtypes, math.pi; else Named.
 Value namedValue(const std::string &path);
 
-// No list of an evaluation may grow beyond this.
+// No list of an evaluation may hold more items, counted in depth, and no text
+// more bytes.
 inline constexpr size_t maxItems = 100000;
+// Items of a value in depth: 1 of a number; a long text counts for more.
+size_t itemsIn(const Value &value);
 
 } // namespace tessera::syntax

@@ -226,15 +226,18 @@ private:
   std::vector<Value> elements(const std::vector<ExprPtr> &list,
                               const ScopePtr &scope) {
     std::vector<Value> result;
+    size_t items = 0;
     for (const ExprPtr &expr : list) {
       const auto *starred = expr->as<Starred>();
-      if (!starred) {
+      const size_t before = result.size();
+      if (!starred)
         result.push_back(evaluate(*expr, scope));
-        continue;
-      }
-      for (const Value &item : iterate(*starred->value, scope))
-        result.push_back(item);
-      grow(*expr, result.size());
+      else
+        for (const Value &item : iterate(*starred->value, scope))
+          result.push_back(item);
+      for (size_t i = before; i < result.size(); ++i)
+        items += itemsIn(result[i]);
+      grow(*expr, items);
     }
     return result;
   }
@@ -250,8 +253,11 @@ private:
 
   Value dict(const DictExpr &node, const ScopePtr &scope) {
     Value::Dict result;
+    size_t items = 0;
     for (size_t i = 0; i < node.values.size(); ++i) {
       Value value = evaluate(*node.values[i], scope);
+      items += itemsIn(value);
+      grow(*node.values[i], items);
       if (node.keys[i]) {
         insert(result, evaluate(*node.keys[i], scope), std::move(value));
         continue;
@@ -301,14 +307,16 @@ private:
   }
 
   void runClauses(const Comprehension &node, size_t index,
-                  const ScopePtr &scope, Value::List &list, Value::Dict &dict) {
+                  const ScopePtr &scope, Value::List &list, Value::Dict &dict,
+                  size_t &items) {
     if (index == node.clauses.size()) {
       Value element = evaluate(*node.element, scope);
+      items += itemsIn(element);
+      grow(node, items);
       if (node.key)
         insert(dict, evaluate(*node.key, scope), std::move(element));
       else
         list.items.push_back(std::move(element));
-      grow(node, list.items.size() + dict.items.size());
       return;
     }
     const ComprehensionClause &clause = node.clauses[index];
@@ -321,14 +329,15 @@ private:
       for (const ExprPtr &condition : clause.conditions)
         keep = keep && evaluate(*condition, inner).truth();
       if (keep)
-        runClauses(node, index + 1, inner, list, dict);
+        runClauses(node, index + 1, inner, list, dict, items);
     }
   }
 
   Value comprehension(const Comprehension &node, const ScopePtr &scope) {
     Value::List list;
     Value::Dict dict;
-    runClauses(node, 0, scope, list, dict);
+    size_t items = 0;
+    runClauses(node, 0, scope, list, dict, items);
     if (node.form == ComprehensionKind::Dict)
       return dict;
     return list;

@@ -168,7 +168,7 @@ void Program::Impl::bindImport(LoadedModule &loaded, const ImportFrom &import) {
         import.module.empty()
             ? "write from ." + import.name + " import NAME"
             : "imports are looked up beside the file that imports: there is no "
-              "`" +
+              "regular file `" +
                   relativePath(import.module) + "` there"));
     return;
   }

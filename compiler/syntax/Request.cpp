@@ -69,12 +69,16 @@ static Json optionsToJson(const CompileOptions &options) {
   // Left out otherwise: keys of kernels without the hint stay what they were.
   if (options.swapAb)
     json["swap_ab"] = true;
+  if (options.wideGrid)
+    json["wide_grid"] = true;
   return json;
 }
 
 static CompileOptions optionsFromJson(const Json &json) {
   const std::string what = requestName + ": options";
-  checkKeys(json, {"num_warps", "num_stages", "f32Default", "debug", "swap_ab"},
+  checkKeys(json,
+            {"num_warps", "num_stages", "f32Default", "debug", "swap_ab",
+             "wide_grid"},
             what);
   CompileOptions result;
   // get<int64_t> would round a float and read true as 1.
@@ -86,6 +90,7 @@ static CompileOptions optionsFromJson(const Json &json) {
   result.numStages = memberOr<int64_t>(json, "num_stages", 2, what);
   result.debug = memberOr<bool>(json, "debug", false, what);
   result.swapAb = memberOr<bool>(json, "swap_ab", false, what);
+  result.wideGrid = memberOr<bool>(json, "wide_grid", false, what);
   result.f32Default = memberOr<std::string>(json, "f32Default", "tf32", what);
   if (result.f32Default != "tf32" && result.f32Default != "ieee")
     throw Error(what + ": f32Default is `" + result.f32Default + "`",
@@ -231,6 +236,10 @@ static Json metaToJson(const ArtifactMeta &meta) {
     json["threads"] = meta.threads;
   if (meta.sharedBytes)
     json["shared_bytes"] = meta.sharedBytes;
+  if (meta.gridLimit)
+    json["grid_limit"] = meta.gridLimit;
+  if (meta.minBlocks)
+    json["min_blocks"] = meta.minBlocks;
   if (!meta.edited.empty())
     json["edited"] = meta.edited;
   return json;
@@ -253,7 +262,7 @@ static ArtifactMeta metaFromJson(const Json &json) {
   const std::string what = resultName + ": meta";
   checkKeys(json,
             {"symbol", "params", "scratch_bytes", "threads", "shared_bytes",
-             "edited"},
+             "grid_limit", "min_blocks", "edited"},
             what);
   ArtifactMeta meta;
   meta.symbol = member<std::string>(json, "symbol", what);
@@ -263,6 +272,8 @@ static ArtifactMeta metaFromJson(const Json &json) {
   meta.scratchBytes = member<uint64_t>(json, "scratch_bytes", what);
   meta.threads = smallNumber(json, "threads", maxBlockThreads, what);
   meta.sharedBytes = smallNumber(json, "shared_bytes", maxSharedBytes, what);
+  meta.gridLimit = smallNumber(json, "grid_limit", UINT32_MAX, what);
+  meta.minBlocks = smallNumber(json, "min_blocks", maxBlocksPerSm, what);
   meta.edited = memberOr<std::vector<std::string>>(json, "edited", {}, what);
   readArray(json, "params", what, [&](const Json &element) {
     checkKeys(element, {"name", "kind", "type"}, what);

@@ -17,6 +17,7 @@ struct CompileOptions {
   std::string f32Default = "tf32"; // or "ieee"
   bool debug = false;              // tl.device_assert is checked
   bool swapAb = false;             // the hint swap_ab (GPU)
+  bool wideGrid = false;           // GPU: more than narrowGrid programs along x
 };
 
 // A file that the kernel comes from, for places in diagnostics.
@@ -71,14 +72,21 @@ struct ArtifactParameter {
 // more than any GPU has.
 inline constexpr uint32_t maxBlockThreads = 1024;
 inline constexpr uint32_t maxSharedBytes = 1u << 20;
+// And most blocks of an SM.
+inline constexpr uint32_t maxBlocksPerSm = 64;
 
 struct ArtifactMeta {
   std::string symbol = "tessera_entry";
   // cpu: one 8-byte slot each. GPU: the parameters of the entry, in order.
   std::vector<ArtifactParameter> params;
-  uint64_t scratchBytes = 0;       // cpu: per thread, 64-byte aligned
-  uint32_t threads = 0;            // GPU: of a block, (threads, 1, 1); cpu: 0
-  uint32_t sharedBytes = 0;        // GPU: dynamic shared memory of a block
+  uint64_t scratchBytes = 0; // cpu: per thread, 64-byte aligned
+  uint32_t threads = 0;      // GPU: of a block, (threads, 1, 1); cpu: 0
+  uint32_t sharedBytes = 0;  // GPU: dynamic shared memory of a block
+  // GPU: most programs along x that the code is for; 0: as many as one likes.
+  uint32_t gridLimit = 0;
+  // GPU: blocks of an SM that ptxas was asked for (--minnctapersm), and that
+  // whoever assembles the PTX again asks for; 0: none.
+  uint32_t minBlocks = 0;
   std::vector<std::string> edited; // stages that were overridden
 };
 

@@ -13,8 +13,6 @@ namespace {
 
 using namespace mlir;
 
-constexpr Element kFp32{DType::Fp32, false};
-
 template <typename Op>
 Value emitUnary(BuiltinCall &call) {
   Tensor x = call.floats(0);

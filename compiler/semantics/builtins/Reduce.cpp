@@ -10,7 +10,6 @@ namespace {
 
 using tile::ReduceKind;
 
-constexpr Element kFp32{DType::Fp32, false};
 constexpr Element kInt32{DType::Int32, false};
 
 bool isUnsignedWord(Element element) {

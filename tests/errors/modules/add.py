@@ -17,3 +17,10 @@ def scale(x, n, out, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     mask = at < n
     tl.store(out + at, tl.load(x + at, mask) * 2.0, mask)
+
+
+@triton.jit
+def shift(x, out, n, by, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = at < n
+    tl.store(out + at, tl.load(x + at + by, mask), mask)

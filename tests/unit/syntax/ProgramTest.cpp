@@ -94,7 +94,14 @@ TEST(Evaluate, AsPython) {
 TEST(Evaluate, ErrorsHavePlaces) {
   for (const char *bad :
        {"1 // 0", "1 + 'a'", "[1][3]", "{}['a']", "1 << 200", "range(10 ** 9)",
-        "(lambda x: x)()", "X", "math.sqrt(-1)", "'a' < 1"})
+        "(lambda x: x)()", "X", "math.sqrt(-1)", "'a' < 1",
+        // Each list is short, all together are not.
+        "[[0] * 1000] * 1000", "[[0] * 60000, [0] * 60000]",
+        "[[0] * 1000 for i in range(1000)]",
+        "{i: [0] * 1000 for i in range(1000)}",
+        "([0] * 600, [0] * 60000) + ([0] * 60000, 1)",
+        "[*[[0] * 60000], *[[0] * 60000]]",
+        "{'a': [0] * 60000, 'b': [0] * 60000}"})
     EXPECT_EQ(errorOf([&] { constant(bad); }), DiagnosticId::InvalidConstant)
         << bad;
   EXPECT_EQ(errorOf([] { constant("nowhere"); }),
@@ -342,14 +349,17 @@ TEST(Request, MalformedJsonIsAnError) {
   EXPECT_EQ(CompileResult::fromJson(result.toJson()).toJson(), result.toJson());
   // What only a GPU artifact has is not written for the others.
   EXPECT_EQ(result.toJson().find("threads"), std::string::npos);
+  EXPECT_EQ(result.toJson().find("min_blocks"), std::string::npos);
   result.meta.threads = 256;
   result.meta.sharedBytes = 166912;
+  result.meta.minBlocks = 5;
   const CompileResult read = CompileResult::fromJson(result.toJson());
   EXPECT_EQ(read.meta.threads, 256u);
   EXPECT_EQ(read.meta.sharedBytes, 166912u);
-  for (const char *bad :
-       {R"("threads":-1)", R"("threads":1.5)", R"("threads":2048)",
-        R"("shared_bytes":"8")", R"("shared_bytes":4294967296)"})
+  EXPECT_EQ(read.meta.minBlocks, 5u);
+  for (const char *bad : {R"("threads":-1)", R"("threads":1.5)",
+                          R"("threads":2048)", R"("shared_bytes":"8")",
+                          R"("shared_bytes":4294967296)", R"("min_blocks":65)"})
     EXPECT_THROW(CompileResult::fromJson(
                      R"({"ok":true,"meta":{"symbol":"k","scratch_bytes":0,)" +
                      std::string(bad) + "}}"),
