@@ -1,17 +1,15 @@
-// trainer/Checkpoint.cpp - checkpoint folders, whole or absent.
+// trainer/Checkpoint.cpp - what a checkpoint holds, and whom it fits.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/Checkpoint.h"
 
 #include "support/Error.h"
 #include "support/File.h"
+#include "trainer/CheckpointFolder.h"
 #include "trainer/Config.h"
 #include "trainer/TensorFile.h"
 
-#include <algorithm>
-#include <filesystem>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace fs = std::filesystem;
 
@@ -20,102 +18,127 @@ namespace {
 
 using nlohmann::json;
 
-fs::path checkpointFolder(const std::string &run) {
-  return fs::path(run) / "ckpt";
-}
+constexpr const char *modelFile = "model.safetensors";
+constexpr const char *optimizerFile = "optimizer.safetensors";
+constexpr const char *stateFile = "state.json";
+/// Of state.json. The first form named none and had no checksums.
+constexpr int stateFormat = 2;
+constexpr const char *startOver =
+    "resume=never starts over in this folder; out=FOLDER uses another";
 
 /// Settings that may change between the two halves of one run without changing
 /// its results.
 bool mayChange(const std::string &key) {
   for (const char *free :
-       {"out", "resume", "panel", "train.log_every", "train.eval_every",
-        "train.eval_windows", "train.final_windows", "train.save_every",
-        "train.keep", "data.path"})
+       {"out", "resume", "allow_changed_kernels", "panel", "train.log_every",
+        "train.eval_every", "train.eval_windows", "train.final_windows",
+        "train.save_every", "train.keep", "data.path"})
     if (key == free)
       return true;
   return false;
 }
 
-/// Whole checkpoints, oldest first.
-std::vector<fs::path> listCheckpoints(const std::string &run) {
-  std::vector<fs::path> found;
-  std::error_code code;
-  for (const fs::directory_entry &e :
-       fs::directory_iterator(checkpointFolder(run), code))
-    if (e.path().filename().string().starts_with("step_") &&
-        e.path().extension().empty() && fs::exists(e.path() / "DONE"))
-      found.push_back(e.path());
-  std::sort(found.begin(), found.end());
-  return found;
-}
+/// A setting that changes results and may change nevertheless, with a line:
+/// who lost a run to a rate that was too high goes on with a lower one.
+constexpr const char *announcedKey = "train.lr";
 
 } // namespace
 
 void saveCheckpoint(const Config &config, const Progress &progress,
-                    const std::string &dataHash,
+                    const std::string &dataHash, const KernelTexts &kernels,
                     const models::Transformer &model, const AdamW &optimizer) {
-  const fs::path final =
-      checkpointFolder(config.out) / fmt::format("step_{:08}", progress.step);
-  const fs::path building = final.string() + ".tmp";
-  std::error_code code;
-  fs::remove_all(building, code);
-  fs::create_directories(building, code);
-  if (code)
-    throw Error(
-        fmt::format("cannot make {}: {}", building.string(), code.message()),
-        "check the space and rights of the run folder");
-  writeTensors((building / "model.safetensors").string(), model.parameters());
-  writeTensors((building / "optimizer.safetensors").string(),
-               optimizer.state());
-  const json state = {{"step", progress.step},
-                      {"windows", progress.windows},
-                      {"train_seconds", progress.trainSeconds},
-                      {"data_sha256", dataHash},
-                      {"config", toJson(config)}};
-  writeFile((building / "state.json").string(), state.dump(1) + "\n");
-  writeFile((building / "DONE").string(), "");
-  fs::remove_all(final, code);
-  fs::rename(building, final, code);
-  if (code)
-    throw Error(
-        fmt::format("cannot rename {}: {}", building.string(), code.message()),
-        "check the rights of the run folder");
-  std::vector<fs::path> all = listCheckpoints(config.out);
-  while (int64_t(all.size()) > config.keepCheckpoints) {
-    fs::remove_all(all.front(), code);
-    all.erase(all.begin());
+  CheckpointWriter writer(config.out, progress.step);
+  writer.add(modelFile, encodeTensors(model.parameters()));
+  writer.add(optimizerFile, encodeTensors(optimizer.state()));
+  for (const auto &[name, text] : kernels)
+    writer.add("kernels/" + name, text);
+  const json state = {
+      {"format", stateFormat},       {"step", progress.step},
+      {"windows", progress.windows}, {"train_seconds", progress.trainSeconds},
+      {"data_sha256", dataHash},     {"kernels", kernelSums(kernels)},
+      {"config", toJson(config)}};
+  writer.add(stateFile, state.dump(1) + "\n");
+  writer.commit();
+  pruneCheckpoints(config.out, config.keepCheckpoints);
+}
+
+std::optional<FoundCheckpoint> findCheckpoint(const std::string &run,
+                                              const Say &say) {
+  const auto all = listCheckpoints(run);
+  FoundCheckpoint found;
+  std::string faults;
+  for (auto entry = all.rbegin(); entry != all.rend(); ++entry) {
+    const fs::path &folder = entry->second;
+    std::string fault = faultOf(folder);
+    if (fault.empty()) {
+      found.folder = folder.string();
+      found.state = json::parse(readFile(folder / stateFile), nullptr, false);
+      const auto step = found.state.find("step");
+      if (found.state.is_object() && found.state.contains("config") &&
+          step != found.state.end() && *step == entry->first)
+        return found;
+      fault = "state.json is not the state of this step";
+    }
+    found.damaged.push_back(folder);
+    faults += (faults.empty() ? "" : "; ") + folder.string() + ": " + fault;
+    say(fmt::format("passing over the checkpoint {}: {}", folder.string(),
+                    fault));
   }
+  if (!all.empty())
+    throw Error("no checkpoint can be used: " + faults, startOver);
+  return std::nullopt;
 }
 
-std::optional<std::string> latestCheckpoint(const std::string &runFolder) {
-  const std::vector<fs::path> all = listCheckpoints(runFolder);
-  if (all.empty())
-    return std::nullopt;
-  return all.back().string();
-}
-
-Progress loadCheckpoint(const std::string &folder, const Config &config,
-                        const std::string &dataHash, models::Transformer &model,
-                        AdamW &optimizer) {
-  const std::string startOver =
-      "resume=never starts over in this folder; out=FOLDER uses another";
-  const std::string file = (fs::path(folder) / "state.json").string();
-  const json state = json::parse(readFile(file), nullptr, false);
-  if (!state.is_object() || !state.contains("config"))
-    throw Error(file + " is not a checkpoint's state", startOver);
+void requireSameRun(const FoundCheckpoint &checkpoint, const Config &config,
+                    const std::string &dataHash, const Say &say) {
   const json now = toJson(config);
-  for (const auto &[key, value] : now.items())
-    if (!mayChange(key) && state["config"].value(key, json()) != value)
-      throw Error(fmt::format("{} was made with {}={}, this run has {}", folder,
-                              key, state["config"].value(key, json()).dump(),
-                              value.dump()),
-                  startOver);
-  if (state.value("data_sha256", "") != dataHash)
-    throw Error(folder + " was trained on another text", startOver);
-  readTensors((fs::path(folder) / "model.safetensors").string(),
-              model.parameters());
-  readTensors((fs::path(folder) / "optimizer.safetensors").string(),
-              optimizer.state());
+  std::string announced;
+  for (const auto &[key, value] : now.items()) {
+    const json before = checkpoint.state["config"].value(key, json());
+    if (mayChange(key) || before == value)
+      continue;
+    const std::string difference =
+        fmt::format("{} was made with {}={}, this run has {}",
+                    checkpoint.folder, key, before.dump(), value.dump());
+    if (key != announcedKey)
+      throw Error(difference, startOver);
+    announced = difference;
+  }
+  if (checkpoint.state.value("data_sha256", "") != dataHash)
+    throw Error(checkpoint.folder + " was trained on another text", startOver);
+  if (!announced.empty())
+    say("the learning rate changes here: " + announced);
+}
+
+void requireSameKernels(const FoundCheckpoint &checkpoint, const Config &config,
+                        const KernelTexts &kernels, const Say &say) {
+  const auto before = checkpoint.state.find("kernels");
+  if (before == checkpoint.state.end()) {
+    if (!kernels.empty())
+      say(checkpoint.folder + " does not say which kernel files it was made "
+                              "with: changed ones go unnoticed");
+    return;
+  }
+  const std::string change = kernelChange(
+      before->get<std::map<std::string, std::string>>(), kernelSums(kernels));
+  if (change.empty())
+    return;
+  if (!config.allowChangedKernels)
+    throw Error(fmt::format("the kernel files are not those {} was made with: "
+                            "{}; its own are in {}/kernels",
+                            checkpoint.folder, change, checkpoint.folder),
+                "allow_changed_kernels=true goes on with the files as they are "
+                "now; " +
+                    std::string(startOver));
+  say("going on with other kernel files than before: " + change);
+}
+
+Progress loadCheckpoint(const FoundCheckpoint &checkpoint,
+                        models::Transformer &model, AdamW &optimizer) {
+  const fs::path folder = checkpoint.folder;
+  readTensors((folder / modelFile).string(), model.parameters());
+  readTensors((folder / optimizerFile).string(), optimizer.state());
+  const json &state = checkpoint.state;
   return {state.value("step", int64_t(0)), state.value("windows", int64_t(0)),
           state.value("train_seconds", 0.0)};
 }

@@ -4,9 +4,14 @@
 #pragma once
 
 #include "trainer/AdamW.h"
+#include "trainer/KernelFiles.h"
 
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tessera::trainer {
 
@@ -19,20 +24,42 @@ struct Progress {
   double trainSeconds = 0;
 };
 
-/// Writes ckpt/step_NNNNNN under the run folder: built beside its final name,
-/// the DONE marker last, then renamed; older ones beyond config.keepCheckpoints
-/// go.
+/// Writes ckpt/step_NNNNNNNN under the run folder: built beside its final name,
+/// the checksums last, then renamed. It holds weights, moments, progress,
+/// settings and kernel files. One of this step that is there and good stays.
+/// Older ones beyond config.keepCheckpoints go when the new one is on disk.
+/// Throws tessera::Error; what was there before is there then.
 void saveCheckpoint(const Config &config, const Progress &progress,
-                    const std::string &dataHash,
+                    const std::string &dataHash, const KernelTexts &kernels,
                     const models::Transformer &model, const AdamW &optimizer);
 
-/// The newest whole checkpoint of a run folder, if any.
-std::optional<std::string> latestCheckpoint(const std::string &runFolder);
+/// The newest checkpoint of a run folder whose files are as they were written.
+struct FoundCheckpoint {
+  std::string folder;
+  nlohmann::json state; ///< Its state.json.
+  /// Newer ones that are damaged.
+  std::vector<std::filesystem::path> damaged;
+};
 
-/// Restores weights, moments and progress. Throws tessera::Error when the
-/// checkpoint belongs to another model, schedule or text.
-Progress loadCheckpoint(const std::string &folder, const Config &config,
-                        const std::string &dataHash, models::Transformer &model,
-                        AdamW &optimizer);
+using Say = std::function<void(const std::string &)>; ///< Takes a line.
+
+/// None when there is no checkpoint. Says which are damaged; throws
+/// tessera::Error when all are.
+std::optional<FoundCheckpoint> findCheckpoint(const std::string &run,
+                                              const Say &say);
+
+/// Throws tessera::Error when the checkpoint belongs to another model, schedule
+/// or text; says what differs and may.
+void requireSameRun(const FoundCheckpoint &checkpoint, const Config &config,
+                    const std::string &dataHash, const Say &say);
+
+/// The same of the kernel files, which are known when a first step was tried;
+/// config.allowChangedKernels lets others through, with a line.
+void requireSameKernels(const FoundCheckpoint &checkpoint, const Config &config,
+                        const KernelTexts &kernels, const Say &say);
+
+/// Restores weights and moments; returns the progress.
+Progress loadCheckpoint(const FoundCheckpoint &checkpoint,
+                        models::Transformer &model, AdamW &optimizer);
 
 } // namespace tessera::trainer

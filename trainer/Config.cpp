@@ -71,6 +71,8 @@ void visitSettings(C &c, V visit) {
   visit("kernels", c.kernels, "tessera (compiled) or torch (plain operations)");
   visit("out", c.out, "run folder");
   visit("resume", c.resume, "auto: go on from the last checkpoint; never");
+  visit("allow_changed_kernels", c.allowChangedKernels,
+        "go on from a checkpoint that other kernel files made");
   visit("threads", c.threads, "CPU threads; results depend on their number");
   visit("panel", c.panel, "time NSA against SDPA at the end");
   visit("data.path", c.dataPath, "file or folder; empty: King James text");

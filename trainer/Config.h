@@ -40,6 +40,7 @@ struct Config {
 
   std::string out = "runs/default";
   std::string resume = "auto"; ///< auto or never.
+  bool allowChangedKernels = false;
   int64_t threads = 2;
   bool panel = true; ///< NSA against SDPA at the end.
 };

@@ -4,7 +4,6 @@
 #include "trainer/Generate.h"
 
 #include "support/Error.h"
-#include "support/File.h"
 #include "trainer/Checkpoint.h"
 #include "trainer/Config.h"
 #include "trainer/Random.h"
@@ -19,19 +18,15 @@ namespace tessera::trainer {
 namespace {
 
 /// The settings a checkpoint was made with, then the overrides.
-Config checkpointConfig(const std::string &folder,
+Config checkpointConfig(const FoundCheckpoint &checkpoint,
                         const std::vector<std::string> &overrides) {
-  const std::string file = folder + "/state.json";
-  const auto state = nlohmann::json::parse(readFile(file), nullptr, false);
-  if (!state.is_object() || !state.contains("config"))
-    throw Error(file + " is not a checkpoint's state", "train the run again");
   std::vector<std::string> settings;
-  for (const auto &[key, value] : state["config"].items())
+  for (const auto &[key, value] : checkpoint.state["config"].items())
     settings.push_back(
         key + "=" +
         (value.is_string() ? value.get<std::string>() : value.dump()));
   settings.insert(settings.end(), overrides.begin(), overrides.end());
-  return parseConfig("", file, settings);
+  return parseConfig("", checkpoint.folder + "/state.json", settings);
 }
 
 int64_t draw(const at::Tensor &logits, const GenerateOptions &options,
@@ -52,17 +47,20 @@ int64_t draw(const at::Tensor &logits, const GenerateOptions &options,
 
 void generate(const GenerateOptions &options,
               const std::function<void(char)> &emit) {
-  const auto folder = latestCheckpoint(options.run);
-  if (!folder)
+  const auto checkpoint =
+      findCheckpoint(options.run, [](const std::string &text) {
+        fmt::print(stderr, "{}\n", text);
+      });
+  if (!checkpoint)
     throw Error("no checkpoint in " + options.run,
                 "train first: tessera train --config configs/quickstart.yaml");
   if (options.prompt.empty())
     throw Error("the prompt is empty", "give at least one byte to start from");
-  const Config config = checkpointConfig(*folder, options.overrides);
+  const Config config = checkpointConfig(*checkpoint, options.overrides);
   at::set_num_threads(int(config.threads));
   models::Transformer model(config.model, config.kernels,
                             uint64_t(config.seed));
-  readTensors(*folder + "/model.safetensors", model.parameters());
+  readTensors(checkpoint->folder + "/model.safetensors", model.parameters());
   const at::NoGradGuard noGrad;
   std::vector<int64_t> bytes;
   for (unsigned char c : options.prompt)

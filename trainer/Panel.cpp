@@ -3,33 +3,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/Panel.h"
 
+#include "support/Stopwatch.h"
+
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <algorithm>
-#include <chrono>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace tessera::trainer {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 /// Median of up to five runs after a first one, which may compile; stops early
 /// when `budget` seconds are gone.
 double medianMilliseconds(const std::function<void()> &run, double budget) {
-  const Clock::time_point start = Clock::now();
+  const Stopwatch all;
   run();
   std::vector<double> times;
   do {
-    const Clock::time_point before = Clock::now();
+    const Stopwatch one;
     run();
-    times.push_back(since(before) * 1e3);
-  } while (times.size() < 5 && since(start) < budget);
+    times.push_back(one.seconds() * 1e3);
+  } while (times.size() < 5 && all.seconds() < budget);
   std::sort(times.begin(), times.end());
   return times[times.size() / 2];
 }
@@ -44,7 +39,7 @@ nlohmann::json runPanel(models::Kernels &kernels, double budgetSeconds,
   config.kvHeads = 2;
   config.keyDim = config.valueDim = 64;
   config.nsa = {32, 16, 64, 16, 512};
-  const Clock::time_point start = Clock::now();
+  const Stopwatch all;
   nlohmann::json rows = nlohmann::json::array();
   say("attention forward on this CPU, one sequence, 8 heads of 64 in 2 groups "
       "(NSA: l=32 d=16 l'=64 n=16 w=512)");
@@ -52,7 +47,7 @@ nlohmann::json runPanel(models::Kernels &kernels, double budgetSeconds,
                   "SDPA/NSA"));
   double lastNsa = 0, lastSdpa = 0;
   for (int64_t length : {1024, 2048, 4096, 8192}) {
-    const double left = budgetSeconds - since(start);
+    const double left = budgetSeconds - all.seconds();
     // Two runs of each; NSA grows about twofold a row, dense attention
     // fourfold.
     const double expected = 2e-3 * (2.5 * lastNsa + 4 * lastSdpa);

@@ -4,6 +4,9 @@
 #include "trainer/RunFolder.h"
 
 #include "support/Error.h"
+#include "support/File.h"
+#include "support/Sync.h"
+#include "trainer/CheckpointFolder.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -17,9 +20,60 @@
 namespace fs = std::filesystem;
 
 namespace tessera::trainer {
+namespace {
+
+/// Whether a run writes an entry of that name into its folder.
+bool writtenByRuns(const std::string &name) {
+  // The second form is what writeFile() leaves when the run is killed in it.
+  for (const std::string known : {"lock", "config.json", "metrics.jsonl",
+                                  "metrics.json", "ckpt", "kernels"})
+    if (name == known || name.starts_with("." + known + "."))
+      return true;
+  return name.starts_with("previous-");
+}
+
+std::vector<fs::path> foreignFiles(const fs::path &folder) {
+  std::vector<fs::path> found;
+  for (const fs::directory_entry &e : fs::directory_iterator(folder))
+    if (!writtenByRuns(e.path().filename().string()))
+      found.push_back(e.path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+[[noreturn]] void refuse(const fs::path &folder,
+                         const std::vector<fs::path> &files) {
+  throw Error(
+      fmt::format("the run folder {} holds what no run wrote: {}{}",
+                  folder.string(), files.front().filename().string(),
+                  files.size() > 1
+                      ? fmt::format(" and {} more", files.size() - 1)
+                      : ""),
+      "choose a new or an empty folder with out=FOLDER, or move these files "
+      "elsewhere; nothing has been changed");
+}
+
+/// A folder with files, but neither a run's lock nor a checkpoint.
+bool isForeign(const fs::path &folder) {
+  std::error_code code;
+  if (!fs::is_directory(folder, code) || fs::is_empty(folder, code) || code ||
+      !listCheckpoints(folder).empty())
+    return false;
+  // It holds the number of a process, or nothing yet.
+  const auto lock = tryReadFile(folder / "lock");
+  return !lock || lock->find_first_not_of("0123456789") != std::string::npos;
+}
+
+} // namespace
 
 RunFolder::RunFolder(const std::string &path) : path(path) {
   std::error_code code;
+  if (isForeign(path)) {
+    std::vector<fs::path> files = foreignFiles(path);
+    if (files.empty()) // only names that runs use, too
+      files.push_back(fs::directory_iterator(path)->path());
+    refuse(path, files);
+  }
   fs::create_directories(path, code);
   const std::string name = file("lock");
   if (!code)
@@ -59,24 +113,33 @@ RunFolder::~RunFolder() {
 
 bool RunFolder::finished() const { return fs::exists(file("metrics.json")); }
 
+void RunFolder::refuseForeignFiles() const {
+  const std::vector<fs::path> foreign = foreignFiles(path);
+  if (!foreign.empty())
+    refuse(path, foreign);
+}
+
 std::string RunFolder::putAside() {
+  refuseForeignFiles();
   std::vector<fs::path> old;
   for (const fs::directory_entry &e : fs::directory_iterator(path)) {
     const std::string name = e.path().filename().string();
     if (name != "lock" && !name.starts_with("previous-"))
       old.push_back(e.path());
   }
-  // A run that ended before its first step leaves its settings and an empty
-  // log: nothing that anybody would look for in a previous-N.
+  // A run that ended before its first step leaves its settings, copies of its
+  // kernels and an empty log: nothing that anybody would look for in a
+  // previous-N.
   const auto worthless = [](const fs::path &p) {
     std::error_code ignored;
-    return p.filename() == "config.json" ||
+    return p.filename() == "config.json" || p.filename() == "kernels" ||
+           p.filename().string().starts_with(".") ||
            (p.filename() == "metrics.jsonl" &&
             fs::is_regular_file(p, ignored) && fs::file_size(p, ignored) == 0);
   };
   if (std::all_of(old.begin(), old.end(), worthless)) {
     for (const fs::path &p : old)
-      fs::remove(p);
+      fs::remove_all(p);
     return {};
   }
   int number = 1;
@@ -86,6 +149,8 @@ std::string RunFolder::putAside() {
   fs::create_directory(aside);
   for (const fs::path &p : old)
     fs::rename(p, aside / p.filename());
+  syncFolder(aside);
+  syncFolder(path);
   return aside.string();
 }
 

@@ -8,7 +8,8 @@
 namespace tessera::trainer {
 
 /// Makes the folder, proves that it can be written and holds its lock until
-/// destroyed. Throws tessera::Error when another run holds it.
+/// destroyed. Throws tessera::Error when another run holds it, and when it is a
+/// folder with files in which no run has been; nothing is changed then.
 class RunFolder {
 public:
   explicit RunFolder(const std::string &path);
@@ -19,8 +20,13 @@ public:
   std::string file(const std::string &name) const { return path + "/" + name; }
   bool finished() const; ///< metrics.json is there.
 
+  /// Throws tessera::Error when the folder holds anything that no run writes.
+  /// Such files may lie beside a run that goes on, but none is moved.
+  void refuseForeignFiles() const;
+
   /// Moves what an earlier run left into previous-N; returns that folder, or
-  /// nothing when there was nothing, or a run that made no step.
+  /// nothing when there was nothing, or a run that made no step. Refuses as
+  /// refuseForeignFiles() does, before anything is moved.
   std::string putAside();
 
 private:

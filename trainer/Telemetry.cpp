@@ -4,10 +4,12 @@
 #include "trainer/Telemetry.h"
 
 #include "support/Error.h"
-#include "support/File.h"
+#include "support/Sync.h"
 
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -25,8 +27,14 @@ std::string duration(double seconds) {
   return fmt::format("{}s", s);
 }
 
+void writeLog(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+  std::clearerr(stderr);
+}
+
 Telemetry::Telemetry(const std::string &file, int64_t keptSteps)
-    : terminal(isatty(STDERR_FILENO)) {
+    : terminal(isatty(STDERR_FILENO)), file(file) {
   std::string kept;
   if (keptSteps > 0 && std::filesystem::exists(file)) {
     std::istringstream lines(readFile(file));
@@ -37,9 +45,10 @@ Telemetry::Telemetry(const std::string &file, int64_t keptSteps)
     }
   }
   writeFile(file, kept);
-  out.open(file, std::ios::app);
+  out.reset(::open(file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   if (!out)
-    throw Error("cannot write " + file, "check the rights of the run folder");
+    throw Error("cannot write " + file + ": " + errnoText(errno),
+                "check the rights of the run folder");
 }
 
 void Telemetry::step(const StepRecord &r, bool logged) {
@@ -58,22 +67,30 @@ void Telemetry::step(const StepRecord &r, bool logged) {
       r.step, r.steps, 100.0 * double(r.step) / double(r.steps), r.bitsPerByte,
       r.gradientNorm, r.learningRate, r.milliseconds, r.tokensPerSecond,
       duration(r.secondsLeft));
-  fmt::print(stderr, "{}{}{}", terminal ? "\r\x1b[K" : "", line,
-             terminal ? "" : "\n");
-  std::fflush(stderr);
+  writeLog(terminal ? "\r\x1b[K" + line : line + "\n");
   drawn = terminal;
 }
 
 void Telemetry::record(const nlohmann::json &json) {
-  out << json.dump() << std::endl;
-  if (!out)
-    throw Error("cannot write metrics.jsonl",
-                "free some space; the run goes on from its last checkpoint");
+  // A disk that stays full must not fill the memory, too.
+  constexpr size_t most = size_t(64) << 20;
+  if (unwritten.size() < most)
+    unwritten += json.dump() + "\n";
+  std::string_view left = unwritten;
+  const bool written = writeAll(out.get(), left);
+  const int error = errno;
+  unwritten.erase(0, unwritten.size() - left.size());
+  if (written && failing)
+    say(file + " is written again");
+  else if (!written && !failing)
+    say("WARNING: cannot write " + file + ": " + errnoText(error) +
+        "; training goes on, and what is missing will be written when that "
+        "works again");
+  failing = !written;
 }
 
 void Telemetry::say(const std::string &text) {
-  fmt::print(stderr, "{}{}\n", drawn ? "\n" : "", text);
-  std::fflush(stderr);
+  writeLog(fmt::format("{}{}\n", drawn ? "\n" : "", text));
   drawn = false;
 }
 

@@ -3,10 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "support/File.h"
+
 #include <cstdint>
-#include <fstream>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 namespace tessera::trainer {
 
@@ -20,6 +22,10 @@ struct StepRecord {
 /// "1h02m", "4m07s", "12s".
 std::string duration(double seconds);
 
+/// Writes to standard error. A terminal or reader that has gone is no error: a
+/// run outlives whoever watched it.
+void writeLog(std::string_view text);
+
 /// Progress on standard error: one line redrawn on a terminal, a line per
 /// record elsewhere. Every record also goes to metrics.jsonl.
 class Telemetry {
@@ -30,6 +36,8 @@ public:
 
   /// Redraws the line; `logged` also writes the record.
   void step(const StepRecord &record, bool logged);
+  /// A record that cannot be written is kept and tried again with the next
+  /// one; that is said once, and once when it is over.
   void record(const nlohmann::json &json);
   /// A line of text that stays.
   void say(const std::string &text);
@@ -37,7 +45,10 @@ public:
 private:
   bool terminal;
   bool drawn = false;
-  std::ofstream out;
+  std::string file;
+  UniqueFd out;
+  std::string unwritten; ///< Of the file's end; may begin inside a line.
+  bool failing = false;
 };
 
 } // namespace tessera::trainer

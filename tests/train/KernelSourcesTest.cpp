@@ -4,6 +4,8 @@
 #include "tests/train/TrainRun.h"
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 
 using namespace tessera;
 
@@ -39,7 +41,98 @@ TEST_P(KernelSources, LossesAgree) {
               1, 1e-3);
 }
 
+/// Loss, gradient norm and weights are the same bits whenever the settings are,
+/// whatever the threads did meanwhile, and so in a run that was cut in two.
+TEST_P(KernelSources, ThreadsAndResumeChangeNoBit) {
+  const std::vector<std::string> settings = {std::string("attention=") +
+                                                 GetParam(),
+                                             "kernels=tessera",
+                                             "threads=3",
+                                             "train.steps=24",
+                                             "train.lr=0.002",
+                                             "train.save_every=11",
+                                             "train.keep=9"};
+  for (const char *out : {"one", "two", "cut"})
+    expectFine(run(out, settings));
+  namespace fs = std::filesystem;
+  fs::remove(folder.path / "cut/metrics.json");
+  fs::remove_all(folder.path / "cut/ckpt/step_00000022");
+  fs::remove_all(folder.path / "cut/ckpt/step_00000024");
+  const CommandResult resumed = run("cut", settings);
+  expectFine(resumed);
+  EXPECT_NE(resumed.errors.find("at step 11"), std::string::npos);
+  for (const char *out : {"two", "cut"}) {
+    EXPECT_EQ(steps("one"), steps(out));
+    for (const char *name : {"model.safetensors", "optimizer.safetensors"})
+      for (const int step : {11, 22, 24})
+        EXPECT_EQ(checkpoint("one", step, name), checkpoint(out, step, name))
+            << name << " of step " << step;
+    EXPECT_EQ(metrics("one")["val_bpb"], metrics(out)["val_bpb"]);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Attention, KernelSources,
                          testing::Values("nsa", "dense"));
+
+class KernelFiles : public TrainRun {
+protected:
+  CommandResult runWith(const std::vector<std::string> &more = {}) {
+    std::vector<std::string> all = {"attention=dense", "kernels=tessera",
+                                    "train.steps=6", "train.save_every=3",
+                                    "train.keep=9"};
+    all.insert(all.end(), more.begin(), more.end());
+    return runCommand(command("run", all), std::chrono::seconds(300),
+                      {"TESSERA_KERNELS=" + folder.file("kernels")});
+  }
+  std::string text(const std::string &name) {
+    return readFile(folder.path / name);
+  }
+};
+
+// The files of every kernel are kept with the run and with each checkpoint; an
+// edited one is refused, or announced when it is asked for.
+TEST_F(KernelFiles, AChangedOneIsRefusedOrAnnounced) {
+  namespace fs = std::filesystem;
+  fs::copy(TESSERA_SOURCE "/kernels", folder.path / "kernels",
+           fs::copy_options::recursive);
+  expectFine(runWith());
+  const std::string first = text("kernels/dense/attn_bwd.py");
+  EXPECT_EQ(text("run/kernels/step_00000000/dense/attn_bwd.py"), first);
+  EXPECT_EQ(text("run/ckpt/step_00000003/kernels/dense/attn_bwd.py"), first);
+  const nlohmann::json state =
+      nlohmann::json::parse(text("run/ckpt/step_00000003/state.json"));
+  for (const char *name :
+       {"dense/attn_fwd.py", "dense/attn_bwd.py", "nn/rmsnorm_fwd.py",
+        "nn/rmsnorm_bwd.py", "nn/rope.py"})
+    EXPECT_TRUE(state["kernels"].contains(name)) << name;
+  EXPECT_FALSE(state["kernels"].contains("nsa/select_fwd.py"));
+
+  fs::remove(folder.path / "run/metrics.json");
+  fs::remove_all(folder.path / "run/ckpt/step_00000006");
+  const std::string config = text("run/config.json"),
+                    metrics = text("run/metrics.jsonl");
+  std::ofstream(folder.path / "kernels/dense/attn_bwd.py", std::ios::app)
+      << "# edited\n";
+  // A file that the run does not use may change.
+  std::ofstream(folder.path / "kernels/nsa/select_fwd.py", std::ios::app)
+      << "# edited\n";
+  expectRefused(runWith(), "dense/attn_bwd.py has changed");
+  EXPECT_EQ(text("run/config.json"), config);
+  EXPECT_EQ(text("run/metrics.jsonl"), metrics);
+  EXPECT_FALSE(fs::exists(folder.path / "run/kernels/step_00000003"));
+
+  const CommandResult asked = runWith({"allow_changed_kernels=true"});
+  expectFine(asked);
+  EXPECT_NE(asked.errors.find("going on with other kernel files than before: "
+                              "dense/attn_bwd.py has changed\n"),
+            std::string::npos)
+      << asked.errors;
+  EXPECT_NE(asked.errors.find("at step 3"), std::string::npos);
+  EXPECT_EQ(text("run/kernels/step_00000000/dense/attn_bwd.py"), first);
+  EXPECT_EQ(text("run/kernels/step_00000003/dense/attn_bwd.py"),
+            first + "# edited\n");
+  EXPECT_EQ(text("run/ckpt/step_00000006/kernels/dense/attn_bwd.py"),
+            first + "# edited\n");
+}
 
 } // namespace

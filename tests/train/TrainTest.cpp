@@ -4,7 +4,9 @@
 #include "tests/train/TrainRun.h"
 
 #include <csignal>
+#include <fcntl.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace tessera;
 using namespace std::chrono_literals;
@@ -129,6 +131,50 @@ TEST_F(Train, SignalsSaveAndTheRunGoesOn) {
   }
 }
 
+// They say what the run is doing; nothing else changes.
+TEST_F(Train, ReportSignalsDoNotEndTheRun) {
+  expectFine(run("whole", {"train.steps=60"}));
+  const std::string log = folder.file("log");
+  std::vector<std::string> arguments = {"/bin/sh", "-c", "exec \"$@\" 2>" + log,
+                                        "sh"};
+  for (const std::string &argument : command("told", {"train.steps=60"}))
+    arguments.push_back(argument);
+  SpawnOptions options;
+  options.arguments = arguments;
+  Process process = Process::spawn(options);
+  // From the first moment on that a user can see: the run folder is there.
+  while (!tryReadFile(folder.file("told") + "/lock"))
+    std::this_thread::sleep_for(1ms);
+  int sent = 0;
+  std::optional<ExitStatus> status;
+  while (!(status = process.wait(20ms)))
+    kill(process.pid(), ++sent % 2 ? SIGUSR1 : SIGHUP);
+  EXPECT_TRUE(status->ok()) << status->text();
+  const std::string text = readFile(log);
+  for (const char *part : {"SIGUSR1: ", "SIGHUP: ", "training, ",
+                           " steps done, ", "tessera-train("})
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  EXPECT_EQ(checkpoint("whole", 60, "model.safetensors"),
+            checkpoint("told", 60, "model.safetensors"));
+}
+
+// A terminal that was closed, or a reader such as head that has gone.
+TEST_F(Train, ARunOutlivesWhoWatchesIt) {
+  int ends[2] = {};
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  SpawnOptions options;
+  options.arguments = command("alone", {});
+  options.descriptors = {{2, ends[1]}};
+  close(ends[0]);
+  Process process = Process::spawn(options);
+  close(ends[1]);
+  const auto status = process.wait(300s);
+  ASSERT_TRUE(status.has_value());
+  EXPECT_TRUE(status->ok()) << status->text();
+  EXPECT_EQ(steps("alone").size(), 12u);
+  EXPECT_TRUE(metrics("alone").contains("val_bpb"));
+}
+
 TEST_F(Train, TwoRunsInOneFolderAreRefused) {
   Process first =
       startLong(command("busy", {"train.steps=100000"}), folder.file("busy"));
@@ -144,8 +190,8 @@ TEST_F(Train, OtherSettingsDoNotResume) {
       startLong(command("mine", {"train.steps=100000"}), folder.file("mine"));
   kill(first.pid(), SIGINT);
   ASSERT_TRUE(first.wait(60s).has_value());
-  expectRefused(run("mine", {"train.steps=100000", "train.lr=0.5"}),
-                "train.lr");
+  expectRefused(run("mine", {"train.steps=100000", "train.beta1=0.5"}),
+                "train.beta1");
   folder.write("other", smallText() + "more");
   expectRefused(
       run("mine", {"train.steps=100000", "data.path=" + folder.file("other")}),

@@ -5,8 +5,10 @@
 
 #include "TestFolder.h"
 #include "support/Error.h"
+#include "support/File.h"
 
 #include <gtest/gtest.h>
+#include <map>
 #include <unistd.h>
 
 using namespace tessera;
@@ -67,13 +69,69 @@ TEST(RunFolder, KeepsNothingOfARunWithoutAStep) {
   EXPECT_EQ(run.putAside(), "");
   EXPECT_FALSE(std::filesystem::exists(run.file("previous-1")));
   EXPECT_FALSE(std::filesystem::exists(run.file("config.json")));
-  // One line of the log is worth keeping; so is a file of the user's.
+  folder.write("run/.config.json.17.0.tmp", "{");
+  folder.write("run/kernels/step_00000000/nn/rope.py", "pass");
+  EXPECT_EQ(run.putAside(), "");
+  EXPECT_FALSE(std::filesystem::exists(run.file("kernels")));
+  // One line of the log is worth keeping.
   folder.write("run/config.json", "{}");
   folder.write("run/metrics.jsonl", "{\"step\": 1}\n");
   EXPECT_EQ(run.putAside(), run.file("previous-1"));
-  folder.write("run/config.json", "{}");
-  folder.write("run/notes.txt", "");
-  EXPECT_EQ(run.putAside(), run.file("previous-2"));
+}
+
+/// Every path below, with the contents of files.
+std::map<std::string, std::string> contents(const TestFolder &folder) {
+  std::map<std::string, std::string> all;
+  for (const auto &e :
+       std::filesystem::recursive_directory_iterator(folder.path))
+    all[e.path().string()] =
+        e.is_regular_file() ? readFile(e.path()) : std::string();
+  return all;
+}
+
+// out=. in a folder of the user's moved all of it into previous-1.
+TEST(RunFolder, RefusesAFolderOfOthersAndChangesNothing) {
+  for (const char *name : {"thesis.tex", "kernels/mine.py", "ckpt/weights.pt",
+                           ".git/HEAD", "lock", "config.json"}) {
+    const TestFolder folder;
+    folder.write(name, "ten years of work");
+    const auto before = contents(folder);
+    try {
+      const RunFolder run(folder.path.string());
+      ADD_FAILURE() << name << " is in a run's folder";
+    } catch (const Error &e) {
+      const std::string top =
+          std::string(name).substr(0, std::string(name).find('/'));
+      EXPECT_NE(e.message.find(top), std::string::npos) << e.message;
+      EXPECT_NE(e.hint.find("out="), std::string::npos);
+    }
+    EXPECT_EQ(contents(folder), before);
+  }
+  const TestFolder empty;
+  const RunFolder run(empty.path.string());
+}
+
+// A run may go on beside files of the user's, but these are never moved.
+TEST(RunFolder, DoesNotMoveFilesOfOthers) {
+  const TestFolder folder;
+  RunFolder(folder.path.string()).putAside();
+  folder.write("metrics.json", "one");
+  folder.write("notes.txt", "mine");
+  RunFolder run(folder.path.string());
+  const auto before = contents(folder);
+  EXPECT_THROW(run.refuseForeignFiles(), Error);
+  EXPECT_THROW(run.putAside(), Error);
+  EXPECT_EQ(contents(folder), before);
+  std::filesystem::remove(folder.path / "notes.txt");
+  EXPECT_EQ(run.putAside(), run.file("previous-1"));
+}
+
+// Checkpoints copied to another place are a run to go on with.
+TEST(RunFolder, TakesCopiedCheckpoints) {
+  const TestFolder folder;
+  folder.write("ckpt/step_00000005/DONE", "");
+  const RunFolder run(folder.path.string());
+  EXPECT_TRUE(std::filesystem::exists(folder.path / "ckpt/step_00000005/DONE"));
 }
 
 } // namespace

@@ -1,0 +1,198 @@
+// tests/train/ResumeTest.cpp - what a run goes on from, and what it refuses
+// without changing anything. Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/train/TrainRun.h"
+
+#include <fstream>
+
+using namespace tessera;
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+class Resume : public TrainRun {
+protected:
+  /// A finished run as if it had been killed behind its newest checkpoint, of
+  /// those at 5, 10 and 12 steps.
+  void makeUnfinished(const std::string &out,
+                      std::vector<std::string> more = {}) {
+    more.insert(more.end(), {"train.save_every=5", "train.keep=9"});
+    expectFine(run(out, more));
+    fs::remove(folder.path / out / "metrics.json");
+  }
+  fs::path checkpointFile(const std::string &out, int step,
+                          const std::string &name) {
+    char folderName[32];
+    std::snprintf(folderName, sizeof folderName, "step_%08d", step);
+    return folder.path / out / "ckpt" / folderName / name;
+  }
+  void flipByte(const fs::path &file) {
+    std::string bytes = readFile(file);
+    bytes[bytes.size() / 2] = char(bytes[bytes.size() / 2] ^ 16);
+    writeFile(file, bytes);
+  }
+  void expectSame(const std::string &a, const std::string &b) {
+    for (const char *name : {"model.safetensors", "optimizer.safetensors"})
+      EXPECT_EQ(checkpoint(a, 12, name), checkpoint(b, 12, name));
+    EXPECT_EQ(steps(a), steps(b));
+    EXPECT_EQ(metrics(a)["val_bpb"], metrics(b)["val_bpb"]);
+  }
+  /// Every path below, with the contents of files.
+  std::map<std::string, std::string> contents(const std::string &out) {
+    std::map<std::string, std::string> all;
+    for (const auto &e : fs::recursive_directory_iterator(folder.path / out))
+      if (e.path().filename() != "lock")
+        all[e.path().string()] =
+            e.is_regular_file() ? readFile(e.path()) : std::string();
+    return all;
+  }
+};
+
+TEST_F(Resume, ADamagedCheckpointIsPassedOverForTheOneBefore) {
+  expectFine(run("straight"));
+  makeUnfinished("damaged");
+  flipByte(checkpointFile("damaged", 12, "optimizer.safetensors"));
+  flipByte(checkpointFile("damaged", 10, "model.safetensors"));
+  const CommandResult resumed = run("damaged");
+  expectFine(resumed);
+  for (const char *part :
+       {"passing over the checkpoint",
+        "step_00000012: optimizer.safetensors "
+        "is damaged",
+        "step_00000010: model.safetensors is damaged", "at step 5"})
+    EXPECT_NE(resumed.errors.find(part), std::string::npos) << resumed.errors;
+  expectSame("straight", "damaged");
+  // What is damaged stays for who wants to look, and counts no more.
+  EXPECT_TRUE(
+      fs::exists(folder.file("damaged/ckpt/step_00000010.damaged/DONE")));
+  EXPECT_TRUE(
+      fs::exists(folder.file("damaged/ckpt/step_00000012.damaged/DONE")));
+}
+
+TEST_F(Resume, WhenAllAreDamagedNothingIsStartedOver) {
+  makeUnfinished("lost");
+  for (const int step : {5, 10, 12})
+    flipByte(checkpointFile("lost", step, "state.json"));
+  const auto before = contents("lost");
+  expectRefused(run("lost"), "no checkpoint can be used");
+  EXPECT_EQ(contents("lost"), before);
+  expectFine(run("lost", {"resume=never"}));
+  EXPECT_TRUE(fs::exists(folder.file("lost/previous-1/ckpt/step_00000012")));
+}
+
+TEST_F(Resume, ARefusedOneChangesNothing) {
+  makeUnfinished("mine");
+  const auto before = contents("mine");
+  expectRefused(run("mine", {"train.weight_decay=0.3"}), "train.weight_decay");
+  expectRefused(run("mine", {"train.seq_len=64"}), "train.seq_len");
+  expectRefused(run("mine", {"train.lr_final=0.001"}), "train.lr_final");
+  folder.write("other", smallText() + "more");
+  expectRefused(run("mine", {"data.path=" + folder.file("other")}),
+                "another text");
+  EXPECT_EQ(contents("mine"), before);
+  // The same of a finished run that is to be put aside.
+  folder.write("mine/metrics.json", "{}");
+  folder.write("mine/notes.txt", "of the user's");
+  const auto finished = contents("mine");
+  expectRefused(run("mine"), "notes.txt");
+  fs::remove(folder.file("mine/notes.txt"));
+  expectRefused(run("mine", {"data.path=" + folder.write("tiny", "word")}),
+                "4 bytes");
+  folder.write("mine/notes.txt", "of the user's");
+  EXPECT_EQ(contents("mine"), finished);
+}
+
+TEST_F(Resume, AnOlderCheckpointWithoutSumsIsTaken) {
+  expectFine(run("straight"));
+  makeUnfinished("old");
+  for (const int step : {5, 10, 12}) {
+    json state =
+        json::parse(readFile(checkpointFile("old", step, "state.json")));
+    state.erase("format");
+    state.erase("kernels");
+    writeFile(checkpointFile("old", step, "state.json"), state.dump());
+    writeFile(checkpointFile("old", step, "DONE"), "");
+  }
+  const CommandResult resumed = run("old");
+  expectFine(resumed);
+  EXPECT_NE(resumed.errors.find("at step 12"), std::string::npos);
+  expectSame("straight", "old");
+}
+
+// A rate that blows the run up: the message says what to change, and the run
+// goes on with exactly that change.
+TEST_F(Resume, AfterANaNALowerRateGoesOn) {
+  // A decay that is mild at the usual rate and throws weights about at 100.
+  const std::string decay = "train.weight_decay=50";
+  makeUnfinished("nan", {decay});
+  for (const int step : {10, 12})
+    fs::remove_all(checkpointFile("nan", step, "DONE").parent_path());
+  const CommandResult blown = run("nan", {decay, "train.lr=100"});
+  expectRefused(blown, "is not finite at step");
+  EXPECT_NE(blown.errors.find("the learning rate changes here"),
+            std::string::npos)
+      << blown.errors;
+  EXPECT_NE(blown.errors.find("with train.lr=50, for example, goes on from "
+                              "the checkpoint of step 5"),
+            std::string::npos)
+      << blown.errors;
+  const CommandResult rest = run("nan", {decay, "train.lr=0.001"});
+  expectFine(rest);
+  EXPECT_NE(rest.errors.find("train.lr=0.003, this run has 0.001"),
+            std::string::npos)
+      << rest.errors;
+  EXPECT_NE(rest.errors.find("at step 5"), std::string::npos);
+  EXPECT_EQ(json::parse(readFile(folder.file("nan/config.json")))["train.lr"],
+            0.001);
+  // The new rate counts from step 6 on.
+  std::istringstream lines(readFile(folder.file("nan/metrics.jsonl")));
+  int step = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const json record = json::parse(line);
+    EXPECT_EQ(record["step"], ++step);
+    if (step == 5) {
+      EXPECT_GT(record["lr"], 0.0025);
+    }
+    if (step > 5) {
+      EXPECT_LE(record["lr"], 0.001);
+    }
+  }
+  EXPECT_EQ(step, 12);
+}
+
+// Without a checkpoint the message does not promise one.
+TEST_F(Resume, ANaNBeforeTheFirstCheckpointStartsOver) {
+  const CommandResult blown = run(
+      "early", {"train.weight_decay=50", "train.lr=100", "train.save_every=0"});
+  expectRefused(blown, "is not finite at step");
+  EXPECT_NE(blown.errors.find("starts over (no checkpoint was saved yet"),
+            std::string::npos)
+      << blown.errors;
+  expectFine(run("early", {"train.lr=0.001", "train.warmup=0"}));
+}
+
+// A file may not grow beyond 4 KiB, as on a full disk.
+TEST_F(Resume, ASaveThatFailsEndsNothingAndLosesNothing) {
+  expectFine(run("straight"));
+  makeUnfinished("full");
+  for (const int step : {10, 12})
+    fs::remove_all(checkpointFile("full", step, "DONE").parent_path());
+  std::vector<std::string> limited = {"/bin/sh", "-c",
+                                      "ulimit -f 8; exec \"$@\"", "sh"};
+  for (const std::string &argument :
+       command("full", {"train.save_every=3", "train.log_every=1"}))
+    limited.push_back(argument);
+  const CommandResult failed = runCommand(limited, std::chrono::seconds(300));
+  EXPECT_EQ(failed.status.code, 1) << failed.errors;
+  for (const char *part :
+       {"WARNING: no checkpoint of step 6", "WARNING: no checkpoint of step 9",
+        "step 12/12", "error: cannot write", "HINT"})
+    EXPECT_NE(failed.errors.find(part), std::string::npos) << failed.errors;
+  const CommandResult resumed = run("full");
+  expectFine(resumed);
+  EXPECT_NE(resumed.errors.find("at step 5"), std::string::npos);
+  expectSame("straight", "full");
+}
+
+} // namespace

@@ -1,0 +1,50 @@
+// tests/unit/trainer/ScheduleTest.cpp - the learning rate of every step.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/Schedule.h"
+
+#include "trainer/Config.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace tessera::trainer;
+
+namespace {
+
+// Linear up to the full rate at the last step of the warm-up, then the squared
+// cosine of half the angle down to the last rate one step after the end.
+TEST(Schedule, EveryStepHasTheRateOfTheFormula) {
+  for (const int64_t warmup : {0, 1, 4, 10}) {
+    Config c;
+    c.steps = 10;
+    c.warmup = warmup;
+    c.learningRate = 0.5;
+    c.finalLearningRate = 0.1;
+    const double quarter = std::atan(1.0); // of pi
+    for (int64_t step = 0; step < 10; ++step) {
+      double expected = 0;
+      if (step + 1 <= warmup) {
+        expected = 0.5 / double(warmup) * double(step + 1);
+      } else {
+        const double half =
+            std::cos(2 * quarter * double(step - warmup) / double(10 - warmup));
+        expected = 0.1 + 0.4 * half * half;
+      }
+      EXPECT_NEAR(learningRate(c, step), expected, 1e-12)
+          << "step " << step << ", warm-up " << warmup;
+    }
+  }
+  Config c;
+  c.steps = 10;
+  c.warmup = 2;
+  c.learningRate = 1;
+  EXPECT_EQ(learningRate(c, 0), 0.5);
+  EXPECT_EQ(learningRate(c, 1), 1);
+  EXPECT_EQ(learningRate(c, 2), 1);
+  EXPECT_NEAR(learningRate(c, 6), 0.5, 1e-12);
+  EXPECT_NEAR(learningRate(c, 10), 0, 1e-12);
+  EXPECT_NEAR(learningRate(c, 1000), 0, 1e-12);
+}
+
+} // namespace
