@@ -95,6 +95,7 @@ int run() {
   for (auto function : whole->getOps<mlir::func::FuncOp>()) {
     auto module = mlir::OwningOpRef<mlir::ModuleOp>(
         mlir::ModuleOp::create(function.getLoc()));
+    (*module)->setAttrs((*whole)->getAttrDictionary());
     module->push_back(function.clone());
     lower(*module, function.getName().str());
   }

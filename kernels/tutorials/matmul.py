@@ -22,7 +22,9 @@ def matmul(A, B, C, M, N, K, sam, sbk, scm, BM: tl.constexpr, BN: tl.constexpr, 
     band = pid // (ROWS * tiles_n)
     height = tl.minimum(tiles_m - band * ROWS, ROWS)
     m = (band * ROWS + pid % (ROWS * tiles_n) % height) * BM + tl.arange(0, BM)
-    n = (pid % (ROWS * tiles_n) // height) * BN + tl.arange(0, BN)
+    column = pid % (ROWS * tiles_n) // height
+    tl.assume(column >= 0)  # or n % N had a sign, and no vectors of columns could be loaded
+    n = column * BN + tl.arange(0, BN)
     k = tl.arange(0, BK)
     a = A + (m % M)[:, None] * sam + k[None, :]
     b = B + k[:, None] * sbk + (n % N)[None, :]

@@ -44,7 +44,7 @@ TEST_F(NewCheck, TheTemplateWorks) {
   CommandResult result = run({"check", file, "-i", "mine_f32"});
   expectFine(result);
   for (const char *part :
-       {"64+0+47 H=2", "cpu(BM=32, BN=64)", "LSE", "DK", "19+0+33"})
+       {"64+0+47 H=2", "cpu(BM=32, BN=64)", "LSE", "DK", "19+0+95"})
     expectHas(result.output, part);
   expectHasNot(result.output, "WRONG");
 
@@ -100,6 +100,50 @@ TEST_F(NewCheck, FindsMistakes) {
   expectHas(result.output, "DK[");
   expectHasNot(result.output, "DQ[");
   expectHas(result.output, "1 lines are wrong");
+}
+
+// Gradients of sequences that are longer than the window and a tile of keys.
+TEST_F(NewCheck, AForgottenKeyShowsInTheGradients) {
+  expectFine(run({"new", "kernel", "mine", "--dir", folder.path()}));
+  const std::string file = path("mine.py"), good = readFile(file);
+  // The first keys of a tile are seen; those of the last rows' half window no
+  // more: nothing that a sequence shorter than the window shows.
+  edit(file, "    return pos + W\n", "    return pos + W // 2\n");
+  for (const char *instance : {"mine_wide_f32", "mine_bf16"}) {
+    const CommandResult result = run({"check", file, "-i", instance});
+    EXPECT_EQ(result.status.code, 1) << instance;
+    expectHas(result.output, "\n    DK"); // of an element or a direction
+    expectHas(result.output, "1 lines are wrong");
+  }
+  // The author's lengths are taken: here they show nothing, there they do.
+  const std::string place = "# tessera: instance mine_f32(";
+  const std::string bad = readFile(file);
+  edit(file, place, "# tessera: check(lengths=[[1], [30], [9, 17]])\n" + place);
+  CommandResult result = run({"check", file, "-i", "mine_wide_f32"});
+  expectFine(result);
+  expectHas(result.output, "9+17 H=2");
+  const size_t gradients = result.output.find("finite differences");
+  ASSERT_NE(gradients, std::string::npos);
+  const std::string lines = result.output.substr(gradients);
+  expectHas(lines, " 30 H=1");
+  expectHas(lines, " 9+17 H=2");
+  expectHasNot(lines, " 1 H=2");
+  writeFile(file, bad);
+  edit(file, place, "# tessera: check(lengths=[[30], [101]])\n" + place);
+  result = run({"check", file, "-i", "mine_wide_f32"});
+  EXPECT_EQ(result.status.code, 1);
+  expectHas(result.output, "1 lines are wrong");
+  // A window that is too wide for the time there is says so.
+  writeFile(file, good);
+  edit(file,
+       "G=1, W=50, D=48, DP=64, E=16, EP=16, BM=32, BN=16)\n"
+       "# tessera: instance mine_bf16",
+       "G=1, W=400, D=16, DP=16, E=16, EP=16, BM=32, BN=16)\n"
+       "# tessera: instance mine_bf16");
+  result = run({"check", file, "-i", "mine_wide_f32"});
+  expectFine(result);
+  expectHas(result.output, "19+0+384 H=1");
+  expectHas(result.output, "name longer sequences");
 }
 
 TEST_F(NewCheck, KernelsOfAnyKind) {

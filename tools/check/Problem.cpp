@@ -6,6 +6,7 @@
 #include "runtime/launch/KernelState.h"
 #include "support/Error.h"
 #include "support/Names.h"
+#include "tools/check/Child.h"
 
 #include <algorithm>
 #include <cmath>
@@ -83,15 +84,61 @@ uint64_t seedOf(const std::string &name, const Shape &shape) {
   return hash;
 }
 
+// Tokens of the longest sequence that gradients are compared for unasked: the
+// plain reference takes its time.
+constexpr int64_t maxTokens = 384;
+
+// Names of sizes of tensors, DP the D that is padded to a power of two.
+bool isWidth(const std::string &name) {
+  for (const char *known : {"D", "DP", "E", "EP", "G", "H"})
+    if (name == known)
+      return true;
+  return false;
+}
+
+// Names of tiles, by custom: BM, BN, BLOCK.
+bool isTile(const std::string &name) { return name[0] == 'B'; }
+
+// How far a row sees, as far as the constexprs tell: a window W, W * STEP for
+// every STEP-th key. Everything that is no width and no tile is taken for one
+// of these.
+int64_t reachOf(const Sizes &constants) {
+  int64_t reach = 1;
+  for (const auto &[name, value] : constants)
+    if (!isWidth(name) && !isTile(name) && value > 1)
+      reach = std::min(reach * std::min(value, maxTokens), maxTokens);
+  return reach;
+}
+
 std::vector<std::vector<int64_t>> defaultLengths(const Sizes &constants) {
   std::vector<std::vector<int64_t>> all = {
       {1}, {37}, {64, 0, 47}, {5, 130, 16, 1}};
   // Past the window of a windowed kernel, whose tests would be idle otherwise.
-  if (auto window = constants.find("W"); window != constants.end() &&
-                                         window->second > 100 &&
-                                         window->second <= 256)
-    all.push_back({window->second + 75});
+  if (const int64_t reach = reachOf(constants); reach > 100 && reach <= 256)
+    all.push_back({reach + 75});
   return all;
+}
+
+// Tokens of a sequence whose last rows do not see its first tile of keys.
+int64_t beyondReach(const Sizes &constants) {
+  int64_t tile = 16;
+  for (const auto &[name, value] : constants)
+    if (isTile(name))
+      tile = std::max(tile, std::min(value, maxTokens));
+  return reachOf(constants) + tile + 11;
+}
+
+Shape shapeOf(std::vector<int64_t> lengths, int64_t heads) {
+  Shape shape;
+  shape.sizes["T"] =
+      std::accumulate(lengths.begin(), lengths.end(), int64_t(0));
+  shape.sizes["S"] =
+      lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
+  shape.sizes["B"] = int64_t(lengths.size());
+  shape.sizes["H"] = heads;
+  shape.text = joined(lengths) + " H=" + std::to_string(heads);
+  shape.lengths = std::move(lengths);
+  return shape;
 }
 
 } // namespace
@@ -123,18 +170,8 @@ std::vector<Shape> shapesOf(const Description &kernel,
   if (kernel.has("CU")) {
     if (lengths.empty())
       lengths = defaultLengths(constants);
-    for (const auto &list : lengths) {
-      Shape shape;
-      shape.lengths = list;
-      shape.sizes["T"] = std::accumulate(list.begin(), list.end(), int64_t(0));
-      shape.sizes["S"] =
-          list.empty() ? 0 : *std::max_element(list.begin(), list.end());
-      shape.sizes["B"] = int64_t(list.size());
-      const int64_t h = heads[shapes.size() % heads.size()];
-      shape.sizes["H"] = h;
-      shape.text = joined(list) + " H=" + std::to_string(h);
-      shapes.push_back(shape);
-    }
+    for (const auto &list : lengths)
+      shapes.push_back(shapeOf(list, heads[shapes.size() % heads.size()]));
   }
   size_t rows = shapes.size();
   for (const auto &[name, values] : axes)
@@ -156,6 +193,37 @@ std::vector<Shape> shapesOf(const Description &kernel,
                         std::to_string(value);
     }
   return shapes;
+}
+
+std::vector<Shape> gradientShapesOf(const Description &kernel,
+                                    const syntax::Instance &instance) {
+  std::vector<Shape> shapes = shapesOf(kernel, instance);
+  const Shape second = shapes[std::min<size_t>(1, shapes.size() - 1)];
+  if (second.lengths.empty())
+    return {second};
+  const auto &hints = kernel.info.hints.check;
+  if (std::none_of(hints.begin(), hints.end(),
+                   [](const auto &entry) { return entry.name == "lengths"; })) {
+    const int64_t wanted = beyondReach(constantsOf(instance));
+    Shape shape =
+        shapeOf({19, 0, std::min(wanted, maxTokens)}, second.sizes.at("H"));
+    if (wanted > maxTokens)
+      shape.remark = "the constexprs may see further than " +
+                     std::to_string(maxTokens) +
+                     " tokens: name longer sequences, # tessera: "
+                     "check(lengths=[[...]])";
+    for (const auto &[name, value] : second.sizes)
+      if (shape.sizes.emplace(name, value).second)
+        shape.text += " " + name + "=" + std::to_string(value);
+    return {shape};
+  }
+  // The gradients of a row that sees one key are zero, whose relative error
+  // says nothing.
+  std::vector<Shape> longer;
+  for (const Shape &shape : shapes)
+    if (shape.sizes.at("S") > 1)
+      longer.push_back(shape);
+  return longer.empty() ? shapes : longer;
 }
 
 Problem::Problem(std::shared_ptr<const Description> described,
@@ -386,6 +454,8 @@ void Problem::run(const Description &other, const Tensors &tensors,
     if (const int64_t *number = std::get_if<int64_t>(&value))
       all[name] = *number;
   const Grid grid = over ? *over : runtime::gridOf(other, all);
+  nowRunning("kernel `" + other.info.signature.kernel + "`" +
+             (given.text.empty() ? "" : " (" + given.text + ")"));
   if (grid[0] && grid[1] && grid[2])
     launch.kernel.launch(grid, launch.args, launch.constexprs, launch.options);
   for (const auto &[name, tensor] : tensors)

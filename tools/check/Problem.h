@@ -23,12 +23,19 @@ struct Shape {
   Sizes sizes;
   std::vector<int64_t> lengths; // of the sequences; empty: T, B are not ours
   std::string text;             // "64+0+47 H=2"
+  std::string remark;           // what it does not reach
 };
 
 // The shapes to try: sequences of lengths that no tile divides for a kernel
 // with a parameter CU, else the lists of the hint check(...). Throws Error.
 std::vector<Shape> shapesOf(const Description &kernel,
                             const syntax::Instance &instance);
+
+// The shapes to compare gradients for: sequences that reach past the windows
+// and tiles which the constexprs tell of, or the author's check(lengths=...);
+// of the lists for another kernel the second entries. Throws Error.
+std::vector<Shape> gradientShapesOf(const Description &kernel,
+                                    const syntax::Instance &instance);
 
 using Tensors = std::map<std::string, Tensor>;
 

@@ -35,8 +35,6 @@ private:
   uint64_t state;
 };
 
-constexpr char zoneByte = char(0xa5);
-
 uint16_t bf16Bits(double value) {
   const float narrow = float(value);
   if (std::isnan(narrow))
@@ -227,9 +225,7 @@ Tensor::Tensor(DType type, std::vector<int64_t> shape,
     last += size_t(std::max<int64_t>(sizes[i] - 1, 0) * steps[i]);
   const size_t elements = count() ? last + 1 : 0;
   used = elements * bytesOf(type);
-  memory = std::make_shared<std::vector<char>>(used + 2 * zone + alignment,
-                                               zoneByte);
-  std::memset(data(), 0, used);
+  memory = std::make_shared<GuardedMemory>(used); // zeros
 }
 
 bool Tensor::isFloat() const {
@@ -245,22 +241,14 @@ int64_t Tensor::count() const {
 std::string Tensor::damage() const {
   if (!memory)
     return "";
-  const char *const begin = static_cast<const char *>(data()), *const end =
-                                                                   begin + used;
-  for (const char *p = end; p < memory->data() + memory->size(); ++p)
-    if (*p != zoneByte)
-      return std::to_string(p - end) + " bytes after its end";
-  for (const char *p = begin; p > memory->data(); --p)
-    if (p[-1] != zoneByte)
-      return std::to_string(begin - p + 1) + " bytes before its start";
+  if (const ptrdiff_t after = memory->writtenAfter(); after >= 0)
+    return std::to_string(after) + " bytes after its end";
+  if (const ptrdiff_t before = memory->writtenBefore(); before >= 0)
+    return std::to_string(before + 1) + " bytes before its start";
   return "";
 }
 
-void *Tensor::data() const {
-  const auto address = reinterpret_cast<uintptr_t>(memory->data()) + zone;
-  return reinterpret_cast<void *>((address + alignment - 1) / alignment *
-                                  alignment);
-}
+void *Tensor::data() const { return memory->data(); }
 
 int64_t Tensor::offset(int64_t index) const {
   int64_t result = 0;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "runtime/Kernel.h"
+#include "tools/check/GuardedMemory.h"
 
 #include <cstdint>
 #include <memory>
@@ -29,8 +30,8 @@ public:
   Pointer pointer() const { return {data(), elementType, used}; }
   void *data() const;
   size_t bytes() const { return used; }
-  // Where a kernel wrote outside the elements: "8 bytes after its end"; empty
-  // when it did not. Zones of 16 KiB before and after tell.
+  // Where a kernel wrote outside the elements, but so near to them that the
+  // processor did not stop it: "8 bytes after its end"; empty when it did not.
   std::string damage() const;
 
   double at(int64_t index) const;
@@ -48,13 +49,12 @@ public:
   bool sameBytes(const Tensor &other) const;
 
 private:
-  static constexpr size_t alignment = 64, zone = 16384;
   int64_t offset(int64_t index) const;
 
   DType elementType = DType::FP32;
   std::vector<int64_t> sizes, steps;
   size_t used = 0;
-  std::shared_ptr<std::vector<char>> memory;
+  std::shared_ptr<GuardedMemory> memory;
 };
 
 size_t bytesOf(DType type);

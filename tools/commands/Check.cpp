@@ -4,9 +4,11 @@
 #include "tools/commands/Command.h"
 #include "tools/commands/DeviceOption.h"
 
+#include "runtime/launch/FindFile.h"
 #include "support/Error.h"
 #include "support/Names.h"
 #include "support/Options.h"
+#include "tools/check/Child.h"
 #include "tools/check/Gradients.h"
 #include "tools/check/Problem.h"
 
@@ -131,10 +133,13 @@ class Checker {
 public:
   Checker(const Options &options, const std::string &name,
           const std::string &reference)
-      : options(options), kernel(runtime::describeKernel(options.file, name)),
-        reference(runtime::describeKernel(options.file, reference)) {
+      : options(options), kernel(runtime::describeKernel(
+                              runtime::findTypedFile(options.file), name)),
+        reference(runtime::describeKernel(runtime::findTypedFile(options.file),
+                                          reference)) {
     for (const std::string &other : backwardNames())
-      backward.push_back(runtime::describeKernel(options.file, other));
+      backward.push_back(
+          runtime::describeKernel(runtime::findTypedFile(options.file), other));
   }
 
   // The number of lines that are wrong.
@@ -160,7 +165,8 @@ private:
   };
 
   std::vector<std::string> backwardNames() const {
-    const auto names = runtime::kernelNames(options.file);
+    const auto names =
+        runtime::kernelNames(runtime::findTypedFile(options.file));
     if (!options.backward.empty())
       return options.backward;
     const std::string prefix = kernel->info.signature.kernel + "_bwd";
@@ -307,33 +313,33 @@ private:
     std::printf("%s against finite differences of %s in fp64\n", list.c_str(),
                 reference->info.signature.kernel.c_str());
     printHeading(names);
-    for (const syntax::Instance *instance : wantedInstances()) {
-      auto shapes = shapesOf(*kernel, *instance);
-      Shape shape = shapes[std::min<size_t>(1, shapes.size() - 1)];
-      if (!shape.lengths.empty()) {
-        shape.lengths = {19, 0, 33};
-        shape.sizes["T"] = 52;
-        shape.sizes["S"] = 33;
-        shape.sizes["B"] = 3;
-        shape.text = "19+0+33 H=" + std::to_string(shape.sizes["H"]);
+    for (const syntax::Instance *instance : wantedInstances())
+      for (const Shape &shape : gradientShapesOf(*kernel, *instance)) {
+        Problem problem(kernel, *instance, shape);
+        place(problem);
+        printGradients(
+            instance->name, shape, names, limitOf(problem.tensors()),
+            checkGradients(check, problem, limitOf(problem.tensors())));
       }
-      Problem problem(kernel, *instance, shape);
-      place(problem);
-      const double limit = limitOf(problem.tensors());
-      const auto results = checkGradients(check, problem, limit);
-      std::printf("  %-*s  %-*s", labelWidth, instance->name.c_str(),
-                  shapeWidth, shape.text.c_str());
-      bool good = true;
-      for (const std::string &name : names) {
-        printNumber(results.at(name).difference.error);
-        good &= results.at(name).difference.ok(limit);
-      }
-      printVerdict(good, limit);
-      for (const std::string &name : names)
-        if (const GradientResult &result = results.at(name);
-            result.difference.where >= 0)
-          printMismatch(name, result.place, result.difference);
+  }
+
+  void printGradients(const std::string &label, const Shape &shape,
+                      const std::vector<std::string> &names, double limit,
+                      const std::map<std::string, GradientResult> &results) {
+    std::printf("  %-*s  %-*s", labelWidth, label.c_str(), shapeWidth,
+                shape.text.c_str());
+    bool good = true;
+    for (const std::string &name : names) {
+      printNumber(results.at(name).difference.error);
+      good &= results.at(name).difference.ok(limit);
     }
+    printVerdict(good, limit);
+    if (!shape.remark.empty())
+      std::printf("    %s\n", shape.remark.c_str());
+    for (const std::string &name : names)
+      if (const GradientResult &result = results.at(name);
+          result.difference.where >= 0)
+        printMismatch(name, result.place, result.difference);
   }
 
   const Options &options;
@@ -349,7 +355,7 @@ private:
 // The kernels to check, each with its reference.
 std::vector<std::pair<std::string, std::string>>
 pairsOf(const Options &options) {
-  const auto names = runtime::kernelNames(options.file);
+  const auto names = runtime::kernelNames(runtime::findTypedFile(options.file));
   if (!options.kernel.empty()) {
     const std::string reference =
         options.reference.empty() ? options.kernel + "_ref" : options.reference;
@@ -422,6 +428,8 @@ Command addCheck(CLI::App &app) {
       "docs/authoring.md\nlists them. Exit status 1: something differs.");
   return {verb, [options] {
             options->device = chosenDevice(options->device);
+            if (const auto ended = continueInChild())
+              return *ended;
             return run(*options);
           }};
 }

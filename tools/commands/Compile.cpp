@@ -142,6 +142,8 @@ Json metaJson(const Job &job, const CompiledKernel &kernel) {
           {"scratch_bytes", kernel.meta.scratchBytes},
           {"threads", kernel.meta.threads},
           {"shared_bytes", kernel.meta.sharedBytes},
+          {"grid_limit", kernel.meta.gridLimit},
+          {"min_blocks", kernel.meta.minBlocks},
           {"edited_stages", kernel.meta.edited},
           {"code_bytes", kernel.code.size()},
           {"code_sha256", sha256Hex(kernel.code)},
@@ -190,16 +192,16 @@ void writeStages(const Options &options, const Job &job,
                     "install CUDA 12.8 or newer or the triton wheel "
                     "(scripts/setup full), set TESSERA_PTXAS, or leave cubin "
                     "out");
-      writeFile(path, kernel.code);
+      writeOutput(path, kernel.code);
     } else if (stage == "header")
-      writeFile(path, cHeader(job.name, job.request, kernel.meta,
-                              kernel.code.empty() ? kernel.stages.at("ptx")
-                                                  : kernel.code));
+      writeOutput(path, cHeader(job.name, job.request, kernel.meta,
+                                kernel.code.empty() ? kernel.stages.at("ptx")
+                                                    : kernel.code));
     else if (stage == "meta")
-      writeFile(path, metaJson(job, kernel).dump(2) + "\n");
+      writeOutput(path, metaJson(job, kernel).dump(2) + "\n");
     else if (auto found = kernel.stages.find(stage);
              found != kernel.stages.end())
-      writeFile(path, forReaders(job, stage, found->second));
+      writeOutput(path, forReaders(job, stage, found->second));
     else
       throw Error("the compiler gave no stage `" + stage + "` for " + job.name,
                   "leave it out of --emit");
@@ -251,13 +253,13 @@ int run(const Options &options) {
   } else if (options.file.empty()) {
     throw Error("no kernel file is given", "see tessera compile --help");
   } else if (syntax::isCudaSource(options.file)) {
-    const std::string path = runtime::findKernelFile(options.file);
+    const std::string path = runtime::findTypedFile(options.file);
     if (options.list)
       return listCuda(path);
     jobs = cudaJobs(options, path);
   } else {
     const auto program =
-        syntax::Program::loadFile(runtime::findKernelFile(options.file));
+        syntax::Program::loadFile(runtime::findTypedFile(options.file));
     if (options.list)
       return list(*program);
     jobs = makeJobs(options, *program);
@@ -274,10 +276,9 @@ int run(const Options &options) {
   }
   std::error_code failed;
   fs::create_directories(options.folder, failed);
-  auto &service = CompileService::instance();
-  service.getAll(requests);
-  for (const Job &job : jobs)
-    writeStages(options, job, *service.get(job.request), stages);
+  const auto kernels = CompileService::instance().getAll(requests);
+  for (size_t i = 0; i < jobs.size(); ++i)
+    writeStages(options, jobs[i], *kernels[i], stages);
   return 0;
 }
 

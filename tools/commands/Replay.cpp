@@ -47,7 +47,7 @@ int run(Options &options) {
     json += (json.empty() ? "[\n" : ",\n") + cases::reportJson(report);
   });
   if (!options.json.empty())
-    writeFile(options.json, json + "\n]\n");
+    writeOutput(options.json, json + "\n]\n");
   if (folders.size() > 1) {
     std::printf("%zu cases:", folders.size());
     for (int i = 0; i < 4; ++i)

@@ -5,6 +5,7 @@
 
 #include "codegen/gpu/Ptxas.h"
 #include "codegen/gpu/report/Report.h"
+#include "compiler/syntax/Request.h"
 #include "runtime/cache/Cache.h"
 #include "support/CudaTools.h"
 #include "support/Error.h"
@@ -22,7 +23,7 @@ namespace {
 struct Options {
   std::string file, kernel, target, sass;
   uint64_t shared = 0;
-  uint32_t threads = 0;
+  uint32_t threads = 0, minBlocks = 0;
   bool json = false, noPtxas = false;
 };
 
@@ -52,6 +53,7 @@ int run(const Options &options) {
     // Its errors stand in the file.
     how.edited = std::make_shared<SourceFile>(options.file, input.ptx);
     how.ownFile = true;
+    how.minBlocks = options.minBlocks;
     cubin = codegen::assemble(input.ptx, how);
     input.resources = &cubin.resources;
     input.ptxasVersion = ptxas->version;
@@ -65,7 +67,7 @@ int run(const Options &options) {
     if (input.sass.empty())
       throw Error("there is no SASS without ptxas and nvdisasm",
                   "leave --sass out");
-    writeFile(options.sass, input.sass);
+    writeOutput(options.sass, input.sass);
   }
   const Json report = codegen::makeReport(input, listing.kernel);
   if (options.json)
@@ -91,6 +93,10 @@ Command addReport(CLI::App &app) {
       ->capture_default_str();
   verb->add_option("--threads", options->threads,
                    "threads of a block, where the PTX has no .reqntid");
+  verb->add_option("--min-blocks", options->minBlocks,
+                   "blocks an SM shall hold at least (`min_blocks` of a "
+                   "kernel's .json): ptxas keeps to as many registers")
+      ->check(CLI::Range(0u, syntax::maxBlocksPerSm));
   verb->add_option("--sass", options->sass, "write the disassembly to a file");
   verb->add_flag("--no-ptxas", options->noPtxas, "count the PTX alone");
   verb->add_flag("--json", options->json, "print JSON");

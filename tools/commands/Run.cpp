@@ -7,9 +7,11 @@
 #include "compiler/syntax/Evaluate.h"
 #include "compiler/syntax/Parser.h"
 #include "runtime/cases/Safetensors.h"
+#include "runtime/launch/FindFile.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Names.h"
+#include "tools/check/Child.h"
 #include "tools/check/Problem.h"
 
 #include <CLI/CLI.hpp>
@@ -41,8 +43,10 @@ std::pair<std::shared_ptr<const Description>, const syntax::Instance *>
 findInstance(const Options &options) {
   std::vector<std::string> known;
   std::pair<std::shared_ptr<const Description>, const syntax::Instance *> found;
-  for (const std::string &kernel : runtime::kernelNames(options.file)) {
-    const auto description = runtime::describeKernel(options.file, kernel);
+  for (const std::string &kernel :
+       runtime::kernelNames(runtime::findTypedFile(options.file))) {
+    const auto description =
+        runtime::describeKernel(runtime::findTypedFile(options.file), kernel);
     for (const syntax::Instance &instance : description->info.hints.instances) {
       known.push_back(instance.name);
       if (instance.name == options.instance ||
@@ -274,7 +278,7 @@ int run(const Options &options) {
     if (changed.count(parameter.name))
       printTensor(parameter.name, tensors.at(parameter.name));
   if (!options.output.empty()) {
-    writeFile(options.output, cases::writeSafetensors(changed));
+    writeOutput(options.output, cases::writeSafetensors(changed));
     std::printf("wrote %s\n", options.output.c_str());
   }
   return 0;
@@ -322,6 +326,8 @@ Command addRun(CLI::App &app) {
       "\nArguments come from their names and hints as in tessera check.");
   return {verb, [options] {
             options->device = chosenDevice(options->device);
+            if (const auto ended = continueInChild())
+              return *ended;
             return run(*options);
           }};
 }

@@ -106,6 +106,8 @@ std::string cHeader(const std::string &name,
   define("TARGET", "\"" + request.target + "\"");
   define("THREADS", std::to_string(meta.threads));
   define("SHARED_BYTES", std::to_string(meta.sharedBytes));
+  if (meta.gridLimit)
+    define("GRID_LIMIT", std::to_string(meta.gridLimit)); // of gx
   define("PARAMETERS", std::to_string(meta.params.size()));
   define("IMAGE_BYTES", std::to_string(image.size()));
   text += std::string("\n// ") +
@@ -137,8 +139,12 @@ std::string cHeader(const std::string &name,
           "_launch(CUfunction function, unsigned gx, unsigned gy,\n"
           "    unsigned gz, CUstream stream" +
           parameters + ") {\n  void *values[] = {" +
-          (values.empty() ? "0" : values) +
-          "};\n  return cuLaunchKernel(function, gx, gy, gz, " + id +
+          (values.empty() ? "0" : values) + "};\n" +
+          (meta.gridLimit ? "  if (gx > " + id +
+                                "_GRID_LIMIT)\n    return "
+                                "CUDA_ERROR_INVALID_VALUE;\n"
+                          : "") +
+          "  return cuLaunchKernel(function, gx, gy, gz, " + id +
           "_THREADS, 1, 1,\n                        " + id +
           "_SHARED_BYTES, stream, values, 0);\n}\n#endif\n";
   return text;

@@ -152,6 +152,7 @@ Job makeJob(const JobOptions &options, const syntax::Program &program,
     compile.numStages =
         options.noHints ? 3 : info.hints.stages.value_or(3); // 3: Triton's
     compile.swapAb = info.hints.swapAb && !options.noHints;
+    compile.wideGrid = options.wideGrid;
   }
   compile.numWarps =
       pick(options.numWarps, instance ? instance->numWarps : std::nullopt,
@@ -232,6 +233,8 @@ void addJobOptions(CLI::App &verb, JobOptions &options) {
       ->check(CLI::PositiveNumber);
   verb.add_option("--num-stages", options.numStages, "pipeline depth (GPU)")
       ->check(CLI::PositiveNumber);
+  verb.add_flag("--wide-grid", options.wideGrid,
+                "for launches of more than 2^21 programs along x");
   verb.add_flag("--no-hints", options.noHints,
                 "as if the file had no `# tessera: swap_ab` and `stages`, "
                 "which Triton cannot read");

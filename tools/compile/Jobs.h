@@ -22,7 +22,7 @@ struct JobOptions {
   std::string file, kernel, signature, target;
   std::vector<std::string> instances, defines;
   int64_t numWarps = 0, numStages = 0;
-  bool noHints = false;
+  bool noHints = false, wideGrid = false;
 };
 
 // --kernel, --instance, --signature, --define, --num-warps, --num-stages,

@@ -56,7 +56,7 @@ static std::string around(const std::set<uint32_t> &lines, uint32_t line) {
 std::vector<TileOfLine> tilesOfLine(const JobOptions &options, uint32_t line) {
   if (!GpuTarget::looksLike(options.target))
     throw Error("tiles have layouts on GPUs only", "--target sm_80");
-  const std::string path = runtime::findKernelFile(options.file);
+  const std::string path = runtime::findTypedFile(options.file);
   const auto program = syntax::Program::loadFile(path);
   Job job = makeJobs(options, *program)[0];
   job.request.emit = {"tiles"};

@@ -226,7 +226,7 @@ private:
       result["pack"] = parseJson(*pack, "pack.json");
     result["cases"] = rows;
     if (!options.json.empty())
-      writeFile(options.json, result.dump(1) + "\n");
+      writeOutput(options.json, result.dump(1) + "\n");
     return good == folders.size() ? 0 : 1;
   }
 

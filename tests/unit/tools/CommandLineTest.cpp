@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
 using namespace tessera;
 namespace fs = std::filesystem;
 
@@ -104,6 +106,35 @@ TEST_F(CommandLine, CompilesInstances) {
   EXPECT_NE(run({"cache", "clear"}).output.find("2 kernels removed"),
             std::string::npos);
   EXPECT_NE(run({"cache", "ls"}).output.find("0 kernels"), std::string::npos);
+}
+
+// Links and devices in the place of a result stay what they are.
+TEST_F(CommandLine, OutputGoesThroughLinks) {
+  fs::create_directory(out());
+  const fs::path text = fs::path(out()) / "add_small.ll",
+                 code = fs::path(out()) / "add_small.so";
+  fs::create_symlink(folder.path() / "elsewhere", text);
+  fs::create_symlink("/dev/null", code);
+  const CommandResult result = run(
+      {"compile", file(), "-i", "add_small", "--emit", "llvm,so", "-o", out()});
+  EXPECT_EQ(result.status.code, 0) << result.errors;
+  EXPECT_TRUE(fs::is_symlink(text));
+  EXPECT_EQ(readFile(folder.path() / "elsewhere"), "text of llvm");
+  EXPECT_TRUE(fs::is_symlink(code));
+  EXPECT_TRUE(fs::is_character_file(code));
+}
+
+// A pipe beside the kernel file is no module, and opening it would never end.
+TEST_F(CommandLine, AnImportOfAPipeIsAnError) {
+  ASSERT_EQ(::mkfifo((folder.path() / "helper.py").c_str(), 0600), 0);
+  writeFile(folder.path() / "add.py",
+            "from .helper import twice\n" + std::string(source));
+  const CommandResult result = run({"compile", file(), "-o", out()});
+  EXPECT_FALSE(result.timedOut);
+  EXPECT_EQ(result.status.code, 1);
+  EXPECT_NE(result.errors.find("helper.py"), std::string::npos)
+      << result.errors;
+  EXPECT_NE(result.errors.find("HINT"), std::string::npos) << result.errors;
 }
 
 TEST_F(CommandLine, LooksAfterTheCache) {
