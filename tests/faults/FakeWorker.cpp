@@ -3,12 +3,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The name of the requested kernel says how: crash, exit, hang, family (hangs
-// with a child of its own), garbage, fail, slow, leave (answers, then exits);
-// anything else succeeds with the artifact FAKE_WORKER_ARTIFACT, followed by
-// the kernel's name where FAKE_WORKER_NAMED is set. Every request adds a line
-// "PID KERNEL" to FAKE_WORKER_LOG. It greets with the build id FAKE_WORKER_ID,
-// else with the real one, or with the text FAKE_WORKER_GREETING as it is.
-// FAKE_WORKER_DIE=in:N or out:N: killed once N bytes went in or out.
+// with a child of its own), garbage, fail, slow, leave (answers, then exits),
+// huge (an artifact of 16 MiB),
+// phases (says that it does LLVM, then ptxas); anything else succeeds with the
+// artifact FAKE_WORKER_ARTIFACT, followed by the kernel's name where
+// FAKE_WORKER_NAMED is set. Every request adds a line "PID KERNEL" to
+// FAKE_WORKER_LOG. It greets with the build id FAKE_WORKER_ID, else with the
+// real one, or with the text FAKE_WORKER_GREETING as it is, or not at all where
+// FAKE_WORKER_MUTE is set (it adds "PID mute" to the log). FAKE_WORKER_DIE=in:N
+// or out:N: killed once N bytes went in or out.
 #include "compiler/syntax/Request.h"
 #include "support/BuildId.h"
 #include "support/File.h"
@@ -104,6 +107,9 @@ void misbehave(const std::string &kernel) {
     ::pause();
   if (kernel == "slow")
     ::usleep(300000);
+  if (kernel == "phases")
+    for (const char *phase : {"LLVM", "ptxas"})
+      sendFrame(std::string(phasePrefix) + phase);
 }
 
 syntax::CompileResult serve(const syntax::CompileRequest &request) {
@@ -126,10 +132,17 @@ syntax::CompileResult serve(const syntax::CompileRequest &request) {
   result.artifact = readFile(std::getenv("FAKE_WORKER_ARTIFACT"));
   if (std::getenv("FAKE_WORKER_NAMED"))
     result.artifact += kernel;
+  if (kernel == "huge")
+    result.artifact.assign(size_t(16) << 20, 'h');
   return result;
 }
 
 void greet() {
+  if (std::getenv("FAKE_WORKER_MUTE")) {
+    log(::getpid(), "mute");
+    while (true)
+      ::pause();
+  }
   const char *id = std::getenv("FAKE_WORKER_ID");
   const char *greeting = std::getenv("FAKE_WORKER_GREETING");
   sendFrame(greeting ? greeting

@@ -75,8 +75,8 @@ protected:
     ::setenv("FAKE_WORKER_ARTIFACT", TESSERA_FIXTURE_KERNEL, 1);
     ::setenv("FAKE_WORKER_ID", "build", 1);
     ::setenv("FAKE_WORKER_LOG", (folder.path() / "log").c_str(), 1);
-    for (const char *name :
-         {"FAKE_WORKER_DIE", "FAKE_WORKER_GREETING", "FAKE_WORKER_NAMED"})
+    for (const char *name : {"FAKE_WORKER_DIE", "FAKE_WORKER_GREETING",
+                             "FAKE_WORKER_NAMED", "FAKE_WORKER_MUTE"})
       ::unsetenv(name);
   }
 
@@ -113,18 +113,21 @@ protected:
   }
 
   // One request; its outcome is counted.
-  static void attempt(CompileService &service, const std::string &kernel,
-                      Outcomes &outcomes) {
+  static std::shared_ptr<const CompiledKernel>
+  attempt(CompileService &service, const std::string &kernel,
+          Outcomes &outcomes) {
     outcomes.count("attempts");
     try {
       auto got = service.get(request(kernel));
       outcomes.count(got && got->code == expectedCode(kernel) ? "right"
                                                               : "wrong");
+      return got;
     } catch (const Error &error) {
       outcomes.count(error.hint.empty() ? "wrong" : "error");
     } catch (const std::exception &) {
       outcomes.count("wrong");
     }
+    return nullptr;
   }
   // What the service did for all its requests.
   static void countWork(CompileService &service, Outcomes &outcomes) {

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/Error.h"
 #include "tests/faults/Fixture.h"
+#include "tests/unit/support/Allocations.h"
 
 #include <csignal>
 #include <sys/stat.h>
@@ -190,6 +191,72 @@ TEST_F(WorkerFaults, AGreetingOfSomethingElseIsAnError) {
   outcomes.report("worker of another version, or no worker at all");
 }
 
+// One start, not one for each kernel of a batch, waits for it.
+TEST_F(WorkerFaults, AWorkerThatDoesNotGreetIsKilledSoon) {
+  EXPECT_LE(settings().greetingTimeout, 30s);
+  ::setenv("FAKE_WORKER_MUTE", "1", 1);
+  auto one = settings();
+  one.workers = 1;
+  one.greetingTimeout = 500ms;
+  CompileService service(one);
+  const std::string failure = failureOf(service, request("k"));
+  EXPECT_TRUE(contains(failure, "no greeting within 1 s")) << failure;
+  EXPECT_TRUE(contains(failure, TESSERA_FAKE_WORKER)) << failure;
+  EXPECT_TRUE(contains(failure, "HINT")) << failure;
+  EXPECT_THROW(service.getAll({request("a"), request("b"), request("c")}),
+               WorkerUnavailable);
+  const auto processes = served();
+  EXPECT_EQ(processes.size(), 2u);
+  for (const auto &[pid, kernel] : processes)
+    EXPECT_FALSE(alive(pid));
+  ::unsetenv("FAKE_WORKER_MUTE");
+  EXPECT_TRUE(service.get(request("k")));
+}
+
+// What it does is said where there is no terminal, too.
+TEST_F(WorkerFaults, ALongCompilationSaysWhatItDoes) {
+  WorkerPool pool(1, "build", 20s);
+  std::vector<std::string> phases;
+  const WorkerOutcome outcome =
+      pool.run(request("phases").toJson(), 60s, [&](const std::string &phase) {
+        if (!phase.empty() && (phases.empty() || phases.back() != phase))
+          phases.push_back(phase);
+      });
+  EXPECT_EQ(outcome.failure, "");
+  EXPECT_EQ(outcome.artifact, expectedCode("phases"));
+  EXPECT_EQ(phases, (std::vector<std::string>{"LLVM", "ptxas"}));
+
+  for (const bool patient : {false, true}) {
+    auto one = settings();
+    one.cacheFolder = folder.path() / (patient ? "patient" : "impatient");
+    one.patience = patient ? one.timeout : 0ms;
+    CompileService service(one);
+    testing::internal::CaptureStderr();
+    EXPECT_TRUE(service.get(request("phases")));
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(contains(said, "compiling `phases` ... "), !patient) << said;
+  }
+}
+
+// A reply that does not fit into memory must not take the place of a worker
+// with it: with one place the next request would wait for ever.
+TEST_F(WorkerFaults, AnExceptionGivesTheWorkerBack) {
+  auto one = settings();
+  one.workers = 1;
+  CompileService service(one);
+  service.get(request("first"));
+  {
+    const LargestAllocation limit(size_t(4) << 20);
+    const std::string failure = failureOf(service, request("huge"));
+    EXPECT_TRUE(contains(failure, "no memory")) << failure;
+    EXPECT_TRUE(contains(failure, "HINT")) << failure;
+  }
+  EXPECT_EQ(service.workers().busyNow(), 0u);
+  // The half-read worker is gone, and the request may be tried again.
+  EXPECT_EQ(service.get(request("huge"))->code.size(), size_t(16) << 20);
+  EXPECT_EQ(service.workers().started(), 2u);
+}
+
 TEST_F(WorkerFaults, AWorkerOfAnotherBuildIsRefused) {
   ::setenv("FAKE_WORKER_ID", "older", 1);
   CompileService service(settings());
@@ -260,10 +327,60 @@ TEST_F(WorkerFaults, StagesThatTheCacheLacksAreCompiledAgain) {
   EXPECT_EQ(second.counters().loaded, 1u);
 }
 
+// The code of every kernel ever asked for would add up in a long run.
+TEST_F(WorkerFaults, TheServiceKeepsNoKernelThatTheDiskHolds) {
+  CompileService service(settings());
+  auto first = service.get(request("k"));
+  EXPECT_EQ(service.get(request("k")), first); // in use: the same one
+  const std::weak_ptr<const CompiledKernel> watch = first;
+  first.reset();
+  EXPECT_TRUE(watch.expired());
+  // Asked for again it comes from the disk.
+  EXPECT_EQ(service.get(request("k"))->code, expectedCode("k"));
+  EXPECT_EQ(service.counters().compiled, 1u);
+  EXPECT_EQ(service.counters().loaded, 1u);
+  // A failure is remembered: its kernel is not tried again.
+  EXPECT_TRUE(contains(failureOf(service, request("exit")), "exit status 3"));
+  const size_t before = served().size();
+  EXPECT_TRUE(contains(failureOf(service, request("exit")), "exit status 3"));
+  EXPECT_EQ(served().size(), before);
+}
+
+TEST_F(WorkerFaults, WhatTheDiskCannotHoldStaysInMemory) {
+  auto noDisk = settings();
+  writeFile(folder.path() / "file", "no folder");
+  noDisk.cacheFolder = folder.path() / "file";
+  auto tooSmall = settings();
+  tooSmall.cacheLimit = 100;
+  for (const auto &one : {noDisk, tooSmall}) {
+    CompileService service(one);
+    const std::weak_ptr<const CompiledKernel> watch = service.get(request("k"));
+    EXPECT_FALSE(watch.expired());
+    EXPECT_EQ(service.get(request("k")), watch.lock());
+    EXPECT_EQ(service.counters().compiled, 1u);
+  }
+}
+
+TEST_F(WorkerFaults, ABatchGivesItsKernelsInOrder) {
+  ::setenv("FAKE_WORKER_NAMED", "1", 1);
+  CompileService service(settings());
+  const auto made =
+      service.getAll({request("a"), request("b"), request("c"), request("a")});
+  ASSERT_EQ(made.size(), 4u);
+  EXPECT_EQ(made[0]->code, expectedCode("a"));
+  EXPECT_EQ(made[1]->code, expectedCode("b"));
+  EXPECT_EQ(made[2]->code, expectedCode("c"));
+  EXPECT_EQ(made[3], made[0]);
+}
+
 TEST_F(WorkerFaults, DumpsWriteTheStages) {
   auto dumping = settings();
   dumping.dumpFolder = folder.path() / "dump";
-  CompileService(dumping).get(request("k"));
+  CompileService(settings()).get(request("k"));
+  CompileService service(dumping);
+  service.get(request("k")); // although the disk has it
+  service.get(request("k")); // once is enough
+  EXPECT_EQ(service.counters().compiled, 1u);
   size_t files = 0;
   for (const auto &file : fs::recursive_directory_iterator(dumping.dumpFolder))
     if (file.path().filename() == "01-tile.mlir") {

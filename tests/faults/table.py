@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The table of docs/faults.md from the XML that faults_test writes.
 
-  build/dev/bin/faults_test --gtest_output=xml:faults.xml
+  build/release/bin/faults_test --gtest_output=xml:faults.xml
   python3 tests/faults/table.py faults.xml           prints the table
   python3 tests/faults/table.py faults.xml --write   puts it into docs/faults.md
   python3 tests/faults/table.py faults.xml --check   compares; exit 1 when it differs

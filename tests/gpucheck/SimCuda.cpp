@@ -135,6 +135,10 @@ EXPORT int cuModuleLoadData(void **module, const void *image) {
     return noBinaryForGpu;
   }
 }
+EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned, int *,
+                              void **) {
+  return cuModuleLoadData(module, image);
+}
 EXPORT int cuModuleUnload(void *module) {
   delete static_cast<LoadedModule *>(module);
   return fault;

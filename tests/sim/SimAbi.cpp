@@ -7,7 +7,9 @@
 #include "support/Error.h"
 #include "support/Json.h"
 
+#include <algorithm>
 #include <cstring>
+#include <map>
 
 using namespace tessera;
 
@@ -65,11 +67,22 @@ Json accessesJson(const sim::Counters &c) {
   return list;
 }
 
+// How often warps executed each line of the PTX, lanes at work or not: [line,
+// times]. Of several instructions in a line the one that ran most counts.
+Json issuesJson(const sim::Counters &counters) {
+  std::map<uint32_t, uint64_t> lines;
+  for (const sim::InstructionCount &count : counters.instructions) {
+    uint64_t &most = lines[count.ptxLine];
+    most = std::max(most, count.issues);
+  }
+  return lines;
+}
+
 } // namespace
 
 // Flags of a range and of a launch.
 enum { RangeReadOnly = 1, RangeUninitialized = 2 };
-enum { LaunchSerial = 1, LaunchUnchecked = 2 };
+enum { LaunchSerial = 1, LaunchUnchecked = 2, LaunchIssues = 4 };
 
 extern "C" {
 
@@ -138,11 +151,14 @@ EXPORT char *tessera_sim_launch(void *module, const char *kernel,
     Json findings = Json::array();
     for (const sim::Finding &finding : report.findings)
       findings.push_back(findingJson(finding));
-    return copyOf({{"findings", findings},
-                   {"output", report.output},
-                   {"counters", countersJson(report.counters)},
-                   {"conflicts", conflictsJson(report.counters)},
-                   {"accesses", accessesJson(report.counters)}});
+    Json reply = {{"findings", findings},
+                  {"output", report.output},
+                  {"counters", countersJson(report.counters)},
+                  {"conflicts", conflictsJson(report.counters)},
+                  {"accesses", accessesJson(report.counters)}};
+    if (flags & LaunchIssues)
+      reply["issues"] = issuesJson(report.counters);
+    return copyOf(reply);
   } catch (const std::exception &error) {
     return copyOf(errorOf(error));
   }

@@ -19,10 +19,10 @@ _spec.loader.exec_module(_base)
 os.environ.pop("TRITON_INTERPRET", None)  # that harness set it; kernels are decorated when they are first launched
 
 ROOT, pow2, cdiv, kernel, close, equal = _base.ROOT, _base.pow2, _base.cdiv, _base.kernel, _base.close, _base.equal
+LIMITS, check, check_any, failures = _base.LIMITS, _base.check, _base.check_any, _base.failures
 TF32 = 2e-3
-LIMITS = {torch.float32: 1e-5, torch.float16: 5e-3, torch.bfloat16: 5e-3}
 options = dict(num_warps=4, num_stages=3)
-own = False
+own = tf32 = False
 
 
 def use(precision="ieee", warps=4, stages=3, fusion=1, compiler="triton"):
@@ -32,10 +32,23 @@ def use(precision="ieee", warps=4, stages=3, fusion=1, compiler="triton"):
     should hold copies of one sum then differ in the last bit, and where all of them store it, the winner is left open. The
     simulator reports that as the race it is."""
     os.environ["TRITON_F32_DEFAULT"] = precision
-    LIMITS[torch.float32] = TF32 if precision == "tf32" else 1e-5
     options.update(num_warps=warps, num_stages=stages, enable_fp_fusion=bool(fusion))
-    global own
-    own = compiler == "tessera"
+    global own, tf32
+    own, tf32 = compiler == "tessera", precision == "tf32"
+
+
+def dot_limit(dtype):
+    return TF32 if tf32 and dtype == torch.float32 else LIMITS[dtype]
+
+
+def cut(x):
+    """As a tensor core reads fp32 for tf32: without the low 13 bits."""
+    return (x.contiguous().view(torch.int32) & ~0x1fff).view(torch.float32).double()
+
+
+def readings(dtype):
+    """With tf32 either reading is right: a dot too small for the tensor cores has whole operands."""
+    return [torch.Tensor.double, cut] if tf32 and dtype == torch.float32 else _base.readings(dtype)
 
 
 def fresh(*shape, dtype=torch.float32):
@@ -51,14 +64,7 @@ def launch(path, name, grid, *args, **constexprs):
         else:
             simulator.launch_triton(kernel(path, name), tuple(grid), args, constexprs, options)
     except (simulator.Finding, simulator.SimError) as error:
-        _base.failures.append(f"{name}: {error}")
-
-
-def check(what, got, want, limit):
-    """What depends on tf32 dots has their limit, whatever the caller asks of fp32."""
-    if got.dtype == torch.float32 and LIMITS[torch.float32] == TF32:
-        limit = max(limit, TF32)
-    _base.check(what, got, want, limit)
+        failures.append(f"{name}: {error}")
 
 
 def finish():

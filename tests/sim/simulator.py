@@ -6,6 +6,7 @@ import ctypes
 import json
 import os
 import pathlib
+import resource
 import struct
 import subprocess
 import sys
@@ -24,8 +25,13 @@ except ImportError as error:
     sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
 
 RANGE_READ_ONLY, RANGE_UNINITIALIZED = 1, 2
-SERIAL, UNCHECKED = 1, 2
-totals = dict(launches=0, compiled=0, lane_instructions=0, tensor_instructions=0, compile_seconds=0.0, run_seconds=0.0)
+SERIAL, UNCHECKED, ISSUES = 1, 2, 4  # ISSUES: the reply has how often each PTX line ran
+totals = dict(launches=0, compiled=0, lane_instructions=0, tensor_instructions=0, compile_seconds=0.0, compile_cpu=0.0, run_seconds=0.0)
+
+
+def cpu_seconds():
+    """Of this process, its threads and the children that have ended."""
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
 class SimError(Exception):
@@ -141,7 +147,7 @@ class Compiled:
     """Triton's PTX of one specialization; stops before ptxas."""
 
     def __init__(self, source, options, target="sm_80"):
-        start = time.time()
+        start, cpu = time.time(), cpu_seconds()
         target = GPUTarget("cuda", int(target.removeprefix("sm_")), 32)
         backend = make_backend(target)
         options = backend.parse_options(dict(options))
@@ -157,6 +163,7 @@ class Compiled:
         self.name, self.shared, self.warps = self.metadata["name"], self.metadata["shared"], self.metadata["num_warps"]
         totals["compiled"] += 1
         totals["compile_seconds"] += time.time() - start
+        totals["compile_cpu"] += cpu_seconds() - cpu
         self.module = Module(self.ptx, source.fn.__name__ + ".ptx")
 
 
@@ -200,7 +207,7 @@ class OwnCompiled:
     """PTX of `tessera compile` for one specialization. PROGRAM names the binary."""
 
     def __init__(self, path, name, signature, constants, attributes, options, target="sm_80"):
-        start = time.time()
+        start, cpu = time.time(), cpu_seconds()
         names = list(signature)
         types = {n: t + (":16" if (names.index(n),) in attributes else "") for n, t in signature.items() if t != "constexpr"}
         with tempfile.TemporaryDirectory(prefix="tessera-sim-") as folder:
@@ -220,8 +227,10 @@ class OwnCompiled:
             self.ptx, meta = read(".ptx"), json.loads(read(".json"))
         self.name = meta["symbol"]
         self.threads, self.shared = meta["threads"], meta.get("shared_bytes", 0)
+        self.min_blocks = meta.get("min_blocks", 0)
         totals["compiled"] += 1
         totals["compile_seconds"] += time.time() - start
+        totals["compile_cpu"] += cpu_seconds() - cpu
         self.module = Module(self.ptx, name + ".ptx")
 
 

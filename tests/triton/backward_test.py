@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import torch
 
-from harness import LIMITS, cdiv, check, equal, finish, fresh, launch, pow2
+from harness import LIMITS, cdiv, check, dot_limit, equal, finish, fresh, launch, pow2
 import reference as ref
 from cases import Problem, chosen, strides
 
@@ -44,7 +44,7 @@ def compare(what, p, got, k, v, mask, key_lens=None):
     o, _, _ = ref.attention(q, k, v, p.shape.lens, mask, p.scale, key_lens)
     want = grad(o, (q, k, v), p.do.double())
     for name, a, b in zip(("dq", "dk", "dv"), got, want):
-        check(f"{what}.{name} ({p.shape})", a, b, LIMITS[p.shape.dtype])
+        check(f"{what}.{name} ({p.shape})", a, b, dot_limit(p.shape.dtype))
 
 
 def inverse_index(p, idx):

@@ -17,7 +17,7 @@ except ImportError as error:
     sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
 
 torch.set_num_threads(1)
-LIMITS = {torch.float32: 1e-5, torch.float16: 5e-3}
+LIMITS = {torch.float32: 1e-5, torch.float16: 1e-3, torch.bfloat16: 5e-3}  # by the type an output is stored in
 worst = {}                  # what -> (relative RMS error, max abs error)
 failures = []
 loaded = {}
@@ -54,25 +54,45 @@ def fresh(*shape, dtype=torch.float32):
     return torch.full(shape, fill, dtype=dtype)
 
 
-def check(what, got, want, limit):
-    """Relative RMS error; infinities must agree exactly and NaN never passes."""
-    half = got.dtype == torch.float16
+def dot_limit(dtype):
+    """The limit of an output that depends on tl.dot of operands of a type."""
+    return LIMITS[dtype]
+
+
+def readings(dtype):
+    """How tl.dot may read operands of a type: functions from a tensor to fp64."""
+    return [torch.Tensor.double]
+
+
+def deviation(got, want):
+    """(Relative RMS error, max abs error, None) or (0, 0, what is wrong): infinities must agree exactly and NaN never passes."""
     got, want = got.detach().double(), want.detach().double()
     if got.shape != want.shape:
-        failures.append(f"{what}: shape {tuple(got.shape)} instead of {tuple(want.shape)}")
-        return
+        return 0.0, 0.0, f"shape {tuple(got.shape)} instead of {tuple(want.shape)}"
     inf = torch.isinf(want)
     if not torch.equal(got[inf], want[inf]) or not torch.isfinite(got[~inf]).all():
-        failures.append(f"{what}: NaN, or infinities in the wrong places")
-        return
+        return 0.0, 0.0, "NaN, or infinities in the wrong places"
     if not (~inf).any():
-        return
+        return 0.0, 0.0, None
     diff = got[~inf] - want[~inf]
-    size = want[~inf].square().mean().sqrt().item()
-    error = diff.square().mean().sqrt().item() / size if size else diff.abs().max().item()
-    key = what.split(" ")[0] + (" fp16" if half else "")
+    size, top = want[~inf].square().mean().sqrt().item(), diff.abs().max().item()
+    return diff.square().mean().sqrt().item() / size if size else top, top, None
+
+
+def check(what, got, want, limit):
+    check_any(what, got, [want], limit)
+
+
+def check_any(what, got, wants, limit):
+    """The output is one of these, to the limit."""
+    error, top, wrong = min((deviation(got, want) for want in wants), key=lambda d: (d[2] is not None, d[0]))
+    if wrong:
+        failures.append(f"{what}: {wrong}")
+        return
+    narrow = {torch.float16: " fp16", torch.bfloat16: " bf16"}
+    key = what.split(" ")[0] + narrow.get(got.dtype, "")
     old = worst.get(key, (0.0, 0.0))
-    worst[key] = (max(old[0], error), max(old[1], diff.abs().max().item()))
+    worst[key] = (max(old[0], error), max(old[1], top))
     if not error <= limit:
         failures.append(f"{what}: relative RMS error {error:.2e}, limit {limit:.0e}")
 

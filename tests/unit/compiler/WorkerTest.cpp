@@ -25,6 +25,7 @@ protected:
     socket = ends[0];
     SpawnOptions options;
     options.arguments = {TESSERA_WORKER_PATH};
+    options.environment = environment;
     options.descriptors = {{workerRequestFd, ends[1]},
                            {workerReplyFd, ends[1]}};
     process.emplace(Process::spawn(options));
@@ -38,13 +39,21 @@ protected:
   std::pair<std::string, std::string> ask(const std::string &request) {
     EXPECT_EQ(writeFrame(socket, request, 30s), FrameStatus::Good);
     std::string json, artifact;
-    EXPECT_EQ(readFrame(socket, json, 60s), FrameStatus::Good);
+    phases.clear();
+    do {
+      if (json.starts_with(phasePrefix))
+        phases.push_back(json.substr(phasePrefix.size()));
+      EXPECT_EQ(readFrame(socket, json, 60s), FrameStatus::Good);
+    } while (json.starts_with(phasePrefix));
     EXPECT_EQ(readFrame(socket, artifact, 60s), FrameStatus::Good);
     return {json, artifact};
   }
 
+  // The worker's; SetUp() again starts another with it.
+  std::vector<std::string> environment;
   int socket = -1;
   std::optional<Process> process;
+  std::vector<std::string> phases; // of the last answer
 };
 
 TEST_F(WorkerTest, SaysWhichBuildItIs) {
@@ -59,6 +68,7 @@ TEST_F(WorkerTest, AnswersOneRequestAfterAnother) {
   auto result = syntax::CompileResult::fromJson(json);
   ASSERT_TRUE(result.ok) << result.rendered;
   EXPECT_EQ(artifact.substr(0, 4), "\177ELF");
+  EXPECT_EQ(phases, (std::vector<std::string>{"front end", "loops", "LLVM"}));
   auto [json2, artifact2] = ask(request);
   EXPECT_EQ(artifact, artifact2);
   double cold = result.timings["total"];
@@ -81,6 +91,33 @@ TEST_F(WorkerTest, LivesOnAfterErrors) {
   EXPECT_TRUE(
       syntax::CompileResult::fromJson(ask(scaledExpRequest().toJson()).first)
           .ok);
+}
+
+#ifndef __SANITIZE_ADDRESS__ // which leaves the memory unlimited
+// What a runaway compilation needs is refused by the system, and said.
+TEST_F(WorkerTest, SaysThatMemoryHasRunOut) {
+  close(socket);
+  environment = {"TESSERA_COMPILE_MEMORY=80M"};
+  SetUp();
+  auto [json, artifact] = ask(scaledExpRequest().toJson());
+  auto result = syntax::CompileResult::fromJson(json);
+  EXPECT_FALSE(result.ok);
+  for (const char *part : {"kernels/scaled_exp.py: error: ", "80.0 MiB",
+                           "HINT: ", "TESSERA_COMPILE_MEMORY"})
+    EXPECT_NE(result.rendered.find(part), std::string::npos) << result.rendered;
+  const auto ended = process->wait(10s);
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->code, 70) << ended->text();
+}
+#endif
+
+TEST_F(WorkerTest, RefusesALimitThatIsNoSize) {
+  close(socket);
+  environment = {"TESSERA_COMPILE_MEMORY=lots"};
+  SetUp();
+  const auto ended = process->wait(10s);
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->code, 1) << ended->text();
 }
 
 TEST_F(WorkerTest, EndsWhenTheOtherSideCloses) {

@@ -26,7 +26,7 @@ static void checkGrid(const Grid &grid) {
   const size_t programs = size_t(grid[0]) * grid[1] * grid[2];
   std::vector<int64_t> out(6 * programs);
   int64_t slots[3] = {reinterpret_cast<int64_t>(out.data()), -7, 1ll << 40};
-  runGrid(module.entry(), slots, grid, 1000);
+  EXPECT_FALSE(runGrid(module, slots, grid, 1000).happened());
   for (size_t i = 0; i < programs; ++i) {
     const int64_t *row = &out[6 * i];
     ASSERT_EQ(row[0], 1) << i;
@@ -62,10 +62,34 @@ TEST(CpuDevice, HostThreadsAreUsedWhenSet) {
   EXPECT_EQ(calls, 1);
 }
 
+TEST(CpuDevice, ScopedHostThreadsGiveBackThoseBefore) {
+  int outer = 0, inner = 0;
+  const auto counting = [](int &calls) {
+    return [&calls](int64_t count,
+                    const std::function<void(int64_t, int64_t)> &body) {
+      ++calls;
+      body(0, count);
+    };
+  };
+  setParallelFor(counting(outer), [] { return 2; });
+  try {
+    const ScopedParallelFor scope(counting(inner), [] { return 2; });
+    checkGrid({10, 10, 1});
+    throw Error("a launch that fails");
+  } catch (const Error &) {
+  }
+  EXPECT_EQ(inner, 1);
+  checkGrid({10, 10, 1});
+  EXPECT_EQ(inner, 1);
+  EXPECT_EQ(outer, 1);
+  setParallelFor(nullptr, nullptr);
+}
+
 TEST(CpuDevice, TooLargeGridIsAnError) {
-  EXPECT_THROW(
-      runGrid(nullptr, nullptr, {UINT32_MAX, UINT32_MAX, UINT32_MAX}, 0),
-      Error);
+  const CpuModule module(fixture(), "tessera_entry");
+  EXPECT_THROW(static_cast<void>(runGrid(
+                   module, nullptr, {UINT32_MAX, UINT32_MAX, UINT32_MAX}, 0)),
+               Error);
 }
 
 // Descriptor numbers repeat after a close; the loader must not take a second

@@ -7,6 +7,8 @@
 #include "runtime/Kernel.h"
 
 #include "compiler/syntax/Request.h"
+#include "runtime/cases/Device.h"
+#include "runtime/launch/FindFile.h"
 #include "support/CpuTarget.h"
 #include "support/Error.h"
 #include "support/File.h"
@@ -263,6 +265,76 @@ TEST(Kernel, FilesAreFoundInTheKernelFolder) {
   EXPECT_EQ(Kernel::fromFile(folder.path() / "nsa" / "one.py", "plain").name(),
             "plain");
   ::unsetenv("TESSERA_KERNELS");
+}
+
+// Another checkout's kernels/ in the current folder must not replace ours.
+TEST(Kernel, OurKernelFilesWinOverTheCurrentFolder) {
+  TemporaryFolder folder;
+  const fs::path root = fs::canonical(folder.path()),
+                 before = fs::current_path();
+  const fs::path ours = root / "ours", here = root / "here";
+  for (const fs::path &made : {ours / "nsa", here / "kernels" / "nsa"})
+    makePrivateFolder(made);
+  const std::string name = "kernels/nsa/window_fwd.py";
+  writeFile(ours / "nsa" / "window_fwd.py", "# ours\n");
+  writeFile(here / name, "# another\n");
+  writeFile(here / "kernels" / "only.py", "# here alone\n");
+  writeFile(here / "mine.py", "# mine\n");
+  writeFile(ours / "mine.py", "# ours\n");
+  fs::current_path(here);
+  testing::internal::CaptureStderr();
+  // The kernels that this test was built with.
+  const std::string built = runtime::findKernelFile(name);
+  ::setenv("TESSERA_KERNELS", ours.c_str(), 1);
+  const std::string chosen = runtime::findKernelFile(name);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(built.find(root.string()), std::string::npos) << built;
+  EXPECT_EQ(chosen, (ours / "nsa" / "window_fwd.py").string());
+  EXPECT_TRUE(contains(said, built)) << said;
+  EXPECT_TRUE(contains(said, name)) << said;
+  // What is only here, what is named as being here, what was typed.
+  EXPECT_EQ(runtime::findKernelFile("kernels/only.py"),
+            (here / "kernels" / "only.py").string());
+  EXPECT_EQ(runtime::findKernelFile("./" + name), (here / name).string());
+  EXPECT_EQ(runtime::findKernelFile("mine.py"), (here / "mine.py").string());
+  EXPECT_EQ(runtime::findTypedFile(name), (here / name).string());
+  fs::current_path(root);
+  EXPECT_EQ(runtime::findTypedFile(name),
+            (ours / "nsa" / "window_fwd.py").string());
+  EXPECT_THROW(runtime::findKernelFile(""), Error);
+  ::unsetenv("TESSERA_KERNELS");
+  fs::current_path(before);
+}
+
+// Replaying in order takes the host's threads away for one launch, whether it
+// succeeds or throws.
+TEST(Kernel, ReplayGivesTheHostsThreadsBack) {
+  int calls = 0;
+  setParallelFor(
+      [&](int64_t count, const std::function<void(int64_t, int64_t)> &body) {
+        ++calls;
+        body(0, count);
+      },
+      [] { return 2; });
+  const auto device = cases::openDevice("cpu");
+  cases::LoadedCase loaded;
+  loaded.recorded.grid = {4, 1, 1};
+  Launched launched(4);
+  for (const char *kernel : {"plain", "fail"}) {
+    cases::PreparedLaunch launch;
+    launch.kernel = Kernel::fromSource(source, kernel);
+    launch.args = {launched.pointer(), int64_t(7), 2.5};
+    launch.f32Default = "tf32";
+    const std::string failure =
+        failureOf([&] { device->run(loaded, launch, {}, true); });
+    EXPECT_EQ(failure.empty(), launch.kernel->name() == "plain") << failure;
+    EXPECT_EQ(calls, 0);
+  }
+  Kernel::fromSource(source, "plain")
+      .launch({4, 1, 1}, {launched.pointer(), int64_t(7), 2.5});
+  EXPECT_EQ(calls, 1);
+  setParallelFor(nullptr, nullptr);
+  ::unsetenv("TESSERA_F32_DEFAULT"); // the device sets it
 }
 
 TEST(Kernel, BatchesCompileAhead) {

@@ -1,0 +1,104 @@
+// tests/unit/runtime/GpuArgumentsTest.cpp - tests of
+// runtime/device/gpu/GpuArguments.h. Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/device/gpu/GpuArguments.h"
+
+#include "support/Error.h"
+#include "tests/unit/support/Allocations.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstring>
+
+using namespace tessera;
+using runtime::GpuArguments;
+
+namespace {
+
+const std::vector<std::string> parameterNames = {
+    "an_argument_with_a_long_name_x", "an_argument_with_a_long_name_n",
+    "an_argument_with_a_long_name_m", "an_argument_with_a_long_name_s"};
+
+GpuArguments gpuArguments() {
+  syntax::ArtifactMeta meta;
+  meta.params = {{parameterNames[0], "pointer", "*fp32:16"},
+                 {parameterNames[1], "scalar", "i32"},
+                 {parameterNames[2], "scalar", "i64:16"},
+                 {parameterNames[3], "scalar", "fp32"}};
+  return GpuArguments(meta, "kernel", parameterNames);
+}
+
+uint64_t bitsOf(const GpuArguments::Value &value) {
+  uint64_t result = 0;
+  std::memcpy(&result, value.data(), sizeof(result));
+  return result;
+}
+
+std::string refusalOf(const std::vector<Arg> &args) {
+  try {
+    gpuArguments().values(args);
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "";
+}
+
+} // namespace
+
+TEST(GpuArguments, ValuesAreTheBitsOfTheArguments) {
+  float x = 0;
+  const auto got = gpuArguments().values(
+      {Pointer{&x, DType::FP32}, int64_t(-2), int64_t(32), 0.5});
+  ASSERT_EQ(got.size(), 4u);
+  EXPECT_EQ(bitsOf(got[0]), reinterpret_cast<uint64_t>(&x));
+  EXPECT_EQ(uint32_t(bitsOf(got[1])), 0xfffffffeu);
+  EXPECT_EQ(bitsOf(got[2]), 32u);
+  EXPECT_EQ(uint32_t(bitsOf(got[3])), std::bit_cast<uint32_t>(0.5f));
+}
+
+TEST(GpuArguments, MistakesNameTheArgument) {
+  float x = 0;
+  const Arg pointer = Pointer{&x, DType::FP32}, n = int64_t(2), s = 0.5;
+  for (const auto &[args, part] :
+       {std::pair(std::vector<Arg>{Pointer{&x, DType::BF16}, n, n, s},
+                  "_x` of `kernel` is *fp32 and was given memory of bf16"),
+        std::pair(std::vector<Arg>{n, n, n, s},
+                  "_x` of `kernel` is *fp32 and was given an integer"),
+        std::pair(std::vector<Arg>{pointer, int64_t(1) << 40, n, s},
+                  "_n` of `kernel` is i32 and was given 1099511627776"),
+        std::pair(std::vector<Arg>{pointer, n, n, n},
+                  "_s` of `kernel` is fp32 and was given an integer")}) {
+    const std::string failure = refusalOf(args);
+    EXPECT_NE(failure.find(part), std::string::npos) << failure;
+    EXPECT_NE(failure.find("HINT"), std::string::npos) << failure;
+  }
+}
+
+// Code for grids of 2^21 programs takes for granted that there are no more.
+TEST(GpuArguments, GridsThatTheCodeIsNotFor) {
+  syntax::ArtifactMeta meta;
+  for (uint32_t programs : {1u, 1u << 21, (1u << 21) + 1, 0x7fffffffu}) {
+    meta.gridLimit = 0;
+    GpuArguments(meta, "kernel", {}).checkGrid({programs, 1, 1});
+    meta.gridLimit = 1 << 21;
+    const GpuArguments made(meta, "kernel", {});
+    made.checkGrid({7, programs, programs});
+    if (programs <= meta.gridLimit)
+      made.checkGrid({programs, 1, 1});
+    else
+      EXPECT_THROW(made.checkGrid({programs, 1, 1}), Error);
+  }
+}
+
+// Every launch comes here: the one allocation is that of the result.
+TEST(GpuArguments, AGoodLaunchBuildsNoText) {
+  const GpuArguments made = gpuArguments();
+  float x = 0;
+  const std::vector<Arg> args = {Pointer{&x, DType::FP32}, int64_t(-2),
+                                 int64_t(32), 0.5};
+  const uint64_t before = allocationsOfThread();
+  const auto got = made.values(args);
+  EXPECT_EQ(allocationsOfThread() - before, 1u);
+  EXPECT_EQ(got.size(), 4u);
+}
