@@ -9,57 +9,68 @@ import re
 import subprocess
 import tempfile
 import time
+import unittest.mock
 
+import one
+import sass
 import simulator
-from simulator import torch
+from simulator import torch, triton
 
 LIMITS = {torch.float64: 1e-9, torch.float32: 5e-3, torch.float16: 2e-2, torch.bfloat16: 3e-2}  # ours against Triton's, RMS
 
 
-def static_report(ptx, shared, threads, target):
-    """`tessera report`: ptxas figures, occupancy, loops."""
+def static_report(ptx, shared, threads, target, min_blocks=0):
+    """`tessera report`: ptxas figures, occupancy, loops. `min_blocks`: how ptxas was asked for the code (of the .json)."""
     with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
         file.write(ptx)
         file.flush()
         done = subprocess.run([os.environ["PROGRAM"], "report", file.name, "--json", "--shared", str(shared), "--threads",
-                               str(threads), "--target", target], capture_output=True, text=True)
+                               str(threads), "--target", target, "--min-blocks", str(min_blocks)], capture_output=True, text=True)
     if done.returncode:
         raise simulator.SimError(done.stderr.strip())
     return json.loads(done.stdout)
 
 
-def start_seconds(target):
-    """A process, its worker, a kernel of one line that nobody compiled before, without ptxas."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = pathlib.Path(folder) / "one.py"
-        file.write_text("import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
-                        f"def one(X):\n    tl.store(X, {time.time()})\n")
-        begin = time.time()
-        subprocess.run([os.environ["PROGRAM"], "compile", str(file), "--kernel", "one", "--target", target, "--signature",
-                        "X=*fp32:16", "--emit", "ptx,meta", "--output", folder], check=True, capture_output=True,
-                       env=dict(os.environ, TESSERA_PTXAS="none"))
-        return time.time() - begin
+def quiet():
+    """Whether nothing else keeps the machine busy: only then are times of the clock worth keeping."""
+    return os.getloadavg()[0] <= os.cpu_count() / 2
+
+
+def start_seconds(side, target):
+    """What each compiler takes, in the state that it is timed in, for a kernel of one line without ptxas; the shorter of two. Ours: a
+    process and a worker, nothing is found in the cache. Triton's: warm."""
+    launch = Launch(pathlib.Path(one.__file__), "one", one.one, (1,), [torch.zeros(4)], {}, dict(num_warps=4, num_stages=3))
+    with unittest.mock.patch.dict(os.environ, TESSERA_PTXAS="none"):
+        return shorter(*(seconds_of(lambda: launch.compile_again(side, target)) for _ in range(2)))
 
 
 def seconds_of(compile_once):
-    """What simulator.totals counts for it."""
-    before = simulator.totals["compile_seconds"]
+    """What simulator.totals counts for it: seconds by the clock, seconds of processors."""
+    before = dict(simulator.totals)
     compile_once()
-    return simulator.totals["compile_seconds"] - before
+    return tuple(simulator.totals[what] - before[what] for what in ("compile_seconds", "compile_cpu"))
 
 
-def ptxas_seconds(ptx):
-    """Seconds of Triton's ptxas for what the PTX says it is for."""
-    import triton
-    ptxas = pathlib.Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "ptxas"
+def shorter(*times):
+    """The shortest of several measurements, by the clock and of processors each."""
+    return tuple(map(min, zip(*times)))
+
+
+def assemble(ptx, min_blocks=0):
+    """Seconds of Triton's ptxas for what the PTX says it is for, as seconds_of has them; the disassembly, with the PTX line of every
+    instruction. `min_blocks`: as static_report."""
+    tools = pathlib.Path(triton.__file__).parent / "backends" / "nvidia" / "bin"
     target = re.search(r"^\.target\s+(\w+)", ptx, re.M).group(1)
-    with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
-        file.write(ptx)
-        file.flush()
-        begin = time.time()
-        subprocess.run([str(ptxas), f"--gpu-name={target}", "-lineinfo", "-o", os.devnull, file.name], check=True,
-                       capture_output=True)
-        return time.time() - begin
+    blocks = [f"--minnctapersm={min_blocks}"] if min_blocks else []
+    with tempfile.TemporaryDirectory() as folder:
+        text, cubin = pathlib.Path(folder) / "kernel.ptx", pathlib.Path(folder) / "kernel.cubin"
+        text.write_text(ptx)
+        begin, cpu = time.time(), simulator.cpu_seconds()
+        subprocess.run([str(tools / "ptxas"), f"--gpu-name={target}", "-lineinfo", *blocks, "-o", str(cubin), str(text)],
+                       check=True, capture_output=True)
+        seconds = time.time() - begin, simulator.cpu_seconds() - cpu
+        listing = subprocess.run([str(tools / "nvdisasm"), "-gp", "-c", str(cubin)], check=True, capture_output=True, text=True)
+        return seconds, listing.stdout
 
 
 def tensor_loop_lines(ptx):
@@ -85,14 +96,17 @@ def whole_loops(report):
     return round((sum(loop["total"] for loop in loops) - tensor) / tensor, 4) if tensor else None
 
 
-def figures(ptx, shared, threads, compile_seconds, reply, target):
-    report, counters = static_report(ptx, shared, threads, target), reply["counters"]
+def figures(ptx, shared, threads, reply, target, disassembly, min_blocks):
+    report, counters = static_report(ptx, shared, threads, target, min_blocks), reply["counters"]
     loop = tensor_loop_lines(ptx)
+    issues = {int(line): count for line, count in reply["issues"]}
     return dict(
-        compile_ms=round(1e3 * compile_seconds, 1), registers=report["registers"], stack=report["stack"],
+        threads=threads, registers=report["registers"], stack=report["stack"],
         spill=report["spill_stores"] + report["spill_loads"], shared=shared, blocks_per_sm=report["blocks_per_sm"],
         loop_non_tensor_per_tensor=report["loop_non_tensor_per_tensor"], loop_whole=whole_loops(report), async_stages=report["async_stages"],
-        executed_warp_instructions=counters["warp_instructions"], tensor_instructions=counters["tensor_instructions"],
+        executed_warp_instructions=counters["warp_instructions"],
+        executed_sass=sass.executed(disassembly, report["kernel"], issues),
+        executed_sass_tensor=sass.executed(disassembly, report["kernel"], issues, sass.TENSOR), tensor_instructions=counters["tensor_instructions"],
         global_sectors=counters["global_sectors"], bank_conflicts=counters["bank_conflicts"],
         loop_bank_conflicts=sum(c["conflicts"] for c in reply["conflicts"] if c["ptx_line"] in loop),
         shared_passes=counters["shared_ways"], barriers=counters["barriers"])
@@ -158,41 +172,48 @@ class Launch:
 
     def _triton(self, args, target):
         reply = simulator.launch_triton(self.fn, self.grid, args, self.constexprs, dict(self.options, enable_fp_fusion=True),
-                                        target=target)
+                                        simulator.ISSUES, target)
         done = simulator.last
         ptx = re.sub(r"^\.target sm_90a\b", ".target sm_90", done.ptx, flags=re.M)  # what ran needs no more
         return ptx, done.shared, 32 * done.warps, reply
 
     def _ours(self, args, target, hints=False):
         reply = simulator.launch_tessera(self.file, self.name, self.fn, self.grid, args, self.constexprs,
-                                         dict(self.options, hints=hints), target=target)
+                                         dict(self.options, hints=hints), simulator.ISSUES, target)
         done = simulator.last
         return done.ptx, done.shared, done.threads, reply
 
-    def _once_more(self, side, target, hints=False):
+    def compile_again(self, side, target, hints=False):
         signature, constants, attributes, _ = simulator.specialize(self.fn, self.args, self.constexprs)
         if side == "triton":
             simulator.Compiled(simulator.ASTSource(self.fn, signature, constants, attributes),
                                dict(self.options, enable_fp_fusion=True), target)
         else:
-            os.environ["TESSERA_CACHE_DIR"] = tempfile.mkdtemp(prefix="tessera-codegen-")  # nothing is found there
-            simulator.OwnCompiled(self.file, self.name, signature, constants, attributes, dict(self.options, hints=hints), target)
+            with tempfile.TemporaryDirectory(prefix="tessera-codegen-") as empty:  # nothing is found there
+                with unittest.mock.patch.dict(os.environ, TESSERA_CACHE_DIR=empty):
+                    simulator.OwnCompiled(self.file, self.name, signature, constants, attributes, dict(self.options, hints=hints), target)
 
     def measure(self, side, target, **hints):
-        """The figures of one side (ours also with hints=True), or {"error": message}; and the arguments afterwards. Only sm_80 is timed twice."""
+        """The figures of one side (ours also with hints=True), or {"error": message}; and the arguments afterwards. Only sm_80 is timed
+        twice."""
         args = copies(self.args)
         try:
             run = self._triton if side == "triton" else self._ours
             done = []
             seconds = seconds_of(lambda: done.append(run(args, target, **hints)))
-            if target == "sm_80":
-                seconds = min(seconds, seconds_of(lambda: self._once_more(side, target, **hints)))
             ptx, shared, threads, reply = done[0]
-            if side == "ours":
-                seconds -= min(start_seconds(target), start_seconds(target))
-            else:
-                seconds += ptxas_seconds(ptx)  # ours includes it
-            return figures(ptx, shared, threads, max(seconds, 1e-3), reply, target), args
+            min_blocks = getattr(simulator.last, "min_blocks", 0) if side == "ours" else 0
+            assembly, disassembly = assemble(ptx, min_blocks)
+            if target == "sm_80":
+                seconds = shorter(seconds, seconds_of(lambda: self.compile_again(side, target, **hints)))
+                assembly = shorter(assembly, assemble(ptx)[0]) if side == "triton" else assembly
+            if side == "triton":
+                seconds = tuple(map(sum, zip(seconds, assembly)))  # ours includes it
+            times = dict(zip(("source_to_cubin_ms", "source_to_cubin_cpu_ms", "start_ms", "start_cpu_ms"),
+                             (round(1e3 * s, 1) for s in seconds + start_seconds(side, target))))
+            if not quiet():
+                times = {what: ms for what, ms in times.items() if "cpu" in what}
+            return dict(times, **figures(ptx, shared, threads, reply, target, disassembly, min_blocks)), args
         except (simulator.Finding, simulator.SimError) as error:
             return dict(error=str(error)[:2000]), None
         except Exception as error:  # Triton's own failures have many types

@@ -8,14 +8,15 @@ build/bench/peers: their own Python functions launch them. The JSON has a row fo
 a bar is missed; rows where Triton's code spills more than 256 bytes are listed apart. sm_90 is held to being correct and free of
 spills only. "ours" ignores hints that Triton cannot read (swap_ab); "hinted" are the figures with them, which no bar uses.
 
-compile_ms is the shorter of two compilations, ptxas included. Ours is done by a process and a worker of its own each time: what a
-kernel of one line takes at that moment without ptxas (the shorter of two) is taken off. Triton's compiler is warm. bank_conflicts are passes over
+source_to_cubin_cpu_ms is the processor time of a compilation, ptxas included, the shorter of two. Ours is done by a process and a worker
+of its own each time, Triton's compiler is warm; start_cpu_ms is what a kernel of one line takes each of them at that moment without
+ptxas (the shorter of two), and the bar takes it off both. The same by the clock is kept where the machine is idle. bank_conflicts are passes over
 the banks beyond the fewest that an access of its width takes (docs/simulator.md), loop_bank_conflicts those of the innermost loops
 with tensor instructions; shared_passes are all of them. Triton's code for sm_90 has wgmma, which the simulator has not: there most
 rows have no figures of Triton's, and results are compared with those of its code for sm_80.
 
-  scripts/codegen-report build/dev --only dense_fwd
-  scripts/codegen-report build/dev --sources tutorials,fla --target sm_80,sm_90
+  scripts/codegen-report build/release --only dense_fwd
+  scripts/codegen-report build/release --sources tutorials,fla --target sm_80,sm_90
   make codegen-report                      everything, both targets"""
 import argparse
 import datetime
@@ -53,6 +54,8 @@ arguments = argparse.ArgumentParser(prog="scripts/codegen-report BUILD", descrip
                                     formatter_class=argparse.RawDescriptionHelpFormatter)
 arguments.add_argument("--output", default=str(ROOT / "build" / "bench" / "codegen.json"), help="the JSON file")
 arguments.add_argument("--quick", action="store_true", help="the smallest instance of each kernel only")
+arguments.add_argument("--onto", type=pathlib.Path, help="an earlier report's JSON: its rows stay where this run has none, marked by "
+                       "their commit, and what this commit has measured there is not measured again")
 arguments.add_argument("--only", help="kernels whose name contains this, or the calls of fla and Liger-Kernel that are named so (bench/codegen/libraries.py)")
 arguments.add_argument("--target", default=["sm_80"], type=chosen("target", TARGETS), help="sm_80 (default), sm_90, or both with a comma")
 arguments.add_argument("--sources", default=["kernels", "tutorials"], type=chosen("source", SOURCES),
@@ -65,6 +68,7 @@ import bars  # noqa: E402
 import harness  # noqa: E402
 import kernels  # noqa: E402
 import measure  # noqa: E402
+import rows as earlier_rows  # noqa: E402
 import simulator  # noqa: E402
 from harness import torch  # noqa: E402
 
@@ -103,7 +107,17 @@ class Progress:
               flush=True)
 
 
+def head():
+    """The last commit that changed what makes and runs a kernel's code, with a + where that is not as it was committed."""
+    def git(*what):
+        return subprocess.run(["git", "-C", str(ROOT), *what, "--", "codegen", "compiler", "dialect", "kernels", "runtime/sim"],
+                              capture_output=True, text=True).stdout.strip()
+    return git("log", "-1", "--format=%h") + ("+" if git("status", "--porcelain") else "")
+
+
 rows = {}
+earlier, earlier_left_out = earlier_rows.load(options.onto, options.sources) if options.onto else ([], [])
+commit = head()
 progress = Progress()
 
 
@@ -121,10 +135,14 @@ def add(source, kernel, file, fn, grid, args, constexprs, config, **more):
     if source != "kernels":
         instance += f" warps={config['num_warps']} stages={config['num_stages']}"
     for target in options.target:
-        row = dict(source=source, kernel=kernel, instance=instance, dtype="torch." + types[0] if types else "", target=target, **config)
-        row.update(launch.row(target))
+        row = dict(source=source, kernel=kernel, instance=instance, dtype="torch." + types[0] if types else "", types=list(types),
+                   target=target, commit=commit, **config)
+        done = earlier_rows.known(earlier, row, commit)
+        row = done or dict(row, **launch.row(target))
         rows[key][target] = row
         progress.row(row)
+        if options.onto and not done:
+            save([], False)  # so that a run that ends early goes on here
 
 
 def go_on(fn, grid, args, constexprs, config):
@@ -186,6 +204,25 @@ def write(path, result):
     os.replace(temporary, path)
 
 
+def measured():
+    """The rows of this run, and the earlier ones that stay."""
+    return earlier_rows.merged(earlier, [row for by_target in rows.values() for row in by_target.values()])
+
+
+def save(left_out, tell=True):
+    """Writes the report; the verdicts on its bars."""
+    found, summaries, verdicts = measured(), {}, {}
+    left_out = earlier_left_out + left_out
+    for target in options.target:
+        summaries[target], verdicts[target] = bars.summary(found, target)
+        if tell:
+            print("\n" + bars.text(found, target))
+    write(pathlib.Path(options.output), dict(
+        date=datetime.date.today().isoformat(), commit=commit, host=platform.machine(), triton=simulator.triton.__version__,
+        targets=options.target, summary=summaries, bars=verdicts, left_out=left_out, rows=found))
+    return verdicts
+
+
 def run():
     """All launches; what is left out, and why."""
     if "kernels" in options.sources:
@@ -208,23 +245,15 @@ def main():
         left_out = run()
     except KeyboardInterrupt:
         interrupted, left_out = True, ["interrupted: everything after the rows so far"]
-    found = [row for by_target in rows.values() for row in by_target.values()]
+    found = measured()
     if left_out:
         print("\nleft out:\n" + "\n".join("  " + line for line in left_out))
-    if not found and interrupted:
+    if not rows and interrupted:
         sys.exit(1)
-    if not found:
+    if not rows:
         sys.exit(f"codegen-report: no kernel's name contains `{options.only}`" if options.only else "codegen-report: no rows")
-    summaries, verdicts = {}, {}
-    for target in options.target:
-        summaries[target], verdicts[target] = bars.summary(found, target)
-        print("\n" + bars.text(found, target))
-    commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
-    import triton
-    write(pathlib.Path(options.output), dict(
-        date=datetime.date.today().isoformat(), commit=commit, host=platform.machine(), triton=triton.__version__,
-        targets=options.target, summary=summaries, bars=verdicts, left_out=left_out, rows=found))
-    missed = [f"{target} {name}" for target in options.target for name, holds in verdicts[target].items() if not holds]
+    verdicts = save(left_out)
+    missed = [f"{target} {name}" for target in options.target for name, holds in verdicts[target].items() if holds is False]
     print(f"\n{options.output}: {len(found)} rows in {(time.time() - progress.start) / 60:.1f} minutes")
     print("bars missed:", ", ".join(missed) or "none")
     sys.exit(bool(missed) or interrupted)

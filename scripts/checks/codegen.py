@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Checks README's summary of `make codegen-report` against bench/results/codegen_sm_80.json; --fix writes it.
+"""Checks README's summary of `make codegen-report`, and that of bench/results/codegen_sm_80.json itself, against that file's rows;
+--fix writes both.
 
 SPDX-License-Identifier: Apache-2.0
 """
+import collections
 import json
 import pathlib
 import sys
-import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "bench" / "codegen"))
@@ -15,12 +16,67 @@ import bars  # noqa: E402
 
 RESULTS, README = ROOT / "bench" / "results" / "codegen_sm_80.json", ROOT / "README.md"
 BEGIN, END = "<!-- make codegen-report: written by scripts/checks/codegen.py --fix -->", "<!-- end of make codegen-report -->"
-WHERE = dict(kernels="`kernels/`", tutorials="tutorials in usual configurations", fla="flash-linear-attention", liger="Liger-Kernel")
+SHORT = dict(kernels="`kernels/`", tutorials="tutorials", fla="fla", liger="Liger")
+MOST = 7  # lines of bars on single kernels: README stays short
+# Lines of the means: title, figure, limit of all rows, limit of each source, the bar.
+MEANS = [("others per tensor instruction of a loop, by round", "loop_non_tensor_per_tensor", 1, None, "loop_ratio"),
+         ("the same of the whole loop", "loop_whole", 1, 1, "loop_whole"),
+         ("passes over shared memory", "shared_passes", None, 1.05, None),
+         ("executed PTX instructions of warps", "executed_warp_instructions", 0.95, None, "executed_ratio"),
+         ("executed SASS instructions, estimated", "executed_sass", 0.95, None, "executed_sass_ratio"),
+         ("processor time of compiling, start-up taken off both", "compile", 0.6, None, "compile_ratio")]
 
 
-def figure(bar):
-    """"0.88x", or the number of kernels."""
-    return str(bar.figure) if isinstance(bar.figure, int) else "%.2fx" % bar.figure
+def shown(figure, limit):
+    """"0.88x", with a third digit where two would hide a miss; or the number of kernels. What is over the limit is bold."""
+    if figure is None or isinstance(figure, int):
+        return "-" if figure is None else str(figure)
+    over = limit is not None and figure > limit
+    text = ("%.3fx" if over and round(figure, 2) <= limit else "%.2fx") % figure
+    return "**%s**" % text if over else text
+
+
+def cell(rows, what, limit):
+    """The geometric mean, and of how many rows where not all have the figure."""
+    found, of = bars.measured(rows, what)
+    like = ""
+    if what == "executed_sass" and 0 < found < of:  # the same rows' PTX, not that of all
+        like = ", PTX %s" % shown(bars.mean_ratio([r for r in rows if "executed_sass" in r["ours"]], "executed_warp_instructions"), None)
+    return shown(bars.mean_ratio(rows, what), limit) + (" (%d rows%s)" % (found, like) if 0 < found < of else "")
+
+
+def worst(bar):
+    return "; ".join("`%s` %s" % (bars.tiny(row), what.split(":")[0]) for row, what in bar.rows[:2])
+
+
+def before(bar):
+    """The figure by the rule that held before."""
+    return "no bar" if bar.added else "the same" if bar.old is None else shown(bar.old, None)
+
+
+def means(rows, sources, found):
+    """Lines of the table: ours / Triton's of each source and of all."""
+    lines = []
+    for title, what, whole, each, name in MEANS:
+        bar = next((bar for bar in found if bar.name == name), None)
+        missed = [bar for bar in found if not bar.holds and (bar.name == name or bar.name.startswith(what + "_"))]
+        cells = [cell([r for r in rows if r["source"] == source], what, each) for source in sources] + [cell(rows, what, whole)]
+        limit = ", ".join((["%g" % whole] if whole else []) + (["%g each" % each] if each else []))
+        lines.append("| %s | %s | %s | %s | %s |" % (title, limit, " | ".join(cells), before(bar) if bar else "no bar",
+                                                "; ".join(dict.fromkeys(map(worst, missed)))))
+    return lines
+
+
+def counts(sources, missed):
+    """A line for each bar on single kernels that is missed."""
+    return ["| %s | %g | %s | %d | %s | %s |" % (bar.text, bar.limit, " | ".join(
+        str(sum(r["source"] == source for r, _ in bar.rows)) for source in sources), bar.figure, before(bar), worst(bar)) for bar in missed]
+
+
+def commits(rows, of_report):
+    """"2 at abc, 277 at def": rows that another commit than the report's has measured carry it."""
+    counts = collections.Counter(r.get("commit", of_report) for r in rows)
+    return ", ".join("%d at %s" % (n, commit) for commit, n in sorted(counts.items(), key=lambda item: item[1]))
 
 
 def table(result):
@@ -29,25 +85,29 @@ def table(result):
     for row in rows:
         row.setdefault("source", "kernels")
     mine = [r for r in rows if r["target"] == "sm_80"]
-    sources = [name for name in WHERE if any(r["source"] == name for r in mine)]
-    found = [bar for bar in bars.bars(rows, "sm_80") if bar.figure is not None]
-    text = ("PTX for sm_80 next to Triton %s's from the same source, constants, warps and inputs, on the simulator and through one "
-            "ptxas (`make codegen-report`, %s, %s; [all figures](bench/results/codegen_sm_80.json)): %d kernel specializations of %s; "
-            "%d in which Triton spills over %d bytes are apart. "
-            % (result["triton"], result["date"], result["commit"], len(mine), ", ".join(WHERE[s] for s in sources),
+    sources = [name for name in bars.WHERE if any(r["source"] == name for r in mine)]
+    found = bars.bars(rows, "sm_80")
+    text = ("Code for sm_80 next to Triton %s's from the same source, constants, warps and inputs, on the simulator and through one "
+            "ptxas (`make codegen-report`, %s, %s; [all figures](bench/results/codegen_sm_80.json), "
+            "[what they are](docs/codegen-report.md)): %d kernel specializations of %s; "
+            "%d in which Triton spills over %d bytes are in no mean. "
+            % (result["triton"], result["date"], commits(mine, result["commit"]), len(mine), ", ".join(bars.WHERE[s] for s in sources),
                sum(map(bars.apart, mine)), bars.PEER_SPILLS))
-    none = [bar.text for bar in found if bar.holds and bar.limit == 0]
-    means = ["%s %s (at most %g)" % (bar.text, figure(bar), bar.limit) for bar in found if bar.holds and bar.limit]
-    text += "Bars met: %s." % "; ".join(means + (["no " + ", no ".join(none)] if none else [])) if means or none else "No bar is met."
+    single = [bar for bar in found if bar.limit == 0 and bar.figure is not None]
+    none = [bar.text for bar in single if bar.holds]
+    text += "None: %s. " % "; ".join(none) if none else ""
+    missed = [bar for bar in single if not bar.holds]
+    if len(missed) > MOST:
+        text += "Also missed: %s. " % "; ".join("%d %s (%s)" % (bar.figure, bar.text, worst(bar)) for bar in missed[:-MOST])
+    known = bars.measured(mine, "threads")[0]
+    text += "Ours launches fewer threads in %d of %d kernels. " % (len(bars.fewer_threads(mine)), known) if known else ""
     other = [r for r in rows if r["target"] == "sm_90"]
     if other:
-        text += " sm_90: %d kernels, %s." % (len(other), "; ".join("%s %s" % (bar.text, figure(bar)) for bar in bars.bars(rows, "sm_90")))
-    lines = textwrap.wrap(text, 118, break_long_words=False, break_on_hyphens=False)
-    missed = [bar for bar in found if not bar.holds]
-    if missed:
-        lines += ["", "| bar missed | at most | measured | we lose most in |", "|---|---:|---:|---|"]
-        lines += ["| %s | %g | %s | %s |" % (bar.text, bar.limit, figure(bar), "; ".join(
-            "`%s` %s" % (bars.tiny(row), what.split(":")[0]) for row, what in bar.rows[:2])) for bar in missed]
+        text += "sm_90: %d kernels, %s." % (len(other), "; ".join("%s %s" % (bar.text, shown(bar.figure, None)) for bar in bars.bars(rows, "sm_90")))
+    head = ["ours / Triton's, geometric means; kernels that miss a bar", "at most"] + [
+        "%s, %d" % (SHORT[s], sum(r["source"] == s for r in mine)) for s in sources] + ["all", "as counted before", "we lose most in"]
+    lines = [text.strip(), "", "| %s |" % " | ".join(head), "|---|" + "---:|" * (len(head) - 2) + "---|"]
+    lines += means(mine, sources, found) + counts(sources, missed[-MOST:])
     return "\n".join([BEGIN] + lines + [END])
 
 
@@ -56,14 +116,18 @@ def main():
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
         print("check: README.md lacks the lines %s and %s" % (BEGIN, END))
         return 1
+    result = json.loads(RESULTS.read_text(encoding="utf-8"))
     head, rest = text.split(BEGIN)
-    fresh = head + table(json.loads(RESULTS.read_text(encoding="utf-8"))) + rest.split(END)[1]
-    if fresh == text:
+    fresh = head + table(result) + rest.split(END)[1]
+    counted = dict(zip(("summary", "bars"), zip(*(bars.summary(result["rows"], target) for target in result["targets"]))))
+    counted = {key: dict(zip(result["targets"], found)) for key, found in counted.items()}
+    if fresh == text and counted == {key: result[key] for key in counted}:
         return 0
     if "--fix" in sys.argv:
         README.write_text(fresh, encoding="utf-8")
+        RESULTS.write_text(json.dumps(dict(result, **counted), indent=1) + "\n", encoding="utf-8")
         return 0
-    print("check: README.md: its summary of make codegen-report is not what bench/results/codegen_sm_80.json says: "
+    print("check: README.md, bench/results/codegen_sm_80.json: the summary of make codegen-report is not what the rows say: "
           "run scripts/check --fix")
     return 1
 
