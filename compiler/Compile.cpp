@@ -55,7 +55,8 @@ std::vector<Diagnostic> lower(const SourceFiles &files, mlir::ModuleOp module,
   return diagnostics;
 }
 
-void compileInto(const CompileRequest &request, CompileResult &result) {
+void compileInto(const CompileRequest &request, CompileResult &result,
+                 const PhaseListener &entering) {
   PhaseTimer timer(result);
   auto target = CpuTarget::parse(request.target);
   if (!target)
@@ -64,6 +65,7 @@ void compileInto(const CompileRequest &request, CompileResult &result) {
   checkStages(request, {"tile", "loops", "llvm", "asm"},
               {"tile", "loops", "llvm", "asm"}, "a CPU kernel");
 
+  enter(entering, "front end");
   auto program = syntax::Program::load(request);
   SourceFiles files = program->files();
   timer.lap("parse");
@@ -84,6 +86,7 @@ void compileInto(const CompileRequest &request, CompileResult &result) {
     if (wantsStage(request, phase))
       result.stages[std::string(phase)] = printModule(current);
   };
+  enter(entering, "loops");
   auto diagnostics = lower(files, *module, options);
   if (!diagnostics.empty())
     throw CompileError(std::move(diagnostics));
@@ -105,6 +108,7 @@ void compileInto(const CompileRequest &request, CompileResult &result) {
     edited.push_back(text->stage);
   }
   result.meta.edited = std::move(edited);
+  enter(entering, "LLVM");
   auto object = codegen::emitSharedObject(*module, objectOptions);
   auto seconds = [](int64_t microseconds) { return microseconds * 1e-6; };
   result.timings["translate"] = seconds(object.translate);
@@ -137,15 +141,18 @@ void addError(CompileResult &result, const CompileRequest &request,
 
 } // namespace
 
-CompileResult compile(const CompileRequest &request) {
+CompileResult compile(const CompileRequest &request,
+                      const PhaseListener &entering) {
   CompileResult result;
   try {
-    if (syntax::isCudaSource(request.file))
+    if (syntax::isCudaSource(request.file)) {
+      enter(entering, "NVRTC");
       compileCuda(request, result);
-    else if (GpuTarget::looksLike(request.target))
-      compileGpu(request, result);
-    else
-      compileInto(request, result);
+    } else if (GpuTarget::looksLike(request.target)) {
+      compileGpu(request, result, entering);
+    } else {
+      compileInto(request, result, entering);
+    }
   } catch (const CompileError &error) {
     if (error.diagnostics.empty())
       addError(result, request, error.message, error.hint);

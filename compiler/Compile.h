@@ -5,6 +5,9 @@
 
 #include "compiler/syntax/Request.h"
 
+#include <functional>
+#include <string_view>
+
 namespace tessera::compiler {
 
 // The stages that a request may ask for in `emit`: "tile" (after cleaning up),
@@ -16,6 +19,10 @@ namespace tessera::compiler {
 //
 // Errors of the kernel, the request or the compiler give a result that is not
 // ok; nothing is thrown. Each thread keeps an MLIR context between calls.
-syntax::CompileResult compile(const syntax::CompileRequest &request);
+//
+// `entering` is told what is done next, for people: "LLVM", "ptxas".
+using PhaseListener = std::function<void(std::string_view phase)>;
+syntax::CompileResult compile(const syntax::CompileRequest &request,
+                              const PhaseListener &entering = {});
 
 } // namespace tessera::compiler

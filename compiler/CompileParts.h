@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "compiler/Compile.h"
 #include "compiler/Pipeline.h"
 #include "compiler/syntax/Request.h"
 #include "support/Diagnostics.h"
@@ -43,6 +44,11 @@ private:
   syntax::CompileResult &result;
   Clock::time_point start = Clock::now(), last = start;
 };
+
+inline void enter(const PhaseListener &entering, std::string_view phase) {
+  if (entering)
+    entering(phase);
+}
 
 std::string printModule(mlir::ModuleOp module);
 

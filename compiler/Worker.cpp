@@ -10,14 +10,19 @@
 #include "support/Error.h"
 #include "support/Frames.h"
 #include "support/Json.h"
+#include "support/Options.h"
 #include "support/Process.h"
+#include "support/Quantities.h"
 
 #include "llvm/Support/ErrorHandling.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
+#include <new>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 using tessera::syntax::CompileRequest;
@@ -60,13 +65,54 @@ void onFatalError(void *, const char *reason, bool) {
   _exit(70);
 }
 
+std::string memoryLimit; // as the option says it
+
+[[noreturn]] void onNoMemory() {
+  std::set_new_handler(nullptr);
+  // So that there is enough to say so.
+  rlimit limit = {};
+  ::getrlimit(RLIMIT_AS, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_AS, &limit);
+  CompileResult result = failure(
+      currentFile,
+      "compiling this takes more than " + memoryLimit + " of memory",
+      "use smaller tiles or tuples, or unroll less; TESSERA_COMPILE_MEMORY "
+      "sets the limit");
+  reply(result.toJson(), "");
+  _exit(70);
+}
+
+void onNoLlvmMemory(void *, const char *, bool) { onNoMemory(); }
+
+// A compilation that runs away should not take the machine's memory with it:
+// the system would end some process, perhaps not this one.
+void limitMemory() {
+  const std::string text = optionText(Option::CompileMemory);
+  const uint64_t bytes =
+      parseBytes(text, optionInfo(Option::CompileMemory).name);
+#ifndef __SANITIZE_ADDRESS__ // which reserves terabytes of addresses
+  if (bytes) {
+    rlimit limit = {};
+    ::getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = std::min<rlim_t>(bytes, limit.rlim_max);
+    ::setrlimit(RLIMIT_AS, &limit);
+  }
+#endif
+  memoryLimit = bytes ? bytesText(bytes) : "all there is";
+  std::set_new_handler(onNoMemory);
+  llvm::install_bad_alloc_error_handler(onNoLlvmMemory);
+}
+
 bool answer(const std::string &frame) {
   try {
     if (Json json = parseJson(frame, "request"); json.contains("hello"))
       return reply(Json{{"build_id", compilerBuildId()}}.dump(), "");
     CompileRequest request = CompileRequest::fromJson(frame);
     currentFile = request.file;
-    CompileResult result = compile(request);
+    CompileResult result = compile(request, [](std::string_view phase) {
+      writeFrame(workerReplyFd, std::string(phasePrefix) + std::string(phase));
+    });
     return reply(result.toJson(), result.artifact);
   } catch (const Error &error) {
     return reply(failure("", error.message, error.hint).toJson(), "");
@@ -78,6 +124,12 @@ bool answer(const std::string &frame) {
 int workerMain() {
   exitWhenPeerCloses(workerRequestFd);
   llvm::install_fatal_error_handler(onFatalError);
+  try {
+    limitMemory();
+  } catch (const Error &error) {
+    std::fprintf(stderr, "tessera-worker: %s\n", error.what());
+    return 1;
+  }
   std::string frame;
   for (;;) {
     switch (readFrame(workerRequestFd, frame)) {

@@ -8,7 +8,8 @@ namespace tessera::compiler {
 // Answers requests from workerRequestFd on workerReplyFd (support/Frames.h)
 // until the other side closes. A request is the JSON of a CompileRequest, or
 // {"hello": 1}, which is answered with {"build_id": ...}. A reply is two
-// frames: the JSON of a CompileResult and the artifact. An error inside LLVM
+// frames: the JSON of a CompileResult and the artifact; before it come frames
+// that name the phase of the compilation. An error inside LLVM
 // that would end the process is answered before it does.
 //
 // Gives the exit status: 0 after the other side closed, 1 after a broken frame.

@@ -72,6 +72,9 @@ struct LaunchOptions {
   std::optional<int64_t> numWarps, numStages;
   // "cpu", "sim:sm_80" ...; empty: defaultDevice().
   std::string device;
+  // Code for a grid of more than 2^21 programs along x (docs/numerics.md).
+  // Kernel::launch() sees to it itself.
+  bool wideGrid = false;
 };
 
 // What launches run on that name no device: TESSERA_DEVICE ("cpu" without it)
@@ -91,10 +94,11 @@ std::string deviceTarget(const std::string &device);
 // was compiled; all methods may be called from several threads.
 class Kernel {
 public:
-  // Relative paths are looked for in the current folder, then (less a leading
-  // "kernels/") in TESSERA_KERNELS, then in the folders above the program and
-  // above the library. One file and name gives one kernel per process. Throws
-  // Error, or CompileError for text that does not parse.
+  // "kernels/..." names a kernel of this build: TESSERA_KERNELS, else the
+  // folder `kernels` above the library or the program, comes before the current
+  // folder. Other relative paths are looked for in the current folder first.
+  // One file and name gives one kernel per process. Throws Error, or
+  // CompileError for text that does not parse.
   static Kernel fromFile(const std::string &path, const std::string &name);
   static Kernel fromSource(std::string text, const std::string &name,
                            const std::string &path = "<source>");
@@ -143,8 +147,8 @@ struct LaunchRequest {
   LaunchOptions options;
 };
 
-// Prepares all of them, compiling in parallel, with a progress line on a
-// terminal. Throws the first error after the others are done.
+// Prepares all of them, compiling in parallel, with a line of progress
+// after two seconds. Throws the first error after the others are done.
 void precompile(const std::vector<LaunchRequest> &requests);
 
 struct KernelStats {
@@ -162,6 +166,23 @@ using ParallelFor = std::function<void(
 // Makes kernels run on the threads of a host library. `threads` tells how many
 // of them work at once. Without it tessera uses threads of its own.
 void setParallelFor(ParallelFor run, std::function<int()> threads);
+// The same while it lives; then those before it are back.
+class ScopedParallelFor {
+public:
+  ScopedParallelFor(ParallelFor run, std::function<int()> threads);
+  ScopedParallelFor(const ScopedParallelFor &) = delete;
+  ScopedParallelFor &operator=(const ScopedParallelFor &) = delete;
+  ~ScopedParallelFor();
+
+private:
+  std::shared_ptr<const void> before;
+};
+
+// Whether SIGINT ends the launches at work on the cpu, which then throw Error,
+// in a process that handles the signal itself: for a host that only notes it,
+// as Python does, an endless kernel would be the end. Off, but for the torch
+// ops in Python. A process without a handler just ends.
+void interruptLaunches(bool on);
 
 // "cpu:x86-64-v4:001f": TESSERA_TARGET, else what this machine is. Throws
 // Error on a machine without AVX2 and FMA.

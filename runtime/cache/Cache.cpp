@@ -112,9 +112,9 @@ void Cache::quarantine(const fs::path &path, const std::string &reason) {
              ") set aside; the kernel is compiled again");
 }
 
-void Cache::store(const Sha256Digest &key, const Artifact &artifact) {
+bool Cache::store(const Sha256Digest &key, const Artifact &artifact) {
   if (!isUsable)
-    return;
+    return false;
   try {
     const std::string bytes = encodeArtifact(artifact, key);
     if (maxBytes && bytes.size() > maxBytes) {
@@ -122,15 +122,17 @@ void Cache::store(const Sha256Digest &key, const Artifact &artifact) {
                "a compiled kernel of " + bytesText(bytes.size()) +
                    " is not kept: the cache may hold " + bytesText(maxBytes) +
                    "; set TESSERA_CACHE_SIZE to more");
-      return;
+      return false;
     }
     writeFile(entryPath(key), bytes);
     // Afterwards, so that whoever stores last sees what all have stored.
     makeRoom(entryPath(key));
+    return true;
   } catch (const Error &error) {
     warnOnce("cache store " + root.string(),
              "a compiled kernel could not be kept: " + error.message + "; " +
                  error.hint);
+    return false;
   }
 }
 

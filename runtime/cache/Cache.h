@@ -76,8 +76,8 @@ public:
   std::optional<Artifact> load(const Sha256Digest &key);
   // Removes others where the limit asks for it: quarantine first, then the
   // least recently used. Readers that have such a file open still read it
-  // whole.
-  void store(const Sha256Digest &key, const Artifact &artifact);
+  // whole. Whether the entry was stored; what keeps it out is warned of once.
+  bool store(const Sha256Digest &key, const Artifact &artifact);
   // Held around a compilation, so that processes do not do the same work.
   FileLock lock(const Sha256Digest &key);
 

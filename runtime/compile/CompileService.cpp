@@ -12,12 +12,12 @@
 #include "support/GpuTarget.h"
 #include "support/Log.h"
 #include "support/Options.h"
+#include "support/Progress.h"
 
 #include <algorithm>
 #include <chrono>
 #include <exception>
 #include <thread>
-#include <unistd.h>
 
 namespace tessera::runtime {
 
@@ -28,12 +28,6 @@ using syntax::CompileResult;
 namespace {
 // Remembers versions; see findPtxas().
 constexpr const char *ptxasFile = "ptxas.json";
-
-// A failure that may be gone at the next attempt: it is not remembered.
-class TransientError : public Error {
-public:
-  using Error::Error;
-};
 } // namespace
 
 std::string describeConfiguration(const CompileRequest &request) {
@@ -62,7 +56,7 @@ CompileService::Settings CompileService::environmentSettings() {
 CompileService::CompileService(Settings given)
     : settings(std::move(given)),
       disk(settings.cacheFolder, settings.cacheLimit),
-      pool(settings.workers, settings.buildId) {
+      pool(settings.workers, settings.buildId, settings.greetingTimeout) {
   std::error_code ignored;
   if (!settings.dumpFolder.empty() && !settings.overrideFolder.empty() &&
       fs::equivalent(settings.dumpFolder, settings.overrideFolder, ignored))
@@ -117,6 +111,7 @@ CompileService::loadFromDisk(const CompileRequest &request,
             .meta;
     kernel->code = std::move(artifact->code);
     kernel->stages = std::move(artifact->stages);
+    ++counts.loaded;
     return kernel;
   } catch (const std::exception &) {
     // Written by another version of the runtime with the same compiler.
@@ -162,13 +157,16 @@ void CompileService::reportWorkerFailure(const CompileRequest &request,
 }
 
 CompileService::Result CompileService::compile(const CompileRequest &request,
-                                               const Sha256Digest &key) {
-  WorkerOutcome outcome;
-  try {
-    outcome = pool.run(request.toJson(), settings.timeout);
-  } catch (const Error &error) {
-    throw TransientError(error.message, error.hint);
-  }
+                                               const Sha256Digest &key,
+                                               bool &onDisk) {
+  Progress progress(settings.patience);
+  WorkerOutcome outcome = pool.run(
+      request.toJson(), settings.timeout, [&](const std::string &phase) {
+        if (progress.due())
+          progress.show("compiling `" + request.kernel + "` ... " +
+                        std::to_string(int64_t(progress.seconds())) + " s" +
+                        (phase.empty() ? "" : ", " + phase));
+      });
   if (!outcome.failure.empty())
     reportWorkerFailure(request, key, outcome.failure);
   CompileResult result;
@@ -198,7 +196,7 @@ CompileService::Result CompileService::compile(const CompileRequest &request,
     artifact.code = kernel->code;
     artifact.meta = metaOf(request, settings.buildId, result);
     artifact.stages = kernel->stages;
-    disk.store(key, artifact);
+    onDisk = disk.store(key, artifact);
   }
   return kernel;
 }
@@ -230,6 +228,29 @@ std::string CompileService::chooseAssembler(CompileRequest &request) const {
   return ptxas->version;
 }
 
+CompileService::Result CompileService::make(const CompileRequest &request,
+                                            const Sha256Digest &key, bool fresh,
+                                            bool &onDisk) {
+  onDisk = true;
+  if (!fresh) {
+    if (Result found = loadFromDisk(request, key))
+      return found;
+    if (request.assembler == "none")
+      for (const std::string &version :
+           knownPtxasVersions(settings.cacheFolder / ptxasFile))
+        if (Result found = loadFromDisk(
+                request, artifactKey(request.key(), settings.buildId,
+                                     request.overrideKey(), version)))
+          return found;
+  }
+  FileLock lock = disk.lock(key);
+  // Another process may have made it while we waited.
+  if (Result found = fresh ? nullptr : loadFromDisk(request, key))
+    return found;
+  onDisk = false;
+  return compile(request, key, onDisk);
+}
+
 std::shared_ptr<const CompiledKernel>
 CompileService::get(const CompileRequest &given) {
   CompileRequest request = given;
@@ -244,84 +265,68 @@ CompileService::get(const CompileRequest &given) {
   std::sort(request.emit.begin(), request.emit.end());
 
   const std::string assembler = chooseAssembler(request);
-  const std::string requestKey = request.key(),
-                    overrideKey = request.overrideKey();
-  const Sha256Digest key =
-      artifactKey(requestKey, settings.buildId, overrideKey, assembler);
+  const Sha256Digest key = artifactKey(request.key(), settings.buildId,
+                                       request.overrideKey(), assembler);
   std::string name = toHex(key);
   for (const std::string &stage : request.emit)
     name += " " + stage;
 
   std::promise<Result> promise;
+  bool fresh = false; // for a dump, which the disk's entry does not serve
   {
     std::unique_lock<std::mutex> guard(mutex);
-    if (auto found = results.find(name); found != results.end()) {
-      std::shared_future<Result> future = found->second;
+    Entry &entry = entries[name];
+    if (Result made = entry.made.lock())
+      return made;
+    if (std::shared_future<Result> making = entry.making; making.valid()) {
       guard.unlock();
-      return future.get();
+      return making.get();
     }
-    results.emplace(name, promise.get_future().share());
+    entry.making = promise.get_future().share();
+    fresh = dumping && !entry.dumped;
   }
   try {
-    Result result = dumping ? nullptr : loadFromDisk(request, key);
-    if (!result && !dumping && request.assembler == "none")
-      for (const std::string &version :
-           knownPtxasVersions(settings.cacheFolder / ptxasFile))
-        if (!result)
-          result =
-              loadFromDisk(request, artifactKey(requestKey, settings.buildId,
-                                                overrideKey, version));
-    if (!result) {
-      FileLock lock = disk.lock(key);
-      // Another process may have made it while we waited.
-      if (!dumping)
-        result = loadFromDisk(request, key);
-      if (!result)
-        result = compile(request, key);
-      else
-        ++counts.loaded;
-    } else {
-      ++counts.loaded;
-    }
-    if (dumping)
+    bool onDisk = false;
+    Result result = make(request, key, fresh, onDisk);
+    if (fresh)
       dumpStages(settings.dumpFolder, request, *result);
     promise.set_value(result);
+    std::lock_guard<std::mutex> guard(mutex);
+    Entry &entry = entries[name];
+    entry.made = result;
+    entry.kept = onDisk ? nullptr : result;
+    entry.dumped |= fresh;
+    entry.making = {};
     return result;
-  } catch (const TransientError &error) {
+  } catch (const WorkerUnavailable &) {
     {
       std::lock_guard<std::mutex> guard(mutex);
-      results.erase(name);
+      entries.erase(name);
     }
-    promise.set_exception(
-        std::make_exception_ptr(Error(error.message, error.hint)));
-    throw Error(error.message, error.hint);
+    promise.set_exception(std::current_exception());
+    throw;
   } catch (...) {
     promise.set_exception(std::current_exception());
     throw;
   }
 }
 
-void CompileService::getAll(const std::vector<CompileRequest> &requests) {
+std::vector<std::shared_ptr<const CompiledKernel>>
+CompileService::getAll(const std::vector<CompileRequest> &requests) {
+  std::vector<Result> results(requests.size());
   std::atomic<size_t> next{0};
   std::mutex reportMutex;
   size_t done = 0;
   std::exception_ptr error;
-  const bool terminal = ::isatty(STDERR_FILENO) != 0;
-  const auto start = std::chrono::steady_clock::now();
-  auto timeLeft = [&] {
-    const double passed =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-            .count();
-    const double left = passed / double(done) * double(requests.size() - done);
-    return passed < 2 || done == requests.size()
-               ? std::string()
-               : ", about " + std::to_string(int64_t(left + 1)) + " s left";
-  };
+  Progress progress(settings.patience);
   auto work = [&] {
     for (size_t i = next++; i < requests.size(); i = next++) {
       std::exception_ptr failed;
       try {
-        get(requests[i]);
+        results[i] = get(requests[i]);
+      } catch (const WorkerUnavailable &) {
+        failed = std::current_exception();
+        next = requests.size(); // the others would wait for it as well
       } catch (...) {
         failed = std::current_exception();
       }
@@ -329,10 +334,11 @@ void CompileService::getAll(const std::vector<CompileRequest> &requests) {
       ++done;
       if (failed && !error)
         error = failed;
-      if (terminal)
-        std::fprintf(stderr, "\r\033[Ktessera: kernels %zu/%zu %s%s%s", done,
-                     requests.size(), requests[i].kernel.c_str(),
-                     timeLeft().c_str(), done == requests.size() ? "\n" : "");
+      if (done < requests.size() && progress.due())
+        progress.show("kernels " + std::to_string(done) + "/" +
+                      std::to_string(requests.size()) + " " +
+                      requests[i].kernel +
+                      progress.timeLeft(done, requests.size()));
     }
   };
   std::vector<std::thread> threads;
@@ -344,6 +350,7 @@ void CompileService::getAll(const std::vector<CompileRequest> &requests) {
   pool.releaseIdle();
   if (error)
     std::rethrow_exception(error);
+  return results;
 }
 
 } // namespace tessera::runtime

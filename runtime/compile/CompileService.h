@@ -38,6 +38,10 @@ public:
     uint64_t cacheLimit = 0; // bytes; 0: any number
     size_t workers = 1;
     std::chrono::milliseconds timeout{300000};
+    // For a worker to load its libraries and answer.
+    std::chrono::milliseconds greetingTimeout{20000};
+    // After which a compilation is spoken of (support/Progress.h).
+    std::chrono::milliseconds patience{2000};
     std::filesystem::path dumpFolder;     // empty: none
     std::filesystem::path overrideFolder; // empty: none
     std::string buildId;
@@ -50,15 +54,20 @@ public:
 
   // Throws CompileError for a kernel that does not compile and Error when the
   // worker is missing, dies or runs out of time. A request that failed is not
-  // tried again. For a GPU the code is the cubin that the ptxas of
-  // findPtxas() made; where request.assembler is "none", or there is no ptxas,
-  // a cubin of any version that is in the cache serves, else the code is empty.
+  // tried again, unless there was no worker (WorkerUnavailable). For a GPU the
+  // code is the cubin that the ptxas of findPtxas() made; where
+  // request.assembler is "none", or there is no ptxas, a cubin of any version
+  // that is in the cache serves, else the code is empty. The service itself
+  // keeps only what the disk does not: of the rest the callers have the one
+  // copy.
   std::shared_ptr<const CompiledKernel>
   get(const syntax::CompileRequest &request);
 
-  // All of them, in parallel, with a progress line on a terminal. Waiting
-  // workers are ended afterwards. Throws the first error after the others.
-  void getAll(const std::vector<syntax::CompileRequest> &requests);
+  // All of them, in parallel, with a line of progress; in the order
+  // of the requests. Waiting workers are ended afterwards. Throws the first
+  // error after the others, or without them when there is no worker.
+  std::vector<std::shared_ptr<const CompiledKernel>>
+  getAll(const std::vector<syntax::CompileRequest> &requests);
 
   const CompileCounters &counters() const { return counts; }
   Cache &cache() { return disk; }
@@ -67,10 +76,22 @@ public:
 private:
   using Result = std::shared_ptr<const CompiledKernel>;
 
+  // What is known of a request.
+  struct Entry {
+    // Valid while a thread makes it, and for good when that failed.
+    std::shared_future<Result> making;
+    std::weak_ptr<const CompiledKernel> made;
+    Result kept; // what the disk does not hold
+    bool dumped = false;
+  };
+
+  // `fresh`: not from the disk. `onDisk`: whether it is there afterwards.
+  Result make(const syntax::CompileRequest &request, const Sha256Digest &key,
+              bool fresh, bool &onDisk);
   Result loadFromDisk(const syntax::CompileRequest &request,
                       const Sha256Digest &key);
-  Result compile(const syntax::CompileRequest &request,
-                 const Sha256Digest &key);
+  Result compile(const syntax::CompileRequest &request, const Sha256Digest &key,
+                 bool &onDisk);
   // Keeps the request for whoever looks for the fault. Empty: it could not be
   // written.
   std::filesystem::path keepReproducer(const syntax::CompileRequest &request,
@@ -87,7 +108,7 @@ private:
   WorkerPool pool;
   CompileCounters counts;
   std::mutex mutex;
-  std::map<std::string, std::shared_future<Result>> results;
+  std::map<std::string, Entry> entries;
 };
 
 // "BM=64 D=128": the constexprs of a request, for messages.

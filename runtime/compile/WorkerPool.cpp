@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <new>
 #include <sys/socket.h>
 
 namespace tessera::runtime {
@@ -26,8 +27,43 @@ struct WorkerPool::Worker {
   bool used = false; // has answered a request before
 };
 
-// How long a worker may take to load its libraries.
-static constexpr std::chrono::milliseconds startTimeout{120000};
+// How often those who wait are told that they still do.
+static constexpr std::chrono::milliseconds waitingStep{200};
+
+// The right to one worker of the pool, given back however its user leaves.
+class WorkerPool::Lease {
+public:
+  explicit Lease(WorkerPool &pool) : pool(pool) {
+    std::unique_lock<std::mutex> guard(pool.mutex);
+    pool.available.wait(guard, [&] { return pool.busy < pool.limit; });
+    ++pool.busy;
+    while (!worker && !pool.idle.empty()) {
+      worker = std::move(pool.idle.back());
+      pool.idle.pop_back();
+      // One that died while it had nothing to do is no fault of this request.
+      if (worker->process.wait(std::chrono::milliseconds(0)))
+        worker.reset();
+    }
+  }
+  Lease(const Lease &) = delete;
+  ~Lease() {
+    if (!healthy)
+      worker.reset(); // kills the group
+    {
+      std::lock_guard<std::mutex> guard(pool.mutex);
+      --pool.busy;
+      if (worker)
+        pool.idle.push_back(std::move(worker)); // there is room
+    }
+    pool.available.notify_one();
+  }
+
+  std::unique_ptr<Worker> worker; // null: one is to be started
+  bool healthy = false;           // it can take another request
+
+private:
+  WorkerPool &pool;
+};
 
 fs::path findWorker() {
   const char *const name = "tessera-worker";
@@ -58,8 +94,12 @@ fs::path findWorker() {
               "path");
 }
 
-WorkerPool::WorkerPool(size_t size, std::string buildId)
-    : limit(std::max<size_t>(size, 1)), buildId(std::move(buildId)) {}
+WorkerPool::WorkerPool(size_t size, std::string buildId,
+                       std::chrono::milliseconds greetingTimeout)
+    : limit(std::max<size_t>(size, 1)), buildId(std::move(buildId)),
+      greetingTimeout(greetingTimeout) {
+  idle.reserve(limit);
+}
 
 WorkerPool::~WorkerPool() = default;
 
@@ -68,27 +108,9 @@ uint64_t WorkerPool::started() const {
   return startedCount;
 }
 
-std::unique_ptr<WorkerPool::Worker> WorkerPool::acquire() {
-  std::unique_lock<std::mutex> guard(mutex);
-  available.wait(guard, [&] { return busy < limit; });
-  ++busy;
-  while (!idle.empty()) {
-    std::unique_ptr<Worker> worker = std::move(idle.back());
-    idle.pop_back();
-    // One that died while it had nothing to do is no fault of this request.
-    if (!worker->process.wait(std::chrono::milliseconds(0)))
-      return worker;
-  }
-  guard.unlock();
-  try {
-    std::unique_ptr<Worker> worker = start();
-    guard.lock();
-    ++startedCount;
-    return worker;
-  } catch (...) {
-    release(nullptr);
-    throw;
-  }
+size_t WorkerPool::busyNow() const {
+  std::lock_guard<std::mutex> guard(mutex);
+  return busy;
 }
 
 std::unique_ptr<WorkerPool::Worker> WorkerPool::start() {
@@ -106,54 +128,46 @@ std::unique_ptr<WorkerPool::Worker> WorkerPool::start() {
       new Worker{Process::spawn(options), std::move(ours)});
   theirs.reset();
 
-  std::string reply, nothing;
-  const int socket = worker->socket.get();
-  FrameStatus status = writeFrame(socket, R"({"hello":1})", startTimeout);
-  if (status == FrameStatus::Good)
-    status = readFrame(socket, reply, startTimeout);
-  if (status == FrameStatus::Good)
-    status = readFrame(socket, nothing, startTimeout);
-  std::string how;
-  if (status == FrameStatus::TimedOut)
-    how = " hung before it answered";
-  else if (status == FrameStatus::Closed) {
-    auto ended = worker->process.wait(std::chrono::seconds(5));
-    how = (ended ? " ended with " + ended->text()
-                 : std::string(" closed its connection")) +
-          " before it answered";
-  }
-  std::string theirId;
-  if (status == FrameStatus::Good) {
-    try {
-      const Json greeting = parseJson(reply, "its greeting");
-      checkKeys(greeting, {"build_id"}, "its greeting");
-      theirId = member<std::string>(greeting, "build_id", "its greeting");
-    } catch (const Error &error) {
-      how = " is no tessera-worker: " + error.message;
-    }
-  } else if (how.empty()) {
-    how = " is no tessera-worker: it sent what is not a reply";
-  }
-  if (!how.empty())
-    throw Error(path + how,
-                "run it by hand with --selftest to see what is wrong");
+  const std::string theirId = greet(*worker, path);
   if (theirId != buildId)
     throw Error(path + " was built from other sources than this program (" +
                     theirId.substr(0, 12) + ", wanted " +
                     buildId.substr(0, 12) + ")",
                 "build both again, or set TESSERA_WORKER to the one that "
                 "belongs to this program");
+  std::lock_guard<std::mutex> guard(mutex);
+  ++startedCount;
   return worker;
 }
 
-void WorkerPool::release(std::unique_ptr<Worker> worker) {
-  {
-    std::lock_guard<std::mutex> guard(mutex);
-    --busy;
-    if (worker)
-      idle.push_back(std::move(worker));
+std::string WorkerPool::greet(Worker &worker, const std::string &path) {
+  std::string reply, nothing;
+  const int socket = worker.socket.get();
+  FrameStatus status = writeFrame(socket, R"({"hello":1})", greetingTimeout);
+  if (status == FrameStatus::Good)
+    status = readFrame(socket, reply, greetingTimeout);
+  if (status == FrameStatus::Good)
+    status = readFrame(socket, nothing, greetingTimeout);
+  std::string how = " is no tessera-worker: it sent what is not a reply";
+  if (status == FrameStatus::Good) {
+    try {
+      const Json greeting = parseJson(reply, "its greeting");
+      checkKeys(greeting, {"build_id"}, "its greeting");
+      return member<std::string>(greeting, "build_id", "its greeting");
+    } catch (const Error &error) {
+      how = " is no tessera-worker: " + error.message;
+    }
+  } else if (status == FrameStatus::TimedOut) {
+    how = " hung before it answered: no greeting within " +
+          std::to_string((greetingTimeout.count() + 999) / 1000) + " s";
+  } else if (status == FrameStatus::Closed) {
+    auto ended = worker.process.wait(std::chrono::seconds(5));
+    how = (ended ? " ended with " + ended->text()
+                 : std::string(" closed its connection")) +
+          " before it answered";
   }
-  available.notify_one();
+  throw Error(path + how,
+              "run it by hand with --selftest to see what is wrong");
 }
 
 void WorkerPool::releaseIdle() {
@@ -163,23 +177,37 @@ void WorkerPool::releaseIdle() {
 }
 
 WorkerOutcome WorkerPool::run(std::string_view request,
-                              std::chrono::milliseconds timeout) {
+                              std::chrono::milliseconds timeout,
+                              const Waiting &waiting) {
   while (true) {
-    std::unique_ptr<Worker> worker = acquire();
-    const bool used = worker->used;
-    bool exited = false;
-    WorkerOutcome outcome = ask(std::move(worker), request, timeout, exited);
-    // One that still had the end of an earlier request before it (it leaves
-    // after a fatal error of LLVM that it could report), or that was killed
-    // while idle, is no fault of this request. A fresh worker decides.
-    if (!(used && exited))
-      return outcome;
+    Lease lease(*this);
+    try {
+      if (!lease.worker)
+        lease.worker = start();
+      const bool used = lease.worker->used;
+      bool exited = false;
+      WorkerOutcome outcome =
+          ask(*lease.worker, request, timeout, waiting, exited);
+      lease.healthy = outcome.failure.empty();
+      lease.worker->used = true;
+      // One that still had the end of an earlier request before it (it leaves
+      // after a fatal error of LLVM that it could report), or that was killed
+      // while idle, is no fault of this request. A fresh worker decides.
+      if (!(used && exited))
+        return outcome;
+    } catch (const Error &error) {
+      throw WorkerUnavailable(error.message, error.hint);
+    } catch (const std::bad_alloc &) {
+      throw WorkerUnavailable(
+          "there is no memory for what the compiler sent",
+          "free some memory, or let the process have more (ulimit -v)");
+    }
   }
 }
 
-WorkerOutcome WorkerPool::ask(std::unique_ptr<Worker> worker,
-                              std::string_view request,
-                              std::chrono::milliseconds timeout, bool &exited) {
+WorkerOutcome WorkerPool::ask(Worker &worker, std::string_view request,
+                              std::chrono::milliseconds timeout,
+                              const Waiting &waiting, bool &exited) {
   const auto end = Clock::now() + timeout;
   auto left = [&] {
     return std::max(
@@ -187,18 +215,26 @@ WorkerOutcome WorkerPool::ask(std::unique_ptr<Worker> worker,
         std::chrono::milliseconds(0));
   };
   WorkerOutcome outcome;
-  const int socket = worker->socket.get();
+  const int socket = worker.socket.get();
   FrameStatus status = writeFrame(socket, request, left());
-  if (status == FrameStatus::Good)
+  std::string phase;
+  while (status == FrameStatus::Good) {
+    while (awaitFrame(socket, std::min(left(), waitingStep)) ==
+               FrameStatus::TimedOut &&
+           left().count() > 0)
+      waiting(phase);
     status = readFrame(socket, outcome.reply, left());
+    if (status != FrameStatus::Good || !outcome.reply.starts_with(phasePrefix))
+      break;
+    phase = outcome.reply.substr(phasePrefix.size());
+    waiting(phase);
+  }
   if (status == FrameStatus::Good)
     status = readFrame(socket, outcome.artifact, left());
 
   switch (status) {
   case FrameStatus::Good:
-    worker->used = true;
-    release(std::move(worker));
-    return outcome;
+    break;
   case FrameStatus::TimedOut:
     outcome.failure = "gave no answer within " +
                       std::to_string(timeout.count() / 1000) +
@@ -209,7 +245,7 @@ WorkerOutcome WorkerPool::ask(std::unique_ptr<Worker> worker,
     break;
   case FrameStatus::Closed:
     // It closed the connection; if it does not end by itself it is stuck.
-    if (auto ended = worker->process.wait(std::chrono::seconds(5))) {
+    if (auto ended = worker.process.wait(std::chrono::seconds(5))) {
       outcome.failure = "ended with " + ended->text();
       // A compiler that crashes gets another signal.
       exited = ended->signal == 0 || ended->signal == SIGKILL;
@@ -218,8 +254,6 @@ WorkerOutcome WorkerPool::ask(std::unique_ptr<Worker> worker,
     }
     break;
   }
-  worker.reset(); // kills the group
-  release(nullptr);
   return outcome;
 }
 

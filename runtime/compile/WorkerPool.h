@@ -3,10 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "support/Error.h"
+
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -19,6 +22,13 @@ namespace tessera::runtime {
 // this code lies in, or in the bin folder next to the library's. Throws Error
 // when there is none.
 std::filesystem::path findWorker();
+
+// There is no worker to be had, or no memory for its answer: nothing that the
+// request did, and it may be gone at the next attempt.
+class TESSERA_EXCEPTION WorkerUnavailable : public Error {
+public:
+  using Error::Error;
+};
 
 // What became of one request.
 struct WorkerOutcome {
@@ -33,33 +43,42 @@ struct WorkerOutcome {
 class WorkerPool {
 public:
   // Workers of another build than `buildId` are refused: what they make would
-  // be kept under the wrong key.
-  WorkerPool(size_t size, std::string buildId);
+  // be kept under the wrong key. One that has not answered its greeting after
+  // `greetingTimeout` is killed.
+  WorkerPool(size_t size, std::string buildId,
+             std::chrono::milliseconds greetingTimeout);
   ~WorkerPool();
 
+  // Called while a worker is waited for, several times a second, with what it
+  // does ("ptxas"; empty: it has not said).
+  using Waiting = std::function<void(const std::string &phase)>;
   // Blocks until a worker is free and has answered; at the time-out its group
-  // is killed. Throws Error when no worker can be started.
-  WorkerOutcome run(std::string_view request,
-                    std::chrono::milliseconds timeout);
+  // is killed. Throws WorkerUnavailable.
+  WorkerOutcome run(std::string_view request, std::chrono::milliseconds timeout,
+                    const Waiting &waiting);
   // Ends the workers that wait for work: each holds much memory.
   void releaseIdle();
 
   size_t size() const { return limit; }
-  // Processes started so far.
+  // Processes started so far, and requests at work.
   uint64_t started() const;
+  size_t busyNow() const;
 
 private:
   struct Worker;
-  std::unique_ptr<Worker> acquire();
+  class Lease;
   std::unique_ptr<Worker> start();
-  void release(std::unique_ptr<Worker> worker);
+  // The greeting's build id. Throws Error.
+  std::string greet(Worker &worker, const std::string &path);
   // `exited` becomes true when the worker left, or was killed, instead of
   // answering.
-  WorkerOutcome ask(std::unique_ptr<Worker> worker, std::string_view request,
-                    std::chrono::milliseconds timeout, bool &exited);
+  WorkerOutcome ask(Worker &worker, std::string_view request,
+                    std::chrono::milliseconds timeout, const Waiting &waiting,
+                    bool &exited);
 
   const size_t limit;
   const std::string buildId;
+  const std::chrono::milliseconds greetingTimeout;
   mutable std::mutex mutex;
   std::condition_variable available;
   std::vector<std::unique_ptr<Worker>> idle;

@@ -4,6 +4,8 @@
 #include "runtime/launch/FindFile.h"
 
 #include "support/Error.h"
+#include "support/File.h"
+#include "support/Log.h"
 #include "support/Options.h"
 #include "support/Process.h"
 
@@ -14,37 +16,73 @@ namespace tessera::runtime {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// Where the kernels of this build are, in the order in which they are tried.
+std::vector<fs::path> kernelFolders() {
+  if (const std::string set = optionText(Option::Kernels); !set.empty())
+    return {set};
+  std::vector<fs::path> folders;
+  // The library first: the program may be Python, installed anywhere.
+  for (const fs::path &start :
+       {libraryPath(reinterpret_cast<const void *>(&findKernelFile)),
+        executablePath()})
+    for (fs::path folder = start.parent_path();
+         !folder.empty() && folder != folder.root_path();
+         folder = folder.parent_path())
+      folders.push_back(folder / "kernels");
+  return folders;
+}
+
+bool isFile(const fs::path &path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+// The file among our kernels, empty when there is none.
+fs::path findOurs(const fs::path &inside) {
+  for (const fs::path &folder : kernelFolders())
+    if (isFile(folder / inside))
+      return fs::canonical(folder / inside);
+  return {};
+}
+
+// Whoever runs a build of one checkout in the folder of another should know
+// whose kernels run.
+void warnOfAnother(const fs::path &used, const fs::path &here) {
+  std::error_code ignored;
+  if (!isFile(here) || fs::equivalent(used, here, ignored) ||
+      tryReadFile(used) == tryReadFile(here))
+    return;
+  warnOnce(here.string(),
+           "kernels come from " + used.string() +
+               "; the other file of that name in the current folder is not "
+               "used (TESSERA_KERNELS names the folder to take)");
+}
+
+} // namespace
+
 std::string findKernelFile(const std::string &given) {
   const fs::path path = given;
-  std::error_code ignored;
-  auto isFile = [&](const fs::path &candidate) {
-    return fs::is_regular_file(candidate, ignored);
-  };
-  if (isFile(path))
-    return fs::canonical(path).string();
-  if (path.is_absolute())
+  if (path.is_absolute()) {
+    if (isFile(path))
+      return fs::canonical(path).string();
     throw Error("no kernel file " + given, "check the path");
-
+  }
+  const bool nameOfOurs = !path.empty() && *path.begin() == "kernels";
   fs::path inside;
   for (const fs::path &part : path)
     if (!(inside.empty() && part == "kernels"))
       inside /= part;
-  std::vector<fs::path> folders;
-  const std::string set = optionText(Option::Kernels);
-  if (!set.empty()) {
-    folders.push_back(set);
-  } else {
-    for (fs::path start :
-         {executablePath(),
-          libraryPath(reinterpret_cast<const void *>(&findKernelFile))})
-      for (fs::path folder = start.parent_path();
-           !folder.empty() && folder != folder.root_path();
-           folder = folder.parent_path())
-        folders.push_back(folder / "kernels");
+  if (!nameOfOurs && isFile(path))
+    return fs::canonical(path).string();
+  if (const fs::path ours = findOurs(inside); !ours.empty()) {
+    warnOfAnother(ours, path);
+    return ours.string();
   }
-  for (const fs::path &folder : folders)
-    if (isFile(folder / inside))
-      return fs::canonical(folder / inside).string();
+  if (isFile(path))
+    return fs::canonical(path).string();
+  const std::string set = optionText(Option::Kernels);
   throw Error(
       "no kernel file " + given +
           (set.empty()
@@ -52,6 +90,10 @@ std::string findKernelFile(const std::string &given) {
                  "above the program"
                : " in the current folder, nor in TESSERA_KERNELS=" + set),
       "set TESSERA_KERNELS to the folder that holds the kernel files");
+}
+
+std::string findTypedFile(const std::string &path) {
+  return isFile(path) ? fs::canonical(path).string() : findKernelFile(path);
 }
 
 } // namespace tessera::runtime

@@ -7,10 +7,16 @@
 
 namespace tessera::runtime {
 
-// The absolute path of an existing file. A relative path is looked for in the
-// current folder, then (less a leading "kernels/") in TESSERA_KERNELS, then in
-// the folders above the program and above the library, with and without
-// "kernels/" in front. Throws Error with the folders that were tried.
+// The absolute path of an existing file. "kernels/nsa/select_fwd.py" names one
+// of our kernels: it is looked for in TESSERA_KERNELS, else in the folders
+// `kernels` above this library and above the program, and last in the current
+// folder; a different file there is warned of. Other relative paths are looked
+// for in the current folder first. Throws Error with the folders that were
+// tried.
 std::string findKernelFile(const std::string &path);
+
+// The same of a path that a user typed after a command: the current folder
+// comes first, whatever its name.
+std::string findTypedFile(const std::string &path);
 
 } // namespace tessera::runtime

@@ -5,10 +5,12 @@
 
 #include "compiler/syntax/CudaSource.h"
 #include "runtime/launch/FindFile.h"
+#include "runtime/launch/KernelFiles.h"
 #include "runtime/launch/KernelState.h"
 #include "runtime/launch/Record.h"
 #include "support/Error.h"
 #include "support/File.h"
+#include "support/GpuTarget.h"
 
 #include <filesystem>
 #include <map>
@@ -18,20 +20,31 @@ namespace tessera {
 
 namespace fs = std::filesystem;
 
+namespace {
+// What fromFile() has given, by path and name. Never destroyed: other threads
+// may launch while the process ends.
+struct KnownKernels {
+  std::mutex mutex;
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<Kernel::State>>
+      kernels;
+  std::map<std::string, std::shared_ptr<const syntax::Program>> programs;
+};
+KnownKernels &knownKernels() {
+  static auto *const known = new KnownKernels;
+  return *known;
+}
+} // namespace
+
 Kernel Kernel::fromFile(const std::string &path, const std::string &name) {
-  static std::mutex mutex;
-  static auto *const kernels =
-      new std::map<std::pair<std::string, std::string>, std::shared_ptr<State>>;
-  static auto *const programs =
-      new std::map<std::string, std::shared_ptr<const syntax::Program>>;
+  KnownKernels &known = knownKernels();
   const std::string found = runtime::findKernelFile(path);
-  std::lock_guard<std::mutex> guard(mutex);
-  std::shared_ptr<State> &state = (*kernels)[{found, name}];
+  std::lock_guard<std::mutex> guard(known.mutex);
+  std::shared_ptr<State> &state = known.kernels[{found, name}];
   if (!state) {
     if (syntax::isCudaSource(found)) {
       state = std::make_shared<State>(found, readFile(found), name);
     } else {
-      auto &program = (*programs)[found];
+      auto &program = known.programs[found];
       if (!program)
         program = syntax::Program::loadFile(found);
       state = std::make_shared<State>(program, name);
@@ -72,7 +85,9 @@ Constexprs Kernel::configuration(const std::vector<Arg> &args,
 void Kernel::launch(const Grid &grid, const std::vector<Arg> &args,
                     const Constexprs &constexprs,
                     const LaunchOptions &options) const {
-  const auto kernel = state->loaded(args, constexprs, options);
+  LaunchOptions own = options;
+  own.wideGrid |= grid[0] > narrowGrid;
+  const auto kernel = state->loaded(args, constexprs, own);
   if (!runtime::recording())
     return kernel->launch(grid, args);
   runtime::LaunchRecorder recorder(*state, grid, args, constexprs, options);
@@ -85,7 +100,8 @@ void precompile(const std::vector<LaunchRequest> &launches) {
   for (const LaunchRequest &launch : launches)
     requests.push_back(launch.kernel.compileRequest(
         launch.args, launch.constexprs, launch.options));
-  runtime::CompileService::instance().getAll(requests);
+  // Held until each is prepared: nobody else keeps them in memory.
+  const auto held = runtime::CompileService::instance().getAll(requests);
   for (const LaunchRequest &launch : launches)
     launch.kernel.prepare(launch.args, launch.constexprs, launch.options);
 }
@@ -95,6 +111,22 @@ Kernel::compileRequest(const std::vector<Arg> &args,
                        const Constexprs &constexprs,
                        const LaunchOptions &options) const {
   return state->request(args, constexprs, options);
+}
+
+std::vector<KernelFile> kernelFiles() {
+  KnownKernels &known = knownKernels();
+  std::lock_guard<std::mutex> guard(known.mutex);
+  std::map<std::string, std::string> texts;
+  for (const auto &[key, state] : known.kernels)
+    if (state && state->isCuda())
+      texts.emplace(state->base.file, state->base.text);
+    else if (state) // none where there was no such kernel
+      for (const syntax::RequestSource &source : state->base.sources)
+        texts.emplace(source.path, source.text);
+  std::vector<KernelFile> files;
+  for (auto &[path, text] : texts)
+    files.push_back({path, text});
+  return files;
 }
 
 KernelStats kernelStats() {

@@ -221,6 +221,7 @@ std::string Kernel::State::launchKey(const runtime::LaunchDevice &device,
   key += '|';
   appendRaw(key, options.numWarps.value_or(-1));
   appendRaw(key, options.numStages.value_or(-1));
+  key += options.wideGrid && !device.isCpu() ? 'w' : 'n';
   return key;
 }
 
@@ -323,6 +324,7 @@ Kernel::State::request(const std::vector<Arg> &args,
   request.options.numWarps = options.numWarps.value_or(usual.numWarps);
   request.options.numStages = options.numStages.value_or(usual.numStages);
   request.options.swapAb = info.hints.swapAb;
+  request.options.wideGrid = options.wideGrid && !device.isCpu();
   if (isCuda()) {
     for (const auto &[constexpr_, value] : all)
       request.args.push_back(definition(constexpr_, value));

@@ -1,6 +1,7 @@
 // runtime/torch/LaunchOp.cpp - tessera::launch, any kernel of any file;
 // counters of the runtime. Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "runtime/launch/KernelFiles.h"
 #include "runtime/torch/Check.h"
 #include "runtime/torch/Launch.h"
 
@@ -72,8 +73,18 @@ std::tuple<int64_t, int64_t, int64_t, int64_t> stats() {
           number(now.badCacheEntries)};
 }
 
+std::tuple<std::vector<std::string>, std::vector<std::string>> files() {
+  std::tuple<std::vector<std::string>, std::vector<std::string>> result;
+  for (KernelFile &file : kernelFiles()) {
+    std::get<0>(result).push_back(std::move(file.path));
+    std::get<1>(result).push_back(std::move(file.text));
+  }
+  return result;
+}
+
 TORCH_LIBRARY_IMPL(tessera, CompositeExplicitAutograd, m) {
   m.impl("kernel_stats", stats);
+  m.impl("kernel_files", files);
 }
 
 TORCH_LIBRARY_IMPL(tessera, CPU, m) { m.impl("launch", launch); }

@@ -13,6 +13,8 @@ TORCH_LIBRARY(tessera, m) {
   m.def("kernel_stats() -> (int compiled, int loaded, int memory_hits, int "
         "bad_cache_entries)");
 
+  m.def("kernel_files() -> (str[] paths, str[] texts)");
+
   m.def("compressed_offsets(Tensor cu_seqlens, int block_length, int "
         "block_stride) -> Tensor");
   m.def("nsa_compress(Tensor x, Tensor? weight, Tensor cu_seqlens, Tensor "

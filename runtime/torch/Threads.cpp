@@ -1,9 +1,12 @@
-// runtime/torch/Threads.cpp - kernels run on torch's intra-op threads.
+// runtime/torch/Threads.cpp - kernels run on torch's intra-op threads,
+// and Ctrl-C in Python ends them.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/Kernel.h"
 
 #include <ATen/Parallel.h>
+
+#include <dlfcn.h>
 
 namespace tessera::runtime {
 namespace {
@@ -14,6 +17,9 @@ namespace {
         at::parallel_for(0, count, 1, body);
       },
       [] { return at::get_num_threads(); });
+  // Python's handler only sets a flag. The trainer's lets the second signal end
+  // the process.
+  interruptLaunches(::dlsym(RTLD_DEFAULT, "Py_IsInitialized") != nullptr);
   return true;
 }();
 

@@ -6,8 +6,12 @@
 #include "runtime/device/cpu/CpuModule.h"
 #include "runtime/device/cpu/Parallel.h"
 #include "runtime/device/cpu/Report.h"
+#include "support/Error.h"
 
+#include <algorithm>
 #include <bit>
+#include <csignal>
+#include <cstdio>
 
 namespace tessera::runtime {
 
@@ -37,7 +41,7 @@ public:
         reports = true;
       else
         slots.push_back({argumentOf(parameter.name, kernel, parameters),
-                         parameter.type == "fp32"});
+                         parameter.type == "fp32", parameter.name});
   }
 
   void launch(const Grid &grid, const std::vector<Arg> &args) override {
@@ -51,19 +55,67 @@ public:
     }
     for (size_t i = 0; i < slots.size(); ++i)
       values[i] = slotBits(args[slots[i].argument], slots[i].isFloat32);
-    if (!reports)
-      return runGrid(module.entry(), values, grid, scratchBytes);
+    if (!reports) {
+      check(runGrid(module, values, grid, scratchBytes), args);
+      return;
+    }
     Report report;
     values[slots.size()] =
         int64_t(reinterpret_cast<uintptr_t>(report.callbacks()));
-    runGrid(module.entry(), values, grid, scratchBytes, &report);
+    const Fault fault = runGrid(module, values, grid, scratchBytes, &report);
     report.finish(name);
+    check(fault, args);
   }
 
 private:
+  void check(const Fault &fault, const std::vector<Arg> &args) const {
+    if (!fault.happened())
+      return;
+    if (fault.signal == SIGINT)
+      throw Error("kernel `" + name + "` was interrupted",
+                  "what its programs wrote until then stays");
+    std::string place;
+    if (fault.address)
+      place = ", " + placeOf(fault.address, args);
+    throw Error(
+        "kernel `" + name + "`: " + fault.text() + place,
+        "try --device sim:sm_80 (or TESSERA_DEVICE=sim:sm_80), which checks "
+        "every access and names its line; what other programs wrote stays");
+  }
+
+  // Next to which argument an address lies, in words.
+  std::string placeOf(uintptr_t address, const std::vector<Arg> &args) const {
+    char hex[24];
+    std::snprintf(hex, sizeof hex, "0x%llx",
+                  static_cast<unsigned long long>(address));
+    std::string nearest = std::string("at ") + hex;
+    uintptr_t least = UINTPTR_MAX;
+    auto offer = [&](uintptr_t distance, const char *where, const Slot &slot) {
+      if (distance >= least)
+        return;
+      least = distance;
+      nearest = std::to_string(distance) + where + slot.parameter + "`";
+    };
+    for (const Slot &slot : slots) {
+      const Pointer *pointer = std::get_if<Pointer>(&args[slot.argument]);
+      if (!pointer || pointer->bytes == Pointer::unknown)
+        continue;
+      const auto begin = reinterpret_cast<uintptr_t>(pointer->address);
+      // Memory that was given back, or that must not be written.
+      if (address - begin < pointer->bytes)
+        return "inside of `" + slot.parameter + "`";
+      // Addresses wrap: one of the two is short.
+      offer(begin - address, " bytes before the start of `", slot);
+      offer(address - (begin + pointer->bytes), " bytes after the end of `",
+            slot);
+    }
+    return nearest;
+  }
+
   struct Slot {
     size_t argument; // index into the launch's arguments
     bool isFloat32;
+    std::string parameter;
   };
 
   CpuModule module;

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
+#include <link.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -78,6 +79,30 @@ static void *loadFromFile(std::string_view code, std::string &reason) {
   return handle;
 }
 
+// The executable segment that the address lies in.
+static CodeRange segmentOf(const void *address) {
+  struct Search {
+    uintptr_t address;
+    CodeRange found;
+  } search{reinterpret_cast<uintptr_t>(address), {}};
+  ::dl_iterate_phdr(
+      [](dl_phdr_info *object, size_t, void *to) {
+        auto &wanted = *static_cast<Search *>(to);
+        for (int i = 0; i < object->dlpi_phnum; ++i) {
+          const auto &segment = object->dlpi_phdr[i];
+          const uintptr_t begin = object->dlpi_addr + segment.p_vaddr;
+          const CodeRange range{begin, begin + segment.p_memsz};
+          if (segment.p_type != PT_LOAD || !range.holds(wanted.address))
+            continue;
+          wanted.found = range;
+          return 1;
+        }
+        return 0;
+      },
+      &search);
+  return search.found;
+}
+
 CpuModule::CpuModule(std::string_view code, const std::string &symbol) {
   std::string reason;
   handle = loadFromMemory(code, reason);
@@ -94,6 +119,7 @@ CpuModule::CpuModule(std::string_view code, const std::string &symbol) {
     throw Error("a compiled kernel has no symbol " + symbol,
                 "clear the cache: tessera cache clear");
   }
+  range = segmentOf(reinterpret_cast<const void *>(function));
 }
 
 CpuModule::~CpuModule() { ::dlclose(handle); }

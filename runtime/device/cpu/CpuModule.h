@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "runtime/device/cpu/Fault.h"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -24,10 +26,12 @@ public:
   CpuModule &operator=(const CpuModule &) = delete;
 
   CpuEntry entry() const { return function; }
+  const CodeRange &code() const { return range; }
 
 private:
   void *handle = nullptr;
   CpuEntry function = nullptr;
+  CodeRange range;
 };
 
 } // namespace tessera::runtime

@@ -4,12 +4,14 @@
 #include "runtime/device/cpu/Parallel.h"
 
 #include "runtime/Kernel.h"
+#include "runtime/device/cpu/Interrupt.h"
 #include "runtime/device/cpu/Report.h"
 #include "runtime/device/cpu/ThreadPool.h"
 #include "support/Error.h"
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -27,12 +29,31 @@ struct Host {
 static std::mutex hostMutex;
 static std::shared_ptr<const Host> currentHost;
 
-void setParallelFor(ParallelFor run, std::function<int()> threads) {
-  auto host = run ? std::make_shared<const Host>(
-                        Host{std::move(run), std::move(threads)})
-                  : nullptr;
+// Gives the one before.
+static std::shared_ptr<const Host>
+exchangeHost(std::shared_ptr<const Host> host) {
   std::lock_guard<std::mutex> guard(hostMutex);
-  currentHost = host;
+  std::swap(currentHost, host);
+  return host;
+}
+
+static std::shared_ptr<const Host> makeHost(ParallelFor run,
+                                            std::function<int()> threads) {
+  return run ? std::make_shared<const Host>(
+                   Host{std::move(run), std::move(threads)})
+             : nullptr;
+}
+
+void setParallelFor(ParallelFor run, std::function<int()> threads) {
+  exchangeHost(makeHost(std::move(run), std::move(threads)));
+}
+
+ScopedParallelFor::ScopedParallelFor(ParallelFor run,
+                                     std::function<int()> threads)
+    : before(exchangeHost(makeHost(std::move(run), std::move(threads)))) {}
+
+ScopedParallelFor::~ScopedParallelFor() {
+  exchangeHost(std::static_pointer_cast<const Host>(before));
 }
 
 namespace runtime {
@@ -74,54 +95,97 @@ int hostThreads() {
                             : ThreadPool::instance().threads());
 }
 
-void runGrid(CpuEntry entry, const void *args,
-             const std::array<uint32_t, 3> &grid, size_t scratchBytes,
-             Report *report) {
+namespace {
+// What all threads of one launch share.
+struct Launch {
+  const CpuModule &module;
+  const void *args;
+  const std::array<uint32_t, 3> &grid;
+  Report *report;
+  uint64_t count = 0, piece = 1;
+  std::atomic<uint64_t> next{0}; // the first program that nobody has
+  std::mutex mutex{};
+  Fault fault{};
+  InterruptWatch watch{};
+};
+} // namespace
+
+// Runs the programs [first, last). False when one was left: no more shall run.
+static bool runPrograms(const Launch &launch, FaultGuard &guard, void *scratch,
+                        uint64_t first, uint64_t last) {
+  const auto &grid = launch.grid;
+  uint32_t (&pid)[3] = guard.pid;
+  pid[0] = uint32_t(first % grid[0]);
+  pid[1] = uint32_t(first / grid[0] % grid[1]);
+  pid[2] = uint32_t(first / (uint64_t(grid[0]) * grid[1]));
+  if (sigsetjmp(guard.landing, 0) != 0)
+    return false;
+  for (uint64_t i = first; i < last; ++i) {
+    if (launch.watch.interrupted()) {
+      guard.fault.signal = SIGINT;
+      return false;
+    }
+    if (!launch.report)
+      launch.module.entry()(launch.args, pid, grid.data(), scratch);
+    else if (!launch.report->run(launch.module.entry(), launch.args, pid,
+                                 grid.data(), scratch))
+      return false;
+    if (++pid[0] == grid[0]) {
+      pid[0] = 0;
+      if (++pid[1] == grid[1]) {
+        pid[1] = 0;
+        ++pid[2];
+      }
+    }
+  }
+  return true;
+}
+
+// Lasts until nothing is left to run.
+static void drawPrograms(Launch &launch, size_t scratchBytes) {
+  void *memory = scratch.get(std::max<size_t>(scratchBytes, 1));
+  FaultGuard guard(launch.module.code());
+  InterruptibleThread told(launch.watch);
+  while (true) {
+    const uint64_t first = launch.next.fetch_add(launch.piece);
+    if (first >= launch.count)
+      return;
+    const uint64_t last = std::min(launch.count, first + launch.piece);
+    if (runPrograms(launch, guard, memory, first, last))
+      continue;
+    launch.next = launch.count;
+    std::lock_guard<std::mutex> alone(launch.mutex);
+    if (!launch.fault.happened())
+      launch.fault = guard.fault;
+    return;
+  }
+}
+
+Fault runGrid(const CpuModule &module, const void *args,
+              const std::array<uint32_t, 3> &grid, size_t scratchBytes,
+              Report *report) {
   const uint64_t plane = uint64_t(grid[0]) * grid[1];
   if (plane && grid[2] > UINT64_MAX / 2 / plane)
     throw Error("a grid of " + std::to_string(grid[0]) + " x " +
                     std::to_string(grid[1]) + " x " + std::to_string(grid[2]) +
                     " programs is too large",
                 "check the arithmetic of the grid");
-  const uint64_t count = plane * grid[2];
-  if (!count)
-    return;
+  Launch launch{module, args, grid, report};
+  launch.count = plane * grid[2];
+  if (!launch.count)
+    return {};
 
   // Programs take unequal time (causal attention), so threads draw small
   // pieces from one counter rather than get an equal share each.
   auto caller = host();
   const uint64_t threads = uint64_t(std::max(
       1, caller ? caller->threads() : ThreadPool::instance().threads()));
-  const uint64_t tasks = std::min(threads, count);
-  const uint64_t piece = std::max<uint64_t>(1, count / (tasks * 16));
-  std::atomic<uint64_t> next{0};
+  const uint64_t tasks = std::min(threads, launch.count);
+  launch.piece = std::max<uint64_t>(1, launch.count / (tasks * 16));
+  // One pass is enough whatever part this is.
   auto draw = [&](int64_t begin, int64_t end) {
-    // One pass is enough whatever part this is: it lasts until nothing is left.
-    if (begin >= end)
-      return;
-    void *memory = scratch.get(std::max<size_t>(scratchBytes, 1));
-    while (true) {
-      const uint64_t first = next.fetch_add(piece);
-      if (first >= count)
-        return;
-      const uint64_t last = std::min(count, first + piece);
-      uint32_t pid[3] = {uint32_t(first % grid[0]),
-                         uint32_t(first / grid[0] % grid[1]),
-                         uint32_t(first / plane)};
-      for (uint64_t i = first; i < last; ++i) {
-        if (!report)
-          entry(args, pid, grid.data(), memory);
-        else if (!report->run(entry, args, pid, grid.data(), memory))
-          return;
-        if (++pid[0] == grid[0]) {
-          pid[0] = 0;
-          if (++pid[1] == grid[1]) {
-            pid[1] = 0;
-            ++pid[2];
-          }
-        }
-      }
-    }
+    if (begin < end)
+      drawPrograms(launch, scratchBytes);
   };
   if (tasks == 1)
     draw(0, 1);
@@ -129,6 +193,7 @@ void runGrid(CpuEntry entry, const void *args,
     caller->run(int64_t(tasks), draw);
   else
     ThreadPool::instance().run(int64_t(tasks), draw);
+  return launch.fault;
 }
 
 } // namespace runtime

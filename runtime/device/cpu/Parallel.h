@@ -13,11 +13,12 @@ namespace tessera::runtime {
 class Report;
 
 // Runs every program of the grid once, x fastest, and returns when all are
-// done. `scratchBytes` is what each running program gets. With a report, a
-// program whose assertion fails is left and no further ones start.
-void runGrid(CpuEntry entry, const void *args,
-             const std::array<uint32_t, 3> &grid, size_t scratchBytes,
-             Report *report = nullptr);
+// done. `scratchBytes` is what each running program gets. A program that the
+// processor stops, or whose assertion in the report fails, is left and no
+// further ones start; gives the first such fault.
+[[nodiscard]] Fault runGrid(const CpuModule &module, const void *args,
+                            const std::array<uint32_t, 3> &grid,
+                            size_t scratchBytes, Report *report = nullptr);
 
 // How many threads run kernels: those of the host library, else our own.
 int hostThreads();

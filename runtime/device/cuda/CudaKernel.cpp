@@ -23,6 +23,7 @@ constexpr cuda::Result invalidImage = 200, noBinaryForGpu = 209,
 // asked for.
 constexpr int attributeDynamicShared = 8;
 constexpr uint32_t plainShared = 48 << 10;
+constexpr int jitMinBlocks = 31; // CU_JIT_MIN_CTA_PER_SM
 
 class Event {
 public:
@@ -105,6 +106,7 @@ private:
            const std::vector<Arg> &args)
         : kernel(std::move(ofKernel)), grid(grid),
           values(kernel->arguments.values(args)) {
+      kernel->arguments.checkGrid(grid);
       kernel->driver.use();
       const auto &slots = kernel->arguments.slots();
       std::vector<HostRange> ranges;
@@ -218,8 +220,15 @@ private:
       result = driver.api().ModuleLoadData(&module, compiled.code.data());
     const auto ptx = compiled.stages.find("ptx");
     if ((result == noBinaryForGpu || result == invalidImage) &&
-        ptx != compiled.stages.end() && !ptx->second.empty())
-      result = driver.api().ModuleLoadData(&module, ptx->second.c_str());
+        ptx != compiled.stages.end() && !ptx->second.empty()) {
+      // As many blocks of an SM as ptxas was asked for.
+      int option = jitMinBlocks;
+      void *value =
+          reinterpret_cast<void *>(uintptr_t(compiled.meta.minBlocks));
+      result = driver.api().ModuleLoadDataEx(&module, ptx->second.c_str(),
+                                             compiled.meta.minBlocks ? 1 : 0,
+                                             &option, &value);
+    }
     if (result == unsupportedPtx)
       throw Error("the driver for CUDA " +
                       std::to_string(driver.version() / 1000) + "." +

@@ -59,6 +59,7 @@ Driver::Driver() {
   TESSERA_FIND(CtxSetCurrent, "");
   TESSERA_FIND(CtxSynchronize, "");
   TESSERA_FIND(ModuleLoadData, "");
+  TESSERA_FIND(ModuleLoadDataEx, "");
   TESSERA_FIND(ModuleUnload, "");
   TESSERA_FIND(ModuleGetFunction, "");
   TESSERA_FIND(FuncSetAttribute, "");

@@ -35,6 +35,8 @@ struct Api {
   Result (*CtxSetCurrent)(Context);
   Result (*CtxSynchronize)();
   Result (*ModuleLoadData)(Module *, const void *image);
+  Result (*ModuleLoadDataEx)(Module *, const void *image, unsigned options,
+                             int *names, void **values);
   Result (*ModuleUnload)(Module);
   Result (*ModuleGetFunction)(Function *, Module, const char *name);
   Result (*FuncSetAttribute)(Function, int attribute, int value);

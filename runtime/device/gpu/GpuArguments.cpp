@@ -38,10 +38,19 @@ bool holds(const Slot &slot, int64_t value) {
 
 } // namespace
 
+void GpuArguments::checkGrid(const Grid &grid) const {
+  if (gridLimit && grid[0] > gridLimit)
+    throw Error("this code of `" + kernel + "` is for at most " +
+                    std::to_string(gridLimit) + " programs along x, not " +
+                    std::to_string(grid[0]),
+                "compile it for a wide grid: LaunchOptions::wideGrid, "
+                "tessera compile --wide-grid");
+}
+
 GpuArguments::GpuArguments(const syntax::ArtifactMeta &meta,
                            const std::string &kernel,
                            const std::vector<std::string> &parameters)
-    : kernel(kernel) {
+    : kernel(kernel), gridLimit(meta.gridLimit) {
   for (const syntax::ArtifactParameter &parameter : meta.params) {
     const auto type = syntax::ArgClass::parse(parameter.type);
     if (!type)
@@ -62,16 +71,19 @@ GpuArguments::GpuArguments(const syntax::ArtifactMeta &meta,
 std::vector<GpuArguments::Value>
 GpuArguments::values(const std::vector<Arg> &args) const {
   std::vector<Value> result;
+  result.reserve(list.size());
   for (const Slot &slot : list) {
     const Arg &arg = args[slot.argument];
-    const std::string where = "argument `" + slot.name + "` of `" + kernel +
-                              "` is " + (slot.pointer ? "*" : "") +
-                              slot.element;
+    // Only for an error: a launch should build no text.
+    const auto where = [&] {
+      return "argument `" + slot.name + "` of `" + kernel + "` is " +
+             (slot.pointer ? "*" : "") + slot.element;
+    };
     const bool real = !slot.pointer && syntax::isFloatElement(slot.element);
     if (const auto *pointer = std::get_if<Pointer>(&arg);
         pointer && slot.pointer) {
       if (dtypeName(pointer->type) != slot.element)
-        throw Error(where + " and was given memory of " +
+        throw Error(where() + " and was given memory of " +
                         dtypeName(pointer->type),
                     "pass memory of " + slot.element);
       result.push_back(bytesOf(reinterpret_cast<uint64_t>(pointer->address)));
@@ -83,19 +95,19 @@ GpuArguments::values(const std::vector<Arg> &args) const {
       else if (slot.element == "fp32")
         result.push_back(bytesOf(float(*number)));
       else
-        throw Error(where + ", which launches do not pass",
+        throw Error(where() + ", which launches do not pass",
                     "take it as float, and convert it in the kernel");
     } else if (const auto *integer = std::get_if<int64_t>(&arg);
                integer && !real && !slot.pointer) {
       if (!holds(slot, *integer))
-        throw Error(where + " and was given " + std::to_string(*integer),
+        throw Error(where() + " and was given " + std::to_string(*integer),
                     "give the parameter a wider type");
       result.push_back(bytesOf(*integer));
     } else if (const auto *flag = std::get_if<bool>(&arg);
                flag && !real && !slot.pointer) {
       result.push_back(bytesOf(int64_t(*flag)));
     } else {
-      throw Error(where + " and was given " + kindOf(arg),
+      throw Error(where() + " and was given " + kindOf(arg),
                   slot.pointer ? "pass memory"
                   : real       ? "pass a number with a decimal point"
                                : "pass an integer");

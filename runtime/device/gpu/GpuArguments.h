@@ -36,9 +36,12 @@ public:
   // One value per slot. Throws Error for an argument of another kind, a pointer
   // to another type, and an integer that the parameter cannot hold.
   std::vector<Value> values(const std::vector<Arg> &args) const;
+  // Throws Error for a grid that the code was not made for.
+  void checkGrid(const Grid &grid) const;
 
 private:
   std::string kernel;
+  uint32_t gridLimit;
   std::vector<Slot> list;
 };
 

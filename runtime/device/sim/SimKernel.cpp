@@ -9,18 +9,15 @@
 #include "runtime/sim/Sim.h"
 #include "support/GpuTarget.h"
 #include "support/Options.h"
+#include "support/Progress.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <mutex>
-#include <unistd.h>
 
 namespace tessera::runtime {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // Where an error says what to do about it.
 std::string hintOf(sim::Check check) {
@@ -68,33 +65,6 @@ void print(const std::string &output) {
   std::fflush(stdout);
 }
 
-// A line on a terminal for launches of more than two seconds.
-class Progress {
-public:
-  explicit Progress(std::string what) : what(std::move(what)) {}
-  ~Progress() {
-    if (shown)
-      std::fprintf(stderr, "\r\033[K");
-  }
-  void operator()(uint64_t started, uint64_t blocks) {
-    const double passed =
-        std::chrono::duration<double>(Clock::now() - start).count();
-    if (passed < 2 || passed < shown + 0.2 || !started)
-      return;
-    shown = passed;
-    std::fprintf(stderr,
-                 "\r\033[Ktessera: %s, block %llu of %llu, about %.0f s left",
-                 what.c_str(), static_cast<unsigned long long>(started),
-                 static_cast<unsigned long long>(blocks),
-                 passed / double(started) * double(blocks - started));
-  }
-
-private:
-  std::string what;
-  Clock::time_point start = Clock::now();
-  double shown = 0;
-};
-
 sim::Module loadModule(const std::string &device,
                        const CompiledKernel &compiled,
                        const std::string &kernel) {
@@ -133,6 +103,7 @@ public:
   void launch(const Grid &grid, const std::vector<Arg> &args) override {
     if (!grid[0] || !grid[1] || !grid[2])
       return;
+    arguments.checkGrid(grid);
     const auto values = arguments.values(args);
     std::vector<sim::Param> params;
     std::vector<HostRange> ranges;
@@ -146,11 +117,14 @@ public:
     for (const HostRange &range : mergedRanges(std::move(ranges)))
       memory.add(range.name, range.begin, range.bytes, range.writable);
     sim::Options options = simOptions();
-    Progress progress("`" + name + "` on " + device);
-    if (::isatty(STDERR_FILENO))
-      options.progress = [&](uint64_t started, uint64_t blocks) {
-        progress(started, blocks);
-      };
+    Progress progress;
+    options.progress = [&](uint64_t started, uint64_t blocks) {
+      if (progress.due())
+        progress.show("`" + name + "` on " + device + ", block " +
+                      std::to_string(started) + " of " +
+                      std::to_string(blocks) +
+                      progress.timeLeft(started, blocks));
+    };
     std::lock_guard<std::mutex> guard(mutex);
     const sim::Report report = module.launch(symbol, grid, block, sharedBytes,
                                              params, memory, options);

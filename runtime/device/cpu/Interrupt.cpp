@@ -1,0 +1,200 @@
+// runtime/device/cpu/Interrupt.cpp - Ctrl-C while kernels run.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/device/cpu/Interrupt.h"
+
+#include "runtime/Kernel.h"
+#include "runtime/device/cpu/Fault.h"
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <mutex>
+#include <semaphore.h>
+#include <sys/syscall.h>
+#include <thread>
+#include <unistd.h>
+
+namespace tessera {
+
+namespace {
+
+std::atomic<bool> wanted{false};
+std::atomic<uint64_t> interrupts{0};
+
+// A thread that runs a launch now; 0: none. Read by another thread, so slots
+// are never freed, only used again.
+struct Slot {
+  std::atomic<pid_t> thread{0};
+  std::atomic<uint64_t> before{0}; // interrupts when the launch began
+  std::atomic<bool> taken{true};
+  Slot *next = nullptr;
+};
+std::atomic<Slot *> slots{nullptr};
+
+Slot *takeSlot() {
+  for (Slot *slot = slots; slot; slot = slot->next) {
+    bool taken = false;
+    if (slot->taken.compare_exchange_strong(taken, true))
+      return slot;
+  }
+  Slot *made = new Slot;
+  made->next = slots;
+  while (!slots.compare_exchange_weak(made->next, made))
+    ;
+  return made;
+}
+
+struct OwnSlot {
+  Slot *const slot = takeSlot();
+  const pid_t thread = pid_t(::syscall(SYS_gettid));
+  int depth = 0; // launches within launches
+  ~OwnSlot() { slot->taken = false; }
+};
+thread_local OwnSlot ownSlot;
+// That of this thread while it runs a launch: for the handler.
+thread_local Slot *volatile launching
+    __attribute__((tls_model("initial-exec"))) = nullptr;
+
+// A handler of the host, and what it stands before.
+struct HostHandler {
+  struct sigaction action;
+  HostHandler *older;
+};
+std::atomic<HostHandler *> hostHandlers{nullptr};
+// How deep in them this thread is: one of them may call ours again.
+thread_local volatile int calling __attribute__((tls_model("initial-exec"))) =
+    0;
+
+// Marks the signals that threads of ours get from our handler.
+const char mark = 0;
+
+void callHost(int signal, siginfo_t *info, void *context) {
+  HostHandler *handler = hostHandlers;
+  for (int i = 0; i < calling && handler; ++i)
+    handler = handler->older;
+  if (!handler)
+    return;
+  calling = calling + 1;
+  if (handler->action.sa_flags & SA_SIGINFO)
+    handler->action.sa_sigaction(signal, info, context);
+  else
+    handler->action.sa_handler(signal);
+  calling = calling - 1;
+}
+
+// Whether any thread runs a launch that shall end; each of them is told.
+bool tellThreads() {
+  siginfo_t info = {};
+  info.si_signo = SIGINT;
+  info.si_code = SI_QUEUE;
+  info.si_pid = ::getpid();
+  info.si_uid = ::getuid();
+  info.si_value.sival_ptr = const_cast<char *>(&mark);
+  bool any = false;
+  for (Slot *slot = slots; slot; slot = slot->next)
+    if (const pid_t thread = slot->thread;
+        thread && slot->before != interrupts) {
+      any = true;
+      ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), thread, SIGINT, &info);
+    }
+  return any;
+}
+
+// Woken by the handler, which cannot wait.
+sem_t wake;
+
+// A signal that finds a thread outside of its kernel, just before it or in
+// something that it calls, does nothing. So they are told until they have left.
+void tellUntilTheyLeave() {
+  while (true) {
+    if (::sem_wait(&wake) != 0)
+      continue;
+    while (tellThreads())
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+void startTeller() {
+  ::sem_init(&wake, 0, 0);
+  // It takes none of the signals of the host.
+  sigset_t all, old;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &old);
+  std::thread(tellUntilTheyLeave).detach();
+  ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
+}
+
+void onInterrupt(int signal, siginfo_t *info, void *context) {
+  const int error = errno;
+  const bool ours =
+      info->si_code == SI_QUEUE && info->si_value.sival_ptr == &mark;
+  const bool nested = calling > 0;
+  if (!ours)
+    callHost(signal, info, context);
+  if (!ours && !nested) {
+    ++interrupts;
+    ::sem_post(&wake);
+  }
+  errno = error;
+  const Slot *const slot = launching;
+  if (!nested && slot && slot->before != interrupts)
+    runtime::FaultGuard::leaveKernel(signal, context);
+}
+
+// Puts our handler before the host's, unless it is there.
+void install() {
+  struct sigaction current;
+  if (::sigaction(SIGINT, nullptr, &current) != 0 ||
+      (current.sa_flags & SA_SIGINFO && current.sa_sigaction == onInterrupt) ||
+      current.sa_flags & int(SA_RESETHAND))
+    return;
+  if (!(current.sa_flags & SA_SIGINFO) &&
+      (current.sa_handler == SIG_DFL || current.sa_handler == SIG_IGN))
+    return;
+  static std::mutex mutex;
+  std::lock_guard<std::mutex> alone(mutex);
+  if (!hostHandlers)
+    startTeller();
+  hostHandlers = new HostHandler{current, hostHandlers};
+  struct sigaction action = {};
+  action.sa_sigaction = onInterrupt;
+  // The mask stays as it is, so that leaving by a jump need not restore it.
+  action.sa_flags =
+      SA_SIGINFO | SA_NODEFER | (current.sa_flags & (SA_ONSTACK | SA_RESTART));
+  ::sigaction(SIGINT, &action, nullptr);
+}
+
+} // namespace
+
+void interruptLaunches(bool on) { wanted = on; }
+
+namespace runtime {
+
+InterruptWatch::InterruptWatch() : before(interrupts) {
+  if (wanted)
+    install();
+}
+
+bool InterruptWatch::interrupted() const {
+  return interrupts.load(std::memory_order_relaxed) != before;
+}
+
+InterruptibleThread::InterruptibleThread(const InterruptWatch &watch) {
+  if (ownSlot.depth++)
+    return;
+  ownSlot.slot->before = watch.before;
+  ownSlot.slot->thread = ownSlot.thread;
+  launching = ownSlot.slot;
+}
+
+InterruptibleThread::~InterruptibleThread() {
+  if (--ownSlot.depth)
+    return;
+  launching = nullptr;
+  ownSlot.slot->thread = 0;
+}
+
+} // namespace runtime
+} // namespace tessera
