@@ -58,7 +58,7 @@ find_program(TESSERA_CCACHE ccache)
 if(TESSERA_CCACHE)
   # Paths relative to the checkout, so that clones share one cache.
   set(ccache_launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}
-      CCACHE_NOHASHDIR=1
+      CCACHE_NOHASHDIR=1 CCACHE_PCH_EXTSUM=1
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
       ${TESSERA_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${ccache_launcher})

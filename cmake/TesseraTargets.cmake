@@ -28,6 +28,29 @@ function(_tessera_precompiled kind)
   add_library(${target} OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled/Empty.cpp)
   _tessera_common(${target} ${kind})
   target_precompile_headers(${target} PRIVATE <cmake/precompiled/${kind}.h>)
+  _tessera_precompiled_sum(${target} ${kind})
+endfunction()
+
+# Writes what a precompiled header depends on beside it. Two compilations of one
+# header differ in a few bytes, so that ccache, which looks at the bytes, would
+# compile every source again in each new clone; of this file it takes the sum.
+function(_tessera_precompiled_sum target kind)
+  set(parts "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_SYSTEM_PROCESSOR}")
+  foreach(file cmake/precompiled/${kind}.h cmake/GccTypeNames.h scripts/deps.lock)
+    file(SHA256 ${PROJECT_SOURCE_DIR}/${file} hash)
+    string(APPEND parts " ${hash}")
+  endforeach()
+  # A package that is installed anew has new headers.
+  foreach(file ${LLVM_DIR}/LLVMConfig.cmake ${MLIR_DIR}/MLIRConfig.cmake
+          ${TESSERA_TORCH_ROOT}/include/torch/headeronly/version.h)
+    if(EXISTS ${file})
+      file(TIMESTAMP ${file} time UTC)
+      string(APPEND parts " ${file} ${time}")
+    endif()
+  endforeach()
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
+  file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}.dir/cmake_pch.hxx.gch.sum
+    CONTENT "${parts} ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}} ${TESSERA_SANITIZE}\n")
 endfunction()
 
 function(_tessera_common target)
