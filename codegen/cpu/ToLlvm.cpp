@@ -22,6 +22,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
@@ -34,6 +35,18 @@ using namespace mlir;
 namespace tessera::codegen {
 namespace {
 
+// Whether an f32 operation computes one of 16 bits: widened operands, a result
+// that is only narrowed. LLVM turns it into the 16-bit operation where the CPU has
+// one, flags and all, and each of those rounds by itself (docs/numerics.md).
+bool computesNarrow(Operation *op) {
+  const auto widened = [](Value operand) {
+    return matchPattern(operand, m_Constant()) ||
+           operand.getDefiningOp<arith::ExtFOp>();
+  };
+  return llvm::all_of(op->getOperands(), widened) && !op->use_empty() &&
+         llvm::all_of(op->getUsers(), llvm::IsaPred<arith::TruncFOp>);
+}
+
 struct AllowContractionPass
     : public PassWrapper<AllowContractionPass, OperationPass<>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(AllowContractionPass)
@@ -45,7 +58,8 @@ struct AllowContractionPass
   void runOnOperation() final {
     getOperation()->walk([](Operation *op) {
       if (!isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op) ||
-          !getElementTypeOrSelf(op->getResult(0)).isF32())
+          !getElementTypeOrSelf(op->getResult(0)).isF32() ||
+          computesNarrow(op))
         return;
       auto fast = cast<arith::ArithFastMathInterface>(op);
       auto flags = fast.getFastMathFlagsAttr().getValue() |
