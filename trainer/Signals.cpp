@@ -123,8 +123,13 @@ ReportSignals::ReportSignals() {
 }
 
 ReportSignals::~ReportSignals() {
-  for (const Replaced &r : replaced)
+  for (Replaced &r : replaced) {
+    // Whoever asks while the process ends must not make it fail.
+    if ((r.signal == SIGUSR1 || r.signal == SIGHUP) &&
+        r.before.sa_handler == SIG_DFL)
+      r.before.sa_handler = SIG_IGN;
     sigaction(r.signal, &r.before, nullptr);
+  }
 }
 
 void ReportSignals::doing(const char *what, int64_t step) {
