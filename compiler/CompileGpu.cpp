@@ -12,12 +12,14 @@
 #include "codegen/gpu/Warps.h"
 #include "codegen/gpu/report/Report.h"
 #include "compiler/CompileParts.h"
+#include "compiler/DotRemarks.h"
 #include "compiler/Override.h"
 #include "compiler/Pipeline.h"
 #include "compiler/SharedMemory.h"
 #include "compiler/Tiles.h"
 #include "compiler/semantics/Semantics.h"
 #include "compiler/syntax/Program.h"
+#include "compiler/syntax/Remarks.h"
 #include "support/CudaTools.h"
 #include "support/Error.h"
 #include "support/GpuTarget.h"
@@ -85,6 +87,7 @@ public:
     options = codegen::withWarpsOf(*module, options);
     if (wantsStage(request, "tiles"))
       result.stages["tiles"] = describeTiles(*module);
+    addRemarks(*module);
     enter(entering, "LLVM");
     makePtx(*module);
     result.meta.symbol = request.kernel;
@@ -117,6 +120,20 @@ private:
     }
     if (wantsStage(request, phase))
       result.stages[phase] = printModule(module);
+  }
+
+  void addRemarks(mlir::ModuleOp module) {
+    for (DotRemark &remark : dotRemarks(module, options)) {
+      const PipelineMessage at = messageAt(remark.location, "");
+      syntax::DiagnosticRecord record;
+      record.id = syntax::dotWithoutTensorCores;
+      record.file = at.file;
+      record.line = at.line;
+      record.column = at.column;
+      record.message = std::move(remark.message);
+      record.hint = std::move(remark.hint);
+      syntax::addRemark(result, std::move(record));
+    }
   }
 
   void makePtx(mlir::ModuleOp module) {
@@ -222,6 +239,8 @@ private:
       input.sharedBytes = result.meta.sharedBytes;
       input.threads = result.meta.threads;
       input.buffers = codegen::sharedBuffers(module, options);
+      for (const syntax::DiagnosticRecord &remark : syntax::remarksOf(result))
+        input.remarks.push_back({syntax::placeOf(remark), remark.message});
       result.stages["report"] =
           codegen::makeReport(input, request.kernel).dump(2) + "\n";
     }

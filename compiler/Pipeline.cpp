@@ -44,17 +44,6 @@ FileLineColLoc placeOf(Location location) {
   return {};
 }
 
-PipelineMessage messageOf(mlir::Diagnostic &diagnostic) {
-  PipelineMessage message;
-  message.text = diagnostic.str();
-  if (FileLineColLoc place = placeOf(diagnostic.getLocation())) {
-    message.file = place.getFilename().str();
-    message.line = place.getLine();
-    message.column = place.getColumn();
-  }
-  return message;
-}
-
 struct LowerToLoopsPass
     : public PassWrapper<LowerToLoopsPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerToLoopsPass)
@@ -92,6 +81,17 @@ struct LowerToLoopsPass
 
 } // namespace
 
+PipelineMessage messageAt(Location location, std::string text) {
+  PipelineMessage message;
+  message.text = std::move(text);
+  if (FileLineColLoc place = placeOf(location)) {
+    message.file = place.getFilename().str();
+    message.line = place.getLine();
+    message.column = place.getColumn();
+  }
+  return message;
+}
+
 void addTilePasses(OpPassManager &passes) {
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
@@ -120,7 +120,8 @@ runPasses(ModuleOp module, bool verifyEach,
   ScopedDiagnosticHandler handler(
       module.getContext(), [&](mlir::Diagnostic &diagnostic) {
         if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-          messages.push_back(messageOf(diagnostic));
+          messages.push_back(
+              messageAt(diagnostic.getLocation(), diagnostic.str()));
         return success();
       });
   if (runQuietly(module, verifyEach, add, messages))
@@ -134,7 +135,7 @@ std::vector<PipelineMessage> runCpuPipeline(ModuleOp module,
   std::vector<PipelineMessage> messages;
   ScopedDiagnosticHandler handler(context, [&](mlir::Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-      messages.push_back(messageOf(diagnostic));
+      messages.push_back(messageAt(diagnostic.getLocation(), diagnostic.str()));
     return success();
   });
   auto done = [&](std::string_view phase) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 namespace mlir {
+class Location;
 class ModuleOp;
 class OpPassManager;
 } // namespace mlir
@@ -33,6 +34,9 @@ struct PipelineMessage {
   uint32_t column = 0;
   std::string text;
 };
+
+// At the innermost place that `location` knows.
+PipelineMessage messageAt(mlir::Location location, std::string text);
 
 // Cleaning up: what holds on every target.
 void addTilePasses(mlir::OpPassManager &passes);

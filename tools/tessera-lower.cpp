@@ -7,6 +7,7 @@
 #include "codegen/gpu/Ptx.h"
 #include "codegen/gpu/Scratch.h"
 #include "codegen/gpu/Warps.h"
+#include "compiler/DotRemarks.h"
 #include "compiler/Passes.h"
 #include "compiler/Pipeline.h"
 #include "support/Error.h"
@@ -38,6 +39,9 @@ cl::opt<std::string>
          cl::desc("layout, scratch (layout with places in shared memory), llvm "
                   "(not optimized) or ptx"),
          cl::init("ptx"));
+cl::opt<bool> remarks("remarks",
+                      cl::desc("say on stderr which dots miss the tensor "
+                               "cores"));
 cl::opt<bool> laidOut("laid-out",
                       cl::desc("the tensors have layouts: no layout passes"));
 
@@ -53,6 +57,11 @@ void lower(mlir::ModuleOp module, const std::string &kernel) {
     if (mlir::failed(passes.run(module)))
       throw Error("a pass failed", "see what it said");
   }
+  if (remarks)
+    for (const compiler::DotRemark &remark :
+         compiler::dotRemarks(module, codegen::withWarpsOf(module, options)))
+      mlir::emitRemark(remark.location)
+          << remark.message << ". HINT: " << remark.hint;
   if (emit == "layout") {
     llvm::outs() << module << "\n";
     return;

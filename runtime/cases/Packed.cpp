@@ -74,7 +74,7 @@ std::string readCode(const fs::path &path) {
 }
 
 void writeCode(const fs::path &path, const std::string &code) {
-  writeFile(path.string() + ".z", deflated(code));
+  writeOutput(path.string() + ".z", deflated(code));
 }
 
 } // namespace
@@ -91,7 +91,7 @@ void packCode(const fs::path &folder, const std::string &target,
   writeCode(folder / (target + ".ptx"), compiled.stages.at("ptx"));
   if (!compiled.code.empty())
     writeCode(folder / (target + ".cubin"), compiled.code);
-  writeFile(folder / fileName, index.dump(1) + "\n");
+  writeOutput(folder / fileName, index.dump(1) + "\n");
 }
 
 std::vector<std::string> packedTargets(const fs::path &folder) {

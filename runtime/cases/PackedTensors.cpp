@@ -68,7 +68,7 @@ Json packed(const Tensors &tensors, const fs::path &blobs) {
       const std::string digits = sha256Hex(tensor.bytes).substr(0, nameDigits);
       std::error_code error;
       if (!fs::exists(blobs / digits, error))
-        writeFile(blobs / digits, deflated(tensor.bytes));
+        writeOutput(blobs / digits, deflated(tensor.bytes));
       entry["blob"] = digits;
     }
     json[name] = std::move(entry);
@@ -167,7 +167,7 @@ void packTensors(const LoadedCase &loaded, const fs::path &folder) {
   const Json json = {{"version", 1},
                      {"before", packed(loaded.before, blobs)},
                      {"after", packed(loaded.after, blobs)}};
-  writeFile(folder / fileName, json.dump(1) + "\n");
+  writeOutput(folder / fileName, json.dump(1) + "\n");
 }
 
 LoadedCase loadPacked(const fs::path &folder) {

@@ -99,8 +99,8 @@ CaseReport runHere(const Job &job, Device &device,
   guarded(report, [&] {
     runCase(*job.loaded, *job.launch, device, options.serial, report);
     if (!options.out.empty())
-      writeFile(options.out / (job.loaded->folderName() + ".safetensors"),
-                writeSafetensors(report.produced));
+      writeOutput(options.out / (job.loaded->folderName() + ".safetensors"),
+                  writeSafetensors(report.produced));
   });
   return report;
 }

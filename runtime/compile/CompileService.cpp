@@ -4,6 +4,7 @@
 #include "runtime/compile/CompileService.h"
 
 #include "compiler/syntax/CudaSource.h"
+#include "compiler/syntax/Remarks.h"
 #include "runtime/cache/Keys.h"
 #include "runtime/compile/Stages.h"
 #include "support/BuildId.h"
@@ -106,9 +107,10 @@ CompileService::loadFromDisk(const CompileRequest &request,
     return nullptr;
   try {
     auto kernel = std::make_shared<CompiledKernel>();
-    kernel->meta =
-        CompileResult::fromJson(canonicalJson(artifact->meta.at("result")))
-            .meta;
+    const auto result =
+        CompileResult::fromJson(canonicalJson(artifact->meta.at("result")));
+    kernel->meta = result.meta;
+    kernel->remarks = syntax::remarksOf(result);
     kernel->code = std::move(artifact->code);
     kernel->stages = std::move(artifact->stages);
     ++counts.loaded;
@@ -190,6 +192,7 @@ CompileService::Result CompileService::compile(const CompileRequest &request,
   auto kernel = std::make_shared<CompiledKernel>();
   kernel->code = std::move(outcome.artifact);
   kernel->meta = result.meta;
+  kernel->remarks = syntax::remarksOf(result);
   kernel->stages = result.stages;
   if (disk.usable()) {
     Artifact artifact;
@@ -290,6 +293,8 @@ CompileService::get(const CompileRequest &given) {
     Result result = make(request, key, fresh, onDisk);
     if (fresh)
       dumpStages(settings.dumpFolder, request, *result);
+    if (!result->remarks.empty())
+      logDebug(syntax::renderRemarks(request, result->remarks));
     promise.set_value(result);
     std::lock_guard<std::mutex> guard(mutex);
     Entry &entry = entries[name];

@@ -22,6 +22,7 @@ namespace tessera::runtime {
 struct CompiledKernel {
   std::string code;
   syntax::ArtifactMeta meta;
+  std::vector<syntax::DiagnosticRecord> remarks;
   std::map<std::string, std::string> stages;
 };
 

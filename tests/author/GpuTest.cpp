@@ -80,6 +80,51 @@ TEST_F(Gpu, EmitsAllStages) {
 }
 
 // What is written does not depend on where files and caches are.
+// Said again when the cache has the kernel, and kept in every description.
+TEST_F(Gpu, ADotThatMissesTheTensorCoresIsRemarked) {
+  const std::string remark =
+      "the dot of fp32[32, 32] and fp32[32, 32] runs as multiply-adds, not on "
+      "tensor cores: the precision is ieee";
+  edit(file, "acc = tl.dot(a, b, acc)",
+       "acc = tl.dot(a.to(tl.float32), b.to(tl.float32), acc, "
+       "input_precision=\"ieee\")");
+  const std::vector<std::string> arguments = {
+      "-i", "mm",       "--target", "sm_80", "--emit", "ptx,report,meta",
+      "-o", path("out")};
+  for (const char *source : {"worker", "cache"}) {
+    const CommandResult result = compile(arguments);
+    expectFine(result);
+    expectHas(result.errors, file + ":18:15: remark: " + remark);
+    expectHas(result.errors, "[DotWithoutTensorCores]\nHINT: write "
+                             "input_precision=\"tf32x3\"");
+    EXPECT_EQ(result.errors.find("remark"), result.errors.rfind("remark"))
+        << source << "\n"
+        << result.errors;
+  }
+  // Programs are told where they ask for it.
+  expectHas(compile(arguments, {"TESSERA_LOG=debug"}).errors, "debug: " + file);
+  const auto written = files(path("out"));
+  for (const char *name : {"mm.json", "mm.report.json"})
+    expectHas(written.at(name), "matmul.py:18:15");
+  expectHasNot(written.at("mm.json"), "\"" + path(""));
+  const CommandResult report =
+      run({"report", path("out/mm.ptx"), "--no-ptxas"});
+  expectFine(report);
+  expectHas(report.output, "  matmul.py:18:15: remark: " + remark);
+}
+
+TEST_F(Gpu, NoRemarkOnTensorCores) {
+  for (const char *target : {"sm_80", "sm_90"}) {
+    const CommandResult result =
+        compile({"-i", "mm", "--target", target, "--emit", "ptx,report", "-o",
+                 path("out")});
+    expectFine(result);
+    expectHasNot(result.errors, "remark");
+    EXPECT_TRUE(parseJson(readFile(path("out/mm.report.json")), "r")["remarks"]
+                    .empty());
+  }
+}
+
 TEST_F(Gpu, ByteIdenticalInEveryCheckout) {
   std::string text = matmul; // with an assertion, which names its place
   text.insert(text.find("    i = "),

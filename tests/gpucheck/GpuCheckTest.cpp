@@ -369,6 +369,54 @@ TEST_F(GpuCheck, APackedFolderRunsByItself) {
   expectRefused(run({"pack", path("carried"), "--target", "sm_8"}), "sm_8");
 }
 
+// What is no regular file stays what it is.
+TEST_F(GpuCheck, PackWritesThroughLinksAndDevices) {
+  const fs::path packed = path("packed"), at = packed / "vector_add";
+  fs::create_directories(at);
+  const auto elsewhere = [&](const std::string &name) {
+    return folder.path() / ("elsewhere_" + name);
+  };
+  const std::vector<fs::path> linked = {
+      packed / "pack.json", packed / "tessera-gpu-check", at / "case.json",
+      at / "gpu.json", at / "tensors.json"};
+  for (const fs::path &link : linked)
+    fs::create_symlink(elsewhere(link.filename()), link);
+  fs::create_symlink("/dev/null", at / "sm_80.ptx.z");
+  const std::vector<std::string> pack = {
+      "pack",     TESSERA_SOURCE "/tests/cases/vector_add",
+      "-o",       packed,
+      "--target", "sm_80"};
+  expectFine(run(pack));
+  for (const fs::path &link : linked) {
+    EXPECT_TRUE(fs::is_symlink(link)) << link;
+    EXPECT_GT(fs::file_size(elsewhere(link.filename())), 0u) << link;
+  }
+  EXPECT_TRUE(fs::is_symlink(at / "sm_80.ptx.z"));
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  // The program behind a link is made executable, a device is left alone.
+  EXPECT_NE(fs::status(linked[1]).permissions() & fs::perms::owner_exec,
+            fs::perms::none);
+  fs::remove(linked[1]);
+  fs::create_symlink("/dev/null", linked[1]);
+  const fs::perms before = fs::status("/dev/null").permissions();
+  expectFine(run(pack));
+  EXPECT_EQ(fs::status("/dev/null").permissions(), before);
+  // A folder where a file belongs is refused.
+  fs::remove(at / "gpu.json");
+  fs::create_directory(at / "gpu.json");
+  const CommandResult refused = run(pack);
+  EXPECT_EQ(refused.status.code, 1);
+  expectHas(refused.errors, "it is a folder");
+  // So is whatever lies where a new kernel would.
+  for (const char *name : {"mine.py", "mine_test.py"}) {
+    fs::create_symlink("/dev/null", path(name));
+    expectRefused(run({"new", "kernel", "mine", "--dir", folder.path()}),
+                  std::string(name) + " exists");
+    EXPECT_TRUE(fs::is_symlink(path(name)));
+    fs::remove(path(name));
+  }
+}
+
 TEST_F(GpuCheck, TheTableIsMadeFromTheResult) {
   addPeer(makeCase("first"));
   makeCase("second", ptx(), 18);

@@ -141,6 +141,43 @@ double sign(int64_t index, int which) {
   return (x ^ (x >> 31)) & 1 ? 1 : -1;
 }
 
+// Both derivatives along sign(i, which) of the elements first <= i < last.
+struct Along {
+  double value = 0, expected = 0;
+  // Infinite where one of them is no number.
+  double error() const {
+    const double far = std::fabs(value - expected);
+    return std::isnan(far) ? std::numeric_limits<double>::infinity() : far;
+  }
+};
+
+Along alongRange(Loss &loss, const std::string &input, const Tensor &gradient,
+                 int which, int64_t first, int64_t last) {
+  Along result;
+  for (int64_t i = first; i < last; ++i)
+    result.value += gradient.at(i) * sign(i, which);
+  result.expected = loss.along(input, [&](int64_t i) {
+    return i < first || i >= last ? 0 : sign(i, which);
+  });
+  return result;
+}
+
+// An element that makes the derivative along a direction wrong: of the two
+// halves of a range the one that is further off is halved again.
+int64_t wrongElement(Loss &loss, const std::string &input,
+                     const Tensor &gradient, int which) {
+  int64_t first = 0, last = gradient.count();
+  while (last - first > 1) {
+    const int64_t middle = first + (last - first) / 2;
+    if (alongRange(loss, input, gradient, which, first, middle).error() >=
+        alongRange(loss, input, gradient, which, middle, last).error())
+      last = middle;
+    else
+      first = middle;
+  }
+  return first;
+}
+
 GradientResult checkOne(Loss &loss, const std::string &input,
                         const Tensor &gradient, double limit) {
   const int64_t count = gradient.count();
@@ -167,19 +204,23 @@ GradientResult checkOne(Loss &loss, const std::string &input,
   // the gradient's norm, both sides compare like one more element.
   double distance = 0;
   for (int which = 0; which < directions; ++which) {
-    double along = 0;
-    for (int64_t i = 0; i < count; ++i)
-      along += gradient.at(i) * sign(i, which);
-    const double wanted =
-        loss.along(input, [&](int64_t i) { return sign(i, which); });
-    const double error =
-        std::fabs(along - wanted) / std::max(std::sqrt(norm), 1e-30);
+    const Along all = alongRange(loss, input, gradient, which, 0, count);
+    const double error = all.error() / std::max(std::sqrt(norm), 1e-30);
     if (!(error <= 3 * limit) && result.difference.where < 0) {
       result.difference.where = 0;
       result.difference.wrong = 1;
-      result.difference.value = along;
-      result.difference.expected = wanted;
+      result.difference.value = all.value;
+      result.difference.expected = all.expected;
       result.place = " along a random direction over all elements";
+      // Few elements are off, and no sample is one of them: name one.
+      const int64_t at = wrongElement(loss, input, gradient, which);
+      const Along one = alongRange(loss, input, gradient, which, at, at + 1);
+      const double size = std::sqrt(norm / double(count));
+      if (one.error() > limit * std::max(size, std::fabs(one.expected))) {
+        result.difference.value = one.value * sign(at, which);
+        result.difference.expected = one.expected * sign(at, which);
+        result.place = gradient.place(at);
+      }
     }
     distance = std::max(distance, error / 3);
   }

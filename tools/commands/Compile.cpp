@@ -7,6 +7,7 @@
 #include "compiler/syntax/CudaSource.h"
 #include "compiler/syntax/Decorators.h"
 #include "compiler/syntax/Program.h"
+#include "compiler/syntax/Remarks.h"
 #include "runtime/Kernel.h"
 #include "runtime/compile/CompileService.h"
 #include "runtime/launch/FindFile.h"
@@ -134,6 +135,12 @@ Json metaJson(const Job &job, const CompiledKernel &kernel) {
     parameters.push_back({{"name", parameter.name},
                           {"kind", parameter.kind},
                           {"type", parameter.type}});
+  Json remarks = Json::array();
+  for (const syntax::DiagnosticRecord &remark : kernel.remarks)
+    remarks.push_back({{"place", syntax::placeOf(remark)},
+                       {"id", remark.id},
+                       {"message", remark.message},
+                       {"hint", remark.hint}});
   return {{"kernel", job.request.kernel},
           {"target", job.request.target},
           {"arguments", arguments},
@@ -145,14 +152,16 @@ Json metaJson(const Job &job, const CompiledKernel &kernel) {
           {"grid_limit", kernel.meta.gridLimit},
           {"min_blocks", kernel.meta.minBlocks},
           {"edited_stages", kernel.meta.edited},
+          {"remarks", remarks},
           {"code_bytes", kernel.code.size()},
           {"code_sha256", sha256Hex(kernel.code)},
           {"request_key", job.request.key()}};
 }
 
-// PTX and SASS with the lines of the kernel in between.
-std::string forReaders(const Job &job, const std::string &stage,
-                       const std::string &text) {
+// PTX and SASS with the lines of the kernel in between, PTX with the remarks
+// first.
+std::string forReaders(const Job &job, const CompiledKernel &kernel,
+                       const std::string &stage, const std::string &text) {
   if (stage != "ptx" && stage != "sass")
     return text;
   std::vector<codegen::SourceText> sources;
@@ -163,7 +172,12 @@ std::string forReaders(const Job &job, const std::string &stage,
         {fs::path(job.request.file).filename().string(), job.request.text});
   const codegen::Listing listing =
       stage == "ptx" ? codegen::readPtx(text) : codegen::readSass(text);
-  return codegen::annotate(text, listing, sources);
+  std::string remarks;
+  if (stage == "ptx")
+    for (const syntax::DiagnosticRecord &remark : kernel.remarks)
+      remarks +=
+          codegen::remarkComment({syntax::placeOf(remark), remark.message});
+  return remarks + codegen::annotate(text, listing, sources);
 }
 
 void writeStages(const Options &options, const Job &job,
@@ -201,7 +215,7 @@ void writeStages(const Options &options, const Job &job,
       writeOutput(path, metaJson(job, kernel).dump(2) + "\n");
     else if (auto found = kernel.stages.find(stage);
              found != kernel.stages.end())
-      writeOutput(path, forReaders(job, stage, found->second));
+      writeOutput(path, forReaders(job, kernel, stage, found->second));
     else
       throw Error("the compiler gave no stage `" + stage + "` for " + job.name,
                   "leave it out of --emit");
@@ -279,6 +293,10 @@ int run(const Options &options) {
   const auto kernels = CompileService::instance().getAll(requests);
   for (size_t i = 0; i < jobs.size(); ++i)
     writeStages(options, jobs[i], *kernels[i], stages);
+  for (size_t i = 0; i < jobs.size(); ++i)
+    std::fputs(
+        syntax::renderRemarks(jobs[i].request, kernels[i]->remarks).c_str(),
+        stderr);
   return 0;
 }
 
@@ -319,7 +337,8 @@ Command addCompile(CLI::App &app) {
       "--target "
       "sm_80 -o out\n\n"
       "Types: *bf16 is a pointer, i32 an integer; :16 says divisible by 16.\n"
-      "PTX and SASS are written with the kernel's lines in between. Without "
+      "PTX and SASS are written with the kernel's lines in between. Dots that "
+      "miss the\ntensor cores are remarks on stderr, with the reason. Without "
       "ptxas\n(TESSERA_PTXAS, PATH, CUDA_HOME, the triton wheel) there is PTX "
       "and no cubin.\ntessera report reads PTX of any compiler, tessera diff "
       "compares two outputs.");

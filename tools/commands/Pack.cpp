@@ -72,7 +72,7 @@ bool packCase(const fs::path &from, const Options &options,
     fs::create_directories(to, error);
     for (const std::string &file :
          {std::string("case.json"), loaded.recorded.kernelFile})
-      writeFile(to / file, readFile(from / file));
+      writeOutput(to / file, readFile(from / file));
     cases::packTensors(loaded, to);
     ::setenv(optionInfo(Option::F32Default).name,
              tf32 ? "tf32" : launch.f32Default.c_str(), 1);
@@ -98,19 +98,21 @@ void packProgram(const Options &options) {
   ::gmtime_r(&now, &parts);
   char date[32];
   std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  writeFile(fs::path(options.out) / "pack.json",
-            Json{{"version", 1},
-                 {"commit", options.commit},
-                 {"date", date},
-                 {"targets", options.targets}}
-                    .dump(1) +
-                "\n");
+  writeOutput(fs::path(options.out) / "pack.json",
+              Json{{"version", 1},
+                   {"commit", options.commit},
+                   {"date", date},
+                   {"targets", options.targets}}
+                      .dump(1) +
+                  "\n");
   const fs::path from = executablePath().parent_path() / "tessera-gpu-check",
                  to = fs::path(options.out) / "tessera-gpu-check";
   std::error_code error;
   if (!fs::exists(from, error))
     return; // it was not built; the folder works with one from elsewhere
-  writeFile(to, readFile(from));
+  writeOutput(to, readFile(from));
+  if (!fs::is_regular_file(to, error))
+    return; // a device keeps its permissions
   fs::permissions(to, fs::perms::owner_all | fs::perms::group_read |
                           fs::perms::group_exec | fs::perms::others_read |
                           fs::perms::others_exec);

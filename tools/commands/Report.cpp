@@ -30,6 +30,7 @@ struct Options {
 int run(const Options &options) {
   codegen::ReportInput input;
   input.ptx = readFile(options.file);
+  input.remarks = codegen::remarksOf(input.ptx);
   const codegen::Listing listing = codegen::readPtx(input.ptx, options.kernel);
   // "sm_90a" holds what sm_90 does.
   std::string target = options.target.empty() ? listing.target : options.target;

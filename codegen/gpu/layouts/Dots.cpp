@@ -16,23 +16,25 @@ using tessera::layout::LinearLayout;
 
 namespace tessera::codegen::gpu {
 
-std::optional<MmaShape> mmaShapeOf(tile::DotOp dot) {
+std::optional<MmaShape> instructionShapeOf(tile::DotOp dot) {
   Type a = tile::elementType(dot.getA().getType());
   Type b = tile::elementType(dot.getB().getType());
   if (a != b)
     return std::nullopt;
-  MmaShape shape;
   if (a.isF16() || a.isBF16())
-    shape = {16, 8, 16, 2};
-  else if (a.isF32() && dot.getPrecision() != tile::Precision::IEEE)
-    shape = {16, 8, 8, 1};
-  else if (a.isInteger(8))
-    shape = {16, 8, 32, 4};
-  else if (a.isF64())
-    shape = {8, 8, 4, 1};
-  else
-    return std::nullopt;
-  if (tile::shapeOf(dot.getA().getType()).back() < shape.k)
+    return MmaShape{16, 8, 16, 2};
+  if (a.isF32() && dot.getPrecision() != tile::Precision::IEEE)
+    return MmaShape{16, 8, 8, 1};
+  if (a.isInteger(8))
+    return MmaShape{16, 8, 32, 4};
+  if (a.isF64())
+    return MmaShape{8, 8, 4, 1};
+  return std::nullopt;
+}
+
+std::optional<MmaShape> mmaShapeOf(tile::DotOp dot) {
+  auto shape = instructionShapeOf(dot);
+  if (shape && tile::shapeOf(dot.getA().getType()).back() < shape->k)
     return std::nullopt;
   return shape;
 }

@@ -18,9 +18,13 @@ struct MmaShape {
   int64_t kWidth = 2; // neighbours along K that a lane holds
 };
 
-/// None for a dot that fused multiply-adds must do: f32 operands with `ieee`,
-/// types without an instruction, K less than that of the instruction (rows and
-/// columns may be fewer: the lanes that are left over hold copies).
+/// None where no instruction takes the operands: types without one, f32 with
+/// `ieee`.
+std::optional<MmaShape> instructionShapeOf(tile::DotOp dot);
+
+/// None for a dot that fused multiply-adds must do: one without an instruction,
+/// or K less than that of the instruction (rows and columns may be fewer: the
+/// lanes that are left over hold copies).
 std::optional<MmaShape> mmaShapeOf(tile::DotOp dot);
 
 struct DotLayouts {

@@ -89,6 +89,10 @@ Json makeReport(const ReportInput &input, std::string_view kernel) {
          {"offset", buffer.offset},
          {"bytes", buffer.bytes},
          {"line", buffer.line ? Json(buffer.line) : Json()}});
+  report["remarks"] = Json::array();
+  for (const Remark &remark : input.remarks)
+    report["remarks"].push_back(
+        {{"place", remark.place}, {"text", remark.text}});
   Json ratio = report["ptx"]["loop_non_tensor_per_tensor"];
   if (!input.sass.empty()) {
     const Listing sass = readSass(input.sass, kernel);
@@ -126,7 +130,29 @@ std::string countsText(const Json &counts) {
   return text;
 }
 
+constexpr std::string_view commentStart = "// ", remarkWord = ": remark: ";
+
 } // namespace
+
+std::string remarkComment(const Remark &remark) {
+  return std::string(commentStart) + remark.place + std::string(remarkWord) +
+         remark.text + "\n";
+}
+
+std::vector<Remark> remarksOf(std::string_view ptx) {
+  std::vector<Remark> remarks;
+  while (ptx.starts_with(commentStart)) {
+    const std::string_view line = ptx.substr(0, ptx.find('\n'));
+    const size_t word = line.find(remarkWord);
+    if (word == line.npos)
+      break;
+    remarks.push_back({std::string(line.substr(commentStart.size(),
+                                               word - commentStart.size())),
+                       std::string(line.substr(word + remarkWord.size()))});
+    ptx.remove_prefix(std::min(line.size() + 1, ptx.size()));
+  }
+  return remarks;
+}
 
 std::string reportText(const Json &report) {
   const auto value = [&](const char *key) {
@@ -176,6 +202,9 @@ std::string reportText(const Json &report) {
                          " others per mma"));
     }
   }
+  for (const Json &remark : report.at("remarks"))
+    text += "  " + numberText(remark.at("place")) + std::string(remarkWord) +
+            numberText(remark.at("text")) + "\n";
   return text;
 }
 

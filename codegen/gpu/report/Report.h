@@ -21,6 +21,16 @@ struct SharedBuffer {
   uint32_t line = 0; // of the kernel's file; 0: unknown
 };
 
+// What the compiler could not do at a place of the kernel.
+struct Remark {
+  std::string place; // "k.py:12:9"
+  std::string text;
+};
+
+// A comment line for the top of PTX, and those that stand there.
+std::string remarkComment(const Remark &remark);
+std::vector<Remark> remarksOf(std::string_view ptx);
+
 struct ReportInput {
   GpuTarget target;
   std::string ptx;
@@ -30,12 +40,14 @@ struct ReportInput {
   uint64_t sharedBytes = 0;             // dynamic ones
   uint32_t threads = 0;                 // 0: what the PTX says
   std::vector<SharedBuffer> buffers;
+  std::vector<Remark> remarks;
 };
 
 // {"kernel", "target", "ptx_version", "threads", "registers", "stack",
 // "spill_stores", "spill_loads", "shared", "shared_buffers", "blocks_per_sm",
 // "warps_per_sm", "limited_by", "loop_non_tensor_per_tensor", "async_stages",
-// "ptxas", "ptx": LISTING, "sass": LISTING}; what is not known is null. A
+// "ptxas", "ptx": LISTING, "sass": LISTING, "remarks": [{"place", "text"}]};
+// what is not known is null. A
 // LISTING has "instructions" by class with their "total", and "loops".
 // loop_non_tensor_per_tensor is SASS's, without SASS the PTX's. Depends on its
 // input only.

@@ -1,0 +1,97 @@
+// compiler/DotRemarks.cpp - the dots that miss the tensor cores, and why.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/DotRemarks.h"
+
+#include "codegen/Where.h"
+#include "codegen/gpu/layouts/Dots.h"
+#include "codegen/gpu/lower/Dot.h"
+#include "dialect/tile/TileDialect.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Path.h"
+
+#include <set>
+
+using namespace mlir;
+
+namespace tessera::compiler {
+namespace {
+
+// "fp32", as kernels spell it.
+std::string nameOf(Type element) {
+  if (element.isBF16())
+    return "bf16";
+  const std::string bits = std::to_string(element.getIntOrFloatBitWidth());
+  return (isa<FloatType>(element) ? "fp" : "int") + bits;
+}
+
+// "fp32[16, 8]"
+std::string describe(Value value) {
+  std::string text = nameOf(tile::elementType(value.getType())) + "[";
+  for (int64_t size : tile::shapeOf(value.getType()))
+    text += (text.back() == '[' ? "" : ", ") + std::to_string(size);
+  return text + "]";
+}
+
+// "; called from k.py:31:9" for every call, the innermost first.
+std::string callersOf(Location location) {
+  std::string text;
+  while (auto call = dyn_cast<CallSiteLoc>(location)) {
+    location = call.getCaller();
+    text += "; called from " +
+            llvm::sys::path::filename(codegen::whereOf(location)).str();
+  }
+  return text;
+}
+
+struct Reason {
+  std::string what, hint;
+};
+
+Reason reasonOf(tile::DotOp dot) {
+  const Type element = tile::elementType(dot.getA().getType());
+  if (element.isF32() && dot.getPrecision() == tile::Precision::IEEE)
+    return {"the precision is ieee, and tensor cores round fp32 to tf32",
+            "write input_precision=\"tf32x3\" (three products, nearly as "
+            "exact) or \"tf32\"; where tl.dot names none, TESSERA_F32_DEFAULT "
+            "decides"};
+  const auto instruction = codegen::gpu::instructionShapeOf(dot);
+  if (!instruction)
+    return {"no instruction multiplies " + nameOf(element) + " by " +
+                nameOf(tile::elementType(dot.getB().getType())),
+            "convert the operands to fp16, bf16 or int8"};
+  const int64_t k = tile::shapeOf(dot.getA().getType()).back();
+  if (k < instruction->k)
+    return {"it sums over " + std::to_string(k) + ", an instruction for " +
+                nameOf(element) + " over " + std::to_string(instruction->k),
+            "make the columns of the first operand at least " +
+                std::to_string(instruction->k) +
+                "; zeros (masked loads with other=0) change no sum"};
+  return {"the layouts of its operands are not those of the instruction",
+          "use the layouts that the compiler chooses"};
+}
+
+} // namespace
+
+std::vector<DotRemark> dotRemarks(ModuleOp module,
+                                  const codegen::GpuOptions &options) {
+  std::vector<DotRemark> remarks;
+  std::set<std::pair<const void *, std::string>> seen;
+  if (!options.target.hasMmaSync())
+    return remarks;
+  module.walk([&](tile::DotOp dot) {
+    if (codegen::gpu::mmaOf(codegen::gpu::DotCase(dot), options))
+      return;
+    const Reason reason = reasonOf(dot);
+    std::string message =
+        "the dot of " + describe(dot.getA()) + " and " + describe(dot.getB()) +
+        " runs as multiply-adds, not on tensor cores: " + reason.what +
+        callersOf(dot.getLoc());
+    if (seen.insert({dot.getLoc().getAsOpaquePointer(), message}).second)
+      remarks.push_back({dot.getLoc(), std::move(message), reason.hint});
+  });
+  return remarks;
+}
+
+} // namespace tessera::compiler
