@@ -5,7 +5,7 @@
 // An oracle, written from the definitions and sharing nothing with the tile
 // kernels: fp32, one thread to a row, no shared memory, no atomics. Branches differ
 // only in the keys that a query sees. All tensors are contiguous: q, dq [T, Hq, D],
-// k, dk [S, Hkv, D], v, dv [S, Hkv, E], o, dout [T, Hq, E], lse [Hq, T] (natural
+// k, dk [S, Hkv, D], v, dv [S, Hkv, E], o, dout [T, Hq, E], lse [T, Hq] (natural
 // logarithm). S is T, but the number of compressed rows for compressed attention.
 // cu has batches + 1 entries. Launch at least as many threads as there are rows.
 
@@ -111,7 +111,7 @@ __device__ void forwardRow(Keys keys, Sizes z, int t, int h, const float *q, con
   }
   for (int e = 0; e < z.E; ++e)
     out[e] = total > 0 ? out[e] / total : 0.0f;
-  lse[(long long)h * z.T + t] = total > 0 ? peak + logf(total) : -__int_as_float(0x7f800000);
+  lse[(long long)t * z.Hq + h] = total > 0 ? peak + logf(total) : -__int_as_float(0x7f800000);
 }
 
 // dS of one (query, key): P * (dout . v - delta), and P itself.
@@ -136,7 +136,7 @@ __device__ void backwardQueryRow(Keys keys, Sizes z, int t, int h, const float *
       long long key = (long long)s * z.Hkv + group;
       float p;
       float ds = scoreGradient(z, q + row * z.D, k + key * z.D, v + key * z.E, dout + row * z.E,
-                               lse[(long long)h * z.T + t], delta, p);
+                               lse[(long long)t * z.Hq + h], delta, p);
       for (int d = 0; d < z.D; ++d)
         dq[row * z.D + d] += z.scale * ds * k[key * z.D + d];
     }
@@ -149,7 +149,7 @@ __device__ void addToKeyRow(Sizes z, int t, int h, long long key, const float *q
   long long row = (long long)t * z.Hq + h;
   float delta = dot(dout + row * z.E, o + row * z.E, z.E), p;
   float ds = scoreGradient(z, q + row * z.D, k + key * z.D, v + key * z.E, dout + row * z.E,
-                           lse[(long long)h * z.T + t], delta, p);
+                           lse[(long long)t * z.Hq + h], delta, p);
   for (int d = 0; d < z.D; ++d)
     dk[key * z.D + d] += z.scale * ds * q[row * z.D + d];
   for (int e = 0; e < z.E; ++e)

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The oracle of Eqs. 9 to 12, one thread to a row. Contiguous tensors: q [T, Hq, D],
-// k [compressed rows, Hkv, D], lse [Hq, T] of the compressed attention,
+// k [compressed rows, Hkv, D], lse [T, Hq] of the compressed attention,
 // scores [Hkv, T, blocks], index [Hkv, T, slots].
 
 __device__ int sequenceOf(const int *cu, int row) {
@@ -45,7 +45,7 @@ extern "C" __global__ void __launch_bounds__(128)
       float s = 0;
       for (int d = 0; d < D; ++d)
         s += query[d] * key[d];
-      mass += expf(scale * s - lse[(long long)h * T + t]);
+      mass += expf(scale * s - lse[(long long)t * Hq + h]);
     }
     score += mass * ((float)shared / (float)unit);
   }

@@ -16,9 +16,9 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     return x
 
 
-# tessera: instance dense_bwd_dq_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", G=3, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
-# tessera: instance dense_bwd_dq_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", G=4, D=64, DP=64, E=64, EP=64, BM=64, BN=64)
-# tessera: instance dense_bwd_dq_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*bf16:16", CU="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", G=16, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
+# tessera: instance dense_bwd_dq_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=3, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
+# tessera: instance dense_bwd_dq_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=4, D=64, DP=64, E=64, EP=64, BM=64, BN=64)
+# tessera: instance dense_bwd_dq_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*bf16:16", CU="*i32:16", scale="fp32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32:16", slseh=1, sdeltat="i32:16", sdeltah=1, G=16, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
 # tessera: cpu(BM=64, BN=32)
 # tessera: cpu(BM=32, BN=64)
 @triton.autotune(
@@ -29,8 +29,9 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     ],
     key=["G", "D", "E"],
 )
-@triton.jit(do_not_specialize=["T"])
-def dense_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, scale, T, sqt, sqh, skt, skh, svt, svh, sdot, sdoh, sdqt, sdqh,
+@triton.jit
+def dense_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, scale, sqt, sqh, skt, skh, svt, svh, sdot, sdoh, sdqt, sdqh,
+                 slset, slseh, sdeltat, sdeltah,
                  G: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
                  E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
     """dq of one tile of (token, head) rows; walks the same keys as the forward."""
@@ -49,8 +50,8 @@ def dense_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, scale, T, sqt, sqh, skt, skh, 
     token0 = (start + t0).to(tl.int64)
     q = load_rows(Q + token0 * sqt + group * G * sqh, (t - t0) * sqt + head * sqh, D, DP)
     do = load_rows(DO + token0 * sdot + group * G * sdoh, (t - t0) * sdot + head * sdoh, E, EP)
-    lse = tl.load(LSE + group * G * T + start + head * T + t) * 1.4426950408889634
-    delta = tl.load(DELTA + group * G * T + start + head * T + t)
+    lse = tl.load(LSE + token0 * slset + group * G * slseh + (t - t0) * slset + head * slseh) * 1.4426950408889634
+    delta = tl.load(DELTA + token0 * sdeltat + group * G * sdeltah + (t - t0) * sdeltat + head * sdeltah)
     slope = scale * 1.4426950408889634
 
     dq = tl.zeros((BM, DP), tl.float32)
@@ -74,9 +75,9 @@ def dense_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, scale, T, sqt, sqh, skt, skh, 
              mask=live[:, None] & (d[None, :] < D))
 
 
-# tessera: instance dense_bwd_dkdv_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DK="*fp32:16", DV="*fp32:16", CU="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", G=3, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
-# tessera: instance dense_bwd_dkdv_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DK="*fp32:16", DV="*fp32:16", CU="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", G=4, D=64, DP=64, E=64, EP=64, BM=64, BN=64)
-# tessera: instance dense_bwd_dkdv_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", DK="*bf16:16", DV="*bf16:16", CU="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", G=16, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
+# tessera: instance dense_bwd_dkdv_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DK="*fp32:16", DV="*fp32:16", CU="*i32:16", scale="fp32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=3, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
+# tessera: instance dense_bwd_dkdv_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DK="*fp32:16", DV="*fp32:16", CU="*i32:16", scale="fp32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=4, D=64, DP=64, E=64, EP=64, BM=64, BN=64)
+# tessera: instance dense_bwd_dkdv_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", DK="*bf16:16", DV="*bf16:16", CU="*i32:16", scale="fp32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32:16", slseh=1, sdeltat="i32:16", sdeltah=1, G=16, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
 # tessera: cpu(BM=64, BN=32)
 # tessera: cpu(BM=32, BN=64)
 @triton.autotune(
@@ -87,9 +88,9 @@ def dense_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, scale, T, sqt, sqh, skt, skh, 
     ],
     key=["G", "D", "E"],
 )
-@triton.jit(do_not_specialize=["T"])
-def dense_bwd_dkdv(Q, K, V, DO, LSE, DELTA, DK, DV, CU, scale, T, sqt, sqh, skt, skh, svt, svh, sdot, sdoh,
-                   sdkt, sdkh, sdvt, sdvh,
+@triton.jit
+def dense_bwd_dkdv(Q, K, V, DO, LSE, DELTA, DK, DV, CU, scale, sqt, sqh, skt, skh, svt, svh, sdot, sdoh,
+                   sdkt, sdkh, sdvt, sdvh, slset, slseh, sdeltat, sdeltah,
                    G: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
                    E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
     """dk and dv of one tile of keys; walks the query rows that can see them, all heads of the group."""
@@ -116,8 +117,8 @@ def dense_bwd_dkdv(Q, K, V, DO, LSE, DELTA, DK, DV, CU, scale, T, sqt, sqh, skt,
         token0 = (start + t0).to(tl.int64)
         q = load_rows(Q + token0 * sqt + group * G * sqh, (t - t0) * sqt + head * sqh, D, DP)
         do = load_rows(DO + token0 * sdot + group * G * sdoh, (t - t0) * sdot + head * sdoh, E, EP)
-        lse = tl.load(LSE + group * G * T + start + head * T + t) * 1.4426950408889634
-        delta = tl.load(DELTA + group * G * T + start + head * T + t)
+        lse = tl.load(LSE + token0 * slset + group * G * slseh + (t - t0) * slset + head * slseh) * 1.4426950408889634
+        delta = tl.load(DELTA + token0 * sdeltat + group * G * sdeltah + (t - t0) * sdeltat + head * sdeltah)
         s = tl.dot(q, kt) * slope
         keep = (pos[None, :] <= t[:, None]) & (rows < length * G)[:, None]
         p = tl.where(keep, tl.exp2(s - lse[:, None]), 0.0)

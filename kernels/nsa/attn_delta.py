@@ -16,12 +16,13 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     return x
 
 
-# tessera: instance attn_delta_quick_f32(O="*fp32:16", DO="*fp32:16", DELTA="*fp32:16", T="i32", sot="i32:16", soh="i32:16", sdot="i32:16", sdoh="i32:16", E=32, EP=32, BT=32)
-# tessera: instance attn_delta_d64_f32(O="*fp32:16", DO="*fp32:16", DELTA="*fp32:16", T="i32", sot="i32:16", soh="i32:16", sdot="i32:16", sdoh="i32:16", E=64, EP=64, BT=32)
-# tessera: instance attn_delta_paper_bf16(O="*bf16:16", DO="*bf16:16", DELTA="*fp32:16", T="i32", sot="i32:16", soh="i32:16", sdot="i32:16", sdoh="i32:16", E=128, EP=128, BT=32)
+# tessera: instance attn_delta_quick_f32(O="*fp32:16", DO="*fp32:16", DELTA="*fp32:16", T="i32", sot="i32:16", soh="i32:16", sdot="i32:16", sdoh="i32:16", sdeltat="i32", sdeltah=1, E=32, EP=32, BT=32)
+# tessera: instance attn_delta_d64_f32(O="*fp32:16", DO="*fp32:16", DELTA="*fp32:16", T="i32", sot="i32:16", soh="i32:16", sdot="i32:16", sdoh="i32:16", sdeltat="i32", sdeltah=1, E=64, EP=64, BT=32)
+# tessera: instance attn_delta_paper_bf16(O="*bf16:16", DO="*bf16:16", DELTA="*fp32:16", T="i32", sot="i32:16", soh="i32:16", sdot="i32:16", sdoh="i32:16", sdeltat="i32:16", sdeltah=1, E=128, EP=128, BT=32)
 # tessera: cpu(BT=64)
 @triton.jit(do_not_specialize=["T"])
-def attn_delta(O, DO, DELTA, T, sot, soh, sdot, sdoh, E: tl.constexpr, EP: tl.constexpr, BT: tl.constexpr):
+def attn_delta(O, DO, DELTA, T, sot, soh, sdot, sdoh, sdeltat, sdeltah,
+               E: tl.constexpr, EP: tl.constexpr, BT: tl.constexpr):
     """BT tokens of one query head."""
     t0 = tl.program_id(0) * BT
     head = tl.program_id(1).to(tl.int64)
@@ -30,4 +31,4 @@ def attn_delta(O, DO, DELTA, T, sot, soh, sdot, sdoh, E: tl.constexpr, EP: tl.co
     token0 = tl.program_id(0).to(tl.int64) * BT
     o = load_rows(O + token0 * sot + head * soh, rel * sot, E, EP).to(tl.float32)
     do = load_rows(DO + token0 * sdot + head * sdoh, rel * sdot, E, EP).to(tl.float32)
-    tl.store(DELTA + head * T + t, tl.sum(o * do, 1), mask=t < T)
+    tl.store(DELTA + token0 * sdeltat + head * sdeltah + (t - t0) * sdeltat, tl.sum(o * do, 1), mask=t < T)

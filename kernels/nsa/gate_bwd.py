@@ -40,7 +40,8 @@ def gate_bwd(DO, OC, OS, OW, GATES, DOC, DOS, DOW, DLOGITS, DELTA, T, inv_tau, s
     dgc = tl.zeros((BT,), tl.float32)
     dgs = tl.zeros((BT,), tl.float32)
     dgw = tl.zeros((BT,), tl.float32)
-    plane = tl.num_programs(1).to(tl.int64) * G * T      # one branch of DELTA
+    heads = tl.num_programs(1) * G
+    plane = heads.to(tl.int64) * T                       # one branch of DELTA
     for g in range(0, G):
         head = group * G + g
         base = token0 * sbt + head * sbh
@@ -54,7 +55,7 @@ def gate_bwd(DO, OC, OS, OW, GATES, DOC, DOS, DOW, DLOGITS, DELTA, T, inv_tau, s
         dgc += pc
         dgs += ps
         dgw += pw
-        delta = DELTA + head * T + token0 + rel
+        delta = DELTA + token0 * heads + head + rel * heads
         tl.store(delta, gc * pc, mask=live)
         tl.store(delta + plane, gs * ps, mask=live)
         tl.store(delta + 2 * plane, gw * pw, mask=live)

@@ -16,9 +16,9 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     return x
 
 
-# tessera: instance score_select_quick_f32(Q="*fp32:16", K="*fp32:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", G=3, L=16, STRIDE=8, LSEL=32, NSEL=6, NP=8, NINIT=1, NLOCAL=2, D=32, DP=32, STORE=0, BT=32, BJ=16)
-# tessera: instance score_select_d64_f32(Q="*fp32:16", K="*fp32:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", G=4, L=32, STRIDE=16, LSEL=64, NSEL=16, NP=16, NINIT=1, NLOCAL=2, D=64, DP=64, STORE=0, BT=32, BJ=16)
-# tessera: instance score_select_paper_bf16(Q="*bf16:16", K="*bf16:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", G=16, L=32, STRIDE=16, LSEL=64, NSEL=16, NP=16, NINIT=1, NLOCAL=2, D=192, DP=256, STORE=0, BT=32, BJ=16)
+# tessera: instance score_select_quick_f32(Q="*fp32:16", K="*fp32:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", slset="i32", slseh=1, G=3, L=16, STRIDE=8, LSEL=32, NSEL=6, NP=8, NINIT=1, NLOCAL=2, D=32, DP=32, STORE=0, BT=32, BJ=16)
+# tessera: instance score_select_d64_f32(Q="*fp32:16", K="*fp32:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", slset="i32", slseh=1, G=4, L=32, STRIDE=16, LSEL=64, NSEL=16, NP=16, NINIT=1, NLOCAL=2, D=64, DP=64, STORE=0, BT=32, BJ=16)
+# tessera: instance score_select_paper_bf16(Q="*bf16:16", K="*bf16:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", slset="i32:16", slseh=1, G=16, L=32, STRIDE=16, LSEL=64, NSEL=16, NP=16, NINIT=1, NLOCAL=2, D=192, DP=256, STORE=0, BT=32, BJ=16)
 # tessera: cpu(BT=32, BJ=16)
 # tessera: cpu(BT=32, BJ=32)
 @triton.autotune(
@@ -29,7 +29,7 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     key=["G", "D", "NSEL"],
 )
 @triton.jit(do_not_specialize=["T", "nscore"])
-def score_select(Q, K, LSE, IDX, SCORES, CU, CU_CMP, scale, T, nscore, sqt, sqh, skt, skh,
+def score_select(Q, K, LSE, IDX, SCORES, CU, CU_CMP, scale, T, nscore, sqt, sqh, skt, skh, slset, slseh,
                  G: tl.constexpr, L: tl.constexpr, STRIDE: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr,
                  NP: tl.constexpr, NINIT: tl.constexpr, NLOCAL: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
                  STORE: tl.constexpr, BT: tl.constexpr, BJ: tl.constexpr):
@@ -55,7 +55,7 @@ def score_select(Q, K, LSE, IDX, SCORES, CU, CU_CMP, scale, T, nscore, sqt, sqh,
     seen = tl.maximum(t + 1 - L + STRIDE, 0) // STRIDE
     token0 = (start + t0).to(tl.int64)
     qbase = Q + token0 * sqt + group * G * sqh
-    lbase = LSE + group * G * T + start
+    lbase = LSE + token0 * slset + group * G * slseh
     slope = scale * 1.4426950408889634
     EXACT: tl.constexpr = L % STRIDE + LSEL % STRIDE == 0
     NOFF: tl.constexpr = (L + LSEL) // STRIDE - 1 if EXACT else (L + LSEL - 2) // STRIDE + 1
@@ -77,7 +77,7 @@ def score_select(Q, K, LSE, IDX, SCORES, CU, CU_CMP, scale, T, nscore, sqt, sqh,
             mass = tl.zeros((BT, BJ), tl.float32)
             for g in range(0, G):
                 q = load_rows(qbase + g * sqh, (t - t0) * sqt, D, DP)
-                lse = tl.load(lbase + g * T + t) * 1.4426950408889634
+                lse = tl.load(lbase + g * slseh + (t - t0) * slset) * 1.4426950408889634
                 s = tl.dot(q, kt) * slope
                 mass += tl.where(counts, tl.exp2(s - lse[:, None]), 0.0)
             score += mass * (weight.to(tl.float32) / UNIT)[None, :]

@@ -16,9 +16,9 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     return x
 
 
-# tessera: instance select_bwd_dkdv_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", PTR="*i32:16", INV="*i32:16", DK="*fp32:16", DV="*fp32:16", CU="*i32:16", CU_BLK="*i32:16", scale="fp32", T="i32", nblk="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", G=3, LSEL=32, NSEL=6, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
-# tessera: instance select_bwd_dkdv_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", PTR="*i32:16", INV="*i32:16", DK="*fp32:16", DV="*fp32:16", CU="*i32:16", CU_BLK="*i32:16", scale="fp32", T="i32", nblk="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", G=4, LSEL=64, NSEL=16, D=64, DP=64, E=64, EP=64, BM=64, BN=64)
-# tessera: instance select_bwd_dkdv_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", PTR="*i32:16", INV="*i32:16", DK="*bf16:16", DV="*bf16:16", CU="*i32:16", CU_BLK="*i32:16", scale="fp32", T="i32", nblk="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", G=16, LSEL=64, NSEL=16, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
+# tessera: instance select_bwd_dkdv_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", PTR="*i32:16", INV="*i32:16", DK="*fp32:16", DV="*fp32:16", CU="*i32:16", CU_BLK="*i32:16", scale="fp32", T="i32", nblk="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=3, LSEL=32, NSEL=6, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
+# tessera: instance select_bwd_dkdv_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", PTR="*i32:16", INV="*i32:16", DK="*fp32:16", DV="*fp32:16", CU="*i32:16", CU_BLK="*i32:16", scale="fp32", T="i32", nblk="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=4, LSEL=64, NSEL=16, D=64, DP=64, E=64, EP=64, BM=64, BN=64)
+# tessera: instance select_bwd_dkdv_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", PTR="*i32:16", INV="*i32:16", DK="*bf16:16", DV="*bf16:16", CU="*i32:16", CU_BLK="*i32:16", scale="fp32", T="i32", nblk="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32:16", slseh=1, sdeltat="i32:16", sdeltah=1, G=16, LSEL=64, NSEL=16, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
 # tessera: cpu(BM=64, BN=32)
 # tessera: cpu(BM=32, BN=64)
 @triton.autotune(
@@ -31,7 +31,7 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
 )
 @triton.jit(do_not_specialize=["T", "nblk"])
 def select_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PTR, INV, DK, DV, CU, CU_BLK, scale, T, nblk,
-                    sqt, sqh, skt, skh, svt, svh, sdot, sdoh, sdkt, sdkh, sdvt, sdvh,
+                    sqt, sqh, skt, skh, svt, svh, sdot, sdoh, sdkt, sdkh, sdvt, sdvh, slset, slseh, sdeltat, sdeltah,
                     G: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
                     E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
     """dk and dv of up to BN keys of one block; rows are (entry of the inverse list, head of the group)."""
@@ -65,8 +65,8 @@ def select_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PTR, INV, DK, DV, CU, CU_BLK, scale
         far = t.to(tl.int64)                     # listed tokens may lie far apart
         q = load_rows(Q + seq * sqt + group * G * sqh, far * sqt + head * sqh, D, DP)
         do = load_rows(DO + seq * sdot + group * G * sdoh, far * sdot + head * sdoh, E, EP)
-        lse = tl.load(LSE + group * G * T + start + head * T + t) * 1.4426950408889634
-        delta = tl.load(DELTA + group * G * T + start + head * T + t)
+        lse = tl.load(LSE + (seq + far) * slset + group * G * slseh + head * slseh) * 1.4426950408889634
+        delta = tl.load(DELTA + (seq + far) * sdeltat + group * G * sdeltah + head * sdeltah)
         s = tl.dot(q, kt) * slope
         keep = (pos[None, :] <= t[:, None]) & (pos < bound)[None, :] & (rows < entries * G)[:, None]
         p = tl.where(keep, tl.exp2(s - lse[:, None]), 0.0)

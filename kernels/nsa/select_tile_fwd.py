@@ -16,9 +16,9 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     return x
 
 
-# tessera: instance select_tile_fwd_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", IDX="*i32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", G=3, LSEL=32, NSEL=6, NP=8, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
-# tessera: instance select_tile_fwd_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", IDX="*i32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", G=4, LSEL=64, NSEL=16, NP=16, D=64, DP=64, E=64, EP=64, BM=64, BN=64)
-# tessera: instance select_tile_fwd_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", IDX="*i32:16", O="*bf16:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", G=16, LSEL=64, NSEL=16, NP=16, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
+# tessera: instance select_tile_fwd_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", IDX="*i32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32", slseh=1, G=3, LSEL=32, NSEL=6, NP=8, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
+# tessera: instance select_tile_fwd_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", IDX="*i32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32", slseh=1, G=4, LSEL=64, NSEL=16, NP=16, D=64, DP=64, E=64, EP=64, BM=64, BN=64)
+# tessera: instance select_tile_fwd_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", IDX="*i32:16", O="*bf16:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32:16", slseh=1, G=16, LSEL=64, NSEL=16, NP=16, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
 # tessera: cpu(BM=64, BN=32)
 # tessera: cpu(BM=32, BN=64)
 @triton.autotune(
@@ -30,7 +30,7 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     key=["G", "D", "E"],
 )
 @triton.jit(do_not_specialize=["T"])
-def select_tile_fwd(Q, K, V, IDX, O, LSE, CU, scale, T, sqt, sqh, skt, skh, svt, svh, sot, soh,
+def select_tile_fwd(Q, K, V, IDX, O, LSE, CU, scale, T, sqt, sqh, skt, skh, svt, svh, sot, soh, slset, slseh,
                     G: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
                     E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
     """One tile of (token, head) rows of one KV head: query t attends keys <= t of its selected blocks."""
@@ -87,4 +87,4 @@ def select_tile_fwd(Q, K, V, IDX, O, LSE, CU, scale, T, sqt, sqh, skt, skh, svt,
     out_offs = (t - t0) * sot + head * soh
     tl.store(out + out_offs[:, None] + e[None, :], acc.to(O.dtype.element_ty),
              mask=live[:, None] & (e[None, :] < E))
-    tl.store(LSE + group * G * T + start + head * T + t, lse, mask=live)
+    tl.store(LSE + token0 * slset + group * G * slseh + (t - t0) * slset + head * slseh, lse, mask=live)

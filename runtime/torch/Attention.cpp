@@ -13,6 +13,12 @@
 namespace tessera::runtime {
 namespace {
 
+void applyScale(Launch &launch, const Attention &a, const Branch &branch) {
+  launch.real(a.scale);
+  for (const int64_t value : branch.afterScale)
+    launch.integer(value);
+}
+
 void applyCommon(Launch &launch, const Attention &a, const Branch &branch) {
   launch.constant("G", a.group);
   launch.padded("D", "DP", a.keyDim).padded("E", "EP", a.valueDim);
@@ -67,15 +73,15 @@ at::Tensor Attention::emptyOutput() const {
   return at::empty({tokens, queryHeads, valueDim}, q.options());
 }
 
-at::Tensor Attention::emptyLse() const {
-  return at::empty({queryHeads, tokens}, q.options().dtype(at::kFloat));
+at::Tensor Attention::emptyRows() const {
+  return at::empty({tokens, queryHeads}, q.options().dtype(at::kFloat));
 }
 
 std::tuple<at::Tensor, at::Tensor> Attention::noKeys() const {
   return {at::zeros({tokens, queryHeads, valueDim}, q.options()),
-          at::full({queryHeads, tokens},
-                   -std::numeric_limits<double>::infinity(),
-                   q.options().dtype(at::kFloat))};
+          byHeads(at::full({tokens, queryHeads},
+                           -std::numeric_limits<double>::infinity(),
+                           q.options().dtype(at::kFloat)))};
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor>
@@ -94,8 +100,8 @@ std::tuple<at::Tensor, at::Tensor> metaForward(const char *op,
   checkFloating(op, "q", q);
   return {at::empty_symint({q.sym_size(0), q.sym_size(1), v.sym_size(2)},
                            q.options()),
-          at::empty_symint({q.sym_size(1), q.sym_size(0)},
-                           q.options().dtype(at::kFloat))};
+          byHeads(at::empty_symint({q.sym_size(0), q.sym_size(1)},
+                                   q.options().dtype(at::kFloat)))};
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor>
@@ -109,7 +115,7 @@ std::tuple<at::Tensor, at::Tensor> launchForward(const Attention &a,
                                                  const Branch &branch,
                                                  const char *file,
                                                  const char *kernel) {
-  at::Tensor o = a.emptyOutput(), lse = a.emptyLse();
+  at::Tensor o = a.emptyOutput(), lse = a.emptyRows();
   Launch launch(file, kernel);
   launch.tensor(a.q).tensor(a.k).tensor(a.v);
   for (const at::Tensor &tensor : branch.afterInputs)
@@ -117,12 +123,12 @@ std::tuple<at::Tensor, at::Tensor> launchForward(const Attention &a,
   launch.tensor(o).tensor(lse).tensor(a.cuSeqlens);
   for (const at::Tensor &tensor : branch.afterCu)
     launch.tensor(tensor);
-  launch.real(a.scale).integer(a.tokens);
-  launch.strides(a.q).strides(a.k).strides(a.v).strides(o);
+  applyScale(launch, a, branch);
+  launch.strides(a.q).strides(a.k).strides(a.v).strides(o).strides(lse);
   applyCommon(launch, a, branch);
   launch.run(ceilDiv(a.maxSeqlen * a.group, launch.tile("BM")), a.keyHeads,
              a.sequences);
-  return {o, lse};
+  return {o, byHeads(lse)};
 }
 
 at::Tensor launchDq(const Attention &a, const Branch &branch,
@@ -137,8 +143,9 @@ at::Tensor launchDq(const Attention &a, const Branch &branch,
   launch.tensor(gradO).tensor(lse).tensor(delta).tensor(dq).tensor(a.cuSeqlens);
   for (const at::Tensor &tensor : branch.afterCu)
     launch.tensor(tensor);
-  launch.real(a.scale).integer(a.tokens);
+  applyScale(launch, a, branch);
   launch.strides(a.q).strides(a.k).strides(a.v).strides(gradO).strides(dq);
+  launch.strides(lse).strides(delta);
   applyCommon(launch, a, branch);
   launch.run(ceilDiv(a.maxSeqlen * a.group, launch.tile("BM")), a.keyHeads,
              a.sequences);
@@ -157,33 +164,51 @@ launchDkDv(const Attention &a, const Branch &branch, const at::Tensor &gradO,
   launch.tensor(dk).tensor(dv).tensor(a.cuSeqlens);
   for (const at::Tensor &tensor : branch.afterCu)
     launch.tensor(tensor);
-  launch.real(a.scale).integer(a.tokens);
+  applyScale(launch, a, branch);
   launch.strides(a.q)
       .strides(a.k)
       .strides(a.v)
       .strides(gradO)
       .strides(dk)
-      .strides(dv);
+      .strides(dv)
+      .strides(lse)
+      .strides(delta);
   applyCommon(launch, a, branch);
   launch.run(ceilDiv(maxKeys, launch.tile("BN")), a.keyHeads, a.sequences);
   return {dk, dv};
 }
 
-at::Tensor attentionDelta(const Attention &a, const at::Tensor &gradO,
-                          const at::Tensor &o,
-                          const std::optional<at::Tensor> &gradLse) {
+at::Tensor lseRows(const Attention &a, const at::Tensor &lse) {
+  TESSERA_CHECK(lse.scalar_type() == at::kFloat, a.op, "lse is ",
+                lse.scalar_type(), "; pass the float32 lse of the forward op");
+  checkShape(a.op, "lse", lse, {a.queryHeads, a.tokens},
+             "[query heads, tokens]");
+  return byTokens(lse);
+}
+
+void attentionDelta(const Attention &a, const at::Tensor &gradO,
+                    const at::Tensor &o,
+                    const std::optional<at::Tensor> &gradLse,
+                    const at::Tensor &rows) {
   checkShape(a.op, "o", o, {a.tokens, a.queryHeads, a.valueDim},
              "[tokens, query heads, value size]");
   const at::Tensor output = unitLast(o);
-  at::Tensor delta = a.emptyLse();
   Launch launch("kernels/nsa/attn_delta.py", "attn_delta");
-  launch.tensor(output).tensor(gradO).tensor(delta).integer(a.tokens);
-  launch.strides(output).strides(gradO).padded("E", "EP", a.valueDim);
+  launch.tensor(output).tensor(gradO).tensor(rows).integer(a.tokens);
+  launch.strides(output).strides(gradO).strides(rows);
+  launch.padded("E", "EP", a.valueDim);
   launch.run(ceilDiv(a.tokens, launch.tile("BT")), a.queryHeads);
   // With s the scores and P their softmax, d lse / d s = P: it enters the score
   // gradient P * (dP - delta) as a smaller delta.
   if (gradLse)
-    delta.sub_(*gradLse);
+    rows.sub_(byTokens(*gradLse));
+}
+
+at::Tensor attentionDelta(const Attention &a, const at::Tensor &gradO,
+                          const at::Tensor &o,
+                          const std::optional<at::Tensor> &gradLse) {
+  at::Tensor delta = a.emptyRows();
+  attentionDelta(a, gradO, o, gradLse, delta);
   return delta;
 }
 

@@ -23,8 +23,10 @@ struct Attention {
   int64_t tokens, queryHeads, keyHeads, group, keyDim, valueDim, sequences;
 
   at::Tensor emptyOutput() const; // [T, Hq, E]
-  at::Tensor emptyLse() const;    // fp32 [Hq, T]
-  // Outputs of rows without keys: zeros and -inf.
+  // fp32, one number for each token and head of an output: [T, Hq], stored by
+  // tokens, so that the heads of one token are neighbours.
+  at::Tensor emptyRows() const;
+  // Outputs of rows without keys: zeros, and -inf as the op returns it.
   std::tuple<at::Tensor, at::Tensor> noKeys() const;
   std::tuple<at::Tensor, at::Tensor, at::Tensor> zeroGradients() const;
 };
@@ -50,9 +52,19 @@ struct Branch {
   Constants constants;
   std::vector<at::Tensor> afterInputs = {}; // pointers between V and O (or DO)
   std::vector<at::Tensor> afterCu = {};     // pointers behind CU
+  std::vector<int64_t> afterScale = {};     // integers behind scale
 };
 
-// Kernels tiled over (token, head of the group) rows.
+// The shape of lse in the ops is [Hq, T]; the kernels take [T, Hq]. Both are
+// views of the same numbers.
+inline at::Tensor byHeads(const at::Tensor &rows) { return rows.t(); }
+inline at::Tensor byTokens(const at::Tensor &lse) { return lse.t(); }
+// The lse that a backward op was given, [T, Hq]; throws Error for another
+// shape or type.
+at::Tensor lseRows(const Attention &a, const at::Tensor &lse);
+
+// Kernels tiled over (token, head of the group) rows. Returns o and lse as the
+// op does; lse and delta below are [T, Hq] with any strides.
 std::tuple<at::Tensor, at::Tensor> launchForward(const Attention &a,
                                                  const Branch &branch,
                                                  const char *file,
@@ -67,7 +79,13 @@ launchDkDv(const Attention &a, const Branch &branch, const at::Tensor &gradO,
            const at::Tensor &lse, const at::Tensor &delta, int64_t maxKeys,
            const char *file, const char *kernel);
 
-// fp32 [Hq, T]: sum over E of grad_o * o, less the gradient of lse.
+// Writes the sum over E of grad_o * o, less the gradient of lse ([Hq, T]), to
+// rows, fp32 [T, Hq].
+void attentionDelta(const Attention &a, const at::Tensor &gradO,
+                    const at::Tensor &o,
+                    const std::optional<at::Tensor> &gradLse,
+                    const at::Tensor &rows);
+// The same, in a new tensor stored by tokens.
 at::Tensor attentionDelta(const Attention &a, const at::Tensor &gradO,
                           const at::Tensor &o,
                           const std::optional<at::Tensor> &gradLse);

@@ -91,7 +91,7 @@ backward(const Tensor &gradOut, const Tensor &oCmp, const Tensor &oSel,
   Tensor dsel = at::empty(cmp.sizes(), cmp.options());
   Tensor dwin = at::empty(cmp.sizes(), cmp.options());
   Tensor dlogits = at::empty(logits.sizes(), logits.options());
-  Tensor deltas = at::empty({3, cmp.size(1), cmp.size(0)}, gates.options());
+  Tensor deltas = at::empty({3, cmp.size(0), cmp.size(1)}, gates.options());
   Launch launch("kernels/nsa/gate_bwd.py", "gate_bwd");
   launch.tensor(grad).tensor(cmp).tensor(sel).tensor(win).tensor(weights);
   launch.tensor(dcmp).tensor(dsel).tensor(dwin).tensor(dlogits).tensor(deltas);

@@ -39,6 +39,11 @@ void addLearned(NamedTensors &tensors, const CustomKernels &kernels,
     tensors[prefix + names[i]] = learned->select(1, int64_t(i));
 }
 
+// LSE and DELTA as these kernels take them: fp32 [Hq, T].
+Tensor byHeadsContiguous(const Attention &a) {
+  return at::empty({a.queryHeads, a.tokens}, a.q.options().dtype(at::kFloat));
+}
+
 std::shared_ptr<const CustomKernels> kernelsOf(Text file, Text fwd, Text bwd,
                                                Text constexprs, Text learned) {
   return CustomKernels::find(std::string(file), std::string(fwd),
@@ -54,7 +59,7 @@ forward(const Tensor &q, const Tensor &k, const Tensor &v,
   const Attention a =
       checkAttention(opName, q, k, v, cuSeqlens, maxSeqlen, scale);
   const auto kernels = kernelsOf(file, fwd, bwd, constexprs, learnedNames);
-  Tensor o = a.emptyOutput(), lse = a.emptyLse();
+  Tensor o = a.emptyOutput(), lse = byHeadsContiguous(a);
   if (!kernels->forward.has("LSE"))
     lse.zero_();
   NamedTensors tensors = {{"Q", a.q}, {"K", a.k},   {"V", a.v},
@@ -86,14 +91,17 @@ Gradients backward(const Tensor &gradO, const MaybeTensor &gradLse,
                           {"K", a.k},
                           {"V", a.v},
                           {"O", unitLast(o)},
-                          {"LSE", lse},
+                          {"LSE", lse.contiguous()},
                           {"CU", cuSeqlens},
                           {"DO", dout},
                           {"DQ", at::empty(a.q.sizes(), a.q.options())},
                           {"DK", at::empty(a.k.sizes(), a.k.options())},
                           {"DV", at::empty(a.v.sizes(), a.v.options())}};
-  if (wantsDelta)
-    tensors["DELTA"] = attentionDelta(a, dout, o, gradLse);
+  if (wantsDelta) {
+    const Tensor delta = byHeadsContiguous(a);
+    attentionDelta(a, dout, o, gradLse, byTokens(delta));
+    tensors["DELTA"] = delta;
+  }
   // The gradient has the strides of the tensor: kernels know only one of them.
   const MaybeTensor given =
       learned ? MaybeTensor(learned->contiguous()) : std::nullopt;
@@ -111,7 +119,8 @@ std::tuple<Tensor, Tensor> meta(const Tensor &q, const Tensor &k,
                                 const Tensor &v, const Tensor &, c10::SymInt,
                                 Text, Text, Text, Text, std::optional<double>,
                                 const MaybeTensor &, Text) {
-  return metaForward(opName, q, k, v);
+  auto [o, lse] = metaForward(opName, q, k, v);
+  return {o, lse.contiguous()};
 }
 
 Gradients metaBack(const Tensor &, const MaybeTensor &, const Tensor &q,

@@ -34,9 +34,10 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
       checkAttention(Dense::backwardName, q, k, v, cuSeqlens, maxSeqlen, scale);
   const Tensor dout = outputGradient(a, gradO);
   const Tensor delta = attentionDelta(a, dout, o, gradLse);
-  Tensor dq = launchDq(a, {}, dout, lse, delta, "kernels/dense/attn_bwd.py",
+  const Tensor rows = lseRows(a, lse);
+  Tensor dq = launchDq(a, {}, dout, rows, delta, "kernels/dense/attn_bwd.py",
                        "dense_bwd_dq");
-  auto [dk, dv] = launchDkDv(a, {}, dout, lse, delta, maxSeqlen,
+  auto [dk, dv] = launchDkDv(a, {}, dout, rows, delta, maxSeqlen,
                              "kernels/dense/attn_bwd.py", "dense_bwd_dkdv");
   return {dq, dk, dv};
 }

@@ -46,15 +46,11 @@ Tensor selectBlocks(const char *op, const Tensor &q, const Tensor &k,
   checkOptions(op, o);
   checkRank(op, "q", q, 3);
   checkSequences(op, cuSeqlens, maxSeqlen, q.size(0));
-  const int64_t rows =
+  const int64_t keys =
       checkCompressed(op, cuSeqlens, cuCmp, o.length, o.stride);
   const Attention a =
-      checkAttention(op, q, k, k, cuSeqlens, maxSeqlen, scale, rows);
-  TESSERA_CHECK(
-      lse.scalar_type() == at::kFloat && lse.is_contiguous(), op, "lse is ",
-      lse.scalar_type(),
-      "; pass the contiguous float32 lse of nsa_compressed_attention");
-  checkShape(op, "lse", lse, {a.queryHeads, a.tokens}, "[query heads, tokens]");
+      checkAttention(op, q, k, k, cuSeqlens, maxSeqlen, scale, keys);
+  const Tensor rows = lseRows(a, lse);
 
   Tensor indices =
       at::empty({a.keyHeads, a.tokens, o.selected}, cuSeqlens.options());
@@ -64,10 +60,11 @@ Tensor selectBlocks(const char *op, const Tensor &q, const Tensor &k,
   if (o.selected == 0)
     return indices;
   Launch launch("kernels/nsa/score_select.py", "score_select");
-  launch.tensor(a.q).tensor(a.k).tensor(lse).tensor(indices).tensor(
-      scores ? *scores : lse);
+  launch.tensor(a.q).tensor(a.k).tensor(rows).tensor(indices).tensor(
+      scores ? *scores : rows);
   launch.tensor(cuSeqlens).tensor(cuCmp).real(a.scale).integer(a.tokens);
-  launch.integer(scores ? blocks : 0).strides(a.q).strides(a.k);
+  launch.integer(scores ? blocks : 0);
+  launch.strides(a.q).strides(a.k).strides(rows);
   launch.constant("G", a.group)
       .constant("L", o.length)
       .constant("STRIDE", o.stride);

@@ -42,7 +42,9 @@ Branch branchOf(const Attention &a, const Tensor &indices,
   Branch branch{{{"LSEL", selectionLength},
                  {"NSEL", selected},
                  {"NP", nextPowerOfTwo(selected)}},
-                {indices}};
+                {indices},
+                {},
+                {a.tokens}};
   if (ceilDiv(a.maxSeqlen, selectionLength) >
       kUnionBlocksPerSelected * selected)
     branch.constants.push_back({"BM", nextPowerOfTwo(a.group)});
@@ -122,15 +124,16 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
     return a.zeroGradients();
   const Tensor dout = outputGradient(a, gradO);
   const Tensor delta = attentionDelta(a, dout, o, gradLse);
+  const Tensor rows = lseRows(a, lse);
   Tensor dq =
-      launchDq(a, branchOf(a, indices, selectionLength), dout, lse, delta,
+      launchDq(a, branchOf(a, indices, selectionLength), dout, rows, delta,
                "kernels/nsa/select_tile_bwd_dq.py", "select_tile_bwd_dq");
 
   const InverseIndex inverse = invert(a, indices, selectionLength);
   Tensor dk = at::empty(a.k.sizes(), a.k.options()),
          dv = at::empty(a.v.sizes(), a.v.options());
   Launch launch("kernels/nsa/select_bwd_dkdv.py", "select_bwd_dkdv");
-  launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(dout).tensor(lse).tensor(
+  launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(dout).tensor(rows).tensor(
       delta);
   launch.tensor(inverse.offsets).tensor(inverse.tokens).tensor(dk).tensor(dv);
   launch.tensor(a.cuSeqlens).tensor(inverse.cuBlocks);
@@ -140,7 +143,9 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
       .strides(a.v)
       .strides(dout)
       .strides(dk)
-      .strides(dv);
+      .strides(dv)
+      .strides(rows)
+      .strides(delta);
   launch.constant("G", a.group).constant("LSEL", selectionLength);
   launch.constant("NSEL", indices.size(2));
   launch.padded("D", "DP", a.keyDim).padded("E", "EP", a.valueDim);

@@ -41,9 +41,10 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
   const Branch branch{{{"W", window}}};
   const Tensor dout = outputGradient(a, gradO);
   const Tensor delta = attentionDelta(a, dout, o, gradLse);
-  Tensor dq = launchDq(a, branch, dout, lse, delta, "kernels/nsa/window_bwd.py",
-                       "window_bwd_dq");
-  auto [dk, dv] = launchDkDv(a, branch, dout, lse, delta, maxSeqlen,
+  const Tensor rows = lseRows(a, lse);
+  Tensor dq = launchDq(a, branch, dout, rows, delta,
+                       "kernels/nsa/window_bwd.py", "window_bwd_dq");
+  auto [dk, dv] = launchDkDv(a, branch, dout, rows, delta, maxSeqlen,
                              "kernels/nsa/window_bwd.py", "window_bwd_dkdv");
   return {dq, dk, dv};
 }

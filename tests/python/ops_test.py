@@ -275,6 +275,23 @@ def scaled_add(X, Y, OUT, n, factor, BLOCK: tl.constexpr):
             with self.subTest(name):
                 torch.library.opcheck(getattr(ops, name).default, arguments, test_utils=utils)
 
+    def test_lse_is_stored_by_tokens(self):
+        """[heads, tokens] to the caller; the heads of a token lie side by side. A caller's own may have other strides."""
+        p = ref.Packing([20, 9])
+        q, k, v = leaves((29, 4, 16), (29, 2, 16), (29, 2, 8))
+        cu_cmp = ops.compressed_offsets(p.cu, 8, 4)
+        kc, vc = leaves((int(cu_cmp[-1]), 2, 16), (int(cu_cmp[-1]), 2, 8))
+        for lse in (ops.dense_attention(q, k, v, p.cu, 20)[1], ops.nsa_window_attention(q, k, v, p.cu, 20, 0)[1],
+                    ops.nsa_compressed_attention(q, kc, vc, p.cu, cu_cmp, 20, 8, 4)[1]):
+            self.assertEqual((lse.shape, lse.stride()), ((4, 29), (1, 4)))
+        call = lambda x: ops.nsa_select(q, kc, x, p.cu, cu_cmp, 20, 8, 4, 8, 3)
+        self.assertTrue(torch.equal(call(lse), call(lse.contiguous())))
+        o, lse = ops.dense_attention(q, k, v, p.cu, 20)
+        back = lambda x: ops.dense_attention_backward(o.detach(), None, q, k, v, o, x, p.cu, 20)
+        with torch.no_grad():
+            for a, b in zip(back(lse), back(lse.contiguous())):
+                self.assertTrue(torch.equal(a, b))
+
     def test_double_backward_is_an_error(self):
         p = ref.Packing([9])
         x = leaves((9, 4, 16), (9, 2, 16), (9, 2, 8))
@@ -306,6 +323,10 @@ def scaled_add(X, Y, OUT, n, factor, BLOCK: tl.constexpr):
                 q, kc, lse, cu, cmp, 9, block_length=8, block_stride=3, selection_length=8, selected=3)),
             ("selected is 2", lambda: select(selected=2)),
             ("selection_length is 0", lambda: select(selection_length=0)),
+            (r"lse has shape \[9, 4\] and must have \[4, 9\]", lambda: ops.nsa_select(
+                q, kc, lse.t(), cu, cmp, 9, block_length=8, block_stride=4, selection_length=8, selected=3)),
+            ("lse is Double", lambda: ops.nsa_select(
+                q, kc, lse.double(), cu, cmp, 9, block_length=8, block_stride=4, selection_length=8, selected=3)),
             (r"cu_cmp\[1\] is 1 and must be 2", lambda: ops.nsa_compressed_attention(
                 q, kc, kc, torch.tensor([0, 9], dtype=torch.int32), cmp, 9, 4, 4)),
             ('gate_mode is "tanh"', lambda: ops.nsa_combine(q, q, q, torch.zeros(9, 2, 3), "tanh")),

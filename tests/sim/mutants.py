@@ -84,9 +84,9 @@ def select():
             for row in range(t):
                 blocks = (row if row < first else row - first) // 32 + 1
                 index += (sorted({0, blocks - 1, *generator.sample(range(blocks), min(2, blocks))}) + [-1] * 4)[:4]
-        o = empty(t, 6, 32)
-        strides = [s for x in (q, k, v, o) for s in x.stride()[:2]]
-        return ((max(first, t - first), 2, 2), (q, k, v, ints(*index).reshape(2, t, 4), o, empty(6, t), ints(0, first, t), 0.17, t,
+        o, lse = empty(t, 6, 32), empty(t, 6)
+        strides = [s for x in (q, k, v, o, lse) for s in x.stride()[:2]]
+        return ((max(first, t - first), 2, 2), (q, k, v, ints(*index).reshape(2, t, 4), o, lse, ints(0, first, t), 0.17, t,
                                                 *strides),
                 dict(G=3, GP=4, LSEL=32, NSEL=4, D=32, DP=32, E=32, EP=32, BN=16))
     return "nsa/select_fwd.py", "select_fwd", make

@@ -19,10 +19,10 @@ def grad(y, xs, dy):
 
 
 def delta_of(p, o):
-    s, delta = p.shape, fresh(p.hq, p.T)
-    launch("nsa/attn_delta.py", "attn_delta", (cdiv(p.T, 16), p.hq), o, p.do, delta, p.T, *strides(o, p.do), E=s.vdim,
-           EP=pow2(s.vdim), BT=16)
-    check("attn_delta", delta, (o.double() * p.do.double()).sum(-1).T, 1e-5)
+    s, delta = p.shape, p.rows()
+    launch("nsa/attn_delta.py", "attn_delta", (cdiv(p.T, 16), p.hq), o, p.do, delta, p.T,
+           *strides(o, p.do, delta), E=s.vdim, EP=pow2(s.vdim), BT=16)
+    check("attn_delta", delta, (o.double() * p.do.double()).sum(-1), 1e-5)
     return delta
 
 
@@ -31,11 +31,11 @@ def gradients(p, path, stem, k, v, o, lse, delta, cu, **extra):
     s = p.shape
     dq = fresh(p.T, p.hq, s.dim, dtype=s.dtype)
     dk, dv = fresh(k.shape[0], s.hkv, s.dim, dtype=s.dtype), fresh(k.shape[0], s.hkv, s.vdim, dtype=s.dtype)
-    launch(path, stem + "_bwd_dq", p.grid_rows(), p.q, k, v, p.do, lse, delta, dq, *cu, p.scale, p.T,
-           *strides(p.q, k, v, p.do, dq), G=s.group, **extra, **p.heads, **p.tiles)
+    launch(path, stem + "_bwd_dq", p.grid_rows(), p.q, k, v, p.do, lse, delta, dq, *cu, p.scale,
+           *strides(p.q, k, v, p.do, dq, lse, delta), G=s.group, **extra, **p.heads, **p.tiles)
     keys = p.most if stem == "cmp" else p.longest
-    launch(path, stem + "_bwd_dkdv", (cdiv(keys, s.bn), s.hkv, p.B), p.q, k, v, p.do, lse, delta, dk, dv, *cu, p.scale, p.T,
-           *strides(p.q, k, v, p.do, dk, dv), G=s.group, **extra, **p.heads, **p.tiles)
+    launch(path, stem + "_bwd_dkdv", (cdiv(keys, s.bn), s.hkv, p.B), p.q, k, v, p.do, lse, delta, dk, dv, *cu, p.scale,
+           *strides(p.q, k, v, p.do, dk, dv, lse, delta), G=s.group, **extra, **p.heads, **p.tiles)
     return dq, dk, dv
 
 
@@ -74,7 +74,7 @@ def selected(p, idx, what):
     k, v = p.k[1], p.v[1]
     args = (p.q, k, v, idx, p.do, lse, delta)
     dq, dq_tile = (fresh(p.T, p.hq, s.dim, dtype=s.dtype) for _ in range(2))
-    tail = (p.cu, p.scale, p.T, *strides(p.q, k, v, p.do, dq))
+    tail = (p.cu, p.scale, p.T, *strides(p.q, k, v, p.do, dq, lse, delta))
     launch("nsa/select_bwd_dq.py", "select_bwd_dq", (p.longest, s.hkv, p.B), *args, dq, *tail, G=s.group, GP=pow2(s.group),
            LSEL=s.lsel, NSEL=s.n, **p.heads, BN=s.bn)
     launch("nsa/select_tile_bwd_dq.py", "select_tile_bwd_dq", p.grid_rows(), *args, dq_tile, *tail, G=s.group, LSEL=s.lsel,
@@ -82,7 +82,7 @@ def selected(p, idx, what):
     ptr, inv, nblk = inverse_index(p, idx)
     dk, dv = fresh(p.T, s.hkv, s.dim, dtype=s.dtype), fresh(p.T, s.hkv, s.vdim, dtype=s.dtype)
     launch("nsa/select_bwd_dkdv.py", "select_bwd_dkdv", (p.most_blocks * cdiv(s.lsel, s.bn), s.hkv, p.B), p.q, k, v, p.do,
-           lse, delta, ptr, inv, dk, dv, p.cu, p.cu_blk, p.scale, p.T, nblk, *strides(p.q, k, v, p.do, dk, dv), G=s.group,
+           lse, delta, ptr, inv, dk, dv, p.cu, p.cu_blk, p.scale, p.T, nblk, *strides(p.q, k, v, p.do, dk, dv, lse, delta), G=s.group,
            LSEL=s.lsel, NSEL=s.n, **p.heads, **p.tiles)
     mask = ref.selected_mask(idx, s.lens, s.lsel)
     compare(what, p, (dq, dk, dv), k, v, mask)
@@ -126,7 +126,7 @@ def gate(p, branches):
     for softmax, tau in ((1, 0.7), (0, 1.0)):
         gates, _ = p.combine(branches, softmax, tau)
         outs = [fresh(p.T, p.hq, s.vdim, dtype=s.dtype) for _ in range(3)]
-        dlogits, delta = fresh(p.T, s.hkv, 3, dtype=s.dtype), fresh(3, p.hq, p.T)
+        dlogits, delta = fresh(p.T, s.hkv, 3, dtype=s.dtype), fresh(3, p.T, p.hq)
         launch("nsa/gate_bwd.py", "gate_bwd", (cdiv(p.T, 16), s.hkv), p.do, *branches, gates, *outs, dlogits, delta, p.T,
                1.0 / tau, *strides(p.do, branches[0], gates, outs[0], dlogits), G=s.group, E=s.vdim, EP=pow2(s.vdim),
                SOFTMAX=softmax, BT=16)
@@ -135,7 +135,7 @@ def gate(p, branches):
         want = torch.autograd.grad(o, (*bs, logits), p.do.double())
         for c in range(3):
             check(f"gate_bwd.branch ({s})", outs[c], want[c], LIMITS[s.dtype])
-            check(f"gate_bwd.delta ({s})", delta[c], (want[c] * bs[c]).sum(-1).T, 1e-5)
+            check(f"gate_bwd.delta ({s})", delta[c], (want[c] * bs[c]).sum(-1), 1e-5)
         check(f"gate_bwd.dlogits ({s})", dlogits, want[3], LIMITS[s.dtype])
 
 

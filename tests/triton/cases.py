@@ -26,6 +26,7 @@ class Shape:
     dtype: torch.dtype = torch.float32
     bm: int = 16
     bn: int = 16
+    by_heads: bool = False      # lse and delta are stored with the heads outermost
 
     def __str__(self):
         return (f"lens={self.lens} Hkv={self.hkv} G={self.group} D={self.dim}/{self.vdim} l={self.l} d={self.d} "
@@ -36,10 +37,10 @@ class Shape:
 SHAPES = [
     Shape([1]),
     Shape([33], group=1, dim=48, vdim=16, n=3),
-    Shape([0, 15, 5, 0, 64, 1], group=3, dim=16, vdim=48, bm=32),
+    Shape([0, 15, 5, 0, 64, 1], group=3, dim=16, vdim=48, bm=32, by_heads=True),
     Shape([111], group=4, dim=64, vdim=64, l=16, d=8, lsel=32, n=3, w=64, bm=64, bn=32),
     Shape([64, 0, 47], hkv=1, group=6, dim=80, vdim=64, l=16, d=16, lsel=16, n=3, w=1, bn=32),
-    Shape([31, 8], hkv=1, group=16, dim=16, vdim=32, l=4, d=4, lsel=4, n=6, w=200, bm=64),
+    Shape([31, 8], hkv=1, group=16, dim=16, vdim=32, l=4, d=4, lsel=4, n=6, w=200, bm=64, by_heads=True),
     Shape([50], group=2, dim=16, vdim=16, l=10, d=4, lsel=7, n=5, w=9),
     Shape([19, 3], hkv=1, group=1, dim=256, vdim=128, l=4, d=2, lsel=8, n=3, w=5),
     Shape([75, 7], group=2, dim=32, vdim=48, dtype=torch.float16, bm=32),
@@ -76,8 +77,12 @@ class Problem:
     def grid_rows(self):
         return cdiv(self.longest * self.shape.group, self.shape.bm), self.shape.hkv, self.B
 
+    def rows(self):
+        """An fp32 number for each token and query head: lse or delta, [T, Hq]."""
+        return fresh(self.hq, self.T).T if self.shape.by_heads else fresh(self.T, self.hq)
+
     def outputs(self):
-        return fresh(self.T, self.hq, self.shape.vdim, dtype=self.shape.dtype), fresh(self.hq, self.T)
+        return fresh(self.T, self.hq, self.shape.vdim, dtype=self.shape.dtype), self.rows()
 
     def compress(self, x, w):
         s, dim = self.shape, x.shape[-1]
@@ -91,7 +96,7 @@ class Problem:
     def compressed(self, kc, vc):
         o, lse = self.outputs()
         launch("nsa/cmp_fwd.py", "cmp_fwd", self.grid_rows(), self.q, kc, vc, o, lse, self.cu, self.cu_cmp, self.scale,
-               self.T, *strides(self.q, kc, vc, o), G=self.shape.group, L=self.shape.l, STRIDE=self.shape.d, **self.heads,
+               *strides(self.q, kc, vc, o, lse), G=self.shape.group, L=self.shape.l, STRIDE=self.shape.d, **self.heads,
                **self.tiles)
         return o, lse
 
@@ -101,7 +106,7 @@ class Problem:
         score = torch.zeros(s.hkv, self.T, nb)
         launch("nsa/score_select.py", "score_select", (cdiv(self.longest, bt), s.hkv, self.B), self.q, kc, lse, idx,
                score if store else lse, self.cu, self.cu_cmp, self.scale, self.T, nb if store else 0,
-               *strides(self.q, kc), G=s.group, L=s.l, STRIDE=s.d, LSEL=s.lsel, NSEL=s.n, NP=pow2(s.n), NINIT=1, NLOCAL=2,
+               *strides(self.q, kc, lse), G=s.group, L=s.l, STRIDE=s.d, LSEL=s.lsel, NSEL=s.n, NP=pow2(s.n), NINIT=1, NLOCAL=2,
                D=s.dim, DP=pow2(s.dim), STORE=store, BT=bt, BJ=bj)
         return idx, score
 
@@ -116,7 +121,7 @@ class Problem:
         s = self.shape
         o, lse = self.outputs()
         args = (self.q, self.k[1], self.v[1], idx, o, lse, self.cu, self.scale, self.T,
-                *strides(self.q, self.k[1], self.v[1], o))
+                *strides(self.q, self.k[1], self.v[1], o, lse))
         if tiled:
             launch("nsa/select_tile_fwd.py", "select_tile_fwd", self.grid_rows(), *args, G=s.group, LSEL=s.lsel, NSEL=s.n,
                    NP=pow2(s.n), **self.heads, **self.tiles)
@@ -129,8 +134,8 @@ class Problem:
         o, lse = self.outputs()
         path, name, extra = ("dense/attn_fwd.py", "dense_fwd", {}) if dense else \
             ("nsa/window_fwd.py", "window_fwd", dict(W=self.shape.w))
-        launch(path, name, self.grid_rows(), self.q, self.k[2], self.v[2], o, lse, self.cu, self.scale, self.T,
-               *strides(self.q, self.k[2], self.v[2], o), G=self.shape.group, **extra, **self.heads, **self.tiles)
+        launch(path, name, self.grid_rows(), self.q, self.k[2], self.v[2], o, lse, self.cu, self.scale,
+               *strides(self.q, self.k[2], self.v[2], o, lse), G=self.shape.group, **extra, **self.heads, **self.tiles)
         return o, lse
 
     def combine(self, branches, softmax, tau, bt=16):

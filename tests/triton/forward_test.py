@@ -14,7 +14,7 @@ def attention(what, p, got, k, v, mask, key_lens=None):
     (o, lse), s = got, p.shape
     wants = [ref.attention(read(p.q), read(k), v.double(), s.lens, mask, p.scale, key_lens) for read in readings(s.dtype)]
     check(f"{what} ({s})", o, wants[0][0], dot_limit(s.dtype))
-    check_any(f"{what}.lse ({s})", lse, [want[1] for want in wants], 1e-5)
+    check_any(f"{what}.lse ({s})", lse.T, [want[1] for want in wants], 1e-5)
     return [want[2] for want in wants]
 
 

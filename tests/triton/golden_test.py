@@ -21,7 +21,7 @@ def planted(scores, tokens):
     p.scale = 1.0
     keys = torch.zeros(len(scores), 1, 16)
     keys[:, 0, 0] = torch.tensor([math.log(max(x, 1e-30)) for x in scores])
-    idx, _ = p.select(keys, torch.zeros(1, tokens))
+    idx, _ = p.select(keys, torch.zeros(tokens, 1))
     return idx[0], p.ranges(idx)[0]
 
 
@@ -56,7 +56,7 @@ p = Problem(Shape([160], hkv=1, group=1, dim=16, vdim=16, l=8, d=8, lsel=8, n=5,
 p.q, p.scale = torch.ones(160, 1, 16), 1.0
 keys = torch.zeros(20, 1, 16)
 keys[:, 0, 0] = torch.tensor(bad)
-idx, score = p.select(keys, torch.zeros(1, 160))
+idx, score = p.select(keys, torch.zeros(160, 1))
 equal("nan.scores", torch.isnan(score[0, 159]).nonzero().flatten(), torch.tensor([3]))
 equal("nan", idx[0, 159], torch.tensor([0, 1, 2, 18, 19], dtype=torch.int32))
 equal("nan.rest", idx[0, 47], torch.tensor([0, 1, 2, 4, 5], dtype=torch.int32))     # free blocks 1, 2 and 3
