@@ -32,6 +32,8 @@ struct AsyncCopy {
   uint32_t group[Lanes]; // number of the lane's group it belongs to
   uint8_t poison[Lanes];
   uint8_t data[Lanes][16];
+  uint64_t source[Lanes]; // where sourceBytes[lane] of data come from
+  uint8_t sourceBytes[Lanes];
 };
 
 // What is known of a register of which some bytes are uninitialized; see

@@ -4,6 +4,8 @@
 //
 // The bytes are read when the copy is issued and written when the thread that
 // issued it has waited for its group; until then whoever looks gets an error.
+// A GPU may read them at any time between: a source that has changed by then is
+// an error, too.
 #include "runtime/sim/ops/Access.h"
 
 #include "runtime/sim/machine/Lanes.h"
@@ -88,8 +90,11 @@ void copyOp(Warp &w, const Inst &i, U32 mask) {
     copy.dest[l] = at;
     copy.group[l] = w.committed[l];
     copy.poison[l] = 0;
+    copy.sourceBytes[l] = 0;
     std::memset(copy.data[l], 0, 16);
     if ((reading >> l) & 1) {
+      copy.source[l] = from.address[l];
+      copy.sourceBytes[l] = static_cast<uint8_t>(sizes[l]);
       std::memcpy(copy.data[l], reinterpret_cast<const void *>(from.address[l]),
                   sizes[l]);
       Allocation *a = allocation ? allocation : memory.find(from.address[l]);
@@ -111,6 +116,19 @@ void commitOp(Warp &w, const Inst &, U32 mask) {
     }
 }
 
+void checkSource(const Warp &w, const AsyncCopy &copy, U32 lane) {
+  if (std::memcmp(copy.data[lane],
+                  reinterpret_cast<const void *>(copy.source[lane]),
+                  copy.sourceBytes[lane]) == 0)
+    return;
+  violate({Check::AsyncRead, lane,
+           "the source of an asynchronous copy was written before this wait: "
+           "the copy may have read it before or after",
+           copy.source[lane],
+           w.block->launch.memory->describe(copy.source[lane]),
+           "copied by " + w.block->describe(copy.inst)});
+}
+
 // Lands the copies of groups below done[lane].
 void land(Warp &w, U32 mask, const U32 *done) {
   SharedMemory &shared = w.block->shared;
@@ -119,6 +137,8 @@ void land(Warp &w, U32 mask, const U32 *done) {
     for (U32 l = 0; l < Lanes; ++l) {
       if (!((copy.mask & mask) >> l & 1) || copy.group[l] >= done[l])
         continue;
+      if (races)
+        checkSource(w, copy, l);
       std::memcpy(shared.data() + copy.dest[l], copy.data[l], copy.bytes);
       shared.setPoison(copy.dest[l], copy.bytes, copy.poison[l]);
       if (races)

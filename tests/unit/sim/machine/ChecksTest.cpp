@@ -206,6 +206,35 @@ TEST(SimChecks, AsyncCopyBeforeItsWait) {
                 Check::AsyncRead, 52);
 }
 
+// A GPU may read the source at any time until the wait.
+TEST(SimChecks, SourcesOfCopiesAreNotWrittenBeforeTheWait) {
+  const std::string text = R"(
+  .loc 1 53 4
+  cp.async.ca.shared.global [%r2], [%rd6], 4;
+  cp.async.commit_group;
+  EARLY
+  .loc 1 54 4
+  st.global.u32 [%rd6], VALUE;
+  .loc 1 55 4
+  cp.async.wait_group 0;
+  ret;
+)";
+  const auto with = [&](const char *early, const char *value) {
+    return runText(replaced(replaced(text, "EARLY", early), "VALUE", value));
+  };
+  const Ran bad = with("", "7");
+  expectFinding(bad, Check::AsyncRead, 55);
+  EXPECT_NE(bad.report.findings[0].history.find("kernel.py:53:4"),
+            std::string::npos);
+  EXPECT_NE(bad.report.findings[0].text().find("Y"), std::string::npos);
+  with("cp.async.wait_group 0;", "7").report.throwIfBad();
+  with("", "0").report.throwIfBad(); // what was there
+  const Ran beside =
+      runText(replaced(replaced(replaced(text, "EARLY", ""), "VALUE", "7"),
+                       "st.global.u32 [%rd6]", "st.global.u32 [%rd6+256]"));
+  beside.report.throwIfBad();
+}
+
 TEST(SimChecks, ReadingPastATensor) {
   std::string text = R"(
     .loc 1 60 4
