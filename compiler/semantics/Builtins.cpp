@@ -59,9 +59,11 @@ std::vector<Parameter> parseSignature(std::string_view text) {
 
 std::string displayName(const Builtin &builtin) {
   const std::string &name = builtin.name;
-  if (name.rfind("python.", 0) == 0)
-    return name.substr(7);
-  if (name.rfind("triton.", 0) == 0 || name.rfind("dtype.", 0) == 0)
+  for (const char *prefix : {"python.", "method."})
+    if (name.rfind(prefix, 0) == 0)
+      return name.substr(7);
+  if (name.rfind("triton.", 0) == 0 || name.rfind("dtype.", 0) == 0 ||
+      name.rfind("descriptor.", 0) == 0)
     return name;
   return "tl." + name;
 }
@@ -71,6 +73,7 @@ const Registry &Registry::get() {
     Registry filled;
     registerCreation(filled);
     registerMemory(filled);
+    registerDescriptors(filled);
     registerAtomics(filled);
     registerMath(filled);
     registerShape(filled);
@@ -273,8 +276,17 @@ std::string BuiltinCall::string(size_t index) const {
 
 Element BuiltinCall::element(size_t index) const {
   auto *constant = values[index].constant();
-  if (constant && constant->isType())
-    return constant->type().element;
+  if (constant && constant->isType()) {
+    const Element element = constant->type().element;
+    if (isFp8(element.dtype))
+      fail(index, DiagnosticId::NotSupported,
+           what(index) + ": values of 8-bit floats such as " +
+               tlName({element.dtype, false}) + " are not supported yet",
+           "kernels may compare with such types, as in x.dtype == " +
+               tlName({element.dtype, false}) +
+               "; for values of fp8 use tl.float16 or tl.bfloat16");
+    return element;
+  }
   std::string hint;
   if (constant && constant->isString() && parseDType(constant->string()))
     hint = "types are values, not texts: write tl." + constant->string();

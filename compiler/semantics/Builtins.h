@@ -8,7 +8,8 @@
 //
 // Binding of positional and keyword arguments, defaults and their errors come
 // from the signature. Names: "load" is tl.load, "math.exp" tl.math.exp,
-// "triton.cdiv" triton.cdiv, "python.len" len, "dtype.is_fp16" x.dtype.is_fp16.
+// "triton.cdiv" triton.cdiv, "python.len" len, "dtype.is_fp16" x.dtype.is_fp16,
+// "method.logical_and" x.logical_and of blocks, "descriptor.load" d.load.
 #pragma once
 
 #include "compiler/semantics/Emitter.h"
@@ -119,6 +120,7 @@ private:
 // One function a family, each in its own file under builtins/.
 void registerCreation(Registry &registry);
 void registerMemory(Registry &registry);
+void registerDescriptors(Registry &registry);
 void registerAtomics(Registry &registry);
 void registerMath(Registry &registry);
 void registerShape(Registry &registry);

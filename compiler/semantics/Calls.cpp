@@ -151,11 +151,24 @@ void Lowering::bindParameters(const syntax::FunctionDef &callee,
                                     parameter->range};
 }
 
+void Lowering::failDynamicArgument(const syntax::FunctionDef &callee,
+                                   const Argument &argument) {
+  if (callee.isPlain)
+    fail(DiagnosticId::NotSupported, emit.site.range,
+         "`" + callee.name + "` is not a kernel function",
+         "decorate it with @triton.jit");
+  fail(DiagnosticId::NotConstexpr, argument.range,
+       "`" + callee.name + "` runs while compiling, but this is " +
+           argument.value.describe(),
+       "pass a tl.constexpr value, or make it a @triton.jit function");
+}
+
 Value Lowering::inlineCall(const syntax::FunctionDef &callee,
                            std::vector<Argument> given,
                            const SourceRange &range) {
   At at(*this, range);
-  if (!callee.isJit && !callee.isConstexpr)
+  const bool compileTime = callee.isConstexpr || callee.isPlain;
+  if (!callee.isJit && !compileTime)
     fail(DiagnosticId::NotSupported, range,
          "`" + callee.name + "` is not a kernel function",
          "decorate it with @triton.jit");
@@ -174,20 +187,22 @@ Value Lowering::inlineCall(const syntax::FunctionDef &callee,
   inner.file = callee.file ? callee.file : frame().file;
   inner.callRange = range;
   inner.callLocation = emit.location();
-  if (callee.isConstexpr)
+  if (compileTime)
     for (const Argument &argument : given)
       if (argument.value.isDynamic())
-        fail(DiagnosticId::NotConstexpr, argument.range,
-             "`" + callee.name + "` runs while compiling, but this is " +
-                 argument.value.describe(),
-             "pass a tl.constexpr value, or make it a @triton.jit function");
+        failDynamicArgument(callee, argument);
   bindParameters(callee, std::move(given), inner);
-  inner.compileTime = callee.isConstexpr;
+  inner.compileTime = compileTime;
   Entered entered(*this, inner);
   At inside(*this, callee.nameRange);
-  if (inner.compileTime) {
+  if (compileTime) {
     Outcome outcome;
     runAtCompileTime(callee.body, outcome);
+    if (outcome.value.isDynamic())
+      fail(DiagnosticId::NotConstexpr, outcome.range,
+           "`" + callee.name + "` runs while compiling, but it returns " +
+               outcome.value.describe(),
+           "make it a @triton.jit function");
     return outcome.value;
   }
   Outcome outcome = run(Rest{&callee.body, 0, nullptr});

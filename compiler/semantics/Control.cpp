@@ -37,7 +37,7 @@ Lowering::Condition Lowering::condition(const syntax::Expr &test,
   if (auto *values = value.tupleValues())
     return {!values->empty(), {}};
   auto *tensor = value.tensor();
-  if (!tensor || tensor->type.element.isPointer)
+  if (!tensor)
     fail(DiagnosticId::BadCondition, test.range,
          "`" + std::string(statement) + "` cannot test " + value.describe(),
          "test for a missing argument with `is None`");

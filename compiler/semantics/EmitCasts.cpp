@@ -122,6 +122,33 @@ Tensor Emitter::castRounding(Tensor value, Element to, bool towardZero) {
   return floatCast(value, to, towardZero);
 }
 
+// An address as an integer of 64 bits and back; as a truth value, whether it is
+// not null.
+Tensor Emitter::addressCast(Tensor value, Element to) {
+  Element from = value.type.element;
+  constexpr Element kAddress{DType::Int64, false};
+  auto move = [&](Tensor moved, Element element) -> Tensor {
+    Type type = moved.type.with(element);
+    return {tile::BitcastOp::create(builder, location(),
+                                    toMlir(context(), type), moved.handle),
+            type};
+  };
+  auto isWord = [](const Element &element) {
+    return element.isInt() && bitWidth(element.dtype) == 64;
+  };
+  if (from.isPointer && to.isBool())
+    return cast(move(value, kAddress), to);
+  if (from.isPointer && isWord(to))
+    return cast(move(value, kAddress), to);
+  if (to.isPointer && isWord(from))
+    return move(value, to);
+  fail(DiagnosticId::BadPointer,
+       "an address has 64 bits: no cast from " + toString(from) + " to " +
+           toString(to),
+       to.isPointer ? "convert the integer first: .to(tl.int64)"
+                    : "convert to tl.int64 first");
+}
+
 Tensor Emitter::cast(Tensor value, Element to) {
   Element from = value.type.element;
   if (from == to)
@@ -132,9 +159,7 @@ Tensor Emitter::cast(Tensor value, Element to) {
   if (from.isPointer && to.isPointer)
     return bitcast(value, to);
   if (from.isPointer || to.isPointer)
-    fail(DiagnosticId::NotSupported,
-         "casts between pointers and integers are not supported yet: " +
-             toString(from) + " to " + toString(to));
+    return addressCast(value, to);
 
   bool half = from.dtype == DType::Fp16 || from.dtype == DType::Bf16;
   if (half && to.dtype != DType::Fp32)

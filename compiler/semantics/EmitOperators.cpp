@@ -331,6 +331,8 @@ Value Emitter::unary(UnaryOp op, const Value &a) {
   Element element = x.type.element;
   if (op == UnaryOp::Pos)
     return x;
+  if (op == UnaryOp::Not && element.isPointer)
+    return unary(op, truth(x));
   if (element.isPointer)
     fail(DiagnosticId::BadPointer,
          quoted(spelling(op)) + " is not defined for " + toString(x.type),

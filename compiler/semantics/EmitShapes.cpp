@@ -237,13 +237,16 @@ Tensor Emitter::unsplat(Tensor value) {
          "a scalar out of a block of pointers is not supported yet");
   if (value.type.rank() > 1)
     value = reshape(value, {1});
+  // Of floats the bits: a sum would turn -0.0 into 0.0.
+  const Element element = value.type.element;
+  if (element.isFloat())
+    value = bitcast(value, {*intOfWidth(bitWidth(element.dtype), true), false});
   Type type(value.type.element);
-  // The sum over one element; or for booleans, which have no sum.
-  auto kind =
-      type.element.isBool() ? tile::ReduceKind::Or : tile::ReduceKind::Sum;
-  return {tile::ReduceOp::create(builder, location(), resultType(*this, type),
-                                 kind, value.handle, 0),
-          type};
+  Tensor only{tile::ReduceOp::create(builder, location(),
+                                     resultType(*this, type),
+                                     tile::ReduceKind::Or, value.handle, 0),
+              type};
+  return element.isFloat() ? bitcast(only, element) : only;
 }
 
 } // namespace tessera::semantics

@@ -33,6 +33,10 @@ public:
   /// A note that does not end the compilation.
   virtual void note(DiagnosticId id, const SourceRange &range,
                     std::string message) = 0;
+  /// `value.name`, or nothing where there is no such attribute.
+  virtual std::optional<Value> attribute(const Value &value,
+                                         const std::string &name,
+                                         const SourceRange &range) = 0;
   /// Calls a helper of the kernel, inlined at the builder's position.
   virtual Value call(const Value &function, std::vector<Value> arguments,
                      const SourceRange &range) = 0;
@@ -52,6 +56,10 @@ public:
 
   Value call(const Value &function, std::vector<Value> arguments) {
     return reporter.call(function, std::move(arguments), site.range);
+  }
+
+  std::optional<Value> attribute(const Value &value, const std::string &name) {
+    return reporter.attribute(value, name, site.range);
   }
 
   // Constants.
@@ -117,6 +125,7 @@ private:
   Tensor bits(BinaryOp op, const Value &a, const Value &b);
   Value onTuples(BinaryOp op, const Value &a, const Value &b);
   Tensor floatCast(Tensor value, Element to, bool towardZero);
+  Tensor addressCast(Tensor value, Element to);
 
   ErrorReporter &reporter;
 };

@@ -183,7 +183,9 @@ Value Lowering::boolOp(const syntax::BoolOp &expr) {
     last = evaluate(*operand);
     if (auto *tensor = last.tensor()) {
       At at(*this, operand->range);
-      combined = combined ? emit.logical(isAnd, *combined, *tensor) : *tensor;
+      Tensor side =
+          tensor->type.element.isPointer ? emit.truth(*tensor) : *tensor;
+      combined = combined ? emit.logical(isAnd, *combined, side) : side;
       continue;
     }
     bool truth = last.constant()      ? last.constant()->truth()
@@ -295,7 +297,7 @@ Value Lowering::subscript(const syntax::Subscript &expr) {
   for (const syntax::Expr *item : items) {
     auto *slice = item->as<syntax::Slice>();
     if (slice && !slice->lower && !slice->upper && !slice->step) {
-      if (++kept > tensor->type.rank())
+      if (++kept > tensor->type.rank() && tensor->type.isBlock())
         fail(DiagnosticId::ShapeMismatch, item->range,
              "too many `:` for " + toString(tensor->type));
     } else if (!slice && evaluate(*item).isNone()) {

@@ -200,7 +200,7 @@ void Lowering::bindKernel(const syntax::FunctionDef &kernel,
            "give it a value, as in " + parameter.name + "=64");
     auto parsed = syntax::ArgClass::parse(argument.type);
     auto dtype = parsed ? parseDType(parsed->element) : std::nullopt;
-    if (!dtype)
+    if (!dtype || isFp8(*dtype))
       fail(DiagnosticId::BadSignature, parameter.range,
            "argument `" + parameter.name + "` has the type `" + argument.type +
                "`, which kernels cannot compute with",

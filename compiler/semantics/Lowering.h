@@ -33,6 +33,8 @@ public:
                            std::string message, std::string hint) override;
   void note(DiagnosticId id, const SourceRange &range,
             std::string message) override;
+  std::optional<Value> attribute(const Value &value, const std::string &name,
+                                 const SourceRange &range) override;
   Value call(const Value &function, std::vector<Value> arguments,
              const SourceRange &range) override;
 
@@ -111,6 +113,7 @@ private:
   void visitAnnAssign(const syntax::AnnAssign &stmt);
   Value materialize(const Value &value);
   void visitAssert(const syntax::Assert &stmt);
+  [[noreturn]] void visitRaise(const syntax::Raise &stmt);
   static bool containsReturn(const syntax::Stmt &stmt);
   static bool containsReturn(const syntax::Block &block);
 
@@ -179,6 +182,8 @@ private:
   std::vector<Argument> arguments(const syntax::Call &expr);
   [[noreturn]] void failNotCallable(const syntax::Call &expr,
                                     const Value &function);
+  [[noreturn]] void failDynamicArgument(const syntax::FunctionDef &callee,
+                                        const Argument &argument);
   Value inlineCall(const syntax::FunctionDef &callee,
                    std::vector<Argument> given, const SourceRange &range);
   void bindParameters(const syntax::FunctionDef &callee,

@@ -29,7 +29,8 @@ std::string canonical(std::string path) {
 bool isModule(std::string_view path) {
   for (std::string_view known :
        {"tl", "triton", "tl.math", "tl.extra", "tl.extra.cuda",
-        "tl.extra.libdevice", "tl.PropagateNan", "math"})
+        "tl.extra.libdevice", "tl.PropagateNan", "math", "tl.tensor",
+        "tl.dtype", "tl.tensor_descriptor", "tl.tensor_descriptor_base"})
     if (path == known)
       return true;
   return false;
@@ -70,7 +71,6 @@ constexpr std::pair<std::string_view, std::string_view> kPythonNames[] = {
               "for types and compile-time values"},
     {"round", "write tl.floor(x + 0.5)"},
     {"pow", "write x * x, or tl.exp2(y * tl.log2(x))"},
-    {"isinstance", "ask for the type: x.dtype == tl.float32"},
     {"type", "the type of a block is x.dtype"},
     {"enumerate", "count with range or tl.static_range"},
     {"zip", "count with range or tl.static_range"},
@@ -86,8 +86,6 @@ constexpr std::pair<std::string_view, std::string_view> kPythonNames[] = {
     {"reversed", "write tl.flip(x), or a range with a negative step"},
     {"divmod", "write a // b and a % b"},
     {"super", "kernels are functions"},
-    {"getattr", "write the attribute out"},
-    {"hasattr", "write the attribute out"},
     {"open", "pass the data as a pointer argument"},
     {"input", "pass the data as a pointer argument"}};
 
@@ -106,22 +104,14 @@ std::string laterHint(const std::string &module, const std::string &name) {
     std::string_view name, hint;
   };
   constexpr Later kLater[] = {
-      {"make_tensor_descriptor", "use tl.make_block_ptr"},
-      {"load_tensor_descriptor", "use tl.make_block_ptr and tl.load"},
-      {"store_tensor_descriptor", "use tl.make_block_ptr and tl.store"},
       {"dot_scaled", "scale the operands and use tl.dot"},
       {"inline_asm_elementwise",
        "kernels hold no assembly; write it with the functions of tl"},
       {"map_elementwise", "call the helper on the blocks themselves"},
-      {"pow", "write tl.exp2(y * tl.log2(x))"},
-      {"log1p", "write tl.log(1 + x)"},
-      {"expm1", "write tl.exp(x) - 1"},
   };
   for (const Later &later : kLater)
     if (name == later.name)
       return std::string(later.hint);
-  if (module == "tl" && name.compare(0, 6, "float8") == 0)
-    return "fp8 needs a GPU target; use tl.float16";
   return "";
 }
 
@@ -162,6 +152,8 @@ Value Lowering::member(const std::string &parent, const std::string &name,
     return ModuleRef{path};
   if (module == "tl.PropagateNan" && (name == "ALL" || name == "NONE"))
     return Const("PropagateNan." + name);
+  if (module == "tl" && name == "pi32_t")
+    return Value::type(Type(Element{DType::Int32, true}));
   if (module == "tl")
     if (auto dtype = dtypeMember(name))
       return Value::type(Type(*dtype));
@@ -170,8 +162,9 @@ Value Lowering::member(const std::string &parent, const std::string &name,
       known.empty() ? nullptr : Registry::get().find(known);
   if (builtin)
     return BuiltinRef{builtin, nullptr};
-  if (module == "tl")
-    if (auto *function = preludeFunction(name))
+  const bool device = module == "tl.extra.libdevice" || module == "tl.math";
+  if (device || (module == "tl" && name.rfind("libdevice_", 0) != 0))
+    if (auto *function = preludeFunction(device ? "libdevice_" + name : name))
       return FunctionRef{function};
   if (std::string hint = laterHint(module, name); !hint.empty())
     fail(DiagnosticId::NotSupported, range,
@@ -264,6 +257,13 @@ Value Lowering::lookUp(const syntax::Name &name) {
        "`" + name.id + "` is not defined", unknownNameHint(name.id));
 }
 
+static Value sizesOf(const Shape &shape) {
+  std::vector<Value> sizes;
+  for (int64_t size : shape)
+    sizes.push_back(Value::integer(size));
+  return Value::tuple(std::move(sizes));
+}
+
 Value Lowering::typeAttribute(const Type &type, const syntax::Attribute &expr) {
   const std::string &name = expr.attribute;
   if (name == "element_ty") {
@@ -282,12 +282,8 @@ Value Lowering::typeAttribute(const Type &type, const syntax::Attribute &expr) {
     return Value::integer((bits + 7) / 8);
   if (name == "name")
     return Const(toString(type.element));
-  if (name == "shape" && type.isBlock()) {
-    std::vector<Value> sizes;
-    for (int64_t size : type.shape)
-      sizes.push_back(Value::integer(size));
-    return Value::tuple(std::move(sizes));
-  }
+  if (name == "shape" && type.isBlock())
+    return sizesOf(type.shape);
   if (auto *builtin = Registry::get().find("dtype." + name))
     return BuiltinRef{builtin, std::make_shared<Value>(Value::type(type))};
   std::string nearest = Registry::get().nearest("dtype." + name);
@@ -307,8 +303,15 @@ static std::string attributeHint(const Value &value, const std::string &name,
   if (value.isNone())
     return "the argument was not given; test it first: if " + x +
            " is not None";
+  if (value.descriptor())
+    return "a descriptor has load, store, gather, scatter, the atomics, shape, "
+           "strides, block_shape and dtype";
   if (!value.tensor())
     return "docs/language/builtins.md lists what values have";
+  if (value.tensor()->type.element.isPointer &&
+      Registry::get().find("descriptor." + name))
+    return "that is of descriptors: tl.make_tensor_descriptor(" + x +
+           ", shape, strides, block_shape); or tl." + name + " of pointers";
   const std::pair<std::string_view, std::string> words[] = {
       {"size", x + ".shape holds the sizes, " + x + ".numel their product"},
       {"ndim", "write len(" + x + ".shape)"},
@@ -323,7 +326,6 @@ static std::string attributeHint(const Value &value, const std::string &name,
       {"astype", "write " + x + ".to(...)"},
       {"type_as", "write " + x + ".to(other.dtype)"},
       {"mean", "write tl.sum(" + x + ", axis=0) / " + x + ".shape[0]"},
-      {"item", "a scalar is used as it is"},
       {"unsqueeze", "write tl.expand_dims(" + x + ", axis)"},
       {"squeeze", "write tl.reshape(" + x + ", shape)"},
       {"transpose", "write tl.trans(" + x + ")"},
@@ -350,6 +352,25 @@ static std::string attributeHint(const Value &value, const std::string &name,
          "docs/language/builtins.md";
 }
 
+static std::optional<Value> descriptorAttribute(const Descriptor &array,
+                                                const Value &value,
+                                                const std::string &name) {
+  Type block(array.base.type.element.dtype, array.block);
+  if (name == "dtype")
+    return Value::type(Type(block.element));
+  if (name == "block_type")
+    return Value::type(block);
+  if (name == "block_shape")
+    return sizesOf(array.block);
+  if (name == "shape" || name == "strides") {
+    const auto &list = name == "shape" ? array.shape : array.strides;
+    return Value::tuple({list.begin(), list.end()});
+  }
+  if (auto *builtin = Registry::get().find("descriptor." + name))
+    return BuiltinRef{builtin, std::make_shared<Value>(value)};
+  return std::nullopt;
+}
+
 Value Lowering::attribute(const Value &value, const syntax::Attribute &expr) {
   const std::string &name = expr.attribute;
   if (auto *module = value.as<ModuleRef>())
@@ -364,6 +385,9 @@ Value Lowering::attribute(const Value &value, const syntax::Attribute &expr) {
   if (auto *block = value.blockPointer();
       block && (name == "dtype" || name == "type"))
     return Value::type(block->base.type);
+  if (auto *array = value.descriptor())
+    if (auto found = descriptorAttribute(*array, value, name))
+      return *found;
   if (auto *tensor = value.tensor()) {
     const Type &type = tensor->type;
     if (name == "dtype")
@@ -372,12 +396,8 @@ Value Lowering::attribute(const Value &value, const syntax::Attribute &expr) {
       return Value::type(type);
     if (name == "numel")
       return Value::integer(type.elements());
-    if (name == "shape") {
-      std::vector<Value> sizes;
-      for (int64_t size : type.shape)
-        sizes.push_back(Value::integer(size));
-      return Value::tuple(std::move(sizes));
-    }
+    if (name == "shape")
+      return sizesOf(type.shape);
     if (name == "T") {
       if (type.rank() != 2)
         fail(DiagnosticId::ShapeMismatch, expr.range,
@@ -390,12 +410,28 @@ Value Lowering::attribute(const Value &value, const syntax::Attribute &expr) {
   bool number = value.constant() && value.constant()->isNumber();
   if (value.tensor() || value.blockPointer() || number) {
     auto *builtin = Registry::get().find(name);
-    if (builtin && builtin->isMethod)
+    if (!builtin || !builtin->isMethod)
+      builtin = Registry::get().find("method." + name);
+    if (builtin)
       return BuiltinRef{builtin, std::make_shared<Value>(value)};
   }
   fail(DiagnosticId::UnknownAttribute, expr.attributeRange,
        value.describe() + " has no attribute `" + name + "`",
        attributeHint(value, name, quoteOperand(expr.value->range)));
+}
+
+std::optional<Value> Lowering::attribute(const Value &value,
+                                         const std::string &name,
+                                         const SourceRange &range) {
+  syntax::Attribute node;
+  node.range = node.attributeRange = range;
+  node.attribute = name;
+  node.value = std::make_unique<syntax::Constant>(range);
+  try {
+    return attribute(value, node);
+  } catch (const CompileError &) {
+    return std::nullopt;
+  }
 }
 
 } // namespace tessera::semantics

@@ -207,7 +207,8 @@ def _log2(i):
 
 const syntax::Program &prelude() {
   static const std::shared_ptr<const syntax::Program> program =
-      syntax::Program::load("tessera/prelude.py", kText,
+      syntax::Program::load("tessera/prelude.py",
+                            std::string(kText) + kLibdeviceText,
                             [](const std::string &) { return std::nullopt; });
   return *program;
 }

@@ -15,4 +15,7 @@ const syntax::Program &prelude();
 /// the prelude's own.
 const syntax::FunctionDef *preludeFunction(std::string_view name);
 
+/// Its second part: libdevice_NAME is tl.extra.libdevice.NAME.
+extern const char *const kLibdeviceText;
+
 } // namespace tessera::semantics

@@ -159,6 +159,23 @@ void Lowering::visitAssert(const syntax::Assert &stmt) {
   builtin.emit(bound);
 }
 
+// An arm that is not taken may raise; what is reached ends the compilation.
+void Lowering::visitRaise(const syntax::Raise &stmt) {
+  std::string text = "`raise` is reached";
+  auto *error = stmt.value ? stmt.value->as<syntax::Call>() : nullptr;
+  const syntax::Expr *kind = error ? error->function.get() : stmt.value.get();
+  if (auto *name = kind ? kind->as<syntax::Name>() : nullptr)
+    text = name->id;
+  if (error && !error->arguments.empty()) {
+    const syntax::Expr &argument = *error->arguments[0];
+    if (argument.is<syntax::Constant>() || argument.is<syntax::JoinedStr>())
+      text += ": " + evaluate(argument).constant()->str();
+  }
+  fail(DiagnosticId::StaticAssert, stmt.range, text,
+       "the kernel raises this while it is compiled: change what leads here, "
+       "or check values of the launch with tl.device_assert");
+}
+
 void Lowering::visit(const syntax::Stmt &stmt) {
   using syntax::StmtKind;
   countStep(stmt.range);
@@ -189,6 +206,8 @@ void Lowering::visit(const syntax::Stmt &stmt) {
     return visitWhile(stmt.to<syntax::While>());
   case StmtKind::Assert:
     return visitAssert(stmt.to<syntax::Assert>());
+  case StmtKind::Raise:
+    visitRaise(stmt.to<syntax::Raise>());
   case StmtKind::If:
     return visitIf(stmt.to<syntax::If>());
   case StmtKind::ExprStmt:

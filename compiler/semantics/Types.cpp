@@ -37,6 +37,11 @@ constexpr Row kRows[] = {
     {DType::Bf16, "bf16", "bf16", "bfloat16", 16, true, true},
     {DType::Fp32, "fp32", "fp32", "float32", 32, true, true},
     {DType::Fp64, "fp64", "fp64", "float64", 64, true, true},
+    {DType::Fp8E4Nv, "fp8e4nv", "fp8e4nv", "float8e4nv", 8, true, true},
+    {DType::Fp8E5, "fp8e5", "fp8e5", "float8e5", 8, true, true},
+    {DType::Fp8E4B8, "fp8e4b8", "fp8e4b8", "float8e4b8", 8, true, true},
+    {DType::Fp8E5B16, "fp8e5b16", "fp8e5b16", "float8e5b16", 8, true, true},
+    {DType::Fp8E4B15, "fp8e4b15", "fp8e4b15", "float8e4b15", 8, true, true},
 };
 
 const Row &rowOf(DType type) { return kRows[size_t(type)]; }
@@ -44,6 +49,7 @@ const Row &rowOf(DType type) { return kRows[size_t(type)]; }
 } // namespace
 
 bool isFloat(DType type) { return rowOf(type).isFloat; }
+bool isFp8(DType type) { return isFloat(type) && bitWidth(type) == 8; }
 bool isInt(DType type) { return !rowOf(type).isFloat; }
 bool isSigned(DType type) { return rowOf(type).isSigned; }
 unsigned bitWidth(DType type) { return rowOf(type).bits; }

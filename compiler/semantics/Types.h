@@ -33,9 +33,16 @@ enum class DType : uint8_t {
   Bf16,
   Fp32,
   Fp64,
+  // Types that have names, so that kernels can ask for them, but no values.
+  Fp8E4Nv,
+  Fp8E5,
+  Fp8E4B8,
+  Fp8E5B16,
+  Fp8E4B15,
 };
 
 bool isFloat(DType type);
+bool isFp8(DType type);
 bool isInt(DType type); // Int1 too
 /// Int1 counts as unsigned, as under Triton.
 bool isSigned(DType type);

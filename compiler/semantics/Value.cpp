@@ -100,6 +100,9 @@ std::string Value::describe() const {
     return "a tuple of " + std::to_string(values->size());
   if (blockPointer())
     return "a block pointer";
+  if (auto *value = descriptor())
+    return "a descriptor of " +
+           toString(Type(value->base.type.element.dtype, value->block));
   if (auto *value = as<ModuleRef>())
     return "module " + value->path;
   if (auto *value = as<FunctionRef>())
@@ -120,6 +123,11 @@ void flatten(const Value &value, std::vector<mlir::Value> &parts) {
     for (auto *list : {&pointer->shape, &pointer->strides, &pointer->offsets})
       for (const Tensor &item : *list)
         parts.push_back(item.handle);
+  } else if (auto *array = value.descriptor()) {
+    parts.push_back(array->base.handle);
+    for (auto *list : {&array->shape, &array->strides})
+      for (const Tensor &item : *list)
+        parts.push_back(item.handle);
   }
 }
 
@@ -137,6 +145,14 @@ Value rebuild(const Value &like, const std::vector<mlir::Value> &parts,
     BlockPointer result = *pointer;
     result.base.handle = parts[next++];
     for (auto *list : {&result.shape, &result.strides, &result.offsets})
+      for (Tensor &item : *list)
+        item.handle = parts[next++];
+    return result;
+  }
+  if (auto *array = like.descriptor()) {
+    Descriptor result = *array;
+    result.base.handle = parts[next++];
+    for (auto *list : {&result.shape, &result.strides})
       for (Tensor &item : *list)
         item.handle = parts[next++];
     return result;
@@ -161,6 +177,12 @@ bool sameType(const Value &a, const Value &b) {
     return right && left->block == right->block &&
            left->base.type == right->base.type &&
            left->shape.size() == right->shape.size();
+  }
+  if (auto *left = a.descriptor()) {
+    auto *right = b.descriptor();
+    return right && left->block == right->block &&
+           left->base.type == right->base.type &&
+           left->padsNan == right->padsNan;
   }
   if (auto *left = a.constant())
     return b.constant() && left->identical(*b.constant());

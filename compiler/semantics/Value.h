@@ -96,6 +96,16 @@ struct BlockPointer {
   Shape block;
 };
 
+/// tl.make_tensor_descriptor: a strided array that is read and written in
+/// blocks. Like a block pointer only its parts are values of the IR.
+struct Descriptor {
+  Tensor base;
+  std::vector<Tensor> shape;   // int32 each
+  std::vector<Tensor> strides; // int64 each
+  Shape block;
+  bool padsNan = false; // outside elements read as NaN, else as 0
+};
+
 struct Tuple {
   std::vector<Value> values;
   size_t size = 0; // Value::size() of the whole
@@ -114,15 +124,18 @@ struct Range {
 
 class Value {
 public:
-  using Data = std::variant<Const, Tensor, std::shared_ptr<Tuple>,
-                            std::shared_ptr<BlockPointer>, ModuleRef,
-                            FunctionRef, BuiltinRef, std::shared_ptr<Range>>;
+  using Data =
+      std::variant<Const, Tensor, std::shared_ptr<Tuple>,
+                   std::shared_ptr<BlockPointer>, std::shared_ptr<Descriptor>,
+                   ModuleRef, FunctionRef, BuiltinRef, std::shared_ptr<Range>>;
 
   Value() = default; // None
   Value(Const value) : data(std::move(value)) {}
   Value(Tensor value) : data(std::move(value)) {}
   Value(BlockPointer value)
       : data(std::make_shared<BlockPointer>(std::move(value))) {}
+  Value(Descriptor value)
+      : data(std::make_shared<Descriptor>(std::move(value))) {}
   Value(ModuleRef value) : data(std::move(value)) {}
   Value(FunctionRef value) : data(value) {}
   Value(BuiltinRef value) : data(std::move(value)) {}
@@ -146,6 +159,10 @@ public:
   }
   const BlockPointer *blockPointer() const {
     auto *held = as<std::shared_ptr<BlockPointer>>();
+    return held ? held->get() : nullptr;
+  }
+  const Descriptor *descriptor() const {
+    auto *held = as<std::shared_ptr<Descriptor>>();
     return held ? held->get() : nullptr;
   }
   const Range *range() const {

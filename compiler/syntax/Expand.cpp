@@ -84,6 +84,8 @@ private:
     } else if (const auto *claim = stmt.as<Assert>()) {
       expr(*claim->test);
       optional(claim->message);
+    } else if (const auto *error = stmt.as<Raise>()) {
+      optional(error->value);
     } else if (const auto *branch = stmt.as<If>()) {
       expr(*branch->test);
       block(branch->body);
@@ -171,7 +173,8 @@ std::string functionText(const FunctionDef &function) {
     const auto *call = decorator->as<Call>();
     std::string head = call ? dump(*call->function) : line;
     if (head == "jit" || head.ends_with(".jit") ||
-        head.ends_with("constexpr_function"))
+        head.ends_with("constexpr_function") || head == "constexpr" ||
+        head.ends_with(".constexpr"))
       jit = "@" + line + "\n";
   }
   return jit + text.substr(def);

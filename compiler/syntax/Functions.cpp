@@ -293,7 +293,13 @@ std::optional<Value> pythonName(std::string_view name) {
   return std::nullopt;
 }
 
-Value namedValue(const std::string &path) {
+Value namedValue(const std::string &written) {
+  // tl.core.x and tl.standard.x are tl.x.
+  std::string path = written;
+  for (std::string_view part :
+       {"triton.language.core.", "triton.language.standard."})
+    if (path.starts_with(part))
+      path = "triton.language." + path.substr(part.size());
   if (path == "math.pi")
     return 3.141592653589793;
   if (path == "math.e")

@@ -205,7 +205,6 @@ void Parser::rejectKeyword() {
                  "without `global`"},
       {"nonlocal", "pass the value as an argument"},
       {"del", "variables end with the function"},
-      {"raise", "use tl.static_assert or tl.device_assert"},
       {"break", "put the rest of the loop's body under an `if`"},
       {"continue", "put the rest of the loop's body under an `if`"},
   };
@@ -255,6 +254,14 @@ void Parser::parseSimple(Block &block) {
     block.push_back(std::make_unique<Continue>(start));
   } else if (at("assert")) {
     parseAssert(block);
+  } else if (accept("raise")) {
+    auto node = std::make_unique<Raise>();
+    if (!at(TokenKind::Newline) && !at(";") && !at(TokenKind::End))
+      node->value = parseExpression();
+    if (accept("from"))
+      parseExpression();
+    node->range = since(start);
+    block.push_back(std::move(node));
   } else if (at("import") || at("from")) {
     if (functionDepth)
       unsupported(start, "an import inside a function",
@@ -532,27 +539,33 @@ void Parser::parseFunction(Block &block) {
     const auto *call = decorator->as<Call>();
     const Expr *head = call ? call->function.get() : decorator.get();
     node->isJit |= endsWithName(head, "jit");
-    node->isConstexpr |= endsWithName(head, "constexpr_function");
+    node->isConstexpr |= endsWithName(head, "constexpr_function") ||
+                         endsWithName(head, "constexpr");
   }
   bool isHost = !node->isJit && !node->isConstexpr;
   const Token &name = expectName("the function");
   node->name = std::string(name.text);
   node->nameRange = name.range;
   node->range = since(start);
-  if (isHost) {
+  if (!isHost) {
+    parseSignatureAndBody(*node, start);
+  } else if (!node->decorators.empty() || !parsePlainFunction(*node, start)) {
     // Known by name, so that a call of it is an error that says why.
     skipHostCode(block);
-    block.push_back(std::move(node));
-    return;
   }
-  parseParameters(*node);
+  block.push_back(std::move(node));
+}
+
+void Parser::parseSignatureAndBody(FunctionDef &node,
+                                   const SourceRange &start) {
+  parseParameters(node);
   if (accept("->"))
     parseExpression();
-  node->range = since(start);
+  node.range = since(start);
   ++functionDepth;
-  runsAtCompileTime = node->isConstexpr;
+  runsAtCompileTime = node.isConstexpr || !node.isJit;
   try {
-    parseSuite(node->body, "the parameters");
+    parseSuite(node.body, "the parameters");
   } catch (...) {
     --functionDepth;
     runsAtCompileTime = false;
@@ -560,8 +573,28 @@ void Parser::parseFunction(Block &block) {
   }
   --functionDepth;
   runsAtCompileTime = false;
-  node->docstring = takeDocstring(node->body);
-  block.push_back(std::move(node));
+  node.docstring = takeDocstring(node.body);
+}
+
+// Reads a function of Python where kernels have all that it uses. Where not,
+// nothing is read, nothing reported: it is code around kernels.
+bool Parser::parsePlainFunction(FunctionDef &node, const SourceRange &start) {
+  const size_t first = position, reported = list.diagnostics.size();
+  try {
+    parseSignatureAndBody(node, start);
+    if (list.diagnostics.size() == reported) {
+      skippedHostCode = true;
+      return node.isPlain = true;
+    }
+  } catch (const Recover &) {
+  }
+  list.diagnostics.erase(list.diagnostics.begin() + ptrdiff_t(reported),
+                         list.diagnostics.end());
+  position = first;
+  node.parameters.clear();
+  node.body.clear();
+  node.range = since(start);
+  return false;
 }
 
 std::string Parser::takeDocstring(Block &body) {

@@ -62,6 +62,8 @@ private:
   void parseAssert(Block &block);
   void parseIf(Block &block);
   void parseFunction(Block &block);
+  void parseSignatureAndBody(FunctionDef &node, const SourceRange &start);
+  bool parsePlainFunction(FunctionDef &node, const SourceRange &start);
   void parseParameters(FunctionDef &function);
   void parseSuite(Block &block, std::string_view after);
   void rejectKeyword();

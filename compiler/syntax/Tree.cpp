@@ -271,6 +271,10 @@ std::string dump(const Stmt &stmt, unsigned indent) {
     return pad + "assert " + dump(*node.test) +
            (node.message ? ", " + dump(*node.message) : "") + "\n";
   }
+  case StmtKind::Raise: {
+    const auto &node = stmt.to<Raise>();
+    return pad + "raise" + (node.value ? " " + dump(*node.value) : "") + "\n";
+  }
   case StmtKind::If:
     return pad + dumpIf(stmt.to<If>(), indent);
   case StmtKind::Return: {

@@ -242,6 +242,7 @@ enum class StmtKind {
   Return,
   ExprStmt,
   Assert,
+  Raise,
   Pass,
   Break,
   Continue,
@@ -318,6 +319,12 @@ struct Assert : StmtNode<StmtKind::Assert> {
   ExprPtr message; // null when there is none
 };
 
+// An error where it is reached, which is while compiling.
+struct Raise : StmtNode<StmtKind::Raise> {
+  using StmtNode::StmtNode;
+  ExprPtr value; // null for a bare `raise`
+};
+
 struct Pass : StmtNode<StmtKind::Pass> {
   using StmtNode::StmtNode;
 };
@@ -369,8 +376,12 @@ struct FunctionDef : StmtNode<StmtKind::FunctionDef> {
   std::string docstring; // not part of body
   Block body;
   bool isJit = false; // decorated with triton.jit
-  // Decorated with triton.constexpr_function: runs while compiling.
+  // Decorated with triton.constexpr_function or tl.constexpr: runs while
+  // compiling.
   bool isConstexpr = false;
+  // A function of Python whose body kernels could have: runs while compiling
+  // where its arguments are known.
+  bool isPlain = false;
   std::shared_ptr<const SourceFile> file;
 };
 

@@ -18,8 +18,10 @@ LogicalResult BitcastOp::verify() {
   Type from = elementType(getSrc().getType()), to = elementType(getType());
   if (shapeOf(getSrc().getType()) != shapeOf(getType()))
     return emitOpError("keeps the shape");
-  if (isa<PtrType>(from) != isa<PtrType>(to))
-    return emitOpError("cannot mix pointers and numbers");
+  auto isFloat = [](Type type) { return isa<FloatType>(type); };
+  if ((isa<PtrType>(from) && isFloat(to)) ||
+      (isa<PtrType>(to) && isFloat(from)))
+    return emitOpError("cannot mix pointers and floats");
   if (bitWidth(from) != bitWidth(to))
     return emitOpError("needs equal widths, got ") << from << " and " << to;
   return verifyTileShape(*this, getType());

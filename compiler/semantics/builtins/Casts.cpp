@@ -57,7 +57,12 @@ bool isSignedInt(const Type &type) {
 bool isUnsignedInt(const Type &type) {
   return type.element.isInt() && !isSigned(type.element.dtype);
 }
-bool isNone(const Type &) { return false; }
+bool isNarrow(const Type &type) {
+  return !type.element.isPointer && isFp8(type.element.dtype);
+}
+bool isStandard(const Type &type) {
+  return type.element.isFloat() && !isNarrow(type);
+}
 
 template <bool (*test)(const Type &)>
 Value emitTest(BuiltinCall &call) {
@@ -86,12 +91,12 @@ void registerCasts(Registry &registry) {
   test("is_ptr", emitTest<isPointer>);
   test("is_block", emitTest<isBlock>);
   test("is_floating", emitTest<isFloating>);
-  test("is_standard_floating", emitTest<isFloating>);
+  test("is_standard_floating", emitTest<isStandard>);
   test("is_int", emitTest<isInteger>);
   test("is_bool", emitTest<isBoolean>);
   test("is_int_signed", emitTest<isSignedInt>);
   test("is_int_unsigned", emitTest<isUnsignedInt>);
-  test("is_fp8", emitTest<isNone>);
+  test("is_fp8", emitTest<isNarrow>);
   test("is_fp16", emitIs<DType::Fp16>);
   test("is_bf16", emitIs<DType::Bf16>);
   test("is_fp32", emitIs<DType::Fp32>);

@@ -13,6 +13,12 @@ Value emitArange(BuiltinCall &call) {
   if (start < minOf(DType::Int32) || end > maxOf(DType::Int32))
     call.fail(1, DiagnosticId::IntegerRange, "tl.arange must fit 32 bits",
               "add the large number afterwards: tl.arange(0, n) + start");
+  if (start < 0)
+    call.fail(0, DiagnosticId::BadArgument,
+              "tl.arange begins at 0 or above, got " + std::to_string(start),
+              "move it afterwards: tl.arange(0, " +
+                  std::to_string(end - start) + ") - " +
+                  std::to_string(-start));
   if (end <= start)
     call.fail(1, DiagnosticId::BadArgument,
               "tl.arange(" + std::to_string(start) + ", " +

@@ -163,6 +163,15 @@ Value emitOperator(BuiltinCall &call) {
   return call.emit.binary(op, call[0], call[1]);
 }
 
+// Elementwise `and` and `or`, methods of truth values.
+template <bool isAnd>
+Value emitLogical(BuiltinCall &call) {
+  auto *a = call[0].constant(), *b = call[1].constant();
+  if (a && b)
+    return a->truth() == isAnd ? *b : *a;
+  return call.emit.logical(isAnd, call.tensor(0), call.tensor(1));
+}
+
 Value emitUmulhi(BuiltinCall &call) {
   Emitter &emit = call.emit;
   auto [x, y] = emit.pair(call[0], call[1], {}, "umulhi");
@@ -282,6 +291,8 @@ void registerMath(Registry &registry) {
   registry.addMethod("cdiv", "x, div", emitCeilDivide);
   registry.add("triton.cdiv", "x, y", emitCeilDivide);
   registry.add("where", "condition, x, y", emitWhere);
+  registry.add("method.logical_and", "self, other", emitLogical<true>);
+  registry.add("method.logical_or", "self, other", emitLogical<false>);
 }
 
 } // namespace tessera::semantics

@@ -2,18 +2,16 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Builtins.h"
+#include "compiler/semantics/builtins/Access.h"
 
 #include "dialect/tile/TileDialect.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace tessera::semantics {
 namespace {
 
 using namespace mlir;
-
-constexpr Element kInt64{DType::Int64, false};
 
 StringAttr word(BuiltinCall &call, size_t index,
                 std::initializer_list<std::string_view> known) {
@@ -70,64 +68,6 @@ Tensor maskOf(BuiltinCall &call, size_t index) {
   return mask;
 }
 
-// How elements of `element` lie in memory: booleans as bytes.
-Element stored(Element element) {
-  return {element.dtype == DType::Int1 ? DType::Int8 : element.dtype, false};
-}
-
-struct Access {
-  Tensor pointers;
-  mlir::Value mask, other;
-};
-
-Tensor loadFrom(BuiltinCall &call, const Access &access, StringAttr cache,
-                StringAttr eviction, bool isVolatile) {
-  Emitter &emit = call.emit;
-  Element element{access.pointers.type.element.dtype, false};
-  Type type = access.pointers.type.with(stored(element));
-  auto op = tile::LoadOp::create(
-      emit.builder, emit.location(), toMlir(emit.context(), type),
-      access.pointers.handle, access.mask, access.other, cache, eviction,
-      isVolatile ? emit.builder.getUnitAttr() : UnitAttr());
-  return emit.cast(Tensor{op.getResult(), type}, element);
-}
-
-// Addresses and bounds of a block pointer; `checked` names its dimensions.
-Access materialize(Emitter &emit, const BlockPointer &pointer,
-                   const std::vector<int64_t> &checked) {
-  size_t rank = pointer.block.size();
-  Value address = pointer.base;
-  Value mask;
-  for (size_t dim = 0; dim < rank; ++dim) {
-    Type rangeType(DType::Int32, {pointer.block[dim]});
-    Tensor range{tile::RangeOp::create(emit.builder, emit.location(),
-                                       toMlir(emit.context(), rangeType), 0,
-                                       int32_t(pointer.block[dim])),
-                 rangeType};
-    Tensor coordinate = emit.cast(range, kInt64);
-    for (size_t other = 0; other < rank; ++other)
-      if (other != dim)
-        coordinate = emit.expandDims(coordinate, int64_t(other));
-    coordinate =
-        *emit.binary(BinaryOp::Add, coordinate, pointer.offsets[dim]).tensor();
-    address = emit.binary(
-        BinaryOp::Add, address,
-        emit.binary(BinaryOp::Mul, coordinate, pointer.strides[dim]));
-    if (std::find(checked.begin(), checked.end(), int64_t(dim)) ==
-        checked.end())
-      continue;
-    // One statement an op: the order of arguments is the C++ compiler's.
-    Value above = emit.compare(CompareOp::Ge, coordinate, Value::integer(0));
-    Value below = emit.compare(CompareOp::Lt, coordinate, pointer.shape[dim]);
-    Value inside = emit.binary(BinaryOp::And, above, below);
-    mask = mask.isNone() ? inside : emit.binary(BinaryOp::And, mask, inside);
-  }
-  Access access{emit.broadcastTo(*address.tensor(), pointer.block), {}, {}};
-  if (!mask.isNone())
-    access.mask = emit.broadcastTo(*mask.tensor(), pointer.block).handle;
-  return access;
-}
-
 std::vector<int64_t> boundaryCheck(BuiltinCall &call, size_t index,
                                    size_t rank) {
   std::vector<int64_t> dims = call.integers(index);
@@ -161,21 +101,17 @@ Value emitLoad(BuiltinCall &call) {
                   call.what(index) + " does not go with a block pointer",
                   "use boundary_check= and padding_option=");
     Access access =
-        materialize(emit, *block, boundaryCheck(call, 3, block->block.size()));
+        accessOf(emit, *block, boundaryCheck(call, 3, block->block.size()));
     word(call, 4, {"zero", "nan"});
     std::string padding = call.string(4);
     if (!padding.empty() && access.mask) {
-      DType dtype = stored({block->base.type.element.dtype, false}).dtype;
-      if (padding == "nan" && isInt(dtype))
+      if (padding == "nan" &&
+          !semantics::isFloat(block->base.type.element.dtype))
         call.fail(4, DiagnosticId::BadArgument, "integers have no NaN",
                   "write padding_option=\"zero\"");
-      double nan = std::numeric_limits<double>::quiet_NaN();
-      access.other = isInt(dtype) ? emit.integer(0, dtype, block->block).handle
-                                  : emit.floating(padding == "nan" ? nan : 0.0,
-                                                  dtype, block->block)
-                                        .handle;
+      access.other = paddingOf(emit, access.pointers, padding == "nan");
     }
-    return loadFrom(call, access, cache, eviction, isVolatile);
+    return loadFrom(emit, access, cache, eviction, isVolatile);
   }
   onlyForBlockPointers(call, 3);
   onlyForBlockPointers(call, 4);
@@ -184,7 +120,7 @@ Value emitLoad(BuiltinCall &call) {
     if (!call.isNone(2))
       call.fail(2, DiagnosticId::BadArgument, "tl.load: `other` needs a mask",
                 "it is what masked-out elements read as: add mask=...");
-    return loadFrom(call, access, cache, eviction, isVolatile);
+    return loadFrom(emit, access, cache, eviction, isVolatile);
   }
   Tensor mask = maskOf(call, 1);
   matchShape(call, access.pointers, mask, 1);
@@ -199,17 +135,7 @@ Value emitLoad(BuiltinCall &call) {
     access.other = emit.cast(other, stored(element)).handle;
   }
   access.mask = mask.handle;
-  return loadFrom(call, access, cache, eviction, isVolatile);
-}
-
-void storeTo(BuiltinCall &call, const Access &access, Tensor value,
-             StringAttr cache, StringAttr eviction) {
-  Emitter &emit = call.emit;
-  Element element = stored({access.pointers.type.element.dtype, false});
-  // A boolean becomes the byte 0 or 1, any other value its low byte.
-  value = emit.cast(value, element);
-  tile::StoreOp::create(emit.builder, emit.location(), access.pointers.handle,
-                        value.handle, access.mask, cache, eviction);
+  return loadFrom(emit, access, cache, eviction, isVolatile);
 }
 
 Value emitStore(BuiltinCall &call) {
@@ -227,8 +153,8 @@ Value emitStore(BuiltinCall &call) {
                 "tl.store: a value of shape " + toString(value.type.shape) +
                     " for a block pointer of " + toString(block->block));
     Access access =
-        materialize(emit, *block, boundaryCheck(call, 3, block->block.size()));
-    storeTo(call, access, emit.broadcastTo(value, block->block), cache,
+        accessOf(emit, *block, boundaryCheck(call, 3, block->block.size()));
+    storeTo(emit, access, emit.broadcastTo(value, block->block), cache,
             eviction);
     return Value::none();
   }
@@ -253,36 +179,8 @@ Value emitStore(BuiltinCall &call) {
                   toString(access.pointers.type.shape),
               "several values would go to one address; build the pointers "
               "with the full shape");
-  storeTo(call, access, value, cache, eviction);
+  storeTo(emit, access, value, cache, eviction);
   return Value::none();
-}
-
-// Run-time 64-bit integers, one a dimension.
-std::vector<Tensor> coordinates(BuiltinCall &call, size_t index, size_t rank) {
-  std::vector<Value> items;
-  if (auto *values = call[index].tupleValues())
-    items = *values;
-  else
-    items = {call[index]};
-  if (items.size() != rank)
-    call.fail(index, DiagnosticId::BadArgument,
-              call.what(index) + " has " + std::to_string(items.size()) +
-                  (items.size() == 1 ? " entry for " : " entries for ") +
-                  std::to_string(rank) + " dimensions",
-              "write one for each dimension of the block");
-  std::vector<Tensor> result;
-  for (const Value &item : items) {
-    Tensor value = call.emit.toTensor(item, call.what(index));
-    if (value.type.isBlock() || !value.type.element.isInt())
-      call.fail(index, DiagnosticId::BadArgument,
-                call.what(index) + " must hold scalar integers, got " +
-                    toString(value.type),
-                value.type.isBlock()
-                    ? "a block pointer adds the offsets of its block itself"
-                    : "divide with //, or convert with .to(tl.int32)");
-    result.push_back(call.emit.cast(value, kInt64));
-  }
-  return result;
 }
 
 Value emitMakeBlockPointer(BuiltinCall &call) {

@@ -97,10 +97,67 @@ Value emitNextPowerOf2(BuiltinCall &call) {
   return Value::integer(*number == 0 ? Const::Int(0) : power);
 }
 
-Value emitConstexpr(BuiltinCall &call) {
-  if (call[0].isDynamic())
-    known(call, 0);
-  return call[0];
+// Of a run-time value too, which stays what it is, as under Triton.
+Value emitConstexpr(BuiltinCall &call) { return call[0]; }
+
+// Whether a value is of a class, which is named by what a kernel calls it.
+bool isOfClass(BuiltinCall &call, const Value &value, const Value &kind) {
+  auto *constant = value.constant();
+  if (auto *module = kind.as<ModuleRef>()) {
+    if (module->path == "tl.tensor")
+      return value.tensor() || value.blockPointer();
+    if (module->path == "tl.dtype")
+      return constant && constant->isType();
+    if (module->path.rfind("tl.tensor_descriptor", 0) == 0)
+      return value.descriptor() != nullptr;
+  }
+  if (auto *function = kind.as<BuiltinRef>(); function && !function->self) {
+    const std::string &name = function->builtin->name;
+    if (name == "python.int")
+      return constant && (constant->isInt() || constant->isBool());
+    if (name == "python.float")
+      return constant && constant->isFloat();
+    if (name == "python.bool")
+      return constant && constant->isBool();
+    if (name == "python.tuple" || name == "tuple")
+      return value.tupleValues() != nullptr;
+    // Python's numbers are plain where Triton asks.
+    if (name == "constexpr")
+      return false;
+    if (name == "pointer_type")
+      return constant && constant->isType() &&
+             constant->type().element.isPointer && !constant->type().isBlock();
+  }
+  call.fail(1, DiagnosticId::BadArgument,
+            "isinstance() does not know " + kind.describe(),
+            "ask for tl.tensor, tl.dtype, tl.tensor_descriptor, int, float, "
+            "bool or tuple; the type of elements is x.dtype");
+}
+
+Value emitIsInstance(BuiltinCall &call) {
+  std::vector<Value> kinds{call[1]};
+  if (auto *several = call[1].tupleValues())
+    kinds = *several;
+  bool found = false;
+  for (const Value &kind : kinds)
+    found |= isOfClass(call, call[0], kind);
+  return Value::boolean(found);
+}
+
+Value emitGetAttr(BuiltinCall &call) {
+  const std::string name = call.string(1);
+  if (auto value = call.emit.attribute(call[0], name))
+    return *value;
+  if (call[2].tupleValues()->empty())
+    call.fail(0, DiagnosticId::UnknownAttribute,
+              call[0].describe() + " has no attribute `" + name + "`",
+              "give a default as the third argument");
+  return call[2].tupleValues()->front();
+}
+
+Value emitHasAttr(BuiltinCall &call) {
+  return Value::boolean(
+      call.emit.attribute(call[0], call.string(1)).has_value());
 }
 
 Value emitTuple(BuiltinCall &call) {
@@ -120,6 +177,9 @@ void registerPython(Registry &registry) {
   registry.add("python.len", "x", emitLen);
   registry.add("python.max", "*values", emitExtreme<true>);
   registry.add("python.min", "*values", emitExtreme<false>);
+  registry.add("python.isinstance", "x, kind", emitIsInstance);
+  registry.add("python.getattr", "x, name, *default", emitGetAttr);
+  registry.add("python.hasattr", "x, name", emitHasAttr);
   registry.add("python.tuple", "x", emitTuple);
   registry.add("tuple", "x", emitTuple);
   registry.add("constexpr", "value", emitConstexpr);

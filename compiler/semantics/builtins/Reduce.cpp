@@ -103,12 +103,11 @@ Tensor indexOf(BuiltinCall &call, Tensor x, int64_t axis, bool isMax,
   Element element = x.type.element;
   // The comparison is signed; an unsigned operand moves to a wider type.
   if (element.isInt() && !isSigned(element.dtype)) {
-    if (bitWidth(element.dtype) == 64)
-      call.fail(0, DiagnosticId::NotSupported,
-                "tl." + call.builtin.name +
-                    " with indices is not supported yet for uint64");
     bool narrow = bitWidth(element.dtype) < 32;
     x = emit.cast(x, {narrow ? DType::Int32 : DType::Int64, false});
+    // Of 64 bits with the first one turned, which keeps the order.
+    if (bitWidth(element.dtype) == 64)
+      x = *emit.binary(BinaryOp::Xor, x, Const(minOf(DType::Int64))).tensor();
   }
   return reduce(emit, x, axis, isMax ? ReduceKind::ArgMax : ReduceKind::ArgMin,
                 keepDims);

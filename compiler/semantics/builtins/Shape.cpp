@@ -19,6 +19,19 @@ Value emitRavel(BuiltinCall &call) {
   return call.emit.reshape(x, {x.type.elements()});
 }
 
+// The one element of a block; numbers known while compiling stay that.
+Value emitItem(BuiltinCall &call) {
+  if (call[0].constant())
+    return call.tensor(0), call[0];
+  Tensor x = call.tensor(0);
+  if (x.type.elements() != 1)
+    call.fail(0, DiagnosticId::ShapeMismatch,
+              "item() needs a block of one element, got " + toString(x.type),
+              "reduce it first: tl.sum(" + call.text(0) +
+                  "), or load the element through a pointer");
+  return call.emit.unsplat(x);
+}
+
 Value emitBroadcastTo(BuiltinCall &call) {
   return call.emit.broadcastTo(call.tensor(0), call.shape(1));
 }
@@ -168,6 +181,7 @@ void registerShape(Registry &registry) {
                      emitReshape);
   registry.addMethod("view", "input, *shape, can_reorder=False", emitReshape);
   registry.addMethod("ravel", "x, can_reorder=False", emitRavel);
+  registry.addMethod("item", "input", emitItem);
   registry.addMethod("broadcast_to", "input, *shape", emitBroadcastTo);
   registry.add("broadcast", "input, other", emitBroadcast);
   registry.addMethod("expand_dims", "input, axis", emitExpandDims);

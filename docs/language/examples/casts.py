@@ -59,3 +59,14 @@ def ex_attributes(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
     tl.static_assert(x.shape[0] == N and x.numel == N)
     tl.static_assert(x.dtype.is_floating() and X.dtype.is_ptr())
     tl.store(OUT + r, x.to(OUT.dtype.element_ty))
+
+
+@triton.jit
+def ex_address(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """a pointer as an int64 and back, also of a block"""
+    address = (X + 3).to(tl.int64)
+    r = tl.arange(0, N)
+    tl.store(OUT + r, tl.load((address + r * 4).to(tl.pointer_type(tl.float32))))
+    if OUT:
+        tl.store(IOUT, ((X + 8).to(tl.int64) - X.to(tl.int64)).to(tl.int32))
+    tl.store(IOUT + 1 + r, tl.load((I + r).to(tl.pi32_t)))

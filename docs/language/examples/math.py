@@ -4,7 +4,8 @@
 """Elementwise
 
 Functions of one float take float32 and float64 only, as under Triton. Those from `exp` to `minimum` are members of `tl.math` too. `maximum` and `minimum` pass over NaN unless
-`propagate_nan=tl.PropagateNan.ALL`; a Python float beside float16 makes them float32. Of libdevice there are `tanh`, `rint`, `round`, `trunc`, `isnan`, `isinf`, and `fast_expf` and its kin, as the exact functions."""
+`propagate_nan=tl.PropagateNan.ALL`; a Python float beside float16 makes them float32. Of libdevice there are `tanh`, `rint`, `round`, `trunc`, `isnan`, `isinf`, `finitef`, `isfinited`, `pow`, `fmod`, `div_rz`, `copysign`, `atan`, `atan2`,
+`asin`, `acos`, `tan`, `log1p`, `expm1`, `log10`, `exp10`, and `fast_expf` and its kin as the functions of full precision. `pow` and what follows it take float32."""
 import triton
 import triton.language as tl
 
@@ -219,3 +220,17 @@ def ex_mul(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
     """x * y"""
     r = tl.arange(0, N)
     tl.store(IOUT + r, tl.mul(tl.load(I + r), n))
+
+
+@triton.jit
+def ex_method_logical_and(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """of truth values: both"""
+    r = tl.arange(0, N)
+    tl.store(IOUT + r, (r > 3).logical_and(tl.load(X + r) > 0))
+
+
+@triton.jit
+def ex_method_logical_or(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """of truth values: either"""
+    r = tl.arange(0, N)
+    tl.store(IOUT + r, (r > 40).logical_or(tl.load(X + r) > 0))

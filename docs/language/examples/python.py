@@ -80,3 +80,31 @@ def ex_triton_next_power_of_2(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
     """the next power of two"""
     BLOCK: tl.constexpr = triton.next_power_of_2(N - 3)
     tl.store(IOUT + tl.arange(0, BLOCK), n)
+
+
+@triton.jit
+def ex_python_isinstance(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """whether a value is a tl.tensor, tl.dtype, int, float, bool or tuple"""
+    r = tl.arange(0, N)
+    pair = (r, 2.0)
+    if isinstance(r, tl.tensor) and isinstance(N, int):
+        tl.store(IOUT + r, r)
+    if isinstance(pair, (int, float)) or isinstance(N, tl.tensor):
+        tl.store(IOUT + r, 7)
+
+
+@triton.jit
+def ex_python_getattr(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """an attribute by its name, or a default"""
+    r = tl.arange(0, N)
+    x = getattr(tl, "maximum")(tl.load(I + r), n)
+    tl.store(IOUT + r, x.to(getattr(tl, "float" + "32")))
+    tl.store(OUT, getattr(r, "no_such_thing", 3.5))
+
+
+@triton.jit
+def ex_python_hasattr(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """whether there is such an attribute"""
+    r = tl.arange(0, N)
+    tl.store(IOUT, 1 if hasattr(r, "dtype") else 2)
+    tl.store(IOUT + 1, 1 if hasattr(tl, "no_such_thing") else 2)

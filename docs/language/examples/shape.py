@@ -116,3 +116,12 @@ def ex_flip(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
     """the reverse order along a dimension"""
     r = tl.arange(0, 16)
     tl.store(OUT + r, tl.flip(tl.load(X + r), 0))
+
+
+@triton.jit
+def ex_item(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """the one element of a block as a scalar"""
+    x = tl.load(X + tl.arange(0, 1))
+    total = tl.sum(tl.load(I + tl.arange(0, N)[None, :]), axis=1)
+    tl.store(OUT + tl.program_id(0), x.item() + 1)
+    tl.store(IOUT + total.item() % 16, total[None, :].item())

@@ -40,6 +40,17 @@ def bits_of(n):
     return count
 
 
+@tl.constexpr
+def rounded(n, to):
+    return (n + to - 1) // to * to
+
+
+def wide(dtype):
+    if dtype == tl.float32:
+        return 4
+    raise ValueError("only float32 is known")
+
+
 @triton.jit
 def ex_statement_assign(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
     """`a = b`, `a, b = c`, `a += b`, `a: type = b`"""
@@ -179,6 +190,22 @@ def ex_statement_constexpr_function(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
 
 
 @triton.jit
+def ex_statement_plain_function(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """so do functions under `@tl.constexpr` and functions of Python, where their arguments are known"""
+    SIZE: tl.constexpr = rounded(N - 7, 16)
+    tl.store(IOUT + tl.arange(0, SIZE), wide(X.dtype.element_ty))
+
+
+@triton.jit
+def ex_statement_raise(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """`raise` is an error of the compilation where it is reached"""
+    if N == 64:
+        tl.store(IOUT, n)
+    else:
+        raise ValueError(f"N is {N}")
+
+
+@triton.jit
 def ex_statement_assert(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
     """`assert` is tl.device_assert: checked with TESSERA_DEBUG=1"""
     assert n > 0, f"n must be positive, N is {N}"
@@ -212,3 +239,10 @@ def ex_statement_index(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
     a, b, c = tl.arange(0, 4), tl.arange(0, 8), tl.arange(0, 2)
     cube = a[:, None, None] * 16 + b[None, :, None] * 2 + c[None, None, :]
     tl.store(IOUT + cube, cube + tl.load(I + a)[:, None, None])
+
+
+@triton.jit
+def ex_statement_index_scalar(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """a scalar or pointer indexed with `None` and `:` is a block of one element"""
+    r = tl.arange(0, 4)[None, None, None, :]
+    tl.store(OUT[None, None, None, :] + r, tl.load(X[None, None, None, :] + r) + n[None, :])

@@ -335,3 +335,56 @@ def ex_state_machine(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
         going = (tl.sum(total) < 5.0) and (step < 20)
     tl.store(OUT + tl.arange(0, 16), total)
     tl.store(IOUT, step)
+
+
+@triton.jit
+def tile_through(source, target, row, column):
+    target.store([row, column], source.load([row, column]) * 2)
+
+
+@triton.jit
+def ex_descriptor_matmul(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """a product over descriptors, ragged in every dimension, an epilogue through a reshaped tile"""
+    rows, inner, columns = 21, n - 10, 24
+    a_desc = tl.make_tensor_descriptor(X, shape=[rows, inner], strides=[40, 1], block_shape=[16, 16])
+    b_desc = tl.make_tensor_descriptor(Y, shape=[inner, columns], strides=[24, 1], block_shape=[16, 32])
+    c_desc = tl.make_tensor_descriptor(OUT, shape=[rows, columns], strides=[24, 1], block_shape=[16, 16])
+    row = tl.program_id(0) * 16
+    total = tl.zeros((16, 32), tl.float32)
+    for k in range(tl.cdiv(inner, 16)):
+        total = tl.dot(a_desc.load([row, k * 16]), b_desc.load([k * 16, 0]), total, input_precision="ieee")
+    halves = tl.permute(tl.reshape(total, (16, 2, 16)), (0, 2, 1))
+    left, right = tl.split(halves)
+    c_desc.store([row, 0], left)
+    c_desc.store([row, 16], right)
+
+
+@triton.jit
+def ex_descriptor_passed(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """descriptors as arguments of helpers, in branches and loops; integers and sizes of a pair"""
+    source = tl.make_tensor_descriptor(X, [n, 20], [20, 1], [8, 16])
+    target = tl.make_tensor_descriptor(OUT, [n, 20], [20, 1], [8, 16])
+    if tl.program_id(0) == 1:
+        source = tl.make_tensor_descriptor(Y, [n, 20], [20, 1], [8, 16])
+        target = tl.make_tensor_descriptor(OUT + 2048, [n, 20], [20, 1], [8, 16])
+    for row in range(0, n, 8):
+        tile_through(source, target, row, 0)
+        tile_through(source, target, row, 16)
+    numbers = tl.make_tensor_descriptor(I, [n], [1], [N])
+    counts = tl.make_tensor_descriptor(IOUT, (n - 1,), (1,), (N,))
+    counts.store((0,), numbers.load((4,)) + 1)
+
+
+@triton.jit
+def ex_type_questions(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """8-bit floats in comparisons that are false, a constexpr of a run-time value, pointers as conditions"""
+    r = tl.arange(0, N)
+    x = tl.load(X + r)
+    if x.dtype == tl.float8e4nv or x.dtype == tl.float8e5:
+        x = x * 0
+    if x.dtype.is_fp8():
+        x = x * 0
+    kept = tl.constexpr(n) + 1
+    if X and not (not OUT) and n > 3:
+        tl.store(OUT + r, x + kept)
+    tl.store(IOUT + r, r if IOUT else 7)

@@ -66,7 +66,7 @@ TEST(Parser, BadTextIsReportedWithItsPlaceAndAHint) {
       {{D::UnsupportedSyntax, 3, "yield a\n"}, true},
       {{D::UnsupportedSyntax, 3, "global a\n"}, true},
       {{D::UnsupportedSyntax, 3, "del a\n"}, true},
-      {{D::UnsupportedSyntax, 3, "raise a\n"}, true},
+      {{D::UnsupportedSyntax, 3, "nonlocal a\n"}, true},
       {{D::UnsupportedSyntax, 3, "break\n"}, true},
       {{D::UnsupportedSyntax, 3, "import x\n"}, true},
       {{D::UnsupportedSyntax, 3, "a[0] = 1\n"}, true},

@@ -1,0 +1,48 @@
+// compiler/semantics/builtins/Access.h - elements behind blocks of pointers.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What tl.load and tl.store of pointers, block pointers and descriptors share.
+#pragma once
+
+#include "compiler/semantics/Builtins.h"
+
+namespace tessera::semantics {
+
+struct Access {
+  Tensor pointers;
+  mlir::Value mask, other; // null, or of the pointers' shape
+};
+
+/// How elements of `element` lie in memory: booleans as bytes.
+Element stored(Element element);
+
+/// NaN or 0, as they are stored, for every pointer. NaN is of floats only.
+mlir::Value paddingOf(Emitter &emit, const Tensor &pointers, bool isNan);
+
+/// A strided array and the coordinates of the elements that are meant, int64,
+/// in shapes that broadcast to one another.
+struct StridedAccess {
+  Tensor base;
+  std::vector<Tensor> shape, strides; // int64 scalars
+  std::vector<Tensor> coordinates;
+  Shape result;
+};
+
+/// Pointers, and a mask that holds where the coordinates of the dimensions in
+/// `checked` lie inside the array; no mask where none is named.
+Access accessOf(Emitter &emit, const StridedAccess &array,
+                const std::vector<int64_t> &checked);
+Access accessOf(Emitter &emit, const BlockPointer &pointer,
+                const std::vector<int64_t> &checked);
+
+Tensor loadFrom(Emitter &emit, const Access &access, mlir::StringAttr cache,
+                mlir::StringAttr eviction, bool isVolatile);
+/// Casts to the type of the memory; the shapes are equal.
+void storeTo(Emitter &emit, const Access &access, Tensor value,
+             mlir::StringAttr cache, mlir::StringAttr eviction);
+
+/// An argument of run-time integers, as int64 scalars, one a dimension.
+std::vector<Tensor> coordinates(BuiltinCall &call, size_t index, size_t rank);
+
+} // namespace tessera::semantics
