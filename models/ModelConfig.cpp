@@ -61,19 +61,19 @@ std::vector<std::string> CustomAttention::learnedNames() const {
 
 void validate(const ModelConfig &c) {
   requirePositive("model.dim", c.dim);
-  requirePositive("model.layers", c.layers);
-  requirePositive("model.heads", c.heads);
-  requirePositive("model.kv_heads", c.kvHeads);
-  requirePositive("model.key_dim", c.keyDim);
-  requirePositive("model.value_dim", c.valueDim);
+  requirePositive("model.n_layers", c.layers);
+  requirePositive("model.n_heads", c.heads);
+  requirePositive("model.n_kv_groups", c.kvHeads);
+  requirePositive("model.d_k", c.keyDim);
+  requirePositive("model.d_v", c.valueDim);
   requirePositive("model.mlp_dim", c.mlpDim);
   if (c.heads % c.kvHeads != 0)
-    throw Error(fmt::format("model.heads ({}) is no multiple of "
-                            "model.kv_heads ({})",
+    throw Error(fmt::format("model.n_heads ({}) is no multiple of "
+                            "model.n_kv_groups ({})",
                             c.heads, c.kvHeads),
                 "every key/value head serves the same number of query heads");
   if (c.keyDim % 2 != 0)
-    throw Error(fmt::format("model.key_dim ({}) is odd", c.keyDim),
+    throw Error(fmt::format("model.d_k ({}) is odd", c.keyDim),
                 "rotary positions turn pairs of channels; use an even size");
   if (!(c.gateTemperature > 0))
     throw Error(fmt::format("nsa.gate_temperature must be positive, found {}",

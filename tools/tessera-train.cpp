@@ -4,7 +4,9 @@
 #include "support/Error.h"
 #include "trainer/Config.h"
 #include "trainer/Generate.h"
+#include "trainer/Plan.h"
 #include "trainer/Train.h"
+#include "trainer/settings/Document.h"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -23,6 +25,11 @@ int main(int argc, char **argv) {
   CLI::App *train = app.add_subcommand("train", "train a model");
   train->add_option("--config", file, "settings (YAML)");
   train->add_option("settings", overrides, "key=value, over the config");
+  bool dryRun = false;
+  train->add_flag("--dry-run", dryRun,
+                  "say what the run would take, with every setting and where "
+                  "it comes from, and end");
+  train->footer(trainer::settingsHelp());
 
   CLI::App *generate = app.add_subcommand("generate", "write text");
   generate->add_option("--run", generation.run, "run folder")
@@ -43,11 +50,23 @@ int main(int argc, char **argv) {
   CLI::App *config = app.add_subcommand("config", "list the settings");
   config->add_option("--config", file, "settings (YAML)");
   config->add_option("settings", overrides, "key=value, over the config");
+  bool page = false;
+  config->add_flag("--page", page, "write docs/settings.md instead");
   CLI11_PARSE(app, argc, argv);
 
   try {
+    if (train->parsed() && dryRun) {
+      const trainer::Config given = trainer::readConfig(file, overrides);
+      fmt::print("{}\n{}", trainer::describe(given),
+                 trainer::planText(given, trainer::planOf(given)));
+      return 0;
+    }
     if (train->parsed())
       return trainer::train(trainer::readConfig(file, overrides));
+    if (page) {
+      fmt::print("{}", trainer::settingsPage());
+      return 0;
+    }
     if (config->parsed()) {
       fmt::print("{}", trainer::describe(trainer::readConfig(file, overrides)));
       return 0;

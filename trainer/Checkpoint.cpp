@@ -8,6 +8,7 @@
 #include "trainer/CheckpointFolder.h"
 #include "trainer/Config.h"
 #include "trainer/TensorFile.h"
+#include "trainer/settings/Setting.h"
 
 #include <fmt/format.h>
 
@@ -21,26 +22,11 @@ using nlohmann::json;
 constexpr const char *modelFile = "model.safetensors";
 constexpr const char *optimizerFile = "optimizer.safetensors";
 constexpr const char *stateFile = "state.json";
-/// Of state.json. The first form named none and had no checksums.
-constexpr int stateFormat = 2;
+/// Of state.json. The first form named none and had no checksums; up to the
+/// second train.batch_size was that of one process.
+constexpr int stateFormat = 3;
 constexpr const char *startOver =
     "resume=never starts over in this folder; out=FOLDER uses another";
-
-/// Settings that may change between the two halves of one run without changing
-/// its results.
-bool mayChange(const std::string &key) {
-  for (const char *free :
-       {"out", "resume", "allow_changed_kernels", "panel", "train.log_every",
-        "train.eval_every", "train.eval_windows", "train.final_windows",
-        "train.save_every", "train.keep", "data.path"})
-    if (key == free)
-      return true;
-  return false;
-}
-
-/// A setting that changes results and may change nevertheless, with a line:
-/// who lost a run to a rate that was too high goes on with a lower one.
-constexpr const char *announcedKey = "train.lr";
 
 } // namespace
 
@@ -89,20 +75,41 @@ std::optional<FoundCheckpoint> findCheckpoint(const std::string &run,
   return std::nullopt;
 }
 
+Config earlierConfig(const FoundCheckpoint &checkpoint) {
+  json values = checkpoint.state["config"];
+  const auto size = values.find("train.batch_size");
+  if (checkpoint.state.value("format", 1) < 3 && size != values.end()) {
+    values["train.device_batch_size"] = *size;
+    values.erase("train.batch_size");
+  }
+  return configFromJson(values, checkpoint.folder + "/" + stateFile);
+}
+
+Config resumedConfig(const FoundCheckpoint &checkpoint, Config config,
+                     const Say &say) {
+  std::string taken;
+  for (const std::string &setting : takeFrom(earlierConfig(checkpoint), config))
+    taken += (taken.empty() ? "" : ", ") + setting;
+  if (!taken.empty())
+    say("settings that nobody gave, as the checkpoint has them: " + taken);
+  return config;
+}
+
 void requireSameRun(const FoundCheckpoint &checkpoint, const Config &config,
                     const std::string &dataHash, const Say &say) {
-  const json now = toJson(config);
+  const Config earlier = earlierConfig(checkpoint);
   std::string announced;
-  for (const auto &[key, value] : now.items()) {
-    const json before = checkpoint.state["config"].value(key, json());
-    if (mayChange(key) || before == value)
+  for (const Setting &s : settingsTable()) {
+    const std::string before = valueText(s, earlier),
+                      now = valueText(s, config);
+    if (s.atResume == AtResume::Change || before == now)
       continue;
     const std::string difference =
         fmt::format("{} was made with {}={}, this run has {}",
-                    checkpoint.folder, key, before.dump(), value.dump());
-    if (key != announcedKey)
+                    checkpoint.folder, s.key, before, now);
+    if (s.atResume != AtResume::Announce)
       throw Error(difference, startOver);
-    announced = difference;
+    announced += (announced.empty() ? "" : "; ") + difference;
   }
   if (checkpoint.state.value("data_sha256", "") != dataHash)
     throw Error(checkpoint.folder + " was trained on another text", startOver);

@@ -48,6 +48,15 @@ using Say = std::function<void(const std::string &)>; ///< Takes a line.
 std::optional<FoundCheckpoint> findCheckpoint(const std::string &run,
                                               const Say &say);
 
+/// The settings that the checkpoint was made with, in today's names and
+/// meanings.
+Config earlierConfig(const FoundCheckpoint &checkpoint);
+
+/// `config` with the checkpoint's values of settings that nobody gave; says
+/// which these are.
+Config resumedConfig(const FoundCheckpoint &checkpoint, Config config,
+                     const Say &say);
+
 /// Throws tessera::Error when the checkpoint belongs to another model, schedule
 /// or text; says what differs and may.
 void requireSameRun(const FoundCheckpoint &checkpoint, const Config &config,

@@ -1,30 +1,50 @@
-// trainer/Config.h - all that a run can be told, from YAML and key=value.
-// Copyright the tessera authors.
+// trainer/Config.h - all that a run can be told, from YAML, the environment and
+// key=value. Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "models/ModelConfig.h"
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 namespace tessera::trainer {
 
+enum class LearningRateSchedule : int {
+  Cosine,
+  Linear,
+  WarmupStableDecay,
+  Constant
+};
+enum class ComputeDevice : int { Auto, Cpu };
+enum class Precision : int { Fp32 };
+enum class TokenizerKind : int { Byte };
+
+/// trainer/settings/Table.cpp says what each member means.
 struct Config {
+  Config() { model.layers = 1; } // as in the Python system
+
   models::ModelConfig model;
   models::KernelSource kernels = models::KernelSource::Tessera;
+  ComputeDevice device = ComputeDevice::Auto;
+  Precision precision = Precision::Fp32;
 
   std::string dataPath; ///< Empty: the King James text.
+  TokenizerKind tokenizer = TokenizerKind::Byte;
 
   int64_t steps = 1000; ///< Optimizer steps.
   int64_t sequenceLength = 512;
-  int64_t batchSize = 4;
-  int64_t accumulate = 1;
+  /// Sequences of a micro-batch, of all processes and of one.
+  int64_t batchSize = 4, deviceBatchSize = 0;
+  int64_t accumulate = 1; ///< Micro-batches of an optimizer step.
   double learningRate = 3e-3;
   double finalLearningRate = 0.0;
-  int64_t warmup = 50; ///< In optimizer steps, as is the cosine after it.
-  double weightDecay = 0.1;
+  LearningRateSchedule schedule = LearningRateSchedule::Cosine;
+  double decayShare = 0.2; ///< Of the steps, for WarmupStableDecay.
+  int64_t warmup = 0;      ///< In optimizer steps, as is all after it.
+  double weightDecay = 0.0;
   double beta1 = 0.9;
   double beta2 = 0.95;
   double epsilon = 1e-8;
@@ -43,21 +63,39 @@ struct Config {
   bool allowChangedKernels = false;
   int64_t threads = 2;
   bool panel = true; ///< NSA against SDPA at the end.
+
+  /// Where each setting that was given comes from, by key: "run.yaml:12",
+  /// "environment NSA_LR", "command line", "checkpoint". The others have their
+  /// defaults.
+  std::map<std::string, std::string> origins;
+
+  /// Sequences and tokens of an optimizer step.
+  int64_t sequencesPerStep() const { return batchSize * accumulate; }
+  int64_t tokensPerStep() const { return sequencesPerStep() * sequenceLength; }
 };
 
-/// Reads `file` (may be empty: all defaults), then applies the overrides, each
-/// "key=value". Unknown keys and bad values throw tessera::Error.
+using Environment = std::map<std::string, std::string>;
+
+/// Reads `file` (may be empty: all defaults), over it the NSA_* variables of
+/// the process's environment, over these the overrides, each "key=value".
+/// Unknown keys and bad values throw tessera::Error with file and line.
 Config readConfig(const std::string &file,
                   const std::vector<std::string> &overrides);
 
 /// The same from text; `name` stands in messages.
 Config parseConfig(const std::string &text, const std::string &name,
-                   const std::vector<std::string> &overrides);
+                   const std::vector<std::string> &overrides,
+                   const Environment &environment = {});
+
+/// Reads what toJson() or an older version's config.json holds. `place` stands
+/// in messages.
+Config configFromJson(const nlohmann::json &values, const std::string &place);
+
+/// Gives every setting that results depend on, and that nobody gave, the value
+/// it has in `earlier`; returns "key=value" of those whose value changes.
+std::vector<std::string> takeFrom(const Config &earlier, Config &config);
 
 /// Every key with its value, as config.json holds it.
 nlohmann::json toJson(const Config &config);
-
-/// Key, value and meaning of every setting, one line each.
-std::string describe(const Config &config);
 
 } // namespace tessera::trainer

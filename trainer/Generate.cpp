@@ -21,7 +21,8 @@ namespace {
 Config checkpointConfig(const FoundCheckpoint &checkpoint,
                         const std::vector<std::string> &overrides) {
   std::vector<std::string> settings;
-  for (const auto &[key, value] : checkpoint.state["config"].items())
+  const nlohmann::json earlier = toJson(earlierConfig(checkpoint));
+  for (const auto &[key, value] : earlier.items())
     settings.push_back(
         key + "=" +
         (value.is_string() ? value.get<std::string>() : value.dump()));

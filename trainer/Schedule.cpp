@@ -1,4 +1,4 @@
-// trainer/Schedule.cpp - linear warm-up, then cosine.
+// trainer/Schedule.cpp - linear warm-up, then what train.lr_schedule says.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/Schedule.h"
@@ -10,13 +10,36 @@
 #include <numbers>
 
 namespace tessera::trainer {
+namespace {
+
+/// How much of the way from the full rate to the last one is left, after
+/// `done` (0 to 1) of the steps behind the warm-up.
+double shareLeft(const Config &c, int64_t step, double done) {
+  switch (c.schedule) {
+  case LearningRateSchedule::Cosine:
+    return 0.5 * (1.0 + std::cos(std::numbers::pi * done));
+  case LearningRateSchedule::Linear:
+    return 1.0 - done;
+  case LearningRateSchedule::Constant:
+    return 1.0;
+  case LearningRateSchedule::WarmupStableDecay:
+    break;
+  }
+  const double decay = c.decayShare * double(c.steps);
+  const double begun = double(step) - (double(c.steps) - decay);
+  if (begun <= 0)
+    return 1.0;
+  return 1.0 - std::sqrt(std::min(1.0, begun / decay));
+}
+
+} // namespace
 
 double learningRate(const Config &c, int64_t step) {
   if (step < c.warmup)
     return c.learningRate * double(step + 1) / double(c.warmup);
   const int64_t span = std::max<int64_t>(1, c.steps - c.warmup);
   const double done = std::min(1.0, double(step - c.warmup) / double(span));
-  const double share = 0.5 * (1.0 + std::cos(std::numbers::pi * done));
+  const double share = shareLeft(c, step, done);
   return c.finalLearningRate + (c.learningRate - c.finalLearningRate) * share;
 }
 

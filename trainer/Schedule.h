@@ -10,8 +10,9 @@ namespace tessera::trainer {
 struct Config;
 
 /// Rate of optimizer step `step` (0-based): linear over the warm-up, where the
-/// last of its steps has the full rate, then half a cosine down to lr_final,
-/// which a step after the last one would have.
+/// last of its steps has the full rate, then down to lr_final, which a step
+/// after the last one would have: along half a cosine, along a line, or (wsd)
+/// as 1 - sqrt over the last decay_share of the steps; `constant` stays.
 double learningRate(const Config &config, int64_t step);
 
 } // namespace tessera::trainer

@@ -33,6 +33,8 @@ void writeLog(std::string_view text) {
   std::clearerr(stderr);
 }
 
+void logLine(const std::string &text) { writeLog(text + "\n"); }
+
 Telemetry::Telemetry(const std::string &file, int64_t keptSteps)
     : terminal(isatty(STDERR_FILENO)), file(file) {
   std::string kept;

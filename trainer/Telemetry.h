@@ -25,6 +25,7 @@ std::string duration(double seconds);
 /// Writes to standard error. A terminal or reader that has gone is no error: a
 /// run outlives whoever watched it.
 void writeLog(std::string_view text);
+void logLine(const std::string &text);
 
 /// Progress on standard error: one line redrawn on a terminal, a line per
 /// record elsewhere. Every record also goes to metrics.jsonl.

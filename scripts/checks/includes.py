@@ -24,6 +24,7 @@ RULES = [
     ("autotune", {"autotune", "runtime", "reference", "support"}, PLAIN),
     ("reference", set(), STD_ONLY),
     ("models", {"models", "runtime", "support"}, PLAIN | TORCH),
+    ("trainer/settings", {"trainer", "models", "support"}, PLAIN),
     ("trainer", {"trainer", "models", "runtime", "support"}, PLAIN | TORCH | {"arrow", "parquet", "zstd"}),
     ("support", set(), PLAIN),
 ]

@@ -3,6 +3,7 @@
 // Apache-2.0
 #include "tests/fuzz/Fuzz.h"
 #include "trainer/Config.h"
+#include "trainer/settings/Document.h"
 
 #include <nlohmann/json.hpp>
 
@@ -31,6 +32,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz::require(trainer::toJson(
                       trainer::parseConfig(written, "config.json", {})) == json,
                   "a config does not survive being written");
+    fuzz::require(trainer::toJson(trainer::configFromJson(json, "x")) == json,
+                  "a config does not come back from its JSON");
   });
   return 0;
 }

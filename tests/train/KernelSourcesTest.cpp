@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 using namespace tessera;
 
@@ -39,6 +40,29 @@ TEST_P(KernelSources, LossesAgree) {
   EXPECT_NEAR(counts["val_bpb"].get<double>() /
                   metrics("torch")["val_bpb"].get<double>(),
               1, 1e-3);
+}
+
+/// --dry-run names the files that the run then keeps.
+TEST_P(KernelSources, APlanNamesTheKernelsOfAStep) {
+  const std::vector<std::string> settings = {
+      std::string("attention=") + GetParam(), "kernels=tessera",
+      "train.steps=1", "train.final_windows=1"};
+  std::vector<std::string> dry = command("plan", settings);
+  dry.push_back("--dry-run");
+  const CommandResult plan = runCommand(dry, std::chrono::seconds(60));
+  expectFine(plan);
+  expectFine(run("real", settings));
+  std::set<std::string> planned, kept;
+  std::istringstream words(
+      plan.output.substr(plan.output.rfind("kernels:") + 8));
+  for (std::string word; words >> word;)
+    planned.insert(word);
+  namespace fs = std::filesystem;
+  const fs::path kernels = folder.path / "real/kernels/step_00000000";
+  for (const auto &e : fs::recursive_directory_iterator(kernels))
+    if (e.path().extension() == ".py")
+      kept.insert(fs::relative(e.path(), kernels).string());
+  EXPECT_EQ(planned, kept);
 }
 
 /// Loss, gradient norm and weights are the same bits whenever the settings are,

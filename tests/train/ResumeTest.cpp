@@ -120,6 +120,55 @@ TEST_F(Resume, AnOlderCheckpointWithoutSumsIsTaken) {
   expectSame("straight", "old");
 }
 
+// Its settings have their old names, train.batch_size means one process, and
+// what the user leaves to defaults had other ones.
+TEST_F(Resume, ARunOfAnOlderVersionGoesOn) {
+  const std::vector<std::string> given = {"train.weight_decay=0.1",
+                                          "train.lr_final=0.0005"};
+  expectFine(run("straight", given));
+  makeUnfinished("old", given);
+  for (const int step : {5, 10, 12}) {
+    const fs::path file = checkpointFile("old", step, "state.json");
+    json state = json::parse(readFile(file));
+    state.erase("format"); // with it, DONE would have to hold sums
+    json &config = state["config"];
+    for (const auto &[now, before] :
+         std::vector<std::pair<std::string, std::string>>{
+             {"model.n_layers", "model.layers"},
+             {"model.n_heads", "model.heads"},
+             {"model.n_kv_groups", "model.kv_heads"},
+             {"model.d_k", "model.key_dim"},
+             {"model.d_v", "model.value_dim"},
+             {"train.warmup_steps", "train.warmup"},
+             {"train.grad_clip", "train.clip"},
+             {"train.accumulate_grad_batches", "train.accumulate"}}) {
+      ASSERT_TRUE(config.contains(now)) << now;
+      config[before] = config[now];
+      config.erase(now);
+    }
+    for (const char *key :
+         {"train.device_batch_size", "train.lr_schedule", "train.decay_share",
+          "runtime.device", "runtime.precision", "data.tokenizer"})
+      EXPECT_EQ(config.erase(key), 1u) << key;
+    writeFile(file, state.dump());
+    writeFile(checkpointFile("old", step, "DONE"), "");
+  }
+  // train.lr_final is not given this time: the checkpoint has it.
+  const CommandResult resumed = run("old");
+  expectFine(resumed);
+  EXPECT_NE(resumed.errors.find("at step 12"), std::string::npos);
+  EXPECT_NE(resumed.errors.find("as the checkpoint has them: "
+                                "train.lr_final=0.0005"),
+            std::string::npos)
+      << resumed.errors;
+  expectSame("straight", "old");
+  for (const int step : {10, 12})
+    fs::remove_all(checkpointFile("old", step, "DONE").parent_path());
+  fs::remove(folder.path / "old/metrics.json");
+  expectFine(run("old"));
+  expectSame("straight", "old");
+}
+
 // A rate that blows the run up: the message says what to change, and the run
 // goes on with exactly that change.
 TEST_F(Resume, AfterANaNALowerRateGoesOn) {

@@ -55,6 +55,7 @@ protected:
                                     "train.batch_size=2",
                                     "train.steps=12",
                                     "train.warmup=4",
+                                    "train.weight_decay=0.1",
                                     "train.log_every=1",
                                     "train.save_every=0",
                                     "out=" + folder.file(out)};

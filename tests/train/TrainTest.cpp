@@ -199,6 +199,52 @@ TEST_F(Train, OtherSettingsDoNotResume) {
   expectFine(run("mine", {"train.steps=3", "resume=never"}));
 }
 
+/// The number behind "parameters" or before it in the output.
+int64_t numberAt(const std::string &text, const std::string &before) {
+  const size_t at = text.find(before);
+  return at == std::string::npos
+             ? -1
+             : std::atoll(text.c_str() + at + before.size());
+}
+
+// It says what the run then has, and touches nothing.
+TEST_F(Train, ADryRunCountsWhatTheRunHas) {
+  const std::vector<std::vector<std::string>> models = {
+      {},
+      {"nsa.phi=conv", "nsa.gate_input=q_mean"},
+      {"attention=dense", "model.tied_head=true"}};
+  for (const auto &more : models) {
+    std::vector<std::string> settings = more;
+    settings.insert(settings.end(), {"train.steps=1", "train.final_windows=1"});
+    std::vector<std::string> dry = command("dry", settings);
+    dry.push_back("--dry-run");
+    const CommandResult plan = runCommand(dry, 60s);
+    expectFine(plan);
+    EXPECT_FALSE(std::filesystem::exists(folder.file("dry")));
+    const CommandResult real = run("real", settings);
+    expectFine(real);
+    EXPECT_EQ(numberAt(plan.output, "parameters: "),
+              numberAt(real.errors, "model: "))
+        << plan.output << real.errors;
+    EXPECT_NE(plan.output.find("[command line]"), std::string::npos);
+  }
+}
+
+TEST_F(Train, HelpListsTheSettings) {
+  const CommandResult help =
+      runCommand({TESSERA_TRAIN, "train", "--help"}, 60s);
+  expectFine(help);
+  for (const char *part : {"--dry-run", "train.batch_size", "nsa.l_sel"})
+    EXPECT_NE(help.output.find(part), std::string::npos) << help.output;
+}
+
+TEST_F(Train, SeveralProcessesAreRefusedNotIgnored) {
+  std::vector<std::string> all = {"/usr/bin/env", "WORLD_SIZE=2"};
+  for (const std::string &argument : command("x", {}))
+    all.push_back(argument);
+  expectRefused(runCommand(all, 60s), "WORLD_SIZE=2");
+}
+
 TEST_F(Train, BadInputStopsBeforeTraining) {
   expectRefused(run("x", {"train.stesp=3"}), "train.steps");
   expectRefused(run("x", {"nsa.d=3"}), "nsa.d");

@@ -4,7 +4,6 @@
 #include "trainer/Config.h"
 
 #include "support/Error.h"
-#include "trainer/Schedule.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -31,8 +30,10 @@ bool has(const std::string &text, const std::string &part) {
 }
 
 TEST(Config, AnAliasOfItselfIsRefused) {
-  const std::string text = refusal("train: &a\n  steps: 10\n  again: *a\n");
+  const std::string text = refusal("train: &a\n  again: *a\n");
   EXPECT_TRUE(has(text, "is nested deeper than any setting")) << text;
+  EXPECT_TRUE(has(refusal("train: &a\n  steps: 10\n  again: *a\n"),
+                  "run.yaml:2: unknown setting 'train.again.steps'"));
 }
 
 TEST(Config, ReadsNestedSettingsAndOverrides) {
@@ -103,7 +104,7 @@ TEST(Config, TakesAKernelForAttention) {
 
 TEST(Config, ChecksTheShapesOfTheModel) {
   EXPECT_TRUE(has(refusal("nsa: {l: 32, d: 12}"), "nsa.d (12)"));
-  EXPECT_TRUE(has(refusal("model: {heads: 5}"), "model.heads (5)"));
+  EXPECT_TRUE(has(refusal("model: {heads: 5}"), "model.n_heads (5)"));
   EXPECT_TRUE(has(refusal("nsa: {n_sel: 2}"), "nsa.n_sel"));
 }
 
@@ -119,28 +120,6 @@ TEST(Config, ComesBackFromItsJson) {
         (value.is_string() ? value.get<std::string>() : value.dump()));
   EXPECT_EQ(toJson(parseConfig("", "y", settings)), json);
   EXPECT_EQ(json["nsa.gate"], "softmax");
-}
-
-TEST(Schedule, WarmsUpThenFollowsACosine) {
-  Config c;
-  c.learningRate = 2;
-  c.finalLearningRate = 1;
-  c.warmup = 4;
-  c.steps = 12;
-  EXPECT_DOUBLE_EQ(learningRate(c, 0), 0.5);
-  EXPECT_DOUBLE_EQ(learningRate(c, 3), 2);
-  EXPECT_DOUBLE_EQ(learningRate(c, 4), 2);
-  EXPECT_DOUBLE_EQ(learningRate(c, 8), 1.5);
-  EXPECT_NEAR(learningRate(c, 6), 1.85355339, 1e-8);
-  EXPECT_DOUBLE_EQ(learningRate(c, 12), 1);
-  EXPECT_DOUBLE_EQ(learningRate(c, 99), 1);
-}
-
-TEST(Schedule, DoesNotDependOnAccumulation) {
-  Config c;
-  const double before = learningRate(c, 300);
-  c.accumulate = 8;
-  EXPECT_EQ(learningRate(c, 300), before);
 }
 
 } // namespace

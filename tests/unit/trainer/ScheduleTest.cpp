@@ -47,4 +47,49 @@ TEST(Schedule, EveryStepHasTheRateOfTheFormula) {
   EXPECT_NEAR(learningRate(c, 1000), 0, 1e-12);
 }
 
+TEST(Schedule, WarmsUpThenFollowsACosine) {
+  Config c;
+  c.learningRate = 2;
+  c.finalLearningRate = 1;
+  c.warmup = 4;
+  c.steps = 12;
+  EXPECT_DOUBLE_EQ(learningRate(c, 0), 0.5);
+  EXPECT_DOUBLE_EQ(learningRate(c, 3), 2);
+  EXPECT_DOUBLE_EQ(learningRate(c, 4), 2);
+  EXPECT_DOUBLE_EQ(learningRate(c, 8), 1.5);
+  EXPECT_NEAR(learningRate(c, 6), 1.85355339, 1e-8);
+  EXPECT_DOUBLE_EQ(learningRate(c, 12), 1);
+  EXPECT_DOUBLE_EQ(learningRate(c, 99), 1);
+}
+
+TEST(Schedule, DoesNotDependOnAccumulation) {
+  Config c;
+  const double before = learningRate(c, 300);
+  c.accumulate = 8;
+  EXPECT_EQ(learningRate(c, 300), before);
+}
+
+// The values by hand: 10 steps, none of warm-up.
+TEST(Schedule, TheOtherWaysDown) {
+  Config c;
+  c.steps = 10;
+  c.learningRate = 1;
+  c.finalLearningRate = 0.2;
+  c.schedule = LearningRateSchedule::Linear;
+  EXPECT_DOUBLE_EQ(learningRate(c, 0), 1);
+  EXPECT_DOUBLE_EQ(learningRate(c, 5), 0.6);
+  EXPECT_DOUBLE_EQ(learningRate(c, 10), 0.2);
+  c.schedule = LearningRateSchedule::Constant;
+  EXPECT_DOUBLE_EQ(learningRate(c, 9), 1);
+  c.schedule = LearningRateSchedule::WarmupStableDecay;
+  c.decayShare = 0.4;
+  EXPECT_DOUBLE_EQ(learningRate(c, 6), 1);
+  EXPECT_DOUBLE_EQ(learningRate(c, 7), 0.2 + 0.8 * (1 - std::sqrt(0.25)));
+  EXPECT_DOUBLE_EQ(learningRate(c, 10), 0.2);
+  c.decayShare = 0;
+  EXPECT_DOUBLE_EQ(learningRate(c, 9), 1);
+  c.warmup = 4;
+  EXPECT_DOUBLE_EQ(learningRate(c, 0), 0.25);
+}
+
 } // namespace

@@ -1,0 +1,86 @@
+// tests/unit/trainer/PlanTest.cpp - counts of known models, by hand.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/Plan.h"
+
+#include "support/Error.h"
+#include "trainer/Config.h"
+
+#include <gtest/gtest.h>
+
+using namespace tessera;
+using namespace tessera::trainer;
+
+namespace {
+
+/// The shape of the Python system's 125M configs.
+const std::vector<std::string> m7c = {
+    "model.dim=768",      "model.n_layers=12",
+    "model.n_heads=12",   "model.n_kv_groups=2",
+    "model.d_k=64",       "model.d_v=64",
+    "nsa.l=32",           "nsa.d=16",
+    "nsa.l_sel=64",       "nsa.n_sel=16",
+    "nsa.w=512",          "train.seq_len=2048",
+    "train.batch_size=2", "train.accumulate_grad_batches=2",
+    "train.steps=50000"};
+
+TEST(Plan, CountsTheParametersOfThePythonSystemsModel) {
+  const Plan plan = planOf(parseConfig("", "x", m7c));
+  // Embedding, head; a layer's q and o, 3 branches of k and v, MLP, norms,
+  // gate.
+  const int64_t layer = 768 * 768 + 768 * 768 + 3 * 2 * 128 * 768 +
+                        2 * 768 * 3072 + 2 * 768 + (64 * 769 + 6 * 65);
+  EXPECT_EQ(plan.parameters, 2 * 256 * 768 + 12 * layer + 768);
+  // "78.3 M" of its documentation, whose gates and norms differ a little.
+  EXPECT_NEAR(double(plan.parameters), 78.3e6, 0.8e6);
+  EXPECT_EQ(plan.stateBytes, 16 * plan.parameters);
+  int64_t sum = 0;
+  for (const ParameterPart &part : plan.parts)
+    sum += part.count;
+  EXPECT_EQ(sum, plan.parameters);
+}
+
+TEST(Plan, CountsOperations) {
+  // One layer, one head of 2 + 2 channels, sequences of 3: keys 1, 2, 3.
+  const Plan dense = planOf(
+      parseConfig("", "x",
+                  {"attention=dense", "model.dim=4", "model.n_layers=1",
+                   "model.n_heads=1", "model.n_kv_groups=1", "model.d_k=2",
+                   "model.d_v=2", "model.mlp_dim=8", "train.seq_len=3"}));
+  EXPECT_DOUBLE_EQ(dense.attentionFlops, 6 * 4 * 2);
+  EXPECT_DOUBLE_EQ(dense.weightFlops,
+                   6 * (4 * 6 + 2 * 4 + 2 * 4 * 8 + 256 * 4));
+  // With l = d = 1 every key is compressed too; 4 selected blocks of 1; w = 2.
+  const Plan nsa = planOf(parseConfig(
+      "", "x",
+      {"attention=nsa", "model.dim=4", "model.n_layers=1", "model.n_heads=1",
+       "model.n_kv_groups=1", "model.d_k=2", "model.d_v=2", "model.mlp_dim=8",
+       "nsa.l=1", "nsa.d=1", "nsa.l_sel=1", "nsa.n_sel=4", "nsa.w=2",
+       "train.seq_len=6"}));
+  const double keys = (1 + 2 + 3 + 4 + 5 + 6) + (1 + 2 + 3 + 4 + 4 + 4) +
+                      (1 + 2 + 2 + 2 + 2 + 2);
+  EXPECT_DOUBLE_EQ(nsa.attentionFlops, 6 * 4 * keys / 6);
+}
+
+TEST(Plan, SaysWhatTheRunWillTake) {
+  const Config c = parseConfig("", "x", m7c);
+  const std::string text = planText(c, planOf(c));
+  for (const char *part :
+       {"parameters: 78", "n_layers * 2 * dim * mlp_dim", "56623104",
+        "memory: ", "FLOP a token",
+        "steps: 50000 of 8192 tokens (4 sequences of 2048",
+        "in 2 micro-batches", "409600000 tokens in all", "nsa/cmp_fwd.py"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  const Config torch = parseConfig("", "x", {"kernels=torch"});
+  EXPECT_NE(planText(torch, planOf(torch)).find("kernels: none"),
+            std::string::npos);
+}
+
+TEST(Plan, RefusesAModelThatNoMemoryHolds) {
+  EXPECT_NO_THROW(requireMemory(planOf(Config())));
+  EXPECT_THROW(requireMemory(planOf(parseConfig(
+                   "", "x", {"model.dim=65536", "model.n_layers=1024"}))),
+               Error);
+}
+
+} // namespace

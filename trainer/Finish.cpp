@@ -1,0 +1,91 @@
+// trainer/Finish.cpp - the final evaluation and metrics.json.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/Finish.h"
+
+#include "support/File.h"
+#include "trainer/Config.h"
+#include "trainer/Evaluate.h"
+#include "trainer/Panel.h"
+#include "trainer/Signals.h"
+#include "trainer/Telemetry.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace tessera::trainer {
+namespace {
+
+using nlohmann::json;
+
+constexpr double panelSeconds = 20;
+
+/// metrics.json: what the run reached, measured on all held-out bytes or those
+/// of train.final_windows.
+json finalMetrics(models::Transformer &model, const Corpus &corpus,
+                  const Config &config, const Progress &progress) {
+  const Evaluation whole = evaluate(model, corpus, config, config.finalWindows);
+  json metrics = {
+      {"val_bpb", whole.bitsPerByte},
+      {"bpb_by_position",
+       {{"0-31", whole.early}, {"32-255", whole.middle}, {"256-", whole.late}}},
+      {"selected_fraction", whole.selectedFraction},
+      {"steps", progress.step},
+      {"tokens", progress.windows * config.sequenceLength},
+      {"parameters", model.parameterCount()},
+      {"tokens_per_s", progress.trainSeconds > 0
+                           ? double(progress.windows * config.sequenceLength) /
+                                 progress.trainSeconds
+                           : 0.0},
+      {"train_seconds", progress.trainSeconds},
+      {"data_sha256", corpus.hash},
+      {"val_windows", whole.windows}};
+  logLine(fmt::format("held-out: {:.4f} bits/byte ({:.3f} below position 32, "
+                      "{:.3f} from 256)",
+                      whole.bitsPerByte, whole.early, whole.late));
+  if (config.model.attention != models::AttentionKind::Nsa)
+    return metrics;
+  logLine(
+      fmt::format("selection keeps {:.1f}% of the keys at the last position",
+                  100 * whole.selectedFraction));
+  constexpr const char *names[] = {"cmp", "sel", "win"};
+  for (int branch = 0; branch < 3; ++branch) {
+    const Evaluation e =
+        evaluate(model, corpus, config, config.finalWindows, branch);
+    metrics[fmt::format("val_bpb_without_{}", names[branch])] = e.bitsPerByte;
+    logLine(fmt::format("without the {} branch: {:.4f} bits/byte ({:+.4f})",
+                        names[branch], e.bitsPerByte,
+                        e.bitsPerByte - whole.bitsPerByte));
+  }
+  return metrics;
+}
+
+} // namespace
+
+void finish(models::Transformer &model, const Corpus &corpus,
+            const Config &config, const RunFolder &folder,
+            const Progress &progress) {
+  ReportSignals::doing("final evaluation", progress.step);
+  json metrics = finalMetrics(model, corpus, config, progress);
+  const models::KernelCounts counts = model.kernels().counts();
+  metrics["kernels_compiled"] = counts.compiled;
+  // What was compiled is loaded as well, so the second run has the same number.
+  metrics["kernels_loaded"] = counts.compiled + counts.loaded;
+  if (config.panel)
+    metrics["panel"] = runPanel(model.kernels(), panelSeconds, logLine);
+  writeFile(folder.file("metrics.json"), metrics.dump(1) + "\n");
+  logLine("wrote " + folder.file("metrics.json"));
+}
+
+double finishSeconds(const Corpus &corpus, const Config &config,
+                     double microBatch) {
+  const bool sparse = config.model.attention == models::AttentionKind::Nsa;
+  const int64_t all = heldOutWindows(corpus, config);
+  const int64_t windows =
+      config.finalWindows ? std::min(all, config.finalWindows) : all;
+  const double passes =
+      double(windows) / double(config.deviceBatchSize) * (sparse ? 4 : 1);
+  return passes * microBatch / 3 + (config.panel ? panelSeconds : 0);
+}
+
+} // namespace tessera::trainer

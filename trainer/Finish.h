@@ -1,0 +1,22 @@
+// trainer/Finish.h - what happens after the last step.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "trainer/Checkpoint.h"
+#include "trainer/Data.h"
+#include "trainer/RunFolder.h"
+
+namespace tessera::trainer {
+
+/// Evaluation, panel and metrics.json of a run that has made all its steps.
+void finish(models::Transformer &model, const Corpus &corpus,
+            const Config &config, const RunFolder &folder,
+            const Progress &progress);
+
+/// Seconds that finish() will take, when a micro-batch of training takes
+/// `microBatch` and a forward pass a third of it.
+double finishSeconds(const Corpus &corpus, const Config &config,
+                     double microBatch);
+
+} // namespace tessera::trainer

@@ -1,0 +1,201 @@
+// trainer/Plan.cpp - counts parameters, bytes and operations of a model.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/Plan.h"
+
+#include "support/Error.h"
+#include "support/Quantities.h"
+#include "trainer/Config.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace tessera::trainer {
+namespace {
+
+using models::AttentionKind;
+using models::KernelSource;
+using models::ModelConfig;
+
+bool isSparse(const ModelConfig &m) {
+  return m.attention == AttentionKind::Nsa;
+}
+int64_t branches(const ModelConfig &m) { return isSparse(m) ? 3 : 1; }
+
+/// Hidden width of the gates' MLP.
+int64_t gateWidth(const ModelConfig &m) {
+  return m.gateInput == models::GateInput::Hidden
+             ? m.keyDim
+             : std::max<int64_t>(1, m.keyDim / 2);
+}
+
+std::vector<ParameterPart> parametersOf(const ModelConfig &m) {
+  const int64_t b = branches(m), layers = m.layers;
+  const int64_t rows =
+      m.heads * m.keyDim + b * m.kvHeads * (m.keyDim + m.valueDim);
+  std::vector<ParameterPart> parts = {
+      {"embedding", "vocabulary * dim", m.vocabulary * m.dim},
+      {"queries, keys, values",
+       fmt::format("n_layers * dim * (n_heads*d_k + {}*n_kv_groups*(d_k+d_v))",
+                   b),
+       layers * m.dim * rows},
+      {"attention output", "n_layers * dim * n_heads*d_v",
+       layers * m.dim * m.heads * m.valueDim},
+      {"MLP", "n_layers * 2 * dim * mlp_dim", layers * 2 * m.dim * m.mlpDim},
+      {"norms", "(2*n_layers + 1) * dim", (2 * layers + 1) * m.dim},
+  };
+  if (isSparse(m)) {
+    const bool hidden = m.gateInput == models::GateInput::Hidden;
+    const int64_t width = gateWidth(m), inputs = hidden ? m.dim : m.keyDim;
+    const int64_t gates = hidden ? 3 * m.kvHeads : 3;
+    parts.push_back({"gates",
+                     hidden ? "n_layers * (d_k*(dim+1) + 3*n_kv_groups*(d_k+1))"
+                            : "n_layers * (d_k/2*(d_k+1) + 3*(d_k/2+1))",
+                     layers * (width * (inputs + 1) + gates * (width + 1))});
+    if (m.compression == models::Compression::Convolution)
+      parts.push_back({"compression", "n_layers * l * (d_k+d_v)",
+                       layers * m.nsa.blockLength * (m.keyDim + m.valueDim)});
+  }
+  const int64_t learned = int64_t(m.custom.learnedNames().size());
+  if (m.attention == AttentionKind::Kernel && learned > 0)
+    parts.push_back({"attention.learned",
+                     fmt::format("n_layers * {}*n_heads * dim", learned),
+                     layers * learned * m.heads * m.dim});
+  if (!m.tiedHead)
+    parts.push_back({"head", "vocabulary * dim", m.vocabulary * m.dim});
+  return parts;
+}
+
+/// Keys that the queries of a sequence see, on average, in all branches.
+double keysSeen(const ModelConfig &m, int64_t length) {
+  if (!isSparse(m))
+    return double(length + 1) / 2;
+  const models::NsaGeometry &g = m.nsa;
+  double sum = 0;
+  for (int64_t t = 1; t <= length; ++t)
+    sum += double(g.compressedCount(t)) +
+           double(std::min(t, g.selectedBlocks * g.selectionLength)) +
+           double(std::min(t, g.window));
+  return sum / double(length);
+}
+
+/// Numbers that one token keeps in one layer until the backward pass.
+double keptPerLayer(const ModelConfig &m) {
+  const double heads = double(m.heads), groups = double(m.kvHeads);
+  const double dk = double(m.keyDim), dv = double(m.valueDim);
+  const double b = double(branches(m)), turned = (heads + b * groups) * dk;
+  // Inputs and outputs of both norms, the projection, its rotated part, squared
+  // ReLU before and after squaring, the attention's output and row sums.
+  double kept = 4 * double(m.dim) + turned + b * groups * dv + turned +
+                2 * double(m.mlpDim) + heads * (dv + 1);
+  if (isSparse(m)) {
+    const double gates = 3 * groups;
+    kept += 3 * heads * (dv + 1) + groups * (dk + dv) / double(m.nsa.stride) +
+            groups * double(m.nsa.selectedBlocks) + 2 * double(gateWidth(m)) +
+            2 * gates;
+  }
+  return kept;
+}
+
+int64_t activationBytes(const Config &c) {
+  const ModelConfig &m = c.model;
+  const double tokens = double(c.deviceBatchSize * c.sequenceLength);
+  // Logits, their log-softmax and two gradients of that size; in the backward
+  // pass of a layer two gradients of the MLP's width.
+  const double last = 4 * double(m.vocabulary) + 2 * double(m.dim);
+  return int64_t(
+      4 * tokens *
+      (double(m.layers) * keptPerLayer(m) + last + 2 * double(m.mlpDim)));
+}
+
+std::vector<std::string> kernelsOf(const Config &c) {
+  if (c.kernels == KernelSource::Torch)
+    return {};
+  std::vector<std::string> files = {"nn/reduce_rows.py", "nn/rmsnorm_bwd.py",
+                                    "nn/rmsnorm_fwd.py", "nn/rope.py"};
+  const auto add = [&](std::initializer_list<const char *> more) {
+    files.insert(files.end(), more.begin(), more.end());
+  };
+  if (isSparse(c.model)) {
+    add({"nsa/attn_delta.py", "nsa/cmp_bwd.py", "nsa/cmp_fwd.py",
+         "nsa/compress_bwd.py", "nsa/compress_fwd.py", "nsa/gate_bwd.py",
+         "nsa/gate_fwd.py", "nsa/inverse_index.py", "nsa/score_select.py",
+         "nsa/select_bwd_dkdv.py", "nsa/select_tile_bwd_dq.py",
+         "nsa/select_tile_fwd.py"});
+    if (c.model.nsa.window > 0)
+      add({"nsa/window_bwd.py", "nsa/window_fwd.py"});
+  } else if (c.model.attention == AttentionKind::Dense) {
+    add({"dense/attn_bwd.py", "dense/attn_fwd.py", "nsa/attn_delta.py"});
+  } else if (c.model.attention == AttentionKind::Kernel) {
+    files.push_back(c.model.custom.file);
+  }
+  return files;
+}
+
+} // namespace
+
+Plan planOf(const Config &c) {
+  const ModelConfig &m = c.model;
+  Plan plan;
+  plan.parts = parametersOf(m);
+  int64_t multiplied = m.tiedHead ? m.vocabulary * m.dim : 0;
+  for (const ParameterPart &part : plan.parts) {
+    plan.parameters += part.count;
+    if (part.name != "embedding" && part.name != "norms" &&
+        part.name != "compression")
+      multiplied += part.count;
+  }
+  plan.stateBytes = 16 * plan.parameters;
+  plan.activationBytes = activationBytes(c);
+  plan.weightFlops = 6 * double(multiplied);
+  plan.attentionFlops = 6 * double(m.layers * m.heads) *
+                        double(m.keyDim + m.valueDim) *
+                        keysSeen(m, c.sequenceLength);
+  plan.kernels = kernelsOf(c);
+  return plan;
+}
+
+std::string planText(const Config &c, const Plan &plan) {
+  std::string text = fmt::format("parameters: {}\n", plan.parameters);
+  for (const ParameterPart &part : plan.parts)
+    text += fmt::format("  {:>12} {:<22} {}\n", part.count, part.name,
+                        part.formula);
+  text += fmt::format(
+      "memory: {} of weights, gradients and moments (16 bytes a parameter), "
+      "about {} for a micro-batch of {} x {} tokens{}\n",
+      bytesText(uint64_t(plan.stateBytes)),
+      bytesText(uint64_t(plan.activationBytes)), c.deviceBatchSize,
+      c.sequenceLength,
+      c.kernels == KernelSource::Torch
+          ? "; plain torch operations take more for attention"
+          : "");
+  text += fmt::format(
+      "operations: {:.4g} FLOP a token = 6 x weights that multiply ({:.4g}) + "
+      "6 x n_layers x n_heads x (d_k+d_v) x keys seen ({:.4g})\n",
+      plan.weightFlops + plan.attentionFlops, plan.weightFlops,
+      plan.attentionFlops);
+  text += fmt::format(
+      "steps: {} of {} tokens ({} sequences of {}, in {} "
+      "micro-batch{}), {} tokens in all\n",
+      c.steps, c.tokensPerStep(), c.sequencesPerStep(), c.sequenceLength,
+      c.accumulate, c.accumulate == 1 ? "" : "es", c.steps * c.tokensPerStep());
+  text += "kernels:";
+  for (const std::string &file : plan.kernels)
+    text += " " + file;
+  return text + (plan.kernels.empty() ? " none\n" : "\n");
+}
+
+void requireMemory(const Plan &plan) {
+  const int64_t pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
+  if (pages <= 0 || size <= 0 || plan.stateBytes / size < pages)
+    return;
+  throw Error(fmt::format("{} parameters take {} of memory with their "
+                          "gradients and moments, this machine has {}",
+                          plan.parameters, bytesText(uint64_t(plan.stateBytes)),
+                          bytesText(uint64_t(pages) * uint64_t(size))),
+              "lower model.dim, model.n_layers or model.mlp_dim; tessera train "
+              "--dry-run shows where the parameters are");
+}
+
+} // namespace tessera::trainer

@@ -1,0 +1,120 @@
+// trainer/Run.cpp - the step, and what is due between two steps.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/Run.h"
+
+#include "support/Error.h"
+#include "trainer/CheckpointFolder.h"
+#include "trainer/Evaluate.h"
+#include "trainer/Schedule.h"
+#include "trainer/Signals.h"
+
+#include <ATen/ATen.h>
+#include <cmath>
+#include <fmt/format.h>
+#include <numbers>
+
+namespace tessera::trainer {
+namespace {
+
+double secondsSince(Run::Clock::time_point start) {
+  return std::chrono::duration<double>(Run::Clock::now() - start).count();
+}
+
+[[noreturn]] void notFinite(const Config &config, int64_t step, double loss,
+                            double norm) {
+  const auto checkpoints = listCheckpoints(config.out);
+  const std::string lower =
+      fmt::format("lower the learning rate: the same command with "
+                  "train.lr={:g}, for example, ",
+                  config.learningRate / 2);
+  throw Error(
+      fmt::format("the loss or its gradient is not finite at step {} (loss {}, "
+                  "gradient norm {})",
+                  step, loss, norm),
+      checkpoints.empty()
+          ? lower + "starts over (no checkpoint was saved yet; see "
+                    "train.save_every)"
+          : fmt::format("{}goes on from the checkpoint of step {}", lower,
+                        checkpoints.rbegin()->first));
+}
+
+} // namespace
+
+double backward(models::Transformer &model, const Batch &batch,
+                int64_t accumulate) {
+  const at::Tensor logits = model.forward(batch.inputs).logits;
+  const at::Tensor loss =
+      at::cross_entropy_loss(logits.flatten(0, 1), batch.targets.flatten());
+  (loss / double(accumulate)).backward();
+  return loss.item<double>();
+}
+
+Run::Run(const Config &config, const Corpus &corpus, models::Transformer &model,
+         AdamW &optimizer, const KernelTexts &kernels, const Progress &start)
+    : config(config), corpus(corpus), model(model), optimizer(optimizer),
+      kernels(kernels), telemetry(config.out + "/metrics.jsonl", start.step),
+      progress(start), before(start.trainSeconds) {}
+
+void Run::step() {
+  const Clock::time_point start = Clock::now();
+  double loss = 0;
+  for (int64_t i = 0; i < config.accumulate; ++i) {
+    const int64_t first = progress.windows + i * config.batchSize;
+    loss += backward(model, trainingBatch(corpus, config, first),
+                     config.accumulate) /
+            double(config.accumulate);
+  }
+  const double norm = optimizer.clip();
+  if (!std::isfinite(loss) || !std::isfinite(norm))
+    notFinite(config, progress.step + 1, loss, norm);
+  const double rate = learningRate(config, progress.step);
+  optimizer.step(rate);
+  optimizer.zeroGradients();
+  progress.step += 1;
+  progress.windows += config.sequencesPerStep();
+  progress.trainSeconds = before + secondsSince(resumed) - paused;
+  ReportSignals::doing("training", progress.step);
+
+  const double seconds = secondsSince(start);
+  recent = recent > 0 ? 0.9 * recent + 0.1 * seconds : seconds;
+  telemetry.step({progress.step, config.steps, loss / std::numbers::ln2, norm,
+                  rate, seconds * 1e3, double(config.tokensPerStep()) / seconds,
+                  recent * double(config.steps - progress.step)},
+                 progress.step % config.logEvery == 0 || last() ||
+                     progress.step == 1);
+}
+
+void Run::between() {
+  const Clock::time_point pause = Clock::now();
+  const auto due = [&](int64_t every) {
+    return every > 0 && !last() && progress.step % every == 0;
+  };
+  if (due(config.evaluateEvery)) {
+    ReportSignals::doing("evaluating", progress.step);
+    const Evaluation e =
+        evaluate(model, corpus, config, config.evaluateWindows);
+    telemetry.record({{"step", progress.step}, {"val_bpb", e.bitsPerByte}});
+    telemetry.say(fmt::format("step {}: {:.4f} held-out bits/byte "
+                              "({} windows)",
+                              progress.step, e.bitsPerByte, e.windows));
+  }
+  if (due(config.saveEvery)) {
+    try {
+      save();
+    } catch (const Error &e) {
+      telemetry.say(fmt::format("WARNING: no checkpoint of step {}: {}; "
+                                "training goes on, the next is due in {} "
+                                "steps",
+                                progress.step, e.message, config.saveEvery));
+    }
+  }
+  paused += secondsSince(pause);
+}
+
+void Run::save() {
+  ReportSignals::doing("saving a checkpoint", progress.step);
+  saveCheckpoint(config, progress, corpus.hash, kernels, model, optimizer);
+}
+
+} // namespace tessera::trainer

@@ -1,0 +1,119 @@
+// trainer/Start.cpp - checkpoint, folder and first batches of a run.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/Start.h"
+
+#include "support/Error.h"
+#include "support/File.h"
+#include "support/Options.h"
+#include "trainer/CheckpointFolder.h"
+#include "trainer/Config.h"
+#include "trainer/Finish.h"
+#include "trainer/Run.h"
+#include "trainer/Signals.h"
+#include "trainer/Telemetry.h"
+
+#include <cstdlib>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace tessera::trainer {
+namespace {
+
+double elapsed(Run::Clock::time_point start) {
+  return std::chrono::duration<double>(Run::Clock::now() - start).count();
+}
+
+/// Seconds of one micro-batch, after a first one that compiles what is not in
+/// the cache yet. Leaves the model as it was.
+double timeMicroBatch(models::Transformer &model, AdamW &optimizer,
+                      const Corpus &corpus, const Config &config) {
+  const Batch batch = trainingBatch(corpus, config, 0);
+  backward(model, batch, 1);
+  const Run::Clock::time_point start = Run::Clock::now();
+  for (int i = 0; i < 2; ++i)
+    backward(model, batch, 1);
+  optimizer.zeroGradients();
+  return elapsed(start) / 2;
+}
+
+} // namespace
+
+void requireSupported(const Config &config) {
+  const char *world = std::getenv("WORLD_SIZE");
+  if (world && std::string(world) != "1")
+    throw Error(fmt::format("WORLD_SIZE={}: training with several processes "
+                            "is not built yet",
+                            world),
+                "start one process, or unset WORLD_SIZE");
+  const std::string device = optionText(Option::Device);
+  if (config.device == ComputeDevice::Cpu && device != "cpu")
+    throw Error(
+        fmt::format("runtime.device is cpu, but TESSERA_DEVICE={}", device),
+        "unset TESSERA_DEVICE, or set runtime.device=auto");
+}
+
+std::optional<FoundCheckpoint> startingPoint(const Config &config,
+                                             const RunFolder &folder) {
+  std::optional<FoundCheckpoint> checkpoint;
+  if (config.resume == "auto" && !folder.finished())
+    checkpoint = findCheckpoint(config.out, logLine);
+  if (!checkpoint)
+    folder.refuseForeignFiles();
+  return checkpoint;
+}
+
+void firstBatches(models::Transformer &model, AdamW &optimizer,
+                  const Corpus &corpus, const Config &config,
+                  const Progress &progress) {
+  ReportSignals::doing("first batches, kernels are compiled", progress.step);
+  const Run::Clock::time_point start = Run::Clock::now();
+  const double microBatch = timeMicroBatch(model, optimizer, corpus, config);
+  const int64_t left = config.steps - progress.step;
+  const double training = double(left) * double(config.accumulate) * microBatch;
+  logLine(fmt::format(
+      "first batches: {:.1f} s; training {} steps of {} bytes will "
+      "take about {}, {} with the evaluation after it",
+      elapsed(start), left, config.tokensPerStep(), duration(training),
+      duration(training + finishSeconds(corpus, config, microBatch))));
+}
+
+void takeFolder(const Config &config, RunFolder &folder,
+                const std::optional<FoundCheckpoint> &checkpoint,
+                const Progress &progress, const KernelTexts &kernels) {
+  if (checkpoint) {
+    for (const auto &damaged : checkpoint->damaged)
+      setDamagedAside(damaged);
+    logLine(
+        fmt::format("going on from {} at step {} (resume=never starts over)",
+                    checkpoint->folder, progress.step));
+  } else if (const std::string aside = folder.putAside(); !aside.empty()) {
+    logLine("the earlier run in this folder is now in " + aside);
+  }
+  writeFile(folder.file("config.json"), toJson(config).dump(1) + "\n");
+  keepKernels(config.out, progress.step, kernels);
+}
+
+std::string modelLine(const Config &c, const models::Transformer &model) {
+  std::string attention = "attention sdpa";
+  if (c.model.attention == models::AttentionKind::Dense)
+    attention = "attention dense";
+  if (c.model.attention == models::AttentionKind::Nsa)
+    attention = fmt::format("attention nsa (l={} d={} l'={} n={} w={})",
+                            c.model.nsa.blockLength, c.model.nsa.stride,
+                            c.model.nsa.selectionLength,
+                            c.model.nsa.selectedBlocks, c.model.nsa.window);
+  if (c.model.attention == models::AttentionKind::Kernel)
+    attention = fmt::format("attention {} of {}", c.model.custom.forward,
+                            c.model.custom.file);
+  const std::string device = optionText(Option::Device);
+  const std::string kernels =
+      c.kernels == models::KernelSource::Torch ? "torch kernels"
+      : device == "cpu"                        ? "tessera kernels"
+                                               : "tessera kernels on " + device;
+  return fmt::format("model: {} parameters, {} layers x {}, {}, {}",
+                     model.parameterCount(), c.model.layers, c.model.dim,
+                     attention, kernels);
+}
+
+} // namespace tessera::trainer

@@ -1,0 +1,166 @@
+// trainer/settings/Setting.cpp - values of settings from text and as text.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/settings/Setting.h"
+
+#include "support/Error.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fmt/format.h>
+#include <optional>
+
+namespace tessera::trainer {
+namespace {
+
+template <class... F>
+struct Overload : F... {
+  using F::operator()...;
+};
+
+std::string number(double value) { return fmt::format("{}", value); }
+std::string number(int64_t value) { return std::to_string(value); }
+
+[[noreturn]] void badValue(const Setting &s, const std::string &text) {
+  throw Error(fmt::format("{} wants {}, found '{}'", s.key, typeText(s), text),
+              fmt::format("{}: {}", s.key, s.doc));
+}
+
+template <typename T>
+T parse(const Setting &s, const std::string &text) {
+  T value{};
+  const char *end = text.data() + text.size();
+  const auto [stop, code] = std::from_chars(text.data(), end, value);
+  if (code != std::errc() || stop != end || !std::isfinite(double(value)))
+    badValue(s, text);
+  if (!(double(value) >= s.low && double(value) <= s.high))
+    throw Error(fmt::format("{} must be between {} and {}, found {}", s.key,
+                            s.low, s.high, number(value)),
+                fmt::format("set {} inside that range", s.key));
+  return value;
+}
+
+/// The words of YAML 1.1, which the Python system's files may use.
+std::optional<bool> boolOf(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c;
+  });
+  for (const char *word : {"true", "yes", "on", "1"})
+    if (text == word)
+      return true;
+  for (const char *word : {"false", "no", "off", "0"})
+    if (text == word)
+      return false;
+  return std::nullopt;
+}
+
+bool parseBool(const Setting &s, const std::string &text) {
+  const std::optional<bool> value = boolOf(text);
+  if (!value)
+    badValue(s, text);
+  return *value;
+}
+
+/// Whether a key without a feature takes the text.
+bool takes(const Setting &s, const std::string &text) {
+  for (const std::string &accepted : s.accepted)
+    if (text == accepted ||
+        (boolOf(accepted) && boolOf(text) == boolOf(accepted)))
+      return true;
+  return false;
+}
+
+void choose(const Setting &s, const ChoiceField &field,
+            const std::string &text) {
+  for (const Choice &choice : *field.choices) {
+    if (choice.name != text)
+      continue;
+    if (!choice.missing.empty())
+      throw Error(fmt::format("{}={}: {}", s.key, text, choice.missing),
+                  fmt::format("what there is: {}", typeText(s)));
+    field.set(choice.value);
+    return;
+  }
+  badValue(s, text);
+}
+
+std::string rangeText(const Setting &s) {
+  return fmt::format("{} to {}", number(s.low), number(s.high));
+}
+
+Field fieldOf(const Setting &s, Config &config) {
+  return s.field ? s.field(config) : Field();
+}
+
+} // namespace
+
+const Setting *findSetting(const std::string &name) {
+  for (const Setting &s : settingsTable())
+    if (s.key == name ||
+        std::find(s.aliases.begin(), s.aliases.end(), name) != s.aliases.end())
+      return &s;
+  return nullptr;
+}
+
+const Setting *findTwin(const std::string &variable) {
+  for (const Setting &s : settingsTable())
+    if (!s.variable.empty() && s.variable == variable)
+      return &s;
+  return nullptr;
+}
+
+void setValue(const Setting &s, Config &config, const std::string &text) {
+  const auto refuse = [&](std::monostate) {
+    if (!takes(s, text))
+      throw Error(fmt::format("{}={}: {}", s.key, text, s.doc),
+                  fmt::format("delete the line, or write {}={}", s.key,
+                              s.accepted.front()));
+  };
+  std::visit(
+      Overload{refuse, [&](std::string *v) { *v = text; },
+               [&](bool *v) { *v = parseBool(s, text); },
+               [&](int64_t *v) { *v = parse<int64_t>(s, text); },
+               [&](double *v) { *v = parse<double>(s, text); },
+               [&](const ChoiceField &field) { choose(s, field, text); }},
+      fieldOf(s, config));
+}
+
+std::string valueText(const Setting &s, const Config &config) {
+  const auto word = [](const ChoiceField &field) {
+    const int value = field.get();
+    for (const Choice &choice : *field.choices)
+      if (choice.missing.empty() && choice.value == value)
+        return choice.name;
+    return std::string();
+  };
+  // Only read through the field.
+  return std::visit(
+      Overload{[](std::monostate) { return std::string(); },
+               [](const std::string *v) { return *v; },
+               [](const bool *v) { return std::string(*v ? "true" : "false"); },
+               [](const int64_t *v) { return number(*v); },
+               [](const double *v) { return number(*v); }, word},
+      fieldOf(s, const_cast<Config &>(config)));
+}
+
+std::string typeText(const Setting &s) {
+  const auto words = [](const ChoiceField &field) {
+    std::string text;
+    for (const Choice &choice : *field.choices)
+      if (choice.missing.empty())
+        text += (text.empty() ? "" : " or ") + choice.name;
+    return text;
+  };
+  Config any;
+  return std::visit(
+      Overload{
+          [&](std::monostate) { return s.accepted.front(); },
+          [](const std::string *) { return std::string("text"); },
+          [](const bool *) { return std::string("true or false"); },
+          [&](const int64_t *) { return "a whole number, " + rangeText(s); },
+          [&](const double *) { return "a number, " + rangeText(s); }, words},
+      fieldOf(s, any));
+}
+
+} // namespace tessera::trainer

@@ -1,0 +1,331 @@
+// trainer/settings/Table.cpp - every setting: names, range, meaning.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/settings/Setting.h"
+
+#include <type_traits>
+
+namespace tessera::trainer {
+namespace {
+
+using namespace models;
+
+constexpr double many = 1e9;
+
+template <typename E>
+Choice choice(const char *name, E value) {
+  return {name, int(value), {}};
+}
+
+const std::vector<Choice> attentionKinds = {
+    choice("nsa", AttentionKind::Nsa), choice("dense", AttentionKind::Dense),
+    choice("sdpa", AttentionKind::Sdpa),
+    choice("kernel", AttentionKind::Kernel)};
+const std::vector<Choice> kernelSources = {
+    choice("tessera", KernelSource::Tessera),
+    choice("torch", KernelSource::Torch)};
+const std::vector<Choice> compressions = {
+    choice("avg", Compression::Average),
+    choice("conv", Compression::Convolution),
+    {"mlp", -1,
+     "the compression network is not built yet (the Python system read this "
+     "word and averaged: avg is what its runs did)"},
+    {"mlp_pe", -1, "the compression network is not built yet"}};
+const std::vector<Choice> gateModes = {choice("softmax", GateMode::Softmax),
+                                       choice("sigmoid", GateMode::Sigmoid)};
+const std::vector<Choice> gateInputs = {choice("q_mean", GateInput::QueryMean),
+                                        choice("x", GateInput::Hidden)};
+const std::vector<Choice> devices = {
+    choice("auto", ComputeDevice::Auto),
+    choice("cpu", ComputeDevice::Cpu),
+    {"cuda", -1, "training on a GPU is not built yet"}};
+const std::vector<Choice> precisions = {
+    choice("fp32", Precision::Fp32),
+    {"bf16", -1, "training in bf16 is not built yet"},
+    {"fp16", -1, "training in fp16 is not built yet"}};
+const std::vector<Choice> schedules = {
+    choice("cosine", LearningRateSchedule::Cosine),
+    choice("linear", LearningRateSchedule::Linear),
+    choice("wsd", LearningRateSchedule::WarmupStableDecay),
+    choice("constant", LearningRateSchedule::Constant)};
+const std::vector<Choice> tokenizers = {
+    choice("byte", TokenizerKind::Byte),
+    {"gpt2", -1, "the GPT-2 tokenizer is not built yet"}};
+
+/// Builds one entry of the table.
+class Entry {
+public:
+  /// `member` gives the place of the value in a Config.
+  template <typename F>
+  static Entry of(const char *key, F member, const char *doc) {
+    Entry e(key, doc);
+    e.setting.field = [member](Config &c) -> Field { return &member(c); };
+    return e;
+  }
+  template <typename F>
+  static Entry oneOf(const char *key, F member,
+                     const std::vector<Choice> &choices, const char *doc) {
+    Entry e(key, doc);
+    e.setting.field = [member, &choices](Config &c) -> Field {
+      auto &value = member(c);
+      using Value = std::remove_reference_t<decltype(value)>;
+      return ChoiceField{&choices, [&value] { return int(value); },
+                         [&value](int v) { value = Value(v); }};
+    };
+    return e;
+  }
+  /// A key of a feature that is not built, or that never had an effect.
+  static Entry absent(const char *key, std::vector<std::string> accepted,
+                      const char *doc) {
+    Entry e(key, doc);
+    e.setting.accepted = std::move(accepted);
+    return e;
+  }
+
+  Entry range(double low, double high) {
+    setting.low = low;
+    setting.high = high;
+    return *this;
+  }
+  Entry also(const char *alias) {
+    setting.aliases.push_back(alias);
+    return *this;
+  }
+  Entry twin(const char *variable) {
+    setting.variable = variable;
+    return *this;
+  }
+  Entry free() {
+    setting.atResume = AtResume::Change;
+    return *this;
+  }
+  Entry announced() {
+    setting.atResume = AtResume::Announce;
+    return *this;
+  }
+  operator Setting() const { return setting; }
+
+private:
+  Entry(const char *key, const char *doc) {
+    setting.key = key;
+    setting.doc = doc;
+  }
+  Setting setting;
+};
+
+#define MEMBER(path) [](Config &c) -> auto & { return c.path; }
+
+std::vector<Setting> runSettings() {
+  return {
+      Entry::oneOf("attention", MEMBER(model.attention), attentionKinds,
+                   "what the layers attend with"),
+      Entry::of("attention.kernel", MEMBER(model.custom.file),
+                "file with your attention kernels"),
+      Entry::of("attention.fwd", MEMBER(model.custom.forward),
+                "forward kernel of the file"),
+      Entry::of("attention.bwd", MEMBER(model.custom.backward),
+                "backward kernel, or the start of the names of several"),
+      Entry::of("attention.constexprs", MEMBER(model.custom.constexprs),
+                "for these kernels: W=16, STEP=4"),
+      Entry::of("attention.learned", MEMBER(model.custom.learned),
+                "tensors [tokens, heads] they take besides: GATE"),
+      Entry::oneOf("kernels", MEMBER(kernels), kernelSources,
+                   "compiled kernels, or plain torch operations"),
+      Entry::of("out", MEMBER(out), "run folder").also("train.out_dir").free(),
+      Entry::of("resume", MEMBER(resume),
+                "auto: go on from the last checkpoint; never")
+          .free(),
+      Entry::of("allow_changed_kernels", MEMBER(allowChangedKernels),
+                "go on from a checkpoint that other kernel files made")
+          .free(),
+      Entry::of("threads", MEMBER(threads),
+                "CPU threads; results depend on their number")
+          .range(1, 1024),
+      Entry::of("panel", MEMBER(panel), "time NSA against SDPA at the end")
+          .free(),
+      Entry::oneOf("runtime.device", MEMBER(device), devices,
+                   "auto: what TESSERA_DEVICE says; cpu"),
+      Entry::oneOf("runtime.precision", MEMBER(precision), precisions,
+                   "of the computation; weights and moments are fp32"),
+      Entry::of("data.path", MEMBER(dataPath),
+                "file or folder; empty: King James text")
+          .free(),
+      Entry::oneOf("data.tokenizer", MEMBER(tokenizer), tokenizers,
+                   "what a token is"),
+  };
+}
+
+std::vector<Setting> modelSettings() {
+  return {
+      Entry::of("model.dim", MEMBER(model.dim), "width of the residual stream")
+          .range(1, 65536),
+      Entry::of("model.n_layers", MEMBER(model.layers), "blocks")
+          .also("model.layers")
+          .range(1, 1024),
+      Entry::of("model.n_heads", MEMBER(model.heads), "query heads")
+          .also("model.heads")
+          .range(1, 1024),
+      Entry::of("model.n_kv_groups", MEMBER(model.kvHeads),
+                "key/value heads, each of a group of query heads")
+          .also("model.kv_heads")
+          .range(1, 1024),
+      Entry::of("model.d_k", MEMBER(model.keyDim), "channels of a query or key")
+          .also("model.key_dim")
+          .range(2, 1024),
+      Entry::of("model.d_v", MEMBER(model.valueDim), "channels of a value")
+          .also("model.value_dim")
+          .range(1, 1024),
+      Entry::of("model.mlp_dim", MEMBER(model.mlpDim),
+                "hidden width of the MLP; 0 or not given: 4 x model.dim")
+          .range(0, 1 << 20),
+      Entry::of("model.tied_head", MEMBER(model.tiedHead),
+                "output head = embedding"),
+      Entry::of("model.rope_base", MEMBER(model.ropeBase),
+                "base of rotary positions")
+          .range(1, 1e12),
+      Entry::of("model.norm_eps", MEMBER(model.normEpsilon),
+                "epsilon of RMSNorm")
+          .range(1e-30, 1),
+      Entry::of("nsa.l", MEMBER(model.nsa.blockLength),
+                "tokens of a compressed block")
+          .range(1, 65536),
+      Entry::of("nsa.d", MEMBER(model.nsa.stride),
+                "tokens between compressed blocks")
+          .range(1, 65536),
+      Entry::of("nsa.l_sel", MEMBER(model.nsa.selectionLength),
+                "tokens of a selected block")
+          .range(1, 65536),
+      Entry::of("nsa.n_sel", MEMBER(model.nsa.selectedBlocks),
+                "blocks kept per query; 0: no selection")
+          .range(0, 65536),
+      Entry::of("nsa.w", MEMBER(model.nsa.window),
+                "tokens of the sliding window; 0: no window")
+          .range(0, 1 << 20),
+      Entry::oneOf("nsa.phi", MEMBER(model.compression), compressions,
+                   "how a block becomes one key and value"),
+      Entry::oneOf("nsa.gate", MEMBER(model.gateMode), gateModes,
+                   "how the three branches are weighed"),
+      Entry::oneOf("nsa.gate_input", MEMBER(model.gateInput), gateInputs,
+                   "what the gates see: the group's mean query, the layer's "
+                   "input"),
+      Entry::of("nsa.gate_temperature", MEMBER(model.gateTemperature),
+                "divides the gate logits")
+          .range(1e-6, 1e6),
+  };
+}
+
+std::vector<Setting> trainSettings() {
+  return {
+      Entry::of("train.steps", MEMBER(steps), "optimizer steps").range(1, many),
+      Entry::of("train.seq_len", MEMBER(sequenceLength), "tokens of a sequence")
+          .twin("NSA_SEQ_LEN")
+          .range(2, 1 << 20),
+      Entry::of("train.batch_size", MEMBER(batchSize),
+                "sequences of a micro-batch, of all processes together")
+          .twin("NSA_BATCH_SIZE")
+          .range(1, 1 << 16),
+      Entry::of("train.device_batch_size", MEMBER(deviceBatchSize),
+                "sequences of a micro-batch, of one process; 0: an equal part "
+                "of train.batch_size")
+          .range(0, 1 << 16),
+      Entry::of("train.accumulate_grad_batches", MEMBER(accumulate),
+                "micro-batches of an optimizer step")
+          .also("train.accumulate")
+          .twin("NSA_ACCUM")
+          .range(1, 1 << 16),
+      Entry::of("train.lr", MEMBER(learningRate),
+                "learning rate after the warm-up")
+          .twin("NSA_LR")
+          .range(0, 100)
+          .announced(),
+      Entry::of("train.lr_final", MEMBER(finalLearningRate),
+                "learning rate at the end")
+          .range(0, 100),
+      Entry::oneOf("train.lr_schedule", MEMBER(schedule), schedules,
+                   "how the rate falls after the warm-up"),
+      Entry::of("train.decay_share", MEMBER(decayShare),
+                "share of the steps in which wsd lets the rate fall")
+          .range(0, 1),
+      Entry::of("train.warmup_steps", MEMBER(warmup),
+                "optimizer steps of linear warm-up")
+          .also("train.warmup")
+          .range(0, many),
+      Entry::of("train.weight_decay", MEMBER(weightDecay),
+                "on matrices, not on vectors")
+          .range(0, 100),
+      Entry::of("train.beta1", MEMBER(beta1), "AdamW").range(0, 0.999999),
+      Entry::of("train.beta2", MEMBER(beta2), "AdamW").range(0, 0.999999),
+      Entry::of("train.eps", MEMBER(epsilon), "AdamW").range(1e-30, 1),
+      Entry::of("train.grad_clip", MEMBER(clip),
+                "largest gradient norm; 0: no clipping")
+          .also("train.clip")
+          .also("train.max_grad_norm")
+          .range(0, many),
+  };
+}
+
+std::vector<Setting> routineSettings() {
+  return {
+      Entry::of("train.seed", MEMBER(seed), "of weights and data order")
+          .range(0, 9e15),
+      Entry::of("train.log_every", MEMBER(logEvery), "steps between log lines")
+          .range(1, many)
+          .free(),
+      Entry::of("train.eval_every", MEMBER(evaluateEvery),
+                "steps between evaluations; 0: only at the end")
+          .range(0, many)
+          .free(),
+      Entry::of("train.eval_windows", MEMBER(evaluateWindows),
+                "held-out sequences of an evaluation on the way")
+          .range(1, many)
+          .free(),
+      Entry::of("train.final_windows", MEMBER(finalWindows),
+                "held-out sequences of that at the end; 0: all")
+          .range(0, many)
+          .free(),
+      Entry::of("train.save_every", MEMBER(saveEvery),
+                "steps between checkpoints; 0: only when stopped and at the "
+                "end")
+          .range(0, many)
+          .free(),
+      Entry::of("train.keep", MEMBER(keepCheckpoints), "checkpoints kept")
+          .range(1, many)
+          .free(),
+  };
+}
+
+/// Keys of the Python system's files without a feature here.
+std::vector<Setting> absentSettings() {
+  constexpr const char *flash =
+      "there is no FlashAttention-2 here: attention runs on our own kernels";
+  constexpr const char *dead =
+      "the Python system read this key and used it nowhere";
+  return {
+      Entry::absent("runtime.gradient_checkpointing", {"false"},
+                    "activation recompute is not built yet"),
+      Entry::absent("runtime.fa2_enabled", {"false"}, flash),
+      Entry::absent("runtime.fa2_min_len_win", {"-1"}, flash),
+      Entry::absent("runtime.fa2_min_len_cmp", {"-1"}, flash),
+      Entry::absent("runtime.use_flash", {"false"}, dead),
+      Entry::absent("runtime.use_triton_sel", {"false"}, dead),
+      Entry::absent("runtime.sel_triton_min_L", {"-1"}, dead),
+      Entry::absent("runtime.compile_cmp_win", {"false"}, dead),
+  };
+}
+
+#undef MEMBER
+
+} // namespace
+
+const std::vector<Setting> &settingsTable() {
+  static const std::vector<Setting> table = [] {
+    std::vector<Setting> all;
+    for (const auto &part : {runSettings(), modelSettings(), trainSettings(),
+                             routineSettings(), absentSettings()})
+      all.insert(all.end(), part.begin(), part.end());
+    return all;
+  }();
+  return table;
+}
+
+} // namespace tessera::trainer
