@@ -36,8 +36,9 @@ namespace tessera::codegen {
 namespace {
 
 // Whether an f32 operation computes one of 16 bits: widened operands, a result
-// that is only narrowed. LLVM turns it into the 16-bit operation where the CPU has
-// one, flags and all, and each of those rounds by itself (docs/numerics.md).
+// that is only narrowed. LLVM turns it into the 16-bit operation where the CPU
+// has one, flags and all, and each of those rounds by itself
+// (docs/numerics.md).
 bool computesNarrow(Operation *op) {
   const auto widened = [](Value operand) {
     return matchPattern(operand, m_Constant()) ||
@@ -58,8 +59,7 @@ struct AllowContractionPass
   void runOnOperation() final {
     getOperation()->walk([](Operation *op) {
       if (!isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op) ||
-          !getElementTypeOrSelf(op->getResult(0)).isF32() ||
-          computesNarrow(op))
+          !getElementTypeOrSelf(op->getResult(0)).isF32() || computesNarrow(op))
         return;
       auto fast = cast<arith::ArithFastMathInterface>(op);
       auto flags = fast.getFastMathFlagsAttr().getValue() |
