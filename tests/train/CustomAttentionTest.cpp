@@ -42,7 +42,8 @@ TEST_F(CustomAttention, DilatedWindowTrains200Steps) {
 /// losses are those of torch's.
 TEST_F(CustomAttention, IsDenseAttentionWhenItSeesEverything) {
   const std::vector<std::string> common = {"train.steps=20", "train.seq_len=64",
-                                           "train.log_every=1"};
+                                           "train.log_every=1",
+                                           "train.weight_decay=0.1"};
   std::vector<std::string> mine = common;
   mine.push_back("attention.constexprs=W=64, STEP=1");
   expectFine(train(dilated, mine));

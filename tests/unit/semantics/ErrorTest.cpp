@@ -98,6 +98,8 @@ const Case kCases[] = {
      "&"},
     {"ShapesDoNotBroadcast", Id::ShapeMismatch, "y = x + tl.arange(0, 8)",
      "x + tl.arange(0, 8)", "16 and 8"},
+    {"NoneBehindTheLastAxis", Id::ShapeMismatch, "y = n[:, None]", "None",
+     "too many `:`"},
     {"DotShapes", Id::ShapeMismatch,
      "y = tl.dot(m, tl.zeros((32, 16), tl.float32))", "tl.zeros((32",
      "16 columns"},
