@@ -154,7 +154,7 @@ TEST_F(Resume, ARunOfAnOlderVersionGoesOn) {
     writeFile(checkpointFile("old", step, "DONE"), "");
   }
   // train.lr_final is not given this time: the checkpoint has it.
-  const CommandResult resumed = run("old");
+  const CommandResult resumed = run("old", {"train.keep=9"});
   expectFine(resumed);
   EXPECT_NE(resumed.errors.find("at step 12"), std::string::npos);
   EXPECT_NE(resumed.errors.find("as the checkpoint has them: "
@@ -165,7 +165,9 @@ TEST_F(Resume, ARunOfAnOlderVersionGoesOn) {
   for (const int step : {10, 12})
     fs::remove_all(checkpointFile("old", step, "DONE").parent_path());
   fs::remove(folder.path / "old/metrics.json");
-  expectFine(run("old"));
+  const CommandResult earlier = run("old");
+  expectFine(earlier);
+  EXPECT_NE(earlier.errors.find("at step 5"), std::string::npos);
   expectSame("straight", "old");
 }
 
