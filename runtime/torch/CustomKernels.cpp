@@ -4,6 +4,7 @@
 #include "runtime/torch/CustomKernels.h"
 
 #include "runtime/torch/Launch.h"
+#include "runtime/torch/PythonInterrupt.h"
 #include "support/Error.h"
 #include "support/Names.h"
 
@@ -266,7 +267,7 @@ void CustomKernels::run(const NamedKernel &kernel, const Attention &a,
       seen[name] = *number;
   const Grid grid = gridOf(*kernel.description, seen);
   if (grid[0] && grid[1] && grid[2])
-    kernel.kernel.launch(grid, args, given);
+    runForPython([&] { kernel.kernel.launch(grid, args, given); });
 }
 
 } // namespace tessera::runtime

@@ -4,6 +4,7 @@
 #include "runtime/torch/Launch.h"
 
 #include "runtime/launch/Record.h"
+#include "runtime/torch/PythonInterrupt.h"
 #include "support/Error.h"
 
 #include <limits>
@@ -154,7 +155,8 @@ void Launch::run(int64_t x, int64_t y, int64_t z) {
           {tensor.data_ptr(), tensor.sizes().vec(), tensor.strides().vec()});
     describeTensors(std::move(extents));
   }
-  kernel.launch(grid, args, chosen.empty() ? constants : chosen);
+  runForPython(
+      [&] { kernel.launch(grid, args, chosen.empty() ? constants : chosen); });
 }
 
 } // namespace tessera::runtime

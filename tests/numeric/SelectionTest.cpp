@@ -163,6 +163,73 @@ TEST(SelectionEdges, EqualScores) {
     }
 }
 
+// Forced blocks at both ends, none, and as many as there are slots.
+TEST(SelectionEdges, ForcedBlocks) {
+  const Shape shape{{93, 20, 1, 40}};
+  for (auto [initial, local] : {std::array<int64_t, 2>{0, 0},
+                                {0, 1},
+                                {1, 0},
+                                {2, 2},
+                                {3, 1},
+                                {1, 4},
+                                {5, 0},
+                                {0, 5}}) {
+    SCOPED_TRACE(testing::Message() << initial << ' ' << local);
+    reference::Geometry g = geometryOf(shape);
+    g.initialBlocks = initial;
+    g.localBlocks = local;
+    const int64_t rows =
+        reference::compressedOffsets(g, shape.offsets()).back();
+    Selected got = run(shape, g, noise({shape.tokens(), 4, 16}, at::kFloat, 1),
+                       noise({rows, 2, 16}, at::kFloat, 2));
+    check(shape, g, got);
+  }
+}
+
+// Scores that are no numbers rank behind all others, and before no block.
+TEST(SelectionEdges, NotANumberRanksLast) {
+  const Shape shape{{150}};
+  for (int64_t forced : {0, 1}) {
+    reference::Geometry g = geometryOf(shape);
+    g.initialBlocks = g.localBlocks = forced;
+    const at::Tensor cu = shape.cuSeqlens(),
+                     cuCmp = callTensor("compressed_offsets",
+                                        {cu, g.blockLength, g.blockStride}),
+                     q = noise({150, 4, 16}, at::kFloat, 1);
+    at::Tensor k =
+        noise({reference::compressedCount(g, 150), 2, 16}, at::kFloat, 2);
+    const at::Tensor lse =
+        callOp("nsa_compressed_attention", {q, k, k, cu, cuCmp, shape.longest(),
+                                            g.blockLength, g.blockStride})[1]
+            .toTensor();
+    // Compressed keys of the first blocks and of some later ones.
+    for (int64_t row : {0, 1, 7, 16, 17, 30})
+      k.select(0, row).fill_(std::nan(""));
+    const auto outputs = callOp(
+        "nsa_select_scores",
+        {q, k, lse, cu, cuCmp, shape.longest(), g.blockLength, g.blockStride,
+         g.selectionLength, g.selected, g.initialBlocks, g.localBlocks});
+    const at::Tensor indices = outputs[0].toTensor();
+    reference::Array scores = toReference(outputs[1].toTensor());
+    reference::IndexArray want(indices.sizes().vec());
+    reference::select(g, shape.offsets(), scores, want);
+    EXPECT_EQ(toIndices(indices).values, want.values);
+    // For the last token there are numbers enough: of the others it gets what
+    // is forced.
+    int64_t numbers = 0, chosen = 0;
+    for (int64_t j = 0; j <= 149 / g.selectionLength; ++j)
+      numbers += !std::isnan(scores.view()(0, 149, j));
+    EXPECT_GT(numbers, g.selected);
+    EXPECT_LT(numbers, 149 / g.selectionLength);
+    for (int64_t slot = 0; slot < g.selected; ++slot)
+      chosen += std::isnan(
+          scores.view()(0, 149, toIndices(indices).view()(0, 149, slot)));
+    EXPECT_EQ(chosen, forced);
+    // And where there are fewer numbers than slots, they fill up.
+    EXPECT_EQ(toIndices(indices).view()(0, 8 * 5 - 1, g.selected - 1), 4);
+  }
+}
+
 // Geometries with other weights in Eq. 9, and more blocks than slots of a tile.
 TEST(SelectionEdges, Geometries) {
   for (auto [l, d, lSel] : {std::array<int64_t, 3>{32, 32, 64},

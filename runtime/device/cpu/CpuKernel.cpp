@@ -4,6 +4,7 @@
 #include "runtime/device/cpu/CpuKernel.h"
 
 #include "runtime/device/cpu/CpuModule.h"
+#include "runtime/device/cpu/Interrupt.h"
 #include "runtime/device/cpu/Parallel.h"
 #include "runtime/device/cpu/Report.h"
 #include "support/Error.h"
@@ -72,8 +73,8 @@ private:
     if (!fault.happened())
       return;
     if (fault.signal == SIGINT)
-      throw Error("kernel `" + name + "` was interrupted",
-                  "what its programs wrote until then stays");
+      throw LaunchInterrupted("kernel `" + name + "` was interrupted",
+                              "what its programs wrote until then stays");
     std::string place;
     if (fault.address)
       place = ", " + placeOf(fault.address, args);

@@ -8,9 +8,17 @@
 // a kernel leaves it.
 #pragma once
 
+#include "support/Error.h"
+
 #include <cstdint>
 
 namespace tessera::runtime {
+
+// What an interrupted launch throws.
+class TESSERA_EXCEPTION LaunchInterrupted : public Error {
+public:
+  using Error::Error;
+};
 
 // Of one launch. Where the host has no handler, or one for a single signal
 // (SA_RESETHAND), nothing is done: that signal, or the next, ends the process.

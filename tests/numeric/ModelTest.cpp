@@ -1,0 +1,109 @@
+// tests/numeric/ModelTest.cpp - the model's attention by compiled kernels and
+// in plain torch: which branch is zeroed, which blocks are forced. Copyright
+// the tessera authors. SPDX-License-Identifier: Apache-2.0
+#include "models/Kernels.h"
+#include "tests/numeric/Harness.h"
+
+#include <ATen/ATen.h>
+#include <set>
+
+using namespace tessera;
+using namespace tessera::models;
+
+namespace {
+
+constexpr int64_t sequences = 2, length = 45, tokens = sequences * length,
+                  heads = 4, keyHeads = 2, dim = 16;
+
+ModelConfig configOf(GateMode mode) {
+  ModelConfig config;
+  config.heads = heads;
+  config.kvHeads = keyHeads;
+  config.keyDim = config.valueDim = dim;
+  config.gateMode = mode;
+  config.nsa = {8, 4, 8, 4, 7, 1, 2};
+  return config;
+}
+
+NsaInputs inputs() {
+  const auto random = [](int64_t rows, uint64_t seed) {
+    return numeric::noise({tokens, rows, dim}, at::kFloat, seed);
+  };
+  return {random(heads, 1),
+          random(keyHeads, 2),
+          random(keyHeads, 3),
+          random(keyHeads, 4),
+          random(keyHeads, 5),
+          random(keyHeads, 6),
+          random(keyHeads, 7),
+          numeric::noise({tokens, keyHeads, 3}, at::kFloat, 8),
+          {},
+          {}};
+}
+
+NsaResult attend(KernelSource source, const NsaInputs &in,
+                 const ModelConfig &config) {
+  return makeKernels(source)->nsaAttention(
+      in, config, Packing(sequences, length, config.nsa));
+}
+
+double distance(const at::Tensor &a, const at::Tensor &b) {
+  return ((a - b).norm() / b.norm()).item<double>();
+}
+
+// A sigmoid's gate shuts by itself; with a softmax the others are as they were.
+TEST(ModelEdges, TheBranchThatIsNamedIsZeroed) {
+  for (const KernelSource source : {KernelSource::Tessera, KernelSource::Torch})
+    for (const GateMode mode : {GateMode::Sigmoid, GateMode::Softmax})
+      for (int branch : {0, 1, 2}) {
+        SCOPED_TRACE(testing::Message() << int(source) << int(mode) << branch);
+        const ModelConfig config = configOf(mode);
+        NsaInputs in = inputs();
+        const at::Tensor all = attend(source, in, config).output;
+        in.without = branch;
+        const at::Tensor less = attend(source, in, config).output;
+        EXPECT_GT(distance(less, all), 0.05);
+        // What is missing is the gated output of that branch alone.
+        ModelConfig gated = configOf(GateMode::Sigmoid);
+        NsaInputs shut = inputs();
+        shut.gateLogits =
+            mode == GateMode::Sigmoid
+                ? shut.gateLogits
+                : at::logit(at::softmax(shut.gateLogits, -1).to(at::kDouble))
+                      .to(at::kFloat);
+        EXPECT_LT(distance(attend(source, shut, gated).output, all), 1e-5);
+        shut.gateLogits.select(2, branch).fill_(-200);
+        EXPECT_LT(distance(less, attend(source, shut, gated).output), 1e-5);
+      }
+}
+
+TEST(ModelEdges, ForcedBlocksAreThoseOfTheConfig) {
+  for (const auto &[initial, local] : std::vector<std::pair<int64_t, int64_t>>{
+           {0, 0}, {0, 1}, {1, 0}, {2, 2}, {3, 1}, {1, 3}, {0, 4}}) {
+    SCOPED_TRACE(testing::Message() << initial << ' ' << local);
+    ModelConfig config = configOf(GateMode::Softmax);
+    config.nsa.initialBlocks = initial;
+    config.nsa.localBlocks = local;
+    const at::Tensor got =
+        attend(KernelSource::Tessera, inputs(), config).indices;
+    EXPECT_TRUE(
+        got.equal(attend(KernelSource::Torch, inputs(), config).indices));
+    int64_t unforced = 0; // entries that the scores decide
+    for (int64_t h = 0; h < keyHeads; ++h)
+      for (int64_t t = 0; t < tokens; ++t) {
+        const int64_t current = t % length / config.nsa.selectionLength;
+        std::set<int64_t> chosen, forced;
+        for (int64_t slot = 0; slot < got.size(2); ++slot)
+          chosen.insert(got[h][t][slot].item<int64_t>());
+        for (int64_t j = 0; j <= current; ++j)
+          if (j < initial || j > current - local)
+            forced.insert(j);
+        for (int64_t j : forced)
+          EXPECT_TRUE(chosen.count(j)) << h << ' ' << t << ' ' << j;
+        unforced += int64_t(chosen.size() - forced.size());
+      }
+    EXPECT_GT(unforced, 0);
+  }
+}
+
+} // namespace
