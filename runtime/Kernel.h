@@ -4,12 +4,14 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -20,6 +22,10 @@ namespace tessera {
 namespace syntax {
 struct CompileRequest;
 }
+namespace runtime {
+class LaunchDevice;
+struct LaunchEntry;
+} // namespace runtime
 
 enum class DType : uint8_t {
   I1,
@@ -67,20 +73,43 @@ using Grid = std::array<uint32_t, 3>;
 // Error.
 Constexprs constexprsFromJson(std::string_view text);
 
+// What kernels run on. A handle is found by its name once (findDevice()) and
+// serves every launch; the empty one stands for defaultDevice().
+class DeviceHandle {
+public:
+  DeviceHandle() = default;
+  explicit DeviceHandle(const runtime::LaunchDevice &device)
+      : device(&device) {}
+  const runtime::LaunchDevice *get() const { return device; }
+  explicit operator bool() const { return device; }
+  bool operator==(const DeviceHandle &) const = default;
+
+private:
+  const runtime::LaunchDevice *device = nullptr;
+};
+// "cpu", "sim:sm_80" ... Throws Error for an unknown device, with the nearest
+// name, and for one that this build cannot run on.
+DeviceHandle findDevice(const std::string &name);
+
 struct LaunchOptions {
   // None: what the kernel's first configuration says.
   std::optional<int64_t> numWarps, numStages;
-  // "cpu", "sim:sm_80" ...; empty: defaultDevice().
-  std::string device;
+  DeviceHandle device;
+  // A CUstream of the device cuda, on which the launch is put; null: the
+  // default stream. Other devices have none.
+  void *stream = nullptr;
   // Code for a grid of more than 2^21 programs along x (docs/numerics.md).
   // Kernel::launch() sees to it itself.
   bool wideGrid = false;
 };
 
+// Of the same machine the device whose arguments are the host's memory:
+// "cuda:check" for "cuda", whose are the GPU's; others are their own.
+std::string hostMemoryDevice(const std::string &name);
+
 // What launches run on that name no device: TESSERA_DEVICE ("cpu" without it)
-// until setDefaultDevice() was called. Arguments are host memory everywhere.
-// Throws Error for an unknown device, and for one that this build cannot run
-// on.
+// until setDefaultDevice() was called. Throws Error for an unknown device, and
+// for one that this build cannot run on.
 const std::string &defaultDevice();
 void setDefaultDevice(const std::string &device);
 // The names of all devices, cpu first.
@@ -135,8 +164,58 @@ public:
   struct State;
 
 private:
+  friend class PreparedLaunch;
   explicit Kernel(std::shared_ptr<State> state) : state(std::move(state)) {}
   std::shared_ptr<State> state;
+};
+
+// A constexpr of a launch that is a number: part of its geometry.
+struct Dimension {
+  std::string_view name; // must outlive the call only
+  int64_t value = 0;
+};
+
+// A place that launches one kernel again and again. What it has launched
+// before costs no allocation, lock or name of a device: the classes of the
+// arguments and the dimensions make a key of a few words that is compared with
+// the last launch's, else looked up in a table of the kernel. Kernels with
+// heuristics are as fast for the first 1024 combinations of their arguments'
+// values. May be used by several threads; the kernel's code stays loaded as
+// long as this or a copy of the kernel lives.
+class PreparedLaunch {
+public:
+  // `constexprs` and `options` hold for all launches.
+  explicit PreparedLaunch(Kernel kernel, const Constexprs &constexprs = {},
+                          const LaunchOptions &options = {});
+  PreparedLaunch(const PreparedLaunch &) = delete;
+  PreparedLaunch &operator=(const PreparedLaunch &) = delete;
+  ~PreparedLaunch();
+
+  const Kernel &kernel() const { return ofKernel; }
+
+  // Like Kernel::launch(); `dimensions` are more constexprs.
+  void launch(const Grid &grid, std::span<const Arg> args,
+              std::span<const Dimension> dimensions = {}) const;
+  // The same on a stream of the device cuda.
+  void launchOn(void *stream, const Grid &grid, std::span<const Arg> args,
+                std::span<const Dimension> dimensions = {}) const;
+
+  // The value of a constexpr in such a launch, whose grid often depends on it.
+  // Compiles nothing. Throws Error when it has none, or it is no integer.
+  int64_t constexprOf(std::string_view name, std::span<const Arg> args,
+                      std::span<const Dimension> dimensions = {}) const;
+
+private:
+  struct Found;
+  Found find(std::span<const Arg> args, std::span<const Dimension> dimensions,
+             bool wideGrid) const;
+
+  const Kernel ofKernel;
+  const Constexprs constexprs;
+  const LaunchOptions options;
+  const std::vector<uint64_t> constexprKey; // of `constexprs`
+  // What the last launch was; the kernel owns it.
+  mutable std::atomic<const runtime::LaunchEntry *> last{nullptr};
 };
 
 // A launch to prepare ahead of time; the addresses only matter by alignment.

@@ -22,7 +22,7 @@ public:
   explicit CompiledDevice(std::string name) : text(std::move(name)) {}
   std::string name() const override { return text; }
   // NVIDIA's driver does not.
-  bool survivesFork() const override { return text != "cuda"; }
+  bool survivesFork() const override { return !text.starts_with("cuda"); }
 
   std::optional<std::string> unsupported(const Case &) override {
     return std::nullopt;
@@ -70,7 +70,7 @@ public:
 private:
   LaunchOptions optionsOf(const PreparedLaunch &launch) const {
     LaunchOptions options = launch.options;
-    options.device = text;
+    options.device = findDevice(hostMemoryDevice(text));
     return options;
   }
 

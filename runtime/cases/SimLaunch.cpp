@@ -227,7 +227,7 @@ SimLaunch compiledSimLaunch(const LoadedCase &loaded,
   const PreparedLaunch prepared = prepareLaunch(loaded);
   ::setenv(optionInfo(Option::F32Default).name, prepared.f32Default.c_str(), 1);
   LaunchOptions options = prepared.options;
-  options.device = device;
+  options.device = findDevice(device);
   options.wideGrid = loaded.recorded.grid[0] > narrowGrid;
   syntax::CompileRequest request = prepared.kernel->compileRequest(
       prepared.args, prepared.constexprs, options);

@@ -7,7 +7,7 @@
 #include "runtime/launch/FindFile.h"
 #include "runtime/launch/KernelFiles.h"
 #include "runtime/launch/KernelState.h"
-#include "runtime/launch/Record.h"
+#include "runtime/launch/Parts.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/GpuTarget.h"
@@ -67,9 +67,22 @@ const std::vector<std::string> &Kernel::parameters() const {
   return state->parameters;
 }
 
+// The entry of a launch whose constexprs are all in one map.
+static runtime::FoundEntry entryOf(Kernel::State &state,
+                                   const std::vector<Arg> &args,
+                                   const Constexprs &constexprs,
+                                   const LaunchOptions &options) {
+  const runtime::LaunchDevice &device = runtime::launchDevice(options);
+  runtime::LaunchKey key;
+  state.beginKey(key, device, args, options, state.keyHasValues());
+  runtime::addConstexprs(key, constexprs);
+  return state.entryOf(key.view(), device, args, constexprs, options);
+}
+
 void Kernel::prepare(const std::vector<Arg> &args, const Constexprs &constexprs,
                      const LaunchOptions &options) const {
-  state->loaded(args, constexprs, options);
+  const auto found = entryOf(*state, args, constexprs, options);
+  state->codeOf(*found.entry, args, options);
 }
 
 Constexprs Kernel::configuration(const std::vector<Arg> &args,
@@ -87,12 +100,15 @@ void Kernel::launch(const Grid &grid, const std::vector<Arg> &args,
                     const LaunchOptions &options) const {
   LaunchOptions own = options;
   own.wideGrid |= grid[0] > narrowGrid;
-  const auto kernel = state->loaded(args, constexprs, own);
-  if (!runtime::recording())
-    return kernel->launch(grid, args);
-  runtime::LaunchRecorder recorder(*state, grid, args, constexprs, options);
-  kernel->launch(grid, args);
-  recorder.write();
+  const auto found = entryOf(*state, args, constexprs, own);
+  runtime::LoadedKernel &kernel = state->codeOf(*found.entry, args, own);
+  runtime::LaunchHook *const hook = runtime::launchHook();
+  if (!hook) [[likely]]
+    return kernel.launch(grid, args, own.stream);
+  const auto watched = hook->before(*state, grid, args, constexprs, options);
+  kernel.launch(grid, args, own.stream);
+  if (watched)
+    watched->finished();
 }
 
 void precompile(const std::vector<LaunchRequest> &launches) {

@@ -5,15 +5,11 @@
 
 #include "compiler/syntax/CudaSource.h"
 #include "compiler/syntax/Expand.h"
-#include "runtime/device/cpu/CpuKernel.h"
-#include "runtime/device/cuda/CudaKernel.h"
-#include "runtime/device/sim/SimKernel.h"
 #include "support/Error.h"
 #include "support/Names.h"
 #include "support/Options.h"
 
 #include <algorithm>
-#include <bit>
 #include <mutex>
 
 namespace tessera {
@@ -22,21 +18,9 @@ using runtime::CompileService;
 using runtime::Configuration;
 using runtime::launchDevice;
 using runtime::LoadedKernel;
-using runtime::targetOf;
 using syntax::Value;
 
 namespace runtime {
-
-std::shared_ptr<LoadedKernel>
-loadKernel(const LaunchDevice &device, const CompiledKernel &compiled,
-           const std::string &kernel,
-           const std::vector<std::string> &parameters) {
-  if (device.isCpu())
-    return loadCpuKernel(compiled, kernel, parameters);
-  if (device.type == DeviceType::Cuda)
-    return loadCudaKernel(compiled, kernel, parameters);
-  return loadSimKernel(device, compiled, kernel, parameters);
-}
 
 Value toValue(const ConstexprValue &value) {
   return std::visit(
@@ -77,6 +61,11 @@ std::atomic<uint64_t> &memoryHitCounter() {
   return counter;
 }
 
+void addConstexprs(LaunchKey &key, const Constexprs &constexprs) {
+  for (const auto &[name, value] : constexprs)
+    key.addConstexpr(name, value);
+}
+
 } // namespace runtime
 
 Kernel::State::State(std::shared_ptr<const syntax::Program> given,
@@ -84,11 +73,7 @@ Kernel::State::State(std::shared_ptr<const syntax::Program> given,
     : program(std::move(given)),
       info(syntax::describeKernel(*program, program->kernel(kernel))),
       name(kernel), base(syntax::makeRequest(*program, kernel)) {
-  for (const syntax::KernelParameter &parameter : info.signature.parameters)
-    if (!parameter.isConstexpr) {
-      parameters.push_back(parameter.name);
-      runtimeParameters.push_back(&parameter);
-    }
+  takeParameters();
   const auto take = [](Defaults &defaults, const Value::Config &config) {
     for (const auto &[constexpr_, value] : config.constexprs)
       defaults.constexprs[constexpr_] = value;
@@ -117,10 +102,19 @@ Kernel::State::State(const std::string &path, const std::string &text,
     parameter.name = argument.name;
     parameter.doNotSpecialize = true;
     info.signature.parameters.push_back(std::move(parameter));
-    parameters.push_back(argument.name);
   }
+  takeParameters();
+}
+
+void Kernel::State::takeParameters() {
   for (const syntax::KernelParameter &parameter : info.signature.parameters)
-    runtimeParameters.push_back(&parameter);
+    if (!parameter.isConstexpr) {
+      parameters.push_back(parameter.name);
+      runtimeParameters.push_back(&parameter);
+    }
+  unspecialized = std::make_unique<bool[]>(parameters.size());
+  for (size_t i = 0; i < parameters.size(); ++i)
+    unspecialized[i] = runtimeParameters[i]->doNotSpecialize;
 }
 
 void Kernel::State::requireGpu(const runtime::LaunchDevice &device) const {
@@ -128,14 +122,6 @@ void Kernel::State::requireGpu(const runtime::LaunchDevice &device) const {
     throw Error("`" + name + "` of " + base.file +
                     " is CUDA C++, which the cpu does not run",
                 "launch it on a simulated GPU: TESSERA_DEVICE=sim:sm_80");
-}
-
-static bool fitsInt32(int64_t value) {
-  return value >= INT32_MIN && value <= INT32_MAX;
-}
-
-static bool aligned(const Pointer &pointer) {
-  return reinterpret_cast<uintptr_t>(pointer.address) % 16 == 0;
 }
 
 static syntax::Actual toActual(const Arg &arg) {
@@ -161,86 +147,44 @@ static Value toHeuristicValue(const Arg &arg) {
   return std::get<Value>(toActual(arg));
 }
 
-template <typename T>
-static void appendRaw(std::string &key, T value) {
-  key.append(reinterpret_cast<const char *>(&value), sizeof(value));
+void Kernel::State::beginKey(runtime::LaunchKey &key,
+                             const runtime::LaunchDevice &device,
+                             std::span<const Arg> args,
+                             const LaunchOptions &options, bool values) const {
+  if (args.size() != parameters.size())
+    checkCount(args.size());
+  const auto &[numWarps, numStages, handle, stream, wideGrid] = options;
+  // The device stands for the handle, and code does not depend on the stream.
+  static_cast<void>(handle), static_cast<void>(stream);
+  key.add(uint64_t(device.number) << 32 |
+          uint64_t(wideGrid && !device.isCpu()) << 3 | uint64_t(values) << 2 |
+          uint64_t(numWarps.has_value()) << 1 |
+          uint64_t(numStages.has_value()));
+  if (numWarps)
+    key.add(uint64_t(*numWarps));
+  if (numStages)
+    key.add(uint64_t(*numStages));
+  key.addClasses(args, unspecialized.get());
+  if (values)
+    key.addValues(args);
 }
 
-static void appendConstexpr(std::string &key, const std::string &name,
-                            const ConstexprValue &value) {
-  key += name;
-  key += '\0';
-  key += char(value.index());
-  std::visit(
-      [&](const auto &held) {
-        using T = std::decay_t<decltype(held)>;
-        if constexpr (std::is_same_v<T, std::string>) {
-          appendRaw(key, held.size());
-          key += held;
-        } else if constexpr (!std::is_same_v<T, std::nullptr_t>) {
-          appendRaw(key, held);
-        }
-      },
-      value);
-}
-
-static void appendClass(std::string &key, const Arg &arg,
-                        const syntax::KernelParameter &parameter) {
-  if (const Pointer *pointer = std::get_if<Pointer>(&arg)) {
-    key += 'p';
-    key += char(pointer->type);
-    key += aligned(*pointer) ? 'a' : 'u';
-  } else if (const int64_t *number = std::get_if<int64_t>(&arg)) {
-    if (*number == 1 && !parameter.doNotSpecialize)
-      key += '1';
-    else {
-      key += fitsInt32(*number) ? 'i' : 'l';
-      key += *number % 16 == 0 && !parameter.doNotSpecialize ? 'a' : 'u';
-    }
-  } else if (std::holds_alternative<double>(arg)) {
-    key += 'f';
-  } else if (std::holds_alternative<bool>(arg)) {
-    key += 'b';
-  } else {
-    key += 'n';
-  }
-}
-
-std::string Kernel::State::launchKey(const runtime::LaunchDevice &device,
-                                     const std::vector<Arg> &args,
-                                     const Constexprs &constexprs,
-                                     const LaunchOptions &options) const {
-  std::string key;
-  key.reserve(4 * args.size() + 16 * constexprs.size() + 24);
-  key += char(device.number);
-  for (size_t i = 0; i < args.size(); ++i)
-    appendClass(key, args[i], *runtimeParameters[i]);
-  key += '|';
-  for (const auto &[constexpr_, value] : constexprs)
-    appendConstexpr(key, constexpr_, value);
-  key += '|';
-  appendRaw(key, options.numWarps.value_or(-1));
-  appendRaw(key, options.numStages.value_or(-1));
-  key += options.wideGrid && !device.isCpu() ? 'w' : 'n';
-  return key;
-}
-
-void Kernel::State::checkCount(const std::vector<Arg> &args) const {
-  if (args.size() == parameters.size())
+void Kernel::State::checkCount(size_t arguments) const {
+  if (arguments == parameters.size())
     return;
   std::string list;
   for (const std::string &parameter : parameters)
     list += (list.empty() ? "" : ", ") + parameter;
   throw Error("kernel `" + name + "` takes " +
                   std::to_string(parameters.size()) + " arguments, not " +
-                  std::to_string(args.size()),
+                  std::to_string(arguments),
               "pass, in this order: " + list);
 }
 
 Configuration Kernel::State::configure(const runtime::LaunchDevice &device,
-                                       const std::vector<Arg> &args,
+                                       std::span<const Arg> args,
                                        const Constexprs &given) const {
-  checkCount(args);
+  checkCount(args.size());
   Configuration result;
   if (isCuda()) {
     for (const auto &[constexpr_, value] : given)
@@ -282,19 +226,6 @@ Configuration Kernel::State::configure(const runtime::LaunchDevice &device,
   return result;
 }
 
-Constexprs Kernel::State::keyConstexprs(const runtime::LaunchDevice &device,
-                                        const std::vector<Arg> &args,
-                                        const Constexprs &given) const {
-  Constexprs result = given;
-  if (info.heuristics.empty())
-    return result;
-  const Configuration all = configure(device, args, given);
-  for (const syntax::Heuristic &heuristic : info.heuristics)
-    result[heuristic.parameter] =
-        runtime::fromValue(heuristic.parameter, all.at(heuristic.parameter));
-  return result;
-}
-
 // A constexpr of CUDA C++: -DNAME=text.
 static syntax::Argument definition(const std::string &name,
                                    const Value &value) {
@@ -309,17 +240,16 @@ static syntax::Argument definition(const std::string &name,
 }
 
 syntax::CompileRequest
-Kernel::State::request(const std::vector<Arg> &args,
-                       const Constexprs &constexprs,
+Kernel::State::request(std::span<const Arg> args, const Constexprs &constexprs,
                        const LaunchOptions &options) const {
   const runtime::LaunchDevice &device = launchDevice(options);
   requireGpu(device);
   const Configuration all = configure(device, args, constexprs);
   const Defaults &usual = defaults(device);
   syntax::CompileRequest request = base;
-  request.target = targetOf(device);
-  // The simulator runs PTX: no time for a cubin, and no need of a ptxas.
-  if (device.type == runtime::DeviceType::Simulator)
+  request.target = device.target();
+  // No time for a cubin, and no need of a ptxas.
+  if (device.readsPtx())
     request.assembler = "none";
   request.options.numWarps = options.numWarps.value_or(usual.numWarps);
   request.options.numStages = options.numStages.value_or(usual.numStages);
@@ -352,31 +282,67 @@ Kernel::State::request(const std::vector<Arg> &args,
   return request;
 }
 
-std::shared_ptr<LoadedKernel>
-Kernel::State::loaded(const std::vector<Arg> &args,
-                      const Constexprs &constexprs,
-                      const LaunchOptions &options) {
-  checkCount(args);
-  const runtime::LaunchDevice &device = launchDevice(options);
-  const Constexprs *effective = &constexprs;
-  Constexprs computed;
-  if (!info.heuristics.empty()) {
-    computed = keyConstexprs(device, args, constexprs);
-    effective = &computed;
+// Combinations of values that a kernel with heuristics remembers. Beyond, they
+// are evaluated at every launch: a length that is never the same again must
+// not fill the memory.
+static constexpr size_t mostValueEntries = 1024;
+
+std::shared_ptr<runtime::SpecializedCode>
+Kernel::State::codeUnder(runtime::LaunchKey::View key) {
+  using Code = std::shared_ptr<runtime::SpecializedCode>;
+  if (const Code *found = codes.find(key))
+    return *found;
+  return codes.insert(key, std::make_unique<Code>(
+                               std::make_shared<runtime::SpecializedCode>()));
+}
+
+runtime::FoundEntry Kernel::State::entryOf(runtime::LaunchKey::View key,
+                                           const runtime::LaunchDevice &device,
+                                           std::span<const Arg> args,
+                                           const Constexprs &constexprs,
+                                           const LaunchOptions &options) {
+  if (const runtime::LaunchEntry *found = table.find(key))
+    return {found, nullptr};
+  requireGpu(device);
+  auto made = std::make_unique<runtime::LaunchEntry>();
+  made->key.assign(key.begin(), key.end());
+  made->device = &device;
+  made->constexprs = constexprs;
+  const Configuration all = configure(device, args, constexprs);
+  for (const syntax::Heuristic &heuristic : info.heuristics)
+    made->constexprs[heuristic.parameter] =
+        runtime::fromValue(heuristic.parameter, all.at(heuristic.parameter));
+  for (const auto &[constexpr_, value] : all)
+    if (const auto *number = value.get<syntax::Int>();
+        number && *number >= INT64_MIN && *number <= INT64_MAX)
+      made->integers.emplace_back(constexpr_, int64_t(*number));
+  runtime::LaunchKey codeKey;
+  beginKey(codeKey, device, args, options, false);
+  runtime::addConstexprs(codeKey, made->constexprs);
+  made->code = codeUnder(codeKey.view());
+  if (keyHasValues() && table.size() >= mostValueEntries) {
+    const runtime::LaunchEntry *entry = made.get();
+    return {entry, std::move(made)};
   }
-  std::string key = launchKey(device, args, *effective, options);
-  {
-    std::shared_lock<std::shared_mutex> guard(mutex);
-    if (auto found = table.find(key)) {
-      ++runtime::memoryHitCounter();
-      return found;
-    }
+  return {&table.insert(key, std::move(made)), nullptr};
+}
+
+LoadedKernel &Kernel::State::loadCode(const runtime::LaunchEntry &entry,
+                                      std::span<const Arg> args,
+                                      const LaunchOptions &options) const {
+  runtime::SpecializedCode &code = *entry.code;
+  std::lock_guard<std::mutex> guard(code.mutex);
+  if (code.kernel) {
+    runtime::memoryHitCounter().fetch_add(1, std::memory_order_relaxed);
+  } else {
+    LaunchOptions own = options;
+    own.device = DeviceHandle(*entry.device);
+    const auto compiled =
+        CompileService::instance().get(request(args, entry.constexprs, own));
+    code.kernel = entry.device->load(*compiled, name, parameters);
   }
-  auto compiled =
-      CompileService::instance().get(request(args, *effective, options));
-  auto kernel = runtime::loadKernel(device, *compiled, name, parameters);
-  std::unique_lock<std::shared_mutex> guard(mutex);
-  return table.insert(std::move(key), std::move(kernel));
+  entry.loaded.store(code.kernel.get(), std::memory_order_release);
+  return *code.kernel;
 }
 
 } // namespace tessera

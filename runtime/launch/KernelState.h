@@ -8,13 +8,15 @@
 #include "compiler/syntax/Request.h"
 #include "runtime/Kernel.h"
 #include "runtime/compile/CompileService.h"
+#include "runtime/launch/LaunchDevice.h"
 #include "runtime/launch/LaunchTable.h"
 #include "runtime/launch/LoadedKernel.h"
 
 #include <atomic>
 #include <map>
 #include <memory>
-#include <shared_mutex>
+#include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +34,34 @@ ConstexprValue fromValue(const std::string &name, const syntax::Value &value);
 
 // Counters of all kernels of the process.
 std::atomic<uint64_t> &memoryHitCounter();
+
+// One specialization: its code, loaded by the first launch that needs it.
+struct SpecializedCode {
+  std::mutex mutex; // of who loads
+  std::shared_ptr<LoadedKernel> kernel;
+};
+
+// What is known of all launches with one key.
+struct LaunchEntry {
+  std::vector<uint64_t> key;
+  const LaunchDevice *device = nullptr;
+  // The constexprs that decide the code: given ones and those of heuristics.
+  Constexprs constexprs;
+  // All that are integers, with configuration and defaults.
+  std::vector<std::pair<std::string, int64_t>> integers;
+  // Where to get the code, and once it is there the code itself.
+  std::shared_ptr<SpecializedCode> code;
+  mutable std::atomic<LoadedKernel *> loaded{nullptr};
+};
+
+// An entry of the table, or one of its own where the table is full.
+struct FoundEntry {
+  const LaunchEntry *entry = nullptr;
+  std::unique_ptr<LaunchEntry> own;
+};
+
+// Key words of constexprs, in their order.
+void addConstexprs(LaunchKey &key, const Constexprs &constexprs);
 
 } // namespace runtime
 
@@ -51,28 +81,43 @@ struct Kernel::State {
     return device.isCpu() ? cpu : gpu;
   }
 
-  // Bytes that tell apart all launches that need different code. Of the
-  // values of `args` only the class matters.
-  std::string launchKey(const runtime::LaunchDevice &device,
-                        const std::vector<Arg> &args,
-                        const Constexprs &constexprs,
-                        const LaunchOptions &options) const;
+  // Opens the key of a launch; name and value of each constexpr follow it. Of
+  // the values of `args` only the class matters, or all where the kernel has
+  // heuristics, which see values. Throws Error for a wrong number of arguments.
+  void beginKey(runtime::LaunchKey &key, const runtime::LaunchDevice &device,
+                std::span<const Arg> args, const LaunchOptions &options,
+                bool values) const;
+  bool keyHasValues() const { return !info.heuristics.empty(); }
+  // Null when there is none. Takes no lock.
+  const runtime::LaunchEntry *findEntry(runtime::LaunchKey::View key) const {
+    return table.find(key);
+  }
+  // What the table has under the key of such a launch, made where there is
+  // none. Compiles nothing. Throws Error.
+  runtime::FoundEntry entryOf(runtime::LaunchKey::View key,
+                              const runtime::LaunchDevice &device,
+                              std::span<const Arg> args,
+                              const Constexprs &constexprs,
+                              const LaunchOptions &options);
+  // The entry's code, compiled and loaded where it is not yet. Throws Error.
+  runtime::LoadedKernel &codeOf(const runtime::LaunchEntry &entry,
+                                std::span<const Arg> args,
+                                const LaunchOptions &options) const {
+    if (auto *loaded = entry.loaded.load(std::memory_order_acquire)) {
+      runtime::memoryHitCounter().fetch_add(1, std::memory_order_relaxed);
+      return *loaded;
+    }
+    return loadCode(entry, args, options);
+  }
+
   // All constexprs of a launch, with configuration, heuristics and defaults.
   runtime::Configuration configure(const runtime::LaunchDevice &device,
-                                   const std::vector<Arg> &args,
+                                   std::span<const Arg> args,
                                    const Constexprs &given) const;
-  syntax::CompileRequest request(const std::vector<Arg> &args,
+  syntax::CompileRequest request(std::span<const Arg> args,
                                  const Constexprs &constexprs,
                                  const LaunchOptions &options) const;
-  std::shared_ptr<runtime::LoadedKernel> loaded(const std::vector<Arg> &args,
-                                                const Constexprs &constexprs,
-                                                const LaunchOptions &options);
-  // Heuristics see values, so with any the constexprs of a launch are computed
-  // before its key; else the given ones are enough.
-  Constexprs keyConstexprs(const runtime::LaunchDevice &device,
-                           const std::vector<Arg> &args,
-                           const Constexprs &given) const;
-  void checkCount(const std::vector<Arg> &args) const;
+  void checkCount(size_t arguments) const;
 
   // True of CUDA C++, which has no program: `base` has the source.
   bool isCuda() const { return !program; }
@@ -86,8 +131,20 @@ struct Kernel::State {
   Defaults cpu, gpu;
   syntax::CompileRequest base;
 
-  std::shared_mutex mutex;
-  runtime::LaunchTable<runtime::LoadedKernel> table;
+  // Of `parameters`: do_not_specialize. An array: a launch reads it.
+  std::unique_ptr<bool[]> unspecialized;
+
+private:
+  runtime::LoadedKernel &loadCode(const runtime::LaunchEntry &entry,
+                                  std::span<const Arg> args,
+                                  const LaunchOptions &options) const;
+  std::shared_ptr<runtime::SpecializedCode>
+  codeUnder(runtime::LaunchKey::View key);
+  void takeParameters();
+
+  runtime::LaunchTable<runtime::LaunchEntry> table;
+  // By keys without values: entries share code that is the same.
+  runtime::LaunchTable<std::shared_ptr<runtime::SpecializedCode>> codes;
 };
 
 } // namespace tessera

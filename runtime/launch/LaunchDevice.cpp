@@ -3,13 +3,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/launch/LaunchDevice.h"
 
-#include "runtime/device/cuda/Driver.h"
+#include "runtime/launch/Parts.h"
 #include "support/Error.h"
-#include "support/GpuTarget.h"
 #include "support/Names.h"
 #include "support/Options.h"
 
 #include <atomic>
+#include <mutex>
+#include <stdexcept>
 
 namespace tessera {
 
@@ -17,16 +18,30 @@ namespace runtime {
 
 namespace {
 
-const std::vector<LaunchDevice> &devices() {
-  static const auto *const list = [] {
-    auto *made = new std::vector<LaunchDevice>{{DeviceType::Cpu, 0, "cpu", ""}};
-    for (const std::string &target : GpuTarget::names())
-      made->push_back({DeviceType::Simulator, uint8_t(made->size()),
-                       "sim:" + target, target});
-    made->push_back({DeviceType::Cuda, uint8_t(made->size()), "cuda", ""});
-    return made;
-  }();
-  return *list;
+// Never destroyed: other threads may launch while the process ends.
+struct Registry {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<LaunchDevice>> devices;
+
+  const LaunchDevice *find(const std::string &name) {
+    std::lock_guard<std::mutex> guard(mutex);
+    for (const auto &device : devices)
+      if (device->name == name)
+        return device.get();
+    return nullptr;
+  }
+};
+
+Registry &bareRegistry() {
+  static auto *const registry = new Registry;
+  return *registry;
+}
+
+// With the devices of this build.
+Registry &registry() {
+  static std::once_flag once;
+  std::call_once(once, registerParts);
+  return bareRegistry();
 }
 
 // Null until someone asks or chooses.
@@ -34,21 +49,25 @@ std::atomic<const LaunchDevice *> chosen{nullptr};
 
 } // namespace
 
+void registerDevice(std::unique_ptr<LaunchDevice> device) {
+  Registry &all = bareRegistry();
+  if (all.find(device->name))
+    throw std::logic_error("two devices are called " + device->name);
+  std::lock_guard<std::mutex> guard(all.mutex);
+  device->number = uint32_t(all.devices.size());
+  all.devices.push_back(std::move(device));
+}
+
 const LaunchDevice &findLaunchDevice(const std::string &name) {
-  for (const LaunchDevice &device : devices())
-    if (device.name == name) {
-      targetOf(device); // throws where there is no such machine
-      return device;
-    }
+  if (const LaunchDevice *device = registry().find(name)) {
+    static_cast<void>(device->target()); // throws where there is no machine
+    return *device;
+  }
   throw Error("there is no device `" + name + "`",
               nearestNameHint(name, deviceNames(), "devices"));
 }
 
-const LaunchDevice &launchDevice(const LaunchOptions &options) {
-  if (!options.device.empty())
-    return findLaunchDevice(options.device);
-  if (const LaunchDevice *device = chosen.load(std::memory_order_acquire))
-    return *device;
+static const LaunchDevice &environmentDevice() {
   const LaunchDevice *found = nullptr;
   try {
     found = &findLaunchDevice(optionText(Option::Device));
@@ -60,19 +79,24 @@ const LaunchDevice &launchDevice(const LaunchOptions &options) {
   return none ? *none : *found;
 }
 
-const std::string &targetOf(const LaunchDevice &device) {
-  switch (device.type) {
-  case DeviceType::Cpu:
-    return hostTarget();
-  case DeviceType::Cuda:
-    return cuda::Driver::instance().target();
-  case DeviceType::Simulator:
-    break;
-  }
-  return device.target;
+const LaunchDevice &launchDevice(const LaunchOptions &options) {
+  if (const LaunchDevice *device = options.device.get())
+    return *device;
+  if (const LaunchDevice *device = chosen.load(std::memory_order_acquire))
+    return *device;
+  return environmentDevice();
 }
 
 } // namespace runtime
+
+DeviceHandle findDevice(const std::string &name) {
+  return DeviceHandle(runtime::findLaunchDevice(name));
+}
+
+std::string hostMemoryDevice(const std::string &name) {
+  const std::string checked = name + ":check";
+  return runtime::registry().find(checked) ? checked : name;
+}
 
 const std::string &defaultDevice() { return runtime::launchDevice({}).name; }
 
@@ -82,14 +106,16 @@ void setDefaultDevice(const std::string &device) {
 }
 
 std::vector<std::string> deviceNames() {
+  runtime::Registry &all = runtime::registry();
+  std::lock_guard<std::mutex> guard(all.mutex);
   std::vector<std::string> names;
-  for (const runtime::LaunchDevice &device : runtime::devices())
-    names.push_back(device.name);
+  for (const auto &device : all.devices)
+    names.push_back(device->name);
   return names;
 }
 
 std::string deviceTarget(const std::string &device) {
-  return runtime::targetOf(runtime::findLaunchDevice(device));
+  return runtime::findLaunchDevice(device).target();
 }
 
 } // namespace tessera

@@ -1,80 +1,94 @@
-// runtime/launch/LaunchTable.h - from launch keys to loaded kernels.
+// runtime/launch/LaunchTable.h - from launch keys to what is known of them.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "runtime/launch/LaunchKey.h"
+
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
+#include <mutex>
 #include <vector>
 
 namespace tessera::runtime {
 
-// An open-addressing table that only grows. A key is compared in full, so two
-// launches never share code because their hashes do.
+// An open-addressing table that only grows, so a value stays where it is as
+// long as the table lives. find() takes no lock: it reads slots that are
+// written once, of an array that is replaced by a larger one and kept.
 template <typename T>
 class LaunchTable {
 public:
-  std::shared_ptr<T> find(std::string_view key) const {
-    if (slots.empty())
-      return nullptr;
-    for (size_t i = hashOf(key) & mask();; i = (i + 1) & mask()) {
-      if (!slots[i].value)
-        return nullptr;
-      if (slots[i].key == key)
-        return slots[i].value;
-    }
+  LaunchTable() { publish(16); }
+
+  // Null when there is none.
+  T *find(LaunchKey::View key) const {
+    const Entry *entry =
+        search(*current.load(std::memory_order_acquire), hashOf(key), key);
+    return entry ? entry->value.get() : nullptr;
   }
 
   // The value that is there afterwards: the first one inserted under the key.
-  std::shared_ptr<T> insert(std::string key, std::shared_ptr<T> value) {
-    if (auto present = find(key))
-      return present;
-    if (2 * (count + 1) > slots.size())
-      grow();
-    place(std::move(key), value);
-    ++count;
-    return value;
+  T &insert(LaunchKey::View key, std::unique_ptr<T> value) {
+    std::lock_guard<std::mutex> guard(mutex);
+    const uint64_t hash = hashOf(key);
+    if (const Entry *present = search(*current, hash, key))
+      return *present->value;
+    if (2 * (entries.size() + 1) > current.load()->size)
+      publish(2 * current.load()->size);
+    entries.push_back(std::make_unique<Entry>(
+        Entry{hash, {key.begin(), key.end()}, std::move(value)}));
+    place(*current, *entries.back());
+    return *entries.back()->value;
   }
 
-  size_t size() const { return count; }
+  size_t size() const {
+    std::lock_guard<std::mutex> guard(mutex);
+    return entries.size();
+  }
 
 private:
-  struct Slot {
-    std::string key;
-    std::shared_ptr<T> value;
+  struct Entry {
+    uint64_t hash;
+    std::vector<uint64_t> key;
+    std::unique_ptr<T> value;
+  };
+  struct Slots {
+    explicit Slots(size_t size)
+        : size(size), slot(new std::atomic<const Entry *>[size]()) {}
+    size_t size; // a power of two
+    std::unique_ptr<std::atomic<const Entry *>[]> slot;
   };
 
-  size_t mask() const { return slots.size() - 1; }
-
-  static size_t hashOf(std::string_view key) {
-    // FNV-1a with a final mix: keys are short and differ in single bytes.
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (unsigned char byte : key)
-      hash = (hash ^ byte) * 0x100000001b3u;
-    return size_t(hash ^ (hash >> 29));
+  static const Entry *search(const Slots &slots, uint64_t hash,
+                             LaunchKey::View key) {
+    for (size_t i = hash & (slots.size - 1);; i = (i + 1) & (slots.size - 1)) {
+      const Entry *entry = slots.slot[i].load(std::memory_order_acquire);
+      if (!entry || (entry->hash == hash && sameKey(entry->key, key)))
+        return entry;
+    }
   }
 
-  void place(std::string key, std::shared_ptr<T> value) {
-    size_t i = hashOf(key) & mask();
-    while (slots[i].value)
-      i = (i + 1) & mask();
-    slots[i] = {std::move(key), std::move(value)};
+  static void place(Slots &slots, const Entry &entry) {
+    size_t i = entry.hash & (slots.size - 1);
+    while (slots.slot[i].load(std::memory_order_relaxed))
+      i = (i + 1) & (slots.size - 1);
+    slots.slot[i].store(&entry, std::memory_order_release);
   }
 
-  void grow() {
-    std::vector<Slot> old = std::move(slots);
-    slots = std::vector<Slot>(old.empty() ? 16 : 2 * old.size());
-    for (Slot &slot : old)
-      if (slot.value)
-        place(std::move(slot.key), std::move(slot.value));
+  void publish(size_t size) {
+    auto larger = std::make_unique<Slots>(size);
+    for (const auto &entry : entries)
+      place(*larger, *entry);
+    current.store(larger.get(), std::memory_order_release);
+    all.push_back(std::move(larger));
   }
 
-  std::vector<Slot> slots;
-  size_t count = 0;
+  mutable std::mutex mutex; // of those that insert
+  std::atomic<Slots *> current{nullptr};
+  std::vector<std::unique_ptr<Slots>> all; // readers may still be in old ones
+  std::vector<std::unique_ptr<Entry>> entries;
 };
 
 } // namespace tessera::runtime

@@ -5,9 +5,9 @@
 
 #include "runtime/Kernel.h"
 #include "runtime/compile/CompileService.h"
-#include "runtime/launch/LaunchDevice.h"
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,17 +16,15 @@ namespace tessera::runtime {
 class LoadedKernel {
 public:
   virtual ~LoadedKernel() = default;
-  // Runs the grid and waits. `args` are of the classes that the kernel was
-  // compiled for. Thread-safe. Throws Error.
-  virtual void launch(const Grid &grid, const std::vector<Arg> &args) = 0;
+  // Runs the grid and waits, but for the device cuda, which puts it on the
+  // stream. `args` are of the classes that the kernel was compiled for.
+  // Thread-safe. Throws Error.
+  virtual void launch(const Grid &grid, std::span<const Arg> args,
+                      void *stream) = 0;
+  void launch(const Grid &grid, const std::vector<Arg> &args) {
+    launch(grid, args, nullptr);
+  }
 };
-
-// `parameters` are the names that arguments go by, in order. Throws Error for
-// an artifact that does not fit.
-std::shared_ptr<LoadedKernel>
-loadKernel(const LaunchDevice &device, const CompiledKernel &compiled,
-           const std::string &kernel,
-           const std::vector<std::string> &parameters);
 
 // Index of the argument that a parameter of the artifact takes. Throws Error.
 size_t argumentOf(const std::string &parameter, const std::string &kernel,

@@ -45,17 +45,11 @@ void noCuda(const c10::OperatorHandle &op, c10::DispatchKeySet,
 
 void refuseGradient(const c10::OperatorHandle &op, c10::DispatchKeySet keys,
                     torch::jit::Stack *stack) {
-  if (at::GradMode::is_enabled() && anyRequiresGrad(op, *stack)) {
-    const std::string &name = op.schema().name();
-    const bool backward = name.find("_backward") != std::string::npos;
+  if (at::GradMode::is_enabled() && anyRequiresGrad(op, *stack))
     TORCH_CHECK_NOT_IMPLEMENTED(
-        !backward, name,
+        false, op.schema().name(),
         ": double backward is not supported; call backward() or "
         "torch.autograd.grad() without create_graph=True");
-    TORCH_CHECK_NOT_IMPLEMENTED(false, name,
-                                ": a raw launch has no gradient; call it under "
-                                "torch.no_grad() or on detached tensors");
-  }
   op.redispatchBoxed(keys & c10::after_autograd_keyset, stack);
 }
 
@@ -65,7 +59,7 @@ using torch::CppFunction;
 
 TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
   for (const char *name :
-       {"launch", "nsa_compress_backward", "nsa_compressed_attention_backward",
+       {"nsa_compress_backward", "nsa_compressed_attention_backward",
         "nsa_selected_attention_backward", "nsa_window_attention_backward",
         "nsa_combine_backward", "dense_attention_backward",
         "rms_norm_backward"})

@@ -23,8 +23,7 @@ c10::TypedOperatorHandle<Signature> findOp(const char *name) {
 }
 
 // Autograd kernel of the ops that have no gradient of their own: runs them
-// below autograd, and refuses to be differentiated (double backward, raw
-// launches).
+// below autograd, and refuses to be differentiated (double backward).
 void refuseGradient(const c10::OperatorHandle &op, c10::DispatchKeySet keys,
                     torch::jit::Stack *stack);
 

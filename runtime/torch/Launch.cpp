@@ -3,13 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/torch/Launch.h"
 
-#include "runtime/launch/Record.h"
+#include "runtime/launch/LaunchDevice.h"
+#include "runtime/launch/LaunchTable.h"
 #include "runtime/torch/PythonInterrupt.h"
 #include "support/Error.h"
 
 #include <limits>
-#include <mutex>
-#include <unordered_map>
 
 namespace tessera::runtime {
 namespace {
@@ -49,16 +48,19 @@ DType dtypeOf(at::ScalarType type) {
   }
 }
 
-// Kernels already looked up, so that a launch costs no search for its file.
-Kernel kernelOf(const std::string &file, const std::string &name) {
-  static std::mutex mutex;
-  static std::unordered_map<std::string, Kernel> kernels;
-  const std::string key = file + '\n' + name;
-  std::lock_guard<std::mutex> lock(mutex);
-  auto found = kernels.find(key);
-  if (found == kernels.end())
-    found = kernels.emplace(key, Kernel::fromFile(file, name)).first;
-  return found->second;
+// The launch of a kernel, made at the first one. Never destroyed: other threads
+// may launch while the process ends.
+const PreparedLaunch &preparedLaunch(std::string_view file,
+                                     std::string_view name) {
+  static auto *const known = new LaunchTable<PreparedLaunch>;
+  LaunchKey key;
+  key.addText(file);
+  key.addText(name);
+  if (const PreparedLaunch *found = known->find(key.view())) [[likely]]
+    return *found;
+  return known->insert(
+      key.view(), std::make_unique<PreparedLaunch>(
+                      Kernel::fromFile(std::string(file), std::string(name))));
 }
 
 } // namespace
@@ -74,17 +76,30 @@ Pointer pointerTo(const at::Tensor &tensor) {
   return pointer;
 }
 
-Launch::Launch(const std::string &file, const std::string &kernel)
-    : kernel(kernelOf(file, kernel)) {}
+Launch::Launch(std::string_view file, std::string_view kernel)
+    : kernel(preparedLaunch(file, kernel)) {}
 
-Launch &Launch::tensor(const at::Tensor &tensor) {
-  if (!tensor.device().is_cpu())
-    throw Error("kernel " + kernel.name() + " was given a tensor on " +
+const std::string &Launch::name() const { return kernel.kernel().name(); }
+
+void Launch::requireMemory(const at::Tensor &tensor) const {
+  if (!tensor.is_cpu()) [[unlikely]]
+    throw Error("kernel " + name() + " was given a tensor on " +
                     tensor.device().str(),
                 "no CUDA build yet; move the tensors to the CPU with .cpu()");
+}
+
+Launch &Launch::tensor(const at::Tensor &tensor) {
+  requireMemory(tensor);
   args.push_back(pointerTo(tensor));
-  tensors.push_back(tensor);
+  if (recording()) [[unlikely]]
+    extents.push_back(
+        {tensor.data_ptr(), tensor.sizes().vec(), tensor.strides().vec()});
   return *this;
+}
+
+Launch &Launch::tensor(at::Tensor &&tensor) {
+  kept.push_back(std::move(tensor));
+  return this->tensor(static_cast<const at::Tensor &>(kept.back()));
 }
 
 Launch &Launch::integer(int64_t value) {
@@ -111,29 +126,24 @@ Launch &Launch::bindScratch(const at::Tensor &tensor) {
   Pointer &place = std::get<Pointer>(args[scratchPlace]);
   place.address = tensor.data_ptr();
   place.bytes = tensor.nbytes();
-  tensors.push_back(tensor);
+  if (recording()) [[unlikely]]
+    extents.push_back(
+        {tensor.data_ptr(), tensor.sizes().vec(), tensor.strides().vec()});
   return *this;
 }
 
-Launch &Launch::constant(const std::string &name, int64_t value) {
-  constants[name] = value;
+Launch &Launch::constant(std::string_view name, int64_t value) {
+  dimensions.push_back({name, value});
   return *this;
 }
 
-Launch &Launch::padded(const std::string &name, const std::string &paddedName,
+Launch &Launch::padded(std::string_view name, std::string_view paddedName,
                        int64_t value) {
   return constant(name, value).constant(paddedName, nextPowerOfTwo(value));
 }
 
-int64_t Launch::tile(const std::string &name) {
-  if (chosen.empty())
-    chosen = kernel.configuration(args, constants);
-  const auto found = chosen.find(name);
-  if (found == chosen.end() || !std::holds_alternative<int64_t>(found->second))
-    throw Error("kernel " + kernel.name() + " has no configuration of " + name,
-                "add a comment such as `# tessera: cpu(" + name +
-                    "=32)` above it");
-  return std::get<int64_t>(found->second);
+int64_t Launch::tile(std::string_view name) {
+  return kernel.constexprOf(name, args, dimensions);
 }
 
 void Launch::run(int64_t x, int64_t y, int64_t z) {
@@ -141,22 +151,22 @@ void Launch::run(int64_t x, int64_t y, int64_t z) {
   size_t at = 0;
   for (int64_t size : {x, y, z}) {
     if (size < 0 || size > std::numeric_limits<int32_t>::max())
-      throw Error("kernel " + kernel.name() + ": grid dimension " +
+      throw Error("kernel " + name() + ": grid dimension " +
                       std::to_string(at) + " is " + std::to_string(size),
                   "it must lie between 0 and 2^31 - 1");
     grid[at++] = static_cast<uint32_t>(size);
   }
   if (x == 0 || y == 0 || z == 0)
     return;
-  if (recording()) {
-    std::vector<TensorExtent> extents;
-    for (const at::Tensor &tensor : tensors)
-      extents.push_back(
-          {tensor.data_ptr(), tensor.sizes().vec(), tensor.strides().vec()});
+  const LaunchDevice &device = launchDevice({});
+  if (!device.hostMemory()) [[unlikely]]
+    throw Error("kernel " + name() + " was given tensors on the CPU, and the " +
+                    "device " + device.name + " takes memory of the GPU",
+                "TESSERA_DEVICE=" + hostMemoryDevice(device.name) +
+                    " copies them at every launch, to check the code");
+  if (recording()) [[unlikely]]
     describeTensors(std::move(extents));
-  }
-  runForPython(
-      [&] { kernel.launch(grid, args, chosen.empty() ? constants : chosen); });
+  runForPython([&] { kernel.launch(grid, args, dimensions); });
 }
 
 } // namespace tessera::runtime

@@ -4,9 +4,12 @@
 #pragma once
 
 #include "runtime/Kernel.h"
+#include "runtime/cases/Record.h"
+#include "runtime/launch/InlineVector.h"
 
 #include <ATen/core/Tensor.h>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tessera::runtime {
@@ -16,12 +19,17 @@ namespace tessera::runtime {
 Pointer pointerTo(const at::Tensor &tensor);
 
 // Collects the arguments of a launch in the order of docs/kernels.md and runs
-// it. Tile sizes are those of the kernel's configuration.
+// it. Tile sizes are those of the kernel's configuration. A launch that was
+// made before allocates nothing: the lists lie in the object, and the kernel is
+// one PreparedLaunch a file and name.
 class Launch {
 public:
-  Launch(const std::string &file, const std::string &kernel);
+  Launch(std::string_view file, std::string_view kernel);
+  Launch(const Launch &) = delete;
 
+  // The tensor lives until run() is over: a temporary is kept.
   Launch &tensor(const at::Tensor &tensor);
+  Launch &tensor(at::Tensor &&tensor);
   Launch &integer(int64_t value);
   Launch &real(double value);
   // Token and head strides of a packed tensor.
@@ -31,24 +39,28 @@ public:
   Launch &scratch(at::ScalarType type);
   Launch &bindScratch(const at::Tensor &tensor);
 
-  Launch &constant(const std::string &name, int64_t value);
+  // The name lives until run() is over.
+  Launch &constant(std::string_view name, int64_t value);
   // A constant and its next power of two.
-  Launch &padded(const std::string &name, const std::string &paddedName,
+  Launch &padded(std::string_view name, std::string_view paddedName,
                  int64_t value);
 
   // A tile size of the configuration; all arguments must be there.
-  int64_t tile(const std::string &name);
+  int64_t tile(std::string_view name);
 
   // Does nothing when a dimension is 0.
   void run(int64_t x, int64_t y = 1, int64_t z = 1);
 
 private:
-  Kernel kernel;
-  std::vector<Arg> args;
-  std::vector<at::Tensor> tensors; // keeps the memory alive until run()
+  const std::string &name() const;
+  void requireMemory(const at::Tensor &tensor) const;
+
+  const PreparedLaunch &kernel;
+  InlineVector<Arg, 40> args;
+  InlineVector<Dimension, 24> dimensions;
   size_t scratchPlace = 0;
-  Constexprs constants;
-  Constexprs chosen;
+  std::vector<at::Tensor> kept;
+  std::vector<TensorExtent> extents; // while launches are recorded
 };
 
 inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }

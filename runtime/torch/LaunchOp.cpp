@@ -2,41 +2,46 @@
 // counters of the runtime. Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/launch/KernelFiles.h"
+#include "runtime/torch/Autograd.h"
 #include "runtime/torch/Check.h"
 #include "runtime/torch/Launch.h"
 
+#include <ATen/core/grad_mode.h>
 #include <c10/core/Scalar.h>
+#include <charconv>
 #include <torch/library.h>
 
 namespace tessera::runtime {
 namespace {
 
-// "BM=64, BN=32" -> constants of the launch.
-void parseConstexprs(Launch &launch, const std::string &text) {
+std::string_view trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(' ');
+  if (begin == std::string_view::npos)
+    return {};
+  return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+}
+
+// "BM=64, BN=32" -> constants of the launch, whose names lie in the text.
+void parseConstexprs(Launch &launch, std::string_view text) {
   size_t at = 0;
   while (at < text.size()) {
     const size_t end = std::min(text.find(',', at), text.size());
-    std::string item;
-    for (char c : text.substr(at, end - at))
-      if (c != ' ')
-        item += c;
+    const std::string_view item = trimmed(text.substr(at, end - at));
     at = end + 1;
     if (item.empty())
       continue;
-    const size_t equals = item.find('=');
-    size_t used = 0;
+    const size_t equals = std::min(item.find('='), item.size());
+    const std::string_view name = trimmed(item.substr(0, equals));
+    const std::string_view number =
+        trimmed(item.substr(std::min(equals + 1, item.size())));
     int64_t value = 0;
-    try {
-      value = std::stoll(
-          item.substr(equals == std::string::npos ? 0 : equals + 1), &used);
-    } catch (const std::exception &) {
-      used = 0;
-    }
-    TESSERA_CHECK(equals != std::string::npos && equals > 0 && used > 0 &&
-                      equals + 1 + used == item.size(),
+    const char *const last = number.data() + number.size();
+    const auto [stop, code] = std::from_chars(number.data(), last, value);
+    TESSERA_CHECK(!name.empty() && !number.empty() && code == std::errc() &&
+                      stop == last,
                   "launch", "constexprs has \"", item,
                   "\"; write NAME=integer, separated by commas");
-    launch.constant(item.substr(0, equals), value);
+    launch.constant(name, value);
   }
 }
 
@@ -45,7 +50,7 @@ void launch(c10::string_view file, c10::string_view kernel,
             at::IntArrayRef grid, c10::string_view constexprs) {
   TESSERA_CHECK(grid.size() >= 1 && grid.size() <= 3, "launch", "grid has ",
                 grid.size(), " entries and must have 1 to 3");
-  Launch launch{std::string(file), std::string(kernel)};
+  Launch launch({file.data(), file.size()}, {kernel.data(), kernel.size()});
   for (const at::Tensor &tensor : tensors)
     launch.tensor(tensor);
   for (const c10::Scalar &scalar : scalars) {
@@ -56,9 +61,31 @@ void launch(c10::string_view file, c10::string_view kernel,
     else
       launch.integer(scalar.toLong());
   }
-  parseConstexprs(launch, std::string(constexprs));
+  parseConstexprs(launch, {constexprs.data(), constexprs.size()});
   launch.run(grid[0], grid.size() > 1 ? grid[1] : 1,
              grid.size() > 2 ? grid[2] : 1);
+}
+
+using Signature = void(c10::string_view, c10::string_view, at::TensorList,
+                       at::ArrayRef<c10::Scalar>, c10::SymIntArrayRef,
+                       c10::string_view);
+
+// What refuseGradient() does for other ops; a boxed function would copy all
+// arguments of every launch.
+void refuseLaunchGradient(c10::DispatchKeySet keys, c10::string_view file,
+                          c10::string_view kernel, at::TensorList tensors,
+                          at::ArrayRef<c10::Scalar> scalars,
+                          c10::SymIntArrayRef grid,
+                          c10::string_view constexprs) {
+  if (at::GradMode::is_enabled())
+    for (const at::Tensor &tensor : tensors)
+      TORCH_CHECK_NOT_IMPLEMENTED(
+          !tensor.requires_grad(),
+          "tessera::launch: a raw launch has no gradient; call it under "
+          "torch.no_grad() or on detached tensors");
+  static const auto op = findOp<Signature>("launch");
+  op.redispatch(keys & c10::after_autograd_keyset, file, kernel, tensors,
+                scalars, grid, constexprs);
 }
 
 void meta(c10::string_view, c10::string_view, at::TensorList,
@@ -90,6 +117,10 @@ TORCH_LIBRARY_IMPL(tessera, CompositeExplicitAutograd, m) {
 TORCH_LIBRARY_IMPL(tessera, CPU, m) { m.impl("launch", launch); }
 
 TORCH_LIBRARY_IMPL(tessera, Meta, m) { m.impl("launch", meta); }
+
+TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
+  m.impl("launch", TORCH_FN(refuseLaunchGradient));
+}
 
 } // namespace
 } // namespace tessera::runtime

@@ -127,6 +127,10 @@ syntax::CompileResult serve(const syntax::CompileRequest &request) {
           {argument.name, argument.type[0] == '*' ? "pointer" : "scalar",
            argument.type});
   result.meta.scratchBytes = 1000;
+  if (request.target.starts_with("sm_")) {
+    result.meta.symbol = kernel;
+    result.meta.threads = 64;
+  }
   for (const std::string &stage : request.emit)
     result.stages[stage] = "text of " + stage;
   result.artifact = readFile(std::getenv("FAKE_WORKER_ARTIFACT"));

@@ -436,7 +436,7 @@ LaunchRequest Problem::request(const Description &other,
   const bool here =
       &other == kernel.get() ||
       std::find(onDevice.begin(), onDevice.end(), &other) != onDevice.end();
-  request.options.device = here ? device : "cpu";
+  request.options.device = findDevice(here ? hostMemoryDevice(device) : "cpu");
   if (&other == kernel.get()) {
     request.options.numWarps = tileWarps ? tileWarps : instance.numWarps;
     request.options.numStages = tileStages ? tileStages : instance.numStages;

@@ -7,6 +7,7 @@
 #include "runtime/device/cpu/Interrupt.h"
 #include "runtime/device/cpu/Parallel.h"
 #include "runtime/device/cpu/Report.h"
+#include "runtime/launch/LaunchDevice.h"
 #include "support/Error.h"
 
 #include <algorithm>
@@ -40,12 +41,17 @@ public:
     for (const syntax::ArtifactParameter &parameter : compiled.meta.params)
       if (parameter.kind == "report")
         reports = true;
-      else
-        slots.push_back({argumentOf(parameter.name, kernel, parameters),
-                         parameter.type == "fp32", parameter.name});
+      else {
+        slots.push_back(
+            {uint32_t(argumentOf(parameter.name, kernel, parameters)),
+             parameter.type == "fp32"});
+        names.push_back(parameter.name);
+      }
   }
 
-  void launch(const Grid &grid, const std::vector<Arg> &args) override {
+  using LoadedKernel::launch;
+
+  void launch(const Grid &grid, std::span<const Arg> args, void *) override {
     constexpr size_t few = 64;
     int64_t inlineSlots[few];
     std::vector<int64_t> manySlots;
@@ -69,9 +75,14 @@ public:
   }
 
 private:
-  void check(const Fault &fault, const std::vector<Arg> &args) const {
-    if (!fault.happened())
+  void check(const Fault &fault, std::span<const Arg> args) const {
+    if (!fault.happened()) [[likely]]
       return;
+    throwFault(fault, args);
+  }
+
+  [[noreturn]] void throwFault(const Fault &fault,
+                               std::span<const Arg> args) const {
     if (fault.signal == SIGINT)
       throw LaunchInterrupted("kernel `" + name + "` was interrupted",
                               "what its programs wrote until then stays");
@@ -85,48 +96,63 @@ private:
   }
 
   // Next to which argument an address lies, in words.
-  std::string placeOf(uintptr_t address, const std::vector<Arg> &args) const {
+  std::string placeOf(uintptr_t address, std::span<const Arg> args) const {
     char hex[24];
     std::snprintf(hex, sizeof hex, "0x%llx",
                   static_cast<unsigned long long>(address));
     std::string nearest = std::string("at ") + hex;
     uintptr_t least = UINTPTR_MAX;
-    auto offer = [&](uintptr_t distance, const char *where, const Slot &slot) {
+    auto offer = [&](uintptr_t distance, const char *where,
+                     const std::string &name) {
       if (distance >= least)
         return;
       least = distance;
-      nearest = std::to_string(distance) + where + slot.parameter + "`";
+      nearest = std::to_string(distance) + where + name + "`";
     };
-    for (const Slot &slot : slots) {
-      const Pointer *pointer = std::get_if<Pointer>(&args[slot.argument]);
+    for (size_t i = 0; i < slots.size(); ++i) {
+      const Pointer *pointer = std::get_if<Pointer>(&args[slots[i].argument]);
       if (!pointer || pointer->bytes == Pointer::unknown)
         continue;
       const auto begin = reinterpret_cast<uintptr_t>(pointer->address);
       // Memory that was given back, or that must not be written.
       if (address - begin < pointer->bytes)
-        return "inside of `" + slot.parameter + "`";
+        return "inside of `" + names[i] + "`";
       // Addresses wrap: one of the two is short.
-      offer(begin - address, " bytes before the start of `", slot);
+      offer(begin - address, " bytes before the start of `", names[i]);
       offer(address - (begin + pointer->bytes), " bytes after the end of `",
-            slot);
+            names[i]);
     }
     return nearest;
   }
 
   struct Slot {
-    size_t argument; // index into the launch's arguments
+    uint32_t argument; // index into the launch's arguments
     bool isFloat32;
-    std::string parameter;
   };
 
   CpuModule module;
   std::string name;
   size_t scratchBytes = 0;
   std::vector<Slot> slots;
-  bool reports = false; // takes a Report in one more slot
+  std::vector<std::string> names; // of the slots' parameters, for errors
+  bool reports = false;           // takes a Report in one more slot
+};
+
+class CpuDevice : public LaunchDevice {
+public:
+  CpuDevice() : LaunchDevice("cpu") {}
+  const std::string &target() const override { return hostTarget(); }
+  bool isCpu() const override { return true; }
+  std::shared_ptr<LoadedKernel>
+  load(const CompiledKernel &compiled, const std::string &kernel,
+       const std::vector<std::string> &parameters) const override {
+    return loadCpuKernel(compiled, kernel, parameters);
+  }
 };
 
 } // namespace
+
+void registerCpuDevice() { registerDevice(std::make_unique<CpuDevice>()); }
 
 std::shared_ptr<LoadedKernel>
 loadCpuKernel(const CompiledKernel &compiled, const std::string &kernel,

@@ -7,6 +7,9 @@
 
 namespace tessera::runtime {
 
+// Adds the device "cpu".
+void registerCpuDevice();
+
 // Throws Error.
 std::shared_ptr<LoadedKernel>
 loadCpuKernel(const CompiledKernel &compiled, const std::string &kernel,

@@ -184,8 +184,10 @@ bool InterruptWatch::interrupted() const {
 InterruptibleThread::InterruptibleThread(const InterruptWatch &watch) {
   if (ownSlot.depth++)
     return;
-  ownSlot.slot->before = watch.before;
-  ownSlot.slot->thread = ownSlot.thread;
+  ownSlot.slot->before.store(watch.before, std::memory_order_relaxed);
+  // Before the launch asks for interrupts: either it sees one, or who tells
+  // the threads sees this.
+  ownSlot.slot->thread.store(ownSlot.thread, std::memory_order_seq_cst);
   launching = ownSlot.slot;
 }
 
@@ -193,7 +195,7 @@ InterruptibleThread::~InterruptibleThread() {
   if (--ownSlot.depth)
     return;
   launching = nullptr;
-  ownSlot.slot->thread = 0;
+  ownSlot.slot->thread.store(0, std::memory_order_release);
 }
 
 } // namespace runtime

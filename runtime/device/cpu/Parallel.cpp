@@ -28,12 +28,14 @@ struct Host {
 
 static std::mutex hostMutex;
 static std::shared_ptr<const Host> currentHost;
+static std::atomic<uint64_t> hostChanges{1};
 
 // Gives the one before.
 static std::shared_ptr<const Host>
 exchangeHost(std::shared_ptr<const Host> host) {
   std::lock_guard<std::mutex> guard(hostMutex);
   std::swap(currentHost, host);
+  ++hostChanges;
   return host;
 }
 
@@ -84,9 +86,16 @@ private:
 
 static thread_local Scratch scratch;
 
+// Launches take the lock after a change only.
 static std::shared_ptr<const Host> host() {
-  std::lock_guard<std::mutex> guard(hostMutex);
-  return currentHost;
+  thread_local std::shared_ptr<const Host> known;
+  thread_local uint64_t knownChanges = 0;
+  if (knownChanges != hostChanges.load(std::memory_order_acquire)) {
+    std::lock_guard<std::mutex> guard(hostMutex);
+    known = currentHost;
+    knownChanges = hostChanges;
+  }
+  return known;
 }
 
 int hostThreads() {
@@ -147,7 +156,8 @@ static void drawPrograms(Launch &launch, size_t scratchBytes) {
   FaultGuard guard(launch.module.code());
   InterruptibleThread told(launch.watch);
   while (true) {
-    const uint64_t first = launch.next.fetch_add(launch.piece);
+    const uint64_t first =
+        launch.next.fetch_add(launch.piece, std::memory_order_relaxed);
     if (first >= launch.count)
       return;
     const uint64_t last = std::min(launch.count, first + launch.piece);
@@ -174,6 +184,12 @@ Fault runGrid(const CpuModule &module, const void *args,
   launch.count = plane * grid[2];
   if (!launch.count)
     return {};
+
+  // One program needs no thread but this one: nobody else is asked.
+  if (launch.count == 1) {
+    drawPrograms(launch, scratchBytes);
+    return launch.fault;
+  }
 
   // Programs take unequal time (causal attention), so threads draw small
   // pieces from one counter rather than get an equal share each.

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/device/cuda/CudaKernel.h"
 
-#include "runtime/device/cuda/Driver.h"
+#include "runtime/device/cuda/CudaCode.h"
 #include "runtime/device/gpu/GpuArguments.h"
 #include "runtime/device/gpu/HostRanges.h"
 #include "runtime/device/sim/SimKernel.h"
@@ -16,14 +16,6 @@ namespace tessera::runtime {
 namespace {
 
 using cuda::Driver;
-
-constexpr cuda::Result invalidImage = 200, noBinaryForGpu = 209,
-                       unsupportedPtx = 222;
-// CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES; more than 48 KiB has to be
-// asked for.
-constexpr int attributeDynamicShared = 8;
-constexpr uint32_t plainShared = 48 << 10;
-constexpr int jitMinBlocks = 31; // CU_JIT_MIN_CTA_PER_SM
 
 class Event {
 public:
@@ -52,36 +44,11 @@ class Kernel : public CudaKernel {
 public:
   Kernel(const CompiledKernel &compiled, const std::string &kernel,
          const std::vector<std::string> &parameters, uint32_t appended)
-      : name(kernel), appended(appended),
-        arguments(compiled.meta, kernel, parameters),
-        threads(compiled.meta.threads), sharedBytes(compiled.meta.sharedBytes) {
-    if (!threads)
-      throw Error("the artifact of `" + kernel +
-                      "` does not say how many "
-                      "threads a block has",
-                  "clear the cache: tessera cache clear");
-    driver.use();
-    load(compiled);
-    try {
-      driver.check(driver.api().ModuleGetFunction(&function, module,
-                                                  compiled.meta.symbol.c_str()),
-                   "finding `" + compiled.meta.symbol + "` in its code");
-      if (sharedBytes > plainShared)
-        driver.check(driver.api().FuncSetAttribute(
-                         function, attributeDynamicShared, int(sharedBytes)),
-                     "asking for " + std::to_string(sharedBytes) +
-                         " bytes of shared memory");
-    } catch (...) {
-      driver.api().ModuleUnload(module);
-      throw;
-    }
-  }
-  ~Kernel() override {
-    if (!driver.api().CtxSynchronize())
-      driver.api().ModuleUnload(module);
-  }
+      : code(compiled, kernel, parameters), appended(appended) {}
 
-  void launch(const Grid &grid, const std::vector<Arg> &args) override {
+  using LoadedKernel::launch;
+
+  void launch(const Grid &grid, std::span<const Arg> args, void *) override {
     if (!grid[0] || !grid[1] || !grid[2])
       return;
     const auto bound = bind(grid, args);
@@ -89,12 +56,12 @@ public:
     bound->run();
     bound->fetch();
     if (const std::string damage = bound->damage(); !damage.empty())
-      throw KernelFault("`" + name + "`: " + damage,
+      throw KernelFault("`" + code.name + "`: " + damage,
                         "TESSERA_DEVICE=sim:sm_80 says which line did it");
   }
 
   std::unique_ptr<CudaLaunch> bind(const Grid &grid,
-                                   const std::vector<Arg> &args) override {
+                                   std::span<const Arg> args) override {
     return std::make_unique<Launch>(
         std::static_pointer_cast<Kernel>(shared_from_this()), grid, args);
   }
@@ -103,19 +70,18 @@ private:
   class Launch : public CudaLaunch {
   public:
     Launch(std::shared_ptr<Kernel> ofKernel, const Grid &grid,
-           const std::vector<Arg> &args)
-        : kernel(std::move(ofKernel)), grid(grid),
-          values(kernel->arguments.values(args)) {
-      kernel->arguments.checkGrid(grid);
-      kernel->driver.use();
-      const auto &slots = kernel->arguments.slots();
+           std::span<const Arg> args)
+        : kernel(std::move(ofKernel)), driver(kernel->code.driver), grid(grid),
+          values(kernel->code.arguments.values(args)) {
+      kernel->code.arguments.checkGrid(grid);
+      driver.use();
+      const auto &slots = kernel->code.arguments.slots();
       std::vector<HostRange> ranges;
       for (const GpuArguments::Slot &slot : slots)
         if (const auto *pointer = std::get_if<Pointer>(&args[slot.argument]))
           addRange(slot, *pointer, ranges);
       for (const HostRange &range : mergedRanges(std::move(ranges))) {
-        memory.push_back(
-            std::make_unique<cuda::DeviceRange>(kernel->driver, range));
+        memory.push_back(std::make_unique<cuda::DeviceRange>(driver, range));
         initial.push_back(memory.back()->hostBytes());
       }
       for (size_t i = 0; i < slots.size(); ++i)
@@ -133,8 +99,8 @@ private:
     }
     void run() override {
       start();
-      kernel->driver.check(kernel->driver.api().CtxSynchronize(),
-                           "running `" + kernel->name + "`");
+      driver.check(driver.api().CtxSynchronize(),
+                   "running `" + kernel->code.name + "`");
     }
     void fetch() override {
       for (const auto &range : memory)
@@ -160,7 +126,7 @@ private:
       return {};
     }
     double time(const cuda::CacheFlush *flush) override {
-      const Event before(kernel->driver), after(kernel->driver);
+      const Event before(driver), after(driver);
       if (flush)
         flush->start();
       before.record();
@@ -175,12 +141,13 @@ private:
       if (!pointer.address)
         return;
       if (pointer.bytes == Pointer::unknown)
-        throw Error("argument `" + slot.name + "` of `" + kernel->name +
+        throw Error("argument `" + kernel->code.arguments.nameOf(slot) +
+                        "` of `" + kernel->code.name +
                         "` is memory of unknown size, which cannot be copied "
                         "to a GPU",
                     "set Pointer::bytes");
       ranges.push_back(
-          {slot.name,
+          {kernel->code.arguments.nameOf(slot),
            static_cast<char *>(pointer.address) - pointer.bytesBefore,
            pointer.bytes + pointer.bytesBefore, true});
     }
@@ -198,15 +165,10 @@ private:
       return value;
     }
 
-    void start() {
-      kernel->driver.check(kernel->driver.api().LaunchKernel(
-                               kernel->function, grid[0], grid[1], grid[2],
-                               kernel->threads, 1, 1, kernel->sharedBytes,
-                               nullptr, addresses.data(), nullptr),
-                           "launching `" + kernel->name + "`");
-    }
+    void start() { kernel->code.start(grid, addresses.data(), nullptr); }
 
     std::shared_ptr<Kernel> kernel;
+    const Driver &driver;
     Grid grid;
     std::vector<GpuArguments::Value> values;
     std::vector<void *> addresses; // of the values
@@ -214,38 +176,8 @@ private:
     std::vector<std::string> initial; // contents of `memory`
   };
 
-  void load(const CompiledKernel &compiled) {
-    cuda::Result result = invalidImage;
-    if (!compiled.code.empty())
-      result = driver.api().ModuleLoadData(&module, compiled.code.data());
-    const auto ptx = compiled.stages.find("ptx");
-    if ((result == noBinaryForGpu || result == invalidImage) &&
-        ptx != compiled.stages.end() && !ptx->second.empty()) {
-      // As many blocks of an SM as ptxas was asked for.
-      int option = jitMinBlocks;
-      void *value =
-          reinterpret_cast<void *>(uintptr_t(compiled.meta.minBlocks));
-      result = driver.api().ModuleLoadDataEx(&module, ptx->second.c_str(),
-                                             compiled.meta.minBlocks ? 1 : 0,
-                                             &option, &value);
-    }
-    if (result == unsupportedPtx)
-      throw Error("the driver for CUDA " +
-                      std::to_string(driver.version() / 1000) + "." +
-                      std::to_string(driver.version() % 1000 / 10) +
-                      " is too old for the PTX of `" + name + "`",
-                  "install a driver for CUDA 12.8 or later");
-    driver.check(result,
-                 "loading the code of `" + name + "` on " + driver.gpu());
-  }
-
-  const Driver &driver = Driver::instance();
-  const std::string name;
+  const cuda::CudaCode code;
   const uint32_t appended;
-  const GpuArguments arguments;
-  const uint32_t threads, sharedBytes;
-  cuda::Module module = nullptr;
-  cuda::Function function = nullptr;
 };
 
 } // namespace

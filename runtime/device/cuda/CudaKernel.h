@@ -30,13 +30,14 @@ public:
   virtual double time(const cuda::CacheFlush *flush) = 0;
 };
 
-// Arguments are host memory: a launch copies what its pointers may touch to the
-// GPU and back. That is for checking code, not for speed.
+// The device "cuda:check". Arguments are host memory: a launch copies what its
+// pointers may touch to the GPU and back. That is for checking code, not for
+// speed.
 class CudaKernel : public LoadedKernel,
                    public std::enable_shared_from_this<CudaKernel> {
 public:
   virtual std::unique_ptr<CudaLaunch> bind(const Grid &grid,
-                                           const std::vector<Arg> &args) = 0;
+                                           std::span<const Arg> args) = 0;
   // Milliseconds of `repeats` launches on the same arguments, one after the
   // other, copies apart. What the launches write is dropped. Throws Error.
   std::vector<double> time(const Grid &grid, const std::vector<Arg> &args,

@@ -119,8 +119,8 @@ bool Driver::healthy() const {
   return !functions.CtxSetCurrent(context) && !functions.CtxSynchronize();
 }
 
-void Driver::use() const {
-  check(functions.CtxSetCurrent(context), "choosing the GPU");
+void Driver::refuseUse(Result result) const {
+  check(result, "choosing the GPU");
 }
 
 void Driver::check(Result result, const std::string &what) const {

@@ -82,12 +82,16 @@ public:
   // False once a launch has failed in a way that leaves the context useless.
   bool healthy() const;
   // Makes the GPU that of the calling thread. Throws Error.
-  void use() const;
+  void use() const {
+    if (const Result result = functions.CtxSetCurrent(context)) [[unlikely]]
+      refuseUse(result);
+  }
   // Throws Error with the driver's words for a result that is not 0.
   void check(Result result, const std::string &what) const;
 
 private:
   Driver();
+  void refuseUse(Result result) const;
 
   Api functions{};
   Context context = nullptr;

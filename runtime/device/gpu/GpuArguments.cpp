@@ -5,6 +5,7 @@
 
 #include "compiler/syntax/Signature.h"
 #include "runtime/launch/LoadedKernel.h"
+#include "support/Error.h"
 
 #include <bit>
 #include <cstring>
@@ -36,15 +37,49 @@ bool holds(const Slot &slot, int64_t value) {
   return value >= -(int64_t(1) << (bits - 1)) && value < (int64_t(1) << bits);
 }
 
+GpuArguments::Kind kindOf(const syntax::ArgClass &type) {
+  using Kind = GpuArguments::Kind;
+  if (type.pointer)
+    return Kind::Pointer;
+  if (!syntax::isFloatElement(type.element))
+    return Kind::Integer;
+  return type.element == "fp32"   ? Kind::Float32
+         : type.element == "fp64" ? Kind::Float64
+                                  : Kind::OtherFloat;
+}
+
+// Whether the argument is one for the slot; its bits go to `value`.
+bool convert(const Slot &slot, const Arg &arg, GpuArguments::Value &value) {
+  using Kind = GpuArguments::Kind;
+  if (const auto *pointer = std::get_if<Pointer>(&arg)) {
+    value = bytesOf(reinterpret_cast<uint64_t>(pointer->address));
+    return slot.pointer() && pointer->type == slot.element;
+  }
+  if (const auto *integer = std::get_if<int64_t>(&arg)) {
+    value = bytesOf(*integer);
+    return slot.kind == Kind::Integer && holds(slot, *integer);
+  }
+  if (const auto *number = std::get_if<double>(&arg)) {
+    value =
+        slot.kind == Kind::Float64 ? bytesOf(*number) : bytesOf(float(*number));
+    return slot.kind == Kind::Float32 || slot.kind == Kind::Float64;
+  }
+  if (const auto *flag = std::get_if<bool>(&arg)) {
+    value = bytesOf(int64_t(*flag));
+    return slot.kind == Kind::Integer;
+  }
+  value = bytesOf(uint64_t(0));
+  return slot.pointer();
+}
+
 } // namespace
 
-void GpuArguments::checkGrid(const Grid &grid) const {
-  if (gridLimit && grid[0] > gridLimit)
-    throw Error("this code of `" + kernel + "` is for at most " +
-                    std::to_string(gridLimit) + " programs along x, not " +
-                    std::to_string(grid[0]),
-                "compile it for a wide grid: LaunchOptions::wideGrid, "
-                "tessera compile --wide-grid");
+void GpuArguments::refuseGrid(const Grid &grid) const {
+  throw Error("this code of `" + kernel + "` is for at most " +
+                  std::to_string(gridLimit) + " programs along x, not " +
+                  std::to_string(grid[0]),
+              "compile it for a wide grid: LaunchOptions::wideGrid, "
+              "tessera compile --wide-grid");
 }
 
 GpuArguments::GpuArguments(const syntax::ArtifactMeta &meta,
@@ -53,67 +88,50 @@ GpuArguments::GpuArguments(const syntax::ArtifactMeta &meta,
     : kernel(kernel), gridLimit(meta.gridLimit) {
   for (const syntax::ArtifactParameter &parameter : meta.params) {
     const auto type = syntax::ArgClass::parse(parameter.type);
-    if (!type)
+    const auto element = type ? dtypeFromText(type->element) : std::nullopt;
+    if (!type || (type->pointer && !element))
       throw Error("the artifact of `" + kernel + "` has a parameter `" +
                       parameter.name + "` of type `" + parameter.type + "`",
                   "clear the cache: tessera cache clear");
     Slot slot;
-    slot.name = parameter.name;
-    slot.argument = argumentOf(parameter.name, kernel, parameters);
-    slot.pointer = type->pointer;
-    slot.element = type->element;
+    slot.argument = uint32_t(argumentOf(parameter.name, kernel, parameters));
+    slot.kind = kindOf(*type);
+    slot.element = element.value_or(DType::FP32);
     slot.bytes =
         type->pointer ? 8 : (syntax::elementBits(type->element) + 7) / 8;
-    list.push_back(std::move(slot));
+    list.push_back(slot);
+    texts.push_back({parameter.name, type->element});
   }
 }
 
-std::vector<GpuArguments::Value>
-GpuArguments::values(const std::vector<Arg> &args) const {
-  std::vector<Value> result;
-  result.reserve(list.size());
+void GpuArguments::fill(std::span<const Arg> args, Value *values) const {
   for (const Slot &slot : list) {
     const Arg &arg = args[slot.argument];
-    // Only for an error: a launch should build no text.
-    const auto where = [&] {
-      return "argument `" + slot.name + "` of `" + kernel + "` is " +
-             (slot.pointer ? "*" : "") + slot.element;
-    };
-    const bool real = !slot.pointer && syntax::isFloatElement(slot.element);
-    if (const auto *pointer = std::get_if<Pointer>(&arg);
-        pointer && slot.pointer) {
-      if (dtypeName(pointer->type) != slot.element)
-        throw Error(where() + " and was given memory of " +
-                        dtypeName(pointer->type),
-                    "pass memory of " + slot.element);
-      result.push_back(bytesOf(reinterpret_cast<uint64_t>(pointer->address)));
-    } else if (std::holds_alternative<std::nullptr_t>(arg) && slot.pointer) {
-      result.push_back(bytesOf(uint64_t(0)));
-    } else if (const auto *number = std::get_if<double>(&arg); number && real) {
-      if (slot.element == "fp64")
-        result.push_back(bytesOf(*number));
-      else if (slot.element == "fp32")
-        result.push_back(bytesOf(float(*number)));
-      else
-        throw Error(where() + ", which launches do not pass",
-                    "take it as float, and convert it in the kernel");
-    } else if (const auto *integer = std::get_if<int64_t>(&arg);
-               integer && !real && !slot.pointer) {
-      if (!holds(slot, *integer))
-        throw Error(where() + " and was given " + std::to_string(*integer),
-                    "give the parameter a wider type");
-      result.push_back(bytesOf(*integer));
-    } else if (const auto *flag = std::get_if<bool>(&arg);
-               flag && !real && !slot.pointer) {
-      result.push_back(bytesOf(int64_t(*flag)));
-    } else {
-      throw Error(where() + " and was given " + kindOf(arg),
-                  slot.pointer ? "pass memory"
-                  : real       ? "pass a number with a decimal point"
-                               : "pass an integer");
-    }
+    if (!convert(slot, arg, *values++)) [[unlikely]]
+      refuse(slot, arg);
   }
-  return result;
+}
+
+void GpuArguments::refuse(const Slot &slot, const Arg &arg) const {
+  const std::string &element = texts[size_t(&slot - list.data())].element;
+  const std::string where = "argument `" + nameOf(slot) + "` of `" + kernel +
+                            "` is " + (slot.pointer() ? "*" : "") + element;
+  const bool real = !slot.pointer() && slot.kind != Kind::Integer;
+  if (const auto *pointer = std::get_if<Pointer>(&arg);
+      pointer && slot.pointer())
+    throw Error(where + " and was given memory of " + dtypeName(pointer->type),
+                "pass memory of " + element);
+  if (std::holds_alternative<double>(arg) && real)
+    throw Error(where + ", which launches do not pass",
+                "take it as float, and convert it in the kernel");
+  if (const auto *integer = std::get_if<int64_t>(&arg);
+      integer && slot.kind == Kind::Integer)
+    throw Error(where + " and was given " + std::to_string(*integer),
+                "give the parameter a wider type");
+  throw Error(where + " and was given " + kindOf(arg),
+              slot.pointer() ? "pass memory"
+              : real         ? "pass a number with a decimal point"
+                             : "pass an integer");
 }
 
 } // namespace tessera::runtime

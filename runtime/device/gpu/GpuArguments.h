@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,12 +19,15 @@ namespace tessera::runtime {
 // floats their own width, i1 one byte (PTX ISA, "Kernel Function Parameters").
 class GpuArguments {
 public:
+  // What a parameter takes; small, since every launch reads all of them.
+  enum class Kind : uint8_t { Pointer, Integer, Float32, Float64, OtherFloat };
   struct Slot {
-    std::string name;
-    size_t argument = 0; // index into the launch's arguments
-    bool pointer = false;
-    std::string element; // "fp32", "i64"
+    uint32_t argument = 0; // index into the launch's arguments
     uint32_t bytes = 0;
+    Kind kind = Kind::Integer;
+    DType element = DType::FP32; // of memory
+
+    bool pointer() const { return kind == Kind::Pointer; }
   };
   // Little end first.
   using Value = std::array<uint8_t, 8>;
@@ -33,16 +37,35 @@ public:
                const std::vector<std::string> &parameters);
 
   const std::vector<Slot> &slots() const { return list; }
-  // One value per slot. Throws Error for an argument of another kind, a pointer
-  // to another type, and an integer that the parameter cannot hold.
-  std::vector<Value> values(const std::vector<Arg> &args) const;
+  const std::string &nameOf(const Slot &slot) const {
+    return texts[size_t(&slot - list.data())].name;
+  }
+  // Writes one value per slot. Allocates nothing, and makes text only for an
+  // Error: an argument of another kind, a pointer to another type, an integer
+  // that the parameter cannot hold.
+  void fill(std::span<const Arg> args, Value *values) const;
+  std::vector<Value> values(std::span<const Arg> args) const {
+    std::vector<Value> result(list.size());
+    fill(args, result.data());
+    return result;
+  }
   // Throws Error for a grid that the code was not made for.
-  void checkGrid(const Grid &grid) const;
+  void checkGrid(const Grid &grid) const {
+    if (gridLimit && grid[0] > gridLimit) [[unlikely]]
+      refuseGrid(grid);
+  }
 
 private:
+  struct Text {
+    std::string name, element; // "fp32", "i64"
+  };
+  [[noreturn]] void refuse(const Slot &slot, const Arg &arg) const;
+  [[noreturn]] void refuseGrid(const Grid &grid) const;
+
   std::string kernel;
   uint32_t gridLimit;
   std::vector<Slot> list;
+  std::vector<Text> texts; // of the slots, for errors
 };
 
 } // namespace tessera::runtime

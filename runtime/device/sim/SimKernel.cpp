@@ -91,7 +91,7 @@ public:
       block = {compiled.meta.threads, 1, 1};
     for (uint32_t &threads : block)
       threads = std::max(threads, 1u);
-    const GpuTarget target = GpuTarget::parse(device.target);
+    const GpuTarget target = GpuTarget::parse(device.target());
     const uint64_t shared = uint64_t(module.staticShared(symbol)) + sharedBytes;
     if (shared > target.sharedPerBlock)
       throw Error("`" + kernel + "` takes " + std::to_string(shared) +
@@ -100,7 +100,9 @@ public:
                   "use smaller tiles or fewer stages");
   }
 
-  void launch(const Grid &grid, const std::vector<Arg> &args) override {
+  using LoadedKernel::launch;
+
+  void launch(const Grid &grid, std::span<const Arg> args, void *) override {
     if (!grid[0] || !grid[1] || !grid[2])
       return;
     arguments.checkGrid(grid);
@@ -111,7 +113,7 @@ public:
       const GpuArguments::Slot &slot = arguments.slots()[i];
       params.push_back({{values[i].begin(), values[i].begin() + slot.bytes}});
       if (const auto *pointer = std::get_if<Pointer>(&args[slot.argument]))
-        addRange(slot.name, *pointer, ranges);
+        addRange(arguments.nameOf(slot), *pointer, ranges);
     }
     sim::Memory memory;
     for (const HostRange &range : mergedRanges(std::move(ranges)))
@@ -181,7 +183,28 @@ private:
   std::mutex mutex; // launches of one module must not overlap
 };
 
+class SimDevice : public LaunchDevice {
+public:
+  explicit SimDevice(const std::string &ofTarget)
+      : LaunchDevice("sim:" + ofTarget), ofTarget(ofTarget) {}
+  const std::string &target() const override { return ofTarget; }
+  bool readsPtx() const override { return true; }
+  std::shared_ptr<LoadedKernel>
+  load(const CompiledKernel &compiled, const std::string &kernel,
+       const std::vector<std::string> &parameters) const override {
+    return loadSimKernel(*this, compiled, kernel, parameters);
+  }
+
+private:
+  const std::string ofTarget;
+};
+
 } // namespace
+
+void registerSimDevices() {
+  for (const std::string &target : GpuTarget::names())
+    registerDevice(std::make_unique<SimDevice>(target));
+}
 
 std::shared_ptr<LoadedKernel>
 loadSimKernel(const LaunchDevice &device, const CompiledKernel &compiled,

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "runtime/launch/LoadedKernel.h"
+#include "runtime/launch/LaunchDevice.h"
 #include "support/Error.h"
 
 namespace tessera::runtime {
@@ -14,6 +14,9 @@ class TESSERA_EXCEPTION KernelFault : public Error {
 public:
   using Error::Error;
 };
+
+// Adds "sim:sm_80" and so on, one for each target.
+void registerSimDevices();
 
 // Reads the artifact's PTX once. Launches run on as many threads as kernels of
 // the cpu do, with one in the order of the grid; those of one kernel one after

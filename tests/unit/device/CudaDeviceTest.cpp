@@ -1,9 +1,13 @@
 // tests/unit/device/CudaDeviceTest.cpp - launches through a driver that is a
 // fake: arguments, copies, errors. Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/device/cuda/CudaKernel.h"
 #include "runtime/device/cuda/Driver.h"
 #include "support/Error.h"
+#include "support/File.h"
+#include "tests/unit/support/Allocations.h"
+#include "tests/unit/support/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
 
@@ -144,6 +148,8 @@ TEST_F(CudaDevice, ErrorsAreSaidAndNothingLeaks) {
   expectHas(failure(args), "running `add`: CUDA_ERROR_ILLEGAL_ADDRESS (an "
                            "illegal memory access was encountered)");
   expectHas(failure(args), "HINT: TESSERA_DEVICE=sim:sm_80");
+  ::setenv("FAKE_CUDA", "refuse", 1);
+  expectHas(failure(args), "launching `add`: CUDA_ERROR_UNKNOWN");
   ::unsetenv("FAKE_CUDA");
   std::get<Pointer>(args[0]).bytes = Pointer::unknown;
   expectHas(failure(args), "`x` of `add` is memory of unknown size");
@@ -155,6 +161,72 @@ TEST_F(CudaDevice, ErrorsAreSaidAndNothingLeaks) {
   expectHas(failureOf([&] { load(); }), "how many threads");
   EXPECT_EQ(fake("fakeAllocations"), 0);
   EXPECT_EQ(fake("fakeModules"), 0);
+}
+
+// The device "cuda": the pointers are its own.
+TEST_F(CudaDevice, LaunchesOnTheStreamWithoutCopies) {
+  ::setenv("FAKE_CUDA", "full", 1); // no memory for copies
+  const auto kernel =
+      runtime::loadStreamKernel(compiled, "add", {"x", "y", "n", "s", "wide"});
+  auto args = arguments(x.data(), y.data());
+  int queue = 0;
+  kernel->launch({2, 1, 1}, args, &queue);
+  EXPECT_EQ(y, std::vector<float>(100, 17.5f));
+  EXPECT_EQ(fake("fakeStream"), int(reinterpret_cast<intptr_t>(&queue)));
+  // Memory of unknown size, and none.
+  std::get<Pointer>(args[0]).bytes = Pointer::unknown;
+  args[2] = int64_t(0);
+  kernel->launch({2, 1, 1}, args);
+  EXPECT_EQ(fake("fakeStream"), 0);
+  kernel->launch({0, 1, 1}, args);
+  args[2] = 1.5;
+  expectHas(failureOf([&] { kernel->launch({2, 1, 1}, args); }),
+            "`n` of `add` is i32 and was given a float");
+  ::setenv("FAKE_CUDA", "refuse", 1);
+  expectHas(failureOf([&] {
+              kernel->launch({2, 1, 1}, arguments(x.data(), y.data()));
+            }),
+            "launching `add`: CUDA_ERROR_UNKNOWN");
+}
+
+// From the public interface down to the driver.
+TEST_F(CudaDevice, PreparedLaunchesAllocateNothing) {
+  const TemporaryFolder folder;
+  writeFile(folder.path() / "cubin", "GOOD");
+  ::setenv("TESSERA_WORKER", TESSERA_FAKE_WORKER, 1);
+  ::setenv("TESSERA_CACHE_DIR", (folder.path() / "cache").c_str(), 1);
+  ::setenv("FAKE_WORKER_ARTIFACT", (folder.path() / "cubin").c_str(), 1);
+  ::setenv("TESSERA_PTXAS", "none", 1);
+  LaunchOptions options;
+  options.device = findDevice("cuda");
+  const PreparedLaunch launch(
+      Kernel::fromSource("import triton\nimport triton.language as tl\n\n\n"
+                         "@triton.jit\n"
+                         "def add(x, y, n, s, wide, D: tl.constexpr):\n"
+                         "    tl.store(y, n)\n",
+                         "add"),
+      {}, options);
+  int queue = 0;
+  const auto run = [&] {
+    const Arg args[] = {Pointer{x.data(), DType::FP32},
+                        Pointer{y.data(), DType::FP32}, int64_t(100), 0.5,
+                        int64_t(1) << 40};
+    const Dimension dimensions[] = {{"D", 64}};
+    launch.launchOn(&queue, {2, 1, 1}, args, dimensions);
+  };
+  run();
+  EXPECT_EQ(y, std::vector<float>(100, 1.5f + float(int64_t(1) << 40)));
+  EXPECT_EQ(fake("fakeStream"), int(reinterpret_cast<intptr_t>(&queue)));
+  const uint64_t before = allocationsOfThread();
+  for (int i = 0; i < 100; ++i)
+    run();
+  EXPECT_EQ(allocationsOfThread() - before, 0u);
+}
+
+TEST(CudaDevices, HostMemoryIsForTheCheckedOne) {
+  EXPECT_EQ(hostMemoryDevice("cuda"), "cuda:check");
+  for (const char *name : {"cpu", "sim:sm_80", "cuda:check"})
+    EXPECT_EQ(hostMemoryDevice(name), name);
 }
 
 } // namespace

@@ -278,7 +278,7 @@ TEST(LaunchDevice, NamesAndTargets) {
   EXPECT_EQ(defaultDevice(), "cpu");
   setDefaultDevice("sim:sm_90");
   EXPECT_EQ(defaultDevice(), "sim:sm_90");
-  EXPECT_EQ(runtime::launchDevice({}).target, "sm_90");
+  EXPECT_EQ(runtime::launchDevice({}).target(), "sm_90");
   EXPECT_EQ(runtime::launchDevice(onSim("cpu")).name, "cpu");
   setDefaultDevice("cpu");
 }

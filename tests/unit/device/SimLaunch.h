@@ -29,7 +29,7 @@ inline const TemporaryFolder &simCache() {
 
 inline LaunchOptions onSim(const std::string &device = "sim:sm_80") {
   LaunchOptions options;
-  options.device = device;
+  options.device = findDevice(device);
   return options;
 }
 

@@ -5,7 +5,8 @@
 // The kernel is add(x: *fp32, y: *fp32, n: i32, s: fp32, wide: i64): the blocks'
 // threads do y[i] = x[i] + s + wide for i < n. Images begin with "GOOD"; with
 // "PTX" for what stands for text. FAKE_CUDA: "none" (no GPU), "old" (7.5),
-// "full" (no memory), "fail" (launches fail).
+// "full" (no memory), "fail" (launches fail), "refuse" (none is taken).
+// Parameters after the fifth mean nothing.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,8 @@ int cuFuncSetAttribute(void *function, int attribute, int value) {
   dynamicShared = value;
   return 0;
 }
+static void *lastStream;
+int fakeStream(void) { return (int)(size_t)lastStream; }
 int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
                    unsigned bx, unsigned by, unsigned bz, unsigned shared,
                    void *stream, void **parameters, void **extra) {
@@ -113,8 +116,9 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
     failed = 700;
     return 0;
   }
-  if (!current || stream || extra || by != 1 || bz != 1)
+  if (!current || extra || by != 1 || bz != 1 || is("refuse"))
     return 1;
+  lastStream = stream;
   for (unsigned i = 0; i < gx * gy * gz * bx; ++i)
     if ((int)i < n)
       y[i] = x[i] + s + (float)wide;

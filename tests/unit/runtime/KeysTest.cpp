@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <set>
 
 using namespace tessera;
@@ -194,8 +195,19 @@ protected:
   std::string key(const std::vector<Arg> &args,
                   const Constexprs &constexprs = {},
                   const LaunchOptions &options = {}) {
-    return state.launchKey(runtime::launchDevice(options), args, constexprs,
-                           options);
+    return textOf(args, constexprs, {}, options);
+  }
+  // The same with constexprs given as dimensions.
+  std::string textOf(const std::vector<Arg> &args, const Constexprs &constexprs,
+                     const std::vector<Dimension> &dimensions,
+                     const LaunchOptions &options = {}, bool values = false) {
+    runtime::LaunchKey key;
+    state.beginKey(key, runtime::launchDevice(options), args, options, values);
+    runtime::addConstexprs(key, constexprs);
+    for (const Dimension &dimension : dimensions)
+      key.addConstexpr(dimension.name, dimension.value);
+    const auto words = key.copy();
+    return {reinterpret_cast<const char *>(words.data()), 8 * words.size()};
   }
   std::string classes(const std::vector<Arg> &args) {
     std::string text;
@@ -285,10 +297,10 @@ TEST_F(LaunchKeys, ConstexprsByNameKindAndValue) {
 
 TEST_F(LaunchKeys, EveryOption) {
   LaunchOptions usual;
-  auto &[numWarps, numStages, device, wideGrid] = usual;
+  auto &[numWarps, numStages, device, stream, wideGrid] = usual;
   static_cast<void>(numWarps), static_cast<void>(numStages);
   static_cast<void>(wideGrid);
-  device = "sim:sm_80";
+  device = findDevice("sim:sm_80");
   const std::vector<Arg> args = {at(0), int64_t(7), 2.5};
   const auto with = [&](auto change) {
     LaunchOptions options = usual;
@@ -303,9 +315,71 @@ TEST_F(LaunchKeys, EveryOption) {
         with([](auto &o) { o.numStages = 8; }),
         with([](auto &o) { o.wideGrid = true; }),
         with([](auto &o) { o.numWarps = o.numStages = 8; }),
-        with([](auto &o) { o.device = "sim:sm_90"; }),
-        with([](auto &o) { o.device = "cpu"; })}) {
+        with([](auto &o) { o.device = findDevice("sim:sm_90"); }),
+        with([](auto &o) { o.device = findDevice("cpu"); })}) {
     EXPECT_TRUE(keys.insert(key(args, {}, options)).second);
     EXPECT_TRUE(requests.insert(state.request(args, {}, options).key()).second);
+  }
+  // Code does not depend on where its launches are queued.
+  LaunchOptions queued = usual;
+  static_cast<void>(stream);
+  queued.stream = &queued;
+  EXPECT_EQ(key(args, {}, queued), key(args, {}, usual));
+}
+
+// Names of any length, and values that could be read as another's name.
+TEST_F(LaunchKeys, DimensionsByNameAndValue) {
+  const std::vector<Arg> args = {at(0), int64_t(7), 2.5};
+  std::set<std::string> keys = {textOf(args, {}, {})};
+  std::string name;
+  for (int length = 1; length < 40; ++length) {
+    name += char('A' + length % 26);
+    for (int64_t value : {0, 1, -1, 64})
+      EXPECT_TRUE(keys.insert(textOf(args, {}, {{name, value}})).second);
+  }
+  EXPECT_TRUE(keys.insert(textOf(args, {}, {{"B", 1}, {"C", 2}})).second);
+  EXPECT_TRUE(keys.insert(textOf(args, {}, {{"B", 2}, {"C", 1}})).second);
+  EXPECT_TRUE(keys.insert(textOf(args, {}, {{"CB", 1}})).second);
+  int64_t spelt = 0;
+  std::memcpy(&spelt, "EFGHIJKL", 8);
+  EXPECT_TRUE(keys.insert(textOf(args, {}, {{"ABCD", spelt}})).second);
+  EXPECT_TRUE(keys.insert(textOf(args, {}, {{"ABCDEFGHIJKL", 0}})).second);
+  // Given either way they are the same.
+  EXPECT_EQ(textOf(args, {{"B", int64_t(64)}}, {}),
+            textOf(args, {}, {{"B", 64}}));
+}
+
+// Heuristics see numbers, so their kernels' keys hold them, but no address.
+TEST_F(LaunchKeys, ValuesWhereHeuristicsSeeThem) {
+  const auto of = [&](size_t offset, Arg n, double f) {
+    return textOf({at(offset), n, f}, {}, {}, {}, true);
+  };
+  std::set<std::string> keys;
+  for (const auto &[n, f] :
+       std::vector<std::pair<Arg, double>>{{int64_t(7), 2.5},
+                                           {int64_t(9), 2.5},
+                                           {int64_t(7), 2.25},
+                                           {true, 2.5},
+                                           {false, 2.5},
+                                           {nullptr, 2.5}})
+    EXPECT_TRUE(keys.insert(of(0, n, f)).second);
+  EXPECT_EQ(of(16, int64_t(7), 2.5), of(0, int64_t(7), 2.5));
+  EXPECT_NE(of(4, int64_t(7), 2.5), of(0, int64_t(7), 2.5));
+}
+
+// Behind the words that lie in the key itself.
+TEST_F(LaunchKeys, LongKeys) {
+  const std::vector<Arg> args = {at(0), int64_t(7), 2.5};
+  std::vector<std::string> names;
+  for (int i = 0; i < 100; ++i)
+    names.push_back("NAME" + std::to_string(i));
+  std::vector<Dimension> dimensions;
+  for (const std::string &name : names)
+    dimensions.push_back({name, 1});
+  std::set<std::string> keys = {textOf(args, {}, dimensions)};
+  for (Dimension &dimension : dimensions) {
+    dimension.value = 2;
+    EXPECT_TRUE(keys.insert(textOf(args, {}, dimensions)).second);
+    dimension.value = 1;
   }
 }

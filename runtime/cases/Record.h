@@ -1,12 +1,13 @@
-// runtime/launch/Record.h - launches of this process written as cases.
+// runtime/cases/Record.h - launches of this process written as cases.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "runtime/Kernel.h"
+#include "runtime/launch/Parts.h"
 
 #include <cstdint>
-#include <memory>
+#include <string>
 #include <vector>
 
 namespace tessera::runtime {
@@ -26,21 +27,9 @@ void describeTensors(std::vector<TensorExtent> extents);
 
 // Around one launch: copies the memory of its arguments, and writes the folder
 // that `tessera replay` reads (docs/cases.md). A launch that is not wanted, or
-// whose extents nobody described, costs nothing and is not recorded; one that
-// cannot be written is a warning, never an error of the launch.
-class LaunchRecorder {
-public:
-  LaunchRecorder(const Kernel::State &kernel, const Grid &grid,
-                 const std::vector<Arg> &args, const Constexprs &constexprs,
-                 const LaunchOptions &options);
-  ~LaunchRecorder();
-  // After the launch.
-  void write();
-
-private:
-  struct Recording;
-  std::unique_ptr<Recording> recording;
-};
+// whose extents nobody described, is not recorded; one that cannot be written
+// is a warning, never an error of the launch.
+LaunchHook &launchRecorder();
 
 // The canonical text of a kernel (syntax::Expansion) as a module that Python
 // imports under Triton: constants become tl.constexpr, as Triton wants of

@@ -1,7 +1,7 @@
-// runtime/launch/Record.cpp - launches of this process written as cases.
+// runtime/cases/Record.cpp - launches of this process written as cases.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/launch/Record.h"
+#include "runtime/cases/Record.h"
 
 #include "runtime/cases/Buffer.h"
 #include "runtime/cases/Case.h"
@@ -131,9 +131,7 @@ bool fullAlready(const std::string &name) {
   return true;
 }
 
-} // namespace
-
-struct LaunchRecorder::Recording {
+struct Recording : LaunchHook::Watched {
   cases::Case recorded;
   std::string text;
   std::vector<const char *> memory; // lowest address of each pointer argument
@@ -157,6 +155,34 @@ struct LaunchRecorder::Recording {
                                       cases::elementBytes(*argument.type));
     }
     return tensors;
+  }
+
+  void finished() override {
+    try {
+      write();
+    } catch (const std::exception &error) {
+      warnOnce("record", std::string("TESSERA_RECORD: ") + error.what());
+    }
+  }
+
+  void write() {
+    cases::Tensors after = copy();
+    for (const auto &[name, tensor] : before)
+      if (after[name].bytes == tensor.bytes)
+        after.erase(name);
+    for (const auto &[name, tensor] : after)
+      recorded.written.push_back(name);
+    const fs::path folder = claimFolder(recorded.kernel);
+    if (folder.empty())
+      return;
+    recorded.name = folder.filename().string();
+    writeFile(folder / "kernel.py", text);
+    writeFile(folder / "before.safetensors", cases::writeSafetensors(before));
+    writeFile(folder / "after.safetensors", cases::writeSafetensors(after));
+    // Last: a folder without it is none of a case.
+    writeFile(folder / "case.json", cases::writeCase(recorded));
+    logInfo("recorded a launch of " + recorded.kernel + " in " +
+            folder.string());
   }
 
   // False when an extent is not known.
@@ -201,85 +227,83 @@ struct LaunchRecorder::Recording {
   }
 };
 
-LaunchRecorder::LaunchRecorder(const Kernel::State &kernel, const Grid &grid,
-                               const std::vector<Arg> &args,
-                               const Constexprs &constexprs,
-                               const LaunchOptions &options) {
+// Null where the launch is not wanted or its memory not known.
+std::unique_ptr<Recording> recordingOf(const Kernel::State &kernel,
+                                       const Grid &grid,
+                                       std::span<const Arg> args,
+                                       const Constexprs &constexprs,
+                                       const LaunchOptions &options) {
   const std::vector<TensorExtent> extents = std::move(nextExtents);
   nextExtents.clear();
-  try {
-    if (!wanted(kernel.name) || fullAlready(kernel.name))
-      return;
-    const LaunchDevice &device = launchDevice(options);
-    if (kernel.isCuda()) {
-      warnOnce("record " + kernel.name,
-               "TESSERA_RECORD: launches of " + kernel.name +
-                   " are not recorded: it is CUDA C++");
-      return;
-    }
-    auto made = std::make_unique<Recording>();
-    cases::Case &recorded = made->recorded;
-    recorded.name = recorded.kernel = kernel.name;
-    recorded.kernelFile = "kernel.py";
-    recorded.grid = grid;
-    recorded.numWarps =
-        options.numWarps.value_or(kernel.defaults(device).numWarps);
-    recorded.numStages =
-        options.numStages.value_or(kernel.defaults(device).numStages);
-    for (const auto &[name, value] : kernel.configure(device, args, constexprs))
-      recorded.constexprs[name] = fromValue(name, value);
-    for (size_t i = 0; i < args.size(); ++i) {
-      const std::string &name = kernel.parameters[i];
-      if (const auto *pointer = std::get_if<Pointer>(&args[i])) {
-        if (!made->addPointer(name, *pointer, extents)) {
-          warnOnce("record " + kernel.name,
-                   "TESSERA_RECORD: launches of " + kernel.name +
-                       " are not recorded: the size of `" + name +
-                       "` is not known; launch it through the torch ops, or "
-                       "call describeTensors()");
-          return;
-        }
-      } else if (std::holds_alternative<std::nullptr_t>(args[i])) {
-        recorded.constexprs[name] = nullptr;
-      } else {
-        made->addScalar(name, args[i]);
-      }
-    }
-    made->text = importableText(kernel.base.text);
-    made->before = made->copy();
-    recording = std::move(made);
-  } catch (const std::exception &error) {
-    warnOnce("record", std::string("TESSERA_RECORD: ") + error.what());
+  if (!wanted(kernel.name) || fullAlready(kernel.name))
+    return nullptr;
+  const LaunchDevice &device = launchDevice(options);
+  if (!device.hostMemory()) {
+    warnOnce("record " + device.name, "TESSERA_RECORD: launches on " +
+                                          device.name +
+                                          " are not recorded: record on " +
+                                          hostMemoryDevice(device.name));
+    return nullptr;
   }
+  if (kernel.isCuda()) {
+    warnOnce("record " + kernel.name, "TESSERA_RECORD: launches of " +
+                                          kernel.name +
+                                          " are not recorded: it is CUDA C++");
+    return nullptr;
+  }
+  auto made = std::make_unique<Recording>();
+  cases::Case &recorded = made->recorded;
+  recorded.name = recorded.kernel = kernel.name;
+  recorded.kernelFile = "kernel.py";
+  recorded.grid = grid;
+  recorded.numWarps =
+      options.numWarps.value_or(kernel.defaults(device).numWarps);
+  recorded.numStages =
+      options.numStages.value_or(kernel.defaults(device).numStages);
+  for (const auto &[name, value] : kernel.configure(device, args, constexprs))
+    recorded.constexprs[name] = fromValue(name, value);
+  for (size_t i = 0; i < args.size(); ++i) {
+    const std::string &name = kernel.parameters[i];
+    if (const auto *pointer = std::get_if<Pointer>(&args[i])) {
+      if (!made->addPointer(name, *pointer, extents)) {
+        warnOnce("record " + kernel.name,
+                 "TESSERA_RECORD: launches of " + kernel.name +
+                     " are not recorded: the size of `" + name +
+                     "` is not known; launch it through the torch ops, or "
+                     "call describeTensors()");
+        return nullptr;
+      }
+    } else if (std::holds_alternative<std::nullptr_t>(args[i])) {
+      recorded.constexprs[name] = nullptr;
+    } else {
+      made->addScalar(name, args[i]);
+    }
+  }
+  made->text = importableText(kernel.base.text);
+  made->before = made->copy();
+  return made;
 }
 
-LaunchRecorder::~LaunchRecorder() = default;
-
-void LaunchRecorder::write() {
-  if (!recording)
-    return;
-  try {
-    cases::Tensors after = recording->copy();
-    for (const auto &[name, tensor] : recording->before)
-      if (after[name].bytes == tensor.bytes)
-        after.erase(name);
-    for (const auto &[name, tensor] : after)
-      recording->recorded.written.push_back(name);
-    const fs::path folder = claimFolder(recording->recorded.kernel);
-    if (folder.empty())
-      return;
-    recording->recorded.name = folder.filename().string();
-    writeFile(folder / "kernel.py", recording->text);
-    writeFile(folder / "before.safetensors",
-              cases::writeSafetensors(recording->before));
-    writeFile(folder / "after.safetensors", cases::writeSafetensors(after));
-    // Last: a folder without it is none of a case.
-    writeFile(folder / "case.json", cases::writeCase(recording->recorded));
-    logInfo("recorded a launch of " + recording->recorded.kernel + " in " +
-            folder.string());
-  } catch (const std::exception &error) {
-    warnOnce("record", std::string("TESSERA_RECORD: ") + error.what());
+class Recorder : public LaunchHook {
+public:
+  std::unique_ptr<Watched> before(const Kernel::State &kernel, const Grid &grid,
+                                  std::span<const Arg> args,
+                                  const Constexprs &constexprs,
+                                  const LaunchOptions &options) override {
+    try {
+      return recordingOf(kernel, grid, args, constexprs, options);
+    } catch (const std::exception &error) {
+      warnOnce("record", std::string("TESSERA_RECORD: ") + error.what());
+      return nullptr;
+    }
   }
+};
+
+} // namespace
+
+LaunchHook &launchRecorder() {
+  static Recorder recorder;
+  return recorder;
 }
 
 } // namespace tessera::runtime

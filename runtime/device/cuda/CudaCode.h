@@ -1,0 +1,47 @@
+// runtime/device/cuda/CudaCode.h - an artifact in the memory of a GPU.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/device/cuda/Driver.h"
+#include "runtime/device/gpu/GpuArguments.h"
+#include "runtime/launch/LoadedKernel.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tessera::runtime::cuda {
+
+class CudaCode {
+public:
+  // Loads the cubin, or where it is empty or for another GPU, has the driver
+  // compile the PTX. Throws Error for an artifact that does not load or fit.
+  CudaCode(const CompiledKernel &compiled, const std::string &kernel,
+           const std::vector<std::string> &parameters);
+  CudaCode(const CudaCode &) = delete;
+  ~CudaCode();
+
+  // Puts a launch on the stream. `parameters`: the address of each value.
+  // Throws Error with the driver's words.
+  void start(const Grid &grid, void **parameters, Stream stream) const {
+    if (const Result result = driver.api().LaunchKernel(
+            function, grid[0], grid[1], grid[2], threads, 1, 1, sharedBytes,
+            stream, parameters, nullptr)) [[unlikely]]
+      refuse(result);
+  }
+
+  const Driver &driver = Driver::instance();
+  const std::string name;
+  const GpuArguments arguments;
+
+private:
+  void load(const CompiledKernel &compiled);
+  [[noreturn]] void refuse(Result result) const;
+
+  const uint32_t threads, sharedBytes;
+  Module module = nullptr;
+  Function function = nullptr;
+};
+
+} // namespace tessera::runtime::cuda

@@ -1,0 +1,20 @@
+// runtime/device/cuda/CudaDevice.h - the devices of an NVIDIA GPU.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/launch/LaunchDevice.h"
+
+namespace tessera::runtime {
+
+// Adds "cuda", whose pointers are the GPU's and whose launches are put on a
+// stream, and "cuda:check", whose pointers are the host's (CudaKernel.h).
+void registerCudaDevices();
+
+// A kernel of the device "cuda". Throws Error for an artifact that does not
+// load or fit.
+std::shared_ptr<LoadedKernel>
+loadStreamKernel(const CompiledKernel &compiled, const std::string &kernel,
+                 const std::vector<std::string> &parameters);
+
+} // namespace tessera::runtime

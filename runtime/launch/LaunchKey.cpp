@@ -1,0 +1,121 @@
+// runtime/launch/LaunchKey.cpp - what tells launches apart that need different
+// code. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+#include "runtime/launch/LaunchKey.h"
+
+#include <bit>
+#include <cstring>
+
+namespace tessera::runtime {
+
+namespace {
+
+// Classes of arguments. A pointer adds its type and whether it is aligned.
+enum ClassByte : uint8_t {
+  noneClass = 1,
+  oneClass = 2,
+  integerClass = 4, // + 1: wider than 32 bits, + 2: divisible by 16
+  floatClass = 8,
+  boolClass = 9,
+  pointerClass = 0x80, // + 0x40: aligned
+};
+
+uint8_t classOf(const Arg &arg, bool unspecialized) {
+  if (const Pointer *pointer = std::get_if<Pointer>(&arg)) {
+    const bool aligned =
+        reinterpret_cast<uintptr_t>(pointer->address) % 16 == 0;
+    return uint8_t(pointerClass | (aligned ? 0x40 : 0) |
+                   uint8_t(pointer->type));
+  }
+  if (const int64_t *number = std::get_if<int64_t>(&arg)) {
+    if (*number == 1 && !unspecialized)
+      return oneClass;
+    const bool wide = *number < INT32_MIN || *number > INT32_MAX;
+    const bool even = *number % 16 == 0 && !unspecialized;
+    return uint8_t(integerClass | (wide ? 1 : 0) | (even ? 2 : 0));
+  }
+  return std::holds_alternative<double>(arg) ? floatClass
+         : std::holds_alternative<bool>(arg) ? boolClass
+                                             : noneClass;
+}
+
+uint64_t mixed(uint64_t a, uint64_t b) {
+  const auto product = static_cast<unsigned __int128>(a) * b;
+  return uint64_t(product) ^ uint64_t(product >> 64);
+}
+
+} // namespace
+
+void LaunchKey::addText(std::string_view text, uint8_t tag) {
+  // Names are short: tag, length and the first four characters share a word.
+  constexpr size_t first = 4, longText = 0xffffff;
+  uint32_t begin = 0;
+  std::memcpy(&begin, text.data(), std::min(text.size(), first));
+  add(uint64_t(begin) << 32 | uint64_t(std::min(text.size(), longText)) << 8 |
+      tag);
+  if (text.size() >= longText)
+    add(text.size());
+  for (size_t at = first; at < text.size(); at += 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, text.data() + at, std::min<size_t>(text.size() - at, 8));
+    add(word);
+  }
+}
+
+void LaunchKey::addConstexpr(std::string_view name,
+                             const ConstexprValue &value) {
+  if (const int64_t *number = std::get_if<int64_t>(&value))
+    return addConstexpr(name, *number);
+  static_assert(
+      std::is_same_v<std::variant_alternative_t<2, ConstexprValue>, int64_t>);
+  const size_t kind = value.index();
+  addText(name, uint8_t(kind < 2 ? kind : kind + 1));
+  std::visit(
+      [&](const auto &held) {
+        using T = std::decay_t<decltype(held)>;
+        if constexpr (std::is_same_v<T, std::string>) {
+          addText(held);
+        } else if constexpr (std::is_same_v<T, double>) {
+          add(std::bit_cast<uint64_t>(held));
+        } else if constexpr (!std::is_same_v<T, std::nullptr_t>) {
+          add(uint64_t(held));
+        }
+      },
+      value);
+}
+
+void LaunchKey::addClasses(std::span<const Arg> args,
+                           const bool *unspecialized) {
+  for (size_t i = 0; i < args.size(); i += 8) {
+    uint64_t word = 0;
+    const size_t last = std::min(args.size(), i + 8);
+    for (size_t j = i; j < last; ++j)
+      word |= uint64_t(classOf(args[j], unspecialized[j])) << (8 * (j - i));
+    add(word);
+  }
+}
+
+void LaunchKey::addValues(std::span<const Arg> args) {
+  for (const Arg &arg : args)
+    if (const auto *number = std::get_if<int64_t>(&arg))
+      add(uint64_t(*number));
+    else if (const auto *real = std::get_if<double>(&arg))
+      add(std::bit_cast<uint64_t>(*real));
+    else if (const auto *flag = std::get_if<bool>(&arg))
+      add(*flag);
+}
+
+uint64_t hashOf(LaunchKey::View key) {
+  // Two chains of multiplications at once; constants of wyhash.
+  constexpr uint64_t k0 = 0xa0761d6478bd642f, k1 = 0xe7037ed1a0b428db;
+  uint64_t a = k0 ^ key.size(), b = k1;
+  size_t i = 0;
+  for (; i + 1 < key.size(); i += 2) {
+    a = mixed(a ^ key[i], k1);
+    b = mixed(b ^ key[i + 1], k0);
+  }
+  if (i < key.size())
+    a = mixed(a ^ key[i], k1);
+  return mixed(a ^ k0, b ^ k1);
+}
+
+} // namespace tessera::runtime

@@ -1,0 +1,40 @@
+// runtime/launch/Parts.h - what a build adds to launches: devices, recording.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/Kernel.h"
+
+#include <memory>
+#include <span>
+
+namespace tessera::runtime {
+
+// Registers the devices of this build, cpu first, and a hook where one is
+// wanted. Called once, before the first launch. Defined in runtime/Parts.cpp,
+// the one place that knows all parts.
+void registerParts();
+
+// Sees every launch of the process.
+class LaunchHook {
+public:
+  // What a hook keeps of one launch.
+  class Watched {
+  public:
+    virtual ~Watched() = default;
+    virtual void finished() = 0; // after a launch that did not throw
+  };
+  virtual ~LaunchHook() = default;
+  // Before a launch, which never fails by it. Null: not of interest.
+  virtual std::unique_ptr<Watched> before(const Kernel::State &kernel,
+                                          const Grid &grid,
+                                          std::span<const Arg> args,
+                                          const Constexprs &constexprs,
+                                          const LaunchOptions &options) = 0;
+};
+
+// Null, as at first: none. It must live as long as the process.
+void setLaunchHook(LaunchHook *hook);
+LaunchHook *launchHook();
+
+} // namespace tessera::runtime

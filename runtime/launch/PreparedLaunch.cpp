@@ -1,0 +1,102 @@
+// runtime/launch/PreparedLaunch.cpp - one kernel launched again and again.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/launch/KernelState.h"
+#include "runtime/launch/Parts.h"
+#include "support/Error.h"
+#include "support/GpuTarget.h"
+
+namespace tessera {
+
+// An entry, and what a launch of it needs besides.
+struct PreparedLaunch::Found {
+  runtime::FoundEntry found;
+  LaunchOptions options;
+};
+
+static std::vector<uint64_t> keyOf(const Constexprs &constexprs) {
+  runtime::LaunchKey key;
+  runtime::addConstexprs(key, constexprs);
+  return key.copy();
+}
+
+PreparedLaunch::PreparedLaunch(Kernel kernel, const Constexprs &constexprs,
+                               const LaunchOptions &options)
+    : ofKernel(std::move(kernel)), constexprs(constexprs), options(options),
+      constexprKey(keyOf(constexprs)) {}
+
+PreparedLaunch::~PreparedLaunch() = default;
+
+static Constexprs joined(Constexprs constexprs,
+                         std::span<const Dimension> dimensions) {
+  for (const Dimension &dimension : dimensions)
+    constexprs[std::string(dimension.name)] = dimension.value;
+  return constexprs;
+}
+
+PreparedLaunch::Found
+PreparedLaunch::find(std::span<const Arg> args,
+                     std::span<const Dimension> dimensions,
+                     bool wideGrid) const {
+  Kernel::State &state = *ofKernel.state;
+  Found result{{}, options};
+  result.options.wideGrid |= wideGrid;
+  const runtime::LaunchDevice &device = runtime::launchDevice(options);
+  runtime::LaunchKey key;
+  state.beginKey(key, device, args, result.options, state.keyHasValues());
+  key.add(constexprKey);
+  for (const Dimension &dimension : dimensions)
+    key.addConstexpr(dimension.name, dimension.value);
+  const runtime::LaunchEntry *entry = last.load(std::memory_order_acquire);
+  if (entry && runtime::sameKey(entry->key, key.view())) [[likely]] {
+    result.found.entry = entry;
+    return result;
+  }
+  entry = state.findEntry(key.view());
+  if (entry)
+    result.found.entry = entry;
+  else
+    result.found =
+        state.entryOf(key.view(), device, args, joined(constexprs, dimensions),
+                      result.options);
+  if (!result.found.own)
+    last.store(result.found.entry, std::memory_order_release);
+  return result;
+}
+
+void PreparedLaunch::launch(const Grid &grid, std::span<const Arg> args,
+                            std::span<const Dimension> dimensions) const {
+  launchOn(options.stream, grid, args, dimensions);
+}
+
+void PreparedLaunch::launchOn(void *stream, const Grid &grid,
+                              std::span<const Arg> args,
+                              std::span<const Dimension> dimensions) const {
+  const Found launch = find(args, dimensions, grid[0] > narrowGrid);
+  const Kernel::State &state = *ofKernel.state;
+  runtime::LoadedKernel &kernel =
+      state.codeOf(*launch.found.entry, args, launch.options);
+  runtime::LaunchHook *const hook = runtime::launchHook();
+  if (!hook) [[likely]]
+    return kernel.launch(grid, args, stream);
+  const auto watched =
+      hook->before(state, grid, args, joined(constexprs, dimensions), options);
+  kernel.launch(grid, args, stream);
+  if (watched)
+    watched->finished();
+}
+
+int64_t
+PreparedLaunch::constexprOf(std::string_view name, std::span<const Arg> args,
+                            std::span<const Dimension> dimensions) const {
+  const Found launch = find(args, dimensions, false);
+  for (const auto &[constexpr_, value] : launch.found.entry->integers)
+    if (constexpr_ == name)
+      return value;
+  throw Error("kernel " + ofKernel.name() + " has no configuration of " +
+                  std::string(name),
+              "add a comment such as `# tessera: cpu(" + std::string(name) +
+                  "=32)` above it");
+}
+
+} // namespace tessera

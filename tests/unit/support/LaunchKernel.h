@@ -1,0 +1,23 @@
+// tests/unit/support/LaunchKernel.h - a kernel of 16 arguments that does
+// nothing, for what a launch costs. Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace tessera {
+
+// As many arguments and constexprs as the attention kernels have. The first
+// five are those of tests/unit/device/fake_cuda.c.
+inline constexpr const char *launchKernel = R"(import triton
+import triton.language as tl
+
+
+# tessera: cpu(BM=64)
+@triton.jit(do_not_specialize=["n"])
+def add(x, y, n, s, wide, lse, cu, T, sqt, sqh, skt, skh, svt, svh, sot, soh,
+        G: tl.constexpr, W: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
+        E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr):
+    if n > 0:
+        tl.store(y, tl.load(x) + s)
+)";
+
+} // namespace tessera
