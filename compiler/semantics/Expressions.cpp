@@ -301,8 +301,8 @@ Value Lowering::subscript(const syntax::Subscript &expr) {
         fail(DiagnosticId::ShapeMismatch, item->range,
              "too many `:` for " + toString(tensor->type));
     } else if (!slice && evaluate(*item).isNone()) {
-      // A `:` of a scalar keeps no axis, so that a later None may lie behind the
-      // last one.
+      // A `:` of a scalar keeps no axis, so that a later None may lie behind
+      // the last one.
       if (axis > result.type.rank())
         fail(DiagnosticId::ShapeMismatch, item->range,
              "too many `:` for " + toString(tensor->type));

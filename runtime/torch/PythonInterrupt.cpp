@@ -8,8 +8,6 @@
 // exception is the one that the handler raises.
 #include "runtime/torch/PythonInterrupt.h"
 
-#include "runtime/device/cpu/Interrupt.h"
-
 #include <dlfcn.h>
 #include <stdexcept>
 
@@ -51,14 +49,10 @@ public:
 
 } // namespace
 
-void runForPython(const std::function<void()> &launch) {
-  try {
-    launch();
-  } catch (const LaunchInterrupted &interrupted) {
-    if (python<int()>("PyErr_CheckSignals"))
-      throw PythonInterrupt(interrupted.what());
-    throw;
-  }
+void raiseForPython(const LaunchInterrupted &interrupted) {
+  if (python<int()>("PyErr_CheckSignals"))
+    throw PythonInterrupt(interrupted.what());
+  throw interrupted;
 }
 
 } // namespace tessera::runtime
