@@ -292,6 +292,34 @@ def scaled_add(X, Y, OUT, n, factor, BLOCK: tl.constexpr):
             for a, b in zip(back(lse), back(lse.contiguous())):
                 self.assertTrue(torch.equal(a, b))
 
+    def test_neighbours_are_not_read(self):
+        """NaN in the other sequences changes no bit of one between them: tiles end with their sequence."""
+        lens, mine = [13, 21, 9], slice(13, 34)
+        p = ref.Packing(lens)
+        cu_cmp = ops.compressed_offsets(p.cu, 8, 4)
+        a, z = int(cu_cmp[1]), int(cu_cmp[2])
+        indices = ref.select(torch.rand(2, 43, 3, generator=torch.Generator().manual_seed(1)), p, 8, 3)
+        for name, rows, kept, tail in (
+                ("dense_attention", 43, mine, (p.cu, 21)), ("nsa_window_attention", 43, mine, (p.cu, 21, 6)),
+                ("nsa_selected_attention", 43, mine, (indices, p.cu, 21, 8)),
+                ("nsa_compressed_attention", int(cu_cmp[-1]), slice(a, z), (p.cu, cu_cmp, 21, 8, 4))):
+            q, k, v = leaves((43, 6, 16), (rows, 2, 16), (rows, 2, 16))
+            weight = torch.randn(43, 6, 16)
+            results = []
+            for poison in (False, True):
+                x = [t.detach().clone() for t in (q, k, v, weight)]
+                for t, keep in zip(x, (mine, kept, kept, mine)):
+                    if poison:
+                        outside = torch.ones(len(t), dtype=torch.bool)
+                        outside[keep] = False
+                        t[outside] = float("nan")
+                x[:3] = [t.requires_grad_() for t in x[:3]]
+                o, lse = getattr(ops, name)(*x[:3], *tail)
+                grads = torch.autograd.grad(o, x[:3], x[3])
+                results.append([o[mine], lse[:, mine], grads[0][mine], grads[1][kept], grads[2][kept]])
+            for clean, poisoned in zip(*results):
+                self.assertTrue(torch.equal(clean, poisoned), name)
+
     def test_double_backward_is_an_error(self):
         p = ref.Packing([9])
         x = leaves((9, 4, 16), (9, 2, 16), (9, 2, 8))
