@@ -52,7 +52,7 @@ COMPONENTS = (
     Component("codegen/gpu", r"codegen/(gpu|analysis)/.*\.cpp", (
         _stage("codegen_axis_info_test|codegen_gpu_report_test", "codegen_axis_info_test", "codegen_gpu_report_test"),
         GPU, LIT, _stage("cases_own_sim|sim_loops|sim_own_nn", *SIM), LANGUAGE_ON_SIM, KERNELS_ON_SIM)),
-    Component("runtime", r"runtime/(cache|cases|compile|device|launch)/.*\.cpp|support/.*\.cpp", (
+    Component("runtime", r"runtime/((cache|cases|compile|device|launch|tune)/.*|Parts)\.cpp|support/.*\.cpp", (
         _stage("support_test|runtime_test|cases_test|faults_test|device_.*_test", "support_test", "runtime_test", "cases_test", "faults_test",
                "device_sim_test", "device_cuda_test"),
         _stage("cases|gpu_check_test|fuzz_(artifact|frames|case|safetensors)", "cases", "gpu_check_test", "fuzz_artifact", "fuzz_frames", "fuzz_case",
