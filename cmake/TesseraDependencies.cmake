@@ -10,6 +10,7 @@ find_package(CLI11 REQUIRED)
 find_package(GTest REQUIRED)
 # Static: tessera-gpu-check is carried to machines without it.
 find_library(TESSERA_ZLIB libz.a REQUIRED)
+find_library(TESSERA_YAML libyaml-cpp.a REQUIRED)
 include(GoogleTest)
 
 # MLIR and LLVM 22 as shared libraries: static MLIR archives next to a shared

@@ -26,6 +26,9 @@ namespace runtime {
 class LaunchDevice;
 struct LaunchEntry;
 } // namespace runtime
+namespace tune {
+struct TuneKey;
+}
 
 enum class DType : uint8_t {
   I1,
@@ -101,6 +104,11 @@ struct LaunchOptions {
   // Code for a grid of more than 2^21 programs along x (docs/numerics.md).
   // Kernel::launch() sees to it itself.
   bool wideGrid = false;
+  // Tokens of the longest sequence; 0: not known. Tuned configurations are
+  // chosen by it, no kernel sees it.
+  int64_t sequence = 0;
+  // False: configurations of tables are not asked for.
+  bool tuned = true;
 };
 
 // Of the same machine the device whose arguments are the host's memory:
@@ -161,6 +169,12 @@ public:
                  const Constexprs &constexprs = {},
                  const LaunchOptions &options = {}) const;
 
+  // What a tuned configuration for such a launch is kept under (see
+  // runtime/tune/TuneTable.h), whether there is one or not. Throws Error.
+  tune::TuneKey tuneKey(const std::vector<Arg> &args,
+                        const Constexprs &constexprs = {},
+                        const LaunchOptions &options = {}) const;
+
   struct State;
 
 private:
@@ -193,22 +207,30 @@ public:
 
   const Kernel &kernel() const { return ofKernel; }
 
-  // Like Kernel::launch(); `dimensions` are more constexprs.
+  // Like Kernel::launch(); `dimensions` are more constexprs, `sequence` takes
+  // the place of LaunchOptions::sequence where it is not 0.
   void launch(const Grid &grid, std::span<const Arg> args,
-              std::span<const Dimension> dimensions = {}) const;
+              std::span<const Dimension> dimensions = {},
+              int64_t sequence = 0) const;
   // The same on a stream of the device cuda.
   void launchOn(void *stream, const Grid &grid, std::span<const Arg> args,
-                std::span<const Dimension> dimensions = {}) const;
+                std::span<const Dimension> dimensions = {},
+                int64_t sequence = 0) const;
 
   // The value of a constexpr in such a launch, whose grid often depends on it.
   // Compiles nothing. Throws Error when it has none, or it is no integer.
   int64_t constexprOf(std::string_view name, std::span<const Arg> args,
-                      std::span<const Dimension> dimensions = {}) const;
+                      std::span<const Dimension> dimensions = {},
+                      int64_t sequence = 0) const;
+  // Whether a table has a configuration for such a launch.
+  bool hasTuned(std::span<const Arg> args,
+                std::span<const Dimension> dimensions = {},
+                int64_t sequence = 0) const;
 
 private:
   struct Found;
   Found find(std::span<const Arg> args, std::span<const Dimension> dimensions,
-             bool wideGrid) const;
+             bool wideGrid, int64_t sequence) const;
 
   const Kernel ofKernel;
   const Constexprs constexprs;

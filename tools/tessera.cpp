@@ -115,7 +115,8 @@ int main(int argc, char **argv) {
         tools::addReplay(app),  tools::addReport(app), tools::addRecord(app),
         tools::addPack(app),    tools::addDiff(app),   tools::addRun(app),
         tools::addDoctor(app),  tools::addCache(app),  tools::addLayout(app),
-        tools::addAnalyze(app), tools::addDebug(app),  tools::addVersion(app)};
+        tools::addAnalyze(app), tools::addDebug(app),  tools::addTune(app),
+        tools::addVersion(app)};
     // Listed for --help; carried out above.
     for (const tools::TrainVerb &verb : tools::trainVerbs())
       app.add_subcommand(verb.name, verb.help);

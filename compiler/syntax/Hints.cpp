@@ -78,8 +78,7 @@ private:
 
   static const std::vector<std::string> &knownHints() {
     static const std::vector<std::string> known = {
-        "instance", "cpu",       "bucket", "stages",
-        "swap_ab",  "predicate", "grid",   "check"};
+        "instance", "cpu", "stages", "swap_ab", "predicate", "grid", "check"};
     return known;
   }
 
@@ -90,8 +89,6 @@ private:
       return readCheck(*call);
     if (name == "cpu" && call)
       return readCpu(*call);
-    if (name == "bucket" && call)
-      return readBucket(*call);
     if (name == "stages" && call)
       return readStages(*call);
     if ((name == "swap_ab" || name == "predicate") && !call) {
@@ -102,7 +99,7 @@ private:
     if (std::find(known.begin(), known.end(), name) == known.end())
       throw unknownHint(name);
     throw Error("the hint `" + name + "` is written differently",
-                "forms: instance NAME(...), cpu(BM=32), bucket(S), "
+                "forms: instance NAME(...), cpu(BM=32), "
                 "stages(k=3), swap_ab, predicate, grid(cdiv(N, BLOCK)), "
                 "check(X=[N])");
   }
@@ -182,19 +179,6 @@ private:
       config.constexprs.emplace_back(keyword.name, value(*keyword.value));
     }
     hints.cpuConfigs.push_back(std::move(config));
-  }
-
-  void readBucket(const Call &call) {
-    if (!call.keywords.empty() || call.arguments.empty())
-      throw Error("bucket() takes names of parameters", "write bucket(S)");
-    for (const ExprPtr &argument : call.arguments) {
-      const auto *name = argument->as<Name>();
-      if (!name)
-        throw Error("bucket() takes names of parameters", "write bucket(S)");
-      if (signature.find(name->id) < 0)
-        unknownParameter(name->id);
-      hints.bucket.push_back(name->id);
-    }
   }
 
   void readGrid(Call &call) {

@@ -25,7 +25,6 @@ struct Instance {
 struct Hints {
   std::vector<Instance> instances;
   std::vector<Value::Config> cpuConfigs; // cpu(BM=32, BN=64)
-  std::vector<std::string> bucket;       // bucket(S): parameters
   std::optional<int64_t> stages;         // stages(k=3)
   bool swapAb = false;                   // swap_ab
   bool predicate = false;                // predicate

@@ -69,7 +69,6 @@ static Json kernelToJson(const KernelInfo &kernel) {
     json["heuristics"][heuristic.parameter] = heuristic.text;
   const Hints &hints = kernel.hints;
   json["hints"] = {{"cpu", configsToJson(hints.cpuConfigs)},
-                   {"bucket", hints.bucket},
                    {"swap_ab", hints.swapAb},
                    {"predicate", hints.predicate}};
   json["hints"]["stages"] = hints.stages ? Json(*hints.stages) : Json();

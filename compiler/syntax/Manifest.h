@@ -11,7 +11,7 @@ namespace tessera::syntax {
 
 // {"file": PATH, "kernels": [{"name", "line", "params": [{"name", "constexpr",
 // "default"?, "doNotSpecialize"?, "doNotSpecializeAlignment"?}], "configs",
-// "key", "heuristics": {PARAM: TEXT}, "hints": {"cpu", "bucket", "stages",
+// "key", "heuristics": {PARAM: TEXT}, "hints": {"cpu", "stages",
 // "swap_ab", "predicate"}, "instances": {NAME: {"args", "num_warps",
 // "num_stages"}}}]}. Every jit function of the file is listed. Throws
 // CompileError with everything that is wrong.

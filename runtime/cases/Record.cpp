@@ -256,11 +256,11 @@ std::unique_ptr<Recording> recordingOf(const Kernel::State &kernel,
   recorded.name = recorded.kernel = kernel.name;
   recorded.kernelFile = "kernel.py";
   recorded.grid = grid;
-  recorded.numWarps =
-      options.numWarps.value_or(kernel.defaults(device).numWarps);
-  recorded.numStages =
-      options.numStages.value_or(kernel.defaults(device).numStages);
-  for (const auto &[name, value] : kernel.configure(device, args, constexprs))
+  const Kernel::State::Defaults usual = kernel.defaults(
+      device, tune::choose(device, kernel, args, constexprs, options));
+  recorded.numWarps = options.numWarps.value_or(usual.numWarps);
+  recorded.numStages = options.numStages.value_or(usual.numStages);
+  for (const auto &[name, value] : kernel.configure(usual, args, constexprs))
     recorded.constexprs[name] = fromValue(name, value);
   for (size_t i = 0; i < args.size(); ++i) {
     const std::string &name = kernel.parameters[i];

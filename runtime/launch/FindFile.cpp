@@ -18,10 +18,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Where the kernels of this build are, in the order in which they are tried.
-std::vector<fs::path> kernelFolders() {
-  if (const std::string set = optionText(Option::Kernels); !set.empty())
-    return {set};
+// NAME in every folder above this library and above the program.
+std::vector<fs::path> foldersAbove(const fs::path &name) {
   std::vector<fs::path> folders;
   // The library first: the program may be Python, installed anywhere.
   for (const fs::path &start :
@@ -30,8 +28,15 @@ std::vector<fs::path> kernelFolders() {
     for (fs::path folder = start.parent_path();
          !folder.empty() && folder != folder.root_path();
          folder = folder.parent_path())
-      folders.push_back(folder / "kernels");
+      folders.push_back(folder / name);
   return folders;
+}
+
+// Where the kernels of this build are, in the order in which they are tried.
+std::vector<fs::path> kernelFolders() {
+  if (const std::string set = optionText(Option::Kernels); !set.empty())
+    return {set};
+  return foldersAbove("kernels");
 }
 
 bool isFile(const fs::path &path) {
@@ -90,6 +95,26 @@ std::string findKernelFile(const std::string &given) {
                  "above the program"
                : " in the current folder, nor in TESSERA_KERNELS=" + set),
       "set TESSERA_KERNELS to the folder that holds the kernel files");
+}
+
+fs::path findFolder(const fs::path &name) {
+  std::error_code ignored;
+  for (const fs::path &folder : foldersAbove(name))
+    if (fs::is_directory(folder, ignored))
+      return folder;
+  return {};
+}
+
+std::string nameAmongOurs(const std::string &file) {
+  std::error_code ignored;
+  const fs::path path = fs::weakly_canonical(file, ignored);
+  for (const fs::path &given : kernelFolders()) {
+    const fs::path inside =
+        path.lexically_relative(fs::weakly_canonical(given, ignored));
+    if (!inside.empty() && *inside.begin() != ".." && inside != ".")
+      return ("kernels" / inside).generic_string();
+  }
+  return "";
 }
 
 std::string findTypedFile(const std::string &path) {

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 namespace tessera::runtime {
@@ -18,5 +19,13 @@ std::string findKernelFile(const std::string &path);
 // The same of a path that a user typed after a command: the current folder
 // comes first, whatever its name.
 std::string findTypedFile(const std::string &path);
+
+// "kernels/nsa/select_fwd.py" of an existing file in a folder of our kernels,
+// else empty.
+std::string nameAmongOurs(const std::string &file);
+
+// The first folder of that name above this library, else above the program;
+// empty where there is none.
+std::filesystem::path findFolder(const std::filesystem::path &name);
 
 } // namespace tessera::runtime

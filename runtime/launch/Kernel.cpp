@@ -89,8 +89,8 @@ Constexprs Kernel::configuration(const std::vector<Arg> &args,
                                  const Constexprs &constexprs,
                                  const LaunchOptions &options) const {
   Constexprs result;
-  for (const auto &[name, value] :
-       state->configure(runtime::launchDevice(options), args, constexprs))
+  for (const auto &[name, value] : state->configure(
+           runtime::launchDevice(options), args, constexprs, options))
     result[name] = runtime::fromValue(name, value);
   return result;
 }
@@ -102,6 +102,7 @@ void Kernel::launch(const Grid &grid, const std::vector<Arg> &args,
   own.wideGrid |= grid[0] > narrowGrid;
   const auto found = entryOf(*state, args, constexprs, own);
   runtime::LoadedKernel &kernel = state->codeOf(*found.entry, args, own);
+  found.entry->route->count();
   runtime::LaunchHook *const hook = runtime::launchHook();
   if (!hook) [[likely]]
     return kernel.launch(grid, args, own.stream);

@@ -153,10 +153,14 @@ void Kernel::State::beginKey(runtime::LaunchKey &key,
                              const LaunchOptions &options, bool values) const {
   if (args.size() != parameters.size())
     checkCount(args.size());
-  const auto &[numWarps, numStages, handle, stream, wideGrid] = options;
+  const auto &[numWarps, numStages, handle, stream, wideGrid, sequence, tuned] =
+      options;
   // The device stands for the handle, and code does not depend on the stream.
   static_cast<void>(handle), static_cast<void>(stream);
-  key.add(uint64_t(device.number) << 32 |
+  // Only a table makes a difference of the length.
+  static_cast<void>(sequence), static_cast<void>(tuned);
+  const uint64_t tag = tune::launchTag(device, options);
+  key.add(uint64_t(device.number) << 32 | uint64_t(tag != 0) << 4 |
           uint64_t(wideGrid && !device.isCpu()) << 3 | uint64_t(values) << 2 |
           uint64_t(numWarps.has_value()) << 1 |
           uint64_t(numStages.has_value()));
@@ -164,6 +168,8 @@ void Kernel::State::beginKey(runtime::LaunchKey &key,
     key.add(uint64_t(*numWarps));
   if (numStages)
     key.add(uint64_t(*numStages));
+  if (tag)
+    key.add(tag);
   key.addClasses(args, unspecialized.get());
   if (values)
     key.addValues(args);
@@ -181,7 +187,36 @@ void Kernel::State::checkCount(size_t arguments) const {
               "pass, in this order: " + list);
 }
 
+Kernel::State::Defaults
+Kernel::State::defaults(const runtime::LaunchDevice &device,
+                        const tune::Chosen &tuned) const {
+  Defaults result = defaults(device);
+  if (!tuned.entry)
+    return result;
+  const tune::TuneChoice &use = tuned.entry->use;
+  for (const auto &[constexpr_, value] : use.constexprs) {
+    const int index = info.signature.find(constexpr_);
+    if (index < 0 || !info.signature.parameters[size_t(index)].isConstexpr)
+      throw Error("kernel `" + name + "` has no constexpr `" + constexpr_ +
+                      "`; " + tune::originOf(tuned),
+                  "correct the entry, or remove it");
+    result.constexprs[constexpr_] = runtime::toValue(value);
+  }
+  result.numWarps = use.numWarps.value_or(result.numWarps);
+  result.numStages = use.numStages.value_or(result.numStages);
+  return result;
+}
+
 Configuration Kernel::State::configure(const runtime::LaunchDevice &device,
+                                       std::span<const Arg> args,
+                                       const Constexprs &given,
+                                       const LaunchOptions &options) const {
+  return configure(
+      defaults(device, tune::choose(device, *this, args, given, options)), args,
+      given);
+}
+
+Configuration Kernel::State::configure(const Defaults &usual,
                                        std::span<const Arg> args,
                                        const Constexprs &given) const {
   checkCount(args.size());
@@ -198,7 +233,7 @@ Configuration Kernel::State::configure(const runtime::LaunchDevice &device,
       if (parameter.hasDefault)
         result[parameter.name] = parameter.defaultValue;
     }
-  for (const auto &[constexpr_, value] : defaults(device).constexprs)
+  for (const auto &[constexpr_, value] : usual.constexprs)
     result[constexpr_] = value;
   for (const auto &[constexpr_, value] : given) {
     if (std::find(known.begin(), known.end(), constexpr_) == known.end())
@@ -244,8 +279,9 @@ Kernel::State::request(std::span<const Arg> args, const Constexprs &constexprs,
                        const LaunchOptions &options) const {
   const runtime::LaunchDevice &device = launchDevice(options);
   requireGpu(device);
-  const Configuration all = configure(device, args, constexprs);
-  const Defaults &usual = defaults(device);
+  const Defaults usual =
+      defaults(device, tune::choose(device, *this, args, constexprs, options));
+  const Configuration all = configure(usual, args, constexprs);
   syntax::CompileRequest request = base;
   request.target = device.target();
   // No time for a cubin, and no need of a ptxas.
@@ -308,7 +344,9 @@ runtime::FoundEntry Kernel::State::entryOf(runtime::LaunchKey::View key,
   made->key.assign(key.begin(), key.end());
   made->device = &device;
   made->constexprs = constexprs;
-  const Configuration all = configure(device, args, constexprs);
+  made->chosen = tune::choose(device, *this, args, constexprs, options);
+  const Configuration all =
+      configure(defaults(device, made->chosen), args, constexprs);
   for (const syntax::Heuristic &heuristic : info.heuristics)
     made->constexprs[heuristic.parameter] =
         runtime::fromValue(heuristic.parameter, all.at(heuristic.parameter));
@@ -332,15 +370,18 @@ LoadedKernel &Kernel::State::loadCode(const runtime::LaunchEntry &entry,
                                       const LaunchOptions &options) const {
   runtime::SpecializedCode &code = *entry.code;
   std::lock_guard<std::mutex> guard(code.mutex);
-  if (code.kernel) {
+  LaunchOptions own = options;
+  own.device = DeviceHandle(*entry.device);
+  const auto asked = request(args, entry.constexprs, own);
+  if (code.kernel)
     runtime::memoryHitCounter().fetch_add(1, std::memory_order_relaxed);
-  } else {
-    LaunchOptions own = options;
-    own.device = DeviceHandle(*entry.device);
-    const auto compiled =
-        CompileService::instance().get(request(args, entry.constexprs, own));
-    code.kernel = entry.device->load(*compiled, name, parameters);
-  }
+  else
+    code.kernel = tune::orNameTable(entry.chosen, [&] {
+      const auto compiled = CompileService::instance().get(asked);
+      return entry.device->load(*compiled, name, parameters);
+    });
+  if (!entry.route)
+    entry.route = &tune::routeOf(entry.chosen, *entry.device, *this, asked);
   entry.loaded.store(code.kernel.get(), std::memory_order_release);
   return *code.kernel;
 }

@@ -11,6 +11,7 @@
 #include "runtime/launch/LaunchDevice.h"
 #include "runtime/launch/LaunchTable.h"
 #include "runtime/launch/LoadedKernel.h"
+#include "runtime/tune/Tables.h"
 
 #include <atomic>
 #include <map>
@@ -52,6 +53,9 @@ struct LaunchEntry {
   // Where to get the code, and once it is there the code itself.
   std::shared_ptr<SpecializedCode> code;
   mutable std::atomic<LoadedKernel *> loaded{nullptr};
+  // Where the configuration came from; counts launches. There once `loaded` is.
+  tune::Chosen chosen;
+  mutable tune::Route *route = nullptr;
 };
 
 // An entry of the table, or one of its own where the table is full.
@@ -80,6 +84,9 @@ struct Kernel::State {
   const Defaults &defaults(const runtime::LaunchDevice &device) const {
     return device.isCpu() ? cpu : gpu;
   }
+  // The same of a launch: a table may have others.
+  Defaults defaults(const runtime::LaunchDevice &device,
+                    const tune::Chosen &tuned) const;
 
   // Opens the key of a launch; name and value of each constexpr follow it. Of
   // the values of `args` only the class matters, or all where the kernel has
@@ -111,13 +118,20 @@ struct Kernel::State {
   }
 
   // All constexprs of a launch, with configuration, heuristics and defaults.
-  runtime::Configuration configure(const runtime::LaunchDevice &device,
+  runtime::Configuration configure(const Defaults &usual,
                                    std::span<const Arg> args,
                                    const Constexprs &given) const;
+  // The same, by the table of the device.
+  runtime::Configuration configure(const runtime::LaunchDevice &device,
+                                   std::span<const Arg> args,
+                                   const Constexprs &given,
+                                   const LaunchOptions &options) const;
   syntax::CompileRequest request(std::span<const Arg> args,
                                  const Constexprs &constexprs,
                                  const LaunchOptions &options) const;
   void checkCount(size_t arguments) const;
+  // tune::TuneKey's kernel and textHash.
+  const std::pair<std::string, std::string> &tuneName() const;
 
   // True of CUDA C++, which has no program: `base` has the source.
   bool isCuda() const { return !program; }
@@ -135,6 +149,9 @@ struct Kernel::State {
   std::unique_ptr<bool[]> unspecialized;
 
 private:
+  mutable std::once_flag named;
+  mutable std::pair<std::string, std::string> names; // of tuneName()
+
   runtime::LoadedKernel &loadCode(const runtime::LaunchEntry &entry,
                                   std::span<const Arg> args,
                                   const LaunchOptions &options) const;

@@ -36,11 +36,13 @@ static Constexprs joined(Constexprs constexprs,
 
 PreparedLaunch::Found
 PreparedLaunch::find(std::span<const Arg> args,
-                     std::span<const Dimension> dimensions,
-                     bool wideGrid) const {
+                     std::span<const Dimension> dimensions, bool wideGrid,
+                     int64_t sequence) const {
   Kernel::State &state = *ofKernel.state;
   Found result{{}, options};
   result.options.wideGrid |= wideGrid;
+  if (sequence)
+    result.options.sequence = sequence;
   const runtime::LaunchDevice &device = runtime::launchDevice(options);
   runtime::LaunchKey key;
   state.beginKey(key, device, args, result.options, state.keyHasValues());
@@ -65,31 +67,35 @@ PreparedLaunch::find(std::span<const Arg> args,
 }
 
 void PreparedLaunch::launch(const Grid &grid, std::span<const Arg> args,
-                            std::span<const Dimension> dimensions) const {
-  launchOn(options.stream, grid, args, dimensions);
+                            std::span<const Dimension> dimensions,
+                            int64_t sequence) const {
+  launchOn(options.stream, grid, args, dimensions, sequence);
 }
 
 void PreparedLaunch::launchOn(void *stream, const Grid &grid,
                               std::span<const Arg> args,
-                              std::span<const Dimension> dimensions) const {
-  const Found launch = find(args, dimensions, grid[0] > narrowGrid);
+                              std::span<const Dimension> dimensions,
+                              int64_t sequence) const {
+  const Found launch = find(args, dimensions, grid[0] > narrowGrid, sequence);
   const Kernel::State &state = *ofKernel.state;
   runtime::LoadedKernel &kernel =
       state.codeOf(*launch.found.entry, args, launch.options);
+  launch.found.entry->route->count();
   runtime::LaunchHook *const hook = runtime::launchHook();
   if (!hook) [[likely]]
     return kernel.launch(grid, args, stream);
-  const auto watched =
-      hook->before(state, grid, args, joined(constexprs, dimensions), options);
+  const auto watched = hook->before(
+      state, grid, args, joined(constexprs, dimensions), launch.options);
   kernel.launch(grid, args, stream);
   if (watched)
     watched->finished();
 }
 
-int64_t
-PreparedLaunch::constexprOf(std::string_view name, std::span<const Arg> args,
-                            std::span<const Dimension> dimensions) const {
-  const Found launch = find(args, dimensions, false);
+int64_t PreparedLaunch::constexprOf(std::string_view name,
+                                    std::span<const Arg> args,
+                                    std::span<const Dimension> dimensions,
+                                    int64_t sequence) const {
+  const Found launch = find(args, dimensions, false, sequence);
   for (const auto &[constexpr_, value] : launch.found.entry->integers)
     if (constexpr_ == name)
       return value;
@@ -97,6 +103,19 @@ PreparedLaunch::constexprOf(std::string_view name, std::span<const Arg> args,
                   std::string(name),
               "add a comment such as `# tessera: cpu(" + std::string(name) +
                   "=32)` above it");
+}
+
+bool PreparedLaunch::hasTuned(std::span<const Arg> args,
+                              std::span<const Dimension> dimensions,
+                              int64_t sequence) const {
+  const runtime::LaunchDevice &device = runtime::launchDevice(options);
+  LaunchOptions own = options;
+  if (sequence)
+    own.sequence = sequence;
+  return tune::launchTag(device, own) &&
+         tune::choose(device, *ofKernel.state, args,
+                      joined(constexprs, dimensions), own)
+             .entry;
 }
 
 } // namespace tessera

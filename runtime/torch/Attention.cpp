@@ -20,10 +20,12 @@ void applyScale(Launch &launch, const Attention &a, const Branch &branch) {
 }
 
 void applyCommon(Launch &launch, const Attention &a, const Branch &branch) {
-  launch.constant("G", a.group);
+  launch.sequence(a.maxSeqlen).constant("G", a.group);
   launch.padded("D", "DP", a.keyDim).padded("E", "EP", a.valueDim);
   for (const auto &[name, value] : branch.constants)
     launch.constant(name, value);
+  for (const auto &[name, value] : branch.rules)
+    launch.rule(name, value);
 }
 
 } // namespace
@@ -197,6 +199,7 @@ void attentionDelta(const Attention &a, const at::Tensor &gradO,
   launch.tensor(output).tensor(gradO).tensor(rows).integer(a.tokens);
   launch.strides(output).strides(gradO).strides(rows);
   launch.padded("E", "EP", a.valueDim);
+  launch.sequence(a.maxSeqlen);
   launch.run(ceilDiv(a.tokens, launch.tile("BT")), a.queryHeads);
   // With s the scores and P their softmax, d lse / d s = P: it enters the score
   // gradient P * (dP - delta) as a smaller delta.

@@ -53,6 +53,7 @@ struct Branch {
   std::vector<at::Tensor> afterInputs = {}; // pointers between V and O (or DO)
   std::vector<at::Tensor> afterCu = {};     // pointers behind CU
   std::vector<int64_t> afterScale = {};     // integers behind scale
+  Constants rules = {}; // constants that a tuned configuration may replace
 };
 
 // The shape of lse in the ops is [Hq, T]; the kernels take [T, Hq]. Both are

@@ -51,6 +51,7 @@ Tensor forward(const Tensor &x, const MaybeTensor &weight,
       .constant("L", length)
       .constant("STRIDE", stride);
   launch.padded("D", "DP", x.size(2)).constant("CONV", weight.has_value());
+  launch.sequence(maxSeqlen);
   launch.run(
       ceilDiv(compressedCount(maxSeqlen, length, stride), launch.tile("BC")),
       x.size(1), cuSeqlens.numel() - 1);
@@ -74,7 +75,7 @@ Tensor filterGradient(const Tensor &grad, const Tensor &x, const Tensor &weight,
       .strides(grad)
       .constant("L", length)
       .constant("STRIDE", stride);
-  launch.padded("D", "DP", x.size(2));
+  launch.padded("D", "DP", x.size(2)).sequence(maxSeqlen);
   const int64_t tiles = ceilDiv(count, launch.tile("BC"));
   const int64_t parts = sequences * heads * tiles;
   Tensor partial =
@@ -111,6 +112,7 @@ std::tuple<Tensor, Tensor> backward(const Tensor &gradOut, const Tensor &x,
       .constant("L", length)
       .constant("STRIDE", stride);
   launch.padded("D", "DP", x.size(2)).constant("CONV", weight.has_value());
+  launch.sequence(maxSeqlen);
   launch.run(ceilDiv(maxSeqlen, launch.tile("BT")), x.size(1),
              cuSeqlens.numel() - 1);
   Tensor dweight = weight ? filterGradient(grad, input, filter, cuSeqlens,

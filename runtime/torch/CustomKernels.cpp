@@ -261,13 +261,15 @@ void CustomKernels::run(const NamedKernel &kernel, const Attention &a,
   Sizes seen = {{"T", a.tokens},   {"S", a.maxSeqlen}, {"B", a.sequences},
                 {"H", a.keyHeads}, {"G", a.group},     {"D", a.keyDim},
                 {"E", a.valueDim}};
-  given = kernel.kernel.configuration(args, given);
-  for (const auto &[name, value] : given)
+  LaunchOptions options;
+  options.sequence = a.maxSeqlen;
+  for (const auto &[name, value] :
+       kernel.kernel.configuration(args, given, options))
     if (const int64_t *number = std::get_if<int64_t>(&value))
       seen[name] = *number;
   const Grid grid = gridOf(*kernel.description, seen);
   if (grid[0] && grid[1] && grid[2])
-    runForPython([&] { kernel.kernel.launch(grid, args, given); });
+    runForPython([&] { kernel.kernel.launch(grid, args, given, options); });
 }
 
 } // namespace tessera::runtime

@@ -142,11 +142,31 @@ Launch &Launch::padded(std::string_view name, std::string_view paddedName,
   return constant(name, value).constant(paddedName, nextPowerOfTwo(value));
 }
 
+Launch &Launch::rule(std::string_view name, int64_t value) {
+  rules.push_back({name, value});
+  return *this;
+}
+
+Launch &Launch::sequence(int64_t tokens) {
+  longest = tokens;
+  return *this;
+}
+
+// All arguments are there.
+void Launch::settleRules() {
+  if (rules.size() && !kernel.hasTuned(args, dimensions, longest))
+    for (const Dimension &rule : rules)
+      dimensions.push_back(rule);
+  rules.clear();
+}
+
 int64_t Launch::tile(std::string_view name) {
-  return kernel.constexprOf(name, args, dimensions);
+  settleRules();
+  return kernel.constexprOf(name, args, dimensions, longest);
 }
 
 void Launch::run(int64_t x, int64_t y, int64_t z) {
+  settleRules();
   Grid grid;
   size_t at = 0;
   for (int64_t size : {x, y, z}) {
@@ -166,7 +186,7 @@ void Launch::run(int64_t x, int64_t y, int64_t z) {
                     " copies them at every launch, to check the code");
   if (recording()) [[unlikely]]
     describeTensors(std::move(extents));
-  runForPython([&] { kernel.launch(grid, args, dimensions); });
+  runForPython([&] { kernel.launch(grid, args, dimensions, longest); });
 }
 
 } // namespace tessera::runtime

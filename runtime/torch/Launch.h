@@ -45,6 +45,11 @@ public:
   Launch &padded(std::string_view name, std::string_view paddedName,
                  int64_t value);
 
+  // A constant for launches that have no tuned configuration.
+  Launch &rule(std::string_view name, int64_t value);
+  // Tokens of the longest sequence: tuned configurations go by it.
+  Launch &sequence(int64_t tokens);
+
   // A tile size of the configuration; all arguments must be there.
   int64_t tile(std::string_view name);
 
@@ -52,12 +57,15 @@ public:
   void run(int64_t x, int64_t y = 1, int64_t z = 1);
 
 private:
+  void settleRules();
   const std::string &name() const;
   void requireMemory(const at::Tensor &tensor) const;
 
   const PreparedLaunch &kernel;
   InlineVector<Arg, 40> args;
   InlineVector<Dimension, 24> dimensions;
+  InlineVector<Dimension, 4> rules; // until settled
+  int64_t longest = 0;              // sequence()
   size_t scratchPlace = 0;
   std::vector<at::Tensor> kept;
   std::vector<TensorExtent> extents; // while launches are recorded

@@ -71,7 +71,7 @@ Tensor rotate(const Tensor &x, const Tensor &cos, const Tensor &sin,
   launch.constant("D", dim).constant("R", rotated);
   launch.constant("RH", nextPowerOfTwo(rotated / 2))
       .constant("RT", nextPowerOfTwo(dim - rotated));
-  launch.constant("INVERSE", inverse);
+  launch.constant("INVERSE", inverse).sequence(maxSeqlen);
   launch.run(ceilDiv(maxSeqlen, launch.tile("BT")), x.size(1),
              cuSeqlens.numel() - 1);
   return y;

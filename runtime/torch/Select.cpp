@@ -71,6 +71,7 @@ Tensor selectBlocks(const char *op, const Tensor &q, const Tensor &k,
   launch.constant("LSEL", o.selectionLength).padded("NSEL", "NP", o.selected);
   launch.constant("NINIT", o.initialBlocks).constant("NLOCAL", o.localBlocks);
   launch.padded("D", "DP", a.keyDim).constant("STORE", scores != nullptr);
+  launch.sequence(maxSeqlen);
   launch.run(ceilDiv(maxSeqlen, launch.tile("BT")), a.keyHeads, a.sequences);
   return indices;
 }
@@ -137,6 +138,7 @@ Tensor ranges(const Tensor &indices, const Tensor &cuSeqlens, int64_t maxSeqlen,
   Launch launch("kernels/nsa/ranges.py", "merge_ranges");
   launch.tensor(indices).tensor(out).tensor(cuSeqlens).integer(tokens);
   launch.constant("LSEL", selectionLength).constant("NSEL", selected);
+  launch.sequence(maxSeqlen);
   launch.run(ceilDiv(maxSeqlen, launch.tile("BT")), heads,
              cuSeqlens.numel() - 1);
   return out;

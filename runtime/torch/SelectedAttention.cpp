@@ -47,7 +47,7 @@ Branch branchOf(const Attention &a, const Tensor &indices,
                 {a.tokens}};
   if (ceilDiv(a.maxSeqlen, selectionLength) >
       kUnionBlocksPerSelected * selected)
-    branch.constants.push_back({"BM", nextPowerOfTwo(a.group)});
+    branch.rules.push_back({"BM", nextPowerOfTwo(a.group)});
   return branch;
 }
 
@@ -98,6 +98,7 @@ InverseIndex invert(const Attention &a, const Tensor &indices,
         .integer(a.tokens)
         .integer(inverse.blocks);
     launch.constant("LSEL", selectionLength).padded("NSEL", "NP", selected);
+    launch.sequence(a.maxSeqlen);
     launch.run(inverse.maxBlocks, a.keyHeads, a.sequences);
   };
   Launch count("kernels/nsa/inverse_index.py", "inverse_count");
@@ -106,6 +107,7 @@ InverseIndex invert(const Attention &a, const Tensor &indices,
   sum.tensor(counts)
       .tensor(inverse.offsets)
       .integer(inverse.blocks)
+      .sequence(a.maxSeqlen)
       .run(a.keyHeads);
   Launch fill("kernels/nsa/inverse_index.py", "inverse_fill");
   common(fill.tensor(indices).tensor(inverse.offsets).tensor(inverse.tokens));
@@ -147,7 +149,7 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
       .strides(rows)
       .strides(delta);
   launch.constant("G", a.group).constant("LSEL", selectionLength);
-  launch.constant("NSEL", indices.size(2));
+  launch.constant("NSEL", indices.size(2)).sequence(a.maxSeqlen);
   launch.padded("D", "DP", a.keyDim).padded("E", "EP", a.valueDim);
   launch.run(inverse.maxBlocks * ceilDiv(selectionLength, launch.tile("BN")),
              a.keyHeads, a.sequences);

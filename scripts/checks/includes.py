@@ -21,7 +21,7 @@ RULES = [
     ("codegen", {"codegen", "dialect", "support"}, PLAIN | LLVM),
     ("runtime/torch", {"runtime", "support", "compiler/syntax"}, PLAIN | TORCH),
     # Devices and the recorder register with launches, which know none of them.
-    ("runtime/launch", {"runtime/Kernel.h", "runtime/compile", "support", "compiler/syntax"}, PLAIN),
+    ("runtime/launch", {"runtime/Kernel.h", "runtime/compile", "runtime/tune", "support", "compiler/syntax"}, PLAIN),
     ("runtime", {"runtime", "support", "compiler/syntax"}, PLAIN),
     ("autotune", {"autotune", "runtime", "reference", "support"}, PLAIN),
     ("reference", set(), STD_ONLY),

@@ -33,6 +33,7 @@ Command addReplay(CLI::App &app);
 Command addReport(CLI::App &app);
 Command addRecord(CLI::App &app);
 Command addPack(CLI::App &app);
+Command addTune(CLI::App &app);
 Command addVersion(CLI::App &app);
 
 // Verbs that need LibTorch live in tessera-train: name and one line of help.

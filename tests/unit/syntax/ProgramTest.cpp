@@ -112,7 +112,6 @@ const std::string tuned = R"(
 TILES = [32, 64]
 # tessera: instance small(Q="*bf16:16", S="i32:16", D=64, EVEN=True, BM=32)
 # tessera: cpu(BM=32)
-# tessera: bucket(S)
 # tessera: stages(k=3)
 # tessera: swap_ab
 # tessera: predicate
@@ -143,7 +142,6 @@ TEST(Decorators, AreEvaluated) {
   ASSERT_EQ(hints.instances.size(), 1u);
   EXPECT_EQ(hints.instances[0].arguments[0].type, "*bf16:16");
   EXPECT_EQ(hints.cpuConfigs.size(), 1u);
-  EXPECT_EQ(hints.bucket, std::vector<std::string>{"S"});
   EXPECT_EQ(hints.stages, 3);
   EXPECT_TRUE(hints.swapAb && hints.predicate);
   EXPECT_NE(manifestJson(*loaded).find("\"num_warps\":8"), std::string::npos);
@@ -168,7 +166,7 @@ TEST(Decorators, MistakesAreReported) {
        {"# tessera: cpo(B=1)", "# tessera: cpu(C=1)", "# tessera: cpu(a=1)",
         "# tessera: instance x(a='*fp31', B=1)",
         "# tessera: instance x(a='i32')", "# tessera: stages(3)",
-        "# tessera: bucket(Z)", "# tessera: cpu(("})
+        "# tessera: bucket(a)", "# tessera: cpu(("})
     EXPECT_EQ(describe(bad), DiagnosticId::InvalidHint) << bad;
 }
 

@@ -1,0 +1,303 @@
+// runtime/tune/ParseTable.cpp - tables from YAML, with places in every message.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/tune/TuneTable.h"
+#include "runtime/tune/TuneText.h"
+#include "support/Error.h"
+#include "support/File.h"
+#include "support/Names.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+
+namespace tessera::tune {
+
+namespace {
+
+constexpr size_t longestTable = size_t(16) << 20;
+
+std::string placeOf(const std::string &name, const YAML::Mark &mark) {
+  if (mark.is_null())
+    return name;
+  return name + ":" + std::to_string(mark.line + 1) + ":" +
+         std::to_string(mark.column + 1);
+}
+
+class TableReader {
+public:
+  explicit TableReader(const std::string &name) : name(name) {}
+
+  TuneTable read(const YAML::Node &root) {
+    TuneTable table;
+    const Members members = map(
+        root, "a table", {"tessera_tuning", "device", "made", "entries"}, {});
+    const YAML::Node version = need(root, members, "tessera_tuning");
+    if (const int64_t found = integer(version); found != tableVersion)
+      fail(version,
+           "the table is of version " + std::to_string(found) +
+               "; this build reads " + std::to_string(tableVersion),
+           found > tableVersion ? "update tessera, or tune with this build"
+                                : "make the table again with tessera tune");
+    table.device = device(need(root, members, "device"));
+    if (auto made = members.find("made"); made != members.end())
+      table.provenance = provenance(made->second);
+    const YAML::Node entries = need(root, members, "entries");
+    if (!entries.IsSequence())
+      fail(entries, "`entries` is no list", "write a dash before each entry");
+    std::map<TuneKey, YAML::Mark> seen;
+    for (const YAML::Node &node : entries) {
+      TuneEntry entry = this->entry(node);
+      const auto [first, fresh] = seen.emplace(entry.key, node.Mark());
+      if (!fresh)
+        fail(node,
+             "a second entry for " + describe(entry.key) +
+                 "; the first is at " + placeOf(name, first->second),
+             "remove one of the two");
+      try {
+        table.set(std::move(entry));
+      } catch (const Error &error) {
+        fail(node, error.message, error.hint);
+      }
+    }
+    return table;
+  }
+
+private:
+  using Members = std::map<std::string, YAML::Node>;
+
+  [[noreturn]] void fail(const YAML::Node &node, const std::string &what,
+                         const std::string &hint) const {
+    throw Error(placeOf(name, node.Mark()) + ": " + what, hint);
+  }
+
+  // The members of a map by name; each name once, and known unless `known` is
+  // empty.
+  Members map(const YAML::Node &node, const std::string &what,
+              const std::vector<std::string> &known,
+              const std::vector<std::string> &needed) const {
+    if (!node.IsMap())
+      fail(node, what + " is a map of names and values",
+           known.empty() ? "write {NAME: VALUE}"
+                         : "write lines such as `" + known[0] + ": ...`");
+    Members members;
+    for (const auto &item : node) {
+      if (!item.first.IsScalar())
+        fail(item.first, "a name in " + what + " is no text",
+             "write NAME: VALUE");
+      const std::string &key = item.first.Scalar();
+      if (!known.empty() &&
+          std::find(known.begin(), known.end(), key) == known.end())
+        fail(item.first, what + " has no `" + shown(key) + "`",
+             nearestNameHint(key, known, "names"));
+      if (!members.emplace(key, item.second).second)
+        fail(item.first, "`" + shown(key) + "` is there twice",
+             "remove one of the two");
+    }
+    for (const std::string &key : needed)
+      need(node, members, key);
+    return members;
+  }
+
+  YAML::Node need(const YAML::Node &node, const Members &members,
+                  const std::string &key) const {
+    const auto found = members.find(key);
+    if (found == members.end())
+      fail(node, "`" + key + "` is missing", "add `" + key + ": ...`");
+    return found->second;
+  }
+
+  static std::string shown(const std::string &text) {
+    return isPlainText(text) && text.size() <= 60 ? text : "...";
+  }
+
+  std::string text(const YAML::Node &node) const {
+    if (!node.IsScalar() || !isPlainText(node.Scalar()))
+      fail(node, "this is no line of text", "write one line, in quotes");
+    return node.Scalar();
+  }
+
+  template <typename T>
+  std::optional<T> parsed(const std::string &digits) const {
+    T value{};
+    const char *end = digits.data() + digits.size();
+    const auto [stop, code] = std::from_chars(digits.data(), end, value);
+    if (code != std::errc() || stop != end)
+      return std::nullopt;
+    return value;
+  }
+
+  int64_t integer(const YAML::Node &node) const {
+    const auto value =
+        node.IsScalar() ? parsed<int64_t>(node.Scalar()) : std::nullopt;
+    if (!value)
+      fail(node, "this is no whole number of 64 bits", "write a number");
+    return *value;
+  }
+
+  double number(const YAML::Node &node) const {
+    const auto value =
+        node.IsScalar() ? parsed<double>(node.Scalar()) : std::nullopt;
+    if (!value || !std::isfinite(*value))
+      fail(node, "this is no finite number", "write a number such as 12.5");
+    return *value;
+  }
+
+  bool truth(const YAML::Node &node) const {
+    if (!node.IsScalar() ||
+        (node.Scalar() != "true" && node.Scalar() != "false"))
+      fail(node, "this is neither true nor false", "write true or false");
+    return node.Scalar() == "true";
+  }
+
+  ConstexprValue value(const YAML::Node &node) const {
+    if (node.IsNull())
+      return nullptr;
+    const std::string plain = text(node);
+    if (node.Tag() == "!") // in quotes
+      return plain;
+    if (plain == "true" || plain == "false")
+      return plain == "true";
+    if (plain.starts_with("tl."))
+      if (const auto type = dtypeFromText(plain))
+        return *type;
+    if (const auto whole = parsed<int64_t>(plain))
+      return *whole;
+    if (const auto real = parsed<double>(plain); real && std::isfinite(*real))
+      return *real;
+    fail(node, "`" + shown(plain) + "` is no value of a constexpr",
+         "write a finite number, true, false, null, a dtype such as "
+         "tl.float32, or a text in double quotes");
+  }
+
+  Constexprs constexprs(const Members &members) const {
+    Constexprs result;
+    for (const auto &[key, node] : members)
+      result.emplace(key, value(node));
+    return result;
+  }
+
+  TuneChoice choice(const YAML::Node &node) const {
+    Members members = map(node, "a configuration", {}, {});
+    TuneChoice result;
+    for (auto [key, count] : {std::pair{"num_warps", &result.numWarps},
+                              std::pair{"num_stages", &result.numStages}})
+      if (auto found = members.find(key); found != members.end()) {
+        *count = integer(found->second);
+        members.erase(found);
+      }
+    result.constexprs = constexprs(members);
+    return result;
+  }
+
+  DeviceModel device(const YAML::Node &node) const {
+    const Members members =
+        map(node, "the device",
+            {"name", "target", "cores", "threads", "power_watts"},
+            {"name", "target", "cores"});
+    DeviceModel device;
+    device.name = text(members.at("name"));
+    device.target = text(members.at("target"));
+    if (device.name.empty() || device.target.empty())
+      fail(node, "the device has no name or no target",
+           "tessera tune --show prints those of this machine");
+    for (auto [key, count] : {std::pair{"cores", &device.cores},
+                              std::pair{"threads", &device.threads},
+                              std::pair{"power_watts", &device.powerWatts}})
+      if (auto found = members.find(key); found != members.end()) {
+        *count = integer(found->second);
+        if (*count < 0 || *count > 1 << 20)
+          fail(found->second, "`" + std::string(key) + "` is out of range",
+               "write the device's");
+      }
+    return device;
+  }
+
+  TuneProvenance provenance(const YAML::Node &node) const {
+    TuneProvenance from;
+    const Members members =
+        map(node, "`made`",
+            {"commit", "compiler", "driver", "ptxas", "command"}, {});
+    for (auto [key, field] :
+         {std::pair{"commit", &from.commit},
+          std::pair{"compiler", &from.compiler},
+          std::pair{"driver", &from.driver}, std::pair{"ptxas", &from.ptxas},
+          std::pair{"command", &from.command}})
+      if (auto found = members.find(key); found != members.end())
+        *field = text(found->second);
+    return from;
+  }
+
+  void readTime(const YAML::Node &node, TuneEntry &entry) const {
+    const Members members =
+        map(node, "`time`", {"us", "spread", "default_us", "date", "predicted"},
+            {"us", "spread", "date"});
+    entry.timeUs = number(members.at("us"));
+    entry.spread = number(members.at("spread"));
+    entry.date = text(members.at("date"));
+    if (auto found = members.find("default_us"); found != members.end())
+      entry.defaultUs = number(found->second);
+    if (auto found = members.find("predicted"); found != members.end())
+      entry.predicted = truth(found->second);
+  }
+
+  TuneEntry entry(const YAML::Node &node) const {
+    const Members members = map(
+        node, "an entry",
+        {"kernel", "text", "sequence", "dtypes", "constexprs", "use", "time",
+         "runner_up", "why"},
+        {"kernel", "text", "sequence", "dtypes", "constexprs", "use", "time"});
+    TuneEntry entry;
+    entry.key.kernel = text(members.at("kernel"));
+    entry.key.textHash = text(members.at("text"));
+    entry.key.bucket = integer(members.at("sequence"));
+    if (!members.at("dtypes").IsSequence())
+      fail(members.at("dtypes"), "`dtypes` is no list", "write [bf16, i32]");
+    for (const YAML::Node &type : members.at("dtypes"))
+      entry.key.dtypes.push_back(text(type));
+    entry.key.constexprs = constexprs(
+        map(members.at("constexprs"), "the list of constexprs", {}, {}));
+    entry.use = choice(members.at("use"));
+    readTime(members.at("time"), entry);
+    if (auto found = members.find("runner_up"); found != members.end()) {
+      const Members second =
+          map(found->second, "`runner_up`", {"us", "use"}, {"us", "use"});
+      entry.runnerUpUs = number(second.at("us"));
+      entry.runnerUp = choice(second.at("use"));
+    }
+    if (auto found = members.find("why"); found != members.end())
+      entry.why = text(found->second);
+    return entry;
+  }
+
+  const std::string &name;
+};
+
+} // namespace
+
+TuneTable parseTable(std::string_view text, const std::string &name) {
+  if (text.size() > longestTable)
+    throw Error(name + ": a table of " + std::to_string(text.size()) + " bytes",
+                "tables have at most " + std::to_string(longestTable));
+  try {
+    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+    if (documents.size() != 1)
+      throw Error(name + ": " + std::to_string(documents.size()) +
+                      " YAML documents where one table should be",
+                  "make it again with tessera tune, or merge tables with "
+                  "tessera tune --merge");
+    return TableReader(name).read(documents[0]);
+  } catch (const YAML::Exception &error) {
+    throw Error(placeOf(name, error.mark) + ": " + error.msg,
+                "indent with spaces, one `name: value` a line");
+  }
+}
+
+TuneTable readTable(const std::filesystem::path &file) {
+  return parseTable(readFile(file), file.string());
+}
+
+} // namespace tessera::tune

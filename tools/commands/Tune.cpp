@@ -1,0 +1,90 @@
+// tools/commands/Tune.cpp - tessera tune --show|--diff|--merge.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/commands/Command.h"
+
+#include "runtime/tune/TuneTable.h"
+#include "support/Error.h"
+#include "tools/tune/Difference.h"
+#include "tools/tune/Show.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <memory>
+
+namespace tessera::tools {
+
+namespace {
+
+struct Options {
+  std::string show, out;
+  std::vector<std::string> diff, merge;
+};
+
+int show(const Options &options) {
+  std::fputs(showTable(tune::readTable(options.show)).c_str(), stdout);
+  return 0;
+}
+
+int diff(const Options &options) {
+  const TableDifference difference = compareTables(
+      tune::readTable(options.diff[0]), tune::readTable(options.diff[1]));
+  std::fputs(difference.any ? difference.text.c_str()
+                            : "the tables choose the same\n",
+             stdout);
+  return difference.any ? 1 : 0;
+}
+
+int merge(const Options &options) {
+  if (options.out.empty())
+    throw Error("tessera tune --merge writes a file and was given none",
+                "add --out TABLE.yaml");
+  tune::TuneTable merged = tune::readTable(options.merge[0]);
+  for (size_t i = 1; i < options.merge.size(); ++i)
+    merged = tune::merge(merged, tune::readTable(options.merge[i]));
+  tune::writeTable(options.out, merged);
+  std::printf("%s: %zu entries of %zu tables\n", options.out.c_str(),
+              merged.entries().size(), options.merge.size());
+  return 0;
+}
+
+int run(const Options &options) {
+  const int modes =
+      !options.show.empty() + !options.diff.empty() + !options.merge.empty();
+  if (modes != 1)
+    throw Error(modes ? "tessera tune does one thing at a time"
+                      : "tessera tune was not told what to do",
+                "name one of --show, --diff and --merge; see tessera tune "
+                "--help");
+  if (!options.show.empty())
+    return show(options);
+  return options.diff.empty() ? merge(options) : diff(options);
+}
+
+} // namespace
+
+Command addTune(CLI::App &app) {
+  auto options = std::make_shared<Options>();
+  CLI::App *verb =
+      app.add_subcommand("tune", "Look at tables of tuned configurations");
+  verb->add_option("--show", options->show, "print a table");
+  verb->add_option("--diff", options->diff,
+                   "what two tables choose differently; ends with 1 where "
+                   "they do")
+      ->expected(2);
+  verb->add_option("--merge", options->merge,
+                   "entries of all tables; of two of a kind the measured, then "
+                   "the later one")
+      ->expected(2, 1000);
+  verb->add_option("-o,--out", options->out, "file to write");
+  verb->footer(
+      "Examples:\n"
+      "  tessera tune --show configs/tuned/nvidia-h200.yaml\n"
+      "  tessera tune --diff before.yaml after.yaml\n"
+      "  tessera tune --merge mine.yaml theirs.yaml --out both.yaml\n\n"
+      "docs/tuning.md");
+  return {verb, [options] { return run(*options); }};
+}
+
+} // namespace tessera::tools

@@ -1,0 +1,19 @@
+// tools/tune/Show.h - a table of tuned configurations as people read it.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/tune/TuneTable.h"
+
+#include <string>
+
+namespace tessera::tools {
+
+// The device, where the table came from, and a line for each entry under its
+// kernel, types and geometry; stale ones are marked. Ends with a newline.
+std::string showTable(const tune::TuneTable &table);
+
+// "812.4 us", "1.3 ms".
+std::string timeText(double microseconds);
+
+} // namespace tessera::tools
