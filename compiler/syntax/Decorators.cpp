@@ -179,8 +179,18 @@ private:
         use(keyword.name, *keyword.value);
   }
 
+  // Configurations that a function of the file computes are the tuner's alone:
+  // a launch that gives every constexpr does without.
   void readConfigs(const Expr &expr) {
-    Value list = value(expr);
+    Value list;
+    try {
+      list = value(expr);
+    } catch (const CompileError &error) {
+      if (expr.is<ListExpr>())
+        throw;
+      info.unreadConfigs = error.diagnostics.front().message;
+      return;
+    }
     const std::vector<Value> *items = list.sequence();
     if (!items || items->empty())
       return report(expr.range, "`configs` is not a list of triton.Config",

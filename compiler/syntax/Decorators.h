@@ -23,8 +23,11 @@ struct KernelInfo {
   const FunctionDef *function = nullptr;
   Signature signature;
   std::vector<Value::Config> configs; // @triton.autotune
-  std::vector<std::string> key;       // its key
-  std::vector<Heuristic> heuristics;  // in the order they apply
+  // Why `configs` is empty although the decorator gives some: code around the
+  // kernel computes them, which is not run. Empty where all are read.
+  std::string unreadConfigs;
+  std::vector<std::string> key;      // its key
+  std::vector<Heuristic> heuristics; // in the order they apply
   Hints hints;
   bool debug = false; // triton.jit(debug=True)
 };

@@ -256,8 +256,13 @@ Configuration Kernel::State::configure(const Defaults &usual,
     if (!result.count(constexpr_))
       throw Error("kernel `" + name + "` needs a value for the constexpr `" +
                       constexpr_ + "`",
-                  "pass it, or give the kernel a default, a configuration or "
-                  "a heuristic for it");
+                  info.unreadConfigs.empty()
+                      ? "pass it, or give the kernel a default, a "
+                        "configuration or a heuristic for it"
+                      : "pass it: the configurations of @triton.autotune are "
+                        "computed by code around the kernel, which is not "
+                        "run (" +
+                            info.unreadConfigs + ")");
   return result;
 }
 

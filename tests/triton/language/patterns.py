@@ -387,4 +387,4 @@ def ex_type_questions(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
     kept = tl.constexpr(n) + 1
     if X and not (not OUT) and n > 3:
         tl.store(OUT + r, x + kept)
-    tl.store(IOUT + r, r if IOUT else r + 7)
+    tl.store(IOUT + r, r + 1 if IOUT else r * 7)

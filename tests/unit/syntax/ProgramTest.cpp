@@ -85,6 +85,8 @@ TEST(Evaluate, AsPython) {
       {"True + 1", "2"},
       {"[*[1], *(2, 3)]", "[1, 2, 3]"},
       {"tl.float32", "tl.float32"},
+      {"tl.core.float16", "tl.float16"},
+      {"tl.standard.cdiv(7, 2)", "4"},
       {"float('-inf')", "-inf"},
       {"sum(x for x in range(5))", "10"}};
   for (const auto &[expression, expected] : cases)
@@ -145,6 +147,23 @@ TEST(Decorators, AreEvaluated) {
   EXPECT_EQ(hints.stages, 3);
   EXPECT_TRUE(hints.swapAb && hints.predicate);
   EXPECT_NE(manifestJson(*loaded).find("\"num_warps\":8"), std::string::npos);
+}
+
+// The tuner's configurations may come from code that is not run: a launch that
+// gives every constexpr does without them.
+TEST(Decorators, ConfigurationsOfHostCode) {
+  for (const char *configs :
+       {"make()", "LIST", "list(filter(good, LIST))", "make() + [1]"}) {
+    auto loaded = program(
+        "def make():\n    with torch.device(0):\n        return []\n"
+        "LIST = make()\n"
+        "@triton.autotune(configs=" +
+        std::string(configs) +
+        ", key=[])\n@triton.jit\ndef f(a, B: tl.constexpr):\n    pass\n");
+    KernelInfo info = describeKernel(*loaded, loaded->kernel("f"));
+    EXPECT_TRUE(info.configs.empty());
+    EXPECT_FALSE(info.unreadConfigs.empty()) << configs;
+  }
 }
 
 TEST(Decorators, MistakesAreReported) {
