@@ -10,7 +10,10 @@ find_package(CLI11 REQUIRED)
 find_package(GTest REQUIRED)
 # Static: tessera-gpu-check is carried to machines without it.
 find_library(TESSERA_ZLIB libz.a REQUIRED)
-find_library(TESSERA_YAML libyaml-cpp.a REQUIRED)
+find_library(yaml_archive libyaml-cpp.a REQUIRED)
+# Its objects cannot stand in a shared library, which takes the shared one.
+set(TESSERA_YAML
+    $<IF:$<STREQUAL:$<TARGET_PROPERTY:TYPE>,SHARED_LIBRARY>,yaml-cpp,${yaml_archive}>)
 include(GoogleTest)
 
 # MLIR and LLVM 22 as shared libraries: static MLIR archives next to a shared
