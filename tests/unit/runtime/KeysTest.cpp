@@ -297,9 +297,11 @@ TEST_F(LaunchKeys, ConstexprsByNameKindAndValue) {
 
 TEST_F(LaunchKeys, EveryOption) {
   LaunchOptions usual;
-  auto &[numWarps, numStages, device, stream, wideGrid] = usual;
+  auto &[numWarps, numStages, device, stream, wideGrid, sequence, tuned] =
+      usual;
   static_cast<void>(numWarps), static_cast<void>(numStages);
-  static_cast<void>(wideGrid);
+  static_cast<void>(wideGrid), static_cast<void>(sequence);
+  static_cast<void>(tuned);
   device = findDevice("sim:sm_80");
   const std::vector<Arg> args = {at(0), int64_t(7), 2.5};
   const auto with = [&](auto change) {
