@@ -78,7 +78,8 @@ private:
 
   static const std::vector<std::string> &knownHints() {
     static const std::vector<std::string> known = {
-        "instance", "cpu", "stages", "swap_ab", "predicate", "grid", "check"};
+        "instance",  "cpu",  "stages", "swap_ab",
+        "predicate", "grid", "check",  "space"};
     return known;
   }
 
@@ -89,6 +90,8 @@ private:
       return readCheck(*call);
     if (name == "cpu" && call)
       return readCpu(*call);
+    if (name == "space" && call)
+      return readSpace(*call);
     if (name == "stages" && call)
       return readStages(*call);
     if ((name == "swap_ab" || name == "predicate") && !call) {
@@ -100,6 +103,7 @@ private:
       throw unknownHint(name);
     throw Error("the hint `" + name + "` is written differently",
                 "forms: instance NAME(...), cpu(BM=32), "
+                "space(BM=[16, 32]), "
                 "stages(k=3), swap_ab, predicate, grid(cdiv(N, BLOCK)), "
                 "check(X=[N])");
   }
@@ -179,6 +183,50 @@ private:
       config.constexprs.emplace_back(keyword.name, value(*keyword.value));
     }
     hints.cpuConfigs.push_back(std::move(config));
+  }
+
+  // The values of one constexpr of a space.
+  std::vector<Value> valuesOf(const Keyword &keyword) {
+    const int index = signature.find(keyword.name);
+    if (index < 0)
+      unknownParameter(keyword.name);
+    if (!signature.parameters[size_t(index)].isConstexpr)
+      throw Error("`" + keyword.name + "` is no tl.constexpr",
+                  "a space has constexprs only");
+    const Value list = value(*keyword.value);
+    const std::vector<Value> *items = list.sequence();
+    if (!items || items->empty())
+      throw Error("`" + keyword.name + "` is no list of values",
+                  "write " + keyword.name + "=[16, 32, 64]");
+    return *items;
+  }
+
+  void readSpace(Call &call) {
+    if (!call.arguments.empty())
+      throw Error("space() takes names and lists of values",
+                  "write space(BM=[16, 32], BN=[32, 64])");
+    Hints::Space space;
+    size_t count = 1;
+    for (Keyword &keyword : call.keywords) {
+      if (keyword.name == "where") {
+        space.where = std::move(keyword.value);
+        continue;
+      }
+      for (const auto &[name, values] : space.values)
+        if (name == keyword.name)
+          throw Error("space() has `" + name + "` twice",
+                      "write all of its values in one list");
+      space.values.emplace_back(keyword.name, valuesOf(keyword));
+      count *= std::min(space.values.back().second.size(), mostOfSpace + 1);
+      if (count > mostOfSpace)
+        throw Error("a space of more than " + std::to_string(mostOfSpace) +
+                        " configurations",
+                    "leave out values that are not worth a try");
+    }
+    if (space.values.empty())
+      throw Error("space() has no constexpr",
+                  "write space(BM=[16, 32], BN=[32, 64])");
+    hints.spaces.push_back(std::move(space));
   }
 
   void readGrid(Call &call) {

@@ -9,9 +9,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tessera::syntax {
+
+// Most configurations of one hint space(...).
+inline constexpr size_t mostOfSpace = 4096;
 
 // # tessera: instance NAME(Q="*bf16:16", D=64, num_warps=4): one signature
 // that tools, reports and tests compile. Every parameter without a default is
@@ -25,9 +29,16 @@ struct Instance {
 struct Hints {
   std::vector<Instance> instances;
   std::vector<Value::Config> cpuConfigs; // cpu(BM=32, BN=64)
-  std::optional<int64_t> stages;         // stages(k=3)
-  bool swapAb = false;                   // swap_ab
-  bool predicate = false;                // predicate
+  // space(BM=[16, 32], BN=[32, 64], where=BM * BN <= 2048): values that
+  // `tessera tune` tries, all combinations for which the condition holds.
+  struct Space {
+    std::vector<std::pair<std::string, std::vector<Value>>> values;
+    std::shared_ptr<const Expr> where; // null: all of them
+  };
+  std::vector<Space> spaces;
+  std::optional<int64_t> stages; // stages(k=3)
+  bool swapAb = false;           // swap_ab
+  bool predicate = false;        // predicate
   // grid(cdiv(S*G, BM), H, B): one to three expressions over sizes and
   // constexprs. Null: the hint is not there.
   std::shared_ptr<const Expr> grid;

@@ -56,6 +56,20 @@ static Json instanceToJson(const Instance &instance) {
   return json;
 }
 
+static Json spacesToJson(const std::vector<Hints::Space> &spaces) {
+  Json json = Json::array();
+  for (const Hints::Space &space : spaces) {
+    Json values = Json::object();
+    for (const auto &[name, list] : space.values)
+      for (const Value &value : list)
+        values[name].push_back(toJson(value));
+    json.push_back(Json{{"values", values}});
+    if (space.where)
+      json.back()["where"] = dump(*space.where);
+  }
+  return json;
+}
+
 static Json kernelToJson(const KernelInfo &kernel) {
   Json json = {{"name", kernel.function->name},
                {"line", kernel.function->nameRange.line},
@@ -69,6 +83,7 @@ static Json kernelToJson(const KernelInfo &kernel) {
     json["heuristics"][heuristic.parameter] = heuristic.text;
   const Hints &hints = kernel.hints;
   json["hints"] = {{"cpu", configsToJson(hints.cpuConfigs)},
+                   {"space", spacesToJson(hints.spaces)},
                    {"swap_ab", hints.swapAb},
                    {"predicate", hints.predicate}};
   json["hints"]["stages"] = hints.stages ? Json(*hints.stages) : Json();

@@ -11,10 +11,11 @@ namespace tessera::syntax {
 
 // {"file": PATH, "kernels": [{"name", "line", "params": [{"name", "constexpr",
 // "default"?, "doNotSpecialize"?, "doNotSpecializeAlignment"?}], "configs",
-// "key", "heuristics": {PARAM: TEXT}, "hints": {"cpu", "stages",
-// "swap_ab", "predicate"}, "instances": {NAME: {"args", "num_warps",
-// "num_stages"}}}]}. Every jit function of the file is listed. Throws
-// CompileError with everything that is wrong.
+// "key", "heuristics": {PARAM: TEXT}, "hints": {"cpu", "space":
+// [{"values": {PARAM: [...]}, "where"?}], "stages", "swap_ab", "predicate"},
+// "instances": {NAME: {"args", "num_warps", "num_stages"}}}]}. Every jit
+// function of the file is listed. Throws CompileError with everything that is
+// wrong.
 std::string manifestJson(const Program &program);
 
 } // namespace tessera::syntax

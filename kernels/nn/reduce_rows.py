@@ -8,6 +8,7 @@ import triton.language as tl
 # tessera: instance reduce_rows(PART="*fp32:16", OUT="*fp32:16", rows="i32", cols="i32", BC=256)
 # tessera: cpu(BC=64)
 # tessera: cpu(BC=256)
+# tessera: space(BC=[16, 32, 64, 128, 256, 512])
 @triton.jit(do_not_specialize=["rows", "cols"])
 def reduce_rows(PART, OUT, rows, cols, BC: tl.constexpr):
     """BC columns; the second stage of a sum whose first stage left one row per program."""

@@ -21,6 +21,7 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
 # tessera: instance rmsnorm_bwd_paper_bf16(DY="*bf16:16", X="*bf16:16", W="*bf16:16", RSTD="*fp32:16", DX="*bf16:16", PART="*fp32:16", N="i32", sdy="i32:16", sx="i32:16", sdx="i32:16", D=2560, DP=4096, BR=4, STEPS=16)
 # tessera: cpu(BR=4, STEPS=16)
 # tessera: cpu(BR=16, STEPS=4)
+# tessera: space(BR=[1, 2, 4, 8, 16, 32], STEPS=[2, 4, 8, 16, 32, 64], where=BR * STEPS == 64)
 @triton.jit(do_not_specialize=["N"])
 def rmsnorm_bwd(DY, X, W, RSTD, DX, PART, N, sdy, sx, sdx, D: tl.constexpr, DP: tl.constexpr,
                 BR: tl.constexpr, STEPS: tl.constexpr):

@@ -21,6 +21,7 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
 # tessera: instance rmsnorm_fwd_paper_bf16(X="*bf16:16", W="*bf16:16", Y="*bf16:16", RSTD="*fp32:16", N="i32", eps="fp32", sx="i32:16", sy="i32:16", D=2560, DP=4096, BR=4)
 # tessera: cpu(BR=4)
 # tessera: cpu(BR=16)
+# tessera: space(BR=[1, 2, 4, 8, 16, 32])
 @triton.jit(do_not_specialize=["N"])
 def rmsnorm_fwd(X, W, Y, RSTD, N, eps, sx, sy, D: tl.constexpr, DP: tl.constexpr, BR: tl.constexpr):
     """BR rows; statistics and products in fp32, rounded once. RSTD is kept for the backward."""

@@ -316,11 +316,35 @@ static CaseWork readWork(const Json &json, const std::string &what) {
   return work;
 }
 
+static Constexprs readConstexprs(const Json &json, const std::string &what) {
+  if (!json.is_object())
+    throw Error(what + " is no object", "write {\"BLOCK\": 64}");
+  Constexprs result;
+  for (const auto &item : json.items())
+    result[item.key()] =
+        readConstexpr(item.value(), what + ": `" + item.key() + "`");
+  return result;
+}
+
+static CaseSource readSource(const Json &json, const std::string &what) {
+  checkNames(json, {"file", "given", "sequence"}, what);
+  CaseSource source;
+  source.file = member<std::string>(json, "file", what);
+  if (json.contains("given"))
+    source.given = readConstexprs(json["given"], what + ": given");
+  source.sequence = optionalNumber(json, "sequence", what).value_or(0);
+  if (source.sequence < 0)
+    throw Error(what + ": the sequence length is " +
+                    std::to_string(source.sequence),
+                "write the longest sequence of the launch, 0 if not known");
+  return source;
+}
+
 Case readCase(std::string_view text, const std::string &name) {
   static const std::vector<std::string> keys = {
-      "name",       "kernel",    "kernel_file", "grid",
-      "constexprs", "num_warps", "num_stages",  "args",
-      "written",    "compare",   "checks",      "work"};
+      "name",      "kernel",     "kernel_file", "grid",    "constexprs",
+      "num_warps", "num_stages", "args",        "written", "compare",
+      "checks",    "work",       "source"};
   const Json json = parseJson(withoutBareFloats(text), name);
   checkNames(json, keys, name);
   Case recorded;
@@ -343,14 +367,9 @@ Case readCase(std::string_view text, const std::string &name) {
       throw Error(name + ": num_warps or num_stages is " +
                       std::to_string(**number),
                   "num_warps is 1 to 64, num_stages 0 to 64");
-  if (json.contains("constexprs") && !json["constexprs"].is_null()) {
-    if (!json["constexprs"].is_object())
-      throw Error(name + ": `constexprs` is no object",
-                  "write {\"BLOCK\": 64}");
-    for (const auto &item : json["constexprs"].items())
-      recorded.constexprs[item.key()] = readConstexpr(
-          item.value(), name + ": constexpr `" + item.key() + "`");
-  }
+  if (json.contains("constexprs") && !json["constexprs"].is_null())
+    recorded.constexprs =
+        readConstexprs(json["constexprs"], name + ": constexprs");
   if (!json.contains("args") || !json["args"].is_array())
     throw Error(name + ": `args` is missing or no list",
                 "list the arguments in signature order");
@@ -384,6 +403,8 @@ Case readCase(std::string_view text, const std::string &name) {
   }
   if (json.contains("work") && !json["work"].is_null())
     recorded.work = readWork(json["work"], name + ": work");
+  if (json.contains("source") && !json["source"].is_null())
+    recorded.source = readSource(json["source"], name + ": source");
   return recorded;
 }
 
@@ -397,6 +418,13 @@ static Json constexprJson(const ConstexprValue &value) {
           return held;
       },
       value);
+}
+
+static Json constexprsJson(const Constexprs &constexprs) {
+  Json json = Json::object();
+  for (const auto &[name, value] : constexprs)
+    json[name] = constexprJson(value);
+  return json;
 }
 
 static Json argumentJson(const CaseArgument &argument) {
@@ -435,11 +463,9 @@ std::string writeCase(const Case &recorded) {
                {"kernel", recorded.kernel},
                {"kernel_file", recorded.kernelFile},
                {"grid", recorded.grid},
-               {"constexprs", Json::object()},
+               {"constexprs", constexprsJson(recorded.constexprs)},
                {"args", Json::array()},
                {"written", recorded.written}};
-  for (const auto &[name, value] : recorded.constexprs)
-    json["constexprs"][name] = constexprJson(value);
   for (const CaseArgument &argument : recorded.arguments)
     json["args"].push_back(argumentJson(argument));
   if (recorded.numWarps)
@@ -455,6 +481,10 @@ std::string writeCase(const Case &recorded) {
     json["work"] = {{"bytes", recorded.work->bytes},
                     {"dot_flop", recorded.work->dotFlop},
                     {"nondeterministic", recorded.work->nondeterministic}};
+  if (recorded.source)
+    json["source"] = {{"file", recorded.source->file},
+                      {"given", constexprsJson(recorded.source->given)},
+                      {"sequence", recorded.source->sequence}};
   rejectNonFinite(json, recorded.name);
   try {
     return json.dump(1) + "\n";

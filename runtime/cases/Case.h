@@ -46,6 +46,14 @@ struct CaseWork {
   bool nondeterministic = false; // results differ from run to run (atomics)
 };
 
+// Where a launch of ours came from: what `tessera tune` needs beside the rest.
+struct CaseSource {
+  std::string file; // of the kernel, with its configurations and hints
+  // The constexprs that the caller gave; the others were the kernel's choice.
+  Constexprs given;
+  int64_t sequence = 0; // LaunchOptions::sequence
+};
+
 struct Case {
   std::string name;
   std::string kernel;
@@ -58,6 +66,7 @@ struct Case {
   std::vector<std::string> written;
   std::map<std::string, CompareMode> compare; // where given
   std::optional<CaseWork> work;
+  std::optional<CaseSource> source;
 
   const CaseArgument *find(std::string_view name) const;
   bool isWritten(std::string_view name) const;

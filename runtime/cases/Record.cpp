@@ -93,6 +93,23 @@ bool wanted(const std::string &name) {
   return patterns.empty();
 }
 
+// Whether there was a launch like this one before, where one of each is enough.
+bool seenAlready(const Kernel::State &kernel, const LaunchDevice &device,
+                 const Grid &grid, std::span<const Arg> args,
+                 const Constexprs &constexprs, const LaunchOptions &options) {
+  if (optionNumber(Option::RecordDistinct) == 0)
+    return false;
+  static std::set<std::pair<const void *, std::vector<uint64_t>>> seen;
+  LaunchKey key;
+  for (int64_t number :
+       {int64_t(grid[0]), int64_t(grid[1]), int64_t(grid[2]), options.sequence})
+    key.add(uint64_t(number));
+  kernel.beginKey(key, device, args, options, false);
+  addConstexprs(key, constexprs);
+  std::lock_guard<std::mutex> guard(finishedMutex);
+  return !seen.insert({&kernel, key.copy()}).second;
+}
+
 fs::path folderOf(const std::string &name, int64_t number) {
   return fs::path(optionText(Option::Record)) /
          (number == 1 ? name : name + "." + std::to_string(number));
@@ -251,11 +268,14 @@ std::unique_ptr<Recording> recordingOf(const Kernel::State &kernel,
                                           " are not recorded: it is CUDA C++");
     return nullptr;
   }
+  if (seenAlready(kernel, device, grid, args, constexprs, options))
+    return nullptr;
   auto made = std::make_unique<Recording>();
   cases::Case &recorded = made->recorded;
   recorded.name = recorded.kernel = kernel.name;
   recorded.kernelFile = "kernel.py";
   recorded.grid = grid;
+  recorded.source = {kernel.base.file, constexprs, options.sequence};
   const Kernel::State::Defaults usual = kernel.defaults(
       device, tune::choose(device, kernel, args, constexprs, options));
   recorded.numWarps = options.numWarps.value_or(usual.numWarps);

@@ -1,10 +1,11 @@
-// tools/commands/Tune.cpp - tessera tune --show|--diff|--merge.
+// tools/commands/Tune.cpp - tessera tune: measures, or works on tables.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
 
 #include "runtime/tune/TuneTable.h"
 #include "support/Error.h"
+#include "tools/commands/TuneSearch.h"
 #include "tools/tune/Difference.h"
 #include "tools/tune/Show.h"
 
@@ -18,8 +19,9 @@ namespace tessera::tools {
 namespace {
 
 struct Options {
-  std::string show, out;
+  std::string show;
   std::vector<std::string> diff, merge;
+  TuneSearch search;
 };
 
 int show(const Options &options) {
@@ -37,26 +39,28 @@ int diff(const Options &options) {
 }
 
 int merge(const Options &options) {
-  if (options.out.empty())
+  if (options.search.out.empty())
     throw Error("tessera tune --merge writes a file and was given none",
                 "add --out TABLE.yaml");
   tune::TuneTable merged = tune::readTable(options.merge[0]);
   for (size_t i = 1; i < options.merge.size(); ++i)
     merged = tune::merge(merged, tune::readTable(options.merge[i]));
-  tune::writeTable(options.out, merged);
-  std::printf("%s: %zu entries of %zu tables\n", options.out.c_str(),
+  tune::writeTable(options.search.out, merged);
+  std::printf("%s: %zu entries of %zu tables\n", options.search.out.c_str(),
               merged.entries().size(), options.merge.size());
   return 0;
 }
 
 int run(const Options &options) {
-  const int modes =
-      !options.show.empty() + !options.diff.empty() + !options.merge.empty();
+  const int modes = !options.show.empty() + !options.diff.empty() +
+                    !options.merge.empty() + wantsSearch(options.search);
   if (modes != 1)
     throw Error(modes ? "tessera tune does one thing at a time"
                       : "tessera tune was not told what to do",
-                "name one of --show, --diff and --merge; see tessera tune "
-                "--help");
+                "name one of --config, folders of recorded launches, --show, "
+                "--diff and --merge; see tessera tune --help");
+  if (wantsSearch(options.search))
+    return runTuneSearch(options.search);
   if (!options.show.empty())
     return show(options);
   return options.diff.empty() ? merge(options) : diff(options);
@@ -66,8 +70,10 @@ int run(const Options &options) {
 
 Command addTune(CLI::App &app) {
   auto options = std::make_shared<Options>();
-  CLI::App *verb =
-      app.add_subcommand("tune", "Look at tables of tuned configurations");
+  CLI::App *verb = app.add_subcommand(
+      "tune", "Find the fastest configurations of kernels on this machine, or "
+              "look at tables of them");
+  addTuneSearchOptions(*verb, options->search);
   verb->add_option("--show", options->show, "print a table");
   verb->add_option("--diff", options->diff,
                    "what two tables choose differently; ends with 1 where "
@@ -77,9 +83,12 @@ Command addTune(CLI::App &app) {
                    "entries of all tables; of two of a kind the measured, then "
                    "the later one")
       ->expected(2, 1000);
-  verb->add_option("-o,--out", options->out, "file to write");
   verb->footer(
       "Examples:\n"
+      "  tessera tune --config configs/quickstart.yaml --budget 2m --out "
+      "table.yaml\n"
+      "  tessera tune --config configs/quickstart.yaml --out table.yaml "
+      "--resume\n"
       "  tessera tune --show configs/tuned/nvidia-h200.yaml\n"
       "  tessera tune --diff before.yaml after.yaml\n"
       "  tessera tune --merge mine.yaml theirs.yaml --out both.yaml\n\n"

@@ -28,7 +28,8 @@ const char *const good = R"({
     {"name": "s", "kind": "float", "dtype": "fp32", "value": NaN},
     {"name": "b", "kind": "int", "dtype": "i1", "value": true}],
   "written": ["I"], "num_warps": 4, "num_stages": null,
-  "compare": {"I": {"mode": "ties", "scores": "X"}}, "checks": [], "triton": "3.6"
+  "compare": {"I": {"mode": "ties", "scores": "X"}}, "checks": [], "triton": "3.6",
+  "source": {"file": "kernels/f.py", "given": {"B": 64}, "sequence": 512}
 })";
 
 std::string failure(const std::string &text) {
@@ -72,11 +73,16 @@ TEST(Case, ReadsAndWrites) {
   EXPECT_TRUE(std::get<bool>(*recorded.find("b")->value));
   EXPECT_EQ(recorded.modeOf(*recorded.find("X")).kind, CompareMode::Kind::Rms);
   EXPECT_EQ(recorded.modeOf(*recorded.find("I")).kind, CompareMode::Kind::Ties);
+  ASSERT_TRUE(recorded.source);
+  EXPECT_EQ(recorded.source->file, "kernels/f.py");
+  EXPECT_EQ(recorded.source->given, (Constexprs{{"B", int64_t(64)}}));
+  EXPECT_EQ(recorded.source->sequence, 512);
   const std::string finite =
       replaced(replaced(good, "NaN", "0.25"), "-Infinity", "1e300");
   const std::string text = writeCase(readCase(finite, "case.json"));
   EXPECT_EQ(writeCase(readCase(text, "case.json")), text);
   EXPECT_NE(text.find("6364136223846793005"), std::string::npos);
+  EXPECT_NE(text.find("kernels/f.py"), std::string::npos);
   EXPECT_THROW(writeCase(recorded), Error); // NaN has no JSON
 }
 
@@ -113,6 +119,9 @@ TEST(Case, MistakesNameTheNearest) {
       {"\"num_warps\": 4", "\"num_warps\": 400", "num_warps"},
       {"\"kernel.py\"", "\"../k.py\"", "in the case's folder"},
       {"\"kernel.py\"", "\"/k.py\"", "in the case's folder"},
+      {"\"given\": {\"B\": 64}", "\"given\": 3", "given is no object"},
+      {"\"sequence\"", "\"sequense\"", "did you mean `sequence`?"},
+      {"512}", "-1}", "the sequence length is -1"},
       {"\"args\": [", "\"args\": 3, \"x\": [", "`args`"},
   };
   for (const auto &mistake : mistakes) {

@@ -112,8 +112,10 @@ TEST(Evaluate, ErrorsHavePlaces) {
 
 const std::string tuned = R"(
 TILES = [32, 64]
+D0 = 8
 # tessera: instance small(Q="*bf16:16", S="i32:16", D=64, EVEN=True, BM=32)
 # tessera: cpu(BM=32)
+# tessera: space(BM=[8, 16], D=[D0], where=BM * D <= 64)
 # tessera: stages(k=3)
 # tessera: swap_ab
 # tessera: predicate
@@ -144,6 +146,12 @@ TEST(Decorators, AreEvaluated) {
   ASSERT_EQ(hints.instances.size(), 1u);
   EXPECT_EQ(hints.instances[0].arguments[0].type, "*bf16:16");
   EXPECT_EQ(hints.cpuConfigs.size(), 1u);
+  ASSERT_EQ(hints.spaces.size(), 1u);
+  ASSERT_EQ(hints.spaces[0].values.size(), 2u);
+  EXPECT_EQ(hints.spaces[0].values[0].first, "BM");
+  EXPECT_EQ(hints.spaces[0].values[0].second.size(), 2u);
+  EXPECT_EQ(hints.spaces[0].values[1].second[0].repr(), "8");
+  EXPECT_TRUE(hints.spaces[0].where);
   EXPECT_EQ(hints.stages, 3);
   EXPECT_TRUE(hints.swapAb && hints.predicate);
   EXPECT_NE(manifestJson(*loaded).find("\"num_warps\":8"), std::string::npos);
@@ -185,7 +193,11 @@ TEST(Decorators, MistakesAreReported) {
        {"# tessera: cpo(B=1)", "# tessera: cpu(C=1)", "# tessera: cpu(a=1)",
         "# tessera: instance x(a='*fp31', B=1)",
         "# tessera: instance x(a='i32')", "# tessera: stages(3)",
-        "# tessera: bucket(a)", "# tessera: cpu(("})
+        "# tessera: bucket(a)", "# tessera: cpu((", "# tessera: space()",
+        "# tessera: space([1])", "# tessera: space(B=1)",
+        "# tessera: space(B=[])", "# tessera: space(C=[1])",
+        "# tessera: space(a=[1])", "# tessera: space(B=[1], B=[2])",
+        "# tessera: space(B=range(5000))"})
     EXPECT_EQ(describe(bad), DiagnosticId::InvalidHint) << bad;
 }
 

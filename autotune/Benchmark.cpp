@@ -1,0 +1,146 @@
+// autotune/Benchmark.cpp - times of launches on this machine's processor.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/Benchmark.h"
+
+#include "runtime/device/cpu/ThreadPool.h"
+#include "support/File.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <sstream>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace tessera::tune {
+
+using Clock = std::chrono::steady_clock;
+
+static double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+Sample sampleOf(std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  const auto at = [&](double part) {
+    const double place = part * double(seconds.size() - 1);
+    const size_t low = size_t(place);
+    const size_t high = std::min(low + 1, seconds.size() - 1);
+    return seconds[low] +
+           (seconds[high] - seconds[low]) * (place - double(low));
+  };
+  Sample sample;
+  sample.median = at(0.5);
+  if (sample.median > 0)
+    sample.spread = (at(0.75) - at(0.25)) / sample.median;
+  return sample;
+}
+
+TimedMemory::TimedMemory(const cases::LoadedCase &loaded) {
+  for (const cases::CaseArgument &argument : loaded.recorded.arguments) {
+    if (argument.kind != cases::ArgumentKind::Pointer)
+      continue;
+    const cases::StoredTensor stored =
+        cases::tensorOf(loaded, loaded.before, "before.safetensors", argument);
+    Argument one{
+        {},
+        cases::makeBuffer(argument, stored,
+                          "before.safetensors: tensor `" + argument.name + "`"),
+        ""};
+    one.memory.name = argument.name;
+    one.memory.begin = one.buffer.data();
+    one.memory.bytes = one.buffer.size();
+    one.memory.address =
+        one.buffer.data() +
+        argument.layout.origin() * int64_t(cases::elementBytes(*argument.type));
+    one.memory.written = loaded.recorded.isWritten(argument.name);
+    if (one.memory.written)
+      one.initial = std::string(one.buffer.view());
+    held.push_back(std::move(one));
+  }
+}
+
+std::vector<Arg>
+TimedMemory::arguments(const cases::PreparedLaunch &launch) const {
+  std::vector<cases::ArgumentMemory> memory;
+  for (const Argument &one : held)
+    memory.push_back(one.memory);
+  return cases::boundArguments(launch, memory);
+}
+
+void TimedMemory::restore() {
+  for (Argument &one : held)
+    if (one.memory.written)
+      std::memcpy(one.buffer.data(), one.initial.data(), one.initial.size());
+}
+
+double timeLaunch(const cases::PreparedLaunch &launch, const Grid &grid,
+                  TimedMemory &memory, double guess, double atLeast) {
+  const std::vector<Arg> args = memory.arguments(launch);
+  const double wanted = std::ceil(atLeast / std::max(guess, 1e-7));
+  const int count = int(std::clamp(wanted, 1.0, 1000.0));
+  memory.restore();
+  const auto start = Clock::now();
+  for (int i = 0; i < count; ++i)
+    launch.kernel->launch(grid, args, launch.constexprs, launch.options);
+  return secondsSince(start) / count;
+}
+
+double timeControl() {
+  std::vector<double> seconds;
+  runtime::ThreadPool &pool = runtime::ThreadPool::instance();
+  std::atomic<double> sink{0};
+  for (int i = 0; i < 5; ++i) {
+    const auto start = Clock::now();
+    pool.run(pool.threads(), [&](int64_t begin, int64_t) {
+      // A chain that no compiler shortens: each step needs the one before.
+      double x = 0.5 + double(begin) * 1e-3;
+      for (int step = 0; step < 100000; ++step)
+        x = x * 0.999999 + 1e-6;
+      sink = x;
+    });
+    seconds.push_back(secondsSince(start));
+  }
+  return sampleOf(std::move(seconds)).median;
+}
+
+std::optional<LoadWatch::Ticks> LoadWatch::now() {
+  // cpu user nice system idle iowait irq softirq steal ...
+  const auto text = tryReadFile("/proc/stat");
+  if (!text)
+    return std::nullopt;
+  std::istringstream line(*text);
+  std::string word;
+  double part[8] = {};
+  line >> word;
+  for (double &value : part)
+    line >> value;
+  if (!line || word != "cpu")
+    return std::nullopt;
+  Ticks ticks;
+  for (int i : {0, 1, 2, 5, 6, 7})
+    ticks.all += part[i] / double(::sysconf(_SC_CLK_TCK));
+  for (int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage use = {};
+    if (::getrusage(who, &use) != 0)
+      return std::nullopt;
+    for (const timeval &time : {use.ru_utime, use.ru_stime})
+      ticks.ours += double(time.tv_sec) + double(time.tv_usec) * 1e-6;
+  }
+  return ticks;
+}
+
+LoadWatch::LoadWatch() : begin(now()), since(Clock::now()) {}
+
+std::optional<double> LoadWatch::othersBusy() const {
+  const auto end = now();
+  const double seconds = secondsSince(since);
+  if (!begin || !end || seconds <= 0)
+    return std::nullopt;
+  const double others = (end->all - begin->all) - (end->ours - begin->ours);
+  return std::max(0.0, others / seconds);
+}
+
+} // namespace tessera::tune

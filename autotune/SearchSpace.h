@@ -1,0 +1,40 @@
+// autotune/SearchSpace.h - the configurations that are worth a try.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/launch/Describe.h"
+#include "runtime/launch/TileGrid.h"
+#include "runtime/tune/TuneTable.h"
+
+#include <string>
+#include <vector>
+
+namespace tessera::tune {
+
+struct Candidate {
+  TuneChoice use; // all constexprs that any candidate sets
+  Grid grid = {1, 1, 1};
+};
+
+struct SearchSpace {
+  // The first is the kernel's own choice; no two are the same.
+  std::vector<Candidate> candidates;
+  // What cannot be tried, with the reason.
+  std::vector<std::pair<TuneChoice, std::string>> leftOut;
+};
+
+// For the cpu: the hints cpu(...), the decorator's configurations (less warps
+// and stages, which mean nothing there), and the combinations of the hints
+// space(...), in this order and each with the kernel's own value of what it
+// does not name. What the caller gives stays as it is. `own`: all constexprs of
+// the launch as the kernel chooses them without a table. Throws Error for a
+// condition of a space that cannot be evaluated.
+SearchSpace cpuSearchSpace(const runtime::Description &kernel,
+                           const runtime::KnownLaunch &launch,
+                           const Constexprs &given, const Constexprs &own);
+
+// Names that any configuration or space sets.
+std::vector<std::string> tunableNames(const runtime::Description &kernel);
+
+} // namespace tessera::tune

@@ -1,0 +1,263 @@
+// tests/tune/TuneSearchTest.cpp - tessera tune on recorded launches.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is slow here is slow by so much (some hundred times the work) that no
+// load of the machine hides it.
+#include "autotune/Times.h"
+#include "runtime/cases/Case.h"
+#include "runtime/tune/TuneTable.h"
+#include "tests/author/Author.h"
+
+#include <chrono>
+#include <csignal>
+#include <cstring>
+
+using namespace tessera;
+namespace fs = std::filesystem;
+
+namespace {
+
+// One store, after REPEAT multiplications that change nothing; BAD: 1 wrong, 2
+// outside of its memory, 3 without an end.
+std::string kernelText(const std::string &hints) {
+  return "import triton\nimport triton.language as tl\n\n\n" + hints + R"(
+@triton.jit
+def scale(X, Y, N, ONE, ZERO, REPEAT: tl.constexpr, BAD: tl.constexpr,
+          BLOCK: tl.constexpr = 64):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    y = tl.load(X + i, mask=i < N, other=0.0)
+    count = REPEAT
+    if REPEAT == -1:
+        count = N // 8
+    for r in range(count):
+        y = y * ONE + ZERO
+    if BAD == 1:
+        y += 1.0
+    if BAD == 2:
+        tl.store(Y + 500000000 + i, y)
+    if BAD == 3:
+        n = N
+        while n > 0:
+            tl.store(Y + i, y, mask=i < N)
+            n = n * 3 // 3
+    tl.store(Y + i, y, mask=i < N)
+)";
+}
+
+const char *const planted =
+    "# tessera: cpu(REPEAT=3000, BAD=0)\n"
+    "# tessera: space(REPEAT=[3000, 1], BAD=[0, 1, 2, 3], "
+    "where=BAD == 0 or REPEAT == 1)\n";
+
+class TuneSearch : public Author {
+protected:
+  // A launch of a file's kernel on n numbers, recorded with REPEAT=3000.
+  std::string record(const std::string &name, const std::string &file,
+                     int64_t n, int64_t sequence = 0) {
+    cases::Case recorded;
+    recorded.name = name;
+    recorded.kernel = "scale";
+    recorded.kernelFile = "kernel.py";
+    recorded.grid = {uint32_t((n + 63) / 64), 1, 1};
+    recorded.constexprs = {
+        {"REPEAT", int64_t(3000)}, {"BAD", int64_t(0)}, {"BLOCK", int64_t(64)}};
+    for (const char *pointer : {"X", "Y"}) {
+      cases::CaseArgument argument;
+      argument.name = pointer;
+      argument.kind = cases::ArgumentKind::Pointer;
+      argument.dtype = "fp32";
+      argument.type = DType::FP32;
+      argument.layout = cases::contiguousLayout({n});
+      argument.elements = n;
+      recorded.arguments.push_back(argument);
+    }
+    const auto scalar = [&](const char *word, cases::ArgumentKind kind,
+                            const char *dtype, const Arg &value) {
+      cases::CaseArgument argument;
+      argument.name = word;
+      argument.kind = kind;
+      argument.dtype = dtype;
+      argument.value = value;
+      recorded.arguments.push_back(argument);
+    };
+    scalar("N", cases::ArgumentKind::Int, "i32", n);
+    scalar("ONE", cases::ArgumentKind::Float, "fp32", 1.0);
+    scalar("ZERO", cases::ArgumentKind::Float, "fp32", 0.0);
+    recorded.written = {"Y"};
+    recorded.source = cases::CaseSource{file, {}, sequence};
+    std::vector<float> numbers;
+    for (int64_t i = 0; i < n; ++i)
+      numbers.push_back(float(i) + 1);
+    const auto tensor = [&](const std::vector<float> &values) {
+      std::string bytes(values.size() * sizeof(float), '\0');
+      std::memcpy(bytes.data(), values.data(), bytes.size());
+      return cases::StoredTensor{"F32", {n}, bytes};
+    };
+    const fs::path folder = path(name);
+    fs::create_directories(folder);
+    writeFile(folder / "kernel.py", readFile(file));
+    writeFile(folder / "before.safetensors",
+              cases::writeSafetensors(
+                  {{"X", tensor(numbers)},
+                   {"Y", tensor(std::vector<float>(size_t(n)))}}));
+    writeFile(folder / "after.safetensors",
+              cases::writeSafetensors({{"Y", tensor(numbers)}}));
+    writeFile(folder / "case.json", cases::writeCase(recorded));
+    return folder.string();
+  }
+
+  std::vector<tune::TuneEntry> entries() const {
+    return tune::readTable(path("table.yaml")).entries();
+  }
+
+  // "REPEAT=1" of a choice.
+  static int64_t repeat(const tune::TuneChoice &choice) {
+    return std::get<int64_t>(choice.constexprs.at("REPEAT"));
+  }
+
+  // Ends once the file is there. False: the process ended first.
+  static bool waitFor(const std::string &file, Process &process) {
+    while (!fs::exists(file))
+      if (process.wait(std::chrono::milliseconds(20)))
+        return fs::exists(file);
+    return true;
+  }
+};
+
+} // namespace
+
+TEST_F(TuneSearch, FindsThePlantedSlowDefaultAndExcludesWhatIsBad) {
+  const std::string file = write("planted.py", kernelText(planted));
+  const CommandResult result =
+      run({"tune", record("case", file, 20000), "--out", path("table.yaml"),
+           "--budget", "2m"});
+  expectFine(result);
+  const auto found = entries();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].key.kernel, "planted.py:scale");
+  EXPECT_EQ(describe(found[0].use), "BAD=0 REPEAT=1");
+  EXPECT_GT(found[0].defaultUs, 3 * found[0].timeUs);
+  ASSERT_TRUE(found[0].runnerUp);
+  EXPECT_EQ(repeat(*found[0].runnerUp), 3000);
+  expectHas(result.output, "BAD=1 REPEAT=1: wrong results: `Y`");
+  expectHas(result.output, "BAD=2 REPEAT=1: kernel `scale`: program (");
+  expectHas(result.output, "writes to memory that is not there");
+  expectHas(result.output, "BAD=3 REPEAT=1: no end after");
+
+  // Each of them is a case that shows it again.
+  size_t reproduced = 0;
+  for (const auto &entry : fs::directory_iterator(path("table.yaml.failed"))) {
+    const CommandResult replayed =
+        run({"replay", "--timeout", "3", entry.path().string()});
+    EXPECT_EQ(replayed.status.code, 1) << replayed.output << replayed.errors;
+    EXPECT_EQ(replayed.output.find("unsupported"), std::string::npos)
+        << replayed.output;
+    ++reproduced;
+  }
+  EXPECT_EQ(reproduced, 3u);
+}
+
+TEST_F(TuneSearch, AnInterruptKeepsTheEntriesAndResumeGoesOn) {
+  const std::string first = write("a.py", kernelText(planted));
+  // Three candidates without an end: seconds for the interrupt to come in.
+  const std::string second =
+      write("b.py", kernelText("# tessera: cpu(REPEAT=3000, BAD=0)\n"
+                               "# tessera: space(REPEAT=[1, 2, 4], BAD=[3])\n"
+                               "# tessera: space(REPEAT=[1], BAD=[0])\n"));
+  std::vector<std::string> arguments = {TESSERA_PROGRAM,
+                                        "tune",
+                                        record("one", first, 20000),
+                                        record("two", second, 20000),
+                                        "--out",
+                                        path("table.yaml"),
+                                        "--budget",
+                                        "5m"};
+  SpawnOptions spawn;
+  spawn.arguments = arguments;
+  spawn.environment = {"TESSERA_CACHE_DIR=" + path("cache")};
+  spawn.quiet = true;
+  Process process = Process::spawn(spawn);
+  ASSERT_TRUE(waitFor(path("table.yaml"), process));
+  ASSERT_EQ(::kill(process.pid(), SIGINT), 0);
+  EXPECT_EQ(process.wait().code, 130);
+  const auto kept = entries();
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_EQ(kept[0].key.kernel, "a.py:scale");
+
+  arguments.erase(arguments.begin());
+  arguments.push_back("--resume");
+  expectFine(run(arguments));
+  const auto both = entries();
+  ASSERT_EQ(both.size(), 2u);
+  // Another measurement would not give the same number to the last digit.
+  EXPECT_EQ(both[0].timeUs, kept[0].timeUs);
+  EXPECT_EQ(both[0].defaultUs, kept[0].defaultUs);
+  EXPECT_EQ(describe(both[1].use), "BAD=0 REPEAT=1");
+
+  // Now everything is known, also what is wrong with the others.
+  const CommandResult again = run(arguments);
+  expectFine(again);
+  EXPECT_EQ(entries()[1].timeUs, both[1].timeUs);
+  expectHas(again.output, "BAD=3 REPEAT=4: no end after");
+}
+
+TEST_F(TuneSearch, TheBudgetEndsTheSearch) {
+  const std::string file = write(
+      "many.py",
+      kernelText("# tessera: cpu(REPEAT=0, BAD=0)\n"
+                 "# tessera: space(REPEAT=[n for n in range(1, 1500)])\n"));
+  const CommandResult result = run({"tune", record("case", file, 640), "--out",
+                                    path("table.yaml"), "--budget", "2s"});
+  expectFine(result);
+  expectHas(result.output,
+            "of 1500 candidates were timed; go on with --resume");
+  ASSERT_EQ(entries().size(), 1u);
+  EXPECT_LT(tune::Times::read(path("table.yaml.times")).size(), 1400u);
+}
+
+// Work by N / 8 or 3000 times: the first for short ones, the other for long.
+TEST_F(TuneSearch, BucketsMayDiffer) {
+  const std::string file =
+      write("buckets.py", kernelText("# tessera: cpu(REPEAT=3000, BAD=0)\n"
+                                     "# tessera: space(REPEAT=[-1])\n"));
+  expectFine(run({"tune", record("short", file, 640, 640),
+                  record("long", file, 100000, 100000), "--out",
+                  path("table.yaml"), "--budget", "3m"}));
+  const auto found = entries();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].key.bucket, 1024);
+  EXPECT_EQ(repeat(found[0].use), -1);
+  EXPECT_EQ(found[1].key.bucket, 131072);
+  EXPECT_EQ(repeat(found[1].use), 3000);
+}
+
+TEST_F(TuneSearch, SaysWhatItCannotTune) {
+  const std::string file = write("planted.py", kernelText(planted));
+  const std::string folder = record("case", file, 640);
+  expectRefused(run({"tune", folder, "--kernels", "other*"}),
+                "no recorded launch is of a kernel `other*`");
+  expectRefused(run({"tune", folder, "--device", "cuda"}), "only the cpu");
+  expectRefused(run({"tune", path("nowhere")}), "no case in");
+  expectRefused(run({"tune", folder, "--budget", "long"}), "--budget");
+  // A table of another machine stays as it is.
+  tune::TuneTable table;
+  table.device = {"Another Processor", "cpu:x86-64-v3:0000", 64, 128, 0};
+  tune::TuneEntry entry;
+  entry.key.kernel = "x.py:f";
+  entry.key.textHash = std::string(32, '0');
+  entry.timeUs = 1;
+  entry.date = "2026-01-01";
+  table.set(entry);
+  tune::writeTable(path("table.yaml"), table);
+  expectRefused(run({"tune", folder, "--out", path("table.yaml")}),
+                "is a table of Another Processor");
+  EXPECT_EQ(tune::readTable(path("table.yaml")), table);
+  // The recording no longer fits the kernel.
+  edit(file, "y * ONE + ZERO", "y * ONE + ZERO + 1.0");
+  const CommandResult changed =
+      run({"tune", folder, "--out", path("other.yaml")});
+  EXPECT_EQ(changed.status.code, 1);
+  expectHas(changed.output, "the kernel's own configuration cannot be used: "
+                            "wrong results: `Y`");
+}

@@ -1,0 +1,90 @@
+// tests/unit/autotune/SearchSpaceTest.cpp - tests of autotune/SearchSpace.h.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/SearchSpace.h"
+
+#include "support/Error.h"
+#include "support/File.h"
+#include "tests/unit/support/TemporaryFolder.h"
+
+#include <gtest/gtest.h>
+
+using namespace tessera;
+using namespace tessera::tune;
+
+namespace {
+
+class SpaceTest : public testing::Test {
+protected:
+  // Of a kernel that was launched as 8 programs with BM=32, BN=16, D=64.
+  SearchSpace space(const std::string &above, const Constexprs &given,
+                    const std::string &body = "    x = tl.program_id(0) * BM\n"
+                                              "    tl.store(X + x, D)\n") {
+    const std::string file =
+        (folder.path() / ("k" + std::to_string(count++) + ".py")).string();
+    writeFile(file, "import triton\nimport triton.language as tl\n\n\n" +
+                        above +
+                        "\n@triton.jit\ndef f(X, n, D: tl.constexpr, "
+                        "BM: tl.constexpr, BN: tl.constexpr = 16):\n" +
+                        body);
+    runtime::KnownLaunch launch;
+    launch.grid = {8, 1, 1};
+    launch.sizes = {{"BM", 32}, {"BN", 16}, {"D", 64}};
+    return cpuSearchSpace(
+        *runtime::describeKernel(file, "f"), launch, given,
+        {{"D", int64_t(64)}, {"BM", int64_t(32)}, {"BN", int64_t(16)}});
+  }
+
+  static std::string text(const SearchSpace &space) {
+    std::string result;
+    for (const Candidate &candidate : space.candidates)
+      result += describe(candidate.use) + " x" +
+                std::to_string(candidate.grid[0]) + "; ";
+    return result;
+  }
+
+  TemporaryFolder folder;
+  int count = 0;
+};
+
+const Constexprs geometry = {{"D", int64_t(64)}};
+
+} // namespace
+
+TEST_F(SpaceTest, HintsThenDecoratorThenSpaceEachOnce) {
+  EXPECT_EQ(text(space("# tessera: cpu(BM=32)\n# tessera: cpu(BM=64)\n"
+                       "# tessera: space(BM=[16, 32], BN=[16, 32])\n"
+                       "@triton.autotune(configs=[triton.Config({\"BM\": 64}, "
+                       "num_warps=8), triton.Config({\"BM\": 128})], key=[])",
+                       geometry)),
+            "BM=32 BN=16 x8; BM=64 BN=16 x4; BM=128 BN=16 x2; "
+            "BM=16 BN=16 x16; BM=32 BN=32 x8; BM=16 BN=32 x16; ");
+  EXPECT_EQ(text(space("", {{"D", int64_t(64)}, {"BM", int64_t(32)}})),
+            " x8; ");
+}
+
+TEST_F(SpaceTest, WhatTheCallerGivesStays) {
+  EXPECT_EQ(text(space("# tessera: cpu(BM=32)\n# tessera: cpu(BM=64, BN=32)\n",
+                       {{"D", int64_t(64)}, {"BM", int64_t(32)}})),
+            "BN=16 x8; BN=32 x8; ");
+}
+
+TEST_F(SpaceTest, ConditionsSeeTheGeometry) {
+  EXPECT_EQ(text(space("# tessera: space(BM=[16, 32, 64], BN=[16, 32], "
+                       "where=BM * D <= 2048 and BN <= BM)\n",
+                       geometry)),
+            "BM=32 BN=16 x8; BM=16 BN=16 x16; BM=32 BN=32 x8; ");
+  EXPECT_THROW(space("# tessera: space(BM=[16], where=NO < 3)\n", geometry),
+               Error);
+}
+
+TEST_F(SpaceTest, AnUnknownGridLeavesTheCandidateOut) {
+  const SearchSpace result =
+      space("# tessera: space(BM=[16], BN=[32])\n# tessera: space(BN=[32])\n",
+            geometry,
+            "    x = tl.program_id(0) % (n // BM)\n    tl.store(X + x, D)\n");
+  EXPECT_EQ(text(result), "BM=32 BN=16 x8; BM=32 BN=32 x8; ");
+  ASSERT_EQ(result.leftOut.size(), 1u);
+  EXPECT_EQ(describe(result.leftOut[0].first), "BM=16 BN=32");
+  EXPECT_NE(result.leftOut[0].second.find("add a hint"), std::string::npos);
+}

@@ -1,0 +1,290 @@
+// tools/commands/TuneSearch.cpp - the part of tessera tune that measures.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/commands/TuneSearch.h"
+
+#include "autotune/Search.h"
+#include "runtime/cases/Case.h"
+#include "runtime/tune/DeviceModel.h"
+#include "support/BuildId.h"
+#include "support/Error.h"
+#include "support/File.h"
+#include "support/Log.h"
+#include "support/Options.h"
+#include "support/Process.h"
+#include "support/Progress.h"
+#include "support/Quantities.h"
+
+#include <CLI/CLI.hpp>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+namespace tessera::tools {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::atomic<bool> interrupted{false};
+
+// The first signal ends the search in good order, the second the process.
+void onInterrupt(int signal) {
+  if (interrupted.exchange(true))
+    ::signal(signal, SIG_DFL);
+}
+
+class InterruptFlag {
+public:
+  InterruptFlag() {
+    struct sigaction action = {};
+    action.sa_handler = onInterrupt;
+    for (int signal : {SIGINT, SIGTERM})
+      ::sigaction(signal, &action, nullptr);
+  }
+  ~InterruptFlag() {
+    for (int signal : {SIGINT, SIGTERM})
+      ::signal(signal, SIG_DFL);
+  }
+};
+
+// A folder that is gone afterwards.
+class ScratchFolder {
+public:
+  ScratchFolder() {
+    std::string name =
+        (fs::temp_directory_path() / "tessera-tune-XXXXXX").string();
+    if (!::mkdtemp(name.data()))
+      throw Error("cannot make a folder in " +
+                      fs::temp_directory_path().string() + ": " +
+                      errnoText(errno),
+                  "set TMPDIR to a folder that can be written");
+    folder = name;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+  }
+  ScratchFolder(const ScratchFolder &) = delete;
+  ScratchFolder &operator=(const ScratchFolder &) = delete;
+  const fs::path &path() const { return folder; }
+
+private:
+  fs::path folder;
+};
+
+// One step of the training run, with its launches as cases.
+void recordStep(const TuneSearch &search, const fs::path &folder) {
+  SpawnOptions spawn;
+  spawn.arguments = {executablePath().string(), "train", "--config",
+                     search.config};
+  spawn.arguments.insert(spawn.arguments.end(), search.rest.begin(),
+                         search.rest.end());
+  // What a step does, and nothing that comes after the last one.
+  for (const char *setting :
+       {"train.steps=1", "train.eval_every=0", "train.final_windows=1",
+        "train.save_every=0", "panel=false", "resume=never"})
+    spawn.arguments.push_back(setting);
+  spawn.arguments.push_back("out=" + (folder / "run").string());
+  const auto set = [&](Option option, const std::string &value) {
+    spawn.environment.push_back(std::string(optionInfo(option).name) + "=" +
+                                value);
+  };
+  set(Option::Record, (folder / "cases").string());
+  set(Option::RecordKernels, search.kernels);
+  set(Option::RecordLimit, "64");
+  set(Option::RecordDistinct, "1");
+  set(Option::LogLevel, "warning");
+  // The kernels' own choices are what candidates are measured against.
+  set(Option::Tuned, "none");
+  spawn.quiet = true;
+  Process training = Process::spawn(spawn);
+  Progress progress;
+  std::optional<ExitStatus> status;
+  while (!(status = training.wait(std::chrono::milliseconds(100)))) {
+    if (interrupted)
+      throw Error("interrupted while the first step was recorded",
+                  "nothing was tuned; start again");
+    if (progress.due())
+      progress.show("recording one step of " + search.config + " ... " +
+                    std::to_string(int(progress.seconds())) + " s");
+  }
+  if (!status->ok())
+    throw Error("one step of " + search.config + " ended with " +
+                    status->text(),
+                "its own message stands above; try: tessera train --config " +
+                    search.config + " train.steps=1");
+}
+
+std::vector<fs::path> recordedFolders(const TuneSearch &search,
+                                      const fs::path &scratch) {
+  std::vector<fs::path> folders;
+  if (!search.config.empty()) {
+    recordStep(search, scratch);
+    try {
+      return cases::findCases(scratch / "cases");
+    } catch (const Error &) {
+      throw Error("one step of " + search.config +
+                      " launched no kernel that can be tuned",
+                  search.kernels.empty()
+                      ? "train with kernels: tessera"
+                      : "check the names in --kernels " + search.kernels);
+    }
+  }
+  for (const std::string &path : search.rest)
+    for (const fs::path &folder : cases::findCases(path))
+      folders.push_back(folder);
+  return folders;
+}
+
+std::string commandLine(const TuneSearch &search) {
+  std::string text = "tessera tune";
+  if (!search.config.empty())
+    text += " --config " + search.config;
+  for (const std::string &word : search.rest)
+    text += " " + word;
+  if (!search.kernels.empty())
+    text += " --kernels " + search.kernels;
+  return text + " --device " + search.device + " --budget " + search.budget +
+         " --out " + search.out;
+}
+
+std::string timeText(double microseconds) {
+  char text[32];
+  std::snprintf(text, sizeof(text), microseconds < 1000 ? "%.1f us" : "%.3f ms",
+                microseconds < 1000 ? microseconds : microseconds / 1000);
+  return text;
+}
+
+// "window_fwd  BM=64 BN=32  1.234 ms -> BM=32 BN=64  0.987 ms, 1.25x".
+void print(const tune::JobReport &report) {
+  const size_t colon = report.key.kernel.rfind(':');
+  std::string name = report.key.kernel.substr(colon + 1);
+  if (report.key.bucket)
+    name += " (sequence " + std::to_string(report.key.bucket) + ")";
+  std::string line;
+  if (!report.error.empty())
+    line = "not tuned: " + report.error;
+  else if (!report.entry)
+    line = "no time left; go on with --resume";
+  else if (report.entry->use == report.own)
+    line = describe(report.own) + ", " + timeText(report.entry->timeUs) + ": " +
+           report.entry->why;
+  else
+    line = describe(report.own) + ", " + timeText(report.entry->defaultUs) +
+           " -> " + describe(report.entry->use) + ", " +
+           timeText(report.entry->timeUs) + ": " + report.entry->why;
+  std::printf("%-28s %s\n", name.c_str(), line.c_str());
+  if (report.entry && report.timed + report.excluded.size() < report.candidates)
+    std::printf("%-28s   %zu of %zu candidates were timed; go on with "
+                "--resume\n",
+                "", report.timed, report.candidates);
+  for (const auto &excluded : report.excluded) {
+    std::printf("%-28s   %s: %s\n", "", describe(excluded.choice).c_str(),
+                excluded.why.c_str());
+    if (!excluded.reproduce.empty())
+      std::printf("%-28s   to reproduce: %s\n", "", excluded.reproduce.c_str());
+  }
+  std::fflush(stdout);
+}
+
+void warnOfNoise(const tune::SearchResult &result) {
+  double busy = 0;
+  size_t drifted = 0;
+  for (const tune::JobReport &report : result.reports) {
+    busy = std::max(busy, report.othersBusy);
+    drifted += report.drifted;
+  }
+  // A fifth of a processor: more than what a system at rest does.
+  if (busy > 0.2) {
+    char text[32];
+    std::snprintf(text, sizeof(text), "%.1f", busy);
+    logWarning("other programs kept " + std::string(text) +
+               " processors busy while kernels were timed: times are better "
+               "taken on a machine at rest");
+  }
+  if (drifted)
+    logWarning("the speed of the machine changed by more than 5% while " +
+               std::to_string(drifted) +
+               " launches were timed, twice in a row");
+}
+
+int summarize(const TuneSearch &search, const tune::SearchResult &result) {
+  size_t measured = 0, changed = 0;
+  for (const tune::JobReport &report : result.reports) {
+    measured += report.entry.has_value();
+    changed += report.entry && report.entry->use != report.own;
+  }
+  warnOfNoise(result);
+  std::printf("%zu of %zu launches tuned, %zu with another configuration than "
+              "the kernel's own; table: %s\n",
+              measured, result.reports.size(), changed, search.out.c_str());
+  if (!result.interrupted)
+    return measured ? 0 : 1;
+  std::fprintf(stderr, "tessera: interrupted; go on with: %s --resume\n",
+               commandLine(search).c_str());
+  return 128 + SIGINT;
+}
+
+} // namespace
+
+void addTuneSearchOptions(CLI::App &verb, TuneSearch &search) {
+  verb.add_option("--config", search.config,
+                  "a training run, of which one step is recorded and tuned: "
+                  "tessera train --config FILE [key=value ...]");
+  verb.add_option("inputs", search.rest,
+                  "settings of the run with --config, else folders of "
+                  "recorded launches (docs/cases.md)");
+  verb.add_option("--kernels", search.kernels,
+                  "patterns of kernel names: \"select_*,rope\"; default: all");
+  verb.add_option("--device", search.device, "cpu")->capture_default_str();
+  verb.add_option("--budget", search.budget,
+                  "time to compile and measure: 90s, 5m")
+      ->capture_default_str();
+  verb.add_option("-o,--out", search.out,
+                  "the table; entries are added to one that is there");
+  verb.add_flag("--resume", search.resume,
+                "time nothing again whose time is known from an earlier run "
+                "(beside the table, in TABLE.times)");
+}
+
+bool wantsSearch(const TuneSearch &search) {
+  return !search.config.empty() || !search.rest.empty();
+}
+
+int runTuneSearch(const TuneSearch &given) {
+  TuneSearch search = given;
+  if (search.device != "cpu")
+    throw Error("--device " + search.device + ": only the cpu is tuned yet",
+                "leave the option out");
+  tune::SearchOptions options;
+  options.budget = parseTimeSpan(search.budget, "--budget");
+  options.resume = search.resume;
+  options.device = tune::deviceModel(runtime::findLaunchDevice(search.device));
+  if (search.out.empty())
+    search.out = fileStem(options.device) + ".yaml";
+  options.out = search.out;
+  options.provenance.compiler = compilerBuildId();
+  options.provenance.command = commandLine(search);
+
+  InterruptFlag flag;
+  ScratchFolder scratch;
+  tune::JobList list = tune::loadJobs(recordedFolders(search, scratch.path()),
+                                      search.kernels, search.device);
+  // One kernel may not take the time of all others.
+  if (!std::getenv(optionInfo(Option::CompileTimeout).name))
+    ::setenv(optionInfo(Option::CompileTimeout).name, "60", 1);
+  for (const std::string &why : list.refused)
+    logWarning("not tuned: " + why);
+  if (list.jobs.empty())
+    throw Error("there is no launch to tune",
+                "see the reasons above; record the launches again");
+  return summarize(search,
+                   tune::search(list.jobs, options, interrupted, print));
+}
+
+} // namespace tessera::tools
