@@ -101,7 +101,7 @@ Job makeJob(const fs::path &folder, const std::string &device) {
   }
   job.launch.constexprs = job.given;
   job.launch.options = LaunchOptions();
-  job.launch.options.device = device;
+  job.launch.options.device = findDevice(device);
   job.launch.options.tuned = false;
   if (recorded.source)
     job.launch.options.sequence = recorded.source->sequence;

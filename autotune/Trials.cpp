@@ -6,6 +6,7 @@
 #include "autotune/Gate.h"
 #include "autotune/Isolated.h"
 #include "runtime/compile/CompileService.h"
+#include "runtime/launch/LaunchDevice.h"
 #include "runtime/tune/TuneTable.h"
 #include "support/BuildId.h"
 #include "support/Error.h"
@@ -168,7 +169,8 @@ bool Trials::checkSome(const std::vector<size_t> &which,
                        Clock::time_point deadline) {
   size_t current = 0;
   const auto body = [&](const Report &report) {
-    const auto device = cases::openDevice(job.launch.options.device, {});
+    const auto device =
+        cases::openDevice(job.launch.options.device.get()->name, {});
     report({{"begin", 0}});
     const Grid &grid = all[0].candidate.grid;
     const Verdict own = checkResults(job.loaded, all[0].launch, grid, *device);

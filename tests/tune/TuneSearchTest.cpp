@@ -208,7 +208,7 @@ TEST_F(TuneSearch, TheBudgetEndsTheSearch) {
       kernelText("# tessera: cpu(REPEAT=0, BAD=0)\n"
                  "# tessera: space(REPEAT=[n for n in range(1, 1500)])\n"));
   const CommandResult result = run({"tune", record("case", file, 640), "--out",
-                                    path("table.yaml"), "--budget", "2s"});
+                                    path("table.yaml"), "--budget", "8s"});
   expectFine(result);
   expectHas(result.output,
             "of 1500 candidates were timed; go on with --resume");
