@@ -7,12 +7,14 @@
 #include "support/File.h"
 #include "support/Names.h"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <sstream>
 
 namespace tessera::tune {
 
@@ -25,6 +27,35 @@ std::string placeOf(const std::string &name, const YAML::Mark &mark) {
     return name;
   return name + ":" + std::to_string(mark.line + 1) + ":" +
          std::to_string(mark.column + 1);
+}
+
+// Reads a document and keeps nothing.
+class Skipped : public YAML::EventHandler {
+  using Mark = YAML::Mark;
+  using Style = YAML::EmitterStyle::value;
+  using Text = std::string;
+
+  void OnDocumentStart(const Mark &) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const Mark &, YAML::anchor_t) override {}
+  void OnAlias(const Mark &, YAML::anchor_t) override {}
+  void OnScalar(const Mark &, const Text &, YAML::anchor_t,
+                const Text &) override {}
+  void OnSequenceStart(const Mark &, const Text &, YAML::anchor_t,
+                       Style) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const Mark &, const Text &, YAML::anchor_t, Style) override {}
+  void OnMapEnd() override {}
+};
+
+// yaml-cpp finds documents without end in texts such as ", ,": never all of
+// them are read.
+bool hasSecondDocument(const std::string &text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  Skipped skipped;
+  return parser.HandleNextDocument(skipped) &&
+         parser.HandleNextDocument(skipped);
 }
 
 class TableReader {
@@ -283,13 +314,13 @@ TuneTable parseTable(std::string_view text, const std::string &name) {
     throw Error(name + ": a table of " + std::to_string(text.size()) + " bytes",
                 "tables have at most " + std::to_string(longestTable));
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-    if (documents.size() != 1)
-      throw Error(name + ": " + std::to_string(documents.size()) +
-                      " YAML documents where one table should be",
+    TuneTable table = TableReader(name).read(YAML::Load(std::string(text)));
+    if (hasSecondDocument(std::string(text)))
+      throw Error(name + ": more than one YAML document where one table "
+                         "should be",
                   "make it again with tessera tune, or merge tables with "
                   "tessera tune --merge");
-    return TableReader(name).read(documents[0]);
+    return table;
   } catch (const YAML::Exception &error) {
     throw Error(placeOf(name, error.mark) + ": " + error.msg,
                 "indent with spaces, one `name: value` a line");

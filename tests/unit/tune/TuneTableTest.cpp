@@ -181,6 +181,9 @@ TEST(TuneTable, ErrorsSayWhereAndWhatToDo) {
       << withInstead("entries:\n", "entries: []\n---\n");
   EXPECT_TRUE(contains(withInstead("b40fb21", "\"\\e[31m\""), "no line of"));
   EXPECT_TRUE(contains(refusal([] { parseTable("", "t.yaml"); }), "t.yaml"));
+  // For yaml-cpp, documents without end.
+  EXPECT_TRUE(contains(refusal([] { parseTable(", , \n", "t.yaml"); }),
+                       "t.yaml:1:1: a table is a map"));
   EXPECT_TRUE(
       contains(refusal([] { parseTable("a: [1", "t.yaml"); }), "t.yaml:1:"));
 }
