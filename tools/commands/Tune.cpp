@@ -57,8 +57,9 @@ int run(const Options &options) {
   if (modes != 1)
     throw Error(modes ? "tessera tune does one thing at a time"
                       : "tessera tune was not told what to do",
-                "name one of --config, folders of recorded launches, --show, "
-                "--diff and --merge; see tessera tune --help");
+                "name one of --show, --diff and --merge, or what to tune: "
+                "--config FILE or folders of recorded launches; see tessera "
+                "tune --help");
   if (wantsSearch(options.search))
     return runTuneSearch(options.search);
   if (!options.show.empty())

@@ -93,7 +93,7 @@ TEST_F(TuneCommand, MergesIntoAFile) {
 }
 
 TEST_F(TuneCommand, MistakesEndWithAHint) {
-  expectPart(tune({}).errors, "HINT: --show, --diff and --merge");
+  expectPart(tune({}).errors, "HINT: name one of --show, --diff and --merge");
   const std::string a = file("a.yaml", entry("1000", "32", "80"));
   const auto bad = tune({"--show", a});
   EXPECT_EQ(bad.status.code, 1);
