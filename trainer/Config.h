@@ -21,6 +21,8 @@ enum class LearningRateSchedule : int {
 enum class ComputeDevice : int { Auto, Cpu };
 enum class Precision : int { Fp32 };
 enum class TokenizerKind : int { Byte };
+enum class DataOrder : int { Random, Shuffled, Sequential };
+enum class DataEnd : int { Repeat, Stop };
 
 /// trainer/settings/Table.cpp says what each member means.
 struct Config {
@@ -33,6 +35,10 @@ struct Config {
 
   std::string dataPath; ///< Empty: the King James text.
   TokenizerKind tokenizer = TokenizerKind::Byte;
+  DataOrder dataOrder = DataOrder::Random;
+  DataEnd dataEnd = DataEnd::Repeat;
+  int64_t dataPrefetch = 2; ///< Micro-batches read ahead.
+  double dataTimeout = 60;  ///< Seconds.
 
   int64_t steps = 1000; ///< Optimizer steps.
   int64_t sequenceLength = 512;

@@ -68,11 +68,14 @@ Evaluation evaluate(models::Transformer &model, const Corpus &corpus,
           double(count) / double(total);
   }
   const at::Tensor bits = sums / (double(total) * std::numbers::ln2);
+  const LossUnit unit = lossUnit(corpus);
   const auto mean = [&](int64_t from, int64_t to) {
     to = std::min(to, length);
-    return from < to ? bits.slice(0, from, to).mean().item<double>() : 0.0;
+    return from < to
+               ? unit.perToken * bits.slice(0, from, to).mean().item<double>()
+               : 0.0;
   };
-  result.bitsPerByte = mean(0, length);
+  result.bits = mean(0, length);
   result.early = mean(0, 32);
   result.middle = mean(32, 256);
   result.late = mean(256, length);

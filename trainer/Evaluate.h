@@ -1,4 +1,4 @@
-// trainer/Evaluate.h - held-out bits per byte, by position and by branch.
+// trainer/Evaluate.h - held-out loss, by position and by branch.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,7 +9,8 @@
 namespace tessera::trainer {
 
 struct Evaluation {
-  double bitsPerByte = 0;
+  /// Bits per byte, or per token (lossUnit()), over all positions.
+  double bits = 0;
   /// Positions below 32, from 32 to 255, and 256 up; 0 where there are none.
   double early = 0, middle = 0, late = 0;
   /// Share of the keys that the selection keeps at the last position.
@@ -18,7 +19,7 @@ struct Evaluation {
   double seconds = 0;
 };
 
-/// `windows` windows spread over the held-out bytes, all of them if 0 or more
+/// `windows` windows spread over the held-out tokens, all of them if 0 or more
 /// than there are. `without` zeroes one NSA branch (0 cmp, 1 sel, 2 win).
 Evaluation evaluate(models::Transformer &model, const Corpus &corpus,
                     const Config &config, int64_t windows, int without = -1);

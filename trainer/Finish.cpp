@@ -20,14 +20,16 @@ using nlohmann::json;
 
 constexpr double panelSeconds = 20;
 
-/// metrics.json: what the run reached, measured on all held-out bytes or those
+/// metrics.json: what the run reached, measured on all held-out tokens or those
 /// of train.final_windows.
 json finalMetrics(models::Transformer &model, const Corpus &corpus,
                   const Config &config, const Progress &progress) {
   const Evaluation whole = evaluate(model, corpus, config, config.finalWindows);
+  const LossUnit unit = lossUnit(corpus);
+  const std::string key = unit.key;
   json metrics = {
-      {"val_bpb", whole.bitsPerByte},
-      {"bpb_by_position",
+      {"val_" + key, whole.bits},
+      {key + "_by_position",
        {{"0-31", whole.early}, {"32-255", whole.middle}, {"256-", whole.late}}},
       {"selected_fraction", whole.selectedFraction},
       {"steps", progress.step},
@@ -40,9 +42,9 @@ json finalMetrics(models::Transformer &model, const Corpus &corpus,
       {"train_seconds", progress.trainSeconds},
       {"data_sha256", corpus.hash},
       {"val_windows", whole.windows}};
-  logLine(fmt::format("held-out: {:.4f} bits/byte ({:.3f} below position 32, "
+  logLine(fmt::format("held-out: {:.4f} {} ({:.3f} below position 32, "
                       "{:.3f} from 256)",
-                      whole.bitsPerByte, whole.early, whole.late));
+                      whole.bits, unit.name, whole.early, whole.late));
   if (config.model.attention != models::AttentionKind::Nsa)
     return metrics;
   logLine(
@@ -52,10 +54,9 @@ json finalMetrics(models::Transformer &model, const Corpus &corpus,
   for (int branch = 0; branch < 3; ++branch) {
     const Evaluation e =
         evaluate(model, corpus, config, config.finalWindows, branch);
-    metrics[fmt::format("val_bpb_without_{}", names[branch])] = e.bitsPerByte;
-    logLine(fmt::format("without the {} branch: {:.4f} bits/byte ({:+.4f})",
-                        names[branch], e.bitsPerByte,
-                        e.bitsPerByte - whole.bitsPerByte));
+    metrics[fmt::format("val_{}_without_{}", key, names[branch])] = e.bits;
+    logLine(fmt::format("without the {} branch: {:.4f} {} ({:+.4f})",
+                        names[branch], e.bits, unit.name, e.bits - whole.bits));
   }
   return metrics;
 }

@@ -58,6 +58,12 @@ void generate(const GenerateOptions &options,
   if (options.prompt.empty())
     throw Error("the prompt is empty", "give at least one byte to start from");
   const Config config = checkpointConfig(*checkpoint, options.overrides);
+  constexpr int64_t largest = 257; // bytes, and a token before each document
+  if (config.model.vocabulary > largest)
+    throw Error(fmt::format("this model has {} tokens; text is written of "
+                            "bytes only",
+                            config.model.vocabulary),
+                "train with the byte tokenizer: tessera data prepare");
   at::set_num_threads(int(config.threads));
   models::Transformer model(config.model, config.kernels,
                             uint64_t(config.seed));
@@ -75,6 +81,8 @@ void generate(const GenerateOptions &options,
             .clone();
     const at::Tensor logits = model.forward(window).logits[0][-1];
     const int64_t next = draw(logits, options, i);
+    if (next > 255) // the document is over
+      return;
     bytes.push_back(next);
     emit(char(next));
   }

@@ -54,17 +54,16 @@ Run::Run(const Config &config, const Corpus &corpus, models::Transformer &model,
          AdamW &optimizer, const KernelTexts &kernels, const Progress &start)
     : config(config), corpus(corpus), model(model), optimizer(optimizer),
       kernels(kernels), telemetry(config.out + "/metrics.jsonl", start.step),
-      progress(start), before(start.trainSeconds) {}
+      progress(start), source(corpus, config, start.windows),
+      unit(lossUnit(corpus)), before(start.trainSeconds) {}
 
 void Run::step() {
   const Clock::time_point start = Clock::now();
   double loss = 0;
-  for (int64_t i = 0; i < config.accumulate; ++i) {
-    const int64_t first = progress.windows + i * config.batchSize;
-    loss += backward(model, trainingBatch(corpus, config, first),
+  for (int64_t i = 0; i < config.accumulate; ++i)
+    loss += backward(model, toBatch(source.next(), config.sequenceLength),
                      config.accumulate) /
             double(config.accumulate);
-  }
   const double norm = optimizer.clip();
   if (!std::isfinite(loss) || !std::isfinite(norm))
     notFinite(config, progress.step + 1, loss, norm);
@@ -72,17 +71,17 @@ void Run::step() {
   optimizer.step(rate);
   optimizer.zeroGradients();
   progress.step += 1;
-  progress.windows += config.sequencesPerStep();
+  progress.windows = source.state();
   progress.trainSeconds = before + secondsSince(resumed) - paused;
   ReportSignals::doing("training", progress.step);
 
   const double seconds = secondsSince(start);
   recent = recent > 0 ? 0.9 * recent + 0.1 * seconds : seconds;
-  telemetry.step({progress.step, config.steps, loss / std::numbers::ln2, norm,
-                  rate, seconds * 1e3, double(config.tokensPerStep()) / seconds,
-                  recent * double(config.steps - progress.step)},
-                 progress.step % config.logEvery == 0 || last() ||
-                     progress.step == 1);
+  telemetry.step(
+      {progress.step, config.steps, loss / std::numbers::ln2 * unit.perToken,
+       norm, rate, seconds * 1e3, double(config.tokensPerStep()) / seconds,
+       recent * double(config.steps - progress.step), unit},
+      progress.step % config.logEvery == 0 || last() || progress.step == 1);
 }
 
 void Run::between() {
@@ -94,10 +93,11 @@ void Run::between() {
     ReportSignals::doing("evaluating", progress.step);
     const Evaluation e =
         evaluate(model, corpus, config, config.evaluateWindows);
-    telemetry.record({{"step", progress.step}, {"val_bpb", e.bitsPerByte}});
-    telemetry.say(fmt::format("step {}: {:.4f} held-out bits/byte "
+    telemetry.record(
+        {{"step", progress.step}, {std::string("val_") + unit.key, e.bits}});
+    telemetry.say(fmt::format("step {}: {:.4f} held-out {} "
                               "({} windows)",
-                              progress.step, e.bitsPerByte, e.windows));
+                              progress.step, e.bits, unit.name, e.windows));
   }
   if (due(config.saveEvery)) {
     try {

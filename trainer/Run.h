@@ -12,7 +12,7 @@
 
 namespace tessera::trainer {
 
-/// Loss of one micro-batch in nats per byte; its gradient, divided by the
+/// Loss of one micro-batch in nats per token; its gradient, divided by the
 /// number of micro-batches in a step, is added to the parameters'.
 double backward(models::Transformer &model, const Batch &batch,
                 int64_t accumulate);
@@ -44,6 +44,8 @@ private:
   const KernelTexts &kernels;
   Telemetry telemetry;
   Progress progress;
+  TokenSource source;
+  const LossUnit unit;
   const double
       before; ///< Seconds of training that a resumed run has behind it.
   const Clock::time_point resumed = Clock::now();

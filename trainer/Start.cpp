@@ -53,6 +53,19 @@ void requireSupported(const Config &config) {
         "unset TESSERA_DEVICE, or set runtime.device=auto");
 }
 
+Config withVocabulary(Config config, const Corpus &corpus) {
+  int64_t &vocabulary = config.model.vocabulary;
+  if (!config.origins.contains("model.vocab_size"))
+    vocabulary = corpus.vocabulary;
+  if (vocabulary < corpus.vocabulary)
+    throw Error(fmt::format("model.vocab_size is {}, but {} has {} tokens",
+                            vocabulary, corpus.name, corpus.vocabulary),
+                fmt::format("leave model.vocab_size away, or set it to {} or "
+                            "more",
+                            corpus.vocabulary));
+  return config;
+}
+
 std::optional<FoundCheckpoint> startingPoint(const Config &config,
                                              const RunFolder &folder) {
   std::optional<FoundCheckpoint> checkpoint;

@@ -15,6 +15,10 @@ namespace tessera::trainer {
 /// processes (WORLD_SIZE), or another device than runtime.device names.
 void requireSupported(const Config &config);
 
+/// `config` with the vocabulary of the data, unless one that is large enough
+/// was given. Throws tessera::Error for a smaller one.
+Config withVocabulary(Config config, const Corpus &corpus);
+
 /// The checkpoint to go on from, if any. A folder whose files would have to
 /// move is refused here, before anything slow.
 std::optional<FoundCheckpoint> startingPoint(const Config &config,

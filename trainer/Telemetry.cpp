@@ -56,7 +56,7 @@ Telemetry::Telemetry(const std::string &file, int64_t keptSteps)
 void Telemetry::step(const StepRecord &r, bool logged) {
   if (logged)
     record({{"step", r.step},
-            {"bpb", r.bitsPerByte},
+            {r.unit.key, r.bits},
             {"grad_norm", r.gradientNorm},
             {"lr", r.learningRate},
             {"step_ms", r.milliseconds},
@@ -64,11 +64,11 @@ void Telemetry::step(const StepRecord &r, bool logged) {
   if (!terminal && !logged)
     return;
   const std::string line = fmt::format(
-      "step {}/{} ({:.0f}%) | {:.4f} bits/byte | gnorm {:.3f} | lr {:.2e} | "
+      "step {}/{} ({:.0f}%) | {:.4f} {} | gnorm {:.3f} | lr {:.2e} | "
       "{:.0f} ms | {:.0f} tok/s | eta {}",
-      r.step, r.steps, 100.0 * double(r.step) / double(r.steps), r.bitsPerByte,
-      r.gradientNorm, r.learningRate, r.milliseconds, r.tokensPerSecond,
-      duration(r.secondsLeft));
+      r.step, r.steps, 100.0 * double(r.step) / double(r.steps), r.bits,
+      r.unit.name, r.gradientNorm, r.learningRate, r.milliseconds,
+      r.tokensPerSecond, duration(r.secondsLeft));
   writeLog(terminal ? "\r\x1b[K" + line : line + "\n");
   drawn = terminal;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "support/File.h"
+#include "trainer/data/Corpus.h"
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -15,8 +16,9 @@ namespace tessera::trainer {
 /// What one optimizer step is logged with.
 struct StepRecord {
   int64_t step = 0, steps = 0; ///< Done so far, and in all.
-  double bitsPerByte = 0, gradientNorm = 0, learningRate = 0;
+  double bits = 0, gradientNorm = 0, learningRate = 0;
   double milliseconds = 0, tokensPerSecond = 0, secondsLeft = 0;
+  LossUnit unit; ///< Of `bits`.
 };
 
 /// "1h02m", "4m07s", "12s".

@@ -23,15 +23,17 @@ int train(const Config &given) {
   // --- the run folder, before anything slow
   RunFolder folder(given.out);
   const auto checkpoint = startingPoint(given, folder);
-  const Config config =
+  Config config =
       checkpoint ? resumedConfig(*checkpoint, given, logLine) : given;
 
   // --- data, model, optimizer: the same bits from the same settings
   at::set_num_threads(int(config.threads));
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
   const Corpus corpus = loadCorpus(config);
-  logLine(fmt::format("data: {}, {} bytes to train on, {} held out",
-                      corpus.name, corpus.training.size(),
+  config = withVocabulary(config, corpus);
+  logLine(fmt::format("data: {}, {} {} to train on, {} held out", corpus.name,
+                      corpus.training.size(),
+                      corpus.bytes() ? "bytes" : "tokens",
                       corpus.heldOut.size()));
   models::Transformer model(config.model, config.kernels,
                             uint64_t(config.seed));

@@ -27,6 +27,7 @@ RULES = [
     ("reference", set(), STD_ONLY),
     ("models", {"models", "runtime", "support"}, PLAIN | TORCH),
     ("trainer/settings", {"trainer", "models", "support"}, PLAIN),
+    ("trainer/data", {"trainer", "support"}, PLAIN),
     ("trainer", {"trainer", "models", "runtime", "support"}, PLAIN | TORCH | {"arrow", "parquet", "zstd"}),
     ("support", set(), PLAIN),
 ]

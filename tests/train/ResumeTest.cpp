@@ -2,6 +2,7 @@
 // without changing anything. Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/train/TrainRun.h"
+#include "trainer/data/Prepare.h"
 
 #include <fstream>
 
@@ -169,6 +170,36 @@ TEST_F(Resume, ARunOfAnOlderVersionGoesOn) {
   expectFine(earlier);
   EXPECT_NE(earlier.errors.find("at step 5"), std::string::npos);
   expectSame("straight", "old");
+}
+
+// Documents as shards, each pass in an order of its own, read ahead by a thread
+// or not.
+TEST_F(Resume, ShardsInShuffledOrderGoOnBitForBit) {
+  std::istringstream words(smallText());
+  std::string lines;
+  for (std::string line; std::getline(words, line);)
+    lines += json{{"text", line}}.dump() + "\n";
+  tessera::trainer::PrepareOptions options;
+  options.input = folder.write("documents.jsonl", lines);
+  options.out = folder.file("shards");
+  options.shardTokens = 20000;
+  prepareData(options);
+  const std::vector<std::string> data = {"data.path=" + options.out,
+                                         "data.order=shuffled"};
+  expectFine(run("straight", data));
+  EXPECT_TRUE(metrics("straight").contains("val_bpb"));
+  makeUnfinished("cut", data);
+  for (const int step : {10, 12})
+    fs::remove_all(checkpointFile("cut", step, "DONE").parent_path());
+  // The order is taken from the checkpoint.
+  const CommandResult rest =
+      run("cut", {"data.path=" + options.out, "data.prefetch=0"});
+  expectFine(rest);
+  EXPECT_NE(rest.errors.find("at step 5"), std::string::npos) << rest.errors;
+  expectSame("straight", "cut");
+  expectRefused(run("few", {"data.path=" + options.out, "data.order=shuffled",
+                            "data.at_end=stop", "train.steps=100000"}),
+                "sequences of 128 tokens to train on");
 }
 
 // A rate that blows the run up: the message says what to change, and the run

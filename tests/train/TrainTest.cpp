@@ -2,6 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/train/TrainRun.h"
+#include "tests/unit/trainer/data/LlmCFile.h"
 
 #include <csignal>
 #include <fcntl.h>
@@ -236,6 +237,27 @@ TEST_F(Train, HelpListsTheSettings) {
   expectFine(help);
   for (const char *part : {"--dry-run", "train.batch_size", "nsa.l_sel"})
     EXPECT_NE(help.output.find(part), std::string::npos) << help.output;
+}
+
+// Tokens of another tokenizer: how long their text was is not known.
+TEST_F(Train, AFileOfLlmCIsTrainedOn) {
+  std::vector<uint32_t> tokens;
+  for (uint32_t i = 0; i < 6000; ++i)
+    tokens.push_back(i % 7 == 0 ? 50256 : i * i % 97);
+  const std::string data =
+      "data.path=" + folder.write("tokens.bin", llmcFile(tokens));
+  const std::vector<std::string> settings = {data, "train.steps=2",
+                                             "train.final_windows=1"};
+  const CommandResult fine = run("llmc", settings);
+  expectFine(fine);
+  EXPECT_NE(fine.errors.find("bits/token"), std::string::npos) << fine.errors;
+  // An untrained model guesses among 50257 tokens: 15.6 bits.
+  EXPECT_NEAR(metrics("llmc")["val_bits_per_token"].get<double>(), 15.6, 0.3);
+  EXPECT_EQ(json::parse(
+                readFile(folder.file("llmc/config.json")))["model.vocab_size"],
+            50257);
+  expectRefused(run("small", {data, "model.vocab_size=300"}),
+                "model.vocab_size is 300");
 }
 
 TEST_F(Train, SeveralProcessesAreRefusedNotIgnored) {

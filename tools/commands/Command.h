@@ -29,6 +29,7 @@ Command addCache(CLI::App &app);
 Command addLayout(CLI::App &app);
 Command addAnalyze(CLI::App &app);
 Command addDebug(CLI::App &app);
+Command addData(CLI::App &app);
 Command addReplay(CLI::App &app);
 Command addReport(CLI::App &app);
 Command addRecord(CLI::App &app);

@@ -48,6 +48,12 @@ const std::vector<Choice> schedules = {
     choice("linear", LearningRateSchedule::Linear),
     choice("wsd", LearningRateSchedule::WarmupStableDecay),
     choice("constant", LearningRateSchedule::Constant)};
+const std::vector<Choice> orders = {
+    choice("random", DataOrder::Random),
+    choice("shuffled", DataOrder::Shuffled),
+    choice("sequential", DataOrder::Sequential)};
+const std::vector<Choice> ends = {choice("repeat", DataEnd::Repeat),
+                                  choice("stop", DataEnd::Stop)};
 const std::vector<Choice> tokenizers = {
     choice("byte", TokenizerKind::Byte),
     {"gpt2", -1, "the GPT-2 tokenizer is not built yet"}};
@@ -148,10 +154,25 @@ std::vector<Setting> runSettings() {
       Entry::oneOf("runtime.precision", MEMBER(precision), precisions,
                    "of the computation; weights and moments are fp32"),
       Entry::of("data.path", MEMBER(dataPath),
-                "file or folder; empty: King James text")
+                "text, a folder of it, or shards of tokens; empty: King James "
+                "text")
           .free(),
       Entry::oneOf("data.tokenizer", MEMBER(tokenizer), tokenizers,
                    "what a token is"),
+      Entry::oneOf("data.order", MEMBER(dataOrder), orders,
+                   "sequences from random places; in passes, shuffled anew or "
+                   "as they stand"),
+      Entry::oneOf("data.at_end", MEMBER(dataEnd), ends,
+                   "of a pass: begin again, or refuse a run that needs more"),
+      Entry::of("data.prefetch", MEMBER(dataPrefetch),
+                "micro-batches read ahead by a thread; 0: no thread")
+          .twin("NSA_FWE_Q")
+          .range(0, 1024)
+          .free(),
+      Entry::of("data.timeout", MEMBER(dataTimeout),
+                "seconds to wait for the thread")
+          .range(0.001, 86400)
+          .free(),
   };
 }
 
@@ -178,6 +199,9 @@ std::vector<Setting> modelSettings() {
       Entry::of("model.mlp_dim", MEMBER(model.mlpDim),
                 "hidden width of the MLP; 0 or not given: 4 x model.dim")
           .range(0, 1 << 20),
+      Entry::of("model.vocab_size", MEMBER(model.vocabulary),
+                "tokens there are; not given: those of the data")
+          .range(2, 1 << 24),
       Entry::of("model.tied_head", MEMBER(model.tiedHead),
                 "output head = embedding"),
       Entry::of("model.rope_base", MEMBER(model.ropeBase),

@@ -1,10 +1,9 @@
-// tests/unit/trainer/DataTest.cpp - corpora good and bad, windows.
+// tests/unit/trainer/DataTest.cpp - windows as tensors.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/Data.h"
 
 #include "TestFolder.h"
-#include "support/Error.h"
 #include "trainer/Config.h"
 #include "trainer/Random.h"
 
@@ -33,49 +32,6 @@ Config configFor(const std::string &path) {
   return c;
 }
 
-std::string refusal(const Config &c) {
-  try {
-    loadCorpus(c);
-  } catch (const Error &e) {
-    return e.message + "\n" + e.hint;
-  }
-  return "accepted";
-}
-
-TEST(Corpus, HoldsOutTheLastTwentieth) {
-  const TestFolder folder;
-  const std::string text = counting(1000);
-  const Corpus c = loadCorpus(configFor(folder.write("a.txt", text)));
-  EXPECT_EQ(c.training, text.substr(0, 950));
-  EXPECT_EQ(c.heldOut, text.substr(950));
-}
-
-TEST(Corpus, JoinsAFolderInTheOrderOfNames) {
-  const TestFolder folder;
-  folder.write("text/b.txt", std::string(300, 'b'));
-  folder.write("text/a/deep.txt", std::string(300, 'a'));
-  folder.write("text/c", std::string(30, 'c'));
-  const Corpus c = loadCorpus(configFor(folder.file("text")));
-  EXPECT_EQ(c.training + c.heldOut, std::string(300, 'a') +
-                                        std::string(300, 'b') +
-                                        std::string(30, 'c'));
-}
-
-TEST(Corpus, RefusesWhatIsMissingEmptyOrTiny) {
-  const TestFolder folder;
-  EXPECT_NE(refusal(configFor(folder.file("no"))).find("does not exist"),
-            std::string::npos);
-  EXPECT_NE(refusal(configFor(folder.write("e", ""))).find("no bytes"),
-            std::string::npos);
-  std::filesystem::create_directory(folder.path / "void");
-  EXPECT_NE(refusal(configFor(folder.file("void"))).find("no bytes"),
-            std::string::npos);
-  const std::string tiny = refusal(configFor(folder.write("t", counting(179))));
-  EXPECT_NE(tiny.find("179 bytes"), std::string::npos);
-  EXPECT_NE(tiny.find("needs 180"), std::string::npos);
-  EXPECT_EQ(refusal(configFor(folder.write("ok", counting(180)))), "accepted");
-}
-
 TEST(Windows, DependOnSeedAndNumberOnly) {
   const TestFolder folder;
   Config c = configFor(folder.write("a.txt", counting(5000)));
@@ -94,7 +50,7 @@ TEST(Windows, ReachBothEndsOfTheText) {
   const TestFolder folder;
   Config c = configFor(folder.write("a.txt", counting(200)));
   Corpus corpus = loadCorpus(c);
-  corpus.training = "ABCDEFGHIJ"; // windows of 9 bytes: two of them
+  corpus.training = TokenStore("ABCDEFGHIJ"); // windows of 9 bytes: two
   c.batchSize = 64;
   const at::Tensor first = trainingBatch(corpus, c, 0).inputs.select(1, 0);
   EXPECT_TRUE((first == 'A').any().item<bool>());
@@ -107,11 +63,14 @@ TEST(Windows, OfTheHeldOutPartDoNotOverlap) {
   const Config c = configFor(folder.write("a.txt", counting(2000)));
   const Corpus corpus = loadCorpus(c);
   EXPECT_EQ(heldOutWindows(corpus, c), 12); // 100 bytes
+  const auto heldOut = [&](int64_t at) {
+    int64_t token = 0;
+    corpus.heldOut.read(at, 1, &token);
+    return token;
+  };
   const Batch all = heldOutBatch(corpus, c, 0, 12, 12);
-  EXPECT_EQ(all.inputs[1][0].item<int64_t>(),
-            static_cast<unsigned char>(corpus.heldOut[8]));
-  EXPECT_EQ(all.targets[11][7].item<int64_t>(),
-            static_cast<unsigned char>(corpus.heldOut[96]));
+  EXPECT_EQ(all.inputs[1][0].item<int64_t>(), heldOut(8));
+  EXPECT_EQ(all.targets[11][7].item<int64_t>(), heldOut(96));
 }
 
 TEST(Random, IsUniformAndDependsOnBothNumbers) {

@@ -1,0 +1,172 @@
+// tests/unit/trainer/data/CorpusTest.cpp - corpora good and bad.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/data/Corpus.h"
+
+#include "support/Error.h"
+#include "support/Hash.h"
+#include "tests/unit/trainer/TestFolder.h"
+#include "tests/unit/trainer/data/LlmCFile.h"
+#include "trainer/Config.h"
+
+#include <gtest/gtest.h>
+#include <numeric>
+
+using namespace tessera;
+using namespace tessera::trainer;
+
+namespace {
+
+std::string counting(size_t bytes) {
+  std::string text(bytes, '\0');
+  for (size_t i = 0; i < bytes; ++i)
+    text[i] = char(i * 31 % 256);
+  return text;
+}
+
+Config configFor(const std::string &path) {
+  Config c;
+  c.dataPath = path;
+  c.sequenceLength = 8;
+  c.batchSize = 3;
+  return c;
+}
+
+std::string refusal(const Config &c) {
+  try {
+    loadCorpus(c);
+  } catch (const Error &e) {
+    EXPECT_FALSE(e.hint.empty()) << e.message;
+    return e.message + "\n" + e.hint;
+  }
+  return "accepted";
+}
+
+std::string textOf(const TokenStore &row) {
+  std::vector<int64_t> tokens(size_t(row.size()));
+  row.read(0, row.size(), tokens.data());
+  return {tokens.begin(), tokens.end()};
+}
+
+TEST(Corpus, HoldsOutTheLastTwentieth) {
+  const TestFolder folder;
+  const std::string text = counting(1000);
+  const Corpus c = loadCorpus(configFor(folder.write("a.txt", text)));
+  EXPECT_EQ(textOf(c.training), text.substr(0, 950));
+  EXPECT_EQ(textOf(c.heldOut), text.substr(950));
+  EXPECT_EQ(c.hash, sha256Hex(text));
+  EXPECT_EQ(c.vocabulary, 256);
+  EXPECT_EQ(c.tokensPerByte, 1);
+}
+
+TEST(Corpus, JoinsAFolderInTheOrderOfNames) {
+  const TestFolder folder;
+  folder.write("text/b.txt", std::string(300, 'b'));
+  folder.write("text/a/deep.txt", std::string(300, 'a'));
+  folder.write("text/c", std::string(30, 'c'));
+  const Corpus c = loadCorpus(configFor(folder.file("text")));
+  const std::string all =
+      std::string(300, 'a') + std::string(300, 'b') + std::string(30, 'c');
+  EXPECT_EQ(textOf(c.training) + textOf(c.heldOut), all);
+  EXPECT_EQ(c.hash, sha256Hex(all));
+  // Across the files, at any place.
+  std::vector<int64_t> four(4);
+  c.training.read(298, 4, four.data());
+  EXPECT_EQ(four, (std::vector<int64_t>{'a', 'a', 'b', 'b'}));
+}
+
+TEST(Corpus, RefusesWhatIsMissingEmptyOrTiny) {
+  const TestFolder folder;
+  EXPECT_NE(refusal(configFor(folder.file("no"))).find("does not exist"),
+            std::string::npos);
+  EXPECT_NE(refusal(configFor(folder.write("e", ""))).find("no bytes"),
+            std::string::npos);
+  std::filesystem::create_directory(folder.path / "void");
+  EXPECT_NE(refusal(configFor(folder.file("void"))).find("no bytes"),
+            std::string::npos);
+  const std::string tiny = refusal(configFor(folder.write("t", counting(179))));
+  EXPECT_NE(tiny.find("179 bytes"), std::string::npos);
+  EXPECT_NE(tiny.find("needs 180"), std::string::npos);
+  EXPECT_EQ(refusal(configFor(folder.write("ok", counting(180)))), "accepted");
+  EXPECT_NE(refusal(configFor(folder.write("d.jsonl", counting(999))))
+                .find("tessera data prepare"),
+            std::string::npos);
+  EXPECT_NE(refusal(configFor("/dev/null")).find("no regular file"),
+            std::string::npos);
+}
+
+TEST(Corpus, LlmCFilesNamedValAreHeldOut) {
+  const TestFolder folder;
+  std::vector<uint32_t> tokens(100);
+  std::iota(tokens.begin(), tokens.end(), 50000u);
+  folder.write("fw/train_000001.bin", llmcFile(tokens));
+  folder.write("fw/train_000002.bin", llmcFile({7, 8, 9}));
+  folder.write("fw/val_000000.bin", llmcFile(std::vector<uint32_t>(20, 3)));
+  const Corpus c = loadCorpus(configFor(folder.file("fw")));
+  EXPECT_EQ(c.training.size(), 103);
+  EXPECT_EQ(c.heldOut.size(), 20);
+  EXPECT_EQ(c.vocabulary, 50257);
+  EXPECT_EQ(c.tokensPerByte, 0);
+  std::vector<int64_t> four(4);
+  c.training.read(98, 4, four.data());
+  EXPECT_EQ(four, (std::vector<int64_t>{50098, 50099, 7, 8}));
+}
+
+TEST(Corpus, FilesOfTwoKindsAreRefused) {
+  const TestFolder folder;
+  folder.write("both/a.bin", llmcFile({1, 2, 3}));
+  folder.write("both/b.txt", counting(300));
+  const std::string text = refusal(configFor(folder.file("both")));
+  EXPECT_NE(text.find("b.txt is text of byte, but"), std::string::npos) << text;
+}
+
+TEST(Corpus, ATokenOutsideTheVocabularyIsAnError) {
+  const TestFolder folder;
+  std::vector<uint32_t> tokens(400, 1);
+  tokens[150] = 60000;
+  const Corpus c =
+      loadCorpus(configFor(folder.write("bad.bin", llmcFile(tokens))));
+  std::vector<int64_t> out(100);
+  EXPECT_NO_THROW(c.training.read(0, 100, out.data()));
+  try {
+    c.training.read(100, 100, out.data());
+    FAIL();
+  } catch (const Error &e) {
+    EXPECT_NE(e.message.find("bad.bin: token 150 is 60000"), std::string::npos)
+        << e.message;
+  }
+}
+
+// While a run reads it: an error, and no signal.
+TEST(Corpus, AFileThatIsCutShortIsAnError) {
+  const TestFolder folder;
+  const std::string file = folder.write("a.txt", counting(5000));
+  const Corpus c = loadCorpus(configFor(file));
+  std::filesystem::resize_file(file, 1000);
+  std::vector<int64_t> out(100);
+  EXPECT_NO_THROW(c.training.read(500, 100, out.data()));
+  EXPECT_THROW(c.training.read(3000, 100, out.data()), Error);
+}
+
+// Long data is not read as a whole: the file is sparse, and hashing 3 TB would
+// not end.
+TEST(Corpus, LongDataIsNeitherReadNorHashedAsAWhole) {
+  const TestFolder folder;
+  const std::string file = folder.write("long.txt", counting(5000));
+  const int64_t size = int64_t(3) << 40;
+  std::filesystem::resize_file(file, uintmax_t(size));
+  const Corpus c = loadCorpus(configFor(file));
+  EXPECT_EQ(c.training.size() + c.heldOut.size(), size);
+  EXPECT_TRUE(c.hash.starts_with("sampled:"));
+  std::vector<int64_t> out(3);
+  c.training.read(1, 3, out.data());
+  EXPECT_EQ(out, (std::vector<int64_t>{31, 62, 93}));
+  c.heldOut.read(c.heldOut.size() - 3, 3, out.data());
+  EXPECT_EQ(out, (std::vector<int64_t>{0, 0, 0}));
+  // Other data of that size is told apart.
+  folder.write("long.txt", counting(5000).substr(1));
+  std::filesystem::resize_file(file, uintmax_t(size));
+  EXPECT_NE(loadCorpus(configFor(file)).hash, c.hash);
+}
+
+} // namespace

@@ -1,0 +1,159 @@
+// tests/unit/trainer/data/TokenSourceTest.cpp - batches in order, ranks, the
+// thread that reads ahead, the end of the data.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/data/TokenSource.h"
+
+#include "support/Error.h"
+#include "trainer/Config.h"
+
+#include <atomic>
+#include <future>
+#include <gtest/gtest.h>
+#include <set>
+
+using namespace tessera;
+using namespace tessera::trainer;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Tokens = std::vector<int64_t>;
+
+Corpus corpusOf(size_t bytes) {
+  std::string text(bytes, '\0');
+  for (size_t i = 0; i < bytes; ++i)
+    text[i] = char(i);
+  Corpus c;
+  c.name = "counting";
+  c.training = TokenStore(text);
+  return c;
+}
+
+Config config() {
+  Config c;
+  c.sequenceLength = 4;
+  c.batchSize = 6;
+  c.steps = 5;
+  c.dataOrder = DataOrder::Shuffled;
+  return c;
+}
+
+TEST(TokenSource, GoesOnFromItsState) {
+  const Corpus corpus = corpusOf(201);
+  for (const int64_t prefetch : {0, 3}) {
+    Config c = config();
+    c.dataPrefetch = prefetch;
+    TokenSource straight(corpus, c, 0);
+    std::vector<Tokens> batches;
+    for (int i = 0; i < 20; ++i)
+      batches.push_back(straight.next());
+    EXPECT_EQ(straight.state(), 120);
+    TokenSource first(corpus, c, 0);
+    for (int i = 0; i < 7; ++i)
+      EXPECT_EQ(first.next(), batches[size_t(i)]);
+    EXPECT_EQ(first.state(), 42); // not what was read ahead
+    TokenSource second(corpus, c, first.state());
+    for (int i = 7; i < 20; ++i)
+      EXPECT_EQ(second.next(), batches[size_t(i)]);
+  }
+}
+
+TEST(TokenSource, RanksShareABatchWithoutOverlap) {
+  const Corpus corpus = corpusOf(201);
+  const Config c = config();
+  TokenSource one(corpus, c, 0);
+  for (const int64_t processes : {2, 3, 6}) {
+    std::vector<std::unique_ptr<TokenSource>> ranks;
+    for (int64_t rank = 0; rank < processes; ++rank)
+      ranks.push_back(std::make_unique<TokenSource>(corpus, c, one.state(),
+                                                    rank, processes));
+    const Tokens whole = one.next();
+    Tokens joined;
+    for (auto &rank : ranks) {
+      const Tokens part = rank->next();
+      EXPECT_EQ(part.size(), whole.size() / size_t(processes));
+      joined.insert(joined.end(), part.begin(), part.end());
+      EXPECT_EQ(rank->state(), one.state());
+    }
+    EXPECT_EQ(joined, whole);
+  }
+}
+
+TEST(TokenSource, APassHasEveryWindowOnce) {
+  const Corpus corpus = corpusOf(4 * 30 + 1);
+  TokenSource source(corpus, config(), 0);
+  std::set<int64_t> firsts;
+  for (int i = 0; i < 5; ++i) {
+    const Tokens batch = source.next();
+    for (size_t row = 0; row < 6; ++row) {
+      firsts.insert(batch[row * 5]);
+      for (size_t t = 1; t < 5; ++t)
+        EXPECT_EQ(batch[row * 5 + t], batch[row * 5] + int64_t(t));
+    }
+  }
+  EXPECT_EQ(firsts.size(), 30u);
+}
+
+TEST(TokenSource, TheEndOfTheDataIsKnownBeforeTheStart) {
+  const Corpus corpus = corpusOf(4 * 30 + 1);
+  Config c = config();
+  c.dataEnd = DataEnd::Stop;
+  EXPECT_NO_THROW(TokenSource(corpus, c, 0)); // 5 steps of 6: all 30
+  c.steps = 6;
+  try {
+    TokenSource(corpus, c, 0);
+    FAIL();
+  } catch (const Error &e) {
+    EXPECT_NE(e.message.find("has 30 sequences of 4 tokens"), std::string::npos)
+        << e.message;
+    EXPECT_NE(e.hint.find("train.steps=5"), std::string::npos) << e.hint;
+  }
+  c.dataEnd = DataEnd::Repeat;
+  EXPECT_NO_THROW(TokenSource(corpus, c, 0));
+}
+
+TEST(Prefetch, KeepsTheOrderAndStaysBounded) {
+  std::atomic<int> made = 0;
+  {
+    Prefetch<int> numbers([&] { return made++; }, 3);
+    for (int i = 0; i < 100; ++i)
+      EXPECT_EQ(numbers.next(60s), i);
+  }
+  EXPECT_LE(made, 100 + 4); // three kept, one in the making
+}
+
+TEST(Prefetch, AnErrorArrivesInItsPlace) {
+  int calls = 0;
+  Prefetch<int> numbers(
+      [&] {
+        if (calls == 2)
+          throw Error("torn", "mend it");
+        return calls++;
+      },
+      8);
+  EXPECT_EQ(numbers.next(60s), 0);
+  EXPECT_EQ(numbers.next(60s), 1);
+  EXPECT_THROW(numbers.next(60s), Error);
+  EXPECT_THROW(numbers.next(60s), Error);
+}
+
+// A disk that does not answer ends the wait, and not with a hang at the end.
+TEST(Prefetch, WaitsOnlySoLong) {
+  auto answer = std::make_shared<std::promise<int>>();
+  auto left = std::make_shared<std::promise<void>>();
+  {
+    Prefetch<int> numbers(
+        [answer, left] {
+          const int value = answer->get_future().get();
+          left->set_value();
+          return value;
+        },
+        1);
+    EXPECT_EQ(numbers.next(20ms), std::nullopt);
+  }
+  answer->set_value(1);
+  left->get_future().wait();
+}
+
+} // namespace

@@ -1,0 +1,86 @@
+// tools/commands/Data.cpp - tessera data prepare|inspect|verify.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/commands/Command.h"
+
+#include "trainer/data/Corpus.h"
+#include "trainer/data/Prepare.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <memory>
+
+namespace tessera::tools {
+namespace {
+
+struct Options {
+  trainer::PrepareOptions prepare;
+  std::vector<std::string> paths;
+};
+
+int prepare(const trainer::PrepareOptions &options) {
+  const trainer::Prepared made = trainer::prepareData(options);
+  std::printf("%lld documents (%lld held out), %lld tokens, %zu file%s in %s\n",
+              static_cast<long long>(made.documents),
+              static_cast<long long>(made.heldOutDocuments),
+              static_cast<long long>(made.tokens), made.files.size(),
+              made.files.size() == 1 ? "" : "s", options.out.c_str());
+  std::printf("train on them with data.path=%s\n", options.out.c_str());
+  return 0;
+}
+
+int show(const std::vector<std::string> &paths, bool verify) {
+  for (const std::string &path : paths)
+    for (const std::string &file : trainer::filesBelow(path))
+      std::printf(
+          "%s%s",
+          (verify ? trainer::verifyData(file) : trainer::inspectData(file))
+              .c_str(),
+          verify ? "\n" : "");
+  return 0;
+}
+
+} // namespace
+
+Command addData(CLI::App &app) {
+  CLI::App *verb = app.add_subcommand(
+      "data", "Prepare, inspect and verify data to train on");
+  verb->require_subcommand(1);
+  const auto options = std::make_shared<Options>();
+
+  CLI::App *make = verb->add_subcommand(
+      "prepare", "Write text and JSONL as shards of tokens");
+  make->add_option("--input", options->prepare.input,
+                   "file or folder; each line of a .jsonl file is a document, "
+                   "each other file is one")
+      ->required();
+  make->add_option("--out", options->prepare.out, "new folder of the shards")
+      ->required();
+  make->add_option("--field", options->prepare.field,
+                   "key of a JSONL line that holds its text")
+      ->capture_default_str();
+  make->add_option("--held-out", options->prepare.heldOut,
+                   "share of the documents to evaluate on")
+      ->check(CLI::Range(0.0, 0.5))
+      ->capture_default_str();
+  make->add_option("--shard-tokens", options->prepare.shardTokens,
+                   "tokens after which a shard ends")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 40))
+      ->capture_default_str();
+
+  CLI::App *inspect =
+      verb->add_subcommand("inspect", "Say what files of tokens hold");
+  inspect->add_option("paths", options->paths, "files or folders")->required();
+  CLI::App *verify = verb->add_subcommand(
+      "verify", "Read files of tokens to their end and check them");
+  verify->add_option("paths", options->paths, "files or folders")->required();
+
+  return {verb, [options, make, verify] {
+            if (make->parsed())
+              return prepare(options->prepare);
+            return show(options->paths, verify->parsed());
+          }};
+}
+
+} // namespace tessera::tools

@@ -1,0 +1,224 @@
+// trainer/data/Corpus.cpp - finds files of tokens and divides them.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/data/Corpus.h"
+
+#include "support/Error.h"
+#include "support/Hash.h"
+#include "support/Process.h"
+#include "trainer/Config.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace fs = std::filesystem;
+
+namespace tessera::trainer {
+namespace {
+
+constexpr size_t kingJamesBytes = 4404412;
+/// Longer data is not read as a whole at a start.
+constexpr int64_t hashedWhole = int64_t(64) << 20;
+
+/// The text as Debian's `bible` prints it; empty when the program is missing.
+std::string printKingJames() {
+  try {
+    return runCommand({"/usr/bin/env", "bible", "-f", "gen1:1-rev22:21"},
+                      std::chrono::seconds(60))
+        .output;
+  } catch (const Error &) {
+    return {};
+  }
+}
+
+std::string kingJames() {
+  const fs::path file = fs::path(dependencyFolder()) / "data" / "kjv.txt";
+  std::error_code code;
+  if (fs::file_size(file, code) == kingJamesBytes && !code)
+    return readFile(file.string());
+  const std::string text = printKingJames();
+  if (text.size() != kingJamesBytes)
+    throw Error(
+        text.empty()
+            ? std::string("the King James text is not here: the program "
+                          "'bible' did not run")
+            : fmt::format("'bible' printed {} bytes, the King James text of "
+                          "this trainer has {}",
+                          text.size(), kingJamesBytes),
+        "apt-get install -y bible-kjv, or give your own text with "
+        "data.path=FILE");
+  fs::create_directories(file.parent_path(), code);
+  try {
+    writeFile(file.string(), text);
+  } catch (const Error &) {
+    // The copy only saves the next start a second; the text is in memory.
+  }
+  return text;
+}
+
+/// A file with its header read.
+struct Source {
+  std::shared_ptr<const RandomFile> file;
+  TokenLayout layout;
+};
+
+Source open(const std::string &path) {
+  for (const char *ending : {".jsonl", ".parquet"})
+    if (path.ends_with(ending))
+      throw Error(fmt::format("{} cannot be trained on as it is", path),
+                  std::string_view(ending) == ".jsonl"
+                      ? fmt::format("tessera data prepare --input {} --out "
+                                    "FOLDER, then data.path=FOLDER",
+                                    path)
+                      : "parquet is not read yet: write its text column as "
+                        ".jsonl, then tessera data prepare");
+  Source source;
+  source.file = std::make_shared<const RandomFile>(path);
+  const int64_t size = source.file->size();
+  source.layout = readLayout(
+      source.file->read(0, std::min(size, shardHeaderBytes)), size, path);
+  return source;
+}
+
+/// Files of one kind, or tessera::Error.
+std::vector<Source> openAll(const std::string &path) {
+  std::vector<Source> sources;
+  for (const std::string &file : filesBelow(path)) {
+    sources.push_back(open(file));
+    const TokenLayout &first = sources.front().layout,
+                      &last = sources.back().layout;
+    if (first.format != last.format || first.vocabulary != last.vocabulary ||
+        first.tokenizer != last.tokenizer)
+      throw Error(
+          fmt::format("{} is {} of {}, but {} is {} of {}", file,
+                      formatName(last.format), last.tokenizer,
+                      sources.front().file->path(), formatName(first.format),
+                      first.tokenizer),
+          "data.path takes files of one kind; put the others elsewhere");
+  }
+  return sources;
+}
+
+/// SHA-256 of all bytes of the files, one after the other.
+std::string wholeHash(const std::vector<Source> &sources) {
+  constexpr int64_t piece = 1 << 20;
+  Sha256 sum;
+  for (const Source &s : sources)
+    for (int64_t at = 0; at < s.file->size(); at += piece)
+      sum.update(s.file->read(at, std::min(piece, s.file->size() - at)));
+  return toHex(sum.finish());
+}
+
+/// Of sizes, and of a few thousand pieces spread over the files.
+std::string sampledHash(const std::vector<Source> &sources, int64_t bytes) {
+  constexpr int64_t piece = 4096, pieces = 4096;
+  const int64_t apart = std::max(piece, bytes / pieces);
+  Sha256 sum;
+  for (const Source &s : sources) {
+    const int64_t size = s.file->size();
+    sum.update(fmt::format("{}\n{}\n", size, s.layout.sha256));
+    for (int64_t at = 0; at < size; at += apart)
+      sum.update(s.file->read(at, std::min(piece, size - at)));
+    const int64_t end = std::min(piece, size);
+    sum.update(s.file->read(size - end, end));
+  }
+  return "sampled:" + toHex(sum.finish());
+}
+
+bool heldOutByName(const Source &s) {
+  return s.layout.format != TokenFormat::Text &&
+         fs::path(s.file->path()).filename().string().find("val") !=
+             std::string::npos;
+}
+
+/// Divides the files; `corpus` gets all but its name.
+void fill(Corpus &corpus, const std::vector<Source> &sources) {
+  int64_t bytes = 0, textBytes = 0;
+  TokenStore all;
+  for (const Source &s : sources) {
+    bytes += s.file->size();
+    textBytes += s.layout.textBytes;
+    (heldOutByName(s) ? corpus.heldOut : all).add(s.file, s.layout);
+  }
+  const int64_t tokens = all.size() + corpus.heldOut.size();
+  corpus.vocabulary = std::max(all.vocabulary(), corpus.heldOut.vocabulary());
+  corpus.tokensPerByte =
+      textBytes > 0 ? double(tokens) / double(textBytes) : 0.0;
+  if (corpus.heldOut.size() > 0) {
+    corpus.training = all;
+  } else {
+    const int64_t held = all.size() / 20;
+    corpus.training = all.part(0, all.size() - held);
+    corpus.heldOut = all.part(all.size() - held, held);
+  }
+  corpus.hash =
+      bytes <= hashedWhole ? wholeHash(sources) : sampledHash(sources, bytes);
+}
+
+} // namespace
+
+std::string dependencyFolder() {
+  if (const char *folder = std::getenv("TESSERA_DEPS"))
+    return folder;
+  if (const char *data = std::getenv("XDG_DATA_HOME"))
+    return std::string(data) + "/tessera";
+  const char *home = std::getenv("HOME");
+  return std::string(home ? home : ".") + "/.local/share/tessera";
+}
+
+LossUnit lossUnit(const Corpus &corpus) {
+  if (corpus.tokensPerByte > 0)
+    return {corpus.tokensPerByte, "bits/byte", "bpb"};
+  return {1, "bits/token", "bits_per_token"};
+}
+
+std::vector<std::string> filesBelow(const std::string &path) {
+  std::error_code code;
+  if (!fs::exists(path, code))
+    throw Error(fmt::format("data.path does not exist: {}", path),
+                "name a text file or a folder of them");
+  if (!fs::is_directory(path, code))
+    return {path};
+  std::vector<fs::path> files;
+  for (const fs::directory_entry &e : fs::recursive_directory_iterator(
+           path, fs::directory_options::skip_permission_denied))
+    if (e.is_regular_file(code))
+      files.push_back(e.path());
+  // The order of a folder's entries is the file system's whim.
+  std::sort(files.begin(), files.end());
+  return {files.begin(), files.end()};
+}
+
+Corpus loadCorpus(const Config &config) {
+  Corpus corpus;
+  corpus.name = config.dataPath.empty() ? "King James text" : config.dataPath;
+  if (config.dataPath.empty()) {
+    const std::string text = kingJames();
+    corpus.hash = sha256Hex(text);
+    const TokenStore all(text);
+    const int64_t held = all.size() / 20;
+    corpus.training = all.part(0, all.size() - held);
+    corpus.heldOut = all.part(all.size() - held, held);
+  } else {
+    fill(corpus, openAll(config.dataPath));
+  }
+  const int64_t held = corpus.heldOut.size(),
+                size = held + corpus.training.size();
+  if (size == 0)
+    throw Error(fmt::format("no bytes in {}", corpus.name),
+                "data.path takes a text file, a folder with text files, or "
+                "shards of tokens");
+  const int64_t window = config.sequenceLength + 1;
+  if (held < window || size - held < window)
+    throw Error(fmt::format("{} has {} {}; a held-out twentieth of at least "
+                            "one window needs {}",
+                            corpus.name, size,
+                            corpus.bytes() ? "bytes" : "tokens", window * 20),
+                "use more text, or a smaller train.seq_len");
+  return corpus;
+}
+
+} // namespace tessera::trainer

@@ -1,0 +1,39 @@
+// trainer/data/Prepare.h - text and JSONL into shards; shards checked.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tessera::trainer {
+
+struct PrepareOptions {
+  std::string input, out;
+  std::string field = "text"; ///< Of JSONL: what holds a document.
+  double heldOut = 0.05;      ///< Share of the documents, 0 to 0.5.
+  int64_t shardTokens = 100'000'000;
+};
+
+struct Prepared {
+  std::vector<std::string> files;
+  int64_t documents = 0, heldOutDocuments = 0, tokens = 0;
+};
+
+/// Every line of a .jsonl file is a document, every other file is one. Writes
+/// train_*.bin and, of documents chosen by their number, val_*.bin. Memory does
+/// not grow with the input but by its longest line. Throws tessera::Error,
+/// with file and line, for input that is none, and when `out` holds files.
+Prepared prepareData(const PrepareOptions &options);
+
+/// What a file is, one line for each fact.
+std::string inspectData(const std::string &file);
+
+/// Reads the whole file. Throws tessera::Error when its checksum is another, a
+/// token is outside the vocabulary or the documents are out of order; returns
+/// a line that says what was checked.
+std::string verifyData(const std::string &file);
+
+} // namespace tessera::trainer

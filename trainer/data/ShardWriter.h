@@ -1,0 +1,58 @@
+// trainer/data/ShardWriter.h - documents into shards of tokens.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/File.h"
+#include "support/Hash.h"
+#include "trainer/data/TokenFile.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::trainer {
+
+/// Writes FOLDER/NAME_000000.bin and so on, each with its name only when it is
+/// whole and on the disk. Tokens are bytes; token 256 stands before each
+/// document. A document lies in one shard, however long it is.
+class ShardWriter {
+public:
+  /// A shard is ended after the document that makes it `shardTokens` long.
+  ShardWriter(std::filesystem::path folder, std::string name,
+              int64_t shardTokens);
+  ~ShardWriter(); ///< Removes what is not finished.
+  ShardWriter(const ShardWriter &) = delete;
+  ShardWriter &operator=(const ShardWriter &) = delete;
+
+  /// All throw tessera::Error when the disk does not take it.
+  void beginDocument();
+  void append(std::string_view text); ///< To the document begun last.
+  void finish();
+
+  const std::vector<std::string> &files() const { return written; }
+  int64_t tokens() const { return allTokens; }
+  int64_t documents() const { return allDocuments; }
+
+  static constexpr int64_t endToken = 256, vocabulary = 257;
+
+private:
+  void open();
+  void close();
+  void put(std::string_view bytes);
+
+  const std::filesystem::path folder;
+  const std::string name;
+  const int64_t shardTokens;
+  UniqueFd fd;
+  std::filesystem::path temporary;
+  Sha256 sum;
+  TokenLayout layout; ///< Of the open shard.
+  std::vector<uint64_t> starts;
+  std::vector<std::string> written;
+  int64_t allTokens = 0, allDocuments = 0;
+};
+
+} // namespace tessera::trainer

@@ -1,0 +1,57 @@
+// trainer/data/TokenStore.h - tokens of several files as one row.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "trainer/data/RandomFile.h"
+#include "trainer/data/TokenFile.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tessera::trainer {
+
+/// A row of tokens; they stay in their files until they are read. Numbers and
+/// offsets have 64 bits.
+class TokenStore {
+public:
+  TokenStore() = default;
+  /// A row in memory, one token for each byte.
+  explicit TokenStore(std::string text);
+
+  /// Appends the tokens of a file.
+  void add(std::shared_ptr<const RandomFile> file, const TokenLayout &layout);
+
+  int64_t size() const { return total; }
+  int64_t vocabulary() const {
+    return largest;
+  } ///< Of all files; 256 for text.
+
+  /// Tokens first .. first+count-1. Throws tessera::Error when a file cannot be
+  /// read or holds a token that is not in its vocabulary. May be called from
+  /// several threads.
+  void read(int64_t first, int64_t count, int64_t *out) const;
+
+  /// Tokens first .. first+count-1 as a row of its own, of the same files.
+  TokenStore part(int64_t first, int64_t count) const;
+
+private:
+  struct Segment {
+    std::shared_ptr<const RandomFile> file; ///< None: `text`.
+    std::shared_ptr<const std::string> text;
+    int width = 1;
+    int64_t offset = 0; ///< In the file, in bytes.
+    int64_t start = 0;  ///< In the row, in tokens.
+    int64_t count = 0;
+    int64_t vocabulary = 256;
+  };
+  static void readSegment(const Segment &segment, int64_t first, int64_t count,
+                          int64_t *out);
+
+  std::vector<Segment> segments;
+  int64_t total = 0;
+  int64_t largest = 0;
+};
+
+} // namespace tessera::trainer
