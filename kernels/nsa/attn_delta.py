@@ -6,13 +6,13 @@ import triton.language as tl
 
 
 @triton.jit
-def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
-    """Rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
+def load_rows(ptr, offs, live, N: tl.constexpr, NP: tl.constexpr):
+    """Rows that start at ptr + offs, N elements each; others than live rows, and columns N .. NP-1, read as zero."""
     cols = tl.arange(0, NP)
     if N == NP:
-        x = tl.load(ptr + offs[:, None] + cols[None, :])
+        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=live[:, None], other=0.0)
     else:
-        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
+        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=live[:, None] & (cols[None, :] < N), other=0.0)
     return x
 
 
@@ -27,8 +27,8 @@ def attn_delta(O, DO, DELTA, T, sot, soh, sdot, sdoh, sdeltat, sdeltah,
     t0 = tl.program_id(0) * BT
     head = tl.program_id(1).to(tl.int64)
     t = t0 + tl.arange(0, BT)
-    rel = tl.minimum(t, T - 1) - t0
+    rel = tl.arange(0, BT)
     token0 = tl.program_id(0).to(tl.int64) * BT
-    o = load_rows(O + token0 * sot + head * soh, rel * sot, E, EP).to(tl.float32)
-    do = load_rows(DO + token0 * sdot + head * sdoh, rel * sdot, E, EP).to(tl.float32)
-    tl.store(DELTA + token0 * sdeltat + head * sdeltah + (t - t0) * sdeltat, tl.sum(o * do, 1), mask=t < T)
+    o = load_rows(O + token0 * sot + head * soh, rel * sot, t < T, E, EP).to(tl.float32)
+    do = load_rows(DO + token0 * sdot + head * sdoh, rel * sdot, t < T, E, EP).to(tl.float32)
+    tl.store(DELTA + token0 * sdeltat + head * sdeltah + rel * sdeltat, tl.sum(o * do, 1), mask=t < T)

@@ -6,39 +6,56 @@ import triton.language as tl
 
 
 @triton.jit
-def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
-    """Rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
+def load_rows(ptr, offs, live, N: tl.constexpr, NP: tl.constexpr):
+    """Rows that start at ptr + offs, N elements each; others than live rows, and columns N .. NP-1, read as zero."""
     cols = tl.arange(0, NP)
     if N == NP:
-        x = tl.load(ptr + offs[:, None] + cols[None, :])
+        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=live[:, None], other=0.0)
     else:
-        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
+        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=live[:, None] & (cols[None, :] < N), other=0.0)
     return x
 
 
-# tessera: instance compress_fwd_quick_f32(X="*fp32:16", W="*fp32:16", OUT="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=16, STRIDE=8, D=32, DP=32, CONV=1, BC=32)
-# tessera: instance compress_fwd_d64_f32(X="*fp32:16", W="*fp32:16", OUT="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=32, STRIDE=16, D=64, DP=64, CONV=1, BC=32)
-# tessera: instance compress_fwd_paper_bf16(X="*bf16:16", W="*bf16:16", OUT="*bf16:16", CU="*i32:16", CU_CMP="*i32:16", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=32, STRIDE=16, D=192, DP=256, CONV=1, BC=32)
+@triton.jit
+def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
+    """Tile number -> its sequence, that one's first entry and length, and the tile's first entry in the sequence.
+
+    CU are prefix sums, SIZE the entries of a tile. Sequence b owns the tiles from CU[b] // SIZE + b on, which is enough for
+    every length; the last of them may be empty: it starts at the length or behind it.
+    """
+    low = tile * 0
+    high = low + nseq - 1
+    while low < high:                            # the last sequence that starts at this tile or before
+        middle = (low + high + 1) // 2
+        if tl.load(CU + middle) // SIZE + middle <= tile:
+            low = middle
+        else:
+            high = middle - 1
+    start = tl.load(CU + low)
+    return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
+
+
+# tessera: instance compress_fwd_quick_f32(X="*fp32:16", W="*fp32:16", OUT="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", nseq="i32", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=16, STRIDE=8, D=32, DP=32, CONV=1, BC=32)
+# tessera: instance compress_fwd_d64_f32(X="*fp32:16", W="*fp32:16", OUT="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", nseq="i32", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=32, STRIDE=16, D=64, DP=64, CONV=1, BC=32)
+# tessera: instance compress_fwd_paper_bf16(X="*bf16:16", W="*bf16:16", OUT="*bf16:16", CU="*i32:16", CU_CMP="*i32:16", nseq="i32", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=32, STRIDE=16, D=192, DP=256, CONV=1, BC=32)
 # tessera: cpu(BC=16)
 # tessera: cpu(BC=32)
-@triton.jit
-def compress_fwd(X, W, OUT, CU, CU_CMP, sxt, sxh, sot, soh, L: tl.constexpr, STRIDE: tl.constexpr,
+@triton.jit(do_not_specialize=["nseq"])
+def compress_fwd(X, W, OUT, CU, CU_CMP, nseq, sxt, sxh, sot, soh, L: tl.constexpr, STRIDE: tl.constexpr,
                  D: tl.constexpr, DP: tl.constexpr, CONV: tl.constexpr, BC: tl.constexpr):
     """BC compressed tokens of one head: out_i = sum over a < L of w[a,:] * x[i*STRIDE + a,:]; w = 1/L without CONV."""
-    i0 = tl.program_id(0) * BC
+    b, cmp_start, count, i0 = find_tile(CU_CMP, nseq, tl.program_id(0), BC)
     head = tl.program_id(1).to(tl.int64)
-    start = tl.load(CU + tl.program_id(2))
-    cmp_start = tl.load(CU_CMP + tl.program_id(2))
-    count = tl.load(CU_CMP + tl.program_id(2) + 1) - cmp_start
+    start = tl.load(CU + b)
     if i0 >= count:
         return
-    i = i0 + tl.arange(0, BC)
-    rel = tl.minimum(i, count - 1) - i0
+    rel = tl.arange(0, BC)
+    live = i0 + rel < count
     d = tl.arange(0, DP)
     acc = tl.zeros((BC, DP), tl.float32)
     for a in range(0, L):
         token0 = (start + i0 * STRIDE + a).to(tl.int64)
-        x = load_rows(X + token0 * sxt + head * sxh, rel * STRIDE * sxt, D, DP).to(tl.float32)
+        x = load_rows(X + token0 * sxt + head * sxh, rel * STRIDE * sxt, live, D, DP).to(tl.float32)
         if CONV:
             w = tl.load(W + a * D + d, mask=d < D, other=0.0).to(tl.float32)
             acc += x * w[None, :]
@@ -48,4 +65,4 @@ def compress_fwd(X, W, OUT, CU, CU_CMP, sxt, sxh, sot, soh, L: tl.constexpr, STR
         acc = acc * (1.0 / L)
     out = OUT + (cmp_start + i0).to(tl.int64) * sot + head * soh
     tl.store(out + (rel * sot)[:, None] + d[None, :], acc.to(OUT.dtype.element_ty),
-             mask=(i < count)[:, None] & (d[None, :] < D))
+             mask=live[:, None] & (d[None, :] < D))

@@ -17,6 +17,7 @@ void applyScale(Launch &launch, const Attention &a, const Branch &branch) {
   launch.real(a.scale);
   for (const int64_t value : branch.afterScale)
     launch.integer(value);
+  launch.integer(a.sequences);
 }
 
 void applyCommon(Launch &launch, const Attention &a, const Branch &branch) {
@@ -24,6 +25,15 @@ void applyCommon(Launch &launch, const Attention &a, const Branch &branch) {
   launch.padded("D", "DP", a.keyDim).padded("E", "EP", a.valueDim);
   for (const auto &[name, value] : branch.constants)
     launch.constant(name, value);
+  // A tile holds whole tokens, so at least one.
+  if (a.group > kLeastTileRows)
+    launch.constant("BM", nextPowerOfTwo(a.group));
+}
+
+// Kernels over tiles of BM / G tokens.
+void runTokenTiles(Launch &launch, const Attention &a) {
+  const int64_t tokens = launch.tile("BM") / a.group;
+  launch.run(tileCount(a.tokens, tokens, a.sequences), a.keyHeads);
 }
 
 } // namespace
@@ -126,8 +136,7 @@ std::tuple<at::Tensor, at::Tensor> launchForward(const Attention &a,
   applyScale(launch, a, branch);
   launch.strides(a.q).strides(a.k).strides(a.v).strides(o).strides(lse);
   applyCommon(launch, a, branch);
-  launch.run(ceilDiv(a.maxSeqlen * a.group, launch.tile("BM")), a.keyHeads,
-             a.sequences);
+  runTokenTiles(launch, a);
   return {o, byHeads(lse)};
 }
 
@@ -147,15 +156,14 @@ at::Tensor launchDq(const Attention &a, const Branch &branch,
   launch.strides(a.q).strides(a.k).strides(a.v).strides(gradO).strides(dq);
   launch.strides(lse).strides(delta);
   applyCommon(launch, a, branch);
-  launch.run(ceilDiv(a.maxSeqlen * a.group, launch.tile("BM")), a.keyHeads,
-             a.sequences);
+  runTokenTiles(launch, a);
   return dq;
 }
 
 std::tuple<at::Tensor, at::Tensor>
 launchDkDv(const Attention &a, const Branch &branch, const at::Tensor &gradO,
-           const at::Tensor &lse, const at::Tensor &delta, int64_t maxKeys,
-           const char *file, const char *kernel) {
+           const at::Tensor &lse, const at::Tensor &delta, const char *file,
+           const char *kernel) {
   at::Tensor dk = at::empty(a.k.sizes(), a.k.options());
   at::Tensor dv = at::empty(a.v.sizes(), a.v.options());
   Launch launch(file, kernel);
@@ -174,7 +182,8 @@ launchDkDv(const Attention &a, const Branch &branch, const at::Tensor &gradO,
       .strides(lse)
       .strides(delta);
   applyCommon(launch, a, branch);
-  launch.run(ceilDiv(maxKeys, launch.tile("BN")), a.keyHeads, a.sequences);
+  launch.run(a.keyHeads,
+             tileCount(a.k.size(0), launch.tile("BN"), a.sequences));
   return {dk, dv};
 }
 

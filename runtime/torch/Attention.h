@@ -47,12 +47,17 @@ metaBackward(const at::Tensor &q, const at::Tensor &k, const at::Tensor &v);
 
 using Constants = std::vector<std::pair<const char *, int64_t>>;
 
+// The fewest rows among the tiles of the kernel files. A tile holds whole
+// tokens: where a token has more heads than this, launches set BM.
+constexpr int64_t kLeastTileRows = 32;
+
 // How a branch's kernels differ from plain causal attention.
 struct Branch {
   Constants constants;
   std::vector<at::Tensor> afterInputs = {}; // pointers between V and O (or DO)
   std::vector<at::Tensor> afterCu = {};     // pointers behind CU
-  std::vector<int64_t> afterScale = {};     // integers behind scale
+  std::vector<int64_t> afterScale =
+      {}; // integers between scale and the number of sequences
 };
 
 // The shape of lse in the ops is [Hq, T]; the kernels take [T, Hq]. Both are
@@ -73,11 +78,11 @@ at::Tensor launchDq(const Attention &a, const Branch &branch,
                     const at::Tensor &gradO, const at::Tensor &lse,
                     const at::Tensor &delta, const char *file,
                     const char *kernel);
-// Kernels tiled over keys; maxKeys is the largest number of a sequence.
+// Kernels tiled over keys.
 std::tuple<at::Tensor, at::Tensor>
 launchDkDv(const Attention &a, const Branch &branch, const at::Tensor &gradO,
-           const at::Tensor &lse, const at::Tensor &delta, int64_t maxKeys,
-           const char *file, const char *kernel);
+           const at::Tensor &lse, const at::Tensor &delta, const char *file,
+           const char *kernel);
 
 // Writes the sum over E of grad_o * o, less the gradient of lse ([Hq, T]), to
 // rows, fp32 [T, Hq].

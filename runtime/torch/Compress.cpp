@@ -43,26 +43,25 @@ Tensor forward(const Tensor &x, const MaybeTensor &weight,
   const Tensor filter =
       weight ? weight->contiguous() : input; // not read for the mean
   Tensor out = at::empty({rows, x.size(1), x.size(2)}, x.options());
+  const int64_t sequences = cuSeqlens.numel() - 1;
   Launch launch("kernels/nsa/compress_fwd.py", "compress_fwd");
   launch.tensor(input).tensor(filter).tensor(out).tensor(cuSeqlens).tensor(
       cuCmp);
-  launch.strides(input)
+  launch.integer(sequences)
+      .strides(input)
       .strides(out)
       .constant("L", length)
       .constant("STRIDE", stride);
   launch.padded("D", "DP", x.size(2)).constant("CONV", weight.has_value());
-  launch.run(
-      ceilDiv(compressedCount(maxSeqlen, length, stride), launch.tile("BC")),
-      x.size(1), cuSeqlens.numel() - 1);
+  launch.run(tileCount(rows, launch.tile("BC"), sequences), x.size(1));
   return out;
 }
 
 Tensor filterGradient(const Tensor &grad, const Tensor &x, const Tensor &weight,
                       const Tensor &cuSeqlens, const Tensor &cuCmp,
-                      int64_t maxSeqlen, int64_t length, int64_t stride) {
+                      int64_t length, int64_t stride) {
   const int64_t heads = x.size(1), sequences = cuSeqlens.numel() - 1;
-  const int64_t count = compressedCount(maxSeqlen, length, stride);
-  if (sequences * heads * count == 0)
+  if (grad.numel() == 0)
     return at::zeros(weight.sizes(), weight.options());
   Launch launch("kernels/nsa/compress_bwd.py", "compress_bwd_dw");
   launch.tensor(x)
@@ -70,16 +69,17 @@ Tensor filterGradient(const Tensor &grad, const Tensor &x, const Tensor &weight,
       .scratch(at::kFloat)
       .tensor(cuSeqlens)
       .tensor(cuCmp);
-  launch.strides(x)
+  launch.integer(sequences)
+      .strides(x)
       .strides(grad)
       .constant("L", length)
       .constant("STRIDE", stride);
   launch.padded("D", "DP", x.size(2));
-  const int64_t tiles = ceilDiv(count, launch.tile("BC"));
-  const int64_t parts = sequences * heads * tiles;
+  const int64_t tiles = tileCount(grad.size(0), launch.tile("BC"), sequences);
+  const int64_t parts = heads * tiles;
   Tensor partial =
       at::empty({parts, length * x.size(2)}, x.options().dtype(at::kFloat));
-  launch.bindScratch(partial).run(tiles, heads, sequences);
+  launch.bindScratch(partial).run(tiles, heads);
 
   Tensor dweight = at::empty(weight.sizes(), weight.options());
   Launch reduce("kernels/nn/reduce_rows.py", "reduce_rows");
@@ -104,17 +104,18 @@ std::tuple<Tensor, Tensor> backward(const Tensor &gradOut, const Tensor &x,
   const Tensor filter =
       weight ? weight->contiguous() : grad; // not read for the mean
   Tensor dx = at::empty(x.sizes(), x.options());
+  const int64_t sequences = cuSeqlens.numel() - 1;
   Launch launch("kernels/nsa/compress_bwd.py", "compress_bwd_dx");
   launch.tensor(grad).tensor(filter).tensor(dx).tensor(cuSeqlens).tensor(cuCmp);
-  launch.strides(grad)
+  launch.integer(sequences)
+      .strides(grad)
       .strides(dx)
       .constant("L", length)
       .constant("STRIDE", stride);
   launch.padded("D", "DP", x.size(2)).constant("CONV", weight.has_value());
-  launch.run(ceilDiv(maxSeqlen, launch.tile("BT")), x.size(1),
-             cuSeqlens.numel() - 1);
+  launch.run(tileCount(x.size(0), launch.tile("BT"), sequences), x.size(1));
   Tensor dweight = weight ? filterGradient(grad, input, filter, cuSeqlens,
-                                           cuCmp, maxSeqlen, length, stride)
+                                           cuCmp, length, stride)
                           : at::empty({0}, x.options());
   return {dx, dweight};
 }

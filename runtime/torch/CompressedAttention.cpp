@@ -51,10 +51,9 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
   const Tensor dout = outputGradient(a, gradO);
   const Tensor delta = attentionDelta(a, dout, o, gradLse);
   const Tensor rows = lseRows(a, lse);
-  const int64_t maxKeys = compressedCount(maxSeqlen, length, stride);
   Tensor dq = launchDq(a, branch, dout, rows, delta, "kernels/nsa/cmp_bwd.py",
                        "cmp_bwd_dq");
-  auto [dk, dv] = launchDkDv(a, branch, dout, rows, delta, maxKeys,
+  auto [dk, dv] = launchDkDv(a, branch, dout, rows, delta,
                              "kernels/nsa/cmp_bwd.py", "cmp_bwd_dkdv");
   return {dq, dk, dv};
 }

@@ -63,7 +63,7 @@ Tensor selectBlocks(const char *op, const Tensor &q, const Tensor &k,
   launch.tensor(a.q).tensor(a.k).tensor(rows).tensor(indices).tensor(
       scores ? *scores : rows);
   launch.tensor(cuSeqlens).tensor(cuCmp).real(a.scale).integer(a.tokens);
-  launch.integer(scores ? blocks : 0);
+  launch.integer(a.sequences).integer(scores ? blocks : 0);
   launch.strides(a.q).strides(a.k).strides(rows);
   launch.constant("G", a.group)
       .constant("L", o.length)
@@ -71,7 +71,7 @@ Tensor selectBlocks(const char *op, const Tensor &q, const Tensor &k,
   launch.constant("LSEL", o.selectionLength).padded("NSEL", "NP", o.selected);
   launch.constant("NINIT", o.initialBlocks).constant("NLOCAL", o.localBlocks);
   launch.padded("D", "DP", a.keyDim).constant("STORE", scores != nullptr);
-  launch.run(ceilDiv(maxSeqlen, launch.tile("BT")), a.keyHeads, a.sequences);
+  launch.run(tileCount(a.tokens, launch.tile("BT"), a.sequences), a.keyHeads);
   return indices;
 }
 
@@ -134,11 +134,12 @@ Tensor ranges(const Tensor &indices, const Tensor &cuSeqlens, int64_t maxSeqlen,
   Tensor out = at::empty({heads, tokens, selected, 2}, indices.options());
   if (selected == 0)
     return out;
+  const int64_t sequences = cuSeqlens.numel() - 1;
   Launch launch("kernels/nsa/ranges.py", "merge_ranges");
-  launch.tensor(indices).tensor(out).tensor(cuSeqlens).integer(tokens);
+  launch.tensor(indices).tensor(out).tensor(cuSeqlens).integer(tokens).integer(
+      sequences);
   launch.constant("LSEL", selectionLength).constant("NSEL", selected);
-  launch.run(ceilDiv(maxSeqlen, launch.tile("BT")), heads,
-             cuSeqlens.numel() - 1);
+  launch.run(tileCount(tokens, launch.tile("BT"), sequences), heads);
   return out;
 }
 
