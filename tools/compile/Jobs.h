@@ -40,6 +40,12 @@ struct Job {
 std::vector<Job> makeJobs(const JobOptions &options,
                           const syntax::Program &program);
 
+// Whether a parameter of this name is a pointer, by custom: X, x_ptr.
+bool looksLikePointer(const std::string &name);
+// "X=*fp32:16, n=i32, BLOCK=64": a signature to begin with, its types guessed
+// from the names.
+std::string exampleSignature(const syntax::Signature &signature);
+
 // The jit functions of the file, described.
 std::vector<syntax::KernelInfo> describeAll(const syntax::Program &program);
 
