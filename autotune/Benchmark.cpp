@@ -97,7 +97,7 @@ double timeControl() {
     pool.run(pool.threads(), [&](int64_t begin, int64_t) {
       // A chain that no compiler shortens: each step needs the one before.
       double x = 0.5 + double(begin) * 1e-3;
-      for (int step = 0; step < 100000; ++step)
+      for (int step = 0; step < 1000000; ++step)
         x = x * 0.999999 + 1e-6;
       sink = x;
     });
@@ -137,7 +137,8 @@ LoadWatch::LoadWatch() : begin(now()), since(Clock::now()) {}
 std::optional<double> LoadWatch::othersBusy() const {
   const auto end = now();
   const double seconds = secondsSince(since);
-  if (!begin || !end || seconds <= 0)
+  // The system counts in hundredths of a second for each processor.
+  if (!begin || !end || seconds < shortest)
     return std::nullopt;
   const double others = (end->all - begin->all) - (end->ours - begin->ours);
   return std::max(0.0, others / seconds);

@@ -56,8 +56,11 @@ inline constexpr double mostDrift = 0.05;
 // Processors that others kept busy meanwhile: 0.9 of 2.
 class LoadWatch {
 public:
+  static constexpr double shortest = 0.5; // seconds
+
   LoadWatch();
-  // Since it was made; none where the system does not tell.
+  // Since it was made; none where the system does not tell, or where the time
+  // is too short for what it counts in.
   std::optional<double> othersBusy() const;
 
 private:
