@@ -89,6 +89,18 @@ TEST(PreparedLaunch, Example) {
   }
 }
 
+// Call sites share the kernel's table: what they were made with is in the key.
+TEST(PreparedLaunch, CallSitesKeepTheirConstexprs) {
+  Launched launched;
+  const Kernel kernel = Kernel::fromSource(source, "plain");
+  const PreparedLaunch eight(kernel, {{"B", int64_t(8)}}),
+      sixteen(kernel, {{"B", int64_t(16)}});
+  const Arg args[] = {launched.pointer(), int64_t(7), 2.5};
+  EXPECT_EQ(eight.constexprOf("B", args, {}), 8);
+  EXPECT_EQ(sixteen.constexprOf("B", args, {}), 16);
+  EXPECT_EQ(eight.constexprOf("B", args, {}), 8);
+}
+
 TEST(PreparedLaunch, AllocatesNothingOnceItWasMade) {
   Launched launched(40);
   for (const Grid &grid : {Grid{1, 1, 1}, Grid{5, 2, 4}}) {
