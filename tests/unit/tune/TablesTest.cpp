@@ -262,6 +262,17 @@ TEST(Tables, AnotherBucketIsAnotherLaunch) {
   EXPECT_EQ(launch.tile(), 4);
 }
 
+// One call site with sequences of two lengths: each launch has its own code.
+TEST(Tables, OneCallSiteFollowsTheLengthOfEachLaunch) {
+  Launch launch;
+  const UseTable use(entryFor(launch.key(), 64));
+  const PreparedLaunch site(launch.kernel, launch.given);
+  const std::vector<Arg> args = launch.args();
+  EXPECT_EQ(site.constexprOf("BM", args, {}, 1000), 64);
+  EXPECT_EQ(site.constexprOf("BM", args, {}, 4000), 32);
+  EXPECT_EQ(site.constexprOf("BM", args, {}, 1000), 64);
+}
+
 TEST(Tables, AnEntryOfOtherTextIsNotUsed) {
   Launch launch;
   const UseTable used(entryFor(launch.key(), 16));
