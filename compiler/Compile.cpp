@@ -120,6 +120,7 @@ void compileInto(const CompileRequest &request, CompileResult &result,
   if (objectOptions.keepAsm)
     result.stages["asm"] = std::move(object.asmText);
   result.artifact = std::move(object.bytes);
+  result.meta.lines = std::move(object.lines);
   result.ok = true;
 }
 

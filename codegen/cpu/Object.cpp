@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/Object.h"
 
+#include "codegen/cpu/Lines.h"
 #include "codegen/cpu/Link.h"
 #include "codegen/cpu/Target.h"
 #include "support/Error.h"
@@ -19,6 +20,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/AsmParser/Parser.h"
+#include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/IRBuilder.h"
@@ -196,6 +198,13 @@ void addMemoryFunctions(llvm::Module &module, bool needed = false) {
     internalError("cannot add the memory functions");
 }
 
+// For texts that people read and edit.
+std::unique_ptr<llvm::Module> copyWithoutLines(const llvm::Module &module) {
+  auto copy = llvm::CloneModule(module);
+  llvm::StripDebugInfo(*copy);
+  return copy;
+}
+
 std::string emit(llvm::Module &module, llvm::TargetMachine &machine,
                  llvm::CodeGenFileType kind) {
   llvm::SmallString<0> bytes;
@@ -306,6 +315,8 @@ SharedObject emitSharedObject(mlir::ModuleOp module,
   auto machine = createTargetMachine(options.target);
   llvm::LLVMContext context;
   const bool edited = !options.llvmPath.empty();
+  if (!edited)
+    keepLines(module);
   auto llvmModule =
       edited ? parseIr(options, context) : translate(module, context);
   llvm::Function *entry = llvmModule->getFunction(options.entry);
@@ -326,7 +337,7 @@ SharedObject emitSharedObject(mlir::ModuleOp module,
   widenHalves(*llvmModule);
   if (options.keepLlvm) {
     llvm::raw_string_ostream stream(result.llvmText);
-    llvmModule->print(stream, nullptr);
+    copyWithoutLines(*llvmModule)->print(stream, nullptr);
   }
   result.optimize = watch.lap();
 
@@ -344,7 +355,7 @@ SharedObject emitSharedObject(mlir::ModuleOp module,
   }
   if (options.keepAsm) {
     // Generating code changes the module.
-    auto copy = llvm::CloneModule(*llvmModule);
+    auto copy = copyWithoutLines(*llvmModule);
     result.asmText = emit(*copy, *machine, llvm::CodeGenFileType::AssemblyFile);
     watch.lap();
   }
@@ -361,6 +372,8 @@ SharedObject emitSharedObject(mlir::ModuleOp module,
                   "have: " +
                   names);
   }
+  if (!edited)
+    result.lines = linesOf(object, options.entry);
   result.emit = watch.lap();
 
   result.bytes = linkSharedObject(object, options.entry);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "support/CpuTarget.h"
+#include "support/LineTable.h"
 
 #include <cstdint>
 #include <string>
@@ -30,6 +31,8 @@ struct ObjectOptions {
 
 struct SharedObject {
   std::string bytes;
+  // Of the entry; none where IR or assembly was given.
+  LineTable lines;
   std::string llvmText;
   std::string asmText;
   // Microseconds.

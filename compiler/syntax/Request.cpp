@@ -242,6 +242,8 @@ static Json metaToJson(const ArtifactMeta &meta) {
     json["min_blocks"] = meta.minBlocks;
   if (!meta.edited.empty())
     json["edited"] = meta.edited;
+  if (!meta.lines.empty())
+    json["lines"] = meta.lines.toJson();
   return json;
 }
 
@@ -262,7 +264,7 @@ static ArtifactMeta metaFromJson(const Json &json) {
   const std::string what = resultName + ": meta";
   checkKeys(json,
             {"symbol", "params", "scratch_bytes", "threads", "shared_bytes",
-             "grid_limit", "min_blocks", "edited"},
+             "grid_limit", "min_blocks", "edited", "lines"},
             what);
   ArtifactMeta meta;
   meta.symbol = member<std::string>(json, "symbol", what);
@@ -275,6 +277,8 @@ static ArtifactMeta metaFromJson(const Json &json) {
   meta.gridLimit = smallNumber(json, "grid_limit", UINT32_MAX, what);
   meta.minBlocks = smallNumber(json, "min_blocks", maxBlocksPerSm, what);
   meta.edited = memberOr<std::vector<std::string>>(json, "edited", {}, what);
+  if (auto lines = json.find("lines"); lines != json.end())
+    meta.lines = LineTable::fromJson(*lines, what + ".lines");
   readArray(json, "params", what, [&](const Json &element) {
     checkKeys(element, {"name", "kind", "type"}, what);
     meta.params.push_back({member<std::string>(element, "name", what),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler/syntax/Signature.h"
+#include "support/LineTable.h"
 
 #include <map>
 #include <string>
@@ -88,6 +89,7 @@ struct ArtifactMeta {
   // whoever assembles the PTX again asks for; 0: none.
   uint32_t minBlocks = 0;
   std::vector<std::string> edited; // stages that were overridden
+  LineTable lines;                 // cpu: of the entry
 };
 
 struct DiagnosticRecord {

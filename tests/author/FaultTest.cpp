@@ -40,6 +40,15 @@ def copy(X, Y, N, OFF, BLOCK: tl.constexpr):
     tl.store(Y + i, x)
 )";
 
+// Of the line of `copy` that starts like this.
+static std::string lineOf(const std::string &start) {
+  const std::string text = copy;
+  const size_t place = text.find("\n    " + start);
+  EXPECT_NE(place, std::string::npos) << start;
+  return std::to_string(std::count(text.begin(), text.begin() + place, '\n') +
+                        2);
+}
+
 TEST_F(AuthorFault, AnAccessOutsideIsAnErrorWithItsPlace) {
   const std::string file = write("copy.py", copy);
   expectFine(run({"check", file}));
@@ -58,6 +67,7 @@ TEST_F(AuthorFault, AnAccessOutsideIsAnErrorWithItsPlace) {
         run({"run", file, "--arg", "OFF=" + mistake.off});
     expectRefused(result, "kernel `copy`: program (0, 0, 0) reads memory");
     expectHas(result.errors, mistake.place);
+    expectHas(result.errors, "(copy.py:" + lineOf("x = tl.load") + ")");
     expectHas(result.errors, "--device sim:sm_80");
   }
   // The program that fails is named, and what writes.
@@ -68,6 +78,7 @@ TEST_F(AuthorFault, AnAccessOutsideIsAnErrorWithItsPlace) {
   expectRefused(result, "kernel `copy`: program (1, 0, 0) writes to memory "
                         "that is not there, ");
   expectHas(result.errors, "after the end of `Y`");
+  expectHas(result.errors, "(copy.py:" + lineOf("tl.store(Y + i, x)") + ")");
 }
 
 TEST_F(AuthorFault, ADivisionByZeroEndsNothing) {

@@ -37,7 +37,7 @@ public:
   CpuKernel(const CompiledKernel &compiled, const std::string &kernel,
             const std::vector<std::string> &parameters)
       : module(compiled.code, compiled.meta.symbol), name(kernel),
-        scratchBytes(compiled.meta.scratchBytes) {
+        scratchBytes(compiled.meta.scratchBytes), lines(compiled.meta.lines) {
     for (const syntax::ArtifactParameter &parameter : compiled.meta.params)
       if (parameter.kind == "report")
         reports = true;
@@ -89,10 +89,15 @@ private:
     std::string place;
     if (fault.address)
       place = ", " + placeOf(fault.address, args);
+    const auto entry = reinterpret_cast<uintptr_t>(module.entry());
+    if (const std::string line = lines.placeOf(fault.instruction - entry);
+        fault.instruction >= entry && !line.empty())
+      place += " (" + line + ")";
     throw Error(
         "kernel `" + name + "`: " + fault.text() + place,
         "try --device sim:sm_80 (or TESSERA_DEVICE=sim:sm_80), which checks "
-        "every access and names its line; what other programs wrote stays");
+        "every access, also to memory that is there; what other programs "
+        "wrote stays");
   }
 
   // Next to which argument an address lies, in words.
@@ -133,6 +138,7 @@ private:
   CpuModule module;
   std::string name;
   size_t scratchBytes = 0;
+  LineTable lines;
   std::vector<Slot> slots;
   std::vector<std::string> names; // of the slots' parameters, for errors
   bool reports = false;           // takes a Report in one more slot

@@ -50,6 +50,7 @@ bool FaultGuard::caught(int signal, const void *infoPointer,
     guard->fault.address = uintptr_t(info.si_addr);
     guard->fault.writes = registers[REG_ERR] & isWrite;
   }
+  guard->fault.instruction = uintptr_t(registers[REG_RIP]);
   guard->leftBy(signal);
   return true;
 }

@@ -27,6 +27,7 @@ struct Fault {
   bool writes = false;
   // What was accessed; 0 where the processor does not say it.
   uintptr_t address = 0;
+  uintptr_t instruction = 0; // that the processor stopped at; 0: unknown
   uint32_t pid[3] = {0, 0, 0};
 
   bool happened() const { return signal != 0; }

@@ -208,6 +208,29 @@ llvm.func @tessera_entry(%args: !llvm.ptr, %pid: !llvm.ptr, %grid: !llvm.ptr, %s
   EXPECT_THROW(compile("llvm.func @other() { llvm.return }"), Error);
 }
 
+// The lines survive optimization, and the texts that people edit hold none.
+TEST_F(ObjectTest, KnowsTheLinesOfInstructions) {
+  ObjectOptions options;
+  options.keepLlvm = options.keepAsm = true;
+  const SharedObject object = compile(R"(
+llvm.func @tessera_entry(%args: !llvm.ptr, %pid: !llvm.ptr, %grid: !llvm.ptr, %scratch: !llvm.ptr) {
+  %x = llvm.load %args : !llvm.ptr -> i64 loc("folder/k.py":7:3)
+  llvm.store %x, %scratch : i64, !llvm.ptr loc("h.py":9:1)
+  llvm.return loc("folder/k.py":8:3)
+} loc("folder/k.py":5:1))",
+                                      options);
+  const LineTable &lines = object.lines;
+  ASSERT_GE(lines.rows.size(), 3u);
+  EXPECT_EQ(lines.rows.front().offset, 0u);
+  std::vector<std::string> places;
+  for (const LineTable::Row &row : lines.rows)
+    places.push_back(lines.placeOf(row.offset));
+  EXPECT_NE(std::find(places.begin(), places.end(), "k.py:7"), places.end());
+  EXPECT_NE(std::find(places.begin(), places.end(), "h.py:9"), places.end());
+  EXPECT_EQ(object.llvmText.find("!dbg"), std::string::npos);
+  EXPECT_EQ(object.asmText.find(".loc"), std::string::npos);
+}
+
 TEST(CpuTargetTest, NamesRoundTrip) {
   auto target = CpuTarget::parse("cpu:x86-64-v4:005f");
   ASSERT_TRUE(target);
