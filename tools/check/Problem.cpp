@@ -318,6 +318,11 @@ Tensor Problem::tensorFor(const Argument &argument, DType type) {
     return starts;
   }
   const uint64_t seed = seedOf(name, given);
+  if (auto said = given.tensors.find(name); said != given.tensors.end()) {
+    Tensor tensor(type, said->second);
+    tensor.fillRandom(seed);
+    return tensor;
+  }
   auto spec = tensorSpecs.find(name);
   if (spec == tensorSpecs.end()) {
     auto tensor = conventional(name, type);

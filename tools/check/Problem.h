@@ -21,6 +21,8 @@ struct Shape {
   // What the hint check(...) fixes or lets run, and for packed sequences T
   // (tokens), S (the longest), B (sequences) and H (key/value heads).
   Sizes sizes;
+  // Tensors whose shape the caller says, by name.
+  std::map<std::string, std::vector<int64_t>> tensors;
   std::vector<int64_t> lengths; // of the sequences; empty: T, B are not ours
   std::string text;             // "64+0+47 H=2"
   std::string remark;           // what it does not reach

@@ -12,6 +12,7 @@
 #include "support/File.h"
 #include "support/Names.h"
 #include "tools/check/Child.h"
+#include "tools/check/PlainLaunch.h"
 #include "tools/check/Problem.h"
 
 #include <CLI/CLI.hpp>
@@ -63,6 +64,35 @@ findInstance(const Options &options) {
             ? "write one above the kernel: # tessera: instance NAME(...)"
             : nearestNameHint(options.instance, known, "instances"));
   return found;
+}
+
+// What is launched: an instance of the file, or what --arg alone says.
+struct Launch {
+  std::shared_ptr<const Description> kernel;
+  syntax::Instance instance;
+  Shape shape;
+  std::map<std::string, Arg> scalars;
+};
+
+// The kernel for a launch without an instance: the one that is named, or the
+// only one; none where instances are meant.
+std::shared_ptr<const Description> plainKernel(const Options &options) {
+  const std::string file = runtime::findTypedFile(options.file);
+  const std::vector<std::string> kernels = runtime::kernelNames(file);
+  bool instances = false;
+  for (const std::string &name : kernels)
+    instances |=
+        !runtime::describeKernel(file, name)->info.hints.instances.empty();
+  if (kernels.empty() ||
+      (instances &&
+       std::none_of(options.args.begin(), options.args.end(), namesTensor)))
+    return nullptr;
+  if (options.instance.empty() && kernels.size() > 1)
+    throw Error(options.file + " has " + std::to_string(kernels.size()) +
+                    " kernels",
+                "name one: -i " + kernels.front());
+  return runtime::describeKernel(
+      file, options.instance.empty() ? kernels.front() : options.instance);
 }
 
 syntax::Value parseValue(const std::string &name, const std::string &text) {
@@ -206,12 +236,20 @@ Shape shapeOf(const Options &options, const Description &kernel,
   return shape;
 }
 
-int run(const Options &options) {
+Launch launchOf(const Options &options) {
+  if (auto kernel = plainKernel(options)) {
+    PlainLaunch plain = plainLaunch(*kernel, options.args);
+    return {std::move(kernel), std::move(plain.instance),
+            std::move(plain.shape), std::move(plain.scalars)};
+  }
   const auto [kernel, found] = findInstance(options);
-  syntax::Instance instance = *found;
-  Shape shape = shapeOf(options, *kernel, instance);
-  std::map<std::string, Arg> scalars;
-  applyArgs(options, *kernel, instance, shape, scalars);
+  Launch launch{kernel, *found, shapeOf(options, *kernel, *found), {}};
+  applyArgs(options, *kernel, launch.instance, launch.shape, launch.scalars);
+  return launch;
+}
+
+int run(const Options &options) {
+  const auto [kernel, instance, shape, scalars] = launchOf(options);
   Problem problem(kernel, instance, shape);
   problem.setDevice(options.device);
   for (const auto &[name, value] : scalars)
@@ -232,6 +270,10 @@ int run(const Options &options) {
     }
   }
   std::optional<Grid> grid;
+  if (options.grid.empty() && !kernel->info.hints.grid)
+    throw Error("nothing says over how many programs to launch `" +
+                    kernel->info.signature.kernel + "`",
+                "write --grid 8, --grid 8,4 or --grid 8,4,2");
   if (!options.grid.empty()) {
     grid = Grid{1, 1, 1};
     for (size_t i = 0; i < options.grid.size(); ++i)
@@ -299,7 +341,8 @@ Command addRun(CLI::App &app) {
       ->expected(1, 3)
       ->check(CLI::Range(int64_t(0), int64_t(1) << 30));
   verb->add_option("--arg", options->args,
-                   "NAME=value of a scalar, a size or a constexpr")
+                   "NAME=value of a scalar, a size or a constexpr; without "
+                   "an instance also NAME=fp32[100,64] of a tensor")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   verb->add_option("--lengths", options->lengths,
@@ -321,6 +364,8 @@ Command addRun(CLI::App &app) {
       "  tessera run kernels/tutorials/dilated_window.py --lengths 1000,24 "
       "--heads 2\n"
       "  tessera run add.py -i small --arg N=100000 --arg BLOCK=256\n"
+      "  tessera run plain.py --arg x=fp32[1000] --arg out=fp32[1000] --arg "
+      "n=1000 --arg BLOCK=128 --grid 8\n"
       "  tessera run mine.py --input in.safetensors --output out.safetensors\n"
       "  tessera run mine.py --device sim:sm_80 --lengths 100\n"
       "\nArguments come from their names and hints as in tessera check.");

@@ -89,8 +89,14 @@ std::map<std::string, Value> givenValues(const JobOptions &options,
                         : evaluated("--signature", parts[i]));
   } else {
     for (const std::string &part : parts) {
-      auto [name, type] = nameAndValue(part, "--signature");
-      add(name, Value(type));
+      auto [name, text] = nameAndValue(part, "--signature");
+      const int index = info.signature.find(name);
+      const bool isValue =
+          (index >= 0 &&
+           info.signature.parameters[size_t(index)].isConstexpr) ||
+          text == "None" || text == "True" || text == "False" ||
+          text.find_first_of("0123456789-.\"'") == 0;
+      add(name, isValue ? evaluated("-s " + name, text) : Value(text));
     }
   }
   for (const std::string &define : options.defines) {
@@ -174,6 +180,41 @@ Job makeJob(const JobOptions &options, const syntax::Program &program,
 
 } // namespace
 
+bool looksLikePointer(const syntax::Signature &signature,
+                      const std::string &name) {
+  const auto saysPointer = [](const std::string &text) {
+    return text.find("ptr") != std::string::npos ||
+           text.find("PTR") != std::string::npos;
+  };
+  const auto any = [&](const auto &predicate) {
+    return std::any_of(
+        signature.parameters.begin(), signature.parameters.end(),
+        [&](const syntax::KernelParameter &p) { return predicate(p.name); });
+  };
+  if (saysPointer(name))
+    return true;
+  if (name.size() != 1 || name[0] < 'A' || name[0] > 'Z' || any(saysPointer))
+    return false;
+  // K is a matrix beside Q and a size beside M.
+  if (name == "K")
+    return any([](const std::string &other) { return other == "Q"; });
+  return std::string("BCDHLMNST").find(name[0]) == std::string::npos;
+}
+
+std::string exampleSignature(const syntax::Signature &signature) {
+  std::string text;
+  for (const syntax::KernelParameter &parameter : signature.parameters) {
+    const std::string &name = parameter.name;
+    if (parameter.hasDefault)
+      continue;
+    text += (text.empty() ? "" : ", ") + name +
+            (parameter.isConstexpr               ? "=64"
+             : looksLikePointer(signature, name) ? "=*fp32:16"
+                                                 : "=i32");
+  }
+  return text;
+}
+
 std::vector<syntax::KernelInfo> describeAll(const syntax::Program &program) {
   std::vector<syntax::KernelInfo> result;
   for (const syntax::StmtPtr &statement : program.main().body)
@@ -209,11 +250,23 @@ std::vector<Job> makeJobs(const JobOptions &options,
   if (!wanted.empty())
     throw Error(options.file + " has no instance `" + *wanted.begin() + "`",
                 nearestNameHint(*wanted.begin(), known, "instances"));
-  if (jobs.empty())
-    throw Error(options.file + " names no instances",
-                "name one above a kernel: # tessera: instance NAME(...); or "
-                "give --kernel and --signature");
-  return jobs;
+  if (!jobs.empty())
+    return jobs;
+  // Of the file's only kernel the types suffice.
+  const std::vector<syntax::KernelInfo> kernels = describeAll(program);
+  if (kernels.size() == 1 &&
+      !(options.signature.empty() && options.defines.empty()))
+    return {makeJob(options, program, kernels[0], nullptr)};
+  throw Error(options.file + " names no instances",
+              kernels.empty()
+                  ? "it has no kernel: decorate a function with @triton.jit"
+                  : "give types and constexprs, for example: " +
+                        (kernels.size() == 1
+                             ? std::string()
+                             : "-k " + kernels[0].signature.kernel + " ") +
+                        "-s \"" + exampleSignature(kernels[0].signature) +
+                        "\"; or name them above the kernel: # tessera: "
+                        "instance NAME(...)");
 }
 
 void addJobOptions(CLI::App &verb, JobOptions &options) {

@@ -1,0 +1,191 @@
+// tools/check/PlainLaunch.cpp - a launch that the command line alone describes.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/check/PlainLaunch.h"
+
+#include "compiler/syntax/Evaluate.h"
+#include "compiler/syntax/Parser.h"
+#include "support/Error.h"
+#include "support/Names.h"
+#include "tools/compile/Jobs.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+namespace tessera::tools {
+
+using syntax::KernelParameter;
+using syntax::Value;
+
+namespace {
+
+// The types that tensors of a launch have.
+constexpr const char *elementNames[] = {"fp16", "bf16", "fp32", "fp64", "i1",
+                                        "i8",   "i16",  "i32",  "i64",  "u8",
+                                        "u16",  "u32",  "u64"};
+
+// "fp32[100, 64]" apart; nothing for other texts.
+struct TensorText {
+  std::string element, sizes;
+};
+std::optional<TensorText> tensorText(const std::string &text) {
+  const size_t open = text.find('[');
+  if (open == std::string::npos || open == 0 || text.back() != ']')
+    return std::nullopt;
+  const std::string element = trimmed(text.substr(0, open));
+  for (char c : element)
+    if (!std::isalnum(static_cast<unsigned char>(c)))
+      return std::nullopt;
+  return TensorText{element, text.substr(open + 1, text.size() - open - 2)};
+}
+
+std::vector<int64_t> sizesOf(const std::string &name, const TensorText &text) {
+  std::vector<int64_t> sizes;
+  for (const std::string &part : split(text.sizes, ',')) {
+    int64_t size = -1;
+    const auto [end, error] =
+        std::from_chars(part.data(), part.data() + part.size(), size);
+    if (error != std::errc() || end != part.data() + part.size() || size < 0)
+      throw Error("--arg " + name + ": `" + part + "` is no size",
+                  "write whole numbers: --arg " + name + "=" + text.element +
+                      "[100, 64]");
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
+syntax::Argument tensorArgument(const KernelParameter &parameter,
+                                const TensorText &text) {
+  const auto *known =
+      std::find(std::begin(elementNames), std::end(elementNames), text.element);
+  if (known == std::end(elementNames))
+    throw Error(
+        "--arg " + parameter.name + ": tensors have no type `" + text.element +
+            "`",
+        nearestNameHint(text.element,
+                        {std::begin(elementNames), std::end(elementNames)},
+                        "types"));
+  if (parameter.isConstexpr)
+    throw Error("`" + parameter.name + "` is a tl.constexpr, no tensor",
+                "give it a value, as in --arg " + parameter.name + "=64");
+  return syntax::argumentFromValue(parameter,
+                                   Value("*" + text.element + ":16"));
+}
+
+Value valueOf(const Description &kernel, const std::string &name,
+              const std::string &text) {
+  const auto file = std::make_shared<SourceFile>("--arg " + name, text);
+  const auto expression = syntax::parseExpression(file);
+  return syntax::evaluate(*expression,
+                          kernel.program->scope(*kernel.info.function), file);
+}
+
+void takeScalar(PlainLaunch &launch, const KernelParameter &parameter,
+                const Value &value) {
+  syntax::Argument argument = syntax::specialize(parameter, value);
+  if (value.isNone()) {
+    launch.scalars[parameter.name] = nullptr;
+  } else if (const bool *truth = value.get<bool>()) {
+    launch.scalars[parameter.name] = *truth;
+  } else if (const auto number = value.asInt()) {
+    if (*number < INT64_MIN || *number > INT64_MAX)
+      throw Error("--arg " + parameter.name + " is " + value.repr() +
+                      ", which does not fit an int64",
+                  "pass a smaller number");
+    launch.shape.sizes[parameter.name] = int64_t(*number);
+    launch.scalars[parameter.name] = int64_t(*number);
+  } else if (const auto real = value.asFloat()) {
+    launch.scalars[parameter.name] = *real;
+  } else {
+    throw Error(
+        "--arg " + parameter.name + " is " + value.repr() + ", no number",
+        "write a number, or a tensor: --arg " + parameter.name + "=fp32[100]");
+  }
+  launch.instance.arguments.push_back(std::move(argument));
+}
+
+bool isSupplied(const Description &kernel, const KernelParameter &parameter) {
+  if (parameter.hasDefault)
+    return true;
+  const auto has = [&](const std::vector<Value::Config> &configs) {
+    return !configs.empty() &&
+           std::any_of(configs[0].constexprs.begin(),
+                       configs[0].constexprs.end(), [&](const auto &entry) {
+                         return entry.first == parameter.name;
+                       });
+  };
+  if (has(kernel.info.configs) || has(kernel.info.hints.cpuConfigs))
+    return true;
+  return std::any_of(kernel.info.heuristics.begin(),
+                     kernel.info.heuristics.end(), [&](const auto &heuristic) {
+                       return heuristic.parameter == parameter.name;
+                     });
+}
+
+std::string exampleOf(const syntax::Signature &signature,
+                      const KernelParameter &parameter) {
+  return " --arg " + parameter.name +
+         (parameter.isConstexpr                         ? "=64"
+          : looksLikePointer(signature, parameter.name) ? "=fp32[1000]"
+                                                        : "=1000");
+}
+
+} // namespace
+
+bool namesTensor(const std::string &argument) {
+  const size_t equals = argument.find('=');
+  return equals != std::string::npos &&
+         tensorText(argument.substr(equals + 1)).has_value();
+}
+
+PlainLaunch plainLaunch(const Description &kernel,
+                        const std::vector<std::string> &arguments) {
+  const syntax::Signature &signature = kernel.info.signature;
+  std::vector<std::string> known;
+  for (const KernelParameter &parameter : signature.parameters)
+    known.push_back(parameter.name);
+  std::map<std::string, std::string> texts;
+  for (const std::string &argument : arguments) {
+    auto [name, text] = nameAndValue(argument, "--arg");
+    if (signature.find(name) < 0)
+      throw Error("kernel `" + signature.kernel + "` has no argument `" + name +
+                      "`",
+                  nearestNameHint(name, known, "arguments"));
+    texts[name] = text;
+  }
+  PlainLaunch launch;
+  launch.instance.name = signature.kernel;
+  std::string missing, example;
+  for (const KernelParameter &parameter : signature.parameters) {
+    const std::string &name = parameter.name;
+    auto found = texts.find(name);
+    if (found == texts.end()) {
+      if (!isSupplied(kernel, parameter)) {
+        missing += (missing.empty() ? "`" : ", `") + name + "`";
+        example += exampleOf(signature, parameter);
+      } else if (!parameter.isConstexpr) {
+        takeScalar(launch, parameter, parameter.defaultValue);
+      }
+      continue;
+    }
+    if (const auto tensor = tensorText(found->second)) {
+      launch.instance.arguments.push_back(tensorArgument(parameter, *tensor));
+      launch.shape.tensors[name] = sizesOf(name, *tensor);
+    } else if (parameter.isConstexpr) {
+      launch.instance.arguments.push_back(syntax::argumentFromValue(
+          parameter, valueOf(kernel, name, found->second)));
+    } else {
+      takeScalar(launch, parameter, valueOf(kernel, name, found->second));
+    }
+  }
+  if (!missing.empty())
+    throw Error("nothing says what to pass for " + missing + " of kernel `" +
+                    signature.kernel + "`",
+                "write a tensor as NAME=fp32[SIZES], a number as NAME=1000:" +
+                    example);
+  launch.shape.text = "plain";
+  return launch;
+}
+
+} // namespace tessera::tools
