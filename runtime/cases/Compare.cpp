@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cases/Compare.h"
 
+#include "compiler/syntax/Lexer.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -181,9 +183,22 @@ static size_t occurrences(const std::string &text, const std::string &word) {
   return count;
 }
 
+// The text without comments and long strings, its tokens one blank apart.
+static std::string codeOf(const std::string &text) {
+  // Tokens are views into the file.
+  const auto file = std::make_shared<const SourceFile>("kernel", text);
+  const syntax::TokenList list = syntax::lex(file);
+  std::string code;
+  for (const syntax::Token &token : list.tokens)
+    if (!token.text.starts_with("\"\"\"") && !token.text.starts_with("'''"))
+      code += std::string(token.text) + " ";
+  return code;
+}
+
 bool namesInputPrecision(const std::string &text) {
-  return occurrences(text, "input_precision") ||
-         occurrences(text, "allow_tf32");
+  const std::string code = codeOf(text);
+  return occurrences(code, "input_precision") ||
+         occurrences(code, "allow_tf32");
 }
 
 // The kernel asks for dots in tf32, directly or by a constexpr.
@@ -194,9 +209,9 @@ static bool wantsTf32(const Case &recorded, const std::string &text) {
     if (const auto *word = std::get_if<std::string>(&value);
         word && *word == "tf32")
       return true;
-  return occurrences(text, "\"tf32\"") || occurrences(text, "'tf32'") ||
-         occurrences(text, "allow_tf32=True") ||
-         occurrences(text, "allow_tf32 = True");
+  const std::string code = codeOf(text);
+  return occurrences(code, "\"tf32\"") || occurrences(code, "'tf32'") ||
+         occurrences(code, "allow_tf32 = True");
 }
 
 double rmsLimit(const Case &recorded, const CaseArgument &argument,

@@ -203,9 +203,8 @@ PreparedLaunch prepareLaunch(const LoadedCase &loaded) {
   launch.options.numStages = option(recorded.numStages, "num_stages");
   if (launch.options.numWarps && *launch.options.numWarps < 1)
     launch.options.numWarps.reset();
-  const std::string precision = optionText(Option::F32Default);
-  launch.f32Default =
-      namesInputPrecision(loaded.kernelText) ? precision : "ieee";
+  // Of dots that name no precision; recordings have those in full.
+  launch.f32Default = "ieee";
   return launch;
 }
 

@@ -220,6 +220,43 @@ TEST(Cases, WritesOutsideOfArgumentsFail) {
   expect("far", "error", "kernel `f`: program (0, 0, 0) ");
 }
 
+// Two names that may be one tensor: what is stored through one of them is what
+// the other holds. A value that is stored wrong stays wrong.
+TEST(Cases, SharedMemoryExplainsNoWrongValue) {
+  TemporaryFolder folder;
+  const fs::path at = folder.path();
+  Json args = Json::array();
+  for (const char *name : {"OUT", "FAR"})
+    args.push_back({{"name", name},
+                    {"kind", "pointer"},
+                    {"dtype", "i32"},
+                    {"shape", {8}},
+                    {"strides", {1}},
+                    {"elements", 8}});
+  const Json both = {{"args", args}, {"written", {"OUT", "FAR"}}};
+  auto make = [&](const std::string &name, const std::string &body) {
+    makeCase(at / name, body, counted, both);
+    for (const char *file : {"before.safetensors", "after.safetensors"}) {
+      cases::Tensors tensors =
+          cases::readSafetensors(readFile(at / name / file), file);
+      tensors["FAR"] = tensors.at("OUT");
+      writeTensors(at / name / file, tensors);
+    }
+  };
+  make("apart", "    tl.store(OUT + i, i)\n    tl.store(FAR + i, i)\n");
+  make("in_place", "    tl.store(OUT + i, i + tl.load(FAR + i))\n");
+  // As one tensor the later store would hide the wrong value of the earlier.
+  make("wrong", "    tl.store(FAR + i, i + 1)\n    tl.debug_barrier()\n"
+                "    tl.store(OUT + i, i)\n");
+  make("half", "    tl.store(FAR + i, i, mask=i < 4)\n"
+               "    tl.debug_barrier()\n    tl.store(OUT + i, i)\n");
+  const Replayed replayed = replay(at);
+  EXPECT_EQ(statusOf(replayed, "apart"), "ok") << replayed.output;
+  EXPECT_EQ(statusOf(replayed, "in_place"), "ok") << replayed.output;
+  EXPECT_EQ(statusOf(replayed, "wrong"), "mismatch") << replayed.output;
+  EXPECT_EQ(statusOf(replayed, "half"), "mismatch") << replayed.output;
+}
+
 TEST(Cases, TroubleIsTold) {
   TemporaryFolder folder;
   const fs::path at = folder.path();
@@ -238,13 +275,23 @@ TEST(Cases, TroubleIsTold) {
                {"strides", {1}}}}}});
   makeCase(at / "parameter", "    tl.store(OUT + i, i)\n", counted,
            {{"constexprs", {{"OTU", 3}}}});
+  // Words that the language does not have.
+  makeCase(at / "function", "    tl.store(OUT + i, tl.no_such(i))\n", counted);
+  makeCase(at / "method", "    tl.store(OUT + i, i.no_such())\n", counted);
+  makeCase(at / "keyword", "    tl.store(OUT + i, i, no_such=1)\n", counted);
+  makeCase(at / "python", "    tl.store(OUT + i, sorted((i, i))[0])\n",
+           counted);
+  makeCase(at / "statement", "    with OUT:\n        pass\n", counted);
   makeCase(at / "good", "    tl.store(OUT + i, i)\n", counted);
   const Replayed replayed = replay(at, {"--timeout", "1"});
   EXPECT_EQ(replayed.code, 1);
   EXPECT_EQ(statusOf(replayed, "good"), "ok");
   for (const char *name : {"wrong", "endless", "missing", "parameter"})
     EXPECT_EQ(statusOf(replayed, name), "error") << replayed.output;
-  EXPECT_EQ(statusOf(replayed, "fp8"), "unsupported");
+  for (const char *name :
+       {"fp8", "function", "method", "keyword", "python", "statement"})
+    EXPECT_EQ(statusOf(replayed, name), "unsupported") << name << "\n"
+                                                       << replayed.output;
   for (const char *part :
        {"kernel.py:8:23: error", "no end after 1 s", "did you mean `OTU`?",
         "fp8e4nv", "`OTU` is no parameter", "did you mean `OUT`?"})

@@ -260,6 +260,14 @@ TEST(Compare, LimitsFollowTheNarrowestType) {
   EXPECT_EQ(rmsLimit(recorded, fp32,
                      "tl.dot(tl.dot(a, b, input_precision='tf32'), c)"),
             4e-3);
+  // Comments and descriptions ask for nothing.
+  EXPECT_EQ(rmsLimit(recorded, fp32,
+                     "\"\"\"input_precision='tf32'\"\"\"\n"
+                     "tl.dot(a, b)  # input_precision=\"tf32\""),
+            1e-5);
+  EXPECT_FALSE(namesInputPrecision("tl.dot(a, b)  # allow_tf32=True"));
+  EXPECT_EQ(rmsLimit(recorded, fp32, "tl.dot(a, b, allow_tf32  =  True)"),
+            2e-3);
   EXPECT_EQ(rmsLimit(recorded, fp32, "x.to(tl.float16)"), 5e-3);
   EXPECT_EQ(rmsLimit(recorded, fp32, "x.to(tl.bfloat16)"), 1.6e-2);
   EXPECT_EQ(rmsLimit(recorded, fp64, ""), 1e-5);
