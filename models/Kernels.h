@@ -6,6 +6,7 @@
 #include "models/ModelConfig.h"
 
 #include <ATen/core/Tensor.h>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -76,6 +77,15 @@ public:
                                      const CustomAttention &custom,
                                      const Packing &packing);
   virtual KernelCounts counts() const { return {}; }
+  /// Runs `body`, in which launches are listed: none is compiled or run, and
+  /// their results hold anything. Then, where `prepare` is set, compiles or
+  /// loads what they need, in parallel, with a line of progress. The requests
+  /// (JSON, compiler/syntax/Request.h), each once; none, without running
+  /// `body`, where there are no compiled kernels.
+  virtual std::vector<std::string>
+  listLaunches(const std::function<void()> & /*body*/, bool /*prepare*/) {
+    return {};
+  }
   /// The files of all kernels used so far, with those they import from.
   virtual std::vector<KernelFile> files() const { return {}; }
 };

@@ -93,6 +93,18 @@ public:
     return {compiled, loaded};
   }
 
+  std::vector<std::string> listLaunches(const std::function<void()> &body,
+                                        bool prepare) override {
+    begin.call();
+    try {
+      body();
+    } catch (...) {
+      end.call(false);
+      throw;
+    }
+    return end.call(prepare);
+  }
+
   std::vector<KernelFile> files() const override {
     const auto [paths, texts] = fileList.call();
     std::vector<KernelFile> result;
@@ -131,6 +143,9 @@ private:
   using Files =
       std::tuple<std::vector<std::string>, std::vector<std::string>>();
   c10::TypedOperatorHandle<Files> fileList = find<Files>("kernel_files");
+  c10::TypedOperatorHandle<void()> begin = find<void()>("begin_listing");
+  using End = std::vector<std::string>(bool);
+  c10::TypedOperatorHandle<End> end = find<End>("end_listing");
 
   Tensor cosine, sine;
   double tableBase = 0;

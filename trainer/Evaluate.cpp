@@ -13,6 +13,13 @@
 namespace tessera::trainer {
 namespace {
 
+constexpr int64_t together = 8; ///< Windows of a forward pass, at most.
+
+int64_t windowsOf(const Corpus &corpus, const Config &config, int64_t asked) {
+  const int64_t all = heldOutWindows(corpus, config);
+  return asked <= 0 ? all : std::min(asked, all);
+}
+
 /// Keys inside the selected blocks of the last query, over keys it may see,
 /// averaged over layers, groups and sequences.
 double lastSelectedFraction(const std::vector<at::Tensor> &layers,
@@ -41,15 +48,13 @@ Evaluation evaluate(models::Transformer &model, const Corpus &corpus,
                     const Config &config, int64_t windows, int without) {
   const auto start = std::chrono::steady_clock::now();
   const at::NoGradGuard noGrad;
-  const int64_t all = heldOutWindows(corpus, config);
-  const int64_t total = windows <= 0 ? all : std::min(windows, all);
+  const int64_t total = windowsOf(corpus, config, windows);
   const int64_t length = config.sequenceLength;
   at::Tensor sums = at::zeros({length}, at::kDouble);
   Evaluation result;
   result.windows = total;
   models::ForwardOptions options;
   options.without = without;
-  constexpr int64_t together = 8;
   for (int64_t first = 0; first < total; first += together) {
     const int64_t count = std::min(together, total - first);
     const Batch batch = heldOutBatch(corpus, config, first, count, total);
@@ -83,6 +88,22 @@ Evaluation evaluate(models::Transformer &model, const Corpus &corpus,
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
   return result;
+}
+
+std::set<int64_t> evaluationBatches(const Corpus &corpus,
+                                    const Config &config) {
+  std::set<int64_t> sizes;
+  const auto add = [&](int64_t asked) {
+    const int64_t total = windowsOf(corpus, config, asked);
+    if (total >= together)
+      sizes.insert(together);
+    if (total % together)
+      sizes.insert(total % together);
+  };
+  add(config.finalWindows);
+  if (config.evaluateEvery > 0)
+    add(config.evaluateWindows);
+  return sizes;
 }
 
 } // namespace tessera::trainer

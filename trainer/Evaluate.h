@@ -6,6 +6,8 @@
 #include "models/Transformer.h"
 #include "trainer/Data.h"
 
+#include <set>
+
 namespace tessera::trainer {
 
 struct Evaluation {
@@ -23,5 +25,9 @@ struct Evaluation {
 /// than there are. `without` zeroes one NSA branch (0 cmp, 1 sel, 2 win).
 Evaluation evaluate(models::Transformer &model, const Corpus &corpus,
                     const Config &config, int64_t windows, int without = -1);
+
+/// The numbers of windows that the evaluations of a run have in one forward
+/// pass, each once.
+std::set<int64_t> evaluationBatches(const Corpus &corpus, const Config &config);
 
 } // namespace tessera::trainer

@@ -64,16 +64,21 @@ json finalMetrics(models::Transformer &model, const Corpus &corpus,
 } // namespace
 
 void finish(models::Transformer &model, const Corpus &corpus,
-            const Config &config, const RunFolder &folder,
-            const Progress &progress) {
+            const Config &config, const RunFolder &folder, const Run &run) {
+  const Progress &progress = run.reached();
   ReportSignals::doing("final evaluation", progress.step);
   json metrics = finalMetrics(model, corpus, config, progress);
+  if (config.panel)
+    metrics["panel"] = runPanel(model.kernels(), panelSeconds, logLine);
   const models::KernelCounts counts = model.kernels().counts();
   metrics["kernels_compiled"] = counts.compiled;
   // What was compiled is loaded as well, so the second run has the same number.
   metrics["kernels_loaded"] = counts.compiled + counts.loaded;
-  if (config.panel)
-    metrics["panel"] = runPanel(model.kernels(), panelSeconds, logLine);
+  metrics["kernels_compiled_after_step_1"] = run.compiledAfterFirstStep();
+  if (config.kernels == models::KernelSource::Tessera)
+    logLine(fmt::format("kernels: {} compiled ({} after step 1), {} loaded",
+                        counts.compiled, run.compiledAfterFirstStep(),
+                        counts.loaded));
   writeFile(folder.file("metrics.json"), metrics.dump(1) + "\n");
   logLine("wrote " + folder.file("metrics.json"));
 }

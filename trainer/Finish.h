@@ -5,14 +5,14 @@
 
 #include "trainer/Checkpoint.h"
 #include "trainer/Data.h"
+#include "trainer/Run.h"
 #include "trainer/RunFolder.h"
 
 namespace tessera::trainer {
 
 /// Evaluation, panel and metrics.json of a run that has made all its steps.
 void finish(models::Transformer &model, const Corpus &corpus,
-            const Config &config, const RunFolder &folder,
-            const Progress &progress);
+            const Config &config, const RunFolder &folder, const Run &run);
 
 /// Seconds that finish() will take, when a micro-batch of training takes
 /// `microBatch` and a forward pass a third of it.

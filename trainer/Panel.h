@@ -18,4 +18,7 @@ namespace tessera::trainer {
 nlohmann::json runPanel(models::Kernels &kernels, double budgetSeconds,
                         const std::function<void(const std::string &)> &say);
 
+/// Compiles what runPanel() launches, in parallel.
+void preparePanel(models::Kernels &kernels);
+
 } // namespace tessera::trainer

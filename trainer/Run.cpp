@@ -70,6 +70,8 @@ void Run::step() {
   const double rate = learningRate(config, progress.step);
   optimizer.step(rate);
   optimizer.zeroGradients();
+  if (compiledBefore < 0)
+    compiledBefore = model.kernels().counts().compiled;
   progress.step += 1;
   progress.windows = source.state();
   progress.trainSeconds = before + secondsSince(resumed) - paused;
@@ -110,6 +112,12 @@ void Run::between() {
     }
   }
   paused += secondsSince(pause);
+}
+
+int64_t Run::compiledAfterFirstStep() const {
+  return compiledBefore < 0
+             ? 0
+             : model.kernels().counts().compiled - compiledBefore;
 }
 
 void Run::save() {

@@ -35,6 +35,8 @@ public:
   bool last() const { return progress.step >= config.steps; }
   const Progress &reached() const { return progress; }
   void say(const std::string &text) { telemetry.say(text); }
+  /// Kernels compiled after the first step: 0, all are prepared before it.
+  int64_t compiledAfterFirstStep() const;
 
 private:
   const Config &config;
@@ -50,6 +52,8 @@ private:
       before; ///< Seconds of training that a resumed run has behind it.
   const Clock::time_point resumed = Clock::now();
   double paused = 0;
+  /// Kernels compiled until the first step was over; -1: there was none.
+  int64_t compiledBefore = -1;
   double recent = 0; ///< Seconds of a step, smoothed, for the ETA.
 };
 

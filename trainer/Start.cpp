@@ -9,6 +9,7 @@
 #include "trainer/CheckpointFolder.h"
 #include "trainer/Config.h"
 #include "trainer/Finish.h"
+#include "trainer/KernelList.h"
 #include "trainer/Run.h"
 #include "trainer/Signals.h"
 #include "trainer/Telemetry.h"
@@ -24,8 +25,8 @@ double elapsed(Run::Clock::time_point start) {
   return std::chrono::duration<double>(Run::Clock::now() - start).count();
 }
 
-/// Seconds of one micro-batch, after a first one that compiles what is not in
-/// the cache yet. Leaves the model as it was.
+/// Seconds of one micro-batch, after a first one that touches all memory.
+/// Leaves the model as it was.
 double timeMicroBatch(models::Transformer &model, AdamW &optimizer,
                       const Corpus &corpus, const Config &config) {
   const Batch batch = trainingBatch(corpus, config, 0);
@@ -81,6 +82,7 @@ void firstBatches(models::Transformer &model, AdamW &optimizer,
                   const Progress &progress) {
   ReportSignals::doing("first batches, kernels are compiled", progress.step);
   const Run::Clock::time_point start = Run::Clock::now();
+  listKernels(corpus, config, /*prepare=*/true);
   const double microBatch = timeMicroBatch(model, optimizer, corpus, config);
   const int64_t left = config.steps - progress.step;
   const double training = double(left) * double(config.accumulate) * microBatch;

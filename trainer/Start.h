@@ -24,8 +24,8 @@ Config withVocabulary(Config config, const Corpus &corpus);
 std::optional<FoundCheckpoint> startingPoint(const Config &config,
                                              const RunFolder &folder);
 
-/// Runs the first batches, which compile all kernels of a step, and says how
-/// long the run will take. Leaves the model as it was.
+/// Compiles all kernels of steps and evaluations in parallel, runs the first
+/// batches, and says how long the run will take. Leaves the model as it was.
 void firstBatches(models::Transformer &model, AdamW &optimizer,
                   const Corpus &corpus, const Config &config,
                   const Progress &progress);

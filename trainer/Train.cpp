@@ -4,6 +4,7 @@
 #include "trainer/Train.h"
 
 #include "trainer/Finish.h"
+#include "trainer/Panel.h"
 #include "trainer/Plan.h"
 #include "trainer/Run.h"
 #include "trainer/Signals.h"
@@ -52,6 +53,8 @@ int train(const Config &given) {
   if (checkpoint)
     requireSameKernels(*checkpoint, config, kernels, logLine);
   takeFolder(config, folder, checkpoint, progress, kernels);
+  if (config.panel)
+    preparePanel(model.kernels());
 
   // --- the loop
   Run run(config, corpus, model, optimizer, kernels, progress);
@@ -71,7 +74,7 @@ int train(const Config &given) {
   }
   run.say(fmt::format("trained {} steps in {}", progress.step,
                       duration(progress.trainSeconds)));
-  finish(model, corpus, config, folder, progress);
+  finish(model, corpus, config, folder, run);
   return 0;
 }
 

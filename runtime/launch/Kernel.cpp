@@ -101,9 +101,11 @@ void Kernel::launch(const Grid &grid, const std::vector<Arg> &args,
   LaunchOptions own = options;
   own.wideGrid |= grid[0] > narrowGrid;
   const auto found = entryOf(*state, args, constexprs, own);
+  runtime::LaunchHook *const hook = runtime::launchHook();
+  if (hook && hook->takes(*this, *state, args, constexprs, own))
+    return;
   runtime::LoadedKernel &kernel = state->codeOf(*found.entry, args, own);
   found.entry->route->count();
-  runtime::LaunchHook *const hook = runtime::launchHook();
   if (!hook) [[likely]]
     return kernel.launch(grid, args, own.stream);
   const auto watched = hook->before(*state, grid, args, constexprs, options);

@@ -25,6 +25,14 @@ public:
     virtual void finished() = 0; // after a launch that did not throw
   };
   virtual ~LaunchHook() = default;
+  // Asked first: true of a launch that the hook takes over. Nothing is
+  // compiled then, and nothing runs.
+  virtual bool takes(const Kernel & /*kernel*/, const Kernel::State & /*state*/,
+                     std::span<const Arg> /*args*/,
+                     const Constexprs & /*constexprs*/,
+                     const LaunchOptions & /*options*/) {
+    return false;
+  }
   // Before a launch, which never fails by it. Null: not of interest.
   virtual std::unique_ptr<Watched> before(const Kernel::State &kernel,
                                           const Grid &grid,

@@ -78,10 +78,13 @@ void PreparedLaunch::launchOn(void *stream, const Grid &grid,
                               int64_t sequence) const {
   const Found launch = find(args, dimensions, grid[0] > narrowGrid, sequence);
   const Kernel::State &state = *ofKernel.state;
+  runtime::LaunchHook *const hook = runtime::launchHook();
+  if (hook && hook->takes(ofKernel, state, args, joined(constexprs, dimensions),
+                          launch.options))
+    return;
   runtime::LoadedKernel &kernel =
       state.codeOf(*launch.found.entry, args, launch.options);
   launch.found.entry->route->count();
-  runtime::LaunchHook *const hook = runtime::launchHook();
   if (!hook) [[likely]]
     return kernel.launch(grid, args, stream);
   const auto watched = hook->before(

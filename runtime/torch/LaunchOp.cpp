@@ -1,7 +1,9 @@
 // runtime/torch/LaunchOp.cpp - tessera::launch, any kernel of any file;
 // counters of the runtime. Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "compiler/syntax/Request.h"
 #include "runtime/launch/KernelFiles.h"
+#include "runtime/launch/ListLaunches.h"
 #include "runtime/torch/Autograd.h"
 #include "runtime/torch/Check.h"
 #include "runtime/torch/Launch.h"
@@ -109,9 +111,41 @@ std::tuple<std::vector<std::string>, std::vector<std::string>> files() {
   return result;
 }
 
+// Between begin_listing() and end_listing().
+std::unique_ptr<LaunchListing> &listing() {
+  static std::unique_ptr<LaunchListing> current;
+  return current;
+}
+
+void beginListing() {
+  TESSERA_CHECK(!listing(), "begin_listing",
+                "launches are being listed already; call end_listing() first");
+  listing() = std::make_unique<LaunchListing>();
+}
+
+// Compiles or loads what was listed, where that is wanted, and gives the
+// requests: JSON as of compiler/syntax/Request.h.
+std::vector<std::string> endListing(bool prepare) {
+  TESSERA_CHECK(listing(), "end_listing",
+                "no launches are being listed; call begin_listing() first");
+  const std::vector<LaunchRequest> launches = listing()->take();
+  listing().reset();
+  if (prepare)
+    precompile(launches);
+  std::vector<std::string> requests;
+  for (const LaunchRequest &launch : launches)
+    requests.push_back(
+        launch.kernel
+            .compileRequest(launch.args, launch.constexprs, launch.options)
+            .toJson());
+  return requests;
+}
+
 TORCH_LIBRARY_IMPL(tessera, CompositeExplicitAutograd, m) {
   m.impl("kernel_stats", stats);
   m.impl("kernel_files", files);
+  m.impl("begin_listing", beginListing);
+  m.impl("end_listing", endListing);
 }
 
 TORCH_LIBRARY_IMPL(tessera, CPU, m) { m.impl("launch", launch); }

@@ -15,6 +15,9 @@ TORCH_LIBRARY(tessera, m) {
 
   m.def("kernel_files() -> (str[] paths, str[] texts)");
 
+  m.def("begin_listing() -> ()");
+  m.def("end_listing(bool prepare) -> str[]");
+
   m.def("compressed_offsets(Tensor cu_seqlens, int block_length, int "
         "block_stride) -> Tensor");
   m.def("nsa_compress(Tensor x, Tensor? weight, Tensor cu_seqlens, Tensor "

@@ -95,6 +95,33 @@ TEST_P(KernelSources, ThreadsAndResumeChangeNoBit) {
   }
 }
 
+/// All kernels of a run are compiled before its first step, those of
+/// evaluations of other sizes, too. The next run finds them: it compiles none
+/// and starts no compiler, which is not there.
+TEST_P(KernelSources, TheSecondStartCompilesNothing) {
+  const auto start = [&](const std::string &out, const std::string &worker) {
+    const CommandResult done = runCommand(
+        command(out, {std::string("attention=") + GetParam(), "kernels=tessera",
+                      "train.steps=4", "train.eval_every=2",
+                      "train.eval_windows=3", "train.final_windows=13"}),
+        std::chrono::seconds(300),
+        {"TESSERA_CACHE_DIR=" + folder.file("cache"), worker});
+    expectFine(done);
+    EXPECT_NE(done.errors.find("(0 after step 1)"), std::string::npos)
+        << done.errors;
+    return metrics(out);
+  };
+  const nlohmann::json first = start("first", "TESSERA_WORKER=");
+  EXPECT_GT(first["kernels_compiled"].get<int>(), 0);
+  EXPECT_EQ(first["kernels_compiled_after_step_1"], 0);
+  const nlohmann::json second =
+      start("second", "TESSERA_WORKER=/nonexistent/tessera-worker");
+  EXPECT_EQ(second["kernels_compiled"], 0);
+  EXPECT_EQ(second["kernels_compiled_after_step_1"], 0);
+  EXPECT_EQ(second["kernels_loaded"], first["kernels_loaded"]);
+  EXPECT_EQ(second["val_bpb"], first["val_bpb"]);
+}
+
 INSTANTIATE_TEST_SUITE_P(Attention, KernelSources,
                          testing::Values("nsa", "dense"));
 

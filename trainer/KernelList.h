@@ -1,0 +1,21 @@
+// trainer/KernelList.h - the kernels of a run, before any of them runs.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/Kernels.h"
+#include "trainer/Data.h"
+
+#include <string>
+#include <vector>
+
+namespace tessera::trainer {
+
+/// The kernels that the steps and the evaluations of a run launch, as requests
+/// (JSON, compiler/syntax/Request.h), each once; none for kernels=torch. Where
+/// `prepare` is set they are compiled or loaded, in parallel. Throws
+/// tessera::Error for a kernel that does not compile.
+std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
+                                     bool prepare);
+
+} // namespace tessera::trainer
