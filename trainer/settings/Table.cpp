@@ -275,7 +275,7 @@ std::vector<Setting> trainSettings() {
           .also("train.warmup")
           .range(0, many),
       Entry::of("train.weight_decay", MEMBER(weightDecay),
-                "on matrices, not on vectors")
+                "on matrices but those of gates and compression, not on vectors")
           .range(0, 100),
       Entry::of("train.beta1", MEMBER(beta1), "AdamW").range(0, 0.999999),
       Entry::of("train.beta2", MEMBER(beta2), "AdamW").range(0, 0.999999),
