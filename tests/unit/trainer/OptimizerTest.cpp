@@ -69,11 +69,10 @@ TEST(AdamW, DecaysNeitherGatesNorCompressionNorNorms) {
   for (size_t i = 0; i < before.size(); ++i)
     if (!model.parameters()[i].value.detach().equal(before[i]))
       moved.insert(model.parameters()[i].name);
-  EXPECT_EQ(moved,
-            (std::set<std::string>{"embedding", "blocks.0.attention.qkv",
-                                   "blocks.0.attention.output",
-                                   "blocks.0.mlp.in", "blocks.0.mlp.out",
-                                   "head"}));
+  EXPECT_EQ(moved, (std::set<std::string>{"embedding", "blocks.0.attention.qkv",
+                                          "blocks.0.attention.output",
+                                          "blocks.0.mlp.in", "blocks.0.mlp.out",
+                                          "head"}));
 }
 
 TEST(AdamW, ClipReportsTheNormBefore) {
