@@ -10,12 +10,19 @@
 
 namespace tessera::trainer {
 
+bool decays(const models::Parameter &p) {
+  const auto part = [&](const char *name) {
+    return p.name.find(name) != std::string::npos;
+  };
+  return p.value.dim() >= 2 && !part(".gate.") && !part(".compress.");
+}
+
 AdamW::AdamW(std::vector<models::Parameter> &parameters, const Config &config)
     : config(config), parameters(parameters) {
   groups[0].decay = config.weightDecay;
   groups[1].decay = 0;
   for (const models::Parameter &p : parameters) {
-    Group &group = groups[p.value.dim() >= 2 ? 0 : 1];
+    Group &group = groups[decays(p) ? 0 : 1];
     group.values.push_back(p.value.detach());
     group.first.push_back(at::zeros_like(p.value.detach()));
     group.second.push_back(at::zeros_like(p.value.detach()));
@@ -45,7 +52,7 @@ void AdamW::step(double learningRate) {
   size_t next[2] = {0, 0};
   std::vector<at::Tensor> gradients[2];
   for (const models::Parameter &p : parameters) {
-    const int which = p.value.dim() >= 2 ? 0 : 1;
+    const int which = decays(p) ? 0 : 1;
     const size_t slot = next[which]++;
     gradients[which].push_back(
         p.value.grad().defined() ? p.value.grad()

@@ -1,4 +1,4 @@
-// trainer/AdamW.h - AdamW in fp32 with decay on matrices only.
+// trainer/AdamW.h - AdamW in fp32 with decay on some parameters.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -8,6 +8,11 @@
 namespace tessera::trainer {
 
 struct Config;
+
+/// Whether weight decay applies: to matrices, but to none that compress blocks
+/// or make gates. Those begin at the mean and at even gates, and what little
+/// gradient they get must not fight a pull towards zero.
+bool decays(const models::Parameter &parameter);
 
 class AdamW {
 public:

@@ -38,11 +38,14 @@ void saveCheckpoint(const Config &config, const Progress &progress,
   writer.add(optimizerFile, encodeTensors(optimizer.state()));
   for (const auto &[name, text] : kernels)
     writer.add("kernels/" + name, text);
-  const json state = {
-      {"format", stateFormat},       {"step", progress.step},
-      {"windows", progress.windows}, {"train_seconds", progress.trainSeconds},
-      {"data_sha256", dataHash},     {"kernels", kernelSums(kernels)},
-      {"config", toJson(config)}};
+  const json state = {{"format", stateFormat},
+                      {"step", progress.step},
+                      {"windows", progress.windows},
+                      {"train_seconds", progress.trainSeconds},
+                      {"data_sha256", dataHash},
+                      {"kernels", kernelSums(kernels)},
+                      {"updates", toJson(progress.updates)},
+                      {"config", toJson(config)}};
   writer.add(stateFile, state.dump(1) + "\n");
   writer.commit();
   pruneCheckpoints(config.out, config.keepCheckpoints);
@@ -114,7 +117,7 @@ void requireSameRun(const FoundCheckpoint &checkpoint, const Config &config,
   if (checkpoint.state.value("data_sha256", "") != dataHash)
     throw Error(checkpoint.folder + " was trained on another text", startOver);
   if (!announced.empty())
-    say("the learning rate changes here: " + announced);
+    say("from here on: " + announced);
 }
 
 void requireSameKernels(const FoundCheckpoint &checkpoint, const Config &config,
@@ -147,7 +150,8 @@ Progress loadCheckpoint(const FoundCheckpoint &checkpoint,
   readTensors((folder / optimizerFile).string(), optimizer.state());
   const json &state = checkpoint.state;
   return {state.value("step", int64_t(0)), state.value("windows", int64_t(0)),
-          state.value("train_seconds", 0.0)};
+          state.value("train_seconds", 0.0),
+          historyFromJson(state.value("updates", json()))};
 }
 
 } // namespace tessera::trainer

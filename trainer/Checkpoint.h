@@ -5,6 +5,7 @@
 
 #include "trainer/AdamW.h"
 #include "trainer/KernelFiles.h"
+#include "trainer/UpdateGuard.h"
 
 #include <filesystem>
 #include <functional>
@@ -22,6 +23,7 @@ struct Progress {
   int64_t step = 0;    ///< Optimizer steps done.
   int64_t windows = 0; ///< Training windows drawn: the data position.
   double trainSeconds = 0;
+  UpdateHistory updates;
 };
 
 /// Writes ckpt/step_NNNNNNNN under the run folder: built beside its final name,

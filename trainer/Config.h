@@ -54,7 +54,9 @@ struct Config {
   double beta1 = 0.9;
   double beta2 = 0.95;
   double epsilon = 1e-8;
-  double clip = 1.0; ///< 0: no clipping.
+  double clip = 1.0;       ///< 0: no clipping.
+  double skipScore = 0;    ///< Standard deviations; 0: any finite update.
+  int64_t skipBudget = 10; ///< Updates of guardWindow steps.
   int64_t seed = 1;
 
   int64_t logEvery = 10;

@@ -21,22 +21,19 @@ double secondsSince(Run::Clock::time_point start) {
   return std::chrono::duration<double>(Run::Clock::now() - start).count();
 }
 
-[[noreturn]] void notFinite(const Config &config, int64_t step, double loss,
-                            double norm) {
+/// `what` says why the run cannot go on.
+[[noreturn]] void stop(const Config &config, const std::string &what) {
   const auto checkpoints = listCheckpoints(config.out);
   const std::string lower =
       fmt::format("lower the learning rate: the same command with "
                   "train.lr={:g}, for example, ",
                   config.learningRate / 2);
-  throw Error(
-      fmt::format("the loss or its gradient is not finite at step {} (loss {}, "
-                  "gradient norm {})",
-                  step, loss, norm),
-      checkpoints.empty()
-          ? lower + "starts over (no checkpoint was saved yet; see "
-                    "train.save_every)"
-          : fmt::format("{}goes on from the checkpoint of step {}", lower,
-                        checkpoints.rbegin()->first));
+  throw Error(what,
+              checkpoints.empty()
+                  ? lower + "starts over (no checkpoint was saved yet; see "
+                            "train.save_every)"
+                  : fmt::format("{}goes on from the checkpoint of step {}",
+                                lower, checkpoints.rbegin()->first));
 }
 
 } // namespace
@@ -65,10 +62,14 @@ void Run::step() {
                      config.accumulate) /
             double(config.accumulate);
   const double norm = optimizer.clip();
-  if (!std::isfinite(loss) || !std::isfinite(norm))
-    notFinite(config, progress.step + 1, loss, norm);
   const double rate = learningRate(config, progress.step);
-  optimizer.step(rate);
+  const std::string fault =
+      judgeUpdate(config, progress.updates, progress.step + 1, loss, norm);
+  suspect = !std::isfinite(loss) || !std::isfinite(norm);
+  if (fault.empty())
+    optimizer.step(rate);
+  else
+    skip(fault, loss, norm);
   optimizer.zeroGradients();
   if (compiledBefore < 0)
     compiledBefore = model.kernels().counts().compiled;
@@ -77,6 +78,8 @@ void Run::step() {
   progress.trainSeconds = before + secondsSince(resumed) - paused;
   ReportSignals::doing("training", progress.step);
 
+  if (!fault.empty())
+    return;
   const double seconds = secondsSince(start);
   recent = recent > 0 ? 0.9 * recent + 0.1 * seconds : seconds;
   telemetry.step(
@@ -84,6 +87,33 @@ void Run::step() {
        norm, rate, seconds * 1e3, double(config.tokensPerStep()) / seconds,
        recent * double(config.steps - progress.step), unit},
       progress.step % config.logEvery == 0 || last() || progress.step == 1);
+}
+
+void Run::skip(const std::string &fault, double loss, double norm) {
+  const int64_t step = progress.step + 1;
+  const WindowOrder order(config.dataOrder, uint64_t(config.seed),
+                          corpus.training.size(), config.sequenceLength);
+  std::vector<int64_t> starts;
+  for (int64_t i = progress.windows; i < source.state(); ++i)
+    starts.push_back(order.start(i));
+  // A number that is not finite becomes null.
+  telemetry.record({{"step", step},
+                    {"skipped", fault},
+                    {"loss", loss},
+                    {"grad_norm", norm},
+                    {"first_window", progress.windows},
+                    {"first_tokens", starts}});
+  const auto gone = progress.updates.skipped.size();
+  telemetry.say(fmt::format("WARNING: the update of step {} is skipped: {} "
+                            "(loss {:g}, gradient norm {:g}); {} of {} that "
+                            "may be in {} steps; its sequences are in "
+                            "metrics.jsonl",
+                            step, fault, loss, norm, gone, config.skipBudget,
+                            guardWindow));
+  if (budgetSpent(config, progress.updates))
+    stop(config, fmt::format("{} at step {} (loss {}, gradient norm {}), and "
+                             "train.skip_budget ({}) is spent",
+                             fault, step, loss, norm, config.skipBudget));
 }
 
 void Run::between() {
@@ -101,7 +131,9 @@ void Run::between() {
                               "({} windows)",
                               progress.step, e.bits, unit.name, e.windows));
   }
-  if (due(config.saveEvery)) {
+  saveDue = saveDue || due(config.saveEvery);
+  if (saveDue && !suspect) {
+    saveDue = false;
     try {
       save();
     } catch (const Error &e) {
@@ -121,6 +153,10 @@ int64_t Run::compiledAfterFirstStep() const {
 }
 
 void Run::save() {
+  if (suspect)
+    stop(config, fmt::format("the loss or its gradient is not finite at step "
+                             "{}, the last one: it is not saved",
+                             progress.step));
   ReportSignals::doing("saving a checkpoint", progress.step);
   saveCheckpoint(config, progress, corpus.hash, kernels, model, optimizer);
 }

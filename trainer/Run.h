@@ -24,12 +24,14 @@ public:
   Run(const Config &config, const Corpus &corpus, models::Transformer &model,
       AdamW &optimizer, const KernelTexts &kernels, const Progress &start);
 
-  /// One optimizer step, logged. Throws tessera::Error when the loss or its
-  /// gradient is not finite; nothing has changed then.
+  /// One optimizer step, logged. A bad update (trainer/UpdateGuard.h) is left
+  /// out: its batch is logged and the next step goes on with the next one.
+  /// Throws tessera::Error when train.skip_budget is spent.
   void step();
   /// Evaluations and checkpoints that are due after a step; not training time.
   void between();
-  /// Throws tessera::Error when the checkpoint cannot be written.
+  /// Throws tessera::Error when the checkpoint cannot be written, or when the
+  /// loss of the last step was not finite: the weights may be why.
   void save();
 
   bool last() const { return progress.step >= config.steps; }
@@ -39,6 +41,8 @@ public:
   int64_t compiledAfterFirstStep() const;
 
 private:
+  void skip(const std::string &fault, double loss, double norm);
+
   const Config &config;
   const Corpus &corpus;
   models::Transformer &model;
@@ -55,6 +59,10 @@ private:
   /// Kernels compiled until the first step was over; -1: there was none.
   int64_t compiledBefore = -1;
   double recent = 0; ///< Seconds of a step, smoothed, for the ETA.
+  /// The loss of the last step was not finite. Until one is again, nothing is
+  /// saved: the checkpoints before stay.
+  bool suspect = false;
+  bool saveDue = false;
 };
 
 } // namespace tessera::trainer

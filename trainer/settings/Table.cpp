@@ -274,8 +274,9 @@ std::vector<Setting> trainSettings() {
                 "optimizer steps of linear warm-up")
           .also("train.warmup")
           .range(0, many),
-      Entry::of("train.weight_decay", MEMBER(weightDecay),
-                "on matrices, not on vectors")
+      Entry::of(
+          "train.weight_decay", MEMBER(weightDecay),
+          "on matrices but those of gates and compression, not on vectors")
           .range(0, 100),
       Entry::of("train.beta1", MEMBER(beta1), "AdamW").range(0, 0.999999),
       Entry::of("train.beta2", MEMBER(beta2), "AdamW").range(0, 0.999999),
@@ -284,7 +285,18 @@ std::vector<Setting> trainSettings() {
                 "largest gradient norm; 0: no clipping")
           .also("train.clip")
           .also("train.max_grad_norm")
-          .range(0, many),
+          .range(0, many)
+          .announced(),
+      Entry::of("train.skip_z", MEMBER(skipScore),
+                "an update whose loss or gradient norm is so many standard "
+                "deviations above its mean is skipped; 0: only one that is not "
+                "finite")
+          .range(0, 1000)
+          .announced(),
+      Entry::of("train.skip_budget", MEMBER(skipBudget),
+                "updates skipped in 128 steps before the run stops")
+          .range(0, 128)
+          .announced(),
   };
 }
 
