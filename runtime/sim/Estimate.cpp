@@ -3,50 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sim/Estimate.h"
 
-#include "support/Error.h"
-#include "support/Json.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 
 namespace tessera::sim {
-
-std::vector<Device> devices() {
-  std::vector<Device> list;
-  for (unsigned i = 0; i < numDeviceTexts; ++i) {
-    Json json = Json::parse(deviceTexts[i]);
-    Device d;
-    d.name = json.at("name");
-    d.target = json.at("target");
-    d.sms = json.at("sms");
-    d.maxWarps = json.at("max_warps_per_sm");
-    d.maxBlocks = json.at("max_blocks_per_sm");
-    d.sharedBytes = json.at("shared_bytes_per_sm");
-    d.clockMhz = json.at("clock_mhz");
-    d.tensorFma = json.at("tensor_fma_per_cycle");
-    d.issueWarps = json.at("issue_warps_per_cycle");
-    d.sharedBytesPerCycle = json.at("shared_bytes_per_cycle");
-    d.l2BytesPerCycle = json.at("l2_bytes_per_cycle");
-    d.dramGbytes = json.at("dram_gbytes_per_second");
-    d.launchCycles = json.at("launch_cycles");
-    for (unsigned k = 0; k < NumClasses; ++k)
-      d.lanes[k] = json.at("lanes_per_cycle")
-                       .value(className(static_cast<Class>(k)), 0.0);
-    list.push_back(std::move(d));
-  }
-  return list;
-}
-
-Device findDevice(const std::string &target) {
-  std::string known;
-  for (const Device &d : devices()) {
-    if (d.target == target || d.target + "a" == target || d.name == target)
-      return d;
-    known += (known.empty() ? "" : ", ") + d.target + " (" + d.name + ")";
-  }
-  throw Error("no data of a device " + target, "there is data of " + known);
-}
 
 double multiplyAdds(const std::string &opcode) {
   size_t at = opcode.find(".m");

@@ -12,7 +12,7 @@
 
 namespace tessera::sim {
 
-// A file of runtime/sim/devices, compiled in. Rates are per SM and cycle.
+// What a GPU does, by autotune/devices.yaml. Rates are per SM and cycle.
 struct Device {
   std::string name, target;
   uint32_t sms = 0, maxWarps = 0, maxBlocks = 0, sharedBytes = 0;
@@ -23,9 +23,6 @@ struct Device {
   double dramGbytes = 0;      // per second, of the whole device
   double launchCycles = 0;
 };
-std::vector<Device> devices();
-// "sm_80" or a device's name. Throws Error for an unknown one.
-Device findDevice(const std::string &target);
 
 // A lower bound of the time: each unit works at its full rate, all at once, and
 // the slowest decides. Latency that too few warps do not hide is not in it.
@@ -41,8 +38,5 @@ Estimate estimate(const Counters &counters, const Device &device);
 
 // "m16n8k16" in an opcode: its multiply-adds; 0 for others.
 double multiplyAdds(const std::string &opcode);
-
-extern const char *const deviceTexts[];
-extern const unsigned numDeviceTexts;
 
 } // namespace tessera::sim

@@ -82,6 +82,9 @@ struct Options {
   // A block that executes more warp instructions than this does not end.
   uint64_t maxInstructions = uint64_t{1} << 33;
   uint64_t maxOutput = 1 << 20; // bytes that vprintf may write
+  // Only these blocks run: their numbers in the grid, x fastest, ascending.
+  // Empty: all of them. Not with `watch`.
+  std::vector<uint64_t> blocks;
   const Watch *watch = nullptr; // one block looked at (runtime/sim/Watch.h)
   // Called on the launching thread before each block that it runs, with how
   // many have been started by all threads. May be empty.

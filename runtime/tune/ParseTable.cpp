@@ -3,18 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/tune/TuneTable.h"
 #include "runtime/tune/TuneText.h"
+#include "runtime/tune/Yaml.h"
 #include "support/Error.h"
 #include "support/File.h"
-#include "support/Names.h"
 
-#include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/yaml.h>
-
-#include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
-#include <sstream>
 
 namespace tessera::tune {
 
@@ -22,45 +16,9 @@ namespace {
 
 constexpr size_t longestTable = size_t(16) << 20;
 
-std::string placeOf(const std::string &name, const YAML::Mark &mark) {
-  if (mark.is_null())
-    return name;
-  return name + ":" + std::to_string(mark.line + 1) + ":" +
-         std::to_string(mark.column + 1);
-}
-
-// Reads a document and keeps nothing.
-class Skipped : public YAML::EventHandler {
-  using Mark = YAML::Mark;
-  using Style = YAML::EmitterStyle::value;
-  using Text = std::string;
-
-  void OnDocumentStart(const Mark &) override {}
-  void OnDocumentEnd() override {}
-  void OnNull(const Mark &, YAML::anchor_t) override {}
-  void OnAlias(const Mark &, YAML::anchor_t) override {}
-  void OnScalar(const Mark &, const Text &, YAML::anchor_t,
-                const Text &) override {}
-  void OnSequenceStart(const Mark &, const Text &, YAML::anchor_t,
-                       Style) override {}
-  void OnSequenceEnd() override {}
-  void OnMapStart(const Mark &, const Text &, YAML::anchor_t, Style) override {}
-  void OnMapEnd() override {}
-};
-
-// yaml-cpp finds documents without end in texts such as ", ,": never all of
-// them are read.
-bool hasSecondDocument(const std::string &text) {
-  std::istringstream stream(text);
-  YAML::Parser parser(stream);
-  Skipped skipped;
-  return parser.HandleNextDocument(skipped) &&
-         parser.HandleNextDocument(skipped);
-}
-
-class TableReader {
+class TableReader : YamlReader {
 public:
-  explicit TableReader(const std::string &name) : name(name) {}
+  explicit TableReader(const std::string &name) : YamlReader(name) {}
 
   TuneTable read(const YAML::Node &root) {
     TuneTable table;
@@ -86,7 +44,7 @@ public:
       if (!fresh)
         fail(node,
              "a second entry for " + describe(entry.key) +
-                 "; the first is at " + placeOf(name, first->second),
+                 "; the first is at " + placeOf(first->second),
              "remove one of the two");
       try {
         table.set(std::move(entry));
@@ -98,92 +56,6 @@ public:
   }
 
 private:
-  using Members = std::map<std::string, YAML::Node>;
-
-  [[noreturn]] void fail(const YAML::Node &node, const std::string &what,
-                         const std::string &hint) const {
-    throw Error(placeOf(name, node.Mark()) + ": " + what, hint);
-  }
-
-  // The members of a map by name; each name once, and known unless `known` is
-  // empty.
-  Members map(const YAML::Node &node, const std::string &what,
-              const std::vector<std::string> &known,
-              const std::vector<std::string> &needed) const {
-    if (!node.IsMap())
-      fail(node, what + " is a map of names and values",
-           known.empty() ? "write {NAME: VALUE}"
-                         : "write lines such as `" + known[0] + ": ...`");
-    Members members;
-    for (const auto &item : node) {
-      if (!item.first.IsScalar())
-        fail(item.first, "a name in " + what + " is no text",
-             "write NAME: VALUE");
-      const std::string &key = item.first.Scalar();
-      if (!known.empty() &&
-          std::find(known.begin(), known.end(), key) == known.end())
-        fail(item.first, what + " has no `" + shown(key) + "`",
-             nearestNameHint(key, known, "names"));
-      if (!members.emplace(key, item.second).second)
-        fail(item.first, "`" + shown(key) + "` is there twice",
-             "remove one of the two");
-    }
-    for (const std::string &key : needed)
-      need(node, members, key);
-    return members;
-  }
-
-  YAML::Node need(const YAML::Node &node, const Members &members,
-                  const std::string &key) const {
-    const auto found = members.find(key);
-    if (found == members.end())
-      fail(node, "`" + key + "` is missing", "add `" + key + ": ...`");
-    return found->second;
-  }
-
-  static std::string shown(const std::string &text) {
-    return isPlainText(text) && text.size() <= 60 ? text : "...";
-  }
-
-  std::string text(const YAML::Node &node) const {
-    if (!node.IsScalar() || !isPlainText(node.Scalar()))
-      fail(node, "this is no line of text", "write one line, in quotes");
-    return node.Scalar();
-  }
-
-  template <typename T>
-  std::optional<T> parsed(const std::string &digits) const {
-    T value{};
-    const char *end = digits.data() + digits.size();
-    const auto [stop, code] = std::from_chars(digits.data(), end, value);
-    if (code != std::errc() || stop != end)
-      return std::nullopt;
-    return value;
-  }
-
-  int64_t integer(const YAML::Node &node) const {
-    const auto value =
-        node.IsScalar() ? parsed<int64_t>(node.Scalar()) : std::nullopt;
-    if (!value)
-      fail(node, "this is no whole number of 64 bits", "write a number");
-    return *value;
-  }
-
-  double number(const YAML::Node &node) const {
-    const auto value =
-        node.IsScalar() ? parsed<double>(node.Scalar()) : std::nullopt;
-    if (!value || !std::isfinite(*value))
-      fail(node, "this is no finite number", "write a number such as 12.5");
-    return *value;
-  }
-
-  bool truth(const YAML::Node &node) const {
-    if (!node.IsScalar() ||
-        (node.Scalar() != "true" && node.Scalar() != "false"))
-      fail(node, "this is neither true nor false", "write true or false");
-    return node.Scalar() == "true";
-  }
-
   ConstexprValue value(const YAML::Node &node) const {
     if (node.IsNull())
       return nullptr;
@@ -303,28 +175,20 @@ private:
       entry.why = text(found->second);
     return entry;
   }
-
-  const std::string &name;
 };
 
 } // namespace
 
 TuneTable parseTable(std::string_view text, const std::string &name) {
-  if (text.size() > longestTable)
-    throw Error(name + ": a table of " + std::to_string(text.size()) + " bytes",
-                "tables have at most " + std::to_string(longestTable));
-  try {
-    TuneTable table = TableReader(name).read(YAML::Load(std::string(text)));
-    if (hasSecondDocument(std::string(text)))
-      throw Error(name + ": more than one YAML document where one table "
-                         "should be",
-                  "make it again with tessera tune, or merge tables with "
-                  "tessera tune --merge");
-    return table;
-  } catch (const YAML::Exception &error) {
-    throw Error(placeOf(name, error.mark) + ": " + error.msg,
-                "indent with spaces, one `name: value` a line");
-  }
+  const YamlDocument what = {
+      "table", longestTable,
+      "make it again with tessera tune, or merge tables with "
+      "tessera tune --merge"};
+  TuneTable table;
+  readYaml(text, name, what, [&](const YAML::Node &root) {
+    table = TableReader(name).read(root);
+  });
+  return table;
 }
 
 TuneTable readTable(const std::filesystem::path &file) {

@@ -3,6 +3,7 @@
 // Apache-2.0
 #include "tools/commands/Command.h"
 
+#include "autotune/Devices.h"
 #include "runtime/sim/Estimate.h"
 #include "support/Json.h"
 #include "tools/sim/LaunchOptions.h"
@@ -159,7 +160,7 @@ void print(const sim::Report &report, const sim::Estimate &e,
 }
 
 int run(Options &options) {
-  const sim::Device device = sim::findDevice(options.target);
+  const sim::Device device = tune::findGpu(options.target).rates;
   options.launch.target = device.target;
   const std::unique_ptr<OpenedLaunch> opened = openLaunch(options.launch);
   sim::Options simOptions;
@@ -199,8 +200,9 @@ Command addAnalyze(CLI::App &app) {
           "'fp16[262144]' ...\n\n") +
       launchHelp + "\nThe exit status is 1 when a check fires.");
   addLaunchOptions(*verb, options->launch);
-  verb->add_option("--target", options->target,
-                   "Device of the estimate: sm_80 or sm_90")
+  verb->add_option(
+          "--target", options->target,
+          "Device of the estimate: sm_80, sm_90, or a GPU such as h200")
       ->capture_default_str();
   verb->add_flag("--json", options->json, "Print JSON");
   verb->add_flag("--serial", options->serial, "Blocks in order, on one core");

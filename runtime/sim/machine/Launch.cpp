@@ -254,6 +254,18 @@ Report Module::launch(const std::string &kernel, Dim3 grid, Dim3 block,
       blocks = 1;
     }
   }
+  const std::vector<uint64_t> &chosen = options.blocks;
+  if (!chosen.empty() && !options.watch) {
+    if (!std::is_sorted(chosen.begin(), chosen.end()) ||
+        chosen.back() >= blocks)
+      throw Error("the blocks to run are not ascending, or one of them is "
+                  "outside of the grid",
+                  "it has " + std::to_string(blocks) + " blocks");
+    blocks = chosen.size();
+  }
+  const auto numberOf = [&](uint64_t i) {
+    return chosen.empty() || options.watch ? i : chosen[i];
+  };
   launch.source = &state->tree;
   launch.options = &options;
   launch.memory = &global;
@@ -294,7 +306,7 @@ Report Module::launch(const std::string &kernel, Dim3 grid, Dim3 block,
         if (reports && options.progress)
           options.progress(b - first, blocks);
         Finding mine;
-        if (machine.run(b, mine))
+        if (machine.run(numberOf(b), mine))
           continue;
         std::lock_guard lock(mutex);
         if (b < firstBad.load()) {
