@@ -141,8 +141,7 @@ BlockCycles blockCycles(const Work &work, const LaunchProfile &profile,
   const double waits = work[WorkWaits] / warps;
   if (waits > 0) {
     // A copy that was issued n steps ago is n steps nearer.
-    const double step =
-        std::max(result.units * resident, result.chain) / waits;
+    const double step = std::max(result.units * resident, result.chain) / waits;
     const double ahead = std::max(profile.copiesInFlight - 1, 0.0);
     result.waits += waits * std::max(latency - ahead * step, 0.0);
   }
@@ -180,9 +179,9 @@ Prediction predict(const LaunchProfile &profile, const GpuData &gpu,
   result.resident = residentBlocks(profile, gpu);
   if (!result.resident || profile.samples.empty())
     return result;
-  const double here = std::min<double>(
-      result.resident,
-      std::ceil(double(profile.blocks()) / double(gpu.rates.sms)));
+  const double here =
+      std::min<double>(result.resident, std::ceil(double(profile.blocks()) /
+                                                  double(gpu.rates.sms)));
   std::vector<double> cycles, sectors;
   BlockCycles middle;
   for (const LaunchProfile::Sample &sample : profile.samples) {
@@ -198,9 +197,9 @@ Prediction predict(const LaunchProfile &profile, const GpuData &gpu,
                [&](uint64_t block) { return places(block); });
   const double traffic = Places(profile, sectors).sum() * sectorBytes;
   const double l2 = traffic / (gpu.rates.l2BytesPerCycle * c.memoryShare);
-  const double dram = std::min(profile.bytes, traffic) /
-                      (gpu.rates.dramGbytes * 1e3 / gpu.rates.clockMhz *
-                       c.memoryShare);
+  const double dram =
+      std::min(profile.bytes, traffic) /
+      (gpu.rates.dramGbytes * 1e3 / gpu.rates.clockMhz * c.memoryShare);
   const double most = std::max({compute, l2, dram});
   result.limit = most == compute
                      ? middle.units * here >= middle.chain + middle.waits

@@ -38,9 +38,9 @@ uint32_t residentBlocks(const LaunchProfile &profile, const GpuData &gpu);
 
 // Cycles of one block.
 struct BlockCycles {
-  double units = 0;   // of the SM's units, alone
-  double chain = 0;   // of its longest warp, without waits for memory
-  double waits = 0;   // for memory, beyond what copies in flight hide
+  double units = 0;    // of the SM's units, alone
+  double chain = 0;    // of its longest warp, without waits for memory
+  double waits = 0;    // for memory, beyond what copies in flight hide
   std::string busiest; // unit
   // From start to end with `resident` blocks on the SM.
   double with(double resident) const {

@@ -60,9 +60,8 @@ Work workOf(const sim::Counters &counters) {
     work[k] = double(counters.byClass[k]);
   for (const sim::InstructionCount &i : counters.instructions)
     if (i.kind == Class::Tensor)
-      work[WorkTensor] +=
-          double(i.issues) * sim::multiplyAdds(i.opcode) *
-          (i.opcode.find("tf32") != std::string::npos ? 2 : 1);
+      work[WorkTensor] += double(i.issues) * sim::multiplyAdds(i.opcode) *
+                          (i.opcode.find("tf32") != std::string::npos ? 2 : 1);
   work[WorkShared] = double(counters.sharedWays);
   work[WorkSectors] = double(counters.globalSectors);
   work[WorkLoads] = loadWaits(counters);

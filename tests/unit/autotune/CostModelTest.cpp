@@ -112,8 +112,8 @@ TEST(CostModel, WarpgroupProductsHaveTheirOwnRate) {
 TEST(CostModel, ChainOfAWarpIsHiddenByOtherBlocks) {
   CostConstants slow = ideal;
   slow.issueCycles = 5;
-  const BlockCycles block = cycles(workWith(unsigned(Class::Float), 400), 1,
-                                   slow);
+  const BlockCycles block =
+      cycles(workWith(unsigned(Class::Float), 400), 1, slow);
   EXPECT_DOUBLE_EQ(block.chain, 500); // 100 of each of four warps
   EXPECT_DOUBLE_EQ(block.units, 200);
   EXPECT_DOUBLE_EQ(block.with(1), 500);
