@@ -45,14 +45,15 @@ def scale(X, Y, N, ONE, ZERO, REPEAT: tl.constexpr, BAD: tl.constexpr,
 )";
 }
 
+// 100000: tens of milliseconds, which no busy neighbour adds to a launch.
 const char *const planted =
-    "# tessera: cpu(REPEAT=3000, BAD=0)\n"
-    "# tessera: space(REPEAT=[3000, 1], BAD=[0, 1, 2, 3], "
+    "# tessera: cpu(REPEAT=100000, BAD=0)\n"
+    "# tessera: space(REPEAT=[100000, 1], BAD=[0, 1, 2, 3], "
     "where=BAD == 0 or REPEAT == 1)\n";
 
 class TuneSearch : public Author {
 protected:
-  // A launch of a file's kernel on n numbers, recorded with REPEAT=3000.
+  // A launch of a file's kernel on n numbers.
   std::string record(const std::string &name, const std::string &file,
                      int64_t n, int64_t sequence = 0) {
     cases::Case recorded;
@@ -61,7 +62,7 @@ protected:
     recorded.kernelFile = "kernel.py";
     recorded.grid = {uint32_t((n + 63) / 64), 1, 1};
     recorded.constexprs = {
-        {"REPEAT", int64_t(3000)}, {"BAD", int64_t(0)}, {"BLOCK", int64_t(64)}};
+        {"REPEAT", int64_t(100000)}, {"BAD", int64_t(0)}, {"BLOCK", int64_t(64)}};
     for (const char *pointer : {"X", "Y"}) {
       cases::CaseArgument argument;
       argument.name = pointer;
@@ -139,7 +140,7 @@ TEST_F(TuneSearch, FindsThePlantedSlowDefaultAndExcludesWhatIsBad) {
   EXPECT_EQ(describe(found[0].use), "BAD=0 REPEAT=1");
   EXPECT_GT(found[0].defaultUs, 3 * found[0].timeUs);
   ASSERT_TRUE(found[0].runnerUp);
-  EXPECT_EQ(repeat(*found[0].runnerUp), 3000);
+  EXPECT_EQ(repeat(*found[0].runnerUp), 100000);
   expectHas(result.output, "BAD=1 REPEAT=1: wrong results: `Y`");
   expectHas(result.output, "BAD=2 REPEAT=1: kernel `scale`: program (");
   expectHas(result.output, "writes to memory that is not there");
@@ -162,7 +163,7 @@ TEST_F(TuneSearch, AnInterruptKeepsTheEntriesAndResumeGoesOn) {
   const std::string first = write("a.py", kernelText(planted));
   // Three candidates without an end: seconds for the interrupt to come in.
   const std::string second =
-      write("b.py", kernelText("# tessera: cpu(REPEAT=3000, BAD=0)\n"
+      write("b.py", kernelText("# tessera: cpu(REPEAT=100000, BAD=0)\n"
                                "# tessera: space(REPEAT=[1, 2, 4], BAD=[3])\n"
                                "# tessera: space(REPEAT=[1], BAD=[0])\n"));
   std::vector<std::string> arguments = {TESSERA_PROGRAM,
