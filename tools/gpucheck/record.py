@@ -99,7 +99,7 @@ def first_dimension(path, name, grid, args, old, new):
     """grid[0] with the constexprs `new` in place of `old`."""
     if name in SEQUENCE_TILES:
         tile, prefix = SEQUENCE_TILES[name]
-        starts = args[getattr(harness.loaded[path], name).arg_names.index(prefix)]
+        starts = args[harness.kernel(path, name).arg_names.index(prefix)]
         return int(starts[-1]) // new[tile] + len(starts) - 1
     tile = GRID_TILES.get(name)
     return cdiv(grid[0] * old[tile], new[tile]) if tile else grid[0]
