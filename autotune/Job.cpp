@@ -39,17 +39,27 @@ std::string sourceFile(const LoadedCase &loaded) {
   return own;
 }
 
-// Lengths of packed sequences, where the kernel has a parameter CU.
-void addSequences(const LoadedCase &loaded, runtime::Sizes &sizes) {
-  const CaseArgument *argument = loaded.recorded.find("CU");
-  const auto found = loaded.before.find("CU");
+// The prefix sums that the kernel was given as this argument; none, or two at
+// least.
+std::vector<int32_t> prefixSums(const LoadedCase &loaded, const char *name) {
+  const CaseArgument *argument = loaded.recorded.find(name);
+  const auto found = loaded.before.find(name);
   if (!argument || found == loaded.before.end() ||
       argument->type != DType::I32 || argument->layout.shape.size() != 1)
-    return;
-  const std::string bytes = gather(*argument, found->second, "CU");
-  std::vector<int32_t> starts(bytes.size() / sizeof(int32_t));
-  std::memcpy(starts.data(), bytes.data(), starts.size() * sizeof(int32_t));
-  if (starts.size() < 2)
+    return {};
+  const std::string bytes = gather(*argument, found->second, name);
+  std::vector<int32_t> sums(bytes.size() / sizeof(int32_t));
+  std::memcpy(sums.data(), bytes.data(), sums.size() * sizeof(int32_t));
+  return sums.size() < 2 ? std::vector<int32_t>() : sums;
+}
+
+// Lengths of packed sequences, where the kernel has a parameter CU, and the
+// number of compressed tokens, where it has CU_CMP.
+void addSequences(const LoadedCase &loaded, runtime::Sizes &sizes) {
+  if (const auto compressed = prefixSums(loaded, "CU_CMP"); !compressed.empty())
+    sizes.emplace("TC", compressed.back());
+  const std::vector<int32_t> starts = prefixSums(loaded, "CU");
+  if (starts.empty())
     return;
   int64_t longest = 0;
   for (size_t i = 1; i < starts.size(); ++i)

@@ -16,12 +16,32 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     return x
 
 
-# tessera: instance dense_fwd_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32", slseh=1, G=3, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
-# tessera: instance dense_fwd_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32", slseh=1, G=4, D=64, DP=64, E=64, EP=64, BM=64, BN=64)
-# tessera: instance dense_fwd_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", O="*bf16:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32:16", slseh=1, G=16, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
+@triton.jit
+def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
+    """Tile number -> its sequence, that one's first entry and length, and the tile's first entry in the sequence.
+
+    CU are prefix sums, SIZE the entries of a tile. Sequence b owns the tiles from CU[b] // SIZE + b on, which is enough for
+    every length; the last of them may be empty: it starts at the length or behind it.
+    """
+    low = tile * 0
+    high = low + nseq - 1
+    while low < high:                            # the last sequence that starts at this tile or before
+        middle = (low + high + 1) // 2
+        if tl.load(CU + middle) // SIZE + middle <= tile:
+            low = middle
+        else:
+            high = middle - 1
+    start = tl.load(CU + low)
+    return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
+
+
+# tessera: instance dense_fwd_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32", slseh=1, G=3, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
+# tessera: instance dense_fwd_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32", slseh=1, G=4, D=64, DP=64, E=64, EP=64, BM=64, BN=64)
+# tessera: instance dense_fwd_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", O="*bf16:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32:16", slseh=1, G=16, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
 # tessera: cpu(BM=64, BN=32)
 # tessera: cpu(BM=32, BN=64)
 # tessera: space(BM=[16, 32, 64, 128], BN=[16, 32, 64, 128], where=BM * BN <= 8192)
+# tessera: grid(T // (BM // G) + B, H)
 @triton.autotune(
     configs=[
         triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=2),
@@ -30,25 +50,26 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     ],
     key=["G", "D", "E"],
 )
-@triton.jit
-def dense_fwd(Q, K, V, O, LSE, CU, scale, sqt, sqh, skt, skh, svt, svh, sot, soh, slset, slseh,
+@triton.jit(do_not_specialize=["nseq"])
+def dense_fwd(Q, K, V, O, LSE, CU, scale, nseq, sqt, sqh, skt, skh, svt, svh, sot, soh, slset, slseh,
               G: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
               E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
     """One tile of (token, head) rows of one KV head: query t attends keys 0 .. t."""
-    first = tl.program_id(0) * BM
+    BT: tl.constexpr = BM // G                   # whole tokens; the last BM % G rows of a tile are idle
+    tl.static_assert(BT > 0, "BM must hold all heads of a token")
+    tile = tl.num_programs(0) - 1 - tl.program_id(0)        # late tokens, which see most keys, first
+    _, start, length, t0 = find_tile(CU, nseq, tile, BT)
     group = tl.program_id(1).to(tl.int64)
-    start = tl.load(CU + tl.program_id(2))
-    length = tl.load(CU + tl.program_id(2) + 1) - start
-    if first >= length * G:
+    if t0 >= length:
         return
-    rows = first + tl.arange(0, BM)
-    live = rows < length * G
-    t = tl.minimum(rows // G, length - 1)        # rows past the end repeat the last token and are not stored
+    rows = tl.arange(0, BM)
     head = rows % G
-    t0 = first // G
-    last = tl.minimum((first + BM - 1) // G, length - 1)
+    live = rows // G < tl.minimum(BT, length - t0)
+    t = tl.minimum(t0 + rows // G, length - 1)     # rows past the end repeat the last token and are not stored
+    rel = t - t0
+    last = tl.minimum(t0 + BT, length) - 1
     token0 = (start + t0).to(tl.int64)
-    q = load_rows(Q + token0 * sqt + group * G * sqh, (t - t0) * sqt + head * sqh, D, DP)
+    q = load_rows(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP)
     slope = scale * 1.4426950408889634           # scores in units of log 2
 
     peak = tl.full((BM,), float("-inf"), tl.float32)
@@ -57,7 +78,7 @@ def dense_fwd(Q, K, V, O, LSE, CU, scale, sqt, sqh, skt, skh, svt, svh, sot, soh
     cols = tl.arange(0, BN)
     for n in range(0, last + 1, BN):
         pos = n + cols
-        key = tl.minimum(pos, length - 1) - n    # keys past the end are masked below: pos <= t
+        key = tl.minimum(pos, length - 1) - n
         key0 = (start + n).to(tl.int64)
         k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
         s = tl.dot(q, tl.trans(k)) * slope
@@ -78,7 +99,7 @@ def dense_fwd(Q, K, V, O, LSE, CU, scale, sqt, sqh, skt, skh, svt, svh, sot, soh
     lse = tl.where(none, float("-inf"), (peak + tl.log2(total)) * 0.6931471805599453)
     e = tl.arange(0, EP)
     out = O + token0 * sot + group * G * soh
-    out_offs = (t - t0) * sot + head * soh
+    out_offs = rel * sot + head * soh
     tl.store(out + out_offs[:, None] + e[None, :], acc.to(O.dtype.element_ty),
              mask=live[:, None] & (e[None, :] < E))
-    tl.store(LSE + token0 * slset + group * G * slseh + (t - t0) * slset + head * slseh, lse, mask=live)
+    tl.store(LSE + token0 * slset + group * G * slseh + rel * slset + head * slseh, lse, mask=live)

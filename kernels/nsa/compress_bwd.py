@@ -16,24 +16,44 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     return x
 
 
-# tessera: instance compress_bwd_dx_quick_f32(DOUT="*fp32:16", W="*fp32:16", DX="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", sot="i32:16", soh="i32:16", sxt="i32:16", sxh="i32:16", L=16, STRIDE=8, D=32, DP=32, CONV=1, BT=32)
-# tessera: instance compress_bwd_dx_d64_f32(DOUT="*fp32:16", W="*fp32:16", DX="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", sot="i32:16", soh="i32:16", sxt="i32:16", sxh="i32:16", L=32, STRIDE=16, D=64, DP=64, CONV=1, BT=32)
-# tessera: instance compress_bwd_dx_paper_bf16(DOUT="*bf16:16", W="*bf16:16", DX="*bf16:16", CU="*i32:16", CU_CMP="*i32:16", sot="i32:16", soh="i32:16", sxt="i32:16", sxh="i32:16", L=32, STRIDE=16, D=192, DP=256, CONV=1, BT=32)
+@triton.jit
+def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
+    """Tile number -> its sequence, that one's first entry and length, and the tile's first entry in the sequence.
+
+    CU are prefix sums, SIZE the entries of a tile. Sequence b owns the tiles from CU[b] // SIZE + b on, which is enough for
+    every length; the last of them may be empty: it starts at the length or behind it.
+    """
+    low = tile * 0
+    high = low + nseq - 1
+    while low < high:                            # the last sequence that starts at this tile or before
+        middle = (low + high + 1) // 2
+        if tl.load(CU + middle) // SIZE + middle <= tile:
+            low = middle
+        else:
+            high = middle - 1
+    start = tl.load(CU + low)
+    return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
+
+
+# tessera: instance compress_bwd_dx_quick_f32(DOUT="*fp32:16", W="*fp32:16", DX="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", nseq="i32", sot="i32:16", soh="i32:16", sxt="i32:16", sxh="i32:16", L=16, STRIDE=8, D=32, DP=32, CONV=1, BT=32)
+# tessera: instance compress_bwd_dx_d64_f32(DOUT="*fp32:16", W="*fp32:16", DX="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", nseq="i32", sot="i32:16", soh="i32:16", sxt="i32:16", sxh="i32:16", L=32, STRIDE=16, D=64, DP=64, CONV=1, BT=32)
+# tessera: instance compress_bwd_dx_paper_bf16(DOUT="*bf16:16", W="*bf16:16", DX="*bf16:16", CU="*i32:16", CU_CMP="*i32:16", nseq="i32", sot="i32:16", soh="i32:16", sxt="i32:16", sxh="i32:16", L=32, STRIDE=16, D=192, DP=256, CONV=1, BT=32)
 # tessera: cpu(BT=32)
 # tessera: cpu(BT=64)
-@triton.jit
-def compress_bwd_dx(DOUT, W, DX, CU, CU_CMP, sot, soh, sxt, sxh, L: tl.constexpr, STRIDE: tl.constexpr,
+# tessera: grid(T // BT + B, H)
+@triton.jit(do_not_specialize=["nseq"])
+def compress_bwd_dx(DOUT, W, DX, CU, CU_CMP, nseq, sot, soh, sxt, sxh, L: tl.constexpr, STRIDE: tl.constexpr,
                     D: tl.constexpr, DP: tl.constexpr, CONV: tl.constexpr, BT: tl.constexpr):
     """dx of BT tokens of one head: each token gathers from the at most ceil(L/STRIDE) blocks that hold it."""
-    t0 = tl.program_id(0) * BT
+    b, start, length, t0 = find_tile(CU, nseq, tl.program_id(0), BT)
     head = tl.program_id(1).to(tl.int64)
-    start = tl.load(CU + tl.program_id(2))
-    length = tl.load(CU + tl.program_id(2) + 1) - start
     if t0 >= length:
         return
-    cmp_start = tl.load(CU_CMP + tl.program_id(2))
-    count = tl.load(CU_CMP + tl.program_id(2) + 1) - cmp_start
-    t = t0 + tl.arange(0, BT)
+    tl.assume(t0 >= 0)                                   # divisions of positions need no sign
+    cmp_start = tl.load(CU_CMP + b)
+    count = tl.load(CU_CMP + b + 1) - cmp_start
+    rel = tl.arange(0, BT)
+    t = t0 + rel
     d = tl.arange(0, DP)
     newest = t // STRIDE                                 # the last block that starts at or before the token
     acc = tl.zeros((BT, DP), tl.float32)
@@ -51,35 +71,33 @@ def compress_bwd_dx(DOUT, W, DX, CU, CU_CMP, sot, soh, sxt, sxh, L: tl.constexpr
     if not CONV:
         acc = acc * (1.0 / L)
     out = DX + (start + t0).to(tl.int64) * sxt + head * sxh
-    tl.store(out + ((t - t0) * sxt)[:, None] + d[None, :], acc.to(DX.dtype.element_ty),
+    tl.store(out + (rel * sxt)[:, None] + d[None, :], acc.to(DX.dtype.element_ty),
              mask=(t < length)[:, None] & (d[None, :] < D))
 
 
-# tessera: instance compress_bwd_dw_quick_f32(X="*fp32:16", DOUT="*fp32:16", PART="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=16, STRIDE=8, D=32, DP=32, BC=32)
-# tessera: instance compress_bwd_dw_d64_f32(X="*fp32:16", DOUT="*fp32:16", PART="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=32, STRIDE=16, D=64, DP=64, BC=32)
-# tessera: instance compress_bwd_dw_paper_bf16(X="*bf16:16", DOUT="*bf16:16", PART="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=32, STRIDE=16, D=192, DP=256, BC=32)
+# tessera: instance compress_bwd_dw_quick_f32(X="*fp32:16", DOUT="*fp32:16", PART="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", nseq="i32", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=16, STRIDE=8, D=32, DP=32, BC=32)
+# tessera: instance compress_bwd_dw_d64_f32(X="*fp32:16", DOUT="*fp32:16", PART="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", nseq="i32", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=32, STRIDE=16, D=64, DP=64, BC=32)
+# tessera: instance compress_bwd_dw_paper_bf16(X="*bf16:16", DOUT="*bf16:16", PART="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", nseq="i32", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=32, STRIDE=16, D=192, DP=256, BC=32)
 # tessera: cpu(BC=32)
 # tessera: cpu(BC=64)
-@triton.jit
-def compress_bwd_dw(X, DOUT, PART, CU, CU_CMP, sxt, sxh, sot, soh, L: tl.constexpr, STRIDE: tl.constexpr,
+@triton.jit(do_not_specialize=["nseq"])
+def compress_bwd_dw(X, DOUT, PART, CU, CU_CMP, nseq, sxt, sxh, sot, soh, L: tl.constexpr, STRIDE: tl.constexpr,
                     D: tl.constexpr, DP: tl.constexpr, BC: tl.constexpr):
     """Partial dw[a,:] = sum over BC blocks i of dout[i,:] * x[i*STRIDE + a,:]; zeros where there is no block."""
-    i0 = tl.program_id(0) * BC
+    b, cmp_start, count, i0 = find_tile(CU_CMP, nseq, tl.program_id(0), BC)
     head = tl.program_id(1).to(tl.int64)
-    start = tl.load(CU + tl.program_id(2))
-    cmp_start = tl.load(CU_CMP + tl.program_id(2))
-    count = tl.load(CU_CMP + tl.program_id(2) + 1) - cmp_start
+    start = tl.load(CU + b)
     d = tl.arange(0, DP)
-    part = (tl.program_id(2) * tl.num_programs(1) + tl.program_id(1)) * tl.num_programs(0) + tl.program_id(0)
+    part = tl.program_id(1) * tl.num_programs(0) + tl.program_id(0)
     out = PART + part.to(tl.int64) * L * D
     if i0 >= count:
         for a in range(0, L):
             tl.store(out + a * D + d, tl.zeros((DP,), tl.float32), mask=d < D)
         return
-    i = i0 + tl.arange(0, BC)
-    rel = tl.minimum(i, count - 1) - i0
+    live = i0 + tl.arange(0, BC) < count
+    rel = tl.minimum(tl.arange(0, BC), count - 1 - i0)
     g = load_rows(DOUT + (cmp_start + i0).to(tl.int64) * sot + head * soh, rel * sot, D, DP).to(tl.float32)
-    g = tl.where((i < count)[:, None], g, 0.0)
+    g = tl.where(live[:, None], g, 0.0)
     for a in range(0, L):
         token0 = (start + i0 * STRIDE + a).to(tl.int64)
         x = load_rows(X + token0 * sxt + head * sxh, rel * STRIDE * sxt, D, DP).to(tl.float32)

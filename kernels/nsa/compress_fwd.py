@@ -16,24 +16,42 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     return x
 
 
-# tessera: instance compress_fwd_quick_f32(X="*fp32:16", W="*fp32:16", OUT="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=16, STRIDE=8, D=32, DP=32, CONV=1, BC=32)
-# tessera: instance compress_fwd_d64_f32(X="*fp32:16", W="*fp32:16", OUT="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=32, STRIDE=16, D=64, DP=64, CONV=1, BC=32)
-# tessera: instance compress_fwd_paper_bf16(X="*bf16:16", W="*bf16:16", OUT="*bf16:16", CU="*i32:16", CU_CMP="*i32:16", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=32, STRIDE=16, D=192, DP=256, CONV=1, BC=32)
+@triton.jit
+def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
+    """Tile number -> its sequence, that one's first entry and length, and the tile's first entry in the sequence.
+
+    CU are prefix sums, SIZE the entries of a tile. Sequence b owns the tiles from CU[b] // SIZE + b on, which is enough for
+    every length; the last of them may be empty: it starts at the length or behind it.
+    """
+    low = tile * 0
+    high = low + nseq - 1
+    while low < high:                            # the last sequence that starts at this tile or before
+        middle = (low + high + 1) // 2
+        if tl.load(CU + middle) // SIZE + middle <= tile:
+            low = middle
+        else:
+            high = middle - 1
+    start = tl.load(CU + low)
+    return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
+
+
+# tessera: instance compress_fwd_quick_f32(X="*fp32:16", W="*fp32:16", OUT="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", nseq="i32", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=16, STRIDE=8, D=32, DP=32, CONV=1, BC=32)
+# tessera: instance compress_fwd_d64_f32(X="*fp32:16", W="*fp32:16", OUT="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", nseq="i32", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=32, STRIDE=16, D=64, DP=64, CONV=1, BC=32)
+# tessera: instance compress_fwd_paper_bf16(X="*bf16:16", W="*bf16:16", OUT="*bf16:16", CU="*i32:16", CU_CMP="*i32:16", nseq="i32", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=32, STRIDE=16, D=192, DP=256, CONV=1, BC=32)
 # tessera: cpu(BC=16)
 # tessera: cpu(BC=32)
-@triton.jit
-def compress_fwd(X, W, OUT, CU, CU_CMP, sxt, sxh, sot, soh, L: tl.constexpr, STRIDE: tl.constexpr,
+# tessera: grid(TC // BC + B, H)
+@triton.jit(do_not_specialize=["nseq"])
+def compress_fwd(X, W, OUT, CU, CU_CMP, nseq, sxt, sxh, sot, soh, L: tl.constexpr, STRIDE: tl.constexpr,
                  D: tl.constexpr, DP: tl.constexpr, CONV: tl.constexpr, BC: tl.constexpr):
     """BC compressed tokens of one head: out_i = sum over a < L of w[a,:] * x[i*STRIDE + a,:]; w = 1/L without CONV."""
-    i0 = tl.program_id(0) * BC
+    b, cmp_start, count, i0 = find_tile(CU_CMP, nseq, tl.program_id(0), BC)
     head = tl.program_id(1).to(tl.int64)
-    start = tl.load(CU + tl.program_id(2))
-    cmp_start = tl.load(CU_CMP + tl.program_id(2))
-    count = tl.load(CU_CMP + tl.program_id(2) + 1) - cmp_start
+    start = tl.load(CU + b)
     if i0 >= count:
         return
-    i = i0 + tl.arange(0, BC)
-    rel = tl.minimum(i, count - 1) - i0
+    live = i0 + tl.arange(0, BC) < count
+    rel = tl.minimum(tl.arange(0, BC), count - 1 - i0)       # rows past the end repeat the last and are not stored
     d = tl.arange(0, DP)
     acc = tl.zeros((BC, DP), tl.float32)
     for a in range(0, L):
@@ -48,4 +66,4 @@ def compress_fwd(X, W, OUT, CU, CU_CMP, sxt, sxh, sot, soh, L: tl.constexpr, STR
         acc = acc * (1.0 / L)
     out = OUT + (cmp_start + i0).to(tl.int64) * sot + head * soh
     tl.store(out + (rel * sot)[:, None] + d[None, :], acc.to(OUT.dtype.element_ty),
-             mask=(i < count)[:, None] & (d[None, :] < D))
+             mask=live[:, None] & (d[None, :] < D))

@@ -6,13 +6,13 @@ import triton.language as tl
 
 
 @triton.jit
-def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
-    """Rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
+def load_rows(ptr, offs, live, N: tl.constexpr, NP: tl.constexpr):
+    """Rows that start at ptr + offs, N elements each; others than live rows, and columns N .. NP-1, read as zero."""
     cols = tl.arange(0, NP)
     if N == NP:
-        x = tl.load(ptr + offs[:, None] + cols[None, :])
+        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=live[:, None], other=0.0)
     else:
-        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
+        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=live[:, None] & (cols[None, :] < N), other=0.0)
     return x
 
 
@@ -29,12 +29,12 @@ def gate_bwd(DO, OC, OS, OW, GATES, DOC, DOS, DOW, DLOGITS, DELTA, T, inv_tau, s
     t0 = tl.program_id(0) * BT
     group = tl.program_id(1).to(tl.int64)
     token0 = tl.program_id(0).to(tl.int64) * BT
-    live = t0 + tl.arange(0, BT) < T
-    rel = tl.minimum(t0 + tl.arange(0, BT), T - 1) - t0
+    rel = tl.arange(0, BT)
+    live = t0 + rel < T
     gate = GATES + token0 * sgt + group * sgh + rel * sgt
-    gc = tl.load(gate)
-    gs = tl.load(gate + 1)
-    gw = tl.load(gate + 2)
+    gc = tl.load(gate, mask=live, other=0.0)
+    gs = tl.load(gate + 1, mask=live, other=0.0)
+    gw = tl.load(gate + 2, mask=live, other=0.0)
     e = tl.arange(0, EP)
     keep = live[:, None] & (e[None, :] < E)
     dgc = tl.zeros((BT,), tl.float32)
@@ -45,10 +45,10 @@ def gate_bwd(DO, OC, OS, OW, GATES, DOC, DOS, DOW, DLOGITS, DELTA, T, inv_tau, s
     for g in range(0, G):
         head = group * G + g
         base = token0 * sbt + head * sbh
-        do = load_rows(DO + token0 * sdot + head * sdoh, rel * sdot, E, EP).to(tl.float32)
-        oc = load_rows(OC + base, rel * sbt, E, EP).to(tl.float32)
-        os = load_rows(OS + base, rel * sbt, E, EP).to(tl.float32)
-        ow = load_rows(OW + base, rel * sbt, E, EP).to(tl.float32)
+        do = load_rows(DO + token0 * sdot + head * sdoh, rel * sdot, live, E, EP).to(tl.float32)
+        oc = load_rows(OC + base, rel * sbt, live, E, EP).to(tl.float32)
+        os = load_rows(OS + base, rel * sbt, live, E, EP).to(tl.float32)
+        ow = load_rows(OW + base, rel * sbt, live, E, EP).to(tl.float32)
         pc = tl.sum(do * oc, 1)
         ps = tl.sum(do * os, 1)
         pw = tl.sum(do * ow, 1)

@@ -6,13 +6,13 @@ import triton.language as tl
 
 
 @triton.jit
-def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
-    """Rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
+def load_rows(ptr, offs, live, N: tl.constexpr, NP: tl.constexpr):
+    """Rows that start at ptr + offs, N elements each; others than live rows, and columns N .. NP-1, read as zero."""
     cols = tl.arange(0, NP)
     if N == NP:
-        x = tl.load(ptr + offs[:, None] + cols[None, :])
+        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=live[:, None], other=0.0)
     else:
-        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
+        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=live[:, None] & (cols[None, :] < N), other=0.0)
     return x
 
 
@@ -28,12 +28,12 @@ def gate_fwd(OC, OS, OW, LOGITS, GATES, O, T, inv_tau, sbt, sbh, slt, slh, sgt, 
     t0 = tl.program_id(0) * BT
     group = tl.program_id(1).to(tl.int64)
     token0 = tl.program_id(0).to(tl.int64) * BT
-    live = t0 + tl.arange(0, BT) < T
-    rel = tl.minimum(t0 + tl.arange(0, BT), T - 1) - t0
+    rel = tl.arange(0, BT)
+    live = t0 + rel < T
     logit = LOGITS + token0 * slt + group * slh + rel * slt
-    ac = tl.load(logit).to(tl.float32)
-    as_ = tl.load(logit + 1).to(tl.float32)
-    aw = tl.load(logit + 2).to(tl.float32)
+    ac = tl.load(logit, mask=live, other=0.0).to(tl.float32)
+    as_ = tl.load(logit + 1, mask=live, other=0.0).to(tl.float32)
+    aw = tl.load(logit + 2, mask=live, other=0.0).to(tl.float32)
     if SOFTMAX:
         slope = inv_tau * 1.4426950408889634
         top = tl.maximum(ac, tl.maximum(as_, aw))
@@ -56,9 +56,9 @@ def gate_fwd(OC, OS, OW, LOGITS, GATES, O, T, inv_tau, sbt, sbh, slt, slh, sgt, 
     keep = live[:, None] & (e[None, :] < E)
     for g in range(0, G):
         base = token0 * sbt + (group * G + g) * sbh
-        oc = load_rows(OC + base, rel * sbt, E, EP).to(tl.float32)
-        os = load_rows(OS + base, rel * sbt, E, EP).to(tl.float32)
-        ow = load_rows(OW + base, rel * sbt, E, EP).to(tl.float32)
+        oc = load_rows(OC + base, rel * sbt, live, E, EP).to(tl.float32)
+        os = load_rows(OS + base, rel * sbt, live, E, EP).to(tl.float32)
+        ow = load_rows(OW + base, rel * sbt, live, E, EP).to(tl.float32)
         o = gc[:, None] * oc + gs[:, None] * os + gw[:, None] * ow
         out = O + token0 * sot + (group * G + g) * soh
         tl.store(out + (rel * sot)[:, None] + e[None, :], o.to(O.dtype.element_ty), mask=keep)

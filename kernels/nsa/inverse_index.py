@@ -5,28 +5,44 @@ import triton
 import triton.language as tl
 
 
-# tessera: instance inverse_count_quick(IDX="*i32:16", COUNT="*i32:16", CU="*i32:16", CU_BLK="*i32:16", T="i32", nblk="i32", LSEL=32, NSEL=6, NP=8, BT=32)
-# tessera: instance inverse_count_d64(IDX="*i32:16", COUNT="*i32:16", CU="*i32:16", CU_BLK="*i32:16", T="i32", nblk="i32", LSEL=64, NSEL=16, NP=16, BT=32)
+@triton.jit
+def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
+    """Tile number -> its sequence, that one's first entry and length, and the tile's first entry in the sequence.
+
+    CU are prefix sums, SIZE the entries of a tile. Sequence b owns the tiles from CU[b] // SIZE + b on, which is enough for
+    every length; the last of them may be empty: it starts at the length or behind it.
+    """
+    low = tile * 0
+    high = low + nseq - 1
+    while low < high:                            # the last sequence that starts at this tile or before
+        middle = (low + high + 1) // 2
+        if tl.load(CU + middle) // SIZE + middle <= tile:
+            low = middle
+        else:
+            high = middle - 1
+    start = tl.load(CU + low)
+    return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
+
+
+# tessera: instance inverse_count_quick(IDX="*i32:16", COUNT="*i32:16", CU="*i32:16", T="i32", nseq="i32", nblk="i32", LSEL=32, NSEL=6, NP=8, BT=32)
+# tessera: instance inverse_count_d64(IDX="*i32:16", COUNT="*i32:16", CU="*i32:16", T="i32", nseq="i32", nblk="i32", LSEL=64, NSEL=16, NP=16, BT=32)
 # tessera: cpu(BT=64)
-@triton.jit(do_not_specialize=["T", "nblk"])
-def inverse_count(IDX, COUNT, CU, CU_BLK, T, nblk, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr,
+@triton.jit(do_not_specialize=["T", "nblk", "nseq"])
+def inverse_count(IDX, COUNT, CU, T, nseq, nblk, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr,
                   BT: tl.constexpr):
-    """One block of one KV head: how many tokens selected it. Only tokens at or after its start can."""
-    block = tl.program_id(0)
+    """One block of one KV head: how many tokens selected it. Only tokens at or after its start can. An empty block has none."""
+    _, start, length, first = find_tile(CU, nseq, tl.program_id(0), LSEL)
+    block = first // LSEL
     group = tl.program_id(1).to(tl.int64)
-    start = tl.load(CU + tl.program_id(2))
-    length = tl.load(CU + tl.program_id(2) + 1) - start
-    if block * LSEL >= length:
-        return
     slot = tl.arange(0, NP)
     rel = tl.arange(0, BT)
     found = tl.zeros((BT,), tl.int32)
-    for t0 in range(block * LSEL, length, BT):
+    for t0 in range(first, length, BT):
         row = IDX + (group * T + start + t0) * NSEL
         live = (t0 + rel < length)[:, None] & (slot < NSEL)[None, :]
         picks = tl.load(row + (rel * NSEL)[:, None] + slot[None, :], mask=live, other=-1)
         found += tl.max(tl.where(picks == block, 1, 0), 1)
-    tl.store(COUNT + group * nblk + tl.load(CU_BLK + tl.program_id(2)) + block, tl.sum(found, 0))
+    tl.store(COUNT + group * nblk + tl.program_id(0), tl.sum(found, 0))
 
 
 # tessera: instance inverse_offsets(COUNT="*i32:16", PTR="*i32:16", nblk="i32", BT=32)
@@ -47,24 +63,23 @@ def inverse_offsets(COUNT, PTR, nblk, BT: tl.constexpr):
     tl.store(ptr + nblk, done)
 
 
-# tessera: instance inverse_fill_quick(IDX="*i32:16", PTR="*i32:16", INV="*i32:16", CU="*i32:16", CU_BLK="*i32:16", T="i32", nblk="i32", LSEL=32, NSEL=6, NP=8, BT=32)
-# tessera: instance inverse_fill_d64(IDX="*i32:16", PTR="*i32:16", INV="*i32:16", CU="*i32:16", CU_BLK="*i32:16", T="i32", nblk="i32", LSEL=64, NSEL=16, NP=16, BT=32)
+# tessera: instance inverse_fill_quick(IDX="*i32:16", PTR="*i32:16", INV="*i32:16", CU="*i32:16", T="i32", nseq="i32", nblk="i32", LSEL=32, NSEL=6, NP=8, BT=32)
+# tessera: instance inverse_fill_d64(IDX="*i32:16", PTR="*i32:16", INV="*i32:16", CU="*i32:16", T="i32", nseq="i32", nblk="i32", LSEL=64, NSEL=16, NP=16, BT=32)
 # tessera: cpu(BT=32)
-@triton.jit(do_not_specialize=["T", "nblk"])
-def inverse_fill(IDX, PTR, INV, CU, CU_BLK, T, nblk, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr,
+@triton.jit(do_not_specialize=["T", "nblk", "nseq"])
+def inverse_fill(IDX, PTR, INV, CU, T, nseq, nblk, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr,
                  BT: tl.constexpr):
     """One block of one KV head: writes its tokens in ascending order, a token's place is the number before it."""
-    block = tl.program_id(0)
+    _, start, length, first = find_tile(CU, nseq, tl.program_id(0), LSEL)
+    block = first // LSEL
     group = tl.program_id(1).to(tl.int64)
-    start = tl.load(CU + tl.program_id(2))
-    length = tl.load(CU + tl.program_id(2) + 1) - start
-    if block * LSEL >= length:
+    if first >= length:
         return
     slot = tl.arange(0, NP)
     rel = tl.arange(0, BT)
-    at = tl.load(PTR + group * (nblk + 1) + tl.load(CU_BLK + tl.program_id(2)) + block)
+    at = tl.load(PTR + group * (nblk + 1) + tl.program_id(0))
     out = INV + group * T * NSEL
-    for t0 in range(block * LSEL, length, BT):
+    for t0 in range(first, length, BT):
         row = IDX + (group * T + start + t0) * NSEL
         live = (t0 + rel < length)[:, None] & (slot < NSEL)[None, :]
         picks = tl.load(row + (rel * NSEL)[:, None] + slot[None, :], mask=live, other=-1)

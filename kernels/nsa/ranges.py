@@ -5,16 +5,34 @@ import triton
 import triton.language as tl
 
 
-# tessera: instance merge_ranges_quick(IDX="*i32:16", RANGES="*i32:16", CU="*i32:16", T="i32", LSEL=32, NSEL=6, BT=32)
-# tessera: instance merge_ranges_d64(IDX="*i32:16", RANGES="*i32:16", CU="*i32:16", T="i32", LSEL=64, NSEL=16, BT=32)
+@triton.jit
+def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
+    """Tile number -> its sequence, that one's first entry and length, and the tile's first entry in the sequence.
+
+    CU are prefix sums, SIZE the entries of a tile. Sequence b owns the tiles from CU[b] // SIZE + b on, which is enough for
+    every length; the last of them may be empty: it starts at the length or behind it.
+    """
+    low = tile * 0
+    high = low + nseq - 1
+    while low < high:                            # the last sequence that starts at this tile or before
+        middle = (low + high + 1) // 2
+        if tl.load(CU + middle) // SIZE + middle <= tile:
+            low = middle
+        else:
+            high = middle - 1
+    start = tl.load(CU + low)
+    return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
+
+
+# tessera: instance merge_ranges_quick(IDX="*i32:16", RANGES="*i32:16", CU="*i32:16", T="i32", nseq="i32", LSEL=32, NSEL=6, BT=32)
+# tessera: instance merge_ranges_d64(IDX="*i32:16", RANGES="*i32:16", CU="*i32:16", T="i32", nseq="i32", LSEL=64, NSEL=16, BT=32)
 # tessera: cpu(BT=64)
-@triton.jit(do_not_specialize=["T"])
-def merge_ranges(IDX, RANGES, CU, T, LSEL: tl.constexpr, NSEL: tl.constexpr, BT: tl.constexpr):
+# tessera: grid(T // BT + B, H)
+@triton.jit(do_not_specialize=["T", "nseq"])
+def merge_ranges(IDX, RANGES, CU, T, nseq, LSEL: tl.constexpr, NSEL: tl.constexpr, BT: tl.constexpr):
     """BT tokens of one KV head: neighbours j, j+1 join; the last range ends at t+1; unused slots are [0, 0)."""
-    t0 = tl.program_id(0) * BT
+    _, start, length, t0 = find_tile(CU, nseq, tl.program_id(0), BT)
     group = tl.program_id(1).to(tl.int64)
-    start = tl.load(CU + tl.program_id(2))
-    length = tl.load(CU + tl.program_id(2) + 1) - start
     if t0 >= length:
         return
     rel = tl.arange(0, BT)

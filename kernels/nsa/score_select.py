@@ -16,11 +16,31 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     return x
 
 
-# tessera: instance score_select_quick_f32(Q="*fp32:16", K="*fp32:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", slset="i32", slseh=1, G=3, L=16, STRIDE=8, LSEL=32, NSEL=6, NP=8, NINIT=1, NLOCAL=2, D=32, DP=32, STORE=0, BT=32, BJ=16)
-# tessera: instance score_select_d64_f32(Q="*fp32:16", K="*fp32:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", slset="i32", slseh=1, G=4, L=32, STRIDE=16, LSEL=64, NSEL=16, NP=16, NINIT=1, NLOCAL=2, D=64, DP=64, STORE=0, BT=32, BJ=16)
-# tessera: instance score_select_paper_bf16(Q="*bf16:16", K="*bf16:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", slset="i32:16", slseh=1, G=16, L=32, STRIDE=16, LSEL=64, NSEL=16, NP=16, NINIT=1, NLOCAL=2, D=192, DP=256, STORE=0, BT=32, BJ=16)
+@triton.jit
+def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
+    """Tile number -> its sequence, that one's first entry and length, and the tile's first entry in the sequence.
+
+    CU are prefix sums, SIZE the entries of a tile. Sequence b owns the tiles from CU[b] // SIZE + b on, which is enough for
+    every length; the last of them may be empty: it starts at the length or behind it.
+    """
+    low = tile * 0
+    high = low + nseq - 1
+    while low < high:                            # the last sequence that starts at this tile or before
+        middle = (low + high + 1) // 2
+        if tl.load(CU + middle) // SIZE + middle <= tile:
+            low = middle
+        else:
+            high = middle - 1
+    start = tl.load(CU + low)
+    return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
+
+
+# tessera: instance score_select_quick_f32(Q="*fp32:16", K="*fp32:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nseq="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", slset="i32", slseh=1, G=3, L=16, STRIDE=8, LSEL=32, NSEL=6, NP=8, NINIT=1, NLOCAL=2, D=32, DP=32, STORE=0, BT=32, BJ=16)
+# tessera: instance score_select_d64_f32(Q="*fp32:16", K="*fp32:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nseq="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", slset="i32", slseh=1, G=4, L=32, STRIDE=16, LSEL=64, NSEL=16, NP=16, NINIT=1, NLOCAL=2, D=64, DP=64, STORE=0, BT=32, BJ=16)
+# tessera: instance score_select_paper_bf16(Q="*bf16:16", K="*bf16:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nseq="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", slset="i32:16", slseh=1, G=16, L=32, STRIDE=16, LSEL=64, NSEL=16, NP=16, NINIT=1, NLOCAL=2, D=192, DP=256, STORE=0, BT=32, BJ=16)
 # tessera: cpu(BT=32, BJ=16)
 # tessera: cpu(BT=32, BJ=32)
+# tessera: grid(T // BT + B, H)
 @triton.autotune(
     configs=[
         triton.Config({"BT": 32, "BJ": 32}, num_warps=4, num_stages=2),
@@ -28,8 +48,8 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     ],
     key=["G", "D", "NSEL"],
 )
-@triton.jit(do_not_specialize=["T", "nscore"])
-def score_select(Q, K, LSE, IDX, SCORES, CU, CU_CMP, scale, T, nscore, sqt, sqh, skt, skh, slset, slseh,
+@triton.jit(do_not_specialize=["T", "nscore", "nseq"])
+def score_select(Q, K, LSE, IDX, SCORES, CU, CU_CMP, scale, T, nseq, nscore, sqt, sqh, skt, skh, slset, slseh,
                  G: tl.constexpr, L: tl.constexpr, STRIDE: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr,
                  NP: tl.constexpr, NINIT: tl.constexpr, NLOCAL: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
                  STORE: tl.constexpr, BT: tl.constexpr, BJ: tl.constexpr):
@@ -40,16 +60,16 @@ def score_select(Q, K, LSE, IDX, SCORES, CU, CU_CMP, scale, T, nscore, sqt, sqh,
     A probability is recomputed from q, k and lse and never stored. Order: score descending, then index ascending;
     forced blocks first; NaN after every number.
     """
-    t0 = tl.program_id(0) * BT
+    tile = tl.num_programs(0) - 1 - tl.program_id(0)        # late tokens, which see most keys, first
+    b, start, length, t0 = find_tile(CU, nseq, tile, BT)
     group = tl.program_id(1).to(tl.int64)
-    start = tl.load(CU + tl.program_id(2))
-    length = tl.load(CU + tl.program_id(2) + 1) - start
     if t0 >= length:
         return
-    cmp_start = tl.load(CU_CMP + tl.program_id(2)).to(tl.int64)
-    count = tl.load(CU_CMP + tl.program_id(2) + 1) - tl.load(CU_CMP + tl.program_id(2))
-    t = tl.minimum(t0 + tl.arange(0, BT), length - 1)
+    cmp_start = tl.load(CU_CMP + b).to(tl.int64)
+    count = tl.load(CU_CMP + b + 1) - tl.load(CU_CMP + b)
     live = t0 + tl.arange(0, BT) < length
+    t = tl.minimum(t0 + tl.arange(0, BT), length - 1)
+    rel = t - t0
     last = tl.minimum(t0 + BT - 1, length - 1)
     current = t // LSEL
     seen = tl.maximum(t + 1 - L + STRIDE, 0) // STRIDE
@@ -76,14 +96,14 @@ def score_select(Q, K, LSE, IDX, SCORES, CU, CU_CMP, scale, T, nscore, sqt, sqh,
             counts = (i[None, :] < seen[:, None]) & (weight > 0)[None, :]
             mass = tl.zeros((BT, BJ), tl.float32)
             for g in range(0, G):
-                q = load_rows(qbase + g * sqh, (t - t0) * sqt, D, DP)
-                lse = tl.load(lbase + g * slseh + (t - t0) * slset) * 1.4426950408889634
+                q = load_rows(qbase + g * sqh, rel * sqt, D, DP)
+                lse = tl.load(lbase + g * slseh + rel * slset) * 1.4426950408889634
                 s = tl.dot(q, kt) * slope
                 mass += tl.where(counts, tl.exp2(s - lse[:, None]), 0.0)
             score += mass * (weight.to(tl.float32) / UNIT)[None, :]
         if STORE:
             cells = SCORES + (group * T + start + t0) * nscore
-            tl.store(cells + ((t - t0) * nscore)[:, None] + j[None, :], score,
+            tl.store(cells + (rel * nscore)[:, None] + j[None, :], score,
                      mask=live[:, None] & (j[None, :] <= current[:, None]) & (j[None, :] < nscore))
         rank = tl.where(score == score, tl.minimum(score, 3.0e38), -1.0)
         forced = (j[None, :] < NINIT) | (j[None, :] > current[:, None] - NLOCAL)
@@ -109,4 +129,4 @@ def score_select(Q, K, LSE, IDX, SCORES, CU, CU_CMP, scale, T, nscore, sqt, sqh,
     for r in range(0, NSEL):                             # ascending, -1 after the last
         least = tl.min(index, 1)
         index = tl.where(index == least[:, None], 2147483647, index)
-        tl.store(out + (t - t0) * NSEL + r, tl.where(least == 2147483647, -1, least), mask=live)
+        tl.store(out + rel * NSEL + r, tl.where(least == 2147483647, -1, least), mask=live)

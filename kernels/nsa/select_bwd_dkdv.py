@@ -16,11 +16,31 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     return x
 
 
-# tessera: instance select_bwd_dkdv_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", PTR="*i32:16", INV="*i32:16", DK="*fp32:16", DV="*fp32:16", CU="*i32:16", CU_BLK="*i32:16", scale="fp32", T="i32", nblk="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=3, LSEL=32, NSEL=6, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
-# tessera: instance select_bwd_dkdv_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", PTR="*i32:16", INV="*i32:16", DK="*fp32:16", DV="*fp32:16", CU="*i32:16", CU_BLK="*i32:16", scale="fp32", T="i32", nblk="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=4, LSEL=64, NSEL=16, D=64, DP=64, E=64, EP=64, BM=64, BN=64)
-# tessera: instance select_bwd_dkdv_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", PTR="*i32:16", INV="*i32:16", DK="*bf16:16", DV="*bf16:16", CU="*i32:16", CU_BLK="*i32:16", scale="fp32", T="i32", nblk="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32:16", slseh=1, sdeltat="i32:16", sdeltah=1, G=16, LSEL=64, NSEL=16, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
+@triton.jit
+def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
+    """Tile number -> its sequence, that one's first entry and length, and the tile's first entry in the sequence.
+
+    CU are prefix sums, SIZE the entries of a tile. Sequence b owns the tiles from CU[b] // SIZE + b on, which is enough for
+    every length; the last of them may be empty: it starts at the length or behind it.
+    """
+    low = tile * 0
+    high = low + nseq - 1
+    while low < high:                            # the last sequence that starts at this tile or before
+        middle = (low + high + 1) // 2
+        if tl.load(CU + middle) // SIZE + middle <= tile:
+            low = middle
+        else:
+            high = middle - 1
+    start = tl.load(CU + low)
+    return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
+
+
+# tessera: instance select_bwd_dkdv_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", PTR="*i32:16", INV="*i32:16", DK="*fp32:16", DV="*fp32:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", nblk="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=3, LSEL=32, NSEL=6, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
+# tessera: instance select_bwd_dkdv_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", PTR="*i32:16", INV="*i32:16", DK="*fp32:16", DV="*fp32:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", nblk="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=4, LSEL=64, NSEL=16, D=64, DP=64, E=64, EP=64, BM=64, BN=64)
+# tessera: instance select_bwd_dkdv_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", PTR="*i32:16", INV="*i32:16", DK="*bf16:16", DV="*bf16:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", nblk="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32:16", slseh=1, sdeltat="i32:16", sdeltah=1, G=16, LSEL=64, NSEL=16, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
 # tessera: cpu(BM=64, BN=32)
 # tessera: cpu(BM=32, BN=64)
+# tessera: grid(H, nblk * cdiv(LSEL, BN))
 @triton.autotune(
     configs=[
         triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=1),
@@ -29,28 +49,30 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     ],
     key=["G", "D", "E"],
 )
-@triton.jit(do_not_specialize=["T", "nblk"])
-def select_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PTR, INV, DK, DV, CU, CU_BLK, scale, T, nblk,
+@triton.jit(do_not_specialize=["T", "nblk", "nseq"])
+def select_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PTR, INV, DK, DV, CU, scale, T, nseq, nblk,
                     sqt, sqh, skt, skh, svt, svh, sdot, sdoh, sdkt, sdkh, sdvt, sdvh, slset, slseh, sdeltat, sdeltah,
                     G: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
                     E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
     """dk and dv of up to BN keys of one block; rows are (entry of the inverse list, head of the group)."""
+    BT: tl.constexpr = BM // G                   # whole tokens; the last BM % G rows are idle
+    tl.static_assert(BT > 0, "BM must hold all heads of a token")
     STEPS: tl.constexpr = (LSEL + BN - 1) // BN
-    block = tl.program_id(0) // STEPS
-    n = block * LSEL + tl.program_id(0) % STEPS * BN
-    group = tl.program_id(1).to(tl.int64)
-    start = tl.load(CU + tl.program_id(2))
-    length = tl.load(CU + tl.program_id(2) + 1) - start
+    block = tl.program_id(1) // STEPS            # of all sequences
+    _, start, length, first = find_tile(CU, nseq, block, LSEL)
+    n = first + tl.program_id(1) % STEPS * BN
+    group = tl.program_id(0).to(tl.int64)
     if n >= length:
         return
-    bound = tl.minimum((block + 1) * LSEL, length)
-    pos = n + tl.arange(0, BN)
+    bound = tl.minimum(first + LSEL, length)
+    cols = tl.arange(0, BN)
+    pos = n + cols
     key = tl.minimum(pos, length - 1) - n
     key0 = (start + n).to(tl.int64)
     kt = tl.trans(load_rows(K + key0 * skt + group * skh, key * skt, D, DP))
     vt = tl.trans(load_rows(V + key0 * svt + group * svh, key * svt, E, EP))
     slope = scale * 1.4426950408889634
-    list0 = PTR + group * (nblk + 1) + tl.load(CU_BLK + tl.program_id(2)) + block
+    list0 = PTR + group * (nblk + 1) + block
     entry0 = tl.load(list0)
     entries = tl.load(list0 + 1) - entry0
     tokens = INV + group * T * NSEL + entry0
@@ -58,17 +80,19 @@ def select_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PTR, INV, DK, DV, CU, CU_BLK, scale
 
     dk = tl.zeros((BN, DP), tl.float32)
     dv = tl.zeros((BN, EP), tl.float32)
-    for r in range(0, entries * G, BM):
-        rows = r + tl.arange(0, BM)
+    for r in range(0, entries, BT):
+        rows = r * G + tl.arange(0, BM)
+        live = rows // G < tl.minimum(r + BT, entries)
         t = tl.load(tokens + tl.minimum(rows // G, entries - 1))
         head = rows % G
         far = t.to(tl.int64)                     # listed tokens may lie far apart
         q = load_rows(Q + seq * sqt + group * G * sqh, far * sqt + head * sqh, D, DP)
         do = load_rows(DO + seq * sdot + group * G * sdoh, far * sdot + head * sdoh, E, EP)
-        lse = tl.load(LSE + (seq + far) * slset + group * G * slseh + head * slseh) * 1.4426950408889634
+        lse = tl.load(LSE + (seq + far) * slset + group * G * slseh + head * slseh)
+        lse = lse * 1.4426950408889634
         delta = tl.load(DELTA + (seq + far) * sdeltat + group * G * sdeltah + head * sdeltah)
         s = tl.dot(q, kt) * slope
-        keep = (pos[None, :] <= t[:, None]) & (pos < bound)[None, :] & (rows < entries * G)[:, None]
+        keep = (pos[None, :] <= t[:, None]) & (pos < bound)[None, :] & live[:, None]
         p = tl.where(keep, tl.exp2(s - lse[:, None]), 0.0)
         dv = tl.dot(tl.trans(p.to(do.dtype)), do, dv)
         ds = p * (tl.dot(do, vt) - delta[:, None])
@@ -76,8 +100,8 @@ def select_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PTR, INV, DK, DV, CU, CU_BLK, scale
 
     d = tl.arange(0, DP)
     e = tl.arange(0, EP)
-    live = pos < bound
-    tl.store(DK + key0 * sdkt + group * sdkh + (key * sdkt)[:, None] + d[None, :], (dk * scale).to(DK.dtype.element_ty),
-             mask=live[:, None] & (d[None, :] < D))
-    tl.store(DV + key0 * sdvt + group * sdvh + (key * sdvt)[:, None] + e[None, :], dv.to(DV.dtype.element_ty),
-             mask=live[:, None] & (e[None, :] < E))
+    held = pos < bound
+    tl.store(DK + key0 * sdkt + group * sdkh + (cols * sdkt)[:, None] + d[None, :], (dk * scale).to(DK.dtype.element_ty),
+             mask=held[:, None] & (d[None, :] < D))
+    tl.store(DV + key0 * sdvt + group * sdvh + (cols * sdvt)[:, None] + e[None, :], dv.to(DV.dtype.element_ty),
+             mask=held[:, None] & (e[None, :] < E))

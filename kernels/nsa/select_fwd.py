@@ -16,9 +16,28 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     return x
 
 
-# tessera: instance select_fwd_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", IDX="*i32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32", slseh=1, G=3, GP=4, LSEL=32, NSEL=6, D=32, DP=32, E=32, EP=32, BN=32)
-# tessera: instance select_fwd_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", IDX="*i32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32", slseh=1, G=4, GP=4, LSEL=64, NSEL=16, D=64, DP=64, E=64, EP=64, BN=64)
-# tessera: instance select_fwd_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", IDX="*i32:16", O="*bf16:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32:16", slseh=1, G=16, GP=16, LSEL=64, NSEL=16, D=192, DP=256, E=128, EP=128, BN=64)
+@triton.jit
+def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
+    """Tile number -> its sequence, that one's first entry and length, and the tile's first entry in the sequence.
+
+    CU are prefix sums, SIZE the entries of a tile. Sequence b owns the tiles from CU[b] // SIZE + b on, which is enough for
+    every length; the last of them may be empty: it starts at the length or behind it.
+    """
+    low = tile * 0
+    high = low + nseq - 1
+    while low < high:                            # the last sequence that starts at this tile or before
+        middle = (low + high + 1) // 2
+        if tl.load(CU + middle) // SIZE + middle <= tile:
+            low = middle
+        else:
+            high = middle - 1
+    start = tl.load(CU + low)
+    return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
+
+
+# tessera: instance select_fwd_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", IDX="*i32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32", slseh=1, G=3, GP=4, LSEL=32, NSEL=6, D=32, DP=32, E=32, EP=32, BN=32)
+# tessera: instance select_fwd_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", IDX="*i32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32", slseh=1, G=4, GP=4, LSEL=64, NSEL=16, D=64, DP=64, E=64, EP=64, BN=64)
+# tessera: instance select_fwd_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", IDX="*i32:16", O="*bf16:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32:16", slseh=1, G=16, GP=16, LSEL=64, NSEL=16, D=192, DP=256, E=128, EP=128, BN=64)
 # tessera: cpu(BN=32)
 # tessera: cpu(BN=64)
 # tessera: swap_ab
@@ -29,15 +48,13 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     ],
     key=["G", "D", "E"],
 )
-@triton.jit(do_not_specialize=["T"])
-def select_fwd(Q, K, V, IDX, O, LSE, CU, scale, T, sqt, sqh, skt, skh, svt, svh, sot, soh, slset, slseh,
+@triton.jit(do_not_specialize=["T", "nseq"])
+def select_fwd(Q, K, V, IDX, O, LSE, CU, scale, T, nseq, sqt, sqh, skt, skh, svt, svh, sot, soh, slset, slseh,
                G: tl.constexpr, GP: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
                E: tl.constexpr, EP: tl.constexpr, BN: tl.constexpr):
     """One token, all heads of one KV head; each selected block is loaded once for the whole group."""
-    t = tl.program_id(0)
+    _, start, length, t = find_tile(CU, nseq, tl.program_id(0), 1)
     group = tl.program_id(1).to(tl.int64)
-    start = tl.load(CU + tl.program_id(2))
-    length = tl.load(CU + tl.program_id(2) + 1) - start
     if t >= length:
         return
     head = tl.minimum(tl.arange(0, GP), G - 1)   # padding rows repeat the last head and are not stored
@@ -57,7 +74,7 @@ def select_fwd(Q, K, V, IDX, O, LSE, CU, scale, T, sqt, sqh, skt, skh, svt, svh,
         bound = tl.minimum((block + 1) * LSEL, t + 1)
         for n in range(low, bound, BN):
             pos = n + cols
-            key = tl.minimum(pos, length - 1) - n    # keys past the end are masked below: pos < bound
+            key = tl.minimum(pos, length - 1) - n
             key0 = (start + n).to(tl.int64)
             k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
             s = tl.dot(q, tl.trans(k)) * slope

@@ -16,11 +16,31 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     return x
 
 
-# tessera: instance select_tile_bwd_dq_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", IDX="*i32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=3, LSEL=32, NSEL=6, NP=8, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
-# tessera: instance select_tile_bwd_dq_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", IDX="*i32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=4, LSEL=64, NSEL=16, NP=16, D=64, DP=64, E=64, EP=64, BM=64, BN=64)
-# tessera: instance select_tile_bwd_dq_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", IDX="*i32:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*bf16:16", CU="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32:16", slseh=1, sdeltat="i32:16", sdeltah=1, G=16, LSEL=64, NSEL=16, NP=16, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
+@triton.jit
+def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
+    """Tile number -> its sequence, that one's first entry and length, and the tile's first entry in the sequence.
+
+    CU are prefix sums, SIZE the entries of a tile. Sequence b owns the tiles from CU[b] // SIZE + b on, which is enough for
+    every length; the last of them may be empty: it starts at the length or behind it.
+    """
+    low = tile * 0
+    high = low + nseq - 1
+    while low < high:                            # the last sequence that starts at this tile or before
+        middle = (low + high + 1) // 2
+        if tl.load(CU + middle) // SIZE + middle <= tile:
+            low = middle
+        else:
+            high = middle - 1
+    start = tl.load(CU + low)
+    return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
+
+
+# tessera: instance select_tile_bwd_dq_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", IDX="*i32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=3, LSEL=32, NSEL=6, NP=8, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
+# tessera: instance select_tile_bwd_dq_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", IDX="*i32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=4, LSEL=64, NSEL=16, NP=16, D=64, DP=64, E=64, EP=64, BM=64, BN=64)
+# tessera: instance select_tile_bwd_dq_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", IDX="*i32:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*bf16:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32:16", slseh=1, sdeltat="i32:16", sdeltah=1, G=16, LSEL=64, NSEL=16, NP=16, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
 # tessera: cpu(BM=64, BN=32)
 # tessera: cpu(BM=32, BN=64)
+# tessera: grid(T // (BM // G) + B, H)
 @triton.autotune(
     configs=[
         triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=1),
@@ -29,32 +49,34 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     ],
     key=["G", "D", "E"],
 )
-@triton.jit(do_not_specialize=["T"])
-def select_tile_bwd_dq(Q, K, V, IDX, DO, LSE, DELTA, DQ, CU, scale, T, sqt, sqh, skt, skh, svt, svh,
+@triton.jit(do_not_specialize=["T", "nseq"])
+def select_tile_bwd_dq(Q, K, V, IDX, DO, LSE, DELTA, DQ, CU, scale, T, nseq, sqt, sqh, skt, skh, svt, svh,
                        sdot, sdoh, sdqt, sdqh, slset, slseh, sdeltat, sdeltah,
                        G: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
                        E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
     """dq of one tile of (token, head) rows; walks the same keys as the forward."""
-    first = tl.program_id(0) * BM
+    BT: tl.constexpr = BM // G                   # whole tokens; the last BM % G rows of a tile are idle
+    tl.static_assert(BT > 0, "BM must hold all heads of a token")
+    tile = tl.num_programs(0) - 1 - tl.program_id(0)        # late tokens, which see most keys, first
+    _, start, length, t0 = find_tile(CU, nseq, tile, BT)
     group = tl.program_id(1).to(tl.int64)
-    start = tl.load(CU + tl.program_id(2))
-    length = tl.load(CU + tl.program_id(2) + 1) - start
-    if first >= length * G:
+    if t0 >= length:
         return
-    rows = first + tl.arange(0, BM)
-    live = rows < length * G
-    t = tl.minimum(rows // G, length - 1)
+    rows = tl.arange(0, BM)
     head = rows % G
-    t0 = first // G
-    last = tl.minimum((first + BM - 1) // G, length - 1)
+    live = rows // G < tl.minimum(BT, length - t0)
+    t = tl.minimum(t0 + rows // G, length - 1)     # rows past the end repeat the last token and are not stored
+    rel = t - t0
+    last = tl.minimum(t0 + BT, length) - 1
     token0 = (start + t0).to(tl.int64)
-    q = load_rows(Q + token0 * sqt + group * G * sqh, (t - t0) * sqt + head * sqh, D, DP)
-    do = load_rows(DO + token0 * sdot + group * G * sdoh, (t - t0) * sdot + head * sdoh, E, EP)
-    lse = tl.load(LSE + token0 * slset + group * G * slseh + (t - t0) * slset + head * slseh) * 1.4426950408889634
-    delta = tl.load(DELTA + token0 * sdeltat + group * G * sdeltah + (t - t0) * sdeltat + head * sdeltah)
+    q = load_rows(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP)
+    do = load_rows(DO + token0 * sdot + group * G * sdoh, rel * sdot + head * sdoh, E, EP)
+    lse = tl.load(LSE + token0 * slset + group * G * slseh + rel * slset + head * slseh) * 1.4426950408889634
+    delta = tl.load(DELTA + token0 * sdeltat + group * G * sdeltah + rel * sdeltat + head * sdeltah)
     slot = tl.arange(0, NP)
     row = IDX + (group * T + start + t0) * NSEL
-    picks = tl.load(row + ((t - t0) * NSEL)[:, None] + slot[None, :], mask=slot[None, :] < NSEL, other=-1)
+    picks = tl.load(row + (rel * NSEL)[:, None] + slot[None, :],
+                    mask=live[:, None] & (slot[None, :] < NSEL), other=-1)
     slope = scale * 1.4426950408889634
 
     dq = tl.zeros((BM, DP), tl.float32)
@@ -77,6 +99,6 @@ def select_tile_bwd_dq(Q, K, V, IDX, DO, LSE, DELTA, DQ, CU, scale, T, sqt, sqh,
 
     d = tl.arange(0, DP)
     out = DQ + token0 * sdqt + group * G * sdqh
-    out_offs = (t - t0) * sdqt + head * sdqh
+    out_offs = rel * sdqt + head * sdqh
     tl.store(out + out_offs[:, None] + d[None, :], (dq * scale).to(DQ.dtype.element_ty),
              mask=live[:, None] & (d[None, :] < D))

@@ -16,11 +16,31 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     return x
 
 
-# tessera: instance window_bwd_dq_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=3, W=64, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
-# tessera: instance window_bwd_dq_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=4, W=512, D=64, DP=64, E=64, EP=64, BM=64, BN=64)
-# tessera: instance window_bwd_dq_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*bf16:16", CU="*i32:16", scale="fp32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32:16", slseh=1, sdeltat="i32:16", sdeltah=1, G=16, W=512, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
+@triton.jit
+def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
+    """Tile number -> its sequence, that one's first entry and length, and the tile's first entry in the sequence.
+
+    CU are prefix sums, SIZE the entries of a tile. Sequence b owns the tiles from CU[b] // SIZE + b on, which is enough for
+    every length; the last of them may be empty: it starts at the length or behind it.
+    """
+    low = tile * 0
+    high = low + nseq - 1
+    while low < high:                            # the last sequence that starts at this tile or before
+        middle = (low + high + 1) // 2
+        if tl.load(CU + middle) // SIZE + middle <= tile:
+            low = middle
+        else:
+            high = middle - 1
+    start = tl.load(CU + low)
+    return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
+
+
+# tessera: instance window_bwd_dq_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=3, W=64, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
+# tessera: instance window_bwd_dq_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=4, W=512, D=64, DP=64, E=64, EP=64, BM=64, BN=64)
+# tessera: instance window_bwd_dq_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*bf16:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32:16", slseh=1, sdeltat="i32:16", sdeltah=1, G=16, W=512, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
 # tessera: cpu(BM=64, BN=32)
 # tessera: cpu(BM=32, BN=64)
+# tessera: grid(T // (BM // G) + B, H)
 @triton.autotune(
     configs=[
         triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=1),
@@ -29,29 +49,30 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     ],
     key=["G", "D", "E"],
 )
-@triton.jit
-def window_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, scale, sqt, sqh, skt, skh, svt, svh, sdot, sdoh, sdqt, sdqh,
+@triton.jit(do_not_specialize=["nseq"])
+def window_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, scale, nseq, sqt, sqh, skt, skh, svt, svh, sdot, sdoh, sdqt, sdqh,
                   slset, slseh, sdeltat, sdeltah,
                   G: tl.constexpr, W: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
                   E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
     """dq of one tile of (token, head) rows; walks the same keys as the forward."""
-    first = tl.program_id(0) * BM
+    BT: tl.constexpr = BM // G                   # whole tokens; the last BM % G rows of a tile are idle
+    tl.static_assert(BT > 0, "BM must hold all heads of a token")
+    tile = tl.num_programs(0) - 1 - tl.program_id(0)        # late tokens, which see most keys, first
+    _, start, length, t0 = find_tile(CU, nseq, tile, BT)
     group = tl.program_id(1).to(tl.int64)
-    start = tl.load(CU + tl.program_id(2))
-    length = tl.load(CU + tl.program_id(2) + 1) - start
-    if first >= length * G:
+    if t0 >= length:
         return
-    rows = first + tl.arange(0, BM)
-    live = rows < length * G
-    t = tl.minimum(rows // G, length - 1)
+    rows = tl.arange(0, BM)
     head = rows % G
-    t0 = first // G
-    last = tl.minimum((first + BM - 1) // G, length - 1)
+    live = rows // G < tl.minimum(BT, length - t0)
+    t = tl.minimum(t0 + rows // G, length - 1)     # rows past the end repeat the last token and are not stored
+    rel = t - t0
+    last = tl.minimum(t0 + BT, length) - 1
     token0 = (start + t0).to(tl.int64)
-    q = load_rows(Q + token0 * sqt + group * G * sqh, (t - t0) * sqt + head * sqh, D, DP)
-    do = load_rows(DO + token0 * sdot + group * G * sdoh, (t - t0) * sdot + head * sdoh, E, EP)
-    lse = tl.load(LSE + token0 * slset + group * G * slseh + (t - t0) * slset + head * slseh) * 1.4426950408889634
-    delta = tl.load(DELTA + token0 * sdeltat + group * G * sdeltah + (t - t0) * sdeltat + head * sdeltah)
+    q = load_rows(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP)
+    do = load_rows(DO + token0 * sdot + group * G * sdoh, rel * sdot + head * sdoh, E, EP)
+    lse = tl.load(LSE + token0 * slset + group * G * slseh + rel * slset + head * slseh) * 1.4426950408889634
+    delta = tl.load(DELTA + token0 * sdeltat + group * G * sdeltah + rel * sdeltat + head * sdeltah)
     slope = scale * 1.4426950408889634
 
     dq = tl.zeros((BM, DP), tl.float32)
@@ -70,16 +91,17 @@ def window_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, scale, sqt, sqh, skt, skh, sv
 
     d = tl.arange(0, DP)
     out = DQ + token0 * sdqt + group * G * sdqh
-    out_offs = (t - t0) * sdqt + head * sdqh
+    out_offs = rel * sdqt + head * sdqh
     tl.store(out + out_offs[:, None] + d[None, :], (dq * scale).to(DQ.dtype.element_ty),
              mask=live[:, None] & (d[None, :] < D))
 
 
-# tessera: instance window_bwd_dkdv_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DK="*fp32:16", DV="*fp32:16", CU="*i32:16", scale="fp32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=3, W=64, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
-# tessera: instance window_bwd_dkdv_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DK="*fp32:16", DV="*fp32:16", CU="*i32:16", scale="fp32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=4, W=512, D=64, DP=64, E=64, EP=64, BM=64, BN=64)
-# tessera: instance window_bwd_dkdv_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", DK="*bf16:16", DV="*bf16:16", CU="*i32:16", scale="fp32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32:16", slseh=1, sdeltat="i32:16", sdeltah=1, G=16, W=512, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
+# tessera: instance window_bwd_dkdv_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DK="*fp32:16", DV="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=3, W=64, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
+# tessera: instance window_bwd_dkdv_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DK="*fp32:16", DV="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=4, W=512, D=64, DP=64, E=64, EP=64, BM=64, BN=64)
+# tessera: instance window_bwd_dkdv_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", DK="*bf16:16", DV="*bf16:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32:16", slseh=1, sdeltat="i32:16", sdeltah=1, G=16, W=512, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
 # tessera: cpu(BM=64, BN=32)
 # tessera: cpu(BM=32, BN=64)
+# tessera: grid(H, T // BN + B)
 @triton.autotune(
     configs=[
         triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=1),
@@ -88,19 +110,20 @@ def window_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, scale, sqt, sqh, skt, skh, sv
     ],
     key=["G", "D", "E"],
 )
-@triton.jit
-def window_bwd_dkdv(Q, K, V, DO, LSE, DELTA, DK, DV, CU, scale, sqt, sqh, skt, skh, svt, svh, sdot, sdoh,
+@triton.jit(do_not_specialize=["nseq"])
+def window_bwd_dkdv(Q, K, V, DO, LSE, DELTA, DK, DV, CU, scale, nseq, sqt, sqh, skt, skh, svt, svh, sdot, sdoh,
                     sdkt, sdkh, sdvt, sdvh, slset, slseh, sdeltat, sdeltah,
                     G: tl.constexpr, W: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
                     E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
     """dk and dv of one tile of keys; walks the query rows that can see them, all heads of the group."""
-    n = tl.program_id(0) * BN
-    group = tl.program_id(1).to(tl.int64)
-    start = tl.load(CU + tl.program_id(2))
-    length = tl.load(CU + tl.program_id(2) + 1) - start
+    BT: tl.constexpr = BM // G                   # whole tokens; the last BM % G rows of a tile are idle
+    tl.static_assert(BT > 0, "BM must hold all heads of a token")
+    _, start, length, n = find_tile(CU, nseq, tl.program_id(1), BN)      # early keys, which most tokens see, first
+    group = tl.program_id(0).to(tl.int64)
     if n >= length:
         return
-    pos = n + tl.arange(0, BN)
+    cols = tl.arange(0, BN)
+    pos = n + cols
     key = tl.minimum(pos, length - 1) - n
     key0 = (start + n).to(tl.int64)
     kt = tl.trans(load_rows(K + key0 * skt + group * skh, key * skt, D, DP))
@@ -110,18 +133,20 @@ def window_bwd_dkdv(Q, K, V, DO, LSE, DELTA, DK, DV, CU, scale, sqt, sqh, skt, s
     dk = tl.zeros((BN, DP), tl.float32)
     dv = tl.zeros((BN, EP), tl.float32)
     stop = tl.minimum(n + BN - 1 + W, length)    # first token that sees none of the keys
-    for r in range(n * G, stop * G, BM):
-        rows = r + tl.arange(0, BM)
-        t = tl.minimum(rows // G, length - 1)
+    for t0 in range(n, stop, BT):
+        rows = t0 * G + tl.arange(0, BM)
+        live = rows < tl.minimum(t0 + BT, length) * G
+        rel = tl.minimum(tl.arange(0, BM) // G, length - 1 - t0)
+        t = t0 + rel
         head = rows % G
-        t0 = r // G
         token0 = (start + t0).to(tl.int64)
-        q = load_rows(Q + token0 * sqt + group * G * sqh, (t - t0) * sqt + head * sqh, D, DP)
-        do = load_rows(DO + token0 * sdot + group * G * sdoh, (t - t0) * sdot + head * sdoh, E, EP)
-        lse = tl.load(LSE + token0 * slset + group * G * slseh + (t - t0) * slset + head * slseh) * 1.4426950408889634
-        delta = tl.load(DELTA + token0 * sdeltat + group * G * sdeltah + (t - t0) * sdeltat + head * sdeltah)
+        q = load_rows(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP)
+        do = load_rows(DO + token0 * sdot + group * G * sdoh, rel * sdot + head * sdoh, E, EP)
+        lse = tl.load(LSE + token0 * slset + group * G * slseh + rel * slset + head * slseh)
+        lse = lse * 1.4426950408889634
+        delta = tl.load(DELTA + token0 * sdeltat + group * G * sdeltah + rel * sdeltat + head * sdeltah)
         s = tl.dot(q, kt) * slope
-        keep = (pos[None, :] <= t[:, None]) & (pos[None, :] > t[:, None] - W) & (rows < length * G)[:, None]
+        keep = (pos[None, :] <= t[:, None]) & (pos[None, :] > t[:, None] - W) & live[:, None]
         p = tl.where(keep, tl.exp2(s - lse[:, None]), 0.0)
         dv = tl.dot(tl.trans(p.to(do.dtype)), do, dv)
         ds = p * (tl.dot(do, vt) - delta[:, None])
@@ -129,8 +154,8 @@ def window_bwd_dkdv(Q, K, V, DO, LSE, DELTA, DK, DV, CU, scale, sqt, sqh, skt, s
 
     d = tl.arange(0, DP)
     e = tl.arange(0, EP)
-    live = pos < length
-    tl.store(DK + key0 * sdkt + group * sdkh + (key * sdkt)[:, None] + d[None, :], (dk * scale).to(DK.dtype.element_ty),
-             mask=live[:, None] & (d[None, :] < D))
-    tl.store(DV + key0 * sdvt + group * sdvh + (key * sdvt)[:, None] + e[None, :], dv.to(DV.dtype.element_ty),
-             mask=live[:, None] & (e[None, :] < E))
+    held = pos < length
+    tl.store(DK + key0 * sdkt + group * sdkh + (cols * sdkt)[:, None] + d[None, :], (dk * scale).to(DK.dtype.element_ty),
+             mask=held[:, None] & (d[None, :] < D))
+    tl.store(DV + key0 * sdvt + group * sdvh + (cols * sdvt)[:, None] + e[None, :], dv.to(DV.dtype.element_ty),
+             mask=held[:, None] & (e[None, :] < E))

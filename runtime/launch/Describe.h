@@ -33,8 +33,9 @@ std::shared_ptr<const Description> describeKernel(const std::string &file,
 // Names of the jit functions of a file, in its order.
 std::vector<std::string> kernelNames(const std::string &file);
 
-// Integers that expressions of hints see: T tokens, S the longest sequence, B
-// sequences, H key/value heads, constexprs, and what else the caller has.
+// Integers that expressions of hints see: T tokens, TC compressed tokens, S the
+// longest sequence, B sequences, H key/value heads, constexprs, and what else
+// the caller has.
 using Sizes = std::map<std::string, int64_t, std::less<>>;
 
 // The value of an expression of a hint; `what` names it in messages. Throws

@@ -17,6 +17,7 @@ void applyScale(Launch &launch, const Attention &a, const Branch &branch) {
   launch.real(a.scale);
   for (const int64_t value : branch.afterScale)
     launch.integer(value);
+  launch.integer(a.sequences);
 }
 
 void applyCommon(Launch &launch, const Attention &a, const Branch &branch) {
@@ -26,24 +27,35 @@ void applyCommon(Launch &launch, const Attention &a, const Branch &branch) {
     launch.constant(name, value);
   for (const auto &[name, value] : branch.rules)
     launch.rule(name, value);
+  wholeTokens(launch, a.group);
+}
+
+// Kernels over tiles of BM / G tokens.
+void runTokenTiles(Launch &launch, const Attention &a) {
+  const int64_t tokens = launch.tile("BM") / a.group;
+  launch.run(tileCount(a.tokens, tokens, a.sequences), a.keyHeads);
 }
 
 } // namespace
 
+void wholeTokens(Launch &launch, int64_t group) {
+  if (group > kLeastTileRows)
+    launch.constant("BM", nextPowerOfTwo(group));
+}
+
 Attention checkAttention(const char *op, const at::Tensor &q,
                          const at::Tensor &k, const at::Tensor &v,
                          const at::Tensor &cuSeqlens, int64_t maxSeqlen,
-                         std::optional<double> scale, int64_t keyRows) {
+                         std::optional<double> scale, bool compressed) {
   checkRank(op, "q", q, 3);
   checkRank(op, "k", k, 3);
   checkRank(op, "v", v, 3);
   checkFloating(op, "q", q);
   checkSameType(op, "k", k, "q", q);
   checkSameType(op, "v", v, "q", q);
-  const int64_t rows = keyRows < 0 ? q.size(0) : keyRows;
-  TESSERA_CHECK(
-      k.size(0) == rows, op, "k has ", k.size(0), " rows and must have ", rows,
-      keyRows < 0 ? ", one per token of q" : ", the last entry of cu_cmp");
+  const int64_t rows = compressed ? k.size(0) : q.size(0);
+  TESSERA_CHECK(k.size(0) == rows, op, "k has ", k.size(0),
+                " rows and must have ", rows, ", one per token of q");
   TESSERA_CHECK(v.size(0) == rows && v.size(1) == k.size(1), op, "v has ",
                 v.size(0), " rows and ", v.size(1), " heads but k has ", rows,
                 " and ", k.size(1), "; keys and values must come in pairs");
@@ -128,8 +140,7 @@ std::tuple<at::Tensor, at::Tensor> launchForward(const Attention &a,
   applyScale(launch, a, branch);
   launch.strides(a.q).strides(a.k).strides(a.v).strides(o).strides(lse);
   applyCommon(launch, a, branch);
-  launch.run(ceilDiv(a.maxSeqlen * a.group, launch.tile("BM")), a.keyHeads,
-             a.sequences);
+  runTokenTiles(launch, a);
   return {o, byHeads(lse)};
 }
 
@@ -149,15 +160,14 @@ at::Tensor launchDq(const Attention &a, const Branch &branch,
   launch.strides(a.q).strides(a.k).strides(a.v).strides(gradO).strides(dq);
   launch.strides(lse).strides(delta);
   applyCommon(launch, a, branch);
-  launch.run(ceilDiv(a.maxSeqlen * a.group, launch.tile("BM")), a.keyHeads,
-             a.sequences);
+  runTokenTiles(launch, a);
   return dq;
 }
 
 std::tuple<at::Tensor, at::Tensor>
 launchDkDv(const Attention &a, const Branch &branch, const at::Tensor &gradO,
-           const at::Tensor &lse, const at::Tensor &delta, int64_t maxKeys,
-           const char *file, const char *kernel) {
+           const at::Tensor &lse, const at::Tensor &delta, const char *file,
+           const char *kernel) {
   at::Tensor dk = at::empty(a.k.sizes(), a.k.options());
   at::Tensor dv = at::empty(a.v.sizes(), a.v.options());
   Launch launch(file, kernel);
@@ -176,7 +186,8 @@ launchDkDv(const Attention &a, const Branch &branch, const at::Tensor &gradO,
       .strides(lse)
       .strides(delta);
   applyCommon(launch, a, branch);
-  launch.run(ceilDiv(maxKeys, launch.tile("BN")), a.keyHeads, a.sequences);
+  launch.run(a.keyHeads,
+             tileCount(a.k.size(0), launch.tile("BN"), a.sequences));
   return {dk, dv};
 }
 

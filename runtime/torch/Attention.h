@@ -31,11 +31,12 @@ struct Attention {
   std::tuple<at::Tensor, at::Tensor, at::Tensor> zeroGradients() const;
 };
 
-// keyRows: rows that k and v must have, or -1 for one per token.
+// k and v have a row for each token, or with `compressed` as many as k has,
+// which checkCompressed compares with cu_cmp.
 Attention checkAttention(const char *op, const at::Tensor &q,
                          const at::Tensor &k, const at::Tensor &v,
                          const at::Tensor &cuSeqlens, int64_t maxSeqlen,
-                         std::optional<double> scale, int64_t keyRows = -1);
+                         std::optional<double> scale, bool compressed = false);
 
 // Shapes of (o, lse) and of (dq, dk, dv) for tensors without storage.
 std::tuple<at::Tensor, at::Tensor> metaForward(const char *op,
@@ -47,12 +48,20 @@ metaBackward(const at::Tensor &q, const at::Tensor &k, const at::Tensor &v);
 
 using Constants = std::vector<std::pair<const char *, int64_t>>;
 
+// The fewest rows among the tiles of the kernel files. A tile holds whole
+// tokens: where a token has more heads than this, launches set BM.
+constexpr int64_t kLeastTileRows = 32;
+
+// Sets BM where a token has more heads than the smallest tile has rows.
+void wholeTokens(Launch &launch, int64_t group);
+
 // How a branch's kernels differ from plain causal attention.
 struct Branch {
   Constants constants;
   std::vector<at::Tensor> afterInputs = {}; // pointers between V and O (or DO)
   std::vector<at::Tensor> afterCu = {};     // pointers behind CU
-  std::vector<int64_t> afterScale = {};     // integers behind scale
+  // Integers between scale and the number of sequences.
+  std::vector<int64_t> afterScale = {};
   Constants rules = {}; // constants that a tuned configuration may replace
 };
 
@@ -74,11 +83,11 @@ at::Tensor launchDq(const Attention &a, const Branch &branch,
                     const at::Tensor &gradO, const at::Tensor &lse,
                     const at::Tensor &delta, const char *file,
                     const char *kernel);
-// Kernels tiled over keys; maxKeys is the largest number of a sequence.
+// Kernels tiled over keys.
 std::tuple<at::Tensor, at::Tensor>
 launchDkDv(const Attention &a, const Branch &branch, const at::Tensor &gradO,
-           const at::Tensor &lse, const at::Tensor &delta, int64_t maxKeys,
-           const char *file, const char *kernel);
+           const at::Tensor &lse, const at::Tensor &delta, const char *file,
+           const char *kernel);
 
 // Writes the sum over E of grad_o * o, less the gradient of lse ([Hq, T]), to
 // rows, fp32 [T, Hq].

@@ -101,14 +101,16 @@ int64_t compressedCount(int64_t tokens, int64_t length, int64_t stride) {
   return tokens < length ? 0 : (tokens - length) / stride + 1;
 }
 
-int64_t checkCompressed(const char *op, const at::Tensor &cuSeqlens,
-                        const at::Tensor &cuCmp, int64_t length,
-                        int64_t stride) {
+void checkCompressed(const char *op, const at::Tensor &cuSeqlens,
+                     const at::Tensor &cuCmp, int64_t length, int64_t stride,
+                     const char *name, int64_t rows) {
   checkInt32(op, "cu_cmp", cuCmp);
   TESSERA_CHECK(cuCmp.sizes() == cuSeqlens.sizes(), op, "cu_cmp has shape ",
                 cuCmp.sizes(), " and must have that of cu_seqlens, ",
                 cuSeqlens.sizes(),
                 "; make it with tessera::compressed_offsets");
+  if (!cuSeqlens.device().is_cpu() || !cuCmp.device().is_cpu())
+    return;
   const int32_t *tokens = cuSeqlens.const_data_ptr<int32_t>();
   const int32_t *blocks = cuCmp.const_data_ptr<int32_t>();
   int64_t total = 0;
@@ -120,7 +122,8 @@ int64_t checkCompressed(const char *op, const at::Tensor &cuSeqlens,
                   " and block_stride = ", stride,
                   "; make it with tessera::compressed_offsets");
   }
-  return total;
+  TESSERA_CHECK(rows == total, op, name, " is ", rows, " but cu_cmp ends with ",
+                total, " and it must be that");
 }
 
 at::Tensor unitLast(const at::Tensor &tensor) {

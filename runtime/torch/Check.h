@@ -26,16 +26,20 @@ void checkInt32(const char *op, const char *name, const at::Tensor &tensor);
 void checkPositive(const char *op, const char *name, int64_t value);
 void checkNotNegative(const char *op, const char *name, int64_t value);
 
+// The contents of the next two are looked at where they lie in host memory, to
+// refuse what would make a kernel leave its tensors; nothing that is launched
+// depends on them.
+
 // cu_seqlens: int32 [B+1] from 0 to tokens, no sequence longer than maxSeqlen.
 void checkSequences(const char *op, const at::Tensor &cuSeqlens,
                     int64_t maxSeqlen, int64_t tokens);
 // Block length and stride of the compression.
 void checkBlocks(const char *op, int64_t length, int64_t stride);
-// cu_cmp: the prefix sums of the compressed counts of cu_seqlens; returns the
-// last one.
-int64_t checkCompressed(const char *op, const at::Tensor &cuSeqlens,
-                        const at::Tensor &cuCmp, int64_t length,
-                        int64_t stride);
+// cu_cmp: the prefix sums of the compressed counts of cu_seqlens. The last one
+// is `rows`, which `name` says to the user.
+void checkCompressed(const char *op, const at::Tensor &cuSeqlens,
+                     const at::Tensor &cuCmp, int64_t length, int64_t stride,
+                     const char *name, int64_t rows);
 
 int64_t compressedCount(int64_t tokens, int64_t length, int64_t stride);
 

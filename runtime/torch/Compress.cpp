@@ -15,10 +15,10 @@ namespace {
 using at::Tensor;
 using MaybeTensor = std::optional<Tensor>;
 
-// Returns the number of compressed rows.
-int64_t check(const char *op, const Tensor &x, const MaybeTensor &weight,
-              const Tensor &cuSeqlens, const Tensor &cuCmp, int64_t maxSeqlen,
-              int64_t length, int64_t stride) {
+// rows: compressed ones, which `name` says to the user.
+void check(const char *op, const Tensor &x, const MaybeTensor &weight,
+           const Tensor &cuSeqlens, const Tensor &cuCmp, int64_t maxSeqlen,
+           int64_t length, int64_t stride, const char *name, int64_t rows) {
   checkRank(op, "x", x, 3);
   checkFloating(op, "x", x);
   checkBlocks(op, length, stride);
@@ -28,33 +28,32 @@ int64_t check(const char *op, const Tensor &x, const MaybeTensor &weight,
     checkShape(op, "weight", *weight, {length, x.size(2)},
                "[block_length, head size]");
   }
-  return checkCompressed(op, cuSeqlens, cuCmp, length, stride);
+  checkNotNegative(op, name, rows);
+  checkCompressed(op, cuSeqlens, cuCmp, length, stride, name, rows);
 }
 
 Tensor forward(const Tensor &x, const MaybeTensor &weight,
                const Tensor &cuSeqlens, const Tensor &cuCmp, int64_t maxSeqlen,
                int64_t totalCmp, int64_t length, int64_t stride) {
   const char *op = "nsa_compress";
-  const int64_t rows =
-      check(op, x, weight, cuSeqlens, cuCmp, maxSeqlen, length, stride);
-  TESSERA_CHECK(totalCmp == rows, op, "total_cmp is ", totalCmp,
-                " but cu_cmp ends with ", rows, "; pass int(cu_cmp[-1])");
+  check(op, x, weight, cuSeqlens, cuCmp, maxSeqlen, length, stride, "total_cmp",
+        totalCmp);
   const Tensor input = unitLast(x);
   const Tensor filter =
       weight ? weight->contiguous() : input; // not read for the mean
-  Tensor out = at::empty({rows, x.size(1), x.size(2)}, x.options());
+  Tensor out = at::empty({totalCmp, x.size(1), x.size(2)}, x.options());
+  const int64_t sequences = cuSeqlens.numel() - 1;
   Launch launch("kernels/nsa/compress_fwd.py", "compress_fwd");
   launch.tensor(input).tensor(filter).tensor(out).tensor(cuSeqlens).tensor(
       cuCmp);
-  launch.strides(input)
+  launch.integer(sequences)
+      .strides(input)
       .strides(out)
       .constant("L", length)
       .constant("STRIDE", stride);
   launch.padded("D", "DP", x.size(2)).constant("CONV", weight.has_value());
   launch.sequence(maxSeqlen);
-  launch.run(
-      ceilDiv(compressedCount(maxSeqlen, length, stride), launch.tile("BC")),
-      x.size(1), cuSeqlens.numel() - 1);
+  launch.run(tileCount(totalCmp, launch.tile("BC"), sequences), x.size(1));
   return out;
 }
 
@@ -62,8 +61,7 @@ Tensor filterGradient(const Tensor &grad, const Tensor &x, const Tensor &weight,
                       const Tensor &cuSeqlens, const Tensor &cuCmp,
                       int64_t maxSeqlen, int64_t length, int64_t stride) {
   const int64_t heads = x.size(1), sequences = cuSeqlens.numel() - 1;
-  const int64_t count = compressedCount(maxSeqlen, length, stride);
-  if (sequences * heads * count == 0)
+  if (grad.numel() == 0)
     return at::zeros(weight.sizes(), weight.options());
   Launch launch("kernels/nsa/compress_bwd.py", "compress_bwd_dw");
   launch.tensor(x)
@@ -71,16 +69,17 @@ Tensor filterGradient(const Tensor &grad, const Tensor &x, const Tensor &weight,
       .scratch(at::kFloat)
       .tensor(cuSeqlens)
       .tensor(cuCmp);
-  launch.strides(x)
+  launch.integer(sequences)
+      .strides(x)
       .strides(grad)
       .constant("L", length)
       .constant("STRIDE", stride);
   launch.padded("D", "DP", x.size(2)).sequence(maxSeqlen);
-  const int64_t tiles = ceilDiv(count, launch.tile("BC"));
-  const int64_t parts = sequences * heads * tiles;
+  const int64_t tiles = tileCount(grad.size(0), launch.tile("BC"), sequences);
+  const int64_t parts = heads * tiles;
   Tensor partial =
       at::empty({parts, length * x.size(2)}, x.options().dtype(at::kFloat));
-  launch.bindScratch(partial).run(tiles, heads, sequences);
+  launch.bindScratch(partial).run(tiles, heads);
 
   Tensor dweight = at::empty(weight.sizes(), weight.options());
   Launch reduce("kernels/nn/reduce_rows.py", "reduce_rows");
@@ -96,25 +95,27 @@ std::tuple<Tensor, Tensor> backward(const Tensor &gradOut, const Tensor &x,
                                     const Tensor &cuCmp, int64_t maxSeqlen,
                                     int64_t length, int64_t stride) {
   const char *op = "nsa_compress_backward";
-  const int64_t rows =
-      check(op, x, weight, cuSeqlens, cuCmp, maxSeqlen, length, stride);
-  checkShape(op, "grad", gradOut, {rows, x.size(1), x.size(2)},
+  checkRank(op, "grad", gradOut, 3);
+  check(op, x, weight, cuSeqlens, cuCmp, maxSeqlen, length, stride,
+        "the number of rows of grad", gradOut.size(0));
+  checkShape(op, "grad", gradOut, {gradOut.size(0), x.size(1), x.size(2)},
              "[compressed rows, heads, head size]");
   const Tensor input = unitLast(x),
                grad = unitLast(gradOut.to(x.scalar_type()));
   const Tensor filter =
       weight ? weight->contiguous() : grad; // not read for the mean
   Tensor dx = at::empty(x.sizes(), x.options());
+  const int64_t sequences = cuSeqlens.numel() - 1;
   Launch launch("kernels/nsa/compress_bwd.py", "compress_bwd_dx");
   launch.tensor(grad).tensor(filter).tensor(dx).tensor(cuSeqlens).tensor(cuCmp);
-  launch.strides(grad)
+  launch.integer(sequences)
+      .strides(grad)
       .strides(dx)
       .constant("L", length)
       .constant("STRIDE", stride);
   launch.padded("D", "DP", x.size(2)).constant("CONV", weight.has_value());
   launch.sequence(maxSeqlen);
-  launch.run(ceilDiv(maxSeqlen, launch.tile("BT")), x.size(1),
-             cuSeqlens.numel() - 1);
+  launch.run(tileCount(x.size(0), launch.tile("BT"), sequences), x.size(1));
   Tensor dweight = weight ? filterGradient(grad, input, filter, cuSeqlens,
                                            cuCmp, maxSeqlen, length, stride)
                           : at::empty({0}, x.options());
@@ -183,12 +184,12 @@ Tensor offsets(const Tensor &cuSeqlens, int64_t length, int64_t stride) {
   checkBlocks(op, length, stride);
   checkInt32(op, "cu_seqlens", cuSeqlens);
   checkRank(op, "cu_seqlens", cuSeqlens, 1);
+  // Where the tensor is: no length comes to the host.
   Tensor out = at::zeros(cuSeqlens.sizes(), cuSeqlens.options());
-  const int32_t *tokens = cuSeqlens.const_data_ptr<int32_t>();
-  int32_t *blocks = out.mutable_data_ptr<int32_t>();
-  for (int64_t b = 1; b < out.numel(); ++b)
-    blocks[b] = blocks[b - 1] + static_cast<int32_t>(compressedCount(
-                                    tokens[b] - tokens[b - 1], length, stride));
+  const Tensor tokens = cuSeqlens.diff();
+  const Tensor blocks =
+      tokens.sub(length).div(stride, "floor").add(1).clamp_min(0);
+  out.slice(0, 1).copy_(blocks.cumsum(0));
   return out;
 }
 

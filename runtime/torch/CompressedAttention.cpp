@@ -23,9 +23,11 @@ Attention check(const char *op, const Tensor &q, const Tensor &k,
                 std::optional<double> scale) {
   checkBlocks(op, length, stride);
   checkRank(op, "q", q, 3);
+  checkRank(op, "k", k, 3);
   checkSequences(op, cuSeqlens, maxSeqlen, q.size(0));
-  const int64_t rows = checkCompressed(op, cuSeqlens, cuCmp, length, stride);
-  return checkAttention(op, q, k, v, cuSeqlens, maxSeqlen, scale, rows);
+  checkCompressed(op, cuSeqlens, cuCmp, length, stride,
+                  "the number of rows of k", k.size(0));
+  return checkAttention(op, q, k, v, cuSeqlens, maxSeqlen, scale, true);
 }
 
 std::tuple<Tensor, Tensor> forward(const Tensor &q, const Tensor &k,
@@ -51,10 +53,9 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
   const Tensor dout = outputGradient(a, gradO);
   const Tensor delta = attentionDelta(a, dout, o, gradLse);
   const Tensor rows = lseRows(a, lse);
-  const int64_t maxKeys = compressedCount(maxSeqlen, length, stride);
   Tensor dq = launchDq(a, branch, dout, rows, delta, "kernels/nsa/cmp_bwd.py",
                        "cmp_bwd_dq");
-  auto [dk, dv] = launchDkDv(a, branch, dout, rows, delta, maxKeys,
+  auto [dk, dv] = launchDkDv(a, branch, dout, rows, delta,
                              "kernels/nsa/cmp_bwd.py", "cmp_bwd_dkdv");
   return {dq, dk, dv};
 }

@@ -44,10 +44,11 @@ void checkParameters(const NamedKernel &kernel,
     const auto stride = strideName(parameter.name);
     if (parameter.isConstexpr || contains(tensors, parameter.name) ||
         parameter.name == "scale" || parameter.name == "T" ||
+        parameter.name == "nseq" ||
         (stride && contains(tensors, stride->tensor)))
       continue;
     std::vector<std::string> known = tensors;
-    known.insert(known.end(), {"scale", "T"});
+    known.insert(known.end(), {"scale", "T", "nseq"});
     throw Error("attention kernel `" + kernel.name() + "` of " +
                     kernel.description->file + " has a parameter `" +
                     parameter.name + "` that nothing is passed for",
@@ -248,6 +249,8 @@ void CustomKernels::run(const NamedKernel &kernel, const Attention &a,
       args.push_back(a.scale);
     } else if (name == "T") {
       args.push_back(a.tokens);
+    } else if (name == "nseq") {
+      args.push_back(a.sequences);
     } else {
       const auto stride = strideName(name);
       const auto tensor = stride ? tensors.find(stride->tensor) : tensors.end();

@@ -37,7 +37,7 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
   const Tensor rows = lseRows(a, lse);
   Tensor dq = launchDq(a, {}, dout, rows, delta, "kernels/dense/attn_bwd.py",
                        "dense_bwd_dq");
-  auto [dk, dv] = launchDkDv(a, {}, dout, rows, delta, maxSeqlen,
+  auto [dk, dv] = launchDkDv(a, {}, dout, rows, delta,
                              "kernels/dense/attn_bwd.py", "dense_bwd_dkdv");
   return {dq, dk, dv};
 }

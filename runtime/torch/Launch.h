@@ -71,6 +71,12 @@ private:
   std::vector<TensorExtent> extents; // while launches are recorded
 };
 
+// Tiles of `size` entries for packed sequences of `total` entries, as find_tile
+// of the kernels numbers them: never too few, whatever the lengths.
+inline int64_t tileCount(int64_t total, int64_t size, int64_t sequences) {
+  return total / size + sequences;
+}
+
 inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 inline int64_t nextPowerOfTwo(int64_t value) {

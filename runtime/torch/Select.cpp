@@ -45,11 +45,12 @@ Tensor selectBlocks(const char *op, const Tensor &q, const Tensor &k,
                     std::optional<double> scale, Tensor *scores) {
   checkOptions(op, o);
   checkRank(op, "q", q, 3);
+  checkRank(op, "k", k, 3);
   checkSequences(op, cuSeqlens, maxSeqlen, q.size(0));
-  const int64_t keys =
-      checkCompressed(op, cuSeqlens, cuCmp, o.length, o.stride);
+  checkCompressed(op, cuSeqlens, cuCmp, o.length, o.stride,
+                  "the number of rows of k", k.size(0));
   const Attention a =
-      checkAttention(op, q, k, k, cuSeqlens, maxSeqlen, scale, keys);
+      checkAttention(op, q, k, k, cuSeqlens, maxSeqlen, scale, true);
   const Tensor rows = lseRows(a, lse);
 
   Tensor indices =
@@ -63,7 +64,7 @@ Tensor selectBlocks(const char *op, const Tensor &q, const Tensor &k,
   launch.tensor(a.q).tensor(a.k).tensor(rows).tensor(indices).tensor(
       scores ? *scores : rows);
   launch.tensor(cuSeqlens).tensor(cuCmp).real(a.scale).integer(a.tokens);
-  launch.integer(scores ? blocks : 0);
+  launch.integer(a.sequences).integer(scores ? blocks : 0);
   launch.strides(a.q).strides(a.k).strides(rows);
   launch.constant("G", a.group)
       .constant("L", o.length)
@@ -72,7 +73,7 @@ Tensor selectBlocks(const char *op, const Tensor &q, const Tensor &k,
   launch.constant("NINIT", o.initialBlocks).constant("NLOCAL", o.localBlocks);
   launch.padded("D", "DP", a.keyDim).constant("STORE", scores != nullptr);
   launch.sequence(maxSeqlen);
-  launch.run(ceilDiv(maxSeqlen, launch.tile("BT")), a.keyHeads, a.sequences);
+  launch.run(tileCount(a.tokens, launch.tile("BT"), a.sequences), a.keyHeads);
   return indices;
 }
 
@@ -135,12 +136,13 @@ Tensor ranges(const Tensor &indices, const Tensor &cuSeqlens, int64_t maxSeqlen,
   Tensor out = at::empty({heads, tokens, selected, 2}, indices.options());
   if (selected == 0)
     return out;
+  const int64_t sequences = cuSeqlens.numel() - 1;
   Launch launch("kernels/nsa/ranges.py", "merge_ranges");
-  launch.tensor(indices).tensor(out).tensor(cuSeqlens).integer(tokens);
+  launch.tensor(indices).tensor(out).tensor(cuSeqlens).integer(tokens).integer(
+      sequences);
   launch.constant("LSEL", selectionLength).constant("NSEL", selected);
   launch.sequence(maxSeqlen);
-  launch.run(ceilDiv(maxSeqlen, launch.tile("BT")), heads,
-             cuSeqlens.numel() - 1);
+  launch.run(tileCount(tokens, launch.tile("BT"), sequences), heads);
   return out;
 }
 

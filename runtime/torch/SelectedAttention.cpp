@@ -45,8 +45,8 @@ Branch branchOf(const Attention &a, const Tensor &indices,
                 {indices},
                 {},
                 {a.tokens}};
-  if (ceilDiv(a.maxSeqlen, selectionLength) >
-      kUnionBlocksPerSelected * selected)
+  if (a.group <= kLeastTileRows && ceilDiv(a.maxSeqlen, selectionLength) >
+                                       kUnionBlocksPerSelected * selected)
     branch.rules.push_back({"BM", nextPowerOfTwo(a.group)});
   return branch;
 }
@@ -68,24 +68,13 @@ std::tuple<Tensor, Tensor> forward(const Tensor &q, const Tensor &k,
 struct InverseIndex {
   Tensor offsets; // int32 [Hkv, blocks + 1]
   Tensor tokens;  // int32 [Hkv, T * n]
-  Tensor cuBlocks;
-  int64_t blocks;    // of all sequences
-  int64_t maxBlocks; // of the longest sequence
+  int64_t blocks; // of all sequences, numbered as tiles are; some are empty
 };
 
 InverseIndex invert(const Attention &a, const Tensor &indices,
                     int64_t selectionLength) {
   InverseIndex inverse;
-  inverse.cuBlocks = at::empty(a.cuSeqlens.sizes(), a.cuSeqlens.options());
-  const int32_t *cu = a.cuSeqlens.const_data_ptr<int32_t>();
-  int32_t *cuBlocks = inverse.cuBlocks.mutable_data_ptr<int32_t>();
-  cuBlocks[0] = 0;
-  for (int64_t b = 0; b < a.sequences; ++b)
-    cuBlocks[b + 1] =
-        cuBlocks[b] +
-        static_cast<int32_t>(ceilDiv(cu[b + 1] - cu[b], selectionLength));
-  inverse.blocks = cuBlocks[a.sequences];
-  inverse.maxBlocks = ceilDiv(a.maxSeqlen, selectionLength);
+  inverse.blocks = tileCount(a.tokens, selectionLength, a.sequences);
 
   const int64_t selected = indices.size(2);
   const auto options = indices.options();
@@ -94,12 +83,12 @@ InverseIndex invert(const Attention &a, const Tensor &indices,
   inverse.tokens = at::empty({a.keyHeads, a.tokens * selected}, options);
   const auto common = [&](Launch &launch) {
     launch.tensor(a.cuSeqlens)
-        .tensor(inverse.cuBlocks)
         .integer(a.tokens)
+        .integer(a.sequences)
         .integer(inverse.blocks);
     launch.constant("LSEL", selectionLength).padded("NSEL", "NP", selected);
     launch.sequence(a.maxSeqlen);
-    launch.run(inverse.maxBlocks, a.keyHeads, a.sequences);
+    launch.run(inverse.blocks, a.keyHeads);
   };
   Launch count("kernels/nsa/inverse_index.py", "inverse_count");
   common(count.tensor(indices).tensor(counts));
@@ -138,8 +127,8 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
   launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(dout).tensor(rows).tensor(
       delta);
   launch.tensor(inverse.offsets).tensor(inverse.tokens).tensor(dk).tensor(dv);
-  launch.tensor(a.cuSeqlens).tensor(inverse.cuBlocks);
-  launch.real(a.scale).integer(a.tokens).integer(inverse.blocks);
+  launch.tensor(a.cuSeqlens).real(a.scale).integer(a.tokens);
+  launch.integer(a.sequences).integer(inverse.blocks);
   launch.strides(a.q)
       .strides(a.k)
       .strides(a.v)
@@ -151,8 +140,9 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
   launch.constant("G", a.group).constant("LSEL", selectionLength);
   launch.constant("NSEL", indices.size(2)).sequence(a.maxSeqlen);
   launch.padded("D", "DP", a.keyDim).padded("E", "EP", a.valueDim);
-  launch.run(inverse.maxBlocks * ceilDiv(selectionLength, launch.tile("BN")),
-             a.keyHeads, a.sequences);
+  wholeTokens(launch, a.group);
+  launch.run(a.keyHeads,
+             inverse.blocks * ceilDiv(selectionLength, launch.tile("BN")));
   return {dq, dk, dv};
 }
 

@@ -44,7 +44,7 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
   const Tensor rows = lseRows(a, lse);
   Tensor dq = launchDq(a, branch, dout, rows, delta,
                        "kernels/nsa/window_bwd.py", "window_bwd_dq");
-  auto [dk, dv] = launchDkDv(a, branch, dout, rows, delta, maxSeqlen,
+  auto [dk, dv] = launchDkDv(a, branch, dout, rows, delta,
                              "kernels/nsa/window_bwd.py", "window_bwd_dkdv");
   return {dq, dk, dv};
 }

@@ -73,6 +73,9 @@ std::vector<Shape> everydayShapes() {
   shapes.push_back({ragged, 1, 16, 48, 32});
   shapes.push_back({ragged, 1, 8, 96, 96});
   shapes.push_back({ragged, 2, 4, 32, 32});
+  shapes.push_back({ragged, 1, 7, 16, 16});
+  // A token has more heads than a tile has rows by default.
+  shapes.push_back({ragged, 1, 48, 16, 16});
   shapes.push_back({{65}, 1, 1, 128, 128});
   shapes.push_back({{65}, 2, 4, 192, 128});
   shapes.push_back({{65}, 1, 4, 256, 256});

@@ -41,6 +41,20 @@ def launches():
     assert kc.shape[0] == total
 
 
+def packed(lengths):
+    """A whole attention and its backward over sequences of these lengths."""
+    torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
+    ops = torch.ops.tessera
+    cu = torch.tensor([0, *lengths], dtype=torch.int32).cumsum(0, dtype=torch.int32)
+    cu_cmp = ops.compressed_offsets(cu, 8, 4)
+    tokens = int(cu[-1])
+    inputs = [torch.randn(tokens, heads, 16, requires_grad=True) for heads in (4, 2, 2, 2, 2, 2, 2)]
+    longest, total = max(lengths), int(cu_cmp[-1])
+    ops.nsa_attention(*inputs, torch.randn(tokens, 2, 3), cu, cu_cmp, longest, total, 8, 4, 8, 4, 7)[0].sum().backward()
+    ops.dense_attention(*inputs[:3], cu, longest)[0].sum().backward()
+    ops.nsa_ranges(torch.zeros(2, tokens, 4, dtype=torch.int32), cu, longest, 8)
+
+
 def read(path):
     data = path.read_bytes()
     size = struct.unpack("<Q", data[:8])[0]
@@ -93,6 +107,19 @@ class RecordTest(unittest.TestCase):
             result = self.run_tessera("replay", str(self.out), *options)
             self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
+    # What a launch needs to know of a batch is its tokens and how many sequences they are: lengths may stay on the device.
+    def test_grids_follow_from_tokens_and_sequences(self):
+        grids = []
+        for lengths in (("28", "12"), ("12", "28"), ("20", "20")):  # as many compressed tokens, too
+            out = pathlib.Path(self.folder.name) / "_".join(lengths)
+            result = self.run_tessera("record", "--out", str(out), "--", sys.executable, __file__, "--packed", *lengths)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            cases = [json.loads(path.read_text()) for path in sorted(out.glob("*/case.json"))]
+            grids.append([(case["kernel"], case["grid"]) for case in cases])
+        self.assertGreaterEqual(len(grids[0]), 19, grids[0])
+        self.assertEqual(grids[0], grids[1])
+        self.assertEqual(grids[0], grids[2])
+
     # The text that was written is a module for Triton, and computes the same there.
     def test_runs_under_triton(self):
         record = module(HERE.parent / "cases" / "record_from_triton.py")
@@ -135,4 +162,9 @@ class RecordTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    launches() if "--launches" in sys.argv else unittest.main()
+    if "--launches" in sys.argv:
+        launches()
+    elif "--packed" in sys.argv:
+        packed([int(length) for length in sys.argv[2:]])
+    else:
+        unittest.main()

@@ -85,7 +85,11 @@ TEST_F(CustomAttention, WrongKernelsAreRefused) {
   refused({"attention.kernel=kernels/nsa/select_fwd.py",
            "attention.fwd=select_fwd"},
           "has a parameter `IDX` that nothing is passed for");
-  refused({"attention.kernel=kernels/nsa/window_fwd.py",
+  std::string text = readFile(TESSERA_SOURCE "/kernels/nsa/window_fwd.py");
+  const size_t hint = text.find("# tessera: grid");
+  text.erase(hint, text.find('\n', hint) - hint);
+  writeFile(folder.file("no_grid.py"), text);
+  refused({"attention.kernel=" + folder.file("no_grid.py"),
            "attention.fwd=window_fwd"},
           "does not say its grid");
   refused({"attention=dense"}, "leave one of the two away");

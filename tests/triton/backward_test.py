@@ -31,10 +31,9 @@ def gradients(p, path, stem, k, v, o, lse, delta, cu, **extra):
     s = p.shape
     dq = fresh(p.T, p.hq, s.dim, dtype=s.dtype)
     dk, dv = fresh(k.shape[0], s.hkv, s.dim, dtype=s.dtype), fresh(k.shape[0], s.hkv, s.vdim, dtype=s.dtype)
-    launch(path, stem + "_bwd_dq", p.grid_rows(), p.q, k, v, p.do, lse, delta, dq, *cu, p.scale,
+    launch(path, stem + "_bwd_dq", p.grid_rows(), p.q, k, v, p.do, lse, delta, dq, *cu, p.scale, p.B,
            *strides(p.q, k, v, p.do, dq, lse, delta), G=s.group, **extra, **p.heads, **p.tiles)
-    keys = p.most if stem == "cmp" else p.longest
-    launch(path, stem + "_bwd_dkdv", (cdiv(keys, s.bn), s.hkv, p.B), p.q, k, v, p.do, lse, delta, dk, dv, *cu, p.scale,
+    launch(path, stem + "_bwd_dkdv", p.grid(s.bn, k.shape[0])[::-1], p.q, k, v, p.do, lse, delta, dk, dv, *cu, p.scale, p.B,
            *strides(p.q, k, v, p.do, dk, dv, lse, delta), G=s.group, **extra, **p.heads, **p.tiles)
     return dq, dk, dv
 
@@ -48,18 +47,18 @@ def compare(what, p, got, k, v, mask, key_lens=None):
 
 
 def inverse_index(p, idx):
-    s, nblk = p.shape, sum(p.blocks)
+    s = p.shape
+    nblk = p.grid(s.lsel)[0]
     count, ptr = fresh(s.hkv, nblk, dtype=torch.int32), fresh(s.hkv, nblk + 1, dtype=torch.int32)
     inv = fresh(s.hkv, p.T * s.n, dtype=torch.int32)
     extra = dict(LSEL=s.lsel, NSEL=s.n, NP=pow2(s.n), BT=16)
-    launch("nsa/inverse_index.py", "inverse_count", (p.most_blocks, s.hkv, p.B), idx, count, p.cu, p.cu_blk, p.T, nblk, **extra)
+    launch("nsa/inverse_index.py", "inverse_count", p.grid(s.lsel), idx, count, p.cu, p.T, p.B, nblk, **extra)
     launch("nsa/inverse_index.py", "inverse_offsets", (s.hkv,), count, ptr, nblk, BT=8)
-    launch("nsa/inverse_index.py", "inverse_fill", (p.most_blocks, s.hkv, p.B), idx, ptr, inv, p.cu, p.cu_blk, p.T, nblk,
-           **extra)
+    launch("nsa/inverse_index.py", "inverse_fill", p.grid(s.lsel), idx, ptr, inv, p.cu, p.T, p.B, nblk, **extra)
     for h in range(s.hkv):
         lists = []
-        for a, z in ref.spans(s.lens):
-            for j in range(cdiv(z - a, s.lsel)):
+        for a, z in ref.spans(s.lens):      # blocks are numbered as tiles: the last of a sequence may be empty
+            for j in range(z // s.lsel - a // s.lsel + 1):
                 lists.append([t for t in range(z - a) if j in idx[h, a + t].tolist()])
         equal(f"inverse_index.ptr ({s})", ptr[h], ref.prefix([len(x) for x in lists]))
         flat = torch.tensor([t for x in lists for t in x], dtype=torch.int32)
@@ -74,15 +73,15 @@ def selected(p, idx, what):
     k, v = p.k[1], p.v[1]
     args = (p.q, k, v, idx, p.do, lse, delta)
     dq, dq_tile = (fresh(p.T, p.hq, s.dim, dtype=s.dtype) for _ in range(2))
-    tail = (p.cu, p.scale, p.T, *strides(p.q, k, v, p.do, dq, lse, delta))
-    launch("nsa/select_bwd_dq.py", "select_bwd_dq", (p.longest, s.hkv, p.B), *args, dq, *tail, G=s.group, GP=pow2(s.group),
+    tail = (p.cu, p.scale, p.T, p.B, *strides(p.q, k, v, p.do, dq, lse, delta))
+    launch("nsa/select_bwd_dq.py", "select_bwd_dq", p.grid(1), *args, dq, *tail, G=s.group, GP=pow2(s.group),
            LSEL=s.lsel, NSEL=s.n, **p.heads, BN=s.bn)
     launch("nsa/select_tile_bwd_dq.py", "select_tile_bwd_dq", p.grid_rows(), *args, dq_tile, *tail, G=s.group, LSEL=s.lsel,
            NSEL=s.n, NP=pow2(s.n), **p.heads, **p.tiles)
     ptr, inv, nblk = inverse_index(p, idx)
     dk, dv = fresh(p.T, s.hkv, s.dim, dtype=s.dtype), fresh(p.T, s.hkv, s.vdim, dtype=s.dtype)
-    launch("nsa/select_bwd_dkdv.py", "select_bwd_dkdv", (p.most_blocks * cdiv(s.lsel, s.bn), s.hkv, p.B), p.q, k, v, p.do,
-           lse, delta, ptr, inv, dk, dv, p.cu, p.cu_blk, p.scale, p.T, nblk, *strides(p.q, k, v, p.do, dk, dv, lse, delta), G=s.group,
+    launch("nsa/select_bwd_dkdv.py", "select_bwd_dkdv", (s.hkv, nblk * cdiv(s.lsel, s.bn)), p.q, k, v, p.do,
+           lse, delta, ptr, inv, dk, dv, p.cu, p.scale, p.T, p.B, nblk, *strides(p.q, k, v, p.do, dk, dv, lse, delta), G=s.group,
            LSEL=s.lsel, NSEL=s.n, **p.heads, **p.tiles)
     mask = ref.selected_mask(idx, s.lens, s.lsel)
     compare(what, p, (dq, dk, dv), k, v, mask)
@@ -104,18 +103,18 @@ def compression(p):
         x = p.k[0]
         dout = torch.randn(sum(p.counts), s.hkv, s.dim, generator=torch.Generator().manual_seed(3)).to(s.dtype)
         dx = fresh(p.T, s.hkv, s.dim, dtype=s.dtype)
-        launch("nsa/compress_bwd.py", "compress_bwd_dx", (cdiv(p.longest, 16), s.hkv, p.B), dout, dout if w is None else w, dx,
-               p.cu, p.cu_cmp, *strides(dout, dx), L=s.l, STRIDE=s.d, D=s.dim, DP=pow2(s.dim), CONV=int(w is not None), BT=16)
+        launch("nsa/compress_bwd.py", "compress_bwd_dx", p.grid(16), dout, dout if w is None else w, dx,
+               p.cu, p.cu_cmp, p.B, *strides(dout, dx), L=s.l, STRIDE=s.d, D=s.dim, DP=pow2(s.dim), CONV=int(w is not None), BT=16)
         rx, rw = leaf(x), leaf(p.wk)
         y = ref.compress(rx, None if w is None else rw, s.lens, s.l, s.d)
         want_x, want_w = grad(y, (rx, rw), dout.double())
         check(f"compress_bwd_dx ({s})", dx, want_x, LIMITS[s.dtype])
-        if w is None or p.most == 0:
+        if w is None or len(dout) == 0:
             continue
-        grid = (cdiv(p.most, 4), s.hkv, p.B)
-        rows = grid[0] * grid[1] * grid[2]
+        grid = p.grid(4, len(dout))
+        rows = grid[0] * grid[1]
         part, dw = fresh(rows, s.l * s.dim), fresh(s.l, s.dim)
-        launch("nsa/compress_bwd.py", "compress_bwd_dw", grid, x, dout, part, p.cu, p.cu_cmp, *strides(x, dout), L=s.l,
+        launch("nsa/compress_bwd.py", "compress_bwd_dw", grid, x, dout, part, p.cu, p.cu_cmp, p.B, *strides(x, dout), L=s.l,
                STRIDE=s.d, D=s.dim, DP=pow2(s.dim), BC=4)
         launch("nn/reduce_rows.py", "reduce_rows", (cdiv(s.l * s.dim, 64),), part, dw, rows, s.l * s.dim, BC=64)
         check(f"compress_bwd_dw ({s})", dw, want_w, 1e-5)

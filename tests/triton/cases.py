@@ -44,6 +44,7 @@ SHAPES = [
     Shape([50], group=2, dim=16, vdim=16, l=10, d=4, lsel=7, n=5, w=9),
     Shape([19, 3], hkv=1, group=1, dim=256, vdim=128, l=4, d=2, lsel=8, n=3, w=5),
     Shape([75, 7], group=2, dim=32, vdim=48, dtype=torch.float16, bm=32),
+    Shape([20, 0, 9], group=7, hkv=1, dim=16, vdim=16, bm=16),
 ]
 
 
@@ -67,15 +68,18 @@ class Problem:
         self.logits = rand(self.T, s.hkv, 3)
         self.wk, self.wv = rand(s.l, s.dim), rand(s.l, s.vdim)
         self.counts = [ref.compressed_count(n, s.l, s.d) for n in s.lens]
-        self.blocks = [cdiv(n, s.lsel) for n in s.lens]
-        self.cu, self.cu_cmp, self.cu_blk = ref.prefix(s.lens), ref.prefix(self.counts), ref.prefix(self.blocks)
-        self.longest, self.most, self.most_blocks = max(s.lens), max(self.counts), max(self.blocks)
+        self.cu, self.cu_cmp = ref.prefix(s.lens), ref.prefix(self.counts)
+        self.most_blocks = cdiv(max(s.lens), s.lsel)
         self.scale = 1.0 / math.sqrt(s.dim)
         self.heads = dict(D=s.dim, DP=pow2(s.dim), E=s.vdim, EP=pow2(s.vdim))
         self.tiles = dict(BM=s.bm, BN=s.bn)
 
+    def grid(self, size, total=None):
+        """Tiles of `size` entries, as find_tile numbers them; a kernel by keys takes them reversed."""
+        return (self.T if total is None else total) // size + self.B, self.shape.hkv
+
     def grid_rows(self):
-        return cdiv(self.longest * self.shape.group, self.shape.bm), self.shape.hkv, self.B
+        return self.grid(self.shape.bm // self.shape.group)
 
     def rows(self):
         """An fp32 number for each token and query head: lse or delta, [T, Hq]."""
@@ -88,14 +92,14 @@ class Problem:
         s, dim = self.shape, x.shape[-1]
         out = fresh(sum(self.counts), s.hkv, dim, dtype=s.dtype)
         bc = 4
-        launch("nsa/compress_fwd.py", "compress_fwd", (cdiv(self.most, bc), s.hkv, self.B), x, x if w is None else w, out,
-               self.cu, self.cu_cmp, *strides(x), *strides(out), L=s.l, STRIDE=s.d, D=dim, DP=pow2(dim),
+        launch("nsa/compress_fwd.py", "compress_fwd", self.grid(bc, sum(self.counts)), x, x if w is None else w, out,
+               self.cu, self.cu_cmp, self.B, *strides(x), *strides(out), L=s.l, STRIDE=s.d, D=dim, DP=pow2(dim),
                CONV=int(w is not None), BC=bc)
         return out
 
     def compressed(self, kc, vc):
         o, lse = self.outputs()
-        launch("nsa/cmp_fwd.py", "cmp_fwd", self.grid_rows(), self.q, kc, vc, o, lse, self.cu, self.cu_cmp, self.scale,
+        launch("nsa/cmp_fwd.py", "cmp_fwd", self.grid_rows(), self.q, kc, vc, o, lse, self.cu, self.cu_cmp, self.scale, self.B,
                *strides(self.q, kc, vc, o, lse), G=self.shape.group, L=self.shape.l, STRIDE=self.shape.d, **self.heads,
                **self.tiles)
         return o, lse
@@ -104,8 +108,8 @@ class Problem:
         s, nb = self.shape, self.most_blocks
         idx = fresh(s.hkv, self.T, s.n, dtype=torch.int32)
         score = torch.zeros(s.hkv, self.T, nb)
-        launch("nsa/score_select.py", "score_select", (cdiv(self.longest, bt), s.hkv, self.B), self.q, kc, lse, idx,
-               score if store else lse, self.cu, self.cu_cmp, self.scale, self.T, nb if store else 0,
+        launch("nsa/score_select.py", "score_select", self.grid(bt), self.q, kc, lse, idx,
+               score if store else lse, self.cu, self.cu_cmp, self.scale, self.T, self.B, nb if store else 0,
                *strides(self.q, kc, lse), G=s.group, L=s.l, STRIDE=s.d, LSEL=s.lsel, NSEL=s.n, NP=pow2(s.n), NINIT=1, NLOCAL=2,
                D=s.dim, DP=pow2(s.dim), STORE=store, BT=bt, BJ=bj)
         return idx, score
@@ -113,20 +117,20 @@ class Problem:
     def ranges(self, idx):
         s = self.shape
         out = fresh(s.hkv, self.T, s.n, 2, dtype=torch.int32)
-        launch("nsa/ranges.py", "merge_ranges", (cdiv(self.longest, 16), s.hkv, self.B), idx, out, self.cu, self.T,
+        launch("nsa/ranges.py", "merge_ranges", self.grid(16), idx, out, self.cu, self.T, self.B,
                LSEL=s.lsel, NSEL=s.n, BT=16)
         return out
 
     def selected(self, idx, tiled):
         s = self.shape
         o, lse = self.outputs()
-        args = (self.q, self.k[1], self.v[1], idx, o, lse, self.cu, self.scale, self.T,
+        args = (self.q, self.k[1], self.v[1], idx, o, lse, self.cu, self.scale, self.T, self.B,
                 *strides(self.q, self.k[1], self.v[1], o, lse))
         if tiled:
             launch("nsa/select_tile_fwd.py", "select_tile_fwd", self.grid_rows(), *args, G=s.group, LSEL=s.lsel, NSEL=s.n,
                    NP=pow2(s.n), **self.heads, **self.tiles)
         else:
-            launch("nsa/select_fwd.py", "select_fwd", (self.longest, s.hkv, self.B), *args, G=s.group, GP=pow2(s.group),
+            launch("nsa/select_fwd.py", "select_fwd", self.grid(1), *args, G=s.group, GP=pow2(s.group),
                    LSEL=s.lsel, NSEL=s.n, **self.heads, BN=s.bn)
         return o, lse
 
@@ -134,7 +138,7 @@ class Problem:
         o, lse = self.outputs()
         path, name, extra = ("dense/attn_fwd.py", "dense_fwd", {}) if dense else \
             ("nsa/window_fwd.py", "window_fwd", dict(W=self.shape.w))
-        launch(path, name, self.grid_rows(), self.q, self.k[2], self.v[2], o, lse, self.cu, self.scale,
+        launch(path, name, self.grid_rows(), self.q, self.k[2], self.v[2], o, lse, self.cu, self.scale, self.B,
                *strides(self.q, self.k[2], self.v[2], o, lse), G=self.shape.group, **extra, **self.heads, **self.tiles)
         return o, lse
 

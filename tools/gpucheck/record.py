@@ -39,8 +39,10 @@ from harness import cdiv, fresh, pow2, torch  # noqa: E402
 
 harness.LIMITS[torch.bfloat16] = 5e-3
 # The tile that the first dimension of the grid counts.
-GRID_TILES = dict(compress_fwd="BC", compress_bwd_dx="BT", compress_bwd_dw="BC", score_select="BT", merge_ranges="BT",
-                  gate_fwd="BT", gate_bwd="BT", attn_delta="BT", rope="BT", reduce_rows="BC")
+GRID_TILES = dict(gate_fwd="BT", gate_bwd="BT", attn_delta="BT", rope="BT", reduce_rows="BC")
+# The same, numbered through all sequences by find_tile, and which argument has these.
+SEQUENCE_TILES = dict(compress_fwd=("BC", "CU_CMP"), compress_bwd_dx=("BT", "CU"), compress_bwd_dw=("BC", "CU_CMP"),
+                      score_select=("BT", "CU"), merge_ranges=("BT", "CU"))
 TILES = {"BT", "BC", "BJ"}  # of which instances have others than the programs
 UNORDERED_SUMS = {"layer_norm_bwd_dx"}  # atomic additions: results differ from run to run
 
@@ -91,6 +93,16 @@ def instance_for(path, name, types, constexprs):
                 continue
             return instance, constants
     return None, None
+
+
+def first_dimension(path, name, grid, args, old, new):
+    """grid[0] with the constexprs `new` in place of `old`."""
+    if name in SEQUENCE_TILES:
+        tile, prefix = SEQUENCE_TILES[name]
+        starts = args[harness.kernel(path, name).arg_names.index(prefix)]
+        return int(starts[-1]) // new[tile] + len(starts) - 1
+    tile = GRID_TILES.get(name)
+    return cdiv(grid[0] * old[tile], new[tile]) if tile else grid[0]
 
 
 def copy_of(args):
@@ -154,13 +166,12 @@ def launch(path, name, grid, *args, **constexprs):
     wanted = options.only in name
     original = args
     if name == "score_select" and not constexprs["STORE"]:
-        args = [*args[:9], 3, *args[10:]]  # not used without scores; 0 would be a multiple of 16, which instances do not ask for
+        args = [*args[:10], 3, *args[11:]]  # not used without scores; 0 would be a multiple of 16, which instances do not ask for
     types = [type_of(value) for value in args]
     instance, constants = instance_for(path, name, types, constexprs) if wanted else (None, None)
     if instance:
         new = dict(constexprs, **constants)
-        tile = GRID_TILES.get(name)
-        first = cdiv(grid[0] * constexprs[tile], new[tile]) if tile else grid[0]
+        first = first_dimension(path, name, grid, args, constexprs, new)
         keep(instance, path, name, (first, *grid[1:]), copy_of(args), new)
     other = f"{name}_{shape_tag[0]}"
     keeps = options.full or shape_tag[0] in ("f16", "odd")

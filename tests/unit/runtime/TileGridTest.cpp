@@ -108,12 +108,28 @@ TEST_F(TileGridTest, AHintThatFitsTheLaunchComesFirst) {
 }
 
 TEST_F(TileGridTest, OurKernels) {
-  EXPECT_EQ(ours("dense/attn_fwd.py", "dense_fwd", {24, 2, 3},
-                 {{"BM", 64}, {"BN", 32}, {"G", 3}}, {{"BM", 32}, {"BN", 64}}),
-            "48 2 3");
-  EXPECT_EQ(ours("nsa/select_fwd.py", "select_fwd", {500, 2, 3}, {{"BN", 32}},
+  // 500 tokens of three sequences in tiles of 21 and of 10 whole tokens.
+  const Sizes sizes = {{"BM", 64}, {"BN", 32},  {"G", 3},     {"T", 500},
+                       {"B", 3},   {"TC", 120}, {"LSEL", 64}, {"nblk", 10}};
+  const Sizes tiles = {{"BM", 32}, {"BN", 64}};
+  EXPECT_EQ(ours("dense/attn_fwd.py", "dense_fwd", {26, 2, 1}, sizes, tiles),
+            "53 2 1");
+  EXPECT_EQ(
+      ours("nsa/window_bwd.py", "window_bwd_dkdv", {2, 18, 1}, sizes, tiles),
+      "2 10 1");
+  EXPECT_EQ(ours("nsa/cmp_bwd.py", "cmp_bwd_dkdv", {2, 6, 1}, sizes, tiles),
+            "2 4 1");
+  EXPECT_EQ(ours("nsa/select_bwd_dkdv.py", "select_bwd_dkdv", {2, 20, 1}, sizes,
+                 tiles),
+            "2 10 1");
+  EXPECT_EQ(ours("nsa/select_fwd.py", "select_fwd", {503, 2, 1}, {{"BN", 32}},
                  {{"BN", 64}}),
-            "500 2 3");
+            "503 2 1");
+  // A row of the partial sums for each program.
+  EXPECT_NE(ours("nsa/compress_bwd.py", "compress_bwd_dw", {7, 2, 1},
+                 {{"BC", 32}, {"TC", 120}, {"B", 3}}, {{"BC", 16}})
+                .find("add a hint"),
+            std::string::npos);
   EXPECT_EQ(ours("nn/rmsnorm_bwd.py", "rmsnorm_bwd", {16, 1, 1},
                  {{"BR", 4}, {"STEPS", 16}}, {{"BR", 16}, {"STEPS", 4}}),
             "16 1 1");

@@ -1,0 +1,62 @@
+# tests/triton/tiles_test.py - find_tile of the kernel files: every tile of every sequence has one number, whatever the lengths.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import random
+import re
+
+from harness import ROOT, equal, failures, finish, fresh, kernel, torch
+import triton
+import triton.language as tl
+
+import reference as ref
+
+kernel("nsa/window_fwd.py", "window_fwd")               # loads the file
+from harness import loaded  # noqa: E402
+find_tile = loaded["nsa/window_fwd.py"].find_tile
+
+
+@triton.jit
+def tiles(CU, OUT, nseq, SIZE: tl.constexpr):
+    b, start, length, first = find_tile(CU, nseq, tl.program_id(0), SIZE)
+    out = OUT + tl.program_id(0) * 4
+    tl.store(out, b)
+    tl.store(out + 1, start)
+    tl.store(out + 2, length)
+    tl.store(out + 3, first)
+
+
+def check_lengths(lens, size):
+    """Each (sequence, first entry) once, the rest empty tiles, and no more of these than sequences."""
+    count = sum(lens) // size + len(lens)
+    out = fresh(count, 4, dtype=torch.int32)
+    tiles[(count,)](ref.prefix(lens), out, len(lens), SIZE=size)
+    got, empty = [], 0
+    for b, start, length, first in out.tolist():
+        if first >= length:
+            empty += 1
+            continue
+        got.append((b, start, length, first))
+    want = [(b, sum(lens[:b]), n, first) for b, n in enumerate(lens) for first in range(0, n, size)]
+    what = f"find_tile (lens={lens} SIZE={size})"
+    equal(what, torch.tensor(got).reshape(-1, 4), torch.tensor(want).reshape(-1, 4))
+    if empty > len(lens):
+        failures.append(f"{what}: {empty} empty tiles")
+
+
+# Empty sequences at every place, one sequence, tiles larger than all of it, exact multiples, a size that is no power of two.
+for lens in ([1], [0], [0, 0], [64], [0, 15, 5, 0, 64, 1, 0], [21, 42, 63], [1] * 9, [128, 1, 127]):
+    for size in (1, 16, 21, 64):
+        check_lengths(lens, size)
+generator = random.Random(3)
+for _ in range(20):
+    lens = [generator.choice((0, 1, generator.randrange(70))) for _ in range(generator.randrange(1, 12))]
+    check_lengths(lens, generator.choice((1, 2, 10, 16, 32)))
+
+# The files are read one by one, so each has its own; all are the same.
+texts = {}
+for path in sorted((ROOT / "kernels").glob("*/*.py")):
+    found = re.search(r"def find_tile\(.*?\n\n\n", path.read_text(), re.S)
+    if found:
+        texts.setdefault(found[0], []).append(path.name)
+equal("find_tile.copies", torch.tensor(len(texts)), torch.tensor(1))
+finish()
