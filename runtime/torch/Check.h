@@ -16,26 +16,32 @@ namespace tessera::runtime {
 
 void checkRank(const char *op, const char *name, const at::Tensor &tensor,
                int64_t rank);
-// fp32, fp16 or bf16, dense strides, on the CPU or without storage (meta).
+// fp32, fp16 or bf16, dense strides.
 void checkFloating(const char *op, const char *name, const at::Tensor &tensor);
 void checkSameType(const char *op, const char *name, const at::Tensor &tensor,
                    const char *otherName, const at::Tensor &other);
+void checkSameDevice(const char *op, const char *name, const at::Tensor &tensor,
+                     const char *otherName, const at::Tensor &other);
 void checkShape(const char *op, const char *name, const at::Tensor &tensor,
                 at::IntArrayRef shape, const char *meaning);
 void checkInt32(const char *op, const char *name, const at::Tensor &tensor);
 void checkPositive(const char *op, const char *name, int64_t value);
 void checkNotNegative(const char *op, const char *name, int64_t value);
 
-// cu_seqlens: int32 [B+1] from 0 to tokens, no sequence longer than maxSeqlen.
+// cu_seqlens: int32 [B+1] from 0 to the tokens of `packed`, whose first
+// dimension is tokens, no sequence longer than maxSeqlen. Entries on a GPU are
+// not read: waiting for them would stop the GPU.
 void checkSequences(const char *op, const at::Tensor &cuSeqlens,
-                    int64_t maxSeqlen, int64_t tokens);
+                    int64_t maxSeqlen, int64_t tokens, const char *packedName,
+                    const at::Tensor &packed);
 // Block length and stride of the compression.
 void checkBlocks(const char *op, int64_t length, int64_t stride);
 // cu_cmp: the prefix sums of the compressed counts of cu_seqlens; returns the
-// last one.
+// last one, which on a GPU is not read: there it is the `rows` that the caller
+// has.
 int64_t checkCompressed(const char *op, const at::Tensor &cuSeqlens,
-                        const at::Tensor &cuCmp, int64_t length,
-                        int64_t stride);
+                        const at::Tensor &cuCmp, int64_t length, int64_t stride,
+                        int64_t rows);
 
 int64_t compressedCount(int64_t tokens, int64_t length, int64_t stride);
 

@@ -5,6 +5,9 @@
 #include "runtime/torch/Check.h"
 #include "runtime/torch/Launch.h"
 
+#include <ATen/ops/cat.h>
+#include <ATen/ops/diff.h>
+#include <ATen/ops/div.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 #include <torch/library.h>
@@ -15,28 +18,28 @@ namespace {
 using at::Tensor;
 using MaybeTensor = std::optional<Tensor>;
 
-// Returns the number of compressed rows.
+// Returns the number of compressed rows, of which the caller has `given`.
 int64_t check(const char *op, const Tensor &x, const MaybeTensor &weight,
               const Tensor &cuSeqlens, const Tensor &cuCmp, int64_t maxSeqlen,
-              int64_t length, int64_t stride) {
+              int64_t length, int64_t stride, int64_t given) {
   checkRank(op, "x", x, 3);
   checkFloating(op, "x", x);
   checkBlocks(op, length, stride);
-  checkSequences(op, cuSeqlens, maxSeqlen, x.size(0));
+  checkSequences(op, cuSeqlens, maxSeqlen, x.size(0), "x", x);
   if (weight) {
     checkFloating(op, "weight", *weight);
     checkShape(op, "weight", *weight, {length, x.size(2)},
                "[block_length, head size]");
   }
-  return checkCompressed(op, cuSeqlens, cuCmp, length, stride);
+  return checkCompressed(op, cuSeqlens, cuCmp, length, stride, given);
 }
 
 Tensor forward(const Tensor &x, const MaybeTensor &weight,
                const Tensor &cuSeqlens, const Tensor &cuCmp, int64_t maxSeqlen,
                int64_t totalCmp, int64_t length, int64_t stride) {
   const char *op = "nsa_compress";
-  const int64_t rows =
-      check(op, x, weight, cuSeqlens, cuCmp, maxSeqlen, length, stride);
+  const int64_t rows = check(op, x, weight, cuSeqlens, cuCmp, maxSeqlen, length,
+                             stride, totalCmp);
   TESSERA_CHECK(totalCmp == rows, op, "total_cmp is ", totalCmp,
                 " but cu_cmp ends with ", rows, "; pass int(cu_cmp[-1])");
   const Tensor input = unitLast(x);
@@ -96,8 +99,9 @@ std::tuple<Tensor, Tensor> backward(const Tensor &gradOut, const Tensor &x,
                                     const Tensor &cuCmp, int64_t maxSeqlen,
                                     int64_t length, int64_t stride) {
   const char *op = "nsa_compress_backward";
-  const int64_t rows =
-      check(op, x, weight, cuSeqlens, cuCmp, maxSeqlen, length, stride);
+  checkRank(op, "grad", gradOut, 3);
+  const int64_t rows = check(op, x, weight, cuSeqlens, cuCmp, maxSeqlen, length,
+                             stride, gradOut.size(0));
   checkShape(op, "grad", gradOut, {rows, x.size(1), x.size(2)},
              "[compressed rows, heads, head size]");
   const Tensor input = unitLast(x),
@@ -192,14 +196,36 @@ Tensor offsets(const Tensor &cuSeqlens, int64_t length, int64_t stride) {
   return out;
 }
 
+// The same without waiting for the lengths.
+Tensor offsetsOnDevice(const Tensor &cuSeqlens, int64_t length,
+                       int64_t stride) {
+  const char *op = "compressed_offsets";
+  checkBlocks(op, length, stride);
+  checkInt32(op, "cu_seqlens", cuSeqlens);
+  checkRank(op, "cu_seqlens", cuSeqlens, 1);
+  const Tensor counts =
+      at::div(at::diff(cuSeqlens) - length, stride, "floor").add_(1);
+  return at::cat({at::zeros({1}, cuSeqlens.options()),
+                  counts.clamp_min_(0).cumsum(0, at::kInt)});
+}
+
 Tensor metaOffsets(const Tensor &cuSeqlens, int64_t, int64_t) {
   return at::empty_symint(cuSeqlens.sym_sizes(), cuSeqlens.options());
 }
 
-TORCH_LIBRARY_IMPL(tessera, CPU, m) {
+void implement(torch::Library &m) {
   m.impl("nsa_compress", forward);
   m.impl("nsa_compress_backward", backward);
+}
+
+TORCH_LIBRARY_IMPL(tessera, CPU, m) {
+  implement(m);
   m.impl("compressed_offsets", offsets);
+}
+
+TORCH_LIBRARY_IMPL(tessera, CUDA, m) {
+  implement(m);
+  m.impl("compressed_offsets", offsetsOnDevice);
 }
 
 TORCH_LIBRARY_IMPL(tessera, Meta, m) {

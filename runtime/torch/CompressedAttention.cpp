@@ -23,8 +23,10 @@ Attention check(const char *op, const Tensor &q, const Tensor &k,
                 std::optional<double> scale) {
   checkBlocks(op, length, stride);
   checkRank(op, "q", q, 3);
-  checkSequences(op, cuSeqlens, maxSeqlen, q.size(0));
-  const int64_t rows = checkCompressed(op, cuSeqlens, cuCmp, length, stride);
+  checkRank(op, "k", k, 3);
+  checkSequences(op, cuSeqlens, maxSeqlen, q.size(0), "q", q);
+  const int64_t rows =
+      checkCompressed(op, cuSeqlens, cuCmp, length, stride, k.size(0));
   return checkAttention(op, q, k, v, cuSeqlens, maxSeqlen, scale, rows);
 }
 
@@ -78,10 +80,14 @@ using Function =
     AttentionFunction<Compressed, const Tensor &, const Tensor &, c10::SymInt,
                       int64_t, int64_t, std::optional<double>>;
 
-TORCH_LIBRARY_IMPL(tessera, CPU, m) {
+void implement(torch::Library &m) {
   m.impl(Compressed::name, forward);
   m.impl(Compressed::backwardName, backward);
 }
+
+TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
+
+TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
 
 TORCH_LIBRARY_IMPL(tessera, Meta, m) {
   m.impl(Compressed::name, meta);

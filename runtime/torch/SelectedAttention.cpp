@@ -4,7 +4,11 @@
 #include "runtime/torch/Attention.h"
 #include "runtime/torch/Autograd.h"
 
+#include <ATen/ops/cat.h>
+#include <ATen/ops/diff.h>
+#include <ATen/ops/div.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
 #include <torch/library.h>
 
 namespace tessera::runtime {
@@ -69,27 +73,25 @@ struct InverseIndex {
   Tensor offsets; // int32 [Hkv, blocks + 1]
   Tensor tokens;  // int32 [Hkv, T * n]
   Tensor cuBlocks;
-  int64_t blocks;    // of all sequences
+  int64_t blocks;    // of all sequences, at most
   int64_t maxBlocks; // of the longest sequence
 };
 
 InverseIndex invert(const Attention &a, const Tensor &indices,
                     int64_t selectionLength) {
   InverseIndex inverse;
-  inverse.cuBlocks = at::empty(a.cuSeqlens.sizes(), a.cuSeqlens.options());
-  const int32_t *cu = a.cuSeqlens.const_data_ptr<int32_t>();
-  int32_t *cuBlocks = inverse.cuBlocks.mutable_data_ptr<int32_t>();
-  cuBlocks[0] = 0;
-  for (int64_t b = 0; b < a.sequences; ++b)
-    cuBlocks[b + 1] =
-        cuBlocks[b] +
-        static_cast<int32_t>(ceilDiv(cu[b + 1] - cu[b], selectionLength));
-  inverse.blocks = cuBlocks[a.sequences];
+  // At most so many; their number, which follows from the lengths, is not
+  // waited for.
+  inverse.blocks = a.tokens / selectionLength + a.sequences;
+  const Tensor counted = at::div(at::diff(a.cuSeqlens) + (selectionLength - 1),
+                                 selectionLength, "floor");
+  inverse.cuBlocks = at::cat(
+      {at::zeros({1}, a.cuSeqlens.options()), counted.cumsum(0, at::kInt)});
   inverse.maxBlocks = ceilDiv(a.maxSeqlen, selectionLength);
 
   const int64_t selected = indices.size(2);
   const auto options = indices.options();
-  Tensor counts = at::empty({a.keyHeads, inverse.blocks}, options);
+  Tensor counts = at::zeros({a.keyHeads, inverse.blocks}, options);
   inverse.offsets = at::empty({a.keyHeads, inverse.blocks + 1}, options);
   inverse.tokens = at::empty({a.keyHeads, a.tokens * selected}, options);
   const auto common = [&](Launch &launch) {
@@ -173,10 +175,14 @@ metaBack(const Tensor &, const std::optional<Tensor> &, const Tensor &q,
 using Function = AttentionFunction<Selected, const Tensor &, const Tensor &,
                                    c10::SymInt, int64_t, std::optional<double>>;
 
-TORCH_LIBRARY_IMPL(tessera, CPU, m) {
+void implement(torch::Library &m) {
   m.impl(Selected::name, forward);
   m.impl(Selected::backwardName, backward);
 }
+
+TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
+
+TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
 
 TORCH_LIBRARY_IMPL(tessera, Meta, m) {
   m.impl(Selected::name, meta);
