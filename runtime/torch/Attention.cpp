@@ -66,7 +66,7 @@ Attention checkAttention(const char *op, const at::Tensor &q,
                 " but k has ", k.size(2), "; they must be equal");
   TESSERA_CHECK(q.size(2) > 0 && v.size(2) > 0, op, "head sizes are ",
                 q.size(2), " and ", v.size(2), "; they must be positive");
-  checkSequences(op, cuSeqlens, maxSeqlen, q.size(0));
+  checkSequences(op, cuSeqlens, maxSeqlen, q.size(0), "q", q);
   return {op,
           unitLast(q),
           unitLast(k),

@@ -1,6 +1,6 @@
-// runtime/torch/Autograd.cpp - ops without a gradient of their own, and devices
-// without a build. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// runtime/torch/Autograd.cpp - ops without a gradient of their own.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/torch/Autograd.h"
 
 #include <ATen/core/grad_mode.h>
@@ -34,13 +34,6 @@ void withoutGradient(const c10::OperatorHandle &op, c10::DispatchKeySet keys,
   op.redispatchBoxed(keys & c10::after_autograd_keyset, stack);
 }
 
-void noCuda(const c10::OperatorHandle &op, c10::DispatchKeySet,
-            torch::jit::Stack *) {
-  TORCH_CHECK_NOT_IMPLEMENTED(
-      false, op.schema().name(),
-      ": no CUDA build yet; move the tensors to the CPU with .cpu()");
-}
-
 } // namespace
 
 void refuseGradient(const c10::OperatorHandle &op, c10::DispatchKeySet keys,
@@ -67,30 +60,6 @@ TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
   for (const char *name :
        {"nsa_select", "nsa_select_scores", "nsa_ranges", "compressed_offsets"})
     m.impl(name, CppFunction::makeFromBoxedFunction<&withoutGradient>());
-}
-
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) {
-  for (const char *name : {"launch",
-                           "compressed_offsets",
-                           "nsa_compress",
-                           "nsa_compress_backward",
-                           "nsa_compressed_attention",
-                           "nsa_compressed_attention_backward",
-                           "nsa_select",
-                           "nsa_select_scores",
-                           "nsa_ranges",
-                           "nsa_selected_attention",
-                           "nsa_selected_attention_backward",
-                           "nsa_window_attention",
-                           "nsa_window_attention_backward",
-                           "nsa_combine",
-                           "nsa_combine_backward",
-                           "dense_attention",
-                           "dense_attention_backward",
-                           "rms_norm_forward",
-                           "rms_norm_backward",
-                           "rope"})
-    m.impl(name, CppFunction::makeFromBoxedFunction<&noCuda>());
 }
 
 } // namespace

@@ -30,6 +30,11 @@ void checkSameType(const char *op, const char *name, const at::Tensor &tensor,
   TESSERA_CHECK(tensor.scalar_type() == other.scalar_type(), op, name, " is ",
                 tensor.scalar_type(), " but ", otherName, " is ",
                 other.scalar_type(), "; convert one of them with .to()");
+  checkSameDevice(op, name, tensor, otherName, other);
+}
+
+void checkSameDevice(const char *op, const char *name, const at::Tensor &tensor,
+                     const char *otherName, const at::Tensor &other) {
   TESSERA_CHECK(tensor.device() == other.device(), op, name, " is on ",
                 tensor.device(), " but ", otherName, " is on ", other.device(),
                 "; move one of them with .to()");
@@ -59,7 +64,9 @@ void checkNotNegative(const char *op, const char *name, int64_t value) {
 }
 
 void checkSequences(const char *op, const at::Tensor &cuSeqlens,
-                    int64_t maxSeqlen, int64_t tokens) {
+                    int64_t maxSeqlen, int64_t tokens, const char *packedName,
+                    const at::Tensor &packed) {
+  checkSameDevice(op, "cu_seqlens", cuSeqlens, packedName, packed);
   checkInt32(op, "cu_seqlens", cuSeqlens);
   TESSERA_CHECK(cuSeqlens.dim() == 1 && cuSeqlens.numel() >= 1, op,
                 "cu_seqlens has shape ", cuSeqlens.sizes(),
@@ -109,7 +116,8 @@ void checkCompressed(const char *op, const at::Tensor &cuSeqlens,
                 cuCmp.sizes(), " and must have that of cu_seqlens, ",
                 cuSeqlens.sizes(),
                 "; make it with tessera::compressed_offsets");
-  if (!cuSeqlens.device().is_cpu() || !cuCmp.device().is_cpu())
+  checkSameDevice(op, "cu_cmp", cuCmp, "cu_seqlens", cuSeqlens);
+  if (!cuCmp.device().is_cpu())
     return;
   const int32_t *tokens = cuSeqlens.const_data_ptr<int32_t>();
   const int32_t *blocks = cuCmp.const_data_ptr<int32_t>();

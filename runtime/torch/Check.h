@@ -16,10 +16,12 @@ namespace tessera::runtime {
 
 void checkRank(const char *op, const char *name, const at::Tensor &tensor,
                int64_t rank);
-// fp32, fp16 or bf16, dense strides, on the CPU or without storage (meta).
+// fp32, fp16 or bf16, dense strides.
 void checkFloating(const char *op, const char *name, const at::Tensor &tensor);
 void checkSameType(const char *op, const char *name, const at::Tensor &tensor,
                    const char *otherName, const at::Tensor &other);
+void checkSameDevice(const char *op, const char *name, const at::Tensor &tensor,
+                     const char *otherName, const at::Tensor &other);
 void checkShape(const char *op, const char *name, const at::Tensor &tensor,
                 at::IntArrayRef shape, const char *meaning);
 void checkInt32(const char *op, const char *name, const at::Tensor &tensor);
@@ -28,11 +30,14 @@ void checkNotNegative(const char *op, const char *name, int64_t value);
 
 // The contents of the next two are looked at where they lie in host memory, to
 // refuse what would make a kernel leave its tensors; nothing that is launched
-// depends on them.
+// depends on them. Entries on a GPU are not read: waiting for them would stop
+// the GPU.
 
-// cu_seqlens: int32 [B+1] from 0 to tokens, no sequence longer than maxSeqlen.
+// cu_seqlens: int32 [B+1] from 0 to the tokens of `packed`, whose first
+// dimension is tokens, no sequence longer than maxSeqlen.
 void checkSequences(const char *op, const at::Tensor &cuSeqlens,
-                    int64_t maxSeqlen, int64_t tokens);
+                    int64_t maxSeqlen, int64_t tokens, const char *packedName,
+                    const at::Tensor &packed);
 // Block length and stride of the compression.
 void checkBlocks(const char *op, int64_t length, int64_t stride);
 // cu_cmp: the prefix sums of the compressed counts of cu_seqlens. The last one

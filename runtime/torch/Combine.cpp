@@ -162,10 +162,14 @@ std::tuple<Tensor, Tensor> autograd(const Tensor &cmp, const Tensor &sel,
   return {out[0], out[1]};
 }
 
-TORCH_LIBRARY_IMPL(tessera, CPU, m) {
+void implement(torch::Library &m) {
   m.impl("nsa_combine", forward);
   m.impl("nsa_combine_backward", backward);
 }
+
+TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
+
+TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
 
 TORCH_LIBRARY_IMPL(tessera, Meta, m) {
   m.impl("nsa_combine", meta);

@@ -5,6 +5,9 @@
 #include "runtime/torch/Check.h"
 #include "runtime/torch/Launch.h"
 
+#include <ATen/ops/cat.h>
+#include <ATen/ops/diff.h>
+#include <ATen/ops/div.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 #include <torch/library.h>
@@ -22,7 +25,7 @@ void check(const char *op, const Tensor &x, const MaybeTensor &weight,
   checkRank(op, "x", x, 3);
   checkFloating(op, "x", x);
   checkBlocks(op, length, stride);
-  checkSequences(op, cuSeqlens, maxSeqlen, x.size(0));
+  checkSequences(op, cuSeqlens, maxSeqlen, x.size(0), "x", x);
   if (weight) {
     checkFloating(op, "weight", *weight);
     checkShape(op, "weight", *weight, {length, x.size(2)},
@@ -193,14 +196,36 @@ Tensor offsets(const Tensor &cuSeqlens, int64_t length, int64_t stride) {
   return out;
 }
 
+// The same without waiting for the lengths.
+Tensor offsetsOnDevice(const Tensor &cuSeqlens, int64_t length,
+                       int64_t stride) {
+  const char *op = "compressed_offsets";
+  checkBlocks(op, length, stride);
+  checkInt32(op, "cu_seqlens", cuSeqlens);
+  checkRank(op, "cu_seqlens", cuSeqlens, 1);
+  const Tensor counts =
+      at::div(at::diff(cuSeqlens) - length, stride, "floor").add_(1);
+  return at::cat({at::zeros({1}, cuSeqlens.options()),
+                  counts.clamp_min_(0).cumsum(0, at::kInt)});
+}
+
 Tensor metaOffsets(const Tensor &cuSeqlens, int64_t, int64_t) {
   return at::empty_symint(cuSeqlens.sym_sizes(), cuSeqlens.options());
 }
 
-TORCH_LIBRARY_IMPL(tessera, CPU, m) {
+void implement(torch::Library &m) {
   m.impl("nsa_compress", forward);
   m.impl("nsa_compress_backward", backward);
+}
+
+TORCH_LIBRARY_IMPL(tessera, CPU, m) {
+  implement(m);
   m.impl("compressed_offsets", offsets);
+}
+
+TORCH_LIBRARY_IMPL(tessera, CUDA, m) {
+  implement(m);
+  m.impl("compressed_offsets", offsetsOnDevice);
 }
 
 TORCH_LIBRARY_IMPL(tessera, Meta, m) {

@@ -24,7 +24,7 @@ Attention check(const char *op, const Tensor &q, const Tensor &k,
   checkBlocks(op, length, stride);
   checkRank(op, "q", q, 3);
   checkRank(op, "k", k, 3);
-  checkSequences(op, cuSeqlens, maxSeqlen, q.size(0));
+  checkSequences(op, cuSeqlens, maxSeqlen, q.size(0), "q", q);
   checkCompressed(op, cuSeqlens, cuCmp, length, stride,
                   "the number of rows of k", k.size(0));
   return checkAttention(op, q, k, v, cuSeqlens, maxSeqlen, scale, true);
@@ -79,10 +79,14 @@ using Function =
     AttentionFunction<Compressed, const Tensor &, const Tensor &, c10::SymInt,
                       int64_t, int64_t, std::optional<double>>;
 
-TORCH_LIBRARY_IMPL(tessera, CPU, m) {
+void implement(torch::Library &m) {
   m.impl(Compressed::name, forward);
   m.impl(Compressed::backwardName, backward);
 }
+
+TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
+
+TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
 
 TORCH_LIBRARY_IMPL(tessera, Meta, m) {
   m.impl(Compressed::name, meta);

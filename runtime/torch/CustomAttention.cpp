@@ -216,10 +216,14 @@ TORCH_LIBRARY_FRAGMENT(tessera, m) {
         "Tensor, Tensor, Tensor)");
 }
 
-TORCH_LIBRARY_IMPL(tessera, CPU, m) {
+void implement(torch::Library &m) {
   m.impl(opName, forward);
   m.impl(backwardName, backward);
 }
+
+TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
+
+TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
 
 TORCH_LIBRARY_IMPL(tessera, Meta, m) {
   m.impl(opName, meta);

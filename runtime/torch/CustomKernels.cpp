@@ -235,6 +235,7 @@ CustomKernels::find(const std::string &file, const std::string &forward,
 void CustomKernels::run(const NamedKernel &kernel, const Attention &a,
                         const NamedTensors &tensors) const {
   std::vector<Arg> args;
+  TensorDevice device;
   Constexprs given;
   const Constexprs sizes = sizesOf(a);
   for (const auto &parameter : kernel.description->info.signature.parameters) {
@@ -244,6 +245,7 @@ void CustomKernels::run(const NamedKernel &kernel, const Attention &a,
         if (auto found = from->find(name); found != from->end())
           given[name] = found->second;
     } else if (auto found = tensors.find(name); found != tensors.end()) {
+      device.take(found->second, kernel.name());
       args.push_back(pointerTo(found->second));
     } else if (name == "scale") {
       args.push_back(a.scale);
@@ -265,6 +267,7 @@ void CustomKernels::run(const NamedKernel &kernel, const Attention &a,
                 {"H", a.keyHeads}, {"G", a.group},     {"D", a.keyDim},
                 {"E", a.valueDim}};
   LaunchOptions options;
+  options.device = device.handle();
   options.sequence = a.maxSeqlen;
   for (const auto &[name, value] :
        kernel.kernel.configuration(args, given, options))
@@ -272,7 +275,10 @@ void CustomKernels::run(const NamedKernel &kernel, const Attention &a,
       seen[name] = *number;
   const Grid grid = gridOf(*kernel.description, seen);
   if (grid[0] && grid[1] && grid[2])
-    runForPython([&] { kernel.kernel.launch(grid, args, given, options); });
+    device.run(kernel.name(), [&](void *stream) {
+      options.stream = stream;
+      runForPython([&] { kernel.kernel.launch(grid, args, given, options); });
+    });
 }
 
 } // namespace tessera::runtime

@@ -58,10 +58,14 @@ metaBack(const Tensor &, const std::optional<Tensor> &, const Tensor &q,
 using Function = AttentionFunction<Dense, const Tensor &, c10::SymInt,
                                    std::optional<double>>;
 
-TORCH_LIBRARY_IMPL(tessera, CPU, m) {
+void implement(torch::Library &m) {
   m.impl(Dense::name, forward);
   m.impl(Dense::backwardName, backward);
 }
+
+TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
+
+TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
 
 TORCH_LIBRARY_IMPL(tessera, Meta, m) {
   m.impl(Dense::name, meta);

@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/torch/Launch.h"
 
-#include "runtime/launch/LaunchDevice.h"
 #include "runtime/launch/LaunchTable.h"
 #include "runtime/torch/PythonInterrupt.h"
 #include "support/Error.h"
@@ -51,16 +50,21 @@ DType dtypeOf(at::ScalarType type) {
 // The launch of a kernel, made at the first one. Never destroyed: other threads
 // may launch while the process ends.
 const PreparedLaunch &preparedLaunch(std::string_view file,
-                                     std::string_view name) {
+                                     std::string_view name,
+                                     const TensorDevice &device) {
   static auto *const known = new LaunchTable<PreparedLaunch>;
   LaunchKey key;
   key.addText(file);
   key.addText(name);
+  key.add(device.number());
   if (const PreparedLaunch *found = known->find(key.view())) [[likely]]
     return *found;
+  LaunchOptions options;
+  options.device = device.handle();
   return known->insert(
       key.view(), std::make_unique<PreparedLaunch>(
-                      Kernel::fromFile(std::string(file), std::string(name))));
+                      Kernel::fromFile(std::string(file), std::string(name)),
+                      Constexprs{}, options));
 }
 
 } // namespace
@@ -76,20 +80,15 @@ Pointer pointerTo(const at::Tensor &tensor) {
   return pointer;
 }
 
-Launch::Launch(std::string_view file, std::string_view kernel)
-    : kernel(preparedLaunch(file, kernel)) {}
-
-const std::string &Launch::name() const { return kernel.kernel().name(); }
-
-void Launch::requireMemory(const at::Tensor &tensor) const {
-  if (!tensor.is_cpu()) [[unlikely]]
-    throw Error("kernel " + name() + " was given a tensor on " +
-                    tensor.device().str(),
-                "no CUDA build yet; move the tensors to the CPU with .cpu()");
+// All tensors are there, or at least one.
+const PreparedLaunch &Launch::prepared() {
+  if (!kernel)
+    kernel = &preparedLaunch(file, name, device);
+  return *kernel;
 }
 
 Launch &Launch::tensor(const at::Tensor &tensor) {
-  requireMemory(tensor);
+  device.take(tensor, name);
   args.push_back(pointerTo(tensor));
   if (recording()) [[unlikely]]
     extents.push_back(
@@ -154,7 +153,7 @@ Launch &Launch::sequence(int64_t tokens) {
 
 // All arguments are there.
 void Launch::settleRules() {
-  if (rules.size() && !kernel.hasTuned(args, dimensions, longest))
+  if (rules.size() && !prepared().hasTuned(args, dimensions, longest))
     for (const Dimension &rule : rules)
       dimensions.push_back(rule);
   rules.clear();
@@ -162,7 +161,7 @@ void Launch::settleRules() {
 
 int64_t Launch::tile(std::string_view name) {
   settleRules();
-  return kernel.constexprOf(name, args, dimensions, longest);
+  return prepared().constexprOf(name, args, dimensions, longest);
 }
 
 void Launch::run(int64_t x, int64_t y, int64_t z) {
@@ -171,22 +170,19 @@ void Launch::run(int64_t x, int64_t y, int64_t z) {
   size_t at = 0;
   for (int64_t size : {x, y, z}) {
     if (size < 0 || size > std::numeric_limits<int32_t>::max())
-      throw Error("kernel " + name() + ": grid dimension " +
+      throw Error("kernel " + std::string(name) + ": grid dimension " +
                       std::to_string(at) + " is " + std::to_string(size),
                   "it must lie between 0 and 2^31 - 1");
     grid[at++] = static_cast<uint32_t>(size);
   }
   if (x == 0 || y == 0 || z == 0)
     return;
-  const LaunchDevice &device = launchDevice({});
-  if (!device.hostMemory()) [[unlikely]]
-    throw Error("kernel " + name() + " was given tensors on the CPU, and the " +
-                    "device " + device.name + " takes memory of the GPU",
-                "TESSERA_DEVICE=" + hostMemoryDevice(device.name) +
-                    " copies them at every launch, to check the code");
-  if (recording()) [[unlikely]]
-    describeTensors(std::move(extents));
-  runForPython([&] { kernel.launch(grid, args, dimensions, longest); });
+  device.run(name, [&](void *stream) {
+    if (recording()) [[unlikely]]
+      describeTensors(std::move(extents));
+    runForPython(
+        [&] { prepared().launchOn(stream, grid, args, dimensions, longest); });
+  });
 }
 
 } // namespace tessera::runtime

@@ -6,6 +6,7 @@
 #include "runtime/Kernel.h"
 #include "runtime/cases/Record.h"
 #include "runtime/launch/InlineVector.h"
+#include "runtime/torch/TensorDevice.h"
 
 #include <ATen/core/Tensor.h>
 #include <string>
@@ -21,10 +22,13 @@ Pointer pointerTo(const at::Tensor &tensor);
 // Collects the arguments of a launch in the order of docs/kernels.md and runs
 // it. Tile sizes are those of the kernel's configuration. A launch that was
 // made before allocates nothing: the lists lie in the object, and the kernel is
-// one PreparedLaunch a file and name.
+// one PreparedLaunch a file, name and device. CUDA tensors run on torch's
+// current stream of their GPU, and nothing is waited for.
 class Launch {
 public:
-  Launch(std::string_view file, std::string_view kernel);
+  // The texts live until run() is over.
+  Launch(std::string_view file, std::string_view kernel)
+      : file(file), name(kernel) {}
   Launch(const Launch &) = delete;
 
   // The tensor lives until run() is over: a temporary is kept.
@@ -58,10 +62,11 @@ public:
 
 private:
   void settleRules();
-  const std::string &name() const;
-  void requireMemory(const at::Tensor &tensor) const;
+  const PreparedLaunch &prepared();
 
-  const PreparedLaunch &kernel;
+  const std::string_view file, name;
+  TensorDevice device;
+  const PreparedLaunch *kernel = nullptr; // once prepared() was called
   InlineVector<Arg, 40> args;
   InlineVector<Dimension, 24> dimensions;
   InlineVector<Dimension, 4> rules; // until settled

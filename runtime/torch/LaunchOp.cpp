@@ -148,7 +148,11 @@ TORCH_LIBRARY_IMPL(tessera, CompositeExplicitAutograd, m) {
   m.impl("end_listing", endListing);
 }
 
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { m.impl("launch", launch); }
+void implement(torch::Library &m) { m.impl("launch", launch); }
+
+TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
+
+TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
 
 TORCH_LIBRARY_IMPL(tessera, Meta, m) { m.impl("launch", meta); }
 

@@ -130,10 +130,14 @@ TORCH_LIBRARY_IMPL(tessera, CompositeImplicitAutograd, m) {
   m.impl("rms_norm", rmsNorm);
 }
 
-TORCH_LIBRARY_IMPL(tessera, CPU, m) {
+void implement(torch::Library &m) {
   m.impl("rms_norm_forward", forward);
   m.impl("rms_norm_backward", backward);
 }
+
+TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
+
+TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
 
 TORCH_LIBRARY_IMPL(tessera, Meta, m) {
   m.impl("rms_norm_forward", meta);

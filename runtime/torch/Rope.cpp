@@ -56,7 +56,9 @@ Tensor rotate(const Tensor &x, const Tensor &cos, const Tensor &sin,
   TESSERA_CHECK(rotated > 0 && rotated <= dim, op, "cos has ", cos.size(1),
                 " columns, which rotate ", rotated, " channels, but x has ",
                 dim, "; make the table with dim <= ", dim, " and even");
-  checkSequences(op, cuSeqlens, maxSeqlen, x.size(0));
+  checkSequences(op, cuSeqlens, maxSeqlen, x.size(0), "x", x);
+  checkSameDevice(op, "cos", cos, "x", x);
+  checkSameDevice(op, "sin", sin, "x", x);
   checkNotNegative(op, "first_position", firstPosition);
   TESSERA_CHECK(cos.size(0) >= firstPosition + maxSeqlen, op, "cos has ",
                 cos.size(0), " positions but ", firstPosition + maxSeqlen,
@@ -123,7 +125,11 @@ TORCH_LIBRARY_IMPL(tessera, CompositeExplicitAutograd, m) {
   m.impl("rope_table", table);
 }
 
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { m.impl("rope", rotate); }
+void implement(torch::Library &m) { m.impl("rope", rotate); }
+
+TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
+
+TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
 
 TORCH_LIBRARY_IMPL(tessera, Meta, m) { m.impl("rope", meta); }
 

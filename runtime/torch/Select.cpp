@@ -46,7 +46,7 @@ Tensor selectBlocks(const char *op, const Tensor &q, const Tensor &k,
   checkOptions(op, o);
   checkRank(op, "q", q, 3);
   checkRank(op, "k", k, 3);
-  checkSequences(op, cuSeqlens, maxSeqlen, q.size(0));
+  checkSequences(op, cuSeqlens, maxSeqlen, q.size(0), "q", q);
   checkCompressed(op, cuSeqlens, cuCmp, o.length, o.stride,
                   "the number of rows of k", k.size(0));
   const Attention a =
@@ -132,7 +132,7 @@ Tensor ranges(const Tensor &indices, const Tensor &cuSeqlens, int64_t maxSeqlen,
   checkPositive(op, "selection_length", selectionLength);
   const int64_t heads = indices.size(0), tokens = indices.size(1),
                 selected = indices.size(2);
-  checkSequences(op, cuSeqlens, maxSeqlen, tokens);
+  checkSequences(op, cuSeqlens, maxSeqlen, tokens, "indices", indices);
   Tensor out = at::empty({heads, tokens, selected, 2}, indices.options());
   if (selected == 0)
     return out;
@@ -152,11 +152,15 @@ Tensor metaRanges(const Tensor &indices, const Tensor &, c10::SymInt, int64_t) {
       indices.options());
 }
 
-TORCH_LIBRARY_IMPL(tessera, CPU, m) {
+void implement(torch::Library &m) {
   m.impl("nsa_select", select);
   m.impl("nsa_select_scores", selectScores);
   m.impl("nsa_ranges", ranges);
 }
+
+TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
+
+TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
 
 TORCH_LIBRARY_IMPL(tessera, Meta, m) {
   m.impl("nsa_select", metaSelect);

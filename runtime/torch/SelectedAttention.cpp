@@ -4,7 +4,11 @@
 #include "runtime/torch/Attention.h"
 #include "runtime/torch/Autograd.h"
 
+#include <ATen/ops/cat.h>
+#include <ATen/ops/diff.h>
+#include <ATen/ops/div.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
 #include <torch/library.h>
 
 namespace tessera::runtime {
@@ -78,7 +82,7 @@ InverseIndex invert(const Attention &a, const Tensor &indices,
 
   const int64_t selected = indices.size(2);
   const auto options = indices.options();
-  Tensor counts = at::empty({a.keyHeads, inverse.blocks}, options);
+  Tensor counts = at::zeros({a.keyHeads, inverse.blocks}, options);
   inverse.offsets = at::empty({a.keyHeads, inverse.blocks + 1}, options);
   inverse.tokens = at::empty({a.keyHeads, a.tokens * selected}, options);
   const auto common = [&](Launch &launch) {
@@ -163,10 +167,14 @@ metaBack(const Tensor &, const std::optional<Tensor> &, const Tensor &q,
 using Function = AttentionFunction<Selected, const Tensor &, const Tensor &,
                                    c10::SymInt, int64_t, std::optional<double>>;
 
-TORCH_LIBRARY_IMPL(tessera, CPU, m) {
+void implement(torch::Library &m) {
   m.impl(Selected::name, forward);
   m.impl(Selected::backwardName, backward);
 }
+
+TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
+
+TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
 
 TORCH_LIBRARY_IMPL(tessera, Meta, m) {
   m.impl(Selected::name, meta);

@@ -59,7 +59,11 @@ DeviceModel modelOf(const runtime::LaunchDevice &device) {
   model.name = device.name;
   model.target = target;
   if (device.name.starts_with("cuda")) {
-    const auto &driver = runtime::cuda::Driver::instance();
+    // "cuda:1"
+    const auto &driver = runtime::cuda::Driver::instance(
+        numberIn(std::string_view(device.name)
+                     .substr(std::min<size_t>(5, device.name.size())),
+                 0));
     model.name = driver.gpu();
     model.cores = driver.attribute(multiprocessors);
   }

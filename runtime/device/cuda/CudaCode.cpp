@@ -17,8 +17,9 @@ constexpr uint32_t plainShared = 48 << 10;
 constexpr int jitMinBlocks = 31; // CU_JIT_MIN_CTA_PER_SM
 
 CudaCode::CudaCode(const CompiledKernel &compiled, const std::string &kernel,
-                   const std::vector<std::string> &parameters)
-    : name(kernel), arguments(compiled.meta, kernel, parameters),
+                   const std::vector<std::string> &parameters, int ordinal)
+    : driver(Driver::instance(ordinal)), name(kernel),
+      arguments(compiled.meta, kernel, parameters),
       threads(compiled.meta.threads), sharedBytes(compiled.meta.sharedBytes) {
   if (!threads)
     throw Error("the artifact of `" + kernel +
@@ -43,7 +44,8 @@ CudaCode::CudaCode(const CompiledKernel &compiled, const std::string &kernel,
 }
 
 CudaCode::~CudaCode() {
-  if (!driver.api().CtxSynchronize())
+  const Api &api = driver.api();
+  if (!driver.tryUse() && !api.CtxSynchronize())
     driver.api().ModuleUnload(module);
 }
 

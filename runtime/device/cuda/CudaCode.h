@@ -15,10 +15,11 @@ namespace tessera::runtime::cuda {
 
 class CudaCode {
 public:
-  // Loads the cubin, or where it is empty or for another GPU, has the driver
-  // compile the PTX. Throws Error for an artifact that does not load or fit.
+  // Into the memory of one GPU. Loads the cubin, or where it is empty or for
+  // another GPU, has the driver compile the PTX. Throws Error for an artifact
+  // that does not load or fit.
   CudaCode(const CompiledKernel &compiled, const std::string &kernel,
-           const std::vector<std::string> &parameters);
+           const std::vector<std::string> &parameters, int ordinal = 0);
   CudaCode(const CudaCode &) = delete;
   ~CudaCode();
 
@@ -31,7 +32,7 @@ public:
       refuse(result);
   }
 
-  const Driver &driver = Driver::instance();
+  const Driver &driver;
   const std::string name;
   const GpuArguments arguments;
 

@@ -5,6 +5,11 @@
 
 #include "runtime/device/cuda/CudaCode.h"
 #include "runtime/device/cuda/CudaKernel.h"
+#include "support/Error.h"
+
+#include <array>
+#include <atomic>
+#include <mutex>
 
 namespace tessera::runtime {
 
@@ -13,8 +18,8 @@ namespace {
 class StreamKernel : public LoadedKernel {
 public:
   StreamKernel(const CompiledKernel &compiled, const std::string &kernel,
-               const std::vector<std::string> &parameters)
-      : code(compiled, kernel, parameters) {}
+               const std::vector<std::string> &parameters, int ordinal)
+      : code(compiled, kernel, parameters, ordinal) {}
 
   using LoadedKernel::launch;
 
@@ -48,37 +53,80 @@ private:
   const cuda::CudaCode code;
 };
 
-class CudaDevice : public LaunchDevice {
+std::string nameOf(int ordinal) {
+  return ordinal ? "cuda:" + std::to_string(ordinal) : "cuda";
+}
+
+class StreamDevice : public LaunchDevice {
 public:
-  explicit CudaDevice(bool checked)
-      : LaunchDevice(checked ? "cuda:check" : "cuda"), checked(checked) {}
+  explicit StreamDevice(int ordinal)
+      : LaunchDevice(nameOf(ordinal)), ordinal(ordinal) {}
   const std::string &target() const override {
-    return cuda::Driver::instance().target();
+    return cuda::Driver::instance(ordinal).target();
   }
-  bool hostMemory() const override { return checked; }
+  bool hostMemory() const override { return false; }
   std::shared_ptr<LoadedKernel>
   load(const CompiledKernel &compiled, const std::string &kernel,
        const std::vector<std::string> &parameters) const override {
-    if (checked)
-      return loadCudaKernel(compiled, kernel, parameters);
-    return loadStreamKernel(compiled, kernel, parameters);
+    return loadStreamKernel(compiled, kernel, parameters, ordinal);
   }
 
 private:
-  const bool checked;
+  const int ordinal;
 };
+
+class CheckDevice : public LaunchDevice {
+public:
+  CheckDevice() : LaunchDevice("cuda:check") {}
+  const std::string &target() const override {
+    return cuda::Driver::instance().target();
+  }
+  std::shared_ptr<LoadedKernel>
+  load(const CompiledKernel &compiled, const std::string &kernel,
+       const std::vector<std::string> &parameters) const override {
+    return loadCudaKernel(compiled, kernel, parameters);
+  }
+};
+
+// As many as any machine has; found without a lock.
+constexpr int mostGpus = 64;
+std::array<std::atomic<const LaunchDevice *>, mostGpus> streamDevices;
 
 } // namespace
 
 void registerCudaDevices() {
-  for (bool checked : {false, true})
-    registerDevice(std::make_unique<CudaDevice>(checked));
+  registerDevice(std::make_unique<StreamDevice>(0));
+  registerDevice(std::make_unique<CheckDevice>());
+}
+
+static const LaunchDevice &addStreamDevice(int ordinal) {
+  static std::mutex mutex;
+  std::lock_guard<std::mutex> guard(mutex);
+  auto &known = streamDevices[size_t(ordinal)];
+  if (const LaunchDevice *device = known.load())
+    return *device;
+  static_cast<void>(cuda::Driver::instance(ordinal)); // throws
+  if (ordinal)
+    registerDevice(std::make_unique<StreamDevice>(ordinal));
+  const LaunchDevice &device = findLaunchDevice(nameOf(ordinal));
+  known.store(&device, std::memory_order_release);
+  return device;
+}
+
+DeviceHandle cudaDevice(int ordinal) {
+  if (ordinal < 0 || ordinal >= mostGpus)
+    throw Error("there is no GPU " + std::to_string(ordinal),
+                "number them from 0");
+  if (const LaunchDevice *device = streamDevices[size_t(ordinal)].load(
+          std::memory_order_acquire)) [[likely]]
+    return DeviceHandle(*device);
+  return DeviceHandle(addStreamDevice(ordinal));
 }
 
 std::shared_ptr<LoadedKernel>
 loadStreamKernel(const CompiledKernel &compiled, const std::string &kernel,
-                 const std::vector<std::string> &parameters) {
-  return std::make_shared<StreamKernel>(compiled, kernel, parameters);
+                 const std::vector<std::string> &parameters, int ordinal) {
+  return std::make_shared<StreamKernel>(compiled, kernel, parameters, ordinal);
 }
 
 } // namespace tessera::runtime

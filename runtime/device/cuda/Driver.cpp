@@ -7,6 +7,7 @@
 #include "support/Options.h"
 
 #include <dlfcn.h>
+#include <map>
 #include <memory>
 #include <mutex>
 
@@ -30,16 +31,23 @@ void find(void *library, F &function, const char *name) {
 
 } // namespace
 
-Driver &Driver::instance() {
+Driver &Driver::instance(int ordinal) {
   static std::mutex mutex;
-  static Driver *driver = nullptr; // not destroyed: threads may outlive main
+  // Not destroyed: threads may outlive main.
+  static auto *const drivers = new std::map<int, std::unique_ptr<Driver>>;
   std::lock_guard<std::mutex> guard(mutex);
+  auto &driver = (*drivers)[ordinal];
   if (!driver)
-    driver = std::unique_ptr<Driver>(new Driver).release();
+    driver.reset(new Driver(ordinal));
   return *driver;
 }
 
-Driver::Driver() {
+Driver::Driver(int ordinal) : number(ordinal) {
+  loadFunctions();
+  open();
+}
+
+void Driver::loadFunctions() {
   const std::string path = optionText(Option::CudaDriver);
   void *library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library)
@@ -58,6 +66,8 @@ Driver::Driver() {
   TESSERA_FIND(DevicePrimaryCtxRetain, "");
   TESSERA_FIND(CtxSetCurrent, "");
   TESSERA_FIND(CtxSynchronize, "");
+  TESSERA_FIND(StreamSynchronize, "");
+  TESSERA_FIND(StreamIsCapturing, "");
   TESSERA_FIND(ModuleLoadData, "");
   TESSERA_FIND(ModuleLoadDataEx, "");
   TESSERA_FIND(ModuleUnload, "");
@@ -75,6 +85,9 @@ Driver::Driver() {
   TESSERA_FIND(EventElapsedTime, "");
   TESSERA_FIND(EventDestroy, "_v2");
 #undef TESSERA_FIND
+}
+
+void Driver::open() {
   int count = 0;
   Result result = functions.Init(0);
   if (!result)
@@ -87,9 +100,14 @@ Driver::Driver() {
       text = "the driver lists none";
     throw NoGpu("there is no NVIDIA GPU: " + std::string(text), elsewhere);
   }
+  if (number < 0 || number >= count)
+    throw NoGpu("there is no GPU " + std::to_string(number) +
+                    "; the driver lists " + std::to_string(count),
+                "number them from 0; CUDA_VISIBLE_DEVICES chooses which ones "
+                "a process sees");
   char buffer[256] = {};
   int major = 0, minor = 0;
-  check(functions.DeviceGet(&device, 0), "opening the GPU");
+  check(functions.DeviceGet(&device, number), "opening the GPU");
   check(functions.DeviceGetName(buffer, sizeof buffer - 1, device),
         "asking for its name");
   check(functions.DeviceGetAttribute(&major, attributeMajor, device),

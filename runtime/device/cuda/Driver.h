@@ -34,6 +34,8 @@ struct Api {
   Result (*DevicePrimaryCtxRetain)(Context *, Device);
   Result (*CtxSetCurrent)(Context);
   Result (*CtxSynchronize)();
+  Result (*StreamSynchronize)(Stream);
+  Result (*StreamIsCapturing)(Stream, int *status);
   Result (*ModuleLoadData)(Module *, const void *image);
   Result (*ModuleLoadDataEx)(Module *, const void *image, unsigned options,
                              int *names, void **values);
@@ -62,13 +64,15 @@ public:
   using Error::Error;
 };
 
-// The driver with the first GPU of the process (CUDA_VISIBLE_DEVICES chooses
-// it), whose primary context is torch's, too.
+// The driver with one GPU of the process (CUDA_VISIBLE_DEVICES chooses them),
+// whose primary context is torch's, too.
 class Driver {
 public:
-  // Made at the first use and kept. Throws NoGpu, and Error for a driver that
-  // is broken or too old.
-  static Driver &instance();
+  // Made at the first use of that GPU and kept. Throws NoGpu, and Error for a
+  // driver that is broken or too old.
+  static Driver &instance(int ordinal = 0);
+
+  int ordinal() const { return number; }
 
   const Api &api() const { return functions; }
   const std::string &gpu() const { return name; }
@@ -83,16 +87,20 @@ public:
   bool healthy() const;
   // Makes the GPU that of the calling thread. Throws Error.
   void use() const {
-    if (const Result result = functions.CtxSetCurrent(context)) [[unlikely]]
+    if (const Result result = tryUse()) [[unlikely]]
       refuseUse(result);
   }
+  Result tryUse() const { return functions.CtxSetCurrent(context); }
   // Throws Error with the driver's words for a result that is not 0.
   void check(Result result, const std::string &what) const;
 
 private:
-  Driver();
+  explicit Driver(int ordinal);
+  void loadFunctions();
+  void open();
   void refuseUse(Result result) const;
 
+  const int number;
   Api functions{};
   Context context = nullptr;
   Device device = 0;
