@@ -69,7 +69,9 @@ void SampledGpu::run(const cases::LoadedCase &loaded,
   std::vector<std::string> before;
   for (const cases::ArgumentMemory &one : memory)
     before.emplace_back(one.written ? std::string(one.begin, one.bytes) : "");
-  last = profileLaunch(code);
+  sim::Options checks;
+  checks.maxInstructions = most;
+  last = profileLaunch(code, checks);
   spilled = code.spilledBytes;
   for (size_t i = 0; i < memory.size(); ++i) {
     const cases::ArgumentMemory &one = memory[i];

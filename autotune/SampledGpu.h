@@ -35,14 +35,18 @@ public:
            const std::vector<cases::ArgumentMemory> &memory,
            bool serial) override;
 
+  // A block that executes more is one without an end.
+  void setMostInstructions(double number) { most = uint64_t(number); }
+
   // Of the last launch.
   const LaunchProfile &profile() const { return last; }
   uint32_t spilledBytes() const { return spilled; }
 
 private:
-  const std::string text;
+  std::string text;
   LaunchProfile last;
   uint32_t spilled = 0;
+  uint64_t most = uint64_t(1) << 27; // a minute or so
 };
 
 } // namespace tessera::tune
