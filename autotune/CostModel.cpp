@@ -13,7 +13,11 @@ namespace tessera::tune {
 
 using sim::Class;
 
-const CostConstants fittedConstants = {};
+const CostConstants fittedConstants = {.serial = 0.40838990041665224,
+                                       .issueCycles = 1.3773602124492297,
+                                       .latency = 1.7630210719350141,
+                                       .tensorShare = 0.67072577120033128,
+                                       .memoryShare = 1};
 
 namespace {
 

@@ -45,7 +45,7 @@ std::optional<LoadedCase> withoutOldResults(const LoadedCase &loaded,
 }
 
 void writeReproducer(const fs::path &folder, const fs::path &recorded,
-                     const Constexprs &constexprs, const Grid &grid) {
+                     const cases::PreparedLaunch &launch, const Grid &grid) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error)
@@ -53,8 +53,12 @@ void writeReproducer(const fs::path &folder, const fs::path &recorded,
                     error.message(),
                 "name a table in a folder that can be written with --out");
   LoadedCase loaded = cases::loadCaseText(recorded);
-  for (const auto &[name, value] : constexprs)
+  for (const auto &[name, value] : launch.constexprs)
     loaded.recorded.constexprs[name] = value;
+  if (launch.options.numWarps)
+    loaded.recorded.numWarps = launch.options.numWarps;
+  if (launch.options.numStages)
+    loaded.recorded.numStages = launch.options.numStages;
   loaded.recorded.grid = grid;
   writeFile(folder / loaded.recorded.kernelFile, loaded.kernelText);
   for (const char *name : {"before.safetensors", "after.safetensors"})

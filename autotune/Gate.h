@@ -31,10 +31,10 @@ withoutOldResults(const cases::LoadedCase &loaded,
                   const cases::PreparedLaunch &own, const Grid &grid,
                   cases::Device &device);
 
-// Writes the launch with these constexprs and this grid as a case for `tessera
-// replay`. Throws Error.
+// Writes the recorded launch with the constexprs, warps and stages of `launch`
+// and this grid as a case for `tessera replay`. Throws Error.
 void writeReproducer(const std::filesystem::path &folder,
                      const std::filesystem::path &recorded,
-                     const Constexprs &constexprs, const Grid &grid);
+                     const cases::PreparedLaunch &launch, const Grid &grid);
 
 } // namespace tessera::tune

@@ -6,6 +6,7 @@
 #include "runtime/cases/Buffer.h"
 #include "runtime/cases/Replay.h"
 #include "runtime/launch/FindFile.h"
+#include "runtime/launch/LaunchDevice.h"
 #include "support/Error.h"
 #include "support/Options.h"
 
@@ -117,7 +118,10 @@ Job makeJob(const fs::path &folder, const std::string &device) {
     job.launch.options.sequence = recorded.source->sequence;
   job.launch.f32Default = optionText(Option::F32Default);
   job.key = kernel.tuneKey(job.launch.args, job.given, job.launch.options);
-  job.space = cpuSearchSpace(
+  const auto searchSpace = job.launch.options.device.get()->isCpu()
+                               ? cpuSearchSpace
+                               : gpuSearchSpace;
+  job.space = searchSpace(
       *job.kernel, knownLaunch(job.loaded, all), job.given,
       kernel.configuration(job.launch.args, job.given, job.launch.options));
   job.loaded.before.clear(); // until their turn comes

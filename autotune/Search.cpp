@@ -4,13 +4,13 @@
 #include "autotune/Search.h"
 
 #include "autotune/Gate.h"
+#include "autotune/TableFile.h"
 #include "support/Error.h"
 #include "support/Log.h"
 #include "support/Progress.h"
 
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 
 namespace tessera::tune {
 
@@ -23,15 +23,6 @@ constexpr int firstRounds = 3, mostRounds = 12, lastRounds = 11,
 // What is this close to the fastest is timed again with it.
 constexpr double nearTie = 1.05;
 constexpr size_t mostFinalists = 4;
-
-std::string today() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts = {};
-  ::gmtime_r(&now, &parts);
-  char text[16];
-  std::strftime(text, sizeof(text), "%Y-%m-%d", &parts);
-  return text;
-}
 
 std::string percent(double part) {
   char text[32];
@@ -194,19 +185,8 @@ public:
            const std::atomic<bool> &interrupted)
       : jobs(jobs), options(options), interrupted(interrupted),
         end(Clock::now() + options.budget),
-        times(Times::read(timesFile(options.out))) {
-    std::error_code error;
-    if (fs::exists(options.out, error))
-      result.table = readTable(options.out);
-    if (!result.table.entries().empty() &&
-        !fits(result.table.device, options.device))
-      throw Error(options.out.string() + " is a table of " +
-                      describe(result.table.device) + "; this is " +
-                      describe(options.device),
-                  "name another file with --out");
-    result.table.device = options.device;
-    result.table.provenance = options.provenance;
-  }
+        times(Times::read(timesFile(options.out))),
+        file(options.out, options.device, options.provenance) {}
 
   SearchResult run(const std::function<void(const JobReport &)> &done) {
     for (size_t i = 0; i < jobs.size(); ++i) {
@@ -216,8 +196,9 @@ public:
         done(report);
       result.reports.push_back(std::move(report));
       times.write(timesFile(options.out));
-      writeTable(options.out, result.table);
+      file.write();
     }
+    result.table = file.table();
     result.interrupted = interrupted;
     return std::move(result);
   }
@@ -274,18 +255,8 @@ private:
     if (!report.error.empty() || interrupted)
       return;
     report.entry = search.entry();
-    if (!report.entry)
-      return;
-    std::vector<TuneKey> old;
-    for (const TuneEntry &entry : result.table.entries()) {
-      TuneKey key = entry.key;
-      key.textHash = job.key.textHash;
-      if (key == job.key)
-        old.push_back(entry.key);
-    }
-    for (const TuneKey &key : old)
-      result.table.erase(key);
-    result.table.set(*report.entry);
+    if (report.entry)
+      file.replace(*report.entry);
   }
 
   // A case of the candidate's launch; what does not compile has none.
@@ -298,7 +269,7 @@ private:
     folder /=
         job.kernel->info.signature.kernel + "-" + trial.timesKey.substr(0, 8);
     try {
-      writeReproducer(folder, job.loaded.folder, trial.launch.constexprs,
+      writeReproducer(folder, job.loaded.folder, trial.launch,
                       trial.candidate.grid);
     } catch (const Error &error) {
       logWarning(error.message);
@@ -323,6 +294,7 @@ private:
   const std::atomic<bool> &interrupted;
   const Clock::time_point end;
   Times times;
+  TableFile file;
   Progress progress;
   SearchResult result;
 };

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 
 namespace tessera::tune {
@@ -31,6 +32,39 @@ public:
         base.constexprs[name] = found->second;
   }
 
+  SearchSpace readGpu() {
+    add({});
+    if (result.candidates.empty())
+      return std::move(result); // nothing to compare others with
+    const std::vector<Value::Config> &configs = kernel.info.configs;
+    // What a launch has that names none, see Kernel::State.
+    const auto warpsOf = [&](const Value::Config &config) {
+      return config.numWarps.value_or(4);
+    };
+    const auto stagesOf = [&](const Value::Config &config) {
+      return config.numStages.value_or(kernel.info.hints.stages.value_or(3));
+    };
+    const int64_t warps = configs.empty() ? 4 : warpsOf(configs[0]),
+                  stages =
+                      stagesOf(configs.empty() ? Value::Config() : configs[0]);
+    ownWarps = warps;
+    ownStages = stages;
+    for (const Value::Config &config : configs)
+      add(config.constexprs, warpsOf(config), stagesOf(config));
+    if (configs.empty())
+      addAround({}, warps, stages);
+    for (const Value::Config &config : configs)
+      addAround(config.constexprs, warpsOf(config), stagesOf(config));
+    const size_t configured = result.candidates.size();
+    for (const Value::Config &config : kernel.info.hints.cpuConfigs)
+      addWarps(config.constexprs, warps, stages);
+    for (const syntax::Hints::Space &space : kernel.info.hints.spaces)
+      forEach(space,
+              [&](const Named &values) { addWarps(values, warps, stages); });
+    sortFrom(configured);
+    return std::move(result);
+  }
+
   SearchSpace read() {
     add({});
     for (const Value::Config &config : kernel.info.hints.cpuConfigs)
@@ -39,16 +73,32 @@ public:
       add(config.constexprs);
     const size_t configured = result.candidates.size();
     for (const syntax::Hints::Space &space : kernel.info.hints.spaces)
-      addSpace(space);
-    std::stable_sort(result.candidates.begin() + int64_t(configured),
-                     result.candidates.end(),
-                     [&](const Candidate &a, const Candidate &b) {
-                       return distance(a.use) < distance(b.use);
-                     });
+      forEach(space, [&](const Named &values) { add(values); });
+    sortFrom(configured);
     return std::move(result);
   }
 
 private:
+  // By the distance of tiles from the kernel's own.
+  void sortFrom(size_t first) {
+    std::stable_sort(result.candidates.begin() + int64_t(first),
+                     result.candidates.end(),
+                     [&](const Candidate &a, const Candidate &b) {
+                       return distance(a.use) < distance(b.use);
+                     });
+  }
+
+  void addAround(const Named &values, int64_t warps, int64_t stages) {
+    addWarps(values, warps, stages);
+    for (int64_t other : {stages - 1, stages + 1})
+      add(values, warps, other);
+  }
+
+  void addWarps(const Named &values, int64_t warps, int64_t stages) {
+    for (int64_t other : {warps, warps / 2, warps * 2})
+      add(values, other, stages);
+  }
+
   TuneChoice with(const Named &values) const {
     TuneChoice choice = base;
     for (const auto &[name, value] : values)
@@ -79,16 +129,32 @@ private:
     return tiles;
   }
 
-  void add(const Named &values) {
-    const TuneChoice choice = with(values);
+  // 0 warps and 0 stages: the kernel's own, which is what a choice has that
+  // names none.
+  void add(const Named &values, int64_t warps = 0, int64_t stages = 0) {
+    TuneChoice choice = with(values);
+    if (warps || stages) {
+      if (warps < 1 || warps > 16 || stages < 1 || stages > 5)
+        return;
+      if (warps != ownWarps)
+        choice.numWarps = warps;
+      if (stages != ownStages)
+        choice.numStages = stages;
+    }
     if (!known.insert(describe(choice)).second)
       return;
     const runtime::TileGrid grid =
         gridWithTiles(kernel, launch, tilesOf(choice));
-    if (grid.grid)
+    if (grid.grid) {
       result.candidates.push_back({choice, *grid.grid});
-    else
-      result.leftOut.emplace_back(choice, grid.why);
+      return;
+    }
+    // The same for any number of warps.
+    choice.numWarps = choice.numStages = std::nullopt;
+    for (const auto &[other, why] : result.leftOut)
+      if (other == choice)
+        return;
+    result.leftOut.emplace_back(choice, grid.why);
   }
 
   bool allowed(const syntax::Hints::Space &space, const Named &values) const {
@@ -101,7 +167,8 @@ private:
         .truth();
   }
 
-  void addSpace(const syntax::Hints::Space &space) {
+  void forEach(const syntax::Hints::Space &space,
+               const std::function<void(const Named &)> &take) const {
     std::vector<size_t> at(space.values.size(), 0);
     while (true) {
       Named values;
@@ -109,7 +176,7 @@ private:
         values.emplace_back(space.values[i].first,
                             space.values[i].second[at[i]]);
       if (allowed(space, values))
-        add(values);
+        take(values);
       size_t last = at.size();
       while (last > 0 && ++at[last - 1] == space.values[last - 1].second.size())
         at[--last] = 0;
@@ -122,6 +189,7 @@ private:
   const runtime::KnownLaunch &launch;
   const Constexprs &given;
   TuneChoice base;
+  int64_t ownWarps = 0, ownStages = 0;
   std::set<std::string> known;
   SearchSpace result;
 };
@@ -147,6 +215,12 @@ SearchSpace cpuSearchSpace(const Description &kernel,
                            const runtime::KnownLaunch &launch,
                            const Constexprs &given, const Constexprs &own) {
   return SpaceReader(kernel, launch, given, own).read();
+}
+
+SearchSpace gpuSearchSpace(const Description &kernel,
+                           const runtime::KnownLaunch &launch,
+                           const Constexprs &given, const Constexprs &own) {
+  return SpaceReader(kernel, launch, given, own).readGpu();
 }
 
 } // namespace tessera::tune

@@ -34,6 +34,18 @@ SearchSpace cpuSearchSpace(const runtime::Description &kernel,
                            const runtime::KnownLaunch &launch,
                            const Constexprs &given, const Constexprs &own);
 
+// For a GPU: the kernel's own choice, the decorator's configurations with their
+// warps and stages, those with half and twice the warps and with one stage less
+// or more, then the hints cpu(...) and the combinations of the hints space(...)
+// with the warps and stages of the kernel's own choice and with half and twice
+// as many warps, nearest tiles first. Warps are powers of two up to 16, stages
+// 1 to 5. The hint swap_ab is the kernel's, and the register limit is found by
+// the compiler for every candidate (codegen/gpu/RegisterLimit.h). No candidates
+// where the kernel's own choice is left out.
+SearchSpace gpuSearchSpace(const runtime::Description &kernel,
+                           const runtime::KnownLaunch &launch,
+                           const Constexprs &given, const Constexprs &own);
+
 // Names that any configuration or space sets.
 std::vector<std::string> tunableNames(const runtime::Description &kernel);
 

@@ -61,8 +61,9 @@ protected:
     recorded.kernel = "scale";
     recorded.kernelFile = "kernel.py";
     recorded.grid = {uint32_t((n + 63) / 64), 1, 1};
-    recorded.constexprs = {
-        {"REPEAT", int64_t(100000)}, {"BAD", int64_t(0)}, {"BLOCK", int64_t(64)}};
+    recorded.constexprs = {{"REPEAT", int64_t(100000)},
+                           {"BAD", int64_t(0)},
+                           {"BLOCK", int64_t(64)}};
     for (const char *pointer : {"X", "Y"}) {
       cases::CaseArgument argument;
       argument.name = pointer;
@@ -127,6 +128,59 @@ protected:
 };
 
 } // namespace
+
+// Nothing is measured: what runs are a few blocks on the simulator.
+TEST_F(TuneSearch, PredictsForAGpuThatIsNotThere) {
+  const std::string file =
+      write("planted.py",
+            kernelText("# tessera: cpu(REPEAT=3000, BAD=0)\n"
+                       "# tessera: space(REPEAT=[1], BAD=[0, 1, 2, 3])\n"));
+  const CommandResult result =
+      run({"tune", record("case", file, 20000), "--gpu", "h200", "--kernels",
+           "scale", "--out", path("table.yaml"), "--budget", "2m"});
+  expectFine(result);
+  const tune::TuneTable table = tune::readTable(path("table.yaml"));
+  EXPECT_EQ(describe(table.device), "NVIDIA H200, sm_90, 132 SMs, 700 W");
+  ASSERT_EQ(table.entries().size(), 1u);
+  const tune::TuneEntry &found = table.entries()[0];
+  EXPECT_TRUE(found.predicted);
+  EXPECT_EQ(repeat(found.use), 1);
+  EXPECT_GT(found.defaultUs, 1.5 * found.timeUs); // 2 of them are the launch
+  expectHas(found.why, "predicted, limited by ");
+  expectHas(result.output, "BAD=1 REPEAT=1: wrong results: `Y`");
+  expectHas(result.output, "to reproduce: tessera replay --device sim:sm_90 ");
+  expectHas(result.output, "BAD=2 REPEAT=1: scale: out-of-bounds: ");
+  expectHas(result.output, "BAD=3 REPEAT=1: scale: endless-loop: ");
+}
+
+// Too small a gain to trust leaves the kernel's own choice.
+TEST_F(TuneSearch, APredictionNeedsAGainOfThirtyPercent) {
+  const std::string file =
+      write("close.py",
+            kernelText("# tessera: cpu(REPEAT=3000, BAD=0)\n"
+                       "# tessera: space(REPEAT=[3000, 2600], BAD=[0])\n"));
+  expectFine(run({"tune", record("case", file, 20000), "--gpu", "a100", "--out",
+                  path("table.yaml"), "--budget", "2m"}));
+  const auto found = entries();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(repeat(found[0].use), 3000);
+  expectHas(found[0].why, "too little to trust");
+  ASSERT_TRUE(found[0].runnerUp);
+  EXPECT_EQ(repeat(*found[0].runnerUp), 2600);
+}
+
+TEST_F(TuneSearch, GpusThatNobodyKnowsAndOptionsThatDoNotGoTogether) {
+  const std::string file = write("planted.py", kernelText(planted));
+  const std::string folder = record("case", file, 200);
+  expectHas(
+      run({"tune", folder, "--gpu", "a10", "--out", path("t.yaml")}).errors,
+      "no data of a GPU `a10`");
+  expectHas(run({"tune", folder, "--gpu", "a100", "--resume", "--out",
+                 path("t.yaml")})
+                .errors,
+            "there is nothing to --resume");
+  EXPECT_FALSE(fs::exists(path("t.yaml")));
+}
 
 TEST_F(TuneSearch, FindsThePlantedSlowDefaultAndExcludesWhatIsBad) {
   const std::string file = write("planted.py", kernelText(planted));

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/TuneSearch.h"
 
-#include "autotune/Search.h"
+#include "autotune/Predict.h"
 #include "runtime/cases/Case.h"
 #include "runtime/tune/DeviceModel.h"
 #include "support/BuildId.h"
@@ -149,8 +149,9 @@ std::string commandLine(const TuneSearch &search) {
     text += " " + word;
   if (!search.kernels.empty())
     text += " --kernels " + search.kernels;
-  return text + " --device " + search.device + " --budget " + search.budget +
-         " --out " + search.out;
+  text += search.gpu.empty() ? " --device " + search.device
+                             : " --gpu " + search.gpu;
+  return text + " --budget " + search.budget + " --out " + search.out;
 }
 
 std::string timeText(double microseconds) {
@@ -180,9 +181,11 @@ void print(const tune::JobReport &report) {
            timeText(report.entry->timeUs) + ": " + report.entry->why;
   std::printf("%-28s %s\n", name.c_str(), line.c_str());
   if (report.entry && report.timed + report.excluded.size() < report.candidates)
-    std::printf("%-28s   %zu of %zu candidates were timed; go on with "
-                "--resume\n",
-                "", report.timed, report.candidates);
+    std::printf("%-28s   %zu of %zu candidates were %s\n", "", report.timed,
+                report.candidates,
+                report.entry->predicted
+                    ? "predicted; a larger --budget takes more"
+                    : "timed; go on with --resume");
   for (const auto &excluded : report.excluded) {
     std::printf("%-28s   %s: %s\n", "", describe(excluded.choice).c_str(),
                 excluded.why.c_str());
@@ -220,9 +223,11 @@ int summarize(const TuneSearch &search, const tune::SearchResult &result) {
     changed += report.entry && report.entry->use != report.own;
   }
   warnOfNoise(result);
-  std::printf("%zu of %zu launches tuned, %zu with another configuration than "
+  std::printf("%zu of %zu launches %s, %zu with another configuration than "
               "the kernel's own; table: %s\n",
-              measured, result.reports.size(), changed, search.out.c_str());
+              measured, result.reports.size(),
+              search.gpu.empty() ? "tuned" : "predicted", changed,
+              search.out.c_str());
   if (!result.interrupted)
     return measured ? 0 : 1;
   std::fprintf(stderr, "tessera: interrupted; go on with: %s --resume\n",
@@ -242,6 +247,9 @@ void addTuneSearchOptions(CLI::App &verb, TuneSearch &search) {
   verb.add_option("--kernels", search.kernels,
                   "patterns of kernel names: \"select_*,rope\"; default: all");
   verb.add_option("--device", search.device, "cpu")->capture_default_str();
+  verb.add_option("--gpu", search.gpu,
+                  "predict times for a GPU that is not at hand: a100, "
+                  "a100-pcie, h100, h200 (docs/cost-model.md)");
   verb.add_option("--budget", search.budget,
                   "time to compile and measure: 90s, 5m")
       ->capture_default_str();
@@ -256,11 +264,55 @@ bool wantsSearch(const TuneSearch &search) {
   return !search.config.empty() || !search.rest.empty();
 }
 
+namespace {
+
+// Records, or finds, what there is to tune.
+tune::JobList jobsOf(const TuneSearch &search, const fs::path &scratch,
+                     const std::string &device) {
+  tune::JobList list =
+      tune::loadJobs(recordedFolders(search, scratch), search.kernels, device);
+  // One kernel may not take the time of all others.
+  if (!std::getenv(optionInfo(Option::CompileTimeout).name))
+    ::setenv(optionInfo(Option::CompileTimeout).name, "60", 1);
+  for (const std::string &why : list.refused)
+    logWarning("not tuned: " + why);
+  if (list.jobs.empty())
+    throw Error("there is no launch to tune",
+                "see the reasons above; record the launches again");
+  return list;
+}
+
+int runPrediction(TuneSearch search) {
+  if (search.device != "cpu" || search.resume)
+    throw Error("--gpu predicts times and measures nothing: " +
+                    std::string(search.resume ? "there is nothing to --resume"
+                                              : "it takes no --device"),
+                "leave one of the two out");
+  tune::PredictOptions options;
+  options.gpu = tune::findGpu(search.gpu);
+  options.budget = parseTimeSpan(search.budget, "--budget");
+  if (search.out.empty())
+    search.out = fileStem(tune::deviceModel(options.gpu)) + ".yaml";
+  options.out = search.out;
+  options.provenance.compiler = compilerBuildId();
+  options.provenance.command = commandLine(search);
+  InterruptFlag flag;
+  ScratchFolder scratch;
+  tune::JobList list =
+      jobsOf(search, scratch.path(), "sim:" + options.gpu.rates.target);
+  return summarize(search,
+                   tune::predictTable(list.jobs, options, interrupted, print));
+}
+
+} // namespace
+
 int runTuneSearch(const TuneSearch &given) {
   TuneSearch search = given;
+  if (!search.gpu.empty())
+    return runPrediction(search);
   if (search.device != "cpu")
     throw Error("--device " + search.device + ": only the cpu is tuned yet",
-                "leave the option out");
+                "leave the option out; --gpu NAME predicts for a GPU");
   tune::SearchOptions options;
   options.budget = parseTimeSpan(search.budget, "--budget");
   options.resume = search.resume;
@@ -273,16 +325,7 @@ int runTuneSearch(const TuneSearch &given) {
 
   InterruptFlag flag;
   ScratchFolder scratch;
-  tune::JobList list = tune::loadJobs(recordedFolders(search, scratch.path()),
-                                      search.kernels, search.device);
-  // One kernel may not take the time of all others.
-  if (!std::getenv(optionInfo(Option::CompileTimeout).name))
-    ::setenv(optionInfo(Option::CompileTimeout).name, "60", 1);
-  for (const std::string &why : list.refused)
-    logWarning("not tuned: " + why);
-  if (list.jobs.empty())
-    throw Error("there is no launch to tune",
-                "see the reasons above; record the launches again");
+  tune::JobList list = jobsOf(search, scratch.path(), search.device);
   return summarize(search,
                    tune::search(list.jobs, options, interrupted, print));
 }

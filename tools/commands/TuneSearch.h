@@ -17,6 +17,7 @@ struct TuneSearch {
   // Settings of the run with --config, else folders of recorded launches.
   std::vector<std::string> rest;
   std::string kernels, device = "cpu", budget = "2m", out;
+  std::string gpu; // that is not at hand: predicted, not measured
   bool resume = false;
 };
 

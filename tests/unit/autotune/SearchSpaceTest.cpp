@@ -19,7 +19,8 @@ protected:
   // Of a kernel that was launched as 8 programs with BM=32, BN=16, D=64.
   SearchSpace space(const std::string &above, const Constexprs &given,
                     const std::string &body = "    x = tl.program_id(0) * BM\n"
-                                              "    tl.store(X + x, D)\n") {
+                                              "    tl.store(X + x, D)\n",
+                    bool gpu = false) {
     const std::string file =
         (folder.path() / ("k" + std::to_string(count++) + ".py")).string();
     writeFile(file, "import triton\nimport triton.language as tl\n\n\n" +
@@ -30,7 +31,7 @@ protected:
     runtime::KnownLaunch launch;
     launch.grid = {8, 1, 1};
     launch.sizes = {{"BM", 32}, {"BN", 16}, {"D", 64}};
-    return cpuSearchSpace(
+    return (gpu ? gpuSearchSpace : cpuSearchSpace)(
         *runtime::describeKernel(file, "f"), launch, given,
         {{"D", int64_t(64)}, {"BM", int64_t(32)}, {"BN", int64_t(16)}});
   }
@@ -61,6 +62,42 @@ TEST_F(SpaceTest, HintsThenDecoratorThenSpaceEachOnce) {
             "BM=16 BN=16 x16; BM=32 BN=32 x8; BM=16 BN=32 x16; ");
   EXPECT_EQ(text(space("", {{"D", int64_t(64)}, {"BM", int64_t(32)}})),
             " x8; ");
+}
+
+TEST_F(SpaceTest, GpusHaveWarpsAndStages) {
+  const std::string body = "    x = tl.program_id(0) * BM\n"
+                           "    tl.store(X + x, D)\n";
+  EXPECT_EQ(text(space("# tessera: cpu(BM=64)\n"
+                       "# tessera: space(BM=[32, 128])\n"
+                       "@triton.autotune(configs=[triton.Config({\"BM\": 32}, "
+                       "num_warps=8, num_stages=2), triton.Config({\"BM\": "
+                       "16}, num_stages=5)], key=[])",
+                       geometry, body, true)),
+            // The kernel's own; the decorator's, and what lies around them.
+            "BM=32 x8; BM=16 num_warps=4 num_stages=5 x16; "
+            "BM=32 num_warps=4 x8; BM=32 num_warps=16 x8; "
+            "BM=32 num_stages=1 x8; BM=32 num_stages=3 x8; "
+            "BM=16 num_warps=2 num_stages=5 x16; BM=16 num_stages=5 x16; "
+            "BM=16 num_warps=4 num_stages=4 x16; "
+            // Other tiles, the nearest first.
+            "BM=64 x4; BM=64 num_warps=4 x4; BM=64 num_warps=16 x4; "
+            "BM=128 x2; BM=128 num_warps=4 x2; BM=128 num_warps=16 x2; ");
+  EXPECT_EQ(text(space("", geometry, body, true)),
+            " x8; num_warps=2 x8; num_warps=8 x8; num_stages=2 x8; "
+            "num_stages=4 x8; ");
+}
+
+// Tiles whose grid nobody knows are left out once, whatever their warps; where
+// that is the kernel's own choice, there is nothing to compare with.
+TEST_F(SpaceTest, GpusWithoutAGrid) {
+  const std::string twice = "    x = tl.program_id(0) // BM\n"
+                            "    tl.store(X + x, D)\n";
+  const SearchSpace some =
+      space("# tessera: space(BM=[32, 64])\n", geometry, twice, true);
+  EXPECT_EQ(text(some), "BM=32 x8; BM=32 num_warps=2 x8; BM=32 num_warps=8 x8; "
+                        "BM=32 num_stages=2 x8; BM=32 num_stages=4 x8; ");
+  ASSERT_EQ(some.leftOut.size(), 1u);
+  EXPECT_EQ(describe(some.leftOut[0].first), "BM=64");
 }
 
 TEST_F(SpaceTest, WhatTheCallerGivesStays) {

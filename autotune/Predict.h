@@ -1,0 +1,31 @@
+// autotune/Predict.h - configurations for a GPU that is not at hand.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "autotune/Devices.h"
+#include "autotune/Search.h"
+
+namespace tessera::tune {
+
+// A prediction is wrong by a quarter where it is as usual (docs/cost-model.md):
+// the kernel's own choice yields to one that is predicted this much faster.
+inline constexpr double leastPredictedGain = 1.3;
+
+struct PredictOptions {
+  GpuData gpu;
+  std::chrono::seconds budget{120}; // of all launches together
+  std::filesystem::path out;        // as in SearchOptions
+  TuneProvenance provenance;
+};
+
+// Of each job an equal part of the time that is left: candidates are compiled
+// for the GPU, a few blocks of each run on the simulator with every check, what
+// they write is compared with the recording, and their counters give a
+// predicted time. Entries are marked as predicted. Nothing is measured. Else
+// like search(); the jobs are those of loadJobs() for "sim:TARGET".
+SearchResult predictTable(std::vector<Job> &jobs, const PredictOptions &options,
+                          const std::atomic<bool> &interrupted,
+                          const std::function<void(const JobReport &)> &done);
+
+} // namespace tessera::tune

@@ -1,0 +1,179 @@
+// bench/cost/Rows.cpp - the rows of the cost model's validation.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/cost/Rows.h"
+
+#include "autotune/ProfileJson.h"
+
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+
+namespace tessera::bench {
+
+using tune::CostConstants;
+using tune::LaunchProfile;
+using tune::PublishedTime;
+
+namespace {
+
+constexpr double heads = 64, headSize = 128;
+
+// Keys that the queries of a sequence attend to, of one head.
+double attended(const std::string &work, int64_t tokens) {
+  double keys = 0;
+  for (int64_t t = 0; t < tokens; ++t)
+    if (work == "dense")
+      keys += double(t + 1);
+    else if (work.starts_with("compressed"))
+      keys += t + 1 < 32 ? 0 : double((t + 1 - 32) / 16 + 1);
+    else if (work == "selected")
+      keys += double(std::min<int64_t>(15, t / 64) * 64 + t % 64 + 1);
+  return keys;
+}
+
+// Products that the result needs: two of a key and a query forward, five
+// backward.
+double flops(const std::string &work, int64_t tokens) {
+  const double products = work.ends_with("backward") ? 5 : 2;
+  return 2 * products * heads * headSize * attended(work, tokens);
+}
+
+// Published kernels have batch and head before the tile: tiles of all heads
+// run side by side, those of long rows last.
+void headsFirst(LaunchProfile &profile) {
+  std::swap(profile.grid[0], profile.grid[2]);
+  for (LaunchProfile::Sample &sample : profile.samples)
+    std::swap(sample.at[0], sample.at[2]);
+}
+
+std::string text(const char *format, ...) {
+  char line[512];
+  va_list list;
+  va_start(list, format);
+  std::vsnprintf(line, sizeof(line), format, list);
+  va_end(list);
+  return line;
+}
+
+std::string milliseconds(double us) {
+  return text(us < 1000 ? "%.3f" : us < 1e5 ? "%.2f" : "%.0f", us / 1000);
+}
+
+Json constantsJson(const CostConstants &c) {
+  return {{"serial", c.serial},
+          {"issue_cycles", c.issueCycles},
+          {"latency", c.latency},
+          {"tensor_share", c.tensorShare},
+          {"memory_share", c.memoryShare}};
+}
+
+} // namespace
+
+std::vector<PublishedTime> publishedTimes(const Json &results) {
+  std::vector<PublishedTime> rows;
+  for (const Json &kernel : results.at("published").at("kernels")) {
+    const Json &set = results.at("profiles").at(kernel.at("set"));
+    const std::string work = kernel.at("work");
+    for (const Json &length : set.at("lengths")) {
+      const int64_t tokens = length.at("tokens");
+      const auto time = kernel.at("ms").find(std::to_string(tokens));
+      if (time == kernel.at("ms").end())
+        continue;
+      PublishedTime row;
+      row.kernel = kernel.at("name");
+      row.gpu = kernel.at("gpu");
+      row.tokens = tokens;
+      row.microseconds = time->get<double>() * 1000;
+      double bytes = 0;
+      for (size_t i = 0; i < set.at("launches").size(); ++i) {
+        std::vector<std::pair<double, LaunchProfile>> sizes;
+        for (const Json &size : set.at("launches")[i].at("sizes"))
+          sizes.emplace_back(size.at("tokens").get<double>(),
+                             tune::profileFromJson(size.at("profile")));
+        const double moved = length.at("bytes")[i];
+        LaunchProfile launch = tune::extrapolate(
+            sizes, double(tokens), length.at("grids")[i].get<Grid>(), moved);
+        launch.warpgroup = kernel.value("warpgroup", false);
+        headsFirst(launch);
+        row.launches.push_back(launch);
+        bytes = std::max(bytes, moved);
+      }
+      row.plain =
+          tune::plainBound(flops(work, tokens), bytes, tune::findGpu(row.gpu));
+      rows.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
+void addPredictions(Json &results) {
+  const std::vector<PublishedTime> rows = publishedTimes(results);
+  const CostConstants all = tune::fitConstants(rows);
+  const std::vector<double> left = tune::leaveOneKernelOut(rows, all);
+  std::vector<double> fitted, plain;
+  Json list = Json::array();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    fitted.push_back(tune::predicted(rows[i], all));
+    plain.push_back(rows[i].plain);
+    std::string limits;
+    for (const LaunchProfile &launch : rows[i].launches)
+      limits += (limits.empty() ? "" : ", ") +
+                tune::predict(launch, tune::findGpu(rows[i].gpu), all).limit;
+    list.push_back({{"kernel", rows[i].kernel},
+                    {"gpu", rows[i].gpu},
+                    {"tokens", rows[i].tokens},
+                    {"published_us", rows[i].microseconds},
+                    {"fitted_us", fitted[i]},
+                    {"left_out_us", left[i]},
+                    {"plain_us", rows[i].plain},
+                    {"limit", limits}});
+  }
+  const auto summary = [&](const std::vector<double> &values) {
+    return Json{{"median_error", tune::medianError(rows, values)},
+                {"kendall_tau", tune::kendallTau(rows, values)}};
+  };
+  results["constants"] = constantsJson(all);
+  results["rows"] = list;
+  results["summary"] = {{"left_out", summary(left)},
+                        {"fitted", summary(fitted)},
+                        {"plain", summary(plain)}};
+}
+
+std::string tables(const Json &results) {
+  const auto number = [](const Json &json, const char *name) {
+    return json.at(name).get<double>();
+  };
+  std::string out = "| | median error | Kendall's tau |\n|---|---:|---:|\n";
+  for (const auto &[key, name] :
+       {std::pair{"left_out", "model, fitted without the row's kernel"},
+        std::pair{"fitted", "model, fitted to all rows"},
+        std::pair{"plain", "plain bound"}}) {
+    const Json &one = results.at("summary").at(key);
+    out += text("| %s | %.1f%% | %.2f |\n", name,
+                100 * number(one, "median_error"), number(one, "kendall_tau"));
+  }
+  out += "\n| kernel | GPU | tokens | published ms | predicted ms | error | "
+         "plain bound ms | limit |\n|---|---|---:|---:|---:|---:|---:|---|\n";
+  for (const Json &row : results.at("rows"))
+    out += text(
+        "| %s | %s | %lld | %s | %s | %+.0f%% | %s | %s |\n",
+        row.at("kernel").get<std::string>().c_str(),
+        row.at("gpu").get<std::string>().c_str(),
+        static_cast<long long>(row.at("tokens").get<int64_t>()),
+        milliseconds(number(row, "published_us")).c_str(),
+        milliseconds(number(row, "left_out_us")).c_str(),
+        100 * (number(row, "left_out_us") / number(row, "published_us") - 1),
+        milliseconds(number(row, "plain_us")).c_str(),
+        row.at("limit").get<std::string>().c_str());
+  out +=
+      "\n| kernel | GPU | tiles | source of the times |\n|---|---|---|---|\n";
+  for (const Json &kernel : results.at("published").at("kernels"))
+    out += "| " + kernel.at("name").get<std::string>() + " | " +
+           kernel.at("gpu").get<std::string>() + " | " +
+           kernel.at("tiles").get<std::string>() + " | " +
+           kernel.at("source").get<std::string>() + " |\n";
+  return out;
+}
+
+} // namespace tessera::bench
