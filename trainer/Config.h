@@ -19,7 +19,7 @@ enum class LearningRateSchedule : int {
   Constant
 };
 enum class ComputeDevice : int { Auto, Cpu };
-enum class Precision : int { Fp32 };
+enum class Precision : int { Fp32, Bf16 };
 enum class TokenizerKind : int { Byte };
 enum class DataOrder : int { Random, Shuffled, Sequential };
 enum class DataEnd : int { Repeat, Stop };

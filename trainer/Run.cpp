@@ -41,8 +41,8 @@ double secondsSince(Run::Clock::time_point start) {
 double backward(models::Transformer &model, const Batch &batch,
                 int64_t accumulate) {
   const at::Tensor logits = model.forward(batch.inputs).logits;
-  const at::Tensor loss =
-      at::cross_entropy_loss(logits.flatten(0, 1), batch.targets.flatten());
+  const at::Tensor loss = at::cross_entropy_loss(
+      logits.flatten(0, 1).to(at::kFloat), batch.targets.flatten());
   (loss / double(accumulate)).backward();
   return loss.item<double>();
 }
@@ -57,10 +57,12 @@ Run::Run(const Config &config, const Corpus &corpus, models::Transformer &model,
 void Run::step() {
   const Clock::time_point start = Clock::now();
   double loss = 0;
-  for (int64_t i = 0; i < config.accumulate; ++i)
+  for (int64_t i = 0; i < config.accumulate; ++i) {
     loss += backward(model, toBatch(source.next(), config.sequenceLength),
                      config.accumulate) /
             double(config.accumulate);
+    optimizer.gather();
+  }
   const double norm = optimizer.clip();
   const double rate = learningRate(config, progress.step);
   const std::string fault =
@@ -158,7 +160,7 @@ void Run::save() {
                              "{}, the last one: it is not saved",
                              progress.step));
   ReportSignals::doing("saving a checkpoint", progress.step);
-  saveCheckpoint(config, progress, corpus.hash, kernels, model, optimizer);
+  saveCheckpoint(config, progress, corpus.hash, kernels, optimizer);
 }
 
 } // namespace tessera::trainer

@@ -43,7 +43,7 @@ int train(const Config &given) {
   Progress progress;
   if (checkpoint) {
     requireSameRun(*checkpoint, config, corpus.hash, logLine);
-    progress = loadCheckpoint(*checkpoint, model, optimizer);
+    progress = loadCheckpoint(*checkpoint, optimizer);
   }
 
   // --- how long it will take; which kernels it takes

@@ -41,7 +41,7 @@ const std::vector<Choice> devices = {
     {"cuda", -1, "training on a GPU is not built yet"}};
 const std::vector<Choice> precisions = {
     choice("fp32", Precision::Fp32),
-    {"bf16", -1, "training in bf16 is not built yet"},
+    choice("bf16", Precision::Bf16),
     {"fp16", -1, "training in fp16 is not built yet"}};
 const std::vector<Choice> schedules = {
     choice("cosine", LearningRateSchedule::Cosine),
@@ -152,7 +152,9 @@ std::vector<Setting> runSettings() {
       Entry::oneOf("runtime.device", MEMBER(device), devices,
                    "auto: what TESSERA_DEVICE says; cpu"),
       Entry::oneOf("runtime.precision", MEMBER(precision), precisions,
-                   "of the computation; weights and moments are fp32"),
+                   "of the computation; weights, sums of gradients and moments "
+                   "are fp32 besides")
+          .announced(),
       Entry::of("data.path", MEMBER(dataPath),
                 "text, a folder of it, or shards of tokens; empty: King James "
                 "text")
