@@ -37,6 +37,9 @@ public:
 
   /// The fp32 weights, named and in the order of the parameters.
   std::vector<models::Parameter> weights() const;
+  /// All that a step depends on and changes: weights and state in their
+  /// buffers.
+  std::vector<at::Tensor> buffers() { return {weight, first, second, count}; }
   /// Moments and step counts, named after their parameters.
   std::vector<models::Parameter> state() const;
   /// Hands weights() that were written from outside to the model.

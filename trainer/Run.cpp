@@ -48,11 +48,28 @@ double backward(models::Transformer &model, const Batch &batch,
 }
 
 Run::Run(const Config &config, const Corpus &corpus, models::Transformer &model,
-         AdamW &optimizer, const KernelTexts &kernels, const Progress &start)
+         AdamW &optimizer, const KernelTexts &kernels, const Progress &start,
+         DataParallel &parallel)
     : config(config), corpus(corpus), model(model), optimizer(optimizer),
-      kernels(kernels), telemetry(config.out + "/metrics.jsonl", start.step),
-      progress(start), source(corpus, config, start.windows),
+      kernels(kernels), parallel(parallel),
+      telemetry(parallel.first() ? config.out + "/metrics.jsonl" : "",
+                start.step),
+      progress(start),
+      source(corpus, config, start.windows, parallel.rank(), parallel.size()),
       unit(lossUnit(corpus)), before(start.trainSeconds) {}
+
+int Run::stopSignal() const {
+  return parallel.size() > 1 ? sharedSignal : StopSignals::received();
+}
+
+/// The mean loss of all processes, and whether one of them was asked to stop.
+double Run::shareLoss(double loss) {
+  const double signal = StopSignals::received();
+  const auto sums = parallel.sum({loss, signal != 0 ? 1.0 : 0.0, signal});
+  if (sums[1] > 0)
+    sharedSignal = int(sums[2] / sums[1]);
+  return sums[0] / double(parallel.size());
+}
 
 void Run::step() {
   const Clock::time_point start = Clock::now();
@@ -63,6 +80,8 @@ void Run::step() {
             double(config.accumulate);
     optimizer.gather();
   }
+  parallel.average(optimizer.gradients());
+  loss = shareLoss(loss);
   const double norm = optimizer.clip();
   const double rate = learningRate(config, progress.step);
   const std::string fault =
@@ -119,6 +138,8 @@ void Run::skip(const std::string &fault, double loss, double norm) {
 }
 
 void Run::between() {
+  if (!parallel.first())
+    return;
   const Clock::time_point pause = Clock::now();
   const auto due = [&](int64_t every) {
     return every > 0 && !last() && progress.step % every == 0;
@@ -159,6 +180,8 @@ void Run::save() {
     stop(config, fmt::format("the loss or its gradient is not finite at step "
                              "{}, the last one: it is not saved",
                              progress.step));
+  if (!parallel.first())
+    return;
   ReportSignals::doing("saving a checkpoint", progress.step);
   saveCheckpoint(config, progress, corpus.hash, kernels, optimizer);
 }

@@ -294,11 +294,11 @@ TEST_F(Train, AFileOfLlmCIsTrainedOn) {
                 "model.vocab_size is 300");
 }
 
-TEST_F(Train, SeveralProcessesAreRefusedNotIgnored) {
+TEST_F(Train, ProcessesThatCannotMeetAreRefused) {
   std::vector<std::string> all = {"/usr/bin/env", "WORLD_SIZE=2"};
   for (const std::string &argument : command("x", {}))
     all.push_back(argument);
-  expectRefused(runCommand(all, 60s), "WORLD_SIZE=2");
+  expectRefused(runCommand(all, 60s), "WORLD_SIZE=2, but RANK is not set");
 }
 
 TEST_F(Train, BadInputStopsBeforeTraining) {

@@ -155,6 +155,11 @@ std::vector<Setting> runSettings() {
                    "of the computation; weights, sums of gradients and moments "
                    "are fp32 besides")
           .announced(),
+      Entry::of("runtime.ddp_bucket_mb", MEMBER(bucketMegabytes),
+                "megabytes of gradients that processes exchange in one piece")
+          .twin("NSA_DDP_BUCKET_MB")
+          .range(0.001, 4096)
+          .free(),
       Entry::of("data.path", MEMBER(dataPath),
                 "text, a folder of it, or shards of tokens; empty: King James "
                 "text")
@@ -253,7 +258,8 @@ std::vector<Setting> trainSettings() {
       Entry::of("train.device_batch_size", MEMBER(deviceBatchSize),
                 "sequences of a micro-batch, of one process; 0: an equal part "
                 "of train.batch_size")
-          .range(0, 1 << 16),
+          .range(0, 1 << 16)
+          .free(),
       Entry::of("train.accumulate_grad_batches", MEMBER(accumulate),
                 "micro-batches of an optimizer step")
           .also("train.accumulate")
