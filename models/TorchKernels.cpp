@@ -55,11 +55,25 @@ at::Tensor compress(const at::Tensor &x, const at::Tensor &filter,
   return (blocks * filter.t()).sum(-1);
 }
 
+/// Narrow types are only stored: what a compiled kernel sums it sums in fp32,
+/// and so does this.
+at::Tensor wide(const at::Tensor &x) {
+  return x.defined() ? x.to(at::kFloat) : x;
+}
+NsaInputs wide(const NsaInputs &in) {
+  return {wide(in.query),       wide(in.keyCmp),     wide(in.valueCmp),
+          wide(in.keySel),      wide(in.valueSel),   wide(in.keyWin),
+          wide(in.valueWin),    wide(in.gateLogits), wide(in.keyFilter),
+          wide(in.valueFilter), in.without};
+}
+
 class TorchKernels final : public Kernels {
 public:
   at::Tensor rmsNorm(const at::Tensor &x, const at::Tensor &weight,
                      double epsilon) override {
-    return x * at::rsqrt(x.square().mean(-1, true) + epsilon) * weight;
+    const at::Tensor y = wide(x);
+    return (y * at::rsqrt(y.square().mean(-1, true) + epsilon) * wide(weight))
+        .to(x.scalar_type());
   }
 
   at::Tensor rope(const at::Tensor &x, const Packing &packing,
@@ -70,12 +84,14 @@ public:
     const at::Tensor even = pairs.select(-1, 0), odd = pairs.select(-1, 1);
     return at::stack({even * cosine - odd * sine, even * sine + odd * cosine},
                      -1)
-        .flatten(2);
+        .flatten(2)
+        .to(x.scalar_type());
   }
 
-  at::Tensor denseAttention(const at::Tensor &q, const at::Tensor &k,
-                            const at::Tensor &v,
+  at::Tensor denseAttention(const at::Tensor &queries, const at::Tensor &keys,
+                            const at::Tensor &values,
                             const Packing &packing) override {
+    const at::Tensor q = wide(queries), k = wide(keys), v = wide(values);
     const int64_t kvHeads = k.size(1), group = q.size(1) / kvHeads;
     const at::Tensor query = groupHeads(byHead(q, packing), kvHeads);
     const at::Tensor key = shareKeys(byHead(k, packing), group);
@@ -91,7 +107,7 @@ public:
       parts.push_back(
           at::matmul(at::softmax(scores + mask, -1), value.slice(2, 0, b)));
     }
-    return ungroup(at::cat(parts, 2), packing);
+    return ungroup(at::cat(parts, 2), packing).to(queries.scalar_type());
   }
 
   NsaResult nsaAttention(const NsaInputs &in, const ModelConfig &config,
@@ -192,9 +208,10 @@ struct NsaRows {
   }
 };
 
-NsaResult TorchKernels::nsaAttention(const NsaInputs &in,
+NsaResult TorchKernels::nsaAttention(const NsaInputs &inputs,
                                      const ModelConfig &config,
                                      const Packing &packing) {
+  const NsaInputs in = wide(inputs);
   const NsaGeometry &g = config.nsa;
   const int64_t kvHeads = in.keyCmp.size(1);
   const int64_t group = in.query.size(1) / kvHeads;
@@ -237,7 +254,8 @@ NsaResult TorchKernels::nsaAttention(const NsaInputs &in,
     outputs.push_back(output);
   }
   NsaResult result;
-  result.output = ungroup(at::cat(outputs, 2), packing);
+  result.output =
+      ungroup(at::cat(outputs, 2), packing).to(inputs.query.scalar_type());
   if (!indices.empty())
     // [B * Hkv, S, n] -> [Hkv, T, n]
     result.indices = at::cat(indices, 1)

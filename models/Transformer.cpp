@@ -167,7 +167,8 @@ at::Tensor Transformer::attention(const Block &b, const at::Tensor &x,
   } else if (c.attention == AttentionKind::Kernel) {
     at::Tensor learned;
     if (b.learned.defined())
-      learned = at::linear(x, b.learned).unflatten(1, {-1, c.heads});
+      learned =
+          at::linear(x, b.learned).unflatten(1, {-1, c.heads}).to(at::kFloat);
     output = source->customAttention(query, key(0), value(0), learned, c.custom,
                                      packing);
   } else {

@@ -4,6 +4,7 @@
 #include "support/Error.h"
 #include "trainer/Config.h"
 #include "trainer/Generate.h"
+#include "trainer/Launcher.h"
 #include "trainer/Plan.h"
 #include "trainer/Train.h"
 #include "trainer/settings/Document.h"
@@ -13,6 +14,17 @@
 #include <fmt/format.h>
 
 using namespace tessera;
+
+/// What each of several processes is started with.
+static std::vector<std::string>
+launchArguments(const std::string &file,
+                const std::vector<std::string> &overrides) {
+  std::vector<std::string> all = {"train"};
+  if (!file.empty())
+    all.insert(all.end(), {"--config", file});
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  return all;
+}
 
 int main(int argc, char **argv) {
   CLI::App app{"Trains language models with Native Sparse Attention, and "
@@ -29,6 +41,11 @@ int main(int argc, char **argv) {
   train->add_flag("--dry-run", dryRun,
                   "say what the run would take, with every setting and where "
                   "it comes from, and end");
+  int64_t processes = 1;
+  train
+      ->add_option("--nproc", processes,
+                   "processes on this machine that share each batch")
+      ->check(CLI::Range(1, 1024));
   train->footer(trainer::settingsHelp());
 
   CLI::App *generate = app.add_subcommand("generate", "write text");
@@ -55,14 +72,27 @@ int main(int argc, char **argv) {
   CLI11_PARSE(app, argc, argv);
 
   try {
+    trainer::endWithLauncher();
+    const trainer::World world = trainer::processWorld();
+    if (world.size > 1 && processes > 1)
+      throw Error(fmt::format("--nproc {} inside a run of {} processes",
+                              processes, world.size),
+                  "leave --nproc away: the processes are there already");
+    processes = std::max(processes, world.size);
     if (train->parsed() && dryRun) {
-      const trainer::Config given = trainer::readConfig(file, overrides);
+      const trainer::Config given =
+          trainer::readConfig(file, overrides, processes);
       fmt::print("{}\n{}", trainer::describe(given),
                  trainer::planText(given, trainer::planOf(given)));
       return 0;
     }
-    if (train->parsed())
-      return trainer::train(trainer::readConfig(file, overrides));
+    if (train->parsed()) {
+      const trainer::Config given =
+          trainer::readConfig(file, overrides, processes);
+      return processes > world.size
+                 ? trainer::launch(processes, launchArguments(file, overrides))
+                 : trainer::train(given, world);
+    }
     if (page) {
       fmt::print("{}", trainer::settingsPage());
       return 0;

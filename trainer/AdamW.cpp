@@ -1,4 +1,4 @@
-// trainer/AdamW.cpp - torch's fused CPU update over two groups.
+// trainer/AdamW.cpp - torch's fused update over flat buffers.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/AdamW.h"
@@ -6,9 +6,19 @@
 #include "trainer/Config.h"
 
 #include <ATen/ATen.h>
-#include <cmath>
 
 namespace tessera::trainer {
+namespace {
+
+/// Elements at whose multiples parameters begin: 128 bytes in two-byte types,
+/// so that kernels find every pointer aligned.
+constexpr int64_t unit = 64;
+
+at::ScalarType computeType(const Config &config) {
+  return config.precision == Precision::Bf16 ? at::kBFloat16 : at::kFloat;
+}
+
+} // namespace
 
 bool decays(const models::Parameter &p) {
   const auto part = [&](const char *name) {
@@ -18,74 +28,126 @@ bool decays(const models::Parameter &p) {
 }
 
 AdamW::AdamW(std::vector<models::Parameter> &parameters, const Config &config)
-    : config(config), parameters(parameters) {
-  groups[0].decay = config.weightDecay;
-  groups[1].decay = 0;
-  for (const models::Parameter &p : parameters) {
-    Group &group = groups[decays(p) ? 0 : 1];
-    group.values.push_back(p.value.detach());
-    group.first.push_back(at::zeros_like(p.value.detach()));
-    group.second.push_back(at::zeros_like(p.value.detach()));
-    group.steps.push_back(at::zeros({}, at::kFloat));
-    group.names.push_back(p.name);
+    : config(config), parameters(parameters), begins(parameters.size()) {
+  const at::NoGradGuard noGrad;
+  int64_t size = 0;
+  for (const bool wanted : {true, false}) {
+    for (size_t i = 0; i < parameters.size(); ++i)
+      if (decays(parameters[i]) == wanted) {
+        begins[i] = size;
+        size += (parameters[i].value.numel() + unit - 1) / unit * unit;
+      }
+    if (wanted)
+      decayed = size;
   }
+  const at::Device device =
+      parameters.empty() ? at::Device(at::kCPU) : parameters[0].value.device();
+  const auto options = at::TensorOptions(at::kFloat).device(device);
+  weight = at::zeros({size}, options);
+  gradient = at::zeros({size}, options);
+  first = at::zeros({size}, options);
+  second = at::zeros({size}, options);
+  count = at::zeros({}, options);
+  if (computeType(config) != at::kFloat)
+    rounded = at::zeros({size}, options.dtype(computeType(config)));
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    at::Tensor &value = parameters[i].value;
+    shapes.push_back(value.sizes().vec());
+    placeOf(weight, i).copy_(value.detach());
+    value.set_data(placeOf(rounded.defined() ? rounded : weight, i));
+  }
+  refresh();
+  zeroGradients();
+}
+
+at::Tensor AdamW::placeOf(const at::Tensor &buffer, size_t index) const {
+  const std::vector<int64_t> &shape = shapes[index];
+  return buffer.narrow(0, begins[index], c10::multiply_integers(shape))
+      .view(shape);
+}
+
+void AdamW::gather() {
+  const at::NoGradGuard noGrad;
+  std::vector<at::Tensor> sums, added;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    at::Tensor &left = parameters[i].value.mutable_grad();
+    const at::Tensor place = placeOf(gradient, i);
+    const bool there = left.defined() && left.is_same_size(place) &&
+                       left.const_data_ptr() == place.const_data_ptr();
+    if (there || !left.defined())
+      continue;
+    sums.push_back(place);
+    added.push_back(left);
+    left = rounded.defined() ? at::Tensor() : place;
+  }
+  if (sums.empty())
+    return;
+  // In fp32 autograd adds to the buffer itself: what stands elsewhere was put
+  // there in its place.
+  if (rounded.defined())
+    at::_foreach_add_(sums, added);
+  else
+    at::_foreach_copy_(sums, added);
 }
 
 double AdamW::clip() {
   const at::NoGradGuard noGrad;
-  double squares = 0;
-  for (const models::Parameter &p : parameters)
-    if (p.value.grad().defined()) {
-      const double norm = at::linalg_vector_norm(p.value.grad()).item<double>();
-      squares += norm * norm;
-    }
-  const double norm = std::sqrt(squares);
+  gather();
+  const double norm =
+      at::linalg_vector_norm(gradient, 2, std::nullopt, false, at::kDouble)
+          .item<double>();
   if (config.clip > 0 && norm > config.clip)
-    for (const models::Parameter &p : parameters)
-      if (p.value.grad().defined())
-        p.value.grad().mul_(config.clip / norm);
+    gradient.mul_(config.clip / norm);
   return norm;
 }
 
 void AdamW::step(double learningRate) {
   const at::NoGradGuard noGrad;
-  size_t next[2] = {0, 0};
-  std::vector<at::Tensor> gradients[2];
-  for (const models::Parameter &p : parameters) {
-    const int which = decays(p) ? 0 : 1;
-    const size_t slot = next[which]++;
-    gradients[which].push_back(
-        p.value.grad().defined() ? p.value.grad()
-                                 : at::zeros_like(groups[which].values[slot]));
-  }
-  for (int which : {0, 1}) {
-    Group &g = groups[which];
-    if (g.values.empty())
-      continue;
-    // The fused update expects the count of this step, not of the last one.
-    for (at::Tensor &count : g.steps)
-      count.add_(1);
-    at::_fused_adamw_(g.values, gradients[which], g.first, g.second, {},
-                      g.steps, learningRate, config.beta1, config.beta2,
-                      g.decay, config.epsilon, /*amsgrad=*/false,
-                      /*maximize=*/false);
-  }
+  gather();
+  // The fused update expects the count of this step, not of the last one.
+  count.add_(1);
+  const auto update = [&](int64_t from, int64_t to, double decay) {
+    const auto part = [&](const at::Tensor &buffer) {
+      return std::vector<at::Tensor>{buffer.slice(0, from, to)};
+    };
+    if (from < to)
+      at::_fused_adamw_(part(weight), part(gradient), part(first), part(second),
+                        {}, {count}, learningRate, config.beta1, config.beta2,
+                        decay, config.epsilon, /*amsgrad=*/false,
+                        /*maximize=*/false);
+  };
+  update(0, decayed, config.weightDecay);
+  update(decayed, weight.size(0), 0);
+  refresh();
 }
 
 void AdamW::zeroGradients() {
-  for (models::Parameter &p : parameters)
-    p.value.mutable_grad() = at::Tensor();
+  gradient.zero_();
+  for (size_t i = 0; i < parameters.size(); ++i)
+    parameters[i].value.mutable_grad() =
+        rounded.defined() ? at::Tensor() : placeOf(gradient, i);
+}
+
+std::vector<models::Parameter> AdamW::weights() const {
+  std::vector<models::Parameter> all;
+  for (size_t i = 0; i < parameters.size(); ++i)
+    all.push_back({parameters[i].name, placeOf(weight, i)});
+  return all;
 }
 
 std::vector<models::Parameter> AdamW::state() const {
   std::vector<models::Parameter> all;
-  for (const Group &g : groups)
-    for (size_t i = 0; i < g.values.size(); ++i) {
-      all.push_back({g.names[i] + ".first", g.first[i]});
-      all.push_back({g.names[i] + ".second", g.second[i]});
-      all.push_back({g.names[i] + ".steps", g.steps[i]});
-    }
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    all.push_back({parameters[i].name + ".first", placeOf(first, i)});
+    all.push_back({parameters[i].name + ".second", placeOf(second, i)});
+    all.push_back({parameters[i].name + ".steps", count});
+  }
   return all;
+}
+
+void AdamW::refresh() {
+  if (rounded.defined())
+    rounded.copy_(weight);
 }
 
 } // namespace tessera::trainer

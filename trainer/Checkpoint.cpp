@@ -32,9 +32,9 @@ constexpr const char *startOver =
 
 void saveCheckpoint(const Config &config, const Progress &progress,
                     const std::string &dataHash, const KernelTexts &kernels,
-                    const models::Transformer &model, const AdamW &optimizer) {
+                    const AdamW &optimizer) {
   CheckpointWriter writer(config.out, progress.step);
-  writer.add(modelFile, encodeTensors(model.parameters()));
+  writer.add(modelFile, encodeTensors(optimizer.weights()));
   writer.add(optimizerFile, encodeTensors(optimizer.state()));
   for (const auto &[name, text] : kernels)
     writer.add("kernels/" + name, text);
@@ -143,11 +143,11 @@ void requireSameKernels(const FoundCheckpoint &checkpoint, const Config &config,
   say("going on with other kernel files than before: " + change);
 }
 
-Progress loadCheckpoint(const FoundCheckpoint &checkpoint,
-                        models::Transformer &model, AdamW &optimizer) {
+Progress loadCheckpoint(const FoundCheckpoint &checkpoint, AdamW &optimizer) {
   const fs::path folder = checkpoint.folder;
-  readTensors((folder / modelFile).string(), model.parameters());
+  readTensors((folder / modelFile).string(), optimizer.weights());
   readTensors((folder / optimizerFile).string(), optimizer.state());
+  optimizer.refresh();
   const json &state = checkpoint.state;
   return {state.value("step", int64_t(0)), state.value("windows", int64_t(0)),
           state.value("train_seconds", 0.0),

@@ -33,7 +33,7 @@ struct Progress {
 /// Throws tessera::Error; what was there before is there then.
 void saveCheckpoint(const Config &config, const Progress &progress,
                     const std::string &dataHash, const KernelTexts &kernels,
-                    const models::Transformer &model, const AdamW &optimizer);
+                    const AdamW &optimizer);
 
 /// The newest checkpoint of a run folder whose files are as they were written.
 struct FoundCheckpoint {
@@ -70,7 +70,6 @@ void requireSameKernels(const FoundCheckpoint &checkpoint, const Config &config,
                         const KernelTexts &kernels, const Say &say);
 
 /// Restores weights and moments; returns the progress.
-Progress loadCheckpoint(const FoundCheckpoint &checkpoint,
-                        models::Transformer &model, AdamW &optimizer);
+Progress loadCheckpoint(const FoundCheckpoint &checkpoint, AdamW &optimizer);
 
 } // namespace tessera::trainer

@@ -140,6 +140,9 @@ void settleAttention(Config &c) {
 
 /// One of the two batch sizes gives the other.
 void settleBatch(Config &c, int64_t processes) {
+  c.processes = processes;
+  if (!given(c, "train.device_batch_size"))
+    c.deviceBatchSize = 0;
   if (c.deviceBatchSize > 0 && !given(c, "train.batch_size"))
     c.batchSize = c.deviceBatchSize * processes;
   if (c.batchSize % processes != 0)
@@ -177,11 +180,11 @@ void validateRun(const Config &c) {
                 "name a run folder, for example out=runs/first");
 }
 
-Config settled(const Entries &entries) {
+Config settled(const Entries &entries, int64_t processes) {
   Config config;
   apply(config, entries);
   settleAttention(config);
-  settleBatch(config, 1);
+  settleBatch(config, processes);
   if (config.model.mlpDim == 0 || !given(config, "model.mlp_dim"))
     config.model.mlpDim = 4 * config.model.dim;
   validateRun(config);
@@ -192,25 +195,28 @@ Config settled(const Entries &entries) {
 
 Config parseConfig(const std::string &text, const std::string &name,
                    const std::vector<std::string> &overrides,
-                   const Environment &environment) {
+                   const Environment &environment, int64_t processes) {
   Entries entries;
   addYaml(entries, text, name);
   for (const VariableSetting &v : settingsOf(environment))
     entries[v.key] = {v.text, "environment " + v.variable, v.key};
   addOverrides(entries, overrides);
-  return settled(entries);
+  return settled(entries, processes);
 }
 
 Config readConfig(const std::string &file,
-                  const std::vector<std::string> &overrides) {
+                  const std::vector<std::string> &overrides,
+                  int64_t processes) {
   if (file.empty())
-    return parseConfig("", "defaults", overrides, processEnvironment());
+    return parseConfig("", "defaults", overrides, processEnvironment(),
+                       processes);
   std::ifstream in(file);
   std::ostringstream text;
   if (!in || !(text << in.rdbuf()))
     throw Error(fmt::format("cannot read the config {}", file),
                 "configs/quickstart.yaml is one to start from");
-  return parseConfig(text.str(), file, overrides, processEnvironment());
+  return parseConfig(text.str(), file, overrides, processEnvironment(),
+                     processes);
 }
 
 Config configFromJson(const nlohmann::json &values, const std::string &place) {
@@ -220,7 +226,15 @@ Config configFromJson(const nlohmann::json &values, const std::string &place) {
   for (const auto &[key, value] : values.items())
     addOnce(entries, key,
             value.is_string() ? value.get<std::string>() : value.dump(), place);
-  return settled(entries);
+  // How it was shared belongs to the processes there were.
+  if (entries.contains("train.batch_size"))
+    entries.erase("train.device_batch_size");
+  return settled(entries, 1);
+}
+
+Config forProcesses(Config config, int64_t processes) {
+  settleBatch(config, processes);
+  return config;
 }
 
 std::vector<std::string> takeFrom(const Config &earlier, Config &config) {
@@ -236,6 +250,7 @@ std::vector<std::string> takeFrom(const Config &earlier, Config &config) {
     config.origins[s.key] = "checkpoint";
     changed.push_back(s.key + "=" + before);
   }
+  settleBatch(config, config.processes);
   return changed;
 }
 

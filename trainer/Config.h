@@ -19,7 +19,7 @@ enum class LearningRateSchedule : int {
   Constant
 };
 enum class ComputeDevice : int { Auto, Cpu };
-enum class Precision : int { Fp32 };
+enum class Precision : int { Fp32, Bf16 };
 enum class TokenizerKind : int { Byte };
 enum class DataOrder : int { Random, Shuffled, Sequential };
 enum class DataEnd : int { Repeat, Stop };
@@ -70,7 +70,9 @@ struct Config {
   std::string resume = "auto"; ///< auto or never.
   bool allowChangedKernels = false;
   int64_t threads = 2;
-  bool panel = true; ///< NSA against SDPA at the end.
+  int64_t processes = 1; ///< No setting: how many the run was started with.
+  double bucketMegabytes = 25; ///< Of gradients that processes exchange.
+  bool panel = true;           ///< NSA against SDPA at the end.
 
   /// Where each setting that was given comes from, by key: "run.yaml:12",
   /// "environment NSA_LR", "command line", "checkpoint". The others have their
@@ -86,18 +88,24 @@ using Environment = std::map<std::string, std::string>;
 
 /// Reads `file` (may be empty: all defaults), over it the NSA_* variables of
 /// the process's environment, over these the overrides, each "key=value".
-/// Unknown keys and bad values throw tessera::Error with file and line.
+/// Unknown keys and bad values throw tessera::Error with file and line, and so
+/// does a train.batch_size that `processes` cannot share.
 Config readConfig(const std::string &file,
-                  const std::vector<std::string> &overrides);
+                  const std::vector<std::string> &overrides,
+                  int64_t processes = 1);
 
 /// The same from text; `name` stands in messages.
 Config parseConfig(const std::string &text, const std::string &name,
                    const std::vector<std::string> &overrides,
-                   const Environment &environment = {});
+                   const Environment &environment = {}, int64_t processes = 1);
 
 /// Reads what toJson() or an older version's config.json holds. `place` stands
 /// in messages.
 Config configFromJson(const nlohmann::json &values, const std::string &place);
+
+/// `config`, a stored one, for a run of so many processes. Throws
+/// tessera::Error when they cannot share train.batch_size.
+Config forProcesses(Config config, int64_t processes);
 
 /// Gives every setting that results depend on, and that nobody gave, the value
 /// it has in `earlier`; returns "key=value" of those whose value changes.

@@ -22,7 +22,7 @@ Batch trainingBatch(const Corpus &corpus, const Config &config, int64_t first) {
   Config once = config;
   once.dataPrefetch = 0;
   once.dataEnd = DataEnd::Repeat;
-  return toBatch(TokenSource(corpus, once, first).next(),
+  return toBatch(TokenSource(corpus, once, first, 0, config.processes).next(),
                  config.sequenceLength);
 }
 

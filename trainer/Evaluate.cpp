@@ -62,7 +62,7 @@ Evaluation evaluate(models::Transformer &model, const Corpus &corpus,
         model.config().attention == models::AttentionKind::Nsa;
     const models::ForwardResult out = model.forward(batch.inputs, options);
     const at::Tensor losses =
-        at::cross_entropy_loss(out.logits.flatten(0, 1),
+        at::cross_entropy_loss(out.logits.flatten(0, 1).to(at::kFloat),
                                batch.targets.flatten(), {}, at::Reduction::None)
             .view({count, length});
     sums += losses.to(at::kDouble).sum(0);

@@ -100,13 +100,19 @@ double keptPerLayer(const ModelConfig &m) {
 
 int64_t activationBytes(const Config &c) {
   const ModelConfig &m = c.model;
+  const double size = c.precision == Precision::Fp32 ? 4 : 2;
   const double tokens = double(c.deviceBatchSize * c.sequenceLength);
-  // Logits, their log-softmax and two gradients of that size; in the backward
-  // pass of a layer two gradients of the MLP's width.
-  const double last = 4 * double(m.vocabulary) + 2 * double(m.dim);
-  return int64_t(
-      4 * tokens *
-      (double(m.layers) * keptPerLayer(m) + last + 2 * double(m.mlpDim)));
+  // Logits, their log-softmax and two gradients of that size, in fp32 in any
+  // case; in the backward pass of a layer two gradients of the MLP's width.
+  return int64_t(tokens * (16 * double(m.vocabulary) +
+                           size * (double(m.layers) * keptPerLayer(m) +
+                                   2 * double(m.dim) + 2 * double(m.mlpDim))));
+}
+
+/// Weights, gradients and two moments in fp32; rounded weights and gradients
+/// besides.
+int64_t parameterBytes(const Config &c) {
+  return c.precision == Precision::Fp32 ? 16 : 20;
 }
 
 std::vector<std::string> kernelsOf(const Config &c) {
@@ -146,7 +152,7 @@ Plan planOf(const Config &c) {
         part.name != "compression")
       multiplied += part.count;
   }
-  plan.stateBytes = 16 * plan.parameters;
+  plan.stateBytes = parameterBytes(c) * plan.parameters;
   plan.activationBytes = activationBytes(c);
   plan.weightFlops = 6 * double(multiplied);
   plan.attentionFlops = 6 * double(m.layers * m.heads) *
@@ -162,9 +168,9 @@ std::string planText(const Config &c, const Plan &plan) {
     text += fmt::format("  {:>12} {:<22} {}\n", part.count, part.name,
                         part.formula);
   text += fmt::format(
-      "memory: {} of weights, gradients and moments (16 bytes a parameter), "
+      "memory: {} of weights, gradients and moments ({} bytes a parameter), "
       "about {} for a micro-batch of {} x {} tokens{}\n",
-      bytesText(uint64_t(plan.stateBytes)),
+      bytesText(uint64_t(plan.stateBytes)), parameterBytes(c),
       bytesText(uint64_t(plan.activationBytes)), c.deviceBatchSize,
       c.sequenceLength,
       c.kernels == KernelSource::Torch

@@ -41,26 +41,47 @@ double secondsSince(Run::Clock::time_point start) {
 double backward(models::Transformer &model, const Batch &batch,
                 int64_t accumulate) {
   const at::Tensor logits = model.forward(batch.inputs).logits;
-  const at::Tensor loss =
-      at::cross_entropy_loss(logits.flatten(0, 1), batch.targets.flatten());
+  const at::Tensor loss = at::cross_entropy_loss(
+      logits.flatten(0, 1).to(at::kFloat), batch.targets.flatten());
   (loss / double(accumulate)).backward();
   return loss.item<double>();
 }
 
 Run::Run(const Config &config, const Corpus &corpus, models::Transformer &model,
-         AdamW &optimizer, const KernelTexts &kernels, const Progress &start)
+         AdamW &optimizer, const KernelTexts &kernels, const Progress &start,
+         DataParallel &parallel)
     : config(config), corpus(corpus), model(model), optimizer(optimizer),
-      kernels(kernels), telemetry(config.out + "/metrics.jsonl", start.step),
-      progress(start), source(corpus, config, start.windows),
+      kernels(kernels), parallel(parallel),
+      telemetry(parallel.first() ? config.out + "/metrics.jsonl" : "",
+                start.step),
+      progress(start),
+      source(corpus, config, start.windows, parallel.rank(), parallel.size()),
       unit(lossUnit(corpus)), before(start.trainSeconds) {}
+
+int Run::stopSignal() const {
+  return parallel.size() > 1 ? sharedSignal : StopSignals::received();
+}
+
+/// The mean loss of all processes, and whether one of them was asked to stop.
+double Run::shareLoss(double loss) {
+  const double signal = StopSignals::received();
+  const auto sums = parallel.sum({loss, signal != 0 ? 1.0 : 0.0, signal});
+  if (sums[1] > 0)
+    sharedSignal = int(sums[2] / sums[1]);
+  return sums[0] / double(parallel.size());
+}
 
 void Run::step() {
   const Clock::time_point start = Clock::now();
   double loss = 0;
-  for (int64_t i = 0; i < config.accumulate; ++i)
+  for (int64_t i = 0; i < config.accumulate; ++i) {
     loss += backward(model, toBatch(source.next(), config.sequenceLength),
                      config.accumulate) /
             double(config.accumulate);
+    optimizer.gather();
+  }
+  parallel.average(optimizer.gradients());
+  loss = shareLoss(loss);
   const double norm = optimizer.clip();
   const double rate = learningRate(config, progress.step);
   const std::string fault =
@@ -117,6 +138,8 @@ void Run::skip(const std::string &fault, double loss, double norm) {
 }
 
 void Run::between() {
+  if (!parallel.first())
+    return;
   const Clock::time_point pause = Clock::now();
   const auto due = [&](int64_t every) {
     return every > 0 && !last() && progress.step % every == 0;
@@ -157,8 +180,10 @@ void Run::save() {
     stop(config, fmt::format("the loss or its gradient is not finite at step "
                              "{}, the last one: it is not saved",
                              progress.step));
+  if (!parallel.first())
+    return;
   ReportSignals::doing("saving a checkpoint", progress.step);
-  saveCheckpoint(config, progress, corpus.hash, kernels, model, optimizer);
+  saveCheckpoint(config, progress, corpus.hash, kernels, optimizer);
 }
 
 } // namespace tessera::trainer

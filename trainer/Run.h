@@ -6,6 +6,7 @@
 #include "trainer/Checkpoint.h"
 #include "trainer/Config.h"
 #include "trainer/Data.h"
+#include "trainer/DataParallel.h"
 #include "trainer/Telemetry.h"
 
 #include <chrono>
@@ -22,25 +23,31 @@ public:
   using Clock = std::chrono::steady_clock;
 
   Run(const Config &config, const Corpus &corpus, models::Transformer &model,
-      AdamW &optimizer, const KernelTexts &kernels, const Progress &start);
+      AdamW &optimizer, const KernelTexts &kernels, const Progress &start,
+      DataParallel &parallel);
 
   /// One optimizer step, logged. A bad update (trainer/UpdateGuard.h) is left
   /// out: its batch is logged and the next step goes on with the next one.
   /// Throws tessera::Error when train.skip_budget is spent.
   void step();
   /// Evaluations and checkpoints that are due after a step; not training time.
+  /// The first process alone makes them.
   void between();
   /// Throws tessera::Error when the checkpoint cannot be written, or when the
   /// loss of the last step was not finite: the weights may be why.
   void save();
 
   bool last() const { return progress.step >= config.steps; }
+  /// The signal that asks the run to stop, 0 if none; of several processes all
+  /// know of it behind the same step.
+  int stopSignal() const;
   const Progress &reached() const { return progress; }
   void say(const std::string &text) { telemetry.say(text); }
   /// Kernels compiled after the first step: 0, all are prepared before it.
   int64_t compiledAfterFirstStep() const;
 
 private:
+  double shareLoss(double loss);
   void skip(const std::string &fault, double loss, double norm);
 
   const Config &config;
@@ -48,6 +55,7 @@ private:
   models::Transformer &model;
   AdamW &optimizer;
   const KernelTexts &kernels;
+  DataParallel &parallel;
   Telemetry telemetry;
   Progress progress;
   TokenSource source;
@@ -63,6 +71,7 @@ private:
   /// saved: the checkpoints before stay.
   bool suspect = false;
   bool saveDue = false;
+  int sharedSignal = 0;
 };
 
 } // namespace tessera::trainer

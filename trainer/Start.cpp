@@ -14,7 +14,6 @@
 #include "trainer/Signals.h"
 #include "trainer/Telemetry.h"
 
-#include <cstdlib>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -41,12 +40,6 @@ double timeMicroBatch(models::Transformer &model, AdamW &optimizer,
 } // namespace
 
 void requireSupported(const Config &config) {
-  const char *world = std::getenv("WORLD_SIZE");
-  if (world && std::string(world) != "1")
-    throw Error(fmt::format("WORLD_SIZE={}: training with several processes "
-                            "is not built yet",
-                            world),
-                "start one process, or unset WORLD_SIZE");
   const std::string device = optionText(Option::Device);
   if (config.device == ComputeDevice::Cpu && device != "cpu")
     throw Error(
@@ -77,16 +70,63 @@ std::optional<FoundCheckpoint> startingPoint(const Config &config,
   return checkpoint;
 }
 
+Opening::Opening(const Config &given, DataParallel &parallel) : config(given) {
+  nlohmann::json told;
+  if (parallel.first()) {
+    folder.emplace(given.out);
+    checkpoint = startingPoint(given, *folder);
+    if (checkpoint)
+      config = resumedConfig(*checkpoint, given, logLine);
+    told = {{"settings", toJson(config)}, {"origins", config.origins}};
+  }
+  if (parallel.size() == 1)
+    return;
+  told = nlohmann::json::parse(parallel.fromFirst(told.dump()));
+  if (parallel.first())
+    return;
+  config = configFromJson(told["settings"], "the settings of process 0");
+  told["origins"].get_to(config.origins);
+  config = forProcesses(config, parallel.size());
+}
+
+void shareState(AdamW &optimizer, Progress &progress, const Corpus &corpus,
+                DataParallel &parallel) {
+  if (parallel.size() == 1)
+    return;
+  nlohmann::json told = {{"step", progress.step},
+                         {"windows", progress.windows},
+                         {"updates", toJson(progress.updates)},
+                         {"data", corpus.hash}};
+  told = nlohmann::json::parse(parallel.fromFirst(told.dump()));
+  const bool same = told["data"] == corpus.hash;
+  if (parallel.sum({same ? 0.0 : 1.0})[0] > 0)
+    throw Error(same ? "another process of the run reads other data"
+                     : fmt::format("process {} reads other data than process "
+                                   "0: {}",
+                                   parallel.rank(), corpus.name),
+                "give all processes the same data.path with the same files");
+  progress.step = told["step"];
+  progress.windows = told["windows"];
+  progress.updates = historyFromJson(told["updates"]);
+  for (at::Tensor &buffer : optimizer.buffers())
+    parallel.fromFirst(buffer);
+  optimizer.refresh();
+}
+
+Say lineOf(const DataParallel &parallel) {
+  return parallel.first() ? Say(logLine) : Say([](const std::string &) {});
+}
+
 void firstBatches(models::Transformer &model, AdamW &optimizer,
                   const Corpus &corpus, const Config &config,
-                  const Progress &progress) {
+                  const Progress &progress, const Say &say) {
   ReportSignals::doing("first batches, kernels are compiled", progress.step);
   const Run::Clock::time_point start = Run::Clock::now();
   listKernels(corpus, config, /*prepare=*/true);
   const double microBatch = timeMicroBatch(model, optimizer, corpus, config);
   const int64_t left = config.steps - progress.step;
   const double training = double(left) * double(config.accumulate) * microBatch;
-  logLine(fmt::format(
+  say(fmt::format(
       "first batches: {:.1f} s; training {} steps of {} bytes will "
       "take about {}, {} with the evaluation after it",
       elapsed(start), left, config.tokensPerStep(), duration(training),

@@ -5,14 +5,15 @@
 
 #include "trainer/Checkpoint.h"
 #include "trainer/Data.h"
+#include "trainer/DataParallel.h"
 #include "trainer/RunFolder.h"
 
 #include <optional>
 
 namespace tessera::trainer {
 
-/// Throws tessera::Error for what would be passed over in silence: several
-/// processes (WORLD_SIZE), or another device than runtime.device names.
+/// Throws tessera::Error for what would be passed over in silence: another
+/// device than runtime.device names.
 void requireSupported(const Config &config);
 
 /// `config` with the vocabulary of the data, unless one that is large enough
@@ -24,11 +25,29 @@ Config withVocabulary(Config config, const Corpus &corpus);
 std::optional<FoundCheckpoint> startingPoint(const Config &config,
                                              const RunFolder &folder);
 
+/// The folder of the run, the checkpoint that it goes on from and its settings.
+/// The first process claims and reads them; the others are told the settings.
+struct Opening {
+  Opening(const Config &given, DataParallel &parallel);
+
+  std::optional<RunFolder> folder;
+  std::optional<FoundCheckpoint> checkpoint;
+  Config config;
+};
+
+/// Gives all processes the weights, moments and progress of the first. Throws
+/// tessera::Error where a process reads other data.
+void shareState(AdamW &optimizer, Progress &progress, const Corpus &corpus,
+                DataParallel &parallel);
+
+/// A line of the run, which the first process writes for all.
+Say lineOf(const DataParallel &parallel);
+
 /// Compiles all kernels of steps and evaluations in parallel, runs the first
 /// batches, and says how long the run will take. Leaves the model as it was.
 void firstBatches(models::Transformer &model, AdamW &optimizer,
                   const Corpus &corpus, const Config &config,
-                  const Progress &progress);
+                  const Progress &progress, const Say &say);
 
 /// Makes the folder that of this run. All that can refuse the run has been
 /// asked before; what an earlier run left was untouched until here.

@@ -37,6 +37,8 @@ void logLine(const std::string &text) { writeLog(text + "\n"); }
 
 Telemetry::Telemetry(const std::string &file, int64_t keptSteps)
     : terminal(isatty(STDERR_FILENO)), file(file) {
+  if (file.empty())
+    return;
   std::string kept;
   if (keptSteps > 0 && std::filesystem::exists(file)) {
     std::istringstream lines(readFile(file));
@@ -54,6 +56,8 @@ Telemetry::Telemetry(const std::string &file, int64_t keptSteps)
 }
 
 void Telemetry::step(const StepRecord &r, bool logged) {
+  if (file.empty())
+    return;
   if (logged)
     record({{"step", r.step},
             {r.unit.key, r.bits},
@@ -74,6 +78,8 @@ void Telemetry::step(const StepRecord &r, bool logged) {
 }
 
 void Telemetry::record(const nlohmann::json &json) {
+  if (file.empty())
+    return;
   // A disk that stays full must not fill the memory, too.
   constexpr size_t most = size_t(64) << 20;
   if (unwritten.size() < most)
@@ -92,6 +98,8 @@ void Telemetry::record(const nlohmann::json &json) {
 }
 
 void Telemetry::say(const std::string &text) {
+  if (file.empty())
+    return;
   writeLog(fmt::format("{}{}\n", drawn ? "\n" : "", text));
   drawn = false;
 }

@@ -34,7 +34,8 @@ void logLine(const std::string &text);
 class Telemetry {
 public:
   /// Keeps the records of steps up to `keptSteps`, those a resumed run has
-  /// behind it, and drops later ones.
+  /// behind it, and drops later ones. Without a file nothing is written
+  /// anywhere: of several processes one speaks for all.
   Telemetry(const std::string &file, int64_t keptSteps);
 
   /// Redraws the line; `logged` also writes the record.

@@ -17,48 +17,50 @@
 
 namespace tessera::trainer {
 
-int train(const Config &given) {
+int train(const Config &given, const World &world) {
   const ReportSignals reports;
   requireSupported(given);
   requireMemory(planOf(given));
-  // --- the run folder, before anything slow
-  RunFolder folder(given.out);
-  const auto checkpoint = startingPoint(given, folder);
-  Config config =
-      checkpoint ? resumedConfig(*checkpoint, given, logLine) : given;
+  // --- the processes, the run folder, before anything slow
+  DataParallel parallel(world, int64_t(given.bucketMegabytes * 1e6));
+  const Say say = lineOf(parallel);
+  Opening opening(given, parallel);
+  const auto &checkpoint = opening.checkpoint;
+  Config &config = opening.config;
 
   // --- data, model, optimizer: the same bits from the same settings
   at::set_num_threads(int(config.threads));
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
   const Corpus corpus = loadCorpus(config);
   config = withVocabulary(config, corpus);
-  logLine(fmt::format("data: {}, {} {} to train on, {} held out", corpus.name,
-                      corpus.training.size(),
-                      corpus.bytes() ? "bytes" : "tokens",
-                      corpus.heldOut.size()));
+  say(fmt::format("data: {}, {} {} to train on, {} held out", corpus.name,
+                  corpus.training.size(), corpus.bytes() ? "bytes" : "tokens",
+                  corpus.heldOut.size()));
   models::Transformer model(config.model, config.kernels,
                             uint64_t(config.seed));
   AdamW optimizer(model.parameters(), config);
-  logLine(modelLine(config, model));
+  say(modelLine(config, model));
   Progress progress;
   if (checkpoint) {
     requireSameRun(*checkpoint, config, corpus.hash, logLine);
-    progress = loadCheckpoint(*checkpoint, model, optimizer);
+    progress = loadCheckpoint(*checkpoint, optimizer);
   }
+  shareState(optimizer, progress, corpus, parallel);
 
   // --- how long it will take; which kernels it takes
   const StopSignals signals;
-  firstBatches(model, optimizer, corpus, config, progress);
+  firstBatches(model, optimizer, corpus, config, progress, say);
   const KernelTexts kernels = kernelTexts(model.kernels().files());
   if (checkpoint)
     requireSameKernels(*checkpoint, config, kernels, logLine);
-  takeFolder(config, folder, checkpoint, progress, kernels);
-  if (config.panel)
+  if (parallel.first())
+    takeFolder(config, *opening.folder, checkpoint, progress, kernels);
+  if (config.panel && parallel.first())
     preparePanel(model.kernels());
 
   // --- the loop
-  Run run(config, corpus, model, optimizer, kernels, progress);
-  while (!run.last() && !signals.received()) {
+  Run run(config, corpus, model, optimizer, kernels, progress, parallel);
+  while (!run.last() && !run.stopSignal()) {
     run.step();
     run.between();
   }
@@ -70,11 +72,12 @@ int train(const Config &given) {
     run.say(fmt::format("stopped and saved at step {}; the same command goes "
                         "on from there",
                         progress.step));
-    return 128 + signals.received();
+    return 128 + run.stopSignal();
   }
   run.say(fmt::format("trained {} steps in {}", progress.step,
                       duration(progress.trainSeconds)));
-  finish(model, corpus, config, folder, run);
+  if (parallel.first())
+    finish(model, corpus, config, *opening.folder, run);
   return 0;
 }
 

@@ -3,13 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "trainer/Config.h"
+#include "trainer/World.h"
 
 namespace tessera::trainer {
 
 /// Trains as the config says. Returns 0 when the run is finished, 128 + signal
 /// when it was asked to stop and has saved; throws tessera::Error when it
 /// cannot go on.
-int train(const Config &config);
+int train(const Config &config, const World &world = {});
 
 } // namespace tessera::trainer

@@ -85,6 +85,40 @@ TEST_F(Train, LearnsASmallText) {
     EXPECT_TRUE(m.contains(key)) << key;
 }
 
+// Compiled kernels in bf16 are covered by kernel-sources-tests.
+TEST_F(Train, Bf16LearnsAsFp32DoesAndGoesOnBitForBit) {
+  const std::vector<std::string> settings = {
+      "train.steps=120", "train.lr=0.01", "train.log_every=10",
+      "train.save_every=60", "runtime.precision=bf16"};
+  expectFine(run("bf16", settings));
+  expectFine(run("cut", settings));
+  namespace fs = std::filesystem;
+  fs::remove(folder.path / "cut/metrics.json");
+  fs::remove_all(folder.path / "cut/ckpt/step_00000120");
+  fs::copy(folder.path / "cut", folder.path / "wider",
+           fs::copy_options::recursive);
+  expectFine(run("cut", settings));
+  for (const char *name : {"model.safetensors", "optimizer.safetensors"})
+    EXPECT_EQ(checkpoint("bf16", 120, name), checkpoint("cut", 120, name));
+  EXPECT_EQ(metrics("bf16")["val_bpb"], metrics("cut")["val_bpb"]);
+  EXPECT_GT(steps("bf16").front().first, 7.5);
+  // The weights of a checkpoint are fp32: either precision goes on from it.
+  const CommandResult wider =
+      run("wider", {"train.steps=120", "train.lr=0.01", "train.log_every=10",
+                    "runtime.precision=fp32"});
+  expectFine(wider);
+  EXPECT_NE(wider.errors.find("runtime.precision=bf16, this run has fp32"),
+            std::string::npos)
+      << wider.errors;
+  expectFine(
+      run("fp32", {"train.steps=120", "train.lr=0.01", "train.log_every=10"}));
+  const double exact = metrics("fp32")["val_bpb"];
+  EXPECT_LT(exact, 2.4);
+  EXPECT_NEAR(metrics("bf16")["val_bpb"].get<double>(), exact, 0.1);
+  EXPECT_NEAR(metrics("wider")["val_bpb"].get<double>(), exact, 0.1);
+  EXPECT_NE(metrics("bf16")["val_bpb"], metrics("fp32")["val_bpb"]);
+}
+
 TEST_F(Train, AccumulationIsALargerBatch) {
   expectFine(run("one", {"train.batch_size=4", "train.steps=3"}));
   expectFine(run("two", {"train.accumulate=2", "train.steps=3"}));
@@ -260,11 +294,11 @@ TEST_F(Train, AFileOfLlmCIsTrainedOn) {
                 "model.vocab_size is 300");
 }
 
-TEST_F(Train, SeveralProcessesAreRefusedNotIgnored) {
+TEST_F(Train, ProcessesThatCannotMeetAreRefused) {
   std::vector<std::string> all = {"/usr/bin/env", "WORLD_SIZE=2"};
   for (const std::string &argument : command("x", {}))
     all.push_back(argument);
-  expectRefused(runCommand(all, 60s), "WORLD_SIZE=2");
+  expectRefused(runCommand(all, 60s), "WORLD_SIZE=2, but RANK is not set");
 }
 
 TEST_F(Train, BadInputStopsBeforeTraining) {

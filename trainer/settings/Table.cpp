@@ -41,7 +41,7 @@ const std::vector<Choice> devices = {
     {"cuda", -1, "training on a GPU is not built yet"}};
 const std::vector<Choice> precisions = {
     choice("fp32", Precision::Fp32),
-    {"bf16", -1, "training in bf16 is not built yet"},
+    choice("bf16", Precision::Bf16),
     {"fp16", -1, "training in fp16 is not built yet"}};
 const std::vector<Choice> schedules = {
     choice("cosine", LearningRateSchedule::Cosine),
@@ -152,7 +152,14 @@ std::vector<Setting> runSettings() {
       Entry::oneOf("runtime.device", MEMBER(device), devices,
                    "auto: what TESSERA_DEVICE says; cpu"),
       Entry::oneOf("runtime.precision", MEMBER(precision), precisions,
-                   "of the computation; weights and moments are fp32"),
+                   "of the computation; weights, sums of gradients and moments "
+                   "are fp32 besides")
+          .announced(),
+      Entry::of("runtime.ddp_bucket_mb", MEMBER(bucketMegabytes),
+                "megabytes of gradients that processes exchange in one piece")
+          .twin("NSA_DDP_BUCKET_MB")
+          .range(0.001, 4096)
+          .free(),
       Entry::of("data.path", MEMBER(dataPath),
                 "text, a folder of it, or shards of tokens; empty: King James "
                 "text")
@@ -251,7 +258,8 @@ std::vector<Setting> trainSettings() {
       Entry::of("train.device_batch_size", MEMBER(deviceBatchSize),
                 "sequences of a micro-batch, of one process; 0: an equal part "
                 "of train.batch_size")
-          .range(0, 1 << 16),
+          .range(0, 1 << 16)
+          .free(),
       Entry::of("train.accumulate_grad_batches", MEMBER(accumulate),
                 "micro-batches of an optimizer step")
           .also("train.accumulate")

@@ -1,0 +1,225 @@
+// tests/train/RanksTest.cpp - a run of two processes: equal to one of one, ends
+// when one of them ends, and goes on with any number of them.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/train/TrainRun.h"
+
+#include "support/Safetensors.h"
+
+#include <cmath>
+#include <csignal>
+#include <cstring>
+#include <thread>
+
+using namespace tessera;
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+namespace {
+
+class Ranks : public TrainRun {
+protected:
+  std::vector<std::string> ranks(int count, const std::string &out,
+                                 const std::vector<std::string> &more) {
+    std::vector<std::string> all = command(out, more);
+    all.insert(all.begin() + 2, {"--nproc", std::to_string(count)});
+    return all;
+  }
+  CommandResult runRanks(int count, const std::string &out,
+                         const std::vector<std::string> &more) {
+    return runCommand(ranks(count, out, more), 300s);
+  }
+
+  /// All weights of a checkpoint.
+  std::vector<float> weights(const std::string &out, int step) {
+    const std::string bytes = checkpoint(out, step, "model.safetensors");
+    std::vector<float> all;
+    for (const auto &[name, place] : locateTensors(bytes, "model")) {
+      const size_t before = all.size();
+      all.resize(before + (place.end - place.begin) / sizeof(float));
+      std::memcpy(all.data() + before, bytes.data() + place.begin,
+                  place.end - place.begin);
+    }
+    return all;
+  }
+  void expectEqual(const std::string &a, const std::string &b, int step) {
+    const auto left = steps(a), right = steps(b);
+    ASSERT_EQ(left.size(), right.size());
+    for (size_t i = 0; i < left.size(); ++i) {
+      EXPECT_NEAR(left[i].first / right[i].first, 1, 1e-6) << "step " << i + 1;
+      EXPECT_NEAR(left[i].second / right[i].second, 1, 1e-6)
+          << "step " << i + 1;
+    }
+    const std::vector<float> x = weights(a, step), y = weights(b, step);
+    ASSERT_EQ(x.size(), y.size());
+    float most = 0;
+    for (size_t i = 0; i < x.size(); ++i)
+      most = std::max(most, std::abs(x[i] - y[i]));
+    EXPECT_LT(most, 1e-6f);
+  }
+
+  /// The process of that rank below the launcher, once the run has made steps.
+  static pid_t childOf(pid_t launcher, int rank) {
+    for (const auto &e : fs::directory_iterator("/proc")) {
+      const std::string name = e.path().filename().string();
+      if (name.find_first_not_of("0123456789") != std::string::npos)
+        continue;
+      const auto stat = tryReadFile(e.path() / "stat");
+      const auto environment = tryReadFile(e.path() / "environ");
+      if (!stat || !environment)
+        continue;
+      // "pid (name) state ppid ..."
+      const size_t close = stat->rfind(") ");
+      if (close != std::string::npos &&
+          std::atoi(stat->c_str() + close + 4) == launcher &&
+          environment->find(std::string("\0RANK=", 6) + std::to_string(rank)) !=
+              std::string::npos)
+        return std::atoi(name.c_str());
+    }
+    return -1;
+  }
+  /// Starts two processes with their log in a file and waits for a checkpoint.
+  Process startRanks(const std::string &out,
+                     const std::vector<std::string> &more) {
+    SpawnOptions options;
+    options.arguments = {"/bin/sh", "-c",
+                         "exec \"$@\" 2>" + folder.file(out + ".log"), "sh"};
+    for (const std::string &argument : ranks(2, out, more))
+      options.arguments.push_back(argument);
+    Process process = Process::spawn(options);
+    for (int i = 0; i < 2400; ++i) {
+      if (fs::exists(folder.path / out / "ckpt/step_00000005/DONE"))
+        break;
+      std::this_thread::sleep_for(50ms);
+    }
+    return process;
+  }
+  std::string log(const std::string &out) {
+    return readFile(folder.file(out + ".log"));
+  }
+};
+
+TEST_F(Ranks, TwoAreEqualToOneWithTwiceTheAccumulation) {
+  expectFine(run("one", {"train.batch_size=2", "train.accumulate=2"}));
+  const CommandResult two =
+      runRanks(2, "two", {"train.batch_size=4", "runtime.ddp_bucket_mb=0.01"});
+  expectFine(two);
+  expectEqual("one", "two", 12);
+  EXPECT_NE(two.errors.find("[rank 0] step 12/12"), std::string::npos)
+      << two.errors;
+  // Not because both saw the same data.
+  expectFine(run("half", {"train.batch_size=2"}));
+  EXPECT_NE(steps("half")[5].first, steps("two")[5].first);
+}
+
+TEST_F(Ranks, AccumulationAndTwoProcessesGoTogether) {
+  expectFine(run("one", {"train.batch_size=2", "train.accumulate=4"}));
+  expectFine(runRanks(2, "two", {"train.batch_size=4", "train.accumulate=2"}));
+  expectEqual("one", "two", 12);
+}
+
+// The variables of torchrun and their like.
+TEST_F(Ranks, MeetAtAnAddress) {
+  expectFine(run("one", {"train.batch_size=2", "train.accumulate=2"}));
+  const std::vector<std::string> arguments =
+      command("two", {"train.batch_size=4"});
+  const std::string port = std::to_string(20000 + ::getpid() % 20000);
+  const auto start = [&](const char *rank) {
+    SpawnOptions options;
+    options.arguments = arguments;
+    options.environment = {std::string("RANK=") + rank, "WORLD_SIZE=2",
+                           "MASTER_ADDR=127.0.0.1", "MASTER_PORT=" + port};
+    return Process::spawn(options);
+  };
+  Process first = start("0"), second = start("1");
+  EXPECT_TRUE(first.wait().ok());
+  EXPECT_TRUE(second.wait().ok());
+  expectEqual("one", "two", 12);
+}
+
+TEST_F(Ranks, OneIsKilledTheOtherSaysSoAndOneOrTwoGoOn) {
+  const std::vector<std::string> settings = {
+      "train.batch_size=4", "train.steps=4000", "train.save_every=5",
+      "train.keep=9000", "train.final_windows=4"};
+  for (const int victim : {0, 1}) {
+    const std::string out = "killed" + std::to_string(victim);
+    Process launcher = startRanks(out, settings);
+    const pid_t pid = childOf(launcher.pid(), victim);
+    ASSERT_GT(pid, 0) << log(out);
+    ASSERT_EQ(kill(pid, SIGKILL), 0);
+    const auto status = launcher.wait(60s);
+    ASSERT_TRUE(status.has_value()) << log(out);
+    EXPECT_EQ(status->code, 1) << status->text();
+    const std::string said = log(out);
+    const std::string other = std::to_string(1 - victim);
+    EXPECT_NE(said.find("[rank " + other + "] error: process " + other +
+                        " of 2 has lost the others"),
+              std::string::npos)
+        << said;
+    EXPECT_NE(said.find("process " + std::to_string(victim) +
+                        " of 2 ended with signal 9"),
+              std::string::npos)
+        << said;
+    // From the newest checkpoint to eight steps later.
+    int newest = 0;
+    for (const auto &e : fs::directory_iterator(folder.path / out / "ckpt"))
+      if (e.path().extension().empty())
+        newest = std::max(newest, std::atoi(e.path().filename().c_str() + 5));
+    fs::copy(folder.path / out, folder.path / (out + "alone"),
+             fs::copy_options::recursive);
+    const std::vector<std::string> rest = {
+        "train.save_every=3", "train.keep=9000", "train.final_windows=4"};
+    for (const int count : {1, 2}) {
+      const std::string where = count == 1 ? out + "alone" : out;
+      std::vector<std::string> all = ranks(count, where, settings);
+      SpawnOptions options;
+      options.arguments = all;
+      Process again = Process::spawn(options);
+      char name[64];
+      std::snprintf(name, sizeof name, "ckpt/step_%08d/DONE", newest + 5);
+      for (int i = 0; i < 2400 && !fs::exists(folder.path / where / name); ++i)
+        std::this_thread::sleep_for(50ms);
+      kill(again.pid(), SIGTERM);
+      const auto ended = again.wait(60s);
+      ASSERT_TRUE(ended.has_value());
+      EXPECT_EQ(ended->code, 128 + SIGTERM) << ended->text();
+    }
+    const std::vector<float> x = weights(out, newest + 5),
+                             y = weights(out + "alone", newest + 5);
+    ASSERT_EQ(x.size(), y.size());
+    float most = 0;
+    for (size_t i = 0; i < x.size(); ++i)
+      most = std::max(most, std::abs(x[i] - y[i]));
+    EXPECT_LT(most, 1e-5f);
+  }
+}
+
+// The launcher is killed: no process of the run stays.
+TEST_F(Ranks, TheyEndWithTheirLauncher) {
+  Process launcher =
+      startRanks("orphans", {"train.batch_size=4", "train.steps=100000",
+                             "train.save_every=5", "train.log_every=1000"});
+  const pid_t first = childOf(launcher.pid(), 0),
+              second = childOf(launcher.pid(), 1);
+  ASSERT_GT(first, 0) << log("orphans");
+  ASSERT_GT(second, 0) << log("orphans");
+  ASSERT_EQ(kill(launcher.pid(), SIGKILL), 0);
+  launcher.wait();
+  for (const pid_t pid : {first, second}) {
+    bool there = true;
+    for (int i = 0; i < 400 && there; ++i) {
+      // Nobody may have reaped it here: a zombie has ended, too.
+      const auto stat = tryReadFile("/proc/" + std::to_string(pid) + "/stat");
+      there = stat && stat->find(") Z") == std::string::npos;
+      std::this_thread::sleep_for(25ms);
+    }
+    EXPECT_FALSE(there);
+  }
+}
+
+TEST_F(Ranks, ABatchThatCannotBeSharedIsRefused) {
+  expectRefused(runRanks(2, "odd", {"train.batch_size=3"}),
+                "train.batch_size (3) cannot be divided among 2 processes");
+}
+
+} // namespace

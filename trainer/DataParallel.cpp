@@ -1,0 +1,165 @@
+// trainer/DataParallel.cpp - torch's c10d over Gloo.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/DataParallel.h"
+
+#include "support/Error.h"
+
+#include <ATen/ATen.h>
+#include <cstdlib>
+#include <cstring>
+#include <fmt/format.h>
+#include <torch/csrc/distributed/c10d/FileStore.hpp>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+namespace tessera::trainer {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// What processes get to appear, and to answer; the first may be evaluating.
+constexpr auto meetingTime = 5min;
+constexpr auto answerTime = 60min;
+
+std::string firstLine(const std::string &text) {
+  return text.substr(0, text.find('\n'));
+}
+
+/// Runs `work`; what torch throws becomes an error of ours.
+template <typename F>
+auto explained(const World &world, const char *what, const char *hint,
+               const F &work) {
+  const auto fail = [&](const std::string &why) {
+    throw Error(fmt::format("process {} of {} {}: {}", world.rank, world.size,
+                            what, firstLine(why)),
+                hint);
+  };
+  try {
+    return work();
+  } catch (const c10::Error &e) {
+    fail(e.what_without_backtrace());
+  } catch (const std::exception &e) {
+    fail(e.what());
+  }
+  return decltype(work())();
+}
+
+constexpr const char *cannotMeet =
+    "every process has to be started, and MASTER_ADDR and MASTER_PORT to be "
+    "those of process 0 in each; a port that is taken needs another one";
+constexpr const char *lost =
+    "one of them has ended or hangs; its own message says why. The same "
+    "command goes on from the newest checkpoint, with any number of processes";
+
+c10::intrusive_ptr<c10d::Store> storeOf(const World &world) {
+  c10::intrusive_ptr<c10d::Store> store;
+  if (!world.file.empty()) {
+    store = c10::make_intrusive<c10d::FileStore>(world.file, int(world.size));
+  } else {
+    c10d::TCPStoreOptions options;
+    options.port = world.port;
+    options.isServer = world.first() && !world.storeIsThere;
+    options.timeout = meetingTime;
+    if (!world.storeIsThere)
+      options.numWorkers = size_t(world.size);
+    store = c10::make_intrusive<c10d::TCPStore>(world.host, options);
+  }
+  store->setTimeout(meetingTime);
+  return c10::make_intrusive<c10d::PrefixStore>("tessera/" + world.attempt,
+                                                store);
+}
+
+} // namespace
+
+struct DataParallel::Group {
+  explicit Group(const World &world) : world(world) {
+    explained(world, "cannot meet the others", cannotMeet, [&] {
+      auto options = c10d::ProcessGroupGloo::Options::create();
+      options->timeout = answerTime;
+      const char *interface = std::getenv("GLOO_SOCKET_IFNAME");
+      using Gloo = c10d::ProcessGroupGloo;
+      options->devices.push_back(
+          interface       ? Gloo::createDeviceForInterface(interface)
+          : world.local() ? Gloo::createDeviceForHostname("127.0.0.1")
+                          : Gloo::createDefaultDevice());
+      gloo = c10::make_intrusive<Gloo>(storeOf(world), int(world.rank),
+                                       int(world.size), options);
+    });
+  }
+
+  using Works = std::vector<c10::intrusive_ptr<c10d::Work>>;
+  /// Starts what `start` starts and waits for all of it.
+  template <typename F>
+  void finish(const F &start) {
+    explained(world, "has lost the others", lost, [&] {
+      Works works;
+      start(works);
+      for (const auto &work : works)
+        work->wait();
+    });
+  }
+
+  World world;
+  c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo;
+};
+
+DataParallel::DataParallel(const World &world, int64_t bucketBytes)
+    : world(world), bucketBytes(bucketBytes) {
+  if (world.size > 1)
+    group = std::make_unique<Group>(world);
+}
+
+DataParallel::~DataParallel() = default;
+
+void DataParallel::average(at::Tensor &values) {
+  if (!group)
+    return;
+  const at::NoGradGuard noGrad;
+  const int64_t bucket =
+      std::max<int64_t>(1, bucketBytes / values.element_size());
+  group->finish([&](Group::Works &works) {
+    for (int64_t from = 0; from < values.size(0); from += bucket) {
+      std::vector<at::Tensor> part = {
+          values.slice(0, from, std::min(from + bucket, values.size(0)))};
+      works.push_back(group->gloo->allreduce(part));
+    }
+  });
+  values.div_(double(world.size));
+}
+
+std::vector<double> DataParallel::sum(const std::vector<double> &values) {
+  if (!group)
+    return values;
+  std::vector<at::Tensor> sums = {at::tensor(values, at::kDouble)};
+  group->finish([&](Group::Works &works) {
+    works.push_back(group->gloo->allreduce(sums));
+  });
+  const double *data = sums[0].const_data_ptr<double>();
+  return {data, data + values.size()};
+}
+
+void DataParallel::fromFirst(at::Tensor &values) {
+  if (!group)
+    return;
+  std::vector<at::Tensor> all = {values};
+  group->finish([&](Group::Works &works) {
+    works.push_back(group->gloo->broadcast(all));
+  });
+}
+
+std::string DataParallel::fromFirst(const std::string &text) {
+  if (!group)
+    return text;
+  at::Tensor size = at::full({1}, int64_t(text.size()), at::kLong);
+  fromFirst(size);
+  const int64_t count = size.item<int64_t>();
+  at::Tensor bytes = at::zeros({std::max<int64_t>(1, count)}, at::kByte);
+  if (first())
+    std::memcpy(bytes.data_ptr(), text.data(), text.size());
+  fromFirst(bytes);
+  return {static_cast<const char *>(bytes.const_data_ptr()), size_t(count)};
+}
+
+} // namespace tessera::trainer
