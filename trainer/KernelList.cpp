@@ -20,6 +20,8 @@ std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
   small.layers = 1;
   small.vocabulary = std::min<int64_t>(small.vocabulary, 64);
   models::Transformer model(small, config.kernels, uint64_t(config.seed));
+  // Weights of the type that the run computes in.
+  const AdamW optimizer(model.parameters(), config);
   const auto tokens = [&](int64_t sequences) {
     return at::zeros({sequences, config.sequenceLength}, at::kLong);
   };

@@ -61,6 +61,7 @@ TEST_P(KernelSources, LossesAgreeInBf16) {
         << "step " << i + 1;
   EXPECT_LT(ours.back().first, 0.8 * ours.front().first);
   EXPECT_GT(metrics("tessera")["kernels_loaded"].get<int>(), 0);
+  EXPECT_EQ(metrics("tessera")["kernels_compiled_after_step_1"], 0);
 }
 
 /// --dry-run names the files that the run then keeps.
