@@ -23,7 +23,9 @@ public:
 };
 
 /// While it lives, SIGUSR1 and SIGHUP write to standard error what the run is
-/// doing and the stack of the thread that got the signal, and the run goes on.
+/// doing and the stack of the thread that got the signal, and the run goes on;
+/// those that come while reports have taken more than a tenth of the time are
+/// passed over.
 /// SIGPIPE and SIGXFSZ do nothing: a log that nobody reads any more, or that
 /// must not grow, is no reason to end.
 class ReportSignals {
