@@ -46,6 +46,23 @@ void validateGeometry(const NsaGeometry &g) {
                 "raise nsa.n_sel, or set it to 0 to turn selection off");
 }
 
+/// A branch that is the only one, or forced, must have keys.
+void validateBranches(const ModelConfig &c) {
+  const bool used[] = {c.useCompressed,
+                       c.useSelected && c.nsa.selectedBlocks > 0,
+                       c.useWindow && c.nsa.window > 0};
+  if (!used[0] && !used[1] && !used[2])
+    throw Error("no branch of the attention is used",
+                "set one of nsa.use_cmp, nsa.use_sel and nsa.use_win to true");
+  constexpr const char *names[] = {"cmp", "sel", "win"};
+  const int forced = int(c.gateOverride) - int(GateOverride::Compressed);
+  if (forced >= 0 && forced < 3 && !used[forced])
+    throw Error(fmt::format("nsa.force_gate is {0}, but the {0} branch is not "
+                            "used",
+                            names[forced]),
+                "set its nsa.use_* to true, and nsa.n_sel or nsa.w above 0");
+}
+
 } // namespace
 
 std::vector<std::string> CustomAttention::learnedNames() const {
@@ -88,8 +105,10 @@ void validate(const ModelConfig &c) {
         throw Error(fmt::format("{} is missing", key),
                     "write attention: {kernel: FILE.py, fwd: NAME, bwd: "
                     "NAME_bwd}");
-  if (c.attention == AttentionKind::Nsa)
+  if (c.attention == AttentionKind::Nsa) {
     validateGeometry(c.nsa);
+    validateBranches(c);
+  }
 }
 
 } // namespace tessera::models

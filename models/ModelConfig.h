@@ -42,6 +42,10 @@ enum class KernelSource { Tessera, Torch };
 enum class Compression { Average, Convolution };
 enum class GateMode { Softmax, Sigmoid };
 enum class GateInput { QueryMean, Hidden };
+/// Of an MLP's hidden layer; SwiGLU has a second matrix in.
+enum class MlpKind { SquaredRelu, Silu, SwiGlu };
+/// What the gates are in place of what their weights say.
+enum class GateOverride { None, Compressed, Selected, Window, Uniform };
 
 struct ModelConfig {
   int64_t vocabulary = 256;
@@ -52,6 +56,7 @@ struct ModelConfig {
   int64_t keyDim = 32;
   int64_t valueDim = 32;
   int64_t mlpDim = 768;
+  MlpKind mlp = MlpKind::SquaredRelu;
   bool tiedHead = false;
   double ropeBase = 10000.0;
   double normEpsilon = 1e-6;
@@ -62,6 +67,9 @@ struct ModelConfig {
   GateMode gateMode = GateMode::Sigmoid;
   GateInput gateInput = GateInput::Hidden;
   double gateTemperature = 1.0;
+  GateOverride gateOverride = GateOverride::None;
+  /// A branch that is not used has a gate of zero.
+  bool useCompressed = true, useSelected = true, useWindow = true;
 };
 
 /// Throws tessera::Error, naming the key as a config file spells it, when the

@@ -17,7 +17,7 @@ struct Transformer::Block {
   at::Tensor gateIn, gateInBias, gateOut, gateOutBias;
   at::Tensor keyFilter, valueFilter;
   at::Tensor learned; // for attention kernels of a user's file
-  at::Tensor mlpNorm, mlpIn, mlpOut;
+  at::Tensor mlpNorm, mlpIn, mlpGate, mlpOut;
 };
 
 namespace {
@@ -50,6 +50,24 @@ private:
 
 int64_t branches(const ModelConfig &c) {
   return c.attention == AttentionKind::Nsa ? 3 : 1;
+}
+
+/// The logits of gates [T, Hkv, 3] as the settings change them: what is added
+/// opens or closes a gate to the last bit, softmax or sigmoid.
+at::Tensor overridden(const at::Tensor &logits, const ModelConfig &c) {
+  const bool used[] = {c.useCompressed, c.useSelected, c.useWindow};
+  const bool free = c.gateOverride == GateOverride::None;
+  if (free && used[0] && used[1] && used[2])
+    return logits;
+  const double far = 1e4 * c.gateTemperature;
+  const int forced = int(c.gateOverride) - int(GateOverride::Compressed);
+  at::Tensor added = at::zeros({3}, at::kFloat);
+  for (int i = 0; i < 3; ++i)
+    if (!used[i])
+      added[i] = -far;
+    else if (!free && c.gateOverride != GateOverride::Uniform)
+      added[i] = i == forced ? far : -far;
+  return logits * (free ? 1.0 : 0.0) + added.to(logits.options());
 }
 
 } // namespace
@@ -104,6 +122,9 @@ Transformer::Transformer(const ModelConfig &config, KernelSource kernels,
           spread(c.dim));
     b.mlpNorm = make.constant(in + "mlp.norm", {c.dim}, 1);
     b.mlpIn = make.normal(in + "mlp.in", {c.mlpDim, c.dim}, spread(c.dim));
+    if (c.mlp == MlpKind::SwiGlu)
+      b.mlpGate =
+          make.normal(in + "mlp.gated", {c.mlpDim, c.dim}, spread(c.dim));
     b.mlpOut = make.normal(in + "mlp.out", {c.dim, c.mlpDim},
                            spread(c.mlpDim) * residual);
     blocks.push_back(std::move(b));
@@ -155,7 +176,7 @@ at::Tensor Transformer::attention(const Block &b, const at::Tensor &x,
     NsaInputs in{query,          key(0),
                  value(0),       key(1),
                  value(1),       key(2),
-                 value(2),       gate.view({-1, c.kvHeads, 3}),
+                 value(2),       overridden(gate.view({-1, c.kvHeads, 3}), c),
                  b.keyFilter,    b.valueFilter,
                  options.without};
     NsaResult nsa = source->nsaAttention(in, c, packing);
@@ -184,6 +205,19 @@ at::Tensor Transformer::attention(const Block &b, const at::Tensor &x,
   return at::linear(output.reshape({x.size(0), -1}), b.output);
 }
 
+at::Tensor Transformer::mlp(const Block &b, const at::Tensor &x) const {
+  const at::Tensor in = at::linear(x, b.mlpIn);
+  switch (settings.mlp) {
+  case MlpKind::SquaredRelu:
+    return at::linear(at::relu(in).square(), b.mlpOut);
+  case MlpKind::Silu:
+    return at::linear(at::silu(in), b.mlpOut);
+  case MlpKind::SwiGlu:
+    return at::linear(at::silu(at::linear(x, b.mlpGate)) * in, b.mlpOut);
+  }
+  return {};
+}
+
 ForwardResult Transformer::forward(const at::Tensor &tokens,
                                    const ForwardOptions &options) {
   const ModelConfig &c = settings;
@@ -193,9 +227,7 @@ ForwardResult Transformer::forward(const at::Tensor &tokens,
   for (const Block &b : blocks) {
     x = x + attention(b, source->rmsNorm(x, b.attentionNorm, c.normEpsilon),
                       packing, options, result);
-    const at::Tensor hidden =
-        at::linear(source->rmsNorm(x, b.mlpNorm, c.normEpsilon), b.mlpIn);
-    x = x + at::linear(at::relu(hidden).square(), b.mlpOut);
+    x = x + mlp(b, source->rmsNorm(x, b.mlpNorm, c.normEpsilon));
   }
   const at::Tensor last = source->rmsNorm(x, finalNorm, c.normEpsilon);
   result.logits =

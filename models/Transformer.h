@@ -47,6 +47,7 @@ private:
   at::Tensor attention(const Block &block, const at::Tensor &x,
                        const Packing &packing, const ForwardOptions &options,
                        ForwardResult &result);
+  at::Tensor mlp(const Block &block, const at::Tensor &x) const;
 
   ModelConfig settings;
   std::unique_ptr<Kernels> source;

@@ -30,6 +30,10 @@ int64_t gateWidth(const ModelConfig &m) {
              : std::max<int64_t>(1, m.keyDim / 2);
 }
 
+int64_t mlpMatrices(const ModelConfig &m) {
+  return m.mlp == models::MlpKind::SwiGlu ? 3 : 2;
+}
+
 std::vector<ParameterPart> parametersOf(const ModelConfig &m) {
   const int64_t b = branches(m), layers = m.layers;
   const int64_t rows =
@@ -42,7 +46,8 @@ std::vector<ParameterPart> parametersOf(const ModelConfig &m) {
        layers * m.dim * rows},
       {"attention output", "n_layers * dim * n_heads*d_v",
        layers * m.dim * m.heads * m.valueDim},
-      {"MLP", "n_layers * 2 * dim * mlp_dim", layers * 2 * m.dim * m.mlpDim},
+      {"MLP", fmt::format("n_layers * {} * dim * mlp_dim", mlpMatrices(m)),
+       layers * mlpMatrices(m) * m.dim * m.mlpDim},
       {"norms", "(2*n_layers + 1) * dim", (2 * layers + 1) * m.dim},
   };
   if (isSparse(m)) {
@@ -85,10 +90,12 @@ double keptPerLayer(const ModelConfig &m) {
   const double heads = double(m.heads), groups = double(m.kvHeads);
   const double dk = double(m.keyDim), dv = double(m.valueDim);
   const double b = double(branches(m)), turned = (heads + b * groups) * dk;
+  // Before and after the activation; of SwiGLU both factors and SiLU.
+  const double hidden = m.mlp == models::MlpKind::SwiGlu ? 4 : 2;
   // Inputs and outputs of both norms, the projection, its rotated part, squared
   // ReLU before and after squaring, the attention's output and row sums.
   double kept = 4 * double(m.dim) + turned + b * groups * dv + turned +
-                2 * double(m.mlpDim) + heads * (dv + 1);
+                hidden * double(m.mlpDim) + heads * (dv + 1);
   if (isSparse(m)) {
     const double gates = 3 * groups;
     kept += 3 * heads * (dv + 1) + groups * (dk + dv) / double(m.nsa.stride) +

@@ -35,6 +35,13 @@ const std::vector<Choice> gateModes = {choice("softmax", GateMode::Softmax),
                                        choice("sigmoid", GateMode::Sigmoid)};
 const std::vector<Choice> gateInputs = {choice("q_mean", GateInput::QueryMean),
                                         choice("x", GateInput::Hidden)};
+const std::vector<Choice> mlps = {choice("relu2", MlpKind::SquaredRelu),
+                                  choice("silu", MlpKind::Silu),
+                                  choice("swiglu", MlpKind::SwiGlu)};
+const std::vector<Choice> gateOverrides = {
+    choice("none", GateOverride::None), choice("cmp", GateOverride::Compressed),
+    choice("sel", GateOverride::Selected), choice("win", GateOverride::Window),
+    choice("uniform", GateOverride::Uniform)};
 const std::vector<Choice> devices = {
     choice("auto", ComputeDevice::Auto),
     choice("cpu", ComputeDevice::Cpu),
@@ -206,6 +213,9 @@ std::vector<Setting> modelSettings() {
       Entry::of("model.mlp_dim", MEMBER(model.mlpDim),
                 "hidden width of the MLP; 0 or not given: 4 x model.dim")
           .range(0, 1 << 20),
+      Entry::oneOf("model.mlp", MEMBER(model.mlp), mlps,
+                   "what is between the MLP's matrices: the square of ReLU, "
+                   "SiLU, or SiLU of a second matrix times the first"),
       Entry::of("model.vocab_size", MEMBER(model.vocabulary),
                 "tokens there are; not given: those of the data")
           .range(2, 1 << 24),
@@ -242,6 +252,16 @@ std::vector<Setting> modelSettings() {
       Entry::of("nsa.gate_temperature", MEMBER(model.gateTemperature),
                 "divides the gate logits")
           .range(1e-6, 1e6),
+      Entry::oneOf("nsa.force_gate", MEMBER(model.gateOverride), gateOverrides,
+                   "gates whatever their weights say: one branch alone, or all "
+                   "alike")
+          .twin("NSA_FORCE_BRANCH"),
+      Entry::of("nsa.use_cmp", MEMBER(model.useCompressed),
+                "false: the gate of the compressed branch is zero"),
+      Entry::of("nsa.use_sel", MEMBER(model.useSelected),
+                "the same of the selected branch"),
+      Entry::of("nsa.use_win", MEMBER(model.useWindow),
+                "the same of the sliding window"),
   };
 }
 

@@ -61,6 +61,8 @@ std::vector<VariableSetting> settingsOf(const Environment &environment) {
       found.push_back({twin->key, value, name});
     else if (name == "NSA_NO_GC" && value == "1")
       found.push_back({"runtime.gradient_checkpointing", "false", name});
+    else if (name == "NSA_FORCE_UNIFORM_GATE" && value == "1")
+      found.push_back({"nsa.force_gate", "uniform", name});
     else if (!isFulfilled(name, value))
       refuse(name, value);
   }

@@ -63,6 +63,117 @@ TEST_P(EveryAttention, EveryParameterGetsAGradient) {
       }
 }
 
+/// The value of a parameter by the end of its name.
+at::Tensor valueOf(const Transformer &model, const std::string &name) {
+  for (const Parameter &p : model.parameters())
+    if (p.name.ends_with(name))
+      return p.value.detach();
+  ADD_FAILURE() << name;
+  return {};
+}
+
+// With the window as long as the sequence the window branch is dense attention
+// with the queries and the third keys and values of the projection.
+TEST(Gates, TheWindowAloneIsDenseAttention) {
+  const at::NoGradGuard noGrad;
+  for (const GateMode mode : {GateMode::Sigmoid, GateMode::Softmax}) {
+    ModelConfig c = small(AttentionKind::Nsa);
+    c.layers = 1;
+    c.nsa.window = 64;
+    c.gateMode = mode;
+    c.gateOverride = GateOverride::Window;
+    const ModelConfig dense = [&] {
+      ModelConfig d = c;
+      d.attention = AttentionKind::Dense;
+      return d;
+    }();
+    Transformer sparse(c, KernelSource::Torch, 1),
+        other(dense, KernelSource::Torch, 2);
+    for (const char *name :
+         {"embedding", "attention.norm", "attention.output", "mlp.norm",
+          "mlp.in", "mlp.out", "0.mlp.norm", "head"})
+      valueOf(other, name).copy_(valueOf(sparse, name));
+    // Rows: 4 queries and 3 x 2 keys of 8 channels, 3 x 2 values.
+    const at::Tensor rows = valueOf(sparse, "attention.qkv");
+    valueOf(other, "attention.qkv")
+        .copy_(at::cat({rows.slice(0, 0, 32), rows.slice(0, 64, 80),
+                        rows.slice(0, 112, 128)}));
+    const at::Tensor tokens = text(2, 64);
+    EXPECT_LT((sparse.forward(tokens).logits - other.forward(tokens).logits)
+                  .abs()
+                  .max()
+                  .item<double>(),
+              1e-5);
+  }
+}
+
+TEST(Gates, ABranchThatIsNotUsedHasAGateOfZero) {
+  const at::NoGradGuard noGrad;
+  const at::Tensor tokens = text(2, 64);
+  for (int branch = 0; branch < 3; ++branch) {
+    ModelConfig c = small(AttentionKind::Nsa);
+    Transformer all(c, KernelSource::Torch, 1);
+    (branch == 0   ? c.useCompressed
+     : branch == 1 ? c.useSelected
+                   : c.useWindow) = false;
+    Transformer some(c, KernelSource::Torch, 1);
+    ForwardOptions without;
+    without.without = branch;
+    EXPECT_TRUE(
+        some.forward(tokens).logits.equal(all.forward(tokens, without).logits))
+        << branch;
+    EXPECT_FALSE(some.forward(tokens).logits.equal(all.forward(tokens).logits));
+  }
+}
+
+// Whatever the weights of the gates are.
+TEST(Gates, UniformOnesDoNotDependOnTheirWeights) {
+  const at::NoGradGuard noGrad;
+  ModelConfig c = small(AttentionKind::Nsa);
+  c.gateOverride = GateOverride::Uniform;
+  c.gateMode = GateMode::Softmax;
+  Transformer model(c, KernelSource::Torch, 1);
+  const at::Tensor tokens = text(2, 64);
+  const at::Tensor before = model.forward(tokens).logits;
+  valueOf(model, "0.gate.out_bias").fill_(3);
+  valueOf(model, "1.gate.out").normal_();
+  EXPECT_TRUE(model.forward(tokens).logits.equal(before));
+}
+
+// One layer without attention, by its formula.
+TEST(Mlp, EachKindIsItsFormula) {
+  const at::NoGradGuard noGrad;
+  for (const MlpKind kind :
+       {MlpKind::SquaredRelu, MlpKind::Silu, MlpKind::SwiGlu}) {
+    ModelConfig c = small(AttentionKind::Dense);
+    c.layers = 1;
+    c.mlp = kind;
+    Transformer model(c, KernelSource::Torch, 1);
+    valueOf(model, "attention.output").zero_();
+    const at::Tensor tokens = text(1, 16);
+    const auto norm = [&](const at::Tensor &x) {
+      return x / (x.square().mean(-1, true) + c.normEpsilon).sqrt();
+    };
+    const auto wide = [&](const char *name) {
+      return valueOf(model, name).to(at::kDouble);
+    };
+    const at::Tensor x = wide("embedding").index_select(0, tokens[0]);
+    const at::Tensor in = norm(x).matmul(wide("mlp.in").t());
+    const auto silu = [](const at::Tensor &y) { return y / (1 + (-y).exp()); };
+    const at::Tensor hidden =
+        kind == MlpKind::SquaredRelu ? in.clamp_min(0) * in.clamp_min(0)
+        : kind == MlpKind::Silu
+            ? silu(in)
+            : silu(norm(x).matmul(wide("mlp.gated").t())) * in;
+    const at::Tensor logits =
+        norm(x + hidden.matmul(wide("mlp.out").t())).matmul(wide("head").t());
+    EXPECT_LT(
+        (model.forward(tokens).logits[0] - logits).abs().max().item<double>(),
+        1e-5)
+        << int(kind);
+  }
+}
+
 TEST_P(EveryAttention, LaterBytesDoNotReachEarlierOnes) {
   const at::NoGradGuard noGrad;
   Transformer model(small(GetParam()), KernelSource::Torch, 1);

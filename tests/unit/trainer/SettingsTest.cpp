@@ -115,6 +115,12 @@ TEST(Settings, AFeatureThatIsMissingIsNeverPassedOver) {
   EXPECT_TRUE(
       has(refusal("runtime: {sel_triton_min_L: 4096}"), "used it nowhere"));
   EXPECT_TRUE(has(refusal("runtime: {precision: int3}"), "wants fp32"));
+  EXPECT_TRUE(has(refusal("nsa: {use_cmp: no, n_sel: 0, use_win: no}"),
+                  "no branch of the attention"));
+  EXPECT_TRUE(has(refusal("", {}, {{"NSA_FORCE_BRANCH", "up"}}),
+                  "nsa.force_gate wants none or cmp or sel or win"));
+  EXPECT_TRUE(has(refusal("nsa: {force_gate: win, w: 0}"),
+                  "the win branch is not used"));
   // What stands behind it counts.
   EXPECT_EQ(refusal("runtime: {gradient_checkpointing: true}",
                     {"runtime.gradient_checkpointing=false"}),
@@ -171,9 +177,9 @@ TEST(Settings, VariablesStandBetweenFileAndCommandLine) {
 }
 
 TEST(Settings, AVariableWithoutEffectIsRefused) {
-  const std::string text = refusal("", {}, {{"NSA_FORCE_BRANCH", "win"}});
-  EXPECT_TRUE(has(text, "NSA_FORCE_BRANCH=win has no effect here")) << text;
-  EXPECT_TRUE(has(text, "unset NSA_FORCE_BRANCH")) << text;
+  const std::string text = refusal("", {}, {{"NSA_STOPGRAD_GATES", "1"}});
+  EXPECT_TRUE(has(text, "NSA_STOPGRAD_GATES=1 has no effect here")) << text;
+  EXPECT_TRUE(has(text, "unset NSA_STOPGRAD_GATES")) << text;
   EXPECT_TRUE(has(refusal("", {}, {{"NSA_SEQ_LEM", "3"}}), "NSA_SEQ_LEN?"));
   EXPECT_TRUE(has(refusal("", {}, {{"NSA_PREFILL_BATCHED", "0"}}),
                   "has no effect here"));
@@ -224,8 +230,97 @@ TEST(Settings, TakesWhatNobodyGaveFromAnEarlierRun) {
   EXPECT_THROW(configFromJson(nullptr, "state.json"), Error);
 }
 
+/// A config of the Python system, as its documentation lists it.
+struct Listed {
+  const char *name;
+  int64_t dim, window;
+  Precision precision;
+  int64_t length, batch, accumulate;
+  double rate;
+  int64_t warmup;
+  double decay;
+  int64_t steps, log, evaluate, save;
+};
+
+TEST(Settings, ConfigsOfThePythonSystemAreThereWithTheirMeaning) {
+  const Listed all[] = {
+      {"train_showcase", 128, 64, Precision::Fp32, 128, 8, 1, 0.0003, 0, 0, 200,
+       20, 0, 0},
+      {"m7c_125m_24g", 768, 512, Precision::Bf16, 4096, 2, 8, 0.0002, 2000,
+       0.01, 200000, 50, 2000, 10000},
+      {"m7c_125m_40g", 768, 512, Precision::Bf16, 4096, 4, 4, 0.0002, 2000,
+       0.01, 200000, 50, 2000, 10000},
+      {"m7c_125m_80g", 768, 512, Precision::Bf16, 4096, 8, 2, 0.0002, 2000,
+       0.01, 200000, 50, 2000, 10000},
+      {"m7c_125m_fast_log", 768, 512, Precision::Fp32, 1024, 1, 16, 0.0002,
+       2000, 0.01, 50000, 5, 500, 5000},
+      {"m7c_125m_1xa100_production", 768, 512, Precision::Bf16, 2048, 1, 1,
+       0.0002, 2000, 0.01, 50000, 20, 1000, 5000},
+      {"m7c_125m_1xa100_prod_v1", 768, 512, Precision::Bf16, 2048, 2, 2, 0.0002,
+       2000, 0.01, 50000, 20, 1000, 5000},
+      {"m7c_125m_2xa100_production", 768, 512, Precision::Bf16, 2048, 2, 2,
+       0.0002, 2000, 0.01, 50000, 20, 1000, 5000},
+      {"m7c_125m_2xa100_production_tuned", 768, 512, Precision::Bf16, 2048, 4,
+       1, 0.0002, 2000, 0.01, 50000, 20, 1000, 5000},
+      {"m7c_125m_2k_test", 768, 512, Precision::Bf16, 2048, 4, 1, 0.0002, 10,
+       0.01, 100, 5, 50, 0},
+      {"m7c_125m_2k_test_cpu", 768, 512, Precision::Fp32, 512, 2, 1, 0.0002, 2,
+       0.01, 20, 5, 50, 0},
+      {"m7c_small_smoke", 256, 256, Precision::Bf16, 1024, 1, 1, 0.0002, 20,
+       0.01, 200, 20, 0, 0},
+  };
+  std::set<std::string> folders;
+  for (const Listed &l : all) {
+    SCOPED_TRACE(l.name);
+    const Config c = readConfig(
+        std::string(TESSERA_SOURCE "/configs/m7c/") + l.name + ".yaml", {}, 1);
+    EXPECT_EQ(c.model.dim, l.dim);
+    EXPECT_EQ(c.model.nsa.window, l.window);
+    EXPECT_EQ(c.precision, l.precision);
+    EXPECT_EQ(c.sequenceLength, l.length);
+    EXPECT_EQ(c.batchSize, l.batch);
+    EXPECT_EQ(c.accumulate, l.accumulate);
+    EXPECT_DOUBLE_EQ(c.learningRate, l.rate);
+    EXPECT_EQ(c.warmup, l.warmup);
+    EXPECT_DOUBLE_EQ(c.weightDecay, l.decay);
+    EXPECT_EQ(c.steps, l.steps);
+    EXPECT_EQ(c.logEvery, l.log);
+    EXPECT_EQ(c.evaluateEvery, l.evaluate);
+    EXPECT_EQ(c.saveEvery, l.save);
+    EXPECT_EQ(c.seed, 1337);
+    EXPECT_EQ(c.model.gateMode, models::GateMode::Softmax);
+    EXPECT_EQ(c.model.gateInput, models::GateInput::QueryMean);
+    EXPECT_TRUE(folders.insert(c.out).second) << "in one folder: " << c.out;
+  }
+  // Two processes share the batches of those for two GPUs.
+  EXPECT_EQ(readConfig(TESSERA_SOURCE
+                       "/configs/m7c/m7c_125m_2xa100_production.yaml",
+                       {}, 2)
+                .deviceBatchSize,
+            1);
+}
+
+// Which part of a batch a process gets is that of the processes there are now.
+TEST(Settings, AnotherNumberOfProcessesSharesTheBatchAnew) {
+  const Config two = parseConfig("", "x", {"train.batch_size=8"}, {}, 2);
+  EXPECT_EQ(two.deviceBatchSize, 4);
+  const Config stored = configFromJson(toJson(two), "state.json");
+  EXPECT_EQ(stored.batchSize, 8);
+  EXPECT_EQ(stored.deviceBatchSize, 8);
+  EXPECT_EQ(forProcesses(stored, 4).deviceBatchSize, 2);
+  EXPECT_THROW(forProcesses(stored, 3), Error);
+  Config four = parseConfig("", "x", {}, {}, 4);
+  takeFrom(stored, four);
+  EXPECT_EQ(four.batchSize, 8);
+  EXPECT_EQ(four.deviceBatchSize, 2);
+  // One that was given must fit.
+  Config given = parseConfig("", "x", {"train.device_batch_size=3"}, {}, 2);
+  EXPECT_THROW(takeFrom(stored, given), Error);
+}
+
 TEST(Settings, OurConfigsAreRead) {
-  for (const char *name : {"quickstart", "sim_smoke", "dilated_window"})
+  for (const char *name :
+       {"quickstart", "sim_smoke", "dilated_window", "paper"})
     EXPECT_NO_THROW(readConfig(
         std::string(TESSERA_SOURCE "/configs/") + name + ".yaml", {}))
         << name;
