@@ -48,7 +48,7 @@ void saveCheckpoint(const Config &config, const Progress &progress,
                       {"config", toJson(config)}};
   writer.add(stateFile, state.dump(1) + "\n");
   writer.commit();
-  pruneCheckpoints(config.out, config.keepCheckpoints);
+  pruneCheckpoints(config.out, config.keepCheckpoints, config.milestoneEvery);
 }
 
 std::optional<FoundCheckpoint> findCheckpoint(const std::string &run,

@@ -186,13 +186,20 @@ void CheckpointWriter::commit() {
   sync(final.parent_path().parent_path());
 }
 
-void pruneCheckpoints(const std::string &run, int64_t keep) {
+void pruneCheckpoints(const std::string &run, int64_t keep,
+                      int64_t milestones) {
   std::map<int64_t, fs::path> all = listCheckpoints(run);
-  for (; int64_t(all.size()) > keep; all.erase(all.begin())) {
+  // The newest ones count towards `keep`, milestones or not.
+  for (int64_t newest = 0; !all.empty() && newest < keep; ++newest)
+    all.erase(std::prev(all.end()));
+  if (milestones > 0)
+    std::erase_if(all,
+                  [&](const auto &c) { return c.first % milestones == 0; });
+  for (const auto &[step, path] : all) {
     // A checkpoint that is half gone must not keep its name.
-    const fs::path going = all.begin()->second.string() + ".tmp";
+    const fs::path going = path.string() + ".tmp";
     std::error_code code;
-    fs::rename(all.begin()->second, going, code);
+    fs::rename(path, going, code);
     if (!code)
       fs::remove_all(going, code);
   }

@@ -60,8 +60,10 @@ private:
   bool committed = false;
 };
 
-/// Removes the oldest checkpoints but `keep`.
-void pruneCheckpoints(const std::string &run, int64_t keep);
+/// Removes the oldest checkpoints but `keep`, and but those of steps that
+/// `milestones` divides; 0: none of these.
+void pruneCheckpoints(const std::string &run, int64_t keep,
+                      int64_t milestones = 0);
 
 /// Takes the name of a checkpoint from a damaged one (it gets `.damaged`
 /// behind), so that it counts no longer; its files stay for who wants to look.

@@ -65,6 +65,8 @@ struct Config {
   int64_t finalWindows = 0; ///< Of the evaluation at the end; 0: all.
   int64_t saveEvery = 200;  ///< 0: only when stopped and at the end.
   int64_t keepCheckpoints = 2;
+  int64_t milestoneEvery = 0; ///< Steps; 0: none.
+  double watchdog = 180;      ///< Seconds; 0: none.
 
   std::string out = "runs/default";
   std::string resume = "auto"; ///< auto or never.

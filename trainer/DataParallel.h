@@ -33,6 +33,8 @@ public:
   void average(at::Tensor &values);
   /// Sums over the processes.
   std::vector<double> sum(const std::vector<double> &values);
+  /// Waits until all are here.
+  void wait() { sum({0}); }
   /// What the first process has.
   std::string fromFirst(const std::string &text);
   void fromFirst(at::Tensor &values);

@@ -11,6 +11,7 @@
 
 #include <ATen/ATen.h>
 #include <cmath>
+#include <csignal>
 #include <fmt/format.h>
 #include <numbers>
 
@@ -54,17 +55,24 @@ Run::Run(const Config &config, const Corpus &corpus, models::Transformer &model,
       kernels(kernels), parallel(parallel),
       telemetry(parallel.first() ? config.out + "/metrics.jsonl" : "",
                 start.step),
-      progress(start),
+      control(config.out, parallel.rank(), config.watchdog), progress(start),
       source(corpus, config, start.windows, parallel.rank(), parallel.size()),
       unit(lossUnit(corpus)), before(start.trainSeconds) {}
 
-int Run::stopSignal() const {
-  return parallel.size() > 1 ? sharedSignal : StopSignals::received();
+int Run::stopSignal() {
+  if (parallel.size() == 1)
+    sharedSignal = ownSignal();
+  return sharedSignal;
+}
+
+int Run::ownSignal() {
+  const int signal = StopSignals::received();
+  return signal == 0 && control.halted() ? SIGTERM : signal;
 }
 
 /// The mean loss of all processes, and whether one of them was asked to stop.
 double Run::shareLoss(double loss) {
-  const double signal = StopSignals::received();
+  const double signal = parallel.size() > 1 ? ownSignal() : 0;
   const auto sums = parallel.sum({loss, signal != 0 ? 1.0 : 0.0, signal});
   if (sums[1] > 0)
     sharedSignal = int(sums[2] / sums[1]);
@@ -73,6 +81,7 @@ double Run::shareLoss(double loss) {
 
 void Run::step() {
   const Clock::time_point start = Clock::now();
+  control.beat("step", progress.step + 1);
   double loss = 0;
   for (int64_t i = 0; i < config.accumulate; ++i) {
     loss += backward(model, toBatch(source.next(), config.sequenceLength),
@@ -141,6 +150,7 @@ void Run::between() {
   if (!parallel.first())
     return;
   const Clock::time_point pause = Clock::now();
+  control.beat("between", progress.step);
   const auto due = [&](int64_t every) {
     return every > 0 && !last() && progress.step % every == 0;
   };

@@ -7,6 +7,7 @@
 #include "trainer/Config.h"
 #include "trainer/Data.h"
 #include "trainer/DataParallel.h"
+#include "trainer/RunControl.h"
 #include "trainer/Telemetry.h"
 
 #include <chrono>
@@ -38,15 +39,16 @@ public:
   void save();
 
   bool last() const { return progress.step >= config.steps; }
-  /// The signal that asks the run to stop, 0 if none; of several processes all
-  /// know of it behind the same step.
-  int stopSignal() const;
+  /// The signal that asks the run to stop, 0 if none; a file .HALT counts as
+  /// SIGTERM. Of several processes all know of it behind the same step.
+  int stopSignal();
   const Progress &reached() const { return progress; }
   void say(const std::string &text) { telemetry.say(text); }
   /// Kernels compiled after the first step: 0, all are prepared before it.
   int64_t compiledAfterFirstStep() const;
 
 private:
+  int ownSignal();
   double shareLoss(double loss);
   void skip(const std::string &fault, double loss, double norm);
 
@@ -57,6 +59,7 @@ private:
   const KernelTexts &kernels;
   DataParallel &parallel;
   Telemetry telemetry;
+  RunControl control;
   Progress progress;
   TokenSource source;
   const LossUnit unit;

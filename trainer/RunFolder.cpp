@@ -26,10 +26,10 @@ namespace {
 bool writtenByRuns(const std::string &name) {
   // The second form is what writeFile() leaves when the run is killed in it.
   for (const std::string known : {"lock", "config.json", "metrics.jsonl",
-                                  "metrics.json", "ckpt", "kernels"})
+                                  "metrics.json", "ckpt", "kernels", ".HALT"})
     if (name == known || name.starts_with("." + known + "."))
       return true;
-  return name.starts_with("previous-");
+  return name.starts_with("previous-") || name.starts_with("heartbeat_rank");
 }
 
 std::vector<fs::path> foreignFiles(const fs::path &folder) {
@@ -134,6 +134,7 @@ std::string RunFolder::putAside() {
     std::error_code ignored;
     return p.filename() == "config.json" || p.filename() == "kernels" ||
            p.filename().string().starts_with(".") ||
+           p.filename().string().starts_with("heartbeat_rank") ||
            (p.filename() == "metrics.jsonl" &&
             fs::is_regular_file(p, ignored) && fs::file_size(p, ignored) == 0);
   };

@@ -11,6 +11,7 @@
 #include "trainer/Finish.h"
 #include "trainer/KernelList.h"
 #include "trainer/Run.h"
+#include "trainer/RunControl.h"
 #include "trainer/Signals.h"
 #include "trainer/Telemetry.h"
 
@@ -145,6 +146,8 @@ void takeFolder(const Config &config, RunFolder &folder,
   } else if (const std::string aside = folder.putAside(); !aside.empty()) {
     logLine("the earlier run in this folder is now in " + aside);
   }
+  if (clearHalt(config.out))
+    logLine("removed " + config.out + "/.HALT, which stopped an earlier run");
   writeFile(folder.file("config.json"), toJson(config).dump(1) + "\n");
   keepKernels(config.out, progress.step, kernels);
 }

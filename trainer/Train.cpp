@@ -55,6 +55,7 @@ int train(const Config &given, const World &world) {
     requireSameKernels(*checkpoint, config, kernels, logLine);
   if (parallel.first())
     takeFolder(config, *opening.folder, checkpoint, progress, kernels);
+  parallel.wait();
   if (config.panel && parallel.first())
     preparePanel(model.kernels());
 

@@ -355,6 +355,17 @@ std::vector<Setting> routineSettings() {
       Entry::of("train.keep", MEMBER(keepCheckpoints), "checkpoints kept")
           .range(1, many)
           .free(),
+      Entry::of("train.milestone_every", MEMBER(milestoneEvery),
+                "checkpoints of steps that this divides are kept besides; 0: "
+                "none")
+          .range(0, many)
+          .free(),
+      Entry::of("train.watchdog", MEMBER(watchdog),
+                "seconds that a step takes, ten median steps at least, until "
+                "its stack is written; 0: never")
+          .twin("NSA_WATCH_HEARTBEAT_STALL_S")
+          .range(0, many)
+          .free(),
   };
 }
 

@@ -163,6 +163,16 @@ TEST(CheckpointFolder, TheNewestAreKept) {
   EXPECT_EQ(std::distance(fs::directory_iterator(run.path / "ckpt"), {}), 3);
 }
 
+TEST(CheckpointFolder, MilestonesAreKeptBesides) {
+  const TestFolder run;
+  for (const int64_t step : {5, 10, 15, 20, 25, 30, 35})
+    save(run, step, "x");
+  pruneCheckpoints(run.path.string(), 2, 20);
+  EXPECT_EQ(stepsOf(run), (std::vector<int64_t>{20, 30, 35}));
+  pruneCheckpoints(run.path.string(), 1);
+  EXPECT_EQ(stepsOf(run), std::vector<int64_t>{35});
+}
+
 TEST(CheckpointFolder, SumsThatLeadElsewhereAreRefused) {
   const std::string sum(64, 'a');
   EXPECT_EQ(parseSums(sum + "  b/c\n")->at("b/c"), sum);
