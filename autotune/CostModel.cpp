@@ -38,29 +38,40 @@ public:
           known.emplace_back(profile.samples[i].at[axis],
                              middle > 0 ? cycles[i] / middle : 1);
       std::sort(known.begin(), known.end());
-      for (uint32_t k = 0; k < grid[axis]; ++k)
-        factors[axis].push_back(between(known, (k + 0.5) / grid[axis]));
+      // A long axis is looked at in so many places.
+      const uint32_t count = std::min(grid[axis], mostPlaces);
+      for (uint32_t k = 0; k < count; ++k)
+        factors[axis].push_back(between(known, (k + 0.5) / count));
     }
   }
 
   double operator()(uint64_t block) const {
     const uint64_t x = block % grid[0], rest = block / grid[0];
-    return middle * factors[0][x] * factors[1][rest % grid[1]] *
-           factors[2][rest / grid[1]];
+    return middle * factor(0, x) * factor(1, rest % grid[1]) *
+           factor(2, rest / grid[1]);
   }
 
   double sum() const {
     double product = middle;
-    for (const std::vector<double> &axis : factors) {
+    for (size_t axis = 0; axis < 3; ++axis) {
       double all = 0;
-      for (double factor : axis)
-        all += factor;
-      product *= all;
+      for (double one : factors[axis])
+        all += one;
+      product *= all * grid[axis] / double(factors[axis].size());
     }
     return product;
   }
 
 private:
+  static constexpr uint32_t mostPlaces = 1 << 20;
+
+  double factor(size_t axis, uint64_t at) const {
+    const std::vector<double> &places = factors[axis];
+    return places.size() == grid[axis]
+               ? places[at]
+               : places[at * places.size() / grid[axis]];
+  }
+
   static bool onAxis(const std::vector<LaunchProfile::Sample> &samples,
                      size_t i, size_t axis) {
     for (size_t other = 0; other < 3; ++other)
@@ -157,13 +168,14 @@ double makespan(uint64_t blocks, uint64_t slots,
   if (!blocks || !slots)
     return 0;
   const uint64_t step = std::max<uint64_t>(blocks / (slots * mostWaves), 1);
+  // The sum is that of all, or of so many that none is missed that matters.
+  const uint64_t stride = std::max<uint64_t>(blocks >> 22, 1);
   std::priority_queue<double, std::vector<double>, std::greater<>> free;
   double end = 0, looked = 0, all = 0;
-  for (uint64_t i = 0; i < blocks; ++i) {
+  for (uint64_t i = 0; i < blocks; i += stride)
+    all += cycles(i) * double(stride);
+  for (uint64_t i = 0; i < blocks; i += step) {
     const double time = cycles(i);
-    all += time;
-    if (i % step)
-      continue;
     looked += time;
     double begin = 0;
     if (free.size() == slots) {

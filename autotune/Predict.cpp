@@ -20,6 +20,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// Few enough that a budget of seconds is no lie, enough for every worker.
+constexpr size_t compiledAtOnce = 4;
+
 std::string times(double factor) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.2f times", factor);
@@ -108,14 +111,17 @@ private:
     loaded.tf32 = job.launch.f32Default != "ieee";
     std::vector<Predicted> found;
     gpu = SampledGpu(gpu.name());
-    for (const Candidate &candidate : candidates) {
+    for (size_t k = 0; k < candidates.size(); ++k) {
       if (interrupted || (!found.empty() && Clock::now() >= deadline))
         break;
+      if (k % compiledAtOnce == 0)
+        compileSome(job, k);
+      const Candidate &candidate = candidates[k];
       if (progress.due())
         progress.show("predicting " + std::to_string(index + 1) + " of " +
                       std::to_string(jobs.size()) + ", " +
                       job.kernel->info.signature.kernel + ": candidate " +
-                      std::to_string(found.size() + 1) + " of " +
+                      std::to_string(k + 1) + " of " +
                       std::to_string(candidates.size()));
       const cases::PreparedLaunch launch = job.with(candidate);
       if (found.empty())
@@ -145,6 +151,20 @@ private:
     for (const LaunchProfile::Sample &sample : own.samples)
       largest = std::max(largest, warpInstructions(sample.work));
     return slowestFactor * largest + 1e5;
+  }
+
+  // The next candidates, in parallel.
+  void compileSome(const Job &job, size_t first) const {
+    const std::vector<Candidate> &all = job.space.candidates;
+    std::vector<cases::PreparedLaunch> launches;
+    std::vector<std::pair<const cases::PreparedLaunch *, Grid>> list;
+    const size_t last = std::min(first + compiledAtOnce, all.size());
+    launches.reserve(last - first);
+    for (size_t k = first; k < last; ++k) {
+      launches.push_back(job.with(all[k]));
+      list.emplace_back(&launches.back(), all[k].grid);
+    }
+    cases::compileGpuLaunches(list);
   }
 
   std::string check(const cases::LoadedCase &loaded,

@@ -73,15 +73,17 @@ Work workOf(const sim::Counters &counters) {
 
 std::vector<uint64_t> sampledBlocks(const Grid &grid) {
   std::set<uint64_t> chosen;
-  for (size_t axis = 0; axis < 3; ++axis)
-    for (uint64_t quarter = 0; quarter <= 4; ++quarter) {
+  for (size_t axis = 0; axis < 3; ++axis) {
+    const uint64_t count = grid[axis], last = count - 1;
+    // The outermost two: an outermost one may be empty.
+    for (uint64_t place : {uint64_t(0), uint64_t(1), count / 4, count / 2,
+                           std::max<uint64_t>(count * 3 / 4, 1) - 1,
+                           last - std::min<uint64_t>(last, 1), last}) {
       std::array<uint64_t, 3> at = {grid[0] / 2, grid[1] / 2, grid[2] / 2};
-      at[axis] = (uint64_t(grid[axis]) - 1) * quarter / 4;
-      // The middle of an axis is the same for all of them.
-      if (quarter == 2)
-        at[axis] = grid[axis] / 2;
+      at[axis] = std::min(place, last);
       chosen.insert(at[0] + grid[0] * (at[1] + uint64_t(grid[1]) * at[2]));
     }
+  }
   return {chosen.begin(), chosen.end()};
 }
 
@@ -109,7 +111,7 @@ extrapolate(const std::vector<std::pair<double, LaunchProfile>> &sizes,
       throw Error("profiles of " + std::to_string(profile.samples.size()) +
                       " and of " + std::to_string(result.samples.size()) +
                       " blocks are of unlike grids",
-                  "count sizes whose grids have at least five blocks along "
+                  "count sizes whose grids have at least eight blocks along "
                   "the same axes");
   }
   double error = 0, all = 0;

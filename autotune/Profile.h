@@ -52,7 +52,8 @@ struct LaunchProfile {
   uint64_t blocks() const { return uint64_t(grid[0]) * grid[1] * grid[2]; }
 };
 
-// Blocks worth counting, ascending: five along each axis.
+// Blocks worth counting, ascending: seven along each axis, two of them at
+// either end.
 std::vector<uint64_t> sampledBlocks(const Grid &grid);
 // Where a block lies in the grid, as in LaunchProfile::Sample.
 std::array<double, 3> placeOf(uint64_t block, const Grid &grid);

@@ -6,6 +6,7 @@
 #include "autotune/ProfileJson.h"
 #include "autotune/SampledGpu.h"
 #include "bench/cost/Launches.h"
+#include "support/BuildId.h"
 #include "support/Error.h"
 #include "support/Json.h"
 
@@ -93,6 +94,12 @@ tune::LaunchProfile count(const Launch &launch, int64_t tokens) {
   return profile;
 }
 
+const char *nameOf(bench::Order order) {
+  return order == bench::Order::TokensUp     ? "tokens up"
+         : order == bench::Order::TokensDown ? "tokens down"
+                                             : "heads first";
+}
+
 struct Set {
   const char *name;
   std::vector<int64_t> sizes; // tokens
@@ -134,7 +141,7 @@ const std::vector<Set> &sets() {
 }
 
 int run(int argc, char **argv) {
-  Json result = Json::object();
+  Json result = {{"compiler", compilerBuildId()}};
   for (const Set &set : sets()) {
     bool wanted = argc == 1;
     for (int i = 1; i < argc; ++i)
@@ -151,8 +158,10 @@ int run(int argc, char **argv) {
         sizes.push_back({{"tokens", tokens},
                          {"profile", tune::toJson(count(launch, tokens))}});
       }
-      launches.push_back(
-          {{"kernel", set.launches(set.sizes[0])[i].kernel}, {"sizes", sizes}});
+      const Launch first = set.launches(set.sizes[0])[i];
+      launches.push_back({{"kernel", first.kernel},
+                          {"order", nameOf(first.order)},
+                          {"sizes", sizes}});
     }
     // At the lengths of published times: grids and bytes of the launches.
     Json lengths = Json::array();

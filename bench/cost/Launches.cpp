@@ -9,6 +9,8 @@ namespace {
 using Scalars = std::map<std::string, Arg>;
 
 uint32_t cdiv(int64_t a, int64_t b) { return uint32_t((a + b - 1) / b); }
+// Of one sequence: its tiles and one that is empty.
+uint32_t tiles(int64_t rows, int64_t size) { return uint32_t(rows / size + 1); }
 
 constexpr int64_t width = heads * headSize, kvWidth = kvHeads * headSize;
 
@@ -36,7 +38,7 @@ Constexprs attention(int64_t group, int64_t bm, int64_t bn) {
 }
 
 Scalars attentionScalars() {
-  Scalars scalars = {{"scale", 0.088}};
+  Scalars scalars = {{"scale", 0.088}, {"nseq", int64_t(1)}};
   addStrides(scalars, {"q", "k", "v", "o", "do", "dq", "dk", "dv"}, width,
              headSize);
   addStrides(scalars, {"lse", "delta"}, heads, 1);
@@ -65,7 +67,8 @@ Launch denseForward(int64_t tokens, int64_t bm, int64_t bn, int64_t warps,
                     int64_t stages) {
   Launch launch = {"kernels/dense/attn_fwd.py", "dense_fwd",
                    attention(1, bm, bn), warps, stages};
-  launch.grid = {cdiv(tokens, bm), uint32_t(heads), 1};
+  launch.grid = {tiles(tokens, bm), uint32_t(heads), 1};
+  launch.order = Order::TokensDown;
   launch.tensors = {{"Q", ofQueries(tokens)}, {"K", ofKeys(tokens)},
                     {"V", ofKeys(tokens)},    {"O", ofQueries(tokens)},
                     {"LSE", perRow(tokens)},  {"CU", starts}};
@@ -78,7 +81,8 @@ Launch compressedForward(int64_t tokens, int64_t bm, int64_t bn, int64_t warps,
   Launch launch = {"kernels/nsa/cmp_fwd.py", "cmp_fwd", attention(1, bm, bn),
                    warps, stages};
   addCompression(launch.constexprs);
-  launch.grid = {cdiv(tokens, bm), uint32_t(heads), 1};
+  launch.grid = {tiles(tokens, bm), uint32_t(heads), 1};
+  launch.order = Order::TokensDown;
   const Tensor keys = ofKeys(compressed(tokens));
   launch.tensors = {{"Q", ofQueries(tokens)},
                     {"K", keys},
@@ -108,7 +112,8 @@ std::vector<Launch> compressedBackward(int64_t tokens) {
   Launch dkdv = {"kernels/nsa/cmp_bwd.py", "cmp_bwd_dkdv",
                  attention(1, 64, 128), 8, 2};
   addCompression(dkdv.constexprs);
-  dkdv.grid = {cdiv(compressed(tokens), 128), uint32_t(heads), 1};
+  dkdv.grid = {uint32_t(heads), tiles(compressed(tokens), 128), 1};
+  dkdv.order = Order::HeadsFirst;
   dkdv.tensors = {{"Q", ofQueries(tokens)},
                   {"K", keys},
                   {"V", keys},
@@ -124,7 +129,8 @@ std::vector<Launch> compressedBackward(int64_t tokens) {
   Launch dq = {"kernels/nsa/cmp_bwd.py", "cmp_bwd_dq", attention(1, 128, 64), 8,
                2};
   addCompression(dq.constexprs);
-  dq.grid = {cdiv(tokens, 128), uint32_t(heads), 1};
+  dq.grid = {tiles(tokens, 128), uint32_t(heads), 1};
+  dq.order = Order::TokensDown;
   dq.tensors = dkdv.tensors;
   dq.tensors.erase("DK");
   dq.tensors.erase("DV");
@@ -187,13 +193,14 @@ Launch compressForward(int64_t tokens) {
       4,
       2};
   addCompression(launch.constexprs);
-  launch.grid = {cdiv(compressed(tokens), 16), uint32_t(kvHeads), 1};
+  launch.grid = {tiles(compressed(tokens), 16), uint32_t(kvHeads), 1};
   launch.tensors = {{"X", {DType::BF16, tokens * kvWidth}},
                     {"W", {DType::BF16, 32 * headSize, 0}},
                     {"OUT", {DType::BF16, compressed(tokens) * kvWidth}},
                     {"CU", starts},
                     {"CU_CMP", starts}};
   addStrides(launch.scalars, {"x", "o"}, kvWidth, headSize);
+  launch.scalars["nseq"] = int64_t(1);
   return launch;
 }
 

@@ -18,11 +18,16 @@ struct Tensor {
   int64_t published = -1; // elements; -1: as many
 };
 
+// How blocks follow one another: tiles of tokens from the first or from the
+// last one along x, heads along y; or heads along x.
+enum class Order { TokensUp, TokensDown, HeadsFirst };
+
 // One kernel at one length.
 struct Launch {
   std::string file, kernel;
   Constexprs constexprs = {};
   int64_t warps = 4, stages = 2;
+  Order order = Order::TokensUp;
   Grid grid = {1, 1, 1};
   std::map<std::string, Tensor> tensors = {};
   std::map<std::string, Arg> scalars = {};

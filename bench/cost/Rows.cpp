@@ -39,12 +39,17 @@ double flops(const std::string &work, int64_t tokens) {
   return 2 * products * heads * headSize * attended(work, tokens);
 }
 
-// Published kernels have batch and head before the tile: tiles of all heads
-// run side by side, those of long rows last.
-void headsFirst(LaunchProfile &profile) {
-  std::swap(profile.grid[0], profile.grid[2]);
-  for (LaunchProfile::Sample &sample : profile.samples)
+// Published kernels have batch and head before the tile, and tiles ascend:
+// those of all heads run side by side, those of long rows last.
+void publishedOrder(LaunchProfile &profile, const std::string &order) {
+  if (order == "heads first")
+    return;
+  for (LaunchProfile::Sample &sample : profile.samples) {
+    if (order == "tokens down")
+      sample.at[0] = 1 - sample.at[0];
     std::swap(sample.at[0], sample.at[2]);
+  }
+  std::swap(profile.grid[0], profile.grid[2]);
 }
 
 std::string text(const char *format, ...) {
@@ -95,7 +100,8 @@ std::vector<PublishedTime> publishedTimes(const Json &results) {
         LaunchProfile launch = tune::extrapolate(
             sizes, double(tokens), length.at("grids")[i].get<Grid>(), moved);
         launch.warpgroup = kernel.value("warpgroup", false);
-        headsFirst(launch);
+        publishedOrder(launch, set.at("launches")[i].value(
+                                   "order", std::string("tokens up")));
         row.launches.push_back(launch);
         bytes = std::max(bytes, moved);
       }

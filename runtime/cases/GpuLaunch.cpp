@@ -24,17 +24,27 @@ uint32_t numberOf(const Json &report, const char *name) {
              : 0;
 }
 
-} // namespace
-
-GpuLaunch gpuLaunch(const Kernel &kernel, const std::vector<Arg> &args,
-                    const Constexprs &constexprs, const LaunchOptions &options,
-                    const Grid &grid) {
+syntax::CompileRequest requestFor(const Kernel &kernel,
+                                  const std::vector<Arg> &args,
+                                  const Constexprs &constexprs,
+                                  const LaunchOptions &options,
+                                  const Grid &grid) {
   LaunchOptions own = options;
   own.wideGrid = grid[0] > narrowGrid;
   syntax::CompileRequest request = kernel.compileRequest(args, constexprs, own);
   // A simulated GPU runs PTX, but what ptxas makes of it is wanted, too.
   request.assembler.clear();
   request.emit = {"report"};
+  return request;
+}
+
+} // namespace
+
+GpuLaunch gpuLaunch(const Kernel &kernel, const std::vector<Arg> &args,
+                    const Constexprs &constexprs, const LaunchOptions &options,
+                    const Grid &grid) {
+  const syntax::CompileRequest request =
+      requestFor(kernel, args, constexprs, options, grid);
   const auto compiled = runtime::CompileService::instance().get(request);
   const auto ptx = compiled->stages.find("ptx");
   if (ptx == compiled->stages.end() || ptx->second.empty())
@@ -73,6 +83,19 @@ GpuLaunch gpuLaunch(const Kernel &kernel, const std::vector<Arg> &args,
     }
   }
   return result;
+}
+
+void compileGpuLaunches(
+    const std::vector<std::pair<const PreparedLaunch *, Grid>> &launches) {
+  try {
+    std::vector<syntax::CompileRequest> requests;
+    for (const auto &[launch, grid] : launches)
+      requests.push_back(requestFor(*launch->kernel, launch->args,
+                                    launch->constexprs, launch->options, grid));
+    runtime::CompileService::instance().getAll(requests);
+  } catch (const Error &) {
+    // The launch itself says it.
+  }
 }
 
 } // namespace tessera::cases

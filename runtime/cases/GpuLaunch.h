@@ -6,6 +6,8 @@
 #include "runtime/cases/SimLaunch.h"
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace tessera::cases {
 
@@ -20,5 +22,10 @@ struct GpuLaunch {
 GpuLaunch gpuLaunch(const Kernel &kernel, const std::vector<Arg> &args,
                     const Constexprs &constexprs, const LaunchOptions &options,
                     const Grid &grid);
+
+// Compiles what the same launches with these grids need, in parallel. What does
+// not compile is said by gpuLaunch().
+void compileGpuLaunches(
+    const std::vector<std::pair<const PreparedLaunch *, Grid>> &launches);
 
 } // namespace tessera::cases

@@ -209,6 +209,15 @@ TEST(CostModel, BlocksBetweenSamplesAreInterpolated) {
   EXPECT_NEAR(full, 64e3 * 1000 / 108 / 1410, full * 0.01);
 }
 
+// Neither the memory nor the time of a prediction grows with the grid.
+TEST(CostModel, TheLargestGrid) {
+  LaunchProfile profile =
+      profileOf(workWith(WorkShared, 1000), {0x7fffffff, 65535, 1});
+  profile.sharedBytes = 160 << 10;
+  const double time = predict(profile, findGpu("a100"), ideal).microseconds;
+  EXPECT_NEAR(time / (double(0x7fffffff) * 65535 * 1000 / 108 / 1410), 1, 0.01);
+}
+
 TEST(CostModel, NothingFitsOnAnSm) {
   LaunchProfile profile = profileOf(workWith(WorkShared, 1), {1, 1, 1});
   profile.sharedBytes = 300 << 10;
@@ -224,9 +233,10 @@ TEST(CostModel, PlainBound) {
 TEST(LaunchProfile, SamplesLieOnTheAxes) {
   EXPECT_EQ(sampledBlocks({1, 1, 1}), (std::vector<uint64_t>{0}));
   EXPECT_EQ(sampledBlocks({100, 1, 1}),
-            (std::vector<uint64_t>{0, 24, 50, 74, 99}));
+            (std::vector<uint64_t>{0, 1, 25, 50, 74, 98, 99}));
   const std::vector<uint64_t> plane = sampledBlocks({100, 8, 1});
-  EXPECT_EQ(plane.size(), 9u);
+  EXPECT_EQ(plane.size(), 13u);
+  EXPECT_EQ(sampledBlocks({2, 1, 1}), (std::vector<uint64_t>{0, 1}));
   EXPECT_EQ(placeOf(450, {100, 8, 1}),
             (std::array<double, 3>{0.505, 0.5625, 0.5}));
 }
