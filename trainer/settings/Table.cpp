@@ -35,10 +35,9 @@ const std::vector<Choice> gateModes = {choice("softmax", GateMode::Softmax),
                                        choice("sigmoid", GateMode::Sigmoid)};
 const std::vector<Choice> gateInputs = {choice("q_mean", GateInput::QueryMean),
                                         choice("x", GateInput::Hidden)};
-const std::vector<Choice> devices = {
-    choice("auto", ComputeDevice::Auto),
-    choice("cpu", ComputeDevice::Cpu),
-    {"cuda", -1, "training on a GPU is not built yet"}};
+const std::vector<Choice> devices = {choice("auto", ComputeDevice::Auto),
+                                     choice("cpu", ComputeDevice::Cpu),
+                                     choice("cuda", ComputeDevice::Cuda)};
 const std::vector<Choice> precisions = {
     choice("fp32", Precision::Fp32),
     choice("bf16", Precision::Bf16),
@@ -150,7 +149,7 @@ std::vector<Setting> runSettings() {
       Entry::of("panel", MEMBER(panel), "time NSA against SDPA at the end")
           .free(),
       Entry::oneOf("runtime.device", MEMBER(device), devices,
-                   "auto: what TESSERA_DEVICE says; cpu"),
+                   "auto: a GPU with TESSERA_DEVICE=cuda, else the CPU"),
       Entry::oneOf("runtime.precision", MEMBER(precision), precisions,
                    "of the computation; weights, sums of gradients and moments "
                    "are fp32 besides")
