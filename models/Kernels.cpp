@@ -9,9 +9,11 @@
 
 namespace tessera::models {
 
-Packing::Packing(int64_t sequences, int64_t length, const NsaGeometry &geometry)
+Packing::Packing(int64_t sequences, int64_t length, const NsaGeometry &geometry,
+                 at::Device device)
     : sequences(sequences), length(length) {
-  const at::Tensor index = at::arange(sequences + 1, at::kInt);
+  const at::Tensor index =
+      at::arange(sequences + 1, at::TensorOptions(at::kInt).device(device));
   sequenceStarts = index * length;
   compressedStarts = index * geometry.compressedCount(length);
 }

@@ -16,7 +16,8 @@ namespace tessera::models {
 /// A batch of sequences of one length, laid end to end: token t of sequence b
 /// is row b * length + t.
 struct Packing {
-  Packing(int64_t sequences, int64_t length, const NsaGeometry &geometry);
+  Packing(int64_t sequences, int64_t length, const NsaGeometry &geometry,
+          at::Device device = at::kCPU);
 
   int64_t sequences;
   int64_t length;

@@ -43,9 +43,12 @@ public:
   Tensor rope(const Tensor &x, const Packing &packing, double base) override {
     const int64_t dim = x.size(2);
     if (!cosine.defined() || cosine.size(0) < packing.length ||
-        cosine.size(1) != dim / 2 || tableBase != base) {
+        cosine.size(1) != dim / 2 || tableBase != base ||
+        cosine.device() != x.device()) {
       std::tie(cosine, sine) =
           table.call(packing.length, dim, base, /*scale=*/1.0, /*stride=*/1);
+      cosine = cosine.to(x.device());
+      sine = sine.to(x.device());
       tableBase = base;
     }
     return rotate.call(x, cosine, sine, packing.sequenceStarts, packing.length,

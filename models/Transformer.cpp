@@ -25,8 +25,9 @@ namespace {
 /// Makes the parameters in order, from one generator.
 class Builder {
 public:
-  Builder(std::vector<Parameter> &all, uint64_t seed)
-      : all(all), generator(at::detail::createCPUGenerator(seed)) {}
+  Builder(std::vector<Parameter> &all, uint64_t seed, at::Device device)
+      : all(all), generator(at::detail::createCPUGenerator(seed)),
+        device(device) {}
 
   at::Tensor normal(const std::string &name, at::IntArrayRef shape,
                     double deviation) {
@@ -38,7 +39,8 @@ public:
   }
 
 private:
-  at::Tensor add(const std::string &name, at::Tensor value) {
+  at::Tensor add(const std::string &name, const at::Tensor &drawn) {
+    at::Tensor value = drawn.to(device);
     value.set_requires_grad(true);
     all.push_back({name, value});
     return value;
@@ -46,6 +48,7 @@ private:
 
   std::vector<Parameter> &all;
   at::Generator generator;
+  at::Device device;
 };
 
 int64_t branches(const ModelConfig &c) {
@@ -73,12 +76,12 @@ at::Tensor overridden(const at::Tensor &logits, const ModelConfig &c) {
 } // namespace
 
 Transformer::Transformer(const ModelConfig &config, KernelSource kernels,
-                         uint64_t seed)
+                         uint64_t seed, at::Device device)
     : settings(config) {
   validate(config);
   source = makeKernels(kernels);
   const ModelConfig &c = settings;
-  Builder make(all, seed);
+  Builder make(all, seed, device);
   // Inputs of unit size keep about unit size through a layer; what is added to
   // the residual stream shrinks with the number of additions.
   const double residual = 1.0 / std::sqrt(2.0 * double(c.layers));
@@ -221,7 +224,7 @@ at::Tensor Transformer::mlp(const Block &b, const at::Tensor &x) const {
 ForwardResult Transformer::forward(const at::Tensor &tokens,
                                    const ForwardOptions &options) {
   const ModelConfig &c = settings;
-  const Packing packing(tokens.size(0), tokens.size(1), c.nsa);
+  const Packing packing(tokens.size(0), tokens.size(1), c.nsa, tokens.device());
   ForwardResult result;
   at::Tensor x = at::embedding(embedding, tokens.flatten());
   for (const Block &b : blocks) {

@@ -29,10 +29,12 @@ struct ForwardResult {
 /// are plain leaf tensors in a fixed order; a seed gives their first values.
 class Transformer {
 public:
-  Transformer(const ModelConfig &config, KernelSource source, uint64_t seed);
+  /// The same weights on every device.
+  Transformer(const ModelConfig &config, KernelSource source, uint64_t seed,
+              at::Device device = at::kCPU);
   ~Transformer();
 
-  /// tokens: int64 [B, S].
+  /// tokens: int64 [B, S], on the model's device.
   ForwardResult forward(const at::Tensor &tokens,
                         const ForwardOptions &options = {});
 
@@ -40,6 +42,7 @@ public:
   std::vector<Parameter> &parameters() { return all; }
   const std::vector<Parameter> &parameters() const { return all; }
   int64_t parameterCount() const;
+  at::Device device() const { return embedding.device(); }
   Kernels &kernels() { return *source; }
 
 private:

@@ -18,7 +18,7 @@ enum class LearningRateSchedule : int {
   WarmupStableDecay,
   Constant
 };
-enum class ComputeDevice : int { Auto, Cpu };
+enum class ComputeDevice : int { Auto, Cpu, Cuda };
 enum class Precision : int { Fp32, Bf16 };
 enum class TokenizerKind : int { Byte };
 enum class DataOrder : int { Random, Shuffled, Sequential };

@@ -10,20 +10,23 @@
 
 namespace tessera::trainer {
 
-Batch toBatch(const std::vector<int64_t> &tokens, int64_t length) {
+Batch toBatch(const std::vector<int64_t> &tokens, int64_t length,
+              at::Device device) {
   const int64_t rows = int64_t(tokens.size()) / (length + 1);
   at::Tensor all = at::empty({rows, length + 1}, at::kLong);
   std::memcpy(all.data_ptr<int64_t>(), tokens.data(),
               tokens.size() * sizeof(int64_t));
+  all = all.to(device);
   return {all.narrow(1, 0, length), all.narrow(1, 1, length)};
 }
 
-Batch trainingBatch(const Corpus &corpus, const Config &config, int64_t first) {
+Batch trainingBatch(const Corpus &corpus, const Config &config, int64_t first,
+                    at::Device device) {
   Config once = config;
   once.dataPrefetch = 0;
   once.dataEnd = DataEnd::Repeat;
   return toBatch(TokenSource(corpus, once, first, 0, config.processes).next(),
-                 config.sequenceLength);
+                 config.sequenceLength, device);
 }
 
 int64_t heldOutWindows(const Corpus &corpus, const Config &config) {
@@ -31,7 +34,7 @@ int64_t heldOutWindows(const Corpus &corpus, const Config &config) {
 }
 
 Batch heldOutBatch(const Corpus &corpus, const Config &config, int64_t first,
-                   int64_t count, int64_t total) {
+                   int64_t count, int64_t total, at::Device device) {
   const int64_t windows = heldOutWindows(corpus, config);
   const int64_t length = config.sequenceLength;
   std::vector<int64_t> tokens(size_t(count * (length + 1)));
@@ -39,7 +42,7 @@ Batch heldOutBatch(const Corpus &corpus, const Config &config, int64_t first,
     // Not (first + i) * windows / total, which may need more than 64 bits.
     corpus.heldOut.read(int64_t(__int128(first + i) * windows / total) * length,
                         length + 1, tokens.data() + i * (length + 1));
-  return toBatch(tokens, length);
+  return toBatch(tokens, length, device);
 }
 
 } // namespace tessera::trainer

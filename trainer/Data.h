@@ -13,11 +13,13 @@ struct Batch {
   at::Tensor inputs, targets; ///< int64 [B, S], targets one token later.
 };
 
-/// Of rows of `length` + 1 tokens.
-Batch toBatch(const std::vector<int64_t> &tokens, int64_t length);
+/// Of rows of `length` + 1 tokens; one copy to a device other than the CPU.
+Batch toBatch(const std::vector<int64_t> &tokens, int64_t length,
+              at::Device device = at::kCPU);
 
 /// Training windows number `first` and on; window i depends on (seed, i) only.
-Batch trainingBatch(const Corpus &corpus, const Config &config, int64_t first);
+Batch trainingBatch(const Corpus &corpus, const Config &config, int64_t first,
+                    at::Device device = at::kCPU);
 
 /// How many windows without overlap the held-out tokens give.
 int64_t heldOutWindows(const Corpus &corpus, const Config &config);
@@ -25,6 +27,6 @@ int64_t heldOutWindows(const Corpus &corpus, const Config &config);
 /// Windows first .. first+count-1 of `total` spread evenly over the held-out
 /// tokens.
 Batch heldOutBatch(const Corpus &corpus, const Config &config, int64_t first,
-                   int64_t count, int64_t total);
+                   int64_t count, int64_t total, at::Device device = at::kCPU);
 
 } // namespace tessera::trainer

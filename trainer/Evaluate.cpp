@@ -50,14 +50,16 @@ Evaluation evaluate(models::Transformer &model, const Corpus &corpus,
   const at::NoGradGuard noGrad;
   const int64_t total = windowsOf(corpus, config, windows);
   const int64_t length = config.sequenceLength;
-  at::Tensor sums = at::zeros({length}, at::kDouble);
+  at::Tensor sums = at::zeros(
+      {length}, at::TensorOptions(at::kDouble).device(model.device()));
   Evaluation result;
   result.windows = total;
   models::ForwardOptions options;
   options.without = without;
   for (int64_t first = 0; first < total; first += together) {
     const int64_t count = std::min(together, total - first);
-    const Batch batch = heldOutBatch(corpus, config, first, count, total);
+    const Batch batch =
+        heldOutBatch(corpus, config, first, count, total, model.device());
     options.wantIndices =
         model.config().attention == models::AttentionKind::Nsa;
     const models::ForwardResult out = model.forward(batch.inputs, options);

@@ -68,7 +68,7 @@ void finish(models::Transformer &model, const Corpus &corpus,
   const Progress &progress = run.reached();
   ReportSignals::doing("final evaluation", progress.step);
   json metrics = finalMetrics(model, corpus, config, progress);
-  if (config.panel)
+  if (config.panel && model.device().is_cpu())
     metrics["panel"] = runPanel(model.kernels(), panelSeconds, logLine);
   const models::KernelCounts counts = model.kernels().counts();
   metrics["kernels_compiled"] = counts.compiled;

@@ -14,16 +14,18 @@
 namespace tessera::trainer {
 
 std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
-                                     bool prepare) {
+                                     bool prepare, at::Device device) {
   // Layers launch the same kernels, and none of them sees the vocabulary.
   models::ModelConfig small = config.model;
   small.layers = 1;
   small.vocabulary = std::min<int64_t>(small.vocabulary, 64);
-  models::Transformer model(small, config.kernels, uint64_t(config.seed));
+  models::Transformer model(small, config.kernels, uint64_t(config.seed),
+                            device);
   // Weights of the type that the run computes in.
   const AdamW optimizer(model.parameters(), config);
   const auto tokens = [&](int64_t sequences) {
-    return at::zeros({sequences, config.sequenceLength}, at::kLong);
+    return at::zeros({sequences, config.sequenceLength},
+                     at::TensorOptions(at::kLong).device(device));
   };
   const auto evaluation = [&](int64_t windows, int without) {
     const at::NoGradGuard noGrad;

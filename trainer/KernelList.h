@@ -16,6 +16,7 @@ namespace tessera::trainer {
 /// `prepare` is set they are compiled or loaded, in parallel. Throws
 /// tessera::Error for a kernel that does not compile.
 std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
-                                     bool prepare);
+                                     bool prepare,
+                                     at::Device device = at::kCPU);
 
 } // namespace tessera::trainer

@@ -84,9 +84,11 @@ void Run::step() {
   control.beat("step", progress.step + 1);
   double loss = 0;
   for (int64_t i = 0; i < config.accumulate; ++i) {
-    loss += backward(model, toBatch(source.next(), config.sequenceLength),
-                     config.accumulate) /
-            double(config.accumulate);
+    loss +=
+        backward(model,
+                 toBatch(source.next(), config.sequenceLength, model.device()),
+                 config.accumulate) /
+        double(config.accumulate);
     optimizer.gather();
   }
   parallel.average(optimizer.gradients());

@@ -29,7 +29,7 @@ double elapsed(Run::Clock::time_point start) {
 /// Leaves the model as it was.
 double timeMicroBatch(models::Transformer &model, AdamW &optimizer,
                       const Corpus &corpus, const Config &config) {
-  const Batch batch = trainingBatch(corpus, config, 0);
+  const Batch batch = trainingBatch(corpus, config, 0, model.device());
   backward(model, batch, 1);
   const Run::Clock::time_point start = Run::Clock::now();
   for (int i = 0; i < 2; ++i)
@@ -39,14 +39,6 @@ double timeMicroBatch(models::Transformer &model, AdamW &optimizer,
 }
 
 } // namespace
-
-void requireSupported(const Config &config) {
-  const std::string device = optionText(Option::Device);
-  if (config.device == ComputeDevice::Cpu && device != "cpu")
-    throw Error(
-        fmt::format("runtime.device is cpu, but TESSERA_DEVICE={}", device),
-        "unset TESSERA_DEVICE, or set runtime.device=auto");
-}
 
 Config withVocabulary(Config config, const Corpus &corpus) {
   int64_t &vocabulary = config.model.vocabulary;
@@ -123,7 +115,7 @@ void firstBatches(models::Transformer &model, AdamW &optimizer,
                   const Progress &progress, const Say &say) {
   ReportSignals::doing("first batches, kernels are compiled", progress.step);
   const Run::Clock::time_point start = Run::Clock::now();
-  listKernels(corpus, config, /*prepare=*/true);
+  listKernels(corpus, config, /*prepare=*/true, model.device());
   const double microBatch = timeMicroBatch(model, optimizer, corpus, config);
   const int64_t left = config.steps - progress.step;
   const double training = double(left) * double(config.accumulate) * microBatch;
@@ -164,7 +156,9 @@ std::string modelLine(const Config &c, const models::Transformer &model) {
   if (c.model.attention == models::AttentionKind::Kernel)
     attention = fmt::format("attention {} of {}", c.model.custom.forward,
                             c.model.custom.file);
-  const std::string device = optionText(Option::Device);
+  const std::string device = model.device().is_cpu()
+                                 ? optionText(Option::Device)
+                                 : model.device().str();
   const std::string kernels =
       c.kernels == models::KernelSource::Torch ? "torch kernels"
       : device == "cpu"                        ? "tessera kernels"

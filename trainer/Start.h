@@ -12,10 +12,6 @@
 
 namespace tessera::trainer {
 
-/// Throws tessera::Error for what would be passed over in silence: another
-/// device than runtime.device names.
-void requireSupported(const Config &config);
-
 /// `config` with the vocabulary of the data, unless one that is large enough
 /// was given. Throws tessera::Error for a smaller one.
 Config withVocabulary(Config config, const Corpus &corpus);

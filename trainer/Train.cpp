@@ -5,6 +5,7 @@
 
 #include "trainer/Finish.h"
 #include "trainer/Panel.h"
+#include "trainer/Placement.h"
 #include "trainer/Plan.h"
 #include "trainer/Run.h"
 #include "trainer/Signals.h"
@@ -19,7 +20,7 @@ namespace tessera::trainer {
 
 int train(const Config &given, const World &world) {
   const ReportSignals reports;
-  requireSupported(given);
+  const c10::Device device = placementOf(given);
   requireMemory(planOf(given));
   // --- the processes, the run folder, before anything slow
   DataParallel parallel(world, int64_t(given.bucketMegabytes * 1e6));
@@ -36,8 +37,8 @@ int train(const Config &given, const World &world) {
   say(fmt::format("data: {}, {} {} to train on, {} held out", corpus.name,
                   corpus.training.size(), corpus.bytes() ? "bytes" : "tokens",
                   corpus.heldOut.size()));
-  models::Transformer model(config.model, config.kernels,
-                            uint64_t(config.seed));
+  models::Transformer model(config.model, config.kernels, uint64_t(config.seed),
+                            device);
   AdamW optimizer(model.parameters(), config);
   say(modelLine(config, model));
   Progress progress;
@@ -56,7 +57,7 @@ int train(const Config &given, const World &world) {
   if (parallel.first())
     takeFolder(config, *opening.folder, checkpoint, progress, kernels);
   parallel.wait();
-  if (config.panel && parallel.first())
+  if (config.panel && parallel.first() && device.is_cpu())
     preparePanel(model.kernels());
 
   // --- the loop

@@ -378,6 +378,12 @@ LoadedKernel &Kernel::State::loadCode(const runtime::LaunchEntry &entry,
   LaunchOptions own = options;
   own.device = DeviceHandle(*entry.device);
   const auto asked = request(args, entry.constexprs, own);
+  const bool fresh = !code.kernel;
+  if (fresh && entry.device->capturing(options.stream))
+    throw Error("kernel `" + name + "` (" + asked.file +
+                    ") is not loaded yet, and its stream is being captured "
+                    "into a CUDA graph",
+                "run the same step once before the capture begins");
   if (code.kernel)
     runtime::memoryHitCounter().fetch_add(1, std::memory_order_relaxed);
   else
@@ -387,6 +393,8 @@ LoadedKernel &Kernel::State::loadCode(const runtime::LaunchEntry &entry,
     });
   if (!entry.route)
     entry.route = &tune::routeOf(entry.chosen, *entry.device, *this, asked);
+  if (fresh)
+    code.kernel->describe(entry.route->configuration, asked.file);
   entry.loaded.store(code.kernel.get(), std::memory_order_release);
   return *code.kernel;
 }

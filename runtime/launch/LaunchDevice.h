@@ -32,6 +32,9 @@ public:
   virtual bool isCpu() const { return false; }
   // Whether pointers are the host's.
   virtual bool hostMemory() const { return true; }
+  // Whether what is launched on the stream becomes part of a CUDA graph, whose
+  // capture loading of code would break. Throws Error.
+  virtual bool capturing(void * /*stream*/) const { return false; }
   // Whether it reads PTX and has no use for a cubin.
   virtual bool readsPtx() const { return false; }
 

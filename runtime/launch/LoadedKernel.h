@@ -21,6 +21,9 @@ public:
   // Thread-safe. Throws Error.
   virtual void launch(const Grid &grid, std::span<const Arg> args,
                       void *stream) = 0;
+  // What errors may say of it besides its name; called before the first launch.
+  virtual void describe(const std::string & /*configuration*/,
+                        const std::string & /*file*/) {}
   void launch(const Grid &grid, const std::vector<Arg> &args) {
     launch(grid, args, nullptr);
   }

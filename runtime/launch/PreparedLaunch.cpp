@@ -76,7 +76,8 @@ void PreparedLaunch::launchOn(void *stream, const Grid &grid,
                               std::span<const Arg> args,
                               std::span<const Dimension> dimensions,
                               int64_t sequence) const {
-  const Found launch = find(args, dimensions, grid[0] > narrowGrid, sequence);
+  Found launch = find(args, dimensions, grid[0] > narrowGrid, sequence);
+  launch.options.stream = stream;
   const Kernel::State &state = *ofKernel.state;
   runtime::LaunchHook *const hook = runtime::launchHook();
   if (hook && hook->takes(ofKernel, state, args, joined(constexprs, dimensions),

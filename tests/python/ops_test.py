@@ -275,6 +275,22 @@ def scaled_add(X, Y, OUT, n, factor, BLOCK: tl.constexpr):
             with self.subTest(name):
                 torch.library.opcheck(getattr(ops, name).default, arguments, test_utils=utils)
 
+    def test_autocast(self):
+        """Queries, keys and values are narrowed, sums are not; gradients have the types of the leaves."""
+        p = ref.Packing([20, 9])
+        q, k, v = leaves((29, 4, 16), (29, 2, 16), (29, 2, 8))
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            o, lse = ops.dense_attention(q, k, v, p.cu, 20)
+            (dq,) = torch.autograd.grad(o.sum(), q)
+            branches = (o, o.detach().float(), o.detach())
+            gated, gates = ops.nsa_combine(*branches, torch.zeros(29, 2, 3))
+        want = ops.dense_attention(*(x.detach().bfloat16() for x in (q, k, v)), p.cu, 20)
+        self.assertEqual((o.dtype, lse.dtype, dq.dtype), (torch.bfloat16, torch.float32, torch.float32))
+        self.assertTrue(torch.equal(o, want[0]) and torch.equal(lse, want[1]))
+        self.assertEqual((gated.dtype, gates.dtype), (torch.float32, torch.float32))
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=False):
+            self.assertEqual(ops.dense_attention(q, k, v, p.cu, 20)[0].dtype, torch.float32)
+
     def test_lse_is_stored_by_tokens(self):
         """[heads, tokens] to the caller; the heads of a token lie side by side. A caller's own may have other strides."""
         p = ref.Packing([20, 9])

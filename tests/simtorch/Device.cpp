@@ -76,6 +76,8 @@ int currentDevice() {
 
 void setDevice(int index) {
   TORCH_CHECK(index >= 0 && index < gpus().count, "no device ", index);
+  if (index == device)
+    return;
   call("cuCtxSetCurrent", gpus().contexts[size_t(index)]);
   device = index;
 }

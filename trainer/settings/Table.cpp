@@ -42,10 +42,9 @@ const std::vector<Choice> gateOverrides = {
     choice("none", GateOverride::None), choice("cmp", GateOverride::Compressed),
     choice("sel", GateOverride::Selected), choice("win", GateOverride::Window),
     choice("uniform", GateOverride::Uniform)};
-const std::vector<Choice> devices = {
-    choice("auto", ComputeDevice::Auto),
-    choice("cpu", ComputeDevice::Cpu),
-    {"cuda", -1, "training on a GPU is not built yet"}};
+const std::vector<Choice> devices = {choice("auto", ComputeDevice::Auto),
+                                     choice("cpu", ComputeDevice::Cpu),
+                                     choice("cuda", ComputeDevice::Cuda)};
 const std::vector<Choice> precisions = {
     choice("fp32", Precision::Fp32),
     choice("bf16", Precision::Bf16),
@@ -157,7 +156,7 @@ std::vector<Setting> runSettings() {
       Entry::of("panel", MEMBER(panel), "time NSA against SDPA at the end")
           .free(),
       Entry::oneOf("runtime.device", MEMBER(device), devices,
-                   "auto: what TESSERA_DEVICE says; cpu"),
+                   "auto: a GPU with TESSERA_DEVICE=cuda, else the CPU"),
       Entry::oneOf("runtime.precision", MEMBER(precision), precisions,
                    "of the computation; weights, sums of gradients and moments "
                    "are fp32 besides")

@@ -20,7 +20,8 @@ CudaCode::CudaCode(const CompiledKernel &compiled, const std::string &kernel,
                    const std::vector<std::string> &parameters, int ordinal)
     : driver(Driver::instance(ordinal)), name(kernel),
       arguments(compiled.meta, kernel, parameters),
-      threads(compiled.meta.threads), sharedBytes(compiled.meta.sharedBytes) {
+      threads(compiled.meta.threads), sharedBytes(compiled.meta.sharedBytes),
+      label(driver.keepName("`" + kernel + "`")) {
   if (!threads)
     throw Error("the artifact of `" + kernel +
                     "` does not say how many "
@@ -50,8 +51,23 @@ CudaCode::~CudaCode() {
 }
 
 void CudaCode::refuse(Result result) const {
-  driver.check(result, "launching `" + name + "`");
+  driver.check(result, "launching " + *label);
   throw std::logic_error("a result that is no error");
+}
+
+void CudaCode::describe(const std::string &configuration,
+                        const std::string &file) {
+  label = driver.keepName("`" + name + "` (" + configuration +
+                          (configuration.empty() ? "" : "; ") + file + ")");
+}
+
+// A graph that is being captured runs nothing yet.
+void CudaCode::wait(Stream stream) const {
+  int capturing = 0;
+  if (!driver.api().StreamIsCapturing(stream, &capturing) && capturing)
+    return;
+  if (const Result result = driver.api().StreamSynchronize(stream))
+    driver.check(result, "running " + *label);
 }
 
 void CudaCode::load(const CompiledKernel &compiled) {

@@ -30,7 +30,15 @@ public:
             function, grid[0], grid[1], grid[2], threads, 1, 1, sharedBytes,
             stream, parameters, nullptr)) [[unlikely]]
       refuse(result);
+    driver.launched(label);
+    if (driver.blocking()) [[unlikely]]
+      wait(stream);
   }
+
+  // What errors call it: "`add` (BM=64 num_warps=4; add.py)". Before the first
+  // launch.
+  void describe(const std::string &configuration, const std::string &file);
+  const std::string &text() const { return *label; }
 
   const Driver &driver;
   const std::string name;
@@ -39,8 +47,10 @@ public:
 private:
   void load(const CompiledKernel &compiled);
   [[noreturn]] void refuse(Result result) const;
+  void wait(Stream stream) const;
 
   const uint32_t threads, sharedBytes;
+  const std::string *label;
   Module module = nullptr;
   Function function = nullptr;
 };

@@ -23,6 +23,11 @@ public:
 
   using LoadedKernel::launch;
 
+  void describe(const std::string &configuration,
+                const std::string &file) override {
+    code.describe(configuration, file);
+  }
+
   void launch(const Grid &grid, std::span<const Arg> args,
               void *stream) override {
     if (!grid[0] || !grid[1] || !grid[2])
@@ -50,7 +55,7 @@ private:
     code.start(grid, addresses, static_cast<cuda::Stream>(stream));
   }
 
-  const cuda::CudaCode code;
+  cuda::CudaCode code;
 };
 
 std::string nameOf(int ordinal) {
@@ -65,6 +70,15 @@ public:
     return cuda::Driver::instance(ordinal).target();
   }
   bool hostMemory() const override { return false; }
+  bool capturing(void *stream) const override {
+    const auto &driver = cuda::Driver::instance(ordinal);
+    driver.use();
+    int status = 0;
+    driver.check(driver.api().StreamIsCapturing(
+                     static_cast<cuda::Stream>(stream), &status),
+                 "asking whether a CUDA graph is captured");
+    return status != 0;
+  }
   std::shared_ptr<LoadedKernel>
   load(const CompiledKernel &compiled, const std::string &kernel,
        const std::vector<std::string> &parameters) const override {

@@ -48,6 +48,11 @@ public:
 
   using LoadedKernel::launch;
 
+  void describe(const std::string &configuration,
+                const std::string &file) override {
+    code.describe(configuration, file);
+  }
+
   void launch(const Grid &grid, std::span<const Arg> args, void *) override {
     if (!grid[0] || !grid[1] || !grid[2])
       return;
@@ -100,7 +105,7 @@ private:
     void run() override {
       start();
       driver.check(driver.api().CtxSynchronize(),
-                   "running `" + kernel->code.name + "`");
+                   "running " + kernel->code.text());
     }
     void fetch() override {
       for (const auto &range : memory)
@@ -176,7 +181,7 @@ private:
     std::vector<std::string> initial; // contents of `memory`
   };
 
-  const cuda::CudaCode code;
+  cuda::CudaCode code;
   const uint32_t appended;
 };
 

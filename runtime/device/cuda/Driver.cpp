@@ -2,14 +2,18 @@
 // wanted. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 #include "runtime/device/cuda/Driver.h"
 
+#include "runtime/device/cuda/Results.h"
 #include "support/Error.h"
 #include "support/GpuTarget.h"
 #include "support/Options.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <dlfcn.h>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 
 namespace tessera::runtime::cuda {
 
@@ -42,7 +46,13 @@ Driver &Driver::instance(int ordinal) {
   return *driver;
 }
 
-Driver::Driver(int ordinal) : number(ordinal) {
+// CUDA's own variable: torch's users know it.
+static bool wantsBlocking() {
+  const char *wanted = std::getenv("CUDA_LAUNCH_BLOCKING");
+  return wanted && *wanted && std::string(wanted) != "0";
+}
+
+Driver::Driver(int ordinal) : number(ordinal), waits(wantsBlocking()) {
   loadFunctions();
   open();
 }
@@ -145,15 +155,50 @@ void Driver::check(Result result, const std::string &what) const {
   if (!result)
     return;
   const char *id = nullptr, *text = nullptr;
-  if (functions.GetErrorName(result, &id) || !id)
-    id = "an unknown error";
+  std::string known = nameOf(result);
+  if (known.empty() && !functions.GetErrorName(result, &id) && id)
+    known = id;
+  if (known.empty())
+    known = "error " + std::to_string(result);
   if (functions.GetErrorString(result, &text) || !text)
     text = "";
-  throw Error("CUDA: " + what + ": " + id + " (" + text + ")",
-              result == 2 ? "the GPU's memory is full: use smaller tensors, or "
-                            "end other programs"
-                          : "TESSERA_DEVICE=sim:sm_80 runs the same code with "
-                            "every access checked");
+  std::string last;
+  if (causeOf(result) == Cause::Kernel)
+    last = lastLaunches(what);
+  throw Error("CUDA: " + what + ": " + known + " (" + text + ")" + last,
+              (last.empty() ? ""
+                            : "CUDA_LAUNCH_BLOCKING=1 waits for each launch, "
+                              "so that the error names its kernel; ") +
+                  hintOf(result));
+}
+
+void Driver::launched(const std::string *kernel) const {
+  recent[recentCount.fetch_add(1, std::memory_order_relaxed) % recent.size()]
+      .store(kernel, std::memory_order_relaxed);
+}
+
+const std::string *Driver::keepName(std::string kernel) const {
+  static std::mutex mutex;
+  static auto *const names = new std::set<std::string>;
+  std::lock_guard<std::mutex> guard(mutex);
+  return &*names->insert(std::move(kernel)).first;
+}
+
+// Nothing where `what` names the last one itself.
+std::string Driver::lastLaunches(const std::string &what) const {
+  std::string text;
+  const size_t count = recentCount.load(std::memory_order_relaxed);
+  for (size_t i = 0; i < std::min(count, recent.size()); ++i)
+    if (const std::string *kernel = recent[(count - 1 - i) % recent.size()]) {
+      if (!i && what.find(*kernel) != std::string::npos)
+        return {};
+      if (text.find(*kernel) == std::string::npos)
+        text += (text.empty() ? "; the kernel that failed is one of the last "
+                                "launches on this GPU: "
+                              : ", ") +
+                *kernel;
+    }
+  return text;
 }
 
 } // namespace tessera::runtime::cuda

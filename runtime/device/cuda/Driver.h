@@ -5,6 +5,8 @@
 
 #include "support/Error.h"
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -91,7 +93,14 @@ public:
       refuseUse(result);
   }
   Result tryUse() const { return functions.CtxSetCurrent(context); }
-  // Throws Error with the driver's words for a result that is not 0.
+  // Whether every launch is waited for (CUDA_LAUNCH_BLOCKING), so that an error
+  // comes from its own launch.
+  bool blocking() const { return waits; }
+  // Notes a launch for errors that show later; the text lives for ever.
+  void launched(const std::string *kernel) const;
+  const std::string *keepName(std::string kernel) const;
+  // Throws Error with the driver's words for a result that is not 0; where a
+  // kernel failed, with the last launches.
   void check(Result result, const std::string &what) const;
 
 private:
@@ -99,8 +108,12 @@ private:
   void loadFunctions();
   void open();
   void refuseUse(Result result) const;
+  std::string lastLaunches(const std::string &what) const;
 
   const int number;
+  const bool waits;
+  mutable std::array<std::atomic<const std::string *>, 8> recent{};
+  mutable std::atomic<size_t> recentCount{0};
   Api functions{};
   Context context = nullptr;
   Device device = 0;

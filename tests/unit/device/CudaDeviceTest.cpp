@@ -149,7 +149,7 @@ TEST_F(CudaDevice, ErrorsAreSaidAndNothingLeaks) {
                            "illegal memory access was encountered)");
   expectHas(failure(args), "HINT: TESSERA_DEVICE=sim:sm_80");
   ::setenv("FAKE_CUDA", "refuse", 1);
-  expectHas(failure(args), "launching `add`: CUDA_ERROR_UNKNOWN");
+  expectHas(failure(args), "launching `add`: CUDA_ERROR_INVALID_VALUE");
   ::unsetenv("FAKE_CUDA");
   std::get<Pointer>(args[0]).bytes = Pointer::unknown;
   expectHas(failure(args), "`x` of `add` is memory of unknown size");
@@ -186,7 +186,7 @@ TEST_F(CudaDevice, LaunchesOnTheStreamWithoutCopies) {
   expectHas(failureOf([&] {
               kernel->launch({2, 1, 1}, arguments(x.data(), y.data()));
             }),
-            "launching `add`: CUDA_ERROR_UNKNOWN");
+            "launching `add`: CUDA_ERROR_INVALID_VALUE");
 }
 
 // From the public interface down to the driver.

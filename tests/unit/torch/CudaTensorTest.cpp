@@ -7,6 +7,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/autocast_mode.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
@@ -234,6 +235,19 @@ TEST(CudaTensors, TheOtherOps) {
                                  selectionLength});
 }
 
+TEST(CudaTensors, UnderAutocast) {
+  const Values arguments = onDevice(nsaArguments(), firstGpu);
+  const auto typeOf = [&] {
+    return callOp("nsa_attention", arguments)[0].toTensor().scalar_type();
+  };
+  EXPECT_EQ(typeOf(), at::kFloat);
+  at::autocast::set_autocast_dtype(c10::kCUDA, at::kBFloat16);
+  at::autocast::set_autocast_enabled(c10::kCUDA, true);
+  EXPECT_EQ(typeOf(), at::kBFloat16);
+  at::autocast::set_autocast_enabled(c10::kCUDA, false);
+  at::autocast::clear_cache();
+}
+
 // Nothing is copied to or from the GPU, and nothing is waited for.
 TEST(CudaTensors, AreNotCopied) {
   const Values arguments = onDevice(nsaArguments(), firstGpu);
@@ -264,31 +278,44 @@ TEST(CudaTensors, MustBeOnOneDevice) {
   expectHas(failure(), "cu_seqlens is on cuda:1 but q is on cuda:0");
 }
 
-// The stand-in runs nothing before someone waits for the stream.
-TEST(CudaTensors, LaunchOnTorchsCurrentStream) {
+// A kernel that allocates nothing: y = 2 x for 20 elements.
+class Twice {
+public:
+  Twice() {
+    writeFile(path, "import triton\nimport triton.language as tl\n\n\n"
+                    "@triton.jit\n"
+                    "def twice(x, y, n, B: tl.constexpr):\n"
+                    "    i = tl.arange(0, B)\n"
+                    "    tl.store(y + i, 2 * tl.load(x + i, mask=i < n), "
+                    "mask=i < n)\n");
+  }
+  void launch(const Tensor &x, const Tensor &y) const {
+    using Launch =
+        void(c10::string_view, c10::string_view, at::TensorList,
+             at::ArrayRef<c10::Scalar>, c10::SymIntArrayRef, c10::string_view);
+    static const auto op = c10::Dispatcher::singleton()
+                               .findSchemaOrThrow("tessera::launch", "")
+                               .typed<Launch>();
+    const Tensor tensors[] = {x, y};
+    const c10::Scalar scalars[] = {int64_t(20)};
+    const c10::SymInt grid[] = {1};
+    op.call(path, "twice", tensors, scalars, grid, "B=32");
+  }
+
+private:
   const TemporaryFolder folder;
   const std::string path = folder.path() / "twice.py";
-  writeFile(path, "import triton\nimport triton.language as tl\n\n\n"
-                  "@triton.jit\n"
-                  "def twice(x, y, n, B: tl.constexpr):\n"
-                  "    i = tl.arange(0, B)\n"
-                  "    tl.store(y + i, 2 * tl.load(x + i, mask=i < n), "
-                  "mask=i < n)\n");
-  using Launch =
-      void(c10::string_view, c10::string_view, at::TensorList,
-           at::ArrayRef<c10::Scalar>, c10::SymIntArrayRef, c10::string_view);
-  const auto launch = c10::Dispatcher::singleton()
-                          .findSchemaOrThrow("tessera::launch", "")
-                          .typed<Launch>();
+};
+
+// The stand-in runs nothing before someone waits for the stream.
+TEST(CudaTensors, LaunchOnTorchsCurrentStream) {
+  const Twice twice;
   const c10::impl::VirtualGuardImpl gpus(c10::kCUDA);
   for (const c10::Device device : {firstGpu, secondGpu}) {
     const Tensor x = at::ones(20).to(device), y = at::zeros(20).to(device);
     const c10::Stream stream = gpus.getStreamFromGlobalPool(device);
     const c10::Stream before = gpus.exchangeStream(stream);
-    const Tensor tensors[] = {x, y};
-    const c10::Scalar scalars[] = {int64_t(20)};
-    const c10::SymInt grid[] = {1};
-    launch.call(path, "twice", tensors, scalars, grid, "B=32");
+    twice.launch(x, y);
     gpus.exchangeStream(before);
     const auto now = [&] { return simtorch::onHost(y)[19].item<float>(); };
     EXPECT_EQ(now(), 0);
@@ -297,6 +324,76 @@ TEST(CudaTensors, LaunchOnTorchsCurrentStream) {
     gpus.synchronizeStream(stream);
     EXPECT_EQ(now(), 2);
   }
+}
+
+// A CUDA graph runs what was launched on its stream, again and again; code is
+// not loaded meanwhile.
+TEST(CudaTensors, AreCapturedIntoGraphs) {
+  const c10::impl::VirtualGuardImpl gpus(c10::kCUDA);
+  const c10::Stream stream = gpus.getStreamFromGlobalPool(firstGpu);
+  const c10::Stream before = gpus.exchangeStream(stream);
+  void *const handle = gpus.getStreamNativeHandle(stream);
+  const Tensor x = noise({6, 40}, 1).to(firstGpu),
+               weight = at::ones(40).to(firstGpu);
+  Values kept; // torch's allocator keeps what a graph writes to
+  const auto captured = [&] {
+    void *graph = nullptr;
+    simtorch::call("cuStreamBeginCapture_v2", handle, 0);
+    const std::string failure = failureOf(
+        [&] { kept = callOp("rms_norm_forward", {x, weight, 1e-6}); });
+    simtorch::call("cuStreamEndCapture", handle, &graph);
+    return std::pair(failure, graph);
+  };
+  const auto [failure, nothing] = captured();
+  expectHas(failure, "kernel `rmsnorm_fwd` (");
+  expectHas(failure, "kernels/nn/rmsnorm_fwd.py) is not loaded yet, and its "
+                     "stream is being captured into a CUDA graph");
+  expectHas(failure, "HINT: run the same step once before the capture begins");
+
+  callOp("rms_norm_forward", {x, weight, 1e-6});
+  gpus.synchronizeStream(stream);
+  const auto [none, graph] = captured();
+  EXPECT_EQ(none, "no error");
+  void *executable = nullptr;
+  simtorch::call("cuGraphInstantiateWithFlags", &executable, graph, 0ull);
+  for (const uint64_t seed : {2, 3}) {
+    const Tensor next = noise({6, 40}, seed);
+    simtorch::onHost(x).copy_(next);
+    simtorch::call("cuGraphLaunch", executable, handle);
+    gpus.synchronizeStream(stream);
+    expectNear(kept[0].toTensor(),
+               callOp("rms_norm", {next, at::ones(40)})[0].toTensor(), 1e-5,
+               "replayed");
+  }
+  simtorch::call("cuGraphExecDestroy", executable);
+  for (void *made : {nothing, graph})
+    simtorch::call("cuGraphDestroy", made);
+  gpus.exchangeStream(before);
+}
+
+// SIM_CUDA_FAIL makes `twice` fail, with CUDA_LAUNCH_BLOCKING or without
+// (CMakeLists.txt).
+TEST(CudaFaults, NameTheKernel) {
+  const Twice twice;
+  const Tensor x = at::ones(20).to(firstGpu), y = at::zeros(20).to(firstGpu);
+  const auto failure = [&] { return failureOf([&] { twice.launch(x, y); }); };
+  const std::string kernel = "`twice` (num_warps=";
+  const std::string first = failure();
+  if (std::getenv("CUDA_LAUNCH_BLOCKING")) {
+    expectHas(first, "CUDA: running " + kernel);
+  } else {
+    EXPECT_EQ(first, "no error"); // it has not run yet
+    simtorch::settle();
+    const std::string next = failure();
+    expectHas(next, "the kernel that failed is one of the last launches on "
+                    "this GPU: " +
+                        kernel);
+    expectHas(next, "CUDA_LAUNCH_BLOCKING=1 waits for each launch");
+  }
+  const std::string text = failure();
+  for (const char *part : {"CUDA_ERROR_ILLEGAL_ADDRESS", "num_warps=",
+                           "twice.py)", "cannot use the GPU any more"})
+    expectHas(text, part);
 }
 
 // Selected by TESSERA_DEVICE (CMakeLists.txt).

@@ -1,0 +1,102 @@
+// tests/train/CudaSmokeTest.cpp - a model trained on CUDA tensors, on a driver
+// whose GPU is the simulator, learns what it learns on the cpu. Copyright the
+// tessera authors. SPDX-License-Identifier: Apache-2.0
+#include "tests/train/TrainRun.h"
+
+#include <cmath>
+#include <map>
+
+using namespace tessera;
+
+namespace {
+
+class CudaSmoke : public TrainRun {
+protected:
+  CommandResult train(const std::string &out,
+                      const std::vector<std::string> &more,
+                      std::vector<std::string> environment = {}) {
+    std::vector<std::string> all = {TESSERA_TRAIN,
+                                    "train",
+                                    "--config",
+                                    TESSERA_SOURCE "/configs/sim_smoke.yaml",
+                                    "data.path=" + folder.file("text"),
+                                    "out=" + folder.file(out)};
+    all.insert(all.end(), more.begin(), more.end());
+    for (const char *always : {"TESSERA_F32_DEFAULT=ieee", "TESSERA_PTXAS=none",
+                               "TESSERA_CUDA_DRIVER=" TESSERA_SIM_CUDA})
+      environment.push_back(always);
+    environment.push_back("TESSERA_CACHE_DIR=" + folder.file("cache"));
+    return runCommand(all, std::chrono::seconds(1200), environment);
+  }
+  CommandResult trainOnGpu(const std::string &out,
+                           std::vector<std::string> more) {
+    more.push_back("runtime.device=cuda");
+    return train(
+        out, more,
+        {"LD_PRELOAD=" TESSERA_SIM_TORCH, "SIM_CUDA_COUNTS=" + counts(out)});
+  }
+  std::string counts(const std::string &out) {
+    return folder.file(out + ".counts");
+  }
+  /// How often the driver was asked for each function.
+  std::map<std::string, long> calls(const std::string &out) {
+    std::istringstream in(readFile(counts(out)));
+    std::map<std::string, long> all;
+    std::string name;
+    for (long count = 0; in >> name >> count;)
+      all[name] = count;
+    return all;
+  }
+};
+
+TEST_F(CudaSmoke, LossesAreThoseOfTheCpu) {
+  expectFine(train("cpu", {}));
+  const CommandResult trained = trainOnGpu("cuda", {});
+  expectFine(trained);
+  EXPECT_NE(trained.errors.find("tessera kernels on cuda:0"), std::string::npos)
+      << trained.errors;
+  const auto cpu = steps("cpu"), cuda = steps("cuda");
+  ASSERT_EQ(cpu.size(), 3u);
+  ASSERT_EQ(cuda.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_GT(cpu[i].first, 1);
+    EXPECT_LT(std::abs(cuda[i].first / cpu[i].first - 1), 1e-3) << "step " << i;
+    EXPECT_LT(std::abs(cuda[i].second / cpu[i].second - 1), 1e-2)
+        << "gradient norm of step " << i;
+  }
+  EXPECT_NEAR(metrics("cuda")["val_bpb"].get<double>() /
+                  metrics("cpu")["val_bpb"].get<double>(),
+              1, 1e-3);
+
+  // All kernels are compiled in parallel before the first step, for the GPU
+  // alone.
+  EXPECT_EQ(metrics("cuda")["kernels_loaded"],
+            metrics("cpu")["kernels_loaded"]);
+  EXPECT_EQ(metrics("cuda")["kernels_compiled_after_step_1"], 0);
+
+  // What two more steps ask of the driver: the tokens go there, the loss and
+  // the norm of the gradient come back, and every kernel is loaded already.
+  expectFine(trainOnGpu("longer", {"train.steps=5"}));
+  auto three = calls("cuda"), five = calls("longer");
+  EXPECT_EQ(five["cuMemcpyHtoD"] - three["cuMemcpyHtoD"], 2 * 1);
+  EXPECT_EQ(five["cuMemcpyDtoH"] - three["cuMemcpyDtoH"], 2 * 2);
+  EXPECT_EQ(five["cuModuleLoadData"], three["cuModuleLoadData"]);
+  EXPECT_GT(five["cuLaunchKernel"], three["cuLaunchKernel"]);
+}
+
+TEST_F(CudaSmoke, SettingsThatDoNotFitAreRefused) {
+  expectRefused(trainOnGpu("none", {"kernels=torch"}),
+                "kernels=torch computes on the CPU only");
+  expectRefused(
+      train("none", {"runtime.device=cuda"},
+            {"LD_PRELOAD=" TESSERA_SIM_TORCH, "TESSERA_DEVICE=sim:sm_80"}),
+      "runtime.device is cuda, but TESSERA_DEVICE=sim:sm_80");
+  expectRefused(train("none", {"runtime.device=cpu"}, {"TESSERA_DEVICE=cuda"}),
+                "runtime.device is cpu, but TESSERA_DEVICE=cuda");
+  // Another user of the same driver, whose GPU is not there.
+  expectRefused(train("none", {"runtime.device=cuda"},
+                      {"LD_PRELOAD=" TESSERA_SIM_TORCH, "SIM_CUDA_DEVICES=0"}),
+                "torch finds no GPU");
+}
+
+} // namespace

@@ -1,0 +1,18 @@
+// trainer/Placement.h - where a run computes.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "trainer/Config.h"
+
+#include <c10/core/Device.h>
+
+namespace tessera::trainer {
+
+/// Of runtime.device: "auto" is the GPU with TESSERA_DEVICE=cuda and else the
+/// CPU, whose tensors TESSERA_DEVICE may send through a simulated GPU. Loads
+/// torch's CUDA library for a GPU. Throws tessera::Error where there is none,
+/// and where TESSERA_DEVICE and the settings contradict each other.
+c10::Device placementOf(const Config &config);
+
+} // namespace tessera::trainer
