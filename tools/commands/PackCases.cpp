@@ -1,4 +1,4 @@
-// tools/commands/Pack.cpp - tessera pack CASE... -o FOLDER.
+// tools/commands/PackCases.cpp - tessera pack-cases CASE... -o FOLDER.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
@@ -148,10 +148,10 @@ int run(const Options &options) {
 
 } // namespace
 
-Command addPack(CLI::App &app) {
+Command addPackCases(CLI::App &app) {
   auto options = std::make_shared<Options>();
-  CLI::App *verb =
-      app.add_subcommand("pack", "Put compiled GPU code beside recorded cases");
+  CLI::App *verb = app.add_subcommand(
+      "pack-cases", "Put compiled GPU code beside recorded cases");
   verb->add_option("case", options->cases,
                    "folder with case.json, or a folder of such folders")
       ->required();
@@ -165,7 +165,7 @@ Command addPack(CLI::App &app) {
   verb->footer(
       "Examples:\n"
       "  tessera record --config configs/sim_smoke.yaml --out cases\n"
-      "  tessera pack cases -o packed\n"
+      "  tessera pack-cases cases -o packed\n"
       "  packed/tessera-gpu-check packed --json result.json\n\n"
       "The folder needs nothing but an NVIDIA driver; docs/gpu-check.md.");
   return {verb, [options] { return run(*options); }};
