@@ -4,6 +4,7 @@
 #include "support/Error.h"
 #include "trainer/Config.h"
 #include "trainer/Generate.h"
+#include "trainer/KernelList.h"
 #include "trainer/Plan.h"
 #include "trainer/Train.h"
 #include "trainer/settings/Document.h"
@@ -11,6 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 using namespace tessera;
 
@@ -29,6 +31,10 @@ int main(int argc, char **argv) {
   train->add_flag("--dry-run", dryRun,
                   "say what the run would take, with every setting and where "
                   "it comes from, and end");
+  bool listing = false;
+  train->add_flag("--list-kernels", listing,
+                  "print what a compiler would be asked for (JSON), and end; "
+                  "for tessera pack");
   train->footer(trainer::settingsHelp());
 
   CLI::App *generate = app.add_subcommand("generate", "write text");
@@ -59,6 +65,11 @@ int main(int argc, char **argv) {
       const trainer::Config given = trainer::readConfig(file, overrides);
       fmt::print("{}\n{}", trainer::describe(given),
                  trainer::planText(given, trainer::planOf(given)));
+      return 0;
+    }
+    if (train->parsed() && listing) {
+      const trainer::Config given = trainer::readConfig(file, overrides);
+      fmt::print("{}\n", nlohmann::json(trainer::listKernels(given)).dump());
       return 0;
     }
     if (train->parsed())

@@ -18,4 +18,8 @@ namespace tessera::trainer {
 std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
                                      bool prepare);
 
+/// The same before anything of the run is there but its data: compiles nothing
+/// and writes nothing.
+std::vector<std::string> listKernels(const Config &config);
+
 } // namespace tessera::trainer

@@ -1,0 +1,171 @@
+// tools/commands/Pack.cpp - tessera pack --config RUN.yaml -o RUN.tpack.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/commands/Command.h"
+
+#include "runtime/Kernel.h"
+#include "runtime/launch/LaunchDevice.h"
+#include "runtime/tune/DeviceModel.h"
+#include "runtime/tune/FindTable.h"
+#include "support/CpuTarget.h"
+#include "support/Error.h"
+#include "support/File.h"
+#include "support/GpuTarget.h"
+#include "support/Options.h"
+#include "tools/pack/Make.h"
+#include "tools/pack/Runtime.h"
+#include "tools/pack/Show.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+namespace tessera::tools {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Options {
+  std::string config, out, show, commit;
+  std::vector<std::string> settings, tables;
+  std::vector<std::string> targets = {"cpu"};
+  bool withRuntime = false;
+};
+
+// "cpu" is what this machine is.
+std::string targetOf(const std::string &name) {
+  if (name == "cpu")
+    return hostTarget();
+  if (GpuTarget::looksLike(name))
+    return GpuTarget::parse(name).name;
+  if (!CpuTarget::parse(name))
+    throw Error("--targets: " + name + " is no target",
+                "write cpu (this machine), one such as cpu:x86-64-v3:0000, or "
+                "GPUs such as sm_80");
+  return name;
+}
+
+std::string commandLine(const Options &options) {
+  std::string text = "tessera pack --config " + options.config;
+  for (const std::string &word : options.settings)
+    text += " " + word;
+  text += " --targets ";
+  for (size_t i = 0; i < options.targets.size(); ++i)
+    text += (i ? "," : "") + options.targets[i];
+  for (const std::string &table : options.tables)
+    text += " --table " + table;
+  return text + (options.withRuntime ? " --with-runtime" : "") + " -o " +
+         options.out;
+}
+
+// Those that were named, else the tables of this build that are for one of the
+// targets.
+std::vector<PackTable> tablesFor(const Options &options,
+                                 const std::vector<std::string> &targets) {
+  std::vector<fs::path> files(options.tables.begin(), options.tables.end());
+  const bool named = !files.empty();
+  std::error_code error;
+  if (const fs::path folder = tune::tunedFolder(); !named && !folder.empty())
+    for (const auto &file : fs::directory_iterator(folder, error))
+      if (file.path().extension() == ".yaml")
+        files.push_back(file.path());
+  std::sort(files.begin(), files.end());
+  std::vector<PackTable> tables;
+  for (const fs::path &file : files) {
+    PackTable made{file.string(), tune::readTable(file)};
+    const std::string &target = made.table.device.target;
+    const bool packed =
+        std::find(targets.begin(), targets.end(), target) != targets.end();
+    const bool here = GpuTarget::looksLike(target) ||
+                      fits(made.table.device,
+                           tune::deviceModel(runtime::findLaunchDevice("cpu")));
+    if (packed && here)
+      tables.push_back(std::move(made));
+    else if (named)
+      throw Error(file.string() + " is for " + describe(made.table.device) +
+                      (packed ? ", another processor than this one"
+                              : ", which is not among the targets"),
+                  packed ? "make the pack on that machine"
+                         : "add " + target + " to --targets");
+  }
+  return tables;
+}
+
+int run(const Options &options) {
+  if (!options.show.empty()) {
+    if (!options.config.empty())
+      throw Error("tessera pack does one thing at a time",
+                  "give --show FILE or --config FILE");
+    return showPack(options.show);
+  }
+  if (options.config.empty() || options.out.empty())
+    throw Error("tessera pack was not told what to pack",
+                "write: tessera pack --config RUN.yaml --targets "
+                "sm_80,sm_90,cpu -o RUN.tpack");
+  // What an earlier pack has must not come from there.
+  ::unsetenv(optionInfo(Option::Pack).name);
+  PackJob job;
+  job.config = options.config;
+  job.settings = options.settings;
+  for (const std::string &name : options.targets)
+    if (const std::string target = targetOf(name);
+        std::find(job.targets.begin(), job.targets.end(), target) ==
+        job.targets.end())
+      job.targets.push_back(target);
+  job.tables = tablesFor(options, job.targets);
+  job.version = TESSERA_VERSION;
+  job.commit = options.commit;
+  job.command = commandLine(options);
+  const std::string bytes = makePack(job);
+  if (!options.withRuntime) {
+    writeFile(options.out, bytes);
+    return showPack(options.out);
+  }
+  writeRuntime(options.out, options.config, options.settings, bytes);
+  showPack(fs::path(options.out) / "run.tpack");
+  std::printf("train where there is torch 2.11: %s/train [key=value ...]\n",
+              options.out.c_str());
+  return 0;
+}
+
+} // namespace
+
+Command addPack(CLI::App &app) {
+  auto options = std::make_shared<Options>();
+  CLI::App *verb = app.add_subcommand(
+      "pack", "Put the compiled kernels of a training run into one file");
+  verb->add_option("--config", options->config,
+                   "the run: tessera train --config FILE [key=value ...]");
+  verb->add_option("settings", options->settings, "key=value, over the config");
+  verb->add_option("--targets", options->targets,
+                   "cpu (this machine), cpu:x86-64-v3:0000, sm_80, sm_90 ...")
+      ->delimiter(',')
+      ->capture_default_str();
+  verb->add_option("--table", options->tables,
+                   "tables of tuned configurations that go into the pack; "
+                   "default: those of configs/tuned for these targets")
+      ->delimiter(',');
+  verb->add_option("-o,--out", options->out,
+                   "the file; with --with-runtime a folder");
+  verb->add_flag("--with-runtime", options->withRuntime,
+                 "make a folder that trains on a machine with torch and no "
+                 "compiler");
+  verb->add_option("--commit", options->commit, "of the sources; kept");
+  verb->add_option("--show", options->show,
+                   "check a pack and say what it holds");
+  verb->footer("Examples:\n"
+               "  tessera pack --config configs/quickstart.yaml --targets "
+               "sm_80,sm_90,cpu -o run.tpack\n"
+               "  tessera pack --show run.tpack\n"
+               "  TESSERA_PACK=run.tpack tessera train --config "
+               "configs/quickstart.yaml\n\n"
+               "docs/packs.md");
+  return {verb, [options] { return run(*options); }};
+}
+
+} // namespace tessera::tools
