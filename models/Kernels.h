@@ -41,10 +41,13 @@ struct NsaResult {
   at::Tensor indices; ///< int32 [Hkv, T, n] ascending, -1 padded.
 };
 
-/// Kernels compiled now and kernels loaded from the cache, so far.
+/// Kernels of this process so far.
 struct KernelCounts {
-  int64_t compiled = 0;
-  int64_t loaded = 0;
+  int64_t compiled = 0;   ///< By a worker.
+  int64_t loaded = 0;     ///< From the cache, or the pack of TESSERA_PACK.
+  int64_t packed = 0;     ///< Of `loaded`: from the pack.
+  int64_t packMisses = 0; ///< Not in the pack.
+  int64_t workers = 0;    ///< Compiler processes started.
 };
 
 /// A file that kernels were compiled from, and its text.

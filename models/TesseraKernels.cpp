@@ -93,7 +93,8 @@ public:
 
   KernelCounts counts() const override {
     const auto [compiled, loaded, hits, bad] = stats.call();
-    return {compiled, loaded};
+    const auto [packed, missed, workers] = ofPack.call();
+    return {compiled, loaded, packed, missed, workers};
   }
 
   std::vector<std::string> listLaunches(const std::function<void()> &body,
@@ -142,6 +143,8 @@ private:
   c10::TypedOperatorHandle<Custom> customOp = find<Custom>("custom_attention");
   using Stats = std::tuple<int64_t, int64_t, int64_t, int64_t>();
   c10::TypedOperatorHandle<Stats> stats = find<Stats>("kernel_stats");
+  using OfPack = std::tuple<int64_t, int64_t, int64_t>();
+  c10::TypedOperatorHandle<OfPack> ofPack = find<OfPack>("pack_stats");
 
   using Files =
       std::tuple<std::vector<std::string>, std::vector<std::string>>();

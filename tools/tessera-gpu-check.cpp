@@ -15,7 +15,7 @@ int main(int argc, char **argv) {
   gpucheck::Options options;
   bool warm = false;
   bool probe = false;
-  app.add_option("folder", options.folder, "what tessera pack wrote");
+  app.add_option("folder", options.folder, "what tessera pack-cases wrote");
   app.add_flag("--probe", probe,
                "only say which GPU there is; exit code 2 where there is none");
   app.add_option("--json", options.json, "file that gets the results");
@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
     if (probe)
       return gpucheck::runProbe();
     if (options.folder.empty())
-      throw Error("no folder is given", "name what tessera pack wrote");
+      throw Error("no folder is given", "name what tessera pack-cases wrote");
     return options.worker >= 0 ? gpucheck::runWorker(options)
                                : gpucheck::runParent(options);
   } catch (const Error &error) {

@@ -4,6 +4,7 @@
 #include "support/Error.h"
 #include "trainer/Config.h"
 #include "trainer/Generate.h"
+#include "trainer/KernelList.h"
 #include "trainer/Launcher.h"
 #include "trainer/Plan.h"
 #include "trainer/Train.h"
@@ -12,6 +13,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 using namespace tessera;
 
@@ -46,6 +48,10 @@ int main(int argc, char **argv) {
       ->add_option("--nproc", processes,
                    "processes on this machine that share each batch")
       ->check(CLI::Range(1, 1024));
+  bool listing = false;
+  train->add_flag("--list-kernels", listing,
+                  "print what a compiler would be asked for (JSON), and end; "
+                  "for tessera pack");
   train->footer(trainer::settingsHelp());
 
   CLI::App *generate = app.add_subcommand("generate", "write text");
@@ -84,6 +90,12 @@ int main(int argc, char **argv) {
           trainer::readConfig(file, overrides, processes);
       fmt::print("{}\n{}", trainer::describe(given),
                  trainer::planText(given, trainer::planOf(given)));
+      return 0;
+    }
+    if (train->parsed() && listing) {
+      const trainer::Config given =
+          trainer::readConfig(file, overrides, processes);
+      fmt::print("{}\n", nlohmann::json(trainer::listKernels(given)).dump());
       return 0;
     }
     if (train->parsed()) {

@@ -111,11 +111,14 @@ int main(int argc, char **argv) {
     app.require_subcommand(1);
     app.fallthrough(false);
     std::vector<tools::Command> commands = {
-        tools::addCompile(app), tools::addCheck(app),   tools::addNew(app),
-        tools::addReplay(app),  tools::addReport(app),  tools::addRecord(app),
-        tools::addPack(app),    tools::addData(app),    tools::addDiff(app),
-        tools::addRun(app),     tools::addDoctor(app),  tools::addCache(app),
-        tools::addLayout(app),  tools::addAnalyze(app), tools::addDebug(app),
+        tools::addCompile(app), tools::addCheck(app),
+        tools::addNew(app),     tools::addReplay(app),
+        tools::addReport(app),  tools::addRecord(app),
+        tools::addPack(app),    tools::addPackCases(app),
+        tools::addData(app),    tools::addDiff(app),
+        tools::addRun(app),     tools::addDoctor(app),
+        tools::addCache(app),   tools::addLayout(app),
+        tools::addAnalyze(app), tools::addDebug(app),
         tools::addTune(app),    tools::addVersion(app)};
     // Listed for --help; carried out above.
     for (const tools::TrainVerb &verb : tools::trainVerbs())

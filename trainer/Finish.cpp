@@ -61,6 +61,16 @@ json finalMetrics(models::Transformer &model, const Corpus &corpus,
   return metrics;
 }
 
+/// ", 20 of them from the pack, which lacks 3"; empty: there is no pack.
+std::string packText(const models::KernelCounts &counts) {
+  if (!counts.packed && !counts.packMisses)
+    return "";
+  std::string text = fmt::format(", {} of them from the pack", counts.packed);
+  if (counts.packMisses)
+    text += fmt::format(", which lacks {}", counts.packMisses);
+  return text;
+}
+
 } // namespace
 
 void finish(models::Transformer &model, const Corpus &corpus,
@@ -75,10 +85,13 @@ void finish(models::Transformer &model, const Corpus &corpus,
   // What was compiled is loaded as well, so the second run has the same number.
   metrics["kernels_loaded"] = counts.compiled + counts.loaded;
   metrics["kernels_compiled_after_step_1"] = run.compiledAfterFirstStep();
+  metrics["kernels_packed"] = counts.packed;
+  metrics["kernels_not_in_pack"] = counts.packMisses;
+  metrics["compiler_processes"] = counts.workers;
   if (config.kernels == models::KernelSource::Tessera)
-    logLine(fmt::format("kernels: {} compiled ({} after step 1), {} loaded",
+    logLine(fmt::format("kernels: {} compiled ({} after step 1), {} loaded{}",
                         counts.compiled, run.compiledAfterFirstStep(),
-                        counts.loaded));
+                        counts.loaded, packText(counts)));
   writeFile(folder.file("metrics.json"), metrics.dump(1) + "\n");
   logLine("wrote " + folder.file("metrics.json"));
 }

@@ -7,18 +7,21 @@
 #include "trainer/Config.h"
 #include "trainer/Evaluate.h"
 #include "trainer/Run.h"
+#include "trainer/Start.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <algorithm>
 
 namespace tessera::trainer {
 
 std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
                                      bool prepare, at::Device device) {
-  // Layers launch the same kernels, and none of them sees the vocabulary.
+  // Layers launch the same kernels, which see neither vocabulary nor MLP.
   models::ModelConfig small = config.model;
   small.layers = 1;
   small.vocabulary = std::min<int64_t>(small.vocabulary, 64);
+  small.mlpDim = std::min<int64_t>(small.mlpDim, 64);
   models::Transformer model(small, config.kernels, uint64_t(config.seed),
                             device);
   // Weights of the type that the run computes in.
@@ -46,6 +49,13 @@ std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
         }
       },
       prepare);
+}
+
+std::vector<std::string> listKernels(const Config &given) {
+  at::set_num_threads(int(given.threads));
+  at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
+  const Corpus corpus = loadCorpus(given);
+  return listKernels(corpus, withVocabulary(given, corpus), /*prepare=*/false);
 }
 
 } // namespace tessera::trainer

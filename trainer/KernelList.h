@@ -19,4 +19,8 @@ std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
                                      bool prepare,
                                      at::Device device = at::kCPU);
 
+/// The same before anything of the run is there but its data: compiles nothing
+/// and writes nothing.
+std::vector<std::string> listKernels(const Config &config);
+
 } // namespace tessera::trainer

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cache/Artifact.h"
 
+#include "support/LittleEndian.h"
+
 #include <cstring>
 
 namespace tessera::runtime {
@@ -10,18 +12,6 @@ namespace tessera::runtime {
 static constexpr std::string_view magic = "tessera\n";
 static constexpr size_t keyOffset = 40;
 static constexpr size_t checksumOffset = 72;
-
-static void putNumber(std::string &bytes, uint64_t value, int width) {
-  for (int i = 0; i < width; ++i)
-    bytes += char(value >> (8 * i) & 0xff);
-}
-
-static uint64_t takeNumber(std::string_view bytes, size_t offset, int width) {
-  uint64_t value = 0;
-  for (int i = 0; i < width; ++i)
-    value |= uint64_t(static_cast<unsigned char>(bytes[offset + i])) << (8 * i);
-  return value;
-}
 
 static std::string_view text(const Sha256Digest &digest) {
   return {reinterpret_cast<const char *>(digest.data()), digest.size()};

@@ -27,11 +27,11 @@ Json readIndex(const fs::path &folder) {
   checkKeys(json, {"version", "targets", "tf32"}, path.string());
   if (member<int64_t>(json, "version", path.string()) != 1)
     throw Error(path.string() + " is of another version",
-                "pack the case again: tessera pack");
+                "pack the case again: tessera pack-cases");
   const Json targets = member<Json>(json, "targets", path.string());
   if (!targets.is_object())
     throw Error(path.string() + ": `targets` is no object",
-                "pack the case again: tessera pack");
+                "pack the case again: tessera pack-cases");
   for (const auto &[target, entry] : targets.items())
     GpuTarget::parse(target); // also keeps file names what they seem
   return {{"version", 1},
@@ -44,7 +44,7 @@ Json entryOf(const fs::path &folder, const std::string &target,
   const Json targets = readIndex(folder)["targets"];
   if (!targets.contains(target))
     throw Error(folder.string() + " has no code for " + target,
-                "pack it: tessera pack --target " + target);
+                "pack it: tessera pack-cases --target " + target);
   checkKeys(targets[target], {"meta", "peer"}, where);
   return targets[target];
 }
@@ -136,7 +136,7 @@ std::optional<PeerCode> readPeer(const fs::path &folder,
   code.compiler = member<std::string>(peer, "compiler", where);
   if (code.appended > 8)
     throw Error(where + ": too many appended parameters",
-                "pack the case again: tessera pack");
+                "pack the case again: tessera pack-cases");
   return code;
 }
 

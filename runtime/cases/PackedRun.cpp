@@ -92,7 +92,7 @@ std::string packedTargetHere(const fs::path &folder) {
   if (used.empty())
     throw Error(folder.string() + " has no code for " + best +
                     " or an older GPU",
-                "pack it: tessera pack --target " + best);
+                "pack it: tessera pack-cases --target " + best);
   return used;
 }
 

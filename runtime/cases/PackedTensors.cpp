@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char *fileName = "tensors.json";
-constexpr const char *again = "pack the cases again: tessera pack";
+constexpr const char *again = "pack the cases again: tessera pack-cases";
 constexpr size_t nameDigits = 32;
 constexpr uint64_t mostBytes = uint64_t(1) << 34; // of a tensor
 constexpr size_t mostUnknown = 256 << 20;         // of code

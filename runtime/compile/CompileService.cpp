@@ -6,7 +6,10 @@
 #include "compiler/syntax/CudaSource.h"
 #include "compiler/syntax/Remarks.h"
 #include "runtime/cache/Keys.h"
+#include "runtime/compile/Kept.h"
 #include "runtime/compile/Stages.h"
+#include "runtime/pack/Pack.h"
+#include "runtime/pack/PackStats.h"
 #include "support/BuildId.h"
 #include "support/CudaTools.h"
 #include "support/Error.h"
@@ -51,6 +54,7 @@ CompileService::Settings CompileService::environmentSettings() {
   settings.dumpFolder = optionText(Option::Dump);
   settings.overrideFolder = optionText(Option::Override);
   settings.buildId = compilerBuildId();
+  settings.pack = environmentPack();
   return settings;
 }
 
@@ -76,49 +80,46 @@ CompileService &CompileService::instance() {
   return *service;
 }
 
-static bool hasStages(const CompileRequest &request,
-                      const std::map<std::string, std::string> &stages) {
-  return std::all_of(
-      request.emit.begin(), request.emit.end(),
-      [&](const std::string &stage) { return stages.count(stage) != 0; });
-}
-
-// The cached metadata is the worker's reply less what is stored beside it.
-static Json metaOf(const CompileRequest &request, const std::string &buildId,
-                   CompileResult result) {
-  result.artifact.clear();
-  result.stages.clear();
-  result.timings.clear();
-  return Json{{"kernel", request.kernel},
-              {"target", request.target},
-              {"configuration", describeConfiguration(request)},
-              {"build", buildId},
-              {"result", parseJson(result.toJson(), "reply")}};
-}
-
 CompileService::Result
 CompileService::loadFromDisk(const CompileRequest &request,
                              const Sha256Digest &key) {
   auto artifact = disk.load(key);
-  if (!artifact || !hasStages(request, artifact->stages))
-    return nullptr;
-  // Of a GPU's code the PTX is always kept (runtime/cache/Artifact.h).
-  if (GpuTarget::looksLike(request.target) && !artifact->stages.count("ptx"))
-    return nullptr;
-  try {
-    auto kernel = std::make_shared<CompiledKernel>();
-    const auto result =
-        CompileResult::fromJson(canonicalJson(artifact->meta.at("result")));
-    kernel->meta = result.meta;
-    kernel->remarks = syntax::remarksOf(result);
-    kernel->code = std::move(artifact->code);
-    kernel->stages = std::move(artifact->stages);
-    ++counts.loaded;
-    return kernel;
-  } catch (const std::exception &) {
-    // Written by another version of the runtime with the same compiler.
-    return nullptr;
-  }
+  Result kernel = artifact ? fromKept(std::move(*artifact), request) : nullptr;
+  counts.loaded += kernel != nullptr;
+  return kernel;
+}
+
+// What is asked for besides the code is made anew.
+static bool isPackable(const CompileRequest &request) {
+  return request.emit.empty() && request.overrides.empty();
+}
+
+const PackEntry *CompileService::findInPack(const CompileRequest &request) {
+  return settings.pack && isPackable(request) ? settings.pack->find(request)
+                                              : nullptr;
+}
+
+static void warnOfMiss(const Pack &pack, const CompileRequest &request) {
+  warnOnce("pack " + pack.path(),
+           pack.path() + " has no `" + request.kernel + "` with " +
+               describeConfiguration(request) + ": " + pack.whyNot(request) +
+               "; it is taken from the cache or compiled, as are others that "
+               "the pack lacks; make the pack again: " +
+               pack.index().command);
+}
+
+CompileService::Result
+CompileService::loadFromPack(const CompileRequest &request,
+                             const PackEntry &entry) {
+  Result kernel = fromKept(settings.pack->read(entry), request);
+  if (!kernel)
+    throw Error(settings.pack->path() + ": the code of `" + request.kernel +
+                    "` for " + request.target +
+                    " was written by another tessera",
+                "make the pack again: " + settings.pack->index().command);
+  ++counts.loaded;
+  ++counts.packed;
+  return kernel;
 }
 
 fs::path CompileService::keepReproducer(const CompileRequest &request,
@@ -194,13 +195,8 @@ CompileService::Result CompileService::compile(const CompileRequest &request,
   kernel->meta = result.meta;
   kernel->remarks = syntax::remarksOf(result);
   kernel->stages = result.stages;
-  if (disk.usable()) {
-    Artifact artifact;
-    artifact.code = kernel->code;
-    artifact.meta = metaOf(request, settings.buildId, result);
-    artifact.stages = kernel->stages;
-    onDisk = disk.store(key, artifact);
-  }
+  if (disk.usable())
+    onDisk = disk.store(key, toKept(request, settings.buildId, *kernel));
   return kernel;
 }
 
@@ -267,7 +263,10 @@ CompileService::get(const CompileRequest &given) {
     addOverrides(request);
   std::sort(request.emit.begin(), request.emit.end());
 
-  const std::string assembler = chooseAssembler(request);
+  // First of all: what is packed needs no ptxas and no worker.
+  const PackEntry *const packed = findInPack(request);
+  const std::string assembler =
+      packed ? packed->assembler : chooseAssembler(request);
   const Sha256Digest key = artifactKey(request.key(), settings.buildId,
                                        request.overrideKey(), assembler);
   std::string name = toHex(key);
@@ -288,9 +287,14 @@ CompileService::get(const CompileRequest &given) {
     entry.making = promise.get_future().share();
     fresh = dumping && !entry.dumped;
   }
+  if (settings.pack && !packed && isPackable(request)) {
+    ++counts.packMisses;
+    warnOfMiss(*settings.pack, request);
+  }
   try {
-    bool onDisk = false;
-    Result result = make(request, key, fresh, onDisk);
+    bool onDisk = packed != nullptr;
+    Result result = packed ? loadFromPack(request, *packed)
+                           : make(request, key, fresh, onDisk);
     if (fresh)
       dumpStages(settings.dumpFolder, request, *result);
     if (!result->remarks.empty())
@@ -356,6 +360,12 @@ CompileService::getAll(const std::vector<CompileRequest> &requests) {
   if (error)
     std::rethrow_exception(error);
   return results;
+}
+
+PackStats packStats() {
+  CompileService &service = CompileService::instance();
+  return {service.counters().packed, service.counters().packMisses,
+          service.workers().started()};
 }
 
 } // namespace tessera::runtime

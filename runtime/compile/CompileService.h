@@ -19,6 +19,9 @@
 
 namespace tessera::runtime {
 
+class Pack;
+struct PackEntry;
+
 struct CompiledKernel {
   std::string code;
   syntax::ArtifactMeta meta;
@@ -27,7 +30,10 @@ struct CompiledKernel {
 };
 
 struct CompileCounters {
+  // Loaded: from the disk or the pack.
   std::atomic<uint64_t> compiled{0}, loaded{0};
+  // From the pack; asked for while there was one that has it not.
+  std::atomic<uint64_t> packed{0}, packMisses{0};
 };
 
 // Thread-safe. One thread (and, through the cache's lock, one process) compiles
@@ -46,6 +52,8 @@ public:
     std::filesystem::path dumpFolder;     // empty: none
     std::filesystem::path overrideFolder; // empty: none
     std::string buildId;
+    // Asked before anything else; null: none. Lives as long as the service.
+    const Pack *pack = nullptr;
   };
   explicit CompileService(Settings settings);
 
@@ -89,6 +97,10 @@ private:
   // `fresh`: not from the disk. `onDisk`: whether it is there afterwards.
   Result make(const syntax::CompileRequest &request, const Sha256Digest &key,
               bool fresh, bool &onDisk);
+  // Null: there is none, or it lacks the request.
+  const PackEntry *findInPack(const syntax::CompileRequest &request);
+  Result loadFromPack(const syntax::CompileRequest &request,
+                      const PackEntry &entry);
   Result loadFromDisk(const syntax::CompileRequest &request,
                       const Sha256Digest &key);
   Result compile(const syntax::CompileRequest &request, const Sha256Digest &key,

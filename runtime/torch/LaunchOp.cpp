@@ -4,6 +4,7 @@
 #include "compiler/syntax/Request.h"
 #include "runtime/launch/KernelFiles.h"
 #include "runtime/launch/ListLaunches.h"
+#include "runtime/pack/PackStats.h"
 #include "runtime/torch/Autograd.h"
 #include "runtime/torch/Check.h"
 #include "runtime/torch/Launch.h"
@@ -102,6 +103,12 @@ std::tuple<int64_t, int64_t, int64_t, int64_t> stats() {
           number(now.badCacheEntries)};
 }
 
+std::tuple<int64_t, int64_t, int64_t> ofPack() {
+  const PackStats now = packStats();
+  return {static_cast<int64_t>(now.packed), static_cast<int64_t>(now.misses),
+          static_cast<int64_t>(now.workers)};
+}
+
 std::tuple<std::vector<std::string>, std::vector<std::string>> files() {
   std::tuple<std::vector<std::string>, std::vector<std::string>> result;
   for (KernelFile &file : kernelFiles()) {
@@ -143,6 +150,7 @@ std::vector<std::string> endListing(bool prepare) {
 
 TORCH_LIBRARY_IMPL(tessera, CompositeExplicitAutograd, m) {
   m.impl("kernel_stats", stats);
+  m.impl("pack_stats", ofPack);
   m.impl("kernel_files", files);
   m.impl("begin_listing", beginListing);
   m.impl("end_listing", endListing);

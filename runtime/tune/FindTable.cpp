@@ -4,6 +4,7 @@
 #include "runtime/tune/FindTable.h"
 
 #include "runtime/launch/FindFile.h"
+#include "runtime/pack/Pack.h"
 #include "runtime/tune/DeviceModel.h"
 #include "support/Error.h"
 #include "support/Log.h"
@@ -52,6 +53,17 @@ std::optional<FoundTable> named(const fs::path &path,
   return std::nullopt;
 }
 
+// A pack's code is that of its own tables, and of no others.
+std::optional<FoundTable> ofPack(const runtime::Pack &pack,
+                                 const runtime::LaunchDevice &device) {
+  for (const std::string &text : pack.index().tables) {
+    FoundTable found{pack.path(), parseTable(text, pack.path() + ": table")};
+    if (isFor(found.table.device, device))
+      return found;
+  }
+  return std::nullopt;
+}
+
 std::optional<FoundTable> ofThisBuild(const runtime::LaunchDevice &device) {
   const fs::path folder = tunedFolder();
   if (folder.empty() || isSimulator(device))
@@ -94,7 +106,11 @@ std::optional<FoundTable> findTable(const runtime::LaunchDevice &device) {
   const std::string set = optionText(Option::Tuned);
   if (set == "none")
     return std::nullopt;
-  return set.empty() ? ofThisBuild(device) : named(set, device);
+  if (!set.empty())
+    return named(set, device);
+  if (const runtime::Pack *pack = runtime::environmentPack())
+    return ofPack(*pack, device);
+  return ofThisBuild(device);
 }
 
 std::string renewalCommand(const TuneTable &table, const std::string &path) {

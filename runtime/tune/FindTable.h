@@ -16,10 +16,12 @@ struct FoundTable {
   std::string path;
   TuneTable table;
 };
-// What TESSERA_TUNED or this build has for a device, with all its entries; none
+// What TESSERA_TUNED, else the pack of TESSERA_PACK where there is one, else
+// this build has for a device, with all its entries; none
 // where there is nothing that fits. What TESSERA_TUNED names and does not fit
 // is warned of. A simulated GPU stands for all GPUs of its target, but only
-// takes what TESSERA_TUNED names. Throws Error as tableOf() does.
+// takes what TESSERA_TUNED names or the pack has. Throws Error as tableOf()
+// does.
 std::optional<FoundTable> findTable(const runtime::LaunchDevice &device);
 
 // configs/tuned of this build, empty where it has none.

@@ -322,7 +322,7 @@ TEST_F(GpuCheck, BadFoldersAreRefused) {
   refused(R"({"version": 1, "targets": {"../x": {}}})", "`../x`");
   refused(R"({"version": 1, "targets": {}})", "has no gpu.json, so no code");
   fs::remove(at / "gpu.json");
-  expectRefused(check({}), "make it with tessera pack");
+  expectRefused(check({}), "make it with tessera pack-cases");
   writeFile(at / "gpu.json", good);
   expectRefused(check({"--only", "nothing"}), "no case in");
   // What is wrong with one case is an error of that case.
@@ -341,7 +341,7 @@ TEST_F(GpuCheck, BadFoldersAreRefused) {
 // last step, and the program there needs no library but libc's.
 TEST_F(GpuCheck, APackedFolderRunsByItself) {
   expectFine(
-      run({"pack", TESSERA_SOURCE "/tests/cases/vector_add",
+      run({"pack-cases", TESSERA_SOURCE "/tests/cases/vector_add",
            TESSERA_SOURCE "/tests/cases/own_matmul-fp32.matmul_plain", "-o",
            path("packed"), "--target", "sm_80", "--commit", "abc"}));
   const fs::path at = path("packed/vector_add");
@@ -366,7 +366,8 @@ TEST_F(GpuCheck, APackedFolderRunsByItself) {
   for (const char *unwanted : {"libstdc++", "libfmt", "libspdlog", "libz"})
     expectHasNot(libraries.output, unwanted);
 #endif
-  expectRefused(run({"pack", path("carried"), "--target", "sm_8"}), "sm_8");
+  expectRefused(run({"pack-cases", path("carried"), "--target", "sm_8"}),
+                "sm_8");
 }
 
 // What is no regular file stays what it is.
@@ -383,9 +384,9 @@ TEST_F(GpuCheck, PackWritesThroughLinksAndDevices) {
     fs::create_symlink(elsewhere(link.filename()), link);
   fs::create_symlink("/dev/null", at / "sm_80.ptx.z");
   const std::vector<std::string> pack = {
-      "pack",     TESSERA_SOURCE "/tests/cases/vector_add",
-      "-o",       packed,
-      "--target", "sm_80"};
+      "pack-cases", TESSERA_SOURCE "/tests/cases/vector_add",
+      "-o",         packed,
+      "--target",   "sm_80"};
   expectFine(run(pack));
   for (const fs::path &link : linked) {
     EXPECT_TRUE(fs::is_symlink(link)) << link;

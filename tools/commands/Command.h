@@ -34,6 +34,7 @@ Command addReplay(CLI::App &app);
 Command addReport(CLI::App &app);
 Command addRecord(CLI::App &app);
 Command addPack(CLI::App &app);
+Command addPackCases(CLI::App &app);
 Command addTune(CLI::App &app);
 Command addVersion(CLI::App &app);
 

@@ -1,26 +1,27 @@
-// tools/commands/Pack.cpp - tessera pack CASE... -o FOLDER.
+// tools/commands/Pack.cpp - tessera pack --config RUN.yaml -o RUN.tpack.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
 
-#include "compiler/syntax/Request.h"
-#include "runtime/cases/Packed.h"
-#include "runtime/cases/PackedTensors.h"
-#include "runtime/cases/Replay.h"
+#include "runtime/Kernel.h"
+#include "runtime/launch/LaunchDevice.h"
+#include "runtime/tune/DeviceModel.h"
+#include "runtime/tune/FindTable.h"
+#include "support/CpuTarget.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/GpuTarget.h"
-#include "support/Json.h"
 #include "support/Options.h"
-#include "support/Process.h"
+#include "tools/pack/Make.h"
+#include "tools/pack/Runtime.h"
+#include "tools/pack/Show.h"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
+#include <filesystem>
 #include <memory>
 
 namespace tessera::tools {
@@ -30,144 +31,140 @@ namespace fs = std::filesystem;
 namespace {
 
 struct Options {
-  std::vector<std::string> cases, targets = {"sm_80", "sm_90"};
-  std::string out = "packed", commit;
+  std::string config, out, show, commit;
+  std::vector<std::string> settings, tables;
+  std::vector<std::string> targets = {"cpu"};
+  bool withRuntime = false;
 };
 
-// fp32 dots are of tf32, as they are by default, where no integer depends on
-// them: an index would flip wherever two scores are close.
-bool packsTf32(const cases::LoadedCase &loaded) {
-  const cases::Case &recorded = loaded.recorded;
-  // As asked when the program began: packing sets it.
-  static const std::string asked = optionText(Option::F32Default);
-  return asked == "tf32" && !cases::namesInputPrecision(loaded.kernelText) &&
-         loaded.kernelText.find("dot(") != std::string::npos &&
-         std::all_of(recorded.written.begin(), recorded.written.end(),
-                     [&](const std::string &name) {
-                       const auto *argument = recorded.find(name);
-                       return argument->type && cases::isFloat(*argument->type);
-                     });
+// "cpu" is what this machine is.
+std::string targetOf(const std::string &name) {
+  if (name == "cpu")
+    return hostTarget();
+  if (GpuTarget::looksLike(name))
+    return GpuTarget::parse(name).name;
+  if (!CpuTarget::parse(name))
+    throw Error("--targets: " + name + " is no target",
+                "write cpu (this machine), one such as cpu:x86-64-v3:0000, or "
+                "GPUs such as sm_80");
+  return name;
 }
 
-syntax::CompileRequest requestFor(const cases::PreparedLaunch &launch,
-                                  const std::string &target) {
-  LaunchOptions options = launch.options;
-  options.device = findDevice("sim:" + target);
-  auto request =
-      launch.kernel->compileRequest(launch.args, launch.constexprs, options);
-  request.assembler.clear(); // with a cubin where there is a ptxas
-  return request;
+std::string commandLine(const Options &options) {
+  std::string text = "tessera pack --config " + options.config;
+  for (const std::string &word : options.settings)
+    text += " " + word;
+  text += " --targets ";
+  for (size_t i = 0; i < options.targets.size(); ++i)
+    text += (i ? "," : "") + options.targets[i];
+  for (const std::string &table : options.tables)
+    text += " --table " + table;
+  return text + (options.withRuntime ? " --with-runtime" : "") + " -o " +
+         options.out;
 }
 
-// Whether all targets were packed.
-bool packCase(const fs::path &from, const Options &options,
-              const std::string &progress) {
-  const std::string name = from.lexically_normal().filename().string();
-  try {
-    const cases::LoadedCase loaded = cases::loadCase(from);
-    const bool tf32 = packsTf32(loaded);
-    const cases::PreparedLaunch launch = cases::prepareLaunch(loaded);
-    const fs::path to = fs::path(options.out) / loaded.folderName();
-    std::error_code error;
-    fs::create_directories(to, error);
-    for (const std::string &file :
-         {std::string("case.json"), loaded.recorded.kernelFile})
-      writeOutput(to / file, readFile(from / file));
-    cases::packTensors(loaded, to);
-    ::setenv(optionInfo(Option::F32Default).name,
-             tf32 ? "tf32" : launch.f32Default.c_str(), 1);
-    for (const std::string &target : options.targets) {
-      const auto compiled =
-          runtime::CompileService::instance().get(requestFor(launch, target));
-      cases::packCode(to, target, *compiled, tf32);
-      std::printf("%s%-32s %s%s\n", progress.c_str(), name.c_str(),
-                  target.c_str(), compiled->code.empty() ? ", PTX only" : "");
-      std::fflush(stdout);
-    }
-    return true;
-  } catch (const Error &failed) {
-    std::fprintf(stderr, "%s: %s\n", name.c_str(), failed.what());
-    return false;
-  }
-}
-
-// What is packed, and the program that runs it.
-void packProgram(const Options &options) {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  char date[32];
-  std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  writeOutput(fs::path(options.out) / "pack.json",
-              Json{{"version", 1},
-                   {"commit", options.commit},
-                   {"date", date},
-                   {"targets", options.targets}}
-                      .dump(1) +
-                  "\n");
-  const fs::path from = executablePath().parent_path() / "tessera-gpu-check",
-                 to = fs::path(options.out) / "tessera-gpu-check";
+// Those that were named, else the tables of this build that are for one of the
+// targets.
+std::vector<PackTable> tablesFor(const Options &options,
+                                 const std::vector<std::string> &targets) {
+  std::vector<fs::path> files(options.tables.begin(), options.tables.end());
+  const bool named = !files.empty();
   std::error_code error;
-  if (!fs::exists(from, error))
-    return; // it was not built; the folder works with one from elsewhere
-  writeOutput(to, readFile(from));
-  if (!fs::is_regular_file(to, error))
-    return; // a device keeps its permissions
-  fs::permissions(to, fs::perms::owner_all | fs::perms::group_read |
-                          fs::perms::group_exec | fs::perms::others_read |
-                          fs::perms::others_exec);
+  if (const fs::path folder = tune::tunedFolder(); !named && !folder.empty())
+    for (const auto &file : fs::directory_iterator(folder, error))
+      if (file.path().extension() == ".yaml")
+        files.push_back(file.path());
+  std::sort(files.begin(), files.end());
+  std::vector<PackTable> tables;
+  for (const fs::path &file : files) {
+    PackTable made{file.string(), tune::readTable(file)};
+    const std::string &target = made.table.device.target;
+    const bool packed =
+        std::find(targets.begin(), targets.end(), target) != targets.end();
+    const bool here = GpuTarget::looksLike(target) ||
+                      fits(made.table.device,
+                           tune::deviceModel(runtime::findLaunchDevice("cpu")));
+    if (packed && here)
+      tables.push_back(std::move(made));
+    else if (named)
+      throw Error(file.string() + " is for " + describe(made.table.device) +
+                      (packed ? ", another processor than this one"
+                              : ", which is not among the targets"),
+                  packed ? "make the pack on that machine"
+                         : "add " + target + " to --targets");
+  }
+  return tables;
 }
 
 int run(const Options &options) {
-  for (const std::string &target : options.targets)
-    GpuTarget::parse(target);
-  std::vector<fs::path> folders;
-  for (const std::string &path : options.cases)
-    for (const fs::path &folder : cases::findCases(path))
-      folders.push_back(folder);
-  size_t failed = 0, done = 0;
-  const auto start = std::chrono::steady_clock::now();
-  for (const fs::path &folder : folders) {
-    const double passed =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-            .count();
-    const double left =
-        done ? passed / double(done) * double(folders.size() - done) : 0;
-    char progress[80];
-    std::snprintf(progress, sizeof progress, "[%zu of %zu, about %.0f s left] ",
-                  ++done, folders.size(), left);
-    failed += !packCase(folder, options, passed > 2 ? progress : "");
+  if (!options.show.empty()) {
+    if (!options.config.empty())
+      throw Error("tessera pack does one thing at a time",
+                  "give --show FILE or --config FILE");
+    return showPack(options.show);
   }
-  packProgram(options);
-  std::printf("%zu of %zu cases in %s; run them where a GPU is: "
-              "%s/tessera-gpu-check %s\n",
-              folders.size() - failed, folders.size(), options.out.c_str(),
-              options.out.c_str(), options.out.c_str());
-  return failed ? 1 : 0;
+  if (options.config.empty() || options.out.empty())
+    throw Error("tessera pack was not told what to pack",
+                "write: tessera pack --config RUN.yaml --targets "
+                "sm_80,sm_90,cpu -o RUN.tpack");
+  // What an earlier pack has must not come from there.
+  ::unsetenv(optionInfo(Option::Pack).name);
+  PackJob job;
+  job.config = options.config;
+  job.settings = options.settings;
+  for (const std::string &name : options.targets)
+    if (const std::string target = targetOf(name);
+        std::find(job.targets.begin(), job.targets.end(), target) ==
+        job.targets.end())
+      job.targets.push_back(target);
+  job.tables = tablesFor(options, job.targets);
+  job.version = TESSERA_VERSION;
+  job.commit = options.commit;
+  job.command = commandLine(options);
+  const std::string bytes = makePack(job);
+  if (!options.withRuntime) {
+    writeFile(options.out, bytes);
+    return showPack(options.out);
+  }
+  writeRuntime(options.out, options.config, options.settings, bytes);
+  showPack(fs::path(options.out) / "run.tpack");
+  std::printf("train where there is torch 2.11: %s/train [key=value ...]\n",
+              options.out.c_str());
+  return 0;
 }
 
 } // namespace
 
 Command addPack(CLI::App &app) {
   auto options = std::make_shared<Options>();
-  CLI::App *verb =
-      app.add_subcommand("pack", "Put compiled GPU code beside recorded cases");
-  verb->add_option("case", options->cases,
-                   "folder with case.json, or a folder of such folders")
-      ->required();
-  verb->add_option("-o,--out", options->out, "folder that gets the cases")
-      ->capture_default_str();
-  verb->add_option("--target", options->targets, "sm_80,sm_90 ...")
+  CLI::App *verb = app.add_subcommand(
+      "pack", "Put the compiled kernels of a training run into one file");
+  verb->add_option("--config", options->config,
+                   "the run: tessera train --config FILE [key=value ...]");
+  verb->add_option("settings", options->settings, "key=value, over the config");
+  verb->add_option("--targets", options->targets,
+                   "cpu (this machine), cpu:x86-64-v3:0000, sm_80, sm_90 ...")
       ->delimiter(',')
       ->capture_default_str();
-  verb->add_option("--commit", options->commit,
-                   "of the sources; kept in pack.json and in results");
-  verb->footer(
-      "Examples:\n"
-      "  tessera record --config configs/sim_smoke.yaml --out cases\n"
-      "  tessera pack cases -o packed\n"
-      "  packed/tessera-gpu-check packed --json result.json\n\n"
-      "The folder needs nothing but an NVIDIA driver; docs/gpu-check.md.");
+  verb->add_option("--table", options->tables,
+                   "tables of tuned configurations that go into the pack; "
+                   "default: those of configs/tuned for these targets")
+      ->delimiter(',');
+  verb->add_option("-o,--out", options->out,
+                   "the file; with --with-runtime a folder");
+  verb->add_flag("--with-runtime", options->withRuntime,
+                 "make a folder that trains on a machine with torch and no "
+                 "compiler");
+  verb->add_option("--commit", options->commit, "of the sources; kept");
+  verb->add_option("--show", options->show,
+                   "check a pack and say what it holds");
+  verb->footer("Examples:\n"
+               "  tessera pack --config configs/quickstart.yaml --targets "
+               "sm_80,sm_90,cpu -o run.tpack\n"
+               "  tessera pack --show run.tpack\n"
+               "  TESSERA_PACK=run.tpack tessera train --config "
+               "configs/quickstart.yaml\n\n"
+               "docs/packs.md");
   return {verb, [options] { return run(*options); }};
 }
 

@@ -263,7 +263,7 @@ std::vector<fs::path> casesOf(const Options &options) {
   for (const fs::path &folder : folders)
     if (cases::packedTargets(folder).empty())
       throw Error(folder.string() + " has no gpu.json, so no code",
-                  "make it with tessera pack");
+                  "make it with tessera pack-cases");
   return folders;
 }
 

@@ -1,0 +1,100 @@
+// runtime/pack/Pack.cpp - a pack that launches take code from.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/pack/Pack.h"
+
+#include "support/BuildId.h"
+#include "support/CpuTarget.h"
+#include "support/Error.h"
+#include "support/Options.h"
+
+#include <memory>
+#include <set>
+
+namespace tessera::runtime {
+
+using syntax::CompileRequest;
+
+Pack::Pack(const std::filesystem::path &path)
+    : name(path.string()), file(path),
+      contents(decodePack(file.bytes(), name)) {
+  for (const PackEntry &entry : contents.entries)
+    byRequest[entry.request] = &entry;
+}
+
+void Pack::requireCompiler(const std::string &buildId) const {
+  if (contents.compiler == buildId)
+    return;
+  throw Error(name + " was made by another compiler (build " +
+                  contents.compiler.substr(0, 12) + ", tessera " +
+                  contents.version + "; this is build " +
+                  buildId.substr(0, 12) + ")",
+              "make it again with this tessera: " + contents.command);
+}
+
+const PackEntry *Pack::find(const CompileRequest &request) const {
+  const auto found = byRequest.find(request.key());
+  return found == byRequest.end() ? nullptr : found->second;
+}
+
+// Of the pack's CPU targets one that this processor can run.
+static std::string runnable(const std::set<std::string> &targets) {
+  const auto host = CpuTarget::host();
+  for (const std::string &text : targets)
+    if (const auto target = CpuTarget::parse(text);
+        target && host &&
+        (target->mcpu != "x86-64-v4" || host->mcpu == "x86-64-v4") &&
+        !(target->features & ~host->features))
+      return text;
+  return "";
+}
+
+std::string Pack::whyNot(const CompileRequest &request) const {
+  std::set<std::string> targets;
+  bool kernel = false, text = false;
+  const std::string hash = sha256Hex(request.text);
+  for (const PackEntry &entry : contents.entries) {
+    targets.insert(entry.target);
+    const PackKernel &packed = contents.kernels[entry.kernel];
+    if (entry.target != request.target || packed.name != request.kernel)
+      continue;
+    kernel = true;
+    text |= packed.text == hash;
+  }
+  if (!targets.count(request.target)) {
+    std::string list;
+    for (const std::string &target : targets)
+      list += (list.empty() ? "" : ", ") + target;
+    const std::string own =
+        CpuTarget::parse(request.target) ? runnable(targets) : "";
+    return "it has no code for " + request.target + ", only for " + list +
+           (own.empty() ? "" : "; TESSERA_TARGET=" + own + " runs here");
+  }
+  if (!kernel)
+    return "it has no code of this kernel";
+  return text ? "it has the kernel, but not this configuration"
+              : "the text of the kernel is another one than when it was packed";
+}
+
+Artifact Pack::read(const PackEntry &entry) const {
+  return readPacked(file.bytes(), contents, entry, name);
+}
+
+const Pack *environmentPack() {
+  // Never destroyed: threads may still launch while the process ends.
+  static const Pack *const pack = []() -> const Pack * {
+    const std::string path = optionText(Option::Pack);
+    if (path.empty())
+      return nullptr;
+    try {
+      auto made = std::make_unique<Pack>(path);
+      made->requireCompiler(compilerBuildId());
+      return made.release();
+    } catch (const Error &error) {
+      throw Error("TESSERA_PACK: " + error.message, error.hint);
+    }
+  }();
+  return pack;
+}
+
+} // namespace tessera::runtime

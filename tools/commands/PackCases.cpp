@@ -1,0 +1,174 @@
+// tools/commands/PackCases.cpp - tessera pack-cases CASE... -o FOLDER.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/commands/Command.h"
+
+#include "compiler/syntax/Request.h"
+#include "runtime/cases/Packed.h"
+#include "runtime/cases/PackedTensors.h"
+#include "runtime/cases/Replay.h"
+#include "support/Error.h"
+#include "support/File.h"
+#include "support/GpuTarget.h"
+#include "support/Json.h"
+#include "support/Options.h"
+#include "support/Process.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <memory>
+
+namespace tessera::tools {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Options {
+  std::vector<std::string> cases, targets = {"sm_80", "sm_90"};
+  std::string out = "packed", commit;
+};
+
+// fp32 dots are of tf32, as they are by default, where no integer depends on
+// them: an index would flip wherever two scores are close.
+bool packsTf32(const cases::LoadedCase &loaded) {
+  const cases::Case &recorded = loaded.recorded;
+  // As asked when the program began: packing sets it.
+  static const std::string asked = optionText(Option::F32Default);
+  return asked == "tf32" && !cases::namesInputPrecision(loaded.kernelText) &&
+         loaded.kernelText.find("dot(") != std::string::npos &&
+         std::all_of(recorded.written.begin(), recorded.written.end(),
+                     [&](const std::string &name) {
+                       const auto *argument = recorded.find(name);
+                       return argument->type && cases::isFloat(*argument->type);
+                     });
+}
+
+syntax::CompileRequest requestFor(const cases::PreparedLaunch &launch,
+                                  const std::string &target) {
+  LaunchOptions options = launch.options;
+  options.device = findDevice("sim:" + target);
+  auto request =
+      launch.kernel->compileRequest(launch.args, launch.constexprs, options);
+  request.assembler.clear(); // with a cubin where there is a ptxas
+  return request;
+}
+
+// Whether all targets were packed.
+bool packCase(const fs::path &from, const Options &options,
+              const std::string &progress) {
+  const std::string name = from.lexically_normal().filename().string();
+  try {
+    const cases::LoadedCase loaded = cases::loadCase(from);
+    const bool tf32 = packsTf32(loaded);
+    const cases::PreparedLaunch launch = cases::prepareLaunch(loaded);
+    const fs::path to = fs::path(options.out) / loaded.folderName();
+    std::error_code error;
+    fs::create_directories(to, error);
+    for (const std::string &file :
+         {std::string("case.json"), loaded.recorded.kernelFile})
+      writeOutput(to / file, readFile(from / file));
+    cases::packTensors(loaded, to);
+    ::setenv(optionInfo(Option::F32Default).name,
+             tf32 ? "tf32" : launch.f32Default.c_str(), 1);
+    for (const std::string &target : options.targets) {
+      const auto compiled =
+          runtime::CompileService::instance().get(requestFor(launch, target));
+      cases::packCode(to, target, *compiled, tf32);
+      std::printf("%s%-32s %s%s\n", progress.c_str(), name.c_str(),
+                  target.c_str(), compiled->code.empty() ? ", PTX only" : "");
+      std::fflush(stdout);
+    }
+    return true;
+  } catch (const Error &failed) {
+    std::fprintf(stderr, "%s: %s\n", name.c_str(), failed.what());
+    return false;
+  }
+}
+
+// What is packed, and the program that runs it.
+void packProgram(const Options &options) {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  char date[32];
+  std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  writeOutput(fs::path(options.out) / "pack.json",
+              Json{{"version", 1},
+                   {"commit", options.commit},
+                   {"date", date},
+                   {"targets", options.targets}}
+                      .dump(1) +
+                  "\n");
+  const fs::path from = executablePath().parent_path() / "tessera-gpu-check",
+                 to = fs::path(options.out) / "tessera-gpu-check";
+  std::error_code error;
+  if (!fs::exists(from, error))
+    return; // it was not built; the folder works with one from elsewhere
+  writeOutput(to, readFile(from));
+  if (!fs::is_regular_file(to, error))
+    return; // a device keeps its permissions
+  fs::permissions(to, fs::perms::owner_all | fs::perms::group_read |
+                          fs::perms::group_exec | fs::perms::others_read |
+                          fs::perms::others_exec);
+}
+
+int run(const Options &options) {
+  for (const std::string &target : options.targets)
+    GpuTarget::parse(target);
+  std::vector<fs::path> folders;
+  for (const std::string &path : options.cases)
+    for (const fs::path &folder : cases::findCases(path))
+      folders.push_back(folder);
+  size_t failed = 0, done = 0;
+  const auto start = std::chrono::steady_clock::now();
+  for (const fs::path &folder : folders) {
+    const double passed =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+            .count();
+    const double left =
+        done ? passed / double(done) * double(folders.size() - done) : 0;
+    char progress[80];
+    std::snprintf(progress, sizeof progress, "[%zu of %zu, about %.0f s left] ",
+                  ++done, folders.size(), left);
+    failed += !packCase(folder, options, passed > 2 ? progress : "");
+  }
+  packProgram(options);
+  std::printf("%zu of %zu cases in %s; run them where a GPU is: "
+              "%s/tessera-gpu-check %s\n",
+              folders.size() - failed, folders.size(), options.out.c_str(),
+              options.out.c_str(), options.out.c_str());
+  return failed ? 1 : 0;
+}
+
+} // namespace
+
+Command addPackCases(CLI::App &app) {
+  auto options = std::make_shared<Options>();
+  CLI::App *verb = app.add_subcommand(
+      "pack-cases", "Put compiled GPU code beside recorded cases");
+  verb->add_option("case", options->cases,
+                   "folder with case.json, or a folder of such folders")
+      ->required();
+  verb->add_option("-o,--out", options->out, "folder that gets the cases")
+      ->capture_default_str();
+  verb->add_option("--target", options->targets, "sm_80,sm_90 ...")
+      ->delimiter(',')
+      ->capture_default_str();
+  verb->add_option("--commit", options->commit,
+                   "of the sources; kept in pack.json and in results");
+  verb->footer(
+      "Examples:\n"
+      "  tessera record --config configs/sim_smoke.yaml --out cases\n"
+      "  tessera pack-cases cases -o packed\n"
+      "  packed/tessera-gpu-check packed --json result.json\n\n"
+      "The folder needs nothing but an NVIDIA driver; docs/gpu-check.md.");
+  return {verb, [options] { return run(*options); }};
+}
+
+} // namespace tessera::tools

@@ -1,0 +1,33 @@
+// tools/pack/Make.h - compiles what a pack holds.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/tune/TuneTable.h"
+
+#include <string>
+#include <vector>
+
+namespace tessera::tools {
+
+struct PackTable {
+  std::string path;
+  tune::TuneTable table;
+};
+
+struct PackJob {
+  std::string config;                // of a training run
+  std::vector<std::string> settings; // key=value, over the config
+  std::vector<std::string> targets;  // "sm_80", "cpu:x86-64-v3:0000"
+  // Each is for one of the targets.
+  std::vector<PackTable> tables;
+  std::string version, commit, command; // see runtime/pack/PackFile.h
+};
+
+// The bytes of the pack. For each target the run lists what it launches there,
+// with the kernels' own configurations and with those of each table; all of it
+// is compiled in parallel. Throws Error, or CompileError for a kernel that does
+// not compile.
+std::string makePack(const PackJob &job);
+
+} // namespace tessera::tools
