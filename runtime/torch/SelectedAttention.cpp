@@ -4,9 +4,6 @@
 #include "runtime/torch/Attention.h"
 #include "runtime/torch/Autograd.h"
 
-#include <ATen/ops/cat.h>
-#include <ATen/ops/diff.h>
-#include <ATen/ops/div.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 #include <torch/library.h>
