@@ -139,7 +139,7 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
       .strides(delta);
   launch.constant("G", a.group).constant("LSEL", selectionLength);
   launch.constant("NSEL", indices.size(2)).sequence(a.maxSeqlen);
-  launch.padded("D", "DP", a.keyDim).padded("E", "EP", a.valueDim);
+  launch.keyHead(a.keyDim).padded("E", "EP", a.valueDim);
   wholeTokens(launch, a.group);
   launch.run(a.keyHeads,
              inverse.blocks * ceilDiv(selectionLength, launch.tile("BN")));

@@ -53,6 +53,13 @@ def chosen():
     return [SHAPES[int(a)] for a in sys.argv[1:]] or SHAPES
 
 
+def slices(size):
+    """A head size as the kernels take it: 192 is 128 and a tail of 64, 40 is 32 and 16; 24 is 32, for which a tail saves nothing."""
+    whole, tail = pow2(size), max(16, pow2(size - pow2(size) // 2))
+    split = size < whole and tail < whole // 2
+    return dict(D=size, DP=whole // 2 if split else whole, DT=tail if split else 0)
+
+
 class Problem:
     """Random inputs of one shape; q and the keys are slices of wider tensors, so strides are not the packed ones."""
 
@@ -71,7 +78,8 @@ class Problem:
         self.cu, self.cu_cmp = ref.prefix(s.lens), ref.prefix(self.counts)
         self.most_blocks = cdiv(max(s.lens), s.lsel)
         self.scale = 1.0 / math.sqrt(s.dim)
-        self.heads = dict(D=s.dim, DP=pow2(s.dim), E=s.vdim, EP=pow2(s.vdim))
+        self.keys = slices(s.dim)
+        self.heads = dict(**self.keys, E=s.vdim, EP=pow2(s.vdim))
         self.tiles = dict(BM=s.bm, BN=s.bn)
 
     def grid(self, size, total=None):
@@ -111,7 +119,7 @@ class Problem:
         launch("nsa/score_select.py", "score_select", self.grid(bt), self.q, kc, lse, idx,
                score if store else lse, self.cu, self.cu_cmp, self.scale, self.T, self.B, nb if store else 0,
                *strides(self.q, kc, lse), G=s.group, L=s.l, STRIDE=s.d, LSEL=s.lsel, NSEL=s.n, NP=pow2(s.n), NINIT=1, NLOCAL=2,
-               D=s.dim, DP=pow2(s.dim), STORE=store, BT=bt, BJ=bj)
+               **self.keys, STORE=store, BT=bt, BJ=bj)
         return idx, score
 
     def ranges(self, idx):
