@@ -52,19 +52,19 @@ COMPONENTS = (
     Component("codegen/gpu", r"codegen/(gpu|analysis)/.*\.cpp", (
         _stage("codegen_axis_info_test|codegen_gpu_report_test", "codegen_axis_info_test", "codegen_gpu_report_test"),
         GPU, LIT, _stage("cases_own_sim|sim_loops|sim_own_nn", *SIM), LANGUAGE_ON_SIM, KERNELS_ON_SIM)),
-    Component("runtime", r"runtime/((cache|cases|compile|device|launch|tune)/.*|Parts)\.cpp|support/.*\.cpp", (
-        _stage("support_test|runtime_test|cases_test|faults_test|device_.*_test|tune_test", "support_test", "runtime_test", "cases_test",
-               "faults_test", "device_sim_test", "device_cuda_test", "tune_test"),
+    Component("runtime", r"runtime/((cache|cases|compile|device|launch|pack|tune)/.*|Parts)\.cpp|support/.*\.cpp", (
+        _stage("support_test|runtime_test|cases_test|faults_test|device_.*_test|tune_test|pack_test", "support_test", "runtime_test", "cases_test",
+               "faults_test", "device_sim_test", "device_cuda_test", "device_results_test", "tune_test", "pack_test"),
         _stage("cases|gpu_check_test|fuzz_(artifact|frames|case|safetensors)", "cases", "gpu_check_test", "fuzz_artifact", "fuzz_frames", "fuzz_case",
                "fuzz_safetensors"),
         _stage("author_test|command_line_test|python_.*|errors_launch_test", *OPS, "author_test", "command_line_test"))),
     Component("autotune", r"autotune/.*\.cpp", (
-        _stage("autotune_test", "autotune_test"), _stage("tune_search_test", *PROGRAM, "tune_search_test"))),
+        _stage("autotune_test|cost_rows_test", "autotune_test", "cost_rows_test"), _stage("tune_search_test", *PROGRAM, "tune_search_test"))),
     Component("runtime/sim", r"runtime/sim/.*\.cpp", (
         _stage("sim_arith_.*|sim_machine_.*|device_sim_test|fuzz_ptx", "device_sim_test", "fuzz_ptx"),
         _stage("sim_counts|sim_debug|sim_own_nn|cases_own_sim", *SIM), _stage("sim_tutorials|sim_mutants|sim_cuda|cases_sim|sim_nn", *SIM))),
     Component("runtime/torch", r"runtime/torch/.*\.cpp", (
-        _stage("torch_launch_test", "torch_launch_test"), NUMERIC,
+        _stage("torch_launch_test|torch_cuda_test", "torch_launch_test", "torch_cuda_test"), NUMERIC,
         _stage("python_.*|errors_launch_test|triton_language_test", *OPS),
         _stage("models-tests|custom-attention-tests|sim-smoke-tests", "models-tests", "custom-attention-tests", "sim-smoke-tests"))),
     Component("kernels", r"kernels/.*\.py", (
