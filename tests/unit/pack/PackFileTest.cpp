@@ -4,6 +4,7 @@
 #include "runtime/pack/PackFile.h"
 
 #include "support/Error.h"
+#include "support/Hash.h"
 
 #include <gtest/gtest.h>
 
@@ -99,6 +100,25 @@ TEST(PackFile, NoDamageIsOverlooked) {
       }
     EXPECT_EQ(refused, 1u) << i;
   }
+}
+
+// With a right checksum, as no accident makes it.
+TEST(PackFile, AnEntryEndsWhereTheArtifactsEnd) {
+  std::string bytes = packed();
+  const PackEntry last = decodePack(bytes, "run.tpack").entries.back();
+  const size_t end = size_t(last.offset + last.bytes);
+  const std::string word = "\"bytes\":" + std::to_string(last.bytes);
+  const size_t place = bytes.rfind(word);
+  ASSERT_NE(place, std::string::npos);
+  const std::string more = "\"bytes\":" + std::to_string(last.bytes + 1);
+  ASSERT_EQ(more.size(), word.size());
+  bytes.replace(place, word.size(), more);
+  const Sha256Digest sum = Sha256()
+                               .update(std::string_view(bytes).substr(0, 40))
+                               .update(std::string_view(bytes).substr(end))
+                               .finish();
+  std::memcpy(bytes.data() + 40, sum.data(), sum.size());
+  expectHas(failureOf(bytes), "an entry lies outside of the file");
 }
 
 TEST(PackFile, AnotherVersionIsSaid) {
