@@ -95,6 +95,7 @@ TEST_F(Plain, ExamplesFollowTheCustomOfNames) {
             "-s \"a_ptr=*fp32:16, M=i32, N=i32, K=i32\"");
   expectHas(hintOf("X, W, M, N, K"),
             "-s \"X=*fp32:16, W=*fp32:16, M=i32, N=i32, K=i32\"");
+  expectHas(hintOf("Q, K, T"), "-s \"Q=*fp32:16, K=*fp32:16, T=i32\"");
   expectHas(hintOf("Q, K, V, stride, T"),
             "-s \"Q=*fp32:16, K=*fp32:16, V=*fp32:16, stride=i32, T=i32\"");
 }
