@@ -17,109 +17,141 @@
 
 using namespace tessera;
 
-/// What each of several processes is started with.
-static std::vector<std::string>
-launchArguments(const std::string &file,
-                const std::vector<std::string> &overrides) {
-  std::vector<std::string> all = {"train"};
-  if (!file.empty())
-    all.insert(all.end(), {"--config", file});
-  all.insert(all.end(), overrides.begin(), overrides.end());
-  return all;
-}
+namespace {
 
-int main(int argc, char **argv) {
-  CLI::App app{"Trains language models with Native Sparse Attention, and "
-               "writes text with them."};
-  app.require_subcommand(1);
-  std::string file;
-  std::vector<std::string> overrides;
-  trainer::GenerateOptions generation;
-
-  CLI::App *train = app.add_subcommand("train", "train a model");
-  train->add_option("--config", file, "settings (YAML)");
-  train->add_option("settings", overrides, "key=value, over the config");
-  bool dryRun = false;
-  train->add_flag("--dry-run", dryRun,
+/// `tessera train`: one process, or the launcher of several.
+struct TrainVerb {
+  explicit TrainVerb(CLI::App &program)
+      : app(program.add_subcommand("train", "train a model")) {
+    app->add_option("--config", file, "settings (YAML)");
+    app->add_option("settings", overrides, "key=value, over the config");
+    app->add_flag("--dry-run", dryRun,
                   "say what the run would take, with every setting and where "
                   "it comes from, and end");
-  int64_t processes = 1;
-  train
-      ->add_option("--nproc", processes,
-                   "processes on this machine that share each batch")
-      ->check(CLI::Range(1, 1024));
-  bool listing = false;
-  train->add_flag("--list-kernels", listing,
+    app->add_option("--nproc", processes,
+                    "processes on this machine that share each batch")
+        ->check(CLI::Range(1, 1024));
+    app->add_flag("--list-kernels", listing,
                   "print what a compiler would be asked for (JSON), and end; "
                   "for tessera pack");
-  train->footer(trainer::settingsHelp());
+    app->footer(trainer::settingsHelp());
+  }
 
-  CLI::App *generate = app.add_subcommand("generate", "write text");
-  generate->add_option("--run", generation.run, "run folder")
-      ->capture_default_str();
-  generate->add_option("--prompt", generation.prompt, "text to go on from")
-      ->capture_default_str();
-  generate->add_option("--tokens", generation.tokens, "bytes to write")
-      ->capture_default_str();
-  generate
-      ->add_option("--temperature", generation.temperature,
-                   "0: always the likeliest byte")
-      ->capture_default_str();
-  generate->add_option("--seed", generation.seed, "of the draws")
-      ->capture_default_str();
-  generate->add_option("settings", generation.overrides,
-                       "key=value, over the run's config");
-
-  CLI::App *config = app.add_subcommand("config", "list the settings");
-  config->add_option("--config", file, "settings (YAML)");
-  config->add_option("settings", overrides, "key=value, over the config");
-  bool page = false;
-  config->add_flag("--page", page, "write docs/settings.md instead");
-  CLI11_PARSE(app, argc, argv);
-
-  try {
-    trainer::endWithLauncher();
+  int run() {
     const trainer::World world = trainer::processWorld();
     if (world.size > 1 && processes > 1)
       throw Error(fmt::format("--nproc {} inside a run of {} processes",
                               processes, world.size),
                   "leave --nproc away: the processes are there already");
     processes = std::max(processes, world.size);
-    if (train->parsed() && dryRun) {
-      const trainer::Config given =
-          trainer::readConfig(file, overrides, processes);
+    const trainer::Config given =
+        trainer::readConfig(file, overrides, processes);
+    if (dryRun) {
       fmt::print("{}\n{}", trainer::describe(given),
                  trainer::planText(given, trainer::planOf(given)));
       return 0;
     }
-    if (train->parsed() && listing) {
-      const trainer::Config given =
-          trainer::readConfig(file, overrides, processes);
+    if (listing) {
       fmt::print("{}\n", nlohmann::json(trainer::listKernels(given)).dump());
       return 0;
     }
-    if (train->parsed()) {
-      const trainer::Config given =
-          trainer::readConfig(file, overrides, processes);
-      return processes > world.size
-                 ? trainer::launch(processes, launchArguments(file, overrides))
-                 : trainer::train(given, world);
-    }
-    if (page) {
-      fmt::print("{}", trainer::settingsPage());
-      return 0;
-    }
-    if (config->parsed()) {
-      fmt::print("{}", trainer::describe(trainer::readConfig(file, overrides)));
-      return 0;
-    }
-    fmt::print("{}", generation.prompt);
-    trainer::generate(generation, [](char byte) {
+    return processes > world.size
+               ? trainer::launch(processes, launchArguments())
+               : trainer::train(given, world);
+  }
+
+  CLI::App *app;
+
+private:
+  /// What each of several processes is started with.
+  std::vector<std::string> launchArguments() const {
+    std::vector<std::string> all = {"train"};
+    if (!file.empty())
+      all.insert(all.end(), {"--config", file});
+    all.insert(all.end(), overrides.begin(), overrides.end());
+    return all;
+  }
+
+  std::string file;
+  std::vector<std::string> overrides;
+  int64_t processes = 1;
+  bool dryRun = false, listing = false;
+};
+
+/// `tessera generate`
+struct GenerateVerb {
+  explicit GenerateVerb(CLI::App &program)
+      : app(program.add_subcommand("generate", "write text")) {
+    app->add_option("--run", options.run, "run folder")->capture_default_str();
+    app->add_option("--prompt", options.prompt, "text to go on from")
+        ->capture_default_str();
+    app->add_option("--tokens", options.tokens, "bytes to write")
+        ->capture_default_str();
+    app->add_option("--temperature", options.temperature,
+                    "0: always the likeliest byte")
+        ->capture_default_str();
+    app->add_option("--seed", options.seed, "of the draws")
+        ->capture_default_str();
+    app->add_option("settings", options.overrides,
+                    "key=value, over the run's config");
+  }
+
+  int run() {
+    fmt::print("{}", options.prompt);
+    trainer::generate(options, [](char byte) {
       std::fputc(byte, stdout);
       std::fflush(stdout);
     });
     std::fputc('\n', stdout);
     return 0;
+  }
+
+  CLI::App *app;
+
+private:
+  trainer::GenerateOptions options;
+};
+
+/// `tessera config`
+struct ConfigVerb {
+  explicit ConfigVerb(CLI::App &program)
+      : app(program.add_subcommand("config", "list the settings")) {
+    app->add_option("--config", file, "settings (YAML)");
+    app->add_option("settings", overrides, "key=value, over the config");
+    app->add_flag("--page", page, "write docs/settings.md instead");
+  }
+
+  int run() {
+    fmt::print("{}",
+               page ? trainer::settingsPage()
+                    : trainer::describe(trainer::readConfig(file, overrides)));
+    return 0;
+  }
+
+  CLI::App *app;
+
+private:
+  std::string file;
+  std::vector<std::string> overrides;
+  bool page = false;
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+  CLI::App app{"Trains language models with Native Sparse Attention, and "
+               "writes text with them."};
+  app.require_subcommand(1);
+  TrainVerb train(app);
+  GenerateVerb generate(app);
+  ConfigVerb config(app);
+  CLI11_PARSE(app, argc, argv);
+
+  try {
+    trainer::endWithLauncher();
+    return train.app->parsed()      ? train.run()
+           : generate.app->parsed() ? generate.run()
+                                    : config.run();
   } catch (const Error &e) {
     fmt::print(stderr, "error: {}\n", e.message);
     if (!e.hint.empty())
