@@ -30,12 +30,17 @@ constexpr const char *startOver =
 
 } // namespace
 
-void saveCheckpoint(const Config &config, const Progress &progress,
-                    const std::string &dataHash, const KernelTexts &kernels,
-                    const AdamW &optimizer) {
-  CheckpointWriter writer(config.out, progress.step);
-  writer.add(modelFile, encodeTensors(optimizer.weights()));
-  writer.add(optimizerFile, encodeTensors(optimizer.state()));
+Snapshot takeSnapshot(const Progress &progress, const AdamW &optimizer) {
+  return {progress, encodeTensors(optimizer.weights()),
+          encodeTensors(optimizer.state())};
+}
+
+void writeCheckpoint(const Config &config, const Snapshot &snapshot,
+                     const std::string &dataHash, const KernelTexts &kernels) {
+  const Progress &progress = snapshot.progress;
+  UnfinishedCheckpoint writer(config.out, progress.step);
+  writer.add(modelFile, snapshot.weights);
+  writer.add(optimizerFile, snapshot.state);
   for (const auto &[name, text] : kernels)
     writer.add("kernels/" + name, text);
   const json state = {{"format", stateFormat},

@@ -26,14 +26,21 @@ struct Progress {
   UpdateHistory updates;
 };
 
+/// What a run has to remember of one moment. Nothing of it is shared with the
+/// run, which goes on.
+struct Snapshot {
+  Progress progress;
+  std::string weights, state; ///< As safetensors files.
+};
+Snapshot takeSnapshot(const Progress &progress, const AdamW &optimizer);
+
 /// Writes ckpt/step_NNNNNNNN under the run folder: built beside its final name,
 /// the checksums last, then renamed. It holds weights, moments, progress,
 /// settings and kernel files. One of this step that is there and good stays.
 /// Older ones beyond config.keepCheckpoints go when the new one is on disk.
 /// Throws tessera::Error; what was there before is there then.
-void saveCheckpoint(const Config &config, const Progress &progress,
-                    const std::string &dataHash, const KernelTexts &kernels,
-                    const AdamW &optimizer);
+void writeCheckpoint(const Config &config, const Snapshot &snapshot,
+                     const std::string &dataHash, const KernelTexts &kernels);
 
 /// The newest checkpoint of a run folder whose files are as they were written.
 struct FoundCheckpoint {

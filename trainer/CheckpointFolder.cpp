@@ -132,7 +132,7 @@ std::string faultOf(const fs::path &checkpoint) {
   return {};
 }
 
-CheckpointWriter::CheckpointWriter(const std::string &run, int64_t step)
+UnfinishedCheckpoint::UnfinishedCheckpoint(const std::string &run, int64_t step)
     : final(checkpointPath(run, step)), building(final.string() + ".tmp") {
   // Of a run that was killed while it saved, or removed an old one.
   std::error_code code;
@@ -149,13 +149,14 @@ CheckpointWriter::CheckpointWriter(const std::string &run, int64_t step)
     cannot("make", building, code.message());
 }
 
-CheckpointWriter::~CheckpointWriter() {
+UnfinishedCheckpoint::~UnfinishedCheckpoint() {
   std::error_code ignored;
   if (!committed)
     fs::remove_all(building, ignored);
 }
 
-void CheckpointWriter::add(const std::string &name, std::string_view bytes) {
+void UnfinishedCheckpoint::add(const std::string &name,
+                               std::string_view bytes) {
   const fs::path path = building / name;
   std::error_code code;
   fs::create_directories(path.parent_path(), code);
@@ -169,7 +170,7 @@ void CheckpointWriter::add(const std::string &name, std::string_view bytes) {
     sync(folder.parent_path());
 }
 
-void CheckpointWriter::commit() {
+void UnfinishedCheckpoint::commit() {
   writeFile(building / doneFile, formatSums(sums));
   sync(building);
   std::error_code code;

@@ -38,13 +38,13 @@ std::string formatSums(const std::map<std::string, std::string> &sums);
 
 /// A checkpoint being written, beside its final name until commit(). What it
 /// has written goes when it is destroyed before.
-class CheckpointWriter {
+class UnfinishedCheckpoint {
 public:
   /// Throws tessera::Error when the folder cannot be made.
-  CheckpointWriter(const std::string &run, int64_t step);
-  ~CheckpointWriter();
-  CheckpointWriter(const CheckpointWriter &) = delete;
-  CheckpointWriter &operator=(const CheckpointWriter &) = delete;
+  UnfinishedCheckpoint(const std::string &run, int64_t step);
+  ~UnfinishedCheckpoint();
+  UnfinishedCheckpoint(const UnfinishedCheckpoint &) = delete;
+  UnfinishedCheckpoint &operator=(const UnfinishedCheckpoint &) = delete;
 
   /// Writes a file ("state.json", "kernels/nsa/ranges.py") down to the disk.
   /// Throws tessera::Error.

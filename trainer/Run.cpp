@@ -52,10 +52,11 @@ Run::Run(const Config &config, const Corpus &corpus, models::Transformer &model,
          AdamW &optimizer, const KernelTexts &kernels, const Progress &start,
          DataParallel &parallel)
     : config(config), corpus(corpus), model(model), optimizer(optimizer),
-      kernels(kernels), parallel(parallel),
+      parallel(parallel),
       telemetry(parallel.first() ? config.out + "/metrics.jsonl" : "",
                 start.step),
-      control(config.out, parallel.rank(), config.watchdog), progress(start),
+      control(config.out, parallel.rank(), config.watchdog),
+      writer(config, corpus.hash, kernels, optimizer), progress(start),
       source(corpus, config, start.windows, parallel.rank(), parallel.size()),
       unit(lossUnit(corpus)), before(start.trainSeconds) {}
 
@@ -167,18 +168,25 @@ void Run::between() {
                               progress.step, e.bits, unit.name, e.windows));
   }
   saveDue = saveDue || due(config.saveEvery);
+  saveIfDue();
+  paused += secondsSince(pause);
+}
+
+void Run::saveIfDue() {
   if (saveDue && !suspect) {
     saveDue = false;
-    try {
-      save();
-    } catch (const Error &e) {
-      telemetry.say(fmt::format("WARNING: no checkpoint of step {}: {}; "
-                                "training goes on, the next is due in {} "
-                                "steps",
-                                progress.step, e.message, config.saveEvery));
-    }
+    ReportSignals::doing("copying what a checkpoint holds", progress.step);
+    writer.start(progress);
   }
-  paused += secondsSince(pause);
+  sayFailures();
+}
+
+void Run::sayFailures() {
+  for (const SaveFailure &failure : writer.failures())
+    telemetry.say(fmt::format("WARNING: no checkpoint of step {}: {}; those "
+                              "before stay, training goes on, and the next is "
+                              "tried when it is due",
+                              failure.step, failure.error.message));
 }
 
 int64_t Run::compiledAfterFirstStep() const {
@@ -195,7 +203,12 @@ void Run::save() {
   if (!parallel.first())
     return;
   ReportSignals::doing("saving a checkpoint", progress.step);
-  saveCheckpoint(config, progress, corpus.hash, kernels, optimizer);
+  writer.wait();
+  sayFailures();
+  writer.start(progress);
+  writer.wait();
+  for (const SaveFailure &failure : writer.failures())
+    throw failure.error;
 }
 
 } // namespace tessera::trainer

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "trainer/Checkpoint.h"
+#include "trainer/CheckpointWriter.h"
 #include "trainer/Config.h"
 #include "trainer/Data.h"
 #include "trainer/DataParallel.h"
@@ -32,10 +32,12 @@ public:
   /// Throws tessera::Error when train.skip_budget is spent.
   void step();
   /// Evaluations and checkpoints that are due after a step; not training time.
-  /// The first process alone makes them.
+  /// The first process alone makes them. A checkpoint is written while the next
+  /// steps are made; that one could not be is said behind one of them.
   void between();
-  /// Throws tessera::Error when the checkpoint cannot be written, or when the
-  /// loss of the last step was not finite: the weights may be why.
+  /// Saves and waits until that is on disk. Throws tessera::Error when the
+  /// checkpoint cannot be written, or when the loss of the last step was not
+  /// finite: the weights may be why.
   void save();
 
   bool last() const { return progress.step >= config.steps; }
@@ -51,15 +53,17 @@ private:
   int ownSignal();
   double shareLoss(double loss);
   void skip(const std::string &fault, double loss, double norm);
+  void saveIfDue();
+  void sayFailures();
 
   const Config &config;
   const Corpus &corpus;
   models::Transformer &model;
   AdamW &optimizer;
-  const KernelTexts &kernels;
   DataParallel &parallel;
   Telemetry telemetry;
   RunControl control;
+  CheckpointWriter writer;
   Progress progress;
   TokenSource source;
   const LossUnit unit;

@@ -11,6 +11,11 @@
 //   CRASH_SAVE=S      which save of the process, from 1
 //   CRASH_AT=N        SIGKILL in place of its N-th operation; of a write the
 //                     first half is done
+//   CRASH_SIGNAL=N    that signal in place of SIGKILL, and the operation goes
+//   on CRASH_WAIT=R      no signal: the operation waits until metrics.jsonl has
+//   R
+//                     more lines, a minute at most, and the trace gets "waited"
+//                     or "overdue" for it
 //   CRASH_RECORD=R    SIGKILL after the R-th write to metrics.jsonl ...
 //   CRASH_DELAY=U     ... and U microseconds, whatever happens then
 #include <atomic>
@@ -53,19 +58,38 @@ bool isCheckpoint(const std::string &path) {
     ::pause();
 }
 
+void trace(const char *what, const std::string &path) {
+  const char *file = std::getenv("CRASH_TRACE");
+  if (!file)
+    return;
+  static const int fd =
+      ::open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  const std::string line = std::to_string(save) + " " +
+                           std::to_string(operation) + " " + what + " " + path +
+                           "\n";
+  if (::syscall(SYS_write, fd, line.data(), line.size()) < 0)
+    std::perror(file);
+}
+
+void waitForRecords(int more, const std::string &path) {
+  const int wanted = records + more;
+  for (int i = 0; i < 6000 && records < wanted; ++i)
+    ::usleep(10000);
+  trace(records < wanted ? "overdue" : "waited", path);
+}
+
 /// Counts an operation; whether it is the one to die in.
 bool counted(const char *what, const std::string &path) {
   ++operation;
-  if (const char *trace = std::getenv("CRASH_TRACE")) {
-    static const int fd =
-        ::open(trace, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    const std::string line = std::to_string(save) + " " +
-                             std::to_string(operation) + " " + what + " " +
-                             path + "\n";
-    if (::syscall(SYS_write, fd, line.data(), line.size()) < 0)
-      return false;
-  }
-  return setting("CRASH_SAVE") == save && setting("CRASH_AT") == operation;
+  trace(what, path);
+  if (setting("CRASH_SAVE") != save || setting("CRASH_AT") != operation)
+    return false;
+  const int more = setting("CRASH_WAIT"), signal = setting("CRASH_SIGNAL");
+  if (more)
+    waitForRecords(more, path);
+  else if (signal)
+    ::kill(::getpid(), signal);
+  return !more && !signal;
 }
 
 template <typename F>

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 fs::path save(const TestFolder &run, int64_t step, const std::string &text) {
-  CheckpointWriter writer(run.path.string(), step);
+  UnfinishedCheckpoint writer(run.path.string(), step);
   writer.add("model.safetensors", text);
   writer.add("optimizer.safetensors", text + text);
   writer.add("kernels/nsa/a.py", "pass\n");
@@ -113,7 +113,7 @@ TEST(CheckpointFolder, AnUnfinishedOneIsNone) {
   const TestFolder run;
   save(run, 1, "one");
   {
-    CheckpointWriter writer(run.path.string(), 2);
+    UnfinishedCheckpoint writer(run.path.string(), 2);
     writer.add("model.safetensors", "x");
     EXPECT_EQ(stepsOf(run), std::vector<int64_t>{1});
   }
