@@ -6,16 +6,45 @@
 #include "support/Error.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <utility>
 
 namespace tessera::models {
 
 Packing::Packing(int64_t sequences, int64_t length, const NsaGeometry &geometry,
                  at::Device device)
-    : sequences(sequences), length(length) {
+    : sequences(sequences), length(length),
+      compressed(sequences * geometry.compressedCount(length)) {
   const at::Tensor index =
       at::arange(sequences + 1, at::TensorOptions(at::kInt).device(device));
   sequenceStarts = index * length;
   compressedStarts = index * geometry.compressedCount(length);
+}
+
+Packing::Packing(std::vector<int32_t> given, int64_t longest,
+                 const NsaGeometry &geometry, at::Device device)
+    : sequences(int64_t(given.size()) - 1), length(longest), compressed(0),
+      starts(std::move(given)) {
+  if (starts.empty() || starts.front() != 0)
+    throw Error("the starts of packed sequences do not begin with 0",
+                "pass cu_seqlens: 0, then the end of each sequence");
+  std::vector<int32_t> shortened{0};
+  for (size_t i = 1; i < starts.size(); ++i) {
+    const int64_t tokens = int64_t(starts[i]) - starts[i - 1];
+    if (tokens < 0 || tokens > longest)
+      throw Error(fmt::format("packed sequence {} has {} tokens, from 0 to {} "
+                              "are possible",
+                              i - 1, tokens, longest),
+                  "pass cu_seqlens that rise by at most the longest length");
+    compressed += geometry.compressedCount(tokens);
+    shortened.push_back(int32_t(compressed));
+  }
+  const auto there = [&](std::vector<int32_t> &numbers) {
+    return at::from_blob(numbers.data(), {int64_t(numbers.size())}, at::kInt)
+        .to(device, at::kInt, /*non_blocking=*/false, /*copy=*/true);
+  };
+  sequenceStarts = there(starts);
+  compressedStarts = there(shortened);
 }
 
 at::Tensor Kernels::customAttention(const at::Tensor &, const at::Tensor &,

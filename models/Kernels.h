@@ -13,14 +13,23 @@
 
 namespace tessera::models {
 
-/// A batch of sequences of one length, laid end to end: token t of sequence b
-/// is row b * length + t.
+/// Sequences laid end to end, of one length or each of its own.
 struct Packing {
+  /// Token t of sequence b is row b * length + t.
   Packing(int64_t sequences, int64_t length, const NsaGeometry &geometry,
           at::Device device = at::kCPU);
+  /// Sequence b is rows starts[b] .. starts[b+1]-1; it may be empty. `longest`
+  /// is a bound of their lengths, the same for all batches of a run: it, and
+  /// no length, chooses kernels. Throws tessera::Error for starts that do not
+  /// begin at 0, that fall, or that are further apart.
+  Packing(std::vector<int32_t> starts, int64_t longest,
+          const NsaGeometry &geometry, at::Device device = at::kCPU);
 
   int64_t sequences;
-  int64_t length;
+  int64_t length;     ///< Of each, or the bound.
+  int64_t compressed; ///< Compressed keys of all sequences.
+  /// Of sequences of unlike lengths; empty: all have `length` tokens.
+  std::vector<int32_t> starts;
   at::Tensor sequenceStarts;   ///< cu_seqlens, int32 [sequences + 1].
   at::Tensor compressedStarts; ///< The same for compressed keys.
 };

@@ -73,10 +73,9 @@ public:
         in.query, in.keyCmp, values(in.valueCmp, 0), in.keySel,
         values(in.valueSel, 1), in.keyWin, values(in.valueWin, 2),
         in.gateLogits, packing.sequenceStarts, packing.compressedStarts,
-        packing.length, packing.sequences * g.compressedCount(packing.length),
-        g.blockLength, g.stride, g.selectionLength, g.selectedBlocks, g.window,
-        g.initialBlocks, g.localBlocks, maybe(in.keyFilter),
-        maybe(in.valueFilter),
+        packing.length, packing.compressed, g.blockLength, g.stride,
+        g.selectionLength, g.selectedBlocks, g.window, g.initialBlocks,
+        g.localBlocks, maybe(in.keyFilter), maybe(in.valueFilter),
         config.gateMode == GateMode::Softmax ? "softmax" : "sigmoid",
         config.gateTemperature, std::nullopt);
     return {output, indices};

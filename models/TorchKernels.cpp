@@ -67,6 +67,20 @@ NsaInputs wide(const NsaInputs &in) {
           wide(in.valueFilter), in.without};
 }
 
+/// Of tokens packed in sequences of unlike lengths: what `f` makes of each
+/// sequence, end to end.
+template <typename F>
+at::Tensor eachSequence(const Packing &packing, F f) {
+  std::vector<at::Tensor> parts;
+  for (size_t i = 1; i < packing.starts.size(); ++i) {
+    const int64_t first = packing.starts[i - 1];
+    const int64_t count = packing.starts[i] - first;
+    if (count > 0)
+      parts.push_back(f(first, count));
+  }
+  return at::cat(parts);
+}
+
 class TorchKernels final : public Kernels {
 public:
   at::Tensor rmsNorm(const at::Tensor &x, const at::Tensor &weight,
@@ -79,6 +93,10 @@ public:
   at::Tensor rope(const at::Tensor &x, const Packing &packing,
                   double base) override {
     const int64_t dim = x.size(2);
+    if (!packing.starts.empty())
+      return eachSequence(packing, [&](int64_t first, int64_t count) {
+        return rope(x.narrow(0, first, count), Packing(1, count, {}), base);
+      });
     const auto [cosine, sine] = rotation(packing, dim, base);
     const at::Tensor pairs = x.unflatten(2, {dim / 2, 2});
     const at::Tensor even = pairs.select(-1, 0), odd = pairs.select(-1, 1);
@@ -91,6 +109,12 @@ public:
   at::Tensor denseAttention(const at::Tensor &queries, const at::Tensor &keys,
                             const at::Tensor &values,
                             const Packing &packing) override {
+    if (!packing.starts.empty())
+      return eachSequence(packing, [&](int64_t first, int64_t count) {
+        return denseAttention(
+            queries.narrow(0, first, count), keys.narrow(0, first, count),
+            values.narrow(0, first, count), Packing(1, count, {}));
+      });
     const at::Tensor q = wide(queries), k = wide(keys), v = wide(values);
     const int64_t kvHeads = k.size(1), group = q.size(1) / kvHeads;
     const at::Tensor query = groupHeads(byHead(q, packing), kvHeads);
@@ -114,6 +138,8 @@ public:
                          const Packing &packing) override;
 
 private:
+  NsaResult nsaOfEach(const NsaInputs &in, const ModelConfig &config,
+                      const Packing &packing);
   static at::Tensor ungroup(const at::Tensor &x, const Packing &packing) {
     return byToken(x.unflatten(0, {packing.sequences, -1}).flatten(1, 2));
   }
@@ -208,9 +234,35 @@ struct NsaRows {
   }
 };
 
+NsaResult TorchKernels::nsaOfEach(const NsaInputs &in,
+                                  const ModelConfig &config,
+                                  const Packing &packing) {
+  NsaResult result;
+  std::vector<at::Tensor> indices;
+  result.output = eachSequence(packing, [&](int64_t first, int64_t count) {
+    const auto part = [&](const at::Tensor &x) {
+      return x.narrow(0, first, count);
+    };
+    const NsaInputs one = {
+        part(in.query),    part(in.keyCmp),     part(in.valueCmp),
+        part(in.keySel),   part(in.valueSel),   part(in.keyWin),
+        part(in.valueWin), part(in.gateLogits), in.keyFilter,
+        in.valueFilter,    in.without};
+    NsaResult of = nsaAttention(one, config, Packing(1, count, config.nsa));
+    if (of.indices.defined())
+      indices.push_back(std::move(of.indices));
+    return of.output;
+  });
+  if (!indices.empty())
+    result.indices = at::cat(indices, 1);
+  return result;
+}
+
 NsaResult TorchKernels::nsaAttention(const NsaInputs &inputs,
                                      const ModelConfig &config,
                                      const Packing &packing) {
+  if (!packing.starts.empty())
+    return nsaOfEach(inputs, config, packing);
   const NsaInputs in = wide(inputs);
   const NsaGeometry &g = config.nsa;
   const int64_t kvHeads = in.keyCmp.size(1);

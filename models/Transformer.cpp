@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/Transformer.h"
 
+#include "support/Error.h"
+
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <cmath>
@@ -71,6 +73,32 @@ at::Tensor overridden(const at::Tensor &logits, const ModelConfig &c) {
     else if (!free && c.gateOverride != GateOverride::Uniform)
       added[i] = i == forced ? far : -far;
   return logits * (free ? 1.0 : 0.0) + added.to(logits.options());
+}
+
+/// torch's own causal attention over the sequences of a batch.
+at::Tensor sdpa(const at::Tensor &q, const at::Tensor &k, const at::Tensor &v,
+                const Packing &packing) {
+  const auto attend = [&](int64_t first, int64_t sequences, int64_t length) {
+    const auto heads = [&](const at::Tensor &t) {
+      return t.narrow(0, first, sequences * length)
+          .unflatten(0, {sequences, length})
+          .transpose(1, 2);
+    };
+    return at::scaled_dot_product_attention(
+               heads(q), heads(k), heads(v), {}, 0.0,
+               /*is_causal=*/true, std::nullopt, /*enable_gqa=*/true)
+        .transpose(1, 2)
+        .flatten(0, 1);
+  };
+  if (packing.starts.empty())
+    return attend(0, packing.sequences, packing.length);
+  std::vector<at::Tensor> parts;
+  for (size_t i = 1; i < packing.starts.size(); ++i) {
+    const int64_t first = packing.starts[i - 1];
+    if (packing.starts[i] > first)
+      parts.push_back(attend(first, 1, packing.starts[i] - first));
+  }
+  return at::cat(parts);
 }
 
 } // namespace
@@ -196,14 +224,7 @@ at::Tensor Transformer::attention(const Block &b, const at::Tensor &x,
     output = source->customAttention(query, key(0), value(0), learned, c.custom,
                                      packing);
   } else {
-    const auto heads = [&](const at::Tensor &t) {
-      return t.unflatten(0, {packing.sequences, packing.length})
-          .transpose(1, 2);
-    };
-    output = at::scaled_dot_product_attention(
-                 heads(query), heads(key(0)), heads(value(0)), {}, 0.0,
-                 /*is_causal=*/true, std::nullopt, /*enable_gqa=*/true)
-                 .transpose(1, 2);
+    output = sdpa(query, key(0), value(0), packing);
   }
   return at::linear(output.reshape({x.size(0), -1}), b.output);
 }
@@ -224,7 +245,14 @@ at::Tensor Transformer::mlp(const Block &b, const at::Tensor &x) const {
 ForwardResult Transformer::forward(const at::Tensor &tokens,
                                    const ForwardOptions &options) {
   const ModelConfig &c = settings;
-  const Packing packing(tokens.size(0), tokens.size(1), c.nsa, tokens.device());
+  if (!options.starts.empty() && options.starts.back() != tokens.numel())
+    throw Error(fmt::format("packed sequences have {} tokens, the batch has {}",
+                            options.starts.back(), tokens.numel()),
+                "the last of cu_seqlens is the number of tokens");
+  const Packing packing =
+      options.starts.empty()
+          ? Packing(tokens.size(0), tokens.size(1), c.nsa, tokens.device())
+          : Packing(options.starts, tokens.size(1), c.nsa, tokens.device());
   ForwardResult result;
   at::Tensor x = at::embedding(embedding, tokens.flatten());
   for (const Block &b : blocks) {

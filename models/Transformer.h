@@ -18,6 +18,9 @@ struct Parameter {
 struct ForwardOptions {
   int without = -1;         ///< NSA branch to zero: 0 cmp, 1 sel, 2 win.
   bool wantIndices = false; ///< Keep the selected blocks of every layer.
+  /// cu_seqlens over the flattened tokens: sequences that lie in the rows, none
+  /// longer than a row. Empty: each row is a sequence.
+  std::vector<int32_t> starts = {};
 };
 
 struct ForwardResult {

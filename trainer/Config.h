@@ -22,6 +22,7 @@ enum class ComputeDevice : int { Auto, Cpu, Cuda };
 enum class Precision : int { Fp32, Bf16 };
 enum class TokenizerKind : int { Byte };
 enum class DataOrder : int { Random, Shuffled, Sequential };
+enum class DataPacking : int { Joined, BestFit };
 enum class DataEnd : int { Repeat, Stop };
 
 /// trainer/settings/Table.cpp says what each member means.
@@ -36,6 +37,7 @@ struct Config {
   std::string dataPath; ///< Empty: the King James text.
   TokenizerKind tokenizer = TokenizerKind::Byte;
   DataOrder dataOrder = DataOrder::Random;
+  DataPacking dataPacking = DataPacking::Joined;
   DataEnd dataEnd = DataEnd::Repeat;
   int64_t dataPrefetch = 2; ///< Micro-batches read ahead.
   double dataTimeout = 60;  ///< Seconds.

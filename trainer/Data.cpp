@@ -10,14 +10,14 @@
 
 namespace tessera::trainer {
 
-Batch toBatch(const std::vector<int64_t> &tokens, int64_t length,
-              at::Device device) {
-  const int64_t rows = int64_t(tokens.size()) / (length + 1);
-  at::Tensor all = at::empty({rows, length + 1}, at::kLong);
-  std::memcpy(all.data_ptr<int64_t>(), tokens.data(),
-              tokens.size() * sizeof(int64_t));
+Batch toBatch(const TokenBatch &tokens, int64_t length, at::Device device) {
+  const size_t count = tokens.inputs.size();
+  at::Tensor all = at::empty({2, int64_t(count) / length, length}, at::kLong);
+  int64_t *data = all.data_ptr<int64_t>();
+  std::memcpy(data, tokens.inputs.data(), count * sizeof(int64_t));
+  std::memcpy(data + count, tokens.targets.data(), count * sizeof(int64_t));
   all = all.to(device);
-  return {all.narrow(1, 0, length), all.narrow(1, 1, length)};
+  return {all[0], all[1], tokens.starts};
 }
 
 Batch trainingBatch(const Corpus &corpus, const Config &config, int64_t first,
@@ -30,19 +30,25 @@ Batch trainingBatch(const Corpus &corpus, const Config &config, int64_t first,
 }
 
 int64_t heldOutWindows(const Corpus &corpus, const Config &config) {
-  return (corpus.heldOut.size() - 1) / config.sequenceLength;
+  return corpus.heldOutRows
+             ? corpus.heldOutRows->rows()
+             : (corpus.heldOut.size() - 1) / config.sequenceLength;
 }
 
 Batch heldOutBatch(const Corpus &corpus, const Config &config, int64_t first,
                    int64_t count, int64_t total, at::Device device) {
   const int64_t windows = heldOutWindows(corpus, config);
   const int64_t length = config.sequenceLength;
-  std::vector<int64_t> tokens(size_t(count * (length + 1)));
-  for (int64_t i = 0; i < count; ++i)
-    // Not (first + i) * windows / total, which may need more than 64 bits.
-    corpus.heldOut.read(int64_t(__int128(first + i) * windows / total) * length,
-                        length + 1, tokens.data() + i * (length + 1));
-  return toBatch(tokens, length, device);
+  std::vector<int64_t> numbers;
+  for (int64_t i = first; i < first + count; ++i)
+    // Not i * windows / total, which may need more than 64 bits.
+    numbers.push_back(int64_t(__int128(i) * windows / total));
+  if (corpus.heldOutRows)
+    return toBatch(readRows(*corpus.heldOutRows, numbers, length), length,
+                   device);
+  for (int64_t &number : numbers)
+    number *= length;
+  return toBatch(readWindows(corpus.heldOut, numbers, length), length, device);
 }
 
 } // namespace tessera::trainer

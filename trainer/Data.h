@@ -10,18 +10,22 @@
 namespace tessera::trainer {
 
 struct Batch {
-  at::Tensor inputs, targets; ///< int64 [B, S], targets one token later.
+  at::Tensor inputs; ///< int64 [B, S]
+  /// The token after each, int64 [B, S]; noTarget where none is known.
+  at::Tensor targets;
+  /// cu_seqlens of the sequences that lie in the rows; empty: each row is one.
+  std::vector<int32_t> starts = {};
 };
 
-/// Of rows of `length` + 1 tokens; one copy to a device other than the CPU.
-Batch toBatch(const std::vector<int64_t> &tokens, int64_t length,
+/// Of rows of `length` tokens; one copy to a device other than the CPU.
+Batch toBatch(const TokenBatch &tokens, int64_t length,
               at::Device device = at::kCPU);
 
 /// Training windows number `first` and on; window i depends on (seed, i) only.
 Batch trainingBatch(const Corpus &corpus, const Config &config, int64_t first,
                     at::Device device = at::kCPU);
 
-/// How many windows without overlap the held-out tokens give.
+/// How many windows without overlap, or packed rows, the held-out tokens give.
 int64_t heldOutWindows(const Corpus &corpus, const Config &config);
 
 /// Windows first .. first+count-1 of `total` spread evenly over the held-out

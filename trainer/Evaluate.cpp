@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <numbers>
+#include <numeric>
 
 namespace tessera::trainer {
 namespace {
@@ -20,23 +21,55 @@ int64_t windowsOf(const Corpus &corpus, const Config &config, int64_t asked) {
   return asked <= 0 ? all : std::min(asked, all);
 }
 
+/// Sequences of a batch: where each begins, and behind the last.
+std::vector<int32_t> startsOf(const Batch &batch) {
+  if (!batch.starts.empty())
+    return batch.starts;
+  std::vector<int32_t> starts;
+  for (int64_t row = 0; row <= batch.inputs.size(0); ++row)
+    starts.push_back(int32_t(row * batch.inputs.size(1)));
+  return starts;
+}
+
+/// The place of every token in its sequence, int64 [B * S].
+at::Tensor positionsOf(const Batch &batch) {
+  const std::vector<int32_t> starts = startsOf(batch);
+  at::Tensor places = at::empty({batch.inputs.numel()}, at::kLong);
+  for (size_t i = 1; i < starts.size(); ++i) {
+    int64_t *begin = places.data_ptr<int64_t>() + starts[i - 1];
+    std::iota(begin, begin + (starts[i] - starts[i - 1]), int64_t(0));
+  }
+  return places.to(batch.inputs.device());
+}
+
 /// Keys inside the selected blocks of the last query, over keys it may see,
 /// averaged over layers, groups and sequences.
 double lastSelectedFraction(const std::vector<at::Tensor> &layers,
-                            int64_t sequences, int64_t length,
-                            int64_t blockLength) {
+                            const Batch &batch, int64_t blockLength) {
+  std::vector<int64_t> lasts, lengths;
+  const std::vector<int32_t> starts = startsOf(batch);
+  const at::Tensor targets = batch.targets.flatten().cpu();
+  for (size_t i = 1; i < starts.size(); ++i)
+    // Padding, which has no targets, is no sequence.
+    if (starts[i] > starts[i - 1] &&
+        targets[starts[i - 1]].item<int64_t>() != noTarget) {
+      lasts.push_back(starts[i] - 1);
+      lengths.push_back(starts[i] - starts[i - 1]);
+    }
+  const at::Device device = batch.inputs.device();
+  const at::Tensor length = at::tensor(lengths).to(device).unsqueeze(-1);
   double sum = 0;
   int64_t count = 0;
   for (const at::Tensor &indices : layers) {
-    if (!indices.defined())
+    if (!indices.defined() || lasts.empty())
       continue;
     const at::Tensor last =
-        indices.unflatten(1, {sequences, length}).select(2, length - 1);
-    const at::Tensor kept = last >= 0;
-    const at::Tensor end = at::clamp_max((last + 1) * blockLength, length);
-    const at::Tensor tokens = (end - last * blockLength) * kept;
+        indices.index_select(1, at::tensor(lasts).to(device)); // [Hkv, B, n]
+    const at::Tensor end =
+        at::minimum((last + 1) * blockLength, length.to(last.scalar_type()));
+    const at::Tensor tokens = (end - last * blockLength) * (last >= 0);
     sum +=
-        tokens.sum(-1).to(at::kDouble).mean().item<double>() / double(length);
+        (tokens.sum(-1, true).to(at::kDouble) / length).mean().item<double>();
     ++count;
   }
   return count ? sum / double(count) : 0;
@@ -52,6 +85,7 @@ Evaluation evaluate(models::Transformer &model, const Corpus &corpus,
   const int64_t length = config.sequenceLength;
   at::Tensor sums = at::zeros(
       {length}, at::TensorOptions(at::kDouble).device(model.device()));
+  at::Tensor counts = at::zeros_like(sums);
   Evaluation result;
   result.windows = total;
   models::ForwardOptions options;
@@ -62,25 +96,30 @@ Evaluation evaluate(models::Transformer &model, const Corpus &corpus,
         heldOutBatch(corpus, config, first, count, total, model.device());
     options.wantIndices =
         model.config().attention == models::AttentionKind::Nsa;
+    options.starts = batch.starts;
     const models::ForwardResult out = model.forward(batch.inputs, options);
     const at::Tensor losses =
         at::cross_entropy_loss(out.logits.flatten(0, 1).to(at::kFloat),
                                batch.targets.flatten(), {}, at::Reduction::None)
-            .view({count, length});
-    sums += losses.to(at::kDouble).sum(0);
+            .to(at::kDouble);
+    const at::Tensor places = positionsOf(batch);
+    sums.index_add_(0, places, losses);
+    counts.index_add_(0, places,
+                      (batch.targets.flatten() != noTarget).to(at::kDouble));
     if (options.wantIndices)
       result.selectedFraction +=
-          lastSelectedFraction(out.indices, count, length,
+          lastSelectedFraction(out.indices, batch,
                                config.model.nsa.selectionLength) *
           double(count) / double(total);
   }
-  const at::Tensor bits = sums / (double(total) * std::numbers::ln2);
   const LossUnit unit = lossUnit(corpus);
   const auto mean = [&](int64_t from, int64_t to) {
     to = std::min(to, length);
-    return from < to
-               ? unit.perToken * bits.slice(0, from, to).mean().item<double>()
-               : 0.0;
+    if (from >= to)
+      return 0.0;
+    const double seen = counts.slice(0, from, to).sum().item<double>();
+    const double nats = sums.slice(0, from, to).sum().item<double>();
+    return seen > 0 ? unit.perToken * nats / (seen * std::numbers::ln2) : 0.0;
   };
   result.bits = mean(0, length);
   result.early = mean(0, 32);

@@ -41,7 +41,9 @@ double secondsSince(Run::Clock::time_point start) {
 
 double backward(models::Transformer &model, const Batch &batch,
                 int64_t accumulate) {
-  const at::Tensor logits = model.forward(batch.inputs).logits;
+  models::ForwardOptions options;
+  options.starts = batch.starts;
+  const at::Tensor logits = model.forward(batch.inputs, options).logits;
   const at::Tensor loss = at::cross_entropy_loss(
       logits.flatten(0, 1).to(at::kFloat), batch.targets.flatten());
   (loss / double(accumulate)).backward();
@@ -124,11 +126,9 @@ void Run::step() {
 
 void Run::skip(const std::string &fault, double loss, double norm) {
   const int64_t step = progress.step + 1;
-  const WindowOrder order(config.dataOrder, uint64_t(config.seed),
-                          corpus.training.size(), config.sequenceLength);
   std::vector<int64_t> starts;
   for (int64_t i = progress.windows; i < source.state(); ++i)
-    starts.push_back(order.start(i));
+    starts.push_back(source.firstToken(i));
   // A number that is not finite becomes null.
   telemetry.record({{"step", step},
                     {"skipped", fault},

@@ -1,7 +1,7 @@
 // tests/numeric/ModelTest.cpp - the model's attention by compiled kernels and
 // in plain torch: which branch is zeroed, which blocks are forced. Copyright
 // the tessera authors. SPDX-License-Identifier: Apache-2.0
-#include "models/Kernels.h"
+#include "models/Transformer.h"
 #include "tests/numeric/Harness.h"
 
 #include <ATen/ATen.h>
@@ -75,6 +75,55 @@ TEST(ModelEdges, TheBranchThatIsNamedIsZeroed) {
         shut.gateLogits.select(2, branch).fill_(-200);
         EXPECT_LT(distance(less, attend(source, shut, gated).output), 1e-5);
       }
+}
+
+// Documents packed in two rows: loss and gradients of each by itself, with
+// either kind of kernels. One is empty, one is shorter than a compressed block,
+// one has one token.
+TEST(ModelEdges, PackedDocumentsAreThoseAlone) {
+  const std::vector<int32_t> starts = {0, 19, 20, 20, 26, 40, 80};
+  const at::Tensor tokens = (at::arange(80) * 31 + 7).remainder(61);
+  const at::Tensor targets = (at::arange(80) * 17 + 3).remainder(61);
+  for (const AttentionKind kind : {AttentionKind::Nsa, AttentionKind::Dense}) {
+    ModelConfig config = configOf(GateMode::Sigmoid);
+    config.attention = kind;
+    config.layers = 1;
+    config.dim = config.mlpDim = 16;
+    config.vocabulary = 64;
+    config.compression = Compression::Convolution;
+    Transformer alone(config, KernelSource::Torch, 1);
+    at::Tensor sum = at::zeros({});
+    const auto loss = [&](const at::Tensor &logits, const at::Tensor &of) {
+      return at::cross_entropy_loss(logits.flatten(0, 1), of, {},
+                                    at::Reduction::Sum);
+    };
+    for (size_t i = 1; i < starts.size(); ++i)
+      if (starts[i] > starts[i - 1])
+        sum =
+            sum +
+            loss(alone
+                     .forward(
+                         tokens.slice(0, starts[i - 1], starts[i]).unsqueeze(0))
+                     .logits,
+                 targets.slice(0, starts[i - 1], starts[i]));
+    sum.backward();
+    for (const KernelSource source :
+         {KernelSource::Torch, KernelSource::Tessera}) {
+      SCOPED_TRACE(testing::Message() << int(kind) << ' ' << int(source));
+      Transformer packed(config, source, 1);
+      ForwardOptions options;
+      options.starts = starts;
+      const at::Tensor all =
+          loss(packed.forward(tokens.view({2, 40}), options).logits, targets);
+      all.backward();
+      EXPECT_NEAR((all / sum).item<double>(), 1, 1e-5);
+      for (size_t i = 0; i < packed.parameters().size(); ++i)
+        EXPECT_LT(distance(packed.parameters()[i].value.grad(),
+                           alone.parameters()[i].value.grad()),
+                  1e-4)
+            << packed.parameters()[i].name;
+    }
+  }
 }
 
 TEST(ModelEdges, ForcedBlocksAreThoseOfTheConfig) {

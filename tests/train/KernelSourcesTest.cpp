@@ -2,6 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/train/TrainRun.h"
+#include "trainer/data/Prepare.h"
 
 #include <cmath>
 #include <filesystem>
@@ -62,6 +63,36 @@ TEST_P(KernelSources, LossesAgreeInBf16) {
   EXPECT_LT(ours.back().first, 0.8 * ours.front().first);
   EXPECT_GT(metrics("tessera")["kernels_loaded"].get<int>(), 0);
   EXPECT_EQ(metrics("tessera")["kernels_compiled_after_step_1"], 0);
+}
+
+/// Packed documents of all lengths: both kinds of kernels learn the same of
+/// them, and no batch needs a kernel that the first ones did not.
+TEST_P(KernelSources, PackedDocumentsTrainAlike) {
+  std::istringstream words(smallText());
+  std::string lines;
+  for (std::string line; std::getline(words, line);)
+    lines += nlohmann::json{{"text", line}}.dump() + "\n";
+  tessera::trainer::PrepareOptions options;
+  options.input = folder.write("documents.jsonl", lines);
+  options.out = folder.file("shards");
+  prepareData(options);
+  for (const char *source : {"torch", "tessera"})
+    expectFine(run(source, {std::string("attention=") + GetParam(),
+                            std::string("kernels=") + source, "train.steps=40",
+                            "train.lr=0.002", "data.path=" + options.out,
+                            "data.packing=best_fit"}));
+  const auto torch = steps("torch"), ours = steps("tessera");
+  ASSERT_EQ(torch.size(), 40u);
+  ASSERT_EQ(ours.size(), 40u);
+  for (size_t i = 0; i < 40; ++i)
+    EXPECT_LT(std::abs(ours[i].first / torch[i].first - 1), 1e-3)
+        << "step " << i + 1;
+  EXPECT_LT(torch.back().first, 0.8 * torch.front().first);
+  EXPECT_EQ(metrics("tessera")["kernels_compiled_after_step_1"], 0);
+  for (const char *key : {"val_bpb", "selected_fraction"})
+    EXPECT_NEAR(metrics("tessera")[key].get<double>(),
+                metrics("torch")[key].get<double>(), 1e-3)
+        << key;
 }
 
 /// --dry-run names the files that the run then keeps.

@@ -202,6 +202,36 @@ TEST_F(Resume, ShardsInShuffledOrderGoOnBitForBit) {
                 "sequences of 128 tokens to train on");
 }
 
+// Packed documents: the same in the middle of a pass, held-out loss included.
+TEST_F(Resume, PackedDocumentsGoOnBitForBit) {
+  std::istringstream words(smallText());
+  std::string lines;
+  for (std::string line; std::getline(words, line);)
+    lines += json{{"text", line}}.dump() + "\n";
+  tessera::trainer::PrepareOptions options;
+  options.input = folder.write("documents.jsonl", lines);
+  options.out = folder.file("shards");
+  prepareData(options);
+  const std::vector<std::string> data = {
+      "data.path=" + options.out, "data.order=shuffled",
+      "data.packing=best_fit", "data.prefetch=3"};
+  expectFine(run("straight", data));
+  makeUnfinished("cut", data);
+  for (const int step : {10, 12})
+    fs::remove_all(checkpointFile("cut", step, "DONE").parent_path());
+  // Order and packing are taken from the checkpoint.
+  const CommandResult rest =
+      run("cut", {"data.path=" + options.out, "data.prefetch=0"});
+  expectFine(rest);
+  EXPECT_NE(rest.errors.find("at step 5"), std::string::npos) << rest.errors;
+  expectSame("straight", "cut");
+  // Another packing is another run.
+  fs::remove(folder.path / "cut/metrics.json");
+  fs::remove_all(checkpointFile("cut", 12, "DONE").parent_path());
+  expectRefused(run("cut", {"data.path=" + options.out, "data.packing=joined"}),
+                "data.packing");
+}
+
 // A rate that blows the run up: the message says what to change, and the run
 // goes on with exactly that change.
 TEST_F(Resume, AfterANaNALowerRateGoesOn) {

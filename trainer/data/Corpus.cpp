@@ -218,6 +218,13 @@ Corpus loadCorpus(const Config &config) {
                             corpus.name, size,
                             corpus.bytes() ? "bytes" : "tokens", window * 20),
                 "use more text, or a smaller train.seq_len");
+  if (config.dataPacking == DataPacking::BestFit) {
+    const int64_t length = config.sequenceLength;
+    corpus.trainingRows =
+        std::make_shared<const PackedRows>(corpus.training, length);
+    corpus.heldOutRows =
+        std::make_shared<const PackedRows>(corpus.heldOut, length);
+  }
   return corpus;
 }
 

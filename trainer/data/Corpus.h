@@ -3,8 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "trainer/data/TokenStore.h"
+#include "trainer/data/PackedRows.h"
 
+#include <memory>
 #include <string>
 
 namespace tessera::trainer {
@@ -16,6 +17,8 @@ struct Corpus {
   /// Disjoint: the held-out part is the last twentieth, or the files with
   /// "val" in their names where there are any.
   TokenStore training, heldOut;
+  /// The same as rows of documents, of data.packing=best_fit.
+  std::shared_ptr<const PackedRows> trainingRows, heldOutRows;
   /// What tells this data from other data: SHA-256 of all of it, or, for data
   /// that is too long to be read at every start, "sampled:" and that of pieces.
   std::string hash;

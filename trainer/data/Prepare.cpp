@@ -6,6 +6,7 @@
 #include "support/Error.h"
 #include "trainer/Random.h"
 #include "trainer/data/Corpus.h"
+#include "trainer/data/DocumentIndex.h"
 #include "trainer/data/ShardWriter.h"
 
 #include <algorithm>
@@ -127,24 +128,6 @@ TokenLayout layoutOf(const RandomFile &file) {
                     file.size(), file.path());
 }
 
-/// Document starts begin at 0 and rise. Returns the bytes of the index.
-std::string checkDocuments(const RandomFile &file, const TokenLayout &layout) {
-  const std::string index = file.read(
-      layout.offset + layout.tokens * layout.width, layout.documents * 8);
-  uint64_t before = 0;
-  for (int64_t i = 0; i < layout.documents; ++i) {
-    uint64_t start = 0;
-    for (int byte = 7; byte >= 0; --byte)
-      start = start << 8 | uint8_t(index[size_t(i * 8 + byte)]);
-    if (start >= uint64_t(layout.tokens) || (i ? start <= before : start != 0))
-      throw Error(fmt::format("{}: document {} begins at token {}", file.path(),
-                              i, start),
-                  "the file is damaged; make it again");
-    before = start;
-  }
-  return index;
-}
-
 } // namespace
 
 Prepared prepareData(const PrepareOptions &options) {
@@ -207,7 +190,9 @@ std::string verifyData(const std::string &name) {
     sum.update(
         file->read(layout.offset + at * layout.width, count * layout.width));
   }
-  sum.update(checkDocuments(*file, layout));
+  readDocumentIndex(*file, layout);
+  sum.update(file->read(layout.offset + layout.tokens * layout.width,
+                        layout.documents * 8));
   if (layout.sha256.empty())
     return fmt::format("{}: {} tokens below {}; it has no checksum", name,
                        layout.tokens, layout.vocabulary);

@@ -12,6 +12,22 @@
 
 namespace tessera::trainer {
 
+/// Rows of `length` tokens, and the token that follows each.
+struct TokenBatch {
+  std::vector<int64_t> inputs;
+  std::vector<int64_t> targets; ///< noTarget where none is known.
+  /// cu_seqlens of the sequences that lie in the rows; empty: each row is one.
+  std::vector<int32_t> starts;
+  bool operator==(const TokenBatch &) const = default;
+};
+
+/// Rows numbered `first` and on of a row of tokens, cut every `length` tokens.
+TokenBatch readWindows(const TokenStore &row,
+                       const std::vector<int64_t> &firstTokens, int64_t length);
+/// The same of packed documents.
+TokenBatch readRows(const PackedRows &rows, const std::vector<int64_t> &numbers,
+                    int64_t length);
+
 /// Micro-batches for process `rank` of `processes`, from window number `first`
 /// on. Batch k of all processes together is windows first + k * batch_size and
 /// on, whatever the number of processes; each takes an equal part of them.
@@ -22,21 +38,24 @@ public:
   TokenSource(const Corpus &corpus, const Config &config, int64_t first,
               int64_t rank = 0, int64_t processes = 1);
 
-  /// Tokens of device_batch_size windows, seq_len + 1 each. Throws
-  /// tessera::Error when they cannot be read, or not within data.timeout.
-  std::vector<int64_t> next();
+  /// device_batch_size windows of seq_len tokens. Throws tessera::Error when
+  /// they cannot be read, or not within data.timeout.
+  TokenBatch next();
 
   /// Windows that all processes have been given: where a resumed run begins.
   int64_t state() const { return position; }
 
+  /// First token, of all to train on, of window number `index`.
+  int64_t firstToken(int64_t index) const;
+
 private:
-  using Tokens = std::vector<int64_t>;
   /// All that the thread that reads needs.
   struct Reader {
     TokenStore row;
-    WindowOrder order;
+    std::shared_ptr<const PackedRows> packed; ///< Of best_fit.
+    WindowOrder order; ///< Of windows, or of the numbers of packed rows.
     int64_t length, windows, offset; ///< Of the windows of a batch, ours.
-    Tokens read(int64_t first) const;
+    TokenBatch read(int64_t first) const;
   };
 
   const std::string name;
@@ -44,7 +63,7 @@ private:
   const int64_t batch;
   const double timeout;
   int64_t position;
-  std::unique_ptr<Prefetch<Tokens>> thread;
+  std::unique_ptr<Prefetch<TokenBatch>> thread;
 };
 
 } // namespace tessera::trainer

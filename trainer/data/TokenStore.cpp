@@ -4,6 +4,7 @@
 #include "trainer/data/TokenStore.h"
 
 #include "support/Error.h"
+#include "trainer/data/DocumentIndex.h"
 
 #include <algorithm>
 #include <cstring>
@@ -45,6 +46,8 @@ void TokenStore::add(std::shared_ptr<const RandomFile> file,
   s.start = total;
   s.count = layout.tokens;
   s.vocabulary = layout.vocabulary;
+  s.layout = layout;
+  end = layout.endToken;
   total += s.count;
   largest = std::max(largest, s.vocabulary);
   segments.push_back(std::move(s));
@@ -105,7 +108,35 @@ TokenStore TokenStore::part(int64_t first, int64_t count) const {
     row.segments.push_back(std::move(piece));
   }
   row.largest = largest;
+  row.end = endToken();
   return row;
+}
+
+void TokenStore::addDocuments(const Segment &s, std::vector<Document> &all) {
+  std::vector<int64_t> starts{0};
+  int64_t size = s.count, before = 0; // tokens of the file, and ahead of ours
+  if (s.file) {
+    starts = documentStarts(*s.file, s.layout);
+    size = s.layout.tokens;
+    before = (s.offset - s.layout.offset) / s.width;
+  } else {
+    size = int64_t(s.text->size());
+    before = s.offset;
+  }
+  for (size_t i = 0; i < starts.size(); ++i) {
+    const int64_t until = i + 1 < starts.size() ? starts[i + 1] : size;
+    const int64_t from = std::max(starts[i], before);
+    const int64_t to = std::min(until, before + s.count);
+    if (from < to)
+      all.push_back({s.start + from - before, to - from, to == until});
+  }
+}
+
+std::vector<Document> TokenStore::documents() const {
+  std::vector<Document> all;
+  for (const Segment &s : segments)
+    addDocuments(s, all);
+  return all;
 }
 
 } // namespace tessera::trainer

@@ -12,6 +12,12 @@
 
 namespace tessera::trainer {
 
+/// Tokens first .. first+length-1 of a row.
+struct Document {
+  int64_t first = 0, length = 0;
+  bool ends = true; ///< False: the row has its beginning only.
+};
+
 /// A row of tokens; they stay in their files until they are read. Numbers and
 /// offsets have 64 bits.
 class TokenStore {
@@ -36,6 +42,14 @@ public:
   /// Tokens first .. first+count-1 as a row of its own, of the same files.
   TokenStore part(int64_t first, int64_t count) const;
 
+  /// The documents of the row, in its order; together they have every token. A
+  /// shard's index says where they begin, in llm.c's files the token that
+  /// stands before each does (the whole file is read), other files are one
+  /// document each. Throws tessera::Error for an index that is damaged.
+  std::vector<Document> documents() const;
+  /// The token before each document; -1: there is none.
+  int64_t endToken() const { return end; }
+
 private:
   struct Segment {
     std::shared_ptr<const RandomFile> file; ///< None: `text`.
@@ -45,11 +59,14 @@ private:
     int64_t start = 0;  ///< In the row, in tokens.
     int64_t count = 0;
     int64_t vocabulary = 256;
+    TokenLayout layout; ///< Of the whole file.
   };
+  static void addDocuments(const Segment &segment, std::vector<Document> &all);
   static void readSegment(const Segment &segment, int64_t first, int64_t count,
                           int64_t *out);
 
   std::vector<Segment> segments;
+  int64_t end = -1;
   int64_t total = 0;
   int64_t largest = 0;
 };

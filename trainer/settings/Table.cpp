@@ -58,6 +58,8 @@ const std::vector<Choice> orders = {
     choice("random", DataOrder::Random),
     choice("shuffled", DataOrder::Shuffled),
     choice("sequential", DataOrder::Sequential)};
+const std::vector<Choice> packings = {choice("joined", DataPacking::Joined),
+                                      choice("best_fit", DataPacking::BestFit)};
 const std::vector<Choice> ends = {choice("repeat", DataEnd::Repeat),
                                   choice("stop", DataEnd::Stop)};
 const std::vector<Choice> tokenizers = {
@@ -175,6 +177,9 @@ std::vector<Setting> runSettings() {
       Entry::oneOf("data.order", MEMBER(dataOrder), orders,
                    "sequences from random places; in passes, shuffled anew or "
                    "as they stand"),
+      Entry::oneOf("data.packing", MEMBER(dataPacking), packings,
+                   "sequences cut from all text joined; or rows of whole "
+                   "documents, which do not see each other"),
       Entry::oneOf("data.at_end", MEMBER(dataEnd), ends,
                    "of a pass: begin again, or refuse a run that needs more"),
       Entry::of("data.prefetch", MEMBER(dataPrefetch),

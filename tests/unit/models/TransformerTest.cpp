@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/Transformer.h"
 
+#include "support/Error.h"
+
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
@@ -183,6 +185,54 @@ TEST_P(EveryAttention, LaterBytesDoNotReachEarlierOnes) {
   const at::Tensor after = model.forward(tokens).logits;
   EXPECT_LT((before - after).slice(1, 0, 60).abs().max().item<double>(), 1e-6);
   EXPECT_GT((before - after).slice(1, 60).abs().max().item<double>(), 1e-4);
+}
+
+// Documents in one row, and nothing of the one is in the other: losses and
+// gradients are those of each by itself.
+TEST_P(EveryAttention, PackedDocumentsAreThoseAlone) {
+  ModelConfig c = small(GetParam());
+  c.compression = Compression::Convolution;
+  Transformer packed(c, KernelSource::Torch, 1),
+      alone(c, KernelSource::Torch, 1);
+  const std::vector<int32_t> starts = {0, 37, 38, 38, 64, 128};
+  const at::Tensor tokens = text(2, 64), targets = text(2, 65).slice(1, 1);
+  ForwardOptions options;
+  options.starts = starts;
+  const at::Tensor logits = packed.forward(tokens, options).logits;
+  EXPECT_EQ(logits.sizes(), (std::vector<int64_t>{2, 64, 256}));
+  at::cross_entropy_loss(logits.flatten(0, 1), targets.flatten(), {},
+                         at::Reduction::Sum)
+      .backward();
+  for (size_t i = 1; i < starts.size(); ++i) {
+    if (starts[i] == starts[i - 1])
+      continue;
+    const auto part = [&](const at::Tensor &x) {
+      return x.slice(0, starts[i - 1], starts[i]);
+    };
+    const at::Tensor one =
+        alone.forward(part(tokens.flatten()).unsqueeze(0)).logits[0];
+    EXPECT_LT((one - part(logits.flatten(0, 1))).abs().max().item<double>(),
+              1e-5)
+        << i;
+    at::cross_entropy_loss(one, part(targets.flatten()), {}, at::Reduction::Sum)
+        .backward();
+  }
+  for (size_t i = 0; i < packed.parameters().size(); ++i) {
+    const at::Tensor a = packed.parameters()[i].value.grad(),
+                     b = alone.parameters()[i].value.grad();
+    EXPECT_LT(((a - b).norm() / b.norm()).item<double>(), 1e-5)
+        << packed.parameters()[i].name;
+  }
+}
+
+TEST(Transformer, StartsThatDoNotFitTheBatchAreRefused) {
+  Transformer model(small(AttentionKind::Dense), KernelSource::Torch, 1);
+  for (const std::vector<int32_t> &starts :
+       {std::vector<int32_t>{0, 63}, {0, 40, 30, 64}, {1, 64}, {0, 129, 128}}) {
+    ForwardOptions options;
+    options.starts = starts;
+    EXPECT_THROW(model.forward(text(1, 64), options), tessera::Error);
+  }
 }
 
 TEST_P(EveryAttention, ASeedFixesTheWeights) {

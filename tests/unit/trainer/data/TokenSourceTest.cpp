@@ -18,8 +18,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-using Tokens = std::vector<int64_t>;
-
 Corpus corpusOf(size_t bytes) {
   std::string text(bytes, '\0');
   for (size_t i = 0; i < bytes; ++i)
@@ -39,13 +37,17 @@ Config config() {
   return c;
 }
 
+void append(std::vector<int64_t> &all, const std::vector<int64_t> &more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
 TEST(TokenSource, GoesOnFromItsState) {
   const Corpus corpus = corpusOf(201);
   for (const int64_t prefetch : {0, 3}) {
     Config c = config();
     c.dataPrefetch = prefetch;
     TokenSource straight(corpus, c, 0);
-    std::vector<Tokens> batches;
+    std::vector<TokenBatch> batches;
     for (int i = 0; i < 20; ++i)
       batches.push_back(straight.next());
     EXPECT_EQ(straight.state(), 120);
@@ -68,12 +70,13 @@ TEST(TokenSource, RanksShareABatchWithoutOverlap) {
     for (int64_t rank = 0; rank < processes; ++rank)
       ranks.push_back(std::make_unique<TokenSource>(corpus, c, one.state(),
                                                     rank, processes));
-    const Tokens whole = one.next();
-    Tokens joined;
+    const TokenBatch whole = one.next();
+    TokenBatch joined;
     for (auto &rank : ranks) {
-      const Tokens part = rank->next();
-      EXPECT_EQ(part.size(), whole.size() / size_t(processes));
-      joined.insert(joined.end(), part.begin(), part.end());
+      const TokenBatch part = rank->next();
+      EXPECT_EQ(part.inputs.size(), whole.inputs.size() / size_t(processes));
+      append(joined.inputs, part.inputs);
+      append(joined.targets, part.targets);
       EXPECT_EQ(rank->state(), one.state());
     }
     EXPECT_EQ(joined, whole);
@@ -85,14 +88,47 @@ TEST(TokenSource, APassHasEveryWindowOnce) {
   TokenSource source(corpus, config(), 0);
   std::set<int64_t> firsts;
   for (int i = 0; i < 5; ++i) {
-    const Tokens batch = source.next();
+    const TokenBatch batch = source.next();
     for (size_t row = 0; row < 6; ++row) {
-      firsts.insert(batch[row * 5]);
-      for (size_t t = 1; t < 5; ++t)
-        EXPECT_EQ(batch[row * 5 + t], batch[row * 5] + int64_t(t));
+      const int64_t first = batch.inputs[row * 4];
+      firsts.insert(first);
+      for (size_t t = 0; t < 4; ++t) {
+        EXPECT_EQ(batch.inputs[row * 4 + t], first + int64_t(t));
+        EXPECT_EQ(batch.targets[row * 4 + t], first + int64_t(t) + 1);
+      }
     }
   }
   EXPECT_EQ(firsts.size(), 30u);
+}
+
+// Rows of packed documents: each once in a pass, none by two processes, and a
+// position is enough to go on from.
+TEST(TokenSource, PackedRowsComeInTheSameOrders) {
+  Corpus corpus = corpusOf(4 * 30);
+  corpus.trainingRows = std::make_shared<const PackedRows>(corpus.training, 4);
+  ASSERT_EQ(corpus.trainingRows->rows(), 30);
+  for (const int64_t processes : {1, 2, 3})
+    for (const DataOrder order : {DataOrder::Shuffled, DataOrder::Sequential}) {
+      Config c = config();
+      c.dataOrder = order;
+      std::set<int64_t> firsts;
+      for (int64_t rank = 0; rank < processes; ++rank) {
+        TokenSource source(corpus, c, 0, rank, processes);
+        for (int64_t i = 0; i < 5; ++i) {
+          const TokenBatch batch = source.next();
+          EXPECT_EQ(TokenSource(corpus, c, i * 6, rank, processes).next(),
+                    batch);
+          EXPECT_EQ(batch.starts.size(), batch.inputs.size() / 4 + 1);
+          for (size_t row = 0; row < batch.inputs.size() / 4; ++row) {
+            firsts.insert(batch.inputs[row * 4]);
+            EXPECT_EQ(
+                batch.inputs[row * 4],
+                source.firstToken(i * 6 + rank * 6 / processes + int64_t(row)));
+          }
+        }
+      }
+      EXPECT_EQ(firsts.size(), 30u);
+    }
 }
 
 TEST(TokenSource, TheEndOfTheDataIsKnownBeforeTheStart) {
