@@ -282,26 +282,36 @@ tune::JobList jobsOf(const TuneSearch &search, const fs::path &scratch,
   return list;
 }
 
+// Names the table after the device where it has no name.
+tune::SearchOptions searchOptions(TuneSearch &search,
+                                  const tune::DeviceModel &device) {
+  tune::SearchOptions options;
+  options.budget = parseTimeSpan(search.budget, "--budget");
+  options.resume = search.resume;
+  options.device = device;
+  if (search.out.empty())
+    search.out = fileStem(device) + ".yaml";
+  options.out = search.out;
+  options.provenance.compiler = compilerBuildId();
+  options.provenance.command = commandLine(search);
+  return options;
+}
+
 int runPrediction(TuneSearch search) {
   if (search.device != "cpu" || search.resume)
     throw Error("--gpu predicts times and measures nothing: " +
                     std::string(search.resume ? "there is nothing to --resume"
                                               : "it takes no --device"),
                 "leave one of the two out");
-  tune::PredictOptions options;
-  options.gpu = tune::findGpu(search.gpu);
-  options.budget = parseTimeSpan(search.budget, "--budget");
-  if (search.out.empty())
-    search.out = fileStem(tune::deviceModel(options.gpu)) + ".yaml";
-  options.out = search.out;
-  options.provenance.compiler = compilerBuildId();
-  options.provenance.command = commandLine(search);
+  const tune::GpuData gpu = tune::findGpu(search.gpu);
+  const tune::SearchOptions options =
+      searchOptions(search, tune::deviceModel(gpu));
   InterruptFlag flag;
   ScratchFolder scratch;
   tune::JobList list =
-      jobsOf(search, scratch.path(), "sim:" + options.gpu.rates.target);
-  return summarize(search,
-                   tune::predictTable(list.jobs, options, interrupted, print));
+      jobsOf(search, scratch.path(), "sim:" + gpu.rates.target);
+  return summarize(
+      search, tune::predictTable(list.jobs, options, gpu, interrupted, print));
 }
 
 } // namespace
@@ -313,16 +323,8 @@ int runTuneSearch(const TuneSearch &given) {
   if (search.device != "cpu")
     throw Error("--device " + search.device + ": only the cpu is tuned yet",
                 "leave the option out; --gpu NAME predicts for a GPU");
-  tune::SearchOptions options;
-  options.budget = parseTimeSpan(search.budget, "--budget");
-  options.resume = search.resume;
-  options.device = tune::deviceModel(runtime::findLaunchDevice(search.device));
-  if (search.out.empty())
-    search.out = fileStem(options.device) + ".yaml";
-  options.out = search.out;
-  options.provenance.compiler = compilerBuildId();
-  options.provenance.command = commandLine(search);
-
+  const tune::SearchOptions options = searchOptions(
+      search, tune::deviceModel(runtime::findLaunchDevice(search.device)));
   InterruptFlag flag;
   ScratchFolder scratch;
   tune::JobList list = jobsOf(search, scratch.path(), search.device);
