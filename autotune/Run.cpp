@@ -19,6 +19,15 @@ Run::Run(std::vector<Job> &jobs, const SearchOptions &options,
       end(Clock::now() + options.budget),
       file(options.out, options.device, options.provenance) {}
 
+// Entries are for the upper end of a bucket. A recorded launch cannot be made
+// longer: what its other arguments would hold, nobody knows.
+static std::string ofOtherLength(const Job &job) {
+  const int64_t length = job.launch.options.sequence;
+  if (length == job.key.bucket)
+    return "";
+  return "; of a recording with " + std::to_string(length) + " tokens";
+}
+
 SearchResult Run::run(const std::function<void(const JobReport &)> &done) {
   SearchResult result;
   for (current = 0; current < jobs.size(); ++current) {
@@ -61,8 +70,10 @@ JobReport Run::runJob() {
   }
   job.loaded.before.clear();
   job.loaded.after.clear();
-  if (report.entry)
+  if (report.entry) {
+    report.entry->why += ofOtherLength(job);
     file.replace(*report.entry);
+  }
   return report;
 }
 

@@ -52,6 +52,10 @@ int main(int argc, char **argv) {
   train->add_flag("--list-kernels", listing,
                   "print what a compiler would be asked for (JSON), and end; "
                   "for tessera pack");
+  bool microBatch = false;
+  train->add_flag("--micro-batch", microBatch,
+                  "launch the kernels of one micro-batch, and end; for "
+                  "tessera tune");
   train->footer(trainer::settingsHelp());
 
   CLI::App *generate = app.add_subcommand("generate", "write text");
@@ -96,6 +100,10 @@ int main(int argc, char **argv) {
       const trainer::Config given =
           trainer::readConfig(file, overrides, processes);
       fmt::print("{}\n", nlohmann::json(trainer::listKernels(given)).dump());
+      return 0;
+    }
+    if (train->parsed() && microBatch) {
+      trainer::runMicroBatch(trainer::readConfig(file, overrides));
       return 0;
     }
     if (train->parsed()) {
