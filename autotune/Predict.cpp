@@ -5,18 +5,14 @@
 
 #include "autotune/CostModel.h"
 #include "autotune/Gate.h"
+#include "autotune/Run.h"
 #include "autotune/SampledGpu.h"
-#include "autotune/TableFile.h"
 #include "support/Error.h"
-#include "support/Log.h"
-#include "support/Progress.h"
 
 #include <algorithm>
 #include <cstdio>
 
 namespace tessera::tune {
-
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -39,73 +35,28 @@ struct Predicted {
   Prediction prediction;
 };
 
-class Predictor {
+class Predictor : public Run {
 public:
-  Predictor(std::vector<Job> &jobs, const PredictOptions &options,
-            const std::atomic<bool> &interrupted)
-      : jobs(jobs), options(options), interrupted(interrupted),
-        end(Clock::now() + options.budget),
-        gpu("sim:" + options.gpu.rates.target),
-        file(options.out, deviceModel(options.gpu), options.provenance) {}
-
-  SearchResult run(const std::function<void(const JobReport &)> &done) {
-    for (size_t i = 0; i < jobs.size(); ++i) {
-      JobReport report = runJob(i);
-      progress.clear();
-      if (!interrupted || report.entry)
-        done(report);
-      result.reports.push_back(std::move(report));
-      file.write();
-    }
-    result.table = file.table();
-    result.interrupted = interrupted;
-    return std::move(result);
-  }
+  Predictor(std::vector<Job> &jobs, const SearchOptions &options,
+            const GpuData &data, const std::atomic<bool> &interrupted)
+      : Run(jobs, options, interrupted), data(data),
+        gpu("sim:" + data.rates.target) {}
 
 private:
-  JobReport runJob(size_t index) {
-    Job &job = jobs[index];
-    JobReport report;
-    report.key = job.key;
-    for (const auto &[choice, why] : job.space.leftOut)
-      report.excluded.push_back({choice, "not tried: " + why, ""});
-    report.candidates = job.space.candidates.size();
-    if (job.space.candidates.empty()) {
-      report.error = "there is no configuration to try";
-      if (!job.space.leftOut.empty()) {
-        report.error = "the kernel's own choice " +
-                       describe(job.space.leftOut[0].first) +
-                       " for a GPU: " + job.space.leftOut[0].second;
-        report.excluded.clear();
-      }
-      return report;
-    }
-    report.own = job.space.candidates[0].use;
-    const auto now = Clock::now();
-    if (now >= end || interrupted)
-      return report;
-    const auto share = (end - now) / (jobs.size() - index);
-    try {
-      job.loadTensors();
-      const std::vector<Predicted> found =
-          predictAll(index, now + share, report);
-      if (!found.empty() && !interrupted)
-        report.entry = entryOf(job, found);
-    } catch (const Error &error) {
-      report.error = error.message;
-    }
-    job.loaded.before.clear();
-    job.loaded.after.clear();
-    if (report.entry)
-      file.replace(*report.entry);
-    return report;
+  void tuneJob(Job &job, Clock::time_point deadline,
+               JobReport &report) override {
+    if (over())
+      return;
+    job.loadTensors();
+    const std::vector<Predicted> found = predictAll(job, deadline, report);
+    if (!found.empty() && !interrupted)
+      report.entry = entry(job, found);
   }
 
   // In the order of the candidates; the first is the kernel's own choice.
   // Throws Error when that is wrong.
-  std::vector<Predicted> predictAll(size_t index, Clock::time_point deadline,
+  std::vector<Predicted> predictAll(const Job &job, Clock::time_point deadline,
                                     JobReport &report) {
-    Job &job = jobs[index];
     const std::vector<Candidate> &candidates = job.space.candidates;
     cases::LoadedCase loaded = job.loaded;
     loaded.tf32 = job.launch.f32Default != "ieee";
@@ -117,19 +68,15 @@ private:
       if (k % compiledAtOnce == 0)
         compileSome(job, k);
       const Candidate &candidate = candidates[k];
-      if (progress.due())
-        progress.show("predicting " + std::to_string(index + 1) + " of " +
-                      std::to_string(jobs.size()) + ", " +
-                      job.kernel->info.signature.kernel + ": candidate " +
-                      std::to_string(k + 1) + " of " +
-                      std::to_string(candidates.size()));
+      show("predicting", "candidate " + std::to_string(k + 1) + " of " +
+                             std::to_string(candidates.size()));
       const cases::PreparedLaunch launch = job.with(candidate);
       if (found.empty())
         if (auto other = withoutOldResults(loaded, launch, candidate.grid, gpu))
           loaded = std::move(*other);
       const std::string problem = check(loaded, launch, candidate.grid);
       if (problem.empty()) {
-        const Prediction one = predict(gpu.profile(), options.gpu);
+        const Prediction one = predict(gpu.profile(), data);
         if (found.empty())
           gpu.setMostInstructions(mostInstructions(gpu.profile()));
         found.push_back({candidate.use, one});
@@ -139,7 +86,7 @@ private:
       if (found.empty())
         throw Error("the kernel's own choice: " + problem);
       report.excluded.push_back({candidate.use, problem,
-                                 reproducer(job, launch, candidate.grid,
+                                 commandFor(job, launch, candidate.grid,
                                             report.excluded.size(), problem)});
     }
     return found;
@@ -178,52 +125,29 @@ private:
     }
   }
 
-  std::string reproducer(const Job &job, const cases::PreparedLaunch &launch,
+  std::string commandFor(const Job &job, const cases::PreparedLaunch &launch,
                          const Grid &grid, size_t number,
                          const std::string &problem) const {
     if (problem.starts_with("does not compile"))
       return "";
-    fs::path folder = options.out;
-    folder += ".failed";
-    folder /=
-        job.kernel->info.signature.kernel + "-" + std::to_string(number + 1);
-    try {
-      writeReproducer(folder, job.loaded.folder, launch, grid);
-    } catch (const Error &error) {
-      logWarning(error.message);
-      return "";
-    }
-    return "tessera replay --device " + gpu.name() + " " + folder.string();
+    const std::string folder =
+        reproducer(job, launch, grid, std::to_string(number + 1));
+    return folder.empty()
+               ? ""
+               : "tessera replay --device " + gpu.name() + " " + folder;
   }
 
-  TuneEntry entryOf(const Job &job, const std::vector<Predicted> &found) const {
-    std::vector<size_t> ranked(found.size());
-    for (size_t i = 0; i < ranked.size(); ++i)
-      ranked[i] = i;
-    std::stable_sort(ranked.begin(), ranked.end(), [&](size_t a, size_t b) {
-      return timeOf(found[a]) < timeOf(found[b]);
-    });
-    const size_t best = ranked[0];
-    const double gain = timeOf(found[0]) / timeOf(found[best]);
+  static TuneEntry entry(const Job &job, const std::vector<Predicted> &found) {
+    std::vector<TimedChoice> choices;
+    for (const Predicted &one : found)
+      choices.push_back({one.use, one.prediction.microseconds * 1e-6});
+    const size_t best = fastestOf(choices);
+    const double gain = choices[0].seconds / choices[best].seconds;
     const size_t chosen = gain >= leastPredictedGain ? best : 0;
-    TuneEntry entry;
-    entry.key = job.key;
-    entry.use = found[chosen].use;
-    entry.timeUs = timeOf(found[chosen]);
-    entry.defaultUs = timeOf(found[0]);
-    entry.date = today();
+    TuneEntry entry =
+        entryOf(job.key, choices, chosen, why(found, best, chosen, gain));
     entry.predicted = true;
-    for (size_t i : ranked)
-      if (i != chosen && !entry.runnerUp) {
-        entry.runnerUp = found[i].use;
-        entry.runnerUpUs = timeOf(found[i]);
-      }
-    entry.why = why(found, best, chosen, gain);
     return entry;
-  }
-
-  static double timeOf(const Predicted &one) {
-    return one.prediction.microseconds;
   }
 
   static std::string why(const std::vector<Predicted> &found, size_t best,
@@ -242,22 +166,17 @@ private:
            blocksOf(found[0].prediction) + "), predicted" + limited;
   }
 
-  std::vector<Job> &jobs;
-  const PredictOptions &options;
-  const std::atomic<bool> &interrupted;
-  const Clock::time_point end;
+  const GpuData &data;
   SampledGpu gpu;
-  TableFile file;
-  Progress progress;
-  SearchResult result;
 };
 
 } // namespace
 
-SearchResult predictTable(std::vector<Job> &jobs, const PredictOptions &options,
+SearchResult predictTable(std::vector<Job> &jobs, const SearchOptions &options,
+                          const GpuData &gpu,
                           const std::atomic<bool> &interrupted,
                           const std::function<void(const JobReport &)> &done) {
-  return Predictor(jobs, options, interrupted).run(done);
+  return Predictor(jobs, options, gpu, interrupted).run(done);
 }
 
 } // namespace tessera::tune

@@ -12,19 +12,14 @@ namespace tessera::tune {
 // the kernel's own choice yields to one that is predicted this much faster.
 inline constexpr double leastPredictedGain = 1.3;
 
-struct PredictOptions {
-  GpuData gpu;
-  std::chrono::seconds budget{120}; // of all launches together
-  std::filesystem::path out;        // as in SearchOptions
-  TuneProvenance provenance;
-};
-
 // Of each job an equal part of the time that is left: candidates are compiled
 // for the GPU, a few blocks of each run on the simulator with every check, what
 // they write is compared with the recording, and their counters give a
 // predicted time. Entries are marked as predicted. Nothing is measured. Else
-// like search(); the jobs are those of loadJobs() for "sim:TARGET".
-SearchResult predictTable(std::vector<Job> &jobs, const PredictOptions &options,
+// like search(), with `options.device` of `gpu`; the jobs are those of
+// loadJobs() for "sim:TARGET".
+SearchResult predictTable(std::vector<Job> &jobs, const SearchOptions &options,
+                          const GpuData &gpu,
                           const std::atomic<bool> &interrupted,
                           const std::function<void(const JobReport &)> &done);
 

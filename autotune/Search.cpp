@@ -3,18 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/Search.h"
 
-#include "autotune/Gate.h"
-#include "autotune/TableFile.h"
+#include "autotune/Run.h"
 #include "support/Error.h"
-#include "support/Log.h"
-#include "support/Progress.h"
 
 #include <algorithm>
 #include <cstdio>
 
 namespace tessera::tune {
-
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -53,24 +48,18 @@ public:
   std::optional<TuneEntry> entry() const {
     if (!all[0].timed())
       return std::nullopt;
-    const std::vector<size_t> ranked = timedOnes();
-    const size_t best = ranked[0];
-    const bool wins = best != 0 && winsAgainstOwn(all[best]);
-    const size_t chosen = wins ? best : 0;
-    TuneEntry entry;
-    entry.key = job.key;
-    entry.use = all[chosen].candidate.use;
-    entry.timeUs = all[chosen].sample.median * 1e6;
-    entry.spread = all[chosen].sample.spread;
-    entry.defaultUs = all[0].sample.median * 1e6;
-    for (size_t i : ranked)
-      if (i != chosen && !entry.runnerUp) {
-        entry.runnerUp = all[i].candidate.use;
-        entry.runnerUpUs = all[i].sample.median * 1e6;
+    std::vector<TimedChoice> choices;
+    std::vector<size_t> numbers; // of the trials
+    for (size_t i = 0; i < all.size(); ++i)
+      if (usable(all[i]) && all[i].timed()) {
+        numbers.push_back(i);
+        choices.push_back(
+            {all[i].candidate.use, all[i].sample.median, all[i].sample.spread});
       }
-    entry.date = today();
-    entry.why = why(ranked, best, wins);
-    return entry;
+    const size_t best = fastestOf(choices);
+    const bool wins = best != 0 && winsAgainstOwn(all[numbers[best]]);
+    return entryOf(job.key, choices, wins ? best : 0,
+                   why(choices.size(), numbers[best], wins));
   }
 
 private:
@@ -155,12 +144,11 @@ private:
     }
   }
 
-  std::string why(const std::vector<size_t> &ranked, size_t best,
-                  bool wins) const {
+  std::string why(size_t timed, size_t best, bool wins) const {
     const std::string of =
-        "of " + std::to_string(ranked.size()) + " timed candidates" +
+        "of " + std::to_string(timed) + " timed candidates" +
         (trials.drifted ? ", on a machine whose speed changed meanwhile" : "");
-    if (ranked.size() == 1)
+    if (timed == 1)
       return "the only candidate that was timed";
     if (best == 0)
       return "the kernel's own choice is the fastest " + of;
@@ -178,125 +166,59 @@ private:
   Clock::time_point deadline;
 };
 
-// One after another, with what is kept in files.
-class Searcher {
+// With the times that are kept in a file.
+class Searcher : public Run {
 public:
   Searcher(std::vector<Job> &jobs, const SearchOptions &options,
            const std::atomic<bool> &interrupted)
-      : jobs(jobs), options(options), interrupted(interrupted),
-        end(Clock::now() + options.budget),
-        times(Times::read(timesFile(options.out))),
-        file(options.out, options.device, options.provenance) {}
-
-  SearchResult run(const std::function<void(const JobReport &)> &done) {
-    for (size_t i = 0; i < jobs.size(); ++i) {
-      JobReport report = runJob(i);
-      progress.clear();
-      if (!interrupted || report.entry)
-        done(report);
-      result.reports.push_back(std::move(report));
-      times.write(timesFile(options.out));
-      file.write();
-    }
-    result.table = file.table();
-    result.interrupted = interrupted;
-    return std::move(result);
-  }
+      : Run(jobs, options, interrupted),
+        times(Times::read(timesFile(options.out))) {}
 
 private:
-  JobReport runJob(size_t index) {
-    Job &job = jobs[index];
-    JobReport report;
-    report.key = job.key;
-    for (const auto &[choice, why] : job.space.leftOut)
-      report.excluded.push_back({choice, "not tried: " + why, ""});
-    report.candidates = job.space.candidates.size();
-    if (job.space.candidates.empty()) {
-      report.error = "there is no configuration to try";
-      return report;
-    }
-    report.own = job.space.candidates[0].use;
-    const auto now = Clock::now();
-    const auto share =
-        std::max(end - now, Clock::duration::zero()) / (jobs.size() - index);
+  void tuneJob(Job &job, Clock::time_point deadline,
+               JobReport &report) override {
     Trials trials(job, interrupted,
-                  [&](const std::string &what) { show(index, what); });
+                  [&](const std::string &what) { show("tuning", what); });
     if (options.resume)
       trials.recall(times);
     const bool allKnown =
         std::all_of(trials.all.begin(), trials.all.end(),
                     [](const Trial &trial) { return trial.known; });
-    if ((now >= end || interrupted) && !allKnown)
-      return report;
-    JobSearch search(job, trials, now + share);
+    if (over() && !allKnown)
+      return;
+    JobSearch search(job, trials, deadline);
     try {
       search.run();
     } catch (const Error &error) {
       report.error = error.message;
     }
     trials.note(times);
-    finish(job, trials, search, report);
-    job.loaded.before.clear();
-    job.loaded.after.clear();
-    return report;
-  }
-
-  void finish(const Job &job, const Trials &trials, const JobSearch &search,
-              JobReport &report) {
     report.drifted = trials.drifted;
     report.othersBusy = trials.othersBusy;
     for (const Trial &trial : trials.all) {
       report.timed += trial.timed();
       if (trial.state == Trial::State::Excluded)
         report.excluded.push_back(
-            {trial.candidate.use, trial.problem, reproducer(job, trial)});
+            {trial.candidate.use, trial.problem, commandFor(job, trial)});
     }
     // What was interrupted in the middle goes on with --resume.
-    if (!report.error.empty() || interrupted)
-      return;
-    report.entry = search.entry();
-    if (report.entry)
-      file.replace(*report.entry);
+    if (report.error.empty() && !interrupted)
+      report.entry = search.entry();
   }
 
-  // A case of the candidate's launch; what does not compile has none.
-  std::string reproducer(const Job &job, const Trial &trial) const {
+  void save() override { times.write(timesFile(options.out)); }
+
+  // Shows again what is wrong; what does not compile has none.
+  std::string commandFor(const Job &job, const Trial &trial) const {
     if (trial.known || trial.timesKey.empty() ||
         trial.problem.starts_with("does not compile"))
       return "";
-    fs::path folder = options.out;
-    folder += ".failed";
-    folder /=
-        job.kernel->info.signature.kernel + "-" + trial.timesKey.substr(0, 8);
-    try {
-      writeReproducer(folder, job.loaded.folder, trial.launch,
-                      trial.candidate.grid);
-    } catch (const Error &error) {
-      logWarning(error.message);
-      return "";
-    }
-    return "tessera replay --timeout 10 " + folder.string();
+    const std::string folder = reproducer(
+        job, trial.launch, trial.candidate.grid, trial.timesKey.substr(0, 8));
+    return folder.empty() ? "" : "tessera replay --timeout 10 " + folder;
   }
 
-  void show(size_t index, const std::string &what) {
-    if (!progress.due())
-      return;
-    const auto left = std::chrono::duration_cast<std::chrono::seconds>(
-        std::max(end - Clock::now(), Clock::duration::zero()));
-    progress.show("tuning " + std::to_string(index + 1) + " of " +
-                  std::to_string(jobs.size()) + ", " +
-                  jobs[index].kernel->info.signature.kernel + ": " + what +
-                  ", at most " + std::to_string(left.count()) + " s left");
-  }
-
-  std::vector<Job> &jobs;
-  const SearchOptions &options;
-  const std::atomic<bool> &interrupted;
-  const Clock::time_point end;
   Times times;
-  TableFile file;
-  Progress progress;
-  SearchResult result;
 };
 
 } // namespace

@@ -34,6 +34,9 @@ struct TrainVerb {
     app->add_flag("--list-kernels", listing,
                   "print what a compiler would be asked for (JSON), and end; "
                   "for tessera pack");
+    app->add_flag("--micro-batch", microBatch,
+                  "launch the kernels of one micro-batch, and end; for "
+                  "tessera tune");
     app->footer(trainer::settingsHelp());
   }
 
@@ -53,6 +56,10 @@ struct TrainVerb {
     }
     if (listing) {
       fmt::print("{}\n", nlohmann::json(trainer::listKernels(given)).dump());
+      return 0;
+    }
+    if (microBatch) {
+      trainer::runMicroBatch(given);
       return 0;
     }
     return processes > world.size
@@ -75,7 +82,7 @@ private:
   std::string file;
   std::vector<std::string> overrides;
   int64_t processes = 1;
-  bool dryRun = false, listing = false;
+  bool dryRun = false, listing = false, microBatch = false;
 };
 
 /// `tessera generate`

@@ -4,6 +4,7 @@
 #include "trainer/KernelList.h"
 
 #include "models/Transformer.h"
+#include "runtime/tune/TuneTable.h"
 #include "trainer/Config.h"
 #include "trainer/Evaluate.h"
 #include "trainer/Run.h"
@@ -15,13 +16,16 @@
 
 namespace tessera::trainer {
 
+models::ModelConfig kernelsOnly(models::ModelConfig model) {
+  model.layers = 1;
+  model.vocabulary = std::min<int64_t>(model.vocabulary, 64);
+  model.mlpDim = std::min<int64_t>(model.mlpDim, 64);
+  return model;
+}
+
 std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
                                      bool prepare, at::Device device) {
-  // Layers launch the same kernels, which see neither vocabulary nor MLP.
-  models::ModelConfig small = config.model;
-  small.layers = 1;
-  small.vocabulary = std::min<int64_t>(small.vocabulary, 64);
-  small.mlpDim = std::min<int64_t>(small.mlpDim, 64);
+  const models::ModelConfig small = kernelsOnly(config.model);
   models::Transformer model(small, config.kernels, uint64_t(config.seed),
                             device);
   // Weights of the type that the run computes in.
@@ -56,6 +60,26 @@ std::vector<std::string> listKernels(const Config &given) {
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
   const Corpus corpus = loadCorpus(given);
   return listKernels(corpus, withVocabulary(given, corpus), /*prepare=*/false);
+}
+
+void runMicroBatch(const Config &given) {
+  at::set_num_threads(int(given.threads));
+  const Corpus corpus = loadCorpus(given);
+  const Config config = withVocabulary(given, corpus);
+  const models::ModelConfig small = kernelsOnly(config.model);
+  models::Transformer model(small, config.kernels, uint64_t(config.seed),
+                            at::kCPU);
+  const AdamW optimizer(model.parameters(), config);
+  const int64_t length =
+      std::max(config.sequenceLength, tune::bucketOf(config.sequenceLength));
+  // The run's own text; a short one begins again.
+  std::vector<int64_t> tokens(size_t(config.deviceBatchSize * (length + 1)));
+  const int64_t size = corpus.training.size();
+  std::vector<int64_t> text(size_t(std::min(size, int64_t(tokens.size()))));
+  corpus.training.read(0, int64_t(text.size()), text.data());
+  for (size_t i = 0; i < tokens.size(); ++i)
+    tokens[i] = text[i % text.size()] % small.vocabulary;
+  backward(model, toBatch(tokens, length), config.accumulate);
 }
 
 } // namespace tessera::trainer

@@ -11,6 +11,10 @@
 
 namespace tessera::trainer {
 
+/// The model without what no kernel sees: layers launch the same kernels, and
+/// neither vocabulary nor MLP is theirs.
+models::ModelConfig kernelsOnly(models::ModelConfig model);
+
 /// The kernels that the steps and the evaluations of a run launch, as requests
 /// (JSON, compiler/syntax/Request.h), each once; none for kernels=torch. Where
 /// `prepare` is set they are compiled or loaded, in parallel. Throws
@@ -22,5 +26,11 @@ std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
 /// The same before anything of the run is there but its data: compiles nothing
 /// and writes nothing.
 std::vector<std::string> listKernels(const Config &config);
+
+/// Forward and backward of one micro-batch of the run's text on the cpu,
+/// through kernelsOnly(), its sequences as long as the bucket of tables that
+/// train.seq_len lies in: the launches that `tessera tune` records. Writes
+/// nothing of the run.
+void runMicroBatch(const Config &config);
 
 } // namespace tessera::trainer

@@ -40,7 +40,7 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
 # tessera: instance dense_fwd_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", O="*bf16:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32:16", slseh=1, G=16, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
 # tessera: cpu(BM=64, BN=32)
 # tessera: cpu(BM=32, BN=64)
-# tessera: space(BM=[16, 32, 64, 128], BN=[16, 32, 64, 128], where=BM * BN <= 8192)
+# tessera: space(BM=[16, 32, 64, 128], BN=[16, 32, 64, 128], where=G <= BM and BM * BN <= 8192)
 # tessera: grid(T // (BM // G) + B, H)
 @triton.autotune(
     configs=[

@@ -20,6 +20,7 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
 # tessera: instance attn_delta_d64_f32(O="*fp32:16", DO="*fp32:16", DELTA="*fp32:16", T="i32", sot="i32:16", soh="i32:16", sdot="i32:16", sdoh="i32:16", sdeltat="i32", sdeltah=1, E=64, EP=64, BT=32)
 # tessera: instance attn_delta_paper_bf16(O="*bf16:16", DO="*bf16:16", DELTA="*fp32:16", T="i32", sot="i32:16", soh="i32:16", sdot="i32:16", sdoh="i32:16", sdeltat="i32:16", sdeltah=1, E=128, EP=128, BT=32)
 # tessera: cpu(BT=64)
+# tessera: space(BT=[16, 32, 64, 128, 256])
 @triton.jit(do_not_specialize=["T"])
 def attn_delta(O, DO, DELTA, T, sot, soh, sdot, sdoh, sdeltat, sdeltah,
                E: tl.constexpr, EP: tl.constexpr, BT: tl.constexpr):

@@ -40,6 +40,7 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
 # tessera: instance compress_bwd_dx_paper_bf16(DOUT="*bf16:16", W="*bf16:16", DX="*bf16:16", CU="*i32:16", CU_CMP="*i32:16", nseq="i32", sot="i32:16", soh="i32:16", sxt="i32:16", sxh="i32:16", L=32, STRIDE=16, D=192, DP=256, CONV=1, BT=32)
 # tessera: cpu(BT=32)
 # tessera: cpu(BT=64)
+# tessera: space(BT=[16, 32, 64, 128])
 # tessera: grid(T // BT + B, H)
 @triton.jit(do_not_specialize=["nseq"])
 def compress_bwd_dx(DOUT, W, DX, CU, CU_CMP, nseq, sot, soh, sxt, sxh, L: tl.constexpr, STRIDE: tl.constexpr,

@@ -40,6 +40,7 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
 # tessera: instance compress_fwd_paper_bf16(X="*bf16:16", W="*bf16:16", OUT="*bf16:16", CU="*i32:16", CU_CMP="*i32:16", nseq="i32", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=32, STRIDE=16, D=192, DP=256, CONV=1, BC=32)
 # tessera: cpu(BC=16)
 # tessera: cpu(BC=32)
+# tessera: space(BC=[8, 16, 32, 64])
 # tessera: grid(TC // BC + B, H)
 @triton.jit(do_not_specialize=["nseq"])
 def compress_fwd(X, W, OUT, CU, CU_CMP, nseq, sxt, sxh, sot, soh, L: tl.constexpr, STRIDE: tl.constexpr,

@@ -21,6 +21,7 @@ def load_rows(ptr, offs, live, N: tl.constexpr, NP: tl.constexpr):
 # tessera: instance gate_bwd_paper_bf16(DO="*bf16:16", OC="*bf16:16", OS="*bf16:16", OW="*bf16:16", GATES="*fp32:16", DOC="*bf16:16", DOS="*bf16:16", DOW="*bf16:16", DLOGITS="*bf16:16", DELTA="*fp32:16", T="i32", inv_tau="fp32", sdot="i32:16", sdoh="i32:16", sbt="i32:16", sbh="i32:16", sgt="i32", sgh="i32", sct="i32:16", sch="i32:16", slt="i32", slh="i32", G=16, E=128, EP=128, SOFTMAX=1, BT=32)
 # tessera: cpu(BT=32)
 # tessera: cpu(BT=64)
+# tessera: space(BT=[8, 16, 32, 64, 128])
 @triton.jit(do_not_specialize=["T"])
 def gate_bwd(DO, OC, OS, OW, GATES, DOC, DOS, DOW, DLOGITS, DELTA, T, inv_tau, sdot, sdoh, sbt, sbh, sgt, sgh,
              sct, sch, slt, slh,

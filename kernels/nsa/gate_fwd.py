@@ -21,6 +21,7 @@ def load_rows(ptr, offs, live, N: tl.constexpr, NP: tl.constexpr):
 # tessera: instance gate_fwd_paper_bf16(OC="*bf16:16", OS="*bf16:16", OW="*bf16:16", LOGITS="*bf16:16", GATES="*fp32:16", O="*bf16:16", T="i32", inv_tau="fp32", sbt="i32:16", sbh="i32:16", slt="i32", slh="i32", sgt="i32", sgh="i32", sot="i32:16", soh="i32:16", G=16, E=128, EP=128, SOFTMAX=1, BT=32)
 # tessera: cpu(BT=32)
 # tessera: cpu(BT=64)
+# tessera: space(BT=[8, 16, 32, 64, 128])
 @triton.jit(do_not_specialize=["T"])
 def gate_fwd(OC, OS, OW, LOGITS, GATES, O, T, inv_tau, sbt, sbh, slt, slh, sgt, sgh, sot, soh,
              G: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, SOFTMAX: tl.constexpr, BT: tl.constexpr):

@@ -27,6 +27,7 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
 # tessera: instance inverse_count_quick(IDX="*i32:16", COUNT="*i32:16", CU="*i32:16", T="i32", nseq="i32", nblk="i32", LSEL=32, NSEL=6, NP=8, BT=32)
 # tessera: instance inverse_count_d64(IDX="*i32:16", COUNT="*i32:16", CU="*i32:16", T="i32", nseq="i32", nblk="i32", LSEL=64, NSEL=16, NP=16, BT=32)
 # tessera: cpu(BT=64)
+# tessera: space(BT=[16, 32, 64, 128, 256])
 @triton.jit(do_not_specialize=["T", "nblk", "nseq"])
 def inverse_count(IDX, COUNT, CU, T, nseq, nblk, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr,
                   BT: tl.constexpr):
@@ -47,6 +48,7 @@ def inverse_count(IDX, COUNT, CU, T, nseq, nblk, LSEL: tl.constexpr, NSEL: tl.co
 
 # tessera: instance inverse_offsets(COUNT="*i32:16", PTR="*i32:16", nblk="i32", BT=32)
 # tessera: cpu(BT=32)
+# tessera: space(BT=[16, 32, 64, 128])
 @triton.jit(do_not_specialize=["nblk"])
 def inverse_offsets(COUNT, PTR, nblk, BT: tl.constexpr):
     """One KV head: exclusive prefix sums of the counts; PTR has one entry more than there are blocks."""
@@ -66,6 +68,7 @@ def inverse_offsets(COUNT, PTR, nblk, BT: tl.constexpr):
 # tessera: instance inverse_fill_quick(IDX="*i32:16", PTR="*i32:16", INV="*i32:16", CU="*i32:16", T="i32", nseq="i32", nblk="i32", LSEL=32, NSEL=6, NP=8, BT=32)
 # tessera: instance inverse_fill_d64(IDX="*i32:16", PTR="*i32:16", INV="*i32:16", CU="*i32:16", T="i32", nseq="i32", nblk="i32", LSEL=64, NSEL=16, NP=16, BT=32)
 # tessera: cpu(BT=32)
+# tessera: space(BT=[16, 32, 64, 128])
 @triton.jit(do_not_specialize=["T", "nblk", "nseq"])
 def inverse_fill(IDX, PTR, INV, CU, T, nseq, nblk, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr,
                  BT: tl.constexpr):

@@ -27,6 +27,7 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
 # tessera: instance merge_ranges_quick(IDX="*i32:16", RANGES="*i32:16", CU="*i32:16", T="i32", nseq="i32", LSEL=32, NSEL=6, BT=32)
 # tessera: instance merge_ranges_d64(IDX="*i32:16", RANGES="*i32:16", CU="*i32:16", T="i32", nseq="i32", LSEL=64, NSEL=16, BT=32)
 # tessera: cpu(BT=64)
+# tessera: space(BT=[16, 32, 64, 128, 256])
 # tessera: grid(T // BT + B, H)
 @triton.jit(do_not_specialize=["T", "nseq"])
 def merge_ranges(IDX, RANGES, CU, T, nseq, LSEL: tl.constexpr, NSEL: tl.constexpr, BT: tl.constexpr):

@@ -40,6 +40,7 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
 # tessera: instance score_select_paper_bf16(Q="*bf16:16", K="*bf16:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nseq="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", slset="i32:16", slseh=1, G=16, L=32, STRIDE=16, LSEL=64, NSEL=16, NP=16, NINIT=1, NLOCAL=2, D=192, DP=256, STORE=0, BT=32, BJ=16)
 # tessera: cpu(BT=32, BJ=16)
 # tessera: cpu(BT=32, BJ=32)
+# tessera: space(BT=[8, 16, 32, 64], BJ=[8, 16, 32, 64], where=BT * BJ <= 2048)
 # tessera: grid(T // BT + B, H)
 @triton.autotune(
     configs=[

@@ -40,6 +40,7 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
 # tessera: instance select_bwd_dkdv_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", PTR="*i32:16", INV="*i32:16", DK="*bf16:16", DV="*bf16:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", nblk="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32:16", slseh=1, sdeltat="i32:16", sdeltah=1, G=16, LSEL=64, NSEL=16, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
 # tessera: cpu(BM=64, BN=32)
 # tessera: cpu(BM=32, BN=64)
+# tessera: space(BM=[16, 32, 64, 128], BN=[16, 32, 64], where=G <= BM and BN <= LSEL)
 # tessera: grid(H, nblk * cdiv(LSEL, BN))
 @triton.autotune(
     configs=[

@@ -40,6 +40,7 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
 # tessera: instance select_fwd_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", IDX="*i32:16", O="*bf16:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32:16", slseh=1, G=16, GP=16, LSEL=64, NSEL=16, D=192, DP=256, E=128, EP=128, BN=64)
 # tessera: cpu(BN=32)
 # tessera: cpu(BN=64)
+# tessera: space(BN=[16, 32, 64], where=BN <= LSEL)
 # tessera: swap_ab
 @triton.autotune(
     configs=[

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/torch/CustomKernels.h"
 
+#include "runtime/cases/Record.h"
 #include "runtime/torch/Launch.h"
 #include "runtime/torch/PythonInterrupt.h"
 #include "support/Error.h"
@@ -235,6 +236,7 @@ CustomKernels::find(const std::string &file, const std::string &forward,
 void CustomKernels::run(const NamedKernel &kernel, const Attention &a,
                         const NamedTensors &tensors) const {
   std::vector<Arg> args;
+  std::vector<TensorExtent> extents;
   TensorDevice device;
   Constexprs given;
   const Constexprs sizes = sizesOf(a);
@@ -247,6 +249,10 @@ void CustomKernels::run(const NamedKernel &kernel, const Attention &a,
     } else if (auto found = tensors.find(name); found != tensors.end()) {
       device.take(found->second, kernel.name());
       args.push_back(pointerTo(found->second));
+      if (recording()) [[unlikely]]
+        extents.push_back({found->second.data_ptr(),
+                           found->second.sizes().vec(),
+                           found->second.strides().vec()});
     } else if (name == "scale") {
       args.push_back(a.scale);
     } else if (name == "T") {
@@ -277,6 +283,8 @@ void CustomKernels::run(const NamedKernel &kernel, const Attention &a,
   if (grid[0] && grid[1] && grid[2])
     device.run(kernel.name(), [&](void *stream) {
       options.stream = stream;
+      if (recording()) [[unlikely]]
+        describeTensors(std::move(extents));
       runForPython([&] { kernel.kernel.launch(grid, args, given, options); });
     });
 }

@@ -77,19 +77,13 @@ private:
   fs::path folder;
 };
 
-// One step of the training run, with its launches as cases.
+// The launches of a micro-batch of the training run as cases.
 void recordStep(const TuneSearch &search, const fs::path &folder) {
   SpawnOptions spawn;
-  spawn.arguments = {executablePath().string(), "train", "--config",
-                     search.config};
+  spawn.arguments = {executablePath().string(), "train", "--micro-batch",
+                     "--config", search.config};
   spawn.arguments.insert(spawn.arguments.end(), search.rest.begin(),
                          search.rest.end());
-  // What a step does, and nothing that comes after the last one.
-  for (const char *setting :
-       {"train.steps=1", "train.eval_every=0", "train.final_windows=1",
-        "train.save_every=0", "panel=false", "resume=never"})
-    spawn.arguments.push_back(setting);
-  spawn.arguments.push_back("out=" + (folder / "run").string());
   const auto set = [&](Option option, const std::string &value) {
     spawn.environment.push_back(std::string(optionInfo(option).name) + "=" +
                                 value);
@@ -107,14 +101,14 @@ void recordStep(const TuneSearch &search, const fs::path &folder) {
   std::optional<ExitStatus> status;
   while (!(status = training.wait(std::chrono::milliseconds(100)))) {
     if (interrupted)
-      throw Error("interrupted while the first step was recorded",
+      throw Error("interrupted while a micro-batch was recorded",
                   "nothing was tuned; start again");
     if (progress.due())
-      progress.show("recording one step of " + search.config + " ... " +
+      progress.show("recording a micro-batch of " + search.config + " ... " +
                     std::to_string(int(progress.seconds())) + " s");
   }
   if (!status->ok())
-    throw Error("one step of " + search.config + " ended with " +
+    throw Error("a micro-batch of " + search.config + " ended with " +
                     status->text(),
                 "its own message stands above; try: tessera train --config " +
                     search.config + " train.steps=1");
@@ -128,7 +122,7 @@ std::vector<fs::path> recordedFolders(const TuneSearch &search,
     try {
       return cases::findCases(scratch / "cases");
     } catch (const Error &) {
-      throw Error("one step of " + search.config +
+      throw Error("a micro-batch of " + search.config +
                       " launched no kernel that can be tuned",
                   search.kernels.empty()
                       ? "train with kernels: tessera"
@@ -238,9 +232,10 @@ int summarize(const TuneSearch &search, const tune::SearchResult &result) {
 } // namespace
 
 void addTuneSearchOptions(CLI::App &verb, TuneSearch &search) {
-  verb.add_option("--config", search.config,
-                  "a training run, of which one step is recorded and tuned: "
-                  "tessera train --config FILE [key=value ...]");
+  verb.add_option(
+      "--config", search.config,
+      "a training run, of which a micro-batch is recorded and tuned: "
+      "tessera train --config FILE [key=value ...]");
   verb.add_option("inputs", search.rest,
                   "settings of the run with --config, else folders of "
                   "recorded launches (docs/cases.md)");
@@ -282,26 +277,36 @@ tune::JobList jobsOf(const TuneSearch &search, const fs::path &scratch,
   return list;
 }
 
+// Names the table after the device where it has no name.
+tune::SearchOptions searchOptions(TuneSearch &search,
+                                  const tune::DeviceModel &device) {
+  tune::SearchOptions options;
+  options.budget = parseTimeSpan(search.budget, "--budget");
+  options.resume = search.resume;
+  options.device = device;
+  if (search.out.empty())
+    search.out = fileStem(device) + ".yaml";
+  options.out = search.out;
+  options.provenance.compiler = compilerBuildId();
+  options.provenance.command = commandLine(search);
+  return options;
+}
+
 int runPrediction(TuneSearch search) {
   if (search.device != "cpu" || search.resume)
     throw Error("--gpu predicts times and measures nothing: " +
                     std::string(search.resume ? "there is nothing to --resume"
                                               : "it takes no --device"),
                 "leave one of the two out");
-  tune::PredictOptions options;
-  options.gpu = tune::findGpu(search.gpu);
-  options.budget = parseTimeSpan(search.budget, "--budget");
-  if (search.out.empty())
-    search.out = fileStem(tune::deviceModel(options.gpu)) + ".yaml";
-  options.out = search.out;
-  options.provenance.compiler = compilerBuildId();
-  options.provenance.command = commandLine(search);
+  const tune::GpuData gpu = tune::findGpu(search.gpu);
+  const tune::SearchOptions options =
+      searchOptions(search, tune::deviceModel(gpu));
   InterruptFlag flag;
   ScratchFolder scratch;
   tune::JobList list =
-      jobsOf(search, scratch.path(), "sim:" + options.gpu.rates.target);
-  return summarize(search,
-                   tune::predictTable(list.jobs, options, interrupted, print));
+      jobsOf(search, scratch.path(), "sim:" + gpu.rates.target);
+  return summarize(
+      search, tune::predictTable(list.jobs, options, gpu, interrupted, print));
 }
 
 } // namespace
@@ -313,16 +318,8 @@ int runTuneSearch(const TuneSearch &given) {
   if (search.device != "cpu")
     throw Error("--device " + search.device + ": only the cpu is tuned yet",
                 "leave the option out; --gpu NAME predicts for a GPU");
-  tune::SearchOptions options;
-  options.budget = parseTimeSpan(search.budget, "--budget");
-  options.resume = search.resume;
-  options.device = tune::deviceModel(runtime::findLaunchDevice(search.device));
-  if (search.out.empty())
-    search.out = fileStem(options.device) + ".yaml";
-  options.out = search.out;
-  options.provenance.compiler = compilerBuildId();
-  options.provenance.command = commandLine(search);
-
+  const tune::SearchOptions options = searchOptions(
+      search, tune::deviceModel(runtime::findLaunchDevice(search.device)));
   InterruptFlag flag;
   ScratchFolder scratch;
   tune::JobList list = jobsOf(search, scratch.path(), search.device);

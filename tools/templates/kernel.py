@@ -76,6 +76,7 @@ def NAME_ref(Q, K, V, O, LSE, CU, scale, T, sqt, sqh, skt, skh, svt, svh, sot, s
 # tessera: instance NAME_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", O="*bf16:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", G=4, W=64, D=64, DP=64, E=64, EP=64, BM=64, BN=64)
 # tessera: cpu(BM=64, BN=32)
 # tessera: cpu(BM=32, BN=64)
+# tessera: space(BM=[16, 32, 64, 128], BN=[16, 32, 64, 128], where=BM * BN <= 8192)
 # tessera: grid(cdiv(S * G, BM), H, B)
 @triton.jit(do_not_specialize=["T"])
 def NAME(Q, K, V, O, LSE, CU, scale, T, sqt, sqh, skt, skh, svt, svh, sot, soh,
@@ -132,6 +133,7 @@ def NAME(Q, K, V, O, LSE, CU, scale, T, sqt, sqh, skt, skh, svt, svh, sot, soh,
 
 # tessera: instance NAME_bwd_dq_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", G=3, W=20, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
 # tessera: cpu(BM=64, BN=32)
+# tessera: space(BM=[16, 32, 64, 128], BN=[16, 32, 64, 128], where=BM * BN <= 8192)
 # tessera: grid(cdiv(S * G, BM), H, B)
 @triton.jit(do_not_specialize=["T"])
 def NAME_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, scale, T, sqt, sqh, skt, skh, svt, svh, sdot, sdoh, sdqt, sdqh,
@@ -179,6 +181,7 @@ def NAME_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, scale, T, sqt, sqh, skt, skh, s
 
 # tessera: instance NAME_bwd_dkdv_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DK="*fp32:16", DV="*fp32:16", CU="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", G=3, W=20, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
 # tessera: cpu(BM=64, BN=32)
+# tessera: space(BM=[16, 32, 64, 128], BN=[16, 32, 64, 128], where=BM * BN <= 8192)
 # tessera: grid(cdiv(S, BN), H, B)
 @triton.jit(do_not_specialize=["T"])
 def NAME_bwd_dkdv(Q, K, V, DO, LSE, DELTA, DK, DV, CU, scale, T, sqt, sqh, skt, skh, svt, svh, sdot, sdoh,

@@ -7,10 +7,16 @@
 #include "support/File.h"
 #include "tests/unit/support/TemporaryFolder.h"
 
+#include "runtime/launch/KernelState.h"
+
+#include <algorithm>
+#include <filesystem>
 #include <gtest/gtest.h>
+#include <set>
 
 using namespace tessera;
 using namespace tessera::tune;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -49,6 +55,34 @@ protected:
 };
 
 const Constexprs geometry = {{"D", int64_t(64)}};
+
+// An instance of a kernel of ours, launched for 4096 tokens.
+struct OwnLaunch {
+  runtime::KnownLaunch known;
+  Constexprs given, own;
+};
+
+OwnLaunch launchOf(const runtime::Description &kernel,
+                   const syntax::Instance &instance) {
+  OwnLaunch launch;
+  runtime::Sizes &sizes = launch.known.sizes;
+  sizes = {{"T", 4096}, {"TC", 255}, {"S", 2048}, {"B", 2},
+           {"H", 2},    {"N", 4096}, {"nblk", 66}};
+  const std::vector<std::string> tunable = tunableNames(kernel);
+  for (const syntax::Argument &argument : instance.arguments) {
+    if (!argument.isConstexpr())
+      continue;
+    const std::string &name = argument.name;
+    launch.own[name] = runtime::fromValue(name, argument.value);
+    if (std::find(tunable.begin(), tunable.end(), name) == tunable.end())
+      launch.given[name] = launch.own[name];
+    if (const auto *number = std::get_if<int64_t>(&launch.own[name]))
+      sizes[name] = *number;
+  }
+  launch.known.grid =
+      kernel.info.hints.grid ? gridOf(kernel, sizes) : Grid{64, 2, 1};
+  return launch;
+}
 
 } // namespace
 
@@ -124,4 +158,36 @@ TEST_F(SpaceTest, AnUnknownGridLeavesTheCandidateOut) {
   ASSERT_EQ(result.leftOut.size(), 1u);
   EXPECT_EQ(describe(result.leftOut[0].first), "BM=16 BN=32");
   EXPECT_NE(result.leftOut[0].second.find("add a hint"), std::string::npos);
+}
+
+// Of every kernel of ours, as each of its instances launches it.
+TEST(OurSearchSpaces, EachHasCandidatesWhoseGridsAreKnown) {
+  // One result for each program: other tiles give results of another shape.
+  const std::set<std::string> fixed = {"compress_bwd_dw"};
+  size_t kernels = 0;
+  for (const char *folder : {"nsa", "dense", "nn"})
+    for (const auto &entry :
+         fs::directory_iterator(fs::path(TESSERA_SOURCE) / "kernels" / folder))
+      for (const std::string &name : runtime::kernelNames(entry.path())) {
+        const auto kernel = runtime::describeKernel(entry.path(), name);
+        for (const syntax::Instance &instance : kernel->info.hints.instances) {
+          ++kernels;
+          const OwnLaunch launch = launchOf(*kernel, instance);
+          for (const bool gpu : {false, true}) {
+            const SearchSpace found = (gpu ? gpuSearchSpace : cpuSearchSpace)(
+                *kernel, launch.known, launch.given, launch.own);
+            SCOPED_TRACE(instance.name + (gpu ? ", gpu" : ", cpu"));
+            ASSERT_FALSE(found.candidates.empty());
+            if (fixed.contains(name)) {
+              EXPECT_FALSE(found.leftOut.empty());
+              continue;
+            }
+            EXPECT_GE(found.candidates.size(), gpu ? 6u : 3u);
+            EXPECT_LE(found.candidates.size(), gpu ? 64u : 16u);
+            for (const auto &[choice, why] : found.leftOut)
+              ADD_FAILURE() << describe(choice) << ": " << why;
+          }
+        }
+      }
+  EXPECT_GT(kernels, 40u);
 }
