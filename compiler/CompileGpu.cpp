@@ -15,6 +15,7 @@
 #include "compiler/DotRemarks.h"
 #include "compiler/Override.h"
 #include "compiler/Pipeline.h"
+#include "compiler/Places.h"
 #include "compiler/SharedMemory.h"
 #include "compiler/Tiles.h"
 #include "compiler/semantics/Semantics.h"
@@ -63,9 +64,10 @@ public:
         options(optionsOf(request)), timer(result) {}
 
   void run() {
-    checkStages(request,
-                {"tile", "layout", "tiles", "llvm", "ptx", "sass", "report"},
-                {"tile", "layout", "llvm", "ptx"}, "a GPU kernel");
+    checkStages(
+        request,
+        {"tile", "layout", "tiles", "places", "llvm", "ptx", "sass", "report"},
+        {"tile", "layout", "llvm", "ptx"}, "a GPU kernel");
     enter(entering, "front end");
     program = syntax::Program::load(request);
     files = program->files();
@@ -85,6 +87,8 @@ public:
       codegen::addLayoutPasses(passes, options);
     });
     options = codegen::withWarpsOf(*module, options);
+    if (wantsStage(request, "places"))
+      result.stages["places"] = places.dump() + "\n";
     if (wantsStage(request, "tiles"))
       result.stages["tiles"] = describeTiles(*module);
     addRemarks(*module);
@@ -118,8 +122,14 @@ private:
       files.push_back(replaceStage(module, *edited));
       result.meta.edited.push_back(phase);
     }
-    if (wantsStage(request, phase))
+    if (wantsStage(request, "places")) {
+      PlacedText printed = printWithPlaces(module);
+      places[phase] = std::move(printed.lines);
+      if (wantsStage(request, phase))
+        result.stages[phase] = std::move(printed.text);
+    } else if (wantsStage(request, phase)) {
       result.stages[phase] = printModule(module);
+    }
   }
 
   void addRemarks(mlir::ModuleOp module) {
@@ -274,6 +284,7 @@ private:
   PhaseTimer timer;
   std::shared_ptr<const syntax::Program> program;
   SourceFiles files;
+  Json places = Json::object(); // of printed IR, by stage
   std::string ptx;
   std::filesystem::path ptxas;
 };

@@ -10,7 +10,8 @@ namespace tessera::compiler {
 // For targets of support/GpuTarget.h. The artifact is the cubin, empty where
 // request.assembler says "none" or no ptxas is found; stages["ptx"] is there
 // always. Stages that can be asked for: "tile", "layout" (tile IR with a layout
-// in every tensor type), "tiles" (Tiles.h), "llvm" (optimized), "ptx", "sass"
+// in every tensor type), "tiles" (Tiles.h), "places" (an object: the lines
+// of Places.h for "tile" and "layout"), "llvm" (optimized), "ptx", "sass"
 // (needs nvdisasm) and "report" (codegen/gpu/report/Report.h). tile, layout,
 // llvm and ptx can be replaced. Phases in timings: parse, semantics, tile,
 // layout, lower, optimize, emit, ptxas, report, total.

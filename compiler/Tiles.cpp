@@ -3,12 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/Tiles.h"
 
+#include "compiler/Places.h"
 #include "dialect/tile/TileDialect.h"
 #include "support/Json.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/Location.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <set>
@@ -17,17 +16,6 @@ using namespace mlir;
 
 namespace tessera::compiler {
 namespace {
-
-Json placesOf(Location location) {
-  Json places = Json::array();
-  location->walk([&](Location each) {
-    if (auto place = dyn_cast<FileLineColLoc>(each))
-      places.push_back({llvm::sys::path::filename(place.getFilename()).str(),
-                        place.getLine()});
-    return WalkResult::advance();
-  });
-  return places;
-}
 
 std::string layoutText(const layout::LinearLayout &map) {
   using layout::Dim;

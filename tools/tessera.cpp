@@ -118,8 +118,9 @@ int main(int argc, char **argv) {
         tools::addData(app),    tools::addDiff(app),
         tools::addRun(app),     tools::addDoctor(app),
         tools::addCache(app),   tools::addLayout(app),
-        tools::addAnalyze(app), tools::addDebug(app),
-        tools::addTune(app),    tools::addVersion(app)};
+        tools::addInspect(app), tools::addAnalyze(app),
+        tools::addDebug(app),   tools::addTune(app),
+        tools::addVersion(app)};
     // Listed for --help; carried out above.
     for (const tools::TrainVerb &verb : tools::trainVerbs())
       app.add_subcommand(verb.name, verb.help);

@@ -221,28 +221,45 @@ SimLaunch simLaunch(const LoadedCase &loaded,
   return fromText(loaded, memory, readFile(file), file);
 }
 
-SimLaunch compiledSimLaunch(const LoadedCase &loaded,
-                            const std::vector<ArgumentMemory> &memory,
-                            const std::string &device) {
+syntax::CompileRequest simRequest(const LoadedCase &loaded,
+                                  const std::string &device,
+                                  std::optional<int64_t> numWarps,
+                                  std::optional<int64_t> numStages) {
   const PreparedLaunch prepared = prepareLaunch(loaded);
   ::setenv(optionInfo(Option::F32Default).name, prepared.f32Default.c_str(), 1);
   LaunchOptions options = prepared.options;
   options.device = findDevice(device);
   options.wideGrid = loaded.recorded.grid[0] > narrowGrid;
-  syntax::CompileRequest request = prepared.kernel->compileRequest(
-      prepared.args, prepared.constexprs, options);
-  request.assembler = "none"; // only its PTX runs here
-  const auto compiled = runtime::CompileService::instance().get(request);
-  const auto ptx = compiled->stages.find("ptx");
-  if (ptx == compiled->stages.end())
-    throw Error("no PTX of `" + loaded.recorded.kernel + "` for " + device,
+  if (numWarps)
+    options.numWarps = numWarps;
+  if (numStages)
+    options.numStages = numStages;
+  return prepared.kernel->compileRequest(prepared.args, prepared.constexprs,
+                                         options);
+}
+
+SimLaunch simLaunchOf(const LoadedCase &loaded,
+                      const std::vector<ArgumentMemory> &memory,
+                      const runtime::CompiledKernel &compiled) {
+  const auto ptx = compiled.stages.find("ptx");
+  if (ptx == compiled.stages.end())
+    throw Error("no PTX of `" + loaded.recorded.kernel + "`",
                 "clear the cache: tessera cache clear");
   SimLaunch launch =
       fromText(loaded, memory, ptx->second, loaded.recorded.kernel + ".ptx");
-  launch.dynamicShared = compiled->meta.sharedBytes;
-  if (compiled->meta.threads)
-    launch.block = {compiled->meta.threads, 1, 1};
+  launch.dynamicShared = compiled.meta.sharedBytes;
+  if (compiled.meta.threads)
+    launch.block = {compiled.meta.threads, 1, 1};
   return launch;
+}
+
+SimLaunch compiledSimLaunch(const LoadedCase &loaded,
+                            const std::vector<ArgumentMemory> &memory,
+                            const std::string &device) {
+  syntax::CompileRequest request = simRequest(loaded, device);
+  request.assembler = "none"; // only its PTX runs here
+  return simLaunchOf(loaded, memory,
+                     *runtime::CompileService::instance().get(request));
 }
 
 } // namespace tessera::cases

@@ -3,13 +3,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "compiler/syntax/Request.h"
 #include "runtime/cases/Buffer.h"
 #include "runtime/cases/Device.h"
 #include "runtime/sim/Sim.h"
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
+
+namespace tessera::runtime {
+struct CompiledKernel;
+} // namespace tessera::runtime
 
 namespace tessera::cases {
 
@@ -41,8 +48,18 @@ struct SimLaunch {
 SimLaunch simLaunch(const LoadedCase &loaded,
                     const std::vector<ArgumentMemory> &memory,
                     const std::filesystem::path &ptx);
-// What our compiler makes of the case's kernel for "sim:sm_80" or another
-// simulated GPU, with the shared memory that it asks for. Throws Error.
+// What our compiler is asked for the case's kernel on "sim:sm_80" or another
+// simulated GPU; warps and stages are the recorded ones unless given. Throws
+// Error.
+syntax::CompileRequest
+simRequest(const LoadedCase &loaded, const std::string &device,
+           std::optional<int64_t> numWarps = std::nullopt,
+           std::optional<int64_t> numStages = std::nullopt);
+// What came of such a request, with the shared memory that it asks for.
+SimLaunch simLaunchOf(const LoadedCase &loaded,
+                      const std::vector<ArgumentMemory> &memory,
+                      const runtime::CompiledKernel &compiled);
+// Both at once.
 SimLaunch compiledSimLaunch(const LoadedCase &loaded,
                             const std::vector<ArgumentMemory> &memory,
                             const std::string &device);

@@ -26,6 +26,7 @@ Command addDiff(CLI::App &app);
 Command addRun(CLI::App &app);
 Command addDoctor(CLI::App &app);
 Command addCache(CLI::App &app);
+Command addInspect(CLI::App &app);
 Command addLayout(CLI::App &app);
 Command addAnalyze(CLI::App &app);
 Command addDebug(CLI::App &app);

@@ -1,0 +1,192 @@
+# tests/pages/inspect_test.py TESSERA - the data of inspect pages against what other readers find in the same
+# compilation: .loc tables, the simulator's own counts, tessera compile.
+# SPDX-License-Identifier: Apache-2.0
+import collections
+import json
+import os
+import re
+import sys
+import tempfile
+
+from page_data import KERNELS, ROOT, pane, read_page, run
+
+FILE = re.compile(r'\s*\.file\s+(\d+)\s+"([^"]*)"')
+LOC = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)\s+\d+(?:.*inlined_at\s+(\d+)\s+(\d+))?")
+# The begin of an instruction: a predicate perhaps, then a word in lower case; directives begin with a dot, labels with a
+# dollar. It goes on to its semicolon.
+INSTRUCTION = re.compile(r"\s*(?:@!?%\w+\s+)?[a-z][\w.:]*(?:\s|;|$)")
+
+
+def loc_table(lines):
+    """For each line of PTX that holds an instruction, [(file, line), ...] of the .loc before it, innermost first."""
+    files, table, places, inside, open_ = {}, {}, [], False, False
+    for line in lines:
+        if match := FILE.match(line):
+            files[int(match[1])] = os.path.basename(match[2])
+    for number, line in enumerate(lines):
+        if line.startswith("{") and not open_:
+            inside = True
+        elif line.startswith("}") and not open_:
+            inside = False
+        elif (match := LOC.match(line)) and not open_:
+            places = [(int(match[1]), int(match[2]))] + ([(int(match[3]), int(match[4]))] if match[3] else [])
+            places = [(files[file], row) for file, row in places if row]
+        elif inside and (open_ or INSTRUCTION.match(line)):
+            table[number] = places
+            open_ = ";" not in line
+    return table
+
+
+def check_links(data, name):
+    source, side = data["source"], data["sides"][0]
+    ptx = pane(side, "ptx")
+    expected = loc_table(ptx["text"])
+    assert len(expected) > 40, name
+    linked = 0
+    for number, links in enumerate(ptx["links"]):
+        got = [(source["file"][row], source["line"][row]) for row in links]
+        want = expected.get(number, [])
+        assert got == want, f"{name}: PTX line {number + 1} `{ptx['text'][number]}`: {got}, the .loc says {want}"
+        linked += bool(got)
+    assert linked > len(expected) * 0.8, f"{name}: only {linked} of {len(expected)} instructions are linked"
+    # And from the source: each line's rows are those whose .loc names it.
+    for row, line in enumerate(source["line"]):
+        place = (source["file"][row], line)
+        want = [number for number, places in expected.items() if place in places]
+        assert want == [number for number, links in enumerate(ptx["links"]) if row in links], f"{name}: {place}"
+    return linked
+
+
+def check_ir(data, name):
+    """What an operation is must be in the kernel's line: the page would be linked wrongly if one line were off."""
+    words = {"tile.store": "store", "tile.dot": "dot", "tile.load": "load", "tile.program_id": "program_id"}
+    source, seen = data["source"]["text"], collections.Counter()
+    for id in ("tile", "layout"):
+        part = pane(data["sides"][0], id)
+        for text, links in zip(part["text"], part["links"]):
+            for operation, word in words.items():
+                if operation + " " in text and links:
+                    near = source[links[0]:links[0] + 4]  # a call may go over several lines
+                    assert any(word in each for each in near), f"{name}: `{text}` is linked to `{near[0]}`"
+                    seen[operation] += 1
+    assert seen["tile.store"] and seen["tile.load"], (name, seen)
+
+
+def check_sass(data, name, linked_source):
+    part = next((each for each in data["sides"][0]["panes"] if each["id"] == "sass"), None)
+    if part is None:
+        return  # no ptxas here
+    place, current = re.compile(r'\s*//## File "([^"]*)", line (\d+)'), None
+    for text, links in zip(part["text"], part["links"]):
+        if match := place.match(text):
+            if "inlined at" not in text:
+                current = (os.path.basename(match[1]), int(match[2]))
+        elif links:
+            rows = [(data["source"]["file"][row], data["source"]["line"][row]) for row in links]
+            assert current in rows, f"{name}: SASS `{text}` is linked to {rows}, its comment says {current}"
+    used = {links[0] for links in part["links"] if links}
+    assert len(used & linked_source) > len(used) * 0.8, name
+
+
+def check_kernels(program, folder):
+    for file, instance in KERNELS:
+        out = os.path.join(folder, instance + ".html")
+        run(program, ["inspect", file, "-i", instance, "-o", out])
+        data = read_page(out)
+        with open(os.path.join(ROOT, file), encoding="utf-8") as text:
+            assert data["source"]["text"] == text.read().splitlines(), f"{instance}: the source is not the file"
+        check_links(data, instance)
+        check_ir(data, instance)
+        side = data["sides"][0]
+        check_sass(data, instance, {links[0] for links in pane(side, "ptx")["links"] if links})
+        # The same compilation by another verb.
+        run(program, ["compile", file, "-i", instance, "--target", "sm_80", "--emit", "tile,layout,report,ptx", "-o", folder])
+        for id, ending in (("tile", ".tile.mlir"), ("layout", ".layout.mlir")):
+            with open(os.path.join(folder, instance + ending), encoding="utf-8") as text:
+                assert pane(side, id)["text"] == text.read().splitlines(), (instance, id)
+        with open(os.path.join(folder, instance + ".report.json"), encoding="utf-8") as text:
+            report = json.load(text)
+        for key in ("registers", "shared", "shared_buffers", "threads", "blocks_per_sm", "limited_by"):
+            assert side["resources"][key] == report[key], (instance, key)
+        assert side["counters"] is None and "executed" not in side["heat"]["ptx"]
+        static = side["heat"]["ptx"]["instructions"]
+        assert sum(static) == report["ptx"]["instructions"]["total"], instance
+
+
+def check_case(program, folder):
+    """Heat of a recorded launch against tessera analyze, which adds up the same counters by line."""
+    case = "tests/cases/own_matmul-bf16.matmul_plain"
+    out = os.path.join(folder, "case.html")
+    run(program, ["inspect", case, "-o", out])
+    data = read_page(out)
+    side = data["sides"][0]
+    counts = json.loads(run(program, ["analyze", case, "--json"]).stdout)
+    heat = side["heat"]["ptx"]
+    assert sum(heat["executed"]) == counts["warp_instructions"] == side["counters"]["warp_instructions"]
+    assert sum(heat["sectors"]) == counts["global_sectors"] > 0
+    assert sum(heat["conflicts"]) == counts["bank_conflicts"]
+    assert sum(heat["passes"]) == counts["shared_passes"] > 0
+    # Executed instructions stand beside instructions, and nowhere else.
+    table = loc_table(pane(side, "ptx")["text"])
+    assert {row for row, value in enumerate(heat["executed"]) if value} <= set(table)
+    mma = [row for row, text in enumerate(pane(side, "ptx")["text"]) if "mma.sync" in text]
+    assert mma and sum(heat["executed"][row] for row in mma) == counts["tensor_instructions"]
+    # A source row has what its PTX rows have.
+    own = collections.Counter()
+    for row, links in enumerate(pane(side, "ptx")["links"]):
+        if links:
+            own[links[0]] += heat["executed"][row]
+    assert [own[row] for row in range(len(data["source"]["text"]))] == side["heat"]["source"]["executed"]
+
+
+def check_against(program, folder):
+    out = os.path.join(folder, "two.html")
+    run(program, ["inspect", "kernels/tutorials/matmul.py", "-i", "matmul_f16", "--against", "num_warps=8, BN=32", "-o", out])
+    data = read_page(out)
+    first, second = (dict(side["configuration"]) for side in data["sides"])
+    assert (first["num_warps"], first["BN"]) != ("8", "32") and (second["num_warps"], second["BN"]) == ("8", "32")
+    assert [side["resources"]["threads"] for side in data["sides"]] == [int(first["num_warps"]) * 32, 256]
+    assert pane(data["sides"][0], "ptx")["text"] != pane(data["sides"][1], "ptx")["text"]
+
+
+def check_hostile(program, folder):
+    """Text of a kernel that would end the script, were it written as it is."""
+    text = ('import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef copy(X, Y, N: tl.constexpr):\n'
+            '    """</script><script>alert(1)</script><!-- @DATA@ \u2028"""\n'
+            '    i = tl.arange(0, N)  # <b>&amp;\n    tl.store(Y + i, tl.load(X + i))\n')
+    file, out = os.path.join(folder, "</script>.py".replace("/", "_")), os.path.join(folder, "hostile.html")
+    with open(file, "w", encoding="utf-8") as kernel:
+        kernel.write(text)
+    run(program, ["inspect", file, "-k", "copy", "-s", "X=*fp32:16, Y=*fp32:16", "-D", "N=128", "-o", out])
+    assert read_page(out)["source"]["text"] == text.split("\n")[:-1]
+
+
+def check_messages(program, folder):
+    matmul = "kernels/tutorials/matmul.py"
+    for arguments, words in (([matmul], ["which instance", "matmul_f16, matmul_f32"]),
+                             ([matmul, "-i", "matmul_f61"], ["no instance", "matmul_f16"]),
+                             ([matmul, "-i", "matmul_f16", "--target", "cpu:x86-64-v3:0000"], ["GPU targets", "--target sm_80"]),
+                             ([matmul, "-i", "matmul_f16", "--against", " "], ["--against", "num_warps=8"]),
+                             ([matmul, "-i", "matmul_f16", "--against", "num_warps=x"], ["num_warps=x", "num_warps=4"]),
+                             ([matmul, "-i", "matmul_f16", "--against", "matmul_f32 matmul_f16"], ["two instances"]),
+                             (["tests/cases/softmax", "-D", "N=1"], ["recorded launch", "--num-warps"]),
+                             ([matmul, "-i", "matmul_f16", "-o", folder], ["HINT"])):
+        done = run(program, ["inspect", *arguments], check=False)
+        assert done.returncode == 1, (arguments, done.stderr)
+        assert "HINT: " in done.stderr and all(word in done.stderr for word in words), (arguments, done.stderr)
+
+
+def main():
+    program = sys.argv[1]
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["TESSERA_CACHE_DIR"] = os.path.join(folder, "cache")
+        check_kernels(program, folder)
+        check_case(program, folder)
+        check_against(program, folder)
+        check_hostile(program, folder)
+        check_messages(program, folder)
+    print("pages: links of 3 kernels agree with their .loc tables")
+
+
+if __name__ == "__main__":
+    main()

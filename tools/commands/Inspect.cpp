@@ -1,0 +1,260 @@
+// tools/commands/Inspect.cpp - tessera inspect FILE -i INSTANCE -o page.html.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/commands/Command.h"
+
+#include "runtime/cases/SimLaunch.h"
+#include "runtime/compile/CompileService.h"
+#include "runtime/launch/FindFile.h"
+#include "runtime/tune/KernelKey.h"
+#include "runtime/tune/TuneTable.h"
+#include "support/CudaTools.h"
+#include "support/Error.h"
+#include "support/File.h"
+#include "support/GpuTarget.h"
+#include "support/Names.h"
+#include "tools/compile/Jobs.h"
+#include "tools/inspect/Page.h"
+#include "tools/inspect/Side.h"
+
+#include <CLI/CLI.hpp>
+
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+namespace tessera::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  JobOptions jobs;
+  std::string out, against, table;
+};
+
+// What --against says: another instance, other constexprs, another target.
+struct Other {
+  JobOptions jobs;
+  std::string title;
+};
+
+int64_t positive(const std::string &text, const std::string &what) {
+  int64_t value = 0;
+  const char *const end = text.data() + text.size();
+  const auto [after, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || after != end || value < 1)
+    throw Error("--against " + what + "=" + text + " is no number of " +
+                    (what == "num_warps" ? "warps" : "stages"),
+                "write " + what + "=4");
+  return value;
+}
+
+Other parseAgainst(const Options &options) {
+  Other other{options.jobs, {}};
+  bool named = false;
+  std::string text = options.against;
+  for (char &c : text)
+    if (c == ',' || c == '\t')
+      c = ' ';
+  for (const std::string &word : split(text, ' ')) {
+    if (word.empty())
+      continue;
+    other.title += (other.title.empty() ? "" : " ") + word;
+    const size_t equals = word.find('=');
+    if (equals == std::string::npos) {
+      if (std::exchange(named, true))
+        throw Error("--against names two instances", "name one");
+      other.jobs.instances = {word};
+      continue;
+    }
+    const std::string name = word.substr(0, equals),
+                      value = word.substr(equals + 1);
+    if (name == "num_warps")
+      other.jobs.numWarps = positive(value, name);
+    else if (name == "num_stages")
+      other.jobs.numStages = positive(value, name);
+    else if (name == "target")
+      other.jobs.target = value;
+    else
+      other.jobs.defines.push_back(word);
+  }
+  if (other.title.empty())
+    throw Error("--against is empty",
+                "name another instance of the file, or what is other: "
+                "--against \"num_warps=8 BN=32\"");
+  return other;
+}
+
+void needGpu(const std::string &target) {
+  if (!GpuTarget::looksLike(target))
+    throw Error("inspect pages are for GPU targets, not for `" + target + "`",
+                "--target sm_80; tessera compile --emit tile,loops,llvm,asm "
+                "writes what a CPU runs");
+  GpuTarget::parse(target); // throws
+}
+
+bool hasMachineCode() {
+  std::string why;
+  const auto ptxas =
+      findPtxas(runtime::defaultCacheFolder() / "ptxas.json", &why);
+  if (ptxas && findDisassembler(ptxas->path))
+    return true;
+  std::fprintf(stderr, "tessera: %s: the page has no SASS%s\n",
+               ptxas ? "there is no nvdisasm" : why.c_str(),
+               ptxas ? "" : " and no registers");
+  return false;
+}
+
+Configuration compiled(std::string title, syntax::CompileRequest request,
+                       bool machine) {
+  request.emit = inspectedStages(machine);
+  if (machine)
+    request.assembler.clear(); // the simulator's requests want none
+  Configuration result{std::move(title), std::move(request), nullptr, {}};
+  result.kernel = runtime::CompileService::instance().get(result.request);
+  return result;
+}
+
+Configuration fromFile(const JobOptions &jobs, const std::string &title,
+                       bool machine) {
+  needGpu(jobs.target);
+  const auto program =
+      syntax::Program::loadFile(runtime::findTypedFile(jobs.file));
+  std::vector<Job> found = makeJobs(jobs, *program);
+  if (found.size() > 1) {
+    std::string names;
+    for (const Job &job : found)
+      names += (names.empty() ? "" : ", ") + job.name;
+    throw Error("which instance of " + jobs.file + "?",
+                "add -i NAME: " + names);
+  }
+  return compiled(title.empty() ? found[0].name : title, found[0].request,
+                  machine);
+}
+
+// A recorded launch: compiled for it, run on the simulator with every check.
+Configuration fromCase(const JobOptions &jobs, const std::string &title,
+                       bool machine) {
+  needGpu(jobs.target);
+  if (!jobs.kernel.empty() || !jobs.instances.empty() ||
+      !jobs.signature.empty() || !jobs.defines.empty())
+    throw Error("a recorded launch has one kernel, and its grid is for its "
+                "own constexprs",
+                "only --num-warps, --num-stages and --target change it");
+  const cases::LoadedCase loaded = cases::loadCase(jobs.file);
+  const cases::CaseMemory memory = cases::fillMemory(loaded);
+  const auto given = [](int64_t number) {
+    return number ? std::optional<int64_t>(number) : std::nullopt;
+  };
+  Configuration result =
+      compiled(title.empty() ? loaded.recorded.name : title,
+               cases::simRequest(loaded, "sim:" + jobs.target,
+                                 given(jobs.numWarps), given(jobs.numStages)),
+               machine);
+  const sim::Report report =
+      cases::simLaunchOf(loaded, memory.arguments, *result.kernel).run({});
+  report.throwIfBad();
+  result.counters = report.counters;
+  return result;
+}
+
+// Rows of a table for the kernel with pointers of the same types.
+Json tunedRows(const std::string &path, const syntax::CompileRequest &request) {
+  const tune::TuneTable table = tune::readTable(path);
+  const std::string kernel = tune::kernelName(request.file, request.kernel);
+  std::vector<std::string> dtypes;
+  std::map<std::string, std::string> constexprs;
+  for (const syntax::Argument &argument : request.args)
+    if (argument.kind == syntax::ArgKind::Pointer)
+      dtypes.push_back(argument.type.substr(1, argument.type.find(':') - 1));
+    else if (argument.isConstexpr())
+      constexprs[argument.name] = argument.value.repr();
+  Json rows = Json::array();
+  for (const tune::TuneEntry &entry : table.entries()) {
+    if (entry.key.kernel != kernel || entry.key.dtypes != dtypes)
+      continue;
+    std::string note = entry.predicted ? "predicted" : "";
+    if (entry.key.textHash != tune::textHash(request.text))
+      note += note.empty() ? "of another text of the kernel"
+                           : ", of another text of the kernel";
+    rows.push_back({{"key", tune::describe(entry.key)},
+                    {"use", tune::describe(entry.use)},
+                    {"time_us", entry.timeUs},
+                    {"default_us", entry.defaultUs},
+                    {"note", note}});
+  }
+  return {{"device", tune::describe(table.device)}, {"rows", rows}};
+}
+
+int run(const Options &options) {
+  std::error_code ignored;
+  const bool isCase = fs::is_directory(options.jobs.file, ignored);
+  const auto load = isCase ? fromCase : fromFile;
+  std::optional<Other> other;
+  if (!options.against.empty())
+    other = parseAgainst(options);
+  const bool machine = hasMachineCode();
+  std::vector<Configuration> sides = {load(options.jobs, {}, machine)};
+  if (other)
+    sides.push_back(load(other->jobs, other->title, machine));
+  SourceRows source;
+  for (const Configuration &side : sides)
+    source.add(side.request);
+  Json data = {{"version", 1},
+               {"source", source.json()},
+               {"sides", Json::array()},
+               {"tuned", Json()}};
+  for (const Configuration &side : sides)
+    data["sides"].push_back(sideJson(side, source));
+  if (!options.table.empty())
+    data["tuned"] = tunedRows(options.table, sides[0].request);
+  const std::string name = sides[0].title;
+  const fs::path out =
+      options.out.empty() ? fs::path(name + ".html") : fs::path(options.out);
+  const std::string page = inspectPage("tessera inspect: " + name, data);
+  writeOutput(out, page);
+  std::fprintf(stderr, "tessera: wrote %s, %zu KiB\n", out.c_str(),
+               (page.size() + 1023) / 1024);
+  return 0;
+}
+
+} // namespace
+
+Command addInspect(CLI::App &app) {
+  auto options = std::make_shared<Options>();
+  options->jobs.target = "sm_80";
+  CLI::App *verb = app.add_subcommand(
+      "inspect",
+      "Write a page: a kernel's lines beside tile IR, layout IR, PTX "
+      "and SASS, linked");
+  verb->add_option("file", options->jobs.file,
+                   "kernel file (.py), or the folder of a recorded case, which "
+                   "also runs on the simulator")
+      ->required();
+  addJobOptions(*verb, options->jobs);
+  verb->add_option("--target", options->jobs.target,
+                   "sm_80, sm_86, sm_89, sm_90")
+      ->capture_default_str();
+  verb->add_option("--against", options->against,
+                   "a second configuration beside the first: an instance of "
+                   "the file, or what is other");
+  verb->add_option("--table", options->table,
+                   "table of tuned configurations whose rows are shown");
+  verb->add_option("-o,--output,--out", options->out,
+                   "the page (INSTANCE.html)");
+  verb->footer(
+      "Examples:\n"
+      "  tessera inspect kernels/nsa/select_fwd.py -i select_fwd_paper_bf16 -o "
+      "page.html\n"
+      "  tessera inspect kernels/tutorials/matmul.py -i matmul_f16 --against "
+      "\"num_warps=8 BN=32\"\n"
+      "  tessera inspect tests/cases/softmax --target sm_90 -o softmax.html\n\n"
+      "The page is one file and loads nothing. Of a recorded case (docs/"
+      "cases.md) it shows\nwhat the simulator counted: executed instructions, "
+      "sectors, bank conflicts. docs/inspect.md");
+  return {verb, [options] { return run(*options); }};
+}
+
+} // namespace tessera::tools
