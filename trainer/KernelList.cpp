@@ -73,12 +73,18 @@ void runMicroBatch(const Config &given) {
   const int64_t length =
       std::max(config.sequenceLength, tune::bucketOf(config.sequenceLength));
   // The run's own text; a short one begins again.
-  std::vector<int64_t> tokens(size_t(config.deviceBatchSize * (length + 1)));
+  const int64_t count = config.deviceBatchSize * length;
   const int64_t size = corpus.training.size();
-  std::vector<int64_t> text(size_t(std::min(size, int64_t(tokens.size()))));
+  std::vector<int64_t> text(size_t(std::min(size, count + 1)));
   corpus.training.read(0, int64_t(text.size()), text.data());
-  for (size_t i = 0; i < tokens.size(); ++i)
-    tokens[i] = text[i % text.size()] % small.vocabulary;
+  TokenBatch tokens;
+  for (size_t i = 0; i <= size_t(count); ++i) {
+    const int64_t token = text[i % text.size()] % small.vocabulary;
+    if (i < size_t(count))
+      tokens.inputs.push_back(token);
+    if (i > 0)
+      tokens.targets.push_back(token);
+  }
   backward(model, toBatch(tokens, length), config.accumulate);
 }
 
