@@ -15,6 +15,7 @@
 #pragma once
 
 #include "runtime/sim/Report.h"
+#include "runtime/sim/arith/TensorCores.h"
 
 #include <array>
 #include <cstdint>
@@ -66,13 +67,24 @@ struct Memory {
   }
 };
 
-// What is a conflict of stores to one place that nothing orders: Different
-// values, by two blocks or two threads of one; All: equal ones of two blocks
+// What is a conflict of accesses to one place that nothing orders. Different:
+// two stores of different values, by two blocks or two threads of one; a store
+// that changes a value and a load by another block, or one by another thread
+// whose value is used (with `uninitialized`). All: equal stores of two blocks
 // too.
 enum class GlobalConflicts : uint8_t { Off, Different, All };
 
 struct Options {
-  bool serial = false;  // blocks in order on the calling thread
+  // 0: blocks in the order of the grid, warps in turns of thousands of
+  // instructions. Else any of 2^64 - 1 random schedules, the same for the same
+  // seed: order of blocks, order and length of the turns of warps, side of a
+  // divergent branch that runs first. A correct kernel gives the same results.
+  uint64_t seed = 0;
+  // cp.async reads its source when it is issued; else as late as it may, when
+  // its group has been waited for.
+  bool copiesReadAtIssue = false;
+  TensorCores tensorCores = TensorCores::Fused; // how products are added
+  bool serial = false;  // blocks one after the other on the calling thread
   unsigned threads = 0; // 0: one per core
   bool races = true;    // of shared memory
   bool uninitialized = true;

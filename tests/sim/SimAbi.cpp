@@ -82,7 +82,14 @@ Json issuesJson(const sim::Counters &counters) {
 
 // Flags of a range and of a launch.
 enum { RangeReadOnly = 1, RangeUninitialized = 2 };
-enum { LaunchSerial = 1, LaunchUnchecked = 2, LaunchIssues = 4 };
+enum {
+  LaunchSerial = 1,
+  LaunchUnchecked = 2,
+  LaunchIssues = 4,
+  LaunchAtIssue = 8, // copies read their source when they are issued
+  LaunchA100 = 16,   // tensor cores add as those of an A100
+  LaunchH100 = 32
+};
 
 extern "C" {
 
@@ -113,7 +120,7 @@ EXPORT void tessera_sim_unload(void *module) {
 EXPORT void tessera_sim_free(char *text) { free(text); }
 
 // values: one 8-byte slot for each parameter, of which the low `params` bytes
-// count. maxInstructions 0: the default.
+// count. maxInstructions 0: the default. seed: sim::Options::seed.
 EXPORT char *tessera_sim_launch(void *module, const char *kernel,
                                 const uint32_t *grid, const uint32_t *block,
                                 uint32_t dynamicShared, uint32_t count,
@@ -121,7 +128,7 @@ EXPORT char *tessera_sim_launch(void *module, const char *kernel,
                                 const char *const *names,
                                 void *const *addresses, const uint64_t *bytes,
                                 const uint32_t *rangeFlags, uint32_t flags,
-                                uint64_t maxInstructions) {
+                                uint64_t maxInstructions, uint64_t seed) {
   try {
     const auto &loaded = *static_cast<sim::Module *>(module);
     const std::vector<uint32_t> sizes = loaded.parameterBytes(kernel);
@@ -141,6 +148,11 @@ EXPORT char *tessera_sim_launch(void *module, const char *kernel,
                  !(rangeFlags[i] & RangeUninitialized));
     sim::Options options;
     options.serial = flags & LaunchSerial;
+    options.seed = seed;
+    options.copiesReadAtIssue = flags & LaunchAtIssue;
+    options.tensorCores = flags & LaunchA100   ? sim::TensorCores::A100
+                          : flags & LaunchH100 ? sim::TensorCores::H100
+                                               : sim::TensorCores::Fused;
     if (flags & LaunchUnchecked)
       options.races = options.uninitialized = options.overflow = false;
     if (maxInstructions)

@@ -25,7 +25,10 @@ except ImportError as error:
     sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
 
 RANGE_READ_ONLY, RANGE_UNINITIALIZED = 1, 2
-SERIAL, UNCHECKED, ISSUES = 1, 2, 4  # ISSUES: the reply has how often each PTX line ran
+SERIAL, UNCHECKED, ISSUES, AT_ISSUE, A100, H100 = 1, 2, 4, 8, 16, 32  # ISSUES: the reply has how often each PTX line ran
+# Of every launch of this process: a random schedule, flags from a list of names.
+SEED = int(os.environ.get("SIM_SEED", "0"))
+FLAGS = sum(dict(at_issue=AT_ISSUE, a100=A100, h100=H100)[f] for f in os.environ.get("SIM_FLAGS", "").split())
 totals = dict(launches=0, compiled=0, lane_instructions=0, tensor_instructions=0, compile_seconds=0.0, compile_cpu=0.0, run_seconds=0.0)
 
 
@@ -57,7 +60,7 @@ def _library():
     library.tessera_sim_launch.restype = ctypes.c_void_p
     library.tessera_sim_launch.argtypes = (
         [ctypes.c_void_p, ctypes.c_char_p] + [ctypes.c_void_p] * 2 + [ctypes.c_uint32] * 2 + [ctypes.c_void_p, ctypes.c_uint32]
-        + [ctypes.c_void_p] * 4 + [ctypes.c_uint32, ctypes.c_uint64])
+        + [ctypes.c_void_p] * 4 + [ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint64])
     library.tessera_sim_free.argtypes = [ctypes.c_void_p]
     return library
 
@@ -100,7 +103,7 @@ class Module:
             self.handle, kernel.encode(), three(grid), three(block), shared, len(values), u64([v & (1 << 64) - 1 for v in values]),
             len(ranges), (ctypes.c_char_p * max(1, len(ranges)))(*[r[0].encode() for r in ranges]),
             (ctypes.c_void_p * max(1, len(ranges)))(*[r[1] for r in ranges]), u64([r[2] for r in ranges]),
-            u32([r[3] for r in ranges]), flags, max_instructions))
+            u32([r[3] for r in ranges]), flags | FLAGS, max_instructions, SEED))
         totals["run_seconds"] += time.time() - start
         totals["launches"] += 1
         totals["lane_instructions"] += reply["counters"]["lane_instructions"]

@@ -46,6 +46,14 @@ sim::Options simOptions() {
     options.races = options.uninitialized = options.overflow = false;
     options.conflicts = sim::GlobalConflicts::Off;
   }
+  const std::string cores = optionText(Option::SimTensorCores);
+  if (cores != "fused" && cores != "a100" && cores != "h100")
+    throw Error("TESSERA_SIM_TENSOR_CORES=" + cores + " is no tensor core",
+                "set it to fused, a100 or h100");
+  options.tensorCores = cores == "fused"  ? sim::TensorCores::Fused
+                        : cores == "a100" ? sim::TensorCores::A100
+                                          : sim::TensorCores::H100;
+  options.seed = uint64_t(optionNumber(Option::SimSeed));
   options.threads = unsigned(hostThreads());
   options.serial = options.threads == 1;
   return options;

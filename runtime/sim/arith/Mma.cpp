@@ -205,9 +205,26 @@ static void gather(const MmaShape &s, const uint32_t *const *a,
     gatherB<MmaType::U8>(s, b, to);
 }
 
+static bool isMeasured(const MmaShape &s) {
+  bool type =
+      s.a == MmaType::F16 || s.a == MmaType::Bf16 || s.a == MmaType::Tf32;
+  return type && s.c == MmaType::F32 && s.d == MmaType::F32;
+}
+
+static void addTruncated(TensorCores cores, const MmaShape &s,
+                         const Operands<float> &operands, int row,
+                         float sum[8]) {
+  for (int col = 0; col < 8; ++col) {
+    float b[32];
+    for (int k = 0; k < s.k; ++k)
+      b[k] = operands.b[k][col];
+    sum[col] = truncatedSum(cores, s.a, operands.a[row], b, s.k, sum[col]);
+  }
+}
+
 static void mmaFloat(const MmaShape &s, const uint32_t *const *a,
                      const uint32_t *const *b, const uint32_t *const *c,
-                     uint32_t *const *d) {
+                     uint32_t *const *d, TensorCores cores) {
   Operands<float> operands;
   gather(s, a, b, operands);
   alignas(64) float sum[16][8];
@@ -219,6 +236,10 @@ static void mmaFloat(const MmaShape &s, const uint32_t *const *a,
         sum[at.row][at.col] = elementAsFloat(s.c, c[reg][lane], part);
       }
   for (int row = 0; row < 16; ++row) {
+    if (cores != TensorCores::Fused) {
+      addTruncated(cores, s, operands, row, sum[row]);
+      continue;
+    }
     float line[8];
     std::copy_n(sum[row], 8, line);
     for (int k = 0; k < s.k; ++k)
@@ -257,12 +278,12 @@ static void mmaInt(const MmaShape &s, const uint32_t *const *a,
 }
 
 void mma(const MmaShape &shape, const uint32_t *const *a,
-         const uint32_t *const *b, const uint32_t *const *c,
-         uint32_t *const *d) {
+         const uint32_t *const *b, const uint32_t *const *c, uint32_t *const *d,
+         TensorCores cores) {
   if (shape.a == MmaType::S8 || shape.a == MmaType::U8)
     mmaInt(shape, a, b, c, d);
   else
-    mmaFloat(shape, a, b, c, d);
+    mmaFloat(shape, a, b, c, d, isMeasured(shape) ? cores : TensorCores::Fused);
 }
 
 void mmaF64(const uint64_t *a, const uint64_t *b, const uint64_t *const *c,

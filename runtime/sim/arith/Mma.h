@@ -7,6 +7,8 @@
 // of 32 lanes.
 #pragma once
 
+#include "runtime/sim/arith/TensorCores.h"
+
 #include <cstdint>
 #include <string>
 
@@ -64,16 +66,15 @@ std::string mmaProblem(const MmaShape &shape);
 // Executes one instruction. a, b, c, d: one pointer to 32 lanes per register; d
 // may be c. Not for f64.
 //
-// f16, bf16, tf32, 8-bit floats: products are exact; they are added to C one
-// after the other in ascending k, each sum rounded to nearest in fp32 (a chain
-// of fused multiply-adds). A GPU adds groups of products with fewer roundings
-// and truncates in between: results agree to a few units of 2^-23 of the
-// largest addend, not bit for bit. tf32 operands lose their low 13 bits
-// (truncation). An f16 C or D is widened first and rounded once at the end.
-// s8/u8: exact in 64 bits, then wrapped or clamped.
+// f16, bf16, tf32, 8-bit floats: products are exact; they are added to C as
+// `cores` says. Fused agrees with a GPU to a few units of 2^-23 of the largest
+// addend, not bit for bit; it is what 8-bit floats and an f16 C or D always
+// get. tf32 operands lose their low 13 bits (truncation). An f16 C or D is
+// widened first and rounded once at the end. s8/u8: exact in 64 bits, then
+// wrapped or clamped.
 void mma(const MmaShape &shape, const uint32_t *const *a,
-         const uint32_t *const *b, const uint32_t *const *c,
-         uint32_t *const *d);
+         const uint32_t *const *b, const uint32_t *const *c, uint32_t *const *d,
+         TensorCores cores = TensorCores::Fused);
 // m8n8k4.f64: fused multiply-adds in ascending k, .rn.
 void mmaF64(const uint64_t *a, const uint64_t *b, const uint64_t *const *c,
             uint64_t *const *d);

@@ -8,7 +8,7 @@
 namespace tessera::sim {
 namespace {
 
-constexpr uint64_t Quantum = 20000; // instructions before another warp runs
+constexpr uint64_t Turn = 20000; // instructions before another warp runs
 
 uint64_t threadsOf(const Dim3 &d) { return uint64_t{d[0]} * d[1] * d[2]; }
 
@@ -78,7 +78,9 @@ void Block::start(uint64_t number) {
   atomicOrder.clear();
   acquired = acquirable = 0;
   fenced = false;
+  openLoad.clear();
   clock = 1;
+  chance = Chance(launch.options->seed ^ number * 0xd1342543de82ef95);
   const Dim3 &block = launch.block;
   uint64_t threads = threadsOf(block);
   for (Warp &w : warps) {
@@ -265,7 +267,9 @@ bool Block::run(uint64_t number, Finding &finding) {
   };
   while (true) {
     bool progress = false, done = true;
-    for (Warp &w : warps) {
+    orderTurns();
+    for (uint32_t next : turns) {
+      Warp &w = warps[next];
       if (w.state == Warp::State::Ready) {
         try {
           runWarp(w);
@@ -296,6 +300,23 @@ bool Block::run(uint64_t number, Finding &finding) {
   }
 }
 
+void Block::orderTurns() {
+  if (turns.empty())
+    for (const Warp &w : warps)
+      turns.push_back(w.id);
+  if (launch.options->seed)
+    for (size_t i = turns.size(); i > 1; --i)
+      std::swap(turns[i - 1], turns[chance.below(i)]);
+}
+
+// Mostly short ones, so that warps meet everywhere; now and then one runs far
+// ahead of the others.
+uint64_t Block::turn() {
+  if (!launch.options->seed)
+    return Turn;
+  return chance.below(8) ? 1 + chance.below(64) : 1 + chance.below(4096);
+}
+
 void Block::deadlock() {
   Violation v;
   v.check = Check::Deadlock;
@@ -310,7 +331,7 @@ void Block::deadlock() {
 
 void Block::runWarp(Warp &w) {
   const Inst *code = program.code.data();
-  uint64_t stop = w.executed + Quantum;
+  uint64_t stop = w.executed + turn();
   if (w.executed > launch.options->maxInstructions)
     violate({Check::EndlessLoop, 0,
              "the warp has executed " + std::to_string(w.executed) +
@@ -437,6 +458,9 @@ void Block::branch(Warp &w, const Inst &i, uint32_t taken) {
   // wait for no lane that has exited.
   if (program.code[next].flow == Flow::Exit &&
       program.code[next].guard == NoRow) {
+    std::swap(next, target);
+    std::swap(taken, other);
+  } else if (launch.options->seed && chance.below(2)) {
     std::swap(next, target);
     std::swap(taken, other);
   }
@@ -606,6 +630,12 @@ Finding Block::makeFinding(const Warp &w, const Inst &i,
   f.address = v.address;
   f.place = v.place;
   f.history = v.history;
+  if (f.check == Check::Uninitialized && !openLoad.empty()) {
+    f.check = Check::GlobalConflict;
+    f.message += ", or one that a thread of the block loads where another one "
+                 "stores, without a barrier between";
+    f.history = openLoad;
+  }
   return f;
 }
 

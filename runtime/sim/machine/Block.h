@@ -17,6 +17,22 @@ namespace tessera::sim {
 
 class WatchPoint;
 
+// The numbers of a random schedule: splitmix64, the same everywhere.
+class Chance {
+public:
+  explicit Chance(uint64_t seed) : state(seed) {}
+  // 0 to limit - 1; limit is not 0.
+  uint64_t below(uint64_t limit) {
+    uint64_t z = state += 0x9e3779b97f4a7c15;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return (z ^ z >> 31) % limit;
+  }
+
+private:
+  uint64_t state;
+};
+
 // What all blocks of a launch share.
 struct Launch {
   const Program *program = nullptr;
@@ -65,6 +81,9 @@ public:
   // there was a fence, after which relaxed accesses release.
   uint32_t acquired = 0, acquirable = 0;
   bool fenced = false;
+  // The first load of this block that another thread's store may come before or
+  // after. Its value counts as uninitialized.
+  std::string openLoad;
 
   bool isConstant(uint64_t address) const;
   // "st.shared.b32 (line 40, kernel.py:12:4)"
@@ -88,6 +107,10 @@ private:
   };
 
   void start(uint64_t linear);
+  // The warps in the order of their next turns.
+  void orderTurns();
+  // How many instructions a turn has.
+  uint64_t turn();
   void runWarp(Warp &w);
   void step(Warp &w, const Inst &i, uint32_t mask);
   void branch(Warp &w, const Inst &i, uint32_t taken);
@@ -108,6 +131,8 @@ private:
   std::map<uint32_t, std::vector<uint32_t>> atomicOrder; // by shared address
   uint32_t clock = 1;
   uint32_t stuckInst = 0;
+  std::vector<uint32_t> turns; // numbers of warps
+  Chance chance{0};
 };
 
 } // namespace tessera::sim

@@ -21,9 +21,16 @@ std::string hex(uint64_t value) {
 
 } // namespace
 
-GlobalMemory::Shadow::~Shadow() {
-  for (auto &page : pages)
-    delete page.load();
+template <class Cell>
+Cell *GlobalMemory::Shadow<Cell>::at(uint64_t granule) {
+  std::atomic<Page *> &slot = pages[granule / PageGranules];
+  Page *page = slot.load(std::memory_order_acquire);
+  if (!page) {
+    auto fresh = std::make_unique<Page>();
+    if (slot.compare_exchange_strong(page, fresh.get()))
+      page = fresh.release();
+  }
+  return &(*page)[granule % PageGranules];
 }
 
 GlobalMemory::GlobalMemory(const Memory &memory, uint32_t granule)
@@ -74,8 +81,9 @@ void GlobalMemory::finish() {
   for (uint32_t i = 0; i < ranges.size(); ++i) {
     ranges[i].index = i;
     uint64_t granules = ((ranges[i].end - ranges[i].base) >> shift) + 2;
-    shadows.push_back(
-        std::make_unique<Shadow>((granules + PageGranules - 1) / PageGranules));
+    uint64_t pages = (granules + PageGranules - 1) / PageGranules;
+    writerCells.push_back(std::make_unique<Shadow<GlobalWriter>>(pages));
+    readerCells.push_back(std::make_unique<Shadow<GlobalReaders>>(pages));
   }
 }
 
@@ -126,16 +134,11 @@ void GlobalMemory::release(uint64_t address) {
 }
 
 GlobalWriter *GlobalMemory::writers(const Allocation &a, uint64_t address) {
-  uint64_t granule =
-      (address - (a.base & ~((uint64_t{1} << shift) - 1))) >> shift;
-  std::atomic<Page *> &slot = shadows[a.index]->pages[granule / PageGranules];
-  Page *page = slot.load(std::memory_order_acquire);
-  if (!page) {
-    auto fresh = std::make_unique<Page>();
-    if (slot.compare_exchange_strong(page, fresh.get()))
-      page = fresh.release();
-  }
-  return &page->cells[granule % PageGranules];
+  return writerCells[a.index]->at(granuleOf(a, address));
+}
+
+GlobalReaders *GlobalMemory::readers(const Allocation &a, uint64_t address) {
+  return readerCells[a.index]->at(granuleOf(a, address));
 }
 
 } // namespace tessera::sim

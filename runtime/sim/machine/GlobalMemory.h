@@ -28,10 +28,20 @@ struct Allocation {
 
 // Who wrote a granule last, and when.
 struct GlobalWriter {
+  uint32_t block = 0;   // + 1; 0: nobody
+  uint32_t info = 0;    // inst << 11 | thread, as in SharedMemory
+  uint32_t stamp = 0;   // Warp::now
+  uint32_t epoch = 0;   // GlobalMemory::epoch
+  bool changed = false; // the store left another value than it found
+};
+
+// Which blocks have loaded a granule since its value changed: the last one, and
+// all before it as one.
+struct GlobalReaders {
   uint32_t block = 0; // + 1; 0: nobody
-  uint32_t info = 0;  // inst << 11 | thread, as in SharedMemory
-  uint32_t stamp = 0; // Warp::now
-  uint32_t epoch = 0; // GlobalMemory::epoch
+  uint32_t info = 0;  // of its last load: inst << 11 | thread
+  uint32_t epoch = 0; // the largest
+  uint32_t earlierBlock = 0, earlierInfo = 0, earlierEpoch = 0;
 };
 
 class GlobalMemory {
@@ -50,6 +60,7 @@ public:
 
   uint32_t granuleShift() const { return shift; }
   GlobalWriter *writers(const Allocation &allocation, uint64_t address);
+  GlobalReaders *readers(const Allocation &allocation, uint64_t address);
 
   // Order between blocks, and between warps that meet in global memory. Every
   // release begins an epoch and leaves its number at the address; who acquires
@@ -68,16 +79,26 @@ public:
 
 private:
   static constexpr uint64_t PageGranules = 1 << 14;
-  struct Page {
-    std::array<GlobalWriter, PageGranules> cells{};
-  };
+  // A cell for each granule of an allocation, made page by page.
+  template <class Cell>
   struct Shadow {
+    using Page = std::array<Cell, PageGranules>;
     std::vector<std::atomic<Page *>> pages;
     explicit Shadow(size_t count) : pages(count) {}
-    ~Shadow();
+    ~Shadow() {
+      for (auto &page : pages)
+        delete page.load();
+    }
+    Cell *at(uint64_t granule);
   };
+  uint64_t granuleOf(const Allocation &allocation, uint64_t address) const {
+    return (address - (allocation.base & ~((uint64_t{1} << shift) - 1))) >>
+           shift;
+  }
+
   std::vector<Allocation> ranges; // by base
-  std::vector<std::unique_ptr<Shadow>> shadows;
+  std::vector<std::unique_ptr<Shadow<GlobalWriter>>> writerCells;
+  std::vector<std::unique_ptr<Shadow<GlobalReaders>>> readerCells;
   uint32_t shift = 0;
   std::array<std::mutex, 64> locks;
   std::array<std::unordered_map<uint64_t, uint32_t>, 64> released;

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstring>
 #include <exception>
+#include <numeric>
 #include <optional>
 #include <thread>
 
@@ -72,6 +73,28 @@ void placeVariables(ModuleState &state) {
       std::memcpy(state.variables[i].data + r.offset, &address, 8);
     }
 }
+
+// The order in which blocks start: that of the grid, or with a seed offset +
+// step * i for some offset and step.
+class BlockOrder {
+public:
+  BlockOrder(uint64_t seed, uint64_t blocks) : blocks(blocks) {
+    if (!seed)
+      return;
+    Chance chance(seed);
+    offset = chance.below(blocks);
+    do // step * i must not overflow
+      step = 1 + chance.below(std::min(blocks, ~uint64_t{0} / blocks));
+    while (std::gcd(step, blocks) != 1);
+  }
+  // A permutation of 0 to blocks - 1.
+  uint64_t at(uint64_t i) const {
+    return (step * i % blocks + offset) % blocks;
+  }
+
+private:
+  uint64_t blocks, offset = 0, step = 1;
+};
 
 uint64_t count(const Dim3 &d) { return uint64_t{d[0]} * d[1] * d[2]; }
 
@@ -263,8 +286,10 @@ Report Module::launch(const std::string &kernel, Dim3 grid, Dim3 block,
                   "it has " + std::to_string(blocks) + " blocks");
     blocks = chosen.size();
   }
+  const BlockOrder order(options.seed, blocks);
   const auto numberOf = [&](uint64_t i) {
-    return chosen.empty() || options.watch ? i : chosen[i];
+    uint64_t at = first + order.at(i - first);
+    return chosen.empty() || options.watch ? at : chosen[at];
   };
   launch.source = &state->tree;
   launch.options = &options;
@@ -309,10 +334,15 @@ Report Module::launch(const std::string &kernel, Dim3 grid, Dim3 block,
         if (machine.run(numberOf(b), mine))
           continue;
         std::lock_guard lock(mutex);
-        if (b < firstBad.load()) {
-          firstBad = b;
+        // A block that was stopped may have held a lock for which another one
+        // waits without end.
+        const bool waits = mine.check == Check::EndlessLoop;
+        const bool known = firstBad.load() != ~uint64_t{0};
+        const bool replaces = known && finding.check == Check::EndlessLoop;
+        if (!known || (waits ? replaces && b < firstBad.load()
+                             : replaces || b < firstBad.load()))
           finding = std::move(mine);
-        }
+        firstBad = std::min(firstBad.load(), b);
       }
       std::lock_guard lock(mutex);
       addCounts(machine, report.counters);

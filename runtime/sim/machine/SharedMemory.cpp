@@ -41,8 +41,11 @@ void SharedMemory::conflict(Warp &w, const Inst &i, uint32_t lane,
   uint32_t address = cell << shift;
   uint32_t info = withReader ? readInfo[cell] : writeInfo[cell];
   uint32_t thread = threadOf(info);
+  // Among the readers are writers of the value that was there (keepWriter).
+  bool wrote =
+      !withReader || w.program->code[info >> 11].kind == Class::SharedStore;
   std::string other =
-      (withReader ? "read by " : "written by ") + w.block->describe(info >> 11);
+      (wrote ? "written by " : "read by ") + w.block->describe(info >> 11);
   if (thread == ManyThreads)
     other += " (several lanes)";
   else
@@ -65,12 +68,12 @@ void SharedMemory::conflict(Warp &w, const Inst &i, uint32_t lane,
     // first step was contracted (docs/simulator-tests.md).
     bool together = writes && !withReader && info >> 11 == i.index;
     violation.message =
-        together ? "lanes write different values to one place of shared memory "
-                   "by one instruction: which one stays is left open"
-                 : std::string(writes ? "writes" : "reads") +
-                       " shared memory that was " +
-                       (withReader ? "read" : "written") +
-                       " by another thread, without a barrier between";
+        together
+            ? "lanes write different values to one place of shared memory "
+              "by one instruction: which one stays is left open"
+            : std::string(writes ? "writes" : "reads") +
+                  " shared memory that was " + (wrote ? "written" : "read") +
+                  " by another thread, without a barrier between";
   }
   violate(violation);
 }
@@ -114,25 +117,46 @@ void SharedMemory::read(Warp &w, const Inst &i, uint32_t lane, uint32_t first,
   }
 }
 
+// The last writer is about to be replaced by one that stores the same value. A
+// later store of another value must come after both, as after those who read.
+void SharedMemory::keepWriter(const Warp &w, uint32_t cell) {
+  uint32_t stamp = writeStamp[cell];
+  if (stamp <= w.floor)
+    return;
+  uint32_t thread = threadOf(writeInfo[cell]);
+  bool alone = readStamp[cell] <= w.floor;
+  readWarps[cell] = (alone ? 0 : readWarps[cell]) | 1u << thread / Lanes;
+  readStamp[cell] = alone ? stamp : std::max(readStamp[cell], stamp);
+  if (alone)
+    readInfo[cell] = writeInfo[cell];
+  else if (threadOf(readInfo[cell]) != thread)
+    readInfo[cell] = (readInfo[cell] & ~2047u) | ManyThreads;
+}
+
 void SharedMemory::write(Warp &w, const Inst &i, uint32_t lane, uint32_t first,
                          uint32_t length, const uint8_t *data) {
   uint32_t mine = infoOf(w, i.index, lane);
   for (uint32_t cell = first >> shift; cell < (first + length) >> shift;
        ++cell) {
+    bool same = false;
     if (std::max(writeStamp[cell], readStamp[cell]) > w.floor) {
       uint32_t at = cell << shift;
-      bool same = data && writeStamp[cell] != InFlight &&
-                  std::memcmp(data + (at - first), memory.data() + at,
-                              size_t{1} << shift) == 0;
+      same = data && writeStamp[cell] != InFlight &&
+             std::memcmp(data + (at - first), memory.data() + at,
+                         size_t{1} << shift) == 0;
       if (!same) {
         checkWrite(w, i, lane, cell, true);
         checkReads(w, i, lane, cell);
       }
     }
+    if (same) {
+      keepWriter(w, cell);
+    } else {
+      readStamp[cell] = 0;
+      readWarps[cell] = 0;
+    }
     writeStamp[cell] = w.now;
     writeInfo[cell] = mine;
-    readStamp[cell] = 0;
-    readWarps[cell] = 0;
   }
 }
 

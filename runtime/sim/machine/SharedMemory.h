@@ -36,7 +36,7 @@ public:
   void read(Warp &w, const Inst &i, uint32_t lane, uint32_t first,
             uint32_t length, bool collective);
   // `data`: the bytes, not stored yet; writing what is there already conflicts
-  // with nothing. Null: unknown.
+  // with nothing, but hides nobody who was there before. Null: unknown.
   void write(Warp &w, const Inst &i, uint32_t lane, uint32_t first,
              uint32_t length, const uint8_t *data);
   // cp.async: `first` is written, but nobody may look before it has landed.
@@ -54,6 +54,7 @@ private:
   void checkWrite(Warp &w, const Inst &i, uint32_t lane, uint32_t cell,
                   bool writes);
   void checkReads(Warp &w, const Inst &i, uint32_t lane, uint32_t cell);
+  void keepWriter(const Warp &w, uint32_t cell);
 
   uint32_t bytes = 0, shift = 0;
   std::vector<uint8_t> memory;

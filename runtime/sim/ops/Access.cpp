@@ -49,34 +49,6 @@ U32 distinct(const U64 *value, U32 mask, U32 shift) {
   return static_cast<U32>(std::unique(list, list + count) - list);
 }
 
-[[noreturn]] void conflict(const Warp &w, const Inst &i, U32 lane, U64 address,
-                           const GlobalWriter &writer) {
-  const Launch &launch = w.block->launch;
-  U32 n = writer.block - 1, thread = writer.info & 2047;
-  bool inBlock = n == w.block->linear;
-  const char *message =
-      !inBlock
-          ? "writes another value to a place that another block has written"
-      : writer.info >> 11 == i.index && thread / Lanes == w.id
-          ? "lanes write different values to one place: which one stays is "
-            "left "
-            "open"
-          : "writes another value to a place that another thread of the block "
-            "has written, without a barrier between";
-  std::string history = "written by " + w.block->describe(writer.info >> 11);
-  if (inBlock) {
-    history += " in warp " + std::to_string(thread / Lanes) + " lane " +
-               std::to_string(thread % Lanes);
-  } else {
-    const Dim3 &g = launch.grid;
-    history += " in block (" + std::to_string(n % g[0]) + ", " +
-               std::to_string(n / g[0] % g[1]) + ", " +
-               std::to_string(n / g[0] / g[1]) + ")";
-  }
-  violate({Check::GlobalConflict, lane, message, address,
-           launch.memory->describe(address), std::move(history)});
-}
-
 } // namespace
 
 void addressesOf(Warp &w, const Inst &i, U32 mask, U32 row, Access &access) {
@@ -243,50 +215,6 @@ void countShared(Warp &w, const Inst &i, U32 mask, const U64 *address,
   ++c.requests;
   c.ways += bankWays(narrow, bytes, mask);
   c.leastWays += leastBankWays(bytes, mask);
-}
-
-void noteGlobalWrite(Warp &w, const Inst &i, U32 lane, Allocation &allocation,
-                     U64 address, U32 bytes, const uint8_t *before,
-                     const uint8_t *after) {
-  const Block &block = *w.block;
-  const Launch &launch = block.launch;
-  GlobalMemory &memory = *launch.memory;
-  U32 granule = 1u << memory.granuleShift();
-  U32 mine = static_cast<U32>(block.linear) + 1;
-  U32 thread = w.id * Lanes + lane;
-  GlobalWriter now{mine, i.index << 11 | thread, w.now, memory.epoch()};
-  for (U32 at = 0; at < bytes; at += granule) {
-    GlobalWriter &writer = *memory.writers(allocation, address + at);
-    // Atomics of many may meet, so they leave no mark.
-    if (!before) {
-      writer = {};
-      continue;
-    }
-    U32 other = writer.info & 2047;
-    bool inBlock = writer.block == mine;
-    bool ordered =
-        !writer.block || writer.epoch < block.acquired ||
-        (inBlock && (other == thread || writer.stamp <= w.seen[other / Lanes]));
-    if (!ordered &&
-        ((!inBlock && launch.options->conflicts == GlobalConflicts::All) ||
-         std::memcmp(before + at, after + at, std::min(granule, bytes - at))))
-      conflict(w, i, lane, address + at, writer);
-    writer = now;
-  }
-}
-
-void orderGlobal(Warp &w, const Inst &i, U64 address) {
-  if (!i.order)
-    return;
-  Block &block = *w.block;
-  GlobalMemory &memory = *block.launch.memory;
-  U32 there = memory.releasedAt(address);
-  block.acquirable = std::max(block.acquirable, there);
-  if (i.order & Acquires)
-    block.acquired = std::max(block.acquired, there);
-  bool writes = i.sem != Sem::Load;
-  if (writes && ((i.order & Releases) || block.fenced))
-    memory.release(address);
 }
 
 } // namespace tessera::sim

@@ -67,14 +67,4 @@ void countShared(Warp &w, const Inst &i, U32 mask, const U64 *address,
 // Loads of any space into op[0..count-1]; the address is op[count].
 void loadOp(Warp &w, const Inst &i, U32 mask);
 
-// Remembers who wrote a stretch of global memory, and compares with the last
-// writer. `before` and `after` are the bytes there (null: an atomic or another
-// strong store). The lock of the address is held.
-void noteGlobalWrite(Warp &w, const Inst &i, U32 lane, Allocation &allocation,
-                     U64 address, U32 bytes, const uint8_t *before,
-                     const uint8_t *after);
-// What an atomic, a strong load or a strong store orders (Inst::order). The
-// lock of the address is held.
-void orderGlobal(Warp &w, const Inst &i, U64 address);
-
 } // namespace tessera::sim

@@ -2,11 +2,11 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bytes are read when the copy is issued and written when the thread that
-// issued it has waited for its group; until then whoever looks gets an error.
-// A GPU may read them at any time between: a source that has changed by then is
-// an error, too.
-#include "runtime/sim/ops/Access.h"
+// The bytes are written when the thread that issued the copy has waited for its
+// group; until then whoever looks gets an error. A GPU may read them at any
+// time between: they are read as late as that, too (Options::copiesReadAtIssue:
+// when the copy is issued), and a source that has changed by then is an error.
+#include "runtime/sim/ops/GlobalRaces.h"
 
 #include "runtime/sim/machine/Lanes.h"
 #include "runtime/sim/machine/Select.h"
@@ -83,6 +83,8 @@ void copyOp(Warp &w, const Inst &i, U32 mask) {
   copy.inst = i.index;
   GlobalMemory &memory = *w.block->launch.memory;
   bool races = w.block->launch.options->races;
+  bool conflicts = w.block->launch.options->conflicts != GlobalConflicts::Off;
+  GlobalLock lock(memory);
   for (U32 l = 0; l < Lanes; ++l) {
     if (!((mask >> l) & 1))
       continue;
@@ -98,6 +100,12 @@ void copyOp(Warp &w, const Inst &i, U32 mask) {
       std::memcpy(copy.data[l], reinterpret_cast<const void *>(from.address[l]),
                   sizes[l]);
       Allocation *a = allocation ? allocation : memory.find(from.address[l]);
+      if (conflicts) {
+        lock.hold(from.address[l]);
+        copy.poison[l] =
+            !noteGlobalRead(w, i, l, *a, from.address[l], sizes[l]) &&
+            w.block->launch.options->uninitialized;
+      }
       if (!a->unwritten.empty() && w.block->launch.options->uninitialized)
         for (U32 b = 0; b < sizes[l]; ++b)
           copy.poison[l] |= a->unwritten[from.address[l] - a->base + b];
@@ -139,6 +147,10 @@ void land(Warp &w, U32 mask, const U32 *done) {
         continue;
       if (races)
         checkSource(w, copy, l);
+      if (!w.block->launch.options->copiesReadAtIssue)
+        std::memcpy(copy.data[l],
+                    reinterpret_cast<const void *>(copy.source[l]),
+                    copy.sourceBytes[l]);
       std::memcpy(shared.data() + copy.dest[l], copy.data[l], copy.bytes);
       shared.setPoison(copy.dest[l], copy.bytes, copy.poison[l]);
       if (races)

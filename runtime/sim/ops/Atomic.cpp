@@ -1,7 +1,7 @@
 // runtime/sim/ops/Atomic.cpp - atom and red, lane after lane.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/sim/ops/Access.h"
+#include "runtime/sim/ops/GlobalRaces.h"
 
 #include "runtime/sim/arith/Half.h"
 #include "runtime/sim/machine/Lanes.h"

@@ -1,12 +1,10 @@
 // runtime/sim/ops/Memory.cpp - ld and st of every space.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/sim/ops/Access.h"
+#include "runtime/sim/ops/GlobalRaces.h"
 
 #include "runtime/sim/machine/Lanes.h"
 #include "runtime/sim/machine/Select.h"
-
-#include <optional>
 
 namespace tessera::sim {
 namespace {
@@ -83,14 +81,25 @@ void loadGlobal(Warp &w, const Inst &i, U32 mask, const Access &access) {
   });
   Taint poison = 0;
   GlobalMemory &memory = *w.block->launch.memory;
-  if (i.order && w.block->launch.options->conflicts != GlobalConflicts::Off)
-    for (U32 l = 0; l < Lanes; ++l)
-      if ((mask >> l) & 1) {
-        std::lock_guard lock(memory.lockFor(access.address[l]));
-        orderGlobal(w, i, access.address[l]);
-      }
-  if (w.block->launch.options->uninitialized &&
-      (!allocation || !allocation->unwritten.empty()))
+  const bool uninitialized = w.block->launch.options->uninitialized;
+  if (w.block->launch.options->conflicts != GlobalConflicts::Off &&
+      (i.order || !allocation || allocation->writable)) {
+    GlobalLock lock(memory);
+    for (U32 l = 0; l < Lanes; ++l) {
+      if (!((mask >> l) & 1))
+        continue;
+      U64 address = access.address[l];
+      lock.hold(address);
+      orderGlobal(w, i, address);
+      if (!i.order &&
+          !noteGlobalRead(w, i, l,
+                          allocation ? *allocation : *memory.find(address),
+                          address, access.bytes) &&
+          uninitialized)
+        poison |= Taint{1} << l;
+    }
+  }
+  if (uninitialized && (!allocation || !allocation->unwritten.empty()))
     for (U32 l = 0; l < Lanes; ++l) {
       if (!((mask >> l) & 1))
         continue;
@@ -187,20 +196,14 @@ void storeGlobal(Warp &w, const Inst &i, U32 mask, const Access &access,
   countGlobal(w, i, mask, access, allocation);
   GlobalMemory &memory = *w.block->launch.memory;
   bool conflicts = w.block->launch.options->conflicts != GlobalConflicts::Off;
-  std::optional<std::unique_lock<std::mutex>> lock;
-  const std::mutex *held = nullptr;
+  GlobalLock lock(memory);
   for (U32 l = 0; l < Lanes; ++l) {
     if (!((mask >> l) & 1))
       continue;
     Allocation *a = allocation ? allocation : memory.find(access.address[l]);
     auto *to = reinterpret_cast<uint8_t *>(access.address[l]);
     if (conflicts) {
-      std::mutex &wanted = memory.lockFor(access.address[l]);
-      if (&wanted != held) {
-        lock.reset();
-        lock.emplace(wanted);
-        held = &wanted;
-      }
+      lock.hold(access.address[l]);
       noteGlobalWrite(w, i, l, *a, access.address[l], access.bytes,
                       i.order ? nullptr : to, values.data[l]);
       orderGlobal(w, i, access.address[l]);

@@ -221,7 +221,7 @@ void mmaOp(Warp &w, const Inst &i, U32 mask) {
       c[r] = w.row32(i.op[nc + na + nb + r]);
       d[r] = w.row32(i.op[r]);
     }
-    mma(s, a, b, c, d);
+    mma(s, a, b, c, d, w.block->launch.options->tensorCores);
   }
   if (any & PoisonBits)
     mmaTaint(w, i, s, na, nb, nc);
