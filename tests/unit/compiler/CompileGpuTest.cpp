@@ -11,6 +11,8 @@
 #include "gtest/gtest.h"
 
 #include <cstdlib>
+#include <set>
+#include <sstream>
 #include <thread>
 
 using namespace tessera;
@@ -181,6 +183,53 @@ TEST(CompileGpu, SameBytesInManyThreads) {
     });
   for (std::thread &thread : threads)
     thread.join();
+}
+
+// Every line of printed IR that "places" names holds an operation, all lines
+// with an operation of the body are named, and asking for places changes no
+// text.
+TEST(CompileGpu, PlacesOfPrintedLines) {
+  CompileRequest request = requestWithLine("x = x + 1");
+  request.target = "sm_80";
+  request.assembler = "none";
+  request.emit = {"layout", "tile"};
+  const CompileResult plain = compile(request);
+  ASSERT_TRUE(plain.ok) << plain.rendered;
+  request.emit = {"layout", "places", "tile"};
+  const CompileResult placed = compile(request);
+  ASSERT_TRUE(placed.ok) << placed.rendered;
+  const Json places = parseJson(placed.stages.at("places"), "places");
+  std::vector<std::string> kernel;
+  std::istringstream text(request.sources.empty() ? request.text
+                                                  : request.sources[0].text);
+  for (std::string line; std::getline(text, line);)
+    kernel.push_back(line);
+  for (const char *stage : {"tile", "layout"}) {
+    EXPECT_EQ(plain.stages.at(stage), placed.stages.at(stage));
+    std::vector<std::string> lines;
+    std::istringstream stream(placed.stages.at(stage));
+    for (std::string line; std::getline(stream, line);)
+      lines.push_back(line);
+    std::set<size_t> named;
+    for (const Json &entry : places.at(stage)) {
+      const size_t line = entry[0].get<size_t>();
+      ASSERT_LE(line, lines.size());
+      named.insert(line);
+      const size_t source = entry[1][0][1].get<size_t>();
+      ASSERT_GE(source, 1u);
+      ASSERT_LE(source, kernel.size());
+      const std::string &op = lines[line - 1], &from = kernel[source - 1];
+      for (const auto &[operation, word] :
+           {std::pair("tile.store", "tl.store"), {"tile.load", "tl.load"}})
+        if (has(op, operation)) {
+          EXPECT_TRUE(has(from, word)) << op << "\n" << from;
+        }
+    }
+    for (size_t i = 0; i < lines.size(); ++i)
+      if (has(lines[i], "tile.store") || has(lines[i], "tile.load")) {
+        EXPECT_TRUE(named.count(i + 1)) << lines[i];
+      }
+  }
 }
 
 TEST(CompileGpu, BadRequests) {
