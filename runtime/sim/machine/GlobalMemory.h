@@ -35,8 +35,7 @@ struct GlobalWriter {
   bool changed = false; // the store left another value than it found
 };
 
-// Which blocks have loaded a granule since its value changed: the last one, and
-// all before it as one.
+// Which blocks have loaded a granule: the last one, and all before it as one.
 struct GlobalReaders {
   uint32_t block = 0; // + 1; 0: nobody
   uint32_t info = 0;  // of its last load: inst << 11 | thread

@@ -106,11 +106,9 @@ void noteGlobalWrite(Warp &w, const Inst &i, U32 lane, Allocation &allocation,
         std::memcmp(before + at, after + at, std::min(granule, bytes - at));
     if (!ordered && (now.changed || (all && writer.block != now.block)))
       checkWriter(w, i, lane, address + at, writer);
-    if (now.changed) {
-      GlobalReaders &readers = *memory.readers(allocation, address + at);
-      checkReaders(w, lane, address + at, readers);
-      readers = {};
-    }
+    if (now.changed)
+      checkReaders(w, lane, address + at,
+                   *memory.readers(allocation, address + at));
     // A store of the value that is there hides no earlier change of it.
     if (now.changed || ordered || !writer.changed)
       writer = now;
@@ -126,9 +124,8 @@ bool noteGlobalRead(Warp &w, const Inst &i, U32 lane, Allocation &allocation,
   U32 granule = 1u << memory.granuleShift();
   U32 mine = numberOf(block), epoch = memory.epoch();
   bool ordered = true;
-  // The granule is that of stores; a load may be narrower.
-  U64 first = address & ~U64{granule - 1};
-  for (U64 at = first; at < address + bytes; at += granule) {
+  // A load is narrower than a granule, or a number of whole ones.
+  for (U64 at = address; at < address + bytes; at += granule) {
     const GlobalWriter &writer = *memory.writers(allocation, at);
     if (writer.changed && !happenedBefore(w, lane, writer)) {
       Past past{writer.block, writer.info, "written by "};

@@ -56,6 +56,9 @@ TEST(SimTensorCores, WhatLiesBelowTheLastPlaceIsCutOff) {
   EXPECT_EQ(sumOf(TensorCores::A100, MmaType::F16, 0x1p24f, halves), 0x1p24f);
   EXPECT_EQ(sumOf(TensorCores::H100, MmaType::F16, 0x1p24f, halves),
             0x1p24f + 2);
+  EXPECT_EQ(sumOf(TensorCores::H100, MmaType::F16, 0x1p24f,
+                  std::vector<float>(8, 0.25f)),
+            0x1p24f);
   // Toward zero, whatever the sign, and so is the sum: 1 - 2^-25 is cut off to
   // the number below 1, 1 + 3 * 2^-24 to that above it.
   EXPECT_EQ(sumOf(TensorCores::A100, MmaType::F16, 1, {-0x1p-25f, -0x1p-25f}),
@@ -72,6 +75,14 @@ TEST(SimTensorCores, AProductOfTwoOrMoreKeepsItsExponent) {
   const float a[] = {1.5f, 0x1p-12f}, b[] = {1.5f, 0x1p-12f};
   EXPECT_EQ(truncatedSum(TensorCores::A100, MmaType::F16, a, b, 2, -1.5f),
             0.75f + 0x1p-24f);
+}
+
+// The smallest fp16 has the exponent -14, as all subnormal ones.
+TEST(SimTensorCores, SubnormalFactorsKeepTheLeastExponent) {
+  EXPECT_EQ(sumOf(TensorCores::A100, MmaType::F16, 0x1p-39f, {0x1p-24f}),
+            0x1p-24f);
+  EXPECT_EQ(sumOf(TensorCores::A100, MmaType::Bf16, 0x1p-39f, {0x1p-24f}),
+            0x1p-24f + 0x1p-39f);
 }
 
 TEST(SimTensorCores, SubnormalsInfinitiesAndNaN) {

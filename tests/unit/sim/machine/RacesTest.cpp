@@ -190,6 +190,82 @@ TEST(SimRaces, AReleaseOrdersReadersToo) {
                 Check::GlobalConflict, 10);
 }
 
+// Block 2 loads what block 0 has changed, though block 1 has stored the same.
+TEST(SimRaces, AnEqualStoreHidesNoChange) {
+  Options serial;
+  serial.serial = true;
+  Ran bad = runText(R"(
+    mov.u32 %r10, %ctaid.x;
+    setp.eq.u32 %p1, %r10, 2;
+    @%p1 bra $read;
+    .loc 1 20 4
+    st.global.u32 [%rd6], 9;
+    ret;
+  $read:
+    .loc 1 21 4
+    ld.global.u32 %r11, [%rd6];
+    st.global.u32 [%rd6+512], %r11;
+    ret;)",
+                    32, {3, 1, 1}, serial);
+  expectFinding(bad, Check::GlobalConflict, 21);
+  EXPECT_NE(bad.report.findings[0].history.find("block (0, 0, 0)"),
+            std::string::npos);
+}
+
+// Block 1 has loaded too, and has acquired what block 0 did before its load.
+TEST(SimRaces, ALaterReaderHidesNoEarlierOne) {
+  const std::string text = R"(
+    mov.u32 %r10, %ctaid.x;
+    setp.eq.u32 %p1, %r10, 1;
+    @%p1 bra $write;
+    st.release.gpu.global.u32 [%rd2+800], 1;
+    .loc 1 20 4
+    ld.global.u32 %r11, [%rd6];
+    ret;
+  $write:
+    ld.acquire.gpu.global.u32 %r12, [%rd2+800];
+    ld.global.u32 %r11, [%rd6];
+    .loc 1 21 4
+    st.global.u32 [%rd6], 9;
+    ret;)";
+  Options serial;
+  serial.serial = true;
+  Ran bad = runText(text, 32, {2, 1, 1}, serial);
+  expectFinding(bad, Check::GlobalConflict, 21);
+  EXPECT_NE(bad.report.findings[0].history.find("kernel.py:20:4"),
+            std::string::npos);
+}
+
+// Block 0 waits for ever for what block 1 would have done; what block 1 did
+// wrong is told, though it comes later.
+TEST(SimRaces, WhoWaitsForEverIsNotReportedFirst) {
+  const std::string text = R"(
+    mov.u32 %r10, %ctaid.x;
+    setp.eq.u32 %p1, %r10, 1;
+    @%p1 bra $other;
+    setp.gt.u32 %p4, %r1, 31; // one warp of 32: it gives up soon
+    @%p4 ret;
+  $wait:
+    ld.volatile.global.u32 %r11, [%rd2+800];
+    setp.eq.u32 %p2, %r11, 0;
+    @%p2 bra $wait;
+    ret;
+  $other:
+    mov.u32 %r12, 0;
+  $work:
+    add.u32 %r12, %r12, 1;
+    setp.lt.u32 %p3, %r12, 30000;
+    @%p3 bra $work;
+    bar.sync 0;
+    .loc 1 25 4
+    ld.global.u32 %r13, [%rd2+4096];
+    ret;)";
+  Options options;
+  options.threads = 2;
+  expectFinding(runText(text, 1024, {2, 1, 1}, options), Check::OutOfBounds,
+                25);
+}
+
 // Warp 0 reads, warp 1 stores the value that is there, and warp 2, which has
 // met warp 1 alone, stores another one.
 TEST(SimRaces, AnEqualStoreHidesNoReader) {
