@@ -1,5 +1,5 @@
 # tests/pages/browser_test.py TESSERA [FOLDER] - pages in headless chromium: hover, click, keys, colours, print, drawings,
-# and a page of 5,000 lines of PTX. Writes the screenshots of the documentation to FOLDER where it is given.
+# curves, and a page of 5,000 lines of PTX. Writes the screenshots of the documentation to FOLDER where it is given.
 # SPDX-License-Identifier: Apache-2.0
 import os
 import sys
@@ -7,6 +7,7 @@ import tempfile
 
 from chromium import Chromium
 from page_data import KERNELS, pane, read_page, run
+from report_test import points, write_run
 
 # What is lit, by the id of the pane: {"ptx": [[rows of the line], [rows that call it]]}.
 LIT = """Object.fromEntries([...document.querySelectorAll('.pane')].map(pane => [pane.id,
@@ -183,6 +184,37 @@ def check_heat(browser, folder, program):
     assert shown == [bool(value) for value in sectors] and any(shown)
 
 
+def check_report(browser, folder, program):
+    """Curves of two runs: every point of the folder is on its line, and the pointer reads it."""
+    runs = [os.path.join(folder, name) for name in ("slow", "fast")]
+    records = [write_run(path, rate, 40) for path, rate in zip(runs, (0.5, 0.6))]
+    page = os.path.join(folder, "report.html")
+    run(program, ["report", *runs, "-o", page])
+    browser.open(page)
+    charts = browser.value("[...document.querySelectorAll('figure')].map(figure => figure.id)")
+    assert charts[0] == "chart-bpb" and {"chart-grad_norm", "chart-step_ms", "chart-tokens_per_s", "chart-gate_cmp",
+                                         "chart-memory_mb"} <= set(charts), charts
+    lines = browser.value("""[...document.querySelectorAll('#chart-bpb polyline')].map(line =>
+      [line.dataset.run, line.dataset.key, line.getAttribute('points').split(' ').map(point => point.split(',').map(Number))])""")
+    want = {(name, key): points(written, key) for name, written in zip(("slow", "fast"), records) for key in ("bpb", "val_bpb")}
+    assert {(name, key) for name, key, _ in lines} == set(want)
+    # One scale for all of them: places are the values, up to one factor and one offset for the whole picture.
+    pairs = [(value, place[1]) for name, key, places in lines for (_, value), place in zip(want[name, key], places, strict=True)]
+    low, high = min(pairs), max(pairs)
+    for value, y in pairs:
+        expected_y = low[1] + (value - low[0]) * (high[1] - low[1]) / (high[0] - low[0])
+        assert abs(y - expected_y) < 0.2, (value, y, expected_y)
+    x, y = browser.value("(() => { const box = document.querySelector('#chart-bpb svg').getBoundingClientRect(); "
+                         "return [box.right - 9, box.top + box.height / 2]; })()")
+    browser.mouse("mouseMoved", x, y)
+    said = browser.value("document.querySelector('#chart-bpb .note').textContent")
+    for name, key, value in (("slow", "bpb", 8 / 40 ** 0.5), ("fast", "val_bpb", 8.5 / 40 ** 0.6)):
+        assert f"{name} {key} at step 40: {value:.5g}" in said, said
+    differ = browser.value("[...document.querySelectorAll('article')].find(each => each.textContent.startsWith('Settings that differ'))"
+                           ".textContent")
+    assert "train.lr0.50.6" in differ and "train.steps" not in differ, differ
+
+
 def check_long(browser, folder, program):
     """5,000 lines of PTX: chunks out of sight are not laid out, and far lines are still linked."""
     kernel = os.path.join(folder, "long.py")
@@ -247,6 +279,7 @@ def main():
                 if shots:
                     take_screenshots(browser, page, shots)
         check_heat(browser, folder, program)
+        check_report(browser, folder, program)
         check_long(browser, folder, program)
         assert not browser.problems, browser.problems
     print("pages: hover, keys, colours and print in chromium: all as the data say")
