@@ -78,8 +78,9 @@ def check_sass(data, name, linked_source):
         return  # no ptxas here
     place, current = re.compile(r'\s*//## File "([^"]*)", line (\d+)'), None
     for text, links in zip(part["text"], part["links"]):
-        if match := place.match(text):
-            if "inlined at" not in text:
+        if not re.match(r"\s*/\*[0-9a-f]{4,}\*/", text):
+            assert not links, f"{name}: `{text}` is no instruction and linked"
+            if (match := place.match(text)) and "inlined at" not in text:
                 current = (os.path.basename(match[1]), int(match[2]))
         elif links:
             rows = [(data["source"]["file"][row], data["source"]["line"][row]) for row in links]
