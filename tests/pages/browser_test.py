@@ -1,12 +1,13 @@
-# tests/pages/browser_test.py TESSERA [FOLDER] - inspect pages in headless chromium: hover, click, keys, colours, print, and a
-# page of 5,000 lines of PTX. Writes screenshots to FOLDER (docs/images) where it is given.
+# tests/pages/browser_test.py TESSERA [FOLDER] - pages in headless chromium: hover, click, keys, colours, print, drawings,
+# curves, and a page of 5,000 lines of PTX. Writes the screenshots of the documentation to FOLDER where it is given.
 # SPDX-License-Identifier: Apache-2.0
 import os
 import sys
 import tempfile
 
 from chromium import Chromium
-from page_data import KERNELS, ROOT, pane, read_page, run
+from page_data import KERNELS, pane, read_page, run
+from report_test import points, write_run
 
 # What is lit, by the id of the pane: {"ptx": [[rows of the line], [rows that call it]]}.
 LIT = """Object.fromEntries([...document.querySelectorAll('.pane')].map(pane => [pane.id,
@@ -109,7 +110,63 @@ def check_colours(browser):
     assert browser.pdf().startswith(b"%PDF")
 
 
-def check_heat(browser, folder, program, shots):
+def element_of(bases, place):
+    """The XOR of the bases of the place's set bits, first dimension in the lowest bits."""
+    element = None
+    for list_ in bases.values():
+        for base in list_:
+            if place & 1:
+                element = base if element is None else [a ^ b for a, b in zip(element, base)]
+            place >>= 1
+    return element
+
+
+def check_drawings(browser, data):
+    """What the page says of an element of a tile, and its colour, against the bases."""
+    browser.value("window.scrollTo(0, document.body.scrollHeight)")
+    tiles = data["sides"][0]["tiles"]
+    choices = browser.value("[...document.querySelector('[aria-label=tile]').options].map(option => +option.value)")
+    assert sorted(choices) == list(range(len(tiles)))
+    for wanted in ("offset", "lane"):
+        number = next(i for i in choices if wanted in tiles[i]["bases"] and len(tiles[i]["shape"]) == 2)
+        tile, bits = tiles[number], {dim: len(list_) for dim, list_ in tiles[number]["bases"].items()}
+        browser.value(f"""(() => {{ const select = document.querySelector('[aria-label=tile]'); select.value = {number};
+          select.dispatchEvent(new Event('change')); document.querySelector('canvas.tile').scrollIntoView({{block: 'center'}}); }})()""")
+        left, top, wide = browser.value("(() => { const canvas = document.querySelector('canvas.tile'), box = "
+                                        "canvas.getBoundingClientRect(); return [box.left, box.top, canvas.width]; })()")
+        cell = wide / tile["shape"][1]
+        colours = {}
+        # Read once: chromium has a word to say about canvases that are read again and again.
+        browser.value("void (window.pixels = document.querySelector('canvas.tile').getContext('2d').getImageData(0, 0, "
+                      "document.querySelector('canvas.tile').width, document.querySelector('canvas.tile').height))"
+                      if wanted == "offset" else "0")
+        for place in (1, 5, 37, 2 ** min(sum(bits.values()) - 1, 9)):
+            row, column = element_of(tile["bases"], place)
+            browser.mouse("mouseMoved", left + (column + .5) * cell, top + (row + .5) * cell)
+            said = browser.value("document.querySelector('canvas.tile + .note').textContent")
+            assert said.startswith(f"[{row}, {column}]: "), f"{said}: the pointer is at {row}, {column}"
+            if wanted == "offset":
+                bank = place * tile["bits"] // 32 % 32
+                assert f"offset {place}," in said and said.endswith(f"bank {bank}"), said
+                key = bank
+            else:
+                first = next(each for each in range(place + 1) if (element_of(tile["bases"], each) or [0, 0]) == [row, column])
+                rest, parts = first, []
+                for dim, count in bits.items():
+                    parts.append(f"{dim} {rest % 2 ** count}")
+                    rest >>= count
+                assert all(part in said for part in parts), (said, parts)
+                continue
+            pixel = 4 * (int((row + .4) * cell) * int(wide) + int((column + .4) * cell))
+            colour = browser.value(f"window.pixels.data.slice({pixel}, {pixel + 4}).join()")
+            assert colours.setdefault(key, colour) == colour and list(colours.values()).count(colour) == 1, colours
+    marks = browser.value("document.querySelectorAll('.timeline .mark.mma').length")
+    line = data["sides"][0]["timeline"]
+    rounds = max([2] + [group["rounds"] + 1 for group in line["groups"]])
+    assert marks == rounds * line["kinds"].count("mma"), marks
+
+
+def check_heat(browser, folder, program):
     page = os.path.join(folder, "case.html")
     run(program, ["inspect", "tests/cases/own_matmul-bf16.matmul_plain", "-o", page])
     data = read_page(page)
@@ -125,6 +182,37 @@ def check_heat(browser, folder, program, shots):
     sectors = data["sides"][0]["heat"]["ptx"]["sectors"]
     shown = browser.value("[...document.querySelectorAll('#ptx .row')].map(row => !!row.style.getPropertyValue('--h'))")
     assert shown == [bool(value) for value in sectors] and any(shown)
+
+
+def check_report(browser, folder, program):
+    """Curves of two runs: every point of the folder is on its line, and the pointer reads it."""
+    runs = [os.path.join(folder, name) for name in ("slow", "fast")]
+    records = [write_run(path, rate, 40) for path, rate in zip(runs, (0.5, 0.6))]
+    page = os.path.join(folder, "report.html")
+    run(program, ["report", *runs, "-o", page])
+    browser.open(page)
+    charts = browser.value("[...document.querySelectorAll('figure')].map(figure => figure.id)")
+    assert charts[0] == "chart-bpb" and {"chart-grad_norm", "chart-step_ms", "chart-tokens_per_s", "chart-gate_cmp",
+                                         "chart-memory_mb"} <= set(charts), charts
+    lines = browser.value("""[...document.querySelectorAll('#chart-bpb polyline')].map(line =>
+      [line.dataset.run, line.dataset.key, line.getAttribute('points').split(' ').map(point => point.split(',').map(Number))])""")
+    want = {(name, key): points(written, key) for name, written in zip(("slow", "fast"), records) for key in ("bpb", "val_bpb")}
+    assert {(name, key) for name, key, _ in lines} == set(want)
+    # One scale for all of them: places are the values, up to one factor and one offset for the whole picture.
+    pairs = [(value, place[1]) for name, key, places in lines for (_, value), place in zip(want[name, key], places, strict=True)]
+    low, high = min(pairs), max(pairs)
+    for value, y in pairs:
+        expected_y = low[1] + (value - low[0]) * (high[1] - low[1]) / (high[0] - low[0])
+        assert abs(y - expected_y) < 0.2, (value, y, expected_y)
+    x, y = browser.value("(() => { const box = document.querySelector('#chart-bpb svg').getBoundingClientRect(); "
+                         "return [box.right - 9, box.top + box.height / 2]; })()")
+    browser.mouse("mouseMoved", x, y)
+    said = browser.value("document.querySelector('#chart-bpb .note').textContent")
+    for name, key, value in (("slow", "bpb", 8 / 40 ** 0.5), ("fast", "val_bpb", 8.5 / 40 ** 0.6)):
+        assert f"{name} {key} at step 40: {value:.5g}" in said, said
+    differ = browser.value("[...document.querySelectorAll('article')].find(each => each.textContent.startsWith('Settings that differ'))"
+                           ".textContent")
+    assert "train.lr0.50.6" in differ and "train.steps" not in differ, differ
 
 
 def check_long(browser, folder, program):
@@ -155,6 +243,22 @@ def check_long(browser, folder, program):
     print(f"pages: {len(ptx['text'])} lines of PTX: first paint after {paint:.0f} ms, a hover over 1,400 operations {hover:.0f} ms")
 
 
+def take_screenshots(browser, page, folder):
+    browser.resize(1280, 640)
+    browser.open(page)
+    browser.key("2")  # without the IR the others have room
+    browser.key("3")
+    browser.click(*row_place(browser, "source", 78))
+    browser.value("window.scrollTo(0, 0)")
+    browser.screenshot(os.path.join(folder, "inspect.png"))
+    browser.value("(() => { const select = document.querySelector('[aria-label=tile]'); select.value = [...select.options].find("
+                  "option => option.text.includes('shared')).value; select.dispatchEvent(new Event('change')); "
+                  "document.querySelector('canvas.tile').closest('article').scrollIntoView(); })()")
+    browser.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    browser.screenshot(os.path.join(folder, "inspect-tiles.png"))
+    browser.resize()
+
+
 def main():
     program, shots = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None
     with tempfile.TemporaryDirectory() as folder, Chromium() as browser:
@@ -164,13 +268,18 @@ def main():
             run(program, ["inspect", file, "-i", instance, "-o", page])
             data = read_page(page)
             browser.open(page)
-            paint = browser.value("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? -1")
+            paint = browser.value("new Promise(done => new PerformanceObserver(list => done(list.getEntriesByName("
+                                  "'first-contentful-paint')[0].startTime)).observe({type: 'paint', buffered: true}))")
             print(f"pages: {instance}: first paint after {paint:.0f} ms")
             check_hover(browser, data, instance)
             if instance == KERNELS[0][1]:
                 check_keys(browser, data)
                 check_colours(browser)
-        check_heat(browser, folder, program, shots)
+                check_drawings(browser, data)
+                if shots:
+                    take_screenshots(browser, page, shots)
+        check_heat(browser, folder, program)
+        check_report(browser, folder, program)
         check_long(browser, folder, program)
         assert not browser.problems, browser.problems
     print("pages: hover, keys, colours and print in chromium: all as the data say")

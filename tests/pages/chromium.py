@@ -13,7 +13,7 @@ class Chromium:
     """`with Chromium() as browser:` a page that is driven by real mouse and key events. `problems` are exceptions, console
     messages and failed loads of all pages so far."""
 
-    def __init__(self, width=1600, height=1000):
+    def __init__(self):
         program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
         if program is None:
             sys.exit("pages: there is no chromium to look at pages with. HINT: apt-get install chromium")
@@ -22,7 +22,7 @@ class Chromium:
         self.events, event_in = os.pipe()
         arguments = [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
                      "--disable-background-networking", "--remote-debugging-pipe", f"--user-data-dir={self.folder.name}",
-                     f"--window-size={width},{height}", "about:blank"]
+                     "--window-size=1600,1000", "about:blank"]
         self.process = subprocess.Popen(["sh", "-c", f'exec "$@" 3<&{command_out} 4>&{event_in}', "sh", *arguments],
                                         pass_fds=(command_out, event_in), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(command_out)
@@ -32,6 +32,9 @@ class Chromium:
         self.session = self.send("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.send(domain + ".enable")
+        self.resize()
+
+    def resize(self, width=1600, height=1000):
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def __enter__(self):

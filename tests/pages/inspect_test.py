@@ -78,8 +78,9 @@ def check_sass(data, name, linked_source):
         return  # no ptxas here
     place, current = re.compile(r'\s*//## File "([^"]*)", line (\d+)'), None
     for text, links in zip(part["text"], part["links"]):
-        if match := place.match(text):
-            if "inlined at" not in text:
+        if not re.match(r"\s*/\*[0-9a-f]{4,}\*/", text):
+            assert not links, f"{name}: `{text}` is no instruction and linked"
+            if (match := place.match(text)) and "inlined at" not in text:
                 current = (os.path.basename(match[1]), int(match[2]))
         elif links:
             rows = [(data["source"]["file"][row], data["source"]["line"][row]) for row in links]
@@ -88,7 +89,72 @@ def check_sass(data, name, linked_source):
     assert len(used & linked_source) > len(used) * 0.8, name
 
 
+def check_tiles(data, name):
+    """Bases of the page's tiles against the layouts that the printed IR declares."""
+    side = data["sides"][0]
+    declared = set()
+    for text in pane(side, "layout")["text"]:
+        if match := re.match(r"#\w+ = #tile\.(?:linear|shared)<([\dx]+), (.*)>$", text):
+            bases = {dim: json.loads(list_) for dim, list_ in re.findall(r"(\w+) = (\[(?:\[[^\]]*\](?:, )?)*\])", match[2])}
+            declared.add((match[1], json.dumps(bases, sort_keys=True)))
+    assert side["tiles"] and declared
+    for tile in side["tiles"]:
+        key = ("x".join(map(str, tile["shape"])), json.dumps(tile["bases"], sort_keys=True))
+        assert key in declared, f"{name}: a tile {key} that no layout of the IR declares"
+        assert tile["uses"] and all(0 <= row < len(data["source"]["text"]) for _, row in tile["uses"])
+    operations = {operation for tile in side["tiles"] for operation, _ in tile["uses"]}
+    dots = sum("tile.dot" in text for text in pane(side, "layout")["text"])
+    assert ("tile.dot" in operations) == (dots > 0), name
+
+
+def waited_for(kinds, left, commit):
+    """Runs a loop with a queue of groups: the round and place at which the group that is committed at `commit` in round 0 has
+    left the queue."""
+    queue = []
+    for round in range(40):
+        for at, kind in enumerate(kinds):
+            if kind == "commit":
+                queue.append((round, at))
+            elif kind == "wait":
+                queue = queue[len(queue) - left[at]:] if left[at] else []
+                if (round, at) > (0, commit) and (0, commit) not in queue:
+                    return round, at
+    return None
+
+
+def check_timeline(data, name, loops_reported):
+    side = data["sides"][0]
+    ptx, line = pane(side, "ptx")["text"], side["timeline"]
+    loops = [at for at, text in enumerate(ptx) if "mma.sync" in text]
+    if not loops:
+        return
+    first, last = line["rows"][0], line["rows"][-1]
+    assert line["rows"] == sorted(line["rows"], key=lambda row: (row < first, row)), f"{name}: not in the order in which it runs"
+    report = next(loop for loop in loops_reported if loop["text_line"] == first + 1)
+    names = {"mma": "mma", "ldmatrix": "ldmatrix", "copy": "cp.async", "load": "ld.global", "shuffle": "shfl"}
+    assert len(line["rows"]) == report["instructions"]["total"], f"{name}: {len(line['rows'])} instructions of a loop"
+    for kind, word in names.items():
+        assert line["kinds"].count(kind) == report["instructions"].get(word, 0), (name, kind)
+    label = next(text.rstrip(":") for text in reversed(ptx[:first]) if re.match(r"\$?\w+:$", text))
+    assert re.search(r"\bbra(\.uni)?\s+" + re.escape(label) + r"\b", ptx[last]), f"{name}: `{ptx[last]}` does not go back to {label}"
+    words = {"cp.async.commit": "commit", "cp.async.wait": "wait", "cp.async.c": "copy", "mma.sync": "mma", "ldmatrix": "ldmatrix",
+             "bar.sync": "barrier", "ld.global": "load", "shfl": "shuffle"}
+    left = []
+    for row, kind in zip(line["rows"], line["kinds"]):
+        want = next((words[word] for word in words if re.search(r"(^|\s)" + re.escape(word), ptx[row])), None)
+        assert want in (kind, None), f"{name}: `{ptx[row]}` is {kind}"
+        found = re.search(r"wait_group\s+(\d+)", ptx[row])
+        left.append(int(found[1]) if found else 0)
+    assert "mma" in line["kinds"]
+    got = {group["commit"]: (group["rounds"], group["wait"]) for group in line["groups"]}
+    commits = [at for at, kind in enumerate(line["kinds"]) if kind == "commit"]
+    want = {at: waited_for(line["kinds"], left, at) for at in commits}
+    assert got == {at: place for at, place in want.items() if place}, f"{name}: {got}, want {want}"
+    return len(got)
+
+
 def check_kernels(program, folder):
+    groups = 0
     for file, instance in KERNELS:
         out = os.path.join(folder, instance + ".html")
         run(program, ["inspect", file, "-i", instance, "-o", out])
@@ -97,6 +163,7 @@ def check_kernels(program, folder):
             assert data["source"]["text"] == text.read().splitlines(), f"{instance}: the source is not the file"
         check_links(data, instance)
         check_ir(data, instance)
+        check_tiles(data, instance)
         side = data["sides"][0]
         check_sass(data, instance, {links[0] for links in pane(side, "ptx")["links"] if links})
         # The same compilation by another verb.
@@ -106,11 +173,13 @@ def check_kernels(program, folder):
                 assert pane(side, id)["text"] == text.read().splitlines(), (instance, id)
         with open(os.path.join(folder, instance + ".report.json"), encoding="utf-8") as text:
             report = json.load(text)
+        groups += check_timeline(data, instance, report["ptx"]["loops"]) or 0
         for key in ("registers", "shared", "shared_buffers", "threads", "blocks_per_sm", "limited_by"):
             assert side["resources"][key] == report[key], (instance, key)
         assert side["counters"] is None and "executed" not in side["heat"]["ptx"]
         static = side["heat"]["ptx"]["instructions"]
         assert sum(static) == report["ptx"]["instructions"]["total"], instance
+    assert groups, "no kernel has a group of copies to draw"
 
 
 def check_case(program, folder):

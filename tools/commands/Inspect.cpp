@@ -213,7 +213,9 @@ int run(const Options &options) {
   const std::string name = sides[0].title;
   const fs::path out =
       options.out.empty() ? fs::path(name + ".html") : fs::path(options.out);
-  const std::string page = inspectPage("tessera inspect: " + name, data);
+  const std::string page = htmlPage(
+      pageSkeleton(), "tessera inspect: " + name, data,
+      {{"STYLE", pageStyle()}, {"SCRIPT", pageScript() + drawScript()}});
   writeOutput(out, page);
   std::fprintf(stderr, "tessera: wrote %s, %zu KiB\n", out.c_str(),
                (page.size() + 1023) / 1024);

@@ -1,4 +1,4 @@
-// tools/commands/Report.cpp - tessera report FILE.ptx.
+// tools/commands/Report.cpp - tessera report FILE.ptx, tessera report RUN...
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
@@ -11,25 +11,32 @@
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Options.h"
+#include "tools/inspect/Page.h"
+#include "tools/report/RunPage.h"
+#include "tools/report/Runs.h"
 
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 namespace tessera::tools {
 namespace {
 
+namespace fs = std::filesystem;
+
 struct Options {
-  std::string file, kernel, target, sass;
+  std::vector<std::string> files;
+  std::string kernel, target, sass, page, csv;
   uint64_t shared = 0;
   uint32_t threads = 0, minBlocks = 0;
   bool json = false, noPtxas = false;
 };
 
-int run(const Options &options) {
+int reportPtx(const Options &options, const std::string &file) {
   codegen::ReportInput input;
-  input.ptx = readFile(options.file);
+  input.ptx = readFile(file);
   input.remarks = codegen::remarksOf(input.ptx);
   const codegen::Listing listing = codegen::readPtx(input.ptx, options.kernel);
   // "sm_90a" holds what sm_90 does.
@@ -52,7 +59,7 @@ int run(const Options &options) {
     how.kernel = listing.kernel;
     how.timeout = std::chrono::seconds(optionNumber(Option::PtxasTimeout));
     // Its errors stand in the file.
-    how.edited = std::make_shared<SourceFile>(options.file, input.ptx);
+    how.edited = std::make_shared<SourceFile>(file, input.ptx);
     how.ownFile = true;
     how.minBlocks = options.minBlocks;
     cubin = codegen::assemble(input.ptx, how);
@@ -78,13 +85,55 @@ int run(const Options &options) {
   return 0;
 }
 
+int reportRuns(const Options &options) {
+  if (options.json || options.noPtxas || !options.kernel.empty() ||
+      !options.target.empty() || !options.sass.empty() || options.shared ||
+      options.threads || options.minBlocks)
+    throw Error("--json, --sass, --kernel and the other options of PTX do not "
+                "go with the folder of a run",
+                "a run has -o PAGE.html and --csv FIGURES.csv");
+  const Json runs = runsJson({options.files.begin(), options.files.end()});
+  std::string title = "tessera report:";
+  for (const Json &run : runs)
+    title += " " + run.at("name").get<std::string>();
+  if (!options.csv.empty())
+    writeOutput(options.csv, runsCsv(runs));
+  const std::string page = options.page.empty() ? "report.html" : options.page;
+  writeOutput(page, htmlPage(runSkeleton(), title, {{"runs", runs}},
+                             {{"STYLE", pageStyle() + runStyle()},
+                              {"SCRIPT", runScript()}}));
+  std::fprintf(stderr, "tessera: wrote %s%s%s\n", page.c_str(),
+               options.csv.empty() ? "" : " and ", options.csv.c_str());
+  return 0;
+}
+
+int run(const Options &options) {
+  std::error_code ignored;
+  if (fs::is_directory(options.files[0], ignored))
+    return reportRuns(options);
+  if (options.files.size() > 1)
+    throw Error("tessera report takes one file of PTX, or folders of runs",
+                "name one, or compare two with tessera diff");
+  if (!options.page.empty() || !options.csv.empty())
+    throw Error("-o and --csv are for the folders of training runs",
+                options.files[0] + " is a file of PTX: its report goes to "
+                                   "stdout, with --json as JSON");
+  return reportPtx(options, options.files[0]);
+}
+
 } // namespace
 
 Command addReport(CLI::App &app) {
   auto options = std::make_shared<Options>();
   CLI::App *verb = app.add_subcommand(
-      "report", "Registers, spills, occupancy, loops of PTX from any compiler");
-  verb->add_option("file", options->file, "PTX text")->required();
+      "report", "Curves and figures of training runs as a page; or registers, "
+                "spills, occupancy, loops of PTX from any compiler");
+  verb->add_option("what", options->files,
+                   "folders of training runs, or one file of PTX")
+      ->required();
+  verb->add_option("-o,--output,--out", options->page,
+                   "runs: the page (report.html)");
+  verb->add_option("--csv", options->csv, "runs: the same figures as CSV");
   verb->add_option("-k,--kernel", options->kernel,
                    "entry, when there are several (default: the first)");
   verb->add_option("--target", options->target,
@@ -103,6 +152,8 @@ Command addReport(CLI::App &app) {
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer(
       "Examples:\n"
+      "  tessera report runs/quickstart -o page.html\n"
+      "  tessera report runs/a runs/b -o compared.html --csv figures.csv\n"
       "  tessera report out/select_fwd_paper_bf16.ptx --shared 49152\n"
       "  tessera report ~/.triton/cache/KEY/matmul_kernel.ptx --shared 65536 "
       "--json\n\n"

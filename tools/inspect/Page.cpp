@@ -3,8 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/inspect/Page.h"
 
-#include <map>
-
 namespace tessera::tools {
 
 std::string htmlText(const std::string &text) {
@@ -36,29 +34,29 @@ std::string scriptJson(const Json &data) {
   return result;
 }
 
-std::string inspectPage(const std::string &title, const Json &data) {
-  const std::map<std::string, std::string> parts = {
-      {"@TITLE@", htmlText(title)},
-      {"@STYLE@", pageStyle()},
-      {"@SCRIPT@", pageScript()},
-      {"@DATA@", scriptJson(data)}};
-  const std::string skeleton = pageSkeleton();
+std::string htmlPage(const std::string &skeleton, const std::string &title,
+                     const Json &data,
+                     const std::map<std::string, std::string> &parts) {
   std::string result;
   for (size_t at = 0; at < skeleton.size();) {
     const size_t open = skeleton.find('@', at);
-    if (open == std::string::npos) {
-      result += skeleton.substr(at);
-      break;
-    }
     result += skeleton.substr(at, open - at);
+    if (open == std::string::npos)
+      break;
     const size_t close = skeleton.find('@', open + 1);
-    const auto part = parts.find(skeleton.substr(open, close + 1 - open));
-    if (close == std::string::npos || part == parts.end()) {
+    const std::string name = close == std::string::npos
+                                 ? std::string()
+                                 : skeleton.substr(open + 1, close - open - 1);
+    at = close + 1;
+    if (name == "TITLE")
+      result += htmlText(title);
+    else if (name == "DATA")
+      result += scriptJson(data);
+    else if (const auto part = parts.find(name); part != parts.end())
+      result += part->second;
+    else { // an at sign
       result += '@';
       at = open + 1;
-    } else {
-      result += part->second;
-      at = close + 1;
     }
   }
   return result;

@@ -7,6 +7,8 @@
 #include "compiler/syntax/Remarks.h"
 #include "runtime/compile/CompileService.h"
 #include "support/GpuTarget.h"
+#include "tools/inspect/Tiles.h"
+#include "tools/inspect/Timeline.h"
 
 #include <array>
 #include <utility>
@@ -98,6 +100,7 @@ Json heatOf(const Configuration &configuration, const Listing &ptx,
   return {{"ptx", rows}, {"source", sourceRows}};
 }
 
+// How many blocks an SM holds, and how many without each of two limits.
 Json occupancyOf(const Json &resources, const std::string &targetName) {
   Json rows = Json::array();
   if (resources.value("registers", Json()).is_null() ||
@@ -202,7 +205,9 @@ Json sideJson(const Configuration &configuration, const SourceRows &source) {
           {"occupancy", occupancyOf(resources, configuration.request.target)},
           {"resources", resources},
           {"remarks", remarksOf(kernel, source)},
-          {"counters", countersOf(configuration.counters)}};
+          {"counters", countersOf(configuration.counters)},
+          {"tiles", tilesJson(stage("tiles"), source)},
+          {"timeline", timelineJson(ptx, linesOf(stage("ptx")))}};
 }
 
 } // namespace tessera::tools

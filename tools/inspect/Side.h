@@ -34,7 +34,8 @@ std::vector<std::string> inspectedStages(bool machine);
 //  "panes": [{"id": "tile"|"layout"|"ptx"|"sass", "title", "text": [line...],
 //             "links": [[source row...]...]}...],
 //  "heat": {"ptx": HEAT, "source": HEAT},
-//  "resources", "occupancy", "remarks", "counters"}
+//  "resources", "occupancy", "remarks", "counters",
+//  "tiles" (Tiles.h), "timeline" (Timeline.h)}
 //
 // links: for every line the rows of the source pane that it comes from: the
 // line itself first, then the lines that called it. Empty: none is known.

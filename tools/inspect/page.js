@@ -1,6 +1,7 @@
 // tools/inspect/page.js - panes whose lines are linked through the lines of the kernel.
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
+const inspect = {};
 (() => {
 const data = JSON.parse(document.getElementById('data').textContent);
 const rowHeight = 18, chunkRows = 100;
@@ -279,4 +280,5 @@ if (data.tuned)
 document.getElementById('summary').textContent = sides.map((side, i) =>
   `${names[i] && names[i] + ': '}${side.title} for ${side.target}`).join(' — ');
 paintHeat();
+Object.assign(inspect, {sides, names, panes, pin, make, article, sourceLink, placeOf});
 })();

@@ -1,0 +1,16 @@
+// tools/report/RunPage.h - the files of tools/report, embedded at build time.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace tessera::tools {
+
+// For htmlPage() (tools/inspect/Page.h): the data are {"runs": runsJson()}.
+std::string runSkeleton();
+std::string runScript();
+// Beside pageStyle().
+std::string runStyle();
+
+} // namespace tessera::tools

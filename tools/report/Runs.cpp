@@ -1,0 +1,148 @@
+// tools/report/Runs.cpp - training runs as their folders tell them.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/report/Runs.h"
+
+#include "support/File.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace tessera::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+void addLine(Json &run, const std::string &line) {
+  const Json record = Json::parse(line, nullptr, false);
+  if (!record.is_object() || !record.contains("step") ||
+      !record["step"].is_number_integer()) {
+    run["unreadable"] = run["unreadable"].get<int64_t>() + 1;
+    return;
+  }
+  const Json &step = record["step"];
+  if (const auto why = record.find("skipped");
+      why != record.end() && why->is_string()) {
+    run["skipped"].push_back({step, *why});
+    return;
+  }
+  for (const auto &[key, value] : record.items())
+    if (key != "step" && value.is_number() &&
+        std::isfinite(value.get<double>()))
+      run["series"][key].push_back({step, value});
+}
+
+// {"a": {"b": 1}} as {"a.b": "1"}; strings as they are.
+void flatten(const Json &value, const std::string &name, Json &to) {
+  if (value.is_object()) {
+    for (const auto &[key, member] : value.items())
+      flatten(member, name.empty() ? key : name + "." + key, to);
+    return;
+  }
+  to[name] = value;
+}
+
+Json membersOf(const fs::path &file) {
+  Json result = Json::object();
+  if (const auto text = tryReadFile(file))
+    flatten(parseJson(*text, file.string()), "", result);
+  return result;
+}
+
+// "step_120" to 120; -1 for other names.
+int64_t stepOf(const std::string &name) {
+  int64_t step = -1;
+  if (name.starts_with("step_"))
+    std::from_chars(name.data() + 5, name.data() + name.size(), step);
+  return step;
+}
+
+Json kernelsOf(const fs::path &folder) {
+  fs::path newest;
+  int64_t best = -1;
+  std::error_code ignored;
+  for (const auto &entry : fs::directory_iterator(folder, ignored))
+    if (const int64_t step = stepOf(entry.path().filename().string());
+        step > best) {
+      best = step;
+      newest = entry.path();
+    }
+  Json kernels = Json::array();
+  if (best < 0)
+    return kernels;
+  const std::string sums = tryReadFile(newest / "SHA256SUMS").value_or("");
+  for (size_t at = 0; at < sums.size();) {
+    const size_t end = std::min(sums.find('\n', at), sums.size());
+    const std::string line = sums.substr(at, end - at);
+    if (const size_t gap = line.find("  "); gap != std::string::npos)
+      kernels.push_back({line.substr(gap + 2), line.substr(0, gap)});
+    at = end + 1;
+  }
+  return kernels;
+}
+
+// A number of CSV, or text in quotes where it needs them.
+std::string field(const std::string &text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos)
+    return text;
+  std::string quoted = "\"";
+  for (char c : text)
+    quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+} // namespace
+
+Json runJson(const fs::path &folder) {
+  const fs::path file = folder / "metrics.jsonl";
+  const auto text = tryReadFile(file);
+  if (!text)
+    throw Error(folder.string() + " is no run folder: it has no metrics.jsonl",
+                "name the folder that `out` of the training config names");
+  fs::path name = folder.lexically_normal();
+  if (name.filename().empty()) // "runs/a/"
+    name = name.parent_path();
+  Json run = {{"name", name.filename().string()},
+              {"folder", folder.string()},
+              {"series", Json::object()},
+              {"skipped", Json::array()},
+              {"config", membersOf(folder / "config.json")},
+              {"result", membersOf(folder / "metrics.json")},
+              {"kernels", kernelsOf(folder / "kernels")},
+              {"unreadable", 0}};
+  for (size_t at = 0; at < text->size();) {
+    const size_t end = std::min(text->find('\n', at), text->size());
+    if (end > at)
+      addLine(run, text->substr(at, end - at));
+    at = end + 1;
+  }
+  return run;
+}
+
+Json runsJson(const std::vector<fs::path> &folders) {
+  Json runs = Json::array();
+  std::map<std::string, int> names;
+  for (const fs::path &folder : folders) {
+    runs.push_back(runJson(folder));
+    ++names[runs.back()["name"].get<std::string>()];
+  }
+  for (Json &run : runs)
+    if (names[run["name"].get<std::string>()] > 1)
+      run["name"] = run["folder"];
+  return runs;
+}
+
+std::string runsCsv(const Json &runs) {
+  std::string csv = "run,step,figure,value\n";
+  for (const Json &run : runs)
+    for (const auto &[key, points] : run.at("series").items())
+      for (const Json &point : points)
+        csv += field(run.at("name")) + "," + point[0].dump() + "," +
+               field(key) + "," + point[1].dump() + "\n";
+  return csv;
+}
+
+} // namespace tessera::tools

@@ -1,0 +1,129 @@
+// tools/report/report.js - curves of training runs and what they ran with.
+// SPDX-License-Identifier: Apache-2.0
+'use strict';
+(() => {
+const runs = JSON.parse(document.getElementById('data').textContent).runs;
+function make(tag, attributes, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) if (value !== null) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+function svg(tag, attributes, ...children) {
+  const node = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+const number = value => typeof value !== 'number' ? String(value)
+  : Number.isInteger(value) ? value.toLocaleString('en') : String(+value.toPrecision(5));
+const colour = i => `hsl(${(212 + i * 137.5) % 360} 75% 48%)`;
+const titles = {grad_norm: 'gradient norm, before clipping', lr: 'learning rate', step_ms: 'milliseconds a step',
+  tokens_per_s: 'tokens a second'};
+const last = ['grad_norm', 'lr', 'step_ms', 'tokens_per_s'];
+const keys = [...new Set(runs.flatMap(run => Object.keys(run.series)))]
+  .sort((a, b) => last.indexOf(a) - last.indexOf(b) || a.length - b.length || (a < b ? -1 : 1));
+// Figures that a loss and its evaluation share a picture for.
+const groups = keys.filter(key => !(key.startsWith('val_') && keys.includes(key.slice(4))))
+  .map(key => ({key, drawn: [key, 'val_' + key].filter(each => keys.includes(each))}));
+
+const smooth = make('input', {type: 'checkbox'}), log = make('input', {type: 'checkbox'});
+const bar = document.getElementById('bar');
+bar.append(make('label', {}, smooth, ' running mean of 20 records'), make('label', {}, log, ' logarithmic'));
+runs.forEach((run, i) => bar.append(make('span', {}, make('span', {class: 'chip', style: `background:${colour(i)}`}), ' ' + run.name)));
+
+function mean(points) {
+  let sum = 0;
+  return points.map(([step, value], i) => {
+    sum += value - (i >= 20 ? points[i - 20][1] : 0);
+    return [step, sum / Math.min(i + 1, 20)];
+  });
+}
+function chart(group) {
+  const wide = 560, high = 260, left = 62, bottom = 26, top = 8;
+  const curves = [];
+  for (const [i, run] of runs.entries())
+    for (const key of group.drawn) {
+      const points = run.series[key];
+      if (points) curves.push({run, i, key, points: smooth.checked && key === group.key ? mean(points) : points});
+    }
+  const all = curves.flatMap(curve => curve.points).filter(([, value]) => !log.checked || value > 0);
+  const scale = value => log.checked ? Math.log10(value) : value;
+  let [low, most, from, to] = all.reduce(([a, b, c, d], [step, value]) =>
+    [Math.min(a, scale(value)), Math.max(b, scale(value)), Math.min(c, step), Math.max(d, step)], [Infinity, -Infinity, Infinity, -Infinity]);
+  if (low === most) [low, most] = [low - 0.5, most + 0.5];
+  if (from === to) to = from + 1;
+  const x = step => left + (wide - left - 8) * (step - from) / (to - from);
+  const y = value => top + (high - top - bottom) * (most - scale(value)) / (most - low);
+  const picture = svg('svg', {viewBox: `0 0 ${wide} ${high}`, role: 'img', 'aria-label': titles[group.key] || group.key});
+  if (!all.length) return picture;
+  for (let tick = 0; tick <= 4; ++tick) {
+    const value = low + (most - low) * tick / 4, step = Math.round(from + (to - from) * tick / 4);
+    const shown = log.checked ? 10 ** value : value, at = y(shown);
+    picture.append(svg('line', {x1: left, x2: wide - 8, y1: at, y2: at, class: 'grid'}),
+      svg('text', {x: left - 6, y: at + 4, 'text-anchor': 'end'}, number(+shown.toPrecision(3))),
+      svg('text', {x: x(step), y: high - 8, 'text-anchor': tick === 4 ? 'end' : 'middle'}, number(step)));
+  }
+  for (const curve of curves) {
+    const points = curve.points.filter(([, value]) => !log.checked || value > 0).map(([step, value]) => `${x(step).toFixed(1)},${y(value).toFixed(1)}`);
+    picture.append(svg('polyline', {points: points.join(' '), fill: 'none', stroke: colour(curve.i), 'stroke-width': 1.5,
+      ...(curve.key === group.key ? {} : {'stroke-dasharray': '5 3'}), 'data-run': curve.run.name, 'data-key': curve.key}));
+  }
+  const rule = svg('line', {y1: top, y2: high - bottom, class: 'rule', visibility: 'hidden'});
+  picture.append(rule);
+  picture.addEventListener('mousemove', event => {
+    const box = picture.getBoundingClientRect();
+    const step = from + ((event.clientX - box.left) / box.width * wide - left) / (wide - left - 8) * (to - from);
+    const near = curves.map(curve => [curve, curve.points.reduce((a, b) => Math.abs(b[0] - step) < Math.abs(a[0] - step) ? b : a)]);
+    rule.setAttribute('x1', x(near[0][1][0]));
+    rule.setAttribute('x2', x(near[0][1][0]));
+    rule.setAttribute('visibility', 'visible');
+    picture.parentNode.querySelector('.note').textContent =
+      near.map(([curve, [at, value]]) => `${curve.run.name} ${curve.key} at step ${at}: ${number(value)}`).join('  ·  ');
+  });
+  return picture;
+}
+const charts = document.getElementById('charts');
+function draw() {
+  charts.replaceChildren(...groups.map(group => make('figure', {id: 'chart-' + group.key},
+    make('figcaption', {}, (titles[group.key] || group.key) + (group.drawn.length > 1 ? ', dashed: held-out' : '')),
+    chart(group), make('p', {class: 'note'}, '\u00a0'))));
+}
+smooth.addEventListener('change', draw);
+log.addEventListener('change', draw);
+draw();
+
+// --- Tables ------------------------------------------------------------------
+const facts = document.getElementById('facts');
+function table(title, rows, hint) {
+  if (!rows.length) return;
+  const head = make('tr', {}, make('th', {}, ''), ...runs.map(run => make('th', {}, run.name)));
+  facts.append(make('article', {}, make('h2', {}, title), ...(hint ? [make('p', {class: 'hint'}, hint)] : []),
+    make('table', {}, head, ...rows.map(([name, ...cells]) => make('tr', {class: cells.some(cell => cell !== cells[0]) ? 'differs' : null},
+      make('th', {}, name), ...cells.map(cell => make('td', {}, cell)))))));
+}
+const of = (list, pick) => list.length ? number(pick(list)) : '';
+table('Last, best and middle of the curves', groups.flatMap(({drawn}) => drawn).flatMap(key => {
+  const values = runs.map(run => (run.series[key] || []).map(point => point[1]));
+  const middle = list => [...list].sort((a, b) => a - b)[list.length >> 1];
+  return [[`${key}, last`, ...values.map(list => of(list, each => each[each.length - 1]))],
+          [`${key}, least`, ...values.map(list => of(list, each => each.reduce((a, b) => Math.min(a, b))))],
+          [`${key}, median`, ...values.map(list => of(list, middle))]];
+}));
+const members = name => [...new Set(runs.flatMap(run => Object.keys(run[name])))].sort();
+const cell = value => value === undefined ? '' : typeof value === 'string' ? value : typeof value === 'number' ? number(value) : JSON.stringify(value);
+table('Results', members('result').map(key => [key, ...runs.map(run => cell(run.result[key]))]), 'metrics.json, written at the end of a run');
+const settings = members('config').map(key => [key, ...runs.map(run => cell(run.config[key]))]);
+const different = settings.filter(([, ...cells]) => cells.some(each => each !== cells[0]));
+if (runs.length > 1)
+  table('Settings that differ', different.length ? different : [['none', ...runs.map(() => '')]]);
+table('Settings', settings);
+table('Kernels', [...new Set(runs.flatMap(run => run.kernels.map(pair => pair[0])))].sort().map(file => [file,
+  ...runs.map(run => { const found = run.kernels.find(pair => pair[0] === file); return found ? found[1].slice(0, 12) : ''; })]),
+  'files that the run used, with the first digits of their SHA-256');
+table('Skipped updates', [['number', ...runs.map(run => number(run.skipped.length))],
+  ...[...new Set(runs.flatMap(run => run.skipped.map(pair => pair[0])))].slice(0, 100).map(step => [`step ${step}`,
+    ...runs.map(run => (run.skipped.find(pair => pair[0] === step) || ['', ''])[1])])].filter((row, i) => i || row.slice(1).some(each => each !== '0')));
+document.getElementById('summary').textContent = runs.map(run =>
+  run.folder + (run.unreadable ? ` (${run.unreadable} lines of metrics.jsonl cannot be read)` : '')).join(' — ');
+})();
