@@ -33,8 +33,9 @@ void addStrides(Scalars &scalars, std::initializer_list<const char *> names,
 }
 
 Constexprs attention(int64_t group, int64_t bm, int64_t bn) {
-  return {{"G", group},     {"D", headSize}, {"DP", headSize}, {"E", headSize},
-          {"EP", headSize}, {"BM", bm},      {"BN", bn}};
+  return {{"G", group},       {"D", headSize}, {"DP", headSize},
+          {"DT", int64_t(0)}, {"E", headSize}, {"EP", headSize},
+          {"BM", bm},         {"BN", bn}};
 }
 
 Scalars attentionScalars() {

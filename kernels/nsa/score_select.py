@@ -7,9 +7,9 @@ import triton.language as tl
 
 @triton.jit
 def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
-    """Rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
+    """The first NP columns of rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
     cols = tl.arange(0, NP)
-    if N == NP:
+    if N >= NP:
         x = tl.load(ptr + offs[:, None] + cols[None, :])
     else:
         x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
@@ -35,9 +35,9 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
     return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
 
 
-# tessera: instance score_select_quick_f32(Q="*fp32:16", K="*fp32:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nseq="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", slset="i32", slseh=1, G=3, L=16, STRIDE=8, LSEL=32, NSEL=6, NP=8, NINIT=1, NLOCAL=2, D=32, DP=32, STORE=0, BT=32, BJ=16)
-# tessera: instance score_select_d64_f32(Q="*fp32:16", K="*fp32:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nseq="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", slset="i32", slseh=1, G=4, L=32, STRIDE=16, LSEL=64, NSEL=16, NP=16, NINIT=1, NLOCAL=2, D=64, DP=64, STORE=0, BT=32, BJ=16)
-# tessera: instance score_select_paper_bf16(Q="*bf16:16", K="*bf16:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nseq="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", slset="i32:16", slseh=1, G=16, L=32, STRIDE=16, LSEL=64, NSEL=16, NP=16, NINIT=1, NLOCAL=2, D=192, DP=256, STORE=0, BT=32, BJ=16)
+# tessera: instance score_select_quick_f32(Q="*fp32:16", K="*fp32:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nseq="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", slset="i32", slseh=1, G=3, L=16, STRIDE=8, LSEL=32, NSEL=6, NP=8, NINIT=1, NLOCAL=2, D=32, DP=32, DT=0, STORE=0, BT=32, BJ=16)
+# tessera: instance score_select_d64_f32(Q="*fp32:16", K="*fp32:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nseq="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", slset="i32", slseh=1, G=4, L=32, STRIDE=16, LSEL=64, NSEL=16, NP=16, NINIT=1, NLOCAL=2, D=64, DP=64, DT=0, STORE=0, BT=32, BJ=16)
+# tessera: instance score_select_paper_bf16(Q="*bf16:16", K="*bf16:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nseq="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", slset="i32:16", slseh=1, G=16, L=32, STRIDE=16, LSEL=64, NSEL=16, NP=16, NINIT=1, NLOCAL=2, D=192, DP=128, DT=64, STORE=0, BT=32, BJ=16)
 # tessera: cpu(BT=32, BJ=16)
 # tessera: cpu(BT=32, BJ=32)
 # tessera: space(BT=[8, 16, 32, 64], BJ=[8, 16, 32, 64], where=BT * BJ <= 2048)
@@ -52,7 +52,7 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
 @triton.jit(do_not_specialize=["T", "nscore", "nseq"])
 def score_select(Q, K, LSE, IDX, SCORES, CU, CU_CMP, scale, T, nseq, nscore, sqt, sqh, skt, skh, slset, slseh,
                  G: tl.constexpr, L: tl.constexpr, STRIDE: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr,
-                 NP: tl.constexpr, NINIT: tl.constexpr, NLOCAL: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
+                 NP: tl.constexpr, NINIT: tl.constexpr, NLOCAL: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr,
                  STORE: tl.constexpr, BT: tl.constexpr, BJ: tl.constexpr):
     """BT tokens of one KV head. Walks tiles of BJ selection blocks; keeps the best NSEL of all blocks so far.
 
@@ -94,12 +94,19 @@ def score_select(Q, K, LSE, IDX, SCORES, CU, CU_CMP, scale, T, nseq, nscore, sqt
             i = low + o
             weight = tl.minimum(i * STRIDE + L, (j + 1) * LSEL) - tl.maximum(i * STRIDE, j * LSEL)
             kt = tl.trans(load_rows(K + cmp_start * skt + group * skh, tl.minimum(i, count - 1) * skt, D, DP))
+            if DT:
+                kt2 = tl.trans(load_rows(K + cmp_start * skt + group * skh + DP, tl.minimum(i, count - 1) * skt, D - DP, DT))
             counts = (i[None, :] < seen[:, None]) & (weight > 0)[None, :]
             mass = tl.zeros((BT, BJ), tl.float32)
             for g in range(0, G):
                 q = load_rows(qbase + g * sqh, rel * sqt, D, DP)
+                if DT:
+                    q2 = load_rows(qbase + g * sqh + DP, rel * sqt, D - DP, DT)
                 lse = tl.load(lbase + g * slseh + rel * slset) * 1.4426950408889634
-                s = tl.dot(q, kt) * slope
+                s = tl.dot(q, kt)
+                if DT:
+                    s = tl.dot(q2, kt2, s)
+                s = s * slope
                 mass += tl.where(counts, tl.exp2(s - lse[:, None]), 0.0)
             score += mass * (weight.to(tl.float32) / UNIT)[None, :]
         if STORE:

@@ -7,9 +7,9 @@ import triton.language as tl
 
 @triton.jit
 def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
-    """Rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
+    """The first NP columns of rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
     cols = tl.arange(0, NP)
-    if N == NP:
+    if N >= NP:
         x = tl.load(ptr + offs[:, None] + cols[None, :])
     else:
         x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
@@ -35,9 +35,9 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
     return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
 
 
-# tessera: instance select_bwd_dq_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", IDX="*i32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=3, GP=4, LSEL=32, NSEL=6, D=32, DP=32, E=32, EP=32, BN=32)
-# tessera: instance select_bwd_dq_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", IDX="*i32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=4, GP=4, LSEL=64, NSEL=16, D=64, DP=64, E=64, EP=64, BN=64)
-# tessera: instance select_bwd_dq_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", IDX="*i32:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*bf16:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32:16", slseh=1, sdeltat="i32:16", sdeltah=1, G=16, GP=16, LSEL=64, NSEL=16, D=192, DP=256, E=128, EP=128, BN=64)
+# tessera: instance select_bwd_dq_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", IDX="*i32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=3, GP=4, LSEL=32, NSEL=6, D=32, DP=32, DT=0, E=32, EP=32, BN=32)
+# tessera: instance select_bwd_dq_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", IDX="*i32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=4, GP=4, LSEL=64, NSEL=16, D=64, DP=64, DT=0, E=64, EP=64, BN=64)
+# tessera: instance select_bwd_dq_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", IDX="*i32:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*bf16:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32:16", slseh=1, sdeltat="i32:16", sdeltah=1, G=16, GP=16, LSEL=64, NSEL=16, D=192, DP=128, DT=64, E=128, EP=128, BN=64)
 # tessera: cpu(BN=32)
 # tessera: cpu(BN=64)
 # tessera: space(BN=[16, 32, 64], where=BN <= LSEL)
@@ -52,8 +52,8 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
 @triton.jit(do_not_specialize=["T", "nseq"])
 def select_bwd_dq(Q, K, V, IDX, DO, LSE, DELTA, DQ, CU, scale, T, nseq, sqt, sqh, skt, skh, svt, svh, sdot, sdoh, sdqt, sdqh,
                   slset, slseh, sdeltat, sdeltah,
-                  G: tl.constexpr, GP: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
-                  E: tl.constexpr, EP: tl.constexpr, BN: tl.constexpr):
+                  G: tl.constexpr, GP: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr,
+                  D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BN: tl.constexpr):
     """dq of one token, all heads of one KV head; walks the same keys as the forward."""
     _, start, length, t = find_tile(CU, nseq, tl.program_id(0), 1)
     group = tl.program_id(1).to(tl.int64)
@@ -64,12 +64,16 @@ def select_bwd_dq(Q, K, V, IDX, DO, LSE, DELTA, DQ, CU, scale, T, nseq, sqt, sqh
     token0 = (start + t).to(tl.int64)
     row = IDX + (group * T + start + t) * NSEL
     q = load_rows(Q + token0 * sqt + group * G * sqh, head * sqh, D, DP)
+    if DT:
+        q2 = load_rows(Q + token0 * sqt + group * G * sqh + DP, head * sqh, D - DP, DT)
     do = load_rows(DO + token0 * sdot + group * G * sdoh, head * sdoh, E, EP)
     lse = tl.load(LSE + token0 * slset + group * G * slseh + head * slseh) * 1.4426950408889634
     delta = tl.load(DELTA + token0 * sdeltat + group * G * sdeltah + head * sdeltah)
     slope = scale * 1.4426950408889634
 
     dq = tl.zeros((GP, DP), tl.float32)
+    if DT:
+        dq2 = tl.zeros((GP, DT), tl.float32)
     cols = tl.arange(0, BN)
     for r in range(0, NSEL):
         block = tl.load(row + r)                 # -1: no more, an empty range of keys
@@ -80,15 +84,26 @@ def select_bwd_dq(Q, K, V, IDX, DO, LSE, DELTA, DQ, CU, scale, T, nseq, sqt, sqh
             key = tl.minimum(pos, length - 1) - n
             key0 = (start + n).to(tl.int64)
             k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
+            if DT:
+                k2 = load_rows(K + key0 * skt + group * skh + DP, key * skt, D - DP, DT)
             v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
-            s = tl.dot(q, tl.trans(k)) * slope
+            s = tl.dot(q, tl.trans(k))
+            if DT:
+                s = tl.dot(q2, tl.trans(k2), s)
+            s = s * slope
             keep = (pos < bound)[None, :]
             p = tl.where(keep, tl.exp2(s - lse[:, None]), 0.0)
             ds = p * (tl.dot(do, tl.trans(v)) - delta[:, None])
             dq = tl.dot(ds.to(k.dtype), k, dq)
+            if DT:
+                dq2 = tl.dot(ds.to(k.dtype), k2, dq2)
 
     d = tl.arange(0, DP)
     out = DQ + token0 * sdqt + group * G * sdqh
     out_offs = head * sdqh
     tl.store(out + out_offs[:, None] + d[None, :], (dq * scale).to(DQ.dtype.element_ty),
              mask=live[:, None] & (d[None, :] < D))
+    if DT:
+        tail = DP + tl.arange(0, DT)
+        tl.store(out + out_offs[:, None] + tail[None, :], (dq2 * scale).to(DQ.dtype.element_ty),
+                 mask=live[:, None] & (tail[None, :] < D))

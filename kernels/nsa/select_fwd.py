@@ -7,9 +7,9 @@ import triton.language as tl
 
 @triton.jit
 def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
-    """Rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
+    """The first NP columns of rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
     cols = tl.arange(0, NP)
-    if N == NP:
+    if N >= NP:
         x = tl.load(ptr + offs[:, None] + cols[None, :])
     else:
         x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
@@ -35,9 +35,9 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
     return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
 
 
-# tessera: instance select_fwd_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", IDX="*i32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32", slseh=1, G=3, GP=4, LSEL=32, NSEL=6, D=32, DP=32, E=32, EP=32, BN=32)
-# tessera: instance select_fwd_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", IDX="*i32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32", slseh=1, G=4, GP=4, LSEL=64, NSEL=16, D=64, DP=64, E=64, EP=64, BN=64)
-# tessera: instance select_fwd_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", IDX="*i32:16", O="*bf16:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32:16", slseh=1, G=16, GP=16, LSEL=64, NSEL=16, D=192, DP=256, E=128, EP=128, BN=64)
+# tessera: instance select_fwd_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", IDX="*i32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32", slseh=1, G=3, GP=4, LSEL=32, NSEL=6, D=32, DP=32, DT=0, E=32, EP=32, BN=32)
+# tessera: instance select_fwd_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", IDX="*i32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32", slseh=1, G=4, GP=4, LSEL=64, NSEL=16, D=64, DP=64, DT=0, E=64, EP=64, BN=64)
+# tessera: instance select_fwd_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", IDX="*i32:16", O="*bf16:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32:16", slseh=1, G=16, GP=16, LSEL=64, NSEL=16, D=192, DP=128, DT=64, E=128, EP=128, BN=64)
 # tessera: cpu(BN=32)
 # tessera: cpu(BN=64)
 # tessera: space(BN=[16, 32, 64], where=BN <= LSEL)
@@ -51,8 +51,8 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
 )
 @triton.jit(do_not_specialize=["T", "nseq"])
 def select_fwd(Q, K, V, IDX, O, LSE, CU, scale, T, nseq, sqt, sqh, skt, skh, svt, svh, sot, soh, slset, slseh,
-               G: tl.constexpr, GP: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
-               E: tl.constexpr, EP: tl.constexpr, BN: tl.constexpr):
+               G: tl.constexpr, GP: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr,
+               D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BN: tl.constexpr):
     """One token, all heads of one KV head; each selected block is loaded once for the whole group."""
     _, start, length, t = find_tile(CU, nseq, tl.program_id(0), 1)
     group = tl.program_id(1).to(tl.int64)
@@ -63,6 +63,8 @@ def select_fwd(Q, K, V, IDX, O, LSE, CU, scale, T, nseq, sqt, sqh, skt, skh, svt
     token0 = (start + t).to(tl.int64)
     row = IDX + (group * T + start + t) * NSEL
     q = load_rows(Q + token0 * sqt + group * G * sqh, head * sqh, D, DP)
+    if DT:
+        q2 = load_rows(Q + token0 * sqt + group * G * sqh + DP, head * sqh, D - DP, DT)
     slope = scale * 1.4426950408889634           # scores in units of log 2
 
     peak = tl.full((GP,), float("-inf"), tl.float32)
@@ -78,7 +80,12 @@ def select_fwd(Q, K, V, IDX, O, LSE, CU, scale, T, nseq, sqt, sqh, skt, skh, svt
             key = tl.minimum(pos, length - 1) - n
             key0 = (start + n).to(tl.int64)
             k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
-            s = tl.dot(q, tl.trans(k)) * slope
+            if DT:
+                k2 = load_rows(K + key0 * skt + group * skh + DP, key * skt, D - DP, DT)
+            s = tl.dot(q, tl.trans(k))
+            if DT:
+                s = tl.dot(q2, tl.trans(k2), s)
+            s = s * slope
             keep = (pos < bound)[None, :]
             s = tl.where(keep, s, float("-inf"))
             top = tl.maximum(peak, tl.max(s, 1))

@@ -7,9 +7,9 @@ import triton.language as tl
 
 @triton.jit
 def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
-    """Rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
+    """The first NP columns of rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
     cols = tl.arange(0, NP)
-    if N == NP:
+    if N >= NP:
         x = tl.load(ptr + offs[:, None] + cols[None, :])
     else:
         x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
@@ -35,9 +35,9 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
     return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
 
 
-# tessera: instance window_bwd_dq_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=3, W=64, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
-# tessera: instance window_bwd_dq_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=4, W=512, D=64, DP=64, E=64, EP=64, BM=64, BN=64)
-# tessera: instance window_bwd_dq_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*bf16:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32:16", slseh=1, sdeltat="i32:16", sdeltah=1, G=16, W=512, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
+# tessera: instance window_bwd_dq_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=3, W=64, D=32, DP=32, DT=0, E=32, EP=32, BM=64, BN=32)
+# tessera: instance window_bwd_dq_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=4, W=512, D=64, DP=64, DT=0, E=64, EP=64, BM=64, BN=64)
+# tessera: instance window_bwd_dq_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*bf16:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32:16", slseh=1, sdeltat="i32:16", sdeltah=1, G=16, W=512, D=192, DP=128, DT=64, E=128, EP=128, BM=64, BN=64)
 # tessera: cpu(BM=64, BN=32)
 # tessera: cpu(BM=32, BN=64)
 # tessera: space(BM=[16, 32, 64, 128], BN=[16, 32, 64, 128], where=G <= BM and BM * BN <= 8192)
@@ -53,7 +53,7 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
 @triton.jit(do_not_specialize=["nseq"])
 def window_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, scale, nseq, sqt, sqh, skt, skh, svt, svh, sdot, sdoh, sdqt, sdqh,
                   slset, slseh, sdeltat, sdeltah,
-                  G: tl.constexpr, W: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
+                  G: tl.constexpr, W: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr,
                   E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
     """dq of one tile of (token, head) rows; walks the same keys as the forward."""
     BT: tl.constexpr = BM // G                   # whole tokens; the last BM % G rows of a tile are idle
@@ -71,35 +71,52 @@ def window_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, scale, nseq, sqt, sqh, skt, s
     last = tl.minimum(t0 + BT, length) - 1
     token0 = (start + t0).to(tl.int64)
     q = load_rows(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP)
+    if DT:
+        q2 = load_rows(Q + token0 * sqt + group * G * sqh + DP, rel * sqt + head * sqh, D - DP, DT)
     do = load_rows(DO + token0 * sdot + group * G * sdoh, rel * sdot + head * sdoh, E, EP)
     lse = tl.load(LSE + token0 * slset + group * G * slseh + rel * slset + head * slseh) * 1.4426950408889634
     delta = tl.load(DELTA + token0 * sdeltat + group * G * sdeltah + rel * sdeltat + head * sdeltah)
     slope = scale * 1.4426950408889634
 
     dq = tl.zeros((BM, DP), tl.float32)
+    if DT:
+        dq2 = tl.zeros((BM, DT), tl.float32)
     cols = tl.arange(0, BN)
     for n in range(tl.maximum(t0 - W + 1, 0) // BN * BN, last + 1, BN):
         pos = n + cols
         key = tl.minimum(pos, length - 1) - n
         key0 = (start + n).to(tl.int64)
         k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
+        if DT:
+            k2 = load_rows(K + key0 * skt + group * skh + DP, key * skt, D - DP, DT)
         v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
-        s = tl.dot(q, tl.trans(k)) * slope
         keep = (pos[None, :] <= t[:, None]) & (pos[None, :] > t[:, None] - W)
-        p = tl.where(keep, tl.exp2(s - lse[:, None]), 0.0)
-        ds = p * (tl.dot(do, tl.trans(v)) - delta[:, None])
+        if DT:                                   # spills less in this order
+            dp = tl.dot(do, tl.trans(v))
+            s = tl.dot(q, tl.trans(k), tl.dot(q2, tl.trans(k2))) * slope
+            ds = tl.where(keep, tl.exp2(s - lse[:, None]) * (dp - delta[:, None]), 0.0)
+        else:
+            s = tl.dot(q, tl.trans(k)) * slope
+            p = tl.where(keep, tl.exp2(s - lse[:, None]), 0.0)
+            ds = p * (tl.dot(do, tl.trans(v)) - delta[:, None])
         dq = tl.dot(ds.to(k.dtype), k, dq)
+        if DT:
+            dq2 = tl.dot(ds.to(k.dtype), k2, dq2)
 
     d = tl.arange(0, DP)
     out = DQ + token0 * sdqt + group * G * sdqh
     out_offs = rel * sdqt + head * sdqh
     tl.store(out + out_offs[:, None] + d[None, :], (dq * scale).to(DQ.dtype.element_ty),
              mask=live[:, None] & (d[None, :] < D))
+    if DT:
+        tail = DP + tl.arange(0, DT)
+        tl.store(out + out_offs[:, None] + tail[None, :], (dq2 * scale).to(DQ.dtype.element_ty),
+                 mask=live[:, None] & (tail[None, :] < D))
 
 
-# tessera: instance window_bwd_dkdv_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DK="*fp32:16", DV="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=3, W=64, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
-# tessera: instance window_bwd_dkdv_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DK="*fp32:16", DV="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=4, W=512, D=64, DP=64, E=64, EP=64, BM=64, BN=64)
-# tessera: instance window_bwd_dkdv_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", DK="*bf16:16", DV="*bf16:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32:16", slseh=1, sdeltat="i32:16", sdeltah=1, G=16, W=512, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
+# tessera: instance window_bwd_dkdv_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DK="*fp32:16", DV="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=3, W=64, D=32, DP=32, DT=0, E=32, EP=32, BM=64, BN=32)
+# tessera: instance window_bwd_dkdv_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DK="*fp32:16", DV="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=4, W=512, D=64, DP=64, DT=0, E=64, EP=64, BM=64, BN=64)
+# tessera: instance window_bwd_dkdv_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", DK="*bf16:16", DV="*bf16:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32:16", slseh=1, sdeltat="i32:16", sdeltah=1, G=16, W=512, D=192, DP=128, DT=64, E=128, EP=128, BM=64, BN=64)
 # tessera: cpu(BM=64, BN=32)
 # tessera: cpu(BM=32, BN=64)
 # tessera: space(BM=[16, 32, 64, 128], BN=[16, 32, 64, 128], where=G <= BM and BM * BN <= 8192)
@@ -115,7 +132,7 @@ def window_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, scale, nseq, sqt, sqh, skt, s
 @triton.jit(do_not_specialize=["nseq"])
 def window_bwd_dkdv(Q, K, V, DO, LSE, DELTA, DK, DV, CU, scale, nseq, sqt, sqh, skt, skh, svt, svh, sdot, sdoh,
                     sdkt, sdkh, sdvt, sdvh, slset, slseh, sdeltat, sdeltah,
-                    G: tl.constexpr, W: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
+                    G: tl.constexpr, W: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr,
                     E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
     """dk and dv of one tile of keys; walks the query rows that can see them, all heads of the group."""
     BT: tl.constexpr = BM // G                   # whole tokens; the last BM % G rows of a tile are idle
@@ -129,10 +146,14 @@ def window_bwd_dkdv(Q, K, V, DO, LSE, DELTA, DK, DV, CU, scale, nseq, sqt, sqh, 
     key = tl.minimum(pos, length - 1) - n
     key0 = (start + n).to(tl.int64)
     kt = tl.trans(load_rows(K + key0 * skt + group * skh, key * skt, D, DP))
+    if DT:
+        kt2 = tl.trans(load_rows(K + key0 * skt + group * skh + DP, key * skt, D - DP, DT))
     vt = tl.trans(load_rows(V + key0 * svt + group * svh, key * svt, E, EP))
     slope = scale * 1.4426950408889634
 
     dk = tl.zeros((BN, DP), tl.float32)
+    if DT:
+        dk2 = tl.zeros((BN, DT), tl.float32)
     dv = tl.zeros((BN, EP), tl.float32)
     stop = tl.minimum(n + BN - 1 + W, length)    # first token that sees none of the keys
     for t0 in range(n, stop, BT):
@@ -143,21 +164,32 @@ def window_bwd_dkdv(Q, K, V, DO, LSE, DELTA, DK, DV, CU, scale, nseq, sqt, sqh, 
         head = rows % G
         token0 = (start + t0).to(tl.int64)
         q = load_rows(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP)
+        if DT:
+            q2 = load_rows(Q + token0 * sqt + group * G * sqh + DP, rel * sqt + head * sqh, D - DP, DT)
         do = load_rows(DO + token0 * sdot + group * G * sdoh, rel * sdot + head * sdoh, E, EP)
         lse = tl.load(LSE + token0 * slset + group * G * slseh + rel * slset + head * slseh)
         lse = lse * 1.4426950408889634
         delta = tl.load(DELTA + token0 * sdeltat + group * G * sdeltah + rel * sdeltat + head * sdeltah)
-        s = tl.dot(q, kt) * slope
+        s = tl.dot(q, kt)
+        if DT:
+            s = tl.dot(q2, kt2, s)
+        s = s * slope
         keep = (pos[None, :] <= t[:, None]) & (pos[None, :] > t[:, None] - W) & live[:, None]
         p = tl.where(keep, tl.exp2(s - lse[:, None]), 0.0)
         dv = tl.dot(tl.trans(p.to(do.dtype)), do, dv)
         ds = p * (tl.dot(do, vt) - delta[:, None])
         dk = tl.dot(tl.trans(ds.to(q.dtype)), q, dk)
+        if DT:
+            dk2 = tl.dot(tl.trans(ds.to(q.dtype)), q2, dk2)
 
     d = tl.arange(0, DP)
     e = tl.arange(0, EP)
     held = pos < length
     tl.store(DK + key0 * sdkt + group * sdkh + (cols * sdkt)[:, None] + d[None, :], (dk * scale).to(DK.dtype.element_ty),
              mask=held[:, None] & (d[None, :] < D))
+    if DT:
+        tail = DP + tl.arange(0, DT)
+        tl.store(DK + key0 * sdkt + group * sdkh + (cols * sdkt)[:, None] + tail[None, :], (dk2 * scale).to(DK.dtype.element_ty),
+                 mask=held[:, None] & (tail[None, :] < D))
     tl.store(DV + key0 * sdvt + group * sdvh + (cols * sdvt)[:, None] + e[None, :], dv.to(DV.dtype.element_ty),
              mask=held[:, None] & (e[None, :] < E))

@@ -7,9 +7,9 @@ import triton.language as tl
 
 @triton.jit
 def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
-    """Rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
+    """The first NP columns of rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
     cols = tl.arange(0, NP)
-    if N == NP:
+    if N >= NP:
         x = tl.load(ptr + offs[:, None] + cols[None, :])
     else:
         x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
@@ -35,9 +35,9 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
     return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
 
 
-# tessera: instance window_fwd_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32", slseh=1, G=3, W=64, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
-# tessera: instance window_fwd_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32", slseh=1, G=4, W=512, D=64, DP=64, E=64, EP=64, BM=64, BN=64)
-# tessera: instance window_fwd_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", O="*bf16:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32:16", slseh=1, G=16, W=512, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
+# tessera: instance window_fwd_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32", slseh=1, G=3, W=64, D=32, DP=32, DT=0, E=32, EP=32, BM=64, BN=32)
+# tessera: instance window_fwd_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32", slseh=1, G=4, W=512, D=64, DP=64, DT=0, E=64, EP=64, BM=64, BN=64)
+# tessera: instance window_fwd_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", O="*bf16:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32:16", slseh=1, G=16, W=512, D=192, DP=128, DT=64, E=128, EP=128, BM=64, BN=64)
 # tessera: cpu(BM=64, BN=32)
 # tessera: cpu(BM=32, BN=64)
 # tessera: space(BM=[16, 32, 64, 128], BN=[16, 32, 64, 128], where=G <= BM and BM * BN <= 8192)
@@ -52,7 +52,7 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
 )
 @triton.jit(do_not_specialize=["nseq"])
 def window_fwd(Q, K, V, O, LSE, CU, scale, nseq, sqt, sqh, skt, skh, svt, svh, sot, soh, slset, slseh,
-               G: tl.constexpr, W: tl.constexpr, D: tl.constexpr, DP: tl.constexpr,
+               G: tl.constexpr, W: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr,
                E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
     """One tile of (token, head) rows of one KV head: query t attends keys max(0, t-W+1) .. t."""
     BT: tl.constexpr = BM // G                   # whole tokens; the last BM % G rows of a tile are idle
@@ -70,6 +70,8 @@ def window_fwd(Q, K, V, O, LSE, CU, scale, nseq, sqt, sqh, skt, skh, svt, svh, s
     last = tl.minimum(t0 + BT, length) - 1
     token0 = (start + t0).to(tl.int64)
     q = load_rows(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP)
+    if DT:
+        q2 = load_rows(Q + token0 * sqt + group * G * sqh + DP, rel * sqt + head * sqh, D - DP, DT)
     slope = scale * 1.4426950408889634           # scores in units of log 2
 
     peak = tl.full((BM,), float("-inf"), tl.float32)
@@ -81,7 +83,12 @@ def window_fwd(Q, K, V, O, LSE, CU, scale, nseq, sqt, sqh, skt, skh, svt, svh, s
         key = tl.minimum(pos, length - 1) - n
         key0 = (start + n).to(tl.int64)
         k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
-        s = tl.dot(q, tl.trans(k)) * slope
+        if DT:
+            k2 = load_rows(K + key0 * skt + group * skh + DP, key * skt, D - DP, DT)
+        s = tl.dot(q, tl.trans(k))
+        if DT:
+            s = tl.dot(q2, tl.trans(k2), s)
+        s = s * slope
         keep = (pos[None, :] <= t[:, None]) & (pos[None, :] > t[:, None] - W)
         s = tl.where(keep, s, float("-inf"))
         top = tl.maximum(peak, tl.max(s, 1))

@@ -27,13 +27,15 @@ bool contains(const std::vector<std::string> &list, const std::string &name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-// Sizes that a kernel may take as constexprs.
-Constexprs sizesOf(const Attention &a) {
-  return {{"G", a.group},
-          {"D", a.keyDim},
-          {"DP", nextPowerOfTwo(a.keyDim)},
-          {"E", a.valueDim},
-          {"EP", nextPowerOfTwo(a.valueDim)}};
+// Sizes that a kernel may take as constexprs. DP covers D by itself in a kernel
+// without DT.
+Constexprs sizesOf(const NamedKernel &kernel, const Attention &a) {
+  const HeadSlices key = kernel.has("DT")
+                             ? headSlices(a.keyDim)
+                             : HeadSlices{nextPowerOfTwo(a.keyDim), 0};
+  return {{"G", a.group},    {"D", a.keyDim},
+          {"DP", key.first}, {"DT", key.tail},
+          {"E", a.valueDim}, {"EP", nextPowerOfTwo(a.valueDim)}};
 }
 
 void checkParameters(const NamedKernel &kernel,
@@ -150,7 +152,8 @@ void checkConstants(const CustomKernels &kernels) {
   add(kernels.forward);
   for (const NamedKernel &kernel : kernels.backward)
     add(kernel);
-  static const std::vector<std::string> ours = {"G", "D", "DP", "E", "EP"};
+  static const std::vector<std::string> ours = {"G",  "D", "DP",
+                                                "DT", "E", "EP"};
   for (const auto &[name, value] : kernels.constants) {
     if (contains(ours, name))
       throw Error("constexprs sets `" + name + "`",
@@ -239,7 +242,7 @@ void CustomKernels::run(const NamedKernel &kernel, const Attention &a,
   std::vector<TensorExtent> extents;
   TensorDevice device;
   Constexprs given;
-  const Constexprs sizes = sizesOf(a);
+  const Constexprs sizes = sizesOf(kernel, a);
   for (const auto &parameter : kernel.description->info.signature.parameters) {
     const std::string &name = parameter.name;
     if (parameter.isConstexpr) {

@@ -141,6 +141,11 @@ Launch &Launch::padded(std::string_view name, std::string_view paddedName,
   return constant(name, value).constant(paddedName, nextPowerOfTwo(value));
 }
 
+Launch &Launch::keyHead(int64_t size) {
+  const auto [first, tail] = headSlices(size);
+  return constant("D", size).constant("DP", first).constant("DT", tail);
+}
+
 Launch &Launch::rule(std::string_view name, int64_t value) {
   rules.push_back({name, value});
   return *this;

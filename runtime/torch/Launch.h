@@ -9,6 +9,7 @@
 #include "runtime/torch/TensorDevice.h"
 
 #include <ATen/core/Tensor.h>
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,8 @@ public:
   // A constant and its next power of two.
   Launch &padded(std::string_view name, std::string_view paddedName,
                  int64_t value);
+  // The size of a key head: D, and DP + DT columns as headSlices() has them.
+  Launch &keyHead(int64_t size);
 
   // A constant for launches that have no tuned configuration.
   Launch &rule(std::string_view name, int64_t value);
@@ -89,6 +92,19 @@ inline int64_t nextPowerOfTwo(int64_t value) {
   while (power < value)
     power *= 2;
   return power;
+}
+
+// A head size as one or two powers of two that cover it, 192 = 128 + 64. The
+// tail is 0 where it would save nothing, else at least 16: tensor cores have no
+// smaller tile.
+struct HeadSlices {
+  int64_t first, tail;
+};
+inline HeadSlices headSlices(int64_t size) {
+  const int64_t whole = nextPowerOfTwo(size), half = whole / 2;
+  const int64_t tail = std::max<int64_t>(16, nextPowerOfTwo(size - half));
+  return size < whole && tail < half ? HeadSlices{half, tail}
+                                     : HeadSlices{whole, 0};
 }
 
 } // namespace tessera::runtime

@@ -71,7 +71,7 @@ Tensor selectBlocks(const char *op, const Tensor &q, const Tensor &k,
       .constant("STRIDE", o.stride);
   launch.constant("LSEL", o.selectionLength).padded("NSEL", "NP", o.selected);
   launch.constant("NINIT", o.initialBlocks).constant("NLOCAL", o.localBlocks);
-  launch.padded("D", "DP", a.keyDim).constant("STORE", scores != nullptr);
+  launch.keyHead(a.keyDim).constant("STORE", scores != nullptr);
   launch.sequence(maxSeqlen);
   launch.run(tileCount(a.tokens, launch.tile("BT"), a.sequences), a.keyHeads);
   return indices;

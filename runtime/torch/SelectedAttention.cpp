@@ -61,8 +61,10 @@ std::tuple<Tensor, Tensor> forward(const Tensor &q, const Tensor &k,
                             maxSeqlen, selectionLength, scale);
   if (indices.size(2) == 0) // the branch is off
     return a.noKeys();
-  return launchForward(a, branchOf(a, indices, selectionLength),
-                       "kernels/nsa/select_tile_fwd.py", "select_tile_fwd");
+  Branch branch = branchOf(a, indices, selectionLength);
+  branch.slicedKeys = false;
+  return launchForward(a, branch, "kernels/nsa/select_tile_fwd.py",
+                       "select_tile_fwd");
 }
 
 // For each key head and block, the tokens that selected it, ascending.
@@ -140,7 +142,7 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
       .strides(delta);
   launch.constant("G", a.group).constant("LSEL", selectionLength);
   launch.constant("NSEL", indices.size(2)).sequence(a.maxSeqlen);
-  launch.padded("D", "DP", a.keyDim).padded("E", "EP", a.valueDim);
+  launch.keyHead(a.keyDim).padded("E", "EP", a.valueDim);
   wholeTokens(launch, a.group);
   launch.run(a.keyHeads,
              inverse.blocks * ceilDiv(selectionLength, launch.tile("BN")));

@@ -122,6 +122,34 @@ class CustomAttention(unittest.TestCase):
                 with self.assertRaisesRegex(Exception, part):
                     call(gates, names, bwd)
 
+    def test_key_heads_in_two_slices(self):
+        """A kernel with DT gets D as DP and DT columns, 40 as 32 and 16; one without gets DP = 64."""
+        generator, T = torch.Generator().manual_seed(8), sum(LENGTHS)
+        q, k, v = (torch.randn(s, generator=generator) for s in [(T, H * G, 40), (T, H, 40), (T, H, E)])
+        cu = torch.tensor([0, 33, 33, 53], dtype=torch.int32)
+        want, sums = reference(q.double() * (D / 40) ** 0.5, k.double(), v.double())
+        helpers, begin, kernel = re.sub(r"# tessera: instance.*\n", "", (ROOT / FILE).read_text()).partition("def dilated_window(")
+        one = kernel.replace("    slope = scale", "    tl.static_assert(DP == 64)\n    slope = scale", 1)
+        two = kernel
+        for old, new in [("DP: tl.constexpr,", "DP: tl.constexpr, DT: tl.constexpr,"),
+                         ("head * sqh, D, DP)\n    slope", "head * sqh, DP, DP)\n    q2 = load_rows(Q + token0 * sqt + group * G * sqh "
+                          "+ DP, (t - t0) * sqt + head * sqh, D - DP, DT)\n    slope"),
+                         ("key * skt, D, DP)\n        v =", "key * skt, DP, DP)\n        k2 = load_rows(K + key0 * skt + group * skh + DP, "
+                          "key * skt, D - DP, DT)\n        v ="),
+                         ("tl.dot(q, tl.trans(k)) * slope, float", "tl.dot(q2, tl.trans(k2), tl.dot(q, tl.trans(k))) * slope, float"),
+                         ("    slope = scale", "    tl.static_assert(DP == 32)\n    tl.static_assert(DT == 16)\n    slope = scale")]:
+            self.assertIn(old, two)
+            two = two.replace(old, new, 1)
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in [("one", one), ("two", two)]:
+                file = f"{folder}/{name}.py"
+                pathlib.Path(file).write_text(helpers + begin + text)
+                o, lse = ops.custom_attention(q, k, v, cu, max(LENGTHS), file, FWD, "", f"W={W}, STEP={STEP}")
+                self.assertLess(error(o, want), 1e-5, name)
+                self.assertLess(error(lse, sums), 1e-5, name)
+            with self.assertRaisesRegex(Exception, "constexprs sets `DT`"):
+                ops.custom_attention(q, k, v, cu, max(LENGTHS), file, FWD, "", f"W={W}, STEP={STEP}, DT=16")
+
     def test_raw_launch(self):
         (q, k, v), cu = inputs()
         T = sum(LENGTHS)

@@ -34,14 +34,14 @@ def select_fwd(k=""):
     """One token with 4 heads, head size 64, fp32; rows of K start anywhere."""
     return ptx_of("nsa/select_fwd.py", "select_fwd", "Q=*fp32:16, K=*fp32:16, V=*fp32:16, IDX=*i32:16, O=*fp32:16, LSE=*fp32:16, "
                   f"CU=*i32:16, scale=fp32, T=i32, nseq=i32, {STRIDES.format(k=k)}, sot=i32:16, soh=i32:16, slset=i32, slseh=i32", 2,
-                  G=4, GP=4, LSEL=64, NSEL=16, D=64, DP=64, E=64, EP=64, BN=64)
+                  G=4, GP=4, LSEL=64, NSEL=16, D=64, DP=64, DT=0, E=64, EP=64, BN=64)
 
 
 def cmp_fwd():
-    """16 heads, head size 192 and 128, bf16: q, k and v are larger than the registers, and one block fills an SM anyway."""
+    """16 heads, head size 192 in one slice and 128, bf16: q, k and v are larger than the registers, and one block fills an SM anyway."""
     return ptx_of("nsa/cmp_fwd.py", "cmp_fwd", "Q=*bf16:16, K=*bf16:16, V=*bf16:16, O=*bf16:16, LSE=*fp32:16, CU=*i32:16, CU_CMP=*i32:16, "
                   f"scale=fp32, nseq=i32, {STRIDES.format(k=':16')}, sot=i32:16, soh=i32:16, slset=i32, slseh=i32", 2,
-                  G=16, L=32, STRIDE=16, D=192, DP=256, E=128, EP=128, BM=64, BN=64)
+                  G=16, L=32, STRIDE=16, D=192, DP=256, DT=0, E=128, EP=128, BM=64, BN=64)
 
 
 def loop(ptx):

@@ -88,7 +88,7 @@ def select():
         strides = [s for x in (q, k, v, o, lse) for s in x.stride()[:2]]
         return ((t + 2, 2), (q, k, v, ints(*index).reshape(2, t, 4), o, lse, ints(0, first, t), 0.17, t, 2,
                                                 *strides),
-                dict(G=3, GP=4, LSEL=32, NSEL=4, D=32, DP=32, E=32, EP=32, BN=16))
+                dict(G=3, GP=4, LSEL=32, NSEL=4, D=32, DP=32, DT=0, E=32, EP=32, BN=16))
     return "nsa/select_fwd.py", "select_fwd", make
 
 

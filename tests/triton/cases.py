@@ -45,12 +45,21 @@ SHAPES = [
     Shape([19, 3], hkv=1, group=1, dim=256, vdim=128, l=4, d=2, lsel=8, n=3, w=5),
     Shape([75, 7], group=2, dim=32, vdim=48, dtype=torch.float16, bm=32),
     Shape([20, 0, 9], group=7, hkv=1, dim=16, vdim=16, bm=16),
+    Shape([13, 0, 6], group=16, hkv=1, dim=192, vdim=128, l=4, d=2, lsel=4, n=3, w=5, bm=32),
+    Shape([21, 3], group=2, dim=40, vdim=24, n=3),
 ]
 
 
 def chosen():
     """All shapes, or those numbered on the command line."""
     return [SHAPES[int(a)] for a in sys.argv[1:]] or SHAPES
+
+
+def slices(size):
+    """A head size as the kernels take it: 192 is 128 and a tail of 64, 40 is 32 and 16; 24 is 32, for which a tail saves nothing."""
+    whole, tail = pow2(size), max(16, pow2(size - pow2(size) // 2))
+    split = size < whole and tail < whole // 2
+    return dict(D=size, DP=whole // 2 if split else whole, DT=tail if split else 0)
 
 
 class Problem:
@@ -71,7 +80,9 @@ class Problem:
         self.cu, self.cu_cmp = ref.prefix(s.lens), ref.prefix(self.counts)
         self.most_blocks = cdiv(max(s.lens), s.lsel)
         self.scale = 1.0 / math.sqrt(s.dim)
-        self.heads = dict(D=s.dim, DP=pow2(s.dim), E=s.vdim, EP=pow2(s.vdim))
+        self.keys = slices(s.dim)
+        self.heads = dict(**self.keys, E=s.vdim, EP=pow2(s.vdim))
+        self.padded_heads = dict(D=s.dim, DP=pow2(s.dim), E=s.vdim, EP=pow2(s.vdim))
         self.tiles = dict(BM=s.bm, BN=s.bn)
 
     def grid(self, size, total=None):
@@ -111,7 +122,7 @@ class Problem:
         launch("nsa/score_select.py", "score_select", self.grid(bt), self.q, kc, lse, idx,
                score if store else lse, self.cu, self.cu_cmp, self.scale, self.T, self.B, nb if store else 0,
                *strides(self.q, kc, lse), G=s.group, L=s.l, STRIDE=s.d, LSEL=s.lsel, NSEL=s.n, NP=pow2(s.n), NINIT=1, NLOCAL=2,
-               D=s.dim, DP=pow2(s.dim), STORE=store, BT=bt, BJ=bj)
+               **self.keys, STORE=store, BT=bt, BJ=bj)
         return idx, score
 
     def ranges(self, idx):
@@ -128,7 +139,7 @@ class Problem:
                 *strides(self.q, self.k[1], self.v[1], o, lse))
         if tiled:
             launch("nsa/select_tile_fwd.py", "select_tile_fwd", self.grid_rows(), *args, G=s.group, LSEL=s.lsel, NSEL=s.n,
-                   NP=pow2(s.n), **self.heads, **self.tiles)
+                   NP=pow2(s.n), **self.padded_heads, **self.tiles)
         else:
             launch("nsa/select_fwd.py", "select_fwd", self.grid(1), *args, G=s.group, GP=pow2(s.group),
                    LSEL=s.lsel, NSEL=s.n, **self.heads, BN=s.bn)

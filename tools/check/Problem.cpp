@@ -88,9 +88,9 @@ uint64_t seedOf(const std::string &name, const Shape &shape) {
 // plain reference takes its time.
 constexpr int64_t maxTokens = 384;
 
-// Names of sizes of tensors, DP the D that is padded to a power of two.
+// Names of sizes of tensors, DP and DT the D that is padded to powers of two.
 bool isWidth(const std::string &name) {
-  for (const char *known : {"D", "DP", "E", "EP", "G", "H"})
+  for (const char *known : {"D", "DP", "DT", "E", "EP", "G", "H"})
     if (name == known)
       return true;
   return false;
