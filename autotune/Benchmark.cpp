@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <ctime>
 #include <sstream>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -20,6 +21,15 @@ using Clock = std::chrono::steady_clock;
 
 static double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double launchClock() {
+  timespec now = {};
+  ::clock_gettime(runtime::ThreadPool::instance().threads() == 1
+                      ? CLOCK_THREAD_CPUTIME_ID
+                      : CLOCK_MONOTONIC,
+                  &now);
+  return double(now.tv_sec) + double(now.tv_nsec) * 1e-9;
 }
 
 Sample sampleOf(std::vector<double> seconds) {
@@ -36,6 +46,17 @@ Sample sampleOf(std::vector<double> seconds) {
   if (sample.median > 0)
     sample.spread = (at(0.75) - at(0.25)) / sample.median;
   return sample;
+}
+
+std::optional<Sample> turnGain(const std::vector<double> &slow,
+                               const std::vector<double> &fast) {
+  const size_t turns = std::min(slow.size(), fast.size());
+  if (turns < 3)
+    return std::nullopt;
+  std::vector<double> gains;
+  for (size_t i = 1; i <= turns; ++i)
+    gains.push_back(slow[slow.size() - i] / fast[fast.size() - i]);
+  return sampleOf(std::move(gains));
 }
 
 TimedMemory::TimedMemory(const cases::LoadedCase &loaded) {
@@ -82,10 +103,10 @@ double timeLaunch(const cases::PreparedLaunch &launch, const Grid &grid,
   const double wanted = std::ceil(atLeast / std::max(guess, 1e-7));
   const int count = int(std::clamp(wanted, 1.0, 1000.0));
   memory.restore();
-  const auto start = Clock::now();
+  const double start = launchClock();
   for (int i = 0; i < count; ++i)
     launch.kernel->launch(grid, args, launch.constexprs, launch.options);
-  return secondsSince(start) / count;
+  return (launchClock() - start) / count;
 }
 
 double timeControl() {
@@ -93,7 +114,7 @@ double timeControl() {
   runtime::ThreadPool &pool = runtime::ThreadPool::instance();
   std::atomic<double> sink{0};
   for (int i = 0; i < 5; ++i) {
-    const auto start = Clock::now();
+    const double start = launchClock();
     pool.run(pool.threads(), [&](int64_t begin, int64_t) {
       // A chain that no compiler shortens: each step needs the one before.
       double x = 0.5 + double(begin) * 1e-3;
@@ -101,7 +122,7 @@ double timeControl() {
         x = x * 0.999999 + 1e-6;
       sink = x;
     });
-    seconds.push_back(secondsSince(start));
+    seconds.push_back(launchClock() - start);
   }
   return sampleOf(std::move(seconds)).median;
 }

@@ -23,6 +23,11 @@ struct Sample {
 };
 Sample sampleOf(std::vector<double> seconds); // at least one
 
+// How many times as long one took as the other, of the turns that both had
+// last. None where they had fewer than three.
+std::optional<Sample> turnGain(const std::vector<double> &slow,
+                               const std::vector<double> &fast);
+
 // Memory of a recorded launch for launches that are only timed.
 class TimedMemory {
 public:
@@ -40,7 +45,12 @@ private:
   std::vector<Argument> held;
 };
 
-// Seconds of one launch by the steady clock, over so many that they take
+// Seconds that launches are timed by: the steady clock; with TESSERA_THREADS=1
+// the processor's time of the calling thread, to which other programs add
+// nothing but what they take of the caches.
+double launchClock();
+
+// Seconds of one launch by launchClock(), over so many that they take
 // `atLeast` together (`guess` is what one takes); the written arguments are
 // restored first, and that is not timed. Caches are as the launch before left
 // them, which is what they are between the launches of a step. Throws Error.

@@ -87,7 +87,11 @@ private:
     return list;
   }
 
+  // Turn by turn where both were timed in turns: what slows the machine for a
+  // while slows both.
   bool winsAgainstOwn(const Trial &trial) const {
+    if (const auto gain = turnGain(all[0].seconds, trial.seconds))
+      return gain->median * (1 - gain->spread / 2) > 1;
     const double apart = std::max(trial.sample.median * trial.sample.spread,
                                   all[0].sample.median * all[0].sample.spread);
     return all[0].sample.median - trial.sample.median > apart;

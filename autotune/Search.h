@@ -54,10 +54,11 @@ struct SearchResult {
 // candidates of a job that give the right results are timed in turns, the
 // slower half is dropped, and the rest timed longer, until the kernel's own
 // choice and the best of the others are left, which are timed in turns again. A
-// candidate becomes the entry only where it wins by more than the quartiles of
-// both are apart. The table and the times are written after every job, and when
-// `interrupted` is set, which ends the search. `done` gets the reports. Throws
-// Error where they cannot be written.
+// candidate becomes the entry only where it is faster in three turns of four
+// (of times from an earlier run: by more than the quartiles of both are apart).
+// The table and the times are written after every job, and when `interrupted`
+// is set, which ends the search. `done` gets the reports. Throws Error where
+// they cannot be written.
 SearchResult search(std::vector<Job> &jobs, const SearchOptions &options,
                     const std::atomic<bool> &interrupted,
                     const std::function<void(const JobReport &)> &done);

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/SearchSpace.h"
 
+#include "autotune/CpuOrder.h"
 #include "runtime/launch/KernelState.h"
 #include "support/Error.h"
 
@@ -71,10 +72,14 @@ public:
       add(config.constexprs);
     for (const Value::Config &config : kernel.info.configs)
       add(config.constexprs);
-    const size_t configured = result.candidates.size();
     for (const syntax::Hints::Space &space : kernel.info.hints.spaces)
       forEach(space, [&](const Named &values) { add(values); });
-    sortFrom(configured);
+    // The first is the kernel's own choice.
+    if (!result.candidates.empty())
+      std::stable_sort(result.candidates.begin() + 1, result.candidates.end(),
+                       [](const Candidate &a, const Candidate &b) {
+                         return cpuElementCost(a.use) < cpuElementCost(b.use);
+                       });
     return std::move(result);
   }
 

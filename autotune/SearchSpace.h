@@ -26,10 +26,11 @@ struct SearchSpace {
 
 // For the cpu: the hints cpu(...), the decorator's configurations (less warps
 // and stages, which mean nothing there), and the combinations of the hints
-// space(...), in this order and each with the kernel's own value of what it
-// does not name. What the caller gives stays as it is. `own`: all constexprs of
-// the launch as the kernel chooses them without a table. Throws Error for a
-// condition of a space that cannot be evaluated.
+// space(...), each with the kernel's own value of what it does not name: first
+// the kernel's own choice, then those whose tiles promise most (CpuOrder.h).
+// What the caller gives stays as it is. `own`: all constexprs of the launch as
+// the kernel chooses them without a table. Throws Error for a condition of a
+// space that cannot be evaluated.
 SearchSpace cpuSearchSpace(const runtime::Description &kernel,
                            const runtime::KnownLaunch &launch,
                            const Constexprs &given, const Constexprs &own);

@@ -5,7 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdlib>
 #include <optional>
+#include <thread>
 
 using namespace tessera::tune;
 
@@ -20,6 +23,16 @@ TEST(Sample, MedianAndQuartiles) {
   EXPECT_LT(sampleOf({1, 1, 1, 1, 1, 1, 100}).spread, 0.01);
 }
 
+// A machine that is ten times as slow for a while, for both: the gain is 1.25
+// in every turn, while the times alone overlap.
+TEST(TurnGain, ComparesTurnByTurn) {
+  const auto gain = turnGain({9, 5, 50, 5, 50}, {4, 40, 4, 40});
+  ASSERT_TRUE(gain);
+  EXPECT_DOUBLE_EQ(gain->median, 1.25);
+  EXPECT_DOUBLE_EQ(gain->spread, 0);
+  EXPECT_FALSE(turnGain({1, 2, 3}, {1, 2}));
+}
+
 // What this process does is not the load of others.
 TEST(LoadWatch, TellsOthersFromThisProcess) {
   const LoadWatch watch;
@@ -31,4 +44,18 @@ TEST(LoadWatch, TellsOthersFromThisProcess) {
   }
   ASSERT_TRUE(busy);
   EXPECT_GE(*busy, 0);
+}
+
+// Time in which another program has the processor is none of the launch's; here
+// it is this process that gives it away.
+TEST(LaunchClock, OneThreadIsTimedByItsProcessor) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        ::setenv("TESSERA_THREADS", "1", 1);
+        const double start = launchClock();
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        std::exit(launchClock() - start < 0.1 ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
 }

@@ -86,14 +86,14 @@ OwnLaunch launchOf(const runtime::Description &kernel,
 
 } // namespace
 
-TEST_F(SpaceTest, HintsThenDecoratorThenSpaceEachOnce) {
+TEST_F(SpaceTest, TheOwnChoiceThenByCostEachOnce) {
   EXPECT_EQ(text(space("# tessera: cpu(BM=32)\n# tessera: cpu(BM=64)\n"
                        "# tessera: space(BM=[16, 32], BN=[16, 32])\n"
                        "@triton.autotune(configs=[triton.Config({\"BM\": 64}, "
                        "num_warps=8), triton.Config({\"BM\": 128})], key=[])",
                        geometry)),
-            "BM=32 BN=16 x8; BM=64 BN=16 x4; BM=128 BN=16 x2; "
-            "BM=16 BN=16 x16; BM=32 BN=32 x8; BM=16 BN=32 x16; ");
+            "BM=32 BN=16 x8; BM=16 BN=16 x16; BM=16 BN=32 x16; "
+            "BM=64 BN=16 x4; BM=32 BN=32 x8; BM=128 BN=16 x2; ");
   EXPECT_EQ(text(space("", {{"D", int64_t(64)}, {"BM", int64_t(32)}})),
             " x8; ");
 }
