@@ -134,15 +134,25 @@ EXPORT int cuDeviceGet(int *device, int ordinal) {
   *device = ordinal;
   return size_t(ordinal) < gpus().size() ? 0 : invalidDevice;
 }
+// SIM_CUDA_GPU=a100: so that tables of that GPU are found by its name.
+static bool isA100() {
+  const char *wanted = std::getenv("SIM_CUDA_GPU");
+  return wanted && std::strcmp(wanted, "a100") == 0;
+}
 EXPORT int cuDeviceGetName(char *name, int length, int) {
-  std::snprintf(name, size_t(length), "Simulated GPU");
+  std::snprintf(name, size_t(length), "%s",
+                isA100() ? "NVIDIA A100-SXM4-80GB" : "Simulated GPU");
   return 0;
 }
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int) {
   // Clock, multiprocessors, memory clock, bus, L2, capability: an H200's.
-  static const std::map<int, int> values = {
+  static const std::map<int, int> h200 = {
       {13, 1'980'000}, {16, 132}, {36, 3'201'000}, {37, 6144},
       {38, 1 << 20},   {75, 9},   {76, 0}};
+  static const std::map<int, int> a100 = {
+      {13, 1'410'000}, {16, 108}, {36, 1'593'000}, {37, 5120},
+      {38, 40 << 20},  {75, 8},   {76, 0}};
+  const std::map<int, int> &values = isA100() ? a100 : h200;
   const auto found = values.find(attribute);
   *value = found == values.end() ? 0 : found->second;
   return found == values.end() ? invalidValue : 0;

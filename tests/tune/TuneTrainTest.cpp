@@ -136,6 +136,41 @@ TEST_F(TuneTrain, AFreshKernelIsTunedAndTrainsWithTheTable) {
   EXPECT_EQ(metrics("run")["kernels_compiled_after_step_1"], 0);
 }
 
+#ifdef TESSERA_SIM_CUDA
+// Predicted, packed, and trained with on a GPU of that name that the simulator
+// stands in for, where no compiler is.
+TEST_F(TuneTrain, AFreshKernelTrainsOnAGpuFromAPackWithItsTable) {
+  const std::string config = newKernel(), table = folder.file("a100.yaml"),
+                    pack = folder.file("run.tpack");
+  const std::vector<std::string> ptx = {"TESSERA_PTXAS=none"};
+  expectFine(tessera({"tune", "--config", config, "--gpu", "a100", "--kernels",
+                      "mine", "--budget", "20s", "--out", table,
+                      "data.path=" + folder.file("text")},
+                     ptx));
+  EXPECT_TRUE(tune::readTable(table).entries().at(0).predicted);
+  tune::TuneChoice use;
+  use.constexprs = {{"BM", int64_t(32)}, {"BN", int64_t(16)}};
+  use.numWarps = 2;
+  choose(table, use);
+  expectFine(
+      tessera({"pack", "--config", config, "--targets", "sm_80", "--table",
+               table, "-o", pack, "data.path=" + folder.file("text")},
+              ptx));
+  const CommandResult done =
+      train(config, "run",
+            {"TESSERA_PACK=" + pack, "TESSERA_WORKER=/nonexistent",
+             "TESSERA_PTXAS=none", "TESSERA_CACHE_DIR=" + folder.file("empty"),
+             "LD_PRELOAD=" TESSERA_SIM_TORCH,
+             "TESSERA_CUDA_DRIVER=" TESSERA_SIM_CUDA, "SIM_CUDA_GPU=a100"},
+            {"runtime.device=cuda"});
+  expectFine(done);
+  EXPECT_EQ(metrics("run")["kernels_compiled"], 0);
+  EXPECT_EQ(metrics("run")["kernels_not_in_pack"], 0);
+  expectHas(done.errors + done.output, "BM=32 BN=16 num_warps=2");
+  expectHas(done.errors + done.output, "table " + pack);
+}
+#endif
+
 // A recording keeps its length, and the entry says so.
 TEST_F(TuneTrain, AnEntryOfARecordingSaysItsLength) {
   const std::string cases = folder.file("cases");
