@@ -29,9 +29,10 @@ public:
   void gather();
   /// All fp32 gradients, after gather(): [n].
   at::Tensor &gradients() { return gradient; }
-  /// Scales the gradients so that their common norm is at most config.clip;
-  /// returns the norm they had before. Reads one number from the device.
-  double clip();
+  /// Divides the gradients by `lossScale`, which the loss was multiplied by,
+  /// and scales them so that their common norm is at most config.clip; returns
+  /// the norm they had before that. Reads one number from the device.
+  double clip(double lossScale = 1);
   void step(double learningRate);
   void zeroGradients();
 

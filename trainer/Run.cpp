@@ -39,14 +39,13 @@ double secondsSince(Run::Clock::time_point start) {
 
 } // namespace
 
-double backward(models::Transformer &model, const Batch &batch,
-                int64_t accumulate) {
+double backward(models::Transformer &model, const Batch &batch, double factor) {
   models::ForwardOptions options;
   options.starts = batch.starts;
   const at::Tensor logits = model.forward(batch.inputs, options).logits;
   const at::Tensor loss = at::cross_entropy_loss(
       logits.flatten(0, 1).to(at::kFloat), batch.targets.flatten());
-  (loss / double(accumulate)).backward();
+  (loss * factor).backward();
   return loss.item<double>();
 }
 
@@ -85,23 +84,30 @@ double Run::shareLoss(double loss) {
 void Run::step() {
   const Clock::time_point start = Clock::now();
   control.beat("step", progress.step + 1);
+  const LossScale scale = progress.scale;
+  const double share = 1 / double(config.accumulate);
   double loss = 0;
   for (int64_t i = 0; i < config.accumulate; ++i) {
     loss +=
         backward(model,
                  toBatch(source.next(), config.sequenceLength, model.device()),
-                 config.accumulate) /
-        double(config.accumulate);
+                 scale.factor * share) *
+        share;
     optimizer.gather();
   }
   parallel.average(optimizer.gradients());
   loss = shareLoss(loss);
-  const double norm = optimizer.clip();
+  const double norm = optimizer.clip(scale.factor);
   const double rate = learningRate(config, progress.step);
-  const std::string fault =
-      judgeUpdate(config, progress.updates, progress.step + 1, loss, norm);
-  suspect = !std::isfinite(loss) || !std::isfinite(norm);
-  if (fault.empty())
+  const bool tooLarge = overflowed(config, progress.scale, loss, norm);
+  const std::string fault = tooLarge
+                                ? ""
+                                : judgeUpdate(config, progress.updates,
+                                              progress.step + 1, loss, norm);
+  suspect = !tooLarge && (!std::isfinite(loss) || !std::isfinite(norm));
+  if (tooLarge)
+    overflow(scale.factor);
+  else if (fault.empty())
     optimizer.step(rate);
   else
     skip(fault, loss, norm);
@@ -113,7 +119,7 @@ void Run::step() {
   progress.trainSeconds = before + secondsSince(resumed) - paused;
   ReportSignals::doing("training", progress.step);
 
-  if (!fault.empty())
+  if (tooLarge || !fault.empty())
     return;
   const double seconds = secondsSince(start);
   recent = recent > 0 ? 0.9 * recent + 0.1 * seconds : seconds;
@@ -122,6 +128,18 @@ void Run::step() {
        norm, rate, seconds * 1e3, double(config.tokensPerStep()) / seconds,
        recent * double(config.steps - progress.step), unit},
       progress.step % config.logEvery == 0 || last() || progress.step == 1);
+}
+
+void Run::overflow(double factor) {
+  const LossScale &scale = progress.scale;
+  telemetry.record({{"step", progress.step + 1},
+                    {"overflow", scale.overflows},
+                    {"loss_scale", scale.factor}});
+  telemetry.say(
+      fmt::format("step {}: gradients overflow at a loss scale of "
+                  "{:.0f}, the update is left out ({} so far); {:.0f} "
+                  "from here on",
+                  progress.step + 1, factor, scale.overflows, scale.factor));
 }
 
 void Run::skip(const std::string &fault, double loss, double norm) {

@@ -14,10 +14,10 @@
 
 namespace tessera::trainer {
 
-/// Loss of one micro-batch in nats per token; its gradient, divided by the
-/// number of micro-batches in a step, is added to the parameters'.
-double backward(models::Transformer &model, const Batch &batch,
-                int64_t accumulate);
+/// Loss of one micro-batch in nats per token; its gradient, times `factor` (the
+/// loss scale divided by the number of micro-batches in a step), is added to
+/// the parameters'.
+double backward(models::Transformer &model, const Batch &batch, double factor);
 
 class Run {
 public:
@@ -52,6 +52,7 @@ public:
 private:
   int ownSignal();
   double shareLoss(double loss);
+  void overflow(double factor);
   void skip(const std::string &fault, double loss, double norm);
   void saveIfDue();
   void sayFailures();

@@ -82,13 +82,14 @@ Opening::Opening(const Config &given, DataParallel &parallel) : config(given) {
   config = forProcesses(config, parallel.size());
 }
 
-void shareState(AdamW &optimizer, Progress &progress, const Corpus &corpus,
-                DataParallel &parallel) {
+void shareState(AdamW &optimizer, Progress &progress, const Config &config,
+                const Corpus &corpus, DataParallel &parallel) {
   if (parallel.size() == 1)
     return;
   nlohmann::json told = {{"step", progress.step},
                          {"windows", progress.windows},
                          {"updates", toJson(progress.updates)},
+                         {"loss_scale", toJson(progress.scale)},
                          {"data", corpus.hash}};
   told = nlohmann::json::parse(parallel.fromFirst(told.dump()));
   const bool same = told["data"] == corpus.hash;
@@ -101,6 +102,7 @@ void shareState(AdamW &optimizer, Progress &progress, const Corpus &corpus,
   progress.step = told["step"];
   progress.windows = told["windows"];
   progress.updates = historyFromJson(told["updates"]);
+  progress.scale = scaleFromJson(config, told["loss_scale"]);
   for (at::Tensor &buffer : optimizer.buffers())
     parallel.fromFirst(buffer);
   optimizer.refresh();

@@ -33,8 +33,8 @@ struct Opening {
 
 /// Gives all processes the weights, moments and progress of the first. Throws
 /// tessera::Error where a process reads other data.
-void shareState(AdamW &optimizer, Progress &progress, const Corpus &corpus,
-                DataParallel &parallel);
+void shareState(AdamW &optimizer, Progress &progress, const Config &config,
+                const Corpus &corpus, DataParallel &parallel);
 
 /// A line of the run, which the first process writes for all.
 Say lineOf(const DataParallel &parallel);

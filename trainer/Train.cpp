@@ -42,11 +42,12 @@ int train(const Config &given, const World &world) {
   AdamW optimizer(model.parameters(), config);
   say(modelLine(config, model));
   Progress progress;
+  progress.scale = firstScale(config);
   if (checkpoint) {
     requireSameRun(*checkpoint, config, corpus.hash, logLine);
-    progress = loadCheckpoint(*checkpoint, optimizer);
+    progress = loadCheckpoint(*checkpoint, config, optimizer);
   }
-  shareState(optimizer, progress, corpus, parallel);
+  shareState(optimizer, progress, config, corpus, parallel);
 
   // --- how long it will take; which kernels it takes
   const StopSignals signals;

@@ -119,6 +119,61 @@ TEST_F(Train, Bf16LearnsAsFp32DoesAndGoesOnBitForBit) {
   EXPECT_NE(metrics("bf16")["val_bpb"], metrics("fp32")["val_bpb"]);
 }
 
+// Scaled by 2^24 the first gradients do not fit: their updates are left out
+// until they do, in a run that is cut in two as well.
+TEST_F(Train, Fp16LearnsAndKeepsItsLossScale) {
+  const std::vector<std::string> settings = {
+      "train.steps=120",        "train.lr=0.01",
+      "train.log_every=10",     "train.save_every=60",
+      "runtime.precision=fp16", "train.loss_scale=16777216",
+      "train.skip_budget=0"};
+  expectFine(run("fp16", settings));
+  const auto overflows = [&](const std::string &out) {
+    std::istringstream in(readFile(folder.file(out + "/metrics.jsonl")));
+    std::vector<nlohmann::json> all;
+    for (std::string line; std::getline(in, line);)
+      if (const auto record = nlohmann::json::parse(line);
+          record.contains("overflow"))
+        all.push_back(record);
+    return all;
+  };
+  const auto left = overflows("fp16");
+  ASSERT_FALSE(left.empty());
+  double scale = 16777216;
+  for (size_t i = 0; i < left.size(); ++i) {
+    EXPECT_EQ(left[i]["overflow"], i + 1);
+    EXPECT_EQ(left[i]["loss_scale"], scale /= 2);
+  }
+  EXPECT_GE(scale, 16);
+  const auto state =
+      nlohmann::json::parse(checkpoint("fp16", 120, "state.json"));
+  EXPECT_EQ(state["loss_scale"]["factor"], scale);
+  EXPECT_EQ(state["loss_scale"]["overflows"], left.size());
+  EXPECT_EQ(state["loss_scale"]["good_steps"],
+            120 - left.back()["step"].get<int>());
+
+  expectFine(run("cut", settings));
+  namespace fs = std::filesystem;
+  fs::remove(folder.path / "cut/metrics.json");
+  fs::remove_all(folder.path / "cut/ckpt/step_00000120");
+  expectFine(run("cut", settings));
+  for (const char *name : {"model.safetensors", "optimizer.safetensors"})
+    EXPECT_EQ(checkpoint("fp16", 120, name), checkpoint("cut", 120, name));
+  EXPECT_EQ(overflows("cut"), left);
+
+  // From the usual scale no update is left out.
+  const std::vector<std::string> usual = {"train.steps=120", "train.lr=0.01",
+                                          "train.log_every=10"};
+  expectFine(run("fp32", usual));
+  std::vector<std::string> half = usual;
+  half.push_back("runtime.precision=fp16");
+  expectFine(run("half", half));
+  EXPECT_TRUE(overflows("half").empty());
+  EXPECT_NEAR(metrics("half")["val_bpb"].get<double>(),
+              metrics("fp32")["val_bpb"].get<double>(), 0.1);
+  EXPECT_NE(metrics("half")["val_bpb"], metrics("fp32")["val_bpb"]);
+}
+
 TEST_F(Train, AccumulationIsALargerBatch) {
   expectFine(run("one", {"train.batch_size=4", "train.steps=3"}));
   expectFine(run("two", {"train.accumulate=2", "train.steps=3"}));
