@@ -14,6 +14,8 @@ namespace {
 /// so that kernels find every pointer aligned.
 constexpr int64_t unit = 64;
 
+} // namespace
+
 at::ScalarType computeType(const Config &config) {
   switch (config.precision) {
   case Precision::Bf16:
@@ -25,8 +27,6 @@ at::ScalarType computeType(const Config &config) {
   }
   return at::kFloat;
 }
-
-} // namespace
 
 bool decays(const models::Parameter &p) {
   const auto part = [&](const char *name) {

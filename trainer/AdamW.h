@@ -14,6 +14,9 @@ struct Config;
 /// gradient they get must not fight a pull towards zero.
 bool decays(const models::Parameter &parameter);
 
+/// What the model computes in.
+at::ScalarType computeType(const Config &config);
+
 /// Weights, gradients and both moments are fp32, each in one buffer; parameters
 /// begin at multiples of 64 elements in it. The model's parameters become
 /// places in the buffer of weights, or, with another runtime.precision, in a

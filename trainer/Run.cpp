@@ -6,6 +6,8 @@
 #include "support/Error.h"
 #include "trainer/CheckpointFolder.h"
 #include "trainer/Evaluate.h"
+#include "trainer/Peak.h"
+#include "trainer/Plan.h"
 #include "trainer/Schedule.h"
 #include "trainer/Signals.h"
 
@@ -39,12 +41,19 @@ double secondsSince(Run::Clock::time_point start) {
 
 } // namespace
 
-double backward(models::Transformer &model, const Batch &batch, double factor) {
+double backward(models::Transformer &model, const Batch &batch, double factor,
+                StageClock *clock) {
+  const auto enter = [&](Stage stage) {
+    if (clock)
+      clock->enter(stage);
+  };
+  enter(Stage::Forward);
   models::ForwardOptions options;
   options.starts = batch.starts;
   const at::Tensor logits = model.forward(batch.inputs, options).logits;
   const at::Tensor loss = at::cross_entropy_loss(
       logits.flatten(0, 1).to(at::kFloat), batch.targets.flatten());
+  enter(Stage::Backward);
   (loss * factor).backward();
   return loss.item<double>();
 }
@@ -59,7 +68,9 @@ Run::Run(const Config &config, const Corpus &corpus, models::Transformer &model,
       control(config.out, parallel.rank(), config.watchdog),
       writer(config, corpus.hash, kernels, optimizer), progress(start),
       source(corpus, config, start.windows, parallel.rank(), parallel.size()),
-      unit(lossUnit(corpus)), before(start.trainSeconds) {}
+      unit(lossUnit(corpus)), before(start.trainSeconds),
+      tokenFlops(planOf(config).weightFlops + planOf(config).attentionFlops),
+      peakFlops(parallel.first() ? peakRate(config, model.device()) : 0) {}
 
 int Run::stopSignal() {
   if (parallel.size() == 1)
@@ -82,21 +93,23 @@ double Run::shareLoss(double loss) {
 }
 
 void Run::step() {
-  const Clock::time_point start = Clock::now();
+  StageClock clock;
   control.beat("step", progress.step + 1);
   const LossScale scale = progress.scale;
   const double share = 1 / double(config.accumulate);
   double loss = 0;
   for (int64_t i = 0; i < config.accumulate; ++i) {
-    loss +=
-        backward(model,
-                 toBatch(source.next(), config.sequenceLength, model.device()),
-                 scale.factor * share) *
-        share;
+    clock.enter(Stage::Data);
+    const Batch batch =
+        toBatch(source.next(), config.sequenceLength, model.device());
+    loss += backward(model, batch, scale.factor * share, &clock) * share;
+    clock.enter(Stage::Update);
     optimizer.gather();
   }
+  clock.enter(Stage::Exchange);
   parallel.average(optimizer.gradients());
   loss = shareLoss(loss);
+  clock.enter(Stage::Update);
   const double norm = optimizer.clip(scale.factor);
   const double rate = learningRate(config, progress.step);
   const bool tooLarge = overflowed(config, progress.scale, loss, norm);
@@ -112,6 +125,7 @@ void Run::step() {
   else
     skip(fault, loss, norm);
   optimizer.zeroGradients();
+  clock.enter(Stage::Other);
   if (compiledBefore < 0)
     compiledBefore = model.kernels().counts().compiled;
   progress.step += 1;
@@ -121,12 +135,18 @@ void Run::step() {
 
   if (tooLarge || !fault.empty())
     return;
-  const double seconds = secondsSince(start);
+  clock.enter(Stage::Other);
+  const double seconds = clock.total();
+  const double speed = double(config.tokensPerStep()) / seconds;
   recent = recent > 0 ? 0.9 * recent + 0.1 * seconds : seconds;
   telemetry.step(
       {progress.step, config.steps, loss / std::numbers::ln2 * unit.perToken,
-       norm, rate, seconds * 1e3, double(config.tokensPerStep()) / seconds,
-       recent * double(config.steps - progress.step), unit},
+       norm, rate, seconds * 1e3, speed,
+       recent * double(config.steps - progress.step), unit,
+       peakFlops > 0
+           ? speed * tokenFlops / (peakFlops * double(parallel.size()))
+           : 0,
+       clock},
       progress.step % config.logEvery == 0 || last() || progress.step == 1);
 }
 

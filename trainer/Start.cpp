@@ -8,6 +8,7 @@
 #include "support/Options.h"
 #include "trainer/CheckpointFolder.h"
 #include "trainer/Config.h"
+#include "trainer/EnvironmentFile.h"
 #include "trainer/Finish.h"
 #include "trainer/KernelList.h"
 #include "trainer/Run.h"
@@ -130,7 +131,8 @@ void firstBatches(models::Transformer &model, AdamW &optimizer,
 
 void takeFolder(const Config &config, RunFolder &folder,
                 const std::optional<FoundCheckpoint> &checkpoint,
-                const Progress &progress, const KernelTexts &kernels) {
+                const Progress &progress, const KernelTexts &kernels,
+                const World &world, const std::string &device) {
   if (checkpoint) {
     for (const auto &damaged : checkpoint->damaged)
       setDamagedAside(damaged);
@@ -143,6 +145,8 @@ void takeFolder(const Config &config, RunFolder &folder,
   if (clearHalt(config.out))
     logLine("removed " + config.out + "/.HALT, which stopped an earlier run");
   writeFile(folder.file("config.json"), toJson(config).dump(1) + "\n");
+  writeFile(folder.file("env.json"),
+            environmentOf(config, world, device, kernels).dump(1) + "\n");
   keepKernels(config.out, progress.step, kernels);
 }
 

@@ -49,7 +49,8 @@ void firstBatches(models::Transformer &model, AdamW &optimizer,
 /// asked before; what an earlier run left was untouched until here.
 void takeFolder(const Config &config, RunFolder &folder,
                 const std::optional<FoundCheckpoint> &checkpoint,
-                const Progress &progress, const KernelTexts &kernels);
+                const Progress &progress, const KernelTexts &kernels,
+                const World &world, const std::string &device);
 
 /// One line on the model: parameters, layers, attention, kernels.
 std::string modelLine(const Config &config, const models::Transformer &model);

@@ -56,7 +56,8 @@ int train(const Config &given, const World &world) {
   if (checkpoint)
     requireSameKernels(*checkpoint, config, kernels, logLine);
   if (parallel.first())
-    takeFolder(config, *opening.folder, checkpoint, progress, kernels);
+    takeFolder(config, *opening.folder, checkpoint, progress, kernels, world,
+               device.str());
   parallel.wait();
   if (config.panel && parallel.first() && device.is_cpu())
     preparePanel(model.kernels());

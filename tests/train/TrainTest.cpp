@@ -1,6 +1,7 @@
 // tests/train/TrainTest.cpp - whole runs: resume, equality, signals, bad input.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "support/Hash.h"
 #include "tests/train/TrainRun.h"
 #include "tests/unit/trainer/data/LlmCFile.h"
 
@@ -172,6 +173,46 @@ TEST_F(Train, Fp16LearnsAndKeepsItsLossScale) {
   EXPECT_NEAR(metrics("half")["val_bpb"].get<double>(),
               metrics("fp32")["val_bpb"].get<double>(), 0.1);
   EXPECT_NE(metrics("half")["val_bpb"], metrics("fp32")["val_bpb"]);
+}
+
+// Time, memory and MFU of each step; what the run was made with.
+TEST_F(Train, TheFolderSaysWhereTimeGoesAndWhatRan) {
+  const CommandResult result = run("told", {"train.accumulate=2"});
+  expectFine(result);
+  EXPECT_NE(result.errors.find("tok/s | MFU "), std::string::npos)
+      << result.errors;
+  std::istringstream in(readFile(folder.file("told/metrics.jsonl")));
+  int lines = 0;
+  for (std::string line; std::getline(in, line); ++lines) {
+    const nlohmann::json record = nlohmann::json::parse(line);
+    double sum = 0;
+    for (const auto &[stage, ms] : record["stages_ms"].items())
+      sum += ms.get<double>();
+    EXPECT_NEAR(sum / record["step_ms"].get<double>(), 1, 1e-9) << line;
+    for (const char *stage : {"data", "forward", "backward", "update"})
+      EXPECT_GT(record["stages_ms"][stage], 0) << line;
+    EXPECT_GT(record["mfu"], 0);
+    EXPECT_LT(record["mfu"], 2); // of a rate that was measured beforehand
+    EXPECT_GT(record["memory_bytes"], 1 << 20);
+    EXPECT_GE(record["memory_most_bytes"],
+              record["memory_bytes"].get<int64_t>() - (1 << 20));
+  }
+  EXPECT_EQ(lines, 12);
+  EXPECT_FALSE(std::filesystem::is_empty(folder.file("told/tb")));
+  const auto told =
+      nlohmann::json::parse(readFile(folder.file("told/env.json")));
+  EXPECT_EQ(told["settings"],
+            nlohmann::json::parse(readFile(folder.file("told/config.json"))));
+  EXPECT_EQ(told["settings_sha256"], sha256Hex(told["settings"].dump()));
+  EXPECT_FALSE(told["origins"].contains("train.lr"));
+  EXPECT_EQ(told["origins"]["train.steps"], "command line");
+  EXPECT_EQ(told["device"], "cpu");
+  EXPECT_EQ(told["processes"], 1);
+  EXPECT_EQ(told["threads"], 1);
+  EXPECT_EQ(told["kernels"], nlohmann::json::object());
+  for (const char *key : {"time", "torch", "compiler_build", "processor",
+                          "memory_bytes", "environment"})
+    EXPECT_TRUE(told.contains(key)) << key;
 }
 
 TEST_F(Train, AccumulationIsALargerBatch) {
