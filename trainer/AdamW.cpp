@@ -14,11 +14,19 @@ namespace {
 /// so that kernels find every pointer aligned.
 constexpr int64_t unit = 64;
 
-at::ScalarType computeType(const Config &config) {
-  return config.precision == Precision::Bf16 ? at::kBFloat16 : at::kFloat;
-}
-
 } // namespace
+
+at::ScalarType computeType(const Config &config) {
+  switch (config.precision) {
+  case Precision::Bf16:
+    return at::kBFloat16;
+  case Precision::Fp16:
+    return at::kHalf;
+  case Precision::Fp32:
+    break;
+  }
+  return at::kFloat;
+}
 
 bool decays(const models::Parameter &p) {
   const auto part = [&](const char *name) {
@@ -90,14 +98,18 @@ void AdamW::gather() {
     at::_foreach_copy_(sums, added);
 }
 
-double AdamW::clip() {
+double AdamW::clip(double lossScale) {
   const at::NoGradGuard noGrad;
   gather();
   const double norm =
       at::linalg_vector_norm(gradient, 2, std::nullopt, false, at::kDouble)
-          .item<double>();
-  if (config.clip > 0 && norm > config.clip)
-    gradient.mul_(config.clip / norm);
+          .item<double>() /
+      lossScale;
+  const double factor =
+      (config.clip > 0 && norm > config.clip ? config.clip / norm : 1) /
+      lossScale;
+  if (factor != 1)
+    gradient.mul_(factor);
   return norm;
 }
 

@@ -14,6 +14,9 @@ struct Config;
 /// gradient they get must not fight a pull towards zero.
 bool decays(const models::Parameter &parameter);
 
+/// What the model computes in.
+at::ScalarType computeType(const Config &config);
+
 /// Weights, gradients and both moments are fp32, each in one buffer; parameters
 /// begin at multiples of 64 elements in it. The model's parameters become
 /// places in the buffer of weights, or, with another runtime.precision, in a
@@ -29,9 +32,10 @@ public:
   void gather();
   /// All fp32 gradients, after gather(): [n].
   at::Tensor &gradients() { return gradient; }
-  /// Scales the gradients so that their common norm is at most config.clip;
-  /// returns the norm they had before. Reads one number from the device.
-  double clip();
+  /// Divides the gradients by `lossScale`, which the loss was multiplied by,
+  /// and scales them so that their common norm is at most config.clip; returns
+  /// the norm they had before that. Reads one number from the device.
+  double clip(double lossScale = 1);
   void step(double learningRate);
   void zeroGradients();
 

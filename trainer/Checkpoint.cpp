@@ -50,6 +50,7 @@ void writeCheckpoint(const Config &config, const Snapshot &snapshot,
                       {"data_sha256", dataHash},
                       {"kernels", kernelSums(kernels)},
                       {"updates", toJson(progress.updates)},
+                      {"loss_scale", toJson(progress.scale)},
                       {"config", toJson(config)}};
   writer.add(stateFile, state.dump(1) + "\n");
   writer.commit();
@@ -148,7 +149,8 @@ void requireSameKernels(const FoundCheckpoint &checkpoint, const Config &config,
   say("going on with other kernel files than before: " + change);
 }
 
-Progress loadCheckpoint(const FoundCheckpoint &checkpoint, AdamW &optimizer) {
+Progress loadCheckpoint(const FoundCheckpoint &checkpoint, const Config &config,
+                        AdamW &optimizer) {
   const fs::path folder = checkpoint.folder;
   readTensors((folder / modelFile).string(), optimizer.weights());
   readTensors((folder / optimizerFile).string(), optimizer.state());
@@ -156,7 +158,8 @@ Progress loadCheckpoint(const FoundCheckpoint &checkpoint, AdamW &optimizer) {
   const json &state = checkpoint.state;
   return {state.value("step", int64_t(0)), state.value("windows", int64_t(0)),
           state.value("train_seconds", 0.0),
-          historyFromJson(state.value("updates", json()))};
+          historyFromJson(state.value("updates", json())),
+          scaleFromJson(config, state.value("loss_scale", json()))};
 }
 
 } // namespace tessera::trainer

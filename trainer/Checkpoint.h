@@ -5,6 +5,7 @@
 
 #include "trainer/AdamW.h"
 #include "trainer/KernelFiles.h"
+#include "trainer/LossScale.h"
 #include "trainer/UpdateGuard.h"
 
 #include <filesystem>
@@ -24,6 +25,7 @@ struct Progress {
   int64_t windows = 0; ///< Training windows drawn: the data position.
   double trainSeconds = 0;
   UpdateHistory updates;
+  LossScale scale;
 };
 
 /// What a run has to remember of one moment. Nothing of it is shared with the
@@ -77,6 +79,7 @@ void requireSameKernels(const FoundCheckpoint &checkpoint, const Config &config,
                         const KernelTexts &kernels, const Say &say);
 
 /// Restores weights and moments; returns the progress.
-Progress loadCheckpoint(const FoundCheckpoint &checkpoint, AdamW &optimizer);
+Progress loadCheckpoint(const FoundCheckpoint &checkpoint, const Config &config,
+                        AdamW &optimizer);
 
 } // namespace tessera::trainer

@@ -19,7 +19,7 @@ enum class LearningRateSchedule : int {
   Constant
 };
 enum class ComputeDevice : int { Auto, Cpu, Cuda };
-enum class Precision : int { Fp32, Bf16 };
+enum class Precision : int { Fp32, Bf16, Fp16 };
 enum class TokenizerKind : int { Byte, Gpt2 };
 enum class DataOrder : int { Random, Shuffled, Sequential };
 enum class DataPacking : int { Joined, BestFit };
@@ -56,9 +56,10 @@ struct Config {
   double beta1 = 0.9;
   double beta2 = 0.95;
   double epsilon = 1e-8;
-  double clip = 1.0;       ///< 0: no clipping.
-  double skipScore = 0;    ///< Standard deviations; 0: any finite update.
-  int64_t skipBudget = 10; ///< Updates of guardWindow steps.
+  double clip = 1.0;        ///< 0: no clipping.
+  double lossScale = 65536; ///< Of the first step, in fp16.
+  double skipScore = 0;     ///< Standard deviations; 0: any finite update.
+  int64_t skipBudget = 10;  ///< Updates of guardWindow steps.
   int64_t seed = 1;
 
   int64_t logEvery = 10;

@@ -44,7 +44,7 @@ std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
   return model.kernels().listLaunches(
       [&] {
         const at::Tensor some = tokens(config.deviceBatchSize);
-        backward(model, {some, some}, config.accumulate);
+        backward(model, {some, some}, 1.0 / double(config.accumulate));
         for (const int64_t windows : evaluationBatches(corpus, config)) {
           evaluation(windows, -1);
           if (small.attention == models::AttentionKind::Nsa)
@@ -85,7 +85,7 @@ void runMicroBatch(const Config &given) {
     if (i > 0)
       tokens.targets.push_back(token);
   }
-  backward(model, toBatch(tokens, length), config.accumulate);
+  backward(model, toBatch(tokens, length), 1.0 / double(config.accumulate));
 }
 
 } // namespace tessera::trainer

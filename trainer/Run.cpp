@@ -6,6 +6,8 @@
 #include "support/Error.h"
 #include "trainer/CheckpointFolder.h"
 #include "trainer/Evaluate.h"
+#include "trainer/Peak.h"
+#include "trainer/Plan.h"
 #include "trainer/Schedule.h"
 #include "trainer/Signals.h"
 
@@ -39,14 +41,20 @@ double secondsSince(Run::Clock::time_point start) {
 
 } // namespace
 
-double backward(models::Transformer &model, const Batch &batch,
-                int64_t accumulate) {
+double backward(models::Transformer &model, const Batch &batch, double factor,
+                StageClock *clock) {
+  const auto enter = [&](Stage stage) {
+    if (clock)
+      clock->enter(stage);
+  };
+  enter(Stage::Forward);
   models::ForwardOptions options;
   options.starts = batch.starts;
   const at::Tensor logits = model.forward(batch.inputs, options).logits;
   const at::Tensor loss = at::cross_entropy_loss(
       logits.flatten(0, 1).to(at::kFloat), batch.targets.flatten());
-  (loss / double(accumulate)).backward();
+  enter(Stage::Backward);
+  (loss * factor).backward();
   return loss.item<double>();
 }
 
@@ -60,7 +68,9 @@ Run::Run(const Config &config, const Corpus &corpus, models::Transformer &model,
       control(config.out, parallel.rank(), config.watchdog),
       writer(config, corpus.hash, kernels, optimizer), progress(start),
       source(corpus, config, start.windows, parallel.rank(), parallel.size()),
-      unit(lossUnit(corpus)), before(start.trainSeconds) {}
+      unit(lossUnit(corpus)), before(start.trainSeconds),
+      tokenFlops(planOf(config).weightFlops + planOf(config).attentionFlops),
+      peakFlops(parallel.first() ? peakRate(config, model.device()) : 0) {}
 
 int Run::stopSignal() {
   if (parallel.size() == 1)
@@ -83,29 +93,39 @@ double Run::shareLoss(double loss) {
 }
 
 void Run::step() {
-  const Clock::time_point start = Clock::now();
+  StageClock clock;
   control.beat("step", progress.step + 1);
+  const LossScale scale = progress.scale;
+  const double share = 1 / double(config.accumulate);
   double loss = 0;
   for (int64_t i = 0; i < config.accumulate; ++i) {
-    loss +=
-        backward(model,
-                 toBatch(source.next(), config.sequenceLength, model.device()),
-                 config.accumulate) /
-        double(config.accumulate);
+    clock.enter(Stage::Data);
+    const Batch batch =
+        toBatch(source.next(), config.sequenceLength, model.device());
+    loss += backward(model, batch, scale.factor * share, &clock) * share;
+    clock.enter(Stage::Update);
     optimizer.gather();
   }
+  clock.enter(Stage::Exchange);
   parallel.average(optimizer.gradients());
   loss = shareLoss(loss);
-  const double norm = optimizer.clip();
+  clock.enter(Stage::Update);
+  const double norm = optimizer.clip(scale.factor);
   const double rate = learningRate(config, progress.step);
-  const std::string fault =
-      judgeUpdate(config, progress.updates, progress.step + 1, loss, norm);
-  suspect = !std::isfinite(loss) || !std::isfinite(norm);
-  if (fault.empty())
+  const bool tooLarge = overflowed(config, progress.scale, loss, norm);
+  const std::string fault = tooLarge
+                                ? ""
+                                : judgeUpdate(config, progress.updates,
+                                              progress.step + 1, loss, norm);
+  suspect = !tooLarge && (!std::isfinite(loss) || !std::isfinite(norm));
+  if (tooLarge)
+    overflow(scale.factor);
+  else if (fault.empty())
     optimizer.step(rate);
   else
     skip(fault, loss, norm);
   optimizer.zeroGradients();
+  clock.enter(Stage::Other);
   if (compiledBefore < 0)
     compiledBefore = model.kernels().counts().compiled;
   progress.step += 1;
@@ -113,15 +133,33 @@ void Run::step() {
   progress.trainSeconds = before + secondsSince(resumed) - paused;
   ReportSignals::doing("training", progress.step);
 
-  if (!fault.empty())
+  if (tooLarge || !fault.empty())
     return;
-  const double seconds = secondsSince(start);
+  clock.enter(Stage::Other);
+  const double seconds = clock.total();
+  const double speed = double(config.tokensPerStep()) / seconds;
   recent = recent > 0 ? 0.9 * recent + 0.1 * seconds : seconds;
   telemetry.step(
       {progress.step, config.steps, loss / std::numbers::ln2 * unit.perToken,
-       norm, rate, seconds * 1e3, double(config.tokensPerStep()) / seconds,
-       recent * double(config.steps - progress.step), unit},
+       norm, rate, seconds * 1e3, speed,
+       recent * double(config.steps - progress.step), unit,
+       peakFlops > 0
+           ? speed * tokenFlops / (peakFlops * double(parallel.size()))
+           : 0,
+       clock},
       progress.step % config.logEvery == 0 || last() || progress.step == 1);
+}
+
+void Run::overflow(double factor) {
+  const LossScale &scale = progress.scale;
+  telemetry.record({{"step", progress.step + 1},
+                    {"overflow", scale.overflows},
+                    {"loss_scale", scale.factor}});
+  telemetry.say(
+      fmt::format("step {}: gradients overflow at a loss scale of "
+                  "{:.0f}, the update is left out ({} so far); {:.0f} "
+                  "from here on",
+                  progress.step + 1, factor, scale.overflows, scale.factor));
 }
 
 void Run::skip(const std::string &fault, double loss, double norm) {

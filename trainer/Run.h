@@ -14,10 +14,11 @@
 
 namespace tessera::trainer {
 
-/// Loss of one micro-batch in nats per token; its gradient, divided by the
-/// number of micro-batches in a step, is added to the parameters'.
-double backward(models::Transformer &model, const Batch &batch,
-                int64_t accumulate);
+/// Loss of one micro-batch in nats per token; its gradient, times `factor` (the
+/// loss scale divided by the number of micro-batches in a step), is added to
+/// the parameters'.
+double backward(models::Transformer &model, const Batch &batch, double factor,
+                StageClock *clock = nullptr);
 
 class Run {
 public:
@@ -52,6 +53,7 @@ public:
 private:
   int ownSignal();
   double shareLoss(double loss);
+  void overflow(double factor);
   void skip(const std::string &fault, double loss, double norm);
   void saveIfDue();
   void sayFailures();
@@ -73,7 +75,9 @@ private:
   double paused = 0;
   /// Kernels compiled until the first step was over; -1: there was none.
   int64_t compiledBefore = -1;
-  double recent = 0; ///< Seconds of a step, smoothed, for the ETA.
+  const double tokenFlops; ///< Operations for a token.
+  const double peakFlops;  ///< A second; 0: not known.
+  double recent = 0;       ///< Seconds of a step, smoothed, for the ETA.
   /// The loss of the last step was not finite. Until one is again, nothing is
   /// saved: the checkpoints before stay.
   bool suspect = false;

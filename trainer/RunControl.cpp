@@ -23,16 +23,6 @@ constexpr double manyMedians = 10;
 
 std::string haltFile(const std::string &folder) { return folder + "/.HALT"; }
 
-/// "2026-01-31T12:00:00Z"
-std::string isoTime(double seconds) {
-  const std::time_t whole = std::time_t(seconds);
-  std::tm parts = {};
-  gmtime_r(&whole, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
-
 } // namespace
 
 double stallLimit(std::vector<double> stepSeconds, double least) {

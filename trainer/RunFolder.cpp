@@ -25,8 +25,9 @@ namespace {
 /// Whether a run writes an entry of that name into its folder.
 bool writtenByRuns(const std::string &name) {
   // The second form is what writeFile() leaves when the run is killed in it.
-  for (const std::string known : {"lock", "config.json", "metrics.jsonl",
-                                  "metrics.json", "ckpt", "kernels", ".HALT"})
+  for (const std::string known :
+       {"lock", "config.json", "metrics.jsonl", "metrics.json", "ckpt",
+        "kernels", ".HALT", ".anomaly_type", "env.json", "tb"})
     if (name == known || name.starts_with("." + known + "."))
       return true;
   return name.starts_with("previous-") || name.starts_with("heartbeat_rank");
@@ -132,7 +133,8 @@ std::string RunFolder::putAside() {
   // previous-N.
   const auto worthless = [](const fs::path &p) {
     std::error_code ignored;
-    return p.filename() == "config.json" || p.filename() == "kernels" ||
+    return p.filename() == "config.json" || p.filename() == "env.json" ||
+           p.filename() == "kernels" ||
            p.filename().string().starts_with(".") ||
            p.filename().string().starts_with("heartbeat_rank") ||
            (p.filename() == "metrics.jsonl" &&

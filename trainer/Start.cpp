@@ -8,6 +8,7 @@
 #include "support/Options.h"
 #include "trainer/CheckpointFolder.h"
 #include "trainer/Config.h"
+#include "trainer/EnvironmentFile.h"
 #include "trainer/Finish.h"
 #include "trainer/KernelList.h"
 #include "trainer/Run.h"
@@ -82,13 +83,14 @@ Opening::Opening(const Config &given, DataParallel &parallel) : config(given) {
   config = forProcesses(config, parallel.size());
 }
 
-void shareState(AdamW &optimizer, Progress &progress, const Corpus &corpus,
-                DataParallel &parallel) {
+void shareState(AdamW &optimizer, Progress &progress, const Config &config,
+                const Corpus &corpus, DataParallel &parallel) {
   if (parallel.size() == 1)
     return;
   nlohmann::json told = {{"step", progress.step},
                          {"windows", progress.windows},
                          {"updates", toJson(progress.updates)},
+                         {"loss_scale", toJson(progress.scale)},
                          {"data", corpus.hash}};
   told = nlohmann::json::parse(parallel.fromFirst(told.dump()));
   const bool same = told["data"] == corpus.hash;
@@ -101,6 +103,7 @@ void shareState(AdamW &optimizer, Progress &progress, const Corpus &corpus,
   progress.step = told["step"];
   progress.windows = told["windows"];
   progress.updates = historyFromJson(told["updates"]);
+  progress.scale = scaleFromJson(config, told["loss_scale"]);
   for (at::Tensor &buffer : optimizer.buffers())
     parallel.fromFirst(buffer);
   optimizer.refresh();
@@ -128,7 +131,8 @@ void firstBatches(models::Transformer &model, AdamW &optimizer,
 
 void takeFolder(const Config &config, RunFolder &folder,
                 const std::optional<FoundCheckpoint> &checkpoint,
-                const Progress &progress, const KernelTexts &kernels) {
+                const Progress &progress, const KernelTexts &kernels,
+                const World &world, const std::string &device) {
   if (checkpoint) {
     for (const auto &damaged : checkpoint->damaged)
       setDamagedAside(damaged);
@@ -141,6 +145,8 @@ void takeFolder(const Config &config, RunFolder &folder,
   if (clearHalt(config.out))
     logLine("removed " + config.out + "/.HALT, which stopped an earlier run");
   writeFile(folder.file("config.json"), toJson(config).dump(1) + "\n");
+  writeFile(folder.file("env.json"),
+            environmentOf(config, world, device, kernels).dump(1) + "\n");
   keepKernels(config.out, progress.step, kernels);
 }
 

@@ -33,8 +33,8 @@ struct Opening {
 
 /// Gives all processes the weights, moments and progress of the first. Throws
 /// tessera::Error where a process reads other data.
-void shareState(AdamW &optimizer, Progress &progress, const Corpus &corpus,
-                DataParallel &parallel);
+void shareState(AdamW &optimizer, Progress &progress, const Config &config,
+                const Corpus &corpus, DataParallel &parallel);
 
 /// A line of the run, which the first process writes for all.
 Say lineOf(const DataParallel &parallel);
@@ -49,7 +49,8 @@ void firstBatches(models::Transformer &model, AdamW &optimizer,
 /// asked before; what an earlier run left was untouched until here.
 void takeFolder(const Config &config, RunFolder &folder,
                 const std::optional<FoundCheckpoint> &checkpoint,
-                const Progress &progress, const KernelTexts &kernels);
+                const Progress &progress, const KernelTexts &kernels,
+                const World &world, const std::string &device);
 
 /// One line on the model: parameters, layers, attention, kernels.
 std::string modelLine(const Config &config, const models::Transformer &model);

@@ -4,16 +4,20 @@
 #include "trainer/Telemetry.h"
 
 #include "support/Error.h"
+#include "support/Quantities.h"
 #include "support/Sync.h"
 
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace tessera::trainer {
@@ -25,6 +29,27 @@ std::string duration(double seconds) {
   if (s >= 60)
     return fmt::format("{}m{:02}s", s / 60, s % 60);
   return fmt::format("{}s", s);
+}
+
+std::string isoTime(double seconds) {
+  const std::time_t whole = std::time_t(seconds);
+  std::tm parts = {};
+  gmtime_r(&whole, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+ProcessMemory processMemory() {
+  ProcessMemory memory;
+  std::ifstream in("/proc/self/statm");
+  int64_t pages = 0, resident = 0;
+  if (in >> pages >> resident)
+    memory.now = resident * sysconf(_SC_PAGE_SIZE);
+  rusage usage = {};
+  if (getrusage(RUSAGE_SELF, &usage) == 0)
+    memory.most = int64_t(usage.ru_maxrss) * 1024;
+  return memory;
 }
 
 void writeLog(std::string_view text) {
@@ -53,26 +78,40 @@ Telemetry::Telemetry(const std::string &file, int64_t keptSteps)
   if (!out)
     throw Error("cannot write " + file + ": " + errnoText(errno),
                 "check the rights of the run folder");
+  events.emplace((std::filesystem::path(file).parent_path() / "tb").string(),
+                 keptSteps + 1);
 }
 
 void Telemetry::step(const StepRecord &r, bool logged) {
   if (file.empty())
     return;
-  if (logged)
-    record({{"step", r.step},
-            {r.unit.key, r.bits},
-            {"grad_norm", r.gradientNorm},
-            {"lr", r.learningRate},
-            {"step_ms", r.milliseconds},
-            {"tokens_per_s", r.tokensPerSecond}});
+  const ProcessMemory memory = processMemory();
+  if (logged) {
+    nlohmann::json json = {{"step", r.step},
+                           {r.unit.key, r.bits},
+                           {"grad_norm", r.gradientNorm},
+                           {"lr", r.learningRate},
+                           {"step_ms", r.milliseconds},
+                           {"tokens_per_s", r.tokensPerSecond},
+                           {"memory_bytes", memory.now},
+                           {"memory_most_bytes", memory.most}};
+    if (r.utilization > 0)
+      json["mfu"] = r.utilization;
+    for (size_t i = 0; i < stageNames.size(); ++i)
+      json["stages_ms"][stageNames[i]] = 1e3 * r.stages.seconds()[i];
+    record(json);
+  }
   if (!terminal && !logged)
     return;
   const std::string line = fmt::format(
       "step {}/{} ({:.0f}%) | {:.4f} {} | gnorm {:.3f} | lr {:.2e} | "
-      "{:.0f} ms | {:.0f} tok/s | eta {}",
+      "{:.0f} ms | {:.0f} tok/s | {}{} | eta {}",
       r.step, r.steps, 100.0 * double(r.step) / double(r.steps), r.bits,
       r.unit.name, r.gradientNorm, r.learningRate, r.milliseconds,
-      r.tokensPerSecond, duration(r.secondsLeft));
+      r.tokensPerSecond,
+      r.utilization > 0 ? fmt::format("MFU {:.1f}% | ", 100 * r.utilization)
+                        : "",
+      bytesText(uint64_t(memory.now)), duration(r.secondsLeft));
   writeLog(terminal ? "\r\x1b[K" + line : line + "\n");
   drawn = terminal;
 }
@@ -95,6 +134,30 @@ void Telemetry::record(const nlohmann::json &json) {
         "; training goes on, and what is missing will be written when that "
         "works again");
   failing = !written;
+  addEvents(json);
+}
+
+void Telemetry::addEvents(const nlohmann::json &json) {
+  EventFile::Scalars scalars;
+  const auto add = [&](std::string tag, const nlohmann::json &value) {
+    if (value.is_number())
+      scalars.emplace_back(std::move(tag), value.get<double>());
+  };
+  for (const auto &[key, value] : json.items()) {
+    const bool held = key.starts_with("val_");
+    const std::string tag = held ? "val/" + key.substr(4) : "train/" + key;
+    add(tag, value);
+    if (value.is_object())
+      for (const auto &[inner, number] : value.items())
+        add(tag + "/" + inner, number);
+  }
+  std::erase_if(scalars, [](const auto &s) { return s.first == "train/step"; });
+  const bool written =
+      scalars.empty() || events->add(json.value("step", int64_t(0)), scalars);
+  if (!written && !eventsFailing)
+    say("WARNING: cannot write TensorBoard's events beside " + file + ": " +
+        errnoText(errno) + "; training goes on, metrics.jsonl has the same");
+  eventsFailing = !written;
 }
 
 void Telemetry::say(const std::string &text) {

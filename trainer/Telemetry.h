@@ -4,10 +4,13 @@
 #pragma once
 
 #include "support/File.h"
+#include "trainer/EventFile.h"
+#include "trainer/StageClock.h"
 #include "trainer/data/Corpus.h"
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,7 +22,20 @@ struct StepRecord {
   double bits = 0, gradientNorm = 0, learningRate = 0;
   double milliseconds = 0, tokensPerSecond = 0, secondsLeft = 0;
   LossUnit unit; ///< Of `bits`.
+  /// The share of the processor's measured rate that the model's operations
+  /// make (trainer/Peak.h); 0: not known.
+  double utilization = 0;
+  StageClock stages;
 };
+
+/// Bytes of memory of this process: now, and the most so far. 0: not known.
+struct ProcessMemory {
+  int64_t now = 0, most = 0;
+};
+ProcessMemory processMemory();
+
+/// "2026-01-31T12:00:00Z" of seconds since the epoch.
+std::string isoTime(double seconds);
 
 /// "1h02m", "4m07s", "12s".
 std::string duration(double seconds);
@@ -30,7 +46,8 @@ void writeLog(std::string_view text);
 void logLine(const std::string &text);
 
 /// Progress on standard error: one line redrawn on a terminal, a line per
-/// record elsewhere. Every record also goes to metrics.jsonl.
+/// record elsewhere. Every record also goes to metrics.jsonl, its numbers to
+/// TensorBoard's file in tb/.
 class Telemetry {
 public:
   /// Keeps the records of steps up to `keptSteps`, those a resumed run has
@@ -47,12 +64,16 @@ public:
   void say(const std::string &text);
 
 private:
+  void addEvents(const nlohmann::json &json);
+
   bool terminal;
   bool drawn = false;
   std::string file;
   UniqueFd out;
   std::string unwritten; ///< Of the file's end; may begin inside a line.
   bool failing = false;
+  std::optional<EventFile> events; ///< None without a file.
+  bool eventsFailing = false;
 };
 
 } // namespace tessera::trainer

@@ -42,11 +42,12 @@ int train(const Config &given, const World &world) {
   AdamW optimizer(model.parameters(), config);
   say(modelLine(config, model));
   Progress progress;
+  progress.scale = firstScale(config);
   if (checkpoint) {
     requireSameRun(*checkpoint, config, corpus.hash, logLine);
-    progress = loadCheckpoint(*checkpoint, optimizer);
+    progress = loadCheckpoint(*checkpoint, config, optimizer);
   }
-  shareState(optimizer, progress, corpus, parallel);
+  shareState(optimizer, progress, config, corpus, parallel);
 
   // --- how long it will take; which kernels it takes
   const StopSignals signals;
@@ -55,7 +56,8 @@ int train(const Config &given, const World &world) {
   if (checkpoint)
     requireSameKernels(*checkpoint, config, kernels, logLine);
   if (parallel.first())
-    takeFolder(config, *opening.folder, checkpoint, progress, kernels);
+    takeFolder(config, *opening.folder, checkpoint, progress, kernels, world,
+               device.str());
   parallel.wait();
   if (config.panel && parallel.first() && device.is_cpu())
     preparePanel(model.kernels());

@@ -1,6 +1,7 @@
 // tests/train/TrainTest.cpp - whole runs: resume, equality, signals, bad input.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "support/Hash.h"
 #include "tests/train/TrainRun.h"
 #include "tests/unit/trainer/data/LlmCFile.h"
 
@@ -117,6 +118,101 @@ TEST_F(Train, Bf16LearnsAsFp32DoesAndGoesOnBitForBit) {
   EXPECT_NEAR(metrics("bf16")["val_bpb"].get<double>(), exact, 0.1);
   EXPECT_NEAR(metrics("wider")["val_bpb"].get<double>(), exact, 0.1);
   EXPECT_NE(metrics("bf16")["val_bpb"], metrics("fp32")["val_bpb"]);
+}
+
+// Scaled by 2^24 the first gradients do not fit: their updates are left out
+// until they do, in a run that is cut in two as well.
+TEST_F(Train, Fp16LearnsAndKeepsItsLossScale) {
+  const std::vector<std::string> settings = {
+      "train.steps=120",        "train.lr=0.01",
+      "train.log_every=10",     "train.save_every=60",
+      "runtime.precision=fp16", "train.loss_scale=16777216",
+      "train.skip_budget=0"};
+  expectFine(run("fp16", settings));
+  const auto overflows = [&](const std::string &out) {
+    std::istringstream in(readFile(folder.file(out + "/metrics.jsonl")));
+    std::vector<nlohmann::json> all;
+    for (std::string line; std::getline(in, line);)
+      if (const auto record = nlohmann::json::parse(line);
+          record.contains("overflow"))
+        all.push_back(record);
+    return all;
+  };
+  const auto left = overflows("fp16");
+  ASSERT_FALSE(left.empty());
+  double scale = 16777216;
+  for (size_t i = 0; i < left.size(); ++i) {
+    EXPECT_EQ(left[i]["overflow"], i + 1);
+    EXPECT_EQ(left[i]["loss_scale"], scale /= 2);
+  }
+  EXPECT_GE(scale, 16);
+  const auto state =
+      nlohmann::json::parse(checkpoint("fp16", 120, "state.json"));
+  EXPECT_EQ(state["loss_scale"]["factor"], scale);
+  EXPECT_EQ(state["loss_scale"]["overflows"], left.size());
+  EXPECT_EQ(state["loss_scale"]["good_steps"],
+            120 - left.back()["step"].get<int>());
+
+  expectFine(run("cut", settings));
+  namespace fs = std::filesystem;
+  fs::remove(folder.path / "cut/metrics.json");
+  fs::remove_all(folder.path / "cut/ckpt/step_00000120");
+  expectFine(run("cut", settings));
+  for (const char *name : {"model.safetensors", "optimizer.safetensors"})
+    EXPECT_EQ(checkpoint("fp16", 120, name), checkpoint("cut", 120, name));
+  EXPECT_EQ(overflows("cut"), left);
+
+  // From the usual scale no update is left out.
+  const std::vector<std::string> usual = {"train.steps=120", "train.lr=0.01",
+                                          "train.log_every=10"};
+  expectFine(run("fp32", usual));
+  std::vector<std::string> half = usual;
+  half.push_back("runtime.precision=fp16");
+  expectFine(run("half", half));
+  EXPECT_TRUE(overflows("half").empty());
+  EXPECT_NEAR(metrics("half")["val_bpb"].get<double>(),
+              metrics("fp32")["val_bpb"].get<double>(), 0.1);
+  EXPECT_NE(metrics("half")["val_bpb"], metrics("fp32")["val_bpb"]);
+}
+
+// Time, memory and MFU of each step; what the run was made with.
+TEST_F(Train, TheFolderSaysWhereTimeGoesAndWhatRan) {
+  const CommandResult result = run("told", {"train.accumulate=2"});
+  expectFine(result);
+  EXPECT_NE(result.errors.find("tok/s | MFU "), std::string::npos)
+      << result.errors;
+  std::istringstream in(readFile(folder.file("told/metrics.jsonl")));
+  int lines = 0;
+  for (std::string line; std::getline(in, line); ++lines) {
+    const nlohmann::json record = nlohmann::json::parse(line);
+    double sum = 0;
+    for (const auto &[stage, ms] : record["stages_ms"].items())
+      sum += ms.get<double>();
+    EXPECT_NEAR(sum / record["step_ms"].get<double>(), 1, 1e-9) << line;
+    for (const char *stage : {"data", "forward", "backward", "update"})
+      EXPECT_GT(record["stages_ms"][stage], 0) << line;
+    EXPECT_GT(record["mfu"], 0);
+    EXPECT_LT(record["mfu"], 2); // of a rate that was measured beforehand
+    EXPECT_GT(record["memory_bytes"], 1 << 20);
+    EXPECT_GE(record["memory_most_bytes"],
+              record["memory_bytes"].get<int64_t>() - (1 << 20));
+  }
+  EXPECT_EQ(lines, 12);
+  EXPECT_FALSE(std::filesystem::is_empty(folder.file("told/tb")));
+  const auto told =
+      nlohmann::json::parse(readFile(folder.file("told/env.json")));
+  EXPECT_EQ(told["settings"],
+            nlohmann::json::parse(readFile(folder.file("told/config.json"))));
+  EXPECT_EQ(told["settings_sha256"], sha256Hex(told["settings"].dump()));
+  EXPECT_FALSE(told["origins"].contains("train.lr"));
+  EXPECT_EQ(told["origins"]["train.steps"], "command line");
+  EXPECT_EQ(told["device"], "cpu");
+  EXPECT_EQ(told["processes"], 1);
+  EXPECT_EQ(told["threads"], 1);
+  EXPECT_EQ(told["kernels"], nlohmann::json::object());
+  for (const char *key : {"time", "torch", "compiler_build", "processor",
+                          "memory_bytes", "environment"})
+    EXPECT_TRUE(told.contains(key)) << key;
 }
 
 TEST_F(Train, AccumulationIsALargerBatch) {

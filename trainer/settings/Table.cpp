@@ -45,10 +45,9 @@ const std::vector<Choice> gateOverrides = {
 const std::vector<Choice> devices = {choice("auto", ComputeDevice::Auto),
                                      choice("cpu", ComputeDevice::Cpu),
                                      choice("cuda", ComputeDevice::Cuda)};
-const std::vector<Choice> precisions = {
-    choice("fp32", Precision::Fp32),
-    choice("bf16", Precision::Bf16),
-    {"fp16", -1, "training in fp16 is not built yet"}};
+const std::vector<Choice> precisions = {choice("fp32", Precision::Fp32),
+                                        choice("bf16", Precision::Bf16),
+                                        choice("fp16", Precision::Fp16)};
 const std::vector<Choice> schedules = {
     choice("cosine", LearningRateSchedule::Cosine),
     choice("linear", LearningRateSchedule::Linear),
@@ -318,6 +317,11 @@ std::vector<Setting> trainSettings() {
           .also("train.clip")
           .also("train.max_grad_norm")
           .range(0, many)
+          .announced(),
+      Entry::of("train.loss_scale", MEMBER(lossScale),
+                "what the loss is multiplied by in fp16 at first; it halves "
+                "when gradients overflow and doubles after 2000 good steps")
+          .range(1, 16777216)
           .announced(),
       Entry::of("train.skip_z", MEMBER(skipScore),
                 "an update whose loss or gradient norm is so many standard "

@@ -43,7 +43,7 @@ struct Saved {
     const auto found =
         findCheckpoint(folder.path.string(), [](const std::string &) {});
     EXPECT_EQ(found->state["step"], step);
-    loadCheckpoint(*found, loaded);
+    loadCheckpoint(*found, config, loaded);
     return there[0].value[0][0].item<float>();
   }
 };

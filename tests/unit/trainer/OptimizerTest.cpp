@@ -90,6 +90,23 @@ TEST(AdamW, ClipReportsTheNormBefore) {
               1e-6);
 }
 
+// What the loss was multiplied by is taken out again, before the norm is
+// compared with the largest one.
+TEST(AdamW, ClipTakesTheLossScaleOut) {
+  Config c;
+  for (const double most : {100.0, 1.0}) {
+    c.clip = most;
+    auto parameters = pair();
+    AdamW optimizer(parameters, c);
+    for (auto &p : parameters)
+      p.value.mutable_grad() = at::full_like(p.value.detach(), 2.0 * 1024);
+    const double norm = 2 * std::sqrt(7.0);
+    EXPECT_NEAR(optimizer.clip(1024), norm, 1e-6);
+    EXPECT_NEAR(parameters[1].value.grad()[0].item<double>(),
+                2 * std::min(1.0, most / norm), 1e-6);
+  }
+}
+
 /// Numbers read from the device while `work` runs.
 template <typename F>
 int64_t readsOf(const F &work) {

@@ -103,10 +103,10 @@ TEST(Settings, AFileOfThePythonSystemMeansTheSame) {
 }
 
 TEST(Settings, AFeatureThatIsMissingIsNeverPassedOver) {
-  const std::string fp16 = refusal("runtime:\n  precision: fp16\n");
-  EXPECT_TRUE(has(fp16, "run.yaml:2: runtime.precision=fp16")) << fp16;
-  EXPECT_TRUE(has(fp16, "not built yet")) << fp16;
-  EXPECT_TRUE(has(fp16, "fp32 or bf16")) << fp16;
+  const std::string mlp = refusal("nsa:\n  phi: mlp\n");
+  EXPECT_TRUE(has(mlp, "run.yaml:2: nsa.phi=mlp")) << mlp;
+  EXPECT_TRUE(has(mlp, "not built yet")) << mlp;
+  EXPECT_TRUE(has(mlp, "avg or conv")) << mlp;
   EXPECT_TRUE(has(refusal("nsa: {phi: mlp}"), "avg is what its runs did"));
   EXPECT_TRUE(has(refusal("runtime: {gradient_checkpointing: true}"),
                   "recompute is not built yet"));

@@ -5,6 +5,7 @@
 
 #include "TestFolder.h"
 #include "support/File.h"
+#include "support/Process.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -70,6 +71,71 @@ TEST(Telemetry, AResumedRunKeepsThePastAndDropsTornLines) {
   Telemetry(file, 2).record({{"step", 3}, {"again", true}});
   EXPECT_EQ(readFile(file), "{\"step\":1}\n{\"step\":2,\"val_bpb\":3.0}\n"
                             "{\"again\":true,\"step\":3}\n");
+}
+
+/// What the other reader says of the files in tb/.
+std::string events(const TestFolder &folder) {
+  std::string text;
+  for (const auto &e :
+       std::filesystem::directory_iterator(folder.path / "tb")) {
+    const CommandResult read =
+        runCommand({TESSERA_PYTHON, TESSERA_EVENT_READER, e.path().string()},
+                   std::chrono::seconds(60));
+    EXPECT_TRUE(read.status.ok()) << read.errors;
+    text += read.output;
+  }
+  return text;
+}
+
+TEST(Telemetry, NumbersOfARecordAreEventsToo) {
+  const TestFolder folder;
+  Telemetry telemetry(folder.file("metrics.jsonl"), 6);
+  telemetry.record({{"step", 7}, {"bpb", 2.5}, {"text", "x"}});
+  telemetry.record(
+      {{"step", 8}, {"val_bpb", 3.0}, {"stages_ms", {{"data", 0.5}}}});
+  EXPECT_EQ(events(folder), "version brain.Event:2\n7 start\n7 train/bpb 2.5\n"
+                            "8 train/stages_ms/data 0.5\n8 val/bpb 3\n");
+}
+
+TEST(Telemetry, EventsThatCannotBeWrittenAreSaidOnce) {
+  const TestFolder folder;
+  folder.write("tb", "a file");
+  Telemetry telemetry(folder.file("metrics.jsonl"), 0);
+  testing::internal::CaptureStderr();
+  for (int step = 1; step <= 3; ++step)
+    telemetry.record({{"step", step}, {"bpb", 2.5}});
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(countOf(said, "WARNING: cannot write TensorBoard's events"), 1u)
+      << said;
+  EXPECT_EQ(countOf(readFile(folder.file("metrics.jsonl")), "bpb"), 3u);
+}
+
+TEST(Telemetry, StagesAddUpToTheirTime) {
+  const auto start = StageClock::Clock::now();
+  StageClock clock;
+  for (const Stage stage : {Stage::Data, Stage::Forward, Stage::Data,
+                            Stage::Backward, Stage::Other})
+    clock.enter(stage);
+  const double most =
+      std::chrono::duration<double>(StageClock::Clock::now() - start).count();
+  double sum = 0;
+  for (const double seconds : clock.seconds())
+    sum += seconds;
+  EXPECT_EQ(sum, clock.total());
+  EXPECT_GT(sum, 0);
+  EXPECT_LE(sum, most);
+  EXPECT_EQ(clock.seconds()[size_t(Stage::Exchange)], 0);
+  EXPECT_GT(clock.seconds()[size_t(Stage::Data)], 0);
+}
+
+TEST(Telemetry, MemoryIsThatOfTheProcess) {
+  const ProcessMemory before = processMemory();
+  EXPECT_GT(before.now, 1 << 20);
+  std::vector<char> block(size_t(64) << 20, 1);
+  const ProcessMemory now = processMemory();
+  EXPECT_GE(now.now, before.now + (60 << 20));
+  EXPECT_GE(now.most, now.now - (1 << 20));
+  EXPECT_EQ(block[block.size() / 2], 1);
 }
 
 } // namespace
