@@ -120,7 +120,8 @@ int main(int argc, char **argv) {
         tools::addCache(app),   tools::addLayout(app),
         tools::addInspect(app), tools::addAnalyze(app),
         tools::addDebug(app),   tools::addTune(app),
-        tools::addVersion(app)};
+        tools::addVersion(app), tools::addPreflight(app),
+        tools::addWatch(app)};
     // Listed for --help; carried out above.
     for (const tools::TrainVerb &verb : tools::trainVerbs())
       app.add_subcommand(verb.name, verb.help);
