@@ -14,6 +14,7 @@
 #include <map>
 #include <regex>
 #include <set>
+#include <sstream>
 
 using namespace tessera;
 using namespace std::chrono_literals;
@@ -107,6 +108,43 @@ TEST_F(PackTrain, StartsNoCompiler) {
     EXPECT_EQ(done.errors.find("warning"), std::string::npos) << done.errors;
   }
   EXPECT_FALSE(fs::exists(own("started")));
+}
+
+// CUDA tensors, on a driver whose GPU is the simulator.
+TEST_F(PackTrain, TrainsOnAGpuWithoutACompiler) {
+  std::vector<std::string> environment = noCompiler();
+  for (const std::string &one :
+       {std::string("TESSERA_PACK=") + pack(),
+        std::string("TESSERA_F32_DEFAULT=tf32"),
+        std::string("LD_PRELOAD=" TESSERA_SIM_TORCH),
+        "SIM_CUDA_COUNTS=" + own("counts"),
+        std::string("TESSERA_CUDA_DRIVER=" TESSERA_SIM_CUDA)})
+    environment.push_back(one);
+  const CommandResult done =
+      train("cuda", environment,
+            {"train.steps=3", "runtime.device=cuda", "panel=false"});
+  ASSERT_TRUE(done.status.ok()) << done.errors;
+  expectHas(done.errors, "tessera kernels on cuda:0");
+  const Json counts = metrics("cuda");
+  EXPECT_EQ(counts["kernels_compiled"], 0);
+  EXPECT_EQ(counts["compiler_processes"], 0);
+  EXPECT_EQ(counts["kernels_not_in_pack"], 0);
+  EXPECT_GT(counts["kernels_packed"].get<int>(), 10);
+  EXPECT_FALSE(fs::exists(own("started")));
+  // They ran on the GPU.
+  std::istringstream in(readFile(own("counts")));
+  std::map<std::string, long> calls;
+  std::string name;
+  for (long count = 0; in >> name >> count;)
+    calls[name] = count;
+  EXPECT_GE(calls["cuLaunchKernelEx"], 3 * counts["kernels_packed"].get<int>());
+
+  // What is learned there is what the cpu learns.
+  ASSERT_TRUE(
+      train("cpu", {"TESSERA_PACK=" + pack()}, {"train.steps=3"}).status.ok());
+  EXPECT_NEAR(counts["val_bpb"].get<double>() /
+                  metrics("cpu")["val_bpb"].get<double>(),
+              1, 1e-2);
 }
 
 // The same losses as without it; sm_90 has the kernels of sm_80.

@@ -126,24 +126,31 @@ EXPORT int cuFuncSetAttribute(void *, int, int) {
   const Call call("cuFuncSetAttribute");
   return call.result;
 }
-EXPORT int cuLaunchKernel(void *handle, unsigned gridX, unsigned gridY,
-                          unsigned gridZ, unsigned blockX, unsigned blockY,
-                          unsigned blockZ, unsigned sharedBytes, void *stream,
-                          void **parameters, void **) {
-  const Call call("cuLaunchKernel");
+namespace {
+
+struct LaunchConfig { // CUlaunchConfig
+  unsigned gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes;
+  void *stream, *attributes;
+  unsigned attributeCount;
+};
+
+int launchOn(const Call &call, const LaunchConfig &config, void *handle,
+             void **parameters, void **extra) {
+  if (extra || config.attributeCount)
+    return invalidValue;
   auto *function = static_cast<LoadedFunction *>(handle);
   Gpu *gpu = function->module->gpu;
   if (call.result || current() != gpu)
     return call.result ? call.result : invalidContext;
-  if (gpu->of(stream).gpu != gpu)
+  if (gpu->of(config.stream).gpu != gpu)
     return invalidHandle;
   if (++launches == 2 && is("crash"))
     std::abort();
   try {
     Launch launch{function,
-                  {gridX, gridY, gridZ},
-                  {blockX, blockY, blockZ},
-                  sharedBytes,
+                  {config.gridX, config.gridY, config.gridZ},
+                  {config.blockX, config.blockY, config.blockZ},
+                  config.sharedBytes,
                   {}};
     for (const uint32_t bytes :
          function->module->code.parameterBytes(function->name)) {
@@ -151,7 +158,7 @@ EXPORT int cuLaunchKernel(void *handle, unsigned gridX, unsigned gridY,
           static_cast<const uint8_t *>(parameters[launch.params.size()]);
       launch.params.push_back({{from, from + bytes}});
     }
-    return submit(gpu->of(stream), [launch] {
+    return submit(gpu->of(config.stream), [launch] {
       try {
         return launch.run();
       } catch (const Error &error) {
@@ -163,4 +170,22 @@ EXPORT int cuLaunchKernel(void *handle, unsigned gridX, unsigned gridY,
     std::fprintf(stderr, "%s\n", error.what());
     return invalidValue;
   }
+}
+
+} // namespace
+
+EXPORT int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY,
+                          unsigned gridZ, unsigned blockX, unsigned blockY,
+                          unsigned blockZ, unsigned sharedBytes, void *stream,
+                          void **parameters, void **extra) {
+  const Call call("cuLaunchKernel");
+  return launchOn(call,
+                  {gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes,
+                   stream, nullptr, 0},
+                  function, parameters, extra);
+}
+EXPORT int cuLaunchKernelEx(const LaunchConfig *config, void *function,
+                            void **parameters, void **extra) {
+  const Call call("cuLaunchKernelEx");
+  return launchOn(call, *config, function, parameters, extra);
 }

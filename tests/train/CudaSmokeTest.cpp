@@ -81,7 +81,8 @@ TEST_F(CudaSmoke, LossesAreThoseOfTheCpu) {
   EXPECT_EQ(five["cuMemcpyHtoD"] - three["cuMemcpyHtoD"], 2 * 1);
   EXPECT_EQ(five["cuMemcpyDtoH"] - three["cuMemcpyDtoH"], 2 * 2);
   EXPECT_EQ(five["cuModuleLoadData"], three["cuModuleLoadData"]);
-  EXPECT_GT(five["cuLaunchKernel"], three["cuLaunchKernel"]);
+  EXPECT_GT(five["cuLaunchKernelEx"], three["cuLaunchKernelEx"]);
+  EXPECT_EQ(five["cuLaunchKernel"], 0); // that of drivers before CUDA 11.8
 }
 
 TEST_F(CudaSmoke, SettingsThatDoNotFitAreRefused) {

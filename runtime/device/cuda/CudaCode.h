@@ -26,9 +26,14 @@ public:
   // Puts a launch on the stream. `parameters`: the address of each value.
   // Throws Error with the driver's words.
   void start(const Grid &grid, void **parameters, Stream stream) const {
-    if (const Result result = driver.api().LaunchKernel(
-            function, grid[0], grid[1], grid[2], threads, 1, 1, sharedBytes,
-            stream, parameters, nullptr)) [[unlikely]]
+    const LaunchConfig config = {.gridX = grid[0],
+                                 .gridY = grid[1],
+                                 .gridZ = grid[2],
+                                 .blockX = threads,
+                                 .sharedBytes = sharedBytes,
+                                 .stream = stream};
+    if (const Result result = driver.launch(config, function, parameters))
+        [[unlikely]]
       refuse(result);
     driver.launched(label);
     if (driver.blocking()) [[unlikely]]

@@ -95,6 +95,8 @@ void Driver::loadFunctions() {
   TESSERA_FIND(EventElapsedTime, "");
   TESSERA_FIND(EventDestroy, "_v2");
 #undef TESSERA_FIND
+  functions.LaunchKernelEx = reinterpret_cast<decltype(Api::LaunchKernelEx)>(
+      ::dlsym(library, "cuLaunchKernelEx"));
 }
 
 void Driver::open() {

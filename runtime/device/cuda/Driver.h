@@ -23,6 +23,16 @@ using Function = struct FunctionObject *;
 using Stream = struct StreamObject *;
 using Event = struct EventObject *;
 
+// CUlaunchConfig.
+struct LaunchConfig {
+  unsigned gridX = 1, gridY = 1, gridZ = 1;
+  unsigned blockX = 1, blockY = 1, blockZ = 1;
+  unsigned sharedBytes = 0;
+  Stream stream = nullptr;
+  void *attributes = nullptr;
+  unsigned attributeCount = 0;
+};
+
 // The functions that are used, by their names less "cu".
 struct Api {
   Result (*Init)(unsigned flags);
@@ -48,6 +58,9 @@ struct Api {
                          unsigned gridZ, unsigned blockX, unsigned blockY,
                          unsigned blockZ, unsigned sharedBytes, Stream,
                          void **parameters, void **extra);
+  // Null in drivers before CUDA 11.8.
+  Result (*LaunchKernelEx)(const LaunchConfig *, Function, void **parameters,
+                           void **extra);
   Result (*MemAlloc)(Address *, size_t);
   Result (*MemFree)(Address);
   Result (*MemcpyHtoD)(Address, const void *, size_t);
@@ -96,6 +109,16 @@ public:
   // Whether every launch is waited for (CUDA_LAUNCH_BLOCKING), so that an error
   // comes from its own launch.
   bool blocking() const { return waits; }
+  // Puts a launch on its stream; an old driver has another function for it.
+  Result launch(const LaunchConfig &config, Function function,
+                void **parameters) const {
+    if (functions.LaunchKernelEx) [[likely]]
+      return functions.LaunchKernelEx(&config, function, parameters, nullptr);
+    return functions.LaunchKernel(function, config.gridX, config.gridY,
+                                  config.gridZ, config.blockX, config.blockY,
+                                  config.blockZ, config.sharedBytes,
+                                  config.stream, parameters, nullptr);
+  }
   // Notes a launch for errors that show later; the text lives for ever.
   void launched(const std::string *kernel) const;
   const std::string *keepName(std::string kernel) const;
