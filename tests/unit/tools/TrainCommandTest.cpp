@@ -14,12 +14,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The program with one beside it that says how it was started.
+// The program with others beside it that say how they were started.
 class TrainCommand : public testing::Test {
 protected:
   TrainCommand() {
     fs::copy_file(TESSERA_PROGRAM, folder.path() / "tessera");
-    for (const char *name : {"tessera-train"}) {
+    for (const char *name : {"tessera-train", "tessera-bench"}) {
       const fs::path path = folder.path() / name;
       writeFile(path, "#!/bin/sh\necho \"$(basename $0) $* "
                       "spin=$GOMP_SPINCOUNT policy=$OMP_WAIT_POLICY\"\n");
@@ -53,10 +53,19 @@ TEST_F(TrainCommand, TheVerbIsAnArgumentOfTraining) {
   EXPECT_EQ(run({"generate"}).find("tessera-train generate "), 0u);
 }
 
+TEST_F(TrainCommand, BenchIsAProgramOfItsOwn) {
+  EXPECT_EQ(run({"bench", "fwd", "--rounds", "2"})
+                .find("tessera-bench fwd "
+                      "--rounds 2 "),
+            0u);
+}
+
 // Torch's threads give the core away soon when they wait, unless someone has
 // said what they do.
 TEST_F(TrainCommand, ThreadsThatWaitYield) {
   EXPECT_NE(run({"train"}).find("spin=1000 policy=\n"), std::string::npos);
+  EXPECT_NE(run({"bench", "fwd"}).find("spin=1000 policy=\n"),
+            std::string::npos);
   EXPECT_NE(run({"train"}, {"GOMP_SPINCOUNT=7"}).find("spin=7 policy=\n"),
             std::string::npos);
   EXPECT_NE(

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/File.h"
 #include "tests/unit/support/Allocations.h"
-#include "tests/unit/support/LaunchKernel.h"
+#include "tools/bench/LaunchKernel.h"
 #include "tests/unit/support/TemporaryFolder.h"
 
 #include <ATen/ATen.h>
