@@ -10,6 +10,7 @@ find_package(CLI11 REQUIRED)
 find_package(GTest REQUIRED)
 # Static: tessera-gpu-check is carried to machines without it.
 find_library(TESSERA_ZLIB libz.a REQUIRED)
+find_library(TESSERA_PCRE2 pcre2-8 REQUIRED)
 find_library(yaml_archive libyaml-cpp.a REQUIRED)
 # Its objects cannot stand in a shared library, which takes the shared one.
 set(TESSERA_YAML

@@ -20,7 +20,7 @@ enum class LearningRateSchedule : int {
 };
 enum class ComputeDevice : int { Auto, Cpu, Cuda };
 enum class Precision : int { Fp32, Bf16 };
-enum class TokenizerKind : int { Byte };
+enum class TokenizerKind : int { Byte, Gpt2 };
 enum class DataOrder : int { Random, Shuffled, Sequential };
 enum class DataPacking : int { Joined, BestFit };
 enum class DataEnd : int { Repeat, Stop };

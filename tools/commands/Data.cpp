@@ -1,4 +1,4 @@
-// tools/commands/Data.cpp - tessera data prepare|inspect|verify.
+// tools/commands/Data.cpp - tessera data prepare|tokenizer|inspect|verify.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
@@ -16,6 +16,7 @@ namespace {
 
 struct Options {
   trainer::PrepareOptions prepare;
+  trainer::TokenizerOptions tokenizer;
   std::vector<std::string> paths;
 };
 
@@ -28,6 +29,30 @@ int prepare(const trainer::PrepareOptions &options) {
               made.files.size() == 1 ? "" : "s", options.out.c_str());
   std::printf("train on them with data.path=%s\n", options.out.c_str());
   return 0;
+}
+
+int tokenizer(const trainer::TokenizerOptions &options) {
+  for (const std::string &file : trainer::makeTokenizer(options))
+    std::printf("%s\n", file.c_str());
+  std::printf("use it: tessera data prepare --tokenizer %s\n",
+              options.out.c_str());
+  return 0;
+}
+
+void addTokenizer(CLI::App &verb, trainer::TokenizerOptions &options) {
+  CLI::App *make = verb.add_subcommand(
+      "tokenizer", "Make a byte-pair vocabulary of text and JSONL");
+  make->add_option("--input", options.input, "file or folder")->required();
+  make->add_option("--out", options.out,
+                   "new folder of vocab.json and merges.txt")
+      ->required();
+  make->add_option("--field", options.field,
+                   "key of a JSONL line that holds its text")
+      ->capture_default_str();
+  make->add_option("--vocab-size", options.size,
+                   "tokens, with the 256 bytes and the end of a text")
+      ->check(CLI::Range(int64_t(257), int64_t(1) << 20))
+      ->capture_default_str();
 }
 
 int show(const std::vector<std::string> &paths, bool verify) {
@@ -69,6 +94,11 @@ Command addData(CLI::App &app) {
       ->check(CLI::Range(int64_t(1), int64_t(1) << 40))
       ->capture_default_str();
 
+  make->add_option("--tokenizer", options->prepare.tokenizer,
+                   "folder with GPT-2's vocab.json and merges.txt, or a file "
+                   "of tiktoken's ranks; without it tokens are bytes");
+  addTokenizer(*verb, options->tokenizer);
+
   CLI::App *inspect =
       verb->add_subcommand("inspect", "Say what files of tokens hold");
   inspect->add_option("paths", options->paths, "files or folders")->required();
@@ -76,7 +106,9 @@ Command addData(CLI::App &app) {
       "verify", "Read files of tokens to their end and check them");
   verify->add_option("paths", options->paths, "files or folders")->required();
 
-  return {verb, [options, make, verify] {
+  return {verb, [options, verb, make, verify] {
+            if (verb->got_subcommand("tokenizer"))
+              return tokenizer(options->tokenizer);
             if (make->parsed())
               return prepare(options->prepare);
             return show(options->paths, verify->parsed());

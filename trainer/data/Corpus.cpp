@@ -158,6 +158,20 @@ void fill(Corpus &corpus, const std::vector<Source> &sources) {
       bytes <= hashedWhole ? wholeHash(sources) : sampledHash(sources, bytes);
 }
 
+/// llm.c's files, or shards made with a vocabulary of GPT-2's size.
+void requireGpt2(const Corpus &corpus) {
+  constexpr int64_t gpt2Tokens = 50257;
+  if (corpus.tokenizer == "gpt2" ||
+      (corpus.tokenizer.starts_with("bpe-") && corpus.vocabulary == gpt2Tokens))
+    return;
+  throw Error(fmt::format("data.tokenizer is gpt2, but {} has tokens of the "
+                          "kind {}, {} of them",
+                          corpus.name, corpus.tokenizer, corpus.vocabulary),
+              "tessera data prepare --tokenizer FOLDER, with GPT-2's "
+              "vocab.json and merges.txt in it, makes shards of text; then "
+              "data.path names them");
+}
+
 } // namespace
 
 std::string dependencyFolder() {
@@ -203,8 +217,12 @@ Corpus loadCorpus(const Config &config) {
     corpus.training = all.part(0, all.size() - held);
     corpus.heldOut = all.part(all.size() - held, held);
   } else {
-    fill(corpus, openAll(config.dataPath));
+    const std::vector<Source> sources = openAll(config.dataPath);
+    corpus.tokenizer = sources.front().layout.tokenizer;
+    fill(corpus, sources);
   }
+  if (config.tokenizer == TokenizerKind::Gpt2)
+    requireGpt2(corpus);
   const int64_t held = corpus.heldOut.size(),
                 size = held + corpus.training.size();
   if (size == 0)

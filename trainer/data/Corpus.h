@@ -23,6 +23,7 @@ struct Corpus {
   /// that is too long to be read at every start, "sampled:" and that of pieces.
   std::string hash;
   int64_t vocabulary = 256;
+  std::string tokenizer = "byte"; ///< Of its files.
   /// 1 for text; 0 where the files do not say how long their text is.
   double tokensPerByte = 1;
 

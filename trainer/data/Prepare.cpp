@@ -4,15 +4,19 @@
 #include "trainer/data/Prepare.h"
 
 #include "support/Error.h"
+#include "support/File.h"
 #include "trainer/Random.h"
 #include "trainer/data/Corpus.h"
 #include "trainer/data/DocumentIndex.h"
 #include "trainer/data/ShardWriter.h"
+#include "trainer/data/TextFiles.h"
+#include "trainer/tokenizer/Tokenizer.h"
+#include "trainer/tokenizer/VocabularyTrainer.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <memory>
 
 namespace fs = std::filesystem;
 
@@ -20,24 +24,40 @@ namespace tessera::trainer {
 namespace {
 
 constexpr int64_t piece = 1 << 20;
-constexpr size_t longestLine = size_t(1) << 30;
+/// Text that has no place to cut it is encoded as a whole.
+constexpr size_t longestRun = size_t(1) << 30;
 
 /// Gives each document to one of two writers, by its number.
-class Splitter {
+class Splitter : public DocumentSink {
 public:
   Splitter(const PrepareOptions &options)
-      : share(options.heldOut),
-        training(options.out, "train", options.shardTokens),
-        heldOut(options.out, "val", options.shardTokens) {}
+      : share(options.heldOut), tokenizer(tokenizerOf(options)),
+        training(options.out, "train", options.shardTokens, kindOf(tokenizer)),
+        heldOut(options.out, "val", options.shardTokens, kindOf(tokenizer)) {}
 
-  void begin() {
+  void begin() override {
+    flush();
     constexpr uint64_t seed = 1337;
     current = randomUnit(seed, number++) < share ? &heldOut : &training;
     current->beginDocument();
   }
-  void append(std::string_view text) { current->append(text); }
+
+  void append(std::string_view text) override {
+    if (!tokenizer)
+      return current->append(text);
+    rest += text;
+    if (rest.size() < size_t(piece))
+      return;
+    encode(WordSplitter::safeCut(rest));
+    if (rest.size() > longestRun)
+      throw Error(fmt::format("document {} has {} bytes without a blank",
+                              number, rest.size()),
+                  "is this text? leave the file away, or use bytes: without "
+                  "--tokenizer");
+  }
 
   Prepared finish() {
+    flush();
     training.finish();
     heldOut.finish();
     Prepared result;
@@ -51,65 +71,42 @@ public:
   }
 
 private:
+  static std::unique_ptr<Tokenizer> tokenizerOf(const PrepareOptions &options) {
+    if (options.tokenizer.empty())
+      return nullptr;
+    auto made = std::make_unique<Tokenizer>(readVocabulary(options.tokenizer));
+    if (made->endToken() < 0)
+      throw Error(
+          fmt::format("{} has no token {}", options.tokenizer, endOfText),
+          "it stands before each document: add it to the vocabulary");
+    return made;
+  }
+  static TokenKind kindOf(const std::unique_ptr<Tokenizer> &tokenizer) {
+    if (!tokenizer)
+      return {};
+    return {tokenizer->name(), tokenizer->size(), tokenizer->endToken()};
+  }
+
+  /// The first `size` bytes of what is not encoded yet.
+  void encode(size_t size) {
+    tokens.clear();
+    tokenizer->encode(std::string_view(rest).substr(0, size), tokens);
+    current->append(tokens, int64_t(size));
+    rest.erase(0, size);
+  }
+  void flush() {
+    if (!rest.empty())
+      encode(rest.size());
+  }
+
   const double share;
+  std::unique_ptr<Tokenizer> tokenizer;
   ShardWriter training, heldOut;
   ShardWriter *current = nullptr;
   uint64_t number = 0;
-};
-
-/// Calls visit(line, number) for every line of a file, without its newline.
-template <typename F>
-void forLines(const RandomFile &file, F visit) {
   std::string rest;
-  int64_t number = 0;
-  for (int64_t at = 0; at < file.size(); at += piece) {
-    const std::string text = file.read(at, std::min(piece, file.size() - at));
-    size_t begin = 0;
-    for (size_t end; (end = text.find('\n', begin)) != std::string::npos;
-         begin = end + 1) {
-      rest.append(text, begin, end - begin);
-      visit(rest, ++number);
-      rest.clear();
-    }
-    rest.append(text, begin);
-    if (rest.size() > longestLine)
-      throw Error(fmt::format("{}:{}: a line of more than {} bytes",
-                              file.path(), number + 1, longestLine),
-                  "JSONL has one document a line; is this another format?");
-  }
-  if (!rest.empty())
-    visit(rest, ++number);
-}
-
-void addJsonLines(const RandomFile &file, const std::string &field,
-                  Splitter &out) {
-  forLines(file, [&](const std::string &line, int64_t number) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos)
-      return;
-    const auto json = nlohmann::json::parse(line, nullptr, false);
-    const auto text = json.is_object() ? json.find(field) : json.end();
-    if (!json.is_object() || text == json.end() || !text->is_string())
-      throw Error(fmt::format("{}:{}: {}", file.path(), number,
-                              json.is_discarded()
-                                  ? "this line is no JSON"
-                                  : fmt::format("no text in '{}'", field)),
-                  "every line is an object such as {\"text\": \"...\"}; "
-                  "--field names another key");
-    const std::string &document = text->get_ref<const std::string &>();
-    if (document.empty())
-      return;
-    out.begin();
-    out.append(document);
-  });
-}
-
-void addText(const RandomFile &file, Splitter &out) {
-  if (file.size() == 0)
-    return;
-  out.begin();
-  for (int64_t at = 0; at < file.size(); at += piece)
-    out.append(file.read(at, std::min(piece, file.size() - at)));
-}
+  std::vector<uint32_t> tokens;
+};
 
 void requireEmptyFolder(const std::string &path) {
   std::error_code code;
@@ -138,23 +135,46 @@ Prepared prepareData(const PrepareOptions &options) {
                   "write its text column as .jsonl first");
   requireEmptyFolder(options.out);
   Splitter out(options);
-  for (const std::string &name : files) {
-    const RandomFile file(name);
-    if (const TokenLayout layout = layoutOf(file);
-        layout.format != TokenFormat::Text)
-      throw Error(fmt::format("{} holds tokens already ({})", name,
-                              formatName(layout.format)),
-                  "train on it with data.path");
-    if (name.ends_with(".jsonl"))
-      addJsonLines(file, options.field, out);
-    else
-      addText(file, out);
-  }
+  readDocuments(files, options.field, out);
   const Prepared result = out.finish();
   if (result.documents == 0)
     throw Error(fmt::format("no documents in {}", options.input),
                 "name text files, .jsonl files, or a folder of them");
   return result;
+}
+
+std::vector<std::string> makeTokenizer(const TokenizerOptions &options) {
+  struct Counter : DocumentSink {
+    VocabularyTrainer words;
+    std::string rest;
+    void begin() override { flush(); }
+    void append(std::string_view text) override {
+      rest += text;
+      if (rest.size() < size_t(piece))
+        return;
+      const size_t cut = WordSplitter::safeCut(rest);
+      words.add(std::string_view(rest).substr(0, cut));
+      rest.erase(0, cut);
+    }
+    void flush() {
+      words.add(rest);
+      rest.clear();
+    }
+  } counter;
+  const std::vector<std::string> files = filesBelow(options.input);
+  requireEmptyFolder(options.out);
+  readDocuments(files, options.field, counter);
+  counter.flush();
+  if (counter.words.differentWords() == 0)
+    throw Error(fmt::format("no text in {}", options.input),
+                "name text files, .jsonl files, or a folder of them");
+  const Vocabulary made = counter.words.train(options.size);
+  const std::vector<std::string> written = {
+      (fs::path(options.out) / "vocab.json").string(),
+      (fs::path(options.out) / "merges.txt").string()};
+  writeFile(written[0], vocabularyText(made));
+  writeFile(written[1], mergesText(made));
+  return written;
 }
 
 std::string inspectData(const std::string &name) {

@@ -14,6 +14,7 @@ struct PrepareOptions {
   std::string input, out;
   std::string field = "text"; ///< Of JSONL: what holds a document.
   double heldOut = 0.05;      ///< Share of the documents, 0 to 0.5.
+  std::string tokenizer;      ///< readVocabulary()'s path; empty: bytes.
   int64_t shardTokens = 100'000'000;
 };
 
@@ -22,11 +23,21 @@ struct Prepared {
   int64_t documents = 0, heldOutDocuments = 0, tokens = 0;
 };
 
-/// Every line of a .jsonl file is a document, every other file is one. Writes
+/// Reads documents (readDocuments()). Writes
 /// train_*.bin and, of documents chosen by their number, val_*.bin. Memory does
 /// not grow with the input but by its longest line. Throws tessera::Error,
 /// with file and line, for input that is none, and when `out` holds files.
 Prepared prepareData(const PrepareOptions &options);
+
+struct TokenizerOptions {
+  std::string input, out;
+  std::string field = "text";
+  int64_t size = 4096; ///< Tokens, with bytes and the end of a text.
+};
+
+/// Makes a vocabulary of documents; returns the files, vocab.json and
+/// merges.txt. Throws tessera::Error as prepareData() does.
+std::vector<std::string> makeTokenizer(const TokenizerOptions &options);
 
 /// What a file is, one line for each fact.
 std::string inspectData(const std::string &file);

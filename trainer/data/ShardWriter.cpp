@@ -37,9 +37,10 @@ void writeAll(int fd, std::string_view bytes, int64_t offset,
 
 } // namespace
 
-ShardWriter::ShardWriter(fs::path folder, std::string name, int64_t shardTokens)
+ShardWriter::ShardWriter(fs::path folder, std::string name, int64_t shardTokens,
+                         TokenKind kind)
     : folder(std::move(folder)), name(std::move(name)),
-      shardTokens(shardTokens) {}
+      shardTokens(shardTokens), kind(std::move(kind)) {}
 
 ShardWriter::~ShardWriter() {
   if (!fd)
@@ -58,9 +59,10 @@ void ShardWriter::open() {
                 "make the folder writable, or choose another with --out");
   layout = TokenLayout();
   layout.format = TokenFormat::Shard;
-  layout.width = 2;
-  layout.vocabulary = vocabulary;
-  layout.endToken = endToken;
+  layout.width = kind.vocabulary <= 1 << 16 ? 2 : 4;
+  layout.vocabulary = kind.vocabulary;
+  layout.tokenizer = kind.name;
+  layout.endToken = kind.end;
   sum = Sha256();
   starts.clear();
   writeAll(fd.get(), std::string(size_t(shardHeaderBytes), '\0'), -1,
@@ -78,25 +80,33 @@ void ShardWriter::beginDocument() {
   if (!fd)
     open();
   starts.push_back(uint64_t(layout.tokens));
-  const char end[2] = {char(endToken & 255), char(endToken >> 8)};
-  put({end, sizeof end});
-  ++layout.tokens;
+  const uint32_t end = uint32_t(kind.end);
+  append({&end, 1}, 0);
   ++layout.documents;
 }
 
 void ShardWriter::append(std::string_view text) {
   constexpr size_t piece = 1 << 16;
-  std::string wide;
+  std::vector<uint32_t> tokens;
   while (!text.empty()) {
     const std::string_view part = text.substr(0, piece);
     text.remove_prefix(part.size());
-    wide.assign(part.size() * 2, '\0');
-    for (size_t i = 0; i < part.size(); ++i)
-      wide[2 * i] = part[i];
-    put(wide);
-    layout.tokens += int64_t(part.size());
-    layout.textBytes += int64_t(part.size());
+    tokens.clear();
+    for (const char c : part)
+      tokens.push_back(uint8_t(c));
+    append(tokens, int64_t(part.size()));
   }
+}
+
+void ShardWriter::append(std::span<const uint32_t> tokens, int64_t textBytes) {
+  std::string bytes(tokens.size() * size_t(layout.width), '\0');
+  size_t at = 0;
+  for (const uint32_t token : tokens)
+    for (int i = 0; i < layout.width; ++i)
+      bytes[at++] = char(token >> 8 * i & 255);
+  put(bytes);
+  layout.tokens += int64_t(tokens.size());
+  layout.textBytes += textBytes;
 }
 
 void ShardWriter::close() {

@@ -9,34 +9,42 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tessera::trainer {
 
+/// What a shard's tokens are.
+struct TokenKind {
+  std::string name = "byte";
+  int64_t vocabulary = 257;
+  int64_t end = 256; ///< Before each document.
+};
+
 /// Writes FOLDER/NAME_000000.bin and so on, each with its name only when it is
-/// whole and on the disk. Tokens are bytes; token 256 stands before each
-/// document. A document lies in one shard, however long it is.
+/// whole and on the disk. A document lies in one shard, however long it is.
 class ShardWriter {
 public:
   /// A shard is ended after the document that makes it `shardTokens` long.
   ShardWriter(std::filesystem::path folder, std::string name,
-              int64_t shardTokens);
+              int64_t shardTokens, TokenKind kind = {});
   ~ShardWriter(); ///< Removes what is not finished.
   ShardWriter(const ShardWriter &) = delete;
   ShardWriter &operator=(const ShardWriter &) = delete;
 
   /// All throw tessera::Error when the disk does not take it.
   void beginDocument();
-  void append(std::string_view text); ///< To the document begun last.
+  /// To the document begun last: each byte a token, or tokens that stand for
+  /// so many bytes of text.
+  void append(std::string_view text);
+  void append(std::span<const uint32_t> tokens, int64_t textBytes);
   void finish();
 
   const std::vector<std::string> &files() const { return written; }
   int64_t tokens() const { return allTokens; }
   int64_t documents() const { return allDocuments; }
-
-  static constexpr int64_t endToken = 256, vocabulary = 257;
 
 private:
   void open();
@@ -46,6 +54,7 @@ private:
   const std::filesystem::path folder;
   const std::string name;
   const int64_t shardTokens;
+  const TokenKind kind;
   UniqueFd fd;
   std::filesystem::path temporary;
   Sha256 sum;

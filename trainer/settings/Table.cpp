@@ -67,9 +67,8 @@ const std::vector<Choice> packings = {choice("joined", DataPacking::Joined),
                                       choice("best_fit", DataPacking::BestFit)};
 const std::vector<Choice> ends = {choice("repeat", DataEnd::Repeat),
                                   choice("stop", DataEnd::Stop)};
-const std::vector<Choice> tokenizers = {
-    choice("byte", TokenizerKind::Byte),
-    {"gpt2", -1, "the GPT-2 tokenizer is not built yet"}};
+const std::vector<Choice> tokenizers = {choice("byte", TokenizerKind::Byte),
+                                        choice("gpt2", TokenizerKind::Gpt2)};
 
 /// Builds one entry of the table.
 class Entry {
@@ -183,7 +182,8 @@ std::vector<Setting> runSettings() {
                 "text")
           .free(),
       Entry::oneOf("data.tokenizer", MEMBER(tokenizer), tokenizers,
-                   "what a token is"),
+                   "gpt2: refuse data of other tokens than GPT-2's; byte: take "
+                   "the tokens that the data has"),
       Entry::oneOf("data.order", MEMBER(dataOrder), orders,
                    "sequences from random places; in passes, shuffled anew or "
                    "as they stand"),

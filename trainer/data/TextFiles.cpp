@@ -1,0 +1,94 @@
+// trainer/data/TextFiles.cpp - reads lines of JSON, and plain files.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/data/TextFiles.h"
+
+#include "support/Error.h"
+#include "trainer/data/RandomFile.h"
+#include "trainer/data/TokenFile.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace tessera::trainer {
+namespace {
+
+constexpr int64_t piece = 1 << 20;
+constexpr size_t longestLine = size_t(1) << 30;
+
+/// Calls visit(line, number) for every line of a file, without its newline.
+template <typename F>
+void forLines(const RandomFile &file, F visit) {
+  std::string rest;
+  int64_t number = 0;
+  for (int64_t at = 0; at < file.size(); at += piece) {
+    const std::string text = file.read(at, std::min(piece, file.size() - at));
+    size_t begin = 0;
+    for (size_t end; (end = text.find('\n', begin)) != std::string::npos;
+         begin = end + 1) {
+      rest.append(text, begin, end - begin);
+      visit(rest, ++number);
+      rest.clear();
+    }
+    rest.append(text, begin);
+    if (rest.size() > longestLine)
+      throw Error(fmt::format("{}:{}: a line of more than {} bytes",
+                              file.path(), number + 1, longestLine),
+                  "JSONL has one document a line; is this another format?");
+  }
+  if (!rest.empty())
+    visit(rest, ++number);
+}
+
+void addJsonLines(const RandomFile &file, const std::string &field,
+                  DocumentSink &out) {
+  forLines(file, [&](const std::string &line, int64_t number) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos)
+      return;
+    const auto json = nlohmann::json::parse(line, nullptr, false);
+    const auto text = json.is_object() ? json.find(field) : json.end();
+    if (!json.is_object() || text == json.end() || !text->is_string())
+      throw Error(fmt::format("{}:{}: {}", file.path(), number,
+                              json.is_discarded()
+                                  ? "this line is no JSON"
+                                  : fmt::format("no text in '{}'", field)),
+                  "every line is an object such as {\"text\": \"...\"}; "
+                  "--field names another key");
+    const std::string &document = text->get_ref<const std::string &>();
+    if (document.empty())
+      return;
+    out.begin();
+    out.append(document);
+  });
+}
+
+void addText(const RandomFile &file, DocumentSink &out) {
+  if (file.size() == 0)
+    return;
+  out.begin();
+  for (int64_t at = 0; at < file.size(); at += piece)
+    out.append(file.read(at, std::min(piece, file.size() - at)));
+}
+
+} // namespace
+
+void readDocuments(const std::vector<std::string> &files,
+                   const std::string &field, DocumentSink &sink) {
+  for (const std::string &name : files) {
+    const RandomFile file(name);
+    const TokenLayout layout =
+        readLayout(file.read(0, std::min(file.size(), shardHeaderBytes)),
+                   file.size(), name);
+    if (layout.format != TokenFormat::Text)
+      throw Error(fmt::format("{} holds tokens already ({})", name,
+                              formatName(layout.format)),
+                  "train on it with data.path");
+    if (name.ends_with(".jsonl"))
+      addJsonLines(file, field, sink);
+    else
+      addText(file, sink);
+  }
+}
+
+} // namespace tessera::trainer
