@@ -18,7 +18,7 @@ struct Body : torch::CustomClassHolder {
   std::vector<at::Tensor> weights;
 };
 
-struct Recompute : torch::autograd::Function<Recompute> {
+struct RunAgain : torch::autograd::Function<RunAgain> {
   static at::Tensor forward(AutogradContext *ctx,
                             const c10::intrusive_ptr<Body> &body,
                             const at::Tensor &x, at::TensorList) {
@@ -51,7 +51,7 @@ at::Tensor recomputed(std::function<at::Tensor(const at::Tensor &)> body,
   auto held = c10::make_intrusive<Body>();
   held->run = std::move(body);
   held->weights = weights;
-  return Recompute::apply(held, x, at::TensorList(weights));
+  return RunAgain::apply(held, x, at::TensorList(weights));
 }
 
 } // namespace tessera::models

@@ -218,7 +218,8 @@ Corpus loadCorpus(const Config &config) {
     corpus.heldOut = all.part(all.size() - held, held);
   } else {
     const std::vector<Source> sources = openAll(config.dataPath);
-    corpus.tokenizer = sources.front().layout.tokenizer;
+    if (!sources.empty())
+      corpus.tokenizer = sources.front().layout.tokenizer;
     fill(corpus, sources);
   }
   if (config.tokenizer == TokenizerKind::Gpt2)
