@@ -28,6 +28,32 @@ launchArguments(const std::string &file,
   return all;
 }
 
+/// One text as it is drawn, several one after the other at the end.
+static void writeText(const trainer::GenerateOptions &options, bool reads) {
+  const bool one = options.samples == 1;
+  std::vector<std::string> texts(size_t(options.samples));
+  if (one)
+    fmt::print("{}", options.prompt);
+  const models::Reads seen =
+      trainer::generate(options, [&](int64_t sample, std::string_view text) {
+        if (!one) {
+          texts[size_t(sample)] += text;
+          return;
+        }
+        fmt::print("{}", text);
+        std::fflush(stdout);
+      });
+  if (!one)
+    for (size_t i = 0; i < texts.size(); ++i)
+      fmt::print("{}{}{}", i ? "\n--------\n" : "", options.prompt, texts[i]);
+  std::fputc('\n', stdout);
+  if (reads)
+    fmt::print(stderr,
+               "keys read: {} compressed, {} selected, {} of the window; {} "
+               "predicted\n",
+               seen.compressed, seen.selected, seen.window, seen.predicted);
+}
+
 int main(int argc, char **argv) {
   CLI::App app{"Trains language models with Native Sparse Attention, and "
                "writes text with them."};
@@ -59,12 +85,31 @@ int main(int argc, char **argv) {
       ->capture_default_str();
   generate->add_option("--prompt", generation.prompt, "text to go on from")
       ->capture_default_str();
-  generate->add_option("--tokens", generation.tokens, "bytes to write")
+  generate->add_option("--tokens", generation.tokens, "tokens to write")
       ->capture_default_str();
   generate
-      ->add_option("--temperature", generation.temperature,
-                   "0: always the likeliest byte")
+      ->add_option("--temperature", generation.draw.temperature,
+                   "0: always the likeliest token")
       ->capture_default_str();
+  generate
+      ->add_option("--top-k", generation.draw.topK,
+                   "draw from so many of the likeliest tokens; 0: all")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  generate
+      ->add_option("--top-p", generation.draw.topP,
+                   "draw from the fewest tokens with this share of the "
+                   "probability")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  generate
+      ->add_option("--samples", generation.samples,
+                   "texts that are drawn side by side")
+      ->check(CLI::Range(int64_t(1), int64_t(4096)))
+      ->capture_default_str();
+  bool reads = false;
+  generate->add_flag("--reads", reads,
+                     "say at the end how many keys were read");
   generate->add_option("--seed", generation.seed, "of the draws")
       ->capture_default_str();
   generate->add_option("settings", generation.overrides,
@@ -113,12 +158,7 @@ int main(int argc, char **argv) {
       fmt::print("{}", trainer::describe(trainer::readConfig(file, overrides)));
       return 0;
     }
-    fmt::print("{}", generation.prompt);
-    trainer::generate(generation, [](char byte) {
-      std::fputc(byte, stdout);
-      std::fflush(stdout);
-    });
-    std::fputc('\n', stdout);
+    writeText(generation, reads);
     return 0;
   } catch (const Error &e) {
     fmt::print(stderr, "error: {}\n", e.message);
