@@ -8,7 +8,6 @@
 #include "support/Process.h"
 
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <unistd.h>
 
@@ -23,21 +22,11 @@ const std::vector<TrainVerb> &trainVerbs() {
   return verbs;
 }
 
-// Threads of torch's OpenMP library that wait for the others spin for
-// milliseconds, which are the others' where cores are shared: a step beside
-// busy processes took seconds. After so many turns they sleep instead. The
-// library reads this once, when it is loaded.
-static void letWaitingThreadsYield() {
-  if (!std::getenv("OMP_WAIT_POLICY"))
-    ::setenv("GOMP_SPINCOUNT", "1000", /*overwrite=*/0);
-}
-
 int execTrain(const std::vector<std::string> &arguments) {
   const std::filesystem::path program =
       executablePath().parent_path() / "tessera-train";
   std::vector<std::string> texts = {program.string()};
   texts.insert(texts.end(), arguments.begin(), arguments.end());
-  letWaitingThreadsYield();
   std::vector<char *> argv;
   for (std::string &text : texts)
     argv.push_back(text.data());

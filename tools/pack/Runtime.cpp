@@ -27,7 +27,6 @@ torch=${TORCH_LIB:-$(python3 -c 'import os, torch; print(os.path.join(os.path.di
 LD_LIBRARY_PATH=$here/lib:$torch${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 TESSERA_PACK=${TESSERA_PACK:-$here/run.tpack}
 export LD_LIBRARY_PATH TESSERA_PACK
-[ -n "${OMP_WAIT_POLICY-}" ] || export GOMP_SPINCOUNT="${GOMP_SPINCOUNT-1000}" # as tessera train does
 exec "$here/bin/tessera-train" train --config "$here/run.yaml")sh";
 
 // Of libc, of the compiler's runtime, or brought by torch: they are there where
