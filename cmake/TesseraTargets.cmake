@@ -1,18 +1,18 @@
 # cmake/TesseraTargets.cmake - the one way targets are made.
 #
-#   tessera_library(NAME [SHARED] SRCS ... [DEPS ...] [MLIR] [TORCH] [UNITY])
-#   tessera_executable(NAME SRCS ... [DEPS ...] [MLIR] [TORCH] [UNITY])
+#   tessera_library(NAME [SHARED] SRCS ... [DEPS ...] [MLIR] [TORCH] [SEPARATE])
+#   tessera_executable(NAME SRCS ... [DEPS ...] [MLIR] [TORCH] [SEPARATE])
 #   tessera_test(NAME SRCS ... [DEPS ...] [LINKS ...] [LABELS ...] [MLIR] [TORCH])
 #
 # MLIR gives the target MLIR/LLVM headers and the shared libraries; TORCH gives
 # LibTorch. The include root is the repository (and the build folder, for
 # generated headers): #include "support/Hash.h".
 #
-# Parsing MLIR's or torch's headers takes longer than compiling our code, so
-# targets share the precompiled header of their kind. In libraries with MLIR,
-# and where UNITY says so, up to eight sources are one translation unit (unless
-# TESSERA_UNITY is off): names in anonymous namespaces are unique within such a
-# target, and none of its sources has a using-directive for llvm.
+# Parsing headers takes longer than compiling our code, so targets share the
+# precompiled header of their kind, and up to eight sources of a library or
+# program are one translation unit (unless TESSERA_UNITY is off or the target is
+# SEPARATE): names in anonymous namespaces are unique within a target, and none
+# of its sources has a using-directive for llvm.
 #
 # LINKS are libraries that a test links without taking their compile options.
 # SPDX-License-Identifier: Apache-2.0
@@ -81,10 +81,6 @@ macro(_tessera_finish target)
     endif()
   endforeach()
   _tessera_common(${target} ${switches} DEPS ${arg_DEPS})
-  get_target_property(type ${target} TYPE)
-  if(TESSERA_UNITY AND (arg_UNITY OR (arg_MLIR AND type STREQUAL "STATIC_LIBRARY")))
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-  endif()
   # A target of both kinds takes torch's.
   if(switches)
     list(GET switches -1 kind)
@@ -94,19 +90,27 @@ macro(_tessera_finish target)
   endif()
 endmacro()
 
+macro(_tessera_unity target)
+  if(TESSERA_UNITY AND NOT arg_SEPARATE)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
+endmacro()
+
 function(tessera_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SHARED;MLIR;TORCH;UNITY" "" "SRCS;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SHARED;MLIR;TORCH;SEPARATE" "" "SRCS;DEPS")
   set(kind STATIC)
   if(arg_SHARED)
     set(kind SHARED)
   endif()
   add_library(${name} ${kind} ${arg_SRCS})
+  _tessera_unity(${name})
   _tessera_finish(${name})
 endfunction()
 
 function(tessera_executable name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "MLIR;TORCH;UNITY" "" "SRCS;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "MLIR;TORCH;SEPARATE" "" "SRCS;DEPS")
   add_executable(${name} ${arg_SRCS})
+  _tessera_unity(${name})
   _tessera_finish(${name})
 endfunction()
 

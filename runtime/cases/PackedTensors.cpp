@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char *fileName = "tensors.json";
+constexpr const char *tensorsName = "tensors.json";
 constexpr const char *again = "pack the cases again: tessera pack-cases";
 constexpr size_t nameDigits = 32;
 constexpr uint64_t mostBytes = uint64_t(1) << 34; // of a tensor
@@ -167,15 +167,15 @@ void packTensors(const LoadedCase &loaded, const fs::path &folder) {
   const Json json = {{"version", 1},
                      {"before", packed(loaded.before, blobs)},
                      {"after", packed(loaded.after, blobs)}};
-  writeOutput(folder / fileName, json.dump(1) + "\n");
+  writeOutput(folder / tensorsName, json.dump(1) + "\n");
 }
 
 LoadedCase loadPacked(const fs::path &folder) {
-  const auto text = tryReadFile(folder / fileName);
+  const auto text = tryReadFile(folder / tensorsName);
   if (!text)
     return loadCase(folder);
   LoadedCase loaded = loadCaseText(folder);
-  const std::string where = (folder / fileName).string();
+  const std::string where = (folder / tensorsName).string();
   const Json json = parseJson(*text, where);
   checkKeys(json, {"version", "before", "after"}, where);
   if (member<int64_t>(json, "version", where) != 1)

@@ -10,6 +10,7 @@
 
 namespace tessera::runtime {
 namespace {
+namespace autocast_op {
 
 using torch::CppFunction;
 
@@ -76,5 +77,6 @@ void implement(torch::Library &m) {
 TORCH_LIBRARY_IMPL(tessera, AutocastCPU, m) { implement<c10::kCPU>(m); }
 TORCH_LIBRARY_IMPL(tessera, AutocastCUDA, m) { implement<c10::kCUDA>(m); }
 
+} // namespace autocast_op
 } // namespace
 } // namespace tessera::runtime

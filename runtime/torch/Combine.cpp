@@ -10,6 +10,7 @@
 
 namespace tessera::runtime {
 namespace {
+namespace combine_op {
 
 using at::Tensor;
 
@@ -178,5 +179,6 @@ TORCH_LIBRARY_IMPL(tessera, Meta, m) {
 
 TORCH_LIBRARY_IMPL(tessera, Autograd, m) { m.impl("nsa_combine", autograd); }
 
+} // namespace combine_op
 } // namespace
 } // namespace tessera::runtime

@@ -14,6 +14,7 @@
 
 namespace tessera::runtime {
 namespace {
+namespace compress_op {
 
 using at::Tensor;
 using MaybeTensor = std::optional<Tensor>;
@@ -236,5 +237,6 @@ TORCH_LIBRARY_IMPL(tessera, Meta, m) {
 
 TORCH_LIBRARY_IMPL(tessera, Autograd, m) { m.impl("nsa_compress", autograd); }
 
+} // namespace compress_op
 } // namespace
 } // namespace tessera::runtime

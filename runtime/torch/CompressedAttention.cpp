@@ -8,6 +8,7 @@
 
 namespace tessera::runtime {
 namespace {
+namespace compressed_attention_op {
 
 using at::Tensor;
 
@@ -97,5 +98,6 @@ TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
   m.impl(Compressed::name, Function::call);
 }
 
+} // namespace compressed_attention_op
 } // namespace
 } // namespace tessera::runtime

@@ -9,6 +9,7 @@
 
 namespace tessera::runtime {
 namespace {
+namespace custom_attention_op {
 
 using at::Tensor;
 using Text = c10::string_view;
@@ -236,5 +237,6 @@ TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
          torch::CppFunction::makeFromBoxedFunction<&refuseGradient>());
 }
 
+} // namespace custom_attention_op
 } // namespace
 } // namespace tessera::runtime

@@ -8,6 +8,7 @@
 
 namespace tessera::runtime {
 namespace {
+namespace dense_attention_op {
 
 using at::Tensor;
 
@@ -76,5 +77,6 @@ TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
   m.impl(Dense::name, Function::call);
 }
 
+} // namespace dense_attention_op
 } // namespace
 } // namespace tessera::runtime

@@ -16,6 +16,7 @@
 
 namespace tessera::runtime {
 namespace {
+namespace launch_op {
 
 std::string_view trimmed(std::string_view text) {
   const size_t begin = text.find_first_not_of(' ');
@@ -168,5 +169,6 @@ TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
   m.impl("launch", TORCH_FN(refuseLaunchGradient));
 }
 
+} // namespace launch_op
 } // namespace
 } // namespace tessera::runtime

@@ -7,6 +7,7 @@
 
 namespace tessera::runtime {
 namespace {
+namespace nsa_attention_op {
 
 using at::Tensor;
 using MaybeTensor = std::optional<Tensor>;
@@ -72,5 +73,6 @@ TORCH_LIBRARY_IMPL(tessera, CompositeImplicitAutograd, m) {
   m.impl("nsa_attention", nsaAttention);
 }
 
+} // namespace nsa_attention_op
 } // namespace
 } // namespace tessera::runtime

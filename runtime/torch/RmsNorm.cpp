@@ -11,6 +11,7 @@
 
 namespace tessera::runtime {
 namespace {
+namespace rms_norm_op {
 
 using at::Tensor;
 
@@ -148,5 +149,6 @@ TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
   m.impl("rms_norm_forward", autograd);
 }
 
+} // namespace rms_norm_op
 } // namespace
 } // namespace tessera::runtime

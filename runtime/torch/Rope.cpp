@@ -10,6 +10,7 @@
 
 namespace tessera::runtime {
 namespace {
+namespace rope_op {
 
 using at::Tensor;
 
@@ -135,5 +136,6 @@ TORCH_LIBRARY_IMPL(tessera, Meta, m) { m.impl("rope", meta); }
 
 TORCH_LIBRARY_IMPL(tessera, Autograd, m) { m.impl("rope", autograd); }
 
+} // namespace rope_op
 } // namespace
 } // namespace tessera::runtime

@@ -9,6 +9,7 @@
 
 namespace tessera::runtime {
 namespace {
+namespace select_op {
 
 using at::Tensor;
 
@@ -168,5 +169,6 @@ TORCH_LIBRARY_IMPL(tessera, Meta, m) {
   m.impl("nsa_ranges", metaRanges);
 }
 
+} // namespace select_op
 } // namespace
 } // namespace tessera::runtime

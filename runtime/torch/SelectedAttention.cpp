@@ -10,6 +10,7 @@
 
 namespace tessera::runtime {
 namespace {
+namespace selected_attention_op {
 
 using at::Tensor;
 
@@ -184,5 +185,6 @@ TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
   m.impl(Selected::name, Function::call);
 }
 
+} // namespace selected_attention_op
 } // namespace
 } // namespace tessera::runtime

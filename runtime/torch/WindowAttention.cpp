@@ -8,6 +8,7 @@
 
 namespace tessera::runtime {
 namespace {
+namespace window_attention_op {
 
 using at::Tensor;
 
@@ -83,5 +84,6 @@ TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
   m.impl(Window::name, Function::call);
 }
 
+} // namespace window_attention_op
 } // namespace
 } // namespace tessera::runtime

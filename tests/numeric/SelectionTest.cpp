@@ -15,7 +15,7 @@ namespace {
 
 class Selection : public testing::TestWithParam<Shape> {};
 
-reference::Geometry geometryOf(const Shape &shape) {
+reference::Geometry selectionGeometry(const Shape &shape) {
   reference::Geometry g;
   const bool small = shape.longest() < 1000;
   g.blockLength = small ? 8 : 32;
@@ -124,7 +124,7 @@ void check(const Shape &shape, const reference::Geometry &g, Selected &got) {
 
 TEST_P(Selection, ExactOnOwnScores) {
   const Shape &shape = GetParam();
-  const reference::Geometry g = geometryOf(shape);
+  const reference::Geometry g = selectionGeometry(shape);
   const int64_t rows = reference::compressedOffsets(g, shape.offsets()).back();
   Selected got =
       run(shape, g,
@@ -141,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(Full, Selection, testing::ValuesIn(fullShapes()),
 // Equal scores everywhere: the lower blocks win.
 TEST(SelectionEdges, EqualScores) {
   const Shape shape{{200}};
-  const reference::Geometry g = geometryOf(shape);
+  const reference::Geometry g = selectionGeometry(shape);
   const int64_t rows = reference::compressedCount(g, 200);
   Selected got = run(shape, g, at::zeros({200, 4, 16}, at::kFloat),
                      noise({rows, 2, 16}, at::kFloat, 2));
@@ -175,7 +175,7 @@ TEST(SelectionEdges, ForcedBlocks) {
                                 {5, 0},
                                 {0, 5}}) {
     SCOPED_TRACE(testing::Message() << initial << ' ' << local);
-    reference::Geometry g = geometryOf(shape);
+    reference::Geometry g = selectionGeometry(shape);
     g.initialBlocks = initial;
     g.localBlocks = local;
     const int64_t rows =
@@ -190,7 +190,7 @@ TEST(SelectionEdges, ForcedBlocks) {
 TEST(SelectionEdges, NotANumberRanksLast) {
   const Shape shape{{150}};
   for (int64_t forced : {0, 1}) {
-    reference::Geometry g = geometryOf(shape);
+    reference::Geometry g = selectionGeometry(shape);
     g.initialBlocks = g.localBlocks = forced;
     const at::Tensor cu = shape.cuSeqlens(),
                      cuCmp = callTensor("compressed_offsets",

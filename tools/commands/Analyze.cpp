@@ -17,7 +17,7 @@
 namespace tessera::tools {
 namespace {
 
-struct Options {
+struct AnalyzeOptions {
   LaunchOptions launch;
   std::string target = "sm_80";
   bool json = false, serial = false;
@@ -159,7 +159,7 @@ void print(const sim::Report &report, const sim::Estimate &e,
       std::printf("  %-26s %14.0f cycles\n", unit.c_str(), cycles);
 }
 
-int run(Options &options) {
+int run(AnalyzeOptions &options) {
   const sim::Device device = tune::findGpu(options.target).rates;
   options.launch.target = device.target;
   const std::unique_ptr<OpenedLaunch> opened = openLaunch(options.launch);
@@ -184,7 +184,7 @@ int run(Options &options) {
 } // namespace
 
 Command addAnalyze(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AnalyzeOptions>();
   CLI::App *verb = app.add_subcommand(
       "analyze",
       "Run PTX on the simulator: checks, counters, a cycle estimate");

@@ -23,7 +23,7 @@ using runtime::Cache;
 using runtime::CacheEntry;
 
 namespace {
-struct Options {
+struct CacheOptions {
   std::string folder;
   bool json = false;
   std::string maxSize, olderThan; // prune
@@ -31,7 +31,7 @@ struct Options {
 };
 } // namespace
 
-static Cache openCache(const Options &options) {
+static Cache openCache(const CacheOptions &options) {
   return Cache(options.folder.empty() ? runtime::defaultCacheFolder()
                                       : std::filesystem::path(options.folder),
                runtime::defaultCacheLimit());
@@ -81,7 +81,7 @@ static void print(const CacheEntry &entry) {
               entry.target.c_str(), entry.bytes, entry.name.c_str());
 }
 
-static int list(const Options &options) {
+static int list(const CacheOptions &options) {
   auto cache = openCache(options);
   const auto entries = cache.list();
   if (options.json) {
@@ -97,7 +97,7 @@ static int list(const Options &options) {
   return 0;
 }
 
-static int stats(const Options &options) {
+static int stats(const CacheOptions &options) {
   struct Total {
     uint64_t entries = 0, bytes = 0;
   };
@@ -166,7 +166,7 @@ static int stats(const Options &options) {
   return 0;
 }
 
-static int verify(const Options &options) {
+static int verify(const CacheOptions &options) {
   auto cache = openCache(options);
   const size_t checked = cache.list().size();
   const auto bad = cache.verify();
@@ -184,7 +184,7 @@ static int verify(const Options &options) {
   return bad.empty() ? 0 : 1;
 }
 
-static int prune(const Options &options) {
+static int prune(const CacheOptions &options) {
   auto cache = openCache(options);
   runtime::PruneOptions wanted;
   wanted.dryRun = options.dryRun;
@@ -222,7 +222,7 @@ static int prune(const Options &options) {
   return 0;
 }
 
-static int clear(const Options &options) {
+static int clear(const CacheOptions &options) {
   auto cache = openCache(options);
   const size_t removed = cache.clear();
   if (options.json)
@@ -234,7 +234,7 @@ static int clear(const Options &options) {
 }
 
 Command addCache(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CacheOptions>();
   CLI::App *verb = app.add_subcommand("cache", "Look at the compiled kernels");
   verb->require_subcommand(1);
   verb->footer(
@@ -248,7 +248,7 @@ Command addCache(CLI::App &app) {
       "  tessera cache prune --older-than 30d --max-size 1G --dry-run");
   struct Sub {
     const char *name, *help;
-    int (*run)(const Options &);
+    int (*run)(const CacheOptions &);
   };
   static constexpr Sub subs[] = {
       {"ls", "List them with their sizes", list},

@@ -24,7 +24,7 @@
 namespace tessera::tools {
 namespace {
 
-struct Options {
+struct CheckOptions {
   std::string file, kernel, reference;
   std::vector<std::string> instances, backward;
   std::string device;
@@ -131,7 +131,7 @@ void printMismatch(const std::string &name, const std::string &place,
 
 class Checker {
 public:
-  Checker(const Options &options, const std::string &name,
+  Checker(const CheckOptions &options, const std::string &name,
           const std::string &reference)
       : options(options), kernel(runtime::describeKernel(
                               runtime::findTypedFile(options.file), name)),
@@ -342,7 +342,7 @@ private:
         printMismatch(name, result.place, result.difference);
   }
 
-  const Options &options;
+  const CheckOptions &options;
   DescriptionPtr kernel, reference;
   std::vector<DescriptionPtr> backward;
   std::vector<Row> rows;
@@ -354,7 +354,7 @@ private:
 
 // The kernels to check, each with its reference.
 std::vector<std::pair<std::string, std::string>>
-pairsOf(const Options &options) {
+pairsOf(const CheckOptions &options) {
   const auto names = runtime::kernelNames(runtime::findTypedFile(options.file));
   if (!options.kernel.empty()) {
     const std::string reference =
@@ -385,7 +385,7 @@ pairsOf(const Options &options) {
   return pairs;
 }
 
-int run(const Options &options) {
+int run(const CheckOptions &options) {
   // The limits are for dots of full precision.
   if (options.device != "cpu")
     ::setenv(optionInfo(Option::F32Default).name, "ieee", 0);
@@ -400,7 +400,7 @@ int run(const Options &options) {
 } // namespace
 
 Command addCheck(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckOptions>();
   CLI::App *verb = app.add_subcommand(
       "check", "Compare a kernel with its reference over many shapes");
   verb->add_option("file", options->file, "kernel file (.py)")->required();

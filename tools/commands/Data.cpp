@@ -14,7 +14,7 @@
 namespace tessera::tools {
 namespace {
 
-struct Options {
+struct DataOptions {
   trainer::PrepareOptions prepare;
   trainer::TokenizerOptions tokenizer;
   std::vector<std::string> paths;
@@ -72,7 +72,7 @@ Command addData(CLI::App &app) {
   CLI::App *verb = app.add_subcommand(
       "data", "Prepare, inspect and verify data to train on");
   verb->require_subcommand(1);
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DataOptions>();
 
   CLI::App *make = verb->add_subcommand(
       "prepare", "Write text and JSONL as shards of tokens");

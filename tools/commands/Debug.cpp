@@ -22,7 +22,7 @@
 namespace tessera::tools {
 namespace {
 
-struct Options {
+struct DebugOptions {
   LaunchOptions launch;
   std::string line, program = "0", as, hit = "1", tile, layout;
   std::vector<std::string> registers;
@@ -52,7 +52,7 @@ struct Seen {
   std::map<uint32_t, std::map<uint32_t, uint64_t>> counts;
 };
 
-void setLine(const Options &options, sim::Watch &watch) {
+void setLine(const DebugOptions &options, sim::Watch &watch) {
   if (options.line.empty() == (options.ptxLine == 0))
     throw Error("say where to break", "--line 42, --line helper.py:7 for a "
                                       "function of another file, or "
@@ -71,7 +71,7 @@ void setLine(const Options &options, sim::Watch &watch) {
 
 // The steps to show of one warp, in the order of the instructions. Named
 // registers hold what they held after the last of them.
-std::vector<const sim::WatchStep *> stepsOf(const Options &options,
+std::vector<const sim::WatchStep *> stepsOf(const DebugOptions &options,
                                             const Seen &seen, uint32_t warp) {
   std::vector<const sim::WatchStep *> steps;
   for (const auto &[instruction, byWarp] : seen.steps)
@@ -82,7 +82,7 @@ std::vector<const sim::WatchStep *> stepsOf(const Options &options,
   return steps;
 }
 
-std::vector<Column> columnsOf(const Options &options, const Seen &seen,
+std::vector<Column> columnsOf(const DebugOptions &options, const Seen &seen,
                               uint32_t warp) {
   std::vector<Column> columns;
   for (const sim::WatchStep *step : stepsOf(options, seen, warp))
@@ -124,7 +124,7 @@ std::string ordinal(uint64_t n) {
                                          : "th");
 }
 
-void printText(const Options &options, const OpenedLaunch &opened,
+void printText(const DebugOptions &options, const OpenedLaunch &opened,
                const sim::Watch &watch, const Seen &seen, uint32_t warp) {
   std::printf("%s, block (%u, %u, %u)\n", opened.launch->kernel.c_str(),
               watch.block[0], watch.block[1], watch.block[2]);
@@ -144,7 +144,7 @@ void printText(const Options &options, const OpenedLaunch &opened,
   }
 }
 
-Json toJson(const Options &options, const OpenedLaunch &opened,
+Json toJson(const DebugOptions &options, const OpenedLaunch &opened,
             const sim::Watch &watch, const Seen &seen) {
   Json instructions = Json::array();
   for (const auto &[instruction, byWarp] : seen.counts) {
@@ -197,7 +197,7 @@ Json toJson(const Options &options, const OpenedLaunch &opened,
 }
 
 // The tile that the registers of all warps make up.
-void tile(const Options &options, const Seen &seen, uint32_t warps,
+void tile(const DebugOptions &options, const Seen &seen, uint32_t warps,
           Json *json) {
   const std::vector<int64_t> shape = layout::parseSizes(options.tile, "--tile");
   std::vector<std::vector<Column>> columns;
@@ -220,7 +220,7 @@ void tile(const Options &options, const Seen &seen, uint32_t warps,
   (*json)["tile"] = {{"shape", shape}, {"elements", cells}};
 }
 
-int run(const Options &options) {
+int run(const DebugOptions &options) {
   if (options.tile.empty() != options.layout.empty())
     throw Error("--tile and --layout go together",
                 "--tile 64x64 --layout \"mma(warps=4x1)\"; tessera layout "
@@ -302,7 +302,7 @@ int run(const Options &options) {
 } // namespace
 
 Command addDebug(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DebugOptions>();
   CLI::App *verb = app.add_subcommand(
       "debug", "Break at a line of one program on the simulator; print values");
   verb->footer(

@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct DiffOptions {
   std::string left, right, instance, target;
   std::vector<std::string> a, b;
   bool full = false, summary = false;
@@ -193,7 +193,7 @@ fileAndInstance(const std::string &text) {
   return std::nullopt;
 }
 
-std::vector<Pair> pairsOf(const Options &options) {
+std::vector<Pair> pairsOf(const DiffOptions &options) {
   if (options.right.empty()) {
     if (options.a.empty() && options.b.empty())
       throw Error("there is nothing to compare " + options.left + " with",
@@ -327,7 +327,8 @@ std::string changedOperations(std::map<std::string, int64_t> left,
   return text;
 }
 
-void printStages(const Options &options, const Compiled &a, const Compiled &b) {
+void printStages(const DiffOptions &options, const Compiled &a,
+                 const Compiled &b) {
   for (const Stage &stage : stages) {
     const auto left = a.texts.find(stage.title),
                right = b.texts.find(stage.title);
@@ -359,7 +360,7 @@ void printStages(const Options &options, const Compiled &a, const Compiled &b) {
   }
 }
 
-int run(const Options &options) {
+int run(const DiffOptions &options) {
   bool first = true;
   for (const auto &[a, b] : pairsOf(options)) {
     if (!first)
@@ -374,7 +375,7 @@ int run(const Options &options) {
 } // namespace
 
 Command addDiff(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DiffOptions>();
   CLI::App *verb = app.add_subcommand(
       "diff", "Compare the code of two compiled configurations");
   verb->add_option("A", options->left,

@@ -294,7 +294,7 @@ void checkGpu(Report &report) {
                "CUDA C++ kernels do not compile; kernels in Python syntax do");
 }
 
-int run() {
+int runDoctor() {
   Report report;
   checkProcessor(report);
   checkWorker(report);
@@ -323,7 +323,7 @@ Command addDoctor(CLI::App &app) {
   verb->footer("Exit status 0: training on the CPU works. Lines that say "
                "BROKEN are why it does not;\nmissing is what only other things "
                "need.");
-  return {verb, run};
+  return {verb, runDoctor};
 }
 
 } // namespace tessera::tools

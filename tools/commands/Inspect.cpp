@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct InspectOptions {
   JobOptions jobs;
   std::string out, against, table;
 };
@@ -51,7 +51,7 @@ int64_t positive(const std::string &text, const std::string &what) {
   return value;
 }
 
-Other parseAgainst(const Options &options) {
+Other parseAgainst(const InspectOptions &options) {
   Other other{options.jobs, {}};
   bool named = false;
   std::string text = options.against;
@@ -188,7 +188,7 @@ Json tunedRows(const std::string &path, const syntax::CompileRequest &request) {
   return {{"device", tune::describe(table.device)}, {"rows", rows}};
 }
 
-int run(const Options &options) {
+int run(const InspectOptions &options) {
   std::error_code ignored;
   const bool isCase = fs::is_directory(options.jobs.file, ignored);
   const auto load = isCase ? fromCase : fromFile;
@@ -225,7 +225,7 @@ int run(const Options &options) {
 } // namespace
 
 Command addInspect(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InspectOptions>();
   options->jobs.target = "sm_80";
   CLI::App *verb = app.add_subcommand(
       "inspect",

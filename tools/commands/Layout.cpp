@@ -20,7 +20,7 @@ namespace tessera::tools {
 using namespace layout;
 
 namespace {
-struct Options {
+struct LayoutOptions {
   std::string layout, shape, to;
   int bits = 16;
   int width = 100;
@@ -46,7 +46,7 @@ static void printAccesses(const LinearLayout &registers,
 }
 
 // The tiles of a kernel's line as they are drawn.
-static int drawLine(const Options &options, const std::string &file,
+static int drawLine(const LayoutOptions &options, const std::string &file,
                     uint32_t line) {
   if (!options.to.empty())
     throw Error("--to goes with a layout, not with a line of a kernel",
@@ -64,7 +64,7 @@ static int drawLine(const Options &options, const std::string &file,
   return 0;
 }
 
-static int draw(const Options &options) {
+static int draw(const LayoutOptions &options) {
   if (const auto place = fileAndLine(options.layout))
     return drawLine(options, place->first, place->second);
   if (options.shape.empty())
@@ -115,7 +115,7 @@ static int draw(const Options &options) {
 }
 
 Command addLayout(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LayoutOptions>();
   CLI::App *verb = app.add_subcommand(
       "layout",
       "Draw which lane holds which element of a tile, or of the tiles "

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct NewOptions {
   std::string name, folder = ".";
 };
 
@@ -62,7 +62,7 @@ std::string filled(std::string text, const std::string &name) {
   return text;
 }
 
-int run(const Options &options) {
+int run(const NewOptions &options) {
   validateName(options.name);
   const fs::path folder = options.folder;
   const fs::path kernel = folder / (options.name + ".py");
@@ -94,7 +94,7 @@ int run(const Options &options) {
 } // namespace
 
 Command addNew(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<NewOptions>();
   CLI::App *verb = app.add_subcommand("new", "Start a kernel of your own");
   verb->require_subcommand(1);
   CLI::App *kernel = verb->add_subcommand(

@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Options {
+struct PackOptions {
   std::string config, out, show, commit;
   std::vector<std::string> settings, tables;
   std::vector<std::string> targets = {"cpu"};
@@ -50,7 +50,7 @@ std::string targetOf(const std::string &name) {
   return name;
 }
 
-std::string commandLine(const Options &options) {
+std::string commandLine(const PackOptions &options) {
   std::string text = "tessera pack --config " + options.config;
   for (const std::string &word : options.settings)
     text += " " + word;
@@ -65,7 +65,7 @@ std::string commandLine(const Options &options) {
 
 // Those that were named, else the tables of this build that are for one of the
 // targets.
-std::vector<PackTable> tablesFor(const Options &options,
+std::vector<PackTable> tablesFor(const PackOptions &options,
                                  const std::vector<std::string> &targets) {
   std::vector<fs::path> files(options.tables.begin(), options.tables.end());
   const bool named = !files.empty();
@@ -96,7 +96,7 @@ std::vector<PackTable> tablesFor(const Options &options,
   return tables;
 }
 
-int run(const Options &options) {
+int run(const PackOptions &options) {
   if (!options.show.empty()) {
     if (!options.config.empty())
       throw Error("tessera pack does one thing at a time",
@@ -136,7 +136,7 @@ int run(const Options &options) {
 } // namespace
 
 Command addPack(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PackOptions>();
   CLI::App *verb = app.add_subcommand(
       "pack", "Put the compiled kernels of a training run into one file");
   verb->add_option("--config", options->config,

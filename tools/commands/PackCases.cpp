@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Options {
+struct PackCasesOptions {
   std::vector<std::string> cases, targets = {"sm_80", "sm_90"};
   std::string out = "packed", commit;
 };
@@ -60,7 +60,7 @@ syntax::CompileRequest requestFor(const cases::PreparedLaunch &launch,
 }
 
 // Whether all targets were packed.
-bool packCase(const fs::path &from, const Options &options,
+bool packCase(const fs::path &from, const PackCasesOptions &options,
               const std::string &progress) {
   const std::string name = from.lexically_normal().filename().string();
   try {
@@ -92,7 +92,7 @@ bool packCase(const fs::path &from, const Options &options,
 }
 
 // What is packed, and the program that runs it.
-void packProgram(const Options &options) {
+void packProgram(const PackCasesOptions &options) {
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
   ::gmtime_r(&now, &parts);
@@ -118,7 +118,7 @@ void packProgram(const Options &options) {
                           fs::perms::others_exec);
 }
 
-int run(const Options &options) {
+int run(const PackCasesOptions &options) {
   for (const std::string &target : options.targets)
     GpuTarget::parse(target);
   std::vector<fs::path> folders;
@@ -149,7 +149,7 @@ int run(const Options &options) {
 } // namespace
 
 Command addPackCases(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PackCasesOptions>();
   CLI::App *verb = app.add_subcommand(
       "pack-cases", "Put compiled GPU code beside recorded cases");
   verb->add_option("case", options->cases,

@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-struct Options {
+struct PreflightOptions {
   std::string file;
   std::vector<std::string> settings;
   int64_t processes = 1, steps = 20;
@@ -62,7 +62,7 @@ std::vector<json> recordsOf(const fs::path &run) {
 }
 
 /// Makes the first steps of the run, with its schedule, in `folder`.
-ExitStatus makeSteps(const Options &options, const fs::path &folder) {
+ExitStatus makeSteps(const PreflightOptions &options, const fs::path &folder) {
   SpawnOptions spawn;
   spawn.arguments = {executablePath().string(), "train"};
   auto &all = spawn.arguments;
@@ -93,7 +93,7 @@ ExitStatus makeSteps(const Options &options, const fs::path &folder) {
   }
 }
 
-int preflight(const Options &options) {
+int preflight(const PreflightOptions &options) {
   const trainer::Config config =
       trainer::readConfig(options.file, options.settings, options.processes);
   const ShortLivedFolder folder;
@@ -123,7 +123,7 @@ Command addPreflight(CLI::App &app) {
   CLI::App *verb = app.add_subcommand(
       "preflight", "Make the first steps of a training run in a folder of "
                    "their own, and say GO (0) or NO-GO (1)");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PreflightOptions>();
   verb->add_option("--config", options->file, "settings (YAML)");
   verb->add_option("settings", options->settings, "key=value, over the config");
   verb->add_option("--nproc", options->processes,

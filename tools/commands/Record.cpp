@@ -22,14 +22,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Options {
+struct RecordOptions {
   std::string out = "recorded", kernels, config;
   int64_t limit = 1;
 };
 
 // What follows the verb's own options: a command, or settings of the training
 // run.
-std::vector<std::string> commandOf(const Options &options,
+std::vector<std::string> commandOf(const RecordOptions &options,
                                    std::vector<std::string> rest) {
   if (!rest.empty() && rest[0] == "--")
     rest.erase(rest.begin());
@@ -70,7 +70,7 @@ std::string findProgram(const std::string &name) {
               "give its path, or check PATH");
 }
 
-int run(const Options &options, const std::vector<std::string> &rest) {
+int run(const RecordOptions &options, const std::vector<std::string> &rest) {
   SpawnOptions spawn;
   spawn.arguments = commandOf(options, rest);
   spawn.arguments[0] = findProgram(spawn.arguments[0]);
@@ -113,7 +113,7 @@ int run(const Options &options, const std::vector<std::string> &rest) {
 } // namespace
 
 Command addRecord(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RecordOptions>();
   CLI::App *verb = app.add_subcommand(
       "record", "Run a command and keep its kernel launches as cases");
   verb->add_option("--out", options->out, "folder that gets the cases")

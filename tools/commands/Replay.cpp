@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Options {
+struct ReplayOptions {
   std::vector<std::string> cases;
   cases::ReplayOptions replay;
   std::string out, json, ptx;
@@ -27,7 +27,7 @@ struct Options {
   bool verbose = false;
 };
 
-int run(Options &options) {
+int run(ReplayOptions &options) {
   std::vector<fs::path> folders;
   for (const std::string &path : options.cases)
     for (const fs::path &folder : cases::findCases(path))
@@ -61,7 +61,7 @@ int run(Options &options) {
 } // namespace
 
 Command addReplay(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReplayOptions>();
   CLI::App *verb = app.add_subcommand(
       "replay", "Run recorded kernel launches and compare their results");
   verb->add_option("case", options->cases,

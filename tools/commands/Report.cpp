@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct ReportOptions {
   std::vector<std::string> files;
   std::string kernel, target, sass, page, csv;
   uint64_t shared = 0;
@@ -34,7 +34,7 @@ struct Options {
   bool json = false, noPtxas = false;
 };
 
-int reportPtx(const Options &options, const std::string &file) {
+int reportPtx(const ReportOptions &options, const std::string &file) {
   codegen::ReportInput input;
   input.ptx = readFile(file);
   input.remarks = codegen::remarksOf(input.ptx);
@@ -85,7 +85,7 @@ int reportPtx(const Options &options, const std::string &file) {
   return 0;
 }
 
-int reportRuns(const Options &options) {
+int reportRuns(const ReportOptions &options) {
   if (options.json || options.noPtxas || !options.kernel.empty() ||
       !options.target.empty() || !options.sass.empty() || options.shared ||
       options.threads || options.minBlocks)
@@ -107,7 +107,7 @@ int reportRuns(const Options &options) {
   return 0;
 }
 
-int run(const Options &options) {
+int run(const ReportOptions &options) {
   std::error_code ignored;
   if (fs::is_directory(options.files[0], ignored))
     return reportRuns(options);
@@ -124,7 +124,7 @@ int run(const Options &options) {
 } // namespace
 
 Command addReport(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   CLI::App *verb = app.add_subcommand(
       "report", "Curves and figures of training runs as a page; or registers, "
                 "spills, occupancy, loops of PTX from any compiler");

@@ -29,7 +29,7 @@
 namespace tessera::tools {
 namespace {
 
-struct Options {
+struct RunOptions {
   std::string file, instance, input, output;
   std::vector<std::string> args;
   std::vector<int64_t> lengths, grid;
@@ -41,7 +41,7 @@ struct Options {
 // The kernel and instance that the name means; with one instance in the file
 // none needs to be named.
 std::pair<std::shared_ptr<const Description>, const syntax::Instance *>
-findInstance(const Options &options) {
+findInstance(const RunOptions &options) {
   std::vector<std::string> known;
   std::pair<std::shared_ptr<const Description>, const syntax::Instance *> found;
   for (const std::string &kernel :
@@ -76,7 +76,7 @@ struct Launch {
 
 // The kernel for a launch without an instance: the one that is named, or the
 // only one; none where instances are meant.
-std::shared_ptr<const Description> plainKernel(const Options &options) {
+std::shared_ptr<const Description> plainKernel(const RunOptions &options) {
   const std::string file = runtime::findTypedFile(options.file);
   const std::vector<std::string> kernels = runtime::kernelNames(file);
   bool instances = false;
@@ -103,7 +103,7 @@ syntax::Value parseValue(const std::string &name, const std::string &text) {
 
 // --arg x=3: of a constexpr it changes the instance, of a size or a scalar the
 // problem.
-void applyArgs(const Options &options, const Description &kernel,
+void applyArgs(const RunOptions &options, const Description &kernel,
                syntax::Instance &instance, Shape &shape,
                std::map<std::string, Arg> &scalars) {
   std::vector<std::string> known;
@@ -217,7 +217,7 @@ void printTensor(const std::string &name, const Tensor &tensor) {
   std::printf("\n");
 }
 
-Shape shapeOf(const Options &options, const Description &kernel,
+Shape shapeOf(const RunOptions &options, const Description &kernel,
               const syntax::Instance &instance) {
   Shape shape;
   if (kernel.has("CU") && !options.lengths.empty()) {
@@ -236,7 +236,7 @@ Shape shapeOf(const Options &options, const Description &kernel,
   return shape;
 }
 
-Launch launchOf(const Options &options) {
+Launch launchOf(const RunOptions &options) {
   if (auto kernel = plainKernel(options)) {
     PlainLaunch plain = plainLaunch(*kernel, options.args);
     return {std::move(kernel), std::move(plain.instance),
@@ -248,7 +248,7 @@ Launch launchOf(const Options &options) {
   return launch;
 }
 
-int run(const Options &options) {
+int run(const RunOptions &options) {
   const auto [kernel, instance, shape, scalars] = launchOf(options);
   Problem problem(kernel, instance, shape);
   problem.setDevice(options.device);
@@ -329,7 +329,7 @@ int run(const Options &options) {
 } // namespace
 
 Command addRun(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   CLI::App *verb =
       app.add_subcommand("run", "Launch a kernel on made-up or given tensors");
   verb->add_option("file", options->file, "kernel file (.py)")->required();

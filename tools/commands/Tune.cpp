@@ -18,18 +18,18 @@ namespace tessera::tools {
 
 namespace {
 
-struct Options {
+struct TuneOptions {
   std::string show;
   std::vector<std::string> diff, merge;
   TuneSearch search;
 };
 
-int show(const Options &options) {
+int show(const TuneOptions &options) {
   std::fputs(showTable(tune::readTable(options.show)).c_str(), stdout);
   return 0;
 }
 
-int diff(const Options &options) {
+int diff(const TuneOptions &options) {
   const TableDifference difference = compareTables(
       tune::readTable(options.diff[0]), tune::readTable(options.diff[1]));
   std::fputs(difference.any ? difference.text.c_str()
@@ -38,7 +38,7 @@ int diff(const Options &options) {
   return difference.any ? 1 : 0;
 }
 
-int merge(const Options &options) {
+int merge(const TuneOptions &options) {
   if (options.search.out.empty())
     throw Error("tessera tune --merge writes a file and was given none",
                 "add --out TABLE.yaml");
@@ -51,7 +51,7 @@ int merge(const Options &options) {
   return 0;
 }
 
-int run(const Options &options) {
+int run(const TuneOptions &options) {
   const int modes = !options.show.empty() + !options.diff.empty() +
                     !options.merge.empty() + wantsSearch(options.search);
   if (modes != 1)
@@ -70,7 +70,7 @@ int run(const Options &options) {
 } // namespace
 
 Command addTune(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TuneOptions>();
   CLI::App *verb = app.add_subcommand(
       "tune", "Find the fastest configurations of kernels on this machine, or "
               "look at tables of them");

@@ -17,7 +17,7 @@
 namespace tessera::tools {
 namespace {
 
-struct Options {
+struct WatchOptions {
   std::string run;
   trainer::WatchLimits limits;
   double interval = 15;
@@ -30,7 +30,7 @@ double now() {
       .count();
 }
 
-int watch(const Options &options) {
+int watch(const WatchOptions &options) {
   for (;;) {
     const trainer::Verdict verdict =
         trainer::examineRun(options.run, options.limits, now());
@@ -63,7 +63,7 @@ Command addWatch(CLI::App &app) {
       "Watch a training run by its files; ends when something is "
       "wrong (3 stall, 4 tokens per second collapse, 5 not finite, 6 "
       "gates collapse, 7 zero gradient) or when the run has ended (0)");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<WatchOptions>();
   verb->add_option("run", options->run, "run folder")->required();
   verb->add_flag("--once", options->once, "look once: 0 when all is well");
   verb->add_flag("--halt", options->halt,

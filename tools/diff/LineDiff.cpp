@@ -11,7 +11,7 @@ namespace {
 
 constexpr int maxEdits = 4000;
 
-std::vector<std::string_view> linesOf(std::string_view text) {
+std::vector<std::string_view> viewsOfLines(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
@@ -30,7 +30,7 @@ bool isWord(char c) {
 class Differ {
 public:
   Differ(std::string_view a, std::string_view b, Registers registers)
-      : a(linesOf(a)), b(linesOf(b)) {
+      : a(viewsOfLines(a)), b(viewsOfLines(b)) {
     std::map<std::string, int> numbers;
     auto number = [&](const std::vector<std::string_view> &lines) {
       std::vector<int> result;

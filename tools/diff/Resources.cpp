@@ -70,7 +70,7 @@ std::vector<Json> loopsOf(const Json &listing, bool innermost) {
   return result;
 }
 
-std::string linesOf(const Json &loop) {
+std::string linesOfLoop(const Json &loop) {
   const Json lines = loop.is_object() ? loop.value("lines", Json()) : Json();
   return lines.is_array() && lines.size() == 2
              ? lines[0].dump() + "-" + lines[1].dump()
@@ -89,9 +89,9 @@ std::string compareListings(const std::string &title, const Json &a,
     for (size_t i = 0; i < std::max(one.size(), other.size()); ++i) {
       const Json &x = i < one.size() ? one[i] : none,
                  &y = i < other.size() ? other[i] : none;
-      const std::string lines = linesOf(x) == linesOf(y) || y.empty()
-                                    ? linesOf(x)
-                                    : linesOf(x) + " / " + linesOf(y);
+      const std::string lines = linesOfLoop(x) == linesOfLoop(y) || y.empty()
+                                    ? linesOfLoop(x)
+                                    : linesOfLoop(x) + " / " + linesOfLoop(y);
       const Json p = x.value("instructions", none),
                  q = y.value("instructions", none);
       text += row((innermost ? "loop, lines " : "outer loop, lines ") + lines,

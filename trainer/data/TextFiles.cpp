@@ -14,7 +14,7 @@
 namespace tessera::trainer {
 namespace {
 
-constexpr int64_t piece = 1 << 20;
+constexpr int64_t pieceBytes = 1 << 20;
 constexpr size_t longestLine = size_t(1) << 30;
 
 /// Calls visit(line, number) for every line of a file, without its newline.
@@ -22,8 +22,9 @@ template <typename F>
 void forLines(const RandomFile &file, F visit) {
   std::string rest;
   int64_t number = 0;
-  for (int64_t at = 0; at < file.size(); at += piece) {
-    const std::string text = file.read(at, std::min(piece, file.size() - at));
+  for (int64_t at = 0; at < file.size(); at += pieceBytes) {
+    const std::string text =
+        file.read(at, std::min(pieceBytes, file.size() - at));
     size_t begin = 0;
     for (size_t end; (end = text.find('\n', begin)) != std::string::npos;
          begin = end + 1) {
@@ -67,8 +68,8 @@ void addText(const RandomFile &file, DocumentSink &out) {
   if (file.size() == 0)
     return;
   out.begin();
-  for (int64_t at = 0; at < file.size(); at += piece)
-    out.append(file.read(at, std::min(piece, file.size() - at)));
+  for (int64_t at = 0; at < file.size(); at += pieceBytes)
+    out.append(file.read(at, std::min(pieceBytes, file.size() - at)));
 }
 
 } // namespace

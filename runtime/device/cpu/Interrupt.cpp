@@ -144,7 +144,7 @@ void onInterrupt(int signal, siginfo_t *info, void *context) {
 }
 
 // Puts our handler before the host's, unless it is there.
-void install() {
+void installHandler() {
   struct sigaction current;
   if (::sigaction(SIGINT, nullptr, &current) != 0 ||
       (current.sa_flags & SA_SIGINFO && current.sa_sigaction == onInterrupt) ||
@@ -174,7 +174,7 @@ namespace runtime {
 
 InterruptWatch::InterruptWatch() : before(interrupts) {
   if (wanted)
-    install();
+    installHandler();
 }
 
 bool InterruptWatch::interrupted() const {

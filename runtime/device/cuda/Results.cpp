@@ -15,14 +15,14 @@ struct Row {
   const char *name;
   Cause cause;
 };
-constexpr Row table[] = {
+constexpr Row results[] = {
 #define RESULT(number, name, cause) {number, "CUDA_ERROR_" #name, Cause::cause},
 #include "runtime/device/cuda/Results.def"
 };
 
 const Row *find(int result) {
-  const Row *row = std::ranges::lower_bound(table, result, {}, &Row::number);
-  return row != std::end(table) && row->number == result ? row : nullptr;
+  const Row *row = std::ranges::lower_bound(results, result, {}, &Row::number);
+  return row != std::end(results) && row->number == result ? row : nullptr;
 }
 
 } // namespace
