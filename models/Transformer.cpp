@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/Transformer.h"
 
+#include "models/Recompute.h"
 #include "support/Error.h"
 
 #include <ATen/ATen.h>
@@ -20,6 +21,20 @@ struct Transformer::Block {
   at::Tensor keyFilter, valueFilter;
   at::Tensor learned; // for attention kernels of a user's file
   at::Tensor mlpNorm, mlpIn, mlpGate, mlpOut;
+
+  std::vector<at::Tensor> attentionWeights() const {
+    return defined({attentionNorm, projection, output, gateIn, gateInBias,
+                    gateOut, gateOutBias, keyFilter, valueFilter, learned});
+  }
+  std::vector<at::Tensor> mlpWeights() const {
+    return defined({mlpNorm, mlpIn, mlpGate, mlpOut});
+  }
+
+private:
+  static std::vector<at::Tensor> defined(std::vector<at::Tensor> all) {
+    std::erase_if(all, [](const at::Tensor &x) { return !x.defined(); });
+    return all;
+  }
 };
 
 namespace {
@@ -242,6 +257,43 @@ at::Tensor Transformer::mlp(const Block &b, const at::Tensor &x) const {
   return {};
 }
 
+at::Tensor
+Transformer::recomputedBlock(const Block &block, const at::Tensor &x,
+                             const std::shared_ptr<const Packing> &packing,
+                             const ForwardOptions &options) {
+  // They outlive this call. Blocks stay where they are, and each pair of
+  // functions has its own.
+  const Block *b = &block;
+  const auto attend = [this, b, packing, options](const at::Tensor &y) {
+    ForwardResult unused;
+    return y +
+           attention(*b,
+                     source->rmsNorm(y, b->attentionNorm, settings.normEpsilon),
+                     *packing, options, unused);
+  };
+  const auto transform = [this, b](const at::Tensor &y) {
+    return y + mlp(*b, source->rmsNorm(y, b->mlpNorm, settings.normEpsilon));
+  };
+  const std::vector<at::Tensor> ofAttention = b->attentionWeights(),
+                                ofMlp = b->mlpWeights();
+  switch (settings.recompute) {
+  case Recompute::None:
+    break;
+  case Recompute::Mlp:
+    return recomputed(transform, attend(x), ofMlp);
+  case Recompute::Attention:
+    return transform(recomputed(attend, x, ofAttention));
+  case Recompute::Full: {
+    std::vector<at::Tensor> both = ofAttention;
+    both.insert(both.end(), ofMlp.begin(), ofMlp.end());
+    return recomputed([attend, transform](
+                          const at::Tensor &y) { return transform(attend(y)); },
+                      x, both);
+  }
+  }
+  return transform(attend(x));
+}
+
 ForwardResult Transformer::forward(const at::Tensor &tokens,
                                    const ForwardOptions &options) {
   const ModelConfig &c = settings;
@@ -249,15 +301,21 @@ ForwardResult Transformer::forward(const at::Tensor &tokens,
     throw Error(fmt::format("packed sequences have {} tokens, the batch has {}",
                             options.starts.back(), tokens.numel()),
                 "the last of cu_seqlens is the number of tokens");
-  const Packing packing =
+  const auto packing = std::make_shared<const Packing>(
       options.starts.empty()
           ? Packing(tokens.size(0), tokens.size(1), c.nsa, tokens.device())
-          : Packing(options.starts, tokens.size(1), c.nsa, tokens.device());
+          : Packing(options.starts, tokens.size(1), c.nsa, tokens.device()));
+  const bool keep = c.recompute == Recompute::None || options.wantIndices ||
+                    !at::GradMode::is_enabled();
   ForwardResult result;
   at::Tensor x = at::embedding(embedding, tokens.flatten());
   for (const Block &b : blocks) {
+    if (!keep) {
+      x = recomputedBlock(b, x, packing, options);
+      continue;
+    }
     x = x + attention(b, source->rmsNorm(x, b.attentionNorm, c.normEpsilon),
-                      packing, options, result);
+                      *packing, options, result);
     x = x + mlp(b, source->rmsNorm(x, b.mlpNorm, c.normEpsilon));
   }
   const at::Tensor last = source->rmsNorm(x, finalNorm, c.normEpsilon);

@@ -54,6 +54,10 @@ private:
                        const Packing &packing, const ForwardOptions &options,
                        ForwardResult &result);
   at::Tensor mlp(const Block &block, const at::Tensor &x) const;
+  /// A block of the forward pass whose activations are not all kept.
+  at::Tensor recomputedBlock(const Block &block, const at::Tensor &x,
+                             const std::shared_ptr<const Packing> &packing,
+                             const ForwardOptions &options);
 
   ModelConfig settings;
   std::unique_ptr<Kernels> source;

@@ -7,6 +7,9 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
+#include <algorithm>
+#include <c10/core/Allocator.h>
+#include <c10/core/CPUAllocator.h>
 #include <gtest/gtest.h>
 
 using namespace tessera::models;
@@ -223,6 +226,118 @@ TEST_P(EveryAttention, PackedDocumentsAreThoseAlone) {
     EXPECT_LT(((a - b).norm() / b.norm()).item<double>(), 1e-5)
         << packed.parameters()[i].name;
   }
+}
+
+/// All gradients of a batch of two rows, of which the last document is
+/// shorter.
+std::vector<at::Tensor> gradients(const ModelConfig &c, bool packed) {
+  Transformer model(c, KernelSource::Torch, 1);
+  const at::Tensor tokens = text(2, 97);
+  ForwardOptions options;
+  if (packed)
+    options.starts = {0, 70, 96, 130, 192};
+  const at::Tensor logits =
+      model.forward(tokens.slice(1, 0, 96), options).logits;
+  at::cross_entropy_loss(logits.flatten(0, 1), tokens.slice(1, 1).flatten())
+      .backward();
+  std::vector<at::Tensor> all = {logits.detach()};
+  for (const Parameter &p : model.parameters())
+    all.push_back(p.value.grad());
+  return all;
+}
+
+// Each block by itself: a function that runs the last one for all gives other
+// gradients in the blocks before.
+TEST_P(EveryAttention, RecomputeChangesNoBit) {
+  for (const MlpKind mlp : {MlpKind::SquaredRelu, MlpKind::SwiGlu})
+    for (const bool packed : {false, true}) {
+      ModelConfig c = small(GetParam());
+      c.layers = 3;
+      c.mlp = mlp;
+      c.compression = Compression::Convolution;
+      const std::vector<at::Tensor> kept = gradients(c, packed);
+      for (const Recompute level :
+           {Recompute::Mlp, Recompute::Attention, Recompute::Full}) {
+        c.recompute = level;
+        const std::vector<at::Tensor> again = gradients(c, packed);
+        ASSERT_EQ(again.size(), kept.size());
+        for (size_t i = 0; i < kept.size(); ++i)
+          EXPECT_TRUE(again[i].equal(kept[i])) << int(level) << ' ' << i;
+      }
+    }
+}
+
+/// Bytes of the CPU's tensors, as long as it lives.
+class CountedMemory final : public c10::Allocator {
+public:
+  CountedMemory() : before(c10::GetCPUAllocator()) {
+    c10::SetCPUAllocator(this, 1);
+  }
+  ~CountedMemory() override { c10::SetCPUAllocator(before, 1); }
+
+  c10::DataPtr allocate(size_t bytes) override {
+    auto *held = new Held{before->allocate(bytes), int64_t(bytes)};
+    now += held->bytes;
+    most = std::max(most, now);
+    return {held->data.get(), held, &release, c10::Device(c10::kCPU)};
+  }
+  void copy_data(void *to, const void *from, size_t bytes) const override {
+    before->copy_data(to, from, bytes);
+  }
+
+  static inline int64_t now = 0, most = 0;
+
+private:
+  struct Held {
+    c10::DataPtr data;
+    int64_t bytes;
+  };
+  static void release(void *held) {
+    auto *h = static_cast<Held *>(held);
+    now -= h->bytes;
+    delete h;
+  }
+  c10::Allocator *before;
+};
+
+// What is kept between the passes, and the most there is at any time.
+TEST(Recompute, TakesLessMemory) {
+  struct Bytes {
+    int64_t kept, most;
+  };
+  const auto measure = [](Recompute level) {
+    ModelConfig c = small(AttentionKind::Dense);
+    c.layers = 8;
+    c.mlpDim = 128;
+    c.recompute = level;
+    Transformer model(c, KernelSource::Torch, 1);
+    const at::Tensor tokens = text(1, 257);
+    const CountedMemory memory;
+    const int64_t start = CountedMemory::now;
+    CountedMemory::most = start;
+    at::Tensor loss = at::cross_entropy_loss(
+        model.forward(tokens.slice(1, 0, 256)).logits.flatten(0, 1),
+        tokens.slice(1, 1).flatten());
+    const int64_t kept = CountedMemory::now - start;
+    loss.backward();
+    const Bytes bytes{kept, CountedMemory::most - start};
+    for (const Parameter &p : model.parameters())
+      p.value.mutable_grad() = at::Tensor();
+    return bytes;
+  };
+  const Bytes none = measure(Recompute::None), mlp = measure(Recompute::Mlp),
+              attention = measure(Recompute::Attention),
+              full = measure(Recompute::Full);
+  // The hidden layer before and after its square: 8 x 256 x 2 x 128 numbers,
+  // less the input of the second norm, which is kept instead.
+  EXPECT_GT(none.kept - mlp.kept, 8 * 256 * 256 * 4);
+  EXPECT_GT(none.kept - attention.kept, 8 * 256 * 256 * 4);
+  // A number of 32 channels for each token and block, and what is not of the
+  // blocks: two norms, logits and their log-softmax.
+  EXPECT_LT(full.kept, (8 + 4) * 256 * 32 * 4 + 3 * 256 * 256 * 4);
+  EXPECT_LT(2 * full.most, none.most);
+  EXPECT_LT(mlp.most, none.most);
+  EXPECT_LT(attention.most, none.most);
 }
 
 TEST(Transformer, StartsThatDoNotFitTheBatchAreRefused) {
