@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/Transformer.h"
 
+#include "models/Block.h"
 #include "models/Recompute.h"
 #include "support/Error.h"
 
@@ -12,30 +13,6 @@
 #include <fmt/format.h>
 
 namespace tessera::models {
-
-/// One matrix projects the queries and every branch's keys and values: queries
-/// and keys first, because those rows turn with their position.
-struct Transformer::Block {
-  at::Tensor attentionNorm, projection, output;
-  at::Tensor gateIn, gateInBias, gateOut, gateOutBias;
-  at::Tensor keyFilter, valueFilter;
-  at::Tensor learned; // for attention kernels of a user's file
-  at::Tensor mlpNorm, mlpIn, mlpGate, mlpOut;
-
-  std::vector<at::Tensor> attentionWeights() const {
-    return defined({attentionNorm, projection, output, gateIn, gateInBias,
-                    gateOut, gateOutBias, keyFilter, valueFilter, learned});
-  }
-  std::vector<at::Tensor> mlpWeights() const {
-    return defined({mlpNorm, mlpIn, mlpGate, mlpOut});
-  }
-
-private:
-  static std::vector<at::Tensor> defined(std::vector<at::Tensor> all) {
-    std::erase_if(all, [](const at::Tensor &x) { return !x.defined(); });
-    return all;
-  }
-};
 
 namespace {
 
@@ -189,19 +166,35 @@ int64_t Transformer::parameterCount() const {
   return count;
 }
 
+Transformer::Heads Transformer::split(const at::Tensor &projected) const {
+  const ModelConfig &c = settings;
+  const int64_t n = branches(c), turned = c.heads + n * c.kvHeads;
+  return {
+      projected.narrow(1, 0, turned * c.keyDim).view({-1, turned, c.keyDim}),
+      projected.narrow(1, turned * c.keyDim, n * c.kvHeads * c.valueDim)
+          .view({-1, n * c.kvHeads, c.valueDim})};
+}
+
+at::Tensor Transformer::gateLogits(const Block &b, const at::Tensor &x,
+                                   const at::Tensor &query) const {
+  const ModelConfig &c = settings;
+  const bool hidden = c.gateInput == GateInput::Hidden;
+  const at::Tensor seen =
+      hidden ? x : query.unflatten(1, {c.kvHeads, c.heads / c.kvHeads}).mean(2);
+  const at::Tensor gate =
+      at::linear(at::silu(at::linear(seen, b.gateIn, b.gateInBias)), b.gateOut,
+                 b.gateOutBias);
+  return overridden(gate.view({-1, c.kvHeads, 3}), c);
+}
+
 at::Tensor Transformer::attention(const Block &b, const at::Tensor &x,
                                   const Packing &packing,
                                   const ForwardOptions &options,
                                   ForwardResult &result) {
   const ModelConfig &c = settings;
-  const int64_t n = branches(c), turned = c.heads + n * c.kvHeads;
-  const at::Tensor projected = at::linear(x, b.projection);
-  const at::Tensor rotated = source->rope(
-      projected.narrow(1, 0, turned * c.keyDim).view({-1, turned, c.keyDim}),
-      packing, c.ropeBase);
-  const at::Tensor values =
-      projected.narrow(1, turned * c.keyDim, n * c.kvHeads * c.valueDim)
-          .view({-1, n * c.kvHeads, c.valueDim});
+  const Heads heads = split(at::linear(x, b.projection));
+  const at::Tensor rotated = source->rope(heads.turned, packing, c.ropeBase);
+  const at::Tensor &values = heads.values;
   const at::Tensor query = rotated.narrow(1, 0, c.heads);
   const auto key = [&](int64_t branch) {
     return rotated.narrow(1, c.heads + branch * c.kvHeads, c.kvHeads);
@@ -212,19 +205,10 @@ at::Tensor Transformer::attention(const Block &b, const at::Tensor &x,
 
   at::Tensor output;
   if (c.attention == AttentionKind::Nsa) {
-    const bool hidden = c.gateInput == GateInput::Hidden;
-    const at::Tensor seen =
-        hidden ? x
-               : query.unflatten(1, {c.kvHeads, c.heads / c.kvHeads}).mean(2);
-    const at::Tensor gate =
-        at::linear(at::silu(at::linear(seen, b.gateIn, b.gateInBias)),
-                   b.gateOut, b.gateOutBias);
-    NsaInputs in{query,          key(0),
-                 value(0),       key(1),
-                 value(1),       key(2),
-                 value(2),       overridden(gate.view({-1, c.kvHeads, 3}), c),
-                 b.keyFilter,    b.valueFilter,
-                 options.without};
+    NsaInputs in{
+        query,       key(0),        value(0),       key(1),
+        value(1),    key(2),        value(2),       gateLogits(b, x, query),
+        b.keyFilter, b.valueFilter, options.without};
     NsaResult nsa = source->nsaAttention(in, c, packing);
     output = nsa.output;
     if (options.wantIndices)

@@ -183,6 +183,10 @@ std::vector<Setting> runSettings() {
       Entry::oneOf("data.tokenizer", MEMBER(tokenizer), tokenizers,
                    "gpt2: refuse data of other tokens than GPT-2's; byte: take "
                    "the tokens that the data has"),
+      Entry::of("data.tokenizer_path", MEMBER(tokenizerPath),
+                "folder or file of the data's tokenizer, for generate; empty: "
+                "tokens are bytes")
+          .free(),
       Entry::oneOf("data.order", MEMBER(dataOrder), orders,
                    "sequences from random places; in passes, shuffled anew or "
                    "as they stand"),

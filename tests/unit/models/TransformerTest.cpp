@@ -340,6 +340,100 @@ TEST(Recompute, TakesLessMemory) {
   EXPECT_LT(attention.most, none.most);
 }
 
+/// Logits of tokens [B, S], read into a cache in pieces of these lengths, over
+/// and over.
+at::Tensor inPieces(Transformer &model, const at::Tensor &tokens,
+                    const std::vector<int64_t> &lengths, Reads *reads) {
+  Cache cache(model.config(), tokens.size(0), tokens.size(1));
+  std::vector<at::Tensor> parts;
+  for (size_t i = 0; cache.length() < tokens.size(1); ++i) {
+    const int64_t first = cache.length();
+    const int64_t count =
+        std::min(lengths[i % lengths.size()], tokens.size(1) - first);
+    parts.push_back(model.extend(tokens.slice(1, first, first + count), cache));
+  }
+  if (reads)
+    *reads = cache.reads();
+  return at::cat(parts, 1);
+}
+
+// nsa.md REQ-16: blocks of 8 tokens every 4, selection blocks of 16, a window
+// of 16 of 90 tokens, so every cut lies inside of something.
+TEST_P(EveryAttention, AnySplitIsTheForwardPass) {
+  const at::NoGradGuard noGrad;
+  for (const Compression phi : {Compression::Average, Compression::Convolution})
+    for (const GateInput input : {GateInput::Hidden, GateInput::QueryMean})
+      for (const int64_t valueDim : {8, 12}) {
+        ModelConfig c = small(GetParam());
+        c.compression = phi;
+        c.gateInput = input;
+        c.valueDim = GetParam() == AttentionKind::Sdpa ? 8 : valueDim;
+        Transformer model(c, KernelSource::Torch, 1);
+        for (Parameter &p : model.parameters())
+          if (p.name.find("compress") != std::string::npos)
+            p.value.detach().normal_(0, 0.3);
+        const at::Tensor tokens = text(2, 90);
+        const at::Tensor whole = model.forward(tokens).logits;
+        Reads all, some;
+        for (const std::vector<int64_t> &lengths : {std::vector<int64_t>{90},
+                                                    {1},
+                                                    {40, 1, 1, 1, 1, 1},
+                                                    {7, 19, 3},
+                                                    {8},
+                                                    {89, 1},
+                                                    {3, 1, 64}}) {
+          const at::Tensor pieces =
+              inPieces(model, tokens, lengths, lengths[0] == 90 ? &all : &some);
+          EXPECT_LT((pieces - whole).abs().max().item<double>(), 2e-5)
+              << lengths[0];
+          if (lengths[0] != 90) {
+            EXPECT_EQ(some.total(), all.total());
+            EXPECT_EQ(some.predicted, all.predicted);
+          }
+        }
+      }
+}
+
+// nsa.md section 11: what the last of so many tokens reads.
+TEST(Cache, ReadsAreThoseOfTheTable) {
+  ModelConfig c = small(AttentionKind::Nsa);
+  c.layers = 1;
+  c.heads = c.kvHeads = 1;
+  c.nsa = {32, 16, 64, 16, 512};
+  Transformer model(c, KernelSource::Torch, 1);
+  const at::Tensor tokens = text(1, 1024);
+  struct Row {
+    int64_t tokens, compressed, predicted, exact;
+  };
+  Cache cache(c, 1, 1024);
+  for (const Row &row : {Row{1, 0, 1025, 2},
+                         {31, 0, 1055, 62},
+                         {32, 1, 1057, 65},
+                         {48, 2, 1074, 98},
+                         {64, 3, 1091, 131},
+                         {128, 7, 1159, 263},
+                         {256, 15, 1295, 527},
+                         {512, 31, 1567, 1055},
+                         {576, 35, 1571, 1123},
+                         {1024, 63, 1599, 1599}}) {
+    const int64_t last = row.tokens - 1;
+    if (cache.length() < last)
+      model.extend(tokens.slice(1, cache.length(), last), cache);
+    const Reads before = cache.reads();
+    model.extend(tokens.slice(1, last, last + 1), cache);
+    const Reads &after = cache.reads();
+    EXPECT_EQ(after.compressed - before.compressed, row.compressed);
+    // The table counts the window as the tokens there are, up to 512.
+    EXPECT_EQ(after.predicted - before.predicted,
+              row.compressed + 1024 + std::min<int64_t>(512, row.tokens))
+        << row.tokens;
+    EXPECT_EQ(after.predicted - before.predicted, row.predicted);
+    EXPECT_EQ(after.total() - before.total(), row.exact) << row.tokens;
+  }
+  EXPECT_THROW(model.extend(tokens.slice(1, 0, 1), cache), tessera::Error);
+  EXPECT_THROW(model.extend(text(2, 1), cache), tessera::Error);
+}
+
 TEST(Transformer, StartsThatDoNotFitTheBatchAreRefused) {
   Transformer model(small(AttentionKind::Dense), KernelSource::Torch, 1);
   for (const std::vector<int32_t> &starts :
