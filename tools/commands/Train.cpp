@@ -18,15 +18,18 @@ const std::vector<TrainVerb> &trainVerbs() {
       {"train", "Train a model: --config FILE [key=value ...]"},
       {"generate", "Write text with a trained model: --run FOLDER"},
       {"config", "List the settings of a training run with their values"},
+      {"bench", "Measure on this machine, or count on a simulated GPU: fwd, "
+                "bwd, stages, decode, step, launch, cold"},
   };
   return verbs;
 }
 
 int execTrain(const std::vector<std::string> &arguments) {
-  const std::filesystem::path program =
-      executablePath().parent_path() / "tessera-train";
+  const bool bench = arguments.at(0) == "bench"; // a program of its own
+  const std::string name = bench ? "tessera-bench" : "tessera-train";
+  const std::filesystem::path program = executablePath().parent_path() / name;
   std::vector<std::string> texts = {program.string()};
-  texts.insert(texts.end(), arguments.begin(), arguments.end());
+  texts.insert(texts.end(), arguments.begin() + bench, arguments.end());
   std::vector<char *> argv;
   for (std::string &text : texts)
     argv.push_back(text.data());
@@ -34,8 +37,8 @@ int execTrain(const std::vector<std::string> &arguments) {
   ::execv(program.c_str(), argv.data());
   const int error = errno;
   throw Error("cannot start " + program.string() + ": " + errnoText(error),
-              error == ENOENT ? "build the target tessera-train (it needs "
-                                "-DTESSERA_TORCH=ON)"
+              error == ENOENT ? "build the target " + name +
+                                    " (it needs -DTESSERA_TORCH=ON)"
                               : "check that the file is executable");
 }
 

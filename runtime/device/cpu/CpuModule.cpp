@@ -33,13 +33,18 @@ static bool writeAll(int fd, std::string_view bytes) {
 }
 
 // The loader takes two equal path names for the same library, and descriptor
-// numbers repeat: the count goes into the name, as slashes and dots that mean
-// nothing to the kernel.
+// numbers repeat: a count goes into the name, as slashes and dots that mean
+// nothing to the kernel. So does the counter's address, since the process may
+// have another runtime with a counter of its own (libtessera_torch.so has one).
 static std::string uniquePath(int fd) {
   static std::atomic<uint32_t> counter{0};
   std::string path = "/proc/self/fd/";
-  for (uint32_t bits = counter++; bits; bits >>= 1)
-    path += bits & 1 ? "./" : "/";
+  const auto add = [&](uint64_t number, int bits) {
+    for (; bits > 0; --bits, number >>= 1)
+      path += number & 1 ? "./" : "/";
+  };
+  add(reinterpret_cast<uintptr_t>(&counter), 64);
+  add(counter++, 32);
   return path + std::to_string(fd);
 }
 

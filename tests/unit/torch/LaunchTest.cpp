@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/File.h"
 #include "tests/unit/support/Allocations.h"
-#include "tests/unit/support/LaunchKernel.h"
 #include "tests/unit/support/TemporaryFolder.h"
+#include "tools/bench/LaunchKernel.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>

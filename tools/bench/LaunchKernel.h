@@ -1,4 +1,4 @@
-// tests/unit/support/LaunchKernel.h - a kernel of 16 arguments that does
+// tools/bench/LaunchKernel.h - a kernel of 16 arguments that does
 // nothing, for what a launch costs. Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -1,0 +1,165 @@
+// tools/bench/Machine.cpp - where and from what figures were taken.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/bench/Machine.h"
+
+#include "runtime/Kernel.h"
+#include "runtime/device/cuda/Driver.h"
+#include "runtime/launch/LaunchDevice.h"
+#include "runtime/tune/DeviceModel.h"
+#include "support/BuildId.h"
+#include "support/File.h"
+#include "support/Process.h"
+
+#include <cstdlib>
+#include <ctime>
+#include <fmt/format.h>
+#include <sstream>
+#include <thread>
+
+namespace tessera::bench {
+
+namespace {
+
+using std::chrono::seconds;
+
+// The first line that a command writes; none where it fails.
+std::optional<std::string>
+firstLine(const std::vector<std::string> &arguments) {
+  try {
+    const CommandResult result = runCommand(arguments, seconds(20));
+    if (result.status.ok())
+      return result.output.substr(0, result.output.find('\n'));
+  } catch (const Error &) {
+  }
+  return std::nullopt;
+}
+
+Json commit() {
+  const std::string folder = executablePath().parent_path().string();
+  const auto git = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"/usr/bin/env", "git", "-C", folder});
+    return firstLine(words);
+  };
+  const auto head = git({"rev-parse", "--short", "HEAD"});
+  if (!head)
+    return nullptr;
+  const auto top = git({"rev-parse", "--show-toplevel"});
+  const auto changes =
+      git({"-C", top.value_or("."), "status", "--porcelain", "-uno"});
+  return *head + (changes.value_or("").empty() ? "" : "+changes");
+}
+
+// MHz, the mean of all processors.
+Json cpuClock() {
+  std::istringstream in(tryReadFile("/proc/cpuinfo").value_or(""));
+  double sum = 0;
+  int count = 0;
+  for (std::string line; std::getline(in, line);)
+    if (line.rfind("cpu MHz", 0) == 0) {
+      sum += std::atof(line.c_str() + line.find(':') + 1);
+      ++count;
+    }
+  if (!count)
+    return nullptr;
+  return {{"cores", sum / count}};
+}
+
+// What NVIDIA's own tool says of a GPU.
+void addGpuState(Json &facts, int ordinal) {
+  facts["clocks_mhz"] = nullptr;
+  facts["power_watts"] = nullptr;
+  facts["driver_release"] = nullptr;
+  const auto line = firstLine(
+      {"/usr/bin/env", "nvidia-smi", fmt::format("--id={}", ordinal),
+       "--query-gpu=driver_version,clocks.sm,clocks.mem,power.draw,power.limit",
+       "--format=csv,noheader,nounits"});
+  if (!line)
+    return;
+  std::vector<std::string> words;
+  std::istringstream in(*line);
+  for (std::string word; std::getline(in, word, ',');)
+    words.push_back(
+        word.substr(std::min(word.find_first_not_of(' '), word.size())));
+  if (words.size() != 5)
+    return;
+  const auto number = [](const std::string &word) -> Json {
+    char *end = nullptr;
+    const double value = std::strtod(word.c_str(), &end);
+    return end == word.c_str() ? Json() : Json(value);
+  };
+  facts["driver_release"] = words[0];
+  facts["clocks_mhz"] = {{"sm", number(words[1])},
+                         {"memory", number(words[2])}};
+  facts["power_watts"] = {{"draw", number(words[3])},
+                          {"limit", number(words[4])}};
+}
+
+Json deviceFacts(const BenchDevice &device, int threads) {
+  Json facts = {{"name", device.name}};
+  if (device.kind == BenchDevice::Kind::Cuda) {
+    const auto &driver = runtime::cuda::Driver::instance(device.ordinal);
+    facts["model"] = driver.gpu();
+    facts["target"] = driver.target();
+    facts["driver"] = driver.version();
+    addGpuState(facts, device.ordinal);
+    return facts;
+  }
+  const auto &cpu = tune::deviceModel(runtime::findLaunchDevice("cpu"));
+  facts["model"] = cpu.name;
+  facts["target"] = deviceTarget(device.name);
+  facts["cores"] = std::thread::hardware_concurrency();
+  facts["threads"] = threads;
+  facts["driver"] = nullptr;
+  facts["clocks_mhz"] = cpuClock();
+  facts["power_watts"] = nullptr;
+  return facts;
+}
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof(text), "%Y-%m-%d", std::gmtime(&now));
+  return text;
+}
+
+} // namespace
+
+BenchDevice parseDevice(const std::string &name) {
+  BenchDevice device;
+  device.name = name;
+  if (name == "cpu")
+    return device;
+  if (name == "cuda" || name.rfind("cuda:", 0) == 0) {
+    device.kind = BenchDevice::Kind::Cuda;
+    if (name == "cuda")
+      return device;
+    char *end = nullptr;
+    const long number = std::strtol(name.c_str() + 5, &end, 10);
+    if (name.size() > 5 && !*end && number >= 0 && number < 64) {
+      device.ordinal = int(number);
+      return device;
+    }
+  } else if (name.rfind("sim:", 0) == 0) {
+    device.kind = BenchDevice::Kind::Sim;
+    deviceTarget(name); // throws for an unknown one
+    return device;
+  }
+  throw Error("--device " + name + ": there is no such device",
+              "write cpu, cuda, cuda:1, sim:sm_80 or sim:sm_90");
+}
+
+double loadAverage() {
+  double load[1] = {0};
+  return ::getloadavg(load, 1) == 1 ? load[0] : 0;
+}
+
+Json machineFacts(const BenchDevice &device, int threads) {
+  return {{"device", deviceFacts(device, threads)},
+          {"versions", {{"compiler", compilerBuildId()}}},
+          {"commit", commit()},
+          {"date", today()},
+          {"load", {{"before", loadAverage()}}}};
+}
+
+} // namespace tessera::bench

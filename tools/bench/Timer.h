@@ -1,0 +1,23 @@
+// tools/bench/Timer.h - how long a piece of work takes on a device.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "tools/bench/Machine.h"
+
+#include <functional>
+#include <memory>
+
+namespace tessera::bench {
+
+// The CPU by the steady clock; a GPU by two events on torch's current stream,
+// the L2 cache overwritten before the first.
+class Timer {
+public:
+  virtual ~Timer() = default;
+  virtual double seconds(const std::function<void()> &work) = 0; // throws Error
+
+  static std::unique_ptr<Timer> of(const BenchDevice &device);
+};
+
+} // namespace tessera::bench
