@@ -18,8 +18,11 @@ Dim tileDim(int axis) {
 
 const char *dimName(Dim dim) {
   static constexpr const char *names[] = {
-      "register", "lane", "warp", "block", "offset", "dim0", "dim1",
-      "dim2",     "dim3", "dim4", "dim5",  "dim6",   "dim7"};
+      "register", "lane",  "warp",  "block", "offset", "dim0",  "dim1",
+      "dim2",     "dim3",  "dim4",  "dim5",  "dim6",   "dim7",  "dim8",
+      "dim9",     "dim10", "dim11", "dim12", "dim13",  "dim14", "dim15",
+      "dim16",    "dim17", "dim18", "dim19"};
+  static_assert(std::size(names) == size_t(Dim::Dim0) + maxRank);
   return names[static_cast<int>(dim)];
 }
 

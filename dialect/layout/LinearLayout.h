@@ -63,16 +63,12 @@ enum class Dim : uint8_t {
   Warp,     // warp in a block
   Block,    // block in a cluster
   Offset,   // element in shared memory
-  Dim0,     // axes of the tile, outermost first
+  Dim0,     // axes of the tile, outermost first: Dim0 + axis
   Dim1,
   Dim2,
-  Dim3,
-  Dim4,
-  Dim5,
-  Dim6,
-  Dim7,
 };
-constexpr int maxRank = 8;
+// A tile has at most 2^20 elements, so more axes would have size 1.
+constexpr int maxRank = 20;
 
 // Dim0 + axis; LayoutError past maxRank.
 Dim tileDim(int axis);

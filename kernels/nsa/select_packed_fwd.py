@@ -107,7 +107,8 @@ def select_packed_fwd(Q, KP, VP, IDX, O, LSE, CU, scale, T, nseq, tiles, sqt, sq
     peak = tl.full((GP,), float("-inf"), tl.float32)
     total = tl.zeros((GP,), tl.float32)
     acc = tl.zeros((GP, EP), tl.float32)
-    cols = tl.arange(0, BN)
+    STEP: tl.constexpr = BN if BN < LP else LP   # a step stays inside of its block
+    cols = tl.arange(0, STEP)
     dims = tl.arange(0, DP)
     e = tl.arange(0, EP)
     first = group * tiles + start // LSEL + sequence         # the first block of the sequence
@@ -116,7 +117,7 @@ def select_packed_fwd(Q, KP, VP, IDX, O, LSE, CU, scale, T, nseq, tiles, sqt, sq
         low = tl.maximum(block, 0) * LSEL
         bound = tl.minimum((block + 1) * LSEL, t + 1) - low
         packed = first + tl.maximum(block, 0)
-        for n in range(0, bound, BN):
+        for n in range(0, bound, STEP):
             k = tl.load(KP + packed * ((DP + DT) * LP) + n + dims[:, None] * LP + cols[None, :])
             s = tl.dot(q, k)
             if DT:

@@ -4,6 +4,7 @@
 #include "runtime/launch/LaunchDevice.h"
 #include "runtime/torch/Attention.h"
 #include "runtime/torch/Autograd.h"
+#include "support/Options.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
@@ -58,21 +59,24 @@ Branch branchOf(const Attention &a, const Tensor &indices,
 // as it multiplies, if they lie in the order in which it reads them. Packing
 // costs one pass over keys and values; every block is read by many tokens.
 bool readsPackedKeys(const Attention &a) {
-  return a.q.is_cpu() && launchDevice({}).isCpu();
+  return a.q.is_cpu() && launchDevice({}).isCpu() &&
+         optionText(Option::KernelsOf) != "gpu";
 }
 
 std::tuple<Tensor, Tensor> forwardPacked(const Attention &a,
                                          const Tensor &indices,
                                          int64_t selectionLength) {
   const int64_t tiles = tileCount(a.tokens, selectionLength, a.sequences);
-  const int64_t keys = nextPowerOfTwo(selectionLength);
+  const int64_t keys =
+      std::max<int64_t>(16, nextPowerOfTwo(selectionLength)); // a dot's least
   const HeadSlices dims = headSlices(a.keyDim);
   const Tensor k = at::empty({a.keyHeads, tiles, dims.first + dims.tail, keys},
                              a.k.options());
   const Tensor v = at::empty(
       {a.keyHeads, tiles, keys, nextPowerOfTwo(a.valueDim)}, a.v.options());
   const auto common = [&](Launch &launch) {
-    launch.padded("LSEL", "LP", selectionLength).keyHead(a.keyDim);
+    launch.constant("LSEL", selectionLength).constant("LP", keys);
+    launch.keyHead(a.keyDim);
     launch.padded("E", "EP", a.valueDim).sequence(a.maxSeqlen);
   };
   constexpr const char *file = "kernels/nsa/select_packed_fwd.py";

@@ -135,7 +135,7 @@ class Problem:
     def packed_blocks(self, fill=float("nan")):
         """Keys and values of the selected branch by blocks. `fill`: what nobody writes, and so nobody may read."""
         s = self.shape
-        lp, blocks = pow2(s.lsel), self.grid(s.lsel)
+        lp, blocks = max(16, pow2(s.lsel)), self.grid(s.lsel)
         k = torch.full((s.hkv, blocks[0], self.keys["DP"] + self.keys["DT"], lp), fill, dtype=s.dtype)
         v = torch.full((s.hkv, blocks[0], lp, pow2(s.vdim)), fill, dtype=s.dtype)
         launch("nsa/select_packed_fwd.py", "pack_keys", blocks, self.k[1], self.v[1], k, v, self.cu, self.B, blocks[0],
@@ -148,8 +148,8 @@ class Problem:
         if kernel == "select_packed_fwd":
             k, v = self.packed_blocks()
             launch("nsa/select_packed_fwd.py", kernel, self.grid(1), self.q, k, v, idx, o, lse, self.cu, self.scale,
-                   self.T, self.B, k.shape[1], *strides(self.q, o, lse), G=s.group, GP=pow2(s.group), LSEL=s.lsel, LP=pow2(s.lsel),
-                   NSEL=s.n, **self.heads, BN=min(s.bn, pow2(s.lsel)))
+                   self.T, self.B, k.shape[1], *strides(self.q, o, lse), G=s.group, GP=pow2(s.group), LSEL=s.lsel, LP=k.shape[3],
+                   NSEL=s.n, **self.heads, BN=s.bn)
             return o, lse
         args = (self.q, self.k[1], self.v[1], idx, o, lse, self.cu, self.scale, self.T, self.B,
                 *strides(self.q, self.k[1], self.v[1], o, lse))

@@ -71,6 +71,9 @@ Run::Run(const Options &options)
     predicted = &gpuOf(options);
   if (counts() || options.verb == "stages")
     recorded = std::make_unique<LaunchRecording>();
+  // What is counted runs on the cpu first, where other kernels may be faster.
+  if (counts())
+    ::setenv(optionInfo(Option::KernelsOf).name, "gpu", 1);
   chooseDevice(settings, where);
   at::set_num_threads(int(settings.threads));
   place = trainer::placementOf(settings);

@@ -92,6 +92,8 @@ void recordStep(const TuneSearch &search, const fs::path &folder) {
   set(Option::RecordKernels, search.kernels);
   set(Option::RecordLimit, "64");
   set(Option::RecordDistinct, "1");
+  const bool forCpu = search.gpu.empty() && search.device == "cpu";
+  set(Option::KernelsOf, forCpu ? "" : "gpu");
   set(Option::LogLevel, "warning");
   // The kernels' own choices are what candidates are measured against.
   set(Option::Tuned, "none");

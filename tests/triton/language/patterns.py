@@ -388,3 +388,12 @@ def ex_type_questions(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
     if X and not (not OUT) and n > 3:
         tl.store(OUT + r, x + kept)
     tl.store(IOUT + r, r + 1 if IOUT else r * 7)
+
+
+@triton.jit
+def ex_ten_axes(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """bits of an index turned round: a tile of ten axes of two"""
+    i = tl.arange(0, 1024)
+    x = tl.reshape(tl.load(X + i), (2, 2, 2, 2, 2, 2, 2, 2, 2, 2))
+    x = tl.permute(x, (9, 8, 7, 6, 5, 4, 3, 2, 1, 0))
+    tl.store(OUT + i, tl.reshape(x + tl.sum(x, 8, keep_dims=True), (1024,)))
