@@ -47,6 +47,10 @@ enum class MlpKind { SquaredRelu, Silu, SwiGlu };
 /// What the gates are in place of what their weights say.
 enum class GateOverride { None, Compressed, Selected, Window, Uniform };
 
+/// What of a block is computed again in the backward pass in place of being
+/// kept: of its MLP, its attention, or both as one.
+enum class Recompute { None, Mlp, Attention, Full };
+
 struct ModelConfig {
   int64_t vocabulary = 256;
   int64_t dim = 192;
@@ -70,6 +74,8 @@ struct ModelConfig {
   GateOverride gateOverride = GateOverride::None;
   /// A branch that is not used has a gate of zero.
   bool useCompressed = true, useSelected = true, useWindow = true;
+  /// Results do not depend on it.
+  Recompute recompute = Recompute::None;
 };
 
 /// Throws tessera::Error, naming the key as a config file spells it, when the

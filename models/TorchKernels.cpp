@@ -6,6 +6,7 @@
 // long sequences need memory linear in their length.
 #include "models/Kernels.h"
 #include "models/NsaMasks.h"
+#include "models/NsaRows.h"
 
 #include <ATen/ATen.h>
 #include <algorithm>
@@ -25,34 +26,6 @@ at::Tensor byHead(const at::Tensor &x, const Packing &p) {
 /// [B, H, S, D] -> [T, H, D]
 at::Tensor byToken(const at::Tensor &x) {
   return x.transpose(1, 2).reshape({x.size(0) * x.size(2), x.size(1), -1});
-}
-
-/// Keys are shared by the query heads of a group: [B, Hkv, S, D] becomes
-/// [B * Hkv, group, S, D] without a copy, and queries the same.
-at::Tensor shareKeys(const at::Tensor &x, int64_t group) {
-  return x.flatten(0, 1).unsqueeze(1).expand({-1, group, -1, -1});
-}
-at::Tensor groupHeads(const at::Tensor &q, int64_t kvHeads) {
-  return q.unflatten(1, {kvHeads, q.size(1) / kvHeads}).flatten(0, 1);
-}
-
-at::Tensor maskedAttention(const at::Tensor &q, const at::Tensor &k,
-                           const at::Tensor &v, const at::Tensor &mask) {
-  // The CPU's fused attention wants one head size for all three.
-  if (k.size(-1) == v.size(-1))
-    return at::scaled_dot_product_attention(q, k, v, mask);
-  const at::Tensor scores =
-      at::matmul(q, k.transpose(-1, -2)) / std::sqrt(double(q.size(-1)));
-  return at::matmul(at::softmax(scores + mask, -1), v);
-}
-
-/// Mean or per-channel convolution over blocks: [B, H, S, D] -> [B, H, N, D].
-at::Tensor compress(const at::Tensor &x, const at::Tensor &filter,
-                    const NsaGeometry &g) {
-  const at::Tensor blocks = x.unfold(2, g.blockLength, g.stride);
-  if (!filter.defined())
-    return blocks.mean(-1);
-  return (blocks * filter.t()).sum(-1);
 }
 
 /// Narrow types are only stored: what a compiled kernel sums it sums in fp32,
@@ -168,72 +141,6 @@ private:
   int64_t sequences = 0, length = 0;
 };
 
-at::Tensor gateValues(const NsaInputs &in, const ModelConfig &config) {
-  const at::Tensor logits = in.gateLogits / config.gateTemperature;
-  at::Tensor gates = config.gateMode == GateMode::Softmax
-                         ? at::softmax(logits, -1)
-                         : at::sigmoid(logits);
-  if (in.without >= 0) {
-    at::Tensor keep = at::ones({3}, gates.options());
-    keep.select(0, in.without).zero_();
-    gates = gates * keep;
-  }
-  return gates;
-}
-
-/// One block of query rows through one sequence prefix, for all branches.
-struct NsaRows {
-  const NsaGeometry &g;
-  int64_t first, last, sequences, kvHeads, group;
-
-  /// Output and block indices of the compressed branch.
-  std::pair<at::Tensor, at::Tensor> compressed(const at::Tensor &q,
-                                               const at::Tensor &k,
-                                               const at::Tensor &v) const {
-    const int64_t count = std::min(g.compressedCount(last), k.size(2));
-    const int64_t blocks = (last + g.selectionLength - 1) / g.selectionLength;
-    at::Tensor output, scores;
-    if (count == 0) {
-      output =
-          at::zeros({q.size(0), group, last - first, v.size(-1)}, q.options());
-      scores = at::zeros({q.size(0), last - first, blocks}, q.options());
-    } else {
-      const at::Tensor visible = compressedVisible(g, first, last, count);
-      // Rows that see no key take a finite mask and a zero factor: softmax
-      // over -inf alone would be NaN.
-      const at::Tensor any = visible.any(-1, true).to(at::kFloat);
-      const at::Tensor mask = at::zeros({last - first, count})
-                                  .masked_fill_(visible.logical_not(), -1e30);
-      const at::Tensor logits =
-          at::matmul(q, k.narrow(2, 0, count).transpose(-1, -2)) /
-          std::sqrt(double(q.size(-1)));
-      const at::Tensor p = at::softmax(logits + mask, -1) * any;
-      output = at::matmul(p, v.narrow(2, 0, count));
-      scores = at::matmul(p.detach().sum(1), scoreWeights(g, count, blocks));
-    }
-    return {output, g.selectedBlocks ? selectBlocks(scores, g, first, last)
-                                     : at::Tensor()};
-  }
-
-  at::Tensor selected(const at::Tensor &q, const at::Tensor &k,
-                      const at::Tensor &v, const at::Tensor &indices) const {
-    const at::Tensor mask =
-        additiveMask(selectedVisible(indices, g, first, last)).unsqueeze(1);
-    return maskedAttention(q, k.slice(2, 0, last), v.slice(2, 0, last), mask);
-  }
-
-  at::Tensor windowed(const at::Tensor &q, const at::Tensor &k,
-                      const at::Tensor &v) const {
-    const int64_t start = std::max<int64_t>(0, first - g.window + 1);
-    const at::Tensor mask =
-        additiveMask(windowVisible(g.window, first, last, start))
-            .unsqueeze(0)
-            .unsqueeze(0);
-    return maskedAttention(q, k.slice(2, start, last), v.slice(2, start, last),
-                           mask);
-  }
-};
-
 NsaResult TorchKernels::nsaOfEach(const NsaInputs &in,
                                   const ModelConfig &config,
                                   const Packing &packing) {
@@ -283,7 +190,7 @@ NsaResult TorchKernels::nsaAttention(const NsaInputs &inputs,
   const at::Tensor keyWin = share(in.keyWin), valueWin = share(in.valueWin);
   // [T, Hkv, 3] -> [3, B * Hkv, 1, S, 1]
   const at::Tensor gates =
-      gateValues(in, config)
+      gateValues(in.gateLogits, config, in.without)
           .view({packing.sequences, packing.length, kvHeads, 3})
           .permute({3, 0, 2, 1})
           .flatten(1, 2)
@@ -292,7 +199,7 @@ NsaResult TorchKernels::nsaAttention(const NsaInputs &inputs,
   std::vector<at::Tensor> outputs, indices;
   for (int64_t a = 0; a < packing.length; a += queryRows) {
     const int64_t b = std::min(a + queryRows, packing.length);
-    const NsaRows rows{g, a, b, packing.sequences, kvHeads, group};
+    const NsaRows rows{g, a, b, group};
     const at::Tensor q = query.slice(2, a, b);
     const at::Tensor gate = gates.slice(3, a, b);
     auto [output, blocks] = rows.compressed(q, keyCmp, valueCmp);

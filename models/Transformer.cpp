@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/Transformer.h"
 
+#include "models/Block.h"
+#include "models/Recompute.h"
 #include "support/Error.h"
 
 #include <ATen/ATen.h>
@@ -11,16 +13,6 @@
 #include <fmt/format.h>
 
 namespace tessera::models {
-
-/// One matrix projects the queries and every branch's keys and values: queries
-/// and keys first, because those rows turn with their position.
-struct Transformer::Block {
-  at::Tensor attentionNorm, projection, output;
-  at::Tensor gateIn, gateInBias, gateOut, gateOutBias;
-  at::Tensor keyFilter, valueFilter;
-  at::Tensor learned; // for attention kernels of a user's file
-  at::Tensor mlpNorm, mlpIn, mlpGate, mlpOut;
-};
 
 namespace {
 
@@ -174,19 +166,35 @@ int64_t Transformer::parameterCount() const {
   return count;
 }
 
+Transformer::Heads Transformer::split(const at::Tensor &projected) const {
+  const ModelConfig &c = settings;
+  const int64_t n = branches(c), turned = c.heads + n * c.kvHeads;
+  return {
+      projected.narrow(1, 0, turned * c.keyDim).view({-1, turned, c.keyDim}),
+      projected.narrow(1, turned * c.keyDim, n * c.kvHeads * c.valueDim)
+          .view({-1, n * c.kvHeads, c.valueDim})};
+}
+
+at::Tensor Transformer::gateLogits(const Block &b, const at::Tensor &x,
+                                   const at::Tensor &query) const {
+  const ModelConfig &c = settings;
+  const bool hidden = c.gateInput == GateInput::Hidden;
+  const at::Tensor seen =
+      hidden ? x : query.unflatten(1, {c.kvHeads, c.heads / c.kvHeads}).mean(2);
+  const at::Tensor gate =
+      at::linear(at::silu(at::linear(seen, b.gateIn, b.gateInBias)), b.gateOut,
+                 b.gateOutBias);
+  return overridden(gate.view({-1, c.kvHeads, 3}), c);
+}
+
 at::Tensor Transformer::attention(const Block &b, const at::Tensor &x,
                                   const Packing &packing,
                                   const ForwardOptions &options,
                                   ForwardResult &result) {
   const ModelConfig &c = settings;
-  const int64_t n = branches(c), turned = c.heads + n * c.kvHeads;
-  const at::Tensor projected = at::linear(x, b.projection);
-  const at::Tensor rotated = source->rope(
-      projected.narrow(1, 0, turned * c.keyDim).view({-1, turned, c.keyDim}),
-      packing, c.ropeBase);
-  const at::Tensor values =
-      projected.narrow(1, turned * c.keyDim, n * c.kvHeads * c.valueDim)
-          .view({-1, n * c.kvHeads, c.valueDim});
+  const Heads heads = split(at::linear(x, b.projection));
+  const at::Tensor rotated = source->rope(heads.turned, packing, c.ropeBase);
+  const at::Tensor &values = heads.values;
   const at::Tensor query = rotated.narrow(1, 0, c.heads);
   const auto key = [&](int64_t branch) {
     return rotated.narrow(1, c.heads + branch * c.kvHeads, c.kvHeads);
@@ -197,19 +205,10 @@ at::Tensor Transformer::attention(const Block &b, const at::Tensor &x,
 
   at::Tensor output;
   if (c.attention == AttentionKind::Nsa) {
-    const bool hidden = c.gateInput == GateInput::Hidden;
-    const at::Tensor seen =
-        hidden ? x
-               : query.unflatten(1, {c.kvHeads, c.heads / c.kvHeads}).mean(2);
-    const at::Tensor gate =
-        at::linear(at::silu(at::linear(seen, b.gateIn, b.gateInBias)),
-                   b.gateOut, b.gateOutBias);
-    NsaInputs in{query,          key(0),
-                 value(0),       key(1),
-                 value(1),       key(2),
-                 value(2),       overridden(gate.view({-1, c.kvHeads, 3}), c),
-                 b.keyFilter,    b.valueFilter,
-                 options.without};
+    NsaInputs in{
+        query,       key(0),        value(0),       key(1),
+        value(1),    key(2),        value(2),       gateLogits(b, x, query),
+        b.keyFilter, b.valueFilter, options.without};
     NsaResult nsa = source->nsaAttention(in, c, packing);
     output = nsa.output;
     if (options.wantIndices)
@@ -242,6 +241,43 @@ at::Tensor Transformer::mlp(const Block &b, const at::Tensor &x) const {
   return {};
 }
 
+at::Tensor
+Transformer::recomputedBlock(const Block &block, const at::Tensor &x,
+                             const std::shared_ptr<const Packing> &packing,
+                             const ForwardOptions &options) {
+  // They outlive this call. Blocks stay where they are, and each pair of
+  // functions has its own.
+  const Block *b = &block;
+  const auto attend = [this, b, packing, options](const at::Tensor &y) {
+    ForwardResult unused;
+    return y +
+           attention(*b,
+                     source->rmsNorm(y, b->attentionNorm, settings.normEpsilon),
+                     *packing, options, unused);
+  };
+  const auto transform = [this, b](const at::Tensor &y) {
+    return y + mlp(*b, source->rmsNorm(y, b->mlpNorm, settings.normEpsilon));
+  };
+  const std::vector<at::Tensor> ofAttention = b->attentionWeights(),
+                                ofMlp = b->mlpWeights();
+  switch (settings.recompute) {
+  case Recompute::None:
+    break;
+  case Recompute::Mlp:
+    return recomputed(transform, attend(x), ofMlp);
+  case Recompute::Attention:
+    return transform(recomputed(attend, x, ofAttention));
+  case Recompute::Full: {
+    std::vector<at::Tensor> both = ofAttention;
+    both.insert(both.end(), ofMlp.begin(), ofMlp.end());
+    return recomputed([attend, transform](
+                          const at::Tensor &y) { return transform(attend(y)); },
+                      x, both);
+  }
+  }
+  return transform(attend(x));
+}
+
 ForwardResult Transformer::forward(const at::Tensor &tokens,
                                    const ForwardOptions &options) {
   const ModelConfig &c = settings;
@@ -249,15 +285,21 @@ ForwardResult Transformer::forward(const at::Tensor &tokens,
     throw Error(fmt::format("packed sequences have {} tokens, the batch has {}",
                             options.starts.back(), tokens.numel()),
                 "the last of cu_seqlens is the number of tokens");
-  const Packing packing =
+  const auto packing = std::make_shared<const Packing>(
       options.starts.empty()
           ? Packing(tokens.size(0), tokens.size(1), c.nsa, tokens.device())
-          : Packing(options.starts, tokens.size(1), c.nsa, tokens.device());
+          : Packing(options.starts, tokens.size(1), c.nsa, tokens.device()));
+  const bool keep = c.recompute == Recompute::None || options.wantIndices ||
+                    !at::GradMode::is_enabled();
   ForwardResult result;
   at::Tensor x = at::embedding(embedding, tokens.flatten());
   for (const Block &b : blocks) {
+    if (!keep) {
+      x = recomputedBlock(b, x, packing, options);
+      continue;
+    }
     x = x + attention(b, source->rmsNorm(x, b.attentionNorm, c.normEpsilon),
-                      packing, options, result);
+                      *packing, options, result);
     x = x + mlp(b, source->rmsNorm(x, b.mlpNorm, c.normEpsilon));
   }
   const at::Tensor last = source->rmsNorm(x, finalNorm, c.normEpsilon);

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/Cache.h"
 #include "models/Kernels.h"
 
 #include <string>
@@ -41,6 +42,12 @@ public:
   ForwardResult forward(const at::Tensor &tokens,
                         const ForwardOptions &options = {});
 
+  /// Logits [B, n, vocabulary] of the n tokens behind those in the cache, which
+  /// has them afterwards. Any split of a text into calls gives the same, up to
+  /// rounding. In fp32, on the CPU. Throws tessera::Error for tokens that the
+  /// cache has no room for.
+  at::Tensor extend(const at::Tensor &tokens, Cache &cache);
+
   const ModelConfig &config() const { return settings; }
   std::vector<Parameter> &parameters() { return all; }
   const std::vector<Parameter> &parameters() const { return all; }
@@ -50,10 +57,29 @@ public:
 
 private:
   struct Block;
+  /// Of a projected layer input: queries and keys of all branches, whose
+  /// position turns them, and values; [T, heads, d].
+  struct Heads {
+    at::Tensor turned, values;
+  };
+  Heads split(const at::Tensor &projected) const;
+  at::Tensor gateLogits(const Block &block, const at::Tensor &x,
+                        const at::Tensor &query) const;
+  at::Tensor extendAttention(const Block &block, const at::Tensor &x,
+                             Cache &cache, size_t layerNumber);
+  void emit(const Block &block, Cache::Layer &layer, const at::Tensor &keys,
+            const at::Tensor &values, int64_t last) const;
+  at::Tensor attendCached(const at::Tensor &q, const at::Tensor &gates,
+                          Cache &cache, size_t layerNumber,
+                          int64_t first) const;
   at::Tensor attention(const Block &block, const at::Tensor &x,
                        const Packing &packing, const ForwardOptions &options,
                        ForwardResult &result);
   at::Tensor mlp(const Block &block, const at::Tensor &x) const;
+  /// A block of the forward pass whose activations are not all kept.
+  at::Tensor recomputedBlock(const Block &block, const at::Tensor &x,
+                             const std::shared_ptr<const Packing> &packing,
+                             const ForwardOptions &options);
 
   ModelConfig settings;
   std::unique_ptr<Kernels> source;

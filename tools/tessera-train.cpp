@@ -92,24 +92,53 @@ struct GenerateVerb {
     app->add_option("--run", options.run, "run folder")->capture_default_str();
     app->add_option("--prompt", options.prompt, "text to go on from")
         ->capture_default_str();
-    app->add_option("--tokens", options.tokens, "bytes to write")
+    app->add_option("--tokens", options.tokens, "tokens to write")
         ->capture_default_str();
-    app->add_option("--temperature", options.temperature,
-                    "0: always the likeliest byte")
+    app->add_option("--temperature", options.draw.temperature,
+                    "0: always the likeliest token")
         ->capture_default_str();
+    app->add_option("--top-k", options.draw.topK,
+                    "draw from so many of the likeliest tokens; 0: all")
+        ->capture_default_str();
+    app->add_option("--top-p", options.draw.topP,
+                    "draw from the fewest tokens with this share of the "
+                    "probability")
+        ->capture_default_str();
+    app->add_option("--samples", options.samples,
+                    "texts that are drawn side by side")
+        ->capture_default_str();
+    app->add_flag("--reads", reads, "say at the end how many keys were read");
     app->add_option("--seed", options.seed, "of the draws")
         ->capture_default_str();
     app->add_option("settings", options.overrides,
                     "key=value, over the run's config");
   }
 
+  /// One text as it is drawn, several one after the other at the end.
   int run() {
-    fmt::print("{}", options.prompt);
-    trainer::generate(options, [](char byte) {
-      std::fputc(byte, stdout);
-      std::fflush(stdout);
-    });
+    std::vector<std::string> texts;
+    bool begun = false;
+    const models::Reads seen =
+        trainer::generate(options, [&](int64_t sample, std::string_view text) {
+          if (options.samples > 1) {
+            texts.resize(size_t(options.samples));
+            texts[size_t(sample)] += text;
+            return;
+          }
+          fmt::print("{}{}", begun ? "" : options.prompt, text);
+          begun = true;
+          std::fflush(stdout);
+        });
+    if (options.samples == 1 && !begun)
+      fmt::print("{}", options.prompt);
+    for (size_t i = 0; i < texts.size(); ++i)
+      fmt::print("{}{}{}", i ? "\n--------\n" : "", options.prompt, texts[i]);
     std::fputc('\n', stdout);
+    if (reads)
+      fmt::print(stderr,
+                 "keys read: {} compressed, {} selected, {} of the window; {} "
+                 "predicted\n",
+                 seen.compressed, seen.selected, seen.window, seen.predicted);
     return 0;
   }
 
@@ -117,6 +146,7 @@ struct GenerateVerb {
 
 private:
   trainer::GenerateOptions options;
+  bool reads = false;
 };
 
 /// `tessera config`

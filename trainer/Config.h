@@ -37,6 +37,7 @@ struct Config {
   std::string dataPath; ///< Empty: the King James text.
   TokenizerKind tokenizer = TokenizerKind::Byte;
   DataOrder dataOrder = DataOrder::Random;
+  std::string tokenizerPath; ///< Of generate; empty: bytes.
   DataPacking dataPacking = DataPacking::Joined;
   DataEnd dataEnd = DataEnd::Repeat;
   int64_t dataPrefetch = 2; ///< Micro-batches read ahead.

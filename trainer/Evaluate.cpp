@@ -8,6 +8,7 @@
 #include <ATen/ATen.h>
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <numbers>
 #include <numeric>
 
@@ -115,11 +116,12 @@ Evaluation evaluate(models::Transformer &model, const Corpus &corpus,
   const LossUnit unit = lossUnit(corpus);
   const auto mean = [&](int64_t from, int64_t to) {
     to = std::min(to, length);
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
     if (from >= to)
-      return 0.0;
+      return none;
     const double seen = counts.slice(0, from, to).sum().item<double>();
     const double nats = sums.slice(0, from, to).sum().item<double>();
-    return seen > 0 ? unit.perToken * nats / (seen * std::numbers::ln2) : 0.0;
+    return seen > 0 ? unit.perToken * nats / (seen * std::numbers::ln2) : none;
   };
   result.bits = mean(0, length);
   result.early = mean(0, 32);

@@ -13,7 +13,7 @@ namespace tessera::trainer {
 struct Evaluation {
   /// Bits per byte, or per token (lossUnit()), over all positions.
   double bits = 0;
-  /// Positions below 32, from 32 to 255, and 256 up; 0 where there are none.
+  /// Positions below 32, from 32 to 255, and 256 up; NaN where there are none.
   double early = 0, middle = 0, late = 0;
   /// Share of the keys that the selection keeps at the last position.
   double selectedFraction = 0;

@@ -10,8 +10,10 @@
 #include "trainer/Signals.h"
 #include "trainer/Telemetry.h"
 
+#include <cmath>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace tessera::trainer {
 namespace {
@@ -19,6 +21,17 @@ namespace {
 using nlohmann::json;
 
 constexpr double panelSeconds = 20;
+
+/// Without the ranges that no sequence reaches.
+json byPosition(const Evaluation &e) {
+  json result;
+  for (const auto &[name, bits] :
+       {std::pair{"0-31", e.early}, std::pair{"32-255", e.middle},
+        std::pair{"256-", e.late}})
+    if (!std::isnan(bits))
+      result[name] = bits;
+  return result;
+}
 
 /// metrics.json: what the run reached, measured on all held-out tokens or those
 /// of train.final_windows.
@@ -29,8 +42,7 @@ json finalMetrics(models::Transformer &model, const Corpus &corpus,
   const std::string key = unit.key;
   json metrics = {
       {"val_" + key, whole.bits},
-      {key + "_by_position",
-       {{"0-31", whole.early}, {"32-255", whole.middle}, {"256-", whole.late}}},
+      {key + "_by_position", byPosition(whole)},
       {"selected_fraction", whole.selectedFraction},
       {"steps", progress.step},
       {"tokens", progress.windows * config.sequenceLength},
@@ -42,9 +54,11 @@ json finalMetrics(models::Transformer &model, const Corpus &corpus,
       {"train_seconds", progress.trainSeconds},
       {"data_sha256", corpus.hash},
       {"val_windows", whole.windows}};
-  logLine(fmt::format("held-out: {:.4f} {} ({:.3f} below position 32, "
-                      "{:.3f} from 256)",
-                      whole.bits, unit.name, whole.early, whole.late));
+  logLine(fmt::format("held-out: {:.4f} {} ({:.3f} below position 32{})",
+                      whole.bits, unit.name, whole.early,
+                      std::isnan(whole.late)
+                          ? ""
+                          : fmt::format(", {:.3f} from 256", whole.late)));
   if (config.model.attention != models::AttentionKind::Nsa)
     return metrics;
   logLine(

@@ -1,21 +1,31 @@
-// trainer/Generate.cpp - draws bytes one at a time from the model.
+// trainer/Generate.cpp - draws tokens one at a time from the model.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/Generate.h"
 
+#include "models/Transformer.h"
 #include "support/Error.h"
 #include "trainer/Checkpoint.h"
 #include "trainer/Config.h"
 #include "trainer/Random.h"
 #include "trainer/TensorFile.h"
+#include "trainer/tokenizer/Tokenizer.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 namespace tessera::trainer {
 namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t mostTokensDrawn = 100'000'000, mostSamples = 4096;
 
 /// The settings a checkpoint was made with, then the overrides.
 Config checkpointConfig(const FoundCheckpoint &checkpoint,
@@ -30,24 +40,109 @@ Config checkpointConfig(const FoundCheckpoint &checkpoint,
   return parseConfig("", checkpoint.folder + "/state.json", settings);
 }
 
-int64_t draw(const at::Tensor &logits, const GenerateOptions &options,
-             int64_t index) {
-  if (options.temperature <= 0)
-    return logits.argmax().item<int64_t>();
-  const at::Tensor p =
-      at::softmax(logits.to(at::kDouble) / options.temperature, 0);
-  double left = randomUnit(uint64_t(options.seed), uint64_t(index));
-  const double *data = p.const_data_ptr<double>();
-  for (int64_t i = 0; i < p.numel(); ++i)
-    if ((left -= data[i]) < 0)
-      return i;
-  return p.numel() - 1;
+/// Throws tessera::Error for a value that nothing can be drawn with.
+void requireSane(const GenerateOptions &o) {
+  const auto refuse = [](bool bad, const char *option, double value,
+                         const char *range) {
+    if (bad)
+      throw Error(fmt::format("--{} is {}", option, value),
+                  fmt::format("give {}", range));
+  };
+  refuse(!(o.draw.temperature >= 0) || std::isinf(o.draw.temperature),
+         "temperature", o.draw.temperature,
+         "0 (always the likeliest token) or more");
+  refuse(!(o.draw.topP >= 0 && o.draw.topP <= 1), "top-p", o.draw.topP,
+         "0 to 1");
+  refuse(o.draw.topK < 0, "top-k", double(o.draw.topK),
+         "0 (all tokens) or more");
+  refuse(o.tokens < 0 || o.tokens > mostTokensDrawn, "tokens", double(o.tokens),
+         "0 to 1e8");
+  refuse(o.samples < 1 || o.samples > mostSamples, "samples", double(o.samples),
+         "1 to 4096");
+  if (o.prompt.empty())
+    throw Error("the prompt is empty", "give at least one byte to start from");
+}
+
+/// The kernel file of an attention of one's own, where it is not found as it
+/// was named: the copy that the run keeps, newest first, by the last two parts
+/// of its path.
+std::string keptKernelFile(const std::string &run, const std::string &file) {
+  std::error_code code;
+  if (fs::exists(file, code))
+    return file;
+  const fs::path given = file;
+  const fs::path name = given.parent_path().filename() / given.filename();
+  std::vector<fs::path> steps;
+  for (const auto &e : fs::directory_iterator(fs::path(run) / "kernels", code))
+    steps.push_back(e.path());
+  std::sort(steps.rbegin(), steps.rend());
+  for (const fs::path &step : steps)
+    if (fs::exists(step / name, code))
+      return (step / name).string();
+  return file;
+}
+
+/// Text as the run's data has it: bytes, or a tokenizer's tokens.
+class TextCode {
+public:
+  explicit TextCode(const Config &config) {
+    constexpr int64_t bytes = 257; // and a token before each document
+    const int64_t there = config.model.vocabulary;
+    if (!config.tokenizerPath.empty())
+      tokenizer.emplace(readVocabulary(config.tokenizerPath));
+    else if (there > bytes)
+      throw Error(fmt::format("this model has {} tokens, of a tokenizer that "
+                              "is not known here",
+                              there),
+                  "data.tokenizer_path=PATH names the folder or file that the "
+                  "data was prepared with");
+    if (tokenizer && tokenizer->size() > there)
+      throw Error(fmt::format("the tokenizer {} has {} tokens, this model {}",
+                              config.tokenizerPath, tokenizer->size(), there),
+                  "name the one that the data was prepared with");
+  }
+
+  std::vector<int64_t> encode(const std::string &text) {
+    std::vector<int64_t> tokens;
+    if (tokenizer) {
+      const std::vector<uint32_t> found = tokenizer->encode(text);
+      tokens.assign(found.begin(), found.end());
+    } else {
+      for (const unsigned char c : text)
+        tokens.push_back(c);
+    }
+    return tokens;
+  }
+  /// Nothing: no text stands behind it.
+  std::optional<std::string> decode(int64_t token) const {
+    if (tokenizer)
+      return token == tokenizer->endToken() || token >= tokenizer->size()
+                 ? std::nullopt
+                 : std::optional(tokenizer->decode(token));
+    if (token > 255)
+      return std::nullopt;
+    return std::string(1, char(token));
+  }
+
+private:
+  std::optional<Tokenizer> tokenizer;
+};
+
+at::Tensor tensorOf(const std::vector<std::vector<int64_t>> &rows,
+                    size_t last) {
+  at::Tensor all = at::empty({int64_t(rows.size()), int64_t(last)}, at::kLong);
+  for (size_t row = 0; row < rows.size(); ++row)
+    std::copy(rows[row].end() - int64_t(last), rows[row].end(),
+              all.data_ptr<int64_t>() + row * last);
+  return all;
 }
 
 } // namespace
 
-void generate(const GenerateOptions &options,
-              const std::function<void(char)> &emit) {
+models::Reads
+generate(const GenerateOptions &options,
+         const std::function<void(int64_t, std::string_view)> &emit) {
+  requireSane(options);
   const auto checkpoint =
       findCheckpoint(options.run, [](const std::string &text) {
         fmt::print(stderr, "{}\n", text);
@@ -55,37 +150,66 @@ void generate(const GenerateOptions &options,
   if (!checkpoint)
     throw Error("no checkpoint in " + options.run,
                 "train first: tessera train --config configs/quickstart.yaml");
-  if (options.prompt.empty())
-    throw Error("the prompt is empty", "give at least one byte to start from");
-  const Config config = checkpointConfig(*checkpoint, options.overrides);
-  constexpr int64_t largest = 257; // bytes, and a token before each document
-  if (config.model.vocabulary > largest)
-    throw Error(fmt::format("this model has {} tokens; text is written of "
-                            "bytes only",
-                            config.model.vocabulary),
-                "train with the byte tokenizer: tessera data prepare");
+  Config config = checkpointConfig(*checkpoint, options.overrides);
+  if (config.model.attention == models::AttentionKind::Kernel)
+    config.model.custom.file =
+        keptKernelFile(options.run, config.model.custom.file);
+  TextCode code(config);
   at::set_num_threads(int(config.threads));
   models::Transformer model(config.model, config.kernels,
                             uint64_t(config.seed));
   readTensors(checkpoint->folder + "/model.safetensors", model.parameters());
   const at::NoGradGuard noGrad;
-  std::vector<int64_t> bytes;
-  for (unsigned char c : options.prompt)
-    bytes.push_back(c);
+
+  std::vector<std::vector<int64_t>> rows(size_t(options.samples),
+                                         code.encode(options.prompt));
+  std::vector<bool> ended(rows.size());
+  const int64_t room = config.sequenceLength;
+  std::optional<models::Cache> cache;
+  models::Reads reads;
+  const bool custom = config.model.attention == models::AttentionKind::Kernel;
+  const auto add = [&](const models::Reads &more) {
+    reads.compressed += more.compressed;
+    reads.selected += more.selected;
+    reads.window += more.window;
+    reads.predicted += more.predicted;
+  };
   for (int64_t i = 0; i < options.tokens; ++i) {
-    // The model has seen windows of this length only.
-    const size_t length = std::min(bytes.size(), size_t(config.sequenceLength));
-    const at::Tensor window =
-        at::from_blob(bytes.data() + bytes.size() - length,
-                      {1, int64_t(length)}, at::kLong)
-            .clone();
-    const at::Tensor logits = model.forward(window).logits[0][-1];
-    const int64_t next = draw(logits, options, i);
-    if (next > 255) // the document is over
-      return;
-    bytes.push_back(next);
-    emit(char(next));
+    const int64_t length = int64_t(rows[0].size());
+    int64_t more = 1;
+    if (custom) {
+      more = std::min(length, room);
+    } else if (!cache || cache->length() == room) {
+      if (cache)
+        add(cache->reads());
+      more = std::min(length, cache ? std::max<int64_t>(1, room / 2) : room);
+      cache.emplace(config.model, options.samples, room);
+    }
+    const at::Tensor window = tensorOf(rows, size_t(more));
+    const at::Tensor logits =
+        (custom ? model.forward(window).logits : model.extend(window, *cache))
+            .select(1, more - 1)
+            .to(at::kFloat)
+            .contiguous();
+    const size_t vocabulary = size_t(logits.size(1));
+    for (size_t row = 0; row < rows.size(); ++row) {
+      const int64_t next = drawToken(
+          {logits.const_data_ptr<float>() + row * vocabulary, vocabulary},
+          options.draw,
+          randomUnit(uint64_t(options.seed),
+                     uint64_t(row) << 32 | uint64_t(i)));
+      rows[row].push_back(next);
+      const auto text = code.decode(next);
+      ended[row] = ended[row] || !text;
+      if (!ended[row])
+        emit(int64_t(row), *text);
+    }
+    if (std::all_of(ended.begin(), ended.end(), [](bool e) { return e; }))
+      break;
   }
+  if (cache)
+    add(cache->reads());
+  return reads;
 }
 
 } // namespace tessera::trainer

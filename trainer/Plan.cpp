@@ -85,17 +85,22 @@ double keysSeen(const ModelConfig &m, int64_t length) {
   return sum / double(length);
 }
 
-/// Numbers that one token keeps in one layer until the backward pass.
-double keptPerLayer(const ModelConfig &m) {
+/// Numbers that one token keeps in one layer until the backward pass, in its
+/// MLP and in its attention.
+double keptByMlp(const ModelConfig &m) {
+  // Before and after the activation; of SwiGLU both factors and SiLU. Input and
+  // output of the norm.
+  const double hidden = m.mlp == models::MlpKind::SwiGlu ? 4 : 2;
+  return 2 * double(m.dim) + hidden * double(m.mlpDim);
+}
+double keptByAttention(const ModelConfig &m) {
   const double heads = double(m.heads), groups = double(m.kvHeads);
   const double dk = double(m.keyDim), dv = double(m.valueDim);
   const double b = double(branches(m)), turned = (heads + b * groups) * dk;
-  // Before and after the activation; of SwiGLU both factors and SiLU.
-  const double hidden = m.mlp == models::MlpKind::SwiGlu ? 4 : 2;
-  // Inputs and outputs of both norms, the projection, its rotated part, squared
-  // ReLU before and after squaring, the attention's output and row sums.
-  double kept = 4 * double(m.dim) + turned + b * groups * dv + turned +
-                hidden * double(m.mlpDim) + heads * (dv + 1);
+  // Input and output of the norm, the projection, its rotated part, the
+  // attention's output and row sums.
+  double kept =
+      2 * double(m.dim) + turned + b * groups * dv + turned + heads * (dv + 1);
   if (isSparse(m)) {
     const double gates = 3 * groups;
     kept += 3 * heads * (dv + 1) + groups * (dk + dv) / double(m.nsa.stride) +
@@ -105,6 +110,25 @@ double keptPerLayer(const ModelConfig &m) {
   return kept;
 }
 
+/// The same of all layers. What is recomputed keeps its input, and all of one
+/// layer at a time.
+double keptByLayers(const ModelConfig &m) {
+  using models::Recompute;
+  const double layers = double(m.layers), input = double(m.dim);
+  const double mlp = keptByMlp(m), attention = keptByAttention(m);
+  switch (m.recompute) {
+  case Recompute::None:
+    break;
+  case Recompute::Mlp:
+    return layers * (attention + input) + mlp;
+  case Recompute::Attention:
+    return layers * (mlp + input) + attention;
+  case Recompute::Full:
+    return layers * input + attention + mlp;
+  }
+  return layers * (attention + mlp);
+}
+
 int64_t activationBytes(const Config &c) {
   const ModelConfig &m = c.model;
   const double size = c.precision == Precision::Fp32 ? 4 : 2;
@@ -112,8 +136,8 @@ int64_t activationBytes(const Config &c) {
   // Logits, their log-softmax and two gradients of that size, in fp32 in any
   // case; in the backward pass of a layer two gradients of the MLP's width.
   return int64_t(tokens * (16 * double(m.vocabulary) +
-                           size * (double(m.layers) * keptPerLayer(m) +
-                                   2 * double(m.dim) + 2 * double(m.mlpDim))));
+                           size * (keptByLayers(m) + 2 * double(m.dim) +
+                                   2 * double(m.mlpDim))));
 }
 
 /// Weights, gradients and two moments in fp32; rounded weights and gradients

@@ -21,7 +21,7 @@ static bool isZeroSplat(Value value) {
 
 // One block of C in registers: rows x (vectors * width) elements, summed over
 // the depth with one broadcast of A per row and one vector of B per column.
-void Emitter::dotBlock(const View &a, const View &bView, const View &c,
+void Emitter::dotBlock(const View &a, RightOperand rightAt, const View &c,
                        bool zero, int64_t rows, int64_t vectors, int64_t width,
                        int64_t depth, Value row, Value column) {
   auto at = [&](const View &view, Value i, Value j) {
@@ -48,7 +48,7 @@ void Emitter::dotBlock(const View &a, const View &bView, const View &c,
           Value k = lanes.add(k0, lanes.i64(u));
           SmallVector<Value> right;
           for (Value j : columnIndex)
-            right.push_back(loadView(bView, at(bView, k, j), width));
+            right.push_back(rightAt(k, j, width));
           for (int64_t r = 0; r < rows; ++r) {
             Value left =
                 lanes.splat(loadView(a, at(a, rowIndex[r], k), 1), width);
@@ -86,9 +86,33 @@ void Emitter::emitDot(tile::DotOp op) {
     for (auto [d, from] : llvm::enumerate(trans.getOrder()))
       a.strides[d] = source.strides[from];
   }
+  auto held = [&](const View &view) {
+    return [this, view](Value row, Value column, int64_t width) {
+      Index index;
+      index.at = {row, column};
+      return loadView(view, elementAddress(view, index), width);
+    };
+  };
+  if (plan.bufferOf(op.getB()) < 0) {
+    // Other expressions of this dot must not find what is read here.
+    auto saved = std::move(memo);
+    memo.clear();
+    dotMatrices(
+        op, a,
+        [&](Value row, Value column, int64_t width) {
+          Index index;
+          index.at = {row, column};
+          index.lane = width > 1 ? 1 : -1;
+          index.width = width;
+          return lanes.vector(evaluate(op.getB(), index), width);
+        },
+        c, zero);
+    memo = std::move(saved);
+    return;
+  }
   View right = viewOf(plan.bufferOf(op.getB()));
   if (tile::shapeOf(op.getType()).size() == 2)
-    return dotMatrices(op, a, right, c, zero);
+    return dotMatrices(op, a, held(right), c, zero);
   loop(tile::shapeOf(op.getType())[0], 1, [&](Value batch) {
     auto matrix = [&](View view) {
       Index index;
@@ -97,19 +121,23 @@ void Emitter::emitDot(tile::DotOp op) {
       view.strides.erase(view.strides.begin());
       return view;
     };
-    dotMatrices(op, matrix(a), matrix(right), matrix(c), zero);
+    dotMatrices(op, matrix(a), held(matrix(right)), matrix(c), zero);
   });
 }
 
-void Emitter::dotMatrices(tile::DotOp op, const View &a, const View &right,
+// As many sums as registers hold beside the operands.
+int64_t dotRows(const CpuOptions &options) {
+  return options.vectorBits == 512 ? 8 : 4;
+}
+
+void Emitter::dotMatrices(tile::DotOp op, const View &a, RightOperand right,
                           const View &c, bool zero) {
   ArrayRef<int64_t> shape = tile::shapeOf(op.getType()).take_back(2);
   int64_t depth = tile::shapeOf(op.getA().getType()).back();
   int64_t perVector = options.vectorBits / c.stored.getIntOrFloatBitWidth();
   int64_t width = std::min<int64_t>(shape[1], perVector);
   bool wide = options.vectorBits == 512;
-  // As many sums as registers hold beside the operands.
-  int64_t rows = std::min<int64_t>(shape[0], wide ? 8 : 4);
+  int64_t rows = std::min<int64_t>(shape[0], dotRows(options));
   int64_t vectors = std::min<int64_t>(
       shape[1] / width,
       std::min<int64_t>((wide ? 16 : 8) / rows, wide ? 4 : 8));

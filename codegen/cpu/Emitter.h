@@ -34,6 +34,9 @@ struct View {
   int slot = -1;
 };
 
+/// The most rows of a dot's left operand that are in registers at once.
+int64_t dotRows(const CpuOptions &options);
+
 class Emitter {
 public:
   Emitter(mlir::func::FuncOp function, const Plan &plan,
@@ -182,9 +185,12 @@ private:
 
   // Dot.cpp
   void emitDot(tile::DotOp op);
-  void dotMatrices(tile::DotOp op, const View &a, const View &b, const View &c,
-                   bool zero);
-  void dotBlock(const View &a, const View &b, const View &c, bool zero,
+  /// One vector of a dot's right operand: its row, column and width.
+  using RightOperand =
+      llvm::function_ref<mlir::Value(mlir::Value, mlir::Value, int64_t)>;
+  void dotMatrices(tile::DotOp op, const View &a, RightOperand right,
+                   const View &c, bool zero);
+  void dotBlock(const View &a, RightOperand right, const View &c, bool zero,
                 int64_t rows, int64_t vectors, int64_t width, int64_t depth,
                 mlir::Value row, mlir::Value column);
 

@@ -75,7 +75,7 @@ void lowerToLoops(ModuleOp module, const CpuOptions &options) {
     passes.addPass(createCSEPass());
     run(passes, module, "its preparation");
   }
-  Plan plan(function);
+  Plan plan(function, dotRows(options));
   Emitter(function, plan, options).run();
   function.erase();
   module->removeAttr(kWideGridAttr);

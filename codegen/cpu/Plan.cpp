@@ -4,7 +4,6 @@
 #include "codegen/cpu/Plan.h"
 
 #include "codegen/analysis/Stride.h"
-#include "dialect/tile/TileDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -74,7 +73,7 @@ static bool writesMemory(Operation *op) {
   return writes;
 }
 
-Plan::Plan(func::FuncOp function) {
+Plan::Plan(func::FuncOp function, int64_t dotRows) : dotRows(dotRows) {
   number(function);
   decide(function);
   assign(function);
@@ -121,6 +120,19 @@ Plan::Roots Plan::rootsOf(Value value) const {
   return roots;
 }
 
+// Whether a dot reads its right operand where it lies in the kernel's memory:
+// rows of neighbouring elements, each of which it reads once. A copy would be
+// read once, too.
+bool Plan::readsInPlace(tile::DotOp dot) const {
+  auto load = dot.getB().getDefiningOp<tile::LoadOp>();
+  if (!load || load.getMask() || !load->hasOneUse())
+    return false;
+  auto type = cast<RankedTensorType>(load.getType());
+  return type.getRank() == 2 && isa<FloatType>(type.getElementType()) &&
+         tile::shapeOf(dot.getType())[0] <= dotRows && type.getShape()[1] > 1 &&
+         strideAlong(load.getPtr(), 1) == 1;
+}
+
 // What users demand, whatever the value is.
 bool Plan::mustBuffer(Value value) const {
   for (OpOperand &use : value.getUses()) {
@@ -130,7 +142,8 @@ bool Plan::mustBuffer(Value value) const {
     if (isa<tile::DotOp>(user) && use.getOperandNumber() < 2) {
       // The left operand may be read transposed, in place.
       auto trans = value.getDefiningOp<tile::TransOp>();
-      if (use.getOperandNumber() == 1 || !trans)
+      if (use.getOperandNumber() == 0 ? !trans
+                                      : !readsInPlace(cast<tile::DotOp>(user)))
         return true;
     }
     if (isa<tile::ReshapeOp>(user) && !isUnitReshape(user))

@@ -7,6 +7,8 @@
 // the program, into scratch memory). The plan decides; it changes nothing.
 #pragma once
 
+#include "dialect/tile/TileDialect.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/DenseMap.h"
@@ -31,7 +33,8 @@ struct Buffer {
 
 class Plan {
 public:
-  explicit Plan(mlir::func::FuncOp function);
+  /// `dotRows`: the rows of a dot that one pass over its right operand serves.
+  Plan(mlir::func::FuncOp function, int64_t dotRows);
 
   /// The buffer of a tensor, or -1 if it is virtual.
   int bufferOf(mlir::Value value) const {
@@ -57,6 +60,7 @@ private:
   void number(mlir::func::FuncOp function);
   void decide(mlir::func::FuncOp function);
   bool mustBuffer(mlir::Value value) const;
+  bool readsInPlace(tile::DotOp dot) const;
   bool loadNeedsBuffer(mlir::Operation *load, const Roots &roots) const;
   Roots rootsOf(mlir::Value value) const;
   void assign(mlir::func::FuncOp function);
@@ -66,6 +70,7 @@ private:
   int64_t lastUse(mlir::Value value) const;
   void place();
 
+  int64_t dotRows;
   llvm::DenseMap<mlir::Operation *, std::pair<int64_t, int64_t>> numbers;
   llvm::DenseMap<mlir::Value, bool> buffered;
   llvm::DenseMap<mlir::Value, int> buffers;

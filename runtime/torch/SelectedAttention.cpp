@@ -1,6 +1,7 @@
 // runtime/torch/SelectedAttention.cpp - NSA's selected branch; its backward
 // goes through the inverse index. Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "runtime/launch/LaunchDevice.h"
 #include "runtime/torch/Attention.h"
 #include "runtime/torch/Autograd.h"
 
@@ -53,6 +54,46 @@ Branch branchOf(const Attention &a, const Tensor &indices,
   return branch;
 }
 
+// On a CPU a dot of the few rows of one token reads its operands about as fast
+// as it multiplies, if they lie in the order in which it reads them. Packing
+// costs one pass over keys and values; every block is read by many tokens.
+bool readsPackedKeys(const Attention &a) {
+  return a.q.is_cpu() && launchDevice({}).isCpu();
+}
+
+std::tuple<Tensor, Tensor> forwardPacked(const Attention &a,
+                                         const Tensor &indices,
+                                         int64_t selectionLength) {
+  const int64_t tiles = tileCount(a.tokens, selectionLength, a.sequences);
+  const int64_t keys = nextPowerOfTwo(selectionLength);
+  const HeadSlices dims = headSlices(a.keyDim);
+  const Tensor k = at::empty({a.keyHeads, tiles, dims.first + dims.tail, keys},
+                             a.k.options());
+  const Tensor v = at::empty(
+      {a.keyHeads, tiles, keys, nextPowerOfTwo(a.valueDim)}, a.v.options());
+  const auto common = [&](Launch &launch) {
+    launch.padded("LSEL", "LP", selectionLength).keyHead(a.keyDim);
+    launch.padded("E", "EP", a.valueDim).sequence(a.maxSeqlen);
+  };
+  constexpr const char *file = "kernels/nsa/select_packed_fwd.py";
+  Launch pack(file, "pack_keys");
+  pack.tensor(a.k).tensor(a.v).tensor(k).tensor(v).tensor(a.cuSeqlens);
+  pack.integer(a.sequences).integer(tiles).strides(a.k).strides(a.v);
+  common(pack);
+  pack.run(tiles, a.keyHeads);
+
+  Tensor o = a.emptyOutput(), lse = a.emptyRows();
+  Launch launch(file, "select_packed_fwd");
+  launch.tensor(a.q).tensor(k).tensor(v).tensor(indices).tensor(o).tensor(lse);
+  launch.tensor(a.cuSeqlens).real(a.scale).integer(a.tokens);
+  launch.integer(a.sequences).integer(tiles);
+  launch.strides(a.q).strides(o).strides(lse);
+  launch.padded("G", "GP", a.group).constant("NSEL", indices.size(2));
+  common(launch);
+  launch.run(tileCount(a.tokens, 1, a.sequences), a.keyHeads);
+  return {o, byHeads(lse)};
+}
+
 std::tuple<Tensor, Tensor> forward(const Tensor &q, const Tensor &k,
                                    const Tensor &v, const Tensor &indices,
                                    const Tensor &cuSeqlens, int64_t maxSeqlen,
@@ -62,6 +103,8 @@ std::tuple<Tensor, Tensor> forward(const Tensor &q, const Tensor &k,
                             maxSeqlen, selectionLength, scale);
   if (indices.size(2) == 0) // the branch is off
     return a.noKeys();
+  if (readsPackedKeys(a))
+    return forwardPacked(a, indices, selectionLength);
   Branch branch = branchOf(a, indices, selectionLength);
   branch.slicedKeys = false;
   return launchForward(a, branch, "kernels/nsa/select_tile_fwd.py",

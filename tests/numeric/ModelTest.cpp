@@ -126,6 +126,35 @@ TEST(ModelEdges, PackedDocumentsAreThoseAlone) {
   }
 }
 
+// Compiled kernels give the same bits each time, and so the same gradients
+// where activations are computed again.
+TEST(ModelEdges, RecomputeChangesNoBit) {
+  const at::Tensor tokens = (at::arange(90) * 31 + 7).remainder(61);
+  const at::Tensor targets = (at::arange(90) * 17 + 3).remainder(61);
+  ModelConfig config = configOf(GateMode::Sigmoid);
+  config.layers = 2;
+  config.dim = config.mlpDim = 16;
+  config.vocabulary = 64;
+  const auto gradients = [&](Recompute level) {
+    config.recompute = level;
+    Transformer model(config, KernelSource::Tessera, 1);
+    at::cross_entropy_loss(
+        model.forward(tokens.view({2, 45})).logits.flatten(0, 1), targets)
+        .backward();
+    std::vector<at::Tensor> all;
+    for (const Parameter &p : model.parameters())
+      all.push_back(p.value.grad());
+    return all;
+  };
+  const std::vector<at::Tensor> kept = gradients(Recompute::None);
+  for (const Recompute level :
+       {Recompute::Mlp, Recompute::Attention, Recompute::Full}) {
+    const std::vector<at::Tensor> again = gradients(level);
+    for (size_t i = 0; i < kept.size(); ++i)
+      EXPECT_TRUE(again[i].equal(kept[i])) << int(level) << ' ' << i;
+  }
+}
+
 TEST(ModelEdges, ForcedBlocksAreThoseOfTheConfig) {
   for (const auto &[initial, local] : std::vector<std::pair<int64_t, int64_t>>{
            {0, 0}, {0, 1}, {1, 0}, {2, 2}, {3, 1}, {1, 3}, {0, 4}}) {

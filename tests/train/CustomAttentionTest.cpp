@@ -68,6 +68,35 @@ TEST_F(CustomAttention, IsDenseAttentionWhenItSeesEverything) {
     EXPECT_NEAR(ours[i].first / dense[i].first, 1, 1e-3) << "step " << i + 1;
 }
 
+// The run keeps the file that its weights were trained with.
+TEST_F(CustomAttention, GeneratesFromAnotherFolder) {
+  const std::string source =
+      readFile(TESSERA_SOURCE "/kernels/tutorials/dilated_window.py");
+  std::filesystem::create_directories(folder.path / "mine");
+  folder.write("mine/attention.py", source);
+  const auto in = [](const std::string &where,
+                     const std::vector<std::string> &command) {
+    std::vector<std::string> all = {"/bin/sh", "-c",
+                                    "cd " + where + " && exec \"$@\"", "sh"};
+    all.insert(all.end(), command.begin(), command.end());
+    return runCommand(all, std::chrono::seconds(300));
+  };
+  expectFine(
+      in(folder.path.string(),
+         {TESSERA_TRAIN, "train", "--config", dilated,
+          "attention.kernel=mine/attention.py", "train.steps=1",
+          "train.seq_len=64", "train.final_windows=1", "threads=1",
+          "data.path=" + folder.file("text"), "out=" + folder.file("run")}));
+  const std::vector<std::string> generate = {
+      TESSERA_TRAIN, "generate", "--run",    folder.file("run"),
+      "--tokens",    "4",        "--prompt", "the "};
+  const CommandResult here = in(folder.path.string(), generate);
+  expectFine(here);
+  const CommandResult there = in("/", generate);
+  expectFine(there);
+  EXPECT_EQ(here.output, there.output);
+}
+
 TEST_F(CustomAttention, WrongKernelsAreRefused) {
   const auto refused = [&](const std::vector<std::string> &more,
                            const std::string &message) {

@@ -4,9 +4,11 @@
 #include "support/Hash.h"
 #include "tests/train/TrainRun.h"
 #include "tests/unit/trainer/data/LlmCFile.h"
+#include "trainer/data/Prepare.h"
 
 #include <csignal>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <thread>
 #include <unistd.h>
 
@@ -427,6 +429,90 @@ TEST_F(Train, GeneratesFromACheckpoint) {
   EXPECT_NE(write({"--seed", "5"}).output, first.output);
   EXPECT_EQ(write({"--temperature", "0", "--seed", "1"}).output,
             write({"--temperature", "0", "--seed", "2"}).output);
+  EXPECT_EQ(write({"--top-k", "1"}).output,
+            write({"--temperature", "0"}).output);
+  EXPECT_EQ(write({"--top-p", "0"}).output,
+            write({"--temperature", "0"}).output);
+  // Several side by side; the first has the numbers of one alone.
+  const CommandResult three =
+      write({"--seed", "4", "--samples", "3", "--reads"});
+  expectFine(three);
+  EXPECT_EQ(three.output.size(), 3 * (4 + 200) + 2 * 10 + 1u);
+  EXPECT_EQ(three.output.substr(0, 204), first.output.substr(0, 204));
+  EXPECT_NE(three.output.substr(214, 204), first.output.substr(0, 204));
+  EXPECT_NE(three.errors.find("keys read: "), std::string::npos)
+      << three.errors;
+}
+
+TEST_F(Train, WhatNothingCanBeDrawnWithIsRefused) {
+  for (const auto &[option, value] :
+       {std::pair{"temperature", "nan"}, std::pair{"temperature", "-1"},
+        std::pair{"temperature", "inf"}, std::pair{"top-p", "nan"},
+        std::pair{"top-p", "1.5"}, std::pair{"top-p", "-0.1"},
+        std::pair{"top-k", "-1"}, std::pair{"tokens", "-4"},
+        std::pair{"samples", "0"}, std::pair{"samples", "-2"}})
+    expectRefused(
+        runCommand({TESSERA_TRAIN, "generate", "--run", folder.file("none"),
+                    fmt::format("--{}={}", option, value)},
+                   60s),
+        fmt::format("--{} is ", option));
+  expectRefused(runCommand({TESSERA_TRAIN, "generate", "--prompt", ""}, 60s),
+                "the prompt is empty");
+}
+
+// Of 128 tokens none is at position 256.
+TEST_F(Train, NothingIsSaidOfPositionsThatNoSequenceReaches) {
+  const CommandResult result = run("short", {"train.steps=1"});
+  expectFine(result);
+  EXPECT_NE(result.errors.find("below position 32)"), std::string::npos)
+      << result.errors;
+  const json at = metrics("short")["bpb_by_position"];
+  EXPECT_EQ(at.size(), 2u) << at;
+  EXPECT_GT(at["32-255"], 7);
+  const CommandResult longer =
+      run("long", {"train.steps=1", "train.seq_len=300"});
+  expectFine(longer);
+  EXPECT_NE(longer.errors.find(" from 256)"), std::string::npos)
+      << longer.errors;
+  EXPECT_GT(metrics("long")["bpb_by_position"]["256-"], 7);
+}
+
+// Tokens of a vocabulary: made, prepared, trained on, written as text again.
+TEST_F(Train, GeneratesTextOfATokenizer) {
+  tessera::trainer::TokenizerOptions vocabulary;
+  vocabulary.input = folder.file("text");
+  vocabulary.out = folder.file("bpe");
+  vocabulary.size = 300;
+  makeTokenizer(vocabulary);
+  tessera::trainer::PrepareOptions prepare;
+  std::istringstream words(smallText());
+  std::string lines;
+  for (std::string line; std::getline(words, line);)
+    lines += json{{"text", line}}.dump() + "\n";
+  prepare.input = folder.write("documents.jsonl", lines);
+  prepare.out = folder.file("shards");
+  prepare.tokenizer = vocabulary.out;
+  prepareData(prepare);
+  expectFine(run("g", {"data.path=" + prepare.out, "train.steps=60",
+                       "train.lr=0.01", "train.final_windows=4"}));
+  const auto write = [&](const std::vector<std::string> &more) {
+    std::vector<std::string> all = {TESSERA_TRAIN,    "generate", "--run",
+                                    folder.file("g"), "--prompt", "the ",
+                                    "--tokens",       "40"};
+    all.insert(all.end(), more.begin(), more.end());
+    return runCommand(all, 60s);
+  };
+  expectRefused(write({}), "of a tokenizer that is not known here");
+  const CommandResult text =
+      write({"data.tokenizer_path=" + vocabulary.out, "--seed", "3"});
+  expectFine(text);
+  EXPECT_EQ(text.output.substr(0, 4), "the ");
+  // Words of the text, not single letters: its tokens are whole words.
+  size_t known = 0;
+  for (const char *word : {"tile", "of", "stone", "is", "laid", "upon", "floor",
+                           "and", "then", "walls", "rise"})
+    known += text.output.find(word) != std::string::npos;
+  EXPECT_GE(known, 1u) << text.output;
 }
 
 } // namespace

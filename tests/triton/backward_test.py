@@ -68,7 +68,7 @@ def inverse_index(p, idx):
 
 def selected(p, idx, what):
     s = p.shape
-    o, lse = p.selected(idx, tiled=True)
+    o, lse = p.selected(idx, "select_tile_fwd")
     delta = delta_of(p, o)
     k, v = p.k[1], p.v[1]
     args = (p.q, k, v, idx, p.do, lse, delta)
@@ -158,7 +158,7 @@ def backward(shape):
 
     idx, _ = p.select(kc, lse)
     selected(p, idx, "select_bwd")
-    branches.append(p.selected(idx, tiled=True)[0])
+    branches.append(p.selected(idx, "select_tile_fwd")[0])
     lonely = torch.where(torch.arange(p.T)[None, :, None] % 3 == 0, idx, -1)     # most rows and some blocks unselected
     lonely[..., 1:] = -1
     selected(p, lonely, "select_bwd.lonely")

@@ -132,12 +132,28 @@ class Problem:
                LSEL=s.lsel, NSEL=s.n, BT=16)
         return out
 
-    def selected(self, idx, tiled):
+    def packed_blocks(self, fill=float("nan")):
+        """Keys and values of the selected branch by blocks. `fill`: what nobody writes, and so nobody may read."""
+        s = self.shape
+        lp, blocks = pow2(s.lsel), self.grid(s.lsel)
+        k = torch.full((s.hkv, blocks[0], self.keys["DP"] + self.keys["DT"], lp), fill, dtype=s.dtype)
+        v = torch.full((s.hkv, blocks[0], lp, pow2(s.vdim)), fill, dtype=s.dtype)
+        launch("nsa/select_packed_fwd.py", "pack_keys", blocks, self.k[1], self.v[1], k, v, self.cu, self.B, blocks[0],
+               *strides(self.k[1], self.v[1]), LSEL=s.lsel, LP=lp, **self.heads)
+        return k, v
+
+    def selected(self, idx, kernel):
         s = self.shape
         o, lse = self.outputs()
+        if kernel == "select_packed_fwd":
+            k, v = self.packed_blocks()
+            launch("nsa/select_packed_fwd.py", kernel, self.grid(1), self.q, k, v, idx, o, lse, self.cu, self.scale,
+                   self.T, self.B, k.shape[1], *strides(self.q, o, lse), G=s.group, GP=pow2(s.group), LSEL=s.lsel, LP=pow2(s.lsel),
+                   NSEL=s.n, **self.heads, BN=min(s.bn, pow2(s.lsel)))
+            return o, lse
         args = (self.q, self.k[1], self.v[1], idx, o, lse, self.cu, self.scale, self.T, self.B,
                 *strides(self.q, self.k[1], self.v[1], o, lse))
-        if tiled:
+        if kernel == "select_tile_fwd":
             launch("nsa/select_tile_fwd.py", "select_tile_fwd", self.grid_rows(), *args, G=s.group, LSEL=s.lsel, NSEL=s.n,
                    NP=pow2(s.n), **self.padded_heads, **self.tiles)
         else:

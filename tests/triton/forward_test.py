@@ -46,14 +46,14 @@ def forward(shape):
                     want[h, a + t, r] = torch.tensor([begin, end])
     equal(f"merge_ranges {tag}", got, want)
 
-    for tiled in (False, True):
-        os, lse = p.selected(idx, tiled)
-        attention(f"select{'_tile' * tiled}_fwd", p, (os, lse), p.k[1], p.v[1], ref.selected_mask(idx, s.lens, s.lsel))
+    for kernel in ("select_fwd", "select_packed_fwd", "select_tile_fwd"):
+        os, lse = p.selected(idx, kernel)
+        attention(kernel, p, (os, lse), p.k[1], p.v[1], ref.selected_mask(idx, s.lens, s.lsel))
     none = torch.full_like(idx, -1)                          # nothing selected: exact zeros, lse = -inf
-    for tiled in (False, True):
-        o, lse = p.selected(none, tiled)
-        equal(f"select{'_tile' * tiled}_fwd.empty {tag}", o, torch.zeros_like(o))
-        equal(f"select{'_tile' * tiled}_fwd.empty {tag}", lse, torch.full_like(lse, float("-inf")))
+    for kernel in ("select_fwd", "select_packed_fwd", "select_tile_fwd"):
+        o, lse = p.selected(none, kernel)
+        equal(f"{kernel}.empty {tag}", o, torch.zeros_like(o))
+        equal(f"{kernel}.empty {tag}", lse, torch.full_like(lse, float("-inf")))
 
     for dense in (False, True):
         mask = ref.causal_mask(s.hkv) if dense else ref.window_mask(s.hkv, s.w)

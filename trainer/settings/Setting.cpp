@@ -74,7 +74,10 @@ bool takes(const Setting &s, const std::string &text) {
 void choose(const Setting &s, const ChoiceField &field,
             const std::string &text) {
   for (const Choice &choice : *field.choices) {
-    if (choice.name != text)
+    const bool same =
+        choice.name == text ||
+        (boolOf(choice.name) && boolOf(choice.name) == boolOf(text));
+    if (!same)
       continue;
     if (!choice.missing.empty())
       throw Error(fmt::format("{}={}: {}", s.key, text, choice.missing),

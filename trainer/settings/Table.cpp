@@ -48,6 +48,11 @@ const std::vector<Choice> devices = {choice("auto", ComputeDevice::Auto),
 const std::vector<Choice> precisions = {choice("fp32", Precision::Fp32),
                                         choice("bf16", Precision::Bf16),
                                         choice("fp16", Precision::Fp16)};
+// The Python system's true recomputed whole blocks.
+const std::vector<Choice> recomputes = {
+    choice("none", Recompute::None),           choice("mlp", Recompute::Mlp),
+    choice("attention", Recompute::Attention), choice("full", Recompute::Full),
+    choice("false", Recompute::None),          choice("true", Recompute::Full)};
 const std::vector<Choice> schedules = {
     choice("cosine", LearningRateSchedule::Cosine),
     choice("linear", LearningRateSchedule::Linear),
@@ -161,6 +166,11 @@ std::vector<Setting> runSettings() {
                    "of the computation; weights, sums of gradients and moments "
                    "are fp32 besides")
           .announced(),
+      Entry::oneOf("runtime.gradient_checkpointing", MEMBER(model.recompute),
+                   recomputes,
+                   "what of each block is computed again in the backward pass "
+                   "in place of being kept in memory")
+          .free(),
       Entry::of("runtime.ddp_bucket_mb", MEMBER(bucketMegabytes),
                 "megabytes of gradients that processes exchange in one piece")
           .twin("NSA_DDP_BUCKET_MB")
@@ -173,6 +183,10 @@ std::vector<Setting> runSettings() {
       Entry::oneOf("data.tokenizer", MEMBER(tokenizer), tokenizers,
                    "gpt2: refuse data of other tokens than GPT-2's; byte: take "
                    "the tokens that the data has"),
+      Entry::of("data.tokenizer_path", MEMBER(tokenizerPath),
+                "folder or file of the data's tokenizer, for generate; empty: "
+                "tokens are bytes")
+          .free(),
       Entry::oneOf("data.order", MEMBER(dataOrder), orders,
                    "sequences from random places; in passes, shuffled anew or "
                    "as they stand"),
@@ -384,8 +398,6 @@ std::vector<Setting> absentSettings() {
   constexpr const char *dead =
       "the Python system read this key and used it nowhere";
   return {
-      Entry::absent("runtime.gradient_checkpointing", {"false"},
-                    "activation recompute is not built yet"),
       Entry::absent("runtime.fa2_enabled", {"false"}, flash),
       Entry::absent("runtime.fa2_min_len_win", {"-1"}, flash),
       Entry::absent("runtime.fa2_min_len_cmp", {"-1"}, flash),

@@ -7,6 +7,9 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
+#include <algorithm>
+#include <c10/core/Allocator.h>
+#include <c10/core/CPUAllocator.h>
 #include <gtest/gtest.h>
 
 using namespace tessera::models;
@@ -223,6 +226,212 @@ TEST_P(EveryAttention, PackedDocumentsAreThoseAlone) {
     EXPECT_LT(((a - b).norm() / b.norm()).item<double>(), 1e-5)
         << packed.parameters()[i].name;
   }
+}
+
+/// All gradients of a batch of two rows, of which the last document is
+/// shorter.
+std::vector<at::Tensor> gradients(const ModelConfig &c, bool packed) {
+  Transformer model(c, KernelSource::Torch, 1);
+  const at::Tensor tokens = text(2, 97);
+  ForwardOptions options;
+  if (packed)
+    options.starts = {0, 70, 96, 130, 192};
+  const at::Tensor logits =
+      model.forward(tokens.slice(1, 0, 96), options).logits;
+  at::cross_entropy_loss(logits.flatten(0, 1), tokens.slice(1, 1).flatten())
+      .backward();
+  std::vector<at::Tensor> all = {logits.detach()};
+  for (const Parameter &p : model.parameters())
+    all.push_back(p.value.grad());
+  return all;
+}
+
+// Each block by itself: a function that runs the last one for all gives other
+// gradients in the blocks before.
+TEST_P(EveryAttention, RecomputeChangesNoBit) {
+  for (const MlpKind mlp : {MlpKind::SquaredRelu, MlpKind::SwiGlu})
+    for (const bool packed : {false, true}) {
+      ModelConfig c = small(GetParam());
+      c.layers = 3;
+      c.mlp = mlp;
+      c.compression = Compression::Convolution;
+      const std::vector<at::Tensor> kept = gradients(c, packed);
+      for (const Recompute level :
+           {Recompute::Mlp, Recompute::Attention, Recompute::Full}) {
+        c.recompute = level;
+        const std::vector<at::Tensor> again = gradients(c, packed);
+        ASSERT_EQ(again.size(), kept.size());
+        for (size_t i = 0; i < kept.size(); ++i)
+          EXPECT_TRUE(again[i].equal(kept[i])) << int(level) << ' ' << i;
+      }
+    }
+}
+
+/// Bytes of the CPU's tensors, as long as it lives.
+class CountedMemory final : public c10::Allocator {
+public:
+  CountedMemory() : before(c10::GetCPUAllocator()) {
+    c10::SetCPUAllocator(this, 1);
+  }
+  ~CountedMemory() override { c10::SetCPUAllocator(before, 1); }
+
+  c10::DataPtr allocate(size_t bytes) override {
+    auto *held = new Held{before->allocate(bytes), int64_t(bytes)};
+    now += held->bytes;
+    most = std::max(most, now);
+    return {held->data.get(), held, &release, c10::Device(c10::kCPU)};
+  }
+  void copy_data(void *to, const void *from, size_t bytes) const override {
+    before->copy_data(to, from, bytes);
+  }
+
+  static inline int64_t now = 0, most = 0;
+
+private:
+  struct Held {
+    c10::DataPtr data;
+    int64_t bytes;
+  };
+  static void release(void *held) {
+    auto *h = static_cast<Held *>(held);
+    now -= h->bytes;
+    delete h;
+  }
+  c10::Allocator *before;
+};
+
+// What is kept between the passes, and the most there is at any time.
+TEST(Recompute, TakesLessMemory) {
+  struct Bytes {
+    int64_t kept, most;
+  };
+  const auto measure = [](Recompute level) {
+    ModelConfig c = small(AttentionKind::Dense);
+    c.layers = 8;
+    c.mlpDim = 128;
+    c.recompute = level;
+    Transformer model(c, KernelSource::Torch, 1);
+    const at::Tensor tokens = text(1, 257);
+    const CountedMemory memory;
+    const int64_t start = CountedMemory::now;
+    CountedMemory::most = start;
+    at::Tensor loss = at::cross_entropy_loss(
+        model.forward(tokens.slice(1, 0, 256)).logits.flatten(0, 1),
+        tokens.slice(1, 1).flatten());
+    const int64_t kept = CountedMemory::now - start;
+    loss.backward();
+    const Bytes bytes{kept, CountedMemory::most - start};
+    for (const Parameter &p : model.parameters())
+      p.value.mutable_grad() = at::Tensor();
+    return bytes;
+  };
+  const Bytes none = measure(Recompute::None), mlp = measure(Recompute::Mlp),
+              attention = measure(Recompute::Attention),
+              full = measure(Recompute::Full);
+  // The hidden layer before and after its square: 8 x 256 x 2 x 128 numbers,
+  // less the input of the second norm, which is kept instead.
+  EXPECT_GT(none.kept - mlp.kept, 8 * 256 * 256 * 4);
+  EXPECT_GT(none.kept - attention.kept, 8 * 256 * 256 * 4);
+  // A number of 32 channels for each token and block, and what is not of the
+  // blocks: two norms, logits and their log-softmax.
+  EXPECT_LT(full.kept, (8 + 4) * 256 * 32 * 4 + 3 * 256 * 256 * 4);
+  EXPECT_LT(2 * full.most, none.most);
+  EXPECT_LT(mlp.most, none.most);
+  EXPECT_LT(attention.most, none.most);
+}
+
+/// Logits of tokens [B, S], read into a cache in pieces of these lengths, over
+/// and over.
+at::Tensor inPieces(Transformer &model, const at::Tensor &tokens,
+                    const std::vector<int64_t> &lengths, Reads *reads) {
+  Cache cache(model.config(), tokens.size(0), tokens.size(1));
+  std::vector<at::Tensor> parts;
+  for (size_t i = 0; cache.length() < tokens.size(1); ++i) {
+    const int64_t first = cache.length();
+    const int64_t count =
+        std::min(lengths[i % lengths.size()], tokens.size(1) - first);
+    parts.push_back(model.extend(tokens.slice(1, first, first + count), cache));
+  }
+  if (reads)
+    *reads = cache.reads();
+  return at::cat(parts, 1);
+}
+
+// nsa.md REQ-16: blocks of 8 tokens every 4, selection blocks of 16, a window
+// of 16 of 90 tokens, so every cut lies inside of something.
+TEST_P(EveryAttention, AnySplitIsTheForwardPass) {
+  const at::NoGradGuard noGrad;
+  for (const Compression phi : {Compression::Average, Compression::Convolution})
+    for (const GateInput input : {GateInput::Hidden, GateInput::QueryMean})
+      for (const int64_t valueDim : {8, 12}) {
+        ModelConfig c = small(GetParam());
+        c.compression = phi;
+        c.gateInput = input;
+        c.valueDim = GetParam() == AttentionKind::Sdpa ? 8 : valueDim;
+        Transformer model(c, KernelSource::Torch, 1);
+        for (Parameter &p : model.parameters())
+          if (p.name.find("compress") != std::string::npos)
+            p.value.detach().normal_(0, 0.3);
+        const at::Tensor tokens = text(2, 90);
+        const at::Tensor whole = model.forward(tokens).logits;
+        Reads all, some;
+        for (const std::vector<int64_t> &lengths : {std::vector<int64_t>{90},
+                                                    {1},
+                                                    {40, 1, 1, 1, 1, 1},
+                                                    {7, 19, 3},
+                                                    {8},
+                                                    {89, 1},
+                                                    {3, 1, 64}}) {
+          const at::Tensor pieces =
+              inPieces(model, tokens, lengths, lengths[0] == 90 ? &all : &some);
+          EXPECT_LT((pieces - whole).abs().max().item<double>(), 2e-5)
+              << lengths[0];
+          if (lengths[0] != 90) {
+            EXPECT_EQ(some.total(), all.total());
+            EXPECT_EQ(some.predicted, all.predicted);
+          }
+        }
+      }
+}
+
+// nsa.md section 11: what the last of so many tokens reads.
+TEST(Cache, ReadsAreThoseOfTheTable) {
+  ModelConfig c = small(AttentionKind::Nsa);
+  c.layers = 1;
+  c.heads = c.kvHeads = 1;
+  c.nsa = {32, 16, 64, 16, 512};
+  Transformer model(c, KernelSource::Torch, 1);
+  const at::Tensor tokens = text(1, 1024);
+  struct Row {
+    int64_t tokens, compressed, predicted, exact;
+  };
+  Cache cache(c, 1, 1024);
+  for (const Row &row : {Row{1, 0, 1025, 2},
+                         {31, 0, 1055, 62},
+                         {32, 1, 1057, 65},
+                         {48, 2, 1074, 98},
+                         {64, 3, 1091, 131},
+                         {128, 7, 1159, 263},
+                         {256, 15, 1295, 527},
+                         {512, 31, 1567, 1055},
+                         {576, 35, 1571, 1123},
+                         {1024, 63, 1599, 1599}}) {
+    const int64_t last = row.tokens - 1;
+    if (cache.length() < last)
+      model.extend(tokens.slice(1, cache.length(), last), cache);
+    const Reads before = cache.reads();
+    model.extend(tokens.slice(1, last, last + 1), cache);
+    const Reads &after = cache.reads();
+    EXPECT_EQ(after.compressed - before.compressed, row.compressed);
+    // The table counts the window as the tokens there are, up to 512.
+    EXPECT_EQ(after.predicted - before.predicted,
+              row.compressed + 1024 + std::min<int64_t>(512, row.tokens))
+        << row.tokens;
+    EXPECT_EQ(after.predicted - before.predicted, row.predicted);
+    EXPECT_EQ(after.total() - before.total(), row.exact) << row.tokens;
+  }
+  EXPECT_THROW(model.extend(tokens.slice(1, 0, 1), cache), tessera::Error);
+  EXPECT_THROW(model.extend(text(2, 1), cache), tessera::Error);
 }
 
 TEST(Transformer, StartsThatDoNotFitTheBatchAreRefused) {

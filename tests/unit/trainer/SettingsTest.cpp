@@ -108,8 +108,8 @@ TEST(Settings, AFeatureThatIsMissingIsNeverPassedOver) {
   EXPECT_TRUE(has(mlp, "not built yet")) << mlp;
   EXPECT_TRUE(has(mlp, "avg or conv")) << mlp;
   EXPECT_TRUE(has(refusal("nsa: {phi: mlp}"), "avg is what its runs did"));
-  EXPECT_TRUE(has(refusal("runtime: {gradient_checkpointing: true}"),
-                  "recompute is not built yet"));
+  EXPECT_TRUE(has(refusal("runtime: {gradient_checkpointing: some}"),
+                  "wants none or mlp or attention or full"));
   EXPECT_TRUE(has(refusal("runtime: {fa2_enabled: true}"), "FlashAttention"));
   EXPECT_TRUE(
       has(refusal("runtime: {sel_triton_min_L: 4096}"), "used it nowhere"));
@@ -121,9 +121,23 @@ TEST(Settings, AFeatureThatIsMissingIsNeverPassedOver) {
   EXPECT_TRUE(has(refusal("nsa: {force_gate: win, w: 0}"),
                   "the win branch is not used"));
   // What stands behind it counts.
-  EXPECT_EQ(refusal("runtime: {gradient_checkpointing: true}",
-                    {"runtime.gradient_checkpointing=false"}),
-            "accepted");
+  EXPECT_EQ(refusal("nsa: {phi: mlp}", {"nsa.phi=avg"}), "accepted");
+}
+
+// The Python system's words, as YAML spells them, and the levels.
+TEST(Settings, RecomputeHasLevels) {
+  using models::Recompute;
+  const auto level = [](const std::string &text) {
+    return parseConfig("runtime: {gradient_checkpointing: " + text + "}", "x",
+                       {})
+        .model.recompute;
+  };
+  for (const char *word : {"true", "True", "yes", "full"})
+    EXPECT_EQ(level(word), Recompute::Full) << word;
+  for (const char *word : {"false", "False", "no", "none"})
+    EXPECT_EQ(level(word), Recompute::None) << word;
+  EXPECT_EQ(level("mlp"), Recompute::Mlp);
+  EXPECT_EQ(level("attention"), Recompute::Attention);
 }
 
 TEST(Settings, TheSameTwiceInAFileIsRefused) {
@@ -164,6 +178,7 @@ TEST(Settings, VariablesStandBetweenFileAndCommandLine) {
   const Config c = parseConfig("train: {batch_size: 8, seq_len: 64, lr: 1}\n"
                                "runtime: {gradient_checkpointing: true}\n",
                                "run.yaml", {"train.lr=0.25"}, environment);
+  EXPECT_EQ(c.model.recompute, models::Recompute::None);
   EXPECT_EQ(c.batchSize, 3); // once, not again over the command line
   EXPECT_EQ(c.accumulate, 5);
   EXPECT_EQ(c.learningRate, 0.25);
@@ -286,6 +301,11 @@ TEST(Settings, ConfigsOfThePythonSystemAreThereWithTheirMeaning) {
     EXPECT_EQ(c.logEvery, l.log);
     EXPECT_EQ(c.evaluateEvery, l.evaluate);
     EXPECT_EQ(c.saveEvery, l.save);
+    const std::set<std::string> kept = {"train_showcase", "m7c_125m_fast_log",
+                                        "m7c_small_smoke"};
+    EXPECT_EQ(c.model.recompute, kept.contains(l.name)
+                                     ? models::Recompute::None
+                                     : models::Recompute::Full);
     EXPECT_EQ(c.seed, 1337);
     EXPECT_EQ(c.model.gateMode, models::GateMode::Softmax);
     EXPECT_EQ(c.model.gateInput, models::GateInput::QueryMean);

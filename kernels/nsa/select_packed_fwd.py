@@ -1,0 +1,146 @@
+# kernels/nsa/select_packed_fwd.py - attention over selected blocks, forward, from keys and values packed by blocks.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# A block of keys is read by every token that selects it. Packed once, it is one piece of memory in the order in which a dot of
+# few rows reads it: keys next to each other for the scores, their values row by row.
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
+    """The first NP columns of rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
+    cols = tl.arange(0, NP)
+    if N >= NP:
+        x = tl.load(ptr + offs[:, None] + cols[None, :])
+    else:
+        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
+    return x
+
+
+@triton.jit
+def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
+    """Tile number -> its sequence, that one's first entry and length, and the tile's first entry in the sequence.
+
+    CU are prefix sums, SIZE the entries of a tile. Sequence b owns the tiles from CU[b] // SIZE + b on, which is enough for
+    every length; the last of them may be empty: it starts at the length or behind it.
+    """
+    low = tile * 0
+    high = low + nseq - 1
+    while low < high:                            # the last sequence that starts at this tile or before
+        middle = (low + high + 1) // 2
+        if tl.load(CU + middle) // SIZE + middle <= tile:
+            low = middle
+        else:
+            high = middle - 1
+    start = tl.load(CU + low)
+    return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
+
+
+# tessera: instance pack_keys_quick_f32(K="*fp32:16", V="*fp32:16", KP="*fp32:16", VP="*fp32:16", CU="*i32:16", nseq="i32", tiles="i32", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", LSEL=32, LP=32, D=32, DP=32, DT=0, E=32, EP=32)
+# tessera: instance pack_keys_d64_f32(K="*fp32:16", V="*fp32:16", KP="*fp32:16", VP="*fp32:16", CU="*i32:16", nseq="i32", tiles="i32", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", LSEL=64, LP=64, D=64, DP=64, DT=0, E=64, EP=64)
+# tessera: instance pack_keys_paper_bf16(K="*bf16:16", V="*bf16:16", KP="*bf16:16", VP="*bf16:16", CU="*i32:16", nseq="i32", tiles="i32", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", LSEL=64, LP=64, D=192, DP=128, DT=64, E=128, EP=128)
+# tessera: grid(T // LSEL + B, H)
+@triton.autotune(configs=[triton.Config({}, num_warps=4)], key=["D", "E"])
+@triton.jit(do_not_specialize=["nseq", "tiles"])
+def pack_keys(K, V, KP, VP, CU, nseq, tiles, skt, skh, svt, svh,
+              LSEL: tl.constexpr, LP: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr,
+              E: tl.constexpr, EP: tl.constexpr):
+    """One block of one KV head: KP [Hkv, tiles, DP + DT, LP], VP [Hkv, tiles, LP, EP]; what is not there is zero."""
+    tile = tl.program_id(0)
+    _, start, length, n0 = find_tile(CU, nseq, tile, LSEL)
+    group = tl.program_id(1).to(tl.int64)
+    if n0 >= length:
+        return
+    rows = tl.arange(0, LP)
+    here = rows < tl.minimum(length - n0, LSEL)
+    key0 = (start + n0).to(tl.int64)
+    key = tl.where(here, rows, 0)
+    packed = group * tiles + tile
+    dims = tl.arange(0, DP)
+    k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
+    to = KP + packed * ((DP + DT) * LP)
+    tl.store(to + dims[:, None] * LP + rows[None, :], tl.trans(tl.where(here[:, None], k, 0.0)))
+    if DT:
+        tail = tl.arange(0, DT)
+        k2 = load_rows(K + key0 * skt + group * skh + DP, key * skt, D - DP, DT)
+        tl.store(to + DP * LP + tail[:, None] * LP + rows[None, :], tl.trans(tl.where(here[:, None], k2, 0.0)))
+    cols = tl.arange(0, EP)
+    v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
+    tl.store(VP + packed * (LP * EP) + rows[:, None] * EP + cols[None, :], tl.where(here[:, None], v, 0.0))
+
+
+# tessera: instance select_packed_fwd_quick_f32(Q="*fp32:16", KP="*fp32:16", VP="*fp32:16", IDX="*i32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", tiles="i32", sqt="i32:16", sqh="i32:16", sot="i32:16", soh="i32:16", slset="i32", slseh=1, G=3, GP=4, LSEL=32, LP=32, NSEL=6, D=32, DP=32, DT=0, E=32, EP=32, BN=32)
+# tessera: instance select_packed_fwd_d64_f32(Q="*fp32:16", KP="*fp32:16", VP="*fp32:16", IDX="*i32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", tiles="i32", sqt="i32:16", sqh="i32:16", sot="i32:16", soh="i32:16", slset="i32", slseh=1, G=4, GP=4, LSEL=64, LP=64, NSEL=16, D=64, DP=64, DT=0, E=64, EP=64, BN=64)
+# tessera: instance select_packed_fwd_paper_bf16(Q="*bf16:16", KP="*bf16:16", VP="*bf16:16", IDX="*i32:16", O="*bf16:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", tiles="i32", sqt="i32:16", sqh="i32:16", sot="i32:16", soh="i32:16", slset="i32:16", slseh=1, G=16, GP=16, LSEL=64, LP=64, NSEL=16, D=192, DP=128, DT=64, E=128, EP=128, BN=64)
+# tessera: cpu(BN=64)
+# tessera: cpu(BN=32)
+# tessera: space(BN=[16, 32, 64], where=BN <= LP)
+# tessera: grid(T + B, H)
+# tessera: swap_ab
+@triton.autotune(
+    configs=[
+        triton.Config({"BN": 64}, num_warps=4, num_stages=2),
+        triton.Config({"BN": 32}, num_warps=2, num_stages=3),
+    ],
+    key=["G", "D", "E"],
+)
+@triton.jit(do_not_specialize=["T", "nseq", "tiles"])
+def select_packed_fwd(Q, KP, VP, IDX, O, LSE, CU, scale, T, nseq, tiles, sqt, sqh, sot, soh, slset, slseh,
+                      G: tl.constexpr, GP: tl.constexpr, LSEL: tl.constexpr, LP: tl.constexpr, NSEL: tl.constexpr,
+                      D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BN: tl.constexpr):
+    """One token, all heads of one KV head: select_fwd from the blocks that pack_keys wrote."""
+    sequence, start, length, t = find_tile(CU, nseq, tl.program_id(0), 1)
+    group = tl.program_id(1).to(tl.int64)
+    if t >= length:
+        return
+    head = tl.minimum(tl.arange(0, GP), G - 1)   # padding rows repeat the last head and are not stored
+    live = tl.arange(0, GP) < G
+    token0 = (start + t).to(tl.int64)
+    row = IDX + (group * T + start + t) * NSEL
+    q = load_rows(Q + token0 * sqt + group * G * sqh, head * sqh, D, DP)
+    if DT:
+        q2 = load_rows(Q + token0 * sqt + group * G * sqh + DP, head * sqh, D - DP, DT)
+    slope = scale * 1.4426950408889634           # scores in units of log 2
+
+    peak = tl.full((GP,), float("-inf"), tl.float32)
+    total = tl.zeros((GP,), tl.float32)
+    acc = tl.zeros((GP, EP), tl.float32)
+    cols = tl.arange(0, BN)
+    dims = tl.arange(0, DP)
+    e = tl.arange(0, EP)
+    first = group * tiles + start // LSEL + sequence         # the first block of the sequence
+    for r in range(0, NSEL):
+        block = tl.load(row + r)                 # -1: no more, an empty range of keys
+        low = tl.maximum(block, 0) * LSEL
+        bound = tl.minimum((block + 1) * LSEL, t + 1) - low
+        packed = first + tl.maximum(block, 0)
+        for n in range(0, bound, BN):
+            k = tl.load(KP + packed * ((DP + DT) * LP) + n + dims[:, None] * LP + cols[None, :])
+            s = tl.dot(q, k)
+            if DT:
+                tail = tl.arange(0, DT)
+                k2 = tl.load(KP + packed * ((DP + DT) * LP) + DP * LP + n + tail[:, None] * LP + cols[None, :])
+                s = tl.dot(q2, k2, s)
+            s = s * slope
+            keep = (n + cols < bound)[None, :]
+            s = tl.where(keep, s, float("-inf"))
+            top = tl.maximum(peak, tl.max(s, 1))
+            base = tl.where(top == float("-inf"), 0.0, top)
+            p = tl.exp2(s - base[:, None])
+            shrink = tl.exp2(peak - base)
+            total = total * shrink + tl.sum(p, 1)
+            v = tl.load(VP + packed * (LP * EP) + n * EP + cols[:, None] * EP + e[None, :])
+            acc = tl.dot(p.to(v.dtype), v, acc * shrink[:, None])
+            peak = top
+
+    none = total == 0.0                          # a row without keys: o = 0, lse = -inf
+    total = tl.where(none, 1.0, total)
+    acc = acc / total[:, None]
+    lse = tl.where(none, float("-inf"), (peak + tl.log2(total)) * 0.6931471805599453)
+    out = O + token0 * sot + group * G * soh
+    out_offs = head * soh
+    tl.store(out + out_offs[:, None] + e[None, :], acc.to(O.dtype.element_ty),
+             mask=live[:, None] & (e[None, :] < E))
+    tl.store(LSE + token0 * slset + group * G * slseh + head * slseh, lse, mask=live)

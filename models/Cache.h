@@ -1,0 +1,51 @@
+// models/Cache.h - what a model keeps of the tokens it has read.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/ModelConfig.h"
+
+#include <ATen/core/Tensor.h>
+#include <cstdint>
+#include <vector>
+
+namespace tessera::models {
+
+/// Keys that queries have read, summed over layers, sequences, key heads and
+/// queries (nsa.md REQ-17).
+struct Reads {
+  int64_t compressed = 0, selected = 0, window = 0;
+  /// What the sizes say: all compressed keys, n blocks of l' tokens, and the
+  /// window, w tokens or those there are.
+  int64_t predicted = 0;
+
+  int64_t total() const { return compressed + selected + window; }
+};
+
+/// Keys and values of sequences of one length, by layer. All memory is taken
+/// at once, for `capacity` tokens; key heads of all sequences lie together:
+/// [B, Hkv, capacity, d].
+class Cache {
+public:
+  Cache(const ModelConfig &config, int64_t sequences, int64_t capacity);
+
+  int64_t sequences() const { return count; }
+  int64_t length() const { return tokens; } ///< Tokens read so far.
+  int64_t capacity() const { return most; }
+  const Reads &reads() const { return seen; }
+
+private:
+  friend class Transformer;
+  struct Layer {
+    /// Of dense attention the first alone; of NSA selection and window.
+    at::Tensor keys[2], values[2];
+    at::Tensor keyCmp, valueCmp; ///< [B, Hkv, compressed keys, d]
+    /// The tokens from the beginning of the next compressed key on.
+    at::Tensor keyRaw, valueRaw;
+  };
+  std::vector<Layer> layers;
+  int64_t count, most, tokens = 0;
+  Reads seen;
+};
+
+} // namespace tessera::models
