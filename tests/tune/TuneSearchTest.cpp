@@ -153,6 +153,20 @@ TEST_F(TuneSearch, PredictsForAGpuThatIsNotThere) {
   expectHas(result.output, "BAD=3 REPEAT=1: scale: endless-loop: ");
 }
 
+// In a folder that is named with a slash.
+TEST_F(TuneSearch, ATableIsNamedAfterItsDevice) {
+  const std::string file = write(
+      "planted.py", kernelText("# tessera: cpu(REPEAT=3000, BAD=0)\n"
+                               "# tessera: space(REPEAT=[1], BAD=[0])\n"));
+  fs::create_directory(path("tables"));
+  expectFine(run({"tune", record("case", file, 20000), "--gpu", "h200", "--out",
+                  path("tables/"), "--budget", "1m"}));
+  const std::string made = path("tables/nvidia-h200-132sm.yaml");
+  ASSERT_TRUE(fs::exists(made));
+  EXPECT_TRUE(
+      tune::readTable(made).provenance.command.ends_with("--out " + made));
+}
+
 // Too small a gain to trust leaves the kernel's own choice.
 TEST_F(TuneSearch, APredictionNeedsAGainOfThirtyPercent) {
   const std::string file =

@@ -124,6 +124,56 @@ TEST_F(TuneTrain, TheSecondStartCompilesNothingAndUsesTheTable) {
   EXPECT_EQ(metrics("first")["val_bpb"], metrics("second")["val_bpb"]);
 }
 
+// The command for the tables of configs/tuned, on a small run: they have the
+// names by which they are found, and say how they were made.
+TEST_F(TuneTrain, TheCommandForCommittedTables) {
+  const std::string tables = folder.file("tables");
+  const auto make = [&](const std::vector<std::string> &names) {
+    std::vector<std::string> all = {TESSERA_SOURCE "/scripts/tune-tables",
+                                    "--budget",
+                                    "20s",
+                                    "--kernels",
+                                    "rope",
+                                    "--program",
+                                    TESSERA_PROGRAM,
+                                    "--folder",
+                                    tables,
+                                    "--gpu-config",
+                                    smoke,
+                                    "--cpu-config",
+                                    smoke};
+    all.insert(all.end(), names.begin(), names.end());
+    return runCommand(all, std::chrono::seconds(1200),
+                      {"TESSERA_CACHE_DIR=" + folder.file("cache")});
+  };
+  expectFine(make({"h200", "cpu"}));
+  std::vector<std::string> stems;
+  for (const auto &file : fs::directory_iterator(tables)) {
+    if (file.path().extension() != ".yaml")
+      continue; // times, and what failed
+    const tune::TuneTable table = tune::readTable(file.path());
+    EXPECT_EQ(kernelsOf(table), (std::vector<std::string>{"rope"}));
+    EXPECT_TRUE((fileStem(table.device) + "-")
+                    .starts_with(file.path().stem().string() + "-"))
+        << file.path();
+    EXPECT_TRUE(table.provenance.command.ends_with("--budget 20s --out " +
+                                                   file.path().string()))
+        << table.provenance.command;
+    stems.push_back(file.path().stem());
+  }
+  EXPECT_EQ(stems.size(), 2u);
+  EXPECT_TRUE(std::ranges::count(stems, "nvidia-h200"));
+  const auto refused = [&](const std::vector<std::string> &arguments,
+                           const std::string &why) {
+    const CommandResult other = make(arguments);
+    EXPECT_EQ(other.status.code, 1);
+    expectHas(other.errors, why);
+  };
+  refused({"a10"}, "no table is called a10");
+  refused({"--colour", "red"}, "no option is called --colour");
+  refused({"--program", "/nowhere/tessera", "cpu"}, "no /nowhere/tessera");
+}
+
 // A pattern of one's own is tuned like ours.
 TEST_F(TuneTrain, AFreshKernelIsTunedAndTrainsWithTheTable) {
   const std::string config = newKernel(), table = folder.file("table.yaml");

@@ -251,7 +251,8 @@ void addTuneSearchOptions(CLI::App &verb, TuneSearch &search) {
                   "time to compile and measure: 90s, 5m")
       ->capture_default_str();
   verb.add_option("-o,--out", search.out,
-                  "the table; entries are added to one that is there");
+                  "the table; entries are added to one that is there; "
+                  "FOLDER/: named after the device, there");
   verb.add_flag("--resume", search.resume,
                 "time nothing again whose time is known from an earlier run "
                 "(beside the table, in TABLE.times)");
@@ -279,15 +280,15 @@ tune::JobList jobsOf(const TuneSearch &search, const fs::path &scratch,
   return list;
 }
 
-// Names the table after the device where it has no name.
+// Names the table after the device where it has no name, or only a folder.
 tune::SearchOptions searchOptions(TuneSearch &search,
                                   const tune::DeviceModel &device) {
   tune::SearchOptions options;
   options.budget = parseTimeSpan(search.budget, "--budget");
   options.resume = search.resume;
   options.device = device;
-  if (search.out.empty())
-    search.out = fileStem(device) + ".yaml";
+  if (search.out.empty() || search.out.ends_with('/'))
+    search.out += fileStem(device) + ".yaml";
   options.out = search.out;
   options.provenance.compiler = compilerBuildId();
   options.provenance.command = commandLine(search);
