@@ -57,8 +57,12 @@ Branch branchOf(const Attention &a, const Tensor &indices,
 // On a CPU a dot of the few rows of one token reads its operands about as fast
 // as it multiplies, if they lie in the order in which it reads them. Packing
 // costs one pass over keys and values; every block is read by many tokens.
-bool readsPackedKeys(const Attention &a) {
-  return a.q.is_cpu() && launchDevice({}).isCpu();
+// The kernel reads BN keys of a block at a time, 64 in its largest
+// configuration, and nothing lies behind a shorter one.
+bool readsPackedKeys(const Attention &a, int64_t selectionLength) {
+  constexpr int64_t most = 64;
+  return nextPowerOfTwo(selectionLength) >= most && a.q.is_cpu() &&
+         launchDevice({}).isCpu();
 }
 
 std::tuple<Tensor, Tensor> forwardPacked(const Attention &a,
@@ -103,7 +107,7 @@ std::tuple<Tensor, Tensor> forward(const Tensor &q, const Tensor &k,
                             maxSeqlen, selectionLength, scale);
   if (indices.size(2) == 0) // the branch is off
     return a.noKeys();
-  if (readsPackedKeys(a))
+  if (readsPackedKeys(a, selectionLength))
     return forwardPacked(a, indices, selectionLength);
   Branch branch = branchOf(a, indices, selectionLength);
   branch.slicedKeys = false;
