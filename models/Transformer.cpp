@@ -11,6 +11,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <cmath>
 #include <fmt/format.h>
+#include <utility>
 
 namespace tessera::models {
 
@@ -211,6 +212,8 @@ at::Tensor Transformer::attention(const Block &b, const at::Tensor &x,
         b.keyFilter, b.valueFilter, options.without};
     NsaResult nsa = source->nsaAttention(in, c, packing);
     output = nsa.output;
+    if (options.statistics)
+      options.statistics->add(in.gateLogits, nsa.indices, c);
     if (options.wantIndices)
       result.indices.push_back(nsa.indices);
   } else if (c.attention == AttentionKind::Dense) {
@@ -248,12 +251,17 @@ Transformer::recomputedBlock(const Block &block, const at::Tensor &x,
   // They outlive this call. Blocks stay where they are, and each pair of
   // functions has its own.
   const Block *b = &block;
-  const auto attend = [this, b, packing, options](const at::Tensor &y) {
+  // What is computed again is counted once, and the sums may be gone by then.
+  const auto counted = std::make_shared<Statistics *>(options.statistics);
+  const auto attend = [this, b, packing, options,
+                       counted](const at::Tensor &y) {
     ForwardResult unused;
+    ForwardOptions mine = options;
+    mine.statistics = std::exchange(*counted, nullptr);
     return y +
            attention(*b,
                      source->rmsNorm(y, b->attentionNorm, settings.normEpsilon),
-                     *packing, options, unused);
+                     *packing, mine, unused);
   };
   const auto transform = [this, b](const at::Tensor &y) {
     return y + mlp(*b, source->rmsNorm(y, b->mlpNorm, settings.normEpsilon));

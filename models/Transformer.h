@@ -5,6 +5,7 @@
 
 #include "models/Cache.h"
 #include "models/Kernels.h"
+#include "models/Statistics.h"
 
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@ struct Parameter {
 struct ForwardOptions {
   int without = -1;         ///< NSA branch to zero: 0 cmp, 1 sel, 2 win.
   bool wantIndices = false; ///< Keep the selected blocks of every layer.
+  /// Gets gates and selections of every layer of NSA; none of other attention.
+  Statistics *statistics = nullptr;
   /// cu_seqlens over the flattened tokens: sequences that lie in the rows, none
   /// longer than a row. Empty: each row is a sequence.
   std::vector<int32_t> starts = {};

@@ -37,7 +37,16 @@ struct TrainVerb {
     app->add_flag("--micro-batch", microBatch,
                   "launch the kernels of one micro-batch, and end; for "
                   "tessera tune");
-    app->footer(trainer::settingsHelp());
+    app->footer("Examples:\n"
+                "  tessera train --config configs/quickstart.yaml\n"
+                "  tessera train --config my.yaml data.path=book.txt "
+                "out=runs/book train.steps=500\n"
+                "  tessera train --config my.yaml --dry-run\n"
+                "  tessera train --nproc 2 --config my.yaml "
+                "train.batch_size=4\n"
+                "The same command again goes on from the newest checkpoint.\n"
+                "\n" +
+                trainer::settingsHelp());
   }
 
   int run() {

@@ -6,6 +6,7 @@
 #include "support/Error.h"
 #include "support/Quantities.h"
 #include "trainer/Config.h"
+#include "trainer/Schedule.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -217,6 +218,8 @@ std::string planText(const Config &c, const Plan &plan) {
       "micro-batch{}), {} tokens in all\n",
       c.steps, c.tokensPerStep(), c.sequencesPerStep(), c.sequenceLength,
       c.accumulate, c.accumulate == 1 ? "" : "es", c.steps * c.tokensPerStep());
+  if (const std::string warning = scheduleWarning(c); !warning.empty())
+    text += warning + "\n";
   text += "kernels:";
   for (const std::string &file : plan.kernels)
     text += " " + file;

@@ -42,7 +42,7 @@ double secondsSince(Run::Clock::time_point start) {
 } // namespace
 
 double backward(models::Transformer &model, const Batch &batch, double factor,
-                StageClock *clock) {
+                StageClock *clock, models::Statistics *statistics) {
   const auto enter = [&](Stage stage) {
     if (clock)
       clock->enter(stage);
@@ -50,6 +50,7 @@ double backward(models::Transformer &model, const Batch &batch, double factor,
   enter(Stage::Forward);
   models::ForwardOptions options;
   options.starts = batch.starts;
+  options.statistics = statistics;
   const at::Tensor logits = model.forward(batch.inputs, options).logits;
   const at::Tensor loss = at::cross_entropy_loss(
       logits.flatten(0, 1).to(at::kFloat), batch.targets.flatten());
@@ -97,12 +98,18 @@ void Run::step() {
   control.beat("step", progress.step + 1);
   const LossScale scale = progress.scale;
   const double share = 1 / double(config.accumulate);
+  const int64_t number = progress.step + 1;
+  const bool logged =
+      number % config.logEvery == 0 || number == 1 || number >= config.steps;
+  models::Statistics statistics;
   double loss = 0;
   for (int64_t i = 0; i < config.accumulate; ++i) {
     clock.enter(Stage::Data);
     const Batch batch =
         toBatch(source.next(), config.sequenceLength, model.device());
-    loss += backward(model, batch, scale.factor * share, &clock) * share;
+    loss += backward(model, batch, scale.factor * share, &clock,
+                     logged && parallel.first() ? &statistics : nullptr) *
+            share;
     clock.enter(Stage::Update);
     optimizer.gather();
   }
@@ -136,6 +143,8 @@ void Run::step() {
   if (tooLarge || !fault.empty())
     return;
   clock.enter(Stage::Other);
+  auto figures = statistics.values();
+  clock.enter(Stage::Other);
   const double seconds = clock.total();
   const double speed = double(config.tokensPerStep()) / seconds;
   recent = recent > 0 ? 0.9 * recent + 0.1 * seconds : seconds;
@@ -146,8 +155,8 @@ void Run::step() {
        peakFlops > 0
            ? speed * tokenFlops / (peakFlops * double(parallel.size()))
            : 0,
-       clock},
-      progress.step % config.logEvery == 0 || last() || progress.step == 1);
+       clock, std::move(figures)},
+      logged);
 }
 
 void Run::overflow(double factor) {

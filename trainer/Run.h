@@ -16,9 +16,10 @@ namespace tessera::trainer {
 
 /// Loss of one micro-batch in nats per token; its gradient, times `factor` (the
 /// loss scale divided by the number of micro-batches in a step), is added to
-/// the parameters'.
+/// the parameters'. `statistics` gets those of its gates and selections.
 double backward(models::Transformer &model, const Batch &batch, double factor,
-                StageClock *clock = nullptr);
+                StageClock *clock = nullptr,
+                models::Statistics *statistics = nullptr);
 
 class Run {
 public:

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <numbers>
 
 namespace tessera::trainer {
@@ -41,6 +42,16 @@ double learningRate(const Config &c, int64_t step) {
   const double done = std::min(1.0, double(step - c.warmup) / double(span));
   const double share = shareLeft(c, step, done);
   return c.finalLearningRate + (c.learningRate - c.finalLearningRate) * share;
+}
+
+std::string scheduleWarning(const Config &c) {
+  if (c.warmup <= c.steps)
+    return "";
+  return fmt::format("WARNING: train.warmup_steps is {}, train.steps {}: the "
+                     "learning rate ends at {:.0f}% of train.lr; "
+                     "train.warmup_steps={} is a tenth of the run",
+                     c.warmup, c.steps,
+                     100.0 * double(c.steps) / double(c.warmup), c.steps / 10);
 }
 
 } // namespace tessera::trainer

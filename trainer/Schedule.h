@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace tessera::trainer {
 
@@ -14,5 +15,8 @@ struct Config;
 /// after the last one would have: along half a cosine, along a line, or (wsd)
 /// as 1 - sqrt over the last decay_share of the steps; `constant` stays.
 double learningRate(const Config &config, int64_t step);
+
+/// A line for a warm-up that is longer than the run; else empty.
+std::string scheduleWarning(const Config &config);
 
 } // namespace tessera::trainer

@@ -99,6 +99,8 @@ void Telemetry::step(const StepRecord &r, bool logged) {
       json["mfu"] = r.utilization;
     for (size_t i = 0; i < stageNames.size(); ++i)
       json["stages_ms"][stageNames[i]] = 1e3 * r.stages.seconds()[i];
+    for (const auto &[name, value] : r.statistics)
+      json[name] = value;
     record(json);
   }
   if (!terminal && !logged)

@@ -13,6 +13,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace tessera::trainer {
 
@@ -26,6 +28,8 @@ struct StepRecord {
   /// make (trainer/Peak.h); 0: not known.
   double utilization = 0;
   StageClock stages;
+  /// Of gates and selections (models/Statistics.h), by name.
+  std::vector<std::pair<std::string, double>> statistics = {};
 };
 
 /// Bytes of memory of this process: now, and the most so far. 0: not known.

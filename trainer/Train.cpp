@@ -8,6 +8,7 @@
 #include "trainer/Placement.h"
 #include "trainer/Plan.h"
 #include "trainer/Run.h"
+#include "trainer/Schedule.h"
 #include "trainer/Signals.h"
 #include "trainer/Start.h"
 #include "trainer/Telemetry.h"
@@ -41,6 +42,8 @@ int train(const Config &given, const World &world) {
                             device);
   AdamW optimizer(model.parameters(), config);
   say(modelLine(config, model));
+  if (const std::string warning = scheduleWarning(config); !warning.empty())
+    say(warning);
   Progress progress;
   progress.scale = firstScale(config);
   if (checkpoint) {

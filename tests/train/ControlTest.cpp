@@ -8,6 +8,7 @@
 
 using namespace tessera;
 using namespace std::chrono_literals;
+using nlohmann::json;
 namespace fs = std::filesystem;
 
 namespace {
@@ -113,6 +114,44 @@ TEST_F(Control, AStalledStepIsReportedOnce) {
   const auto status = launcher.wait(120s);
   ASSERT_TRUE(status.has_value());
   EXPECT_EQ(status->code, 128 + SIGTERM) << log("stall");
+}
+
+// A run whose gates are held at one branch says so itself; one of its own gates
+// is fine, and both have the figures that a report draws.
+TEST_F(Control, GatesOfARunThatCollapse) {
+  expectFine(run("free"));
+  expectFine(run("held", {"nsa.force_gate=win"}));
+  const auto watch = [&](const std::string &out) {
+    return runCommand({TESSERA_PROGRAM, "watch", folder.file(out), "--once"},
+                      60s);
+  };
+  const CommandResult fine = watch("free"), collapsed = watch("held");
+  EXPECT_EQ(fine.status.code, 0) << fine.errors;
+  EXPECT_EQ(collapsed.status.code, 6) << collapsed.errors << collapsed.output;
+  const auto last = [&](const std::string &out) {
+    std::istringstream in(readFile(folder.file(out + "/metrics.jsonl")));
+    json record;
+    for (std::string line; std::getline(in, line);)
+      record = json::parse(line);
+    return record;
+  };
+  EXPECT_GT(last("free")["gate_entropy_mean"], 0.5);
+  EXPECT_LT(last("held")["gate_entropy_mean"], 1e-6);
+  EXPECT_EQ(last("held")["gate_collapse_frac"], 1);
+  EXPECT_EQ(last("held")["gate_share_win_min"], 1);
+  // 2 layers, a key head, 2 sequences of 128 tokens in 8 blocks, of which 4 are
+  // kept: 1, 2 and 3 in the first blocks.
+  EXPECT_EQ(last("free")["sel_rows"], 2 * 2 * 128);
+  EXPECT_EQ(last("free")["sel_blocks_max"], 4);
+  EXPECT_EQ(last("free")["sel_blocks_mean"], (1 + 2 + 3 + 5 * 4) / 8.0);
+  EXPECT_EQ(last("free")["sel_pct_at_max"], 62.5);
+  const std::string csv = folder.file("figures.csv");
+  expectFine(runCommand({TESSERA_PROGRAM, "report", folder.file("free"), "-o",
+                         folder.file("page.html"), "--csv", csv},
+                        60s));
+  for (const char *figure :
+       {",gate_share_sel,", ",gate_entropy_mean,", ",sel_blocks_mean,"})
+    EXPECT_NE(readFile(csv).find(figure), std::string::npos) << figure;
 }
 
 } // namespace

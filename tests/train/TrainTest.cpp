@@ -367,7 +367,9 @@ TEST_F(Train, HelpListsTheSettings) {
   const CommandResult help =
       runCommand({TESSERA_TRAIN, "train", "--help"}, 60s);
   expectFine(help);
-  for (const char *part : {"--dry-run", "train.batch_size", "nsa.l_sel"})
+  for (const char *part :
+       {"--dry-run", "train.batch_size", "nsa.l_sel",
+        "Examples:", "tessera train --config configs/quickstart.yaml\n"})
     EXPECT_NE(help.output.find(part), std::string::npos) << help.output;
 }
 
@@ -458,6 +460,15 @@ TEST_F(Train, WhatNothingCanBeDrawnWithIsRefused) {
         fmt::format("--{} is ", option));
   expectRefused(runCommand({TESSERA_TRAIN, "generate", "--prompt", ""}, 60s),
                 "the prompt is empty");
+}
+
+TEST_F(Train, AWarmUpLongerThanTheRunIsSaid) {
+  const CommandResult result = run("warm", {"train.steps=2"});
+  expectFine(result);
+  EXPECT_NE(result.errors.find("WARNING: train.warmup_steps is 4"),
+            std::string::npos)
+      << result.errors;
+  EXPECT_EQ(run("cold").errors.find("warmup_steps is"), std::string::npos);
 }
 
 // Of 128 tokens none is at position 256.

@@ -11,6 +11,7 @@
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 #include <gtest/gtest.h>
+#include <tuple>
 
 using namespace tessera::models;
 
@@ -361,37 +362,37 @@ at::Tensor inPieces(Transformer &model, const at::Tensor &tokens,
 // of 16 of 90 tokens, so every cut lies inside of something.
 TEST_P(EveryAttention, AnySplitIsTheForwardPass) {
   const at::NoGradGuard noGrad;
-  for (const Compression phi : {Compression::Average, Compression::Convolution})
-    for (const GateInput input : {GateInput::Hidden, GateInput::QueryMean})
-      for (const int64_t valueDim : {8, 12}) {
-        ModelConfig c = small(GetParam());
-        c.compression = phi;
-        c.gateInput = input;
-        c.valueDim = GetParam() == AttentionKind::Sdpa ? 8 : valueDim;
-        Transformer model(c, KernelSource::Torch, 1);
-        for (Parameter &p : model.parameters())
-          if (p.name.find("compress") != std::string::npos)
-            p.value.detach().normal_(0, 0.3);
-        const at::Tensor tokens = text(2, 90);
-        const at::Tensor whole = model.forward(tokens).logits;
-        Reads all, some;
-        for (const std::vector<int64_t> &lengths : {std::vector<int64_t>{90},
-                                                    {1},
-                                                    {40, 1, 1, 1, 1, 1},
-                                                    {7, 19, 3},
-                                                    {8},
-                                                    {89, 1},
-                                                    {3, 1, 64}}) {
-          const at::Tensor pieces =
-              inPieces(model, tokens, lengths, lengths[0] == 90 ? &all : &some);
-          EXPECT_LT((pieces - whole).abs().max().item<double>(), 2e-5)
-              << lengths[0];
-          if (lengths[0] != 90) {
-            EXPECT_EQ(some.total(), all.total());
-            EXPECT_EQ(some.predicted, all.predicted);
-          }
-        }
+  for (const auto &[phi, input, valueDim] :
+       {std::tuple(Compression::Average, GateInput::QueryMean, 8),
+        std::tuple(Compression::Convolution, GateInput::Hidden, 12)}) {
+    ModelConfig c = small(GetParam());
+    c.compression = phi;
+    c.gateInput = input;
+    c.valueDim = GetParam() == AttentionKind::Sdpa ? 8 : valueDim;
+    Transformer model(c, KernelSource::Torch, 1);
+    for (Parameter &p : model.parameters())
+      if (p.name.find("compress") != std::string::npos)
+        p.value.detach().normal_(0, 0.3);
+    const at::Tensor tokens = text(2, 90);
+    const at::Tensor whole = model.forward(tokens).logits;
+    Reads all, some;
+    for (const std::vector<int64_t> &lengths : {std::vector<int64_t>{90},
+                                                {1},
+                                                {40, 1, 1, 1, 1, 1},
+                                                {7, 19, 3},
+                                                {8},
+                                                {89, 1},
+                                                {3, 1, 64}}) {
+      const at::Tensor pieces =
+          inPieces(model, tokens, lengths, lengths[0] == 90 ? &all : &some);
+      EXPECT_LT((pieces - whole).abs().max().item<double>(), 2e-5)
+          << lengths[0];
+      if (lengths[0] != 90) {
+        EXPECT_EQ(some.total(), all.total());
+        EXPECT_EQ(some.predicted, all.predicted);
       }
+    }
+  }
 }
 
 // nsa.md section 11: what the last of so many tokens reads.

@@ -4,6 +4,7 @@
 #include "trainer/Schedule.h"
 
 #include "trainer/Config.h"
+#include "trainer/Plan.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -67,6 +68,20 @@ TEST(Schedule, DoesNotDependOnAccumulation) {
   const double before = learningRate(c, 300);
   c.accumulate = 8;
   EXPECT_EQ(learningRate(c, 300), before);
+}
+
+TEST(Schedule, AWarmUpLongerThanTheRunIsSaid) {
+  Config c;
+  c.steps = 40;
+  c.warmup = 40;
+  EXPECT_EQ(scheduleWarning(c), "");
+  c.warmup = 50;
+  const std::string text = scheduleWarning(c);
+  for (const char *part : {"train.warmup_steps is 50", "train.steps 40",
+                           "80% of train.lr", "train.warmup_steps=4 "})
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  EXPECT_NE(planText(c, planOf(c)).find(text), std::string::npos);
+  EXPECT_DOUBLE_EQ(learningRate(c, 39), 0.8 * c.learningRate);
 }
 
 // The values by hand: 10 steps, none of warm-up.
