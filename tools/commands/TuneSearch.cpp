@@ -14,6 +14,7 @@
 #include "support/Process.h"
 #include "support/Progress.h"
 #include "support/Quantities.h"
+#include "tools/commands/OutOption.h"
 
 #include <CLI/CLI.hpp>
 
@@ -248,8 +249,7 @@ void addTuneSearchOptions(CLI::App &verb, TuneSearch &search) {
   verb.add_option("--budget", search.budget,
                   "time to compile and measure: 90s, 5m")
       ->capture_default_str();
-  verb.add_option("-o,--out", search.out,
-                  "the table; entries are added to one that is there");
+  addOut(verb, search.out, "the table; entries are added to one that is there");
   verb.add_flag("--resume", search.resume,
                 "time nothing again whose time is known from an earlier run "
                 "(beside the table, in TABLE.times)");
