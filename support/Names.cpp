@@ -8,6 +8,9 @@
 
 namespace tessera {
 
+// A hint with more names is no hint.
+static constexpr size_t mostNames = 48;
+
 size_t editDistance(std::string_view a, std::string_view b) {
   // Three rows of the usual table: swaps of neighbours look back two.
   std::vector<size_t> before(b.size() + 1), last(b.size() + 1),
@@ -67,8 +70,11 @@ std::string nearestNameHint(std::string_view name,
   if (std::string near = nearestName(name, candidates); !near.empty())
     return "did you mean `" + near + "`?";
   std::string text = "known " + std::string(kind) + ":";
-  for (size_t i = 0; i < candidates.size(); ++i)
+  const size_t shown = std::min(candidates.size(), mostNames);
+  for (size_t i = 0; i < shown; ++i)
     text += (i ? ", " : " ") + candidates[i];
+  if (shown < candidates.size())
+    text += " and " + std::to_string(candidates.size() - shown) + " more";
   return text;
 }
 

@@ -5,11 +5,14 @@
 #include "support/Names.h"
 #include "support/Options.h"
 #include "tools/commands/Command.h"
+#include "tools/commands/OutOption.h"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -70,7 +73,9 @@ int reportUsage(const CLI::App &app, const CLI::ParseError &error,
   const std::string help =
       "see tessera " + (command == &app ? "" : name + " ") + "--help";
   for (const std::string &argument : arguments) {
-    if (argument.size() < 2 || argument[0] != '-')
+    // -5 is a value in a wrong place, which the parser's own text says.
+    if (argument.size() < 2 || argument[0] != '-' ||
+        argument.find_first_of("0123456789.") == 1)
       continue;
     const std::string option = argument.substr(0, argument.find('='));
     const bool known =
@@ -95,78 +100,121 @@ int reportUsage(const CLI::App &app, const CLI::ParseError &error,
   return report(error.what(), help, usageError);
 }
 
+std::string footer() {
+  std::string text = "First steps:\n"
+                     "  tessera train --config configs/quickstart.yaml\n"
+                     "  tessera compile kernels/nsa/window_fwd.py --instance "
+                     "window_fwd_d64_f32 -o out\n"
+                     "  tessera help VERB\n\nEnvironment:\n";
+  for (const OptionInfo &info : optionTable())
+    text += "  " + std::string(info.name) + "\n      " + info.doc + "\n";
+  return text;
+}
+
+std::vector<tools::Command> addVerbs(CLI::App &app) {
+  std::vector<tools::Command> commands = {
+      tools::addCompile(app), tools::addCheck(app),     tools::addNew(app),
+      tools::addReplay(app),  tools::addReport(app),    tools::addRecord(app),
+      tools::addPack(app),    tools::addPackCases(app), tools::addData(app),
+      tools::addDiff(app),    tools::addRun(app),       tools::addDoctor(app),
+      tools::addCache(app),   tools::addLayout(app),    tools::addInspect(app),
+      tools::addAnalyze(app), tools::addDebug(app),     tools::addTune(app),
+      tools::addVersion(app), tools::addPreflight(app), tools::addWatch(app)};
+  // Listed for --help; carried out by tessera-train.
+  for (const tools::TrainVerb &verb : tools::trainVerbs())
+    app.add_subcommand(verb.name, verb.help);
+  app.add_subcommand("help", "Print the help of a verb: tessera help compile");
+  app.add_flag("--version", [](int64_t) {}, "The same as `tessera version`");
+  return commands;
+}
+
+// tessera help [VERB [VERB]].
+int printHelp(const CLI::App *app, const std::vector<std::string> &words) {
+  for (const std::string &word : words) {
+    const std::vector<std::string> verbs = verbNames(*app);
+    if (std::find(verbs.begin(), verbs.end(), word) == verbs.end())
+      return report("`" + app->get_name() + "` has no verb `" + word + "`",
+                    verbs.empty() ? "see tessera help " + app->get_name()
+                                  : nearestNameHint(word, verbs, "verbs"),
+                    usageError);
+    app = app->get_subcommand(word);
+  }
+  std::fputs(app->help().c_str(), stdout);
+  return 0;
+}
+
+bool isTrainVerb(const std::string &word) {
+  const std::vector<tools::TrainVerb> &verbs = tools::trainVerbs();
+  return std::any_of(verbs.begin(), verbs.end(),
+                     [&](const auto &verb) { return word == verb.name; });
+}
+
+int run(std::vector<std::string> arguments) {
+  warnUnknownOptions();
+  const bool help = !arguments.empty() && arguments[0] == "help";
+  if (help && arguments.size() > 1 && isTrainVerb(arguments[1])) {
+    arguments.erase(arguments.begin());
+    arguments.push_back("--help");
+  }
+  if (!arguments.empty() && isTrainVerb(arguments[0]))
+    return tools::execTrain(arguments);
+  if (!arguments.empty() && arguments[0] == "--version")
+    arguments[0] = "version";
+
+  CLI::App app{"tessera compiles tile kernels written in Python syntax to "
+               "native code, and trains language models on them.",
+               "tessera"};
+  app.require_subcommand(1);
+  app.fallthrough(false);
+  app.formatter(std::make_shared<tools::OneSpelling>());
+  const std::vector<tools::Command> commands = addVerbs(app);
+  app.footer(footer());
+  if (arguments.empty()) {
+    std::fputs(app.help().c_str(), stderr);
+    return usageError;
+  }
+  if (help)
+    return printHelp(&app, {arguments.begin() + 1, arguments.end()});
+  try {
+    // CLI11 takes them last first. What follows `record --` is a command,
+    // which prefix_command() recognizes without the dashes.
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    if (arguments[0] == "record")
+      if (auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+          dashes != arguments.end())
+        reversed.erase(reversed.end() - 1 - (dashes - arguments.begin()));
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp &) {
+    std::fputs(deepest(&app, arguments)->help().c_str(), stdout);
+    return 0;
+  } catch (const CLI::CallForAllHelp &) {
+    std::fputs(app.help().c_str(), stdout);
+    return 0;
+  } catch (const CLI::ParseError &error) {
+    return reportUsage(app, error, arguments);
+  }
+  for (const tools::Command &command : commands)
+    if (command.app->parsed())
+      return command.run();
+  return usageError;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
-  std::vector<std::string> arguments(argv + 1, argv + argc);
   try {
-    warnUnknownOptions();
-    for (const tools::TrainVerb &verb : tools::trainVerbs())
-      if (!arguments.empty() && arguments[0] == verb.name)
-        return tools::execTrain(arguments);
-
-    CLI::App app{"tessera compiles tile kernels written in Python syntax to "
-                 "native code, and trains language models on them.",
-                 "tessera"};
-    app.require_subcommand(1);
-    app.fallthrough(false);
-    std::vector<tools::Command> commands = {
-        tools::addCompile(app), tools::addCheck(app),
-        tools::addNew(app),     tools::addReplay(app),
-        tools::addReport(app),  tools::addRecord(app),
-        tools::addPack(app),    tools::addPackCases(app),
-        tools::addData(app),    tools::addDiff(app),
-        tools::addRun(app),     tools::addDoctor(app),
-        tools::addCache(app),   tools::addLayout(app),
-        tools::addInspect(app), tools::addAnalyze(app),
-        tools::addDebug(app),   tools::addTune(app),
-        tools::addVersion(app), tools::addPreflight(app),
-        tools::addWatch(app)};
-    // Listed for --help; carried out above.
-    for (const tools::TrainVerb &verb : tools::trainVerbs())
-      app.add_subcommand(verb.name, verb.help);
-    std::string footer =
-        "First steps:\n"
-        "  tessera train --config configs/quickstart.yaml\n"
-        "  tessera compile kernels/nsa/window_fwd.py --instance "
-        "window_fwd_d64_f32 -o out\n"
-        "  tessera VERB --help\n\nEnvironment:\n";
-    for (const OptionInfo &info : optionTable())
-      footer += "  " + std::string(info.name) + "\n      " + info.doc + "\n";
-    app.footer(footer);
-
-    if (arguments.empty()) {
-      std::fputs(app.help().c_str(), stderr);
-      return usageError;
-    }
-    try {
-      // CLI11 takes them last first. What follows `record --` is a command,
-      // which prefix_command() recognizes without the dashes.
-      std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-      if (arguments[0] == "record")
-        if (auto dashes = std::find(arguments.begin(), arguments.end(), "--");
-            dashes != arguments.end())
-          reversed.erase(reversed.end() - 1 - (dashes - arguments.begin()));
-      app.parse(reversed);
-    } catch (const CLI::CallForHelp &) {
-      std::fputs(deepest(&app, arguments)->help().c_str(), stdout);
-      return 0;
-    } catch (const CLI::CallForAllHelp &) {
-      std::fputs(app.help().c_str(), stdout);
-      return 0;
-    } catch (const CLI::ParseError &error) {
-      return reportUsage(app, error, arguments);
-    }
-    for (const tools::Command &command : commands)
-      if (command.app->parsed())
-        return command.run();
+    return run({argv + 1, argv + argc});
   } catch (const CompileError &error) {
     std::fputs(error.what(), stderr);
     return 1;
   } catch (const Error &error) {
     return report(error.message, error.hint, 1);
+  } catch (const std::bad_alloc &) {
+    return report("there is not enough memory",
+                  "make the largest size that you gave smaller, or raise the "
+                  "limit (ulimit -v)",
+                  1);
   } catch (const std::exception &error) {
     return report(error.what(), "", 1);
   }
-  return usageError;
 }

@@ -50,7 +50,12 @@ CompileService::Settings CompileService::environmentSettings() {
   settings.workers = size_t(optionNumber(Option::Workers));
   if (!settings.workers)
     settings.workers = std::max(1u, std::thread::hardware_concurrency());
-  settings.timeout = std::chrono::seconds(optionNumber(Option::CompileTimeout));
+  const int64_t seconds = optionNumber(Option::CompileTimeout);
+  if (seconds == 0)
+    throw Error(std::string(optionInfo(Option::CompileTimeout).name) +
+                    "=0 leaves a compilation no time",
+                "set it to seconds, 1 or more, or unset it");
+  settings.timeout = std::chrono::seconds(seconds);
   settings.dumpFolder = optionText(Option::Dump);
   settings.overrideFolder = optionText(Option::Override);
   settings.buildId = compilerBuildId();

@@ -5,21 +5,28 @@
 
 #include "autotune/Devices.h"
 #include "runtime/sim/Estimate.h"
+#include "support/File.h"
 #include "support/Json.h"
+#include "tools/inspect/Source.h"
 #include "tools/sim/LaunchOptions.h"
+#include "tools/sim/LineTable.h"
 
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <memory>
 
 namespace tessera::tools {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 struct AnalyzeOptions {
   LaunchOptions launch;
-  std::string target = "sm_80";
+  std::string target = "sm_80", sortedBy = "line";
   bool json = false, serial = false;
 };
 
@@ -27,21 +34,6 @@ double ratio(uint64_t a, uint64_t b) {
   return b ? static_cast<double>(a) / static_cast<double>(b) : 0;
 }
 
-// Instructions of one source line together.
-struct LineSum {
-  uint64_t issues = 0, lanes = 0, requests = 0, ways = 0, conflicts = 0,
-           sectors = 0, tensor = 0;
-
-  void add(const sim::InstructionCount &i) {
-    issues += i.issues;
-    lanes += i.lanes;
-    requests += i.requests;
-    ways += i.ways;
-    conflicts += i.ways - i.leastWays;
-    sectors += i.sectors;
-    tensor += i.kind == sim::Class::Tensor ? i.issues : 0;
-  }
-};
 std::map<std::string, LineSum> byLine(const sim::Counters &c) {
   std::map<std::string, LineSum> lines;
   for (const sim::InstructionCount &i : c.instructions) {
@@ -109,8 +101,32 @@ Json toJson(const sim::Report &report, const sim::Estimate &e,
             {"units", units}}}};
 }
 
+using Texts = std::map<std::string, std::vector<std::string>>;
+
+// The sources at hand: of a case its kernel; of PTX alone the files beside it
+// that its places name.
+Texts textsOf(const AnalyzeOptions &options, const OpenedLaunch &opened,
+              const sim::Counters &c) {
+  Texts texts;
+  if (opened.recorded) {
+    const fs::path file = opened.recorded->recorded.kernelFile;
+    texts[file.filename()] = linesOf(opened.recorded->kernelText);
+    return texts;
+  }
+  for (const LineRow &row : lineRows(c.instructions, "line")) {
+    const fs::path beside =
+        fs::path(options.launch.file).parent_path() / row.file;
+    std::error_code error;
+    if (!row.file.empty() && !texts.count(row.file) &&
+        fs::is_regular_file(beside, error))
+      texts[row.file] = linesOf(readFile(beside));
+  }
+  return texts;
+}
+
 void print(const sim::Report &report, const sim::Estimate &e,
-           const sim::Device &device) {
+           const sim::Device &device, const std::string &sortedBy,
+           const Texts &texts) {
   const sim::Counters &c = report.counters;
   auto row = [](const char *name, uint64_t value, const std::string &more) {
     std::printf("  %-26s %14llu  %s\n", name,
@@ -138,18 +154,8 @@ void print(const sim::Report &report, const sim::Estimate &e,
   row("global-memory requests", c.globalRequests, text);
   row("different 128-byte lines", c.l2Lines, "");
   row("async groups in flight", c.asyncMaxGroups, "at most, in a thread");
-  std::printf("\n%-28s %12s %9s %9s %9s %9s %8s\n", "source line",
-              "warp instr.", "requests", "passes", "conflicts", "sectors",
-              "tensor");
-  for (const auto &[line, sum] : byLine(c))
-    std::printf("%-28s %12llu %9llu %9llu %9llu %9llu %8llu\n",
-                line.substr(0, line.find(',')).c_str(),
-                static_cast<unsigned long long>(sum.issues),
-                static_cast<unsigned long long>(sum.requests),
-                static_cast<unsigned long long>(sum.ways),
-                static_cast<unsigned long long>(sum.conflicts),
-                static_cast<unsigned long long>(sum.sectors),
-                static_cast<unsigned long long>(sum.tensor));
+  std::printf("\n%s",
+              lineTable(lineRows(c.instructions, sortedBy), texts).c_str());
   std::printf("\n%s: at least %.0f cycles, %.1f us, limited by %s; %u blocks "
               "fit an SM, %.0f%% of the SMs are busy\n",
               device.name.c_str(), e.cycles, e.microseconds, e.limit.c_str(),
@@ -173,7 +179,8 @@ int run(AnalyzeOptions &options) {
   if (options.json)
     std::printf("%s\n", toJson(report, e, device).dump(2).c_str());
   else if (report.ok())
-    print(report, e, device);
+    print(report, e, device, options.sortedBy,
+          textsOf(options, *opened, report.counters));
   if (!report.output.empty())
     std::fprintf(stderr, "%s", report.output.c_str());
   if (!report.ok() && !options.json)
@@ -192,6 +199,7 @@ Command addAnalyze(CLI::App &app) {
       std::string(
           "Examples:\n"
           "  tessera analyze tests/cases/softmax\n"
+          "  tessera analyze tests/cases/softmax --sort conflicts\n"
           "  tessera analyze tests/cases/softmax --ptx triton.ptx\n"
           "  tessera analyze vadd.ptx --grid 4 --arg 'fp32[4096]' --arg "
           "'fp32[4096]' \\\n"
@@ -203,6 +211,11 @@ Command addAnalyze(CLI::App &app) {
   verb->add_option(
           "--target", options->target,
           "Device of the estimate: sm_80, sm_90, or a GPU such as h200")
+      ->capture_default_str();
+  verb->add_option("--sort", options->sortedBy,
+                   "Rows by line, or the largest first by instructions, "
+                   "requests, passes, conflicts, sectors or tensor")
+      ->check(CLI::IsMember(lineColumns()))
       ->capture_default_str();
   verb->add_flag("--json", options->json, "Print JSON");
   verb->add_flag("--serial", options->serial, "Blocks in order, on one core");

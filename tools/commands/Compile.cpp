@@ -2,6 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
+#include "tools/commands/OutOption.h"
 
 #include "codegen/gpu/report/Report.h"
 #include "compiler/syntax/CudaSource.h"
@@ -320,8 +321,7 @@ Command addCompile(CLI::App &app) {
       "what to write, separated by commas; CPU: tile, loops, llvm, asm, so; "
       "GPU: tile, layout, llvm, ptx, cubin, sass, report, header; meta, all; "
       "default: the code and meta");
-  verb->add_option("-o,--output", options->folder, "folder to write to")
-      ->capture_default_str();
+  addOut(*verb, options->folder, "folder to write to")->capture_default_str();
   verb->footer(
       "Examples:\n"
       "  tessera compile kernels/nsa/window_fwd.py --list\n"

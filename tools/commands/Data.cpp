@@ -2,6 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
+#include "tools/commands/OutOption.h"
 
 #include "trainer/data/Corpus.h"
 #include "trainer/data/Prepare.h"
@@ -43,8 +44,7 @@ void addTokenizer(CLI::App &verb, trainer::TokenizerOptions &options) {
   CLI::App *make = verb.add_subcommand(
       "tokenizer", "Make a byte-pair vocabulary of text and JSONL");
   make->add_option("--input", options.input, "file or folder")->required();
-  make->add_option("--out", options.out,
-                   "new folder of vocab.json and merges.txt")
+  addOut(*make, options.out, "new folder of vocab.json and merges.txt")
       ->required();
   make->add_option("--field", options.field,
                    "key of a JSONL line that holds its text")
@@ -80,8 +80,7 @@ Command addData(CLI::App &app) {
                    "file or folder; each line of a .jsonl file is a document, "
                    "each other file is one")
       ->required();
-  make->add_option("--out", options->prepare.out, "new folder of the shards")
-      ->required();
+  addOut(*make, options->prepare.out, "new folder of the shards")->required();
   make->add_option("--field", options->prepare.field,
                    "key of a JSONL line that holds its text")
       ->capture_default_str();

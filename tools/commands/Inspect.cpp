@@ -2,6 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
+#include "tools/commands/OutOption.h"
 
 #include "runtime/cases/SimLaunch.h"
 #include "runtime/compile/CompileService.h"
@@ -244,8 +245,7 @@ Command addInspect(CLI::App &app) {
                    "the file, or what is other");
   verb->add_option("--table", options->table,
                    "table of tuned configurations whose rows are shown");
-  verb->add_option("-o,--output,--out", options->out,
-                   "the page (INSTANCE.html)");
+  addOut(*verb, options->out, "the page (INSTANCE.html)");
   verb->footer(
       "Examples:\n"
       "  tessera inspect kernels/nsa/select_fwd.py -i select_fwd_paper_bf16 -o "

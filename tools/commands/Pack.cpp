@@ -2,6 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
+#include "tools/commands/OutOption.h"
 
 #include "runtime/Kernel.h"
 #include "runtime/launch/LaunchDevice.h"
@@ -150,8 +151,7 @@ Command addPack(CLI::App &app) {
                    "tables of tuned configurations that go into the pack; "
                    "default: those of configs/tuned for these targets")
       ->delimiter(',');
-  verb->add_option("-o,--out", options->out,
-                   "the file; with --with-runtime a folder");
+  addOut(*verb, options->out, "the file; with --with-runtime a folder");
   verb->add_flag("--with-runtime", options->withRuntime,
                  "make a folder that trains on a machine with torch and no "
                  "compiler");

@@ -2,6 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
+#include "tools/commands/OutOption.h"
 
 #include "compiler/syntax/Request.h"
 #include "runtime/cases/Packed.h"
@@ -155,7 +156,7 @@ Command addPackCases(CLI::App &app) {
   verb->add_option("case", options->cases,
                    "folder with case.json, or a folder of such folders")
       ->required();
-  verb->add_option("-o,--out", options->out, "folder that gets the cases")
+  addOut(*verb, options->out, "folder that gets the cases")
       ->capture_default_str();
   verb->add_option("--target", options->targets, "sm_80,sm_90 ...")
       ->delimiter(',')

@@ -2,6 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
+#include "tools/commands/OutOption.h"
 
 #include "runtime/cases/Case.h"
 #include "support/Error.h"
@@ -34,10 +35,11 @@ std::vector<std::string> commandOf(const RecordOptions &options,
   if (!rest.empty() && rest[0] == "--")
     rest.erase(rest.begin());
   if (!rest.empty() && rest[0].size() > 1 && rest[0][0] == '-')
-    throw Error("`record` has no option " + rest[0],
-                nearestNameHint(rest[0].substr(0, rest[0].find('=')),
-                                {"--out", "--kernels", "--limit", "--config"},
-                                "options"));
+    throw Error(
+        "`record` has no option " + rest[0],
+        nearestNameHint(rest[0].substr(0, rest[0].find('=')),
+                        {"-o", "--out", "--kernels", "--limit", "--config"},
+                        "options"));
   if (!options.config.empty()) {
     std::vector<std::string> command = {executablePath().string(), "train",
                                         "--config", options.config};
@@ -116,7 +118,7 @@ Command addRecord(CLI::App &app) {
   auto options = std::make_shared<RecordOptions>();
   CLI::App *verb = app.add_subcommand(
       "record", "Run a command and keep its kernel launches as cases");
-  verb->add_option("--out", options->out, "folder that gets the cases")
+  addOut(*verb, options->out, "folder that gets the cases")
       ->capture_default_str();
   verb->add_option("--kernels", options->kernels,
                    "patterns of kernel names: \"select_*,window_fwd\"; "

@@ -2,6 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
+#include "tools/commands/OutOption.h"
 
 #include "runtime/cases/Replay.h"
 #include "support/Error.h"
@@ -78,9 +79,9 @@ Command addReplay(CLI::App &app) {
                    "a file, or its name in each case's folder");
   verb->add_flag("--serial", options->replay.serial,
                  "run the programs one after another in grid order");
-  verb->add_option("--out", options->out,
-                   "folder that gets the produced tensors, one "
-                   "CASE.safetensors each");
+  addOut(*verb, options->out,
+         "folder that gets the produced tensors, one "
+         "CASE.safetensors each");
   verb->add_option("--json", options->json,
                    "file that gets the reports as a JSON list");
   verb->add_option("--timeout", options->timeout,

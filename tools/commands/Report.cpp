@@ -2,6 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
+#include "tools/commands/OutOption.h"
 
 #include "codegen/gpu/Ptxas.h"
 #include "codegen/gpu/report/Report.h"
@@ -131,8 +132,7 @@ Command addReport(CLI::App &app) {
   verb->add_option("what", options->files,
                    "folders of training runs, or one file of PTX")
       ->required();
-  verb->add_option("-o,--output,--out", options->page,
-                   "runs: the page (report.html)");
+  addOut(*verb, options->page, "runs: the page (report.html)");
   verb->add_option("--csv", options->csv, "runs: the same figures as CSV");
   verb->add_option("-k,--kernel", options->kernel,
                    "entry, when there are several (default: the first)");

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
 #include "tools/commands/DeviceOption.h"
+#include "tools/commands/OutOption.h"
 
 #include "compiler/syntax/Evaluate.h"
 #include "compiler/syntax/Parser.h"
@@ -353,8 +354,8 @@ Command addRun(CLI::App &app) {
       ->check(CLI::PositiveNumber);
   verb->add_option("--input", options->input,
                    "tensors by name (safetensors); others are random");
-  verb->add_option("--output", options->output,
-                   "where to write the tensors that changed (safetensors)");
+  addOut(*verb, options->output,
+         "where to write the tensors that changed (safetensors)");
   addDeviceOption(*verb, options->device);
   verb->add_option("--repeat", options->repeat,
                    "timed launches; default: 5, none on a simulated GPU")
@@ -366,7 +367,7 @@ Command addRun(CLI::App &app) {
       "  tessera run add.py -i small --arg N=100000 --arg BLOCK=256\n"
       "  tessera run plain.py --arg x=fp32[1000] --arg out=fp32[1000] --arg "
       "n=1000 --arg BLOCK=128 --grid 8\n"
-      "  tessera run mine.py --input in.safetensors --output out.safetensors\n"
+      "  tessera run mine.py --input in.safetensors --out out.safetensors\n"
       "  tessera run mine.py --device sim:sm_80 --lengths 100\n"
       "\nArguments come from their names and hints as in tessera check.");
   return {verb, [options] {

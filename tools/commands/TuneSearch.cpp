@@ -14,6 +14,7 @@
 #include "support/Process.h"
 #include "support/Progress.h"
 #include "support/Quantities.h"
+#include "tools/commands/OutOption.h"
 
 #include <CLI/CLI.hpp>
 
@@ -250,9 +251,9 @@ void addTuneSearchOptions(CLI::App &verb, TuneSearch &search) {
   verb.add_option("--budget", search.budget,
                   "time to compile and measure: 90s, 5m")
       ->capture_default_str();
-  verb.add_option("-o,--out", search.out,
-                  "the table; entries are added to one that is there; "
-                  "FOLDER/: named after the device, there");
+  addOut(verb, search.out,
+         "the table; entries are added to one that is there; "
+         "FOLDER/: named after the device, there");
   verb.add_flag("--resume", search.resume,
                 "time nothing again whose time is known from an earlier run "
                 "(beside the table, in TABLE.times)");

@@ -9,7 +9,9 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <map>
+#include <new>
 #include <random>
 #include <span>
 
@@ -23,6 +25,8 @@ uint64_t number(const std::string &text, const std::string &what) {
   uint64_t value = 0;
   auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range)
+    throw Error(what + " `" + text + "` is too large", "write 4 or 4,2,1");
   if (error != std::errc() || end != text.data() + text.size())
     throw Error(what + " `" + text + "` is no number", "write 4 or 4,2,1");
   return value;
@@ -86,7 +90,14 @@ struct Arguments {
       // Aligned as cudaMalloc does, so that sectors and lines are counted alike
       // in every run.
       const uint64_t bytes = count * bytesOf(type);
-      std::vector<uint8_t> &buffer = buffers.emplace_back(bytes + 256);
+      std::vector<uint8_t> &buffer = buffers.emplace_back();
+      try {
+        buffer.resize(bytes + 256);
+      } catch (const std::bad_alloc &) {
+        throw Error("--arg " + text + " takes " + std::to_string(bytes) +
+                        " bytes, more than there is memory",
+                    "give fewer elements: " + type + "[4096]");
+      }
       const auto base = reinterpret_cast<uintptr_t>(buffer.data());
       const std::span<uint8_t> aligned(buffer.data() + (256 - base % 256) % 256,
                                        bytes);
@@ -198,8 +209,10 @@ sim::Dim3 dimensions(const std::string &text, const std::string &what) {
     size_t end = std::min(text.find(',', start), text.size());
     if (i == 3)
       throw Error(what + " has at most three numbers", "write 4,2,1");
-    result[i++] =
-        static_cast<uint32_t>(number(text.substr(start, end - start), what));
+    const uint64_t value = number(text.substr(start, end - start), what);
+    if (value > std::numeric_limits<uint32_t>::max())
+      throw Error(what + " `" + text + "` is too large", "write 4 or 4,2,1");
+    result[i++] = static_cast<uint32_t>(value);
     start = end + 1;
   }
   return result;

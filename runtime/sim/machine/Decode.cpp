@@ -463,7 +463,9 @@ void Decoder::checkVectors(const Match &m, const Inst &inst,
   if (inst.sem == Sem::Mma) {
     Inst probe = inst;
     if (!selectTensor(m, probe))
-      fail("this matrix shape is not supported", "see docs/simulator.md");
+      fail("this matrix shape is not supported",
+           "fp16 and bf16 have m16n8k8 and m16n8k16, tf32 m16n8k4 and m16n8k8: "
+           "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32");
     MmaShape s;
     auto at = [&](unsigned bit) {
       return static_cast<int>((static_cast<uint64_t>(probe.imm) >> bit) & 0xff);

@@ -91,7 +91,7 @@ WatchPoint::WatchPoint(const ptx::Module &module, const Program &program,
       for (const ptx::Register &reg : known)
         names.push_back(reg.name);
       throw Error("kernel " + copy.name + " has no register " + name,
-                  nearestNameHint(name, names, "its registers: "));
+                  nearestNameHint(name, names, "registers"));
     }
     asked.push_back(shown(0, static_cast<uint32_t>(at)));
   }

@@ -27,4 +27,8 @@ TEST(Names, Hint) {
   EXPECT_EQ(nearestNameHint("vesion", {"version"}, "verbs"),
             "did you mean `version`?");
   EXPECT_EQ(nearestNameHint("zebra", {"a", "b"}, "verbs"), "known verbs: a, b");
+  const std::string hint =
+      nearestNameHint("zebra", std::vector<std::string>(2000, "%r1"), "names");
+  EXPECT_LT(hint.size(), 300u) << hint;
+  EXPECT_NE(hint.find("%r1 and 1952 more"), std::string::npos) << hint;
 }

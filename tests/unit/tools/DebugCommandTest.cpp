@@ -171,3 +171,64 @@ TEST_F(DebugCommand, AnalyzeCounts) {
   EXPECT_NE(bad.errors.find("--ptx goes with the folder of a case"),
             std::string::npos);
 }
+
+// Rows stand by number: 9 before 10, and what LLVM made of several lines (line
+// 0) has no line of the file.
+TEST_F(DebugCommand, AnalyzePrintsLinesByNumberWithTheirText) {
+  std::string text = kernel;
+  const auto replace = [&](const std::string &from, const std::string &to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  replace(".loc 1 20 4", ".loc 1 9 4");
+  replace(".loc 1 21 4", ".loc 1 0 7");
+  replace(".loc 1 22 4", ".loc 1 10 4");
+  replace(".loc 1 23 4", ".loc 1 10 30");
+  writeFile(file(), text);
+  writeFile(folder.path() / "scale.py",
+            "\n\n\n\n\n\n\n\n    t = nine()\n    ten(t)\n");
+  const auto analyze = [&](std::vector<std::string> more) {
+    std::vector<std::string> all = {TESSERA_PROGRAM, "analyze", file(), "--arg",
+                                    "i32[64]"};
+    all.insert(all.end(), more.begin(), more.end());
+    return runCommand(all, std::chrono::seconds(60), {});
+  };
+  const std::string byLine = analyze({}).output;
+  const size_t nine = byLine.find("\nscale.py:9 "),
+               ten = byLine.find("\nscale.py:10 "),
+               none = byLine.find("\n(no line) ");
+  EXPECT_LT(nine, ten) << byLine;
+  EXPECT_LT(ten, none) << byLine;
+  EXPECT_NE(none, std::string::npos) << byLine;
+  EXPECT_EQ(byLine.find("scale.py:0"), std::string::npos) << byLine;
+  // One row a line, whatever its columns: 7 instructions by 2 warps.
+  EXPECT_NE(byLine.find("\nscale.py:10           14 "), std::string::npos)
+      << byLine;
+  EXPECT_NE(byLine.find("  t = nine()\n"), std::string::npos) << byLine;
+  EXPECT_NE(byLine.find("  ten(t)\n"), std::string::npos) << byLine;
+
+  const std::string sorted = analyze({"--sort", "instructions"}).output;
+  EXPECT_LT(sorted.find("\nscale.py:10 "), sorted.find("\nscale.py:9 "))
+      << sorted;
+  const CommandResult wrong = analyze({"--sort", "bytes"});
+  EXPECT_EQ(wrong.status.code, 2);
+  EXPECT_NE(wrong.errors.find("sectors"), std::string::npos) << wrong.errors;
+}
+
+// Two calls of a helper are two rows; code without a line counts for the call.
+TEST_F(DebugCommand, AnalyzeTellsCallsOfAHelperApart) {
+  std::string text = kernel;
+  const auto replace = [&](const std::string &from, const std::string &to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  replace(".loc 1 20 4", ".loc 1 5 4, function_name F0, inlined_at 1 20 4");
+  replace(".loc 1 21 4", ".loc 1 5 4, function_name F0, inlined_at 1 21 4");
+  replace(".loc 1 22 4", ".loc 1 0 4, function_name F0, inlined_at 1 22 4");
+  writeFile(file(), text);
+  const CommandResult result =
+      runCommand({TESSERA_PROGRAM, "analyze", file(), "--arg", "i32[64]"},
+                 std::chrono::seconds(60), {});
+  for (const char *row : {"\nscale.py:5 in scale.py:20 ",
+                          "\nscale.py:5 in scale.py:21 ", "\nscale.py:22 "})
+    EXPECT_NE(result.output.find(row), std::string::npos)
+        << row << result.output << result.errors;
+}

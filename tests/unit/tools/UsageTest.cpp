@@ -1,0 +1,123 @@
+// tests/unit/tools/UsageTest.cpp - wrong and unusual command lines: what each
+// gives. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+#include "support/File.h"
+#include "support/Process.h"
+#include "tests/unit/support/TemporaryFolder.h"
+
+#include <gtest/gtest.h>
+
+using namespace tessera;
+
+namespace {
+
+// Many registers, none of which looks like the one that is asked for.
+std::string manyRegisters() {
+  return ".version 8.7\n.target sm_80\n.address_size 64\n"
+         ".visible .entry k(.param .u64 Y)\n.reqntid 32\n{\n"
+         "  .reg .b32 %r<2000>;\n  .loc 1 2 4\n  mov.u32 %r1, %tid.x;\n"
+         "  .file 1 \"k.py\"\n  ret;\n}\n";
+}
+
+struct Case {
+  const char *command; // after `tessera`, in a shell, in the test's folder
+  const char *variable;
+  int code;
+  const char *text; // in what it prints
+  const char *hint = "";
+};
+
+class Usage : public testing::Test {
+protected:
+  Usage() {
+    writeFile(folder.path() / "k.ptx", manyRegisters());
+    writeFile(folder.path() / "add.py",
+              "import triton\nimport triton.language as tl\n\n\n"
+              "# tessera: instance add(x=\"*fp32\", n=\"i32\", B=64)\n"
+              "@triton.jit\ndef add(x, n, B: tl.constexpr):\n"
+              "    tl.store(x + tl.arange(0, B), 1.0)\n");
+  }
+  CommandResult run(const std::string &command, const std::string &variable) {
+    return runCommand(
+        {"/bin/bash", "-c",
+         "cd " + folder.path().string() + " && " TESSERA_PROGRAM " " + command},
+        std::chrono::seconds(60),
+        {"TESSERA_WORKER=" TESSERA_FAKE_WORKER,
+         "FAKE_WORKER_ARTIFACT=" TESSERA_FIXTURE_KERNEL,
+         "TESSERA_CACHE_DIR=" + (folder.path() / "cache").string(), variable});
+  }
+  TemporaryFolder folder;
+};
+
+} // namespace
+
+TEST_F(Usage, Messages) {
+  const std::string arg = "analyze k.ptx --arg ";
+  const std::string noRegister =
+      "debug k.ptx --arg i32[4] --line 2 --registers %nope";
+  const std::vector<Case> cases = {
+      {"--version", "A=", 0, "tessera 0."},
+      {"help compile", "A=", 0, "--signature"},
+      {"help cache ls", "A=", 0, "Usage: ls"},
+      {"help", "A=", 0, "First steps"},
+      {"help complie", "A=", 2, "`tessera` has no verb `complie`",
+       "did you mean `compile`?"},
+      {"help compile now", "A=", 2, "`compile` has no verb `now`",
+       "see tessera help compile"},
+      {"compile add.py -5", "A=", 2, "-5", "see tessera compile --help"},
+      {"run add.py --grid -5", "A=", 2, "-5 not in range",
+       "see tessera run --help"},
+      {"compile add.py -o out", "TESSERA_COMPILE_TIMEOUT=0", 1,
+       "TESSERA_COMPILE_TIMEOUT=0 leaves a compilation no time",
+       "set it to seconds, 1 or more"},
+      {"analyze k.ptx --arg 'i32[99999999999999999999999]'", "A=", 1,
+       "is too large", "write 4"},
+      {"analyze k.ptx --arg 'i32[4]' --grid 4294967297", "A=", 1,
+       "is too large", "write 4"},
+      {noRegister.c_str(), "A=", 1, "has no register %nope",
+       "known registers: %r0, %r1"}};
+  for (const Case &c : cases) {
+    const CommandResult result = run(c.command, c.variable);
+    EXPECT_EQ(result.status.code, c.code) << c.command << result.errors;
+    const std::string &text = c.code ? result.errors : result.output;
+    EXPECT_NE(text.find(c.text), std::string::npos) << c.command << "\n"
+                                                    << text;
+    const std::string hint = *c.hint ? std::string("HINT: ") + c.hint : "";
+    EXPECT_NE(text.find(hint), std::string::npos) << c.command << "\n" << text;
+    EXPECT_LT(result.errors.size(), 1000u) << c.command;
+    EXPECT_EQ(result.errors.find("no option -5"), std::string::npos);
+  }
+}
+
+// A gibibyte of addresses; the argument alone would take sixteen.
+TEST_F(Usage, ALargeArgumentNamesItsSize) {
+  const CommandResult result = runCommand(
+      {"/bin/bash", "-c",
+       "ulimit -v 1048576; exec " TESSERA_PROGRAM " analyze " +
+           (folder.path() / "k.ptx").string() + " --arg 'i32[4294967296]'"},
+      std::chrono::seconds(60), {});
+  EXPECT_EQ(result.status.code, 1);
+  EXPECT_NE(result.errors.find("takes 17179869184 bytes"), std::string::npos)
+      << result.errors;
+  EXPECT_NE(result.errors.find("HINT: give fewer"), std::string::npos);
+}
+
+// Every verb that writes says -o,--out; --output works where it did and
+// elsewhere.
+TEST_F(Usage, OneSpellingOfWhereAVerbWrites) {
+  for (const char *verb :
+       {"compile", "run", "inspect", "report", "replay", "record", "pack",
+        "pack-cases", "tune", "data prepare", "data tokenizer"}) {
+    const CommandResult help = run(std::string("help ") + verb, "A=");
+    EXPECT_NE(help.output.find("-o,--out TEXT"), std::string::npos)
+        << verb << help.output;
+    EXPECT_EQ(help.output.find("--output"), std::string::npos) << verb;
+  }
+  int k = 0;
+  for (const char *spelling : {"-o", "--out", "--output"}) {
+    const std::string to = "out" + std::to_string(k++);
+    const CommandResult result =
+        run("compile add.py " + std::string(spelling) + " " + to, "A=");
+    EXPECT_EQ(result.status.code, 0) << result.errors;
+    EXPECT_TRUE(std::filesystem::exists(folder.path() / to / "add.so"));
+  }
+}

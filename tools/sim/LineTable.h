@@ -1,0 +1,50 @@
+// tools/sim/LineTable.h - counters of the simulator by source line, as a table.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/sim/Report.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tessera::tools {
+
+// Executed instructions and what they asked of memory.
+struct LineSum {
+  uint64_t issues = 0, lanes = 0, requests = 0, ways = 0, conflicts = 0,
+           sectors = 0, tensor = 0;
+
+  void add(const sim::InstructionCount &i);
+};
+
+// One statement: its file and line, and the lines that it was inlined into.
+struct LineRow {
+  std::string file; // last part of the path; empty: of no line
+  uint32_t line = 0;
+  std::string inlined; // "kernel.py:40", of several calls the inmost first
+  LineSum sum;
+};
+
+// "kernel.py:12:4, inlined at kernel.py:40:8" to the row that it counts for.
+// Line 0 is code that the compiler made of several lines: where it was inlined
+// it belongs to the caller's line, else to none.
+LineRow rowOf(const std::string &source);
+
+// The names of --sort: "line", then the columns of the table.
+const std::vector<std::string> &lineColumns();
+
+// By "line" (files by name, lines by number, what has none at the end) or by a
+// column, the largest first.
+std::vector<LineRow>
+lineRows(const std::vector<sim::InstructionCount> &instructions,
+         const std::string &sortedBy);
+
+// The table; `texts` has the lines of each file that is at hand.
+std::string
+lineTable(const std::vector<LineRow> &rows,
+          const std::map<std::string, std::vector<std::string>> &texts);
+
+} // namespace tessera::tools
