@@ -28,6 +28,7 @@ __attribute__((noipa, target("avx512f"))) float multiplyAdd512(int rounds) {
     sums[i] = _mm512_set1_ps(float(i));
   const __m512 a = _mm512_set1_ps(0.999f), b = _mm512_set1_ps(1e-3f);
   for (int round = 0; round < rounds; ++round)
+#pragma GCC unroll 12 // else the sums lie in memory, which takes longer
     for (__m512 &sum : sums)
       sum = _mm512_fmadd_ps(sum, a, b);
   float all = 0;
@@ -42,6 +43,7 @@ __attribute__((noipa, target("avx2,fma"))) float multiplyAdd256(int rounds) {
     sums[i] = _mm256_set1_ps(float(i));
   const __m256 a = _mm256_set1_ps(0.999f), b = _mm256_set1_ps(1e-3f);
   for (int round = 0; round < rounds; ++round)
+#pragma GCC unroll 12
     for (__m256 &sum : sums)
       sum = _mm256_fmadd_ps(sum, a, b);
   float all = 0;

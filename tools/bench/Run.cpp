@@ -75,6 +75,9 @@ Run::Run(const Options &options)
   if (counts())
     ::setenv(optionInfo(Option::KernelsOf).name, "gpu", 1);
   chooseDevice(settings, where);
+  // The pool of launches that no torch op makes: the peak is of as many.
+  ::setenv(optionInfo(Option::Threads).name,
+           std::to_string(settings.threads).c_str(), 1);
   at::set_num_threads(int(settings.threads));
   place = trainer::placementOf(settings);
   if (where.ordinal)
