@@ -4,6 +4,7 @@
 #include "trainer/Plan.h"
 
 #include "support/Error.h"
+#include "support/Options.h"
 #include "support/Quantities.h"
 #include "trainer/Config.h"
 #include "trainer/Schedule.h"
@@ -147,6 +148,11 @@ int64_t parameterBytes(const Config &c) {
   return c.precision == Precision::Fp32 ? 16 : 20;
 }
 
+/// Not on a GPU, nor on a simulated one.
+bool runsOnCpu(const Config &c) {
+  return c.device != ComputeDevice::Cuda && optionText(Option::Device) == "cpu";
+}
+
 std::vector<std::string> kernelsOf(const Config &c) {
   if (c.kernels == KernelSource::Torch)
     return {};
@@ -159,8 +165,9 @@ std::vector<std::string> kernelsOf(const Config &c) {
     add({"nsa/attn_delta.py", "nsa/cmp_bwd.py", "nsa/cmp_fwd.py",
          "nsa/compress_bwd.py", "nsa/compress_fwd.py", "nsa/gate_bwd.py",
          "nsa/gate_fwd.py", "nsa/inverse_index.py", "nsa/score_select.py",
-         "nsa/select_bwd_dkdv.py", "nsa/select_tile_bwd_dq.py",
-         "nsa/select_tile_fwd.py"});
+         "nsa/select_bwd_dkdv.py", "nsa/select_tile_bwd_dq.py"});
+    files.push_back(runsOnCpu(c) ? "nsa/select_packed_fwd.py"
+                                 : "nsa/select_tile_fwd.py");
     if (c.model.nsa.window > 0)
       add({"nsa/window_bwd.py", "nsa/window_fwd.py"});
   } else if (c.model.attention == AttentionKind::Dense) {

@@ -38,37 +38,41 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
     return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
 
 
-# tessera: instance pack_keys_quick_f32(K="*fp32:16", V="*fp32:16", KP="*fp32:16", VP="*fp32:16", CU="*i32:16", nseq="i32", tiles="i32", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", LSEL=32, LP=32, D=32, DP=32, DT=0, E=32, EP=32)
-# tessera: instance pack_keys_d64_f32(K="*fp32:16", V="*fp32:16", KP="*fp32:16", VP="*fp32:16", CU="*i32:16", nseq="i32", tiles="i32", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", LSEL=64, LP=64, D=64, DP=64, DT=0, E=64, EP=64)
-# tessera: instance pack_keys_paper_bf16(K="*bf16:16", V="*bf16:16", KP="*bf16:16", VP="*bf16:16", CU="*i32:16", nseq="i32", tiles="i32", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", LSEL=64, LP=64, D=192, DP=128, DT=64, E=128, EP=128)
+# tessera: instance pack_keys_quick_f32(K="*fp32:16", V="*fp32:16", KP="*fp32:16", VP="*fp32:16", CU="*i32:16", nseq="i32", tiles="i32", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", LSEL=32, LP=32, D=32, DP=32, DT=0, E=32, EP=32, BK=32)
+# tessera: instance pack_keys_d64_f32(K="*fp32:16", V="*fp32:16", KP="*fp32:16", VP="*fp32:16", CU="*i32:16", nseq="i32", tiles="i32", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", LSEL=64, LP=64, D=64, DP=64, DT=0, E=64, EP=64, BK=32)
+# tessera: instance pack_keys_paper_bf16(K="*bf16:16", V="*bf16:16", KP="*bf16:16", VP="*bf16:16", CU="*i32:16", nseq="i32", tiles="i32", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", LSEL=64, LP=64, D=192, DP=128, DT=64, E=128, EP=128, BK=32)
 # tessera: grid(T // LSEL + B, H)
-@triton.autotune(configs=[triton.Config({}, num_warps=4)], key=["D", "E"])
+# tessera: cpu(BK=32)
+# tessera: space(BK=[8, 16, 32, 64], where=BK <= LP)
+@triton.autotune(configs=[triton.Config({"BK": 32}, num_warps=4)], key=["D", "E"])
 @triton.jit(do_not_specialize=["nseq", "tiles"])
 def pack_keys(K, V, KP, VP, CU, nseq, tiles, skt, skh, svt, svh,
               LSEL: tl.constexpr, LP: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr,
-              E: tl.constexpr, EP: tl.constexpr):
+              E: tl.constexpr, EP: tl.constexpr, BK: tl.constexpr):
     """One block of one KV head: KP [Hkv, tiles, DP + DT, LP], VP [Hkv, tiles, LP, EP]; what is not there is zero."""
     tile = tl.program_id(0)
     _, start, length, n0 = find_tile(CU, nseq, tile, LSEL)
     group = tl.program_id(1).to(tl.int64)
     if n0 >= length:
         return
-    rows = tl.arange(0, LP)
-    here = rows < tl.minimum(length - n0, LSEL)
+    STEP: tl.constexpr = BK if BK < LP else LP
     key0 = (start + n0).to(tl.int64)
-    key = tl.where(here, rows, 0)
     packed = group * tiles + tile
-    dims = tl.arange(0, DP)
-    k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
     to = KP + packed * ((DP + DT) * LP)
-    tl.store(to + dims[:, None] * LP + rows[None, :], tl.trans(tl.where(here[:, None], k, 0.0)))
-    if DT:
-        tail = tl.arange(0, DT)
-        k2 = load_rows(K + key0 * skt + group * skh + DP, key * skt, D - DP, DT)
-        tl.store(to + DP * LP + tail[:, None] * LP + rows[None, :], tl.trans(tl.where(here[:, None], k2, 0.0)))
+    dims = tl.arange(0, DP)
     cols = tl.arange(0, EP)
-    v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
-    tl.store(VP + packed * (LP * EP) + rows[:, None] * EP + cols[None, :], tl.where(here[:, None], v, 0.0))
+    for n in range(0, LP, STEP):
+        rows = n + tl.arange(0, STEP)
+        here = rows < tl.minimum(length - n0, LSEL)
+        key = tl.where(here, rows, 0)
+        k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
+        tl.store(to + dims[:, None] * LP + rows[None, :], tl.trans(tl.where(here[:, None], k, 0.0)))
+        if DT:
+            tail = tl.arange(0, DT)
+            k2 = load_rows(K + key0 * skt + group * skh + DP, key * skt, D - DP, DT)
+            tl.store(to + DP * LP + tail[:, None] * LP + rows[None, :], tl.trans(tl.where(here[:, None], k2, 0.0)))
+        v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
+        tl.store(VP + packed * (LP * EP) + rows[:, None] * EP + cols[None, :], tl.where(here[:, None], v, 0.0))
 
 
 # tessera: instance select_packed_fwd_quick_f32(Q="*fp32:16", KP="*fp32:16", VP="*fp32:16", IDX="*i32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", tiles="i32", sqt="i32:16", sqh="i32:16", sot="i32:16", soh="i32:16", slset="i32", slseh=1, G=3, GP=4, LSEL=32, LP=32, NSEL=6, D=32, DP=32, DT=0, E=32, EP=32, BN=32)

@@ -70,8 +70,9 @@ TEST_F(CudaSmoke, LossesAreThoseOfTheCpu) {
 
   // All kernels are compiled in parallel before the first step, for the GPU
   // alone.
-  EXPECT_EQ(metrics("cuda")["kernels_loaded"],
-            metrics("cpu")["kernels_loaded"]);
+  // Keys and values of selected blocks are packed on the CPU only.
+  EXPECT_EQ(metrics("cuda")["kernels_loaded"].get<int>() + 1,
+            metrics("cpu")["kernels_loaded"].get<int>());
   EXPECT_EQ(metrics("cuda")["kernels_compiled_after_step_1"], 0);
 
   // What two more steps ask of the driver: the tokens go there, the loss and

@@ -139,7 +139,7 @@ class Problem:
         k = torch.full((s.hkv, blocks[0], self.keys["DP"] + self.keys["DT"], lp), fill, dtype=s.dtype)
         v = torch.full((s.hkv, blocks[0], lp, pow2(s.vdim)), fill, dtype=s.dtype)
         launch("nsa/select_packed_fwd.py", "pack_keys", blocks, self.k[1], self.v[1], k, v, self.cu, self.B, blocks[0],
-               *strides(self.k[1], self.v[1]), LSEL=s.lsel, LP=lp, **self.heads)
+               *strides(self.k[1], self.v[1]), LSEL=s.lsel, LP=lp, **self.heads, BK=8)
         return k, v
 
     def selected(self, idx, kernel):

@@ -255,5 +255,5 @@ TEST(LinearLayout, RefusesWhatIsNotALayout) {
                LayoutError);
   EXPECT_THROW(identity(4, Dim::Lane, Dim::Dim0).at({{Dim::Lane, 4}}),
                LayoutError);
-  EXPECT_THROW(tileDim(8), LayoutError);
+  EXPECT_THROW(tileDim(maxRank), LayoutError);
 }
