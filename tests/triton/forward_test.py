@@ -49,6 +49,12 @@ def forward(shape):
     for kernel in ("select_fwd", "select_packed_fwd", "select_tile_fwd"):
         os, lse = p.selected(idx, kernel)
         attention(kernel, p, (os, lse), p.k[1], p.v[1], ref.selected_mask(idx, s.lens, s.lsel))
+    k, v = p.packed_blocks()                                 # behind the end of a sequence its last block is zero
+    for b, n in enumerate(s.lens):
+        if n % s.lsel:
+            last = sum(s.lens[:b]) // s.lsel + b + n // s.lsel
+            rest = torch.cat([k[:, last, :, n % s.lsel:].flatten(), v[:, last, n % s.lsel:].flatten()])
+            equal(f"pack_keys.tail {tag}", rest, torch.zeros_like(rest))
     none = torch.full_like(idx, -1)                          # nothing selected: exact zeros, lse = -inf
     for kernel in ("select_fwd", "select_packed_fwd", "select_tile_fwd"):
         o, lse = p.selected(none, kernel)
