@@ -127,6 +127,8 @@ TEST_F(Bench, StagesOnTheCpu) {
        {"cmp_fwd", "score_select", "window_fwd", "gate_fwd", "gate_bwd",
         "window_bwd_dq", "dense_fwd", "dense_bwd_dkdv"})
     EXPECT_EQ(kernels.count(kernel), 1u) << kernel;
+  EXPECT_EQ(kernels.count("select_packed_fwd"), 1u);
+  EXPECT_EQ(kernels.count("select_tile_fwd"), 0u);
 }
 
 TEST_F(Bench, LaunchOnTheCpu) {
@@ -161,6 +163,12 @@ TEST_F(Bench, CountersOfASimulatedGpu) {
       {"stages", "--device", "sim:sm_80", "--gpu", "a100", "--lengths", "64"});
   expectHead(result, "sim:sm_80");
   size_t products = 0;
+  // What was recorded on the cpu are the kernels of a GPU.
+  std::set<std::string> kernels;
+  for (const Json &row : result["rows"])
+    kernels.insert(row["kernel"]);
+  EXPECT_EQ(kernels.count("select_tile_fwd"), 1u);
+  EXPECT_EQ(kernels.count("select_packed_fwd"), 0u);
   for (const Json &row : result["rows"]) {
     EXPECT_FALSE(row.contains("us")) << row; // nothing was timed
     EXPECT_GT(row["warp_instructions"], 0) << row;

@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <unistd.h>
 
@@ -189,7 +190,9 @@ public:
   ~KernelFile() { ::unlink(path.c_str()); }
   KernelFile(const KernelFile &) = delete;
 
-  std::string path = "/tmp/tessera-bench-XXXXXX.py";
+  std::string path =
+      (std::filesystem::temp_directory_path() / "tessera-bench-XXXXXX.py")
+          .string();
 };
 
 Call torchOp(const std::string &called, const char *name,
