@@ -147,6 +147,28 @@ TEST_F(NewCheck, AForgottenKeyShowsInTheGradients) {
   expectHas(result.output, "name longer sequences");
 }
 
+// The forward and both backward kernels ask `needed` before each tile: where
+// it says no too often, each of them is wrong.
+TEST_F(NewCheck, TilesThatNobodyNeedsAreSkipped) {
+  expectFine(run({"new", "kernel", "mine", "--dir", folder.path()}));
+  const std::string file = path("mine.py"), good = readFile(file);
+  auto check = [&](const std::string &needed, const std::string &device) {
+    writeFile(file, good);
+    edit(file, "    return True\n", "    return " + needed + "\n");
+    return run({"check", file, "-i", "mine_f32", "--device", device});
+  };
+  for (const char *device : {"cpu", "sim:sm_80"}) {
+    // Exactly the tiles of a window; the bounds leave no other.
+    CommandResult result = check("(n0 <= t1) & (n1 > t0 - W)", device);
+    expectFine(result);
+    // Not the keys of the first tile for later queries.
+    result = check("(n0 >= 32) | (t0 < 16)", device);
+    EXPECT_EQ(result.status.code, 1);
+    for (const char *wrong : {"    O[", "    DQ[", "    DK["})
+      expectHas(result.output, wrong);
+  }
+}
+
 TEST_F(NewCheck, KernelsOfAnyKind) {
   const std::string file = write("scale.py", scale);
   CommandResult result = run({"check", file});

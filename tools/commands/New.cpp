@@ -27,14 +27,14 @@ struct NewOptions {
 // A name that is a module, a function and part of other names.
 void validateName(const std::string &name) {
   static const std::vector<std::string> taken = {
-      "False",  "None",     "True",   "and",        "as",       "assert",
-      "async",  "await",    "break",  "class",      "continue", "def",
-      "del",    "elif",     "else",   "except",     "finally",  "for",
-      "from",   "global",   "if",     "import",     "in",       "is",
-      "lambda", "nonlocal", "not",    "or",         "pass",     "raise",
-      "return", "try",      "while",  "with",       "yield",    "triton",
-      "torch",  "tl",       "kernel", "kernels",    "sees",     "first_key",
-      "math",   "os",       "sys",    "past_query", "load_rows"};
+      "False",  "None",     "True",   "and",        "as",        "assert",
+      "async",  "await",    "break",  "class",      "continue",  "def",
+      "del",    "elif",     "else",   "except",     "finally",   "for",
+      "from",   "global",   "if",     "import",     "in",        "is",
+      "lambda", "nonlocal", "not",    "or",         "pass",      "raise",
+      "return", "try",      "while",  "with",       "yield",     "triton",
+      "torch",  "tl",       "kernel", "kernels",    "sees",      "first_key",
+      "math",   "os",       "sys",    "past_query", "load_rows", "needed"};
   const bool letters =
       !name.empty() && name.size() <= 48 &&
       std::all_of(name.begin(), name.end(), [](char c) {

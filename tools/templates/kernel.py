@@ -6,7 +6,7 @@ NAME_ref      the same row by row, as plainly as possible: what `tessera check` 
 NAME_bwd_dq   gradient of the queries, by tiles of rows
 NAME_bwd_dkdv gradient of keys and values, by tiles of keys
 
-To make another pattern, change `sees`, the two bounds below it, and the loop of NAME_ref; then run
+To make another pattern, change `sees`, the bounds below it, `needed`, and the loop of NAME_ref; then run
     tessera check NAME.py
 """
 import triton
@@ -29,6 +29,13 @@ def first_key(t, W: tl.constexpr):
 def past_query(pos, W: tl.constexpr):
     """Neither this query nor a later one sees key pos or an earlier one."""
     return pos + W
+
+
+@triton.jit
+def needed(t0, t1, n0, n1, W: tl.constexpr):
+    """Whether a query from t0 to t1 may see a key from n0 to n1, both inclusive. Tiles of which none may are skipped; the two
+    bounds above leave them all out of a window, so nothing is asked here."""
+    return True
 
 
 @triton.jit
@@ -104,20 +111,21 @@ def NAME(Q, K, V, O, LSE, CU, scale, T, sqt, sqh, skt, skh, svt, svh, sot, soh,
     acc = tl.zeros((BM, EP), tl.float32)
     cols = tl.arange(0, BN)
     for n in range(first_key(t0, W) // BN * BN, last + 1, BN):
-        pos = n + cols
-        key = tl.minimum(pos, length - 1) - n    # keys past the end are never seen
-        key0 = (start + n).to(tl.int64)
-        k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
-        v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
-        keep = sees(t[:, None], pos[None, :], W)
-        s = tl.where(keep, tl.dot(q, tl.trans(k)) * slope, float("-inf"))
-        top = tl.maximum(peak, tl.max(s, 1))
-        base = tl.where(top == float("-inf"), 0.0, top)
-        p = tl.exp2(s - base[:, None])
-        shrink = tl.exp2(peak - base)
-        total = total * shrink + tl.sum(p, 1)
-        acc = tl.dot(p.to(v.dtype), v, acc * shrink[:, None])
-        peak = top
+        if needed(t0, last, n, n + BN - 1, W):
+            pos = n + cols
+            key = tl.minimum(pos, length - 1) - n    # keys past the end are never seen
+            key0 = (start + n).to(tl.int64)
+            k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
+            v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
+            keep = sees(t[:, None], pos[None, :], W)
+            s = tl.where(keep, tl.dot(q, tl.trans(k)) * slope, float("-inf"))
+            top = tl.maximum(peak, tl.max(s, 1))
+            base = tl.where(top == float("-inf"), 0.0, top)
+            p = tl.exp2(s - base[:, None])
+            shrink = tl.exp2(peak - base)
+            total = total * shrink + tl.sum(p, 1)
+            acc = tl.dot(p.to(v.dtype), v, acc * shrink[:, None])
+            peak = top
 
     none = total == 0.0                          # a row without keys: o = 0, lse = -inf
     total = tl.where(none, 1.0, total)
@@ -162,15 +170,16 @@ def NAME_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, scale, T, sqt, sqh, skt, skh, s
     dq = tl.zeros((BM, DP), tl.float32)
     cols = tl.arange(0, BN)
     for n in range(first_key(t0, W) // BN * BN, last + 1, BN):
-        pos = n + cols
-        key = tl.minimum(pos, length - 1) - n
-        key0 = (start + n).to(tl.int64)
-        k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
-        v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
-        keep = sees(t[:, None], pos[None, :], W)
-        p = tl.where(keep, tl.exp2(tl.dot(q, tl.trans(k)) * slope - lse[:, None]), 0.0)
-        ds = p * (tl.dot(do, tl.trans(v)) - delta[:, None])
-        dq = tl.dot(ds.to(k.dtype), k, dq)
+        if needed(t0, last, n, n + BN - 1, W):
+            pos = n + cols
+            key = tl.minimum(pos, length - 1) - n
+            key0 = (start + n).to(tl.int64)
+            k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
+            v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
+            keep = sees(t[:, None], pos[None, :], W)
+            p = tl.where(keep, tl.exp2(tl.dot(q, tl.trans(k)) * slope - lse[:, None]), 0.0)
+            ds = p * (tl.dot(do, tl.trans(v)) - delta[:, None])
+            dq = tl.dot(ds.to(k.dtype), k, dq)
 
     d = tl.arange(0, DP)
     out = DQ + token0 * sdqt + group * G * sdqh
@@ -206,20 +215,22 @@ def NAME_bwd_dkdv(Q, K, V, DO, LSE, DELTA, DK, DV, CU, scale, T, sqt, sqh, skt, 
     dv = tl.zeros((BN, EP), tl.float32)
     stop = tl.minimum(past_query(n + BN - 1, W), length)
     for r in range(n * G, stop * G, BM):
-        rows = r + tl.arange(0, BM)
-        t = tl.minimum(rows // G, length - 1)
-        head = rows % G
         t0 = r // G
-        token0 = (start + t0).to(tl.int64)
-        q = load_rows(Q + token0 * sqt + group * G * sqh, (t - t0) * sqt + head * sqh, D, DP)
-        do = load_rows(DO + token0 * sdot + group * G * sdoh, (t - t0) * sdot + head * sdoh, E, EP)
-        lse = tl.load(LSE + group * G * T + start + head * T + t) * 1.4426950408889634
-        delta = tl.load(DELTA + group * G * T + start + head * T + t)
-        keep = sees(t[:, None], pos[None, :], W) & (rows < length * G)[:, None]
-        p = tl.where(keep, tl.exp2(tl.dot(q, kt) * slope - lse[:, None]), 0.0)
-        dv = tl.dot(tl.trans(p.to(do.dtype)), do, dv)
-        ds = p * (tl.dot(do, vt) - delta[:, None])
-        dk = tl.dot(tl.trans(ds.to(q.dtype)), q, dk)
+        last = tl.minimum((r + BM - 1) // G, length - 1)
+        if needed(t0, last, n, n + BN - 1, W):
+            rows = r + tl.arange(0, BM)
+            t = tl.minimum(rows // G, length - 1)
+            head = rows % G
+            token0 = (start + t0).to(tl.int64)
+            q = load_rows(Q + token0 * sqt + group * G * sqh, (t - t0) * sqt + head * sqh, D, DP)
+            do = load_rows(DO + token0 * sdot + group * G * sdoh, (t - t0) * sdot + head * sdoh, E, EP)
+            lse = tl.load(LSE + group * G * T + start + head * T + t) * 1.4426950408889634
+            delta = tl.load(DELTA + group * G * T + start + head * T + t)
+            keep = sees(t[:, None], pos[None, :], W) & (rows < length * G)[:, None]
+            p = tl.where(keep, tl.exp2(tl.dot(q, kt) * slope - lse[:, None]), 0.0)
+            dv = tl.dot(tl.trans(p.to(do.dtype)), do, dv)
+            ds = p * (tl.dot(do, vt) - delta[:, None])
+            dk = tl.dot(tl.trans(ds.to(q.dtype)), q, dk)
 
     d = tl.arange(0, DP)
     e = tl.arange(0, EP)
