@@ -165,9 +165,11 @@ std::vector<std::string> kernelsOf(const Config &c) {
     add({"nsa/attn_delta.py", "nsa/cmp_bwd.py", "nsa/cmp_fwd.py",
          "nsa/compress_bwd.py", "nsa/compress_fwd.py", "nsa/gate_bwd.py",
          "nsa/gate_fwd.py", "nsa/inverse_index.py", "nsa/score_select.py",
-         "nsa/select_bwd_dkdv.py", "nsa/select_tile_bwd_dq.py"});
-    files.push_back(runsOnCpu(c) ? "nsa/select_packed_fwd.py"
-                                 : "nsa/select_tile_fwd.py");
+         "nsa/select_bwd_dkdv.py"});
+    if (runsOnCpu(c))
+      add({"nsa/select_packed_bwd.py", "nsa/select_packed_fwd.py"});
+    else
+      add({"nsa/select_tile_bwd_dq.py", "nsa/select_tile_fwd.py"});
     if (c.model.nsa.window > 0)
       add({"nsa/window_bwd.py", "nsa/window_fwd.py"});
   } else if (c.model.attention == AttentionKind::Dense) {

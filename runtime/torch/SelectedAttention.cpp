@@ -63,39 +63,83 @@ bool readsPackedKeys(const Attention &a) {
          optionText(Option::KernelsOf) != "gpu";
 }
 
+// Blocks of l' rows as pack_keys writes them (docs/kernels.md).
+struct PackedBlocks {
+  Tensor transposed; // [Hkv, tiles, first + tail, keys]
+  Tensor rows;       // [Hkv, tiles, keys, nextPowerOfTwo(size)]
+  int64_t tiles, keys;
+};
+
+constexpr const char *packedForward = "kernels/nsa/select_packed_fwd.py";
+
+// `columns` transposed, in slices as `slices` says, and `rows` row by row; both
+// [T, Hkv, size].
+PackedBlocks pack(const Attention &a, const Tensor &columns, HeadSlices slices,
+                  const Tensor &rows, int64_t selectionLength) {
+  PackedBlocks to;
+  to.tiles = tileCount(a.tokens, selectionLength, a.sequences);
+  to.keys = std::max<int64_t>(16, nextPowerOfTwo(selectionLength)); // of a dot
+  const int64_t width = nextPowerOfTwo(rows.size(2));
+  to.transposed =
+      at::empty({a.keyHeads, to.tiles, slices.first + slices.tail, to.keys},
+                columns.options());
+  to.rows = at::empty({a.keyHeads, to.tiles, to.keys, width}, rows.options());
+  Launch launch(packedForward, "pack_keys");
+  launch.tensor(columns).tensor(rows).tensor(to.transposed).tensor(to.rows);
+  launch.tensor(a.cuSeqlens).integer(a.sequences).integer(to.tiles);
+  launch.strides(columns).strides(rows);
+  launch.constant("LSEL", selectionLength).constant("LP", to.keys);
+  launch.constant("D", columns.size(2)).constant("DP", slices.first);
+  launch.constant("DT", slices.tail).padded("E", "EP", rows.size(2));
+  launch.sequence(a.maxSeqlen).run(to.tiles, a.keyHeads);
+  return to;
+}
+
+// One program a token.
+void runTokens(Launch &launch, const Attention &a, const PackedBlocks &blocks,
+               const Tensor &indices, int64_t selectionLength) {
+  launch.padded("G", "GP", a.group).constant("NSEL", indices.size(2));
+  launch.constant("LSEL", selectionLength).constant("LP", blocks.keys);
+  launch.keyHead(a.keyDim).padded("E", "EP", a.valueDim);
+  launch.sequence(a.maxSeqlen);
+  launch.run(tileCount(a.tokens, 1, a.sequences), a.keyHeads);
+}
+
 std::tuple<Tensor, Tensor> forwardPacked(const Attention &a,
                                          const Tensor &indices,
                                          int64_t selectionLength) {
-  const int64_t tiles = tileCount(a.tokens, selectionLength, a.sequences);
-  const int64_t keys =
-      std::max<int64_t>(16, nextPowerOfTwo(selectionLength)); // a dot's least
-  const HeadSlices dims = headSlices(a.keyDim);
-  const Tensor k = at::empty({a.keyHeads, tiles, dims.first + dims.tail, keys},
-                             a.k.options());
-  const Tensor v = at::empty(
-      {a.keyHeads, tiles, keys, nextPowerOfTwo(a.valueDim)}, a.v.options());
-  const auto common = [&](Launch &launch) {
-    launch.constant("LSEL", selectionLength).constant("LP", keys);
-    launch.keyHead(a.keyDim);
-    launch.padded("E", "EP", a.valueDim).sequence(a.maxSeqlen);
-  };
-  constexpr const char *file = "kernels/nsa/select_packed_fwd.py";
-  Launch pack(file, "pack_keys");
-  pack.tensor(a.k).tensor(a.v).tensor(k).tensor(v).tensor(a.cuSeqlens);
-  pack.integer(a.sequences).integer(tiles).strides(a.k).strides(a.v);
-  common(pack);
-  pack.run(tiles, a.keyHeads);
-
+  const PackedBlocks blocks =
+      pack(a, a.k, headSlices(a.keyDim), a.v, selectionLength);
   Tensor o = a.emptyOutput(), lse = a.emptyRows();
-  Launch launch(file, "select_packed_fwd");
-  launch.tensor(a.q).tensor(k).tensor(v).tensor(indices).tensor(o).tensor(lse);
+  Launch launch(packedForward, "select_packed_fwd");
+  launch.tensor(a.q).tensor(blocks.transposed).tensor(blocks.rows);
+  launch.tensor(indices).tensor(o).tensor(lse);
   launch.tensor(a.cuSeqlens).real(a.scale).integer(a.tokens);
-  launch.integer(a.sequences).integer(tiles);
+  launch.integer(a.sequences).integer(blocks.tiles);
   launch.strides(a.q).strides(o).strides(lse);
-  launch.padded("G", "GP", a.group).constant("NSEL", indices.size(2));
-  common(launch);
-  launch.run(tileCount(a.tokens, 1, a.sequences), a.keyHeads);
+  runTokens(launch, a, blocks, indices, selectionLength);
   return {o, byHeads(lse)};
+}
+
+Tensor dqPacked(const Attention &a, const Tensor &indices, const Tensor &gradO,
+                const Tensor &lse, const Tensor &delta,
+                int64_t selectionLength) {
+  // The keys' rows stand in the pack of the values' columns.
+  const PackedBlocks keys =
+      pack(a, a.k, headSlices(a.keyDim), a.v, selectionLength);
+  const PackedBlocks values =
+      pack(a, a.v, {nextPowerOfTwo(a.valueDim), 0}, a.k, selectionLength);
+  Tensor dq = at::empty(a.q.sizes(), a.q.options());
+  Launch launch("kernels/nsa/select_packed_bwd.py", "select_packed_bwd_dq");
+  launch.tensor(a.q).tensor(keys.transposed).tensor(values.rows);
+  launch.tensor(values.transposed).tensor(indices).tensor(gradO);
+  launch.tensor(lse).tensor(delta).tensor(dq).tensor(a.cuSeqlens);
+  launch.real(a.scale).integer(a.tokens).integer(a.sequences);
+  launch.integer(keys.tiles).strides(a.q).strides(gradO).strides(dq);
+  launch.strides(lse).strides(delta);
+  launch.constant("KW", values.rows.size(3));
+  runTokens(launch, a, keys, indices, selectionLength);
+  return dq;
 }
 
 std::tuple<Tensor, Tensor> forward(const Tensor &q, const Tensor &k,
@@ -167,9 +211,11 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
   const Tensor dout = outputGradient(a, gradO);
   const Tensor delta = attentionDelta(a, dout, o, gradLse);
   const Tensor rows = lseRows(a, lse);
-  Tensor dq =
-      launchDq(a, branchOf(a, indices, selectionLength), dout, rows, delta,
-               "kernels/nsa/select_tile_bwd_dq.py", "select_tile_bwd_dq");
+  Tensor dq = readsPackedKeys(a)
+                  ? dqPacked(a, indices, dout, rows, delta, selectionLength)
+                  : launchDq(a, branchOf(a, indices, selectionLength), dout,
+                             rows, delta, "kernels/nsa/select_tile_bwd_dq.py",
+                             "select_tile_bwd_dq");
 
   const InverseIndex inverse = invert(a, indices, selectionLength);
   Tensor dk = at::empty(a.k.sizes(), a.k.options()),

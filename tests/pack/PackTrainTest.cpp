@@ -166,6 +166,8 @@ TEST_F(PackTrain, IsTheSameCode) {
   EXPECT_EQ(kernels["sm_80"], kernels["sm_90"]);
   // One stage has kernels of its own on each kind of device.
   EXPECT_EQ(kernels["sm_80"].erase("select_tile_fwd"), 1u);
+  EXPECT_EQ(kernels["sm_80"].erase("select_tile_bwd_dq"), 1u);
+  EXPECT_EQ(kernels[hostTarget()].erase("select_packed_bwd_dq"), 1u);
   EXPECT_EQ(kernels[hostTarget()].erase("select_packed_fwd"), 1u);
   EXPECT_EQ(kernels[hostTarget()].erase("pack_keys"), 1u);
   EXPECT_EQ(kernels["sm_80"], kernels[hostTarget()]);

@@ -72,12 +72,13 @@ def selected(p, idx, what):
     delta = delta_of(p, o)
     k, v = p.k[1], p.v[1]
     args = (p.q, k, v, idx, p.do, lse, delta)
-    dq, dq_tile = (fresh(p.T, p.hq, s.dim, dtype=s.dtype) for _ in range(2))
+    dq, dq_tile, dq_packed = (fresh(p.T, p.hq, s.dim, dtype=s.dtype) for _ in range(3))
     tail = (p.cu, p.scale, p.T, p.B, *strides(p.q, k, v, p.do, dq, lse, delta))
     launch("nsa/select_bwd_dq.py", "select_bwd_dq", p.grid(1), *args, dq, *tail, G=s.group, GP=pow2(s.group),
            LSEL=s.lsel, NSEL=s.n, **p.heads, BN=s.bn)
     launch("nsa/select_tile_bwd_dq.py", "select_tile_bwd_dq", p.grid_rows(), *args, dq_tile, *tail, G=s.group, LSEL=s.lsel,
            NSEL=s.n, NP=pow2(s.n), **p.heads, **p.tiles)
+    p.packed_dq(idx, p.do, lse, delta, dq_packed)
     ptr, inv, nblk = inverse_index(p, idx)
     dk, dv = fresh(p.T, s.hkv, s.dim, dtype=s.dtype), fresh(p.T, s.hkv, s.vdim, dtype=s.dtype)
     launch("nsa/select_bwd_dkdv.py", "select_bwd_dkdv", (s.hkv, nblk * cdiv(s.lsel, s.bn)), p.q, k, v, p.do,
@@ -86,6 +87,7 @@ def selected(p, idx, what):
     mask = ref.selected_mask(idx, s.lens, s.lsel)
     compare(what, p, (dq, dk, dv), k, v, mask)
     compare(what + "_tile", p, (dq_tile, dk, dv), k, v, mask)
+    compare(what + "_packed", p, (dq_packed, dk, dv), k, v, mask)
     unseen = ~mask_any(p, mask)                              # keys that nobody selected get exact zeros
     equal(f"{what}.unselected ({s})", dk[unseen.T], torch.zeros_like(dk[unseen.T]))
     equal(f"{what}.unselected ({s})", dv[unseen.T], torch.zeros_like(dv[unseen.T]))

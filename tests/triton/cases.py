@@ -134,13 +134,26 @@ class Problem:
 
     def packed_blocks(self, fill=float("nan")):
         """Keys and values of the selected branch by blocks. `fill`: what nobody writes, and so nobody may read."""
+        return self.pack(self.k[1], self.keys, self.v[1], fill)
+
+    def pack(self, columns, slices, rows, fill=float("nan")):
+        """The blocks of the selected branch: `columns` transposed, in slices of DP and DT, and `rows` as they are."""
         s = self.shape
-        lp, blocks = max(16, pow2(s.lsel)), self.grid(s.lsel)
-        k = torch.full((s.hkv, blocks[0], self.keys["DP"] + self.keys["DT"], lp), fill, dtype=s.dtype)
-        v = torch.full((s.hkv, blocks[0], lp, pow2(s.vdim)), fill, dtype=s.dtype)
-        launch("nsa/select_packed_fwd.py", "pack_keys", blocks, self.k[1], self.v[1], k, v, self.cu, self.B, blocks[0],
-               *strides(self.k[1], self.v[1]), LSEL=s.lsel, LP=lp, **self.heads, BK=8)
+        lp, blocks, width = max(16, pow2(s.lsel)), self.grid(s.lsel), pow2(rows.shape[2])
+        k = torch.full((s.hkv, blocks[0], slices["DP"] + slices["DT"], lp), fill, dtype=s.dtype)
+        v = torch.full((s.hkv, blocks[0], lp, width), fill, dtype=s.dtype)
+        launch("nsa/select_packed_fwd.py", "pack_keys", blocks, columns, rows, k, v, self.cu, self.B, blocks[0],
+               *strides(columns, rows), LSEL=s.lsel, LP=lp, **slices, E=rows.shape[2], EP=width, BK=8)
         return k, v
+
+    def packed_dq(self, idx, do, lse, delta, dq):
+        """Writes dq from packed blocks."""
+        s = self.shape
+        kt, _ = self.packed_blocks()
+        vt, kp = self.pack(self.v[1], dict(D=s.vdim, DP=pow2(s.vdim), DT=0), self.k[1])
+        launch("nsa/select_packed_bwd.py", "select_packed_bwd_dq", self.grid(1), self.q, kt, kp, vt, idx, do, lse, delta, dq,
+               self.cu, self.scale, self.T, self.B, kt.shape[1], *strides(self.q, do, dq, lse, delta), G=s.group, GP=pow2(s.group),
+               LSEL=s.lsel, LP=kt.shape[3], NSEL=s.n, **self.heads, KW=kp.shape[3], BN=s.bn)
 
     def selected(self, idx, kernel):
         s = self.shape

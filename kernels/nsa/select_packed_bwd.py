@@ -1,0 +1,119 @@
+# kernels/nsa/select_packed_bwd.py - attention over selected blocks, dq, from keys and values packed by blocks.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# All three products of a token have few rows. Their right operands are packed as pack_keys (select_packed_fwd.py) writes them:
+# keys and values transposed for the scores and for dp, keys row by row for dq.
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
+    """The first NP columns of rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
+    cols = tl.arange(0, NP)
+    if N >= NP:
+        x = tl.load(ptr + offs[:, None] + cols[None, :])
+    else:
+        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
+    return x
+
+
+@triton.jit
+def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
+    """Tile number -> its sequence, that one's first entry and length, and the tile's first entry in the sequence.
+
+    CU are prefix sums, SIZE the entries of a tile. Sequence b owns the tiles from CU[b] // SIZE + b on, which is enough for
+    every length; the last of them may be empty: it starts at the length or behind it.
+    """
+    low = tile * 0
+    high = low + nseq - 1
+    while low < high:                            # the last sequence that starts at this tile or before
+        middle = (low + high + 1) // 2
+        if tl.load(CU + middle) // SIZE + middle <= tile:
+            low = middle
+        else:
+            high = middle - 1
+    start = tl.load(CU + low)
+    return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
+
+
+# tessera: instance select_packed_bwd_dq_quick_f32(Q="*fp32:16", KT="*fp32:16", KP="*fp32:16", VT="*fp32:16", IDX="*i32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", tiles="i32", sqt="i32:16", sqh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=3, GP=4, LSEL=32, LP=32, NSEL=6, D=32, DP=32, DT=0, KW=32, E=32, EP=32, BN=32)
+# tessera: instance select_packed_bwd_dq_d64_f32(Q="*fp32:16", KT="*fp32:16", KP="*fp32:16", VT="*fp32:16", IDX="*i32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", tiles="i32", sqt="i32:16", sqh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=4, GP=4, LSEL=64, LP=64, NSEL=16, D=64, DP=64, DT=0, KW=64, E=64, EP=64, BN=64)
+# tessera: instance select_packed_bwd_dq_paper_bf16(Q="*bf16:16", KT="*bf16:16", KP="*bf16:16", VT="*bf16:16", IDX="*i32:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*bf16:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", tiles="i32", sqt="i32:16", sqh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32:16", slseh=1, sdeltat="i32:16", sdeltah=1, G=16, GP=16, LSEL=64, LP=64, NSEL=16, D=192, DP=128, DT=64, KW=256, E=128, EP=128, BN=64)
+# tessera: cpu(BN=64)
+# tessera: cpu(BN=32)
+# tessera: space(BN=[16, 32, 64], where=BN <= LP)
+# tessera: grid(T + B, H)
+# tessera: swap_ab
+@triton.autotune(
+    configs=[
+        triton.Config({"BN": 64}, num_warps=4, num_stages=2),
+        triton.Config({"BN": 32}, num_warps=2, num_stages=3),
+    ],
+    key=["G", "D", "E"],
+)
+@triton.jit(do_not_specialize=["T", "nseq", "tiles"])
+def select_packed_bwd_dq(Q, KT, KP, VT, IDX, DO, LSE, DELTA, DQ, CU, scale, T, nseq, tiles, sqt, sqh, sdot, sdoh, sdqt, sdqh,
+                         slset, slseh, sdeltat, sdeltah,
+                         G: tl.constexpr, GP: tl.constexpr, LSEL: tl.constexpr, LP: tl.constexpr, NSEL: tl.constexpr,
+                         D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, KW: tl.constexpr,
+                         E: tl.constexpr, EP: tl.constexpr, BN: tl.constexpr):
+    """dq of one token, all heads of one KV head. KT [Hkv, tiles, DP + DT, LP], KP [Hkv, tiles, LP, KW], VT [Hkv, tiles, EP, LP]."""
+    sequence, start, length, t = find_tile(CU, nseq, tl.program_id(0), 1)
+    group = tl.program_id(1).to(tl.int64)
+    if t >= length:
+        return
+    head = tl.minimum(tl.arange(0, GP), G - 1)   # padding rows repeat the last head and are not stored
+    live = tl.arange(0, GP) < G
+    token0 = (start + t).to(tl.int64)
+    row = IDX + (group * T + start + t) * NSEL
+    q = load_rows(Q + token0 * sqt + group * G * sqh, head * sqh, D, DP)
+    if DT:
+        q2 = load_rows(Q + token0 * sqt + group * G * sqh + DP, head * sqh, D - DP, DT)
+    do = load_rows(DO + token0 * sdot + group * G * sdoh, head * sdoh, E, EP)
+    lse = tl.load(LSE + token0 * slset + group * G * slseh + head * slseh) * 1.4426950408889634
+    delta = tl.load(DELTA + token0 * sdeltat + group * G * sdeltah + head * sdeltah)
+    slope = scale * 1.4426950408889634
+
+    dq = tl.zeros((GP, DP), tl.float32)
+    if DT:
+        dq2 = tl.zeros((GP, DT), tl.float32)
+    STEP: tl.constexpr = BN if BN < LP else LP   # a step stays inside of its block
+    cols = tl.arange(0, STEP)
+    dims = tl.arange(0, DP)
+    e = tl.arange(0, EP)
+    first = group * tiles + start // LSEL + sequence         # the first block of the sequence
+    for r in range(0, NSEL):
+        block = tl.load(row + r)                 # -1: no more, an empty range of keys
+        low = tl.maximum(block, 0) * LSEL
+        bound = tl.minimum((block + 1) * LSEL, t + 1) - low
+        packed = first + tl.maximum(block, 0)
+        for n in range(0, bound, STEP):
+            kt = tl.load(KT + packed * ((DP + DT) * LP) + n + dims[:, None] * LP + cols[None, :])
+            s = tl.dot(q, kt)
+            if DT:
+                tail = tl.arange(0, DT)
+                kt2 = tl.load(KT + packed * ((DP + DT) * LP) + DP * LP + n + tail[:, None] * LP + cols[None, :])
+                s = tl.dot(q2, kt2, s)
+            s = s * slope
+            keep = (n + cols < bound)[None, :]
+            p = tl.where(keep, tl.exp2(s - lse[:, None]), 0.0)
+            vt = tl.load(VT + packed * (EP * LP) + n + e[:, None] * LP + cols[None, :])
+            ds = p * (tl.dot(do, vt) - delta[:, None])
+            keys = KP + packed * (LP * KW) + n * KW + cols[:, None] * KW
+            k = tl.load(keys + dims[None, :])
+            dq = tl.dot(ds.to(k.dtype), k, dq)
+            if DT:
+                k2 = tl.load(keys + DP + tl.arange(0, DT)[None, :])
+                dq2 = tl.dot(ds.to(k.dtype), k2, dq2)
+
+    d = tl.arange(0, DP)
+    out = DQ + token0 * sdqt + group * G * sdqh
+    out_offs = head * sdqh
+    tl.store(out + out_offs[:, None] + d[None, :], (dq * scale).to(DQ.dtype.element_ty),
+             mask=live[:, None] & (d[None, :] < D))
+    if DT:
+        tail = DP + tl.arange(0, DT)
+        tl.store(out + out_offs[:, None] + tail[None, :], (dq2 * scale).to(DQ.dtype.element_ty),
+                 mask=live[:, None] & (tail[None, :] < D))
