@@ -16,31 +16,60 @@ int64_t Emitter::laneWidth(int64_t size) const {
   return std::min<int64_t>(size, options.vectorBits / 32);
 }
 
-// Votes for the dimensions along which the loads and stores of an expression
-// touch neighbouring addresses.
-static void vote(const Plan &plan, Value value, SmallVector<int> dims,
-                 SmallVector<int> &votes, int depth) {
+namespace {
+// Votes for the dimensions along which the loads and stores of a nest touch
+// neighbouring addresses. What is broadcast along a dimension of the nest, such
+// as a column, has no vote: it is one vector along its own dimension and one
+// scalar along the other.
+class LaneVotes {
+public:
+  LaneVotes(const Plan &plan, ArrayRef<int64_t> shape)
+      : plan(plan), votes(shape.size(), 0),
+        rank(llvm::count_if(shape, [](int64_t size) { return size > 1; })) {}
+
   // dims[d]: dimension of the nest that dimension d of `value` runs along.
+  void add(Value value, SmallVector<int> dims, int depth);
+  void addNeighbours(Value pointers, ArrayRef<int> dims, int weight);
+  int of(int dim) const { return votes[dim]; }
+
+private:
+  bool isBroadcast(Value value, ArrayRef<int> dims) const {
+    ArrayRef<int64_t> shape = tile::shapeOf(value.getType());
+    int64_t along = 0;
+    for (size_t d = 0; d < dims.size(); ++d)
+      along += dims[d] >= 0 && shape[d] > 1;
+    return along < rank;
+  }
+
+  const Plan &plan;
+  SmallVector<int> votes;
+  int64_t rank; // dimensions of the nest above 1
+};
+} // namespace
+
+void LaneVotes::addNeighbours(Value pointers, ArrayRef<int> dims, int weight) {
+  for (size_t d = 0; d < dims.size(); ++d)
+    if (dims[d] >= 0 && tile::shapeOf(pointers.getType())[d] > 1 &&
+        strideAlong(pointers, d) == 1)
+      votes[dims[d]] += weight;
+}
+
+void LaneVotes::add(Value value, SmallVector<int> dims, int depth) {
   Operation *op = value.getDefiningOp();
   if (!isa<RankedTensorType>(value.getType()) || depth > 24)
     return;
-  auto neighbours = [&](Value pointers, int weight) {
-    for (size_t d = 0; d < dims.size(); ++d)
-      if (dims[d] >= 0 && tile::shapeOf(pointers.getType())[d] > 1 &&
-          strideAlong(pointers, d) == 1)
-        votes[dims[d]] += weight;
-  };
   if (plan.bufferOf(value) >= 0 && depth > 0) {
     // Reading a buffer across its rows costs a load per lane.
     if (!dims.empty() && dims.back() >= 0 &&
-        tile::shapeOf(value.getType()).back() > 1)
+        tile::shapeOf(value.getType()).back() > 1 && !isBroadcast(value, dims))
       votes[dims.back()] += 1;
     return;
   }
   if (!op)
     return;
   if (auto load = dyn_cast<tile::LoadOp>(op)) {
-    neighbours(load.getPtr(), 4);
+    if (!isBroadcast(value, dims))
+      addNeighbours(load.getPtr(), dims, 4);
     return;
   }
   if (isa<tile::TransOp, tile::ExpandDimsOp, tile::BroadcastOp>(op) ||
@@ -50,39 +79,37 @@ static void vote(const Plan &plan, Value value, SmallVector<int> dims,
     for (size_t d = 0; d < dims.size(); ++d)
       if (auto from = sourceDim(op, d))
         inner[*from] = dims[d];
-    vote(plan, source, inner, votes, depth + 1);
+    add(source, inner, depth + 1);
     return;
   }
   if (auto split = dyn_cast<tile::SplitOp>(op)) {
     dims.push_back(-1);
-    vote(plan, split.getSrc(), dims, votes, depth + 1);
+    add(split.getSrc(), dims, depth + 1);
     return;
   }
   if (isElementwise(op))
     for (Value operand : op->getOperands())
-      vote(plan, operand, dims, votes, depth + 1);
+      add(operand, dims, depth + 1);
 }
 
 int Emitter::chooseLane(ArrayRef<int64_t> shape, ArrayRef<Value> values,
                         int fallback, bool own) const {
-  SmallVector<int> votes(shape.size(), 0), dims;
+  LaneVotes votes(plan, shape);
+  SmallVector<int> dims;
   for (size_t d = 0; d < shape.size(); ++d)
     dims.push_back(int(d));
   for (Value value : values) {
-    if (isa<tile::PtrType>(tile::elementType(value.getType()))) {
-      for (size_t d = 0; d < shape.size(); ++d)
-        if (shape[d] > 1 && strideAlong(value, d) == 1)
-          votes[d] += 6;
-      continue;
-    }
-    vote(plan, value, dims, votes, own ? 0 : 1);
+    if (isa<tile::PtrType>(tile::elementType(value.getType())))
+      votes.addNeighbours(value, dims, 6);
+    else
+      votes.add(value, dims, own ? 0 : 1);
   }
   int best = -1;
   for (int d = int(shape.size()) - 1; d >= 0; --d)
-    if (shape[d] > 1 && (best < 0 || votes[d] > votes[best]))
+    if (shape[d] > 1 && (best < 0 || votes.of(d) > votes.of(best)))
       best = d;
   // A short dimension makes short vectors.
-  if (best >= 0 && votes[best] == 0 && fallback >= 0 && shape[fallback] > 1)
+  if (best >= 0 && votes.of(best) == 0 && fallback >= 0 && shape[fallback] > 1)
     best = fallback;
   return best;
 }
