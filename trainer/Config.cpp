@@ -240,7 +240,7 @@ Config forProcesses(Config config, int64_t processes) {
 std::vector<std::string> takeFrom(const Config &earlier, Config &config) {
   std::vector<std::string> changed;
   for (const Setting &s : settingsTable()) {
-    if (s.absent() || s.atResume != AtResume::Keep ||
+    if (s.absent() || s.atResume == AtResume::Change ||
         given(config, s.key.c_str()))
       continue;
     const std::string before = valueText(s, earlier);

@@ -30,7 +30,8 @@ bool writtenByRuns(const std::string &name) {
         "kernels", ".HALT", ".anomaly_type", "env.json", "tb"})
     if (name == known || name.starts_with("." + known + "."))
       return true;
-  return name.starts_with("previous-") || name.starts_with("heartbeat_rank");
+  return name.starts_with("previous-") || name.starts_with("metrics-") ||
+         name.starts_with("heartbeat_rank");
 }
 
 std::vector<fs::path> foreignFiles(const fs::path &folder) {
@@ -113,6 +114,11 @@ RunFolder::~RunFolder() {
 }
 
 bool RunFolder::finished() const { return fs::exists(file("metrics.json")); }
+
+void RunFolder::reopen(int64_t steps) {
+  fs::rename(file("metrics.json"), file(fmt::format("metrics-{}.json", steps)));
+  syncFolder(path);
+}
 
 void RunFolder::refuseForeignFiles() const {
   const std::vector<fs::path> foreign = foreignFiles(path);

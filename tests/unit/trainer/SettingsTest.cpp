@@ -226,6 +226,7 @@ TEST(Settings, TakesWhatNobodyGaveFromAnEarlierRun) {
                                          {"train.warmup", 50},
                                          {"train.device_batch_size", 2},
                                          {"train.log_every", 7},
+                                         {"train.lr", 0.25},
                                          {"train.clip", 0.5}},
                                         "state.json");
   EXPECT_EQ(earlier.batchSize, 2);
@@ -237,8 +238,9 @@ TEST(Settings, TakesWhatNobodyGaveFromAnEarlierRun) {
   EXPECT_EQ(now.deviceBatchSize, 2);
   EXPECT_EQ(now.clip, 1);      // given
   EXPECT_EQ(now.logEvery, 10); // may change
-  // Layers, warm-up, batch; what each process gets of it follows.
-  EXPECT_EQ(taken.size(), 3u) << taken.front();
+  EXPECT_EQ(now.learningRate, 0.25);
+  // Layers, warm-up, batch, rate; what each process gets of it follows.
+  EXPECT_EQ(taken.size(), 4u) << taken.front();
   EXPECT_EQ(now.origins.at("train.warmup_steps"), "checkpoint");
   EXPECT_THROW(configFromJson({{"train.what", 3}}, "state.json"), Error);
   EXPECT_THROW(configFromJson(nullptr, "state.json"), Error);
