@@ -27,7 +27,7 @@ bool writtenByRuns(const std::string &name) {
   // The second form is what writeFile() leaves when the run is killed in it.
   for (const std::string known :
        {"lock", "config.json", "metrics.jsonl", "metrics.json", "ckpt",
-        "kernels", ".HALT", ".anomaly_type", "env.json", "tb"})
+        "kernels", ".HALT", ".anomaly_type", "env.json", "tb", "trace.json"})
     if (name == known || name.starts_with("." + known + "."))
       return true;
   return name.starts_with("previous-") || name.starts_with("metrics-") ||

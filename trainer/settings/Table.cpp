@@ -391,6 +391,11 @@ std::vector<Setting> routineSettings() {
           .twin("NSA_WATCH_HEARTBEAT_STALL_S")
           .range(0, many)
           .free(),
+      Entry::of("train.trace_steps", MEMBER(traceSteps),
+                "steps whose phases, operations and kernels are written to "
+                "trace.json, for Perfetto; not given: none")
+          .range(1, many)
+          .free(),
   };
 }
 

@@ -339,6 +339,27 @@ TEST(Settings, AnotherNumberOfProcessesSharesTheBatchAnew) {
   EXPECT_THROW(takeFrom(stored, given), Error);
 }
 
+TEST(Settings, StepsToTraceAreTwoOfAList) {
+  for (const char *text : {"train: {trace_steps: [10, 12]}",
+                           "train:\n  trace_steps:\n  - 10\n  - 12\n",
+                           "train.trace_steps: 10,12"}) {
+    const Config c = parseConfig(text, "x", {});
+    EXPECT_EQ(c.traceSteps.first, 10) << text;
+    EXPECT_EQ(c.traceSteps.last, 12) << text;
+    const Config again = configFromJson(toJson(c), "config.json");
+    EXPECT_EQ(again.traceSteps.first, 10);
+    EXPECT_EQ(again.traceSteps.last, 12);
+  }
+  EXPECT_EQ(parseConfig("", "x", {}).traceSteps.first, 0);
+  EXPECT_EQ(parseConfig("", "x", {"train.trace_steps=[]"}).traceSteps.first, 0);
+  for (const char *text :
+       {"train.trace_steps: [1, 2, 3]", "train.trace_steps: [2, 1]",
+        "train.trace_steps: [0, 4]", "train.trace_steps: [[1, 2], 3]",
+        "train.steps: [1, 2]", "train.trace_steps: [1", "train.trace_steps: 4",
+        "train.trace_steps: [1, {a: 2}]"})
+    EXPECT_THROW(parseConfig(text, "x", {}), Error) << text;
+}
+
 TEST(Settings, OurConfigsAreRead) {
   for (const char *name :
        {"quickstart", "sim_smoke", "dilated_window", "paper"})
