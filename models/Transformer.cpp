@@ -9,6 +9,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/record_function.h>
 #include <cmath>
 #include <fmt/format.h>
 #include <utility>
@@ -302,6 +303,9 @@ ForwardResult Transformer::forward(const at::Tensor &tokens,
   ForwardResult result;
   at::Tensor x = at::embedding(embedding, tokens.flatten());
   for (const Block &b : blocks) {
+    at::RecordFunction span(at::RecordScope::USER_SCOPE);
+    if (span.isActive())
+      span.before(fmt::format("layer {}", &b - blocks.data()));
     if (!keep) {
       x = recomputedBlock(b, x, packing, options);
       continue;

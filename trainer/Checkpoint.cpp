@@ -7,6 +7,7 @@
 #include "support/File.h"
 #include "trainer/CheckpointFolder.h"
 #include "trainer/Config.h"
+#include "trainer/Schedule.h"
 #include "trainer/TensorFile.h"
 #include "trainer/settings/Setting.h"
 
@@ -27,6 +28,19 @@ constexpr const char *stateFile = "state.json";
 constexpr int stateFormat = 3;
 constexpr const char *startOver =
     "resume=never starts over in this folder; out=FOLDER uses another";
+
+/// Settings of that kind that differ: "train.lr=0.1, this run has 0.2".
+std::vector<std::string> differences(const Config &earlier,
+                                     const Config &config, AtResume kind) {
+  std::vector<std::string> all;
+  for (const Setting &s : settingsTable()) {
+    const std::string before = valueText(s, earlier),
+                      now = valueText(s, config);
+    if (s.atResume == kind && before != now)
+      all.push_back(fmt::format("{}={}, this run has {}", s.key, before, now));
+  }
+  return all;
+}
 
 } // namespace
 
@@ -104,26 +118,32 @@ Config resumedConfig(const FoundCheckpoint &checkpoint, Config config,
   return config;
 }
 
+std::string differenceFrom(const Config &earlier, const Config &config) {
+  const auto all = differences(earlier, config, AtResume::Keep);
+  return all.empty() ? "" : all.front();
+}
+
 void requireSameRun(const FoundCheckpoint &checkpoint, const Config &config,
                     const std::string &dataHash, const Say &say) {
   const Config earlier = earlierConfig(checkpoint);
-  std::string announced;
-  for (const Setting &s : settingsTable()) {
-    const std::string before = valueText(s, earlier),
-                      now = valueText(s, config);
-    if (s.atResume == AtResume::Change || before == now)
-      continue;
-    const std::string difference =
-        fmt::format("{} was made with {}={}, this run has {}",
-                    checkpoint.folder, s.key, before, now);
-    if (s.atResume != AtResume::Announce)
-      throw Error(difference, startOver);
-    announced += (announced.empty() ? "" : "; ") + difference;
-  }
+  const std::string made = checkpoint.folder + " was made with ";
+  if (const std::string other = differenceFrom(earlier, config); !other.empty())
+    throw Error(made + other, startOver);
   if (checkpoint.state.value("data_sha256", "") != dataHash)
     throw Error(checkpoint.folder + " was trained on another text", startOver);
+  const int64_t step = checkpoint.state.value("step", int64_t(0));
+  if (config.steps < step)
+    throw Error(fmt::format("train.steps is {}, but {} has made {}",
+                            config.steps, checkpoint.folder, step),
+                fmt::format("train.steps={} or more goes on from there; {}",
+                            step, startOver));
+  std::string announced;
+  for (const std::string &d : differences(earlier, config, AtResume::Announce))
+    announced += (announced.empty() ? "" : "; ") + made + d;
   if (!announced.empty())
     say("from here on: " + announced);
+  if (config.steps != earlier.steps && config.steps > step && step > 0)
+    say(otherLengthLine(earlier, config, step));
 }
 
 void requireSameKernels(const FoundCheckpoint &checkpoint, const Config &config,

@@ -68,8 +68,13 @@ Config earlierConfig(const FoundCheckpoint &checkpoint);
 Config resumedConfig(const FoundCheckpoint &checkpoint, Config config,
                      const Say &say);
 
+/// What keeps a run with settings `config` from going on where one with
+/// `earlier` stood: "train.seed=1, this run has 2"; empty when nothing does.
+std::string differenceFrom(const Config &earlier, const Config &config);
+
 /// Throws tessera::Error when the checkpoint belongs to another model, schedule
-/// or text; says what differs and may.
+/// or text, or has made more steps than the run is to make; says what differs
+/// and may, and what other train.steps mean for the learning rate.
 void requireSameRun(const FoundCheckpoint &checkpoint, const Config &config,
                     const std::string &dataHash, const Say &say);
 

@@ -5,6 +5,7 @@
 
 #include "support/Error.h"
 
+#include <ATen/record_function.h>
 #include <csignal>
 #include <new>
 
@@ -77,6 +78,7 @@ void CheckpointWriter::run() {
     lock.unlock();
     const int64_t step = waiting->progress.step;
     try {
+      RECORD_USER_SCOPE("checkpoint: write");
       writeCheckpoint(config, *waiting, dataHash, kernels);
     } catch (const Error &e) {
       failure = {step, e};

@@ -58,6 +58,21 @@ void addOnce(Entries &entries, const std::string &name, const std::string &text,
                 "leave one of the two");
 }
 
+/// Whether a setting of that name takes a list: that of two steps.
+bool takesSteps(const std::string &name) {
+  const Setting *s = findSetting(name);
+  Config any;
+  return s && s->field && std::holds_alternative<StepRange *>(s->field(any));
+}
+
+std::string listText(const YAML::Node &list) {
+  std::string text;
+  for (const YAML::Node &item : list)
+    text += (text.empty() ? "" : ",") +
+            (item.IsScalar() ? item.Scalar() : std::string("?"));
+  return text;
+}
+
 void flatten(const YAML::Node &node, const std::string &prefix,
              const std::string &file, Entries &out) {
   for (const auto &item : node) {
@@ -71,11 +86,13 @@ void flatten(const YAML::Node &node, const std::string &prefix,
           allSettings);
     if (item.second.IsMap())
       flatten(item.second, key + ".", file, out);
+    else if (item.second.IsSequence() && takesSteps(key))
+      addOnce(out, key, listText(item.second), place);
     else if (item.second.IsScalar() || item.second.IsNull())
       addOnce(out, key, item.second.IsNull() ? "" : item.second.Scalar(),
               place);
     else
-      throw Error(fmt::format("{}: {} holds a list, but no setting takes one",
+      throw Error(fmt::format("{}: {} holds a list, which it does not take",
                               place, key),
                   "write one value");
   }
@@ -240,7 +257,7 @@ Config forProcesses(Config config, int64_t processes) {
 std::vector<std::string> takeFrom(const Config &earlier, Config &config) {
   std::vector<std::string> changed;
   for (const Setting &s : settingsTable()) {
-    if (s.absent() || s.atResume != AtResume::Keep ||
+    if (s.absent() || s.atResume == AtResume::Change ||
         given(config, s.key.c_str()))
       continue;
     const std::string before = valueText(s, earlier);

@@ -25,6 +25,11 @@ enum class DataOrder : int { Random, Shuffled, Sequential };
 enum class DataPacking : int { Joined, BestFit };
 enum class DataEnd : int { Repeat, Stop };
 
+/// Steps by number, from 1, both included; first 0: none.
+struct StepRange {
+  int64_t first = 0, last = 0;
+};
+
 /// trainer/settings/Table.cpp says what each member means.
 struct Config {
   Config() { model.layers = 1; } // as in the Python system
@@ -71,6 +76,7 @@ struct Config {
   int64_t keepCheckpoints = 2;
   int64_t milestoneEvery = 0; ///< Steps; 0: none.
   double watchdog = 180;      ///< Seconds; 0: none.
+  StepRange traceSteps;
 
   std::string out = "runs/default";
   std::string resume = "auto"; ///< auto or never.

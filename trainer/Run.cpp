@@ -12,6 +12,7 @@
 #include "trainer/Signals.h"
 
 #include <ATen/ATen.h>
+#include <ATen/record_function.h>
 #include <cmath>
 #include <csignal>
 #include <fmt/format.h>
@@ -66,6 +67,8 @@ Run::Run(const Config &config, const Corpus &corpus, models::Transformer &model,
       parallel(parallel),
       telemetry(parallel.first() ? config.out + "/metrics.jsonl" : "",
                 start.step),
+      trace(config.out + "/trace.json",
+            parallel.first() ? config.traceSteps : StepRange()),
       control(config.out, parallel.rank(), config.watchdog),
       writer(config, corpus.hash, kernels, optimizer), progress(start),
       source(corpus, config, start.windows, parallel.rank(), parallel.size()),
@@ -94,7 +97,15 @@ double Run::shareLoss(double loss) {
 }
 
 void Run::step() {
-  StageClock clock;
+  if (const std::string line = trace.beginStep(progress.step + 1);
+      !line.empty())
+    telemetry.say(line);
+  takeStep();
+  trace.endStep();
+}
+
+void Run::takeStep() {
+  StageClock clock(&trace);
   control.beat("step", progress.step + 1);
   const LossScale scale = progress.scale;
   const double share = 1 / double(config.accumulate);
@@ -147,6 +158,7 @@ void Run::step() {
   clock.enter(Stage::Other);
   const double seconds = clock.total();
   const double speed = double(config.tokensPerStep()) / seconds;
+  trace.phase("log");
   recent = recent > 0 ? 0.9 * recent + 0.1 * seconds : seconds;
   telemetry.step(
       {progress.step, config.steps, loss / std::numbers::ln2 * unit.perToken,
@@ -205,6 +217,7 @@ void Run::between() {
     return every > 0 && !last() && progress.step % every == 0;
   };
   if (due(config.evaluateEvery)) {
+    RECORD_USER_SCOPE("evaluation");
     ReportSignals::doing("evaluating", progress.step);
     const Evaluation e =
         evaluate(model, corpus, config, config.evaluateWindows);
@@ -222,6 +235,7 @@ void Run::between() {
 void Run::saveIfDue() {
   if (saveDue && !suspect) {
     saveDue = false;
+    RECORD_USER_SCOPE("checkpoint: copy");
     ReportSignals::doing("copying what a checkpoint holds", progress.step);
     writer.start(progress);
   }
@@ -254,6 +268,8 @@ void Run::save() {
   sayFailures();
   writer.start(progress);
   writer.wait();
+  if (const std::string line = trace.finish(); !line.empty())
+    telemetry.say(line);
   for (const SaveFailure &failure : writer.failures())
     throw failure.error;
 }

@@ -9,6 +9,7 @@
 #include "trainer/DataParallel.h"
 #include "trainer/RunControl.h"
 #include "trainer/Telemetry.h"
+#include "trainer/Trace.h"
 
 #include <chrono>
 
@@ -52,6 +53,7 @@ public:
   int64_t compiledAfterFirstStep() const;
 
 private:
+  void takeStep();
   int ownSignal();
   double shareLoss(double loss);
   void overflow(double factor);
@@ -65,6 +67,7 @@ private:
   AdamW &optimizer;
   DataParallel &parallel;
   Telemetry telemetry;
+  Trace trace;
   RunControl control;
   CheckpointWriter writer;
   Progress progress;

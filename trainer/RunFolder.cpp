@@ -27,10 +27,11 @@ bool writtenByRuns(const std::string &name) {
   // The second form is what writeFile() leaves when the run is killed in it.
   for (const std::string known :
        {"lock", "config.json", "metrics.jsonl", "metrics.json", "ckpt",
-        "kernels", ".HALT", ".anomaly_type", "env.json", "tb"})
+        "kernels", ".HALT", ".anomaly_type", "env.json", "tb", "trace.json"})
     if (name == known || name.starts_with("." + known + "."))
       return true;
-  return name.starts_with("previous-") || name.starts_with("heartbeat_rank");
+  return name.starts_with("previous-") || name.starts_with("metrics-") ||
+         name.starts_with("heartbeat_rank");
 }
 
 std::vector<fs::path> foreignFiles(const fs::path &folder) {
@@ -113,6 +114,11 @@ RunFolder::~RunFolder() {
 }
 
 bool RunFolder::finished() const { return fs::exists(file("metrics.json")); }
+
+void RunFolder::reopen(int64_t steps) {
+  fs::rename(file("metrics.json"), file(fmt::format("metrics-{}.json", steps)));
+  syncFolder(path);
+}
 
 void RunFolder::refuseForeignFiles() const {
   const std::vector<fs::path> foreign = foreignFiles(path);

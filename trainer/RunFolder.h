@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace tessera::trainer {
@@ -19,6 +20,10 @@ public:
 
   std::string file(const std::string &name) const { return path + "/" + name; }
   bool finished() const; ///< metrics.json is there.
+
+  /// The result of a finished run that goes on becomes metrics-N.json, for the
+  /// N steps it had made: the run is under way again.
+  void reopen(int64_t steps);
 
   /// Throws tessera::Error when the folder holds anything that no run writes.
   /// Such files may lie beside a run that goes on, but none is moved.

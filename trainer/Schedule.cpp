@@ -44,6 +44,16 @@ double learningRate(const Config &c, int64_t step) {
   return c.finalLearningRate + (c.learningRate - c.finalLearningRate) * share;
 }
 
+std::string otherLengthLine(const Config &earlier, const Config &config,
+                            int64_t step) {
+  return fmt::format("train.steps {} -> {}: the learning rate of each step "
+                     "from here on is that of a run of {} steps: {:g} in step "
+                     "{}, after {:g} in step {}",
+                     earlier.steps, config.steps, config.steps,
+                     learningRate(config, step), step + 1,
+                     learningRate(earlier, step - 1), step);
+}
+
 std::string scheduleWarning(const Config &c) {
   if (c.warmup <= c.steps)
     return "";

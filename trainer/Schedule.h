@@ -16,6 +16,11 @@ struct Config;
 /// as 1 - sqrt over the last decay_share of the steps; `constant` stays.
 double learningRate(const Config &config, int64_t step);
 
+/// A line on what other train.steps mean for a run that has made `step` (at
+/// least 1) with the settings `earlier`: the rates of that step and the next.
+std::string otherLengthLine(const Config &earlier, const Config &config,
+                            int64_t step);
+
 /// A line for a warm-up that is longer than the run; else empty.
 std::string scheduleWarning(const Config &config);
 

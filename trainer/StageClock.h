@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "trainer/Trace.h"
+
 #include <array>
 #include <chrono>
 
@@ -13,11 +15,13 @@ constexpr std::array<const char *, 6> stageNames = {
     "data", "forward", "backward", "exchange", "update", "other"};
 
 /// Every moment from its making on belongs to one stage, so that the stages add
-/// up to the whole. On a GPU these are times of the host: the device's are in
-/// the stage that waits for it.
+/// up to the whole, and is a phase of a trace. On a GPU these are times of the
+/// host: the device's are in the stage that waits for it.
 class StageClock {
 public:
-  using Clock = std::chrono::steady_clock;
+  using Clock = Trace::Clock;
+
+  explicit StageClock(Trace *trace = nullptr) : trace(trace) { tell(); }
 
   /// From now on it is this stage.
   void enter(Stage stage) {
@@ -25,6 +29,7 @@ public:
     sums[size_t(current)] += std::chrono::duration<double>(now - since).count();
     since = now;
     current = stage;
+    tell();
   }
   /// Seconds by stage until the last enter().
   const std::array<double, stageNames.size()> &seconds() const { return sums; }
@@ -36,6 +41,12 @@ public:
   }
 
 private:
+  void tell() {
+    if (trace)
+      trace->phase(stageNames[size_t(current)], since);
+  }
+
+  Trace *trace;
   Stage current = Stage::Other;
   Clock::time_point since = Clock::now();
   std::array<double, stageNames.size()> sums = {};

@@ -39,6 +39,33 @@ double timeMicroBatch(models::Transformer &model, AdamW &optimizer,
   return elapsed(start) / 2;
 }
 
+/// The last checkpoint of the finished run in the folder, when this one differs
+/// from it in more steps, which were asked for, and in nothing that a resumed
+/// run may not change.
+std::optional<FoundCheckpoint> endOfShorterRun(const Config &config,
+                                               const RunFolder &folder) {
+  const auto stored = nlohmann::json::parse(
+      tryReadFile(folder.file("config.json")).value_or(""), nullptr,
+      /*allow_exceptions=*/false);
+  const auto steps = stored.find("train.steps");
+  if (!config.origins.contains("train.steps") || steps == stored.end() ||
+      !steps->is_number_integer() || config.steps <= *steps)
+    return std::nullopt;
+  std::optional<FoundCheckpoint> checkpoint =
+      findCheckpoint(config.out, logLine);
+  if (!checkpoint)
+    return std::nullopt;
+  const Config earlier = earlierConfig(*checkpoint);
+  Config now = config;
+  takeFrom(earlier, now);
+  const std::string other = differenceFrom(earlier, now);
+  if (other.empty())
+    return checkpoint;
+  logLine("the finished run in this folder had " + other +
+          ": it is not extended");
+  return std::nullopt;
+}
+
 } // namespace
 
 Config withVocabulary(Config config, const Corpus &corpus) {
@@ -57,8 +84,9 @@ Config withVocabulary(Config config, const Corpus &corpus) {
 std::optional<FoundCheckpoint> startingPoint(const Config &config,
                                              const RunFolder &folder) {
   std::optional<FoundCheckpoint> checkpoint;
-  if (config.resume == "auto" && !folder.finished())
-    checkpoint = findCheckpoint(config.out, logLine);
+  if (config.resume == "auto")
+    checkpoint = folder.finished() ? endOfShorterRun(config, folder)
+                                   : findCheckpoint(config.out, logLine);
   if (!checkpoint)
     folder.refuseForeignFiles();
   return checkpoint;
@@ -136,6 +164,8 @@ void takeFolder(const Config &config, RunFolder &folder,
   if (checkpoint) {
     for (const auto &damaged : checkpoint->damaged)
       setDamagedAside(damaged);
+    if (folder.finished())
+      folder.reopen(progress.step);
     logLine(
         fmt::format("going on from {} at step {} (resume=never starts over)",
                     checkpoint->folder, progress.step));

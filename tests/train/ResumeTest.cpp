@@ -104,6 +104,67 @@ TEST_F(Resume, ARefusedOneChangesNothing) {
   EXPECT_EQ(contents("mine"), finished);
 }
 
+// At a constant rate the longer run is a straight one of that length. Nothing
+// but the folder and the steps is given.
+TEST_F(Resume, AFinishedRunIsExtended) {
+  const std::vector<std::string> constant = {"train.lr_schedule=constant",
+                                             "train.lr=0.002"};
+  std::vector<std::string> longer = constant;
+  longer.push_back("train.steps=20");
+  expectFine(run("straight", longer));
+  expectFine(run("mine", constant));
+  const std::string result = readFile(folder.file("mine/metrics.json"));
+  const std::vector<std::string> extend = {TESSERA_TRAIN,
+                                           "train",
+                                           "out=" + folder.file("mine"),
+                                           "train.steps=20",
+                                           "train.log_every=1",
+                                           "panel=false"};
+  const CommandResult more = runCommand(extend, std::chrono::seconds(300));
+  expectFine(more);
+  for (const char *part :
+       {"train.lr=0.002", "train.steps=12, this run has 20", "at step 12",
+        "train.steps 12 -> 20: the learning rate of each step from here on is "
+        "that of a run of 20 steps: 0.002 in step 13, after 0.002 in step 12"})
+    EXPECT_NE(more.errors.find(part), std::string::npos) << more.errors;
+  for (const char *name : {"model.safetensors", "optimizer.safetensors"})
+    EXPECT_TRUE(checkpoint("straight", 20, name) ==
+                checkpoint("mine", 20, name))
+        << name;
+  EXPECT_EQ(steps("straight"), steps("mine"));
+  EXPECT_EQ(metrics("straight")["val_bpb"], metrics("mine")["val_bpb"]);
+  EXPECT_EQ(readFile(folder.file("mine/metrics-12.json")), result);
+  // As if it had been killed in its first added step: the same command goes on.
+  fs::remove(folder.path / "mine/metrics.json");
+  fs::remove_all(checkpointFile("mine", 20, "DONE").parent_path());
+  const CommandResult again = runCommand(extend, std::chrono::seconds(300));
+  expectFine(again);
+  EXPECT_NE(again.errors.find("at step 12"), std::string::npos) << again.errors;
+  EXPECT_TRUE(checkpoint("straight", 20, "model.safetensors") ==
+              checkpoint("mine", 20, "model.safetensors"));
+  EXPECT_FALSE(fs::exists(folder.file("mine/previous-1")));
+}
+
+TEST_F(Resume, OnlyMoreStepsExtend) {
+  expectFine(run("mine"));
+  const json result = metrics("mine");
+  // Another seed is another run, which begins; the finished one is kept.
+  const CommandResult other = run("mine", {"train.steps=14", "train.seed=2"});
+  expectFine(other);
+  EXPECT_NE(other.errors.find("train.seed=1, this run has 2: it is not "
+                              "extended"),
+            std::string::npos)
+      << other.errors;
+  EXPECT_EQ(metrics("mine/previous-1"), result);
+  EXPECT_EQ(steps("mine").size(), 14u);
+  // Less than there is of a run that is under way.
+  fs::remove(folder.path / "mine/metrics.json");
+  const auto before = contents("mine");
+  expectRefused(run("mine", {"train.steps=13", "train.seed=2"}),
+                "train.steps is 13, but");
+  EXPECT_EQ(contents("mine"), before);
+}
+
 TEST_F(Resume, AnOlderCheckpointWithoutSumsIsTaken) {
   expectFine(run("straight"));
   makeUnfinished("old");

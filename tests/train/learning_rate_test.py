@@ -13,7 +13,7 @@ import tempfile
 
 import numpy
 
-STEPS, WARMUP, RATE, LAST, DECAY, BETA1, BETA2, EPSILON = 12, 4, 0.003, 0.0005, 0.1, 0.9, 0.95, 1e-8
+STEPS, MORE, WARMUP, RATE, LAST, DECAY, BETA1, BETA2, EPSILON = 12, 17, 4, 0.003, 0.0005, 0.1, 0.9, 0.95, 1e-8
 failures = []
 
 
@@ -22,11 +22,11 @@ def expect(what, got, want, tolerance):
         failures.append("%s: %r, not %r" % (what, got, want))
 
 
-def schedule(step, rate=RATE):
+def schedule(step, rate=RATE, steps=STEPS):
     """Of the step with that number, counted from 1."""
     if step <= WARMUP:
         return rate * step / WARMUP
-    return LAST + (rate - LAST) * (1 + math.cos(math.pi * (step - 1 - WARMUP) / (STEPS - WARMUP))) / 2
+    return LAST + (rate - LAST) * (1 + math.cos(math.pi * (step - 1 - WARMUP) / (steps - WARMUP))) / 2
 
 
 def tensors(path):
@@ -57,7 +57,7 @@ def check(run, rates):
     """rates[n]: of step n."""
     records = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     logged = {record["step"]: record["lr"] for record in records if "lr" in record}
-    if sorted(logged) != list(range(1, STEPS + 1)):
+    if sorted(logged) != sorted(rates):
         failures.append("metrics.jsonl has the steps %s" % sorted(logged))
     for step, rate in rates.items():
         expect("logged rate of step %d" % step, logged[step], rate, 1e-12)
@@ -91,12 +91,16 @@ def main():
         pathlib.Path(str(run) + ".txt").write_text(text)
         train(str(run), "train.lr=%r" % RATE)
         check(run, {step: schedule(step) for step in range(1, STEPS + 1)})
-        # Half the rate from step 8 on, the only setting of a schedule that a resumed run may change.
+        # Half the rate from step 8 on, which a resumed run may change.
         (run / "metrics.json").unlink()
         for step in range(8, STEPS + 1):
             (run / ("ckpt/step_%08d/DONE" % step)).unlink()
         train(str(run), "train.lr=%r" % (RATE / 2))
-        check(run, {step: schedule(step, RATE if step < 8 else RATE / 2) for step in range(1, STEPS + 1)})
+        rates = {step: schedule(step, RATE if step < 8 else RATE / 2) for step in range(1, STEPS + 1)}
+        check(run, rates)
+        # Now that it is finished, it is extended: what is left has the rates of the longer run.
+        train(str(run), "train.lr=%r" % (RATE / 2), "train.steps=%d" % MORE)
+        check(run, {step: rates.get(step, schedule(step, RATE / 2, MORE)) for step in range(1, MORE + 1)})
     for failure in failures:
         print(failure)
     sys.exit(1 if failures else 0)

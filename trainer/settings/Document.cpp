@@ -75,8 +75,9 @@ error with its line.
 
 The names are those of the Python system whose files are to go on working; other
 names with the same meaning stand beside them. *May change* says what a run does
-that goes on from a checkpoint made with another value: `no` refuses; a value
-that nobody gave is taken from the checkpoint.
+that goes on from a checkpoint made with another value: `no` refuses, `with a
+line` goes on and says so; of these, a value that nobody gave is taken from the
+checkpoint.
 
 | key | takes | default | meaning | other names | may change |
 |---|---|---|---|---|---|

@@ -62,6 +62,25 @@ bool parseBool(const Setting &s, const std::string &text) {
   return *value;
 }
 
+/// "[10, 12]", with or without brackets; empty: none.
+StepRange parseSteps(const Setting &s, std::string text) {
+  std::erase(text, ' ');
+  if (text.empty() || text == "[]")
+    return {};
+  if (text.size() > 1 && text.front() == '[' && text.back() == ']')
+    text = text.substr(1, text.size() - 2);
+  const size_t comma = text.find(',');
+  if (comma == std::string::npos)
+    badValue(s, text);
+  const StepRange range = {parse<int64_t>(s, text.substr(0, comma)),
+                           parse<int64_t>(s, text.substr(comma + 1))};
+  if (range.last < range.first)
+    throw Error(fmt::format("{}: step {} comes before step {}", s.key,
+                            range.last, range.first),
+                "write the earlier step first, for example [10, 12]");
+  return range;
+}
+
 /// Whether a key without a feature takes the text.
 bool takes(const Setting &s, const std::string &text) {
   for (const std::string &accepted : s.accepted)
@@ -125,6 +144,7 @@ void setValue(const Setting &s, Config &config, const std::string &text) {
                [&](bool *v) { *v = parseBool(s, text); },
                [&](int64_t *v) { *v = parse<int64_t>(s, text); },
                [&](double *v) { *v = parse<double>(s, text); },
+               [&](StepRange *v) { *v = parseSteps(s, text); },
                [&](const ChoiceField &field) { choose(s, field, text); }},
       fieldOf(s, config));
 }
@@ -143,7 +163,13 @@ std::string valueText(const Setting &s, const Config &config) {
                [](const std::string *v) { return *v; },
                [](const bool *v) { return std::string(*v ? "true" : "false"); },
                [](const int64_t *v) { return number(*v); },
-               [](const double *v) { return number(*v); }, word},
+               [](const double *v) { return number(*v); },
+               [](const StepRange *v) {
+                 return v->first == 0
+                            ? std::string()
+                            : fmt::format("[{}, {}]", v->first, v->last);
+               },
+               word},
       fieldOf(s, const_cast<Config &>(config)));
 }
 
@@ -162,7 +188,11 @@ std::string typeText(const Setting &s) {
           [](const std::string *) { return std::string("text"); },
           [](const bool *) { return std::string("true or false"); },
           [&](const int64_t *) { return "a whole number, " + rangeText(s); },
-          [&](const double *) { return "a number, " + rangeText(s); }, words},
+          [&](const double *) { return "a number, " + rangeText(s); },
+          [&](const StepRange *) {
+            return "[first, last] step, each " + rangeText(s);
+          },
+          words},
       fieldOf(s, any));
 }
 

@@ -29,7 +29,7 @@ struct ChoiceField {
 
 /// Where a setting's value is kept; nothing for a key without a feature.
 using Field = std::variant<std::monostate, std::string *, bool *, int64_t *,
-                           double *, ChoiceField>;
+                           double *, StepRange *, ChoiceField>;
 
 /// What a resumed run may do to a setting.
 enum class AtResume {

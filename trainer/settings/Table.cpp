@@ -179,7 +179,7 @@ std::vector<Setting> runSettings() {
       Entry::of("data.path", MEMBER(dataPath),
                 "text, a folder of it, or shards of tokens; empty: King James "
                 "text")
-          .free(),
+          .announced(),
       Entry::oneOf("data.tokenizer", MEMBER(tokenizer), tokenizers,
                    "gpt2: refuse data of other tokens than GPT-2's; byte: take "
                    "the tokens that the data has"),
@@ -284,7 +284,10 @@ std::vector<Setting> modelSettings() {
 
 std::vector<Setting> trainSettings() {
   return {
-      Entry::of("train.steps", MEMBER(steps), "optimizer steps").range(1, many),
+      Entry::of("train.steps", MEMBER(steps),
+                "optimizer steps; more than a finished run has made extend it")
+          .range(1, many)
+          .announced(),
       Entry::of("train.seq_len", MEMBER(sequenceLength), "tokens of a sequence")
           .twin("NSA_SEQ_LEN")
           .range(2, 1 << 20),
@@ -387,6 +390,11 @@ std::vector<Setting> routineSettings() {
                 "its stack is written; 0: never")
           .twin("NSA_WATCH_HEARTBEAT_STALL_S")
           .range(0, many)
+          .free(),
+      Entry::of("train.trace_steps", MEMBER(traceSteps),
+                "steps whose phases, operations and kernels are written to "
+                "trace.json, for Perfetto; not given: none")
+          .range(1, many)
           .free(),
   };
 }

@@ -89,6 +89,18 @@ std::map<std::string, std::string> contents(const TestFolder &folder) {
   return all;
 }
 
+TEST(RunFolder, AReopenedRunKeepsItsResultAndIsNotFinished) {
+  TestFolder folder;
+  folder.write("lock", "1");
+  folder.write("metrics.json", "one");
+  RunFolder run(folder.path.string());
+  EXPECT_TRUE(run.finished());
+  run.reopen(12);
+  EXPECT_FALSE(run.finished());
+  EXPECT_EQ(readFile(run.file("metrics-12.json")), "one");
+  EXPECT_NO_THROW(run.refuseForeignFiles());
+}
+
 // out=. in a folder of the user's moved all of it into previous-1.
 TEST(RunFolder, RefusesAFolderOfOthersAndChangesNothing) {
   for (const char *name : {"thesis.tex", "kernels/mine.py", "ckpt/weights.pt",

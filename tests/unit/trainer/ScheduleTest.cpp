@@ -107,4 +107,19 @@ TEST(Schedule, TheOtherWaysDown) {
   EXPECT_DOUBLE_EQ(learningRate(c, 0), 0.25);
 }
 
+// By hand: a line from 1 to 0 over 4 steps has 0.25 in the fourth; over 10,
+// 0.6 in the fifth.
+TEST(Schedule, AnotherLengthSaysTheRatesAroundIt) {
+  Config c;
+  c.learningRate = 1;
+  c.schedule = LearningRateSchedule::Linear;
+  c.steps = 4;
+  Config longer = c;
+  longer.steps = 10;
+  EXPECT_EQ(otherLengthLine(c, longer, 4),
+            "train.steps 4 -> 10: the learning rate of each step from here on "
+            "is that of a run of 10 steps: 0.6 in step 5, after 0.25 in step "
+            "4");
+}
+
 } // namespace

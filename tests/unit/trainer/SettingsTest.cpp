@@ -226,6 +226,7 @@ TEST(Settings, TakesWhatNobodyGaveFromAnEarlierRun) {
                                          {"train.warmup", 50},
                                          {"train.device_batch_size", 2},
                                          {"train.log_every", 7},
+                                         {"train.lr", 0.25},
                                          {"train.clip", 0.5}},
                                         "state.json");
   EXPECT_EQ(earlier.batchSize, 2);
@@ -237,8 +238,9 @@ TEST(Settings, TakesWhatNobodyGaveFromAnEarlierRun) {
   EXPECT_EQ(now.deviceBatchSize, 2);
   EXPECT_EQ(now.clip, 1);      // given
   EXPECT_EQ(now.logEvery, 10); // may change
-  // Layers, warm-up, batch; what each process gets of it follows.
-  EXPECT_EQ(taken.size(), 3u) << taken.front();
+  EXPECT_EQ(now.learningRate, 0.25);
+  // Layers, warm-up, batch, rate; what each process gets of it follows.
+  EXPECT_EQ(taken.size(), 4u) << taken.front();
   EXPECT_EQ(now.origins.at("train.warmup_steps"), "checkpoint");
   EXPECT_THROW(configFromJson({{"train.what", 3}}, "state.json"), Error);
   EXPECT_THROW(configFromJson(nullptr, "state.json"), Error);
@@ -335,6 +337,27 @@ TEST(Settings, AnotherNumberOfProcessesSharesTheBatchAnew) {
   // One that was given must fit.
   Config given = parseConfig("", "x", {"train.device_batch_size=3"}, {}, 2);
   EXPECT_THROW(takeFrom(stored, given), Error);
+}
+
+TEST(Settings, StepsToTraceAreTwoOfAList) {
+  for (const char *text : {"train: {trace_steps: [10, 12]}",
+                           "train:\n  trace_steps:\n  - 10\n  - 12\n",
+                           "train.trace_steps: 10,12"}) {
+    const Config c = parseConfig(text, "x", {});
+    EXPECT_EQ(c.traceSteps.first, 10) << text;
+    EXPECT_EQ(c.traceSteps.last, 12) << text;
+    const Config again = configFromJson(toJson(c), "config.json");
+    EXPECT_EQ(again.traceSteps.first, 10);
+    EXPECT_EQ(again.traceSteps.last, 12);
+  }
+  EXPECT_EQ(parseConfig("", "x", {}).traceSteps.first, 0);
+  EXPECT_EQ(parseConfig("", "x", {"train.trace_steps=[]"}).traceSteps.first, 0);
+  for (const char *text :
+       {"train.trace_steps: [1, 2, 3]", "train.trace_steps: [2, 1]",
+        "train.trace_steps: [0, 4]", "train.trace_steps: [[1, 2], 3]",
+        "train.steps: [1, 2]", "train.trace_steps: [1", "train.trace_steps: 4",
+        "train.trace_steps: [1, {a: 2}]"})
+    EXPECT_THROW(parseConfig(text, "x", {}), Error) << text;
 }
 
 TEST(Settings, OurConfigsAreRead) {

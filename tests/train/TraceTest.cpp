@@ -1,0 +1,160 @@
+// tests/train/TraceTest.cpp - trace.json of a run: what is in it, and where.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/train/TrainRun.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace tessera;
+using nlohmann::json;
+
+namespace {
+
+class TraceFile : public TrainRun {
+protected:
+  json spans(const std::string &out) {
+    const json all =
+        json::parse(readFile(folder.file(out) + "/trace.json"))["traceEvents"];
+    json complete = json::array();
+    for (const json &e : all)
+      if (e["ph"] == "X")
+        complete.push_back(e);
+    return complete;
+  }
+  static double begin(const json &e) { return e["ts"]; }
+  static double end(const json &e) {
+    return e["ts"].get<double>() + e["dur"].get<double>();
+  }
+  /// Whether `inner` lies in `outer`, on the same thread; to the nanosecond in
+  /// which both are written.
+  static bool within(const json &inner, const json &outer) {
+    return inner["tid"] == outer["tid"] &&
+           begin(inner) >= begin(outer) - 1e-3 &&
+           end(inner) <= end(outer) + 1e-3;
+  }
+  static std::vector<json> named(const json &all, const std::string &name,
+                                 const json &outer) {
+    std::vector<json> found;
+    for (const json &e : all)
+      if (e["name"] == name && within(e, outer))
+        found.push_back(e);
+    return found;
+  }
+  /// stages_ms and step_ms of a logged step.
+  json record(const std::string &out, int step) {
+    std::istringstream in(readFile(folder.file(out) + "/metrics.jsonl"));
+    for (std::string line; std::getline(in, line);)
+      if (const json r = json::parse(line);
+          r["step"] == step && r.contains("stages_ms"))
+        return r;
+    return {};
+  }
+  const std::vector<std::string> compiled = {"kernels=tessera",
+                                             "train.accumulate=2"};
+};
+
+TEST_F(TraceFile, SpansOfAThreadAreNested) {
+  std::vector<std::string> settings = compiled;
+  settings.insert(settings.end(),
+                  {"train.trace_steps=[11, 12]", "train.save_every=11"});
+  expectFine(run("run", settings));
+  std::map<int64_t, std::vector<json>> threads;
+  for (const json &e : spans("run"))
+    threads[e["tid"]].push_back(e);
+  EXPECT_GE(threads.size(), 2u) << "steps, and the writer of checkpoints";
+  for (auto &[thread, all] : threads) {
+    std::sort(all.begin(), all.end(), [](const json &a, const json &b) {
+      return begin(a) != begin(b) ? begin(a) < begin(b) : end(a) > end(b);
+    });
+    std::vector<json> open;
+    for (const json &e : all) {
+      while (!open.empty() && end(open.back()) <= begin(e) + 1e-3 &&
+             !within(e, open.back()))
+        open.pop_back();
+      if (!open.empty()) {
+        EXPECT_TRUE(within(e, open.back())) << e << " in " << open.back();
+      }
+      open.push_back(e);
+    }
+  }
+}
+
+// Two layers, two micro-batches: what a step must have follows from the model.
+TEST_F(TraceFile, AStepHasItsPhasesLayersAndKernels) {
+  std::vector<std::string> settings = compiled;
+  settings.insert(settings.end(),
+                  {"train.trace_steps=11,12", "train.save_every=11"});
+  const CommandResult done = run("run", settings);
+  expectFine(done);
+  EXPECT_NE(done.errors.find("trace.json"), std::string::npos) << done.errors;
+  const json all = spans("run");
+  std::vector<json> steps;
+  for (const json &e : all)
+    if (e["cat"] == "step")
+      steps.push_back(e);
+  ASSERT_EQ(steps.size(), 2u);
+  for (int i = 0; i < 2; ++i) {
+    const json &step = steps[size_t(i)];
+    EXPECT_EQ(step["name"], "step " + std::to_string(11 + i));
+    std::map<std::string, double> phases;
+    double sum = 0;
+    for (const json &e : all)
+      if (e["cat"] == "phase" && within(e, step)) {
+        phases[e["name"]] += e["dur"].get<double>() / 1e3;
+        sum += e["dur"].get<double>();
+      }
+    // To the nanosecond that each is cut to.
+    EXPECT_NEAR(sum, step["dur"].get<double>(), 0.1);
+    // The run's own clock has the same moments. It is read for the last time
+    // before `log`, and after the step has begun.
+    const json own = record("run", 11 + i);
+    for (const char *stage : {"data", "forward", "backward", "update"}) {
+      EXPECT_NEAR(phases[stage], own["stages_ms"][stage].get<double>(), 1e-3)
+          << stage;
+      EXPECT_GT(phases[stage], 0) << stage;
+    }
+    EXPECT_GE(phases["other"] + 1e-3, own["stages_ms"]["other"].get<double>());
+    const std::vector<json> forward = named(all, "forward", step),
+                            backward = named(all, "backward", step);
+    ASSERT_EQ(forward.size(), 2u);
+    ASSERT_EQ(backward.size(), 2u);
+    for (const json &phase : forward) {
+      for (const char *layer : {"layer 0", "layer 1"})
+        EXPECT_EQ(named(all, layer, phase).size(), 1u) << layer;
+      // Two in each block, one before the head.
+      EXPECT_EQ(named(all, "kernel rmsnorm_fwd", phase).size(), 5u);
+      const std::vector<json> first = named(all, "layer 0", phase);
+      ASSERT_EQ(first.size(), 1u);
+      EXPECT_EQ(named(all, "kernel rmsnorm_fwd", first[0]).size(), 2u);
+      EXPECT_TRUE(named(all, "kernel rmsnorm_bwd", phase).empty());
+    }
+    for (const json &phase : backward)
+      EXPECT_EQ(named(all, "kernel rmsnorm_bwd", phase).size(), 5u);
+  }
+  // Behind step 11: the copy by this thread, the writing by another.
+  std::map<std::string, json> parts;
+  for (const json &e : all)
+    if (e["cat"] == "part")
+      parts[e["name"]] = e;
+  ASSERT_TRUE(parts.contains("checkpoint: copy"));
+  ASSERT_TRUE(parts.contains("checkpoint: write"));
+  EXPECT_EQ(parts["checkpoint: copy"]["tid"], steps[0]["tid"]);
+  EXPECT_NE(parts["checkpoint: write"]["tid"], steps[0]["tid"]);
+  EXPECT_GE(begin(parts["checkpoint: copy"]), end(steps[0]) - 1e-3);
+}
+
+TEST_F(TraceFile, ChangesNoResultAndIsOffUnlessAskedFor) {
+  expectFine(run("plain"));
+  expectFine(run("traced", {"train.trace_steps=[2, 12]"}));
+  EXPECT_FALSE(std::filesystem::exists(folder.file("plain") + "/trace.json"));
+  EXPECT_TRUE(std::filesystem::exists(folder.file("traced") + "/trace.json"));
+  EXPECT_EQ(steps("plain"), steps("traced"));
+  EXPECT_TRUE(checkpoint("plain", 12, "model.safetensors") ==
+              checkpoint("traced", 12, "model.safetensors"));
+  expectRefused(run("bad", {"train.trace_steps=[4, 3]"}),
+                "step 3 comes before step 4");
+  expectRefused(run("bad", {"train.trace_steps=5"}), "[first, last] step");
+}
+
+} // namespace

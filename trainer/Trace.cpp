@@ -1,0 +1,167 @@
+// trainer/Trace.cpp - collects spans and writes them in Chrome's format.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/Trace.h"
+
+#include "support/Error.h"
+#include "support/File.h"
+
+#include <ATen/record_function.h>
+#include <atomic>
+#include <fmt/format.h>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+#include <vector>
+
+namespace tessera::trainer {
+namespace {
+
+using Time = Trace::Clock::time_point;
+
+const char *categoryOf(const at::RecordFunction &f) {
+  if (f.scope() == at::RecordScope::BACKWARD_FUNCTION)
+    return "backward";
+  if (f.scope() != at::RecordScope::USER_SCOPE)
+    return "operation";
+  return std::string_view(f.name()).starts_with("kernel ") ? "kernel" : "part";
+}
+
+/// Microseconds, as the format has them, to the nanosecond.
+std::string microseconds(Trace::Clock::duration d) {
+  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(d);
+  return fmt::format("{}.{:03}", ns.count() / 1000, ns.count() % 1000);
+}
+
+} // namespace
+
+struct Trace::Recorder {
+  struct Span {
+    std::string name;
+    const char *category;
+    Time begin, end;
+    pid_t thread;
+  };
+  /// Between the start and the end of a span. One that ends when nothing is
+  /// observed any more still has where to go.
+  struct Open : at::ObserverContext {
+    std::shared_ptr<Recorder> recorder;
+    Time begin;
+  };
+
+  /// Whom at::RecordFunction tells: its callbacks hold no state.
+  static inline std::atomic<std::shared_ptr<Recorder>> active;
+
+  static std::unique_ptr<at::ObserverContext>
+  opened(const at::RecordFunction & /*f*/) {
+    auto open = std::make_unique<Open>();
+    open->recorder = active.load();
+    open->begin = Clock::now();
+    return open;
+  }
+  static void closed(const at::RecordFunction &f,
+                     at::ObserverContext *context) {
+    const auto *open = static_cast<const Open *>(context);
+    if (open->recorder)
+      open->recorder->add(
+          {f.name(), categoryOf(f), open->begin, Clock::now(), gettid()});
+  }
+
+  void add(Span span) {
+    const std::lock_guard lock(mutex);
+    spans.push_back(std::move(span));
+  }
+  void endPhase(Time now) {
+    if (phase)
+      add({phase, "phase", phaseBegin, now, gettid()});
+    phase = nullptr;
+  }
+  std::string json() const;
+
+  const Time start = Clock::now();
+  at::CallbackHandle callback = 0;
+  int64_t step = 0; ///< That is under way; 0: none.
+  Time stepBegin;
+  bool inPhases = false; ///< The step's first phase has begun.
+  const char *phase = nullptr;
+  Time phaseBegin;
+  mutable std::mutex mutex;
+  std::vector<Span> spans;
+};
+
+std::string Trace::Recorder::json() const {
+  const std::lock_guard lock(mutex);
+  std::string text = "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n";
+  text += fmt::format("{{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": "
+                      "{}, \"args\": {{\"name\": \"tessera train\"}}}}",
+                      getpid());
+  for (const Span &s : spans)
+    text += fmt::format(
+        ",\n{{\"ph\": \"X\", \"name\": {}, \"cat\": \"{}\", \"pid\": {}, "
+        "\"tid\": {}, \"ts\": {}, \"dur\": {}}}",
+        nlohmann::json(s.name).dump(-1, ' ', false,
+                                    nlohmann::json::error_handler_t::replace),
+        s.category, getpid(), s.thread, microseconds(s.begin - start),
+        microseconds(s.end - s.begin));
+  return text + "\n]}\n";
+}
+
+Trace::Trace(std::string file, StepRange steps)
+    : file(std::move(file)), steps(steps) {}
+
+Trace::~Trace() { finish(); }
+
+std::string Trace::beginStep(int64_t number) {
+  if (number > steps.last)
+    return finish();
+  if (number >= steps.first && !recorder) {
+    recorder = std::make_shared<Recorder>();
+    Recorder::active.store(recorder);
+    recorder->callback = at::addGlobalCallback(
+        at::RecordFunctionCallback(&Recorder::opened, &Recorder::closed)
+            .scopes({at::RecordScope::FUNCTION,
+                     at::RecordScope::BACKWARD_FUNCTION,
+                     at::RecordScope::USER_SCOPE}));
+  }
+  if (recorder) {
+    recorder->step = number;
+    recorder->stepBegin = Clock::now();
+    recorder->inPhases = false;
+  }
+  return {};
+}
+
+void Trace::phase(const char *name, Clock::time_point now) {
+  if (!recorder)
+    return;
+  recorder->endPhase(now);
+  const bool first = recorder->step && !recorder->inPhases;
+  recorder->phaseBegin = first ? recorder->stepBegin : now;
+  recorder->phase = name;
+  recorder->inPhases = true;
+}
+
+void Trace::endStep(Clock::time_point now) {
+  if (!recorder || !recorder->step)
+    return;
+  recorder->endPhase(now);
+  recorder->add({fmt::format("step {}", recorder->step), "step",
+                 recorder->stepBegin, now, gettid()});
+  recorder->step = 0;
+}
+
+std::string Trace::finish() {
+  if (!recorder)
+    return {};
+  at::removeCallback(recorder->callback);
+  Recorder::active.store(nullptr);
+  const std::shared_ptr<Recorder> done = std::exchange(recorder, nullptr);
+  try {
+    writeFile(file, done->json());
+  } catch (const Error &e) {
+    return fmt::format("WARNING: no trace: {}", e.message);
+  }
+  return "wrote " + file;
+}
+
+} // namespace tessera::trainer

@@ -1,0 +1,48 @@
+// trainer/Trace.h - a Chrome trace of chosen steps.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "trainer/Config.h"
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+namespace tessera::trainer {
+
+/// Spans of time of this process while the chosen steps run, by thread: steps
+/// and their phases, which the run tells; layers, operations of torch, nodes of
+/// the backward pass and launches of our kernels, of which at::RecordFunction
+/// tells. Spans of a thread are nested. On a GPU they are times of the host.
+/// Before the first of the steps and behind the last one nothing is observed.
+class Trace {
+public:
+  using Clock = std::chrono::steady_clock;
+
+  /// `file` gets the JSON (chrome://tracing, Perfetto) when the last step of
+  /// the range is over. An empty range: no file, and all calls do nothing.
+  Trace(std::string file, StepRange steps);
+  ~Trace();
+  Trace(const Trace &) = delete;
+
+  /// A step begins; a first one may lie inside the range. One behind the range
+  /// ends the trace: what finish() returns then, else an empty text.
+  std::string beginStep(int64_t number);
+  /// A phase begins, where the one before ends, the first with its step: phases
+  /// add up to steps. `name` is a literal.
+  void phase(const char *name, Clock::time_point now = Clock::now());
+  /// The step and its last phase are over.
+  void endStep(Clock::time_point now = Clock::now());
+  /// Writes what there is, and observes nothing any more. Returns a line about
+  /// the file, or about why it could not be written; empty: there was nothing.
+  std::string finish();
+
+private:
+  struct Recorder;
+  const std::string file;
+  const StepRange steps;
+  std::shared_ptr<Recorder> recorder; ///< While something is observed.
+};
+
+} // namespace tessera::trainer
