@@ -4,6 +4,8 @@
 #include "runtime/torch/Launch.h"
 
 #include "runtime/launch/LaunchTable.h"
+#include "runtime/torch/Check.h"
+#include "runtime/torch/ConstexprText.h"
 #include "runtime/torch/PythonInterrupt.h"
 #include "support/Error.h"
 
@@ -52,20 +54,22 @@ DType dtypeOf(at::ScalarType type) {
 // may launch while the process ends.
 const PreparedLaunch &preparedLaunch(std::string_view file,
                                      std::string_view name,
+                                     std::string_view constexprs,
                                      const TensorDevice &device) {
   static auto *const known = new LaunchTable<PreparedLaunch>;
   LaunchKey key;
   key.addText(file);
   key.addText(name);
+  key.addText(constexprs);
   key.add(device.number());
   if (const PreparedLaunch *found = known->find(key.view())) [[likely]]
     return *found;
-  LaunchOptions options;
-  options.device = device.handle();
+  ConstexprText given = parseConstexprs("launch", constexprs);
+  given.options.device = device.handle();
   return known->insert(
       key.view(), std::make_unique<PreparedLaunch>(
                       Kernel::fromFile(std::string(file), std::string(name)),
-                      Constexprs{}, options));
+                      given.constexprs, given.options));
 }
 
 } // namespace
@@ -84,7 +88,8 @@ Pointer pointerTo(const at::Tensor &tensor) {
 // All tensors are there, or at least one.
 const PreparedLaunch &Launch::prepared() {
   if (!kernel)
-    kernel = &preparedLaunch(file, name, device);
+    kernel = source ? &source->on(device)
+                    : &preparedLaunch(file, name, constexprs, device);
   return *kernel;
 }
 
@@ -109,6 +114,22 @@ Launch &Launch::integer(int64_t value) {
 
 Launch &Launch::real(double value) {
   args.push_back(value);
+  return *this;
+}
+
+Launch &Launch::number(const c10::Scalar &value) {
+  TESSERA_CHECK(!value.isComplex(), "launch",
+                "a scalar is complex; pass real numbers");
+  if (value.isFloatingPoint())
+    return real(value.toDouble());
+  if (!value.isBoolean())
+    return integer(value.toLong());
+  args.push_back(value.toBool());
+  return *this;
+}
+
+Launch &Launch::none() {
+  args.push_back(nullptr);
   return *this;
 }
 

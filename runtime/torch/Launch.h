@@ -6,10 +6,12 @@
 #include "runtime/Kernel.h"
 #include "runtime/cases/Record.h"
 #include "runtime/launch/InlineVector.h"
+#include "runtime/torch/JitKernel.h"
 #include "runtime/torch/TensorDevice.h"
 
 #include <ATen/core/Tensor.h>
 #include <algorithm>
+#include <c10/core/Scalar.h>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,8 +30,12 @@ Pointer pointerTo(const at::Tensor &tensor);
 class Launch {
 public:
   // The texts live until run() is over.
-  Launch(std::string_view file, std::string_view kernel)
-      : file(file), name(kernel) {}
+  // `constexprs` is as of ConstexprText.h and holds for the launch.
+  Launch(std::string_view file, std::string_view kernel,
+         std::string_view constexprs = {})
+      : file(file), name(kernel), constexprs(constexprs) {}
+  explicit Launch(const JitKernel &source)
+      : name(source.kernel.name()), source(&source) {}
   Launch(const Launch &) = delete;
 
   // The tensor lives until run() is over: a temporary is kept.
@@ -37,6 +43,11 @@ public:
   Launch &tensor(at::Tensor &&tensor);
   Launch &integer(int64_t value);
   Launch &real(double value);
+  // A bool, integer or floating-point number. Throws c10::ValueError for a
+  // complex one.
+  Launch &number(const c10::Scalar &value);
+  // Python's None.
+  Launch &none();
   // Token and head strides of a packed tensor.
   Launch &strides(const at::Tensor &tensor);
   // A tensor whose size depends on the tiles: its place now, itself once tile()
@@ -67,7 +78,8 @@ private:
   void settleRules();
   const PreparedLaunch &prepared();
 
-  const std::string_view file, name;
+  const std::string_view file, name, constexprs;
+  const JitKernel *const source = nullptr; // in place of the texts
   TensorDevice device;
   const PreparedLaunch *kernel = nullptr; // once prepared() was called
   InlineVector<Arg, 40> args;

@@ -11,61 +11,23 @@
 
 #include <ATen/core/grad_mode.h>
 #include <c10/core/Scalar.h>
-#include <charconv>
 #include <torch/library.h>
 
 namespace tessera::runtime {
 namespace {
 namespace launch_op {
 
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(' ');
-  if (begin == std::string_view::npos)
-    return {};
-  return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
-}
-
-// "BM=64, BN=32" -> constants of the launch, whose names lie in the text.
-void parseConstexprs(Launch &launch, std::string_view text) {
-  size_t at = 0;
-  while (at < text.size()) {
-    const size_t end = std::min(text.find(',', at), text.size());
-    const std::string_view item = trimmed(text.substr(at, end - at));
-    at = end + 1;
-    if (item.empty())
-      continue;
-    const size_t equals = std::min(item.find('='), item.size());
-    const std::string_view name = trimmed(item.substr(0, equals));
-    const std::string_view number =
-        trimmed(item.substr(std::min(equals + 1, item.size())));
-    int64_t value = 0;
-    const char *const last = number.data() + number.size();
-    const auto [stop, code] = std::from_chars(number.data(), last, value);
-    TESSERA_CHECK(!name.empty() && !number.empty() && code == std::errc() &&
-                      stop == last,
-                  "launch", "constexprs has \"", item,
-                  "\"; write NAME=integer, separated by commas");
-    launch.constant(name, value);
-  }
-}
-
 void launch(c10::string_view file, c10::string_view kernel,
             at::TensorList tensors, at::ArrayRef<c10::Scalar> scalars,
             at::IntArrayRef grid, c10::string_view constexprs) {
   TESSERA_CHECK(grid.size() >= 1 && grid.size() <= 3, "launch", "grid has ",
                 grid.size(), " entries and must have 1 to 3");
-  Launch launch({file.data(), file.size()}, {kernel.data(), kernel.size()});
+  Launch launch({file.data(), file.size()}, {kernel.data(), kernel.size()},
+                {constexprs.data(), constexprs.size()});
   for (const at::Tensor &tensor : tensors)
     launch.tensor(tensor);
-  for (const c10::Scalar &scalar : scalars) {
-    TESSERA_CHECK(!scalar.isComplex(), "launch",
-                  "a scalar is complex; pass real numbers");
-    if (scalar.isFloatingPoint())
-      launch.real(scalar.toDouble());
-    else
-      launch.integer(scalar.toLong());
-  }
-  parseConstexprs(launch, {constexprs.data(), constexprs.size()});
+  for (const c10::Scalar &scalar : scalars)
+    launch.number(scalar);
   launch.run(grid[0], grid.size() > 1 ? grid[1] : 1,
              grid.size() > 2 ? grid[2] : 1);
 }

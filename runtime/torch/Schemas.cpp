@@ -10,6 +10,12 @@ TORCH_LIBRARY(tessera, m) {
         "SymInt[] grid, "
         "str constexprs) -> ()");
 
+  // For the Python package: a kernel of a text, and its launch.
+  m.def("jit_kernel(str path, str text, str kernel, str order, str constexprs) "
+        "-> int");
+  m.def("jit_launch(int kernel, Tensor(a!)[] tensors, Scalar[] scalars, int x, "
+        "int y, int z) -> ()");
+
   m.def("kernel_stats() -> (int compiled, int loaded, int memory_hits, int "
         "bad_cache_entries)");
   m.def("pack_stats() -> (int packed, int misses, int workers)");

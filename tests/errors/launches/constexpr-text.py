@@ -1,7 +1,7 @@
 # tests/errors/launches/constexpr-text.py - constexprs that cannot be read
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-# Why: The last argument is a text of NAME=integer, separated by commas.
+# Why: The last argument is a text of NAME=value, separated by commas, as in a call.
 # Fix: Write "BLOCK=128".
 
 import torch

@@ -87,11 +87,43 @@ TEST_F(LaunchOp, HasNoGradient) {
   EXPECT_EQ(tensors[1][0].item<float>(), 1.125f);
 }
 
-TEST_F(LaunchOp, ConstexprsAreNamesAndIntegers) {
-  launch(" G=4,W = 512, D=64,, DP=64, E=64, EP=64, BM=32,");
+TEST_F(LaunchOp, ConstexprsAreNamesAndValues) {
+  launch(" G=4,W = 512, D=2**6, DP=64, E=64, EP=64, BM=32, num_warps=2,");
   EXPECT_EQ(tensors[1][0].item<float>(), 1.125f);
   for (const char *bad :
-       {"G", "=4", "G=", "G=4x", "G=4 4", "G=1.5", "G=99999999999999999999"})
-    EXPECT_NE(failure(bad).find("write NAME=integer"), std::string::npos)
+       {"G", "=4", "G=", "G=4x", "G=4 4", "G=99999999999999999999", "G=4,,W=1",
+        "**4", "G=4, G=4", "G=unknown", "G=(1, 2)", "G=4)(", "4"})
+    EXPECT_NE(failure(bad).find("write NAME=value"), std::string::npos)
         << failure(bad);
+  EXPECT_NE(failure("num_stages=-1").find("pass an integer from 0 to 64"),
+            std::string::npos);
+  EXPECT_NE(failure("num_warps=1.5").find("pass an integer from 1 to 64"),
+            std::string::npos);
+}
+
+TEST_F(LaunchOp, ConstexprsOfEveryKind) {
+  writeFile(path, R"(import triton
+import triton.language as tl
+
+@triton.jit
+def kinds(y, flag, TEXT: tl.constexpr, EPS: tl.constexpr, TYPE: tl.constexpr, NONE: tl.constexpr,
+          YES: tl.constexpr):
+    value = tl.full((1,), EPS, TYPE).to(tl.float64).sum(0)
+    if TEXT == "a, b=\"c\"":
+        value += 10
+    if NONE is None:
+        value += 100
+    if YES == True:
+        value += 1000
+    if flag:
+        value += 10000
+    tl.store(y, value)
+)");
+  tensors = {at::zeros(1, at::kDouble)};
+  scalars = {true};
+  const c10::SymInt grid[] = {1};
+  launchOp().call(path, "kinds", tensors, scalars, grid,
+                  R"(TEXT="a, b=\"c\"", EPS=0.25, TYPE=tl.float16, NONE=None, )"
+                  "YES=True");
+  EXPECT_EQ(tensors[0].item<double>(), 11110.25);
 }

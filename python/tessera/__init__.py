@@ -1,0 +1,16 @@
+"""tessera: kernels in the Triton language on CPUs and GPUs, and the torch ops
+of Native Sparse Attention made of them.
+
+Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+"""
+from tessera import _library
+
+_library.load()  # first: what is missing is said here
+
+from tessera import language, ops, testing  # noqa: E402
+from tessera._autotune import Autotuner, Config, Heuristics, autotune, heuristics  # noqa: E402
+from tessera._jit import JITFunction, cdiv, constexpr_function, jit, next_power_of_2  # noqa: E402
+
+__version__ = "0.1.0"
+__all__ = ["Autotuner", "Config", "Heuristics", "JITFunction", "autotune", "cdiv", "constexpr_function", "heuristics",
+           "jit", "language", "next_power_of_2", "ops", "testing"]

@@ -1,0 +1,60 @@
+"""Finds libtessera_torch.so and loads it into torch.
+
+Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+"""
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+TORCH = "2.11"  # the library is compiled against this release
+NAME = "libtessera_torch.so"
+
+
+def import_torch() -> None:
+    """Raises ImportError where torch is not there, or is another release."""
+    try:
+        import torch
+    except ImportError as error:
+        raise ImportError(
+            "tessera runs on torch, which this Python does not have\n"
+            f"HINT: pip install 'torch=={TORCH}.*'") from error
+    if torch.__version__.split(".")[:2] != TORCH.split("."):
+        raise ImportError(
+            f"tessera is built for torch {TORCH}, and this Python has torch {torch.__version__}\n"
+            f"HINT: pip install 'torch=={TORCH}.*', or build tessera with the torch you have")
+
+
+def path() -> Path:
+    """The library: what LIBTESSERA_TORCH names, else that of the installed
+    package, else that of build/release of the checkout in which this package
+    lies. Raises ImportError where there is none."""
+    package = Path(__file__).resolve().parent
+    named = os.environ.get("LIBTESSERA_TORCH", "")
+    places = [Path(named)] if named else [package / "lib" / NAME, package.parents[1] / "build/release/lib" / NAME]
+    for place in places:
+        if place.is_file():
+            return place.resolve()
+    if named:
+        raise ImportError(f"LIBTESSERA_TORCH={named} is no file\n"
+                          f"HINT: set it to the path of {NAME}, such as build/release/lib/{NAME}, or unset it")
+    raise ImportError(f"{NAME} is not in " + " or ".join(str(place.parent) for place in places) + "\n"
+                      "HINT: in a checkout, run scripts/build release tessera_ops tessera-worker; "
+                      "an installed package that lacks it must be installed again")
+
+
+def load() -> Path:
+    """Registers the ops of torch.ops.tessera and returns path(). Raises
+    ImportError with what to do where that cannot be."""
+    import_torch()
+    import torch
+
+    library = path()
+    if not hasattr(torch.ops.tessera, "launch"):  # else a program has loaded it
+        try:
+            torch.ops.load_library(str(library))
+        except OSError as error:
+            raise ImportError(f"{library} cannot be loaded: {error}\n"
+                              "HINT: the message names what is wrong; build tessera on this machine where a "
+                              "library of the system is too old") from error
+    return library

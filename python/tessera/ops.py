@@ -1,0 +1,25 @@
+"""The torch ops of tessera as plain functions; ops.pyi has their types, and
+docs/torch-ops.md says what their arguments are.
+
+Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+"""
+import torch
+
+_ops = torch.ops.tessera
+compressed_offsets = _ops.compressed_offsets
+nsa_compress = _ops.nsa_compress
+nsa_compressed_attention = _ops.nsa_compressed_attention
+nsa_select = _ops.nsa_select
+nsa_select_scores = _ops.nsa_select_scores
+nsa_ranges = _ops.nsa_ranges
+nsa_selected_attention = _ops.nsa_selected_attention
+nsa_window_attention = _ops.nsa_window_attention
+nsa_combine = _ops.nsa_combine
+nsa_attention = _ops.nsa_attention
+dense_attention = _ops.dense_attention
+custom_attention = _ops.custom_attention
+rms_norm = _ops.rms_norm
+rope_table = _ops.rope_table
+rope = _ops.rope
+launch = _ops.launch
+kernel_stats = _ops.kernel_stats

@@ -1,0 +1,96 @@
+# Types of the public ops; docs/torch-ops.md explains the arguments.
+# Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+from collections.abc import Sequence
+
+from torch import Tensor
+
+
+def compressed_offsets(cu_seqlens: Tensor, block_length: int, block_stride: int) -> Tensor:
+    """cu_cmp int32 [B+1]: where the compressed tokens of each sequence start."""
+
+def nsa_compress(
+    x: Tensor, weight: Tensor | None, cu_seqlens: Tensor, cu_cmp: Tensor, max_seqlen: int, total_cmp: int,
+    block_length: int, block_stride: int,
+) -> Tensor:
+    """[total_cmp, Hkv, D]; weight None: the mean, [block_length, D]: a depthwise convolution."""
+
+def nsa_compressed_attention(
+    q: Tensor, k_cmp: Tensor, v_cmp: Tensor, cu_seqlens: Tensor, cu_cmp: Tensor, max_seqlen: int, block_length: int,
+    block_stride: int, scale: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """(o [T, Hq, E], lse fp32 [Hq, T]) of queries over compressed tokens."""
+
+def nsa_select(
+    q: Tensor, k_cmp: Tensor, lse: Tensor, cu_seqlens: Tensor, cu_cmp: Tensor, max_seqlen: int, block_length: int,
+    block_stride: int, selection_length: int, selected: int, initial_blocks: int = 1, local_blocks: int = 2,
+    scale: float | None = None, general_overlap: bool = False,
+) -> Tensor:
+    """Indices int32 [Hkv, T, selected] of the blocks that each query attends, ascending, -1 padded."""
+
+def nsa_select_scores(
+    q: Tensor, k_cmp: Tensor, lse: Tensor, cu_seqlens: Tensor, cu_cmp: Tensor, max_seqlen: int, block_length: int,
+    block_stride: int, selection_length: int, selected: int, initial_blocks: int = 1, local_blocks: int = 2,
+    scale: float | None = None, general_overlap: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """(indices as nsa_select, scores fp32 [Hkv, T, blocks]) that the selection ranked."""
+
+def nsa_ranges(indices: Tensor, cu_seqlens: Tensor, max_seqlen: int, selection_length: int) -> Tensor:
+    """int32 [Hkv, T, selected, 2]: merged half-open ranges of tokens; unused slots are 0, 0."""
+
+def nsa_selected_attention(
+    q: Tensor, k: Tensor, v: Tensor, indices: Tensor, cu_seqlens: Tensor, max_seqlen: int, selection_length: int,
+    scale: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """(o [T, Hq, E], lse fp32 [Hq, T]) over the selected blocks."""
+
+def nsa_window_attention(
+    q: Tensor, k: Tensor, v: Tensor, cu_seqlens: Tensor, max_seqlen: int, window: int, scale: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """(o [T, Hq, E], lse fp32 [Hq, T]) over the last `window` tokens, the current one included."""
+
+def nsa_combine(
+    o_cmp: Tensor, o_sel: Tensor, o_win: Tensor, gate_logits: Tensor, gate_mode: str = 'softmax', tau: float = 1.0,
+) -> tuple[Tensor, Tensor]:
+    """(out [T, Hq, E], gates fp32 [T, Hkv, 3]); gate_mode "softmax" or "sigmoid"."""
+
+def nsa_attention(
+    q: Tensor, k_cmp: Tensor, v_cmp: Tensor, k_sel: Tensor, v_sel: Tensor, k_win: Tensor, v_win: Tensor,
+    gate_logits: Tensor, cu_seqlens: Tensor, cu_cmp: Tensor, max_seqlen: int, total_cmp: int, block_length: int,
+    block_stride: int, selection_length: int, selected: int, window: int, initial_blocks: int = 1,
+    local_blocks: int = 2, k_filter: Tensor | None = None, v_filter: Tensor | None = None, gate_mode: str = 'softmax',
+    tau: float = 1.0, scale: float | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(out [T, Hq, E], indices, gates): all branches of Native Sparse Attention on packed sequences."""
+
+def dense_attention(
+    q: Tensor, k: Tensor, v: Tensor, cu_seqlens: Tensor, max_seqlen: int, scale: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """(o [T, Hq, E], lse fp32 [Hq, T]) of causal attention on packed sequences."""
+
+def custom_attention(
+    q: Tensor, k: Tensor, v: Tensor, cu_seqlens: Tensor, max_seqlen: int, file: str, fwd: str, bwd: str,
+    constexprs: str = '', scale: float | None = None, learned: Tensor | None = None, learned_names: str = '',
+) -> tuple[Tensor, Tensor]:
+    """(o, lse) by the kernels `fwd` and `bwd` of a file of yours."""
+
+def rms_norm(x: Tensor, weight: Tensor, epsilon: float = 1e-06) -> Tensor:
+    """x * weight / sqrt(mean(x^2) + epsilon) over the last dimension."""
+
+def rope_table(
+    positions: int, dim: int, base: float = 10000.0, scale: float = 1.0, stride: int = 1,
+) -> tuple[Tensor, Tensor]:
+    """(cos, sin) fp32 [positions, dim/2]."""
+
+def rope(
+    x: Tensor, cos: Tensor, sin: Tensor, cu_seqlens: Tensor, max_seqlen: int, first_position: int = 0,
+    inverse: bool = False,
+) -> Tensor:
+    """x [T, H, D] with pairs of channels rotated by the token's position in its sequence."""
+
+def launch(
+    file: str, kernel: str, tensors: Sequence[Tensor], scalars: Sequence[float], grid: Sequence[int], constexprs: str,
+) -> None:
+    """Runs a kernel of any file; tensors are changed in place."""
+
+def kernel_stats() -> tuple[int, int, int, int]:
+    """(compiled, loaded, memory_hits, bad_cache_entries) of the process."""

@@ -1,0 +1,83 @@
+// runtime/torch/ConstexprText.cpp - constexprs of a launch as text.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/torch/ConstexprText.h"
+
+#include "compiler/syntax/Evaluate.h"
+#include "compiler/syntax/Parser.h"
+#include "runtime/launch/KernelState.h"
+#include "runtime/torch/Check.h"
+
+namespace tessera::runtime {
+namespace constexpr_text {
+
+// NAME=EXPRESSION, separated by commas: the arguments of a call. Throws Error.
+Configuration evaluateAll(std::string_view text) {
+  const auto file = std::make_shared<SourceFile>(
+      "constexprs", "dict(" + std::string(text) + ")");
+  const syntax::ExprPtr expression = syntax::parseExpression(file);
+  const auto *call = expression->as<syntax::Call>();
+  if (!call || !call->arguments.empty() || !call->function->as<syntax::Name>())
+    throw Error("not each value has a name");
+  const auto scope = std::make_shared<syntax::MapScope>();
+  scope->values["tl"] = syntax::Value(syntax::Value::Named{"triton.language"});
+  Configuration values;
+  for (const syntax::Keyword &keyword : call->keywords) {
+    if (keyword.name.empty())
+      throw Error("`**` has no name");
+    if (!values
+             .emplace(keyword.name,
+                      syntax::evaluate(*keyword.value, scope, file))
+             .second)
+      throw Error("`" + keyword.name + "` is there twice");
+  }
+  return values;
+}
+
+// An option of the launch, taken out of the values.
+std::optional<int64_t> takeOption(const char *op, const std::string &name,
+                                  int64_t least, Configuration &values) {
+  const auto found = values.find(name);
+  if (found == values.end())
+    return std::nullopt;
+  const auto *number = found->second.get<syntax::Int>();
+  TESSERA_CHECK(number && *number >= least && *number <= 64, op, name, " is ",
+                found->second.repr(), "; pass an integer from ", least,
+                " to 64");
+  const auto value = int64_t(*number);
+  values.erase(found);
+  return value;
+}
+
+// What is wrong, without places in a text that nobody wrote.
+std::string messageOf(const Error &error) {
+  const auto *compile = dynamic_cast<const CompileError *>(&error);
+  return compile && !compile->diagnostics.empty()
+             ? compile->diagnostics.front().message
+             : error.message;
+}
+
+} // namespace constexpr_text
+
+ConstexprText parseConstexprs(const char *op, std::string_view text) {
+  ConstexprText result;
+  if (text.empty())
+    return result;
+  try {
+    Configuration values = constexpr_text::evaluateAll(text);
+    result.options.numWarps =
+        constexpr_text::takeOption(op, "num_warps", 1, values);
+    result.options.numStages =
+        constexpr_text::takeOption(op, "num_stages", 0, values);
+    for (const auto &[name, value] : values)
+      result.constexprs[name] = fromValue(name, value);
+  } catch (const Error &error) {
+    TESSERA_CHECK(false, op, "constexprs is `", text,
+                  "`: ", constexpr_text::messageOf(error),
+                  "; write NAME=value, separated by commas: BLOCK=64, "
+                  "ACT=\"relu\", TYPE=tl.float32");
+  }
+  return result;
+}
+
+} // namespace tessera::runtime

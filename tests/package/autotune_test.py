@@ -1,0 +1,216 @@
+# tests/package/autotune_test.py - autotune, heuristics and testing: what they choose, restore and remember.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import unittest
+from unittest import mock
+
+import torch
+
+import tessera
+import tessera.language as tl
+
+
+class Clock:
+    """In place of do_bench: gives these times, one a configuration, and counts."""
+
+    def __init__(self, *times):
+        self.times = times
+        self.calls = 0
+
+    def __call__(self, fn, quantiles):
+        fn()
+        fn()
+        self.calls += 1
+        return [self.times[(self.calls - 1) % len(self.times)]] * len(quantiles)
+
+
+def accumulate_kernel(clock, decorate=None, **more):
+    @tessera.autotune([tessera.Config({"BLOCK": 16}), tessera.Config({"BLOCK": 64}, num_warps=2),
+                       tessera.Config({"BLOCK": 32})], key=["n"], do_bench=clock, **more)
+    @tessera.jit
+    def accumulate(X, OUT, n, BLOCK: tl.constexpr):
+        at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(OUT + at, tl.load(OUT + at, mask=at < n) + tl.load(X + at, mask=at < n), mask=at < n)
+    return accumulate
+
+
+def blocks(meta):
+    return (tessera.cdiv(meta["n"], meta["BLOCK"]),)
+
+
+class Autotune(unittest.TestCase):
+    def test_fastest_and_remembered(self):
+        clock = Clock(3.0, 1.0, 2.0)
+        kernel = accumulate_kernel(clock, restore_value=["OUT"])
+        x, out = torch.randn(100), torch.ones(100)
+        kernel[blocks](x, out, 100)
+        torch.testing.assert_close(out, 1 + x)  # timed six times, added once
+        self.assertEqual(clock.calls, 3)
+        self.assertEqual(kernel.best_config.all_kwargs(), {"BLOCK": 64, "num_warps": 2})
+        self.assertEqual(sorted(kernel.configs_timings.values()), [1.0, 2.0, 3.0])
+        kernel[blocks](x, out, 100)
+        torch.testing.assert_close(out, 1 + 2 * x)
+        self.assertEqual(clock.calls, 3)
+        kernel[blocks](x, out, 50)  # another value of the key
+        self.assertEqual(clock.calls, 6)
+        kernel[blocks](x.double(), out.double(), 100)  # other types
+        self.assertEqual(clock.calls, 9)
+        kernel[blocks](x, out, n=100)
+        self.assertEqual(clock.calls, 9)
+
+    def test_reset_to_zero(self):
+        x, out = torch.randn(100), torch.ones(100)
+        accumulate_kernel(Clock(3.0, 2.0, 1.0), reset_to_zero=["OUT"])[blocks](x, out, 100)
+        torch.testing.assert_close(out, x)
+
+    def test_the_real_clock(self):
+        x, out = torch.randn(100), torch.ones(100)
+        kernel = accumulate_kernel(None, restore_value=["OUT"], warmup=1, rep=2)
+        kernel[blocks](x, out, 100)
+        torch.testing.assert_close(out, 1 + x)
+        self.assertEqual(len(kernel.configs_timings), 3)
+
+    def test_pruned(self):
+        clock = Clock(1.0)
+        seen = {}
+
+        def early(configs, named, **kwargs):
+            seen.update(named)
+            return configs[1:]
+
+        kernel = accumulate_kernel(clock, restore_value=["OUT"], prune_configs_by={
+            "early_config_prune": early, "perf_model": lambda BLOCK, **rest: BLOCK, "top_k": 1})
+        kernel[blocks](torch.randn(100), torch.ones(100), 100)
+        self.assertEqual(clock.calls, 1)
+        self.assertEqual(kernel.best_config.kwargs, {"BLOCK": 32})
+        self.assertEqual(seen["n"], 100)
+
+    def test_hooks(self):
+        calls = []
+
+        @tessera.autotune([tessera.Config({"BLOCK": 16}, pre_hook=lambda args: calls.append(args["BLOCK"]))], key=[])
+        @tessera.jit
+        def fill(OUT, BLOCK: tl.constexpr):
+            tl.store(OUT + tl.arange(0, BLOCK), 1.0)
+
+        out = torch.zeros(16)
+        fill[(1,)](out)
+        self.assertEqual((calls, out.sum().item()), ([16], 16))
+
+    def test_configurations_that_fail(self):
+        def kernel(*sizes):
+            @tessera.autotune([tessera.Config({"BLOCK": size}) for size in sizes], key=[], do_bench=Clock(1.0))
+            @tessera.jit
+            def fill(OUT, BLOCK: tl.constexpr):
+                tl.static_assert(BLOCK != 32, "not 32")
+                tl.store(OUT + tl.arange(0, BLOCK), 1.0)
+            return fill
+
+        out = torch.zeros(64)
+        fill = kernel(32, 64)
+        fill[(1,)](out)
+        self.assertEqual((fill.best_config.kwargs, out.sum().item()), ({"BLOCK": 64}, 64))
+        with self.assertRaisesRegex(RuntimeError, "(?s)none of its configurations runs.*not 32"):
+            kernel(32, 32)[(1,)](out)
+
+    def test_messages(self):
+        x = torch.ones(4)
+        with self.assertRaisesRegex(ValueError, "BLOCK is passed, and its configurations set it\nHINT"):
+            accumulate_kernel(Clock(1.0))[(1,)](x, x, 4, BLOCK=16)
+        with self.assertRaisesRegex(ValueError, "kernel `accumulate` has no parameter `OUTPUT`\nHINT: it has X, OUT"):
+            accumulate_kernel(Clock(1.0), reset_to_zero=["OUTPUT"])
+        with self.assertRaisesRegex(TypeError, "put @tessera.autotune above @tessera.jit"):
+            tessera.autotune([], key=[])(len)
+
+
+class Heuristics(unittest.TestCase):
+    def test_values(self):
+        @tessera.heuristics({"BLOCK": lambda args: tessera.next_power_of_2(args["n"]),
+                             "EVEN": lambda args: args["n"] % args["BLOCK"] == 0})
+        @tessera.jit
+        def fill(OUT, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+            at = tl.arange(0, BLOCK)
+            tl.store(OUT + at, BLOCK + (0.5 if EVEN else 0.25), mask=at < n)
+
+        for n, want in ((64, 64.5), (65, 128.25)):
+            out = torch.zeros(100)
+            fill[(1,)](out, n)
+            self.assertEqual(out.tolist(), [want] * n + [0] * (100 - n))
+
+    def test_under_autotune(self):
+        @tessera.autotune([tessera.Config({"BLOCK": 16}), tessera.Config({"BLOCK": 32})], key=["n"],
+                          do_bench=Clock(2.0, 1.0))
+        @tessera.heuristics({"TWICE": lambda args: 2 * args["BLOCK"]})
+        @tessera.jit
+        def fill(OUT, n, BLOCK: tl.constexpr, TWICE: tl.constexpr):
+            tl.store(OUT + tl.arange(0, BLOCK), TWICE)
+
+        out = torch.zeros(32)
+        fill[lambda meta: (meta["BLOCK"] // 32,)](out, 1)
+        self.assertEqual(out.tolist(), [64] * 32)
+
+    def test_messages(self):
+        with self.assertRaisesRegex(ValueError, "kernel `k` has no parameter `B`\nHINT: it has A"):
+            @tessera.heuristics({"B": len})
+            @tessera.jit
+            def k(A):
+                pass
+
+
+class Testing(unittest.TestCase):
+    def test_do_bench(self):
+        calls = []
+        mean = tessera.testing.do_bench(lambda: calls.append(1), warmup=1, rep=1)
+        self.assertGreater(mean, 0)
+        self.assertGreater(len(calls), 5)
+        low, high = tessera.testing.do_bench(lambda: None, warmup=1, rep=1, quantiles=(0.2, 0.8))
+        self.assertLessEqual(low, high)
+        times = tessera.testing.do_bench(lambda: None, warmup=1, rep=1, return_mode="all")
+        self.assertGreater(len(times), 1)
+        with self.assertRaisesRegex(ValueError, "return_mode is 'first'\nHINT"):
+            tessera.testing.do_bench(lambda: None, return_mode="first")
+
+    def test_do_bench_measures_runs(self):
+        now = [0.0]
+
+        def run():
+            now[0] += 1 / 256 if len(calls) % 2 else 1 / 128
+            calls.append(now[0])
+
+        for mode, want in (("mean", 1500 / 256), ("min", 1000 / 256), ("max", 2000 / 256)):
+            calls = []
+            with mock.patch("tessera.testing.time.perf_counter", lambda: now[0]):
+                self.assertAlmostEqual(tessera.testing.do_bench(run, warmup=2000 / 256, rep=10000 / 256,
+                                                                return_mode=mode), want)
+            self.assertEqual(len(calls), 1 + 3 + 2 + 10)
+
+    def test_grad_to_none(self):
+        x = torch.ones(2, requires_grad=True)
+        tessera.testing.do_bench(lambda: x.sum().backward(), warmup=0, rep=1, grad_to_none=[x])
+        self.assertEqual(x.grad.tolist(), [1, 1])
+
+    def test_assert_close(self):
+        close = tessera.testing.assert_close
+        close(torch.ones(2), torch.ones(2) + 0.005)
+        close(torch.tensor([float("nan"), 1]), torch.tensor([float("nan"), 1]))
+        close(torch.ones(2, dtype=torch.half), torch.ones(2))
+        close(1.0, 1.001)
+        for x, y, more in ((torch.ones(2), torch.ones(2) + 0.02, {}), (1.0, 1.02, {}),
+                           (torch.ones(2), torch.ones(2) + 0.005, {"atol": 1e-3}),
+                           (torch.ones(2), torch.ones(3), {}), (torch.ones(2), torch.tensor([1, float("nan")]), {})):
+            with self.assertRaises(AssertionError):
+                close(x, y, **more)
+        close(100 * torch.ones(2), 101 * torch.ones(2), rtol=0.02)
+
+    def test_perf_report(self):
+        @tessera.testing.perf_report(tessera.testing.Benchmark(
+            x_names=["n"], x_vals=[1, 2], line_arg="how", line_vals=["a", "b"], line_names=["A", "B"],
+            plot_name="plot", args={"extra": 10}))
+        def measure(n, how, extra):
+            return f"{n}{how}{extra}"
+
+        self.assertEqual(measure.run(print_data=False), [[[1, "1a10", "1b10"], [2, "2a10", "2b10"]]])
+
+
+if __name__ == "__main__":
+    unittest.main()

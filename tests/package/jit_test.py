@@ -1,0 +1,252 @@
+# tests/package/jit_test.py - tessera.jit: what a launch passes on, and what it says when that cannot be.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import unittest
+
+import kernels_for_jit
+import torch
+from kernels_for_jit import cubed as third_power
+
+import tessera
+import tessera.language as tl
+
+ops = torch.ops.tessera
+OFFSET = 2.5
+COUNT = len([0] * 3)  # no literal: the compiler is given the value
+LEVELS = (1.0, 10.0)
+BIG = float("inf")
+
+
+@tessera.jit
+def add(X, Y, OUT, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(X + at, mask=at < n, other=0.0)
+    y = tl.load(Y + at, mask=at < n, other=0.0)
+    tl.store(OUT + at, x + y, mask=at < n)
+
+
+@tessera.jit
+def constants(OUT):
+    at = tl.arange(0, 8)
+    value = tl.where(at == 0, OFFSET, tl.where(at == 1, COUNT, tl.where(at == 2, LEVELS[1], 0.0)))
+    tl.store(OUT + at, tl.where(at == 3, BIG, value))
+
+
+@tessera.jit
+def kinds(OUT, i, f, b, none, FLAG: tl.constexpr, TEXT: tl.constexpr, TYPE: tl.constexpr, EPS: tl.constexpr,
+          NOTHING: tl.constexpr):
+    value = i + f
+    if b:
+        value += 100
+    if none is None:
+        value += 1000
+    if FLAG:
+        value += 10000
+    if TEXT == "it's \"so\"\\":
+        value += 100000
+    if NOTHING is None:
+        value += 1000000
+    tl.store(OUT, value)
+    tl.store(OUT + 1, (tl.zeros((1,), TYPE) + 0.3).to(tl.float64).sum(0))
+    tl.store(OUT + 2 + tl.arange(0, 1), tl.full((1,), EPS, tl.float64))
+
+
+@tessera.jit
+def helped(X, OUT, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(OUT + at, third_power(tl.load(X + at)))
+
+
+@tessera.jit
+def pid(OUT, sx, sy):
+    tl.store(OUT + tl.program_id(0) * sx + tl.program_id(1) * sy + tl.program_id(2), 1 + tl.program_id(1))
+
+
+@tessera.jit
+def bare(n):
+    tl.device_assert(n == 5)
+
+
+class Launch(unittest.TestCase):
+    def check_add(self, launch, n=1000, dtype=torch.float32):
+        x, y = torch.randn(n).to(dtype), torch.randn(n).to(dtype)
+        out = torch.full_like(x, float("nan"))
+        launch(x, y, out, n)
+        torch.testing.assert_close(out, x + y)
+
+    def test_triton_syntax(self):
+        self.check_add(lambda x, y, out, n: add[(tessera.cdiv(n, 128),)](x, y, out, n, BLOCK=128, num_warps=4))
+        self.check_add(lambda x, y, out, n: add[(8, 1, 1)](x, y, out, n, 128))
+        self.check_add(lambda x, y, out, n: add[[4, 2]](X=x, Y=y, OUT=out, n=n, BLOCK=256), n=1000)
+        self.check_add(lambda x, y, out, n: add.run(x, y, out, n, 512, grid=(2,)))
+        self.check_add(lambda x, y, out, n: add[lambda m: (tessera.cdiv(m["n"], m["BLOCK"]),)](x, y, out, n, BLOCK=64))
+        self.check_add(lambda x, y, out, n: add[lambda m: tessera.cdiv(n, m["BLOCK"])](x, y, out, n, BLOCK=64))
+
+    def test_types_are_the_arguments(self):
+        for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.float64):
+            with self.subTest(dtype=dtype):
+                self.check_add(lambda x, y, out, n: add[(16,)](x, y, out, n, BLOCK=64), dtype=dtype)
+        x = torch.arange(64, dtype=torch.int32)
+        out = torch.zeros(64, dtype=torch.int64)
+        add[(1,)](x, x, out, 64, BLOCK=64)
+        self.assertEqual(out.tolist(), (2 * x).tolist())
+
+    def test_unaligned_tensors(self):
+        self.check_add(lambda x, y, out, n: add[(8,)](x, y, out, n, BLOCK=128))
+        x, y, out = torch.randn(101)[1:], torch.randn(103)[3:], torch.zeros(101)[1:]
+        add[(1,)](x, y, out, 100, BLOCK=128)
+        torch.testing.assert_close(out, x + y)
+
+    def test_grid(self):
+        out = torch.zeros(3, 5, 2)
+        pid[(3, 5, 2)](out, 10, 2)
+        torch.testing.assert_close(out, torch.arange(1., 6.)[None, :, None].expand(3, 5, 2))
+        out.zero_()
+        pid[(3, 5)](out, 10, 2)
+        self.assertEqual(out[:, :, 0].min().item(), 1)
+        self.assertEqual(out[:, :, 1].abs().sum().item(), 0)
+        pid[(0,)](out, 10, 2)
+        for bad in ((), (1, 1, 1, 1), "x", None):
+            with self.subTest(grid=bad), self.assertRaisesRegex(ValueError, "kernel `pid`: the grid is .*\nHINT: "):
+                pid[bad](out, 10, 2)
+
+    def test_kinds_of_values(self):
+        out = torch.zeros(3, dtype=torch.float64)
+        kinds[(1,)](out, 2, 0.5, True, None, FLAG=True, TEXT="it's \"so\"\\", TYPE=tl.float16, EPS=1e-5, NOTHING=None)
+        self.assertEqual(out[0].item(), 1111102.5)
+        self.assertEqual(out[1].item(), torch.tensor(0.3, dtype=torch.float16).double().item())
+        self.assertEqual(out[2].item(), 1e-5)
+        kinds[(1,)](out, 2, 0.5, False, out, FLAG=False, TEXT="", TYPE=tl.float32, EPS=-0.0, NOTHING=0)
+        self.assertEqual(out[0].item(), 2.5)
+        self.assertEqual(out[1].item(), torch.tensor(0.3).double().item())
+        self.assertEqual(str(out[2].item()), "-0.0")
+        kinds[(1,)](out, 2, 0.5, False, out, FLAG=False, TEXT="", TYPE=tl.float32, EPS=0.0, NOTHING=0)
+        self.assertEqual(str(out[2].item()), "0.0")
+        kinds[(1,)](out, 2, 0.5, False, out, FLAG=1, TEXT="", TYPE=tl.float32, EPS=tl.constexpr(0.25), NOTHING=0)
+        self.assertEqual(out[0].item(), 10002.5)
+        self.assertEqual(out[2].item(), 0.25)
+
+    def test_numbers_of_other_libraries(self):
+        numpy = __import__("numpy")
+        self.check_add(lambda x, y, out, n: add[(numpy.int64(8),)](x, y, out, numpy.int32(n), BLOCK=numpy.int64(128)))
+
+    def test_constants_and_helpers(self):
+        out = torch.zeros(8)
+        constants[(1,)](out)
+        self.assertEqual(out.tolist(), [2.5, 3.0, 10.0, float("inf"), 0, 0, 0, 0])
+        x = torch.randn(16)
+        out = torch.zeros(16)
+        helped[(1,)](x, out, BLOCK=16)
+        torch.testing.assert_close(out, x ** 3)
+
+    def test_kernel_in_a_function(self):
+        factor = 7
+
+        @tessera.jit
+        def local(OUT, n):
+            tl.store(OUT, n * factor)
+
+        out = torch.zeros(1)
+        local[(1,)](out, 6)
+        self.assertEqual(out.item(), 42)
+
+    def test_no_tensor(self):
+        bare[(1,)](5)
+
+    def test_parameters_that_require_gradients(self):
+        self.check_add(lambda x, y, out, n: add[(8,)](torch.nn.Parameter(x), y, out, n, BLOCK=128))
+
+    def test_meta_tensors(self):
+        x = torch.zeros(8, device="meta")
+        add[(1,)](x, x, x, 8, BLOCK=8)
+
+    def test_options_change_the_code_only(self):
+        before = ops.kernel_stats()[0] + ops.kernel_stats()[1]
+        x, out = torch.randn(32), torch.zeros(32)
+        for warps in (1, 2):
+            add[(1,)](x, x, out, 32, BLOCK=32, num_warps=warps, num_stages=1, num_ctas=1)
+            torch.testing.assert_close(out, 2 * x)
+        self.assertEqual(ops.kernel_stats()[0] + ops.kernel_stats()[1], before + 2)
+
+    def test_a_second_launch_compiles_nothing(self):
+        x, out = torch.randn(32), torch.zeros(32)
+        add[(1,)](x, x, out, 32, BLOCK=32)
+        before = ops.kernel_stats()
+        add[(1,)](x, x, out, 32, BLOCK=32)
+        after = ops.kernel_stats()
+        self.assertEqual(after[:2], before[:2])
+        self.assertEqual(after[2], before[2] + 1)
+
+
+class Messages(unittest.TestCase):
+    x = torch.zeros(8)
+
+    def refused(self, kind, text, launch):
+        with self.assertRaises(kind) as caught:
+            launch()
+        self.assertIn(text, str(caught.exception))
+
+    def test_arguments(self):
+        x = self.x
+        self.refused(TypeError, "missing 1 required positional argument: 'BLOCK'", lambda: add[(1,)](x, x, x, 8))
+        self.refused(TypeError, "no parameter `BLOK`\nHINT: it has X, Y, OUT, n, BLOCK",
+                     lambda: add[(1,)](x, x, x, 8, BLOCK=8, BLOK=8))
+        self.refused(TypeError, "argument `n` is 'eight'\nHINT: such a value is a constexpr",
+                     lambda: add[(1,)](x, x, x, "eight", BLOCK=8))
+        self.refused(TypeError, "argument `Y` is a list\nHINT: pass a tensor", lambda: add[(1,)](x, [1], x, 8, BLOCK=8))
+        self.refused(TypeError, "constexpr `BLOCK` is {", lambda: add[(1,)](x, x, x, 8, BLOCK={}))
+        self.refused(ValueError, "num_warps is 65; pass an integer from 1 to 64",
+                     lambda: add[(1,)](x, x, x, 8, BLOCK=8, num_warps=65))
+        self.refused(RuntimeError, "kernel `add` is called like a function\nHINT: launch it with add[grid]",
+                     lambda: add(x, x, x, 8))
+        self.refused(RuntimeError, "triton.language.load is called outside of a kernel\nHINT:", lambda: tl.load(x))
+        self.refused(TypeError, "tessera.jit is for a function", lambda: tessera.jit(5))
+
+    def test_a_mistake_in_the_kernel_has_its_line(self):
+        @tessera.jit
+        def wrong(OUT):
+            tl.store(OUT, tl.flot(1))
+
+        line = wrong.fn.__code__.co_firstlineno + 2
+        self.refused(RuntimeError, f"jit_test.py:{line}:", lambda: wrong[(1,)](self.x))
+
+    def test_text_that_is_not_there(self):
+        scope = {"tessera": tessera, "tl": tl}
+        exec("@tessera.jit\ndef unseen(OUT):\n    tl.store(OUT, 1)\n", scope)
+        self.refused(RuntimeError, "source text of `unseen` is not to be had", lambda: scope["unseen"][(1,)](self.x))
+
+    def test_names_that_clash(self):
+        @tessera.jit
+        def clash(OUT):
+            tl.store(OUT, kernels_for_jit_scaled(1.0) + SCALE)
+
+        self.refused(RuntimeError, "`SCALE` means different things", lambda: clash[(1,)](self.x))
+
+    def test_ops_below(self):
+        number = ops.jit_kernel("k.py", "import triton\n@triton.jit\ndef k(X, n):\n    pass\n", "k", "ts", "")
+        ops.jit_launch(number, [self.x], [1], 1, 1, 1)
+        self.refused(ValueError, "was given 0 tensors and 1 numbers", lambda: ops.jit_launch(number, [], [1], 1, 1, 1))
+        self.refused(ValueError, "was given 1 tensors and 2 numbers",
+                     lambda: ops.jit_launch(number, [self.x], [1, 2], 1, 1, 1))
+        for none in (-1, 1 << 40):
+            self.refused(ValueError, "there is no kernel", lambda: ops.jit_launch(none, [self.x], [1], 1, 1, 1))
+        text = "import triton\n@triton.jit\ndef k(X, n):\n    pass\n"
+        for order in ("t", "tss", "tx"):
+            self.refused(ValueError, "pass t, s, b or n", lambda: ops.jit_kernel("k.py", text, "k", order, ""))
+
+
+kernels_for_jit_scaled = kernels_for_jit.scaled
+SCALE = 4.0
+
+
+class Numbers(unittest.TestCase):
+    def test_cdiv(self):
+        self.assertEqual([tessera.cdiv(n, 4) for n in (0, 1, 4, 5, 8)], [0, 1, 1, 2, 2])
+
+    def test_next_power_of_2(self):
+        self.assertEqual([tessera.next_power_of_2(n) for n in (0, 1, 2, 3, 4, 5, 1 << 40, (1 << 40) + 1)],
+                         [0, 1, 2, 4, 4, 8, 1 << 40, 1 << 41])
+
+
+if __name__ == "__main__":
+    unittest.main()
