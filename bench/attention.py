@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Attention forward on this CPU over the sequence length: tessera's NSA and dense ops beside
+"""Attention on this CPU over the sequence length: tessera's NSA and dense ops beside
 torch's SDPA and the same NSA in plain torch ops, all in one process, interleaved.
 
-usage: attention.py --library libtessera_torch.so --out DIR [--lengths 512,1024,...] [--threads N]
-Writes DIR/attention_cpu.json (every median and spread, hardware, versions, commit) and DIR/attention_cpu.svg.
+usage: attention.py --library libtessera_torch.so --out DIR [--lengths 512,1024,...] [--threads N] [--backward]
+Writes DIR/attention_cpu.json (every median and spread, hardware, versions, commit) and DIR/attention_cpu.svg;
+with --backward, which times forward and backward together, attention_cpu_backward.json and .svg.
 SPDX-License-Identifier: Apache-2.0
 """
 import argparse
@@ -27,8 +28,24 @@ BLOCK, STRIDE, SELECTION, SELECTED, WINDOW = peer.L, peer.D_STR, peer.LS, peer.N
 PEAK_GFLOPS_PER_CORE = 2 * 16 * 2 * 5.0
 
 
-def variants(length):
-    """name -> a function that runs one forward pass; inputs are made once."""
+def with_gradients(forward, inputs):
+    """A function that runs `forward` and computes the gradients of all inputs."""
+    for x in inputs:
+        x.requires_grad_()
+    seed = []
+
+    def run():
+        result = forward()
+        output = result if isinstance(result, torch.Tensor) else result[0]
+        if not seed:
+            seed.append(torch.randn_like(output))
+        return torch.autograd.grad(output, inputs, seed[0])
+
+    return run
+
+
+def variants(length, backward):
+    """name -> a function that runs one forward pass, or a forward and a backward one; inputs are made once."""
     torch.manual_seed(0)
     q, kc, vc, ks, vs, kw, vw, gates = peer.inputs(length)
     ops = torch.ops.tessera
@@ -48,9 +65,13 @@ def variants(length):
         "tessera dense": lambda: ops.dense_attention(packed_q, packed[2], packed[3], cu, length),
         "torch SDPA": lambda: F.scaled_dot_product_attention(dense_q, dense_k, dense_v, is_causal=True),
     }
-    if length <= 4096:
+    inputs = {"tessera NSA": [packed_q, *packed, logits], "tessera dense": [packed_q, packed[2], packed[3]],
+              "torch SDPA": [dense_q, dense_k, dense_v], "torch NSA": [q, kc, vc, ks, vs, kw, vw, gates]}
+    if length <= (2048 if backward else 4096):     # beyond, its masks do not fit into memory
         chunk = 0 if length < 4096 else 1024
         result["torch NSA"] = lambda: peer.nsa(q, kc, vc, ks, vs, kw, vw, gates, chunk=chunk, variant="mask")
+    if backward:
+        return {name: with_gradients(forward, inputs[name]) for name, forward in result.items()}
     return result
 
 
@@ -108,17 +129,19 @@ def main():
     parser.add_argument("--lengths", default="512,1024,2048,4096,8192")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--backward", action="store_true", help="forward and backward together")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     torch.ops.load_library(arguments.library)
     load = os.getloadavg()[0]
     rows = []
-    with torch.no_grad():
+    with torch.set_grad_enabled(arguments.backward):
         for length in map(int, arguments.lengths.split(",")):
-            times = measure(variants(length), arguments.rounds)
+            times = measure(variants(length, arguments.backward), arguments.rounds)
             row = {"length": length, "ms": {n: t[len(t) // 2] for n, t in times.items()},
                    "spread_ms": {n: [t[0], t[-1]] for n, t in times.items()}}
-            flops = 2.0 * length * (length + 1) / 2 * Q_HEADS * 2 * HEAD_DIM
+            # Two products forward, five backward.
+            flops = 2.0 * length * (length + 1) / 2 * Q_HEADS * (7 if arguments.backward else 2) * HEAD_DIM
             for name in ("tessera dense", "torch SDPA"):
                 rate = flops / row["ms"][name] / 1e6
                 if rate > PEAK_GFLOPS_PER_CORE * arguments.threads:
@@ -127,15 +150,16 @@ def main():
             print("%6d  " % length + "  ".join("%s %.2f ms" % item for item in row["ms"].items()), flush=True)
     commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False,
                             cwd=os.path.dirname(os.path.abspath(__file__))).stdout.strip()
-    report = {"what": "attention forward, one sequence, fp32", "cpu": cpu_name(), "threads": arguments.threads,
+    report = {"what": "attention %s, one sequence, fp32" % ("forward and backward" if arguments.backward else "forward"), "cpu": cpu_name(), "threads": arguments.threads,
               "torch": torch.__version__, "commit": commit, "date": time.strftime("%Y-%m-%d"),
               "library": arguments.library, "load_before": load, "q_heads": Q_HEADS, "kv_heads": KV_HEADS, "head_dim": HEAD_DIM,
               "nsa": {"l": BLOCK, "d": STRIDE, "l_sel": SELECTION, "n_sel": SELECTED, "w": WINDOW}, "rows": rows}
     os.makedirs(arguments.out, exist_ok=True)
-    with open(os.path.join(arguments.out, "attention_cpu.json"), "w", encoding="utf-8") as handle:
+    name = os.path.join(arguments.out, "attention_cpu" + ("_backward" if arguments.backward else ""))
+    with open(name + ".json", "w", encoding="utf-8") as handle:
         json.dump(report, handle, indent=1)
         handle.write("\n")
-    svg(rows, os.path.join(arguments.out, "attention_cpu.svg"))
+    svg(rows, name + ".svg")
 
 
 if __name__ == "__main__":
