@@ -169,6 +169,45 @@ TEST_F(NewCheck, TilesThatNobodyNeedsAreSkipped) {
   }
 }
 
+// The last line says how many tiles were computed in vain.
+TEST_F(NewCheck, TilesThatAreMaskedAreCounted) {
+  expectFine(run({"new", "kernel", "mine", "--dir", folder.path()}));
+  const std::string file = path("mine.py");
+  auto check = [&] {
+    const CommandResult result =
+        run({"check", file, "-i", "mine_f32", "--no-gradients"});
+    expectFine(result);
+    return result.output;
+  };
+  // G=3, W=20, BM=64, BN=32 over 2,048 tokens: tiles of the window alone, then
+  // all of the past.
+  int64_t seen = 0, past = 0;
+  for (int64_t first = 0; first < 2048 * 3; first += 64) {
+    const int64_t t0 = first / 3,
+                  last = std::min<int64_t>((first + 63) / 3, 2047);
+    for (int64_t n = 0; n <= last; n += 32) {
+      ++past;
+      seen += n + 31 > t0 - 20;
+    }
+  }
+  std::string output = check();
+  expectHas(output, "mine computes " + std::to_string(seen) +
+                        " tiles at 2048 tokens, 0 of them (0%) wholly masked");
+  expectHasNot(output, "HINT");
+  edit(file, "    return tl.maximum(t - W + 1, 0)\n", "    return 0\n");
+  output = check();
+  expectHas(output, "mine computes " + std::to_string(past) +
+                        " tiles at 2048 tokens, " +
+                        std::to_string(past - seen) + " of them (");
+  expectHas(output, "HINT: leave such tiles out");
+  edit(file, "    return True\n", "    return n1 > t0 - W\n");
+  output = check();
+  expectHas(output, "mine computes " + std::to_string(seen) + " tiles");
+  // Of a kernel that is none of attention there is nothing to say.
+  writeFile(file, scale);
+  expectHasNot(run({"check", file}).output, "computes");
+}
+
 TEST_F(NewCheck, KernelsOfAnyKind) {
   const std::string file = write("scale.py", scale);
   CommandResult result = run({"check", file});

@@ -5,6 +5,7 @@
 #include "support/File.h"
 #include "support/Options.h"
 #include "support/Process.h"
+#include "support/ScratchFolder.h"
 #include "tools/bench/Run.h"
 
 #include <chrono>
@@ -17,26 +18,6 @@ namespace tessera::bench {
 namespace fs = std::filesystem;
 
 namespace {
-
-class Scratch {
-public:
-  Scratch() {
-    std::string name =
-        (fs::temp_directory_path() / "tessera-cold-XXXXXX").string();
-    if (!::mkdtemp(name.data()))
-      throw Error("cannot make a folder in " +
-                      fs::temp_directory_path().string() + ": " +
-                      errnoText(errno),
-                  "set TMPDIR to a folder that can be written");
-    folder = name;
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);
-  }
-  Scratch(const Scratch &) = delete;
-  fs::path folder;
-};
 
 // A child of the run under way; its time in seconds. What it writes is kept in
 // a file and shown when it fails.
@@ -97,7 +78,7 @@ private:
   std::string config() const {
     if (!run.options().config.empty())
       return run.options().config;
-    const fs::path file = scratch.folder / "run.yaml";
+    const fs::path file = scratch.path() / "run.yaml";
     writeFile(file, "train:\n  steps: 1\n");
     return file.string();
   }
@@ -124,7 +105,7 @@ private:
     set(Option::LogLevel, "warning");
     set(Option::Device, run.counts() ? run.device().name : "cpu");
     set(Option::Record, "");
-    set(Option::Pack, packed ? (scratch.folder / "run.tpack").string() : "");
+    set(Option::Pack, packed ? (scratch.path() / "run.tpack").string() : "");
     return spawn;
   }
 
@@ -136,10 +117,10 @@ private:
     const std::string target = run.device().kind == BenchDevice::Kind::Cpu
                                    ? "cpu"
                                    : deviceTarget(run.device().name);
-    const std::string file = (scratch.folder / "run.tpack").string();
+    const std::string file = (scratch.path() / "run.tpack").string();
     spawn.arguments.insert(spawn.arguments.end(),
                            {"--targets", target, "-o", file});
-    timeOf(run, spawn, "tessera pack", scratch.folder);
+    timeOf(run, spawn, "tessera pack", scratch.path());
   }
 
   void add(const std::string &name, bool fresh, bool packed) {
@@ -148,13 +129,13 @@ private:
     Json metrics;
     for (int64_t round = 0; round < rounds && !run.interrupted(); ++round) {
       if (fresh)
-        cache = scratch.folder / ("cache" + std::to_string(caches++));
-      const fs::path out = scratch.folder / ("run" + std::to_string(runs++));
+        cache = scratch.path() / ("cache" + std::to_string(caches++));
+      const fs::path out = scratch.path() / ("run" + std::to_string(runs++));
       const double seconds =
           timeOf(run, training(out, cache, packed),
                  name + ", round " + std::to_string(round + 1) + " of " +
                      std::to_string(rounds),
-                 scratch.folder);
+                 scratch.path());
       if (run.interrupted())
         break;
       metrics = parseJson(readFile(out / "metrics.json"), "metrics.json");
@@ -173,7 +154,7 @@ private:
 
   Run &run;
   const fs::path programs;
-  const Scratch scratch;
+  const ScratchFolder scratch{"cold"};
   Result result;
   fs::path cache;
   int caches = 0, runs = 0;

@@ -65,19 +65,11 @@ void checked(const cases::LoadedCase &loaded,
 
 } // namespace
 
-LaunchRecording::LaunchRecording() {
-  std::string name =
-      (fs::temp_directory_path() / "tessera-bench-XXXXXX").string();
-  if (!::mkdtemp(name.data()))
-    throw Error("cannot make a folder in " +
-                    fs::temp_directory_path().string() + ": " +
-                    errnoText(errno),
-                "set TMPDIR to a folder that can be written");
-  folder = name;
+LaunchRecording::LaunchRecording() : folder("bench") {
   const auto set = [](Option option, const std::string &value) {
     ::setenv(optionInfo(option).name, value.c_str(), 1);
   };
-  set(Option::Record, folder.string());
+  set(Option::Record, folder.path().string());
   set(Option::RecordKernels, "");
   set(Option::RecordLimit, "100000");
   set(Option::RecordDistinct, "0");
@@ -85,15 +77,10 @@ LaunchRecording::LaunchRecording() {
   ::setenv(optionInfo(Option::LogLevel).name, "warning", /*overwrite=*/0);
 }
 
-LaunchRecording::~LaunchRecording() {
-  std::error_code ignored;
-  fs::remove_all(folder, ignored);
-}
-
 std::vector<fs::path> LaunchRecording::of(const std::function<void()> &body) {
   const auto all = [&] {
     std::set<fs::path> found;
-    for (const auto &entry : fs::directory_iterator(folder))
+    for (const auto &entry : fs::directory_iterator(folder.path()))
       if (fs::exists(entry.path() / "case.json"))
         found.insert(entry.path());
     return found;

@@ -6,6 +6,7 @@
 #include "autotune/Devices.h"
 #include "autotune/Job.h"
 #include "support/Json.h"
+#include "support/ScratchFolder.h"
 
 #include <filesystem>
 #include <functional>
@@ -19,14 +20,12 @@ namespace tessera::bench {
 class LaunchRecording {
 public:
   LaunchRecording();
-  ~LaunchRecording();
-  LaunchRecording(const LaunchRecording &) = delete;
 
   // The launches of `body` as folders of cases, in their order by kernel.
   std::vector<std::filesystem::path> of(const std::function<void()> &body);
 
 private:
-  std::filesystem::path folder;
+  ScratchFolder folder;
 };
 
 // A recorded launch as the kernel itself chooses it for a device, "cpu",

@@ -128,7 +128,9 @@ int64_t beyondReach(const Sizes &constants) {
   return reachOf(constants) + tile + 11;
 }
 
-Shape shapeOf(std::vector<int64_t> lengths, int64_t heads) {
+} // namespace
+
+Shape packedShape(std::vector<int64_t> lengths, int64_t heads) {
   Shape shape;
   shape.sizes["T"] =
       std::accumulate(lengths.begin(), lengths.end(), int64_t(0));
@@ -140,8 +142,6 @@ Shape shapeOf(std::vector<int64_t> lengths, int64_t heads) {
   shape.lengths = std::move(lengths);
   return shape;
 }
-
-} // namespace
 
 std::vector<Shape> shapesOf(const Description &kernel,
                             const syntax::Instance &instance) {
@@ -171,7 +171,7 @@ std::vector<Shape> shapesOf(const Description &kernel,
     if (lengths.empty())
       lengths = defaultLengths(constants);
     for (const auto &list : lengths)
-      shapes.push_back(shapeOf(list, heads[shapes.size() % heads.size()]));
+      shapes.push_back(packedShape(list, heads[shapes.size() % heads.size()]));
   }
   size_t rows = shapes.size();
   for (const auto &[name, values] : axes)
@@ -206,7 +206,7 @@ std::vector<Shape> gradientShapesOf(const Description &kernel,
                    [](const auto &entry) { return entry.name == "lengths"; })) {
     const int64_t wanted = beyondReach(constantsOf(instance));
     Shape shape =
-        shapeOf({19, 0, std::min(wanted, maxTokens)}, second.sizes.at("H"));
+        packedShape({19, 0, std::min(wanted, maxTokens)}, second.sizes.at("H"));
     if (wanted > maxTokens)
       shape.remark = "the constexprs may see further than " +
                      std::to_string(maxTokens) +

@@ -28,6 +28,9 @@ struct Shape {
   std::string remark;           // what it does not reach
 };
 
+// Packed sequences of these lengths.
+Shape packedShape(std::vector<int64_t> lengths, int64_t heads);
+
 // The shapes to try: sequences of lengths that no tile divides for a kernel
 // with a parameter CU, else the lists of the hint check(...). Throws Error.
 std::vector<Shape> shapesOf(const Description &kernel,

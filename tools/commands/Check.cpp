@@ -10,6 +10,7 @@
 #include "support/Options.h"
 #include "tools/check/Child.h"
 #include "tools/check/Gradients.h"
+#include "tools/check/MaskedTiles.h"
 #include "tools/check/Problem.h"
 
 #include <CLI/CLI.hpp>
@@ -155,6 +156,7 @@ public:
       checkRow(row);
     if (!backward.empty() && !options.noGradients)
       checkBackward();
+    printMaskedTiles();
     return failures;
   }
 
@@ -321,6 +323,23 @@ private:
             instance->name, shape, names, limitOf(problem.tensors()),
             checkGradients(check, problem, limitOf(problem.tensors())));
       }
+  }
+
+  // No mistake, but time: of the first instance.
+  void printMaskedTiles() const {
+    const auto tiles = countMaskedTiles(*kernel, *wantedInstances().front());
+    if (!tiles || !tiles->computed)
+      return;
+    const double share = double(tiles->masked) / double(tiles->computed);
+    std::printf("%s computes %lld tiles at %lld tokens, %lld of them (%.0f%%) "
+                "wholly masked\n",
+                kernel->info.signature.kernel.c_str(),
+                static_cast<long long>(tiles->computed),
+                static_cast<long long>(tiles->tokens),
+                static_cast<long long>(tiles->masked), 100 * share);
+    if (share > 0.25)
+      std::printf("HINT: leave such tiles out, by the bounds of the loop or by "
+                  "an `if needed(...)` as in the file of tessera new\n");
   }
 
   void printGradients(const std::string &label, const Shape &shape,

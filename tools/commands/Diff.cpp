@@ -9,6 +9,7 @@
 #include "support/Json.h"
 #include "support/Names.h"
 #include "support/Process.h"
+#include "support/ScratchFolder.h"
 #include "tools/diff/Assembly.h"
 #include "tools/diff/LineDiff.h"
 #include "tools/diff/Resources.h"
@@ -55,25 +56,6 @@ struct Compiled {
   std::map<std::string, std::string> texts; // by the stage's title
   Json meta;
   Json report; // of a GPU kernel; else null
-};
-
-// A folder that is gone in the end.
-class ScratchFolder {
-public:
-  ScratchFolder() {
-    std::string pattern =
-        (fs::temp_directory_path() / "tessera-diff-XXXXXX").string();
-    if (!::mkdtemp(pattern.data()))
-      throw Error("cannot create a folder in " +
-                      fs::temp_directory_path().string(),
-                  "set TMPDIR to a folder that can be written");
-    folder = pattern;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);
-  }
-  fs::path folder;
 };
 
 // Null when there is no PTX, or none that can be read.
@@ -145,7 +127,7 @@ bool isCuda(const std::string &file) { return file.ends_with(".cu"); }
 Compiled compileOne(const std::string &file, const std::string &instance,
                     const std::vector<std::string> &defines,
                     const std::string &target) {
-  const ScratchFolder scratch;
+  const ScratchFolder scratch("diff");
   std::vector<std::string> command = {executablePath().string(),
                                       "compile",
                                       file,
@@ -154,7 +136,7 @@ Compiled compileOne(const std::string &file, const std::string &instance,
                                       "--emit",
                                       "all",
                                       "-o",
-                                      scratch.folder.string()};
+                                      scratch.path().string()};
   std::string title = instance;
   for (const std::string &define : defines) {
     if (define.starts_with("num_warps="))
@@ -179,7 +161,7 @@ Compiled compileOne(const std::string &file, const std::string &instance,
     throw Error(text.substr(0, hint),
                 text.substr(hint + 7, text.find('\n', hint + 7) - hint - 7));
   }
-  return readFiles(title, scratch.folder, instance);
+  return readFiles(title, scratch.path(), instance);
 }
 
 using Pair = std::pair<Compiled, Compiled>;

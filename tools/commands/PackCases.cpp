@@ -52,7 +52,7 @@ bool packsTf32(const cases::LoadedCase &loaded) {
 
 syntax::CompileRequest requestFor(const cases::PreparedLaunch &launch,
                                   const std::string &target) {
-  LaunchOptions options = launch.options;
+  tessera::LaunchOptions options = launch.options;
   options.device = findDevice("sim:" + target);
   auto request =
       launch.kernel->compileRequest(launch.args, launch.constexprs, options);

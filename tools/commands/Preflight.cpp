@@ -6,6 +6,7 @@
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Process.h"
+#include "support/ScratchFolder.h"
 #include "trainer/Config.h"
 #include "trainer/Preflight.h"
 
@@ -33,24 +34,6 @@ struct PreflightOptions {
 };
 
 volatile std::sig_atomic_t interrupted = 0;
-
-/// A run folder of our own, which goes at the end.
-struct ShortLivedFolder {
-  ShortLivedFolder() {
-    std::string name =
-        (fs::temp_directory_path() / "tessera-preflight-XXXXXX").string();
-    if (!mkdtemp(name.data()))
-      throw Error("cannot make a folder in " +
-                      fs::temp_directory_path().string(),
-                  "set TMPDIR to a folder that can be written");
-    path = name;
-  }
-  ~ShortLivedFolder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-  fs::path path;
-};
 
 std::vector<json> recordsOf(const fs::path &run) {
   std::istringstream lines(tryReadFile(run / "metrics.jsonl").value_or(""));
@@ -96,9 +79,9 @@ ExitStatus makeSteps(const PreflightOptions &options, const fs::path &folder) {
 int preflight(const PreflightOptions &options) {
   const trainer::Config config =
       trainer::readConfig(options.file, options.settings, options.processes);
-  const ShortLivedFolder folder;
-  const ExitStatus status = makeSteps(options, folder.path);
-  auto records = recordsOf(folder.path);
+  const ScratchFolder folder("preflight");
+  const ExitStatus status = makeSteps(options, folder.path());
+  auto records = recordsOf(folder.path());
   const int64_t wanted = std::min(options.steps, config.steps);
   std::erase_if(records, [&](const json &r) {
     return r.value("step", int64_t(0)) > wanted;

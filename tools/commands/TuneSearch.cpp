@@ -14,6 +14,7 @@
 #include "support/Process.h"
 #include "support/Progress.h"
 #include "support/Quantities.h"
+#include "support/ScratchFolder.h"
 #include "tools/commands/OutOption.h"
 
 #include <CLI/CLI.hpp>
@@ -51,31 +52,6 @@ public:
     for (int signal : {SIGINT, SIGTERM})
       ::signal(signal, SIG_DFL);
   }
-};
-
-// A folder that is gone afterwards.
-class ScratchFolder {
-public:
-  ScratchFolder() {
-    std::string name =
-        (fs::temp_directory_path() / "tessera-tune-XXXXXX").string();
-    if (!::mkdtemp(name.data()))
-      throw Error("cannot make a folder in " +
-                      fs::temp_directory_path().string() + ": " +
-                      errnoText(errno),
-                  "set TMPDIR to a folder that can be written");
-    folder = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);
-  }
-  ScratchFolder(const ScratchFolder &) = delete;
-  ScratchFolder &operator=(const ScratchFolder &) = delete;
-  const fs::path &path() const { return folder; }
-
-private:
-  fs::path folder;
 };
 
 // The launches of a micro-batch of the training run as cases.
@@ -306,7 +282,7 @@ int runPrediction(TuneSearch search) {
   const tune::SearchOptions options =
       searchOptions(search, tune::deviceModel(gpu));
   InterruptFlag flag;
-  ScratchFolder scratch;
+  const ScratchFolder scratch("tune");
   tune::JobList list =
       jobsOf(search, scratch.path(), "sim:" + gpu.rates.target);
   return summarize(
@@ -325,7 +301,7 @@ int runTuneSearch(const TuneSearch &given) {
   const tune::SearchOptions options = searchOptions(
       search, tune::deviceModel(runtime::findLaunchDevice(search.device)));
   InterruptFlag flag;
-  ScratchFolder scratch;
+  const ScratchFolder scratch("tune");
   tune::JobList list = jobsOf(search, scratch.path(), search.device);
   return summarize(search,
                    tune::search(list.jobs, options, interrupted, print));

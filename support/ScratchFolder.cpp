@@ -1,0 +1,36 @@
+// support/ScratchFolder.cpp - a folder for the time of a scope.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "support/ScratchFolder.h"
+
+#include "support/Error.h"
+#include "support/File.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+
+namespace tessera {
+
+namespace fs = std::filesystem;
+
+ScratchFolder::ScratchFolder(std::string_view purpose) {
+  std::error_code error;
+  const fs::path parent = fs::temp_directory_path(error);
+  // mkdtemp replaces the six X.
+  std::string name =
+      (parent / ("tessera-" + std::string(purpose) + "-XXXXXX")).string();
+  if (error || !::mkdtemp(name.data()))
+    throw Error("cannot make a folder in " +
+                    (error ? "TMPDIR: " + error.message()
+                           : parent.string() + ": " + errnoText(errno)),
+                "set TMPDIR to a folder that can be written");
+  folder = name;
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+}
+
+} // namespace tessera

@@ -1,0 +1,27 @@
+// support/ScratchFolder.h - a folder for the time of a scope.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+namespace tessera {
+
+// A new folder below TMPDIR (or /tmp) that only this user can read, named after
+// `purpose`: "diff" makes tessera-diff-a1b2c3. The destructor removes it and
+// all in it. Throws Error where none can be made.
+class ScratchFolder {
+public:
+  explicit ScratchFolder(std::string_view purpose);
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder &) = delete;
+  ScratchFolder &operator=(const ScratchFolder &) = delete;
+
+  const std::filesystem::path &path() const { return folder; }
+
+private:
+  std::filesystem::path folder;
+};
+
+} // namespace tessera
