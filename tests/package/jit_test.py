@@ -223,7 +223,7 @@ class Messages(unittest.TestCase):
         self.refused(RuntimeError, "`SCALE` means different things", lambda: clash[(1,)](self.x))
 
     def test_ops_below(self):
-        number = ops.jit_kernel("k.py", "import triton\n@triton.jit\ndef k(X, n):\n    pass\n", "k", "ts", "")
+        number = ops.jit_kernel("k.py", "import triton\n@triton.jit\ndef k(X, n):\n    pass\n", "k", "ts", "", "")
         ops.jit_launch(number, [self.x], [1], 1, 1, 1)
         self.refused(ValueError, "was given 0 tensors and 1 numbers", lambda: ops.jit_launch(number, [], [1], 1, 1, 1))
         self.refused(ValueError, "was given 1 tensors and 2 numbers",
@@ -232,7 +232,9 @@ class Messages(unittest.TestCase):
             self.refused(ValueError, "there is no kernel", lambda: ops.jit_launch(none, [self.x], [1], 1, 1, 1))
         text = "import triton\n@triton.jit\ndef k(X, n):\n    pass\n"
         for order in ("t", "tss", "tx"):
-            self.refused(ValueError, "pass t, s, b or n", lambda: ops.jit_kernel("k.py", text, "k", order, ""))
+            self.refused(ValueError, "pass t, s, b or n", lambda: ops.jit_kernel("k.py", text, "k", order, "", ""))
+        self.refused(ValueError, "options are `BLOCK=1`; there are num_warps and num_stages",
+                     lambda: ops.jit_kernel("k.py", text, "k", "ts", "", "BLOCK=1"))
 
 
 kernels_for_jit_scaled = kernels_for_jit.scaled
