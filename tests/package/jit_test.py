@@ -2,6 +2,7 @@
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import unittest
+from unittest import mock
 
 import kernels_for_jit
 import torch
@@ -167,6 +168,16 @@ class Launch(unittest.TestCase):
             add[(1,)](x, x, out, 32, BLOCK=32, num_warps=warps, num_stages=1, num_ctas=1)
             torch.testing.assert_close(out, 2 * x)
         self.assertEqual(ops.kernel_stats()[0] + ops.kernel_stats()[1], before + 2)
+
+    def test_a_second_launch_plans_nothing(self):
+        x, out = torch.randn(32), torch.zeros(32)
+        add[(1,)](x, x, out, 32, BLOCK=32)
+        with mock.patch.object(add, "source", None), mock.patch.dict(add._launch.__globals__, {"_plan": None}):
+            add[(1,)](x, x, out, 31, BLOCK=32)  # the same types
+            with self.assertRaises(TypeError):
+                add[(1,)](x, x, out, 32.0, BLOCK=32)
+            with self.assertRaises(TypeError):
+                add[(1,)](x, x, out, 32, BLOCK=16.0)
 
     def test_a_second_launch_compiles_nothing(self):
         x, out = torch.randn(32), torch.zeros(32)

@@ -15,7 +15,11 @@ import tessera.triton
 FOLDER = pathlib.Path(__file__).parent / "for_triton"
 SIMULATED = os.environ.get("TESSERA_DEVICE", "cpu") != "cpu"
 sys.path.insert(0, str(FOLDER))
+sys.path.insert(1, str(pathlib.Path(__file__).parents[2] / "kernels" / "tutorials"))
 with tessera.triton.installed():
+    import layer_norm
+    import matmul
+    import softmax
     import tutorials
 
 
@@ -80,6 +84,18 @@ class Tutorials(unittest.TestCase):
         for size in (128, 100):
             x = torch.rand(size)
             torch.testing.assert_close(tutorials.asin(x), torch.asin(x))
+
+    def test_our_own_tutorials(self):
+        a, b, c = torch.randn(40, 24), torch.randn(24, 56), torch.empty(40, 56)
+        matmul.matmul[(4,)](a, b, c, 40, 56, 24, 24, 56, 56, BM=32, BN=32, BK=16, ROWS=2, LEAKY=1)
+        want = torch.nn.functional.leaky_relu(a.double() @ b.double())
+        self.assertLess(((c - want).norm() / want.norm()).item(), 1e-2 if SIMULATED else 1e-5)
+        x, w, bias = torch.randn(6, 100), torch.randn(100), torch.randn(100)
+        y, mean, rstd = torch.empty(6, 100), torch.empty(6), torch.empty(6)
+        layer_norm.layer_norm_fwd[(6,)](x, w, bias, y, mean, rstd, 100, 100, 1e-5, BLOCK=32)
+        torch.testing.assert_close(y, torch.nn.functional.layer_norm(x, (100,), w, bias))
+        softmax.softmax[(6,)](x, y, 6, 100, 100, 100, BLOCK=128)
+        torch.testing.assert_close(y, x.softmax(1))
 
     def test_the_module_around_kernels(self):
         self.assertEqual(tutorials.DEVICE, torch.device("cpu"))
