@@ -115,14 +115,28 @@ class Wheel(unittest.TestCase):
         program.write_text(PROGRAM)
         self.assertRegex(self.run_program(self.venv / "bin/python", program), r"^compiled [2-9]\n$")
 
-    def test_3_the_worker_is_whole(self):
-        inside = self.site / "tessera"
-        for binary, libraries in (("lib/compiler/tessera-worker", "lib/compiler"), ("bin/tessera", "lib")):
-            listed = subprocess.run(["ldd", str(inside / binary)], text=True, capture_output=True, check=True,
-                                    env={**self.environment, "LD_LIBRARY_PATH": str(inside / libraries)}).stdout
-            for line in listed.splitlines():
-                if not PROMISED.match(line.strip().rsplit("/", 1)[-1]) and not PROMISED.match(line.strip()):
-                    self.assertIn(str(inside), line)
+    def outside(self, names_and_paths):
+        """Of libraries those that neither lie in the package nor are promised."""
+        return [path for path in names_and_paths
+                if str(self.site / "tessera") not in path and not PROMISED.match(path.rsplit("/", 1)[-1])]
+
+    def test_3_the_worker_uses_what_came_with_it(self):
+        done = subprocess.run([self.site / "tessera/bin/tessera-worker", "--selftest"], text=True, capture_output=True,
+                              check=True, env={**self.environment, "LD_DEBUG": "libs"})
+        loaded = [os.path.normpath(path) for path in re.findall(r"calling init: (/\S+)", done.stderr)]
+        self.assertTrue([path for path in loaded if "tessera/lib/compiler/libLLVM" in path])
+        compiled = "/proc/self/fd/"  # the kernel of the self-test, from memory
+        self.assertEqual([path for path in self.outside(loaded) if not path.startswith(compiled)], [])
+
+    def test_3_libraries_find_each_other(self):
+        for binary, libraries in (("bin/tessera", "lib"), ("lib/libtessera_torch.so", None)):
+            environment = {**self.environment, **({"LD_LIBRARY_PATH": str(self.site / "tessera/lib")}
+                                                  if libraries else {})}
+            listed = subprocess.run(["ldd", str(self.site / "tessera" / binary)], text=True, capture_output=True,
+                                    check=True, env=environment).stdout
+            paths = re.findall(r"=> (/\S+)", listed)
+            self.assertTrue([path for path in paths if "/tessera/lib/libfmt" in path], listed)
+            self.assertEqual([path for path in self.outside(paths) if not re.search("/torch/|/nvidia/|/libgomp", path)], [])
 
     def test_4_programs(self):
         for name in ("tessera", "tessera-train"):
