@@ -99,7 +99,7 @@ class JITFunction(Launchable):
         if debug:
             settings.append("debug=True")
         self.decorator = "@triton.jit" + (f"({', '.join(settings)})" if settings else "")
-        self._numbers: dict[tuple[str, str], int] = {}
+        self._numbers: dict[tuple[str, ...], int] = {}
         self._launch: Callable[..., None] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -148,12 +148,12 @@ class JITFunction(Launchable):
 
     def _plan(self, values: tuple[Any, ...], num_warps: Any, num_stages: Any) -> Callable[..., None]:
         """What passes these arguments on; found again by types and constexprs."""
-        order, constexprs, key = "", [], []
+        order, key, constexprs, options = "", [], [], []
         exact = True
         for parameter, value in zip(self.parameters, values):
             key.append(type(value))
             if parameter.name in self.constexprs:
-                text = literal(value)
+                text = literal(value, "tl")
                 if text is None:
                     raise TypeError(f"kernel `{self.__name__}`: constexpr `{parameter.name}` is {value!r}\n"
                                     "HINT: pass a number, a bool, a string, a dtype such as tl.float32, or None")
@@ -164,14 +164,14 @@ class JITFunction(Launchable):
             else:
                 order += self._letter(parameter.name, value)
         for name, option in zip(OPTIONS, (num_warps, num_stages)):
-            if option is not None and name not in self.arg_names:
-                constexprs.append(f"{name}={option!r}")
-        text = ", ".join(constexprs).replace("triton.language.", "tl.")
-        number = self._numbers.get((order, text))
+            if option is not None:
+                options.append(f"{name}={option!r}")
+        texts = ", ".join(constexprs), ", ".join(options)
+        number = self._numbers.get((order, *texts))
         if number is None:
             path, source = self.source
-            number = torch.ops.tessera.jit_kernel.default(path, source, self.__name__, order.replace("i", "s"), text)
-            self._numbers[order, text] = number
+            number = torch.ops.tessera.jit_kernel.default(path, source, self.__name__, order.replace("i", "s"), *texts)
+            self._numbers[order, *texts] = number
         run = make_run(number, [n for n in self.arg_names if n not in self.constexprs], order)
         if exact:
             self._plans[(*key, num_warps, num_stages)] = run

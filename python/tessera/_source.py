@@ -31,12 +31,13 @@ def function_of(value: Any) -> tuple[FunctionType, str] | None:
     return (value, decorator) if isinstance(value, FunctionType) else None
 
 
-def literal(value: Any) -> str | None:
-    """A compile-time value in the language; None for what is none."""
+def literal(value: Any, types: str = "triton.language") -> str | None:
+    """A compile-time value in the language, whose types are members of
+    `types`; None for what is none."""
     if isinstance(value, language.constexpr):
-        return literal(value.value)
+        return literal(value.value, types)
     if isinstance(value, language.dtype):
-        return "triton.language." + value.name
+        return f"{types}.{value.name}"
     if value is None or isinstance(value, bool):
         return repr(value)
     if isinstance(value, str):
@@ -46,7 +47,7 @@ def literal(value: Any) -> str | None:
     if isinstance(value, float):
         return repr(value) if math.isfinite(value) else f'float("{value}")'
     if isinstance(value, (tuple, list)):
-        items = [literal(item) for item in value]
+        items = [literal(item, types) for item in value]
         return None if None in items else "(" + "".join(f"{item}, " for item in items) + ")"
     return None
 

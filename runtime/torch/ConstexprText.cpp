@@ -35,17 +35,17 @@ Configuration evaluateAll(std::string_view text) {
 }
 
 // An option of the launch, taken out of the values.
-std::optional<int64_t> takeOption(const char *op, const std::string &name,
-                                  int64_t least, Configuration &values) {
-  const auto found = values.find(name);
-  if (found == values.end())
+std::optional<int64_t> takeOption(const char *op, const char *name,
+                                  int64_t least, Constexprs &constexprs) {
+  const auto found = constexprs.find(name);
+  if (found == constexprs.end())
     return std::nullopt;
-  const auto *number = found->second.get<syntax::Int>();
+  const auto *number = std::get_if<int64_t>(&found->second);
   TESSERA_CHECK(number && *number >= least && *number <= 64, op, name, " is ",
-                found->second.repr(), "; pass an integer from ", least,
+                toValue(found->second).repr(), "; pass an integer from ", least,
                 " to 64");
-  const auto value = int64_t(*number);
-  values.erase(found);
+  const int64_t value = *number;
+  constexprs.erase(found);
   return value;
 }
 
@@ -59,18 +59,13 @@ std::string messageOf(const Error &error) {
 
 } // namespace constexpr_text
 
-ConstexprText parseConstexprs(const char *op, std::string_view text) {
-  ConstexprText result;
+Constexprs parseConstexprs(const char *op, std::string_view text) {
+  Constexprs result;
   if (text.empty())
     return result;
   try {
-    Configuration values = constexpr_text::evaluateAll(text);
-    result.options.numWarps =
-        constexpr_text::takeOption(op, "num_warps", 1, values);
-    result.options.numStages =
-        constexpr_text::takeOption(op, "num_stages", 0, values);
-    for (const auto &[name, value] : values)
-      result.constexprs[name] = fromValue(name, value);
+    for (const auto &[name, value] : constexpr_text::evaluateAll(text))
+      result[name] = fromValue(name, value);
   } catch (const Error &error) {
     TESSERA_CHECK(false, op, "constexprs is `", text,
                   "`: ", constexpr_text::messageOf(error),
@@ -78,6 +73,14 @@ ConstexprText parseConstexprs(const char *op, std::string_view text) {
                   "ACT=\"relu\", TYPE=tl.float32");
   }
   return result;
+}
+
+LaunchOptions takeOptions(const char *op, Constexprs &constexprs) {
+  LaunchOptions options;
+  options.numWarps = constexpr_text::takeOption(op, "num_warps", 1, constexprs);
+  options.numStages =
+      constexpr_text::takeOption(op, "num_stages", 0, constexprs);
+  return options;
 }
 
 } // namespace tessera::runtime

@@ -9,16 +9,13 @@
 
 namespace tessera::runtime {
 
-// What a launch is given besides its arguments.
-struct ConstexprText {
-  Constexprs constexprs;
-  LaunchOptions options; // numWarps and numStages, where the text has them
-};
-
 // `BLOCK=64, EPS=1e-5, CAUSAL=True, ACT="relu", TYPE=tl.float32, BIAS=None`:
-// expressions as in Python, which may use `tl`. `num_warps` and `num_stages`
-// are options of the launch. Throws c10::ValueError that begins with
-// tessera::OP.
-ConstexprText parseConstexprs(const char *op, std::string_view text);
+// expressions as in Python, which may use `tl`. Throws c10::ValueError that
+// begins with tessera::OP.
+Constexprs parseConstexprs(const char *op, std::string_view text);
+
+// Takes `num_warps` and `num_stages` out of constexprs: options of the launch.
+// Throws c10::ValueError for what they cannot be.
+LaunchOptions takeOptions(const char *op, Constexprs &constexprs);
 
 } // namespace tessera::runtime

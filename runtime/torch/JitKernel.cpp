@@ -53,8 +53,12 @@ std::string_view view(c10::string_view text) {
 
 int64_t define(c10::string_view path, c10::string_view text,
                c10::string_view name, c10::string_view order,
-               c10::string_view constexprs) {
-  ConstexprText given = parseConstexprs("jit_kernel", view(constexprs));
+               c10::string_view constexprs, c10::string_view options) {
+  const Constexprs given = parseConstexprs("jit_kernel", view(constexprs));
+  Constexprs named = parseConstexprs("jit_kernel", view(options));
+  LaunchOptions own = takeOptions("jit_kernel", named);
+  TESSERA_CHECK(named.empty(), "jit_kernel", "options are `", view(options),
+                "`; there are num_warps and num_stages");
   const Kernel &kernel = kernelOf(view(path), view(text), view(name));
   const std::string letters(order.data(), order.size());
   TESSERA_CHECK(letters.size() == kernel.parameters().size() &&
@@ -63,14 +67,13 @@ int64_t define(c10::string_view path, c10::string_view text,
                 "` takes ", kernel.parameters().size(),
                 " arguments; pass t, s, b or n for each of them");
   // The caller has chosen: what is not given has Python's defaults.
-  given.options.tuned = false;
+  own.tuned = false;
   static std::atomic<uint64_t> numbers{0};
   LaunchKey key;
   const uint64_t number = numbers++;
   key.add(number);
-  table().insert(key.view(), std::make_unique<JitKernel>(
-                                 kernel, letters, std::move(given.constexprs),
-                                 given.options));
+  table().insert(key.view(),
+                 std::make_unique<JitKernel>(kernel, letters, given, own));
   return int64_t(number);
 }
 

@@ -64,12 +64,12 @@ const PreparedLaunch &preparedLaunch(std::string_view file,
   key.add(device.number());
   if (const PreparedLaunch *found = known->find(key.view())) [[likely]]
     return *found;
-  ConstexprText given = parseConstexprs("launch", constexprs);
-  given.options.device = device.handle();
+  const Kernel kernel = Kernel::fromFile(std::string(file), std::string(name));
+  Constexprs given = parseConstexprs("launch", constexprs);
+  LaunchOptions options = takeOptions("launch", given);
+  options.device = device.handle();
   return known->insert(
-      key.view(), std::make_unique<PreparedLaunch>(
-                      Kernel::fromFile(std::string(file), std::string(name)),
-                      given.constexprs, given.options));
+      key.view(), std::make_unique<PreparedLaunch>(kernel, given, options));
 }
 
 } // namespace

@@ -11,8 +11,8 @@ TORCH_LIBRARY(tessera, m) {
         "str constexprs) -> ()");
 
   // For the Python package: a kernel of a text, and its launch.
-  m.def("jit_kernel(str path, str text, str kernel, str order, str constexprs) "
-        "-> int");
+  m.def("jit_kernel(str path, str text, str kernel, str order, str constexprs, "
+        "str options) -> int");
   m.def("jit_launch(int kernel, Tensor(a!)[] tensors, Scalar[] scalars, int x, "
         "int y, int z) -> ()");
 

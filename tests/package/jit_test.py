@@ -2,6 +2,7 @@
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import unittest
+from unittest import mock
 
 import kernels_for_jit
 import torch
@@ -168,6 +169,16 @@ class Launch(unittest.TestCase):
             torch.testing.assert_close(out, 2 * x)
         self.assertEqual(ops.kernel_stats()[0] + ops.kernel_stats()[1], before + 2)
 
+    def test_a_second_launch_plans_nothing(self):
+        x, out = torch.randn(32), torch.zeros(32)
+        add[(1,)](x, x, out, 32, BLOCK=32)
+        with mock.patch.object(add, "source", None), mock.patch.dict(add._launch.__globals__, {"_plan": None}):
+            add[(1,)](x, x, out, 31, BLOCK=32)  # the same types
+            with self.assertRaises(TypeError):
+                add[(1,)](x, x, out, 32.0, BLOCK=32)
+            with self.assertRaises(TypeError):
+                add[(1,)](x, x, out, 32, BLOCK=16.0)
+
     def test_a_second_launch_compiles_nothing(self):
         x, out = torch.randn(32), torch.zeros(32)
         add[(1,)](x, x, out, 32, BLOCK=32)
@@ -223,7 +234,7 @@ class Messages(unittest.TestCase):
         self.refused(RuntimeError, "`SCALE` means different things", lambda: clash[(1,)](self.x))
 
     def test_ops_below(self):
-        number = ops.jit_kernel("k.py", "import triton\n@triton.jit\ndef k(X, n):\n    pass\n", "k", "ts", "")
+        number = ops.jit_kernel("k.py", "import triton\n@triton.jit\ndef k(X, n):\n    pass\n", "k", "ts", "", "")
         ops.jit_launch(number, [self.x], [1], 1, 1, 1)
         self.refused(ValueError, "was given 0 tensors and 1 numbers", lambda: ops.jit_launch(number, [], [1], 1, 1, 1))
         self.refused(ValueError, "was given 1 tensors and 2 numbers",
@@ -232,7 +243,9 @@ class Messages(unittest.TestCase):
             self.refused(ValueError, "there is no kernel", lambda: ops.jit_launch(none, [self.x], [1], 1, 1, 1))
         text = "import triton\n@triton.jit\ndef k(X, n):\n    pass\n"
         for order in ("t", "tss", "tx"):
-            self.refused(ValueError, "pass t, s, b or n", lambda: ops.jit_kernel("k.py", text, "k", order, ""))
+            self.refused(ValueError, "pass t, s, b or n", lambda: ops.jit_kernel("k.py", text, "k", order, "", ""))
+        self.refused(ValueError, "options are `BLOCK=1`; there are num_warps and num_stages",
+                     lambda: ops.jit_kernel("k.py", text, "k", "ts", "", "BLOCK=1"))
 
 
 kernels_for_jit_scaled = kernels_for_jit.scaled

@@ -1,0 +1,150 @@
+# tests/package/triton_test.py - a module written for Triton runs unchanged, and the real Triton is not imported.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+import torch
+
+import tessera
+import tessera.triton
+
+FOLDER = pathlib.Path(__file__).parent / "for_triton"
+SIMULATED = os.environ.get("TESSERA_DEVICE", "cpu") != "cpu"
+sys.path.insert(0, str(FOLDER))
+sys.path.insert(1, str(pathlib.Path(__file__).parents[2] / "kernels" / "tutorials"))
+with tessera.triton.installed():
+    import layer_norm
+    import matmul
+    import softmax
+    import tutorials
+
+
+def child(code):
+    """What a Python of its own prints, tessera imported."""
+    done = subprocess.run([sys.executable, "-c", "import sys, tessera\n" + code], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=False)
+    return done.stdout
+
+
+class Tutorials(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(0)
+
+    def test_vector_add(self):
+        size = 3000 if SIMULATED else 98432
+        x, y = torch.rand(size), torch.rand(size)
+        self.assertTrue(torch.equal(tutorials.add(x, y), x + y))
+
+    def test_softmax(self):
+        x = torch.randn(7 if SIMULATED else 181, 78 if SIMULATED else 781)
+        torch.testing.assert_close(tutorials.softmax(x), torch.softmax(x, 1))
+
+    def test_matmul_with_autotune(self):
+        for dtype, limit in ((torch.float32, 2e-2 if SIMULATED else 1e-4), (torch.float16, 2e-2)):
+            for activation in ("", "leaky_relu"):
+                with self.subTest(dtype=dtype, activation=activation):
+                    a, b = torch.randn(70, 50).to(dtype), torch.randn(50, 90).to(dtype)
+                    want = a.double() @ b.double()
+                    if activation:
+                        want = torch.nn.functional.leaky_relu(want)
+                    got = tutorials.matmul(a, b, activation).double()
+                    self.assertLess(((got - want).square().mean() / want.square().mean()).sqrt().item(), limit)
+        self.assertIn(tutorials.matmul_kernel.best_config, tutorials.CONFIGS)
+        self.assertEqual(len(tutorials.matmul_kernel.configs_timings), 2)
+
+    def test_dropout(self):
+        x = torch.randn(1000)
+        keep = (torch.rand(1000) > 0.5).to(torch.int32)
+        torch.testing.assert_close(tutorials.dropout(x, keep, 0.5), torch.where(keep == 1, 2 * x, 0.0))
+
+    def test_seeded_dropout(self):
+        x = torch.randn(10_000)
+        one, same, other = (tutorials.seeded_dropout(x, 0.3, seed) for seed in (123, 123, 512))
+        self.assertTrue(torch.equal(one, same))
+        self.assertFalse(torch.equal(one, other))
+        kept = one != 0
+        torch.testing.assert_close(one[kept], x[kept] / 0.7)
+        self.assertLess(abs(kept.double().mean().item() - 0.7), 0.02)
+
+    def test_layer_norm(self):
+        x = torch.randn(9, 150, requires_grad=True)
+        w, b = torch.rand(150, requires_grad=True), torch.rand(150, requires_grad=True)
+        dy = torch.randn(9, 150)
+        got = tutorials.LayerNorm.apply(x, w, b, 1e-5)
+        want = torch.nn.functional.layer_norm(x, (150,), w, b, 1e-5)
+        torch.testing.assert_close(got, want)
+        for ours, theirs in zip(torch.autograd.grad(got, (x, w, b), dy), torch.autograd.grad(want, (x, w, b), dy)):
+            torch.testing.assert_close(ours, theirs, atol=1e-4, rtol=1e-4)
+
+    def test_libdevice_and_heuristics(self):
+        for size in (128, 100):
+            x = torch.rand(size)
+            torch.testing.assert_close(tutorials.asin(x), torch.asin(x))
+
+    def test_our_own_tutorials(self):
+        a, b, c = torch.randn(40, 24), torch.randn(24, 56), torch.empty(40, 56)
+        matmul.matmul[(4,)](a, b, c, 40, 56, 24, 24, 56, 56, BM=32, BN=32, BK=16, ROWS=2, LEAKY=1)
+        want = torch.nn.functional.leaky_relu(a.double() @ b.double())
+        self.assertLess(((c - want).norm() / want.norm()).item(), 1e-2 if SIMULATED else 1e-5)
+        x, w, bias = torch.randn(6, 100), torch.randn(100), torch.randn(100)
+        y, mean, rstd = torch.empty(6, 100), torch.empty(6), torch.empty(6)
+        layer_norm.layer_norm_fwd[(6,)](x, w, bias, y, mean, rstd, 100, 100, 1e-5, BLOCK=32)
+        torch.testing.assert_close(y, torch.nn.functional.layer_norm(x, (100,), w, bias))
+        softmax.softmax[(6,)](x, y, 6, 100, 100, 100, BLOCK=128)
+        torch.testing.assert_close(y, x.softmax(1))
+
+    def test_the_module_around_kernels(self):
+        self.assertEqual(tutorials.DEVICE, torch.device("cpu"))
+        self.assertFalse(tutorials.is_cuda())
+        [rows] = tutorials.benchmark.run(print_data=False)
+        self.assertEqual([row[0] for row in rows], [16, 32])
+        self.assertTrue(all(value > 0 for row in rows for value in row[1:]))
+
+
+class Shim(unittest.TestCase):
+    def test_not_the_real_one(self):
+        self.assertIs(tutorials.triton.jit, tessera.jit)
+        self.assertFalse([name for name in sys.modules if name.split(".")[0] == "triton"])
+
+    def test_only_when_asked_for(self):
+        self.assertEqual(child("print('triton' in sys.modules, 'tessera.triton' in sys.modules)"), "False False\n")
+        self.assertEqual(child("import tessera.triton; print('triton' in sys.modules)"), "False\n")
+
+    def test_install_and_uninstall(self):
+        code = """
+import tessera.triton
+tessera.triton.install()
+tessera.triton.install()
+import triton, triton.language as tl
+from triton.language import load, float32
+from triton.language.extra.cuda import libdevice
+from triton.runtime.autotuner import Autotuner
+assert triton.jit is tessera.jit and tl is tessera.language and float32 is tessera.language.float32
+with tessera.triton.installed():
+    pass
+assert 'triton' in sys.modules
+tessera.triton.uninstall()
+print([name for name in sys.modules if name.split('.')[0] == 'triton'])
+"""
+        self.assertEqual(child(code), "[]\n")
+
+    def test_triton_was_first(self):
+        code = """
+import types
+sys.modules['triton'] = types.ModuleType('triton')
+import tessera.triton
+try:
+    tessera.triton.install()
+except RuntimeError as error:
+    print(error)
+"""
+        self.assertEqual(child(code), "triton is imported in this process already, from elsewhere\n"
+                                      "HINT: call tessera.triton.install() before the first import of triton\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,156 @@
+# tests/package/wheel_test.py - the wheel, installed without network into a Python of its own, works and leaves nothing.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LIMIT = 120 << 20
+# What manylinux promises, and what torch brings.
+PROMISED = re.compile(r"(linux-vdso|ld-linux|lib(c|m|dl|rt|util|pthread|stdc\+\+|gcc_s)\.)")
+PROGRAM = """
+import pathlib
+import sys
+
+import torch
+
+import tessera
+import tessera.language as tl
+
+assert pathlib.Path(tessera.__file__).is_relative_to(sys.prefix), tessera.__file__
+
+
+@tessera.jit
+def matmul(A, B, C, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    acc = tl.zeros((BM, BN), tl.float32)
+    for start in range(0, K, BK):
+        k = start + tl.arange(0, BK)
+        a = tl.load(A + m[:, None] * K + k[None, :], mask=(m[:, None] < M) & (k[None, :] < K), other=0.0)
+        b = tl.load(B + k[:, None] * N + n[None, :], mask=(k[:, None] < K) & (n[None, :] < N), other=0.0)
+        acc = tl.dot(a, b, acc)
+    tl.store(C + m[:, None] * N + n[None, :], acc, mask=(m[:, None] < M) & (n[None, :] < N))
+
+
+torch.manual_seed(0)
+a, b, c = torch.randn(100, 70), torch.randn(70, 50), torch.empty(100, 50)
+matmul[(4, 2)](a, b, c, 100, 50, 70, BM=32, BN=32, BK=16, num_warps=4)
+torch.testing.assert_close(c, a @ b, atol=1e-4, rtol=1e-4)
+cu = torch.tensor([0, 20, 29], dtype=torch.int32)
+q, k, v = torch.randn(29, 4, 16), torch.randn(29, 2, 16), torch.randn(29, 2, 16)
+o, lse = tessera.ops.nsa_window_attention(q, k, v, cu, 20, 4)
+rows = torch.arange(20)
+seen = (rows[None, :] <= rows[:, None]) & (rows[None, :] > rows[:, None] - 4)
+scores = torch.einsum("qhd,khd->hqk", q[:20], k[:20].repeat_interleave(2, 1)) / 4
+want = torch.einsum("hqk,khd->qhd", scores.masked_fill(~seen, -torch.inf).softmax(-1),
+                    v[:20].repeat_interleave(2, 1))
+torch.testing.assert_close(o[:20], want, atol=1e-5, rtol=1e-5)
+print("compiled", tessera.ops.kernel_stats()[0])
+"""
+
+
+def files(folder):
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+class Wheel(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.temporary.name)
+        cls.environment = {name: value for name, value in os.environ.items()
+                           if not re.match("TESSERA_|LIBTESSERA|PYTHON|LD_LIBRARY_PATH", name)}
+        cls.environment["TESSERA_CACHE_DIR"] = str(cls.folder / "cache")
+        cls.printed = cls.run_program(sys.executable, ROOT / "scripts/wheel", os.environ["BUILD"], "--out",
+                                      cls.folder / "dist")
+        [cls.wheel] = (cls.folder / "dist").iterdir()
+        cls.venv = cls.folder / "venv"
+        cls.run_program(sys.executable, "-m", "venv", "--without-pip", cls.venv)
+        cls.site = next((cls.venv / "lib").glob("python3.*")) / "site-packages"
+        [torch] = [path for path in map(pathlib.Path, sys.path) if (path / "torch").is_dir()]
+        (cls.site / "existing_torch.pth").write_text(str(torch) + "\n")
+        cls.before = files(cls.venv)
+        cls.pip("install", "--no-index", "--no-deps", cls.wheel)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    @classmethod
+    def run_program(cls, *command):
+        done = subprocess.run([str(part) for part in command], env=cls.environment, cwd=cls.folder, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        if done.returncode:
+            raise AssertionError("%s: status %d\n%s" % (command, done.returncode, done.stdout))
+        return done.stdout
+
+    @classmethod
+    def pip(cls, *arguments):
+        return cls.run_program(sys.executable, "-m", "pip", "--disable-pip-version-check", "--python",
+                               cls.venv / "bin/python", *arguments)
+
+    def test_1_size_and_tag(self):
+        self.assertLess(self.wheel.stat().st_size, LIMIT)
+        self.assertRegex(self.wheel.name, r"^tessera-[\d.]+-py3-none-manylinux_2_\d+_x86_64\.whl$")
+        self.assertRegex(self.printed, r"MB  tessera/lib/compiler/libLLVM")
+        with zipfile.ZipFile(self.wheel) as wheel:
+            [metadata] = [name for name in wheel.namelist() if name.endswith("/METADATA")]
+            text = wheel.read(metadata).decode()
+            licences = [name for name in wheel.namelist() if "/licenses/" in name]
+        self.assertEqual(re.findall("^Requires-Dist: (.*)$", text, re.M), ["torch==2.11.*"])
+        self.assertIn("Requires-Python: >=3.11", text)
+        for package in ("LICENSE", "NOTICE", "libllvm22.txt", "libmlir-22.txt"):
+            self.assertIn(package, [name.rsplit("/", 1)[1] for name in licences])
+        self.assertNotIn(str(ROOT), text)
+
+    def test_2_a_kernel_and_an_op(self):
+        program = self.folder / "program.py"
+        program.write_text(PROGRAM)
+        self.assertRegex(self.run_program(self.venv / "bin/python", program), r"^compiled [2-9]\n$")
+
+    def outside(self, names_and_paths):
+        """Of libraries those that neither lie in the package nor are promised."""
+        return [path for path in names_and_paths
+                if str(self.site / "tessera") not in path and not PROMISED.match(path.rsplit("/", 1)[-1])]
+
+    def test_3_the_worker_uses_what_came_with_it(self):
+        done = subprocess.run([self.site / "tessera/bin/tessera-worker", "--selftest"], text=True, capture_output=True,
+                              check=True, env={**self.environment, "LD_DEBUG": "libs"})
+        loaded = [os.path.normpath(path) for path in re.findall(r"calling init: (/\S+)", done.stderr)]
+        self.assertTrue([path for path in loaded if "tessera/lib/compiler/libLLVM" in path])
+        compiled = "/proc/self/fd/"  # the kernel of the self-test, from memory
+        self.assertEqual([path for path in self.outside(loaded) if not path.startswith(compiled)], [])
+
+    def test_3_libraries_find_each_other(self):
+        for binary, libraries in (("bin/tessera", "lib"), ("lib/libtessera_torch.so", None)):
+            environment = {**self.environment, **({"LD_LIBRARY_PATH": str(self.site / "tessera/lib")}
+                                                  if libraries else {})}
+            listed = subprocess.run(["ldd", str(self.site / "tessera" / binary)], text=True, capture_output=True,
+                                    check=True, env=environment).stdout
+            paths = re.findall(r"=> (/\S+)", listed)
+            self.assertTrue([path for path in paths if "/tessera/lib/libfmt" in path], listed)
+            self.assertEqual([path for path in self.outside(paths) if not re.search("/torch/|/nvidia/|/libgomp", path)], [])
+
+    def test_4_programs(self):
+        for name in ("tessera", "tessera-train"):
+            self.assertIn("tessera", self.run_program(self.venv / "bin" / name, "--help"))
+        said = self.run_program(self.venv / "bin/tessera", "run", "kernels/tutorials/dilated_window.py", "--lengths",
+                                "50,24", "--heads", "2", "--arg", "W=9")
+        self.assertRegex(said, r"(?m)^ *O\b")
+
+    def test_5_uninstall_leaves_nothing(self):
+        self.assertGreater(len(files(self.venv) - self.before), 60)
+        self.pip("uninstall", "-y", "tessera")
+        self.assertEqual(files(self.venv), self.before)
+        self.assertEqual(list(self.site.glob("tessera*")), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
