@@ -14,6 +14,21 @@ namespace {
 /// so that kernels find every pointer aligned.
 constexpr int64_t unit = 64;
 
+/// The norm of all, summed in fp64. The CPU's reduction copies what it reads to
+/// fp64 first: piece by piece that takes little memory.
+at::Tensor commonNorm(const at::Tensor &gradient) {
+  const auto whole = [](const at::Tensor &x) {
+    return at::linalg_vector_norm(x, 2, std::nullopt, false, at::kDouble);
+  };
+  constexpr int64_t piece = 1 << 17;
+  if (!gradient.is_cpu() || gradient.numel() <= piece)
+    return whole(gradient);
+  std::vector<at::Tensor> norms;
+  for (const at::Tensor &part : gradient.split(piece))
+    norms.push_back(whole(part));
+  return whole(at::stack(norms));
+}
+
 } // namespace
 
 at::ScalarType computeType(const Config &config) {
@@ -101,16 +116,13 @@ void AdamW::gather() {
 double AdamW::clip(double lossScale) {
   const at::NoGradGuard noGrad;
   gather();
-  const double norm =
-      at::linalg_vector_norm(gradient, 2, std::nullopt, false, at::kDouble)
-          .item<double>() /
-      lossScale;
+  const double length = commonNorm(gradient).item<double>() / lossScale;
   const double factor =
-      (config.clip > 0 && norm > config.clip ? config.clip / norm : 1) /
+      (config.clip > 0 && length > config.clip ? config.clip / length : 1) /
       lossScale;
   if (factor != 1)
     gradient.mul_(factor);
-  return norm;
+  return length;
 }
 
 void AdamW::step(double learningRate) {

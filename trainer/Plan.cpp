@@ -112,40 +112,75 @@ double keptByAttention(const ModelConfig &m) {
   return kept;
 }
 
-/// The same of all layers. What is recomputed keeps its input, and all of one
-/// layer at a time.
+/// The same of all layers, as one token keeps it from pass to pass: what is
+/// recomputed keeps its input.
 double keptByLayers(const ModelConfig &m) {
   using models::Recompute;
   const double layers = double(m.layers), input = double(m.dim);
-  const double mlp = keptByMlp(m), attention = keptByAttention(m);
   switch (m.recompute) {
   case Recompute::None:
     break;
   case Recompute::Mlp:
-    return layers * (attention + input) + mlp;
+    return layers * (keptByAttention(m) + input);
   case Recompute::Attention:
-    return layers * (mlp + input) + attention;
+    return layers * (keptByMlp(m) + input);
   case Recompute::Full:
-    return layers * input + attention + mlp;
+    return layers * input;
   }
-  return layers * (attention + mlp);
+  return layers * (keptByAttention(m) + keptByMlp(m));
 }
 
-int64_t activationBytes(const Config &c) {
+/// What is there besides in the backward pass of the last layer's MLP: what is
+/// recomputed of it, and two gradients of its width and two of the layer's.
+double besidesInLastMlp(const ModelConfig &m) {
+  using models::Recompute;
+  double again = 0;
+  if (m.recompute == Recompute::Mlp || m.recompute == Recompute::Full)
+    again += keptByMlp(m);
+  if (m.recompute == Recompute::Full)
+    again += keptByAttention(m);
+  return again + 2 * double(m.dim) + 2 * double(m.mlpDim);
+}
+
+/// The same in the last layer's attention, whose MLP is done: gradients of
+/// queries, keys and values, before and after they were turned.
+double besidesInLastAttention(const ModelConfig &m) {
+  using models::Recompute;
+  const double b = double(branches(m)), groups = double(m.kvHeads);
+  const double projected = double(m.heads) * double(m.keyDim) +
+                           b * groups * double(m.keyDim + m.valueDim);
+  double more = 2 * projected + double(m.heads * m.valueDim) + double(m.dim);
+  if (m.recompute == Recompute::None || m.recompute == Recompute::Attention)
+    more -= keptByMlp(m);
+  if (m.recompute == Recompute::Attention || m.recompute == Recompute::Full)
+    more += keptByAttention(m);
+  return more;
+}
+
+/// The most of three moments of the backward pass, and in bf16 and fp16 of its
+/// end, where all rounded gradients are there.
+int64_t activationBytes(const Config &c, int64_t parameters) {
   const ModelConfig &m = c.model;
-  const double size = c.precision == Precision::Fp32 ? 4 : 2;
+  const bool rounds = c.precision != Precision::Fp32;
+  const double size = rounds ? 2 : 4, vocabulary = double(m.vocabulary);
   const double tokens = double(c.deviceBatchSize * c.sequenceLength);
-  // Logits, their log-softmax and two gradients of that size, in fp32 in any
-  // case; in the backward pass of a layer two gradients of the MLP's width.
-  return int64_t(tokens * (16 * double(m.vocabulary) +
-                           size * (keptByLayers(m) + 2 * double(m.dim) +
-                                   2 * double(m.mlpDim))));
+  // Behind the layers a norm, and the logits, which stay.
+  const double kept =
+      tokens * size * (keptByLayers(m) + 2 * double(m.dim) + vocabulary);
+  // An fp32 copy where they are rounded; log-softmax and the gradients of both.
+  const double head = tokens * vocabulary * 12;
+  // The gradient of a matrix of weights, before it is added to the others.
+  const double matrix = size * double(m.dim);
+  return int64_t(std::max(
+      {kept + head + matrix * vocabulary,
+       kept + tokens * size * besidesInLastMlp(m) + matrix * double(m.mlpDim),
+       kept + tokens * size * besidesInLastAttention(m),
+       rounds ? size * double(parameters) : 0}));
 }
 
-/// Weights, gradients and two moments in fp32; rounded weights and gradients
-/// besides.
+/// Weights, gradients and two moments in fp32; rounded weights besides.
 int64_t parameterBytes(const Config &c) {
-  return c.precision == Precision::Fp32 ? 16 : 20;
+  return c.precision == Precision::Fp32 ? 16 : 18;
 }
 
 /// Not on a GPU, nor on a simulated one.
@@ -194,7 +229,7 @@ Plan planOf(const Config &c) {
       multiplied += part.count;
   }
   plan.stateBytes = parameterBytes(c) * plan.parameters;
-  plan.activationBytes = activationBytes(c);
+  plan.activationBytes = activationBytes(c, plan.parameters);
   plan.weightFlops = 6 * double(multiplied);
   plan.attentionFlops = 6 * double(m.layers * m.heads) *
                         double(m.keyDim + m.valueDim) *

@@ -20,10 +20,12 @@ struct ParameterPart {
 struct Plan {
   std::vector<ParameterPart> parts;
   int64_t parameters = 0;
-  /// Bytes of weights, gradients and both moments, fp32.
+  /// Bytes of weights, gradients and both moments, fp32, and of the weights'
+  /// copies in runtime.precision.
   int64_t stateBytes = 0;
   /// Bytes that one micro-batch keeps for its backward pass, with what that
-  /// pass needs besides; of compiled kernels. An estimate.
+  /// pass needs besides; of compiled kernels. An estimate of the tensors: what
+  /// the allocator holds in reserve comes on top.
   int64_t activationBytes = 0;
   /// Floating-point operations for a token of training: 6 for each weight that
   /// multiplies, and 6 (dk + dv) for each head and key that a query sees.

@@ -4,12 +4,11 @@
 #include "models/Transformer.h"
 
 #include "support/Error.h"
+#include "tests/unit/models/CountedMemory.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <algorithm>
-#include <c10/core/Allocator.h>
-#include <c10/core/CPUAllocator.h>
 #include <gtest/gtest.h>
 #include <tuple>
 
@@ -267,39 +266,6 @@ TEST_P(EveryAttention, RecomputeChangesNoBit) {
       }
     }
 }
-
-/// Bytes of the CPU's tensors, as long as it lives.
-class CountedMemory final : public c10::Allocator {
-public:
-  CountedMemory() : before(c10::GetCPUAllocator()) {
-    c10::SetCPUAllocator(this, 1);
-  }
-  ~CountedMemory() override { c10::SetCPUAllocator(before, 1); }
-
-  c10::DataPtr allocate(size_t bytes) override {
-    auto *held = new Held{before->allocate(bytes), int64_t(bytes)};
-    now += held->bytes;
-    most = std::max(most, now);
-    return {held->data.get(), held, &release, c10::Device(c10::kCPU)};
-  }
-  void copy_data(void *to, const void *from, size_t bytes) const override {
-    before->copy_data(to, from, bytes);
-  }
-
-  static inline int64_t now = 0, most = 0;
-
-private:
-  struct Held {
-    c10::DataPtr data;
-    int64_t bytes;
-  };
-  static void release(void *held) {
-    auto *h = static_cast<Held *>(held);
-    now -= h->bytes;
-    delete h;
-  }
-  c10::Allocator *before;
-};
 
 // What is kept between the passes, and the most there is at any time.
 TEST(Recompute, TakesLessMemory) {
