@@ -124,6 +124,25 @@ TEST_F(TuneTrain, TheSecondStartCompilesNothingAndUsesTheTable) {
   EXPECT_EQ(metrics("first")["val_bpb"], metrics("second")["val_bpb"]);
 }
 
+// A stage with kernels of its own on each kind of device: what is recorded on
+// the cpu for a GPU are the GPU's.
+TEST_F(TuneTrain, EveryDeviceIsTunedWithItsOwnKernels) {
+  const auto kernels = [&](std::vector<std::string> device) {
+    const std::string table = folder.file("table.yaml");
+    std::vector<std::string> all = {"tune",      "--config",     smoke,
+                                    "--kernels", "select_*_fwd", "--budget",
+                                    "20s",       "--out",        table};
+    all.insert(all.end(), device.begin(), device.end());
+    all.push_back("data.path=" + folder.file("text"));
+    expectFine(tessera(all));
+    return kernelsOf(tune::readTable(table));
+  };
+  EXPECT_EQ(kernels({"--gpu", "a100"}),
+            std::vector<std::string>{"select_tile_fwd"});
+  EXPECT_EQ(kernels({"--device", "cpu"}),
+            std::vector<std::string>{"select_packed_fwd"});
+}
+
 // The command for the tables of configs/tuned, on a small run: they have the
 // names by which they are found, and say how they were made.
 TEST_F(TuneTrain, TheCommandForCommittedTables) {
