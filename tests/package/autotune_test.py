@@ -13,13 +13,15 @@ import tessera.language as tl
 class Clock:
     """In place of do_bench: gives these times, one a configuration, and counts."""
 
-    def __init__(self, *times):
+    def __init__(self, *times, after=lambda: None):
         self.times = times
         self.calls = 0
+        self.after = after  # called after each run
 
     def __call__(self, fn, quantiles):
-        fn()
-        fn()
+        for _ in range(2):
+            fn()
+            self.after()
         self.calls += 1
         return [self.times[(self.calls - 1) % len(self.times)]] * len(quantiles)
 
@@ -60,8 +62,11 @@ class Autotune(unittest.TestCase):
 
     def test_reset_to_zero(self):
         x, out = torch.randn(100), torch.ones(100)
-        accumulate_kernel(Clock(3.0, 2.0, 1.0), reset_to_zero=["OUT"])[blocks](x, out, 100)
+        seen = []
+        clock = Clock(3.0, 2.0, 1.0, after=lambda: seen.append(torch.equal(out, x)))
+        accumulate_kernel(clock, reset_to_zero=["OUT"])[blocks](x, out, 100)
         torch.testing.assert_close(out, x)
+        self.assertEqual(seen, [True] * 6)  # each run began anew
 
     def test_the_real_clock(self):
         x, out = torch.randn(100), torch.ones(100)

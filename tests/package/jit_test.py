@@ -37,6 +37,7 @@ def constants(OUT):
 def kinds(OUT, i, f, b, none, FLAG: tl.constexpr, TEXT: tl.constexpr, TYPE: tl.constexpr, EPS: tl.constexpr,
           NOTHING: tl.constexpr):
     value = i + f
+    tl.static_assert(b.dtype == tl.int1)
     if b:
         value += 100
     if none is None:
@@ -153,6 +154,34 @@ class Launch(unittest.TestCase):
 
     def test_no_tensor(self):
         bare[(1,)](5)
+
+    def test_debug(self):
+        @tessera.jit(debug=True)
+        def checked(n):
+            tl.device_assert(n == 5, "five")
+
+        checked[(1,)](5)
+        with self.assertRaisesRegex(RuntimeError, "five"):
+            checked[(1,)](6)
+        bare[(1,)](6)
+
+    def test_do_not_specialize(self):
+        def compilations(decorate):
+            @decorate
+            def numbers(OUT, n, m):
+                tl.store(OUT, n + m)
+
+            before = ops.kernel_stats()
+            out = torch.zeros(1)
+            for n in (1, 2, 16):
+                numbers[(1,)](out, n, 3)
+                self.assertEqual(out.item(), n + 3)
+            after = ops.kernel_stats()
+            return after[0] + after[1] - before[0] - before[1]
+
+        self.assertEqual(compilations(tessera.jit), 3)
+        self.assertEqual(compilations(tessera.jit(do_not_specialize=["n"])), 1)
+        self.assertEqual(compilations(tessera.jit(do_not_specialize=[1])), 0)
 
     def test_parameters_that_require_gradients(self):
         self.check_add(lambda x, y, out, n: add[(8,)](torch.nn.Parameter(x), y, out, n, BLOCK=128))
