@@ -17,6 +17,7 @@
 #include "llvm/Support/ErrorHandling.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
@@ -85,6 +86,21 @@ std::string memoryLimit; // as the option says it
 
 void onNoLlvmMemory(void *, const char *, bool) { onNoMemory(); }
 
+// MLIR writes to what malloc gave without a look at it. What is an access to
+// nothing while the system gives no more memory is the lack of it; any other
+// ends the process as it would have.
+void onAccessToNothing(int number, siginfo_t *info, void *) {
+  constexpr size_t kProbe = 1 << 20; // what malloc asks for at least
+  void *probe = MAP_FAILED;
+  const bool nearNull = reinterpret_cast<uintptr_t>(info->si_addr) < 65536;
+  if (nearNull)
+    probe =
+        ::mmap(nullptr, kProbe, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (nearNull && probe == MAP_FAILED)
+    onNoMemory();
+  ::signal(number, SIG_DFL); // the access is repeated
+}
+
 // A compilation that runs away should not take the machine's memory with it:
 // the system would end some process, perhaps not this one.
 void limitMemory() {
@@ -102,6 +118,12 @@ void limitMemory() {
   memoryLimit = bytes ? bytesText(bytes) : "all there is";
   std::set_new_handler(onNoMemory);
   llvm::install_bad_alloc_error_handler(onNoLlvmMemory);
+  if (bytes) {
+    struct sigaction action = {};
+    action.sa_sigaction = onAccessToNothing;
+    action.sa_flags = SA_SIGINFO;
+    ::sigaction(SIGSEGV, &action, nullptr);
+  }
 }
 
 bool answer(const std::string &frame) {

@@ -128,7 +128,7 @@ TEST_F(TuneTrain, TheSecondStartCompilesNothingAndUsesTheTable) {
 // the cpu for a GPU are the GPU's.
 TEST_F(TuneTrain, EveryDeviceIsTunedWithItsOwnKernels) {
   const auto kernels = [&](std::vector<std::string> device) {
-    const std::string table = folder.file("table.yaml");
+    const std::string table = folder.file(device.back() + ".yaml");
     std::vector<std::string> all = {"tune",      "--config",     smoke,
                                     "--kernels", "select_*_fwd", "--budget",
                                     "20s",       "--out",        table};

@@ -40,11 +40,15 @@ protected:
     EXPECT_EQ(writeFrame(socket, request, 30s), FrameStatus::Good);
     std::string json, artifact;
     phases.clear();
-    do {
-      if (json.starts_with(phasePrefix))
-        phases.push_back(json.substr(phasePrefix.size()));
-      EXPECT_EQ(readFrame(socket, json, 60s), FrameStatus::Good);
-    } while (json.starts_with(phasePrefix));
+    for (;;) {
+      const FrameStatus status = readFrame(socket, json, 60s);
+      EXPECT_EQ(status, FrameStatus::Good);
+      if (status != FrameStatus::Good)
+        return {"{}", ""};
+      if (!json.starts_with(phasePrefix))
+        break;
+      phases.push_back(json.substr(phasePrefix.size()));
+    }
     EXPECT_EQ(readFrame(socket, artifact, 60s), FrameStatus::Good);
     return {json, artifact};
   }
@@ -94,20 +98,25 @@ TEST_F(WorkerTest, LivesOnAfterErrors) {
 }
 
 #ifndef __SANITIZE_ADDRESS__ // which leaves the memory unlimited
-// What a runaway compilation needs is refused by the system, and said.
+// What a runaway compilation needs is refused by the system, and said. Which
+// allocation is the first to be refused differs from process to process; some
+// are of MLIR, which does not look at what malloc gives.
 TEST_F(WorkerTest, SaysThatMemoryHasRunOut) {
-  close(socket);
   environment = {"TESSERA_COMPILE_MEMORY=80M"};
-  SetUp();
-  auto [json, artifact] = ask(scaledExpRequest().toJson());
-  auto result = syntax::CompileResult::fromJson(json);
-  EXPECT_FALSE(result.ok);
-  for (const char *part : {"kernels/scaled_exp.py: error: ", "80.0 MiB",
-                           "HINT: ", "TESSERA_COMPILE_MEMORY"})
-    EXPECT_NE(result.rendered.find(part), std::string::npos) << result.rendered;
-  const auto ended = process->wait(10s);
-  ASSERT_TRUE(ended);
-  EXPECT_EQ(ended->code, 70) << ended->text();
+  for (int i = 0; i < 40 && !HasFailure(); ++i) {
+    close(socket);
+    SetUp();
+    auto [json, artifact] = ask(scaledExpRequest().toJson());
+    auto result = syntax::CompileResult::fromJson(json);
+    EXPECT_FALSE(result.ok);
+    for (const char *part : {"kernels/scaled_exp.py: error: ", "80.0 MiB",
+                             "HINT: ", "TESSERA_COMPILE_MEMORY"})
+      EXPECT_NE(result.rendered.find(part), std::string::npos)
+          << result.rendered;
+    const auto ended = process->wait(10s);
+    ASSERT_TRUE(ended);
+    EXPECT_EQ(ended->code, 70) << ended->text();
+  }
 }
 #endif
 
