@@ -72,13 +72,16 @@ def selected(p, idx, what):
     delta = delta_of(p, o)
     k, v = p.k[1], p.v[1]
     args = (p.q, k, v, idx, p.do, lse, delta)
-    dq, dq_tile, dq_packed = (fresh(p.T, p.hq, s.dim, dtype=s.dtype) for _ in range(3))
+    dq, dq_tile = (fresh(p.T, p.hq, s.dim, dtype=s.dtype) for _ in range(2))
+    behind = torch.full((p.T, p.hq, s.dim + 64), 7.0, dtype=s.dtype)     # columns that belong to nobody
+    dq_packed = behind[..., :s.dim]
     tail = (p.cu, p.scale, p.T, p.B, *strides(p.q, k, v, p.do, dq, lse, delta))
     launch("nsa/select_bwd_dq.py", "select_bwd_dq", p.grid(1), *args, dq, *tail, G=s.group, GP=pow2(s.group),
            LSEL=s.lsel, NSEL=s.n, **p.heads, BN=s.bn)
     launch("nsa/select_tile_bwd_dq.py", "select_tile_bwd_dq", p.grid_rows(), *args, dq_tile, *tail, G=s.group, LSEL=s.lsel,
            NSEL=s.n, NP=pow2(s.n), **p.heads, **p.tiles)
     p.packed_dq(idx, p.do, lse, delta, dq_packed)
+    equal(f"{what}_packed.columns behind ({s})", behind[..., s.dim:], torch.full_like(behind[..., s.dim:], 7.0))
     ptr, inv, nblk = inverse_index(p, idx)
     dk, dv = fresh(p.T, s.hkv, s.dim, dtype=s.dtype), fresh(p.T, s.hkv, s.vdim, dtype=s.dtype)
     launch("nsa/select_bwd_dkdv.py", "select_bwd_dkdv", (s.hkv, nblk * cdiv(s.lsel, s.bn)), p.q, k, v, p.do,
