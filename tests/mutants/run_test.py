@@ -111,6 +111,17 @@ def verdicts():
         expect("nothing is no success", run.report([]), False)
 
 
+def chosen_components():
+    names = lambda text: [c.name for c in run.components_of(text)]
+    expect("all", names(""), [c.name for c in COMPONENTS])
+    expect("those listed, in the table's order", names("trainer,dialect"), ["dialect", "trainer"])
+    try:
+        run.components_of("dialect,no")
+        expect("an unknown name is refused", False)
+    except SystemExit as stop:
+        expect("and named", str(stop).startswith("no component no; there are compiler/syntax, "))
+
+
 def the_seal():
     """What runs inside writes to its tree and to $TMPDIR, and nowhere else."""
     folder = BUILD / "mutants_test"
@@ -148,6 +159,7 @@ def the_table():
 
 draws()
 verdicts()
+chosen_components()
 the_seal()
 the_table()
 for line in failures:
