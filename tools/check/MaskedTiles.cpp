@@ -2,6 +2,7 @@
 // vain. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 #include "tools/check/MaskedTiles.h"
 
+#include "support/Error.h"
 #include "support/File.h"
 #include "support/ScratchFolder.h"
 
