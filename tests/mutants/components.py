@@ -61,7 +61,8 @@ COMPONENTS = (
     Component("autotune", r"autotune/.*\.cpp", (
         _stage("autotune_test|cost_rows_test", "autotune_test", "cost_rows_test"), _stage("tune_search_test", *PROGRAM, "tune_search_test"))),
     Component("runtime/sim", r"runtime/sim/.*\.cpp", (
-        _stage("sim_arith_.*|sim_machine_.*|device_sim_test|fuzz_ptx", "device_sim_test", "fuzz_ptx"),
+        _stage("sim_arith_.*|sim_machine_.*|device_sim_test|fuzz_ptx", "sim_arith_test", "sim_machine_test",
+               "device_sim_test", "fuzz_ptx"),
         _stage("sim_counts|sim_debug|sim_own_nn|cases_own_sim", *SIM), _stage("sim_tutorials|sim_mutants|sim_cuda|cases_sim|sim_nn", *SIM))),
     Component("runtime/torch", r"runtime/torch/.*\.cpp", (
         _stage("torch_launch_test|torch_cuda_test", "torch_launch_test", "torch_cuda_test"), NUMERIC,

@@ -140,7 +140,8 @@ def the_table():
     """Each expression of components.py means something: files, tests, targets."""
     files = subprocess.run(["git", "-C", str(run.ROOT), "ls-files"], capture_output=True, text=True, check=True).stdout.split()
     listing = subprocess.run(["ctest", "--test-dir", str(BUILD), "--show-only=json-v1", "-LE", "full"], capture_output=True, text=True)
-    tests = [t["name"] for t in json.loads(listing.stdout)["tests"]]
+    programs = {t["name"]: pathlib.Path(t["command"][0]) for t in json.loads(listing.stdout)["tests"]}
+    tests = list(programs)
     known = subprocess.run(["ninja", "-C", str(BUILD), "-t", "targets", "all"], capture_output=True, text=True).stdout
     targets = {line.partition(":")[0] for line in known.splitlines()}
     for component in COMPONENTS:
@@ -149,6 +150,8 @@ def the_table():
         for stage in component.stages:
             for part in re.split(r"\|(?![^(]*\))", stage.tests):
                 expect(f"{component.name}: a test is called {part}", any(re.fullmatch(part, t) for t in tests))
+            mine_here = [t for t in tests if re.fullmatch(stage.tests, t) and programs[t].parent == BUILD / "bin"]
+            expect(f"{component.name}: built for {stage.tests}", {programs[t].name for t in mine_here} - set(stage.targets), set())
             for target in stage.targets:
                 expect(f"{component.name}: target {target}", target in targets)
             expect(f"{component.name}: files {stage.files}", any(re.search(stage.files, f) for f in mine))
