@@ -3,6 +3,7 @@
 //
 // The table "What lowering may rely on" of docs/compiler/gpu-layouts.md.
 #include "dialect/layout/ShapeOps.h"
+#include "dialect/layout/Share.h"
 #include "dialect/tile/TileDialect.h"
 #include "dialect/tile/Verify.h"
 
@@ -108,8 +109,11 @@ LogicalResult tile::verifyLayouts(Operation *op) {
       return failure();
     return verifyView(op, layout::slice(source, axis), result);
   };
-  if (auto reduce = dyn_cast<ReduceOp>(op))
-    return reduced(int(reduce.getAxis()));
+  if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    auto shares = layout::scatteredSlice(source, int(reduce.getAxis()));
+    return shares && *shares == result ? success()
+                                       : reduced(int(reduce.getAxis()));
+  }
   if (auto reduce = dyn_cast<ReduceByOp>(op))
     return reduced(int(reduce.getAxis()));
   return success();

@@ -5,9 +5,11 @@
 
 #include "codegen/analysis/Stride.h"
 #include "codegen/gpu/layouts/Access.h"
+#include "codegen/gpu/layouts/SharedResult.h"
 #include "codegen/gpu/layouts/Traffic.h"
 #include "codegen/gpu/layouts/Transfer.h"
 #include "dialect/layout/RegisterLayouts.h"
+#include "dialect/layout/Share.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -321,7 +323,11 @@ bool Homes::forward(Operation *op) {
     tile::LinearAttr from = takesAny ? source(operand) : home(operand);
     if (!from)
       continue;
+    if (isa<tile::SortOp>(op)) // Each step costs as much as there are copies.
+      from = attr(layout::shareCopies(from.layout()));
     std::optional<LinearLayout> layout = resultLayout(op, from.layout());
+    if (auto shares = sharedResult(op, from.layout()))
+      layout = shares;
     if (!layout) // A split across lanes.
       layout = plain(tile::shapeOf(result.getType())).layout();
     for (Value each : op->getResults())

@@ -62,6 +62,8 @@ public:
         combined.add(plan.steps[i].axis);
         if (!plan.steps[i].isLane)
           registerStep();
+        else if (const Word share = shareOf(plan.steps[i].places))
+          scatterStep(i, share);
         else if (!reduxStep(i))
           laneStep(plan.steps[i]);
         else
@@ -132,16 +134,66 @@ private:
     parts = std::move(next);
   }
 
+  // By how much the rows of the result differ in the two lanes of a step; 0
+  // where both keep all rows.
+  Word shareOf(Word places) const {
+    auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+    if (!type || !std::has_single_bit(places))
+      return 0;
+    const size_t bit = size_t(std::countr_zero(places));
+    return rowsOf(layout, axis).columns(Dim::Lane)[bit]
+               ? 0
+               : e.layoutOf(type).columns(Dim::Lane)[bit];
+  }
+
+  // Of two rows that differ by `share`, this lane keeps one and gives the other
+  // one away.
+  void scatterStep(size_t number, Word share) {
+    const AxisStep &step = plan.steps[number];
+    llvm::Value *isHigh = isHighLane(step.places);
+    // Rows of the low lane: sums of what registers and later steps tell apart.
+    const LinearLayout &wanted = e.layoutOf(op->getResult(0).getType());
+    Span low(wanted.columns(Dim::Register));
+    for (const AxisStep &later : llvm::drop_begin(plan.steps, number + 1))
+      if (later.isLane)
+        low.add(shareOf(later.places));
+    shares.add(share);
+    std::map<Key, Registers> next;
+    for (auto &[key, part] : parts) {
+      if (!low.contains(key.first))
+        continue;
+      auto high = parts.find({key.first ^ share, key.second});
+      if (high == parts.end())
+        mismatch();
+      Registers keep, give;
+      for (auto [a, b] : llvm::zip(part, high->second)) {
+        keep.push_back(e.b.CreateSelect(isHigh, b, a));
+        give.push_back(e.b.CreateSelect(isHigh, a, b));
+      }
+      next[{key.first, combined.reduce(key.second)}] =
+          join(keep, fromLane(give, step.places), step.places);
+    }
+    parts = std::move(next);
+  }
+
+  llvm::Value *isHighLane(Word places) {
+    return e.b.CreateICmpNE(e.b.CreateAnd(e.lane(), e.i32(int64_t(places))),
+                            e.i32(0));
+  }
+  Registers fromLane(const Registers &part, Word places) {
+    return llvm::map_to_vector<0>(part, [&](llvm::Value *value) {
+      return e.shuffle(llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, value,
+                       e.i32(int64_t(places)), 31);
+    });
+  }
   // A lane's part and that of the lane which differs by `places`.
   Registers joinLanes(const Registers &part, Word places) {
-    Registers other;
-    for (llvm::Value *value : part)
-      other.push_back(e.shuffle(llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, value,
-                                e.i32(int64_t(places)), 31));
+    return join(part, fromLane(part, places), places);
+  }
+  Registers join(const Registers &part, const Registers &other, Word places) {
     if (!combiner.ordered())
       return combiner.combine(part, other);
-    llvm::Value *isHigh = e.b.CreateICmpNE(
-        e.b.CreateAnd(e.lane(), e.i32(int64_t(places))), e.i32(0));
+    llvm::Value *isHigh = isHighLane(places);
     Registers first = part, second = other;
     for (size_t i = 0; i < part.size(); ++i) {
       first[i] = e.b.CreateSelect(isHigh, other[i], part[i]);
@@ -237,7 +289,7 @@ private:
       const LinearLayout &wanted = e.layoutOf(result.getType());
       LinearLayout rows = rowsOf(layout, axis);
       if (isa<RankedTensorType>(result.getType()) &&
-          (wanted.columns(Dim::Lane) != rows.columns(Dim::Lane) ||
+          (!agree(wanted.columns(Dim::Lane), rows.columns(Dim::Lane)) ||
            wanted.columns(Dim::Warp) != rows.columns(Dim::Warp)))
         mismatch();
       Registers registers;
@@ -249,6 +301,14 @@ private:
                        : 0)[second ? 1 : index]);
       e.set(result, registers);
     }
+  }
+
+  // Lanes hold the rows that they are to hold, or have scattered them.
+  bool agree(const std::vector<Word> &wanted, const std::vector<Word> &rows) {
+    return llvm::all_of(llvm::zip(wanted, rows), [&](auto pair) {
+      auto [want, row] = pair;
+      return want == row || (!row && shares.contains(want));
+    });
   }
 
   // Any layout: the tile goes to shared memory, every thread combines its rows
@@ -296,6 +356,7 @@ private:
   LinearLayout layout;
   AxisPlan plan;
   Span combined;
+  Span shares; // by how much rows differ that lanes share
   std::map<Key, Registers> parts;
 };
 

@@ -101,14 +101,26 @@ private:
       if (turned)
         dynamic = dynamic ? e.b.CreateXor(dynamic, turned) : turned;
       llvm::Value *other = others[word];
-      llvm::Value *more = greater(value, other), *less = greater(other, value);
-      llvm::Value *take = !dynamic ? (holdsGreater ? less : more)
-                          : holdsGreater
-                              ? e.b.CreateSelect(dynamic, more, less)
-                              : e.b.CreateSelect(dynamic, less, more);
-      next[word] = e.b.CreateSelect(take, other, value);
+      next[word] = e.b.CreateSelect(takes(value, other, holdsGreater, dynamic),
+                                    other, value);
     }
     values = std::move(next);
+  }
+
+  // Whether `value` gives way to `other`. dynamic: what turns holdsGreater.
+  llvm::Value *takes(llvm::Value *value, llvm::Value *other, bool holdsGreater,
+                     llvm::Value *dynamic) {
+    if (!dynamic)
+      return holdsGreater ? greater(other, value) : greater(value, other);
+    // Of equal integers it does not matter which one it is; a NaN must not be
+    // taken twice.
+    if (value->getType()->isIntegerTy()) {
+      llvm::Value *more = greater(value, other);
+      return e.b.CreateXor(holdsGreater ? e.b.CreateNot(more) : more, dynamic);
+    }
+    llvm::Value *more = greater(value, other), *less = greater(other, value);
+    return holdsGreater ? e.b.CreateSelect(dynamic, more, less)
+                        : e.b.CreateSelect(dynamic, less, more);
   }
 
   // What the element at a distance holds, for every element.

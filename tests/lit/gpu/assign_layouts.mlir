@@ -124,6 +124,32 @@ func.func @weights(%X: !tile.ptr<f32> {tile.divisibility = 16 : i32}, %W: !tile.
   return
 }
 
+// Sums over heads of an accumulator's rows, of which no lane needs more than its share: not stored eight times, not sorted eight times. What
+// lanes already share in copies a sort takes in shares, too.
+// CHECK-LABEL: @shares
+// CHECK: [[S:%.*]] = tile.reduce{{ +}}sum {{.*}} -> tensor<32xf32, [[SHARES:#linear[0-9]*]]>
+// CHECK-NOT: tile.convert_layout
+// CHECK: tile.sort {{.*}} : tensor<32xf32, [[SHARES]]>
+// CHECK-NOT: tile.convert_layout
+// CHECK: tile.store {{.*}} tensor<32xf32, [[SHARES]]>
+// CHECK: return
+func.func @shares(%A: !tile.ptr<bf16>, %B: !tile.ptr<bf16>, %O: !tile.ptr<f32>) {
+  %z = arith.constant dense<0.0> : tensor<16x32xf32>
+  %as = tile.splat %A : !tile.ptr<bf16> -> tensor<16x16x!tile.ptr<bf16>>
+  %a = tile.load %as : tensor<16x16x!tile.ptr<bf16>>
+  %bs = tile.splat %B : !tile.ptr<bf16> -> tensor<16x32x!tile.ptr<bf16>>
+  %b = tile.load %bs : tensor<16x32x!tile.ptr<bf16>>
+  %x = tile.dot %a, %b, %z tf32 : tensor<16x16xbf16>, tensor<16x32xbf16> -> tensor<16x32xf32>
+  %s = tile.reduce sum %x, 0 : tensor<16x32xf32> -> tensor<32xf32>
+  %t = arith.addf %s, %s : tensor<32xf32>
+  %u = tile.sort %t : tensor<32xf32>
+  %i = tile.range 0, 32 : tensor<32xi32>
+  %os = tile.splat %O : !tile.ptr<f32> -> tensor<32x!tile.ptr<f32>>
+  %o = tile.addptr %os, %i : tensor<32x!tile.ptr<f32>>, tensor<32xi32>
+  tile.store %o, %u : tensor<32x!tile.ptr<f32>>, tensor<32xf32>
+  return
+}
+
 // Nobody loads anything: the halves get a layout although those of the plain
 // layout of the whole lie in different lanes.
 // CHECK-LABEL: @split_numbers

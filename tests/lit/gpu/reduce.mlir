@@ -7,6 +7,9 @@
 #mine = #tile.linear<8x32, register = [[0, 1], [0, 2], [0, 4]], lane = [[1, 0], [2, 0], [4, 0], [0, 8], [0, 16]], warp = [[0, 0]]>
 #flatmine = #tile.linear<256, register = [[1], [2], [4]], lane = [[32], [64], [128], [8], [16]], warp = [[0]]>
 #summine = #tile.linear<8, register = [], lane = [[1], [2], [4], [0], [0]], warp = [[0]]>
+#acc = #tile.linear<16x32, register = [[0, 1], [8, 0], [0, 8], [0, 16]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 0]]>
+#flatacc = #tile.linear<512, register = [[1], [256], [8], [16]], lane = [[2], [4], [32], [64], [128]], warp = [[0]]>
+#share = #tile.linear<32, register = [], lane = [[2], [4], [16], [8], [1]], warp = [[0]]>
 #warp = #tile.linear<32, register = [], lane = [[1], [2], [4], [8], [16]], warp = [[0]]>
 
 // Eight elements of a row in a lane: seven sums, then two shuffles over the
@@ -22,6 +25,26 @@ func.func @lanes(%p: !tile.ptr<f32>, %o: !tile.ptr<f32>) {
   %s = tile.reduce sum %x, 1 : tensor<8x32xf32, #mine> -> tensor<8xf32, #summine>
   %ps = tile.splat %o : !tile.ptr<f32> -> tensor<8x!tile.ptr<f32>, #summine>
   tile.store %ps, %s : tensor<8x!tile.ptr<f32>, #summine>, tensor<8xf32, #summine>
+  return
+}
+
+// Eight lanes have parts of a column and eight columns each. Where each is to
+// keep one, they give away four, two and one; not three times eight.
+// CHECK-LABEL: .entry shares(
+// CHECK-COUNT-7: shfl.sync.bfly.b32
+// CHECK-NOT: {{shfl|bar\.|shared}}
+// CHECK: st.global.b32
+// CHECK-NOT: st.global
+// CHECK: ret
+func.func @shares(%x: f32, %o: !tile.ptr<f32>) {
+  %r = tile.range 0, 512 : tensor<512xi32, #flatacc>
+  %f = arith.sitofp %r : tensor<512xi32, #flatacc> to tensor<512xf32, #flatacc>
+  %t = tile.reshape %f : tensor<512xf32, #flatacc> -> tensor<16x32xf32, #acc>
+  %s = tile.reduce sum %t, 0 : tensor<16x32xf32, #acc> -> tensor<32xf32, #share>
+  %ps = tile.splat %o : !tile.ptr<f32> -> tensor<32x!tile.ptr<f32>, #share>
+  %i = tile.range 0, 32 : tensor<32xi32, #share>
+  %p = tile.addptr %ps, %i : tensor<32x!tile.ptr<f32>, #share>, tensor<32xi32, #share>
+  tile.store %p, %s : tensor<32x!tile.ptr<f32>, #share>, tensor<32xf32, #share>
   return
 }
 

@@ -3,6 +3,7 @@
 #include "tests/unit/codegen/gpu/GpuKernel.h"
 #include "tests/unit/codegen/gpu/GpuTiles.h"
 
+#include "dialect/layout/Share.h"
 #include "support/Error.h"
 
 #include <gtest/gtest.h>
@@ -71,11 +72,12 @@ double reduceRow(const std::string &kind, const Element &type,
   return best < 0 ? std::nan("") : row[size_t(best)];
 }
 
+// given: the layout of the results; null for the slice of the tile's.
 void checkAllKinds(const TileLayout &tile, int axis, const Element &type,
-                   bool nans) {
+                   bool nans, const LinearLayout *given = nullptr) {
   SCOPED_TRACE(tile.name + ", axis " + std::to_string(axis) + ", " + type.name +
-               (nans ? ", with NaN" : ""));
-  LinearLayout result = layout::slice(tile.map, axis);
+               (nans ? ", with NaN" : "") + (given ? ", scattered" : ""));
+  LinearLayout result = given ? *given : layout::slice(tile.map, axis);
   int64_t copies = int64_t(1) << withCopies(result).outs().back().bits;
   int64_t rows = int64_t(1) << result.outBits();
   std::vector<std::string> kinds = kindsOf(type);
@@ -141,6 +143,20 @@ void checkLayouts(const std::vector<TileLayout> &layouts) {
 
 TEST(GpuReduce, EveryKindInRegularLayouts) { checkLayouts(regularLayouts()); }
 TEST(GpuReduce, EveryKindInOddLayouts) { checkLayouts(oddLayouts()); }
+
+// Each lane that took part keeps a share of the rows.
+TEST(GpuReduce, ScatteredResults) {
+  size_t seen = 0;
+  for (const TileLayout &tile : allLayouts())
+    for (int axis = 0; axis < layout::rankOfTile(tile.map); ++axis) {
+      const auto shares = layout::scatteredSlice(tile.map, axis);
+      if (!shares)
+        continue;
+      checkAllKinds(tile, axis, elements()[0], true, &*shares);
+      checkAllKinds(tile, axis, elements()[1 + seen++ % 7], false, &*shares);
+    }
+  EXPECT_GE(seen, 8u);
+}
 
 TEST(GpuReduce, EveryType) {
   for (const Element &type : elements())
