@@ -5,6 +5,10 @@ import triton
 import triton.language as tl
 
 
+NOTHING = tl.constexpr(-(1 << 33))               # less than every key of a block
+FORCED = tl.constexpr(0x7f800000)                # the code of infinity
+
+
 @triton.jit
 def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     """The first NP columns of rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
@@ -14,6 +18,14 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     else:
         x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
     return x
+
+
+@triton.jit
+def load_live_rows(ptr, offs, live, N: tl.constexpr, NP: tl.constexpr):
+    """The same where `live` is set; other rows read as zero."""
+    cols = tl.arange(0, NP)
+    mask = live[:, None] if N >= NP else live[:, None] & (cols[None, :] < N)
+    return tl.load(ptr + offs[:, None] + cols[None, :], mask=mask, other=0.0)
 
 
 @triton.jit
@@ -35,32 +47,41 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
     return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
 
 
-# tessera: instance score_select_quick_f32(Q="*fp32:16", K="*fp32:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nseq="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", slset="i32", slseh=1, G=3, L=16, STRIDE=8, LSEL=32, NSEL=6, NP=8, NINIT=1, NLOCAL=2, D=32, DP=32, DT=0, STORE=0, BT=32, BJ=16)
-# tessera: instance score_select_d64_f32(Q="*fp32:16", K="*fp32:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nseq="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", slset="i32", slseh=1, G=4, L=32, STRIDE=16, LSEL=64, NSEL=16, NP=16, NINIT=1, NLOCAL=2, D=64, DP=64, DT=0, STORE=0, BT=32, BJ=16)
-# tessera: instance score_select_paper_bf16(Q="*bf16:16", K="*bf16:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nseq="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", slset="i32:16", slseh=1, G=16, L=32, STRIDE=16, LSEL=64, NSEL=16, NP=16, NINIT=1, NLOCAL=2, D=192, DP=128, DT=64, STORE=0, BT=32, BJ=16)
-# tessera: cpu(BT=32, BJ=16)
-# tessera: cpu(BT=32, BJ=32)
-# tessera: space(BT=[8, 16, 32, 64], BJ=[8, 16, 32, 64], where=BT * BJ <= 2048)
-# tessera: grid(T // BT + B, H)
+# tessera: instance score_select_quick_f32(Q="*fp32:16", K="*fp32:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nseq="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", slset="i32", slseh=1, G=3, GB=1, L=16, STRIDE=8, LSEL=32, NSEL=6, NP=8, NINIT=1, NLOCAL=2, D=32, DP=32, DT=0, STORE=0, BM=64, BJ=16)
+# tessera: instance score_select_d64_f32(Q="*fp32:16", K="*fp32:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nseq="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", slset="i32", slseh=1, G=4, GB=4, L=32, STRIDE=16, LSEL=64, NSEL=16, NP=16, NINIT=1, NLOCAL=2, D=64, DP=64, DT=0, STORE=0, BM=64, BJ=16)
+# tessera: instance score_select_paper_bf16(Q="*bf16:16", K="*bf16:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nseq="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", slset="i32:16", slseh=1, G=16, GB=16, L=32, STRIDE=16, LSEL=64, NSEL=16, NP=16, NINIT=1, NLOCAL=2, D=192, DP=128, DT=64, STORE=0, BM=64, BJ=16)
+# tessera: cpu(BM=64, BJ=16)
+# tessera: cpu(BM=64, BJ=16)
+# tessera: space(BM=[32, 64, 128], BJ=[8, 16, 32], where=GB <= BM)
+# tessera: grid(T // (BM // GB) + B, H)
 @triton.autotune(
     configs=[
-        triton.Config({"BT": 32, "BJ": 32}, num_warps=4, num_stages=2),
-        triton.Config({"BT": 16, "BJ": 64}, num_warps=4, num_stages=2),
+        triton.Config({"BM": 64, "BJ": 16}, num_warps=4, num_stages=2),
+        triton.Config({"BM": 128, "BJ": 16}, num_warps=8, num_stages=2),
     ],
     key=["G", "D", "NSEL"],
 )
 @triton.jit(do_not_specialize=["T", "nscore", "nseq"])
 def score_select(Q, K, LSE, IDX, SCORES, CU, CU_CMP, scale, T, nseq, nscore, sqt, sqh, skt, skh, slset, slseh,
-                 G: tl.constexpr, L: tl.constexpr, STRIDE: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr,
-                 NP: tl.constexpr, NINIT: tl.constexpr, NLOCAL: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr,
-                 STORE: tl.constexpr, BT: tl.constexpr, BJ: tl.constexpr):
-    """BT tokens of one KV head. Walks tiles of BJ selection blocks; keeps the best NSEL of all blocks so far.
+                 G: tl.constexpr, GB: tl.constexpr, L: tl.constexpr, STRIDE: tl.constexpr, LSEL: tl.constexpr,
+                 NSEL: tl.constexpr, NP: tl.constexpr, NINIT: tl.constexpr, NLOCAL: tl.constexpr, D: tl.constexpr,
+                 DP: tl.constexpr, DT: tl.constexpr, STORE: tl.constexpr, BM: tl.constexpr, BJ: tl.constexpr):
+    """Whole tokens of one KV head, BM rows (token, GB of the G heads). Walks tiles of BJ selection blocks; keeps the best NSEL.
 
-    The score of block j is the sum over compressed tokens i of overlap(i,j)/STRIDE * sum over heads of p[i]. At most
-    NOFF tokens overlap a block, so the o-th overlapping token of all BJ blocks is one gathered tile of K.
-    A probability is recomputed from q, k and lse and never stored. Order: score descending, then index ascending;
-    forced blocks first; NaN after every number.
+    The score of block j is the sum over compressed tokens i of overlap(i,j)/STRIDE * sum over heads of p[i]. A tile holds the
+    compressed tokens that begin in its blocks, r-th of each block in column r * BJ + (block of the tile). Those that reach into
+    later blocks are added there, at the end of a tile in the next one (`carry`). A probability is recomputed from q, k and lse
+    and never stored. Order: score descending, then index ascending; forced blocks first; NaN after every number.
     """
+    BT: tl.constexpr = BM // GB
+    W: tl.constexpr = NP if NP > BJ else BJ      # blocks that are kept, sorted; more than NSEL where a tile has more
+    EVEN: tl.constexpr = LSEL % STRIDE == 0
+    RANKS: tl.constexpr = (LSEL + STRIDE - 1) // STRIDE      # most compressed tokens that begin in a block
+    R: tl.constexpr = triton.next_power_of_2(RANKS)
+    REACH: tl.constexpr = (LSEL - (STRIDE if EVEN else 1) + L - 1) // LSEL     # later blocks that a token overlaps
+    UNIT: tl.constexpr = STRIDE if L % STRIDE + LSEL % STRIDE == 0 else L
+    tl.static_assert(G % GB == 0 and BT > 0, "GB must divide G, and BM must hold GB heads of a token")
+    tl.static_assert(REACH <= BJ, "a compressed token must end in its tile of BJ blocks or in the next one")
     tile = tl.num_programs(0) - 1 - tl.program_id(0)        # late tokens, which see most keys, first
     b, start, length, t0 = find_tile(CU, nseq, tile, BT)
     group = tl.program_id(1).to(tl.int64)
@@ -68,73 +89,86 @@ def score_select(Q, K, LSE, IDX, SCORES, CU, CU_CMP, scale, T, nseq, nscore, sqt
         return
     cmp_start = tl.load(CU_CMP + b).to(tl.int64)
     count = tl.load(CU_CMP + b + 1) - tl.load(CU_CMP + b)
-    live = t0 + tl.arange(0, BT) < length
-    t = tl.minimum(t0 + tl.arange(0, BT), length - 1)
-    rel = t - t0
-    last = tl.minimum(t0 + BT - 1, length - 1)
-    current = t // LSEL
-    seen = tl.maximum(t + 1 - L + STRIDE, 0) // STRIDE
     token0 = (start + t0).to(tl.int64)
+    last = tl.minimum(t0 + BT, length) - 1
+    rel = tl.minimum(tl.arange(0, BT), last - t0)
+    live = t0 + tl.arange(0, BT) < length
+    current = (t0 + rel) // LSEL
+    seen = tl.maximum(t0 + rel + 1 - L + STRIDE, 0) // STRIDE
+    rows = tl.arange(0, BM)
+    row_rel = tl.minimum(rows // GB, last - t0)
+    qrows = row_rel * sqt + (rows % GB) * sqh
+    lrows = row_rel * slset + (rows % GB) * slseh
     qbase = Q + token0 * sqt + group * G * sqh
     lbase = LSE + token0 * slset + group * G * slseh
+    kbase = K + cmp_start * skt + group * skh
+    if G == GB:
+        q = load_rows(qbase, qrows, D, DP)
+        if DT:
+            q2 = load_rows(qbase + DP, qrows, D - DP, DT)
+        lse = tl.load(lbase + lrows) * 1.4426950408889634
     slope = scale * 1.4426950408889634
-    EXACT: tl.constexpr = L % STRIDE + LSEL % STRIDE == 0
-    NOFF: tl.constexpr = (L + LSEL) // STRIDE - 1 if EXACT else (L + LSEL - 2) // STRIDE + 1
-    UNIT: tl.constexpr = STRIDE if EXACT else L
-    offsets = NOFF * tl.minimum(tl.maximum(last + 2 - L, 0), 1)        # none before the first block is complete
 
-    slot = tl.arange(0, NP)
-    best = tl.full((BT, NP), -2.0, tl.float32)           # -2: nothing here; -1: NaN; scores are >= 0
-    index = tl.full((BT, NP), 2147483647, tl.int32)
+    cols = tl.arange(0, R * BJ)
+    lane = tl.arange(0, BJ)
+    slot = tl.arange(0, W)
+    carry = tl.zeros((BT, BJ), tl.float32)
+    best = tl.full((BT, W), NOTHING, tl.int64)           # code of the score (a float's bits), 2^31 - 1 - index: descending
     for j0 in range(0, last // LSEL + 1, BJ):
-        j = j0 + tl.arange(0, BJ)
-        low = tl.maximum(j * LSEL - L + STRIDE, 0) // STRIDE           # first compressed token overlapping block j
-        score = tl.zeros((BT, BJ), tl.float32)
-        for o in range(0, offsets):
-            i = low + o
-            weight = tl.minimum(i * STRIDE + L, (j + 1) * LSEL) - tl.maximum(i * STRIDE, j * LSEL)
-            kt = tl.trans(load_rows(K + cmp_start * skt + group * skh, tl.minimum(i, count - 1) * skt, D, DP))
+        if EVEN:
+            i = (j0 + cols % BJ) * RANKS + cols // BJ
+            at = cols // BJ * STRIDE
+        else:
+            i = ((j0 + cols % BJ) * LSEL + STRIDE - 1) // STRIDE + cols // BJ
+            at = i * STRIDE - (j0 + cols % BJ) * LSEL    # where it begins in its block; behind it: it is of the next one
+        kt = tl.trans(load_live_rows(kbase, i * skt, i < count, D, DP))
+        if DT:
+            kt2 = tl.trans(load_live_rows(kbase + DP, i * skt, i < count, D - DP, DT))
+        mass = tl.zeros((BT, R * BJ), tl.float32)
+        for h in range(0, G, GB):
+            if G != GB:
+                q = load_rows(qbase + h * sqh, qrows, D, DP)
+                if DT:
+                    q2 = load_rows(qbase + h * sqh + DP, qrows, D - DP, DT)
+                lse = tl.load(lbase + h * slseh + lrows) * 1.4426950408889634
+            s = tl.dot(q, kt)
             if DT:
-                kt2 = tl.trans(load_rows(K + cmp_start * skt + group * skh + DP, tl.minimum(i, count - 1) * skt, D - DP, DT))
-            counts = (i[None, :] < seen[:, None]) & (weight > 0)[None, :]
-            mass = tl.zeros((BT, BJ), tl.float32)
-            for g in range(0, G):
-                q = load_rows(qbase + g * sqh, rel * sqt, D, DP)
-                if DT:
-                    q2 = load_rows(qbase + g * sqh + DP, rel * sqt, D - DP, DT)
-                lse = tl.load(lbase + g * slseh + rel * slset) * 1.4426950408889634
-                s = tl.dot(q, kt)
-                if DT:
-                    s = tl.dot(q2, kt2, s)
-                s = s * slope
-                mass += tl.where(counts, tl.exp2(s - lse[:, None]), 0.0)
-            score += mass * (weight.to(tl.float32) / UNIT)[None, :]
+                s = tl.dot(q2, kt2, s)
+            p = tl.exp2(s * slope - lse[:, None])
+            mass += tl.sum(tl.reshape(p, (BT, GB, R * BJ)), 1)
+        mass = tl.where((i[None, :] < seen[:, None]) & (at < LSEL)[None, :], mass, 0.0)
+
+        score = carry
+        carry = tl.zeros((BT, BJ), tl.float32)
+        for c in tl.static_range(0, REACH + 1):          # what the tokens of a block give to the c-th block after it
+            weight = (tl.minimum(at + L, c * LSEL + LSEL) - tl.maximum(at, c * LSEL))[None, :]
+            part = tl.where(weight > 0, mass * (weight.to(tl.float32) / UNIT), 0.0)
+            part = tl.sum(tl.reshape(part, (BT, R, BJ)), 1)
+            if c == 0:
+                score += part
+            else:
+                part = tl.gather(part, tl.broadcast_to((lane - c + BJ)[None, :] % BJ, (BT, BJ)), 1)
+                score += tl.where(lane[None, :] >= c, part, 0.0)
+                carry += tl.where(lane[None, :] < c, part, 0.0)
+        j = j0 + lane
         if STORE:
             cells = SCORES + (group * T + start + t0) * nscore
             tl.store(cells + (rel * nscore)[:, None] + j[None, :], score,
                      mask=live[:, None] & (j[None, :] <= current[:, None]) & (j[None, :] < nscore))
-        rank = tl.where(score == score, tl.minimum(score, 3.0e38), -1.0)
-        forced = (j[None, :] < NINIT) | (j[None, :] > current[:, None] - NLOCAL)
-        rank = tl.where(forced, float("inf"), rank)
-        rank = tl.where(j[None, :] <= current[:, None], rank, -2.0)
+        code = tl.where(score == score, tl.minimum(score, 3.0e38).to(tl.int32, bitcast=True), -1)
+        code = tl.where((j[None, :] < NINIT) | (j[None, :] > current[:, None] - NLOCAL), FORCED, code)
+        key = (code.to(tl.int64) << 32) | (2147483647 - j)[None, :].to(tl.int64)
+        key = tl.where(j[None, :] <= current[:, None], key, NOTHING)
 
-        # Merge: NSEL times take the better of the running list and this tile; a tie goes to the lower index.
-        merged = tl.full((BT, NP), -2.0, tl.float32)
-        merged_index = tl.full((BT, NP), 2147483647, tl.int32)
-        for r in range(0, NSEL):
-            top = tl.maximum(tl.max(best, 1), tl.max(rank, 1))
-            old = tl.min(tl.where(best == top[:, None], index, 2147483647), 1)
-            new = tl.min(tl.where(rank == top[:, None], j[None, :], 2147483647), 1)
-            pick = tl.where(top > -1.5, tl.minimum(old, new), 2147483647)
-            merged = tl.where(slot[None, :] == r, top[:, None], merged)
-            merged_index = tl.where(slot[None, :] == r, pick[:, None], merged_index)
-            best = tl.where(index == pick[:, None], -2.0, best)
-            rank = tl.where(j[None, :] == pick[:, None], -2.0, rank)
-        best = merged
-        index = merged_index
+        # Of two sorted lists, one upside down, the greater of each pair are the best of both.
+        key = tl.sort(key)
+        if W > BJ:
+            key = tl.gather(key, tl.broadcast_to((slot - W + BJ)[None, :] % BJ, (BT, W)), 1)
+            key = tl.where(slot[None, :] >= W - BJ, key, NOTHING)
+        best = tl.sort(tl.maximum(best, key), descending=True)
 
+    index = tl.where((best > NOTHING) & (slot < NSEL)[None, :], 2147483647 - best.to(tl.int32), 2147483647)
+    index = tl.sort(index)                               # ascending, -1 after the last
     out = IDX + (group * T + start + t0) * NSEL
-    for r in range(0, NSEL):                             # ascending, -1 after the last
-        least = tl.min(index, 1)
-        index = tl.where(index == least[:, None], 2147483647, index)
-        tl.store(out + rel * NSEL + r, tl.where(least == 2147483647, -1, least), mask=live)
+    tl.store(out + (rel * NSEL)[:, None] + slot[None, :], tl.where(index == 2147483647, -1, index),
+             mask=live[:, None] & (slot < NSEL)[None, :])

@@ -67,14 +67,16 @@ Tensor selectBlocks(const char *op, const Tensor &q, const Tensor &k,
   launch.tensor(cuSeqlens).tensor(cuCmp).real(a.scale).integer(a.tokens);
   launch.integer(a.sequences).integer(scores ? blocks : 0);
   launch.strides(a.q).strides(a.k).strides(rows);
-  launch.constant("G", a.group)
-      .constant("L", o.length)
-      .constant("STRIDE", o.stride);
+  // Rows of a product are heads of the same token as far as powers of two go.
+  const int64_t heads = a.group & -a.group;
+  launch.constant("G", a.group).constant("GB", heads);
+  launch.constant("L", o.length).constant("STRIDE", o.stride);
   launch.constant("LSEL", o.selectionLength).padded("NSEL", "NP", o.selected);
   launch.constant("NINIT", o.initialBlocks).constant("NLOCAL", o.localBlocks);
   launch.keyHead(a.keyDim).constant("STORE", scores != nullptr);
   launch.sequence(maxSeqlen);
-  launch.run(tileCount(a.tokens, launch.tile("BT"), a.sequences), a.keyHeads);
+  launch.run(tileCount(a.tokens, launch.tile("BM") / heads, a.sequences),
+             a.keyHeads);
   return indices;
 }
 

@@ -121,8 +121,8 @@ class Problem:
         score = torch.zeros(s.hkv, self.T, nb)
         launch("nsa/score_select.py", "score_select", self.grid(bt), self.q, kc, lse, idx,
                score if store else lse, self.cu, self.cu_cmp, self.scale, self.T, self.B, nb if store else 0,
-               *strides(self.q, kc, lse), G=s.group, L=s.l, STRIDE=s.d, LSEL=s.lsel, NSEL=s.n, NP=pow2(s.n), NINIT=1, NLOCAL=2,
-               **self.keys, STORE=store, BT=bt, BJ=bj)
+               *strides(self.q, kc, lse), G=s.group, GB=s.group & -s.group, L=s.l, STRIDE=s.d, LSEL=s.lsel, NSEL=s.n,
+               NP=pow2(s.n), NINIT=1, NLOCAL=2, **self.keys, STORE=store, BM=bt * (s.group & -s.group), BJ=bj)
         return idx, score
 
     def ranges(self, idx):

@@ -42,8 +42,9 @@ harness.LIMITS[torch.bfloat16] = 5e-3
 GRID_TILES = dict(gate_fwd="BT", gate_bwd="BT", attn_delta="BT", rope="BT", reduce_rows="BC")
 # The same, numbered through all sequences by find_tile, and which argument has these.
 SEQUENCE_TILES = dict(compress_fwd=("BC", "CU_CMP"), compress_bwd_dx=("BT", "CU"), compress_bwd_dw=("BC", "CU_CMP"),
-                      score_select=("BT", "CU"), merge_ranges=("BT", "CU"))
+                      merge_ranges=("BT", "CU"))
 TILES = {"BT", "BC", "BJ"}  # of which instances have others than the programs
+ROW_TILES = {"score_select": "GB"}  # tiles of BM rows, so many to a token, of which instances have others than the programs
 UNORDERED_SUMS = {"layer_norm_bwd_dx"}  # atomic additions: results differ from run to run
 
 recorded, missing = {}, {}
@@ -85,7 +86,7 @@ def type_of(value):
 def instance_for(path, name, types, constexprs):
     """An instance that was not recorded yet and differs by its tiles at most: (its name, its constexprs)."""
     for instance, (wanted, constants) in INSTANCES[path].get(name, {}).items():
-        same = all(constexprs.get(k) == v for k, v in constants.items() if k not in TILES)
+        same = all(constexprs.get(k) == v for k, v in constants.items() if k not in TILES and (k != "BM" or name not in ROW_TILES))
         if same and instance not in recorded and [t for t in types if t[0] == "*"] == [
                 t for t in wanted.values() if t[0] == "*"]:
             if [t for t in types] != [t for t in wanted.values()]:
@@ -101,6 +102,9 @@ def first_dimension(path, name, grid, args, old, new):
         tile, prefix = SEQUENCE_TILES[name]
         starts = args[harness.kernel(path, name).arg_names.index(prefix)]
         return int(starts[-1]) // new[tile] + len(starts) - 1
+    if name in ROW_TILES:
+        starts = args[harness.kernel(path, name).arg_names.index("CU")]
+        return int(starts[-1]) // (new["BM"] // new[ROW_TILES[name]]) + len(starts) - 1
     tile = GRID_TILES.get(name)
     return cdiv(grid[0] * old[tile], new[tile]) if tile else grid[0]
 
