@@ -83,8 +83,7 @@ fs::path findWorker() {
   for (const fs::path &folder :
        {beside, library, library.parent_path() / "bin",
         library.parent_path() / installed,
-        library.parent_path().parent_path() / installed,
-        beside.parent_path() / installed}) {
+        library.parent_path().parent_path() / installed}) {
     std::error_code ignored;
     if (fs::is_regular_file(folder / name, ignored))
       return folder / name;

@@ -34,6 +34,13 @@ class Library(Installed):
                 self.assertEqual(version, "TESSERA_PRIVATE_" + VERSION, symbol)
         self.assertIn("typeinfo for tessera::Error", symbols)
 
+    def test_libraries_keep_their_runtime_to_themselves(self):
+        """Those of the build, with a runtime of their own, beside which libtessera.so may be loaded."""
+        if "TORCH" in os.environ:
+            shown = run("nm", "-DC", "--defined-only", BUILD / "lib/libtessera_torch.so")
+            self.assertEqual(re.findall(r"(?m)^\w+ [TBDR] (tessera::.*|YAML::.*|spdlog::.*)$", shown), [])
+            self.assertIn("typeinfo for tessera::Error", shown)  # which is thrown through it
+
     def test_all_that_the_headers_declare_is_shown(self):
         text = "".join((ROOT / folder / name).read_text() for name, folder in HEADERS.items())
         text = re.sub(r"\nprivate:.*?\n};", "\n};", text, flags=re.S)
@@ -115,8 +122,14 @@ class Programs(Installed):
         self.assertEqual(flags("Version"), [VERSION])
         program = self.folder / "by_hand"
         run("g++", "-std=c++20", EXAMPLE / "main.cpp", "-o", program, *flags("Cflags"), *flags("Libs"))
-        loader = {"LD_LIBRARY_PATH": str(self.prefix / "lib")}
-        self.assertEqual(run(program, EXAMPLE / "saxpy.py", environment={**loader, **self.home()}), SAID % (2, 0))
+        deeper = self.prefix / "lib/x86_64-linux-gnu"  # where some install libraries
+        deeper.mkdir()
+        self.addCleanup(shutil.rmtree, deeper)
+        for library in (self.prefix / "lib").glob("libtessera.so*"):
+            shutil.copy(library, deeper)
+        for folder in (self.prefix / "lib", deeper):
+            loader = {"LD_LIBRARY_PATH": str(folder)}
+            self.assertEqual(run(program, EXAMPLE / "saxpy.py", environment={**loader, **self.home()}), SAID % (2, 0))
 
     def test_another_version_is_refused(self):
         major, minor, _ = VERSION.split(".")
@@ -168,9 +181,15 @@ class Missing(Installed):
                       "above %s/lib/libtessera.so.%s or %s, nor in the current folder %s"
                       % (self.prefix, VERSION, self.program, self.folder), said)
         self.assertRegex(said, r"HINT: .*cmake --install.*TESSERA_KERNELS")
+        # Of the program, which has the runtime inside.
+        said = run(self.prefix / "bin/tessera", "run", "kernels/nn/rope.py", environment=self.home(), status=1,
+                   folder=self.folder)
+        self.assertIn(" above %s/bin/tessera, nor in" % self.prefix, said)
 
     def test_no_such_kernel(self):
-        said = self.said("kernels/nn/reduce_row.py")
+        program = shutil.copy(self.program, self.prefix / "bin")  # which has the same folder above it
+        self.addCleanup(os.remove, program)
+        said = run(program, "kernels/nn/reduce_row.py", environment=self.home(), status=1, folder=self.folder)
         self.assertIn("no kernel file kernels/nn/reduce_row.py in %s/share/tessera/kernels, nor in the current folder %s"
                       % (self.prefix, self.folder), said)
         self.assertRegex(said, "HINT: check the name")
