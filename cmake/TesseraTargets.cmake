@@ -1,6 +1,6 @@
 # cmake/TesseraTargets.cmake - the one way targets are made.
 #
-#   tessera_library(NAME [SHARED] SRCS ... [DEPS ...] [MLIR] [TORCH] [SEPARATE])
+#   tessera_library(NAME [SHARED] [EXPORTED] SRCS ... [DEPS ...] [MLIR] [TORCH] [SEPARATE])
 #   tessera_executable(NAME SRCS ... [DEPS ...] [MLIR] [TORCH] [SEPARATE])
 #   tessera_test(NAME SRCS ... [DEPS ...] [LINKS ...] [LABELS ...] [MLIR] [TORCH])
 #
@@ -13,6 +13,9 @@
 # program are one translation unit (unless TESSERA_UNITY is off or the target is
 # SEPARATE): names in anonymous namespaces are unique within a target, and none
 # of its sources has a using-directive for llvm.
+#
+# The objects of an EXPORTED library are also linked into libtessera.so, which
+# shows some of its symbols (runtime/libtessera.map.in).
 #
 # LINKS are libraries that a test links without taking their compile options.
 # SPDX-License-Identifier: Apache-2.0
@@ -97,7 +100,7 @@ macro(_tessera_unity target)
 endmacro()
 
 function(tessera_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SHARED;MLIR;TORCH;SEPARATE" "" "SRCS;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SHARED;EXPORTED;MLIR;TORCH;SEPARATE" "" "SRCS;DEPS")
   set(kind STATIC)
   if(arg_SHARED)
     set(kind SHARED)
@@ -105,6 +108,14 @@ function(tessera_library name)
   add_library(${name} ${kind} ${arg_SRCS})
   _tessera_unity(${name})
   _tessera_finish(${name})
+  if(arg_SHARED)
+    # What comes from archives is its own: a program may have the same.
+    target_link_options(${name} PRIVATE LINKER:--exclude-libs,ALL)
+  endif()
+  if(arg_EXPORTED)
+    set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET default)
+    target_compile_options(${name} PRIVATE -fno-semantic-interposition)
+  endif()
 endfunction()
 
 function(tessera_executable name)

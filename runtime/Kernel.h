@@ -131,8 +131,8 @@ std::string deviceTarget(const std::string &device);
 // was compiled; all methods may be called from several threads.
 class Kernel {
 public:
-  // "kernels/..." names a kernel of this build: TESSERA_KERNELS, else the
-  // folder `kernels` above the library or the program, comes before the current
+  // "kernels/..." names a kernel of this build: TESSERA_KERNELS, else `kernels`
+  // or `share/tessera/kernels` above library or program, before the current
   // folder. Other relative paths are looked for in the current folder first.
   // One file and name gives one kernel per process. Throws Error, or
   // CompileError for text that does not parse.

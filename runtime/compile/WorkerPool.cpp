@@ -77,21 +77,27 @@ fs::path findWorker() {
   const fs::path beside = executablePath().parent_path();
   const fs::path library =
       libraryPath(reinterpret_cast<const void *>(&findWorker)).parent_path();
-  std::string tried;
+  // Where it is installed; libraries may be in lib or lib/x86_64-linux-gnu.
+  const fs::path installed = "libexec/tessera";
+  std::vector<fs::path> tried;
   for (const fs::path &folder :
-       {beside, library, library.parent_path() / "bin"}) {
+       {beside, library, library.parent_path() / "bin",
+        library.parent_path() / installed,
+        library.parent_path().parent_path() / installed}) {
     std::error_code ignored;
     if (fs::is_regular_file(folder / name, ignored))
       return folder / name;
-    if (tried.find(folder.string() + "\n") == std::string::npos)
-      tried += folder.string() + "\n";
+    if (std::find(tried.begin(), tried.end(), folder) == tried.end())
+      tried.push_back(folder);
   }
-  std::replace(tried.begin(), tried.end(), '\n', ' ');
+  std::string folders;
+  for (const fs::path &folder : tried)
+    folders += " " + folder.string();
   throw Error("a kernel has to be compiled, and tessera-worker is not there; "
-              "looked in: " +
-                  tried,
-              "build the target tessera-worker, or set TESSERA_WORKER to its "
-              "path");
+              "looked in:" +
+                  folders,
+              "install it with the library (cmake --install does), build the "
+              "target tessera-worker, or set TESSERA_WORKER to its path");
 }
 
 WorkerPool::WorkerPool(size_t size, std::string buildId,

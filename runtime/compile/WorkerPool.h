@@ -19,8 +19,9 @@
 namespace tessera::runtime {
 
 // TESSERA_WORKER, else tessera-worker beside the program, beside the library
-// this code lies in, or in the bin folder next to the library's. Throws Error
-// when there is none.
+// this code lies in, in the bin folder next to the library's, or in
+// libexec/tessera next to the library's folder or the one above (a library may
+// be in lib/x86_64-linux-gnu). Throws Error when there is none.
 std::filesystem::path findWorker();
 
 // There is no worker to be had, or no memory for its answer: nothing that the

@@ -10,6 +10,7 @@
 #include "support/Process.h"
 
 #include <filesystem>
+#include <set>
 #include <vector>
 
 namespace tessera::runtime {
@@ -18,17 +19,31 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// NAME in every folder above this library and above the program.
+// Where an installation has what a checkout has at its root.
+const char *const sharedData = "share/tessera";
+
+// This library and the program. The library first: the program may be Python,
+// installed anywhere.
+std::vector<fs::path> ourFiles() {
+  fs::path library =
+      libraryPath(reinterpret_cast<const void *>(&findKernelFile));
+  fs::path program = executablePath();
+  if (library == program)
+    return {program};
+  return {std::move(library), std::move(program)};
+}
+
+// NAME in every folder above our files, as it is in a checkout or as it is
+// installed.
 std::vector<fs::path> foldersAbove(const fs::path &name) {
   std::vector<fs::path> folders;
-  // The library first: the program may be Python, installed anywhere.
-  for (const fs::path &start :
-       {libraryPath(reinterpret_cast<const void *>(&findKernelFile)),
-        executablePath()})
+  for (const fs::path &start : ourFiles())
     for (fs::path folder = start.parent_path();
          !folder.empty() && folder != folder.root_path();
-         folder = folder.parent_path())
+         folder = folder.parent_path()) {
       folders.push_back(folder / name);
+      folders.push_back(folder / sharedData / name);
+    }
   return folders;
 }
 
@@ -65,6 +80,29 @@ void warnOfAnother(const fs::path &used, const fs::path &here) {
                "used (TESSERA_KERNELS names the folder to take)");
 }
 
+// Of a name of ours, where TESSERA_KERNELS is not set.
+[[noreturn]] void failToFindOurs(const std::string &given) {
+  std::error_code ignored;
+  const std::string here =
+      ", nor in the current folder " + fs::current_path(ignored).string();
+  std::string folders, above;
+  std::set<fs::path> seen;
+  for (const fs::path &folder : kernelFolders())
+    if (fs::is_directory(folder, ignored) && seen.insert(folder).second)
+      folders += (folders.empty() ? "" : ", ") + folder.string();
+  if (!folders.empty())
+    throw Error("no kernel file " + given + " in " + folders + here,
+                "check the name; TESSERA_KERNELS names another folder of "
+                "kernel files");
+  for (const fs::path &file : ourFiles())
+    above += (above.empty() ? "" : " or ") + file.string();
+  throw Error("no kernel file " + given +
+                  ": there is no folder `kernels` or `" + sharedData +
+                  "/kernels` above " + above + here,
+              "install the kernels beside the library (cmake --install does), "
+              "or set TESSERA_KERNELS to the folder that holds them");
+}
+
 } // namespace
 
 std::string findKernelFile(const std::string &given) {
@@ -88,6 +126,8 @@ std::string findKernelFile(const std::string &given) {
   if (isFile(path))
     return fs::canonical(path).string();
   const std::string set = optionText(Option::Kernels);
+  if (nameOfOurs && set.empty())
+    failToFindOurs(given);
   throw Error(
       "no kernel file " + given +
           (set.empty()

@@ -31,7 +31,7 @@ RULES = [
     ("trainer", {"trainer", "models", "runtime", "support"}, PLAIN | TORCH | {"arrow", "parquet", "zstd"}),
     ("support", set(), PLAIN),
 ]
-FREE = ("tools/", "tests/", "bench/", "cmake/")
+FREE = ("tools/", "tests/", "bench/", "cmake/", "examples/")
 LIBRARIES = PLAIN | LLVM | TORCH | {"arrow", "parquet", "zstd", "cuda"}
 COMPONENTS = {"support", "compiler", "dialect", "codegen", "runtime", "autotune", "reference",
               "models", "trainer", "tools", "tests"}

@@ -1,0 +1,235 @@
+# tests/install/install_test.py - a program finds, builds on and runs with an installed tessera that was moved.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from installed import BUILD, EXAMPLE, ROOT, SAID, VERSION, Installed, run
+
+HEADERS = {"Kernel.h": "runtime", "Error.h": "support", "Diagnostics.h": "support"}
+# What a program loads with the library: of these no LLVM, no MLIR and no torch.
+NEEDED = re.compile(r"(lib(yaml-cpp|spdlog|fmt|stdc\+\+|m|gcc_s|c)|ld-linux-x86-64)\.so")
+
+
+class Library(Installed):
+    def exported(self, name):
+        """{demangled name: version} of what a library shows."""
+        listed = run("nm", "-DC", "--defined-only", self.prefix / "lib" / name)
+        found = dict(re.fullmatch(r"\w* +[A-Z] (.*?)(?:@@(.*))?", line, re.I).groups() for line in listed.splitlines())
+        return {symbol: version for symbol, version in found.items() if not symbol.startswith("TESSERA_")}
+
+    def test_nothing_of_others_is_shown(self):
+        symbols = self.exported("libtessera.so")
+        for symbol, version in symbols.items():
+            self.assertRegex(symbol, r"^((vtable|typeinfo|typeinfo name) for )?tessera::")
+            hidden = re.search(r"^[^(]*tessera::(runtime|syntax|sim|tune)::", symbol)
+            if version == "TESSERA_" + VERSION.rsplit(".", 1)[0]:
+                self.assertFalse(hidden, symbol)
+            else:
+                self.assertEqual(version, "TESSERA_PRIVATE_" + VERSION, symbol)
+        self.assertIn("typeinfo for tessera::Error", symbols)
+
+    def test_libraries_keep_their_runtime_to_themselves(self):
+        """Those of the build, with a runtime of their own, beside which libtessera.so may be loaded."""
+        if "TORCH" in os.environ:
+            shown = run("nm", "-DC", "--defined-only", BUILD / "lib/libtessera_torch.so")
+            self.assertEqual(re.findall(r"(?m)^\w+ [TBDR] (tessera::.*|YAML::.*|spdlog::.*)$", shown), [])
+            self.assertIn("typeinfo for tessera::Error", shown)  # which is thrown through it
+
+    def test_all_that_the_headers_declare_is_shown(self):
+        text = "".join((ROOT / folder / name).read_text() for name, folder in HEADERS.items())
+        text = re.sub(r"\nprivate:.*?\n};", "\n};", text, flags=re.S)
+        names = set(re.findall(r"(~?\w+)\(", text))
+        shown = set(self.exported("libtessera.so"))
+        declared = set()
+        for archive in ("support", "runtime"):
+            listed = subprocess.run(["nm", "-C", "--defined-only", str(BUILD / "lib/libtessera_{}.a".format(archive))],
+                                    text=True, capture_output=True, check=True).stdout
+            for symbol in re.findall(r"(?m)^\w+ T (.*)$", listed):
+                name = re.match(r"tessera::(?:(?:Kernel|PreparedLaunch|ScopedParallelFor|SourceFile|Diagnostic)::)?"
+                                r"(~?\w+)(?:\[abi:cxx11\])?\(", symbol)
+                if name and name[1] in names:
+                    declared.add(symbol)
+        self.assertGreater(len(declared), 30)
+        self.assertEqual(declared - shown, set())
+
+    def test_versions_and_what_it_needs(self):
+        short = VERSION.rsplit(".", 1)[0]
+        for name in ("libtessera.so", "libtessera_torch.so")[:2 if "TORCH" in os.environ else 1]:
+            dynamic = run("readelf", "-dW", self.prefix / "lib" / name)
+            self.assertIn("soname: [%s.%s]" % (name, short), dynamic)
+            self.assertEqual(os.readlink(self.prefix / "lib" / name), "%s.%s" % (name, short))
+            self.assertEqual((self.prefix / "lib" / name).resolve().name, "%s.%s" % (name, VERSION))
+            needed = re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic)
+            if name == "libtessera.so":
+                self.assertEqual([library for library in needed if not NEEDED.match(library)], [])
+                self.assertNotIn("RUNPATH", dynamic)
+            else:
+                self.assertIn("libtessera.so." + short, needed)
+
+    def test_no_folder_of_the_build_is_named(self):
+        for file in self.prefix.rglob("*"):
+            if file.is_file() and not file.is_symlink():
+                for folder in (BUILD, self.folder / "first"):
+                    self.assertNotIn(str(folder).encode(), file.read_bytes(), file)
+
+    def test_kernels_and_tables_are_those_of_the_repository(self):
+        share = self.prefix / "share/tessera"
+        tracked = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard", "kernels",
+                                  "configs/tuned"], text=True,
+                                 capture_output=True, check=True).stdout.splitlines()
+        files = {str(path.relative_to(share)): path.read_bytes() for path in share.rglob("*") if path.is_file()}
+        self.assertEqual(files, {name: (ROOT / name).read_bytes() for name in tracked})
+
+
+class Programs(Installed):
+    def test_each_header_alone(self):
+        include = self.prefix / "include"
+        self.assertEqual({path.name for path in (include / "tessera").iterdir()}, {*HEADERS, "Diagnostics.def"})
+        for name in HEADERS:
+            source = self.folder / "alone.cpp"
+            source.write_text("#include <tessera/%s>\n" % name)
+            run("g++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I", include, source)
+
+    def test_the_documentation_shows_the_example(self):
+        page = (ROOT / "docs/cpp.md").read_text()
+        for name, language in (("main.cpp", "cpp"), ("CMakeLists.txt", "cmake"), ("saxpy.py", "python")):
+            text = (EXAMPLE / name).read_text().split("SPDX-License-Identifier: Apache-2.0\n")[1]
+            text = text.split("import triton.language as tl\n\n\n")[-1]
+            self.assertIn("```%s\n%s```" % (language, text), page)
+        self.assertIn(SAID.replace("%d", "2", 1).replace("%d", "0").replace("\n", "\n    ").rstrip(), page)
+
+    def test_example_with_cmake(self):
+        program, home = self.build(EXAMPLE) / "example", self.home()
+        self.assertEqual(run(program, EXAMPLE / "saxpy.py", environment=home), SAID % (2, 0))
+        self.assertEqual(run(program, EXAMPLE / "saxpy.py", environment=home), SAID % (0, 2))
+
+    def test_example_with_the_flags_of_pkg_config(self):
+        text = (self.prefix / "lib/pkgconfig/tessera.pc").read_text()
+        names = {"pcfiledir": str(self.prefix / "lib/pkgconfig"), **dict(re.findall(r"(?m)^(\w+)=(.*)$", text))}
+
+        def flags(field):
+            value = re.search(r"(?m)^%s: *(.*)$" % field, text)[1]
+            while "${" in value:
+                value = re.sub(r"\$\{(\w+)\}", lambda name: names[name[1]], value)
+            return value.split()
+
+        self.assertEqual(flags("Version"), [VERSION])
+        program = self.folder / "by_hand"
+        run("g++", "-std=c++20", EXAMPLE / "main.cpp", "-o", program, *flags("Cflags"), *flags("Libs"))
+        deeper = self.prefix / "lib/x86_64-linux-gnu"  # where some install libraries
+        deeper.mkdir()
+        self.addCleanup(shutil.rmtree, deeper)
+        for library in (self.prefix / "lib").glob("libtessera.so*"):
+            shutil.copy(library, deeper)
+        for folder in (self.prefix / "lib", deeper):
+            loader = {"LD_LIBRARY_PATH": str(folder)}
+            self.assertEqual(run(program, EXAMPLE / "saxpy.py", environment={**loader, **self.home()}), SAID % (2, 0))
+
+    def test_another_version_is_refused(self):
+        major, minor, _ = VERSION.split(".")
+        for version, status in ((minor, 0), (int(minor) + 1, 1), (int(minor) - 1, 1)):
+            with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+                (pathlib.Path(folder) / "CMakeLists.txt").write_text(
+                    "cmake_minimum_required(VERSION 3.16)\nproject(any LANGUAGES NONE)\n"
+                    "find_package(tessera %s.%s REQUIRED)\n" % (major, version))
+                run("cmake", "-S", folder, "-B", folder + "/out", "-DCMAKE_PREFIX_PATH=%s" % self.prefix, status=status)
+
+    def test_installed_program(self):
+        said = run(self.prefix / "bin/tessera", "run", "kernels/tutorials/dilated_window.py", "--lengths", "50,24",
+                   "--heads", "2", "--arg", "W=9", environment=self.home())
+        self.assertRegex(said, r"(?m)^ *O\b")
+
+
+class Missing(Installed):
+    """Parts that are not there: the path that was looked at, and what to do."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.program = cls.build(cls, EXAMPLE) / "example"
+
+    def said(self, argument, home=None):
+        return run(self.program, argument, environment=home or self.home(), status=1, folder=self.folder)
+
+    def without(self, part):
+        """Moves a folder of the installation away until the test is over."""
+        away = self.folder / "away"
+        (self.prefix / part).rename(away)
+        self.addCleanup(away.rename, self.prefix / part)
+
+    def test_no_worker(self):
+        home = self.home()
+        run(self.program, EXAMPLE / "saxpy.py", environment=home)
+        self.without("libexec")
+        said = self.said(EXAMPLE / "saxpy.py")
+        self.assertIn("tessera-worker is not there; looked in:", said)
+        self.assertIn(" %s/libexec/tessera " % self.prefix, said.replace("\n", " "))
+        self.assertRegex(said, r"HINT: .*cmake --install.*TESSERA_WORKER")
+        # What was compiled before needs none.
+        self.assertEqual(run(self.program, EXAMPLE / "saxpy.py", environment=home), SAID % (0, 2))
+
+    def test_no_kernels(self):
+        self.without("share")
+        said = self.said(EXAMPLE / "saxpy.py")
+        self.assertIn("no kernel file kernels/nn/reduce_rows.py: there is no folder `kernels` or `share/tessera/kernels` "
+                      "above %s/lib/libtessera.so.%s or %s, nor in the current folder %s"
+                      % (self.prefix, VERSION, self.program, self.folder), said)
+        self.assertRegex(said, r"HINT: .*cmake --install.*TESSERA_KERNELS")
+        # Of the program, which has the runtime inside.
+        said = run(self.prefix / "bin/tessera", "run", "kernels/nn/rope.py", environment=self.home(), status=1,
+                   folder=self.folder)
+        self.assertIn(" above %s/bin/tessera, nor in" % self.prefix, said)
+
+    def test_no_such_kernel(self):
+        program = shutil.copy(self.program, self.prefix / "bin")  # which has the same folder above it
+        self.addCleanup(os.remove, program)
+        said = run(program, "kernels/nn/reduce_row.py", environment=self.home(), status=1, folder=self.folder)
+        self.assertIn("no kernel file kernels/nn/reduce_row.py in %s/share/tessera/kernels, nor in the current folder %s"
+                      % (self.prefix, self.folder), said)
+        self.assertRegex(said, "HINT: check the name")
+        self.assertIn("no kernel file saxpi.py in the current folder", self.said("saxpi.py"))
+
+
+class Torch(Installed):
+    source = ROOT / "tests/install/torch"
+
+    def configure(self, *options, status=0):
+        out = tempfile.mkdtemp(dir=self.folder)
+        return run("cmake", "-G", "Ninja", "-S", self.source, "-B", out, "-DCMAKE_PREFIX_PATH=%s" % self.prefix, *options,
+                   status=status)
+
+    def test_one_runtime(self):
+        program = self.build(self.source, "-DTorch_ROOT=" + os.environ["TORCH"]) / "program"
+        self.assertEqual(run(program, EXAMPLE / "saxpy.py", environment=self.home()),
+                         "by tessera::kernelStats(): 2, by the op: 2\n")
+
+    def test_no_torch(self):
+        self.assertRegex(self.configure(status=1), r"torch \d+\.\d+\s+was\s+not\s+found:\s+set\s+Torch_ROOT")
+
+    def test_another_torch(self):
+        folder = self.folder / "torch"
+        header = folder / "include/torch/headeronly/version.h"
+        header.parent.mkdir(parents=True)
+        header.write_text("#define TORCH_VERSION_MAJOR 1\n#define TORCH_VERSION_MINOR 13\n")
+        said = " ".join(self.configure("-DTorch_ROOT=%s" % folder, status=1).split())
+        self.assertRegex(said, r"the torch ops are for torch \d+\.\d+, \S+ is 1\.13: set Torch_ROOT")
+
+    def test_ops_not_installed(self):
+        library = self.prefix / "lib/libtessera_torch.so"
+        away = shutil.move(library, self.folder)
+        self.addCleanup(shutil.move, away, library)
+        said = " ".join(self.configure("-DTorch_ROOT=" + os.environ["TORCH"], status=1).split())
+        self.assertIn("there is no %s: install the component torch" % library, said)
+
+
+if "TORCH" not in os.environ:
+    del Torch  # a build without torch has no such part
+
+if __name__ == "__main__":
+    unittest.main()
