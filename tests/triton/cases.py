@@ -82,7 +82,6 @@ class Problem:
         self.scale = 1.0 / math.sqrt(s.dim)
         self.keys = slices(s.dim)
         self.heads = dict(**self.keys, E=s.vdim, EP=pow2(s.vdim))
-        self.padded_heads = dict(D=s.dim, DP=pow2(s.dim), E=s.vdim, EP=pow2(s.vdim))
         self.tiles = dict(BM=s.bm, BN=s.bn)
 
     def grid(self, size, total=None):
@@ -192,12 +191,8 @@ class Problem:
             return o, lse
         args = (self.q, self.k[1], self.v[1], idx, o, lse, self.cu, self.scale, self.T, self.B,
                 *strides(self.q, self.k[1], self.v[1], o, lse))
-        if kernel == "select_tile_fwd":
-            launch("nsa/select_tile_fwd.py", "select_tile_fwd", self.grid_rows(), *args, G=s.group, LSEL=s.lsel, NSEL=s.n,
-                   NP=pow2(s.n), **self.padded_heads, **self.tiles)
-        else:
-            launch("nsa/select_fwd.py", "select_fwd", self.grid(1), *args, G=s.group, GP=pow2(s.group),
-                   LSEL=s.lsel, NSEL=s.n, **self.heads, BN=s.bn)
+        launch("nsa/select_fwd.py", "select_fwd", self.grid(1), *args, G=s.group, GP=pow2(s.group),
+               LSEL=s.lsel, NSEL=s.n, **self.heads, BN=s.bn)
         return o, lse
 
     def window(self, dense=False):
