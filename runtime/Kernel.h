@@ -222,10 +222,6 @@ public:
   int64_t constexprOf(std::string_view name, std::span<const Arg> args,
                       std::span<const Dimension> dimensions = {},
                       int64_t sequence = 0) const;
-  // Whether a table has a configuration for such a launch.
-  bool hasTuned(std::span<const Arg> args,
-                std::span<const Dimension> dimensions = {},
-                int64_t sequence = 0) const;
 
 private:
   struct Found;

@@ -204,7 +204,8 @@ std::vector<std::string> kernelsOf(const Config &c) {
     if (runsOnCpu(c))
       add({"nsa/select_packed_bwd.py", "nsa/select_packed_fwd.py"});
     else
-      add({"nsa/select_tile_bwd_dq.py", "nsa/select_tile_fwd.py"});
+      add({"nsa/select_list_bwd_dq.py", "nsa/select_list_fwd.py",
+           "nsa/select_lists.py"});
     if (c.model.nsa.window > 0)
       add({"nsa/window_bwd.py", "nsa/window_fwd.py"});
   } else if (c.model.attention == AttentionKind::Dense) {

@@ -109,17 +109,4 @@ int64_t PreparedLaunch::constexprOf(std::string_view name,
                   "=32)` above it");
 }
 
-bool PreparedLaunch::hasTuned(std::span<const Arg> args,
-                              std::span<const Dimension> dimensions,
-                              int64_t sequence) const {
-  const runtime::LaunchDevice &device = runtime::launchDevice(options);
-  LaunchOptions own = options;
-  if (sequence)
-    own.sequence = sequence;
-  return tune::launchTag(device, own) &&
-         tune::choose(device, *ofKernel.state, args,
-                      joined(constexprs, dimensions), own)
-             .entry;
-}
-
 } // namespace tessera

@@ -22,15 +22,9 @@ void applyScale(Launch &launch, const Attention &a, const Branch &branch) {
 
 void applyCommon(Launch &launch, const Attention &a, const Branch &branch) {
   launch.sequence(a.maxSeqlen).constant("G", a.group);
-  if (branch.slicedKeys)
-    launch.keyHead(a.keyDim);
-  else
-    launch.padded("D", "DP", a.keyDim);
-  launch.padded("E", "EP", a.valueDim);
+  launch.keyHead(a.keyDim).padded("E", "EP", a.valueDim);
   for (const auto &[name, value] : branch.constants)
     launch.constant(name, value);
-  for (const auto &[name, value] : branch.rules)
-    launch.rule(name, value);
   wholeTokens(launch, a.group);
 }
 

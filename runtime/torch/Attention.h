@@ -62,8 +62,6 @@ struct Branch {
   std::vector<at::Tensor> afterCu = {};     // pointers behind CU
   // Integers between scale and the number of sequences.
   std::vector<int64_t> afterScale = {};
-  Constants rules = {};   // constants that a tuned configuration may replace
-  bool slicedKeys = true; // the kernels take DP and DT, else D padded as DP
 };
 
 // The shape of lse in the ops is [Hq, T]; the kernels take [T, Hq]. Both are

@@ -168,31 +168,16 @@ Launch &Launch::keyHead(int64_t size) {
   return constant("D", size).constant("DP", first).constant("DT", tail);
 }
 
-Launch &Launch::rule(std::string_view name, int64_t value) {
-  rules.push_back({name, value});
-  return *this;
-}
-
 Launch &Launch::sequence(int64_t tokens) {
   longest = tokens;
   return *this;
 }
 
-// All arguments are there.
-void Launch::settleRules() {
-  if (rules.size() && !prepared().hasTuned(args, dimensions, longest))
-    for (const Dimension &rule : rules)
-      dimensions.push_back(rule);
-  rules.clear();
-}
-
 int64_t Launch::tile(std::string_view name) {
-  settleRules();
   return prepared().constexprOf(name, args, dimensions, longest);
 }
 
 void Launch::run(int64_t x, int64_t y, int64_t z) {
-  settleRules();
   Grid grid;
   size_t at = 0;
   for (int64_t size : {x, y, z}) {

@@ -63,8 +63,6 @@ public:
   // The size of a key head: D, and DP + DT columns as headSlices() has them.
   Launch &keyHead(int64_t size);
 
-  // A constant for launches that have no tuned configuration.
-  Launch &rule(std::string_view name, int64_t value);
   // Tokens of the longest sequence: tuned configurations go by it.
   Launch &sequence(int64_t tokens);
 
@@ -75,7 +73,6 @@ public:
   void run(int64_t x, int64_t y = 1, int64_t z = 1);
 
 private:
-  void settleRules();
   const PreparedLaunch &prepared();
 
   const std::string_view file, name, constexprs;
@@ -84,8 +81,7 @@ private:
   const PreparedLaunch *kernel = nullptr; // once prepared() was called
   InlineVector<Arg, 40> args;
   InlineVector<Dimension, 24> dimensions;
-  InlineVector<Dimension, 4> rules; // until settled
-  int64_t longest = 0;              // sequence()
+  int64_t longest = 0; // sequence()
   size_t scratchPlace = 0;
   std::vector<at::Tensor> kept;
   std::vector<TensorExtent> extents; // while launches are recorded

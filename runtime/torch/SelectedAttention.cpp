@@ -34,24 +34,45 @@ Attention check(const char *op, const Tensor &q, const Tensor &k,
   return a;
 }
 
-// A tile of rows visits the union of the blocks of its tokens. Tokens share few
-// blocks once a sequence has many more than one token selects; then a tile is
-// one token, and none of its work is masked away. Fewer rows also make slower
-// products: on AVX-512 the two cost the same at about three times (bench/).
-constexpr int64_t kUnionBlocksPerSelected = 3;
+// A tile multiplies all its rows by every block that one of its tokens
+// selected. Where a sequence has hardly more blocks than one token selects,
+// tokens share most of them; else a tile holds few tokens.
+constexpr int64_t kSharedBlocksPerSelected = 3, kFewTokens = 4;
 
+int64_t tileRows(const Attention &a, int64_t selected,
+                 int64_t selectionLength) {
+  const bool shared = ceilDiv(a.maxSeqlen, selectionLength) <=
+                      kSharedBlocksPerSelected * selected;
+  const int64_t few = nextPowerOfTwo(kFewTokens * a.group);
+  const int64_t most = 32 * nextPowerOfTwo(a.group); // a bit each in a word
+  const int64_t rows =
+      std::min(most, shared ? 64 : std::clamp<int64_t>(few, 16, 64));
+  return std::max(rows, nextPowerOfTwo(a.group));
+}
+
+// What the kernels of tiles take in place of indices (docs/kernels.md). The
+// lists are twice as large as the indices and a small part of the work
+// (bench/selected.py): the backward pass makes them again.
 Branch branchOf(const Attention &a, const Tensor &indices,
                 int64_t selectionLength) {
   const int64_t selected = indices.size(2);
-  Branch branch{{{"LSEL", selectionLength},
-                 {"NSEL", selected},
-                 {"NP", nextPowerOfTwo(selected)}},
-                {indices},
-                {},
-                {a.tokens}};
-  if (a.group <= kLeastTileRows && ceilDiv(a.maxSeqlen, selectionLength) >
-                                       kUnionBlocksPerSelected * selected)
-    branch.rules.push_back({"BM", nextPowerOfTwo(a.group)});
+  const int64_t rows = tileRows(a, selected, selectionLength);
+  const int64_t tokens = rows / a.group;
+  const int64_t tiles = tileCount(a.tokens, tokens, a.sequences);
+  const Tensor lists = at::empty({a.keyHeads, tiles, tokens * selected},
+                                 indices.options().dtype(at::kLong));
+  const Tensor counts = at::empty({a.keyHeads, tiles}, indices.options());
+  Launch launch("kernels/nsa/select_lists.py", "select_lists");
+  launch.tensor(indices).tensor(lists).tensor(counts).tensor(a.cuSeqlens);
+  launch.integer(a.tokens).integer(a.sequences);
+  launch.constant("LSEL", selectionLength).padded("NSEL", "NP", selected);
+  launch.padded("BT", "BTP", tokens).sequence(a.maxSeqlen);
+  launch.run(tiles, a.keyHeads);
+
+  Branch branch{{{"LSEL", selectionLength}, {"NSEL", selected}},
+                {lists, counts}};
+  if (a.group <= kLeastTileRows) // else it is set already
+    branch.constants.push_back({"BM", rows});
   return branch;
 }
 
@@ -153,10 +174,8 @@ std::tuple<Tensor, Tensor> forward(const Tensor &q, const Tensor &k,
     return a.noKeys();
   if (readsPackedKeys(a))
     return forwardPacked(a, indices, selectionLength);
-  Branch branch = branchOf(a, indices, selectionLength);
-  branch.slicedKeys = false;
-  return launchForward(a, branch, "kernels/nsa/select_tile_fwd.py",
-                       "select_tile_fwd");
+  return launchForward(a, branchOf(a, indices, selectionLength),
+                       "kernels/nsa/select_list_fwd.py", "select_list_fwd");
 }
 
 // For each key head and block, the tokens that selected it, ascending.
@@ -214,8 +233,8 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
   Tensor dq = readsPackedKeys(a)
                   ? dqPacked(a, indices, dout, rows, delta, selectionLength)
                   : launchDq(a, branchOf(a, indices, selectionLength), dout,
-                             rows, delta, "kernels/nsa/select_tile_bwd_dq.py",
-                             "select_tile_bwd_dq");
+                             rows, delta, "kernels/nsa/select_list_bwd_dq.py",
+                             "select_list_bwd_dq");
 
   const InverseIndex inverse = invert(a, indices, selectionLength);
   Tensor dk = at::empty(a.k.sizes(), a.k.options()),

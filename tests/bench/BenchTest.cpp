@@ -129,7 +129,8 @@ TEST_F(Bench, StagesOnTheCpu) {
     EXPECT_EQ(kernels.count(kernel), 1u) << kernel;
   for (const char *kernel : {"select_packed_fwd", "select_packed_bwd_dq"})
     EXPECT_EQ(kernels.count(kernel), 1u) << kernel;
-  for (const char *kernel : {"select_tile_fwd", "select_tile_bwd_dq"})
+  for (const char *kernel :
+       {"select_lists", "select_list_fwd", "select_list_bwd_dq"})
     EXPECT_EQ(kernels.count(kernel), 0u) << kernel;
 }
 
@@ -169,7 +170,8 @@ TEST_F(Bench, CountersOfASimulatedGpu) {
   std::set<std::string> kernels;
   for (const Json &row : result["rows"])
     kernels.insert(row["kernel"]);
-  for (const char *kernel : {"select_tile_fwd", "select_tile_bwd_dq"})
+  for (const char *kernel :
+       {"select_lists", "select_list_fwd", "select_list_bwd_dq"})
     EXPECT_EQ(kernels.count(kernel), 1u) << kernel;
   for (const char *kernel : {"select_packed_fwd", "select_packed_bwd_dq"})
     EXPECT_EQ(kernels.count(kernel), 0u) << kernel;

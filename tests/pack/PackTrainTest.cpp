@@ -165,8 +165,9 @@ TEST_F(PackTrain, IsTheSameCode) {
   ASSERT_EQ(kernels.size(), 3u);
   EXPECT_EQ(kernels["sm_80"], kernels["sm_90"]);
   // One stage has kernels of its own on each kind of device.
-  EXPECT_EQ(kernels["sm_80"].erase("select_tile_fwd"), 1u);
-  EXPECT_EQ(kernels["sm_80"].erase("select_tile_bwd_dq"), 1u);
+  EXPECT_EQ(kernels["sm_80"].erase("select_lists"), 1u);
+  EXPECT_EQ(kernels["sm_80"].erase("select_list_fwd"), 1u);
+  EXPECT_EQ(kernels["sm_80"].erase("select_list_bwd_dq"), 1u);
   EXPECT_EQ(kernels[hostTarget()].erase("select_packed_bwd_dq"), 1u);
   EXPECT_EQ(kernels[hostTarget()].erase("select_packed_fwd"), 1u);
   EXPECT_EQ(kernels[hostTarget()].erase("pack_keys"), 1u);

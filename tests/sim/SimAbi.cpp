@@ -120,7 +120,8 @@ EXPORT void tessera_sim_unload(void *module) {
 EXPORT void tessera_sim_free(char *text) { free(text); }
 
 // values: one 8-byte slot for each parameter, of which the low `params` bytes
-// count. maxInstructions 0: the default. seed: sim::Options::seed.
+// count. maxInstructions 0: the default. seed: sim::Options::seed. blocks: the
+// numbers of those that run, ascending; none: all.
 EXPORT char *tessera_sim_launch(void *module, const char *kernel,
                                 const uint32_t *grid, const uint32_t *block,
                                 uint32_t dynamicShared, uint32_t count,
@@ -128,7 +129,8 @@ EXPORT char *tessera_sim_launch(void *module, const char *kernel,
                                 const char *const *names,
                                 void *const *addresses, const uint64_t *bytes,
                                 const uint32_t *rangeFlags, uint32_t flags,
-                                uint64_t maxInstructions, uint64_t seed) {
+                                uint64_t maxInstructions, uint64_t seed,
+                                const uint64_t *blocks, uint32_t blockCount) {
   try {
     const auto &loaded = *static_cast<sim::Module *>(module);
     const std::vector<uint32_t> sizes = loaded.parameterBytes(kernel);
@@ -149,6 +151,7 @@ EXPORT char *tessera_sim_launch(void *module, const char *kernel,
     sim::Options options;
     options.serial = flags & LaunchSerial;
     options.seed = seed;
+    options.blocks.assign(blocks, blocks + blockCount);
     options.copiesReadAtIssue = flags & LaunchAtIssue;
     options.tensorCores = flags & LaunchA100   ? sim::TensorCores::A100
                           : flags & LaunchH100 ? sim::TensorCores::H100

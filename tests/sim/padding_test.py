@@ -96,8 +96,12 @@ class Launches:
         k, v, lse, delta = p.k[1], p.v[1], self.rows, self.rows
         dq, dk, dv = (fresh(*x.shape, dtype=x.dtype) for x in (p.q, k, v))
         extra = dict(LSEL=64, NSEL=4, **p.heads, **p.tiles)
-        self.run("nsa/select_tile_bwd_dq.py", "select_tile_bwd_dq", p.grid_rows(), (p.q, k, v, self.idx, p.do, lse, delta), (dq,),
-                 (p.cu, p.scale, p.T, p.B), self.dense, 2 * d + e, (p.q, k, v, p.do, dq, lse, delta), NP=4, **extra)
+        walked = p.lists(self.idx, TILE // self.group)
+        o, rows = p.outputs()
+        self.run("nsa/select_list_fwd.py", "select_list_fwd", p.grid_rows(), (p.q, k, v, *walked), (o, rows), (p.cu, p.scale, p.B),
+                 self.dense, d + e, (p.q, k, v, o, rows), **extra)
+        self.run("nsa/select_list_bwd_dq.py", "select_list_bwd_dq", p.grid_rows(), (p.q, k, v, *walked, p.do, lse, delta), (dq,),
+                 (p.cu, p.scale, p.B), self.dense, 2 * d + e, (p.q, k, v, p.do, dq, lse, delta), **extra)
         lists = [torch.arange(64 * j, TOKENS) for j in range(4)]
         ptr = torch.tensor([[0] + [sum(map(len, lists[:j + 1])) for j in range(4)]], dtype=torch.int32)
         inverse = torch.cat(lists).to(torch.int32).reshape(1, -1)

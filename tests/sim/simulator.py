@@ -60,7 +60,7 @@ def _library():
     library.tessera_sim_launch.restype = ctypes.c_void_p
     library.tessera_sim_launch.argtypes = (
         [ctypes.c_void_p, ctypes.c_char_p] + [ctypes.c_void_p] * 2 + [ctypes.c_uint32] * 2 + [ctypes.c_void_p, ctypes.c_uint32]
-        + [ctypes.c_void_p] * 4 + [ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint64])
+        + [ctypes.c_void_p] * 4 + [ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint32])
     library.tessera_sim_free.argtypes = [ctypes.c_void_p]
     return library
 
@@ -93,8 +93,9 @@ class Module:
             _lib.tessera_sim_unload(self.handle)
             self.handle = None
 
-    def launch(self, kernel, grid, block, shared, values, ranges, flags=0, max_instructions=0, raise_findings=True):
-        """values: an int (8 bytes of bits) per parameter; ranges: (name, address, bytes, flags). Returns the reply."""
+    def launch(self, kernel, grid, block, shared, values, ranges, flags=0, max_instructions=0, raise_findings=True, blocks=()):
+        """values: an int (8 bytes of bits) per parameter; ranges: (name, address, bytes, flags); blocks: the numbers of those that run,
+        ascending, x fastest (none: all). Returns the reply."""
         u32 = lambda xs: (ctypes.c_uint32 * max(1, len(xs)))(*xs)
         u64 = lambda xs: (ctypes.c_uint64 * max(1, len(xs)))(*xs)
         three = lambda xs: u32(list(xs) + [1] * (3 - len(xs)))
@@ -103,7 +104,7 @@ class Module:
             self.handle, kernel.encode(), three(grid), three(block), shared, len(values), u64([v & (1 << 64) - 1 for v in values]),
             len(ranges), (ctypes.c_char_p * max(1, len(ranges)))(*[r[0].encode() for r in ranges]),
             (ctypes.c_void_p * max(1, len(ranges)))(*[r[1] for r in ranges]), u64([r[2] for r in ranges]),
-            u32([r[3] for r in ranges]), flags | FLAGS, max_instructions, SEED))
+            u32([r[3] for r in ranges]), flags | FLAGS, max_instructions, SEED, u64(blocks), len(blocks)))
         totals["run_seconds"] += time.time() - start
         totals["launches"] += 1
         totals["lane_instructions"] += reply["counters"]["lane_instructions"]
@@ -241,7 +242,7 @@ _compiled = {}
 last = None  # the Compiled or OwnCompiled of the latest launch
 
 
-def launch_tessera(path, name, fn, grid, args, constexprs, options, flags=0, target="sm_80"):
+def launch_tessera(path, name, fn, grid, args, constexprs, options, flags=0, target="sm_80", blocks=()):
     """The same launch with our own compiler's PTX."""
     signature, constants, attributes, actual = specialize(fn, args, constexprs)
     own = {k: options[k] for k in ("num_warps", "num_stages", "hints") if k in options}
@@ -253,7 +254,7 @@ def launch_tessera(path, name, fn, grid, args, constexprs, options, flags=0, tar
     last = done = _compiled[key]
     values = [value.data_ptr() if isinstance(value, torch.Tensor) else bits_of(value) for _, value in actual]
     tensors = [(n, value) for n, value in actual if isinstance(value, torch.Tensor)]
-    return done.module.launch(done.name, grid, (done.threads,), done.shared, values, ranges_of(tensors), flags)
+    return done.module.launch(done.name, grid, (done.threads,), done.shared, values, ranges_of(tensors), flags, blocks=blocks)
 
 
 def launch_triton(fn, grid, args, constexprs, options, flags=0, target="sm_80"):

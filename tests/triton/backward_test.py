@@ -68,18 +68,17 @@ def inverse_index(p, idx):
 
 def selected(p, idx, what):
     s = p.shape
-    o, lse = p.selected(idx, "select_tile_fwd")
+    o, lse = p.selected(idx, "select_list_fwd")
     delta = delta_of(p, o)
     k, v = p.k[1], p.v[1]
     args = (p.q, k, v, idx, p.do, lse, delta)
-    dq, dq_tile = (fresh(p.T, p.hq, s.dim, dtype=s.dtype) for _ in range(2))
+    dq, dq_list = (fresh(p.T, p.hq, s.dim, dtype=s.dtype) for _ in range(2))
     behind = torch.full((p.T, p.hq, s.dim + 64), 7.0, dtype=s.dtype)     # columns that belong to nobody
     dq_packed = behind[..., :s.dim]
     tail = (p.cu, p.scale, p.T, p.B, *strides(p.q, k, v, p.do, dq, lse, delta))
     launch("nsa/select_bwd_dq.py", "select_bwd_dq", p.grid(1), *args, dq, *tail, G=s.group, GP=pow2(s.group),
            LSEL=s.lsel, NSEL=s.n, **p.heads, BN=s.bn)
-    launch("nsa/select_tile_bwd_dq.py", "select_tile_bwd_dq", p.grid_rows(), *args, dq_tile, *tail, G=s.group, LSEL=s.lsel,
-           NSEL=s.n, NP=pow2(s.n), **p.heads, **p.tiles)
+    p.list_dq(idx, p.do, lse, delta, dq_list)
     p.packed_dq(idx, p.do, lse, delta, dq_packed)
     equal(f"{what}_packed.columns behind ({s})", behind[..., s.dim:], torch.full_like(behind[..., s.dim:], 7.0))
     ptr, inv, nblk = inverse_index(p, idx)
@@ -89,7 +88,7 @@ def selected(p, idx, what):
            LSEL=s.lsel, NSEL=s.n, **p.heads, **p.tiles)
     mask = ref.selected_mask(idx, s.lens, s.lsel)
     compare(what, p, (dq, dk, dv), k, v, mask)
-    compare(what + "_tile", p, (dq_tile, dk, dv), k, v, mask)
+    compare(what + "_list", p, (dq_list, dk, dv), k, v, mask)
     compare(what + "_packed", p, (dq_packed, dk, dv), k, v, mask)
     unseen = ~mask_any(p, mask)                              # keys that nobody selected get exact zeros
     equal(f"{what}.unselected ({s})", dk[unseen.T], torch.zeros_like(dk[unseen.T]))
@@ -163,7 +162,7 @@ def backward(shape):
 
     idx, _ = p.select(kc, lse)
     selected(p, idx, "select_bwd")
-    branches.append(p.selected(idx, "select_tile_fwd")[0])
+    branches.append(p.selected(idx, "select_list_fwd")[0])
     lonely = torch.where(torch.arange(p.T)[None, :, None] % 3 == 0, idx, -1)     # most rows and some blocks unselected
     lonely[..., 1:] = -1
     selected(p, lonely, "select_bwd.lonely")

@@ -82,7 +82,6 @@ class Problem:
         self.scale = 1.0 / math.sqrt(s.dim)
         self.keys = slices(s.dim)
         self.heads = dict(**self.keys, E=s.vdim, EP=pow2(s.vdim))
-        self.padded_heads = dict(D=s.dim, DP=pow2(s.dim), E=s.vdim, EP=pow2(s.vdim))
         self.tiles = dict(BM=s.bm, BN=s.bn)
 
     def grid(self, size, total=None):
@@ -155,9 +154,35 @@ class Problem:
                self.cu, self.scale, self.T, self.B, kt.shape[1], *strides(self.q, do, dq, lse, delta), G=s.group, GP=pow2(s.group),
                LSEL=s.lsel, LP=kt.shape[3], NSEL=s.n, **self.heads, KW=kp.shape[3], BN=s.bn)
 
+    def lists(self, idx, bt):
+        """What the tiles of bt tokens selected: blocks with their tokens' bits in the upper half, and how many each tile has."""
+        s, grid = self.shape, self.grid(bt)
+        lists = fresh(s.hkv, grid[0], bt * s.n, dtype=torch.int64)
+        counts = fresh(s.hkv, grid[0], dtype=torch.int32)
+        launch("nsa/select_lists.py", "select_lists", grid, idx, lists, counts, self.cu, self.T, self.B, LSEL=s.lsel, NSEL=s.n,
+               NP=pow2(s.n), BT=bt, BTP=pow2(bt))
+        return lists, counts
+
+    def walked(self, idx):
+        """Arguments and constexprs of the kernels that walk lists."""
+        s = self.shape
+        bm = min(s.bm, 32 * pow2(s.group))       # a token has a bit in a word of 32
+        return self.lists(idx, bm // s.group), dict(G=s.group, LSEL=s.lsel, NSEL=s.n, **self.heads, BM=bm, BN=s.bn)
+
+    def list_dq(self, idx, do, lse, delta, dq):
+        """Writes dq from lists."""
+        k, v, (lists, tile) = self.k[1], self.v[1], self.walked(idx)
+        launch("nsa/select_list_bwd_dq.py", "select_list_bwd_dq", self.grid(tile["BM"] // tile["G"]), self.q, k, v, *lists, do, lse, delta,
+               dq, self.cu, self.scale, self.B, *strides(self.q, k, v, do, dq, lse, delta), **tile)
+
     def selected(self, idx, kernel):
         s = self.shape
         o, lse = self.outputs()
+        if kernel == "select_list_fwd":
+            k, v, (lists, tile) = self.k[1], self.v[1], self.walked(idx)
+            launch("nsa/select_list_fwd.py", kernel, self.grid(tile["BM"] // s.group), self.q, k, v, *lists, o, lse, self.cu, self.scale,
+                   self.B, *strides(self.q, k, v, o, lse), **tile)
+            return o, lse
         if kernel == "select_packed_fwd":
             k, v = self.packed_blocks()
             launch("nsa/select_packed_fwd.py", kernel, self.grid(1), self.q, k, v, idx, o, lse, self.cu, self.scale,
@@ -166,12 +191,8 @@ class Problem:
             return o, lse
         args = (self.q, self.k[1], self.v[1], idx, o, lse, self.cu, self.scale, self.T, self.B,
                 *strides(self.q, self.k[1], self.v[1], o, lse))
-        if kernel == "select_tile_fwd":
-            launch("nsa/select_tile_fwd.py", "select_tile_fwd", self.grid_rows(), *args, G=s.group, LSEL=s.lsel, NSEL=s.n,
-                   NP=pow2(s.n), **self.padded_heads, **self.tiles)
-        else:
-            launch("nsa/select_fwd.py", "select_fwd", self.grid(1), *args, G=s.group, GP=pow2(s.group),
-                   LSEL=s.lsel, NSEL=s.n, **self.heads, BN=s.bn)
+        launch("nsa/select_fwd.py", "select_fwd", self.grid(1), *args, G=s.group, GP=pow2(s.group),
+               LSEL=s.lsel, NSEL=s.n, **self.heads, BN=s.bn)
         return o, lse
 
     def window(self, dense=False):

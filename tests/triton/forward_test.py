@@ -46,7 +46,7 @@ def forward(shape):
                     want[h, a + t, r] = torch.tensor([begin, end])
     equal(f"merge_ranges {tag}", got, want)
 
-    for kernel in ("select_fwd", "select_packed_fwd", "select_tile_fwd"):
+    for kernel in ("select_fwd", "select_packed_fwd", "select_list_fwd"):
         os, lse = p.selected(idx, kernel)
         attention(kernel, p, (os, lse), p.k[1], p.v[1], ref.selected_mask(idx, s.lens, s.lsel))
     k, v = p.packed_blocks()                                 # behind the end of a sequence its last block is zero
@@ -56,7 +56,7 @@ def forward(shape):
             rest = torch.cat([k[:, last, :, n % s.lsel:].flatten(), v[:, last, n % s.lsel:].flatten()])
             equal(f"pack_keys.tail {tag}", rest, torch.zeros_like(rest))
     none = torch.full_like(idx, -1)                          # nothing selected: exact zeros, lse = -inf
-    for kernel in ("select_fwd", "select_packed_fwd", "select_tile_fwd"):
+    for kernel in ("select_fwd", "select_packed_fwd", "select_list_fwd"):
         o, lse = p.selected(none, kernel)
         equal(f"{kernel}.empty {tag}", o, torch.zeros_like(o))
         equal(f"{kernel}.empty {tag}", lse, torch.full_like(lse, float("-inf")))

@@ -92,7 +92,7 @@ kc, vc = p.compress(p.k[0], None), p.compress(p.v[0], None)
 oc, lse = p.compressed(kc, vc)
 idx, score = p.select(kc, lse)
 ranges = p.ranges(idx)
-os, ow = p.selected(idx, "select_tile_fwd")[0], p.window()[0]
+os, ow = p.selected(idx, "select_list_fwd")[0], p.window()[0]
 os2 = p.selected(idx, "select_fwd")[0]
 for t, want, spans, *outs in TINY:
     close(f"tiny.scores t={t}", score[0, t], torch.tensor(want))

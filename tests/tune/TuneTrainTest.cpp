@@ -138,7 +138,7 @@ TEST_F(TuneTrain, EveryDeviceIsTunedWithItsOwnKernels) {
     return kernelsOf(tune::readTable(table));
   };
   EXPECT_EQ(kernels({"--gpu", "a100"}),
-            std::vector<std::string>{"select_tile_fwd"});
+            std::vector<std::string>{"select_list_fwd"});
   EXPECT_EQ(kernels({"--device", "cpu"}),
             std::vector<std::string>{"select_packed_fwd"});
 }

@@ -1,0 +1,121 @@
+# kernels/nsa/select_list_bwd_dq.py - attention over selected blocks, dq, tiles of tokens that walk the list of their blocks.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
+    """The first NP columns of rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
+    cols = tl.arange(0, NP)
+    if N >= NP:
+        x = tl.load(ptr + offs[:, None] + cols[None, :])
+    else:
+        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
+    return x
+
+
+@triton.jit
+def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
+    """Tile number -> its sequence, that one's first entry and length, and the tile's first entry in the sequence.
+
+    CU are prefix sums, SIZE the entries of a tile. Sequence b owns the tiles from CU[b] // SIZE + b on, which is enough for
+    every length; the last of them may be empty: it starts at the length or behind it.
+    """
+    low = tile * 0
+    high = low + nseq - 1
+    while low < high:                            # the last sequence that starts at this tile or before
+        middle = (low + high + 1) // 2
+        if tl.load(CU + middle) // SIZE + middle <= tile:
+            low = middle
+        else:
+            high = middle - 1
+    start = tl.load(CU + low)
+    return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
+
+
+# tessera: instance select_list_bwd_dq_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", LISTS="*i64:16", COUNTS="*i32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=3, LSEL=32, NSEL=6, D=32, DP=32, DT=0, E=32, EP=32, BM=64, BN=32)
+# tessera: instance select_list_bwd_dq_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", LISTS="*i64:16", COUNTS="*i32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=4, LSEL=64, NSEL=16, D=64, DP=64, DT=0, E=64, EP=64, BM=64, BN=64)
+# tessera: instance select_list_bwd_dq_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", LISTS="*i64:16", COUNTS="*i32:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*bf16:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32:16", slseh=1, sdeltat="i32:16", sdeltah=1, G=16, LSEL=64, NSEL=16, D=192, DP=128, DT=64, E=128, EP=128, BM=64, BN=64)
+# tessera: cpu(BM=64, BN=32)
+# tessera: space(BN=[16, 32, 64, 128], where=BM * BN <= 8192)
+@triton.autotune(
+    configs=[
+        triton.Config({"BN": 64}, num_warps=4, num_stages=1),
+        triton.Config({"BN": 32}, num_warps=4, num_stages=2),
+    ],
+    key=["G", "D", "E"],
+)
+@triton.jit(do_not_specialize=["nseq"])
+def select_list_bwd_dq(Q, K, V, LISTS, COUNTS, DO, LSE, DELTA, DQ, CU, scale, nseq, sqt, sqh, skt, skh, svt, svh,
+                       sdot, sdoh, sdqt, sdqh, slset, slseh, sdeltat, sdeltah,
+                       G: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr,
+                       D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
+                       BM: tl.constexpr, BN: tl.constexpr):
+    """dq of one tile of (token, head) rows; walks the same keys as the forward."""
+    BT: tl.constexpr = BM // G                   # whole tokens; the last BM % G rows of a tile are idle
+    tl.static_assert(BT > 0, "BM must hold all heads of a token")
+    tl.static_assert(BT <= 32, "a token has a bit in a word of 32: BM must be smaller")
+    tile = tl.num_programs(0) - 1 - tl.program_id(0)        # late tokens, which see most keys, first
+    _, start, length, t0 = find_tile(CU, nseq, tile, BT)
+    group = tl.program_id(1).to(tl.int64)
+    if t0 >= length:
+        return
+    rows = tl.arange(0, BM)
+    head = rows % G
+    live = rows // G < tl.minimum(BT, length - t0)
+    rel = tl.minimum(rows // G, tl.minimum(BT, length - t0) - 1)         # idle rows repeat the last token and are not stored
+    t = t0 + rel
+    token0 = (start + t0).to(tl.int64)
+    q = load_rows(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP)
+    if DT:
+        q2 = load_rows(Q + token0 * sqt + group * G * sqh + DP, rel * sqt + head * sqh, D - DP, DT)
+    do = load_rows(DO + token0 * sdot + group * G * sdoh, rel * sdot + head * sdoh, E, EP)
+    lse = tl.load(LSE + token0 * slset + group * G * slseh + rel * slset + head * slseh) * 1.4426950408889634
+    delta = tl.load(DELTA + token0 * sdeltat + group * G * sdeltah + rel * sdeltat + head * sdeltah)
+    slope = scale * 1.4426950408889634
+
+    dq = tl.zeros((BM, DP), tl.float32)
+    if DT:
+        dq2 = tl.zeros((BM, DT), tl.float32)
+    cols = tl.arange(0, BN)
+    entry = group * tl.num_programs(0) + tile
+    entries = LISTS + entry * (BT * NSEL)
+    STEPS: tl.constexpr = (LSEL + BN - 1) // BN  # of a block
+    for i in range(0, tl.load(COUNTS + entry) * STEPS):
+        pair = tl.load(entries + i // STEPS)     # bits of tokens, then the block in the low half
+        block = (pair & 0xffffffff).to(tl.int32)
+        chosen = ((pair >> 32).to(tl.int32) >> rel) & 1
+        n = block * LSEL + i % STEPS * BN
+        pos = n + cols
+        key = tl.minimum(pos, length - 1) - n
+        key0 = (start + n).to(tl.int64)
+        k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
+        if DT:
+            k2 = load_rows(K + key0 * skt + group * skh + DP, key * skt, D - DP, DT)
+        v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
+        keep = pos[None, :] <= tl.where(chosen > 0, t, -1)[:, None]
+        if LSEL % BN:
+            keep = keep & (pos < (block + 1) * LSEL)[None, :]
+        if DT:                               # spills less in this order
+            dp = tl.dot(do, tl.trans(v))
+            s = tl.dot(q, tl.trans(k), tl.dot(q2, tl.trans(k2))) * slope
+            ds = tl.where(keep, tl.exp2(s - lse[:, None]) * (dp - delta[:, None]), 0.0)
+        else:
+            s = tl.dot(q, tl.trans(k)) * slope
+            p = tl.where(keep, tl.exp2(s - lse[:, None]), 0.0)
+            ds = p * (tl.dot(do, tl.trans(v)) - delta[:, None])
+        dq = tl.dot(ds.to(k.dtype), k, dq)
+        if DT:
+            dq2 = tl.dot(ds.to(k.dtype), k2, dq2)
+
+    d = tl.arange(0, DP)
+    out = DQ + token0 * sdqt + group * G * sdqh
+    out_offs = rel * sdqt + head * sdqh
+    tl.store(out + out_offs[:, None] + d[None, :], (dq * scale).to(DQ.dtype.element_ty),
+             mask=live[:, None] & (d[None, :] < D))
+    if DT:
+        tail = DP + tl.arange(0, DT)
+        tl.store(out + out_offs[:, None] + tail[None, :], (dq2 * scale).to(DQ.dtype.element_ty),
+                 mask=live[:, None] & (tail[None, :] < D))

@@ -1,0 +1,119 @@
+# kernels/nsa/select_list_fwd.py - attention over selected blocks, forward, tiles of tokens that walk the list of their blocks.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
+    """The first NP columns of rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
+    cols = tl.arange(0, NP)
+    if N >= NP:
+        x = tl.load(ptr + offs[:, None] + cols[None, :])
+    else:
+        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
+    return x
+
+
+@triton.jit
+def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
+    """Tile number -> its sequence, that one's first entry and length, and the tile's first entry in the sequence.
+
+    CU are prefix sums, SIZE the entries of a tile. Sequence b owns the tiles from CU[b] // SIZE + b on, which is enough for
+    every length; the last of them may be empty: it starts at the length or behind it.
+    """
+    low = tile * 0
+    high = low + nseq - 1
+    while low < high:                            # the last sequence that starts at this tile or before
+        middle = (low + high + 1) // 2
+        if tl.load(CU + middle) // SIZE + middle <= tile:
+            low = middle
+        else:
+            high = middle - 1
+    start = tl.load(CU + low)
+    return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
+
+
+# tessera: instance select_list_fwd_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", LISTS="*i64:16", COUNTS="*i32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32", slseh=1, G=3, LSEL=32, NSEL=6, D=32, DP=32, DT=0, E=32, EP=32, BM=64, BN=32)
+# tessera: instance select_list_fwd_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", LISTS="*i64:16", COUNTS="*i32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32", slseh=1, G=4, LSEL=64, NSEL=16, D=64, DP=64, DT=0, E=64, EP=64, BM=64, BN=64)
+# tessera: instance select_list_fwd_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", LISTS="*i64:16", COUNTS="*i32:16", O="*bf16:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32:16", slseh=1, G=16, LSEL=64, NSEL=16, D=192, DP=128, DT=64, E=128, EP=128, BM=64, BN=64)
+# tessera: cpu(BM=64, BN=32)
+# tessera: space(BN=[16, 32, 64, 128], where=BM * BN <= 8192)
+@triton.autotune(
+    configs=[
+        triton.Config({"BN": 64}, num_warps=4, num_stages=2),
+        triton.Config({"BN": 32}, num_warps=4, num_stages=3),
+    ],
+    key=["G", "D", "E"],
+)
+@triton.jit(do_not_specialize=["nseq"])
+def select_list_fwd(Q, K, V, LISTS, COUNTS, O, LSE, CU, scale, nseq, sqt, sqh, skt, skh, svt, svh, sot, soh, slset, slseh,
+                    G: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr,
+                    D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
+                    BM: tl.constexpr, BN: tl.constexpr):
+    """One tile of (token, head) rows of one KV head: query t attends keys <= t of its selected blocks, each loaded once for all rows."""
+    BT: tl.constexpr = BM // G                   # whole tokens; the last BM % G rows of a tile are idle
+    tl.static_assert(BT > 0, "BM must hold all heads of a token")
+    tl.static_assert(BT <= 32, "a token has a bit in a word of 32: BM must be smaller")
+    tile = tl.num_programs(0) - 1 - tl.program_id(0)        # late tokens, which see most keys, first
+    _, start, length, t0 = find_tile(CU, nseq, tile, BT)
+    group = tl.program_id(1).to(tl.int64)
+    if t0 >= length:
+        return
+    rows = tl.arange(0, BM)
+    head = rows % G
+    live = rows // G < tl.minimum(BT, length - t0)
+    rel = tl.minimum(rows // G, tl.minimum(BT, length - t0) - 1)         # idle rows repeat the last token and are not stored
+    t = t0 + rel
+    token0 = (start + t0).to(tl.int64)
+    q = load_rows(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP)
+    if DT:
+        q2 = load_rows(Q + token0 * sqt + group * G * sqh + DP, rel * sqt + head * sqh, D - DP, DT)
+    slope = scale * 1.4426950408889634           # scores in units of log 2
+
+    peak = tl.full((BM,), float("-inf"), tl.float32)
+    total = tl.zeros((BM,), tl.float32)
+    acc = tl.zeros((BM, EP), tl.float32)
+    cols = tl.arange(0, BN)
+    entry = group * tl.num_programs(0) + tile
+    entries = LISTS + entry * (BT * NSEL)
+    STEPS: tl.constexpr = (LSEL + BN - 1) // BN  # of a block
+    for i in range(0, tl.load(COUNTS + entry) * STEPS):
+        pair = tl.load(entries + i // STEPS)     # bits of tokens, then the block in the low half
+        block = (pair & 0xffffffff).to(tl.int32)
+        chosen = ((pair >> 32).to(tl.int32) >> rel) & 1
+        n = block * LSEL + i % STEPS * BN
+        pos = n + cols
+        key = tl.minimum(pos, length - 1) - n
+        key0 = (start + n).to(tl.int64)
+        k = load_rows(K + key0 * skt + group * skh, key * skt, D, DP)
+        if DT:
+            k2 = load_rows(K + key0 * skt + group * skh + DP, key * skt, D - DP, DT)
+        s = tl.dot(q, tl.trans(k))
+        if DT:
+            s = tl.dot(q2, tl.trans(k2), s)
+        s = s * slope
+        keep = pos[None, :] <= tl.where(chosen > 0, t, -1)[:, None]
+        if LSEL % BN:
+            keep = keep & (pos < (block + 1) * LSEL)[None, :]
+        s = tl.where(keep, s, float("-inf"))
+        top = tl.maximum(peak, tl.max(s, 1))
+        base = tl.where(top == float("-inf"), 0.0, top)
+        p = tl.exp2(s - base[:, None])
+        shrink = tl.exp2(peak - base)
+        total = total * shrink + tl.sum(p, 1)
+        v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
+        acc = tl.dot(p.to(v.dtype), v, acc * shrink[:, None])
+        peak = top
+
+    none = total == 0.0                          # a row without keys: o = 0, lse = -inf
+    total = tl.where(none, 1.0, total)
+    acc = acc / total[:, None]
+    lse = tl.where(none, float("-inf"), (peak + tl.log2(total)) * 0.6931471805599453)
+    e = tl.arange(0, EP)
+    out = O + token0 * sot + group * G * soh
+    out_offs = rel * sot + head * soh
+    tl.store(out + out_offs[:, None] + e[None, :], acc.to(O.dtype.element_ty),
+             mask=live[:, None] & (e[None, :] < E))
+    tl.store(LSE + token0 * slset + group * G * slseh + rel * slset + head * slseh, lse, mask=live)

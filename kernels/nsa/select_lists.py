@@ -1,0 +1,64 @@
+# kernels/nsa/select_lists.py - for every tile of tokens the ascending list of the blocks that any of them selected.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
+    """Tile number -> its sequence, that one's first entry and length, and the tile's first entry in the sequence.
+
+    CU are prefix sums, SIZE the entries of a tile. Sequence b owns the tiles from CU[b] // SIZE + b on, which is enough for
+    every length; the last of them may be empty: it starts at the length or behind it.
+    """
+    low = tile * 0
+    high = low + nseq - 1
+    while low < high:                            # the last sequence that starts at this tile or before
+        middle = (low + high + 1) // 2
+        if tl.load(CU + middle) // SIZE + middle <= tile:
+            low = middle
+        else:
+            high = middle - 1
+    start = tl.load(CU + low)
+    return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
+
+
+# tessera: instance select_lists_quick(IDX="*i32:16", LISTS="*i64:16", COUNTS="*i32:16", CU="*i32:16", T="i32", nseq="i32", LSEL=32, NSEL=6, NP=8, BT=21, BTP=32)
+# tessera: instance select_lists_d64(IDX="*i32:16", LISTS="*i64:16", COUNTS="*i32:16", CU="*i32:16", T="i32", nseq="i32", LSEL=64, NSEL=16, NP=16, BT=16, BTP=16)
+# tessera: instance select_lists_paper(IDX="*i32:16", LISTS="*i64:16", COUNTS="*i32:16", CU="*i32:16", T="i32", nseq="i32", LSEL=64, NSEL=16, NP=16, BT=4, BTP=4)
+@triton.autotune(configs=[triton.Config({}, num_warps=1)], key=["BT", "NSEL"])
+@triton.jit(do_not_specialize=["T", "nseq"])
+def select_lists(IDX, LISTS, COUNTS, CU, T, nseq, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr,
+                 BT: tl.constexpr, BTP: tl.constexpr):
+    """BT tokens of one KV head: each block that one of them selected, and in the upper half, bit i, whether token i did.
+
+    Blocks that start behind a token are no block of its: it attends to none of their keys.
+    """
+    tl.static_assert(BT <= 32, "a token has a bit in a word of 32")
+    NONE: tl.constexpr = 2147483647
+    tile = tl.program_id(0)
+    _, start, length, t0 = find_tile(CU, nseq, tile, BT)
+    group = tl.program_id(1).to(tl.int64)
+    if t0 >= length:
+        return
+    token = tl.arange(0, BTP)
+    slot = tl.arange(0, NP)
+    live = token < tl.minimum(BT, length - t0)
+    row = IDX + (group * T + start + t0) * NSEL
+    picks = tl.load(row + (token * NSEL)[:, None] + slot[None, :],
+                    mask=live[:, None] & (slot[None, :] < NSEL), other=-1)
+    own = (t0 + token) // LSEL
+    picks = tl.where((picks >= 0) & (picks <= own[:, None]), picks, NONE)
+    entry = group * tl.num_programs(0) + tile
+    out = LISTS + entry * (BT * NSEL)
+    count = tile * 0
+    block = tl.min(tl.min(picks, 1), 0)
+    while block != NONE:                         # the least that is left
+        hit = tl.max(tl.where(picks == block, 1, 0), 1)          # of equal numbers of one token the first counts
+        bits = tl.sum(hit << token, 0)
+        tl.store(out + count, (bits.to(tl.int64) << 32) | block)
+        picks = tl.where(picks == block, NONE, picks)
+        count += 1
+        block = tl.min(tl.min(picks, 1), 0)
+    tl.store(COUNTS + entry, count)

@@ -1,0 +1,93 @@
+# tests/triton/lists_test.py - lists of the blocks that a tile of tokens selected, and the kernels that walk them, beside those of one token.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import sys
+
+import torch
+
+from cases import Problem, Shape, strides
+from harness import check, dot_limit, equal, finish, fresh, launch, pow2
+import reference as ref
+
+
+def want_lists(idx, lens, bt, lsel):
+    """{(head, tile): [(block, bits)]}, ascending, token by token; what the tiles hold that are not there is nobody's."""
+    want = {}
+    for h in range(idx.shape[0]):
+        for b, (start, end) in enumerate(ref.spans(lens)):
+            for t0 in range(0, end - start, bt):
+                bits = {}
+                for i, t in enumerate(range(t0, min(t0 + bt, end - start))):
+                    for block in idx[h, start + t].tolist():
+                        if 0 <= block <= t // lsel:
+                            bits[block] = bits.get(block, 0) | 1 << i
+                want[h, start // bt + b + t0 // bt] = sorted(bits.items())
+    return want
+
+
+def compare_lists(what, p, idx, bt):
+    lists, counts = p.lists(idx, bt)
+    want = want_lists(idx, p.shape.lens, bt, p.shape.lsel)
+    for (h, tile), entries in want.items():
+        words = [(bits - (1 << 32) if bits >> 31 else bits) << 32 | block for block, bits in entries]
+        n = len(entries)
+        equal(f"select_lists.count {what}", counts[h, tile], torch.tensor(n, dtype=torch.int32))
+        equal(f"select_lists {what}", lists[h, tile, :n], torch.tensor(words, dtype=torch.int64))
+        rest = lists[h, tile, n:]
+        equal(f"select_lists.rest {what}", rest, torch.full_like(rest, -(1 << 30)))      # written by nobody
+
+
+def random_picks(p, generator):
+    """Distinct blocks up to the token's own, ascending, fewer than n of them for some; -1 behind the last."""
+    s = p.shape
+    idx = torch.full((s.hkv, p.T, s.n), -1, dtype=torch.int32)
+    for h in range(s.hkv):
+        for a, z in ref.spans(s.lens):
+            for t in range(z - a):
+                blocks = torch.randperm(t // s.lsel + 1, generator=generator)
+                blocks = blocks[:int(torch.randint(0, s.n + 1, (1,), generator=generator))].sort()[0]
+                idx[h, a + t, :len(blocks)] = blocks.to(torch.int32)
+    return idx
+
+
+def token_dq(p, idx, lse, delta):
+    s, dq = p.shape, fresh(*p.q.shape, dtype=p.q.dtype)
+    k, v = p.k[1], p.v[1]
+    launch("nsa/select_bwd_dq.py", "select_bwd_dq", p.grid(1), p.q, k, v, idx, p.do, lse, delta, dq, p.cu, p.scale, p.T, p.B,
+           *strides(p.q, k, v, p.do, dq, lse, delta), G=s.group, GP=pow2(s.group), LSEL=s.lsel, NSEL=s.n, **p.heads, BN=s.bn)
+    return dq
+
+
+def walk(p, idx, what):
+    """Blocks come in the same order, and a block of other rows changes nothing: times one, plus zero. So all bits are the same where the
+    sums inside of a step are: not on a GPU, where 16 rows and 64 have the keys of a row in other lanes, nor of one row in numpy, whose
+    product of a vector and a matrix is another than that of matrices."""
+    s = p.shape
+    o, lse = p.selected(idx, "select_fwd")
+    o_list, lse_list = p.selected(idx, "select_list_fwd")
+    compare = equal if INTERPRETED and s.group > 1 else lambda what, got, want: check(what, got, want, dot_limit(s.dtype))
+    compare(f"select_list_fwd.o {what}", o_list, o)
+    compare(f"select_list_fwd.lse {what}", lse_list, lse)
+    delta = (o.double() * p.do.double()).sum(-1).float()
+    dq = fresh(*p.q.shape, dtype=p.q.dtype)
+    p.list_dq(idx, p.do, lse, delta, dq)
+    compare(f"select_list_bwd_dq {what}", dq, token_dq(p, idx, lse, delta))
+
+
+INTERPRETED = "simulator" not in sys.modules     # tests/sim runs this program as PTX
+generator = torch.Generator().manual_seed(7)
+for group, bm, bn, lsel, n, dim, vdim in ((1, 64, 16, 8, 4, 16, 16), (2, 64, 16, 16, 3, 40, 16), (4, 16, 32, 16, 3, 32, 16),
+                                          (6, 32, 16, 8, 5, 16, 24), (7, 64, 16, 7, 6, 16, 16), (16, 64, 16, 16, 4, 48, 32)):
+    p = Problem(Shape([0, 39, 0, 0, 1, 18, 0], hkv=2 if group == 2 else 1, group=group, dim=dim, vdim=vdim, lsel=lsel, n=n, bm=bm, bn=bn))
+    idx = random_picks(p, generator)
+    for bt in {1, 3, bm // group, 32} - {64}:
+        compare_lists(f"(G={group} n={n} l'={lsel} BT={bt})", p, idx, bt)
+    walk(p, idx, f"({p.shape} BM={bm} BN={bn})")
+
+# No kernel writes such lists of indices, but a caller may: numbers in any order, -1 between them, blocks behind the token, and one block twice, which has one bit.
+p = Problem(Shape([40], hkv=1, group=1, lsel=8, n=4, bm=16))
+idx = torch.tensor([[3, -1, 0, 3], [9, 2, 2, -1], [-1, 4, 1, 0], [0, 0, 0, 0]], dtype=torch.int32).repeat(10, 1)[None].contiguous()
+compare_lists("(any order)", p, idx, 16)
+none = torch.full_like(idx, -1)
+compare_lists("(nothing)", p, none, 16)
+finish()
