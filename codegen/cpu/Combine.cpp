@@ -1,4 +1,4 @@
-// codegen/cpu/Combine.cpp - reductions and scans by a region; sorting.
+// codegen/cpu/Combine.cpp - reductions and scans by a region.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/Emitter.h"
@@ -112,59 +112,6 @@ void Emitter::emitCombine(Operation *op) {
       });
     if (reduce)
       write(so, outer);
-  });
-}
-
-// A bitonic network over each row, in place. Every power of two up to the size
-// is a stage of merges; element i meets element i + distance.
-void Emitter::emitSort(tile::SortOp op) {
-  View view = viewOf(plan.bufferOf(op.getResult()));
-  deliver(op.getSrc(), view);
-  ArrayRef<int64_t> shape = tile::shapeOf(op.getType());
-  Type element = tile::elementType(op.getType());
-  int64_t size = shape.back();
-  auto compare = [&](Value x, Value y) -> Value { // whether x comes later
-    if (isa<FloatType>(registerType(element)))
-      return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, x, y);
-    return arith::CmpIOp::create(b, loc,
-                                 op.getIsUnsigned() || element.isInteger(1)
-                                     ? arith::CmpIPredicate::ugt
-                                     : arith::CmpIPredicate::sgt,
-                                 x, y);
-  };
-  nest(shape.drop_back(), -1, 1, [&](const Index &outer) {
-    auto at = [&](Value i) {
-      Index index = outer;
-      index.at.push_back(i);
-      return elementAddress(view, index);
-    };
-    for (int64_t run = 2; run <= size; run *= 2)
-      for (int64_t distance = run / 2; distance >= 1; distance /= 2)
-        loop(size / (2 * distance), 1, [&](Value group) {
-          Value first = lanes.mul(group, lanes.i64(2 * distance));
-          // Runs alternate in direction, the last one goes the right way.
-          Value turned = arith::CmpIOp::create(
-              b, loc, arith::CmpIPredicate::ne,
-              arith::AndIOp::create(b, loc, first, lanes.i64(run)),
-              lanes.i64(0));
-          if (op.getDescending())
-            turned = arith::XOrIOp::create(b, loc, turned,
-                                           lanes.integer(b.getI1Type(), 1));
-          loop(distance, 1, [&](Value offset) {
-            Value low = at(lanes.add(first, offset));
-            Value high =
-                at(lanes.add(lanes.add(first, offset), lanes.i64(distance)));
-            Value x = loadView(view, low, 1), y = loadView(view, high, 1);
-            Value later = compare(fromStored(view, element, x),
-                                  fromStored(view, element, y));
-            Value earlier = compare(fromStored(view, element, y),
-                                    fromStored(view, element, x));
-            Value swap =
-                arith::SelectOp::create(b, loc, turned, earlier, later);
-            storeView(view, low, arith::SelectOp::create(b, loc, swap, y, x));
-            storeView(view, high, arith::SelectOp::create(b, loc, swap, x, y));
-          });
-        });
   });
 }
 

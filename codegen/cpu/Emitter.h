@@ -84,6 +84,8 @@ private:
   void materialize(mlir::Value value, const View &view);
   void materializeTransposed(mlir::Value value, const View &view, int lane,
                              int64_t width);
+  /// As many vectors as each has elements, turned over.
+  void transposeVectors(llvm::MutableArrayRef<mlir::Value> rows);
   void copy(const View &from, const View &to, mlir::Type tensor);
   /// Writes `value`, buffered or not, to `view`.
   void deliver(mlir::Value value, const View &view);
@@ -173,7 +175,13 @@ private:
                                                mlir::ValueRange arguments,
                                                int64_t width);
   void emitCombine(mlir::Operation *op);
+
+  // Sort.cpp
   void emitSort(tile::SortOp op);
+  void sortVectors(tile::SortOp op, const View &view, int64_t rows);
+  void sortElements(tile::SortOp op, const View &view);
+  /// Whether `x` comes behind `y` in ascending order: scalars or vectors.
+  mlir::Value comesLater(tile::SortOp op, mlir::Value x, mlir::Value y);
 
   // Report.cpp: callbacks of the runtime (runtime/device/cpu/Report.h).
   void emitPrint(tile::PrintOp op);

@@ -303,6 +303,24 @@ Lanes Emitter::readBuffer(Value value, const Index &index) {
                     index.lane < 0);
 }
 
+void Emitter::transposeVectors(MutableArrayRef<Value> rows) {
+  const int64_t width = int64_t(rows.size());
+  for (int64_t step = 1; step < width; step *= 2) {
+    SmallVector<int32_t> low, high;
+    for (int32_t l = 0; l < width; ++l) {
+      bool odd = (l & step) != 0;
+      low.push_back(odd ? int32_t(width + l - step) : l);
+      high.push_back(odd ? int32_t(width + l) : int32_t(l + step));
+    }
+    for (int64_t i = 0; i < width; ++i)
+      if (!(i & step)) {
+        Value a = rows[i], c = rows[i + step];
+        rows[i] = lanes.shuffle(a, c, low);
+        rows[i + step] = lanes.shuffle(a, c, high);
+      }
+  }
+}
+
 // Evaluates blocks of T x T elements along the dimension that suits the
 // expression, turns them over in registers, writes them along the last.
 void Emitter::materializeTransposed(Value value, const View &view, int lane,
@@ -324,20 +342,7 @@ void Emitter::materializeTransposed(Value value, const View &view, int lane,
       rows.push_back(toStored(view, element,
                               lanes.vector(expression(value, index), width)));
     }
-    for (int64_t step = 1; step < width; step *= 2) {
-      SmallVector<int32_t> low, high;
-      for (int32_t l = 0; l < width; ++l) {
-        bool odd = (l & step) != 0;
-        low.push_back(odd ? int32_t(width + l - step) : l);
-        high.push_back(odd ? int32_t(width + l) : int32_t(l + step));
-      }
-      for (int64_t i = 0; i < width; ++i)
-        if (!(i & step)) {
-          Value a = rows[i], c = rows[i + step];
-          rows[i] = lanes.shuffle(a, c, low);
-          rows[i + step] = lanes.shuffle(a, c, high);
-        }
-    }
+    transposeVectors(rows);
     index.at[last] = first;
     Value start = index.at[lane];
     for (int64_t r = 0; r < width; ++r) {
