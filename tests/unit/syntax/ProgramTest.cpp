@@ -311,6 +311,18 @@ TEST(Program, MissingImportsAreErrors) {
   EXPECT_THROW(program("")->kernel("f"), Error);
 }
 
+TEST(Value, TruthIsPythons) {
+  for (const Value &no :
+       {Value(), Value(false), Value(0), Value(0.0), Value(""),
+        Value(Value::List{}), Value(Value::Tuple{}), Value(Value::Dict{})})
+    EXPECT_FALSE(no.truth()) << no.repr();
+  for (const Value &yes :
+       {Value(true), Value(-1), Value(0.5), Value("0"),
+        Value(Value::List{{Value()}}), Value(Value::Tuple{{Value(0)}}),
+        Value(Value::Dict{{{Value(0), Value()}}}), Value(Value::DType{"fp32"})})
+    EXPECT_TRUE(yes.truth()) << yes.repr();
+}
+
 TEST(Signature, ClassesAreTritons) {
   KernelParameter plain, fixed, unaligned;
   plain.name = fixed.name = unaligned.name = "x";

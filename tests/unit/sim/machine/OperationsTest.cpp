@@ -54,6 +54,39 @@ TEST(SimOperations, BytePermutation) {
   }
 }
 
+// A generic address lies in one window; cvta leads there and back.
+TEST(SimOperations, WindowsOfAddresses) {
+  std::vector<Words> in = randomWords(64, 3);
+  std::vector<Words> out = onThreads(R"(
+  cvt.u64.u32 %q0, %s;
+  cvta.shared.u64 %q1, %q0;
+  cvta.to.shared.u64 %q2, %q1;
+  setp.eq.u64 %p0, %q2, %q0;
+  selp.b32 %d0, 1, 0, %p0;
+  isspacep.shared %p1, %q1;
+  isspacep.global %p2, %q1;
+  isspacep.local %p3, %q1;
+  selp.b32 %r0, 1, 0, %p1;
+  selp.b32 %r1, 2, 0, %p2;
+  selp.b32 %r2, 4, 0, %p3;
+  or.b32 %d1, %r0, %r1;
+  or.b32 %d1, %d1, %r2;
+  isspacep.shared %p1, %x;
+  isspacep.global %p2, %x;
+  isspacep.const %p3, %x;
+  selp.b32 %r0, 1, 0, %p1;
+  selp.b32 %r1, 2, 0, %p2;
+  selp.b32 %r2, 4, 0, %p3;
+  or.b32 %d2, %r0, %r1;
+  or.b32 %d2, %d2, %r2;)",
+                                     in);
+  for (const Words &thread : out) {
+    EXPECT_EQ(thread[0], 1u);
+    EXPECT_EQ(thread[1], 1u); // shared alone
+    EXPECT_EQ(thread[2], 2u); // global alone
+  }
+}
+
 // --- fp8: all values of a format are listed, the nearest is searched ---------
 
 struct Format8 {
