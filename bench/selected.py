@@ -10,7 +10,7 @@ select_list_fwd and select_list_bwd_dq (tiles that walk lists) as code for sm_80
 Shapes: A has 64 query and 4 key heads of 128/128, P of 192/128, B 12 and 2 of 64/64; blocks of 64 keys, 16 selected, of them the first and
 the last two.
 
-Indices are `local`, where a free block of a token is one of its successor's with the probability --overlap, or `random`. The programs of 10
+Indices are `local`, where a free block of a token is one of its successor's with the probability --overlap, or `random`. The programs of 5
 windows of 80 tokens, spread over the sequence, run with every check on; all kernels serve the same tokens, so their sums compare. Useful
 tensor instructions are those that the rows whose token chose a block fill, without padding."""
 import argparse
@@ -34,7 +34,7 @@ from cases import slices, strides  # noqa: E402
 SHAPES = {"A": (64, 4, 128, 128), "P": (64, 4, 192, 128), "B": (12, 2, 64, 64)}
 LSEL, NSEL, INITIAL, LOCAL = 64, 16, 1, 2
 MACS = 16 * 8 * 16              # of one bf16 instruction of a warp
-WINDOWS, WIDTH = 10, 80
+WINDOWS, WIDTH = 5, 80
 
 
 def indices(heads, tokens, overlap, generator):

@@ -83,8 +83,10 @@ def select_list_bwd_dq(Q, K, V, LISTS, COUNTS, DO, LSE, DELTA, DQ, CU, scale, ns
     entry = group * tl.num_programs(0) + tile
     entries = LISTS + entry * (BT * NSEL)
     STEPS: tl.constexpr = (LSEL + BN - 1) // BN  # of a block
-    for i in range(0, tl.load(COUNTS + entry) * STEPS):
-        pair = tl.load(entries + i // STEPS)     # bits of tokens, then the block in the low half
+    steps = tl.load(COUNTS + entry) * STEPS
+    pair = tl.load(entries, mask=steps > 0, other=0)         # bits of tokens, then the block in the low half
+    for i in range(0, steps):
+        ahead = tl.load(entries + (i + 1) // STEPS, mask=i + 1 < steps, other=0)
         block = (pair & 0xffffffff).to(tl.int32)
         chosen = ((pair >> 32).to(tl.int32) >> rel) & 1
         n = block * LSEL + i % STEPS * BN
@@ -109,6 +111,7 @@ def select_list_bwd_dq(Q, K, V, LISTS, COUNTS, DO, LSE, DELTA, DQ, CU, scale, ns
         dq = tl.dot(ds.to(k.dtype), k, dq)
         if DT:
             dq2 = tl.dot(ds.to(k.dtype), k2, dq2)
+        pair = ahead
 
     d = tl.arange(0, DP)
     out = DQ + token0 * sdqt + group * G * sdqh
