@@ -65,4 +65,18 @@ if(TESSERA_TORCH)
   target_include_directories(tessera_torch SYSTEM INTERFACE
     ${torch_root}/include ${torch_root}/include/torch/csrc/api/include)
   target_link_libraries(tessera_torch INTERFACE tessera_torch_cpu tessera_c10)
+
+  # Arrow from the pinned pyarrow wheel, for one program; training needs none of it.
+  file(GLOB arrow_root ${TESSERA_DEPS}/venv/lib/python3.*/site-packages/pyarrow)
+  file(GLOB arrow_libraries ${arrow_root}/libarrow.so.* ${arrow_root}/libparquet.so.*)
+  list(LENGTH arrow_libraries found)
+  if(arrow_root AND found EQUAL 2)
+    set(TESSERA_ARROW_ROOT ${arrow_root})
+    foreach(lib arrow parquet)
+      file(GLOB library ${arrow_root}/lib${lib}.so.*)
+      add_library(tessera_${lib} SHARED IMPORTED)
+      set_target_properties(tessera_${lib} PROPERTIES IMPORTED_LOCATION ${library})
+      target_include_directories(tessera_${lib} SYSTEM INTERFACE ${arrow_root}/include)
+    endforeach()
+  endif()
 endif()

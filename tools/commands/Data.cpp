@@ -19,6 +19,7 @@ struct DataOptions {
   trainer::PrepareOptions prepare;
   trainer::TokenizerOptions tokenizer;
   std::vector<std::string> paths;
+  std::string field = "text"; ///< Of parquet files to verify.
 };
 
 int prepare(const trainer::PrepareOptions &options) {
@@ -42,12 +43,14 @@ int tokenizer(const trainer::TokenizerOptions &options) {
 
 void addTokenizer(CLI::App &verb, trainer::TokenizerOptions &options) {
   CLI::App *make = verb.add_subcommand(
-      "tokenizer", "Make a byte-pair vocabulary of text and JSONL");
+      "tokenizer", "Make a byte-pair vocabulary of text, JSONL and parquet");
   make->add_option("--input", options.input, "file or folder")->required();
   addOut(*make, options.out, "new folder of vocab.json and merges.txt")
       ->required();
-  make->add_option("--field", options.field,
-                   "key of a JSONL line that holds its text")
+  make->add_option(
+          "--field", options.field,
+          "key of a JSONL line, or column of a parquet file, that holds "
+          "the text")
       ->capture_default_str();
   make->add_option("--vocab-size", options.size,
                    "tokens, with the 256 bytes and the end of a text")
@@ -55,14 +58,14 @@ void addTokenizer(CLI::App &verb, trainer::TokenizerOptions &options) {
       ->capture_default_str();
 }
 
-int show(const std::vector<std::string> &paths, bool verify) {
-  for (const std::string &path : paths)
+int show(const DataOptions &options, bool verify) {
+  for (const std::string &path : options.paths)
     for (const std::string &file : trainer::filesBelow(path))
-      std::printf(
-          "%s%s",
-          (verify ? trainer::verifyData(file) : trainer::inspectData(file))
-              .c_str(),
-          verify ? "\n" : "");
+      std::printf("%s%s",
+                  (verify ? trainer::verifyData(file, options.field)
+                          : trainer::inspectData(file))
+                      .c_str(),
+                  verify ? "\n" : "");
   return 0;
 }
 
@@ -75,14 +78,17 @@ Command addData(CLI::App &app) {
   const auto options = std::make_shared<DataOptions>();
 
   CLI::App *make = verb->add_subcommand(
-      "prepare", "Write text and JSONL as shards of tokens");
-  make->add_option("--input", options->prepare.input,
-                   "file or folder; each line of a .jsonl file is a document, "
-                   "each other file is one")
+      "prepare", "Write text, JSONL and parquet as shards of tokens");
+  make->add_option(
+          "--input", options->prepare.input,
+          "file or folder; each line of a .jsonl file and each row of a "
+          ".parquet file is a document, each other file is one")
       ->required();
   addOut(*make, options->prepare.out, "new folder of the shards")->required();
-  make->add_option("--field", options->prepare.field,
-                   "key of a JSONL line that holds its text")
+  make->add_option(
+          "--field", options->prepare.field,
+          "key of a JSONL line, or column of a parquet file, that holds "
+          "the text")
       ->capture_default_str();
   make->add_option("--held-out", options->prepare.heldOut,
                    "share of the documents to evaluate on")
@@ -104,13 +110,17 @@ Command addData(CLI::App &app) {
   CLI::App *verify = verb->add_subcommand(
       "verify", "Read files of tokens to their end and check them");
   verify->add_option("paths", options->paths, "files or folders")->required();
+  verify
+      ->add_option("--field", options->field,
+                   "column of a parquet file that holds the text")
+      ->capture_default_str();
 
   return {verb, [options, verb, make, verify] {
             if (verb->got_subcommand("tokenizer"))
               return tokenizer(options->tokenizer);
             if (make->parsed())
               return prepare(options->prepare);
-            return show(options->paths, verify->parsed());
+            return show(*options, verify->parsed());
           }};
 }
 

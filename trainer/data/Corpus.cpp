@@ -69,12 +69,9 @@ Source open(const std::string &path) {
   for (const char *ending : {".jsonl", ".parquet"})
     if (path.ends_with(ending))
       throw Error(fmt::format("{} cannot be trained on as it is", path),
-                  std::string_view(ending) == ".jsonl"
-                      ? fmt::format("tessera data prepare --input {} --out "
-                                    "FOLDER, then data.path=FOLDER",
-                                    path)
-                      : "parquet is not read yet: write its text column as "
-                        ".jsonl, then tessera data prepare");
+                  fmt::format("tessera data prepare --input {} --out FOLDER, "
+                              "then data.path=FOLDER",
+                              path));
   Source source;
   source.file = std::make_shared<const RandomFile>(path);
   const int64_t size = source.file->size();

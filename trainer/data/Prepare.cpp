@@ -8,6 +8,7 @@
 #include "trainer/Random.h"
 #include "trainer/data/Corpus.h"
 #include "trainer/data/DocumentIndex.h"
+#include "trainer/data/Parquet.h"
 #include "trainer/data/ShardWriter.h"
 #include "trainer/data/TextFiles.h"
 #include "trainer/tokenizer/Tokenizer.h"
@@ -129,17 +130,13 @@ TokenLayout layoutOf(const RandomFile &file) {
 
 Prepared prepareData(const PrepareOptions &options) {
   const std::vector<std::string> files = filesBelow(options.input);
-  for (const std::string &file : files)
-    if (file.ends_with(".parquet"))
-      throw Error(fmt::format("{}: parquet is not read yet", file),
-                  "write its text column as .jsonl first");
   requireEmptyFolder(options.out);
   Splitter out(options);
   readDocuments(files, options.field, out);
   const Prepared result = out.finish();
   if (result.documents == 0)
     throw Error(fmt::format("no documents in {}", options.input),
-                "name text files, .jsonl files, or a folder of them");
+                "name text, .jsonl or .parquet files, or a folder of them");
   return result;
 }
 
@@ -167,7 +164,7 @@ std::vector<std::string> makeTokenizer(const TokenizerOptions &options) {
   counter.flush();
   if (counter.words.differentWords() == 0)
     throw Error(fmt::format("no text in {}", options.input),
-                "name text files, .jsonl files, or a folder of them");
+                "name text, .jsonl or .parquet files, or a folder of them");
   const Vocabulary made = counter.words.train(options.size);
   const std::vector<std::string> written = {
       (fs::path(options.out) / "vocab.json").string(),
@@ -178,6 +175,8 @@ std::vector<std::string> makeTokenizer(const TokenizerOptions &options) {
 }
 
 std::string inspectData(const std::string &name) {
+  if (name.ends_with(".parquet"))
+    return inspectParquet(name);
   const RandomFile file(name);
   const TokenLayout l = layoutOf(file);
   std::string text = fmt::format(
@@ -197,7 +196,19 @@ std::string inspectData(const std::string &name) {
   return text;
 }
 
-std::string verifyData(const std::string &name) {
+std::string verifyData(const std::string &name, const std::string &field) {
+  if (name.ends_with(".parquet")) {
+    struct Counter : DocumentSink {
+      int64_t documents = 0, bytes = 0;
+      void begin() override { ++documents; }
+      void append(std::string_view text) override {
+        bytes += int64_t(text.size());
+      }
+    } counter;
+    const int64_t rows = readParquet(name, field, counter);
+    return fmt::format("{}: {} rows, {} documents of {} bytes", name, rows,
+                       counter.documents, counter.bytes);
+  }
   const auto file = std::make_shared<const RandomFile>(name);
   const TokenLayout layout = layoutOf(*file);
   TokenStore row;

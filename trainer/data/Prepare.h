@@ -1,4 +1,4 @@
-// trainer/data/Prepare.h - text and JSONL into shards; shards checked.
+// trainer/data/Prepare.h - text, JSONL and parquet into shards; shards checked.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,7 +12,7 @@ namespace tessera::trainer {
 
 struct PrepareOptions {
   std::string input, out;
-  std::string field = "text"; ///< Of JSONL: what holds a document.
+  std::string field = "text"; ///< Of JSONL and parquet: what holds a document.
   double heldOut = 0.05;      ///< Share of the documents, 0 to 0.5.
   std::string tokenizer;      ///< readVocabulary()'s path; empty: bytes.
   int64_t shardTokens = 100'000'000;
@@ -43,8 +43,10 @@ std::vector<std::string> makeTokenizer(const TokenizerOptions &options);
 std::string inspectData(const std::string &file);
 
 /// Reads the whole file. Throws tessera::Error when its checksum is another, a
-/// token is outside the vocabulary or the documents are out of order; returns
-/// a line that says what was checked.
-std::string verifyData(const std::string &file);
+/// token is outside the vocabulary, the documents are out of order, or a
+/// parquet file's column `field` cannot be read; returns a line that says what
+/// was checked.
+std::string verifyData(const std::string &file,
+                       const std::string &field = "text");
 
 } // namespace tessera::trainer

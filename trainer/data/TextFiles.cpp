@@ -1,9 +1,10 @@
-// trainer/data/TextFiles.cpp - reads lines of JSON, and plain files.
+// trainer/data/TextFiles.cpp - reads lines of JSON, and plain files; parquet.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/TextFiles.h"
 
 #include "support/Error.h"
+#include "trainer/data/Parquet.h"
 #include "trainer/data/RandomFile.h"
 #include "trainer/data/TokenFile.h"
 
@@ -77,6 +78,10 @@ void addText(const RandomFile &file, DocumentSink &out) {
 void readDocuments(const std::vector<std::string> &files,
                    const std::string &field, DocumentSink &sink) {
   for (const std::string &name : files) {
+    if (name.ends_with(".parquet")) {
+      readParquet(name, field, sink);
+      continue;
+    }
     const RandomFile file(name);
     const TokenLayout layout =
         readLayout(file.read(0, std::min(file.size(), shardHeaderBytes)),

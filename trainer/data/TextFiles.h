@@ -1,4 +1,4 @@
-// trainer/data/TextFiles.h - documents out of text and JSONL files.
+// trainer/data/TextFiles.h - documents out of text, JSONL and parquet files.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -18,9 +18,10 @@ public:
 };
 
 /// Every line of a .jsonl file is a document, its text under the key `field`;
-/// every other file is one. Empty ones are left out. Memory does not grow with
-/// the files but by the longest line. Throws tessera::Error, with file and
-/// line, for input that is none.
+/// every row of a .parquet file is one, its text in the column `field`; every
+/// other file is one. Empty ones are left out. Memory does not grow with the
+/// files but by the longest line. Throws tessera::Error, with file and line or
+/// row group, for input that is none.
 void readDocuments(const std::vector<std::string> &files,
                    const std::string &field, DocumentSink &sink);
 

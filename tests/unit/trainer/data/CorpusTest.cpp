@@ -88,9 +88,12 @@ TEST(Corpus, RefusesWhatIsMissingEmptyOrTiny) {
   EXPECT_NE(tiny.find("179 bytes"), std::string::npos);
   EXPECT_NE(tiny.find("needs 180"), std::string::npos);
   EXPECT_EQ(refusal(configFor(folder.write("ok", counting(180)))), "accepted");
-  EXPECT_NE(refusal(configFor(folder.write("d.jsonl", counting(999))))
-                .find("tessera data prepare"),
-            std::string::npos);
+  for (const char *name : {"d.jsonl", "d.parquet"}) {
+    const std::string text =
+        refusal(configFor(folder.write(name, counting(999))));
+    EXPECT_NE(text.find("tessera data prepare --input"), std::string::npos)
+        << text;
+  }
   EXPECT_NE(refusal(configFor("/dev/null")).find("no regular file"),
             std::string::npos);
 }
