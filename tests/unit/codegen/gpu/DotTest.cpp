@@ -327,6 +327,19 @@ TEST(GpuDot, SmallTilesInRegisters) {
   EXPECT_EQ(outcome.report.counters.sharedRequests, 0u);
 }
 
+// The same with so long a K that all of it would be thousands of instructions.
+TEST(GpuDot, LongProductsInRegistersAreALoop) {
+  Problem problem;
+  problem.type = "f32";
+  problem.precision = "ieee";
+  problem.warps = 1;
+  problem.acc = blocked({8, 8}, {{1, 2}, {8, 4}, {1, 1}, {}});
+  problem.a = broadcast(blocked({8, 1}, {{1, 1}, {8, 4}, {1, 1}, {}}), 1, 1024);
+  problem.b = broadcast(blocked({1, 8}, {{1, 2}, {8, 4}, {1, 1}, {}}), 0, 1024);
+  Outcome outcome = expectExact(problem, "loop");
+  EXPECT_LT(count(outcome.ptx, "fma.rn.f32"), 1024u);
+}
+
 // O = (A B) V: what the first dot leaves in registers is the operand of the
 // second, with all warps along rows. K and V come from shared memory, a slice
 // at a time.
