@@ -4,6 +4,7 @@
 #include "support/Error.h"
 #include "trainer/Config.h"
 #include "trainer/Generate.h"
+#include "trainer/HellaSwag.h"
 #include "trainer/KernelList.h"
 #include "trainer/Launcher.h"
 #include "trainer/Plan.h"
@@ -158,6 +159,55 @@ private:
   bool reads = false;
 };
 
+/// `tessera evaluate`
+struct EvaluateVerb {
+  explicit EvaluateVerb(CLI::App &program)
+      : app(program.add_subcommand("evaluate", "score a trained model")) {
+    app->add_option("--run", options.run, "run folder")->capture_default_str();
+    app->add_option("--hellaswag", options.hellaswag,
+                    "examples with several endings, as llm.c's "
+                    "hellaswag_val.bin")
+        ->required();
+    app->add_option("--limit", options.limit, "so many examples; 0: all")
+        ->check(CLI::Range(int64_t(0), int64_t(1) << 32))
+        ->capture_default_str();
+    app->add_flag("--each", each,
+                  "a line for each example: its right ending, the chosen one, "
+                  "the loss of a token of each");
+    app->add_option("settings", options.overrides,
+                    "key=value, over the run's config");
+  }
+
+  int run() {
+    const trainer::ChoiceResult result = trainer::scoreChoices(
+        options, [&](const trainer::ScoredChoice &choice) {
+          if (!each)
+            return;
+          fmt::print("{} {}", choice.label, choice.chosen(true));
+          for (size_t i = 0; i < choice.losses.size(); ++i)
+            fmt::print(" {:.9g}", choice.losses[i] / double(choice.tokens[i]));
+          fmt::print("\n");
+        });
+    const double all = double(result.examples);
+    fmt::print("hellaswag: {} of {} right, {:.2f}% by the loss of a token "
+               "(acc_norm), {:.2f}% by that of the ending (acc)\n",
+               result.right, result.examples,
+               100.0 * double(result.right) / all,
+               100.0 * double(result.rightBySum) / all);
+    if (result.cut > 0)
+      fmt::print("{} contexts lost their first tokens to fit "
+                 "train.seq_len\n",
+                 result.cut);
+    return 0;
+  }
+
+  CLI::App *app;
+
+private:
+  trainer::EvaluateOptions options;
+  bool each = false;
+};
+
 /// `tessera config`
 struct ConfigVerb {
   explicit ConfigVerb(CLI::App &program)
@@ -190,6 +240,7 @@ int main(int argc, char **argv) {
   app.require_subcommand(1);
   TrainVerb train(app);
   GenerateVerb generate(app);
+  EvaluateVerb evaluate(app);
   ConfigVerb config(app);
   CLI11_PARSE(app, argc, argv);
 
@@ -197,6 +248,7 @@ int main(int argc, char **argv) {
     trainer::endWithLauncher();
     return train.app->parsed()      ? train.run()
            : generate.app->parsed() ? generate.run()
+           : evaluate.app->parsed() ? evaluate.run()
                                     : config.run();
   } catch (const Error &e) {
     fmt::print(stderr, "error: {}\n", e.message);

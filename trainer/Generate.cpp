@@ -3,42 +3,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/Generate.h"
 
-#include "models/Transformer.h"
 #include "support/Error.h"
-#include "trainer/Checkpoint.h"
-#include "trainer/Config.h"
 #include "trainer/Random.h"
-#include "trainer/TensorFile.h"
+#include "trainer/TrainedModel.h"
 #include "trainer/tokenizer/Tokenizer.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 namespace tessera::trainer {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr int64_t mostTokensDrawn = 100'000'000, mostSamples = 4096;
-
-/// The settings a checkpoint was made with, then the overrides.
-Config checkpointConfig(const FoundCheckpoint &checkpoint,
-                        const std::vector<std::string> &overrides) {
-  std::vector<std::string> settings;
-  const nlohmann::json earlier = toJson(earlierConfig(checkpoint));
-  for (const auto &[key, value] : earlier.items())
-    settings.push_back(
-        key + "=" +
-        (value.is_string() ? value.get<std::string>() : value.dump()));
-  settings.insert(settings.end(), overrides.begin(), overrides.end());
-  return parseConfig("", checkpoint.folder + "/state.json", settings);
-}
 
 /// Throws tessera::Error for a value that nothing can be drawn with.
 void requireSane(const GenerateOptions &o) {
@@ -61,25 +40,6 @@ void requireSane(const GenerateOptions &o) {
          "1 to 4096");
   if (o.prompt.empty())
     throw Error("the prompt is empty", "give at least one byte to start from");
-}
-
-/// The kernel file of an attention of one's own, where it is not found as it
-/// was named: the copy that the run keeps, newest first, by the last two parts
-/// of its path.
-std::string keptKernelFile(const std::string &run, const std::string &file) {
-  std::error_code code;
-  if (fs::exists(file, code))
-    return file;
-  const fs::path given = file;
-  const fs::path name = given.parent_path().filename() / given.filename();
-  std::vector<fs::path> steps;
-  for (const auto &e : fs::directory_iterator(fs::path(run) / "kernels", code))
-    steps.push_back(e.path());
-  std::sort(steps.rbegin(), steps.rend());
-  for (const fs::path &step : steps)
-    if (fs::exists(step / name, code))
-      return (step / name).string();
-  return file;
 }
 
 /// Text as the run's data has it: bytes, or a tokenizer's tokens.
@@ -143,22 +103,10 @@ models::Reads
 generate(const GenerateOptions &options,
          const std::function<void(int64_t, std::string_view)> &emit) {
   requireSane(options);
-  const auto checkpoint =
-      findCheckpoint(options.run, [](const std::string &text) {
-        fmt::print(stderr, "{}\n", text);
-      });
-  if (!checkpoint)
-    throw Error("no checkpoint in " + options.run,
-                "train first: tessera train --config configs/quickstart.yaml");
-  Config config = checkpointConfig(*checkpoint, options.overrides);
-  if (config.model.attention == models::AttentionKind::Kernel)
-    config.model.custom.file =
-        keptKernelFile(options.run, config.model.custom.file);
+  const TrainedModel trained = readTrainedModel(options.run, options.overrides);
+  const Config &config = trained.config;
+  models::Transformer &model = *trained.model;
   TextCode code(config);
-  at::set_num_threads(int(config.threads));
-  models::Transformer model(config.model, config.kernels,
-                            uint64_t(config.seed));
-  readTensors(checkpoint->folder + "/model.safetensors", model.parameters());
   const at::NoGradGuard noGrad;
 
   std::vector<std::vector<int64_t>> rows(size_t(options.samples),

@@ -1,0 +1,142 @@
+# tests/train/hellaswag_test.py - scores of `tessera evaluate --hellaswag` next to those of a plain PyTorch program.
+# SPDX-License-Identifier: Apache-2.0
+"""Examples of our own are written as llm.c's dev/data/hellaswag.py writes its file. The PyTorch side is the model of
+torch_losses.py, which takes each context with each ending alone, without padding."""
+import os
+import pathlib
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+
+import torch
+
+import torch_losses as plain
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "python"))
+import nsa_reference as reference  # noqa: E402
+
+EXAMPLES = 24
+failures = []
+
+
+def expect(what, good):
+    if not good:
+        failures.append(what)
+
+
+def examples():
+    draw = random.Random(5)
+    text = plain.text(60000)
+
+    def piece(size):
+        start = draw.randrange(len(text) - size)
+        return list(text[start:start + size])
+
+    # The last one is longer than the 128 tokens that the model has seen.
+    made = [(piece(draw.randrange(1, 60)), [piece(draw.randrange(1, 40)) for _ in range(4)], draw.randrange(4)) for _ in range(EXAMPLES - 1)]
+    return made + [(piece(120), [piece(20), piece(30), piece(9), piece(10)], 1)]
+
+
+def write(path, rows):
+    stream, longest = b"", 0
+    for number, (context, endings, label) in enumerate(rows):
+        values = [65535, 0, number, label, len(endings), len(context), *context]
+        for ending in endings:
+            values += [len(ending), *ending]
+        values[1] = 2 * len(values)
+        longest = max(longest, values[1])
+        stream += struct.pack("<%dH" % len(values), *values)
+    path.write_bytes(struct.pack("<256i", 20240522, 1, len(rows), longest, *[0] * 252) + stream)
+
+
+def evaluate(folder, *more):
+    return subprocess.run([os.environ["TESSERA_TRAIN"], "evaluate", "--run", str(folder / "run"), *more],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+
+
+def attend(q, k, v):
+    """Causal attention [T, heads, d] of one sequence."""
+    group = q.shape[1] // k.shape[1]
+    q, k, v = q.transpose(0, 1), k.repeat_interleave(group, 1).transpose(0, 1), v.repeat_interleave(group, 1).transpose(0, 1)
+    scores = (q @ k.transpose(1, 2) / q.shape[-1] ** 0.5).masked_fill(torch.ones(q.shape[1], q.shape[1]).triu(1).bool(), -torch.inf)
+    return (scores.softmax(-1) @ v).transpose(0, 1)
+
+
+def logits(w, tokens):
+    """Of one sequence by the dense model."""
+    positions = torch.arange(len(tokens))
+    x = w["embedding"][tokens]
+    size, turned = plain.SIZE, plain.HEADS + plain.GROUPS
+    for i in range(plain.LAYERS):
+        at = {name.split(".", 2)[2]: value for name, value in w.items() if name.startswith("blocks.%d." % i)}
+        projected = plain.norm(x, at["attention.norm"]) @ at["attention.qkv"].T
+        rotated = reference.rope(projected[:, :turned * size].reshape(-1, turned, size), positions, 10000.0, size)
+        values = projected[:, turned * size:].reshape(-1, plain.GROUPS, size)
+        output = attend(rotated[:, :plain.HEADS], rotated[:, plain.HEADS:], values)
+        x = x + output.reshape(len(tokens), -1) @ at["attention.output"].T
+        x = x + (plain.norm(x, at["mlp.norm"]) @ at["mlp.in"].T).relu().square() @ at["mlp.out"].T
+    return plain.norm(x, w["norm"]) @ w["head"].T
+
+
+def score(w, context, ending):
+    """Sum of the losses of the ending's tokens."""
+    tokens = torch.tensor(context + ending)[-plain.LENGTH - 1:]
+    out = logits(w, tokens[:-1])
+    return torch.nn.functional.cross_entropy(out[-len(ending):], tokens[-len(ending):], reduction="sum").item()
+
+
+def check(folder, attention, w):
+    rows = examples()
+    done = evaluate(folder, "--hellaswag", str(folder / "a.bin"), "--each", "kernels=torch")
+    expect("exit status %d: %s" % (done.returncode, done.stderr), done.returncode == 0)
+    lines = done.stdout.splitlines()
+    expect("%d lines" % len(lines), len(lines) == EXAMPLES + 2)
+    right = by_sum = 0
+    for number, ((context, endings, label), line) in enumerate(zip(rows, lines)):
+        cut = max(0, len(context) + max(map(len, endings)) - plain.LENGTH)
+        sums = [score(w, context[cut:], ending) for ending in endings]
+        means = [total / len(ending) for total, ending in zip(sums, endings)]
+        chosen = min(range(4), key=means.__getitem__)
+        right += chosen == label
+        by_sum += min(range(4), key=sums.__getitem__) == label
+        seen = line.split()
+        expect("example %d: label and choice %s, not %d %d" % (number, seen[:2], label, chosen), seen[:2] == [str(label), str(chosen)])
+        for ours, theirs in zip(map(float, seen[2:]), means):
+            expect("example %d: loss %g, not %g" % (number, ours, theirs), abs(ours - theirs) < 2e-5 * theirs)
+    expect("summary: " + lines[-2], lines[-2] == "hellaswag: %d of %d right, %.2f%% by the loss of a token (acc_norm), %.2f%% by that of "
+           "the ending (acc)" % (right, EXAMPLES, 100 * right / EXAMPLES, 100 * by_sum / EXAMPLES))
+    expect("cut: " + lines[-1], lines[-1].startswith("1 contexts lost"))
+
+
+def check_refusals(folder):
+    rows = examples()[:3]
+    rows[2][1][3][0] = 50256
+    write(folder / "b.bin", rows)
+    for options, part in (("--hellaswag", str(folder / "b.bin")), "example 2 has the token 50256"), \
+                         (("--hellaswag", str(folder / "text")), "no examples in llm.c's format"), \
+                         (("--hellaswag", str(folder / "none.bin")), "none.bin"):
+        done = evaluate(folder, *options, "kernels=torch")
+        expect("%s: %s" % (part, done.stderr), done.returncode == 1 and part in done.stderr and "HINT" in done.stderr)
+    done = evaluate(folder, "--hellaswag", str(folder / "b.bin"), "--limit", "2", "kernels=torch")
+    expect("two examples: " + done.stdout + done.stderr, " of 2 right" in done.stdout)
+
+
+def main():
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "text").write_bytes(plain.text(40000))
+        write(folder / "a.bin", examples())
+        plain.run(folder, "run", "dense", "fp32", 30, "train.lr=0.003", "kernels=torch")
+        checkpoint, = (folder / "run/ckpt").glob("step_*")
+        check(folder, "dense", plain.tensors(checkpoint / "model.safetensors"))
+        check_refusals(folder)
+    for failure in failures[:20]:
+        print(failure)
+    print("%d failures" % len(failures))
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
