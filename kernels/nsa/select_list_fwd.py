@@ -79,10 +79,8 @@ def select_list_fwd(Q, K, V, LISTS, COUNTS, O, LSE, CU, scale, nseq, sqt, sqh, s
     entry = group * tl.num_programs(0) + tile
     entries = LISTS + entry * (BT * NSEL)
     STEPS: tl.constexpr = (LSEL + BN - 1) // BN  # of a block
-    steps = tl.load(COUNTS + entry) * STEPS
-    pair = tl.load(entries, mask=steps > 0, other=0)         # bits of tokens, then the block in the low half
-    for i in range(0, steps):
-        ahead = tl.load(entries + (i + 1) // STEPS, mask=i + 1 < steps, other=0)
+    for i in range(0, tl.load(COUNTS + entry) * STEPS):
+        pair = tl.load(entries + i // STEPS)     # bits of tokens, then the block in the low half
         block = (pair & 0xffffffff).to(tl.int32)
         chosen = ((pair >> 32).to(tl.int32) >> rel) & 1
         n = block * LSEL + i % STEPS * BN
@@ -108,7 +106,6 @@ def select_list_fwd(Q, K, V, LISTS, COUNTS, O, LSE, CU, scale, nseq, sqt, sqh, s
         v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
         acc = tl.dot(p.to(v.dtype), v, acc * shrink[:, None])
         peak = top
-        pair = ahead
 
     none = total == 0.0                          # a row without keys: o = 0, lse = -inf
     total = tl.where(none, 1.0, total)
