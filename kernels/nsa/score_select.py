@@ -147,7 +147,8 @@ def score_select(Q, K, LSE, IDX, SCORES, CU, CU_CMP, scale, T, nseq, nscore, sqt
             if c == 0:
                 score += part
             else:
-                part = tl.gather(part, tl.broadcast_to((lane - c + BJ)[None, :] % BJ, (BT, BJ)), 1)
+                there = (lane[:, None] + c) % BJ == lane[None, :]
+                part = tl.sum(tl.where(there[None, :, :], part[:, :, None], 0.0), 1)
                 score += tl.where(lane[None, :] >= c, part, 0.0)
                 carry += tl.where(lane[None, :] < c, part, 0.0)
         j = j0 + lane
@@ -163,8 +164,8 @@ def score_select(Q, K, LSE, IDX, SCORES, CU, CU_CMP, scale, T, nseq, nscore, sqt
         # Of two sorted lists, one upside down, the greater of each pair are the best of both.
         key = tl.sort(key)
         if W > BJ:
-            key = tl.gather(key, tl.broadcast_to((slot - W + BJ)[None, :] % BJ, (BT, W)), 1)
-            key = tl.where(slot[None, :] >= W - BJ, key, NOTHING)
+            there = lane[:, None] + (W - BJ) == slot[None, :]
+            key = tl.max(tl.where(there[None, :, :], key[:, :, None], NOTHING), 1)
         best = tl.sort(tl.maximum(best, key), descending=True)
 
     index = tl.where((best > NOTHING) & (slot < NSEL)[None, :], 2147483647 - best.to(tl.int32), 2147483647)

@@ -25,14 +25,15 @@ static bool hasWarpInstruction(tile::ReduceOp op, const LinearLayout &operand) {
              [](layout::Word column) { return !column; });
 }
 
-// Whether nothing that is made of it grows along an axis or is an operand of a
-// dot: then no lane needs more of it than its share.
+// Whether nothing that is made of it, up to the next reduction, grows along an
+// axis or is an operand of a dot: then no lane needs more than its share.
 static bool staysSmall(Value value) {
   llvm::DenseSet<Value> seen;
   SmallVector<Value> work = {value};
   auto follow = [&](OpOperand &use) {
     Operation *user = use.getOwner();
-    if (isa<tile::StoreOp>(user))
+    // What a reduction leaves has a layout of its own.
+    if (isa<tile::StoreOp, tile::ReduceOp>(user))
       return true;
     if (auto loop = dyn_cast<scf::ForOp>(user)) {
       unsigned first = unsigned(loop.getNumControlOperands());
@@ -49,8 +50,7 @@ static bool staysSmall(Value value) {
     }
     llvm::append_range(work, user->getResults());
     return isElementwise(user) ||
-           isa<tile::ReshapeOp, tile::ReduceOp, tile::SortOp, tile::GatherOp>(
-               user);
+           isa<tile::ReshapeOp, tile::SortOp, tile::GatherOp>(user);
   };
   while (!work.empty()) {
     Value each = work.pop_back_val();
