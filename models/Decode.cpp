@@ -10,6 +10,7 @@
 #include "models/Block.h"
 #include "models/Cache.h"
 #include "models/NsaRows.h"
+#include "models/RopeTable.h"
 #include "support/Error.h"
 
 #include <ATen/ATen.h>
@@ -29,15 +30,9 @@ at::Tensor byHead(const at::Tensor &x, int64_t sequences) {
 }
 
 /// x [B, H, n, D] turned to positions first, first + 1, ...
-at::Tensor turned(const at::Tensor &x, int64_t first, double base) {
+at::Tensor turned(const at::Tensor &x, int64_t first, const Rope &rope) {
   const int64_t dim = x.size(3);
-  const at::Tensor frequency =
-      at::pow(base, at::arange(0, dim, 2, at::kDouble) / -double(dim));
-  const at::Tensor angle =
-      at::arange(first, first + x.size(2), at::kDouble).unsqueeze(1) *
-      frequency;
-  const at::Tensor cosine = angle.cos().to(at::kFloat),
-                   sine = angle.sin().to(at::kFloat);
+  const auto [cosine, sine] = ropeTable(rope, dim, first, first + x.size(2));
   const at::Tensor pairs = x.unflatten(3, {dim / 2, 2});
   const at::Tensor even = pairs.select(-1, 0), odd = pairs.select(-1, 1);
   return at::stack({even * cosine - odd * sine, even * sine + odd * cosine}, -1)
@@ -142,7 +137,7 @@ at::Tensor Transformer::extendAttention(const Block &b, const at::Tensor &x,
   const int64_t first = cache.tokens, sequences = cache.count;
   const Heads heads = split(at::linear(x, b.projection));
   const at::Tensor rotated =
-      turned(byHead(heads.turned, sequences).to(at::kFloat), first, c.ropeBase);
+      turned(byHead(heads.turned, sequences).to(at::kFloat), first, c.rope);
   const at::Tensor values = byHead(heads.values, sequences).to(at::kFloat);
   const int64_t count = rotated.size(2), last = first + count;
   const at::Tensor query = rotated.narrow(1, 0, c.heads);

@@ -70,9 +70,10 @@ public:
   virtual ~Kernels() = default;
   virtual at::Tensor rmsNorm(const at::Tensor &x, const at::Tensor &weight,
                              double epsilon) = 0;
-  /// Rotates x [T, H, D] by the position of each token in its sequence.
+  /// Rotates x [T, H, D] by the position of each token in its sequence, and
+  /// multiplies it by ropeMagnitude().
   virtual at::Tensor rope(const at::Tensor &x, const Packing &packing,
-                          double base) = 0;
+                          const Rope &rope) = 0;
   /// Causal attention over whole sequences.
   virtual at::Tensor denseAttention(const at::Tensor &q, const at::Tensor &k,
                                     const at::Tensor &v,

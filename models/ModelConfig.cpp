@@ -63,6 +63,24 @@ void validateBranches(const ModelConfig &c) {
                 "set its nsa.use_* to true, and nsa.n_sel or nsa.w above 0");
 }
 
+void validateRope(const Rope &rope) {
+  if (!rope.changed() || rope.scaling == RopeScaling::Linear)
+    return;
+  if (!(rope.base > 1))
+    throw Error(fmt::format("model.rope_scaling is yarn, and model.rope_base "
+                            "is {}",
+                            rope.base),
+                "YaRN wants a base above 1; 10000 is usual");
+  if (!(rope.fast > rope.slow))
+    throw Error(fmt::format("model.rope_beta_fast ({}) is not above "
+                            "model.rope_beta_slow ({})",
+                            rope.fast, rope.slow),
+                "32 and 1 are YaRN's own");
+  if (rope.originalLength <= 0)
+    throw Error("model.rope_scaling is yarn without model.rope_original_len",
+                "give the tokens of a sequence before the scaling");
+}
+
 } // namespace
 
 std::vector<std::string> CustomAttention::learnedNames() const {
@@ -105,6 +123,7 @@ void validate(const ModelConfig &c) {
         throw Error(fmt::format("{} is missing", key),
                     "write attention: {kernel: FILE.py, fwd: NAME, bwd: "
                     "NAME_bwd}");
+  validateRope(c.rope);
   if (c.attention == AttentionKind::Nsa) {
     validateGeometry(c.nsa);
     validateBranches(c);

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/Rope.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -62,7 +64,7 @@ struct ModelConfig {
   int64_t mlpDim = 768;
   MlpKind mlp = MlpKind::SquaredRelu;
   bool tiedHead = false;
-  double ropeBase = 10000.0;
+  Rope rope;
   double normEpsilon = 1e-6;
   AttentionKind attention = AttentionKind::Nsa;
   CustomAttention custom; ///< Of AttentionKind::Kernel.

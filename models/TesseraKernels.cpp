@@ -5,6 +5,7 @@
 // The operations are found by name: the library that registers them
 // (runtime/torch) is linked or loaded, never included.
 #include "models/Kernels.h"
+#include "models/RopeTable.h"
 
 #include "support/Error.h"
 
@@ -40,16 +41,15 @@ public:
     return norm.call(x, weight, epsilon);
   }
 
-  Tensor rope(const Tensor &x, const Packing &packing, double base) override {
+  Tensor rope(const Tensor &x, const Packing &packing,
+              const Rope &positions) override {
     const int64_t dim = x.size(2);
+    // A model has one scaling for all its layers.
     if (!cosine.defined() || cosine.size(0) < packing.length ||
-        cosine.size(1) != dim / 2 || tableBase != base ||
-        cosine.device() != x.device()) {
-      std::tie(cosine, sine) =
-          table.call(packing.length, dim, base, /*scale=*/1.0, /*stride=*/1);
+        cosine.size(1) != dim / 2 || cosine.device() != x.device()) {
+      std::tie(cosine, sine) = ropeTable(positions, dim, 0, packing.length);
       cosine = cosine.to(x.device());
       sine = sine.to(x.device());
-      tableBase = base;
     }
     return rotate.call(x, cosine, sine, packing.sequenceStarts, packing.length,
                        /*first_position=*/0, /*inverse=*/false);
@@ -119,8 +119,6 @@ public:
 private:
   using Norm = Tensor(const Tensor &, const Tensor &, double);
   c10::TypedOperatorHandle<Norm> norm = find<Norm>("rms_norm");
-  using Table = Pair(c10::SymInt, int64_t, double, double, int64_t);
-  c10::TypedOperatorHandle<Table> table = find<Table>("rope_table");
   using Rotate = Tensor(const Tensor &, const Tensor &, const Tensor &,
                         const Tensor &, c10::SymInt, int64_t, bool);
   c10::TypedOperatorHandle<Rotate> rotate = find<Rotate>("rope");
@@ -153,7 +151,6 @@ private:
   c10::TypedOperatorHandle<End> end = find<End>("end_listing");
 
   Tensor cosine, sine;
-  double tableBase = 0;
 };
 
 } // namespace

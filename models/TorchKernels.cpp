@@ -7,6 +7,7 @@
 #include "models/Kernels.h"
 #include "models/NsaMasks.h"
 #include "models/NsaRows.h"
+#include "models/RopeTable.h"
 
 #include <ATen/ATen.h>
 #include <algorithm>
@@ -64,13 +65,14 @@ public:
   }
 
   at::Tensor rope(const at::Tensor &x, const Packing &packing,
-                  double base) override {
+                  const Rope &positions) override {
     const int64_t dim = x.size(2);
     if (!packing.starts.empty())
       return eachSequence(packing, [&](int64_t first, int64_t count) {
-        return rope(x.narrow(0, first, count), Packing(1, count, {}), base);
+        return rope(x.narrow(0, first, count), Packing(1, count, {}),
+                    positions);
       });
-    const auto [cosine, sine] = rotation(packing, dim, base);
+    const auto [cosine, sine] = rotation(packing, dim, positions);
     const at::Tensor pairs = x.unflatten(2, {dim / 2, 2});
     const at::Tensor even = pairs.select(-1, 0), odd = pairs.select(-1, 1);
     return at::stack({even * cosine - odd * sine, even * sine + odd * cosine},
@@ -119,18 +121,13 @@ private:
 
   /// cos and sin of every token's angles, [T, 1, dim / 2], kept for the next
   /// layer and step.
-  std::pair<at::Tensor, at::Tensor> rotation(const Packing &packing,
-                                             int64_t dim, double base) {
+  std::pair<at::Tensor, at::Tensor>
+  rotation(const Packing &packing, int64_t dim, const Rope &positions) {
     if (!cosine.defined() || sequences != packing.sequences ||
         length != packing.length || cosine.size(-1) != dim / 2) {
-      const at::Tensor frequency =
-          at::pow(base, at::arange(0, dim, 2, at::kDouble) / -double(dim));
-      const at::Tensor angle =
-          (at::arange(packing.length, at::kDouble).unsqueeze(1) * frequency)
-              .repeat({packing.sequences, 1})
-              .unsqueeze(1);
-      cosine = angle.cos().to(at::kFloat);
-      sine = angle.sin().to(at::kFloat);
+      const auto table = ropeTable(positions, dim, 0, packing.length);
+      cosine = table.first.repeat({packing.sequences, 1}).unsqueeze(1);
+      sine = table.second.repeat({packing.sequences, 1}).unsqueeze(1);
       sequences = packing.sequences;
       length = packing.length;
     }

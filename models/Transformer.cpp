@@ -195,7 +195,7 @@ at::Tensor Transformer::attention(const Block &b, const at::Tensor &x,
                                   ForwardResult &result) {
   const ModelConfig &c = settings;
   const Heads heads = split(at::linear(x, b.projection));
-  const at::Tensor rotated = source->rope(heads.turned, packing, c.ropeBase);
+  const at::Tensor rotated = source->rope(heads.turned, packing, c.rope);
   const at::Tensor &values = heads.values;
   const at::Tensor query = rotated.narrow(1, 0, c.heads);
   const auto key = [&](int64_t branch) {

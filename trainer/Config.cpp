@@ -204,6 +204,8 @@ Config settled(const Entries &entries, int64_t processes) {
   settleBatch(config, processes);
   if (config.model.mlpDim == 0 || !given(config, "model.mlp_dim"))
     config.model.mlpDim = 4 * config.model.dim;
+  if (config.model.rope.changed() && config.model.rope.originalLength == 0)
+    config.model.rope.originalLength = config.sequenceLength;
   validateRun(config);
   return config;
 }

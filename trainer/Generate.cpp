@@ -112,7 +112,7 @@ generate(const GenerateOptions &options,
   std::vector<std::vector<int64_t>> rows(size_t(options.samples),
                                          code.encode(options.prompt));
   std::vector<bool> ended(rows.size());
-  const int64_t room = config.sequenceLength;
+  const int64_t room = longestText(config);
   std::optional<models::Cache> cache;
   models::Reads reads;
   const bool custom = config.model.attention == models::AttentionKind::Kernel;

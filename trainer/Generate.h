@@ -26,10 +26,9 @@ struct GenerateOptions {
 
 /// Calls `emit` with a sample's number and the text of each token as it is
 /// drawn; a sample ends with the token before documents. Keys and values stay
-/// in a cache of train.seq_len tokens, the longest text that the model has
-/// seen; when it is full, its later half is read anew. Attention by kernels of
-/// a user's file reads the whole text for each token instead. Returns what was
-/// read of the cache.
+/// in a cache of longestText() tokens; when it is full, its later half is read
+/// anew. Attention by kernels of a user's file reads the whole text for each
+/// token instead. Returns what was read of the cache.
 models::Reads
 generate(const GenerateOptions &options,
          const std::function<void(int64_t, std::string_view)> &emit);

@@ -87,7 +87,7 @@ scoreChoices(const EvaluateOptions &options,
   ChoiceFile file(options.hellaswag);
   TrainedModel trained = readTrainedModel(options.run, options.overrides);
   const at::NoGradGuard noGrad;
-  const int64_t room = trained.config.sequenceLength;
+  const int64_t room = longestText(trained.config);
   const int64_t examples =
       options.limit > 0 ? std::min(options.limit, file.size()) : file.size();
   ChoiceResult result;
@@ -98,7 +98,7 @@ scoreChoices(const EvaluateOptions &options,
     const int64_t endings = int64_t(longestEnding(choice));
     if (endings >= room)
       throw Error(fmt::format("{}: example {} has an ending of {} tokens, the "
-                              "model of {} has seen {} (train.seq_len)",
+                              "model of {} is made for {} (train.seq_len)",
                               options.hellaswag, result.examples, endings,
                               options.run, room),
                   "evaluate a model of a larger train.seq_len");

@@ -72,4 +72,14 @@ TrainedModel readTrainedModel(const std::string &run,
   return trained;
 }
 
+int64_t longestText(const Config &config) {
+  const models::Rope &rope = config.model.rope;
+  constexpr double most = 1 << 20; // as of train.seq_len
+  if (!rope.changed())
+    return config.sequenceLength;
+  return std::max(
+      config.sequenceLength,
+      int64_t(std::min(most, double(rope.originalLength) * rope.scale)));
+}
+
 } // namespace tessera::trainer

@@ -23,4 +23,8 @@ struct TrainedModel {
 TrainedModel readTrainedModel(const std::string &run,
                               const std::vector<std::string> &overrides);
 
+/// Tokens of the longest text that such a model is given: train.seq_len, or,
+/// of scaled positions, what they reach.
+int64_t longestText(const Config &config);
+
 } // namespace tessera::trainer

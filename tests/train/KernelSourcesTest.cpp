@@ -95,6 +95,27 @@ TEST_P(KernelSources, PackedDocumentsTrainAlike) {
         << key;
 }
 
+/// Positions scaled by YaRN: the same losses, and others than without.
+TEST_P(KernelSources, ScaledPositionsTrainAlike) {
+  for (const char *name : {"torch", "tessera", "unscaled"}) {
+    const bool scaled = name != std::string("unscaled");
+    expectFine(
+        run(name, {std::string("attention=") + GetParam(),
+                   std::string("kernels=") + (scaled ? name : "torch"),
+                   "train.steps=20", "train.lr=0.002",
+                   "model.rope_scaling=yarn", "model.rope_original_len=64",
+                   scaled ? "model.rope_scale=4" : "model.rope_scale=1"}));
+  }
+  const auto torch = steps("torch"), ours = steps("tessera");
+  ASSERT_EQ(torch.size(), 20u);
+  ASSERT_EQ(ours.size(), 20u);
+  for (size_t i = 0; i < 20; ++i)
+    EXPECT_LT(std::abs(ours[i].first / torch[i].first - 1), 1e-4)
+        << "step " << i + 1;
+  EXPECT_GT(std::abs(steps("unscaled").front().first / torch[0].first - 1),
+            1e-4);
+}
+
 /// --dry-run names the files that the run then keeps.
 TEST_P(KernelSources, APlanNamesTheKernelsOfAStep) {
   const std::vector<std::string> settings = {

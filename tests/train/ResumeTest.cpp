@@ -88,6 +88,8 @@ TEST_F(Resume, ARefusedOneChangesNothing) {
   expectRefused(run("mine", {"train.weight_decay=0.3"}), "train.weight_decay");
   expectRefused(run("mine", {"train.seq_len=64"}), "train.seq_len");
   expectRefused(run("mine", {"train.lr_final=0.001"}), "train.lr_final");
+  expectRefused(run("mine", {"model.rope_scale=2"}), "model.rope_scale");
+  expectRefused(run("mine", {"model.rope_scaling=yarn"}), "model.rope_scaling");
   folder.write("other", smallText() + "more");
   expectRefused(run("mine", {"data.path=" + folder.file("other")}),
                 "another text");

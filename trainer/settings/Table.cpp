@@ -38,6 +38,8 @@ const std::vector<Choice> gateInputs = {choice("q_mean", GateInput::QueryMean),
 const std::vector<Choice> mlps = {choice("relu2", MlpKind::SquaredRelu),
                                   choice("silu", MlpKind::Silu),
                                   choice("swiglu", MlpKind::SwiGlu)};
+const std::vector<Choice> ropeScalings = {choice("linear", RopeScaling::Linear),
+                                          choice("yarn", RopeScaling::Yarn)};
 const std::vector<Choice> gateOverrides = {
     choice("none", GateOverride::None), choice("cmp", GateOverride::Compressed),
     choice("sel", GateOverride::Selected), choice("win", GateOverride::Window),
@@ -238,9 +240,28 @@ std::vector<Setting> modelSettings() {
           .range(2, 1 << 24),
       Entry::of("model.tied_head", MEMBER(model.tiedHead),
                 "output head = embedding"),
-      Entry::of("model.rope_base", MEMBER(model.ropeBase),
+      Entry::of("model.rope_base", MEMBER(model.rope.base),
                 "base of rotary positions")
           .range(1, 1e12),
+      Entry::of("model.rope_scale", MEMBER(model.rope.scale),
+                "how many times longer sequences are than those that "
+                "positions were made for; 1: positions as they are")
+          .twin("NSA_ROPE_SCALE")
+          .range(1, 1e6),
+      Entry::oneOf("model.rope_scaling", MEMBER(model.rope.scaling),
+                   ropeScalings,
+                   "what rope_scale does: divide every position, or YaRN"),
+      Entry::of("model.rope_original_len", MEMBER(model.rope.originalLength),
+                "tokens of a sequence before the scaling; 0 or not given: "
+                "train.seq_len")
+          .range(0, 1 << 20),
+      Entry::of("model.rope_beta_fast", MEMBER(model.rope.fast),
+                "of YaRN: channels that turn more often within that length "
+                "stay as they are")
+          .range(1e-3, 1e6),
+      Entry::of("model.rope_beta_slow", MEMBER(model.rope.slow),
+                "of YaRN: channels that turn less often are divided")
+          .range(1e-3, 1e6),
       Entry::of("model.norm_eps", MEMBER(model.normEpsilon),
                 "epsilon of RMSNorm")
           .range(1e-30, 1),

@@ -65,6 +65,30 @@ TEST(ModelConfig, RefusesWhatRuleOneForbids) {
   EXPECT_TRUE(has(refusal([](ModelConfig &c) { c.layers = 0; }), "layers"));
 }
 
+TEST(ModelConfig, YarnWantsWhatItsFormulaDividesBy) {
+  const auto yarn = [](ModelConfig &c) {
+    c.rope.scaling = RopeScaling::Yarn;
+    c.rope.scale = 4;
+    c.rope.originalLength = 128;
+  };
+  EXPECT_EQ(refusal(yarn), "accepted");
+  EXPECT_TRUE(has(refusal([&](ModelConfig &c) {
+                    yarn(c);
+                    c.rope.base = 1;
+                  }),
+                  "model.rope_base is 1"));
+  EXPECT_TRUE(has(refusal([&](ModelConfig &c) {
+                    yarn(c);
+                    c.rope.slow = 32;
+                  }),
+                  "model.rope_beta_fast (32) is not above"));
+  EXPECT_TRUE(has(refusal([&](ModelConfig &c) {
+                    yarn(c);
+                    c.rope.originalLength = 0;
+                  }),
+                  "without model.rope_original_len"));
+}
+
 TEST(ModelConfig, GeometryOfAnotherAttentionDoesNotMatter) {
   EXPECT_EQ(refusal([](ModelConfig &c) {
               c.attention = AttentionKind::Sdpa;

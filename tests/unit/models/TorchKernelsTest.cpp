@@ -190,8 +190,8 @@ TEST(TorchKernels, RotaryScoresDependOnTheDistanceOnly) {
   const Packing packing(1, 600, {});
   const at::Tensor q = noise({1, 2, 32}, 1).repeat({600, 1, 1});
   const at::Tensor k = noise({1, 2, 32}, 2).repeat({600, 1, 1});
-  const at::Tensor rq = kernels->rope(q, packing, 1e4);
-  const at::Tensor rk = kernels->rope(k, packing, 1e4);
+  const at::Tensor rq = kernels->rope(q, packing, Rope());
+  const at::Tensor rk = kernels->rope(k, packing, Rope());
   EXPECT_TRUE(at::equal(rq[0], q[0]));
   for (int64_t head : {0, 1}) {
     const double near = rq[5][head].dot(rk[0][head]).item<double>();

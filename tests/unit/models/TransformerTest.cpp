@@ -328,10 +328,15 @@ at::Tensor inPieces(Transformer &model, const at::Tensor &tokens,
 // of 16 of 90 tokens, so every cut lies inside of something.
 TEST_P(EveryAttention, AnySplitIsTheForwardPass) {
   const at::NoGradGuard noGrad;
-  for (const auto &[phi, input, valueDim] :
-       {std::tuple(Compression::Average, GateInput::QueryMean, 8),
-        std::tuple(Compression::Convolution, GateInput::Hidden, 12)}) {
+  for (const auto &[phi, input, valueDim, scale] :
+       {std::tuple(Compression::Average, GateInput::QueryMean, 8, 1.0),
+        std::tuple(Compression::Convolution, GateInput::Hidden, 12, 1.0),
+        std::tuple(Compression::Average, GateInput::QueryMean, 8, 4.0)}) {
     ModelConfig c = small(GetParam());
+    c.rope = {.scaling = RopeScaling::Yarn,
+              .scale = scale,
+              .originalLength = 24,
+              .fast = 2};
     c.compression = phi;
     c.gateInput = input;
     c.valueDim = GetParam() == AttentionKind::Sdpa ? 8 : valueDim;

@@ -1,0 +1,18 @@
+// models/RopeTable.h - cosines and sines of rotary positions as tensors.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/Rope.h"
+
+#include <ATen/core/Tensor.h>
+#include <utility>
+
+namespace tessera::models {
+
+/// Of positions first .. last-1, times ropeMagnitude(): fp32
+/// [last - first, dim / 2] each, on the CPU. Angles are computed in double.
+std::pair<at::Tensor, at::Tensor> ropeTable(const Rope &rope, int64_t dim,
+                                            int64_t first, int64_t last);
+
+} // namespace tessera::models
