@@ -115,13 +115,16 @@ class Problem:
         return o, lse
 
     def select(self, kc, lse, store=1, bt=8, bj=4):
+        """Tiles of bt tokens, fewer where a product would have more than 128 rows."""
         s, nb = self.shape, self.most_blocks
+        heads = s.group & -s.group
+        bm = min(bt * heads, 128)
         idx = fresh(s.hkv, self.T, s.n, dtype=torch.int32)
         score = torch.zeros(s.hkv, self.T, nb)
-        launch("nsa/score_select.py", "score_select", self.grid(bt), self.q, kc, lse, idx,
+        launch("nsa/score_select.py", "score_select", self.grid(bm // heads), self.q, kc, lse, idx,
                score if store else lse, self.cu, self.cu_cmp, self.scale, self.T, self.B, nb if store else 0,
-               *strides(self.q, kc, lse), G=s.group, GB=s.group & -s.group, L=s.l, STRIDE=s.d, LSEL=s.lsel, NSEL=s.n,
-               NP=pow2(s.n), NINIT=1, NLOCAL=2, **self.keys, STORE=store, BM=bt * (s.group & -s.group), BJ=bj)
+               *strides(self.q, kc, lse), G=s.group, GB=heads, L=s.l, STRIDE=s.d, LSEL=s.lsel, NSEL=s.n,
+               NP=pow2(s.n), NINIT=1, NLOCAL=2, **self.keys, STORE=store, BM=bm, BJ=bj)
         return idx, score
 
     def ranges(self, idx):

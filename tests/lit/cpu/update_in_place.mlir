@@ -4,6 +4,7 @@
 
 // x[i] += 1: one loop, a vector in and out.
 // CHECK: tessera.scratch_bytes = 0
+// CHECK: llvm.func @tessera_entry({{.*}}%arg3: !llvm.ptr {{.*}}llvm.noalias
 // CHECK: scf.for
 // CHECK: llvm.load {{.*}} vector<8xf32>
 // CHECK: llvm.store

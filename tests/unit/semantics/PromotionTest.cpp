@@ -12,6 +12,22 @@
 namespace tessera::semantics {
 namespace {
 
+TEST(DTypes, WidthIsInTheName) {
+  for (const char *name :
+       {"int1", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
+        "uint64", "float16", "bfloat16", "float32", "float64", "float8e4nv",
+        "float8e5", "float8e4b8", "float8e5b16", "float8e4b15"}) {
+    const auto type = parseDType(name);
+    ASSERT_TRUE(type) << name;
+    const std::string text = name;
+    EXPECT_EQ(bitWidth(*type),
+              std::stoul(text.substr(text.find_first_of("0123456789"))))
+        << name;
+    EXPECT_EQ(isFp8(*type), text.starts_with("float8")) << name;
+    EXPECT_EQ(isFloat(*type), text.find("float") != text.npos) << name;
+  }
+}
+
 TEST(Promotion, EqualsTriton) {
   std::ifstream file(PROMOTION_TABLE);
   ASSERT_TRUE(file.is_open());

@@ -288,6 +288,20 @@ TEST(Expand, KeysTellFilesApart) {
   EXPECT_EQ(keyOf("1", "2"), keyOf("1", "2"));
 }
 
+// A name may come through twenty files.
+TEST(Program, NamesComeThroughTwentyFiles) {
+  std::map<std::string, std::string> files;
+  for (int i = 1; i <= 20; ++i)
+    files["dir/m" + std::to_string(i) + ".py"] =
+        i == 20 ? "N = 7\n" : "from .m" + std::to_string(i + 1) + " import N\n";
+  auto loaded = program("from .m1 import N\n@triton.jit\ndef f(p):\n"
+                        "    tl.store(p, N)\n",
+                        files);
+  auto symbol = loaded->lookup(loaded->kernel("f"), "N");
+  ASSERT_TRUE(symbol);
+  EXPECT_EQ(symbol->value.repr(), "7");
+}
+
 TEST(Expand, RequestsLoadWithoutFiles) {
   auto loaded = program("from common import twice\n@triton.jit\ndef f(p):\n"
                         "    tl.store(p, twice(1))\n",

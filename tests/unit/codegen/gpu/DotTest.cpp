@@ -327,17 +327,18 @@ TEST(GpuDot, SmallTilesInRegisters) {
   EXPECT_EQ(outcome.report.counters.sharedRequests, 0u);
 }
 
-// The same with so long a K that all of it would be thousands of instructions.
-TEST(GpuDot, LongProductsInRegistersAreALoop) {
+// The same with so many products that all of them would be thousands of
+// instructions.
+TEST(GpuDot, ManyProductsInRegistersAreALoop) {
   Problem problem;
   problem.type = "f32";
   problem.precision = "ieee";
   problem.warps = 1;
-  problem.acc = blocked({8, 8}, {{1, 2}, {8, 4}, {1, 1}, {}});
-  problem.a = broadcast(blocked({8, 1}, {{1, 1}, {8, 4}, {1, 1}, {}}), 1, 1024);
-  problem.b = broadcast(blocked({1, 8}, {{1, 2}, {8, 4}, {1, 1}, {}}), 0, 1024);
+  problem.acc = blocked({64, 32}, {{8, 8}, {8, 4}, {1, 1}, {}});
+  problem.a = broadcast(blocked({64, 1}, {{8, 1}, {8, 4}, {1, 1}, {}}), 1, 32);
+  problem.b = broadcast(blocked({1, 32}, {{1, 8}, {8, 4}, {1, 1}, {}}), 0, 32);
   Outcome outcome = expectExact(problem, "loop");
-  EXPECT_LT(count(outcome.ptx, "fma.rn.f32"), 1024u);
+  EXPECT_LT(count(outcome.ptx, "fma.rn.f32"), 64u * 32u);
 }
 
 // O = (A B) V: what the first dot leaves in registers is the operand of the
