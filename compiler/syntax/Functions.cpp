@@ -91,9 +91,9 @@ static Value floatFrom(const Value &value) {
   bool negative = word.starts_with('-');
   if (negative || word.starts_with('+'))
     word.erase(0, 1);
-  double sign = negative ? -1.0 : 1.0;
+  const double inf = std::numeric_limits<double>::infinity();
   if (word == "inf" || word == "infinity")
-    return sign * std::numeric_limits<double>::infinity();
+    return negative ? -inf : inf;
   if (word == "nan")
     return std::numeric_limits<double>::quiet_NaN();
   throw ValueProblem{"float() of the text '" + *text + "'",

@@ -20,6 +20,8 @@
 // CHECK-DAG: [[SUMS:#.*]] = #tile.linear<64x64, register = {{\[\[}}1, 0], [0, 1], [8, 0], [0, 16], [0, 32]], lane = {{\[\[}}2, 0], [4, 0], [0, 2], [0, 4], [0, 8]], warp = {{\[\[}}16, 0], [32, 0]]>
 // CHECK-DAG: [[ALONG:#.*]] = #tile.linear<64x64, register = {{\[\[}}1, 0], [0, 1], [8, 0], [16, 0], [32, 0], [0, 16], [0, 32]], lane = {{\[\[}}2, 0], [4, 0], [0, 2], [0, 4], [0, 8]], warp = {{\[\[}}0, 0], [0, 0]]>
 // CHECK-DAG: [[PAIRS:#.*]] = #tile.linear<64x64, register = {{\[\[}}0, 1], [8, 0], [0, 8], [0, 16], [0, 32]], lane = {{\[\[}}0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = {{\[\[}}16, 0], [32, 0]]>
+// Rows 2 g and 2 g + 1 side by side where A comes from memory along M.
+// CHECK-DAG: [[LOW:#.*]] = #tile.linear<16x64, register = {{\[\[}}0, 1], [1, 0], [0, 32]], lane = {{\[\[}}0, 2], [0, 4], [2, 0], [4, 0], [8, 0]], warp = {{\[\[}}0, 8], [0, 16]]>
 
 // CHECK-LABEL: @attention
 // CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, {{.*}}, [[S]]], tile.tensor_core}
@@ -109,4 +111,15 @@ func.func @scaled(%p: tensor<64x64x!tile.ptr<f32>>, %q: tensor<64x64xf32>, %w: t
     scf.yield %x : tensor<64x64xf32>
   }
   return %r : tensor<64x64xf32>
+}
+
+// A that runs along M in memory has its rows in pairs from 16 rows on, which is
+// the height of the instruction.
+// CHECK-LABEL: @columns
+// CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, {{.*}}, [[LOW]]], tile.tensor_core}
+#down = #tile.linear<16x32, register = [[1, 0], [2, 0]], lane = [[4, 0], [8, 0], [0, 1], [0, 2], [0, 4]], warp = [[0, 8], [0, 16]]>
+func.func @columns(%p: tensor<16x32x!tile.ptr<f32>>, %b: tensor<32x64xf32>, %z: tensor<16x64xf32>) -> tensor<16x64xf32> {
+  %a = tile.load %p {tile.layout = #down} : tensor<16x32x!tile.ptr<f32>>
+  %x = tile.dot %a, %b, %z tf32 : tensor<16x32xf32>, tensor<32x64xf32> -> tensor<16x64xf32>
+  return %x : tensor<16x64xf32>
 }

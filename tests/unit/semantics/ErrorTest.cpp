@@ -1,6 +1,7 @@
 // tests/unit/semantics/ErrorTest.cpp - every diagnostic, with its place.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "compiler/semantics/Quote.h"
 #include "tests/unit/semantics/Harness.h"
 
 #include <gtest/gtest.h>
@@ -322,6 +323,21 @@ TEST(Error, Signature) {
     EXPECT_EQ(lowered.errors[0].id, Id::BadSignature) << lowered.message;
   }
   EXPECT_EQ(lower(text, "kk", {}).errors.size(), 1u);
+}
+
+// A range that its file does not have is not quoted, not even in part.
+TEST(Error, OnlyWhatStandsInTheFileIsQuoted) {
+  const SourceFile file("k.py", "x = abc\ny = 1\n");
+  auto quoted = [&](const SourceRange &range) {
+    return expandQuotes(quote(range, "it"), file, nullptr, nullptr);
+  };
+  EXPECT_EQ(quoted({1, 5, 1, 8}), "abc");
+  EXPECT_EQ(quoted({1, 5, 1, 9}), "it");
+  EXPECT_EQ(quoted({1, 9, 1, 12}), "it");
+  EXPECT_EQ(quoted({1, 8, 1, 5}), "it");
+  EXPECT_EQ(quoted({1, 5, 2, 2}), "it");
+  EXPECT_EQ(quoted({9, 1, 9, 2}), "it");
+  EXPECT_EQ(quoted({}), "it");
 }
 
 } // namespace

@@ -88,6 +88,14 @@ TEST(Evaluate, AsPython) {
       {"tl.core.float16", "tl.float16"},
       {"tl.standard.cdiv(7, 2)", "4"},
       {"float('-inf')", "-inf"},
+      {"float('inf')", "inf"},
+      {"float('+Infinity')", "inf"},
+      {"170141183460469231731687303715884105727",
+       "170141183460469231731687303715884105727"},
+      {"0x7fffffffffffffffffffffffffffffff",
+       "170141183460469231731687303715884105727"},
+      {"0o1777777777777777777777777777777777777777777",
+       "170141183460469231731687303715884105727"},
       {"sum(x for x in range(5))", "10"}};
   for (const auto &[expression, expected] : cases)
     EXPECT_EQ(constant(expression), expected) << expression;

@@ -253,4 +253,19 @@ TEST(GpuConvert, OperandsByLdmatrix) {
   EXPECT_GT(matrices, 8);
 }
 
+// Planning takes milliseconds, and scratch and lowering both ask: the second
+// answer is the first one's object, and another question has its own.
+TEST(GpuConvert, PlansAreRemembered) {
+  const LinearLayout rows = blocked({64, 32}, {{1, 4}, {4, 8}, {4, 1}, {}}),
+                     columns = blocked({64, 32}, {{4, 1}, {16, 2}, {1, 4}, {}});
+  const codegen::GpuOptions options;
+  const auto plan = codegen::gpu::planOf(rows, columns, 4, options);
+  EXPECT_EQ(codegen::gpu::planOf(rows, columns, 4, options), plan);
+  EXPECT_NE(codegen::gpu::planOf(columns, rows, 4, options), plan);
+  EXPECT_NE(codegen::gpu::planOf(rows, columns, 2, options), plan);
+  const auto trip = codegen::gpu::tripOf(rows, columns, 4);
+  EXPECT_EQ(codegen::gpu::tripOf(rows, columns, 4), trip);
+  EXPECT_NE(codegen::gpu::tripOf(rows, columns, 2), trip);
+}
+
 } // namespace

@@ -280,6 +280,33 @@ TEST(TileBounds, ACountersStepIsKnownToFit) {
   EXPECT_EQ(written(shorter), 4);
 }
 
+// min(0, max(n, 0)) is 0 and max(min(n, 0), 0) is 0, without an operation.
+TEST(TileBounds, AnExtremumOfRangesThatTouchIsOneOfThem) {
+  for (bool greatest : {false, true})
+    for (bool constantFirst : {false, true}) {
+      const std::string inner = greatest ? "arith.minsi" : "arith.maxsi",
+                        outer = greatest ? "arith.maxsi" : "arith.minsi";
+      Mask mask("%zero = arith.constant dense<0> : tensor<4xi32>\n"
+                "%ns = tile.splat %n : i32 -> tensor<4xi32>\n"
+                "%part = " +
+                inner + " %ns, %zero : tensor<4xi32>\n%x = " + outer +
+                (constantFirst ? " %zero, %part" : " %part, %zero") +
+                " : tensor<4xi32>\n"
+                "%ms = tile.splat %m : i32 -> tensor<4xi32>\n"
+                "%low = arith.cmpi sle, %x, %ms : tensor<4xi32>\n"
+                "%row = tile.expand_dims %low, 0 : tensor<4xi1> -> "
+                "tensor<1x4xi1>\n"
+                "%mask = tile.broadcast %row : tensor<1x4xi1> -> "
+                "tensor<4x4xi1>\n");
+      mask.check(near({bottom, 0, top}, 3), near({0}, 3), {0}, always);
+      mask.module->walk([&](Operation *op) {
+        EXPECT_FALSE(op->getName().getStringRef() == outer &&
+                     !isa<RankedTensorType>(op->getResult(0).getType()))
+            << outer << " " << constantFirst;
+      });
+    }
+}
+
 TEST(TileBounds, WhatIsNotKnownIsRefused) {
   // A quotient by a number that is no constant, a product of two variables.
   for (const char *op : {"arith.divsi", "arith.muli", "arith.xori"}) {

@@ -110,10 +110,23 @@ TEST(ShapeOps, JoinAndSplit) {
     EXPECT_EQ(back->half, in);
     EXPECT_EQ(int64_t(1) << back->registerBit, own);
   }
-  // The two halves in different lanes: split must move.
-  EXPECT_FALSE(split(identity(4, Dim::Register, Dim::Dim0) *
-                     identity(2, Dim::Lane, Dim::Dim1))
-                   .has_value());
+  // The two halves in different lanes or warps: split must move.
+  const Extents tile = {{Dim::Dim0, 2}, {Dim::Dim1, 1}};
+  for (const Extents &places :
+       {Extents{{Dim::Register, 1}, {Dim::Lane, 2}},
+        Extents{{Dim::Lane, 2}, {Dim::Register, 1}},
+        Extents{{Dim::Register, 0}, {Dim::Lane, 2}, {Dim::Warp, 1}},
+        Extents{{Dim::Register, 2}, {Dim::Lane, 1}},
+        Extents{{Dim::Warp, 1}, {Dim::Register, 2}}})
+    for (int half = 0; half < 3; ++half) {
+      std::vector<Word> columns = {1, 2};
+      columns.insert(columns.begin() + half, 4);
+      const LinearLayout layout(places, tile, columns);
+      const int at = half - layout.inStart(Dim::Register);
+      EXPECT_EQ(split(layout).has_value(),
+                at >= 0 && at < layout.inBits(Dim::Register))
+          << layout.str();
+    }
   EXPECT_THROW(split(random.distributed(cube, 0, 0, true)), LayoutError);
 }
 
