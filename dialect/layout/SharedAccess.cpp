@@ -39,6 +39,18 @@ int SharedAccess::permutes() const {
   return natural ? 0 : std::max(1, (1 << bits) >> packed);
 }
 
+int SharedAccess::moves() const {
+  int packed = 0;
+  while (elementBits << (packed + 1) <= 32)
+    ++packed;
+  bool inOrder = true;
+  for (int i = packed; i < static_cast<int>(vectorBits.size()); ++i)
+    inOrder = inOrder && vectorBits[i] == i;
+  if (kind != AccessKind::Vector || inOrder || permutes())
+    return 0;
+  return (1 << (vectorBits.size() + repeatBits.size())) >> packed;
+}
+
 int bankConflictWays(const std::vector<Word> &elements, int elementBits) {
   // Offsets of a word (less than 32 bits an element) or words of an element.
   const int word = elementBits < 32 ? std::countr_zero(32u / elementBits) : 0;

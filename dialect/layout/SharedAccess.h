@@ -48,6 +48,11 @@ struct SharedAccess {
   // registers as their lowest register bits say; a vector of other neighbours
   // has to be put together (taken apart) first.
   int permutes() const;
+  // 32-bit moves behind a load whose vectors are other registers than those of
+  // the lowest register bits in their order: mma takes the registers of a
+  // fragment, and a store those of a vector, as neighbours, which are one word
+  // of several such loads. Permutes put them in order on the way.
+  int moves() const;
 };
 
 // The rows of 128 bytes by which `elements` (offsets in elements, generators of

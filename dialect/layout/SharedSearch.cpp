@@ -318,13 +318,14 @@ SharedTrip Search::best() {
   // What dots read has two axes.
   const bool matrices = src.outs().size() >= 2;
   auto rank = [&](const SharedTrip &trip) {
+    const int aside = trip.store.permutes() + trip.load.permutes() +
+                      (matrices ? trip.load.moves() : 0);
     // Scratch that fits comes before speed.
-    return std::tuple(
-        std::max(trip.bytes(), options.maxBytes), trip.wavefronts(),
-        trip.instructions() +
-            trip.roundCount() * (trip.store.permutes() + trip.load.permutes()),
-        trip.load.instructions(),
-        matrices == (trip.load.kind == AccessKind::Vector));
+    return std::tuple(std::max(trip.bytes(), options.maxBytes),
+                      trip.wavefronts(),
+                      trip.instructions() + trip.roundCount() * aside,
+                      trip.load.instructions(),
+                      matrices == (trip.load.kind == AccessKind::Vector));
   };
   for (const Choice &choice : choices()) {
     auto trip = build(choice);

@@ -44,12 +44,12 @@ struct SharedTrip {
   int instructions() const;
 };
 
-// The cheapest trip: fewest wavefronts, then fewest instructions, permutes
-// included, then fewest loads, then ldmatrix (see bestLoad; for a
-// vector the other way). src and dst
-// hold every element of the tile, and none twice in a lane. ways is 1 on both
-// sides of the result. bytes() may exceed maxBytes where not enough registers
-// of src and dst hold the same elements.
+// The cheapest trip: fewest wavefronts, then fewest instructions (permutes and,
+// for tiles of two axes, moves included), then fewest loads, then ldmatrix (see
+// bestLoad; for a vector the other way). src and dst hold every element of the
+// tile, and none twice in a lane. ways is 1 on both sides of the result.
+// bytes() may exceed maxBytes where not enough registers of src and dst hold
+// the same elements.
 SharedTrip findSharedTrip(const LinearLayout &src, const LinearLayout &dst,
                           const SearchOptions &options);
 

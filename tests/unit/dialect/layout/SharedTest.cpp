@@ -188,14 +188,15 @@ TEST(SharedSearch, NoConflictsForTilesOfKernels) {
   auto acc = [](std::vector<int64_t> shape, int64_t wm, int64_t wn) {
     return mmaAccumulator(shape, {{wm, wn}, 16});
   };
-  // Registers that both sides hold, rows included, make a vector: (0,1), (8,0)
-  // of an accumulator go out with 16 bytes. A transpose of rows has no such
+  // Neighbours of a row that both sides hold make a vector. (0,1) and (8,0) of
+  // an accumulator, 16 bytes, would come back as registers that the row's own
+  // store does not want side by side. A transpose of rows has no such
   // registers, and the wider the load the fewer lanes may store at once.
   const Case cases[] = {
       {"acc f32 64x64 -> rows", acc({64, 64}, 4, 1),
-       blocked({64, 64}, {{1, 4}, {2, 16}, {4, 1}, {}}), 32, 16, 16},
+       blocked({64, 64}, {{1, 4}, {2, 16}, {4, 1}, {}}), 32, 8, 16},
       {"acc f32 128x128 -> rows", acc({128, 128}, 4, 1),
-       blocked({128, 128}, {{1, 4}, {1, 32}, {4, 1}, {}}), 32, 16, 16},
+       blocked({128, 128}, {{1, 4}, {1, 32}, {4, 1}, {}}), 32, 8, 16},
       {"acc bf16 64x64 -> rows", acc({64, 64}, 4, 1),
        blocked({64, 64}, {{1, 8}, {4, 8}, {4, 1}, {}}), 16, 16, 16},
       {"transpose f32 64x64", blocked({64, 64}, {{1, 4}, {2, 16}, {4, 1}, {}}),
@@ -206,7 +207,7 @@ TEST(SharedSearch, NoConflictsForTilesOfKernels) {
       {"transpose f64 32x32", blocked({32, 32}, {{1, 2}, {2, 16}, {4, 1}, {}}),
        blocked({32, 32}, {{2, 1}, {16, 2}, {1, 4}, {0, 1}}), 64, 0, 0},
       {"P over 4 warps bf16 16x64 -> A", acc({16, 64}, 1, 4),
-       mmaOperandA({16, 64}, {{1, 4}, 16}, 2), 16, 16, 16},
+       mmaOperandA({16, 64}, {{1, 4}, 16}, 2), 16, 4, 16},
   };
   for (const Case &c : cases) {
     SearchOptions options;
@@ -225,6 +226,36 @@ TEST(SharedSearch, NoConflictsForTilesOfKernels) {
                  countWays(vectorAccess(c.dst, plain, c.bits), 4));
     EXPECT_GE(worse, 2) << c.name;
   }
+}
+
+// Four elements of a row computed in a lane, then used as A: vectors of the
+// registers that both sides hold bring one word each of four fragments, whose
+// registers an mma wants side by side. ldmatrix brings whole fragments.
+TEST(SharedSearch, LoadsComeInTheOrderOfTheFragments) {
+  const LinearLayout rows = blocked({64, 32}, {{1, 4}, {4, 8}, {2, 1}, {}}),
+                     operand = mmaOperandA({64, 32}, {{2, 1}, 16}, 2);
+  SearchOptions options;
+  options.elementBits = 16;
+  const SharedTrip trip = findSharedTrip(rows, operand, options);
+  expectFree(trip, 2, "A");
+  EXPECT_EQ(trip.load.kind, AccessKind::Ldmatrix);
+  EXPECT_EQ(trip.load.moves(), 0);
+  // The vectors that it is measured against: as many passes, fewer accesses,
+  // and every register moved.
+  options.ldmatrix = false;
+  const SharedTrip vectors = findSharedTrip(rows, operand, options);
+  EXPECT_EQ(vectors.wavefronts(), trip.wavefronts());
+
+  // Bits 0 and 1 of 32-bit registers are neighbours; 0 and 2 are not.
+  const LinearLayout two = blocked({4, 64}, {{4, 1}, {1, 32}, {1, 1}, {}});
+  const LinearLayout near = swizzledShared({4, 64}, {}, {0, 1});
+  EXPECT_EQ(vectorAccess(two, near, 32).bytesPerLane(), 16);
+  EXPECT_EQ(vectorAccess(two, near, 32).moves(), 0);
+  const LinearLayout far({{Dim::Offset, 8}}, {{Dim::Dim0, 2}, {Dim::Dim1, 6}},
+                         {1, 128, 2, 4, 8, 16, 32, 64});
+  EXPECT_EQ(vectorAccess(two, far, 32).vectorBits, (std::vector<int>{0, 2}));
+  EXPECT_EQ(vectorAccess(two, far, 32).moves(), 8);
+  EXPECT_EQ(vectorAccess(two, far, 32, 4).moves(), 0);
 }
 
 // Global memory -> shared memory -> operand: 16-byte stores (cp.async) and
