@@ -72,9 +72,22 @@ struct AddressSlice {
 std::optional<AddressSlice> addressSlice(mlir::scf::ForOp loop,
                                          llvm::ArrayRef<StagedLoad> loads);
 
+/// Loads of a loop in two groups, for one buffer each instead of two.
+struct SplitLoads {
+  llvm::SmallVector<StagedLoad> early; // used first
+  llvm::SmallVector<StagedLoad> late;  // used from `cut` on only
+  mlir::Operation *cut = nullptr;      // of the loop's body
+  bool once = false; // no early load is used at `cut` or behind it
+};
+
+/// None where the loop has no place with dots before it, dots behind it, and
+/// loads that are first used there. softmax(q k^T) v: k early, v late.
+std::optional<SplitLoads> splitLoads(mlir::scf::ForOp loop,
+                                     llvm::ArrayRef<StagedLoad> loads);
+
 /// tessera-pipeline-loops: with `numStages` >= 2, every loop that has such
-/// loads and nothing that keeps them behind it; max(numStages - 1, 2) buffers a
-/// load.
+/// loads and nothing that keeps them behind it; numStages - 1 buffers a load,
+/// with two stages one where splitLoads finds a way and else two.
 std::unique_ptr<mlir::Pass> createPipelineLoopsPass(int numStages);
 
 /// tessera-stage-operands: tiles that several dots read, and operands from

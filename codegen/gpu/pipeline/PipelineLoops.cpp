@@ -20,12 +20,26 @@ using namespace mlir;
 namespace tessera::codegen::gpu {
 namespace {
 
+// Loads that are copied together.
+struct Group {
+  SmallVector<StagedLoad> loads;
+  AddressSlice slice;
+  int buffers = 1;
+  SmallVector<Value> memories = {};
+};
+
+// The tiles of `ahead` are copied `distance` iterations before their use. Those
+// of `late` are copied when their own iteration begins and waited for at `cut`;
+// with one buffer for those of `ahead`, the next iteration's are copied from
+// there on.
 class LoopPipeliner {
 public:
-  LoopPipeliner(scf::ForOp loop, ArrayRef<StagedLoad> loads,
-                const AddressSlice &slice, int buffers)
-      : loop(loop), loads(loads), slice(slice), buffers(buffers),
-        distance(buffers - 1), b(loop), loc(loop.getLoc()) {}
+  LoopPipeliner(scf::ForOp loop, Group ahead, int distance)
+      : LoopPipeliner(loop, std::move(ahead), distance, {}, nullptr) {}
+  LoopPipeliner(scf::ForOp loop, Group aheadGroup, int distance,
+                Group lateGroup, Operation *cut)
+      : loop(loop), ahead(std::move(aheadGroup)), late(std::move(lateGroup)),
+        cut(cut), distance(distance), b(loop), loc(loop.getLoc()) {}
 
   void run() {
     allocate();
@@ -44,20 +58,21 @@ private:
   }
 
   void allocate() {
-    barrierInCopies = llvm::any_of(slice.operations, mayHaveScratch);
+    barrierInCopies = llvm::any_of(ahead.slice.operations, mayHaveScratch);
     if (!barrierInCopies)
       beforeFirstCopy();
-    for (const StagedLoad &staged : loads) {
-      auto type = cast<RankedTensorType>(staged.load->getResult(0).getType());
-      auto memory =
-          tile::SmemType::get(b.getContext(), buffers, type.getShape(),
-                              type.getElementType(), staged.layout);
-      auto function = loop->getParentOfType<func::FuncOp>();
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(&function.getBody().front());
-      memories.push_back(
-          tile::SmemAllocOp::create(b, staged.load->getLoc(), memory));
-    }
+    for (Group *group : {&ahead, &late})
+      for (const StagedLoad &staged : group->loads) {
+        auto type = cast<RankedTensorType>(staged.load->getResult(0).getType());
+        auto memory =
+            tile::SmemType::get(b.getContext(), group->buffers, type.getShape(),
+                                type.getElementType(), staged.layout);
+        auto function = loop->getParentOfType<func::FuncOp>();
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToStart(&function.getBody().front());
+        group->memories.push_back(
+            tile::SmemAllocOp::create(b, staged.load->getLoc(), memory));
+      }
   }
 
   // The buffers' memory may have been somebody else's, or another iteration's
@@ -112,24 +127,25 @@ private:
   // induction variable and carried values. Gives the carried values of the
   // iteration after it.
   SmallVector<Value> copyTiles(IRMapping &map, Value inside, Value slot) {
-    if (slice.carried.empty()) {
+    if (ahead.slice.carried.empty()) {
       // Nothing of it is needed afterwards: all threads go around it together.
       auto branch = scf::IfOp::create(b, loc, inside);
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(branch.thenBlock());
-      startCopies(map, Value(), slot);
+      startCopies(ahead, map, Value(), slot);
     } else {
-      startCopies(map, inside, slot);
+      startCopies(ahead, map, inside, slot);
     }
     tile::AsyncCommitOp::create(b, loc);
     SmallVector<Value> next;
-    for (unsigned number : slice.carried)
+    for (unsigned number : ahead.slice.carried)
       next.push_back(map.lookupOrDefault(loop.getYieldedValues()[number]));
     return next;
   }
 
-  void startCopies(IRMapping &map, Value inside, Value slot) {
-    for (Operation *op : slice.operations) {
+  void startCopies(const Group &group, IRMapping &map, Value inside,
+                   Value slot) {
+    for (Operation *op : group.slice.operations) {
       Operation *copy = b.clone(*op, map);
       auto read = dyn_cast<tile::LoadOp>(copy);
       if (!read)
@@ -154,7 +170,7 @@ private:
     }
     if (std::exchange(barrierInCopies, false))
       beforeFirstCopy();
-    for (auto [staged, memory] : llvm::zip(loads, memories)) {
+    for (auto [staged, memory] : llvm::zip(group.loads, group.memories)) {
       tile::LoadOp load = staged.load;
       Value pointer = map.lookupOrDefault(load.getPtr());
       Value mask =
@@ -171,7 +187,7 @@ private:
   IRMapping iteration(Value inductionVariable, ValueRange carried) {
     IRMapping map;
     map.map(loop.getInductionVar(), inductionVariable);
-    for (auto [number, value] : llvm::zip(slice.carried, carried))
+    for (auto [number, value] : llvm::zip(ahead.slice.carried, carried))
       map.map(loop.getRegionIterArgs()[number], value);
     return map;
   }
@@ -189,14 +205,14 @@ private:
   void emitPrologue() {
     Value variable = loop.getLowerBound();
     lastStart = loop.getUpperBound();
-    for (unsigned number : slice.carried)
-      ahead.push_back(loop.getInitArgs()[number]);
+    for (unsigned number : ahead.slice.carried)
+      carried.push_back(loop.getInitArgs()[number]);
     for (int i = 0; i < distance; ++i) {
       // Not `variable` < upper bound: the sum may have wrapped.
       Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
                                            loop.getLowerBound(), lastStart);
-      IRMapping map = iteration(variable, ahead);
-      ahead = copyTiles(map, inside, index(i));
+      IRMapping map = iteration(variable, carried);
+      carried = copyTiles(map, inside, index(i));
       variable = arith::AddIOp::create(b, loc, variable, loop.getStep());
       lastStart = oneEarlier(lastStart);
     }
@@ -206,51 +222,88 @@ private:
   Value nextSlot(Value slot) {
     Value next = arith::AddIOp::create(b, loc, slot, index(1));
     Value wraps = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, next,
-                                        index(buffers));
+                                        index(ahead.buffers));
     return arith::SelectOp::create(b, loc, wraps, index(0), next);
+  }
+
+  // The loop's own operations over values of the new loop.
+  scf::ForOp emptyLoop() {
+    SmallVector<Value> init(loop.getInitArgs());
+    init.append(carried);
+    if (ahead.buffers > 1) {
+      init.push_back(index(distance));
+      init.push_back(index(0));
+    }
+    auto piped = scf::ForOp::create(b, loc, loop.getLowerBound(),
+                                    loop.getUpperBound(), loop.getStep(), init);
+    piped->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+    return piped;
   }
 
   void emitLoop() {
     Value reach =
         arith::MulIOp::create(b, loc, loop.getStep(), integer(distance));
-    SmallVector<Value> init(loop.getInitArgs());
-    init.append(ahead);
-    init.push_back(index(distance));
-    init.push_back(index(0));
-    auto piped = scf::ForOp::create(b, loc, loop.getLowerBound(),
-                                    loop.getUpperBound(), loop.getStep(), init);
-    piped->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
-    size_t own = loop.getNumRegionIterArgs(), lead = ahead.size();
+    scf::ForOp piped = emptyLoop();
+    size_t own = loop.getNumRegionIterArgs(), lead = carried.size();
     auto args = piped.getRegionIterArgs();
-    Value writeSlot = args[own + lead], readSlot = args[own + lead + 1];
-
+    Value writeSlot, readSlot;
     b.setInsertionPointToEnd(piped.getBody());
     // The copies of this iteration have landed, and no thread reads the buffer
     // of the last one any more.
     tile::AsyncWaitOp::create(b, loc, uint64_t(distance - 1));
     barrier();
-    Value variable =
-        arith::AddIOp::create(b, loc, piped.getInductionVar(), reach);
-    Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
-                                         piped.getInductionVar(), lastStart);
-    IRMapping map = iteration(variable, args.slice(own, lead));
-    SmallVector<Value> next = copyTiles(map, inside, writeSlot);
-    for (auto [staged, memory] : llvm::zip(loads, memories)) {
-      auto type = cast<tile::SmemType>(memory.getType()).withBuffers(1);
-      useBuffer(staged,
-                tile::SmemIndexOp::create(b, loc, type, memory, readSlot));
+    if (cut) {
+      // Its own iteration: where it is used it is the oldest copy.
+      IRMapping map;
+      map.map(loop.getInductionVar(), piped.getInductionVar());
+      map.map(loop.getRegionIterArgs(), args.take_front(own));
+      startCopies(late, map, Value(), index(0));
+      tile::AsyncCommitOp::create(b, loc);
     }
-    SmallVector<Value> advanced = {nextSlot(writeSlot), nextSlot(readSlot)};
+    SmallVector<Value> results, advanced;
+    auto copyNext = [&] {
+      Value variable =
+          arith::AddIOp::create(b, loc, piped.getInductionVar(), reach);
+      Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
+                                           piped.getInductionVar(), lastStart);
+      IRMapping map = iteration(variable, args.slice(own, lead));
+      results = copyTiles(map, inside, writeSlot);
+    };
+    if (ahead.buffers > 1) {
+      writeSlot = args[own + lead];
+      readSlot = args[own + lead + 1];
+      copyNext();
+      useBuffers(ahead, readSlot);
+      advanced = {nextSlot(writeSlot), nextSlot(readSlot)};
+    } else {
+      writeSlot = readSlot = index(0);
+    }
+    if (cut) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPoint(cut);
+      tile::AsyncWaitOp::create(b, loc, uint64_t(ahead.buffers > 1 ? 1 : 0));
+      barrier();
+      if (ahead.buffers == 1)
+        copyNext();
+      useBuffers(late, index(0), cut);
+    }
+    if (ahead.buffers == 1)
+      useBuffers(ahead, readSlot);
+    moveBody(piped, results, advanced);
+  }
 
-    // The body itself moves over.
+  // The body itself moves over.
+  void moveBody(scf::ForOp piped, ArrayRef<Value> next,
+                ArrayRef<Value> advanced) {
+    size_t own = loop.getNumRegionIterArgs();
     loop.getInductionVar().replaceAllUsesWith(piped.getInductionVar());
-    for (auto [from, to] :
-         llvm::zip(loop.getRegionIterArgs(), args.take_front(own)))
+    for (auto [from, to] : llvm::zip(loop.getRegionIterArgs(),
+                                     piped.getRegionIterArgs().take_front(own)))
       from.replaceAllUsesWith(to);
     auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
     SmallVector<Value> results(yield.getOperands());
-    results.append(next);
-    results.append(advanced);
+    results.append(next.begin(), next.end());
+    results.append(advanced.begin(), advanced.end());
     yield.erase();
     piped.getBody()->getOperations().splice(piped.getBody()->end(),
                                             loop.getBody()->getOperations());
@@ -262,26 +315,34 @@ private:
     loop.erase();
   }
 
-  // Where the tile was loaded it is read from `buffer`, for each user in the
-  // layout that it wants.
-  void useBuffer(const StagedLoad &staged, Value buffer) {
+  void useBuffers(const Group &group, Value slot, Operation *place = nullptr) {
+    for (auto [staged, memory] : llvm::zip(group.loads, group.memories)) {
+      auto type = cast<tile::SmemType>(memory.getType()).withBuffers(1);
+      useBuffer(staged, tile::SmemIndexOp::create(b, loc, type, memory, slot),
+                place);
+    }
+  }
+
+  // Where the tile was loaded, or in front of `place`, it is read from
+  // `buffer`, for each user in the layout that it wants.
+  void useBuffer(const StagedLoad &staged, Value buffer, Operation *place) {
     tile::LoadOp load = staged.load;
-    read(load.getResult(), buffer, load);
+    read(load.getResult(), buffer, load, place);
     load.erase();
   }
 
-  void read(Value value, Value buffer, Operation *place) {
+  void read(Value value, Value buffer, Operation *origin, Operation *place) {
     OpBuilder::InsertionGuard guard(b);
     for (Operation *user : llvm::make_early_inc_range(value.getUsers())) {
       if (auto convert = dyn_cast<tile::ConvertLayoutOp>(user)) {
-        b.setInsertionPoint(convert);
+        b.setInsertionPoint(place ? place : convert);
         convert.replaceAllUsesWith(tile::SmemLoadOp::create(b, convert.getLoc(),
                                                             convert.getType(),
                                                             buffer)
                                        .getResult());
         convert.erase();
       } else if (auto trans = dyn_cast<tile::TransOp>(user)) {
-        b.setInsertionPoint(trans);
+        b.setInsertionPoint(place ? place : trans);
         auto memory = cast<tile::SmemType>(buffer.getType());
         auto layout = layout::transpose(
             memory.getLayout().layout(),
@@ -291,27 +352,26 @@ private:
             tile::SharedAttr::get(b.getContext(), layout));
         Value turned = tile::SmemTransOp::create(b, trans.getLoc(), type,
                                                  buffer, trans.getOrderAttr());
-        read(trans.getResult(), turned, trans);
+        read(trans.getResult(), turned, trans, place);
         trans.erase();
       }
     }
     if (value.use_empty())
       return;
-    b.setInsertionPoint(place);
+    b.setInsertionPoint(place ? place : origin);
     value.replaceAllUsesWith(
-        tile::SmemLoadOp::create(b, place->getLoc(), value.getType(), buffer)
+        tile::SmemLoadOp::create(b, origin->getLoc(), value.getType(), buffer)
             .getResult());
   }
 
   scf::ForOp loop;
-  ArrayRef<StagedLoad> loads;
-  const AddressSlice &slice;
-  int buffers, distance;
+  Group ahead, late;
+  Operation *cut;
+  int distance;
   OpBuilder b;
   Location loc;
-  SmallVector<Value> memories;
   bool barrierInCopies = false; // of the prologue
-  SmallVector<Value> ahead;     // carried values of the next iteration to copy
+  SmallVector<Value> carried;   // values of the next iteration to copy
   Value lastStart;              // below it there are `distance` more iterations
 };
 
@@ -351,8 +411,20 @@ struct PipelineLoopsPass
       if (loads.empty())
         continue;
       auto slice = addressSlice(loop, loads);
-      if (slice)
-        LoopPipeliner(loop, loads, *slice, std::max(stages - 1, 2)).run();
+      if (!slice)
+        continue;
+      auto split = stages == 2 ? splitLoads(loop, loads) : std::nullopt;
+      if (split)
+        LoopPipeliner(loop,
+                      {split->early, *addressSlice(loop, split->early),
+                       split->once ? 1 : 2},
+                      1, {split->late, *addressSlice(loop, split->late)},
+                      split->cut)
+            .run();
+      else
+        LoopPipeliner(loop, {loads, *slice, std::max(stages - 1, 2)},
+                      std::max(stages - 2, 1))
+            .run();
     }
   }
 };

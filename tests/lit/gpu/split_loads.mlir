@@ -1,0 +1,131 @@
+// Two stages: tiles used behind the first dots are copied when their iteration
+// begins, and one buffer does where no tile is used on both sides.
+// RUN: tessera-opt --tessera-pipeline-loops=num-stages=2 %s | FileCheck %s
+// RUN: tessera-opt --tessera-pipeline-loops=num-stages=3 %s | FileCheck %s --check-prefix=THREE
+// RUN: %docblock-pipeline.md split.before > %t.before
+// RUN: tessera-opt %s | FileCheck %t.before
+// RUN: %docblock-pipeline.md split.after > %t.after
+// RUN: tessera-opt %s --tessera-pipeline-loops=num-stages=2 | FileCheck %t.after
+
+#rows = #tile.linear<16x32, register = [[0, 1], [0, 2], [0, 4]], lane = [[0, 8], [0, 16], [1, 0], [2, 0], [4, 0]], warp = [[8, 0], [0, 0]]>
+#acc = #tile.linear<16x16, register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8], [0, 0]]>
+#a = #tile.linear<16x32, register = [[0, 1], [8, 0], [0, 8], [0, 16]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 0], [0, 0]]>
+#b = #tile.linear<32x16, register = [[1, 0], [8, 0], [16, 0]], lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]], warp = [[0, 8], [0, 0]]>
+
+// CHECK-LABEL: func.func @softmax
+// CHECK-DAG: %[[K:.*]] = tile.smem_alloc : <1 x 16x32xf16
+// CHECK-DAG: %[[V:.*]] = tile.smem_alloc : <1 x 16x32xf16
+// The first k only: v is of its own iteration.
+// CHECK: scf.if
+// CHECK: tile.async_copy
+// CHECK-NOT: tile.async_copy
+// CHECK: scf.for
+// CHECK-NEXT: tile.async_wait 0
+// CHECK-NEXT: tile.barrier
+// CHECK-NOT: scf.if
+// CHECK: tile.async_copy
+// CHECK: tile.async_commit
+// CHECK: tile.smem_load
+// CHECK: tile.dot
+// Both threads' v and the last read of k: from here on the next k.
+// CHECK: tile.async_wait 0
+// CHECK-NEXT: tile.barrier
+// CHECK: scf.if
+// CHECK: tile.async_copy
+// CHECK: tile.async_commit
+// CHECK: tile.smem_load
+// CHECK: tile.dot
+// CHECK-NOT: tile.barrier
+// CHECK: scf.yield
+
+// THREE-LABEL: func.func @softmax
+// THREE-COUNT-2: tile.smem_alloc : <2 x 16x32xf16
+func.func @softmax(%pk: tensor<16x32x!tile.ptr<f16>, #rows>, %pv: tensor<16x32x!tile.ptr<f16>, #rows>, %step: tensor<16x32xi32, #rows>, %b: tensor<32x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %n: i32) -> tensor<16x16xf32, #acc> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<16x16xf32, #acc>) : i32 {
+    %s = tile.splat %i : i32 -> tensor<16x32xi32, #rows>
+    %o = arith.muli %s, %step : tensor<16x32xi32, #rows>
+    %qk = tile.addptr %pk, %o : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+    %qv = tile.addptr %pv, %o : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+    %k = tile.load %qk {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+    %v = tile.load %qv {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+    %ka = tile.convert_layout %k : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+    %va = tile.convert_layout %v : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+    %p = tile.dot %ka, %b, %zero ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+    %e = math.exp2 %p : tensor<16x16xf32, #acc>
+    %scaled = arith.mulf %e, %acc : tensor<16x16xf32, #acc>
+    %d = tile.dot %va, %b, %scaled ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+    scf.yield %d : tensor<16x16xf32, #acc>
+  }
+  return %r : tensor<16x16xf32, #acc>
+}
+
+// k on both sides of v: two buffers for k, copied at once; v is the older copy
+// of the two where it is waited for.
+// CHECK-LABEL: func.func @backward
+// CHECK-DAG: tile.smem_alloc : <2 x 16x32xf16
+// CHECK-DAG: tile.smem_alloc : <1 x 16x32xf16
+// CHECK: scf.for
+// CHECK-NEXT: tile.async_wait 0
+// CHECK-NEXT: tile.barrier
+// CHECK: tile.async_copy
+// CHECK: tile.async_commit
+// CHECK: scf.if
+// CHECK: tile.async_copy
+// CHECK: tile.async_commit
+// CHECK: tile.dot
+// CHECK: tile.async_wait 1
+// CHECK-NEXT: tile.barrier
+// CHECK-NOT: tile.async_copy
+// CHECK: tile.dot
+// CHECK: tile.dot
+// CHECK: scf.yield
+func.func @backward(%pk: tensor<16x32x!tile.ptr<f16>, #rows>, %pv: tensor<16x32x!tile.ptr<f16>, #rows>, %step: tensor<16x32xi32, #rows>, %b: tensor<32x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %n: i32) -> tensor<16x16xf32, #acc> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<16x16xf32, #acc>) : i32 {
+    %s = tile.splat %i : i32 -> tensor<16x32xi32, #rows>
+    %o = arith.muli %s, %step : tensor<16x32xi32, #rows>
+    %qk = tile.addptr %pk, %o : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+    %qv = tile.addptr %pv, %o : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+    %k = tile.load %qk {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+    %v = tile.load %qv {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+    %ka = tile.convert_layout %k : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+    %va = tile.convert_layout %v : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+    %p = tile.dot %ka, %b, %zero ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+    %q = tile.dot %va, %b, %p ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+    %sum = arith.addf %q, %acc : tensor<16x16xf32, #acc>
+    %d = tile.dot %ka, %b, %sum ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+    scf.yield %d : tensor<16x16xf32, #acc>
+  }
+  return %r : tensor<16x16xf32, #acc>
+}
+
+// One product: no dot would hide a copy. Two buffers, one barrier.
+// CHECK-LABEL: func.func @product
+// CHECK-COUNT-2: tile.smem_alloc : <2 x 
+// CHECK: scf.for
+// CHECK: tile.barrier
+// CHECK-NOT: tile.barrier
+// CHECK: scf.yield
+#right = #tile.linear<32x16, register = [[0, 1], [0, 2], [0, 4]], lane = [[0, 8], [1, 0], [2, 0], [4, 0], [8, 0]], warp = [[16, 0], [0, 0]]>
+func.func @product(%pa: tensor<16x32x!tile.ptr<f16>, #rows>, %pb: tensor<32x16x!tile.ptr<f16>, #right>, %step: tensor<16x32xi32, #rows>, %down: tensor<32x16xi32, #right>, %zero: tensor<16x16xf32, #acc>, %n: i32) -> tensor<16x16xf32, #acc> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<16x16xf32, #acc>) : i32 {
+    %s = tile.splat %i : i32 -> tensor<16x32xi32, #rows>
+    %o = arith.muli %s, %step : tensor<16x32xi32, #rows>
+    %t = tile.splat %i : i32 -> tensor<32x16xi32, #right>
+    %u = arith.muli %t, %down : tensor<32x16xi32, #right>
+    %qa = tile.addptr %pa, %o : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+    %qb = tile.addptr %pb, %u : tensor<32x16x!tile.ptr<f16>, #right>, tensor<32x16xi32, #right>
+    %x = tile.load %qa {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+    %y = tile.load %qb {tile.vector = 8 : i64} : tensor<32x16x!tile.ptr<f16>, #right>
+    %xa = tile.convert_layout %x : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+    %yb = tile.convert_layout %y : tensor<32x16xf16, #right> -> tensor<32x16xf16, #b>
+    %d = tile.dot %xa, %yb, %acc ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+    scf.yield %d : tensor<16x16xf32, #acc>
+  }
+  return %r : tensor<16x16xf32, #acc>
+}
