@@ -42,6 +42,7 @@ public:
         cut(cut), distance(distance), b(loop), loc(loop.getLoc()) {}
 
   void run() {
+    keepLoads();
     allocate();
     emitPrologue();
     emitLoop();
@@ -127,25 +128,73 @@ private:
   // induction variable and carried values. Gives the carried values of the
   // iteration after it.
   SmallVector<Value> copyTiles(IRMapping &map, Value inside, Value slot) {
-    if (ahead.slice.carried.empty()) {
-      // Nothing of it is needed afterwards: all threads go around it together.
-      auto branch = scf::IfOp::create(b, loc, inside);
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(branch.thenBlock());
-      startCopies(ahead, map, Value(), slot);
-    } else {
+    if (ahead.slice.carried.empty())
+      copyUnderBranch(map, inside, slot);
+    else
       startCopies(ahead, map, inside, slot);
-    }
     tile::AsyncCommitOp::create(b, loc);
     SmallVector<Value> next;
     for (unsigned number : ahead.slice.carried)
       next.push_back(map.lookupOrDefault(loop.getYieldedValues()[number]));
+    for (tile::LoadOp load : kept)
+      next.push_back(map.lookup(load.getResult()));
     return next;
+  }
+
+  // Of the address only what was loaded is needed afterwards: all threads go
+  // around it together.
+  void copyUnderBranch(IRMapping &map, Value inside, Value slot) {
+    SmallVector<Type> types;
+    for (tile::LoadOp load : kept)
+      types.push_back(load.getType());
+    auto branch = scf::IfOp::create(b, loc, types, inside, !types.empty());
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    startCopies(ahead, map, Value(), slot);
+    if (types.empty())
+      return;
+    SmallVector<Value> loaded, none;
+    for (tile::LoadOp load : kept)
+      loaded.push_back(map.lookup(load.getResult()));
+    scf::YieldOp::create(b, loc, loaded);
+    b.setInsertionPointToStart(branch.elseBlock());
+    for (Type type : types)
+      none.push_back(arith::ConstantOp::create(b, loc, b.getZeroAttr(type)));
+    scf::YieldOp::create(b, loc, none);
+    for (auto [load, result] : llvm::zip(kept, branch.getResults()))
+      map.map(load.getResult(), result);
+  }
+
+  // Numbers that the addresses of the next iteration are made of and that this
+  // iteration needs for more than its own copies: loaded once, they are carried
+  // over. (Of tensors that would take registers.)
+  void keepLoads() {
+    if (distance != 1)
+      return;
+    for (Operation *op : ahead.slice.operations) {
+      auto load = dyn_cast<tile::LoadOp>(op);
+      if (load && load->getParentOp() == loop &&
+          load.getType().isIntOrIndexOrFloat() && staysInBody(load))
+        kept.push_back(load);
+    }
+  }
+
+  // Whether anything but the addresses of the tiles `ahead` needs it.
+  bool staysInBody(Operation *op) {
+    return llvm::any_of(op->getUsers(), [&](Operation *user) {
+      if (ahead.slice.operations.contains(user))
+        return staysInBody(user);
+      return llvm::none_of(ahead.loads, [&](const StagedLoad &staged) {
+        return staged.load == user;
+      });
+    });
   }
 
   void startCopies(const Group &group, IRMapping &map, Value inside,
                    Value slot) {
     for (Operation *op : group.slice.operations) {
+      if (op->getNumResults() == 1 && map.contains(op->getResult(0)))
+        continue;
       Operation *copy = b.clone(*op, map);
       auto read = dyn_cast<tile::LoadOp>(copy);
       if (!read)
@@ -187,7 +236,7 @@ private:
   IRMapping iteration(Value inductionVariable, ValueRange carried) {
     IRMapping map;
     map.map(loop.getInductionVar(), inductionVariable);
-    for (auto [number, value] : llvm::zip(ahead.slice.carried, carried))
+    for (auto [number, value] : llvm::zip_first(ahead.slice.carried, carried))
       map.map(loop.getRegionIterArgs()[number], value);
     return map;
   }
@@ -244,8 +293,10 @@ private:
     Value reach =
         arith::MulIOp::create(b, loc, loop.getStep(), integer(distance));
     scf::ForOp piped = emptyLoop();
-    size_t own = loop.getNumRegionIterArgs(), lead = carried.size();
+    size_t own = loop.getNumRegionIterArgs(), all = carried.size(),
+           lead = all - kept.size();
     auto args = piped.getRegionIterArgs();
+    auto known = args.slice(own + lead, kept.size());
     Value writeSlot, readSlot;
     b.setInsertionPointToEnd(piped.getBody());
     // The copies of this iteration have landed, and no thread reads the buffer
@@ -257,6 +308,8 @@ private:
       IRMapping map;
       map.map(loop.getInductionVar(), piped.getInductionVar());
       map.map(loop.getRegionIterArgs(), args.take_front(own));
+      for (auto [load, value] : llvm::zip(kept, known))
+        map.map(load.getResult(), value);
       startCopies(late, map, Value(), index(0));
       tile::AsyncCommitOp::create(b, loc);
     }
@@ -270,8 +323,8 @@ private:
       results = copyTiles(map, inside, writeSlot);
     };
     if (ahead.buffers > 1) {
-      writeSlot = args[own + lead];
-      readSlot = args[own + lead + 1];
+      writeSlot = args[own + all];
+      readSlot = args[own + all + 1];
       copyNext();
       useBuffers(ahead, readSlot);
       advanced = {nextSlot(writeSlot), nextSlot(readSlot)};
@@ -289,6 +342,10 @@ private:
     }
     if (ahead.buffers == 1)
       useBuffers(ahead, readSlot);
+    for (auto [load, value] : llvm::zip(kept, known)) {
+      load.getResult().replaceAllUsesWith(value);
+      load.erase();
+    }
     moveBody(piped, results, advanced);
   }
 
@@ -371,8 +428,9 @@ private:
   OpBuilder b;
   Location loc;
   bool barrierInCopies = false; // of the prologue
-  SmallVector<Value> carried;   // values of the next iteration to copy
-  Value lastStart;              // below it there are `distance` more iterations
+  SmallVector<tile::LoadOp> kept;
+  SmallVector<Value> carried; // values of the next iteration to copy, and kept
+  Value lastStart;            // below it there are `distance` more iterations
 };
 
 struct PipelineLoopsPass

@@ -125,7 +125,8 @@ void commitOp(Warp &w, const Inst &, U32 mask) {
 }
 
 void checkSource(const Warp &w, const AsyncCopy &copy, U32 lane) {
-  if (std::memcmp(copy.data[lane],
+  if (!copy.sourceBytes[lane] || // zeros, from nowhere
+      std::memcmp(copy.data[lane],
                   reinterpret_cast<const void *>(copy.source[lane]),
                   copy.sourceBytes[lane]) == 0)
     return;
@@ -147,7 +148,7 @@ void land(Warp &w, U32 mask, const U32 *done) {
         continue;
       if (races)
         checkSource(w, copy, l);
-      if (!w.block->launch.options->copiesReadAtIssue)
+      if (copy.sourceBytes[l] && !w.block->launch.options->copiesReadAtIssue)
         std::memcpy(copy.data[l],
                     reinterpret_cast<const void *>(copy.source[l]),
                     copy.sourceBytes[l]);

@@ -129,3 +129,39 @@ func.func @product(%pa: tensor<16x32x!tile.ptr<f16>, #rows>, %pb: tensor<32x16x!
   }
   return %r : tensor<16x16xf32, #acc>
 }
+
+// The number of a block, which the tile's address and the scores need: loaded
+// with the copy, and carried to the iteration that uses both.
+// CHECK-LABEL: func.func @indexed
+// CHECK: %[[FIRST:.*]] = scf.if {{.*}} -> (i32)
+// CHECK: tile.load
+// CHECK: tile.async_copy
+// CHECK: scf.yield
+// CHECK: } else {
+// CHECK: scf.yield
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %[[BLOCK:.*]] = %[[FIRST]],
+// CHECK: %[[NEXT:.*]] = scf.if {{.*}} -> (i32)
+// CHECK: %[[LOADED:.*]] = tile.load
+// CHECK: tile.async_copy
+// CHECK: scf.yield %[[LOADED]]
+// CHECK-NOT: tile.load
+// CHECK: arith.sitofp %[[BLOCK]]
+// CHECK: scf.yield %{{.*}}, %[[NEXT]],
+func.func @indexed(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %index: !tile.ptr<i32>, %b: tensor<32x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %n: i32) -> tensor<16x16xf32, #acc> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<16x16xf32, #acc>) : i32 {
+    %at = tile.addptr %index, %i : !tile.ptr<i32>, i32
+    %block = tile.load %at : !tile.ptr<i32>
+    %s = tile.splat %block : i32 -> tensor<16x32xi32, #rows>
+    %q = tile.addptr %p, %s : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+    %v = tile.load %q {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+    %a = tile.convert_layout %v : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+    %d = tile.dot %a, %b, %acc ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+    %f = arith.sitofp %block : i32 to f32
+    %g = tile.splat %f : f32 -> tensor<16x16xf32, #acc>
+    %e = arith.addf %d, %g : tensor<16x16xf32, #acc>
+    scf.yield %e : tensor<16x16xf32, #acc>
+  }
+  return %r : tensor<16x16xf32, #acc>
+}
