@@ -23,6 +23,10 @@ constexpr const char *doneFile = "DONE";
 
 /// The SHA-256 of a file in hexadecimal digits; none when it cannot be read.
 std::optional<std::string> fileHash(const fs::path &path) {
+  // Opening a pipe would wait for its writer.
+  std::error_code code;
+  if (!fs::is_regular_file(path, code))
+    return std::nullopt;
   std::ifstream in(path, std::ios::binary);
   std::vector<char> piece(1 << 20);
   Sha256 hash;

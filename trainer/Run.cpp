@@ -25,21 +25,6 @@ double secondsSince(Run::Clock::time_point start) {
   return std::chrono::duration<double>(Run::Clock::now() - start).count();
 }
 
-/// `what` says why the run cannot go on.
-[[noreturn]] void stop(const Config &config, const std::string &what) {
-  const auto checkpoints = listCheckpoints(config.out);
-  const std::string lower =
-      fmt::format("lower the learning rate: the same command with "
-                  "train.lr={:g}, for example, ",
-                  config.learningRate / 2);
-  throw Error(what,
-              checkpoints.empty()
-                  ? lower + "starts over (no checkpoint was saved yet; see "
-                            "train.save_every)"
-                  : fmt::format("{}goes on from the checkpoint of step {}",
-                                lower, checkpoints.rbegin()->first));
-}
-
 } // namespace
 
 double backward(models::Transformer &model, const Batch &batch, double factor,
@@ -136,6 +121,8 @@ void Run::takeStep() {
                                 : judgeUpdate(config, progress.updates,
                                               progress.step + 1, loss, norm);
   suspect = !tooLarge && (!std::isfinite(loss) || !std::isfinite(norm));
+  if (!suspect && !tooLarge)
+    lastFinite = number;
   if (tooLarge)
     overflow(scale.factor);
   else if (fault.empty())
@@ -203,9 +190,38 @@ void Run::skip(const std::string &fault, double loss, double norm) {
                             step, fault, loss, norm, gone, config.skipBudget,
                             guardWindow));
   if (budgetSpent(config, progress.updates))
-    stop(config, fmt::format("{} at step {} (loss {}, gradient norm {}), and "
+    stop(fmt::format("{} at step {} (loss {}, gradient norm {}), and "
                              "train.skip_budget ({}) is spent",
                              fault, step, loss, norm, config.skipBudget));
+}
+
+void Run::stop(const std::string &what) {
+  writer.wait(); // the newest checkpoint may be on its way
+  const auto checkpoints = listCheckpoints(config.out);
+  const std::string lower =
+      fmt::format("lower the learning rate: the same command with "
+                  "train.lr={:g}, for example, ",
+                  config.learningRate / 2);
+  if (checkpoints.empty())
+    throw Error(what, lower + "starts over (no checkpoint was saved yet; see "
+                              "train.save_every)");
+  const auto &[newest, folder] = *checkpoints.rbegin();
+  if (lastFinite > newest)
+    throw Error(what, fmt::format("{}goes on from the checkpoint of step {}",
+                                  lower, newest));
+  // Its first step does not depend on the rate.
+  const std::string before =
+      checkpoints.size() < 2
+          ? ""
+          : fmt::format("move it away to go on from that of step {} with a "
+                        "lower train.lr, or ",
+                        std::next(checkpoints.rbegin())->first);
+  throw Error(what,
+              fmt::format("no step since the checkpoint {} was finite: its "
+                          "weights are lost at every train.lr, or the text "
+                          "behind it is at fault; {}start over with "
+                          "resume=never and a lower train.lr",
+                          folder.string(), before));
 }
 
 void Run::between() {
@@ -258,7 +274,7 @@ int64_t Run::compiledAfterFirstStep() const {
 
 void Run::save() {
   if (suspect)
-    stop(config, fmt::format("the loss or its gradient is not finite at step "
+    stop(fmt::format("the loss or its gradient is not finite at step "
                              "{}, the last one: it is not saved",
                              progress.step));
   if (!parallel.first())

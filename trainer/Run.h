@@ -58,6 +58,8 @@ private:
   double shareLoss(double loss);
   void overflow(double factor);
   void skip(const std::string &fault, double loss, double norm);
+  /// Throws tessera::Error: `what`, and what helps.
+  [[noreturn]] void stop(const std::string &what);
   void saveIfDue();
   void sayFailures();
 
@@ -86,6 +88,7 @@ private:
   /// saved: the checkpoints before stay.
   bool suspect = false;
   bool saveDue = false;
+  int64_t lastFinite = -1; ///< Last step whose loss and gradient were finite.
   int sharedSignal = 0;
 };
 

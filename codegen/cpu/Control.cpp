@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -163,6 +164,22 @@ void Emitter::emitYield(scf::ForOp loopOp) {
     }
 }
 
+// How many of lower, lower + step, ... are below upper, at most 2^63 - 1: more
+// rounds than end. Steps are at least 1.
+Value Emitter::countRounds(Value lower, Value upper, Value step) {
+  Value any = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, lower,
+                                    upper),
+        one = lanes.i64(1), zero = lanes.i64(0);
+  Value distance = arith::SubIOp::create(
+      b, loc, arith::SubIOp::create(b, loc, upper, lower), one);
+  Value more = arith::DivUIOp::create(
+      b, loc, distance, arith::MaxUIOp::create(b, loc, step, one));
+  Value most = lanes.i64(INT64_MAX - 1);
+  Value rounds = arith::AddIOp::create(
+      b, loc, arith::MinUIOp::create(b, loc, more, most), one);
+  return arith::SelectOp::create(b, loc, any, rounds, zero);
+}
+
 void Emitter::emitFor(scf::ForOp loopOp) {
   SmallVector<Value> init;
   for (auto [i, value] : llvm::enumerate(loopOp.getInitArgs())) {
@@ -185,9 +202,18 @@ void Emitter::emitFor(scf::ForOp loopOp) {
                                                 scalar(value))
                : scalar(value);
   };
-  auto made = scf::ForOp::create(b, loc, bound(loopOp.getLowerBound()),
-                                 bound(loopOp.getUpperBound()),
-                                 bound(loopOp.getStep()), init);
+  Value lower = bound(loopOp.getLowerBound()),
+        upper = bound(loopOp.getUpperBound()), step = bound(loopOp.getStep());
+  Value first = lower, between = step;
+  // No wider type holds the sums of 64 bits: there the rounds are counted.
+  const bool counted =
+      counter.getIntOrFloatBitWidth() == 64 && !matchPattern(step, m_One());
+  if (counted) {
+    upper = countRounds(lower, upper, step);
+    lower = lanes.i64(0);
+    step = lanes.i64(1);
+  }
+  auto made = scf::ForOp::create(b, loc, lower, upper, step, init);
   {
     OpBuilder::InsertionGuard guard(b);
     Block *body = made.getBody();
@@ -195,6 +221,9 @@ void Emitter::emitFor(scf::ForOp loopOp) {
       body->getTerminator()->erase();
     b.setInsertionPointToStart(body);
     Value number = made.getInductionVar();
+    if (counted)
+      number = arith::AddIOp::create(
+          b, loc, first, arith::MulIOp::create(b, loc, number, between));
     if (number.getType() != counter)
       number = arith::TruncIOp::create(b, loc, counter, number);
     scalars[loopOp.getInductionVar()] = number;

@@ -12,9 +12,6 @@ namespace {
 
 using Int = Const::Int;
 
-// One that a loop doubles would take all memory.
-constexpr size_t kMaxTextBytes = 100000;
-
 Folded refuse(std::string why) { return {Const(), std::move(why)}; }
 Folded tooLarge() { return refuse("the integer leaves 128 bits"); }
 

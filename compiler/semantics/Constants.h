@@ -19,6 +19,10 @@ Folded foldBinary(BinaryOp op, const Const &a, const Const &b);
 Folded foldUnary(UnaryOp op, const Const &a);
 Folded foldCompare(CompareOp op, const Const &a, const Const &b);
 
+/// Texts that are known while compiling have at most so many bytes: one that a
+/// loop doubles would take all memory.
+inline constexpr size_t kMaxTextBytes = 100000;
+
 std::string printInt(Const::Int value);
 /// The shortest text that reads back as the same double.
 std::string printFloat(double value);

@@ -282,6 +282,15 @@ Value Emitter::onTuples(BinaryOp op, const Value &a, const Value &b) {
        "index a tuple to get one of its values: t[0]");
 }
 
+// The start of a text that is too long for a line.
+static std::string inHint(const Const &value) {
+  constexpr size_t most = 60, shown = 40;
+  const std::string text = value.str();
+  return text.size() <= most ? text
+                             : text.substr(0, shown) + "... (" +
+                                   std::to_string(text.size()) + " bytes)";
+}
+
 Value Emitter::binary(BinaryOp op, const Value &a, const Value &b) {
   if (a.tupleValues() || b.tupleValues())
     return onTuples(op, a, b);
@@ -292,8 +301,8 @@ Value Emitter::binary(BinaryOp op, const Value &a, const Value &b) {
     if (!folded.why.empty())
       fail(DiagnosticId::ConstantArithmetic, folded.why,
            "both sides are known at compile time: " + quoteLeft() + " is " +
-               a.constant()->str() + ", " + quoteRight() + " is " +
-               b.constant()->str());
+               inHint(*a.constant()) + ", " + quoteRight() + " is " +
+               inHint(*b.constant()));
     return folded.value;
   }
   switch (op) {

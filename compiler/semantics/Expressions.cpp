@@ -1,6 +1,7 @@
 // compiler/semantics/Expressions.cpp - operators, literals, indexing.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "compiler/semantics/Constants.h"
 #include "compiler/semantics/Lowering.h"
 
 #include <algorithm>
@@ -208,6 +209,11 @@ Value Lowering::joined(const syntax::JoinedStr &expr) {
            "print run-time values with tl.device_print(\"name\", value)");
     text += value.constant() ? value.constant()->str() : value.describe();
     text += expr.texts[i + 1];
+    if (text.size() > kMaxTextBytes)
+      fail(DiagnosticId::ConstantArithmetic, expr.range,
+           "the text would be longer than " + std::to_string(kMaxTextBytes) +
+               " bytes",
+           "make it shorter");
   }
   return Const(std::move(text));
 }

@@ -117,6 +117,8 @@ private:
         Value value = evaluate(*node.values[i], scope);
         const auto *plain = value.get<std::string>();
         text += (plain ? *plain : value.repr()) + node.texts[i + 1];
+        if (text.size() > maxItems)
+          fail(expr, "the text is too long", "make it shorter");
       }
       return text;
     }

@@ -232,6 +232,34 @@ TEST_F(PackTrain, WhatCannotBeUsedIsSaid) {
   EXPECT_EQ(metrics("foreign")["kernels_packed"], 0);
 }
 
+// What a user names as the place of the pack may be a link or a pipe.
+TEST_F(PackTrain, IsWrittenThroughLinksAndDescriptors) {
+  const std::vector<std::string> cache = {"TESSERA_CACHE_DIR=" +
+                                          inShared("cache")};
+  fs::create_symlink("linked.tpack", own("gpu.tpack"));
+  const CommandResult made =
+      runCommand({TESSERA_PROGRAM, "pack", "--config", config, "--targets",
+                  "sm_80", "-o", own("gpu.tpack")},
+                 300s, cache);
+  ASSERT_TRUE(made.status.ok()) << made.errors;
+  EXPECT_TRUE(fs::is_symlink(own("gpu.tpack")));
+  expectHas(made.output, "all checksums right");
+  const std::string bytes = readFile(own("linked.tpack"));
+  // A pipe, and a file behind a descriptor, get the pack alone.
+  for (const char *to : {"", " > file.tpack && cat file.tpack"}) {
+    const CommandResult piped = runCommand(
+        {"/bin/sh", "-c",
+         "cd \"$0\" && \"$@\" -o /dev/stdout" + std::string(to),
+         folder.path().string(), TESSERA_PROGRAM, "pack", "--config", config,
+         "--targets", "sm_80"},
+        300s, cache);
+    ASSERT_TRUE(piped.status.ok()) << piped.errors;
+    EXPECT_EQ(piped.output.substr(0, 8), bytes.substr(0, 8));
+    EXPECT_GT(piped.output.size(), bytes.size() - 200);
+    EXPECT_EQ(piped.output.find("all checksums right"), std::string::npos);
+  }
+}
+
 // A table goes with the kernels that it chooses, and is used without being
 // named.
 TEST_F(PackTrain, TablesTravelWithIt) {

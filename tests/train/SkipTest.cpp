@@ -104,6 +104,56 @@ TEST_F(Skip, ANaNIsNoDeadEnd) {
       << on.errors;
 }
 
+// What is left when all steps behind a checkpoint fail is not to go on from it.
+TEST_F(Skip, ACheckpointWithoutAFiniteStepBehindItIsNotRecommended) {
+  const std::vector<std::string> settings = {"train.save_every=5",
+                                             "train.keep=9",
+                                             "train.final_windows=4"};
+  expectFine(run("lost", settings));
+  fs::remove(folder.path / "lost/metrics.json");
+  fs::remove_all(folder.path / "lost/ckpt/step_00000012");
+  poison("lost", 10, ' ');
+  const CommandResult stopped = run("lost", settings);
+  expectRefused(stopped, "is not finite at step 12, the last one");
+  for (const char *part :
+       {"ckpt/step_00000010 was finite: its weights are lost at every train.lr",
+        "move it away to go on from that of step 5", "resume=never"})
+    EXPECT_NE(stopped.errors.find(part), std::string::npos) << stopped.errors;
+  EXPECT_EQ(stopped.errors.find("with train.lr="), std::string::npos)
+      << stopped.errors;
+  fs::rename(folder.path / "lost/ckpt/step_00000010", folder.path / "aside");
+  const CommandResult on = run("lost", settings);
+  expectFine(on);
+  EXPECT_NE(on.errors.find("at step 5"), std::string::npos) << on.errors;
+}
+
+// The save of step 6 waits until step 7 has failed: the message knows of it.
+TEST_F(Skip, ACheckpointThatIsBeingWrittenCounts) {
+  std::string text = smallText();
+  text[12 * 128 + 5] = 'Z'; // window 12: in step 7
+  const std::vector<std::string> settings = {
+      "data.path=" + folder.write("rare", text),
+      "data.order=sequential",
+      "train.save_every=3",
+      "train.keep=9",
+      "train.final_windows=4",
+      "train.skip_budget=0"};
+  expectFine(run("nan", settings));
+  fs::remove(folder.path / "nan/metrics.json");
+  for (const char *later : {"step_00000006", "step_00000009", "step_00000012"})
+    fs::remove_all(folder.path / "nan/ckpt" / later);
+  poison("nan", 3, 'Z');
+  const CommandResult stopped =
+      runCommand(command("nan", settings), std::chrono::seconds(300),
+                 {"LD_PRELOAD=" TESSERA_CRASH_AT, "CRASH_SAVE=1", "CRASH_AT=1",
+                  "CRASH_WAIT=1", "CRASH_TRACE=" + folder.file("trace")});
+  expectRefused(stopped, "is not finite at step 7");
+  EXPECT_NE(readFile(folder.file("trace")).find("1 1 waited"),
+            std::string::npos);
+  for (const char *part : {"ckpt/step_00000006 was finite", "that of step 3"})
+    EXPECT_NE(stopped.errors.find(part), std::string::npos) << stopped.errors;
+}
+
 // Two sequences of noise in a text that the model knows by then.
 TEST_F(Skip, AnOutlierIsSkippedAlsoByAResumedRun) {
   std::string text = smallText();

@@ -124,8 +124,13 @@ int run(const PackOptions &options) {
   job.command = commandLine(options);
   const std::string bytes = makePack(job);
   if (!options.withRuntime) {
-    writeFile(options.out, bytes);
-    return showPack(options.out);
+    writeOutput(options.out, bytes);
+    std::error_code error;
+    // What went into a pipe cannot be read again, and nothing may follow it.
+    return fs::is_regular_file(options.out, error) &&
+                   !fs::equivalent(options.out, "/dev/stdout", error)
+               ? showPack(options.out)
+               : 0;
   }
   writeRuntime(options.out, options.config, options.settings, bytes);
   showPack(fs::path(options.out) / "run.tpack");

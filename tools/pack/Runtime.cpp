@@ -70,7 +70,7 @@ std::string quoted(const std::string &word) {
 }
 
 void copyFile(const fs::path &from, const fs::path &to) {
-  writeFile(to, readFile(from));
+  writeOutput(to, readFile(from));
   fs::permissions(to, fs::status(from).permissions());
 }
 
@@ -99,12 +99,12 @@ void writeRuntime(const fs::path &folder, const std::string &config,
       fs::create_directories(to.parent_path());
       copyFile(file.path(), to);
     }
-  writeFile(folder / "run.yaml", readFile(config));
-  writeFile(folder / "run.tpack", pack);
+  writeOutput(folder / "run.yaml", readFile(config));
+  writeOutput(folder / "run.tpack", pack);
   std::string text = script;
   for (const std::string &setting : settings)
     text += quoted(setting);
-  writeFile(folder / "train", text + " \"$@\"\n");
+  writeOutput(folder / "train", text + " \"$@\"\n");
   fs::permissions(folder / "train",
                   fs::perms::owner_all | fs::perms::group_read |
                       fs::perms::group_exec | fs::perms::others_read |

@@ -129,6 +129,44 @@ def k(O, low, n, step):
   }
 }
 
+// The same with numbers of 64 bits, whose sums no wider type holds.
+TEST_P(CpuWrap, RangesThatEndNearTheLargestNumberOf64Bits) {
+  const char *const head = "@triton.jit\ndef k(O, low, n, step, T: tl.constexpr)"
+                           ":\n    count = 0\n    for i in range(low, n, ";
+  const char *const body = "):\n"
+                           "        tl.store(O + tl.minimum(count, 7), i)\n"
+                           "        count += 1\n"
+                           "    tl.store(O + 8, count)\n";
+  TileKernel given = textKernel(std::string(head) + "step" + body, "k",
+                                "O=*i64 low=i64 n=i64 step=i64 T:7", target());
+  TileKernel seven = textKernel(std::string(head) + "T" + body, "k",
+                                "O=*i64 low=i64 n=i64 step=i64 T:7", target());
+  constexpr int64_t least = INT64_MIN, most = INT64_MAX;
+  for (auto [low, n, step] : {std::array<int64_t, 3>{0, 10, 4},
+                              {most - 10, most, 7},
+                              {most - 14, most, 7},
+                              {0, most, int64_t(1) << 62},
+                              {-5, most, int64_t(1) << 62},
+                              {least, least + 3, most},
+                              {least, most, most},
+                              {5, 5, 1},
+                              {7, 3, most},
+                              {most, least, 1}}) {
+    std::vector<int64_t> expected(9, 99), o = expected;
+    int64_t count = 0;
+    for (__int128 i = low; i < n; i += step)
+      expected[size_t(count++)] = int64_t(i);
+    expected[8] = count;
+    given.run({1}, o.data(), low, n, step);
+    EXPECT_EQ(o, expected) << low << " " << n << " " << step;
+    if (step != 7)
+      continue;
+    std::fill(o.begin(), o.end(), 99);
+    seven.run({1}, o.data(), low, n, step);
+    EXPECT_EQ(o, expected) << low << " " << n;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, CpuWrap,
                          testing::Range(0, int(testTargets().size())));
 

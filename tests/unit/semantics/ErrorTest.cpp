@@ -85,6 +85,14 @@ const Case kCases[] = {
      "t: tl.constexpr = 'ab'\nfor i in tl.static_range(18):\n"
      "    t: tl.constexpr = t + t",
      "t + t", "too long"},
+    {"DoubledFormattedText", Id::ConstantArithmetic,
+     "t: tl.constexpr = 'ab'\nfor i in tl.static_range(40):\n"
+     "    t: tl.constexpr = f'{t}{t}'",
+     "f'{t}{t}'", "longer than 100000"},
+    {"LongTextInAHint", Id::ConstantArithmetic,
+     "t: tl.constexpr = 'ab'\nfor i in tl.static_range(10):\n"
+     "    t: tl.constexpr = t + t\ny = t * t",
+     "t * t", "ababababababababababababababababababab... (2048 bytes)"},
     {"UnknownAttribute", Id::UnknownAttribute, "y = x.dtyp", "dtyp", "dtype"},
     {"UnknownKeyword", Id::UnknownKeyword, "y = tl.load(p + r, msk=r < n)",
      "msk", "did you mean `mask`"},

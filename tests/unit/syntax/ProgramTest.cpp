@@ -114,6 +114,11 @@ TEST(Evaluate, ErrorsHavePlaces) {
         "{'a': [0] * 60000, 'b': [0] * 60000}"})
     EXPECT_EQ(errorOf([&] { constant(bad); }), DiagnosticId::InvalidConstant)
         << bad;
+  // 2^18 letters in the end.
+  std::string doubled = "'ab'";
+  for (int i = 0; i < 17; ++i)
+    doubled = "(lambda a: f'{a}{a}')(" + doubled + ")";
+  EXPECT_EQ(errorOf([&] { constant(doubled); }), DiagnosticId::InvalidConstant);
   EXPECT_EQ(errorOf([] { constant("nowhere"); }),
             DiagnosticId::UnknownConstant);
 }
