@@ -32,16 +32,17 @@ def expect(what, condition, output=""):
         failures.append(f"{what}\n{output}")
 
 
-def run(tests, *arguments):
-    """tests: name -> (what it prints, exit status, properties). Exit status and output of run-tests."""
+def run(tests, *arguments, cache=""):
+    """tests: name -> (what it prints, exit status, properties); cache: a CMakeCache.txt. Exit status and output of run-tests."""
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         text = ""
         for name, (prints, status, properties) in tests.items():
-            (folder / f"{name}.sh").write_text(f"cat <<'END'\n{prints}\nEND\nexit {status}\n")
+            (folder / f"{name}.sh").write_text(f"cat <<END\n{prints}\nEND\nexit {status}\n")
             text += f'add_test({name} "/bin/sh" "{folder}/{name}.sh")\n'
             text += f"set_tests_properties({name} PROPERTIES SKIP_RETURN_CODE 77 {properties})\n"
         (folder / "CTestTestfile.cmake").write_text(text)
+        (folder / "CMakeCache.txt").write_text(cache)
         done = subprocess.run([sys.executable, str(PROGRAM), str(folder), *arguments], capture_output=True, text=True)
         return done.returncode, done.stdout + done.stderr
 
@@ -66,6 +67,12 @@ one("lit", ("PASS: tessera :: a.mlir (1 of 2)\nUNSUPPORTED: tessera :: b.mlir (2
 one("a filter without a match", (NONE, 0, ""), "odd: ran no test")
 one("switched off in the source", (SWITCHED_OFF, 0, ""), "2 of its tests switched off")
 one("switched off in CMake", ("fine", 0, "DISABLED TRUE"), "odd: is switched off")
+# Undefined behaviour that only prints would pass: it must end the program.
+show = {"show": ("[$UBSAN_OPTIONS][$ASAN_OPTIONS]", 0, "")}
+code, output = run(show, "-V", cache="TESSERA_SANITIZE:STRING=address,undefined\n")
+expect("with sanitizers", "[halt_on_error=1:" in output and "allow_user_poisoning=0" in output, output)
+code, output = run(show, "-V", cache="TESSERA_SANITIZE:STRING=\n")
+expect("without", "halt_on_error" not in output, output)
 code, output = run({"good": ("fine", 0, "")}, "-R", "^bad$")
 expect("no test at all", code != 0, output)
 
