@@ -32,14 +32,19 @@ std::string errnoText(int error) {
   return std::generic_category().message(error);
 }
 
-// errno of the failed call, or 0 with the contents in `bytes`. `flags` are
-// added to those of open(2).
+// Of a device at most so much is read: /dev/zero has no end, a pipe has one.
+static constexpr size_t mostOfDevice = size_t(256) << 20;
+
+// errno of the failed call, EFBIG for too much, or 0 with the contents in
+// `bytes`. `flags` are added to those of open(2).
 static int readInto(const fs::path &path, std::string &bytes, int flags) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags));
   if (!fd)
     return errno;
   struct stat info;
-  const bool regular = ::fstat(fd.get(), &info) == 0 && S_ISREG(info.st_mode);
+  const bool known = ::fstat(fd.get(), &info) == 0;
+  const bool regular = known && S_ISREG(info.st_mode);
+  const bool device = known && S_ISCHR(info.st_mode);
   if (!regular && flags & O_NONBLOCK)
     return EINVAL;
   if (regular)
@@ -54,16 +59,24 @@ static int readInto(const fs::path &path, std::string &bytes, int flags) {
     if (got == 0)
       return 0;
     bytes.append(buffer, size_t(got));
+    if (device && bytes.size() > mostOfDevice)
+      return EFBIG;
   }
 }
 
 std::string readFile(const fs::path &path) {
   std::string bytes;
-  if (int error = readInto(path, bytes, 0))
+  if (int error = readInto(path, bytes, 0)) {
+    if (error == EFBIG)
+      throw Error("cannot read " + path.string() +
+                      ": it has no end that comes before " +
+                      std::to_string(mostOfDevice >> 20) + " MiB",
+                  "name a file");
     throw Error("cannot read " + path.string() + ": " + errnoText(error),
                 error == ENOENT ? "check the path; it is relative to " +
                                       fs::current_path().string()
                                 : "check the permissions of the file");
+  }
   return bytes;
 }
 

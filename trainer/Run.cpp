@@ -191,8 +191,8 @@ void Run::skip(const std::string &fault, double loss, double norm) {
                             guardWindow));
   if (budgetSpent(config, progress.updates))
     stop(fmt::format("{} at step {} (loss {}, gradient norm {}), and "
-                             "train.skip_budget ({}) is spent",
-                             fault, step, loss, norm, config.skipBudget));
+                     "train.skip_budget ({}) is spent",
+                     fault, step, loss, norm, config.skipBudget));
 }
 
 void Run::stop(const std::string &what) {
@@ -275,8 +275,8 @@ int64_t Run::compiledAfterFirstStep() const {
 void Run::save() {
   if (suspect)
     stop(fmt::format("the loss or its gradient is not finite at step "
-                             "{}, the last one: it is not saved",
-                             progress.step));
+                     "{}, the last one: it is not saved",
+                     progress.step));
   if (!parallel.first())
     return;
   ReportSignals::doing("saving a checkpoint", progress.step);

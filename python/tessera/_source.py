@@ -108,7 +108,10 @@ class Text:
             self.tail += body
         node.decorator_list = []
         closure = dict(zip(fn.__code__.co_freevars, fn.__closure__ or ()))
-        for used in sorted(read_names(node)):
+        # Defaults are read outside of the function, where its variables do not hide names of the file.
+        local = fn.__code__.co_varnames + fn.__code__.co_cellvars
+        inside = set().union(*map(read_names, node.body)).difference(local)
+        for used in sorted(inside | read_names(node.args)):
             if used in closure:
                 self.add(used, closure[used].cell_contents)
             elif used in fn.__globals__:

@@ -247,12 +247,12 @@ TEST_F(PackTrain, IsWrittenThroughLinksAndDescriptors) {
   const std::string bytes = readFile(own("linked.tpack"));
   // A pipe, and a file behind a descriptor, get the pack alone.
   for (const char *to : {"", " > file.tpack && cat file.tpack"}) {
-    const CommandResult piped = runCommand(
-        {"/bin/sh", "-c",
-         "cd \"$0\" && \"$@\" -o /dev/stdout" + std::string(to),
-         folder.path().string(), TESSERA_PROGRAM, "pack", "--config", config,
-         "--targets", "sm_80"},
-        300s, cache);
+    const CommandResult piped =
+        runCommand({"/bin/sh", "-c",
+                    "cd \"$0\" && \"$@\" -o /dev/stdout" + std::string(to),
+                    folder.path().string(), TESSERA_PROGRAM, "pack", "--config",
+                    config, "--targets", "sm_80"},
+                   300s, cache);
     ASSERT_TRUE(piped.status.ok()) << piped.errors;
     EXPECT_EQ(piped.output.substr(0, 8), bytes.substr(0, 8));
     EXPECT_GT(piped.output.size(), bytes.size() - 200);

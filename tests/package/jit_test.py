@@ -53,6 +53,16 @@ def kinds(OUT, i, f, b, none, FLAG: tl.constexpr, TEXT: tl.constexpr, TYPE: tl.c
     tl.store(OUT + 2 + tl.arange(0, 1), tl.full((1,), EPS, tl.float64))
 
 
+width = 4
+index = sorted([lambda: 0], key=id)[0]  # no function that a kernel could call
+
+
+@tessera.jit
+def shadowing(OUT, width: tl.constexpr = width):
+    index = tl.arange(0, width)
+    tl.store(OUT + index, index + 1.0)
+
+
 @tessera.jit
 def helped(X, OUT, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
@@ -140,6 +150,11 @@ class Launch(unittest.TestCase):
         out = torch.zeros(16)
         helped[(1,)](x, out, BLOCK=16)
         torch.testing.assert_close(out, x ** 3)
+
+    def test_variables_hide_names_of_the_file(self):
+        out = torch.zeros(8)
+        shadowing[(1,)](out)
+        self.assertEqual(out.tolist(), [1, 2, 3, 4, 0, 0, 0, 0])
 
     def test_kernel_in_a_function(self):
         factor = 7

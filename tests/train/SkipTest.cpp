@@ -106,9 +106,8 @@ TEST_F(Skip, ANaNIsNoDeadEnd) {
 
 // What is left when all steps behind a checkpoint fail is not to go on from it.
 TEST_F(Skip, ACheckpointWithoutAFiniteStepBehindItIsNotRecommended) {
-  const std::vector<std::string> settings = {"train.save_every=5",
-                                             "train.keep=9",
-                                             "train.final_windows=4"};
+  const std::vector<std::string> settings = {
+      "train.save_every=5", "train.keep=9", "train.final_windows=4"};
   expectFine(run("lost", settings));
   fs::remove(folder.path / "lost/metrics.json");
   fs::remove_all(folder.path / "lost/ckpt/step_00000012");
@@ -131,13 +130,13 @@ TEST_F(Skip, ACheckpointWithoutAFiniteStepBehindItIsNotRecommended) {
 TEST_F(Skip, ACheckpointThatIsBeingWrittenCounts) {
   std::string text = smallText();
   text[12 * 128 + 5] = 'Z'; // window 12: in step 7
-  const std::vector<std::string> settings = {
-      "data.path=" + folder.write("rare", text),
-      "data.order=sequential",
-      "train.save_every=3",
-      "train.keep=9",
-      "train.final_windows=4",
-      "train.skip_budget=0"};
+  const std::vector<std::string> settings = {"data.path=" +
+                                                 folder.write("rare", text),
+                                             "data.order=sequential",
+                                             "train.save_every=3",
+                                             "train.keep=9",
+                                             "train.final_windows=4",
+                                             "train.skip_budget=0"};
   expectFine(run("nan", settings));
   fs::remove(folder.path / "nan/metrics.json");
   for (const char *later : {"step_00000006", "step_00000009", "step_00000012"})

@@ -131,8 +131,9 @@ def k(O, low, n, step):
 
 // The same with numbers of 64 bits, whose sums no wider type holds.
 TEST_P(CpuWrap, RangesThatEndNearTheLargestNumberOf64Bits) {
-  const char *const head = "@triton.jit\ndef k(O, low, n, step, T: tl.constexpr)"
-                           ":\n    count = 0\n    for i in range(low, n, ";
+  const char *const head =
+      "@triton.jit\ndef k(O, low, n, step, T: tl.constexpr)"
+      ":\n    count = 0\n    for i in range(low, n, ";
   const char *const body = "):\n"
                            "        tl.store(O + tl.minimum(count, 7), i)\n"
                            "        count += 1\n"

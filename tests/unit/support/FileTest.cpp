@@ -153,6 +153,26 @@ TEST(File, OutputToADescriptorGoesOnWhereItStands) {
   EXPECT_EQ(entries(folder.path()), 1u);
 }
 
+// A device without an end is an error before memory ends; what is named may be
+// a pipe.
+TEST(File, AnEndlessDeviceIsRefused) {
+  try {
+    readFile("/dev/zero");
+    FAIL() << "nothing was thrown";
+  } catch (const Error &error) {
+    EXPECT_EQ(error.message, "cannot read /dev/zero: it has no end that comes "
+                             "before 256 MiB");
+    EXPECT_EQ(error.hint, "name a file");
+  }
+  TemporaryFolder folder;
+  const fs::path pipe = folder.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const std::string bytes(size_t(1) << 20, 'x');
+  std::thread writer([&] { writeOutput(pipe, bytes); });
+  EXPECT_EQ(readFile(pipe), bytes);
+  writer.join();
+}
+
 TEST(File, LookingForAFileDoesNotWaitForAPipe) {
   TemporaryFolder folder;
   const fs::path pipe = folder.path() / "pipe";
