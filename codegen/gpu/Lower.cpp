@@ -23,6 +23,13 @@ using namespace mlir;
 
 namespace tessera::codegen {
 
+// Shared memory of a block that leaves room for 16 warps on an SM, four for
+// each scheduler: with fewer, latencies show.
+static int64_t sharedFor16Warps(const GpuOptions &options) {
+  const int64_t blocks = std::max(1, 16 / options.numWarps);
+  return options.target.sharedPerSm / blocks - options.target.sharedReserved;
+}
+
 void addLayoutPasses(OpPassManager &passes, const GpuOptions &options) {
   if (options.swapOperands)
     passes.addPass(gpu::createSwapOperandsPass(options.numWarps));
@@ -34,7 +41,8 @@ void addLayoutPasses(OpPassManager &passes, const GpuOptions &options) {
   passes.addPass(createCSEPass());
   passes.addPass(gpu::createTrimWarpsPass(options.numWarps));
   passes.addPass(gpu::createVectorWidthsPass());
-  passes.addPass(gpu::createPipelineLoopsPass(options.numStages));
+  passes.addPass(gpu::createPipelineLoopsPass(options.numStages,
+                                              sharedFor16Warps(options)));
   passes.addPass(gpu::createStageOperandsPass(options.target.sharedPerBlock));
   passes.addPass(gpu::createGuardMasksPass());
   passes.addPass(createCanonicalizerPass());

@@ -87,8 +87,10 @@ std::optional<SplitLoads> splitLoads(mlir::scf::ForOp loop,
 
 /// tessera-pipeline-loops: with `numStages` >= 2, every loop that has such
 /// loads and nothing that keeps them behind it; numStages - 1 buffers a load,
-/// with two stages one where splitLoads finds a way and else two.
-std::unique_ptr<mlir::Pass> createPipelineLoopsPass(int numStages);
+/// with two stages two, or one where two would take more than `sharedBytes` and
+/// splitLoads finds a way.
+std::unique_ptr<mlir::Pass> createPipelineLoopsPass(int numStages,
+                                                    int64_t sharedBytes);
 
 /// tessera-stage-operands: tiles that several dots read, and operands from
 /// outside of a loop that has too many for its registers, are stored to shared

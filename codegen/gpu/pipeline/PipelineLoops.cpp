@@ -433,17 +433,34 @@ private:
   Value lastStart;            // below it there are `distance` more iterations
 };
 
+int64_t bytesOf(ArrayRef<StagedLoad> loads) {
+  int64_t bytes = 0;
+  for (const StagedLoad &staged : loads) {
+    auto type = cast<RankedTensorType>(staged.load->getResult(0).getType());
+    bytes += type.getNumElements() *
+             int64_t(type.getElementType().getIntOrFloatBitWidth()) / 8;
+  }
+  return bytes;
+}
+
 struct PipelineLoopsPass
     : public PassWrapper<PipelineLoopsPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PipelineLoopsPass)
 
   PipelineLoopsPass() = default;
-  explicit PipelineLoopsPass(int stages) { numStages = stages; }
+  PipelineLoopsPass(int stages, int64_t bytes) {
+    numStages = stages;
+    sharedBytes = bytes;
+  }
   PipelineLoopsPass(const PipelineLoopsPass &other) : PassWrapper(other) {}
 
   Option<int> numStages{*this, "num-stages",
                         llvm::cl::desc("iterations under way at once"),
                         llvm::cl::init(3)};
+  Option<int64_t> sharedBytes{
+      *this, "shared-bytes",
+      llvm::cl::desc("of two buffers a tile, which two stages may take"),
+      llvm::cl::init(0)};
 
   StringRef getArgument() const final { return "tessera-pipeline-loops"; }
   StringRef getDescription() const final {
@@ -471,7 +488,9 @@ struct PipelineLoopsPass
       auto slice = addressSlice(loop, loads);
       if (!slice)
         continue;
-      auto split = stages == 2 ? splitLoads(loop, loads) : std::nullopt;
+      auto split = stages == 2 && 2 * bytesOf(loads) > sharedBytes
+                       ? splitLoads(loop, loads)
+                       : std::nullopt;
       if (split)
         LoopPipeliner(loop,
                       {split->early, *addressSlice(loop, split->early),
@@ -489,8 +508,9 @@ struct PipelineLoopsPass
 
 } // namespace
 
-std::unique_ptr<Pass> createPipelineLoopsPass(int numStages) {
-  return std::make_unique<PipelineLoopsPass>(numStages);
+std::unique_ptr<Pass> createPipelineLoopsPass(int numStages,
+                                              int64_t sharedBytes) {
+  return std::make_unique<PipelineLoopsPass>(numStages, sharedBytes);
 }
 
 void registerPipelinePasses() {
