@@ -4,16 +4,15 @@
 #include "trainer/Config.h"
 
 #include "support/Error.h"
+#include "support/File.h"
 #include "support/Names.h"
 #include "trainer/settings/Setting.h"
 #include "trainer/settings/Variables.h"
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <yaml-cpp/yaml.h>
 
 namespace tessera::trainer {
@@ -229,13 +228,13 @@ Config readConfig(const std::string &file,
   if (file.empty())
     return parseConfig("", "defaults", overrides, processEnvironment(),
                        processes);
-  std::ifstream in(file);
-  std::ostringstream text;
-  if (!in || !(text << in.rdbuf()))
-    throw Error(fmt::format("cannot read the config {}", file),
-                "configs/quickstart.yaml is one to start from");
-  return parseConfig(text.str(), file, overrides, processEnvironment(),
-                     processes);
+  std::string text;
+  try {
+    text = readFile(file);
+  } catch (const Error &error) {
+    throw Error(error.message, "configs/quickstart.yaml is one to start from");
+  }
+  return parseConfig(text, file, overrides, processEnvironment(), processes);
 }
 
 Config configFromJson(const nlohmann::json &values, const std::string &place) {

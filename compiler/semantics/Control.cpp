@@ -364,6 +364,9 @@ void Lowering::loop(const syntax::For &stmt, const Range &range) {
                ? "reduce the block first: tl.max(x, axis=0)"
                : "`/` always gives a float: divide with //, or convert with "
                  ".to(tl.int32)");
+  // -2^31 counts down by 2^31, which has an unsigned type as a constant.
+  if (mirrored && bounds[2].type.element.dtype == DType::UInt32)
+    bounds[2] = emit.cast(bounds[2], Element{DType::Int64});
   DType dtype = promoteInts(
       promoteInts(bounds[0].type.element.dtype, bounds[1].type.element.dtype),
       bounds[2].type.element.dtype);

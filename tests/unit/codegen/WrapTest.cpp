@@ -129,6 +129,35 @@ def k(O, low, n, step):
   }
 }
 
+// -2^31 has no counterpart among numbers of 32 bits.
+TEST_P(CpuWrap, TheLongestStepDown) {
+  TileKernel kernel =
+      textKernel(R"(
+@triton.jit
+def k(O, low, n, STEP: tl.constexpr):
+    count = 0
+    for i in range(low, n, STEP):
+        tl.store(O + tl.minimum(count, 7), i)
+        count += 1
+    tl.store(O + 8, count)
+)",
+                 "k", "O=*i32 low=i32 n=i32 STEP:-2147483648", target());
+  constexpr int32_t least = INT32_MIN, most = INT32_MAX;
+  for (auto [low, n] : {std::array<int32_t, 2>{most, -most},
+                        {most, least},
+                        {5, least},
+                        {-1, least},
+                        {least, most}}) {
+    std::vector<int32_t> o(9, 99), expected(9, 99);
+    int32_t count = 0;
+    for (int64_t i = low; i > n; i -= int64_t(1) << 31)
+      expected[count++] = int32_t(i);
+    expected[8] = count;
+    kernel.run({1}, o.data(), low, n);
+    EXPECT_EQ(o, expected) << low << " " << n;
+  }
+}
+
 // The same with numbers of 64 bits, whose sums no wider type holds.
 TEST_P(CpuWrap, RangesThatEndNearTheLargestNumberOf64Bits) {
   const char *const head =

@@ -122,4 +122,17 @@ TEST(Config, ComesBackFromItsJson) {
   EXPECT_EQ(json["nsa.gate"], "softmax");
 }
 
+TEST(Config, FilesThatCannotBeReadAreErrors) {
+  for (const auto &[file, part] : {std::pair("/nonexistent", "No such file"),
+                                   {"/dev/zero", "it has no end"},
+                                   {"/", "Is a directory"}})
+    try {
+      readConfig(file, {});
+      FAIL() << file;
+    } catch (const Error &error) {
+      EXPECT_NE(error.message.find(part), std::string::npos) << error.message;
+      EXPECT_NE(error.hint.find("configs/quickstart.yaml"), std::string::npos);
+    }
+}
+
 } // namespace
