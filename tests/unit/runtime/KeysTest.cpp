@@ -290,6 +290,13 @@ TEST_F(LaunchKeys, ConstexprsByNameKindAndValue) {
                                                   "4")}},
                                {{"B", DType::FP32}},
                                {{"B", DType::BF16}},
+                               // Numbers with the bits of what is above.
+                               {{"B", std::bit_cast<int64_t>(4.0)}},
+                               {{"B", int64_t(1)}},
+                               {{"B", int64_t(0)}},
+                               {{"B", int64_t(DType::FP32)}},
+                               {{"B", int64_t(DType::BF16)}},
+                               {{"B", int64_t(1) << 40}},
                                {{"C", int64_t(4)}},
                                {{"B", int64_t(4)}, {"C", int64_t(4)}}})
     EXPECT_TRUE(keys.insert(key(args, given)).second);

@@ -35,6 +35,15 @@ size_t countOf(const std::string &text, const std::string &part) {
 
 // The run goes on, says so once, and writes later what is missing: no line is
 // lost, none is torn.
+TEST(Telemetry, DurationsChangeTheirUnitsAtSixty) {
+  EXPECT_EQ(duration(-3), "0s");
+  EXPECT_EQ(duration(59.4), "59s");
+  EXPECT_EQ(duration(59.6), "1m00s");
+  EXPECT_EQ(duration(3599), "59m59s");
+  EXPECT_EQ(duration(3600), "1h00m");
+  EXPECT_EQ(duration(100 * 3600 + 59 * 60), "100h59m");
+}
+
 TEST(Telemetry, AFullDiskIsNoEnd) {
   const TestFolder folder;
   Telemetry telemetry(folder.file("metrics.jsonl"), 0);

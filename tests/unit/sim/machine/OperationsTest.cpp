@@ -87,6 +87,37 @@ TEST(SimOperations, WindowsOfAddresses) {
   }
 }
 
+// Two destinations: a comparison and its negation; of packed halves that of
+// the lower and that of the upper.
+TEST(SimOperations, ComparisonsWithTwoDestinations) {
+  std::vector<Words> in = randomWords(256, 5);
+  for (size_t t = 0; t < in.size(); ++t) {
+    in[t][0] = uint32_t(t % 4) << 14 | uint32_t(t / 4 % 4) << 30;
+    in[t][1] = uint32_t(t / 16 % 4) << 14 | uint32_t(t / 64 % 4) << 30;
+  }
+  const std::string bits = "selp.b32 %r0, 1, 0, %p0; selp.b32 %r1, 2, 0, %p1; "
+                           "or.b32 %d0, %r0, %r1;";
+  std::vector<Words> whole =
+      onThreads("setp.lt.u32 %p0|%p1, %a0, %a1;" + bits, in);
+  std::vector<Words> joined = onThreads(
+      "setp.eq.u32 %p2, %a0, %a0; setp.lt.and.u32 %p0|%p1, %a0, %a1, !%p2;" +
+          bits,
+      in);
+  std::vector<Words> halves =
+      onThreads("setp.lt.f16x2 %p0|%p1, %a0, %a1;" + bits, in);
+  auto half = [](uint32_t word) { // 0, 2, -0, -2
+    return (word & 0x8000 ? -1 : 1) * (word & 0x4000 ? 2.0 : 0.0);
+  };
+  for (size_t t = 0; t < in.size(); ++t) {
+    const uint32_t a = in[t][0], b = in[t][1];
+    EXPECT_EQ(whole[t][0], a < b ? 1u : 2u);
+    EXPECT_EQ(joined[t][0], 0u);
+    EXPECT_EQ(halves[t][0], (half(a) < half(b) ? 1u : 0u) |
+                                (half(a >> 16) < half(b >> 16) ? 2u : 0u))
+        << t;
+  }
+}
+
 // --- fp8: all values of a format are listed, the nearest is searched ---------
 
 struct Format8 {

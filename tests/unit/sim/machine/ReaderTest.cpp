@@ -87,6 +87,14 @@ TEST(SimReader, ProblemsNameTheLine) {
       problemOfBody(".reg .b32 %r<4>; mma.sync.aligned.m16n8k16.row."
                     "col.f32.f16.f16.f32 {%r1}, {%r1}, {%r1}, {%r1};"),
       "needs 4 registers");
+  for (const char *text :
+       {"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1, %r2}, [%r3];",
+        "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r3], {%r1, %r2};",
+        "ld.shared.v4.b32 {%r1, %r2}, [%r3];"})
+    expectProblem(problemOf(".version 8.7\n.target sm_90\n.visible .entry k() "
+                            "{ .reg .b32 %r<4>; " +
+                            std::string(text) + " ret; }"),
+                  "2 registers where 4 are needed");
   expectProblem(problemOf(".version 8.0\n.target sm_80\n.func f() { call f; }\n"
                           ".visible .entry k() { call f; }"),
                 "f");
@@ -110,6 +118,14 @@ TEST(SimReader, EveryRowOfTheTableIsReachable) {
     EXPECT_EQ(match.row->sem, row.sem) << opcode;
   }
   EXPECT_GE(mnemonics.size(), 80u);
+}
+
+// What follows a comment at once is read.
+TEST(SimReader, CommentsEndWhereTheySay) {
+  EXPECT_EQ(problemOfBody("/* a\n * b */ret;"), "none");
+  EXPECT_EQ(problemOfBody("/**/ret;"), "none");
+  expectProblem(problemOfBody("/* a\n */?"), "t.ptx:");
+  EXPECT_NE(problemOfBody("/* no end"), "none");
 }
 
 TEST(SimReader, CallsAreInlined) {
