@@ -66,9 +66,9 @@ void LaunchKey::addConstexpr(std::string_view name,
   if (const int64_t *number = std::get_if<int64_t>(&value))
     return addConstexpr(name, *number);
   static_assert(
-      std::is_same_v<std::variant_alternative_t<2, ConstexprValue>, int64_t>);
-  const size_t kind = value.index();
-  addText(name, uint8_t(kind < 2 ? kind : kind + 1));
+      std::is_same_v<std::variant_alternative_t<integerTag, ConstexprValue>,
+                     int64_t>);
+  addText(name, uint8_t(value.index()));
   std::visit(
       [&](const auto &held) {
         using T = std::decay_t<decltype(held)>;

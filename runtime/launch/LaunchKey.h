@@ -43,7 +43,7 @@ public:
   std::vector<uint64_t> copy() const { return {words.begin(), words.end()}; }
 
 private:
-  static constexpr uint8_t integerTag = 2; // index of int64_t + 1 below
+  static constexpr uint8_t integerTag = 2; // index in ConstexprValue
   InlineVector<uint64_t, 64> words;
 };
 
