@@ -254,6 +254,7 @@ def scaled_add(X, Y, OUT, n, factor, BLOCK: tl.constexpr):
         yield "nsa_selected_attention", (q, k, v, indices, p.cu, 20, 8)
         yield "nsa_select", (q, kc, lse, p.cu, cu_cmp, 20, 8, 4, 8, 3)
         yield "nsa_select_scores", (q, kc, lse, p.cu, cu_cmp, 20, 8, 4, 8, 3)
+        yield "nsa_select_scores", (q, kc, lse, p.cu, cu_cmp, 24, 8, 4, 8, 3)  # whole blocks
         yield "nsa_ranges", (indices, p.cu, 20, 8)
         yield "nsa_compress", (k, w, p.cu, cu_cmp, 20, rows, 8, 4)
         yield "nsa_compress", (k, None, p.cu, cu_cmp, 20, rows, 8, 4)
