@@ -85,10 +85,13 @@ def libdevice_fast_log10f(x):
 
 @triton.jit
 def libdevice_exp10(x):
-    high = _float(x) * 3.321928024291992
+    # An fma, so that no sum behind it takes the product before it is rounded.
+    high = tl.fma(_float(x), 3.321928024291992, 0.0)
     low = tl.fma(x, 3.321928024291992, -high) + x * 7.0595369e-8
     low = tl.where(tl.abs(high) < 1e4, low, 0.0)
-    return tl.exp2(high) * tl.fma(low, 0.6931471805599453, 1.0)
+    small = high < -100.0  # exp2 has no subnormal results on GPUs
+    power = tl.exp2(tl.where(small, high + 64.0, high)) * tl.fma(low, 0.6931471805599453, 1.0)
+    return power * tl.where(small, 5.421010862427522e-20, 1.0)
 
 
 @triton.jit

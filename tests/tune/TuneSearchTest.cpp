@@ -222,6 +222,9 @@ TEST_F(TuneSearch, FindsThePlantedSlowDefaultAndExcludesWhatIsBad) {
     EXPECT_EQ(replayed.status.code, 1) << replayed.output << replayed.errors;
     EXPECT_EQ(replayed.output.find("unsupported"), std::string::npos)
         << replayed.output;
+    for (const char *name : {"before.safetensors", "after.safetensors"})
+      EXPECT_EQ(readFile(entry.path() / name),
+                readFile(fs::path(path("case")) / name));
     ++reproduced;
   }
   EXPECT_EQ(reproduced, 3u);

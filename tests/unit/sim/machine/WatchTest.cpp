@@ -112,6 +112,49 @@ TEST(SimWatch, TypesComeFromTheUsesOfARegister) {
   EXPECT_EQ(types["%p1"], Type::None);
 }
 
+// Registers that only a product reads: two halves each, or one tf32.
+TEST(SimWatch, FragmentsHaveTheTypesOfTheirProduct) {
+  struct {
+    const char *shape, *element;
+    Type type;
+  } kinds[] = {{"m16n8k16", "bf16", Type::Bf16x2},
+               {"m16n8k16", "f16", Type::F16x2},
+               {"m16n8k8", "tf32", Type::F32}};
+  for (const auto &kind : kinds) {
+    const std::string element = kind.element;
+    std::string body = ".reg .b32 %a<4>, %b<2>, %d<4>;\n.file 1 \"k.py\"\n"
+                       ".loc 1 20 4\n";
+    for (const char *name :
+         {"%a0", "%a1", "%a2", "%a3", "%b0", "%b1", "%d0", "%d1", "%d2", "%d3"})
+      body += std::string("mov.b32 ") + name + ", 0;\n";
+    body += std::string(".loc 1 21 4\nmma.sync.aligned.") + kind.shape +
+            ".row.col.f32." + element + "." + element +
+            ".f32 {%d0, %d1, %d2, %d3}, {%a0, %a1, %a2, %a3}, {%b0, %b1}, "
+            "{%d0, %d1, %d2, %d3};\nret;\n";
+    const Module module =
+        Module::load(kernelText(".param .u64 Y", body), "mma.ptx");
+    std::map<std::string, Type> types;
+    Watch watch;
+    watch.line = 20;
+    watch.step = [&](const WatchStep &step) {
+      for (const RegisterValue &value : step.registers)
+        types[value.name] = value.type;
+    };
+    Options options;
+    options.watch = &watch;
+    std::vector<float> y(64);
+    Memory memory;
+    memory.add("Y", y.data(), 256, true, false);
+    module
+        .launch("k", {1, 1, 1}, {32, 1, 1}, 0, {pointer(y.data())}, memory,
+                options)
+        .throwIfBad();
+    EXPECT_EQ(types["%a0"], kind.type) << element;
+    EXPECT_EQ(types["%b1"], kind.type) << element;
+    EXPECT_EQ(types["%d2"], Type::F32) << element;
+  }
+}
+
 TEST(SimWatch, LanesThatDoNotExecute) {
   std::vector<WatchStep> steps = watched(atLine(13));
   ASSERT_EQ(steps.size(), 6u);
