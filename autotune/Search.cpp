@@ -114,9 +114,13 @@ private:
       });
       const bool keepOwn =
           std::find(alive.begin(), alive.end(), 0) != alive.end();
+      const size_t before = alive.size();
       alive.resize((alive.size() + 1) / 2);
       if (keepOwn && std::find(alive.begin(), alive.end(), 0) == alive.end())
         alive.push_back(0);
+      // Two and the own choice, which is slower than both.
+      if (alive.size() == before)
+        return;
       std::sort(alive.begin(), alive.end());
     }
   }

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <regex>
 
 using namespace tessera;
 namespace fs = std::filesystem;
@@ -272,6 +273,26 @@ TEST_F(TuneSearch, AnInterruptKeepsTheEntriesAndResumeGoesOn) {
   expectFine(again);
   EXPECT_EQ(entries()[1].timeUs, both[1].timeUs);
   expectHas(again.output, "BAD=3 REPEAT=4: no end after");
+}
+
+// Half of three is two, and the own choice stays: nobody is left to drop.
+TEST_F(TuneSearch, TwoFasterThanTheOwnChoiceEndTheHalving) {
+  const std::string file = write(
+      "three.py", kernelText("# tessera: cpu(REPEAT=100000, BAD=0)\n"
+                             "# tessera: space(REPEAT=[100000, 20000, 1])\n"));
+  const CommandResult result = run({"tune", record("case", file, 6400), "--out",
+                                    path("table.yaml"), "--budget", "20s"});
+  expectFine(result);
+  ASSERT_EQ(entries().size(), 1u);
+  EXPECT_EQ(repeat(entries()[0].use), 1);
+  // 3 rounds for all, 11 and perhaps 22 for the best beside the own choice.
+  const std::string times = readFile(path("table.yaml.times"));
+  const std::regex line("\"?samples\"?: *([0-9]+)");
+  size_t counted = 0;
+  for (std::sregex_iterator at(times.begin(), times.end(), line), end;
+       at != end; ++at, ++counted)
+    EXPECT_LE(std::stoi((*at)[1]), 3 + 11 + 22);
+  EXPECT_EQ(counted, 3u) << times;
 }
 
 TEST_F(TuneSearch, TheBudgetEndsTheSearch) {
