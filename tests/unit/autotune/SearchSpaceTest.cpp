@@ -119,6 +119,12 @@ TEST_F(SpaceTest, GpusHaveWarpsAndStages) {
   EXPECT_EQ(text(space("", geometry, body, true)),
             " x8; num_warps=2 x8; num_warps=8 x8; num_stages=2 x8; "
             "num_stages=4 x8; ");
+  // Around one warp and one stage there is nothing below.
+  EXPECT_EQ(text(space("@triton.autotune(configs=[triton.Config({\"BM\": 32}), "
+                       "triton.Config({\"BM\": 16}, num_warps=1, "
+                       "num_stages=1)], key=[])",
+                       geometry, body, true)),
+            "");
 }
 
 // Tiles whose grid nobody knows are left out once, whatever their warps; where

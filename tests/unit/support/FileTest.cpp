@@ -4,6 +4,7 @@
 #include "support/File.h"
 
 #include "support/Error.h"
+#include "support/Sync.h"
 #include "tests/unit/support/TemporaryFolder.h"
 #include <gtest/gtest.h>
 
@@ -44,6 +45,14 @@ TEST(File, MissingFilesAreErrorsWithAHint) {
     EXPECT_FALSE(error.hint.empty());
   }
   EXPECT_THROW(writeFile(folder.path() / "none" / "x", ""), Error);
+}
+
+// /proc has nothing to sync, which is no error; a folder that is not there is.
+TEST(File, FoldersThatCannotBeSyncedAreNoErrors) {
+  TemporaryFolder folder;
+  EXPECT_EQ(syncFolder(folder.path()), 0);
+  EXPECT_EQ(syncFolder("/proc"), 0);
+  EXPECT_EQ(syncFolder(folder.path() / "none"), ENOENT);
 }
 
 TEST(File, AReaderNeverSeesHalfAFile) {

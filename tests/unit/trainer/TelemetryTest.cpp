@@ -33,8 +33,6 @@ size_t countOf(const std::string &text, const std::string &part) {
   return count;
 }
 
-// The run goes on, says so once, and writes later what is missing: no line is
-// lost, none is torn.
 TEST(Telemetry, DurationsChangeTheirUnitsAtSixty) {
   EXPECT_EQ(duration(-3), "0s");
   EXPECT_EQ(duration(59.4), "59s");
@@ -44,6 +42,8 @@ TEST(Telemetry, DurationsChangeTheirUnitsAtSixty) {
   EXPECT_EQ(duration(100 * 3600 + 59 * 60), "100h59m");
 }
 
+// The run goes on, says so once, and writes later what is missing: no line is
+// lost, none is torn.
 TEST(Telemetry, AFullDiskIsNoEnd) {
   const TestFolder folder;
   Telemetry telemetry(folder.file("metrics.jsonl"), 0);

@@ -87,6 +87,11 @@ TEST(Documents, AreWhereTheFilesSayTheyAre) {
   const TokenStore wide = storeOf(
       folder.write("b.bin", llmcFile({9, 128000, 70000}, 20240801, 7, 4)));
   EXPECT_EQ(lengthsOf(wide), (Row{1, 2}));
+  // A token on either side of where one piece that is read ends.
+  std::vector<uint32_t> many((1 << 20) + 3, 5);
+  many[(1 << 20) - 1] = many[1 << 20] = many[(1 << 20) + 2] = 50256;
+  const TokenStore pieces = storeOf(folder.write("c.bin", llmcFile(many)));
+  EXPECT_EQ(lengthsOf(pieces), (Row{(1 << 20) - 1, 1, 2, 1}));
   folder.write("text/a", "12345");
   folder.write("text/b", "123");
   const TokenStore text = storeOf(folder.file("text"));
