@@ -2,7 +2,7 @@
 #
 #   tessera_library(NAME [SHARED] [EXPORTED] SRCS ... [DEPS ...] [MLIR] [TORCH] [SEPARATE])
 #   tessera_executable(NAME SRCS ... [DEPS ...] [MLIR] [TORCH] [SEPARATE])
-#   tessera_test(NAME SRCS ... [DEPS ...] [LINKS ...] [LABELS ...] [MLIR] [TORCH])
+#   tessera_test(NAME SRCS ... [DEPS ...] [LINKS ...] [LABELS ...] [MLIR] [TORCH] [OWN_FLAGS])
 #
 # MLIR gives the target MLIR/LLVM headers and the shared libraries; TORCH gives
 # LibTorch. The include root is the repository (and the build folder, for
@@ -17,11 +17,14 @@
 # The objects of an EXPORTED library are also linked into libtessera.so, which
 # shows some of its symbols (runtime/libtessera.map.in).
 #
+# OWN_FLAGS: a dependency of the test brings -m flags, with which it cannot share
+# the precompiled header of tests.
+#
 # LINKS are libraries that a test links without taking their compile options.
 # SPDX-License-Identifier: Apache-2.0
 
 # tessera_precompiled(KIND): the target whose precompiled header the targets of
-# this KIND (MLIR or TORCH) share. GCC accepts it where -m, -f and -g agree.
+# this KIND (MLIR, TORCH, or TEST for tests that are neither) share. GCC accepts it where -m, -f and -g agree.
 function(_tessera_precompiled kind)
   string(TOLOWER ${kind} name)
   set(target tessera_precompiled_${name})
@@ -30,6 +33,9 @@ function(_tessera_precompiled kind)
   endif()
   add_library(${target} OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled/Empty.cpp)
   _tessera_common(${target} ${kind})
+  if(kind STREQUAL "TEST")
+    target_link_libraries(${target} PRIVATE GTest::gtest nlohmann_json::nlohmann_json)
+  endif()
   target_precompile_headers(${target} PRIVATE <cmake/precompiled/${kind}.h>)
   _tessera_precompiled_sum(${target} ${kind})
 endfunction()
@@ -75,7 +81,8 @@ function(_tessera_common target)
   endif()
 endfunction()
 
-# Forwards the MLIR and TORCH switches of the caller's parsed arguments.
+# Forwards the MLIR and TORCH switches of the caller's parsed arguments. Further
+# arguments: the kind of precompiled header of a target that is neither.
 macro(_tessera_finish target)
   set(switches)
   foreach(switch MLIR TORCH)
@@ -85,8 +92,9 @@ macro(_tessera_finish target)
   endforeach()
   _tessera_common(${target} ${switches} DEPS ${arg_DEPS})
   # A target of both kinds takes torch's.
-  if(switches)
-    list(GET switches -1 kind)
+  set(kinds ${ARGN} ${switches})
+  if(kinds)
+    list(GET kinds -1 kind)
     _tessera_precompiled(${kind})
     string(TOLOWER ${kind} kind)
     target_precompile_headers(${target} REUSE_FROM tessera_precompiled_${kind})
@@ -126,13 +134,17 @@ function(tessera_executable name)
 endfunction()
 
 function(tessera_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "MLIR;TORCH" "" "SRCS;DEPS;LINKS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "MLIR;TORCH;OWN_FLAGS" "" "SRCS;DEPS;LINKS;LABELS")
   if(NOT TESSERA_TESTS)
     return()
   endif()
   list(APPEND arg_DEPS GTest::gtest GTest::gtest_main)
   add_executable(${name} ${arg_SRCS})
-  _tessera_finish(${name})
+  set(kind TEST)
+  if(arg_OWN_FLAGS)
+    set(kind)
+  endif()
+  _tessera_finish(${name} ${kind})
   target_compile_options(${name} PRIVATE -O1)
   foreach(library IN LISTS arg_LINKS)
     target_link_libraries(${name} PRIVATE $<LINK_ONLY:${library}>)

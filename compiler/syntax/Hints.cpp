@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/syntax/Hints.h"
 
+#include "compiler/syntax/HintTypes.h"
 #include "compiler/syntax/Parser.h"
 #include "support/Error.h"
 #include "support/Names.h"
@@ -21,24 +22,30 @@ public:
         diagnostics(diagnostics) {}
 
   Hints read() {
-    for (const HintComment &comment : function.hints) {
-      hint = &comment;
-      try {
-        readOne(comment.text);
-      } catch (const CompileError &error) {
-        report("malformed hint: " + (error.diagnostics.empty()
-                                         ? error.message
-                                         : error.diagnostics[0].message),
-               error.diagnostics.empty() ? error.hint
-                                         : error.diagnostics[0].hint);
-      } catch (const Error &error) {
-        report(error.message, error.hint);
-      }
-    }
+    // Instances are read with the types, wherever these are written.
+    for (bool isTypes : {true, false})
+      for (const HintComment &comment : function.hints)
+        if (comment.text.starts_with("types(") == isTypes)
+          readComment(comment);
     return std::move(hints);
   }
 
 private:
+  void readComment(const HintComment &comment) {
+    hint = &comment;
+    try {
+      readOne(comment.text);
+    } catch (const CompileError &error) {
+      report("malformed hint: " + (error.diagnostics.empty()
+                                       ? error.message
+                                       : error.diagnostics[0].message),
+             error.diagnostics.empty() ? error.hint
+                                       : error.diagnostics[0].hint);
+    } catch (const Error &error) {
+      report(error.message, error.hint);
+    }
+  }
+
   void report(std::string message, std::string help) {
     if (help.empty())
       help = "write # tessera: NAME(...)";
@@ -78,8 +85,8 @@ private:
 
   static const std::vector<std::string> &knownHints() {
     static const std::vector<std::string> known = {
-        "instance",  "cpu",  "stages", "swap_ab",
-        "predicate", "grid", "check",  "space"};
+        "instance", "cpu",   "stages", "swap_ab", "predicate",
+        "grid",     "check", "space",  "types"};
     return known;
   }
 
@@ -90,6 +97,8 @@ private:
       return readCheck(*call);
     if (name == "cpu" && call)
       return readCpu(*call);
+    if (name == "types" && call)
+      return readTypes(*call);
     if (name == "space" && call)
       return readSpace(*call);
     if (name == "stages" && call)
@@ -102,7 +111,7 @@ private:
     if (std::find(known.begin(), known.end(), name) == known.end())
       throw unknownHint(name);
     throw Error("the hint `" + name + "` is written differently",
-                "forms: instance NAME(...), cpu(BM=32), "
+                "forms: instance NAME(...), types(\"X Y: *T:16\"), cpu(BM=32), "
                 "space(BM=[16, 32]), "
                 "stages(k=3), swap_ab, predicate, grid(cdiv(N, BLOCK)), "
                 "check(X=[N])");
@@ -113,7 +122,7 @@ private:
   }
 
   [[noreturn]] void unknownParameter(const std::string &name) {
-    std::vector<std::string> names;
+    std::vector<std::string> names = types.variableNames();
     for (const KernelParameter &parameter : signature.parameters)
       names.push_back(parameter.name);
     throw Error("`" + signature.kernel + "` has no parameter `" + name + "`",
@@ -128,6 +137,36 @@ private:
     return int64_t(*number);
   }
 
+  void readTypes(const Call &call) {
+    if (!call.keywords.empty() || call.arguments.empty())
+      throw Error("types() takes texts of names and their type",
+                  "write types(\"Q K V: *T:16\", \"scale: fp32\")");
+    if (typesAreThere)
+      throw Error("the types are given twice", "write them in one types()");
+    typesAreThere = true;
+    for (const ExprPtr &argument : call.arguments) {
+      const Value entry = value(*argument);
+      const std::string *text = entry.get<std::string>();
+      if (!text)
+        throw Error("types() takes texts of names and their type",
+                    "write types(\"Q K V: *T:16\", \"scale: fp32\")");
+      types.add(signature, *text);
+    }
+    types.resolve(signature);
+  }
+
+  // The type that an instance gives for a variable of types(): "fp32".
+  std::string element(const Keyword &keyword) {
+    const Value given = value(*keyword.value);
+    const std::string *text = given.get<std::string>();
+    if (!text || elementBits(*text) == 0)
+      throw Error(
+          "the type `" + keyword.name + "` must be an element type",
+          text ? nearestNameHint(*text, elementTypeNames(), "element types")
+               : "write " + keyword.name + "=\"fp32\"");
+    return *text;
+  }
+
   void readInstance(const std::string &name, const Call *call) {
     if (!call || !call->arguments.empty())
       throw Error("an instance names its arguments",
@@ -139,10 +178,13 @@ private:
     Instance instance;
     instance.name = name;
     std::vector<const Keyword *> given(signature.parameters.size());
+    std::map<std::string, std::string> elements;
     for (const Keyword &keyword : call->keywords) {
       int index = signature.find(keyword.name);
       if (index >= 0)
         given[size_t(index)] = &keyword;
+      else if (types.isVariable(keyword.name))
+        elements[keyword.name] = element(keyword);
       else if (keyword.name == "num_warps")
         instance.numWarps = count(value(*keyword.value), keyword.name);
       else if (keyword.name == "num_stages")
@@ -155,6 +197,8 @@ private:
       if (given[i])
         instance.arguments.push_back(
             argumentFromValue(parameter, value(*given[i]->value)));
+      else if (auto shared = types.valueOf(parameter.name, elements, name))
+        instance.arguments.push_back(argumentFromValue(parameter, *shared));
       else if (parameter.hasDefault)
         instance.arguments.push_back(
             specialize(parameter, parameter.defaultValue));
@@ -267,6 +311,8 @@ private:
   const Signature &signature;
   std::vector<Diagnostic> &diagnostics;
   const HintComment *hint = nullptr;
+  HintTypes types;
+  bool typesAreThere = false;
   Hints hints;
 };
 

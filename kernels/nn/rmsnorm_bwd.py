@@ -16,9 +16,10 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     return x
 
 
-# tessera: instance rmsnorm_bwd_quick_f32(DY="*fp32:16", X="*fp32:16", W="*fp32:16", RSTD="*fp32:16", DX="*fp32:16", PART="*fp32:16", N="i32", sdy="i32:16", sx="i32:16", sdx="i32:16", D=192, DP=256, BR=4, STEPS=16)
-# tessera: instance rmsnorm_bwd_d64_f32(DY="*fp32:16", X="*fp32:16", W="*fp32:16", RSTD="*fp32:16", DX="*fp32:16", PART="*fp32:16", N="i32", sdy="i32:16", sx="i32:16", sdx="i32:16", D=768, DP=1024, BR=4, STEPS=16)
-# tessera: instance rmsnorm_bwd_paper_bf16(DY="*bf16:16", X="*bf16:16", W="*bf16:16", RSTD="*fp32:16", DX="*bf16:16", PART="*fp32:16", N="i32", sdy="i32:16", sx="i32:16", sdx="i32:16", D=2560, DP=4096, BR=4, STEPS=16)
+# tessera: types("DY X W DX: *TYPE:16", "RSTD PART: *fp32:16", "N: i32", "sdy sx sdx: i32:16")
+# tessera: instance rmsnorm_bwd_quick_f32(TYPE="fp32", D=192, DP=256, BR=4, STEPS=16)
+# tessera: instance rmsnorm_bwd_d64_f32(TYPE="fp32", D=768, DP=1024, BR=4, STEPS=16)
+# tessera: instance rmsnorm_bwd_paper_bf16(TYPE="bf16", D=2560, DP=4096, BR=4, STEPS=16)
 # tessera: cpu(BR=4, STEPS=16)
 # tessera: cpu(BR=16, STEPS=4)
 # tessera: space(BR=[1, 2, 4, 8, 16, 32], STEPS=[2, 4, 8, 16, 32, 64], where=BR * STEPS == 64)

@@ -16,9 +16,10 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     return x
 
 
-# tessera: instance rmsnorm_fwd_quick_f32(X="*fp32:16", W="*fp32:16", Y="*fp32:16", RSTD="*fp32:16", N="i32", eps="fp32", sx="i32:16", sy="i32:16", D=192, DP=256, BR=4)
-# tessera: instance rmsnorm_fwd_d64_f32(X="*fp32:16", W="*fp32:16", Y="*fp32:16", RSTD="*fp32:16", N="i32", eps="fp32", sx="i32:16", sy="i32:16", D=768, DP=1024, BR=4)
-# tessera: instance rmsnorm_fwd_paper_bf16(X="*bf16:16", W="*bf16:16", Y="*bf16:16", RSTD="*fp32:16", N="i32", eps="fp32", sx="i32:16", sy="i32:16", D=2560, DP=4096, BR=4)
+# tessera: types("X W Y: *TYPE:16", "RSTD: *fp32:16", "N: i32", "eps: fp32", "sx sy: i32:16")
+# tessera: instance rmsnorm_fwd_quick_f32(TYPE="fp32", D=192, DP=256, BR=4)
+# tessera: instance rmsnorm_fwd_d64_f32(TYPE="fp32", D=768, DP=1024, BR=4)
+# tessera: instance rmsnorm_fwd_paper_bf16(TYPE="bf16", D=2560, DP=4096, BR=4)
 # tessera: cpu(BR=4)
 # tessera: cpu(BR=16)
 # tessera: space(BR=[1, 2, 4, 8, 16, 32])

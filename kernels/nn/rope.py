@@ -5,9 +5,10 @@ import triton
 import triton.language as tl
 
 
-# tessera: instance rope_quick_f32(X="*fp32:16", Y="*fp32:16", COS="*fp32:16", SIN="*fp32:16", CU="*i32:16", pos0="i32", sxt="i32:16", sxh="i32:16", syt="i32:16", syh="i32:16", D=32, R=32, RH=16, RT=1, INVERSE=0, BT=32)
-# tessera: instance rope_d64_f32(X="*fp32:16", Y="*fp32:16", COS="*fp32:16", SIN="*fp32:16", CU="*i32:16", pos0="i32", sxt="i32:16", sxh="i32:16", syt="i32:16", syh="i32:16", D=64, R=64, RH=32, RT=1, INVERSE=0, BT=32)
-# tessera: instance rope_paper_bf16(X="*bf16:16", Y="*bf16:16", COS="*fp32:16", SIN="*fp32:16", CU="*i32:16", pos0="i32", sxt="i32:16", sxh="i32:16", syt="i32:16", syh="i32:16", D=192, R=192, RH=128, RT=1, INVERSE=0, BT=32)
+# tessera: types("X Y: *TYPE:16", "COS SIN: *fp32:16", "CU: *i32:16", "pos0: i32", "s*: i32:16")
+# tessera: instance rope_quick_f32(TYPE="fp32", D=32, R=32, RH=16, RT=1, INVERSE=0, BT=32)
+# tessera: instance rope_d64_f32(TYPE="fp32", D=64, R=64, RH=32, RT=1, INVERSE=0, BT=32)
+# tessera: instance rope_paper_bf16(TYPE="bf16", D=192, R=192, RH=128, RT=1, INVERSE=0, BT=32)
 # tessera: cpu(BT=32)
 # tessera: space(BT=[4, 8, 16, 32, 64, 128])
 @triton.jit(do_not_specialize=["pos0"])

@@ -16,9 +16,10 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     return x
 
 
-# tessera: instance attn_delta_quick_f32(O="*fp32:16", DO="*fp32:16", DELTA="*fp32:16", T="i32", sot="i32:16", soh="i32:16", sdot="i32:16", sdoh="i32:16", sdeltat="i32", sdeltah=1, E=32, EP=32, BT=32)
-# tessera: instance attn_delta_d64_f32(O="*fp32:16", DO="*fp32:16", DELTA="*fp32:16", T="i32", sot="i32:16", soh="i32:16", sdot="i32:16", sdoh="i32:16", sdeltat="i32", sdeltah=1, E=64, EP=64, BT=32)
-# tessera: instance attn_delta_paper_bf16(O="*bf16:16", DO="*bf16:16", DELTA="*fp32:16", T="i32", sot="i32:16", soh="i32:16", sdot="i32:16", sdoh="i32:16", sdeltat="i32:16", sdeltah=1, E=128, EP=128, BT=32)
+# tessera: types("O DO: *TYPE:16", "DELTA: *fp32:16", "T sdeltat: i32", "sdeltah: 1", "s*: i32:16")
+# tessera: instance attn_delta_quick_f32(TYPE="fp32", E=32, EP=32, BT=32)
+# tessera: instance attn_delta_d64_f32(TYPE="fp32", E=64, EP=64, BT=32)
+# tessera: instance attn_delta_paper_bf16(TYPE="bf16", sdeltat="i32:16", E=128, EP=128, BT=32)
 # tessera: cpu(BT=64)
 # tessera: space(BT=[16, 32, 64, 128, 256])
 @triton.jit(do_not_specialize=["T"])

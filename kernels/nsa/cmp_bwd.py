@@ -35,9 +35,10 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
     return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
 
 
-# tessera: instance cmp_bwd_dq_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=3, L=16, STRIDE=8, D=32, DP=32, DT=0, E=32, EP=32, BM=64, BN=32)
-# tessera: instance cmp_bwd_dq_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=4, L=32, STRIDE=16, D=64, DP=64, DT=0, E=64, EP=64, BM=64, BN=64)
-# tessera: instance cmp_bwd_dq_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*bf16:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32:16", slseh=1, sdeltat="i32:16", sdeltah=1, G=16, L=32, STRIDE=16, D=192, DP=128, DT=64, E=128, EP=128, BM=64, BN=64)
+# tessera: types("Q K V DO DQ: *TYPE:16", "LSE DELTA: *fp32:16", "CU CU_CMP: *i32:16", "scale: fp32", "nseq slset sdeltat: i32", "slseh sdeltah: 1", "s*: i32:16")
+# tessera: instance cmp_bwd_dq_quick_f32(TYPE="fp32", G=3, L=16, STRIDE=8, D=32, DP=32, DT=0, E=32, EP=32, BM=64, BN=32)
+# tessera: instance cmp_bwd_dq_d64_f32(TYPE="fp32", G=4, L=32, STRIDE=16, D=64, DP=64, DT=0, E=64, EP=64, BM=64, BN=64)
+# tessera: instance cmp_bwd_dq_paper_bf16(TYPE="bf16", slset="i32:16", sdeltat="i32:16", G=16, L=32, STRIDE=16, D=192, DP=128, DT=64, E=128, EP=128, BM=64, BN=64)
 # tessera: cpu(BM=64, BN=32)
 # tessera: cpu(BM=32, BN=64)
 # tessera: space(BM=[16, 32, 64, 128], BN=[16, 32, 64, 128], where=G <= BM and BM * BN <= 8192)
@@ -118,9 +119,10 @@ def cmp_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, CU_CMP, scale, nseq, sqt, sqh, s
                  mask=live[:, None] & (tail[None, :] < D))
 
 
-# tessera: instance cmp_bwd_dkdv_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DK="*fp32:16", DV="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=3, L=16, STRIDE=8, D=32, DP=32, DT=0, E=32, EP=32, BM=64, BN=32)
-# tessera: instance cmp_bwd_dkdv_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DK="*fp32:16", DV="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=4, L=32, STRIDE=16, D=64, DP=64, DT=0, E=64, EP=64, BM=64, BN=64)
-# tessera: instance cmp_bwd_dkdv_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", DK="*bf16:16", DV="*bf16:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", slset="i32:16", slseh=1, sdeltat="i32:16", sdeltah=1, G=16, L=32, STRIDE=16, D=192, DP=128, DT=64, E=128, EP=128, BM=64, BN=64)
+# tessera: types("Q K V DO DK DV: *TYPE:16", "LSE DELTA: *fp32:16", "CU CU_CMP: *i32:16", "scale: fp32", "nseq slset sdeltat: i32", "slseh sdeltah: 1", "s*: i32:16")
+# tessera: instance cmp_bwd_dkdv_quick_f32(TYPE="fp32", G=3, L=16, STRIDE=8, D=32, DP=32, DT=0, E=32, EP=32, BM=64, BN=32)
+# tessera: instance cmp_bwd_dkdv_d64_f32(TYPE="fp32", G=4, L=32, STRIDE=16, D=64, DP=64, DT=0, E=64, EP=64, BM=64, BN=64)
+# tessera: instance cmp_bwd_dkdv_paper_bf16(TYPE="bf16", slset="i32:16", sdeltat="i32:16", G=16, L=32, STRIDE=16, D=192, DP=128, DT=64, E=128, EP=128, BM=64, BN=64)
 # tessera: cpu(BM=64, BN=32)
 # tessera: cpu(BM=32, BN=64)
 # tessera: space(BM=[16, 32, 64, 128], BN=[16, 32, 64, 128], where=G <= BM and BM * BN <= 8192)

@@ -35,9 +35,10 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
     return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
 
 
-# tessera: instance compress_bwd_dx_quick_f32(DOUT="*fp32:16", W="*fp32:16", DX="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", nseq="i32", sot="i32:16", soh="i32:16", sxt="i32:16", sxh="i32:16", L=16, STRIDE=8, D=32, DP=32, CONV=1, BT=32)
-# tessera: instance compress_bwd_dx_d64_f32(DOUT="*fp32:16", W="*fp32:16", DX="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", nseq="i32", sot="i32:16", soh="i32:16", sxt="i32:16", sxh="i32:16", L=32, STRIDE=16, D=64, DP=64, CONV=1, BT=32)
-# tessera: instance compress_bwd_dx_paper_bf16(DOUT="*bf16:16", W="*bf16:16", DX="*bf16:16", CU="*i32:16", CU_CMP="*i32:16", nseq="i32", sot="i32:16", soh="i32:16", sxt="i32:16", sxh="i32:16", L=32, STRIDE=16, D=192, DP=256, CONV=1, BT=32)
+# tessera: types("DOUT W DX: *TYPE:16", "CU CU_CMP: *i32:16", "nseq: i32", "s*: i32:16")
+# tessera: instance compress_bwd_dx_quick_f32(TYPE="fp32", L=16, STRIDE=8, D=32, DP=32, CONV=1, BT=32)
+# tessera: instance compress_bwd_dx_d64_f32(TYPE="fp32", L=32, STRIDE=16, D=64, DP=64, CONV=1, BT=32)
+# tessera: instance compress_bwd_dx_paper_bf16(TYPE="bf16", L=32, STRIDE=16, D=192, DP=256, CONV=1, BT=32)
 # tessera: cpu(BT=32)
 # tessera: cpu(BT=64)
 # tessera: space(BT=[16, 32, 64, 128])
@@ -76,9 +77,10 @@ def compress_bwd_dx(DOUT, W, DX, CU, CU_CMP, nseq, sot, soh, sxt, sxh, L: tl.con
              mask=(t < length)[:, None] & (d[None, :] < D))
 
 
-# tessera: instance compress_bwd_dw_quick_f32(X="*fp32:16", DOUT="*fp32:16", PART="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", nseq="i32", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=16, STRIDE=8, D=32, DP=32, BC=32)
-# tessera: instance compress_bwd_dw_d64_f32(X="*fp32:16", DOUT="*fp32:16", PART="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", nseq="i32", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=32, STRIDE=16, D=64, DP=64, BC=32)
-# tessera: instance compress_bwd_dw_paper_bf16(X="*bf16:16", DOUT="*bf16:16", PART="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", nseq="i32", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=32, STRIDE=16, D=192, DP=256, BC=32)
+# tessera: types("X DOUT: *TYPE:16", "PART: *fp32:16", "CU CU_CMP: *i32:16", "nseq: i32", "s*: i32:16")
+# tessera: instance compress_bwd_dw_quick_f32(TYPE="fp32", L=16, STRIDE=8, D=32, DP=32, BC=32)
+# tessera: instance compress_bwd_dw_d64_f32(TYPE="fp32", L=32, STRIDE=16, D=64, DP=64, BC=32)
+# tessera: instance compress_bwd_dw_paper_bf16(TYPE="bf16", L=32, STRIDE=16, D=192, DP=256, BC=32)
 # tessera: cpu(BC=32)
 # tessera: cpu(BC=64)
 @triton.jit(do_not_specialize=["nseq"])

@@ -35,9 +35,10 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
     return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
 
 
-# tessera: instance compress_fwd_quick_f32(X="*fp32:16", W="*fp32:16", OUT="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", nseq="i32", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=16, STRIDE=8, D=32, DP=32, CONV=1, BC=32)
-# tessera: instance compress_fwd_d64_f32(X="*fp32:16", W="*fp32:16", OUT="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", nseq="i32", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=32, STRIDE=16, D=64, DP=64, CONV=1, BC=32)
-# tessera: instance compress_fwd_paper_bf16(X="*bf16:16", W="*bf16:16", OUT="*bf16:16", CU="*i32:16", CU_CMP="*i32:16", nseq="i32", sxt="i32:16", sxh="i32:16", sot="i32:16", soh="i32:16", L=32, STRIDE=16, D=192, DP=256, CONV=1, BC=32)
+# tessera: types("X W OUT: *TYPE:16", "CU CU_CMP: *i32:16", "nseq: i32", "s*: i32:16")
+# tessera: instance compress_fwd_quick_f32(TYPE="fp32", L=16, STRIDE=8, D=32, DP=32, CONV=1, BC=32)
+# tessera: instance compress_fwd_d64_f32(TYPE="fp32", L=32, STRIDE=16, D=64, DP=64, CONV=1, BC=32)
+# tessera: instance compress_fwd_paper_bf16(TYPE="bf16", L=32, STRIDE=16, D=192, DP=256, CONV=1, BC=32)
 # tessera: cpu(BC=16)
 # tessera: cpu(BC=32)
 # tessera: space(BC=[8, 16, 32, 64])

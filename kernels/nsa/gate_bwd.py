@@ -16,9 +16,10 @@ def load_rows(ptr, offs, live, N: tl.constexpr, NP: tl.constexpr):
     return x
 
 
-# tessera: instance gate_bwd_quick_f32(DO="*fp32:16", OC="*fp32:16", OS="*fp32:16", OW="*fp32:16", GATES="*fp32:16", DOC="*fp32:16", DOS="*fp32:16", DOW="*fp32:16", DLOGITS="*fp32:16", DELTA="*fp32:16", T="i32", inv_tau="fp32", sdot="i32:16", sdoh="i32:16", sbt="i32:16", sbh="i32:16", sgt="i32", sgh="i32", sct="i32:16", sch="i32:16", slt="i32", slh="i32", G=3, E=32, EP=32, SOFTMAX=1, BT=32)
-# tessera: instance gate_bwd_d64_f32(DO="*fp32:16", OC="*fp32:16", OS="*fp32:16", OW="*fp32:16", GATES="*fp32:16", DOC="*fp32:16", DOS="*fp32:16", DOW="*fp32:16", DLOGITS="*fp32:16", DELTA="*fp32:16", T="i32", inv_tau="fp32", sdot="i32:16", sdoh="i32:16", sbt="i32:16", sbh="i32:16", sgt="i32", sgh="i32", sct="i32:16", sch="i32:16", slt="i32", slh="i32", G=4, E=64, EP=64, SOFTMAX=1, BT=32)
-# tessera: instance gate_bwd_paper_bf16(DO="*bf16:16", OC="*bf16:16", OS="*bf16:16", OW="*bf16:16", GATES="*fp32:16", DOC="*bf16:16", DOS="*bf16:16", DOW="*bf16:16", DLOGITS="*bf16:16", DELTA="*fp32:16", T="i32", inv_tau="fp32", sdot="i32:16", sdoh="i32:16", sbt="i32:16", sbh="i32:16", sgt="i32", sgh="i32", sct="i32:16", sch="i32:16", slt="i32", slh="i32", G=16, E=128, EP=128, SOFTMAX=1, BT=32)
+# tessera: types("DO OC OS OW DOC DOS DOW DLOGITS: *TYPE:16", "GATES DELTA: *fp32:16", "T sgt sgh slt slh: i32", "inv_tau: fp32", "s*: i32:16")
+# tessera: instance gate_bwd_quick_f32(TYPE="fp32", G=3, E=32, EP=32, SOFTMAX=1, BT=32)
+# tessera: instance gate_bwd_d64_f32(TYPE="fp32", G=4, E=64, EP=64, SOFTMAX=1, BT=32)
+# tessera: instance gate_bwd_paper_bf16(TYPE="bf16", G=16, E=128, EP=128, SOFTMAX=1, BT=32)
 # tessera: cpu(BT=32)
 # tessera: cpu(BT=64)
 # tessera: space(BT=[8, 16, 32, 64, 128])

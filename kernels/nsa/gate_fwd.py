@@ -16,9 +16,10 @@ def load_rows(ptr, offs, live, N: tl.constexpr, NP: tl.constexpr):
     return x
 
 
-# tessera: instance gate_fwd_quick_f32(OC="*fp32:16", OS="*fp32:16", OW="*fp32:16", LOGITS="*fp32:16", GATES="*fp32:16", O="*fp32:16", T="i32", inv_tau="fp32", sbt="i32:16", sbh="i32:16", slt="i32", slh="i32", sgt="i32", sgh="i32", sot="i32:16", soh="i32:16", G=3, E=32, EP=32, SOFTMAX=1, BT=32)
-# tessera: instance gate_fwd_d64_f32(OC="*fp32:16", OS="*fp32:16", OW="*fp32:16", LOGITS="*fp32:16", GATES="*fp32:16", O="*fp32:16", T="i32", inv_tau="fp32", sbt="i32:16", sbh="i32:16", slt="i32", slh="i32", sgt="i32", sgh="i32", sot="i32:16", soh="i32:16", G=4, E=64, EP=64, SOFTMAX=1, BT=32)
-# tessera: instance gate_fwd_paper_bf16(OC="*bf16:16", OS="*bf16:16", OW="*bf16:16", LOGITS="*bf16:16", GATES="*fp32:16", O="*bf16:16", T="i32", inv_tau="fp32", sbt="i32:16", sbh="i32:16", slt="i32", slh="i32", sgt="i32", sgh="i32", sot="i32:16", soh="i32:16", G=16, E=128, EP=128, SOFTMAX=1, BT=32)
+# tessera: types("OC OS OW LOGITS O: *TYPE:16", "GATES: *fp32:16", "T slt slh sgt sgh: i32", "inv_tau: fp32", "s*: i32:16")
+# tessera: instance gate_fwd_quick_f32(TYPE="fp32", G=3, E=32, EP=32, SOFTMAX=1, BT=32)
+# tessera: instance gate_fwd_d64_f32(TYPE="fp32", G=4, E=64, EP=64, SOFTMAX=1, BT=32)
+# tessera: instance gate_fwd_paper_bf16(TYPE="bf16", G=16, E=128, EP=128, SOFTMAX=1, BT=32)
 # tessera: cpu(BT=32)
 # tessera: cpu(BT=64)
 # tessera: space(BT=[8, 16, 32, 64, 128])

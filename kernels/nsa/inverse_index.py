@@ -24,8 +24,9 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
     return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
 
 
-# tessera: instance inverse_count_quick(IDX="*i32:16", COUNT="*i32:16", CU="*i32:16", T="i32", nseq="i32", nblk="i32", LSEL=32, NSEL=6, NP=8, BT=32)
-# tessera: instance inverse_count_d64(IDX="*i32:16", COUNT="*i32:16", CU="*i32:16", T="i32", nseq="i32", nblk="i32", LSEL=64, NSEL=16, NP=16, BT=32)
+# tessera: types("IDX COUNT CU: *i32:16", "T nseq nblk: i32")
+# tessera: instance inverse_count_quick(LSEL=32, NSEL=6, NP=8, BT=32)
+# tessera: instance inverse_count_d64(LSEL=64, NSEL=16, NP=16, BT=32)
 # tessera: cpu(BT=64)
 # tessera: space(BT=[16, 32, 64, 128, 256])
 @triton.jit(do_not_specialize=["T", "nblk", "nseq"])
@@ -65,8 +66,9 @@ def inverse_offsets(COUNT, PTR, nblk, BT: tl.constexpr):
     tl.store(ptr + nblk, done)
 
 
-# tessera: instance inverse_fill_quick(IDX="*i32:16", PTR="*i32:16", INV="*i32:16", CU="*i32:16", T="i32", nseq="i32", nblk="i32", LSEL=32, NSEL=6, NP=8, BT=32)
-# tessera: instance inverse_fill_d64(IDX="*i32:16", PTR="*i32:16", INV="*i32:16", CU="*i32:16", T="i32", nseq="i32", nblk="i32", LSEL=64, NSEL=16, NP=16, BT=32)
+# tessera: types("IDX PTR INV CU: *i32:16", "T nseq nblk: i32")
+# tessera: instance inverse_fill_quick(LSEL=32, NSEL=6, NP=8, BT=32)
+# tessera: instance inverse_fill_d64(LSEL=64, NSEL=16, NP=16, BT=32)
 # tessera: cpu(BT=32)
 # tessera: space(BT=[16, 32, 64, 128])
 @triton.jit(do_not_specialize=["T", "nblk", "nseq"])

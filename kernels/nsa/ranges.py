@@ -24,8 +24,9 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
     return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
 
 
-# tessera: instance merge_ranges_quick(IDX="*i32:16", RANGES="*i32:16", CU="*i32:16", T="i32", nseq="i32", LSEL=32, NSEL=6, BT=32)
-# tessera: instance merge_ranges_d64(IDX="*i32:16", RANGES="*i32:16", CU="*i32:16", T="i32", nseq="i32", LSEL=64, NSEL=16, BT=32)
+# tessera: types("IDX RANGES CU: *i32:16", "T nseq: i32")
+# tessera: instance merge_ranges_quick(LSEL=32, NSEL=6, BT=32)
+# tessera: instance merge_ranges_d64(LSEL=64, NSEL=16, BT=32)
 # tessera: cpu(BT=64)
 # tessera: space(BT=[16, 32, 64, 128, 256])
 # tessera: grid(T // BT + B, H)

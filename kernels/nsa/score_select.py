@@ -47,9 +47,10 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
     return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
 
 
-# tessera: instance score_select_quick_f32(Q="*fp32:16", K="*fp32:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nseq="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", slset="i32", slseh=1, G=3, GB=1, L=16, STRIDE=8, LSEL=32, NSEL=6, NP=8, NINIT=1, NLOCAL=2, D=32, DP=32, DT=0, STORE=0, BM=64, BJ=16)
-# tessera: instance score_select_d64_f32(Q="*fp32:16", K="*fp32:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nseq="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", slset="i32", slseh=1, G=4, GB=4, L=32, STRIDE=16, LSEL=64, NSEL=16, NP=16, NINIT=1, NLOCAL=2, D=64, DP=64, DT=0, STORE=0, BM=64, BJ=16)
-# tessera: instance score_select_paper_bf16(Q="*bf16:16", K="*bf16:16", LSE="*fp32:16", IDX="*i32:16", SCORES="*fp32:16", CU="*i32:16", CU_CMP="*i32:16", scale="fp32", T="i32", nseq="i32", nscore="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", slset="i32:16", slseh=1, G=16, GB=16, L=32, STRIDE=16, LSEL=64, NSEL=16, NP=16, NINIT=1, NLOCAL=2, D=192, DP=128, DT=64, STORE=0, BM=64, BJ=16)
+# tessera: types("Q K: *TYPE:16", "LSE SCORES: *fp32:16", "IDX CU CU_CMP: *i32:16", "scale: fp32", "T nseq nscore slset: i32", "slseh: 1", "s*: i32:16")
+# tessera: instance score_select_quick_f32(TYPE="fp32", G=3, GB=1, L=16, STRIDE=8, LSEL=32, NSEL=6, NP=8, NINIT=1, NLOCAL=2, D=32, DP=32, DT=0, STORE=0, BM=64, BJ=16)
+# tessera: instance score_select_d64_f32(TYPE="fp32", G=4, GB=4, L=32, STRIDE=16, LSEL=64, NSEL=16, NP=16, NINIT=1, NLOCAL=2, D=64, DP=64, DT=0, STORE=0, BM=64, BJ=16)
+# tessera: instance score_select_paper_bf16(TYPE="bf16", slset="i32:16", G=16, GB=16, L=32, STRIDE=16, LSEL=64, NSEL=16, NP=16, NINIT=1, NLOCAL=2, D=192, DP=128, DT=64, STORE=0, BM=64, BJ=16)
 # tessera: cpu(BM=64, BJ=16)
 # tessera: cpu(BM=64, BJ=16)
 # tessera: space(BM=[32, 64, 128], BJ=[8, 16, 32], where=GB <= BM)

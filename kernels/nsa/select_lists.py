@@ -24,9 +24,10 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
     return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
 
 
-# tessera: instance select_lists_quick(IDX="*i32:16", LISTS="*i64:16", COUNTS="*i32:16", CU="*i32:16", T="i32", nseq="i32", LSEL=32, NSEL=6, NP=8, BT=21, BTP=32)
-# tessera: instance select_lists_d64(IDX="*i32:16", LISTS="*i64:16", COUNTS="*i32:16", CU="*i32:16", T="i32", nseq="i32", LSEL=64, NSEL=16, NP=16, BT=16, BTP=16)
-# tessera: instance select_lists_paper(IDX="*i32:16", LISTS="*i64:16", COUNTS="*i32:16", CU="*i32:16", T="i32", nseq="i32", LSEL=64, NSEL=16, NP=16, BT=4, BTP=4)
+# tessera: types("IDX COUNTS CU: *i32:16", "LISTS: *i64:16", "T nseq: i32")
+# tessera: instance select_lists_quick(LSEL=32, NSEL=6, NP=8, BT=21, BTP=32)
+# tessera: instance select_lists_d64(LSEL=64, NSEL=16, NP=16, BT=16, BTP=16)
+# tessera: instance select_lists_paper(LSEL=64, NSEL=16, NP=16, BT=4, BTP=4)
 @triton.autotune(configs=[triton.Config({}, num_warps=1)], key=["BT", "NSEL"])
 @triton.jit(do_not_specialize=["T", "nseq"])
 def select_lists(IDX, LISTS, COUNTS, CU, T, nseq, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr,

@@ -38,9 +38,10 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
     return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
 
 
-# tessera: instance select_packed_bwd_dq_quick_f32(Q="*fp32:16", KT="*fp32:16", KP="*fp32:16", VT="*fp32:16", IDX="*i32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", tiles="i32", sqt="i32:16", sqh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=3, GP=4, LSEL=32, LP=32, NSEL=6, D=32, DP=32, DT=0, KW=32, E=32, EP=32, BN=32)
-# tessera: instance select_packed_bwd_dq_d64_f32(Q="*fp32:16", KT="*fp32:16", KP="*fp32:16", VT="*fp32:16", IDX="*i32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", tiles="i32", sqt="i32:16", sqh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32", slseh=1, sdeltat="i32", sdeltah=1, G=4, GP=4, LSEL=64, LP=64, NSEL=16, D=64, DP=64, DT=0, KW=64, E=64, EP=64, BN=64)
-# tessera: instance select_packed_bwd_dq_paper_bf16(Q="*bf16:16", KT="*bf16:16", KP="*bf16:16", VT="*bf16:16", IDX="*i32:16", DO="*bf16:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*bf16:16", CU="*i32:16", scale="fp32", T="i32", nseq="i32", tiles="i32", sqt="i32:16", sqh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", slset="i32:16", slseh=1, sdeltat="i32:16", sdeltah=1, G=16, GP=16, LSEL=64, LP=64, NSEL=16, D=192, DP=128, DT=64, KW=256, E=128, EP=128, BN=64)
+# tessera: types("Q KT KP VT DO DQ: *TYPE:16", "IDX CU: *i32:16", "LSE DELTA: *fp32:16", "scale: fp32", "T nseq tiles slset sdeltat: i32", "slseh sdeltah: 1", "s*: i32:16")
+# tessera: instance select_packed_bwd_dq_quick_f32(TYPE="fp32", G=3, GP=4, LSEL=32, LP=32, NSEL=6, D=32, DP=32, DT=0, KW=32, E=32, EP=32, BN=32)
+# tessera: instance select_packed_bwd_dq_d64_f32(TYPE="fp32", G=4, GP=4, LSEL=64, LP=64, NSEL=16, D=64, DP=64, DT=0, KW=64, E=64, EP=64, BN=64)
+# tessera: instance select_packed_bwd_dq_paper_bf16(TYPE="bf16", slset="i32:16", sdeltat="i32:16", G=16, GP=16, LSEL=64, LP=64, NSEL=16, D=192, DP=128, DT=64, KW=256, E=128, EP=128, BN=64)
 # tessera: cpu(BN=64)
 # tessera: cpu(BN=32)
 # tessera: space(BN=[16, 32, 64], where=BN <= LP)

@@ -35,9 +35,10 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
     return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
 
 
-# tessera: instance window_fwd_quick_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32", slseh=1, G=3, W=64, D=32, DP=32, DT=0, E=32, EP=32, BM=64, BN=32)
-# tessera: instance window_fwd_d64_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32", slseh=1, G=4, W=512, D=64, DP=64, DT=0, E=64, EP=64, BM=64, BN=64)
-# tessera: instance window_fwd_paper_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", O="*bf16:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", nseq="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", slset="i32:16", slseh=1, G=16, W=512, D=192, DP=128, DT=64, E=128, EP=128, BM=64, BN=64)
+# tessera: types("Q K V O: *TYPE:16", "LSE: *fp32:16", "CU: *i32:16", "scale: fp32", "nseq slset: i32", "slseh: 1", "s*: i32:16")
+# tessera: instance window_fwd_quick_f32(TYPE="fp32", G=3, W=64, D=32, DP=32, DT=0, E=32, EP=32, BM=64, BN=32)
+# tessera: instance window_fwd_d64_f32(TYPE="fp32", G=4, W=512, D=64, DP=64, DT=0, E=64, EP=64, BM=64, BN=64)
+# tessera: instance window_fwd_paper_bf16(TYPE="bf16", slset="i32:16", G=16, W=512, D=192, DP=128, DT=64, E=128, EP=128, BM=64, BN=64)
 # tessera: cpu(BM=64, BN=32)
 # tessera: cpu(BM=32, BN=64)
 # tessera: space(BM=[16, 32, 64, 128], BN=[16, 32, 64, 128], where=G <= BM and BM * BN <= 8192)

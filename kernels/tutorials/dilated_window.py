@@ -70,9 +70,10 @@ def dilated_window_ref(Q, K, V, O, LSE, CU, scale, T, sqt, sqh, skt, skh, svt, s
     tl.store(LSE + head * T + start + t + tl.arange(0, 1), peak + tl.log(total))
 
 
-# tessera: instance dilated_window_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", G=3, W=7, STEP=3, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
-# tessera: instance dilated_window_wide_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", O="*fp32:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", G=1, W=25, STEP=2, D=48, DP=64, E=16, EP=16, BM=32, BN=16)
-# tessera: instance dilated_window_bf16(Q="*bf16:16", K="*bf16:16", V="*bf16:16", O="*bf16:16", LSE="*fp32:16", CU="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sot="i32:16", soh="i32:16", G=4, W=16, STEP=4, D=64, DP=64, E=64, EP=64, BM=64, BN=64)
+# tessera: types("Q K V O: *TYPE:16", "LSE: *fp32:16", "CU: *i32:16", "scale: fp32", "T: i32", "s*: i32:16")
+# tessera: instance dilated_window_f32(TYPE="fp32", G=3, W=7, STEP=3, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
+# tessera: instance dilated_window_wide_f32(TYPE="fp32", G=1, W=25, STEP=2, D=48, DP=64, E=16, EP=16, BM=32, BN=16)
+# tessera: instance dilated_window_bf16(TYPE="bf16", G=4, W=16, STEP=4, D=64, DP=64, E=64, EP=64, BM=64, BN=64)
 # tessera: cpu(BM=64, BN=32)
 # tessera: cpu(BM=32, BN=64)
 # tessera: space(BM=[16, 32, 64, 128], BN=[16, 32, 64, 128], where=BM * BN <= 8192)
@@ -130,7 +131,8 @@ def dilated_window(Q, K, V, O, LSE, CU, scale, T, sqt, sqh, skt, skh, svt, svh, 
     tl.store(LSE + group * G * T + start + head * T + t, lse, mask=live)
 
 
-# tessera: instance dilated_window_bwd_dq_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DQ="*fp32:16", CU="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdqt="i32:16", sdqh="i32:16", G=3, W=7, STEP=3, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
+# tessera: types("Q K V DO LSE DELTA DQ: *fp32:16", "CU: *i32:16", "scale: fp32", "T: i32", "s*: i32:16")
+# tessera: instance dilated_window_bwd_dq_f32(G=3, W=7, STEP=3, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
 # tessera: cpu(BM=64, BN=32)
 # tessera: space(BM=[16, 32, 64, 128], BN=[16, 32, 64, 128], where=BM * BN <= 8192)
 # tessera: grid(cdiv(S * G, BM), H, B)
@@ -179,7 +181,8 @@ def dilated_window_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, scale, T, sqt, sqh, s
              mask=live[:, None] & (d[None, :] < D))
 
 
-# tessera: instance dilated_window_bwd_dkdv_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", DO="*fp32:16", LSE="*fp32:16", DELTA="*fp32:16", DK="*fp32:16", DV="*fp32:16", CU="*i32:16", scale="fp32", T="i32", sqt="i32:16", sqh="i32:16", skt="i32:16", skh="i32:16", svt="i32:16", svh="i32:16", sdot="i32:16", sdoh="i32:16", sdkt="i32:16", sdkh="i32:16", sdvt="i32:16", sdvh="i32:16", G=3, W=7, STEP=3, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
+# tessera: types("Q K V DO LSE DELTA DK DV: *fp32:16", "CU: *i32:16", "scale: fp32", "T: i32", "s*: i32:16")
+# tessera: instance dilated_window_bwd_dkdv_f32(G=3, W=7, STEP=3, D=32, DP=32, E=32, EP=32, BM=64, BN=32)
 # tessera: cpu(BM=64, BN=32)
 # tessera: space(BM=[16, 32, 64, 128], BN=[16, 32, 64, 128], where=BM * BN <= 8192)
 # tessera: grid(cdiv(S, BN), H, B)

@@ -5,8 +5,9 @@ import triton
 import triton.language as tl
 
 
-# tessera: instance flash_attention_f16(Q="*fp16:16", K="*fp16:16", V="*fp16:16", O="*fp16:16", LSE="*fp32:16", scale="fp32", sh="i32:16", st="i32:16", T="i32", D=64, BM=64, BN=32, CAUSAL=1)
-# tessera: instance flash_attention_f32(Q="*fp32:16", K="*fp32:16", V="*fp32:16", O="*fp32:16", LSE="*fp32:16", scale="fp32", sh="i32:16", st="i32:16", T="i32", D=64, BM=64, BN=32, CAUSAL=0)
+# tessera: types("Q K V O: *TYPE:16", "LSE: *fp32:16", "scale: fp32", "sh st: i32:16", "T: i32")
+# tessera: instance flash_attention_f16(TYPE="fp16", D=64, BM=64, BN=32, CAUSAL=1)
+# tessera: instance flash_attention_f32(TYPE="fp32", D=64, BM=64, BN=32, CAUSAL=0)
 @triton.jit
 def flash_attention(Q, K, V, O, LSE, scale, sh, st, T, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
                     CAUSAL: tl.constexpr):

@@ -5,7 +5,8 @@ import triton
 import triton.language as tl
 
 
-# tessera: instance layer_norm_fwd_f32(X="*fp32:16", W="*fp32:16", B="*fp32:16", Y="*fp32:16", MEAN="*fp32:16", RSTD="*fp32:16", s="i32", N="i32", eps="fp32", BLOCK=128)
+# tessera: types("X W B Y MEAN RSTD: *fp32:16", "s N: i32", "eps: fp32")
+# tessera: instance layer_norm_fwd_f32(BLOCK=128)
 @triton.jit
 def layer_norm_fwd(X, W, B, Y, MEAN, RSTD, s, N, eps, BLOCK: tl.constexpr):
     """One row in pieces of BLOCK: the mean, then the variance, then the result."""
@@ -31,7 +32,8 @@ def layer_norm_fwd(X, W, B, Y, MEAN, RSTD, s, N, eps, BLOCK: tl.constexpr):
         tl.store(Y + row * s + c, ((x - mean) * rstd * w + b).to(Y.dtype.element_ty), mask=c < N)
 
 
-# tessera: instance layer_norm_bwd_dx_f32(DX="*fp32:16", DY="*fp32:16", X="*fp32:16", W="*fp32:16", MEAN="*fp32:16", RSTD="*fp32:16", DW="*fp32:16", DB="*fp32:16", s="i32", N="i32", BLOCK=512)
+# tessera: types("DX DY X W MEAN RSTD DW DB: *fp32:16", "s N: i32")
+# tessera: instance layer_norm_bwd_dx_f32(BLOCK=512)
 @triton.jit
 def layer_norm_bwd_dx(DX, DY, X, W, MEAN, RSTD, DW, DB, s, N, BLOCK: tl.constexpr):
     """One row: dx, and this row's part of dw and db, added atomically to zeroed arrays."""

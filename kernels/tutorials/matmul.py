@@ -10,8 +10,9 @@ def leaky(x):
     return tl.where(x >= 0, x, 0.01 * x)
 
 
-# tessera: instance matmul_f16(A="*fp16:16", B="*fp16:16", C="*fp16:16", M="i32:16", N="i32:16", K="i32:16", sam="i32:16", sbk="i32:16", scm="i32:16", BM=64, BN=64, BK=32, ROWS=4, LEAKY=1)
-# tessera: instance matmul_f32(A="*fp32:16", B="*fp32:16", C="*fp32:16", M="i32:16", N="i32:16", K="i32:16", sam="i32:16", sbk="i32:16", scm="i32:16", BM=64, BN=64, BK=32, ROWS=4, LEAKY=0)
+# tessera: types("A B C: *TYPE:16", "M N K sam sbk scm: i32:16")
+# tessera: instance matmul_f16(TYPE="fp16", BM=64, BN=64, BK=32, ROWS=4, LEAKY=1)
+# tessera: instance matmul_f32(TYPE="fp32", BM=64, BN=64, BK=32, ROWS=4, LEAKY=0)
 @triton.jit
 def matmul(A, B, C, M, N, K, sam, sbk, scm, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, ROWS: tl.constexpr,
            LEAKY: tl.constexpr):

@@ -33,6 +33,8 @@ const char *checkName(Check check) {
     return "divergent-barrier";
   case Check::Deadlock:
     return "deadlock";
+  case Check::DivisionByZero:
+    return "division-by-zero";
   case Check::GlobalConflict:
     return "global-conflict";
   case Check::AddressOverflow:

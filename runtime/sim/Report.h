@@ -17,6 +17,7 @@ enum class Check : uint8_t {
   OutOfBounds,
   Misaligned,
   Uninitialized,
+  DivisionByZero, // whose quotient or remainder is used
   SharedRace,
   AsyncRead, // of data before its wait
   DivergentBarrier,

@@ -18,19 +18,20 @@ except ImportError as error:
     print("skipped:", error)
     sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
 
+from instances import instances_of, is_type
+
 ROOT = pathlib.Path(__file__).resolve().parents[2] / "kernels"
 full = "ptx" in sys.argv[1:]
 only = [a for a in sys.argv[1:] if a != "ptx"]
 failed = count = 0
 
 
-def source(fn, hint):
-    call = ast.parse(hint, mode="eval").body
+def source(fn, given):
     signature, constexprs, attrs = {}, {}, {}
-    given = {k.arg: ast.literal_eval(k.value) for k in call.keywords}
+    given = dict(given)
     for i, name in enumerate(fn.arg_names):
         value = given.pop(name)
-        if isinstance(value, str):
+        if is_type(value):
             kind, _, divisible = value.partition(":")
             signature[name] = kind
             if divisible:
@@ -47,7 +48,7 @@ for path in sorted(ROOT.glob("*/*.py")):
     if only and not any(o in str(path) for o in only):
         continue
     text = path.read_text()
-    hints = re.findall(r"^# tessera: instance (\w+)(\(.*\))$", text, re.M)
+    instances = instances_of(path)
     tree = ast.parse(text)
     # Helpers are called and compiled with their callers; references are compared by `tessera check`.
     called = {n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
@@ -57,18 +58,17 @@ for path in sorted(ROOT.glob("*/*.py")):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     for kernel in kernels:
-        mine = [h for h in hints if h[0] == kernel or h[0].startswith(kernel + "_")]
-        mine = [h for h in mine if not any(len(k) > len(kernel) and h[0].startswith(k + "_") for k in kernels)]
+        mine = instances.get(kernel)
         if not mine:
             failed += 1
             print(f"FAILED {path.relative_to(ROOT)}: {kernel} has no instance")
         fn = getattr(module, kernel)
         while not isinstance(fn, triton.JITFunction):
             fn = fn.fn
-        for name, arguments in mine:
+        for name, arguments in (mine or {}).items():
             count += 1
             try:
-                src, target = source(fn, name + arguments), GPUTarget("cuda", 80, 32)
+                src, target = source(fn, arguments), GPUTarget("cuda", 80, 32)
                 if full:
                     done = triton.compile(src, target=target, options={"num_warps": 4, "num_stages": 2})
                     spill = re.search(r"\.reg \.b32 \t%r<(\d+)>", done.asm["ptx"])

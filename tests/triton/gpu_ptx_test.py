@@ -24,6 +24,8 @@ except ImportError as error:
     print("skipped:", error)
     sys.exit(77)
 
+from instances import instances_of, is_type
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PTXAS = pathlib.Path(triton.__file__).parent / "backends/nvidia/bin/ptxas"
 failures = 0
@@ -66,16 +68,13 @@ def log_of(ptx):
     return done.stderr + done.stdout
 
 
-source = (ROOT / "kernels/tutorials/matmul.py").read_text()
-hints = dict(re.findall(r"^# tessera: instance (\w+)\((.*)\)$", source, re.M))
-for name, arguments in hints.items():
+instances = instances_of(ROOT / "kernels/tutorials/matmul.py")["matmul"]
+for name, given in instances.items():
     fn = kernel(ROOT / "kernels/tutorials/matmul.py", "matmul")
-    given = eval(f"dict({arguments})")
-    given.pop("num_warps", None), given.pop("num_stages", None)
     signature, constexprs, attrs = {}, {}, {}
     for i, parameter in enumerate(fn.arg_names):
         value = given[parameter]
-        if isinstance(value, str):
+        if is_type(value):
             signature[parameter] = value.partition(":")[0]
             if ":" in value:
                 attrs[(i,)] = [["tt.divisibility", 16]]
@@ -117,5 +116,5 @@ for name, arguments in hints.items():
         expect(f"{what}: blocks", got["blocks_per_sm"], blocks)
         if got["sass"]:
             expect(f"{what}: mma of the SASS", got["sass"]["instructions"].get("mma", 0) > 0, True)
-print("instances:", len(hints), "failures:", failures)
-sys.exit(1 if failures or not hints else 0)
+print("instances:", len(instances), "failures:", failures)
+sys.exit(1 if failures or not instances else 0)

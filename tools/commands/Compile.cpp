@@ -7,6 +7,7 @@
 #include "codegen/gpu/report/Report.h"
 #include "compiler/syntax/CudaSource.h"
 #include "compiler/syntax/Decorators.h"
+#include "compiler/syntax/Manifest.h"
 #include "compiler/syntax/Program.h"
 #include "compiler/syntax/Remarks.h"
 #include "runtime/Kernel.h"
@@ -40,7 +41,7 @@ struct Options : JobOptions {
   std::string request;
   std::string emit; // empty: the code and its description
   std::string folder = ".";
-  bool list = false;
+  bool list = false, json = false;
 };
 
 const std::vector<std::string> &stageNames() {
@@ -259,6 +260,10 @@ int listCuda(const std::string &path) {
 }
 
 int run(const Options &options) {
+  if (options.json && !options.list)
+    throw Error("--json is a form of --list",
+                "tessera compile FILE --list --json; what a compilation wrote "
+                "is in FILE.json of --emit meta");
   std::vector<Job> jobs;
   if (!options.request.empty()) {
     jobs.emplace_back();
@@ -275,6 +280,10 @@ int run(const Options &options) {
   } else {
     const auto program =
         syntax::Program::loadFile(runtime::findTypedFile(options.file));
+    if (options.list && options.json) {
+      std::printf("%s\n", syntax::manifestJson(*program).c_str());
+      return 0;
+    }
     if (options.list)
       return list(*program);
     jobs = makeJobs(options, *program);
@@ -312,6 +321,9 @@ Command addCompile(CLI::App &app) {
                    "compile the request that a crash report kept (.json)");
   verb->add_flag("--list", options->list,
                  "list the file's kernels and instances, compile nothing");
+  verb->add_flag("--json", options->json,
+                 "with --list: every parameter, configuration and instance as "
+                 "JSON");
   addJobOptions(*verb, *options);
   verb->add_option("--target", options->target,
                    "sm_80, sm_90 ... or cpu:MCPU:FEATURES; default: this "

@@ -8,13 +8,11 @@ interpreter: no line of this compiler takes part, and the programs compare every
 becomes a case (docs/cases.md), launched with the warps and stages of its decorator. Two more shapes bring fp16 and strides
 that are no multiples of 16. --full also keeps what the programs launch with other tiles. --long records instead one sequence of 1,024
 tokens in bf16, whose launches fill a GPU, with the results of our code for the cpu (PROGRAM names the tessera binary), which the
-programs compare with fp64 as well. Exit status 1 when an instance was
+programs compare with fp64 as well. PROGRAM is asked for the instances, too. Exit status 1 when an instance was
 not recorded or a result is wrong, 77 without torch or Triton."""
 import argparse
-import ast
 import json
 import pathlib
-import re
 import runpy
 import sys
 import tempfile
@@ -36,6 +34,7 @@ import on_cpu  # noqa: E402
 import record_from_triton as recorder  # noqa: E402
 from counting import Counter  # noqa: E402
 from harness import cdiv, fresh, pow2, torch  # noqa: E402
+from instances import instances_of, is_type  # noqa: E402
 
 harness.LIMITS[torch.bfloat16] = 5e-3
 # The tile that the first dimension of the grid counts.
@@ -53,24 +52,15 @@ begin = time.time()
 counter = Counter()
 
 
-def instances_of(path):
+def launches_of(path):
     """{kernel: {instance: (types, constexprs)}} of a kernel file."""
-    found, waiting = {}, []
-    for line in (ROOT / "kernels" / path).read_text().splitlines():
-        comment = re.match(r"# tessera: instance (\w+)\((.*)\)$", line)
-        if comment:
-            call = ast.parse(f"f({comment[2]})", mode="eval").body
-            values = {k.arg: ast.literal_eval(k.value) for k in call.keywords}
-            types = {k: v for k, v in values.items() if isinstance(v, str) and (v[0] == "*" or re.match(r"[iuf]", v))}
-            waiting.append((comment[1], types, {k: v for k, v in values.items() if k not in types}))
-        header = re.match(r"def (\w+)\(", line)
-        if header:
-            found[header[1]] = {name: (types, constants) for name, types, constants in waiting}
-            waiting = []
-    return {kernel: given for kernel, given in found.items() if given}
+    return {kernel: {name: ({k: v for k, v in arguments.items() if is_type(v)},
+                            {k: v for k, v in arguments.items() if not is_type(v)})
+                     for name, arguments in instances.items()}
+            for kernel, instances in instances_of(path).items()}
 
 
-INSTANCES = {str(path.relative_to(ROOT / "kernels")): instances_of(path.relative_to(ROOT / "kernels"))
+INSTANCES = {str(path.relative_to(ROOT / "kernels")): launches_of(path)
              for path in sorted((ROOT / "kernels").rglob("*.py"))}
 
 

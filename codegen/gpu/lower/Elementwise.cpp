@@ -11,6 +11,7 @@
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 using namespace mlir;
@@ -182,15 +183,31 @@ static bool isTileStart(arith::MulIOp product) {
 }
 
 // LLVM concludes from a division that its divisor is not zero, for tests that
-// follow as well; PTX does not, nor does an author (docs/numerics.md).
+// follow as well; PTX does not, nor does an author (docs/numerics.md). A copy
+// that LLVM does not look into keeps the conclusion to the division, which
+// stays a division by zero: the simulator reports one that is used.
 static llvm::Value *divisorOf(Emitter &e, llvm::Value *divisor) {
-  auto *number = llvm::dyn_cast<llvm::ConstantInt>(divisor);
-  if (number && !number->isZero())
+  const llvm::SimplifyQuery query(
+      e.b.GetInsertBlock()->getModule()->getDataLayout());
+  if (llvm::isKnownNonZero(divisor, query))
     return divisor;
   llvm::Type *type = divisor->getType();
-  return e.b.CreateSelect(
-      e.b.CreateICmpEQ(divisor, llvm::ConstantInt::get(type, 0)),
-      llvm::ConstantInt::get(type, 1), divisor);
+  // PTX has no registers of 8 bits.
+  const unsigned bits = std::max(16u, type->getIntegerBitWidth());
+  const std::string word = std::to_string(bits);
+  const char *constraint = bits == 64 ? "=l,l" : bits == 32 ? "=r,r" : "=h,h";
+  llvm::Value *wide = e.b.CreateSExt(divisor, e.b.getIntNTy(bits));
+  auto *copy = llvm::cast<llvm::CallInst>(
+      e.assembly("mov.b" + word + " $0, $1;", constraint, wide,
+                 e.b.getIntNTy(bits), MemoryUse::None));
+  copy->setDoesNotAccessMemory();
+  copy->setDoesNotThrow();
+  copy->addFnAttr(llvm::Attribute::WillReturn);
+  // A quotient of what is not negative needs no signs.
+  if (llvm::computeKnownBits(divisor, query).isNonNegative())
+    copy->addRangeRetAttr(llvm::ConstantRange(
+        llvm::APInt(bits, 0), llvm::APInt::getSignedMinValue(bits)));
+  return e.b.CreateTrunc(copy, type);
 }
 
 // One result register from one register of each operand; null for operations

@@ -79,6 +79,7 @@ void Block::start(uint64_t number) {
   acquired = acquirable = 0;
   fenced = false;
   openLoad.clear();
+  zeroDivision.clear();
   clock = 1;
   chance = Chance(launch.options->seed ^ number * 0xd1342543de82ef95);
   const Dim3 &block = launch.block;
@@ -635,6 +636,10 @@ Finding Block::makeFinding(const Warp &w, const Inst &i,
     f.message += ", or one that a thread of the block loads where another one "
                  "stores, without a barrier between";
     f.history = openLoad;
+  } else if (f.check == Check::Uninitialized && !zeroDivision.empty()) {
+    f.check = Check::DivisionByZero;
+    f.message += ", or one that comes from a division by zero";
+    f.history = zeroDivision;
   }
   return f;
 }

@@ -84,6 +84,9 @@ public:
   // The first load of this block that another thread's store may come before or
   // after. Its value counts as uninitialized.
   std::string openLoad;
+  // The first integer division of this block by zero. PTX does not say what its
+  // result is, which counts as uninitialized.
+  std::string zeroDivision;
 
   bool isConstant(uint64_t address) const;
   // "st.shared.b32 (line 40, kernel.py:12:4)"

@@ -2,8 +2,11 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/sim/arith/Integer.h"
+#include "runtime/sim/machine/Block.h"
 #include "runtime/sim/machine/Lanes.h"
 #include "runtime/sim/machine/Select.h"
+
+#include <bit>
 
 namespace tessera::sim {
 namespace {
@@ -37,6 +40,27 @@ Exec ternary() {
                                    static_cast<T>(c)));
                 },
                 Keep>;
+}
+
+// div and rem: what a division by zero gives is nobody's value.
+template <class T, auto F>
+void divided(Warp &w, const Inst &i, uint32_t mask) {
+  const Lane<T> *b = w.lanes<Lane<T>>(i.op[2]);
+  uint32_t zero = 0;
+  for (uint32_t l = 0; l < Lanes; ++l)
+    zero |= uint32_t{static_cast<T>(b[l]) == 0} << l;
+  // A divisor that is uninitialized is not known to be zero.
+  zero &= mask & ~static_cast<uint32_t>(w.taint[i.op[2]]);
+  const Taint sources = w.taint[i.op[1]] | w.taint[i.op[2]];
+  binary<T, F>()(w, i, mask);
+  if (!zero || !w.block->launch.options->uninitialized)
+    return;
+  w.setTaint(i.op[0], mask, kept<false>(sources | zero));
+  if (w.block->zeroDivision.empty())
+    w.block->zeroDivision = "divided by " + w.block->describe(i.index) +
+                            " in lane " +
+                            std::to_string(std::countr_zero(zero)) +
+                            " of warp " + std::to_string(w.id);
 }
 
 // add, sub, mul.lo, mad.lo of s32 that also mark signed overflow in the taint.
@@ -105,9 +129,9 @@ Exec selectTyped(const Match &m, Inst &inst) {
       return sumAbsDifference<T>(a, b, c);
     }>();
   case Sem::Div:
-    return binary<T, [](T a, T b) { return divInt<T>(a, b); }>();
+    return divided<T, [](T a, T b) { return divInt<T>(a, b); }>;
   case Sem::Rem:
-    return binary<T, [](T a, T b) { return remInt<T>(a, b); }>();
+    return divided<T, [](T a, T b) { return remInt<T>(a, b); }>;
   case Sem::Abs:
     return unary<T, [](T a) { return absInt<T>(a); }>();
   case Sem::Neg:

@@ -203,15 +203,90 @@ TEST(Decorators, MistakesAreReported) {
         "@triton.heuristics({'B': 1})", "@triton.other"})
     EXPECT_EQ(describe(bad), DiagnosticId::InvalidDecorator) << bad;
   for (const char *bad :
-       {"# tessera: cpo(B=1)", "# tessera: cpu(C=1)", "# tessera: cpu(a=1)",
+       {"# tessera: cpo(B=1)",
+        "# tessera: cpu(C=1)",
+        "# tessera: cpu(a=1)",
         "# tessera: instance x(a='*fp31', B=1)",
-        "# tessera: instance x(a='i32')", "# tessera: stages(3)",
-        "# tessera: bucket(a)", "# tessera: cpu((", "# tessera: space()",
-        "# tessera: space([1])", "# tessera: space(B=1)",
-        "# tessera: space(B=[])", "# tessera: space(C=[1])",
-        "# tessera: space(a=[1])", "# tessera: space(B=[1], B=[2])",
-        "# tessera: space(B=range(5000))"})
+        "# tessera: instance x(a='i32')",
+        "# tessera: stages(3)",
+        "# tessera: bucket(a)",
+        "# tessera: cpu((",
+        "# tessera: space()",
+        "# tessera: space([1])",
+        "# tessera: space(B=1)",
+        "# tessera: space(B=[])",
+        "# tessera: space(C=[1])",
+        "# tessera: space(a=[1])",
+        "# tessera: space(B=[1], B=[2])",
+        "# tessera: space(B=range(5000))",
+        "# tessera: types",
+        "# tessera: types()",
+        "# tessera: types(a=\"i32\")",
+        "# tessera: types(1)",
+        "# tessera: types(\"a\")",
+        "# tessera: types(\": i32\")",
+        "# tessera: types(\"a: i31\")",
+        "# tessera: types(\"a: *t\")",
+        "# tessera: types(\"a:\")",
+        "# tessera: types(\"c: i32\")",
+        "# tessera: types(\"B: i32\")",
+        "# tessera: types(\"a: *B\")",
+        "# tessera: types(\"a a: i32\")",
+        "# tessera: types(\"z*: i32\")",
+        "# tessera: types(\"**: i32\")",
+        "# tessera: types(\"*: i32\")",
+        "# tessera: types(\"a: i32\", \"a*: i32\")",
+        "# tessera: types(\"a*: i32\", \"*a: i32\")",
+        "# tessera: types(\"a: i32\")\n# tessera: types(\"a: i32\")",
+        "# tessera: types(\"a: T\")\n# tessera: instance x(B=1)",
+        "# tessera: types(\"a: T\")\n# tessera: instance x(B=1, T=\"fp31\")",
+        "# tessera: types(\"a: T\")\n# tessera: instance x(B=1, T=3)",
+        "# tessera: types(\"a: i32\")\n# tessera: instance x(B=1, T=\"i32\")"})
     EXPECT_EQ(describe(bad), DiagnosticId::InvalidHint) << bad;
+}
+
+// An instance with types() is the one that says every type itself.
+TEST(Decorators, InstancesShareTypes) {
+  const auto instances = [](const std::string &above) {
+    auto loaded =
+        program(above + "@triton.jit\ndef f(X, Y, CU, n, s, sxt, syt, "
+                        "xh, scale, B: tl.constexpr, "
+                        "C: tl.constexpr = 4):\n    pass\n");
+    std::vector<std::string> texts;
+    for (const Instance &instance :
+         describeKernel(*loaded, loaded->kernel("f")).hints.instances) {
+      std::string text = instance.name;
+      for (const Argument &argument : instance.arguments)
+        text +=
+            " " + argument.name + "=" +
+            (argument.isConstexpr() ? argument.value.repr() : argument.type);
+      texts.push_back(text);
+    }
+    return texts;
+  };
+  const std::vector<std::string> expected = {
+      "f32 X=*fp32:16 Y=*fp32 CU=*i32:16 n=i32 s=i32:16 sxt=i32:16 syt=i32:16 "
+      "xh=1 scale=fp32 B=64 C=4",
+      "f16 X=*fp16:16 Y=*bf16 CU=*i32:16 n=i64 s=i32:16 sxt=i32:16 syt=i32 "
+      "xh=1 scale=fp32 B=16 C=2"};
+  EXPECT_EQ(instances("# tessera: instance f32(X=\"*fp32:16\", Y=\"*fp32\", "
+                      "CU=\"*i32:16\", n=\"i32\", s=\"i32:16\", "
+                      "sxt=\"i32:16\", syt=\"i32:16\", xh=1, scale=\"fp32\", "
+                      "B=64)\n"
+                      "# tessera: instance f16(X=\"*fp16:16\", Y=\"*bf16\", "
+                      "CU=\"*i32:16\", n=\"i64\", s=\"i32:16\", "
+                      "sxt=\"i32:16\", syt=\"i32\", xh=1, scale=\"fp32\", "
+                      "B=16, C=2)\n"),
+            expected);
+  // Names go before patterns, what an instance says before both; the types may
+  // stand anywhere above the kernel.
+  EXPECT_EQ(instances("# tessera: instance f32(T=\"fp32\", U=\"fp32\", B=64)\n"
+                      "# tessera: types(\"X: *T:16\", \"Y : *U\", "
+                      "\"CU:*i32:16\", \"s*: i32:16\", \"*h: 1\", "
+                      "\"n: i32\", \"scale: fp32\")\n"
+                      "# tessera: instance f16(T=\"fp16\", U=\"bf16\", "
+                      "syt=\"i32\", n=\"i64\", B=16, C=2)\n"),
+            expected);
 }
 
 const std::string common = "import triton\nimport triton.language as tl\n"

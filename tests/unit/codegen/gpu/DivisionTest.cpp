@@ -78,17 +78,55 @@ TEST(GpuDivision, AZeroDivisorIsStillZero) {
 // By the constant zero: what follows happens all the same.
 TEST(GpuDivision, AConstantZero) {
   for (const char *op : {"divsi", "divui", "remsi", "remui"}) {
-    GpuKernel kernel(
-        "func.func @k(%x: !tile.ptr<i32>, %o: !tile.ptr<i32>, %n: i32) {\n"
-        "  %i = tile.range 0, 64 : tensor<64xi32>\n" +
-        loadOf("x") + "  %c0 = arith.constant 0 : i32\n  %q = arith." + op +
-        " %n, %c0 : i32\n  %more = arith.cmpi sgt, %q, %n : i32\n"
-        "  scf.if %more {\n    tile.store %x, %q : !tile.ptr<i32>, i32\n  }\n" +
-        storeOf("o", "%xv") + "  return\n}\n");
-    std::vector<int32_t> x(64, 9), o(64);
-    kernel.run({1}, {x, o, 3});
+    GpuKernel kernel("func.func @k(%x: !tile.ptr<i32>, %o: !tile.ptr<i32>, "
+                     "%e: !tile.ptr<i32>, %n: i32) {\n"
+                     "  %i = tile.range 0, 64 : tensor<64xi32>\n" +
+                     loadOf("x") +
+                     "  %c0 = arith.constant 0 : i32\n  %q = arith." + op +
+                     " %n, %c0 : i32\n  %more = arith.cmpi sgt, %n, %c0 : i32\n"
+                     "  %r = arith.select %more, %n, %q : i32\n"
+                     "  tile.store %e, %r : !tile.ptr<i32>, i32\n" +
+                     storeOf("o", "%xv") + "  return\n}\n");
+    std::vector<int32_t> x(64, 9), o(64), e(1);
+    kernel.run({1}, {x, o, e, 3});
     EXPECT_EQ(o, std::vector<int32_t>(64, 9)) << op;
+    EXPECT_EQ(e[0], 3) << op;
   }
+}
+
+// What a division by zero gives differs between targets: the simulator reports
+// where it is stored, and where it decides.
+TEST(GpuDivision, AQuotientByZeroThatIsUsedIsReported) {
+  for (const char *type : {"i8", "i16", "i32", "i64"})
+    for (const char *op : {"divsi", "divui", "remsi", "remui"})
+      for (bool decides : {false, true}) {
+        const std::string t = type;
+        GpuKernel kernel(
+            "func.func @k(%o: !tile.ptr<" + t + ">, %a: i32, %b: i32) {\n" +
+            (t == "i32" ? "  %zero = arith.constant 0 : i32\n"
+                          "  %x = arith.addi %a, %zero : i32\n"
+                          "  %y = arith.addi %b, %zero : i32\n"
+             : t == "i64"
+                 ? "  %x = arith.extsi %a : i32 to i64\n"
+                   "  %y = arith.extsi %b : i32 to i64\n"
+                 : "  %x = arith.trunci %a : i32 to " + t +
+                       "\n  %y = arith.trunci %b : i32 to " + t + "\n") +
+            "  %q = arith." + op + " %x, %y : " + t + "\n" +
+            (decides
+                 ? "  %more = arith.cmpi sgt, %q, %x : " + t +
+                       "\n  scf.if %more {\n    tile.store %o, %x : "
+                       "!tile.ptr<" +
+                       t + ">, " + t + "\n  }\n"
+                 : "  tile.store %o, %q : !tile.ptr<" + t + ">, " + t + "\n") +
+            "  return\n}\n");
+        SCOPED_TRACE(t + " " + op + (decides ? " decides" : " is stored"));
+        std::vector<int32_t> o(2);
+        kernel.run({1}, {o, 100, 7});
+        const sim::Report report = kernel.tryRun({1}, {o, 100, 0});
+        ASSERT_EQ(report.findings.size(), 1u);
+        EXPECT_EQ(report.findings[0].check, sim::Check::DivisionByZero)
+            << report.findings[0].message;
+      }
 }
 
 TEST(GpuDivision, AGatherStaysInItsTile) {

@@ -266,6 +266,39 @@ TEST(SimChecks, Uninitialized) {
       .report.throwIfBad();
 }
 
+// Whoever divides by zero may keep what it gives, but not use it; lanes whose
+// divisor is another number have a result.
+TEST(SimChecks, DivisionByZero) {
+  struct Width {
+    const char *bits, *before, *divisor, *result, *after;
+  };
+  for (const Width &w :
+       {Width{"16", "cvt.u16.u32 %rs1, %r1;", "%rs1", "%rs2",
+              "cvt.u32.u16 %r21, %rs2;"},
+        Width{"32", "", "%r1", "%r20", "add.s32 %r21, %r20, 1;"},
+        Width{"64", "cvt.u64.u32 %rd18, %r1;", "%rd18", "%rd19",
+              "cvt.u32.u64 %r21, %rd19;"}})
+    for (const char *op : {"div.s", "div.u", "rem.s", "rem.u"}) {
+      SCOPED_TRACE(std::string(op) + w.bits);
+      const std::string divide = std::string(w.before) + op + w.bits + " " +
+                                 w.result + ", " + w.divisor + ", " +
+                                 w.divisor + "; " + w.after +
+                                 "setp.ne.u32 %p1, %r1, 0; ";
+      runText(divide + "ret;").report.throwIfBad();
+      const Ran bad = runText(divide + "st.global.u32 [%rd6], %r21; ret;");
+      expectFinding(bad, Check::DivisionByZero, 10);
+      runText(divide + "@%p1 st.global.u32 [%rd6], %r21; ret;")
+          .report.throwIfBad();
+      runText(divide + "selp.b32 %r22, %r21, %r1, %p1; "
+                       "st.global.u32 [%rd6], %r22; ret;")
+          .report.throwIfBad();
+      Options off;
+      off.uninitialized = false;
+      runText(divide + "st.global.u32 [%rd6], %r21; ret;", 64, {1, 1, 1}, off)
+          .report.throwIfBad();
+    }
+}
+
 TEST(SimChecks, Barriers) {
   std::string some = "setp.lt.u32 %p1, %r1, 40; @%p1 bra $in; bra $out; $in: "
                      ".loc 1 70 4\n bar.sync 0; $out: ret;";
