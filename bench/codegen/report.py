@@ -1,7 +1,7 @@
 # bench/codegen/report.py - our PTX next to Triton's: the same kernels, constants, warps, stages, inputs.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Every kernel that the programs of tests/triton launch with the constants of its instances (kernels), and the tutorials' kernels
+"""Every kernel that the programs of tests/triton launch with the constants of its instances (kernel_files), and the tutorials' kernels
 in usual configurations (tutorials), are compiled by both compilers and run by the simulator on the same inputs; the results are
 compared. fla and liger are kernels of flash-linear-attention and Liger-Kernel, at the versions of scripts/deps.lock, fetched into
 build/bench/peers: their own Python functions launch them. The JSON has a row for each kernel and target, with the figures of both, and a summary for each target. Exits with 1 when
@@ -66,7 +66,7 @@ sys.argv = [sys.argv[0]]
 os.environ["TESSERA_CACHE_DIR"] = tempfile.mkdtemp(prefix="tessera-codegen-")  # nothing is found there
 import bars  # noqa: E402
 import harness  # noqa: E402
-import kernels  # noqa: E402
+import kernel_files  # noqa: E402
 import measure  # noqa: E402
 import rows as earlier_rows  # noqa: E402
 import simulator  # noqa: E402
@@ -156,7 +156,7 @@ def go_on(fn, grid, args, constexprs, config):
 def visit_kernel(source, path, name, grid, args, constexprs, config):
     """A launch of kernels/."""
     if all(grid):
-        fn, config = harness.kernel(path, name), config or kernels.default_options(path, name)
+        fn, config = harness.kernel(path, name), config or kernel_files.default_options(path, name)
         add(source, f"kernels/{path}:{name}", ROOT / "kernels" / path, fn, tuple(grid), args, constexprs, config)
         go_on(fn, tuple(grid), args, constexprs, config)
 
@@ -226,10 +226,10 @@ def save(left_out, tell=True):
 def run():
     """All launches; what is left out, and why."""
     if "kernels" in options.sources:
-        kernels.run_programs(visit_kernel, options.quick, options.only)
+        kernel_files.run_programs(visit_kernel, options.quick, options.only)
     harness.use("tf32")
     if "tutorials" in options.sources:
-        kernels.run_tutorials(visit_kernel, options.quick)
+        kernel_files.run_tutorials(visit_kernel, options.quick)
     published = [name for name in ("fla", "liger") if name in options.sources]
     return run_libraries(published) if published else []
 

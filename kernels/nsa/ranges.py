@@ -3,25 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-
-
-@triton.jit
-def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
-    """Tile number -> its sequence, that one's first entry and length, and the tile's first entry in the sequence.
-
-    CU are prefix sums, SIZE the entries of a tile. Sequence b owns the tiles from CU[b] // SIZE + b on, which is enough for
-    every length; the last of them may be empty: it starts at the length or behind it.
-    """
-    low = tile * 0
-    high = low + nseq - 1
-    while low < high:                            # the last sequence that starts at this tile or before
-        middle = (low + high + 1) // 2
-        if tl.load(CU + middle) // SIZE + middle <= tile:
-            low = middle
-        else:
-            high = middle - 1
-    start = tl.load(CU + low)
-    return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
+from kernels.tiles import find_tile
 
 
 # tessera: types("IDX RANGES CU: *i32:16", "T nseq: i32")

@@ -3,21 +3,11 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
+from kernels.tiles import find_tile, load_rows
 
 
 NOTHING = tl.constexpr(-(1 << 33))               # less than every key of a block
 FORCED = tl.constexpr(0x7f800000)                # the code of infinity
-
-
-@triton.jit
-def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
-    """The first NP columns of rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
-    cols = tl.arange(0, NP)
-    if N >= NP:
-        x = tl.load(ptr + offs[:, None] + cols[None, :])
-    else:
-        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
-    return x
 
 
 @triton.jit
@@ -26,25 +16,6 @@ def load_live_rows(ptr, offs, live, N: tl.constexpr, NP: tl.constexpr):
     cols = tl.arange(0, NP)
     mask = live[:, None] if N >= NP else live[:, None] & (cols[None, :] < N)
     return tl.load(ptr + offs[:, None] + cols[None, :], mask=mask, other=0.0)
-
-
-@triton.jit
-def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
-    """Tile number -> its sequence, that one's first entry and length, and the tile's first entry in the sequence.
-
-    CU are prefix sums, SIZE the entries of a tile. Sequence b owns the tiles from CU[b] // SIZE + b on, which is enough for
-    every length; the last of them may be empty: it starts at the length or behind it.
-    """
-    low = tile * 0
-    high = low + nseq - 1
-    while low < high:                            # the last sequence that starts at this tile or before
-        middle = (low + high + 1) // 2
-        if tl.load(CU + middle) // SIZE + middle <= tile:
-            low = middle
-        else:
-            high = middle - 1
-    start = tl.load(CU + low)
-    return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
 
 
 # tessera: types("Q K: *TYPE:16", "LSE SCORES: *fp32:16", "IDX CU CU_CMP: *i32:16", "scale: fp32", "T nseq nscore slset: i32", "slseh: 1", "s*: i32:16")

@@ -6,36 +6,7 @@
 # keys and values transposed for the scores and for dp, keys row by row for dq.
 import triton
 import triton.language as tl
-
-
-@triton.jit
-def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
-    """The first NP columns of rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
-    cols = tl.arange(0, NP)
-    if N >= NP:
-        x = tl.load(ptr + offs[:, None] + cols[None, :])
-    else:
-        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
-    return x
-
-
-@triton.jit
-def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
-    """Tile number -> its sequence, that one's first entry and length, and the tile's first entry in the sequence.
-
-    CU are prefix sums, SIZE the entries of a tile. Sequence b owns the tiles from CU[b] // SIZE + b on, which is enough for
-    every length; the last of them may be empty: it starts at the length or behind it.
-    """
-    low = tile * 0
-    high = low + nseq - 1
-    while low < high:                            # the last sequence that starts at this tile or before
-        middle = (low + high + 1) // 2
-        if tl.load(CU + middle) // SIZE + middle <= tile:
-            low = middle
-        else:
-            high = middle - 1
-    start = tl.load(CU + low)
-    return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
+from kernels.tiles import find_tile, load_rows
 
 
 # tessera: types("Q KT KP VT DO DQ: *TYPE:16", "IDX CU: *i32:16", "LSE DELTA: *fp32:16", "scale: fp32", "T nseq tiles slset sdeltat: i32", "slseh sdeltah: 1", "s*: i32:16")

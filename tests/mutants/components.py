@@ -71,10 +71,10 @@ COMPONENTS = (
     Component("kernels", r"kernels/.*\.py", (
         _stage("triton_nn_test|sim_own_nn", *SIM, files=r"kernels/nn/"),
         _stage("triton_tutorials_test|sim_tutorials", *SIM, files=r"kernels/tutorials/"),
-        _stage("sim_own_sweep_forward", *SIM, files=r"kernels/(nsa|dense)/"),
-        _stage("sim_own_sweep_backward", *SIM, files=r"kernels/(nsa|dense)/"),
-        _stage("triton_forward_test", files=r"kernels/(nsa|dense)/"),
-        _stage("triton_backward_test", files=r"kernels/(nsa|dense)/"),
+        _stage("sim_own_sweep_forward", *SIM, files=r"kernels/(nsa/|dense/|tiles)"),
+        _stage("sim_own_sweep_backward", *SIM, files=r"kernels/(nsa/|dense/|tiles)"),
+        _stage("triton_forward_test", files=r"kernels/(nsa/|dense/|tiles)"),
+        _stage("triton_backward_test", files=r"kernels/(nsa/|dense/|tiles)"),
         NUMERIC, _stage("python_.*", *OPS))),
     Component("models", r"models/.*\.cpp", (
         _stage("models-tests", "models-tests"),

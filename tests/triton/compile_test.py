@@ -21,6 +21,7 @@ except ImportError as error:
 from instances import instances_of, is_type
 
 ROOT = pathlib.Path(__file__).resolve().parents[2] / "kernels"
+sys.path.append(str(ROOT.parent))  # where kernel files import from
 full = "ptx" in sys.argv[1:]
 only = [a for a in sys.argv[1:] if a != "ptx"]
 failed = count = 0

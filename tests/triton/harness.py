@@ -9,6 +9,7 @@ import sys
 
 os.environ["TRITON_INTERPRET"] = "1"
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT))  # kernel files import from kernels.tiles
 try:
     import torch
     import triton  # noqa: F401
