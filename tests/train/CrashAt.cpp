@@ -11,11 +11,10 @@
 //   CRASH_SAVE=S      which save of the process, from 1
 //   CRASH_AT=N        SIGKILL in place of its N-th operation; of a write the
 //                     first half is done
-//   CRASH_SIGNAL=N    that signal in place of SIGKILL, and the operation goes
-//   on CRASH_WAIT=R      no signal: the operation waits until metrics.jsonl has
-//   R
-//                     more lines, a minute at most, and the trace gets "waited"
-//                     or "overdue" for it
+//   CRASH_SIGNAL=N    that signal in place of SIGKILL; the operation goes on
+//   CRASH_WAIT=R      no signal: the operation waits until R lines of
+//                     metrics.jsonl are written, a minute at most, and the
+//                     trace gets "waited" or "overdue" for it
 //   CRASH_RECORD=R    SIGKILL after the R-th write to metrics.jsonl ...
 //   CRASH_DELAY=U     ... and U microseconds, whatever happens then
 #include <atomic>
@@ -71,8 +70,7 @@ void trace(const char *what, const std::string &path) {
     std::perror(file);
 }
 
-void waitForRecords(int more, const std::string &path) {
-  const int wanted = records + more;
+void waitForRecords(int wanted, const std::string &path) {
   for (int i = 0; i < 6000 && records < wanted; ++i)
     ::usleep(10000);
   trace(records < wanted ? "overdue" : "waited", path);
@@ -84,12 +82,12 @@ bool counted(const char *what, const std::string &path) {
   trace(what, path);
   if (setting("CRASH_SAVE") != save || setting("CRASH_AT") != operation)
     return false;
-  const int more = setting("CRASH_WAIT"), signal = setting("CRASH_SIGNAL");
-  if (more)
-    waitForRecords(more, path);
+  const int wanted = setting("CRASH_WAIT"), signal = setting("CRASH_SIGNAL");
+  if (wanted)
+    waitForRecords(wanted, path);
   else if (signal)
     ::kill(::getpid(), signal);
-  return !more && !signal;
+  return !wanted && !signal;
 }
 
 template <typename F>

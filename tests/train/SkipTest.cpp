@@ -145,7 +145,7 @@ TEST_F(Skip, ACheckpointThatIsBeingWrittenCounts) {
   const CommandResult stopped =
       runCommand(command("nan", settings), std::chrono::seconds(300),
                  {"LD_PRELOAD=" TESSERA_CRASH_AT, "CRASH_SAVE=1", "CRASH_AT=1",
-                  "CRASH_WAIT=1", "CRASH_TRACE=" + folder.file("trace")});
+                  "CRASH_WAIT=4", "CRASH_TRACE=" + folder.file("trace")});
   expectRefused(stopped, "is not finite at step 7");
   EXPECT_NE(readFile(folder.file("trace")).find("1 1 waited"),
             std::string::npos);
