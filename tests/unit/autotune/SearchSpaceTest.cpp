@@ -124,7 +124,11 @@ TEST_F(SpaceTest, GpusHaveWarpsAndStages) {
                        "triton.Config({\"BM\": 16}, num_warps=1, "
                        "num_stages=1)], key=[])",
                        geometry, body, true)),
-            "");
+            "BM=32 x8; BM=16 num_warps=1 num_stages=1 x16; "
+            "BM=32 num_warps=2 x8; BM=32 num_warps=8 x8; "
+            "BM=32 num_stages=2 x8; BM=32 num_stages=4 x8; "
+            "BM=16 num_warps=2 num_stages=1 x16; "
+            "BM=16 num_warps=1 num_stages=2 x16; ");
 }
 
 // Tiles whose grid nobody knows are left out once, whatever their warps; where

@@ -297,6 +297,19 @@ TEST(SimChecks, DivisionByZero) {
       runText(divide + "st.global.u32 [%rd6], %r21; ret;", 64, {1, 1, 1}, off)
           .report.throwIfBad();
     }
+  // A divisor that nobody has written may be any number; a division of another
+  // block is not this one's.
+  expectFinding(runText("div.s32 %r21, %r1, %r20; st.global.u32 [%rd6], %r21;"
+                        " ret;"),
+                Check::Uninitialized, 10);
+  Options serial;
+  serial.serial = true;
+  expectFinding(
+      runText("mov.u32 %r22, %ctaid.x; div.s32 %r21, %r1, %r22; "
+              "setp.eq.u32 %p1, %r22, 0; @%p1 ret; "
+              "add.s32 %r23, %r20, 1; st.global.u32 [%rd6], %r23; ret;",
+              64, {2, 1, 1}, serial),
+      Check::Uninitialized, 10);
 }
 
 TEST(SimChecks, Barriers) {
