@@ -1,7 +1,7 @@
 # Makefile - the commands people type. The build itself is CMake (CMakePresets.json).
 # SPDX-License-Identifier: Apache-2.0
 .DEFAULT_GOAL := help
-.PHONY: help train test test-full build bench check codegen-report sim-test sim-mutants
+.PHONY: help train test test-full build bench check docs codegen-report sim-test sim-mutants
 
 JOBS ?= $(shell nproc)
 CONFIG ?= configs/quickstart.yaml
@@ -34,6 +34,9 @@ bench: ## build and run the benchmarks
 	@scripts/setup full
 	@scripts/build release all tests -DTESSERA_BENCH=ON
 	@scripts/run-benchmarks build/release
+
+docs: ## the documentation as a site: build/site/index.html
+	@scripts/docs
 
 check: ## format, include directions, file sizes, docs
 	@scripts/check
