@@ -11,6 +11,7 @@ Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import contextlib
+import importlib
 import sys
 from collections.abc import Iterator
 from types import ModuleType, SimpleNamespace
@@ -80,6 +81,19 @@ def _modules() -> dict[str, ModuleType]:
 
 
 _installed: dict[str, ModuleType] = {}
+_torch_found: list[Any] = []  # torch's own answer to whether there is a Triton
+
+
+def _hide_from_torch() -> None:
+    """torch.compile looks for Triton's compiler where `import triton` works. It finds none here, and compiles for CPUs as without."""
+    known = importlib.import_module("torch.utils._triton")
+    _torch_found.append(known.has_triton_package)
+    known.has_triton_package = lambda: False
+
+
+def _show_to_torch() -> None:
+    if _torch_found:
+        importlib.import_module("torch.utils._triton").has_triton_package = _torch_found.pop()
 
 
 def install() -> None:
@@ -91,6 +105,7 @@ def install() -> None:
         raise RuntimeError("triton is imported in this process already, from "
                            f"{getattr(sys.modules['triton'], '__file__', 'elsewhere')}\n"
                            "HINT: call tessera.triton.install() before the first import of triton")
+    _hide_from_torch()
     _installed.update(_modules())
     sys.modules.update(_installed)
 
@@ -102,6 +117,7 @@ def uninstall() -> None:
         if sys.modules.get(name) is module:
             del sys.modules[name]
     _installed.clear()
+    _show_to_torch()
 
 
 @contextlib.contextmanager

@@ -132,6 +132,17 @@ print([name for name in sys.modules if name.split('.')[0] == 'triton'])
 """
         self.assertEqual(child(code), "[]\n")
 
+    def test_torch_compile_does_not_take_it_for_triton(self):
+        code = """
+import tessera.triton, torch.utils._triton as known
+before = known.has_triton_package
+with tessera.triton.installed():
+    import torch._inductor.runtime.hints
+    print(known.has_triton_package())
+print(known.has_triton_package is before)
+"""
+        self.assertEqual(child(code), "False\nTrue\n")
+
     def test_triton_was_first(self):
         code = """
 import types
