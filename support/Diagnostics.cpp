@@ -82,29 +82,56 @@ static std::string place(const std::shared_ptr<const SourceFile> &file,
   return text + ": ";
 }
 
+static bool continuesCharacter(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
+}
+
+// The bytes of a line that are shown: all of it, or of a long one those around
+// the column.
+static std::pair<size_t, size_t> shownPart(std::string_view line,
+                                           size_t column) {
+  constexpr size_t longest = 240, width = 160, before = 60;
+  if (line.size() <= longest)
+    return {0, line.size()};
+  size_t from =
+      std::min(column - std::min(column, before), line.size() - width);
+  size_t to = from + width;
+  while (from > 0 && continuesCharacter(line[from]))
+    --from;
+  while (to < line.size() && continuesCharacter(line[to]))
+    ++to;
+  return {from, to};
+}
+
 // The source line and a caret line below it.
 static std::string excerpt(const std::shared_ptr<const SourceFile> &file,
                            const SourceRange &range) {
   if (!file || !range.known() || range.line > file->lineCount())
     return {};
   std::string_view line = file->line(range.line);
-  std::string text = "  " + std::string(line) + "\n  ";
   const size_t column =
       std::min<size_t>(range.column ? range.column - 1 : 0, line.size());
-  for (size_t i = 0; i < column; ++i) {
+  const auto [from, to] = shownPart(line, column);
+  const std::string_view cut = "...";
+  std::string text = "  ";
+  text += from ? cut : "";
+  text += line.substr(from, to - from);
+  text += to < line.size() ? cut : "";
+  text += from ? "\n     " : "\n  ";
+  for (size_t i = from; i < column; ++i) {
     // Tabs are kept so that the caret stands right whatever their width; the
     // second and later bytes of a UTF-8 character take no room.
-    unsigned char c = i < line.size() ? line[i] : ' ';
-    if ((c & 0xc0) != 0x80)
+    const char c = i < line.size() ? line[i] : ' ';
+    if (!continuesCharacter(c))
       text += c == '\t' ? '\t' : ' ';
   }
   text += '^';
   size_t end = range.endLine == range.line ? range.endColumn : 0;
   if (range.endLine > range.line)
     end = line.size() + 1;
-  end = std::min(end, line.size() + 1);
+  end = std::min(end, to + 1);
   for (size_t i = column + 1; i + 1 < end; ++i)
-    if ((static_cast<unsigned char>(line[i]) & 0xc0) != 0x80)
+    if (!continuesCharacter(line[i]))
       text += '~';
   return text + "\n";
 }

@@ -59,6 +59,38 @@ TEST(Diagnostics, CaretCountsCharactersNotBytes) {
       "k.py:1:6: error: m [SyntaxError]\n  \xc3\xa4 = \xc3\xb6\n      ^\n");
 }
 
+// Of a line of 300 digits and more the part around the place is shown.
+TEST(Diagnostics, LongLinesAreCut) {
+  const auto render = [](const std::string &line, uint32_t from, uint32_t to) {
+    const std::string text =
+        Diagnostic::make(DiagnosticId::SyntaxError, file(line + "\n"),
+                         {1, from, 1, to}, "m")
+            .render();
+    return text.substr(text.find('\n') + 1);
+  };
+  const std::string nines(300, '9');
+  EXPECT_EQ(render("x = " + nines, 5, 305), "  x = " + nines.substr(0, 156) +
+                                                "...\n      ^" +
+                                                std::string(155, '~') + "\n");
+  EXPECT_EQ(render(nines + " + y", 304, 305),
+            "  ..." + nines.substr(0, 156) + " + y\n     " +
+                std::string(159, ' ') + "^\n");
+  EXPECT_EQ(render(nines + "y" + nines, 301, 302),
+            "  ..." + std::string(60, '9') + "y" + std::string(99, '9') +
+                "...\n     " + std::string(60, ' ') + "^\n");
+  // Characters stay whole, and a place behind the end is harmless.
+  std::string wide;
+  for (int i = 0; i < 150; ++i)
+    wide += "\xc3\xa4";
+  for (uint32_t column = 1; column < 310; ++column) {
+    const std::string text = render(wide, column, column + 1);
+    for (const char *half : {"...\xa4", "\xc3..."})
+      EXPECT_EQ(text.find(half), std::string::npos) << column;
+  }
+  const std::string shorter(240, 'x');
+  EXPECT_EQ(render(shorter, 1, 2), "  " + shorter + "\n  ^\n");
+}
+
 TEST(Diagnostics, ErrorsCarryMessageAndHint) {
   Error error("what", "do this");
   EXPECT_STREQ(error.what(), "what\nHINT: do this");
