@@ -5,9 +5,12 @@
 
 #include "tools/diff/Assembly.h"
 #include "tools/diff/LineDiff.h"
+#include "tools/diff/PairLoops.h"
 
 #include <cstdlib>
 #include <random>
+#include <regex>
+#include <sstream>
 
 using namespace tessera;
 using namespace tessera::tools;
@@ -111,6 +114,60 @@ TEST(Assembly, Classes) {
     EXPECT_EQ(instructionClass(line), name) << line;
 }
 
+Json loop(int first, int last, Json counts) {
+  int64_t total = 0;
+  for (const auto &[name, count] : counts.items())
+    total += count.get<int64_t>();
+  counts["total"] = total;
+  return {{"lines", {first, last}}, {"instructions", counts}};
+}
+
+// "0=1 -=0": pairs of numbers, - for none.
+std::string paired(const std::vector<Json> &a, const std::vector<Json> &b) {
+  std::string text;
+  const auto number = [](const std::optional<size_t> &n) {
+    return n ? std::to_string(*n) : std::string("-");
+  };
+  for (const LoopPair &pair : pairLoops(a, b))
+    text += number(pair.a) + "=" + number(pair.b) + " ";
+  return text;
+}
+
+TEST(PairLoops, TheMainLoopIsTheOneWithTheTensorInstructions) {
+  const Json search = loop(47, 50, {{"alu", 10}, {"mov", 2}, {"ld.global", 1}});
+  const Json main =
+      loop(46, 69, {{"alu", 232}, {"mma", 40}, {"ldmatrix", 24}, {"mov", 22}});
+  Json larger = main;
+  larger["instructions"]["mma"] = 400;
+  EXPECT_EQ(mainLoop({search, main}), 1u);
+  EXPECT_FALSE(mainLoop({search}));
+  EXPECT_FALSE(mainLoop({}));
+  EXPECT_EQ(paired({search, main}, {main}), "0=- 1=0 ");
+  EXPECT_EQ(paired({main}, {search, main}), "-=0 0=1 ");
+  // Whatever else they are.
+  EXPECT_EQ(paired({search, main}, {larger, search}), "0=- 1=0 -=1 ");
+}
+
+TEST(PairLoops, OthersByLinesMixAndSize) {
+  const Json copy = loop(10, 12, {{"ld.global", 8}, {"st.shared", 8}});
+  const Json sum = loop(20, 24, {{"fma", 30}, {"ld.shared", 10}});
+  const Json wide = loop(20, 24, {{"fma", 60}, {"ld.shared", 20}});
+  const Json huge = loop(20, 25, {{"fma", 600}, {"ld.shared", 200}});
+  const Json unrolled = loop(20, 24, {{"fma", 600}, {"ld.shared", 200}});
+  EXPECT_EQ(paired({}, {}), "");
+  EXPECT_EQ(paired({copy, sum}, {copy, sum}), "0=0 1=1 ");
+  EXPECT_EQ(paired({copy, sum}, {wide}), "0=- 1=0 ");
+  EXPECT_EQ(paired({sum}, {copy, wide}), "-=0 0=1 ");
+  EXPECT_EQ(paired({copy, sum}, {sum, copy}).size(), 12u); // in order
+  // Too large, unless it is of the very same lines.
+  EXPECT_EQ(paired({sum}, {huge}), "0=- -=0 ");
+  EXPECT_EQ(paired({sum}, {unrolled}), "0=0 ");
+  // Reports without lines.
+  Json bare = sum;
+  bare.erase("lines");
+  EXPECT_EQ(paired({copy, sum}, {bare}), "0=- 1=0 ");
+}
+
 class Tools : public Author {
 protected:
   Tools() { file = write("axpy.py", axpy); }
@@ -210,6 +267,42 @@ TEST(LineDiff, PtxRegistersAreNumbered) {
                      "[%rd2];\n\t.reg .pred \t%p<3>;\n\tret;\n$L__BB0_4:\n"),
             (std::map<std::string, int64_t>{
                 {"bra", 1}, {"ld.global.f32", 1}, {"ret", 1}}));
+}
+
+TEST_F(Tools, DiffPairsMainLoopsAcrossTargets) {
+  const CommandResult result =
+      run({"diff", "kernels/nsa/select_fwd.py", "-i", "select_fwd_paper_bf16",
+           "--a", "target=sm_80", "--b", "target=sm_90", "--summary"});
+  expectFine(result);
+  std::smatch row;
+  ASSERT_TRUE(std::regex_search(
+      result.output, row,
+      std::regex("main loop, lines [^ ]+( / [^ ]+)? +([0-9]+) +([0-9]+)")))
+      << result.output;
+  const double ratio = std::stod(row[3]) / std::stod(row[2]);
+  EXPECT_GT(ratio, 0.5) << result.output;
+  EXPECT_LT(ratio, 2) << result.output;
+}
+
+// Who tries the examples of the help sees a difference.
+TEST_F(Tools, ExamplesOfDiffDiffer) {
+  const std::string help = run({"diff", "--help"}).output;
+  const std::regex example(
+      R"(  tessera diff (kernels/[^\\\n]*(\\\n[^\\\n]*)?))");
+  size_t count = 0;
+  for (std::sregex_iterator at(help.begin(), help.end(), example), end;
+       at != end; ++at, ++count) {
+    std::vector<std::string> command = {"diff"};
+    std::istringstream words(
+        std::regex_replace((*at)[1].str(), std::regex(R"(\\\n)"), " "));
+    for (std::string word; words >> word;)
+      command.push_back(word);
+    command.push_back("--summary");
+    const CommandResult result = run(command);
+    expectFine(result);
+    expectHasNot(result.output, "byte-identical");
+  }
+  EXPECT_EQ(count, 4u) << help;
 }
 
 TEST_F(Tools, RunsOnMadeUpAndGivenTensors) {

@@ -137,9 +137,11 @@ Compiled compileOne(const std::string &file, const std::string &instance,
                                       "all",
                                       "-o",
                                       scratch.path().string()};
-  std::string title = instance;
+  std::string title = instance, ownTarget = target;
   for (const std::string &define : defines) {
-    if (define.starts_with("num_warps="))
+    if (define.starts_with("target="))
+      ownTarget = define.substr(7);
+    else if (define.starts_with("num_warps="))
       command.insert(command.end(), {"--num-warps", define.substr(10)});
     else if (define.starts_with("num_stages="))
       command.insert(command.end(), {"--num-stages", define.substr(11)});
@@ -147,8 +149,8 @@ Compiled compileOne(const std::string &file, const std::string &instance,
       command.insert(command.end(), {"-D", define});
     title += " " + define;
   }
-  if (!target.empty())
-    command.insert(command.end(), {"--target", target});
+  if (!ownTarget.empty())
+    command.insert(command.end(), {"--target", ownTarget});
   const CommandResult done = runCommand(command, std::chrono::minutes(10));
   if (!done.status.ok()) {
     std::string text = done.errors;
@@ -370,7 +372,8 @@ Command addDiff(CLI::App &app) {
                    "twice");
   for (auto [name, list, what] :
        {std::tuple("--a", &options->a,
-                   "constexpr of A: BM=32; also num_warps=8, num_stages=3"),
+                   "constexpr of A: BM=32; also num_warps=8, num_stages=3, "
+                   "target=sm_90"),
         std::tuple("--b", &options->b, "constexpr of B: BM=64, likewise")})
     verb->add_option(name, *list, what)
         ->expected(1)
@@ -391,13 +394,18 @@ Command addDiff(CLI::App &app) {
       "  tessera diff kernels/nsa/select_fwd.py -i "
       "select_fwd_paper_bf16 --target sm_80 \\\n      --a num_stages=2 "
       "--b num_stages=3 --summary\n"
-      "  tessera diff kernels/cuda/gate.cu:gate_fwd --a FAST=0 --b "
-      "FAST=1\n"
+      "  tessera diff kernels/nsa/select_fwd.py -i "
+      "select_fwd_paper_bf16 \\\n      --a target=sm_80 --b target=sm_90 "
+      "--summary\n"
+      "  tessera diff kernels/cuda/gate.cu:gate_fwd --a target=sm_80 "
+      "--b target=sm_90\n"
       "  tessera diff out-before out-after\n\n"
       "Lines that differ in numbered names (%12, .LBB0_3) only count "
       "as equal.\nGPU kernels: registers, spills, shared memory, blocks on "
       "an SM and each loop by\nclass of instruction, from the report; "
-      "of SASS where there is ptxas.");
+      "of SASS where there is ptxas. A loop stands\nbeside the one that is "
+      "most like it: "
+      "the loop with the most tensor instructions\nbeside the other side's.");
   return {verb, [options] { return run(*options); }};
 }
 

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/diff/Resources.h"
 
+#include "tools/diff/PairLoops.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <set>
@@ -77,6 +79,28 @@ std::string linesOfLoop(const Json &loop) {
              : "?";
 }
 
+// Either may be empty: the other side has no such loop.
+std::string compareLoops(const std::string &kind, const Json &a,
+                         const Json &b) {
+  const Json none = Json::object();
+  const std::string left = linesOfLoop(a), right = linesOfLoop(b);
+  const std::string lines = a.empty()                    ? right
+                            : b.empty() || left == right ? left
+                                                         : left + " / " + right;
+  const Json x = a.value("instructions", none),
+             y = b.value("instructions", none);
+  std::string text = row(kind + ", lines " + lines, x.value("total", Json()),
+                         y.value("total", Json()));
+  if (a.empty() || b.empty())
+    return text;
+  text += counts(x, y, "    ");
+  const Json others = a.value("non_tensor_per_tensor", Json());
+  if (!others.is_null() || b.value("non_tensor_per_tensor", Json()) != others)
+    text += row("    others per mma", others,
+                b.value("non_tensor_per_tensor", Json()));
+  return text;
+}
+
 std::string compareListings(const std::string &title, const Json &a,
                             const Json &b) {
   const Json none = Json::object();
@@ -86,22 +110,13 @@ std::string compareListings(const std::string &title, const Json &a,
                      counts(left, right, "  ");
   for (const bool innermost : {true, false}) {
     const auto one = loopsOf(a, innermost), other = loopsOf(b, innermost);
-    for (size_t i = 0; i < std::max(one.size(), other.size()); ++i) {
-      const Json &x = i < one.size() ? one[i] : none,
-                 &y = i < other.size() ? other[i] : none;
-      const std::string lines = linesOfLoop(x) == linesOfLoop(y) || y.empty()
-                                    ? linesOfLoop(x)
-                                    : linesOfLoop(x) + " / " + linesOfLoop(y);
-      const Json p = x.value("instructions", none),
-                 q = y.value("instructions", none);
-      text += row((innermost ? "loop, lines " : "outer loop, lines ") + lines,
-                  p.value("total", Json()), q.value("total", Json()));
-      text += counts(p, q, "    ");
-      if (!x.value("non_tensor_per_tensor", Json()).is_null() ||
-          !y.value("non_tensor_per_tensor", Json()).is_null())
-        text +=
-            row("    others per mma", x.value("non_tensor_per_tensor", Json()),
-                y.value("non_tensor_per_tensor", Json()));
+    const auto main = mainLoop(one);
+    for (const LoopPair &pair : pairLoops(one, other)) {
+      const std::string kind = !innermost               ? "outer loop"
+                               : main && pair.a == main ? "main loop"
+                                                        : "loop";
+      text += compareLoops(kind, pair.a ? one[*pair.a] : none,
+                           pair.b ? other[*pair.b] : none);
     }
   }
   return text;
