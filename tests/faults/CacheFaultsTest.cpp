@@ -7,7 +7,6 @@
 
 #include <csignal>
 #include <fcntl.h>
-#include <future>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -53,34 +52,32 @@ TEST_F(CacheFaults, EightThreadsCompileOnce) {
 TEST_F(CacheFaults, EightProcessesOnOneColdCache) {
   constexpr int processes = 8, requests = 200, kernels = 40;
   ::setenv("FAKE_WORKER_NAMED", "1", 1);
-  std::vector<std::future<std::string>> children;
+  std::vector<std::function<std::string()>> children;
   for (int p = 0; p < processes; ++p)
-    children.push_back(std::async(std::launch::async, [&, p] {
-      return inChild([&] {
-        CompileService service(settings());
-        std::vector<Outcomes> counts(requests);
-        // In use as long as the process lives, so loaded once.
-        std::vector<std::shared_ptr<const CompiledKernel>> held(requests);
-        std::vector<std::thread> threads;
-        for (int i = 0; i < requests; ++i)
-          threads.emplace_back([&, i] {
-            // Each process begins elsewhere.
-            held[size_t(i)] =
-                attempt(service, "k" + std::to_string((i + 5 * p) % kernels),
-                        counts[size_t(i)]);
-          });
-        for (std::thread &thread : threads)
-          thread.join();
-        Outcomes all;
-        for (const Outcomes &one : counts)
-          all.add(one.json());
-        countWork(service, all);
-        return all.json().dump();
-      });
+    children.push_back(startChild([&, p] {
+      CompileService service(settings());
+      std::vector<Outcomes> counts(requests);
+      // In use as long as the process lives, so loaded once.
+      std::vector<std::shared_ptr<const CompiledKernel>> held(requests);
+      std::vector<std::thread> threads;
+      for (int i = 0; i < requests; ++i)
+        threads.emplace_back([&, i] {
+          // Each process begins elsewhere.
+          held[size_t(i)] =
+              attempt(service, "k" + std::to_string((i + 5 * p) % kernels),
+                      counts[size_t(i)]);
+        });
+      for (std::thread &thread : threads)
+        thread.join();
+      Outcomes all;
+      for (const Outcomes &one : counts)
+        all.add(one.json());
+      countWork(service, all);
+      return all.json().dump();
     }));
   Outcomes outcomes;
   for (auto &child : children) {
-    const std::string text = child.get();
+    const std::string text = child();
     ASSERT_EQ(text.substr(0, 1), "{") << text;
     outcomes.add(parseJson(text, "outcomes"));
   }
@@ -104,36 +101,34 @@ TEST_F(CacheFaults, EvictionBesideReadersAndWriters) {
     return made;
   };
   const uint64_t limit = 20000; // of about 80000
-  std::vector<std::future<std::string>> children;
+  std::vector<std::function<std::string()>> children;
   for (int p = 0; p < processes; ++p)
-    children.push_back(std::async(std::launch::async, [&, p] {
-      return inChild([&] {
-        Cache cache(place, limit);
-        std::mt19937 random(unsigned(p) + 1);
-        Outcomes counts;
-        for (int i = 0; i < rounds; ++i) {
-          const unsigned kernel = random() % kernels;
-          const Sha256Digest key = sha256(std::to_string(kernel));
-          counts.count("attempts");
-          auto got = cache.load(key);
-          if (!got)
-            cache.store(key, artifactOf(kernel));
-          counts.count(got ? "loaded" : "compiled");
-          counts.count(!got || got->code == artifactOf(kernel).code ? "right"
-                                                                    : "wrong");
-          if (i % 50 == 49 && p == 0) {
-            PruneOptions options;
-            options.maxBytes = limit / 2;
-            cache.prune(options);
-          }
+    children.push_back(startChild([&, p] {
+      Cache cache(place, limit);
+      std::mt19937 random(unsigned(p) + 1);
+      Outcomes counts;
+      for (int i = 0; i < rounds; ++i) {
+        const unsigned kernel = random() % kernels;
+        const Sha256Digest key = sha256(std::to_string(kernel));
+        counts.count("attempts");
+        auto got = cache.load(key);
+        if (!got)
+          cache.store(key, artifactOf(kernel));
+        counts.count(got ? "loaded" : "compiled");
+        counts.count(!got || got->code == artifactOf(kernel).code ? "right"
+                                                                  : "wrong");
+        if (i % 50 == 49 && p == 0) {
+          PruneOptions options;
+          options.maxBytes = limit / 2;
+          cache.prune(options);
         }
-        counts.count("quarantined", cache.badEntries());
-        return counts.json().dump();
-      });
+      }
+      counts.count("quarantined", cache.badEntries());
+      return counts.json().dump();
     }));
   Outcomes outcomes;
   for (auto &child : children) {
-    const std::string text = child.get();
+    const std::string text = child();
     ASSERT_EQ(text.substr(0, 1), "{") << text;
     outcomes.add(parseJson(text, "outcomes"));
   }

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 #include <fcntl.h>
+#include <memory>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
@@ -14,10 +15,11 @@
 
 namespace tessera::runtime {
 
-std::string inChild(const std::function<std::string()> &body) {
+std::function<std::string()>
+startChild(const std::function<std::string()> &body) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
-    return "died: no pipe";
+    return [] { return std::string("died: no pipe"); };
   UniqueFd read(ends[0]), write(ends[1]);
   const pid_t child = ::fork();
   if (child == 0) {
@@ -38,15 +40,21 @@ std::string inChild(const std::function<std::string()> &body) {
     ::_exit(0);
   }
   write.reset();
-  std::string text;
-  char buffer[4096];
-  for (ssize_t got; (got = ::read(read.get(), buffer, sizeof(buffer))) > 0;)
-    text.append(buffer, size_t(got));
-  int raw = 0;
-  ::waitpid(child, &raw, 0);
-  if (WIFSIGNALED(raw))
-    return "died: signal " + std::to_string(WTERMSIG(raw));
-  return text;
+  return [child, from = std::make_shared<UniqueFd>(std::move(read))] {
+    std::string text;
+    char buffer[4096];
+    for (ssize_t got; (got = ::read(from->get(), buffer, sizeof(buffer))) > 0;)
+      text.append(buffer, size_t(got));
+    int raw = 0;
+    ::waitpid(child, &raw, 0);
+    if (WIFSIGNALED(raw))
+      return "died: signal " + std::to_string(WTERMSIG(raw));
+    return text;
+  };
+}
+
+std::string inChild(const std::function<std::string()> &body) {
+  return startChild(body)();
 }
 
 std::string mountPrivate(const std::filesystem::path &folder, size_t bytes,

@@ -54,8 +54,13 @@ private:
   std::map<std::string, uint64_t> counts;
 };
 
-// What `body` returns, run in a forked process; "died: ..." when it does not
-// get that far.
+// Runs `body` in a forked process; the function that is returned waits for it
+// and gives what `body` returned, or "died: ..." when it did not get that far.
+// Call it where no other thread runs: the child has none of them, but the locks
+// that they held (those of the address sanitizer's allocator among them).
+std::function<std::string()>
+startChild(const std::function<std::string()> &body);
+// Both at once.
 std::string inChild(const std::function<std::string()> &body);
 
 // In this (forked) process: a file system of its own at `folder`, of that many
