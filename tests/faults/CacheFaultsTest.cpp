@@ -230,6 +230,9 @@ TEST_F(CacheFaults, ALockIsOnTheFileThatIsThere) {
   EXPECT_EQ(worst, 1);
 }
 
+// The address sanitizer of GCC 12 keeps no locks of its allocator over a fork
+// of a process with threads, so a child may wait for ever.
+#ifndef __SANITIZE_ADDRESS__
 TEST_F(CacheFaults, ForkAfterLoad) {
   ::setenv("TESSERA_THREADS", "4", 1);
   ::setenv("FAKE_WORKER_NAMED", "1", 1);
@@ -275,6 +278,7 @@ TEST_F(CacheFaults, ForkAfterLoad) {
   ::unsetenv("TESSERA_THREADS");
   outcomes.report("fork after kernels were loaded");
 }
+#endif
 
 // A copy of the service that ends in the child must not end our workers.
 TEST_F(CacheFaults, AForkedServiceEndsNobodysWorkers) {
