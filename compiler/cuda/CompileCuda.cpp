@@ -46,9 +46,9 @@ std::vector<Diagnostic> diagnosticsOf(const CompileRequest &request,
       if (match[3] == "warning")
         diagnostic.severity = Severity::Warning;
       list.push_back(std::move(diagnostic));
-    } else if (!list.empty() &&
+    } else if (!list.empty() && line.ends_with('^') &&
                line.find_first_not_of(' ') == line.size() - 1 &&
-               line.back() == '^' && before.size() >= line.size()) {
+               before.size() >= line.size()) {
       // NVRTC indents the source line by two and drops its own indentation.
       SourceRange &range = list.back().range;
       const std::string_view source = file->line(range.line);

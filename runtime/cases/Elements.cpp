@@ -5,6 +5,7 @@
 
 #include "support/Error.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdio>
@@ -207,7 +208,8 @@ Layout contiguousLayout(std::vector<int64_t> shape) {
   for (size_t i = shape.size(); i-- > 0;) {
     layout.strides[i] = next;
     // Empty tensors keep positive strides, as torch does.
-    next *= shape[i] > 0 ? shape[i] : 1;
+    if (__builtin_mul_overflow(next, std::max<int64_t>(shape[i], 1), &next))
+      next = INT64_MAX;
   }
   layout.shape = std::move(shape);
   return layout;

@@ -52,6 +52,8 @@ struct Layout {
   int64_t offset(int64_t n) const;
 };
 
+// Row-major strides; one that no int64_t holds is INT64_MAX, which span()
+// refuses.
 Layout contiguousLayout(std::vector<int64_t> shape);
 
 } // namespace tessera::cases

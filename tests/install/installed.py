@@ -14,11 +14,16 @@ EXAMPLE = ROOT / "examples/cpp"
 SAID = "2 * 999 + 1 = 1999\nsums: 249250 249750 250250 250750\nkernels compiled: %d, from the cache: %d\n"
 
 
+# What scripts/run-tests asks of the sanitizers holds in the installation, too.
+SANITIZERS = {name: os.environ[name] for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS") if name in os.environ}
+
+
 def run(*command, environment=None, status=0, folder="/"):
     """What a command printed; fails when it ends with another status. It sees PATH and nothing else of ours, and runs
     in a folder that has no kernels."""
     done = subprocess.run([str(part) for part in command], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          check=False, cwd=folder, env={"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", **(environment or {})})
+                          check=False, cwd=folder,
+                          env={"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", **SANITIZERS, **(environment or {})})
     if done.returncode != status:
         raise AssertionError("%s: status %d\n%s" % (command, done.returncode, done.stdout))
     return done.stdout

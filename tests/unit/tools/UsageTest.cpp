@@ -88,6 +88,7 @@ TEST_F(Usage, Messages) {
   }
 }
 
+#ifndef __SANITIZE_ADDRESS__ // it reserves terabytes of addresses itself
 // A gibibyte of addresses; the argument alone would take sixteen.
 TEST_F(Usage, ALargeArgumentNamesItsSize) {
   const CommandResult result = runCommand(
@@ -100,6 +101,7 @@ TEST_F(Usage, ALargeArgumentNamesItsSize) {
       << result.errors;
   EXPECT_NE(result.errors.find("HINT: give fewer"), std::string::npos);
 }
+#endif
 
 // Every verb that writes says -o,--out; --output works where it did and
 // elsewhere.
