@@ -11,6 +11,7 @@
 #include "compiler/Pipeline.h"
 #include "compiler/cuda/CompileCuda.h"
 #include "compiler/semantics/Semantics.h"
+#include "compiler/semantics/ValueLog.h"
 #include "compiler/syntax/CudaSource.h"
 #include "compiler/syntax/Program.h"
 #include "support/CpuTarget.h"
@@ -124,6 +125,19 @@ void compileInto(const CompileRequest &request, CompileResult &result,
   result.ok = true;
 }
 
+// Parses the kernel and finds its types; for editors.
+void readOnly(const CompileRequest &request, CompileResult &result) {
+  PhaseTimer timer(result);
+  auto program = syntax::Program::load(request);
+  std::vector<Diagnostic> notes;
+  semantics::ValueLog values;
+  semantics::buildTileModule(threadContext(), *program, request, &notes,
+                             &values);
+  result.addDiagnostics(notes);
+  result.stages["values"] = values.json();
+  result.ok = true;
+}
+
 void addError(CompileResult &result, const CompileRequest &request,
               const std::string &message, const std::string &hint) {
   result.defect |= message.starts_with("internal error");
@@ -149,6 +163,9 @@ CompileResult compile(const CompileRequest &request,
     if (syntax::isCudaSource(request.file)) {
       enter(entering, "NVRTC");
       compileCuda(request, result);
+    } else if (request.frontEndOnly) {
+      enter(entering, "front end");
+      readOnly(request, result);
     } else if (GpuTarget::looksLike(request.target)) {
       compileGpu(request, result, entering);
     } else {

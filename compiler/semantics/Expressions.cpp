@@ -28,6 +28,8 @@ Value Lowering::evaluate(const syntax::Expr &expr) {
   const syntax::Expr *outer = std::exchange(current, &expr);
   Value value = evaluateHere(expr);
   current = outer;
+  if (values)
+    values->add(frame().file, expr.range, value);
   return value;
 }
 

@@ -20,8 +20,9 @@ using namespace mlir;
 
 Lowering::Lowering(MLIRContext &context, const syntax::Program &program,
                    const syntax::CompileRequest &request,
-                   std::vector<Diagnostic> *notes)
-    : program(program), request(request), notes(notes), emit(context, *this) {
+                   std::vector<Diagnostic> *notes, ValueLog *values)
+    : program(program), request(request), notes(notes), values(values),
+      emit(context, *this) {
   emit.f32Precision = request.options.f32Default;
   emit.debug = request.options.debug;
 }
@@ -292,9 +293,10 @@ void loadDialects(MLIRContext &context) {
 OwningOpRef<ModuleOp> buildTileModule(MLIRContext &context,
                                       const syntax::Program &program,
                                       const syntax::CompileRequest &request,
-                                      std::vector<Diagnostic> *notes) {
+                                      std::vector<Diagnostic> *notes,
+                                      ValueLog *values) {
   loadDialects(context);
-  return Lowering(context, program, request, notes).run();
+  return Lowering(context, program, request, notes, values).run();
 }
 
 } // namespace tessera::semantics

@@ -10,6 +10,7 @@
 
 #include "compiler/semantics/Builtins.h"
 #include "compiler/semantics/Emitter.h"
+#include "compiler/semantics/ValueLog.h"
 #include "compiler/syntax/Program.h"
 #include "compiler/syntax/Request.h"
 #include "support/Error.h"
@@ -25,7 +26,7 @@ class Lowering final : public ErrorReporter {
 public:
   Lowering(mlir::MLIRContext &context, const syntax::Program &program,
            const syntax::CompileRequest &request,
-           std::vector<Diagnostic> *notes);
+           std::vector<Diagnostic> *notes, ValueLog *values);
 
   mlir::OwningOpRef<mlir::ModuleOp> run();
 
@@ -192,6 +193,7 @@ private:
   const syntax::Program &program;
   const syntax::CompileRequest &request;
   std::vector<Diagnostic> *notes;
+  ValueLog *values; // null: nobody asks
   Emitter emit;
   std::vector<Frame *> frames;
   const syntax::Expr *current = nullptr; // being evaluated

@@ -16,14 +16,18 @@
 
 namespace tessera::semantics {
 
+class ValueLog;
+
 /// Loads the dialects that buildTileModule emits.
 void loadDialects(mlir::MLIRContext &context);
 
 /// Throws CompileError, with one diagnostic, on the first error. What
-/// tl.static_print says is appended to `notes` where given.
+/// tl.static_print says is appended to `notes` where given, and what each
+/// expression is to `values`.
 mlir::OwningOpRef<mlir::ModuleOp>
 buildTileModule(mlir::MLIRContext &context, const syntax::Program &program,
                 const syntax::CompileRequest &request,
-                std::vector<Diagnostic> *notes = nullptr);
+                std::vector<Diagnostic> *notes = nullptr,
+                ValueLog *values = nullptr);
 
 } // namespace tessera::semantics

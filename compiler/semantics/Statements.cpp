@@ -92,6 +92,8 @@ void Lowering::assignName(const std::string &name, Value value,
   if (value.range())
     fail(DiagnosticId::BadLoop, where, "a range only goes after `for ... in`",
          "write for i in range(n)");
+  if (values)
+    values->add(frame().file, where, value);
   frame().scope[name] = {std::move(value), where};
   frame().lost.erase(name);
 }

@@ -115,6 +115,8 @@ std::string CompileRequest::toJson() const {
     json["sources"].push_back({{"path", source.path}, {"text", source.text}});
   if (!assembler.empty())
     json["assembler"] = assembler;
+  if (frontEndOnly)
+    json["front_end_only"] = true;
   for (const StageOverride &edited : overrides)
     json["overrides"].push_back({{"stage", edited.stage},
                                  {"path", edited.path},
@@ -139,7 +141,7 @@ CompileRequest CompileRequest::fromJson(std::string_view text) {
   Json json = parseJson(text, requestName);
   checkKeys(json,
             {"file", "kernel", "text", "sources", "args", "options", "target",
-             "emit", "assembler", "overrides"},
+             "emit", "assembler", "overrides", "front_end_only"},
             requestName);
   CompileRequest result;
   result.file = member<std::string>(json, "file", requestName);
@@ -147,6 +149,7 @@ CompileRequest CompileRequest::fromJson(std::string_view text) {
   result.text = member<std::string>(json, "text", requestName);
   result.target = member<std::string>(json, "target", requestName);
   result.assembler = memberOr<std::string>(json, "assembler", "", requestName);
+  result.frontEndOnly = memberOr(json, "front_end_only", false, requestName);
   if (!json.contains("args"))
     throw Error(requestName + ": `args` is missing", "add `args`");
   readArray(json, "args", requestName, [&](const Json &element) {

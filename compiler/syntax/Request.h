@@ -52,6 +52,10 @@ struct CompileRequest {
   // version of the ptxas.
   std::string assembler;
   std::vector<StageOverride> overrides; // in the order of the stages
+  // Stop after types are known: no artifact, and the one stage "values", what
+  // each expression is (compiler/semantics/ValueLog.h). For editors. Not part
+  // of key(): such requests are not cached.
+  bool frontEndOnly = false;
 
   std::string toJson() const;
   // Throws Error on anything malformed, missing or unknown.
