@@ -28,6 +28,7 @@ Command addDoctor(CLI::App &app);
 Command addCache(CLI::App &app);
 Command addInspect(CLI::App &app);
 Command addLayout(CLI::App &app);
+Command addLsp(CLI::App &app);
 Command addAnalyze(CLI::App &app);
 Command addDebug(CLI::App &app);
 Command addData(CLI::App &app);

@@ -53,7 +53,7 @@ static std::string around(const std::set<uint32_t> &lines, uint32_t line) {
   return "the nearest lines with tiles: " + text;
 }
 
-std::vector<TileOfLine> tilesOfLine(const JobOptions &options, uint32_t line) {
+KernelTiles loadTiles(const JobOptions &options) {
   if (!GpuTarget::looksLike(options.target))
     throw Error("tiles have layouts on GPUs only", "--target sm_80");
   const std::string path = runtime::findTypedFile(options.file);
@@ -61,16 +61,19 @@ std::vector<TileOfLine> tilesOfLine(const JobOptions &options, uint32_t line) {
   Job job = makeJobs(options, *program)[0];
   job.request.emit = {"tiles"};
   const auto kernel = runtime::CompileService::instance().get(job.request);
-  const std::string name = fs::path(path).filename().string();
-  const Json all = parseJson(kernel->stages.at("tiles"), "the stage tiles");
+  return {fs::path(path).filename().string(), job.name,
+          kernel->stages.at("tiles")};
+}
 
+std::vector<TileOfLine> tilesOfLine(const KernelTiles &kernel, uint32_t line,
+                                    std::set<uint32_t> &lines) {
+  const Json all = parseJson(kernel.text, "the stage tiles");
   std::vector<TileOfLine> tiles;
   std::vector<std::vector<std::string>> operations;
-  std::set<uint32_t> lines;
   for (const Json &entry : all) {
     bool here = false;
     for (const Json &place : entry["places"])
-      if (place[0] == name) {
+      if (place[0] == kernel.file) {
         lines.insert(place[1].get<uint32_t>());
         here |= place[1] == line;
       }
@@ -97,17 +100,24 @@ std::vector<TileOfLine> tilesOfLine(const JobOptions &options, uint32_t line) {
     if (std::find(names.begin(), names.end(), operation) == names.end())
       names.push_back(operation);
   }
-  if (tiles.empty())
-    throw Error(name + ":" + std::to_string(line) + " of " + job.name +
-                    " has no tiles",
-                around(lines, line));
   for (size_t i = 0; i < tiles.size(); ++i) {
     std::string names;
     for (const std::string &operation : operations[i])
       names += (names.empty() ? "" : ", ") + operation;
-    tiles[i].title = name + ":" + std::to_string(line) + " of " + job.name +
-                     "  " + names + ": " + tiles[i].title;
+    tiles[i].title = kernel.file + ":" + std::to_string(line) + " of " +
+                     kernel.job + "  " + names + ": " + tiles[i].title;
   }
+  return tiles;
+}
+
+std::vector<TileOfLine> tilesOfLine(const JobOptions &options, uint32_t line) {
+  const KernelTiles kernel = loadTiles(options);
+  std::set<uint32_t> lines;
+  std::vector<TileOfLine> tiles = tilesOfLine(kernel, line, lines);
+  if (tiles.empty())
+    throw Error(kernel.file + ":" + std::to_string(line) + " of " + kernel.job +
+                    " has no tiles",
+                around(lines, line));
   return tiles;
 }
 

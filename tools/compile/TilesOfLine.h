@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,21 @@ struct TileOfLine {
 // "k.py:18" to its two parts; nothing for what is no file of Python.
 std::optional<std::pair<std::string, uint32_t>>
 fileAndLine(const std::string &text);
+
+// The tiles of one compiled kernel.
+struct KernelTiles {
+  std::string file; // "matmul.py"
+  std::string job;  // its name, for titles
+  std::string text; // of the stage "tiles"
+};
+
+// Compiles the first kernel that `options` asks for. Throws Error.
+KernelTiles loadTiles(const JobOptions &options);
+
+// The different tiles of a line, also where it is a helper's; none where it has
+// none. `lines` gets all that have some.
+std::vector<TileOfLine> tilesOfLine(const KernelTiles &kernel, uint32_t line,
+                                    std::set<uint32_t> &lines);
 
 // Compiles the first kernel that `options` asks for and gives the different
 // tiles of the line, also where it is a helper's. Throws Error where there are

@@ -1,0 +1,158 @@
+# tests/lsp/lsp_test.py - a client edits a kernel: mistakes, types, definitions, completion, layouts.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from client import Client
+
+PROGRAM = sys.argv.pop(1)
+KERNEL = """import triton
+import triton.language as tl
+from helper import rows
+
+# tessera: instance f32(x="*fp32:16", y="*fp32:16", n="i32", N=64)
+# tessera: instance f16(x="*fp16:16", y="*fp16:16", n="i32", N=128)
+@triton.jit
+def add_one(x, y, n, N: tl.constexpr):
+    i = tl.program_id(0) * N + tl.arange(0, N)  # naïve – 𝄞
+    value = tl.load(x + i, mask=i < n)
+    pair = rows(value, N); total = tl.sum(pair, axis=0)
+    tl.store(y + i, value + tl.sum(total), mask=i < n)
+"""
+HELPER = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def rows(value, N: tl.constexpr):
+    return tl.reshape(value, [4, N // 4])
+"""
+
+
+class Lsp(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(self.temporary.cleanup)
+        self.folder = pathlib.Path(self.temporary.name).resolve()
+        self.kernel = self.folder / "add_one.py"
+        self.kernel.write_text(KERNEL)
+        self.helper = self.folder / "helper.py"
+        self.helper.write_text(HELPER)
+
+    def start(self, *options):
+        client = Client(PROGRAM, *options)
+        self.addCleanup(client.process.stdout.close)
+        self.addCleanup(client.process.stdin.close)
+        self.addCleanup(client.process.kill)
+        self.assertIn("capabilities", client.ask("initialize", processId=None, rootUri=None, capabilities={}))
+        client.tell("initialized")
+        return client
+
+    def hover(self, client, mark, offset=0):
+        found = client.at("hover", self.kernel, KERNEL, mark, offset)
+        return found and found["contents"]["value"]
+
+    def test_types_definitions_and_completion(self):
+        client = self.start()
+        wrong = KERNEL.replace("value + tl.sum(total)", "value + pair")
+        client.open(self.kernel, wrong)
+        found = client.diagnostics(self.kernel)
+        self.assertEqual(len(found), 2, found)  # an instance each: other shapes
+        line = KERNEL.split("\n").index("    tl.store(y + i, value + tl.sum(total), mask=i < n)")
+        for one in found:
+            self.assertEqual((one["severity"], one["range"]["start"]["line"]), (1, line))
+        self.assertIn("[64]", found[0]["message"])
+
+        client.change(self.kernel, KERNEL)
+        self.assertEqual(client.diagnostics(self.kernel), [])
+        self.assertIn("value: fp32[64]", self.hover(client, "value = "))
+        self.assertIn("pair: fp32[4, 16]", self.hover(client, "pair = "))
+        # Characters count in UTF-16; this line has none but ASCII before them, that one has.
+        self.assertIn("total: fp32[16]", self.hover(client, "total = "))
+        self.assertIn("load(pointer", self.hover(client, "tl.load", 4))
+        self.assertIn("n: int32", self.hover(client, "i < n", 4))
+        self.assertIsNone(self.hover(client, "# naïve"))
+
+        place = client.at("definition", self.kernel, KERNEL, "rows(value", 1)
+        self.assertEqual(place["uri"], self.helper.as_uri())
+        self.assertEqual(place["range"]["start"], {"line": 5, "character": 4})
+        self.assertIn("def rows(value, N: tl.constexpr):", self.hover(client, "rows(value", 1))
+
+        typed = KERNEL + "    tl.\n"
+        client.change(self.kernel, typed)
+        names = [item["label"] for item in client.at("completion", self.kernel, typed, "    tl.\n", 7)]
+        self.assertIn("atomic_add", names)
+        self.assertEqual(len(names), len(set(names)))
+        # What was known before the mistake serves.
+        self.assertIn("value: fp32[64]", self.hover(client, "value = "))
+        self.assertEqual(client.end(), 0)
+
+    def test_a_mistake_in_an_import_is_told_in_both_files(self):
+        client = self.start()
+        self.helper.write_text(HELPER.replace("tl.reshape", "tl.reshap"))
+        client.open(self.kernel, KERNEL)
+        by_file = {}
+        while len(by_file) < 2:
+            message = client.receive()
+            by_file[message["params"]["uri"]] = message["params"]["diagnostics"]
+        self.assertIn("helper.py:7", by_file[self.kernel.as_uri()][0]["message"])
+        self.assertEqual(by_file[self.helper.as_uri()][0]["range"]["start"]["line"], 6)
+        # The editor's text counts, not the disk's.
+        client.open(self.helper, HELPER)
+        self.assertEqual(client.diagnostics(self.kernel), [])
+        self.assertEqual(client.end(), 0)
+
+    def test_the_instance_that_is_asked_for(self):
+        client = self.start("--instance", "f16")
+        client.open(self.kernel, KERNEL)
+        self.assertEqual(client.diagnostics(self.kernel), [])
+        self.assertIn("value: fp16[128]", self.hover(client, "value = "))
+        self.assertEqual(client.end(), 0)
+
+    def test_layouts_of_a_target(self):
+        client = self.start("--target", "sm_80")
+        client.open(self.kernel, KERNEL)
+        self.assertEqual(client.diagnostics(self.kernel), [])
+        text = self.hover(client, "value = ")
+        until = time.monotonic() + 120
+        while "compiling for sm_80" in text and time.monotonic() < until:
+            text = self.hover(client, "value = ")
+        self.assertIn("Layouts on sm_80", text)
+        self.assertIn("tile.load: 64 f32", text)
+        self.assertIn("lane: (1) (2) (4) (8) (16)", text)
+        self.assertNotIn("i32", text.split("Layouts")[0])
+        # Those of another shape do not stand there.
+        self.assertNotIn("4x16", text)
+        self.assertEqual(client.end(), 0)
+
+    def test_an_edit_that_never_ends_does_not_stop_the_server(self):
+        client = self.start()
+        client.open(self.kernel, KERNEL.replace("    tl.store", "    for j in tl.static_range(1000000):\n        "
+                                                "total += j\n    tl.store"))
+        found = client.diagnostics(self.kernel)
+        self.assertEqual(found[0]["severity"], 1)
+        client.change(self.kernel, KERNEL)
+        self.assertEqual(client.diagnostics(self.kernel), [])
+        self.assertEqual(client.end(), 0)
+
+    def test_what_is_no_client(self):
+        done = subprocess.run([PROGRAM, "lsp"], input="hello\r\n\r\n", text=True, capture_output=True, check=False,
+                              timeout=30)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("as editors do", done.stderr)
+        # An editor that has gone: not an error to talk about, but no success either.
+        done = subprocess.run([PROGRAM, "lsp"], input="", text=True, capture_output=True, check=False, timeout=30)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", ""))
+        done = subprocess.run([PROGRAM, "lsp", "--target", "sm_1"], input="", text=True, capture_output=True,
+                              check=False, timeout=30)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("sm_1", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

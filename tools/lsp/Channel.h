@@ -1,0 +1,35 @@
+// tools/lsp/Channel.h - messages of the Language Server Protocol over
+// descriptors: "Content-Length: N", an empty line, N bytes of JSON.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tessera::tools::lsp {
+
+class Channel {
+public:
+  Channel(int in, int out) : in(in), out(out) {}
+
+  // The body of the next message; none at the end of the input. Throws Error
+  // for what is no header, or a length above 64 MiB: what follows cannot be
+  // told apart then.
+  std::optional<std::string> read();
+  // Whether read() has something to read within the time. True at the end of
+  // the input, too.
+  bool ready(std::chrono::milliseconds time) const;
+  // False when nobody listens.
+  bool write(std::string_view body) const;
+
+private:
+  bool fill();
+
+  const int in, out;
+  std::string buffer;
+};
+
+} // namespace tessera::tools::lsp
