@@ -118,17 +118,28 @@ class Lsp(unittest.TestCase):
         client = self.start("--target", "sm_80")
         client.open(self.kernel, KERNEL)
         self.assertEqual(client.diagnostics(self.kernel), [])
-        text = self.hover(client, "value = ")
-        until = time.monotonic() + 120
-        while "compiling for sm_80" in text and time.monotonic() < until:
-            text = self.hover(client, "value = ")
-        self.assertIn("Layouts on sm_80", text)
+        text = self.layouts(client, "value = ")
         self.assertIn("tile.load: 64 f32", text)
         self.assertIn("lane: (1) (2) (4) (8) (16)", text)
         self.assertNotIn("i32", text.split("Layouts")[0])
         # Those of another shape do not stand there.
+        self.assertIn(": 16 f32", text := self.layouts(client, "total = "))
         self.assertNotIn("4x16", text)
+        # They follow the file.
+        other = KERNEL.replace("N=64", "N=256")
+        self.kernel.write_text(other)
+        client.change(self.kernel, other)
+        self.assertEqual(client.diagnostics(self.kernel), [])
+        self.assertIn("tile.load: 256 f32", self.layouts(client, "value = "))
         self.assertEqual(client.end(), 0)
+
+    def layouts(self, client, mark):
+        text = self.hover(client, mark)
+        until = time.monotonic() + 120
+        while "compiling for sm_80" in text and time.monotonic() < until:
+            text = self.hover(client, mark)
+        self.assertIn("Layouts on sm_80", text)
+        return text
 
     def test_an_edit_that_never_ends_does_not_stop_the_server(self):
         client = self.start()

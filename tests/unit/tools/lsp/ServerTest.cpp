@@ -151,6 +151,20 @@ TEST_F(LspServer, WhatTheCompilerFindsHasItsHint) {
       "end": {"line": 6, "character": 15}})"));
 }
 
+// A file that is imported and not open has its findings taken back, too.
+TEST_F(LspServer, AMistakeInAnImportGoesWhenItIsMended) {
+  diagnostics = {{"id", "error", "/h.py", "odd", "", 2, 1, 2, 3}};
+  open("/k.py", kernel);
+  auto found = settle();
+  EXPECT_EQ(found["file:///h.py"].size(), 1u);
+  EXPECT_EQ(found["file:///k.py"][0]["message"], "/h.py:2: odd");
+  diagnostics.clear();
+  change("/k.py", kernel);
+  found = settle();
+  ASSERT_TRUE(found.contains("file:///h.py"));
+  EXPECT_EQ(found["file:///h.py"], Json::array());
+}
+
 TEST_F(LspServer, HoverShowsTypesSignaturesAndLayouts) {
   values = {value("/k.py", {7, 5, 7, 6}, {"fp32[16]"}),
             value("/k.py", {7, 9, 7, 37}, {"fp32[16]"}),
