@@ -67,10 +67,11 @@ std::string overrideKeyOf(const CompileRequest &request) {
 TEST(Keys, EveryFieldOfARequest) {
   CompileRequest whole = fullRequest();
   auto &[file, kernel, text, sources, args, options, target, emit, assembler,
-         overrides] = whole;
+         overrides, frontEndOnly] = whole;
   auto &[numWarps, numStages, f32Default, debug, swapAb, wideGrid] = options;
   auto &[name, kind, type, value] = args[0];
-  static_cast<void>(file), static_cast<void>(numWarps), static_cast<void>(name);
+  static_cast<void>(file), static_cast<void>(numWarps), static_cast<void>(name),
+      static_cast<void>(frontEndOnly);
   expectDistinct(
       {changed("kernel", [](auto &r) { r.kernel = "l"; }),
        changed("text", [](auto &r) { r.text += " "; }),
@@ -111,6 +112,8 @@ TEST(Keys, EveryFieldOfARequest) {
         changed("sources", [](auto &r) { r.sources.clear(); }),
         changed("emit", [](auto &r) { r.emit = {"tile"}; }),
         changed("assembler", [](auto &r) { r.assembler = "none"; }),
+        // Has no artifact: nothing of it is kept.
+        changed("frontEndOnly", [](auto &r) { r.frontEndOnly = true; }),
         changed("overrides", [](auto &r) { r.overrides.clear(); })})
     EXPECT_EQ(same.request.key(), fullRequest().key()) << same.field;
 }
@@ -123,7 +126,9 @@ TEST(Keys, EveryFieldOfAnEditedStage) {
       {changed("stage", [](auto &r) { r.overrides[0].stage = "llvm"; }),
        changed("text", [](auto &r) { r.overrides[0].text += " "; }),
        changed("another",
-               [](auto &r) { r.overrides.push_back({"llvm", "b.ll", ""}); }),
+               [](auto &r) {
+                 r.overrides.push_back({"llvm", "b.ll", ""});
+               }),
        changed("none", [](auto &r) { r.overrides.clear(); })},
       overrideKeyOf);
   EXPECT_EQ(changed("path", [](auto &r) { r.overrides[0].path = "b.mlir"; })
@@ -149,10 +154,12 @@ TEST(Keys, EveryFieldSurvivesTheJson) {
   CompileRequest all = fullRequest();
   all.emit = {"tile", "ptx"};
   all.options = {8, 4, "ieee", true, true, true};
+  all.frontEndOnly = true;
   const CompileRequest back = CompileRequest::fromJson(all.toJson());
   EXPECT_EQ(back.toJson(), all.toJson());
   const auto &[file, kernel, text, sources, args, options, target, emit,
-               assembler, overrides] = back;
+               assembler, overrides, frontEndOnly] = back;
+  EXPECT_TRUE(frontEndOnly);
   EXPECT_EQ(file, all.file);
   EXPECT_EQ(kernel, all.kernel);
   EXPECT_EQ(text, all.text);
