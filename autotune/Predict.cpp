@@ -7,6 +7,7 @@
 #include "autotune/Gate.h"
 #include "autotune/Run.h"
 #include "autotune/SampledGpu.h"
+#include "autotune/Times.h"
 #include "support/Error.h"
 
 #include <algorithm>
@@ -40,7 +41,8 @@ public:
   Predictor(std::vector<Job> &jobs, const SearchOptions &options,
             const GpuData &data, const std::atomic<bool> &interrupted)
       : Run(jobs, options, interrupted), data(data),
-        gpu("sim:" + data.rates.target) {}
+        gpu("sim:" + data.rates.target),
+        known(Times::read(timesFile(options.out))) {}
 
 private:
   void tuneJob(Job &job, Clock::time_point deadline,
@@ -49,9 +51,30 @@ private:
       return;
     job.loadTensors();
     const std::vector<Predicted> found = predictAll(job, deadline, report);
+    for (const Predicted &one : found)
+      note(job, one.use, one.prediction.microseconds * 1e-6, "");
+    for (const JobReport::Excluded &one : report.excluded)
+      note(job, one.choice, 0, one.why);
     if (!found.empty() && !interrupted)
       report.entry = entry(job, found);
   }
+
+  // Predicted times are never taken over by a later run; they are kept to be
+  // looked at (tessera tune --show --html).
+  void note(const Job &job, const TuneChoice &use, double seconds,
+            const std::string &problem) {
+    KnownTime time;
+    time.setCandidate(job.key, use, use == job.space.candidates[0].use);
+    time.what = job.kernel->info.signature.kernel + " " + time.choice;
+    time.problem = problem;
+    time.seconds.median = seconds;
+    time.samples = problem.empty();
+    const std::string key = "predicted " + describe(job.key) + " " +
+                            job.key.textHash + " " + time.choice;
+    known.set(key, std::move(time));
+  }
+
+  void save() override { known.write(timesFile(options.out)); }
 
   // In the order of the candidates; the first is the kernel's own choice.
   // Throws Error when that is wrong.
@@ -168,6 +191,7 @@ private:
 
   const GpuData &data;
   SampledGpu gpu;
+  Times known;
 };
 
 } // namespace

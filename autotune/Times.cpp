@@ -26,13 +26,21 @@ static Times parse(const std::string &text, const std::string &name) {
   for (const auto &item : entries.items()) {
     const std::string what = name + ": " + item.key();
     const Json &entry = item.value();
-    checkKeys(entry, {"what", "problem", "seconds", "spread", "samples"}, what);
+    checkKeys(entry,
+              {"what", "problem", "seconds", "spread", "samples", "entry",
+               "text", "bucket", "choice", "own"},
+              what);
     KnownTime time;
     time.what = memberOr<std::string>(entry, "what", "", what);
     time.problem = memberOr<std::string>(entry, "problem", "", what);
     time.seconds.median = memberOr<double>(entry, "seconds", 0, what);
     time.seconds.spread = memberOr<double>(entry, "spread", 0, what);
     time.samples = memberOr<int64_t>(entry, "samples", 0, what);
+    time.entry = memberOr<std::string>(entry, "entry", "", what);
+    time.text = memberOr<std::string>(entry, "text", "", what);
+    time.bucket = memberOr<int64_t>(entry, "bucket", 0, what);
+    time.choice = memberOr<std::string>(entry, "choice", "", what);
+    time.own = memberOr<bool>(entry, "own", false, what);
     if (time.problem.empty() &&
         !(time.seconds.median > 0 && std::isfinite(time.seconds.median) &&
           time.seconds.spread >= 0 && std::isfinite(time.seconds.spread)))
@@ -58,6 +66,12 @@ void Times::write(const fs::path &file) const {
   Json times = Json::object();
   for (const auto &[key, time] : known) {
     Json &entry = times[key] = {{"what", time.what}};
+    if (!time.entry.empty())
+      entry.update(Json{{"entry", time.entry},
+                        {"text", time.text},
+                        {"bucket", time.bucket},
+                        {"choice", time.choice},
+                        {"own", time.own}});
     if (!time.problem.empty())
       entry["problem"] = time.problem;
     else
@@ -73,6 +87,20 @@ void Times::write(const fs::path &file) const {
 const KnownTime *Times::find(const std::string &key) const {
   const auto found = known.find(key);
   return found == known.end() ? nullptr : &found->second;
+}
+
+void KnownTime::setCandidate(const TuneKey &key, const TuneChoice &use,
+                             bool isOwn) {
+  entry = withoutLength(key);
+  text = key.textHash;
+  bucket = key.bucket;
+  choice = describe(use);
+  own = isOwn;
+}
+
+std::string withoutLength(TuneKey key) {
+  key.bucket = 0;
+  return describe(key);
 }
 
 fs::path timesFile(const fs::path &table) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "autotune/Benchmark.h"
+#include "runtime/tune/TuneTable.h"
 
 #include <filesystem>
 #include <map>
@@ -16,8 +17,22 @@ struct KnownTime {
   int64_t samples = 0;
   std::string what; // for people: "window_fwd BM=64 BN=32"
 
+  // What was timed, for a landscape of configurations; empty in files that were
+  // written before these were.
+  std::string entry;  // withoutLength() of the key
+  std::string text;   // TuneKey::textHash
+  int64_t bucket = 0; // TuneKey::bucket
+  std::string choice; // describe() of what the candidate sets
+  bool own = false;   // the kernel's own choice
+
+  // Fills in what was timed.
+  void setCandidate(const TuneKey &key, const TuneChoice &use, bool isOwn);
+
   bool operator==(const KnownTime &) const = default;
 };
+
+// describe() of the key for any length: what its entries have in common.
+std::string withoutLength(TuneKey key);
 
 // Times of earlier runs: a candidate more or less in a search space times none
 // of the others again.
@@ -34,6 +49,7 @@ public:
     known[key] = std::move(time);
   }
   size_t size() const { return known.size(); }
+  const std::map<std::string, KnownTime> &all() const { return known; }
 
 private:
   std::map<std::string, KnownTime> known;

@@ -110,6 +110,7 @@ void Trials::note(Times &times) const {
     KnownTime known;
     known.what =
         job.kernel->info.signature.kernel + " " + describe(trial.candidate.use);
+    known.setCandidate(job.key, trial.candidate.use, &trial == &all[0]);
     known.problem = trial.problem;
     known.seconds = trial.sample;
     known.samples = trial.samples;

@@ -152,6 +152,15 @@ TEST_F(TuneSearch, PredictsForAGpuThatIsNotThere) {
   expectHas(result.output, "to reproduce: tessera replay --device sim:sm_90 ");
   expectHas(result.output, "BAD=2 REPEAT=1: scale: out-of-bounds: ");
   expectHas(result.output, "BAD=3 REPEAT=1: scale: endless-loop: ");
+  // What was predicted can be looked at.
+  expectFine(run({"tune", "--show", path("table.yaml"), "--html", "-o",
+                  path("page.html")}));
+  const std::string page = readFile(path("page.html"));
+  expectHas(page, "BAD=0 REPEAT=1</th><td class=\"chosen\" "
+                  "style=\"--r:0.000\"");
+  expectHas(page, "BAD=0 REPEAT=3000</th><td class=\"own\"");
+  expectHas(page, "BAD=1 REPEAT=1</th><td class=\"excluded\" "
+                  "title=\"wrong results: `Y`");
 }
 
 // In a folder that is named with a slash.

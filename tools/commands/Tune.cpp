@@ -3,28 +3,64 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
 
+#include "autotune/Times.h"
 #include "runtime/tune/TuneTable.h"
 #include "support/Error.h"
+#include "support/File.h"
 #include "tools/commands/TuneSearch.h"
 #include "tools/tune/Difference.h"
+#include "tools/tune/Landscape.h"
 #include "tools/tune/Show.h"
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 namespace tessera::tools {
+
+namespace fs = std::filesystem;
 
 namespace {
 
 struct TuneOptions {
   std::string show;
+  bool html = false;
   std::vector<std::string> diff, merge;
   TuneSearch search;
 };
 
+// The page of a table, with the times that lie beside it.
+void showPage(const TuneOptions &options) {
+  const tune::TuneTable table = tune::readTable(options.show);
+  const fs::path times = tune::timesFile(options.show);
+  const std::string out = options.search.out.empty()
+                              ? fs::path(options.show).stem().string() + ".html"
+                              : options.search.out;
+  const std::vector<Landscape> landscapes =
+      landscapesOf(table, tune::Times::read(times));
+  writeOutput(out, landscapePage("Configurations of " + table.device.name,
+                                 table, landscapes));
+  size_t timed = 0;
+  for (const Landscape &landscape : landscapes)
+    for (const Landscape::Row &row : landscape.rows)
+      timed += std::count_if(row.cells.begin(), row.cells.end(),
+                             [](const auto &cell) { return cell.has_value(); });
+  std::printf(
+      "%s: %zu configurations of %zu entries%s\n", out.c_str(), timed,
+      table.entries().size(),
+      fs::exists(times)
+          ? ""
+          : (", the table's alone: there is no " + times.string()).c_str());
+}
+
 int show(const TuneOptions &options) {
+  if (options.html) {
+    showPage(options);
+    return 0;
+  }
   std::fputs(showTable(tune::readTable(options.show)).c_str(), stdout);
   return 0;
 }
@@ -60,6 +96,9 @@ int run(const TuneOptions &options) {
                 "name one of --show, --diff and --merge, or what to tune: "
                 "--config FILE or folders of recorded launches; see tessera "
                 "tune --help");
+  if (options.html && options.show.empty())
+    throw Error("--html is for a table that is shown",
+                "tessera tune --show TABLE.yaml --html -o page.html");
   if (wantsSearch(options.search))
     return runTuneSearch(options.search);
   if (!options.show.empty())
@@ -76,6 +115,9 @@ Command addTune(CLI::App &app) {
               "look at tables of them");
   addTuneSearchOptions(*verb, options->search);
   verb->add_option("--show", options->show, "print a table");
+  verb->add_flag("--html", options->html,
+                 "with --show: write a page with every configuration that was "
+                 "timed (-o FILE; the default is TABLE.html here)");
   verb->add_option("--diff", options->diff,
                    "what two tables choose differently; ends with 1 where "
                    "they do")
@@ -91,6 +133,7 @@ Command addTune(CLI::App &app) {
       "  tessera tune --config configs/quickstart.yaml --out table.yaml "
       "--resume\n"
       "  tessera tune --show configs/tuned/nvidia-h200.yaml\n"
+      "  tessera tune --show table.yaml --html -o table.html\n"
       "  tessera tune --diff before.yaml after.yaml\n"
       "  tessera tune --merge mine.yaml theirs.yaml --out both.yaml\n\n"
       "docs/tuning.md");

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/tune/Show.h"
 
+#include "autotune/Times.h"
 #include "runtime/tune/Stale.h"
 
 #include <algorithm>
@@ -52,13 +53,6 @@ private:
   std::vector<std::vector<std::string>> rows;
 };
 
-// What the entries of one block have in common.
-std::string headOf(const TuneEntry &entry) {
-  TuneKey key = entry.key;
-  key.bucket = 0;
-  return describe(key);
-}
-
 std::string orOwn(const std::string &choice) {
   return choice.empty() ? "the kernel's own" : choice;
 }
@@ -88,7 +82,17 @@ std::vector<std::string> rowOf(const TuneEntry &entry,
           stale.empty() ? entry.why : "STALE: " + stale};
 }
 
-std::string heading(const TuneTable &table, size_t stale) {
+} // namespace
+
+std::string timeText(double microseconds) {
+  if (microseconds >= 1e6)
+    return printed("%.4g s", microseconds / 1e6);
+  if (microseconds >= 1e4)
+    return printed("%.4g ms", microseconds / 1e3);
+  return printed("%.4g us", microseconds);
+}
+
+std::string tableHeading(const TuneTable &table, size_t stale) {
   const auto predicted =
       std::count_if(table.entries().begin(), table.entries().end(),
                     [](const TuneEntry &entry) { return entry.predicted; });
@@ -106,29 +110,20 @@ std::string heading(const TuneTable &table, size_t stale) {
          " stale\n";
 }
 
-} // namespace
-
-std::string timeText(double microseconds) {
-  if (microseconds >= 1e6)
-    return printed("%.4g s", microseconds / 1e6);
-  if (microseconds >= 1e4)
-    return printed("%.4g ms", microseconds / 1e3);
-  return printed("%.4g us", microseconds);
-}
-
 std::string showTable(const TuneTable &table) {
   std::map<TuneKey, std::string> stale;
   for (const tune::StaleEntry &entry : tune::staleEntries(table))
     stale[entry.key] = entry.reason;
-  std::string text = heading(table, stale.size());
+  std::string text = tableHeading(table, stale.size());
   const auto &entries = table.entries();
   for (size_t i = 0; i < entries.size();) {
-    const std::string head = headOf(entries[i]);
+    const std::string head = tune::withoutLength(entries[i].key);
     text += "\n" + head + "\n";
     Columns columns;
     columns.add({"sequence", "chosen", "time", "spread", "gain", "runner-up",
                  "date", "why"});
-    for (; i < entries.size() && headOf(entries[i]) == head; ++i) {
+    for (; i < entries.size() && tune::withoutLength(entries[i].key) == head;
+         ++i) {
       const auto found = stale.find(entries[i].key);
       columns.add(rowOf(entries[i], found == stale.end() ? "" : found->second));
     }

@@ -13,6 +13,10 @@ namespace tessera::tools {
 // kernel, types and geometry; stale ones are marked. Ends with a newline.
 std::string showTable(const tune::TuneTable &table);
 
+// The device, where the table came from, and how many entries it has: a few
+// lines.
+std::string tableHeading(const tune::TuneTable &table, size_t stale);
+
 // "812.4 us", "1.3 ms".
 std::string timeText(double microseconds);
 

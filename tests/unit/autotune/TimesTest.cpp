@@ -20,6 +20,13 @@ TEST(Times, AreWhatWasWritten) {
   right.what = "window_fwd BM=64";
   right.seconds = {1.0 / 3, 0.02};
   right.samples = 11;
+  right.setCandidate(
+      {"k.py:window_fwd", "0123", {"bf16"}, {{"D", int64_t(64)}}, 2048},
+      {{{"BM", int64_t(64)}}, {}, {}}, true);
+  EXPECT_EQ(right.entry, "k.py:window_fwd bf16 D=64");
+  EXPECT_EQ(right.bucket, 2048);
+  EXPECT_EQ(right.choice, "BM=64");
+  EXPECT_TRUE(right.own);
   KnownTime wrong;
   wrong.problem = "no end after 3 s";
   Times times;

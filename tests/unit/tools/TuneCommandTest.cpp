@@ -63,6 +63,70 @@ TEST_F(TuneCommand, ShowsWhatAPersonAsks) {
              "BN=64 +10.0%  2026-11-22  STALE: the kernel has changed\n");
 }
 
+// Every configuration that was timed is a cell in the row of its choice and the
+// column of its length; those of another text of the kernel are none.
+TEST_F(TuneCommand, ShowsALandscapeAsAPage) {
+  const std::string table =
+      file("a.yaml",
+           entry("1024", "32", "80", ", runner_up: {us: 88, use: {BN: 64}}") +
+               entry("2048", "64", "200", ", why: fewer <rounds>"));
+  const auto timed = [](const char *choice, int bucket, double us,
+                        const char *more = "") {
+    return R"({"what": "x", "entry": )"
+           R"("kernels/nsa/select_fwd.py:select_fwd bf16 D=64", "text": )"
+           R"("0123456789abcdef0123456789abcdef", "bucket": )" +
+           std::to_string(bucket) + R"(, "choice": ")" + choice +
+           R"(", "seconds": )" + std::to_string(us * 1e-6) + more + "}";
+  };
+  writeFile(table + ".times",
+            R"({"version": 1, "times": {"a": )" +
+                timed("BN=32 num_warps=4", 1024, 81, R"(, "own": true)") +
+                R"(, "b": )" + timed("BN=16", 1024, 320) + R"(, "c": )" +
+                timed("BN=16", 2048, 1600) + R"(, "d": )" +
+                timed("BN=128", 2048, 1, R"(, "problem": "wrong <here>")") +
+                R"(, "e": {"what": "x", "seconds": 1, "entry": )"
+                R"("kernels/nsa/select_fwd.py:select_fwd bf16 D=64", )"
+                R"("text": "another", "bucket": 1024, "choice": "BN=8"}}})");
+  const std::string page = (folder.path() / "page.html").string();
+  const auto done = tune({"--show", table, "--html", "-o", page});
+  EXPECT_EQ(done.status.code, 0) << done.errors;
+  EXPECT_EQ(done.output, page + ": 6 configurations of 2 entries\n");
+  const std::string text = readFile(page);
+  expectPart(text, "<th scope=\"col\">1024 tokens</th>"
+                   "<th scope=\"col\">2048 tokens</th>");
+  // The table's time stands where both have one. Chosen, and the kernel's own.
+  expectPart(text, "BN=32 num_warps=4</th><td class=\"chosen own\" "
+                   "style=\"--r:0.000\" title=\"1.00 times the fastest, "
+                   "spread 1.0%; the table's choice; the kernel's own\">80 "
+                   "us</td><td></td>");
+  expectPart(text, "BN=64</th><td class=\"\" style=\"--r:0.069\" "
+                   "title=\"1.10 times the fastest\">88 us</td><td></td>");
+  expectPart(text, "BN=16</th><td class=\"\" style=\"--r:1.000\" "
+                   "title=\"4.00 times the fastest\">320 us</td><td class");
+  expectPart(text, "<td class=\"excluded\" title=\"wrong &lt;here&gt;\">");
+  EXPECT_EQ(text.find("BN=8<"), std::string::npos);
+  expectPart(text, "<p class=\"why\">2048 tokens: fewer &lt;rounds&gt;</p>");
+  // The fastest first, what is never right last.
+  EXPECT_LT(text.find(">BN=32 num_warps=4<"), text.find(">BN=64<"));
+  EXPECT_LT(text.find(">BN=64<"), text.find(">BN=16<"));
+  EXPECT_LT(text.find(">BN=16<"), text.find(">BN=128<"));
+  // It loads nothing.
+  EXPECT_EQ(text.find("http"), std::string::npos);
+  EXPECT_EQ(text.find("src="), std::string::npos);
+}
+
+TEST_F(TuneCommand, APageWithoutTimesSaysSo) {
+  const std::string page = (folder.path() / "page.html").string();
+  const std::string table = file("a.yaml", entry("1024", "32", "80"));
+  const auto done = tune({"--show", table, "--html", "-o", page});
+  expectPart(done.output, "1 configurations of 1 entries, the table's alone: "
+                          "there is no " +
+                              table + ".times");
+  const auto wrong = tune({"--html", "--diff", table, table});
+  EXPECT_EQ(wrong.status.code, 1);
+  expectPart(wrong.errors, "--html is for a table that is shown");
+}
+
 TEST_F(TuneCommand, DiffersWhereTablesDo) {
   const std::string a = file("a.yaml", entry("1024", "32", "80") +
                                            entry("2048", "32", "160")),
