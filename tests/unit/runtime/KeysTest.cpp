@@ -126,9 +126,7 @@ TEST(Keys, EveryFieldOfAnEditedStage) {
       {changed("stage", [](auto &r) { r.overrides[0].stage = "llvm"; }),
        changed("text", [](auto &r) { r.overrides[0].text += " "; }),
        changed("another",
-               [](auto &r) {
-                 r.overrides.push_back({"llvm", "b.ll", ""});
-               }),
+               [](auto &r) { r.overrides.push_back({"llvm", "b.ll", ""}); }),
        changed("none", [](auto &r) { r.overrides.clear(); })},
       overrideKeyOf);
   EXPECT_EQ(changed("path", [](auto &r) { r.overrides[0].path = "b.mlir"; })
