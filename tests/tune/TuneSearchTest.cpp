@@ -223,6 +223,12 @@ TEST_F(TuneSearch, FindsThePlantedSlowDefaultAndExcludesWhatIsBad) {
   expectHas(result.output, "BAD=2 REPEAT=1: kernel `scale`: program (");
   expectHas(result.output, "writes to memory that is not there");
   expectHas(result.output, "BAD=3 REPEAT=1: no end after");
+  expectFine(run({"tune", "--show", path("table.yaml"), "--html", "-o",
+                  path("page.html")}));
+  const std::string page = readFile(path("page.html"));
+  expectHas(page, "BAD=0 REPEAT=1</th><td class=\"chosen\"");
+  expectHas(page, "BAD=0 REPEAT=100000</th><td class=\"own\"");
+  expectHas(page, "title=\"no end after");
 
   // Each of them is a case that shows it again.
   size_t reproduced = 0;
