@@ -6,68 +6,14 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
-import sys
 import tempfile
 import unittest
 
+from chroot import closure, fill, in_namespace, mounted
 from installed import BUILD, EXAMPLE, ROOT, SAID, VERSION, run
 
 PROGRAMS = {"dpkg-shlibdeps": "dpkg-dev", "pkg-config": "pkg-config", "make": "make"}
 TOOLS = ["libc6", "libc-bin", "dash", "coreutils", "g++", "cmake", "make", "pkg-config"]
-
-
-def installed_packages():
-    """{package: [alternatives of each dependency]} of this machine, by real and virtual names."""
-    packages = {}
-    listed = run("dpkg-query", "-W", "-f", "${Package}\t${Provides}\t${Pre-Depends}, ${Depends}\n")
-    for name, provides, depends in (line.split("\t") for line in listed.splitlines()):
-        wanted = [[re.split(r"[ :(]", choice.strip())[0] for choice in entry.split("|")]
-                  for entry in depends.split(",") if entry.strip()]
-        packages[name] = wanted
-        for virtual in provides.split(","):
-            if virtual.strip():
-                packages.setdefault(virtual.split()[0], [[name]])
-    return packages
-
-
-def closure(names):
-    """These packages and all that they depend on."""
-    packages, found, todo = installed_packages(), set(), list(names)
-    while todo:
-        name = todo.pop()
-        if name in found:
-            continue
-        if name not in packages:
-            raise AssertionError("the package %s is not on this machine" % name)
-        found.add(name)
-        for choices in packages[name]:
-            todo.append(next((choice for choice in choices if choice in packages), choices[0]))
-    return found
-
-
-def fill(root, packages):
-    """Copies the files of these packages into an empty folder, laid out as Debian 12 is."""
-    for folder in ("bin", "lib", "lib64", "sbin"):
-        (root / "usr" / folder).mkdir(parents=True)
-        (root / folder).symlink_to("usr/" + folder)
-    for folder in ("dev", "proc", "tmp", "home"):
-        (root / folder).mkdir()
-    files = set()
-    for package in packages:
-        listed = subprocess.run(["dpkg", "-L", package], text=True, capture_output=True, check=False).stdout
-        files.update(path for path in listed.splitlines()
-                     if os.path.lexists(path) and not (os.path.isdir(path) and not os.path.islink(path)))
-    names = "\n".join("./" + path.lstrip("/") for path in sorted(files) if not path.startswith("/usr/share/doc/"))
-    packed = subprocess.Popen(["tar", "-C", "/", "--no-recursion", "-cf", "-", "-T", "/dev/stdin"],
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    unpacked = subprocess.Popen(["tar", "-C", str(root), "--keep-directory-symlink", "-xf", "-"], stdin=packed.stdout)
-    packed.stdout.close()
-    packed.stdin.write(names.encode())
-    packed.stdin.close()
-    if packed.wait() or unpacked.wait():
-        raise AssertionError("the packages' files cannot be copied")
-    run("ldconfig", "-r", root)
 
 
 class Deb(unittest.TestCase):
@@ -118,9 +64,7 @@ class Deb(unittest.TestCase):
         run("cp", "-a", "%s/." % (self.folder / "unpacked/usr"), root / "usr")
         run("ldconfig", "-r", root)
         shutil.copytree(EXAMPLE, root / "home/example")
-        for kind, place in (("--bind", "dev"), ("--bind", "proc")):
-            run("mount", kind, "/" + place, root / place)
-            self.addCleanup(run, "umount", "-l", root / place)
+        mounted(self, root)
 
         def inside(command):
             return run("chroot", root, "/bin/sh", "-ec", "cd /home; " + command, environment={"HOME": "/home"})
@@ -133,8 +77,5 @@ class Deb(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    # The mounts are this process's own, and go with it.
-    if "IN_NAMESPACE" not in os.environ:
-        os.execvpe("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, *sys.argv],
-                   {**os.environ, "IN_NAMESPACE": "1"})
+    in_namespace()
     unittest.main()

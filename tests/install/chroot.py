@@ -1,0 +1,76 @@
+# tests/install/chroot.py - a folder that holds some of Debian's packages and nothing else, to run programs in. Needs root.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import os
+import re
+import subprocess
+import sys
+
+from installed import run
+
+
+def installed_packages():
+    """{package: [alternatives of each dependency]} of this machine, by real and virtual names."""
+    packages = {}
+    listed = run("dpkg-query", "-W", "-f", "${Package}\t${Provides}\t${Pre-Depends}, ${Depends}\n")
+    for name, provides, depends in (line.split("\t") for line in listed.splitlines()):
+        wanted = [[re.split(r"[ :(]", choice.strip())[0] for choice in entry.split("|")]
+                  for entry in depends.split(",") if entry.strip()]
+        packages[name] = wanted
+        for virtual in provides.split(","):
+            if virtual.strip():
+                packages.setdefault(virtual.split()[0], [[name]])
+    return packages
+
+
+def closure(names):
+    """These packages and all that they depend on."""
+    packages, found, todo = installed_packages(), set(), list(names)
+    while todo:
+        name = todo.pop()
+        if name in found:
+            continue
+        if name not in packages:
+            raise AssertionError("the package %s is not on this machine" % name)
+        found.add(name)
+        for choices in packages[name]:
+            todo.append(next((choice for choice in choices if choice in packages), choices[0]))
+    return found
+
+
+def fill(root, packages):
+    """Copies the files of these packages into an empty folder, laid out as Debian 12 is."""
+    for folder in ("bin", "lib", "lib64", "sbin"):
+        (root / "usr" / folder).mkdir(parents=True)
+        (root / folder).symlink_to("usr/" + folder)
+    for folder in ("dev", "proc", "tmp", "home"):
+        (root / folder).mkdir()
+    files = set()
+    for package in packages:
+        listed = subprocess.run(["dpkg", "-L", package], text=True, capture_output=True, check=False).stdout
+        files.update(path for path in listed.splitlines()
+                     if os.path.lexists(path) and not (os.path.isdir(path) and not os.path.islink(path)))
+    names = "\n".join("./" + path.lstrip("/") for path in sorted(files) if not path.startswith("/usr/share/doc/"))
+    packed = subprocess.Popen(["tar", "-C", "/", "--no-recursion", "-cf", "-", "-T", "/dev/stdin"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    unpacked = subprocess.Popen(["tar", "-C", str(root), "--keep-directory-symlink", "-xf", "-"], stdin=packed.stdout)
+    packed.stdout.close()
+    packed.stdin.write(names.encode())
+    packed.stdin.close()
+    if packed.wait() or unpacked.wait():
+        raise AssertionError("the packages' files cannot be copied")
+    run("ldconfig", "-r", root)
+
+
+def mounted(test, root):
+    """/dev and /proc in the folder, until the test ends."""
+    for place in ("dev", "proc"):
+        run("mount", "--bind", "/" + place, root / place)
+        test.addCleanup(run, "umount", "-l", root / place)
+
+
+def in_namespace():
+    """Begins the program again where its mounts are its own, and go with it."""
+    if "IN_NAMESPACE" not in os.environ:
+        os.execvpe("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, *sys.argv],
+                   {**os.environ, "IN_NAMESPACE": "1"})
