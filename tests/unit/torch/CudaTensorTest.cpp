@@ -279,16 +279,16 @@ TEST(CudaTensors, MustBeOnOneDevice) {
 }
 
 // A kernel that allocates nothing: y = 2 x for 20 elements.
+const char *const twiceText =
+    "import triton\nimport triton.language as tl\n\n\n"
+    "@triton.jit\n"
+    "def twice(x, y, n, B: tl.constexpr):\n"
+    "    i = tl.arange(0, B)\n"
+    "    tl.store(y + i, 2 * tl.load(x + i, mask=i < n), mask=i < n)\n";
+
 class Twice {
 public:
-  Twice() {
-    writeFile(path, "import triton\nimport triton.language as tl\n\n\n"
-                    "@triton.jit\n"
-                    "def twice(x, y, n, B: tl.constexpr):\n"
-                    "    i = tl.arange(0, B)\n"
-                    "    tl.store(y + i, 2 * tl.load(x + i, mask=i < n), "
-                    "mask=i < n)\n");
-  }
+  Twice() { writeFile(path, twiceText); }
   void launch(const Tensor &x, const Tensor &y) const {
     using Launch =
         void(c10::string_view, c10::string_view, at::TensorList,
@@ -326,6 +326,40 @@ TEST(CudaTensors, LaunchOnTorchsCurrentStream) {
   }
 }
 
+// What tessera.jit of the Python package calls. Python's own torch loads
+// libtorch_cuda, beside which the stand-in cannot be.
+TEST(CudaTensors, OfTesseraJit) {
+  const int64_t kernel = callOp("jit_kernel", {"twice.py", twiceText, "twice",
+                                               "tts", "B=32", "num_warps=1"})
+                             .at(0)
+                             .toInt();
+  c10::impl::GenericList numbers(c10::NumberType::get());
+  numbers.push_back(int64_t(20));
+  const auto launch = [&](const Tensor &x, const Tensor &y) {
+    callOp("jit_launch", {kernel, std::vector<Tensor>{x, y}, numbers,
+                          int64_t(1), int64_t(1), int64_t(1)});
+  };
+  const c10::impl::VirtualGuardImpl gpus(c10::kCUDA);
+  for (const c10::Device device : {firstGpu, secondGpu}) {
+    const Tensor x = at::ones(20).to(device), y = at::zeros(20).to(device);
+    const c10::Stream stream = gpus.getStreamFromGlobalPool(device);
+    const c10::Stream before = gpus.exchangeStream(stream);
+    const long copied = copies(), waited = waits();
+    launch(x, y);
+    EXPECT_EQ(copies(), copied);
+    EXPECT_EQ(waits(), waited);
+    gpus.exchangeStream(before);
+    const auto now = [&] { return simtorch::onHost(y)[19].item<float>(); };
+    EXPECT_EQ(now(), 0);
+    gpus.synchronizeStream(stream);
+    EXPECT_EQ(now(), 2);
+  }
+  expectHas(failureOf([&] {
+              launch(at::ones(20).to(firstGpu), at::ones(20).to(secondGpu));
+            }),
+            "cuda:1");
+}
+
 // A CUDA graph runs what was launched on its stream, again and again; code is
 // not loaded meanwhile.
 TEST(CudaTensors, AreCapturedIntoGraphs) {
@@ -339,8 +373,9 @@ TEST(CudaTensors, AreCapturedIntoGraphs) {
   const auto captured = [&] {
     void *graph = nullptr;
     simtorch::call("cuStreamBeginCapture_v2", handle, 0);
-    const std::string failure = failureOf(
-        [&] { kept = callOp("rms_norm_forward", {x, weight, 1e-6}); });
+    const std::string failure = failureOf([&] {
+      kept = callOp("rms_norm_forward", {x, weight, 1e-6});
+    });
     simtorch::call("cuStreamEndCapture", handle, &graph);
     return std::pair(failure, graph);
   };
