@@ -241,6 +241,18 @@ TEST_F(Tools, DiffOfCudaKernels) {
                 "--b", "FACTOR=2.0f"});
   expectFine(result);
   expectHas(result.output, "PTX: the same");
+  // Of a file's kernels each stands by itself.
+  const std::string two =
+      write("two.cu", readFile(cuda) + "extern \"C\" __global__ void add(float "
+                                       "*x) {\n  x[threadIdx.x] += 3.0f;\n}\n");
+  result = run({"diff", two + ":scale", two + ":add", "--a", "FACTOR=2.0f",
+                "--b", "FACTOR=2.0f"});
+  expectFine(result);
+  expectHas(result.output, "setp.ge.s32 1 -> 0");
+  result = run({"diff", cuda + ":scale", two + ":scale", "--a", "FACTOR=2.0f",
+                "--b", "FACTOR=2.0f"});
+  expectFine(result);
+  expectHas(result.output, "PTX: the same");
   expectRefused(run({"diff", cuda, "--a", "FACTOR=1"}), "which kernel");
   expectRefused(run({"diff", cuda + ":scael", "--a", "FACTOR=1"}),
                 "did you mean `scale`?");

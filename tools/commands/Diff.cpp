@@ -56,16 +56,16 @@ struct Compiled {
   std::map<std::string, std::string> texts; // by the stage's title
   Json meta;
   Json report; // of a GPU kernel; else null
+  // Of a kernel of CUDA C++, whose file's other kernels are in the code, too;
+  // else empty.
+  std::string entry;
 };
 
-// Null when there is no PTX, or none that can be read.
-Json reportOfPtx(const fs::path &path) {
-  const auto text = tryReadFile(path);
-  if (!text)
-    return {};
+// Null when the PTX cannot be read.
+Json reportOfPtx(const std::string &ptx) {
   try {
     codegen::ReportInput input;
-    input.ptx = *text;
+    input.ptx = ptx;
     Json report = codegen::makeReport(input);
     report.erase("shared"); // the PTX does not say the dynamic part
     return report;
@@ -78,18 +78,29 @@ Compiled readFiles(const std::string &title, const fs::path &folder,
                    const std::string &name) {
   Compiled result;
   result.title = title;
-  for (const Stage &stage : stages)
-    if (auto text = tryReadFile(name.empty() ? folder / stage.dumped
-                                             : folder / (name + stage.ending)))
-      result.texts[stage.title] =
-          std::string_view(stage.title) == "PTX" ? ptxCode(*text) : *text;
   if (!name.empty())
     if (const auto text = tryReadFile(folder / (name + ".report.json")))
       result.report = parseJson(*text, name + ".report.json");
   // CUDA C++ has a report of another kind, a dump has none.
-  if (!result.report.is_object() || !result.report.contains("ptx"))
-    result.report = reportOfPtx(name.empty() ? folder / "06-kernel.ptx"
-                                             : folder / (name + ".ptx"));
+  const bool own = result.report.is_object() && result.report.contains("ptx");
+  if (!own && result.report.is_object())
+    result.entry = memberOr<std::string>(result.report, "symbol", "", name);
+  for (const Stage &stage : stages) {
+    auto text = tryReadFile(name.empty() ? folder / stage.dumped
+                                         : folder / (name + stage.ending));
+    if (!text)
+      continue;
+    if (std::string_view(stage.title) == "PTX") {
+      if (!result.entry.empty())
+        text = entryAlone(*text, result.entry);
+      if (!own)
+        result.report = reportOfPtx(*text);
+      text = ptxCode(*text);
+    }
+    result.texts[stage.title] = *text;
+  }
+  if (!own && !result.texts.count("PTX"))
+    result.report = {};
   const fs::path meta =
       name.empty() ? folder / "05-report.json" : folder / (name + ".json");
   if (const auto text = tryReadFile(meta))
@@ -257,7 +268,7 @@ bool printSummary(const Compiled &a, const Compiled &b) {
   std::printf("A: %s\nB: %s\n", a.title.c_str(), b.title.c_str());
   const std::string hash = text(a, "code_sha256");
   // Without ptxas all codes are empty.
-  if (!hash.empty() && hash == text(b, "code_sha256") &&
+  if (!hash.empty() && hash == text(b, "code_sha256") && a.entry == b.entry &&
       number(a, "code_bytes") > 0) {
     std::printf("byte-identical: both are the same %lld bytes of code\n",
                 static_cast<long long>(number(a, "code_bytes")));
@@ -265,7 +276,8 @@ bool printSummary(const Compiled &a, const Compiled &b) {
   }
   std::printf("  %-28s %12s %12s\n", "", "A", "B");
   if (number(a, "code_bytes") >= 0 && number(b, "code_bytes") >= 0)
-    printRow("code, bytes", number(a, "code_bytes"), number(b, "code_bytes"));
+    printRow(a.entry.empty() ? "code, bytes" : "code of the file, bytes",
+             number(a, "code_bytes"), number(b, "code_bytes"));
   if (number(a, "scratch_bytes") > 0 || number(b, "scratch_bytes") > 0)
     printRow("scratch a thread, bytes", number(a, "scratch_bytes"),
              number(b, "scratch_bytes"));

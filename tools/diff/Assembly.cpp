@@ -174,4 +174,23 @@ std::string ptxCode(std::string_view text) {
   return result;
 }
 
+std::string entryAlone(std::string_view text, std::string_view name) {
+  const std::string own = ".entry " + std::string(name) + "(";
+  std::string result;
+  bool others = false;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.find(".entry ") != line.npos)
+      others = line.find(own) == line.npos;
+    if (!others)
+      result += std::string(line) + "\n";
+    // The bodies' own blocks are indented.
+    if (line == "}")
+      others = false;
+  }
+  return result;
+}
+
 } // namespace tessera::tools

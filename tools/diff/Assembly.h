@@ -29,4 +29,7 @@ std::map<std::string, int64_t> countPtx(std::string_view text);
 // with every line of the source.
 std::string ptxCode(std::string_view text);
 
+// PTX without the entries that have another name.
+std::string entryAlone(std::string_view text, std::string_view name);
+
 } // namespace tessera::tools
