@@ -23,8 +23,13 @@
 # LINKS are libraries that a test links without taking their compile options.
 # SPDX-License-Identifier: Apache-2.0
 
+# Optimizing a test takes longer than running it: what it tests is optimized.
+set(_tessera_test_options -O0)
+
 # tessera_precompiled(KIND): the target whose precompiled header the targets of
-# this KIND (MLIR, TORCH, or TEST for tests that are neither) share. GCC accepts it where -m, -f and -g agree.
+# this KIND share: MLIR or TORCH; MLIR_TEST or TORCH_TEST for tests of those, TEST
+# for tests that are neither. GCC accepts it where -m, -f, -g and "optimized at
+# all" agree.
 function(_tessera_precompiled kind)
   string(TOLOWER ${kind} name)
   set(target tessera_precompiled_${name})
@@ -32,20 +37,24 @@ function(_tessera_precompiled kind)
     return()
   endif()
   add_library(${target} OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled/Empty.cpp)
-  _tessera_common(${target} ${kind})
-  if(kind STREQUAL "TEST")
+  string(REPLACE "_" ";" switches ${kind})
+  _tessera_common(${target} ${switches})
+  if("TEST" IN_LIST switches)
     target_link_libraries(${target} PRIVATE GTest::gtest nlohmann_json::nlohmann_json)
+    target_compile_options(${target} PRIVATE ${_tessera_test_options})
   endif()
   target_precompile_headers(${target} PRIVATE <cmake/precompiled/${kind}.h>)
-  _tessera_precompiled_sum(${target} ${kind})
+  _tessera_precompiled_sum(${target})
 endfunction()
 
 # Writes what a precompiled header depends on beside it. Two compilations of one
 # header differ in a few bytes, so that ccache, which looks at the bytes, would
 # compile every source again in each new clone; of this file it takes the sum.
-function(_tessera_precompiled_sum target kind)
+function(_tessera_precompiled_sum target)
   set(parts "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_SYSTEM_PROCESSOR}")
-  foreach(file cmake/precompiled/${kind}.h cmake/GccTypeNames.h scripts/deps.lock)
+  file(GLOB headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS
+    ${PROJECT_SOURCE_DIR}/cmake/precompiled/*.h)
+  foreach(file ${headers} cmake/GccTypeNames.h scripts/deps.lock)
     file(SHA256 ${PROJECT_SOURCE_DIR}/${file} hash)
     string(APPEND parts " ${hash}")
   endforeach()
@@ -59,7 +68,7 @@ function(_tessera_precompiled_sum target kind)
   endforeach()
   string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
   file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}.dir/cmake_pch.hxx.gch.sum
-    CONTENT "${parts} ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}} ${TESSERA_SANITIZE}\n")
+    CONTENT "${parts} ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}} ${_tessera_test_options} ${TESSERA_SANITIZE}\n")
 endfunction()
 
 function(_tessera_common target)
@@ -81,20 +90,22 @@ function(_tessera_common target)
   endif()
 endfunction()
 
-# Forwards the MLIR and TORCH switches of the caller's parsed arguments. Further
-# arguments: the kind of precompiled header of a target that is neither.
+# Forwards the MLIR and TORCH switches of the caller's parsed arguments. A further
+# argument, TEST: the target is a test that takes a precompiled header of tests.
 macro(_tessera_finish target)
   set(switches)
+  set(kind)
   foreach(switch MLIR TORCH)
     if(arg_${switch})
       list(APPEND switches ${switch})
+      # A target of both kinds takes torch's.
+      set(kind ${switch})
     endif()
   endforeach()
   _tessera_common(${target} ${switches} DEPS ${arg_DEPS})
-  # A target of both kinds takes torch's.
-  set(kinds ${ARGN} ${switches})
-  if(kinds)
-    list(GET kinds -1 kind)
+  list(APPEND kind ${ARGN})
+  if(kind)
+    list(JOIN kind "_" kind)
     _tessera_precompiled(${kind})
     string(TOLOWER ${kind} kind)
     target_precompile_headers(${target} REUSE_FROM tessera_precompiled_${kind})
@@ -140,12 +151,12 @@ function(tessera_test name)
   endif()
   list(APPEND arg_DEPS GTest::gtest GTest::gtest_main)
   add_executable(${name} ${arg_SRCS})
-  set(kind TEST)
   if(arg_OWN_FLAGS)
-    set(kind)
+    _tessera_finish(${name})
+  else()
+    _tessera_finish(${name} TEST)
   endif()
-  _tessera_finish(${name} ${kind})
-  target_compile_options(${name} PRIVATE -O1)
+  target_compile_options(${name} PRIVATE ${_tessera_test_options})
   foreach(library IN LISTS arg_LINKS)
     target_link_libraries(${name} PRIVATE $<LINK_ONLY:${library}>)
   endforeach()
