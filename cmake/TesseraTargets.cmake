@@ -2,15 +2,15 @@
 #
 #   tessera_library(NAME [SHARED] [EXPORTED] SRCS ... [DEPS ...] [MLIR] [TORCH] [SEPARATE])
 #   tessera_executable(NAME SRCS ... [DEPS ...] [MLIR] [TORCH] [SEPARATE])
-#   tessera_test(NAME SRCS ... [DEPS ...] [LINKS ...] [LABELS ...] [MLIR] [TORCH] [OWN_FLAGS])
+#   tessera_test(NAME SRCS ... [DEPS ...] [LINKS ...] [LABELS ...] [MLIR] [TORCH] [OWN_FLAGS] [SEPARATE])
 #
 # MLIR gives the target MLIR/LLVM headers and the shared libraries; TORCH gives
 # LibTorch. The include root is the repository (and the build folder, for
 # generated headers): #include "support/Hash.h".
 #
 # Parsing headers takes longer than compiling our code, so targets share the
-# precompiled header of their kind, and up to eight sources of a library or
-# program are one translation unit (unless TESSERA_UNITY is off or the target is
+# precompiled header of their kind, and up to eight sources of a library, a
+# program or a test of MLIR or torch are one translation unit (unless TESSERA_UNITY is off or the target is
 # SEPARATE): names in anonymous namespaces are unique within a target, and none
 # of its sources has a using-directive for llvm.
 #
@@ -145,12 +145,15 @@ function(tessera_executable name)
 endfunction()
 
 function(tessera_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "MLIR;TORCH;OWN_FLAGS" "" "SRCS;DEPS;LINKS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "MLIR;TORCH;OWN_FLAGS;SEPARATE" "" "SRCS;DEPS;LINKS;LABELS")
   if(NOT TESSERA_TESTS)
     return()
   endif()
   list(APPEND arg_DEPS GTest::gtest GTest::gtest_main)
   add_executable(${name} ${arg_SRCS})
+  if(arg_MLIR OR arg_TORCH)
+    _tessera_unity(${name})
+  endif()
   if(arg_OWN_FLAGS)
     _tessera_finish(${name})
   else()

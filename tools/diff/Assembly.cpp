@@ -15,7 +15,7 @@ const char *const load = "loads";
 const char *const store = "stores";
 const char *const shuffle = "shuffles and broadcasts";
 const char *const convert = "conversions";
-const char *const compare = "compares and masks";
+const char *const comparison = "compares and masks";
 const char *const branch = "branches and calls";
 const char *const integer = "integer and addresses";
 
@@ -50,7 +50,8 @@ bool storesTo(std::string_view operands) {
 
 const std::vector<std::string> &instructionClasses() {
   static const std::vector<std::string> names = {
-      fma, arithmetic, load, store, shuffle, convert, compare, branch, integer};
+      fma,     arithmetic, load,   store,  shuffle,
+      convert, comparison, branch, integer};
   return names;
 }
 
@@ -75,7 +76,7 @@ std::string instructionClass(std::string_view line) {
                            "vcomi", "kmov", "kand", "kor", "knot", "kxor",
                            "kshift", "kunpck", "kadd", "vpmovm"}) ||
       name.find("2m") != std::string_view::npos)
-    return compare;
+    return comparison;
   if (startsWithAny(name, {"vgather", "vpgather"}))
     return load;
   if (startsWithAny(name, {"vscatter", "vpscatter"}))

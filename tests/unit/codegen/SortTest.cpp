@@ -64,7 +64,7 @@ protected:
 
 // Short rows that are sorted several at once, single ones and long ones; fewer
 // rows than fit in a vector; sizes above and below a vector's.
-const std::vector<std::vector<int64_t>> shapes = {
+const std::vector<std::vector<int64_t>> sortShapes = {
     {16, 16}, {32, 8},  {8, 32}, {64, 4}, {4, 16},   {2, 16},
     {16, 2},  {16, 64}, {1, 8},  {32},    {2, 8, 8}, {2, 2, 4, 32}};
 
@@ -84,7 +84,7 @@ TEST_P(CpuSort, EveryTypeInBothDirections) {
 
 TEST_P(CpuSort, EveryShape) {
   bool descending = false;
-  for (const std::vector<int64_t> &shape : shapes) {
+  for (const std::vector<int64_t> &shape : sortShapes) {
     check<float>("f32", shape, descending);
     descending = !descending;
     check<int64_t>("i64", shape, descending);

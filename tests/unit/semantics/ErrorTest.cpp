@@ -14,7 +14,7 @@ namespace {
 
 // The last line of `body` holds the error; `at` is the text its caret stands
 // under. Each body follows the prelude below.
-struct Case {
+struct ErrorCase {
   const char *name;
   DiagnosticId id;
   const char *body;
@@ -52,7 +52,7 @@ const char *const kPrelude = "def plain(x):\n"
 
 using Id = DiagnosticId;
 
-const Case kCases[] = {
+const ErrorCase kErrorCases[] = {
     {"UnknownName", Id::UnknownName, "rows = r\ny = rwos + 1", "rwos",
      "did you mean `rows`"},
     {"LostName", Id::UnknownName, "if n > 3:\n    y = 1\nz = y", "y",
@@ -233,7 +233,7 @@ const Case kCases[] = {
      "2 values into 3"},
 };
 
-class Errors : public testing::TestWithParam<Case> {};
+class Errors : public testing::TestWithParam<ErrorCase> {};
 
 Arguments arguments() {
   return {arg("p", "*fp32"), arg("u", "*u32"), arg("n", "i32"),
@@ -241,7 +241,7 @@ Arguments arguments() {
 }
 
 TEST_P(Errors, PointsAtItsPlace) {
-  const Case &param = GetParam();
+  const ErrorCase &param = GetParam();
   std::string text = kPrelude;
   uint32_t line = 2 + uint32_t(std::count(text.begin(), text.end(), '\n'));
   std::istringstream body(param.body);
@@ -261,7 +261,7 @@ TEST_P(Errors, PointsAtItsPlace) {
       << lowered.message;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Errors, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, Errors, testing::ValuesIn(kErrorCases),
                          [](const auto &info) { return info.param.name; });
 
 TEST(Error, CallersAreListed) {
