@@ -4,6 +4,7 @@
 #include "codegen/gpu/Ptx.h"
 
 #include "codegen/gpu/ExactLoads.h"
+#include "codegen/gpu/InlinedLines.h"
 #include "codegen/gpu/Target.h"
 #include "codegen/gpu/WholeConditions.h"
 #include "support/Error.h"
@@ -280,6 +281,7 @@ PtxOutput emitPtx(llvm::Module &module, const PtxOptions &options) {
     result.llvmText = printLlvm(module);
   result.optimize = watch.lap();
 
+  const InlinedLines lines(module);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
   EmitPasses passes;
@@ -293,7 +295,7 @@ PtxOutput emitPtx(llvm::Module &module, const PtxOptions &options) {
   if (!errors.text.empty())
     internalError("LLVM: " + errors.text);
   result.ptx = withoutCallNumbers(
-      withoutFolders({text.data(), text.size()}, "\t.file\t"));
+      lines.write(withoutFolders({text.data(), text.size()}, "\t.file\t")));
   result.emit = watch.lap();
   return result;
 }

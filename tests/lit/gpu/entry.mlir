@@ -36,15 +36,18 @@ func.func @parameters(%p: !tile.ptr<f32> {tile.divisibility = 16 : i32}, %q: !ti
   return
 }
 
-// Files by the last part of their path; a helper's lines are its own, and LLVM
-// IR says where it was called.
+// Files by the last part of their path; a helper's lines are its own, and say
+// where it was called.
 // CHECK-LABEL: .entry lines(
 // CHECK: .loc [[FILE:[0-9]+]] 7 3
 // CHECK-NEXT: ld.global
-// CHECK: .loc [[HELPERS:[0-9]+]] 40 5
+// CHECK: .loc [[FILE]] 9 11
+// CHECK-NEXT: .loc [[HELPERS:[0-9]+]] 40 5, function_name $L__info_string0, inlined_at [[FILE]] 9 11
 // CHECK-NEXT: add.f32
 // CHECK-DAG: .file [[FILE]] "k.py"
 // CHECK-DAG: .file [[HELPERS]] "helpers.py"
+// CHECK: $L__info_string0:
+// CHECK-NEXT: .b8 115,99,97,108,101,0
 // CHECK-NOT: /somewhere
 // LLVM-LABEL: define {{.*}} @lines(
 // LLVM: fadd {{.*}}!dbg ![[ADD:[0-9]+]]
