@@ -2,6 +2,7 @@
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """PROGRAM names the program `tessera`."""
+import collections
 import json
 import os
 import pathlib
@@ -21,6 +22,11 @@ import numpy as np
 failures = []
 
 
+def expect(holds, message):
+    if not holds:
+        failures.append(message)
+
+
 def tensors(path):
     """A safetensors file, in fp64."""
     with open(path, "rb") as file:
@@ -37,6 +43,29 @@ def tensors(path):
             values = np.frombuffer(raw, {"F32": np.float32, "I32": np.int32}[entry["dtype"]])
         result[name] = values.reshape(entry["shape"]).astype(np.float64)
     return result
+
+
+def write_tensors(path, arrays):
+    header, data = {}, b""
+    for name, array in arrays.items():
+        header[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": [len(data), len(data) + array.nbytes]}
+        data += array.tobytes()
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def write_case(folder, kernel, arrays, n, block):
+    """A launch of `kernel(*arrays, n, BLOCK)` with one program."""
+    folder.mkdir()
+    (folder / "kernel.py").write_text(kernel)
+    for moment in ("before", "after"):
+        write_tensors(folder / f"{moment}.safetensors", arrays)
+    arguments = [{"name": name, "kind": "pointer", "dtype": "fp32", "shape": list(array.shape), "strides": [1],
+                  "elements": array.size} for name, array in arrays.items()]
+    arguments.append({"name": "n", "kind": "int", "dtype": "i32", "value": n})
+    (folder / "case.json").write_text(json.dumps({
+        "name": folder.name, "kernel": "kernel", "kernel_file": "kernel.py", "grid": [1], "written": ["OUT"], "constexprs": {"BLOCK": block},
+        "args": arguments}))
 
 
 def debug(folder, *arguments):
@@ -97,9 +126,127 @@ def loaded_row(temporary):
         failures.append(f"only {seen} of {columns} columns seen")
 
 
+def values(temporary):
+    """--value prints tiles, rows and scalars by their names, compiled for either GPU."""
+    folder = temporary / "values"
+    shutil.copytree(CASES / "own_matmul-bf16.matmul_plain", folder)
+    before = tensors(folder / "before.safetensors")
+    a, b = before["A"].reshape(64, 64), before["B"].reshape(64, 32)
+    lines = (folder / "kernel.py").read_text().splitlines()
+    line = 1 + next(i for i, text in enumerate(lines) if "tl.dot" in text)
+    for target in ("sm_80", "sm_90"):
+        for program, hit, depth in ((0, "1", 16), (1, "last", 64), (1, "2", 32)):
+            got = debug(folder, "--line", str(line), "--program", str(program), "--hit", hit, "--target", target, "--value", "acc",
+                        "--value", "k", "--value", "tl.max(acc, axis=1)")
+            acc, k, most = got["values"]
+            rows = slice(32 * program, 32 * program + 32)
+            want = a[rows, :depth] @ b[:depth]
+            error = np.abs(np.array([float(text) for text in acc["elements"]]).reshape(32, 32) - want).max()
+            print(f"acc of program {program} after {depth} products on {target}: largest error {error:.1e}")
+            expect(error <= 1e-4, f"acc of program {program} on {target}: {error}")
+            error = np.abs(np.array([float(text) for text in most["elements"]]) - want.max(axis=1)).max()
+            expect(error <= 1e-4, f"the largest of acc's rows: {error}")
+            expect(k["elements"] == [str(depth - 16)] and k["shape"] == [] and k["executions"] == 4, f"k is {k}")
+            expect(acc["type"] == "fp32[32, 32]" and acc["expression"] == "acc" and got["block"] == [program, 0, 0], f"{acc['type']}")
+
+
+STATEMENTS = """
+@triton.jit
+def helper(x):
+    y = (x +
+         1.0)  # 5
+    return (y *
+            2.0)
+
+
+@triton.jit
+def kernel(OUT, IN, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(IN + i, mask=i < n,
+                other=float("inf"))  # padded
+    if n > 2:
+        x = helper(x); z = x + 1.0
+    else:
+        x = x
+    tl.store(OUT + i, x, mask=i < n)
+"""
+
+
+def statements(temporary):
+    """Where the print goes: statements of several lines, comments, brackets, helpers, returns."""
+    folder = temporary / "statements"
+    kernel = "import triton\nimport triton.language as tl\n\n" + STATEMENTS
+    write_case(folder, kernel, {"OUT": np.zeros(3, np.float32), "IN": np.arange(3, dtype=np.float32)}, n=3, block=4)
+    at = {text.strip(): 1 + i for i, text in enumerate(kernel.splitlines())}
+    for text, name, want in (
+            ("y = (x +", "y", ["1", "2", "3", "inf"]),
+            ("1.0)  # 5", "y - x", ["1", "1", "1", "nan"]),
+            ("return (y *", "y", ["1", "2", "3", "inf"]),
+            ("2.0)", "y + 1.0", ["2", "3", "4", "inf"]),
+            ("x = tl.load(IN + i, mask=i < n,", "x", ["0", "1", "2", "inf"]),
+            ("x = helper(x); z = x + 1.0", "z", ["3", "5", "7", "inf"]),
+            ("tl.store(OUT + i, x, mask=i < n)", "i < n", ["True", "True", "True", "False"])):
+        got = debug(folder, "--line", str(at[text]), "--value", name)["values"][0]["elements"]
+        expect(got == want, f"{name} at `{text}`: {got}")
+    shown = subprocess.run([os.environ["PROGRAM"], "debug", str(folder), "--line", str(at["y = (x +"]), "--value", "y"],
+                           capture_output=True, text=True).stdout
+    expect("y fp32[4], 1st of 1\n" in shown and re.search(r"0 +1 +2 +3 +inf\n", shown), shown)
+    for arguments, message, hint in (
+            (["--line", str(at["if n > 2:"]), "--value", "x"], "is the head of a block", "a line of the block's body"),
+            (["--line", "3", "--value", "x"], "is no statement of a kernel", "the line of an assignment"),
+            (["--line", str(at["x = x"]), "--value", "x"], "never comes to the line", "another --program or line"),
+            (["--line", str(at["x = helper(x); z = x + 1.0"]), "--hit", "2", "--value", "x"], "did not run 2 times", "at most 1"),
+            (["--line", str(at["y = (x +"]), "--value", "q"], "`q`", ""),
+            (["--line", str(at["y = (x +"]), "--value", "y)"], "--value", ""),
+            (["--line", str(at["y = (x +"]), "--value", "y", "--registers", "%r1"], "by itself", "leave out"),
+            (["--line", "helper.py:7", "--value", "y"], "another file", "kernel file")):
+        done = subprocess.run([os.environ["PROGRAM"], "debug", str(folder), *arguments], capture_output=True, text=True)
+        expect(done.returncode == 1 and message in done.stderr and hint in done.stderr, f"{arguments}: {done.stderr or done.stdout}")
+
+
+CALLS = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def row(P, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    return tl.load(P + i, mask=i < n, other=0.0)
+
+
+@triton.jit
+def kernel(OUT, IN, n, BLOCK: tl.constexpr):
+    x = row(IN, n, BLOCK)
+    y = row(OUT, n, BLOCK)
+    tl.store(OUT + tl.arange(0, BLOCK), x + y, mask=tl.arange(0, BLOCK) < n)
+"""
+
+
+def calls(temporary):
+    """The load of a helper that is called twice counts for each of its calls."""
+    folder = temporary / "calls"
+    write_case(folder, CALLS, {"OUT": np.zeros(64, np.float32), "IN": np.arange(64, dtype=np.float32)}, n=64, block=64)
+    at = {text.strip(): 1 + i for i, text in enumerate(CALLS.splitlines())}
+    load = at["return tl.load(P + i, mask=i < n, other=0.0)"]
+    for target in ("sm_80", "sm_90"):
+        done = subprocess.run([os.environ["PROGRAM"], "analyze", str(folder), "--target", target, "--json"], capture_output=True,
+                              text=True)
+        expect(done.returncode == 0, done.stderr)
+        sectors = collections.Counter()
+        for place, sums in json.loads(done.stdout)["lines"].items():
+            if match := re.fullmatch(rf"kernel\.py:{load}:\d+, inlined at kernel\.py:(\d+):\d+", place):
+                sectors[int(match[1])] += sums["sectors"]
+        # 64 floats are 8 sectors.
+        expect(sectors == {at["x = row(IN, n, BLOCK)"]: 8, at["y = row(OUT, n, BLOCK)"]: 8}, f"sectors by call on {target}: {sectors}")
+    shown = subprocess.run([os.environ["PROGRAM"], "analyze", str(folder)], capture_output=True, text=True).stdout
+    for call in ("x = row(IN, n, BLOCK)", "y = row(OUT, n, BLOCK)"):
+        expect(f"kernel.py:{load} in kernel.py:{at[call]} " in shown, shown)
+
+
 def main():
     with tempfile.TemporaryDirectory() as temporary:
-        for test in (accumulator, loaded_row):
+        for test in (accumulator, loaded_row, values, statements, calls):
             test(pathlib.Path(temporary))
     print("failures:", failures[:5] or "none")
     sys.exit(1 if failures else 0)

@@ -1,13 +1,13 @@
 // tools/commands/Debug.cpp - tessera debug FILE|CASE --line N: registers and
 // tiles of one program at a line. Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "tools/commands/Debug.h"
 #include "tools/commands/Command.h"
 
 #include "dialect/layout/Parse.h"
 #include "runtime/sim/Watch.h"
 #include "support/Error.h"
 #include "support/Names.h"
-#include "tools/sim/LaunchOptions.h"
 #include "tools/sim/Registers.h"
 
 #include <CLI/CLI.hpp>
@@ -21,16 +21,6 @@
 
 namespace tessera::tools {
 namespace {
-
-struct DebugOptions {
-  LaunchOptions launch;
-  std::string line, program = "0", as, hit = "1", tile, layout;
-  std::vector<std::string> registers;
-  std::optional<uint32_t> warp;
-  uint32_t ptxLine = 0;
-  size_t width = 100;
-  bool others = false, json = false;
-};
 
 // A table of more is nobody's; --json has all.
 constexpr size_t mostColumns = 64;
@@ -112,16 +102,6 @@ std::string sourceText(const OpenedLaunch &opened, const sim::Watch &watch) {
     if (!std::getline(text, line))
       return "";
   return line;
-}
-
-std::string ordinal(uint64_t n) {
-  const uint64_t two = n % 100, one = n % 10;
-  const bool teen = two >= 11 && two <= 13;
-  return std::to_string(n) + (teen       ? "th"
-                              : one == 1 ? "st"
-                              : one == 2 ? "nd"
-                              : one == 3 ? "rd"
-                                         : "th");
 }
 
 void printText(const DebugOptions &options, const OpenedLaunch &opened,
@@ -237,6 +217,9 @@ int run(const DebugOptions &options) {
   const bool last = options.hit == "last";
   const uint64_t hit =
       last ? 0 : number(options.hit, "no execution", "--hit 3, or --hit last");
+  if (!options.values.empty())
+    return debugValues(options, watch,
+                       last ? std::nullopt : std::optional(hit));
   if (!options.as.empty())
     elementType(options.as);
   const std::unique_ptr<OpenedLaunch> opened = openLaunch(options.launch);
@@ -301,6 +284,16 @@ int run(const DebugOptions &options) {
 
 } // namespace
 
+std::string ordinal(uint64_t n) {
+  const uint64_t two = n % 100, one = n % 10;
+  const bool teen = two >= 11 && two <= 13;
+  return std::to_string(n) + (teen       ? "th"
+                              : one == 1 ? "st"
+                              : one == 2 ? "nd"
+                              : one == 3 ? "rd"
+                                         : "th");
+}
+
 Command addDebug(CLI::App &app) {
   auto options = std::make_shared<DebugOptions>();
   CLI::App *verb = app.add_subcommand(
@@ -310,12 +303,16 @@ Command addDebug(CLI::App &app) {
           "Examples:\n"
           "  tessera debug tests/cases/softmax --ptx softmax.ptx --line 14 "
           "--program 3\n"
+          "  tessera debug case --line 31 --value scores --value \"tl.max(m)\" "
+          "--hit last\n"
           "  tessera debug case --line 31 --hit 2 --warp 1 --registers "
           "%f1,%f2\n"
           "  tessera debug case --line 33 --tile 64x64 --layout "
           "\"mma(warps=4x1)\" --as fp32\n"
           "  tessera debug vadd.ptx --ptx-line 40 --arg 'fp32[4096]' ...\n\n"
-          "Prints, after the instructions of a source line (also those inlined "
+          "--value compiles the kernel again with a print behind the line and "
+          "shows tiles as\ntables. Without it: PTX as it is. Prints, after the "
+          "instructions of a source line (also those inlined "
           "into it), the\nregisters that they wrote: a row for each lane. '.' "
           "means that the lane did not\nexecute, '?' that the value is "
           "uninitialized. With --tile the registers of all\nwarps become a "
@@ -325,6 +322,10 @@ Command addDebug(CLI::App &app) {
   addLaunchOptions(*verb, options->launch);
   verb->add_option("--line", options->line,
                    "Source line: 42, or helper.py:7 in another file");
+  verb->add_option("--value", options->values,
+                   "A name or an expression of the kernel, as it is behind "
+                   "--line; more than one")
+      ->allow_extra_args(false);
   verb->add_option("--ptx-line", options->ptxLine, "Line of the PTX text");
   verb->add_option("--program", options->program, "Block: x[,y[,z]]")
       ->capture_default_str();

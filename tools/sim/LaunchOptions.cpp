@@ -188,8 +188,10 @@ cases::SimLaunch fromCase(const LaunchOptions &options, OpenedLaunch &opened) {
   const fs::path ptx =
       options.ptx.empty() ? fs::path("kernel.ptx") : fs::path(options.ptx);
   std::error_code error;
-  if (fs::is_regular_file(ptx, error) ||
-      fs::is_regular_file(opened.recorded->folder / ptx, error))
+  if (options.edit)
+    options.edit(*opened.recorded);
+  else if (fs::is_regular_file(ptx, error) ||
+           fs::is_regular_file(opened.recorded->folder / ptx, error))
     return cases::simLaunch(*opened.recorded, memory, ptx);
   if (!options.ptx.empty())
     throw Error("no file " + options.ptx,

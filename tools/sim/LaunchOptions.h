@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,8 @@ struct LaunchOptions {
   std::string kernel, grid = "1", block;
   std::vector<std::string> args;
   std::optional<uint32_t> shared;
+  // Changes a case before its kernel is compiled; PTX is not asked for then.
+  std::function<void(cases::LoadedCase &)> edit;
 };
 
 // The options that both verbs have, and the words of --help on them.
