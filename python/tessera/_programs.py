@@ -18,6 +18,10 @@ def _become(name: str) -> NoReturn:
     torch = importlib.util.find_spec("torch")
     if torch and torch.origin:
         folders.append(str(Path(torch.origin).parent / "lib"))
+    # For tessera-parquet, which `tessera data` starts.
+    pyarrow = importlib.util.find_spec("pyarrow")
+    if pyarrow and pyarrow.origin:
+        folders.append(str(Path(pyarrow.origin).parent))
     if before := os.environ.get("LD_LIBRARY_PATH"):
         folders.append(before)
     os.environ["LD_LIBRARY_PATH"] = os.pathsep.join(folders)

@@ -75,6 +75,7 @@ class Wheel(unittest.TestCase):
         cls.run_program(sys.executable, "-m", "venv", "--without-pip", cls.venv)
         cls.site = next((cls.venv / "lib").glob("python3.*")) / "site-packages"
         [torch] = [path for path in map(pathlib.Path, sys.path) if (path / "torch").is_dir()]
+        cls.torch = str(torch / "torch/__init__.py")
         (cls.site / "existing_torch.pth").write_text(str(torch) + "\n")
         cls.before = files(cls.venv)
         cls.pip("install", "--no-index", "--no-deps", cls.wheel)
@@ -104,7 +105,7 @@ class Wheel(unittest.TestCase):
             [metadata] = [name for name in wheel.namelist() if name.endswith("/METADATA")]
             text = wheel.read(metadata).decode()
             licences = [name for name in wheel.namelist() if "/licenses/" in name]
-        self.assertEqual(re.findall("^Requires-Dist: (.*)$", text, re.M), ["torch==2.11.*"])
+        self.assertEqual(re.findall("^Requires-Dist: (.*)$", text, re.M), ["torch==2.11.*", 'pyarrow==26.*; extra == "parquet"'])
         self.assertIn("Requires-Python: >=3.11", text)
         for package in ("LICENSE", "NOTICE", "libllvm22.txt", "libmlir-22.txt"):
             self.assertIn(package, [name.rsplit("/", 1)[1] for name in licences])
@@ -144,6 +145,27 @@ class Wheel(unittest.TestCase):
         said = self.run_program(self.venv / "bin/tessera", "run", "kernels/tutorials/dilated_window.py", "--lengths",
                                 "50,24", "--heads", "2", "--arg", "W=9")
         self.assertRegex(said, r"(?m)^ *O\b")
+
+    def test_4_parquet_through_pyarrow(self):
+        import pyarrow
+        import pyarrow.parquet
+
+        texts = ["one document of forty bytes or so. " * 20, "and another one", ""]
+        pyarrow.parquet.write_table(pyarrow.table({"text": texts}), self.folder / "texts.parquet")
+        said = self.run_program(self.venv / "bin/tessera", "data", "inspect", "texts.parquet")
+        self.assertRegex(said, r"\b3\b.* rows|rows.*\b3\b")
+        self.run_program(self.venv / "bin/tessera", "data", "verify", "texts.parquet")
+        self.run_program(self.venv / "bin/tessera", "data", "prepare", "texts.parquet", "--out", "shards")
+        self.assertTrue(list((self.folder / "shards").glob("train_*.bin")))
+        # Without pyarrow a sentence says what to install.
+        reader = self.site / "tessera/bin/tessera-parquet"
+        alone = subprocess.run([self.site / "tessera/bin/tessera", "data", "inspect", "texts.parquet"], cwd=self.folder,
+                               text=True, capture_output=True, check=False,
+                               env={**self.environment, "LD_LIBRARY_PATH": os.pathsep.join(
+                                   [str(self.site / "tessera/lib"), os.path.join(os.path.dirname(self.torch), "lib")])})
+        self.assertTrue(reader.is_file())
+        self.assertEqual(alone.returncode, 1)
+        self.assertIn("pip install 'tessera[parquet]'", alone.stderr)
 
     def test_5_uninstall_leaves_nothing(self):
         self.assertGreater(len(files(self.venv) - self.before), 60)

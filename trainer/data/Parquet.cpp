@@ -26,8 +26,9 @@ constexpr size_t longestPiece = 1 << 20;
 constexpr int silenceSeconds = 300;
 
 const char *const installHint =
-    "scripts/setup full installs pyarrow, scripts/build release "
-    "tessera-parquet builds the reader; or write the column as .jsonl";
+    "pip install 'tessera[parquet]' beside the wheel; in a checkout "
+    "scripts/setup full, then scripts/build release tessera-parquet; or write "
+    "the column as .jsonl";
 
 /// What tessera-parquet says about one file: records of a letter, a length of
 /// eight bytes and so many bytes.
