@@ -64,14 +64,19 @@ const CLI::App *deepest(const CLI::App *app,
   return app;
 }
 
+// "tessera data prepare": a verb with those that it stands below.
+std::string pathOf(const CLI::App &command) {
+  const CLI::App *parent = command.get_parent();
+  return parent ? pathOf(*parent) + " " + command.get_name() : "tessera";
+}
+
 int reportUsage(const CLI::App &app, const CLI::ParseError &error,
                 const std::vector<std::string> &arguments) {
   const CLI::App *command = deepest(&app, arguments);
   const std::string name = command == &app ? "tessera" : command->get_name();
   const std::vector<std::string> options = optionNames(*command);
   const std::vector<std::string> verbs = verbNames(*command);
-  const std::string help =
-      "see tessera " + (command == &app ? "" : name + " ") + "--help";
+  const std::string help = "see " + pathOf(*command) + " --help";
   for (const std::string &argument : arguments) {
     // -5 is a value in a wrong place, which the parser's own text says.
     if (argument.size() < 2 || argument[0] != '-' ||

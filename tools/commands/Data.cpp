@@ -44,7 +44,8 @@ int tokenizer(const trainer::TokenizerOptions &options) {
 void addTokenizer(CLI::App &verb, trainer::TokenizerOptions &options) {
   CLI::App *make = verb.add_subcommand(
       "tokenizer", "Make a byte-pair vocabulary of text, JSONL and parquet");
-  make->add_option("--input", options.input, "file or folder")->required();
+  make->add_option("input,--input", options.input, "file or folder")
+      ->required();
   addOut(*make, options.out, "new folder of vocab.json and merges.txt")
       ->required();
   make->add_option(
@@ -80,7 +81,7 @@ Command addData(CLI::App &app) {
   CLI::App *make = verb->add_subcommand(
       "prepare", "Write text, JSONL and parquet as shards of tokens");
   make->add_option(
-          "--input", options->prepare.input,
+          "input,--input", options->prepare.input,
           "file or folder; each line of a .jsonl file and each row of a "
           ".parquet file is a document, each other file is one")
       ->required();

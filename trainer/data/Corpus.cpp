@@ -69,7 +69,7 @@ Source open(const std::string &path) {
   for (const char *ending : {".jsonl", ".parquet"})
     if (path.ends_with(ending))
       throw Error(fmt::format("{} cannot be trained on as it is", path),
-                  fmt::format("tessera data prepare --input {} --out FOLDER, "
+                  fmt::format("tessera data prepare {} --out FOLDER, "
                               "then data.path=FOLDER",
                               path));
   Source source;

@@ -66,6 +66,8 @@ TEST_F(Usage, Messages) {
       {"compile add.py -5", "A=", 2, "-5", "see tessera compile --help"},
       {"run add.py --grid -5", "A=", 2, "-5 not in range",
        "see tessera run --help"},
+      {"data prepare --out shards", "A=", 2, "input",
+       "see tessera data prepare --help"},
       {"compile add.py -o out", "TESSERA_COMPILE_TIMEOUT=0", 1,
        "TESSERA_COMPILE_TIMEOUT=0 leaves a compilation no time",
        "set it to seconds, 1 or more"},
