@@ -1,7 +1,7 @@
 # tests/mutants/run.py - plants one-line faults in our sources: does a test of `make test` go red?
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""run.py [seed=1] [n=150] [component=NAME[,NAME...]] [commit=HEAD] [results=FILE] [jobs=N] [prefix=COMMAND] [list=1] [report=1]
+"""run.py [seed=1] [n=150] [component=NAME[,NAME...]] [commit=HEAD] [results=FILE] [jobs=N] [prefix=COMMAND] [again=1] [list=1] [report=1]
 
 Sources are mutated in a scratch worktree, build/mutants/tree of the repository, never in yours; it is built and tested there with
 everything outside of it and of a temporary folder mounted read-only. Each mutant: one line of one source, the affected targets
@@ -10,6 +10,7 @@ on the kind of fault and on the place. What does not compile is no mutant, and t
 
 results (default build/mutants/seed-S.jsonl): a line of JSON for each draw, appended; a run that was stopped goes on behind the last
 one of the same seed, component and commit. report=1 prints what is in the file and runs nothing. Exit status 1 below 90 %.
+again=1 plants the survivors in the file once more, in the sources and with the tests of `commit`, and appends what became of them.
 prefix: what to put before each build and test command, such as "nice -n 10"."""
 import collections
 import contextlib
@@ -239,10 +240,58 @@ def first_error(said):
     return found[1][:100] if found else said.strip().splitlines()[-1][:100]
 
 
+# ---- survivors again --------------------------------------------------------------------------------------------------------------
+
+def key_of(entry):
+    return entry["seed"], entry["component"], entry["draw"]
+
+
+def settled(entries):
+    """(rows of the first runs, the same with what later runs of the survivors said)"""
+    first = [e for e in entries if "again" not in e]
+    later = {key_of(e): e for e in entries if "again" in e}
+    return first, [later.get(key_of(e), e) for e in first]
+
+
+def found_again(entry, text):
+    """The entry's fault in today's text of its file: the same line, the nearest where there are several. None: the line is gone."""
+    lines = text.split("\n")
+    at = [n for n, line in enumerate(lines, 1) if line == entry["before"]]
+    if not at:
+        return None
+    line = min(at, key=lambda n: abs(n - entry["line"]))
+    return sites.Fault(line=line, operator=entry["operator"], before=entry["before"], after=entry["after"])
+
+
+def plant_again(scratch, components, entries, results, origin):
+    """Survivors that this commit has not seen yet; one whose line is gone is no mutant any more. entries: extended as the file is."""
+    green = Green(scratch, results.with_suffix(f".{origin['commit']}.green"))
+    seen = {key_of(e) for e in entries if e.get("again") and e["commit"] == origin["commit"]}
+    left = [e for e in settled(entries)[1] if e["verdict"] == "survived" and key_of(e) not in seen]
+    for number, entry in enumerate(left, 1):
+        component = next((c for c in components if c.name == entry["component"]), None)
+        if not component:
+            continue
+        start, path = time.time(), scratch.tree / entry["file"]
+        fault = found_again(entry, path.read_text()) if path.exists() else None
+        outcome, by = verdict(scratch, component, entry["file"], fault, green) if fault else ("gone", "")
+        again = dict(entry, line=fault.line if fault else entry["line"], verdict=outcome, by=by, seconds=round(time.time() - start),
+                     again=entry["commit"], **origin)
+        entries.append(again)
+        with results.open("a") as file:
+            file.write(json.dumps(again) + "\n")
+        print(f"{number}/{len(left)} {outcome:8s} {again['seconds']:4d} s {entry['file']}:{again['line']} {entry['operator']} {by}", flush=True)
+
+
 # ---- the results ----------------------------------------------------------------------------------------------------------------
 
 def report(entries):
-    """Counts by component and kind, survivors; True when the bar holds."""
+    """Counts by component and kind, survivors; True when the bar holds. Where survivors were planted again, both counts."""
+    first, now = settled(entries)
+    if first != now:
+        tried = [e for e in first if e["verdict"] in ("killed", "survived")]
+        print(f"at first {sum(e['verdict'] == 'killed' for e in tried)} of {len(tried)} were killed; with the tests that followed:")
+    entries = now
     by = collections.defaultdict(collections.Counter)
     for e in entries:
         if e["verdict"] in ("killed", "survived"):
@@ -272,7 +321,7 @@ def machine():
 
 
 def settings_of(arguments):
-    known = dict(seed="1", n="150", component="", commit="HEAD", results="", jobs="1", prefix="", list="", report="")
+    known = dict(seed="1", n="150", component="", commit="HEAD", results="", jobs="1", prefix="", again="", list="", report="")
     for argument in arguments:
         name, equals, value = argument.partition("=")
         if name not in known or not equals:
@@ -313,10 +362,13 @@ def main():
 
     scratch = Scratch(commit, given["prefix"], int(given["jobs"]))
     scratch.prepare()
-    mine = [e for e in entries if e["commit"] == commit and e["component"] in streams]
-    plant_all(scratch, chosen, streams, count, mine, results, dict(
-        seed=seed, commit=commit, date=datetime.date.today().isoformat(), machine=machine(),
-        command="tests/mutants/run.py " + shlex.join(sys.argv[1:])))
+    origin = dict(seed=seed, commit=commit, date=datetime.date.today().isoformat(), machine=machine(),
+                  command="tests/mutants/run.py " + shlex.join(sys.argv[1:]))
+    if given["again"]:
+        plant_again(scratch, chosen, entries, results, origin)
+        return 0 if report(entries) else 1
+    mine = [e for e in entries if e["commit"] == commit and e["component"] in streams and "again" not in e]
+    plant_all(scratch, chosen, streams, count, mine, results, origin)
     return 0 if report(mine) else 1
 
 

@@ -109,6 +109,45 @@ def verdicts():
         expect("counted", f"killed {30 - survivors} of 30 mutants" in output.getvalue())
         expect("the bar holds", run.report([e for e in entries if e["verdict"] == "killed"]))
         expect("nothing is no success", run.report([]), False)
+        survivors_again(folder, component, entries, output)
+
+
+def survivors_again(folder, component, entries, output):
+    """Survivors are planted once more; a line that moved is found, one that is gone is no mutant."""
+    class Later(Fake):
+        """The first survivor's line has changed, everything moved down by a line, and every test is red now."""
+
+        def __init__(self, folder, changed):
+            self.tree, self.builds, self.runs, self.planted = folder, 0, [], []
+            self.text = TEXT.replace(changed, changed + " // new").replace("// a.cpp - adds.\n", "// a.cpp - adds.\n// more\n")
+            (folder / "a.cpp").write_text(self.text)
+
+        def reset(self):
+            expect("a mutant begins with the text of today", (self.tree / "a.cpp").read_text(), self.text)
+
+        def ctest(self, tests, limit=None):
+            text = (self.tree / "a.cpp").read_text()
+            if text == self.text:
+                return [], 0.0
+            [line] = [n for n, (a, b) in enumerate(zip(text.split("\n"), self.text.split("\n"))) if a != b and n]
+            self.planted.append((line + 1, text.split("\n")[line]))
+            return ["new_test"], 0.0
+
+    survivors = [e for e in entries if e["verdict"] == "survived"]
+    later, file, known = Later(folder, survivors[0]["before"]), folder / "again.jsonl", list(entries)
+    run.plant_again(later, [component], known, file, dict(seed=1, commit="def"))
+    rows = run.load(file)
+    gone = [e for e in rows if e["verdict"] == "gone"]
+    expect("the changed line is no mutant", {e["before"] for e in gone}, {survivors[0]["before"]})
+    expect("the others are killed", [(e["line"], e["after"]) for e in rows if e["verdict"] == "killed"], later.planted)
+    expect("a line further down", later.planted, [(e["line"] + 1, e["after"]) for e in survivors if e["before"] != survivors[0]["before"]])
+    expect("what they were", {(e["again"], e["commit"]) for e in rows}, {("abc", "def")})
+    before = len(output.getvalue())
+    expect("the later verdict counts", run.report(entries + rows))
+    said, killed = output.getvalue()[before:], 30 - len(survivors)
+    expect("both counts", f"at first {killed} of 30" in said and f"killed {30 - len(gone)} of {30 - len(gone)} mutants" in said)
+    run.plant_again(later, [component], known, file, dict(seed=1, commit="def"))
+    expect("nothing left to plant", len(run.load(file)), len(rows))
 
 
 def chosen_components():
