@@ -1,7 +1,7 @@
 # tests/mutants/run.py - plants one-line faults in our sources: does a test of `make test` go red?
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""run.py [seed=1] [n=150] [component=NAME[,NAME...]] [commit=HEAD] [results=FILE] [jobs=N] [prefix=COMMAND] [again=1] [list=1] [report=1]
+"""run.py [seed=1] [n=150] [component=NAME[,NAME...]] [commit=HEAD] [results=FILE] [jobs=N] [prefix=COMMAND] [again=1] [stages=N] [list=1] [report=1]
 
 Sources are mutated in a scratch worktree, build/mutants/tree of the repository, never in yours; it is built and tested there with
 everything outside of it and of a temporary folder mounted read-only. Each mutant: one line of one source, the affected targets
@@ -11,6 +11,7 @@ on the kind of fault and on the place. What does not compile is no mutant, and t
 results (default build/mutants/seed-S.jsonl): a line of JSON for each draw, appended; a run that was stopped goes on behind the last
 one of the same seed, component and commit. report=1 prints what is in the file and runs nothing. Exit status 1 below 90 %.
 again=1 plants the survivors in the file once more, in the sources and with the tests of `commit`, and appends what became of them.
+stages=N asks the first N stages of a component alone: what they do not kill counts as a survivor.
 prefix: what to put before each build and test command, such as "nice -n 10"."""
 import collections
 import contextlib
@@ -99,8 +100,9 @@ def sealed(tree, temporary, command):
 
 
 class Scratch:
-    def __init__(self, commit, prefix, jobs):
-        self.commit, self.prefix, self.jobs = commit, shlex.split(prefix), jobs
+    def __init__(self, commit, prefix, jobs, alone=True):
+        """alone: each source is compiled by itself, which costs more at first and less for each of many mutants."""
+        self.commit, self.prefix, self.jobs, self.alone = commit, shlex.split(prefix), jobs, alone
         self.tree = ROOT / "build" / "mutants" / "tree"
         self.build = self.tree / "build" / "release"
         self.temporary = ROOT / "build" / "mutants" / "tmp"
@@ -112,7 +114,7 @@ class Scratch:
             run_or_stop(["git", "-C", str(ROOT), "worktree", "add", "--detach", str(self.tree), self.commit])
         run_or_stop(["git", "-C", str(self.tree), "checkout", "-q", "--force", "--detach", self.commit])
         # A mutant changes one source: compiled alone, it costs a quarter of what its seven neighbours would.
-        run_or_stop(["cmake", "--preset", "release", "-DTESSERA_TESTS=ON", "-DTESSERA_UNITY=OFF"], cwd=self.tree)
+        run_or_stop(["cmake", "--preset", "release", "-DTESSERA_TESTS=ON", f"-DTESSERA_UNITY={'OFF' if self.alone else 'ON'}"], cwd=self.tree)
 
     def keep(self):
         """The compiled kernels that the green runs left are what each mutant starts with."""
@@ -190,11 +192,11 @@ class Green:
         return 60 + 4 * self.seconds[stage.tests]
 
 
-def verdict(scratch, component, path, fault, green):
-    """(killed | survived | invalid, by)"""
+def verdict(scratch, component, path, fault, green, stages=None):
+    """(killed | survived | invalid, by). stages: how many of the component's are asked; None: all."""
     file = scratch.tree / path
     original = file.read_text()
-    for stage in stages_of(component, path):
+    for stage in stages_of(component, path)[:stages]:
         limit = green.limit(stage)
         scratch.reset()
         file.write_text(planted(original, fault, not path.endswith(".py")))
@@ -211,7 +213,7 @@ def verdict(scratch, component, path, fault, green):
     return "survived", ""
 
 
-def plant_all(scratch, components, streams, count, entries, results, origin):
+def plant_all(scratch, components, streams, count, entries, results, origin, stages=None):
     """Until each component in turn has its share of `count` mutants. entries: those of earlier runs, extended as the file is."""
     done = {(e["component"], e["draw"]): e["verdict"] for e in entries}
     results.parent.mkdir(parents=True, exist_ok=True)
@@ -224,7 +226,7 @@ def plant_all(scratch, components, streams, count, entries, results, origin):
                     continue
                 break
             start = time.time()
-            outcome, by = verdict(scratch, component, path, fault, green)
+            outcome, by = verdict(scratch, component, path, fault, green, stages)
             entry = dict(component=component.name, draw=draw, file=path, line=fault.line, operator=fault.operator, before=fault.before,
                          after=fault.after, verdict=outcome, by=by, seconds=round(time.time() - start), **origin)
             entries.append(entry)
@@ -263,7 +265,7 @@ def found_again(entry, text):
     return sites.Fault(line=line, operator=entry["operator"], before=entry["before"], after=entry["after"])
 
 
-def plant_again(scratch, components, entries, results, origin):
+def plant_again(scratch, components, entries, results, origin, stages=None):
     """Survivors that this commit has not seen yet; one whose line is gone is no mutant any more. entries: extended as the file is."""
     green = Green(scratch, results.with_suffix(f".{origin['commit']}.green"))
     seen = {key_of(e) for e in entries if e.get("again") and e["commit"] == origin["commit"]}
@@ -274,7 +276,7 @@ def plant_again(scratch, components, entries, results, origin):
             continue
         start, path = time.time(), scratch.tree / entry["file"]
         fault = found_again(entry, path.read_text()) if path.exists() else None
-        outcome, by = verdict(scratch, component, entry["file"], fault, green) if fault else ("gone", "")
+        outcome, by = verdict(scratch, component, entry["file"], fault, green, stages) if fault else ("gone", "")
         again = dict(entry, line=fault.line if fault else entry["line"], verdict=outcome, by=by, seconds=round(time.time() - start),
                      again=entry["commit"], **origin)
         entries.append(again)
@@ -321,7 +323,7 @@ def machine():
 
 
 def settings_of(arguments):
-    known = dict(seed="1", n="150", component="", commit="HEAD", results="", jobs="1", prefix="", again="", list="", report="")
+    known = dict(seed="1", n="150", component="", commit="HEAD", results="", jobs="1", prefix="", again="", stages="", list="", report="")
     for argument in arguments:
         name, equals, value = argument.partition("=")
         if name not in known or not equals:
@@ -360,15 +362,16 @@ def main():
             print(f"{c.name} {path}:{fault.line}: {fault.operator}\n-{fault.before}\n+{fault.after}")
         return 0
 
-    scratch = Scratch(commit, given["prefix"], int(given["jobs"]))
+    scratch = Scratch(commit, given["prefix"], int(given["jobs"]), alone=not given["again"])
+    stages = int(given["stages"]) if given["stages"] else None
     scratch.prepare()
     origin = dict(seed=seed, commit=commit, date=datetime.date.today().isoformat(), machine=machine(),
                   command="tests/mutants/run.py " + shlex.join(sys.argv[1:]))
     if given["again"]:
-        plant_again(scratch, chosen, entries, results, origin)
+        plant_again(scratch, chosen, entries, results, origin, stages)
         return 0 if report(entries) else 1
     mine = [e for e in entries if e["commit"] == commit and e["component"] in streams and "again" not in e]
-    plant_all(scratch, chosen, streams, count, mine, results, origin)
+    plant_all(scratch, chosen, streams, count, mine, results, origin, stages)
     return 0 if report(mine) else 1
 
 

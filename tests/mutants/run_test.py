@@ -102,6 +102,10 @@ def verdicts():
         again = fake.builds
         run.plant_all(fake, [component], streams(), 30, known, half, origin)
         expect("nothing left to do", fake.builds, again)
+        asked = len(fake.runs)
+        near = run.verdict(fake, component, "a.cpp", next(f for _, f in run.draws("c", 1, {"a.cpp": TEXT}) if "!=" in f.after),
+                           type("Green", (), {"limit": lambda self, stage: 1})(), 1)
+        expect("the first stage alone, and what it does not kill survives", (near, fake.runs[asked:]), (("survived", ""), ["near"]))
         good = run.report(entries)
         survivors = sum(e["verdict"] == "survived" for e in entries)
         expect("below the bar", good, survivors <= 3)
