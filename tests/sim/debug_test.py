@@ -137,8 +137,8 @@ def values(temporary):
     for target in ("sm_80", "sm_90"):
         for program, hit, depth in ((0, "1", 16), (1, "last", 64), (1, "2", 32)):
             got = debug(folder, "--line", str(line), "--program", str(program), "--hit", hit, "--target", target, "--value", "acc",
-                        "--value", "k", "--value", "tl.max(acc, axis=1)")
-            acc, k, most = got["values"]
+                        "--value", "k", "--value", "tl.max(acc, axis=1)", "--value", "tl.load(ap)")
+            acc, k, most, left = got["values"]
             rows = slice(32 * program, 32 * program + 32)
             want = a[rows, :depth] @ b[:depth]
             error = np.abs(np.array([float(text) for text in acc["elements"]]).reshape(32, 32) - want).max()
@@ -146,6 +146,9 @@ def values(temporary):
             expect(error <= 1e-4, f"acc of program {program} on {target}: {error}")
             error = np.abs(np.array([float(text) for text in most["elements"]]) - want.max(axis=1)).max()
             expect(error <= 1e-4, f"the largest of acc's rows: {error}")
+            part = np.array([float(text) for text in left["elements"]]).reshape(left["shape"])
+            # Five digits of each value are printed.
+            expect(np.allclose(part, a[rows, depth - 16:depth], rtol=1e-4, atol=0), f"the left operand of program {program} on {target}")
             expect(k["elements"] == [str(depth - 16)] and k["shape"] == [] and k["executions"] == 4, f"k is {k}")
             expect(acc["type"] == "fp32[32, 32]" and acc["expression"] == "acc" and got["block"] == [program, 0, 0], f"{acc['type']}")
 
@@ -160,12 +163,18 @@ def helper(x):
 
 
 @triton.jit
+def one_line(x):
+    w = x + 3.0; return w * 2.0
+
+
+@triton.jit
 def kernel(OUT, IN, n, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     x = tl.load(IN + i, mask=i < n,
                 other=float("inf"))  # padded
     if n > 2:
         x = helper(x); z = x + 1.0
+        v = one_line(x)
     else:
         x = x
     tl.store(OUT + i, x, mask=i < n)
@@ -183,6 +192,7 @@ def statements(temporary):
             ("1.0)  # 5", "y - x", ["1", "1", "1", "nan"]),
             ("return (y *", "y", ["1", "2", "3", "inf"]),
             ("2.0)", "y + 1.0", ["2", "3", "4", "inf"]),
+            ("w = x + 3.0; return w * 2.0", "w", ["5", "7", "9", "inf"]),
             ("x = tl.load(IN + i, mask=i < n,", "x", ["0", "1", "2", "inf"]),
             ("x = helper(x); z = x + 1.0", "z", ["3", "5", "7", "inf"]),
             ("tl.store(OUT + i, x, mask=i < n)", "i < n", ["True", "True", "True", "False"])):

@@ -84,8 +84,6 @@ int debugValues(const DebugOptions &options, const sim::Watch &watch,
   sim::Options simOptions;
   simOptions.serial = true;
   simOptions.counters = false;
-  // A print reads elements that the kernel itself masks.
-  simOptions.uninitialized = false;
   simOptions.maxOutput = uint64_t{1} << 30;
   const sim::Dim3 &grid = opened->launch->grid, &block = watch.block;
   for (size_t axis = 0; axis < 3; ++axis)

@@ -44,6 +44,8 @@ func.func @parameters(%p: !tile.ptr<f32> {tile.divisibility = 16 : i32}, %q: !ti
 // CHECK: .loc [[FILE]] 9 11
 // CHECK-NEXT: .loc [[HELPERS:[0-9]+]] 40 5, function_name $L__info_string0, inlined_at [[FILE]] 9 11
 // CHECK-NEXT: add.f32
+// CHECK-NEXT: .loc [[HELPERS]] 41 7, function_name $L__info_string0, inlined_at [[FILE]] 9 11
+// CHECK-NEXT: mul.f32
 // CHECK-DAG: .file [[FILE]] "k.py"
 // CHECK-DAG: .file [[HELPERS]] "helpers.py"
 // CHECK: $L__info_string0:
@@ -56,6 +58,7 @@ func.func @parameters(%p: !tile.ptr<f32> {tile.divisibility = 16 : i32}, %q: !ti
 func.func @lines(%p: !tile.ptr<f32>) {
   %x = tile.load %p : !tile.ptr<f32> loc("/somewhere/k.py":7:3)
   %y = arith.addf %x, %x : f32 loc(callsite("scale"("/somewhere/helpers.py":40:5) at "/somewhere/k.py":9:11))
-  tile.store %p, %y : !tile.ptr<f32>, f32 loc("/somewhere/k.py":12:3)
+  %z = arith.mulf %y, %y : f32 loc(callsite("scale"("/somewhere/helpers.py":41:7) at "/somewhere/k.py":9:11))
+  tile.store %p, %z : !tile.ptr<f32>, f32 loc("/somewhere/k.py":12:3)
   return loc("/somewhere/k.py":13:3)
 } loc("/somewhere/k.py":5:1)
