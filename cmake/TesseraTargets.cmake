@@ -10,7 +10,7 @@
 #
 # Parsing headers takes longer than compiling our code, so targets share the
 # precompiled header of their kind, and up to eight sources of a library, a
-# program or a test of MLIR or torch are one translation unit (unless TESSERA_UNITY is off or the target is
+# program or a test are one translation unit (unless TESSERA_UNITY is off or the target is
 # SEPARATE): names in anonymous namespaces are unique within a target, and none
 # of its sources has a using-directive for llvm.
 #
@@ -151,15 +151,17 @@ function(tessera_test name)
   endif()
   list(APPEND arg_DEPS GTest::gtest GTest::gtest_main)
   add_executable(${name} ${arg_SRCS})
-  if(arg_MLIR OR arg_TORCH)
-    _tessera_unity(${name})
-  endif()
+  _tessera_unity(${name})
   if(arg_OWN_FLAGS)
     _tessera_finish(${name})
   else()
     _tessera_finish(${name} TEST)
   endif()
   target_compile_options(${name} PRIVATE ${_tessera_test_options})
+  if(TESSERA_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # Fixtures stand in anonymous namespaces; GCC takes the unit for a header's user.
+    target_compile_options(${name} PRIVATE -Wno-subobject-linkage)
+  endif()
   foreach(library IN LISTS arg_LINKS)
     target_link_libraries(${name} PRIVATE $<LINK_ONLY:${library}>)
   endforeach()

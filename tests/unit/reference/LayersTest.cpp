@@ -18,7 +18,7 @@ Array wave(std::vector<int64_t> sizes, double phase) {
   return array;
 }
 
-double dot(const Array &a, const Array &b) {
+double dotProduct(const Array &a, const Array &b) {
   double sum = 0;
   for (std::size_t i = 0; i < a.values.size(); ++i)
     sum += a.values[i] * b.values[i];
@@ -53,7 +53,7 @@ TEST(Layers, RmsNormGradient) {
   Array dx({3, 5}), dweight({5});
   const auto loss = [&] {
     rmsNorm(x, weight, 1e-2, y);
-    return dot(y, dy);
+    return dotProduct(y, dy);
   };
   rmsNormBackward(x, weight, 1e-2, dy, dx, dweight);
   expectGradient(x, dx, loss);
@@ -78,7 +78,7 @@ TEST(Layers, RopeScoreDependsOnOffsetOnly) {
   const auto score = [&](int64_t position) {
     rope(q, {position + 5}, 10000, 1, 16, 1, rq);
     rope(k, {position}, 10000, 1, 16, 1, rk);
-    return dot(rq, rk);
+    return dotProduct(rq, rk);
   };
   EXPECT_NEAR(score(0), score(50), 1e-11);
   EXPECT_NEAR(score(0), score(500), 1e-11);
@@ -92,7 +92,7 @@ TEST(Layers, RopeBackwardIsInverse) {
   rope(dy, positions, 100, 1, 4, -1, dx);
   expectGradient(x, dx, [&] {
     rope(x, positions, 100, 1, 4, 1, y);
-    return dot(y, dy);
+    return dotProduct(y, dy);
   });
   EXPECT_EQ(y.view()(2, 1, 5), x.view()(2, 1, 5)); // outside the rotary part
 }

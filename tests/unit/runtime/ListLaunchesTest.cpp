@@ -10,7 +10,7 @@
 using namespace tessera;
 using runtime::LaunchListing;
 
-static const char *const source = R"(import triton
+static const char *const listedSource = R"(import triton
 import triton.language as tl
 
 
@@ -22,7 +22,7 @@ def listed(out, n, B: tl.constexpr = 4):
 // One of each kind, in order; nothing is compiled and nothing runs.
 TEST(ListLaunches, KeepsEachKindOfLaunchOnce) {
   alignas(16) int64_t memory[4] = {7, 7, 7, 7};
-  const Kernel kernel = Kernel::fromSource(source, "listed");
+  const Kernel kernel = Kernel::fromSource(listedSource, "listed");
   const PreparedLaunch again(kernel);
   const KernelStats before = kernelStats();
   std::vector<LaunchRequest> launches;

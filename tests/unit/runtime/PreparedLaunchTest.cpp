@@ -19,7 +19,7 @@ using namespace tessera;
 
 namespace {
 
-const char *const source = R"(import triton
+const char *const preparedSource = R"(import triton
 import triton.language as tl
 
 
@@ -76,7 +76,7 @@ uint64_t allocationsOf(F &&function) {
 // The example of docs/runtime.md.
 TEST(PreparedLaunch, Example) {
   Launched launched(2);
-  const PreparedLaunch launch(Kernel::fromSource(source, "plain"),
+  const PreparedLaunch launch(Kernel::fromSource(preparedSource, "plain"),
                               {{"T", DType::FP32}});
   for (int64_t n : {7, 8, 9}) {
     const Arg args[] = {launched.pointer(), n, 2.5};
@@ -92,7 +92,7 @@ TEST(PreparedLaunch, Example) {
 // Call sites share the kernel's table: what they were made with is in the key.
 TEST(PreparedLaunch, CallSitesKeepTheirConstexprs) {
   Launched launched;
-  const Kernel kernel = Kernel::fromSource(source, "plain");
+  const Kernel kernel = Kernel::fromSource(preparedSource, "plain");
   const PreparedLaunch eight(kernel, {{"B", int64_t(8)}}),
       sixteen(kernel, {{"B", int64_t(16)}});
   const Arg args[] = {launched.pointer(), int64_t(7), 2.5};
@@ -105,7 +105,7 @@ TEST(PreparedLaunch, AllocatesNothingOnceItWasMade) {
   Launched launched(40);
   for (const Grid &grid : {Grid{1, 1, 1}, Grid{5, 2, 4}}) {
     for (const char *name : {"plain", "record"}) {
-      const PreparedLaunch launch(Kernel::fromSource(source, name));
+      const PreparedLaunch launch(Kernel::fromSource(preparedSource, name));
       const auto launches = [&] {
         for (int64_t i = 0; i < 100; ++i) {
           const int64_t n = 2 + i % 7;
@@ -124,7 +124,7 @@ TEST(PreparedLaunch, AllocatesNothingOnceItWasMade) {
 
 TEST(PreparedLaunch, KernelsLaunchesAllocateNothingEither) {
   Launched launched;
-  const Kernel kernel = Kernel::fromSource(source, "plain");
+  const Kernel kernel = Kernel::fromSource(preparedSource, "plain");
   const std::vector<Arg> args = {launched.pointer(), int64_t(7), 2.5};
   const Constexprs constexprs = {{"B", int64_t(8)}, {"T", DType::BF16}};
   const auto launch = [&] { kernel.launch({1, 1, 1}, args, constexprs); };
@@ -134,7 +134,7 @@ TEST(PreparedLaunch, KernelsLaunchesAllocateNothingEither) {
 
 TEST(PreparedLaunch, SixteenArguments) {
   std::vector<int64_t> out(18);
-  const PreparedLaunch launch(Kernel::fromSource(source, "wide"));
+  const PreparedLaunch launch(Kernel::fromSource(preparedSource, "wide"));
   std::vector<Arg> args = {Pointer{out.data(), DType::I64}};
   for (int64_t i = 2; i < 15; ++i)
     args.push_back(i);
@@ -150,7 +150,7 @@ TEST(PreparedLaunch, SixteenArguments) {
 // Launches of one place that need different code: the integer 1 has no slot.
 TEST(PreparedLaunch, EveryClassHasItsOwnCode) {
   Launched launched;
-  const PreparedLaunch launch(Kernel::fromSource(source, "plain"));
+  const PreparedLaunch launch(Kernel::fromSource(preparedSource, "plain"));
   const uint64_t before = kernelStats().compiled;
   for (int round = 0; round < 3; ++round)
     for (int shift : {0, 1})
@@ -168,7 +168,7 @@ TEST(PreparedLaunch, EveryClassHasItsOwnCode) {
 // The same code, however its constexprs are given.
 TEST(PreparedLaunch, SharesCodeWithTheKernel) {
   Launched launched;
-  const Kernel kernel = Kernel::fromSource(source, "plain");
+  const Kernel kernel = Kernel::fromSource(preparedSource, "plain");
   const std::vector<Arg> args = {launched.pointer(), int64_t(7), 2.5};
   kernel.launch({1, 1, 1}, args, {{"B", int64_t(55)}, {"T", DType::I8}});
   const KernelStats before = kernelStats();
@@ -184,7 +184,7 @@ TEST(PreparedLaunch, SharesCodeWithTheKernel) {
 
 TEST(PreparedLaunch, ConstexprsOfTheConfiguration) {
   Launched launched;
-  const PreparedLaunch launch(Kernel::fromSource(source, "record"));
+  const PreparedLaunch launch(Kernel::fromSource(preparedSource, "record"));
   const Arg args[] = {launched.pointer(), int64_t(64), 2.5};
   const uint64_t before = kernelStats().compiled;
   EXPECT_EQ(launch.constexprOf("BM", args), 32);
@@ -200,7 +200,7 @@ TEST(PreparedLaunch, ConstexprsOfTheConfiguration) {
 // More values than a kernel with heuristics remembers.
 TEST(PreparedLaunch, HeuristicsOfManyValues) {
   Launched launched;
-  const PreparedLaunch launch(Kernel::fromSource(source, "record"));
+  const PreparedLaunch launch(Kernel::fromSource(preparedSource, "record"));
   const uint64_t before = kernelStats().compiled;
   for (int64_t n = 1000; n < 2200; ++n) {
     const Arg args[] = {launched.pointer(), n, 2.5};
@@ -213,7 +213,7 @@ TEST(PreparedLaunch, HeuristicsOfManyValues) {
 
 TEST(PreparedLaunch, MistakesAreErrorsEveryTime) {
   Launched launched;
-  const PreparedLaunch launch(Kernel::fromSource(source, "plain"));
+  const PreparedLaunch launch(Kernel::fromSource(preparedSource, "plain"));
   const Arg args[] = {launched.pointer(), int64_t(7), 2.5};
   const Dimension dimensions[] = {{"b", 4}};
   for (int round = 0; round < 2; ++round) {
@@ -230,7 +230,7 @@ TEST(PreparedLaunch, MistakesAreErrorsEveryTime) {
 
 TEST(PreparedLaunch, FollowsTheDefaultDevice) {
   Launched launched;
-  const PreparedLaunch launch(Kernel::fromSource(source, "plain"));
+  const PreparedLaunch launch(Kernel::fromSource(preparedSource, "plain"));
   const Arg args[] = {launched.pointer(), int64_t(7), 2.5};
   launch.launch({1, 1, 1}, args);
   setDefaultDevice("sim:sm_80");
@@ -248,7 +248,8 @@ TEST(PreparedLaunch, CodeStaysWhenTheCacheIsCleared) {
   Launched launched;
   const Arg args[] = {launched.pointer(), int64_t(7), 2.5};
   const Dimension dimensions[] = {{"B", 91}};
-  auto kernel = std::make_unique<Kernel>(Kernel::fromSource(source, "plain"));
+  auto kernel =
+      std::make_unique<Kernel>(Kernel::fromSource(preparedSource, "plain"));
   const PreparedLaunch launch(*kernel);
   launch.launch({1, 1, 1}, args, dimensions);
   kernel.reset();
@@ -269,7 +270,7 @@ TEST(PreparedLaunch, CodeStaysWhenTheCacheIsCleared) {
 
 // Threads that launch, and compile for the first time, from one place.
 TEST(PreparedLaunch, ManyThreadsLaunchAndCompile) {
-  const PreparedLaunch launch(Kernel::fromSource(source, "plain"));
+  const PreparedLaunch launch(Kernel::fromSource(preparedSource, "plain"));
   const uint64_t before = kernelStats().compiled;
   std::vector<std::thread> threads;
   for (int64_t t = 0; t < 8; ++t)

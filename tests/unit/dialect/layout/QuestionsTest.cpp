@@ -13,9 +13,10 @@ using namespace tessera::layout;
 
 namespace {
 
-constexpr int rounds = 100;
-const Extents places = {{Dim::Register, 2}, {Dim::Lane, 3}, {Dim::Warp, 2}};
-const Extents tile = {{Dim::Dim0, 3}, {Dim::Dim1, 4}};
+constexpr int questionRounds = 100;
+const Extents questionPlaces = {
+    {Dim::Register, 2}, {Dim::Lane, 3}, {Dim::Warp, 2}};
+const Extents questionTile = {{Dim::Dim0, 3}, {Dim::Dim1, 4}};
 
 // Calls `use` with register, lane and warp of every place.
 template <typename Use>
@@ -48,8 +49,8 @@ LinearLayout degenerate(Random &random, const Extents &ins,
 
 TEST(Questions, SublayoutFixesAndDrops) {
   Random random(21);
-  for (int i = 0; i < rounds; ++i) {
-    const LinearLayout map = random.map(places, tile),
+  for (int i = 0; i < questionRounds; ++i) {
+    const LinearLayout map = random.map(questionPlaces, questionTile),
                        part = map.sublayout({Dim::Register, Dim::Warp},
                                             {Dim::Dim1}),
                        only = map.onlyIns({Dim::Lane});
@@ -66,8 +67,8 @@ TEST(Questions, SublayoutFixesAndDrops) {
 
 TEST(Questions, OrdersOfDimsChangeNoElement) {
   Random random(22);
-  for (int i = 0; i < rounds; ++i) {
-    const LinearLayout map = random.map(places, tile),
+  for (int i = 0; i < questionRounds; ++i) {
+    const LinearLayout map = random.map(questionPlaces, questionTile),
                        ins = map.reorderIns(
                            {Dim::Warp, Dim::Register, Dim::Lane}),
                        outs = map.reorderOuts({Dim::Dim1, Dim::Dim0});
@@ -85,8 +86,8 @@ TEST(Questions, OrdersOfDimsChangeNoElement) {
 
 TEST(Questions, PickedBitsAreThoseOfTheIndex) {
   Random random(23);
-  for (int i = 0; i < rounds; ++i) {
-    const LinearLayout map = random.map(places, tile);
+  for (int i = 0; i < questionRounds; ++i) {
+    const LinearLayout map = random.map(questionPlaces, questionTile);
     const std::vector<int> keep = {2, 0};
     const LinearLayout picked = map.pickBits(Dim::Lane, keep);
     EXPECT_EQ(picked.inSize(Dim::Lane), 4);
@@ -103,10 +104,10 @@ TEST(Questions, PickedBitsAreThoseOfTheIndex) {
 TEST(Questions, ThenInverseFindsTheElement) {
   Random random(24);
   int tried = 0;
-  for (int i = 0; i < rounds; ++i) {
-    const LinearLayout a = random.map(places, tile);
-    const LinearLayout b =
-        random.map({{Dim::Register, 4}, {Dim::Lane, 3}, {Dim::Warp, 2}}, tile);
+  for (int i = 0; i < questionRounds; ++i) {
+    const LinearLayout a = random.map(questionPlaces, questionTile);
+    const LinearLayout b = random.map(
+        {{Dim::Register, 4}, {Dim::Lane, 3}, {Dim::Warp, 2}}, questionTile);
     if (!b.isSurjective())
       continue;
     ++tried;
@@ -125,8 +126,8 @@ TEST(Questions, ThenInverseFindsTheElement) {
 TEST(Questions, FreeBitsAgainstEnumeration) {
   Random random(25);
   int free = 0;
-  for (int i = 0; i < rounds; ++i) {
-    const LinearLayout map = degenerate(random, places, tile);
+  for (int i = 0; i < questionRounds; ++i) {
+    const LinearLayout map = degenerate(random, questionPlaces, questionTile);
     for (const Extent &in : map.ins())
       for (int bit = 0; bit < in.bits; ++bit) {
         const int at = map.inStart(in.dim) + bit;
@@ -138,13 +139,13 @@ TEST(Questions, FreeBitsAgainstEnumeration) {
         free += copies;
       }
   }
-  EXPECT_GT(free, rounds);
+  EXPECT_GT(free, questionRounds);
 }
 
 TEST(Questions, ZeroIdentityRankKernelAndKindsOfMaps) {
   Random random(26);
   int zero = 0, injective = 0, surjective = 0;
-  for (int i = 0; i < 4 * rounds; ++i) {
+  for (int i = 0; i < 4 * questionRounds; ++i) {
     const Extents small = {{Dim::Dim0, 1 + random.below(3)},
                            {Dim::Dim1, random.below(3)}};
     const LinearLayout map = degenerate(
@@ -174,7 +175,7 @@ TEST(Questions, ZeroIdentityRankKernelAndKindsOfMaps) {
   }
   for (int count : {zero, injective, surjective}) {
     EXPECT_GT(count, 5);
-    EXPECT_LT(count, 4 * rounds - 5);
+    EXPECT_LT(count, 4 * questionRounds - 5);
   }
 }
 
@@ -182,7 +183,7 @@ TEST(Questions, ZeroIdentityRankKernelAndKindsOfMaps) {
 TEST(Questions, IdentityAgainstEnumeration) {
   Random random(27);
   int yes = 0;
-  for (int i = 0; i < 4 * rounds; ++i) {
+  for (int i = 0; i < 4 * questionRounds; ++i) {
     LinearLayout map = identity(4, Dim::Lane, Dim::Dim0) *
                        random.map({{Dim::Register, 2}}, {{Dim::Dim1, 2}});
     // Sometimes one bit is wrong.
@@ -200,16 +201,16 @@ TEST(Questions, IdentityAgainstEnumeration) {
     EXPECT_EQ(map.isIdentity(Dim::Lane, Dim::Dim0), is) << map.str();
     yes += is;
   }
-  EXPECT_GT(yes, rounds);
-  EXPECT_LT(yes, 4 * rounds - 20);
+  EXPECT_GT(yes, questionRounds);
+  EXPECT_LT(yes, 4 * questionRounds - 20);
 }
 
 // Registers that repeat others go, nothing else changes, no element is lost.
 TEST(Questions, DroppedCopies) {
   Random random(28);
   int dropped = 0;
-  for (int i = 0; i < rounds; ++i) {
-    const LinearLayout map = degenerate(random, places, tile),
+  for (int i = 0; i < questionRounds; ++i) {
+    const LinearLayout map = degenerate(random, questionPlaces, questionTile),
                        less = dropCopies(map);
     std::set<std::vector<int64_t>> before, after;
     for (int64_t r = 0; r < map.inSize(Dim::Register); ++r)
