@@ -4,8 +4,6 @@
 #pragma once
 
 #include "mlir/IR/Operation.h"
-#include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/SmallPtrSet.h"
 
 namespace tessera::codegen::gpu {
 
@@ -19,18 +17,5 @@ bool releases(mlir::Operation *op);
 /// its old element is looked at, and a volatile load. No later load may be done
 /// before it.
 bool acquires(mlir::Operation *op);
-
-/// The arguments of the kernel that pointers may come from. Different arguments
-/// are taken to be different memory (docs/compiler/gpu-lowering.md).
-class Origins {
-public:
-  /// A null value stands for memory that is not known.
-  const llvm::SmallPtrSet<mlir::Value, 4> &of(mlir::Value pointer);
-  /// Whether the two may lead to the same memory.
-  bool meet(mlir::Value a, mlir::Value b);
-
-private:
-  llvm::DenseMap<mlir::Value, llvm::SmallPtrSet<mlir::Value, 4>> known;
-};
 
 } // namespace tessera::codegen::gpu

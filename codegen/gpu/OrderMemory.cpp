@@ -3,19 +3,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/OrderMemory.h"
 
+#include "codegen/analysis/PointerOrigins.h"
 #include "codegen/gpu/GlobalAccess.h"
-#include "dialect/tile/TileDialect.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using tessera::layout::Dim;
@@ -57,34 +54,6 @@ bool hasCopies(Type type) {
   return layout.freeBits(Dim::Lane) || layout.freeBits(Dim::Warp);
 }
 
-// The pointer follows from arguments and counters alone.
-bool isComputed(Value pointer) {
-  llvm::SmallPtrSet<Value, 16> seen;
-  SmallVector<Value> work = {pointer};
-  while (!work.empty()) {
-    Value value = work.pop_back_val();
-    if (!seen.insert(value).second)
-      continue;
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      Operation *parent = argument.getOwner()->getParentOp();
-      auto loop = dyn_cast<scf::ForOp>(parent);
-      if (!loop && !isa<func::FuncOp>(parent))
-        return false;
-      unsigned number = argument.getArgNumber();
-      if (loop && number > 0) {
-        work.push_back(loop.getInitArgs()[number - 1]);
-        work.push_back(loop.getYieldedValues()[number - 1]);
-      }
-      continue;
-    }
-    Operation *op = value.getDefiningOp();
-    if (op->getNumRegions() || !isPure(op))
-      return false;
-    llvm::append_range(work, op->getOperands());
-  }
-  return true;
-}
-
 class Ordering {
 public:
   void run(func::FuncOp function) {
@@ -109,17 +78,17 @@ private:
       return false;
     if (before.kind == Kind::Atomic && next.kind == Kind::Atomic)
       return false;
-    if (!origins.meet(before.pointer(), next.pointer()))
+    if (!origins.mayAlias(before.pointer(), next.pointer()))
       return false;
     // The next tile of an output.
-    if (before.op == next.op && isComputed(next.pointer()))
+    if (before.op == next.op && isComputedAddress(next.pointer()))
       return false;
     if (!before.current || before.pointer() != next.pointer() ||
         hasCopies(next.pointer().getType()))
       return true;
     // Pointers that were looked up may be equal in several threads: all of them
     // load before one stores.
-    return !before.writes() && !isComputed(next.pointer());
+    return !before.writes() && !isComputedAddress(next.pointer());
   }
 
   void visit(Operation *op, Pending &pending) {
@@ -208,7 +177,7 @@ private:
     }
   }
 
-  Origins origins;
+  PointerOrigins origins;
 };
 
 struct OrderMemoryPass

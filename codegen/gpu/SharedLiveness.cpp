@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/SharedLiveness.h"
 
+#include "codegen/analysis/PointerOrigins.h"
 #include "codegen/gpu/lower/SmemTile.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -44,20 +45,12 @@ SharedLiveness sharedLiveness(ModuleOp module) {
       extents[op].last = next - 1;
   });
   module.walk([&](tile::SmemAllocOp alloc) {
-    SmallVector<Operation *> users;
-    SmallVector<Value> views = {alloc.getResult()};
-    while (!views.empty())
-      for (Operation *user : views.pop_back_val().getUsers()) {
-        if (isa<tile::SmemIndexOp, tile::SmemTransOp>(user)) {
-          views.push_back(user->getResult(0));
-          continue;
-        }
-        // What a dot reads itself is read as late as there.
-        if (auto load = dyn_cast<tile::SmemLoadOp>(user))
-          if (loadInDot(load))
-            user = *load->getUsers().begin();
-        users.push_back(user);
-      }
+    SmallVector<Operation *> users = usersOfBuffer(alloc);
+    // What a dot reads itself is read as late as there.
+    for (Operation *&user : users)
+      if (auto load = dyn_cast<tile::SmemLoadOp>(user))
+        if (loadInDot(load))
+          user = *load->getUsers().begin();
     LiveRange range{next, 0};
     Block *block = filledIn(alloc, users);
     for (Operation *user : users) {

@@ -14,6 +14,7 @@
 // A tile that is only loaded and multiplied never sees a register: cp.async
 // brings it, and the wait for it stands before its first reader, or before what
 // may overwrite the memory it comes from.
+#include "codegen/analysis/PointerOrigins.h"
 #include "codegen/gpu/GlobalAccess.h"
 #include "codegen/gpu/Lower.h"
 #include "codegen/gpu/TileSizes.h"
@@ -257,12 +258,12 @@ private:
 
   // Whether it must not be done while the copy may still read its source: it
   // may write there, or it lets other threads or programs know that they may.
-  bool endsReading(Operation *op, Value source, Origins &origins) const {
+  bool endsReading(Operation *op, Value source, PointerOrigins &origins) const {
     return op
         ->walk([&](Operation *inner) {
           Value written = writtenPointer(inner);
           return ownBarriers.contains(inner) || releases(inner) ||
-                         (written && origins.meet(written, source))
+                         (written && origins.mayAlias(written, source))
                      ? WalkResult::interrupt()
                      : WalkResult::advance();
         })
@@ -271,7 +272,7 @@ private:
 
   // The first reader or what ends the reading of the source, at the latest the
   // end of the block.
-  Operation *endOf(const Copy &copy, Origins &origins) const {
+  Operation *endOf(const Copy &copy, PointerOrigins &origins) const {
     llvm::SmallPtrSet<Operation *, 4> readers;
     for (Operation *user : copy.buffer.getUsers())
       readers.insert(copy.commit->getBlock()->findAncestorOpInBlock(*user));
@@ -284,7 +285,7 @@ private:
 
   // All copies that have been started are waited for at once.
   void awaitCopies() {
-    Origins origins;
+    PointerOrigins origins;
     for (Copy &copy : copies)
       copy.end = endOf(copy, origins);
     while (!copies.empty()) {

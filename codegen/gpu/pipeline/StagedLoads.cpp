@@ -1,6 +1,7 @@
 // codegen/gpu/pipeline/StagedLoads.cpp - which loads to copy ahead, and how.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "codegen/analysis/PointerOrigins.h"
 #include "codegen/gpu/GlobalAccess.h"
 #include "codegen/gpu/Lower.h"
 #include "codegen/gpu/pipeline/OperandLayout.h"
@@ -122,13 +123,13 @@ std::optional<AddressSlice> addressSlice(scf::ForOp loop,
     if (Value pointer = writtenPointer(op))
       written.push_back(pointer);
   });
-  Origins origins;
+  PointerOrigins origins;
   AddressSlice slice;
   llvm::SetVector<Operation *> found;
   SmallVector<Value> work;
   auto readable = [&](tile::LoadOp load) {
     return !load.getIsVolatile() && llvm::none_of(written, [&](Value pointer) {
-      return origins.meet(load.getPtr(), pointer);
+      return origins.mayAlias(load.getPtr(), pointer);
     });
   };
   auto guards = [&](Operation *op) {
