@@ -97,6 +97,8 @@ const llvm::SmallPtrSet<Value, 4> &PointerOrigins::of(Value pointer) {
 }
 
 bool PointerOrigins::mayAlias(Value a, Value b) {
+  if (!a || !b)
+    return true;
   llvm::SmallPtrSet<Value, 4> left = of(a), right = of(b);
   if (left.contains(Value()) || right.contains(Value()))
     return true;
@@ -104,6 +106,8 @@ bool PointerOrigins::mayAlias(Value a, Value b) {
 }
 
 bool isComputedAddress(Value pointer) {
+  if (!pointer)
+    return false;
   llvm::SmallPtrSet<Value, 16> seen;
   SmallVector<Value> work = {pointer};
   while (!work.empty()) {

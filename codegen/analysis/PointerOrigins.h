@@ -39,8 +39,8 @@ public:
   /// asked about must not be erased meanwhile.
   const llvm::SmallPtrSet<mlir::Value, 4> &of(mlir::Value pointer);
 
-  /// Whether accesses through `a` and `b` (pointers or tensors of pointers) may
-  /// meet in memory.
+  /// Whether accesses through `a` and `b` (pointers or tensors of pointers;
+  /// null is unknown memory) may meet.
   bool mayAlias(mlir::Value a, mlir::Value b);
 
 private:
@@ -50,7 +50,7 @@ private:
 /// Whether pure operations compute `pointer` from arguments of the function,
 /// program indices and counters of scf.for loops alone. What a load, a branch
 /// or an scf.while decides is not; several elements of such a pointer may be
-/// equal.
+/// equal. False for null.
 bool isComputedAddress(mlir::Value pointer);
 
 /// The allocation that `buffer`, a value of type !tile.smem, is a view of; null

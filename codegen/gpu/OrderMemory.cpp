@@ -3,11 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/OrderMemory.h"
 
+#include "codegen/analysis/ForwardWalk.h"
+#include "codegen/analysis/MemoryModel.h"
 #include "codegen/analysis/PointerOrigins.h"
-#include "codegen/gpu/GlobalAccess.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -20,33 +20,32 @@ using tessera::layout::Dim;
 namespace tessera::codegen::gpu {
 namespace {
 
-enum class Kind { Load, Store, Atomic };
-
 // An access of global memory that no barrier has followed yet.
-struct Access {
+struct Pending {
   Operation *op;
-  Kind kind;
+  MemoryAccess access;
   // The value of the pointer is that of the same SSA value now: no iteration of
   // a loop that computes it has begun since.
   bool current = true;
-
-  Value pointer() const { return op->getOperand(0); }
-  bool isScalar() const { return !isa<RankedTensorType>(pointer().getType()); }
-  bool writes() const { return kind != Kind::Load; }
 };
 
-std::optional<Access> accessOf(Operation *op) {
-  if (isa<tile::LoadOp, tile::AsyncCopyOp>(op))
-    return Access{op, Kind::Load};
-  if (isa<tile::StoreOp>(op))
-    return Access{op, Kind::Store};
-  if (isa<tile::AtomicRMWOp, tile::AtomicCASOp>(op))
-    return Access{op, Kind::Atomic};
-  return std::nullopt;
-}
+// One access an operation: few, since the last barrier.
+struct State {
+  llvm::MapVector<Operation *, Pending> pending;
 
-// One element in one thread.
-bool hasCopies(Type type) {
+  bool join(const State &other) {
+    bool changed = false;
+    for (const auto &[op, access] : other.pending) {
+      auto [place, added] = pending.insert({op, access});
+      changed |= added || (place->second.current && !access.current);
+      place->second.current &= access.current;
+    }
+    return changed;
+  }
+};
+
+// Whether several threads have the same element.
+bool isReplicated(Type type) {
   tile::LinearAttr attr = tile::layoutOf(type);
   if (!attr)
     return true;
@@ -54,126 +53,56 @@ bool hasCopies(Type type) {
   return layout.freeBits(Dim::Lane) || layout.freeBits(Dim::Warp);
 }
 
-class Ordering {
-public:
-  void run(func::FuncOp function) {
-    Pending pending;
-    for (Block &block : function.getBody())
-      walk(block, pending);
-  }
-
-private:
-  // Few: accesses through different arguments since the last barrier.
-  using Pending = llvm::MapVector<Operation *, Access>;
-
-  bool needsBarrier(const Access &before, const Access &next) {
+class BarrierInsertion : public ForwardWalk<State> {
+  bool needsBarrier(const Pending &before, const Pending &next,
+                    bool nextReleases) {
+    const MemoryAccess &a = before.access, &b = next.access;
     // Both are done by thread 0.
-    if (before.isScalar() && next.isScalar() && before.writes() &&
-        next.writes())
+    if (a.isScalar() && b.isScalar() && a.writes && b.writes)
       return false;
-    if (releases(next.op) && before.kind != Kind::Atomic &&
-        (next.isScalar() || before.kind == Kind::Store))
+    if (nextReleases && !a.atomic && (b.isScalar() || a.writes))
       return true;
-    if (!before.writes() && !next.writes())
+    if ((!a.writes && !b.writes) || (a.atomic && b.atomic))
       return false;
-    if (before.kind == Kind::Atomic && next.kind == Kind::Atomic)
-      return false;
-    if (!origins.mayAlias(before.pointer(), next.pointer()))
+    if (!origins.mayAlias(a.through, b.through))
       return false;
     // The next tile of an output.
-    if (before.op == next.op && isComputedAddress(next.pointer()))
+    if (before.op == next.op && isComputedAddress(b.through))
       return false;
-    if (!before.current || before.pointer() != next.pointer() ||
-        hasCopies(next.pointer().getType()))
+    if (!b.through || !before.current || a.through != b.through ||
+        isReplicated(b.through.getType()))
       return true;
     // Pointers that were looked up may be equal in several threads: all of them
     // load before one stores.
-    return !before.writes() && !isComputedAddress(next.pointer());
+    return !a.writes && !isComputedAddress(b.through);
   }
 
-  void visit(Operation *op, Pending &pending) {
-    if (isa<tile::BarrierOp>(op)) {
-      pending.clear();
-      return;
-    }
-    std::optional<Access> access = accessOf(op);
+  void visit(Operation *op, State &state) final {
+    MemoryBehavior behavior = memoryBehaviorOf(op);
+    if (behavior.isBarrier)
+      state.pending.clear();
+    auto access = behavior.accessOf(MemorySpace::Global);
     if (!access)
       return;
-    if (llvm::any_of(pending, [&](const auto &entry) {
-          return needsBarrier(entry.second, *access);
+    const Pending next{op, *access};
+    if (llvm::any_of(state.pending, [&](const auto &entry) {
+          return needsBarrier(entry.second, next, behavior.releases);
         })) {
       OpBuilder builder(op);
       tile::BarrierOp::create(builder, op->getLoc());
-      pending.clear();
+      state.pending.clear();
     }
     // An older access by the same operation stays.
-    pending.insert({op, *access});
+    state.pending.insert({op, next});
   }
 
-  static void join(Pending &into, const Pending &from) {
-    for (const auto &[op, access] : from) {
-      auto [place, added] = into.insert({op, access});
-      if (!added)
-        place->second.current &= access.current;
-    }
-  }
-  static bool same(const Pending &a, const Pending &b) {
-    return a.size() == b.size() && llvm::all_of(a, [&](const auto &entry) {
-             auto found = b.find(entry.first);
-             return found != b.end() &&
-                    found->second.current == entry.second.current;
-           });
-  }
-  // What an iteration leaves to the next one.
-  static Pending carried(Pending pending, Operation *loop) {
-    for (auto &[op, access] : pending) {
-      Region *region = access.pointer().getParentRegion();
-      access.current &= !loop->isAncestor(region->getParentOp());
-    }
-    return pending;
-  }
-
-  void walk(Block &block, Pending &pending) {
-    // Barriers are inserted before the operation that is visited.
-    for (Operation &op : block) {
-      if (auto branch = dyn_cast<scf::IfOp>(op)) {
-        Pending other = pending;
-        walk(branch.getThenRegion().front(), pending);
-        if (!branch.getElseRegion().empty())
-          walk(branch.getElseRegion().front(), other);
-        join(pending, other);
-      } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
-        repeat(loop, pending, [&](Pending &state) {
-          walk(*loop.getBody(), state);
-          join(pending, state);
-        });
-      } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-        Pending left;
-        repeat(loop, pending, [&](Pending &state) {
-          walk(*loop.getBeforeBody(), state);
-          left = state;
-          walk(*loop.getAfterBody(), state);
-        });
-        pending = left;
-      } else {
-        visit(&op, pending);
-      }
-    }
-  }
-
-  // Until an iteration begins with what some iteration leaves. States grow and
-  // barriers stay, so this ends.
-  void repeat(Operation *loop, const Pending &before,
-              llvm::function_ref<void(Pending &)> body) {
-    Pending start = before;
-    for (;;) {
-      Pending state = start;
-      body(state);
-      Pending next = start;
-      join(next, carried(state, loop));
-      if (same(next, start))
-        return;
-      start = next;
+  // A pointer that the loop computes has another value in the next iteration.
+  void carry(State &state, Operation *loop) final {
+    for (auto &[op, pending] : state.pending) {
+      Value pointer = pending.access.through;
+      pending.current &=
+          pointer &&
+          !loop->isAncestor(pointer.getParentRegion()->getParentOp());
     }
   }
 
@@ -192,8 +121,12 @@ struct OrderMemoryPass
     registry.insert<tile::TileDialect>();
   }
   void runOnOperation() final {
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      Ordering().run(function);
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      BarrierInsertion insertion;
+      State state;
+      for (Block &block : function.getBody())
+        insertion.walk(block, state);
+    }
   }
 };
 

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/Scratch.h"
 
+#include "codegen/analysis/MemoryModel.h"
 #include "codegen/gpu/ScratchWaits.h"
 #include "codegen/gpu/SharedLiveness.h"
 
@@ -90,6 +91,7 @@ void allocateScratch(ModuleOp module, const GpuOptions &options) {
   }
   llvm::DenseMap<Operation *, int64_t> sizes;
   SmallVector<Span> recent; // small scratch of the last two operations
+  Operation *undescribed = nullptr;
   module.walk([&](Operation *op) {
     if (isa<tile::SmemAllocOp>(op) && !op->hasAttr(kScratchOffsetAttr))
       op->setAttr(kScratchOffsetAttr, builder.getI64IntegerAttr(0)); // unused
@@ -97,9 +99,12 @@ void allocateScratch(ModuleOp module, const GpuOptions &options) {
     if (!bytes)
       return;
     sizes[op] = bytes;
+    const ScratchUse use = memoryBehaviorOf(op).scratch;
+    if (use == ScratchUse::None)
+      undescribed = op;
     int64_t number = liveness.numbers[op];
     LiveRange live{number, number};
-    if (bytes > kSmallScratch || !mayWriteUnasked(op)) {
+    if (bytes > kSmallScratch || use != ScratchUse::MayOmitFirst) {
       place(op, bytes, live);
       return;
     }
@@ -112,6 +117,13 @@ void allocateScratch(ModuleOp module, const GpuOptions &options) {
       recent.erase(recent.begin());
     recent.push_back({offset, bytes, live});
   });
+  if (undescribed)
+    throw Error(
+        whereOf(undescribed->getLoc()) +
+            ": error: " + undescribed->getName().getStringRef().str() +
+            " takes shared memory that codegen/analysis/MemoryModel.cpp "
+            "does not tell of",
+        "this is a defect of tessera; please report it");
   markScratchWaits(module, [&](Operation *op) { return sizes.lookup(op); });
   module->setAttr(kSharedBytesAttr, builder.getI64IntegerAttr(most));
   if (most > options.target.sharedPerBlock)

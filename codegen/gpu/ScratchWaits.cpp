@@ -2,17 +2,17 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Forward over the structured control flow: the parts of shared memory that a
-// thread may have touched since the last barrier. An operation must wait if its
-// scratch meets one of them. What is known at a loop's head only grows, so the
-// last walk over the body decides.
+// A forward walk carries the parts of shared memory that a thread may have
+// touched since the last barrier. An operation must wait if its scratch meets
+// one of them. What is known at a loop's head only grows, so the last visit
+// decides.
 #include "codegen/gpu/ScratchWaits.h"
 
+#include "codegen/analysis/ForwardWalk.h"
+#include "codegen/analysis/MemoryModel.h"
 #include "codegen/gpu/Lower.h"
-#include "dialect/tile/TileDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 
 #include <set>
@@ -21,21 +21,18 @@ using namespace mlir;
 
 namespace tessera::codegen::gpu {
 
-bool mayWriteUnasked(Operation *op) {
-  return isa<tile::ReduceOp, tile::ReduceByOp, tile::ScanOp, tile::ScanByOp,
-             tile::GatherOp, tile::HistogramOp>(op);
-}
-
 namespace {
 
 struct Touched {
   bool everything = false;
   std::set<std::pair<int64_t, int64_t>> parts; // first byte, end
 
-  bool operator==(const Touched &) const = default;
-  void add(const Touched &other) {
+  bool join(const Touched &other) {
+    const bool hadEverything = everything;
+    const size_t had = parts.size();
     everything |= other.everything;
     parts.insert(other.parts.begin(), other.parts.end());
+    return everything != hadEverything || parts.size() != had;
   }
   bool meets(int64_t first, int64_t end) const {
     return everything || llvm::any_of(parts, [&](const auto &part) {
@@ -44,71 +41,29 @@ struct Touched {
   }
 };
 
-class Waits {
+class Waits : public ForwardWalk<Touched> {
 public:
   explicit Waits(llvm::function_ref<int64_t(Operation *)> bytesOf)
       : bytesOf(bytesOf) {}
 
-  void block(Block &block, Touched &so) {
-    for (Operation &op : block)
-      visit(&op, so);
-  }
-
 private:
-  void loop(Touched &so, llvm::function_ref<void(Touched &)> body) {
-    while (true) {
-      Touched end = so;
-      body(end);
-      Touched head = so;
-      head.add(end);
-      if (head == so)
-        break;
-      so = std::move(head);
-    }
-  }
-
-  void visit(Operation *op, Touched &so) {
-    if (auto each = dyn_cast<scf::ForOp>(op))
-      return loop(so, [&](Touched &at) { block(*each.getBody(), at); });
-    if (auto each = dyn_cast<scf::WhileOp>(op)) {
-      Touched after;
-      loop(so, [&](Touched &at) {
-        block(*each.getBeforeBody(), at);
-        after = at;
-        block(*each.getAfterBody(), at);
-      });
-      so = std::move(after);
-      return;
-    }
-    if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      Touched other = so;
-      block(branch.getThenRegion().front(), so);
-      if (!branch.getElseRegion().empty())
-        block(branch.getElseRegion().front(), other);
-      so.add(other);
-      return;
-    }
-    if (isa<tile::BarrierOp>(op)) {
-      so = {};
-      return;
-    }
-    auto isBuffer = [](Type type) { return isa<tile::SmemType>(type); };
-    // A dot may read a buffer in place of the load before it.
-    if (isa<tile::DotOp>(op) || llvm::any_of(op->getOperandTypes(), isBuffer) ||
-        llvm::any_of(op->getResultTypes(), isBuffer))
-      so.everything = true;
+  void visit(Operation *op, Touched &touched) final {
+    MemoryBehavior behavior = memoryBehaviorOf(op);
+    if (behavior.isBarrier)
+      touched = {};
+    touched.everything |= behavior.accessOf(MemorySpace::Shared).has_value();
     int64_t bytes = bytesOf(op);
     if (!bytes)
       return;
     int64_t first = op->getAttrOfType<IntegerAttr>(kScratchOffsetAttr).getInt();
-    if (mayWriteUnasked(op)) {
-      if (so.meets(first, first + bytes))
+    if (behavior.scratch == ScratchUse::MayOmitFirst) {
+      if (touched.meets(first, first + bytes))
         op->removeAttr(kNoWaitAttr);
       else
         op->setAttr(kNoWaitAttr, UnitAttr::get(op->getContext()));
-      so = {};
+      touched = {};
     }
-    so.parts.insert({first, first + bytes});
+    touched.parts.insert({first, first + bytes});
   }
 
   llvm::function_ref<int64_t(Operation *)> bytesOf;
@@ -119,10 +74,10 @@ private:
 void markScratchWaits(ModuleOp module,
                       llvm::function_ref<int64_t(Operation *)> bytesOf) {
   module.walk([&](func::FuncOp function) {
-    Touched so;
+    Touched touched;
     for (Region &region : function->getRegions())
       for (Block &block : region)
-        Waits(bytesOf).block(block, so);
+        Waits(bytesOf).walk(block, touched);
   });
 }
 

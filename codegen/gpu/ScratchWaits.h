@@ -16,12 +16,10 @@ class Operation;
 namespace tessera::codegen::gpu {
 
 /// Operation attribute (unit): no thread can still be at what was in the
-/// operation's scratch before; it need not wait before it writes there.
+/// operation's scratch before; it need not wait before it writes there. For
+/// operations whose ScratchUse is MayOmitFirst
+/// (codegen/analysis/MemoryModel.h).
 inline constexpr llvm::StringLiteral kNoWaitAttr = "tile.no_wait";
-
-/// Whether the lowering of `op` leaves out its first barrier if kNoWaitAttr is
-/// there, and always has one of the whole block between writing and reading.
-bool mayWriteUnasked(mlir::Operation *op);
 
 /// Sets kNoWaitAttr. All scratch has its place; `bytesOf` says how much of it
 /// an operation has.

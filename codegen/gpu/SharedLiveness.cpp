@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/SharedLiveness.h"
 
+#include "codegen/analysis/MemoryModel.h"
 #include "codegen/analysis/PointerOrigins.h"
-#include "codegen/gpu/lower/SmemTile.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -20,7 +20,8 @@ namespace tessera::codegen::gpu {
 // an earlier round left there nobody looks at. Null when there is none.
 static Block *filledIn(tile::SmemAllocOp alloc, ArrayRef<Operation *> users) {
   for (Operation *writer : alloc->getUsers()) {
-    if (!isa<tile::SmemStoreOp, tile::AsyncCopyOp>(writer))
+    auto access = memoryBehaviorOf(writer).accessOf(MemorySpace::Shared);
+    if (!access || !access->writes)
       continue;
     Block *block = writer->getBlock();
     if (llvm::all_of(users, [&](Operation *user) {
@@ -30,6 +31,15 @@ static Block *filledIn(tile::SmemAllocOp alloc, ArrayRef<Operation *> users) {
       return block;
   }
   return nullptr;
+}
+
+// The operation with which the access of `user` is done. (A copy is done with
+// a wait; the buffer's readers stand behind it.)
+static Operation *completionOf(Operation *user) {
+  auto access = memoryBehaviorOf(user).accessOf(MemorySpace::Shared);
+  return access && access->completion == Completion::AtDot
+             ? *user->getUsers().begin()
+             : user;
 }
 
 SharedLiveness sharedLiveness(ModuleOp module) {
@@ -46,11 +56,8 @@ SharedLiveness sharedLiveness(ModuleOp module) {
   });
   module.walk([&](tile::SmemAllocOp alloc) {
     SmallVector<Operation *> users = usersOfBuffer(alloc);
-    // What a dot reads itself is read as late as there.
     for (Operation *&user : users)
-      if (auto load = dyn_cast<tile::SmemLoadOp>(user))
-        if (loadInDot(load))
-          user = *load->getUsers().begin();
+      user = completionOf(user);
     LiveRange range{next, 0};
     Block *block = filledIn(alloc, users);
     for (Operation *user : users) {

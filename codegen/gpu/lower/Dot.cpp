@@ -37,7 +37,7 @@ bool emitDot(Emitter &e, Operation *op) {
     return true;
   }
   for (Value operand : {dot.getA(), dot.getB()})
-    if (tile::SmemLoadOp load = loadInDot(operand))
+    if (tile::SmemLoadOp load = loadReadByDot(operand))
       e.set(load, SmemTile(e, load).all());
   if (fitsInRegisters(how))
     emitFmaInRegisters(e, how);

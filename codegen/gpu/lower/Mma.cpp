@@ -27,7 +27,7 @@ public:
   Products(Emitter &e, const DotCase &dot, const MmaPlan &plan)
       : e(e), dot(dot), plan(plan), bits(e, dot.element) {
     for (bool isA : {true, false})
-      if (tile::SmemLoadOp load = loadInDot(source(isA)))
+      if (tile::SmemLoadOp load = loadReadByDot(source(isA)))
         tiles[isA ? 0 : 1].emplace(e, load);
   }
   void emit();

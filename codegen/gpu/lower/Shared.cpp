@@ -85,7 +85,7 @@ bool emitShared(Emitter &e, Operation *op) {
     e.set(trans, {e.scalar(trans.getSrc())});
   } else if (auto load = dyn_cast<tile::SmemLoadOp>(op)) {
     // A dot reads its operands itself, between its instructions.
-    if (!loadInDot(load))
+    if (!loadReadByDot(load))
       e.set(load, SmemTile(e, load).all());
   } else if (auto store = dyn_cast<tile::SmemStoreOp>(op)) {
     emitStore(e, store);

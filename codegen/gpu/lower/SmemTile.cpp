@@ -6,8 +6,6 @@
 
 #include "dialect/layout/ShapeOps.h"
 
-#include "mlir/Interfaces/SideEffectInterfaces.h"
-
 using namespace mlir;
 using tessera::layout::Dim;
 using tessera::layout::LinearLayout;
@@ -45,19 +43,6 @@ Registers SmemTile::all() {
   for (size_t index = 0; index < numbers.size(); ++index)
     result.push_back(at(int64_t(index)));
   return result;
-}
-
-tile::SmemLoadOp loadInDot(Value value) {
-  auto load = value.getDefiningOp<tile::SmemLoadOp>();
-  if (!load || !value.hasOneUse())
-    return {};
-  Operation *user = *value.getUsers().begin();
-  if (!isa<tile::DotOp>(user) || user->getBlock() != load->getBlock())
-    return {};
-  for (Operation *op = load->getNextNode(); op != user; op = op->getNextNode())
-    if (op->getNumRegions() || hasEffect<MemoryEffects::Write>(op))
-      return {};
-  return load;
 }
 
 } // namespace tessera::codegen::gpu

@@ -3,9 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The operand of a dot is read slice by slice along K between the tensor-core
-// instructions that use it: whole operands do not fit in registers.
+// instructions that use it (loadReadByDot, codegen/analysis/MemoryModel.h):
+// whole operands do not fit in registers.
 #pragma once
 
+#include "codegen/analysis/MemoryModel.h"
 #include "codegen/gpu/lower/Emitter.h"
 #include "codegen/gpu/lower/SharedMemory.h"
 
@@ -29,10 +31,5 @@ private:
   llvm::SmallVector<llvm::Value *> loaded;
   Registers values;
 };
-
-/// The load of a dot's operand that the dot itself may do: nobody else uses it,
-/// and between the two nothing writes shared memory or waits for those who do.
-/// Null when `value` is none.
-tile::SmemLoadOp loadInDot(mlir::Value value);
 
 } // namespace tessera::codegen::gpu

@@ -43,7 +43,7 @@ struct StagedLoad {
 
 /// Whether something in the loop keeps the loads after it, also those of later
 /// iterations, from being done before it: a barrier of the kernel's author, or
-/// an access that learns what others have done (GlobalAccess.h).
+/// an access that acquires (codegen/analysis/MemoryModel.h).
 bool keepsLoadsBehind(mlir::scf::ForOp loop);
 
 /// Loads of `loop`, in order, that feed dots and can be copied by cp.async: no

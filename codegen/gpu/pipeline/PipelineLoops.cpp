@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/pipeline/Pipeline.h"
 
+#include "codegen/analysis/MemoryModel.h"
 #include "dialect/layout/ShapeOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -88,9 +89,7 @@ private:
   // will: they are live from the first copy on. So the barrier stands behind
   // it.
   static bool mayHaveScratch(Operation *op) {
-    return isa<tile::ConvertLayoutOp, tile::ReduceOp, tile::ReduceByOp,
-               tile::ScanOp, tile::ScanByOp, tile::SortOp, tile::GatherOp,
-               tile::HistogramOp>(op);
+    return memoryBehaviorOf(op).scratch != ScratchUse::None;
   }
 
   // `mask` and `scalar` as the mask of a tensor of `like`; either may be null,

@@ -14,8 +14,8 @@
 // A tile that is only loaded and multiplied never sees a register: cp.async
 // brings it, and the wait for it stands before its first reader, or before what
 // may overwrite the memory it comes from.
+#include "codegen/analysis/MemoryModel.h"
 #include "codegen/analysis/PointerOrigins.h"
-#include "codegen/gpu/GlobalAccess.h"
 #include "codegen/gpu/Lower.h"
 #include "codegen/gpu/TileSizes.h"
 #include "codegen/gpu/pipeline/OperandLayout.h"
@@ -261,9 +261,10 @@ private:
   bool endsReading(Operation *op, Value source, PointerOrigins &origins) const {
     return op
         ->walk([&](Operation *inner) {
-          Value written = writtenPointer(inner);
-          return ownBarriers.contains(inner) || releases(inner) ||
-                         (written && origins.mayAlias(written, source))
+          auto write = globalWriteOf(inner);
+          return ownBarriers.contains(inner) ||
+                         memoryBehaviorOf(inner).releases ||
+                         (write && origins.mayAlias(write->through, source))
                      ? WalkResult::interrupt()
                      : WalkResult::advance();
         })

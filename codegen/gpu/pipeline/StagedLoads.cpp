@@ -1,8 +1,8 @@
 // codegen/gpu/pipeline/StagedLoads.cpp - which loads to copy ahead, and how.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "codegen/analysis/MemoryModel.h"
 #include "codegen/analysis/PointerOrigins.h"
-#include "codegen/gpu/GlobalAccess.h"
 #include "codegen/gpu/Lower.h"
 #include "codegen/gpu/pipeline/OperandLayout.h"
 #include "codegen/gpu/pipeline/Pipeline.h"
@@ -82,9 +82,9 @@ int64_t copyVector(tile::LoadOp load) {
 bool keepsLoadsBehind(scf::ForOp loop) {
   return loop.getBody()
       ->walk([](Operation *op) {
-        return isa<tile::BarrierOp>(op) || acquires(op)
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
+        const MemoryBehavior behavior = memoryBehaviorOf(op);
+        return behavior.isBarrier || behavior.acquires ? WalkResult::interrupt()
+                                                       : WalkResult::advance();
       })
       .wasInterrupted();
 }
@@ -120,8 +120,8 @@ std::optional<AddressSlice> addressSlice(scf::ForOp loop,
                                          ArrayRef<StagedLoad> loads) {
   SmallVector<Value> written;
   loop.getBody()->walk([&](Operation *op) {
-    if (Value pointer = writtenPointer(op))
-      written.push_back(pointer);
+    if (auto write = globalWriteOf(op))
+      written.push_back(write->through);
   });
   PointerOrigins origins;
   AddressSlice slice;

@@ -12,6 +12,8 @@
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 
+#include <stdexcept>
+
 namespace tessera::test {
 
 // A function @k(%p, %q: !tile.ptr<f32>, %t: !tile.ptr<!tile.ptr<f32>>,
@@ -30,10 +32,8 @@ public:
             "%c0 = arith.constant 0 : i32\n%c1 = arith.constant 1 : i32\n" +
             body + "\nreturn\n}",
         &context);
-    if (!module) {
-      ADD_FAILURE() << "the kernel does not parse:\n" << body;
-      return;
-    }
+    if (!module)
+      throw std::runtime_error("the kernel does not parse: " + body);
     module->walk([&](mlir::Operation *op) {
       if (op->getName().getStringRef() == "test.ask")
         llvm::append_range(asked, op->getOperands());

@@ -1,0 +1,80 @@
+// codegen/analysis/ForwardWalk.h - what has happened before each operation.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A forward data-flow analysis over scf.if, scf.for and scf.while, in program
+// order. It visits the body of a loop until the state at its head no longer
+// grows, so an operation is visited several times; the last visit sees
+// everything that can have happened before it.
+#pragma once
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace tessera::codegen {
+
+/// `State`: copyable; `bool join(const State &other)` adds what `other` has and
+/// says whether anything was new. States must have a largest one.
+template <typename State>
+class ForwardWalk {
+public:
+  virtual ~ForwardWalk() = default;
+
+  void walk(mlir::Block &block, State &state) {
+    for (mlir::Operation &op : block) {
+      if (auto branch = mlir::dyn_cast<mlir::scf::IfOp>(op))
+        walkBranch(branch, state);
+      else if (auto loop = mlir::dyn_cast<mlir::scf::ForOp>(op))
+        walkFor(loop, state);
+      else if (auto loop = mlir::dyn_cast<mlir::scf::WhileOp>(op))
+        walkWhile(loop, state);
+      else
+        visit(&op, state);
+    }
+  }
+
+protected:
+  /// Changes `state` from that before `op` to that after it. It may insert
+  /// operations before `op`.
+  virtual void visit(mlir::Operation *op, State &state) = 0;
+
+  /// Changes what one iteration of `loop` leaves to what the next one finds.
+  virtual void carry(State &, mlir::Operation * /*loop*/) {}
+
+private:
+  void walkBranch(mlir::scf::IfOp branch, State &state) {
+    State other = state;
+    walk(branch.getThenRegion().front(), state);
+    if (!branch.getElseRegion().empty())
+      walk(branch.getElseRegion().front(), other);
+    state.join(other);
+  }
+
+  void walkFor(mlir::scf::ForOp loop, State &state) {
+    repeat(loop, state, [&](State &iteration) {
+      walk(*loop.getBody(), iteration);
+      state.join(iteration); // The loop may run not at all.
+    });
+  }
+
+  void walkWhile(mlir::scf::WhileOp loop, State &state) {
+    State left;
+    repeat(loop, state, [&](State &iteration) {
+      walk(*loop.getBeforeBody(), iteration);
+      left = iteration; // The loop ends behind its condition.
+      walk(*loop.getAfterBody(), iteration);
+    });
+    state = left;
+  }
+
+  void repeat(mlir::Operation *loop, State head,
+              llvm::function_ref<void(State &)> body) {
+    for (bool grows = true; grows;) {
+      State iteration = head;
+      body(iteration);
+      carry(iteration, loop);
+      grows = head.join(iteration);
+    }
+  }
+};
+
+} // namespace tessera::codegen

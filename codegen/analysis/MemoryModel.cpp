@@ -1,0 +1,192 @@
+// codegen/analysis/MemoryModel.cpp - what an operation does to memory, and
+// when. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+#include "codegen/analysis/MemoryModel.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace tessera::codegen {
+
+using Behavior = std::optional<MemoryBehavior>;
+
+static MemoryAccess readOf(MemorySpace space, Value through) {
+  return {.space = space, .through = through, .reads = true};
+}
+static MemoryAccess writeOf(MemorySpace space, Value through) {
+  return {.space = space, .through = through, .writes = true};
+}
+
+static MemoryBehavior only(MemoryAccess access) {
+  MemoryBehavior behavior;
+  behavior.accesses = {access};
+  return behavior;
+}
+
+static MemoryBehavior withScratch(ScratchUse use) {
+  MemoryBehavior behavior;
+  behavior.scratch = use;
+  return behavior;
+}
+
+// Without `sem` an atomic acquires and releases. A scalar's old element and one
+// that several threads hold go through scratch.
+template <typename Atomic>
+static Behavior atomicBehavior(Atomic op) {
+  MemoryAccess access = readOf(MemorySpace::Global, op.getPtr());
+  access.writes = access.atomic = true;
+  MemoryBehavior behavior = only(access);
+  StringRef sem = op.getSem().value_or("acq_rel");
+  behavior.releases = sem == "release" || sem == "acq_rel";
+  behavior.acquires =
+      (sem == "acquire" || sem == "acq_rel") && !op->use_empty();
+  behavior.scratch = ScratchUse::Waits;
+  return behavior;
+}
+
+static Behavior loadBehavior(tile::LoadOp op) {
+  MemoryBehavior behavior = only(readOf(MemorySpace::Global, op.getPtr()));
+  behavior.acquires = op.getIsVolatile();
+  return behavior;
+}
+
+static Behavior storeBehavior(tile::StoreOp op) {
+  return only(writeOf(MemorySpace::Global, op.getPtr()));
+}
+
+static Behavior copyBehavior(tile::AsyncCopyOp op) {
+  MemoryBehavior behavior;
+  behavior.accesses = {readOf(MemorySpace::Global, op.getPtr()),
+                       writeOf(MemorySpace::Shared, op.getDst())};
+  for (MemoryAccess &access : behavior.accesses) {
+    access.proxy = Proxy::Async;
+    access.completion = Completion::AtWait;
+  }
+  return behavior;
+}
+
+static tile::SmemLoadOp loadOf(Value value) {
+  return value.getDefiningOp<tile::SmemLoadOp>();
+}
+
+static Behavior smemLoadBehavior(tile::SmemLoadOp op) {
+  MemoryAccess access = readOf(MemorySpace::Shared, op.getSrc());
+  if (loadReadByDot(op.getResult()))
+    access.completion = Completion::AtDot;
+  return only(access);
+}
+
+static Behavior dotBehavior(tile::DotOp op) {
+  MemoryBehavior behavior = withScratch(ScratchUse::Waits);
+  for (Value operand : {op.getA(), op.getB()})
+    if (tile::SmemLoadOp load = loadReadByDot(operand))
+      behavior.accesses.push_back(readOf(MemorySpace::Shared, load.getSrc()));
+  return behavior;
+}
+
+static Behavior waitBehavior(AsyncRole role) {
+  MemoryBehavior behavior;
+  behavior.async = role;
+  return behavior;
+}
+
+// Every operation of the dialect. Those without memory are listed, too, so that
+// a new one is not forgotten.
+static Behavior entryOf(Operation *op) {
+  using namespace tile;
+  return llvm::TypeSwitch<Operation *, Behavior>(op)
+      .Case([](LoadOp load) { return loadBehavior(load); })
+      .Case([](StoreOp store) { return storeBehavior(store); })
+      .Case([](AtomicRMWOp atomic) { return atomicBehavior(atomic); })
+      .Case([](AtomicCASOp atomic) { return atomicBehavior(atomic); })
+      .Case([](AsyncCopyOp copy) { return copyBehavior(copy); })
+      .Case([](SmemLoadOp load) { return smemLoadBehavior(load); })
+      .Case([](SmemStoreOp store) {
+        return only(writeOf(MemorySpace::Shared, store.getDst()));
+      })
+      .Case([](AsyncCommitOp) { return waitBehavior(AsyncRole::Commits); })
+      .Case([](AsyncWaitOp) { return waitBehavior(AsyncRole::Waits); })
+      .Case([](BarrierOp) {
+        MemoryBehavior behavior;
+        behavior.isBarrier = true;
+        return behavior;
+      })
+      .Case([](DotOp dot) { return dotBehavior(dot); })
+      .Case<ReduceOp, ReduceByOp, ScanOp, ScanByOp, GatherOp, HistogramOp>(
+          [](Operation *) { return withScratch(ScratchUse::MayOmitFirst); })
+      .Case<ConvertLayoutOp, SortOp>(
+          [](Operation *) { return withScratch(ScratchUse::Waits); })
+      .Case<PrintOp, AssertOp>([](Operation *) {
+        MemoryBehavior behavior;
+        behavior.writesLog = true;
+        return behavior;
+      })
+      .Case<AssumeOp, SmemAllocOp, SmemIndexOp, SmemTransOp, BitcastOp,
+            ConvertOp, YieldOp, AddPtrOp, ProgramIdOp, NumProgramsOp, RangeOp,
+            SplatOp, ExpandDimsOp, BroadcastOp, ReshapeOp, TransOp, JoinOp,
+            SplitOp>([](Operation *) { return MemoryBehavior(); })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+bool hasMemoryEntry(Operation *op) { return entryOf(op).has_value(); }
+
+MemoryBehavior memoryBehaviorOf(Operation *op) {
+  if (Behavior known = entryOf(op))
+    return *known;
+  MemoryBehavior behavior;
+  if (op->getNumRegions() || op->hasTrait<OpTrait::IsTerminator>() ||
+      isMemoryEffectFree(op))
+    return behavior;
+  for (MemorySpace space : {MemorySpace::Global, MemorySpace::Shared}) {
+    MemoryAccess access = readOf(space, Value());
+    access.writes = true;
+    behavior.accesses.push_back(access);
+  }
+  return behavior;
+}
+
+std::optional<MemoryAccess> MemoryBehavior::accessOf(MemorySpace space) const {
+  for (const MemoryAccess &access : accesses)
+    if (access.space == space)
+      return access;
+  return std::nullopt;
+}
+
+bool MemoryBehavior::writes() const {
+  return writesLog || llvm::any_of(accesses, [](const MemoryAccess &access) {
+           return access.writes;
+         });
+}
+
+std::optional<MemoryAccess> globalWriteOf(Operation *op) {
+  auto access = memoryBehaviorOf(op).accessOf(MemorySpace::Global);
+  return access && access->writes ? access : std::nullopt;
+}
+
+// Whether a read of shared memory must not move down across `op`.
+static bool holdsReads(Operation *op) {
+  // To ask for their behavior would be to ask this question again.
+  if (isa<tile::SmemLoadOp, tile::DotOp>(op))
+    return false;
+  if (op->getNumRegions())
+    return true;
+  MemoryBehavior behavior = memoryBehaviorOf(op);
+  return behavior.writes() || behavior.isBarrier ||
+         behavior.async != AsyncRole::None;
+}
+
+tile::SmemLoadOp loadReadByDot(Value operand) {
+  tile::SmemLoadOp load = loadOf(operand);
+  if (!load || !operand.hasOneUse())
+    return {};
+  Operation *user = *operand.getUsers().begin();
+  if (!isa<tile::DotOp>(user) || user->getBlock() != load->getBlock())
+    return {};
+  for (Operation *op = load->getNextNode(); op != user; op = op->getNextNode())
+    if (holdsReads(op))
+      return {};
+  return load;
+}
+
+} // namespace tessera::codegen
