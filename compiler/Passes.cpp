@@ -4,9 +4,9 @@
 #include "compiler/Passes.h"
 
 #include "codegen/cpu/ToLlvm.h"
-#include "codegen/gpu/OrderMemory.h"
 #include "codegen/gpu/layouts/Passes.h"
 #include "codegen/gpu/masks/Masks.h"
+#include "codegen/gpu/memory/MemoryBarriers.h"
 #include "codegen/gpu/pipeline/Pipeline.h"
 #include "dialect/tile/TileDialect.h"
 
@@ -47,7 +47,7 @@ void registerPasses() {
   codegen::gpu::registerLayoutPasses();
   codegen::gpu::registerPipelinePasses();
   codegen::gpu::registerMaskPasses();
-  codegen::gpu::registerOrderPasses();
+  codegen::gpu::registerBarrierPasses();
   mlir::registerPass([] { return mlir::createCanonicalizerPass(); });
   mlir::registerPass([] { return mlir::createCSEPass(); });
   mlir::registerPass([] { return mlir::createLoopInvariantCodeMotionPass(); });

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/SharedMemory.h"
 
-#include "codegen/gpu/Scratch.h"
-#include "codegen/gpu/Warps.h"
+#include "codegen/gpu/kernel/Warps.h"
+#include "codegen/gpu/memory/Scratch.h"
 #include "compiler/CompileParts.h"
 #include "compiler/semantics/Semantics.h"
 #include "compiler/syntax/Decorators.h"

@@ -176,17 +176,17 @@ void AxisInfoAnalysis::visitBlock(Region &region) {
 }
 
 // Runs `body` until the facts about the values that it carries hold for what
-// it yields: from optimistic ones, joined with each round's, so that they only
-// get weaker. `yielded` is read after each round.
+// it yields: from optimistic ones, joined with each iteration's, so that they
+// only get weaker. `yielded` is read after each iteration.
 template <typename Body, typename Yielded>
 static void fixpoint(SmallVectorImpl<AxisInfo> &carried, ArrayRef<Type> types,
                      Body &&body, Yielded &&yielded) {
-  for (int round = 0;; ++round) {
+  for (int iteration = 0;; ++iteration) {
     body();
     bool changed = false;
     for (size_t i = 0; i < carried.size(); ++i) {
       AxisInfo next = axis::join(carried[i], yielded(i), types[i]);
-      if (round > 0)
+      if (iteration > 0)
         axis::widenBounds(next, carried[i], types[i]);
       changed |= !(next == carried[i]);
       carried[i] = std::move(next);

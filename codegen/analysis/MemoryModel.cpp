@@ -1,5 +1,6 @@
-// codegen/analysis/MemoryModel.cpp - what an operation does to memory, and
-// when. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// codegen/analysis/MemoryModel.cpp - what an operation does to memory.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/analysis/MemoryModel.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"

@@ -4,13 +4,13 @@
 #include "codegen/gpu/Lower.h"
 
 #include "codegen/gpu/Functions.h"
-#include "codegen/gpu/OrderMemory.h"
-#include "codegen/gpu/Scratch.h"
-#include "codegen/gpu/TileSizes.h"
-#include "codegen/gpu/Warps.h"
+#include "codegen/gpu/kernel/TileSizes.h"
+#include "codegen/gpu/kernel/Warps.h"
 #include "codegen/gpu/layouts/Passes.h"
 #include "codegen/gpu/lower/Emitter.h"
 #include "codegen/gpu/masks/Masks.h"
+#include "codegen/gpu/memory/MemoryBarriers.h"
+#include "codegen/gpu/memory/Scratch.h"
 #include "codegen/gpu/pipeline/Pipeline.h"
 #include "support/Error.h"
 
@@ -43,11 +43,11 @@ void addLayoutPasses(OpPassManager &passes, const GpuOptions &options) {
   passes.addPass(gpu::createVectorWidthsPass());
   passes.addPass(gpu::createPipelineLoopsPass(options.numStages,
                                               sharedFor16Warps(options)));
-  passes.addPass(gpu::createStageOperandsPass(options.target.sharedPerBlock));
+  passes.addPass(gpu::createPromoteOperandsPass(options.target.sharedPerBlock));
   passes.addPass(gpu::createGuardMasksPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
-  passes.addPass(gpu::createOrderMemoryPass());
+  passes.addPass(gpu::createMemoryBarriersPass());
 }
 
 std::unique_ptr<llvm::Module> lowerToLlvm(ModuleOp module,

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "codegen/gpu/Ptxas.h"
+#include "codegen/gpu/report/Ptxas.h"
 
 #include <cstdint>
 #include <functional>

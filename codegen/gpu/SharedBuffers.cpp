@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/SharedBuffers.h"
 
-#include "codegen/gpu/Scratch.h"
+#include "codegen/gpu/memory/Scratch.h"
 #include "dialect/tile/TileDialect.h"
 
 #include "mlir/IR/BuiltinAttributes.h"

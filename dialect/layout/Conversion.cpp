@@ -26,7 +26,7 @@ static LinearLayout canonical(const LinearLayout &layout) {
   return emptyDims({Dim::Register, Dim::Lane, Dim::Warp}, {}) * layout;
 }
 
-// Register r' without copies -> the same register with copies.
+// Register r' without replication -> the same register with replication.
 static LinearLayout keptRegisters(const LinearLayout &layout) {
   Span span;
   std::vector<Word> columns;
@@ -40,7 +40,7 @@ static LinearLayout keptRegisters(const LinearLayout &layout) {
 
 // Where each place of dst finds its element in src. A solution of src(x) = e
 // for every bit of dst: in the same lane and warp if there is one, then in the
-// same warp, then anywhere. src has no copies within a lane.
+// same warp, then anywhere. src has no replication within a lane.
 static LinearLayout nearest(const LinearLayout &src, const LinearLayout &dst) {
   const int regs = src.inBits(Dim::Register), lanes = src.inBits(Dim::Lane);
   const Span inLane(src.columns(Dim::Register));
@@ -272,18 +272,20 @@ ConversionPlan planConversion(const LinearLayout &source,
                       "lanes or warps");
   if (!src.isSurjective() || !dst.isSurjective())
     throw LayoutError("a conversion of a layout that misses elements");
-  const LinearLayout srcOnce = dropCopies(src), dstOnce = dropCopies(dst);
+  const LinearLayout srcOnce = dropReplication(src),
+                     dstOnce = dropReplication(dst);
 
   ConversionPlan plan;
   plan.sources = keptRegisters(src);
-  // A copy finds its value by the registers of the layout without copies.
+  // A replica finds its value by the registers of the layout without
+  // replication.
   const Span span(dstOnce.columns(Dim::Register));
-  std::vector<Word> copies;
+  std::vector<Word> replicas;
   for (Word v : dst.columns(Dim::Register))
-    copies.push_back(*span.solve(v));
-  plan.copies =
+    replicas.push_back(*span.solve(v));
+  plan.replication =
       LinearLayout({{Dim::Register, dst.inBits(Dim::Register)}},
-                   {{Dim::Register, dstOnce.inBits(Dim::Register)}}, copies);
+                   {{Dim::Register, dstOnce.inBits(Dim::Register)}}, replicas);
   const LinearLayout once = nearest(srcOnce, dstOnce);
   const LinearLayout all = nearest(srcOnce, dst);
   // The same in the source's own register numbers.
@@ -325,11 +327,11 @@ ConversionPlan planConversion(const LinearLayout &source,
   ConversionCost shared;
   shared.accesses = trip.instructions();
   shared.permutes =
-      trip.roundCount() * (trip.store.permutes() + trip.load.permutes());
+      trip.iterationCount() * (trip.store.permutes() + trip.load.permutes());
   shared.wavefronts = trip.wavefronts();
-  // One barrier between store and load, one before the next round's store.
+  // One barrier between store and load, one before the next iteration's store.
   (plan.withinWarp ? shared.warpBarriers : shared.blockBarriers) =
-      2 * trip.roundCount() - 1;
+      2 * trip.iterationCount() - 1;
   shared.scratchBytes = trip.bytes();
 
   if (plan.withinWarp && options.shuffles)

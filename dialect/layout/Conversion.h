@@ -60,10 +60,10 @@ struct ConversionPlan {
   // (register, lane, warp) of the result -> (register, lane, warp) of the
   // source that holds its element, as near as there is one.
   LinearLayout from;
-  // Result register -> register of the result without copies (dropCopies);
-  // Shuffle, Movmatrix and Shared produce the latter.
-  LinearLayout copies;
-  // The same for the source: register without copies -> source register.
+  // Result register -> register of the result without replication
+  // (dropReplication); Shuffle, Movmatrix and Shared produce the latter.
+  LinearLayout replication;
+  // The same for the source: register without replication -> source register.
   LinearLayout sources;
   std::optional<ShufflePlan> shuffle;
   std::optional<MovmatrixPlan> movmatrix;

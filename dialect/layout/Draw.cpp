@@ -69,15 +69,15 @@ std::string Drawing::summary() const {
   std::string text = count(layout.inSize(Dim::Register), "register") +
                      " in each of " + count(layout.inSize(Dim::Lane), "lane") +
                      " of " + count(layout.inSize(Dim::Warp), "warp");
-  int copies = 0;
+  int replicated = 0;
   for (Dim dim : {Dim::Register, Dim::Lane, Dim::Warp}) {
     const int bits = std::popcount(layout.freeBits(dim));
-    copies += bits;
+    replicated += bits;
     if (bits)
-      text += (copies == bits ? "; copies: " : " x ") +
+      text += (replicated == bits ? "; replication: " : " x ") +
               number(int64_t(1) << bits) + " " + dimName(dim) + "s";
   }
-  return text + (copies ? " hold the same\n" : "; no copies\n");
+  return text + (replicated ? " hold the same\n" : "; no replication\n");
 }
 
 // Neighbours along the last axis that one cell stands for: in one lane (or, for
@@ -250,7 +250,7 @@ std::string describeConversion(const ConversionPlan &plan) {
   case ConversionKind::Shared: {
     const SharedTrip &trip = *plan.shared;
     text += ": " + count(trip.bytes(), "byte") + ", " +
-            count(trip.roundCount(), "round") + ", barriers of a " +
+            count(trip.iterationCount(), "iteration") + ", barriers of a " +
             (plan.withinWarp ? "warp" : "block") + "\n";
     text += "  store  " + describeAccess(trip.store) + "\n";
     text += "  load   " + describeAccess(trip.load) + "\n";

@@ -13,7 +13,7 @@ struct DrawOptions {
 };
 
 // The bases, what they amount to, and a map of the tile: for every element the
-// place that holds it (the first one, where there are copies).
+// place that holds it (the first one, where there is replication).
 //   register layouts   warp.lane:registers, without the warp when there is one
 //   shared layouts     offset/bank
 std::string drawLayout(const LinearLayout &layout, const DrawOptions &options);

@@ -96,7 +96,7 @@ LinearLayout blocked(const std::vector<int64_t> &shape, const Blocked &how) {
     tile *= identity(how.lanes[axis], Dim::Lane, tileDim(axis));
   for (int axis : order)
     tile *= identity(how.warps[axis], Dim::Warp, tileDim(axis));
-  return dropCopies(cover(tile, shape, order));
+  return dropReplication(cover(tile, shape, order));
 }
 
 int64_t naturalKWidth(int elementBits) {
@@ -122,7 +122,7 @@ static void checkTile(const std::vector<int64_t> &shape, const MmaTile &tile) {
 }
 
 // Warps along N first, then M, then the outer axes. An operand does not have
-// the axis `without`: the warps along it hold copies.
+// the axis `without`: the warps along it hold replicas.
 static LinearLayout spread(LinearLayout layout, const MmaTile &tile,
                            int without) {
   for (int axis : lastFirst(tile.warps.size()))

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // All have ins register, lane (5 bits), warp and outs dim0, dim1, ... of the
-// given shape. What is larger than the tile becomes copies (bases of zero),
-// what is smaller is repeated in registers.
+// given shape. What is larger than the tile becomes replication (bases of
+// zero), what is smaller is repeated in registers.
 #pragma once
 
 #include "dialect/layout/LinearLayout.h"

@@ -118,7 +118,7 @@ std::optional<SplitLayout> split(const LinearLayout &layout) {
   return SplitLayout{LinearLayout(rest.ins(), outs, rest.columns()), bit};
 }
 
-LinearLayout dropCopies(const LinearLayout &layout) {
+LinearLayout dropReplication(const LinearLayout &layout) {
   Span span;
   std::vector<int> keep;
   for (int i = 0; i < layout.inBits(Dim::Register); ++i)
@@ -139,7 +139,8 @@ LinearLayout slice(const LinearLayout &layout, int axis) {
       kept.push_back(tileDim(i));
       fields.push_back({tileDim(i < axis ? i : i - 1), layout.outs()[i].bits});
     }
-  return dropCopies(renamed(layout.sublayout(ins, kept), fields, rank - 1));
+  return dropReplication(
+      renamed(layout.sublayout(ins, kept), fields, rank - 1));
 }
 
 } // namespace tessera::layout

@@ -38,7 +38,7 @@ std::optional<SplitLayout> split(const LinearLayout &layout);
 // holds the result), and what an operand of expand_dims may have so that the
 // result has `layout`. Registers that would hold the same value are dropped.
 LinearLayout slice(const LinearLayout &layout, int axis);
-// Without the register bits that only make copies inside a lane.
-LinearLayout dropCopies(const LinearLayout &layout);
+// Without the register bits that only replicate inside a lane.
+LinearLayout dropReplication(const LinearLayout &layout);
 
 } // namespace tessera::layout

@@ -26,7 +26,7 @@ static LinearLayout share(const LinearLayout &layout, Word lanes) {
                       layout.outs(), columns);
 }
 
-LinearLayout shareCopies(const LinearLayout &layout) {
+LinearLayout shareReplication(const LinearLayout &layout) {
   return share(layout, ~Word(0));
 }
 

@@ -10,9 +10,9 @@
 namespace tessera::layout {
 
 /// `layout` with its last registers in the lanes whose bits are free: what
-/// copies would each compute, lanes share. From `layout` to it a lane only
+/// replicas would each compute, lanes share. From `layout` to it a lane only
 /// chooses among its registers.
-LinearLayout shareCopies(const LinearLayout &layout);
+LinearLayout shareReplication(const LinearLayout &layout);
 
 /// The result of a reduction along `axis` of a tile in `operand`, of which the
 /// lanes that combined their parts hold a share each instead of all of it. None

@@ -72,13 +72,13 @@ static int phaseLaneBits(int bytesPerLane) {
 
 LinearLayout offsetsOf(const LinearLayout &registers,
                        const LinearLayout &shared,
-                       const std::vector<int> &rounds) {
+                       const std::vector<int> &iterations) {
   const Span span(shared.columns());
   std::vector<Word> columns;
   for (int i = 0; i < registers.inBits(); ++i) {
     const int bit = i - registers.inStart(Dim::Register);
     if (bit >= 0 && bit < registers.inBits(Dim::Register) &&
-        std::count(rounds.begin(), rounds.end(), bit)) {
+        std::count(iterations.begin(), iterations.end(), bit)) {
       columns.push_back(0);
       continue;
     }
@@ -112,11 +112,11 @@ static LinearLayout withoutRegisterBits(const LinearLayout &offsets,
 
 SharedAccess vectorAccess(const LinearLayout &registers,
                           const LinearLayout &shared, int elementBits,
-                          int maxBytes, const std::vector<int> &rounds) {
-  const LinearLayout offsets = offsetsOf(registers, shared, rounds);
+                          int maxBytes, const std::vector<int> &iterations) {
+  const LinearLayout offsets = offsetsOf(registers, shared, iterations);
   SharedAccess access;
   access.elementBits = elementBits;
-  access.roundBits = rounds;
+  access.iterationBits = iterations;
   std::vector<int> vector;
   auto aligned = [&](size_t bits) {
     // All other bits must keep the address a multiple of the vector.
@@ -143,7 +143,7 @@ SharedAccess vectorAccess(const LinearLayout &registers,
   while (!aligned(vector.size()))
     vector.pop_back();
   access.vectorBits = vector;
-  access.repeatBits = otherBits(registers, vector, rounds);
+  access.repeatBits = otherBits(registers, vector, iterations);
   access.address = withoutRegisterBits(offsets, vector);
   std::vector<Word> phase;
   for (int bit : vector)
@@ -159,16 +159,16 @@ SharedAccess vectorAccess(const LinearLayout &registers,
 std::optional<SharedAccess> ldmatrixAccess(const LinearLayout &registers,
                                            const LinearLayout &shared,
                                            int elementBits, bool transposed,
-                                           const std::vector<int> &rounds) {
+                                           const std::vector<int> &iterations) {
   if (elementBits > 32 || elementBits < 8 || (transposed && elementBits != 16))
     return std::nullopt;
   const int packed = std::countr_zero(32u / elementBits);
-  const LinearLayout offsets = offsetsOf(registers, shared, rounds);
+  const LinearLayout offsets = offsetsOf(registers, shared, iterations);
   if (offsets.inBits(Dim::Register) < packed || offsets.inBits(Dim::Lane) != 5)
     return std::nullopt;
   std::vector<int> vector;
   for (int bit = 0; bit < packed; ++bit) {
-    if (std::count(rounds.begin(), rounds.end(), bit))
+    if (std::count(iterations.begin(), iterations.end(), bit))
       return std::nullopt;
     vector.push_back(bit);
   }
@@ -184,7 +184,7 @@ std::optional<SharedAccess> ldmatrixAccess(const LinearLayout &registers,
   for (size_t i = 0; i < row.size(); ++i)
     if (row[i] != Word(1) << i)
       return std::nullopt;
-  std::vector<int> repeat = otherBits(registers, vector, rounds);
+  std::vector<int> repeat = otherBits(registers, vector, iterations);
   std::vector<Word> others = rows;
   for (int bit : repeat)
     others.push_back(offsets.column(Dim::Register, bit));
@@ -199,7 +199,7 @@ std::optional<SharedAccess> ldmatrixAccess(const LinearLayout &registers,
   access.elementBits = elementBits;
   access.vectorBits = vector;
   access.repeatBits = repeat;
-  access.roundBits = rounds;
+  access.iterationBits = iterations;
   access.matrices = 1 << std::min<size_t>(repeat.size(), 2);
   std::vector<int> inside = vector;
   std::vector<Word> lanes = rows;

@@ -21,18 +21,18 @@ const char *accessName(AccessKind kind);
 // How a warp moves its part of a tile. Register numbers are made of three
 // groups of bits: `vectorBits` (one lane's elements of one instruction, or the
 // elements packed into a register of ldmatrix), the rest `repeatBits` (one
-// instruction each), and `roundBits` (left out here: one round each).
+// instruction each), and `iterationBits` (left out here: one iteration each).
 struct SharedAccess {
   AccessKind kind = AccessKind::Vector;
   int elementBits = 32;
   std::vector<int> vectorBits;
   std::vector<int> repeatBits;
-  std::vector<int> roundBits;
+  std::vector<int> iterationBits;
   // Ldmatrix: 1, 2 or 4 matrices by one instruction; the first log2(matrices)
   // repeatBits say which.
   int matrices = 1;
   // (register, lane, warp) -> offset that the lane passes, in elements; zero
-  // for vectorBits and roundBits. For ldmatrix lane 8 i + r passes row r of
+  // for vectorBits and iterationBits. For ldmatrix lane 8 i + r passes row r of
   // matrix i, so here the matrices' repeatBits are zero too.
   LinearLayout address;
   // Rows of 128 bytes that meet in one bank in the worst phase: 1 is free of
@@ -40,7 +40,7 @@ struct SharedAccess {
   int ways = 1;
 
   int bytesPerLane() const;
-  // Instructions of one warp in one round.
+  // Instructions of one warp in one iteration.
   int instructions() const;
   // Passes over the banks that these instructions take.
   int wavefronts() const;
@@ -59,24 +59,24 @@ struct SharedAccess {
 // the set that one phase touches) meet in a bank.
 int bankConflictWays(const std::vector<Word> &elements, int elementBits);
 
-// (register, lane, warp) -> offset; zero for the register bits of `rounds`.
+// (register, lane, warp) -> offset; zero for the register bits of `iterations`.
 // LayoutError when `shared` lacks an element that `registers` holds.
 LinearLayout offsetsOf(const LinearLayout &registers,
                        const LinearLayout &shared,
-                       const std::vector<int> &rounds = {});
+                       const std::vector<int> &iterations = {});
 
 // The widest vector access, at most maxBytes a lane. `registers` holds no
-// element twice in a lane (dropCopies).
+// element twice in a lane (dropReplication).
 SharedAccess vectorAccess(const LinearLayout &registers,
                           const LinearLayout &shared, int elementBits,
                           int maxBytes = 16,
-                          const std::vector<int> &rounds = {});
+                          const std::vector<int> &iterations = {});
 // The access by ldmatrix (.trans), when the division succeeds. The elements of
 // a 32-bit register are those of the lowest register bits.
-std::optional<SharedAccess> ldmatrixAccess(const LinearLayout &registers,
-                                           const LinearLayout &shared,
-                                           int elementBits, bool transposed,
-                                           const std::vector<int> &rounds = {});
+std::optional<SharedAccess>
+ldmatrixAccess(const LinearLayout &registers, const LinearLayout &shared,
+               int elementBits, bool transposed,
+               const std::vector<int> &iterations = {});
 
 // The load with the fewest passes over the banks, then the fewest instructions
 // and permutes: by vectors, or by ldmatrix where the division succeeds. Among

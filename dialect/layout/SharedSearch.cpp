@@ -13,10 +13,10 @@ int64_t SharedTrip::bytes() const {
   return (int64_t(store.elementBits) << scratch.inBits(Dim::Offset)) / 8;
 }
 int SharedTrip::wavefronts() const {
-  return roundCount() * (store.wavefronts() + load.wavefronts());
+  return iterationCount() * (store.wavefronts() + load.wavefronts());
 }
 int SharedTrip::instructions() const {
-  return roundCount() * (store.instructions() + load.instructions());
+  return iterationCount() * (store.instructions() + load.instructions());
 }
 
 // Those of `candidates` that extend span(base), at most `count`.
@@ -96,9 +96,9 @@ private:
   void addVectors(std::vector<Choice> &list) const;
   void addMatrices(std::vector<Choice> &list) const;
   std::optional<SharedTrip> build(const Choice &choice) const;
-  void chooseRounds(const Choice &choice, std::vector<int> &srcRounds,
-                    std::vector<int> &dstRounds,
-                    std::vector<Word> &elements) const;
+  void chooseIterations(const Choice &choice, std::vector<int> &srcIterations,
+                        std::vector<int> &dstIterations,
+                        std::vector<Word> &elements) const;
 
   const LinearLayout &src, &dst;
   const SearchOptions &options;
@@ -108,12 +108,12 @@ private:
 } // namespace
 
 static std::vector<Word> remaining(const LinearLayout &layout,
-                                   const std::vector<int> &rounds) {
+                                   const std::vector<int> &iterations) {
   std::vector<Word> columns;
   for (const Extent &in : layout.ins())
     for (int bit = 0; bit < in.bits; ++bit)
       if (in.dim != Dim::Register ||
-          !std::count(rounds.begin(), rounds.end(), bit))
+          !std::count(iterations.begin(), iterations.end(), bit))
         columns.push_back(layout.column(in.dim, bit));
   return columns;
 }
@@ -216,9 +216,10 @@ std::vector<Choice> Search::choices() const {
   return list;
 }
 
-void Search::chooseRounds(const Choice &choice, std::vector<int> &srcRounds,
-                          std::vector<int> &dstRounds,
-                          std::vector<Word> &elements) const {
+void Search::chooseIterations(const Choice &choice,
+                              std::vector<int> &srcIterations,
+                              std::vector<int> &dstIterations,
+                              std::vector<Word> &elements) const {
   int64_t bytes = (int64_t(bits) << src.outBits()) / 8;
   for (int i = src.inBits(Dim::Register) - 1;
        i >= 0 && bytes > options.maxBytes; --i) {
@@ -228,9 +229,9 @@ void Search::chooseRounds(const Choice &choice, std::vector<int> &srcRounds,
     for (int j = 0; j < dst.inBits(Dim::Register); ++j) {
       if (dst.column(Dim::Register, j) != v)
         continue;
-      // A round must store what it loads (and then loads what it stores: the
-      // rest of dst still reaches all but this element's dimension).
-      std::vector<int> a = srcRounds, b = dstRounds;
+      // An iteration must store what it loads (and then loads what it stores:
+      // the rest of dst still reaches all but this element's dimension).
+      std::vector<int> a = srcIterations, b = dstIterations;
       a.push_back(i);
       b.push_back(j);
       const Span stored(remaining(src, a)), loaded(remaining(dst, b));
@@ -238,8 +239,8 @@ void Search::chooseRounds(const Choice &choice, std::vector<int> &srcRounds,
         continue;
       if (!stored.contains(Span(choice.low)))
         continue;
-      srcRounds = a;
-      dstRounds = b;
+      srcIterations = a;
+      dstIterations = b;
       elements.push_back(v);
       bytes /= 2;
       break;
@@ -249,10 +250,10 @@ void Search::chooseRounds(const Choice &choice, std::vector<int> &srcRounds,
 
 std::optional<SharedTrip> Search::build(const Choice &choice) const {
   SharedTrip trip;
-  std::vector<int> srcRounds, dstRounds;
-  chooseRounds(choice, srcRounds, dstRounds, trip.rounds);
-  const std::vector<Word> columns = remaining(src, srcRounds);
-  // The space of one round; single elements in front, where they lie in it.
+  std::vector<int> srcIterations, dstIterations;
+  chooseIterations(choice, srcIterations, dstIterations, trip.iterations);
+  const std::vector<Word> columns = remaining(src, srcIterations);
+  // The space of one iteration; single elements in front, where they lie in it.
   std::vector<Word> space;
   const Span span(columns);
   for (int bit = 0; bit < src.outBits(); ++bit)
@@ -293,20 +294,20 @@ std::optional<SharedTrip> Search::build(const Choice &choice) const {
   trip.scratch = LinearLayout({{Dim::Offset, static_cast<int>(bases.size())}},
                               src.outs(), bases);
   trip.store = vectorAccess(src, trip.scratch, bits,
-                            (bits << choice.stored) / 8, srcRounds);
+                            (bits << choice.stored) / 8, srcIterations);
   // Where other bits reach into the vector it is not aligned: not this way.
   if (trip.store.vectorBits.size() != choice.stored)
     return std::nullopt;
   if (choice.load == AccessKind::Vector) {
     trip.load = vectorAccess(dst, trip.scratch, bits,
-                             (bits << choice.loaded) / 8, dstRounds);
+                             (bits << choice.loaded) / 8, dstIterations);
     if (trip.load.vectorBits.size() != choice.loaded)
       return std::nullopt;
     return trip;
   }
   auto load =
       ldmatrixAccess(dst, trip.scratch, bits,
-                     choice.load == AccessKind::LdmatrixTrans, dstRounds);
+                     choice.load == AccessKind::LdmatrixTrans, dstIterations);
   if (!load)
     return std::nullopt;
   trip.load = *load;
@@ -323,7 +324,7 @@ SharedTrip Search::best() {
     // Scratch that fits comes before speed.
     return std::tuple(std::max(trip.bytes(), options.maxBytes),
                       trip.wavefronts(),
-                      trip.instructions() + trip.roundCount() * aside,
+                      trip.instructions() + trip.iterationCount() * aside,
                       trip.load.instructions(),
                       matrices == (trip.load.kind == AccessKind::Vector));
   };

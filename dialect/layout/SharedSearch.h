@@ -24,22 +24,22 @@ struct SearchOptions {
   // cp.async: a store is what a lane reads from global memory at once, 2^n
   // elements in the lowest n register bits of src. -1: any vector.
   int storedBits = -1;
-  // Scratch is used in rounds when a tile needs more bytes than this.
+  // Scratch is used in iterations when a tile needs more bytes than this.
   int64_t maxBytes = int64_t(1) << 40;
 };
 
 // The way of a tile through shared memory.
 struct SharedTrip {
-  // Offset -> element of the tile; one round's share of it.
+  // Offset -> element of the tile; one iteration's share of it.
   LinearLayout scratch;
   SharedAccess store, load;
-  // What the elements of a round differ by: bit i of the round number adds
-  // rounds[i] (a flat element) and is bit store.roundBits[i] of the source
-  // registers and load.roundBits[i] of the destination's.
-  std::vector<Word> rounds;
+  // What the elements of an iteration differ by: bit i of the iteration number
+  // adds iterations[i] (a flat element) and is bit store.iterationBits[i] of
+  // the source registers and load.iterationBits[i] of the destination's.
+  std::vector<Word> iterations;
 
   int64_t bytes() const;
-  int roundCount() const { return 1 << rounds.size(); }
+  int iterationCount() const { return 1 << iterations.size(); }
   int wavefronts() const;
   int instructions() const;
 };

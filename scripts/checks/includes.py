@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Checks that #include lines follow the component table of docs/architecture.md.
+"""Checks that #include lines follow the component table of docs/architecture.md
+and that no folders of codegen/ include each other in a circle.
 
 SPDX-License-Identifier: Apache-2.0
 """
+import os
 import re
 import subprocess
 import sys
@@ -74,23 +76,61 @@ def check(path, text):
     return errors
 
 
+def folder_edges(sources, root):
+    """(folder, folder) -> "file includes file", one example, for `sources`: path -> text."""
+    edges = {}
+    for path, text in sorted(sources.items()):
+        if not path.startswith(root + "/"):
+            continue
+        for target in re.findall(r'^\s*#\s*include\s*"(%s/[^"]+)"' % root, text, re.M):
+            edge = os.path.dirname(path), os.path.dirname(target)
+            if edge[0] != edge[1]:
+                edges.setdefault(edge, "%s includes %s" % (path, target))
+    return edges
+
+
+def folder_cycle(edges):
+    """The folders of a shortest circle, in order; empty if there is none."""
+    shortest = []
+    for start in sorted({a for a, _ in edges}):
+        ways, seen = [[start]], {start}
+        while ways:
+            way = ways.pop(0)
+            for a, b in sorted(edges):
+                if a != way[-1]:
+                    continue
+                if b == start and (not shortest or len(way) < len(shortest)):
+                    shortest = way
+                if b not in seen:
+                    seen.add(b)
+                    ways.append(way + [b])
+    return shortest
+
+
 def main():
     files = subprocess.check_output(
         ["git", "ls-files", "-co", "--exclude-standard", "--", "*.cpp", "*.h"], text=True).split()
-    errors = []
+    errors, sources = [], {}
     for path in files:
         if path.startswith(FREE):
             continue
         try:
             with open(path, encoding="utf-8") as handle:
-                errors += check(path, handle.read())
+                sources[path] = handle.read()
         except FileNotFoundError:
             continue
+        errors += check(path, sources[path])
     for error in errors:
         print("check: include: " + error)
     if errors:
         print("check: HINT: the table of allowed directions is in docs/architecture.md")
-    return 1 if errors else 0
+    edges = folder_edges(sources, "codegen")
+    cycle = folder_cycle(edges)
+    for a, b in zip(cycle, cycle[1:] + cycle[:1]):
+        print("check: include: a circle of folders: %s" % edges[a, b])
+    if cycle:
+        print("check: HINT: move what both need to the folder below, as codegen/gpu/kernel/Attributes.h")
+    return 1 if errors or cycle else 0
 
 
 if __name__ == "__main__":

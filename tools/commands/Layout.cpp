@@ -104,8 +104,8 @@ static int draw(const LayoutOptions &options) {
     throw Error("both layouts are in shared memory",
                 "a conversion needs registers on one side");
   if (fromShared || toShared) {
-    printAccesses(dropCopies(fromShared ? to : from), fromShared ? from : to,
-                  options.bits);
+    printAccesses(dropReplication(fromShared ? to : from),
+                  fromShared ? from : to, options.bits);
     return 0;
   }
   ConversionOptions how;

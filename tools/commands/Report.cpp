@@ -4,7 +4,7 @@
 #include "tools/commands/Command.h"
 #include "tools/commands/OutOption.h"
 
-#include "codegen/gpu/Ptxas.h"
+#include "codegen/gpu/report/Ptxas.h"
 #include "codegen/gpu/report/Report.h"
 #include "compiler/syntax/Request.h"
 #include "runtime/cache/Cache.h"

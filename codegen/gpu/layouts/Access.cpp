@@ -53,7 +53,7 @@ LinearLayout accessLayout(ArrayRef<int64_t> shape, ArrayRef<int> order,
     for (int axis : order.drop_front())
       if (how.lanes[axis] == 1)
         how.perThread[axis] = shape[axis] / how.warps[axis];
-  // Places without elements of their own make copies.
+  // Places without elements of their own hold replicas.
   how.lanes[order.back()] *= lanes;
   how.warps[order.back()] *= warps;
   return layout::blocked(shape.vec(), how);
@@ -192,12 +192,12 @@ static LinearLayout narrowed(const LinearLayout &layout, int axis,
 }
 
 // How often an operation runs for each run of the kernel.
-static int64_t roundsOf(Operation *op) {
-  int64_t rounds = 1;
+static int64_t iterationsOf(Operation *op) {
+  int64_t iterations = 1;
   for (op = op->getParentOp(); op; op = op->getParentOp())
     if (isa<scf::ForOp, scf::WhileOp>(op))
-      rounds *= 8;
-  return rounds;
+      iterations *= 8;
+  return iterations;
 }
 
 llvm::MapVector<Operation *, LinearLayout>
@@ -250,7 +250,7 @@ accessLayouts(func::FuncOp function, const AxisInfoAnalysis &axes,
         Traffic traffic =
             trafficOf(layoutWith(op, access, width),
                       patternOf(op, access.order[0], access.width));
-        cost += roundsOf(op) * (traffic.sectors + 2 * traffic.requests);
+        cost += iterationsOf(op) * (traffic.sectors + 2 * traffic.requests);
       }
       if (width == each.widest || cost < least) {
         least = cost;

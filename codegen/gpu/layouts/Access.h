@@ -14,8 +14,8 @@ namespace tessera::codegen::gpu {
 /// A blocked layout of `shape`: `width` neighbours along order[0] in a lane,
 /// lanes along order[0] and then the next axis, then warps; of single elements
 /// order[0] is the last axis for warps. What is left repeats in registers,
-/// surplus lanes and warps hold copies. `rowsTogether`: a lane has neighbouring
-/// rows, which become vectors on their way to shared memory.
+/// surplus lanes and warps hold replicas. `rowsTogether`: a lane has
+/// neighbouring rows, which become vectors on their way to shared memory.
 layout::LinearLayout accessLayout(llvm::ArrayRef<int64_t> shape,
                                   llvm::ArrayRef<int> order, int64_t width,
                                   int numWarps, bool rowsTogether = false);

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/layouts/Access.h"
 #include "codegen/gpu/layouts/Dots.h"
-#include "codegen/gpu/layouts/Homes.h"
+#include "codegen/gpu/layouts/LayoutPropagation.h"
 #include "codegen/gpu/layouts/Passes.h"
 #include "codegen/gpu/layouts/Rewrite.h"
 
@@ -122,8 +122,8 @@ struct AssignLayoutsPass : public LayoutPass<AssignLayoutsPass> {
         anchors.access[op] = layout;
       }
     });
-    Homes homes(function, anchors, numWarps);
-    rewriteWithLayouts(function, homes);
+    LayoutPropagation propagation(function, anchors, numWarps);
+    rewriteWithLayouts(function, propagation);
   }
 };
 

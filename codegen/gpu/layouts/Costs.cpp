@@ -1,4 +1,4 @@
-// codegen/gpu/layouts/Costs.cpp - compute again or convert?
+// codegen/gpu/layouts/Costs.cpp - rematerialize or convert?
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/layouts/Costs.h"
@@ -29,13 +29,13 @@ static double registersOf(tile::LinearAttr layout) {
 }
 
 // How often a place runs for each run of the kernel.
-static double roundsOf(Value value) {
-  double rounds = 1;
+static double iterationsOf(Value value) {
+  double iterations = 1;
   for (Operation *op = value.getParentRegion()->getParentOp(); op;
        op = op->getParentOp())
     if (isa<scf::ForOp, scf::WhileOp>(op))
-      rounds *= 8;
-  return rounds;
+      iterations *= 8;
+  return iterations;
 }
 
 double Costs::conversion(tile::LinearAttr from, tile::LinearAttr to,
@@ -83,18 +83,19 @@ double Costs::conversion(tile::LinearAttr from, tile::LinearAttr to,
   return place->second;
 }
 
-bool Costs::cheaperAgain(Value value, tile::LinearAttr layout) {
-  double convert =
-      conversion(homes.home(value), layout, tile::elementType(value.getType()));
+bool Costs::cheaperToRematerialize(Value value, tile::LinearAttr layout) {
+  double convert = conversion(propagation.assigned(value), layout,
+                              tile::elementType(value.getType()));
   if (convert == 0)
     return false;
-  return again(value, layout, 0) < convert * roundsOf(value);
+  return rematerializing(value, layout, 0) < convert * iterationsOf(value);
 }
 
-// Operations on each element of a floating value, in the layout of its use.
+// Operations on each element of a rematerializable value, in the layout of its
+// use.
 int Costs::stepsOf(Value value) {
   Operation *op = value.getDefiningOp();
-  if (!op || !homes.isFloating(value))
+  if (!op || !propagation.isRematerializable(value))
     return 0;
   auto [place, isNew] = steps.try_emplace(value, 0);
   if (!isNew)
@@ -105,22 +106,22 @@ int Costs::stepsOf(Value value) {
   return steps[value] = std::min(sum, maxDepth);
 }
 
-double Costs::having(Value value, tile::LinearAttr layout, int depth) {
-  double rounds = roundsOf(value);
+double Costs::obtaining(Value value, tile::LinearAttr layout, int depth) {
+  double iterations = iterationsOf(value);
   // What is made of ranges and splats costs little in any layout.
-  if (homes.isFloating(value))
-    return rounds * registersOf(layout);
-  tile::LinearAttr home = homes.home(value);
-  if (home == layout)
+  if (propagation.isRematerializable(value))
+    return iterations * registersOf(layout);
+  tile::LinearAttr assigned = propagation.assigned(value);
+  if (assigned == layout)
     return 0;
-  double convert =
-      rounds * conversion(home, layout, tile::elementType(value.getType()));
+  double convert = iterations * conversion(assigned, layout,
+                                           tile::elementType(value.getType()));
   if (convert == 0 || depth >= maxDepth)
     return convert;
-  return std::min(convert, again(value, layout, depth));
+  return std::min(convert, rematerializing(value, layout, depth));
 }
 
-double Costs::again(Value value, tile::LinearAttr layout, int depth) {
+double Costs::rematerializing(Value value, tile::LinearAttr layout, int depth) {
   Operation *op = value.getDefiningOp();
   if (!op || op->getNumResults() != 1)
     return impossible;
@@ -129,8 +130,8 @@ double Costs::again(Value value, tile::LinearAttr layout, int depth) {
     return place->second;
   double each;
   if (auto load = dyn_cast<tile::LoadOp>(op)) {
-    if (load.getIsVolatile() || !homes.isSmallAccess(op) ||
-        homes.wastesSectors(op, layout))
+    if (load.getIsVolatile() || !propagation.isSmallAccess(op) ||
+        propagation.wastesSectors(op, layout))
       return impossible;
     each = 4;
   } else if (isa<tile::ExpandDimsOp, tile::BroadcastOp, tile::TransOp,
@@ -148,7 +149,7 @@ double Costs::again(Value value, tile::LinearAttr layout, int depth) {
   // Addresses of neighbours have nothing in common here.
   if (isa<tile::LoadOp>(op))
     each += stepsOf(op->getOperand(0));
-  double total = roundsOf(value) * registersOf(layout) * each;
+  double total = iterationsOf(value) * registersOf(layout) * each;
   for (OpOperand &operand : op->getOpOperands()) {
     if (!isa<RankedTensorType>(operand.get().getType()))
       continue;
@@ -160,7 +161,7 @@ double Costs::again(Value value, tile::LinearAttr layout, int depth) {
         return impossible;
       wanted = tile::LinearAttr::get(op->getContext(), *below);
     }
-    total += having(operand.get(), wanted, depth + 1);
+    total += obtaining(operand.get(), wanted, depth + 1);
   }
   known[{value, layout}] = total;
   return total;

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/layouts/DotRoles.h"
 
-#include "codegen/gpu/layouts/Homes.h"
+#include "codegen/gpu/layouts/LayoutPropagation.h"
 #include "codegen/gpu/layouts/Transfer.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

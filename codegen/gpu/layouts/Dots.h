@@ -24,7 +24,7 @@ std::optional<MmaShape> instructionShapeOf(tile::DotOp dot);
 
 /// None for a dot that fused multiply-adds must do: one without an instruction,
 /// or K less than that of the instruction (rows and columns may be fewer: the
-/// lanes that are left over hold copies).
+/// lanes that are left over hold replicas).
 std::optional<MmaShape> mmaShapeOf(tile::DotOp dot);
 
 struct DotLayouts {

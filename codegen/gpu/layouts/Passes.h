@@ -30,7 +30,7 @@ std::unique_ptr<mlir::Pass> createCoalescePass(int numWarps);
 std::unique_ptr<mlir::Pass> createDotLayoutsPass(int numWarps);
 
 /// tessera-assign-layouts: every tensor gets a layout, from those attributes,
-/// with tile.convert_layout where computing again would cost more.
+/// with tile.convert_layout where rematerializing would cost more.
 std::unique_ptr<mlir::Pass> createAssignLayoutsPass(int numWarps);
 
 /// tessera-trim-warps: drops bits of the warp number that no layout uses

@@ -1,4 +1,4 @@
-// codegen/gpu/layouts/Rewrite.cpp - a kernel written again with layouts.
+// codegen/gpu/layouts/Rewrite.cpp - a kernel rewritten with layouts.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -32,8 +32,8 @@ Type withLayout(Type type, Layout layout) {
 
 class Rewriter {
 public:
-  Rewriter(func::FuncOp function, Homes &homes)
-      : function(function), homes(homes), costs(homes),
+  Rewriter(func::FuncOp function, LayoutPropagation &propagation)
+      : function(function), propagation(propagation), costs(propagation),
         builder(function.getContext()) {}
 
   void run() {
@@ -43,7 +43,7 @@ public:
 
 private:
   // How a version of a value comes about.
-  enum class How { Home, Again, Converted };
+  enum class How { Assigned, Rematerialized, Converted };
   struct Version {
     Layout layout;
     How how;
@@ -86,7 +86,7 @@ private:
   }
 
   func::FuncOp function;
-  Homes &homes;
+  LayoutPropagation &propagation;
   Costs costs;
   OpBuilder builder;
   llvm::DenseMap<Value, SmallVector<Version, 2>> versions;
@@ -104,17 +104,17 @@ void Rewriter::demandRoots(Region &region) {
     // Operations inside of a combination are on scalars.
     if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op) ||
         op->hasTrait<OpTrait::IsTerminator>()) {
-      // What a while loop carries is carried in its home.
+      // What a while loop carries is carried in its assigned layout.
       if (auto loop = dyn_cast<scf::WhileOp>(op))
         for (ValueRange values : {ValueRange(loop.getBeforeArguments()),
                                   ValueRange(loop.getAfterArguments()),
                                   ValueRange(loop.getResults())})
           for (Value value : values)
-            demand(value, homes.home(value));
+            demand(value, propagation.assigned(value));
       return;
     }
     if (auto store = dyn_cast<tile::StoreOp>(op)) {
-      demandOperands(op, homes.access(op));
+      demandOperands(op, propagation.access(op));
       return;
     }
     bool pure = isMemoryEffectFree(op);
@@ -122,7 +122,7 @@ void Rewriter::demandRoots(Region &region) {
       pure = !load.getIsVolatile();
     bool givesTensor = op->getNumResults() && isTensor(op->getResult(0));
     if (givesTensor && !pure)
-      demand(op->getResult(0), homes.home(op->getResult(0)));
+      demand(op->getResult(0), propagation.assigned(op->getResult(0)));
     else if (!givesTensor)
       demandOperands(op, {});
   });
@@ -133,23 +133,23 @@ void Rewriter::demandRoots(Region &region) {
 Layout Rewriter::layoutFor(Operation *op, unsigned index, Layout result) {
   Value operand = op->getOperand(index);
   if (isa<tile::DotOp>(op)) {
-    const Anchors::Dot &dot = homes.anchors().dots.at(op);
+    const Anchors::Dot &dot = propagation.anchors().dots.at(op);
     Layout wanted = index == 0 ? dot.a : index == 1 ? dot.b : dot.acc;
-    return wanted ? wanted : homes.source(operand);
+    return wanted ? wanted : propagation.source(operand);
   }
   if (tensorOfPointers(op))
     return result;
   if (isa<tile::ReduceOp, tile::ReduceByOp>(op))
-    return homes.combinedIn(op);
+    return propagation.combinedIn(op);
   if (isa<tile::ScanOp, tile::ScanByOp, tile::SortOp>(op) ||
       (isa<tile::GatherOp>(op) && index == 1))
     return result;
   if (isa<tile::HistogramOp>(op)) // Values and mask meet.
-    return homes.source(op->getOperand(0));
+    return propagation.source(op->getOperand(0));
   if (result)
     if (auto layout = operandLayout(op, index, result.layout()))
       return Layout::get(op->getContext(), *layout);
-  return homes.source(operand);
+  return propagation.source(operand);
 }
 
 void Rewriter::demandOperands(Operation *op, Layout layout) {
@@ -198,14 +198,14 @@ void Rewriter::demand(Value value, Layout layout) {
   auto &list = versions[value];
   if (llvm::any_of(list, [&](const Version &v) { return v.layout == layout; }))
     return;
-  Layout home = homes.home(value);
-  How how = homes.isFloating(value)             ? How::Again
-            : layout == home                    ? How::Home
-            : costs.cheaperAgain(value, layout) ? How::Again
-                                                : How::Converted;
+  Layout assigned = propagation.assigned(value);
+  How how = propagation.isRematerializable(value)         ? How::Rematerialized
+            : layout == assigned                          ? How::Assigned
+            : costs.cheaperToRematerialize(value, layout) ? How::Rematerialized
+                                                          : How::Converted;
   list.push_back({layout, how});
   if (how == How::Converted)
-    return demand(value, home);
+    return demand(value, assigned);
   Operation *op = value.getDefiningOp();
   if (!op || isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
     return demandCarried(value, layout);
@@ -252,7 +252,7 @@ void Rewriter::emitConversions(Value value) {
           tile::ConvertLayoutOp::create(
               builder, value.getLoc(),
               withLayout(value.getType(), version.layout),
-              get(value, homes.home(value))));
+              get(value, propagation.assigned(value))));
 }
 
 void Rewriter::emitBlock(Block &from) {
@@ -298,7 +298,7 @@ void Rewriter::emit(Operation *op) {
   if (auto loop = dyn_cast<scf::WhileOp>(op))
     return emitWhile(loop);
   if (isa<tile::StoreOp>(op)) {
-    emitAs(op, homes.access(op));
+    emitAs(op, propagation.access(op));
     return;
   }
   if (op->getNumResults() == 0 || !isTensor(op->getResult(0))) {
@@ -407,8 +407,9 @@ void Rewriter::emitWhile(scf::WhileOp loop) {
   auto listFor = [&](ValueRange values) {
     SmallVector<SmallVector<Layout>> layouts;
     for (Value value : values)
-      layouts.push_back(isTensor(value) ? SmallVector<Layout>{homes.home(value)}
-                                        : SmallVector<Layout>{Layout()});
+      layouts.push_back(isTensor(value)
+                            ? SmallVector<Layout>{propagation.assigned(value)}
+                            : SmallVector<Layout>{Layout()});
     return layouts;
   };
   auto before = listFor(loop.getBeforeArguments());
@@ -458,7 +459,7 @@ void Rewriter::emitWhile(scf::WhileOp loop) {
 } // namespace
 
 // Conversions go down to the first use in their block: until then the source's
-// registers hold the tile, which has no copies where a dot's operand has some.
+// registers hold the tile, which is not replicated where a dot's operand is.
 static void sinkConversions(func::FuncOp function) {
   SmallVector<tile::ConvertLayoutOp> conversions;
   function.walk(
@@ -475,8 +476,8 @@ static void sinkConversions(func::FuncOp function) {
   }
 }
 
-void rewriteWithLayouts(func::FuncOp function, Homes &homes) {
-  Rewriter(function, homes).run();
+void rewriteWithLayouts(func::FuncOp function, LayoutPropagation &propagation) {
+  Rewriter(function, propagation).run();
   sinkConversions(function);
 }
 

@@ -6,7 +6,7 @@
 // row statistic that goes back to the tile is needed in all of them. A result
 // that is stored, sorted or reduced further is not: each lane keeps a share, so
 // that the last steps exchange half as much each and nothing after them is
-// computed as often as there are copies.
+// computed once for each replica.
 #pragma once
 
 #include "dialect/layout/LinearLayout.h"

@@ -14,7 +14,7 @@ using namespace mlir;
 namespace tessera::codegen::gpu {
 namespace {
 
-// What a warp issues for one step along K: what is left over is copies.
+// What a warp issues for one step along K: what is left over is replication.
 int64_t instructions(const MmaShape &mma, int64_t rows, int64_t columns,
                      int numWarps) {
   return llvm::divideCeil(llvm::divideCeil(rows, mma.m) *

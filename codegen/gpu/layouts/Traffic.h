@@ -21,7 +21,7 @@ struct AccessPattern {
   /// Neighbours along `axis` that one instruction may move.
   int64_t width = 1;
   int axis = 0;
-  /// Stores and atomics leave out the places that hold copies.
+  /// Stores and atomics leave out the places that hold replicas.
   bool isStore = false;
 };
 

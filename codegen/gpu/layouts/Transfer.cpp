@@ -38,7 +38,7 @@ LinearLayout projected(const LinearLayout &layout, ArrayRef<int64_t> shape) {
     }
     columns.push_back(result);
   }
-  return layout::dropCopies(LinearLayout(layout.ins(), outs, columns));
+  return layout::dropReplication(LinearLayout(layout.ins(), outs, columns));
 }
 
 LinearLayout spreadBroadcast(const LinearLayout &operand,

@@ -6,7 +6,7 @@
 // block: both halves load, compute and shuffle the same, and one of them
 // stores. A kernel whose tiles are small, or that has scalars only, is launched
 // with fewer warps instead; with one warp its barriers are the warp's.
-#include "codegen/gpu/Warps.h"
+#include "codegen/gpu/kernel/Warps.h"
 #include "codegen/gpu/layouts/Passes.h"
 #include "dialect/tile/TileDialect.h"
 
@@ -18,15 +18,7 @@
 
 using namespace mlir;
 
-namespace tessera::codegen {
-
-GpuOptions withWarpsOf(ModuleOp module, GpuOptions options) {
-  if (auto warps = module->getAttrOfType<IntegerAttr>(kNumWarpsAttr))
-    options.numWarps = int(warps.getInt());
-  return options;
-}
-
-namespace gpu {
+namespace tessera::codegen::gpu {
 namespace {
 
 struct TrimWarpsPass
@@ -99,5 +91,4 @@ std::unique_ptr<Pass> createTrimWarpsPass(int numWarps) {
   return std::make_unique<TrimWarpsPass>(numWarps);
 }
 
-} // namespace gpu
-} // namespace tessera::codegen
+} // namespace tessera::codegen::gpu

@@ -8,7 +8,7 @@
 #include "codegen/gpu/lower/Families.h"
 #include "codegen/gpu/lower/SharedMemory.h"
 
-#include "codegen/gpu/Scratch.h"
+#include "codegen/gpu/memory/Scratch.h"
 
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
@@ -405,7 +405,7 @@ bool emitAtomic(Emitter &e, Operation *op) {
   Value result = op->getResult(0);
   const LinearLayout &layout = e.layoutOf(result.getType());
   llvm::SmallVector<int64_t> sources = e.registerSources(layout);
-  llvm::Value *first = e.isFirstCopy(layout);
+  llvm::Value *first = e.isFirstReplica(layout);
   Element element(e, op, tile::elementType(result.getType()));
   const Registers pointers = e.get(op->getOperand(0));
   llvm::SmallVector<Registers> inputs = {e.get(op->getOperand(1))};

@@ -6,8 +6,8 @@
 // the places that differ by it hold parts of the same row: registers of one
 // lane, lanes of one warp, or warps. A step combines all pairs of places that
 // differ by one such set; what registers and lanes leave ("the rest") meets in
-// shared memory. Sets whose A is a sum of earlier ones hold copies and make no
-// step: an element counts once, however often a layout holds it.
+// shared memory. Sets whose A is a sum of earlier ones hold replicas and make
+// no step: an element counts once, however often a layout holds it.
 #pragma once
 
 #include "dialect/layout/LinearLayout.h"

@@ -26,7 +26,7 @@ public:
   mlir::ValueRange sources() const { return op->getOperands(); }
 
   /// `fuse`: an f32 product that this adds may be rounded with the sum. Only
-  /// where every thread that holds a copy of the result adds the same way.
+  /// where every thread that holds a replica of the result adds the same way.
   Registers combine(const Registers &first, const Registers &second,
                     bool fuse = false);
   /// Parts next to each other, from the first.

@@ -35,7 +35,7 @@ static llvm::BasicBlock *newBlock(Emitter &e, const char *name) {
 }
 
 // lower, lower + step, ... below upper, where a sum may not fit into the type:
-// whether there is another round is decided before the counter moves.
+// whether there is another iteration is decided before the counter moves.
 static void emitFor(Emitter &e, scf::ForOp loop) {
   llvm::Value *lower = e.scalar(loop.getLowerBound());
   llvm::Value *upper = e.scalar(loop.getUpperBound());
@@ -60,7 +60,7 @@ static void emitFor(Emitter &e, scf::ForOp loop) {
   e.unflatten(loop.getRegionIterArgs(), carried.values());
   e.emitBlock(*loop.getBody());
   Registers next = e.flatten(loop.getBody()->getTerminator()->getOperands());
-  // It is used where there is another round only, so it does not wrap.
+  // It is used where there is another iteration only, so it does not wrap.
   llvm::Value *increased = e.b.CreateNSWAdd(counter, step);
   auto *latch = e.b.GetInsertBlock();
   e.b.CreateCondBr(e.b.CreateICmpSLT(counter, last), body, exit);

@@ -3,14 +3,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // layout::planConversion decides; this file writes down what the plan says.
-// Registers without copies come first: `source` register r is the operand's
-// register plan.sources(r), and result register r is the plan's register
-// plan.copies(r).
+// Registers without replication come first: `source` register r is the
+// operand's register plan.sources(r), and result register r is the plan's
+// register plan.replication(r).
 #include "codegen/gpu/lower/Convert.h"
 
-#include "codegen/gpu/Scratch.h"
 #include "codegen/gpu/lower/Families.h"
 #include "codegen/gpu/lower/SharedMemory.h"
+#include "codegen/gpu/memory/Scratch.h"
 
 #include "dialect/layout/ShapeOps.h"
 
@@ -208,8 +208,8 @@ static Registers shuffled(Emitter &e, const ShufflePlan &plan,
 static Registers movedMatrices(Emitter &e, const ConversionPlan &plan,
                                const Registers &operand) {
   const MovmatrixPlan &move = *plan.movmatrix;
-  LinearLayout places = plan.copies.pseudoInverse();
-  Registers result(size_t(plan.copies.outSize(Dim::Register)), nullptr);
+  LinearLayout places = plan.replication.pseudoInverse();
+  Registers result(size_t(plan.replication.outSize(Dim::Register)), nullptr);
   int64_t other = registerOf(plan.sources, int64_t(1) << move.sourceBit);
   for (int64_t r = 0; r < int64_t(result.size()); ++r) {
     if (r >> move.resultBit & 1)
@@ -236,22 +236,22 @@ static Registers throughShared(Emitter &e, const ConversionPlan &plan,
                                const LinearLayout &src, const Registers &source,
                                llvm::Type *type, llvm::Value *base) {
   const layout::SharedTrip &trip = *plan.shared;
-  Registers result(size_t(plan.copies.outSize(Dim::Register)),
+  Registers result(size_t(plan.replication.outSize(Dim::Register)),
                    llvm::PoisonValue::get(type));
   bool alone = staysInWarp(plan, src);
-  for (int64_t round = 0; round < trip.roundCount(); ++round) {
+  for (int64_t iteration = 0; iteration < trip.iterationCount(); ++iteration) {
     // Others may still read what was in this place before.
-    if (round && alone)
+    if (iteration && alone)
       e.warpBarrier();
     else
       e.barrier();
-    e.onlyIf(e.isFirstCopy(src),
-             [&] { storeShared(e, trip.store, source, round, base); });
+    e.onlyIf(e.isFirstReplica(src),
+             [&] { storeShared(e, trip.store, source, iteration, base); });
     if (alone)
       e.warpBarrier();
     else
       e.barrier();
-    loadShared(e, trip.load, result, round, base);
+    loadShared(e, trip.load, result, iteration, base);
   }
   return result;
 }
@@ -282,7 +282,7 @@ Registers convertRegisters(Emitter &e, const LinearLayout &src,
         throughShared(e, *plan, src, source, bits.type(), e.shared(scratch));
   moved = bits.to(moved);
   for (int64_t r = 0; r < dst.inSize(Dim::Register); ++r)
-    result.push_back(moved[size_t(registerOf(plan->copies, r))]);
+    result.push_back(moved[size_t(registerOf(plan->replication, r))]);
   return result;
 }
 
@@ -312,7 +312,7 @@ bool emitConvert(Emitter &e, Operation *op) {
   auto convert = dyn_cast<tile::ConvertLayoutOp>(op);
   if (!convert)
     return false;
-  // Copies: layoutOf of another type may move the first.
+  // By value: layoutOf of another type may move the first.
   LinearLayout src = e.layoutOf(convert.getSrc().getType()),
                dst = e.layoutOf(convert.getType());
   int64_t scratch = op->hasAttr(kScratchOffsetAttr) ? e.scratchOffset(op) : 0;

@@ -151,7 +151,7 @@ static void emitPrint(Emitter &e, tile::PrintOp op) {
               "\n";
     const Registers registers = e.get(value);
     llvm::SmallVector<int64_t> sources = e.registerSources(layout);
-    e.onlyIf(e.isFirstCopy(layout), [&] {
+    e.onlyIf(e.isFirstReplica(layout), [&] {
       for (auto [index, held] : llvm::enumerate(registers)) {
         if (sources[index] != int64_t(index))
           continue;

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/Dot.h"
 
-#include "codegen/gpu/Scratch.h"
 #include "codegen/gpu/lower/Families.h"
 #include "codegen/gpu/lower/SmemTile.h"
+#include "codegen/gpu/memory/Scratch.h"
 
 using namespace mlir;
 

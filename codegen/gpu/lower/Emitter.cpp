@@ -183,18 +183,18 @@ Registers Emitter::coordinates(const LinearLayout &layout, int64_t index) {
   return result;
 }
 
-llvm::Value *Emitter::isFirstCopy(const LinearLayout &layout) {
+llvm::Value *Emitter::isFirstReplica(const LinearLayout &layout) {
   // A thread's number is its lane and, above, its warp.
-  Word copies = 0;
+  Word replicas = 0;
   if (layout.hasIn(Dim::Lane))
-    copies |= layout.freeBits(Dim::Lane);
+    replicas |= layout.freeBits(Dim::Lane);
   if (layout.hasIn(Dim::Warp))
-    copies |= layout.freeBits(Dim::Warp) << 5;
-  if (!copies)
+    replicas |= layout.freeBits(Dim::Warp) << 5;
+  if (!replicas)
     return nullptr;
   llvm::Value *bits = threadValue;
-  if (int64_t(copies) != 32 * options.numWarps - 1)
-    bits = b.CreateAnd(bits, i32(int64_t(copies)));
+  if (int64_t(replicas) != 32 * options.numWarps - 1)
+    bits = b.CreateAnd(bits, i32(int64_t(replicas)));
   return b.CreateICmpEQ(bits, i32(0));
 }
 

@@ -8,7 +8,7 @@
 // operation family is one file of functions over this class (Families.h).
 #pragma once
 
-#include "codegen/gpu/Lower.h"
+#include "codegen/gpu/kernel/Attributes.h"
 #include "dialect/layout/LinearLayout.h"
 #include "dialect/tile/TileDialect.h"
 
@@ -56,7 +56,7 @@ public:
   /// Bytes of an element in memory: i1 takes one, pointers eight.
   int64_t bytesOf(mlir::Type element);
   /// ins register, lane, warp; outs dim0, dim1, ... Of a scalar: no bits of
-  /// tile, all lanes and warps are copies.
+  /// tile, all lanes and warps are replicas.
   const layout::LinearLayout &layoutOf(mlir::Type type);
   int64_t numRegisters(mlir::Type type);
 
@@ -74,7 +74,7 @@ public:
   Registers coordinates(const layout::LinearLayout &layout, int64_t index);
   /// True for the one thread of all that hold the same elements; null when no
   /// two threads do. What has effects happens there only.
-  llvm::Value *isFirstCopy(const layout::LinearLayout &layout);
+  llvm::Value *isFirstReplica(const layout::LinearLayout &layout);
   /// Registers of `layout` that repeat an earlier one of the same lane are
   /// given as that one's index; others as themselves.
   llvm::SmallVector<int64_t>

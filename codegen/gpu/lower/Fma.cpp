@@ -152,8 +152,8 @@ struct Staged {
       : operand{isA, words}, source(isA ? dot.a : dot.b),
         layout(operandLayout(dot, operand)),
         registers(layout.columns(Dim::Register)),
-        trip(tripOf(layout::dropCopies(source), layout, bytesOf(dot.element))) {
-  }
+        trip(tripOf(layout::dropReplication(source), layout,
+                    bytesOf(dot.element))) {}
 
   int64_t bytes() const { return (trip->bytes() + 127) / 128 * 128; }
   // The register bit of bit `bit` of k.
@@ -182,12 +182,12 @@ void Staged::store(Emitter &e, const Registers &values, Bits &bits,
   Span seen;
   for (auto [bit, column] : llvm::enumerate(source.columns(Dim::Register)))
     seen.add(column);
-  LinearLayout distinct = layout::dropCopies(source);
+  LinearLayout distinct = layout::dropReplication(source);
   for (int64_t r = 0; r < distinct.inSize(Dim::Register); ++r) {
     Word element = distinct.apply(Word(r) << distinct.inStart(Dim::Register));
     once.push_back(bits.from(values[size_t(*seen.solve(element))]));
   }
-  e.onlyIf(e.isFirstCopy(source),
+  e.onlyIf(e.isFirstReplica(source),
            [&] { storeShared(e, trip->store, once, 0, base); });
 }
 

@@ -72,7 +72,7 @@ static void emitHistogram(Emitter &e, tile::HistogramOp op) {
   storeTile(e, array, result,
             Registers(size_t(result.inSize(Dim::Register)), e.i32(0)));
   e.barrier();
-  e.onlyIf(e.isFirstCopy(source), [&] {
+  e.onlyIf(e.isFirstReplica(source), [&] {
     const Registers &values = e.get(op.getSrc());
     for (auto [index, from] : llvm::enumerate(e.registerSources(source))) {
       if (int64_t(index) != from)

@@ -18,8 +18,8 @@ static bool isNever(llvm::Value *mask) {
 }
 
 // ".cg" or ".L1::evict_first": PTX takes one of the two.
-static std::string qualifiers(std::optional<StringRef> cache,
-                              std::optional<StringRef> eviction) {
+static std::string modifiersOf(std::optional<StringRef> cache,
+                               std::optional<StringRef> eviction) {
   if (cache && !cache->empty())
     return cache->str();
   return eviction && !eviction->empty() ? ".L1::" + eviction->str() : "";
@@ -117,11 +117,11 @@ static void emitLoad(Emitter &e, tile::LoadOp op) {
   Type type = tile::elementType(op.getType());
   llvm::SmallVector<int64_t> sources = e.registerSources(layout);
   Access access = accessFor(e.bytesOf(type), vectorOf(op, sources));
-  std::string words = qualifiers(op.getCache(), op.getEviction());
+  std::string modifiers = modifiersOf(op.getCache(), op.getEviction());
   bool isVolatile = op.getIsVolatile();
   Load load{e,          e.typeOf(type),
-            access,     isVolatile ? ".volatile.global" : ".global" + words,
-            isVolatile, isVolatile || words.empty()};
+            access,     isVolatile ? ".volatile.global" : ".global" + modifiers,
+            isVolatile, isVolatile || modifiers.empty()};
   const Registers pointers = e.get(op.getPtr());
   const Registers masks = op.getMask() ? e.get(op.getMask()) : Registers();
   // Without `other` the elements are zero, as on cpu (docs/numerics.md).
@@ -183,17 +183,18 @@ static void emitStore(Emitter &e, tile::StoreOp op) {
   Type type = tile::elementType(op.getValue().getType());
   llvm::SmallVector<int64_t> sources = e.registerSources(layout);
   Access access = accessFor(e.bytesOf(type), vectorOf(op, sources));
-  std::string words = qualifiers(op.getCache(), op.getEviction());
+  std::string modifiers = modifiersOf(op.getCache(), op.getEviction());
   const Registers pointers = e.get(op.getPtr()), values = e.get(op.getValue());
   const Registers masks = op.getMask() ? e.get(op.getMask()) : Registers();
-  llvm::Value *first = e.isFirstCopy(layout);
+  llvm::Value *first = e.isFirstReplica(layout);
   for (size_t at = 0; at < values.size(); at += size_t(access.elements)) {
     llvm::Value *mask = masks.empty() ? nullptr : masks[at];
     if (size_t(sources[at]) != at || isNever(mask))
       continue;
     Registers packed = packWords(
         e, llvm::ArrayRef(values).slice(at, size_t(access.elements)), access);
-    storeWords(e, packed, pointers[at], both(e, mask, first), access, words);
+    storeWords(e, packed, pointers[at], both(e, mask, first), access,
+               modifiers);
   }
 }
 

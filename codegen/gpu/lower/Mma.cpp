@@ -131,7 +131,7 @@ void Products::emit() {
   llvm::SmallVector<std::pair<int, int>> parts = {{0, 0}};
   if (dot.element.isF32() && op.getPrecision() == tile::Precision::TF32x3)
     parts = {{2, 1}, {1, 2}, {1, 1}};
-  // Where elements of a fragment are copies the instruction computes all of
+  // Where elements of a fragment are replicas the instruction computes all of
   // them: given back as they came they need no moves.
   std::vector<Registers> sums(plan.acc.size());
   for (const MmaPlan::Step &step : plan.steps) {

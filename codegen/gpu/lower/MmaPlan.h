@@ -36,7 +36,7 @@ struct MmaPlan {
   };
   std::vector<Step> steps;
   /// For each register of the result the register of acc that holds its
-  /// element in the fragments (copies).
+  /// element in the fragments (replicas).
   std::vector<int> results;
 };
 
@@ -45,7 +45,7 @@ struct MmaPlan {
 /// its lane does not have.
 ///
 /// Any numbering of K that a and b share serves: the products are the same. Of
-/// tiles with fewer rows or columns than the instruction, lanes hold copies.
+/// tiles with fewer rows or columns than the instruction, lanes hold replicas.
 std::optional<MmaPlan> planMma(const layout::LinearLayout &a,
                                const layout::LinearLayout &b,
                                const layout::LinearLayout &acc,

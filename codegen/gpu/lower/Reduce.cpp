@@ -7,11 +7,11 @@
 // parts each and join them by shuffles; else every lane reads all parts.
 // Every thread that takes part has the result, bit for bit the same: the
 // steps commute, or the lower part is put first.
-#include "codegen/gpu/Scratch.h"
 #include "codegen/gpu/lower/AxisPlan.h"
 #include "codegen/gpu/lower/Combiner.h"
 #include "codegen/gpu/lower/Families.h"
 #include "codegen/gpu/lower/ScratchArray.h"
+#include "codegen/gpu/memory/Scratch.h"
 
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
@@ -87,7 +87,7 @@ private:
     e.unsupported(op, "the layouts of operand and result do not fit",
                   "this is a defect of tessera; please report it");
   }
-  // Every register's element, copies once.
+  // Every register's element, replicas once.
   void load() {
     llvm::Value *along = nullptr;
     if (combiner.isArg())
@@ -248,7 +248,7 @@ private:
         scratchArrays(e, op, combiner.types(), int64_t(1) << places.outBits());
     waitForScratch(e, op);
     // Lanes whose step is done hold the same part: their basis is zero here.
-    e.onlyIf(e.isFirstCopy(places), [&] {
+    e.onlyIf(e.isFirstReplica(places), [&] {
       ThreadWord thread(e, places);
       for (auto &[key, part] : parts)
         for (auto [array, value] : llvm::zip(arrays, part))

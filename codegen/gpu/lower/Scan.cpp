@@ -5,12 +5,12 @@
 // A reduction in the order of the axis that remembers, for every chunk of
 // neighbouring registers, what comes before it (its carry). Elements of a chunk
 // are scanned one after the other; carries are added at the end.
-#include "codegen/gpu/Scratch.h"
 #include "codegen/gpu/lower/AxisPlan.h"
 #include "codegen/gpu/lower/Combiner.h"
 #include "codegen/gpu/lower/Families.h"
 #include "codegen/gpu/lower/ScratchArray.h"
 #include "codegen/gpu/lower/Sort.h"
+#include "codegen/gpu/memory/Scratch.h"
 
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
@@ -204,7 +204,7 @@ private:
     auto arrays =
         scratchArrays(e, op, combiner.types(), int64_t(1) << places.outBits());
     waitForScratch(e, op);
-    e.onlyIf(e.isFirstCopy(places), [&] {
+    e.onlyIf(e.isFirstReplica(places), [&] {
       ThreadWord thread(e, places);
       for (auto &[key, group] : groups)
         for (auto [array, value] : llvm::zip(arrays, group.total))

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/ScratchArray.h"
 
-#include "codegen/gpu/ScratchWaits.h"
+#include "codegen/gpu/memory/ScratchWaits.h"
 
 using namespace mlir;
 using tessera::layout::Dim;
@@ -89,7 +89,7 @@ void waitForScratch(Emitter &e, Operation *op) {
 
 void storeTile(Emitter &e, ScratchArray &array, const LinearLayout &layout,
                const Registers &values) {
-  e.onlyIf(e.isFirstCopy(layout), [&] {
+  e.onlyIf(e.isFirstReplica(layout), [&] {
     ThreadWord thread(e, layout);
     for (auto [index, source] : llvm::enumerate(e.registerSources(layout)))
       if (int64_t(index) == source)

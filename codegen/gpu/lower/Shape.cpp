@@ -82,7 +82,7 @@ static void emitBroadcast(Emitter &e, tile::BroadcastOp op) {
   LinearLayout transferred = e.layoutOf(op.getSrc().getType());
   ArrayRef<int64_t> from = tile::shapeOf(op.getSrc().getType()),
                     to = tile::shapeOf(op.getType());
-  // Lanes and warps may spread over the grown axis too: they all hold copies.
+  // Lanes and warps may spread over the grown axis too: they all hold replicas.
   const LinearLayout &wanted = e.layoutOf(op.getType());
   const Registers &source = e.get(op.getSrc());
   // Project the wanted layout on the axes that did not grow.

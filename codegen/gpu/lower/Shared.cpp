@@ -20,7 +20,7 @@ namespace tessera::codegen::gpu {
 // layout which holds its element.
 static LinearLayout distinct(const LinearLayout &layout,
                              llvm::SmallVectorImpl<int64_t> &numbers) {
-  LinearLayout result = layout::dropCopies(layout);
+  LinearLayout result = layout::dropReplication(layout);
   layout::Span span(result.columns(Dim::Register));
   for (int64_t index = 0; index < layout.inSize(Dim::Register); ++index)
     numbers.push_back(int64_t(*span.solve(
@@ -41,7 +41,7 @@ static void emitStore(Emitter &e, tile::SmemStoreOp op) {
   SharedAccess access = layout::vectorAccess(
       registers, memory.getLayout().layout(), bits.width());
   llvm::Value *base = e.scalar(op.getDst());
-  e.onlyIf(e.isFirstCopy(layout),
+  e.onlyIf(e.isFirstReplica(layout),
            [&] { storeShared(e, access, bits.from(values), 0, base); });
 }
 
@@ -54,7 +54,7 @@ static void emitCopy(Emitter &e, tile::AsyncCopyOp op) {
   int64_t vector = int64_t(op.getVector()), bytes = vector * unit;
   const Registers &pointers = e.get(op.getPtr());
   SharedPlaces places(e, offsets, unit, e.scalar(op.getDst()));
-  llvm::Value *first = e.isFirstCopy(layout);
+  llvm::Value *first = e.isFirstReplica(layout);
   if (!first)
     first = e.b.getTrue();
   // 16 bytes may bypass the L1 cache, which has no use for them.

@@ -204,24 +204,26 @@ static llvm::Align alignmentOf(const SharedAccess &access) {
 }
 
 void storeShared(Emitter &e, const SharedAccess &access,
-                 llvm::ArrayRef<llvm::Value *> bits, int64_t round,
+                 llvm::ArrayRef<llvm::Value *> bits, int64_t iteration,
                  llvm::Value *base) {
   SharedPlaces places(e, access.address, access.elementBits / 8, base);
-  int64_t inRound = spreadBits(round, access.roundBits);
+  int64_t inIteration = spreadBits(iteration, access.iterationBits);
   for (int64_t i = 0; i < access.instructions(); ++i) {
     int64_t first = spreadBits(i, access.repeatBits);
     Registers parts;
     for (int64_t v = 0; v < int64_t(1) << access.vectorBits.size(); ++v)
       parts.push_back(
-          bits[size_t(first | spreadBits(v, access.vectorBits) | inRound)]);
+          bits[size_t(first | spreadBits(v, access.vectorBits) | inIteration)]);
     e.b.CreateAlignedStore(join(e, access, parts), places.at(first),
                            alignmentOf(access));
   }
 }
 
-SharedLoad::SharedLoad(Emitter &e, const SharedAccess &access, int64_t round,
-                       llvm::Value *base, const DynamicPart &dynamic)
-    : e(e), access(access), inRound(spreadBits(round, access.roundBits)),
+SharedLoad::SharedLoad(Emitter &e, const SharedAccess &access,
+                       int64_t iteration, llvm::Value *base,
+                       const DynamicPart &dynamic)
+    : e(e), access(access),
+      inIteration(spreadBits(iteration, access.iterationBits)),
       places(e, access.address, access.elementBits / 8, base, dynamic) {}
 
 int64_t SharedLoad::instructionOf(int64_t index) const {
@@ -247,8 +249,8 @@ void SharedLoad::emit(int64_t instruction,
       split(e, access,
             e.b.CreateAlignedLoad(type, places.at(first), alignmentOf(access)));
   for (auto [v, part] : llvm::enumerate(parts))
-    bits[size_t(first | spreadBits(int64_t(v), access.vectorBits) | inRound)] =
-        part;
+    bits[size_t(first | spreadBits(int64_t(v), access.vectorBits) |
+                inIteration)] = part;
 }
 
 void SharedLoad::emitMatrices(int64_t first,
@@ -272,14 +274,15 @@ void SharedLoad::emitMatrices(int64_t first,
     Registers parts = unpackWord(e, word, access.elementBits);
     for (auto [v, part] : llvm::enumerate(parts))
       bits[size_t(first | spreadBits(m, access.repeatBits) |
-                  spreadBits(int64_t(v), access.vectorBits) | inRound)] = part;
+                  spreadBits(int64_t(v), access.vectorBits) | inIteration)] =
+          part;
   }
 }
 
 void loadShared(Emitter &e, const SharedAccess &access,
-                llvm::MutableArrayRef<llvm::Value *> bits, int64_t round,
+                llvm::MutableArrayRef<llvm::Value *> bits, int64_t iteration,
                 llvm::Value *base, const DynamicPart &dynamic) {
-  SharedLoad load(e, access, round, base, dynamic);
+  SharedLoad load(e, access, iteration, base, dynamic);
   for (int64_t i = 0; i < access.instructions(); ++i)
     load.emit(i, bits);
 }

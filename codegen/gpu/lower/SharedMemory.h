@@ -1,5 +1,6 @@
-// codegen/gpu/lower/SharedMemory.h - a warp's stores and loads of shared
-// memory. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// codegen/gpu/lower/SharedMemory.h - a warp's accesses of shared memory.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 //
 // Executes layout::SharedAccess. Elements are integers of their width in memory
 // here (Bits), so that any of them can share a 32-bit word.
@@ -71,15 +72,16 @@ private:
   std::map<layout::Word, llvm::Value *> pointers;
 };
 
-/// Stores the registers of round `round` (0 where there is one) at `base`.
+/// Stores the registers of iteration `iteration` (0 where there is one) at
+/// `base`.
 void storeShared(Emitter &e, const layout::SharedAccess &access,
-                 llvm::ArrayRef<llvm::Value *> bits, int64_t round,
+                 llvm::ArrayRef<llvm::Value *> bits, int64_t iteration,
                  llvm::Value *base);
-/// Loads of the registers of a round, one instruction at a time.
+/// Loads of the registers of an iteration, one instruction at a time.
 class SharedLoad {
 public:
   /// `access` must outlive this.
-  SharedLoad(Emitter &e, const layout::SharedAccess &access, int64_t round,
+  SharedLoad(Emitter &e, const layout::SharedAccess &access, int64_t iteration,
              llvm::Value *base, const DynamicPart &dynamic = {});
 
   /// The instruction that loads a register.
@@ -92,13 +94,13 @@ private:
 
   Emitter &e;
   const layout::SharedAccess &access;
-  int64_t inRound;
+  int64_t inIteration;
   SharedPlaces places;
 };
 
 /// All of them.
 void loadShared(Emitter &e, const layout::SharedAccess &access,
-                llvm::MutableArrayRef<llvm::Value *> bits, int64_t round,
+                llvm::MutableArrayRef<llvm::Value *> bits, int64_t iteration,
                 llvm::Value *base, const DynamicPart &dynamic = {});
 
 } // namespace tessera::codegen::gpu

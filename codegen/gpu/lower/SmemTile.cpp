@@ -15,7 +15,7 @@ namespace tessera::codegen::gpu {
 SmemTile::SmemTile(Emitter &e, tile::SmemLoadOp op)
     : e(e), bits(e, op.getSrc().getType().getElement()) {
   const LinearLayout &layout = e.layoutOf(op.getType());
-  LinearLayout registers = layout::dropCopies(layout);
+  LinearLayout registers = layout::dropReplication(layout);
   layout::Span span(registers.columns(Dim::Register));
   for (int64_t index = 0; index < layout.inSize(Dim::Register); ++index)
     numbers.push_back(int64_t(*span.solve(

@@ -138,7 +138,7 @@ private:
       ScratchArray array = scratch();
       ThreadWord thread(e, layout);
       e.barrier();
-      e.onlyIf(e.isFirstCopy(layout), [&] {
+      e.onlyIf(e.isFirstReplica(layout), [&] {
         for (auto &[word, value] : values)
           array.store(array.address(thread, word), value);
       });
@@ -199,8 +199,8 @@ private:
       rows.push_back(row);
     }
     e.barrier();
-    // Copies write what the first one writes, so they need not write.
-    e.onlyIf(e.isFirstCopy(layout), [&] {
+    // Replicas write what the first one writes, so they need not write.
+    e.onlyIf(e.isFirstReplica(layout), [&] {
       for (auto [index, source] : llvm::enumerate(e.registerSources(layout)))
         if (int64_t(index) == source)
           array.store(array.address(

@@ -20,7 +20,7 @@ using namespace mlir;
 namespace tessera::codegen::gpu {
 namespace {
 
-// Instructions of a round that must be saved for each one that is added.
+// Instructions of an iteration that must be saved for each one that is added.
 constexpr int64_t kGain = 2;
 // The branch, its target, and where the sides meet again.
 constexpr int64_t kBranchCost = 4;
@@ -111,7 +111,7 @@ private:
       op->moveBefore(parent);
   }
 
-  // Whether what a round saves is worth what it must compute instead.
+  // Whether what an iteration saves is worth what it must compute instead.
   bool pays(ArrayRef<Operation *> written, ArrayRef<Operation *> parts) {
     int64_t saved = costOf(select), added = kBranchCost;
     for (Operation *op : parts)
@@ -143,7 +143,7 @@ struct GuardMasksPass
 
   StringRef getArgument() const final { return "tessera-guard-masks"; }
   StringRef getDescription() const final {
-    return "Mask the scores of a loop only in rounds that mask some";
+    return "Mask the scores of a loop only in iterations that mask some";
   }
   void getDependentDialects(DialectRegistry &registry) const final {
     registry.insert<arith::ArithDialect, scf::SCFDialect>();

@@ -157,7 +157,7 @@ TileBounds::Found TileBounds::ofScalar(Value value) {
           step.isStrictlyPositive())
         bound.most = std::min(bound.most, most - step.getSExtValue());
     }
-  if (bound.least > bound.most) // a loop without rounds
+  if (bound.least > bound.most) // a loop without iterations
     return std::nullopt;
   if (bound.least == bound.most)
     bound.value = {};

@@ -13,7 +13,7 @@
 // sum or product behind it could leave its type for all that AxisInfo knows, a
 // comparison is written that says that it does not, and the result holds only
 // with it. A loop's counter does not pass the end of its type even in the step
-// after the last round: lowering says so to LLVM (lower/Control.cpp).
+// after the last iteration: lowering says so to LLVM (lower/Control.cpp).
 #pragma once
 
 #include "codegen/analysis/AxisInfo.h"

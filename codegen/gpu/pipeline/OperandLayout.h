@@ -10,8 +10,8 @@
 namespace tessera::codegen::gpu {
 
 /// The shared layout under which storing a tile from `source` and loading it
-/// once into each of `readers` (all without copies in registers) takes the
-/// fewest passes over the banks. One reader: free of conflicts
+/// once into each of `readers` (all without replication in registers) takes the
+/// fewest passes over the banks. One reader: free of bank conflicts
 /// (layout::findSharedTrip). Several: the best of the layouts that are free of
 /// conflicts for one of them and the swizzles under which ldmatrix, transposed
 /// or not, is; where that has conflicts, one with the same accesses without, if

@@ -38,7 +38,7 @@ namespace tessera::codegen::gpu {
 struct StagedLoad {
   tile::LoadOp load;
   int64_t vector = 1;      // elements of one cp.async
-  tile::SharedAttr layout; // free of conflicts for the copy and the first use
+  tile::SharedAttr layout; // no bank conflicts for the copy and the first use
 };
 
 /// Whether something in the loop keeps the loads after it, also those of later
@@ -92,14 +92,14 @@ std::optional<SplitLoads> splitLoads(mlir::scf::ForOp loop,
 std::unique_ptr<mlir::Pass> createPipelineLoopsPass(int numStages,
                                                     int64_t sharedBytes);
 
-/// tessera-stage-operands: tiles that several dots read, and operands from
+/// tessera-promote-operands: tiles that several dots read, and operands from
 /// outside of a loop that has too many for its registers, are stored to shared
 /// memory once and read from there by each dot. Copies that it starts have
 /// landed before anything can write what they read. `sharedBytes`: of a block.
-std::unique_ptr<mlir::Pass> createStageOperandsPass(int64_t sharedBytes);
+std::unique_ptr<mlir::Pass> createPromoteOperandsPass(int64_t sharedBytes);
 
 /// For tools.
 void registerPipelinePasses();
-void registerStageOperandsPass();
+void registerPromoteOperandsPass();
 
 } // namespace tessera::codegen::gpu

@@ -514,7 +514,7 @@ std::unique_ptr<Pass> createPipelineLoopsPass(int numStages,
 
 void registerPipelinePasses() {
   PassRegistration<PipelineLoopsPass>();
-  registerStageOperandsPass();
+  registerPromoteOperandsPass();
 }
 
 } // namespace tessera::codegen::gpu

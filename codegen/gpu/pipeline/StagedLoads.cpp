@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/analysis/MemoryModel.h"
 #include "codegen/analysis/PointerOrigins.h"
-#include "codegen/gpu/Lower.h"
+#include "codegen/gpu/kernel/Attributes.h"
 #include "codegen/gpu/pipeline/OperandLayout.h"
 #include "codegen/gpu/pipeline/Pipeline.h"
 #include "dialect/layout/ShapeOps.h"
@@ -28,7 +28,7 @@ static void operandLayouts(Value value, std::vector<int> axes,
         if (auto op = dyn_cast<tile::DotOp>(dot))
           if (op.getA() == convert.getResult() ||
               op.getB() == convert.getResult()) {
-            LinearLayout layout = layout::dropCopies(layout::transpose(
+            LinearLayout layout = layout::dropReplication(layout::transpose(
                 tile::layoutOf(convert.getType()).layout(), axes));
             if (!llvm::is_contained(found, layout))
               found.push_back(layout);
@@ -72,9 +72,9 @@ int64_t copyVector(tile::LoadOp load) {
   auto vector = load->getAttrOfType<IntegerAttr>(kVectorAttr);
   int64_t elements =
       std::min<int64_t>(vector ? vector.getInt() : 1, 128 / bits);
-  // Copies in registers would be written twice.
+  // Elements that a lane has twice would be written twice.
   LinearLayout source = tile::layoutOf(type).layout();
-  if (elements * bits < 32 || source != layout::dropCopies(source))
+  if (elements * bits < 32 || source != layout::dropReplication(source))
     return 0;
   return elements;
 }

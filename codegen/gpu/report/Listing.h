@@ -67,11 +67,11 @@ struct InstructionCounts {
 
 struct ListedLoop {
   InstructionCounts counts; // of all its blocks, inner loops included
-  // An innermost loop's: of one round that does all that can be done of the
+  // An innermost loop's: of one iteration that does all that can be done of the
   // tensor instructions, memory accesses and barriers, and else the least. So
-  // what a branch jumps over in most rounds (a mask that only the last ones
+  // what a branch jumps over in most iterations (a mask that only the last ones
   // need) is not in it, copies under a condition are. Others': as `counts`.
-  InstructionCounts round;
+  InstructionCounts iteration;
   uint32_t firstLine = 0, lastLine = 0; // in the kernel's file; 0: unknown
   uint32_t textLine = 0;                // where the text has its head
   uint32_t depth = 1;                   // 1: in no other loop

@@ -149,7 +149,7 @@ struct Graph {
   }
 };
 
-// What a round is there for: tensor instructions, memory but the stack,
+// What an iteration is there for: tensor instructions, memory but the stack,
 // barriers. All else is overhead.
 uint32_t duties(const InstructionCounts &counts) {
   using C = InstructionClass;
@@ -168,8 +168,8 @@ bool better(const InstructionCounts &a, const InstructionCounts &b) {
 }
 
 // From the head of an innermost loop back to it by the best way.
-InstructionCounts roundOf(const Graph &graph, const Listing &listing,
-                          size_t head, const std::set<size_t> &loop) {
+InstructionCounts iterationOf(const Graph &graph, const Listing &listing,
+                              size_t head, const std::set<size_t> &loop) {
   std::map<size_t, InstructionCounts> ways; // to the end of a block
   const InstructionCounts *best = nullptr;
   for (size_t block : graph.order) {
@@ -236,8 +236,8 @@ void analyzeLoops(Listing &listing) {
             loop.firstLine ? std::min(loop.firstLine, place.line) : place.line;
         loop.lastLine = std::max(loop.lastLine, place.line);
       }
-    loop.round =
-        loop.innermost ? roundOf(graph, listing, head, blocks) : loop.counts;
+    loop.iteration = loop.innermost ? iterationOf(graph, listing, head, blocks)
+                                    : loop.counts;
     listing.loops.push_back(loop);
   }
   std::stable_sort(listing.loops.begin(), listing.loops.end(),
@@ -249,10 +249,10 @@ void analyzeLoops(Listing &listing) {
 double loopNonTensorPerTensor(const Listing &listing) {
   uint64_t tensor = 0, other = 0;
   for (const ListedLoop &loop : listing.loops)
-    if (const uint32_t own = loop.round[InstructionClass::Mma];
+    if (const uint32_t own = loop.iteration[InstructionClass::Mma];
         loop.innermost && own) {
       tensor += own;
-      other += loop.round.total() - own;
+      other += loop.iteration.total() - own;
     }
   return tensor ? double(other) / double(tensor) : -1;
 }

@@ -2,7 +2,7 @@
 // JSON. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/report/Report.h"
 
-#include "codegen/gpu/Ptxas.h"
+#include "codegen/gpu/report/Ptxas.h"
 
 #include <algorithm>
 #include <cmath>
@@ -28,7 +28,7 @@ Json ratioJson(double value) {
 Json listingJson(const Listing &listing) {
   Json loops = Json::array();
   for (const ListedLoop &loop : listing.loops) {
-    const uint32_t tensor = loop.round[InstructionClass::Mma];
+    const uint32_t tensor = loop.iteration[InstructionClass::Mma];
     loops.push_back(
         {{"lines",
           loop.firstLine ? Json{loop.firstLine, loop.lastLine} : Json()},
@@ -36,9 +36,9 @@ Json listingJson(const Listing &listing) {
          {"depth", loop.depth},
          {"innermost", loop.innermost},
          {"instructions", countsJson(loop.counts)},
-         {"round", countsJson(loop.round)},
+         {"iteration", countsJson(loop.iteration)},
          {"non_tensor_per_tensor",
-          tensor ? ratioJson(double(loop.round.total() - tensor) / tensor)
+          tensor ? ratioJson(double(loop.iteration.total() - tensor) / tensor)
                  : Json()}});
   }
   return {{"instructions", countsJson(listing.counts)},

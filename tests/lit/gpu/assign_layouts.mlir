@@ -125,7 +125,7 @@ func.func @weights(%X: !tile.ptr<f32> {tile.divisibility = 16 : i32}, %W: !tile.
 }
 
 // Sums over heads of an accumulator's rows, of which no lane needs more than its share: not stored eight times, not sorted eight times. What
-// lanes already share in copies a sort takes in shares, too.
+// lanes already hold as replicas a sort takes in shares, too.
 // CHECK-LABEL: @shares
 // CHECK: [[S:%.*]] = tile.reduce{{ +}}sum {{.*}} -> tensor<32xf32, [[SHARES:#linear[0-9]*]]>
 // CHECK-NOT: tile.convert_layout

@@ -1,9 +1,9 @@
-// Atomics: instruction, order, scope, type; who acts where there are copies.
+// Atomics: instruction, order, scope, type; who acts where elements are replicated.
 // RUN: tessera-lower %s --laid-out | FileCheck %s
 // RUN: tessera-lower %s --laid-out --target=sm_90 | FileCheck %s --check-prefix=NEXT
 
 #row = #tile.linear<128, register = [], lane = [[1], [2], [4], [8], [16]], warp = [[32], [64]]>
-#copies = #tile.linear<32, register = [], lane = [[1], [2], [4], [8], [0]], warp = [[16], [0]]>
+#replicated = #tile.linear<32, register = [], lane = [[1], [2], [4], [8], [0]], warp = [[16], [0]]>
 
 // Order and scope go into the instruction; without them acq_rel among the
 // programs of the device. `red` where nobody reads the result.
@@ -102,16 +102,16 @@ func.func @sums(%p: !tile.ptr<f32>, %q: !tile.ptr<f16>, %r: !tile.ptr<bf16>, %v:
 }
 
 // Of an element that many threads hold one adds; under a mask those that may.
-// CHECK-LABEL: .entry copies(
+// CHECK-LABEL: .entry replicated(
 // CHECK: and.b32 %[[FREE:r[0-9]+]], %{{r[0-9]+}}, 80;
 // CHECK: setp.eq.{{[a-z0-9]+}} %[[FIRST:p[0-9]+]], %[[FREE]], 0;
 // CHECK: @%{{p[0-9]+}} red.relaxed.gpu.global.add.u32
 // CHECK: ret
-func.func @copies(%p: !tile.ptr<i32>) {
-  %x = tile.range 0, 32 : tensor<32xi32, #copies>
-  %ps = tile.splat %p : !tile.ptr<i32> -> tensor<32x!tile.ptr<i32>, #copies>
-  %pp = tile.addptr %ps, %x : tensor<32x!tile.ptr<i32>, #copies>, tensor<32xi32, #copies>
-  %y = tile.atomic_rmw add %pp, %x {sem = "relaxed"} : tensor<32x!tile.ptr<i32>, #copies>, tensor<32xi32, #copies>
+func.func @replicated(%p: !tile.ptr<i32>) {
+  %x = tile.range 0, 32 : tensor<32xi32, #replicated>
+  %ps = tile.splat %p : !tile.ptr<i32> -> tensor<32x!tile.ptr<i32>, #replicated>
+  %pp = tile.addptr %ps, %x : tensor<32x!tile.ptr<i32>, #replicated>, tensor<32xi32, #replicated>
+  %y = tile.atomic_rmw add %pp, %x {sem = "relaxed"} : tensor<32x!tile.ptr<i32>, #replicated>, tensor<32xi32, #replicated>
   return
 }
 

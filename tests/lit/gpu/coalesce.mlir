@@ -15,7 +15,7 @@
 // what it would have then.
 // CHECK-DAG: [[LANES:#.*]] = #tile.linear<2048, register = {{\[\[}}32], [64], [512], [1024]], lane = {{\[\[}}1], [2], [4], [8], [16]], warp = {{\[\[}}128], [256]]>
 // CHECK-DAG: [[FOUR:#.*]] = #tile.linear<4096, register = {{\[\[}}1], [2], [128], [1024], [2048]], lane = {{\[\[}}4], [8], [16], [32], [64]], warp = {{\[\[}}256], [512]]>
-// 64 elements for 128 threads: warps 2 and 3 hold copies.
+// 64 elements for 128 threads: warps 2 and 3 hold replicas.
 // CHECK-DAG: [[SMALL:#.*]] = #tile.linear<64, register = [], lane = {{\[\[}}1], [2], [4], [8], [16]], warp = {{\[\[}}32], [0]]>
 // Rows of 256 that start anywhere: single elements, 32 neighbours a warp. The
 // other columns of a row are registers, whose addresses differ by constants; a

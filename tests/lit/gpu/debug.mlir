@@ -3,7 +3,7 @@
 
 #row = #tile.linear<32, register = [], lane = [[1], [2], [4], [8], [16]], warp = [[0], [0]]>
 
-// A line for each element, of copies only the first.
+// A line for each element, of replicas only the first.
 // CHECK: c"pid (%u, %u, %u) idx (%u) row fp32[32]: %.9g\0A\00"
 // CHECK-LABEL: define {{.*}} @show(
 // CHECK: icmp eq i32 {{.*}}, 0

@@ -1,9 +1,9 @@
-// Loads and stores: width, masks, cache words, copies.
+// Loads and stores: width, masks, cache modifiers, replication.
 // RUN: tessera-lower %s --laid-out | FileCheck %s
 
 #four = #tile.linear<512, register = [[1], [2]], lane = [[4], [8], [16], [32], [64]], warp = [[128], [256]]>
 #eight = #tile.linear<1024, register = [[1], [2], [4]], lane = [[8], [16], [32], [64], [128]], warp = [[256], [512]]>
-#copies = #tile.linear<32, register = [], lane = [[1], [2], [4], [8], [0]], warp = [[16], [0]]>
+#replicated = #tile.linear<32, register = [], lane = [[1], [2], [4], [8], [0]], warp = [[16], [0]]>
 
 // What every thread does is LLVM's: 16 bytes at once.
 // CHECK-LABEL: .entry plain(
@@ -82,17 +82,17 @@ func.func @caches(%p: !tile.ptr<f32>, %q: !tile.ptr<f32>) {
   return
 }
 
-// 32 elements, 128 threads: the first of four copies stores.
-// CHECK-LABEL: .entry copies(
+// 32 elements, 128 threads: the first of four replicas stores.
+// CHECK-LABEL: .entry replicated(
 // CHECK: and.b32 %[[FREE:r[0-9]+]], %{{r[0-9]+}}, 80;
 // CHECK: setp.eq.{{[a-z0-9]+}} %[[FIRST:p[0-9]+]], %[[FREE]], 0;
 // CHECK: @%[[FIRST]] st.global.b32
 // CHECK: ret
-func.func @copies(%p: !tile.ptr<i32>) {
-  %i = tile.range 0, 32 : tensor<32xi32, #copies>
-  %ps = tile.splat %p : !tile.ptr<i32> -> tensor<32x!tile.ptr<i32>, #copies>
-  %pp = tile.addptr %ps, %i : tensor<32x!tile.ptr<i32>, #copies>, tensor<32xi32, #copies>
-  tile.store %pp, %i : tensor<32x!tile.ptr<i32>, #copies>, tensor<32xi32, #copies>
+func.func @replicated(%p: !tile.ptr<i32>) {
+  %i = tile.range 0, 32 : tensor<32xi32, #replicated>
+  %ps = tile.splat %p : !tile.ptr<i32> -> tensor<32x!tile.ptr<i32>, #replicated>
+  %pp = tile.addptr %ps, %i : tensor<32x!tile.ptr<i32>, #replicated>, tensor<32xi32, #replicated>
+  tile.store %pp, %i : tensor<32x!tile.ptr<i32>, #replicated>, tensor<32xi32, #replicated>
   return
 }
 

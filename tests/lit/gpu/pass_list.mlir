@@ -14,8 +14,8 @@
 // CHECK-NEXT: layout: builtin.module({{.*}}tessera-coalesce{{.*}},tessera-dot-layouts{{.*}},tessera-assign-layouts
 // CHECK-SAME: tessera-vector-widths
 // CHECK-SAME: tessera-pipeline-loops
-// CHECK-SAME: tessera-stage-operands
-// CHECK-SAME: tessera-order-memory
+// CHECK-SAME: tessera-promote-operands
+// CHECK-SAME: tessera-memory-barriers
 // CHECK: lower: {{.*}}shared memory, LLVM IR
 // CHECK: emit: NVPTX for sm_80
 // UNKNOWN: `sm_81` is not a GPU target

@@ -50,7 +50,7 @@ func.func @loop(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %step: tensor<16x32xi32
   return %r : tensor<16x16xf32, #acc>
 }
 
-// The address is carried from round to round, the tile is read through an index
+// The address is carried from iteration to iteration, the tile is read through an index
 // that is loaded itself, under an `if`: the condition becomes part of the mask.
 // CHECK-LABEL: func.func @guarded
 // CHECK: scf.for {{.*}} iter_args(

@@ -40,7 +40,7 @@ func.func @buffers(%f: f32, %i: i32) {
   return
 }
 
-// Small scratch of neighbours lies side by side: a round has one barrier for
+// Small scratch of neighbours lies side by side: an iteration has one barrier for
 // each reduction, not two.
 // CHECK-LABEL: @loop
 // CHECK: tile.reduce max {{.*}} {tile.no_wait, tile.scratch = [[FIRST:[0-9]+]] : i64}
@@ -60,7 +60,7 @@ func.func @loop(%f: f32, %n: i32) {
   return
 }
 
-// One alone meets itself in the next round: it waits.
+// One alone meets itself in the next iteration: it waits.
 // CHECK-LABEL: @alone
 // CHECK: tile.reduce max
 // CHECK-NOT: tile.no_wait

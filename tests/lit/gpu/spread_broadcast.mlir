@@ -1,7 +1,7 @@
 // A column that is repeated along rows and summed over columns.
 // RUN: tessera-opt %s -tessera-coalesce=num-warps=4 -tessera-assign-layouts=num-warps=4 -cse | FileCheck %s
 
-// The lanes that hold copies of it share the work, two elements a lane instead of sixteen; the column stays where its reduction
+// The lanes that hold replicas of it share the work, two elements a lane instead of sixteen; the column stays where its reduction
 // left it.
 // CHECK: [[WIDE:#linear[0-9]*]] = #tile.linear<16x16, register = {{\[\[}}0, 8]], lane = {{\[\[}}0, 1], [0, 2], [0, 4], [1, 0], [2, 0]], warp = {{\[\[}}4, 0], [8, 0]]>
 // CHECK-LABEL: @ranks

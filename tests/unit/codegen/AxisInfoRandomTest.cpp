@@ -5,7 +5,8 @@
 // Random programs of integer and pointer operations are executed here, element
 // by element, with random arguments that keep what their attributes promise:
 // small ones, negative ones, and such that sums wrap. Whatever AxisInfo claims
-// of a value must hold for the elements it takes, in every round of every loop.
+// of a value must hold for the elements it takes, in every iteration of every
+// loop.
 #include "codegen/analysis/AxisInfo.h"
 #include "dialect/tile/TileDialect.h"
 
@@ -190,9 +191,9 @@ private:
         carried.push_back(values.at(init));
       int64_t upper = values.at(loop.getUpperBound()).values[0];
       int64_t step = values.at(loop.getStep()).values[0];
-      int rounds = 0;
+      int iterations = 0;
       for (int64_t i = values.at(loop.getLowerBound()).values[0];
-           i < upper && rounds < 5; i += step, ++rounds) {
+           i < upper && iterations < 5; i += step, ++iterations) {
         define(loop.getInductionVar(), {{}, {i}});
         for (auto [arg, value] : llvm::zip(loop.getRegionIterArgs(), carried))
           define(arg, value);

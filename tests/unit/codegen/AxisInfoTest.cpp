@@ -231,7 +231,7 @@ TEST_F(AxisInfoTest, LoopCarriedPointers) {
   EXPECT_EQ(facts(0), "1 32 1");
   EXPECT_EQ(analysis->of(marked[0]).low, 0);
   EXPECT_EQ(facts(1), "32 16 1");
-  EXPECT_EQ(facts(2), "32 8 1"); // 2 elements of 4 bytes a round
+  EXPECT_EQ(facts(2), "32 8 1"); // 2 elements of 4 bytes an iteration
   EXPECT_EQ(facts(3), "32 16 1");
 }
 

@@ -3,9 +3,9 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/Ptx.h"
-#include "codegen/gpu/Ptxas.h"
 #include "codegen/gpu/Target.h"
 #include "codegen/gpu/report/Listing.h"
+#include "codegen/gpu/report/Ptxas.h"
 #include "support/CudaTools.h"
 #include "support/Error.h"
 #include "support/File.h"

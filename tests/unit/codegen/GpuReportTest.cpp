@@ -1,7 +1,7 @@
 // tests/unit/codegen/GpuReportTest.cpp - listings of PTX and SASS, the report.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/gpu/Ptxas.h"
+#include "codegen/gpu/report/Ptxas.h"
 #include "codegen/gpu/report/Report.h"
 #include "support/Error.h"
 #include "tests/unit/codegen/GpuKernels.h"
@@ -54,8 +54,8 @@ TEST(GpuReport, Loops) {
   EXPECT_DOUBLE_EQ(loopNonTensorPerTensor(listing), 2.5);
 }
 
-// A round copies and multiplies, but masks only where it must: the way around
-// the masks counts, the one around the copies does not.
+// An iteration copies and multiplies, but masks only where it must: the way
+// around the masks counts, the one around the copies does not.
 TEST(GpuReport, ARoundWithoutWhatIsSkipped) {
   const Listing listing = readSass(R"sass(
         .headerflags    @"EF_CUDA_64BIT_ADDRESS EF_CUDA_SM80 EF_CUDA_VIRTUAL_SM(EF_CUDA_SM80)"
@@ -82,9 +82,9 @@ guarded:
   ASSERT_EQ(listing.loops.size(), 1u);
   const ListedLoop &loop = listing.loops[0];
   EXPECT_EQ(loop.counts.total(), 10u);
-  EXPECT_EQ(loop.round.total(), 7u);
-  EXPECT_EQ(loop.round[C::AsyncCopy], 1u);
-  EXPECT_EQ(loop.round[C::Mma], 1u);
+  EXPECT_EQ(loop.iteration.total(), 7u);
+  EXPECT_EQ(loop.iteration[C::AsyncCopy], 1u);
+  EXPECT_EQ(loop.iteration[C::Mma], 1u);
   EXPECT_DOUBLE_EQ(loopNonTensorPerTensor(listing), 6);
 }
 

@@ -428,8 +428,8 @@ func.func @ticket(%counter: !tile.ptr<i32>, %lock: !tile.ptr<i64>, %y: !tile.ptr
   }
 }
 
-// The tests above see copies that act too.
-TEST(GpuAtomic, WithoutPredicatesCopiesAddAgain) {
+// The tests above see replicas that act too.
+TEST(GpuAtomic, WithoutPredicatesReplicasAddAgain) {
   GpuKernel kernel(R"(
 #l = #tile.linear<32, register = [], lane = [[1], [2], [4], [8], [16]], warp = [[0], [0]]>
 func.func @sum(%x: !tile.ptr<i32>) {

@@ -118,11 +118,11 @@ func.func @sum(%q: !tile.ptr<f16> {tile.divisibility = 16 : i32}, %k: !tile.ptr<
                                 {least, least + 3, most},
                                 {-7, most, most},
                                 {most, least, 1}}) {
-      size_t rounds = 0;
+      size_t iterations = 0;
       for (int64_t i = low; i < n; i += step)
-        ++rounds;
+        ++iterations;
       // What is read behind the last tile is behind the end of the memory.
-      std::vector<_Float16> q(rounds * 1024), k(1024);
+      std::vector<_Float16> q(iterations * 1024), k(1024);
       for (size_t i = 0; i < q.size(); ++i)
         q[i] = _Float16(int(i * 7 % 11) - 5);
       for (size_t i = 0; i < 32; ++i)

@@ -21,17 +21,17 @@ using namespace tessera::layout;
 
 namespace {
 
-// Every place of `layout` (of one axis) is an element of the result: the copies
-// of an element in registers, lanes and warps lie along a second axis.
-LinearLayout withCopies(const LinearLayout &layout) {
-  int copies = 0, bits = layout.outBits();
+// Every place of `layout` (of one axis) is an element of the result: the
+// replicas of an element in registers, lanes and warps lie along a second axis.
+LinearLayout withReplicas(const LinearLayout &layout) {
+  int replicas = 0, bits = layout.outBits();
   std::vector<Word> columns = layout.columns();
   for (Dim dim : {Dim::Register, Dim::Lane, Dim::Warp})
     for (int bit = 0; bit < layout.inBits(dim); ++bit)
       if (layout.freeBits(dim) >> bit & 1)
         columns[size_t(layout.inStart(dim) + bit)] |= Word(1)
-                                                      << (bits + copies++);
-  return {layout.ins(), {{Dim::Dim0, bits}, {Dim::Dim1, copies}}, columns};
+                                                      << (bits + replicas++);
+  return {layout.ins(), {{Dim::Dim0, bits}, {Dim::Dim1, replicas}}, columns};
 }
 
 const char *elementsText = R"(
@@ -63,7 +63,7 @@ struct Kind {
 
 std::string kernelText(const Kind &kind, const LinearLayout &src,
                        const LinearLayout &dst) {
-  LinearLayout all = withCopies(dst);
+  LinearLayout all = withReplicas(dst);
   LinearLayout flat = reshape(all, {int64_t(1) << all.outBits()});
   LinearLayout column = expandDims(dst, 1);
   std::string before, after, text = elementsText;
@@ -106,9 +106,9 @@ sim::Report expectArrives(const Kind &kind, const LinearLayout &src,
   how.numWarps = int(src.inSize(Dim::Warp));
   GpuKernel kernel(kernelText(kind, src, dst), how);
   size_t n = size_t(1) << src.outBits(), bytes = size_t(kind.bytes);
-  size_t copies = size_t(1) << withCopies(dst).outBits(Dim::Dim1);
+  size_t replicas = size_t(1) << withReplicas(dst).outBits(Dim::Dim1);
   std::mt19937 random{unsigned(n)};
-  std::vector<uint8_t> in(n * bytes), out(n * copies * bytes, 0xee);
+  std::vector<uint8_t> in(n * bytes), out(n * replicas * bytes, 0xee);
   for (uint8_t &byte : in)
     byte = uint8_t(random());
   if (kind.element == "i1")
@@ -116,10 +116,11 @@ sim::Report expectArrives(const Kind &kind, const LinearLayout &src,
       byte &= 1;
   sim::Report report = kernel.run({1}, {in, out});
   for (size_t i = 0; i < n; ++i)
-    for (size_t copy = 0; copy < copies; ++copy)
-      if (std::memcmp(&in[i * bytes], &out[(i * copies + copy) * bytes],
+    for (size_t replica = 0; replica < replicas; ++replica)
+      if (std::memcmp(&in[i * bytes], &out[(i * replicas + replica) * bytes],
                       bytes)) {
-        ADD_FAILURE() << what << ": element " << i << ", copy " << copy << "\n"
+        ADD_FAILURE() << what << ": element " << i << ", replica " << replica
+                      << "\n"
                       << src.str() << dst.str() << kernel.ptx;
         return report;
       }
@@ -139,7 +140,7 @@ ConversionKind planned(const Kind &kind, const LinearLayout &src,
   return codegen::gpu::planOf(src, dst, kind.converted, options)->kind;
 }
 
-// Layouts as kernels have them and arbitrary ones, with copies in lanes and
+// Layouts as kernels have them and arbitrary ones, with replicas in lanes and
 // warps, from fewer elements than threads to 32 a thread.
 TEST(GpuConvert, RandomPairsOfLayouts) {
   Random random(7);

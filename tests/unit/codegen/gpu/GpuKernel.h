@@ -5,7 +5,7 @@
 
 #include "codegen/gpu/Lower.h"
 #include "codegen/gpu/Ptx.h"
-#include "codegen/gpu/Warps.h"
+#include "codegen/gpu/kernel/Warps.h"
 #include "dialect/tile/TileDialect.h"
 #include "runtime/sim/Sim.h"
 

@@ -87,16 +87,16 @@ inline std::string storeTile(const std::string &value,
          ", " + tileType(map, element) + "\n";
 }
 
-/// A new last axis for the copies that lanes and warps hold: the layout in
+/// A new last axis for the replicas that lanes and warps hold: the layout in
 /// which every thread stores its own copy of a tile in `map`.
-inline layout::LinearLayout withCopies(const layout::LinearLayout &map) {
+inline layout::LinearLayout withReplicas(const layout::LinearLayout &map) {
   using namespace layout;
-  int copies = 0;
+  int replicas = 0;
   for (Dim dim : {Dim::Lane, Dim::Warp})
     for (Word column : map.columns(dim))
-      copies += !column;
+      replicas += !column;
   Extents outs = map.outs();
-  outs.push_back({tileDim(int(outs.size())), copies});
+  outs.push_back({tileDim(int(outs.size())), replicas});
   std::vector<Word> columns = map.columns(Dim::Register);
   Word copy = Word(1) << map.outBits();
   for (Dim dim : {Dim::Lane, Dim::Warp})
@@ -109,12 +109,12 @@ inline layout::LinearLayout withCopies(const layout::LinearLayout &map) {
 }
 
 /// Stores every thread's copy of `value`, which is in `map` (no axes: a
-/// scalar): row-major, the copies fastest.
-inline std::string storeCopies(const std::string &value,
-                               const std::string &pointer,
-                               const layout::LinearLayout &map,
-                               const std::string &element) {
-  layout::LinearLayout all = withCopies(map);
+/// scalar): row-major, the replicas fastest.
+inline std::string storeReplicas(const std::string &value,
+                                 const std::string &pointer,
+                                 const layout::LinearLayout &map,
+                                 const std::string &element) {
+  layout::LinearLayout all = withReplicas(map);
   std::string name = pointer + "_c", text;
   if (map.outs().empty()) {
     text = "%" + name + " = tile.splat %" + value + " : " + element + " -> " +
@@ -158,7 +158,7 @@ inline layout::LinearLayout layoutOfWords(std::vector<int64_t> shape,
 }
 
 /// Every bit of the place moves along one axis; 1 to 8 warps; with and without
-/// copies.
+/// replicas.
 inline std::vector<TileLayout> regularLayouts() {
   using namespace layout;
   std::vector<TileLayout> all;

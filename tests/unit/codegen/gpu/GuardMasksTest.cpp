@@ -119,21 +119,22 @@ TEST(GuardMasks, EveryRoundMasksWhatItMust) {
   }
 }
 
-// Rounds that need no mask cost a few instructions more than without one, not
-// two for each of a thread's 32 elements.
+// Iterations that need no mask cost a few instructions more than without one,
+// not two for each of a thread's 32 elements.
 TEST(GuardMasks, ARoundWithoutMaskedElementsIsCheap) {
   GpuKernel masked = kernelOf(true), bare = kernelOf(false);
   Data data;
-  constexpr uint64_t rounds = 16, warps = 4;
+  constexpr uint64_t iterations = 16, warps = 4;
   auto executed = [&](GpuKernel &kernel, int32_t first) {
     std::vector<float> o(64 * 64);
-    return kernel.run({1}, {data.x, data.y, o, first, 0, int32_t(64 * rounds)})
+    return kernel
+        .run({1}, {data.x, data.y, o, first, 0, int32_t(64 * iterations)})
         .counters.warpInstructions;
   };
   const uint64_t none = executed(bare, 0), open = executed(masked, 5000),
                  closed = executed(masked, -5000);
-  EXPECT_LE(open, none + warps * (8 * rounds + 32));
-  EXPECT_GE(closed, open + warps * 2 * 32 * rounds);
+  EXPECT_LE(open, none + warps * (8 * iterations + 32));
+  EXPECT_GE(closed, open + warps * 2 * 32 * iterations);
 }
 
 } // namespace

@@ -78,7 +78,7 @@ void checkAllKinds(const TileLayout &tile, int axis, const Element &type,
   SCOPED_TRACE(tile.name + ", axis " + std::to_string(axis) + ", " + type.name +
                (nans ? ", with NaN" : "") + (given ? ", scattered" : ""));
   LinearLayout result = given ? *given : layout::slice(tile.map, axis);
-  int64_t copies = int64_t(1) << withCopies(result).outs().back().bits;
+  int64_t replicas = int64_t(1) << withReplicas(result).outs().back().bits;
   int64_t rows = int64_t(1) << result.outBits();
   std::vector<std::string> kinds = kindsOf(type);
   std::string text =
@@ -92,7 +92,7 @@ void checkAllKinds(const TileLayout &tile, int axis, const Element &type,
     text += "%" + kind + " = tile.reduce " + kind + " %v, " +
             std::to_string(axis) + " : " + tileType(tile.map, type.name) +
             " -> " + resultType(result, element) + "\n" +
-            storeCopies(kind, kind + "o", result, element);
+            storeReplicas(kind, kind + "o", result, element);
   }
   GpuKernel kernel(text + "return\n}\n", laidOut(tile.warps()));
 
@@ -102,8 +102,9 @@ void checkAllKinds(const TileLayout &tile, int axis, const Element &type,
   std::vector<GpuArg> args = {x};
   outputs.reserve(kinds.size());
   for (const std::string &kind : kinds) {
-    outputs.emplace_back(size_t(rows * copies * (isArg(kind) ? 4 : type.bytes)),
-                         uint8_t(0xA5));
+    outputs.emplace_back(
+        size_t(rows * replicas * (isArg(kind) ? 4 : type.bytes)),
+        uint8_t(0xA5));
     args.push_back(outputs.back());
   }
   kernel.run({1}, args);
@@ -117,13 +118,13 @@ void checkAllKinds(const TileLayout &tile, int axis, const Element &type,
               for (int64_t place : at)
                 values.push_back(type.get(x, place));
               double expected = reduceRow(kinds[k], type, values);
-              for (int64_t copy = 0; copy < copies; ++copy) {
-                double got = out.get(outputs[k], row * copies + copy);
+              for (int64_t replica = 0; replica < replicas; ++replica) {
+                double got = out.get(outputs[k], row * replicas + replica);
                 if (std::isnan(expected))
                   ASSERT_TRUE(std::isnan(got)) << kinds[k] << " of row " << row;
                 else
-                  ASSERT_EQ(got, expected)
-                      << kinds[k] << " of row " << row << ", copy " << copy;
+                  ASSERT_EQ(got, expected) << kinds[k] << " of row " << row
+                                           << ", replica " << replica;
               }
             });
   }
@@ -169,7 +170,7 @@ TEST(GpuReduce, EveryType) {
 
 // A sum of products, whose first addition could be fused with one of its
 // operands: all threads must hold the same bits (Triton 3.6 has a race there).
-TEST(GpuReduce, CopiesOfASumAreEqualBitForBit) {
+TEST(GpuReduce, ReplicasOfASumAreEqualBitForBit) {
   std::vector<TileLayout> layouts = allLayouts();
   for (const TileLayout &tile : layouts)
     for (const char *type : {"f32", "f64"})
@@ -183,13 +184,14 @@ TEST(GpuReduce, CopiesOfASumAreEqualBitForBit) {
                 "%w = arith.mulf %v, %v : " + tileType(tile.map, t) +
                 "\n%s = tile.reduce sum %w, " + std::to_string(axis) + " : " +
                 tileType(tile.map, t) + " -> " + resultType(result, t) + "\n" +
-                storeCopies("s", "o", result, t) + "return\n}\n",
+                storeReplicas("s", "o", result, t) + "return\n}\n",
             laidOut(tile.warps()));
-        int64_t copies = int64_t(1) << withCopies(result).outs().back().bits;
+        int64_t replicas = int64_t(1)
+                           << withReplicas(result).outs().back().bits;
         int64_t rows = int64_t(1) << result.outBits();
         const Element &element = elements()[t == "f32" ? 0 : 4];
         std::vector<uint8_t> x(size_t(tile.size() * element.bytes)),
-            o(size_t(rows * copies * element.bytes));
+            o(size_t(rows * replicas * element.bytes));
         std::mt19937 random(5);
         for (int64_t i = 0; i < tile.size(); ++i)
           element.put(x, i, std::ldexp(double(random()), -30) - 2);
@@ -201,12 +203,12 @@ TEST(GpuReduce, CopiesOfASumAreEqualBitForBit) {
                   for (int64_t place : at)
                     sum += (long double)(element.get(x, place)) *
                            element.get(x, place);
-                  double first = element.get(o, row * copies);
+                  double first = element.get(o, row * replicas);
                   // log2 of the row's length additions one after the other,
                   // and registers' products.
                   EXPECT_NEAR(first, double(sum), 12 * epsilon * double(sum));
-                  for (int64_t copy = 1; copy < copies; ++copy)
-                    ASSERT_EQ(element.get(o, row * copies + copy), first)
+                  for (int64_t replica = 1; replica < replicas; ++replica)
+                    ASSERT_EQ(element.get(o, row * replicas + replica), first)
                         << kernel.ptx;
                 });
       }
@@ -234,13 +236,13 @@ TEST(GpuReduce, RegionsGetTheirPartsInOrder) {
     %g = arith.addi %f, %d : i32
     tile.yield %e, %g : i32, i32
   }
-)" + storeCopies("r#0", "o", result, "i32") +
-              storeCopies("r#1", "q", result, "i32") + "return\n}\n",
+)" + storeReplicas("r#0", "o", result, "i32") +
+              storeReplicas("r#1", "q", result, "i32") + "return\n}\n",
           laidOut(tile.warps()));
-      int64_t copies = int64_t(1) << withCopies(result).outs().back().bits;
+      int64_t replicas = int64_t(1) << withReplicas(result).outs().back().bits;
       int64_t rows = int64_t(1) << result.outBits();
       std::vector<int32_t> x(size_t(tile.size())), y(x.size()),
-          o(size_t(rows * copies)), q(o.size());
+          o(size_t(rows * replicas)), q(o.size());
       std::mt19937 random(9);
       for (size_t i = 0; i < x.size(); ++i) {
         x[i] = int32_t(random());
@@ -255,8 +257,8 @@ TEST(GpuReduce, RegionsGetTheirPartsInOrder) {
                   a *= c;
                   b = c * b + uint32_t(y[size_t(place)]);
                 }
-                for (int64_t copy = 0; copy < copies; ++copy) {
-                  size_t i = size_t(row * copies + copy);
+                for (int64_t replica = 0; replica < replicas; ++replica) {
+                  size_t i = size_t(row * replicas + replica);
                   ASSERT_EQ(uint32_t(o[i]), a) << "row " << row;
                   ASSERT_EQ(uint32_t(q[i]), b) << "row " << row;
                 }
@@ -315,7 +317,7 @@ void checkLoop(int reductions, int barriers) {
 }
 
 // One barrier each, between writing and reading; the first of a loop waits for
-// the readers of the round before where they share a place.
+// the readers of the iteration before where they share a place.
 TEST(GpuReduce, ScratchIsWaitedForWhereItMustBe) {
   checkLoop(1, 2);
   checkLoop(2, 2);
@@ -331,9 +333,9 @@ TEST(GpuReduce, WarpsReadAllPartsInOnePass) {
     LinearLayout result = layout::slice(map, 0);
     GpuKernel kernel(
         "func.func @k(%x: !tile.ptr<f32>, %o: !tile.ptr<f32>) {\n" +
-            loadTile("v", "x", map, "f32") +
-            "%s = tile.reduce sum %v, 0 : " + tileType(map, "f32") +
-            " -> f32\n" + storeCopies("s", "o", result, "f32") + "return\n}\n",
+            loadTile("v", "x", map, "f32") + "%s = tile.reduce sum %v, 0 : " +
+            tileType(map, "f32") + " -> f32\n" +
+            storeReplicas("s", "o", result, "f32") + "return\n}\n",
         laidOut(warps));
     std::vector<float> x(size_t(32 * warps)), o(x.size());
     float sum = 0;

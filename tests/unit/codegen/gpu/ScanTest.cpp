@@ -14,8 +14,8 @@ using layout::LinearLayout;
 
 namespace {
 
-// All kinds of one direction in one kernel; results of every thread's copies
-// are those of its layout, so that a wrong copy would race.
+// All kinds of one direction in one kernel; results of every thread's replicas
+// are those of its layout, so that a wrong replica would race.
 void checkScans(const TileLayout &tile, int axis, const Element &type,
                 bool reverse) {
   SCOPED_TRACE(tile.name + ", axis " + std::to_string(axis) + ", " + type.name +

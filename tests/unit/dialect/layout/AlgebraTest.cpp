@@ -11,7 +11,7 @@ using namespace tessera::layout;
 
 namespace {
 
-constexpr int rounds = 200;
+constexpr int iterations = 200;
 const Extents places = {{Dim::Register, 3}, {Dim::Lane, 5}, {Dim::Warp, 2}};
 const Extents tile = {{Dim::Dim0, 4}, {Dim::Dim1, 6}};
 
@@ -27,7 +27,7 @@ std::set<Word> image(const LinearLayout &layout) {
 
 TEST(F2, RankAndKernelAgainstEnumeration) {
   Random random(1);
-  for (int i = 0; i < rounds; ++i) {
+  for (int i = 0; i < iterations; ++i) {
     const int count = random.below(9), bits = 1 + random.below(8);
     const LinearLayout map({{Dim::Register, count}}, {{Dim::Dim0, bits}},
                            random.columns(count, bits));
@@ -46,7 +46,7 @@ TEST(F2, RankAndKernelAgainstEnumeration) {
 
 TEST(F2, SpanSolves) {
   Random random(2);
-  for (int i = 0; i < rounds; ++i) {
+  for (int i = 0; i < iterations; ++i) {
     const auto columns = random.columns(6, 7);
     const Span span(columns);
     std::set<Word> reachable;
@@ -65,7 +65,7 @@ TEST(F2, SpanSolves) {
 
 TEST(F2, IntersectionAgainstEnumeration) {
   Random random(3);
-  for (int i = 0; i < rounds; ++i) {
+  for (int i = 0; i < iterations; ++i) {
     const auto a = random.columns(1 + random.below(5), 7),
                b = random.columns(1 + random.below(5), 7);
     const Span in(intersection(a, b)), left(a), right(b);
@@ -76,7 +76,7 @@ TEST(F2, IntersectionAgainstEnumeration) {
 
 TEST(LinearLayout, IsLinear) {
   Random random(4);
-  for (int i = 0; i < rounds; ++i) {
+  for (int i = 0; i < iterations; ++i) {
     const LinearLayout map = random.map(places, tile);
     const Word a = random.word(10), b = random.word(10);
     EXPECT_EQ(map.apply(a ^ b), map.apply(a) ^ map.apply(b));
@@ -99,7 +99,7 @@ TEST(LinearLayout, AtNamesTheFlatWord) {
 
 TEST(LinearLayout, ProductPutsTheRightSideAbove) {
   Random random(6);
-  for (int i = 0; i < rounds; ++i) {
+  for (int i = 0; i < iterations; ++i) {
     const LinearLayout a = random.map({{Dim::Register, 2}, {Dim::Lane, 3}},
                                       {{Dim::Dim0, 2}, {Dim::Dim1, 2}}),
                        b = random.map({{Dim::Lane, 2}, {Dim::Warp, 1}},
@@ -127,7 +127,7 @@ TEST(LinearLayout, ProductPutsTheRightSideAbove) {
 TEST(LinearLayout, CompositionIsAssociative) {
   Random random(7);
   const Extents middle = {{Dim::Offset, 10}};
-  for (int i = 0; i < rounds; ++i) {
+  for (int i = 0; i < iterations; ++i) {
     const LinearLayout a = random.map(places, tile),
                        b = random.map(tile, middle),
                        c = random.map(middle, places);
@@ -142,7 +142,7 @@ TEST(LinearLayout, CompositionIsAssociative) {
 
 TEST(LinearLayout, Inverse) {
   Random random(8);
-  for (int i = 0; i < rounds; ++i) {
+  for (int i = 0; i < iterations; ++i) {
     const LinearLayout map(places, tile, random.invertible(10));
     const LinearLayout inverse = map.inverse();
     for (Word x = 0; x < 1024; ++x)
@@ -158,7 +158,7 @@ TEST(LinearLayout, Inverse) {
 TEST(LinearLayout, PseudoInversePicksZeroInFreeBits) {
   Random random(9);
   int tried = 0;
-  for (int i = 0; i < rounds; ++i) {
+  for (int i = 0; i < iterations; ++i) {
     const LinearLayout map = random.map(places, {{Dim::Dim0, 6}});
     if (!map.isSurjective()) {
       EXPECT_LT(image(map).size(), 64u);
@@ -191,7 +191,7 @@ TEST(LinearLayout, PseudoInversePicksZeroInFreeBits) {
 TEST(LinearLayout, DivisionUndoesTheProduct) {
   Random random(10);
   int refused = 0;
-  for (int i = 0; i < rounds; ++i) {
+  for (int i = 0; i < iterations; ++i) {
     const LinearLayout t = random.map({{Dim::Register, 2}, {Dim::Lane, 2}},
                                       {{Dim::Offset, 4}}),
                        c = random.map({{Dim::Register, 1}, {Dim::Lane, 3}},

@@ -188,9 +188,9 @@ TEST(Conversion, EveryElementArrives) {
 }
 
 TEST(Conversion, EveryElementArrivesByShuffles) {
-  // Cheap or not: where the plan may not use rounds of shared memory it still
-  // has to be right. Within a warp every pair of layouts without copies has
-  // one.
+  // Cheap or not: where the plan may not use iterations of shared memory it
+  // still has to be right. Within a warp every pair of layouts without copies
+  // has one.
   Random random(42);
   const Extents outs = {{Dim::Dim0, 3}, {Dim::Dim1, 5}};
   int shuffles = 0;
@@ -226,7 +226,7 @@ TEST(Conversion, CopiesInRegistersAreFilled) {
   }
 }
 
-TEST(Conversion, RoundsDeliverEverything) {
+TEST(Conversion, IterationsDeliverEverything) {
   const LinearLayout src = mmaAccumulator({64, 64}, {{4, 1}, 16}),
                      dst = blocked({64, 64}, {{1, 4}, {2, 16}, {4, 1}, {}});
   for (int64_t limit : {16384, 8192, 4096}) {
@@ -236,14 +236,14 @@ TEST(Conversion, RoundsDeliverEverything) {
     const ConversionPlan plan = planConversion(src, dst, options);
     ASSERT_EQ(plan.kind, ConversionKind::Shared);
     EXPECT_LE(plan.cost.scratchBytes, limit);
-    EXPECT_EQ(plan.shared->roundCount(), 16384 / limit);
+    EXPECT_EQ(plan.shared->iterationCount(), 16384 / limit);
     expectArrives(plan, src, dst, std::to_string(limit));
   }
 }
 
-// A register bit that both sides hold makes rounds only if a round stores what
-// it loads: the rest of both layouts must span the same elements.
-TEST(Conversion, RoundsOfLayoutsThatMixElements) {
+// A register bit that both sides hold makes iterations only if an iteration
+// stores what it loads: the rest of both layouts must span the same elements.
+TEST(Conversion, IterationsOfLayoutsThatMixElements) {
   Random random(43);
   const Extents ins = {{Dim::Register, 3}, {Dim::Lane, 5}, {Dim::Warp, 1}},
                 outs = {{Dim::Dim0, 4}, {Dim::Dim1, 5}};
@@ -264,7 +264,7 @@ TEST(Conversion, RoundsOfLayoutsThatMixElements) {
     options.shuffles = false;
     const ConversionPlan plan = planConversion(src, dst, options);
     ASSERT_EQ(plan.kind, ConversionKind::Shared);
-    (plan.shared->roundCount() > 1 ? several : single) += 1;
+    (plan.shared->iterationCount() > 1 ? several : single) += 1;
     expectArrives(plan, src, dst, "mixed");
   }
   EXPECT_GE(several, 30);

@@ -199,7 +199,7 @@ TEST(Draw, OffsetsAndBanks) {
 TEST(Draw, ScalarsRowsAndBatches) {
   EXPECT_EQ(drawLayout(identity(4, Dim::Register, Dim::Dim0), {32, 80}),
             "register: (1) (2)\n-> dim0:4\n4 registers in each of 1 lane of 1 "
-            "warp; no copies\n\nlane:register\n      0-3\n 0  0:0-3\n");
+            "warp; no replication\n\nlane:register\n      0-3\n 0  0:0-3\n");
   const std::string cube =
       drawLayout(mmaAccumulator({2, 16, 8}, {{1, 1, 1}, 16}), {32, 80});
   EXPECT_NE(cube.find("[1, :, :]\n"), std::string::npos);
@@ -213,6 +213,6 @@ TEST(Draw, ScalarsRowsAndBatches) {
   // Copies are counted, and the first place stands for all.
   const std::string rows =
       drawLayout(slice(mmaAccumulator({16, 8}, {{1, 1}, 16}), 1), {32, 200});
-  EXPECT_NE(rows.find("copies: 4 lanes hold the same"), std::string::npos);
+  EXPECT_NE(rows.find("replication: 4 lanes hold the same"), std::string::npos);
   EXPECT_NE(rows.find(" 4:0 "), std::string::npos);
 }

@@ -100,8 +100,8 @@ inline int countWays(const SharedAccess &access, int warps) {
   return worst;
 }
 
-inline void store(const SharedAccess &access, const Machine &source, int round,
-                  std::vector<int64_t> &memory) {
+inline void store(const SharedAccess &access, const Machine &source,
+                  int iteration, std::vector<int64_t> &memory) {
   Machine from = source;
   const int vector = 1 << access.vectorBits.size();
   for (int w = 0; w < from.warps; ++w)
@@ -114,7 +114,7 @@ inline void store(const SharedAccess &access, const Machine &source, int round,
           const int64_t value =
               from.at(w, l,
                       r | spreadBits(v, access.vectorBits) |
-                          spreadBits(round, access.roundBits));
+                          spreadBits(iteration, access.iterationBits));
           int64_t &cell = memory.at(address + v);
           EXPECT_TRUE(cell == nothing || cell == value)
               << "two elements in one place";
@@ -124,12 +124,12 @@ inline void store(const SharedAccess &access, const Machine &source, int round,
 }
 
 inline void load(const SharedAccess &access, const std::vector<int64_t> &memory,
-                 int round, Machine &to) {
+                 int iteration, Machine &to) {
   const int vector = 1 << access.vectorBits.size();
   for (int w = 0; w < to.warps; ++w)
     for (int i = 0; i < access.instructions(); ++i) {
       const int r = spreadBits(i * access.matrices, access.repeatBits);
-      const int inRound = spreadBits(round, access.roundBits);
+      const int inIteration = spreadBits(iteration, access.iterationBits);
       auto address = [&](int l) {
         return access.address.at(
             {{Dim::Register, r}, {Dim::Lane, l}, {Dim::Warp, w}})[0];
@@ -137,7 +137,7 @@ inline void load(const SharedAccess &access, const std::vector<int64_t> &memory,
       if (access.kind == AccessKind::Vector) {
         for (int l = 0; l < to.lanes; ++l)
           for (int v = 0; v < vector; ++v)
-            to.at(w, l, r | spreadBits(v, access.vectorBits) | inRound) =
+            to.at(w, l, r | spreadBits(v, access.vectorBits) | inIteration) =
                 memory.at(address(l) + v);
         continue;
       }
@@ -152,7 +152,7 @@ inline void load(const SharedAccess &access, const std::vector<int64_t> &memory,
             const int column = trans ? l / 4 : vector * (l % 4) + v;
             to.at(w, l,
                   r | spreadBits(m, access.repeatBits) |
-                      spreadBits(v, access.vectorBits) | inRound) =
+                      spreadBits(v, access.vectorBits) | inIteration) =
                 memory.at(address(tessera::sim::matrixRowLane(m, row)) +
                           column);
           }
@@ -183,7 +183,7 @@ inline Machine execute(const ConversionPlan &plan, const LinearLayout &src,
     return result;
   }
   Machine got = result;
-  got.registers = static_cast<int>(plan.copies.outSize(Dim::Register));
+  got.registers = static_cast<int>(plan.replication.outSize(Dim::Register));
   got.values.assign(size_t(got.warps) * got.lanes * got.registers, nothing);
   if (plan.kind == ConversionKind::Shuffle) {
     const ShufflePlan &shuffle = *plan.shuffle;
@@ -215,7 +215,7 @@ inline Machine execute(const ConversionPlan &plan, const LinearLayout &src,
           for (int candidate = 0; candidate < once.registers; ++candidate)
             if (once.at(w, 0, candidate) == elementAt(dst, w, 0, [&] {
                   for (int d = 0; d < result.registers; ++d)
-                    if (plan.copies.at({{Dim::Register, d}})[0] == r)
+                    if (plan.replication.at({{Dim::Register, d}})[0] == r)
                       return d;
                   return 0;
                 }()))
@@ -233,18 +233,19 @@ inline Machine execute(const ConversionPlan &plan, const LinearLayout &src,
       }
   } else {
     const SharedTrip &trip = *plan.shared;
-    for (int round = 0; round < trip.roundCount(); ++round) {
+    for (int iteration = 0; iteration < trip.iterationCount(); ++iteration) {
       std::vector<int64_t> memory(size_t(1) << trip.scratch.inBits(Dim::Offset),
                                   nothing);
-      store(trip.store, once, round, memory);
-      load(trip.load, memory, round, got);
+      store(trip.store, once, iteration, memory);
+      load(trip.load, memory, iteration, got);
     }
   }
   for (int w = 0; w < result.warps; ++w)
     for (int l = 0; l < result.lanes; ++l)
       for (int r = 0; r < result.registers; ++r)
         result.at(w, l, r) = got.at(
-            w, l, static_cast<int>(plan.copies.at({{Dim::Register, r}})[0]));
+            w, l,
+            static_cast<int>(plan.replication.at({{Dim::Register, r}})[0]));
   return result;
 }
 

@@ -211,7 +211,7 @@ TEST(Questions, DroppedCopies) {
   int dropped = 0;
   for (int i = 0; i < questionRounds; ++i) {
     const LinearLayout map = degenerate(random, questionPlaces, questionTile),
-                       less = dropCopies(map);
+                       less = dropReplication(map);
     std::set<std::vector<int64_t>> before, after;
     for (int64_t r = 0; r < map.inSize(Dim::Register); ++r)
       before.insert(map.at({{Dim::Register, r}}));

@@ -45,7 +45,7 @@ TEST(Share, CopiesOfRegistersBecomeSharesOfLanes) {
     const LinearLayout whole =
         slice(random.distributed({{Dim::Dim0, 4}, {Dim::Dim1, 5}}, 1, 0, i % 2),
               i % 2);
-    const LinearLayout shares = shareCopies(whole);
+    const LinearLayout shares = shareReplication(whole);
     EXPECT_EQ(shares.outs(), whole.outs());
     for (Word warp = 0; warp < Word(whole.inSize(Dim::Warp)); ++warp)
       EXPECT_EQ(heldBy(shares, warp), heldBy(whole, warp));

@@ -311,7 +311,7 @@ TEST(SharedSearch, NoConflictsForRandomLayouts) {
   }
 }
 
-TEST(SharedSearch, RoundsHalveTheScratch) {
+TEST(SharedSearch, IterationsHalveTheScratch) {
   const LinearLayout src = mmaAccumulator({128, 128}, {{4, 1}, 16}),
                      dst = blocked({128, 128}, {{1, 4}, {1, 32}, {4, 1}, {}});
   SearchOptions options;
@@ -319,7 +319,7 @@ TEST(SharedSearch, RoundsHalveTheScratch) {
     options.maxBytes = limit;
     const SharedTrip trip = findSharedTrip(src, dst, options);
     EXPECT_LE(trip.bytes(), limit);
-    EXPECT_EQ(trip.bytes() * trip.roundCount(), 65536);
+    EXPECT_EQ(trip.bytes() * trip.iterationCount(), 65536);
     expectFree(trip, 4, std::to_string(limit));
   }
   // Less than the registers in common allow: as little as can be.

@@ -1,5 +1,6 @@
-// tests/unit/codegen/gpu/StageTest.cpp - tiles of several dots on the
-// simulator. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// tests/unit/codegen/gpu/PromoteOperandsTest.cpp - tiles of several dots.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/codegen/gpu/GpuKernel.h"
 #include "tests/unit/codegen/gpu/LayoutText.h"
 
@@ -60,7 +61,7 @@ func.func @both(%q: !tile.ptr<f16> {tile.divisibility = 16 : i32}, %k: !tile.ptr
 
 // Without stages a tile that only dots read is copied past the registers; one
 // that is computed with is stored. Either way each dot reads it from there.
-TEST(GpuStage, TilesOfSeveralDots) {
+TEST(GpuPromoteOperands, TilesOfSeveralDots) {
   const std::string plain = replaced(kernelText(""), "%qt", "%ql"),
                     scaled = kernelText(
                         "%qt = arith.addf %ql, %ql : tensor<32x32xf16>");
@@ -71,8 +72,8 @@ TEST(GpuStage, TilesOfSeveralDots) {
       list.push_back(static_cast<_Float16>(0.25 * (int(engine() % 9) - 4)));
     return list;
   };
-  const size_t rounds = 3, n = 32;
-  std::vector<_Float16> q = fill(rounds * n * n), k = fill(n * n),
+  const size_t iterations = 3, n = 32;
+  std::vector<_Float16> q = fill(iterations * n * n), k = fill(n * n),
                         v = fill(n * n);
   for (const std::string &text : {plain, scaled}) {
     const bool copies = text == plain;
@@ -84,15 +85,15 @@ TEST(GpuStage, TilesOfSeveralDots) {
         << kernel.layoutText;
     EXPECT_NE(kernel.ptx.find("ldmatrix"), std::string::npos);
     std::vector<float> o(n * n), u(n * n);
-    kernel.run({1}, {q, k, v, o, u, int32_t(rounds)});
+    kernel.run({1}, {q, k, v, o, u, int32_t(iterations)});
     for (size_t i = 0; i < n; ++i)
       for (size_t j = 0; j < n; ++j) {
         double x = 0, y = 0;
-        for (size_t round = 0; round < rounds; ++round)
+        for (size_t iteration = 0; iteration < iterations; ++iteration)
           for (size_t p = 0; p < n; ++p) {
-            x += factor * double(q[(round * n + i) * n + p]) *
+            x += factor * double(q[(iteration * n + i) * n + p]) *
                  double(k[p * n + j]);
-            y += factor * double(q[(round * n + p) * n + i]) *
+            y += factor * double(q[(iteration * n + p) * n + i]) *
                  double(v[p * n + j]);
           }
         ASSERT_EQ(o[i * n + j], float(x)) << i << " " << j;
@@ -168,7 +169,7 @@ struct Chain {
 };
 
 Chain runChain(size_t width) {
-  const size_t rounds = 2, n = 64;
+  const size_t iterations = 2, n = 64;
   std::mt19937 engine(3);
   auto fill = [&](size_t count) {
     std::vector<float> list;
@@ -176,19 +177,19 @@ Chain runChain(size_t width) {
       list.push_back(float(int(engine() % 3) - 1));
     return list;
   };
-  std::vector<float> q = fill(rounds * n * width), k = fill(n * width),
-                     l = fill(rounds * n), u(n * width);
+  std::vector<float> q = fill(iterations * n * width), k = fill(n * width),
+                     l = fill(iterations * n), u(n * width);
   GpuKernelOptions how;
   how.numStages = 1;
   GpuKernel kernel(chainText(width), how);
   Chain chain;
-  chain.report = kernel.run({1}, {q, k, l, u, int32_t(rounds)});
+  chain.report = kernel.run({1}, {q, k, l, u, int32_t(iterations)});
   std::vector<double> sum(n * width);
-  for (size_t round = 0; round < rounds; ++round)
+  for (size_t iteration = 0; iteration < iterations; ++iteration)
     for (size_t i = 0; i < n; ++i)
       for (size_t j = 0; j < n; ++j) {
-        const float *row = &q[(round * n + i) * width];
-        double p = -double(l[round * n + i]);
+        const float *row = &q[(iteration * n + i) * width];
+        double p = -double(l[iteration * n + i]);
         for (size_t x = 0; x < width; ++x)
           p += double(row[x]) * double(k[j * width + x]);
         for (size_t x = 0; x < width; ++x)
@@ -203,7 +204,7 @@ Chain runChain(size_t width) {
   return chain;
 }
 
-TEST(GpuStage, TransposedChainOf32Bits) {
+TEST(GpuPromoteOperands, TransposedChainOf32Bits) {
   const Chain chain = runChain(64);
   EXPECT_EQ(chain.report.counters.sharedConflicts, 0u);
   // A warp has 16 rows of y: 16 x 64 of p, 64 x 64 of q twice; 16 x 64 of k
@@ -223,7 +224,7 @@ TEST(GpuStage, TransposedChainOf32Bits) {
 
 // Two rows or four in 128 bytes: no plain swizzle suits the copy and both
 // dots.
-TEST(GpuStage, NarrowTilesWithoutConflicts) {
+TEST(GpuPromoteOperands, NarrowTilesWithoutConflicts) {
   for (size_t width : {16, 32}) {
     const Chain chain = runChain(width);
     EXPECT_EQ(chain.count("cp.async.cg"), width / 8);

@@ -1,4 +1,4 @@
-// codegen/gpu/OrderMemory.h - barriers between accesses of one program.
+// codegen/gpu/memory/MemoryBarriers.h - barriers of global memory.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -9,9 +9,9 @@
 //
 //   - a load or store through the pointer argument of an earlier store, or a
 //     store through that of an earlier load, unless both go through the same
-//     pointers in the same layout without copies: then each element stays with
-//     its thread (of pointers that depend on loads several may be equal, so
-//     storing through them waits for loads through them);
+//     pointers in the same layout without replication: then each element stays
+//     with its thread (of pointers that depend on loads several may be equal,
+//     so storing through them waits for loads through them);
 //   - an atomic that is not relaxed, after stores; one on a single address
 //     after any access: what it releases must have been done by every thread.
 //
@@ -28,8 +28,8 @@ class Pass;
 
 namespace tessera::codegen::gpu {
 
-/// tessera-order-memory, for IR with layouts.
-std::unique_ptr<mlir::Pass> createOrderMemoryPass();
-void registerOrderPasses();
+/// tessera-memory-barriers, for IR with layouts.
+std::unique_ptr<mlir::Pass> createMemoryBarriersPass();
+void registerBarrierPasses();
 
 } // namespace tessera::codegen::gpu

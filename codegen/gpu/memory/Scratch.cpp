@@ -1,11 +1,11 @@
-// codegen/gpu/Scratch.cpp - places of scratch in shared memory.
+// codegen/gpu/memory/Scratch.cpp - places of scratch in shared memory.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/gpu/Scratch.h"
+#include "codegen/gpu/memory/Scratch.h"
 
 #include "codegen/analysis/MemoryModel.h"
-#include "codegen/gpu/ScratchWaits.h"
-#include "codegen/gpu/SharedLiveness.h"
+#include "codegen/gpu/memory/ScratchWaits.h"
+#include "codegen/gpu/memory/SharedLiveness.h"
 
 #include "codegen/Where.h"
 #include "dialect/tile/TileDialect.h"

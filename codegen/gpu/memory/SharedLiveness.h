@@ -1,4 +1,4 @@
-// codegen/gpu/SharedLiveness.h - when shared memory holds something.
+// codegen/gpu/memory/SharedLiveness.h - when shared memory holds something.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -24,7 +24,8 @@ struct LiveRange {
 
 struct SharedLiveness {
   /// From the first operation that touches a buffer to the last; a loop that
-  /// touches it, all of it, unless each round fills the buffer before it reads.
+  /// touches it, all of it, unless each iteration fills the buffer before it
+  /// reads.
   llvm::MapVector<mlir::Operation *, LiveRange> buffers;
   llvm::DenseMap<mlir::Operation *, int64_t> numbers;
 };

@@ -1,9 +1,9 @@
-// codegen/gpu/Warps.h - how many warps a kernel has work for.
+// codegen/gpu/kernel/Warps.h - how many warps a kernel has work for.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "codegen/gpu/Lower.h"
+#include "codegen/gpu/kernel/Attributes.h"
 
 namespace mlir {
 class ModuleOp;

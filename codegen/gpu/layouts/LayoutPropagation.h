@@ -1,21 +1,23 @@
-// codegen/gpu/layouts/Homes.h - the layout in which each tensor is computed.
+// codegen/gpu/layouts/LayoutPropagation.h - a layout for each tensor.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Layouts spread from *anchors*: large loads (Access.h) and dots (Dots.h). A
-// value gets its *home* in one of three ways:
+// Layouts propagate from *anchors*: large loads (Access.h) and dots (Dots.h).
+// There are three kinds of value:
 //
-//   floating   made of ranges, splats and constants by arithmetic and shape
-//              operations only. It has no home: it is computed again in each
-//              layout that somebody wants (indices, masks, pointers).
-//   forward    from its operands' homes. A dot's layout wins over a load's: it
-//              is the one that later dots and reductions want.
-//   backward   from its users, where operands say nothing: small loads, that
-//              any layout is good for, and what is made of them; broadcasts,
-//              that spread with what they meet.
+//   rematerializable  arithmetic and shape operations alone make it of ranges,
+//                     splats and constants (indices, masks, pointers). It has
+//                     no layout of its own: Rewrite.cpp computes it in each
+//                     layout that a user wants.
+//   forward           its operands' layouts decide. A dot's layout wins over a
+//                     load's: later dots and reductions want it.
+//   backward          its users decide, where operands say nothing: small
+//   loads,
+//                     for which any layout is good, and what is made of them;
+//                     broadcasts.
 //
-// Loops and branches tie what they carry: the value that a round yields decides
-// over the one that came before the loop.
+// A loop or branch gives one layout to each value that it carries; what an
+// iteration yields decides over what enters the loop.
 #pragma once
 
 #include "codegen/gpu/layouts/Dots.h"
@@ -38,18 +40,23 @@ struct Anchors {
   llvm::DenseMap<mlir::Operation *, Dot> dots;
 };
 
-class Homes {
+class LayoutPropagation {
 public:
-  Homes(mlir::func::FuncOp function, const Anchors &anchors, int numWarps);
+  LayoutPropagation(mlir::func::FuncOp function, const Anchors &anchors,
+                    int numWarps);
 
-  /// Of a value that has one; null for scalars and floating values.
-  tile::LinearAttr home(mlir::Value value) const { return homes.lookup(value); }
-  bool isFloating(mlir::Value value) const { return floating.contains(value); }
+  /// The layout of `value`; null for scalars and rematerializable values.
+  tile::LinearAttr assigned(mlir::Value value) const {
+    return assignments.lookup(value);
+  }
+  bool isRematerializable(mlir::Value value) const {
+    return rematerializable.contains(value);
+  }
   /// In which layout a load, store or atomic through a tensor of pointers
   /// executes.
   tile::LinearAttr access(mlir::Operation *op) const;
-  /// The home, or for a floating value the plain layout of its shape: where an
-  /// operation that takes any layout finds its operand.
+  /// The layout of `value`, or, if it is rematerializable, the plain layout of
+  /// its shape: the one in which an operation that takes any layout reads it.
   tile::LinearAttr source(mlir::Value value);
   tile::LinearAttr plain(llvm::ArrayRef<int64_t> shape);
   /// The layout of all operands of a reduction, scan or sort.
@@ -68,8 +75,8 @@ public:
   tile::LinearAttr ownLayout(mlir::Operation *op);
 
 private:
-  void findFloating();
-  bool floats(mlir::Operation *op) const;
+  void findRematerializable();
+  bool canRematerialize(mlir::Operation *op) const;
   bool forward(mlir::Region &region);
   bool forward(mlir::Operation *op);
   bool backward(mlir::Region &region);
@@ -77,7 +84,7 @@ private:
   bool isSmallInLoop(mlir::Value value) const;
   bool decideOne(mlir::Region &region);
   bool set(mlir::Value value, tile::LinearAttr layout, bool strong);
-  bool copy(mlir::Value to, mlir::Value from);
+  bool propagate(mlir::Value to, mlir::Value from);
   tile::LinearAttr wantedBy(mlir::OpOperand &use);
   tile::LinearAttr attr(const layout::LinearLayout &layout) const;
 
@@ -85,10 +92,10 @@ private:
   const Anchors &given;
   int numWarps;
   bool eager = false;
-  llvm::DenseMap<mlir::Value, tile::LinearAttr> homes;
-  /// Homes that come from a dot of tensor cores.
+  llvm::DenseMap<mlir::Value, tile::LinearAttr> assignments;
+  /// LayoutPropagation that come from a dot of tensor cores.
   llvm::DenseSet<mlir::Value> strong;
-  llvm::DenseSet<mlir::Value> floating;
+  llvm::DenseSet<mlir::Value> rematerializable;
   llvm::DenseMap<mlir::Operation *, tile::LinearAttr> accesses, combined;
   std::map<std::vector<int64_t>, tile::LinearAttr> plains;
   /// By bit of the warp number: some anchor has work for it.

@@ -1,4 +1,4 @@
-// codegen/gpu/ScratchWaits.cpp - which scratch may be written without waiting.
+// codegen/gpu/memory/ScratchWaits.cpp - scratch without a barrier before it.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -6,11 +6,11 @@
 // touched since the last barrier. An operation must wait if its scratch meets
 // one of them. What is known at a loop's head only grows, so the last visit
 // decides.
-#include "codegen/gpu/ScratchWaits.h"
+#include "codegen/gpu/memory/ScratchWaits.h"
 
 #include "codegen/analysis/ForwardWalk.h"
 #include "codegen/analysis/MemoryModel.h"
-#include "codegen/gpu/Lower.h"
+#include "codegen/gpu/kernel/Attributes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"

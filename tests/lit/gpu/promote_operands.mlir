@@ -1,13 +1,13 @@
 // Operands of dots that stay in shared memory.
-// RUN: tessera-opt --tessera-stage-operands %s | FileCheck %s
-// RUN: %docblock-pipeline.md stage.before > %t.before
+// RUN: tessera-opt --tessera-promote-operands %s | FileCheck %s
+// RUN: %docblock-pipeline.md promote.before > %t.before
 // RUN: tessera-opt %s | FileCheck %t.before
-// RUN: %docblock-pipeline.md stage.after > %t.after
-// RUN: tessera-opt %s --tessera-stage-operands | FileCheck %t.after
+// RUN: %docblock-pipeline.md promote.after > %t.after
+// RUN: tessera-opt %s --tessera-promote-operands | FileCheck %t.after
 // RUN: %docblock-pipeline.md copied.before > %t.before
 // RUN: tessera-opt %s | FileCheck %t.before
 // RUN: %docblock-pipeline.md copied.after > %t.after
-// RUN: tessera-opt %s --tessera-stage-operands | FileCheck %t.after
+// RUN: tessera-opt %s --tessera-promote-operands | FileCheck %t.after
 
 #rows = #tile.linear<16x16, register = [[0, 1], [0, 2]], lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]], warp = [[8, 0]]>
 #acc = #tile.linear<16x16, register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8]]>
@@ -46,7 +46,7 @@ func.func @alone(%x: tensor<16x16xf16, #rows>, %y: tensor<16x16xf16, #b>, %zero:
   return %d : tensor<16x16xf32, #acc>
 }
 
-// Each round loads single elements, which no cp.async brings: the barrier stands
+// Each iteration loads single elements, which no cp.async brings: the barrier stands
 // before the load, so that what arrives is stored at once, and the dot reads
 // slice by slice.
 // CHECK-LABEL: func.func @loaded

@@ -1,7 +1,7 @@
-// codegen/gpu/OrderMemory.cpp - barriers between accesses of one program.
+// codegen/gpu/memory/MemoryBarriers.cpp - barriers of global memory.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/gpu/OrderMemory.h"
+#include "codegen/gpu/memory/MemoryBarriers.h"
 
 #include "codegen/analysis/ForwardWalk.h"
 #include "codegen/analysis/MemoryModel.h"
@@ -109,11 +109,11 @@ class BarrierInsertion : public ForwardWalk<State> {
   PointerOrigins origins;
 };
 
-struct OrderMemoryPass
-    : public PassWrapper<OrderMemoryPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OrderMemoryPass)
+struct MemoryBarriersPass
+    : public PassWrapper<MemoryBarriersPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MemoryBarriersPass)
 
-  StringRef getArgument() const final { return "tessera-order-memory"; }
+  StringRef getArgument() const final { return "tessera-memory-barriers"; }
   StringRef getDescription() const final {
     return "Put barriers between accesses of a program that may meet";
   }
@@ -132,10 +132,10 @@ struct OrderMemoryPass
 
 } // namespace
 
-std::unique_ptr<Pass> createOrderMemoryPass() {
-  return std::make_unique<OrderMemoryPass>();
+std::unique_ptr<Pass> createMemoryBarriersPass() {
+  return std::make_unique<MemoryBarriersPass>();
 }
 
-void registerOrderPasses() { PassRegistration<OrderMemoryPass>(); }
+void registerBarrierPasses() { PassRegistration<MemoryBarriersPass>(); }
 
 } // namespace tessera::codegen::gpu

@@ -1,7 +1,7 @@
-// codegen/gpu/SharedLiveness.cpp - when shared memory holds something.
+// codegen/gpu/memory/SharedLiveness.cpp - when shared memory holds something.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/gpu/SharedLiveness.h"
+#include "codegen/gpu/memory/SharedLiveness.h"
 
 #include "codegen/analysis/MemoryModel.h"
 #include "codegen/analysis/PointerOrigins.h"
@@ -17,7 +17,7 @@ using namespace mlir;
 namespace tessera::codegen::gpu {
 
 // The block that fills the whole buffer anew each time before it reads it: what
-// an earlier round left there nobody looks at. Null when there is none.
+// an earlier iteration left there nobody looks at. Null when there is none.
 static Block *filledIn(tile::SmemAllocOp alloc, ArrayRef<Operation *> users) {
   for (Operation *writer : alloc->getUsers()) {
     auto access = memoryBehaviorOf(writer).accessOf(MemorySpace::Shared);
@@ -62,7 +62,7 @@ SharedLiveness sharedLiveness(ModuleOp module) {
     Block *block = filledIn(alloc, users);
     for (Operation *user : users) {
       Operation *whole = block ? block->findAncestorOpInBlock(*user) : user;
-      // What one round leaves, the next one may find.
+      // What one iteration leaves, the next one may find.
       if (!block)
         for (Operation *parent = user->getParentOp();
              !isa<func::FuncOp>(parent); parent = parent->getParentOp())

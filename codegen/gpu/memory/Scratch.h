@@ -1,4 +1,4 @@
-// codegen/gpu/Scratch.h - shared memory that operations need for themselves.
+// codegen/gpu/memory/Scratch.h - shared memory of operations.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -7,7 +7,7 @@
 // its last read. ScratchWaits.h says where the first wait may be left out.
 #pragma once
 
-#include "codegen/gpu/Lower.h"
+#include "codegen/gpu/kernel/Attributes.h"
 
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// codegen/gpu/pipeline/StageOperands.cpp - operands that stay in shared memory.
+// codegen/gpu/pipeline/PromoteOperands.cpp - operands in shared memory.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -7,7 +7,8 @@
 // stay there:
 //
 //   - an operand from outside of a loop, if all of them together take more
-//     registers than are to be had: each round of the loop loads what it needs;
+//     registers than are to be had: each iteration of the loop loads what it
+//     needs;
 //   - a tile that several dots read, each in a layout of its own (q in q k^T
 //     and in ds^T q): it is stored once, not once for each.
 //
@@ -16,8 +17,8 @@
 // may overwrite the memory it comes from.
 #include "codegen/analysis/MemoryModel.h"
 #include "codegen/analysis/PointerOrigins.h"
-#include "codegen/gpu/Lower.h"
-#include "codegen/gpu/TileSizes.h"
+#include "codegen/gpu/kernel/Attributes.h"
+#include "codegen/gpu/kernel/TileSizes.h"
 #include "codegen/gpu/pipeline/OperandLayout.h"
 #include "codegen/gpu/pipeline/Pipeline.h"
 #include "dialect/layout/Conversion.h"
@@ -211,9 +212,9 @@ private:
                                         tile.source.use_end()));
   }
 
-  // A tile that each round of a loop loads: between the load and the store to
-  // shared memory stands no barrier, so few elements are in registers at once,
-  // and the dot reads slice by slice.
+  // A tile that each iteration of a loop loads: between the load and the store
+  // to shared memory stands no barrier, so few elements are in registers at
+  // once, and the dot reads slice by slice.
   static bool isLoadedInLoop(Tile &tile) {
     auto load = tile.source.getDefiningOp<tile::LoadOp>();
     return load && load->getParentOfType<scf::ForOp>() && !copyVector(load) &&
@@ -311,10 +312,11 @@ private:
 
   void stage(Tile &tile) {
     auto type = cast<RankedTensorType>(tile.source.getType());
-    LinearLayout registers = layout::dropCopies(tile::layoutOf(type).layout());
+    LinearLayout registers =
+        layout::dropReplication(tile::layoutOf(type).layout());
     std::vector<LinearLayout> readers;
     for (Reader &reader : tile.readers)
-      readers.push_back(layout::dropCopies(inSource(reader)));
+      readers.push_back(layout::dropReplication(inSource(reader)));
     int64_t vector = copied(tile);
     LinearLayout shared = operandLayout(
         registers, vector ? layout::log2Exact(vector, "vector") : -1, readers,
@@ -340,7 +342,7 @@ private:
       b.setInsertionPointAfterValue(buffer);
     else
       b.setInsertionPointAfterValue(tile.source);
-    // The round before, or whose memory it was, may still read. The barrier
+    // The iteration before, or whose memory it was, may still read. The barrier
     // stands before the load: what is loaded can be stored at once.
     {
       OpBuilder::InsertionGuard guard(b);
@@ -411,19 +413,19 @@ private:
   SmallVector<Copy> copies;
 };
 
-struct StageOperandsPass
-    : public PassWrapper<StageOperandsPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(StageOperandsPass)
+struct PromoteOperandsPass
+    : public PassWrapper<PromoteOperandsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PromoteOperandsPass)
 
-  StageOperandsPass() = default;
-  explicit StageOperandsPass(int64_t bytes) { sharedBytes = bytes; }
-  StageOperandsPass(const StageOperandsPass &other) : PassWrapper(other) {}
+  PromoteOperandsPass() = default;
+  explicit PromoteOperandsPass(int64_t bytes) { sharedBytes = bytes; }
+  PromoteOperandsPass(const PromoteOperandsPass &other) : PassWrapper(other) {}
 
   Option<int64_t> sharedBytes{*this, "shared-bytes",
                               llvm::cl::desc("shared memory of a block"),
                               llvm::cl::init(166912)};
 
-  StringRef getArgument() const final { return "tessera-stage-operands"; }
+  StringRef getArgument() const final { return "tessera-promote-operands"; }
   StringRef getDescription() const final {
     return "Keep operands that dots share, or that are too many, in shared "
            "memory";
@@ -436,10 +438,10 @@ struct StageOperandsPass
 
 } // namespace
 
-std::unique_ptr<Pass> createStageOperandsPass(int64_t sharedBytes) {
-  return std::make_unique<StageOperandsPass>(sharedBytes);
+std::unique_ptr<Pass> createPromoteOperandsPass(int64_t sharedBytes) {
+  return std::make_unique<PromoteOperandsPass>(sharedBytes);
 }
 
-void registerStageOperandsPass() { PassRegistration<StageOperandsPass>(); }
+void registerPromoteOperandsPass() { PassRegistration<PromoteOperandsPass>(); }
 
 } // namespace tessera::codegen::gpu

@@ -1,4 +1,4 @@
-// codegen/gpu/Ptxas.h - PTX to a cubin, by NVIDIA's assembler as a child.
+// codegen/gpu/report/Ptxas.h - PTX to a cubin by NVIDIA's assembler.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

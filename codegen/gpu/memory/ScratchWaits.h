@@ -1,4 +1,4 @@
-// codegen/gpu/ScratchWaits.h - which scratch may be written without waiting.
+// codegen/gpu/memory/ScratchWaits.h - scratch without a barrier before it.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

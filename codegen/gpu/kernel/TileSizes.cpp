@@ -1,7 +1,7 @@
-// codegen/gpu/TileSizes.cpp - tiles that no thread can hold.
+// codegen/gpu/kernel/TileSizes.cpp - tiles that no thread can hold.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/gpu/TileSizes.h"
+#include "codegen/gpu/kernel/TileSizes.h"
 
 #include "codegen/Where.h"
 #include "dialect/tile/TileDialect.h"

@@ -1,7 +1,7 @@
-// codegen/gpu/layouts/Homes.cpp - the layout in which each tensor is computed.
+// codegen/gpu/layouts/LayoutPropagation.cpp - a layout for each tensor.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/gpu/layouts/Homes.h"
+#include "codegen/gpu/layouts/LayoutPropagation.h"
 
 #include "codegen/analysis/Stride.h"
 #include "codegen/gpu/layouts/Access.h"
@@ -24,9 +24,10 @@ static bool isTensor(Value value) {
   return isa<RankedTensorType>(value.getType());
 }
 
-Homes::Homes(func::FuncOp function, const Anchors &anchors, int numWarps)
+LayoutPropagation::LayoutPropagation(func::FuncOp function,
+                                     const Anchors &anchors, int numWarps)
     : function(function), given(anchors), numWarps(numWarps) {
-  findFloating();
+  findRematerializable();
   usedWarps.assign(llvm::Log2_32(uint32_t(numWarps)), false);
   auto use = [&](tile::LinearAttr layout) {
     for (auto [column, isUsed] : llvm::zip(layout.getWarps(), usedWarps))
@@ -49,29 +50,29 @@ Homes::Homes(func::FuncOp function, const Anchors &anchors, int numWarps)
   }
 }
 
-tile::LinearAttr Homes::attr(const LinearLayout &layout) const {
+tile::LinearAttr LayoutPropagation::attr(const LinearLayout &layout) const {
   return tile::LinearAttr::get(function->getContext(), layout);
 }
 
-tile::LinearAttr Homes::plain(ArrayRef<int64_t> shape) {
+tile::LinearAttr LayoutPropagation::plain(ArrayRef<int64_t> shape) {
   auto &layout = plains[shape.vec()];
   if (!layout)
     layout = attr(plainLayout(shape, numWarps));
   return layout;
 }
 
-tile::LinearAttr Homes::source(Value value) {
-  if (isFloating(value))
+tile::LinearAttr LayoutPropagation::source(Value value) {
+  if (isRematerializable(value))
     return plain(tile::shapeOf(value.getType()));
-  return home(value);
+  return assigned(value);
 }
 
-bool Homes::isSmallAccess(Operation *op) const {
+bool LayoutPropagation::isSmallAccess(Operation *op) const {
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   return type.getNumElements() <= 2 * int64_t(numWarps) * layout::lanesPerWarp;
 }
 
-tile::LinearAttr Homes::ownLayout(Operation *op) {
+tile::LinearAttr LayoutPropagation::ownLayout(Operation *op) {
   tile::LinearAttr layout = given.access.lookup(op);
   SmallVector<layout::Word> registers(layout.getRegisters()), warps;
   for (auto [column, isUsed] : llvm::zip(layout.getWarps(), usedWarps)) {
@@ -85,7 +86,7 @@ tile::LinearAttr Homes::ownLayout(Operation *op) {
 
 static bool feedsLoads(Value value);
 
-bool Homes::wastesSectors(Operation *op, tile::LinearAttr layout) {
+bool LayoutPropagation::wastesSectors(Operation *op, tile::LinearAttr layout) {
   tile::LinearAttr own = ownLayout(op);
   if (layout == own)
     return false;
@@ -124,9 +125,10 @@ bool Homes::wastesSectors(Operation *op, tile::LinearAttr layout) {
     return op->walk([](tile::DotOp) { return WalkResult::interrupt(); })
         .wasInterrupted();
   };
-  if (pattern.isStore && hasDot(loop)) // Little next to the rest of a round.
+  if (pattern.isStore &&
+      hasDot(loop)) // Little next to the rest of an iteration.
     return true;
-  // Loads of the next round wait for it (tessera-pipeline-loops).
+  // Loads of the next iteration wait for it (tessera-pipeline-loops).
   if (!pattern.isStore && feedsLoads(op->getResult(0)))
     return false;
   int64_t warps = int64_t(1) << llvm::count(usedWarps, true);
@@ -136,31 +138,33 @@ bool Homes::wastesSectors(Operation *op, tile::LinearAttr layout) {
          here.sectors - alone.sectors >= 16 * warps;
 }
 
-tile::LinearAttr Homes::access(Operation *op) const {
+tile::LinearAttr LayoutPropagation::access(Operation *op) const {
   if (op->getNumResults())
-    return home(op->getResult(0));
+    return assigned(op->getResult(0));
   return accesses.lookup(op);
 }
 
-bool Homes::set(Value value, tile::LinearAttr layout, bool isStrong) {
-  if (!layout || !isTensor(value) || isFloating(value) ||
-      !homes.try_emplace(value, layout).second)
+bool LayoutPropagation::set(Value value, tile::LinearAttr layout,
+                            bool isStrong) {
+  if (!layout || !isTensor(value) || isRematerializable(value) ||
+      !assignments.try_emplace(value, layout).second)
     return false;
   if (isStrong)
     strong.insert(value);
   return true;
 }
 
-bool Homes::copy(Value to, Value from) {
-  return !isFloating(from) && set(to, home(from), strong.contains(from));
+bool LayoutPropagation::propagate(Value to, Value from) {
+  return !isRematerializable(from) &&
+         set(to, assigned(from), strong.contains(from));
 }
 
 //===----------------------------------------------------------------------===//
-// Floating values
+// Rematerializable values
 //===----------------------------------------------------------------------===//
 
 // Whether an operation is cheap enough to be done once a layout.
-bool Homes::floats(Operation *op) const {
+bool LayoutPropagation::canRematerialize(Operation *op) const {
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return isa<SplatElementsAttr>(constant.getValue());
   if (isa<tile::RangeOp, tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp,
@@ -172,28 +176,28 @@ bool Homes::floats(Operation *op) const {
          !isa<math::MathDialect>(op->getDialect()) && !isa<arith::DivFOp>(op);
 }
 
-void Homes::findFloating() {
+void LayoutPropagation::findRematerializable() {
   // All that might be, then fewer until what is left holds itself up.
   function.walk([&](Operation *op) {
     auto add = [&](ValueRange values) {
       for (Value value : values)
         if (isTensor(value))
-          floating.insert(value);
+          rematerializable.insert(value);
     };
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
       add(loop.getResults());
       add(loop.getRegionIterArgs());
-    } else if (isa<scf::IfOp>(op) || floats(op)) {
+    } else if (isa<scf::IfOp>(op) || canRematerialize(op)) {
       add(op->getResults());
     }
   });
   auto holds = [&](Value value) {
-    return !isTensor(value) || floating.contains(value);
+    return !isTensor(value) || rematerializable.contains(value);
   };
   bool changed = true;
   while (changed) {
     changed = false;
-    auto drop = [&](Value value) { changed |= floating.erase(value); };
+    auto drop = [&](Value value) { changed |= rematerializable.erase(value); };
     function.walk([&](Operation *op) {
       if (auto loop = dyn_cast<scf::ForOp>(op)) {
         for (auto [arg, init, result, next] :
@@ -220,7 +224,7 @@ void Homes::findFloating() {
 // Forward
 //===----------------------------------------------------------------------===//
 
-bool Homes::forward(Region &region) {
+bool LayoutPropagation::forward(Region &region) {
   bool changed = false;
   for (Block &block : region)
     for (Operation &op : block)
@@ -228,15 +232,15 @@ bool Homes::forward(Region &region) {
   return changed;
 }
 
-bool Homes::forward(Operation *op) {
+bool LayoutPropagation::forward(Operation *op) {
   bool changed = false;
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
     changed |= forward(loop.getRegion());
     for (auto [arg, init, result, next] :
          llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs(),
                    loop.getResults(), loop.getYieldedValues())) {
-      changed |= copy(arg, next) || copy(arg, init);
-      changed |= copy(result, arg);
+      changed |= propagate(arg, next) || propagate(arg, init);
+      changed |= propagate(result, arg);
     }
     return changed;
   }
@@ -246,22 +250,22 @@ bool Homes::forward(Operation *op) {
     for (auto [arg, result, value] :
          llvm::zip(loop.getAfterArguments(), loop.getResults(),
                    condition.getArgs())) {
-      changed |= copy(arg, value);
-      changed |= copy(result, value);
+      changed |= propagate(arg, value);
+      changed |= propagate(result, value);
     }
     changed |= forward(loop.getAfter());
     for (auto [arg, init, next] :
          llvm::zip(loop.getBeforeArguments(), loop.getInits(),
                    loop.getYieldOp().getOperands()))
-      changed |= copy(arg, next) || copy(arg, init);
+      changed |= propagate(arg, next) || propagate(arg, init);
     return changed;
   }
   if (auto branch = dyn_cast<scf::IfOp>(op)) {
     changed |= forward(branch.getThenRegion());
     changed |= forward(branch.getElseRegion());
     for (auto [i, result] : llvm::enumerate(branch.getResults()))
-      changed |= copy(result, branch.thenYield().getOperand(i)) ||
-                 copy(result, branch.elseYield().getOperand(i));
+      changed |= propagate(result, branch.thenYield().getOperand(i)) ||
+                 propagate(result, branch.elseYield().getOperand(i));
     return changed;
   }
   if (isa<tile::StoreOp>(op)) {
@@ -269,18 +273,20 @@ bool Homes::forward(Operation *op) {
       return false;
     // A large store decides for itself; a small one takes what there is.
     Value value = op->getOperand(1);
-    tile::LinearAttr layout = !isSmallAccess(op) || isFloating(value)
+    tile::LinearAttr layout = !isSmallAccess(op) || isRematerializable(value)
                                   ? given.access.lookup(op)
-                                  : home(value);
+                                  : assigned(value);
     if (!layout)
       return false;
-    if (isSmallAccess(op) && !isFloating(value) && wastesSectors(op, layout))
+    if (isSmallAccess(op) && !isRematerializable(value) &&
+        wastesSectors(op, layout))
       layout = ownLayout(op);
     accesses[op] = layout;
     return true;
   }
   if (op->getNumResults() == 0 || !isTensor(op->getResult(0)) ||
-      homes.count(op->getResult(0)) || isFloating(op->getResult(0)))
+      assignments.count(op->getResult(0)) ||
+      isRematerializable(op->getResult(0)))
     return false;
   Value result = op->getResult(0);
   if (tensorOfPointers(op)) {
@@ -288,7 +294,7 @@ bool Homes::forward(Operation *op) {
       return set(result, given.access.lookup(op), false);
     // What a small atomic combines is where it is.
     return isa<tile::AtomicRMWOp, tile::AtomicCASOp>(op) &&
-           copy(result, op->getOperand(1));
+           propagate(result, op->getOperand(1));
   }
   if (isa<tile::DotOp>(op)) {
     const Anchors::Dot &dot = given.dots.at(op);
@@ -297,14 +303,14 @@ bool Homes::forward(Operation *op) {
   if (isa<tile::HistogramOp>(op))
     return set(result, plain(tile::shapeOf(result.getType())), false);
   if (auto gather = dyn_cast<tile::GatherOp>(op))
-    return copy(result, gather.getIndices());
+    return propagate(result, gather.getIndices());
   if (isElementwise(op)) {
     Value best;
     bool complete = true;
     for (Value operand : op->getOperands()) {
-      if (!isTensor(operand) || isFloating(operand))
+      if (!isTensor(operand) || isRematerializable(operand))
         continue;
-      if (!home(operand))
+      if (!assigned(operand))
         complete &= operand.getDefiningOp<tile::BroadcastOp>() != nullptr;
       else if (!best || (strong.contains(operand) && !strong.contains(best)))
         best = operand;
@@ -312,19 +318,20 @@ bool Homes::forward(Operation *op) {
     // An operand that is not known yet may bring a dot's layout: an
     // accumulator before its loop has been seen.
     return best && (complete || eager || strong.contains(best)) &&
-           copy(result, best);
+           propagate(result, best);
   }
   if (isa<tile::BroadcastOp>(op))
     return false;
-  // Whose operands may have any layout; floating ones then have the plain one.
+  // Whose operands may have any layout; rematerializable ones then
+  // have the plain one.
   bool takesAny = isa<tile::ReduceOp, tile::ReduceByOp, tile::ScanOp,
                       tile::ScanByOp, tile::SortOp>(op);
   for (Value operand : op->getOperands()) {
-    tile::LinearAttr from = takesAny ? source(operand) : home(operand);
+    tile::LinearAttr from = takesAny ? source(operand) : assigned(operand);
     if (!from)
       continue;
-    if (isa<tile::SortOp>(op)) // Each step costs as much as there are copies.
-      from = attr(layout::shareCopies(from.layout()));
+    if (isa<tile::SortOp>(op)) // Each replica costs as much as the first.
+      from = attr(layout::shareReplication(from.layout()));
     std::optional<LinearLayout> layout = resultLayout(op, from.layout());
     if (auto shares = sharedResult(op, from.layout()))
       layout = shares;
@@ -339,7 +346,7 @@ bool Homes::forward(Operation *op) {
   return false;
 }
 
-tile::LinearAttr Homes::combinedIn(Operation *op) {
+tile::LinearAttr LayoutPropagation::combinedIn(Operation *op) {
   if (tile::LinearAttr layout = combined.lookup(op))
     return layout;
   for (Value operand : op->getOperands())
@@ -353,7 +360,7 @@ tile::LinearAttr Homes::combinedIn(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 // The layout that a use asks for, when that is known.
-tile::LinearAttr Homes::wantedBy(OpOperand &use) {
+tile::LinearAttr LayoutPropagation::wantedBy(OpOperand &use) {
   Operation *user = use.getOwner();
   unsigned index = use.getOperandNumber();
   if (auto dot = dyn_cast<tile::DotOp>(user)) {
@@ -365,21 +372,21 @@ tile::LinearAttr Homes::wantedBy(OpOperand &use) {
   if (auto loop = dyn_cast<scf::ForOp>(user)) {
     unsigned first = unsigned(loop.getNumControlOperands());
     return index < first ? tile::LinearAttr()
-                         : home(loop.getRegionIterArg(index - first));
+                         : assigned(loop.getRegionIterArg(index - first));
   }
   if (auto loop = dyn_cast<scf::WhileOp>(user))
-    return home(loop.getBeforeArguments()[index]);
+    return assigned(loop.getBeforeArguments()[index]);
   if (isa<scf::ConditionOp>(user))
-    return home(user->getParentOp()->getResult(index - 1));
+    return assigned(user->getParentOp()->getResult(index - 1));
   if (isa<scf::YieldOp>(user)) {
     Operation *parent = user->getParentOp();
     if (auto loop = dyn_cast<scf::WhileOp>(parent))
-      return home(loop.getBeforeArguments()[index]);
-    return home(parent->getResult(index));
+      return assigned(loop.getBeforeArguments()[index]);
+    return assigned(parent->getResult(index));
   }
   if (user->getNumResults() == 0)
     return {};
-  tile::LinearAttr result = home(user->getResult(0));
+  tile::LinearAttr result = assigned(user->getResult(0));
   if (!result)
     return {};
   if (isa<tile::ScanOp, tile::ScanByOp, tile::SortOp>(user) ||
@@ -390,7 +397,7 @@ tile::LinearAttr Homes::wantedBy(OpOperand &use) {
 }
 
 // Small loads in a loop and what is made of them element by element.
-bool Homes::isSmallInLoop(Value value) const {
+bool LayoutPropagation::isSmallInLoop(Value value) const {
   Operation *op = value.getDefiningOp();
   if (!op || !op->getParentOfType<scf::ForOp>() || op->getNumResults() != 1)
     return false;
@@ -399,7 +406,7 @@ bool Homes::isSmallInLoop(Value value) const {
   bool any = false;
   if (isElementwise(op))
     for (Value operand : op->getOperands()) {
-      if (!isTensor(operand) || isFloating(operand))
+      if (!isTensor(operand) || isRematerializable(operand))
         continue;
       if (!isSmallInLoop(operand))
         return false;
@@ -428,8 +435,8 @@ static bool feedsLoads(Value value) {
   return false;
 }
 
-bool Homes::backward(Value value) {
-  if (!isTensor(value) || isFloating(value) || homes.count(value))
+bool LayoutPropagation::backward(Value value) {
+  if (!isTensor(value) || isRematerializable(value) || assignments.count(value))
     return false;
   // These follow from their operands and nothing else.
   Operation *op = value.getDefiningOp();
@@ -452,8 +459,9 @@ bool Homes::backward(Value value) {
     }
   }
   // Next to an accumulator a lane has many elements of a vector that other
-  // lanes have, too. In a loop each is loaded once and handed round; not where
-  // the loads of the next round wait for it (tessera-pipeline-loops).
+  // lanes have, too. In a loop each lane loads one and a conversion
+  // redistributes them; not where the loads of the next iteration wait for it
+  // (tessera-pipeline-loops).
   if (best && bestStrong && int64_t(1) << best.getRegisters().size() >= 8 &&
       tile::shapeOf(value.getType()).size() == 1 && isSmallInLoop(value) &&
       !feedsLoads(value)) {
@@ -468,7 +476,7 @@ bool Homes::backward(Value value) {
   return set(value, best, bestStrong);
 }
 
-bool Homes::backward(Region &region) {
+bool LayoutPropagation::backward(Region &region) {
   bool changed = false;
   for (Block &block : llvm::reverse(region)) {
     for (Operation &op : llvm::reverse(block)) {
@@ -485,7 +493,7 @@ bool Homes::backward(Region &region) {
 
 // Where nothing follows from anything: first the small loads and stores as
 // they would be alone, then anything.
-bool Homes::decideOne(Region &region) {
+bool LayoutPropagation::decideOne(Region &region) {
   Operation *access = nullptr;
   Value open;
   int64_t most = 0;
@@ -499,7 +507,8 @@ bool Homes::decideOne(Region &region) {
       }
     }
     auto look = [&](Value value) {
-      if (!open && isTensor(value) && !isFloating(value) && !homes.count(value))
+      if (!open && isTensor(value) && !isRematerializable(value) &&
+          !assignments.count(value))
         open = value;
     };
     for (Value result : op->getResults())
@@ -520,22 +529,23 @@ bool Homes::decideOne(Region &region) {
     return false;
   Operation *op = open.getDefiningOp();
   tile::LinearAttr layout;
-  // A broadcast that nobody cares about: lanes that hold copies share the work.
+  // A broadcast that nobody cares about: lanes that hold replicas share the
+  // work.
   if (op && isa<tile::BroadcastOp>(op))
-    if (tile::LinearAttr from = home(op->getOperand(0)))
+    if (tile::LinearAttr from = assigned(op->getOperand(0)))
       layout = attr(spreadBroadcast(from.layout(),
                                     tile::shapeOf(op->getResult(0).getType())));
   if (op &&
       isa<tile::ReduceOp, tile::ReduceByOp, tile::JoinOp, tile::SplitOp>(op)) {
-    // Its operand is open, too, and comes first: give that one a home. One that
-    // can be computed again anywhere (a floating one) comes in what a plain
-    // layout of it makes of the result, if it makes one: the halves of a split
-    // may lie in different lanes.
+    // Its operand is open, too, and comes first: give that one a layout. A
+    // rematerializable one has the layout that a plain layout of it makes of
+    // the result, if it makes one: the halves of a split may lie in different
+    // lanes.
     for (Value operand : op->getOperands()) {
-      if (home(operand))
+      if (assigned(operand))
         continue;
       tile::LinearAttr whole = plain(tile::shapeOf(operand.getType()));
-      if (!isFloating(operand))
+      if (!isRematerializable(operand))
         return set(operand, whole, false);
       if (auto result = resultLayout(op, whole.layout()))
         layout = attr(*result);

@@ -1,9 +1,9 @@
-// codegen/gpu/TileSizes.h - registers of tiles, and tiles that no thread holds.
+// codegen/gpu/kernel/TileSizes.h - registers of tiles.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "codegen/gpu/Lower.h"
+#include "codegen/gpu/kernel/Attributes.h"
 
 #include <cstdint>
 

@@ -1,7 +1,7 @@
-// codegen/gpu/Ptxas.cpp - PTX to a cubin, by NVIDIA's assembler as a child.
+// codegen/gpu/report/Ptxas.cpp - PTX to a cubin by NVIDIA's assembler.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/gpu/Ptxas.h"
+#include "codegen/gpu/report/Ptxas.h"
 
 #include "support/Error.h"
 #include "support/File.h"

@@ -1,4 +1,4 @@
-// tests/unit/codegen/gpu/OrderTest.cpp - a program's accesses keep their order.
+// tests/unit/codegen/gpu/MemoryBarriersTest.cpp - accesses keep their order.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/codegen/gpu/GpuKernel.h"
@@ -46,7 +46,7 @@ std::vector<int32_t> counted(size_t n) {
 }
 
 // A warp that has stored must not change what another has yet to load.
-TEST(GpuOrder, AShiftInPlaceReadsEverythingFirst) {
+TEST(GpuMemoryBarriers, AShiftInPlaceReadsEverythingFirst) {
   GpuKernel kernel = kernelOf(R"(
   %v = tile.load %xp : tensor<1024x!tile.ptr<i32>>
   tile.store %xn, %v : tensor<1024x!tile.ptr<i32>>, tensor<1024xi32>
@@ -59,7 +59,7 @@ TEST(GpuOrder, AShiftInPlaceReadsEverythingFirst) {
     ASSERT_EQ(x[size_t(i) + 1], i);
 }
 
-TEST(GpuOrder, WhatWasStoredIsLoaded) {
+TEST(GpuMemoryBarriers, WhatWasStoredIsLoaded) {
   GpuKernel kernel = kernelOf(R"(
   tile.store %xp, %next : tensor<1024x!tile.ptr<i32>>, tensor<1024xi32>
   %v = tile.load %xn : tensor<1024x!tile.ptr<i32>>
@@ -72,7 +72,7 @@ TEST(GpuOrder, WhatWasStoredIsLoaded) {
     ASSERT_EQ(y[size_t(i)], i < 1023 ? i + 2 : -1);
 }
 
-TEST(GpuOrder, EveryIterationOfALoop) {
+TEST(GpuMemoryBarriers, EveryIterationOfALoop) {
   GpuKernel kernel = kernelOf(R"(
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -88,7 +88,7 @@ TEST(GpuOrder, EveryIterationOfALoop) {
 }
 
 // Thread 0 stores a scalar that every thread has loaded.
-TEST(GpuOrder, ACounterInMemory) {
+TEST(GpuMemoryBarriers, ACounterInMemory) {
   GpuKernel kernel = kernelOf(R"(
   %c1 = arith.constant 1 : i32
   %v = tile.load %x : !tile.ptr<i32>
@@ -107,7 +107,7 @@ TEST(GpuOrder, ACounterInMemory) {
 }
 
 // What a lock protects is stored before the lock is given back.
-TEST(GpuOrder, AnAtomicComesAfterStores) {
+TEST(GpuMemoryBarriers, AnAtomicComesAfterStores) {
   const std::string stores = R"(
   tile.store %yp, %i : tensor<1024x!tile.ptr<i32>>, tensor<1024xi32>
 )";
@@ -120,7 +120,7 @@ TEST(GpuOrder, AnAtomicComesAfterStores) {
   EXPECT_EQ(barriers(kernelOf(stores + "  tile.barrier\n" + release(""))), 1);
 }
 
-TEST(GpuOrder, NothingWhereElementsStayWithTheirThreads) {
+TEST(GpuMemoryBarriers, NothingWhereElementsStayWithTheirThreads) {
   // In place, one output tile after another, two arguments.
   EXPECT_EQ(barriers(kernelOf(R"(
   %v = tile.load %xp : tensor<1024x!tile.ptr<i32>>

@@ -1,13 +1,13 @@
-// RUN: tessera-opt %s -tessera-order-memory -split-input-file | FileCheck %s
+// RUN: tessera-opt %s -tessera-memory-barriers -split-input-file | FileCheck %s
 // RUN: %docblock-lowering.md order.before > %t.before
 // RUN: tessera-opt %s -split-input-file | FileCheck %t.before
 // RUN: %docblock-lowering.md order.after > %t.after
-// RUN: tessera-opt %s -tessera-order-memory -split-input-file | FileCheck %t.after
+// RUN: tessera-opt %s -tessera-memory-barriers -split-input-file | FileCheck %t.after
 
 // Barriers stand where one thread's access may meet another's.
 
 #row = #tile.linear<128, register = [], lane = [[1], [2], [4], [8], [16]], warp = [[32], [64]]>
-#copies = #tile.linear<32, register = [], lane = [[1], [2], [4], [8], [16]], warp = [[0], [0]]>
+#replicated = #tile.linear<32, register = [], lane = [[1], [2], [4], [8], [16]], warp = [[0], [0]]>
 
 // CHECK-LABEL: @in_place
 // CHECK-NOT: tile.barrier
@@ -36,13 +36,13 @@ func.func @indexed(%p: !tile.ptr<f32>, %ip: tensor<128x!tile.ptr<i32>, #row>) {
 }
 
 // All warps load what the first one stores.
-// CHECK-LABEL: @copies
+// CHECK-LABEL: @replicated
 // CHECK: tile.load
 // CHECK-NEXT: tile.barrier
 // CHECK-NEXT: tile.store
-func.func @copies(%x: tensor<32x!tile.ptr<f32>, #copies>) {
-  %v = tile.load %x : tensor<32x!tile.ptr<f32>, #copies>
-  tile.store %x, %v : tensor<32x!tile.ptr<f32>, #copies>, tensor<32xf32, #copies>
+func.func @replicated(%x: tensor<32x!tile.ptr<f32>, #replicated>) {
+  %v = tile.load %x : tensor<32x!tile.ptr<f32>, #replicated>
+  tile.store %x, %v : tensor<32x!tile.ptr<f32>, #replicated>, tensor<32xf32, #replicated>
   return
 }
 
@@ -95,8 +95,8 @@ func.func @origins(%p: !tile.ptr<f32>, %q: !tile.ptr<f32>, %t: !tile.ptr<!tile.p
   return %a, %b : f32, f32
 }
 
-// A while ends behind its condition: what the condition of the last turn left
-// is open after the loop, also what an earlier turn's body left through it.
+// A while ends behind its condition: what the condition of the last iteration left
+// is open after the loop, also what an earlier iteration's body left through it.
 // CHECK-LABEL: @while_condition
 // CHECK: tile.store
 // CHECK: scf.yield
@@ -142,7 +142,7 @@ func.func @while_body(%p: !tile.ptr<f32>, %n: i32, %v: f32) -> f32 {
   return %r : f32
 }
 
-// A store before the loop, whose turns are none.
+// A store before the loop, which may have no iterations.
 // CHECK-LABEL: @while_before
 // CHECK: scf.yield
 // CHECK-NEXT: }
@@ -165,8 +165,8 @@ func.func @while_before(%p: !tile.ptr<f32>, %n: i32, %v: f32) -> f32 {
 }
 
 // The body's store meets the load of the next condition; the barrier there is
-// the last thing of every turn that matters, so none is needed after the loop.
-// CHECK-LABEL: @while_turns
+// the last thing of every iteration that matters, so none is needed after the loop.
+// CHECK-LABEL: @while_iterations
 // CHECK: scf.while
 // CHECK-NEXT: tile.barrier
 // CHECK-NEXT: tile.load %arg0
@@ -175,7 +175,7 @@ func.func @while_before(%p: !tile.ptr<f32>, %n: i32, %v: f32) -> f32 {
 // CHECK: scf.yield
 // CHECK-NEXT: }
 // CHECK-NEXT: tile.load %arg0
-func.func @while_turns(%p: !tile.ptr<f32>, %v: f32) -> f32 {
+func.func @while_iterations(%p: !tile.ptr<f32>, %v: f32) -> f32 {
   %zero = arith.constant 0.0 : f32
   scf.while : () -> () {
     %x = tile.load %p : !tile.ptr<f32>

@@ -1,0 +1,31 @@
+// codegen/gpu/kernel/Attributes.h - what passes and lowerings know of a kernel.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/GpuTarget.h"
+
+#include "llvm/ADT/StringRef.h"
+
+namespace tessera::codegen {
+
+/// Module attribute (i64): bytes of shared memory that a block needs.
+inline constexpr llvm::StringLiteral kSharedBytesAttr = "tessera.shared_bytes";
+/// Operation attribute (i64): where in shared memory its scratch starts.
+inline constexpr llvm::StringLiteral kScratchOffsetAttr = "tile.scratch";
+/// Attribute (i64) of loads, stores and atomics: so many elements that follow
+/// one another in the lowest register bits of the layout also follow one
+/// another in memory, are aligned to the whole run there and share one mask. A
+/// power of two; 1 where it is missing.
+inline constexpr llvm::StringLiteral kVectorAttr = "tile.vector";
+/// Name of the symbol of a block's shared memory in PTX.
+inline constexpr llvm::StringLiteral kSharedSymbol = "tessera_shared";
+
+struct GpuOptions {
+  GpuTarget target;
+  int numWarps = 4;
+  int numStages = 3;
+  bool swapOperands = false; // tessera-swap-operands
+};
+
+} // namespace tessera::codegen

@@ -1,0 +1,50 @@
+"""tests/scripts/includes_test.py - scripts/checks/includes.py finds circles of folders, and names the includes.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import importlib.util
+import pathlib
+import unittest
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts/checks/includes.py"
+spec = importlib.util.spec_from_file_location("includes", SCRIPT)
+includes = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(includes)
+
+
+def edges(**lines):
+    """Of sources a/A.h, a/b/B.h ...: name -> includes, `_` for `/`."""
+    return includes.folder_edges(
+        {"a/" + name.replace("_", "/") + ".h": "".join('#include "a/%s.h"\n' % each for each in text.split())
+         for name, text in lines.items()}, "a")
+
+
+class Circles(unittest.TestCase):
+    def test_a_tree_has_none(self):
+        found = edges(A="b/B c/C", b_B="c/C", c_C="")
+        self.assertEqual(sorted(found), [("a", "a/b"), ("a", "a/c"), ("a/b", "a/c")])
+        self.assertEqual(includes.folder_cycle(found), [])
+
+    def test_the_folder_itself_is_none(self):
+        self.assertEqual(edges(A="B", B="A"), {})
+
+    def test_a_folder_and_the_one_above(self):
+        found = edges(A="b/B", b_B="C", C="")
+        self.assertEqual(sorted(includes.folder_cycle(found)), ["a", "a/b"])
+        self.assertEqual(found["a/b", "a"], "a/b/B.h includes a/C.h")
+
+    def test_three_folders_that_no_file_closes(self):
+        # b/B and b/D are different files: the folders are a circle all the same.
+        found = edges(b_B="c/C", c_C="d/D", d_D="b/D", b_D="")
+        self.assertEqual(sorted(includes.folder_cycle(found)), ["a/b", "a/c", "a/d"])
+
+    def test_the_shortest_is_shown(self):
+        found = edges(b_B="c/C", c_C="d/D e/E", d_D="b/B", e_E="c/C")
+        self.assertEqual(sorted(includes.folder_cycle(found)), ["a/c", "a/e"])
+
+    def test_other_trees_do_not_count(self):
+        self.assertEqual(includes.folder_edges({"x/X.h": '#include "a/b/B.h"\n'}, "a"), {})
+
+
+if __name__ == "__main__":
+    unittest.main()
