@@ -62,6 +62,13 @@ def slices(size):
     return dict(D=size, DP=whole // 2 if split else whole, DT=tail if split else 0)
 
 
+def log_of_two(power):
+    """x with fp32(x * log2(e)) == power, as kernels compute it; of 0 and of powers of two there is one."""
+    x = torch.tensor(power * math.log(2), dtype=torch.float32)
+    near = (x, torch.nextafter(x, x * 0), torch.nextafter(x, x * 2))
+    return next(y.item() for y in near if y * torch.tensor(1.4426950408889634, dtype=torch.float32) == power)
+
+
 class Problem:
     """Random inputs of one shape; q and the keys are slices of wider tensors, so strides are not the packed ones."""
 
@@ -83,6 +90,20 @@ class Problem:
         self.keys = slices(s.dim)
         self.heads = dict(**self.keys, E=s.vdim, EP=pow2(s.vdim))
         self.tiles = dict(BM=s.bm, BN=s.bn)
+
+    def exact(self, generator):
+        """Makes the inputs of the selected branch small integers, and the scale such that scores are integers in units of log 2: their
+        powers of two and all sums of products are exact in fp32, so that sums in any order have the same bits. Returns lse and delta
+        of such numbers for a backward kernel; they belong to no forward pass."""
+        pick = lambda x, low, high: torch.randint(low, high + 1, x.shape, generator=generator).to(x.dtype)
+        few = lambda x: pick(x, -1, 1) * (torch.rand(x.shape, generator=generator).argsort(-1) < 4)      # at most 4 are not zero
+        self.q.copy_(few(self.q))
+        self.do.copy_(few(self.do))
+        self.k[1].copy_(pick(self.k[1], -1, 1))
+        self.v[1].copy_(pick(self.v[1], -1, 1))
+        self.scale = log_of_two(1.0)
+        powers, rows = torch.tensor([log_of_two(x) for x in (0.0, 1.0, 2.0, 4.0)]), torch.empty(self.T, self.hq)
+        return powers[torch.randint(0, 4, rows.shape, generator=generator)], pick(rows, -3, 3)
 
     def grid(self, size, total=None):
         """Tiles of `size` entries, as find_tile numbers them; a kernel by keys takes them reversed."""

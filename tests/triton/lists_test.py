@@ -1,8 +1,6 @@
 # tests/triton/lists_test.py - lists of the blocks that a tile of tokens selected, and the kernels that walk them, beside those of one token.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-import sys
-
 import torch
 
 from cases import Problem, Shape, strides
@@ -58,23 +56,32 @@ def token_dq(p, idx, lse, delta):
     return dq
 
 
-def walk(p, idx, what):
-    """Blocks come in the same order, and a block of other rows changes nothing: times one, plus zero. So all bits are the same where the
-    sums inside of a step are: not on a GPU, where 16 rows and 64 have the keys of a row in other lanes, nor of one row in numpy, whose
-    product of a vector and a matrix is another than that of matrices."""
-    s = p.shape
+def results(p, idx, given=None):
+    """{output: of tiles, of one token} of the selected branch; `given`: lse and delta of the backward, else the forward's."""
     o, lse = p.selected(idx, "select_fwd")
     o_list, lse_list = p.selected(idx, "select_list_fwd")
-    compare = equal if INTERPRETED and s.group > 1 else lambda what, got, want: check(what, got, want, dot_limit(s.dtype))
-    compare(f"select_list_fwd.o {what}", o_list, o)
-    compare(f"select_list_fwd.lse {what}", lse_list, lse)
-    delta = (o.double() * p.do.double()).sum(-1).float()
+    rows, delta = given or (lse, (o.double() * p.do.double()).sum(-1).float())
     dq = fresh(*p.q.shape, dtype=p.q.dtype)
-    p.list_dq(idx, p.do, lse, delta, dq)
-    compare(f"select_list_bwd_dq {what}", dq, token_dq(p, idx, lse, delta))
+    p.list_dq(idx, p.do, rows, delta, dq)
+    return {"select_list_fwd.o": (o_list, o), "select_list_fwd.lse": (lse_list, lse),
+            "select_list_bwd_dq": (dq, token_dq(p, idx, rows, delta))}
 
 
-INTERPRETED = "simulator" not in sys.modules     # tests/sim runs this program as PTX
+def walk(p, idx, what, generator):
+    """Both kinds of kernels take a row's blocks in the same order, and a block that other rows chose changes nothing: times one, plus zero.
+    The order of a step's sums is the machine's: numpy's library takes another for other numbers of rows, tensor cores too. So all bits are
+    compared where every sum is exact; random inputs are compared with fp64."""
+    s = p.shape
+    q, k, v = (x.double().requires_grad_() for x in (p.q, p.k[1], p.v[1]))
+    o, lse, _ = ref.attention(q, k, v, s.lens, ref.selected_mask(idx, s.lens, s.lsel), p.scale)
+    dq, = torch.autograd.grad(o, q, p.do.double())
+    for name, want in zip(got := results(p, idx), (o, lse.T, dq)):
+        for tile, value in zip(("", "_token"), got[name]):
+            check(f"{name}{tile} {what}", value, want, dot_limit(s.dtype))
+    for name, (tiles, token) in results(p, idx, p.exact(generator)).items():
+        equal(f"{name}.bits {what}", tiles, token)
+
+
 generator = torch.Generator().manual_seed(7)
 for group, bm, bn, lsel, n, dim, vdim in ((1, 64, 16, 8, 4, 16, 16), (2, 64, 16, 16, 3, 40, 16), (4, 16, 32, 16, 3, 32, 16),
                                           (6, 32, 16, 8, 5, 16, 24), (7, 64, 16, 7, 6, 16, 16), (16, 64, 16, 16, 4, 48, 32)):
@@ -82,7 +89,7 @@ for group, bm, bn, lsel, n, dim, vdim in ((1, 64, 16, 8, 4, 16, 16), (2, 64, 16,
     idx = random_picks(p, generator)
     for bt in {1, 3, bm // group, 32} - {64}:
         compare_lists(f"(G={group} n={n} l'={lsel} BT={bt})", p, idx, bt)
-    walk(p, idx, f"({p.shape} BM={bm} BN={bn})")
+    walk(p, idx, f"({p.shape} BM={bm} BN={bn})", generator)
 
 # No kernel writes such lists of indices, but a caller may: numbers in any order, -1 between them, blocks behind the token, and one block twice, which has one bit.
 p = Problem(Shape([40], hkv=1, group=1, lsel=8, n=4, bm=16))
