@@ -100,6 +100,17 @@ public:
   listLaunches(const std::function<void()> & /*body*/, bool /*prepare*/) {
     return {};
   }
+  /// From now on launches are listed and run. The span of each
+  /// (at::RecordFunction, "kernel NAME") has its index in the list as its
+  /// output, until endList().
+  virtual void beginList() {}
+  /// The list so far, as requests (JSON, compiler/syntax/Request.h) for the
+  /// target; "": for what the launches ran on. {"error", "hint"} where the
+  /// kernel has no form for the target.
+  virtual std::vector<std::string> listed(const std::string & /*target*/) {
+    return {};
+  }
+  virtual void endList() {}
   /// The files of all kernels used so far, with those they import from.
   virtual std::vector<KernelFile> files() const { return {}; }
 };

@@ -98,7 +98,7 @@ public:
 
   std::vector<std::string> listLaunches(const std::function<void()> &body,
                                         bool prepare) override {
-    begin.call();
+    begin.call(/*run=*/false);
     try {
       body();
     } catch (...) {
@@ -107,6 +107,12 @@ public:
     }
     return end.call(prepare);
   }
+
+  void beginList() override { begin.call(/*run=*/true); }
+  std::vector<std::string> listed(const std::string &target) override {
+    return list.call(target);
+  }
+  void endList() override { end.call(/*prepare=*/false); }
 
   std::vector<KernelFile> files() const override {
     const auto [paths, texts] = fileList.call();
@@ -146,7 +152,10 @@ private:
   using Files =
       std::tuple<std::vector<std::string>, std::vector<std::string>>();
   c10::TypedOperatorHandle<Files> fileList = find<Files>("kernel_files");
-  c10::TypedOperatorHandle<void()> begin = find<void()>("begin_listing");
+  using Begin = void(bool);
+  c10::TypedOperatorHandle<Begin> begin = find<Begin>("begin_listing");
+  using List = std::vector<std::string>(c10::string_view);
+  c10::TypedOperatorHandle<List> list = find<List>("listed_launches");
   using End = std::vector<std::string>(bool);
   c10::TypedOperatorHandle<End> end = find<End>("end_listing");
 

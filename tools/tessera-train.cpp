@@ -38,6 +38,9 @@ struct TrainVerb {
     app->add_flag("--micro-batch", microBatch,
                   "launch the kernels of one micro-batch, and end; for "
                   "tessera tune");
+    app->add_option("--trace-target", traceTarget,
+                    "GPU that the traced kernels are listed for in "
+                    "kernels.json; for tessera profile");
     app->footer("Examples:\n"
                 "  tessera train --config configs/quickstart.yaml\n"
                 "  tessera train --config my.yaml data.path=book.txt "
@@ -57,8 +60,8 @@ struct TrainVerb {
                               processes, world.size),
                   "leave --nproc away: the processes are there already");
     processes = std::max(processes, world.size);
-    const trainer::Config given =
-        trainer::readConfig(file, overrides, processes);
+    trainer::Config given = trainer::readConfig(file, overrides, processes);
+    given.traceTarget = traceTarget;
     if (dryRun) {
       fmt::print("{}\n{}", trainer::describe(given),
                  trainer::planText(given, trainer::planOf(given)));
@@ -89,7 +92,7 @@ private:
     return all;
   }
 
-  std::string file;
+  std::string file, traceTarget;
   std::vector<std::string> overrides;
   int64_t processes = 1;
   bool dryRun = false, listing = false, microBatch = false;

@@ -125,7 +125,7 @@ std::vector<tools::Command> addVerbs(CLI::App &app) {
       tools::addCache(app),   tools::addLayout(app),    tools::addInspect(app),
       tools::addAnalyze(app), tools::addDebug(app),     tools::addTune(app),
       tools::addVersion(app), tools::addPreflight(app), tools::addWatch(app),
-      tools::addLsp(app)};
+      tools::addLsp(app),     tools::addProfile(app)};
   // Listed for --help; carried out by tessera-train.
   for (const tools::TrainVerb &verb : tools::trainVerbs())
     app.add_subcommand(verb.name, verb.help);

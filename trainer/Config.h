@@ -77,6 +77,8 @@ struct Config {
   int64_t milestoneEvery = 0; ///< Steps; 0: none.
   double watchdog = 180;      ///< Seconds; 0: none.
   StepRange traceSteps;
+  /// No setting: the GPU that `tessera profile` shows kernels for.
+  std::string traceTarget;
 
   std::string out = "runs/default";
   std::string resume = "auto"; ///< auto or never.

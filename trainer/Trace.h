@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/Kernels.h"
 #include "trainer/Config.h"
 
 #include <chrono>
@@ -14,7 +15,9 @@ namespace tessera::trainer {
 /// Spans of time of this process while the chosen steps run, by thread: steps
 /// and their phases, which the run tells; layers, operations of torch, nodes of
 /// the backward pass and launches of our kernels, of which at::RecordFunction
-/// tells. Spans of a thread are nested. On a GPU they are times of the host.
+/// tells. Spans of a thread are nested. On a GPU they are times of the host. A
+/// launch has its kernel's configuration as arguments: {"target", "num_warps",
+/// "num_stages", "constexprs": {name: value}, "listed": index in kernels.json}.
 /// Before the first of the steps and behind the last one nothing is observed.
 class Trace {
 public:
@@ -22,7 +25,13 @@ public:
 
   /// `file` gets the JSON (chrome://tracing, Perfetto) when the last step of
   /// the range is over. An empty range: no file, and all calls do nothing.
-  Trace(std::string file, StepRange steps);
+  /// `kernels` are those whose launches are traced. With a `target` ("sm_80")
+  /// kernels.json appears beside the file, before it: for each kind of launch
+  /// {"ran": what it was compiled from, "for_target": the same for the target,
+  /// or {"error", "hint"} where the kernel has no form for it}, as
+  /// compiler/syntax/Request.h has requests.
+  Trace(std::string file, StepRange steps, models::Kernels &kernels,
+        std::string target = {});
   ~Trace();
   Trace(const Trace &) = delete;
 
@@ -42,6 +51,8 @@ private:
   struct Recorder;
   const std::string file;
   const StepRange steps;
+  models::Kernels &kernels;
+  const std::string target;
   std::shared_ptr<Recorder> recorder; ///< While something is observed.
 };
 

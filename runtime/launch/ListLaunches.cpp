@@ -1,18 +1,22 @@
-// runtime/launch/ListLaunches.cpp - what a program would launch, without
-// running. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// runtime/launch/ListLaunches.cpp - what a program launches, as a list.
+// Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 #include "runtime/launch/ListLaunches.h"
 
 #include "runtime/launch/KernelState.h"
 #include "runtime/launch/Parts.h"
 
+#include <map>
 #include <mutex>
-#include <set>
 #include <utility>
 
 namespace tessera::runtime {
 
+static thread_local int64_t lastListed = -1;
+
 class LaunchListing::List : public LaunchHook {
 public:
+  List(Launches launches, LaunchHook *next) : launches(launches), next(next) {}
+
   bool takes(const Kernel &kernel, const Kernel::State &state,
              std::span<const Arg> args, const Constexprs &constexprs,
              const LaunchOptions &options) override {
@@ -21,29 +25,38 @@ public:
     state.beginKey(key, launchDevice(options), args, options,
                    state.keyHasValues());
     addConstexprs(key, constexprs);
-    std::lock_guard<std::mutex> guard(mutex);
-    if (seen.insert({&state, key.copy()}).second)
-      requests.push_back(
-          {kernel, {args.begin(), args.end()}, constexprs, options});
-    return true;
+    {
+      const std::lock_guard guard(mutex);
+      const auto [place, isNew] =
+          seen.try_emplace({&state, key.copy()}, int64_t(listed.size()));
+      if (isNew)
+        listed.push_back(
+            {kernel, {args.begin(), args.end()}, constexprs, options});
+      lastListed = place->second;
+    }
+    return launches == Launches::Skipped ||
+           (next && next->takes(kernel, state, args, constexprs, options));
   }
 
-  std::unique_ptr<Watched> before(const Kernel::State &, const Grid &,
-                                  std::span<const Arg>, const Constexprs &,
-                                  const LaunchOptions &) override {
-    return nullptr;
+  std::unique_ptr<Watched> before(const Kernel::State &kernel, const Grid &grid,
+                                  std::span<const Arg> args,
+                                  const Constexprs &constexprs,
+                                  const LaunchOptions &options) override {
+    return next ? next->before(kernel, grid, args, constexprs, options)
+                : nullptr;
   }
 
-  std::vector<LaunchRequest> take() {
-    std::lock_guard<std::mutex> guard(mutex);
-    seen.clear();
-    return std::exchange(requests, {});
+  std::vector<LaunchRequest> requests() {
+    const std::lock_guard guard(mutex);
+    return listed;
   }
 
 private:
+  const Launches launches;
+  LaunchHook *const next;
   std::mutex mutex;
-  std::set<std::pair<const void *, std::vector<uint64_t>>> seen;
-  std::vector<LaunchRequest> requests;
+  std::map<std::pair<const void *, std::vector<uint64_t>>, int64_t> seen;
+  std::vector<LaunchRequest> listed;
 };
 
 // A device is asked for first: that is when the recorder becomes the hook.
@@ -52,13 +65,20 @@ static LaunchHook *hookOfParts() {
   return launchHook();
 }
 
-LaunchListing::LaunchListing()
-    : list(std::make_unique<List>()), before(hookOfParts()) {
+// List is initialized first, by the order of the members.
+LaunchListing::LaunchListing(Launches launches)
+    : list(std::make_unique<List>(launches, hookOfParts())),
+      before(launchHook()) {
   setLaunchHook(list.get());
 }
 
 LaunchListing::~LaunchListing() { setLaunchHook(before); }
 
-std::vector<LaunchRequest> LaunchListing::take() { return list->take(); }
+std::vector<LaunchRequest> LaunchListing::requests() const {
+  return list->requests();
+}
+
+int64_t LaunchListing::last() { return lastListed; }
+void LaunchListing::forgetLast() { lastListed = -1; }
 
 } // namespace tessera::runtime

@@ -1,10 +1,11 @@
-// runtime/launch/ListLaunches.h - what a program would launch, without running.
+// runtime/launch/ListLaunches.h - what a program launches, as a list.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "runtime/Kernel.h"
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -12,12 +13,15 @@ namespace tessera::runtime {
 
 class LaunchHook;
 
-// While it lives, launches of the process are put on a list. Nothing is
-// compiled and nothing runs: what they would have written keeps what it held.
-// One at a time; launches are not recorded meanwhile.
+// While it lives, launches of the process are put on a list. One at a time.
 class LaunchListing {
 public:
-  LaunchListing();
+  enum class Launches {
+    Skipped, // Nothing is compiled and nothing runs: what they would have
+             // written keeps what it held. Launches are not recorded meanwhile.
+    Run,     // They run, and are recorded, as without the list.
+  };
+  explicit LaunchListing(Launches launches = Launches::Skipped);
   LaunchListing(const LaunchListing &) = delete;
   LaunchListing &operator=(const LaunchListing &) = delete;
   ~LaunchListing();
@@ -25,7 +29,12 @@ public:
   // In the order of the first launch, one for each kernel, classes of
   // arguments, constexprs and options: precompile() prepares them. The
   // addresses tell their alignment only.
-  std::vector<LaunchRequest> take();
+  std::vector<LaunchRequest> requests() const;
+
+  // The index in requests() of the last launch that this thread made while a
+  // list was kept, since it called forgetLast(); -1: none.
+  static int64_t last();
+  static void forgetLast();
 
 private:
   class List;

@@ -5,6 +5,7 @@
 
 #include "runtime/cases/Record.h"
 #include "runtime/torch/Launch.h"
+#include "runtime/torch/LaunchSpan.h"
 #include "runtime/torch/PythonInterrupt.h"
 #include "support/Error.h"
 #include "support/Names.h"
@@ -283,13 +284,15 @@ void CustomKernels::run(const NamedKernel &kernel, const Attention &a,
     if (const int64_t *number = std::get_if<int64_t>(&value))
       seen[name] = *number;
   const Grid grid = gridOf(*kernel.description, seen);
-  if (grid[0] && grid[1] && grid[2])
-    device.run(kernel.name(), [&](void *stream) {
-      options.stream = stream;
-      if (recording()) [[unlikely]]
-        describeTensors(std::move(extents));
-      runForPython([&] { kernel.kernel.launch(grid, args, given, options); });
-    });
+  if (!grid[0] || !grid[1] || !grid[2])
+    return;
+  const LaunchSpan span(kernel.name());
+  device.run(kernel.name(), [&](void *stream) {
+    options.stream = stream;
+    if (recording()) [[unlikely]]
+      describeTensors(std::move(extents));
+    runForPython([&] { kernel.kernel.launch(grid, args, given, options); });
+  });
 }
 
 } // namespace tessera::runtime

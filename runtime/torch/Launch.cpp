@@ -6,10 +6,10 @@
 #include "runtime/launch/LaunchTable.h"
 #include "runtime/torch/Check.h"
 #include "runtime/torch/ConstexprText.h"
+#include "runtime/torch/LaunchSpan.h"
 #include "runtime/torch/PythonInterrupt.h"
 #include "support/Error.h"
 
-#include <ATen/record_function.h>
 #include <limits>
 
 namespace tessera::runtime {
@@ -189,11 +189,7 @@ void Launch::run(int64_t x, int64_t y, int64_t z) {
   }
   if (x == 0 || y == 0 || z == 0)
     return;
-  // For profilers, and the trainer's traces; nobody who listens costs it a
-  // look.
-  at::RecordFunction span(at::RecordScope::USER_SCOPE);
-  if (span.isActive()) [[unlikely]]
-    span.before("kernel " + std::string(name));
+  const LaunchSpan span(name);
   device.run(name, [&](void *stream) {
     if (recording()) [[unlikely]]
       describeTensors(std::move(extents));

@@ -8,6 +8,8 @@
 #include "runtime/torch/Autograd.h"
 #include "runtime/torch/Check.h"
 #include "runtime/torch/Launch.h"
+#include "support/Error.h"
+#include "support/Json.h"
 
 #include <ATen/core/grad_mode.h>
 #include <c10/core/Scalar.h>
@@ -87,10 +89,37 @@ std::unique_ptr<LaunchListing> &listing() {
   return current;
 }
 
-void beginListing() {
+void beginListing(bool run) {
   TESSERA_CHECK(!listing(), "begin_listing",
                 "launches are being listed already; call end_listing() first");
-  listing() = std::make_unique<LaunchListing>();
+  using Launches = LaunchListing::Launches;
+  listing() =
+      std::make_unique<LaunchListing>(run ? Launches::Run : Launches::Skipped);
+}
+
+// What a compiler is asked for the launch, on its own device or for a GPU.
+std::string requestOf(const LaunchRequest &launch, c10::string_view target) {
+  LaunchOptions options = launch.options;
+  if (target.empty())
+    return launch.kernel.compileRequest(launch.args, launch.constexprs, options)
+        .toJson();
+  options.device = findDevice("sim:" + std::string(target));
+  try {
+    return launch.kernel.compileRequest(launch.args, launch.constexprs, options)
+        .toJson();
+  } catch (const Error &error) { // no configuration for GPUs
+    return Json{{"error", error.message}, {"hint", error.hint}}.dump();
+  }
+}
+
+// JSON as of compiler/syntax/Request.h.
+std::vector<std::string> listedLaunches(c10::string_view target) {
+  TESSERA_CHECK(listing(), "listed_launches",
+                "no launches are being listed; call begin_listing() first");
+  std::vector<std::string> requests;
+  for (const LaunchRequest &launch : listing()->requests())
+    requests.push_back(requestOf(launch, target));
+  return requests;
 }
 
 // Compiles or loads what was listed, where that is wanted, and gives the
@@ -98,16 +127,13 @@ void beginListing() {
 std::vector<std::string> endListing(bool prepare) {
   TESSERA_CHECK(listing(), "end_listing",
                 "no launches are being listed; call begin_listing() first");
-  const std::vector<LaunchRequest> launches = listing()->take();
+  const std::vector<LaunchRequest> launches = listing()->requests();
   listing().reset();
   if (prepare)
     precompile(launches);
   std::vector<std::string> requests;
   for (const LaunchRequest &launch : launches)
-    requests.push_back(
-        launch.kernel
-            .compileRequest(launch.args, launch.constexprs, launch.options)
-            .toJson());
+    requests.push_back(requestOf(launch, ""));
   return requests;
 }
 
@@ -116,6 +142,7 @@ TORCH_LIBRARY_IMPL(tessera, CompositeExplicitAutograd, m) {
   m.impl("pack_stats", ofPack);
   m.impl("kernel_files", files);
   m.impl("begin_listing", beginListing);
+  m.impl("listed_launches", listedLaunches);
   m.impl("end_listing", endListing);
 }
 

@@ -22,7 +22,8 @@ TORCH_LIBRARY(tessera, m) {
 
   m.def("kernel_files() -> (str[] paths, str[] texts)");
 
-  m.def("begin_listing() -> ()");
+  m.def("begin_listing(bool run=False) -> ()");
+  m.def("listed_launches(str target=\"\") -> str[]");
   m.def("end_listing(bool prepare) -> str[]");
 
   m.def("compressed_offsets(Tensor cu_seqlens, int block_length, int "

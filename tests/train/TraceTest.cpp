@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 using namespace tessera;
 using nlohmann::json;
@@ -144,11 +145,53 @@ TEST_F(TraceFile, AStepHasItsPhasesLayersAndKernels) {
   EXPECT_GE(begin(parts["checkpoint: copy"]), end(steps[0]) - 1e-3);
 }
 
+// The requests that a launch was compiled from say what its span must say.
+TEST_F(TraceFile, LaunchesHaveTheConfigurationOfTheirKernel) {
+  std::vector<std::string> settings = compiled;
+  settings.insert(settings.end(),
+                  {"train.trace_steps=[2, 3]", "--trace-target=sm_80"});
+  expectFine(run("run", settings));
+  const json list = json::parse(readFile(folder.file("run") + "/kernels.json"));
+  std::set<size_t> seen;
+  for (const json &e : spans("run")) {
+    EXPECT_EQ(e.contains("args"), e["cat"] == "kernel") << e;
+    if (e["cat"] != "kernel")
+      continue;
+    const json &args = e["args"];
+    seen.insert(args["listed"].get<size_t>());
+    const json &ran = list.at(args["listed"].get<size_t>())["ran"];
+    EXPECT_EQ(e["name"], "kernel " + ran["kernel"].get<std::string>());
+    EXPECT_EQ(args["target"], ran["target"]);
+    EXPECT_EQ(args["num_warps"], ran["options"]["num_warps"]);
+    EXPECT_EQ(args["num_stages"], ran["options"]["num_stages"]);
+    size_t constexprs = 0;
+    for (const json &a : ran["args"])
+      if (a["kind"] == "constexpr") {
+        ++constexprs;
+        EXPECT_EQ(args["constexprs"][a["name"].get<std::string>()], a["value"])
+            << a;
+      }
+    EXPECT_EQ(args["constexprs"].size(), constexprs);
+    if (e["name"] == "kernel rmsnorm_fwd") {
+      EXPECT_EQ(args["constexprs"]["D"], 32) << "model.dim";
+    }
+  }
+  ASSERT_EQ(seen.size(), list.size()) << "each is listed once, and launched";
+  EXPECT_GT(list.size(), 15u);
+  for (const json &kind : list) {
+    EXPECT_TRUE(kind["ran"]["target"].get<std::string>().starts_with("cpu:"));
+    EXPECT_EQ(kind["for_target"]["target"], "sm_80");
+    EXPECT_EQ(kind["for_target"]["kernel"], kind["ran"]["kernel"]);
+  }
+}
+
 TEST_F(TraceFile, ChangesNoResultAndIsOffUnlessAskedFor) {
   expectFine(run("plain"));
   expectFine(run("traced", {"train.trace_steps=[2, 12]"}));
   EXPECT_FALSE(std::filesystem::exists(folder.file("plain") + "/trace.json"));
   EXPECT_TRUE(std::filesystem::exists(folder.file("traced") + "/trace.json"));
+  EXPECT_FALSE(std::filesystem::exists(folder.file("traced") + "/kernels.json"))
+      << "without --trace-target";
   EXPECT_EQ(steps("plain"), steps("traced"));
   EXPECT_TRUE(checkpoint("plain", 12, "model.safetensors") ==
               checkpoint("traced", 12, "model.safetensors"));

@@ -40,6 +40,7 @@ Command addPackCases(CLI::App &app);
 Command addTune(CLI::App &app);
 Command addVersion(CLI::App &app);
 Command addPreflight(CLI::App &app);
+Command addProfile(CLI::App &app);
 Command addWatch(CLI::App &app);
 
 // Verbs that need LibTorch live in tessera-train: name and one line of help.

@@ -5,18 +5,15 @@
 #include "tools/commands/OutOption.h"
 
 #include "runtime/cases/SimLaunch.h"
-#include "runtime/compile/CompileService.h"
 #include "runtime/launch/FindFile.h"
 #include "runtime/tune/KernelKey.h"
 #include "runtime/tune/TuneTable.h"
-#include "support/CudaTools.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/GpuTarget.h"
 #include "support/Names.h"
 #include "tools/compile/Jobs.h"
-#include "tools/inspect/Page.h"
-#include "tools/inspect/Side.h"
+#include "tools/inspect/KernelPage.h"
 
 #include <CLI/CLI.hpp>
 
@@ -96,28 +93,6 @@ void needGpu(const std::string &target) {
   GpuTarget::parse(target); // throws
 }
 
-bool hasMachineCode() {
-  std::string why;
-  const auto ptxas =
-      findPtxas(runtime::defaultCacheFolder() / "ptxas.json", &why);
-  if (ptxas && findDisassembler(ptxas->path))
-    return true;
-  std::fprintf(stderr, "tessera: %s: the page has no SASS%s\n",
-               ptxas ? "there is no nvdisasm" : why.c_str(),
-               ptxas ? "" : " and no registers");
-  return false;
-}
-
-Configuration compiled(std::string title, syntax::CompileRequest request,
-                       bool machine) {
-  request.emit = inspectedStages(machine);
-  if (machine)
-    request.assembler.clear(); // the simulator's requests want none
-  Configuration result{std::move(title), std::move(request), nullptr, {}};
-  result.kernel = runtime::CompileService::instance().get(result.request);
-  return result;
-}
-
 Configuration fromFile(const JobOptions &jobs, const std::string &title,
                        bool machine) {
   needGpu(jobs.target);
@@ -131,8 +106,8 @@ Configuration fromFile(const JobOptions &jobs, const std::string &title,
     throw Error("which instance of " + jobs.file + "?",
                 "add -i NAME: " + names);
   }
-  return compiled(title.empty() ? found[0].name : title, found[0].request,
-                  machine);
+  return compileForPage(title.empty() ? found[0].name : title, found[0].request,
+                        machine);
 }
 
 // A recorded launch: compiled for it, run on the simulator with every check.
@@ -149,11 +124,11 @@ Configuration fromCase(const JobOptions &jobs, const std::string &title,
   const auto given = [](int64_t number) {
     return number ? std::optional<int64_t>(number) : std::nullopt;
   };
-  Configuration result =
-      compiled(title.empty() ? loaded.recorded.name : title,
-               cases::simRequest(loaded, "sim:" + jobs.target,
-                                 given(jobs.numWarps), given(jobs.numStages)),
-               machine);
+  Configuration result = compileForPage(
+      title.empty() ? loaded.recorded.name : title,
+      cases::simRequest(loaded, "sim:" + jobs.target, given(jobs.numWarps),
+                        given(jobs.numStages)),
+      machine);
   const sim::Report report =
       cases::simLaunchOf(loaded, memory.arguments, *result.kernel).run({});
   report.throwIfBad();
@@ -200,23 +175,13 @@ int run(const InspectOptions &options) {
   std::vector<Configuration> sides = {load(options.jobs, {}, machine)};
   if (other)
     sides.push_back(load(other->jobs, other->title, machine));
-  SourceRows source;
-  for (const Configuration &side : sides)
-    source.add(side.request);
-  Json data = {{"version", 1},
-               {"source", source.json()},
-               {"sides", Json::array()},
-               {"tuned", Json()}};
-  for (const Configuration &side : sides)
-    data["sides"].push_back(sideJson(side, source));
-  if (!options.table.empty())
-    data["tuned"] = tunedRows(options.table, sides[0].request);
   const std::string name = sides[0].title;
   const fs::path out =
       options.out.empty() ? fs::path(name + ".html") : fs::path(options.out);
-  const std::string page = htmlPage(
-      pageSkeleton(), "tessera inspect: " + name, data,
-      {{"STYLE", pageStyle()}, {"SCRIPT", pageScript() + drawScript()}});
+  const std::string page =
+      kernelPage(sides, options.table.empty()
+                            ? Json()
+                            : tunedRows(options.table, sides[0].request));
   writeOutput(out, page);
   std::fprintf(stderr, "tessera: wrote %s, %zu KiB\n", out.c_str(),
                (page.size() + 1023) / 1024);

@@ -34,8 +34,7 @@ TEST(ListLaunches, KeepsEachKindOfLaunchOnce) {
                      std::vector<Arg>{Pointer{memory, DType::I64}, n});
     kernel.launch({1, 1, 1}, {Pointer{memory + 1, DType::I64}, int64_t(32)},
                   {{"B", int64_t(8)}});
-    launches = listing.take();
-    EXPECT_TRUE(listing.take().empty());
+    launches = listing.requests();
   }
   ASSERT_EQ(launches.size(), 3u);
   EXPECT_EQ(std::get<int64_t>(launches[1].args[1]), 33);
@@ -44,4 +43,28 @@ TEST(ListLaunches, KeepsEachKindOfLaunchOnce) {
   EXPECT_EQ(memory[0], 7);
   EXPECT_EQ(kernelStats().compiled, before.compiled);
   EXPECT_EQ(kernelStats().loaded, before.loaded);
+}
+
+// A launch runs, and its thread learns which of the list it was.
+TEST(ListLaunches, RunsAndNumbersLaunches) {
+  alignas(16) int64_t memory[4] = {};
+  const Kernel kernel = Kernel::fromSource(source, "listed");
+  const auto launch = [&](int64_t n) {
+    LaunchListing::forgetLast();
+    kernel.launch({1, 1, 1}, {Pointer{memory, DType::I64}, n});
+    return LaunchListing::last();
+  };
+  EXPECT_EQ(launch(32), -1); // there is no list
+  {
+    LaunchListing listing(LaunchListing::Launches::Run);
+    const int64_t before = memory[0];
+    EXPECT_EQ(launch(32), 0);
+    EXPECT_NE(memory[0], before) << "it did not run";
+    EXPECT_EQ(launch(33), 1);
+    EXPECT_EQ(launch(48), 0) << "divisible by 16, as the first";
+    EXPECT_EQ(listing.requests().size(), 2u);
+    LaunchListing::forgetLast();
+    EXPECT_EQ(LaunchListing::last(), -1);
+  }
+  EXPECT_EQ(launch(32), -1);
 }
