@@ -7,7 +7,7 @@ import tempfile
 
 from chromium import Chromium
 from page_data import KERNELS, pane, read_page, run
-from report_test import points, write_run
+from report_test import points, write_run, write_trace
 
 # What is lit, by the id of the pane: {"ptx": [[rows of the line], [rows that call it]]}.
 LIT = """Object.fromEntries([...document.querySelectorAll('.pane')].map(pane => [pane.id,
@@ -188,12 +188,13 @@ def check_report(browser, folder, program):
     """Curves of two runs: every point of the folder is on its line, and the pointer reads it."""
     runs = [os.path.join(folder, name) for name in ("slow", "fast")]
     records = [write_run(path, rate, 40) for path, rate in zip(runs, (0.5, 0.6))]
+    write_trace(runs[1])
     page = os.path.join(folder, "report.html")
     run(program, ["report", *runs, "-o", page])
     browser.open(page)
     charts = browser.value("[...document.querySelectorAll('figure')].map(figure => figure.id)")
     assert charts[0] == "chart-bpb" and {"chart-grad_norm", "chart-step_ms", "chart-tokens_per_s", "chart-gate_cmp",
-                                         "chart-memory_mb"} <= set(charts), charts
+                                         "chart-memory_bytes", "chart-stages_ms"} <= set(charts), charts
     lines = browser.value("""[...document.querySelectorAll('#chart-bpb polyline')].map(line =>
       [line.dataset.run, line.dataset.key, line.getAttribute('points').split(' ').map(point => point.split(',').map(Number))])""")
     want = {(name, key): points(written, key) for name, written in zip(("slow", "fast"), records) for key in ("bpb", "val_bpb")}
@@ -210,6 +211,13 @@ def check_report(browser, folder, program):
     said = browser.value("document.querySelector('#chart-bpb .note').textContent")
     for name, key, value in (("slow", "bpb", 8 / 40 ** 0.5), ("fast", "val_bpb", 8.5 / 40 ** 0.6)):
         assert f"{name} {key} at step 40: {value:.5g}" in said, said
+    drawn = browser.value("[...document.querySelectorAll('#chart-stages_ms polyline')].map(line => [line.dataset.run, line.dataset.key])")
+    assert sorted(drawn) == sorted([name, "stages_ms." + stage] for name in ("slow", "fast") for stage in ("data", "forward", "backward")), drawn
+    text = browser.value("[...document.querySelectorAll('article')].map(each => each.textContent)")
+    stages = next(each for each in text if each.startswith("Breakdown of a step"))
+    assert "forward40.5 ms, " in stages, stages
+    traced = next(each for each in text if each.startswith("Kernels of fast"))
+    assert "12.0 %2600.0ACT=relu B=32" in traced and not any(each.startswith("Kernels of slow") for each in text), traced
     differ = browser.value("[...document.querySelectorAll('article')].find(each => each.textContent.startsWith('Settings that differ'))"
                            ".textContent")
     assert "train.lr0.50.6" in differ and "train.steps" not in differ, differ

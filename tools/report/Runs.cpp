@@ -4,6 +4,7 @@
 #include "tools/report/Runs.h"
 
 #include "support/File.h"
+#include "tools/profile/Summary.h"
 
 #include <algorithm>
 #include <charconv>
@@ -15,6 +16,16 @@ namespace tessera::tools {
 namespace {
 
 namespace fs = std::filesystem;
+
+// {"a": {"b": 1}} as {"a.b": "1"}; strings as they are.
+void flatten(const Json &value, const std::string &name, Json &to) {
+  if (value.is_object()) {
+    for (const auto &[key, member] : value.items())
+      flatten(member, name.empty() ? key : name + "." + key, to);
+    return;
+  }
+  to[name] = value;
+}
 
 void addLine(Json &run, const std::string &line) {
   const Json record = Json::parse(line, nullptr, false);
@@ -29,20 +40,12 @@ void addLine(Json &run, const std::string &line) {
     run["skipped"].push_back({step, *why});
     return;
   }
-  for (const auto &[key, value] : record.items())
+  Json figures = Json::object();
+  flatten(record, "", figures);
+  for (const auto &[key, value] : figures.items())
     if (key != "step" && value.is_number() &&
         std::isfinite(value.get<double>()))
       run["series"][key].push_back({step, value});
-}
-
-// {"a": {"b": 1}} as {"a.b": "1"}; strings as they are.
-void flatten(const Json &value, const std::string &name, Json &to) {
-  if (value.is_object()) {
-    for (const auto &[key, member] : value.items())
-      flatten(member, name.empty() ? key : name + "." + key, to);
-    return;
-  }
-  to[name] = value;
 }
 
 Json membersOf(const fs::path &file) {
@@ -84,6 +87,32 @@ Json kernelsOf(const fs::path &folder) {
   return kernels;
 }
 
+// The kernels of a traced run (train.trace_steps), with their part of the time.
+Json tracedKernels(const fs::path &file) {
+  const auto text = tryReadFile(file);
+  if (!text)
+    return Json();
+  const Json trace = parseJson(*text, file.string());
+  const Json all = summaryOf(member<Json>(trace, "traceEvents", file.string()));
+  const double steps = double(all.at("steps").size()),
+               total = all.at("total_ms");
+  Json rows = Json::array();
+  for (const Json &kernel : all.at("kernels")) {
+    const double ms = kernel.at("ms"), launches = kernel.at("launches");
+    rows.push_back({{"name", kernel.at("name")},
+                    {"configuration", kernel.at("configuration")},
+                    {"launches", launches / steps},
+                    {"mean_us", 1e3 * ms / launches},
+                    {"share", ms / total}});
+  }
+  return {{"steps", all.at("steps").front().at("name").get<std::string>() +
+                        " to " +
+                        all.at("steps").back().at("name").get<std::string>()},
+          {"kernels", rows},
+          {"kernels_share", all.at("kernels_ms").get<double>() / total},
+          {"gemms_share", all.at("gemms_ms").get<double>() / total}};
+}
+
 // A number of CSV, or text in quotes where it needs them.
 std::string field(const std::string &text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos)
@@ -112,6 +141,7 @@ Json runJson(const fs::path &folder) {
               {"config", membersOf(folder / "config.json")},
               {"result", membersOf(folder / "metrics.json")},
               {"kernels", kernelsOf(folder / "kernels")},
+              {"trace", tracedKernels(folder / "trace.json")},
               {"unreadable", 0}};
   for (size_t at = 0; at < text->size();) {
     const size_t end = std::min(text->find('\n', at), text->size());
@@ -137,11 +167,23 @@ Json runsJson(const std::vector<fs::path> &folders) {
 
 std::string runsCsv(const Json &runs) {
   std::string csv = "run,step,figure,value\n";
-  for (const Json &run : runs)
+  for (const Json &run : runs) {
+    const std::string name = field(run.at("name")) + ",";
     for (const auto &[key, points] : run.at("series").items())
       for (const Json &point : points)
-        csv += field(run.at("name")) + "," + point[0].dump() + "," +
-               field(key) + "," + point[1].dump() + "\n";
+        csv += name + point[0].dump() + "," + field(key) + "," +
+               point[1].dump() + "\n";
+    if (run.at("trace").is_null())
+      continue;
+    // Of no one step.
+    for (const Json &kernel : run["trace"].at("kernels"))
+      for (const char *figure : {"launches", "mean_us", "share"})
+        csv += name + "," +
+               field("kernel " + kernel.at("name").get<std::string>() + " " +
+                     kernel.at("configuration").get<std::string>() + " " +
+                     figure) +
+               "," + kernel.at(figure).dump() + "\n";
+  }
   return csv;
 }
 

@@ -19,13 +19,18 @@ const number = value => typeof value !== 'number' ? String(value)
   : Number.isInteger(value) ? value.toLocaleString('en') : String(+value.toPrecision(5));
 const colour = i => `hsl(${(212 + i * 137.5) % 360} 75% 48%)`;
 const titles = {grad_norm: 'gradient norm, before clipping', lr: 'learning rate', step_ms: 'milliseconds a step',
-  tokens_per_s: 'tokens a second'};
+  tokens_per_s: 'tokens a second', stages_ms: 'milliseconds of the stages of a step', memory_bytes: 'memory, bytes',
+  memory_most_bytes: 'most memory so far, bytes'};
 const last = ['grad_norm', 'lr', 'step_ms', 'tokens_per_s'];
 const keys = [...new Set(runs.flatMap(run => Object.keys(run.series)))]
   .sort((a, b) => last.indexOf(a) - last.indexOf(b) || a.length - b.length || (a < b ? -1 : 1));
 // Figures that a loss and its evaluation share a picture for.
-const groups = keys.filter(key => !(key.startsWith('val_') && keys.includes(key.slice(4))))
-  .map(key => ({key, drawn: [key, 'val_' + key].filter(each => keys.includes(each))}));
+// Members of one figure, such as the stages of a step, share one, too.
+const groups = keys.filter(key => !key.includes('.') && !(key.startsWith('val_') && keys.includes(key.slice(4))))
+  .map(key => ({key, drawn: [key, 'val_' + key].filter(each => keys.includes(each)), says: ', dashed: held-out'}));
+for (const key of new Set(keys.filter(each => each.includes('.')).map(each => each.slice(0, each.indexOf('.')))))
+  groups.push({key, drawn: keys.filter(each => each.startsWith(key + '.')).sort(), says: ''});
+const dashes = ['none', '5 3', '1 3', '9 2 2 2', '2 2', '12 4', '4 8'];
 
 const smooth = make('input', {type: 'checkbox'}), log = make('input', {type: 'checkbox'});
 const bar = document.getElementById('bar');
@@ -45,7 +50,7 @@ function chart(group) {
   for (const [i, run] of runs.entries())
     for (const key of group.drawn) {
       const points = run.series[key];
-      if (points) curves.push({run, i, key, points: smooth.checked && key === group.key ? mean(points) : points});
+      if (points) curves.push({run, i, key, points: smooth.checked && !key.startsWith('val_') ? mean(points) : points});
     }
   const all = curves.flatMap(curve => curve.points).filter(([, value]) => !log.checked || value > 0);
   const scale = value => log.checked ? Math.log10(value) : value;
@@ -67,7 +72,7 @@ function chart(group) {
   for (const curve of curves) {
     const points = curve.points.filter(([, value]) => !log.checked || value > 0).map(([step, value]) => `${x(step).toFixed(1)},${y(value).toFixed(1)}`);
     picture.append(svg('polyline', {points: points.join(' '), fill: 'none', stroke: colour(curve.i), 'stroke-width': 1.5,
-      ...(curve.key === group.key ? {} : {'stroke-dasharray': '5 3'}), 'data-run': curve.run.name, 'data-key': curve.key}));
+      'stroke-dasharray': dashes[group.drawn.indexOf(curve.key) % dashes.length], 'data-run': curve.run.name, 'data-key': curve.key}));
   }
   const rule = svg('line', {y1: top, y2: high - bottom, class: 'rule', visibility: 'hidden'});
   picture.append(rule);
@@ -86,7 +91,7 @@ function chart(group) {
 const charts = document.getElementById('charts');
 function draw() {
   charts.replaceChildren(...groups.map(group => make('figure', {id: 'chart-' + group.key},
-    make('figcaption', {}, (titles[group.key] || group.key) + (group.drawn.length > 1 ? ', dashed: held-out' : '')),
+    make('figcaption', {}, (titles[group.key] || group.key) + (group.drawn.length > 1 ? group.says || ': ' + group.drawn.map(key => key.slice(key.indexOf('.') + 1)).join(', ') : '')),
     chart(group), make('p', {class: 'note'}, '\u00a0'))));
 }
 smooth.addEventListener('change', draw);
@@ -110,6 +115,15 @@ table('Last, best and middle of the curves', groups.flatMap(({drawn}) => drawn).
           [`${key}, least`, ...values.map(list => of(list, each => each.reduce((a, b) => Math.min(a, b))))],
           [`${key}, median`, ...values.map(list => of(list, middle))]];
 }));
+// Where a step's time goes, by the middle of its records.
+const stages = keys.filter(key => key.startsWith('stages_ms.')).sort();
+const medians = runs.map(run => stages.map(key => {
+  const list = (run.series[key] || []).map(point => point[1]).sort((a, b) => a - b);
+  return list.length ? list[list.length >> 1] : null;
+}));
+const sums = medians.map(list => list.reduce((a, b) => a + (b || 0), 0));
+table('Breakdown of a step', stages.map((key, i) => [key.slice(10), ...runs.map((run, r) => medians[r][i] === null ? ''
+  : `${number(medians[r][i])} ms, ${(100 * medians[r][i] / sums[r]).toFixed(1)} %`)]), 'median of the records');
 const members = name => [...new Set(runs.flatMap(run => Object.keys(run[name])))].sort();
 const cell = value => value === undefined ? '' : typeof value === 'string' ? value : typeof value === 'number' ? number(value) : JSON.stringify(value);
 table('Results', members('result').map(key => [key, ...runs.map(run => cell(run.result[key]))]), 'metrics.json, written at the end of a run');
@@ -121,6 +135,17 @@ table('Settings', settings);
 table('Kernels', [...new Set(runs.flatMap(run => run.kernels.map(pair => pair[0])))].sort().map(file => [file,
   ...runs.map(run => { const found = run.kernels.find(pair => pair[0] === file); return found ? found[1].slice(0, 12) : ''; })]),
   'files that the run used, with the first digits of their SHA-256');
+// A run that was traced: its kernels with their configuration, the longest first.
+for (const run of runs.filter(each => each.trace)) {
+  const {steps, kernels, kernels_share: inside, gemms_share: products} = run.trace;
+  const percent = value => (100 * value).toFixed(1) + ' %';
+  facts.append(make('article', {class: 'traced'}, make('h2', {}, `Kernels of ${run.name}, ${steps}`),
+    make('p', {class: 'hint'}, `${percent(inside)} of the time in kernels, ${percent(products)} in matrix products of torch; `
+      + 'tessera profile makes such a trace with a page of each kernel'),
+    make('table', {}, make('tr', {}, ...['kernel', 'share', 'launches a step', 'mean \u00b5s', 'configuration'].map(name => make('th', {}, name))),
+      ...[...kernels].sort((a, b) => b.share - a.share).map(row => make('tr', {}, make('td', {}, row.name), make('td', {class: 'number'}, percent(row.share)),
+        make('td', {class: 'number'}, number(row.launches)), make('td', {class: 'number'}, row.mean_us.toFixed(1)), make('td', {}, row.configuration))))));
+}
 table('Skipped updates', [['number', ...runs.map(run => number(run.skipped.length))],
   ...[...new Set(runs.flatMap(run => run.skipped.map(pair => pair[0])))].slice(0, 100).map(step => [`step ${step}`,
     ...runs.map(run => (run.skipped.find(pair => pair[0] === step) || ['', ''])[1])])].filter((row, i) => i || row.slice(1).some(each => each !== '0')));
