@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstring>
 #include <ctime>
 #include <sstream>
 #include <sys/resource.h>
@@ -30,71 +29,6 @@ double launchClock() {
                       : CLOCK_MONOTONIC,
                   &now);
   return double(now.tv_sec) + double(now.tv_nsec) * 1e-9;
-}
-
-Sample sampleOf(std::vector<double> seconds) {
-  std::sort(seconds.begin(), seconds.end());
-  const auto at = [&](double part) {
-    const double place = part * double(seconds.size() - 1);
-    const size_t low = size_t(place);
-    const size_t high = std::min(low + 1, seconds.size() - 1);
-    return seconds[low] +
-           (seconds[high] - seconds[low]) * (place - double(low));
-  };
-  Sample sample;
-  sample.median = at(0.5);
-  if (sample.median > 0)
-    sample.spread = (at(0.75) - at(0.25)) / sample.median;
-  return sample;
-}
-
-std::optional<Sample> turnGain(const std::vector<double> &slow,
-                               const std::vector<double> &fast) {
-  const size_t turns = std::min(slow.size(), fast.size());
-  if (turns < 3)
-    return std::nullopt;
-  std::vector<double> gains;
-  for (size_t i = 1; i <= turns; ++i)
-    gains.push_back(slow[slow.size() - i] / fast[fast.size() - i]);
-  return sampleOf(std::move(gains));
-}
-
-TimedMemory::TimedMemory(const cases::LoadedCase &loaded) {
-  for (const cases::CaseArgument &argument : loaded.recorded.arguments) {
-    if (argument.kind != cases::ArgumentKind::Pointer)
-      continue;
-    const cases::StoredTensor stored =
-        cases::tensorOf(loaded, loaded.before, "before.safetensors", argument);
-    Argument one{
-        {},
-        cases::makeBuffer(argument, stored,
-                          "before.safetensors: tensor `" + argument.name + "`"),
-        ""};
-    one.memory.name = argument.name;
-    one.memory.begin = one.buffer.data();
-    one.memory.bytes = one.buffer.size();
-    one.memory.address =
-        one.buffer.data() +
-        argument.layout.origin() * int64_t(cases::elementBytes(*argument.type));
-    one.memory.written = loaded.recorded.isWritten(argument.name);
-    if (one.memory.written)
-      one.initial = std::string(one.buffer.view());
-    held.push_back(std::move(one));
-  }
-}
-
-std::vector<Arg>
-TimedMemory::arguments(const cases::PreparedLaunch &launch) const {
-  std::vector<cases::ArgumentMemory> memory;
-  for (const Argument &one : held)
-    memory.push_back(one.memory);
-  return cases::boundArguments(launch, memory);
-}
-
-void TimedMemory::restore() {
-  for (Argument &one : held)
-    if (one.memory.written)
-      std::memcpy(one.buffer.data(), one.initial.data(), one.initial.size());
 }
 
 double timeLaunch(const cases::PreparedLaunch &launch, const Grid &grid,

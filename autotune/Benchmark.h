@@ -3,47 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "runtime/cases/Buffer.h"
-#include "runtime/cases/Device.h"
+#include "autotune/Sample.h"
+#include "autotune/TimedMemory.h"
 
 #include <chrono>
-#include <cstdint>
 #include <optional>
-#include <string>
-#include <vector>
 
 namespace tessera::tune {
-
-// Seconds, of measurements of one thing.
-struct Sample {
-  double median = 0;
-  double spread = 0; // distance of the quartiles over the median
-
-  bool operator==(const Sample &) const = default;
-};
-Sample sampleOf(std::vector<double> seconds); // at least one
-
-// How many times as long one took as the other, of the turns that both had
-// last. None where they had fewer than three.
-std::optional<Sample> turnGain(const std::vector<double> &slow,
-                               const std::vector<double> &fast);
-
-// Memory of a recorded launch for launches that are only timed.
-class TimedMemory {
-public:
-  explicit TimedMemory(const cases::LoadedCase &loaded); // throws Error
-  std::vector<Arg> arguments(const cases::PreparedLaunch &launch) const;
-  // What the launch wrote is again as it was recorded.
-  void restore();
-
-private:
-  struct Argument {
-    cases::ArgumentMemory memory;
-    cases::GuardedBuffer buffer;
-    std::string initial; // of written ones
-  };
-  std::vector<Argument> held;
-};
 
 // Seconds that launches are timed by: the steady clock; with TESSERA_THREADS=1
 // the processor's time of the calling thread, to which other programs add

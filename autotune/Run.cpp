@@ -102,33 +102,4 @@ std::string Run::reproducer(const Job &job, const cases::PreparedLaunch &launch,
   return folder.string();
 }
 
-size_t fastestOf(const std::vector<TimedChoice> &choices) {
-  const auto fastest =
-      std::min_element(choices.begin(), choices.end(),
-                       [](const TimedChoice &a, const TimedChoice &b) {
-                         return a.seconds < b.seconds;
-                       });
-  return size_t(fastest - choices.begin());
-}
-
-TuneEntry entryOf(const TuneKey &key, const std::vector<TimedChoice> &choices,
-                  size_t chosen, const std::string &why) {
-  TuneEntry entry;
-  entry.key = key;
-  entry.use = choices[chosen].use;
-  entry.timeUs = choices[chosen].seconds * 1e6;
-  entry.spread = choices[chosen].spread;
-  entry.defaultUs = choices[0].seconds * 1e6;
-  entry.date = today();
-  entry.why = why;
-  std::vector<TimedChoice> others = choices;
-  others.erase(others.begin() + int64_t(chosen));
-  if (!others.empty()) {
-    const TimedChoice &next = others[fastestOf(others)];
-    entry.runnerUp = next.use;
-    entry.runnerUpUs = next.seconds * 1e6;
-  }
-  return entry;
-}
-
 } // namespace tessera::tune

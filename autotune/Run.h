@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "autotune/Entry.h"
 #include "autotune/Search.h"
 #include "autotune/TableFile.h"
 #include "support/Progress.h"
@@ -53,19 +54,5 @@ private:
   TableFile file;
   Progress progress;
 };
-
-// A configuration with its time.
-struct TimedChoice {
-  TuneChoice use;
-  double seconds = 0, spread = 0;
-};
-
-// The entry of a key: `choices[chosen]` is used, the fastest of the others is
-// the runner-up, choices[0] the kernel's own.
-TuneEntry entryOf(const TuneKey &key, const std::vector<TimedChoice> &choices,
-                  size_t chosen, const std::string &why);
-
-// The number of the fastest; of equal ones the first.
-size_t fastestOf(const std::vector<TimedChoice> &choices); // at least one
 
 } // namespace tessera::tune

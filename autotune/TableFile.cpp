@@ -5,19 +5,9 @@
 
 #include "support/Error.h"
 
-#include <ctime>
 #include <vector>
 
 namespace tessera::tune {
-
-std::string today() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts = {};
-  ::gmtime_r(&now, &parts);
-  char text[16];
-  std::strftime(text, sizeof(text), "%Y-%m-%d", &parts);
-  return text;
-}
 
 TableFile::TableFile(std::filesystem::path given, const DeviceModel &device,
                      const TuneProvenance &provenance)

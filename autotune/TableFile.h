@@ -6,11 +6,8 @@
 #include "runtime/tune/TuneTable.h"
 
 #include <filesystem>
-#include <string>
 
 namespace tessera::tune {
-
-std::string today(); // as entries have it: "2026-01-31", UTC
 
 class TableFile {
 public:

@@ -34,15 +34,39 @@ int main(int argc, char **argv) {
       ->capture_default_str();
   app.add_flag("--warm-cache", warm,
                "do not clear the L2 cache before each timed launch");
-  app.add_option("--worker", options.worker)->group(""); // the parent's
+  app.add_option("--phases", options.phases,
+                 "only these: check, tune, time, peers, calibrate; results "
+                 "are always compared")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"check", "tune", "time", "peers", "calibrate"}));
+  app.add_option("--budget", options.budget,
+                 "seconds of all; what does not fit is listed; 0: no limit")
+      ->check(CLI::Range(0u, 1000000u))
+      ->capture_default_str();
+  app.add_flag("--resume", options.resume,
+               "go on with the file of --json: nothing is done twice");
+  app.add_option("--table", options.table,
+                 "file that gets the tuned configurations; default: named "
+                 "after the GPU, beside the file of --json");
+  app.add_option("--python", options.python,
+                 "that may have torch, whose attention is timed, too")
+      ->capture_default_str();
+  // The parent's.
+  app.add_option("--worker", options.worker)->group("");
+  app.add_option("--skip", options.skip)->group("");
+  app.add_option("--exclude", options.exclude)->group("");
+  app.add_option("--left", options.left)->group("");
+  app.add_option("--tune-left", options.tuneLeft)->group("");
   app.footer("Example:\n  tessera-gpu-check packed --json result.json\n\n"
              "Without a GPU it says so and ends with 0; else with 1 unless "
-             "every case is ok.");
+             "every case is ok. Ctrl-C keeps what is known.");
   CLI11_PARSE(app, argc, argv);
   options.launches.clearCache = !warm;
   try {
     if (probe)
       return gpucheck::runProbe();
+    if (options.resume && options.json.empty())
+      throw Error("--resume has no file to go on with", "name it with --json");
     if (options.folder.empty())
       throw Error("no folder is given", "name what tessera pack-cases wrote");
     return options.worker >= 0 ? gpucheck::runWorker(options)

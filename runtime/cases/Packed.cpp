@@ -50,10 +50,7 @@ Json entryOf(const fs::path &folder, const std::string &target,
 }
 
 syntax::ArtifactMeta readMeta(const Json &entry, const std::string &where) {
-  return syntax::CompileResult::fromJson(
-             Json{{"ok", true}, {"meta", member<Json>(entry, "meta", where)}}
-                 .dump())
-      .meta;
+  return readPackedMeta(member<Json>(entry, "meta", where), where);
 }
 
 // A file of code as it is, or deflated with .z behind its name; none where
@@ -79,15 +76,28 @@ void writeCode(const fs::path &path, const std::string &code) {
 
 } // namespace
 
+Json packedMeta(const syntax::ArtifactMeta &meta) {
+  syntax::CompileResult result;
+  result.ok = true;
+  result.meta = meta;
+  return parseJson(result.toJson(), "metadata").at("meta");
+}
+
+syntax::ArtifactMeta readPackedMeta(const Json &json,
+                                    const std::string &where) {
+  if (!json.is_object())
+    throw Error(where + ": `meta` is no object",
+                "pack the case again: tessera pack-cases");
+  return syntax::CompileResult::fromJson(
+             Json{{"ok", true}, {"meta", json}}.dump())
+      .meta;
+}
+
 void packCode(const fs::path &folder, const std::string &target,
               const runtime::CompiledKernel &compiled, bool tf32) {
   Json index = readIndex(folder);
   index["tf32"] = tf32;
-  syntax::CompileResult result;
-  result.ok = true;
-  result.meta = compiled.meta;
-  index["targets"][target] = {
-      {"meta", parseJson(result.toJson(), "metadata").at("meta")}};
+  index["targets"][target] = {{"meta", packedMeta(compiled.meta)}};
   writeCode(folder / (target + ".ptx"), compiled.stages.at("ptx"));
   if (!compiled.code.empty())
     writeCode(folder / (target + ".cubin"), compiled.code);

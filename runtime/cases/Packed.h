@@ -4,6 +4,7 @@
 #pragma once
 
 #include "runtime/compile/CompileService.h"
+#include "support/Json.h"
 
 #include <filesystem>
 #include <optional>
@@ -11,6 +12,10 @@
 #include <vector>
 
 namespace tessera::cases {
+
+// The metadata of code as JSON keeps it, and back. `where` stands in messages.
+Json packedMeta(const syntax::ArtifactMeta &meta);
+syntax::ArtifactMeta readPackedMeta(const Json &json, const std::string &where);
 
 // Writes the code for a target into a case's folder: TARGET.ptx.z,
 // TARGET.cubin.z unless it is empty, and its entry of gpu.json. Throws Error.

@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cases/PackedRun.h"
 
-#include "runtime/device/cuda/CudaKernel.h"
 #include "runtime/device/cuda/Driver.h"
 #include "support/GpuTarget.h"
 
@@ -41,21 +40,6 @@ Arg argumentFor(const LoadedCase &loaded, const std::string &name,
   return nullptr;
 }
 
-std::unique_ptr<CudaLaunch> bound(const LoadedCase &loaded,
-                                  const runtime::CompiledKernel &compiled,
-                                  uint32_t appended,
-                                  const std::vector<ArgumentMemory> &memory) {
-  std::vector<std::string> names;
-  std::vector<Arg> args;
-  for (const syntax::ArtifactParameter &parameter : compiled.meta.params) {
-    names.push_back(parameter.name);
-    args.push_back(argumentFor(loaded, parameter.name, memory));
-  }
-  return runtime::loadCudaKernel(compiled, loaded.recorded.kernel, names,
-                                 appended)
-      ->bind(loaded.recorded.grid, args);
-}
-
 // Runs and fetches; then again, from the same memory.
 void checkedRun(CudaLaunch &launch, uint32_t repeated, bool deterministic) {
   launch.reset();
@@ -81,6 +65,21 @@ void checkedRun(CudaLaunch &launch, uint32_t repeated, bool deterministic) {
 }
 
 } // namespace
+
+std::unique_ptr<CudaLaunch>
+bindPacked(const LoadedCase &loaded, const runtime::CompiledKernel &compiled,
+           uint32_t appended, const Grid &grid,
+           const std::vector<ArgumentMemory> &memory) {
+  std::vector<std::string> names;
+  std::vector<Arg> args;
+  for (const syntax::ArtifactParameter &parameter : compiled.meta.params) {
+    names.push_back(parameter.name);
+    args.push_back(argumentFor(loaded, parameter.name, memory));
+  }
+  return runtime::loadCudaKernel(compiled, loaded.recorded.kernel, names,
+                                 appended)
+      ->bind(grid, args);
+}
 
 std::string packedTargetHere(const fs::path &folder) {
   const std::string best = Driver::instance().target();
@@ -109,13 +108,14 @@ void PackedDevice::run(const LoadedCase &loaded, const PreparedLaunch &,
   const std::string target = packedTargetHere(loaded.folder);
   std::unique_ptr<CudaLaunch> own, peer;
   if (mode != PackedMode::Peer)
-    own = bound(loaded, readPacked(loaded.folder, target), 0, memory);
+    own = bindPacked(loaded, other ? *other : readPacked(loaded.folder, target),
+                     0, grid, memory);
   if (mode == PackedMode::Peer || (mode == PackedMode::Time && withPeer)) {
     const std::optional<PeerCode> code = readPeer(loaded.folder, target);
     if (!code)
       throw Error(loaded.folder.string() + " has no other compiler's code",
                   "add it: tools/gpucheck/add_triton.py");
-    peer = bound(loaded, code->compiled, code->appended, memory);
+    peer = bindPacked(loaded, code->compiled, code->appended, grid, memory);
   }
   if (mode == PackedMode::Check)
     checkedRun(*own, options.repeated,

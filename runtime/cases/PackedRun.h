@@ -5,13 +5,11 @@
 
 #include "runtime/cases/Packed.h"
 #include "runtime/cases/Replay.h"
+#include "runtime/device/cuda/CudaKernel.h"
 
+#include <memory>
 #include <string>
 #include <vector>
-
-namespace tessera::runtime {
-class CudaLaunch;
-}
 
 namespace tessera::cases {
 
@@ -28,6 +26,13 @@ struct PackedTimes {
 
 // The newest packed target that the machine's GPU can take. Throws Error.
 std::string packedTargetHere(const std::filesystem::path &folder);
+
+// Loads the code and binds it to the memory of a launch's arguments. Throws
+// Error.
+std::unique_ptr<runtime::CudaLaunch>
+bindPacked(const LoadedCase &loaded, const runtime::CompiledKernel &compiled,
+           uint32_t appended, const Grid &grid,
+           const std::vector<ArgumentMemory> &memory);
 
 enum class PackedMode {
   Check, // on fresh memory between zones of known bytes; then again, which must
@@ -57,6 +62,9 @@ public:
     mode = wanted;
     withPeer = peer;
   }
+  // In Check: other code of the kernel than the packed one, once and then as
+  // often as is asked for; null: the packed one. It must live meanwhile.
+  void useCode(const runtime::CompiledKernel *compiled) { other = compiled; }
   const PackedTimes &times() const { return measured; } // of the last Time
 
 private:
@@ -66,6 +74,7 @@ private:
   PackedTimes measured;
   PackedMode mode = PackedMode::Check;
   bool withPeer = false;
+  const runtime::CompiledKernel *other = nullptr;
 };
 
 } // namespace tessera::cases

@@ -65,11 +65,7 @@ Json packed(const Tensors &tensors, const fs::path &blobs) {
     if (const std::string fill = fillOf(tensor); !fill.empty()) {
       entry["fill"] = toHexText(fill);
     } else {
-      const std::string digits = sha256Hex(tensor.bytes).substr(0, nameDigits);
-      std::error_code error;
-      if (!fs::exists(blobs / digits, error))
-        writeOutput(blobs / digits, deflated(tensor.bytes));
-      entry["blob"] = digits;
+      entry["blob"] = writeBlob(blobs, tensor.bytes);
     }
     json[name] = std::move(entry);
   }
@@ -100,14 +96,8 @@ StoredTensor unpacked(const Json &entry, const fs::path &blobs,
       tensor.bytes += fill;
     return tensor;
   }
-  const auto digits = member<std::string>(entry, "blob", what);
-  if (!isHex(digits)) // it becomes a file's name
-    throw Error(what + ": `" + digits + "` is no hexadecimal number", again);
-  const fs::path path = blobs / digits;
-  tensor.bytes = inflated(readFile(path), count * size, path.string());
-  if (sha256Hex(tensor.bytes).substr(0, nameDigits) != digits)
-    throw Error(path.string() + " is damaged",
-                "copy the folder again, or " + std::string(again));
+  tensor.bytes = readBlob(blobs, member<std::string>(entry, "blob", what),
+                          count * size, what);
   return tensor;
 }
 
@@ -124,6 +114,27 @@ Tensors unpackedAll(const Json &json, const char *key, const fs::path &blobs,
 }
 
 } // namespace
+
+std::string writeBlob(const fs::path &blobs, std::string_view bytes) {
+  const std::string name = sha256Hex(bytes).substr(0, nameDigits);
+  std::error_code error;
+  fs::create_directories(blobs, error);
+  if (!fs::exists(blobs / name, error))
+    writeOutput(blobs / name, deflated(bytes));
+  return name;
+}
+
+std::string readBlob(const fs::path &blobs, const std::string &name,
+                     std::optional<size_t> bytes, const std::string &what) {
+  if (!isHex(name)) // it becomes a file's name
+    throw Error(what + ": `" + name + "` is no hexadecimal number", again);
+  const fs::path path = blobs / name;
+  std::string result = inflated(readFile(path), bytes, path.string());
+  if (sha256Hex(result).substr(0, nameDigits) != name)
+    throw Error(path.string() + " is damaged",
+                "copy the folder again, or " + std::string(again));
+  return result;
+}
 
 std::string deflated(std::string_view text) {
   uLongf size = ::compressBound(text.size());
@@ -162,8 +173,6 @@ std::string inflated(std::string_view text, std::optional<size_t> bytes,
 
 void packTensors(const LoadedCase &loaded, const fs::path &folder) {
   const fs::path blobs = folder.parent_path() / "blobs";
-  std::error_code error;
-  fs::create_directories(blobs, error);
   const Json json = {{"version", 1},
                      {"before", packed(loaded.before, blobs)},
                      {"after", packed(loaded.after, blobs)}};

@@ -25,6 +25,15 @@ void packTensors(const LoadedCase &loaded, const std::filesystem::path &folder);
 // files that are missing or damaged.
 LoadedCase loadPacked(const std::filesystem::path &folder);
 
+// Bytes that packed cases share: a file of the folder, see above. writeBlob()
+// gives its name; readBlob() throws Error for one that is missing or damaged,
+// and for a name that is none. `bytes`: how many, where that is known.
+std::string writeBlob(const std::filesystem::path &blobs,
+                      std::string_view bytes);
+std::string readBlob(const std::filesystem::path &blobs,
+                     const std::string &name, std::optional<size_t> bytes,
+                     const std::string &what);
+
 // zlib streams. `bytes`: of the inflated text, where that is known; else at
 // most 256 MiB. Throws Error naming `what`.
 std::string deflated(std::string_view text);

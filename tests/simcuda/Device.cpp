@@ -38,7 +38,7 @@ std::vector<Gpu *> &gpus() {
     auto *made = new std::vector<Gpu *>;
     const char *count = std::getenv("SIM_CUDA_DEVICES");
     for (int i = 0; i < (count ? std::atoi(count) : 1); ++i) {
-      made->push_back(new Gpu{i, {}, {}, {}, 0});
+      made->push_back(new Gpu{i, {}, {}, {}, 0, 0});
       made->back()->defaultStream.gpu = made->back();
     }
     return made;
@@ -72,6 +72,25 @@ int injected(const std::string &name) {
       return std::atoi(item.c_str() + equals + 1);
   }
   return 0;
+}
+
+bool timesByKernel() {
+  const char *us = std::getenv("SIM_CUDA_US");
+  return us && std::strchr(us, '=');
+}
+
+double microsecondsOf(const std::string &kernel) {
+  const char *us = std::getenv("SIM_CUDA_US");
+  std::istringstream list(us ? us : "250");
+  double otherwise = 250;
+  for (std::string item; std::getline(list, item, ',');) {
+    const size_t equals = item.find('=');
+    if (equals == std::string::npos)
+      otherwise = std::atof(item.c_str());
+    else if (item.substr(0, equals) == kernel)
+      return std::atof(item.c_str() + equals + 1);
+  }
+  return otherwise;
 }
 
 Call::Call(const char *name, bool safe) : guard(mutex) {

@@ -8,7 +8,8 @@
 // Environment: SIM_CUDA: "none" (no device), "broken" (cuInit fails), "old"
 // (cannot read the PTX), "noisy" (launches after the first write other bytes),
 // "crash" (the second launch ends the process). SIM_CUDA_DEVICES: how many
-// GPUs, 1 without it. SIM_CUDA_US: what a launch takes, in microseconds.
+// GPUs, 1 without it. SIM_CUDA_US: microseconds between any two events, 250
+// without it; "250,add=100,scan=7": what launches take, by the kernel's name.
 // SIM_CUDA_FAIL: "cuMemAlloc=2" makes a function return an error, a kernel's
 // name instead makes that kernel fail; "@3" behind it: the third time only.
 // SIM_CUDA_COUNTS: a file that receives, at the end of the process, how often
@@ -73,7 +74,8 @@ struct Gpu {
   Stream defaultStream;
   std::vector<Stream *> streams; // made by cuStreamCreate
   std::map<char *, size_t> allocations;
-  int fault = 0; // sticky
+  int fault = 0;     // sticky
+  double passed = 0; // microseconds of its launches
 
   // The stream of a handle; null stands for the default one.
   Stream &of(void *stream) {
@@ -105,6 +107,9 @@ public:
 private:
   std::lock_guard<std::recursive_mutex> guard;
 };
+// Microseconds of a kernel's launch; of "" what SIM_CUDA_US says of all.
+double microsecondsOf(const std::string &kernel);
+bool timesByKernel();
 // The result that is wanted for a function or kernel now; 0: none.
 int injected(const std::string &name);
 

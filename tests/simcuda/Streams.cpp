@@ -66,6 +66,7 @@ namespace {
 struct Event {
   Stream *on = nullptr; // where it was recorded last
   long recorded = 0, reached = 0;
+  double at = 0; // microseconds of its GPU's launches when it was reached
 };
 
 int wait(Event &event) {
@@ -194,6 +195,7 @@ EXPORT int cuEventRecord(void *handle, void *stream) {
   const long number = ++event->recorded;
   return call.result ? call.result : submit(*event->on, [event, number] {
     event->reached = std::max(event->reached, number);
+    event->at = event->on->gpu->passed;
     return 0;
   });
 }
@@ -205,9 +207,11 @@ EXPORT int cuEventQuery(void *handle) {
   const auto &event = *static_cast<Event *>(handle);
   return event.reached < event.recorded ? notReady : 0;
 }
-EXPORT int cuEventElapsedTime(float *passed, void *, void *) {
-  const char *us = std::getenv("SIM_CUDA_US");
-  *passed = us ? float(std::atof(us) / 1000) : 0.25f;
+EXPORT int cuEventElapsedTime(float *passed, void *from, void *to) {
+  const double us = timesByKernel() ? static_cast<Event *>(to)->at -
+                                          static_cast<Event *>(from)->at
+                                    : microsecondsOf("");
+  *passed = float(us / 1000);
   return 0;
 }
 EXPORT int cuEventDestroy_v2(void *handle) {

@@ -14,6 +14,8 @@
 #include "support/Json.h"
 #include "support/Options.h"
 #include "support/Process.h"
+#include "tools/pack/Calibration.h"
+#include "tools/pack/Candidates.h"
 
 #include <CLI/CLI.hpp>
 
@@ -32,7 +34,8 @@ namespace {
 
 struct PackCasesOptions {
   std::vector<std::string> cases, targets = {"sm_80", "sm_90"};
-  std::string out = "packed", commit;
+  std::string out = "packed", commit, tuneKernels;
+  bool tune = false, tunePtx = false, microbenchmarks = false;
 };
 
 // fp32 dots are of tf32, as they are by default, where no integer depends on
@@ -119,6 +122,19 @@ void packProgram(const PackCasesOptions &options) {
                           fs::perms::others_exec);
 }
 
+size_t packAllCandidates(const std::vector<fs::path> &folders,
+                         const PackCasesOptions &options) {
+  size_t failed = 0;
+  for (const std::string &target : options.targets)
+    failed += packCandidates(
+        {folders, options.out, target, options.tuneKernels, options.tunePtx},
+        [](const std::string &line) {
+          std::printf("%s\n", line.c_str());
+          std::fflush(stdout);
+        });
+  return failed;
+}
+
 int run(const PackCasesOptions &options) {
   for (const std::string &target : options.targets)
     GpuTarget::parse(target);
@@ -139,7 +155,12 @@ int run(const PackCasesOptions &options) {
                   ++done, folders.size(), left);
     failed += !packCase(folder, options, passed > 2 ? progress : "");
   }
+  if (options.tune)
+    failed += packAllCandidates(folders, options);
+  if (options.microbenchmarks)
+    packCalibration(options.out, options.targets);
   packProgram(options);
+  failed = std::min(failed, folders.size());
   std::printf("%zu of %zu cases in %s; run them where a GPU is: "
               "%s/tessera-gpu-check %s\n",
               folders.size() - failed, folders.size(), options.out.c_str(),
@@ -163,6 +184,18 @@ Command addPackCases(CLI::App &app) {
       ->capture_default_str();
   verb->add_option("--commit", options->commit,
                    "of the sources; kept in pack.json and in results");
+  verb->add_flag("--tune", options->tune,
+                 "also compile every configuration of the search spaces, to "
+                 "be timed where the GPU is");
+  verb->add_option("--tune-kernels", options->tuneKernels,
+                   "with --tune: only kernels of these patterns, "
+                   "\"window_*,rope\"");
+  verb->add_flag("--tune-ptx", options->tunePtx,
+                 "with --tune: keep the configurations' PTX beside their "
+                 "machine code, as a simulated driver needs it");
+  verb->add_flag("--microbenchmarks", options->microbenchmarks,
+                 "also the kernels that measure the figures of the cost "
+                 "model");
   verb->footer(
       "Examples:\n"
       "  tessera record --config configs/sim_smoke.yaml --out cases\n"

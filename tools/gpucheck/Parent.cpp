@@ -1,19 +1,17 @@
 // tools/gpucheck/Parent.cpp - watches over the worker, collects the results.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/gpucheck/GpuCheck.h"
+#include "tools/gpucheck/Results.h"
 
 #include "support/Error.h"
-#include "support/File.h"
-#include "support/Json.h"
 #include "support/Names.h"
 #include "support/Process.h"
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cmath>
+#include <csignal>
 #include <cstdio>
-#include <ctime>
 #include <fcntl.h>
 #include <optional>
 #include <poll.h>
@@ -21,17 +19,34 @@
 
 namespace tessera::gpucheck {
 
-namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
-
 namespace {
+
+std::atomic<bool> interrupted{false};
+
+// The first signal ends the run in good order, the second the process.
+void onInterrupt(int signal) {
+  if (interrupted.exchange(true))
+    ::signal(signal, SIG_DFL);
+}
+
+void watchInterrupts() {
+  struct sigaction action = {};
+  action.sa_handler = onInterrupt;
+  for (const int signal : {SIGINT, SIGTERM})
+    ::sigaction(signal, &action, nullptr);
+}
+
+// Of the time of all, kept for what follows tuning: figures and peers take
+// about as long on every GPU, times a part of a second for each case.
+constexpr double afterTuning = 60, secondsOfTime = 0.3, mostOfBudget = 0.5;
+constexpr double peersSeconds = 60;
 
 // The worker's lines.
 class Lines {
 public:
   explicit Lines(int fd) : fd(fd) {}
 
-  enum class End { Line, Closed, TimeOut };
+  enum class End { Line, Closed, TimeOut, Interrupted };
   End next(std::string &line, std::chrono::seconds limit) {
     const auto end = Clock::now() + limit;
     while (true) {
@@ -41,6 +56,8 @@ public:
         kept.erase(0, at + 1);
         return End::Line;
       }
+      if (interrupted)
+        return End::Interrupted;
       const auto left =
           std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
       if (left.count() <= 0)
@@ -70,48 +87,105 @@ private:
 class Parent {
 public:
   explicit Parent(const Options &options)
-      : options(options), folders(casesOf(options)) {}
+      : options(options), results(options, itemsOf(options)) {
+    if (options.resume)
+      results.resume();
+  }
 
   int run() {
-    while (rows.size() < folders.size()) {
-      const size_t before = rows.size();
-      if (const std::optional<int> code = oneWorker())
+    watchInterrupts();
+    size_t idle = 0;
+    while (const auto next = results.next()) {
+      if (interrupted)
+        break;
+      const size_t before = settled;
+      if (results.items()[*next].kind == Kind::Peers)
+        peers(*next);
+      else if (const std::optional<int> code = oneWorker(*next))
         return *code;
       // A worker that brings nothing new twice: the GPU is gone.
-      idle = rows.size() == before ? idle + 1 : 0;
+      idle = settled == before ? idle + 1 : 0;
       if (idle == 2)
         throw Error("the GPU does not answer any more",
-                    "look at it with nvidia-smi, and run the rest with --only");
+                    "look at it with nvidia-smi, and go on with --resume");
     }
-    return finish();
+    return results.finish(interrupted);
   }
 
 private:
+  double left() const {
+    return options.budget -
+           std::chrono::duration<double>(Clock::now() - start).count();
+  }
+
+  // For tuning.
+  double tuneLeft() const {
+    double kept = afterTuning;
+    for (size_t i = 0; i < results.items().size(); ++i)
+      if (results.items()[i].kind == Kind::Time && !results.done(i))
+        kept += secondsOfTime;
+    return left() - std::min(kept, mostOfBudget * options.budget);
+  }
+
+  void peers(size_t item) {
+    ++settled;
+    const double seconds =
+        options.budget ? std::min(left(), peersSeconds) : peersSeconds;
+    if (seconds < 1)
+      return results.tooLate(item);
+    results.add(item, runPeers(options, seconds));
+  }
+
+  SpawnOptions commandOf(size_t first) const {
+    SpawnOptions spawn;
+    spawn.arguments = {executablePath().string(),
+                       options.folder,
+                       "--worker",
+                       std::to_string(first),
+                       "--repeat",
+                       std::to_string(options.launches.timed),
+                       "--again",
+                       std::to_string(options.launches.repeated),
+                       "--budget",
+                       std::to_string(options.budget),
+                       "--left",
+                       std::to_string(left()),
+                       "--tune-left",
+                       std::to_string(tuneLeft())};
+    const auto add = [&](const char *name, const std::string &value) {
+      spawn.arguments.insert(spawn.arguments.end(), {name, value});
+    };
+    for (const std::string &phase : options.phases)
+      add("--phases", phase);
+    for (size_t i = first; i < results.items().size(); ++i)
+      if (results.done(i))
+        add("--skip", std::to_string(i));
+    for (const std::string &text : results.excluded())
+      add("--exclude", text);
+    if (!options.only.empty())
+      add("--only", options.only);
+    if (!options.launches.clearCache)
+      spawn.arguments.push_back("--warm-cache");
+    return spawn;
+  }
+
   // The exit code when there is nothing to run on.
-  std::optional<int> oneWorker() {
+  std::optional<int> oneWorker(size_t first) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0)
       throw Error("cannot make a pipe: " + errnoText(errno),
                   "close other programs");
     UniqueFd readEnd(ends[0]), writeEnd(ends[1]);
-    SpawnOptions spawn;
-    spawn.arguments = {executablePath().string(),
-                       options.folder,
-                       "--worker",
-                       std::to_string(rows.size()),
-                       "--repeat",
-                       std::to_string(options.launches.timed),
-                       "--again",
-                       std::to_string(options.launches.repeated)};
-    if (!options.only.empty())
-      spawn.arguments.insert(spawn.arguments.end(), {"--only", options.only});
-    if (!options.launches.clearCache)
-      spawn.arguments.push_back("--warm-cache");
+    SpawnOptions spawn = commandOf(first);
     spawn.descriptors = {{workerPipe, writeEnd.get()}};
     Process worker = Process::spawn(spawn);
     writeEnd.reset();
     Lines lines(readEnd.get());
-    std::string line, phase = "opening the GPU";
+    current = first;
+    candidate = std::nullopt;
+    phase = opening;
+    bool answered = false;
+    std::string line;
     while (true) {
       const Lines::End end =
           lines.next(line, std::chrono::seconds(options.seconds));
@@ -124,13 +198,17 @@ private:
         }
         if (json.contains("error"))
           throw Error(json["error"].get<std::string>());
-        if (json.contains("gpu"))
-          opened(json["gpu"]);
-        else if (json.contains("phase"))
-          phase = json["phase"].get<std::string>();
-        else if (json.contains("row"))
-          add(json["row"]);
+        if (json.contains("gpu")) {
+          results.opened(json["gpu"]);
+          answered = true;
+        } else {
+          take(json);
+        }
         continue;
+      }
+      if (end == Lines::End::Interrupted) {
+        worker.killGroup();
+        return std::nullopt;
       }
       std::string why;
       if (end == Lines::End::TimeOut) {
@@ -140,132 +218,59 @@ private:
       } else if (const ExitStatus how = worker.wait(); !how.ok()) {
         why = "the process ended with " + how.text() + " while " + phase;
       } else {
-        return std::nullopt; // a case spoiled its context, or all are done
+        return std::nullopt; // an item spoiled its context, or all are done
       }
-      if (gpu.is_null())
+      if (!results.isOpen() || (!answered && phase == opening))
         throw Error("the driver does not start: " + why,
                     "look at the GPU with nvidia-smi");
-      if (phase == "opening the GPU")
-        return std::nullopt;
-      failed(why);
+      if (phase != opening)
+        blame(why);
       return std::nullopt;
     }
   }
 
-  void opened(const Json &json) {
-    if (!gpu.is_null())
+  void take(const Json &json) {
+    const size_t item = json.at("item").get<size_t>();
+    if (json.contains("phase")) {
+      current = item;
+      phase = json["phase"].get<std::string>();
+      candidate = std::nullopt;
+      if (json.contains("candidate"))
+        candidate = json["candidate"].get<size_t>();
       return;
-    gpu = json;
-    std::printf("%s, compute capability %d.%d, driver for CUDA %d.%d\n",
-                gpu["gpu"].get<std::string>().c_str(),
-                gpu["compute_capability"].get<int>() / 10,
-                gpu["compute_capability"].get<int>() % 10,
-                gpu["driver"].get<int>() / 1000,
-                gpu["driver"].get<int>() % 1000 / 10);
-    std::fflush(stdout);
-  }
-
-  void add(Json row) {
-    std::string line = row["line"].get<std::string>();
-    row.erase("line");
-    if (row.contains("us")) {
-      char text[80];
-      std::snprintf(text, sizeof text, "  %.1f us", row["us"].get<double>());
-      line += text;
     }
-    if (row.contains("peer_us")) {
-      const double ratio =
-          row["us"].get<double>() / row["peer_us"].get<double>();
-      char text[80];
-      std::snprintf(text, sizeof text, ", %.2f x of %s's", ratio,
-                    row["peer"].get<std::string>().c_str());
-      line += text;
-      logs += std::log(ratio);
-      ++compared;
-    }
-    std::printf("[%zu of %zu, about %.0f s left] %s\n", rows.size() + 1,
-                folders.size(), secondsLeft(), line.c_str());
-    std::fflush(stdout);
-    good += row["status"] == "ok";
-    rows.push_back(std::move(row));
+    ++settled;
+    phase = opening; // of what comes next, nothing is known
+    if (json.contains("row"))
+      results.add(item, json["row"]);
+    else if (json.contains("excluded"))
+      results.exclude(item, json["excluded"].get<size_t>(),
+                      json["why"].get<std::string>());
+    else
+      results.tooLate(item);
   }
 
-  double secondsLeft() const {
-    const double passed =
-        std::chrono::duration<double>(Clock::now() - start).count();
-    return passed / double(rows.size() + 1) *
-           double(folders.size() - rows.size() - 1);
+  // The item that the worker was at, or its configuration.
+  void blame(const std::string &why) {
+    ++settled;
+    if (candidate)
+      results.exclude(current, *candidate, why);
+    else
+      results.fail(current, why);
   }
 
-  // The case that the worker was at.
-  void failed(const std::string &why) {
-    cases::CaseReport report;
-    report.folder = folders[rows.size()].filename().string();
-    report.name = report.folder;
-    report.device = "cuda";
-    report.status = cases::Status::Error;
-    report.message = why;
-    Json row = parseJson(cases::reportJson(report), "report");
-    row["line"] = cases::reportLine(report);
-    add(std::move(row));
-  }
-
-  int finish() const {
-    std::printf("%zu of %zu cases are ok\n", good, folders.size());
-    Json result = gpu;
-    result["date"] = utcDate();
-    result["launches_timed"] = options.launches.timed;
-    result["cleared_cache"] = options.launches.clearCache;
-    result["ok"] = good;
-    if (compared) {
-      result["peer_ratio"] = std::exp(logs / double(compared));
-      std::printf("geometric mean of %zu times: %.3f x the other compiler's\n",
-                  compared, result["peer_ratio"].get<double>());
-    }
-    if (const auto pack = tryReadFile(fs::path(options.folder) / "pack.json"))
-      result["pack"] = parseJson(*pack, "pack.json");
-    result["cases"] = rows;
-    if (!options.json.empty())
-      writeOutput(options.json, result.dump(1) + "\n");
-    return good == folders.size() ? 0 : 1;
-  }
-
-  static std::string utcDate() {
-    const std::time_t now = std::time(nullptr);
-    std::tm parts{};
-    ::gmtime_r(&now, &parts);
-    char text[32];
-    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    return text;
-  }
+  static constexpr const char *opening = "opening the GPU";
 
   const Options &options;
-  const std::vector<fs::path> folders;
   const Clock::time_point start = Clock::now();
-  Json gpu;
-  std::vector<Json> rows;
-  size_t good = 0, compared = 0, idle = 0;
-  double logs = 0; // of our times over the peer's
+  Results results;
+  size_t settled = 0; // rows, configurations left out, items that are late
+  size_t current = 0;
+  std::optional<size_t> candidate;
+  std::string phase;
 };
 
 } // namespace
-
-std::vector<fs::path> casesOf(const Options &options) {
-  std::vector<fs::path> folders;
-  for (const fs::path &folder : cases::findCases(options.folder))
-    if (fs::absolute(folder).lexically_normal().filename().string().find(
-            options.only) != std::string::npos)
-      folders.push_back(folder);
-  if (folders.empty())
-    throw Error("no case in " + options.folder + " has `" + options.only +
-                    "` in its name",
-                "leave out --only");
-  for (const fs::path &folder : folders)
-    if (cases::packedTargets(folder).empty())
-      throw Error(folder.string() + " has no gpu.json, so no code",
-                  "make it with tessera pack-cases");
-  return folders;
-}
 
 int runParent(const Options &options) { return Parent(options).run(); }
 

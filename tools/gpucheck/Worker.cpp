@@ -9,12 +9,13 @@
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Json.h"
-#include "support/Process.h"
 
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <functional>
+#include <map>
+#include <stdexcept>
 #include <unistd.h>
 
 namespace tessera::gpucheck {
@@ -64,6 +65,8 @@ Json describeGpu(const Peaks &peaks) {
           {"compute_capability", driver.computeCapability()},
           {"driver", driver.version()},
           {"driver_release", driverRelease()},
+          {"target", driver.target()},
+          {"sms", driver.attribute(16)}, // ..._MULTIPROCESSOR_COUNT
           {"peaks",
            {{"bytes_per_s", peaks.bytes},
             {"half_flop_per_s", peaks.half},
@@ -135,65 +138,132 @@ public:
     send({{"gpu", describeGpu(peaks)}});
   }
 
-  Json runCase(const fs::path &folder, size_t index) {
-    const auto phase = [index](const char *name) {
-      send({{"case", index}, {"phase", name}});
-    };
-    phase("reading");
+  // Throws LostContext, and what the item's own errors do not hold.
+  Json run(const Item &item, size_t index) {
+    switch (item.kind) {
+    case Kind::Check:
+      return check(item, index);
+    case Kind::Tune:
+      return tune(item, index);
+    case Kind::Time:
+      return time(item, index);
+    case Kind::Calibrate:
+      return measureFigure(item.name, item.folder, [index](Json line) {
+        tell(index, std::move(line));
+      });
+    case Kind::Peers:
+      break;
+    }
+    throw std::logic_error("an item of the parent");
+  }
+
+  // What is wrong is not timed.
+  bool isWrong(const Item &item) const { return wrong.contains(item.name); }
+  Clock::time_point tuningEnd = Clock::time_point::max();
+  size_t tuningsLeft = 0;
+  std::map<size_t, std::set<size_t>> excluded; // of items
+
+private:
+  static void tell(size_t index, Json line) {
+    line["item"] = index;
+    send(line);
+  }
+  static void phase(size_t index, const char *name) {
+    tell(index, {{"phase", name}});
+  }
+
+  cases::CaseReport reportOf(const Item &item) const {
     cases::CaseReport report;
-    report.folder = folder.filename().string();
+    report.folder = report.name = item.name;
     report.device = device.name();
-    report.name = report.folder;
+    return report;
+  }
+
+  Json check(const Item &item, size_t index) {
+    phase(index, "reading");
+    cases::CaseReport report = reportOf(item);
     cases::LoadedCase loaded;
     std::string target;
     std::optional<std::string> peer;
     guarded(report, [&] {
-      loaded = cases::loadPacked(folder);
-      loaded.tf32 = cases::packedTf32(folder);
-      report.kernel = loaded.recorded.kernel;
-      target = cases::packedTargetHere(folder);
-      if (const auto code = cases::readPeer(folder, target))
+      loaded = load(item, report);
+      target = cases::packedTargetHere(item.folder);
+      if (const auto code = cases::readPeer(item.folder, target))
         peer = code->compiler;
-      phase("running");
+      phase(index, "running");
       device.use(PackedMode::Check, false);
       cases::runCase(loaded, {}, device, false, report);
     });
     Json row = parseJson(cases::reportJson(report), "report");
     row["line"] = cases::reportLine(report);
     row["target"] = target;
-    if (report.status != cases::Status::Ok)
+    if (report.status != cases::Status::Ok) {
+      wrong.insert(item.name);
       return row;
-    bool peerRuns = false;
-    if (peer) {
-      phase("running the other compiler's code");
-      cases::CaseReport other = report;
-      other.arguments.clear();
-      guarded(other, [&] {
-        device.use(PackedMode::Peer, true);
-        cases::runCase(loaded, {}, device, false, other);
-      });
-      peerRuns = other.status != cases::Status::Error;
-      row["peer"] = *peer;
-      row["peer_status"] = cases::statusName(other.status);
-      if (other.status != cases::Status::Ok)
-        row["peer_message"] = other.message;
     }
-    if (options.launches.timed && Driver::instance().healthy()) {
-      phase("timing");
-      cases::CaseReport timed = report;
-      guarded(timed, [&] {
-        device.use(PackedMode::Time, peerRuns);
-        cases::runCase(loaded, {}, device, false, timed);
-      });
-      if (timed.status == cases::Status::Error)
-        row["time_error"] = timed.message;
-      else
-        addTimes(row, device.times(), loaded, peaks);
-    }
+    if (!peer)
+      return row;
+    phase(index, "running the other compiler's code");
+    cases::CaseReport other = report;
+    other.arguments.clear();
+    guarded(other, [&] {
+      device.use(PackedMode::Peer, true);
+      cases::runCase(loaded, {}, device, false, other);
+    });
+    row["peer"] = *peer;
+    row["peer_status"] = cases::statusName(other.status);
+    if (other.status != cases::Status::Ok)
+      row["peer_message"] = other.message;
+    if (other.status == cases::Status::Error)
+      withoutPeer.insert(item.name);
     return row;
   }
 
-private:
+  static cases::LoadedCase load(const Item &item, cases::CaseReport &report) {
+    cases::LoadedCase loaded = cases::loadPacked(item.folder);
+    loaded.tf32 = cases::packedTf32(item.folder);
+    report.kernel = loaded.recorded.kernel;
+    return loaded;
+  }
+
+  Json time(const Item &item, size_t index) {
+    phase(index, "timing");
+    cases::CaseReport report = reportOf(item);
+    cases::LoadedCase loaded;
+    guarded(report, [&] {
+      loaded = load(item, report);
+      const std::string target = cases::packedTargetHere(item.folder);
+      const bool peer = cases::readPeer(item.folder, target) &&
+                        !withoutPeer.contains(item.name);
+      device.use(PackedMode::Time, peer);
+      cases::runCase(loaded, {}, device, false, report);
+    });
+    Json row = Json::object();
+    if (report.status == cases::Status::Error)
+      row["time_error"] = report.message;
+    else
+      addTimes(row, device.times(), loaded, peaks);
+    return row;
+  }
+
+  // An equal part of the time that is left for tuning.
+  Json tune(const Item &item, size_t index) {
+    const auto now = Clock::now();
+    auto deadline = Clock::time_point::max();
+    if (tuningEnd != deadline)
+      deadline = now + std::max(tuningEnd - now, Clock::duration::zero()) /
+                           int64_t(std::max<size_t>(tuningsLeft, 1));
+    const TuneTask task{item.folder, excluded[index], deadline,
+                        options.launches.clearCache};
+    try {
+      return tuneCase(task,
+                      [index](Json line) { tell(index, std::move(line)); });
+    } catch (const Error &error) {
+      return {{"error", error.message}};
+    }
+  }
+
+  std::set<std::string> wrong, withoutPeer; // cases
   const Options &options;
   cases::PackedDevice device;
   Peaks peaks;
@@ -201,16 +271,62 @@ private:
 
 } // namespace
 
+// "3:1" of the options: configuration 1 of item 3.
+static std::map<size_t, std::set<size_t>>
+excludedOf(const std::vector<std::string> &list) {
+  std::map<size_t, std::set<size_t>> excluded;
+  for (const std::string &text : list)
+    excluded[std::stoul(text)].insert(
+        std::stoul(text.substr(text.find(':') + 1)));
+  return excluded;
+}
+
+// All that follows, as far as the time goes.
+static void runItems(Worker &worker, const Options &options) {
+  const std::vector<Item> items = itemsOf(options);
+  const std::set<size_t> skip(options.skip.begin(), options.skip.end());
+  const auto start = Clock::now();
+  const auto after = [&](double seconds) {
+    return options.budget ? start + std::chrono::duration_cast<Clock::duration>(
+                                        std::chrono::duration<double>(seconds))
+                          : Clock::time_point::max();
+  };
+  const auto end = after(options.left);
+  worker.tuningEnd = after(options.tuneLeft);
+  worker.excluded = excludedOf(options.exclude);
+  for (size_t i = size_t(options.worker); i < items.size(); ++i)
+    worker.tuningsLeft += items[i].kind == Kind::Tune && !skip.contains(i);
+  for (size_t i = size_t(options.worker); i < items.size(); ++i) {
+    const Item &item = items[i];
+    if (skip.contains(i))
+      continue;
+    if (item.kind == Kind::Peers)
+      return; // the parent goes on, with the GPU for itself
+    const auto limit = item.kind == Kind::Tune ? worker.tuningEnd : end;
+    try {
+      if (worker.isWrong(item))
+        send({{"item", i}, {"row", {{"left_out", "its results are wrong"}}}});
+      else if (Clock::now() >= limit)
+        send({{"item", i}, {"late", true}});
+      else
+        send({{"item", i}, {"row", worker.run(item, i)}});
+    } catch (const LostContext &lost) {
+      send({{"item", i}, {"excluded", lost.candidate}, {"why", lost.why}});
+    } catch (const Error &error) {
+      send({{"item", i}, {"row", {{"error", error.message}}}});
+    }
+    if (item.kind == Kind::Tune)
+      --worker.tuningsLeft;
+    if (!Driver::instance().healthy())
+      return; // the next worker has a context of its own
+  }
+}
+
 int runWorker(const Options &options) {
   ::signal(SIGPIPE, SIG_IGN);
-  const std::vector<fs::path> folders = casesOf(options);
   try {
     Worker worker(options);
-    for (size_t i = size_t(options.worker); i < folders.size(); ++i) {
-      send({{"row", worker.runCase(folders[i], i)}});
-      if (!Driver::instance().healthy())
-        ::_exit(0); // the next worker has a context of its own
-    }
+    runItems(worker, options);
   } catch (const runtime::cuda::NoGpu &error) {
     send({{"none", error.message}});
   } catch (const std::exception &error) {

@@ -4,6 +4,7 @@
 #include "runtime/device/cuda/CudaKernel.h"
 
 #include "runtime/device/cuda/CudaCode.h"
+#include "runtime/device/cuda/TimingEvent.h"
 #include "runtime/device/gpu/GpuArguments.h"
 #include "runtime/device/gpu/HostRanges.h"
 #include "runtime/device/sim/SimKernel.h"
@@ -16,29 +17,6 @@ namespace tessera::runtime {
 namespace {
 
 using cuda::Driver;
-
-class Event {
-public:
-  explicit Event(const Driver &driver) : driver(driver) {
-    driver.check(driver.api().EventCreate(&event, 0), "making an event");
-  }
-  Event(const Event &) = delete;
-  ~Event() { driver.api().EventDestroy(event); }
-  void record() const {
-    driver.check(driver.api().EventRecord(event, nullptr), "timing a launch");
-  }
-  double millisecondsSince(const Event &start) const {
-    float passed = 0;
-    driver.check(driver.api().EventSynchronize(event), "running a kernel");
-    driver.check(driver.api().EventElapsedTime(&passed, start.event, event),
-                 "timing a launch");
-    return double(passed);
-  }
-
-private:
-  const Driver &driver;
-  cuda::Event event = nullptr;
-};
 
 class Kernel : public CudaKernel {
 public:
@@ -131,7 +109,7 @@ private:
       return {};
     }
     double time(const cuda::CacheFlush *flush) override {
-      const Event before(driver), after(driver);
+      const cuda::TimingEvent before(driver), after(driver);
       if (flush)
         flush->start();
       before.record();

@@ -1,0 +1,293 @@
+// tools/gpucheck/Tune.cpp - the configurations of a packed case on the GPU.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gpucheck/GpuCheck.h"
+
+#include "autotune/Contest.h"
+#include "autotune/Gate.h"
+#include "autotune/TimedMemory.h"
+#include "runtime/cases/PackedTensors.h"
+#include "runtime/cases/PackedTuning.h"
+#include "runtime/device/cuda/Driver.h"
+#include "runtime/device/cuda/Peaks.h"
+#include "support/Error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+namespace tessera::gpucheck {
+
+using cases::PackedCandidate;
+using runtime::cuda::Driver;
+
+namespace {
+
+// Launches whose median is one measurement.
+constexpr int launchesOfATurn = 5;
+// Of a repeated measurement of the same code: more is another machine.
+constexpr double driftLimit = 0.05;
+
+struct Entrant {
+  const PackedCandidate *candidate = nullptr;
+  bool right = false;
+  std::string problem; // of an excluded one; empty: known to the parent
+  std::vector<double> seconds;
+  std::unique_ptr<runtime::CudaLaunch> launch;
+};
+
+std::string firstLine(const std::string &text) {
+  return text.substr(0, text.find('\n'));
+}
+
+class DeviceContest : public tune::Contest {
+public:
+  DeviceContest(const TuneTask &task, std::function<void(Json)> say)
+      : task(task), say(std::move(say)), target(Driver::instance().target()),
+        device({0, 1, task.clearCache}) {
+    const auto read = cases::readTuning(task.folder, target);
+    if (!read)
+      throw Error(task.folder.string() + " has no configurations for " + target,
+                  "pack them: tessera pack-cases --tune --target " + target);
+    tuning = *read;
+    for (const PackedCandidate &candidate : tuning.candidates) {
+      entrants.emplace_back();
+      entrants.back().candidate = &candidate;
+    }
+    loaded = cases::loadPacked(task.folder);
+    loaded.tf32 = cases::packedTf32(task.folder);
+  }
+
+  // Throws LostContext.
+  Json tune() {
+    check();
+    bindAll();
+    run();
+    return row();
+  }
+
+private:
+  void tell(const std::string &what, size_t i) const {
+    say({{"phase", what + " " + describe(tuning.candidates[i].use)},
+         {"candidate", i}});
+  }
+
+  void exclude(size_t i, const std::string &why) {
+    entrants[i].right = false;
+    entrants[i].problem = firstLine(why);
+    entrants[i].launch.reset();
+    if (!Driver::instance().healthy())
+      throw LostContext{i, entrants[i].problem};
+    if (i == 0)
+      throw Error("the kernel's own choice: " + entrants[i].problem);
+  }
+
+  // What is wrong with the results; `data` is what it runs on.
+  std::string problemOf(size_t i, const cases::LoadedCase &data) {
+    const runtime::CompiledKernel code =
+        cases::readCandidate(task.folder, tuning.candidates[i]);
+    device.use(cases::PackedMode::Check, false);
+    device.useCode(&code);
+    return tune::checkResults(data, {}, tuning.candidates[i].grid, device)
+        .problem;
+  }
+
+  void check() {
+    cases::LoadedCase data = loaded;
+    for (size_t i = 0; i < entrants.size(); ++i) {
+      if (task.excluded.contains(i))
+        continue;
+      if (i > 0 && Clock::now() >= task.deadline)
+        return;
+      tell("checking", i);
+      std::string problem;
+      try {
+        problem = problemOf(i, data);
+        // Others must not find the results where they are to write them.
+        if (i == 0 && problem.empty())
+          data = withoutResults();
+      } catch (const Error &error) {
+        problem = error.message;
+      }
+      if (problem.empty())
+        entrants[i].right = true;
+      else
+        exclude(i, problem);
+    }
+  }
+
+  cases::LoadedCase withoutResults() {
+    const runtime::CompiledKernel code =
+        cases::readCandidate(task.folder, tuning.candidates[0]);
+    device.useCode(&code);
+    auto changed =
+        tune::withoutOldResults(loaded, {}, tuning.candidates[0].grid, device);
+    return changed ? std::move(*changed) : loaded;
+  }
+
+  void bindAll() {
+    memory.emplace(loaded);
+    if (task.clearCache)
+      flush.emplace(Driver::instance());
+    for (size_t i = 0; i < entrants.size(); ++i) {
+      if (!entrants[i].right)
+        continue;
+      try {
+        entrants[i].launch = cases::bindPacked(
+            loaded, cases::readCandidate(task.folder, tuning.candidates[i]), 0,
+            tuning.candidates[i].grid, memory->memory());
+        entrants[i].launch->reset();
+      } catch (const Error &error) {
+        exclude(i, error.message);
+      }
+    }
+  }
+
+  // Contest
+  size_t size() const override { return entrants.size(); }
+  tune::Standing at(size_t i) const override {
+    const Entrant &one = entrants[i];
+    tune::Standing standing;
+    standing.use = &one.candidate->use;
+    standing.usable = one.right;
+    standing.seconds = &one.seconds;
+    standing.timed = !one.seconds.empty();
+    if (standing.timed)
+      standing.sample = tune::sampleOf(one.seconds);
+    return standing;
+  }
+  void time(const std::vector<size_t> &which, int rounds) override {
+    for (int round = 0; round < rounds; ++round)
+      for (size_t place = 0; place < which.size(); ++place) {
+        // There and back: what drifts meets all alike.
+        const size_t i = which[round % 2 ? which.size() - 1 - place : place];
+        if (!entrants[i].right)
+          continue;
+        if (round > 0 && over())
+          return;
+        if (!round)
+          tell("timing", i);
+        try {
+          timeOnce(i);
+        } catch (const Error &error) {
+          exclude(i, error.message);
+        }
+      }
+  }
+  bool over() const override { return Clock::now() >= task.deadline; }
+  std::string remark() const override {
+    return drifted() ? ", on a GPU whose speed changed meanwhile" : "";
+  }
+
+  void timeOnce(size_t i) {
+    std::vector<double> milliseconds;
+    for (int k = 0; k < launchesOfATurn; ++k)
+      milliseconds.push_back(
+          entrants[i].launch->time(flush ? &*flush : nullptr));
+    std::sort(milliseconds.begin(), milliseconds.end());
+    const double seconds = 1e-3 * milliseconds[launchesOfATurn / 2];
+    if (const std::string why = abovePeak(seconds); !why.empty())
+      return exclude(i, why);
+    entrants[i].seconds.push_back(seconds);
+  }
+
+  // Empty where the time is possible.
+  std::string abovePeak(double seconds) const {
+    if (seconds <= 0)
+      return "a launch of no time: a fault of the measurement";
+    const auto &work = loaded.recorded.work;
+    if (!work)
+      return "";
+    const runtime::cuda::Peaks peaks =
+        runtime::cuda::peaksOf(Driver::instance());
+    double least = 0; // seconds
+    for (const auto &[type, flop] : work->dotFlop)
+      if (const double peak =
+              peaks.of(type == "fp32" && loaded.tf32 ? "tf32" : type))
+        least += flop / peak;
+    if (peaks.bytes)
+      least = std::max(least, work->bytes / peaks.bytes);
+    return seconds < least ? "faster than the hardware's peak allows: a fault "
+                             "of the measurement"
+                           : "";
+  }
+
+  // The kernel's own choice is in every turn: its first times and its last.
+  bool drifted() const {
+    const std::vector<double> &own = entrants[0].seconds;
+    if (own.size() < 8)
+      return false;
+    const auto half = own.begin() + long(own.size() / 2);
+    const double first = tune::sampleOf({own.begin(), half}).median,
+                 last = tune::sampleOf({half, own.end()}).median;
+    return std::abs(last / first - 1) > driftLimit;
+  }
+
+  std::optional<size_t> numberOf(const tune::TuneChoice &use) const {
+    for (size_t i = 0; i < tuning.candidates.size(); ++i)
+      if (tuning.candidates[i].use == use)
+        return i;
+    return std::nullopt;
+  }
+
+  Json row() const {
+    Json row = {{"kernel", loaded.recorded.kernel},
+                {"target", target},
+                {"key", describe(tuning.key)},
+                {"drifted", drifted()}};
+    size_t timed = 0;
+    for (const Entrant &one : entrants) {
+      Json cell = {{"use", describe(one.candidate->use)}};
+      if (!one.seconds.empty()) {
+        const tune::Sample sample = tune::sampleOf(one.seconds);
+        cell["us"] = sample.median * 1e6;
+        cell["spread"] = sample.spread;
+        cell["turns"] = one.seconds.size();
+        ++timed;
+      }
+      if (!one.problem.empty())
+        cell["excluded"] = one.problem;
+      row["candidates"].push_back(std::move(cell));
+    }
+    for (const auto &[use, why] : tuning.leftOut)
+      row["left_out"].push_back({{"use", describe(use)}, {"why", why}});
+    row["timed"] = timed;
+    if (const auto entry = this->entry(tuning.key)) {
+      std::string why = entry->why;
+      // Entries are for the upper end of a bucket.
+      if (tuning.tokens != tuning.key.bucket)
+        why += "; of a recording with " + std::to_string(tuning.tokens) +
+               " tokens";
+      row["entry"] = {{"chosen", numberOf(entry->use).value_or(0)},
+                      {"us", entry->timeUs},
+                      {"spread", entry->spread},
+                      {"default_us", entry->defaultUs},
+                      {"date", entry->date},
+                      {"why", why}};
+      if (entry->runnerUp) {
+        row["entry"]["runner_up"] = numberOf(*entry->runnerUp).value_or(0);
+        row["entry"]["runner_up_us"] = entry->runnerUpUs;
+      }
+    }
+    return row;
+  }
+
+  const TuneTask &task;
+  std::function<void(Json)> say;
+  const std::string target;
+  cases::PackedDevice device;
+  cases::PackedTuning tuning;
+  cases::LoadedCase loaded;
+  std::vector<Entrant> entrants;
+  std::optional<tune::TimedMemory> memory;
+  std::optional<runtime::cuda::CacheFlush> flush;
+};
+
+} // namespace
+
+Json tuneCase(const TuneTask &task, const std::function<void(Json)> &say) {
+  return DeviceContest(task, say).tune();
+}
+
+} // namespace tessera::gpucheck

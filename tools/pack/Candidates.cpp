@@ -1,0 +1,127 @@
+// tools/pack/Candidates.cpp - every configuration of recorded launches,
+// compiled. Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/pack/Candidates.h"
+
+#include "autotune/Job.h"
+#include "runtime/cases/Packed.h"
+#include "runtime/cases/PackedTuning.h"
+#include "support/Error.h"
+#include "support/Options.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fmt/format.h>
+
+namespace tessera::tools {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Enough for every worker.
+constexpr size_t compiledAtOnce = 16;
+
+syntax::CompileRequest requestOf(const tune::Job &job,
+                                 const tune::Candidate &candidate) {
+  const cases::PreparedLaunch launch = job.with(candidate);
+  LaunchOptions options = launch.options;
+  options.wideGrid = candidate.grid[0] > narrowGrid;
+  syntax::CompileRequest request =
+      launch.kernel->compileRequest(launch.args, launch.constexprs, options);
+  request.assembler.clear(); // with a cubin where there is a ptxas
+  return request;
+}
+
+class Packer {
+public:
+  Packer(const CandidatesJob &wanted, const tune::Job &job)
+      : wanted(wanted), job(job), folder(wanted.out / job.loaded.folderName()) {
+  }
+
+  // Throws Error when the kernel's own choice cannot be compiled.
+  cases::PackedTuning run() {
+    tuning.key = job.key;
+    tuning.tokens = job.launch.options.sequence;
+    tuning.leftOut = job.space.leftOut;
+    const std::vector<tune::Candidate> &all = job.space.candidates;
+    if (all.empty())
+      throw Error("there is no configuration to try: " +
+                  (tuning.leftOut.empty() ? "the kernel has none"
+                                          : tuning.leftOut[0].second));
+    for (size_t first = 0; first < all.size(); first += compiledAtOnce) {
+      const size_t last = std::min(first + compiledAtOnce, all.size());
+      compileTogether({all.begin() + long(first), all.begin() + long(last)});
+      for (size_t i = first; i < last; ++i)
+        add(all[i]);
+    }
+    return std::move(tuning);
+  }
+
+private:
+  void compileTogether(const std::vector<tune::Candidate> &some) const {
+    try {
+      std::vector<syntax::CompileRequest> requests;
+      for (const tune::Candidate &candidate : some)
+        requests.push_back(requestOf(job, candidate));
+      runtime::CompileService::instance().getAll(requests);
+    } catch (const Error &) { // said again by add(), one by one
+    }
+  }
+
+  void add(const tune::Candidate &candidate) {
+    try {
+      const auto compiled =
+          runtime::CompileService::instance().get(requestOf(job, candidate));
+      tuning.candidates.push_back(cases::packCandidate(
+          folder, candidate.use, candidate.grid, *compiled, wanted.withPtx));
+    } catch (const Error &error) {
+      const std::string why = "does not compile: " +
+                              error.message.substr(0, error.message.find('\n'));
+      if (tuning.candidates.empty())
+        throw Error("the kernel's own choice " + why);
+      tuning.leftOut.emplace_back(candidate.use, why);
+    }
+  }
+
+  const CandidatesJob &wanted;
+  const tune::Job &job;
+  const fs::path folder;
+  cases::PackedTuning tuning;
+};
+
+} // namespace
+
+size_t packCandidates(const CandidatesJob &wanted,
+                      const std::function<void(const std::string &)> &say) {
+  tune::JobList list =
+      tune::loadJobs(wanted.cases, wanted.kernels, "sim:" + wanted.target);
+  // One kernel may not take the time of all others.
+  if (!std::getenv(optionInfo(Option::CompileTimeout).name))
+    ::setenv(optionInfo(Option::CompileTimeout).name, "60", 1);
+  size_t failed = list.refused.size(), done = 0;
+  for (const std::string &why : list.refused)
+    say("not to be tuned: " + why);
+  for (const tune::Job &job : list.jobs) {
+    const std::string name = job.loaded.folderName();
+    const std::string start = fmt::format(
+        "[{} of {}] {:<32} {}", ++done, list.jobs.size(), name, wanted.target);
+    // As the launch itself is packed, whose code is the first candidate.
+    const fs::path folder = wanted.out / name;
+    const bool tf32 = cases::packedTf32(folder);
+    ::setenv(optionInfo(Option::F32Default).name,
+             tf32 ? "tf32" : job.launch.f32Default.c_str(), 1);
+    try {
+      const cases::PackedTuning tuning = Packer(wanted, job).run();
+      cases::packTuning(folder, wanted.target, tuning);
+      say(fmt::format("{}, {} configurations, {} left out", start,
+                      tuning.candidates.size(), tuning.leftOut.size()));
+    } catch (const Error &error) {
+      say(start + " cannot be tuned: " + error.message);
+      ++failed;
+    }
+  }
+  return failed;
+}
+
+} // namespace tessera::tools

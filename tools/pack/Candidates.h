@@ -1,0 +1,30 @@
+// tools/pack/Candidates.h - every configuration of recorded launches, compiled.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tessera::tools {
+
+struct CandidatesJob {
+  std::vector<std::filesystem::path> cases; // as recorded
+  std::filesystem::path out;                // holds them packed, by their names
+  std::string target;                       // "sm_90"
+  std::string kernels;                      // "window_*,rope"; empty: all
+  // Also the PTX of what has machine code, for a driver that refuses that.
+  bool withPtx = false;
+};
+
+// Adds to each packed case the configurations of its search space
+// (autotune/SearchSpace.h), compiled for the target; of cases with one key of a
+// table, to the one of the largest grid. What does not compile is kept with the
+// reason. `say` gets a line for each. Gives the number of cases that cannot be
+// tuned at all. Throws Error where no kernel matches.
+size_t packCandidates(const CandidatesJob &job,
+                      const std::function<void(const std::string &)> &say);
+
+} // namespace tessera::tools
