@@ -82,8 +82,7 @@ TEST(TuneContest, WhatIsWithinTheSpreadKeepsTheOwnChoice) {
   };
   contest.run();
   EXPECT_EQ(contest.winner(), 0);
-  EXPECT_NE(contest.entry({})->why.find("within the spread"),
-            std::string::npos)
+  EXPECT_NE(contest.entry({})->why.find("within the spread"), std::string::npos)
       << contest.entry({})->why;
   EXPECT_GE(contest.seconds[0].size(), 36u); // 3 + 11 + 22: near ties again
 }
