@@ -89,6 +89,24 @@ at::Tensor AdamW::placeOf(const at::Tensor &buffer, size_t index) const {
       .view(shape);
 }
 
+std::pair<int64_t, int64_t> AdamW::rangeOf(size_t parameter) const {
+  const int64_t begin = begins[parameter];
+  return {begin, begin + c10::multiply_integers(shapes[parameter])};
+}
+
+void AdamW::gather(size_t parameter) {
+  const at::NoGradGuard noGrad;
+  at::Tensor &left = parameters[parameter].value.mutable_grad();
+  const at::Tensor place = placeOf(gradient, parameter);
+  if (!left.defined() || left.const_data_ptr() == place.const_data_ptr())
+    return;
+  if (rounded.defined())
+    place.add_(left);
+  else
+    place.copy_(left);
+  left = rounded.defined() ? at::Tensor() : place;
+}
+
 void AdamW::gather() {
   const at::NoGradGuard noGrad;
   std::vector<at::Tensor> sums, added;

@@ -5,6 +5,8 @@
 
 #include "models/Transformer.h"
 
+#include <utility>
+
 namespace tessera::trainer {
 
 struct Config;
@@ -30,6 +32,10 @@ public:
   /// called after each micro-batch, so that sums of rounded gradients are not
   /// rounded themselves.
   void gather();
+  /// The same of one parameter.
+  void gather(size_t parameter);
+  /// The elements of gradients() that belong to a parameter, from and to.
+  std::pair<int64_t, int64_t> rangeOf(size_t parameter) const;
   /// All fp32 gradients, after gather(): [n].
   at::Tensor &gradients() { return gradient; }
   /// Divides the gradients by `lossScale`, which the loss was multiplied by,

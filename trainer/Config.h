@@ -85,8 +85,9 @@ struct Config {
   bool allowChangedKernels = false;
   int64_t threads = 2;
   int64_t processes = 1; ///< No setting: how many the run was started with.
-  double bucketMegabytes = 25; ///< Of gradients that processes exchange.
-  bool panel = true;           ///< NSA against SDPA at the end.
+  double bucketMegabytes = 25;      ///< Of gradients that processes exchange.
+  Precision wire = Precision::Fp32; ///< Of gradients on their way.
+  bool panel = true;                ///< NSA against SDPA at the end.
 
   /// Where each setting that was given comes from, by key: "run.yaml:12",
   /// "environment NSA_LR", "command line", "checkpoint". The others have their

@@ -71,6 +71,18 @@ c10::intrusive_ptr<c10d::Store> storeOf(const World &world) {
                                                 store);
 }
 
+at::ScalarType wireType(Precision wire) {
+  switch (wire) {
+  case Precision::Bf16:
+    return at::kBFloat16;
+  case Precision::Fp16:
+    return at::kHalf;
+  case Precision::Fp32:
+    break;
+  }
+  return at::kFloat;
+}
+
 } // namespace
 
 struct DataParallel::Group {
@@ -101,32 +113,54 @@ struct DataParallel::Group {
     });
   }
 
+  /// One under way: `wired` is what is sent, `values` itself in fp32.
+  struct Average {
+    at::Tensor values, wired;
+    c10::intrusive_ptr<c10d::Work> work;
+  };
+
   World world;
   c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo;
+  std::vector<Average> averages;
 };
 
-DataParallel::DataParallel(const World &world, int64_t bucketBytes)
-    : world(world), bucketBytes(bucketBytes) {
+DataParallel::DataParallel(const World &world, Precision wire)
+    : world(world), wire(wire) {
   if (world.size > 1)
     group = std::make_unique<Group>(world);
 }
 
 DataParallel::~DataParallel() = default;
 
-void DataParallel::average(at::Tensor &values) {
+void DataParallel::beginAverage(const at::Tensor &values) {
   if (!group)
     return;
   const at::NoGradGuard noGrad;
-  const int64_t bucket =
-      std::max<int64_t>(1, bucketBytes / values.element_size());
-  group->finish([&](Group::Works &works) {
-    for (int64_t from = 0; from < values.size(0); from += bucket) {
-      std::vector<at::Tensor> part = {
-          values.slice(0, from, std::min(from + bucket, values.size(0)))};
-      works.push_back(group->gloo->allreduce(part));
+  explained(world, "has lost the others", lost, [&] {
+    // Rounded values are divided first: fp16 must hold their sum, too.
+    const at::Tensor wired =
+        wire == Precision::Fp32
+            ? values
+            : (values / double(world.size)).to(wireType(wire));
+    std::vector<at::Tensor> all = {wired};
+    group->averages.push_back({values, wired, group->gloo->allreduce(all)});
+  });
+}
+
+void DataParallel::finishAverages() {
+  if (!group)
+    return;
+  const at::NoGradGuard noGrad;
+  explained(world, "has lost the others", lost, [&] {
+    for (const Group::Average &average : group->averages) {
+      average.work->wait();
+      if (wire == Precision::Fp32)
+        average.values.div_(double(world.size));
+      else
+        average.values.copy_(average.wired);
     }
   });
-  values.div_(double(world.size));
+  group->averages.clear();
 }
 
 std::vector<double> DataParallel::sum(const std::vector<double> &values) {

@@ -17,9 +17,8 @@ namespace tessera::trainer {
 /// tessera::Error when another process has ended or does not answer.
 class DataParallel {
 public:
-  /// Meets the others. `bucketBytes`: how much of a tensor is under way at once
-  /// in one piece.
-  DataParallel(const World &world, int64_t bucketBytes);
+  /// Meets the others. `wire`: what averages are rounded to on their way.
+  explicit DataParallel(const World &world, Precision wire = Precision::Fp32);
   ~DataParallel();
   DataParallel(const DataParallel &) = delete;
   DataParallel &operator=(const DataParallel &) = delete;
@@ -28,9 +27,13 @@ public:
   int64_t size() const { return world.size; }
   bool first() const { return world.first(); }
 
-  /// The mean over the processes of a contiguous floating tensor [n], in place;
-  /// the same bits in each of them.
-  void average(at::Tensor &values);
+  /// Starts to replace a contiguous fp32 tensor [n] by its mean over the
+  /// processes, the same bits in each of them, and returns. `values` must not
+  /// be touched until finishAverages(). May be called from autograd's threads,
+  /// one at a time.
+  void beginAverage(const at::Tensor &values);
+  /// Waits for all that were started.
+  void finishAverages();
   /// Sums over the processes.
   std::vector<double> sum(const std::vector<double> &values);
   /// Waits until all are here.
@@ -42,7 +45,7 @@ public:
 private:
   struct Group;
   World world;
-  int64_t bucketBytes;
+  Precision wire;
   std::unique_ptr<Group> group; ///< None for one process.
 };
 

@@ -56,6 +56,8 @@ Run::Run(const Config &config, const Corpus &corpus, models::Transformer &model,
             parallel.first() ? config.traceSteps : StepRange(), model.kernels(),
             config.traceTarget),
       control(config.out, parallel.rank(), config.watchdog),
+      exchange(model.parameters(), optimizer, parallel,
+               int64_t(config.bucketMegabytes * 1e6)),
       writer(config, corpus.hash, kernels, optimizer), progress(start),
       source(corpus, config, start.windows, parallel.rank(), parallel.size()),
       unit(lossUnit(corpus)), before(start.trainSeconds),
@@ -104,6 +106,8 @@ void Run::takeStep() {
     clock.enter(Stage::Data);
     const Batch batch =
         toBatch(source.next(), config.sequenceLength, model.device());
+    if (i + 1 == config.accumulate)
+      exchange.beginLast();
     loss += backward(model, batch, scale.factor * share, &clock,
                      logged && parallel.first() ? &statistics : nullptr) *
             share;
@@ -111,7 +115,7 @@ void Run::takeStep() {
     optimizer.gather();
   }
   clock.enter(Stage::Exchange);
-  parallel.average(optimizer.gradients());
+  exchange.finish();
   loss = shareLoss(loss);
   clock.enter(Stage::Update);
   const double norm = optimizer.clip(scale.factor);
@@ -155,7 +159,8 @@ void Run::takeStep() {
        peakFlops > 0
            ? speed * tokenFlops / (peakFlops * double(parallel.size()))
            : 0,
-       clock, std::move(figures)},
+       clock, std::move(figures), exchange.bucketsBeside(),
+       exchange.bucketCount()},
       logged);
 }
 

@@ -6,7 +6,7 @@
 #include "trainer/CheckpointWriter.h"
 #include "trainer/Config.h"
 #include "trainer/Data.h"
-#include "trainer/DataParallel.h"
+#include "trainer/GradientExchange.h"
 #include "trainer/RunControl.h"
 #include "trainer/Telemetry.h"
 #include "trainer/Trace.h"
@@ -71,6 +71,7 @@ private:
   Telemetry telemetry;
   Trace trace;
   RunControl control;
+  GradientExchange exchange;
   CheckpointWriter writer;
   Progress progress;
   TokenSource source;

@@ -101,6 +101,10 @@ void Telemetry::step(const StepRecord &r, bool logged) {
       json["stages_ms"][stageNames[i]] = 1e3 * r.stages.seconds()[i];
     for (const auto &[name, value] : r.statistics)
       json[name] = value;
+    if (r.buckets > 0) {
+      json["buckets"] = r.buckets;
+      json["buckets_beside"] = r.bucketsBeside;
+    }
     record(json);
   }
   if (!terminal && !logged)

@@ -30,6 +30,9 @@ struct StepRecord {
   StageClock stages;
   /// Of gates and selections (models/Statistics.h), by name.
   std::vector<std::pair<std::string, double>> statistics = {};
+  /// Buckets of gradients sent before the backward pass was over, of all; 0 of
+  /// 0 in one process.
+  int64_t bucketsBeside = 0, buckets = 0;
 };
 
 /// Bytes of memory of this process: now, and the most so far. 0: not known.

@@ -24,7 +24,7 @@ int train(const Config &given, const World &world) {
   const c10::Device device = placementOf(given);
   requireMemory(planOf(given));
   // --- the processes, the run folder, before anything slow
-  DataParallel parallel(world, int64_t(given.bucketMegabytes * 1e6));
+  DataParallel parallel(world, given.wire);
   const Say say = lineOf(parallel);
   Opening opening(given, parallel);
   const auto &checkpoint = opening.checkpoint;

@@ -58,6 +58,28 @@ protected:
     EXPECT_LT(most, 1e-6f);
   }
 
+  /// The one traced step of process 0 has an all-reduce for each bucket and one
+  /// for the loss; some begin while the backward pass computes.
+  void expectSpansBesideBackward(const std::string &out, int buckets) {
+    const nlohmann::json trace =
+        nlohmann::json::parse(readFile(folder.file(out + "/trace.json")));
+    double begin = 0, end = 0;
+    for (const auto &e : trace["traceEvents"])
+      if (e["name"] == "backward" && e["cat"] == "phase" && e["ts"] > begin) {
+        begin = e["ts"];
+        end = begin + e["dur"].get<double>();
+      }
+    ASSERT_GT(end, 0);
+    int all = 0, beside = 0;
+    for (const auto &e : trace["traceEvents"])
+      if (e["name"] == "gloo:all_reduce") {
+        ++all;
+        beside += e["ts"] >= begin && e["ts"] < end;
+      }
+    EXPECT_EQ(all, buckets + 1);
+    EXPECT_GE(2 * beside, buckets);
+  }
+
   /// The process of that rank below the launcher, once the run has made steps.
   static pid_t childOf(pid_t launcher, int rank) {
     for (const auto &e : fs::directory_iterator("/proc")) {
@@ -116,6 +138,60 @@ TEST_F(Ranks, AccumulationAndTwoProcessesGoTogether) {
   expectFine(run("one", {"train.batch_size=2", "train.accumulate=4"}));
   expectFine(runRanks(2, "two", {"train.batch_size=4", "train.accumulate=2"}));
   expectEqual("one", "two", 12);
+}
+
+// Most gradients are under way while others are computed, and only those of a
+// step's last micro-batch are.
+TEST_F(Ranks, GradientsAreExchangedBesideTheBackwardPass) {
+  expectFine(run("one", {"train.batch_size=2", "train.accumulate=4"}));
+  for (const char *precision : {"fp32", "bf16"}) {
+    const std::string out = std::string("two") + precision;
+    expectFine(runRanks(2, out,
+                        {"train.batch_size=4", "train.accumulate=2",
+                         "runtime.ddp_bucket_mb=0.01", "train.trace_steps=3,3",
+                         std::string("runtime.precision=") + precision}));
+    std::istringstream in(readFile(folder.file(out + "/metrics.jsonl")));
+    int lines = 0, buckets = 0;
+    for (std::string line; std::getline(in, line); ++lines) {
+      const nlohmann::json record = nlohmann::json::parse(line);
+      buckets = record["buckets"];
+      EXPECT_GT(buckets, 8) << line;
+      // The first step learns the order.
+      const int beside = record["buckets_beside"];
+      if (lines == 0)
+        EXPECT_EQ(beside, 0);
+      else
+        EXPECT_GE(2 * beside, buckets) << line;
+    }
+    EXPECT_EQ(lines, 12);
+    expectSpansBesideBackward(out, buckets);
+  }
+  expectEqual("one", "twofp32", 12);
+}
+
+TEST_F(Ranks, GradientsMayBeRoundedOnTheirWay) {
+  const std::vector<std::string> settings = {"train.batch_size=4",
+                                             "train.steps=40", "train.lr=0.01"};
+  expectFine(runRanks(2, "off", settings));
+  const auto exact = steps("off");
+  std::vector<double> norms = {exact[0].second};
+  for (const char *wire : {"bf16", "fp16"}) {
+    std::vector<std::string> all = settings;
+    all.push_back(std::string("runtime.ddp_compress=") + wire);
+    expectFine(runRanks(2, wire, all));
+    const auto rounded = steps(wire);
+    ASSERT_EQ(exact.size(), rounded.size());
+    // A rounded gradient is off by at most half a unit of its last place.
+    const double unit = wire == std::string("bf16") ? 0x1p-8 : 0x1p-11;
+    EXPECT_NEAR(rounded[0].second / exact[0].second, 1, 2 * unit);
+    for (size_t i = 0; i < exact.size(); ++i)
+      EXPECT_NEAR(rounded[i].first / exact[i].first, 1, 2e-2) << i + 1;
+    norms.push_back(rounded[0].second);
+  }
+  // Rounded, indeed, and each to its own type.
+  EXPECT_NE(norms[0], norms[1]);
+  EXPECT_NE(norms[0], norms[2]);
+  EXPECT_NE(norms[1], norms[2]);
 }
 
 // The variables of torchrun and their like.

@@ -50,6 +50,9 @@ const std::vector<Choice> devices = {choice("auto", ComputeDevice::Auto),
 const std::vector<Choice> precisions = {choice("fp32", Precision::Fp32),
                                         choice("bf16", Precision::Bf16),
                                         choice("fp16", Precision::Fp16)};
+const std::vector<Choice> wires = {choice("off", Precision::Fp32),
+                                   choice("bf16", Precision::Bf16),
+                                   choice("fp16", Precision::Fp16)};
 // The Python system's true recomputed whole blocks.
 const std::vector<Choice> recomputes = {
     choice("none", Recompute::None),           choice("mlp", Recompute::Mlp),
@@ -178,6 +181,11 @@ std::vector<Setting> runSettings() {
           .twin("NSA_DDP_BUCKET_MB")
           .range(0.001, 4096)
           .free(),
+      Entry::oneOf("runtime.ddp_compress", MEMBER(wire), wires,
+                   "what gradients are rounded to on their way between "
+                   "processes; off: fp32")
+          .twin("NSA_DDP_COMPRESS")
+          .announced(),
       Entry::of("data.path", MEMBER(dataPath),
                 "text, a folder of it, or shards of tokens; empty: King James "
                 "text")

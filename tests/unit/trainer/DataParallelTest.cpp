@@ -10,11 +10,12 @@
 using namespace tessera::trainer;
 
 TEST(DataParallel, OneProcessNeedsNobody) {
-  DataParallel parallel(World{}, 1 << 20);
+  DataParallel parallel(World{});
   EXPECT_EQ(parallel.size(), 1);
   EXPECT_TRUE(parallel.first());
   at::Tensor values = at::arange(5, at::kFloat);
-  parallel.average(values);
+  parallel.beginAverage(values);
+  parallel.finishAverages();
   parallel.fromFirst(values);
   EXPECT_TRUE(at::equal(values, at::arange(5, at::kFloat)));
   EXPECT_EQ(parallel.fromFirst("text"), "text");
