@@ -99,3 +99,26 @@ func.func @branch(%f: f32, %c: i1) {
   %t = tile.reduce min %x, 0 : tensor<128xf32, #row> -> f32
   return
 }
+
+// There is nothing to wait for in a buffer that no thread has touched yet; one
+// that was read may be overwritten after a barrier.
+// CHECK-LABEL: @touched
+// CHECK: tile.reduce max {{.*}}tile.no_wait
+// CHECK: tile.smem_load
+// CHECK: tile.reduce sum
+// CHECK-NOT: tile.no_wait
+// CHECK: tile.barrier
+// CHECK: tile.reduce min {{.*}}tile.no_wait
+func.func @touched(%f: f32) {
+  %x = tile.splat %f : f32 -> tensor<128xf32, #row>
+  %b = tile.smem_alloc : !tile.smem<1 x 128xf32, #memory>
+  %m = tile.reduce max %x, 0 : tensor<128xf32, #row> -> f32
+  tile.barrier
+  tile.smem_store %x, %b : tensor<128xf32, #row> -> !tile.smem<1 x 128xf32, #memory>
+  tile.barrier
+  %y = tile.smem_load %b : !tile.smem<1 x 128xf32, #memory> -> tensor<128xf32, #row>
+  %s = tile.reduce sum %y, 0 : tensor<128xf32, #row> -> f32
+  tile.barrier
+  %t = tile.reduce min %x, 0 : tensor<128xf32, #row> -> f32
+  return
+}
