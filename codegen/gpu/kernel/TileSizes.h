@@ -13,6 +13,13 @@ class Type;
 
 namespace tessera::codegen {
 
+/// Bytes of an element in memory, global or shared: i1 takes one, pointers
+/// eight.
+int64_t bytesInMemory(mlir::Type element);
+
+/// Bytes of a tensor in shared memory.
+int64_t tileBytes(mlir::Type tensor);
+
 /// Registers of 32 bits that a thread needs for a value of the type, 1 of what
 /// has no layout.
 int64_t tileRegisters(mlir::Type type);

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/layouts/Costs.h"
 
-#include "codegen/analysis/AxisInfo.h"
+#include "codegen/gpu/kernel/TileSizes.h"
 #include "codegen/gpu/layouts/Access.h"
 #include "codegen/gpu/layouts/Transfer.h"
 
@@ -40,9 +40,7 @@ static double iterationsOf(Value value) {
 
 double Costs::conversion(tile::LinearAttr from, tile::LinearAttr to,
                          Type element) {
-  int64_t bytes = elementBytes(element);
-  if (isa<tile::PtrType>(element))
-    bytes = 8;
+  int64_t bytes = bytesInMemory(element);
   auto [place, isNew] = conversions.try_emplace({from, to, bytes}, 0.0);
   if (!isNew)
     return place->second;

@@ -232,58 +232,68 @@ bool LayoutPropagation::forward(Region &region) {
   return changed;
 }
 
+bool LayoutPropagation::forwardFor(scf::ForOp loop) {
+  bool changed = forward(loop.getRegion());
+  for (auto [arg, init, result, next] :
+       llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs(),
+                 loop.getResults(), loop.getYieldedValues())) {
+    changed |= propagate(arg, next) || propagate(arg, init);
+    changed |= propagate(result, arg);
+  }
+  return changed;
+}
+
+bool LayoutPropagation::forwardWhile(scf::WhileOp loop) {
+  bool changed = forward(loop.getBefore());
+  auto condition = loop.getConditionOp();
+  for (auto [arg, result, value] : llvm::zip(
+           loop.getAfterArguments(), loop.getResults(), condition.getArgs())) {
+    changed |= propagate(arg, value);
+    changed |= propagate(result, value);
+  }
+  changed |= forward(loop.getAfter());
+  for (auto [arg, init, next] :
+       llvm::zip(loop.getBeforeArguments(), loop.getInits(),
+                 loop.getYieldOp().getOperands()))
+    changed |= propagate(arg, next) || propagate(arg, init);
+  return changed;
+}
+
+bool LayoutPropagation::forwardIf(scf::IfOp branch) {
+  bool changed = forward(branch.getThenRegion());
+  changed |= forward(branch.getElseRegion());
+  for (auto [i, result] : llvm::enumerate(branch.getResults()))
+    changed |= propagate(result, branch.thenYield().getOperand(i)) ||
+               propagate(result, branch.elseYield().getOperand(i));
+  return changed;
+}
+
+// A large store decides for itself; a small one takes what there is.
+bool LayoutPropagation::forwardStore(Operation *op) {
+  if (!tensorOfPointers(op) || accesses.count(op))
+    return false;
+  Value value = op->getOperand(1);
+  tile::LinearAttr layout = !isSmallAccess(op) || isRematerializable(value)
+                                ? given.access.lookup(op)
+                                : assigned(value);
+  if (!layout)
+    return false;
+  if (isSmallAccess(op) && !isRematerializable(value) &&
+      wastesSectors(op, layout))
+    layout = ownLayout(op);
+  accesses[op] = layout;
+  return true;
+}
+
 bool LayoutPropagation::forward(Operation *op) {
-  bool changed = false;
-  if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    changed |= forward(loop.getRegion());
-    for (auto [arg, init, result, next] :
-         llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs(),
-                   loop.getResults(), loop.getYieldedValues())) {
-      changed |= propagate(arg, next) || propagate(arg, init);
-      changed |= propagate(result, arg);
-    }
-    return changed;
-  }
-  if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-    changed |= forward(loop.getBefore());
-    auto condition = loop.getConditionOp();
-    for (auto [arg, result, value] :
-         llvm::zip(loop.getAfterArguments(), loop.getResults(),
-                   condition.getArgs())) {
-      changed |= propagate(arg, value);
-      changed |= propagate(result, value);
-    }
-    changed |= forward(loop.getAfter());
-    for (auto [arg, init, next] :
-         llvm::zip(loop.getBeforeArguments(), loop.getInits(),
-                   loop.getYieldOp().getOperands()))
-      changed |= propagate(arg, next) || propagate(arg, init);
-    return changed;
-  }
-  if (auto branch = dyn_cast<scf::IfOp>(op)) {
-    changed |= forward(branch.getThenRegion());
-    changed |= forward(branch.getElseRegion());
-    for (auto [i, result] : llvm::enumerate(branch.getResults()))
-      changed |= propagate(result, branch.thenYield().getOperand(i)) ||
-                 propagate(result, branch.elseYield().getOperand(i));
-    return changed;
-  }
-  if (isa<tile::StoreOp>(op)) {
-    if (!tensorOfPointers(op) || accesses.count(op))
-      return false;
-    // A large store decides for itself; a small one takes what there is.
-    Value value = op->getOperand(1);
-    tile::LinearAttr layout = !isSmallAccess(op) || isRematerializable(value)
-                                  ? given.access.lookup(op)
-                                  : assigned(value);
-    if (!layout)
-      return false;
-    if (isSmallAccess(op) && !isRematerializable(value) &&
-        wastesSectors(op, layout))
-      layout = ownLayout(op);
-    accesses[op] = layout;
-    return true;
-  }
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return forwardFor(loop);
+  if (auto loop = dyn_cast<scf::WhileOp>(op))
+    return forwardWhile(loop);
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return forwardIf(branch);
+  if (isa<tile::StoreOp>(op))
+    return forwardStore(op);
   if (op->getNumResults() == 0 || !isTensor(op->getResult(0)) ||
       assignments.count(op->getResult(0)) ||
       isRematerializable(op->getResult(0)))
@@ -337,6 +347,7 @@ bool LayoutPropagation::forward(Operation *op) {
       layout = shares;
     if (!layout) // A split across lanes.
       layout = plain(tile::shapeOf(result.getType())).layout();
+    bool changed = false;
     for (Value each : op->getResults())
       changed |= set(each, attr(*layout), strong.contains(operand));
     if (takesAny)

@@ -24,6 +24,7 @@
 #include "dialect/tile/TileDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
@@ -79,6 +80,10 @@ private:
   bool canRematerialize(mlir::Operation *op) const;
   bool forward(mlir::Region &region);
   bool forward(mlir::Operation *op);
+  bool forwardFor(mlir::scf::ForOp loop);
+  bool forwardWhile(mlir::scf::WhileOp loop);
+  bool forwardIf(mlir::scf::IfOp branch);
+  bool forwardStore(mlir::Operation *op);
   bool backward(mlir::Region &region);
   bool backward(mlir::Value value);
   bool isSmallInLoop(mlir::Value value) const;

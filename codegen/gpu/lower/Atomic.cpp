@@ -391,7 +391,7 @@ int64_t atomicScratchBytes(Operation *op, const GpuOptions &options) {
   if (!isa<tile::AtomicRMWOp, tile::AtomicCASOp>(op) || op->use_empty())
     return 0;
   Type type = op->getResult(0).getType();
-  int64_t bytes = tile::elementType(type).getIntOrFloatBitWidth() / 8;
+  int64_t bytes = bytesInMemory(tile::elementType(type));
   tile::LinearAttr attr = tile::layoutOf(type);
   if (!attr)
     return options.numWarps > 1 ? bytes : 0;

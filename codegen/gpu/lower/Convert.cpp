@@ -261,7 +261,7 @@ static Registers throughShared(Emitter &e, const ConversionPlan &plan,
 Registers convertRegisters(Emitter &e, const LinearLayout &src,
                            const LinearLayout &dst, Type element,
                            const Registers &operand, int64_t scratch) {
-  auto plan = planOf(src, dst, e.bytesOf(element), e.options);
+  auto plan = planOf(src, dst, bytesInMemory(element), e.options);
   Registers result;
   if (plan->kind == ConversionKind::None ||
       plan->kind == ConversionKind::Registers) {
@@ -284,12 +284,6 @@ Registers convertRegisters(Emitter &e, const LinearLayout &src,
   for (int64_t r = 0; r < dst.inSize(Dim::Register); ++r)
     result.push_back(moved[size_t(registerOf(plan->replication, r))]);
   return result;
-}
-
-static int64_t bytesInMemory(Type element) {
-  return isa<tile::PtrType>(element)
-             ? 8
-             : (int64_t(element.getIntOrFloatBitWidth()) + 7) / 8;
 }
 
 int64_t convertScratchBytes(const LinearLayout &src, const LinearLayout &dst,

@@ -311,7 +311,7 @@ static llvm::Value *apply(Emitter &e, Operation *op, Operands in,
 static bool emitAddPtr(Emitter &e, tile::AddPtrOp op) {
   Type pointee =
       cast<tile::PtrType>(tile::elementType(op.getType())).getPointee();
-  llvm::Type *step = e.b.getIntNTy(unsigned(e.bytesOf(pointee)) * 8);
+  llvm::Type *step = e.b.getIntNTy(unsigned(bytesInMemory(pointee)) * 8);
   e.set(op, addOffsets(e, step, e.get(op.getPtr()), e.get(op.getOffset())));
   return true;
 }

@@ -105,12 +105,6 @@ llvm::Type *Emitter::typeOf(Type element) {
   return b.getIntNTy(cast<IntegerType>(element).getWidth());
 }
 
-int64_t Emitter::bytesOf(Type element) {
-  if (isa<tile::PtrType>(element))
-    return 8;
-  return (element.getIntOrFloatBitWidth() + 7) / 8;
-}
-
 const LinearLayout &Emitter::layoutOf(Type type) {
   tile::LinearAttr attr = tile::layoutOf(type);
   if (!attr)

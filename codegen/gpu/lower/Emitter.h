@@ -8,7 +8,7 @@
 // operation family is one file of functions over this class (Families.h).
 #pragma once
 
-#include "codegen/gpu/kernel/Attributes.h"
+#include "codegen/gpu/kernel/TileSizes.h"
 #include "dialect/layout/LinearLayout.h"
 #include "dialect/tile/TileDialect.h"
 
@@ -53,8 +53,6 @@ public:
 
   /// Of an element in a register: pointers are ptr addrspace(1).
   llvm::Type *typeOf(mlir::Type element);
-  /// Bytes of an element in memory: i1 takes one, pointers eight.
-  int64_t bytesOf(mlir::Type element);
   /// ins register, lane, warp; outs dim0, dim1, ... Of a scalar: no bits of
   /// tile, all lanes and warps are replicas.
   const layout::LinearLayout &layoutOf(mlir::Type type);

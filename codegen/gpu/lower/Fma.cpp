@@ -44,10 +44,6 @@ struct Operand {
 
 } // namespace
 
-static int64_t bytesOf(Type element) {
-  return int64_t(element.getIntOrFloatBitWidth()) / 8;
-}
-
 static DotWords wordsOf(const DotCase &dot) {
   return DotWords(dot.acc, dot.a.outs().back().bits);
 }
@@ -153,7 +149,7 @@ struct Staged {
         layout(operandLayout(dot, operand)),
         registers(layout.columns(Dim::Register)),
         trip(tripOf(layout::dropReplication(source), layout,
-                    bytesOf(dot.element))) {}
+                    bytesInMemory(dot.element))) {}
 
   int64_t bytes() const { return (trip->bytes() + 127) / 128 * 128; }
   // The register bit of bit `bit` of k.

@@ -116,7 +116,7 @@ static void emitLoad(Emitter &e, tile::LoadOp op) {
   const layout::LinearLayout &layout = e.layoutOf(op.getType());
   Type type = tile::elementType(op.getType());
   llvm::SmallVector<int64_t> sources = e.registerSources(layout);
-  Access access = accessFor(e.bytesOf(type), vectorOf(op, sources));
+  Access access = accessFor(bytesInMemory(type), vectorOf(op, sources));
   std::string modifiers = modifiersOf(op.getCache(), op.getEviction());
   bool isVolatile = op.getIsVolatile();
   Load load{e,          e.typeOf(type),
@@ -182,7 +182,7 @@ static void emitStore(Emitter &e, tile::StoreOp op) {
   const layout::LinearLayout &layout = e.layoutOf(op.getValue().getType());
   Type type = tile::elementType(op.getValue().getType());
   llvm::SmallVector<int64_t> sources = e.registerSources(layout);
-  Access access = accessFor(e.bytesOf(type), vectorOf(op, sources));
+  Access access = accessFor(bytesInMemory(type), vectorOf(op, sources));
   std::string modifiers = modifiersOf(op.getCache(), op.getEviction());
   const Registers pointers = e.get(op.getPtr()), values = e.get(op.getValue());
   const Registers masks = op.getMask() ? e.get(op.getMask()) : Registers();

@@ -19,12 +19,8 @@ ThreadWord::ThreadWord(Emitter &e, const LinearLayout &map)
       bits |= column;
 }
 
-static int64_t bytesOfElement(Type element) {
-  return (element.getIntOrFloatBitWidth() + 7) / 8;
-}
-
 ScratchArray::ScratchArray(Emitter &e, int64_t offset, Type element)
-    : e(&e), offset(offset), bytes(bytesOfElement(element)),
+    : e(&e), offset(offset), bytes(bytesInMemory(element)),
       type(e.typeOf(element)) {}
 
 llvm::Value *ScratchArray::address(llvm::Value *word) {
@@ -67,7 +63,7 @@ int64_t scratchArrayBytes(TypeRange elements, int64_t count,
   for (Type element : elements) {
     if (offsets)
       offsets->push_back(end);
-    end += (count * bytesOfElement(element) + 15) / 16 * 16;
+    end += (count * bytesInMemory(element) + 15) / 16 * 16;
   }
   return end;
 }

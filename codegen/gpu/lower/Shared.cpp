@@ -50,7 +50,7 @@ static void emitCopy(Emitter &e, tile::AsyncCopyOp op) {
   tile::SmemType memory = op.getDst().getType();
   const LinearLayout &layout = e.layoutOf(op.getPtr().getType());
   LinearLayout offsets = layout.thenInverse(memory.getLayout().layout());
-  int64_t unit = e.bytesOf(memory.getElement());
+  int64_t unit = bytesInMemory(memory.getElement());
   int64_t vector = int64_t(op.getVector()), bytes = vector * unit;
   const Registers &pointers = e.get(op.getPtr());
   SharedPlaces places(e, offsets, unit, e.scalar(op.getDst()));

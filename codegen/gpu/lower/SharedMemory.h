@@ -18,7 +18,7 @@ class Bits {
 public:
   Bits(Emitter &e, mlir::Type element)
       : e(e), own(e.typeOf(element)),
-        memory(e.b.getIntNTy(unsigned(8 * e.bytesOf(element)))) {}
+        memory(e.b.getIntNTy(unsigned(8 * bytesInMemory(element)))) {}
 
   int width() const { return int(memory->getIntegerBitWidth()); }
   llvm::Type *type() const { return memory; }

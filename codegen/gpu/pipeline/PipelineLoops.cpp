@@ -4,6 +4,7 @@
 #include "codegen/gpu/pipeline/Pipeline.h"
 
 #include "codegen/analysis/MemoryModel.h"
+#include "codegen/gpu/kernel/TileSizes.h"
 #include "dialect/layout/ShapeOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -434,11 +435,8 @@ private:
 
 int64_t bytesOf(ArrayRef<StagedLoad> loads) {
   int64_t bytes = 0;
-  for (const StagedLoad &staged : loads) {
-    auto type = cast<RankedTensorType>(staged.load->getResult(0).getType());
-    bytes += type.getNumElements() *
-             int64_t(type.getElementType().getIntOrFloatBitWidth()) / 8;
-  }
+  for (const StagedLoad &staged : loads)
+    bytes += tileBytes(staged.load->getResult(0).getType());
   return bytes;
 }
 

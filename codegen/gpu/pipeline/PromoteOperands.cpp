@@ -138,8 +138,7 @@ public:
 
 private:
   static int64_t sizeOf(const Tile &tile) {
-    auto type = cast<RankedTensorType>(tile.source.getType());
-    return type.getNumElements() * int64_t(type.getElementTypeBitWidth()) / 8;
+    return tileBytes(tile.source.getType());
   }
 
   // Blocks of an SM that shared memory has room for, when each uses so much. An
