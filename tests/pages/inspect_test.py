@@ -220,6 +220,28 @@ def check_case(program, folder):
         if links:
             own[links[0]] += heat["executed"][row]
     assert [own[row] for row in range(len(data["source"]["text"]))] == side["heat"]["source"]["executed"]
+    check_stalls(data, side)
+
+
+def check_stalls(data, side):
+    """Whatever waits says for what, at an instruction that can; rows of the kernel add up to those of the PTX."""
+    cycles, reasons, ptx = side["heat"]["ptx"]["stalls"], side["reasons"]["ptx"], pane(side, "ptx")
+    assert len(cycles) == len(reasons) == len(ptx["text"]) and sum(cycles) > 0
+    assert all(reason for count, reason in zip(cycles, reasons) if count)
+    waits = [row for row, reason in enumerate(reasons) if reason == "asynchronous copies"]
+    assert waits and all("cp.async.wait" in ptx["text"][row] for row in waits)
+    busy = [row for row, reason in enumerate(reasons) if reason == "tensor core busy"]
+    assert all("mma.sync" in ptx["text"][row] for row in busy)
+    own, parts = collections.Counter(), collections.Counter()
+    for row, links in enumerate(ptx["links"]):
+        if links:
+            own[links[0]] += cycles[row]
+            parts[links[0]] += 1
+    for row, count in enumerate(side["heat"]["source"]["stalls"]):
+        assert abs(count - own[row]) <= parts[row] / 2 + 1, (row, count, own[row])  # rounded each by itself
+        assert not count or side["reasons"]["source"][row] in set(reasons)
+    # The heat is of all warps: one alone waits for less.
+    assert sum(cycles) > 8 * max(data["sides"][0]["resources"]["threads"] // 32, 1)
 
 
 def check_against(program, folder):

@@ -7,10 +7,13 @@
 #include "compiler/syntax/Remarks.h"
 #include "runtime/compile/CompileService.h"
 #include "support/GpuTarget.h"
+#include "tools/inspect/Stalls.h"
 #include "tools/inspect/Tiles.h"
 #include "tools/inspect/Timeline.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 namespace tessera::tools {
@@ -98,6 +101,61 @@ Json heatOf(const Configuration &configuration, const Listing &ptx,
       add("sectors", row, i.sectors);
     }
   return {{"ptx", rows}, {"source", sourceRows}};
+}
+
+// What is waited for by row, and for how many cycles; with the counters of a
+// launch by all its warps, else by one warp that does everything once.
+struct RowStalls {
+  explicit RowStalls(size_t rows) : byReason(rows) {}
+  std::vector<std::map<std::string, double>> byReason;
+
+  Json cycles() const {
+    Json list = Json::array();
+    for (const auto &row : byReason) {
+      double sum = 0;
+      for (const auto &[reason, cycles] : row)
+        sum += cycles;
+      list.push_back(uint64_t(std::llround(sum)));
+    }
+    return list;
+  }
+  // The reason of most of them, or an empty text.
+  Json reasons() const {
+    Json list = Json::array();
+    for (const auto &row : byReason) {
+      const auto most = std::max_element(
+          row.begin(), row.end(),
+          [](const auto &a, const auto &b) { return a.second < b.second; });
+      list.push_back(most == row.end() ? std::string() : most->first);
+    }
+    return list;
+  }
+};
+
+// {"ptx": {"cycles": [n...], "reasons": [text...]}, "source": the same}
+Json stallsOf(const Configuration &configuration, const Listing &ptx,
+              const std::vector<std::string> &lines, const Json &links,
+              size_t sourceSize) {
+  std::map<size_t, double> executed; // by row
+  if (configuration.counters)
+    for (const sim::InstructionCount &i : configuration.counters->instructions)
+      executed[i.ptxLine - 1] += double(i.issues);
+  const std::vector<Stall> stalls =
+      estimateStalls(ptx, lines, configuration.request.target);
+  RowStalls rows(links.size()), source(sourceSize);
+  for (size_t i = 0; i < stalls.size(); ++i) {
+    const size_t row = ptx.code[i].textLine - 1;
+    const double cycles =
+        stalls[i].cycles * (configuration.counters ? executed[row] : 1.0);
+    if (cycles <= 0 || row >= links.size())
+      continue;
+    rows.byReason[row][stalls[i].reason] += cycles;
+    if (!links[row].empty())
+      source.byReason[links[row][0].get<size_t>()][stalls[i].reason] += cycles;
+  }
+  return {
+      {"ptx", {{"cycles", rows.cycles()}, {"reasons", rows.reasons()}}},
+      {"source", {{"cycles", source.cycles()}, {"reasons", source.reasons()}}}};
 }
 
 // How many blocks an SM holds, and how many without each of two limits.
@@ -188,8 +246,11 @@ Json sideJson(const Configuration &configuration, const SourceRows &source) {
   panes.push_back(printedPane("layout", "Layout IR", stage("layout"),
                               places.at("layout"), source));
   panes.push_back(listedPane("ptx", "PTX", stage("ptx"), ptx, source));
-  const Json heat =
-      heatOf(configuration, ptx, panes.back().at("links"), source);
+  Json heat = heatOf(configuration, ptx, panes.back().at("links"), source);
+  const Json stalls = stallsOf(configuration, ptx, linesOf(stage("ptx")),
+                               panes.back().at("links"), source.size());
+  for (const char *pane : {"ptx", "source"})
+    heat[pane]["stalls"] = stalls.at(pane).at("cycles");
   if (kernel.stages.count("sass"))
     panes.push_back(listedPane("sass", "SASS", stage("sass"),
                                codegen::readSass(stage("sass")), source));
@@ -202,6 +263,9 @@ Json sideJson(const Configuration &configuration, const SourceRows &source) {
           {"configuration", configurationOf(configuration.request)},
           {"panes", panes},
           {"heat", heat},
+          {"reasons",
+           {{"ptx", stalls.at("ptx").at("reasons")},
+            {"source", stalls.at("source").at("reasons")}}},
           {"occupancy", occupancyOf(resources, configuration.request.target)},
           {"resources", resources},
           {"remarks", remarksOf(kernel, source)},

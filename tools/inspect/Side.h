@@ -34,6 +34,7 @@ std::vector<std::string> inspectedStages(bool machine);
 //  "panes": [{"id": "tile"|"layout"|"ptx"|"sass", "title", "text": [line...],
 //             "links": [[source row...]...]}...],
 //  "heat": {"ptx": HEAT, "source": HEAT},
+//  "reasons": {"ptx": [text...], "source": [text...]},
 //  "resources", "occupancy", "remarks", "counters",
 //  "tiles" (Tiles.h), "timeline" (Timeline.h)}
 //
@@ -41,8 +42,10 @@ std::vector<std::string> inspectedStages(bool machine);
 // line itself first, then the lines that called it. Empty: none is known.
 // HEAT: {"instructions": [n...]} for every row, and from a simulated launch
 // "executed" (warp instructions), "requests", "passes" (over the banks),
-// "conflicts" (passes beyond the least) and "sectors". A source row counts what
-// is its own, not what it calls.
+// "conflicts" (passes beyond the least) and "sectors"; "stalls": cycles
+// (Stalls.h), of all warps of a simulated launch, else of one that does
+// everything once. A source row counts what is its own, not what it calls.
+// reasons: for every row what most of its stall cycles wait for, or "".
 // resources: the compiler's report without its listings. occupancy: [{"limit",
 // "blocks"}...], the first with all limits ("limit": which one is tightest),
 // the others with that one left out. remarks: [{"row", "place", "text",

@@ -173,7 +173,8 @@ for (const pane of panes) {
   bar.append(make('label', {}, pane.check, ' ' + pane.title + ' ', make('kbd', {}, String(pane.index + 1))));
 }
 const heatNames = {executed: 'executed warp instructions', sectors: 'global sectors', conflicts: 'bank conflicts (extra passes)',
-  passes: 'passes over the banks', requests: 'memory requests', instructions: 'instructions in the PTX'};
+  passes: 'passes over the banks', requests: 'memory requests', instructions: 'instructions in the PTX',
+  stalls: 'stall cycles, estimated'};
 const known = Object.keys(heatNames).filter(what => sides.some(side => what in side.heat.ptx));
 const choice = make('select', {id: 'heat'}, ...known.map(what => make('option', {value: what}, heatNames[what])),
                     make('option', {value: ''}, 'nothing'));
@@ -182,10 +183,13 @@ function paintHeat() {
     const of = pane.index ? pane.id.startsWith('ptx') && sides[pane.side].heat.ptx[choice.value]
                           : sides[0].heat.source[choice.value];
     const most = of ? of.reduce((a, b) => Math.max(a, b), 0) : 0;
+    const reasons = choice.value === 'stalls' && of && (pane.index ? sides[pane.side].reasons.ptx : sides[0].reasons.source);
     pane.rows.forEach((node, row) => {
       const label = pane.index ? String(row + 1) : data.source.line[row] ? String(data.source.line[row]) : '';
       const value = most && of[row] || 0;
       node.dataset.n = label.padStart(pane.width) + (most ? ' ' + (value ? count(value) : '').padStart(count(most).length) : '');
+      if (reasons && value) node.title = `waits for ${reasons[row]}`;
+      else node.removeAttribute('title');
       // A root, or one hot line would leave all others pale.
       if (value) node.style.setProperty('--h', Math.sqrt(value / most).toFixed(3));
       else node.style.removeProperty('--h');
@@ -260,6 +264,16 @@ article('Resources', table(head, [
 ]), ...(sides[0].resources.registers === null
   ? [make('p', {class: 'hint'}, 'Registers are known where there is ptxas.')] : []));
 article('Shared memory', ...sides.flatMap((side, i) => sharedMemory(side, names[i])));
+// The lines that most cycles are waited in.
+const waits = sides.map(side => side.heat.source.stalls || []);
+const waited = waits.map(list => list.reduce((a, b) => a + b, 0));
+const slow = [...data.source.text.keys()].filter(row => waits.some(list => list[row]))
+  .sort((a, b) => waits[0][b] - waits[0][a]).slice(0, 12);
+if (slow.length)
+  article('Estimated stalls', table(head, slow.map(row => both(`${placeOf(row)} ${data.source.text[row].trim().slice(0, 60)}`, side => {
+    const i = sides.indexOf(side), cycles = waits[i][row];
+    return cycles ? `${(100 * cycles / waited[i]).toFixed(0)} %, ${side.reasons.source[row]}` : '';
+  }))), make('p', {class: 'hint'}, 'by the latency of what an instruction needs, for one warp alone; other warps hide part of it'));
 const keys = [...new Set(sides.flatMap(side => side.configuration.map(pair => pair[0])))];
 article('Configuration', table(head, keys.map(key => both(key, side => {
   const pair = side.configuration.find(each => each[0] === key);

@@ -1,0 +1,327 @@
+// tools/inspect/Stalls.cpp - for how long a warp waits before an instruction,
+// and for what: an estimate. Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/inspect/Stalls.h"
+
+#include "autotune/Devices.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdlib>
+#include <deque>
+#include <map>
+#include <set>
+#include <string_view>
+
+namespace tessera::tools {
+namespace {
+
+using codegen::Instruction;
+using codegen::InstructionClass;
+using codegen::Listing;
+
+// Cycles from issue to the first instruction that can use the result, on an
+// A100: arXiv 2208.11174 (shared memory 23, arithmetic 4, special functions
+// about 20) and arXiv 2206.02874 (ldmatrix.x4 29, mma.m16n8k16 33).
+constexpr double sharedLatency = 23, matrixLatency = 29, mmaLatency = 33,
+                 specialLatency = 20, arithmeticLatency = 4;
+
+struct Latency {
+  double cycles;
+  const char *reason;
+};
+
+// What an instruction reads, writes and keeps in order.
+struct Step {
+  std::vector<std::string> reads, writes;
+  Latency latency{};
+  double pipeCycles = 0;                // of the tensor cores
+  bool memory = false, ordered = false; // ordered: with all memory accesses
+  bool ends = false;                    // its block
+  int commits = 0, waits = -1;          // of cp.async groups
+};
+
+std::vector<std::string> registersIn(std::string_view text) {
+  std::vector<std::string> names;
+  for (size_t at = text.find('%'); at != std::string_view::npos;
+       at = text.find('%', at + 1)) {
+    size_t end = at + 1;
+    while (end < text.size() &&
+           std::isalpha(static_cast<unsigned char>(text[end])))
+      ++end;
+    const size_t digits = end;
+    while (end < text.size() &&
+           std::isdigit(static_cast<unsigned char>(text[end])))
+      ++end;
+    if (end > digits) // %tid.x is none
+      names.emplace_back(text.substr(at, end - at));
+  }
+  return names;
+}
+
+// To its semicolon, comments left out.
+std::string textOf(const Instruction &instruction,
+                   const std::vector<std::string> &lines) {
+  std::string text;
+  for (size_t row = instruction.textLine - 1; row < lines.size(); ++row) {
+    text += lines[row].substr(0, lines[row].find("//")) + " ";
+    if (lines[row].find(';') != std::string::npos)
+      break;
+  }
+  return text;
+}
+
+bool isSpecial(const std::string &opcode) {
+  static const std::array<std::string_view, 10> names = {
+      "ex2", "lg2", "rcp", "rsqrt", "sqrt", "sin", "cos", "tanh", "div", "rem"};
+  return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+    return opcode.starts_with(std::string(name) + ".");
+  });
+}
+
+Latency latencyOf(const Instruction &instruction, const tune::GpuData &gpu) {
+  switch (instruction.kind) {
+  case InstructionClass::LoadGlobal:
+  case InstructionClass::Atomic:
+    return {gpu.dramLatency, "global memory"};
+  case InstructionClass::LoadLocal:
+    return {gpu.l2Latency, "local memory"};
+  case InstructionClass::LoadShared:
+    return {sharedLatency, "shared memory"};
+  case InstructionClass::LoadMatrix:
+    return {matrixLatency, "shared memory"};
+  case InstructionClass::Shuffle:
+    return {sharedLatency, "other lanes"};
+  case InstructionClass::Mma:
+    return {mmaLatency, "tensor core result"};
+  default:
+    return isSpecial(instruction.opcode)
+               ? Latency{specialLatency, "special function"}
+               : Latency{arithmeticLatency, "arithmetic"};
+  }
+}
+
+bool isMemory(InstructionClass kind) {
+  switch (kind) {
+  case InstructionClass::LoadMatrix:
+  case InstructionClass::AsyncCopy:
+  case InstructionClass::LoadGlobal:
+  case InstructionClass::StoreGlobal:
+  case InstructionClass::LoadShared:
+  case InstructionClass::StoreShared:
+  case InstructionClass::LoadLocal:
+  case InstructionClass::StoreLocal:
+  case InstructionClass::Atomic:
+  case InstructionClass::Barrier:
+    return true;
+  default:
+    return false;
+  }
+}
+
+Step stepOf(const Instruction &instruction, const std::string &text,
+            const tune::GpuData &gpu) {
+  Step step;
+  step.latency = latencyOf(instruction, gpu);
+  step.memory = isMemory(instruction.kind);
+  step.ends = !instruction.targets.empty() || !instruction.fallsThrough;
+  const std::string &opcode = instruction.opcode;
+  const bool result = !opcode.starts_with("st.") &&
+                      !opcode.starts_with("red.") && !step.ends &&
+                      instruction.kind != InstructionClass::AsyncCopy &&
+                      instruction.kind != InstructionClass::Barrier;
+  step.ordered = step.memory && (!result || opcode.starts_with("atom."));
+  if (instruction.kind == InstructionClass::Mma)
+    step.pipeCycles =
+        sim::multiplyAdds(opcode) * gpu.rates.issueWarps / gpu.rates.tensorFma;
+  if (opcode.starts_with("cp.async.commit"))
+    step.commits = 1;
+  if (opcode.starts_with("cp.async.wait")) {
+    const size_t digit = text.find_first_of("0123456789", text.find("wait"));
+    step.waits = digit == std::string::npos ? 0 : std::atoi(&text[digit]);
+  }
+  const size_t name = text.find(opcode);
+  const size_t operands = name == std::string::npos ? 0 : name + opcode.size();
+  size_t end = operands;
+  if (result) {
+    const size_t open = text.find_first_not_of(" \t", operands);
+    end = open != std::string::npos && text[open] == '{'
+              ? text.find('}', open)
+              : text.find(',', operands);
+    end = std::min(end, text.size());
+    step.writes = registersIn(text.substr(operands, end - operands));
+  }
+  step.reads = registersIn(text.substr(end));
+  for (const std::string &guard : registersIn(text.substr(0, operands)))
+    step.reads.push_back(guard); // @%p1
+  return step;
+}
+
+// A warp on its way through the code.
+class Walk {
+public:
+  Walk(const std::vector<Step> &steps, double copyLatency)
+      : steps(steps), copyLatency(copyLatency),
+        stalls(steps.size(), Stall{0, ""}) {}
+
+  // Instructions first to last, in the best order; what ends them is the last.
+  void run(size_t first, size_t last);
+  std::vector<Stall> take() { return std::move(stalls); }
+
+private:
+  struct Ready {
+    double at = 0;
+    const char *reason = "";
+  };
+  Ready readyOf(const Step &step) const;
+  void issue(size_t index, const Ready &ready);
+  std::vector<std::vector<size_t>> orderOf(size_t first, size_t last) const;
+
+  const std::vector<Step> &steps;
+  const double copyLatency;
+  std::vector<Stall> stalls;
+  double now = 0, pipeFree = 0; // the next cycle; the tensor core's
+  std::map<std::string, Ready> registers;
+  std::deque<double> groups; // when each group of copies is there
+};
+
+Walk::Ready Walk::readyOf(const Step &step) const {
+  Ready ready{now, ""};
+  const auto wait = [&](double at, const char *reason) {
+    if (at > ready.at)
+      ready = {at, reason};
+  };
+  for (const std::string &name : step.reads)
+    if (const auto found = registers.find(name); found != registers.end())
+      wait(found->second.at, found->second.reason);
+  if (step.pipeCycles > 0)
+    wait(pipeFree, "tensor core busy");
+  if (step.waits >= 0 && size_t(step.waits) < groups.size())
+    wait(groups[groups.size() - 1 - size_t(step.waits)], "asynchronous copies");
+  return ready;
+}
+
+void Walk::issue(size_t index, const Ready &ready) {
+  const Step &step = steps[index];
+  stalls[index] = {ready.at - now, ready.at > now ? ready.reason : ""};
+  now = ready.at + 1;
+  for (const std::string &name : step.writes)
+    registers[name] = {ready.at + step.latency.cycles, step.latency.reason};
+  if (step.pipeCycles > 0)
+    pipeFree = ready.at + step.pipeCycles;
+  if (step.commits)
+    groups.push_back(ready.at + copyLatency);
+  while (step.waits >= 0 && groups.size() > size_t(step.waits))
+    groups.pop_front();
+}
+
+// For each instruction of a block those that must be issued before it.
+std::vector<std::vector<size_t>> Walk::orderOf(size_t first,
+                                               size_t last) const {
+  std::vector<std::vector<size_t>> before(last - first);
+  std::map<std::string, size_t> writer;
+  std::map<std::string, std::vector<size_t>> readers;
+  std::vector<size_t> accesses; // since the last ordered one, it included
+  for (size_t i = first; i < last; ++i) {
+    const Step &step = steps[i];
+    std::vector<size_t> &own = before[i - first];
+    for (const std::string &name : step.reads) {
+      if (const auto found = writer.find(name); found != writer.end())
+        own.push_back(found->second);
+      readers[name].push_back(i);
+    }
+    for (const std::string &name : step.writes) {
+      if (const auto found = writer.find(name); found != writer.end())
+        own.push_back(found->second);
+      for (const size_t reader : readers[name])
+        if (reader != i)
+          own.push_back(reader);
+      readers[name].clear();
+      writer[name] = i;
+    }
+    if (step.ordered) {
+      own.insert(own.end(), accesses.begin(), accesses.end());
+      accesses = {i};
+    } else if (step.memory) {
+      if (!accesses.empty() && steps[accesses.front()].ordered)
+        own.push_back(accesses.front());
+      accesses.push_back(i);
+    }
+    if (step.ends)
+      for (size_t j = first; j < i; ++j)
+        own.push_back(j);
+  }
+  return before;
+}
+
+void Walk::run(size_t first, size_t last) {
+  const auto before = orderOf(first, last);
+  std::vector<size_t> missing(last - first);
+  std::vector<std::vector<size_t>> after(last - first);
+  std::set<size_t> open; // may be issued, in the order of the text
+  for (size_t i = first; i < last; ++i) {
+    missing[i - first] = before[i - first].size();
+    for (const size_t j : before[i - first])
+      after[j - first].push_back(i);
+    if (missing[i - first] == 0)
+      open.insert(i);
+  }
+  while (!open.empty()) {
+    size_t best = *open.begin();
+    Ready soonest = readyOf(steps[best]);
+    for (const size_t i : open) {
+      if (soonest.at <= now)
+        break;
+      if (const Ready ready = readyOf(steps[i]); ready.at < soonest.at) {
+        soonest = ready;
+        best = i;
+      }
+    }
+    open.erase(best);
+    issue(best, soonest);
+    for (const size_t i : after[best - first])
+      if (--missing[i - first] == 0)
+        open.insert(i);
+  }
+}
+
+} // namespace
+
+std::vector<Stall> estimateStalls(const Listing &ptx,
+                                  const std::vector<std::string> &lines,
+                                  const std::string &target) {
+  const tune::GpuData *gpu = &tune::gpus().front();
+  for (const tune::GpuData &known : tune::gpus())
+    if (known.rates.target == target) {
+      gpu = &known;
+      break;
+    }
+  std::vector<Step> steps;
+  for (const Instruction &instruction : ptx.code)
+    steps.push_back(stepOf(instruction, textOf(instruction, lines), *gpu));
+  std::set<size_t> heads = {0};
+  for (const auto &[name, index] : ptx.labels)
+    heads.insert(index);
+  for (size_t i = 0; i < steps.size(); ++i)
+    if (steps[i].ends)
+      heads.insert(i + 1);
+  Walk walk(steps, gpu->dramLatency);
+  std::set<size_t> repeated; // back edges
+  for (size_t at = 0; at < steps.size();) {
+    const auto next = heads.upper_bound(at);
+    const size_t end =
+        std::min(next == heads.end() ? steps.size() : *next, steps.size());
+    walk.run(at, end);
+    const size_t tail = end - 1;
+    at = end;
+    for (const std::string &name : ptx.code[tail].targets)
+      if (const auto head = ptx.labels.find(name); head != ptx.labels.end() &&
+                                                   head->second <= tail &&
+                                                   repeated.insert(tail).second)
+        at = head->second;
+  }
+  return walk.take();
+}
+
+} // namespace tessera::tools
