@@ -19,6 +19,13 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
 
 
 @triton.jit
+def store_rows(ptr, offs, x, N: tl.constexpr, NP: tl.constexpr, mask):
+    """The first N of NP columns of x to rows that start at ptr + offs, where the row's mask says so, in the type of ptr."""
+    cols = tl.arange(0, NP)
+    tl.store(ptr + offs[:, None] + cols[None, :], x.to(ptr.dtype.element_ty), mask=mask[:, None] & (cols[None, :] < N))
+
+
+@triton.jit
 def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
     """Tile number -> its sequence, that one's first entry and length, and the tile's first entry in the sequence.
 

@@ -1,19 +1,19 @@
-# kernels/nsa/select_bwd_dkdv.py - attention over selected blocks, dk and dv: each block walks the tokens that selected it.
+# kernels/nsa/select_bwd_dkdv.py - attention over selected blocks, dk and dv: chunks of the tokens that selected a block, and their sum.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-from kernels.tiles import find_tile, load_rows
+from kernels.tiles import find_tile, load_rows, store_rows
 
 
-# tessera: types("Q K V DO DK DV: *TYPE:16", "LSE DELTA: *fp32:16", "PTR INV CU: *i32:16", "scale: fp32", "T nseq nblk slset sdeltat: i32", "slseh sdeltah: 1", "s*: i32:16")
-# tessera: instance select_bwd_dkdv_quick_f32(TYPE="fp32", G=3, LSEL=32, NSEL=6, D=32, DP=32, DT=0, E=32, EP=32, BM=64, BN=32)
-# tessera: instance select_bwd_dkdv_d64_f32(TYPE="fp32", G=4, LSEL=64, NSEL=16, D=64, DP=64, DT=0, E=64, EP=64, BM=64, BN=64)
-# tessera: instance select_bwd_dkdv_paper_bf16(TYPE="bf16", slset="i32:16", sdeltat="i32:16", G=16, LSEL=64, NSEL=16, D=192, DP=128, DT=64, E=128, EP=128, BM=64, BN=64)
+# tessera: types("Q K V DO DK DV: *TYPE:16", "LSE DELTA PART: *fp32:16", "PTR INV CU: *i32:16", "scale: fp32", "T nseq nblk slset sdeltat: i32", "slseh sdeltah: 1", "s*: i32:16")
+# tessera: instance select_bwd_dkdv_quick_f32(TYPE="fp32", G=3, LSEL=32, NSEL=6, CHUNK=64, D=32, DP=32, DT=0, E=32, EP=32, BM=64, BN=32)
+# tessera: instance select_bwd_dkdv_d64_f32(TYPE="fp32", G=4, LSEL=64, NSEL=16, CHUNK=512, D=64, DP=64, DT=0, E=64, EP=64, BM=64, BN=64)
+# tessera: instance select_bwd_dkdv_paper_bf16(TYPE="bf16", slset="i32:16", sdeltat="i32:16", G=16, LSEL=64, NSEL=16, CHUNK=512, D=192, DP=128, DT=64, E=128, EP=128, BM=64, BN=64)
 # tessera: cpu(BM=64, BN=32)
 # tessera: cpu(BM=32, BN=64)
 # tessera: space(BM=[16, 32, 64, 128], BN=[16, 32, 64], where=G <= BM and BN <= LSEL)
-# tessera: grid(H, nblk * cdiv(LSEL, BN))
+# tessera: grid(H, (T * NSEL // CHUNK + nblk) * cdiv(LSEL, BN))
 @triton.autotune(
     configs=[
         triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=1),
@@ -23,19 +23,25 @@ from kernels.tiles import find_tile, load_rows
     key=["G", "D", "E"],
 )
 @triton.jit(do_not_specialize=["T", "nblk", "nseq"])
-def select_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PTR, INV, DK, DV, CU, scale, T, nseq, nblk,
+def select_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PTR, INV, PART, DK, DV, CU, scale, T, nseq, nblk,
                     sqt, sqh, skt, skh, svt, svh, sdot, sdoh, sdkt, sdkh, sdvt, sdvh, slset, slseh, sdeltat, sdeltah,
-                    G: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr,
-                    E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
-    """dk and dv of up to BN keys of one block; rows are (entry of the inverse list, head of the group)."""
+                    G: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr, CHUNK: tl.constexpr,
+                    D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
+                    BM: tl.constexpr, BN: tl.constexpr):
+    """Up to CHUNK tokens of a block's inverse list: dk and dv of up to BN of its keys; rows are (token, head of the group).
+
+    Chunks are numbered as find_tile numbers the tiles of sequences, by PTR: the lists are the sequences. A list of one chunk writes
+    dk and dv, also an empty one; the chunks of a longer one write sums for select_bwd_sum, in fp32 and not yet scaled.
+    """
     BT: tl.constexpr = BM // G                   # whole tokens; the last BM % G rows are idle
     tl.static_assert(BT > 0, "BM must hold all heads of a token")
     STEPS: tl.constexpr = (LSEL + BN - 1) // BN
-    block = tl.program_id(1) // STEPS            # of all sequences
+    group = tl.program_id(0).to(tl.int64)
+    chunk = tl.program_id(1) // STEPS            # of all lists
+    block, entry0, listed, r0 = find_tile(PTR + group * (nblk + 1), nblk, chunk, CHUNK)
     _, start, length, first = find_tile(CU, nseq, block, LSEL)
     n = first + tl.program_id(1) % STEPS * BN
-    group = tl.program_id(0).to(tl.int64)
-    if n >= length:
+    if (n >= length) | ((r0 > 0) & (r0 >= listed)):         # an empty list has a chunk, which writes zeros
         return
     bound = tl.minimum(first + LSEL, length)
     cols = tl.arange(0, BN)
@@ -47,10 +53,8 @@ def select_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PTR, INV, DK, DV, CU, scale, T, nse
         kt2 = tl.trans(load_rows(K + key0 * skt + group * skh + DP, key * skt, D - DP, DT))
     vt = tl.trans(load_rows(V + key0 * svt + group * svh, key * svt, E, EP))
     slope = scale * 1.4426950408889634
-    list0 = PTR + group * (nblk + 1) + block
-    entry0 = tl.load(list0)
-    entries = tl.load(list0 + 1) - entry0
-    tokens = INV + group * T * NSEL + entry0
+    entries = tl.minimum(listed - r0, CHUNK)
+    tokens = INV + group * T * NSEL + entry0 + r0
     seq = start.to(tl.int64)
 
     dk = tl.zeros((BN, DP), tl.float32)
@@ -82,14 +86,63 @@ def select_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PTR, INV, DK, DV, CU, scale, T, nse
         if DT:
             dk2 = tl.dot(tl.trans(ds.to(q.dtype)), q2, dk2)
 
+    held = pos < bound
+    if listed > CHUNK:
+        part = PART + ((group * (tl.num_programs(1) // STEPS) + chunk) * LSEL + (n - first)) * (D + E)
+        store_rows(part, cols * (D + E), dk, D, DP, held)
+        if DT:
+            store_rows(part + DP, cols * (D + E), dk2, D - DP, DT, held)
+        store_rows(part + D, cols * (D + E), dv, E, EP, held)
+    else:
+        store_rows(DK + key0 * sdkt + group * sdkh, cols * sdkt, dk * scale, D, DP, held)
+        if DT:
+            store_rows(DK + key0 * sdkt + group * sdkh + DP, cols * sdkt, dk2 * scale, D - DP, DT, held)
+        store_rows(DV + key0 * sdvt + group * sdvh, cols * sdvt, dv, E, EP, held)
+
+
+# tessera: types("DK DV: *TYPE:16", "PART: *fp32:16", "PTR CU: *i32:16", "scale: fp32", "nseq nblk chunks: i32", "s*: i32:16")
+# tessera: instance select_bwd_sum_quick_f32(TYPE="fp32", LSEL=32, CHUNK=64, D=32, DP=32, E=32, EP=32, BR=8)
+# tessera: instance select_bwd_sum_d64_f32(TYPE="fp32", LSEL=64, CHUNK=512, D=64, DP=64, E=64, EP=64, BR=8)
+# tessera: instance select_bwd_sum_paper_bf16(TYPE="bf16", LSEL=64, CHUNK=512, D=192, DP=256, E=128, EP=128, BR=8)
+# tessera: cpu(BR=8)
+# tessera: space(BR=[2, 4, 8, 16, 32], where=BR <= LSEL)
+# tessera: grid(H, nblk * cdiv(LSEL, BR))
+@triton.autotune(
+    configs=[
+        triton.Config({"BR": 8}, num_warps=4),
+        triton.Config({"BR": 4}, num_warps=4),
+    ],
+    key=["D", "E"],
+)
+@triton.jit(do_not_specialize=["nblk", "nseq", "chunks"])
+def select_bwd_sum(PART, PTR, DK, DV, CU, scale, nseq, nblk, chunks, sdkt, sdkh, sdvt, sdvh,
+                   LSEL: tl.constexpr, CHUNK: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
+                   BR: tl.constexpr):
+    """dk and dv of BR keys of a block whose list has more than one chunk: the sum of the chunks in ascending order."""
+    STEPS: tl.constexpr = (LSEL + BR - 1) // BR
+    group = tl.program_id(0).to(tl.int64)
+    block = tl.program_id(1) // STEPS
+    lists = PTR + group * (nblk + 1) + block
+    entry0 = tl.load(lists)
+    listed = tl.load(lists + 1) - entry0
+    if listed <= CHUNK:
+        return
+    _, start, length, first = find_tile(CU, nseq, block, LSEL)
+    n = first + tl.program_id(1) % STEPS * BR
+    rows = tl.arange(0, BR)
+    held = n + rows < tl.minimum(first + LSEL, length)
     d = tl.arange(0, DP)
     e = tl.arange(0, EP)
-    held = pos < bound
-    tl.store(DK + key0 * sdkt + group * sdkh + (cols * sdkt)[:, None] + d[None, :], (dk * scale).to(DK.dtype.element_ty),
-             mask=held[:, None] & (d[None, :] < D))
-    if DT:
-        tail = DP + tl.arange(0, DT)
-        tl.store(DK + key0 * sdkt + group * sdkh + (cols * sdkt)[:, None] + tail[None, :], (dk2 * scale).to(DK.dtype.element_ty),
-                 mask=held[:, None] & (tail[None, :] < D))
-    tl.store(DV + key0 * sdvt + group * sdvh + (cols * sdvt)[:, None] + e[None, :], dv.to(DV.dtype.element_ty),
-             mask=held[:, None] & (e[None, :] < E))
+    dk_mask = held[:, None] & (d[None, :] < D)
+    dv_mask = held[:, None] & (e[None, :] < E)
+    chunk0 = entry0 // CHUNK + block             # as find_tile numbers them
+    part = PART + ((group * chunks + chunk0) * LSEL + (n - first)) * (D + E)
+    dk = tl.zeros((BR, DP), tl.float32)
+    dv = tl.zeros((BR, EP), tl.float32)
+    for _ in range(0, (listed + CHUNK - 1) // CHUNK):
+        dk += tl.load(part + (rows * (D + E))[:, None] + d[None, :], mask=dk_mask, other=0.0)
+        dv += tl.load(part + D + (rows * (D + E))[:, None] + e[None, :], mask=dv_mask, other=0.0)
+        part += LSEL * (D + E)
+    key0 = (start + n).to(tl.int64)
+    store_rows(DK + key0 * sdkt + group * sdkh, rows * sdkt, dk * scale, D, DP, held)
+    store_rows(DV + key0 * sdvt + group * sdvh, rows * sdvt, dv, E, EP, held)

@@ -1,13 +1,13 @@
-// runtime/torch/SelectedAttention.cpp - NSA's selected branch; its backward
-// goes through the inverse index. Copyright the tessera authors.
+// runtime/torch/SelectedAttention.cpp - NSA's selected branch.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/launch/LaunchDevice.h"
 #include "runtime/torch/Attention.h"
 #include "runtime/torch/Autograd.h"
+#include "runtime/torch/SelectedKeys.h"
 #include "support/Options.h"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 #include <torch/library.h>
 
 namespace tessera::runtime {
@@ -178,45 +178,6 @@ std::tuple<Tensor, Tensor> forward(const Tensor &q, const Tensor &k,
                        "kernels/nsa/select_list_fwd.py", "select_list_fwd");
 }
 
-// For each key head and block, the tokens that selected it, ascending.
-struct InverseIndex {
-  Tensor offsets; // int32 [Hkv, blocks + 1]
-  Tensor tokens;  // int32 [Hkv, T * n]
-  int64_t blocks; // of all sequences, numbered as tiles are; some are empty
-};
-
-InverseIndex invert(const Attention &a, const Tensor &indices,
-                    int64_t selectionLength) {
-  InverseIndex inverse;
-  inverse.blocks = tileCount(a.tokens, selectionLength, a.sequences);
-
-  const int64_t selected = indices.size(2);
-  const auto options = indices.options();
-  Tensor counts = at::zeros({a.keyHeads, inverse.blocks}, options);
-  inverse.offsets = at::empty({a.keyHeads, inverse.blocks + 1}, options);
-  inverse.tokens = at::empty({a.keyHeads, a.tokens * selected}, options);
-  const auto common = [&](Launch &launch) {
-    launch.tensor(a.cuSeqlens)
-        .integer(a.tokens)
-        .integer(a.sequences)
-        .integer(inverse.blocks);
-    launch.constant("LSEL", selectionLength).padded("NSEL", "NP", selected);
-    launch.sequence(a.maxSeqlen);
-    launch.run(inverse.blocks, a.keyHeads);
-  };
-  Launch count("kernels/nsa/inverse_index.py", "inverse_count");
-  common(count.tensor(indices).tensor(counts));
-  Launch sum("kernels/nsa/inverse_index.py", "inverse_offsets");
-  sum.tensor(counts)
-      .tensor(inverse.offsets)
-      .integer(inverse.blocks)
-      .sequence(a.maxSeqlen)
-      .run(a.keyHeads);
-  Launch fill("kernels/nsa/inverse_index.py", "inverse_fill");
-  common(fill.tensor(indices).tensor(inverse.offsets).tensor(inverse.tokens));
-  return inverse;
-}
-
 std::tuple<Tensor, Tensor, Tensor>
 backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
          const Tensor &q, const Tensor &k, const Tensor &v, const Tensor &o,
@@ -236,29 +197,8 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
                              rows, delta, "kernels/nsa/select_list_bwd_dq.py",
                              "select_list_bwd_dq");
 
-  const InverseIndex inverse = invert(a, indices, selectionLength);
-  Tensor dk = at::empty(a.k.sizes(), a.k.options()),
-         dv = at::empty(a.v.sizes(), a.v.options());
-  Launch launch("kernels/nsa/select_bwd_dkdv.py", "select_bwd_dkdv");
-  launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(dout).tensor(rows).tensor(
-      delta);
-  launch.tensor(inverse.offsets).tensor(inverse.tokens).tensor(dk).tensor(dv);
-  launch.tensor(a.cuSeqlens).real(a.scale).integer(a.tokens);
-  launch.integer(a.sequences).integer(inverse.blocks);
-  launch.strides(a.q)
-      .strides(a.k)
-      .strides(a.v)
-      .strides(dout)
-      .strides(dk)
-      .strides(dv)
-      .strides(rows)
-      .strides(delta);
-  launch.constant("G", a.group).constant("LSEL", selectionLength);
-  launch.constant("NSEL", indices.size(2)).sequence(a.maxSeqlen);
-  launch.keyHead(a.keyDim).padded("E", "EP", a.valueDim);
-  wholeTokens(launch, a.group);
-  launch.run(a.keyHeads,
-             inverse.blocks * ceilDiv(selectionLength, launch.tile("BN")));
+  auto [dk, dv] = selectedDkDv(a, indices, selectionLength, dout, rows, delta,
+                               readsPackedKeys(a));
   return {dq, dk, dv};
 }
 

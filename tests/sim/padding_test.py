@@ -105,8 +105,8 @@ class Launches:
         lists = [torch.arange(64 * j, TOKENS) for j in range(4)]
         ptr = torch.tensor([[0] + [sum(map(len, lists[:j + 1])) for j in range(4)]], dtype=torch.int32)
         inverse = torch.cat(lists).to(torch.int32).reshape(1, -1)
-        self.run("nsa/select_bwd_dkdv.py", "select_bwd_dkdv", (1, 4), (p.q, k, v, p.do, lse, delta, ptr, inverse), (dk, dv),
-                 (p.cu, p.scale, p.T, p.B, 4), self.dense_keys, 2 * d + 2 * e, (p.q, k, v, p.do, dk, dv, lse, delta), **extra)
+        self.run("nsa/select_bwd_dkdv.py", "select_bwd_dkdv", (1, 4), (p.q, k, v, p.do, lse, delta, ptr, inverse, self.rows), (dk, dv),
+                 (p.cu, p.scale, p.T, p.B, 4), self.dense_keys, 2 * d + 2 * e, (p.q, k, v, p.do, dk, dv, lse, delta), CHUNK=TOKENS * 4 + 1, **extra)
 
     def scores(self):
         p, idx = self.p, fresh(1, TOKENS, 4, dtype=torch.int32)

@@ -6,6 +6,7 @@ import torch
 from harness import LIMITS, cdiv, check, dot_limit, equal, finish, fresh, launch, pow2
 import reference as ref
 from cases import Problem, chosen, strides
+from inverse import inverse_index, selected_dkdv
 
 
 def leaf(x):
@@ -46,26 +47,6 @@ def compare(what, p, got, k, v, mask, key_lens=None):
         check(f"{what}.{name} ({p.shape})", a, b, dot_limit(p.shape.dtype))
 
 
-def inverse_index(p, idx):
-    s = p.shape
-    nblk = p.grid(s.lsel)[0]
-    count, ptr = fresh(s.hkv, nblk, dtype=torch.int32), fresh(s.hkv, nblk + 1, dtype=torch.int32)
-    inv = fresh(s.hkv, p.T * s.n, dtype=torch.int32)
-    extra = dict(LSEL=s.lsel, NSEL=s.n, NP=pow2(s.n), BT=16)
-    launch("nsa/inverse_index.py", "inverse_count", p.grid(s.lsel), idx, count, p.cu, p.T, p.B, nblk, **extra)
-    launch("nsa/inverse_index.py", "inverse_offsets", (s.hkv,), count, ptr, nblk, BT=8)
-    launch("nsa/inverse_index.py", "inverse_fill", p.grid(s.lsel), idx, ptr, inv, p.cu, p.T, p.B, nblk, **extra)
-    for h in range(s.hkv):
-        lists = []
-        for a, z in ref.spans(s.lens):      # blocks are numbered as tiles: the last of a sequence may be empty
-            for j in range(z // s.lsel - a // s.lsel + 1):
-                lists.append([t for t in range(z - a) if j in idx[h, a + t].tolist()])
-        equal(f"inverse_index.ptr ({s})", ptr[h], ref.prefix([len(x) for x in lists]))
-        flat = torch.tensor([t for x in lists for t in x], dtype=torch.int32)
-        equal(f"inverse_index.lists ({s})", inv[h, :len(flat)], flat)
-    return ptr, inv, nblk
-
-
 def selected(p, idx, what):
     s = p.shape
     o, lse = p.selected(idx, "select_list_fwd")
@@ -81,11 +62,7 @@ def selected(p, idx, what):
     p.list_dq(idx, p.do, lse, delta, dq_list)
     p.packed_dq(idx, p.do, lse, delta, dq_packed)
     equal(f"{what}_packed.columns behind ({s})", behind[..., s.dim:], torch.full_like(behind[..., s.dim:], 7.0))
-    ptr, inv, nblk = inverse_index(p, idx)
-    dk, dv = fresh(p.T, s.hkv, s.dim, dtype=s.dtype), fresh(p.T, s.hkv, s.vdim, dtype=s.dtype)
-    launch("nsa/select_bwd_dkdv.py", "select_bwd_dkdv", (s.hkv, nblk * cdiv(s.lsel, s.bn)), p.q, k, v, p.do,
-           lse, delta, ptr, inv, dk, dv, p.cu, p.scale, p.T, p.B, nblk, *strides(p.q, k, v, p.do, dk, dv, lse, delta), G=s.group,
-           LSEL=s.lsel, NSEL=s.n, **p.heads, **p.tiles)
+    dk, dv, _ = selected_dkdv(p, inverse_index(p, idx), lse, delta, chunk=16)
     mask = ref.selected_mask(idx, s.lens, s.lsel)
     compare(what, p, (dq, dk, dv), k, v, mask)
     compare(what + "_list", p, (dq_list, dk, dv), k, v, mask)

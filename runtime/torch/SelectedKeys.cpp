@@ -1,0 +1,120 @@
+// runtime/torch/SelectedKeys.cpp - gradients of the keys and values of NSA's
+// selected branch, by way of the inverse index. Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/torch/SelectedKeys.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+#include <bit>
+
+namespace tessera::runtime {
+namespace {
+namespace selected_keys_op {
+
+using at::Tensor;
+
+// For each key head and block, the tokens that selected it, ascending.
+struct InverseIndex {
+  Tensor offsets; // int32 [Hkv, blocks + 1]
+  Tensor tokens;  // int32 [Hkv, T * n]
+  int64_t blocks; // of all sequences, numbered as tiles are; some are empty
+};
+
+InverseIndex invert(const Attention &a, const Tensor &indices,
+                    int64_t selectionLength) {
+  InverseIndex inverse;
+  inverse.blocks = tileCount(a.tokens, selectionLength, a.sequences);
+
+  const int64_t selected = indices.size(2);
+  const auto options = indices.options();
+  Tensor counts = at::zeros({a.keyHeads, inverse.blocks}, options);
+  inverse.offsets = at::empty({a.keyHeads, inverse.blocks + 1}, options);
+  inverse.tokens = at::empty({a.keyHeads, a.tokens * selected}, options);
+  const auto common = [&](Launch &launch) {
+    launch.tensor(a.cuSeqlens)
+        .integer(a.tokens)
+        .integer(a.sequences)
+        .integer(inverse.blocks);
+    launch.constant("LSEL", selectionLength).padded("NSEL", "NP", selected);
+    launch.sequence(a.maxSeqlen);
+    launch.run(inverse.blocks, a.keyHeads);
+  };
+  Launch count("kernels/nsa/inverse_index.py", "inverse_count");
+  common(count.tensor(indices).tensor(counts));
+  Launch sum("kernels/nsa/inverse_index.py", "inverse_offsets");
+  sum.tensor(counts)
+      .tensor(inverse.offsets)
+      .integer(inverse.blocks)
+      .sequence(a.maxSeqlen)
+      .run(a.keyHeads);
+  Launch fill("kernels/nsa/inverse_index.py", "inverse_fill");
+  common(fill.tensor(indices).tensor(inverse.offsets).tensor(inverse.tokens));
+  return inverse;
+}
+
+// More tokens than a sequence has.
+constexpr int64_t kWholeLists = int64_t(1) << 30;
+
+constexpr const char *file = "kernels/nsa/select_bwd_dkdv.py";
+
+// Adds the chunks of the lists that have more than one.
+void sumChunks(const Attention &a, const InverseIndex &inverse,
+               int64_t selectionLength, int64_t chunk, const Tensor &part,
+               const Tensor &dk, const Tensor &dv) {
+  Launch launch(file, "select_bwd_sum");
+  launch.tensor(part).tensor(inverse.offsets).tensor(dk).tensor(dv);
+  launch.tensor(a.cuSeqlens).real(a.scale).integer(a.sequences);
+  launch.integer(inverse.blocks).integer(part.size(1));
+  launch.strides(dk).strides(dv);
+  launch.constant("LSEL", selectionLength).constant("CHUNK", chunk);
+  launch.padded("D", "DP", a.keyDim).padded("E", "EP", a.valueDim);
+  launch.sequence(a.maxSeqlen);
+  launch.run(a.keyHeads,
+             inverse.blocks * ceilDiv(selectionLength, launch.tile("BR")));
+}
+
+} // namespace selected_keys_op
+} // namespace
+
+int64_t chunkTokens(int64_t selected, int64_t selectionLength) {
+  const auto half = static_cast<uint64_t>(selected * selectionLength / 2);
+  return std::max<int64_t>(64, static_cast<int64_t>(std::bit_floor(half)));
+}
+
+std::tuple<at::Tensor, at::Tensor>
+selectedDkDv(const Attention &a, const at::Tensor &indices,
+             int64_t selectionLength, const at::Tensor &gradO,
+             const at::Tensor &lse, const at::Tensor &delta, bool whole) {
+  using namespace selected_keys_op;
+  const InverseIndex inverse = invert(a, indices, selectionLength);
+  const int64_t selected = indices.size(2);
+  // A list has each token of its sequence at most once.
+  const int64_t chunk =
+      whole ? kWholeLists : chunkTokens(selected, selectionLength);
+  const int64_t chunks = a.tokens * selected / chunk + inverse.blocks;
+  const bool cut = a.maxSeqlen > chunk;
+  const Tensor part = at::empty(
+      {a.keyHeads, cut ? chunks : 0, selectionLength, a.keyDim + a.valueDim},
+      lse.options());
+  Tensor dk = at::empty(a.k.sizes(), a.k.options()),
+         dv = at::empty(a.v.sizes(), a.v.options());
+
+  Launch launch(file, "select_bwd_dkdv");
+  launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(gradO).tensor(lse);
+  launch.tensor(delta).tensor(inverse.offsets).tensor(inverse.tokens);
+  launch.tensor(part).tensor(dk).tensor(dv).tensor(a.cuSeqlens);
+  launch.real(a.scale).integer(a.tokens).integer(a.sequences);
+  launch.integer(inverse.blocks).strides(a.q).strides(a.k).strides(a.v);
+  launch.strides(gradO).strides(dk).strides(dv).strides(lse).strides(delta);
+  launch.constant("G", a.group).constant("LSEL", selectionLength);
+  launch.constant("NSEL", selected).constant("CHUNK", chunk);
+  launch.keyHead(a.keyDim).padded("E", "EP", a.valueDim);
+  launch.sequence(a.maxSeqlen);
+  wholeTokens(launch, a.group);
+  launch.run(a.keyHeads, chunks * ceilDiv(selectionLength, launch.tile("BN")));
+  if (cut)
+    sumChunks(a, inverse, selectionLength, chunk, part, dk, dv);
+  return {dk, dv};
+}
+
+} // namespace tessera::runtime

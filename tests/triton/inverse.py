@@ -1,0 +1,48 @@
+# tests/triton/inverse.py - the inverse index of selected blocks, and dk and dv from it, by the recipes of docs/kernels.md.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import torch
+
+from cases import strides
+from harness import cdiv, equal, fresh, launch, pow2
+import reference as ref
+
+
+def inverse_index(p, idx):
+    """(PTR, INV, blocks), compared with lists that are made token by token."""
+    s = p.shape
+    nblk = p.grid(s.lsel)[0]
+    count, ptr = fresh(s.hkv, nblk, dtype=torch.int32), fresh(s.hkv, nblk + 1, dtype=torch.int32)
+    inv = fresh(s.hkv, p.T * s.n, dtype=torch.int32)
+    extra = dict(LSEL=s.lsel, NSEL=s.n, NP=pow2(s.n), BT=16)
+    launch("nsa/inverse_index.py", "inverse_count", p.grid(s.lsel), idx, count, p.cu, p.T, p.B, nblk, **extra)
+    launch("nsa/inverse_index.py", "inverse_offsets", (s.hkv,), count, ptr, nblk, BT=8)
+    launch("nsa/inverse_index.py", "inverse_fill", p.grid(s.lsel), idx, ptr, inv, p.cu, p.T, p.B, nblk, **extra)
+    for h in range(s.hkv):
+        lists = []
+        for a, z in ref.spans(s.lens):      # blocks are numbered as tiles: the last of a sequence may be empty
+            for j in range(z // s.lsel - a // s.lsel + 1):
+                lists.append([t for t in range(z - a) if j in idx[h, a + t].tolist()])
+        equal(f"inverse_index.ptr ({s})", ptr[h], ref.prefix([len(x) for x in lists]))
+        flat = torch.tensor([t for x in lists for t in x], dtype=torch.int32)
+        equal(f"inverse_index.lists ({s})", inv[h, :len(flat)], flat)
+    return ptr, inv, nblk
+
+
+def chunk_count(p, nblk, chunk):
+    """Of one key head, enough for any lists."""
+    return p.T * p.shape.n // chunk + nblk
+
+
+def selected_dkdv(p, inverse, lse, delta, chunk, bm=None, br=4):
+    """dk, dv and the scratch memory of their sums, whose elements that nobody writes stay NaN."""
+    s, (ptr, inv, nblk) = p.shape, inverse
+    k, v, chunks = p.k[1], p.v[1], chunk_count(p, nblk, chunk)
+    dk, dv = fresh(p.T, s.hkv, s.dim, dtype=s.dtype), fresh(p.T, s.hkv, s.vdim, dtype=s.dtype)
+    part = fresh(s.hkv, chunks, s.lsel, s.dim + s.vdim)
+    launch("nsa/select_bwd_dkdv.py", "select_bwd_dkdv", (s.hkv, chunks * cdiv(s.lsel, s.bn)), p.q, k, v, p.do, lse, delta, ptr, inv, part,
+           dk, dv, p.cu, p.scale, p.T, p.B, nblk, *strides(p.q, k, v, p.do, dk, dv, lse, delta), G=s.group, LSEL=s.lsel, NSEL=s.n,
+           CHUNK=chunk, **p.heads, BM=bm or s.bm, BN=s.bn)
+    launch("nsa/select_bwd_dkdv.py", "select_bwd_sum", (s.hkv, nblk * cdiv(s.lsel, br)), part, ptr, dk, dv, p.cu, p.scale, p.B, nblk,
+           chunks, *strides(dk, dv), LSEL=s.lsel, CHUNK=chunk, D=s.dim, DP=pow2(s.dim), E=s.vdim, EP=pow2(s.vdim), BR=br)
+    return dk, dv, part
