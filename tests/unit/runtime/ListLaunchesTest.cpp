@@ -48,7 +48,7 @@ TEST(ListLaunches, KeepsEachKindOfLaunchOnce) {
 // A launch runs, and its thread learns which of the list it was.
 TEST(ListLaunches, RunsAndNumbersLaunches) {
   alignas(16) int64_t memory[4] = {};
-  const Kernel kernel = Kernel::fromSource(source, "listed");
+  const Kernel kernel = Kernel::fromSource(listedSource, "listed");
   const auto launch = [&](int64_t n) {
     LaunchListing::forgetLast();
     kernel.launch({1, 1, 1}, {Pointer{memory, DType::I64}, n});

@@ -17,6 +17,8 @@ using namespace tessera::trainer;
 
 namespace {
 
+const std::unique_ptr<models::Kernels> kernels = models::makeTorchKernels();
+
 std::set<std::string> names(const TestFolder &folder) {
   std::set<std::string> found;
   const auto all = nlohmann::json::parse(readFile(folder.file("trace.json")));
@@ -29,7 +31,7 @@ std::set<std::string> names(const TestFolder &folder) {
 
 TEST(Trace, ObservesItsStepsAndNothingElse) {
   const TestFolder folder;
-  Trace trace(folder.file("trace.json"), {2, 3});
+  Trace trace(folder.file("trace.json"), {2, 3}, *kernels);
   for (int64_t step = 1; step <= 3; ++step) {
     EXPECT_EQ(trace.beginStep(step), "");
     EXPECT_EQ(at::hasGlobalCallbacks(), step > 1) << step;
@@ -59,7 +61,7 @@ TEST(Trace, ObservesItsStepsAndNothingElse) {
 // A run that was resumed inside the range, and stopped inside it.
 TEST(Trace, ARangeMayBeginAndEndEarly) {
   const TestFolder folder;
-  Trace trace(folder.file("trace.json"), {2, 9});
+  Trace trace(folder.file("trace.json"), {2, 9}, *kernels);
   trace.beginStep(5);
   trace.phase("only");
   trace.endStep();
@@ -71,7 +73,7 @@ TEST(Trace, ARangeMayBeginAndEndEarly) {
 
 TEST(Trace, WithoutStepsThereIsNone) {
   const TestFolder folder;
-  Trace trace(folder.file("trace.json"), {});
+  Trace trace(folder.file("trace.json"), {}, *kernels);
   EXPECT_EQ(trace.beginStep(1), "");
   EXPECT_FALSE(at::hasGlobalCallbacks());
   trace.phase("first");
@@ -82,7 +84,7 @@ TEST(Trace, WithoutStepsThereIsNone) {
 
 TEST(Trace, AFileThatCannotBeWrittenIsALine) {
   const TestFolder folder;
-  Trace trace(folder.file("missing/trace.json"), {1, 1});
+  Trace trace(folder.file("missing/trace.json"), {1, 1}, *kernels);
   trace.beginStep(1);
   trace.endStep();
   const std::string line = trace.beginStep(2);
