@@ -237,6 +237,49 @@ def scaled_add(X, Y, OUT, n, factor, BLOCK: tl.constexpr):
             with self.assertRaisesRegex(NotImplementedError, "no gradient"):
                 ops.launch(path, "scaled_add", [x.requires_grad_(), y, out], [100, 0.5], [4], "BLOCK=32")
 
+    def test_launch_takes_values_of_all_kinds(self):
+        """Bools among the scalars; strings, bools, floats, dtypes, None and options among the constexprs."""
+        source = '''
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def every(X, OUT, n, factor, negate, BLOCK: tl.constexpr, ACT: tl.constexpr, CLIP: tl.constexpr, EPS: tl.constexpr,
+          TYPE: tl.constexpr, BIAS: tl.constexpr = None):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(X + at, mask=at < n, other=0.0) * factor
+    if negate:
+        x = -x
+    if ACT == "relu":
+        x = tl.maximum(x, 0.0)
+    if CLIP:
+        x = tl.minimum(x, 1.0)
+    if BIAS is not None:
+        x = x + BIAS
+    tl.store(OUT + at, (x + EPS).to(TYPE).to(tl.float32), mask=at < n)
+'''
+        x, out = torch.randn(100), torch.zeros(100)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "every.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(source)
+
+            def launch(negate, constexprs):
+                out.fill_(7)
+                ops.launch(path, "every", [x, out], [100, 1.5, negate], [4], "BLOCK=32, " + constexprs)
+                return out.clone()
+
+            y = x * 1.5
+            self.close(launch(True, 'ACT="relu", CLIP=True, EPS=1e-3, TYPE=tl.bfloat16, BIAS=0.25, num_warps=2'),
+                       ((-y).clamp(0, 1).double() + 0.251).to(torch.bfloat16).double(), "all", 4e-3)
+            self.close(launch(False, "ACT='none', CLIP=False, EPS=-0.5, TYPE=tl.float32, BIAS=None"), y.double() - 0.5, "others", 1e-6)
+            for text, words in [("ACT=relu, CLIP=True, EPS=0.0, TYPE=tl.float32", "relu"),
+                                ("ACT='a', CLIP=True, EPS=0.0, TYPE=tl.float23", "float23"),
+                                ("ACT='a', CLIP=True, EPS=0.0, TYPE=tl.float32, num_warps=65", "num_warps")]:
+                with self.assertRaisesRegex(ValueError, words):
+                    launch(False, text)
+
     def examples(self):
         """One call of every functional op."""
         p = ref.Packing([20, 9])
