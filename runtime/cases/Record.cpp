@@ -3,8 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cases/Record.h"
 
+#include "compiler/syntax/Expand.h"
+#include "compiler/syntax/Program.h"
 #include "runtime/cases/Buffer.h"
 #include "runtime/cases/Case.h"
+#include "runtime/cases/KernelText.h"
 #include "runtime/launch/KernelState.h"
 #include "support/Error.h"
 #include "support/File.h"
@@ -34,6 +37,23 @@ bool recording() {
 
 void describeTensors(std::vector<TensorExtent> extents) {
   nextExtents = std::move(extents);
+}
+
+// The kernel's own file without what it does not need, on the lines where it
+// stands; what comes from several files as one text.
+static std::string recordedText(const syntax::CompileRequest &kernel) {
+  if (kernel.sources.size() == 1) {
+    const std::string own =
+        cases::onlyKernel(kernel.sources[0].text, kernel.kernel);
+    try {
+      const auto program = syntax::Program::load(kernel.file, own);
+      if (own.find("import triton") != std::string::npos &&
+          syntax::makeRequest(*program, kernel.kernel).text == kernel.text)
+        return own;
+    } catch (const Error &) { // a part that it needs is elsewhere
+    }
+  }
+  return importableText(kernel.text);
 }
 
 std::string importableText(const std::string &expanded) {
@@ -299,7 +319,7 @@ std::unique_ptr<Recording> recordingOf(const Kernel::State &kernel,
       made->addScalar(name, args[i]);
     }
   }
-  made->text = importableText(kernel.base.text);
+  made->text = recordedText(kernel.base);
   made->before = made->copy();
   return made;
 }

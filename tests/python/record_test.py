@@ -55,6 +55,46 @@ def packed(lengths):
     ops.nsa_ranges(torch.zeros(2, tokens, 4, dtype=torch.int32), cu, longest, 8)
 
 
+OWN = '''# A file of a user: what is above the kernel does not shift its lines.
+import math
+
+import torch
+import triton
+import triton.language as tl
+
+FACTOR: tl.constexpr = 3.0
+
+
+def reference(x):
+    return 3 * x + math.pi
+
+
+@triton.jit
+def shifted(x, BY: tl.constexpr):
+    # comments of a helper stay where they are
+    return x + BY
+
+
+# tessera: cpu(BLOCK=64)
+@triton.jit
+def own(X, OUT, n, BLOCK: tl.constexpr, BY: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+
+    x = tl.load(X + at, mask=at < n) * FACTOR
+    tl.store(OUT + at, shifted(x, BY), mask=at < n)
+
+
+if __name__ == "__main__":
+    print(reference(torch.ones(1)))
+'''
+
+
+def own_file(path):
+    torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
+    x, out = torch.randn(100), torch.zeros(100)
+    torch.ops.tessera.launch(path, "own", [x, out], [100], [2], "BLOCK=64, BY=0.5")
+
+
 def read(path):
     data = path.read_bytes()
     size = struct.unpack("<Q", data[:8])[0]
@@ -147,6 +187,27 @@ class RecordTest(unittest.TestCase):
                 limit = LIMITS[torch.bfloat16 if low else view(tensors[name], entries[name]).dtype]
                 self.assertLess(float(error), limit, (folder.name, name))
 
+    # A line of the recording is the line of the file it is from, so that what counts by line names the user's own.
+    def test_keeps_lines_of_the_file(self):
+        folder = pathlib.Path(self.folder.name)
+        file, out = folder / "own.py", folder / "own"
+        file.write_text(OWN)
+        result = self.run_tessera("record", "--out", str(out), "--", sys.executable, __file__, "--own", str(file))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        case = json.loads((out / "own" / "case.json").read_text())
+        self.assertEqual(case["source"]["file"], str(file))
+        lines = (out / "own" / case["kernel_file"]).read_text().split("\n")
+        for number, line in enumerate(OWN.split("\n")):
+            self.assertIn(lines[number] if number < len(lines) else "", (line, ""), number)
+            if line.startswith((" " * 4 + "at =", " " * 4 + "x = tl", " " * 4 + "tl.store", "def own", "def shifted", "FACTOR")):
+                self.assertEqual(lines[number], line)
+        result = self.run_tessera("replay", str(out))
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        result = self.run_tessera("analyze", str(out / "own"), "--target", "sm_80")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        at = 1 + OWN.split("\n").index("    x = tl.load(X + at, mask=at < n) * FACTOR")
+        self.assertRegex(result.stdout, rf"kernel\.py:{at}\b.*tl\.load")
+
     def test_choice_and_mistakes(self):
         out = pathlib.Path(self.folder.name) / "chosen"
         result = self.run_tessera("record", "--out", str(out), "--kernels", "rmsnorm_*", "--", sys.executable, __file__,
@@ -164,6 +225,8 @@ class RecordTest(unittest.TestCase):
 if __name__ == "__main__":
     if "--launches" in sys.argv:
         launches()
+    elif "--own" in sys.argv:
+        own_file(sys.argv[-1])
     elif "--packed" in sys.argv:
         packed([int(length) for length in sys.argv[2:]])
     else:
