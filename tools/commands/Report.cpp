@@ -38,11 +38,19 @@ struct ReportOptions {
 int reportPtx(const ReportOptions &options, const std::string &file) {
   codegen::ReportInput input;
   input.ptx = readFile(file);
+  if (input.ptx.starts_with("\x7f"
+                            "ELF"))
+    throw Error(file + " is a cubin or another binary, not PTX",
+                "name the PTX that it was made from: tessera compile FILE "
+                "--target sm_80 --emit ptx,report -o out");
   input.remarks = codegen::remarksOf(input.ptx);
   const codegen::Listing listing = codegen::readPtx(input.ptx, options.kernel);
   // "sm_90a" holds what sm_90 does.
   std::string target = options.target.empty() ? listing.target : options.target;
-  if (!target.empty() && target.back() == 'a')
+  if (target.empty())
+    throw Error(file + " names no target", "add --target sm_80, or a line "
+                                           ".target sm_80 behind .version");
+  if (target.back() == 'a')
     target.pop_back();
   input.target = GpuTarget::parse(target);
   input.sharedBytes = options.shared;

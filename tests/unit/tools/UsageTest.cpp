@@ -30,6 +30,11 @@ class Usage : public testing::Test {
 protected:
   Usage() {
     writeFile(folder.path() / "k.ptx", manyRegisters());
+    writeFile(folder.path() / "add.cubin", "\x7f"
+                                           "ELF\2\1");
+    writeFile(folder.path() / "no_target.ptx",
+              ".version 8.0\n.address_size 64\n.visible .entry k()\n{\n"
+              "ret;\n}\n");
     writeFile(folder.path() / "add.py",
               "import triton\nimport triton.language as tl\n\n\n"
               "# tessera: instance add(x=\"*fp32\", n=\"i32\", B=64)\n"
@@ -75,6 +80,10 @@ TEST_F(Usage, Messages) {
        "is too large", "write 4"},
       {"analyze k.ptx --arg 'i32[4]' --grid 4294967297", "A=", 1,
        "is too large", "write 4"},
+      {"report add.cubin", "A=", 1, "add.cubin is a cubin or another binary",
+       "name the PTX that it was made from"},
+      {"report no_target.ptx", "A=", 1, "no_target.ptx names no target",
+       "add --target sm_80"},
       {noRegister.c_str(), "A=", 1, "has no register %nope",
        "known registers: %r0, %r1"}};
   for (const Case &c : cases) {
