@@ -182,6 +182,22 @@ def check_heat(browser, folder, program):
     sectors = data["sides"][0]["heat"]["ptx"]["sectors"]
     shown = browser.value("[...document.querySelectorAll('#ptx .row')].map(row => !!row.style.getPropertyValue('--h'))")
     assert shown == [bool(value) for value in sectors] and any(shown)
+    check_stalls(browser, data)
+
+
+def check_stalls(browser, data):
+    """The heat of stall cycles: a row that waits has its reason as tooltip, and the table the longest lines."""
+    browser.value("(() => { const heat = document.querySelector('#heat'); heat.value = 'stalls'; heat.dispatchEvent(new Event('change')); })()")
+    side = data["sides"][0]
+    for id, of in (("ptx", "ptx"), ("source", "source")):
+        want = [f"waits for {reason}" if cycles else "" for cycles, reason in zip(side["heat"][of]["stalls"], side["reasons"][of])]
+        assert browser.value(f"[...document.querySelectorAll('#{id} .row')].map(row => row.title)") == want and any(want), id
+    text = browser.value("[...document.querySelectorAll('article')].map(each => each.textContent)")
+    stalls, list_ = next(each for each in text if each.startswith("Estimated stalls")), side["heat"]["source"]["stalls"]
+    most = max(range(len(list_)), key=lambda row: list_[row])
+    assert f"{100 * list_[most] / sum(list_):.0f} %, {side['reasons']['source'][most]}" in stalls, stalls
+    browser.value("(() => { const heat = document.querySelector('#heat'); heat.value = ''; heat.dispatchEvent(new Event('change')); })()")
+    assert browser.value("document.querySelectorAll('.row[title]').length") == 0
 
 
 def check_report(browser, folder, program):
@@ -221,6 +237,35 @@ def check_report(browser, folder, program):
     differ = browser.value("[...document.querySelectorAll('article')].find(each => each.textContent.startsWith('Settings that differ'))"
                            ".textContent")
     assert "train.lr0.50.6" in differ and "train.steps" not in differ, differ
+
+
+def check_profile(browser, folder, program):
+    """Tables of a profile: sorted as their headings say, and a kernel's name leads to its page."""
+    out = os.path.join(folder, "profile")
+    run(program, ["profile", "--config", "configs/sim_smoke.yaml", "train.steps=9", "--steps", "1", "-o", out])
+    data = read_page(os.path.join(out, "index.html"))
+    browser.media(scheme="light")
+    browser.open(os.path.join(out, "index.html"))
+    column = """(table, column) => [...document.querySelectorAll(`#${table} tbody tr`)].map(row => row.children[column].textContent)"""
+    rows = sorted(data["kernels"], key=lambda row: -row["ms"])
+    assert browser.value(f"({column})('kernels', 0)") == [row["name"] for row in rows]
+    shares = [f"{100 * row['ms'] / data['total_ms']:.1f} % " for row in rows]
+    assert browser.value(f"({column})('kernels', 4)") == shares, shares
+    names = sorted(row["name"] for row in rows)
+    for turned in (False, True):
+        browser.value("document.querySelector('#kernels thead button').click()")
+        assert browser.value(f"({column})('kernels', 0)") == (names[::-1] if turned else names)
+        assert browser.value("document.querySelector('#kernels th').getAttribute('aria-sort')") == ("descending" if turned else "ascending")
+    assert browser.value(f"({column})('phases', 0)") == [row["name"] for row in sorted(data["phases"], key=lambda row: -row["ms"])]
+    assert browser.value(f"({column})('steps', 0)") == ["3"]
+    assert browser.value("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    browser.media(scheme="dark")
+    assert browser.value("getComputedStyle(document.body).backgroundColor") == "rgb(13, 17, 23)"
+    browser.media()
+    href = browser.value("[...document.querySelectorAll('#kernels a')].find(each => each.textContent === 'rmsnorm_bwd').href")
+    assert href.endswith("/profile/kernels/rmsnorm_bwd.html"), href
+    browser.open(href.removeprefix("file://"))
+    assert browser.value("document.title") == "tessera inspect: rmsnorm_bwd"
 
 
 def check_long(browser, folder, program):
@@ -288,6 +333,7 @@ def main():
                     take_screenshots(browser, page, shots)
         check_heat(browser, folder, program)
         check_report(browser, folder, program)
+        check_profile(browser, folder, program)
         check_long(browser, folder, program)
         assert not browser.problems, browser.problems
     print("pages: hover, keys, colours and print in chromium: all as the data say")
