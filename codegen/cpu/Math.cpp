@@ -23,23 +23,19 @@ Value emitRsqrt(MathEmitter &e, Value x) {
   return e.div(e.number(1), root);
 }
 
-struct Rule {
-  Emit1 emit;
-  bool hasF64;
-};
-
-std::optional<Rule> ruleFor(Operation *op) {
-  return llvm::TypeSwitch<Operation *, std::optional<Rule>>(op)
-      .Case<math::ExpOp>([](auto) { return Rule{emitExp, true}; })
-      .Case<math::Exp2Op>([](auto) { return Rule{emitExp2, true}; })
-      .Case<math::LogOp>([](auto) { return Rule{emitLog, true}; })
-      .Case<math::Log2Op>([](auto) { return Rule{emitLog2, true}; })
-      .Case<math::SinOp>([](auto) { return Rule{emitSin, true}; })
-      .Case<math::CosOp>([](auto) { return Rule{emitCos, true}; })
-      .Case<math::RsqrtOp>([](auto) { return Rule{emitRsqrt, true}; })
-      .Case<math::TanhOp>([](auto) { return Rule{emitTanh, false}; })
-      .Case<math::ErfOp>([](auto) { return Rule{emitErf, false}; })
-      .Default([](auto) { return std::nullopt; });
+// Null: no function of one operand that is replaced.
+Emit1 ruleFor(Operation *op) {
+  return llvm::TypeSwitch<Operation *, Emit1>(op)
+      .Case<math::ExpOp>([](auto) { return emitExp; })
+      .Case<math::Exp2Op>([](auto) { return emitExp2; })
+      .Case<math::LogOp>([](auto) { return emitLog; })
+      .Case<math::Log2Op>([](auto) { return emitLog2; })
+      .Case<math::SinOp>([](auto) { return emitSin; })
+      .Case<math::CosOp>([](auto) { return emitCos; })
+      .Case<math::RsqrtOp>([](auto) { return emitRsqrt; })
+      .Case<math::TanhOp>([](auto) { return emitTanh; })
+      .Case<math::ErfOp>([](auto) { return emitErf; })
+      .Default([](auto) { return nullptr; });
 }
 
 // Has an instruction (or a short sequence of them) on every target of ours.
@@ -52,16 +48,15 @@ bool isDirect(Operation *op) {
 
 // Whether an operation of this kind and type is replaced.
 bool isKnown(Operation *op) {
-  auto rule = ruleFor(op);
-  if (!rule && !isa<arith::RemFOp>(op))
+  if (!ruleFor(op) && !isa<arith::RemFOp>(op))
     return false;
   Type element = getElementTypeOrSelf(op->getResult(0).getType());
   return element.isF16() || element.isBF16() || element.isF32() ||
-         (element.isF64() && rule && rule->hasF64);
+         element.isF64();
 }
 
 void replace(OpBuilder &builder, Operation *op) {
-  auto rule = ruleFor(op);
+  Emit1 rule = ruleFor(op);
   Type type = op->getResult(0).getType();
   Type element = getElementTypeOrSelf(type);
   bool half = element.isF16() || element.isBF16();
@@ -76,7 +71,7 @@ void replace(OpBuilder &builder, Operation *op) {
       operand = arith::ExtFOp::create(builder, op->getLoc(), computed, operand);
   }
   MathEmitter emitter(builder, op->getLoc(), computed);
-  Value result = rule ? rule->emit(emitter, operands[0])
+  Value result = rule ? rule(emitter, operands[0])
                       : emitRemainder(emitter, operands[0], operands[1]);
   if (half)
     result = arith::TruncFOp::create(builder, op->getLoc(), type, result);

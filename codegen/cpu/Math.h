@@ -19,8 +19,8 @@ namespace tessera::codegen {
 // Rewrites every operation of the math dialect (and arith.remf) that would
 // become a call of libm, on scalars and vectors of any rank, into arithmetic:
 //
-//   f32, f64: exp, exp2, log, log2, rsqrt, sin, cos, and 1 / (1 + exp(x))
-//   f32 only: tanh, erf, arith.remf
+//   exp, exp2, log, log2, rsqrt, sin, cos, tanh, erf, arith.remf,
+//   and 1 / (1 + exp(x)), in f32 and f64
 //
 // f16 and bf16 are computed in f32 and rounded once. What is left of the math
 // dialect are operations with instructions: fma, sqrt, absf, absi, copysign,

@@ -159,7 +159,6 @@ mlir::Value emitLog(MathEmitter &e, mlir::Value x);
 mlir::Value emitLog2(MathEmitter &e, mlir::Value x);
 mlir::Value emitSin(MathEmitter &e, mlir::Value x);
 mlir::Value emitCos(MathEmitter &e, mlir::Value x);
-// f32 only.
 mlir::Value emitTanh(MathEmitter &e, mlir::Value x);
 mlir::Value emitErf(MathEmitter &e, mlir::Value x);
 mlir::Value emitRemainder(MathEmitter &e, mlir::Value x, mlir::Value y);

@@ -31,6 +31,36 @@ constexpr double erfFar[] = {-0x1.7ea938p-13, 0x1.212a54p+0,  0x1.443c3ep-1,
                              0x1.bbd9dcp-4,   -0x1.9c6c32p-6, 0x1.12aafap-8,
                              -0x1.cbe6bap-12, 0x1.67eb82p-16};
 
+// The same in f64. (tanh x - x) / x^3 on [0, 0.55]: 2^-51.4 relative to a term
+// that is below a tenth of x.
+constexpr double tanhF64[] = {-0x1.555555555554fp-2,  0x1.111111110f277p-3,
+                              -0x1.ba1ba1b6ea9fdp-5,  0x1.664f47799ddd9p-6,
+                              -0x1.226e098552d15p-7,  0x1.d6cb71fcb7aebp-9,
+                              -0x1.7d25f0ec86ab1p-10, 0x1.30bd96a0f5808p-11,
+                              -0x1.bfe40f37772a0p-13, 0x1.bdf36ac9d5f9bp-15};
+// erf x / x - 1 on [0, 1]: 2^-56.9 absolute.
+constexpr double erfNearF64[] = {
+    0x1.06eba8214db68p-3,   -0x1.812746b0379c1p-2,  0x1.ce2f21a040f66p-4,
+    -0x1.b82ce31203772p-6,  0x1.565bccfa44156p-8,   -0x1.c02db0665e53dp-11,
+    0x1.f9a2be4f731a1p-14,  -0x1.f4ca838adb73bp-17, 0x1.b981d78881a5dp-20,
+    -0x1.5c131500d3f88p-23, 0x1.d76af6ca49787p-27,  -0x1.ac9585a44fe29p-31};
+// -ln(1 - erf x) in powers of x - 1.75 on [1, 2.5] and of x - 4.25 on [2.5, 6]:
+// 2^-54.4 and 2^-45.5 of 1 - erf x, which is below 2^-2.6 and 2^-11.
+constexpr double erfMidF64[] = {
+    0x1.1457e04194ecdp+2,   0x1.fad487adf079ep+1,   0x1.d1e3ad70d72a5p-1,
+    0x1.508223ef296cap-6,   -0x1.2f19753cd8d44p-8,  0x1.f97721575eafep-11,
+    -0x1.6e005becedd0fp-13, 0x1.8e50ce86ac3dfp-16,  -0x1.bc415ead2b005p-21,
+    -0x1.de46b41cd2e8ep-21, 0x1.af72db876c220p-22,  -0x1.e5cfddb95efc8p-24,
+    0x1.90703d102ea61p-26,  -0x1.884cd07296505p-29, -0x1.0e24910c92547p-31,
+    0x1.7538e2e381723p-32};
+constexpr double erfFarF64[] = {
+    0x1.41b96ceea4e34p+4,   0x1.17292bb079c86p+3,   0x1.f3c15b8b83a33p-1,
+    0x1.abc915e21c29ap-9,   -0x1.f7def4f8aa96fp-12, 0x1.2f9541c27ecb8p-14,
+    -0x1.6d0bf8dc5ce28p-17, 0x1.af4da3644d618p-20,  -0x1.ee5f5b0c9fd60p-23,
+    0x1.0efd1b046cb72p-25,  -0x1.15c6949708396p-28, 0x1.0136460cfaf11p-31,
+    -0x1.a5f418e62352fp-35, 0x1.9088da5e537b5p-39,  0x1.18b678ae800fbp-40,
+    -0x1.39cc5af259e15p-42};
+
 // x = n * pi/2 + r with |r| <= pi/4 as good as; the low bits of `quadrant`
 // count n.
 struct Reduced {
@@ -91,13 +121,30 @@ Value emitCos(MathEmitter &e, Value x) {
 Value emitTanh(MathEmitter &e, Value x) {
   Value size = e.abs(x);
   Value z = e.mul(x, x);
-  Value near = e.fma(e.mul(x, z), e.polynomial(z, tanhF32), x);
+  Value tail = e.isF64() ? e.polynomial(z, tanhF64) : e.polynomial(z, tanhF32);
+  Value near = e.fma(e.mul(x, z), tail, x);
   Value power = emitExp(e, e.add(size, size));
   Value far = e.sub(e.number(1), e.div(e.number(2), e.add(power, e.number(1))));
-  return e.select(e.less(size, e.number(0.625)), near, e.copySign(far, x));
+  Value limit = e.number(e.isF64() ? 0.55 : 0.625);
+  return e.select(e.less(size, limit), near, e.copySign(far, x));
+}
+
+static Value emitErfF64(MathEmitter &e, Value x) {
+  Value size = e.abs(x);
+  Value z = e.mul(x, x);
+  Value near = e.fma(x, e.polynomial(z, erfNearF64), x);
+  // 1 - erf(6) is below half an ulp of 1.
+  Value bounded = e.atMost(size, 6);
+  Value mid = e.polynomial(e.sub(bounded, e.number(1.75)), erfMidF64);
+  Value far = e.polynomial(e.sub(bounded, e.number(4.25)), erfFarF64);
+  Value log = e.select(e.less(bounded, e.number(2.5)), mid, far);
+  Value result = e.sub(e.number(1), emitExp(e, e.neg(log)));
+  return e.select(e.less(size, e.number(1)), near, e.copySign(result, x));
 }
 
 Value emitErf(MathEmitter &e, Value x) {
+  if (e.isF64())
+    return emitErfF64(e, x);
   Value size = e.abs(x);
   Value z = e.mul(x, x);
   Value near = e.fma(x, e.polynomial(z, erfNear), x);
@@ -109,12 +156,14 @@ Value emitErf(MathEmitter &e, Value x) {
 }
 
 Value emitRemainder(MathEmitter &e, Value x, Value y) {
-  // In f64 the product of an f32 and a quotient below 2^53 is exact in the fma,
-  // and so is the difference: only the quotient may be one too large or small.
+  // In f64 the product with a quotient below 2^53 is exact in the fma, and so
+  // is the difference: only the quotient may be one too large or small.
   mlir::Type wideType = e.shaped(e.builder.getF64Type());
   MathEmitter wide(e.builder, e.loc, wideType);
   auto extend = [&](Value v) -> Value {
-    return wide.abs(mlir::arith::ExtFOp::create(e.builder, e.loc, wideType, v));
+    if (!e.isF64())
+      v = mlir::arith::ExtFOp::create(e.builder, e.loc, wideType, v);
+    return wide.abs(v);
   };
   Value a = extend(x), b = extend(y);
   Value inf = wide.number(std::numeric_limits<double>::infinity());
@@ -127,8 +176,9 @@ Value emitRemainder(MathEmitter &e, Value x, Value y) {
   // Finite % infinite is the finite one.
   Value finite = wide.less(a, inf);
   r = wide.select(wide.equal(b, inf), wide.select(finite, a, nan), r);
-  Value narrow = mlir::arith::TruncFOp::create(e.builder, e.loc, e.floats, r);
-  return e.copySign(narrow, x);
+  if (!e.isF64())
+    r = mlir::arith::TruncFOp::create(e.builder, e.loc, e.floats, r);
+  return e.copySign(r, x);
 }
 
 } // namespace tessera::codegen

@@ -76,6 +76,12 @@ static llvm::Value *apply(Emitter &e, Operation *op,
               .Case([&](math::RoundOp) {
                 return b.CreateUnaryIntrinsic(I::round, in[0]);
               })
+              .Case([&](math::CtPopOp) {
+                return b.CreateUnaryIntrinsic(I::ctpop, in[0]);
+              })
+              .Case([&](math::CountLeadingZerosOp) {
+                return b.CreateBinaryIntrinsic(I::ctlz, in[0], b.getFalse());
+              })
               .Case([&](math::CopySignOp) {
                 return b.CreateBinaryIntrinsic(I::copysign, in[0], in[1]);
               })

@@ -9,10 +9,10 @@ func.func @unknown(%x: f32) -> f32 {
 // -----
 
 // Everything that cannot be done is reported at once.
-func.func @wide(%x: vector<4xf64>) -> vector<4xf64> {
-  // expected-error @+1 {{has no CPU implementation on 'f64'}}
-  %y = math.tanh %x : vector<4xf64>
-  // expected-error @+1 {{has no CPU implementation on 'f64'}}
-  %z = math.erf %y : vector<4xf64>
-  return %z : vector<4xf64>
+func.func @wide(%x: vector<4xf80>) -> vector<4xf80> {
+  // expected-error @+1 {{has no CPU implementation on 'f80'}}
+  %y = math.tanh %x : vector<4xf80>
+  // expected-error @+1 {{has no CPU implementation on 'f80'}}
+  %z = math.erf %y : vector<4xf80>
+  return %z : vector<4xf80>
 }

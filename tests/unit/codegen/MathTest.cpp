@@ -266,6 +266,8 @@ TEST_F(MathTest, DoubleFunctions) {
       {"exp", -745, 710, 2, std::exp},   {"exp2", -1075, 1024, 2, std::exp2},
       {"log", 0, 10, 2, std::log},       {"log2", 0, 10, 2.5, std::log2},
       {"sin", -1e6, 1e6, 2, std::sin},   {"cos", -1e6, 1e6, 2, std::cos},
+      {"tanh", -20, 20, 3, std::tanh},   {"tanh", -0.6, 0.6, 2, std::tanh},
+      {"erf", -6.5, 6.5, 3, std::erf},   {"erf", -1.1, 1.1, 2, std::erf},
       {"sqrt", 0, 1e10, 0.5, std::sqrt}, {"floor", -9e9, 9e9, 0, std::floor}};
   std::mt19937_64 random(3);
   for (const Case &c : cases) {
@@ -320,6 +322,40 @@ TEST_F(MathTest, RemainderIsExact) {
   for (size_t i = 0; i < x.size(); ++i) {
     float want = std::fmod(x[i], w[i]);
     ASSERT_TRUE(std::isnan(want) ? std::isnan(y[i]) : y[i] == want)
+        << x[i] << " % " << w[i] << " = " << want << ", got " << y[i];
+  }
+}
+
+TEST_F(MathTest, RemainderOfDoublesIsExact) {
+  auto kernel = compile(loop("%y = arith.remf %x, %w : vector<4xf64>",
+                             "vector<4xf64>", "f64", 4));
+  std::mt19937_64 random(6);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<double> x, w;
+  for (int i = 0; i < 200000; ++i) {
+    const int exponent = int(random() % 60);
+    w.push_back(std::ldexp(uniform(random), int(random() % 200) - 100));
+    // Quotients below 2^53, and some that are whole numbers but for one bit.
+    double p = std::ldexp(uniform(random), std::ilogb(w.back()) + exponent - 8);
+    if (i % 3 == 0)
+      p = std::nextafter(w.back() * double(random() % 1000),
+                         i % 2 ? INFINITY : -INFINITY);
+    x.push_back(p);
+  }
+  const double inf = INFINITY, nan = NAN;
+  for (double p : {1.0, -3.0, 0.0, -0.0, 5.5, 1e308, inf, nan})
+    for (double q : {1.0, -2.0, 0.5, 1e307, 0.0, inf, -inf, nan}) {
+      x.push_back(p);
+      w.push_back(q);
+    }
+  std::vector<double> y = run(kernel, x, w);
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (std::isfinite(x[i]) && w[i] != 0 && !(std::abs(x[i] / w[i]) < 0x1p53))
+      continue;
+    const double want = std::fmod(x[i], w[i]);
+    ASSERT_TRUE(std::isnan(want)
+                    ? std::isnan(y[i])
+                    : y[i] == want && std::signbit(y[i]) == std::signbit(want))
         << x[i] << " % " << w[i] << " = " << want << ", got " << y[i];
   }
 }
@@ -383,8 +419,8 @@ TEST_F(MathTest, RefusesWhatItCannotDo) {
   };
   EXPECT_EQ(messageOf("math.atan", "f32"),
             "'math.atan' op has no CPU implementation");
-  EXPECT_EQ(messageOf("math.tanh", "vector<4xf64>"),
-            "'math.tanh' op has no CPU implementation on 'f64'");
+  EXPECT_EQ(messageOf("math.tanh", "vector<4xf80>"),
+            "'math.tanh' op has no CPU implementation on 'f80'");
 }
 
 } // namespace

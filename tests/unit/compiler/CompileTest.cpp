@@ -136,16 +136,16 @@ TEST(Compile, ErrorsOfTheKernelPointIntoIt) {
 }
 
 TEST(Compile, ErrorsOfTheBackEndPointIntoTheKernel) {
-  // erf has no f64 implementation on cpu: found only after the front end.
-  CompileRequest request =
-      requestWithLine("x = tl.erf(x.to(tl.float64)).to(tl.float32)");
+  // Rounding to zero from f64 is not on cpu: found only after the front end.
+  CompileRequest request = requestWithLine(
+      "x = x.to(tl.float64).to(tl.float16, fp_downcast_rounding='rtz')"
+      ".to(tl.float32)");
   CompileResult result = compile(request);
   ASSERT_FALSE(result.ok);
   ASSERT_FALSE(result.diagnostics.empty()) << result.rendered;
   EXPECT_EQ(result.diagnostics[0].id, "CodegenFailed");
   EXPECT_EQ(result.diagnostics[0].line, 9u) << result.rendered;
-  EXPECT_NE(result.rendered.find("no CPU implementation on 'f64'"),
-            std::string::npos)
+  EXPECT_NE(result.rendered.find("rounding towards zero"), std::string::npos)
       << result.rendered;
 }
 
