@@ -85,7 +85,7 @@ private:
       readHeuristics(*call);
     } else {
       report(expr.range,
-             "unknown decorator" + (path.empty() ? "" : " `" + path + "`"),
+             "unknown decorator `" + (path.empty() ? dump(head) : path) + "`",
              "use triton.jit, triton.autotune(...) or "
              "triton.heuristics(...)");
     }
@@ -231,24 +231,69 @@ private:
     for (const Keyword &keyword : call.keywords)
       if (knownKeyword(keyword, {"values"}, "triton.heuristics"))
         argument = keyword.value.get();
-    Value values = argument ? value(*argument) : Value();
+    if (const auto *display = argument ? argument->as<DictExpr>() : nullptr;
+        display && std::find(display->keys.begin(), display->keys.end(),
+                             nullptr) == display->keys.end()) {
+      for (size_t i = 0; i < display->values.size(); ++i)
+        readHeuristic(call.range, value(*display->keys[i]),
+                      *display->values[i]);
+      return;
+    }
+    Value values;
+    try {
+      values = argument ? value(*argument) : Value();
+    } catch (const CompileError &error) {
+      info.unreadConfigs = error.diagnostics.front().message;
+      return;
+    }
     const auto *dict = values.get<Value::Dict>();
     if (!dict)
       return report(call.range, "triton.heuristics takes a dict of lambdas",
                     "write {\"EVEN\": lambda args: args[\"S\"] % 64 == 0}");
-    for (const auto &[key, function] : dict->items) {
+    for (const auto &[key, function] : dict->items)
+      addHeuristic(call.range, key, function);
+  }
+
+  // What only Python can evaluate fails at a launch that does not give the
+  // parameter itself.
+  void readHeuristic(const SourceRange &range, const Value &key,
+                     const Expr &expr) {
+    Value function;
+    try {
+      function = value(expr);
+    } catch (const CompileError &error) {
       const auto *name = key.get<std::string>();
-      const auto *lambda = function.get<Value::Function>();
-      if (!name || !lambda || lambda->lambda->parameters.size() != 1) {
-        report(call.range, "a heuristic is a lambda of one argument",
-               "write {\"" + (name ? *name : std::string("EVEN")) +
-                   "\": lambda args: ...}; args[\"NAME\"] is an argument of "
-                   "the launch");
-        continue;
-      }
-      if (parameterOf(call.range, *name))
-        info.heuristics.push_back({*name, function, dump(*lambda->lambda)});
+      if (name && parameterOf(range, *name))
+        info.heuristics.push_back(
+            {*name, Value(), dump(expr), error.diagnostics.front().message});
+      return;
     }
+    addHeuristic(range, key, function);
+  }
+
+  void addHeuristic(const SourceRange &range, const Value &key,
+                    const Value &function) {
+    const auto *name = key.get<std::string>();
+    const auto *known = function.get<Value::Function>();
+    const size_t count = !known          ? size_t(function.is<Value::Named>())
+                         : known->lambda ? known->lambda->parameters.size()
+                                         : known->def->parameters.size();
+    if (!name || count != 1)
+      return report(range, "a heuristic is a lambda of one argument",
+                    "write {\"" + (name ? *name : std::string("EVEN")) +
+                        "\": lambda args: ...}; args[\"NAME\"] is an argument "
+                        "of the launch");
+    if (parameterOf(range, *name))
+      info.heuristics.push_back(heuristicOf(*name, function));
+  }
+
+  static Heuristic heuristicOf(const std::string &name, const Value &function) {
+    if (const auto *known = function.get<Value::Function>())
+      return {name, function,
+              known->lambda ? dump(*known->lambda) : dump(*known->def), ""};
+    const std::string &path = function.get<Value::Named>()->path;
+    return {name, Value(), path,
+            "`" + path + "` is code around the kernel that is not run"};
   }
 
   const Program &program;
@@ -266,6 +311,13 @@ KernelInfo describeKernel(const Program &program, const FunctionDef &function) {
 Value applyHeuristic(
     const KernelInfo &kernel, const Heuristic &heuristic,
     const std::vector<std::pair<std::string, Value>> &arguments) {
+  if (!heuristic.unread.empty())
+    throw Error(
+        "kernel `" + kernel.function->name +
+            "` needs a value for the constexpr `" + heuristic.parameter +
+            "`: " + heuristic.unread,
+        "pass it at the launch, or write the heuristic as a lambda or a "
+        "function of arithmetic");
   Value::Dict dict;
   for (const auto &[name, value] : arguments)
     dict.items.emplace_back(Value(name), value);

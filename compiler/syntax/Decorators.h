@@ -17,6 +17,8 @@ struct Heuristic {
   std::string parameter;
   Value function;   // of one dict: the arguments by name
   std::string text; // canonical source of the function
+  // Why `function` is None: it is code around the kernel that is not run.
+  std::string unread;
 };
 
 struct KernelInfo {

@@ -4,6 +4,7 @@
 #include "compiler/syntax/Evaluate.h"
 
 #include "compiler/syntax/Arithmetic.h"
+#include "compiler/syntax/HostFunction.h"
 #include "support/Error.h"
 
 namespace tessera::syntax {
@@ -42,14 +43,24 @@ public:
     if (!function)
       throw ValueProblem{"a " + callee.kindName() + " is called",
                          "only functions can be called"};
+    if (calls >= maxCalls)
+      throw ValueProblem{"functions call themselves without end",
+                         "write the value out"};
+    if (function->def) {
+      ++calls;
+      Value result =
+          runHostFunction(*function->def, function->scope, arguments, keywords,
+                          [&](const Expr &expr, const ScopePtr &scope) {
+                            return visitOf(*function->def, expr, scope);
+                          });
+      --calls;
+      return result;
+    }
     if (!keywords.empty() ||
         arguments.size() != function->lambda->parameters.size())
       throw ValueProblem{
           "wrong number of arguments for a lambda",
           "it takes " + std::to_string(function->lambda->parameters.size())};
-    if (calls >= maxCalls)
-      throw ValueProblem{"a lambda calls itself without end",
-                         "write the value out"};
     auto inner = std::make_shared<MapScope>();
     inner->parent = function->scope;
     for (size_t i = 0; i < arguments.size(); ++i)
@@ -61,6 +72,21 @@ public:
   }
 
 private:
+  // Of a function that may stand in another file.
+  Value visitOf(const FunctionDef &function, const Expr &expr,
+                const ScopePtr &scope) {
+    std::shared_ptr<const SourceFile> caller =
+        std::exchange(file, function.file);
+    try {
+      Value value = evaluate(expr, scope);
+      file = caller;
+      return value;
+    } catch (...) {
+      file = caller;
+      throw;
+    }
+  }
+
   static constexpr unsigned maxSteps = 2000000, maxCalls = 20;
 
   [[noreturn]] void fail(const Expr &expr, std::string message,
@@ -359,8 +385,8 @@ Value evaluate(const Expr &expr, std::shared_ptr<const Scope> scope,
 Value call(const Value &function, const std::vector<Value> &arguments,
            std::shared_ptr<const SourceFile> file) {
   SourceRange range;
-  if (const auto *lambda = function.get<Value::Function>())
-    range = lambda->lambda->range;
+  if (const auto *known = function.get<Value::Function>())
+    range = known->def ? known->def->nameRange : known->lambda->range;
   try {
     return Evaluator(file).call(function, arguments, {});
   } catch (ValueProblem &problem) {

@@ -166,6 +166,8 @@ std::string literal(const Value &value) {
 // A decorator's text decides code only by jit's own arguments.
 std::string functionText(const FunctionDef &function) {
   std::string text = dump(function);
+  if (function.isNamedTuple)
+    return text;
   size_t def = text.find("def " + function.name + "(");
   std::string jit;
   for (const ExprPtr &decorator : function.decorators) {

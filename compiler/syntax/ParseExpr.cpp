@@ -92,7 +92,7 @@ ExprPtr Parser::parseExpression() {
 
 ExprPtr Parser::parseLambda() {
   SourceRange start = next().range;
-  if (functionDepth)
+  if (functionDepth && !isHostFunction)
     unsupported(start, "lambda inside a kernel",
                 "write a @triton.jit function");
   auto node = std::make_unique<Lambda>();
@@ -308,7 +308,7 @@ ExprPtr Parser::parseCall(ExprPtr function) {
   while (!at(")")) {
     SourceRange start = peek().range;
     if (at("**")) {
-      if (functionDepth)
+      if (functionDepth && !isHostFunction)
         unsupported(start, "`**` in a call", "write the arguments out");
       next();
       Keyword keyword; // without a name
@@ -544,7 +544,7 @@ ExprPtr Parser::parseListDisplay() {
 ExprPtr Parser::parseDictDisplay() {
   Deeper deeper(*this);
   SourceRange start = next().range;
-  if (functionDepth)
+  if (functionDepth && !isHostFunction)
     unsupported(start, "a dict or set inside a kernel",
                 "use separate variables");
   auto node = std::make_unique<DictExpr>();
@@ -624,7 +624,7 @@ void Parser::parseClauses(Comprehension &node) {
 
 ExprPtr Parser::finishComprehension(std::unique_ptr<Comprehension> node,
                                     SourceRange start) {
-  if (functionDepth && node->form != ComprehensionKind::List)
+  if (functionDepth && !isHostFunction && node->form != ComprehensionKind::List)
     unsupported(peek().range, "this comprehension inside a kernel",
                 "write [... for x in ...], or a loop over tl.static_range");
   if (node->element->is<Starred>())

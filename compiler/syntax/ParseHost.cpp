@@ -23,6 +23,8 @@ bool Parser::hostStatementStarts() const {
 
 // The rest of the logical line and the block that follows it.
 void Parser::skipHostCode(Block &block) {
+  if (at("class") && parseNamedTuple(block))
+    return;
   skippedHostCode = true;
   for (std::string_view word :
        {"if", "elif", "else", "try", "except", "finally", "with"})
@@ -34,6 +36,52 @@ void Parser::skipHostCode(Block &block) {
     next();
   if (at(TokenKind::Indent))
     skipBlock();
+}
+
+// class NAME(NamedTuple): with fields alone. Nothing is read, nothing reported
+// where it is another class or holds more.
+bool Parser::parseNamedTuple(Block &block) {
+  const size_t first = position, reported = list.diagnostics.size();
+  SourceRange start = next().range;
+  auto node = std::make_unique<FunctionDef>();
+  node->file = file;
+  node->isNamedTuple = true;
+  try {
+    const Token &name = expectName("the class");
+    node->name = std::string(name.text);
+    node->nameRange = name.range;
+    expect("(", "the class");
+    ExprPtr base = parseExpression();
+    expect(")", "the base class");
+    node->range = since(start);
+    Block fields;
+    if (endsWithName(base.get(), "NamedTuple")) {
+      parseSuite(fields, "the class");
+      node->docstring = takeDocstring(fields);
+      for (StmtPtr &field : fields) {
+        auto *stmt = field->as<AnnAssign>();
+        auto *target = stmt ? stmt->target->as<Name>() : nullptr;
+        if (!target)
+          break;
+        Parameter parameter;
+        parameter.name = target->id;
+        parameter.range = target->range;
+        parameter.annotation = std::move(stmt->annotation);
+        parameter.defaultValue = std::move(stmt->value);
+        node->parameters.push_back(std::move(parameter));
+      }
+    }
+    if (!fields.empty() && node->parameters.size() == fields.size() &&
+        list.diagnostics.size() == reported) {
+      block.push_back(std::move(node));
+      return true;
+    }
+  } catch (const Recover &) {
+  }
+  list.diagnostics.erase(list.diagnostics.begin() + ptrdiff_t(reported),
+                         list.diagnostics.end());
+  position = first;
+  return false;
 }
 
 static const std::string *boundName(const Stmt &stmt) {

@@ -469,7 +469,7 @@ void Parser::parseIf(Block &block) {
 }
 
 // Whether the expression is NAME or something.NAME.
-static bool endsWithName(const Expr *expr, std::string_view name) {
+bool Parser::endsWithName(const Expr *expr, std::string_view name) {
   if (!expr)
     return false;
   if (const auto *plain = expr->as<Name>())
@@ -564,15 +564,16 @@ void Parser::parseSignatureAndBody(FunctionDef &node,
   node.range = since(start);
   ++functionDepth;
   runsAtCompileTime = node.isConstexpr || !node.isJit;
+  isHostFunction = !node.isConstexpr && !node.isJit;
   try {
     parseSuite(node.body, "the parameters");
   } catch (...) {
     --functionDepth;
-    runsAtCompileTime = false;
+    runsAtCompileTime = isHostFunction = false;
     throw;
   }
   --functionDepth;
-  runsAtCompileTime = false;
+  runsAtCompileTime = isHostFunction = false;
   node.docstring = takeDocstring(node.body);
 }
 

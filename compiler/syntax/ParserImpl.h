@@ -77,6 +77,8 @@ private:
   bool hostStatementStarts() const;
   void skipHostCode(Block &block);
   void takeHostNames(Block &block, std::string_view word);
+  bool parseNamedTuple(Block &block);
+  static bool endsWithName(const Expr *expr, std::string_view name);
   static std::string takeDocstring(Block &body);
 
   // Expressions.
@@ -127,6 +129,8 @@ private:
   bool skippedHostCode = false;
   std::set<std::string, std::less<>> hostNames; // bound by takeHostNames
   bool runsAtCompileTime = false;               // inside a constexpr_function
+  // Inside a function of Python, which decorators may call: it may hold dicts.
+  bool isHostFunction = false;
 };
 
 } // namespace tessera::syntax

@@ -68,9 +68,9 @@ namespace {
 // The names of one module. Must not outlive the program.
 class ModuleScope : public Scope {
 public:
-  explicit ModuleScope(
-      std::function<std::optional<Symbol>(std::string_view)> lookup)
-      : lookup(std::move(lookup)) {}
+  ModuleScope(const Program &program,
+              std::function<std::optional<Symbol>(std::string_view)> lookup)
+      : program(program), lookup(std::move(lookup)) {}
 
   std::optional<Value> find(std::string_view name) const override {
     std::optional<Symbol> symbol = lookup(name);
@@ -84,10 +84,14 @@ public:
     case Symbol::Kind::Function:
       break;
     }
+    if (symbol->function->isPlain)
+      return Value(Value::Function{nullptr, program.scope(*symbol->function),
+                                   symbol->function});
     return Value(Value::Named{symbol->function->name});
   }
 
 private:
+  const Program &program;
   std::function<std::optional<Symbol>(std::string_view)> lookup;
 };
 
@@ -239,7 +243,7 @@ Value Program::Impl::constant(const Program &program,
          "write the value");
   const std::string path = loaded.module->file->path();
   auto scope = std::make_shared<ModuleScope>(
-      [this, &program, path](std::string_view name) {
+      program, [this, &program, path](std::string_view name) {
         return lookup(program, path, name, 0);
       });
   active.push_back(binding.value);
@@ -414,6 +418,7 @@ std::optional<Symbol> Program::lookup(const FunctionDef &from,
 
 std::shared_ptr<const Scope> Program::scope(const FunctionDef &from) const {
   return std::make_shared<ModuleScope>(
+      *this,
       [this, &from](std::string_view name) { return lookup(from, name); });
 }
 

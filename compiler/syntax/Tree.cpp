@@ -218,21 +218,30 @@ static std::string dumpIf(const If &node, unsigned indent) {
   return text + pad + "else:\n" + dumpBlock(node.orelse, indent + 4);
 }
 
+static std::string dumpParameter(const Parameter &parameter) {
+  std::string text = parameter.name;
+  if (parameter.annotation)
+    text += ": " + dump(*parameter.annotation);
+  if (parameter.defaultValue)
+    text += " = " + dump(*parameter.defaultValue);
+  return text;
+}
+
 static std::string dumpFunction(const FunctionDef &node, unsigned indent) {
   std::string pad(indent, ' '), text;
+  if (node.isNamedTuple) {
+    text = pad + "class " + node.name + "(NamedTuple):\n";
+    for (const Parameter &field : node.parameters)
+      text += pad + "    " + dumpParameter(field) + "\n";
+    return text;
+  }
   for (const HintComment &hint : node.hints)
     text += pad + "# tessera: " + hint.text + "\n";
   for (const ExprPtr &decorator : node.decorators)
     text += pad + "@" + dump(*decorator) + "\n";
   text += pad + "def " + node.name + "(";
-  for (size_t i = 0; i < node.parameters.size(); ++i) {
-    const Parameter &parameter = node.parameters[i];
-    text += (i ? ", " : "") + parameter.name;
-    if (parameter.annotation)
-      text += ": " + dump(*parameter.annotation);
-    if (parameter.defaultValue)
-      text += " = " + dump(*parameter.defaultValue);
-  }
+  for (size_t i = 0; i < node.parameters.size(); ++i)
+    text += (i ? ", " : "") + dumpParameter(node.parameters[i]);
   return text + "):\n" + dumpBlock(node.body, indent + 4);
 }
 

@@ -382,6 +382,9 @@ struct FunctionDef : StmtNode<StmtKind::FunctionDef> {
   // A function of Python whose body kernels could have: runs while compiling
   // where its arguments are known.
   bool isPlain = false;
+  // A class of typing.NamedTuple: its fields are the parameters, a call makes
+  // a tuple.
+  bool isNamedTuple = false;
   std::shared_ptr<const SourceFile> file;
 };
 

@@ -153,7 +153,8 @@ bool Value::identical(const Value &other) const {
     return true;
   }
   if (const Function *function = get<Function>())
-    return function->lambda == other.get<Function>()->lambda;
+    return function->lambda == other.get<Function>()->lambda &&
+           function->def == other.get<Function>()->def;
   if (const DType *dtype = get<DType>())
     return *dtype == *other.get<DType>();
   if (const Config *config = get<Config>())

@@ -14,6 +14,7 @@
 
 namespace tessera::syntax {
 
+struct FunctionDef;
 struct Lambda;
 class Scope;
 
@@ -46,10 +47,12 @@ public:
   struct Dict {
     std::vector<std::pair<Value, Value>> items; // in order of insertion
   };
-  // A lambda and the names around it. Both live as long as the module.
+  // A lambda, or a function of Python, and the names around it. Both live as
+  // long as the module.
   struct Function {
     const Lambda *lambda = nullptr;
     std::shared_ptr<const Scope> scope;
+    const FunctionDef *def = nullptr; // in place of a lambda
   };
   // A call of triton.Config: the only object decorators make.
   struct Config {

@@ -187,6 +187,128 @@ TEST(Decorators, ConfigurationsOfHostCode) {
   }
 }
 
+// Functions of the file that are arithmetic, loops and lists are run.
+TEST(Decorators, ConfigurationsOfHostFunctions) {
+  auto loaded = program(R"(
+SIZES = (16, 32)
+def enough(bm, bn, *, most=1 << 11):
+    return bm * bn <= most
+def fits(bm, bn, most=1 << 11):
+    """Whether a tile is small enough."""
+    return bm * bn <= most
+def one(bm, **more):
+    return triton.Config({"BM": bm})
+def configs(sizes, warps=(4,)):
+    found = []
+    for bm in sizes:
+        bn = 2 * bm
+        while bn < 128:
+            if bn == 64 and bm == 16:
+                bn *= 2
+                continue
+            if not fits(bm, bn):
+                break
+            pairs: list = [(w, 8 // w) for w in warps]
+            for w, stages in pairs:
+                found.append(triton.Config({"BM": bm, "BN": bn}, num_warps=w, num_stages=stages))
+            bn += bm if bm > 16 else bn
+    found.extend([triton.Config(dict_of(64))])
+    return found
+def dict_of(bm):
+    return {"BM": bm, "BN": bm}
+def is_even(args):
+    size = args["n"]
+    return size % 2 == 0 and size > 2
+@triton.autotune(configs=configs(SIZES, warps=[2, 4]), key=[])
+@triton.heuristics({"EVEN": is_even, "ODD": lambda args: not is_even(args), "OTHER": enough})
+@triton.jit
+def f(n, BM: tl.constexpr, BN: tl.constexpr, EVEN: tl.constexpr, ODD: tl.constexpr, OTHER: tl.constexpr):
+    pass
+)");
+  KernelInfo info = describeKernel(*loaded, loaded->kernel("f"));
+  EXPECT_EQ(info.unreadConfigs, "");
+  std::string all;
+  for (const Value::Config &config : info.configs)
+    all += Value(config).repr() + "\n";
+  // What Python gives for the same text.
+  EXPECT_EQ(all,
+            "triton.Config({'BM': 16, 'BN': 32}, num_warps=2, num_stages=4)\n"
+            "triton.Config({'BM': 16, 'BN': 32}, num_warps=4, num_stages=2)\n"
+            "triton.Config({'BM': 32, 'BN': 64}, num_warps=2, num_stages=4)\n"
+            "triton.Config({'BM': 32, 'BN': 64}, num_warps=4, num_stages=2)\n"
+            "triton.Config({'BM': 64, 'BN': 64})\n");
+  ASSERT_EQ(info.heuristics.size(), 3u);
+  for (int n : {2, 3, 8}) {
+    const std::vector<std::pair<std::string, Value>> arguments{{"n", n}};
+    EXPECT_EQ(applyHeuristic(info, info.heuristics[0], arguments).repr(),
+              n == 8 ? "True" : "False");
+    EXPECT_EQ(applyHeuristic(info, info.heuristics[1], arguments).repr(),
+              n == 8 ? "False" : "True");
+  }
+  // One that is not read is an error only where it is asked for.
+  try {
+    applyHeuristic(info, info.heuristics[2], {});
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_NE(std::string(error.what()).find("`OTHER`"), std::string::npos);
+  }
+}
+
+TEST(Decorators, HostFunctionsEnd) {
+  for (const char *body :
+       {"    while True:\n        n = n + 1\n", "    return make(n)\n",
+        "    x = []\n    while True:\n        x.append(n)\n",
+        "    raise ValueError(n)\n", "    assert n > 1\n",
+        "    for i in n:\n        pass\n", "    a, b = n\n",
+        "    n.append(1)\n"}) {
+    auto loaded =
+        program("def make(n):\n" + std::string(body) +
+                "@triton.autotune(configs=make(1), key=[])\n"
+                "@triton.heuristics({'B': nowhere.f})\n"
+                "@triton.jit\ndef f(a, B: tl.constexpr):\n    pass\n");
+    KernelInfo info = describeKernel(*loaded, loaded->kernel("f"));
+    EXPECT_TRUE(info.configs.empty()) << body;
+    EXPECT_FALSE(info.unreadConfigs.empty()) << body;
+    ASSERT_EQ(info.heuristics.size(), 1u);
+    EXPECT_THROW(applyHeuristic(info, info.heuristics[0], {}), Error);
+  }
+}
+
+TEST(Program, NamedTuples) {
+  auto loaded = program(R"(
+from typing import NamedTuple
+import typing
+class Pair(NamedTuple):
+    """Two values."""
+    first: tl.tensor
+    second: tl.constexpr = 2 + 1
+class Other(typing.NamedTuple):
+    x: int
+class More(NamedTuple):
+    x: int
+    def sum(self):
+        return self.x
+class Plain:
+    x: int = 1
+@triton.jit
+def f(a):
+    p = Pair(a, 4)
+)");
+  const FunctionDef *pair = loaded->main().findFunction("Pair");
+  ASSERT_TRUE(pair && pair->isNamedTuple);
+  EXPECT_EQ(dump(*pair), "class Pair(NamedTuple):\n    first: tl.tensor\n"
+                         "    second: tl.constexpr = (2 + 1)\n");
+  EXPECT_TRUE(loaded->main().findFunction("Other"));
+  // A class with methods is code around kernels.
+  EXPECT_FALSE(loaded->main().findFunction("More"));
+  EXPECT_FALSE(loaded->main().findFunction("Plain"));
+  const std::string text = expand(*loaded, loaded->kernel("f")).text;
+  EXPECT_NE(text.find(dump(*pair)), std::string::npos) << text;
+  // The canonical text is its own canonical text.
+  auto again = Program::load("again.py", text, nullptr);
+  EXPECT_EQ(expand(*again, again->kernel("f")).text, text);
+}
+
 TEST(Decorators, MistakesAreReported) {
   auto describe = [](const std::string &above) {
     return errorOf([&] {
