@@ -44,6 +44,8 @@ enum class DType : uint8_t {
   BF16,
   FP32,
   FP64,
+  FP8E4NV, // torch.float8_e4m3fn
+  FP8E5,   // torch.float8_e5m2
 };
 // "i1", "bf16", "fp32": the names the language's signatures use.
 const char *dtypeName(DType type);

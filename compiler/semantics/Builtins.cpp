@@ -79,8 +79,10 @@ const Registry &Registry::get() {
     registerShape(filled);
     registerReduce(filled);
     registerCombine(filled);
+    registerMapElementwise(filled);
     registerDot(filled);
     registerCasts(filled);
+    registerQuestions(filled);
     registerProgram(filled);
     registerPython(filled);
     return filled;
@@ -278,13 +280,13 @@ Element BuiltinCall::element(size_t index) const {
   auto *constant = values[index].constant();
   if (constant && constant->isType()) {
     const Element element = constant->type().element;
-    if (isFp8(element.dtype))
+    if (!hasValues(element.dtype))
       fail(index, DiagnosticId::NotSupported,
-           what(index) + ": values of 8-bit floats such as " +
-               tlName({element.dtype, false}) + " are not supported yet",
+           what(index) + ": there are no values of " +
+               tlName({element.dtype, false}) + " here",
            "kernels may compare with such types, as in x.dtype == " +
                tlName({element.dtype, false}) +
-               "; for values of fp8 use tl.float16 or tl.bfloat16");
+               "; values of 8 bits are tl.float8e4nv and tl.float8e5");
     return element;
   }
   std::string hint;

@@ -126,8 +126,10 @@ void registerMath(Registry &registry);
 void registerShape(Registry &registry);
 void registerReduce(Registry &registry);
 void registerCombine(Registry &registry);
+void registerMapElementwise(Registry &registry);
 void registerDot(Registry &registry);
 void registerCasts(Registry &registry);
+void registerQuestions(Registry &registry);
 void registerProgram(Registry &registry);
 void registerPython(Registry &registry);
 

@@ -69,6 +69,7 @@ Value Lowering::call(const syntax::Call &expr) {
   auto *builtin = function.as<BuiltinRef>();
   if (!builtin)
     failNotCallable(expr, function);
+  checkOnElements(*builtin->builtin, expr.function->range);
   std::vector<Argument> given = arguments(expr);
   const auto *method = expr.function->as<syntax::Attribute>();
   if (builtin->self)
@@ -168,6 +169,16 @@ Value Lowering::inlineCall(const syntax::FunctionDef &callee,
                            const SourceRange &range) {
   At at(*this, range);
   const bool compileTime = callee.isConstexpr || callee.isPlain;
+  if (callee.isNamedTuple) {
+    Frame fields;
+    fields.function = &callee;
+    fields.file = callee.file ? callee.file : frame().file;
+    bindParameters(callee, std::move(given), fields);
+    std::vector<Value> values;
+    for (const syntax::Parameter &field : callee.parameters)
+      values.push_back(fields.scope[field.name].value);
+    return Value::namedTuple(callee, std::move(values));
+  }
   if (!callee.isJit && !compileTime)
     fail(DiagnosticId::NotSupported, range,
          "`" + callee.name + "` is not a kernel function",

@@ -42,6 +42,8 @@ Lowering::Condition Lowering::condition(const syntax::Expr &test,
          "`" + std::string(statement) + "` cannot test " + value.describe(),
          "test for a missing argument with `is None`");
   Tensor scalar = *tensor;
+  if (elements && scalar.type.isBlock())
+    return {std::nullopt, emit.truth(scalar)};
   if (scalar.type.isBlock() && scalar.type.elements() != 1)
     fail(DiagnosticId::BadCondition, test.range,
          "`" + std::string(statement) + "` needs one truth value, got " +
@@ -144,6 +146,8 @@ void Lowering::visitIf(const syntax::If &stmt) {
     visitBlock(*test.known ? stmt.body : stmt.orelse);
     return;
   }
+  if (test.value.type.isBlock())
+    return visitIfOnElements(stmt, test.value);
   scf::IfOp draft = prototypeIf(emit, test.value);
   Scope before = frame().scope;
   emit.builder.setInsertionPoint(draft.thenBlock()->getTerminator());
@@ -183,18 +187,23 @@ Lowering::Outcome Lowering::branchWithReturn(const syntax::If &stmt,
     fail(DiagnosticId::BadReturn, stmt.range,
          "`return` inside a loop is not supported",
          "guard the rest of the body with `if` instead");
-  scf::IfOp draft = prototypeIf(emit, test.value);
+  const bool onElements = test.value.type.isBlock();
+  scf::IfOp draft = onElements ? nullptr : prototypeIf(emit, test.value);
   Scope before = frame().scope;
   auto lostBefore = frame().lost;
-  emit.builder.setInsertionPoint(draft.thenBlock()->getTerminator());
+  if (draft)
+    emit.builder.setInsertionPoint(draft.thenBlock()->getTerminator());
+  onSomeElements += onElements;
   // As under Triton, a number that one path returns is a run-time value.
   Outcome thenOutcome = run({&stmt.body, 0, &rest});
-  thenOutcome.value = materialize(thenOutcome.value);
+  thenOutcome.value = spread(materialize(thenOutcome.value));
   frame().scope = std::move(before);
   frame().lost = std::move(lostBefore);
-  emit.builder.setInsertionPoint(draft.elseBlock()->getTerminator());
+  if (draft)
+    emit.builder.setInsertionPoint(draft.elseBlock()->getTerminator());
   Outcome elseOutcome = run({&stmt.orelse, 0, &rest});
-  elseOutcome.value = materialize(elseOutcome.value);
+  elseOutcome.value = spread(materialize(elseOutcome.value));
+  onSomeElements -= onElements;
 
   if (!sameType(thenOutcome.value, elseOutcome.value)) {
     const Outcome &shown = elseOutcome.returned ? elseOutcome : thenOutcome;
@@ -205,29 +214,40 @@ Lowering::Outcome Lowering::branchWithReturn(const syntax::If &stmt,
          "every path must return the same type: " +
              oneTypeHint(thenOutcome.value, elseOutcome.value));
   }
+  const SourceRange &where =
+      thenOutcome.returned ? thenOutcome.range : elseOutcome.range;
+  if (onElements)
+    return {true, selectParts(test.value, thenOutcome.value, elseOutcome.value),
+            where};
   std::vector<mlir::Value> thenParts, elseParts;
   flatten(thenOutcome.value, thenParts);
   flatten(elseOutcome.value, elseParts);
   auto results = resultsOf(finishIf(draft, thenParts, elseParts));
   size_t next = 0;
-  return {true, rebuild(thenOutcome.value, results, next),
-          thenOutcome.returned ? thenOutcome.range : elseOutcome.range};
+  return {true, rebuild(thenOutcome.value, results, next), where};
 }
 
 Value Lowering::conditional(const syntax::IfExp &expr) {
   Condition test = condition(*expr.test, "if");
   if (test.known)
     return evaluate(*test.known ? *expr.body : *expr.orelse);
-  scf::IfOp draft = prototypeIf(emit, test.value);
-  emit.builder.setInsertionPoint(draft.thenBlock()->getTerminator());
-  Value thenValue = materialize(evaluate(*expr.body));
-  emit.builder.setInsertionPoint(draft.elseBlock()->getTerminator());
-  Value elseValue = materialize(evaluate(*expr.orelse));
+  const bool onElements = test.value.type.isBlock();
+  scf::IfOp draft = onElements ? nullptr : prototypeIf(emit, test.value);
+  onSomeElements += onElements;
+  if (draft)
+    emit.builder.setInsertionPoint(draft.thenBlock()->getTerminator());
+  Value thenValue = spread(materialize(evaluate(*expr.body)));
+  if (draft)
+    emit.builder.setInsertionPoint(draft.elseBlock()->getTerminator());
+  Value elseValue = spread(materialize(evaluate(*expr.orelse)));
+  onSomeElements -= onElements;
   if (!sameType(thenValue, elseValue))
     fail(DiagnosticId::BranchType, expr.range,
          "the two sides of `if else` are " + thenValue.describe() + " and " +
              elseValue.describe(),
          oneTypeHint(thenValue, elseValue));
+  if (onElements)
+    return selectParts(test.value, thenValue, elseValue);
   std::vector<mlir::Value> thenParts, elseParts;
   flatten(thenValue, thenParts);
   flatten(elseValue, elseParts);
@@ -257,6 +277,12 @@ void Lowering::visitFor(const syntax::For &stmt) {
   if (range && !stmt.target->is<syntax::Name>())
     fail(DiagnosticId::BadLoop, stmt.target->range,
          "a loop variable must be a name", "write for i in range(n)");
+  auto isBlock = [](const Value &value) {
+    return value.tensor() && value.tensor()->type.isBlock();
+  };
+  if (elements && range && !range->unroll &&
+      (isBlock(*range->start) || isBlock(*range->stop)))
+    return forOnElements(stmt, *range);
   if (range && !range->unroll)
     return loop(stmt, *range);
   ++frame().loopDepth;

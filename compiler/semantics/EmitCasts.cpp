@@ -39,6 +39,10 @@ Tensor Emitter::integer(__int128 value, DType dtype, Shape shape) {
 }
 
 Tensor Emitter::floating(double value, DType dtype, Shape shape) {
+  if (isFp8(dtype)) {
+    Tensor bits = integer(fp8Bits(value, dtype), DType::Int8, std::move(shape));
+    return {bits.handle, bits.type.with({dtype, false})};
+  }
   auto attr = FloatAttr::get(toMlir(context(), dtype), value);
   return constantOf(*this, Type(dtype, std::move(shape)), attr);
 }
@@ -105,6 +109,12 @@ Tensor Emitter::truth(Tensor value) {
 
 // Between floating-point types. 16-bit sources go through fp32, as everywhere.
 Tensor Emitter::floatCast(Tensor value, Element to, bool towardZero) {
+  if (isFp8(value.type.element.dtype))
+    value = fromFp8(value);
+  if (value.type.element == to)
+    return value;
+  if (isFp8(to.dtype))
+    return toFp8(cast(value, kFp32), to.dtype, towardZero);
   Type type = value.type.with(to);
   auto rounding = towardZero ? tile::Rounding::RTZ : tile::Rounding::RTNE;
   return {tile::ConvertOp::create(builder, location(), toMlir(context(), type),
@@ -161,6 +171,11 @@ Tensor Emitter::cast(Tensor value, Element to) {
   if (from.isPointer || to.isPointer)
     return addressCast(value, to);
 
+  if (isFp8(from.dtype) || isFp8(to.dtype)) {
+    if (from.isFloat() && to.isFloat())
+      return floatCast(value, to, false);
+    return cast(cast(value, kFp32), to);
+  }
   bool half = from.dtype == DType::Fp16 || from.dtype == DType::Bf16;
   if (half && to.dtype != DType::Fp32)
     return cast(cast(value, Element{DType::Fp32, false}), to);

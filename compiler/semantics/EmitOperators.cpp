@@ -91,10 +91,22 @@ std::pair<Tensor, Tensor> Emitter::pair(const Value &a, const Value &b,
   } else {
     Promoted common = promote({left.dtype, weakA != nullptr},
                               {right.dtype, weakB != nullptr}, rules.divides);
+    if (!common.dtype && (isFp8(left.dtype) || isFp8(right.dtype)))
+      fail(DiagnosticId::BadOperand, common.why,
+           "convert the 8-bit float first: " +
+               (isFp8(left.dtype) ? quoteLeft() : quoteRight()) +
+               ".to(tl.float16)");
     if (!common.dtype)
       fail(DiagnosticId::MixedSigns, common.why,
            "convert one so that the signs agree: " + quoteLeft() + ".to(...)");
     DType dtype = *common.dtype;
+    if (isFp8(dtype) && !rules.moves)
+      fail(
+          DiagnosticId::BadOperand,
+          quoted(op) + " is not defined for " + std::string(nameOf(dtype)) +
+              ": 8-bit floats are stored and converted only",
+          "convert first: " + (isFp8(left.dtype) ? quoteLeft() : quoteRight()) +
+              ".to(tl.float16)");
     auto convert = [&](const Value &value, const Const *weak) {
       if (!weak)
         return cast(*value.tensor(), Element{dtype, false});
@@ -415,7 +427,8 @@ Tensor Emitter::logical(bool isAnd, Tensor a, Tensor b) {
 
 Tensor Emitter::select(Tensor condition, const Value &x, const Value &y) {
   condition = truth(condition);
-  auto [a, b] = pair(x, y, {.pointerA = true, .pointerB = true}, "where");
+  auto [a, b] =
+      pair(x, y, {.pointerA = true, .pointerB = true, .moves = true}, "where");
   if (a.type.element != b.type.element)
     fail(DiagnosticId::TypeMismatch,
          "`where` cannot mix " + toString(a.type) + " and " + toString(b.type),

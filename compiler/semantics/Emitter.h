@@ -40,6 +40,10 @@ public:
   /// Calls a helper of the kernel, inlined at the builder's position.
   virtual Value call(const Value &function, std::vector<Value> arguments,
                      const SourceRange &range) = 0;
+  /// Calls a helper of scalars on every element of blocks of one shape.
+  virtual Value callOnElements(const Value &function,
+                               std::vector<Value> arguments, const Shape &shape,
+                               const SourceRange &range) = 0;
 };
 
 class Emitter {
@@ -56,6 +60,12 @@ public:
 
   Value call(const Value &function, std::vector<Value> arguments) {
     return reporter.call(function, std::move(arguments), site.range);
+  }
+
+  Value callOnElements(const Value &function, std::vector<Value> arguments,
+                       const Shape &shape) {
+    return reporter.callOnElements(function, std::move(arguments), shape,
+                                   site.range);
   }
 
   std::optional<Value> attribute(const Value &value, const std::string &name) {
@@ -104,6 +114,7 @@ public:
   /// Both sides in their common type and shape; pointers pass if allowed.
   struct Pairing {
     bool pointerA = false, pointerB = false, divides = false;
+    bool moves = false; // nothing is computed: 8-bit floats pass
   };
   std::pair<Tensor, Tensor> pair(const Value &a, const Value &b, Pairing rules,
                                  std::string_view op);
@@ -114,6 +125,8 @@ public:
   std::string f32Precision = "tf32";
   /// Whether tl.device_assert is compiled.
   bool debug = false;
+  /// Of a CUDA target, 80 for sm_80; else 0.
+  unsigned capability = 0;
 
 private:
   std::pair<Tensor, Tensor> pairBits(const Value &a, const Value &b,
@@ -126,8 +139,16 @@ private:
   Value onTuples(BinaryOp op, const Value &a, const Value &b);
   Tensor floatCast(Tensor value, Element to, bool towardZero);
   Tensor addressCast(Tensor value, Element to);
+  /// Of fp8e5 an fp16, of fp8e4nv an fp32: exact.
+  Tensor fromFp8(Tensor value);
+  /// Of an fp32.
+  Tensor toFp8(Tensor value, DType type, bool towardZero);
 
   ErrorReporter &reporter;
 };
+
+/// The bits of the 8-bit float next to `value`: to nearest even, at most the
+/// largest number.
+uint8_t fp8Bits(double value, DType type);
 
 } // namespace tessera::semantics

@@ -5,15 +5,23 @@
 
 namespace tessera::semantics {
 
-// All take float32. atan, asin: the polynomials of Cephes' single-precision
-// library (S. Moshier), 2 ulp. pow: log2 |x| as the sum of two floats, by the
-// series of atanh in (m - 1) / (m + 1), so that y log2 x keeps the bits that
-// exp2 needs. log1p, expm1: W. Kahan's corrections of log(1 + x), exp(x) - 1.
+// Those that ask for _float take float32, the others float64 too. atan, asin:
+// the polynomials of Cephes' single-precision library (S. Moshier), 2 ulp. pow:
+// log2 |x| as the sum of two floats, by the series of atanh in (m - 1) / (m +
+// 1), so that y log2 x keeps the bits that exp2 needs. log1p in float32: the
+// series of fdlibm's logf. expm1 in float32: Taylor's on |r| <= ln 2 / 2. Both
+// in float64: W. Kahan's corrections of log(1 + x) and exp(x) - 1. A GPU's log
+// has no small relative error next to 1, so float32 does not use it there.
 const char *const kLibdeviceText = R"py(
 
 @triton.constexpr_function
 def _is_fp32(x):
     return x == tl.float32
+
+
+@triton.constexpr_function
+def _is_real(x):
+    return x == tl.float32 or x == tl.float64
 
 
 @triton.jit
@@ -24,15 +32,57 @@ def _float(x):
 
 
 @triton.jit
+def _real(x):
+    x = tl.to_tensor(x)
+    tl.static_assert(_is_real(x.dtype.scalar), "this function of libdevice takes float32 or float64: convert with .to(tl.float32)")
+    return x
+
+
+@triton.jit
+def _two_reals(x, y):
+    # Both in the wider type and in one shape.
+    x = _real(x)
+    y = _real(y)
+    if x.dtype == tl.float64 or y.dtype == tl.float64:
+        x, y = tl.broadcast(x.to(tl.float64), y.to(tl.float64))
+    else:
+        x, y = tl.broadcast(x, y)
+    return x, y
+
+
+@triton.jit
 def _bits(x):
-    return x.to(tl.int32, bitcast=True)
+    if x.dtype == tl.float64:
+        bits = x.to(tl.int64, bitcast=True)
+    else:
+        bits = x.to(tl.int32, bitcast=True)
+    return bits
+
+
+@triton.jit
+def _from_bits(x):
+    if x.dtype == tl.int64:
+        number = x.to(tl.float64, bitcast=True)
+    else:
+        number = x.to(tl.float32, bitcast=True)
+    return number
+
+
+@triton.constexpr_function
+def _sign_bit(x):
+    return -0x8000000000000000 if x == tl.float64 else -0x80000000
 
 
 @triton.jit
 def libdevice_copysign(x, y):
-    size = _bits(_float(x)) & 0x7FFFFFFF
-    sign = _bits(_float(y)) & -0x80000000
-    return (size | sign).to(tl.float32, bitcast=True)
+    x, y = _two_reals(x, y)
+    SIGN: tl.constexpr = _sign_bit(x.dtype)
+    return _from_bits((_bits(x) & ~SIGN) | (_bits(y) & SIGN))
+
+
+@triton.jit
+def libdevice_signbit(x):
+    return (_bits(_real(x)) < 0).to(tl.int32)
 
 
 @triton.jit
@@ -56,16 +106,8 @@ def libdevice_fast_dividef(x, y):
 
 
 @triton.jit
-def libdevice_div_rz(x, y):
-    q = tl.div_rn(_float(x), _float(y))
-    rest = tl.fma(-q, y, x)
-    away = ((rest < 0) & (x > 0)) | ((rest > 0) & (x < 0))
-    return tl.where(away, (_bits(q) - 1).to(tl.float32, bitcast=True), q)
-
-
-@triton.jit
 def libdevice_tan(x):
-    return tl.sin(_float(x)) / tl.cos(x)
+    return tl.sin(_real(x)) / tl.cos(x)
 
 
 @triton.jit
@@ -75,7 +117,7 @@ def libdevice_fast_tanf(x):
 
 @triton.jit
 def libdevice_log10(x):
-    return tl.log2(_float(x)) * 0.30102999566398120
+    return tl.log2(_real(x)) * 0.30102999566398120
 
 
 @triton.jit
@@ -85,13 +127,21 @@ def libdevice_fast_log10f(x):
 
 @triton.jit
 def libdevice_exp10(x):
-    # An fma, so that no sum behind it takes the product before it is rounded.
-    high = tl.fma(_float(x), 3.321928024291992, 0.0)
-    low = tl.fma(x, 3.321928024291992, -high) + x * 7.0595369e-8
-    low = tl.where(tl.abs(high) < 1e4, low, 0.0)
-    small = high < -100.0  # exp2 has no subnormal results on GPUs
-    power = tl.exp2(tl.where(small, high + 64.0, high)) * tl.fma(low, 0.6931471805599453, 1.0)
-    return power * tl.where(small, 5.421010862427522e-20, 1.0)
+    if _real(x).dtype == tl.float64:
+        high = x * 3.321928094887362
+        # tl.fma takes a number as float32.
+        low = tl.fma(x, tl.zeros_like(x) + 3.321928094887362, -high) + x * 1.661617516973592e-16
+        low = tl.where(tl.abs(high) < 1e4, low, 0.0)
+        power = tl.exp2(high) * tl.fma(low, 0.6931471805599453, 1.0)
+    else:
+        # An fma, so that no sum behind it takes the product before it is rounded.
+        high = tl.fma(x, 3.321928024291992, 0.0)
+        low = tl.fma(x, 3.321928024291992, -high) + x * 7.0595369e-8
+        low = tl.where(tl.abs(high) < 1e4, low, 0.0)
+        small = high < -100.0  # exp2 has no subnormal results on GPUs
+        power = tl.exp2(tl.where(small, high + 64.0, high)) * tl.fma(low, 0.6931471805599453, 1.0)
+        power = power * tl.where(small, 5.421010862427522e-20, 1.0)
+    return power
 
 
 @triton.jit
@@ -100,18 +150,68 @@ def libdevice_fast_exp10f(x):
 
 
 @triton.jit
+def _two_to(n):
+    return ((n + 127) << 23).to(tl.float32, bitcast=True)
+
+
+@triton.jit
 def libdevice_log1p(x):
-    u = 1.0 + _float(x)
-    near = tl.log(u) * (x / (u - 1.0))
-    return tl.where((u == 1.0) | (x == float("inf")), x, near)
+    u = 1.0 + _real(x)
+    if x.dtype == tl.float64:
+        result = tl.log(u) * (x / (u - 1.0))
+        result = tl.where(u == 1.0, x, result)
+    else:
+        # What rounding took from u, for a u of any size.
+        lost = tl.where(u < 2.0, x - (u - 1.0), 1.0 - (u - x))
+        bits = _bits(u)
+        n = (bits - 0x3F3504F3) >> 23
+        f = (bits - (n << 23)).to(tl.float32, bitcast=True) - 1.0
+        lost = lost / u
+        k = n.to(tl.float32)
+        s = f / (2.0 + f)
+        z = s * s
+        p = tl.fma(z, 0.24279078841, 0.28498786688)
+        p = tl.fma(z, p, 0.40000972152)
+        p = tl.fma(z, p, 0.66666662693) * z
+        half = 0.5 * f * f
+        tail = tl.fma(s, half + p, tl.fma(k, 9.0580006145e-6, lost))
+        result = tl.fma(k, 0.693138122558594, f - (half - tail))
+        result = tl.where(tl.abs(x) < 5.9604645e-8, x, result)
+        result = tl.where(x == -1.0, -float("inf"), tl.where(x < -1.0, float("nan"), result))
+    return tl.where((x == float("inf")) | (x != x), x, result)
+
+
+@triton.jit
+def _expm1_parts(x):
+    # expm1(r) and n of x = n ln 2 + r, in float32; x at most 89 in size.
+    n = tl.floor(tl.fma(x, 1.4426950408889634, 0.5))
+    r = tl.fma(n, -0.693145751953125, x)
+    r = tl.fma(n, -1.428606765330187e-6, r)
+    p = tl.fma(r, 2.4801587e-5, 0.0001984127)
+    p = tl.fma(r, p, 0.0013888889)
+    p = tl.fma(r, p, 0.008333334)
+    p = tl.fma(r, p, 0.041666668)
+    p = tl.fma(r, p, 0.16666667)
+    p = tl.fma(r, p, 0.5)
+    return tl.fma(p * r, r, r), n.to(tl.int32)
 
 
 @triton.jit
 def libdevice_expm1(x):
-    u = tl.exp(_float(x))
-    far = u - 1.0
-    near = far * (x / tl.log(u))
-    return tl.where(u == 1.0, x, tl.where((tl.abs(x) > 16.0) | (far == -1.0), far, near))
+    if _real(x).dtype == tl.float64:
+        u = tl.exp(x)
+        far = u - 1.0
+        near = far * (x / tl.log(u))
+        result = tl.where((tl.abs(x) > 40.0) | (far == -1.0), far, near)
+        result = tl.where(u == 1.0, x, result)
+    else:
+        p, n = _expm1_parts(tl.minimum(tl.maximum(x, -30.0), 89.0))
+        half = _two_to(n - 1)  # of 2^n, which may be 2^128
+        result = 2.0 * tl.fma(half, p, half - 0.5)
+        result = tl.where(n == 0, p, result)
+        result = tl.where(x > 88.9, float("inf"), result)
+        result = tl.where(tl.abs(x) < 1e-10, x, result)
+    return tl.where(x != x, x, result)
 
 
 @triton.jit
@@ -167,11 +267,6 @@ def libdevice_acos(x):
     p = _asin_near(tl.where(far, tl.sqrt(0.5 * (1.0 - size)), x))
     large = tl.where(x > 0.0, 2.0 * p, 3.141592653589793 - 2.0 * p)
     return tl.where(far, large, 1.5707963267948966 - p)
-
-
-@triton.jit
-def _two_to(n):
-    return ((n + 127) << 23).to(tl.float32, bitcast=True)
 
 
 @triton.jit

@@ -25,6 +25,8 @@ Lowering::Lowering(MLIRContext &context, const syntax::Program &program,
       emit(context, *this) {
   emit.f32Precision = request.options.f32Default;
   emit.debug = request.options.debug;
+  if (request.target.rfind("sm_", 0) == 0)
+    emit.capability = unsigned(std::atoi(request.target.c_str() + 3));
 }
 
 Lowering::At::At(Lowering &lowering, const SourceRange &range)
@@ -201,11 +203,12 @@ void Lowering::bindKernel(const syntax::FunctionDef &kernel,
            "give it a value, as in " + parameter.name + "=64");
     auto parsed = syntax::ArgClass::parse(argument.type);
     auto dtype = parsed ? parseDType(parsed->element) : std::nullopt;
-    if (!dtype || isFp8(*dtype))
+    if (!dtype || (isFp8(*dtype) && !parsed->pointer))
       fail(DiagnosticId::BadSignature, parameter.range,
            "argument `" + parameter.name + "` has the type `" + argument.type +
                "`, which kernels cannot compute with",
-           parsed ? "8-bit floats are not supported yet: use bf16 or fp16"
+           parsed ? "8-bit floats lie in memory: pass a pointer to them, or "
+                    "the number as fp32"
                   : "types are written as in *fp32:16, i32, fp32");
     Type type(Element{*dtype, parsed->pointer});
     physical.push_back(&parameter);

@@ -18,6 +18,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <functional>
 #include <map>
 
 namespace tessera::semantics {
@@ -38,6 +39,8 @@ public:
                                  const SourceRange &range) override;
   Value call(const Value &function, std::vector<Value> arguments,
              const SourceRange &range) override;
+  Value callOnElements(const Value &function, std::vector<Value> arguments,
+                       const Shape &shape, const SourceRange &range) override;
 
 private:
   struct Variable {
@@ -147,6 +150,17 @@ private:
                                         const SourceRange &loop,
                                         const std::string &except);
 
+  // Elementwise.cpp: the function that tl.map_elementwise calls.
+  /// Numbers as blocks, where elements are gone over; else as they are.
+  Value spread(const Value &value);
+  void checkOnElements(const Builtin &builtin, const SourceRange &range);
+  Value selectParts(const Tensor &condition, const Value &yes, const Value &no);
+  void visitIfOnElements(const syntax::If &stmt, const Tensor &condition);
+  void loopOnElements(const SourceRange &range,
+                      const std::function<Tensor()> &condition,
+                      const std::function<void()> &body);
+  void forOnElements(const syntax::For &stmt, const Range &range);
+
   // CompileTime.cpp: the body of a constexpr_function.
   enum class Flow { Next, Break, Continue, Return };
   Flow runAtCompileTime(const syntax::Block &block, Outcome &outcome);
@@ -197,7 +211,9 @@ private:
   Emitter emit;
   std::vector<Frame *> frames;
   const syntax::Expr *current = nullptr; // being evaluated
-  uint64_t steps = 0;   // statements and expressions visited so far
+  std::optional<Shape> elements; // of tl.map_elementwise while it is inlined
+  unsigned onSomeElements = 0;   // > 0: in an arm or loop of some of them
+  uint64_t steps = 0;            // statements and expressions visited so far
   unsigned dryRuns = 0; // > 0: visiting a loop body to see what it assigns
 };
 

@@ -6,6 +6,8 @@
 #include "compiler/semantics/Prelude.h"
 #include "support/Names.h"
 
+#include "dialect/tile/TileDialect.h"
+
 #include <array>
 
 namespace tessera::semantics {
@@ -30,7 +32,8 @@ bool isModule(std::string_view path) {
   for (std::string_view known :
        {"tl", "triton", "tl.math", "tl.extra", "tl.extra.cuda",
         "tl.extra.libdevice", "tl.PropagateNan", "math", "tl.tensor",
-        "tl.dtype", "tl.tensor_descriptor", "tl.tensor_descriptor_base"})
+        "tl.dtype", "tl.target_info", "tl.tensor_descriptor",
+        "tl.tensor_descriptor_base"})
     if (path == known)
       return true;
   return false;
@@ -44,6 +47,8 @@ std::string registryName(const std::string &module, const std::string &name) {
     return "math." + name;
   if (module == "triton")
     return "triton." + name;
+  if (module == "tl.target_info")
+    return "target_info." + name;
   return "";
 }
 
@@ -103,11 +108,48 @@ std::string laterHint(const std::string &module, const std::string &name) {
   struct Later {
     std::string_view name, hint;
   };
+  constexpr std::string_view kBessel =
+      "compute it before the launch and pass it as a tensor";
+  constexpr std::string_view kClock =
+      "code is made for several devices; measure from the host";
+  constexpr std::string_view kLaunch =
+      "an argument or a tl.constexpr can hold it";
   constexpr Later kLater[] = {
       {"dot_scaled", "scale the operands and use tl.dot"},
       {"inline_asm_elementwise",
        "kernels hold no assembly; write it with the functions of tl"},
-      {"map_elementwise", "call the helper on the blocks themselves"},
+      {"slice", "a block is indexed with None and : as they are"},
+      {"void", "leave it out: a function without `return` gives None"},
+      {"const", "leave it out, it is an annotation of parameters"},
+      {"constexpr_type", "ask for the type of elements: x.dtype"},
+      {"tuple_type", "isinstance(x, tuple) asks for a tuple"},
+      {"tensor_descriptor_type",
+       "isinstance(x, tl.tensor_descriptor) asks for a descriptor"},
+      {"base_value", "isinstance(x, tl.tensor) asks for a number or block"},
+      {"base_type", "isinstance(x, tl.dtype) asks for a type"},
+      {"current_target", "ask tl.target_info.is_cuda()"},
+      {"extern_elementwise",
+       "functions of libdevice are in tl.extra.libdevice"},
+      {"j0", kBessel},
+      {"j1", kBessel},
+      {"jn", kBessel},
+      {"y0", kBessel},
+      {"y1", kBessel},
+      {"yn", kBessel},
+      {"cyl_bessel_i0", kBessel},
+      {"cyl_bessel_i1", kBessel},
+      {"rcp64h", "write 1.0 / x"},
+      {"globaltimer", kClock},
+      {"smid", kClock},
+      {"convert_custom_float8_sm70", "write x.to(tl.float16)"},
+      {"convert_custom_float8_sm80", "write x.to(tl.float16)"},
+      {"num_threads", kLaunch},
+      {"num_warps", kLaunch},
+      {"gdc_wait", "leave it out: launches follow each other here"},
+      {"gdc_launch_dependents",
+       "leave it out: launches follow each other here"},
+      {"max", "write tl.maximum(x, y) of two, tl.max(x, axis) of a block"},
+      {"min", "write tl.minimum(x, y) of two, tl.min(x, axis) of a block"},
   };
   for (const Later &later : kLater)
     if (name == later.name)
@@ -152,6 +194,8 @@ Value Lowering::member(const std::string &parent, const std::string &name,
     return ModuleRef{path};
   if (module == "tl.PropagateNan" && (name == "ALL" || name == "NONE"))
     return Const("PropagateNan." + name);
+  if (module == "tl" && name == "TRITON_MAX_TENSOR_NUMEL")
+    return Value::integer(tile::kMaxTileElements);
   if (module == "tl" && name == "pi32_t")
     return Value::type(Type(Element{DType::Int32, true}));
   if (module == "tl")
@@ -163,8 +207,9 @@ Value Lowering::member(const std::string &parent, const std::string &name,
   if (builtin)
     return BuiltinRef{builtin, nullptr};
   const bool device = module == "tl.extra.libdevice" || module == "tl.math";
-  if (device || (module == "tl" && name.rfind("libdevice_", 0) != 0))
-    if (auto *function = preludeFunction(device ? "libdevice_" + name : name))
+  if (device || module == "tl")
+    if (auto *function =
+            device ? libdeviceFunction(name) : preludeFunction(name))
       return FunctionRef{function};
   if (std::string hint = laterHint(module, name); !hint.empty())
     fail(DiagnosticId::NotSupported, range,
@@ -185,9 +230,8 @@ std::optional<Value> Lowering::global(std::string_view name,
                                       const SourceRange &range) {
   if (!frame().function)
     return std::nullopt;
-  const auto &home =
-      frame().file == prelude().main().file ? prelude() : program;
-  auto symbol = home.lookup(*frame().function, name);
+  const syntax::Program *ours = preludeOf(frame().file);
+  auto symbol = (ours ? *ours : program).lookup(*frame().function, name);
   if (!symbol)
     return std::nullopt;
   switch (symbol->kind) {
@@ -239,6 +283,19 @@ std::string Lowering::unknownNameHint(const std::string &name) {
          "the top of the file";
 }
 
+// Whether a line of the file begins a class of this name.
+static bool isClassOf(const std::string &text, const std::string &name) {
+  const std::string start = "class " + name;
+  for (size_t at = text.find(start); at != text.npos;
+       at = text.find(start, at + 1)) {
+    const char next =
+        at + start.size() < text.size() ? text[at + start.size()] : ' ';
+    if ((at == 0 || text[at - 1] == '\n') && (next == '(' || next == ':'))
+      return true;
+  }
+  return false;
+}
+
 Value Lowering::lookUp(const syntax::Name &name) {
   if (auto it = frame().scope.find(name.id); it != frame().scope.end())
     return it->second.value;
@@ -253,6 +310,12 @@ Value Lowering::lookUp(const syntax::Name &name) {
   if (name.id == "abs" || name.id == "sum")
     if (auto *builtin = Registry::get().find(name.id))
       return BuiltinRef{builtin, nullptr};
+  if (frame().file && isClassOf(frame().file->text(), name.id))
+    fail(DiagnosticId::NotSupported, name.range,
+         "the class `" + name.id +
+             "` is code around kernels, which is not read",
+         "a class of typing.NamedTuple that has nothing but fields makes "
+         "tuples with names; else pass the values one by one");
   fail(DiagnosticId::UnknownName, name.range,
        "`" + name.id + "` is not defined", unknownNameHint(name.id));
 }
@@ -278,6 +341,14 @@ Value Lowering::typeAttribute(const Type &type, const syntax::Attribute &expr) {
   if (name == "primitive_bitwidth" ||
       (name == "int_bitwidth" && type.element.isInt()))
     return Value::integer(bits);
+  if (name == "numel" && type.isBlock())
+    return Value::integer(type.elements());
+  if (type.element.isFloat()) {
+    if (name == "fp_mantissa_width")
+      return Value::integer(fractionBits(type.element.dtype));
+    if (name == "exponent_bias")
+      return Value::integer(exponentBias(type.element.dtype));
+  }
   if (name == "itemsize")
     return Value::integer((bits + 7) / 8);
   if (name == "name")
@@ -289,7 +360,9 @@ Value Lowering::typeAttribute(const Type &type, const syntax::Attribute &expr) {
   std::string nearest = Registry::get().nearest("dtype." + name);
   fail(DiagnosticId::UnknownAttribute, expr.attributeRange,
        "the type " + toString(type) + " has no attribute `" + name + "`",
-       nearest.empty() ? "" : "did you mean `" + nearest + "`?");
+       nearest.empty() ? "docs/language/builtins.md lists what a type can be "
+                         "asked"
+                       : "did you mean `" + nearest + "`?");
 }
 
 // What to write for an attribute that a value does not have; `x` is its text.
@@ -385,6 +458,10 @@ Value Lowering::attribute(const Value &value, const syntax::Attribute &expr) {
   if (auto *block = value.blockPointer();
       block && (name == "dtype" || name == "type"))
     return Value::type(block->base.type);
+  if (auto *fields = value.tupleFields())
+    for (size_t i = 0; i < fields->parameters.size(); ++i)
+      if (fields->parameters[i].name == name)
+        return (*value.tupleValues())[i];
   if (auto *array = value.descriptor())
     if (auto found = descriptorAttribute(*array, value, name))
       return *found;

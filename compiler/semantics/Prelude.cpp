@@ -10,10 +10,12 @@ namespace {
 // easy as 1, 2, 3", section 3.3) with its published constants. Integers become
 // floats in [0, 1) as under Triton: negative ones are turned over, and the
 // factor is the largest that keeps every product below 1.
-const char *const kText = R"(
+const char *const kImports = R"(
 import triton
 import triton.language as tl
+)";
 
+const char *const kText = R"(
 
 @triton.jit
 def philox_impl(c0, c1, c2, c3, k0, k1, n_rounds: tl.constexpr = 10):
@@ -195,6 +197,11 @@ def _argmin_combine_tie_break_fast(value1, index1, value2, index2):
 
 
 @triton.constexpr_function
+def _is_power_of_two(i):
+    return i > 0 and (i & (i - 1)) == 0
+
+
+@triton.constexpr_function
 def _log2(i):
     result = 0
     while i > 1:
@@ -203,18 +210,44 @@ def _log2(i):
     return result
 )";
 
+std::shared_ptr<const syntax::Program> parsed(const char *path,
+                                              const std::string &text) {
+  return syntax::Program::load(
+      path, kImports + text, [](const std::string &) { return std::nullopt; });
+}
+
+// Most kernels call nothing of it, so it is parsed apart.
+const syntax::Program &libdevice() {
+  static const std::shared_ptr<const syntax::Program> program = parsed(
+      "tessera/libdevice.py",
+      std::string(kLibdeviceText) + kLibdeviceElementaryText +
+          kLibdeviceBitsText + libdeviceRoundingText() + kLibdeviceSpecialText);
+  return *program;
+}
+
 } // namespace
 
 const syntax::Program &prelude() {
   static const std::shared_ptr<const syntax::Program> program =
-      syntax::Program::load("tessera/prelude.py",
-                            std::string(kText) + kLibdeviceText,
-                            [](const std::string &) { return std::nullopt; });
+      parsed("tessera/prelude.py", kText);
   return *program;
 }
 
 const syntax::FunctionDef *preludeFunction(std::string_view name) {
   return prelude().main().findFunction(name);
+}
+
+const syntax::FunctionDef *libdeviceFunction(std::string_view name) {
+  return libdevice().main().findFunction("libdevice_" + std::string(name));
+}
+
+const syntax::Program *
+preludeOf(const std::shared_ptr<const SourceFile> &file) {
+  if (!file || file->path().rfind("tessera/", 0) != 0)
+    return nullptr;
+  if (file == prelude().main().file)
+    return &prelude();
+  return file == libdevice().main().file ? &libdevice() : nullptr;
 }
 
 } // namespace tessera::semantics

@@ -15,7 +15,17 @@ const syntax::Program &prelude();
 /// the prelude's own.
 const syntax::FunctionDef *preludeFunction(std::string_view name);
 
-/// Its second part: libdevice_NAME is tl.extra.libdevice.NAME.
+/// The same of tl.extra.libdevice.NAME, which stand in a file of their own.
+const syntax::FunctionDef *libdeviceFunction(std::string_view name);
+
+/// The one of the two that a function of `file` belongs to, or null.
+const syntax::Program *preludeOf(const std::shared_ptr<const SourceFile> &file);
+
+// The parts of libdevice: libdevice_NAME is tl.extra.libdevice.NAME.
 extern const char *const kLibdeviceText;
+extern const char *const kLibdeviceElementaryText;
+extern const char *const kLibdeviceSpecialText;
+extern const char *const kLibdeviceBitsText;
+std::string libdeviceRoundingText();
 
 } // namespace tessera::semantics

@@ -43,6 +43,12 @@ Promoted promote(Side a, Side b, bool divides) {
     return {divides ? DType::Fp32 : DType::Bf16, ""};
   if (either(a.dtype, b.dtype, DType::Bf16))
     return {DType::Fp32, ""};
+  if (isFp8(a.dtype) && isFp8(b.dtype))
+    return {a.dtype == b.dtype ? a.dtype : DType::Fp16, ""};
+  if (isFp8(a.dtype) || isFp8(b.dtype))
+    return {std::nullopt, "`" + std::string(nameOf(a.dtype)) + "` and `" +
+                              std::string(nameOf(b.dtype)) +
+                              "` have no common type"};
   if (divides && isSigned(a.dtype) != isSigned(b.dtype))
     return {std::nullopt, "cannot divide " + std::string(nameOf(a.dtype)) +
                               " and " + std::string(nameOf(b.dtype)) +

@@ -82,7 +82,7 @@ Value Lowering::materialize(const Value &value) {
     std::vector<Value> items;
     for (const Value &item : *values)
       items.push_back(materialize(item));
-    return Value::tuple(std::move(items));
+    return Value::tupleLike(value, std::move(items));
   }
   return value;
 }
@@ -94,6 +94,8 @@ void Lowering::assignName(const std::string &name, Value value,
          "write for i in range(n)");
   if (values)
     values->add(frame().file, where, value);
+  if (elements && value.isDynamic())
+    value = spread(value);
   frame().scope[name] = {std::move(value), where};
   frame().lost.erase(name);
 }

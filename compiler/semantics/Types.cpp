@@ -50,9 +50,49 @@ const Row &rowOf(DType type) { return kRows[size_t(type)]; }
 
 bool isFloat(DType type) { return rowOf(type).isFloat; }
 bool isFp8(DType type) { return isFloat(type) && bitWidth(type) == 8; }
+bool hasValues(DType type) {
+  return !isFp8(type) || type == DType::Fp8E4Nv || type == DType::Fp8E5;
+}
 bool isInt(DType type) { return !rowOf(type).isFloat; }
 bool isSigned(DType type) { return rowOf(type).isSigned; }
 unsigned bitWidth(DType type) { return rowOf(type).bits; }
+
+unsigned fractionBits(DType type) {
+  switch (type) {
+  case DType::Fp16:
+    return 10;
+  case DType::Bf16:
+    return 7;
+  case DType::Fp32:
+    return 23;
+  case DType::Fp64:
+    return 52;
+  case DType::Fp8E5:
+  case DType::Fp8E5B16:
+    return 2;
+  default:
+    return 3;
+  }
+}
+
+int exponentBias(DType type) {
+  switch (type) {
+  case DType::Fp8E4Nv:
+    return 7;
+  case DType::Fp8E4B8:
+    return 8;
+  case DType::Fp8E5B16:
+    return 16;
+  case DType::Bf16:
+  case DType::Fp32:
+    return 127;
+  case DType::Fp64:
+    return 1023;
+  default:
+    return 15;
+  }
+}
+
 std::string_view nameOf(DType type) { return rowOf(type).name; }
 
 int kindOf(DType type) {

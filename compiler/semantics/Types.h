@@ -33,9 +33,11 @@ enum class DType : uint8_t {
   Bf16,
   Fp32,
   Fp64,
-  // Types that have names, so that kernels can ask for them, but no values.
+  // Values of these are stored and converted, and kept as integers in the IR:
+  // Fp8.cpp.
   Fp8E4Nv,
   Fp8E5,
+  // Types that have names, so that kernels can ask for them, but no values.
   Fp8E4B8,
   Fp8E5B16,
   Fp8E4B15,
@@ -43,10 +45,15 @@ enum class DType : uint8_t {
 
 bool isFloat(DType type);
 bool isFp8(DType type);
+/// Whether there are values of it: not of the 8-bit floats of other makers.
+bool hasValues(DType type);
 bool isInt(DType type); // Int1 too
 /// Int1 counts as unsigned, as under Triton.
 bool isSigned(DType type);
 unsigned bitWidth(DType type);
+/// Of a float: bits of its fraction, and what is added to its exponent.
+unsigned fractionBits(DType type);
+int exponentBias(DType type);
 /// 0 bool, 1 integer, 2 float: the kinds of the promotion rules.
 int kindOf(DType type);
 /// "fp32", "int32", "uint8", "int1".

@@ -84,6 +84,24 @@ Value Value::tuple(std::vector<Value> values) {
   return result;
 }
 
+Value Value::namedTuple(const syntax::FunctionDef &fields,
+                        std::vector<Value> values) {
+  Value result = tuple(std::move(values));
+  std::get<std::shared_ptr<Tuple>>(result.data)->fields = &fields;
+  return result;
+}
+
+const syntax::FunctionDef *Value::tupleFields() const {
+  auto *held = as<std::shared_ptr<Tuple>>();
+  return held ? (*held)->fields : nullptr;
+}
+
+Value Value::tupleLike(const Value &like, std::vector<Value> values) {
+  if (auto *fields = like.tupleFields())
+    return namedTuple(*fields, std::move(values));
+  return tuple(std::move(values));
+}
+
 size_t Value::size() const {
   auto *held = as<std::shared_ptr<Tuple>>();
   return held ? (*held)->size : 1;
@@ -139,7 +157,7 @@ Value rebuild(const Value &like, const std::vector<mlir::Value> &parts,
     std::vector<Value> items;
     for (const Value &item : *values)
       items.push_back(rebuild(item, parts, next));
-    return Value::tuple(std::move(items));
+    return Value::tupleLike(like, std::move(items));
   }
   if (auto *pointer = like.blockPointer()) {
     BlockPointer result = *pointer;
@@ -165,7 +183,8 @@ bool sameType(const Value &a, const Value &b) {
     return a.tensor() && b.tensor() && a.tensor()->type == b.tensor()->type;
   if (auto *left = a.tupleValues()) {
     auto *right = b.tupleValues();
-    if (!right || left->size() != right->size())
+    if (!right || left->size() != right->size() ||
+        a.tupleFields() != b.tupleFields())
       return false;
     for (size_t i = 0; i < left->size(); ++i)
       if (!sameType((*left)[i], (*right)[i]))

@@ -108,7 +108,8 @@ struct Descriptor {
 
 struct Tuple {
   std::vector<Value> values;
-  size_t size = 0; // Value::size() of the whole
+  size_t size = 0;                             // Value::size() of the whole
+  const syntax::FunctionDef *fields = nullptr; // of a NamedTuple
 };
 
 /// No tuple may hold more, counted in depth: one that a loop doubles would take
@@ -146,6 +147,12 @@ public:
   static Value integer(__int128 value) { return Const(Const::Int(value)); }
   static Value type(Type value) { return Const(std::move(value)); }
   static Value tuple(std::vector<Value> values);
+  /// A tuple with the names of `like`, if it has any.
+  static Value tupleLike(const Value &like, std::vector<Value> values);
+  /// One whose values have the names of the class's fields.
+  static Value namedTuple(const syntax::FunctionDef &fields,
+                          std::vector<Value> values);
+  const syntax::FunctionDef *tupleFields() const;
 
   template <typename T>
   const T *as() const {

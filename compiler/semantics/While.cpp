@@ -35,6 +35,18 @@ std::vector<std::string> Lowering::changedNames(const Scope &before,
 // name goes through both.
 void Lowering::visitWhile(const syntax::While &stmt) {
   OpBuilder &builder = emit.builder;
+  if (elements)
+    return loopOnElements(
+        stmt.range,
+        [&] {
+          Condition test = condition(*stmt.test, "while");
+          if (test.known)
+            fail(DiagnosticId::BadLoop, stmt.test->range,
+                 "the condition of this `while` does not change",
+                 "test a value that the body changes");
+          return *spread(test.value).tensor();
+        },
+        [&] { visitBlock(stmt.body); });
   const Scope before = frame().scope;
   const auto lostBefore = frame().lost;
   OpBuilder::InsertPoint outside = builder.saveInsertionPoint();

@@ -95,6 +95,10 @@ const char *storedName(DType type) {
     return "F32";
   case DType::FP64:
     return "F64";
+  case DType::FP8E4NV:
+    return "F8_E4M3";
+  case DType::FP8E5:
+    return "F8_E5M2";
   }
   return "";
 }
@@ -107,7 +111,7 @@ static bool fits(DType type, const std::string &stored) {
   if (storedBytes(stored) != elementBytes(type) || stored.starts_with("F8"))
     return false;
   return !stored.starts_with("F") && stored != "BF16" &&
-         (!isFloat(type) || elementBytes(type) == 2);
+         (!isFloat(type) || elementBytes(type) <= 2);
 }
 
 StoredForm storedForm(const CaseArgument &argument, const StoredTensor &stored,

@@ -204,7 +204,7 @@ CaseArgument readArgument(const Json &json, const std::string &file) {
   if (!argument.type && !argument.dtype.starts_with("fp") &&
       !argument.dtype.starts_with("float")) {
     std::vector<std::string> names;
-    for (int i = 0; i <= int(DType::FP64); ++i)
+    for (int i = 0; i <= int(DType::FP8E5); ++i)
       names.push_back(dtypeName(DType(i)));
     throw Error(what + " has the dtype `" + argument.dtype + "`",
                 nearestNameHint(argument.dtype, names, "dtypes"));

@@ -217,7 +217,7 @@ static bool wantsTf32(const Case &recorded, const std::string &text) {
 double rmsLimit(const Case &recorded, const CaseArgument &argument,
                 const std::string &text, bool tf32Default) {
   constexpr double fp64 = 1e-12, fp32 = 1e-5, tf32 = 2e-3, fp16 = 5e-3,
-                   bf16 = 1.6e-2;
+                   bf16 = 1.6e-2, fp8e4nv = 3e-2, fp8e5 = 6e-2;
   auto takesPart = [&](DType type, std::initializer_list<const char *> words) {
     for (const CaseArgument &other : recorded.arguments)
       if (other.type == type)
@@ -230,6 +230,11 @@ double rmsLimit(const Case &recorded, const CaseArgument &argument,
       return occurrences(text, word) != 0;
     });
   };
+  // A quarter of the distance of neighbours: no other rounding is out of it.
+  if (argument.type == DType::FP8E5)
+    return fp8e5;
+  if (argument.type == DType::FP8E4NV)
+    return fp8e4nv;
   if (argument.type == DType::BF16 || takesPart(DType::BF16, {"bfloat16"}))
     return bf16;
   if (argument.type == DType::FP16 || takesPart(DType::FP16, {"tl.float16"}))

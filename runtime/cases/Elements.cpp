@@ -19,6 +19,8 @@ size_t elementBytes(DType type) {
   case DType::I1:
   case DType::I8:
   case DType::U8:
+  case DType::FP8E4NV:
+  case DType::FP8E5:
     return 1;
   case DType::I16:
   case DType::U16:
@@ -39,7 +41,7 @@ size_t elementBytes(DType type) {
 
 bool isFloat(DType type) {
   return type == DType::FP16 || type == DType::BF16 || type == DType::FP32 ||
-         type == DType::FP64;
+         type == DType::FP64 || type == DType::FP8E4NV || type == DType::FP8E5;
 }
 
 double halfValue(uint16_t bits) {
@@ -53,6 +55,19 @@ double halfValue(uint16_t bits) {
   else
     value = std::ldexp(fraction, -24);
   return bits & 0x8000 ? -value : value;
+}
+
+double float8e4nvValue(uint8_t bits) {
+  const int exponent = bits >> 3 & 15;
+  const int fraction = bits & 7;
+  double value;
+  if (exponent == 15 && fraction == 7)
+    value = std::nan("");
+  else if (exponent)
+    value = std::ldexp(8 + fraction, exponent - 10);
+  else
+    value = std::ldexp(fraction, -9);
+  return bits & 0x80 ? -value : value;
 }
 
 double bfloat16Value(uint16_t bits) {
@@ -94,6 +109,10 @@ double elementValue(DType type, const char *data) {
     return double(load<float>(data));
   case DType::FP64:
     return load<double>(data);
+  case DType::FP8E4NV:
+    return float8e4nvValue(load<uint8_t>(data));
+  case DType::FP8E5:
+    return halfValue(uint16_t(load<uint8_t>(data) << 8));
   }
   return 0;
 }

@@ -27,7 +27,8 @@ std::string elementText(DType type, const char *data);
 // equals NaN whatever its payload, zeros are equal whatever their sign.
 bool elementsEqual(DType type, const char *a, const char *b);
 
-double halfValue(uint16_t bits);     // IEEE binary16
+double halfValue(uint16_t bits); // IEEE binary16
+double float8e4nvValue(uint8_t bits);
 double bfloat16Value(uint16_t bits); // the upper half of binary32
 
 // How a tensor lies in memory. Strides are in elements and may be zero,

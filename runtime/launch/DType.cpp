@@ -10,9 +10,9 @@
 
 namespace tessera {
 
-static constexpr std::array<const char *, 13> names = {
-    "i1",  "i8",  "i16",  "i32",  "i64",  "u8",  "u16",
-    "u32", "u64", "fp16", "bf16", "fp32", "fp64"};
+static constexpr std::array<const char *, 15> names = {
+    "i1",  "i8",   "i16",  "i32",  "i64",  "u8",      "u16",  "u32",
+    "u64", "fp16", "bf16", "fp32", "fp64", "fp8e4nv", "fp8e5"};
 
 const char *dtypeName(DType type) { return names[size_t(type)]; }
 

@@ -41,6 +41,10 @@ DType dtypeOf(at::ScalarType type) {
     return DType::U32;
   case at::kUInt64:
     return DType::U64;
+  case at::kFloat8_e4m3fn:
+    return DType::FP8E4NV;
+  case at::kFloat8_e5m2:
+    return DType::FP8E5;
   case at::kBool:
     return DType::I1;
   default:

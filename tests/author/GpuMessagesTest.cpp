@@ -18,7 +18,7 @@ import triton.language as tl
 # tessera: instance fine(A="*fp16:16", B="*fp16:16", C="*fp32:16", K="i32:16", BM=32, BN=32, BK=32)
 # tessera: instance large(A="*fp16:16", B="*fp16:16", C="*fp32:16", K="i32:16", BM=128, BN=128, BK=256, num_stages=4)
 # tessera: instance odd(A="*fp16:16", B="*fp16:16", C="*fp32:16", K="i32:16", BM=96, BN=32, BK=32)
-# tessera: instance fp8(A="*fp8e4nv:16", B="*fp16:16", C="*fp32:16", K="i32:16", BM=32, BN=32, BK=32)
+# tessera: instance fp8(A="*fp16:16", B="*fp16:16", C="*fp32:16", K="fp8e4nv", BM=32, BN=32, BK=32)
 )" + matmulConfigs + matmulKernel +
                             R"(
 # tessera: instance small(X="*i16:16", BLOCK=128)
@@ -89,12 +89,13 @@ TEST_F(GpuMessages, Shapes) {
 TEST_F(GpuMessages, WhatTheTargetHasNoInstructionsFor) {
   EXPECT_EQ(
       ofInstance("fp8"),
-      "DIR/k.py:11:12: error: argument `A` has the type `*fp8e4nv:16`, which "
+      "DIR/k.py:11:21: error: argument `K` has the type `fp8e4nv`, which "
       "kernels cannot compute with [BadSignature]\n"
       "  def matmul(A, B, C, K, BM: tl.constexpr, BN: tl.constexpr, BK: "
       "tl.constexpr):\n"
-      "             ^\n"
-      "HINT: 8-bit floats are not supported yet: use bf16 or fp16\n");
+      "                      ^\n"
+      "HINT: 8-bit floats lie in memory: pass a pointer to them, or the number "
+      "as fp32\n");
   EXPECT_EQ(ofInstance("small"),
             "DIR/k.py:26:19: error: tl.atomic_add does not support int16 "
             "[NotSupported]\n"

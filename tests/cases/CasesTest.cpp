@@ -220,6 +220,37 @@ TEST(Cases, WritesOutsideOfArgumentsFail) {
   expect("far", "error", "kernel `f`: program (0, 0, 0) ");
 }
 
+// 8-bit floats are arguments like others, and their values are compared.
+TEST(Cases, EightBitFloats) {
+  TemporaryFolder folder;
+  const fs::path at = folder.path();
+  const Json small = {
+      {"args",
+       {{{"name", "OUT"},
+         {"kind", "pointer"},
+         {"dtype", "fp8e4nv"},
+         {"shape", {8}},
+         {"strides", {1}},
+         {"elements", 8}},
+        {{"name", "FAR"}, {"kind", "int"}, {"dtype", "i32"}, {"value", 5}}}}};
+  // 0 to 7 in the bits of float8_e4m3fn; the last off by one place.
+  const std::string right("\x00\x38\x40\x44\x48\x4a\x4c\x4e", 8);
+  const std::string wrong("\x00\x38\x40\x44\x48\x4a\x4c\x4f", 8);
+  for (const auto &[name, after] :
+       {std::pair{"right", right}, {"wrong", wrong}}) {
+    makeCase(at / name,
+             "    tl.store(OUT + i, i.to(tl.float32).to(tl.float8e4nv))\n",
+             counted, small);
+    writeTensors(at / name / "before.safetensors",
+                 {{"OUT", {"F8_E4M3", {8}, std::string(8, '\0')}}});
+    writeTensors(at / name / "after.safetensors",
+                 {{"OUT", {"F8_E4M3", {8}, after}}});
+  }
+  const Replayed replayed = replay(at);
+  EXPECT_EQ(statusOf(replayed, "right"), "ok") << replayed.output;
+  EXPECT_EQ(statusOf(replayed, "wrong"), "mismatch") << replayed.output;
+}
+
 // Two names that may be one tensor: what is stored through one of them is what
 // the other holds. A value that is stored wrong stays wrong.
 TEST(Cases, SharedMemoryExplainsNoWrongValue) {
@@ -270,7 +301,7 @@ TEST(Cases, TroubleIsTold) {
            {{"args",
              {{{"name", "OUT"},
                {"kind", "pointer"},
-               {"dtype", "fp8e4nv"},
+               {"dtype", "fp8e4b8"},
                {"shape", {8}},
                {"strides", {1}}}}}});
   makeCase(at / "parameter", "    tl.store(OUT + i, i)\n", counted,
@@ -281,20 +312,29 @@ TEST(Cases, TroubleIsTold) {
   makeCase(at / "keyword", "    tl.store(OUT + i, i, no_such=1)\n", counted);
   makeCase(at / "python", "    tl.store(OUT + i, sorted((i, i))[0])\n",
            counted);
+  makeCase(at / "asm",
+           "    tl.store(OUT + i, tl.inline_asm_elementwise('', '', [i], "
+           "tl.int32, True, 1))\n",
+           counted);
+  makeCase(at / "type", "    tl.store(OUT + i, i.to(tl.float8e4b15))\n",
+           counted);
   makeCase(at / "statement", "    with OUT:\n        pass\n", counted);
+  makeCase(at / "class", "    tl.store(OUT + i, Known(i))\n", counted);
+  writeFile(at / "class" / "kernel.py", readFile(at / "class" / "kernel.py") +
+                                            "\n\nclass Known:\n    pass\n");
   makeCase(at / "good", "    tl.store(OUT + i, i)\n", counted);
   const Replayed replayed = replay(at, {"--timeout", "1"});
   EXPECT_EQ(replayed.code, 1);
   EXPECT_EQ(statusOf(replayed, "good"), "ok");
   for (const char *name : {"wrong", "endless", "missing", "parameter"})
     EXPECT_EQ(statusOf(replayed, name), "error") << replayed.output;
-  for (const char *name :
-       {"fp8", "function", "method", "keyword", "python", "statement"})
+  for (const char *name : {"fp8", "function", "method", "keyword", "python",
+                           "statement", "asm", "type", "class"})
     EXPECT_EQ(statusOf(replayed, name), "unsupported") << name << "\n"
                                                        << replayed.output;
   for (const char *part :
        {"kernel.py:8:23: error", "no end after 1 s", "did you mean `OTU`?",
-        "fp8e4nv", "`OTU` is no parameter", "did you mean `OUT`?"})
+        "fp8e4b8", "`OTU` is no parameter", "did you mean `OUT`?"})
     EXPECT_NE(replayed.output.find(part), std::string::npos) << part << "\n"
                                                              << replayed.output;
 }

@@ -165,6 +165,128 @@ def unsigned():
 
 
 unsigned()
+F8 = {"e4m3": (torch.float8_e4m3fn, 448.0), "e5m2": (torch.float8_e5m2, 57344.0)}
+
+
+def same_bits(got, want):
+    """Equal, where NaN is one value."""
+    a, b = got.float(), want.float()
+    wrong = ~((a == b) & (torch.signbit(a) == torch.signbit(b)) | (a.isnan() & b.isnan()))
+    if wrong.any():
+        at = wrong.nonzero()[0].item()
+        return f"{a[at].item()} instead of {b[at].item()} at {at}"
+    return None
+
+
+def fp8(kind, dtype, largest):
+    if wanted not in f"fp8_{kind}":
+        return
+    codes = torch.arange(256, dtype=torch.uint8).view(dtype)
+    for wide in (torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int32):
+        if wide == torch.int32:
+            exact = codes.float().nan_to_num(0.0, 0.0, 0.0)
+            source, want = exact.to(dtype), exact.to(torch.int32)
+        else:
+            source, want = codes, codes.to(wide)
+        out = torch.zeros(256, dtype=wide)
+        torch.ops.tessera.launch(FILE, "k_convert", [source, out], [], [1], "N=256")
+        check(f"fp8_{kind} to {wide}", same_bits(out, want))
+    # Every representable number, what lies halfway between neighbours, and its neighbours; all sizes of float32.
+    points = codes.float()[torch.isfinite(codes.float())].double().sort().values
+    halfway = ((points[1:] + points[:-1]) / 2).float()
+    x = torch.cat([codes.float(), halfway, torch.nextafter(halfway, torch.tensor(inf)),
+                   torch.nextafter(halfway, torch.tensor(-inf)), torch.tensor([inf, -inf, nan, 1e-40, -1e30, largest * 1.1]),
+                   torch.arange(0, 2**32, 3000017).to(torch.int64).to(torch.int32).view(torch.float32)])
+    x = torch.cat([x, torch.zeros(-len(x) % 1024)])
+    for wide in (torch.float32, torch.float16, torch.bfloat16, torch.float64):
+        source = x.to(wide)
+        out = torch.zeros(len(x), dtype=torch.uint8).view(dtype)
+        torch.ops.tessera.launch(FILE, "k_convert", [source, out], [], [len(x) // 1024], "N=1024")
+        want = source.float().clamp(-largest, largest).to(dtype)
+        check(f"fp8_{kind} from {wide}", same_bits(out, want))
+    # Toward zero: the next number whose size is not larger.
+    out = torch.zeros(len(x), dtype=torch.uint8).view(dtype)
+    torch.ops.tessera.launch(FILE, "k_convert_rtz", [x, out], [], [len(x) // 1024], "N=1024")
+    sizes = points[points >= 0].float()
+    cut = sizes[(torch.searchsorted(sizes, x.abs().nan_to_num(0.0, largest, largest).clamp(max=largest), right=True) - 1)]
+    check(f"fp8_{kind} toward zero", same_bits(out, torch.where(x.isnan(), x, torch.copysign(cut, x)).to(dtype)))
+    n = 64
+    source = codes[:n].clone()
+    out = torch.zeros(2 * n, dtype=torch.uint8).fill_(17).view(dtype)
+    torch.ops.tessera.launch(FILE, "k_fp8_moves", [source, out], [], [1], f"N={n}")
+    moved = source.float()
+    moved[n - 8 :] = 1.5
+    moved[3::4] = -2.0
+    moved = moved.reshape(n // 4, 4).t().reshape(n).clone()
+    moved[::8] = 0.75
+    check(f"fp8_{kind} moves", same_bits(out, torch.cat([moved, torch.zeros(n)]).to(dtype)))
+    g = torch.Generator().manual_seed(4)
+    a, b = torch.randn(32, 64, generator=g).to(dtype), torch.randn(64, 16, generator=g).to(dtype)
+    out = torch.zeros(32, 16)
+    torch.ops.tessera.launch(FILE, "k_fp8_dot", [a, b, out], [], [1], "M=32,N=16,K=64")
+    want = a.double() @ b.double()
+    error = ((out - want).square().mean() / want.square().mean()).sqrt().item()
+    check(f"fp8_{kind} dot", None if error < 1e-6 else f"off by {error}")
+
+
+for kind, (dtype, largest) in F8.items():
+    fp8(kind, dtype, largest)
+
+
+def mapped():
+    """tl.map_elementwise: branches, returns, loops and packs of elements."""
+    if wanted not in "map_elementwise":
+        return
+    g = torch.Generator().manual_seed(8)
+    x, y, n = torch.randn(256, generator=g), torch.randn(256, generator=g), 256
+    out = torch.zeros(2 * n)
+    torch.ops.tessera.launch(FILE, "k_map_branch", [x, out], [], [1], f"N={n}")
+    check("map branch", same_bits(out[:n], torch.where(x > 0, x, 0.125 * x)))
+    whole = torch.zeros(2 * n, dtype=torch.int32)
+    torch.ops.tessera.launch(FILE, "k_map_grade", [x, whole], [], [1], f"N={n}")
+    grades = [0 if v < -1 else 10 if v < 0 else 20 if 0.5 < v < 1 else 7 for v in x.tolist()]
+    check("map returns", None if whole[:n].tolist() == grades else f"{whole[:8]} instead of {grades[:8]}")
+    starts = torch.arange(1, n + 1, dtype=torch.int32)
+    torch.ops.tessera.launch(FILE, "k_map_while", [starts, whole], [], [1], f"N={n}")
+    ways = []
+    for v in starts.tolist():
+        way = [v]
+        while way[-1] != 1:
+            way.append(way[-1] // 2 if way[-1] % 2 == 0 else 3 * way[-1] + 1)
+        ways.append(way)
+    want = [len(way) - 1 for way in ways] + [max(way) for way in ways]
+    check("map while", None if whole.tolist() == want else f"{whole[:8]} instead of {want[:8]}")
+    powers = torch.arange(n, dtype=torch.int32) % 6
+    torch.ops.tessera.launch(FILE, "k_map_for", [x, powers, out], [], [1], f"N={n}")
+    want = torch.ones(n)
+    for step in range(6):
+        want = torch.where(powers > step, want * x, want)
+    check("map for", None if torch.allclose(out[:n], want, rtol=1e-6) else f"{out[:8]} instead of {want[:8]}")
+    torch.ops.tessera.launch(FILE, "k_map_pack", [x, y, out], [], [1], f"N={n}")
+    a, b = x.view(-1, 2), y.view(-1, 2)
+    want = torch.cat([torch.stack([a.min(1).values, a.sum(1)], 1).flatten(),
+                      torch.stack([b[:, 0] - b[:, 1], b[:, 1]], 1).flatten()])
+    check("map pack", same_bits(out, want))
+
+
+mapped()
+
+
+def inner_names():
+    if wanted not in "inner_names":
+        return
+    x, out = torch.randn(64), torch.zeros(64)
+    torch.ops.tessera.launch(FILE, "k_inner_names", [x, out], [], [1], "N=64")
+    check("inner names", None if torch.allclose(out, x.max() - x.min() + 6) else f"{out[0]}")
+    answers = torch.zeros(4, dtype=torch.int32)
+    torch.ops.tessera.launch(FILE, "k_target", [answers], [], [1], "")
+    want = [1, 1, 0, 0] if "sm_80" in os.environ.get("TESSERA_DEVICE", "cpu") else [0, 0, 0, 0]
+    check("target", None if answers.tolist() == want else f"{answers} instead of {want}")
+    torch.ops.tessera.launch(FILE, "k_condition", [answers], [5], [1], "")
+    check("condition", None if answers[0] == 32 else f"{answers[0]}")
+
+
+inner_names()
 for line in failures:
     print("FAILED", line)
 print(f"checks: {count}, failures: {len(failures)}")

@@ -21,9 +21,9 @@ using syntax::Value;
 namespace {
 
 // The types that tensors of a launch have.
-constexpr const char *elementNames[] = {"fp16", "bf16", "fp32", "fp64", "i1",
-                                        "i8",   "i16",  "i32",  "i64",  "u8",
-                                        "u16",  "u32",  "u64"};
+constexpr const char *elementNames[] = {
+    "fp16", "bf16", "fp32", "fp64", "i1",  "i8",      "i16",  "i32",
+    "i64",  "u8",   "u16",  "u32",  "u64", "fp8e4nv", "fp8e5"};
 
 // "fp32[100, 64]" apart; nothing for other texts.
 struct TensorText {

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/check/Tensor.h"
 
+#include "runtime/cases/Elements.h"
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -91,8 +92,29 @@ double readAs(DType type, const char *from) {
     return read<float>(from);
   case DType::FP64:
     return read<double>(from);
+  case DType::FP8E4NV:
+  case DType::FP8E5:
+    return cases::elementValue(type, from);
   }
   return 0;
+}
+
+// The 8-bit float next to a value, the even one of two; at most the largest.
+uint8_t fp8Bits(DType type, double value) {
+  auto valueOf = [&](int bits) {
+    const char byte = char(bits);
+    return cases::elementValue(type, &byte);
+  };
+  if (std::isnan(value))
+    return 0x7F;
+  int best = 0;
+  for (int bits = 1; bits < 0x80 && std::isfinite(valueOf(bits)); ++bits) {
+    const double closer = std::abs(valueOf(best) - std::abs(value)) -
+                          std::abs(valueOf(bits) - std::abs(value));
+    if (closer > 0 || (closer == 0 && bits % 2 == 0))
+      best = bits;
+  }
+  return uint8_t(best | (std::signbit(value) ? 0x80 : 0));
 }
 
 void writeAs(DType type, char *to, double value) {
@@ -122,6 +144,9 @@ void writeAs(DType type, char *to, double value) {
     std::memcpy(to, &bits, 2);
     return;
   }
+  case DType::FP8E4NV:
+  case DType::FP8E5:
+    return write<uint8_t>(to, fp8Bits(type, value));
   case DType::FP32:
     return write<float>(to, value);
   case DType::FP64:
@@ -191,6 +216,8 @@ size_t bytesOf(DType type) {
   case DType::I1:
   case DType::I8:
   case DType::U8:
+  case DType::FP8E4NV:
+  case DType::FP8E5:
     return 1;
   case DType::I16:
   case DType::U16:

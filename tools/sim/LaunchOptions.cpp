@@ -34,13 +34,16 @@ uint64_t number(const std::string &text, const std::string &what) {
 
 unsigned bytesOf(const std::string &type) {
   static const std::map<std::string, unsigned> known = {
-      {"i8", 1},  {"u8", 1},  {"i16", 2},  {"u16", 2}, {"fp16", 2}, {"bf16", 2},
-      {"i32", 4}, {"u32", 4}, {"fp32", 4}, {"i64", 8}, {"u64", 8},  {"fp64", 8},
+      {"i8", 1},   {"u8", 1},   {"i16", 2},     {"u16", 2},   {"fp16", 2},
+      {"bf16", 2}, {"i32", 4},  {"u32", 4},     {"fp32", 4},  {"i64", 8},
+      {"u64", 8},  {"fp64", 8}, {"fp8e4nv", 1}, {"fp8e5", 1},
   };
   auto found = known.find(type);
   if (found == known.end())
-    throw Error("no type " + type,
-                "known: i8 u8 i16 u16 fp16 bf16 i32 u32 fp32 i64 u64 fp64");
+    throw Error(
+        "no type " + type,
+        "known: i8 u8 i16 u16 fp16 bf16 i32 u32 fp32 i64 u64 fp64 fp8e4nv "
+        "fp8e5");
   return found->second;
 }
 

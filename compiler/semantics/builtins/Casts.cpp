@@ -1,6 +1,5 @@
-// compiler/semantics/builtins/Casts.cpp - casts, and questions about types.
-// Copyright the tessera authors.
-// SPDX-License-Identifier: Apache-2.0
+// compiler/semantics/builtins/Casts.cpp - casts, types made from types and
+// names. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Builtins.h"
 
 namespace tessera::semantics {
@@ -44,34 +43,22 @@ Value emitPointerType(BuiltinCall &call) {
   return Value::type(Type(element));
 }
 
-const Type &subject(BuiltinCall &call) { return call[0].constant()->type(); }
-
-bool isPointer(const Type &type) { return type.element.isPointer; }
-bool isBlock(const Type &type) { return type.isBlock(); }
-bool isFloating(const Type &type) { return type.element.isFloat(); }
-bool isInteger(const Type &type) { return type.element.isInt(); }
-bool isBoolean(const Type &type) { return type.element.isBool(); }
-bool isSignedInt(const Type &type) {
-  return type.element.isInt() && isSigned(type.element.dtype);
-}
-bool isUnsignedInt(const Type &type) {
-  return type.element.isInt() && !isSigned(type.element.dtype);
-}
-bool isNarrow(const Type &type) {
-  return !type.element.isPointer && isFp8(type.element.dtype);
-}
-bool isStandard(const Type &type) {
-  return type.element.isFloat() && !isNarrow(type);
+// tl.block_type(tl.float32, [64]), to compare with the type of a block.
+Value emitBlockType(BuiltinCall &call) {
+  return Value::type(Type(call.element(0), call.shape(1)));
 }
 
-template <bool (*test)(const Type &)>
-Value emitTest(BuiltinCall &call) {
-  return Value::boolean(test(subject(call)));
-}
-
-template <DType dtype>
-Value emitIs(BuiltinCall &call) {
-  return Value::boolean(subject(call).element == Element{dtype, false});
+// "fp32", "*bf16": as signatures write them.
+Value emitTypeOfText(BuiltinCall &call) {
+  std::string text = call.string(0);
+  Element element;
+  element.isPointer = text.rfind('*', 0) == 0;
+  auto dtype = parseDType(text.substr(element.isPointer));
+  if (!dtype)
+    call.fail(0, DiagnosticId::BadArgument, "there is no type `" + text + "`",
+              "as in \"fp32\", \"i64\" or \"*bf16\"");
+  element.dtype = *dtype;
+  return Value::type(Type(element));
 }
 
 } // namespace
@@ -84,32 +71,8 @@ void registerCasts(Registry &registry) {
   registry.add("to_tensor", "x", emitToTensor);
   registry.add("get_int_dtype", "bitwidth, signed", emitIntDType);
   registry.add("pointer_type", "element_ty", emitPointerType);
-
-  auto test = [&](const char *name, BuiltinEmit emit) {
-    registry.add(std::string("dtype.") + name, "self", emit);
-  };
-  test("is_ptr", emitTest<isPointer>);
-  test("is_block", emitTest<isBlock>);
-  test("is_floating", emitTest<isFloating>);
-  test("is_standard_floating", emitTest<isStandard>);
-  test("is_int", emitTest<isInteger>);
-  test("is_bool", emitTest<isBoolean>);
-  test("is_int_signed", emitTest<isSignedInt>);
-  test("is_int_unsigned", emitTest<isUnsignedInt>);
-  test("is_fp8", emitTest<isNarrow>);
-  test("is_fp16", emitIs<DType::Fp16>);
-  test("is_bf16", emitIs<DType::Bf16>);
-  test("is_fp32", emitIs<DType::Fp32>);
-  test("is_fp64", emitIs<DType::Fp64>);
-  test("is_int1", emitIs<DType::Int1>);
-  test("is_int8", emitIs<DType::Int8>);
-  test("is_int16", emitIs<DType::Int16>);
-  test("is_int32", emitIs<DType::Int32>);
-  test("is_int64", emitIs<DType::Int64>);
-  test("is_uint8", emitIs<DType::UInt8>);
-  test("is_uint16", emitIs<DType::UInt16>);
-  test("is_uint32", emitIs<DType::UInt32>);
-  test("is_uint64", emitIs<DType::UInt64>);
+  registry.add("block_type", "element_ty, shape", emitBlockType);
+  registry.add("str_to_ty", "name, c=None", emitTypeOfText);
 }
 
 } // namespace tessera::semantics

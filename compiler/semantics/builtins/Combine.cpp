@@ -212,6 +212,8 @@ Value emitSort(BuiltinCall &call) {
   if (!x.type.isBlock() || x.type.element.isPointer)
     call.fail(0, DiagnosticId::BadArgument,
               "tl.sort needs a block of numbers, got " + toString(x.type));
+  if (isFp8(x.type.element.dtype))
+    call.floats(0); // reports
   int64_t last = x.type.rank() - 1;
   if (!call.isNone(1) && call.axis(1, x.type.rank()) != last)
     call.fail(1, DiagnosticId::NotSupported,
@@ -231,7 +233,7 @@ void registerCombine(Registry &registry) {
                      emitReduceBy);
   registry.addMethod("associative_scan",
                      "input, axis, combine_fn, reverse=False", emitScanBy);
-  registry.add("sort", "x, dim=None, descending=False", emitSort);
+  registry.addMethod("sort", "x, dim=None, descending=False", emitSort);
 }
 
 } // namespace tessera::semantics

@@ -46,6 +46,11 @@ DType accumulatorOf(BuiltinCall &call, DType operand) {
 Value emitDot(BuiltinCall &call) {
   Emitter &emit = call.emit;
   Tensor a = call.tensor(0), b = call.tensor(1);
+  // Every product of 8-bit floats is exact in float16 operands.
+  if (isFp8(a.type.element.dtype) && isFp8(b.type.element.dtype)) {
+    a = emit.cast(a, {DType::Fp16, false});
+    b = emit.cast(b, {DType::Fp16, false});
+  }
   for (size_t index : {0, 1}) {
     const Tensor &x = index ? b : a;
     DType dtype = x.type.element.dtype;

@@ -29,6 +29,8 @@ Value emitAbs(BuiltinCall &call) {
                ? emit.unary(UnaryOp::Neg, *constant)
                : Value(*constant);
   Tensor x = call.tensor(0);
+  if (isFp8(x.type.element.dtype))
+    call.floats(0); // reports
   if (x.type.element.isFloat())
     return Tensor{math::AbsFOp::create(emit.builder, emit.location(), x.handle),
                   x.type};
@@ -172,6 +174,20 @@ Value emitLogical(BuiltinCall &call) {
   return call.emit.logical(isAnd, call.tensor(0), call.tensor(1));
 }
 
+// Counts bits of 32 or 64: an int32.
+template <typename Op>
+Value emitCount(BuiltinCall &call) {
+  Emitter &emit = call.emit;
+  Tensor x = call.tensor(0);
+  if (!x.type.element.isInt() || bitWidth(x.type.element.dtype) < 32)
+    call.fail(0, DiagnosticId::BadArgument,
+              call.what(0) + " must be an integer of 32 or 64 bits, got " +
+                  toString(x.type),
+              "convert it: " + call.operandText(0) + ".to(tl.int32)");
+  Tensor count{Op::create(emit.builder, emit.location(), x.handle), x.type};
+  return emit.cast(count, Element{DType::Int32, false});
+}
+
 Value emitUmulhi(BuiltinCall &call) {
   Emitter &emit = call.emit;
   auto [x, y] = emit.pair(call[0], call[1], {}, "umulhi");
@@ -277,6 +293,8 @@ void registerMath(Registry &registry) {
   device("trunc", emitUnary<math::TruncOp>);
   device("isnan", emitIsNan);
   device("isinf", emitIsInf);
+  device("clz", emitCount<math::CountLeadingZerosOp>);
+  device("popc", emitCount<math::CtPopOp>);
   registry.add("add", "x, y, sanitize_overflow=True",
                emitOperator<BinaryOp::Add>);
   registry.add("sub", "x, y, sanitize_overflow=True",

@@ -105,6 +105,8 @@ Value emitDevicePrint(BuiltinCall &call) {
   llvm::SmallVector<bool> isUnsigned;
   for (const Value &value : *call[1].tupleValues()) {
     Tensor tensor = emit.toTensor(value, call.what(1));
+    if (isFp8(tensor.type.element.dtype))
+      tensor = emit.cast(tensor, kFp32);
     values.push_back(tensor.handle);
     isUnsigned.push_back(tensor.type.element.isInt() &&
                          !isSigned(tensor.type.element.dtype));

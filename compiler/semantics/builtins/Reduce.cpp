@@ -79,6 +79,8 @@ Tensor block(BuiltinCall &call) {
     call.fail(0, DiagnosticId::BadPointer,
               "tl." + call.builtin.name + " is not defined for pointers",
               "load the values first: tl.load(" + call.text(0) + ")");
+  if (isFp8(x.type.element.dtype))
+    call.floats(0); // reports
   return x;
 }
 

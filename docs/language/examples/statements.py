@@ -4,12 +4,24 @@
 """Statements
 
 A kernel is a function decorated with `@triton.jit`; helpers are such functions too and are inlined."""
+from typing import NamedTuple
+
 import triton
 import triton.language as tl
 
 SCALE = 3
 LIMIT: tl.constexpr = 10
 LEFT, RIGHT = tl.constexpr(1), tl.constexpr(2)
+
+
+class Line(NamedTuple):
+    slope: tl.tensor
+    offset: tl.tensor = 1.0
+
+
+@triton.jit
+def at_line(line, x):
+    return line.slope * x + line.offset
 
 
 @triton.jit
@@ -180,6 +192,15 @@ def ex_statement_starred(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
     sizes = (2, 3) + (4,)
     both = (n, n + 1)
     tl.store(IOUT + tl.program_id(0), twice(*both) + sizes[0] * sizes[-1] + len(sizes))
+
+
+@triton.jit
+def ex_statement_namedtuple(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """a class of `typing.NamedTuple` makes tuples whose values have names"""
+    r = tl.arange(0, N)
+    line = Line(tl.load(Y + r))
+    steep = Line(offset=tl.load(Y), slope=3.0)
+    tl.store(OUT + r, at_line(line, tl.load(X + r)) + at_line(steep, line[0]))
 
 
 @triton.jit

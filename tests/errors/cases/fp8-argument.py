@@ -1,15 +1,15 @@
-# tests/errors/cases/fp8-argument.py - an argument of a type that is not supported
+# tests/errors/cases/fp8-argument.py - an argument of a type that only memory has
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-# Why: 8-bit floats can be named, but not computed with yet.
-# Fix: Pass bf16 or fp16.
+# Why: 8-bit floats are stored and converted; a launch passes numbers as fp32.
+# Fix: Pass the number as fp32, or a pointer to 8-bit floats.
 
 import triton
 import triton.language as tl
 
 
-# tessera: instance rows(x="*fp8e5:16", out="*fp32:16", n="i32", BLOCK=128)
+# tessera: instance rows(x="*fp32:16", scale="fp8e5", out="*fp32:16", n="i32", BLOCK=128)
 @triton.jit
-def rows(x, out, n, BLOCK: tl.constexpr):
+def rows(x, scale, out, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(out + at, tl.load(x + at), mask=at < n)
+    tl.store(out + at, tl.load(x + at) * scale, mask=at < n)

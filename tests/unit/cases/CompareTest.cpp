@@ -56,6 +56,24 @@ Packed<float> normal(size_t count, double error, unsigned seed) {
 
 } // namespace
 
+TEST(Elements, EightBitFloats) {
+  auto value = [](DType type, int bits) {
+    const char byte = char(bits);
+    return elementValue(type, &byte);
+  };
+  // The limits of the formats (OCP 8-bit floating point, table 1).
+  EXPECT_EQ(value(DType::FP8E4NV, 0x7E), 448);
+  EXPECT_EQ(value(DType::FP8E4NV, 0xFE), -448);
+  EXPECT_EQ(value(DType::FP8E4NV, 0x08), 0x1p-6);
+  EXPECT_EQ(value(DType::FP8E4NV, 0x01), 0x1p-9);
+  EXPECT_TRUE(std::isnan(value(DType::FP8E4NV, 0x7F)));
+  EXPECT_EQ(value(DType::FP8E5, 0x7B), 57344);
+  EXPECT_EQ(value(DType::FP8E5, 0x04), 0x1p-14);
+  EXPECT_EQ(value(DType::FP8E5, 0x81), -0x1p-16);
+  EXPECT_EQ(value(DType::FP8E5, 0x7C), HUGE_VAL);
+  EXPECT_TRUE(std::isnan(value(DType::FP8E5, 0x7D)));
+}
+
 // Against what the compiler's own conversions give, for every bit pattern.
 TEST(Elements, HalfAndBfloat16) {
   for (uint32_t bits = 0; bits < 0x10000; ++bits) {

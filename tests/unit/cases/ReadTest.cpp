@@ -142,7 +142,10 @@ TEST(Case, OddFormsAreRead) {
   EXPECT_EQ(large.find("n")->text, "18446744073709551615");
   const Case fp8 = readCase(
       replaced(good, "\"fp32\", \"shape\"", "\"fp8e5\", \"shape\""), "");
-  EXPECT_FALSE(fp8.find("X")->type);
+  EXPECT_EQ(fp8.find("X")->type, DType::FP8E5);
+  const Case other = readCase(
+      replaced(good, "\"fp32\", \"shape\"", "\"fp8e4b8\", \"shape\""), "");
+  EXPECT_FALSE(other.find("X")->type);
   EXPECT_EQ(
       readCase(replaced(good, ", \"strides\": [2, 1], \"elements\": 8", ""), "")
           .find("X")

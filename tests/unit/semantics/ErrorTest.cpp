@@ -44,6 +44,13 @@ const char *const kPrelude = "def plain(x):\n"
                              "def both(a, b):\n"
                              "    return a, b\n"
                              "@triton.jit\n"
+                             "def totals(v):\n"
+                             "    return tl.sum(v, axis=0)\n"
+                             "@triton.jit\n"
+                             "def stores(v):\n"
+                             "    if v > 0: tl.device_print('v', v)\n"
+                             "    return v\n"
+                             "@triton.jit\n"
                              "def k(p, u, n, N: tl.constexpr):\n"
                              "    r = tl.arange(0, 16)\n"
                              "    x = tl.load(p + r)\n"
@@ -208,10 +215,32 @@ const ErrorCase kErrorCases[] = {
      "n.to(tl.pi32_t)", "tl.int64"},
     {"DotScaled", Id::NotSupported, "y = tl.dot_scaled(m, m)", "tl.dot_scaled",
      "tl.dot"},
-    {"Fp8", Id::NotSupported, "y = x.to(tl.float8e4nv)", "tl.float8e4nv",
-     "fp8"},
-    {"Libdevice", Id::NotSupported, "y = tl.extra.libdevice.lgamma(x)",
-     "tl.extra.libdevice.lgamma", "builtins.md"},
+    {"Fp8Kind", Id::NotSupported, "y = x.to(tl.float8e4b15)", "tl.float8e4b15",
+     "tl.float8e4nv"},
+    {"Fp8Sum", Id::BadOperand, "e = x.to(tl.float8e5)\ny = e + 1.0", "e + 1.0",
+     "e.to(tl.float16)"},
+    {"Fp8Beside", Id::BadOperand, "e = x.to(tl.float8e5)\ny = r * e", "r * e",
+     "e.to(tl.float16)"},
+    {"Fp8Reduce", Id::BadArgument, "e = x.to(tl.float8e5)\ny = tl.sum(e, 0)",
+     "e", "e.to(tl.float32)"},
+    {"Fp8Sort", Id::BadArgument, "e = x.to(tl.float8e5)\ny = tl.sort(e)", "e",
+     "e.to(tl.float32)"},
+    {"Fp8Abs", Id::BadArgument, "e = x.to(tl.float8e5)\ny = tl.abs(e)", "e",
+     "e.to(tl.float32)"},
+    {"Libdevice", Id::NotSupported, "y = tl.extra.libdevice.j0(x)",
+     "tl.extra.libdevice.j0", "before the launch"},
+    {"CountOfFloats", Id::BadArgument, "y = tl.math.popc(x)", "x",
+     "x.to(tl.int32)"},
+    {"Clock", Id::NotSupported, "y = tl.extra.cuda.globaltimer()",
+     "tl.extra.cuda.globaltimer", "from the host"},
+    {"MapPack", Id::BadArgument, "y = tl.map_elementwise(helper, x, pack=3)",
+     "3", "power of two"},
+    {"MapNothing", Id::MissingArgument, "y = tl.map_elementwise(helper)",
+     "tl.map_elementwise(helper)", "map_elementwise(function, x)"},
+    {"TypeText", Id::BadArgument, "y = tl.str_to_ty('fp31')", "'fp31'",
+     "\"fp32\""},
+    {"LargestFloat", Id::BadArgument, "y = x.dtype.get_int_max_value()",
+     "x.dtype", "inf"},
     {"InlineAsm", Id::NotSupported, "y = tl.inline_asm_elementwise('')",
      "tl.inline_asm_elementwise", "assembly"},
     {"FloatBound", Id::BadLoop, "for i in range(0, 1.5): pass", "range(0, 1.5)",
@@ -291,6 +320,35 @@ TEST(Error, Recursion) {
   ASSERT_EQ(lowered.errors.size(), 1u) << lowered.message;
   EXPECT_EQ(lowered.errors[0].id, Id::RecursiveCall);
   EXPECT_EQ(lowered.errors[0].range.line, 10u);
+}
+
+// Errors in the function that tl.map_elementwise calls, at their place in it.
+TEST(Error, FunctionsOfElements) {
+  struct Row {
+    const char *call, *at, *says;
+    Id id;
+  };
+  const Row rows[] = {
+      {"totals", "tl.sum(v, axis=0)", "before the call", Id::NotSupported},
+      {"stores", "tl.device_print('v', v)", "with a mask", Id::NotSupported},
+  };
+  for (const Row &row : rows) {
+    Lowered lowered =
+        lower(std::string(kPrelude) + "    y = tl.map_elementwise(" + row.call +
+                  ", x)\n",
+              "k", arguments());
+    ASSERT_EQ(lowered.errors.size(), 1u) << lowered.message;
+    const Diagnostic &error = lowered.errors[0];
+    EXPECT_EQ(error.id, row.id);
+    std::istringstream lines{std::string(kPrelude)};
+    std::string line;
+    // The harness puts its imports in front.
+    for (uint32_t number = 3; number <= error.range.line; ++number)
+      std::getline(lines, line);
+    EXPECT_EQ(error.range.column, line.find(row.at) + 1) << line;
+    EXPECT_NE(error.hint.find(row.says), std::string::npos) << error.hint;
+    ASSERT_EQ(error.callers.size(), 2u);
+  }
 }
 
 TEST(Error, EndlessConstexprFunction) {

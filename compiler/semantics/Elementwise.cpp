@@ -1,0 +1,270 @@
+// compiler/semantics/Elementwise.cpp - a function of single elements on blocks.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// tl.map_elementwise calls a helper that was written for scalars. It is inlined
+// on whole blocks: every number in it is a block, an `if` on elements visits
+// both arms and selects, and a loop goes on until no element needs it.
+#include "compiler/semantics/Lowering.h"
+
+#include "dialect/tile/TileDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tessera::semantics {
+
+using namespace mlir;
+
+Value Lowering::callOnElements(const Value &function,
+                               std::vector<Value> arguments, const Shape &shape,
+                               const SourceRange &range) {
+  if (elements)
+    fail(DiagnosticId::NotSupported, range,
+         "tl.map_elementwise inside a function of single elements",
+         "call the function itself");
+  elements = shape;
+  Value result = spread(call(function, std::move(arguments), range));
+  elements.reset();
+  return result;
+}
+
+Value Lowering::spread(const Value &value) {
+  if (!elements)
+    return value;
+  if (auto *values = value.tupleValues()) {
+    std::vector<Value> items;
+    for (const Value &item : *values)
+      items.push_back(spread(item));
+    return Value::tupleLike(value, std::move(items));
+  }
+  auto *constant = value.constant();
+  if (constant && constant->isNumber() && !frame().compileTime)
+    return emit.splat(emit.toTensor(value), *elements);
+  if (auto *tensor = value.tensor(); tensor && !tensor->type.isBlock())
+    return emit.splat(*tensor, *elements);
+  return value;
+}
+
+// Functions that need more than the element.
+void Lowering::checkOnElements(const Builtin &builtin,
+                               const SourceRange &range) {
+  if (!elements)
+    return;
+  constexpr std::array<std::string_view, 34> kOfBlocks{
+      "sum",
+      "max",
+      "min",
+      "argmax",
+      "argmin",
+      "xor_sum",
+      "reduce_or",
+      "reduce",
+      "associative_scan",
+      "cumsum",
+      "cumprod",
+      "histogram",
+      "sort",
+      "reshape",
+      "view",
+      "ravel",
+      "broadcast_to",
+      "broadcast",
+      "expand_dims",
+      "permute",
+      "trans",
+      "join",
+      "split",
+      "interleave",
+      "cat",
+      "gather",
+      "flip",
+      "dot",
+      "arange",
+      "full",
+      "zeros",
+      "softmax",
+      "make_block_ptr",
+      "make_tensor_descriptor"};
+  const std::string &name = builtin.name;
+  if (std::find(kOfBlocks.begin(), kOfBlocks.end(), name) != kOfBlocks.end())
+    fail(DiagnosticId::NotSupported, range,
+         displayName(builtin) + " of a single element: the function that "
+                                "tl.map_elementwise calls sees one at a time",
+         "compute it of the block before the call and pass it in");
+  auto starts = [&](std::string_view prefix) {
+    return name.compare(0, prefix.size(), prefix) == 0;
+  };
+  const bool memory = name == "load" || name == "store" || starts("atomic_") ||
+                      starts("device_") || starts("descriptor.") ||
+                      name == "python.print";
+  if (memory && onSomeElements)
+    fail(DiagnosticId::NotSupported, range,
+         displayName(builtin) + " for some of the elements that "
+                                "tl.map_elementwise goes over",
+         "do it before or behind the `if` or loop, with a mask");
+}
+
+Value Lowering::selectParts(const Tensor &condition, const Value &yes,
+                            const Value &no) {
+  std::vector<mlir::Value> a, b;
+  flatten(yes, a);
+  flatten(no, b);
+  for (size_t i = 0; i < a.size(); ++i) {
+    auto shaped = dyn_cast<RankedTensorType>(a[i].getType());
+    if (!shaped || shaped.getShape() != ArrayRef<int64_t>(condition.type.shape))
+      emit.fail(DiagnosticId::NotSupported,
+                "a value that is no element depends on an element of "
+                "tl.map_elementwise",
+                "keep block pointers and blocks out of the function");
+    a[i] = arith::SelectOp::create(emit.builder, emit.location(),
+                                   condition.handle, a[i], b[i]);
+  }
+  size_t next = 0;
+  return rebuild(yes, a, next);
+}
+
+void Lowering::visitIfOnElements(const syntax::If &stmt,
+                                 const Tensor &condition) {
+  Scope before = frame().scope;
+  ++onSomeElements;
+  visitBlock(stmt.body);
+  Scope thenScope = std::move(frame().scope);
+  frame().scope = before;
+  visitBlock(stmt.orelse);
+  --onSomeElements;
+  Scope elseScope = std::move(frame().scope);
+  std::vector<std::string> names;
+  mergeArms(before, thenScope, elseScope, stmt, names);
+  Scope after;
+  for (auto &[name, variable] : thenScope)
+    if (elseScope.count(name))
+      after[name] = variable;
+  for (const std::string &name : names)
+    after[name].value =
+        selectParts(condition, thenScope[name].value, elseScope[name].value);
+  frame().scope = std::move(after);
+}
+
+// `while` on elements: the loop goes on while it does for any of them, and
+// those for which it does not keep their values.
+void Lowering::loopOnElements(const SourceRange &range,
+                              const std::function<Tensor()> &condition,
+                              const std::function<void()> &body) {
+  OpBuilder &builder = emit.builder;
+  const Scope before = frame().scope;
+  const auto lostBefore = frame().lost;
+  OpBuilder::InsertPoint outside = builder.saveInsertionPoint();
+  auto visitBody = [&] {
+    ++frame().loopDepth;
+    ++onSomeElements;
+    body();
+    --onSomeElements;
+    --frame().loopDepth;
+  };
+  ++dryRuns;
+  auto draft =
+      scf::WhileOp::create(builder, emit.location(), TypeRange(), ValueRange());
+  builder.createBlock(&draft.getBefore());
+  Tensor mask = condition();
+  builder.createBlock(&draft.getAfter());
+  visitBody();
+  const std::vector<std::string> names = changedNames(before, range, "");
+  --dryRuns;
+  const Scope visited = frame().scope;
+  draft.erase();
+  builder.restoreInsertionPoint(outside);
+  frame().scope = before;
+  frame().lost = lostBefore;
+
+  std::vector<mlir::Value> inits;
+  for (const std::string &name : names)
+    flatten(before.find(name)->second.value, inits);
+  SmallVector<mlir::Type> types;
+  for (mlir::Value init : inits)
+    types.push_back(init.getType());
+  auto bind = [&](ValueRange values) {
+    std::vector<mlir::Value> parts(values.begin(), values.end());
+    size_t next = 0;
+    for (const std::string &name : names) {
+      const Variable &variable = before.find(name)->second;
+      frame().scope[name] = {rebuild(variable.value, parts, next),
+                             variable.where};
+    }
+  };
+  SmallVector<mlir::Type> inside(types);
+  inside.push_back(toMlir(emit.context(), mask.type));
+  auto op = scf::WhileOp::create(builder, emit.location(), inside, inits);
+  SmallVector<Location> places(inside.size(), emit.location());
+  mlir::Block *head = builder.createBlock(
+      &op.getBefore(), {}, types, ArrayRef<Location>(places).drop_back());
+  bind(head->getArguments());
+  mask = condition();
+  Tensor flat = emit.reshape(emit.cast(mask, {DType::Int32, false}),
+                             {mask.type.elements()});
+  Tensor any{tile::ReduceOp::create(builder, op.getLoc(), builder.getI32Type(),
+                                    tile::ReduceKind::Or, flat.handle, 0),
+             Type(DType::Int32)};
+  SmallVector<mlir::Value> passed(head->getArguments());
+  passed.push_back(mask.handle);
+  scf::ConditionOp::create(builder, op.getLoc(), emit.truth(any).handle,
+                           passed);
+  mlir::Block *block = builder.createBlock(&op.getAfter(), {}, inside, places);
+  const Tensor active{block->getArguments().back(), mask.type};
+  frame().scope = before;
+  bind(block->getArguments().drop_back());
+  const Scope entered = frame().scope;
+  visitBody();
+  std::vector<mlir::Value> yields;
+  for (const std::string &name : names) {
+    const Variable &variable = frame().scope[name];
+    checkCarried(name, before.find(name)->second, variable);
+    flatten(
+        selectParts(active, variable.value, entered.find(name)->second.value),
+        yields);
+  }
+  scf::YieldOp::create(builder, op.getLoc(), yields);
+  builder.setInsertionPointAfter(op);
+  for (const auto &[name, variable] : visited)
+    if (!before.count(name))
+      frame().lost[name] = "it is assigned only inside the loop of line " +
+                           std::to_string(range.line);
+  frame().scope = before;
+  bind(op.getResults().drop_back());
+}
+
+// A range with bounds that elements have: counted in a name of its own.
+void Lowering::forOnElements(const syntax::For &stmt, const Range &range) {
+  auto *step = range.step->constant();
+  if (!step || !step->asInt() || *step->asInt() == 0)
+    fail(DiagnosticId::BadLoop, stmt.iterable->range,
+         "the step of a range over elements must be known while compiling");
+  const bool up = *step->asInt() > 0;
+  const std::string &name = stmt.target->to<syntax::Name>().id;
+  const std::string counter = name + "'s count";
+  const Value stop = spread(*range.stop);
+  Value start = spread(*range.start);
+  auto [first, last] = emit.pair(start, stop, {}, "range");
+  frame().scope[counter] = {first, stmt.target->range};
+  loopOnElements(
+      stmt.range,
+      [&, last = last] {
+        return *emit.compare(up ? CompareOp::Lt : CompareOp::Gt,
+                             frame().scope[counter].value, last)
+                    .tensor();
+      },
+      [&] {
+        frame().scope[name] = {frame().scope[counter].value,
+                               stmt.target->range};
+        visitBlock(stmt.body);
+        frame().scope[counter].value =
+            emit.binary(BinaryOp::Add, frame().scope[counter].value, *step);
+      });
+  frame().scope.erase(counter);
+  frame().scope.erase(name);
+}
+
+} // namespace tessera::semantics

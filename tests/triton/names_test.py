@@ -1,0 +1,141 @@
+# tests/triton/names_test.py - every name of Triton's language: known here, or refused by a message that says what to write.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+"""usage: names_test.py [--update]. LIBTESSERA_TORCH names the library of the ops. --update writes docs/language/names.md.
+
+The names are those of the Triton that is installed. Each is named in a kernel: it compiles, or the error is NotSupported or
+UnknownAttribute, has a place, a caret and a HINT, and stands in the page's table of what is not supported."""
+import os
+import pathlib
+import re
+import sys
+import tempfile
+
+try:
+    import torch
+    import triton
+    import triton.language as tl
+    import triton.language.core as core
+    import triton.language.extra.cuda as cuda
+    import triton.language.math as tlmath
+    from triton.language.extra.cuda import libdevice
+except ImportError as error:
+    print("skipped:", error)
+    sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
+
+library = os.environ.get("LIBTESSERA_TORCH")
+if not library:
+    print("skipped: LIBTESSERA_TORCH is not set")
+    sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
+torch.ops.load_library(library)
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "language" / "names.md"
+HEAD = """import triton
+import triton.language as tl
+from triton.language.extra import cuda, libdevice
+
+
+@triton.jit
+def k(X, O, N: tl.constexpr):
+    x = tl.load(X + tl.arange(0, N))
+    block = tl.make_block_ptr(X, [N], [1], [0], [16], [0])
+    array = tl.make_tensor_descriptor(X, [N], [1], [16])
+"""
+
+
+def public(thing, base=object):
+    """Names without an underscore that are not those of Python or of imports."""
+    return [n for n in dir(thing) if not n.startswith("_") and not hasattr(base, n)]
+
+
+# Python's own, imports and classes of the implementation that Triton's modules show by accident.
+INNER = {"List", "T", "wraps", "core", "annotations", "Sequence", "TypeVar", "knobs"}
+# Constants of the class that no kernel reads, and the making of IR.
+OF_CLASS = {"FP_TYPES", "KIND", "OTHER_TYPES", "SIGNEDNESS", "SINT_TYPES", "STANDARD_FP_TYPES", "UINT_TYPES", "cache_key_part",
+            "codegen_name", "mangle", "to_ir", "is_dtype"}
+POINTERS = {"store"} | {n for n in dir(tl.tensor) if n.startswith("atomic_")}
+
+
+def groups():
+    """(title, what stands before the name, names) of everything that a kernel can name."""
+    yield "`tl.`", lambda n: f"tl.{n}", public(tl)
+    yield "`tl.math.`", lambda n: f"tl.math.{n}", [n for n in public(tlmath) if n not in INNER]
+    yield "Methods of numbers and blocks", (
+        lambda n: f"X.{n}" if n in POINTERS else f"block.{n}" if n == "advance" else
+        f"tl.reshape(x, [4, N // 4]).{n}" if n == "T" else f"x.{n}"), public(tl.tensor)
+    yield "Methods of types", (lambda n: f"tl.int32.{n}" if n.startswith("get_int") else f"x.dtype.{n}"), [
+        n for n in public(tl.dtype) if n not in OF_CLASS]
+    yield "Methods of descriptors", lambda n: f"array.{n}", [
+        n for n in public(core.tensor_descriptor) if n != "type" and n != "handle"]
+    yield "`libdevice.`", lambda n: f"libdevice.{n}", [n for n in public(libdevice) if n not in INNER]
+    yield "`tl.extra.cuda.`", lambda n: f"cuda.{n}", [n for n in public(cuda) if n not in ("utils", "gdc")]
+
+
+def launch(folder, expressions):
+    """Nothing when a kernel that names all of them compiles, else the error's text."""
+    path = pathlib.Path(folder) / f"names{len(os.listdir(folder))}.py"  # a launch knows a file by its name
+    path.write_text(HEAD + "".join(f"    f{i} = {e}\n" for i, e in enumerate(expressions)) + "    tl.store(O, 1.0)\n")
+    try:
+        torch.ops.tessera.launch(str(path), "k", [torch.zeros(64), torch.zeros(64)], [], [1], "N=16")
+        return None
+    except Exception as error:
+        return str(error)
+
+
+def row(folder, spelled, failures):
+    """None for a name that works, else what to write instead."""
+    text = launch(folder, [spelled])
+    if text is None:
+        return None
+    place = re.search(r"names\d+\.py:11:\d+: error: .*\[(\w+)\]\n.*\n *\^", text)
+    hint = re.search(r"HINT: (.*)", text)
+    if not place or place.group(1) not in ("NotSupported", "UnknownAttribute") or not hint or "internal" in text:
+        failures.append(f"{spelled}: {text}")
+        return "?"
+    return hint.group(1)
+
+
+def page_of(sections):
+    text = f"""# Names of Triton {triton.__version__}
+
+Every public name of `triton.language`, its types, `tl.math`, libdevice and `tl.extra.cuda`: written by
+`tests/triton/names_test.py --update`, which asks the compiler for each. [builtins](builtins.md) has signatures and examples,
+[numerics](../numerics.md#functions-of-libdevice) the errors of libdevice's functions. A name that is not supported is an error at its place that
+says what to write.
+"""
+    for title, known, missing in sections:
+        text += f"\n## {title}\n\n{len(known)} of {len(known) + len(missing)}: " + " ".join(f"`{n}`" for n in known) + "\n"
+        if missing:
+            text += "\n| not supported | instead |\n|---|---|\n" + "".join(f"| `{n}` | {hint} |\n" for n, hint in missing)
+    return text
+
+
+def main():
+    failures, count, sections = [], 0, []
+    update = "--update" in sys.argv
+    page = PAGE.read_text() if PAGE.exists() else ""
+    with tempfile.TemporaryDirectory() as folder:
+        for title, spell, names in groups():
+            part = page.split(f"## {title}\n", 1)[-1].split("\n## ", 1)[0]
+            listed = set(re.findall(r"^\| `(\w+)` \|", part, re.M))
+            expected = [n for n in names if n not in listed]
+            count += len(names)
+            # In one kernel what should work; each by itself where it does not.
+            if not update and launch(folder, [spell(n) for n in expected]) is None:
+                found = [(n, row(folder, spell(n), failures)) for n in names if n in listed]
+                found += [(n, None) for n in expected]
+            else:
+                found = [(n, row(folder, spell(n), failures)) for n in names]
+            found.sort(key=lambda pair: names.index(pair[0]))
+            sections.append((title, [n for n, hint in found if hint is None], [(n, h) for n, h in found if h is not None]))
+    fresh = page_of(sections)
+    if update:
+        PAGE.write_text(fresh)
+    elif fresh != page:
+        failures.append(f"{PAGE} is not what the compiler says: run this test with --update")
+    for line in failures:
+        print("FAILED", line)
+    print(f"names: {count}, not supported: {sum(len(m) for _, _, m in sections)}, failures: {len(failures)}")
+    return 1 if failures or not count else 0
+
+
+sys.exit(main())
