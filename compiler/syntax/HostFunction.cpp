@@ -101,16 +101,19 @@ private:
     if (found == names->values.end() || !found->second.is<Value::List>())
       return false;
     const Value more = value(*call->arguments[0]);
-    Value::List list = *found->second.get<Value::List>();
-    if (method->attribute == "append")
-      list.items.push_back(more);
-    else if (const std::vector<Value> *items = more.sequence())
-      list.items.insert(list.items.end(), items->begin(), items->end());
-    else
+    // Found again: the argument may have called a function that binds names.
+    auto *list = std::get_if<Value::List>(&names->values[name->id].data);
+    const std::vector<Value> *items = more.sequence();
+    const bool one = method->attribute == "append";
+    if (!list || (!one && !items))
       refuse("extends a list by a " + more.kindName());
-    if (list.items.size() > maxItems)
+    grown += itemsIn(more);
+    if (grown > maxItems)
       throw ValueProblem{"the list is too long", "make it shorter"};
-    found->second = std::move(list);
+    if (one)
+      list->items.push_back(more);
+    else
+      list->items.insert(list->items.end(), items->begin(), items->end());
     return true;
   }
 
@@ -171,6 +174,7 @@ private:
   const EvaluateIn &evaluateIn;
   Value result;
   unsigned steps = 0;
+  size_t grown = 0; // items that were appended to lists
 };
 
 } // namespace

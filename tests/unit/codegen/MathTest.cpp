@@ -266,7 +266,7 @@ TEST_F(MathTest, DoubleFunctions) {
       {"exp", -745, 710, 2, std::exp},   {"exp2", -1075, 1024, 2, std::exp2},
       {"log", 0, 10, 2, std::log},       {"log2", 0, 10, 2.5, std::log2},
       {"sin", -1e6, 1e6, 2, std::sin},   {"cos", -1e6, 1e6, 2, std::cos},
-      {"tanh", -20, 20, 3, std::tanh},   {"tanh", -0.6, 0.6, 2, std::tanh},
+      {"tanh", -20, 20, 3, std::tanh},   {"tanh", -0.6, 0.6, 3, std::tanh},
       {"erf", -6.5, 6.5, 3, std::erf},   {"erf", -1.1, 1.1, 2, std::erf},
       {"sqrt", 0, 1e10, 0.5, std::sqrt}, {"floor", -9e9, 9e9, 0, std::floor}};
   std::mt19937_64 random(3);
