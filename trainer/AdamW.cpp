@@ -6,6 +6,7 @@
 #include "trainer/Config.h"
 
 #include <ATen/ATen.h>
+#include <algorithm>
 
 namespace tessera::trainer {
 namespace {
@@ -50,8 +51,10 @@ bool decays(const models::Parameter &p) {
   return p.value.dim() >= 2 && !part(".gate.") && !part(".compress.");
 }
 
-AdamW::AdamW(std::vector<models::Parameter> &parameters, const Config &config)
-    : config(config), parameters(parameters), begins(parameters.size()) {
+AdamW::AdamW(std::vector<models::Parameter> &parameters, const Config &config,
+             Shard shard)
+    : config(config), parameters(parameters), begins(parameters.size()),
+      part(shard) {
   const at::NoGradGuard noGrad;
   int64_t size = 0;
   for (const bool wanted : {true, false}) {
@@ -63,23 +66,33 @@ AdamW::AdamW(std::vector<models::Parameter> &parameters, const Config &config)
     if (wanted)
       decayed = size;
   }
+  size = (size + unit * part.count - 1) / (unit * part.count) *
+         (unit * part.count);
+  from = size / part.count * part.index;
+  to = from + size / part.count;
   const at::Device device =
       parameters.empty() ? at::Device(at::kCPU) : parameters[0].value.device();
   const auto options = at::TensorOptions(at::kFloat).device(device);
-  weight = at::zeros({size}, options);
+  computed = at::zeros({size}, options.dtype(computeType(config)));
   gradient = at::zeros({size}, options);
-  first = at::zeros({size}, options);
-  second = at::zeros({size}, options);
+  master = rounds() ? at::zeros({to - from}, options)
+                    : computed.slice(0, from, to);
+  first = at::zeros({to - from}, options);
+  second = at::zeros({to - from}, options);
   count = at::zeros({}, options);
-  if (computeType(config) != at::kFloat)
-    rounded = at::zeros({size}, options.dtype(computeType(config)));
   for (size_t i = 0; i < parameters.size(); ++i) {
     at::Tensor &value = parameters[i].value;
     shapes.push_back(value.sizes().vec());
-    placeOf(weight, i).copy_(value.detach());
-    value.set_data(placeOf(rounded.defined() ? rounded : weight, i));
+    const at::Tensor all = value.detach().flatten();
+    // What of the parameter lies in the shard.
+    const int64_t low = std::clamp(from - begins[i], int64_t(0), all.size(0));
+    const int64_t high = std::clamp(to - begins[i], int64_t(0), all.size(0));
+    if (low < high)
+      master.slice(0, begins[i] + low - from, begins[i] + high - from)
+          .copy_(all.slice(0, low, high));
+    placeOf(computed, i).copy_(value.detach());
+    value.set_data(placeOf(computed, i));
   }
-  refresh();
   zeroGradients();
 }
 
@@ -100,11 +113,11 @@ void AdamW::gather(size_t parameter) {
   const at::Tensor place = placeOf(gradient, parameter);
   if (!left.defined() || left.const_data_ptr() == place.const_data_ptr())
     return;
-  if (rounded.defined())
+  if (rounds())
     place.add_(left);
   else
     place.copy_(left);
-  left = rounded.defined() ? at::Tensor() : place;
+  left = rounds() ? at::Tensor() : place;
 }
 
 void AdamW::gather() {
@@ -119,13 +132,13 @@ void AdamW::gather() {
       continue;
     sums.push_back(place);
     added.push_back(left);
-    left = rounded.defined() ? at::Tensor() : place;
+    left = rounds() ? at::Tensor() : place;
   }
   if (sums.empty())
     return;
   // In fp32 autograd adds to the buffer itself: what stands elsewhere was put
   // there in its place.
-  if (rounded.defined())
+  if (rounds())
     at::_foreach_add_(sums, added);
   else
     at::_foreach_copy_(sums, added);
@@ -148,18 +161,21 @@ void AdamW::step(double learningRate) {
   gather();
   // The fused update expects the count of this step, not of the last one.
   count.add_(1);
-  const auto update = [&](int64_t from, int64_t to, double decay) {
-    const auto part = [&](const at::Tensor &buffer) {
-      return std::vector<at::Tensor>{buffer.slice(0, from, to)};
+  const auto update = [&](int64_t begin, int64_t end, double decay) {
+    begin = std::max(begin, from);
+    end = std::min(end, to);
+    if (begin >= end)
+      return;
+    const auto own = [&](const at::Tensor &buffer) {
+      return std::vector<at::Tensor>{buffer.slice(0, begin - from, end - from)};
     };
-    if (from < to)
-      at::_fused_adamw_(part(weight), part(gradient), part(first), part(second),
-                        {}, {count}, learningRate, config.beta1, config.beta2,
-                        decay, config.epsilon, /*amsgrad=*/false,
-                        /*maximize=*/false);
+    at::_fused_adamw_(own(master), {gradient.slice(0, begin, end)}, own(first),
+                      own(second), {}, {count}, learningRate, config.beta1,
+                      config.beta2, decay, config.epsilon, /*amsgrad=*/false,
+                      /*maximize=*/false);
   };
   update(0, decayed, config.weightDecay);
-  update(decayed, weight.size(0), 0);
+  update(decayed, gradient.size(0), 0);
   refresh();
 }
 
@@ -167,29 +183,32 @@ void AdamW::zeroGradients() {
   gradient.zero_();
   for (size_t i = 0; i < parameters.size(); ++i)
     parameters[i].value.mutable_grad() =
-        rounded.defined() ? at::Tensor() : placeOf(gradient, i);
+        rounds() ? at::Tensor() : placeOf(gradient, i);
 }
 
-std::vector<models::Parameter> AdamW::weights() const {
+std::vector<models::Parameter>
+AdamW::weights(const OptimizerState &whole) const {
   std::vector<models::Parameter> all;
   for (size_t i = 0; i < parameters.size(); ++i)
-    all.push_back({parameters[i].name, placeOf(weight, i)});
+    all.push_back({parameters[i].name, placeOf(whole.weight, i)});
   return all;
 }
 
-std::vector<models::Parameter> AdamW::state() const {
+std::vector<models::Parameter>
+AdamW::state(const OptimizerState &whole) const {
   std::vector<models::Parameter> all;
   for (size_t i = 0; i < parameters.size(); ++i) {
-    all.push_back({parameters[i].name + ".first", placeOf(first, i)});
-    all.push_back({parameters[i].name + ".second", placeOf(second, i)});
-    all.push_back({parameters[i].name + ".steps", count});
+    all.push_back({parameters[i].name + ".first", placeOf(whole.first, i)});
+    all.push_back({parameters[i].name + ".second", placeOf(whole.second, i)});
+    all.push_back({parameters[i].name + ".steps", whole.count});
   }
   return all;
 }
 
 void AdamW::refresh() {
-  if (rounded.defined())
-    rounded.copy_(weight);
+  const at::NoGradGuard noGrad;
+  if (rounds())
+    computed.slice(0, from, to).copy_(master);
 }
 
 } // namespace tessera::trainer

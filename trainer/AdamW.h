@@ -19,14 +19,27 @@ bool decays(const models::Parameter &parameter);
 /// What the model computes in.
 at::ScalarType computeType(const Config &config);
 
+/// The equal part of the optimizer's state that this process keeps and updates
+/// (ZeRO stage 1, arXiv:1910.02054): one of all.
+struct Shard {
+  int64_t index = 0, count = 1;
+};
+
+/// fp32 weights, both moments, [n] each, and the steps done, fp32 [].
+struct OptimizerState {
+  at::Tensor weight, first, second, count;
+};
+
 /// Weights, gradients and both moments are fp32, each in one buffer; parameters
 /// begin at multiples of 64 elements in it. The model's parameters become
 /// places in the buffer of weights, or, with another runtime.precision, in a
-/// second one of rounded weights that every step refreshes.
+/// second one of rounded weights that every step refreshes. Moments, and fp32
+/// weights beside rounded ones, are those of the shard alone.
 class AdamW {
 public:
   /// `parameters` hold the first weights in fp32 and must outlive this.
-  AdamW(std::vector<models::Parameter> &parameters, const Config &config);
+  AdamW(std::vector<models::Parameter> &parameters, const Config &config,
+        Shard shard = {});
 
   /// Adds what autograd has left at the parameters to the fp32 gradients. To be
   /// called after each micro-batch, so that sums of rounded gradients are not
@@ -42,30 +55,42 @@ public:
   /// and scales them so that their common norm is at most config.clip; returns
   /// the norm they had before that. Reads one number from the device.
   double clip(double lossScale = 1);
+  /// Of several shards each process updates its own: the others' weights are
+  /// as they were until shareWeights() (trainer/StateShards.h).
   void step(double learningRate);
   void zeroGradients();
 
-  /// The fp32 weights, named and in the order of the parameters.
-  std::vector<models::Parameter> weights() const;
-  /// All that a step depends on and changes: weights and state in their
-  /// buffers.
-  std::vector<at::Tensor> buffers() { return {weight, first, second, count}; }
+  Shard shard() const { return part; }
+  /// All that a step depends on and changes, of this process's shard; the
+  /// optimizer's own memory.
+  OptimizerState own() const { return {master, first, second, count}; }
+  /// What the model computes with, of all shards: [n].
+  const at::Tensor &values() const { return computed; }
+  /// The fp32 weights of a whole state, named and in the order of the
+  /// parameters; without one those of the only shard.
+  std::vector<models::Parameter> weights(const OptimizerState &whole) const;
+  std::vector<models::Parameter> weights() const { return weights(own()); }
   /// Moments and step counts, named after their parameters.
-  std::vector<models::Parameter> state() const;
-  /// Hands weights() that were written from outside to the model.
+  std::vector<models::Parameter> state(const OptimizerState &whole) const;
+  std::vector<models::Parameter> state() const { return state(own()); }
+  /// Hands weights of own() that were written from outside to the model.
   void refresh();
 
 private:
   at::Tensor placeOf(const at::Tensor &buffer, size_t index) const;
+  /// Whether the model computes in less than fp32.
+  bool rounds() const { return computed.scalar_type() != at::kFloat; }
 
   const Config &config;
   std::vector<models::Parameter> &parameters;
   std::vector<int64_t> begins; ///< Of each parameter, in elements.
   std::vector<std::vector<int64_t>> shapes;
   int64_t decayed = 0; ///< Elements of those that decay; they come first.
-  at::Tensor weight, gradient, first, second;
-  at::Tensor rounded; ///< Undefined in fp32.
-  at::Tensor count;   ///< Steps done, fp32 [].
+  const Shard part;
+  int64_t from = 0, to = 0;         ///< Elements of the shard.
+  at::Tensor computed, gradient;    ///< Of all shards.
+  at::Tensor master, first, second; ///< Of this one; fp32 weights first.
+  at::Tensor count;                 ///< Steps done, fp32 [].
 };
 
 } // namespace tessera::trainer

@@ -44,9 +44,10 @@ std::vector<std::string> differences(const Config &earlier,
 
 } // namespace
 
-Snapshot takeSnapshot(const Progress &progress, const AdamW &optimizer) {
-  return {progress, encodeTensors(optimizer.weights()),
-          encodeTensors(optimizer.state())};
+Snapshot takeSnapshot(const Progress &progress, const AdamW &optimizer,
+                      const OptimizerState &whole) {
+  return {progress, encodeTensors(optimizer.weights(whole)),
+          encodeTensors(optimizer.state(whole))};
 }
 
 void writeCheckpoint(const Config &config, const Snapshot &snapshot,
@@ -170,11 +171,10 @@ void requireSameKernels(const FoundCheckpoint &checkpoint, const Config &config,
 }
 
 Progress loadCheckpoint(const FoundCheckpoint &checkpoint, const Config &config,
-                        AdamW &optimizer) {
+                        const AdamW &optimizer, const OptimizerState &whole) {
   const fs::path folder = checkpoint.folder;
-  readTensors((folder / modelFile).string(), optimizer.weights());
-  readTensors((folder / optimizerFile).string(), optimizer.state());
-  optimizer.refresh();
+  readTensors((folder / modelFile).string(), optimizer.weights(whole));
+  readTensors((folder / optimizerFile).string(), optimizer.state(whole));
   const json &state = checkpoint.state;
   return {state.value("step", int64_t(0)), state.value("windows", int64_t(0)),
           state.value("train_seconds", 0.0),

@@ -34,7 +34,8 @@ struct Snapshot {
   Progress progress;
   std::string weights, state; ///< As safetensors files.
 };
-Snapshot takeSnapshot(const Progress &progress, const AdamW &optimizer);
+Snapshot takeSnapshot(const Progress &progress, const AdamW &optimizer,
+                      const OptimizerState &whole);
 
 /// Writes ckpt/step_NNNNNNNN under the run folder: built beside its final name,
 /// the checksums last, then renamed. It holds weights, moments, progress,
@@ -83,8 +84,9 @@ void requireSameRun(const FoundCheckpoint &checkpoint, const Config &config,
 void requireSameKernels(const FoundCheckpoint &checkpoint, const Config &config,
                         const KernelTexts &kernels, const Say &say);
 
-/// Restores weights and moments; returns the progress.
+/// Reads weights and moments into `whole`, of the optimizer's sizes; returns
+/// the progress.
 Progress loadCheckpoint(const FoundCheckpoint &checkpoint, const Config &config,
-                        AdamW &optimizer);
+                        const AdamW &optimizer, const OptimizerState &whole);
 
 } // namespace tessera::trainer

@@ -29,11 +29,14 @@ CheckpointWriter::~CheckpointWriter() {
     thread.join();
 }
 
-void CheckpointWriter::start(const Progress &progress) {
+void CheckpointWriter::start(const Progress &progress,
+                             const OptimizerState &whole) {
   wait();
   std::optional<Snapshot> snapshot;
   try {
-    snapshot = takeSnapshot(progress, optimizer);
+    if (!whole.weight.defined())
+      throw std::bad_alloc();
+    snapshot = takeSnapshot(progress, optimizer, whole);
   } catch (const std::bad_alloc &) {
     const std::lock_guard lock(mutex);
     failed.push_back(

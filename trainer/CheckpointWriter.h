@@ -31,8 +31,9 @@ public:
 
   /// Copies weights and moments as they are and returns; the copy is written
   /// with `progress` meanwhile. Waits for an earlier checkpoint first: memory
-  /// holds one copy.
-  void start(const Progress &progress);
+  /// holds one copy. Undefined tensors in `whole` are a failure: there was no
+  /// memory for them.
+  void start(const Progress &progress, const OptimizerState &whole);
   /// Waits until nothing is left to write.
   void wait();
   /// Those that failed since the last call, oldest first.

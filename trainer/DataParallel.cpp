@@ -163,6 +163,52 @@ void DataParallel::finishAverages() {
   group->averages.clear();
 }
 
+template <typename F>
+void DataParallel::inPieces(const at::Tensor &whole, const at::Tensor &part,
+                            const F &move) {
+  constexpr int64_t piece = 1 << 22; // elements
+  const int64_t n = part.size(0);
+  for (int64_t a = 0; a < n; a += piece) {
+    const int64_t b = std::min(a + piece, n);
+    std::vector<at::Tensor> places;
+    if (whole.defined())
+      for (int64_t r = 0; r < world.size; ++r)
+        places.push_back(whole.slice(0, r * n + a, r * n + b));
+    std::vector<at::Tensor> own = {part.slice(0, a, b)};
+    std::vector<std::vector<at::Tensor>> all;
+    if (whole.defined())
+      all.push_back(std::move(places));
+    group->finish([&](Group::Works &works) { works.push_back(move(all, own)); });
+  }
+}
+
+void DataParallel::allGather(const at::Tensor &whole) {
+  if (!group)
+    return;
+  const at::NoGradGuard noGrad;
+  const int64_t n = whole.size(0) / world.size;
+  inPieces(whole, whole.slice(0, world.rank * n, (world.rank + 1) * n),
+           [&](auto &all, auto &own) { return group->gloo->allgather(all, own); });
+}
+
+void DataParallel::gather(const at::Tensor &part, const at::Tensor &whole) {
+  if (!group)
+    return;
+  const at::NoGradGuard noGrad;
+  inPieces(first() ? whole : at::Tensor(), part, [&](auto &all, auto &own) {
+    return group->gloo->gather(all, own);
+  });
+}
+
+void DataParallel::scatter(const at::Tensor &whole, const at::Tensor &part) {
+  if (!group)
+    return;
+  const at::NoGradGuard noGrad;
+  inPieces(first() ? whole : at::Tensor(), part, [&](auto &all, auto &own) {
+    return group->gloo->scatter(own, all);
+  });
+}
+
 std::vector<double> DataParallel::sum(const std::vector<double> &values) {
   if (!group)
     return values;

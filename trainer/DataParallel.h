@@ -34,6 +34,14 @@ public:
   void beginAverage(const at::Tensor &values);
   /// Waits for all that were started.
   void finishAverages();
+  /// `whole` [size * n], of which each process has its own n elements in place
+  /// (those from rank * n): gets those of all.
+  void allGather(const at::Tensor &whole);
+  /// The parts [n] of all processes in the first one's `whole` [size * n]; the
+  /// others' is not looked at.
+  void gather(const at::Tensor &part, const at::Tensor &whole);
+  /// The reverse.
+  void scatter(const at::Tensor &whole, const at::Tensor &part);
   /// Sums over the processes.
   std::vector<double> sum(const std::vector<double> &values);
   /// Waits until all are here.
@@ -43,6 +51,10 @@ public:
   void fromFirst(at::Tensor &values);
 
 private:
+  /// Calls `move` with places of `whole`, one of each process, piece by piece:
+  /// Gloo copies what it moves.
+  template <typename F>
+  void inPieces(const at::Tensor &whole, const at::Tensor &part, const F &move);
   struct Group;
   World world;
   Precision wire;

@@ -10,6 +10,7 @@
 #include "trainer/Schedule.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -178,9 +179,13 @@ int64_t activationBytes(const Config &c, int64_t parameters) {
        rounds ? size * double(parameters) : 0}));
 }
 
-/// Weights, gradients and two moments in fp32; rounded weights besides.
-int64_t parameterBytes(const Config &c) {
-  return c.precision == Precision::Fp32 ? 16 : 18;
+/// Weights, gradients and two moments in fp32; rounded weights besides. With
+/// runtime.zero_stage=1 a process keeps its part of the moments, and of fp32
+/// weights beside rounded ones.
+double parameterBytes(const Config &c) {
+  const bool rounds = c.precision != Precision::Fp32;
+  const double whole = rounds ? 2 + 4 : 4 + 4, state = rounds ? 12 : 8;
+  return whole + state / double(c.zeroStage > 0 ? c.processes : 1);
 }
 
 /// Not on a GPU, nor on a simulated one.
@@ -229,7 +234,8 @@ Plan planOf(const Config &c) {
         part.name != "compression")
       multiplied += part.count;
   }
-  plan.stateBytes = parameterBytes(c) * plan.parameters;
+  plan.stateBytes =
+      int64_t(std::ceil(parameterBytes(c) * double(plan.parameters)));
   plan.activationBytes = activationBytes(c, plan.parameters);
   plan.weightFlops = 6 * double(multiplied);
   plan.attentionFlops = 6 * double(m.layers * m.heads) *
@@ -245,7 +251,7 @@ std::string planText(const Config &c, const Plan &plan) {
     text += fmt::format("  {:>12} {:<22} {}\n", part.count, part.name,
                         part.formula);
   text += fmt::format(
-      "memory: {} of weights, gradients and moments ({} bytes a parameter), "
+      "memory: {} of weights, gradients and moments ({:.4g} bytes a parameter), "
       "about {} for a micro-batch of {} x {} tokens{}\n",
       bytesText(uint64_t(plan.stateBytes)), parameterBytes(c),
       bytesText(uint64_t(plan.activationBytes)), c.deviceBatchSize,

@@ -10,6 +10,7 @@
 #include "trainer/Plan.h"
 #include "trainer/Schedule.h"
 #include "trainer/Signals.h"
+#include "trainer/StateShards.h"
 
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
@@ -131,7 +132,7 @@ void Run::takeStep() {
   if (tooLarge)
     overflow(scale.factor);
   else if (fault.empty())
-    optimizer.step(rate);
+    update(rate, clock);
   else
     skip(fault, loss, norm);
   optimizer.zeroGradients();
@@ -162,6 +163,13 @@ void Run::takeStep() {
        clock, std::move(figures), exchange.bucketsBeside(),
        exchange.bucketCount()},
       logged);
+}
+
+void Run::update(double rate, StageClock &clock) {
+  optimizer.step(rate);
+  clock.enter(Stage::Exchange);
+  shareWeights(optimizer, parallel);
+  clock.enter(Stage::Update);
 }
 
 void Run::overflow(double factor) {
@@ -231,37 +239,43 @@ void Run::stop(const std::string &what) {
 }
 
 void Run::between() {
-  if (!parallel.first())
-    return;
   const Clock::time_point pause = Clock::now();
-  control.beat("between", progress.step);
   const auto due = [&](int64_t every) {
     return every > 0 && !last() && progress.step % every == 0;
   };
-  if (due(config.evaluateEvery)) {
-    RECORD_USER_SCOPE("evaluation");
-    ReportSignals::doing("evaluating", progress.step);
-    const Evaluation e =
-        evaluate(model, corpus, config, config.evaluateWindows);
-    telemetry.record(
-        {{"step", progress.step}, {std::string("val_") + unit.key, e.bits}});
-    telemetry.say(fmt::format("step {}: {:.4f} held-out {} "
-                              "({} windows)",
-                              progress.step, e.bits, unit.name, e.windows));
-  }
+  if (parallel.first())
+    control.beat("between", progress.step);
+  if (parallel.first() && due(config.evaluateEvery))
+    evaluateHeldOut();
   saveDue = saveDue || due(config.saveEvery);
-  saveIfDue();
+  if (saveDue && !suspect) {
+    saveDue = false;
+    startSave();
+  }
+  sayFailures();
   paused += secondsSince(pause);
 }
 
-void Run::saveIfDue() {
-  if (saveDue && !suspect) {
-    saveDue = false;
-    RECORD_USER_SCOPE("checkpoint: copy");
-    ReportSignals::doing("copying what a checkpoint holds", progress.step);
-    writer.start(progress);
-  }
-  sayFailures();
+void Run::evaluateHeldOut() {
+  RECORD_USER_SCOPE("evaluation");
+  ReportSignals::doing("evaluating", progress.step);
+  const Evaluation e = evaluate(model, corpus, config, config.evaluateWindows);
+  telemetry.record(
+      {{"step", progress.step}, {std::string("val_") + unit.key, e.bits}});
+  telemetry.say(fmt::format("step {}: {:.4f} held-out {} "
+                            "({} windows)",
+                            progress.step, e.bits, unit.name, e.windows));
+}
+
+/// All processes come here behind the same step: each hands the first its part
+/// of the state.
+void Run::startSave() {
+  RECORD_USER_SCOPE("checkpoint: copy");
+  ReportSignals::doing("copying what a checkpoint holds", progress.step);
+  writer.wait();
+  const OptimizerState whole = gatherState(optimizer, parallel);
+  if (parallel.first())
+    writer.start(progress, whole);
 }
 
 void Run::sayFailures() {
@@ -283,12 +297,10 @@ void Run::save() {
     stop(fmt::format("the loss or its gradient is not finite at step "
                      "{}, the last one: it is not saved",
                      progress.step));
-  if (!parallel.first())
-    return;
   ReportSignals::doing("saving a checkpoint", progress.step);
   writer.wait();
   sayFailures();
-  writer.start(progress);
+  startSave();
   writer.wait();
   if (const std::string line = trace.finish(); !line.empty())
     telemetry.say(line);

@@ -60,7 +60,9 @@ private:
   void skip(const std::string &fault, double loss, double norm);
   /// Throws tessera::Error: `what`, and what helps.
   [[noreturn]] void stop(const std::string &what);
-  void saveIfDue();
+  void update(double rate, StageClock &clock);
+  void evaluateHeldOut();
+  void startSave();
   void sayFailures();
 
   const Config &config;

@@ -14,6 +14,7 @@
 #include "trainer/Run.h"
 #include "trainer/RunControl.h"
 #include "trainer/Signals.h"
+#include "trainer/StateShards.h"
 #include "trainer/Telemetry.h"
 
 #include <fmt/format.h>
@@ -66,6 +67,28 @@ std::optional<FoundCheckpoint> endOfShorterRun(const Config &config,
   return std::nullopt;
 }
 
+/// Gives all processes the progress of the first.
+void shareProgress(Progress &progress, const Config &config,
+                   const Corpus &corpus, DataParallel &parallel) {
+  nlohmann::json told = {{"step", progress.step},
+                         {"windows", progress.windows},
+                         {"updates", toJson(progress.updates)},
+                         {"loss_scale", toJson(progress.scale)},
+                         {"data", corpus.hash}};
+  told = nlohmann::json::parse(parallel.fromFirst(told.dump()));
+  const bool same = told["data"] == corpus.hash;
+  if (parallel.sum({same ? 0.0 : 1.0})[0] > 0)
+    throw Error(same ? "another process of the run reads other data"
+                     : fmt::format("process {} reads other data than process "
+                                   "0: {}",
+                                   parallel.rank(), corpus.name),
+                "give all processes the same data.path with the same files");
+  progress.step = told["step"];
+  progress.windows = told["windows"];
+  progress.updates = historyFromJson(told["updates"]);
+  progress.scale = scaleFromJson(config, told["loss_scale"]);
+}
+
 } // namespace
 
 Config withVocabulary(Config config, const Corpus &corpus) {
@@ -111,30 +134,27 @@ Opening::Opening(const Config &given, DataParallel &parallel) : config(given) {
   config = forProcesses(config, parallel.size());
 }
 
-void shareState(AdamW &optimizer, Progress &progress, const Config &config,
-                const Corpus &corpus, DataParallel &parallel) {
+Progress beginning(const std::optional<FoundCheckpoint> &checkpoint,
+                   const Config &config, const Corpus &corpus, AdamW &optimizer,
+                   DataParallel &parallel) {
+  Progress progress;
+  progress.scale = firstScale(config);
+  const OptimizerState whole = gatherState(optimizer, parallel);
+  if (parallel.first() && !whole.weight.defined())
+    throw Error("there is no memory for the state of all processes, which the "
+                "first one reads and hands out",
+                "a run takes 12 bytes a parameter more in process 0 while it "
+                "starts: lower train.device_batch_size");
+  if (checkpoint) {
+    requireSameRun(*checkpoint, config, corpus.hash, logLine);
+    progress = loadCheckpoint(*checkpoint, config, optimizer, whole);
+    optimizer.refresh();
+  }
   if (parallel.size() == 1)
-    return;
-  nlohmann::json told = {{"step", progress.step},
-                         {"windows", progress.windows},
-                         {"updates", toJson(progress.updates)},
-                         {"loss_scale", toJson(progress.scale)},
-                         {"data", corpus.hash}};
-  told = nlohmann::json::parse(parallel.fromFirst(told.dump()));
-  const bool same = told["data"] == corpus.hash;
-  if (parallel.sum({same ? 0.0 : 1.0})[0] > 0)
-    throw Error(same ? "another process of the run reads other data"
-                     : fmt::format("process {} reads other data than process "
-                                   "0: {}",
-                                   parallel.rank(), corpus.name),
-                "give all processes the same data.path with the same files");
-  progress.step = told["step"];
-  progress.windows = told["windows"];
-  progress.updates = historyFromJson(told["updates"]);
-  progress.scale = scaleFromJson(config, told["loss_scale"]);
-  for (at::Tensor &buffer : optimizer.buffers())
-    parallel.fromFirst(buffer);
-  optimizer.refresh();
+    return progress;
+  shareProgress(progress, config, corpus, parallel);
+  shareState(whole, optimizer, parallel);
+  return progress;
 }
 
 Say lineOf(const DataParallel &parallel) {

@@ -31,10 +31,12 @@ struct Opening {
   Config config;
 };
 
-/// Gives all processes the weights, moments and progress of the first. Throws
-/// tessera::Error where a process reads other data.
-void shareState(AdamW &optimizer, Progress &progress, const Config &config,
-                const Corpus &corpus, DataParallel &parallel);
+/// Where the run begins: the checkpoint's weights, moments and progress, which
+/// the first process reads for all, or first weights. Throws tessera::Error
+/// where a process reads other data.
+Progress beginning(const std::optional<FoundCheckpoint> &checkpoint,
+                   const Config &config, const Corpus &corpus, AdamW &optimizer,
+                   DataParallel &parallel);
 
 /// A line of the run, which the first process writes for all.
 Say lineOf(const DataParallel &parallel);

@@ -11,6 +11,7 @@
 #include "trainer/Schedule.h"
 #include "trainer/Signals.h"
 #include "trainer/Start.h"
+#include "trainer/StateShards.h"
 #include "trainer/Telemetry.h"
 
 #include <ATen/Context.h>
@@ -40,17 +41,12 @@ int train(const Config &given, const World &world) {
                   corpus.heldOut.size()));
   models::Transformer model(config.model, config.kernels, uint64_t(config.seed),
                             device);
-  AdamW optimizer(model.parameters(), config);
+  AdamW optimizer(model.parameters(), config, shardOf(config, parallel));
   say(modelLine(config, model));
   if (const std::string warning = scheduleWarning(config); !warning.empty())
     say(warning);
-  Progress progress;
-  progress.scale = firstScale(config);
-  if (checkpoint) {
-    requireSameRun(*checkpoint, config, corpus.hash, logLine);
-    progress = loadCheckpoint(*checkpoint, config, optimizer);
-  }
-  shareState(optimizer, progress, config, corpus, parallel);
+  Progress progress =
+      beginning(checkpoint, config, corpus, optimizer, parallel);
 
   // --- how long it will take; which kernels it takes
   const StopSignals signals;

@@ -169,6 +169,42 @@ TEST_F(Ranks, GradientsAreExchangedBesideTheBackwardPass) {
   expectEqual("one", "twofp32", 12);
 }
 
+/// The same bits as with the whole state in each process, though a process has
+/// half of it; its checkpoints are those of any number of processes.
+TEST_F(Ranks, EachKeepsItsPartOfTheOptimizersState) {
+  for (const char *precision : {"fp32", "bf16"}) {
+    const std::string p = precision;
+    const std::vector<std::string> settings = {"train.batch_size=4",
+                                               "train.save_every=6",
+                                               "runtime.precision=" + p};
+    std::vector<std::string> sharded = settings;
+    sharded.push_back("runtime.zero_stage=1");
+    expectFine(runRanks(2, "whole" + p, settings));
+    expectFine(runRanks(2, "parts" + p, sharded));
+    for (const int step : {6, 12})
+      for (const char *file : {"model.safetensors", "optimizer.safetensors"})
+        EXPECT_TRUE(checkpoint("whole" + p, step, file) ==
+                    checkpoint("parts" + p, step, file))
+            << file << " of step " << step;
+    // From the middle of the run in parts, with one process and with two.
+    for (const int count : {1, 2}) {
+      const std::string out = "again" + p + std::to_string(count);
+      fs::copy(folder.path / ("parts" + p) / "ckpt/step_00000006",
+               folder.path / out / "ckpt/step_00000006",
+               fs::copy_options::recursive);
+      expectFine(runRanks(count, out, sharded));
+      const std::vector<float> x = weights("whole" + p, 12),
+                               y = weights(out, 12);
+      ASSERT_EQ(x.size(), y.size());
+      for (size_t i = 0; i < x.size(); ++i)
+        ASSERT_NEAR(x[i], y[i], p == "fp32" ? 1e-6 : 1e-2);
+      if (count == 2) {
+        EXPECT_EQ(x, y);
+      }
+    }
+  }
+}
+
 TEST_F(Ranks, GradientsMayBeRoundedOnTheirWay) {
   const std::vector<std::string> settings = {"train.batch_size=4",
                                              "train.steps=40", "train.lr=0.01"};

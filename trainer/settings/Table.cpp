@@ -186,6 +186,11 @@ std::vector<Setting> runSettings() {
                    "processes; off: fp32")
           .twin("NSA_DDP_COMPRESS")
           .announced(),
+      Entry::of("runtime.zero_stage", MEMBER(zeroStage),
+                "1: each process keeps an equal part of the optimizer's state "
+                "(ZeRO); 0: all of it")
+          .range(0, 1)
+          .free(),
       Entry::of("data.path", MEMBER(dataPath),
                 "text, a folder of it, or shards of tokens; empty: King James "
                 "text")

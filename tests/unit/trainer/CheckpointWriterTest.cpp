@@ -34,6 +34,7 @@ struct Saved {
     progress.step = step;
     return progress;
   }
+  void save(int64_t step) { writer.start(at(step), optimizer.own()); }
   /// The first element of the weight in a checkpoint.
   float weightOf(int64_t step) {
     Config other = config;
@@ -43,7 +44,8 @@ struct Saved {
     const auto found =
         findCheckpoint(folder.path.string(), [](const std::string &) {});
     EXPECT_EQ(found->state["step"], step);
-    loadCheckpoint(*found, config, loaded);
+    loadCheckpoint(*found, config, loaded, loaded.own());
+    loaded.refresh();
     return there[0].value[0][0].item<float>();
   }
 };
@@ -52,7 +54,7 @@ TEST(CheckpointWriter, HoldsTheStateOfItsStep) {
   Saved s;
   for (int64_t step = 1; step <= 3; ++step) {
     const float before = s.parameters[0].value[0][0].item<float>();
-    s.writer.start(s.at(step));
+    s.save(step);
     // What comes next must not get into it.
     s.parameters[0].value.detach().fill_(double(step));
     s.writer.wait();
@@ -67,9 +69,21 @@ TEST(CheckpointWriter, ItsEndCompletesWhatIsBeingWritten) {
   {
     Saved s;
     s.config.out = folder.path.string();
-    s.writer.start(s.at(7));
+    s.save(7);
   }
   EXPECT_EQ(faultOf(checkpointPath(folder.path.string(), 7)), "");
+}
+
+// The whole state of several processes did not fit the first one's memory.
+TEST(CheckpointWriter, NoMemoryIsAFailureOfThatStep) {
+  Saved s;
+  s.writer.start(s.at(4), OptimizerState());
+  s.writer.wait();
+  const auto failures = s.writer.failures();
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_EQ(failures[0].step, 4);
+  EXPECT_NE(failures[0].error.message.find("no memory"), std::string::npos);
+  EXPECT_TRUE(listCheckpoints(s.config.out).empty());
 }
 
 // A file stands where the folder of checkpoints should be: as on a disk that
@@ -77,8 +91,8 @@ TEST(CheckpointWriter, ItsEndCompletesWhatIsBeingWritten) {
 TEST(CheckpointWriter, AFailureIsToldOnceAndTheNextIsTried) {
   Saved s;
   s.folder.write("ckpt", "not a folder");
-  s.writer.start(s.at(1));
-  s.writer.start(s.at(2));
+  s.save(1);
+  s.save(2);
   s.writer.wait();
   const auto failures = s.writer.failures();
   ASSERT_EQ(failures.size(), 2u);
@@ -88,7 +102,7 @@ TEST(CheckpointWriter, AFailureIsToldOnceAndTheNextIsTried) {
   EXPECT_FALSE(failures[0].error.hint.empty());
   EXPECT_TRUE(s.writer.failures().empty());
   fs::remove(s.folder.path / "ckpt");
-  s.writer.start(s.at(3));
+  s.save(3);
   s.writer.wait();
   EXPECT_TRUE(s.writer.failures().empty());
   EXPECT_EQ(faultOf(checkpointPath(s.config.out, 3)), "");

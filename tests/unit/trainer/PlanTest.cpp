@@ -40,6 +40,23 @@ TEST(Plan, CountsTheParametersOfThePythonSystemsModel) {
   EXPECT_EQ(sum, plan.parameters);
 }
 
+// Of a process: weights and gradients, and its part of 8 bytes of moments; with
+// rounded weights its part of the fp32 ones, too.
+TEST(Plan, AProcessKeepsItsPartOfTheState) {
+  std::vector<std::string> settings = m7c;
+  settings.push_back("runtime.zero_stage=1");
+  const auto bytes = [&](const char *precision, int64_t processes) {
+    std::vector<std::string> all = settings;
+    all.push_back(std::string("runtime.precision=") + precision);
+    const Plan plan = planOf(parseConfig("", "x", all, {}, processes));
+    return double(plan.stateBytes) / double(plan.parameters);
+  };
+  EXPECT_DOUBLE_EQ(bytes("fp32", 1), 16);
+  EXPECT_DOUBLE_EQ(bytes("fp32", 2), 12);
+  EXPECT_DOUBLE_EQ(bytes("bf16", 1), 18);
+  EXPECT_DOUBLE_EQ(bytes("bf16", 2), 12);
+}
+
 TEST(Plan, CountsOperations) {
   // One layer, one head of 2 + 2 channels, sequences of 3: keys 1, 2, 3.
   const Plan dense = planOf(
