@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/BlockMlp.h"
 #include "models/Transformer.h"
 
 namespace tessera::models {
@@ -12,13 +13,17 @@ namespace tessera::models {
 struct Transformer::Block {
   at::Tensor attentionNorm, projection, output;
   at::Tensor gateIn, gateInBias, gateOut, gateOutBias;
-  at::Tensor keyFilter, valueFilter;
-  at::Tensor learned; // for attention kernels of a user's file
+  at::Tensor keyFilter, valueFilter; // of nsa.phi=conv
+  BlockMlp keyPhi, valuePhi;         // of nsa.phi=mlp_pe
+  at::Tensor learned;                // for attention kernels of a user's file
   at::Tensor mlpNorm, mlpIn, mlpGate, mlpOut;
 
   std::vector<at::Tensor> attentionWeights() const {
     return defined({attentionNorm, projection, output, gateIn, gateInBias,
-                    gateOut, gateOutBias, keyFilter, valueFilter, learned});
+                    gateOut, gateOutBias, keyFilter, valueFilter, learned,
+                    keyPhi.position, keyPhi.in, keyPhi.inBias, keyPhi.out,
+                    valuePhi.position, valuePhi.in, valuePhi.inBias,
+                    valuePhi.out, valuePhi.outBias});
   }
   std::vector<at::Tensor> mlpWeights() const {
     return defined({mlpNorm, mlpIn, mlpGate, mlpOut});

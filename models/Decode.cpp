@@ -193,17 +193,23 @@ void Transformer::emit(const Block &b, Cache::Layer &layer,
   const int64_t made = g.compressedCount(there);
   const int64_t before = g.compressedCount(last) - made;
   const auto one = [&](at::Tensor &raw, at::Tensor &compressed,
-                       const at::Tensor &more, const at::Tensor &filter) {
+                       const at::Tensor &more, const at::Tensor &filter,
+                       const BlockMlp &phi) {
     raw = at::cat({raw, more}, 2);
     if (made == 0)
       return;
-    compressed.slice(2, before, before + made)
-        .copy_(compress(raw, filter.defined() ? filter.to(at::kFloat) : filter,
-                        g));
+    at::Tensor blocks;
+    if (phi.defined())
+      blocks = phi.apply(raw.transpose(1, 2), g, settings.phiActivation)
+                   .transpose(1, 2);
+    else
+      blocks =
+          compress(raw, filter.defined() ? filter.to(at::kFloat) : filter, g);
+    compressed.slice(2, before, before + made).copy_(blocks);
     raw = raw.slice(2, made * g.stride).clone();
   };
-  one(layer.keyRaw, layer.keyCmp, keys, b.keyFilter);
-  one(layer.valueRaw, layer.valueCmp, values, b.valueFilter);
+  one(layer.keyRaw, layer.keyCmp, keys, b.keyFilter, b.keyPhi);
+  one(layer.valueRaw, layer.valueCmp, values, b.valueFilter, b.valuePhi);
 }
 
 at::Tensor Transformer::attendCached(const at::Tensor &q,

@@ -35,7 +35,9 @@ struct Packing {
 };
 
 /// q is [T, Hq, dk]; keys and values are [T, Hkv, d], rotary already applied.
-/// The convolution weights [l, d] are undefined when compression is the mean.
+/// keyFilter and valueFilter are the weights [l, d] of a convolution; where
+/// they are undefined blocks are averaged. With `compressed` keyCmp and
+/// valueCmp are compressed already: [Packing::compressed, Hkv, d].
 struct NsaInputs {
   at::Tensor query;
   at::Tensor keyCmp, valueCmp, keySel, valueSel, keyWin, valueWin;
@@ -43,6 +45,7 @@ struct NsaInputs {
   at::Tensor keyFilter, valueFilter;
   /// The branch whose gate is zeroed: 0 cmp, 1 sel, 2 win, -1 none.
   int without = -1;
+  bool compressed = false;
 };
 
 struct NsaResult {

@@ -94,6 +94,10 @@ std::vector<std::string> CustomAttention::learnedNames() const {
   return names;
 }
 
+int64_t phiWidth(const ModelConfig &config, int64_t headDim) {
+  return config.phiHidden > 0 ? config.phiHidden : 2 * headDim;
+}
+
 void validate(const ModelConfig &c) {
   requirePositive("model.dim", c.dim);
   requirePositive("model.n_layers", c.layers);

@@ -41,7 +41,7 @@ struct CustomAttention {
 
 enum class AttentionKind { Nsa, Dense, Sdpa, Kernel };
 enum class KernelSource { Tessera, Torch };
-enum class Compression { Average, Convolution };
+enum class Compression { Average, Convolution, Mlp };
 enum class GateMode { Softmax, Sigmoid };
 enum class GateInput { QueryMean, Hidden };
 /// Of an MLP's hidden layer; SwiGLU has a second matrix in.
@@ -70,6 +70,11 @@ struct ModelConfig {
   CustomAttention custom; ///< Of AttentionKind::Kernel.
   NsaGeometry nsa;
   Compression compression = Compression::Average;
+  /// Of Compression::Mlp (models/BlockMlp.h): hidden width, 0 for twice the
+  /// head size; squared ReLU or SiLU; a network for each key head, or one.
+  int64_t phiHidden = 0;
+  MlpKind phiActivation = MlpKind::Silu;
+  bool phiPerHead = false;
   GateMode gateMode = GateMode::Sigmoid;
   GateInput gateInput = GateInput::Hidden;
   double gateTemperature = 1.0;
@@ -79,6 +84,10 @@ struct ModelConfig {
   /// Results do not depend on it.
   Recompute recompute = Recompute::None;
 };
+
+/// Hidden width of the network that compresses blocks of heads of `headDim`
+/// channels.
+int64_t phiWidth(const ModelConfig &config, int64_t headDim);
 
 /// Throws tessera::Error, naming the key as a config file spells it, when the
 /// sizes cannot be built (nsa.md REQ-1).

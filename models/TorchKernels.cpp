@@ -38,7 +38,7 @@ NsaInputs wide(const NsaInputs &in) {
   return {wide(in.query),       wide(in.keyCmp),     wide(in.valueCmp),
           wide(in.keySel),      wide(in.valueSel),   wide(in.keyWin),
           wide(in.valueWin),    wide(in.gateLogits), wide(in.keyFilter),
-          wide(in.valueFilter), in.without};
+          wide(in.valueFilter), in.without,          in.compressed};
 }
 
 /// Of tokens packed in sequences of unlike lengths: what `f` makes of each
@@ -143,15 +143,21 @@ NsaResult TorchKernels::nsaOfEach(const NsaInputs &in,
                                   const Packing &packing) {
   NsaResult result;
   std::vector<at::Tensor> indices;
+  int64_t block = 0; // the next sequence's first
   result.output = eachSequence(packing, [&](int64_t first, int64_t count) {
     const auto part = [&](const at::Tensor &x) {
       return x.narrow(0, first, count);
     };
+    const int64_t blocks = config.nsa.compressedCount(count);
+    const auto ofBlocks = [&](const at::Tensor &x) {
+      return in.compressed ? x.narrow(0, block, blocks) : part(x);
+    };
     const NsaInputs one = {
-        part(in.query),    part(in.keyCmp),     part(in.valueCmp),
+        part(in.query),    ofBlocks(in.keyCmp), ofBlocks(in.valueCmp),
         part(in.keySel),   part(in.valueSel),   part(in.keyWin),
         part(in.valueWin), part(in.gateLogits), in.keyFilter,
-        in.valueFilter,    in.without};
+        in.valueFilter,    in.without,          in.compressed};
+    block += blocks;
     NsaResult of = nsaAttention(one, config, Packing(1, count, config.nsa));
     if (of.indices.defined())
       indices.push_back(std::move(of.indices));
@@ -176,6 +182,11 @@ NsaResult TorchKernels::nsaAttention(const NsaInputs &inputs,
     return shareKeys(byHead(x, packing), group);
   };
   const auto shorten = [&](const at::Tensor &x, const at::Tensor &filter) {
+    if (in.compressed)
+      return shareKeys(
+          x.unflatten(0, {packing.sequences, g.compressedCount(packing.length)})
+              .transpose(1, 2),
+          group);
     const at::Tensor heads = byHead(x, packing);
     if (g.compressedCount(packing.length) == 0)
       return shareKeys(heads.slice(2, 0, 0), group);

@@ -47,6 +47,22 @@ private:
   at::Device device;
 };
 
+BlockMlp blockMlp(Builder &make, const std::string &in, const ModelConfig &c,
+                  int64_t channels) {
+  const int64_t tokens = c.nsa.blockLength, width = phiWidth(c, channels);
+  const int64_t networks = c.phiPerHead ? c.kvHeads : 1;
+  const auto spread = [](int64_t inputs) {
+    return 1 / std::sqrt(double(inputs));
+  };
+  BlockMlp mlp;
+  mlp.position = make.normal(in + "position", {tokens, channels}, 0.02);
+  mlp.in = make.normal(in + "in", {networks, width, tokens * channels},
+                       spread(tokens * channels));
+  mlp.inBias = make.constant(in + "in_bias", {networks, width}, 0);
+  mlp.out = make.normal(in + "out", {networks, channels, width}, spread(width));
+  return mlp;
+}
+
 int64_t branches(const ModelConfig &c) {
   return c.attention == AttentionKind::Nsa ? 3 : 1;
 }
@@ -132,6 +148,13 @@ Transformer::Transformer(const ModelConfig &config, KernelSource kernels,
       b.gateInBias = make.constant(in + "gate.in_bias", {width}, 0);
       b.gateOut = make.normal(in + "gate.out", {gates, width}, spread(width));
       b.gateOutBias = make.constant(in + "gate.out_bias", {gates}, 0);
+      if (c.compression == Compression::Mlp) {
+        b.keyPhi = blockMlp(make, in + "compress.key.", c, c.keyDim);
+        b.valuePhi = blockMlp(make, in + "compress.value.", c, c.valueDim);
+        b.valuePhi.outBias =
+            make.constant(in + "compress.value.out_bias",
+                          {b.valuePhi.out.size(0), c.valueDim}, 0);
+      }
       if (c.compression == Compression::Convolution) {
         const double mean = 1.0 / double(c.nsa.blockLength);
         b.keyFilter = make.constant(in + "compress.key",
@@ -211,6 +234,12 @@ at::Tensor Transformer::attention(const Block &b, const at::Tensor &x,
         query,       key(0),        value(0),       key(1),
         value(1),    key(2),        value(2),       gateLogits(b, x, query),
         b.keyFilter, b.valueFilter, options.without};
+    if (b.keyPhi.defined()) {
+      in.keyCmp = b.keyPhi.apply(in.keyCmp, packing, c.nsa, c.phiActivation);
+      in.valueCmp =
+          b.valuePhi.apply(in.valueCmp, packing, c.nsa, c.phiActivation);
+      in.compressed = true;
+    }
     NsaResult nsa = source->nsaAttention(in, c, packing);
     output = nsa.output;
     if (options.statistics)

@@ -75,8 +75,8 @@ AdamW::AdamW(std::vector<models::Parameter> &parameters, const Config &config,
   const auto options = at::TensorOptions(at::kFloat).device(device);
   computed = at::zeros({size}, options.dtype(computeType(config)));
   gradient = at::zeros({size}, options);
-  master = rounds() ? at::zeros({to - from}, options)
-                    : computed.slice(0, from, to);
+  master =
+      rounds() ? at::zeros({to - from}, options) : computed.slice(0, from, to);
   first = at::zeros({to - from}, options);
   second = at::zeros({to - from}, options);
   count = at::zeros({}, options);
@@ -194,8 +194,7 @@ AdamW::weights(const OptimizerState &whole) const {
   return all;
 }
 
-std::vector<models::Parameter>
-AdamW::state(const OptimizerState &whole) const {
+std::vector<models::Parameter> AdamW::state(const OptimizerState &whole) const {
   std::vector<models::Parameter> all;
   for (size_t i = 0; i < parameters.size(); ++i) {
     all.push_back({parameters[i].name + ".first", placeOf(whole.first, i)});

@@ -86,7 +86,7 @@ struct Config {
   int64_t threads = 2;
   int64_t processes = 1; ///< No setting: how many the run was started with.
   double bucketMegabytes = 25;      ///< Of gradients that processes exchange.
-  int64_t zeroStage = 0; ///< 1: the optimizer's state in parts.
+  int64_t zeroStage = 0;            ///< 1: the optimizer's state in parts.
   Precision wire = Precision::Fp32; ///< Of gradients on their way.
   bool panel = true;                ///< NSA against SDPA at the end.
 

@@ -178,7 +178,8 @@ void DataParallel::inPieces(const at::Tensor &whole, const at::Tensor &part,
     std::vector<std::vector<at::Tensor>> all;
     if (whole.defined())
       all.push_back(std::move(places));
-    group->finish([&](Group::Works &works) { works.push_back(move(all, own)); });
+    group->finish(
+        [&](Group::Works &works) { works.push_back(move(all, own)); });
   }
 }
 
@@ -187,17 +188,17 @@ void DataParallel::allGather(const at::Tensor &whole) {
     return;
   const at::NoGradGuard noGrad;
   const int64_t n = whole.size(0) / world.size;
-  inPieces(whole, whole.slice(0, world.rank * n, (world.rank + 1) * n),
-           [&](auto &all, auto &own) { return group->gloo->allgather(all, own); });
+  inPieces(
+      whole, whole.slice(0, world.rank * n, (world.rank + 1) * n),
+      [&](auto &all, auto &own) { return group->gloo->allgather(all, own); });
 }
 
 void DataParallel::gather(const at::Tensor &part, const at::Tensor &whole) {
   if (!group)
     return;
   const at::NoGradGuard noGrad;
-  inPieces(first() ? whole : at::Tensor(), part, [&](auto &all, auto &own) {
-    return group->gloo->gather(all, own);
-  });
+  inPieces(first() ? whole : at::Tensor(), part,
+           [&](auto &all, auto &own) { return group->gloo->gather(all, own); });
 }
 
 void DataParallel::scatter(const at::Tensor &whole, const at::Tensor &part) {

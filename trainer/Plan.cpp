@@ -37,6 +37,30 @@ int64_t mlpMatrices(const ModelConfig &m) {
   return m.mlp == models::MlpKind::SwiGlu ? 3 : 2;
 }
 
+/// Of the networks of nsa.phi=mlp_pe for keys and values: weights that multiply
+/// for one compressed key head.
+double phiWeights(const ModelConfig &m) {
+  double sum = 0;
+  for (const int64_t d : {m.keyDim, m.valueDim})
+    sum += double(models::phiWidth(m, d) * (m.nsa.blockLength + 1) * d);
+  return sum;
+}
+
+ParameterPart phiParameters(const ModelConfig &m) {
+  const int64_t networks = m.phiPerHead ? m.kvHeads : 1, l = m.nsa.blockLength;
+  int64_t count = 0;
+  for (const int64_t d : {m.keyDim, m.valueDim}) {
+    const int64_t width = models::phiWidth(m, d);
+    count += l * d + networks * (width * (l * d + 1) + d * (width + 1));
+  }
+  count += networks * m.valueDim; // the bias of values
+  return {"compression",
+          fmt::format("n_layers * (l*d + {0}(h*(l*d+1) + d*h) for d_k and d_v, "
+                      "{0}d_v)",
+                      m.phiPerHead ? "n_kv_groups*" : ""),
+          m.layers * count};
+}
+
 std::vector<ParameterPart> parametersOf(const ModelConfig &m) {
   const int64_t b = branches(m), layers = m.layers;
   const int64_t rows =
@@ -64,6 +88,8 @@ std::vector<ParameterPart> parametersOf(const ModelConfig &m) {
     if (m.compression == models::Compression::Convolution)
       parts.push_back({"compression", "n_layers * l * (d_k+d_v)",
                        layers * m.nsa.blockLength * (m.keyDim + m.valueDim)});
+    if (m.compression == models::Compression::Mlp)
+      parts.push_back(phiParameters(m));
   }
   const int64_t learned = int64_t(m.custom.learnedNames().size());
   if (m.attention == AttentionKind::Kernel && learned > 0)
@@ -106,6 +132,12 @@ double keptByAttention(const ModelConfig &m) {
       2 * double(m.dim) + turned + b * groups * dv + turned + heads * (dv + 1);
   if (isSparse(m)) {
     const double gates = 3 * groups;
+    if (m.compression == models::Compression::Mlp)
+      // Chunks of tokens, and the hidden layer before and behind f.
+      kept += groups * (dk + dv) + groups * 2 *
+                                       double(models::phiWidth(m, m.keyDim) +
+                                              models::phiWidth(m, m.valueDim)) /
+                                       double(m.nsa.stride);
     kept += 3 * heads * (dv + 1) + groups * (dk + dv) / double(m.nsa.stride) +
             groups * double(m.nsa.selectedBlocks) + 2 * double(gateWidth(m)) +
             2 * gates;
@@ -202,10 +234,11 @@ std::vector<std::string> kernelsOf(const Config &c) {
     files.insert(files.end(), more.begin(), more.end());
   };
   if (isSparse(c.model)) {
-    add({"nsa/attn_delta.py", "nsa/cmp_bwd.py", "nsa/cmp_fwd.py",
-         "nsa/compress_bwd.py", "nsa/compress_fwd.py", "nsa/gate_bwd.py",
-         "nsa/gate_fwd.py", "nsa/inverse_index.py", "nsa/score_select.py",
-         "nsa/select_bwd_dkdv.py"});
+    add({"nsa/attn_delta.py", "nsa/cmp_bwd.py", "nsa/cmp_fwd.py"});
+    if (c.model.compression != models::Compression::Mlp)
+      add({"nsa/compress_bwd.py", "nsa/compress_fwd.py"});
+    add({"nsa/gate_bwd.py", "nsa/gate_fwd.py", "nsa/inverse_index.py",
+         "nsa/score_select.py", "nsa/select_bwd_dkdv.py"});
     if (runsOnCpu(c))
       add({"nsa/select_packed_bwd.py", "nsa/select_packed_fwd.py"});
     else
@@ -238,6 +271,9 @@ Plan planOf(const Config &c) {
       int64_t(std::ceil(parameterBytes(c) * double(plan.parameters)));
   plan.activationBytes = activationBytes(c, plan.parameters);
   plan.weightFlops = 6 * double(multiplied);
+  if (isSparse(m) && m.compression == models::Compression::Mlp)
+    plan.weightFlops +=
+        6 * double(m.layers * m.kvHeads) / double(m.nsa.stride) * phiWeights(m);
   plan.attentionFlops = 6 * double(m.layers * m.heads) *
                         double(m.keyDim + m.valueDim) *
                         keysSeen(m, c.sequenceLength);
@@ -250,15 +286,15 @@ std::string planText(const Config &c, const Plan &plan) {
   for (const ParameterPart &part : plan.parts)
     text += fmt::format("  {:>12} {:<22} {}\n", part.count, part.name,
                         part.formula);
-  text += fmt::format(
-      "memory: {} of weights, gradients and moments ({:.4g} bytes a parameter), "
-      "about {} for a micro-batch of {} x {} tokens{}\n",
-      bytesText(uint64_t(plan.stateBytes)), parameterBytes(c),
-      bytesText(uint64_t(plan.activationBytes)), c.deviceBatchSize,
-      c.sequenceLength,
-      c.kernels == KernelSource::Torch
-          ? "; plain torch operations take more for attention"
-          : "");
+  text += fmt::format("memory: {} of weights, gradients and moments ({:.4g} "
+                      "bytes a parameter), "
+                      "about {} for a micro-batch of {} x {} tokens{}\n",
+                      bytesText(uint64_t(plan.stateBytes)), parameterBytes(c),
+                      bytesText(uint64_t(plan.activationBytes)),
+                      c.deviceBatchSize, c.sequenceLength,
+                      c.kernels == KernelSource::Torch
+                          ? "; plain torch operations take more for attention"
+                          : "");
   text += fmt::format(
       "operations: {:.4g} FLOP a token = 6 x weights that multiply ({:.4g}) + "
       "6 x n_layers x n_heads x (d_k+d_v) x keys seen ({:.4g})\n",

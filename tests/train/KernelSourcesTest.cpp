@@ -13,7 +13,30 @@ using namespace tessera;
 
 namespace {
 
-class KernelSources : public TrainRun,
+class KernelRun : public TrainRun {
+protected:
+  /// The files behind `kernels:` in what --dry-run prints.
+  static std::set<std::string> plannedKernels(const std::string &plan) {
+    std::set<std::string> planned;
+    std::istringstream words(plan.substr(plan.rfind("kernels:") + 8));
+    for (std::string word; words >> word;)
+      planned.insert(word);
+    return planned;
+  }
+  /// The files that a run keeps, but for those they import.
+  std::set<std::string> keptKernels(const std::string &out) {
+    namespace fs = std::filesystem;
+    std::set<std::string> kept;
+    const fs::path kernels = folder.path / out / "kernels/step_00000000";
+    for (const auto &e : fs::recursive_directory_iterator(kernels))
+      if (e.path().extension() == ".py")
+        kept.insert(fs::relative(e.path(), kernels).string());
+    EXPECT_EQ(kept.erase("kernels/tiles.py"), 1u);
+    return kept;
+  }
+};
+
+class KernelSources : public KernelRun,
                       public testing::WithParamInterface<const char *> {};
 
 /// 300 steps on the same data from the same weights: compiled kernels against
@@ -126,18 +149,7 @@ TEST_P(KernelSources, APlanNamesTheKernelsOfAStep) {
   const CommandResult plan = runCommand(dry, std::chrono::seconds(60));
   expectFine(plan);
   expectFine(run("real", settings));
-  std::set<std::string> planned, kept;
-  std::istringstream words(
-      plan.output.substr(plan.output.rfind("kernels:") + 8));
-  for (std::string word; words >> word;)
-    planned.insert(word);
-  namespace fs = std::filesystem;
-  const fs::path kernels = folder.path / "real/kernels/step_00000000";
-  for (const auto &e : fs::recursive_directory_iterator(kernels))
-    if (e.path().extension() == ".py")
-      kept.insert(fs::relative(e.path(), kernels).string());
-  EXPECT_EQ(kept.erase("kernels/tiles.py"), 1u);
-  EXPECT_EQ(planned, kept);
+  EXPECT_EQ(plannedKernels(plan.output), keptKernels("real"));
 }
 
 /// Loss, gradient norm and weights are the same bits whenever the settings are,
@@ -199,6 +211,70 @@ TEST_P(KernelSources, TheSecondStartCompilesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Attention, KernelSources,
                          testing::Values("nsa", "dense"));
+
+/// nsa.phi=mlp_pe is a product of torch's matrices and the stages of attention
+/// behind the compression: the same losses, the kernels that --dry-run names,
+/// packed documents, and a run that goes on bit for bit.
+TEST_F(KernelRun, ALearnedCompressionTrainsAlike) {
+  std::string lines;
+  std::istringstream words(smallText());
+  for (std::string line; std::getline(words, line);)
+    lines += nlohmann::json{{"text", line}}.dump() + "\n";
+  tessera::trainer::PrepareOptions options;
+  options.input = folder.write("documents.jsonl", lines);
+  options.out = folder.file("shards");
+  prepareData(options);
+  const std::vector<std::string> joined = {"nsa.phi=mlp_pe", "train.steps=40",
+                                           "train.lr=0.002",
+                                           "train.save_every=20"};
+  std::vector<std::string> packed = joined;
+  packed.insert(packed.end(),
+                {"data.path=" + options.out, "data.packing=best_fit"});
+  for (const auto &settings : {joined, packed}) {
+    const std::string name = settings == joined ? "joined" : "packed";
+    for (const char *source : {"torch", "tessera"}) {
+      std::vector<std::string> all = settings;
+      all.push_back(std::string("kernels=") + source);
+      expectFine(run(name + source, all));
+    }
+    const auto torch = steps(name + "torch"), ours = steps(name + "tessera");
+    ASSERT_EQ(torch.size(), 40u);
+    ASSERT_EQ(ours.size(), 40u);
+    for (size_t i = 0; i < 40; ++i)
+      EXPECT_LT(std::abs(ours[i].first / torch[i].first - 1), 1e-3)
+          << name << " step " << i + 1;
+    EXPECT_LT(torch.back().first, 0.9 * torch.front().first);
+    EXPECT_EQ(metrics(name + "tessera")["kernels_compiled_after_step_1"], 0);
+    for (const char *key : {"val_bpb", "val_bpb_without_cmp"})
+      EXPECT_NEAR(metrics(name + "tessera")[key].get<double>(),
+                  metrics(name + "torch")[key].get<double>(), 1e-3)
+          << key;
+  }
+  namespace fs = std::filesystem;
+  const fs::path kernels = folder.path / "joinedtessera/kernels/step_00000000";
+  EXPECT_FALSE(fs::exists(kernels / "nsa/compress_fwd.py"));
+  EXPECT_TRUE(fs::exists(kernels / "nsa/cmp_fwd.py"));
+  const std::string whole =
+      checkpoint("joinedtessera", 40, "model.safetensors");
+  fs::remove(folder.path / "joinedtessera/metrics.json");
+  fs::remove_all(folder.path / "joinedtessera/ckpt/step_00000040");
+  std::vector<std::string> again = joined;
+  again.push_back("kernels=tessera");
+  expectFine(run("joinedtessera", again));
+  EXPECT_TRUE(checkpoint("joinedtessera", 40, "model.safetensors") == whole);
+}
+
+TEST_F(KernelRun, APlanNamesTheKernelsOfALearnedCompression) {
+  const std::vector<std::string> settings = {"nsa.phi=mlp_pe",
+                                             "kernels=tessera", "train.steps=1",
+                                             "train.final_windows=1"};
+  std::vector<std::string> dry = command("plan", settings);
+  dry.push_back("--dry-run");
+  const CommandResult plan = runCommand(dry, std::chrono::seconds(60));
+  expectFine(plan);
+  expectFine(run("real", settings));
+  EXPECT_EQ(plannedKernels(plan.output), keptKernels("real"));
+}
 
 class KernelFiles : public TrainRun {
 protected:

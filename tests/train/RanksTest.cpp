@@ -174,9 +174,8 @@ TEST_F(Ranks, GradientsAreExchangedBesideTheBackwardPass) {
 TEST_F(Ranks, EachKeepsItsPartOfTheOptimizersState) {
   for (const char *precision : {"fp32", "bf16"}) {
     const std::string p = precision;
-    const std::vector<std::string> settings = {"train.batch_size=4",
-                                               "train.save_every=6",
-                                               "runtime.precision=" + p};
+    const std::vector<std::string> settings = {
+        "train.batch_size=4", "train.save_every=6", "runtime.precision=" + p};
     std::vector<std::string> sharded = settings;
     sharded.push_back("runtime.zero_stage=1");
     expectFine(runRanks(2, "whole" + p, settings));
@@ -189,6 +188,7 @@ TEST_F(Ranks, EachKeepsItsPartOfTheOptimizersState) {
     // From the middle of the run in parts, with one process and with two.
     for (const int count : {1, 2}) {
       const std::string out = "again" + p + std::to_string(count);
+      fs::create_directories(folder.path / out / "ckpt");
       fs::copy(folder.path / ("parts" + p) / "ckpt/step_00000006",
                folder.path / out / "ckpt/step_00000006",
                fs::copy_options::recursive);

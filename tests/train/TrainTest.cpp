@@ -345,6 +345,9 @@ TEST_F(Train, ADryRunCountsWhatTheRunHas) {
   const std::vector<std::vector<std::string>> models = {
       {},
       {"nsa.phi=conv", "nsa.gate_input=q_mean"},
+      {"nsa.phi=mlp_pe", "model.value_dim=8"},
+      {"nsa.phi=mlp_pe", "nsa.phi_per_head=true", "nsa.phi_hidden=5",
+       "model.kv_heads=2"},
       {"attention=dense", "model.tied_head=true"}};
   for (const auto &more : models) {
     std::vector<std::string> settings = more;

@@ -27,10 +27,12 @@ const std::vector<Choice> kernelSources = {
 const std::vector<Choice> compressions = {
     choice("avg", Compression::Average),
     choice("conv", Compression::Convolution),
+    choice("mlp_pe", Compression::Mlp),
     {"mlp", -1,
-     "the compression network is not built yet (the Python system read this "
-     "word and averaged: avg is what its runs did)"},
-    {"mlp_pe", -1, "the compression network is not built yet"}};
+     "the Python system read this word and averaged: avg is what its runs did, "
+     "mlp_pe is the network of the paper"}};
+const std::vector<Choice> phiActivations = {
+    choice("silu", MlpKind::Silu), choice("relu2", MlpKind::SquaredRelu)};
 const std::vector<Choice> gateModes = {choice("softmax", GateMode::Softmax),
                                        choice("sigmoid", GateMode::Sigmoid)};
 const std::vector<Choice> gateInputs = {choice("q_mean", GateInput::QueryMean),
@@ -294,7 +296,15 @@ std::vector<Setting> modelSettings() {
                 "tokens of the sliding window; 0: no window")
           .range(0, 1 << 20),
       Entry::oneOf("nsa.phi", MEMBER(model.compression), compressions,
-                   "how a block becomes one key and value"),
+                   "how a block becomes one key and value: its mean, a "
+                   "convolution, a network that knows the places in the block"),
+      Entry::of("nsa.phi_hidden", MEMBER(model.phiHidden),
+                "hidden width of that network; 0: twice the head size")
+          .range(0, 1 << 16),
+      Entry::oneOf("nsa.phi_act", MEMBER(model.phiActivation), phiActivations,
+                   "what is between its matrices"),
+      Entry::of("nsa.phi_per_head", MEMBER(model.phiPerHead),
+                "a network for each key head, not one for all"),
       Entry::oneOf("nsa.gate", MEMBER(model.gateMode), gateModes,
                    "how the three branches are weighed"),
       Entry::oneOf("nsa.gate_input", MEMBER(model.gateInput), gateInputs,

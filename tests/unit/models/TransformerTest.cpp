@@ -41,7 +41,7 @@ class EveryAttention : public testing::TestWithParam<AttentionKind> {};
 TEST_P(EveryAttention, EveryParameterGetsAGradient) {
   for (const bool tied : {false, true})
     for (const Compression phi :
-         {Compression::Average, Compression::Convolution})
+         {Compression::Average, Compression::Convolution, Compression::Mlp})
       for (const GateInput input : {GateInput::Hidden, GateInput::QueryMean}) {
         ModelConfig c = small(GetParam());
         c.tiedHead = tied;
@@ -193,38 +193,41 @@ TEST_P(EveryAttention, LaterBytesDoNotReachEarlierOnes) {
 // Documents in one row, and nothing of the one is in the other: losses and
 // gradients are those of each by itself.
 TEST_P(EveryAttention, PackedDocumentsAreThoseAlone) {
-  ModelConfig c = small(GetParam());
-  c.compression = Compression::Convolution;
-  Transformer packed(c, KernelSource::Torch, 1),
-      alone(c, KernelSource::Torch, 1);
-  const std::vector<int32_t> starts = {0, 37, 38, 38, 64, 128};
-  const at::Tensor tokens = text(2, 64), targets = text(2, 65).slice(1, 1);
-  ForwardOptions options;
-  options.starts = starts;
-  const at::Tensor logits = packed.forward(tokens, options).logits;
-  EXPECT_EQ(logits.sizes(), (std::vector<int64_t>{2, 64, 256}));
-  at::cross_entropy_loss(logits.flatten(0, 1), targets.flatten(), {},
-                         at::Reduction::Sum)
-      .backward();
-  for (size_t i = 1; i < starts.size(); ++i) {
-    if (starts[i] == starts[i - 1])
-      continue;
-    const auto part = [&](const at::Tensor &x) {
-      return x.slice(0, starts[i - 1], starts[i]);
-    };
-    const at::Tensor one =
-        alone.forward(part(tokens.flatten()).unsqueeze(0)).logits[0];
-    EXPECT_LT((one - part(logits.flatten(0, 1))).abs().max().item<double>(),
-              1e-5)
-        << i;
-    at::cross_entropy_loss(one, part(targets.flatten()), {}, at::Reduction::Sum)
+  for (const Compression phi : {Compression::Convolution, Compression::Mlp}) {
+    ModelConfig c = small(GetParam());
+    c.compression = phi;
+    Transformer packed(c, KernelSource::Torch, 1),
+        alone(c, KernelSource::Torch, 1);
+    const std::vector<int32_t> starts = {0, 37, 38, 38, 64, 128};
+    const at::Tensor tokens = text(2, 64), targets = text(2, 65).slice(1, 1);
+    ForwardOptions options;
+    options.starts = starts;
+    const at::Tensor logits = packed.forward(tokens, options).logits;
+    EXPECT_EQ(logits.sizes(), (std::vector<int64_t>{2, 64, 256}));
+    at::cross_entropy_loss(logits.flatten(0, 1), targets.flatten(), {},
+                           at::Reduction::Sum)
         .backward();
-  }
-  for (size_t i = 0; i < packed.parameters().size(); ++i) {
-    const at::Tensor a = packed.parameters()[i].value.grad(),
-                     b = alone.parameters()[i].value.grad();
-    EXPECT_LT(((a - b).norm() / b.norm()).item<double>(), 1e-5)
-        << packed.parameters()[i].name;
+    for (size_t i = 1; i < starts.size(); ++i) {
+      if (starts[i] == starts[i - 1])
+        continue;
+      const auto part = [&](const at::Tensor &x) {
+        return x.slice(0, starts[i - 1], starts[i]);
+      };
+      const at::Tensor one =
+          alone.forward(part(tokens.flatten()).unsqueeze(0)).logits[0];
+      EXPECT_LT((one - part(logits.flatten(0, 1))).abs().max().item<double>(),
+                1e-5)
+          << i;
+      at::cross_entropy_loss(one, part(targets.flatten()), {},
+                             at::Reduction::Sum)
+          .backward();
+    }
+    for (size_t i = 0; i < packed.parameters().size(); ++i) {
+      const at::Tensor a = packed.parameters()[i].value.grad(),
+                       b = alone.parameters()[i].value.grad();
+      EXPECT_LT(((a - b).norm() / b.norm()).item<double>(), 1e-5)
+          << packed.parameters()[i].name;
+    }
   }
 }
 
@@ -249,12 +252,14 @@ std::vector<at::Tensor> gradients(const ModelConfig &c, bool packed) {
 // Each block by itself: a function that runs the last one for all gives other
 // gradients in the blocks before.
 TEST_P(EveryAttention, RecomputeChangesNoBit) {
-  for (const MlpKind mlp : {MlpKind::SquaredRelu, MlpKind::SwiGlu})
+  for (const auto &[mlp, phi] :
+       {std::pair(MlpKind::SquaredRelu, Compression::Convolution),
+        std::pair(MlpKind::SwiGlu, Compression::Mlp)})
     for (const bool packed : {false, true}) {
       ModelConfig c = small(GetParam());
       c.layers = 3;
       c.mlp = mlp;
-      c.compression = Compression::Convolution;
+      c.compression = phi;
       const std::vector<at::Tensor> kept = gradients(c, packed);
       for (const Recompute level :
            {Recompute::Mlp, Recompute::Attention, Recompute::Full}) {
@@ -331,6 +336,7 @@ TEST_P(EveryAttention, AnySplitIsTheForwardPass) {
   for (const auto &[phi, input, valueDim, scale] :
        {std::tuple(Compression::Average, GateInput::QueryMean, 8, 1.0),
         std::tuple(Compression::Convolution, GateInput::Hidden, 12, 1.0),
+        std::tuple(Compression::Mlp, GateInput::Hidden, 12, 1.0),
         std::tuple(Compression::Average, GateInput::QueryMean, 8, 4.0)}) {
     ModelConfig c = small(GetParam());
     c.rope = {.scaling = RopeScaling::Yarn,

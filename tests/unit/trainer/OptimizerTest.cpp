@@ -52,29 +52,32 @@ TEST(AdamW, FollowsTheFormulaAndDecaysMatricesOnly) {
 // Gates and compression have matrices, too; a step without gradients moves
 // those that decay and no other.
 TEST(AdamW, DecaysNeitherGatesNorCompressionNorNorms) {
-  Config c;
-  c.weightDecay = 0.5;
-  c.model.layers = 1;
-  c.model.dim = 16;
-  c.model.heads = 2;
-  c.model.kvHeads = 1;
-  c.model.keyDim = c.model.valueDim = 8;
-  c.model.mlpDim = 16;
-  c.model.compression = models::Compression::Convolution;
-  models::Transformer model(c.model, models::KernelSource::Torch, 1);
-  AdamW optimizer(model.parameters(), c);
-  std::vector<at::Tensor> before;
-  for (const auto &p : model.parameters())
-    before.push_back(p.value.detach().clone());
-  optimizer.step(0.1);
-  std::set<std::string> moved;
-  for (size_t i = 0; i < before.size(); ++i)
-    if (!model.parameters()[i].value.detach().equal(before[i]))
-      moved.insert(model.parameters()[i].name);
-  EXPECT_EQ(moved, (std::set<std::string>{"embedding", "blocks.0.attention.qkv",
-                                          "blocks.0.attention.output",
-                                          "blocks.0.mlp.in", "blocks.0.mlp.out",
-                                          "head"}));
+  for (const models::Compression phi :
+       {models::Compression::Convolution, models::Compression::Mlp}) {
+    Config c;
+    c.weightDecay = 0.5;
+    c.model.layers = 1;
+    c.model.dim = 16;
+    c.model.heads = 2;
+    c.model.kvHeads = 1;
+    c.model.keyDim = c.model.valueDim = 8;
+    c.model.mlpDim = 16;
+    c.model.compression = phi;
+    models::Transformer model(c.model, models::KernelSource::Torch, 1);
+    AdamW optimizer(model.parameters(), c);
+    std::vector<at::Tensor> before;
+    for (const auto &p : model.parameters())
+      before.push_back(p.value.detach().clone());
+    optimizer.step(0.1);
+    std::set<std::string> moved;
+    for (size_t i = 0; i < before.size(); ++i)
+      if (!model.parameters()[i].value.detach().equal(before[i]))
+        moved.insert(model.parameters()[i].name);
+    EXPECT_EQ(moved, (std::set<std::string>{
+                         "embedding", "blocks.0.attention.qkv",
+                         "blocks.0.attention.output", "blocks.0.mlp.in",
+                         "blocks.0.mlp.out", "head"}));
+  }
 }
 
 TEST(AdamW, ClipReportsTheNormBefore) {

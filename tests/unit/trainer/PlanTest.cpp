@@ -57,6 +57,34 @@ TEST(Plan, AProcessKeepsItsPartOfTheState) {
   EXPECT_DOUBLE_EQ(bytes("bf16", 2), 12);
 }
 
+// A network for keys of 2 channels and one for values of 4, hidden widths of 4
+// and 8: every second token begins a block of 4.
+TEST(Plan, CountsTheNetworkThatCompresses) {
+  std::vector<std::string> settings = {"attention=nsa",
+                                       "model.dim=4",
+                                       "model.n_layers=3",
+                                       "model.n_heads=2",
+                                       "model.n_kv_groups=2",
+                                       "model.d_k=2",
+                                       "model.d_v=4",
+                                       "nsa.l=4",
+                                       "nsa.d=2",
+                                       "nsa.l_sel=4"};
+  const Plan mean = planOf(parseConfig("", "x", settings));
+  settings.push_back("nsa.phi=mlp_pe");
+  const Plan mlp = planOf(parseConfig("", "x", settings));
+  settings.push_back("nsa.phi_per_head=true");
+  const Plan each = planOf(parseConfig("", "x", settings));
+  const int64_t keys = 4 * (4 * 2 + 1) + 2 * 4,
+                values = 8 * (4 * 4 + 1) + 4 * (8 + 1), places = 4 * 2 + 4 * 4;
+  EXPECT_EQ(mlp.parameters - mean.parameters, 3 * (keys + values + places));
+  EXPECT_EQ(each.parameters - mean.parameters,
+            3 * (2 * (keys + values) + places));
+  for (const Plan &plan : {mlp, each})
+    EXPECT_DOUBLE_EQ(plan.weightFlops - mean.weightFlops,
+                     6 * 3 * 2 / 2.0 * (4 * 8 + 2 * 4 + 8 * 16 + 4 * 8));
+}
+
 TEST(Plan, CountsOperations) {
   // One layer, one head of 2 + 2 channels, sequences of 3: keys 1, 2, 3.
   const Plan dense = planOf(

@@ -27,11 +27,12 @@ Parameters someParameters() {
   for (const at::IntArrayRef shape :
        {at::IntArrayRef({3, 3}), at::IntArrayRef({77}),
         at::IntArrayRef({64, 64})})
-    all.push_back({"p" + std::to_string(seed++),
-                   (at::arange(c10::multiply_integers(shape), at::kFloat)
-                        .view(shape) /
-                    1000 + double(seed))
-                       .set_requires_grad(true)});
+    all.push_back(
+        {"p" + std::to_string(seed++),
+         (at::arange(c10::multiply_integers(shape), at::kFloat).view(shape) /
+              1000 +
+          double(seed))
+             .set_requires_grad(true)});
   return all;
 }
 
@@ -39,9 +40,9 @@ Parameters someParameters() {
 void makeSteps(Parameters &all, AdamW &optimizer, DataParallel &parallel) {
   for (int step = 1; step <= 3; ++step) {
     for (auto &p : all)
-      p.value.mutable_grad() =
-          (p.value.detach().to(at::kFloat) * double(step)).sin().to(
-              p.value.scalar_type());
+      p.value.mutable_grad() = (p.value.detach().to(at::kFloat) * double(step))
+                                   .sin()
+                                   .to(p.value.scalar_type());
     optimizer.gather();
     optimizer.clip();
     optimizer.step(0.01);
