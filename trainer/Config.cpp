@@ -176,6 +176,19 @@ void settleBatch(Config &c, int64_t processes) {
   c.deviceBatchSize = each;
 }
 
+void validateData(const Config &c) {
+  if (c.dataOrigin == DataOrigin::Files)
+    return;
+  if (!c.dataPath.empty())
+    throw Error(fmt::format("data.source is synthetic, but data.path is {}",
+                            c.dataPath),
+                "leave one of the two away");
+  if (c.dataPacking == DataPacking::BestFit)
+    throw Error("data.source is synthetic and has no documents, but "
+                "data.packing is best_fit",
+                "set data.packing to joined");
+}
+
 void validateRun(const Config &c) {
   validate(c.model);
   if (c.model.attention == models::AttentionKind::Kernel &&

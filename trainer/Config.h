@@ -21,6 +21,7 @@ enum class LearningRateSchedule : int {
 enum class ComputeDevice : int { Auto, Cpu, Cuda };
 enum class Precision : int { Fp32, Bf16, Fp16 };
 enum class TokenizerKind : int { Byte, Gpt2 };
+enum class DataOrigin : int { Files, Synthetic };
 enum class DataOrder : int { Random, Shuffled, Sequential };
 enum class DataPacking : int { Joined, BestFit };
 enum class DataEnd : int { Repeat, Stop };
@@ -39,7 +40,9 @@ struct Config {
   ComputeDevice device = ComputeDevice::Auto;
   Precision precision = Precision::Fp32;
 
-  std::string dataPath; ///< Empty: the King James text.
+  DataOrigin dataOrigin = DataOrigin::Files;
+  double syntheticNoise = 1; ///< Share of synthetic tokens that are drawn.
+  std::string dataPath;      ///< Empty: the King James text.
   TokenizerKind tokenizer = TokenizerKind::Byte;
   DataOrder dataOrder = DataOrder::Random;
   std::string tokenizerPath; ///< Of generate; empty: bytes.

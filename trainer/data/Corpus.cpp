@@ -7,6 +7,7 @@
 #include "support/Hash.h"
 #include "support/Process.h"
 #include "trainer/Config.h"
+#include "trainer/data/PreparedFolder.h"
 
 #include <algorithm>
 #include <chrono>
@@ -66,12 +67,6 @@ struct Source {
 };
 
 Source open(const std::string &path) {
-  for (const char *ending : {".jsonl", ".parquet"})
-    if (path.ends_with(ending))
-      throw Error(fmt::format("{} cannot be trained on as it is", path),
-                  fmt::format("tessera data prepare {} --out FOLDER, "
-                              "then data.path=FOLDER",
-                              path));
   Source source;
   source.file = std::make_shared<const RandomFile>(path);
   const int64_t size = source.file->size();
@@ -81,9 +76,13 @@ Source open(const std::string &path) {
 }
 
 /// Files of one kind, or tessera::Error.
-std::vector<Source> openAll(const std::string &path) {
+std::vector<Source> openAll(const Config &config) {
+  std::vector<std::string> files = filesBelow(config.dataPath);
+  if (wantPreparing(files))
+    files = filesBelow(
+        preparedFolder(config.dataPath, files, config.tokenizerPath));
   std::vector<Source> sources;
-  for (const std::string &file : filesBelow(path)) {
+  for (const std::string &file : files) {
     sources.push_back(open(file));
     const TokenLayout &first = sources.front().layout,
                       &last = sources.back().layout;
@@ -155,6 +154,29 @@ void fill(Corpus &corpus, const std::vector<Source> &sources) {
       bytes <= hashedWhole ? wholeHash(sources) : sampledHash(sources, bytes);
 }
 
+/// Much more to train on than a run reads, and another row held out.
+Corpus syntheticCorpus(const Config &config) {
+  constexpr int64_t many = int64_t(1) << 40, held = 1 << 16;
+  SyntheticTokens tokens;
+  tokens.seed = uint64_t(config.seed);
+  tokens.noise = config.syntheticNoise;
+  if (config.origins.contains("model.vocab_size"))
+    tokens.vocabulary = config.model.vocabulary;
+  Corpus corpus;
+  corpus.name =
+      fmt::format("synthetic tokens ({:.4g} bits each)", tokens.entropy());
+  corpus.vocabulary = tokens.vocabulary;
+  corpus.tokenizer = "synthetic";
+  corpus.tokensPerByte = 0;
+  corpus.hash = sha256Hex(fmt::format("synthetic {} {} {}", tokens.seed,
+                                      tokens.vocabulary, tokens.noise));
+  const int64_t more = std::max(held, 2 * (config.sequenceLength + 1));
+  const TokenStore all(tokens, many + more);
+  corpus.training = all.part(0, many);
+  corpus.heldOut = all.part(many, more);
+  return corpus;
+}
+
 /// llm.c's files, or shards made with a vocabulary of GPT-2's size.
 void requireGpt2(const Corpus &corpus) {
   constexpr int64_t gpt2Tokens = 50257;
@@ -206,7 +228,9 @@ std::vector<std::string> filesBelow(const std::string &path) {
 Corpus loadCorpus(const Config &config) {
   Corpus corpus;
   corpus.name = config.dataPath.empty() ? "King James text" : config.dataPath;
-  if (config.dataPath.empty()) {
+  if (config.dataOrigin == DataOrigin::Synthetic) {
+    corpus = syntheticCorpus(config);
+  } else if (config.dataPath.empty()) {
     const std::string text = kingJames();
     corpus.hash = sha256Hex(text);
     const TokenStore all(text);
@@ -214,7 +238,7 @@ Corpus loadCorpus(const Config &config) {
     corpus.training = all.part(0, all.size() - held);
     corpus.heldOut = all.part(all.size() - held, held);
   } else {
-    const std::vector<Source> sources = openAll(config.dataPath);
+    const std::vector<Source> sources = openAll(config);
     if (!sources.empty())
       corpus.tokenizer = sources.front().layout.tokenizer;
     fill(corpus, sources);

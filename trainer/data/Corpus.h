@@ -38,9 +38,10 @@ struct LossUnit {
 };
 LossUnit lossUnit(const Corpus &corpus);
 
-/// Opens config.dataPath, or makes the King James text from Debian's bible-kjv.
-/// Throws tessera::Error for data that is missing, damaged, in a format that
-/// has to be prepared first, or not enough.
+/// Opens config.dataPath, computes synthetic tokens, or makes the King James
+/// text from Debian's bible-kjv. Documents in .jsonl and .parquet files become
+/// shards once (trainer/data/PreparedFolder.h). Throws tessera::Error for data
+/// that is missing, damaged, or not enough.
 Corpus loadCorpus(const Config &config);
 
 /// Files below a path in the order of their names; the path itself when it is

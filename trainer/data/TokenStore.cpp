@@ -37,6 +37,16 @@ TokenStore::TokenStore(std::string text) {
   segments.push_back(std::move(s));
 }
 
+TokenStore::TokenStore(const SyntheticTokens &tokens, int64_t count) {
+  Segment s;
+  s.count = count;
+  s.vocabulary = tokens.vocabulary;
+  s.made = tokens;
+  total = s.count;
+  largest = s.vocabulary;
+  segments.push_back(std::move(s));
+}
+
 void TokenStore::add(std::shared_ptr<const RandomFile> file,
                      const TokenLayout &layout) {
   Segment s;
@@ -55,6 +65,8 @@ void TokenStore::add(std::shared_ptr<const RandomFile> file,
 
 void TokenStore::readSegment(const Segment &s, int64_t first, int64_t count,
                              int64_t *out) {
+  if (s.made)
+    return s.made->read(s.offset + first, count, out);
   std::string buffer;
   const char *bytes = nullptr;
   const int64_t begin = s.offset + first * s.width;
@@ -120,7 +132,7 @@ void TokenStore::addDocuments(const Segment &s, std::vector<Document> &all) {
     size = s.layout.tokens;
     before = (s.offset - s.layout.offset) / s.width;
   } else {
-    size = int64_t(s.text->size());
+    size = s.made ? s.offset + s.count : int64_t(s.text->size());
     before = s.offset;
   }
   for (size_t i = 0; i < starts.size(); ++i) {

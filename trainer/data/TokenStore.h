@@ -4,9 +4,11 @@
 #pragma once
 
 #include "trainer/data/RandomFile.h"
+#include "trainer/data/SyntheticTokens.h"
 #include "trainer/data/TokenFile.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,9 @@ public:
   TokenStore() = default;
   /// A row in memory, one token for each byte.
   explicit TokenStore(std::string text);
+  /// The first `count` tokens of a row that is computed as it is read; one
+  /// document.
+  TokenStore(const SyntheticTokens &tokens, int64_t count);
 
   /// Appends the tokens of a file.
   void add(std::shared_ptr<const RandomFile> file, const TokenLayout &layout);
@@ -52,8 +57,10 @@ public:
 
 private:
   struct Segment {
-    std::shared_ptr<const RandomFile> file; ///< None: `text`.
+    // One of these.
+    std::shared_ptr<const RandomFile> file;
     std::shared_ptr<const std::string> text;
+    std::optional<SyntheticTokens> made;
     int width = 1;
     int64_t offset = 0; ///< In the file, in bytes.
     int64_t start = 0;  ///< In the row, in tokens.

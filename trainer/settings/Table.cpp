@@ -65,6 +65,9 @@ const std::vector<Choice> schedules = {
     choice("linear", LearningRateSchedule::Linear),
     choice("wsd", LearningRateSchedule::WarmupStableDecay),
     choice("constant", LearningRateSchedule::Constant)};
+const std::vector<Choice> origins = {
+    choice("files", DataOrigin::Files),
+    choice("synthetic", DataOrigin::Synthetic)};
 const std::vector<Choice> orders = {
     choice("random", DataOrder::Random),
     choice("shuffled", DataOrder::Shuffled),
@@ -193,6 +196,13 @@ std::vector<Setting> runSettings() {
                 "(ZeRO); 0: all of it")
           .range(0, 1)
           .free(),
+      Entry::oneOf("data.source", MEMBER(dataOrigin), origins,
+                   "those of data.path; or tokens that are computed, "
+                   "model.vocab_size of them (256 where it is not given)"),
+      Entry::of("data.synthetic_noise", MEMBER(syntheticNoise),
+                "share of synthetic tokens that are drawn; the others follow "
+                "from the token before. 1: there is nothing to learn")
+          .range(0, 1),
       Entry::of("data.path", MEMBER(dataPath),
                 "text, a folder of it, or shards of tokens; empty: King James "
                 "text")

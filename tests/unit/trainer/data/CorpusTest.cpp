@@ -8,9 +8,13 @@
 #include "tests/unit/trainer/TestFolder.h"
 #include "tests/unit/trainer/data/LlmCFile.h"
 #include "trainer/Config.h"
+#include "trainer/data/Prepare.h"
 
+#include <cstdlib>
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <numeric>
+#include <optional>
 
 using namespace tessera;
 using namespace tessera::trainer;
@@ -88,13 +92,85 @@ TEST(Corpus, RefusesWhatIsMissingEmptyOrTiny) {
   EXPECT_NE(tiny.find("179 bytes"), std::string::npos);
   EXPECT_NE(tiny.find("needs 180"), std::string::npos);
   EXPECT_EQ(refusal(configFor(folder.write("ok", counting(180)))), "accepted");
-  for (const char *name : {"d.jsonl", "d.parquet"}) {
-    const std::string text =
-        refusal(configFor(folder.write(name, counting(999))));
-    EXPECT_NE(text.find("tessera data prepare "), std::string::npos) << text;
-  }
   EXPECT_NE(refusal(configFor("/dev/null")).find("no regular file"),
             std::string::npos);
+}
+
+/// Keeps what is made once in a folder of its own.
+struct OwnDependencies {
+  explicit OwnDependencies(const TestFolder &folder) {
+    if (const char *value = std::getenv("TESSERA_DEPS"))
+      before = value;
+    setenv("TESSERA_DEPS", folder.file("deps").c_str(), 1);
+  }
+  ~OwnDependencies() {
+    if (before)
+      setenv("TESSERA_DEPS", before->c_str(), 1);
+    else
+      unsetenv("TESSERA_DEPS");
+  }
+  std::optional<std::string> before;
+};
+
+std::string documentLines(int count, char text) {
+  std::string lines;
+  for (int i = 0; i < count; ++i)
+    lines += "{\"text\": \"" + std::string(40, text) + "\"}\n";
+  return lines;
+}
+
+// The shards that `data prepare` makes, made once; anew for another text.
+TEST(Corpus, DocumentsArePreparedOnce) {
+  const TestFolder folder;
+  const OwnDependencies own(folder);
+  const std::string file = folder.write("d.jsonl", documentLines(60, 'a'));
+  PrepareOptions options;
+  options.input = file;
+  options.out = folder.file("shards");
+  prepareData(options);
+  const Corpus expected = loadCorpus(configFor(options.out));
+  const Corpus first = loadCorpus(configFor(file));
+  EXPECT_EQ(first.hash, expected.hash);
+  EXPECT_EQ(first.vocabulary, 257);
+  EXPECT_EQ(textOf(first.training), textOf(expected.training));
+  EXPECT_EQ(textOf(first.heldOut), textOf(expected.heldOut));
+  namespace fs = std::filesystem;
+  const fs::path prepared = folder.path / "deps/data/prepared";
+  const auto folders = [&] {
+    std::vector<fs::path> all;
+    for (const auto &e : fs::directory_iterator(prepared))
+      if (e.is_directory())
+        all.push_back(e.path());
+    return all;
+  };
+  ASSERT_EQ(folders().size(), 1u);
+  const fs::path kept = folders()[0];
+  const fs::file_time_type made = fs::last_write_time(kept);
+  // A second start finds it, though the first left a half-made one beside.
+  folder.write("deps/data/prepared/" + kept.filename().string() + ".making/x",
+               "torn");
+  EXPECT_EQ(loadCorpus(configFor(file)).hash, expected.hash);
+  EXPECT_EQ(fs::last_write_time(kept), made);
+  folder.write("d.jsonl", documentLines(61, 'b'));
+  EXPECT_NE(loadCorpus(configFor(file)).hash, expected.hash);
+}
+
+// A text that is torn leaves nothing that counts as prepared.
+TEST(Corpus, DocumentsThatCannotBeReadAreNotPrepared) {
+  const TestFolder folder;
+  const OwnDependencies own(folder);
+  const std::string file =
+      folder.write("d.jsonl", documentLines(60, 'a') + "{\"text\": ");
+  for (int start = 0; start < 2; ++start) {
+    const std::string text = refusal(configFor(file));
+    EXPECT_NE(text.find("d.jsonl:61"), std::string::npos) << text;
+  }
+  const std::string whole = folder.write("d.jsonl", documentLines(60, 'a'));
+  EXPECT_EQ(refusal(configFor(whole)), "accepted");
+  folder.write("both/d.jsonl", documentLines(60, 'a'));
+  folder.write("both/text", counting(999));
+  const std::string mixed = refusal(configFor(folder.file("both")));
+  EXPECT_NE(mixed.find("holds documents"), std::string::npos) << mixed;
 }
 
 TEST(Corpus, LlmCFilesNamedValAreHeldOut) {

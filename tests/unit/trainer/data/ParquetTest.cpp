@@ -6,8 +6,11 @@
 #include "support/File.h"
 #include "support/Process.h"
 #include "tests/unit/trainer/TestFolder.h"
+#include "trainer/Config.h"
+#include "trainer/data/Corpus.h"
 #include "trainer/data/Prepare.h"
 
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <random>
 #include <sys/resource.h>
@@ -89,6 +92,32 @@ TEST(Parquet, ShardsAreThoseOfTheSameJsonl) {
   }
   EXPECT_EQ(shards[0].size(), 2u);
   EXPECT_EQ(shards[0], shards[1]);
+}
+
+/// data.path=zstd.parquet is data.path of the shards that `prepare` makes of
+/// it.
+TEST(Parquet, ARunNamesAFileAsItIs) {
+  const TestFolder folder;
+  PrepareOptions options;
+  options.input = made().file("zstd.parquet");
+  options.out = folder.file("shards");
+  prepareData(options);
+  const char *before = std::getenv("TESSERA_DEPS");
+  const std::string kept = before ? before : "";
+  setenv("TESSERA_DEPS", folder.file("deps").c_str(), 1);
+  Config config;
+  config.sequenceLength = 8;
+  config.dataPath = options.input;
+  const Corpus straight = loadCorpus(config);
+  if (before)
+    setenv("TESSERA_DEPS", kept.c_str(), 1);
+  else
+    unsetenv("TESSERA_DEPS");
+  config.dataPath = options.out;
+  const Corpus prepared = loadCorpus(config);
+  EXPECT_EQ(straight.hash, prepared.hash);
+  EXPECT_EQ(straight.training.size(), prepared.training.size());
+  EXPECT_EQ(straight.vocabulary, 257);
 }
 
 TEST(Parquet, InspectAndVerifySayWhatIsThere) {

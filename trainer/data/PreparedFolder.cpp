@@ -1,0 +1,84 @@
+// trainer/data/PreparedFolder.cpp - makes shards once, under a name that tells
+// what of. Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/data/PreparedFolder.h"
+
+#include "support/Error.h"
+#include "support/File.h"
+#include "support/Hash.h"
+#include "trainer/data/Corpus.h"
+#include "trainer/data/Prepare.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace fs = std::filesystem;
+
+namespace tessera::trainer {
+namespace {
+
+bool isDocuments(const std::string &file) {
+  return file.ends_with(".jsonl") || file.ends_with(".parquet");
+}
+
+/// A line for each file: what changes when its text may have.
+std::string listOf(const std::vector<std::string> &files) {
+  std::string list;
+  for (const std::string &file : files)
+    list += fmt::format("{} {} {}\n", fs::absolute(file).string(),
+                        fs::file_size(file),
+                        fs::last_write_time(file).time_since_epoch().count());
+  return list;
+}
+
+void prepareInto(const fs::path &folder, const std::string &path,
+                 const std::string &tokenizer) {
+  const fs::path making = folder.string() + ".making";
+  fs::remove_all(making); // of a process that ended
+  PrepareOptions options;
+  options.input = path;
+  options.out = making.string();
+  options.tokenizer = tokenizer;
+  fmt::print(stderr, "preparing {} once, in {}\n", path, folder.string());
+  const Prepared done = prepareData(options);
+  fs::rename(making, folder);
+  fmt::print(stderr, "prepared {} documents, {} tokens\n", done.documents,
+             done.tokens);
+}
+
+} // namespace
+
+bool wantPreparing(const std::vector<std::string> &files) {
+  const auto documents = std::find_if(files.begin(), files.end(), isDocuments);
+  const auto other = std::find_if_not(files.begin(), files.end(), isDocuments);
+  if (documents != files.end() && other != files.end())
+    throw Error(
+        fmt::format("{} holds documents, {} does not", *documents, *other),
+        "data.path takes files of one kind; put the others elsewhere");
+  return documents != files.end();
+}
+
+std::string preparedFolder(const std::string &path,
+                           const std::vector<std::string> &files,
+                           const std::string &tokenizer) {
+  const fs::path all = fs::path(dependencyFolder()) / "data" / "prepared";
+  try {
+    std::string list = listOf(files);
+    if (fs::exists(tokenizer)) // else prepareData() says so
+      list += "tokenizer\n" + listOf(filesBelow(tokenizer));
+    const fs::path folder = all / sha256Hex(list).substr(0, 32);
+    fs::create_directories(all);
+    const FileLock lock = FileLock::acquire(folder.string() + ".lock");
+    if (!fs::exists(folder))
+      prepareInto(folder, path, tokenizer);
+    return folder.string();
+  } catch (const fs::filesystem_error &e) {
+    throw Error(fmt::format("cannot keep the shards of {}: {}", path, e.what()),
+                "TESSERA_DEPS names another folder for what is made once; or "
+                "tessera data prepare --input " +
+                    path + " --out FOLDER, then data.path=FOLDER");
+  }
+}
+
+} // namespace tessera::trainer

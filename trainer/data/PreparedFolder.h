@@ -1,0 +1,25 @@
+// trainer/data/PreparedFolder.h - shards of documents that a run names as they
+// are. Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tessera::trainer {
+
+/// Whether the files are documents, .jsonl or .parquet, of which shards have to
+/// be made. Throws tessera::Error for a mixture with others.
+bool wantPreparing(const std::vector<std::string> &files);
+
+/// The folder with the shards of these documents: `data prepare` with its
+/// defaults, done once and kept in dependencyFolder()/data/prepared, where
+/// names, sizes and times of the files and of `tokenizer` (readVocabulary()'s
+/// path; empty: bytes) find it again. Processes that want the same wait for the
+/// one that makes it; what is not complete is made anew. Throws tessera::Error
+/// as prepareData() does.
+std::string preparedFolder(const std::string &path,
+                           const std::vector<std::string> &files,
+                           const std::string &tokenizer);
+
+} // namespace tessera::trainer
