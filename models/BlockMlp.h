@@ -14,7 +14,8 @@ struct Packing;
 /// y = W2 f(W1 vec(x + E) + b1) + b2 of the l tokens x [l, d] of a block (NSA,
 /// arXiv:2502.11089, equation 7: an MLP with intra-block positions). Hidden
 /// width, f and sharing are not in the paper and are settings here. G is 1, one
-/// network for all key heads, or the number of key heads.
+/// network for all key heads, or the number of key heads. That of keys has no
+/// b2: what is added to all keys changes no softmax.
 struct BlockMlp {
   at::Tensor position;     ///< E [l, d], of all key heads.
   at::Tensor in, inBias;   ///< W1 [G, hidden, l * d], b1 [G, hidden]

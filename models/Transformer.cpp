@@ -316,6 +316,35 @@ Transformer::recomputedBlock(const Block &block, const at::Tensor &x,
   return transform(attend(x));
 }
 
+KernelDifferences
+Transformer::compareKernels(const at::Tensor &tokens, const at::Tensor &targets,
+                            const std::vector<int32_t> &starts) {
+  const at::NoGradGuard noGrad;
+  ForwardOptions options;
+  options.starts = starts;
+  std::unique_ptr<Kernels> own = std::move(source);
+  const auto lossOf = [&](std::unique_ptr<Kernels> kernels) {
+    source = std::move(kernels);
+    return at::cross_entropy_loss(
+               forward(tokens, options).logits.flatten(0, 1).to(at::kFloat),
+               targets.flatten())
+        .item<double>();
+  };
+  KernelDifferences differences;
+  try {
+    const double compiled = lossOf(comparedKernels(*own, differences));
+    if (tokens.is_cpu()) { // plain torch computes there
+      const double plain = lossOf(makeTorchKernels());
+      differences["loss"] = {std::abs(compiled - plain) / plain, 1};
+    }
+  } catch (...) {
+    source = std::move(own);
+    throw;
+  }
+  source = std::move(own);
+  return differences;
+}
+
 ForwardResult Transformer::forward(const at::Tensor &tokens,
                                    const ForwardOptions &options) {
   const ModelConfig &c = settings;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "models/Cache.h"
+#include "models/ComparedKernels.h"
 #include "models/Kernels.h"
 #include "models/Statistics.h"
 
@@ -44,6 +45,14 @@ public:
   /// tokens: int64 [B, S], on the model's device.
   ForwardResult forward(const at::Tensor &tokens,
                         const ForwardOptions &options = {});
+
+  /// A forward pass without gradients in which every operation of the kernels
+  /// is compared with plain torch (models/ComparedKernels.h), and on the CPU a
+  /// second one by plain torch: "loss" is the difference of their losses over
+  /// the second.
+  KernelDifferences compareKernels(const at::Tensor &tokens,
+                                   const at::Tensor &targets,
+                                   const std::vector<int32_t> &starts);
 
   /// Logits [B, n, vocabulary] of the n tokens behind those in the cache, which
   /// has them afterwards. Any split of a text into calls gives the same, up to

@@ -7,6 +7,7 @@
 #include "trainer/HellaSwag.h"
 #include "trainer/KernelList.h"
 #include "trainer/Launcher.h"
+#include "trainer/Needle.h"
 #include "trainer/Plan.h"
 #include "trainer/Train.h"
 #include "trainer/settings/Document.h"
@@ -15,6 +16,8 @@
 #include <cstdio>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <numbers>
+#include <utility>
 
 using namespace tessera;
 
@@ -169,19 +172,86 @@ struct EvaluateVerb {
     app->add_option("--run", options.run, "run folder")->capture_default_str();
     app->add_option("--hellaswag", options.hellaswag,
                     "examples with several endings, as llm.c's "
-                    "hellaswag_val.bin")
-        ->required();
+                    "hellaswag_val.bin");
+    app->add_flag("--needle", needle,
+                  "hide a key and a value in held-out text, and see whether "
+                  "the key at its end brings the value back");
+    app->add_option("--trials", needles.trials, "of --needle, of each depth")
+        ->check(CLI::Range(1, 100000))
+        ->capture_default_str();
+    app->add_option("--depths", needles.depths,
+                    "of --needle, from the start of the text to its end")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    app->add_option("--seed", needles.seed, "of --needle")
+        ->check(CLI::Range(int64_t(0), int64_t(1) << 53))
+        ->capture_default_str();
     app->add_option("--limit", options.limit, "so many examples; 0: all")
         ->check(CLI::Range(int64_t(0), int64_t(1) << 32))
         ->capture_default_str();
     app->add_flag("--each", each,
                   "a line for each example: its right ending, the chosen one, "
-                  "the loss of a token of each");
+                  "the loss of a token of each; of --needle an object with "
+                  "tokens and losses");
     app->add_option("settings", options.overrides,
                     "key=value, over the run's config");
   }
 
   int run() {
+    if (needle == !options.hellaswag.empty())
+      throw Error(needle ? "both --hellaswag and --needle are given"
+                         : "evaluate wants --hellaswag FILE or --needle",
+                  "for example tessera evaluate --run runs/mine --needle");
+    return needle ? runNeedle() : runChoices();
+  }
+
+  CLI::App *app;
+
+private:
+  /// A line for each depth, and one for all.
+  int runNeedle() {
+    needles.run = options.run;
+    needles.overrides = options.overrides;
+    struct Sum {
+      int64_t right = 0, tokens = 0;
+      double with = 0, without = 0;
+    } depth, all;
+    int64_t length = 0, seen = 0;
+    const auto add = [](Sum &sum, const trainer::NeedleTrial &trial) {
+      sum.right += trial.right;
+      for (size_t i = 0; i < trial.losses.size(); ++i, ++sum.tokens) {
+        sum.with += trial.losses[i] / std::numbers::ln2;
+        sum.without += trial.lossesWithout[i] / std::numbers::ln2;
+      }
+    };
+    const auto line = [](const std::string &what, const Sum &sum) {
+      fmt::print("needle: {}: {} of {} tokens right, {:.3f} bits a token, "
+                 "{:.3f} without the needle\n",
+                 what, sum.right, sum.tokens, sum.with / double(sum.tokens),
+                 sum.without / double(sum.tokens));
+    };
+    trainer::findNeedles(needles, [&](const trainer::NeedleTrial &trial) {
+      if (each)
+        fmt::print("{}\n",
+                   nlohmann::json({{"depth", trial.depth},
+                                   {"tokens", trial.tokens},
+                                   {"without", trial.without},
+                                   {"losses", trial.losses},
+                                   {"losses_without", trial.lossesWithout},
+                                   {"right", trial.right}})
+                       .dump());
+      add(depth, trial);
+      add(all, trial);
+      length = int64_t(trial.tokens.size());
+      if (++seen % needles.trials == 0)
+        line(fmt::format("depth {:.0f}%", 100 * trial.depth),
+             std::exchange(depth, {}));
+    });
+    line(fmt::format("all depths of {} tokens", length), all);
+    return 0;
+  }
+
+  int runChoices() {
     const trainer::ChoiceResult result = trainer::scoreChoices(
         options, [&](const trainer::ScoredChoice &choice) {
           if (!each)
@@ -204,11 +274,9 @@ struct EvaluateVerb {
     return 0;
   }
 
-  CLI::App *app;
-
-private:
   trainer::EvaluateOptions options;
-  bool each = false;
+  trainer::NeedleOptions needles;
+  bool each = false, needle = false;
 };
 
 /// `tessera config`

@@ -191,10 +191,15 @@ void validateData(const Config &c) {
 
 void validateRun(const Config &c) {
   validate(c.model);
+  validateData(c);
   if (c.model.attention == models::AttentionKind::Kernel &&
       c.kernels == models::KernelSource::Torch)
     throw Error("attention.kernel needs compiled kernels, but kernels is torch",
                 "set kernels: tessera");
+  if (c.compareEvery > 0 && c.kernels == models::KernelSource::Torch)
+    throw Error("debug.compare_every compares compiled kernels with plain "
+                "torch, but kernels is torch",
+                "set kernels: tessera, or debug.compare_every: 0");
   if (c.deviceBatchSize * c.sequenceLength > std::numeric_limits<int>::max())
     throw Error(fmt::format("a micro-batch of {} sequences of {} tokens has "
                             "more than 2^31 - 1 tokens",

@@ -74,8 +74,12 @@ struct Config {
   int64_t logEvery = 10;
   int64_t evaluateEvery = 0; ///< 0: only at the end.
   int64_t evaluateWindows = 32;
-  int64_t finalWindows = 0; ///< Of the evaluation at the end; 0: all.
-  int64_t saveEvery = 200;  ///< 0: only when stopped and at the end.
+  int64_t finalWindows = 0;  ///< Of the evaluation at the end; 0: all.
+  int64_t compareEvery = 0;  ///< Steps between checks of kernels; 0: none.
+  bool compareStops = false; ///< A check that fails ends the run.
+  int64_t sampleEvery = 0;   ///< Steps between samples of text; 0: none.
+  int64_t sampleTokens = 64;
+  int64_t saveEvery = 200; ///< 0: only when stopped and at the end.
   int64_t keepCheckpoints = 2;
   int64_t milestoneEvery = 0; ///< Steps; 0: none.
   double watchdog = 180;      ///< Seconds; 0: none.

@@ -146,6 +146,8 @@ std::set<int64_t> evaluationBatches(const Corpus &corpus,
   add(config.finalWindows);
   if (config.evaluateEvery > 0)
     add(config.evaluateWindows);
+  if (config.sampleEvery > 0)
+    sizes.insert(1);
   return sizes;
 }
 

@@ -26,8 +26,8 @@ struct Evaluation {
 Evaluation evaluate(models::Transformer &model, const Corpus &corpus,
                     const Config &config, int64_t windows, int without = -1);
 
-/// The numbers of windows that the evaluations of a run have in one forward
-/// pass, each once.
+/// The numbers of windows that the evaluations and samples of a run have in one
+/// forward pass, each once.
 std::set<int64_t> evaluationBatches(const Corpus &corpus, const Config &config);
 
 } // namespace tessera::trainer

@@ -5,8 +5,8 @@
 
 #include "support/Error.h"
 #include "trainer/Random.h"
+#include "trainer/TextCode.h"
 #include "trainer/TrainedModel.h"
-#include "trainer/tokenizer/Tokenizer.h"
 
 #include <ATen/ATen.h>
 #include <algorithm>
@@ -41,52 +41,6 @@ void requireSane(const GenerateOptions &o) {
   if (o.prompt.empty())
     throw Error("the prompt is empty", "give at least one byte to start from");
 }
-
-/// Text as the run's data has it: bytes, or a tokenizer's tokens.
-class TextCode {
-public:
-  explicit TextCode(const Config &config) {
-    constexpr int64_t bytes = 257; // and a token before each document
-    const int64_t there = config.model.vocabulary;
-    if (!config.tokenizerPath.empty())
-      tokenizer.emplace(readVocabulary(config.tokenizerPath));
-    else if (there > bytes)
-      throw Error(fmt::format("this model has {} tokens, of a tokenizer that "
-                              "is not known here",
-                              there),
-                  "data.tokenizer_path=PATH names the folder or file that the "
-                  "data was prepared with");
-    if (tokenizer && tokenizer->size() > there)
-      throw Error(fmt::format("the tokenizer {} has {} tokens, this model {}",
-                              config.tokenizerPath, tokenizer->size(), there),
-                  "name the one that the data was prepared with");
-  }
-
-  std::vector<int64_t> encode(const std::string &text) {
-    std::vector<int64_t> tokens;
-    if (tokenizer) {
-      const std::vector<uint32_t> found = tokenizer->encode(text);
-      tokens.assign(found.begin(), found.end());
-    } else {
-      for (const unsigned char c : text)
-        tokens.push_back(c);
-    }
-    return tokens;
-  }
-  /// Nothing: no text stands behind it.
-  std::optional<std::string> decode(int64_t token) const {
-    if (tokenizer)
-      return token == tokenizer->endToken() || token >= tokenizer->size()
-                 ? std::nullopt
-                 : std::optional(tokenizer->decode(token));
-    if (token > 255)
-      return std::nullopt;
-    return std::string(1, char(token));
-  }
-
-private:
-  std::optional<Tokenizer> tokenizer;
-};
 
 at::Tensor tensorOf(const std::vector<std::vector<int64_t>> &rows,
                     size_t last) {

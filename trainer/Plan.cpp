@@ -51,7 +51,7 @@ ParameterPart phiParameters(const ModelConfig &m) {
   int64_t count = 0;
   for (const int64_t d : {m.keyDim, m.valueDim}) {
     const int64_t width = models::phiWidth(m, d);
-    count += l * d + networks * (width * (l * d + 1) + d * (width + 1));
+    count += l * d + networks * (width * (l * d + 1) + d * width);
   }
   count += networks * m.valueDim; // the bias of values
   return {"compression",

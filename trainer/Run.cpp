@@ -6,8 +6,10 @@
 #include "support/Error.h"
 #include "trainer/CheckpointFolder.h"
 #include "trainer/Evaluate.h"
+#include "trainer/KernelCheck.h"
 #include "trainer/Peak.h"
 #include "trainer/Plan.h"
+#include "trainer/Sampling.h"
 #include "trainer/Schedule.h"
 #include "trainer/Signals.h"
 #include "trainer/StateShards.h"
@@ -17,6 +19,7 @@
 #include <cmath>
 #include <csignal>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <numbers>
 
 namespace tessera::trainer {
@@ -247,6 +250,10 @@ void Run::between() {
     control.beat("between", progress.step);
   if (parallel.first() && due(config.evaluateEvery))
     evaluateHeldOut();
+  if (parallel.first() && due(config.sampleEvery))
+    sayASample();
+  if (parallel.first() && due(config.compareEvery))
+    compareKernels();
   saveDue = saveDue || due(config.saveEvery);
   if (saveDue && !suspect) {
     saveDue = false;
@@ -265,6 +272,45 @@ void Run::evaluateHeldOut() {
   telemetry.say(fmt::format("step {}: {:.4f} held-out {} "
                             "({} windows)",
                             progress.step, e.bits, unit.name, e.windows));
+}
+
+/// On the micro-batch that comes next.
+void Run::compareKernels() {
+  ReportSignals::doing("comparing kernels", progress.step);
+  const Batch batch =
+      trainingBatch(corpus, config, progress.windows, model.device());
+  const models::KernelDifferences differences =
+      model.compareKernels(batch.inputs, batch.targets, batch.starts);
+  nlohmann::json record = {{"step", progress.step}};
+  for (const auto &[operation, d] : differences)
+    record["kernel_differences"][operation] = d.relative;
+  telemetry.record(record);
+  const std::string fault = kernelFault(config, differences);
+  if (fault.empty())
+    return telemetry.say(
+        fmt::format("step {}: kernels agree with plain torch", progress.step));
+  const std::string what = fmt::format(
+      "step {}: kernels differ from plain torch: {}", progress.step, fault);
+  if (config.compareStops)
+    throw Error(what, "kernels=torch trains without compiled kernels; "
+                      "debug.compare_stop=false goes on with a warning");
+  telemetry.say("WARNING: " + what);
+}
+
+void Run::sayASample() {
+  RECORD_USER_SCOPE("sample");
+  ReportSignals::doing("drawing a sample", progress.step);
+  const Sample sample = drawSample(model, corpus, config);
+  telemetry.record({{"step", progress.step},
+                    {"sample", sample.text},
+                    {"sample_prompt", sample.prompt}});
+  // On one line, whatever bytes there are.
+  const auto quoted = [](const std::string &text) {
+    return nlohmann::json(text).dump(-1, ' ', false,
+                                     nlohmann::json::error_handler_t::replace);
+  };
+  telemetry.say(fmt::format("step {}: sample: {} -> {}", progress.step,
+                            quoted(sample.prompt), quoted(sample.text)));
 }
 
 /// All processes come here behind the same step: each hands the first its part

@@ -62,6 +62,8 @@ private:
   [[noreturn]] void stop(const std::string &what);
   void update(double rate, StageClock &clock);
   void evaluateHeldOut();
+  void sayASample();
+  void compareKernels();
   void startSave();
   void sayFailures();
 

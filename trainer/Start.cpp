@@ -13,6 +13,7 @@
 #include "trainer/KernelList.h"
 #include "trainer/Run.h"
 #include "trainer/RunControl.h"
+#include "trainer/Sampling.h"
 #include "trainer/Signals.h"
 #include "trainer/StateShards.h"
 #include "trainer/Telemetry.h"
@@ -164,6 +165,7 @@ Say lineOf(const DataParallel &parallel) {
 void firstBatches(models::Transformer &model, AdamW &optimizer,
                   const Corpus &corpus, const Config &config,
                   const Progress &progress, const Say &say) {
+  requireSamples(corpus, config);
   ReportSignals::doing("first batches, kernels are compiled", progress.step);
   const Run::Clock::time_point start = Run::Clock::now();
   listKernels(corpus, config, /*prepare=*/true, model.device());

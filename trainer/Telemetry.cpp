@@ -128,7 +128,10 @@ void Telemetry::record(const nlohmann::json &json) {
   // A disk that stays full must not fill the memory, too.
   constexpr size_t most = size_t(64) << 20;
   if (unwritten.size() < most)
-    unwritten += json.dump() + "\n";
+    // A sample of bytes need not be UTF-8.
+    unwritten +=
+        json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
+        "\n";
   std::string_view left = unwritten;
   const bool written = writeAll(out.get(), left);
   const int error = errno;

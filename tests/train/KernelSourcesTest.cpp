@@ -276,6 +276,85 @@ TEST_F(KernelRun, APlanNamesTheKernelsOfALearnedCompression) {
   EXPECT_EQ(plannedKernels(plan.output), keptKernels("real"));
 }
 
+/// debug.compare_every says nothing about right kernels, changes no bit, and
+/// compiles nothing after the first step.
+TEST_F(KernelRun, ComparisonsChangeNoBit) {
+  for (const std::string precision : {"fp32", "bf16"})
+    for (const std::string attention : {"nsa", "dense"}) {
+      const std::vector<std::string> settings = {
+          "kernels=tessera", "train.steps=5", "train.lr=0.002",
+          "runtime.precision=" + precision, "attention=" + attention};
+      std::vector<std::string> compared = settings;
+      compared.insert(compared.end(),
+                      {"debug.compare_every=2", "debug.compare_stop=true"});
+      const std::string name = precision + attention;
+      expectFine(run(name, settings));
+      const CommandResult result = run(name + "compared", compared);
+      expectFine(result);
+      EXPECT_EQ(result.errors.find("WARNING"), std::string::npos)
+          << result.errors;
+      EXPECT_NE(result.errors.find("step 4: kernels agree"), std::string::npos);
+      EXPECT_EQ(checkpoint(name, 5, "model.safetensors"),
+                checkpoint(name + "compared", 5, "model.safetensors"));
+      EXPECT_EQ(metrics(name + "compared")["kernels_compiled_after_step_1"], 0);
+      std::istringstream in(
+          readFile(folder.file(name + "compared/metrics.jsonl")));
+      std::set<std::string> seen;
+      for (std::string line; std::getline(in, line);)
+        for (const auto &[operation, figure] :
+             nlohmann::json::parse(line)
+                 .value("kernel_differences", nlohmann::json::object())
+                 .items()) {
+          seen.insert(operation);
+          EXPECT_LT(figure.get<double>(), precision == "fp32" ? 1e-4 : 3e-2)
+              << name << ' ' << operation;
+          // They are two computations, not one.
+          if (operation == "nsa" || operation == "dense") {
+            EXPECT_GT(figure.get<double>(), 0);
+          }
+        }
+      EXPECT_EQ(
+          seen,
+          attention == "nsa"
+              ? (std::set<std::string>{"blocks", "cmp", "loss", "nsa",
+                                       "rmsnorm", "rope", "sel", "win"})
+              : (std::set<std::string>{"dense", "loss", "rmsnorm", "rope"}));
+    }
+  expectRefused(run("torch", {"kernels=torch", "debug.compare_every=2"}),
+                "debug.compare_every compares compiled kernels");
+}
+
+/// A window's kernel that scales its scores by another factor.
+TEST_F(KernelRun, AWrongKernelIsFoundWhileItTrains) {
+  namespace fs = std::filesystem;
+  fs::copy(TESSERA_SOURCE "/kernels", folder.path / "kernels",
+           fs::copy_options::recursive);
+  const fs::path file = folder.path / "kernels/nsa/window_fwd.py";
+  std::string text = readFile(file);
+  const std::string factor = "slope = scale * 1.4426950408889634";
+  ASSERT_NE(text.find(factor), std::string::npos);
+  text.replace(text.find(factor), factor.size(),
+               "slope = scale * 2.8853900817779268");
+  std::ofstream(file) << text;
+  const auto runWith = [&](const std::string &out, const std::string &stop) {
+    return runCommand(
+        command(out, {"kernels=tessera", "train.steps=3",
+                      "debug.compare_every=2", "debug.compare_stop=" + stop}),
+        std::chrono::seconds(300),
+        {"TESSERA_KERNELS=" + folder.file("kernels")});
+  };
+  const CommandResult warned = runWith("warned", "false");
+  expectFine(warned);
+  EXPECT_NE(warned.errors.find("WARNING: step 2: kernels differ from plain "
+                               "torch: "),
+            std::string::npos)
+      << warned.errors;
+  EXPECT_NE(warned.errors.find("win by "), std::string::npos) << warned.errors;
+  for (const char *right : {"cmp by ", "sel by ", "rmsnorm by ", "rope by "})
+    EXPECT_EQ(warned.errors.find(right), std::string::npos) << right;
+  expectRefused(runWith("stopped", "true"), "step 2: kernels differ");
+}
+
 class KernelFiles : public TrainRun {
 protected:
   CommandResult runWith(const std::vector<std::string> &more = {}) {

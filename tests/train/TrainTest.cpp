@@ -6,6 +6,7 @@
 #include "tests/unit/trainer/data/LlmCFile.h"
 #include "trainer/data/Prepare.h"
 
+#include <cmath>
 #include <csignal>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -366,105 +367,103 @@ TEST_F(Train, ADryRunCountsWhatTheRunHas) {
   }
 }
 
+// What is drawn cannot be learned: the loss has a floor, log2 of the
+// vocabulary. Three quarters of the tokens follow from the one before: that is
+// learned, and the loss stays above the entropy.
+TEST_F(Train, SyntheticTokensAreLearnedAsFarAsTheyCanBe) {
+  const auto losses = [&](const std::string &out,
+                          const std::vector<std::string> &more) {
+    std::vector<std::string> settings = {"data.source=synthetic",
+                                         "data.path=", "model.vocab_size=16",
+                                         "train.steps=150", "train.lr=0.01"};
+    settings.insert(settings.end(), more.begin(), more.end());
+    expectFine(run(out, settings));
+    std::istringstream in(readFile(folder.file(out) + "/metrics.jsonl"));
+    std::vector<double> all;
+    for (std::string line; std::getline(in, line);)
+      all.push_back(nlohmann::json::parse(line)["bits_per_token"]);
+    return all;
+  };
+  const auto drawn = losses("drawn", {});
+  ASSERT_EQ(drawn.size(), 150u);
+  const double held = metrics("drawn")["val_bits_per_token"];
+  EXPECT_GT(held, 4 - 0.01);
+  EXPECT_LT(held, 4 + 0.1);
+  const auto learned = losses("learned", {"data.synthetic_noise=0.25"});
+  const double floor = metrics("learned")["val_bits_per_token"];
+  // The successor, and each of the 15 others.
+  const double next = 0.75 + 0.25 / 16, other = 0.25 / 16;
+  const double entropy =
+      -next * std::log2(next) - 15 * other * std::log2(other);
+  EXPECT_GT(learned.front(), 3.9);
+  EXPECT_GT(floor, entropy - 0.02);
+  EXPECT_LT(floor, entropy + 0.15);
+  EXPECT_EQ(losses("again", {"data.synthetic_noise=0.25"}), learned);
+  EXPECT_NE(losses("other", {"data.synthetic_noise=0.25", "train.seed=2"}),
+            learned);
+  expectRefused(run("both", {"data.source=synthetic"}),
+                "data.source is synthetic, but data.path is");
+  expectRefused(run("packed", {"data.source=synthetic",
+                               "data.path=", "data.packing=best_fit"}),
+                "has no documents");
+}
+
+// The model's own draws, in the log and in metrics.jsonl; training takes no
+// notice of them.
+TEST_F(Train, SamplesAreDrawnOnTheWay) {
+  const std::vector<std::string> settings = {"train.steps=60", "train.lr=0.01"};
+  expectFine(run("plain", settings));
+  std::vector<std::string> sampled = settings;
+  sampled.insert(sampled.end(),
+                 {"train.sample_every=20", "train.sample_tokens=300"});
+  const CommandResult result = run("sampled", sampled);
+  expectFine(result);
+  EXPECT_EQ(checkpoint("plain", 60, "model.safetensors"),
+            checkpoint("sampled", 60, "model.safetensors"));
+  const std::string text = smallText();
+  std::istringstream in(readFile(folder.file("sampled/metrics.jsonl")));
+  std::vector<std::string> samples;
+  for (std::string line; std::getline(in, line);) {
+    const auto record = nlohmann::json::parse(line);
+    if (!record.contains("sample"))
+      continue;
+    EXPECT_EQ(record["step"], 20 * (samples.size() + 1));
+    // 32 held-out bytes, and what is left of 128.
+    EXPECT_EQ(record["sample_prompt"],
+              text.substr(text.size() - text.size() / 20, 32));
+    samples.push_back(record["sample"]);
+  }
+  ASSERT_EQ(samples.size(), 2u); // not behind the last step
+  EXPECT_NE(samples[0], samples[1]);
+  // 60 steps teach it which bytes there are.
+  size_t known = 0;
+  for (const char c : samples[1])
+    known += text.find(c) != std::string::npos;
+  EXPECT_GT(double(known), 0.9 * double(samples[1].size()));
+  EXPECT_NE(result.errors.find("step 40: sample: \""), std::string::npos)
+      << result.errors;
+}
+
+TEST_F(Train, SamplesOfOtherTokensAreNumbers) {
+  const CommandResult result = run(
+      "numbers", {"data.source=synthetic", "data.path=", "model.vocab_size=16",
+                  "train.steps=4", "train.sample_every=2",
+                  "train.sample_tokens=3", "runtime.precision=bf16"});
+  expectFine(result);
+  std::istringstream in(readFile(folder.file("numbers/metrics.jsonl")));
+  int found = 0;
+  for (std::string line; std::getline(in, line);) {
+    const auto record = nlohmann::json::parse(line);
+    if (!record.contains("sample"))
+      continue;
+    std::istringstream numbers(record["sample"].get<std::string>());
+    for (int token; numbers >> token; ++found)
+      EXPECT_LT(token, 16);
+  }
+  EXPECT_EQ(found, 3);
+}
+
 TEST_F(Train, HelpListsTheSettings) {
-  // What is drawn cannot be learned: the loss has a floor, log2 of the
-  // vocabulary. Three quarters of the tokens follow from the one before: that
-  // is learned, and the loss stays above the entropy.
-  TEST_F(Train, SyntheticTokensAreLearnedAsFarAsTheyCanBe) {
-    const auto losses = [&](const std::string &out,
-                            const std::vector<std::string> &more) {
-      std::vector<std::string> settings = {"data.source=synthetic",
-                                           "data.path=", "model.vocab_size=16",
-                                           "train.steps=150", "train.lr=0.01"};
-      settings.insert(settings.end(), more.begin(), more.end());
-      expectFine(run(out, settings));
-      std::istringstream in(readFile(folder.file(out) + "/metrics.jsonl"));
-      std::vector<double> all;
-      for (std::string line; std::getline(in, line);)
-        all.push_back(nlohmann::json::parse(line)["bits_per_token"]);
-      return all;
-    };
-    const auto drawn = losses("drawn", {});
-    ASSERT_EQ(drawn.size(), 150u);
-    const double held = metrics("drawn")["val_bits_per_token"];
-    EXPECT_GT(held, 4 - 0.01);
-    EXPECT_LT(held, 4 + 0.1);
-    const auto learned = losses("learned", {"data.synthetic_noise=0.25"});
-    const double floor = metrics("learned")["val_bits_per_token"];
-    // 15/64 bits for each of 15 tokens of probability 1/64, and the successor.
-    const double next = 0.75 + 0.25 / 16, other = 0.25 / 16;
-    const double entropy =
-        -next * std::log2(next) - 15 * other * std::log2(other);
-    EXPECT_GT(learned.front(), 3.9);
-    EXPECT_GT(floor, entropy - 0.02);
-    EXPECT_LT(floor, entropy + 0.15);
-    EXPECT_EQ(losses("again", {"data.synthetic_noise=0.25"}), learned);
-    EXPECT_NE(losses("other", {"data.synthetic_noise=0.25", "train.seed=2"}),
-              learned);
-    expectRefused(run("both", {"data.source=synthetic"}),
-                  "data.source is synthetic, but data.path is");
-    expectRefused(run("packed", {"data.source=synthetic",
-                                 "data.path=", "data.packing=best_fit"}),
-                  "has no documents");
-  }
-
-  // The model's own draws, in the log and in metrics.jsonl; training takes no
-  // notice of them.
-  TEST_F(Train, SamplesAreDrawnOnTheWay) {
-    const std::vector<std::string> settings = {"train.steps=60",
-                                               "train.lr=0.01"};
-    expectFine(run("plain", settings));
-    std::vector<std::string> sampled = settings;
-    sampled.insert(sampled.end(),
-                   {"train.sample_every=20", "train.sample_tokens=300"});
-    const CommandResult result = run("sampled", sampled);
-    expectFine(result);
-    EXPECT_EQ(checkpoint("plain", 60, "model.safetensors"),
-              checkpoint("sampled", 60, "model.safetensors"));
-    const std::string text = smallText();
-    std::istringstream in(readFile(folder.file("sampled/metrics.jsonl")));
-    std::vector<std::string> samples;
-    for (std::string line; std::getline(in, line);) {
-      const auto record = nlohmann::json::parse(line);
-      if (!record.contains("sample"))
-        continue;
-      EXPECT_EQ(record["step"], 20 * (samples.size() + 1));
-      // 32 held-out bytes, and what is left of 128.
-      EXPECT_EQ(record["sample_prompt"],
-                text.substr(text.size() - text.size() / 20, 32));
-      samples.push_back(record["sample"]);
-    }
-    ASSERT_EQ(samples.size(), 2u); // not behind the last step
-    EXPECT_NE(samples[0], samples[1]);
-    // 60 steps teach it which bytes there are.
-    size_t known = 0;
-    for (const char c : samples[1])
-      known += text.find(c) != std::string::npos;
-    EXPECT_GT(double(known), 0.9 * double(samples[1].size()));
-    EXPECT_NE(result.errors.find("step 40: sample: \""), std::string::npos)
-        << result.errors;
-  }
-
-  TEST_F(Train, SamplesOfOtherTokensAreNumbers) {
-    const CommandResult result =
-        run("numbers",
-            {"data.source=synthetic", "data.path=", "model.vocab_size=16",
-             "train.steps=4", "train.sample_every=2", "train.sample_tokens=3",
-             "runtime.precision=bf16"});
-    expectFine(result);
-    std::istringstream in(readFile(folder.file("numbers/metrics.jsonl")));
-    int found = 0;
-    for (std::string line; std::getline(in, line);) {
-      const auto record = nlohmann::json::parse(line);
-      if (!record.contains("sample"))
-        continue;
-      std::istringstream numbers(record["sample"].get<std::string>());
-      for (int token; numbers >> token; ++found)
-        EXPECT_LT(token, 16);
-    }
-    EXPECT_EQ(found, 3);
-  }
-
   const CommandResult help =
       runCommand({TESSERA_TRAIN, "train", "--help"}, 60s);
   expectFine(help);

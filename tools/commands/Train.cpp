@@ -17,7 +17,9 @@ const std::vector<TrainVerb> &trainVerbs() {
   static const std::vector<TrainVerb> verbs = {
       {"train", "Train a model: --config FILE [key=value ...]"},
       {"generate", "Write text with a trained model: --run FOLDER"},
-      {"evaluate", "Score a trained model: --run FOLDER --hellaswag FILE"},
+      {"evaluate",
+       "Score a trained model: --run FOLDER with --hellaswag FILE or "
+       "--needle"},
       {"config", "List the settings of a training run with their values"},
       {"bench", "Measure on this machine, or count on a simulated GPU: fwd, "
                 "bwd, stages, decode, step, launch, cold"},

@@ -426,6 +426,15 @@ std::vector<Setting> routineSettings() {
                 "held-out sequences of that at the end; 0: all")
           .range(0, many)
           .free(),
+      Entry::of("train.sample_every", MEMBER(sampleEvery),
+                "steps between samples of text that the model draws behind "
+                "the first held-out tokens; 0: none")
+          .range(0, many)
+          .free(),
+      Entry::of("train.sample_tokens", MEMBER(sampleTokens),
+                "tokens of a sample; each takes a forward pass")
+          .range(1, 1 << 16)
+          .free(),
       Entry::of("train.save_every", MEMBER(saveEvery),
                 "steps between checkpoints; 0: only when stopped and at the "
                 "end")
@@ -444,6 +453,15 @@ std::vector<Setting> routineSettings() {
                 "its stack is written; 0: never")
           .twin("NSA_WATCH_HEARTBEAT_STALL_S")
           .range(0, many)
+          .free(),
+      Entry::of("debug.compare_every", MEMBER(compareEvery),
+                "steps between comparisons of compiled kernels with plain "
+                "torch: loss, branches of NSA, norms, rotation; 0: none")
+          .range(0, many)
+          .free(),
+      Entry::of("debug.compare_stop", MEMBER(compareStops),
+                "end the run where they differ by more than rounding explains; "
+                "false: a warning")
           .free(),
       Entry::of("train.trace_steps", MEMBER(traceSteps),
                 "steps whose phases, operations and kernels are written to "

@@ -1,0 +1,33 @@
+// models/ComparedKernels.h - every operation of a forward pass twice: compiled,
+// and in plain torch. Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/Kernels.h"
+
+#include <map>
+
+namespace tessera::models {
+
+/// How far results of one kind of operation are from plain torch's.
+struct KernelDifference {
+  /// The largest difference over the largest value of the reference, of all
+  /// calls; infinite where a result is not finite and the reference is.
+  double relative = 0;
+  int64_t calls = 0;
+};
+
+/// By operation: "rmsnorm", "rope", "dense", of NSA "cmp", "sel" and "win"
+/// (each branch alone, its gate at 1 and the others at 0), "nsa" (with the
+/// gates of the model) and "blocks" (the share of queries that keep other
+/// blocks). "sel" and "nsa" compare the queries that keep the same blocks: two
+/// scores that rounding makes equal may be taken either way.
+using KernelDifferences = std::map<std::string, KernelDifference>;
+
+/// Hands the results of `compiled` on, and notes how far they are from those of
+/// plain torch on the same inputs, on the CPU in fp32. `compiled` and
+/// `differences` must outlive it. Without gradients.
+std::unique_ptr<Kernels> comparedKernels(Kernels &compiled,
+                                         KernelDifferences &differences);
+
+} // namespace tessera::models
