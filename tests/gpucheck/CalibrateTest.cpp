@@ -7,6 +7,7 @@
 #include "runtime/tune/TuneTable.h"
 
 #include <cmath>
+#include <set>
 
 using namespace tessera;
 
@@ -105,7 +106,19 @@ TEST_F(GpuCalibrate, WrongResultsAreNoFigure) {
 // Record, pack with every configuration, carry, check, tune, time, calibrate:
 // the folder and the driver alone.
 TEST_F(GpuCalibrate, AWholeRunFromAPack) {
-  pack({"--target", "sm_90", "--tune", "--tune-ptx", "--commit", "abc"});
+  // With tiles, which ask for other grids than the recorded one.
+  const fs::path tiled = folder.path() / "cases" / "tiled";
+  fs::create_directories(tiled.parent_path());
+  fs::copy(TESSERA_SOURCE "/tests/cases/vector_add", tiled);
+  std::string text = readFile(tiled / "kernel.py");
+  text.replace(text.find("axis=0"), 6, "0");
+  const std::string block = "BLOCK: tl.constexpr";
+  text.insert(text.find(block) + block.size(), " = 256");
+  text.insert(text.find("@triton.jit"),
+              "# tessera: space(BLOCK=[16, 512, 1024])\n");
+  writeFile(tiled / "kernel.py", text);
+  pack({path("cases"), "--target", "sm_90", "--tune", "--tune-ptx", "--commit",
+        "abc"});
   fs::rename(path("packed"), path("carried"));
   const auto start = std::chrono::steady_clock::now();
   const CommandResult done = runCommand(
@@ -121,11 +134,21 @@ TEST_F(GpuCalibrate, AWholeRunFromAPack) {
   EXPECT_EQ(result()["complete"], true);
   EXPECT_EQ(result()["pack"]["commit"], "abc");
   EXPECT_EQ(result()["calibration"].size(), 7u);
-  ASSERT_EQ(result()["tuning"].size(), 1u);
-  EXPECT_GT(result()["tuning"][0]["timed"], 1);
+  const Json tuned = result()["tuning"];
+  ASSERT_EQ(tuned.size(), 2u);
+  for (const Json &row : tuned) {
+    EXPECT_EQ(row["timed"], row["candidates"].size()) << row.dump(1);
+    EXPECT_GE(row["timed"], 5);
+  }
+  std::set<std::string> blocks;
+  for (const Json &candidate : tuned[0]["candidates"]) {
+    const auto use = candidate["use"].get<std::string>();
+    blocks.insert(use.substr(0, use.find(' ')));
+  }
+  EXPECT_EQ(blocks.size(), 4u) << tuned[0].dump(1);
   const tune::TuneTable table =
       tune::readTable(path(result()["table"].get<std::string>()));
-  EXPECT_EQ(table.entries().size(), 1u);
+  EXPECT_EQ(table.entries().size(), 2u);
   EXPECT_EQ(table.device.target, "sm_90");
   EXPECT_EQ(table.provenance.commit, "abc");
 }

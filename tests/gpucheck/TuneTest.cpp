@@ -72,8 +72,7 @@ protected:
   }
 };
 
-// Half of the results are missing, which memory that holds the recorded ones
-// would hide.
+// Half of the results are missing.
 const char *const half = "setp.gt.s32 %p1, %r4, 50;\n@%p1 bra DONE;\n";
 
 TEST_F(GpuTune, TheFastestRightOneIsChosenAndWritten) {
@@ -82,6 +81,10 @@ TEST_F(GpuTune, TheFastestRightOneIsChosenAndWritten) {
                      {16, "slow", ""},
                      {8, "wrong", half}});
   makeTuning("other", {{64, "own", ""}, {16, "slow", ""}});
+  // The memory holds the results before the launch.
+  cases::LoadedCase before = cases::loadPacked(path("packed/one"));
+  before.before["y"] = tensor(17.5f);
+  cases::packTensors(before, path("packed/one"));
   const CommandResult done =
       tune({}, {"SIM_CUDA_US=250,fast=100,slow=400,wrong=1"});
   expectFine(done);
@@ -200,29 +203,34 @@ TEST_F(GpuTune, ResumesItsOwnFileAlone) {
                 "another driver or GPU is here");
 }
 
-// Ctrl-C: what is known is written, the process that holds the GPU is gone.
+// Ctrl-C: what is known is written, the table too, and the process that holds
+// the GPU is gone.
 TEST_F(GpuTune, AnInterruptionKeepsWhatIsKnown) {
-  makeCase("a");
-  makeCase("b", ptx("AGAIN:\nbra AGAIN;\n"));
+  makeTuning("a", {{64, "own", ""}, {32, "fast", ""}});
+  makeTuning("bb", {{64, "own", "AGAIN:\nbra AGAIN;\n"}});
   SpawnOptions spawn;
-  spawn.arguments = {TESSERA_GPU_CHECK, path("packed"), "--json",
-                     path("result.json")};
-  spawn.environment = {"TESSERA_CUDA_DRIVER=" TESSERA_SIM_CUDA};
+  spawn.arguments = {TESSERA_GPU_CHECK,   path("packed"), "--json",
+                     path("result.json"), "--table",      path("table.yaml")};
+  spawn.environment = {"TESSERA_CUDA_DRIVER=" TESSERA_SIM_CUDA,
+                       "SIM_CUDA_US=250,fast=100"};
   spawn.quiet = true;
   Process running = Process::spawn(spawn);
-  while (!fs::exists(path("result.json")) &&
+  while ((!fs::exists(path("result.json")) || result()["tuning"].empty()) &&
          !running.wait(std::chrono::milliseconds(20)))
     ::sched_yield();
   ASSERT_EQ(::kill(running.pid(), SIGINT), 0);
   EXPECT_EQ(running.wait().code, 130);
   EXPECT_EQ(result()["complete"], false);
-  EXPECT_EQ(result()["cases"][0]["status"], "ok");
+  EXPECT_EQ(result()["cases"].size(), 2u);
   EXPECT_EQ(result()["not_done"],
-            (std::vector<std::string>{"check b", "time a", "time b"}));
+            (std::vector<std::string>{"tune bb", "time a", "time bb"}));
+  ASSERT_TRUE(fs::exists(path("table.yaml")));
+  EXPECT_EQ(tune::readTable(path("table.yaml")).entries().size(), 1u);
   // The next run goes on there.
-  makeCase("b");
+  makeTuning("bb", {{64, "own", ""}});
   expectFine(tune({"--resume"}));
   EXPECT_EQ(result()["complete"], true);
+  EXPECT_EQ(tune::readTable(path("table.yaml")).entries().size(), 2u);
 }
 
 // Without torch, and with a torch that sees no GPU, the result says so; what

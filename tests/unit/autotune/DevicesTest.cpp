@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <sstream>
 
 using namespace tessera;
 using namespace tessera::tune;
@@ -75,6 +76,36 @@ TEST(TuneGpus, AreFoundByNameAndTarget) {
     EXPECT_EQ(error.message, "no data of a GPU `a10`");
     EXPECT_NE(error.hint.find("a100"), std::string::npos) << error.hint;
   }
+}
+
+// Without it the file is refused, whichever figure it is; and a source says
+// which publication it is, or that there is none.
+TEST(TuneGpus, EveryFigureHasASource) {
+  const std::string text = devicesText;
+  size_t figures = 0;
+  for (size_t at = 0; (at = text.find("{value: ", at)) != std::string::npos;
+       ++at, ++figures) {
+    const size_t begin = text.find(", source: ", at), end = text.find('}', at);
+    ASSERT_LT(begin, end) << text.substr(at, 80);
+    std::string without = text;
+    EXPECT_THROW(parseGpus(without.erase(begin, end - begin), "g.yaml"), Error)
+        << text.substr(at, end - at);
+  }
+  EXPECT_EQ(figures, 2u * 8 + gpus().size() * 12);
+  const size_t sources = text.find("sources:\n") + 9;
+  std::istringstream lines(
+      text.substr(sources, text.find("architectures:") - sources));
+  const char *const publications[] = {"white paper",       "datasheet",
+                                      "Programming Guide", "arXiv",
+                                      "not published",     "an estimate"};
+  for (std::string line; std::getline(lines, line);)
+    if (line.find(": \"") != std::string::npos) {
+      EXPECT_TRUE(std::any_of(std::begin(publications), std::end(publications),
+                              [&](const char *word) {
+                                return line.find(word) != std::string::npos;
+                              }))
+          << line;
+    }
 }
 
 TEST(TuneGpus, ErrorsNameThePlace) {
