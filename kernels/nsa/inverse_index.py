@@ -1,4 +1,4 @@
-# kernels/nsa/inverse_index.py - for every selection block the ascending list of tokens that selected it.
+# kernels/nsa/inverse_index.py - for every selection block the ascending list of tokens that selected it: a counting sort by tiles.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import triton
@@ -6,27 +6,73 @@ import triton.language as tl
 from kernels.tiles import find_tile
 
 
-# tessera: types("IDX COUNT CU: *i32:16", "T nseq nblk: i32")
-# tessera: instance inverse_count_quick(LSEL=32, NSEL=6, NP=8, BT=32)
-# tessera: instance inverse_count_d64(LSEL=64, NSEL=16, NP=16, BT=32)
-# tessera: cpu(BT=64)
-# tessera: space(BT=[16, 32, 64, 128, 256])
-@triton.jit(do_not_specialize=["T", "nblk", "nseq"])
-def inverse_count(IDX, COUNT, CU, T, nseq, nblk, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr,
-                  BT: tl.constexpr):
-    """One block of one KV head: how many tokens selected it. Only tokens at or after its start can. An empty block has none."""
-    _, start, length, first = find_tile(CU, nseq, tl.program_id(0), LSEL)
-    block = first // LSEL
+@triton.jit
+def _later(a, b):
+    return tl.maximum(a, b)
+
+
+@triton.jit
+def sorted_picks(IDX, CU, T, nseq, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr, BT: tl.constexpr):
+    """The picks of the program's tile of BT tokens of one KV head, sorted by block, then token.
+
+    Returns for each of BT * NP entries its block (of all sequences, numbered as tiles are), token, whether it counts, its place among the
+    tile's tokens of the block, and whether it is the block's last entry. What does not count comes with a block's entries or at the end:
+    -1, a block that starts behind its token, and a block that a token names twice.
+    """
+    NONE: tl.constexpr = 2147483647
+    tl.static_assert(BT & (BT - 1) == 0 and NP & (NP - 1) == 0, "tiles are sorted: BT and NP must be powers of two")
+    b, start, length, t0 = find_tile(CU, nseq, tl.program_id(0), BT)
     group = tl.program_id(1).to(tl.int64)
-    slot = tl.arange(0, NP)
     rel = tl.arange(0, BT)
-    found = tl.zeros((BT,), tl.int32)
-    for t0 in range(first, length, BT):
-        row = IDX + (group * T + start + t0) * NSEL
-        live = (t0 + rel < length)[:, None] & (slot < NSEL)[None, :]
-        picks = tl.load(row + (rel * NSEL)[:, None] + slot[None, :], mask=live, other=-1)
-        found += tl.max(tl.where(picks == block, 1, 0), 1)
-    tl.store(COUNT + group * nblk + tl.program_id(0), tl.sum(found, 0))
+    slot = tl.arange(0, NP)
+    picks = tl.load(IDX + (group * T + start + t0) * NSEL + (rel * NSEL)[:, None] + slot[None, :],
+                    mask=(t0 + rel < length)[:, None] & (slot < NSEL)[None, :], other=-1)
+    counts = (picks >= 0) & (picks <= ((t0 + rel) // LSEL)[:, None])
+    # A sequence of up to 2^31 * l' / BT tokens.
+    key = tl.sort(tl.reshape(tl.where(counts, picks * BT + rel[:, None], NONE), (BT * NP,)))
+    place = tl.arange(0, BT * NP)
+    before = tl.where(place > 0, tl.gather(key, tl.maximum(place - 1, 0), 0), -1)
+    after = tl.where(place < BT * NP - 1, tl.gather(key, tl.minimum(place + 1, BT * NP - 1), 0), NONE)
+    live = (key != NONE) & (key != before)
+    upto = tl.cumsum(tl.where(live, 1, 0), 0)
+    first = before // BT != key // BT            # the first entry of all has place 0 without it
+    rank = upto - 1 - tl.associative_scan(tl.where(first, upto - 1, 0), 0, _later)
+    last = (key != NONE) & (after // BT != key // BT)
+    return start // LSEL + b + key // BT, t0 + key % BT, live, rank, last
+
+
+# tessera: types("IDX TILES CU: *i32:16", "T nseq nblk: i32")
+# tessera: instance inverse_count_quick(LSEL=32, NSEL=6, NP=8, BT=128)
+# tessera: instance inverse_count_d64(LSEL=64, NSEL=16, NP=16, BT=128)
+@triton.autotune(configs=[triton.Config({}, num_warps=4)], key=["BT", "NSEL"])
+@triton.jit(do_not_specialize=["T", "nblk", "nseq"])
+def inverse_count(IDX, TILES, CU, T, nseq, nblk, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr,
+                  BT: tl.constexpr):
+    """A tile of tokens of one KV head: how many of them selected each block. Blocks that none did keep their zero."""
+    block, _, _, rank, last = sorted_picks(IDX, CU, T, nseq, LSEL, NSEL, NP, BT)
+    row = tl.program_id(1).to(tl.int64) * tl.num_programs(0) + tl.program_id(0)
+    tl.store(TILES + row * nblk + block, rank + 1, mask=last)
+
+
+# tessera: instance inverse_prefix(TILES="*i32:16", COUNT="*i32:16", tiles="i32", nblk="i32", BC=64, BR=16)
+# tessera: cpu(BC=64, BR=16)
+# tessera: space(BC=[32, 64, 128], BR=[8, 16, 32])
+# tessera: grid(cdiv(nblk, BC), H)
+@triton.autotune(configs=[triton.Config({"BC": 64, "BR": 16}, num_warps=4)], key=[])
+@triton.jit(do_not_specialize=["tiles", "nblk"])
+def inverse_prefix(TILES, COUNT, tiles, nblk, BC: tl.constexpr, BR: tl.constexpr):
+    """BC blocks of one KV head: their counts become, in place, prefix sums over the tiles; COUNT is the sum of all."""
+    group = tl.program_id(1).to(tl.int64)
+    col = tl.program_id(0) * BC + tl.arange(0, BC)
+    row = tl.arange(0, BR)
+    done = tl.zeros((BC,), tl.int32)
+    for r in range(0, tiles, BR):
+        at = TILES + (group * tiles + r) * nblk + row.to(tl.int64)[:, None] * nblk + col[None, :]
+        live = (r + row < tiles)[:, None] & (col < nblk)[None, :]
+        x = tl.load(at, mask=live, other=0)
+        tl.store(at, done[None, :] + tl.cumsum(x, 0) - x, mask=live)
+        done += tl.sum(x, 0)
+    tl.store(COUNT + group * nblk + col, done, mask=col < nblk)
 
 
 # tessera: instance inverse_offsets(COUNT="*i32:16", PTR="*i32:16", nblk="i32", BT=32)
@@ -48,29 +94,16 @@ def inverse_offsets(COUNT, PTR, nblk, BT: tl.constexpr):
     tl.store(ptr + nblk, done)
 
 
-# tessera: types("IDX PTR INV CU: *i32:16", "T nseq nblk: i32")
-# tessera: instance inverse_fill_quick(LSEL=32, NSEL=6, NP=8, BT=32)
-# tessera: instance inverse_fill_d64(LSEL=64, NSEL=16, NP=16, BT=32)
-# tessera: cpu(BT=32)
-# tessera: space(BT=[16, 32, 64, 128])
+# tessera: types("IDX TILES PTR INV CU: *i32:16", "T nseq nblk: i32")
+# tessera: instance inverse_fill_quick(LSEL=32, NSEL=6, NP=8, BT=128)
+# tessera: instance inverse_fill_d64(LSEL=64, NSEL=16, NP=16, BT=128)
+@triton.autotune(configs=[triton.Config({}, num_warps=4)], key=["BT", "NSEL"])
 @triton.jit(do_not_specialize=["T", "nblk", "nseq"])
-def inverse_fill(IDX, PTR, INV, CU, T, nseq, nblk, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr,
+def inverse_fill(IDX, TILES, PTR, INV, CU, T, nseq, nblk, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr,
                  BT: tl.constexpr):
-    """One block of one KV head: writes its tokens in ascending order, a token's place is the number before it."""
-    _, start, length, first = find_tile(CU, nseq, tl.program_id(0), LSEL)
-    block = first // LSEL
+    """A tile of tokens of one KV head: its tokens to the lists of their blocks, behind those of the tiles before."""
+    block, token, live, rank, _ = sorted_picks(IDX, CU, T, nseq, LSEL, NSEL, NP, BT)
     group = tl.program_id(1).to(tl.int64)
-    if first >= length:
-        return
-    slot = tl.arange(0, NP)
-    rel = tl.arange(0, BT)
-    at = tl.load(PTR + group * (nblk + 1) + tl.program_id(0))
-    out = INV + group * T * NSEL
-    for t0 in range(first, length, BT):
-        row = IDX + (group * T + start + t0) * NSEL
-        live = (t0 + rel < length)[:, None] & (slot < NSEL)[None, :]
-        picks = tl.load(row + (rel * NSEL)[:, None] + slot[None, :], mask=live, other=-1)
-        hit = tl.max(tl.where(picks == block, 1, 0), 1)
-        before = tl.sum(tl.where(rel[:, None] < rel[None, :], hit[:, None], 0), 0)
-        tl.store(out + at + before, t0 + rel, mask=hit > 0)
-        at += tl.sum(hit, 0)
+    row = group * tl.num_programs(0) + tl.program_id(0)
+    at = tl.load(PTR + group * (nblk + 1) + block, mask=live, other=0) + tl.load(TILES + row * nblk + block, mask=live, other=0)
+    tl.store(INV + group * T * NSEL + at + rank, token, mask=live)

@@ -20,35 +20,50 @@ struct InverseIndex {
   int64_t blocks; // of all sequences, numbered as tiles are; some are empty
 };
 
+constexpr const char *indexFile = "kernels/nsa/inverse_index.py";
+
+// A tile's picks are sorted at once: this many, in as many tokens as that
+// makes. The counts of all tiles are int32 [Hkv, tiles, blocks].
+constexpr int64_t kSortedPicks = 2048;
+
+int64_t sortedTokens(int64_t selected) {
+  return std::clamp<int64_t>(kSortedPicks / nextPowerOfTwo(selected), 8, 128);
+}
+
 InverseIndex invert(const Attention &a, const Tensor &indices,
                     int64_t selectionLength) {
   InverseIndex inverse;
   inverse.blocks = tileCount(a.tokens, selectionLength, a.sequences);
 
-  const int64_t selected = indices.size(2);
+  const int64_t selected = indices.size(2), tokens = sortedTokens(selected);
+  const int64_t tiles = tileCount(a.tokens, tokens, a.sequences);
   const auto options = indices.options();
-  Tensor counts = at::zeros({a.keyHeads, inverse.blocks}, options);
+  Tensor inTiles = at::zeros({a.keyHeads, tiles, inverse.blocks}, options);
+  Tensor counts = at::empty({a.keyHeads, inverse.blocks}, options);
   inverse.offsets = at::empty({a.keyHeads, inverse.blocks + 1}, options);
   inverse.tokens = at::empty({a.keyHeads, a.tokens * selected}, options);
-  const auto common = [&](Launch &launch) {
-    launch.tensor(a.cuSeqlens)
-        .integer(a.tokens)
-        .integer(a.sequences)
-        .integer(inverse.blocks);
-    launch.constant("LSEL", selectionLength).padded("NSEL", "NP", selected);
+  const auto overTokens = [&](Launch &launch) {
+    launch.tensor(a.cuSeqlens).integer(a.tokens).integer(a.sequences);
+    launch.integer(inverse.blocks).constant("LSEL", selectionLength);
+    launch.padded("NSEL", "NP", selected).constant("BT", tokens);
     launch.sequence(a.maxSeqlen);
-    launch.run(inverse.blocks, a.keyHeads);
+    launch.run(tiles, a.keyHeads);
   };
-  Launch count("kernels/nsa/inverse_index.py", "inverse_count");
-  common(count.tensor(indices).tensor(counts));
-  Launch sum("kernels/nsa/inverse_index.py", "inverse_offsets");
+  Launch count(indexFile, "inverse_count");
+  overTokens(count.tensor(indices).tensor(inTiles));
+  Launch prefix(indexFile, "inverse_prefix");
+  prefix.tensor(inTiles).tensor(counts).integer(tiles).integer(inverse.blocks);
+  prefix.sequence(a.maxSeqlen);
+  prefix.run(ceilDiv(inverse.blocks, prefix.tile("BC")), a.keyHeads);
+  Launch sum(indexFile, "inverse_offsets");
   sum.tensor(counts)
       .tensor(inverse.offsets)
       .integer(inverse.blocks)
       .sequence(a.maxSeqlen)
       .run(a.keyHeads);
-  Launch fill("kernels/nsa/inverse_index.py", "inverse_fill");
-  common(fill.tensor(indices).tensor(inverse.offsets).tensor(inverse.tokens));
+  Launch fill(indexFile, "inverse_fill");
+  fill.tensor(indices).tensor(inTiles).tensor(inverse.offsets);
+  overTokens(fill.tensor(inverse.tokens));
   return inverse;
 }
 

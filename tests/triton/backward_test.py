@@ -6,7 +6,7 @@ import torch
 from harness import LIMITS, cdiv, check, dot_limit, equal, finish, fresh, launch, pow2
 import reference as ref
 from cases import Problem, chosen, strides
-from inverse import inverse_index, selected_dkdv
+from inverse import chunk_tokens, inverse_index, selected_dkdv
 
 
 def leaf(x):
@@ -62,7 +62,7 @@ def selected(p, idx, what):
     p.list_dq(idx, p.do, lse, delta, dq_list)
     p.packed_dq(idx, p.do, lse, delta, dq_packed)
     equal(f"{what}_packed.columns behind ({s})", behind[..., s.dim:], torch.full_like(behind[..., s.dim:], 7.0))
-    dk, dv, _ = selected_dkdv(p, inverse_index(p, idx), lse, delta, chunk=16)
+    dk, dv, _ = selected_dkdv(p, inverse_index(p, idx), lse, delta, chunk_tokens(p))
     mask = ref.selected_mask(idx, s.lens, s.lsel)
     compare(what, p, (dq, dk, dv), k, v, mask)
     compare(what + "_list", p, (dq_list, dk, dv), k, v, mask)

@@ -8,25 +8,34 @@ from harness import cdiv, equal, fresh, launch, pow2
 import reference as ref
 
 
-def inverse_index(p, idx):
-    """(PTR, INV, blocks), compared with lists that are made token by token."""
+def inverse_index(p, idx, bt=128, bc=64, br=16):
+    """(PTR, INV, blocks), compared with lists that are made token by token. bt: tokens of a tile that is sorted, bc and br: blocks
+    and tiles whose prefix sums are made at once."""
     s = p.shape
-    nblk = p.grid(s.lsel)[0]
+    nblk, (tiles, _) = p.grid(s.lsel)[0], p.grid(bt)
     count, ptr = fresh(s.hkv, nblk, dtype=torch.int32), fresh(s.hkv, nblk + 1, dtype=torch.int32)
-    inv = fresh(s.hkv, p.T * s.n, dtype=torch.int32)
-    extra = dict(LSEL=s.lsel, NSEL=s.n, NP=pow2(s.n), BT=16)
-    launch("nsa/inverse_index.py", "inverse_count", p.grid(s.lsel), idx, count, p.cu, p.T, p.B, nblk, **extra)
-    launch("nsa/inverse_index.py", "inverse_offsets", (s.hkv,), count, ptr, nblk, BT=8)
-    launch("nsa/inverse_index.py", "inverse_fill", p.grid(s.lsel), idx, ptr, inv, p.cu, p.T, p.B, nblk, **extra)
+    inv, counts = fresh(s.hkv, p.T * s.n, dtype=torch.int32), torch.zeros(s.hkv, tiles, nblk, dtype=torch.int32)
+    extra = dict(LSEL=s.lsel, NSEL=s.n, NP=pow2(s.n), BT=bt)
+    path = "nsa/inverse_index.py"
+    launch(path, "inverse_count", (tiles, s.hkv), idx, counts, p.cu, p.T, p.B, nblk, **extra)
+    launch(path, "inverse_prefix", (cdiv(nblk, bc), s.hkv), counts, count, tiles, nblk, BC=bc, BR=br)
+    launch(path, "inverse_offsets", (s.hkv,), count, ptr, nblk, BT=8)
+    launch(path, "inverse_fill", (tiles, s.hkv), idx, counts, ptr, inv, p.cu, p.T, p.B, nblk, **extra)
     for h in range(s.hkv):
         lists = []
         for a, z in ref.spans(s.lens):      # blocks are numbered as tiles: the last of a sequence may be empty
             for j in range(z // s.lsel - a // s.lsel + 1):
-                lists.append([t for t in range(z - a) if j in idx[h, a + t].tolist()])
+                lists.append([t for t in range(j * s.lsel, z - a) if j in idx[h, a + t].tolist()])
         equal(f"inverse_index.ptr ({s})", ptr[h], ref.prefix([len(x) for x in lists]))
         flat = torch.tensor([t for x in lists for t in x], dtype=torch.int32)
-        equal(f"inverse_index.lists ({s})", inv[h, :len(flat)], flat)
+        equal(f"inverse_index.lists ({s} BT={bt})", inv[h, :len(flat)], flat)
+        equal(f"inverse_index.rest ({s} BT={bt})", inv[h, len(flat):], torch.full_like(inv[h, len(flat):], -(1 << 30)))     # written by nobody
     return ptr, inv, nblk
+
+
+def chunk_tokens(p):
+    """Half of the mean of a list, down to a power of two."""
+    return max(4, 1 << (p.shape.n * p.shape.lsel // 2).bit_length() - 1)
 
 
 def chunk_count(p, nblk, chunk):
@@ -34,7 +43,7 @@ def chunk_count(p, nblk, chunk):
     return p.T * p.shape.n // chunk + nblk
 
 
-def selected_dkdv(p, inverse, lse, delta, chunk, bm=None, br=4):
+def selected_dkdv(p, inverse, lse, delta, chunk, br=8):
     """dk, dv and the scratch memory of their sums, whose elements that nobody writes stay NaN."""
     s, (ptr, inv, nblk) = p.shape, inverse
     k, v, chunks = p.k[1], p.v[1], chunk_count(p, nblk, chunk)
@@ -42,7 +51,7 @@ def selected_dkdv(p, inverse, lse, delta, chunk, bm=None, br=4):
     part = fresh(s.hkv, chunks, s.lsel, s.dim + s.vdim)
     launch("nsa/select_bwd_dkdv.py", "select_bwd_dkdv", (s.hkv, chunks * cdiv(s.lsel, s.bn)), p.q, k, v, p.do, lse, delta, ptr, inv, part,
            dk, dv, p.cu, p.scale, p.T, p.B, nblk, *strides(p.q, k, v, p.do, dk, dv, lse, delta), G=s.group, LSEL=s.lsel, NSEL=s.n,
-           CHUNK=chunk, **p.heads, BM=bm or s.bm, BN=s.bn)
+           CHUNK=chunk, **p.heads, **p.tiles)
     launch("nsa/select_bwd_dkdv.py", "select_bwd_sum", (s.hkv, nblk * cdiv(s.lsel, br)), part, ptr, dk, dv, p.cu, p.scale, p.B, nblk,
            chunks, *strides(dk, dv), LSEL=s.lsel, CHUNK=chunk, D=s.dim, DP=pow2(s.dim), E=s.vdim, EP=pow2(s.vdim), BR=br)
     return dk, dv, part
