@@ -133,6 +133,15 @@ def measure(options, search):
                     yield row
 
 
+def write(path, command, rows):
+    """A result file: command, commit, machine, a row a line."""
+    commit = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"], text=True, capture_output=True)
+    about = dict(command=" ".join([command, *sys.argv[1:]]), commit=commit.stdout.strip(),
+                 date=time.strftime("%Y-%m-%d", time.gmtime()), machine=f"{platform.machine()}, no GPU: counters of the simulator, sm_80")
+    lines = ",\n".join("  " + json.dumps(row) for row in rows)
+    pathlib.Path(path).write_text(json.dumps(about, indent=1)[:-2] + ',\n "rows": [\n' + lines + "\n ]\n}\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--length", type=int, default=4096)
@@ -152,11 +161,7 @@ def main():
             rows.append(row)
             print(*(f"{key} {value}" for key, value in row.items()), flush=True)
     if options.output:
-        commit = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"], text=True, capture_output=True)
-        about = dict(command="bench/selected.py " + " ".join(sys.argv[1:]), commit=commit.stdout.strip(),
-                     date=time.strftime("%Y-%m-%d", time.gmtime()), machine=f"{platform.machine()}, no GPU: counters of the simulator, sm_80")
-        lines = ",\n".join("  " + json.dumps(row) for row in rows)
-        pathlib.Path(options.output).write_text(json.dumps(about, indent=1)[:-2] + ',\n "rows": [\n' + lines + "\n ]\n}\n")
+        write(options.output, "bench/selected.py", rows)
 
 
 if __name__ == "__main__":
