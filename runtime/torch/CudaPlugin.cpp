@@ -27,10 +27,14 @@ CudaPluginState find() {
   } catch (const Error &error) {
     return missing("torch's CUDA part is not loaded: " + error.message);
   }
-  return loadCudaPlugin(
+  constexpr const char *name = "libtessera_torch_cuda.so";
+  const std::filesystem::path folder =
       libraryPath(reinterpret_cast<const void *>(&loadCudaPlugin))
-          .parent_path() /
-      "libtessera_torch_cuda.so");
+          .parent_path();
+  std::error_code error;
+  return loadCudaPlugin(std::filesystem::exists(folder / name, error)
+                            ? folder / name
+                            : folder.parent_path() / "lib" / name);
 }
 
 } // namespace

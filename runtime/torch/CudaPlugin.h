@@ -4,7 +4,8 @@
 //
 // libtessera_torch.so is linked without torch's CUDA libraries, since it also
 // runs where there are none. libtessera_torch_cuda.so beside it is linked with
-// them and gives the one object below.
+// them and gives the one object below. A program that wants it links the
+// archive tessera_torch_plugin; libtessera_torch.so shows no functions.
 #pragma once
 
 #include <c10/util/intrusive_ptr.h>
@@ -16,9 +17,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-
-// Else libraries keep their functions to themselves.
-#define TESSERA_PLUGIN_API __attribute__((visibility("default")))
 
 namespace c10d {
 class Backend;
@@ -74,19 +72,19 @@ struct CudaPluginState {
 };
 
 // Loads the library from a file, whatever GPU there is.
-TESSERA_PLUGIN_API CudaPluginState
-loadCudaPlugin(const std::filesystem::path &file);
+CudaPluginState loadCudaPlugin(const std::filesystem::path &file);
 
 // That of the process, loaded at the first call where the driver has a GPU,
-// from beside libtessera_torch.so.
-TESSERA_PLUGIN_API const CudaPluginState &cudaPlugin();
+// from the folder of the program or library that calls, or from lib/ beside
+// that folder.
+const CudaPluginState &cudaPlugin();
 
 // The same, for `purpose` ("NCCL"). Throws Error where there is none.
-TESSERA_PLUGIN_API const CudaPlugin &
-requireCudaPlugin(std::string_view purpose);
+const CudaPlugin &requireCudaPlugin(std::string_view purpose);
 
 } // namespace tessera::runtime
 
 // What the library exports: null for another version than its own.
-extern "C" TESSERA_PLUGIN_API const tessera::runtime::CudaPlugin *
-tessera_torch_cuda_plugin(int version);
+extern "C" __attribute__((visibility("default"))) const
+    tessera::runtime::CudaPlugin *
+    tessera_torch_cuda_plugin(int version);
