@@ -51,8 +51,9 @@ for path in sorted(ROOT.glob("*/*.py")):
     text = path.read_text()
     instances = instances_of(path)
     tree = ast.parse(text)
-    # Helpers are called and compiled with their callers; references are compared by `tessera check`.
-    called = {n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+    # Helpers are called, or given to a scan, and compiled with their callers; references are compared by `tessera check`.
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
+    called = {x.id for n in calls for x in (n.func, *n.args) if isinstance(x, ast.Name)}
     kernels = [f.name for f in tree.body
                if isinstance(f, ast.FunctionDef) and f.name not in called and not f.name.endswith("_ref")]
     spec = importlib.util.spec_from_file_location(path.stem, path)
