@@ -85,6 +85,6 @@ const CudaPlugin &requireCudaPlugin(std::string_view purpose);
 } // namespace tessera::runtime
 
 // What the library exports: null for another version than its own.
-extern "C" __attribute__((visibility("default"))) const
-    tessera::runtime::CudaPlugin *
-    tessera_torch_cuda_plugin(int version);
+extern "C" __attribute__((visibility("default")))
+const tessera::runtime::CudaPlugin *
+tessera_torch_cuda_plugin(int version);
