@@ -23,19 +23,22 @@ struct InverseIndex {
 constexpr const char *indexFile = "kernels/nsa/inverse_index.py";
 
 // A tile's picks are sorted at once: this many, in as many tokens as that
-// makes. The counts of all tiles are int32 [Hkv, tiles, blocks].
-constexpr int64_t kSortedPicks = 2048;
+// makes. The counts of all tiles are int32 [Hkv, tiles, blocks]. A CPU sorts
+// few numbers in fewer steps each.
+constexpr int64_t kSortedPicks = 2048, kSortedOnCpu = 64;
 
-int64_t sortedTokens(int64_t selected) {
-  return std::clamp<int64_t>(kSortedPicks / nextPowerOfTwo(selected), 8, 128);
+int64_t sortedTokens(int64_t selected, bool onCpu) {
+  const int64_t picks = onCpu ? kSortedOnCpu : kSortedPicks;
+  return std::clamp<int64_t>(picks / nextPowerOfTwo(selected), 8, 128);
 }
 
 InverseIndex invert(const Attention &a, const Tensor &indices,
-                    int64_t selectionLength) {
+                    int64_t selectionLength, bool onCpu) {
   InverseIndex inverse;
   inverse.blocks = tileCount(a.tokens, selectionLength, a.sequences);
 
-  const int64_t selected = indices.size(2), tokens = sortedTokens(selected);
+  const int64_t selected = indices.size(2),
+                tokens = sortedTokens(selected, onCpu);
   const int64_t tiles = tileCount(a.tokens, tokens, a.sequences);
   const auto options = indices.options();
   Tensor inTiles = at::zeros({a.keyHeads, tiles, inverse.blocks}, options);
@@ -101,7 +104,7 @@ selectedDkDv(const Attention &a, const at::Tensor &indices,
              int64_t selectionLength, const at::Tensor &gradO,
              const at::Tensor &lse, const at::Tensor &delta, bool whole) {
   using namespace selected_keys_op;
-  const InverseIndex inverse = invert(a, indices, selectionLength);
+  const InverseIndex inverse = invert(a, indices, selectionLength, whole);
   const int64_t selected = indices.size(2);
   // A list has each token of its sequence at most once.
   const int64_t chunk =
