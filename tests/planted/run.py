@@ -1,10 +1,10 @@
 # tests/planted/run.py - plants bugs that earlier systems had, each in a copy of the source: its test must go red.
 # SPDX-License-Identifier: Apache-2.0
-"""run.py [only=NAME,...] [result=FILE]
+"""run.py [only=NAME,...] [result=FILE] [apply=1]
 
 Each patch beside this file names the bug, the test program and the test that finds it. The tracked files are copied to
 build/planted/tree of the repository and built there; every named test must be green first, and red with its patch. A patch that
-does not apply, a build that fails or a test that does not run is a failure, too."""
+does not apply, a build that fails or a test that does not run is a failure, too. apply=1: whether each patch applies, and no more."""
 import datetime
 import json
 import pathlib
@@ -61,6 +61,19 @@ def failures_of(target, test):
     return failed if told["tests"] else None
 
 
+def apply_all(patches):
+    """How many patches do not apply to the sources as they are; changes nothing."""
+    wrong = 0
+    for patch in patches:
+        tried = subprocess.run(["git", "apply", "--check", str(patch)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               text=True, check=False)
+        if tried.returncode:
+            wrong += 1
+            print(f"{patch.stem} does not apply: {tried.stdout}HINT: plant its bug in the sources of today and write the patch anew")
+    print(f"{len(patches) - wrong} of {len(patches)} patches apply")
+    return wrong
+
+
 def examine(patch):
     """What is wrong with a patch, or nothing; and the tests that it made red."""
     bug, target, test = header(patch)
@@ -83,6 +96,8 @@ def main():
     patches = [patch for patch in sorted(HERE.glob("*.patch")) if patch.stem in given.get("only", patch.stem).split(",")]
     if not patches:
         sys.exit("no patch of that name")
+    if given.get("apply"):
+        sys.exit(1 if apply_all(patches) else 0)
     start = time.time()
     TREE.mkdir(parents=True, exist_ok=True)
     copy_source()
