@@ -76,10 +76,12 @@ void GradientExchange::beginLast() {
   sent = 0;
   beside = 0;
   expected = arrivals;
-  for (Bucket &bucket : buckets)
+  for (Bucket &bucket : buckets) {
+    bucket.sent = false;
     bucket.missing =
         size_t(std::count_if(bucket.parameters.begin(), bucket.parameters.end(),
                              [&](size_t i) { return arrivals[i] > 0; }));
+  }
 }
 
 void GradientExchange::arrived(size_t parameter) {
@@ -88,12 +90,13 @@ void GradientExchange::arrived(size_t parameter) {
   optimizer.gather(parameter);
   if (order.empty())
     return learn(parameter);
-  if (expected[parameter] == 0) {
+  Bucket &bucket = buckets[bucketOf[parameter]];
+  if (expected[parameter] == 0 || bucket.sent) {
     late.insert(parameter);
     return;
   }
   if (--expected[parameter] == 0)
-    --buckets[bucketOf[parameter]].missing;
+    --bucket.missing;
   send(/*force=*/false);
 }
 
@@ -114,9 +117,10 @@ void GradientExchange::agreeOnOrder() {
 
 void GradientExchange::send(bool force) {
   for (; sent < order.size(); ++sent) {
-    const Bucket &bucket = buckets[order[sent]];
+    Bucket &bucket = buckets[order[sent]];
     if (!force && bucket.missing > 0)
       return;
+    bucket.sent = true;
     parallel.beginAverage(
         optimizer.gradients().slice(0, bucket.begin, bucket.end));
     if (!force)

@@ -41,6 +41,7 @@ private:
     int64_t begin, end;             ///< Elements of optimizer.gradients().
     std::vector<size_t> parameters; ///< That lie in it.
     size_t missing = 0;             ///< Of them.
+    bool sent = false;              ///< In this step.
   };
   void makeBuckets(int64_t bucketBytes);
   void arrived(size_t parameter);

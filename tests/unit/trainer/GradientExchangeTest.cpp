@@ -35,28 +35,32 @@ at::Tensor lossOf(const Parameters &all, double factor, bool reverse) {
 }
 
 /// Both processes have gradients of 1 and 3, though they arrive in opposite
-/// orders: the mean is 2 everywhere, in the first step and in later ones.
+/// orders: the mean is 2 everywhere, in the first step and in later ones. In
+/// bf16 each gradient is added to its place in fp32 before it is sent.
 TEST(GradientExchange, AveragesInTheOrderOfTheFirstProcess) {
-  std::vector<int64_t> beside(2);
-  const auto errors = onTwoRanks([&](DataParallel &parallel) {
-    const Config config;
-    Parameters all = fourParameters();
-    AdamW optimizer(all, config);
-    GradientExchange exchange(all, optimizer, parallel, 256);
-    EXPECT_EQ(exchange.bucketCount(), 4);
-    for (int step = 0; step < 3; ++step) {
-      exchange.beginLast();
-      lossOf(all, parallel.first() ? 1 : 3, !parallel.first()).backward();
-      exchange.finish();
-      EXPECT_EQ(optimizer.gradients().min().item<double>(), 2);
-      EXPECT_EQ(optimizer.gradients().max().item<double>(), 2);
-      optimizer.zeroGradients();
-    }
-    beside[size_t(parallel.rank())] = exchange.bucketsBeside();
-  });
-  EXPECT_EQ(errors, fine);
-  // Each is complete before the pass is over.
-  EXPECT_EQ(beside, (std::vector<int64_t>{4, 4}));
+  for (const Precision precision : {Precision::Fp32, Precision::Bf16}) {
+    std::vector<int64_t> beside(2);
+    const auto errors = onTwoRanks([&](DataParallel &parallel) {
+      Config config;
+      config.precision = precision;
+      Parameters all = fourParameters();
+      AdamW optimizer(all, config);
+      GradientExchange exchange(all, optimizer, parallel, 256);
+      EXPECT_EQ(exchange.bucketCount(), 4);
+      for (int step = 0; step < 3; ++step) {
+        exchange.beginLast();
+        lossOf(all, parallel.first() ? 1 : 3, !parallel.first()).backward();
+        exchange.finish();
+        EXPECT_EQ(optimizer.gradients().min().item<double>(), 2);
+        EXPECT_EQ(optimizer.gradients().max().item<double>(), 2);
+        optimizer.zeroGradients();
+      }
+      beside[size_t(parallel.rank())] = exchange.bucketsBeside();
+    });
+    EXPECT_EQ(errors, fine);
+    // Each is complete before the pass is over.
+    EXPECT_EQ(beside, (std::vector<int64_t>{4, 4}));
+  }
 }
 
 TEST(GradientExchange, AccumulationSendsNothingBeforeTheLastPass) {
