@@ -21,9 +21,9 @@ using codegen::Instruction;
 using codegen::InstructionClass;
 using codegen::Listing;
 
-// Cycles from issue to the first instruction that can use the result, on an
-// A100: arXiv 2208.11174 (shared memory 23, arithmetic 4, special functions
-// about 20) and arXiv 2206.02874 (ldmatrix.x4 29, mma.m16n8k16 33).
+// Cycles from issue to the first instruction that can use the result: estimates
+// for an A100, to be compared with published microbenchmarks (arXiv 2208.11174
+// for memory and arithmetic, 2206.02874 for ldmatrix.x4 and mma.m16n8k16).
 constexpr double sharedLatency = 23, matrixLatency = 29, mmaLatency = 33,
                  specialLatency = 20, arithmeticLatency = 4;
 
