@@ -33,10 +33,14 @@ def rope(X, Y, COS, SIN, CU, pos0, sxt, sxh, syt, syh, D: tl.constexpr, R: tl.co
     s = tl.load(SIN + angle, mask=keep, other=0.0)
     if INVERSE:
         s = -s
-    even = tl.load(x + 2 * pair, mask=keep, other=0.0).to(tl.float32)
-    odd = tl.load(x + 2 * pair + 1, mask=keep, other=0.0).to(tl.float32)
-    tl.store(y + 2 * pair, (even * c - odd * s).to(Y.dtype.element_ty), mask=keep)
-    tl.store(y + 2 * pair + 1, (even * s + odd * c).to(Y.dtype.element_ty), mask=keep)
+    both = tl.arange(0, 2 * RH)[None, :]
+    turned = live[:, None] & (both < R)
+    # Whole rows are loaded and stored; a pair lies in one thread.
+    even, odd = tl.split(tl.reshape(tl.load(x + both, mask=turned, other=0.0).to(tl.float32), (BT, RH, 2)))
+    # fma says which product is rounded: the same bits whatever the strides are.
+    rotated = tl.reshape(tl.join(tl.fma(even, c, -odd * s), tl.fma(even, s, odd * c)), (BT, 2 * RH))
+    tl.debug_barrier()  # Y may be X, and one thread stores what another one has loaded
+    tl.store(y + both, rotated.to(Y.dtype.element_ty), mask=turned)
     if R < D:
         rest = R + tl.arange(0, RT)[None, :]
         also = live[:, None] & (rest < D)
