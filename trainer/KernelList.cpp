@@ -6,6 +6,7 @@
 #include "models/Transformer.h"
 #include "runtime/tune/TuneTable.h"
 #include "trainer/Config.h"
+#include "trainer/Determinism.h"
 #include "trainer/Evaluate.h"
 #include "trainer/Run.h"
 #include "trainer/Start.h"
@@ -56,8 +57,7 @@ std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
 }
 
 std::vector<std::string> listKernels(const Config &given) {
-  at::set_num_threads(int(given.threads));
-  at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
+  computeDeterministically(int(given.threads));
   const Corpus corpus = loadCorpus(given);
   return listKernels(corpus, withVocabulary(given, corpus), /*prepare=*/false);
 }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/Train.h"
 
+#include "trainer/Determinism.h"
 #include "trainer/Finish.h"
 #include "trainer/Panel.h"
 #include "trainer/Placement.h"
@@ -14,8 +15,6 @@
 #include "trainer/StateShards.h"
 #include "trainer/Telemetry.h"
 
-#include <ATen/Context.h>
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 namespace tessera::trainer {
@@ -32,8 +31,7 @@ int train(const Config &given, const World &world) {
   Config &config = opening.config;
 
   // --- data, model, optimizer: the same bits from the same settings
-  at::set_num_threads(int(config.threads));
-  at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
+  computeDeterministically(int(config.threads));
   const Corpus corpus = loadCorpus(config);
   config = withVocabulary(config, corpus);
   say(fmt::format("data: {}, {} {} to train on, {} held out", corpus.name,

@@ -81,6 +81,23 @@ TEST_F(TraceFile, SpansOfAThreadAreNested) {
   }
 }
 
+// Torch fills what it allocates while algorithms are deterministic, unless told
+// that everything is written before it is read.
+TEST_F(TraceFile, NewMemoryIsNotFilled) {
+  std::vector<std::string> settings = compiled;
+  settings.push_back("train.trace_steps=11,11");
+  expectFine(run("run", settings));
+  const json all = spans("run");
+  std::vector<json> allocations;
+  for (const json &e : all)
+    if (e["name"] == "aten::empty" || e["name"] == "aten::empty_strided" ||
+        e["name"] == "aten::empty_like")
+      allocations.push_back(e);
+  EXPECT_GT(allocations.size(), 10u);
+  for (const json &e : allocations)
+    EXPECT_TRUE(named(all, "aten::fill_", e).empty()) << e;
+}
+
 // Two layers, two micro-batches: what a step must have follows from the model.
 TEST_F(TraceFile, AStepHasItsPhasesLayersAndKernels) {
   std::vector<std::string> settings = compiled;
