@@ -4,32 +4,13 @@
 """usage: beyond_test.py [PART OF A NAME]. LIBTESSERA_TORCH names the library of the ops, TESSERA_DEVICE the device."""
 import os
 import pathlib
-import sys
 
-try:
-    import torch
-except ImportError as error:
-    print("skipped:", error)
-    sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
+from compiled import check, finish, torch, wanted
 
-library = os.environ.get("LIBTESSERA_TORCH")
-if not library:
-    print("skipped: LIBTESSERA_TORCH is not set")
-    sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
-torch.ops.load_library(library)
 FILE = str(pathlib.Path(__file__).resolve().parent / "beyond" / "kernels.py")
-wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-failures, count = [], 0
 N = 4096
 inf, nan = float("inf"), float("nan")
 EDGES = torch.tensor([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, inf, -inf, nan, 1e-40, 1e30, -1e30])
-
-
-def check(name, problem):
-    global count
-    count += 1
-    if problem:
-        failures.append(f"{name}: {problem}")
 
 
 def ulps(got, want):
@@ -287,7 +268,4 @@ def inner_names():
 
 
 inner_names()
-for line in failures:
-    print("FAILED", line)
-print(f"checks: {count}, failures: {len(failures)}")
-sys.exit(1 if failures or not count else 0)
+finish()

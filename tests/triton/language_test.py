@@ -8,24 +8,15 @@ outputs of 4,096, n = 50, N = 64, in a grid of 2 programs. Floats agree to 1e-5 
 import importlib.util
 import os
 import pathlib
-import sys
+
+from compiled import check, finish, skip, torch, wanted
 
 os.environ["TRITON_INTERPRET"] = "1"
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 try:
-    import torch
     import triton  # noqa: F401
-except ImportError as error:
-    print("skipped:", error)
-    sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
-
-library = os.environ.get("LIBTESSERA_TORCH")
-if not library:
-    print("skipped: LIBTESSERA_TORCH is not set")
-    sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
-torch.ops.load_library(library)
-wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-failures, count = [], 0
+except ImportError as missing:
+    skip(missing)
 
 
 def inputs():
@@ -35,21 +26,21 @@ def inputs():
             torch.zeros(4096, dtype=torch.int32)]
 
 
-def compare(name, got, want):
+def compare(got, want):
     if not torch.equal(got[4], want[4]):
         at = (got[4] != want[4]).nonzero()[0].item()
-        return f"{name}: IOUT[{at}] is {got[4][at].item()}, not {want[4][at].item()}"
+        return f"IOUT[{at}] is {got[4][at].item()}, not {want[4][at].item()}"
     a, b = got[3].double(), want[3].double()
     finite = torch.isfinite(b)
     if not torch.equal(torch.nan_to_num(a[~finite]), torch.nan_to_num(b[~finite])):
-        return f"{name}: NaN or infinity in other places"
+        return "NaN or infinity in other places"
     error = (a - b)[finite].square().mean().sqrt().item()
     size = b[finite].square().mean().sqrt().item()
     if not error <= 1e-5 * max(size, 1e-30):
         at = (a - b).abs().argmax().item()
-        return f"{name}: OUT differs by {error:.2e} of {size:.2e}; OUT[{at}] is {a[at].item()}, not {b[at].item()}"
+        return f"OUT differs by {error:.2e} of {size:.2e}; OUT[{at}] is {a[at].item()}, not {b[at].item()}"
     if not want[3].any() and not want[4].any():
-        return f"{name}: writes nothing, so it shows nothing"
+        return "writes nothing, so it shows nothing"
     return None
 
 
@@ -58,17 +49,12 @@ for path in sorted((ROOT / "docs/language/examples").glob("*.py")) + sorted((ROO
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     for name in [k for k in vars(module) if k.startswith("ex_") and wanted in k]:
-        count += 1
         want, got = inputs(), inputs()
         try:
             getattr(module, name)[(2,)](*want, 50, N=64)
             torch.ops.tessera.launch(str(path), name, got, [50], [2], "N=64")
-            problem = compare(f"{path.name}: {name}", got, want)
+            problem = compare(got, want)
         except Exception as error:
-            problem = f"{path.name}: {name}: {type(error).__name__}: {str(error)[:1500]}"
-        if problem:
-            failures.append(problem)
-for line in failures:
-    print("FAILED", line)
-print(f"kernels: {count}, failures: {len(failures)}")
-sys.exit(1 if failures or not count else 0)
+            problem = f"{type(error).__name__}: {str(error)[:1500]}"
+        check(f"{path.name}: {name}", problem)
+finish()

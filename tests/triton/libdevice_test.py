@@ -11,24 +11,17 @@ import os
 import pathlib
 import random
 import struct
-import sys
+
+from compiled import check, finish, skip, torch, wanted
 
 try:
     import mpmath
-    import torch
-except ImportError as error:
-    print("skipped:", error)
-    sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
+except ImportError as missing:
+    skip(missing)
 
-library = os.environ.get("LIBTESSERA_TORCH")
-if not library:
-    print("skipped: LIBTESSERA_TORCH is not set")
-    sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
-torch.ops.load_library(library)
 FILE = str(pathlib.Path(__file__).resolve().parent / "beyond" / "kernels.py")
 N = 256
-wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-failures, count, worst = [], 0, {}
+worst = {}
 inf, nan = math.inf, math.nan
 mpmath.mp.dps = 40
 F32, F64 = torch.float32, torch.float64
@@ -39,13 +32,6 @@ def launch(name, inputs, out):
     constexprs = f'N={N},NAME="{name}"'
     torch.ops.tessera.launch(FILE, f"k_call{len(inputs)}", [*inputs, out], [], [1], constexprs)
     return out.tolist()
-
-
-def check(name, problem):
-    global count
-    count += 1
-    if problem:
-        failures.append(f"{name}: {problem}")
 
 
 def unit(value, dtype):
@@ -366,7 +352,4 @@ for dtype in (F32, F64):
 if os.environ.get("LIBDEVICE_TABLE"):
     for name, error in worst.items():
         print(f"{name:16} {error:.2f} ulp")
-for line in failures:
-    print("FAILED", line)
-print(f"checks: {count}, failures: {len(failures)}")
-sys.exit(1 if failures or not count else 0)
+finish()

@@ -11,23 +11,18 @@ import re
 import sys
 import tempfile
 
+from compiled import skip, torch
+
 try:
-    import torch
     import triton
     import triton.language as tl
     import triton.language.core as core
     import triton.language.extra.cuda as cuda
     import triton.language.math as tlmath
     from triton.language.extra.cuda import libdevice
-except ImportError as error:
-    print("skipped:", error)
-    sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
+except ImportError as missing:
+    skip(missing)
 
-library = os.environ.get("LIBTESSERA_TORCH")
-if not library:
-    print("skipped: LIBTESSERA_TORCH is not set")
-    sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
-torch.ops.load_library(library)
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "language" / "names.md"
 HEAD = """import triton
 import triton.language as tl
