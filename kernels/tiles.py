@@ -36,9 +36,12 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
     high = low + nseq - 1
     while low < high:                            # the last sequence that starts at this tile or before
         middle = (low + high + 1) // 2
-        if tl.load(CU + middle) // SIZE + middle <= tile:
+        before = tl.load(CU + middle)
+        tl.assume(before >= 0)                   # divisions need no sign
+        if before // SIZE + middle <= tile:
             low = middle
         else:
             high = middle - 1
     start = tl.load(CU + low)
+    tl.assume(start >= 0)
     return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
