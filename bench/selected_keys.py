@@ -143,18 +143,20 @@ class Bench:
                 yield self.row(name, True, trips(tokens), trips(len(far)), lambda i: self.counters(
                     name, file, self.old(file, name), (blocks, 1), (idx, *arrays, *given), i, True, warps=2, **common, BT=size))
         tiles, far_tiles, far_blocks = tokens // TILE + 1, len(far) // TILE + 1, len(far) // LSEL + 1
-        sums, bc, br = torch.zeros(1, tiles, blocks, dtype=torch.int32), 64, 16
+        (sums, starts), bc, br = (torch.zeros(1, tiles, blocks, dtype=torch.int32) for _ in range(2)), 64, 16
+        found = torch.zeros_like(ptr)
         of = lambda name: kernel("nsa/" + file, name)
         count_all = lambda name, grid, *args, **constexprs: [self.counters(name, file, of(name), grid, args, i, **constexprs)
                                                              for i in range(grid[0])]
         done = dict(inverse_count=count_all("inverse_count", (tiles, 1), idx, sums, *given, **common, BT=TILE),
-                    inverse_prefix=count_all("inverse_prefix", (-(-blocks // bc), 1), sums, count, tiles, blocks, BC=bc, BR=br),
-                    inverse_fill=count_all("inverse_fill", (tiles, 1), idx, sums, ptr, inv, *given, **common, BT=TILE))
-        assert torch.equal(inv, inverse(idx)[1]) and count[0].tolist() == counts
+                    inverse_prefix=count_all("inverse_prefix", (blocks // bc + 1, 1), sums, starts, found, tiles, blocks, BC=bc, BR=br),
+                    inverse_fill=count_all("inverse_fill", (tiles, 1), idx, starts, inv, *given, **common, BT=TILE))
+        assert torch.equal(inv, inverse(idx)[1]) and torch.equal(found, ptr)
         for name, ran in done.items():
             by_tile = name != "inverse_prefix"
-            x = [1 if by_tile else -(-tiles // br)] * (len(ran) - by_tile)     # the last tile is empty
-            far_x = [1] * (far_tiles - 1) if by_tile else [-(-far_tiles // br)] * -(-far_blocks // bc)
+            sums_of = lambda n, programs: [-(-n // br) * (i + 2) for i in range(programs)]      # of all blocks before, and twice of its own
+            x = [1] * (len(ran) - 1) if by_tile else sums_of(tiles, len(ran))      # the last tile is empty
+            far_x = [1] * (far_tiles - 1) if by_tile else sums_of(far_tiles, far_blocks // bc + 1)
             yield self.row(name, False, x, far_x, lambda i: ran[i], proportional=True)
 
     def old(self, file, name):

@@ -26,6 +26,15 @@ def store_rows(ptr, offs, x, N: tl.constexpr, NP: tl.constexpr, mask):
 
 
 @triton.jit
+def add_rows(ptr, offs, x, N: tl.constexpr, NP: tl.constexpr, mask, ADD: tl.constexpr):
+    """store_rows of fp32 x, or with ADD of what is there already plus x."""
+    cols = tl.arange(0, NP)
+    if ADD:
+        x += tl.load(ptr + offs[:, None] + cols[None, :], mask=mask[:, None] & (cols[None, :] < N), other=0.0).to(tl.float32)
+    store_rows(ptr, offs, x, N, NP, mask)
+
+
+@triton.jit
 def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
     """Tile number -> its sequence, that one's first entry and length, and the tile's first entry in the sequence.
 

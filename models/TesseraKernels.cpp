@@ -125,57 +125,31 @@ public:
   }
 
 private:
-  /// The stages of nsa_attention behind its compression.
+  /// nsa_attention behind its compression.
   NsaResult nsaOfCompressed(const NsaInputs &in, const ModelConfig &config,
                             const Packing &p) {
     const NsaGeometry &g = config.nsa;
     const auto values = [&](const Tensor &v, int branch) {
       return in.without == branch ? at::zeros_like(v) : v;
     };
-    const auto [compressed, lse] = compressedAttention.call(
-        in.query, in.keyCmp, values(in.valueCmp, 0), p.sequenceStarts,
-        p.compressedStarts, p.length, g.blockLength, g.stride, std::nullopt);
-    const Tensor indices = select.call(
-        in.query, in.keyCmp, lse, p.sequenceStarts, p.compressedStarts,
-        p.length, g.blockLength, g.stride, g.selectionLength, g.selectedBlocks,
-        g.initialBlocks, g.localBlocks, std::nullopt, /*want_scores=*/false);
-    const Tensor selected = std::get<0>(selectedAttention.call(
-        in.query, in.keySel, values(in.valueSel, 1), indices, p.sequenceStarts,
-        p.length, g.selectionLength, std::nullopt));
-    const Tensor window = std::get<0>(windowAttention.call(
-        in.query, in.keyWin, values(in.valueWin, 2), p.sequenceStarts, p.length,
-        g.window, std::nullopt));
-    const char *mode =
-        config.gateMode == GateMode::Softmax ? "softmax" : "sigmoid";
-    return {
-        std::get<0>(combine.call(compressed, selected, window, in.gateLogits,
-                                 mode, config.gateTemperature)),
-        indices};
+    const auto [output, indices, gates] =
+        gated.call(in.query, in.keyCmp, values(in.valueCmp, 0), in.keySel,
+                   values(in.valueSel, 1), in.keyWin, values(in.valueWin, 2),
+                   in.gateLogits, p.sequenceStarts, p.compressedStarts,
+                   p.length, g.blockLength, g.stride, g.selectionLength,
+                   g.selectedBlocks, g.window, g.initialBlocks, g.localBlocks,
+                   config.gateMode == GateMode::Softmax ? "softmax" : "sigmoid",
+                   config.gateTemperature, std::nullopt);
+    return {output, indices};
   }
 
-  using Compressed = Pair(const Tensor &, const Tensor &, const Tensor &,
-                          const Tensor &, const Tensor &, c10::SymInt, int64_t,
-                          int64_t, std::optional<double>);
-  c10::TypedOperatorHandle<Compressed> compressedAttention =
-      find<Compressed>("nsa_compressed_attention");
-  using Select = Tensor(const Tensor &, const Tensor &, const Tensor &,
-                        const Tensor &, const Tensor &, c10::SymInt, int64_t,
-                        int64_t, int64_t, int64_t, int64_t, int64_t,
-                        std::optional<double>, bool);
-  c10::TypedOperatorHandle<Select> select = find<Select>("nsa_select");
-  using Selected = Pair(const Tensor &, const Tensor &, const Tensor &,
-                        const Tensor &, const Tensor &, c10::SymInt, int64_t,
-                        std::optional<double>);
-  c10::TypedOperatorHandle<Selected> selectedAttention =
-      find<Selected>("nsa_selected_attention");
-  using Window = Pair(const Tensor &, const Tensor &, const Tensor &,
-                      const Tensor &, c10::SymInt, int64_t,
-                      std::optional<double>);
-  c10::TypedOperatorHandle<Window> windowAttention =
-      find<Window>("nsa_window_attention");
-  using Combine = Pair(const Tensor &, const Tensor &, const Tensor &,
-                       const Tensor &, c10::string_view, double);
-  c10::TypedOperatorHandle<Combine> combine = find<Combine>("nsa_combine");
+  using Gated = std::tuple<Tensor, Tensor, Tensor>(
+      const Tensor &, const Tensor &, const Tensor &, const Tensor &,
+      const Tensor &, const Tensor &, const Tensor &, const Tensor &,
+      const Tensor &, const Tensor &, c10::SymInt, int64_t, int64_t, int64_t,
+      int64_t, int64_t, int64_t, int64_t, c10::string_view, double,
+      std::optional<double>);
+  c10::TypedOperatorHandle<Gated> gated = find<Gated>("nsa_gated_attention");
   using Norm = Tensor(const Tensor &, const Tensor &, double);
   c10::TypedOperatorHandle<Norm> norm = find<Norm>("rms_norm");
   using Rotate = Tensor(const Tensor &, const Tensor &, const Tensor &,

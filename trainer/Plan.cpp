@@ -234,7 +234,7 @@ std::vector<std::string> kernelsOf(const Config &c) {
     files.insert(files.end(), more.begin(), more.end());
   };
   if (isSparse(c.model)) {
-    add({"nsa/attn_delta.py", "nsa/cmp_bwd.py", "nsa/cmp_fwd.py"});
+    add({"nsa/cmp_bwd.py", "nsa/cmp_fwd.py"});
     if (c.model.compression != models::Compression::Mlp)
       add({"nsa/compress_bwd.py", "nsa/compress_fwd.py"});
     add({"nsa/gate_bwd.py", "nsa/gate_fwd.py", "nsa/inverse_index.py",

@@ -17,25 +17,11 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     return x
 
 
-# tessera: types("DOUT W DX: *TYPE:16", "CU CU_CMP: *i32:16", "nseq: i32", "s*: i32:16")
-# tessera: instance compress_bwd_dx_quick_f32(TYPE="fp32", L=16, STRIDE=8, D=32, DP=32, CONV=1, BT=32)
-# tessera: instance compress_bwd_dx_d64_f32(TYPE="fp32", L=32, STRIDE=16, D=64, DP=64, CONV=1, BT=32)
-# tessera: instance compress_bwd_dx_paper_bf16(TYPE="bf16", L=32, STRIDE=16, D=192, DP=256, CONV=1, BT=32)
-# tessera: cpu(BT=32)
-# tessera: cpu(BT=64)
-# tessera: space(BT=[16, 32, 64, 128])
-# tessera: grid(T // BT + B, H)
-@triton.jit(do_not_specialize=["nseq"])
-def compress_bwd_dx(DOUT, W, DX, CU, CU_CMP, nseq, sot, soh, sxt, sxh, L: tl.constexpr, STRIDE: tl.constexpr,
-                    D: tl.constexpr, DP: tl.constexpr, CONV: tl.constexpr, BT: tl.constexpr):
-    """dx of BT tokens of one head: each token gathers from the at most ceil(L/STRIDE) blocks that hold it."""
-    b, start, length, t0 = find_tile(CU, nseq, tl.program_id(0), BT)
-    head = tl.program_id(1).to(tl.int64)
-    if t0 >= length:
-        return
+@triton.jit
+def gather_blocks(DOUT, W, DX, head, start, length, t0, cmp_start, count, sot, soh, sxt, sxh, L: tl.constexpr, STRIDE: tl.constexpr,
+                  D: tl.constexpr, DP: tl.constexpr, CONV: tl.constexpr, BT: tl.constexpr):
+    """dx of the tokens t0 .. t0+BT-1 of a sequence of `length` tokens and `count` blocks, one head."""
     tl.assume(t0 >= 0)                                   # divisions of positions need no sign
-    cmp_start = tl.load(CU_CMP + b)
-    count = tl.load(CU_CMP + b + 1) - cmp_start
     rel = tl.arange(0, BT)
     t = t0 + rel
     d = tl.arange(0, DP)
@@ -57,6 +43,53 @@ def compress_bwd_dx(DOUT, W, DX, CU, CU_CMP, nseq, sot, soh, sxt, sxh, L: tl.con
     out = DX + (start + t0).to(tl.int64) * sxt + head * sxh
     tl.store(out + (rel * sxt)[:, None] + d[None, :], acc.to(DX.dtype.element_ty),
              mask=(t < length)[:, None] & (d[None, :] < D))
+
+
+# tessera: types("DOUT W DX: *TYPE:16", "CU CU_CMP: *i32:16", "nseq: i32", "s*: i32:16")
+# tessera: instance compress_bwd_dx_quick_f32(TYPE="fp32", L=16, STRIDE=8, D=32, DP=32, CONV=1, BT=32)
+# tessera: instance compress_bwd_dx_d64_f32(TYPE="fp32", L=32, STRIDE=16, D=64, DP=64, CONV=1, BT=32)
+# tessera: instance compress_bwd_dx_paper_bf16(TYPE="bf16", L=32, STRIDE=16, D=192, DP=256, CONV=1, BT=32)
+# tessera: cpu(BT=32)
+# tessera: cpu(BT=64)
+# tessera: space(BT=[16, 32, 64, 128])
+# tessera: grid(T // BT + B, H)
+@triton.jit(do_not_specialize=["nseq"])
+def compress_bwd_dx(DOUT, W, DX, CU, CU_CMP, nseq, sot, soh, sxt, sxh, L: tl.constexpr, STRIDE: tl.constexpr,
+                    D: tl.constexpr, DP: tl.constexpr, CONV: tl.constexpr, BT: tl.constexpr):
+    """dx of BT tokens of one head: each token gathers from the at most ceil(L/STRIDE) blocks that hold it."""
+    b, start, length, t0 = find_tile(CU, nseq, tl.program_id(0), BT)
+    head = tl.program_id(1).to(tl.int64)
+    if t0 >= length:
+        return
+    cmp_start = tl.load(CU_CMP + b)
+    gather_blocks(DOUT, W, DX, head, start, length, t0, cmp_start, tl.load(CU_CMP + b + 1) - cmp_start, sot, soh, sxt, sxh,
+                  L, STRIDE, D, DP, CONV, BT)
+
+
+# tessera: types("KOUT VOUT WK WV DK DV: *TYPE:16", "CU CU_CMP: *i32:16", "nseq: i32", "s*: i32:16")
+# tessera: instance compress_pair_bwd_dx_quick_f32(TYPE="fp32", L=16, STRIDE=8, D=32, DP=32, E=32, EP=32, KCONV=1, VCONV=1, BT=32)
+# tessera: instance compress_pair_bwd_dx_d64_f32(TYPE="fp32", L=32, STRIDE=16, D=64, DP=64, E=64, EP=64, KCONV=1, VCONV=1, BT=32)
+# tessera: instance compress_pair_bwd_dx_paper_bf16(TYPE="bf16", L=32, STRIDE=16, D=192, DP=256, E=128, EP=128, KCONV=1, VCONV=1, BT=32)
+# tessera: cpu(BT=32)
+# tessera: cpu(BT=64)
+# tessera: space(BT=[16, 32, 64, 128])
+# tessera: grid(T // BT + B, 2 * H)
+@triton.jit(do_not_specialize=["nseq"])
+def compress_pair_bwd_dx(KOUT, VOUT, WK, WV, DK, DV, CU, CU_CMP, nseq, skot, skoh, svot, svoh, sdkt, sdkh, sdvt, sdvh,
+                         L: tl.constexpr, STRIDE: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
+                         KCONV: tl.constexpr, VCONV: tl.constexpr, BT: tl.constexpr):
+    """compress_bwd_dx of keys by the first half of the heads' programs, of values by the second; KOUT and VOUT are gradients."""
+    b, start, length, t0 = find_tile(CU, nseq, tl.program_id(0), BT)
+    heads = tl.num_programs(1) // 2
+    head = (tl.program_id(1) % heads).to(tl.int64)
+    if t0 >= length:
+        return
+    cmp_start = tl.load(CU_CMP + b)
+    count = tl.load(CU_CMP + b + 1) - cmp_start
+    if tl.program_id(1) < heads:
+        gather_blocks(KOUT, WK, DK, head, start, length, t0, cmp_start, count, skot, skoh, sdkt, sdkh, L, STRIDE, D, DP, KCONV, BT)
+    else:
+        gather_blocks(VOUT, WV, DV, head, start, length, t0, cmp_start, count, svot, svoh, sdvt, sdvh, L, STRIDE, E, EP, VCONV, BT)
 
 
 # tessera: types("X DOUT: *TYPE:16", "PART: *fp32:16", "CU CU_CMP: *i32:16", "nseq: i32", "s*: i32:16")

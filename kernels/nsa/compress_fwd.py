@@ -17,6 +17,29 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
     return x
 
 
+@triton.jit
+def compress_tile(X, W, OUT, head, token, row, count, sxt, sxh, sot, soh, L: tl.constexpr, STRIDE: tl.constexpr,
+                  D: tl.constexpr, DP: tl.constexpr, CONV: tl.constexpr, BC: tl.constexpr):
+    """min(BC, count) compressed tokens of one head, of X from `token` on, to OUT from `row` on."""
+    live = tl.arange(0, BC) < count
+    rel = tl.minimum(tl.arange(0, BC), count - 1)            # rows past the end repeat the last and are not stored
+    d = tl.arange(0, DP)
+    acc = tl.zeros((BC, DP), tl.float32)
+    for a in range(0, L):
+        token0 = (token + a).to(tl.int64)
+        x = load_rows(X + token0 * sxt + head * sxh, rel * STRIDE * sxt, D, DP).to(tl.float32)
+        if CONV:
+            w = tl.load(W + a * D + d, mask=d < D, other=0.0).to(tl.float32)
+            acc += x * w[None, :]
+        else:
+            acc += x
+    if not CONV:
+        acc = acc * (1.0 / L)
+    out = OUT + row.to(tl.int64) * sot + head * soh
+    tl.store(out + (rel * sot)[:, None] + d[None, :], acc.to(OUT.dtype.element_ty),
+             mask=live[:, None] & (d[None, :] < D))
+
+
 # tessera: types("X W OUT: *TYPE:16", "CU CU_CMP: *i32:16", "nseq: i32", "s*: i32:16")
 # tessera: instance compress_fwd_quick_f32(TYPE="fp32", L=16, STRIDE=8, D=32, DP=32, CONV=1, BC=32)
 # tessera: instance compress_fwd_d64_f32(TYPE="fp32", L=32, STRIDE=16, D=64, DP=64, CONV=1, BC=32)
@@ -34,20 +57,29 @@ def compress_fwd(X, W, OUT, CU, CU_CMP, nseq, sxt, sxh, sot, soh, L: tl.constexp
     start = tl.load(CU + b)
     if i0 >= count:
         return
-    live = i0 + tl.arange(0, BC) < count
-    rel = tl.minimum(tl.arange(0, BC), count - 1 - i0)       # rows past the end repeat the last and are not stored
-    d = tl.arange(0, DP)
-    acc = tl.zeros((BC, DP), tl.float32)
-    for a in range(0, L):
-        token0 = (start + i0 * STRIDE + a).to(tl.int64)
-        x = load_rows(X + token0 * sxt + head * sxh, rel * STRIDE * sxt, D, DP).to(tl.float32)
-        if CONV:
-            w = tl.load(W + a * D + d, mask=d < D, other=0.0).to(tl.float32)
-            acc += x * w[None, :]
-        else:
-            acc += x
-    if not CONV:
-        acc = acc * (1.0 / L)
-    out = OUT + (cmp_start + i0).to(tl.int64) * sot + head * soh
-    tl.store(out + (rel * sot)[:, None] + d[None, :], acc.to(OUT.dtype.element_ty),
-             mask=live[:, None] & (d[None, :] < D))
+    compress_tile(X, W, OUT, head, start + i0 * STRIDE, cmp_start + i0, count - i0, sxt, sxh, sot, soh, L, STRIDE, D, DP, CONV, BC)
+
+
+# tessera: types("K V WK WV KOUT VOUT: *TYPE:16", "CU CU_CMP: *i32:16", "nseq: i32", "s*: i32:16")
+# tessera: instance compress_pair_fwd_quick_f32(TYPE="fp32", L=16, STRIDE=8, D=32, DP=32, E=32, EP=32, KCONV=1, VCONV=1, BC=32)
+# tessera: instance compress_pair_fwd_d64_f32(TYPE="fp32", L=32, STRIDE=16, D=64, DP=64, E=64, EP=64, KCONV=1, VCONV=1, BC=32)
+# tessera: instance compress_pair_fwd_paper_bf16(TYPE="bf16", L=32, STRIDE=16, D=192, DP=256, E=128, EP=128, KCONV=1, VCONV=1, BC=32)
+# tessera: cpu(BC=16)
+# tessera: cpu(BC=32)
+# tessera: space(BC=[8, 16, 32, 64])
+# tessera: grid(TC // BC + B, 2 * H)
+@triton.jit(do_not_specialize=["nseq"])
+def compress_pair_fwd(K, V, WK, WV, KOUT, VOUT, CU, CU_CMP, nseq, skt, skh, svt, svh, skot, skoh, svot, svoh,
+                      L: tl.constexpr, STRIDE: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
+                      KCONV: tl.constexpr, VCONV: tl.constexpr, BC: tl.constexpr):
+    """compress_fwd of keys by the first half of the heads' programs, of values by the second."""
+    b, cmp_start, count, i0 = find_tile(CU_CMP, nseq, tl.program_id(0), BC)
+    heads = tl.num_programs(1) // 2
+    head = (tl.program_id(1) % heads).to(tl.int64)
+    start = tl.load(CU + b)
+    if i0 >= count:
+        return
+    if tl.program_id(1) < heads:
+        compress_tile(K, WK, KOUT, head, start + i0 * STRIDE, cmp_start + i0, count - i0, skt, skh, skot, skoh, L, STRIDE, D, DP, KCONV, BC)
+    else:
+        compress_tile(V, WV, VOUT, head, start + i0 * STRIDE, cmp_start + i0, count - i0, svt, svh, svot, svoh, L, STRIDE, E, EP, VCONV, BC)

@@ -48,62 +48,63 @@ def sorted_picks(IDX, CU, T, nseq, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: t
 @triton.jit(do_not_specialize=["T", "nblk", "nseq"])
 def inverse_count(IDX, TILES, CU, T, nseq, nblk, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr,
                   BT: tl.constexpr):
-    """A tile of tokens of one KV head: how many of them selected each block. Blocks that none did keep their zero."""
-    block, _, _, rank, last = sorted_picks(IDX, CU, T, nseq, LSEL, NSEL, NP, BT)
+    """A tile of tokens of one KV head: how many of them selected each block."""
     row = tl.program_id(1).to(tl.int64) * tl.num_programs(0) + tl.program_id(0)
+    col = tl.arange(0, BT * NP)
+    for j in range(0, nblk, BT * NP):
+        tl.store(TILES + row * nblk + j + col, tl.zeros((BT * NP,), tl.int32), mask=j + col < nblk)
+    tl.debug_barrier()                           # blocks that none selected keep their zero
+    block, _, _, rank, last = sorted_picks(IDX, CU, T, nseq, LSEL, NSEL, NP, BT)
     tl.store(TILES + row * nblk + block, rank + 1, mask=last)
 
 
-# tessera: instance inverse_prefix(TILES="*i32:16", COUNT="*i32:16", tiles="i32", nblk="i32", BC=64, BR=16)
+# tessera: types("TILES STARTS PTR: *i32:16", "tiles nblk: i32")
+# tessera: instance inverse_prefix(BC=64, BR=16)
 # tessera: cpu(BC=64, BR=16)
 # tessera: space(BC=[32, 64, 128], BR=[8, 16, 32])
-# tessera: grid(cdiv(nblk, BC), H)
+# tessera: grid(cdiv(nblk + 1, BC), H)
 @triton.autotune(configs=[triton.Config({"BC": 64, "BR": 16}, num_warps=4)], key=[])
 @triton.jit(do_not_specialize=["tiles", "nblk"])
-def inverse_prefix(TILES, COUNT, tiles, nblk, BC: tl.constexpr, BR: tl.constexpr):
-    """BC blocks of one KV head: their counts become, in place, prefix sums over the tiles; COUNT is the sum of all."""
+def inverse_prefix(TILES, STARTS, PTR, tiles, nblk, BC: tl.constexpr, BR: tl.constexpr):
+    """BC blocks of one KV head: where their lists begin, PTR, with one entry more than there are blocks, and where in them
+    the tokens of each tile do, STARTS.
+
+    A program sums the counts of all blocks before its own: that is less than one more launch as long as it has few to sum.
+    """
     group = tl.program_id(1).to(tl.int64)
-    col = tl.program_id(0) * BC + tl.arange(0, BC)
+    first = tl.program_id(0) * BC
     row = tl.arange(0, BR)
-    done = tl.zeros((BC,), tl.int32)
+    col = tl.arange(0, BC)
+    own = first + col
+    counts = TILES + group * tiles * nblk
+    before = tl.zeros((BR, BC), tl.int32)
+    total = tl.zeros((BC,), tl.int32)
     for r in range(0, tiles, BR):
-        at = TILES + (group * tiles + r) * nblk + row.to(tl.int64)[:, None] * nblk + col[None, :]
-        live = (r + row < tiles)[:, None] & (col < nblk)[None, :]
-        x = tl.load(at, mask=live, other=0)
-        tl.store(at, done[None, :] + tl.cumsum(x, 0) - x, mask=live)
-        done += tl.sum(x, 0)
-    tl.store(COUNT + group * nblk + col, done, mask=col < nblk)
+        here = counts + (r + row).to(tl.int64)[:, None] * nblk + col[None, :]
+        live = (r + row < tiles)[:, None]
+        for c in range(0, first, BC):
+            before += tl.load(here + c, mask=live, other=0)
+        total += tl.sum(tl.load(here + first, mask=live & (own < nblk)[None, :], other=0), 0)
+    start = tl.sum(tl.sum(before, 1), 0) + tl.cumsum(total, 0) - total
+    tl.store(PTR + group * (nblk + 1) + own, start, mask=own <= nblk)
+    for r in range(0, tiles, BR):
+        at = (group * tiles + r + row.to(tl.int64))[:, None] * nblk + own[None, :]
+        live = (r + row < tiles)[:, None] & (own < nblk)[None, :]
+        x = tl.load(TILES + at, mask=live, other=0)
+        tl.store(STARTS + at, start[None, :] + tl.cumsum(x, 0) - x, mask=live)
+        start += tl.sum(x, 0)
 
 
-# tessera: instance inverse_offsets(COUNT="*i32:16", PTR="*i32:16", nblk="i32", BT=32)
-# tessera: cpu(BT=32)
-# tessera: space(BT=[16, 32, 64, 128])
-@triton.jit(do_not_specialize=["nblk"])
-def inverse_offsets(COUNT, PTR, nblk, BT: tl.constexpr):
-    """One KV head: exclusive prefix sums of the counts; PTR has one entry more than there are blocks."""
-    group = tl.program_id(0).to(tl.int64)
-    count = COUNT + group * nblk
-    ptr = PTR + group * (nblk + 1)
-    rel = tl.arange(0, BT)
-    done = tl.sum(tl.zeros((BT,), tl.int32), 0)
-    for j0 in range(0, nblk, BT):
-        c = tl.load(count + j0 + rel, mask=j0 + rel < nblk, other=0)
-        before = tl.sum(tl.where(rel[:, None] < rel[None, :], c[:, None], 0), 0)
-        tl.store(ptr + j0 + rel, done + before, mask=j0 + rel < nblk)
-        done += tl.sum(c, 0)
-    tl.store(ptr + nblk, done)
-
-
-# tessera: types("IDX TILES PTR INV CU: *i32:16", "T nseq nblk: i32")
+# tessera: types("IDX STARTS INV CU: *i32:16", "T nseq nblk: i32")
 # tessera: instance inverse_fill_quick(LSEL=32, NSEL=6, NP=8, BT=128)
 # tessera: instance inverse_fill_d64(LSEL=64, NSEL=16, NP=16, BT=128)
 @triton.autotune(configs=[triton.Config({}, num_warps=4)], key=["BT", "NSEL"])
 @triton.jit(do_not_specialize=["T", "nblk", "nseq"])
-def inverse_fill(IDX, TILES, PTR, INV, CU, T, nseq, nblk, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr,
+def inverse_fill(IDX, STARTS, INV, CU, T, nseq, nblk, LSEL: tl.constexpr, NSEL: tl.constexpr, NP: tl.constexpr,
                  BT: tl.constexpr):
     """A tile of tokens of one KV head: its tokens to the lists of their blocks, behind those of the tiles before."""
     block, token, live, rank, _ = sorted_picks(IDX, CU, T, nseq, LSEL, NSEL, NP, BT)
     group = tl.program_id(1).to(tl.int64)
     row = group * tl.num_programs(0) + tl.program_id(0)
-    at = tl.load(PTR + group * (nblk + 1) + block, mask=live, other=0) + tl.load(TILES + row * nblk + block, mask=live, other=0)
+    at = tl.load(STARTS + row * nblk + block, mask=live, other=0)
     tl.store(INV + group * T * NSEL + at + rank, token, mask=live)

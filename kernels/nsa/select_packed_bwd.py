@@ -6,7 +6,7 @@
 # keys and values transposed for the scores and for dp, keys row by row for dq.
 import triton
 import triton.language as tl
-from kernels.tiles import find_tile, load_rows
+from kernels.tiles import add_rows, find_tile, load_rows
 
 
 # tessera: types("Q KT KP VT DO DQ: *TYPE:16", "IDX CU: *i32:16", "LSE DELTA: *fp32:16", "scale: fp32", "T nseq tiles slset sdeltat: i32", "slseh sdeltah: 1", "s*: i32:16")
@@ -30,7 +30,8 @@ def select_packed_bwd_dq(Q, KT, KP, VT, IDX, DO, LSE, DELTA, DQ, CU, scale, T, n
                          slset, slseh, sdeltat, sdeltah,
                          G: tl.constexpr, GP: tl.constexpr, LSEL: tl.constexpr, LP: tl.constexpr, NSEL: tl.constexpr,
                          D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, KW: tl.constexpr,
-                         E: tl.constexpr, EP: tl.constexpr, BN: tl.constexpr):
+                         E: tl.constexpr, EP: tl.constexpr, BN: tl.constexpr,
+                         ACCUMULATE: tl.constexpr = 0):
     """dq of one token, all heads of one KV head. KT [Hkv, tiles, DP + DT, LP], KP [Hkv, tiles, LP, KW], VT [Hkv, tiles, EP, LP]."""
     sequence, start, length, t = find_tile(CU, nseq, tl.program_id(0), 1)
     group = tl.program_id(1).to(tl.int64)
@@ -80,12 +81,8 @@ def select_packed_bwd_dq(Q, KT, KP, VT, IDX, DO, LSE, DELTA, DQ, CU, scale, T, n
                 k2 = tl.load(keys + DP + tl.arange(0, DT)[None, :])
                 dq2 = tl.dot(ds.to(k.dtype), k2, dq2)
 
-    d = tl.arange(0, DP)
     out = DQ + token0 * sdqt + group * G * sdqh
     out_offs = head * sdqh
-    tl.store(out + out_offs[:, None] + d[None, :], (dq * scale).to(DQ.dtype.element_ty),
-             mask=live[:, None] & (d[None, :] < D))
+    add_rows(out, out_offs, dq * scale, D, DP, live, ACCUMULATE)
     if DT:
-        tail = DP + tl.arange(0, DT)
-        tl.store(out + out_offs[:, None] + tail[None, :], (dq2 * scale).to(DQ.dtype.element_ty),
-                 mask=live[:, None] & (tail[None, :] < D))
+        add_rows(out + DP, out_offs, dq2 * scale, D - DP, DT, live, ACCUMULATE)

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-from kernels.tiles import find_tile, load_rows
+from kernels.tiles import add_rows, find_tile, load_rows
 
 
 # tessera: types("Q K V DO DQ: *TYPE:16", "LSE DELTA: *fp32:16", "CU: *i32:16", "scale: fp32", "nseq slset sdeltat: i32", "slseh sdeltah: 1", "s*: i32:16")
@@ -26,7 +26,8 @@ from kernels.tiles import find_tile, load_rows
 def window_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, scale, nseq, sqt, sqh, skt, skh, svt, svh, sdot, sdoh, sdqt, sdqh,
                   slset, slseh, sdeltat, sdeltah,
                   G: tl.constexpr, W: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr,
-                  E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+                  E: tl.constexpr, EP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+                  ACCUMULATE: tl.constexpr = 0):
     """dq of one tile of (token, head) rows; walks the same keys as the forward."""
     BT: tl.constexpr = BM // G                   # whole tokens; the last BM % G rows of a tile are idle
     tl.static_assert(BT > 0, "BM must hold all heads of a token")
@@ -75,15 +76,11 @@ def window_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, scale, nseq, sqt, sqh, skt, s
         if DT:
             dq2 = tl.dot(ds.to(k.dtype), k2, dq2)
 
-    d = tl.arange(0, DP)
     out = DQ + token0 * sdqt + group * G * sdqh
     out_offs = rel * sdqt + head * sdqh
-    tl.store(out + out_offs[:, None] + d[None, :], (dq * scale).to(DQ.dtype.element_ty),
-             mask=live[:, None] & (d[None, :] < D))
+    add_rows(out, out_offs, dq * scale, D, DP, live, ACCUMULATE)
     if DT:
-        tail = DP + tl.arange(0, DT)
-        tl.store(out + out_offs[:, None] + tail[None, :], (dq2 * scale).to(DQ.dtype.element_ty),
-                 mask=live[:, None] & (tail[None, :] < D))
+        add_rows(out + DP, out_offs, dq2 * scale, D - DP, DT, live, ACCUMULATE)
 
 
 # tessera: types("Q K V DO DK DV: *TYPE:16", "LSE DELTA: *fp32:16", "CU: *i32:16", "scale: fp32", "nseq slset sdeltat: i32", "slseh sdeltah: 1", "s*: i32:16")

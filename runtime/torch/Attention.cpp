@@ -142,35 +142,34 @@ std::tuple<at::Tensor, at::Tensor> launchForward(const Attention &a,
   return {o, byHeads(lse)};
 }
 
-at::Tensor launchDq(const Attention &a, const Branch &branch,
-                    const at::Tensor &gradO, const at::Tensor &lse,
-                    const at::Tensor &delta, const char *file,
-                    const char *kernel) {
-  at::Tensor dq = at::empty(a.q.sizes(), a.q.options());
+void launchDq(const Attention &a, const Branch &branch, const RowGradient &rows,
+              const QueryGradient &to, const char *file, const char *kernel) {
   Launch launch(file, kernel);
   launch.tensor(a.q).tensor(a.k).tensor(a.v);
   for (const at::Tensor &tensor : branch.afterInputs)
     launch.tensor(tensor);
-  launch.tensor(gradO).tensor(lse).tensor(delta).tensor(dq).tensor(a.cuSeqlens);
+  launch.tensor(rows.gradO).tensor(rows.lse).tensor(rows.delta).tensor(to.dq);
+  launch.tensor(a.cuSeqlens);
   for (const at::Tensor &tensor : branch.afterCu)
     launch.tensor(tensor);
   applyScale(launch, a, branch);
-  launch.strides(a.q).strides(a.k).strides(a.v).strides(gradO).strides(dq);
-  launch.strides(lse).strides(delta);
+  launch.strides(a.q).strides(a.k).strides(a.v);
+  launch.strides(rows.gradO).strides(to.dq);
+  launch.strides(rows.lse).strides(rows.delta);
   applyCommon(launch, a, branch);
+  if (to.add)
+    launch.constant("ACCUMULATE", 1);
   runTokenTiles(launch, a);
-  return dq;
 }
 
 std::tuple<at::Tensor, at::Tensor>
-launchDkDv(const Attention &a, const Branch &branch, const at::Tensor &gradO,
-           const at::Tensor &lse, const at::Tensor &delta, const char *file,
-           const char *kernel) {
+launchDkDv(const Attention &a, const Branch &branch, const RowGradient &rows,
+           const char *file, const char *kernel) {
   at::Tensor dk = at::empty(a.k.sizes(), a.k.options());
   at::Tensor dv = at::empty(a.v.sizes(), a.v.options());
   Launch launch(file, kernel);
-  launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(gradO).tensor(lse).tensor(
-      delta);
+  launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(rows.gradO);
+  launch.tensor(rows.lse).tensor(rows.delta);
   launch.tensor(dk).tensor(dv).tensor(a.cuSeqlens);
   for (const at::Tensor &tensor : branch.afterCu)
     launch.tensor(tensor);
@@ -178,15 +177,22 @@ launchDkDv(const Attention &a, const Branch &branch, const at::Tensor &gradO,
   launch.strides(a.q)
       .strides(a.k)
       .strides(a.v)
-      .strides(gradO)
+      .strides(rows.gradO)
       .strides(dk)
       .strides(dv)
-      .strides(lse)
-      .strides(delta);
+      .strides(rows.lse)
+      .strides(rows.delta);
   applyCommon(launch, a, branch);
   launch.run(a.keyHeads,
              tileCount(a.k.size(0), launch.tile("BN"), a.sequences));
   return {dk, dv};
+}
+
+RowGradient rowGradient(const Attention &a, const at::Tensor &gradO,
+                        const std::optional<at::Tensor> &gradLse,
+                        const at::Tensor &o, const at::Tensor &lse) {
+  const at::Tensor grad = outputGradient(a, gradO);
+  return {grad, lseRows(a, lse), attentionDelta(a, grad, o, gradLse)};
 }
 
 at::Tensor lseRows(const Attention &a, const at::Tensor &lse) {

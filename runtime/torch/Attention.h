@@ -46,6 +46,22 @@ std::tuple<at::Tensor, at::Tensor> metaForward(const char *op,
 std::tuple<at::Tensor, at::Tensor, at::Tensor>
 metaBackward(const at::Tensor &q, const at::Tensor &k, const at::Tensor &v);
 
+// What a backward kernel takes of each row (token and query head). To make it
+// the backward of g * o for a gate g of each token and key head, lse is
+// lse - ln(g) and delta the sum of grad_o * o without the gate: then g * p
+// stands where p stood.
+struct RowGradient {
+  at::Tensor gradO;      // [T, Hq, E], q's type, unit last stride
+  at::Tensor lse, delta; // fp32 [T, Hq]
+};
+
+// Where dq goes, [T, Hq, D]; with `add` it is added to what is there, which is
+// read in its type, in fp32.
+struct QueryGradient {
+  at::Tensor dq;
+  bool add = false;
+};
+
 using Constants = std::vector<std::pair<const char *, int64_t>>;
 
 // The fewest rows among the tiles of the kernel files. A tile holds whole
@@ -78,15 +94,13 @@ std::tuple<at::Tensor, at::Tensor> launchForward(const Attention &a,
                                                  const Branch &branch,
                                                  const char *file,
                                                  const char *kernel);
-at::Tensor launchDq(const Attention &a, const Branch &branch,
-                    const at::Tensor &gradO, const at::Tensor &lse,
-                    const at::Tensor &delta, const char *file,
-                    const char *kernel);
+// Writes to `to`, or adds.
+void launchDq(const Attention &a, const Branch &branch, const RowGradient &rows,
+              const QueryGradient &to, const char *file, const char *kernel);
 // Kernels tiled over keys.
 std::tuple<at::Tensor, at::Tensor>
-launchDkDv(const Attention &a, const Branch &branch, const at::Tensor &gradO,
-           const at::Tensor &lse, const at::Tensor &delta, const char *file,
-           const char *kernel);
+launchDkDv(const Attention &a, const Branch &branch, const RowGradient &rows,
+           const char *file, const char *kernel);
 
 // Writes the sum over E of grad_o * o, less the gradient of lse ([Hq, T]), to
 // rows, fp32 [T, Hq].
@@ -98,6 +112,11 @@ void attentionDelta(const Attention &a, const at::Tensor &gradO,
 at::Tensor attentionDelta(const Attention &a, const at::Tensor &gradO,
                           const at::Tensor &o,
                           const std::optional<at::Tensor> &gradLse);
+
+// The gradient of o as an op of one branch is given it, [Hq, T] for lse.
+RowGradient rowGradient(const Attention &a, const at::Tensor &gradO,
+                        const std::optional<at::Tensor> &gradLse,
+                        const at::Tensor &o, const at::Tensor &lse);
 
 // Gradient of o as the kernels take it: q's type, unit last stride.
 at::Tensor outputGradient(const Attention &a, const at::Tensor &gradO);

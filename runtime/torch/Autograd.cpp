@@ -54,11 +54,12 @@ TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
   for (const char *name :
        {"nsa_compress_backward", "nsa_compressed_attention_backward",
         "nsa_selected_attention_backward", "nsa_window_attention_backward",
-        "nsa_combine_backward", "dense_attention_backward",
-        "rms_norm_backward"})
+        "nsa_combine_backward", "nsa_compress_pair_backward",
+        "nsa_gated_attention_backward", "nsa_listed_attention",
+        "dense_attention_backward", "rms_norm_backward"})
     m.impl(name, CppFunction::makeFromBoxedFunction<&refuseGradient>());
-  for (const char *name :
-       {"nsa_select", "nsa_select_scores", "nsa_ranges", "compressed_offsets"})
+  for (const char *name : {"nsa_select", "nsa_select_scores", "nsa_ranges",
+                           "nsa_block_lists", "compressed_offsets"})
     m.impl(name, CppFunction::makeFromBoxedFunction<&withoutGradient>());
 }
 

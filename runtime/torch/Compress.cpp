@@ -1,6 +1,8 @@
 // runtime/torch/Compress.cpp - NSA's compression: the mean or a depthwise
 // convolution of token blocks. Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "runtime/torch/Compress.h"
+
 #include "runtime/torch/Autograd.h"
 #include "runtime/torch/Check.h"
 #include "runtime/torch/Launch.h"
@@ -19,29 +21,12 @@ namespace compress_op {
 using at::Tensor;
 using MaybeTensor = std::optional<Tensor>;
 
-// rows: compressed ones, which `name` says to the user.
-void check(const char *op, const Tensor &x, const MaybeTensor &weight,
-           const Tensor &cuSeqlens, const Tensor &cuCmp, int64_t maxSeqlen,
-           int64_t length, int64_t stride, const char *name, int64_t rows) {
-  checkRank(op, "x", x, 3);
-  checkFloating(op, "x", x);
-  checkBlocks(op, length, stride);
-  checkSequences(op, cuSeqlens, maxSeqlen, x.size(0), "x", x);
-  if (weight) {
-    checkFloating(op, "weight", *weight);
-    checkShape(op, "weight", *weight, {length, x.size(2)},
-               "[block_length, head size]");
-  }
-  checkNotNegative(op, name, rows);
-  checkCompressed(op, cuSeqlens, cuCmp, length, stride, name, rows);
-}
-
 Tensor forward(const Tensor &x, const MaybeTensor &weight,
                const Tensor &cuSeqlens, const Tensor &cuCmp, int64_t maxSeqlen,
                int64_t totalCmp, int64_t length, int64_t stride) {
   const char *op = "nsa_compress";
-  check(op, x, weight, cuSeqlens, cuCmp, maxSeqlen, length, stride, "total_cmp",
-        totalCmp);
+  checkCompression(op, x, weight, cuSeqlens, cuCmp, maxSeqlen, length, stride,
+                   "total_cmp", totalCmp);
   const Tensor input = unitLast(x);
   const Tensor filter =
       weight ? weight->contiguous() : input; // not read for the mean
@@ -61,38 +46,6 @@ Tensor forward(const Tensor &x, const MaybeTensor &weight,
   return out;
 }
 
-Tensor filterGradient(const Tensor &grad, const Tensor &x, const Tensor &weight,
-                      const Tensor &cuSeqlens, const Tensor &cuCmp,
-                      int64_t maxSeqlen, int64_t length, int64_t stride) {
-  const int64_t heads = x.size(1), sequences = cuSeqlens.numel() - 1;
-  if (grad.numel() == 0)
-    return at::zeros(weight.sizes(), weight.options());
-  Launch launch("kernels/nsa/compress_bwd.py", "compress_bwd_dw");
-  launch.tensor(x)
-      .tensor(grad)
-      .scratch(at::kFloat)
-      .tensor(cuSeqlens)
-      .tensor(cuCmp);
-  launch.integer(sequences)
-      .strides(x)
-      .strides(grad)
-      .constant("L", length)
-      .constant("STRIDE", stride);
-  launch.padded("D", "DP", x.size(2)).sequence(maxSeqlen);
-  const int64_t tiles = tileCount(grad.size(0), launch.tile("BC"), sequences);
-  const int64_t parts = heads * tiles;
-  Tensor partial =
-      at::empty({parts, length * x.size(2)}, x.options().dtype(at::kFloat));
-  launch.bindScratch(partial).run(tiles, heads);
-
-  Tensor dweight = at::empty(weight.sizes(), weight.options());
-  Launch reduce("kernels/nn/reduce_rows.py", "reduce_rows");
-  reduce.tensor(partial).tensor(dweight).integer(parts).integer(
-      partial.size(1));
-  reduce.run(ceilDiv(partial.size(1), reduce.tile("BC")));
-  return dweight;
-}
-
 std::tuple<Tensor, Tensor> backward(const Tensor &gradOut, const Tensor &x,
                                     const MaybeTensor &weight,
                                     const Tensor &cuSeqlens,
@@ -100,8 +53,8 @@ std::tuple<Tensor, Tensor> backward(const Tensor &gradOut, const Tensor &x,
                                     int64_t length, int64_t stride) {
   const char *op = "nsa_compress_backward";
   checkRank(op, "grad", gradOut, 3);
-  check(op, x, weight, cuSeqlens, cuCmp, maxSeqlen, length, stride,
-        "the number of rows of grad", gradOut.size(0));
+  checkCompression(op, x, weight, cuSeqlens, cuCmp, maxSeqlen, length, stride,
+                   "the number of rows of grad", gradOut.size(0));
   checkShape(op, "grad", gradOut, {gradOut.size(0), x.size(1), x.size(2)},
              "[compressed rows, heads, head size]");
   const Tensor input = unitLast(x),
@@ -239,4 +192,56 @@ TORCH_LIBRARY_IMPL(tessera, Autograd, m) { m.impl("nsa_compress", autograd); }
 
 } // namespace compress_op
 } // namespace
+
+void checkCompression(const char *op, const at::Tensor &x,
+                      const std::optional<at::Tensor> &weight,
+                      const at::Tensor &cuSeqlens, const at::Tensor &cuCmp,
+                      int64_t maxSeqlen, int64_t length, int64_t stride,
+                      const char *name, int64_t rows) {
+  checkRank(op, "x", x, 3);
+  checkFloating(op, "x", x);
+  checkBlocks(op, length, stride);
+  checkSequences(op, cuSeqlens, maxSeqlen, x.size(0), "x", x);
+  if (weight) {
+    checkFloating(op, "weight", *weight);
+    checkShape(op, "weight", *weight, {length, x.size(2)},
+               "[block_length, head size]");
+  }
+  checkNotNegative(op, name, rows);
+  checkCompressed(op, cuSeqlens, cuCmp, length, stride, name, rows);
+}
+
+at::Tensor filterGradient(const at::Tensor &grad, const at::Tensor &x,
+                          const at::Tensor &weight, const at::Tensor &cuSeqlens,
+                          const at::Tensor &cuCmp, int64_t maxSeqlen,
+                          int64_t length, int64_t stride) {
+  const int64_t heads = x.size(1), sequences = cuSeqlens.numel() - 1;
+  if (grad.numel() == 0)
+    return at::zeros(weight.sizes(), weight.options());
+  Launch launch("kernels/nsa/compress_bwd.py", "compress_bwd_dw");
+  launch.tensor(x)
+      .tensor(grad)
+      .scratch(at::kFloat)
+      .tensor(cuSeqlens)
+      .tensor(cuCmp);
+  launch.integer(sequences)
+      .strides(x)
+      .strides(grad)
+      .constant("L", length)
+      .constant("STRIDE", stride);
+  launch.padded("D", "DP", x.size(2)).sequence(maxSeqlen);
+  const int64_t tiles = tileCount(grad.size(0), launch.tile("BC"), sequences);
+  const int64_t parts = heads * tiles;
+  at::Tensor partial =
+      at::empty({parts, length * x.size(2)}, x.options().dtype(at::kFloat));
+  launch.bindScratch(partial).run(tiles, heads);
+
+  at::Tensor dweight = at::empty(weight.sizes(), weight.options());
+  Launch reduce("kernels/nn/reduce_rows.py", "reduce_rows");
+  reduce.tensor(partial).tensor(dweight).integer(parts).integer(
+      partial.size(1));
+  reduce.run(ceilDiv(partial.size(1), reduce.tile("BC")));
+  return dweight;
+}
+
 } // namespace tessera::runtime

@@ -3,7 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/torch/Attention.h"
 #include "runtime/torch/Autograd.h"
+#include "runtime/torch/Branches.h"
 
+#include <ATen/ops/empty.h>
 #include <torch/library.h>
 
 namespace tessera::runtime {
@@ -50,14 +52,9 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
          std::optional<double> scale) {
   const Attention a = check(Compressed::backwardName, q, k, v, cuSeqlens, cuCmp,
                             maxSeqlen, length, stride, scale);
-  const Branch branch{{{"L", length}, {"STRIDE", stride}}, {}, {cuCmp}};
-  const Tensor dout = outputGradient(a, gradO);
-  const Tensor delta = attentionDelta(a, dout, o, gradLse);
-  const Tensor rows = lseRows(a, lse);
-  Tensor dq = launchDq(a, branch, dout, rows, delta, "kernels/nsa/cmp_bwd.py",
-                       "cmp_bwd_dq");
-  auto [dk, dv] = launchDkDv(a, branch, dout, rows, delta,
-                             "kernels/nsa/cmp_bwd.py", "cmp_bwd_dkdv");
+  const Tensor dq = at::empty(a.q.sizes(), a.q.options());
+  auto [dk, dv] = compressedGradients(
+      a, cuCmp, length, stride, rowGradient(a, gradO, gradLse, o, lse), {dq});
   return {dq, dk, dv};
 }
 
@@ -100,4 +97,15 @@ TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
 
 } // namespace compressed_attention_op
 } // namespace
+
+std::tuple<at::Tensor, at::Tensor>
+compressedGradients(const Attention &a, const at::Tensor &cuCmp, int64_t length,
+                    int64_t stride, const RowGradient &rows,
+                    const QueryGradient &to) {
+  const char *file = "kernels/nsa/cmp_bwd.py";
+  const Branch branch{{{"L", length}, {"STRIDE", stride}}, {}, {cuCmp}};
+  launchDq(a, branch, rows, to, file, "cmp_bwd_dq");
+  return launchDkDv(a, branch, rows, file, "cmp_bwd_dkdv");
+}
+
 } // namespace tessera::runtime

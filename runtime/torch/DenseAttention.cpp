@@ -4,6 +4,7 @@
 #include "runtime/torch/Attention.h"
 #include "runtime/torch/Autograd.h"
 
+#include <ATen/ops/empty.h>
 #include <torch/library.h>
 
 namespace tessera::runtime {
@@ -33,13 +34,11 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
          std::optional<double> scale) {
   const Attention a =
       checkAttention(Dense::backwardName, q, k, v, cuSeqlens, maxSeqlen, scale);
-  const Tensor dout = outputGradient(a, gradO);
-  const Tensor delta = attentionDelta(a, dout, o, gradLse);
-  const Tensor rows = lseRows(a, lse);
-  Tensor dq = launchDq(a, {}, dout, rows, delta, "kernels/dense/attn_bwd.py",
-                       "dense_bwd_dq");
-  auto [dk, dv] = launchDkDv(a, {}, dout, rows, delta,
-                             "kernels/dense/attn_bwd.py", "dense_bwd_dkdv");
+  const RowGradient rows = rowGradient(a, gradO, gradLse, o, lse);
+  const char *file = "kernels/dense/attn_bwd.py";
+  const Tensor dq = at::empty(a.q.sizes(), a.q.options());
+  launchDq(a, {}, rows, {dq}, file, "dense_bwd_dq");
+  auto [dk, dv] = launchDkDv(a, {}, rows, file, "dense_bwd_dkdv");
   return {dq, dk, dv};
 }
 

@@ -12,8 +12,6 @@ namespace nsa_attention_op {
 using at::Tensor;
 using MaybeTensor = std::optional<Tensor>;
 
-using Pair = std::tuple<Tensor, Tensor>;
-
 // Calls the ops through the dispatcher, so that autograd and meta tensors work
 // by way of theirs.
 std::tuple<Tensor, Tensor, Tensor> nsaAttention(
@@ -25,48 +23,27 @@ std::tuple<Tensor, Tensor, Tensor> nsaAttention(
     int64_t initialBlocks, int64_t localBlocks, const MaybeTensor &kFilter,
     const MaybeTensor &vFilter, c10::string_view gateMode, double tau,
     std::optional<double> scale) {
-  static const auto compress = findOp<Tensor(
-      const Tensor &, const MaybeTensor &, const Tensor &, const Tensor &,
-      c10::SymInt, c10::SymInt, int64_t, int64_t)>("nsa_compress");
-  static const auto compressed =
-      findOp<Pair(const Tensor &, const Tensor &, const Tensor &,
-                  const Tensor &, const Tensor &, c10::SymInt, int64_t, int64_t,
-                  std::optional<double>)>("nsa_compressed_attention");
-  static const auto select = findOp<Tensor(
+  static const auto compress = findOp<std::tuple<Tensor, Tensor>(
+      const Tensor &, const Tensor &, const MaybeTensor &, const MaybeTensor &,
+      const Tensor &, const Tensor &, c10::SymInt, c10::SymInt, int64_t,
+      int64_t)>("nsa_compress_pair");
+  static const auto attend = findOp<std::tuple<Tensor, Tensor, Tensor>(
       const Tensor &, const Tensor &, const Tensor &, const Tensor &,
-      const Tensor &, c10::SymInt, int64_t, int64_t, int64_t, int64_t, int64_t,
-      int64_t, std::optional<double>, bool)>("nsa_select");
-  static const auto selectedAttention =
-      findOp<Pair(const Tensor &, const Tensor &, const Tensor &,
-                  const Tensor &, const Tensor &, c10::SymInt, int64_t,
-                  std::optional<double>)>("nsa_selected_attention");
-  static const auto windowAttention =
-      findOp<Pair(const Tensor &, const Tensor &, const Tensor &,
-                  const Tensor &, c10::SymInt, int64_t, std::optional<double>)>(
-          "nsa_window_attention");
-  static const auto combine =
-      findOp<Pair(const Tensor &, const Tensor &, const Tensor &,
-                  const Tensor &, c10::string_view, double)>("nsa_combine");
+      const Tensor &, const Tensor &, const Tensor &, const Tensor &,
+      const Tensor &, const Tensor &, c10::SymInt, int64_t, int64_t, int64_t,
+      int64_t, int64_t, int64_t, int64_t, c10::string_view, double,
+      std::optional<double>)>("nsa_gated_attention");
 
   TESSERA_CHECK(
       q.dim() == 3 && q.sym_size(2) % 2 == 0, "nsa_attention", "q has shape ",
       q.sym_sizes(),
       " and must be [tokens, query heads, head size], head size even");
-  const Tensor k = compress.call(kCmp, kFilter, cuSeqlens, cuCmp, maxSeqlen,
-                                 totalCmp, length, stride);
-  const Tensor v = compress.call(vCmp, vFilter, cuSeqlens, cuCmp, maxSeqlen,
-                                 totalCmp, length, stride);
-  const auto [oCmp, lse] = compressed.call(q, k, v, cuSeqlens, cuCmp, maxSeqlen,
-                                           length, stride, scale);
-  const Tensor indices = select.call(q, k, lse, cuSeqlens, cuCmp, maxSeqlen,
-                                     length, stride, selectionLength, selected,
-                                     initialBlocks, localBlocks, scale, false);
-  const Tensor oSel = std::get<0>(selectedAttention.call(
-      q, kSel, vSel, indices, cuSeqlens, maxSeqlen, selectionLength, scale));
-  const Tensor oWin = std::get<0>(
-      windowAttention.call(q, kWin, vWin, cuSeqlens, maxSeqlen, window, scale));
-  auto [out, gates] = combine.call(oCmp, oSel, oWin, gateLogits, gateMode, tau);
-  return {out, indices, gates};
+  const auto [k, v] = compress.call(kCmp, vCmp, kFilter, vFilter, cuSeqlens,
+                                    cuCmp, maxSeqlen, totalCmp, length, stride);
+  return attend.call(q, k, v, kSel, vSel, kWin, vWin, gateLogits, cuSeqlens,
+                     cuCmp, maxSeqlen, length, stride, selectionLength,
+                     selected, window, initialBlocks, localBlocks, gateMode,
+                     tau, scale);
 }
 
 TORCH_LIBRARY_IMPL(tessera, CompositeImplicitAutograd, m) {

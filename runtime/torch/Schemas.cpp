@@ -37,6 +37,14 @@ TORCH_LIBRARY(tessera, m) {
         "cu_cmp, SymInt max_seqlen, int block_length, int block_stride) -> "
         "(Tensor, Tensor)");
 
+  m.def("nsa_compress_pair(Tensor k, Tensor v, Tensor? k_filter, Tensor? "
+        "v_filter, Tensor cu_seqlens, Tensor cu_cmp, SymInt max_seqlen, SymInt "
+        "total_cmp, int block_length, int block_stride) -> (Tensor, Tensor)");
+  m.def("nsa_compress_pair_backward(Tensor grad_k, Tensor grad_v, Tensor k, "
+        "Tensor v, Tensor? k_filter, Tensor? v_filter, Tensor cu_seqlens, "
+        "Tensor cu_cmp, SymInt max_seqlen, int block_length, int block_stride) "
+        "-> (Tensor, Tensor, Tensor, Tensor)");
+
   m.def("nsa_compressed_attention(Tensor q, Tensor k_cmp, Tensor v_cmp, Tensor "
         "cu_seqlens, Tensor "
         "cu_cmp, SymInt max_seqlen, int block_length, int block_stride, float? "
@@ -78,6 +86,13 @@ TORCH_LIBRARY(tessera, m) {
         "SymInt max_seqlen, "
         "int selection_length, float? scale=None) -> (Tensor, Tensor, Tensor)");
 
+  // The same in two steps: the lists of tiles of tokens, then attention.
+  m.def("nsa_block_lists(Tensor indices, Tensor cu_seqlens, SymInt max_seqlen, "
+        "int selection_length, int group) -> (Tensor lists, Tensor counts)");
+  m.def("nsa_listed_attention(Tensor q, Tensor k, Tensor v, Tensor indices, "
+        "Tensor lists, Tensor counts, Tensor cu_seqlens, SymInt max_seqlen, "
+        "int selection_length, float? scale=None) -> (Tensor o, Tensor lse)");
+
   m.def("nsa_window_attention(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens, "
         "SymInt max_seqlen, "
         "int window, float? scale=None) -> (Tensor o, Tensor lse)");
@@ -94,6 +109,20 @@ TORCH_LIBRARY(tessera, m) {
         "o_win, Tensor gates, "
         "Tensor gate_logits, str gate_mode, float tau) -> (Tensor, Tensor, "
         "Tensor, Tensor)");
+
+  m.def("nsa_gated_attention(Tensor q, Tensor k_cmp, Tensor v_cmp, Tensor "
+        "k_sel, Tensor v_sel, Tensor k_win, Tensor v_win, Tensor gate_logits, "
+        "Tensor cu_seqlens, Tensor cu_cmp, SymInt max_seqlen, int "
+        "block_length, int block_stride, int selection_length, int selected, "
+        "int window, int initial_blocks=1, int local_blocks=2, str "
+        "gate_mode=\"softmax\", float tau=1.0, float? scale=None) -> (Tensor "
+        "out, Tensor indices, Tensor gates)");
+  m.def("nsa_gated_attention_backward(Tensor grad, Tensor[] keys_values, "
+        "Tensor q, Tensor gate_logits, Tensor gates, Tensor indices, Tensor[] "
+        "outputs, Tensor[] lses, Tensor[] lists, Tensor cu_seqlens, Tensor "
+        "cu_cmp, SymInt max_seqlen, int block_length, int block_stride, int "
+        "selection_length, int window, str gate_mode, float tau, float? scale) "
+        "-> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)");
 
   m.def("nsa_attention(Tensor q, Tensor k_cmp, Tensor v_cmp, Tensor k_sel, "
         "Tensor v_sel, Tensor "

@@ -4,6 +4,7 @@
 #include "runtime/launch/LaunchDevice.h"
 #include "runtime/torch/Attention.h"
 #include "runtime/torch/Autograd.h"
+#include "runtime/torch/Branches.h"
 #include "runtime/torch/SelectedKeys.h"
 #include "support/Options.h"
 
@@ -39,49 +40,27 @@ Attention check(const char *op, const Tensor &q, const Tensor &k,
 // tokens share most of them; else a tile holds few tokens.
 constexpr int64_t kSharedBlocksPerSelected = 3, kFewTokens = 4;
 
-int64_t tileRows(const Attention &a, int64_t selected,
+int64_t tileRows(int64_t group, int64_t maxSeqlen, int64_t selected,
                  int64_t selectionLength) {
-  const bool shared = ceilDiv(a.maxSeqlen, selectionLength) <=
+  const bool shared = ceilDiv(maxSeqlen, selectionLength) <=
                       kSharedBlocksPerSelected * selected;
-  const int64_t few = nextPowerOfTwo(kFewTokens * a.group);
-  const int64_t most = 32 * nextPowerOfTwo(a.group); // a bit each in a word
+  const int64_t few = nextPowerOfTwo(kFewTokens * group);
+  const int64_t most = 32 * nextPowerOfTwo(group); // a bit each in a word
   const int64_t rows =
       std::min(most, shared ? 64 : std::clamp<int64_t>(few, 16, 64));
-  return std::max(rows, nextPowerOfTwo(a.group));
+  return std::max(rows, nextPowerOfTwo(group));
 }
 
-// What the kernels of tiles take in place of indices (docs/kernels.md). The
-// lists are twice as large as the indices and a small part of the work
-// (bench/selected.py): the backward pass makes them again.
+// What the kernels of tiles take in place of indices (docs/kernels.md).
 Branch branchOf(const Attention &a, const Tensor &indices,
-                int64_t selectionLength) {
+                const BlockLists &lists, int64_t selectionLength) {
   const int64_t selected = indices.size(2);
-  const int64_t rows = tileRows(a, selected, selectionLength);
-  const int64_t tokens = rows / a.group;
-  const int64_t tiles = tileCount(a.tokens, tokens, a.sequences);
-  const Tensor lists = at::empty({a.keyHeads, tiles, tokens * selected},
-                                 indices.options().dtype(at::kLong));
-  const Tensor counts = at::empty({a.keyHeads, tiles}, indices.options());
-  Launch launch("kernels/nsa/select_lists.py", "select_lists");
-  launch.tensor(indices).tensor(lists).tensor(counts).tensor(a.cuSeqlens);
-  launch.integer(a.tokens).integer(a.sequences);
-  launch.constant("LSEL", selectionLength).padded("NSEL", "NP", selected);
-  launch.padded("BT", "BTP", tokens).sequence(a.maxSeqlen);
-  launch.run(tiles, a.keyHeads);
-
   Branch branch{{{"LSEL", selectionLength}, {"NSEL", selected}},
-                {lists, counts}};
+                {lists.lists, lists.counts}};
   if (a.group <= kLeastTileRows) // else it is set already
-    branch.constants.push_back({"BM", rows});
+    branch.constants.push_back(
+        {"BM", tileRows(a.group, a.maxSeqlen, selected, selectionLength)});
   return branch;
-}
-
-// On a CPU a dot of the few rows of one token reads its operands about as fast
-// as it multiplies, if they lie in the order in which it reads them. Packing
-// costs one pass over keys and values; every block is read by many tokens.
-bool readsPackedKeys(const Attention &a) {
-  return a.q.is_cpu() && launchDevice({}).isCpu() &&
-         optionText(Option::KernelsOf) != "gpu";
 }
 
 // Blocks of l' rows as pack_keys writes them (docs/kernels.md).
@@ -142,25 +121,50 @@ std::tuple<Tensor, Tensor> forwardPacked(const Attention &a,
   return {o, byHeads(lse)};
 }
 
-Tensor dqPacked(const Attention &a, const Tensor &indices, const Tensor &gradO,
-                const Tensor &lse, const Tensor &delta,
-                int64_t selectionLength) {
+void dqPacked(const Attention &a, const Tensor &indices,
+              int64_t selectionLength, const RowGradient &rows,
+              const QueryGradient &to) {
   // The keys' rows stand in the pack of the values' columns.
   const PackedBlocks keys =
       pack(a, a.k, headSlices(a.keyDim), a.v, selectionLength);
   const PackedBlocks values =
       pack(a, a.v, {nextPowerOfTwo(a.valueDim), 0}, a.k, selectionLength);
-  Tensor dq = at::empty(a.q.sizes(), a.q.options());
   Launch launch("kernels/nsa/select_packed_bwd.py", "select_packed_bwd_dq");
   launch.tensor(a.q).tensor(keys.transposed).tensor(values.rows);
-  launch.tensor(values.transposed).tensor(indices).tensor(gradO);
-  launch.tensor(lse).tensor(delta).tensor(dq).tensor(a.cuSeqlens);
+  launch.tensor(values.transposed).tensor(indices).tensor(rows.gradO);
+  launch.tensor(rows.lse).tensor(rows.delta).tensor(to.dq);
+  launch.tensor(a.cuSeqlens);
   launch.real(a.scale).integer(a.tokens).integer(a.sequences);
-  launch.integer(keys.tiles).strides(a.q).strides(gradO).strides(dq);
-  launch.strides(lse).strides(delta);
+  launch.integer(keys.tiles).strides(a.q).strides(rows.gradO);
+  launch.strides(to.dq).strides(rows.lse).strides(rows.delta);
   launch.constant("KW", values.rows.size(3));
+  if (to.add)
+    launch.constant("ACCUMULATE", 1);
   runTokens(launch, a, keys, indices, selectionLength);
-  return dq;
+}
+
+constexpr const char *listedName = "nsa_listed_attention";
+
+// The forward pass by tiles of tokens, whose lists are given.
+std::tuple<Tensor, Tensor> listed(const Tensor &q, const Tensor &k,
+                                  const Tensor &v, const Tensor &indices,
+                                  const Tensor &lists, const Tensor &counts,
+                                  const Tensor &cuSeqlens, int64_t maxSeqlen,
+                                  int64_t selectionLength,
+                                  std::optional<double> scale) {
+  const Attention a = check(listedName, q, k, v, indices, cuSeqlens, maxSeqlen,
+                            selectionLength, scale);
+  return launchForward(a,
+                       branchOf(a, indices, {lists, counts}, selectionLength),
+                       "kernels/nsa/select_list_fwd.py", "select_list_fwd");
+}
+
+std::tuple<Tensor, Tensor> makeLists(const Tensor &indices,
+                                     const Tensor &cuSeqlens, int64_t maxSeqlen,
+                                     int64_t selectionLength, int64_t group) {
+  const BlockLists made =
+      blockLists(indices, cuSeqlens, maxSeqlen, selectionLength, group);
+  return {made.lists, made.counts};
 }
 
 std::tuple<Tensor, Tensor> forward(const Tensor &q, const Tensor &k,
@@ -172,9 +176,11 @@ std::tuple<Tensor, Tensor> forward(const Tensor &q, const Tensor &k,
                             maxSeqlen, selectionLength, scale);
   if (indices.size(2) == 0) // the branch is off
     return a.noKeys();
-  if (readsPackedKeys(a))
+  if (readsPackedKeys(q))
     return forwardPacked(a, indices, selectionLength);
-  return launchForward(a, branchOf(a, indices, selectionLength),
+  const BlockLists lists =
+      blockLists(indices, cuSeqlens, maxSeqlen, selectionLength, a.group);
+  return launchForward(a, branchOf(a, indices, lists, selectionLength),
                        "kernels/nsa/select_list_fwd.py", "select_list_fwd");
 }
 
@@ -188,17 +194,10 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
                             maxSeqlen, selectionLength, scale);
   if (indices.size(2) == 0 || a.tokens == 0)
     return a.zeroGradients();
-  const Tensor dout = outputGradient(a, gradO);
-  const Tensor delta = attentionDelta(a, dout, o, gradLse);
-  const Tensor rows = lseRows(a, lse);
-  Tensor dq = readsPackedKeys(a)
-                  ? dqPacked(a, indices, dout, rows, delta, selectionLength)
-                  : launchDq(a, branchOf(a, indices, selectionLength), dout,
-                             rows, delta, "kernels/nsa/select_list_bwd_dq.py",
-                             "select_list_bwd_dq");
-
-  auto [dk, dv] = selectedDkDv(a, indices, selectionLength, dout, rows, delta,
-                               readsPackedKeys(a));
+  const Tensor dq = at::empty(a.q.sizes(), a.q.options());
+  auto [dk, dv] =
+      selectedGradients(a, indices, {}, selectionLength,
+                        rowGradient(a, gradO, gradLse, o, lse), {dq});
   return {dq, dk, dv};
 }
 
@@ -216,12 +215,38 @@ metaBack(const Tensor &, const std::optional<Tensor> &, const Tensor &q,
   return metaBackward(q, k, v);
 }
 
+std::tuple<Tensor, Tensor> metaListed(const Tensor &q, const Tensor &k,
+                                      const Tensor &v, const Tensor &,
+                                      const Tensor &, const Tensor &,
+                                      const Tensor &, c10::SymInt, int64_t,
+                                      std::optional<double>) {
+  return metaForward(listedName, q, k, v);
+}
+
+std::tuple<Tensor, Tensor> metaLists(const Tensor &indices,
+                                     const Tensor &cuSeqlens,
+                                     c10::SymInt maxSeqlen,
+                                     int64_t selectionLength, int64_t group) {
+  const int64_t selected = indices.size(2);
+  const int64_t tokens =
+      tileRows(group, maxSeqlen.guard_int(__FILE__, __LINE__), selected,
+               selectionLength) /
+      group;
+  const c10::SymInt tiles =
+      indices.sym_size(1) / tokens + (cuSeqlens.sym_size(0) - 1);
+  return {at::empty_symint({indices.sym_size(0), tiles, tokens * selected},
+                           indices.options().dtype(at::kLong)),
+          at::empty_symint({indices.sym_size(0), tiles}, indices.options())};
+}
+
 using Function = AttentionFunction<Selected, const Tensor &, const Tensor &,
                                    c10::SymInt, int64_t, std::optional<double>>;
 
 void implement(torch::Library &m) {
   m.impl(Selected::name, forward);
   m.impl(Selected::backwardName, backward);
+  m.impl(listedName, listed);
+  m.impl("nsa_block_lists", makeLists);
 }
 
 TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
@@ -231,6 +256,8 @@ TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
 TORCH_LIBRARY_IMPL(tessera, Meta, m) {
   m.impl(Selected::name, meta);
   m.impl(Selected::backwardName, metaBack);
+  m.impl(listedName, metaListed);
+  m.impl("nsa_block_lists", metaLists);
 }
 
 TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
@@ -239,4 +266,52 @@ TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
 
 } // namespace selected_attention_op
 } // namespace
+
+// On a CPU a dot of the few rows of one token reads its operands about as fast
+// as it multiplies, if they lie in the order in which it reads them. Packing
+// costs one pass over keys and values; every block is read by many tokens.
+bool readsPackedKeys(const at::Tensor &q) {
+  return q.is_cpu() && launchDevice({}).isCpu() &&
+         optionText(Option::KernelsOf) != "gpu";
+}
+
+BlockLists blockLists(const at::Tensor &indices, const at::Tensor &cuSeqlens,
+                      int64_t maxSeqlen, int64_t selectionLength,
+                      int64_t group) {
+  using namespace selected_attention_op;
+  const int64_t selected = indices.size(2), heads = indices.size(0);
+  const int64_t tokens =
+      tileRows(group, maxSeqlen, selected, selectionLength) / group;
+  const int64_t sequences = cuSeqlens.numel() - 1;
+  const int64_t tiles = tileCount(indices.size(1), tokens, sequences);
+  BlockLists made{at::empty({heads, tiles, tokens * selected},
+                            indices.options().dtype(at::kLong)),
+                  at::empty({heads, tiles}, indices.options())};
+  Launch launch("kernels/nsa/select_lists.py", "select_lists");
+  launch.tensor(indices).tensor(made.lists).tensor(made.counts);
+  launch.tensor(cuSeqlens).integer(indices.size(1)).integer(sequences);
+  launch.constant("LSEL", selectionLength).padded("NSEL", "NP", selected);
+  launch.padded("BT", "BTP", tokens).sequence(maxSeqlen);
+  launch.run(tiles, heads);
+  return made;
+}
+
+std::tuple<at::Tensor, at::Tensor>
+selectedGradients(const Attention &a, const at::Tensor &indices,
+                  BlockLists lists, int64_t selectionLength,
+                  const RowGradient &rows, const QueryGradient &to) {
+  using namespace selected_attention_op;
+  const bool packed = readsPackedKeys(a.q);
+  if (packed) {
+    dqPacked(a, indices, selectionLength, rows, to);
+  } else {
+    if (!lists.lists.defined())
+      lists = blockLists(indices, a.cuSeqlens, a.maxSeqlen, selectionLength,
+                         a.group);
+    launchDq(a, branchOf(a, indices, lists, selectionLength), rows, to,
+             "kernels/nsa/select_list_bwd_dq.py", "select_list_bwd_dq");
+  }
+  return selectedDkDv(a, indices, selectionLength, rows, packed);
+}
+
 } // namespace tessera::runtime

@@ -4,7 +4,6 @@
 #include "runtime/torch/SelectedKeys.h"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 #include <bit>
 
 namespace tessera::runtime {
@@ -41,8 +40,9 @@ InverseIndex invert(const Attention &a, const Tensor &indices,
                 tokens = sortedTokens(selected, onCpu);
   const int64_t tiles = tileCount(a.tokens, tokens, a.sequences);
   const auto options = indices.options();
-  Tensor inTiles = at::zeros({a.keyHeads, tiles, inverse.blocks}, options);
-  Tensor counts = at::empty({a.keyHeads, inverse.blocks}, options);
+  // Of each block in each tile, how many tokens, and where they begin.
+  Tensor counts = at::empty({a.keyHeads, tiles, inverse.blocks}, options);
+  Tensor starts = at::empty(counts.sizes(), options);
   inverse.offsets = at::empty({a.keyHeads, inverse.blocks + 1}, options);
   inverse.tokens = at::empty({a.keyHeads, a.tokens * selected}, options);
   const auto overTokens = [&](Launch &launch) {
@@ -53,20 +53,13 @@ InverseIndex invert(const Attention &a, const Tensor &indices,
     launch.run(tiles, a.keyHeads);
   };
   Launch count(indexFile, "inverse_count");
-  overTokens(count.tensor(indices).tensor(inTiles));
+  overTokens(count.tensor(indices).tensor(counts));
   Launch prefix(indexFile, "inverse_prefix");
-  prefix.tensor(inTiles).tensor(counts).integer(tiles).integer(inverse.blocks);
-  prefix.sequence(a.maxSeqlen);
-  prefix.run(ceilDiv(inverse.blocks, prefix.tile("BC")), a.keyHeads);
-  Launch sum(indexFile, "inverse_offsets");
-  sum.tensor(counts)
-      .tensor(inverse.offsets)
-      .integer(inverse.blocks)
-      .sequence(a.maxSeqlen)
-      .run(a.keyHeads);
+  prefix.tensor(counts).tensor(starts).tensor(inverse.offsets);
+  prefix.integer(tiles).integer(inverse.blocks).sequence(a.maxSeqlen);
+  prefix.run(ceilDiv(inverse.blocks + 1, prefix.tile("BC")), a.keyHeads);
   Launch fill(indexFile, "inverse_fill");
-  fill.tensor(indices).tensor(inTiles).tensor(inverse.offsets);
-  overTokens(fill.tensor(inverse.tokens));
+  overTokens(fill.tensor(indices).tensor(starts).tensor(inverse.tokens));
   return inverse;
 }
 
@@ -101,8 +94,7 @@ int64_t chunkTokens(int64_t selected, int64_t selectionLength) {
 
 std::tuple<at::Tensor, at::Tensor>
 selectedDkDv(const Attention &a, const at::Tensor &indices,
-             int64_t selectionLength, const at::Tensor &gradO,
-             const at::Tensor &lse, const at::Tensor &delta, bool whole) {
+             int64_t selectionLength, const RowGradient &rows, bool whole) {
   using namespace selected_keys_op;
   const InverseIndex inverse = invert(a, indices, selectionLength, whole);
   const int64_t selected = indices.size(2);
@@ -113,17 +105,21 @@ selectedDkDv(const Attention &a, const at::Tensor &indices,
   const bool cut = a.maxSeqlen > chunk;
   const Tensor part = at::empty(
       {a.keyHeads, cut ? chunks : 0, selectionLength, a.keyDim + a.valueDim},
-      lse.options());
+      rows.lse.options());
   Tensor dk = at::empty(a.k.sizes(), a.k.options()),
          dv = at::empty(a.v.sizes(), a.v.options());
 
   Launch launch(file, "select_bwd_dkdv");
-  launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(gradO).tensor(lse);
-  launch.tensor(delta).tensor(inverse.offsets).tensor(inverse.tokens);
+  launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(rows.gradO);
+  launch.tensor(rows.lse)
+      .tensor(rows.delta)
+      .tensor(inverse.offsets)
+      .tensor(inverse.tokens);
   launch.tensor(part).tensor(dk).tensor(dv).tensor(a.cuSeqlens);
   launch.real(a.scale).integer(a.tokens).integer(a.sequences);
   launch.integer(inverse.blocks).strides(a.q).strides(a.k).strides(a.v);
-  launch.strides(gradO).strides(dk).strides(dv).strides(lse).strides(delta);
+  launch.strides(rows.gradO).strides(dk).strides(dv);
+  launch.strides(rows.lse).strides(rows.delta);
   launch.constant("G", a.group).constant("LSEL", selectionLength);
   launch.constant("NSEL", selected).constant("CHUNK", chunk);
   launch.keyHead(a.keyDim).padded("E", "EP", a.valueDim);

@@ -13,15 +13,13 @@ namespace tessera::runtime {
 // chunk is longer than 1.5 times their mean, whatever the indices are.
 int64_t chunkTokens(int64_t selected, int64_t selectionLength);
 
-// dk and dv of a.k and a.v. indices: int32 [Hkv, T, n]; gradO [T, Hq, E], lse
-// and delta fp32 [T, Hq] as the kernels take them. `whole`: a block's list is
-// never cut, which takes no scratch memory; else this takes fp32
-// [Hkv, T * n / chunk + blocks, l', D + E] where a list can have more than a
-// chunk: T * (n * l' / chunk + 1) * (D + E) numbers for each key head, and as
-// much for a block of l' once more for each sequence.
+// dk and dv of a.k and a.v. indices: int32 [Hkv, T, n]. `whole`: a block's list
+// is never cut, which takes no scratch memory; else this takes fp32 [Hkv, T * n
+// / chunk + blocks, l', D + E] where a list can have more than a chunk: T * (n
+// * l' / chunk + 1) * (D + E) numbers for each key head, and as much for a
+// block of l' once more for each sequence.
 std::tuple<at::Tensor, at::Tensor>
 selectedDkDv(const Attention &a, const at::Tensor &indices,
-             int64_t selectionLength, const at::Tensor &gradO,
-             const at::Tensor &lse, const at::Tensor &delta, bool whole);
+             int64_t selectionLength, const RowGradient &rows, bool whole);
 
 } // namespace tessera::runtime

@@ -3,7 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/torch/Attention.h"
 #include "runtime/torch/Autograd.h"
+#include "runtime/torch/Branches.h"
 
+#include <ATen/ops/empty.h>
 #include <torch/library.h>
 
 namespace tessera::runtime {
@@ -39,14 +41,9 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
                                      maxSeqlen, scale);
   if (window == 0)
     return a.zeroGradients();
-  const Branch branch{{{"W", window}}};
-  const Tensor dout = outputGradient(a, gradO);
-  const Tensor delta = attentionDelta(a, dout, o, gradLse);
-  const Tensor rows = lseRows(a, lse);
-  Tensor dq = launchDq(a, branch, dout, rows, delta,
-                       "kernels/nsa/window_bwd.py", "window_bwd_dq");
-  auto [dk, dv] = launchDkDv(a, branch, dout, rows, delta,
-                             "kernels/nsa/window_bwd.py", "window_bwd_dkdv");
+  const Tensor dq = at::empty(a.q.sizes(), a.q.options());
+  auto [dk, dv] =
+      windowGradients(a, window, rowGradient(a, gradO, gradLse, o, lse), {dq});
   return {dq, dk, dv};
 }
 
@@ -86,4 +83,15 @@ TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
 
 } // namespace window_attention_op
 } // namespace
+
+std::tuple<at::Tensor, at::Tensor> windowGradients(const Attention &a,
+                                                   int64_t window,
+                                                   const RowGradient &rows,
+                                                   const QueryGradient &to) {
+  const char *file = "kernels/nsa/window_bwd.py";
+  const Branch branch{{{"W", window}}};
+  launchDq(a, branch, rows, to, file, "window_bwd_dq");
+  return launchDkDv(a, branch, rows, file, "window_bwd_dkdv");
+}
+
 } // namespace tessera::runtime

@@ -169,14 +169,14 @@ class Problem:
                *strides(columns, rows), LSEL=s.lsel, LP=lp, **slices, E=rows.shape[2], EP=width, BK=8)
         return k, v
 
-    def packed_dq(self, idx, do, lse, delta, dq):
+    def packed_dq(self, idx, do, lse, delta, dq, **extra):
         """Writes dq from packed blocks."""
         s = self.shape
         kt, _ = self.packed_blocks()
         vt, kp = self.pack(self.v[1], dict(D=s.vdim, DP=pow2(s.vdim), DT=0), self.k[1])
         launch("nsa/select_packed_bwd.py", "select_packed_bwd_dq", self.grid(1), self.q, kt, kp, vt, idx, do, lse, delta, dq,
                self.cu, self.scale, self.T, self.B, kt.shape[1], *strides(self.q, do, dq, lse, delta), G=s.group, GP=pow2(s.group),
-               LSEL=s.lsel, LP=kt.shape[3], NSEL=s.n, **self.heads, KW=kp.shape[3], BN=s.bn)
+               LSEL=s.lsel, LP=kt.shape[3], NSEL=s.n, **self.heads, KW=kp.shape[3], BN=s.bn, **extra)
 
     def lists(self, idx, bt):
         """What the tiles of bt tokens selected: blocks with their tokens' bits in the upper half, and how many each tile has."""
@@ -193,11 +193,11 @@ class Problem:
         bm = min(s.bm, 32 * pow2(s.group))       # a token has a bit in a word of 32
         return self.lists(idx, bm // s.group), dict(G=s.group, LSEL=s.lsel, NSEL=s.n, **self.heads, BM=bm, BN=s.bn)
 
-    def list_dq(self, idx, do, lse, delta, dq):
+    def list_dq(self, idx, do, lse, delta, dq, **extra):
         """Writes dq from lists."""
         k, v, (lists, tile) = self.k[1], self.v[1], self.walked(idx)
         launch("nsa/select_list_bwd_dq.py", "select_list_bwd_dq", self.grid(tile["BM"] // tile["G"]), self.q, k, v, *lists, do, lse, delta,
-               dq, self.cu, self.scale, self.B, *strides(self.q, k, v, do, dq, lse, delta), **tile)
+               dq, self.cu, self.scale, self.B, *strides(self.q, k, v, do, dq, lse, delta), **tile, **extra)
 
     def selected(self, idx, kernel):
         s = self.shape

@@ -13,14 +13,13 @@ def inverse_index(p, idx, bt=128, bc=64, br=16):
     and tiles whose prefix sums are made at once."""
     s = p.shape
     nblk, (tiles, _) = p.grid(s.lsel)[0], p.grid(bt)
-    count, ptr = fresh(s.hkv, nblk, dtype=torch.int32), fresh(s.hkv, nblk + 1, dtype=torch.int32)
-    inv, counts = fresh(s.hkv, p.T * s.n, dtype=torch.int32), torch.zeros(s.hkv, tiles, nblk, dtype=torch.int32)
+    ptr, inv = fresh(s.hkv, nblk + 1, dtype=torch.int32), fresh(s.hkv, p.T * s.n, dtype=torch.int32)
+    counts, starts = (fresh(s.hkv, tiles, nblk, dtype=torch.int32) for _ in range(2))
     extra = dict(LSEL=s.lsel, NSEL=s.n, NP=pow2(s.n), BT=bt)
     path = "nsa/inverse_index.py"
     launch(path, "inverse_count", (tiles, s.hkv), idx, counts, p.cu, p.T, p.B, nblk, **extra)
-    launch(path, "inverse_prefix", (cdiv(nblk, bc), s.hkv), counts, count, tiles, nblk, BC=bc, BR=br)
-    launch(path, "inverse_offsets", (s.hkv,), count, ptr, nblk, BT=8)
-    launch(path, "inverse_fill", (tiles, s.hkv), idx, counts, ptr, inv, p.cu, p.T, p.B, nblk, **extra)
+    launch(path, "inverse_prefix", (cdiv(nblk + 1, bc), s.hkv), counts, starts, ptr, tiles, nblk, BC=bc, BR=br)
+    launch(path, "inverse_fill", (tiles, s.hkv), idx, starts, inv, p.cu, p.T, p.B, nblk, **extra)
     for h in range(s.hkv):
         lists = []
         for a, z in ref.spans(s.lens):      # blocks are numbered as tiles: the last of a sequence may be empty

@@ -97,9 +97,10 @@ protected:
 // are trained, 128 were recorded.
 TEST_F(TuneTrain, TheSecondStartCompilesNothingAndUsesTheTable) {
   const std::string table = folder.file("table.yaml");
-  expectFine(tune(smoke, "rope,attn_delta", table));
+  expectFine(tune(smoke, "rope,compress_pair_bwd_dx", table));
   const tune::TuneTable found = tune::readTable(table);
-  EXPECT_EQ(kernelsOf(found), (std::vector<std::string>{"attn_delta", "rope"}));
+  EXPECT_EQ(kernelsOf(found),
+            (std::vector<std::string>{"compress_pair_bwd_dx", "rope"}));
   for (const tune::TuneEntry &entry : found.entries()) {
     EXPECT_EQ(entry.key.bucket, 128);
     EXPECT_EQ(entry.why.find("of a recording with"), std::string::npos)

@@ -38,10 +38,10 @@ from instances import instances_of, is_type  # noqa: E402
 
 harness.LIMITS[torch.bfloat16] = 5e-3
 # The tile that the first dimension of the grid counts.
-GRID_TILES = dict(gate_fwd="BT", gate_bwd="BT", attn_delta="BT", rope="BT", reduce_rows="BC")
+GRID_TILES = dict(gate_fwd="BT", gate_bwd="BT", gate_bwd_rows="BT", attn_delta="BT", rope="BT", reduce_rows="BC")
 # The same, numbered through all sequences by find_tile, and which argument has these.
 SEQUENCE_TILES = dict(compress_fwd=("BC", "CU_CMP"), compress_bwd_dx=("BT", "CU"), compress_bwd_dw=("BC", "CU_CMP"),
-                      merge_ranges=("BT", "CU"))
+                      compress_pair_fwd=("BC", "CU_CMP"), compress_pair_bwd_dx=("BT", "CU"), merge_ranges=("BT", "CU"))
 TILES = {"BT", "BC", "BJ"}  # of which instances have others than the programs
 ROW_TILES = {"score_select": "GB"}  # tiles of BM rows, so many to a token, of which instances have others than the programs
 UNORDERED_SUMS = {"layer_norm_bwd_dx"}  # atomic additions: results differ from run to run
@@ -184,7 +184,7 @@ def attention_programs(tag, shape):
     import cases
     shape_tag[0] = tag
     cases.chosen = lambda: [shape]
-    for program in ("forward", "backward"):
+    for program in ("forward", "backward", "gated"):
         runpy.run_path(str(ROOT / "tests" / "triton" / f"{program}_test.py"), run_name="__main__")
 
 

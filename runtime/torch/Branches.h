@@ -1,0 +1,43 @@
+// runtime/torch/Branches.h - the backward passes of NSA's three branches, for
+// their own ops and for the one that sums all. Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/torch/Attention.h"
+
+namespace tessera::runtime {
+
+// For tiles of tokens, the blocks that they selected (docs/kernels.md); both
+// undefined where the kernels of the selected branch do not take them.
+struct BlockLists {
+  at::Tensor lists;  // int64 [Hkv, tiles, tokens of a tile * n]
+  at::Tensor counts; // int32 [Hkv, tiles]
+};
+
+// Of `indices`, int32 [Hkv, T, n], for `group` query heads a key head.
+BlockLists blockLists(const at::Tensor &indices, const at::Tensor &cuSeqlens,
+                      int64_t maxSeqlen, int64_t selectionLength,
+                      int64_t group);
+
+// Whether the selected branch of these queries reads packed keys in place of
+// lists: on a CPU.
+bool readsPackedKeys(const at::Tensor &q);
+
+// Each takes checked inputs, writes or adds dq, and returns (dk, dv).
+std::tuple<at::Tensor, at::Tensor>
+compressedGradients(const Attention &a, const at::Tensor &cuCmp, int64_t length,
+                    int64_t stride, const RowGradient &rows,
+                    const QueryGradient &to);
+// There is a token and a selected block. Makes the lists itself where they are
+// needed and undefined.
+std::tuple<at::Tensor, at::Tensor>
+selectedGradients(const Attention &a, const at::Tensor &indices,
+                  BlockLists lists, int64_t selectionLength,
+                  const RowGradient &rows, const QueryGradient &to);
+// window > 0
+std::tuple<at::Tensor, at::Tensor> windowGradients(const Attention &a,
+                                                   int64_t window,
+                                                   const RowGradient &rows,
+                                                   const QueryGradient &to);
+
+} // namespace tessera::runtime
