@@ -4,6 +4,7 @@
 #include "models/BlockMlp.h"
 
 #include "models/Kernels.h"
+#include "models/SquaredRelu.h"
 
 #include <ATen/ATen.h>
 
@@ -19,7 +20,7 @@ at::Tensor multiplied(const at::Tensor &x, const at::Tensor &weight) {
 }
 
 at::Tensor activated(const at::Tensor &x, MlpKind kind) {
-  return kind == MlpKind::SquaredRelu ? at::relu(x).square() : at::silu(x);
+  return kind == MlpKind::SquaredRelu ? squaredRelu(x) : at::silu(x);
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 
 #include "models/Block.h"
 #include "models/Recompute.h"
+#include "models/SquaredRelu.h"
 #include "support/Error.h"
 
 #include <ATen/ATen.h>
@@ -265,7 +266,7 @@ at::Tensor Transformer::mlp(const Block &b, const at::Tensor &x) const {
   const at::Tensor in = at::linear(x, b.mlpIn);
   switch (settings.mlp) {
   case MlpKind::SquaredRelu:
-    return at::linear(at::relu(in).square(), b.mlpOut);
+    return at::linear(squaredRelu(in), b.mlpOut);
   case MlpKind::Silu:
     return at::linear(at::silu(in), b.mlpOut);
   case MlpKind::SwiGlu:
