@@ -195,10 +195,10 @@ int64_t Transformer::parameterCount() const {
 Transformer::Heads Transformer::split(const at::Tensor &projected) const {
   const ModelConfig &c = settings;
   const int64_t n = branches(c), turned = c.heads + n * c.kvHeads;
-  return {
-      projected.narrow(1, 0, turned * c.keyDim).view({-1, turned, c.keyDim}),
-      projected.narrow(1, turned * c.keyDim, n * c.kvHeads * c.valueDim)
-          .view({-1, n * c.kvHeads, c.valueDim})};
+  const std::vector<at::Tensor> parts = projected.split_with_sizes(
+      {turned * c.keyDim, n * c.kvHeads * c.valueDim}, 1);
+  return {parts[0].view({-1, turned, c.keyDim}),
+          parts[1].view({-1, n * c.kvHeads, c.valueDim})};
 }
 
 at::Tensor Transformer::gateLogits(const Block &b, const at::Tensor &x,
@@ -220,14 +220,16 @@ at::Tensor Transformer::attention(const Block &b, const at::Tensor &x,
   const ModelConfig &c = settings;
   const Heads heads = split(at::linear(x, b.projection));
   const at::Tensor rotated = source->rope(heads.turned, packing, c.rope);
-  const at::Tensor &values = heads.values;
-  const at::Tensor query = rotated.narrow(1, 0, c.heads);
-  const auto key = [&](int64_t branch) {
-    return rotated.narrow(1, c.heads + branch * c.kvHeads, c.kvHeads);
-  };
-  const auto value = [&](int64_t branch) {
-    return values.narrow(1, branch * c.kvHeads, c.kvHeads);
-  };
+  // Parts of one split: their gradients are put side by side once, those of
+  // slices would each be added to zeros of the whole.
+  std::vector<int64_t> sizes(size_t(branches(c)), c.kvHeads);
+  const std::vector<at::Tensor> values =
+      heads.values.split_with_sizes(sizes, 1);
+  sizes.insert(sizes.begin(), c.heads);
+  const std::vector<at::Tensor> turned = rotated.split_with_sizes(sizes, 1);
+  const at::Tensor &query = turned[0];
+  const auto key = [&](int64_t branch) { return turned[size_t(branch) + 1]; };
+  const auto value = [&](int64_t branch) { return values[size_t(branch)]; };
 
   at::Tensor output;
   if (c.attention == AttentionKind::Nsa) {

@@ -98,6 +98,22 @@ TEST_F(TraceFile, NewMemoryIsNotFilled) {
     EXPECT_TRUE(named(all, "aten::fill_", e).empty()) << e;
 }
 
+// Parts of one projection: the gradient of each slice would be as large as the
+// whole, and added to the others.
+TEST_F(TraceFile, GradientsOfHeadsArePutSideBySide) {
+  std::vector<std::string> settings = compiled;
+  settings.push_back("train.trace_steps=11,11");
+  expectFine(run("run", settings));
+  int slices = 0, parts = 0;
+  for (const json &e : spans("run")) {
+    slices += e["name"] == "aten::slice_backward";
+    parts += e["name"] == "SplitWithSizesBackward0";
+  }
+  EXPECT_EQ(slices, 0);
+  // Projection, turned heads, values: of two layers in two micro-batches.
+  EXPECT_EQ(parts, 3 * 2 * 2);
+}
+
 // Two layers, two micro-batches: what a step must have follows from the model.
 TEST_F(TraceFile, AStepHasItsPhasesLayersAndKernels) {
   std::vector<std::string> settings = compiled;
