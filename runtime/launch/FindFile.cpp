@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/launch/FindFile.h"
 
-#include "support/Error.h"
+#include "support/ArgumentError.h"
 #include "support/File.h"
 #include "support/Log.h"
 #include "support/Options.h"
@@ -91,16 +91,17 @@ void warnOfAnother(const fs::path &used, const fs::path &here) {
     if (fs::is_directory(folder, ignored) && seen.insert(folder).second)
       folders += (folders.empty() ? "" : ", ") + folder.string();
   if (!folders.empty())
-    throw Error("no kernel file " + given + " in " + folders + here,
-                "check the name; TESSERA_KERNELS names another folder of "
-                "kernel files");
+    throw ArgumentError(
+        "no kernel file " + given + " in " + folders + here,
+        "check the name; TESSERA_KERNELS names another folder of "
+        "kernel files");
   for (const fs::path &file : ourFiles())
     above += (above.empty() ? "" : " or ") + file.string();
-  throw Error("no kernel file " + given +
-                  ": there is no folder `kernels` or `" + sharedData +
-                  "/kernels` above " + above + here,
-              "install the kernels beside the library (cmake --install does), "
-              "or set TESSERA_KERNELS to the folder that holds them");
+  throw ArgumentError(
+      "no kernel file " + given + ": there is no folder `kernels` or `" +
+          sharedData + "/kernels` above " + above + here,
+      "install the kernels beside the library (cmake --install does), "
+      "or set TESSERA_KERNELS to the folder that holds them");
 }
 
 } // namespace
@@ -110,7 +111,7 @@ std::string findKernelFile(const std::string &given) {
   if (path.is_absolute()) {
     if (isFile(path))
       return fs::canonical(path).string();
-    throw Error("no kernel file " + given, "check the path");
+    throw ArgumentError("no kernel file " + given, "check the path");
   }
   const bool nameOfOurs = !path.empty() && *path.begin() == "kernels";
   fs::path inside;
@@ -128,7 +129,7 @@ std::string findKernelFile(const std::string &given) {
   const std::string set = optionText(Option::Kernels);
   if (nameOfOurs && set.empty())
     failToFindOurs(given);
-  throw Error(
+  throw ArgumentError(
       "no kernel file " + given +
           (set.empty()
                ? " in the current folder, nor in a folder `kernels` "

@@ -5,7 +5,7 @@
 
 #include "compiler/syntax/CudaSource.h"
 #include "compiler/syntax/Expand.h"
-#include "support/Error.h"
+#include "support/ArgumentError.h"
 #include "support/Names.h"
 #include "support/Options.h"
 
@@ -61,6 +61,18 @@ std::atomic<uint64_t> &memoryHitCounter() {
   return counter;
 }
 
+// The function of that name: one that the file has not is the caller's mistake.
+static const syntax::FunctionDef &kernelOf(const syntax::Program &program,
+                                           const std::string &name) {
+  try {
+    return program.kernel(name);
+  } catch (const CompileError &) {
+    throw;
+  } catch (const Error &wrong) {
+    throw ArgumentError(wrong.message, wrong.hint);
+  }
+}
+
 void addConstexprs(LaunchKey &key, const Constexprs &constexprs) {
   for (const auto &[name, value] : constexprs)
     key.addConstexpr(name, value);
@@ -71,7 +83,8 @@ void addConstexprs(LaunchKey &key, const Constexprs &constexprs) {
 Kernel::State::State(std::shared_ptr<const syntax::Program> given,
                      const std::string &kernel)
     : program(std::move(given)),
-      info(syntax::describeKernel(*program, program->kernel(kernel))),
+      info(syntax::describeKernel(*program,
+                                  runtime::kernelOf(*program, kernel))),
       name(kernel), base(syntax::makeRequest(*program, kernel)) {
   takeParameters();
   const auto take = [](Defaults &defaults, const Value::Config &config) {
@@ -181,10 +194,10 @@ void Kernel::State::checkCount(size_t arguments) const {
   std::string list;
   for (const std::string &parameter : parameters)
     list += (list.empty() ? "" : ", ") + parameter;
-  throw Error("kernel `" + name + "` takes " +
-                  std::to_string(parameters.size()) + " arguments, not " +
-                  std::to_string(arguments),
-              "pass, in this order: " + list);
+  throw ArgumentError("kernel `" + name + "` takes " +
+                          std::to_string(parameters.size()) +
+                          " arguments, not " + std::to_string(arguments),
+                      "pass, in this order: " + list);
 }
 
 Kernel::State::Defaults
@@ -237,8 +250,9 @@ Configuration Kernel::State::configure(const Defaults &usual,
     result[constexpr_] = value;
   for (const auto &[constexpr_, value] : given) {
     if (std::find(known.begin(), known.end(), constexpr_) == known.end())
-      throw Error("kernel `" + name + "` has no constexpr `" + constexpr_ + "`",
-                  nearestNameHint(constexpr_, known, "constexprs"));
+      throw ArgumentError("kernel `" + name + "` has no constexpr `" +
+                              constexpr_ + "`",
+                          nearestNameHint(constexpr_, known, "constexprs"));
     result[constexpr_] = runtime::toValue(value);
   }
   for (const syntax::Heuristic &heuristic : info.heuristics) {
@@ -254,15 +268,16 @@ Configuration Kernel::State::configure(const Defaults &usual,
   }
   for (const std::string &constexpr_ : known)
     if (!result.count(constexpr_))
-      throw Error("kernel `" + name + "` needs a value for the constexpr `" +
-                      constexpr_ + "`",
-                  info.unreadConfigs.empty()
-                      ? "pass it, or give the kernel a default, a "
-                        "configuration or a heuristic for it"
-                      : "pass it: the configurations of @triton.autotune are "
-                        "computed by code around the kernel, which is not "
-                        "run (" +
-                            info.unreadConfigs + ")");
+      throw ArgumentError(
+          "kernel `" + name + "` needs a value for the constexpr `" +
+              constexpr_ + "`",
+          info.unreadConfigs.empty()
+              ? "pass it, or give the kernel a default, a "
+                "configuration or a heuristic for it"
+              : "pass it: the configurations of @triton.autotune are "
+                "computed by code around the kernel, which is not "
+                "run (" +
+                    info.unreadConfigs + ")");
   return result;
 }
 

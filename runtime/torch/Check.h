@@ -3,6 +3,8 @@
 // Apache-2.0
 #pragma once
 
+#include "support/ArgumentError.h"
+
 #include <ATen/core/Tensor.h>
 #include <c10/util/Exception.h>
 #include <vector>
@@ -13,6 +15,18 @@
   TORCH_CHECK_VALUE(condition, "tessera::", op, ": ", __VA_ARGS__)
 
 namespace tessera::runtime {
+
+// What `run` gives. A wrong argument that the runtime found becomes Python's
+// ValueError, as TESSERA_CHECK makes one.
+template <typename Run>
+decltype(auto) withValueErrors(const Run &run) {
+  try {
+    return run();
+  } catch (const ArgumentError &wrong) {
+    TORCH_CHECK_VALUE(false, wrong.what());
+    throw;
+  }
+}
 
 void checkRank(const char *op, const char *name, const at::Tensor &tensor,
                int64_t rank);

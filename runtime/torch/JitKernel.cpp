@@ -59,7 +59,9 @@ int64_t define(c10::string_view path, c10::string_view text,
   LaunchOptions own = takeOptions("jit_kernel", named);
   TESSERA_CHECK(named.empty(), "jit_kernel", "options are `", view(options),
                 "`; there are num_warps and num_stages");
-  const Kernel &kernel = kernelOf(view(path), view(text), view(name));
+  const Kernel &kernel = withValueErrors([&]() -> const Kernel & {
+    return kernelOf(view(path), view(text), view(name));
+  });
   const std::string letters(order.data(), order.size());
   TESSERA_CHECK(letters.size() == kernel.parameters().size() &&
                     letters.find_first_not_of("tsbn") == std::string::npos,
@@ -85,9 +87,6 @@ void launch(int64_t number, at::TensorList tensors,
   const JitKernel *kernel = table().find(key.view());
   TESSERA_CHECK(kernel, "jit_launch", "there is no kernel ", number,
                 "; pass what tessera::jit_kernel gave");
-  Launch launch(*kernel);
-  const at::Tensor *tensor = tensors.begin();
-  const c10::Scalar *scalar = scalars.begin();
   const auto letters = [&](char letter) {
     return size_t(
         std::count(kernel->order.begin(), kernel->order.end(), letter));
@@ -97,16 +96,21 @@ void launch(int64_t number, at::TensorList tensors,
                 "jit_launch", "`", kernel->kernel.name(), "` has order \"",
                 kernel->order, "\" and was given ", tensors.size(),
                 " tensors and ", scalars.size(), " numbers");
-  for (const char letter : kernel->order)
-    if (letter == 't')
-      launch.tensor(*tensor++);
-    else if (letter == 's')
-      launch.number(*scalar++);
-    else if (letter == 'b')
-      launch.number((scalar++)->toBool());
-    else
-      launch.none();
-  launch.run(x, y, z);
+  withValueErrors([&] {
+    Launch launch(*kernel);
+    const at::Tensor *tensor = tensors.begin();
+    const c10::Scalar *scalar = scalars.begin();
+    for (const char letter : kernel->order)
+      if (letter == 't')
+        launch.tensor(*tensor++);
+      else if (letter == 's')
+        launch.number(*scalar++);
+      else if (letter == 'b')
+        launch.number((scalar++)->toBool());
+      else
+        launch.none();
+    launch.run(x, y, z);
+  });
 }
 
 void meta(int64_t, at::TensorList, at::ArrayRef<c10::Scalar>, int64_t, int64_t,

@@ -8,7 +8,7 @@
 #include "runtime/torch/ConstexprText.h"
 #include "runtime/torch/LaunchSpan.h"
 #include "runtime/torch/PythonInterrupt.h"
-#include "support/Error.h"
+#include "support/ArgumentError.h"
 
 #include <limits>
 
@@ -48,9 +48,9 @@ DType dtypeOf(at::ScalarType type) {
   case at::kBool:
     return DType::I1;
   default:
-    throw Error(std::string("kernels take no tensor of type ") +
-                    c10::toString(type),
-                "convert it with .to(), for example to float32 or int32");
+    throw ArgumentError(
+        std::string("kernels take no tensor of type ") + c10::toString(type),
+        "convert it with .to(), for example to float32 or int32");
   }
 }
 
@@ -186,9 +186,10 @@ void Launch::run(int64_t x, int64_t y, int64_t z) {
   size_t at = 0;
   for (int64_t size : {x, y, z}) {
     if (size < 0 || size > std::numeric_limits<int32_t>::max())
-      throw Error("kernel " + std::string(name) + ": grid dimension " +
-                      std::to_string(at) + " is " + std::to_string(size),
-                  "it must lie between 0 and 2^31 - 1");
+      throw ArgumentError("kernel " + std::string(name) + ": grid dimension " +
+                              std::to_string(at) + " is " +
+                              std::to_string(size),
+                          "it must lie between 0 and 2^31 - 1");
     grid[at++] = static_cast<uint32_t>(size);
   }
   if (x == 0 || y == 0 || z == 0)

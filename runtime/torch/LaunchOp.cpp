@@ -24,14 +24,16 @@ void launch(c10::string_view file, c10::string_view kernel,
             at::IntArrayRef grid, c10::string_view constexprs) {
   TESSERA_CHECK(grid.size() >= 1 && grid.size() <= 3, "launch", "grid has ",
                 grid.size(), " entries and must have 1 to 3");
-  Launch launch({file.data(), file.size()}, {kernel.data(), kernel.size()},
-                {constexprs.data(), constexprs.size()});
-  for (const at::Tensor &tensor : tensors)
-    launch.tensor(tensor);
-  for (const c10::Scalar &scalar : scalars)
-    launch.number(scalar);
-  launch.run(grid[0], grid.size() > 1 ? grid[1] : 1,
-             grid.size() > 2 ? grid[2] : 1);
+  withValueErrors([&] {
+    Launch launch({file.data(), file.size()}, {kernel.data(), kernel.size()},
+                  {constexprs.data(), constexprs.size()});
+    for (const at::Tensor &tensor : tensors)
+      launch.tensor(tensor);
+    for (const c10::Scalar &scalar : scalars)
+      launch.number(scalar);
+    launch.run(grid[0], grid.size() > 1 ? grid[1] : 1,
+               grid.size() > 2 ? grid[2] : 1);
+  });
 }
 
 using Signature = void(c10::string_view, c10::string_view, at::TensorList,

@@ -4,7 +4,7 @@
 
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/launch/LaunchDevice.h"
-#include "support/Error.h"
+#include "support/ArgumentError.h"
 
 #include <c10/core/impl/VirtualGuardImpl.h>
 
@@ -20,23 +20,26 @@ void TensorDevice::settle(const at::Tensor &tensor, std::string_view kernel) {
   if (device->is_cpu()) [[likely]]
     return;
   if (!device->is_cuda())
-    throw Error(given(tensor, kernel) + ", where no kernel runs",
-                "move the tensors to the CPU with .cpu(), or to a GPU with "
-                ".cuda()");
+    throw ArgumentError(
+        given(tensor, kernel) + ", where no kernel runs",
+        "move the tensors to the CPU with .cpu(), or to a GPU with "
+        ".cuda()");
   // TESSERA_DEVICE=sim:sm_80 means that no GPU is to run anything.
   const LaunchDevice &chosen = launchDevice({});
   if (chosen.hostMemory() && !chosen.isCpu())
-    throw Error(given(tensor, kernel) + ", and the device " + chosen.name +
-                    " takes the host's memory",
-                "unset TESSERA_DEVICE, or move the tensors to the CPU with "
-                ".cpu()");
+    throw ArgumentError(
+        given(tensor, kernel) + ", and the device " + chosen.name +
+            " takes the host's memory",
+        "unset TESSERA_DEVICE, or move the tensors to the CPU with "
+        ".cpu()");
 }
 
 void TensorDevice::refuse(const at::Tensor &tensor,
                           std::string_view kernel) const {
-  throw Error("kernel " + std::string(kernel) + " was given tensors on " +
-                  device->str() + " and on " + tensor.device().str(),
-              "move them to one device with .to()");
+  throw ArgumentError("kernel " + std::string(kernel) +
+                          " was given tensors on " + device->str() +
+                          " and on " + tensor.device().str(),
+                      "move them to one device with .to()");
 }
 
 DeviceHandle TensorDevice::handle() const {
@@ -46,13 +49,13 @@ DeviceHandle TensorDevice::handle() const {
 void TensorDevice::requireHostMemory(std::string_view kernel) {
   const LaunchDevice &chosen = launchDevice({});
   if (!chosen.hostMemory()) [[unlikely]]
-    throw Error("kernel " + std::string(kernel) +
-                    " was given tensors on the CPU, and the device " +
-                    chosen.name + " takes memory of the GPU",
-                "move the tensors to the GPU with .cuda(), or "
-                "TESSERA_DEVICE=" +
-                    hostMemoryDevice(chosen.name) +
-                    " copies them at every launch, to check the code");
+    throw ArgumentError("kernel " + std::string(kernel) +
+                            " was given tensors on the CPU, and the device " +
+                            chosen.name + " takes memory of the GPU",
+                        "move the tensors to the GPU with .cuda(), or "
+                        "TESSERA_DEVICE=" +
+                            hostMemoryDevice(chosen.name) +
+                            " copies them at every launch, to check the code");
 }
 
 void *TensorDevice::currentStream() const {
