@@ -235,10 +235,10 @@ def bars(rows, target):
     above = sorted((r for r in ratios if ratio(r, "loop_non_tensor_per_tensor") > 1.15),
                    key=lambda r: ratio(r, "loop_non_tensor_per_tensor"), reverse=True)
     return whole + [
-        _mean_bar(rows, "loop_ratio", "other instructions per tensor instruction of a loop's round",
+        _mean_bar(rows, "loop_ratio", "other instructions per tensor instruction of a loop's iteration",
                   "loop_non_tensor_per_tensor", 1.0),
         _mean_bar(rows, "loop_whole", "other instructions per tensor instruction of whole loops", "loop_whole", 1.0, added=True),
-        _count_bar("loop_above_1_15", "kernels where a round's is above 1.15 without a reason",
+        _count_bar("loop_above_1_15", "kernels where an iteration's is above 1.15 without a reason",
                    [(r, f"{ratio(r, 'loop_non_tensor_per_tensor'):.2f}x") for r in above if not reason(r)]),
         *_source_bars(rows),
         _count_bar("shared_only", "kernels that pass through shared memory where Triton's do not", _shared_only(rows), added=True),

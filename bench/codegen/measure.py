@@ -89,7 +89,7 @@ def tensor_loop_lines(ptx):
 
 
 def whole_loops(report):
-    """Other instructions per tensor instruction with all that stands in the innermost loops, what most rounds jump over, too."""
+    """Other instructions per tensor instruction with all that stands in the innermost loops, what most iterations jump over, too."""
     loops = [loop["instructions"] for loop in (report["sass"] or report["ptx"])["loops"]
              if loop["innermost"] and loop["instructions"].get("mma")]
     tensor = sum(loop["mma"] for loop in loops)

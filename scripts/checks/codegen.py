@@ -19,7 +19,7 @@ BEGIN, END = "<!-- make codegen-report: written by scripts/checks/codegen.py --f
 SHORT = dict(kernels="`kernels/`", tutorials="tutorials", fla="fla", liger="Liger")
 MOST = 7  # lines of bars on single kernels: README stays short
 # Lines of the means: title, figure, limit of all rows, limit of each source, the bar.
-MEANS = [("others per tensor instruction of a loop, by round", "loop_non_tensor_per_tensor", 1, None, "loop_ratio"),
+MEANS = [("others per tensor instruction of a loop, by iteration", "loop_non_tensor_per_tensor", 1, None, "loop_ratio"),
          ("the same of the whole loop", "loop_whole", 1, 1, "loop_whole"),
          ("passes over shared memory", "shared_passes", None, 1.05, None),
          ("executed PTX instructions of warps", "executed_warp_instructions", 0.95, None, "executed_ratio"),

@@ -145,7 +145,7 @@ def readme():
                     "source_to_cubin_cpu_ms", "start_cpu_ms", "executed_sass", "threads")]
     text = codegen.table(dict(rows=rows, triton="3", date="2026-01-01", commit="def"))
     for part in ("1 at abc, 2 at def", "| `kernels/`, 2 | fla, 1 | all | as counted before |",
-                 "| others per tensor instruction of a loop, by round | 1 | 1.00x | 1.00x | 1.00x | the same |",
+                 "| others per tensor instruction of a loop, by iteration | 1 | 1.00x | 1.00x | 1.00x | the same |",
                  "| the same of the whole loop | 1, 1 each | **1.01x** | 1.00x | **1.01x** | no bar | `a fp16` 1.02x |",
                  "| executed SASS instructions, estimated | 0.95 | 0.93x (1 rows, PTX 0.80x) | 0.93x | 0.93x (2 rows, PTX 0.85x) | no bar |",
                  "| processor time of compiling, start-up taken off both | 0.6 | 0.50x (1 rows) | 0.50x | 0.50x (2 rows) | 0.49x |",
