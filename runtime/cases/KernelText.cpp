@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <set>
 #include <vector>
 
@@ -185,11 +186,9 @@ void classify(Part &part) {
     part.kind = Part::Kind::Constant;
 }
 
-} // namespace
-
-std::string onlyKernel(std::string_view text, const std::string &kernel) {
+// The parts of a file, what they define, and which imports stay.
+std::vector<Part> partsOf(std::string_view text) {
   std::vector<Part> parts = split(text);
-  std::set<std::string, std::less<>> needed = {kernel};
   for (Part &part : parts)
     classify(part);
   // Of functions with one name Python keeps the last.
@@ -198,26 +197,87 @@ std::string onlyKernel(std::string_view text, const std::string &kernel) {
     if (parts[i].kind == Part::Kind::Jit &&
         !defined.insert(*parts[i].names.begin()).second)
       parts[i].names.clear();
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (Part &part : parts) {
-      if (part.kept ||
-          std::none_of(part.names.begin(), part.names.end(),
-                       [&](const auto &name) { return needed.contains(name); }))
-        continue;
-      part.kept = changed = true;
-      needed.merge(wordsOf(part.text));
-    }
-  }
   static const std::set<std::string, std::less<>> libraries = {
       "triton", "math", "torch", "typing", "__future__"};
-  std::string result;
-  for (Part &part : parts) {
+  for (Part &part : parts)
     if (part.kind == Part::Kind::Import)
       part.kept =
           libraries.contains(wordAt(part.text, part.text.find(' ') + 1));
-    result += part.kept ? part.text : blank(part.text);
+  return parts;
+}
+
+// What is kept of a file that the kernel imports from, below what is there.
+void addHelpers(std::string &text, const std::vector<Part> &file,
+                const std::string &name) {
+  size_t line = 1;
+  for (const Part &part : file) {
+    // Of decorators that are left out empty lines are left.
+    const size_t begin =
+        std::min(part.text.find_first_not_of("\r\n"), part.text.size());
+    const size_t end = part.text.find_last_not_of(" \t\r\n") + 1;
+    const std::string own =
+        part.text.substr(begin, std::max(begin, end) - begin) + "\n";
+    const size_t at =
+        line + size_t(std::count(part.text.begin(),
+                                 part.text.begin() + long(begin), '\n'));
+    line += size_t(std::count(part.text.begin(), part.text.end(), '\n'));
+    const bool imported = part.kind == Part::Kind::Import;
+    if (!part.kept || own.starts_with("from __future__") ||
+        (imported && ("\n" + text).find("\n" + own) != std::string::npos))
+      continue;
+    if (!text.ends_with('\n'))
+      text += '\n';
+    text += part.kind == Part::Kind::Jit
+                ? "\n\n# " + name + ":" + std::to_string(at) + "\n" + own
+                : own;
   }
+}
+
+} // namespace
+
+std::string onlyKernel(std::string_view text, const std::string &kernel) {
+  const std::vector<syntax::RequestSource> file = {{"", std::string(text)}};
+  return onlyKernel(file, kernel);
+}
+
+std::string onlyKernel(const std::vector<syntax::RequestSource> &files,
+                       const std::string &kernel) {
+  using Names = std::set<std::string, std::less<>>;
+  std::vector<std::vector<Part>> parts;
+  std::vector<Names> defined(files.size()), needed(files.size());
+  for (const syntax::RequestSource &file : files) {
+    parts.push_back(partsOf(file.text));
+    for (const Part &part : parts.back())
+      defined[parts.size() - 1].insert(part.names.begin(), part.names.end());
+  }
+  needed.at(0).insert(kernel);
+  // A name is that of its own file, else of one that this imports from.
+  const auto need = [&](size_t from, const std::string &name) {
+    for (size_t file = 0; file < files.size(); ++file)
+      if (defined[file].contains(name) &&
+          (file == from || !defined[from].contains(name)))
+        needed[file].insert(name);
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t file = 0; file < files.size(); ++file)
+      for (Part &part : parts[file]) {
+        if (part.kept || std::none_of(part.names.begin(), part.names.end(),
+                                      [&](const std::string &name) {
+                                        return needed[file].contains(name);
+                                      }))
+          continue;
+        part.kept = changed = true;
+        for (const std::string &name : wordsOf(part.text))
+          need(file, name);
+      }
+  }
+  std::string result;
+  for (const Part &part : parts.at(0))
+    result += part.kept ? part.text : blank(part.text);
+  for (size_t i = 1; i < files.size(); ++i)
+    addHelpers(result, parts[i],
+               std::filesystem::path(files[i].path).filename().string());
   return result;
 }
 

@@ -40,11 +40,11 @@ void describeTensors(std::vector<TensorExtent> extents) {
 }
 
 // The kernel's own file without what it does not need, on the lines where it
-// stands; what comes from several files as one text.
+// stands, and below it what it imports from other kernel files; where one name
+// means two things in these, the canonical text.
 static std::string recordedText(const syntax::CompileRequest &kernel) {
-  if (kernel.sources.size() == 1) {
-    const std::string own =
-        cases::onlyKernel(kernel.sources[0].text, kernel.kernel);
+  if (!kernel.sources.empty()) {
+    const std::string own = cases::onlyKernel(kernel.sources, kernel.kernel);
     try {
       const auto program = syntax::Program::load(kernel.file, own);
       if (own.find("import triton") != std::string::npos &&

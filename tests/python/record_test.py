@@ -208,6 +208,25 @@ class RecordTest(unittest.TestCase):
         at = 1 + OWN.split("\n").index("    x = tl.load(X + at, mask=at < n) * FACTOR")
         self.assertRegex(result.stdout, rf"kernel\.py:{at}\b.*tl\.load")
 
+    # Those that import helpers, too; what they import stands below, so that a case needs no other file.
+    def test_keeps_lines_of_kernels_that_import(self):
+        importing = 0
+        for folder in sorted(self.out.iterdir()):
+            case = json.loads((folder / "case.json").read_text())
+            text, own = (folder / case["kernel_file"]).read_text(), pathlib.Path(case["source"]["file"]).read_text()
+            lines = text.split("\n")
+            for number, line in enumerate(own.rstrip("\n").split("\n")):
+                self.assertIn(lines[number] if number < len(lines) else "", (line, ""), (folder.name, number))
+            at = next(n for n, line in enumerate(own.split("\n")) if line.startswith(f"def {case['kernel']}("))
+            self.assertTrue(lines[at].startswith(f"def {case['kernel']}("), folder.name)
+            self.assertNotIn("kernels.tiles", text)
+            if "from kernels.tiles import" in own:
+                importing += 1
+                tiles = (HERE.parents[1] / "kernels/tiles.py").read_text().split("\n")
+                where = 1 + tiles.index("def find_tile(CU, nseq, tile, SIZE: tl.constexpr):")
+                self.assertRegex(text, rf"# tiles\.py:{where - 1}\n@triton\.jit\ndef find_tile\(")
+        self.assertGreaterEqual(importing, 4)
+
     def test_choice_and_mistakes(self):
         out = pathlib.Path(self.folder.name) / "chosen"
         result = self.run_tessera("record", "--out", str(out), "--kernels", "rmsnorm_*", "--", sys.executable, __file__,

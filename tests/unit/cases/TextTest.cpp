@@ -107,6 +107,91 @@ TEST(KernelText, KeepsWhatTheKernelNeeds) {
   EXPECT_EQ(kernel.parameters(), (std::vector<std::string>{"X", "n"}));
 }
 
+TEST(KernelText, HelpersOfOtherFilesAreBelowTheKernel) {
+  const std::string own = R"PY(# A kernel that imports.
+import triton
+import triton.language as tl
+from rows import twice
+
+
+@triton.jit
+def other(x):
+    return x
+
+
+@triton.jit
+def kernel(X, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(X + i, twice(other(tl.load(X + i))))
+
+
+def host():
+    pass
+)PY";
+  const std::string rows = R"PY(import triton
+import triton.language as tl
+from factors import by
+
+UNUSED: tl.constexpr = 3
+TWO: tl.constexpr = 2
+
+
+@triton.jit
+def other(x): # another one of that name
+    return -x
+
+
+@triton.jit
+def twice(x):
+    # doubles
+    return by(x, TWO)
+)PY";
+  const std::string factors = R"PY(import triton
+@triton.jit
+def by(x, factor):
+    return x * factor
+)PY";
+  const std::string text = cases::onlyKernel(
+      {{"/a/own.py", own}, {"/b/rows.py", rows}, {"/b/factors.py", factors}},
+      "kernel");
+  EXPECT_EQ(text, R"PY(
+import triton
+import triton.language as tl
+
+
+
+@triton.jit
+def other(x):
+    return x
+
+
+@triton.jit
+def kernel(X, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(X + i, twice(other(tl.load(X + i))))
+
+
+
+
+TWO: tl.constexpr = 2
+
+
+# rows.py:14
+@triton.jit
+def twice(x):
+    # doubles
+    return by(x, TWO)
+
+
+# factors.py:2
+@triton.jit
+def by(x, factor):
+    return x * factor
+)PY");
+  EXPECT_EQ(Kernel::fromSource(text, "kernel").parameters(),
+            std::vector<std::string>{"X"});
+}
+
 TEST(KernelText, AnyTextIsTaken) {
   for (const char *text : {"", "\n", "@", "@triton.jit", "@triton.jit\n@x(\n",
                            "def", "x = (", "'''", "kernel = 3", "\\\n"})
