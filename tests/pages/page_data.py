@@ -35,6 +35,23 @@ class Parts(html.parser.HTMLParser):
             self.data += data
 
 
+# What every page begins with, whichever verb wrote it.
+HEAD = re.compile(r"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
+<title>([^\n]*)</title>
+<style>
+/\* tools/inspect/page.css .*?</style>
+</head>
+<body>
+<noscript>[^\n]*</noscript>
+<header><h1>([^\n]*)</h1><p id="summary"></p></header>
+""", re.S)
+
+
 def read_page(path):
     """The data of a page, which must be whole HTML that loads nothing."""
     with open(path, encoding="utf-8") as file:
@@ -42,6 +59,8 @@ def read_page(path):
     parts = Parts()
     parts.feed(text)
     parts.close()
+    head = HEAD.match(text)
+    assert head and head[1] == head[2] and "@" not in head[1], f"another head: {text[:600]}"
     assert not parts.open, f"not closed: {parts.open}"
     assert not parts.loads, f"the page loads {parts.loads}"
     code = text.replace(parts.data, "").replace("'http://www.w3.org/2000/svg'", "")  # a name, nothing is fetched

@@ -108,9 +108,9 @@ int reportRuns(const ReportOptions &options) {
   if (!options.csv.empty())
     writeOutput(options.csv, runsCsv(runs));
   const std::string page = options.page.empty() ? "report.html" : options.page;
-  writeOutput(page, htmlPage(runSkeleton(), title, {{"runs", runs}},
-                             {{"STYLE", pageStyle() + runStyle()},
-                              {"SCRIPT", runScript()}}));
+  writeOutput(
+      page, htmlPage({title, pageStyle() + runStyle(), runBody(), runScript()},
+                     {{"runs", runs}}));
   std::fprintf(stderr, "tessera: wrote %s%s%s\n", page.c_str(),
                options.csv.empty() ? "" : " and ", options.csv.c_str());
   return 0;

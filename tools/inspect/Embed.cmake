@@ -3,4 +3,4 @@
 # SPDX-License-Identifier: Apache-2.0
 include(${CMAKE_CURRENT_LIST_DIR}/../templates/EmbedTexts.cmake)
 embed_texts(${OUTPUT} "tools/inspect/Page.h"
-  pageSkeleton=${FOLDER}/page.html pageScript=${FOLDER}/page.js drawScript=${FOLDER}/draw.js pageStyle=${FOLDER}/page.css)
+  pageFrame=${FOLDER}/page.html pageBody=${FOLDER}/body.html pageScript=${FOLDER}/page.js drawScript=${FOLDER}/draw.js pageStyle=${FOLDER}/page.css)

@@ -44,9 +44,9 @@ std::string kernelPage(const std::vector<Configuration> &sides,
                {"tuned", tuned}};
   for (const Configuration &side : sides)
     data["sides"].push_back(sideJson(side, source));
-  return htmlPage(
-      pageSkeleton(), "tessera inspect: " + sides[0].title, data,
-      {{"STYLE", pageStyle()}, {"SCRIPT", pageScript() + drawScript()}});
+  return htmlPage({"tessera inspect: " + sides[0].title, pageStyle(),
+                   pageBody(), pageScript() + drawScript()},
+                  data);
 }
 
 } // namespace tessera::tools

@@ -3,6 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/inspect/Page.h"
 
+#include <map>
+#include <sstream>
+
 namespace tessera::tools {
 
 std::string htmlText(const std::string &text) {
@@ -34,31 +37,19 @@ std::string scriptJson(const Json &data) {
   return result;
 }
 
-std::string htmlPage(const std::string &skeleton, const std::string &title,
-                     const Json &data,
-                     const std::map<std::string, std::string> &parts) {
+std::string htmlPage(const PageParts &parts, const Json &data) {
+  const std::map<std::string, std::string> fillings = {
+      {"TITLE", htmlText(parts.title)},
+      {"STYLE", parts.style},
+      {"BODY", parts.body},
+      {"DATA", scriptJson(data)},
+      {"SCRIPT", parts.script}};
+  // Every second piece of the frame is a name.
+  std::istringstream frame(pageFrame());
   std::string result;
-  for (size_t at = 0; at < skeleton.size();) {
-    const size_t open = skeleton.find('@', at);
-    result += skeleton.substr(at, open - at);
-    if (open == std::string::npos)
-      break;
-    const size_t close = skeleton.find('@', open + 1);
-    const std::string name = close == std::string::npos
-                                 ? std::string()
-                                 : skeleton.substr(open + 1, close - open - 1);
-    at = close + 1;
-    if (name == "TITLE")
-      result += htmlText(title);
-    else if (name == "DATA")
-      result += scriptJson(data);
-    else if (const auto part = parts.find(name); part != parts.end())
-      result += part->second;
-    else { // an at sign
-      result += '@';
-      at = open + 1;
-    }
-  }
+  bool isName = false;
+  for (std::string piece; std::getline(frame, piece, '@'); isName = !isName)
+    result += isName ? fillings.at(piece) : piece;
   return result;
 }
 

@@ -5,17 +5,21 @@
 
 #include "support/Json.h"
 
-#include <map>
 #include <string>
 
 namespace tessera::tools {
 
-// A page that loads nothing: `skeleton` with @TITLE@, @DATA@ and the parts
-// (@NAME@ for each name) filled in. Its script reads the data from the element
-// with the id `data`. Bytes that are not UTF-8 become U+FFFD.
-std::string htmlPage(const std::string &skeleton, const std::string &title,
-                     const Json &data,
-                     const std::map<std::string, std::string> &parts);
+// What tells one page from another.
+struct PageParts {
+  std::string title, style;
+  std::string body; // HTML below the heading
+  std::string script;
+};
+
+// A page that loads nothing: page.html with the parts and the data filled in.
+// The script reads the data from the element with the id `data`. Bytes that are
+// not UTF-8 become U+FFFD.
+std::string htmlPage(const PageParts &parts, const Json &data);
 
 // The text with what HTML takes for markup written as entities.
 std::string htmlText(const std::string &text);
@@ -25,7 +29,8 @@ std::string htmlText(const std::string &text);
 std::string scriptJson(const Json &data);
 
 // The files of tools/inspect, embedded at build time.
-std::string pageSkeleton();
+std::string pageFrame();
+std::string pageBody();
 std::string pageScript();
 std::string drawScript();
 std::string pageStyle();

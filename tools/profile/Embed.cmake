@@ -3,4 +3,4 @@
 # SPDX-License-Identifier: Apache-2.0
 include(${CMAKE_CURRENT_LIST_DIR}/../templates/EmbedTexts.cmake)
 embed_texts(${OUTPUT} "tools/profile/Write.h"
-  profileSkeleton=${FOLDER}/profile.html profileScript=${FOLDER}/profile.js profileStyle=${FOLDER}/profile.css)
+  profileBody=${FOLDER}/body.html profileScript=${FOLDER}/profile.js profileStyle=${FOLDER}/profile.css)

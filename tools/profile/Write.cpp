@@ -204,9 +204,9 @@ Json indexJson(const Json &trace, const std::vector<KernelLink> &links,
 }
 
 std::string indexPage(const Json &data) {
-  return htmlPage(
-      profileSkeleton(), "tessera profile", data,
-      {{"STYLE", pageStyle() + profileStyle()}, {"SCRIPT", profileScript()}});
+  return htmlPage({"tessera profile", pageStyle() + profileStyle(),
+                   profileBody(), profileScript()},
+                  data);
 }
 
 } // namespace tessera::tools

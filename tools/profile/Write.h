@@ -53,7 +53,7 @@ Json indexJson(const Json &trace, const std::vector<KernelLink> &links,
 std::string indexPage(const Json &data);
 
 // The files of tools/profile, embedded at build time.
-std::string profileSkeleton();
+std::string profileBody();
 std::string profileScript();
 std::string profileStyle();
 

@@ -3,4 +3,4 @@
 # SPDX-License-Identifier: Apache-2.0
 include(${CMAKE_CURRENT_LIST_DIR}/../templates/EmbedTexts.cmake)
 embed_texts(${OUTPUT} "tools/report/RunPage.h"
-  runSkeleton=${FOLDER}/report.html runScript=${FOLDER}/report.js runStyle=${FOLDER}/report.css)
+  runBody=${FOLDER}/body.html runScript=${FOLDER}/report.js runStyle=${FOLDER}/report.css)

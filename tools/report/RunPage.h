@@ -8,7 +8,7 @@
 namespace tessera::tools {
 
 // For htmlPage() (tools/inspect/Page.h): the data are {"runs": runsJson()}.
-std::string runSkeleton();
+std::string runBody();
 std::string runScript();
 // Beside pageStyle().
 std::string runStyle();
