@@ -5,6 +5,7 @@ import collections
 import json
 import os
 import re
+import subprocess
 import sys
 import tempfile
 
@@ -254,6 +255,103 @@ def check_against(program, folder):
     assert pane(data["sides"][0], "ptx")["text"] != pane(data["sides"][1], "ptx")["text"]
 
 
+OWN = """import triton
+import triton.language as tl
+from helpers import scaled
+
+
+@triton.jit
+def kernel(X, Y, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(X + i)
+    tl.store(Y + i, scaled(x))
+"""
+HELPERS = """import triton
+
+
+@triton.jit
+def scaled(x):
+    return x * 2
+"""
+
+
+def write_commits(folder):
+    """A repository with two commits of a kernel and of what it imports: its folder, and the two texts of both files."""
+    repository = os.path.join(folder, "repository")
+    os.mkdir(repository)
+    first = (OWN, HELPERS)
+    second = (OWN.replace("    x =", "    # one more line\n    x =").replace("scaled(x)", "scaled(x) + 1"), HELPERS.replace("* 2", "* 3"))
+    git = ["git", "-C", repository, "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    for texts in (first, second):
+        write_texts(repository, texts)
+        subprocess.run([*git, "add", "."], check=True)
+        subprocess.run([*git, "commit", "-q", "-m", "a commit"], check=True)
+    return repository, first, second
+
+
+def write_texts(repository, texts):
+    for name, text in zip(("own.py", "helpers.py"), texts):
+        with open(os.path.join(repository, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+# How they are compiled, which no instance says.
+SIGNATURE = ["-k", "kernel", "-s", "X=*fp32:16, Y=*fp32:16", "-D", "N=128"]
+
+
+def check_commits(program, folder):
+    """A kernel and what it imports as two commits have them, beside the files as they are."""
+    repository, first, second = write_commits(folder)
+    own, out = os.path.join(repository, "own.py"), os.path.join(folder, "commits.html")
+    arguments = ["inspect", own, *SIGNATURE, "-o", out]
+
+    def page(*more):
+        run(program, [*arguments, *more])
+        return read_page(out)
+
+    alone = []
+    for texts in (first, second):
+        write_texts(repository, texts)
+        alone.append(page())
+    write_texts(repository, (OWN, HELPERS.replace("* 2", "* 5")))
+    now = page()
+    for more, want in ((["--commit", "HEAD~1", "--against", "commit=HEAD"], alone), (["--commit", "HEAD~1"], alone[:1]),
+                       (["--against", "commit=HEAD num_warps=2"], [now, None])):
+        data = page(*more)
+        assert len(data["sides"]) == len(want)
+        for side, of in zip(data["sides"], want):
+            if of:
+                assert pane(side, "ptx")["text"] == pane(of["sides"][0], "ptx")["text"], more
+    data = page("--commit", "HEAD~1", "--against", "commit=HEAD")
+    assert [side["title"] for side in data["sides"]][1] == "commit=HEAD"
+    source = data["source"]
+    rows = list(zip(source["change"], source["file"], source["text"]))
+    assert [row for row in rows if row[0]] == [
+        ("+", "own.py", "    # one more line"), ("-", "own.py", "    tl.store(Y + i, scaled(x))"),
+        ("+", "own.py", "    tl.store(Y + i, scaled(x) + 1)"), ("-", "helpers.py", "    return x * 2"), ("+", "helpers.py", "    return x * 3")], rows
+    # Each side's instructions belong to rows of its own text, and as many are linked as on its own page.
+    for i, (side, of) in enumerate(zip(data["sides"], alone)):
+        gone = "+-"[i]
+        for id in ("tile", "layout", "ptx"):
+            here, there = pane(side, id), pane(of["sides"][0], id)
+            for links, expected in zip(here["links"], there["links"]):
+                assert not any(source["change"][row] == gone for row in links)
+                assert [source["text"][row] for row in links] == [of["source"]["text"][row] for row in expected]
+    same = source["text"].index("    x = tl.load(X + i)")
+    assert all(any(same in links for links in pane(side, "ptx")["links"]) for side in data["sides"]), "one row for both"
+    for more, words in ((["--against", "commit=nowhere"], ["no commit `nowhere`", "git log"]),
+                        (["--commit", "--all"], ["no commit `--all`"])):
+        done = run(program, [*arguments, *more], check=False)
+        assert done.returncode == 1 and "HINT: " in done.stderr and all(word in done.stderr for word in words), done.stderr
+    os.rename(own, os.path.join(repository, "other.py"))
+    arguments[1] = os.path.join(repository, "other.py")
+    done = run(program, [*arguments, "--against", "commit=HEAD"], check=False)
+    assert done.returncode == 1 and "commit HEAD has no other.py" in done.stderr, done.stderr
+    done = run(program, ["inspect", "tests/cases/softmax", "--against", "commit=HEAD", "-o", out], check=False)
+    assert done.returncode == 1 and "of no commit" in done.stderr, done.stderr
+
+
 def check_hostile(program, folder):
     """Text of a kernel that would end the script, were it written as it is."""
     text = ('import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef copy(X, Y, N: tl.constexpr):\n'
@@ -288,6 +386,7 @@ def main():
         check_kernels(program, folder)
         check_case(program, folder)
         check_against(program, folder)
+        check_commits(program, folder)
         check_hostile(program, folder)
         check_messages(program, folder)
     print("pages: links of 3 kernels agree with their .loc tables")

@@ -13,6 +13,7 @@
 #include "support/GpuTarget.h"
 #include "support/Names.h"
 #include "tools/compile/Jobs.h"
+#include "tools/inspect/Commit.h"
 #include "tools/inspect/KernelPage.h"
 
 #include <CLI/CLI.hpp>
@@ -29,13 +30,15 @@ namespace fs = std::filesystem;
 
 struct InspectOptions {
   JobOptions jobs;
-  std::string out, against, table;
+  std::string out, against, table, commit;
 };
 
-// What --against says: another instance, other constexprs, another target.
-struct Other {
+// One side of the page: of the other what --against says, another instance,
+// other constexprs, another target, another commit.
+struct Wanted {
   JobOptions jobs;
-  std::string title;
+  std::string title;  // empty: the instance's name
+  std::string commit; // empty: the file as it is
 };
 
 int64_t positive(const std::string &text, const std::string &what) {
@@ -49,8 +52,8 @@ int64_t positive(const std::string &text, const std::string &what) {
   return value;
 }
 
-Other parseAgainst(const InspectOptions &options) {
-  Other other{options.jobs, {}};
+Wanted parseAgainst(const InspectOptions &options) {
+  Wanted other{options.jobs, {}, options.commit};
   bool named = false;
   std::string text = options.against;
   for (char &c : text)
@@ -75,13 +78,15 @@ Other parseAgainst(const InspectOptions &options) {
       other.jobs.numStages = positive(value, name);
     else if (name == "target")
       other.jobs.target = value;
+    else if (name == "commit")
+      other.commit = value;
     else
       other.jobs.defines.push_back(word);
   }
   if (other.title.empty())
     throw Error("--against is empty",
                 "name another instance of the file, or what is other: "
-                "--against \"num_warps=8 BN=32\"");
+                "--against \"num_warps=8 BN=32\", --against commit=HEAD~1");
   return other;
 }
 
@@ -93,11 +98,13 @@ void needGpu(const std::string &target) {
   GpuTarget::parse(target); // throws
 }
 
-Configuration fromFile(const JobOptions &jobs, const std::string &title,
-                       bool machine) {
+Configuration fromFile(const Wanted &wanted, bool machine) {
+  const JobOptions &jobs = wanted.jobs;
   needGpu(jobs.target);
-  const auto program =
-      syntax::Program::loadFile(runtime::findTypedFile(jobs.file));
+  const std::string file = runtime::findTypedFile(jobs.file);
+  const auto program = wanted.commit.empty()
+                           ? syntax::Program::loadFile(file)
+                           : programOfCommit(file, wanted.commit);
   std::vector<Job> found = makeJobs(jobs, *program);
   if (found.size() > 1) {
     std::string names;
@@ -106,14 +113,18 @@ Configuration fromFile(const JobOptions &jobs, const std::string &title,
     throw Error("which instance of " + jobs.file + "?",
                 "add -i NAME: " + names);
   }
-  return compileForPage(title.empty() ? found[0].name : title, found[0].request,
-                        machine);
+  return compileForPage(wanted.title.empty() ? found[0].name : wanted.title,
+                        found[0].request, machine);
 }
 
 // A recorded launch: compiled for it, run on the simulator with every check.
-Configuration fromCase(const JobOptions &jobs, const std::string &title,
-                       bool machine) {
+Configuration fromCase(const Wanted &wanted, bool machine) {
+  const JobOptions &jobs = wanted.jobs;
   needGpu(jobs.target);
+  if (!wanted.commit.empty())
+    throw Error("a recorded launch keeps its own text of the kernel, which is "
+                "of no commit",
+                "give the kernel's file and --against commit=" + wanted.commit);
   if (!jobs.kernel.empty() || !jobs.instances.empty() ||
       !jobs.signature.empty() || !jobs.defines.empty())
     throw Error("a recorded launch has one kernel, and its grid is for its "
@@ -125,7 +136,7 @@ Configuration fromCase(const JobOptions &jobs, const std::string &title,
     return number ? std::optional<int64_t>(number) : std::nullopt;
   };
   Configuration result = compileForPage(
-      title.empty() ? loaded.recorded.name : title,
+      wanted.title.empty() ? loaded.recorded.name : wanted.title,
       cases::simRequest(loaded, "sim:" + jobs.target, given(jobs.numWarps),
                         given(jobs.numStages)),
       machine);
@@ -168,13 +179,14 @@ int run(const InspectOptions &options) {
   std::error_code ignored;
   const bool isCase = fs::is_directory(options.jobs.file, ignored);
   const auto load = isCase ? fromCase : fromFile;
-  std::optional<Other> other;
+  std::optional<Wanted> other;
   if (!options.against.empty())
     other = parseAgainst(options);
   const bool machine = hasMachineCode();
-  std::vector<Configuration> sides = {load(options.jobs, {}, machine)};
+  std::vector<Configuration> sides = {
+      load({options.jobs, {}, options.commit}, machine)};
   if (other)
-    sides.push_back(load(other->jobs, other->title, machine));
+    sides.push_back(load(*other, machine));
   const std::string name = sides[0].title;
   const fs::path out =
       options.out.empty() ? fs::path(name + ".html") : fs::path(options.out);
@@ -207,7 +219,11 @@ Command addInspect(CLI::App &app) {
       ->capture_default_str();
   verb->add_option("--against", options->against,
                    "a second configuration beside the first: an instance of "
-                   "the file, or what is other");
+                   "the file, what is other, or commit=REVISION, the kernel "
+                   "as git has it there");
+  verb->add_option("--commit", options->commit,
+                   "the file, and what it imports, as git has them in this "
+                   "commit");
   verb->add_option("--table", options->table,
                    "table of tuned configurations whose rows are shown");
   addOut(*verb, options->out, "the page (INSTANCE.html)");
@@ -217,6 +233,8 @@ Command addInspect(CLI::App &app) {
       "page.html\n"
       "  tessera inspect kernels/tutorials/matmul.py -i matmul_f16 --against "
       "\"num_warps=8 BN=32\"\n"
+      "  tessera inspect kernels/tutorials/matmul.py -i matmul_f16 --against "
+      "commit=HEAD~1\n"
       "  tessera inspect tests/cases/softmax --target sm_90 -o softmax.html\n\n"
       "The page is one file and loads nothing. Of a recorded case (docs/"
       "cases.md) it shows\nwhat the simulator counted: executed instructions, "

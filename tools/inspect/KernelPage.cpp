@@ -35,15 +35,15 @@ Configuration compileForPage(std::string title, syntax::CompileRequest request,
 
 std::string kernelPage(const std::vector<Configuration> &sides,
                        const Json &tuned) {
-  SourceRows source;
+  SourcePane source;
   for (const Configuration &side : sides)
     source.add(side.request);
   Json data = {{"version", 1},
                {"source", source.json()},
                {"sides", Json::array()},
                {"tuned", tuned}};
-  for (const Configuration &side : sides)
-    data["sides"].push_back(sideJson(side, source));
+  for (size_t i = 0; i < sides.size(); ++i)
+    data["sides"].push_back(sideJson(sides[i], source.side(i)));
   return htmlPage({"tessera inspect: " + sides[0].title, pageStyle(),
                    pageBody(), pageScript() + drawScript()},
                   data);

@@ -6,6 +6,7 @@
 #include "compiler/syntax/Request.h"
 #include "support/Json.h"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -14,30 +15,51 @@
 
 namespace tessera::tools {
 
+// The rows of one configuration's lines.
 class SourceRows {
 public:
-  // Adds the files of a request; one that is there already (by the last part
-  // of its path, which is all that places have) is not added again.
-  void add(const syntax::CompileRequest &request);
-
-  // Row of a line, from 0; -1 where there is none.
+  // Row of a line, from 0; -1 where there is none. Of a path the last part is
+  // all that places have.
   int64_t rowOf(const std::string &file, uint32_t line) const;
   // The rows of places [["k.py", 31], ...], those that there are, in order.
   Json rowsOf(const Json &places) const;
-
+  // Of the pane: rows of the other configuration count.
   size_t size() const { return rows; }
-  // {"text": [...], "file": [...], "line": [...]}, one of each for a row. A
-  // file that is not the only one has a row with its name above it, line 0.
+
+private:
+  friend class SourcePane;
+  std::map<std::string, std::vector<int64_t>> rowsOfLines; // by file
+  size_t rows = 0;
+};
+
+// The files of one configuration or of two. Where both have a file by the same
+// name with other text, as of two commits, its rows are those of both: what is
+// the same is there once.
+class SourcePane {
+public:
+  // Of the first configuration, then of the second.
+  void add(const syntax::CompileRequest &request);
+
+  const SourceRows &side(size_t i) const { return sides.at(i); }
+  // {"text": [...], "file": [...], "line": [...], "change": [...]}, one of each
+  // for a row. A file that is not the only one has a row with its name above
+  // it, line 0. change: "-" of a row that only the first configuration has
+  // where the second has other text, "+" the other way round, else "".
   Json json() const;
 
 private:
+  struct Row {
+    std::string text;
+    std::array<size_t, 2> line{}; // of each configuration, from 1; 0: not there
+  };
   struct File {
     std::string name;
-    std::vector<std::string> lines;
+    std::vector<Row> rows;
   };
+  void number(); // fills `sides`
+
   std::vector<File> files;
-  std::map<std::string, size_t> firstRow;
-  size_t rows = 0;
+  std::vector<SourceRows> sides;
 };
 
 // The lines of a text; a last one without line end counts, an empty one not.

@@ -15,7 +15,8 @@ function make(tag, attributes, ...children) {
   return node;
 }
 const count = n => n.toLocaleString('en');
-const placeOf = row => data.source.file[row] + ':' + data.source.line[row];
+const change = data.source.change;
+const placeOf = row => data.source.file[row] + ':' + data.source.line[row] + ({'-': ' of A', '+': ' of B'}[change[row]] || '');
 
 // --- Panes -------------------------------------------------------------------
 // Every pane has `text`, `links` (rows of the source, the line's own first) and
@@ -45,6 +46,10 @@ function addPane(id, title, text, links, shown, side) {
 }
 const sides = data.sides, names = sides.length > 1 ? ['A', 'B'] : [''];
 addPane('source', 'Kernel', data.source.text, data.source.text.map((_, row) => [row]), true, -1);
+// Of two texts of a file what only one of them has.
+change.forEach((mark, row) => {
+  if (mark) panes[0].rows[row].classList.add(mark === '+' ? 'added' : 'removed');
+});
 for (const id of ['tile', 'layout', 'ptx', 'sass'])
   sides.forEach((side, i) => {
     const pane = side.panes.find(each => each.id === id);
@@ -180,14 +185,18 @@ const choice = make('select', {id: 'heat'}, ...known.map(what => make('option', 
                     make('option', {value: ''}, 'nothing'));
 function paintHeat() {
   for (const pane of panes) {
+    // A row that only B has is hot by B.
+    const sourceHeat = side => sides[side] && sides[side].heat.source[choice.value];
     const of = pane.index ? pane.id.startsWith('ptx') && sides[pane.side].heat.ptx[choice.value]
-                          : sides[0].heat.source[choice.value];
+      : sourceHeat(0) && sourceHeat(0).map((value, row) => change[row] === '+' && sourceHeat(1) ? sourceHeat(1)[row] : value);
     const most = of ? of.reduce((a, b) => Math.max(a, b), 0) : 0;
-    const reasons = choice.value === 'stalls' && of && (pane.index ? sides[pane.side].reasons.ptx : sides[0].reasons.source);
+    const reasons = choice.value === 'stalls' && of && (pane.index ? sides[pane.side].reasons.ptx
+      : sides[0].reasons.source.map((reason, row) => change[row] === '+' ? sides[1].reasons.source[row] : reason));
     pane.rows.forEach((node, row) => {
+      const mark = pane.index ? '' : change[row];
       const label = pane.index ? String(row + 1) : data.source.line[row] ? String(data.source.line[row]) : '';
       const value = most && of[row] || 0;
-      node.dataset.n = label.padStart(pane.width) + (most ? ' ' + (value ? count(value) : '').padStart(count(most).length) : '');
+      node.dataset.n = mark + label.padStart(pane.width - mark.length) + (most ? ' ' + (value ? count(value) : '').padStart(count(most).length) : '');
       if (reasons && value) node.title = `waits for ${reasons[row]}`;
       else node.removeAttribute('title');
       // A root, or one hot line would leave all others pale.

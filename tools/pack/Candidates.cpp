@@ -7,6 +7,7 @@
 #include "runtime/cases/Packed.h"
 #include "runtime/cases/PackedTuning.h"
 #include "support/Error.h"
+#include "support/GpuTarget.h"
 #include "support/Options.h"
 
 #include <algorithm>
