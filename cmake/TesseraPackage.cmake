@@ -36,16 +36,19 @@ if(TARGET tessera-worker)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/kernels DESTINATION ${package_data} COMPONENT tessera
   FILES_MATCHING PATTERN *.py PATTERN *.cu PATTERN __pycache__ EXCLUDE)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs/tuned DESTINATION ${package_data}/configs COMPONENT tessera)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION ${package_data} COMPONENT tessera)
 
 # Torch is found by the program that uses it, and must be of this version.
-set(TESSERA_TORCH_VERSION "")
 if(TARGET tessera_torch_shared)
-  file(STRINGS ${TESSERA_TORCH_ROOT}/include/torch/headeronly/version.h numbers
-       REGEX "define TORCH_VERSION_(MAJOR|MINOR) ")
-  string(REGEX REPLACE "[^0-9]*([0-9]+)[^0-9]+([0-9]+).*" "\\1.\\2" TESSERA_TORCH_VERSION "${numbers}")
   install(TARGETS tessera_torch_shared
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT torch)
+  # They ask for libtessera_torch.so without a version, which is a link to the
+  # library above. `tessera` starts them with torch's libraries at hand
+  # (tools/commands/TrainProgram.cpp).
+  file(RELATIVE_PATH libraries /${CMAKE_INSTALL_LIBEXECDIR}/tessera /${CMAKE_INSTALL_LIBDIR})
+  set_target_properties(tessera-train tessera-bench PROPERTIES INSTALL_RPATH $ORIGIN/${libraries})
+  install(TARGETS tessera-train tessera-bench
+    RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/tessera COMPONENT torch)
 endif()
 
 configure_package_config_file(${package_inputs}/tesseraConfig.cmake.in

@@ -6,10 +6,12 @@
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Names.h"
+#include "support/Process.h"
 #include "trainer/settings/Setting.h"
 #include "trainer/settings/Variables.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fmt/format.h>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -240,6 +242,22 @@ Config parseConfig(const std::string &text, const std::string &name,
   return settled(entries, processes);
 }
 
+std::string configPath(const std::string &file) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path path = file;
+  if (path.empty() || *path.begin() != "configs" || fs::exists(path, ignored))
+    return file;
+  for (fs::path folder = executablePath().parent_path();
+       !folder.empty() && folder != folder.root_path();
+       folder = folder.parent_path())
+    for (const fs::path &found :
+         {folder / path, folder / "share/tessera" / path})
+      if (fs::is_regular_file(found, ignored))
+        return found.string();
+  return file;
+}
+
 Config readConfig(const std::string &file,
                   const std::vector<std::string> &overrides,
                   int64_t processes) {
@@ -248,7 +266,7 @@ Config readConfig(const std::string &file,
                        processes);
   std::string text;
   try {
-    text = readFile(file);
+    text = readFile(configPath(file));
   } catch (const Error &error) {
     throw Error(error.message, "configs/quickstart.yaml is one to start from");
   }

@@ -109,6 +109,11 @@ struct Config {
 
 using Environment = std::map<std::string, std::string>;
 
+/// The file itself, or, for a name such as configs/quickstart.yaml that the
+/// current folder has not, the one that came with this program: in `configs` or
+/// `share/tessera/configs` of a folder above it.
+std::string configPath(const std::string &file);
+
 /// Reads `file` (may be empty: all defaults), over it the NSA_* variables of
 /// the process's environment, over these the overrides, each "key=value".
 /// Unknown keys and bad values throw tessera::Error with file and line, and so

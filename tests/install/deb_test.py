@@ -75,6 +75,31 @@ class Deb(unittest.TestCase):
         self.assertEqual(inside("./by_hand example/saxpy.py"), SAID % (0, 2))
         self.assertIn(VERSION, inside("tessera version"))
 
+    def test_training_in_an_empty_chroot(self):
+        """With torch, which no package has, from the wheel of this machine; there is no Python."""
+        if "TORCH" not in os.environ:
+            return
+        root = self.folder / "train"
+        depends = {entry.split()[0] for name in self.debs for entry in self.field(name, "Depends").split(",")}
+        fill(root, closure(["libc6", "libc-bin", "dash", "coreutils", *sorted(depends - {"tessera"})]))
+        for package in self.debs.values():
+            run("dpkg-deb", "-x", package, root)
+        run("ldconfig", "-r", root)
+        mounted(self, root)
+        packages = pathlib.Path(os.environ["TORCH"]).parent
+        (root / "site").mkdir()
+        run("mount", "--bind", packages, root / "site")
+        self.addCleanup(run, "umount", "-l", root / "site")
+        (root / "home/text").write_text("the tile of stone is laid upon a floor, and walls rise. " * 200)
+
+        def inside(command):
+            return run("chroot", root, "/bin/sh", "-ec", "cd /home; " + command,
+                       environment={"HOME": "/home", "Torch_ROOT": "/site/torch"})
+
+        self.assertIn("train.seq_len", inside("tessera train --config configs/quickstart.yaml --dry-run"))
+        inside("tessera train --config configs/sim_smoke.yaml data.path=text out=run")
+        self.assertGreater(len((root / "home/run/metrics.jsonl").read_text().splitlines()), 2)
+
 
 if __name__ == "__main__":
     in_namespace()

@@ -1,6 +1,7 @@
 # tests/install/install_test.py - a program finds, builds on and runs with an installed tessera that was moved.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
+import json
 import os
 import pathlib
 import re
@@ -81,7 +82,7 @@ class Library(Installed):
     def test_kernels_and_tables_are_those_of_the_repository(self):
         share = self.prefix / "share/tessera"
         tracked = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard", "kernels",
-                                  "configs/tuned"], text=True,
+                                  "configs"], text=True,
                                  capture_output=True, check=True).stdout.splitlines()
         files = {str(path.relative_to(share)): path.read_bytes() for path in share.rglob("*") if path.is_file()}
         self.assertEqual(files, {name: (ROOT / name).read_bytes() for name in tracked})
@@ -228,8 +229,75 @@ class Torch(Installed):
         self.assertIn("there is no %s: install the component torch" % library, said)
 
 
+class Training(Installed):
+    """`tessera train` of the installation, with a torch that it was not linked to."""
+
+    def said(self, *arguments, status=0, **environment):
+        return run(self.prefix / "bin/tessera", *arguments, folder=self.folder, status=status,
+                   environment={**self.home(), **environment})
+
+    def test_dry_run(self):
+        said = self.said("train", "--config", "configs/quickstart.yaml", "--dry-run", Torch_ROOT=os.environ["TORCH"])
+        self.assertRegex(said, r"(?m)^ *train\.seq_len\b.*\b512\b")
+        self.assertNotIn(str(ROOT), said)
+        with tempfile.TemporaryDirectory(dir=self.folder) as own:  # of that name in the current folder
+            (pathlib.Path(own) / "configs").mkdir()
+            (pathlib.Path(own) / "configs/quickstart.yaml").write_text("train:\n  seq_len: 64\n")
+            said = run(self.prefix / "bin/tessera", "train", "--config", "configs/quickstart.yaml", "--dry-run", folder=own,
+                       environment={**self.home(), "Torch_ROOT": os.environ["TORCH"]})
+            self.assertRegex(said, r"(?m)^ *train\.seq_len\b.*\b64\b")
+
+    def test_trains_and_writes(self):
+        (self.folder / "text").write_text("the tile of stone is laid upon a floor, and walls rise. " * 200)
+        out, torch = self.folder / "run", {"Torch_ROOT": os.environ["TORCH"]}
+        self.said("train", "--config", "configs/sim_smoke.yaml", "data.path=text", "out=%s" % out, **torch)
+        records = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+        losses = [record["bpb"] for record in records if "bpb" in record]
+        self.assertEqual(len(losses), 3)
+        for bits in losses:
+            self.assertLess(abs(bits - 8), 1)  # of a byte, from a model that knows nothing yet
+        said = self.said("generate", "--run", out, "--prompt", "the", "--tokens", "5", **torch)
+        self.assertTrue(said.startswith("the"), said)
+        self.assertIn("fwd", self.said("bench", "--help", **torch))
+
+    def test_libraries_are_those_of_the_installation(self):
+        program = self.prefix / "libexec/tessera/tessera-train"
+        listed = run("ldd", program, environment={"LD_LIBRARY_PATH": os.environ["TORCH"] + "/lib"})
+        paths = dict(re.findall(r"(\S+) => (\S+)", listed))
+        for name in ("libtessera_torch.so", "libtessera.so." + VERSION.rsplit(".", 1)[0]):
+            self.assertEqual(pathlib.Path(paths[name]).resolve().parent, (self.prefix / "lib").resolve(), listed)
+        self.assertNotIn("not found", listed)
+
+    def test_torch_of_python(self):
+        programs = self.folder / "programs"
+        programs.mkdir()
+        for torch, status, words in ((os.environ["TORCH"], 0, "train.seq_len"), ("", 1, "torch was not found")):
+            (programs / "python3").write_text("#!/bin/sh\nprintf '%%s' '%s'\n" % torch)
+            (programs / "python3").chmod(0o755)
+            said = self.said("config", status=status, PATH="%s:/usr/bin:/bin" % programs)
+            self.assertIn(words, said)
+        self.assertRegex(said, r"HINT: .*Torch_ROOT")
+
+    def test_another_torch_is_refused(self):
+        folder = self.folder / "other"
+        self.assertIn("is no folder of torch", self.said("config", status=1, Torch_ROOT=str(folder)))
+        for name, text in (("lib/libtorch_cpu.so", ""), ("include/torch/headeronly/version.h", "#define TORCH_VERSION_MAJOR 1\n"
+                                                         "#define TORCH_VERSION_MINOR 13\n")):
+            (folder / name).parent.mkdir(parents=True)
+            (folder / name).write_text(text)
+        said = self.said("config", status=1, Torch_ROOT=str(folder))
+        self.assertRegex(said, r"was built for torch \d+\.\d+, and %s is 1\.13" % folder)
+
+    def test_without_the_torch_part(self):
+        away = shutil.move(self.prefix / "libexec/tessera/tessera-train", self.folder)
+        self.addCleanup(shutil.move, away, self.prefix / "libexec/tessera")
+        said = self.said("train", "--dry-run", status=1)
+        self.assertIn("tessera-train is not there; looked in: %s/bin %s/libexec/tessera" % (self.prefix, self.prefix), said)
+        self.assertIn("tessera-torch", said)
+
+
 if "TORCH" not in os.environ:
-    del Torch  # a build without torch has no such part
+    del Torch, Training  # a build without torch has no such parts
 
 if __name__ == "__main__":
     unittest.main()

@@ -21,7 +21,7 @@ SANITIZERS = {name: os.environ[name] for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS
 def run(*command, environment=None, status=0, folder="/"):
     """What a command printed; fails when it ends with another status. It sees PATH and nothing else of ours, and runs
     in a folder that has no kernels."""
-    done = subprocess.run([str(part) for part in command], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    done = subprocess.run([str(part) for part in command], text=True, errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           check=False, cwd=folder,
                           env={"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", **SANITIZERS, **(environment or {})})
     if done.returncode != status:

@@ -65,6 +65,15 @@ public:
   }
 
 private:
+  // Beside this program in a build folder, in bin of an installation.
+  fs::path tesseraProgram() const {
+    const fs::path beside = programs / "tessera";
+    std::error_code ignored;
+    return fs::is_regular_file(beside, ignored)
+               ? beside
+               : programs.parent_path().parent_path() / "bin/tessera";
+  }
+
   std::vector<std::string> settings(const std::string &verb) const {
     std::vector<std::string> all = {verb};
     all.insert(all.end(), {"--config", config()});
@@ -112,8 +121,7 @@ private:
   void pack() {
     SpawnOptions spawn;
     spawn.arguments = settings("pack");
-    spawn.arguments.insert(spawn.arguments.begin(),
-                           (programs / "tessera").string());
+    spawn.arguments.insert(spawn.arguments.begin(), tesseraProgram().string());
     const std::string target = run.device().kind == BenchDevice::Kind::Cpu
                                    ? "cpu"
                                    : deviceTarget(run.device().name);

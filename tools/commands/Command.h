@@ -50,7 +50,7 @@ struct TrainVerb {
 };
 const std::vector<TrainVerb> &trainVerbs();
 // Replaces this process by tessera-train with these arguments, verb first.
-// Throws Error when it is not beside this program.
+// Throws Error where findTrainProgram() does.
 int execTrain(const std::vector<std::string> &arguments);
 
 } // namespace tessera::tools

@@ -12,6 +12,7 @@
 #include "support/File.h"
 #include "support/Options.h"
 #include "support/Process.h"
+#include "tools/commands/TrainProgram.h"
 
 #include <CLI/CLI.hpp>
 
@@ -138,20 +139,20 @@ void checkKernels(Report &report) {
 
 // Starts the program that links torch.
 void checkTraining(Report &report) {
-  const fs::path bin = executablePath().parent_path();
-  const fs::path program = bin / "tessera-train";
-  if (!fs::exists(program)) {
-    report.add(State::Broken, "training", "no " + program.string(),
-               "build with -DTESSERA_TORCH=ON; compile, check and replay work "
-               "without it");
+  TrainProgram program;
+  try {
+    program = findTrainProgram("tessera-train");
+  } catch (const Error &error) {
+    report.add(State::Broken, "training", error.message,
+               error.hint + "; compile, check and replay work without it");
     return;
   }
-  const CommandResult result =
-      runCommand({program.string(), "config"}, seconds(60));
+  const CommandResult result = runCommand({program.path.string(), "config"},
+                                          seconds(60), program.environment);
   report.add(result.status.ok() ? State::Good : State::Broken, "training",
-             program.string() + (result.status.ok()
-                                     ? " starts, with LibTorch"
-                                     : ": " + result.status.text()),
+             program.path.string() + (result.status.ok()
+                                          ? " starts, with LibTorch"
+                                          : ": " + result.status.text()),
              result.status.ok() ? "" : firstLine(result.errors));
 }
 

@@ -5,10 +5,10 @@
 
 #include "support/Error.h"
 #include "support/File.h"
-#include "support/Process.h"
+#include "tools/commands/TrainProgram.h"
 
 #include <cerrno>
-#include <filesystem>
+#include <cstdlib>
 #include <unistd.h>
 
 namespace tessera::tools {
@@ -29,20 +29,22 @@ const std::vector<TrainVerb> &trainVerbs() {
 
 int execTrain(const std::vector<std::string> &arguments) {
   const bool bench = arguments.at(0) == "bench"; // a program of its own
-  const std::string name = bench ? "tessera-bench" : "tessera-train";
-  const std::filesystem::path program = executablePath().parent_path() / name;
-  std::vector<std::string> texts = {program.string()};
+  const TrainProgram program =
+      findTrainProgram(bench ? "tessera-bench" : "tessera-train");
+  std::vector<std::string> texts = {program.path.string()};
   texts.insert(texts.end(), arguments.begin() + bench, arguments.end());
   std::vector<char *> argv;
   for (std::string &text : texts)
     argv.push_back(text.data());
   argv.push_back(nullptr);
-  ::execv(program.c_str(), argv.data());
-  const int error = errno;
-  throw Error("cannot start " + program.string() + ": " + errnoText(error),
-              error == ENOENT ? "build the target " + name +
-                                    " (it needs -DTESSERA_TORCH=ON)"
-                              : "check that the file is executable");
+  for (const std::string &setting : program.environment) {
+    const size_t equals = setting.find('=');
+    ::setenv(setting.substr(0, equals).c_str(),
+             setting.substr(equals + 1).c_str(), 1);
+  }
+  ::execv(program.path.c_str(), argv.data());
+  throw Error("cannot start " + program.path.string() + ": " + errnoText(errno),
+              "check that the file is executable");
 }
 
 } // namespace tessera::tools

@@ -37,9 +37,8 @@ std::vector<CompileRequest> requestsFor(const PackJob &job,
                                         const std::string &target,
                                         const std::string &table) {
   const bool gpu = GpuTarget::looksLike(target);
-  std::vector<std::string> command = {
-      (executablePath().parent_path() / "tessera-train").string(), "train",
-      "--list-kernels", "--config", job.config};
+  std::vector<std::string> command = {executablePath().string(), "train",
+                                      "--list-kernels", "--config", job.config};
   command.insert(command.end(), job.settings.begin(), job.settings.end());
   if (gpu)
     command.push_back("runtime.device=auto");

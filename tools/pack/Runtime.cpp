@@ -7,6 +7,8 @@
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Process.h"
+#include "tools/commands/TrainProgram.h"
+#include "trainer/Config.h"
 
 #include <sstream>
 
@@ -44,10 +46,11 @@ bool isThere(const fs::path &library) {
 }
 
 // What the loader finds for a program.
-std::vector<fs::path> librariesOf(const fs::path &program) {
+std::vector<fs::path> librariesOf(const TrainProgram &program) {
+  std::vector<std::string> environment = program.environment;
+  environment.push_back("LD_TRACE_LOADED_OBJECTS=1");
   const CommandResult listed =
-      runCommand({program.string()}, std::chrono::minutes(1),
-                 {"LD_TRACE_LOADED_OBJECTS=1"});
+      runCommand({program.path.string()}, std::chrono::minutes(1), environment);
   std::vector<fs::path> libraries;
   std::istringstream lines(listed.output);
   for (std::string line; std::getline(lines, line);) {
@@ -55,7 +58,7 @@ std::vector<fs::path> librariesOf(const fs::path &program) {
     if (arrow == std::string::npos)
       continue;
     if (end == std::string::npos || line[arrow + 4] != '/')
-      throw Error(program.string() + " lacks a library: " + line,
+      throw Error(program.path.string() + " lacks a library: " + line,
                   "build it again: scripts/build release");
     libraries.push_back(line.substr(arrow + 4, end - arrow - 4));
   }
@@ -79,15 +82,14 @@ void copyFile(const fs::path &from, const fs::path &to) {
 void writeRuntime(const fs::path &folder, const std::string &config,
                   const std::vector<std::string> &settings,
                   const std::string &pack) {
-  const fs::path program = executablePath().parent_path() / "tessera-train";
+  const TrainProgram program = findTrainProgram("tessera-train");
   const fs::path kernels = runtime::findFolder("kernels");
-  if (!fs::exists(program) || kernels.empty())
-    throw Error("the training program or its kernels are missing beside " +
-                    executablePath().string(),
-                "build the target tessera-train");
+  if (kernels.empty())
+    throw Error("the kernels are missing beside " + executablePath().string(),
+                "install them with the program (cmake --install does)");
   for (const char *inner : {"bin", "lib", "kernels"})
     fs::create_directories(folder / inner);
-  copyFile(program, folder / "bin" / program.filename());
+  copyFile(program.path, folder / "bin" / program.path.filename());
   for (const fs::path &library : librariesOf(program))
     if (!isThere(library))
       copyFile(library, folder / "lib" / library.filename());
@@ -99,7 +101,7 @@ void writeRuntime(const fs::path &folder, const std::string &config,
       fs::create_directories(to.parent_path());
       copyFile(file.path(), to);
     }
-  writeOutput(folder / "run.yaml", readFile(config));
+  writeOutput(folder / "run.yaml", readFile(trainer::configPath(config)));
   writeOutput(folder / "run.tpack", pack);
   std::string text = script;
   for (const std::string &setting : settings)
