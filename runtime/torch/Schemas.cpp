@@ -145,6 +145,10 @@ TORCH_LIBRARY(tessera, m) {
         "scale=None) -> "
         "(Tensor, Tensor, Tensor)");
 
+  m.def("decode_attention(Tensor q, Tensor k, Tensor v, int first, int last, "
+        "Tensor? indices=None, int selection_length=0, int splits=0, float? "
+        "scale=None) -> (Tensor o, Tensor lse)");
+
   m.def("rms_norm(Tensor x, Tensor weight, float epsilon=1e-06) -> Tensor");
   m.def("rms_norm_forward(Tensor x, Tensor weight, float epsilon) -> (Tensor "
         "y, Tensor rstd)");

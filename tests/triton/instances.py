@@ -8,12 +8,12 @@ import subprocess
 
 
 def instances_of(path):
-    """{kernel: {instance: {parameter: type or value}}} of a kernel file: "*fp32:16" is a type, 64 a value."""
+    """{kernel: {instance: {parameter: type or value}}} of a kernel file, parameters in order: "*fp32:16" is a type, 64 a value."""
     run = subprocess.run([os.environ["PROGRAM"], "compile", str(path), "--list", "--json"], capture_output=True, text=True)
     if run.returncode:
         raise RuntimeError(run.stderr)
-    return {kernel["name"]: {name: {parameter: argument.get("type", argument.get("value"))
-                                    for parameter, argument in instance["args"].items()}
+    said = lambda argument: argument.get("type", argument.get("value"))
+    return {kernel["name"]: {name: {p["name"]: said(instance["args"][p["name"]]) for p in kernel["params"] if p["name"] in instance["args"]}
                              for name, instance in kernel["instances"].items()}
             for kernel in json.loads(run.stdout)["kernels"] if kernel["instances"]}
 

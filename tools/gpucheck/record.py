@@ -236,7 +236,24 @@ def run_others():
         x, y = rand(101, heads, dim, dtype=dtype), fresh(101, heads, dim, dtype=dtype)
         launch("nn/rope.py", "rope", (cdiv(70, 32), heads, 3), x, y, angle.cos().float(), angle.sin().float(), ref.prefix(lens),
                pos0, *strides(x, y), D=dim, R=dim, RH=pow2(dim // 2), RT=1, INVERSE=0, BT=32)
+    run_decode(rand, gen)
     run_tutorials(rand, strides, ref)
+
+
+def run_decode(rand, gen):
+    """One token of two sequences over a cache of 784 tokens."""
+    from cases import slices
+    for group, dim, vdim, lsel, n, dtype in ((3, 32, 32, 0, 0, torch.float32), (4, 64, 64, 64, 16, torch.float32), (16, 192, 128, 64, 16, torch.bfloat16)):
+        q, k, v = (rand(2, *shape, dtype=dtype) for shape in ((2 * group, dim), (2, 784, dim), (2, 784, vdim)))
+        blocks = torch.stack([torch.randperm(13, generator=gen)[:max(n, 1)] for _ in range(4)]).to(torch.int32)
+        idx = torch.nn.functional.pad(blocks, (0, max(0, n - 13)), value=-1)
+        first, last, steps = 3, 777, 5
+        splits = cdiv(n if lsel else cdiv(last - first, 64), steps)
+        part, state, o, lse = fresh(2, 2, splits, group, vdim), fresh(2, 2, splits, 2, group), fresh(2, 2 * group, vdim, dtype=dtype), fresh(2, 2 * group)
+        common = dict(G=group, GP=pow2(group), E=vdim, EP=pow2(vdim))
+        launch("nsa/decode.py", "decode_split", (splits, 2, 2), q, k, v, idx, part, state, dim ** -0.5, first, last, steps, *q.stride()[:2],
+               *k.stride()[:3], *v.stride()[:3], LSEL=lsel, NSEL=n, **slices(dim), BN=64, **common)
+        launch("nsa/decode.py", "decode_combine", (2, 2), part, state, o, lse, splits, *o.stride()[:2], **common)
 
 
 def run_tutorials(rand, strides, ref):

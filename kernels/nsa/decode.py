@@ -1,0 +1,109 @@
+# kernels/nsa/decode.py - attention of one token a sequence over a cache: shares of the keys side by side, then their ordered sum.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import triton
+import triton.language as tl
+from kernels.tiles import load_rows
+
+
+# tessera: types("Q K V: *TYPE:16", "IDX: *i32:16", "PART STATE: *fp32:16", "scale: fp32", "first last steps: i32", "s*: i32:16")
+# tessera: instance decode_split_quick_f32(TYPE="fp32", G=3, GP=4, LSEL=0, NSEL=0, D=32, DP=32, DT=0, E=32, EP=32, BN=64)
+# tessera: instance decode_split_d64_f32(TYPE="fp32", G=4, GP=4, LSEL=64, NSEL=16, D=64, DP=64, DT=0, E=64, EP=64, BN=64)
+# tessera: instance decode_split_paper_bf16(TYPE="bf16", G=16, GP=16, LSEL=64, NSEL=16, D=192, DP=128, DT=64, E=128, EP=128, BN=64)
+# tessera: swap_ab
+@triton.autotune(configs=[triton.Config({}, num_warps=4, num_stages=2)], key=["G", "D", "E"])
+@triton.jit(do_not_specialize=["first", "last", "steps"])
+def decode_split(Q, K, V, IDX, PART, STATE, scale, first, last, steps, sqb, sqh, skb, skh, skt, svb, svh, svt,
+                 G: tl.constexpr, GP: tl.constexpr, LSEL: tl.constexpr, NSEL: tl.constexpr,
+                 D: tl.constexpr, DP: tl.constexpr, DT: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, BN: tl.constexpr):
+    """`steps` steps of BN keys of one KV head: the sums of its query heads relative to their maximum, and both.
+
+    Keys first .. last-1 of a cache, or with LSEL those of the blocks that IDX names, before `last`.
+    """
+    split = tl.program_id(0)
+    group = tl.program_id(1).to(tl.int64)
+    b = tl.program_id(2).to(tl.int64)
+    head = tl.minimum(tl.arange(0, GP), G - 1)   # padding rows repeat the last head and are not stored
+    live = tl.arange(0, GP) < G
+    q = load_rows(Q + b * sqb + group * G * sqh, head * sqh, D, DP)
+    if DT:
+        q2 = load_rows(Q + b * sqb + group * G * sqh + DP, head * sqh, D - DP, DT)
+    keys = K + b * skb + group * skh
+    values = V + b * svb + group * svh
+    slope = scale * 1.4426950408889634           # scores in units of log 2
+
+    peak = tl.full((GP,), float("-inf"), tl.float32)
+    total = tl.zeros((GP,), tl.float32)
+    acc = tl.zeros((GP, EP), tl.float32)
+    cols = tl.arange(0, BN)
+    for i in range(split * steps, split * steps + steps):
+        if LSEL:
+            OF_BLOCK: tl.constexpr = (LSEL + BN - 1) // BN
+            slot = i // OF_BLOCK
+            block = tl.load(IDX + (b * tl.num_programs(1) + group) * NSEL + slot, mask=slot < NSEL, other=-1)
+            n = tl.maximum(block, 0) * LSEL + i % OF_BLOCK * BN
+            bound = tl.minimum((block + 1) * LSEL, last)     # -1: no more, no keys
+        else:
+            n = first + i * BN
+            bound = last
+        pos = n + cols
+        key = tl.minimum(pos, last - 1).to(tl.int64)         # keys behind the last repeat it
+        k = load_rows(keys, key * skt, D, DP)
+        if DT:
+            k2 = load_rows(keys + DP, key * skt, D - DP, DT)
+        s = tl.dot(q, tl.trans(k))
+        if DT:
+            s = tl.dot(q2, tl.trans(k2), s)
+        s = tl.where((pos < bound)[None, :], s * slope, float("-inf"))
+        top = tl.maximum(peak, tl.max(s, 1))
+        base = tl.where(top == float("-inf"), 0.0, top)
+        p = tl.exp2(s - base[:, None])
+        shrink = tl.exp2(peak - base)
+        total = total * shrink + tl.sum(p, 1)
+        v = load_rows(values, key * svt, E, EP)
+        acc = tl.dot(p.to(v.dtype), v, acc * shrink[:, None])
+        peak = top
+
+    part = ((b * tl.num_programs(1) + group) * tl.num_programs(0) + split) * G
+    rows = tl.arange(0, GP)
+    e = tl.arange(0, EP)
+    tl.store(PART + part * E + (rows * E)[:, None] + e[None, :], acc, mask=live[:, None] & (e[None, :] < E))
+    tl.store(STATE + part * 2 + rows, peak, mask=live)
+    tl.store(STATE + part * 2 + G + rows, total, mask=live)
+
+
+# tessera: types("PART STATE LSE: *fp32:16", "O: *TYPE:16", "splits: i32", "s*: i32:16")
+# tessera: instance decode_combine_quick_f32(TYPE="fp32", G=3, GP=4, E=32, EP=32)
+# tessera: instance decode_combine_d64_f32(TYPE="fp32", G=4, GP=4, E=64, EP=64)
+# tessera: instance decode_combine_paper_bf16(TYPE="bf16", G=16, GP=16, E=128, EP=128)
+@triton.autotune(configs=[triton.Config({}, num_warps=4)], key=["G", "E"])
+@triton.jit(do_not_specialize=["splits"])
+def decode_combine(PART, STATE, O, LSE, splits, sob, soh, G: tl.constexpr, GP: tl.constexpr, E: tl.constexpr, EP: tl.constexpr):
+    """o and lse of a KV head's query heads: the shares of decode_split, one after the other."""
+    group = tl.program_id(0).to(tl.int64)
+    b = tl.program_id(1).to(tl.int64)
+    rows = tl.arange(0, GP)
+    live = rows < G
+    e = tl.arange(0, EP)
+    keep = live[:, None] & (e[None, :] < E)
+    peak = tl.full((GP,), float("-inf"), tl.float32)
+    total = tl.zeros((GP,), tl.float32)
+    acc = tl.zeros((GP, EP), tl.float32)
+    share0 = (b * tl.num_programs(0) + group) * splits
+    for i in range(0, splits):
+        part = (share0 + i) * G
+        its_peak = tl.load(STATE + part * 2 + rows, mask=live, other=float("-inf"))
+        its_total = tl.load(STATE + part * 2 + G + rows, mask=live, other=0.0)
+        x = tl.load(PART + part * E + (rows * E)[:, None] + e[None, :], mask=keep, other=0.0)
+        top = tl.maximum(peak, its_peak)
+        base = tl.where(top == float("-inf"), 0.0, top)
+        shrink = tl.exp2(peak - base)
+        grow = tl.exp2(its_peak - base)
+        total = total * shrink + its_total * grow
+        acc = acc * shrink[:, None] + x * grow[:, None]
+        peak = top
+    none = total == 0.0                          # a row without keys: o = 0, lse = -inf
+    total = tl.where(none, 1.0, total)
+    lse = tl.where(none, float("-inf"), (peak + tl.log2(total)) * 0.6931471805599453)
+    tl.store(O + b * sob + group * G * soh + (rows * soh)[:, None] + e[None, :], (acc / total[:, None]).to(O.dtype.element_ty), mask=keep)
+    tl.store(LSE + (b * tl.num_programs(0) + group) * G + rows, lse, mask=live)
