@@ -62,6 +62,20 @@ def nsa_attention(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """(out [T, Hq, E], indices, gates): all branches of Native Sparse Attention on packed sequences."""
 
+def nsa_gated_attention(
+    q: Tensor, k_cmp: Tensor, v_cmp: Tensor, k_sel: Tensor, v_sel: Tensor, k_win: Tensor, v_win: Tensor, gate_logits: Tensor,
+    cu_seqlens: Tensor, cu_cmp: Tensor, max_seqlen: int, block_length: int, block_stride: int, selection_length: int, selected: int,
+    window: int, initial_blocks: int = 1, local_blocks: int = 2, gate_mode: str = 'softmax', tau: float = 1.0,
+    scale: float | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """nsa_attention of compressed keys and values."""
+
+def decode_attention(
+    q: Tensor, k: Tensor, v: Tensor, first: int, last: int, indices: Tensor | None = None, selection_length: int = 0,
+    splits: int = 0, scale: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """(o [B, Hq, E], lse fp32 [B, Hq]) of one token of each sequence over a cache [B, Hkv, capacity, d]."""
+
 def dense_attention(
     q: Tensor, k: Tensor, v: Tensor, cu_seqlens: Tensor, max_seqlen: int, scale: float | None = None,
 ) -> tuple[Tensor, Tensor]:
