@@ -4,7 +4,9 @@
 //
 // Prefill and decoding are the same function over more or fewer tokens, so any
 // split of a text gives the same (nsa.md REQ-16). Plain torch operations: the
-// compiled kernels take queries and keys of the same tokens.
+// compiled kernels take queries and keys of the same tokens. One token's
+// attention over the cache has compiled kernels of its own; the scores of the
+// compressed keys, and so the selection, are torch's in every case.
 #include "models/Transformer.h"
 
 #include "models/Block.h"
@@ -220,6 +222,16 @@ at::Tensor Transformer::attendCached(const at::Tensor &q,
   const Cache::Layer &layer = cache.layers[layerNumber];
   const int64_t group = c.heads / c.kvHeads, last = first + q.size(2);
   const auto share = [&](const at::Tensor &x) { return shareKeys(x, group); };
+  const bool compiled = source->decodes() && last - first == 1;
+  // [B * Hkv, group, 1, E] of keys from `from` on, or of the blocks.
+  const auto decoded = [&](int branch, int64_t from, const at::Tensor &chosen) {
+    const at::Tensor o = source->decodeAttention(
+        q.reshape({cache.count, c.heads, -1}), layer.keys[branch],
+        layer.values[branch], from, last, chosen, g.selectionLength);
+    return o.view({cache.count * c.kvHeads, group, 1, -1});
+  };
+  if (c.attention != AttentionKind::Nsa && compiled)
+    return decoded(0, 0, {});
   if (c.attention != AttentionKind::Nsa) {
     const NsaGeometry all{.window = last};
     return NsaRows{all, first, last, group}.windowed(q, share(layer.keys[0]),
@@ -234,17 +246,23 @@ at::Tensor Transformer::attendCached(const at::Tensor &q,
   output = output * gate(0);
   if (g.selectedBlocks) {
     const at::Tensor selected =
-        last - first == 1 ? selectedOfOne(g, first, q, layer.keys[0],
-                                          layer.values[0], indices, group)
-                          : rows.selected(q, share(layer.keys[0]),
-                                          share(layer.values[0]), indices);
+        compiled ? decoded(0, 0,
+                           indices.to(at::kInt).view(
+                               {cache.count, c.kvHeads, g.selectedBlocks}))
+        : last - first == 1 ? selectedOfOne(g, first, q, layer.keys[0],
+                                            layer.values[0], indices, group)
+                            : rows.selected(q, share(layer.keys[0]),
+                                            share(layer.values[0]), indices);
     output = output + selected * gate(1);
     cache.seen.selected += selectedTokens(indices, g, first);
   }
-  if (g.window)
-    output = output +
-             rows.windowed(q, share(layer.keys[1]), share(layer.values[1])) *
-                 gate(2);
+  if (g.window) {
+    const at::Tensor windowed =
+        compiled
+            ? decoded(1, std::max<int64_t>(0, last - g.window), {})
+            : rows.windowed(q, share(layer.keys[1]), share(layer.values[1]));
+    output = output + windowed * gate(2);
+  }
   for (int64_t length = first + 1; length <= last; ++length) {
     const int64_t window = std::min(g.window, length);
     const int64_t compressed = g.compressedCount(length);

@@ -81,6 +81,18 @@ public:
   virtual at::Tensor denseAttention(const at::Tensor &q, const at::Tensor &k,
                                     const at::Tensor &v,
                                     const Packing &packing) = 0;
+  /// Whether decodeAttention() is there.
+  virtual bool decodes() const { return false; }
+  /// One token of each sequence over a cache: q [B, Hq, dk], keys and values
+  /// [B, Hkv, capacity, d], those of `first` .. last-1, or, where `blocks` is
+  /// defined, of the blocks of `blockLength` tokens that it names, int32
+  /// [B, Hkv, n], -1: none, before `last`. Gives [B, Hq, dv], no gradient.
+  virtual at::Tensor
+  decodeAttention(const at::Tensor & /*q*/, const at::Tensor & /*k*/,
+                  const at::Tensor & /*v*/, int64_t /*first*/, int64_t /*last*/,
+                  const at::Tensor & /*blocks*/, int64_t /*blockLength*/) {
+    return {};
+  }
   virtual NsaResult nsaAttention(const NsaInputs &inputs,
                                  const ModelConfig &config,
                                  const Packing &packing) = 0;

@@ -61,6 +61,14 @@ public:
                                   packing.length, std::nullopt));
   }
 
+  bool decodes() const override { return true; }
+  Tensor decodeAttention(const Tensor &q, const Tensor &k, const Tensor &v,
+                         int64_t first, int64_t last, const Tensor &blocks,
+                         int64_t blockLength) override {
+    return std::get<0>(decode.call(q, k, v, first, last, maybe(blocks),
+                                   blockLength, /*splits=*/0, std::nullopt));
+  }
+
   NsaResult nsaAttention(const NsaInputs &in, const ModelConfig &config,
                          const Packing &packing) override {
     if (in.compressed)
@@ -158,6 +166,10 @@ private:
   using Dense = Pair(const Tensor &, const Tensor &, const Tensor &,
                      const Tensor &, c10::SymInt, std::optional<double>);
   c10::TypedOperatorHandle<Dense> dense = find<Dense>("dense_attention");
+  using Decode = Pair(const Tensor &, const Tensor &, const Tensor &, int64_t,
+                      int64_t, const MaybeTensor &, int64_t, int64_t,
+                      std::optional<double>);
+  c10::TypedOperatorHandle<Decode> decode = find<Decode>("decode_attention");
   using Nsa = std::tuple<Tensor, Tensor, Tensor>(
       const Tensor &, const Tensor &, const Tensor &, const Tensor &,
       const Tensor &, const Tensor &, const Tensor &, const Tensor &,

@@ -1,6 +1,7 @@
 // tests/numeric/ModelTest.cpp - the model's attention by compiled kernels and
 // in plain torch: which branch is zeroed, which blocks are forced. Copyright
 // the tessera authors. SPDX-License-Identifier: Apache-2.0
+#include "models/Cache.h"
 #include "models/Transformer.h"
 #include "tests/numeric/Harness.h"
 
@@ -152,6 +153,42 @@ TEST(ModelEdges, RecomputeChangesNoBit) {
     const std::vector<at::Tensor> again = gradients(level);
     for (size_t i = 0; i < kept.size(); ++i)
       EXPECT_TRUE(again[i].equal(kept[i])) << int(level) << ' ' << i;
+  }
+}
+
+// The attention of one token over a cache is compiled, its keys split: it gives
+// what plain torch gives there, and what the forward pass over all tokens does.
+TEST(DecodeEdges, TokenByTokenIsTheForwardPass) {
+  constexpr int64_t batch = 2, all = 600, read = 594;
+  const at::Tensor tokens =
+      ((at::arange(batch * all) * 31 + 7) % 61).view({batch, all});
+  for (const AttentionKind kind : {AttentionKind::Nsa, AttentionKind::Dense}) {
+    ModelConfig config = configOf(GateMode::Sigmoid);
+    config.attention = kind;
+    config.nsa.window = 530; // of two shares
+    config.nsa.selectedBlocks = 40;
+    config.layers = 2;
+    config.dim = config.mlpDim = 16;
+    config.vocabulary = 64;
+    const at::NoGradGuard noGrad;
+    const auto byToken = [&](KernelSource source) {
+      Transformer model(config, source, 1);
+      Cache cache(config, batch, all);
+      model.extend(tokens.slice(1, 0, read), cache);
+      std::vector<at::Tensor> logits;
+      for (int64_t t = read; t < all; ++t)
+        logits.push_back(model.extend(tokens.slice(1, t, t + 1), cache));
+      return std::pair(at::cat(logits, 1), cache.reads().total());
+    };
+    const auto [compiled, reads] = byToken(KernelSource::Tessera);
+    const auto [again, readsAgain] = byToken(KernelSource::Tessera);
+    const auto [torch, torchReads] = byToken(KernelSource::Torch);
+    EXPECT_TRUE(compiled.equal(again)) << int(kind);
+    EXPECT_LT(distance(compiled, torch), 1e-5) << int(kind);
+    EXPECT_EQ(reads, torchReads) << int(kind);
+    const at::Tensor whole =
+        Transformer(config, KernelSource::Tessera, 1).forward(tokens).logits;
+    EXPECT_LT(distance(compiled, whole.slice(1, read, all)), 1e-5) << int(kind);
   }
 }
 
