@@ -261,12 +261,7 @@ private:
             fmt::print(" {:.9g}", choice.losses[i] / double(choice.tokens[i]));
           fmt::print("\n");
         });
-    const double all = double(result.examples);
-    fmt::print("hellaswag: {} of {} right, {:.2f}% by the loss of a token "
-               "(acc_norm), {:.2f}% by that of the ending (acc)\n",
-               result.right, result.examples,
-               100.0 * double(result.right) / all,
-               100.0 * double(result.rightBySum) / all);
+    fmt::print("{}\n", trainer::describe(result));
     if (result.cut > 0)
       fmt::print("{} contexts lost their first tokens to fit "
                  "train.seq_len\n",

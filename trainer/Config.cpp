@@ -198,6 +198,10 @@ void validateRun(const Config &c) {
       c.kernels == models::KernelSource::Torch)
     throw Error("attention.kernel needs compiled kernels, but kernels is torch",
                 "set kernels: tessera");
+  if (c.hellaSwagEvery > 0 && c.hellaSwag.empty())
+    throw Error("train.hellaswag_every wants a file, but train.hellaswag names "
+                "none",
+                "set train.hellaswag to llm.c's hellaswag_val.bin");
   if (c.compareEvery > 0 && c.kernels == models::KernelSource::Torch)
     throw Error("debug.compare_every compares compiled kernels with plain "
                 "torch, but kernels is torch",

@@ -79,7 +79,10 @@ struct Config {
   bool compareStops = false; ///< A check that fails ends the run.
   int64_t sampleEvery = 0;   ///< Steps between samples of text; 0: none.
   int64_t sampleTokens = 64;
-  int64_t saveEvery = 200; ///< 0: only when stopped and at the end.
+  std::string hellaSwag; ///< ChoiceFile that a run is scored on; empty: none.
+  int64_t hellaSwagEvery = 0; ///< Steps; 0: only at the end.
+  int64_t hellaSwagLimit = 0; ///< Examples; 0: all.
+  int64_t saveEvery = 200;    ///< 0: only when stopped and at the end.
   int64_t keepCheckpoints = 2;
   int64_t milestoneEvery = 0; ///< Steps; 0: none.
   double watchdog = 180;      ///< Seconds; 0: none.

@@ -92,6 +92,11 @@ void finish(models::Transformer &model, const Corpus &corpus,
   const Progress &progress = run.reached();
   ReportSignals::doing("final evaluation", progress.step);
   json metrics = finalMetrics(model, corpus, config, progress);
+  if (!run.choices().empty()) {
+    const ChoiceResult choices = run.choices().score(model);
+    metrics.update(metricsOf(choices));
+    logLine(describe(choices));
+  }
   if (config.panel && model.device().is_cpu())
     metrics["panel"] = runPanel(model.kernels(), panelSeconds, logLine);
   const models::KernelCounts counts = model.kernels().counts();

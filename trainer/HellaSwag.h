@@ -3,12 +3,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
+#include "models/Transformer.h"
+#include "trainer/data/Choices.h"
+
 #include <functional>
-#include <string>
-#include <vector>
+#include <nlohmann/json_fwd.hpp>
+#include <set>
 
 namespace tessera::trainer {
+
+struct Config;
 
 struct EvaluateOptions {
   std::string run = "runs/quickstart"; ///< Run folder; its newest checkpoint.
@@ -34,10 +38,39 @@ struct ChoiceResult {
   int64_t cut = 0;        ///< Contexts cut at their beginning to fit.
 };
 
-/// Scores the endings of the first `limit` examples. A context that does not
-/// fit train.seq_len with its longest ending loses its first tokens. Calls
-/// `each` after each example. Throws tessera::Error for a file that is
-/// damaged, or has tokens that the model does not have.
+/// The shares of right endings and the number of examples, as metrics.jsonl and
+/// metrics.json have them.
+nlohmann::json metricsOf(const ChoiceResult &result);
+/// The same as one line.
+std::string describe(const ChoiceResult &result);
+
+/// The examples of a file in memory, known to fit a model.
+class ChoiceSet {
+public:
+  ChoiceSet() = default;
+  /// The first `limit` examples of `file`, all if 0. A context that does not
+  /// fit the model's longest text with its longest ending loses its first
+  /// tokens. Throws tessera::Error for a file that is damaged, has tokens that
+  /// the model does not have, or an ending longer than its texts.
+  ChoiceSet(const std::string &file, int64_t limit, const Config &config);
+
+  bool empty() const { return examples.empty(); }
+  /// Scores all. `each` is called after each example.
+  ChoiceResult
+  score(models::Transformer &model,
+        const std::function<void(const ScoredChoice &)> &each = {}) const;
+  /// Sequences and tokens of a sequence of the forward passes of score().
+  std::set<std::pair<int64_t, int64_t>> shapes() const;
+
+private:
+  std::vector<MultipleChoice> examples;
+  int64_t cut = 0;
+};
+
+/// Those that train.hellaswag names; none where it is empty.
+ChoiceSet choicesOf(const Config &config);
+
+/// Scores the newest checkpoint of a run.
 ChoiceResult
 scoreChoices(const EvaluateOptions &options,
              const std::function<void(const ScoredChoice &)> &each);

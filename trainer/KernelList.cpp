@@ -8,6 +8,7 @@
 #include "trainer/Config.h"
 #include "trainer/Determinism.h"
 #include "trainer/Evaluate.h"
+#include "trainer/HellaSwag.h"
 #include "trainer/Run.h"
 #include "trainer/Start.h"
 
@@ -31,10 +32,14 @@ std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
                             device);
   // Weights of the type that the run computes in.
   const AdamW optimizer(model.parameters(), config);
-  const auto tokens = [&](int64_t sequences) {
-    return at::zeros({sequences, config.sequenceLength},
+  const auto tokensOf = [&](int64_t sequences, int64_t length) {
+    return at::zeros({sequences, length},
                      at::TensorOptions(at::kLong).device(device));
   };
+  const auto tokens = [&](int64_t sequences) {
+    return tokensOf(sequences, config.sequenceLength);
+  };
+  const auto choiceShapes = choicesOf(config).shapes();
   const auto evaluation = [&](int64_t windows, int without) {
     const at::NoGradGuard noGrad;
     models::ForwardOptions options;
@@ -52,6 +57,9 @@ std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
             for (int branch = 0; branch < 3; ++branch)
               evaluation(windows, branch);
         }
+        const at::NoGradGuard noGrad;
+        for (const auto &[sequences, length] : choiceShapes)
+          model.forward(tokensOf(sequences, length));
       },
       prepare);
 }

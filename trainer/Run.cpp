@@ -64,7 +64,9 @@ Run::Run(const Config &config, const Corpus &corpus, models::Transformer &model,
                int64_t(config.bucketMegabytes * 1e6)),
       writer(config, corpus.hash, kernels, optimizer), progress(start),
       source(corpus, config, start.windows, parallel.rank(), parallel.size()),
-      unit(lossUnit(corpus)), before(start.trainSeconds),
+      unit(lossUnit(corpus)),
+      choiceSet(parallel.first() ? choicesOf(config) : ChoiceSet()),
+      before(start.trainSeconds),
       tokenFlops(planOf(config).weightFlops + planOf(config).attentionFlops),
       peakFlops(parallel.first() ? peakRate(config, model.device()) : 0) {}
 
@@ -250,6 +252,8 @@ void Run::between() {
     control.beat("between", progress.step);
   if (parallel.first() && due(config.evaluateEvery))
     evaluateHeldOut();
+  if (parallel.first() && due(config.hellaSwagEvery))
+    scoreChoiceSet();
   if (parallel.first() && due(config.sampleEvery))
     sayASample();
   if (parallel.first() && due(config.compareEvery))
@@ -272,6 +276,16 @@ void Run::evaluateHeldOut() {
   telemetry.say(fmt::format("step {}: {:.4f} held-out {} "
                             "({} windows)",
                             progress.step, e.bits, unit.name, e.windows));
+}
+
+void Run::scoreChoiceSet() {
+  RECORD_USER_SCOPE("hellaswag");
+  ReportSignals::doing("scoring endings", progress.step);
+  const ChoiceResult result = choiceSet.score(model);
+  nlohmann::json record = metricsOf(result);
+  record["step"] = progress.step;
+  telemetry.record(record);
+  telemetry.say(fmt::format("step {}: {}", progress.step, describe(result)));
 }
 
 /// On the micro-batch that comes next.

@@ -7,6 +7,7 @@
 #include "trainer/Config.h"
 #include "trainer/Data.h"
 #include "trainer/GradientExchange.h"
+#include "trainer/HellaSwag.h"
 #include "trainer/RunControl.h"
 #include "trainer/Telemetry.h"
 #include "trainer/Trace.h"
@@ -51,6 +52,8 @@ public:
   void say(const std::string &text) { telemetry.say(text); }
   /// Kernels compiled after the first step: 0, all are prepared before it.
   int64_t compiledAfterFirstStep() const;
+  /// Of train.hellaswag, in the first process.
+  const ChoiceSet &choices() const { return choiceSet; }
 
 private:
   void takeStep();
@@ -62,6 +65,7 @@ private:
   [[noreturn]] void stop(const std::string &what);
   void update(double rate, StageClock &clock);
   void evaluateHeldOut();
+  void scoreChoiceSet();
   void sayASample();
   void compareKernels();
   void startSave();
@@ -80,6 +84,7 @@ private:
   Progress progress;
   TokenSource source;
   const LossUnit unit;
+  const ChoiceSet choiceSet;
   const double
       before; ///< Seconds of training that a resumed run has behind it.
   const Clock::time_point resumed = Clock::now();

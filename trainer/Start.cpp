@@ -166,6 +166,7 @@ void firstBatches(models::Transformer &model, AdamW &optimizer,
                   const Corpus &corpus, const Config &config,
                   const Progress &progress, const Say &say) {
   requireSamples(corpus, config);
+  choicesOf(config); // reads and checks all of it
   ReportSignals::doing("first batches, kernels are compiled", progress.step);
   const Run::Clock::time_point start = Run::Clock::now();
   listKernels(corpus, config, /*prepare=*/true, model.device());

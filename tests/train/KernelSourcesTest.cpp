@@ -182,15 +182,46 @@ TEST_P(KernelSources, ThreadsAndResumeChangeNoBit) {
   }
 }
 
+/// Two examples as llm.c's dev/data/hellaswag.py writes them, of bytes, padded
+/// to 64 and to 128 tokens by the evaluation.
+std::string twoExamples() {
+  std::string file;
+  const auto put = [&](uint32_t value, int bytes) {
+    for (int i = 0; i < bytes; ++i)
+      file += char(value >> (8 * i) & 255);
+  };
+  for (const uint32_t word : {20240522u, 1u, 2u, 0u})
+    put(word, 4);
+  file.resize(1024);
+  for (const uint32_t context : {20u, 90u}) {
+    constexpr uint32_t endings = 4, tokens = 5;
+    put(65535, 2);
+    put(2 * (6 + context + endings * (1 + tokens)), 2);
+    for (const uint32_t value : {0u, 1u, endings, context})
+      put(value, 2);
+    for (uint32_t i = 0; i < context; ++i)
+      put('a' + i % 26, 2);
+    for (uint32_t e = 0; e < endings; ++e) {
+      put(tokens, 2);
+      for (uint32_t i = 0; i < tokens; ++i)
+        put('a' + e + i, 2);
+    }
+  }
+  return file;
+}
+
 /// All kernels of a run are compiled before its first step, those of
-/// evaluations of other sizes, too. The next run finds them: it compiles none
-/// and starts no compiler, which is not there.
+/// evaluations of other sizes and of scores of endings, too. The next run finds
+/// them: it compiles none and starts no compiler, which is not there.
 TEST_P(KernelSources, TheSecondStartCompilesNothing) {
+  folder.write("endings", twoExamples());
   const auto start = [&](const std::string &out, const std::string &worker) {
     const CommandResult done = runCommand(
         command(out, {std::string("attention=") + GetParam(), "kernels=tessera",
                       "train.steps=4", "train.eval_every=2",
-                      "train.eval_windows=3", "train.final_windows=13"}),
+                      "train.eval_windows=3", "train.final_windows=13",
+                      "train.hellaswag=" + folder.file("endings"),
+                      "train.hellaswag_every=2"}),
         std::chrono::seconds(300),
         {"TESSERA_CACHE_DIR=" + folder.file("cache"), worker});
     expectFine(done);
@@ -207,6 +238,7 @@ TEST_P(KernelSources, TheSecondStartCompilesNothing) {
   EXPECT_EQ(second["kernels_compiled_after_step_1"], 0);
   EXPECT_EQ(second["kernels_loaded"], first["kernels_loaded"]);
   EXPECT_EQ(second["val_bpb"], first["val_bpb"]);
+  EXPECT_EQ(second["val_hellaswag_examples"], 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(Attention, KernelSources,

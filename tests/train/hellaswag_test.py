@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Examples of our own are written as llm.c's dev/data/hellaswag.py writes its file. The PyTorch side is the model of
 torch_losses.py, which takes each context with each ending alone, without padding."""
+import json
 import os
 import pathlib
 import random
@@ -109,6 +110,48 @@ def check(folder, attention, w):
     expect("cut: " + lines[-1], lines[-1].startswith("1 contexts lost"))
 
 
+def chosen(w, rows):
+    """How many are right by the loss of a token and by that of the ending."""
+    right = by_sum = 0
+    for context, endings, label in rows:
+        cut = max(0, len(context) + max(map(len, endings)) - plain.LENGTH)
+        sums = [score(w, context[cut:], ending) for ending in endings]
+        right += min(range(4), key=lambda i: sums[i] / len(endings[i])) == label
+        by_sum += min(range(4), key=sums.__getitem__) == label
+    return right, by_sum
+
+
+def check_during_a_run(folder):
+    """Scores of a run on its way are those of the checkpoints of the same steps, and no weight is another for them."""
+    settings = ("train.lr=0.003", "kernels=torch", "train.save_every=10", "train.keep=9")
+    plain.run(folder, "plain", "dense", "fp32", 30, *settings)
+    plain.run(folder, "scored", "dense", "fp32", 30, *settings, "train.hellaswag=" + str(folder / "a.bin"),
+              "train.hellaswag_every=10", "train.hellaswag_limit=16")
+    last = "ckpt/step_00000030/model.safetensors"
+    expect("weights differ", (folder / "plain" / last).read_bytes() == (folder / "scored" / last).read_bytes())
+    records = [json.loads(line) for line in (folder / "scored/metrics.jsonl").read_text().splitlines()]
+    records = [record for record in records if "val_hellaswag_acc_norm" in record]
+    expect("records: %s" % records, [record["step"] for record in records] == [10, 20])
+    final = json.loads((folder / "scored/metrics.json").read_text())
+    seen = [(10, record) for record in records[:1]] + [(20, record) for record in records[1:]] + [(30, final)]
+    for step, record in seen:
+        right, by_sum = chosen(plain.tensors(folder / ("scored/ckpt/step_%08d/model.safetensors" % step)), examples()[:16])
+        expect("step %d: %s, not %d and %d" % (step, record, right, by_sum), record["val_hellaswag_examples"] == 16 and
+               (record["val_hellaswag_acc_norm"], record["val_hellaswag_acc"]) == (right / 16, by_sum / 16))
+
+
+def check_refused_runs(folder):
+    """Before the first step, and nothing of the folder is changed."""
+    for settings, part in ((["train.hellaswag=" + str(folder / "none.bin")], "none.bin"),
+                           (["train.hellaswag=" + str(folder / "b.bin")], "example 2 has the token 50256"),
+                           (["train.hellaswag_every=5"], "train.hellaswag names none")):
+        done = subprocess.run([os.environ["TESSERA_TRAIN"], "train", "kernels=torch", "data.path=" + str(folder / "text"),
+                               "out=" + str(folder / "refused"), "panel=false", *settings],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+        expect("%s: %s" % (part, done.stderr), done.returncode == 1 and part in done.stderr and "HINT" in done.stderr)
+        expect("%s: a run began" % part, not (folder / "refused/metrics.jsonl").exists())
+
+
 def check_refusals(folder):
     rows = examples()[:3]
     rows[2][1][3][0] = 50256
@@ -132,6 +175,8 @@ def main():
         checkpoint, = (folder / "run/ckpt").glob("step_*")
         check(folder, "dense", plain.tensors(checkpoint / "model.safetensors"))
         check_refusals(folder)
+        check_during_a_run(folder)
+        check_refused_runs(folder)
     for failure in failures[:20]:
         print(failure)
     print("%d failures" % len(failures))

@@ -41,7 +41,7 @@ ChoiceFile::ChoiceFile(const std::string &path) : file(path) {
                 "the file is damaged; make it again");
 }
 
-Choice ChoiceFile::next() {
+MultipleChoice ChoiceFile::next() {
   const std::string head = offset + 4 > file.size() ? "" : file.read(offset, 4);
   if (head.empty())
     damaged("the file ends before it");
@@ -66,7 +66,7 @@ Choice ChoiceFile::next() {
       token = number16();
     return list;
   };
-  Choice choice;
+  MultipleChoice choice;
   number16(); // its number, which nothing depends on
   choice.label = number16();
   const int64_t endings = number16();

@@ -12,7 +12,7 @@
 namespace tessera::trainer {
 
 /// A beginning, endings of which one is right, all in tokens.
-struct Choice {
+struct MultipleChoice {
   std::vector<int64_t> context;
   std::vector<std::vector<int64_t>> endings;
   int64_t label = 0; ///< The right one.
@@ -30,7 +30,7 @@ public:
   int64_t size() const { return count; } ///< Examples.
   /// The example behind the one before, read from the file. Throws
   /// tessera::Error, with its number, for what is damaged.
-  Choice next();
+  MultipleChoice next();
 
 private:
   [[noreturn]] void damaged(const std::string &what) const;

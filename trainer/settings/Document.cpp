@@ -64,7 +64,7 @@ std::string settingsHelp() {
 
 std::string settingsPage() {
   std::string text =
-      R"(<!-- Written by `tessera-train config --page` from trainer/settings/Table.cpp: change that. -->
+      R"(<!-- Written by `tessera-train config --page` from the tables of trainer/settings: change those. -->
 # Settings
 
 A run's settings come from its YAML file (`a.b` is `b` below `a`), over that from

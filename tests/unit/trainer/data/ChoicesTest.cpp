@@ -57,7 +57,7 @@ TEST(Choices, AreThoseOfTheFile) {
   const TestFolder folder;
   ChoiceFile file(folder.write("a.bin", good()));
   ASSERT_EQ(file.size(), 2);
-  const Choice first = file.next(), second = file.next();
+  const MultipleChoice first = file.next(), second = file.next();
   EXPECT_EQ(first.label, 2);
   EXPECT_EQ(first.context, (std::vector<int64_t>{10, 11, 12}));
   EXPECT_EQ(first.endings,

@@ -1,0 +1,89 @@
+// trainer/settings/Entry.h - builds the entries of the table of settings.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "trainer/settings/Setting.h"
+
+#include <type_traits>
+
+namespace tessera::trainer {
+
+/// A word that a setting takes, and the value it stands for.
+template <typename E>
+Choice choice(const char *name, E value) {
+  return {name, int(value), {}};
+}
+
+/// Builds one entry of the table.
+class SettingEntry {
+public:
+  /// `member` gives the place of the value in a Config.
+  template <typename F>
+  static SettingEntry of(const char *key, F member, const char *doc) {
+    SettingEntry e(key, doc);
+    e.setting.field = [member](Config &c) -> Field { return &member(c); };
+    return e;
+  }
+  template <typename F>
+  static SettingEntry oneOf(const char *key, F member,
+                            const std::vector<Choice> &choices,
+                            const char *doc) {
+    SettingEntry e(key, doc);
+    e.setting.field = [member, &choices](Config &c) -> Field {
+      auto &value = member(c);
+      using Value = std::remove_reference_t<decltype(value)>;
+      return ChoiceField{&choices, [&value] { return int(value); },
+                         [&value](int v) { value = Value(v); }};
+    };
+    return e;
+  }
+  /// A key of a feature that is not built, or that never had an effect.
+  static SettingEntry absent(const char *key, std::vector<std::string> accepted,
+                             const char *doc) {
+    SettingEntry e(key, doc);
+    e.setting.accepted = std::move(accepted);
+    return e;
+  }
+
+  SettingEntry range(double low, double high) {
+    setting.low = low;
+    setting.high = high;
+    return *this;
+  }
+  SettingEntry also(const char *alias) {
+    setting.aliases.push_back(alias);
+    return *this;
+  }
+  SettingEntry twin(const char *variable) {
+    setting.variable = variable;
+    return *this;
+  }
+  SettingEntry free() {
+    setting.atResume = AtResume::Change;
+    return *this;
+  }
+  SettingEntry announced() {
+    setting.atResume = AtResume::Announce;
+    return *this;
+  }
+  operator Setting() const { return setting; }
+
+private:
+  SettingEntry(const char *key, const char *doc) {
+    setting.key = key;
+    setting.doc = doc;
+  }
+  Setting setting;
+};
+
+/// The parts of settingsTable() that have files of their own.
+std::vector<Setting> modelSettings();
+std::vector<Setting> trainSettings();
+std::vector<Setting> routineSettings();
+
+} // namespace tessera::trainer
+
+/// The place of a value in a Config, for SettingEntry.
+#define MEMBER(path)                                                           \
+  [](tessera::trainer::Config &c) -> auto & { return c.path; }
