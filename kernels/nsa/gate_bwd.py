@@ -40,6 +40,55 @@ def gated_lse(ptr, gate, live):
     return tl.where(gate > 0.0, lse - tl.log2(gate) * 0.6931471805599453, float("inf"))
 
 
+# tessera: types("DO OC OS OW DLOGITS: *TYPE:16", "LC LS LW GATES LSE DELTA: *fp32:16", "T sgt sgh slt slh: i32", "inv_tau: fp32", "plane s*: i32:16")
+# tessera: instance gate_bwd_rows_quick_f32(TYPE="fp32", G=3, E=32, EP=32, SOFTMAX=1, BT=32)
+# tessera: instance gate_bwd_rows_d64_f32(TYPE="fp32", G=4, E=64, EP=64, SOFTMAX=1, BT=32)
+# tessera: instance gate_bwd_rows_paper_bf16(TYPE="bf16", G=16, E=128, EP=128, SOFTMAX=1, BT=32)
+# tessera: cpu(BT=32)
+# tessera: cpu(BT=64)
+# tessera: space(BT=[8, 16, 32, 64, 128])
+@triton.jit(do_not_specialize=["T"])
+def gate_bwd_rows(DO, OC, OS, OW, LC, LS, LW, GATES, DLOGITS, LSE, DELTA, T, inv_tau, plane, sdot, sdoh, sbt, sbh,
+                  sgt, sgh, slt, slh,
+                  G: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, SOFTMAX: tl.constexpr, BT: tl.constexpr):
+    """BT tokens of one KV head: what lets the branches' backwards take dO as it is.
+
+    With g*p in the place of p, and dO.O_c as delta, their formulas give the gradients of g*O_c: the gate goes into lse.
+    """
+    t0 = tl.program_id(0) * BT
+    group = tl.program_id(1).to(tl.int64)
+    token0 = tl.program_id(0).to(tl.int64) * BT
+    rel = tl.arange(0, BT)
+    live = t0 + rel < T
+    gate = GATES + token0 * sgt + group * sgh + rel * sgt
+    gc = tl.load(gate, mask=live, other=0.0)
+    gs = tl.load(gate + 1, mask=live, other=0.0)
+    gw = tl.load(gate + 2, mask=live, other=0.0)
+    dgc = tl.zeros((BT,), tl.float32)
+    dgs = tl.zeros((BT,), tl.float32)
+    dgw = tl.zeros((BT,), tl.float32)
+    heads = tl.num_programs(1) * G
+    far = plane.to(tl.int64)                             # from one branch of LSE and DELTA to the next
+    for g in range(0, G):
+        head = group * G + g
+        base = token0 * sbt + head * sbh
+        do = load_rows(DO + token0 * sdot + head * sdoh, rel * sdot, live, E, EP).to(tl.float32)
+        pc = tl.sum(do * load_rows(OC + base, rel * sbt, live, E, EP).to(tl.float32), 1)
+        ps = tl.sum(do * load_rows(OS + base, rel * sbt, live, E, EP).to(tl.float32), 1)
+        pw = tl.sum(do * load_rows(OW + base, rel * sbt, live, E, EP).to(tl.float32), 1)
+        dgc += pc
+        dgs += ps
+        dgw += pw
+        row = token0 * heads + head + rel * heads
+        tl.store(DELTA + row, pc, mask=live)
+        tl.store(DELTA + far + row, ps, mask=live)
+        tl.store(DELTA + 2 * far + row, pw, mask=live)
+        tl.store(LSE + row, gated_lse(LC + row, gc, live), mask=live)
+        tl.store(LSE + far + row, gated_lse(LS + row, gs, live), mask=live)
+        tl.store(LSE + 2 * far + row, gated_lse(LW + row, gw, live), mask=live)
+    store_logits(DLOGITS + token0 * slt + group * slh + rel * slt, gc, gs, gw, dgc, dgs, dgw, inv_tau, live, SOFTMAX)
+
+
 # tessera: types("DO OC OS OW DOC DOS DOW DLOGITS: *TYPE:16", "GATES DELTA: *fp32:16", "T sgt sgh slt slh: i32", "inv_tau: fp32", "s*: i32:16")
 # tessera: instance gate_bwd_quick_f32(TYPE="fp32", G=3, E=32, EP=32, SOFTMAX=1, BT=32)
 # tessera: instance gate_bwd_d64_f32(TYPE="fp32", G=4, E=64, EP=64, SOFTMAX=1, BT=32)
@@ -89,53 +138,4 @@ def gate_bwd(DO, OC, OS, OW, GATES, DOC, DOS, DOW, DLOGITS, DELTA, T, inv_tau, s
         tl.store(DOC + out, (gc[:, None] * do).to(DOC.dtype.element_ty), mask=keep)
         tl.store(DOS + out, (gs[:, None] * do).to(DOS.dtype.element_ty), mask=keep)
         tl.store(DOW + out, (gw[:, None] * do).to(DOW.dtype.element_ty), mask=keep)
-    store_logits(DLOGITS + token0 * slt + group * slh + rel * slt, gc, gs, gw, dgc, dgs, dgw, inv_tau, live, SOFTMAX)
-
-
-# tessera: types("DO OC OS OW DLOGITS: *TYPE:16", "LC LS LW GATES LSE DELTA: *fp32:16", "T sgt sgh slt slh: i32", "inv_tau: fp32", "plane s*: i32:16")
-# tessera: instance gate_bwd_rows_quick_f32(TYPE="fp32", G=3, E=32, EP=32, SOFTMAX=1, BT=32)
-# tessera: instance gate_bwd_rows_d64_f32(TYPE="fp32", G=4, E=64, EP=64, SOFTMAX=1, BT=32)
-# tessera: instance gate_bwd_rows_paper_bf16(TYPE="bf16", G=16, E=128, EP=128, SOFTMAX=1, BT=32)
-# tessera: cpu(BT=32)
-# tessera: cpu(BT=64)
-# tessera: space(BT=[8, 16, 32, 64, 128])
-@triton.jit(do_not_specialize=["T"])
-def gate_bwd_rows(DO, OC, OS, OW, LC, LS, LW, GATES, DLOGITS, LSE, DELTA, T, inv_tau, plane, sdot, sdoh, sbt, sbh,
-                  sgt, sgh, slt, slh,
-                  G: tl.constexpr, E: tl.constexpr, EP: tl.constexpr, SOFTMAX: tl.constexpr, BT: tl.constexpr):
-    """BT tokens of one KV head: what lets the branches' backwards take dO as it is.
-
-    With g*p in the place of p, and dO.O_c as delta, their formulas give the gradients of g*O_c: the gate goes into lse.
-    """
-    t0 = tl.program_id(0) * BT
-    group = tl.program_id(1).to(tl.int64)
-    token0 = tl.program_id(0).to(tl.int64) * BT
-    rel = tl.arange(0, BT)
-    live = t0 + rel < T
-    gate = GATES + token0 * sgt + group * sgh + rel * sgt
-    gc = tl.load(gate, mask=live, other=0.0)
-    gs = tl.load(gate + 1, mask=live, other=0.0)
-    gw = tl.load(gate + 2, mask=live, other=0.0)
-    dgc = tl.zeros((BT,), tl.float32)
-    dgs = tl.zeros((BT,), tl.float32)
-    dgw = tl.zeros((BT,), tl.float32)
-    heads = tl.num_programs(1) * G
-    far = plane.to(tl.int64)                             # from one branch of LSE and DELTA to the next
-    for g in range(0, G):
-        head = group * G + g
-        base = token0 * sbt + head * sbh
-        do = load_rows(DO + token0 * sdot + head * sdoh, rel * sdot, live, E, EP).to(tl.float32)
-        pc = tl.sum(do * load_rows(OC + base, rel * sbt, live, E, EP).to(tl.float32), 1)
-        ps = tl.sum(do * load_rows(OS + base, rel * sbt, live, E, EP).to(tl.float32), 1)
-        pw = tl.sum(do * load_rows(OW + base, rel * sbt, live, E, EP).to(tl.float32), 1)
-        dgc += pc
-        dgs += ps
-        dgw += pw
-        row = token0 * heads + head + rel * heads
-        tl.store(DELTA + row, pc, mask=live)
-        tl.store(DELTA + far + row, ps, mask=live)
-        tl.store(DELTA + 2 * far + row, pw, mask=live)
-        tl.store(LSE + row, gated_lse(LC + row, gc, live), mask=live)
-        tl.store(LSE + far + row, gated_lse(LS + row, gs, live), mask=live)
-        tl.store(LSE + 2 * far + row, gated_lse(LW + row, gw, live), mask=live)
     store_logits(DLOGITS + token0 * slt + group * slh + rel * slt, gc, gs, gw, dgc, dgs, dgw, inv_tau, live, SOFTMAX)
