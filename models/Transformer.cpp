@@ -13,6 +13,7 @@
 #include <ATen/record_function.h>
 #include <cmath>
 #include <fmt/format.h>
+#include <numeric>
 #include <utility>
 
 namespace tessera::models {
@@ -29,6 +30,14 @@ public:
   at::Tensor normal(const std::string &name, at::IntArrayRef shape,
                     double deviation) {
     return add(name, at::randn(shape, generator) * deviation);
+  }
+  /// Matrices of so many rows, one below the other.
+  at::Tensor normal(const std::string &name, std::vector<int64_t> rows,
+                    int64_t columns, double deviation) {
+    const int64_t sum = std::accumulate(rows.begin(), rows.end(), int64_t(0));
+    const at::Tensor value = normal(name, {sum, columns}, deviation);
+    all.back().stacked = std::move(rows);
+    return value;
   }
   at::Tensor constant(const std::string &name, at::IntArrayRef shape,
                       double value) {
@@ -66,6 +75,15 @@ BlockMlp blockMlp(Builder &make, const std::string &in, const ModelConfig &c,
 
 int64_t branches(const ModelConfig &c) {
   return c.attention == AttentionKind::Nsa ? 3 : 1;
+}
+
+/// Rows of the projections to queries, to the keys of each branch, and to its
+/// values.
+std::vector<int64_t> projections(const ModelConfig &c) {
+  std::vector<int64_t> rows = {c.heads * c.keyDim};
+  for (const int64_t d : {c.keyDim, c.valueDim})
+    rows.insert(rows.end(), size_t(branches(c)), c.kvHeads * d);
+  return rows;
 }
 
 /// The logits of gates [T, Hkv, 3] as the settings change them: what is added
@@ -128,14 +146,12 @@ Transformer::Transformer(const ModelConfig &config, KernelSource kernels,
     return 0.5 / std::sqrt(double(inputs));
   };
   embedding = make.normal("embedding", {c.vocabulary, c.dim}, 0.02);
-  const int64_t rows =
-      c.heads * c.keyDim + branches(c) * c.kvHeads * (c.keyDim + c.valueDim);
   for (int64_t i = 0; i < c.layers; ++i) {
     const std::string in = fmt::format("blocks.{}.", i);
     Block b;
     b.attentionNorm = make.constant(in + "attention.norm", {c.dim}, 1);
     b.projection =
-        make.normal(in + "attention.qkv", {rows, c.dim}, spread(c.dim));
+        make.normal(in + "attention.qkv", projections(c), c.dim, spread(c.dim));
     b.output =
         make.normal(in + "attention.output", {c.dim, c.heads * c.valueDim},
                     spread(c.heads * c.valueDim) * residual);

@@ -16,6 +16,8 @@ namespace tessera::models {
 struct Parameter {
   std::string name;
   at::Tensor value;
+  /// Rows of the matrices that lie in it one below the other; empty: it is one.
+  std::vector<int64_t> stacked = {};
 };
 
 struct ForwardOptions {

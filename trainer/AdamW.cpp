@@ -4,6 +4,7 @@
 #include "trainer/AdamW.h"
 
 #include "trainer/Config.h"
+#include "trainer/Muon.h"
 
 #include <ATen/ATen.h>
 #include <algorithm>
@@ -28,6 +29,13 @@ at::Tensor commonNorm(const at::Tensor &gradient) {
   for (const at::Tensor &part : gradient.split(piece))
     norms.push_back(whole(part));
   return whole(at::stack(norms));
+}
+
+/// 0: Muon's, 1: AdamW's with weight decay, 2: without.
+int groupOf(const models::Parameter &p, const Config &config) {
+  if (usesMuon(p, config))
+    return 0;
+  return decays(p) ? 1 : 2;
 }
 
 } // namespace
@@ -57,13 +65,15 @@ AdamW::AdamW(std::vector<models::Parameter> &parameters, const Config &config,
       part(shard) {
   const at::NoGradGuard noGrad;
   int64_t size = 0;
-  for (const bool wanted : {true, false}) {
+  for (const int group : {0, 1, 2}) {
     for (size_t i = 0; i < parameters.size(); ++i)
-      if (decays(parameters[i]) == wanted) {
+      if (groupOf(parameters[i], config) == group) {
         begins[i] = size;
         size += (parameters[i].value.numel() + unit - 1) / unit * unit;
       }
-    if (wanted)
+    if (group == 0)
+      orthogonal = size;
+    if (group == 1)
       decayed = size;
   }
   size = (size + unit * part.count - 1) / (unit * part.count) *
@@ -78,7 +88,7 @@ AdamW::AdamW(std::vector<models::Parameter> &parameters, const Config &config,
   master =
       rounds() ? at::zeros({to - from}, options) : computed.slice(0, from, to);
   first = at::zeros({to - from}, options);
-  second = at::zeros({to - from}, options);
+  second = at::zeros({to - std::max(from, orthogonal)}, options);
   count = at::zeros({}, options);
   for (size_t i = 0; i < parameters.size(); ++i) {
     at::Tensor &value = parameters[i].value;
@@ -96,9 +106,10 @@ AdamW::AdamW(std::vector<models::Parameter> &parameters, const Config &config,
   zeroGradients();
 }
 
-at::Tensor AdamW::placeOf(const at::Tensor &buffer, size_t index) const {
+at::Tensor AdamW::placeOf(const at::Tensor &buffer, size_t index,
+                          int64_t start) const {
   const std::vector<int64_t> &shape = shapes[index];
-  return buffer.narrow(0, begins[index], c10::multiply_integers(shape))
+  return buffer.narrow(0, begins[index] - start, c10::multiply_integers(shape))
       .view(shape);
 }
 
@@ -166,17 +177,27 @@ void AdamW::step(double learningRate) {
     end = std::min(end, to);
     if (begin >= end)
       return;
-    const auto own = [&](const at::Tensor &buffer) {
-      return std::vector<at::Tensor>{buffer.slice(0, begin - from, end - from)};
+    const auto own = [&](const at::Tensor &buffer, int64_t start) {
+      return std::vector<at::Tensor>{
+          buffer.slice(0, begin - start, end - start)};
     };
-    at::_fused_adamw_(own(master), {gradient.slice(0, begin, end)}, own(first),
-                      own(second), {}, {count}, learningRate, config.beta1,
-                      config.beta2, decay, config.epsilon, /*amsgrad=*/false,
-                      /*maximize=*/false);
+    at::_fused_adamw_(own(master, from), own(gradient, 0), own(first, from),
+                      own(second, std::max(from, orthogonal)), {}, {count},
+                      learningRate, config.beta1, config.beta2, decay,
+                      config.epsilon, /*amsgrad=*/false, /*maximize=*/false);
   };
-  update(0, decayed, config.weightDecay);
+  if (orthogonal > 0)
+    stepMatrices(learningRate * config.muonRate / config.learningRate);
+  update(orthogonal, decayed, config.weightDecay);
   update(decayed, gradient.size(0), 0);
   refresh();
+}
+
+void AdamW::stepMatrices(double learningRate) {
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (usesMuon(parameters[i], config))
+      muonStep(parameters[i], placeOf(master, i), placeOf(gradient, i),
+               placeOf(first, i), learningRate, config);
 }
 
 void AdamW::zeroGradients() {
@@ -198,7 +219,9 @@ std::vector<models::Parameter> AdamW::state(const OptimizerState &whole) const {
   std::vector<models::Parameter> all;
   for (size_t i = 0; i < parameters.size(); ++i) {
     all.push_back({parameters[i].name + ".first", placeOf(whole.first, i)});
-    all.push_back({parameters[i].name + ".second", placeOf(whole.second, i)});
+    if (!usesMuon(parameters[i], config))
+      all.push_back({parameters[i].name + ".second",
+                     placeOf(whole.second, i, orthogonal)});
     all.push_back({parameters[i].name + ".steps", whole.count});
   }
   return all;

@@ -1,4 +1,5 @@
-// trainer/AdamW.h - AdamW over fp32 masters, whatever the model computes in.
+// trainer/AdamW.h - AdamW, or Muon for some of the parameters, over fp32
+// masters, whatever the model computes in.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -25,7 +26,8 @@ struct Shard {
   int64_t index = 0, count = 1;
 };
 
-/// fp32 weights, both moments, [n] each, and the steps done, fp32 [].
+/// fp32 weights, both moments, [n] each, and the steps done, fp32 []. Muon's
+/// matrices, which come first, have no second moment.
 struct OptimizerState {
   at::Tensor weight, first, second, count;
 };
@@ -35,6 +37,8 @@ struct OptimizerState {
 /// places in the buffer of weights, or, with another runtime.precision, in a
 /// second one of rounded weights that every step refreshes. Moments, and fp32
 /// weights beside rounded ones, are those of the shard alone.
+/// With train.optimizer=muon there is one shard, and parameters of usesMuon()
+/// (trainer/Muon.h) have its momentum as their first moment.
 class AdamW {
 public:
   /// `parameters` hold the first weights in fp32 and must outlive this.
@@ -77,7 +81,10 @@ public:
   void refresh();
 
 private:
-  at::Tensor placeOf(const at::Tensor &buffer, size_t index) const;
+  /// Of a buffer that begins with element `start` of all.
+  at::Tensor placeOf(const at::Tensor &buffer, size_t index,
+                     int64_t start = 0) const;
+  void stepMatrices(double learningRate);
   /// Whether the model computes in less than fp32.
   bool rounds() const { return computed.scalar_type() != at::kFloat; }
 
@@ -85,7 +92,9 @@ private:
   std::vector<models::Parameter> &parameters;
   std::vector<int64_t> begins; ///< Of each parameter, in elements.
   std::vector<std::vector<int64_t>> shapes;
-  int64_t decayed = 0; ///< Elements of those that decay; they come first.
+  /// Elements of Muon's matrices, which come first; of these and all others
+  /// that decay.
+  int64_t orthogonal = 0, decayed = 0;
   const Shard part;
   int64_t from = 0, to = 0;         ///< Elements of the shard.
   at::Tensor computed, gradient;    ///< Of all shards.

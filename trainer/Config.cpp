@@ -191,6 +191,18 @@ void validateData(const Config &c) {
                 "set data.packing to joined");
 }
 
+void validateOptimizer(const Config &c) {
+  if (c.optimizer != OptimizerKind::Muon)
+    return;
+  if (c.zeroStage > 0)
+    throw Error("train.optimizer=muon needs whole matrices in each process, "
+                "but runtime.zero_stage is 1",
+                "set runtime.zero_stage: 0, or train.optimizer: adamw");
+  if (c.learningRate == 0)
+    throw Error("train.muon_lr follows the schedule of train.lr, which is 0",
+                "set train.lr, the rate of embedding, head, norms and gates");
+}
+
 void validateRun(const Config &c) {
   validate(c.model);
   validateData(c);
@@ -198,6 +210,7 @@ void validateRun(const Config &c) {
       c.kernels == models::KernelSource::Torch)
     throw Error("attention.kernel needs compiled kernels, but kernels is torch",
                 "set kernels: tessera");
+  validateOptimizer(c);
   if (c.hellaSwagEvery > 0 && c.hellaSwag.empty())
     throw Error("train.hellaswag_every wants a file, but train.hellaswag names "
                 "none",

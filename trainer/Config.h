@@ -18,6 +18,7 @@ enum class LearningRateSchedule : int {
   WarmupStableDecay,
   Constant
 };
+enum class OptimizerKind : int { AdamW, Muon };
 enum class ComputeDevice : int { Auto, Cpu, Cuda };
 enum class Precision : int { Fp32, Bf16, Fp16 };
 enum class TokenizerKind : int { Byte, Gpt2 };
@@ -61,6 +62,9 @@ struct Config {
   LearningRateSchedule schedule = LearningRateSchedule::Cosine;
   double decayShare = 0.2; ///< Of the steps, for WarmupStableDecay.
   int64_t warmup = 0;      ///< In optimizer steps, as is all after it.
+  OptimizerKind optimizer = OptimizerKind::AdamW;
+  double muonRate = 0.02; ///< Where the schedule has learningRate.
+  double muonMomentum = 0.95;
   double weightDecay = 0.0;
   double beta1 = 0.9;
   double beta2 = 0.95;

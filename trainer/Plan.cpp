@@ -220,6 +220,16 @@ double parameterBytes(const Config &c) {
   return whole + state / double(c.zeroStage > 0 ? c.processes : 1);
 }
 
+/// Those that have no second moment (usesMuon(), trainer/Muon.h).
+int64_t muonParameters(const Plan &plan) {
+  int64_t count = 0;
+  for (const ParameterPart &part : plan.parts)
+    if (part.name == "queries, keys, values" ||
+        part.name == "attention output" || part.name == "MLP")
+      count += part.count;
+  return count;
+}
+
 /// Not on a GPU, nor on a simulated one.
 bool runsOnCpu(const Config &c) {
   return c.device != ComputeDevice::Cuda && optionText(Option::Device) == "cpu";
@@ -269,6 +279,8 @@ Plan planOf(const Config &c) {
   }
   plan.stateBytes =
       int64_t(std::ceil(parameterBytes(c) * double(plan.parameters)));
+  if (c.optimizer == OptimizerKind::Muon)
+    plan.stateBytes -= 4 * muonParameters(plan);
   plan.activationBytes = activationBytes(c, plan.parameters);
   plan.weightFlops = 6 * double(multiplied);
   if (isSparse(m) && m.compression == models::Compression::Mlp)
@@ -289,7 +301,8 @@ std::string planText(const Config &c, const Plan &plan) {
   text += fmt::format("memory: {} of weights, gradients and moments ({:.4g} "
                       "bytes a parameter), "
                       "about {} for a micro-batch of {} x {} tokens{}\n",
-                      bytesText(uint64_t(plan.stateBytes)), parameterBytes(c),
+                      bytesText(uint64_t(plan.stateBytes)),
+                      double(plan.stateBytes) / double(plan.parameters),
                       bytesText(uint64_t(plan.activationBytes)),
                       c.deviceBatchSize, c.sequenceLength,
                       c.kernels == KernelSource::Torch

@@ -83,6 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
         Settings{"attention=nsa", "model.mlp=silu"},
         Settings{"attention=nsa", "nsa.phi=conv", "nsa.gate_input=q_mean"},
         Settings{"attention=nsa", "nsa.phi=mlp_pe"},
+        Settings{"attention=nsa", "train.optimizer=muon"},
         Settings{"attention=dense", "model.vocab_size=8192"},
         Settings{"attention=dense", "model.dim=512", "train.seq_len=32"},
         Settings{"attention=nsa", "runtime.gradient_checkpointing=mlp"},

@@ -134,6 +134,20 @@ TEST_F(Ranks, TwoAreEqualToOneWithTwiceTheAccumulation) {
   EXPECT_NE(steps("half")[5].first, steps("two")[5].first);
 }
 
+TEST_F(Ranks, MuonMakesTheSameUpdatesInEach) {
+  const std::vector<std::string> muon = {"train.optimizer=muon",
+                                         "train.lr=0.003"};
+  std::vector<std::string> one = muon, two = muon;
+  one.insert(one.end(), {"train.batch_size=2", "train.accumulate=2"});
+  two.push_back("train.batch_size=4");
+  expectFine(run("one", one));
+  expectFine(runRanks(2, "two", two));
+  expectEqual("one", "two", 12);
+  two.push_back("runtime.zero_stage=1");
+  expectRefused(runRanks(2, "parts", two),
+                "train.optimizer=muon needs whole matrices");
+}
+
 TEST_F(Ranks, AccumulationAndTwoProcessesGoTogether) {
   expectFine(run("one", {"train.batch_size=2", "train.accumulate=4"}));
   expectFine(runRanks(2, "two", {"train.batch_size=4", "train.accumulate=2"}));

@@ -123,6 +123,32 @@ TEST_F(Train, Bf16LearnsAsFp32DoesAndGoesOnBitForBit) {
   EXPECT_NE(metrics("bf16")["val_bpb"], metrics("fp32")["val_bpb"]);
 }
 
+// In either precision, with momentum and step counts from the checkpoint.
+TEST_F(Train, MuonLearnsAndGoesOnBitForBit) {
+  const std::vector<std::string> muon = {
+      "train.steps=80",     "train.lr=0.005",      "train.optimizer=muon",
+      "train.muon_lr=0.02", "train.save_every=40", "train.log_every=10"};
+  for (const std::string precision : {"fp32", "bf16"}) {
+    std::vector<std::string> settings = muon;
+    settings.push_back("runtime.precision=" + precision);
+    const std::string whole = "whole_" + precision, cut = "cut_" + precision;
+    expectFine(run(whole, settings));
+    expectFine(run(cut, settings));
+    namespace fs = std::filesystem;
+    fs::remove(folder.path / cut / "metrics.json");
+    fs::remove_all(folder.path / cut / "ckpt/step_00000080");
+    expectFine(run(cut, settings));
+    for (const char *name : {"model.safetensors", "optimizer.safetensors"})
+      EXPECT_EQ(checkpoint(whole, 80, name), checkpoint(cut, 80, name));
+    EXPECT_GT(steps(whole).front().first, 7.5);
+    EXPECT_LT(metrics(whole)["val_bpb"].get<double>(), 2.4);
+  }
+  std::filesystem::remove(folder.path / "cut_fp32/metrics.json");
+  expectRefused(run("cut_fp32", {"train.steps=80", "train.lr=0.005",
+                                 "train.optimizer=adamw"}),
+                "train.optimizer=muon, this run has adamw");
+}
+
 // Scaled by 2^24 the first gradients do not fit: their updates are left out
 // until they do, in a run that is cut in two as well.
 TEST_F(Train, Fp16LearnsAndKeepsItsLossScale) {

@@ -13,6 +13,8 @@ const std::vector<Choice> schedules = {
     choice("linear", LearningRateSchedule::Linear),
     choice("wsd", LearningRateSchedule::WarmupStableDecay),
     choice("constant", LearningRateSchedule::Constant)};
+const std::vector<Choice> optimizers = {choice("adamw", OptimizerKind::AdamW),
+                                        choice("muon", OptimizerKind::Muon)};
 
 } // namespace
 
@@ -59,6 +61,20 @@ std::vector<Setting> trainSettings() {
                        "optimizer steps of linear warm-up")
           .also("train.warmup")
           .range(0, many),
+      SettingEntry::oneOf(
+          "train.optimizer", MEMBER(optimizer), optimizers,
+          "muon: updates of the blocks' matrices are made orthogonal; "
+          "all else, and with adamw all, is AdamW's"),
+      SettingEntry::of(
+          "train.muon_lr", MEMBER(muonRate),
+          "learning rate of those matrices after the warm-up; it follows "
+          "the schedule of train.lr")
+          .range(0, 100)
+          .announced(),
+      SettingEntry::of(
+          "train.muon_momentum", MEMBER(muonMomentum),
+          "share of the mean gradient that stays at a step (Nesterov)")
+          .range(0, 0.999999),
       SettingEntry::of(
           "train.weight_decay", MEMBER(weightDecay),
           "on matrices but those of gates and compression, not on vectors")

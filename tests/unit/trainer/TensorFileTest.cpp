@@ -129,7 +129,7 @@ TEST(TensorFile, AnIndependentReaderSeesTheSame) {
   const auto seen = nlohmann::json::parse(result.output);
   const auto wanted = everyType();
   EXPECT_EQ(seen.size(), wanted.size());
-  for (const auto &[name, tensor] : wanted) {
+  for (const auto &[name, tensor, stacked] : wanted) {
     const auto &[dtype, shape, values] =
         seen.at(name)
             .get<std::tuple<std::string, std::vector<int64_t>,
