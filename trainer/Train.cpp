@@ -5,6 +5,7 @@
 
 #include "trainer/Determinism.h"
 #include "trainer/Finish.h"
+#include "trainer/MemoryHint.h"
 #include "trainer/Panel.h"
 #include "trainer/Placement.h"
 #include "trainer/Plan.h"
@@ -15,11 +16,24 @@
 #include "trainer/StateShards.h"
 #include "trainer/Telemetry.h"
 
+#include <c10/util/Exception.h>
 #include <fmt/format.h>
+#include <new>
+#include <string_view>
 
 namespace tessera::trainer {
+namespace {
 
-int train(const Config &given, const World &world) {
+/// Torch's allocators, of the CPU and of GPUs, and the standard library's.
+bool isOutOfMemory(const std::exception &e) {
+  return dynamic_cast<const std::bad_alloc *>(&e) ||
+         dynamic_cast<const c10::OutOfMemoryError *>(&e) ||
+         std::string_view(e.what()).find("can't allocate memory") !=
+             std::string_view::npos;
+}
+
+/// `settled` becomes what the run makes of the settings.
+int trainAsPlanned(const Config &given, const World &world, Config &settled) {
   const ReportSignals reports;
   const c10::Device device = placementOf(given);
   requireMemory(planOf(given));
@@ -33,7 +47,7 @@ int train(const Config &given, const World &world) {
   // --- data, model, optimizer: the same bits from the same settings
   computeDeterministically(int(config.threads));
   const Corpus corpus = loadCorpus(config);
-  config = withVocabulary(config, corpus);
+  settled = config = withVocabulary(config, corpus);
   say(fmt::format("data: {}, {} {} to train on, {} held out", corpus.name,
                   corpus.training.size(), corpus.bytes() ? "bytes" : "tokens",
                   corpus.heldOut.size()));
@@ -80,6 +94,22 @@ int train(const Config &given, const World &world) {
   if (parallel.first())
     finish(model, corpus, config, *opening.folder, run);
   return 0;
+}
+
+} // namespace
+
+int train(const Config &given, const World &world) {
+  Config settled = given;
+  try {
+    return trainAsPlanned(given, world, settled);
+  } catch (const std::exception &e) {
+    if (!isOutOfMemory(e))
+      throw;
+    const std::string text = e.what();
+    throw memoryError(
+        settled, text.substr(0, text.find('\n')),
+        placementOf(given).is_cpu() ? int64_t(processMemory().most) : 0);
+  }
 }
 
 } // namespace tessera::trainer

@@ -10,6 +10,7 @@
 #include <limits>
 
 using namespace tessera;
+using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 using nlohmann::json;
 
@@ -102,6 +103,35 @@ TEST_F(Skip, ANaNIsNoDeadEnd) {
   EXPECT_NE(on.errors.find("train.skip_budget=10, this run has 1"),
             std::string::npos)
       << on.errors;
+}
+
+// Of two processes one has the sequence whose loss is not finite: both leave
+// the update out, and both go on.
+TEST_F(Skip, ANaNInOneProcessIsSkippedByBoth) {
+  std::string text = smallText();
+  text[30 * 128 + 5] = 'Z'; // window 30: in step 16, of the first process
+  const std::vector<std::string> settings = {"data.path=" +
+                                                 folder.write("rare", text),
+                                             "data.order=sequential",
+                                             "train.steps=20",
+                                             "train.save_every=8",
+                                             "train.keep=9",
+                                             "train.final_windows=4"};
+  expectFine(run("nan", settings));
+  fs::remove(folder.path / "nan/metrics.json");
+  for (const char *later : {"step_00000016", "step_00000020"})
+    fs::remove_all(folder.path / "nan/ckpt" / later);
+  poison("nan", 8, 'Z');
+  std::vector<std::string> two = command("nan", settings);
+  two.insert(two.begin() + 2, {"--nproc", "2"});
+  const CommandResult rest = runCommand(two, 300s);
+  expectFine(rest);
+  const auto records = skipped("nan");
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records.at(16)["first_window"], 30);
+  EXPECT_TRUE(fs::exists(folder.file("nan/ckpt/step_00000017")));
+  EXPECT_TRUE(fs::exists(folder.file("nan/ckpt/step_00000020")));
+  EXPECT_TRUE(metrics("nan")["val_bpb"].is_number());
 }
 
 // What is left when all steps behind a checkpoint fail is not to go on from it.
