@@ -91,6 +91,7 @@ struct Config {
   int64_t milestoneEvery = 0; ///< Steps; 0: none.
   double watchdog = 180;      ///< Seconds; 0: none.
   StepRange traceSteps;
+  bool nvtx = false; ///< Ranges of NVTX.
   /// No setting: the GPU that `tessera profile` shows kernels for.
   std::string traceTarget;
 

@@ -143,13 +143,18 @@ std::string Trace::Recorder::text(const std::vector<json> &launches) const {
 }
 
 Trace::Trace(std::string file, StepRange steps, models::Kernels &kernels,
-             std::string target)
+             std::string target, bool nvtx)
     : file(std::move(file)), steps(steps), kernels(kernels),
-      target(std::move(target)) {}
+      target(std::move(target)) {
+  if (nvtx)
+    ranges.emplace();
+}
 
 Trace::~Trace() { finish(); }
 
 std::string Trace::beginStep(int64_t number) {
+  if (ranges)
+    ranges->beginStep(number);
   if (number > steps.last)
     return finish();
   if (number >= steps.first && !recorder) {
@@ -176,6 +181,8 @@ std::string Trace::beginStep(int64_t number) {
 }
 
 void Trace::phase(const char *name, Clock::time_point now) {
+  if (ranges)
+    ranges->phase(name);
   if (!recorder)
     return;
   recorder->endPhase(now);
@@ -186,6 +193,8 @@ void Trace::phase(const char *name, Clock::time_point now) {
 }
 
 void Trace::endStep(Clock::time_point now) {
+  if (ranges)
+    ranges->endStep();
   if (!recorder || !recorder->step)
     return;
   recorder->endPhase(now);

@@ -5,9 +5,11 @@
 
 #include "models/Kernels.h"
 #include "trainer/Config.h"
+#include "trainer/Nvtx.h"
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace tessera::trainer {
@@ -18,7 +20,8 @@ namespace tessera::trainer {
 /// tells. Spans of a thread are nested. On a GPU they are times of the host. A
 /// launch has its kernel's configuration as arguments: {"target", "num_warps",
 /// "num_stages", "constexprs": {name: value}, "listed": index in kernels.json}.
-/// Before the first of the steps and behind the last one nothing is observed.
+/// Before the first of the steps and behind the last one nothing is observed
+/// but what `nvtx` asks for.
 class Trace {
 public:
   using Clock = std::chrono::steady_clock;
@@ -30,8 +33,9 @@ public:
   /// {"ran": what it was compiled from, "for_target": the same for the target,
   /// or {"error", "hint"} where the kernel has no form for it}, as
   /// compiler/syntax/Request.h has requests.
+  /// With `nvtx` steps and phases, of all steps, are ranges of NVTX besides.
   Trace(std::string file, StepRange steps, models::Kernels &kernels,
-        std::string target = {});
+        std::string target = {}, bool nvtx = false);
   ~Trace();
   Trace(const Trace &) = delete;
 
@@ -53,6 +57,7 @@ private:
   const StepRange steps;
   models::Kernels &kernels;
   const std::string target;
+  std::optional<NvtxRanges> ranges;
   std::shared_ptr<Recorder> recorder; ///< While something is observed.
 };
 

@@ -114,6 +114,71 @@ TEST_F(TraceFile, GradientsOfHeadsArePutSideBySide) {
   EXPECT_EQ(parts, 3 * 2 * 2);
 }
 
+#ifdef TESSERA_NVTX_RECORDER
+// What a profiler gets of NVTX: ranges of each thread are nested, every step
+// has its phases in their order, layers and kernels in these; and no bit of the
+// run is another.
+TEST_F(TraceFile, NvtxHasStepsPhasesLayersAndKernels) {
+  std::vector<std::string> settings = compiled;
+  settings.insert(settings.end(), {"train.steps=3", "train.eval_every=2"});
+  expectFine(run("plain", settings));
+  settings.push_back("runtime.nvtx=true");
+  const CommandResult done =
+      runCommand(command("run", settings), std::chrono::seconds(300),
+                 {"NVTX_INJECTION64_PATH=" TESSERA_NVTX_RECORDER,
+                  "NVTX_RECORD=" + folder.file("ranges")});
+  expectFine(done);
+  EXPECT_EQ(checkpoint("plain", 3, "model.safetensors"),
+            checkpoint("run", 3, "model.safetensors"));
+  std::istringstream in(readFile(folder.file("ranges")));
+  std::map<int, std::vector<std::string>> open;
+  std::vector<std::string> phases; // "step/phase", in their order
+  std::map<std::string, int> layers, kernels;
+  int domains = 0, evaluations = 0;
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    int thread = 0;
+    std::string what, name;
+    words >> thread >> what >> std::ws;
+    std::getline(words, name);
+    std::vector<std::string> &stack = open[thread];
+    if (what == "domain") {
+      EXPECT_EQ(name, "tessera");
+      ++domains;
+    } else if (what == "pop") {
+      ASSERT_FALSE(stack.empty());
+      stack.pop_back();
+    } else {
+      ASSERT_EQ(what, "push");
+      stack.push_back(name);
+      const bool inStep = stack[0].starts_with("step ");
+      if (inStep && stack.size() == 2)
+        phases.push_back(stack[0].substr(5) + "/" + name);
+      if (inStep && stack.size() > 2 && name.starts_with("layer"))
+        ++layers[stack[0] + "/" + stack[1]];
+      if (inStep && stack.size() > 2 && name.starts_with("kernel "))
+        ++kernels[stack[0] + "/" + stack[1]];
+      evaluations += name == "evaluation" && stack.size() == 1;
+    }
+  }
+  for (const auto &[thread, stack] : open)
+    EXPECT_TRUE(stack.empty()) << thread << ": " << stack.size();
+  EXPECT_EQ(domains, 1);
+  EXPECT_EQ(evaluations, 1);
+  for (const std::string step : {"1", "2", "3"}) {
+    const std::string all = "step " + step;
+    // Two layers, two micro-batches.
+    EXPECT_EQ(layers[all + "/forward"], 4);
+    EXPECT_GT(kernels[all + "/forward"], 4);
+    for (const char *phase :
+         {"data", "forward", "backward", "exchange", "update"})
+      EXPECT_NE(std::find(phases.begin(), phases.end(), step + "/" + phase),
+                phases.end())
+          << step << phase;
+  }
+}
+#endif
+
 // Two layers, two micro-batches: what a step must have follows from the model.
 TEST_F(TraceFile, AStepHasItsPhasesLayersAndKernels) {
   std::vector<std::string> settings = compiled;

@@ -103,6 +103,11 @@ std::vector<Setting> runSettings() {
           "(ZeRO); 0: all of it")
           .range(0, 1)
           .free(),
+      SettingEntry::of(
+          "runtime.nvtx", MEMBER(nvtx),
+          "steps, phases, layers and kernels are ranges of NVTX, for "
+          "profilers such as Nsight Systems")
+          .free(),
       SettingEntry::oneOf(
           "data.source", MEMBER(dataOrigin), origins,
           "those of data.path; or tokens that are computed, "
