@@ -254,9 +254,40 @@ def calls(temporary):
         expect(f"kernel.py:{load} in kernel.py:{at[call]} " in shown, shown)
 
 
+def machine_code(temporary):
+    """Instructions of the disassembly stand below their line, each once, and a load below the line that loads."""
+    case = CASES / "own_matmul-bf16.matmul_plain"
+    found = subprocess.run([os.environ["PROGRAM"], "analyze", str(case), "--sass", "--json"], capture_output=True, text=True)
+    expect(found.returncode == 0, found.stderr)
+    text = (case / "kernel.py").read_text().splitlines()
+    grouped, seen = json.loads(found.stdout)["sass"], collections.Counter()
+    words = {"LDGSTS": "tl.load", "LDG": "tl.load", "HMMA": "tl.dot", "STG": "tl.store"}
+    addresses = []
+    for place, code in grouped.items():
+        line = text[int(place.split(":")[1]) - 1] if place != "-" else ""
+        for instruction in code:
+            match = re.fullmatch(r"([0-9a-f]{4,})  (?:@!?U?P(?:\d+|T) )?([A-Z0-9]+)\b.*", instruction)
+            expect(match, instruction)
+            addresses.append(int(match[1], 16))
+            if match[2] in words and line:
+                seen[match[2]] += 1
+                expect(words[match[2]] in line, f"{instruction} below `{line}`")
+        expect(code == sorted(code), f"not by address: {place}")
+    expect(len(set(addresses)) == len(addresses) > 100 and 0 in addresses and all(at % 16 == 0 for at in addresses), "an address is there twice")
+    expect(seen["HMMA"] and seen["STG"], f"{seen}")
+    shown = subprocess.run([os.environ["PROGRAM"], "analyze", str(case), "--sass"], capture_output=True, text=True).stdout
+    shown = shown.split("\nmachine code by line\n\n")[1].splitlines()
+    for place, code in grouped.items():
+        at = next(i for i, line in enumerate(shown) if line.startswith(("(no line)" if place == "-" else place) + "  "))
+        expect(f"  {len(code)} instruction" in shown[at], shown[at])
+        expect([line[4:] for line in shown[at + 1:at + 1 + len(code)]] == code, f"below {place}")
+    other = subprocess.run([os.environ["PROGRAM"], "analyze", str(temporary / "none.ptx"), "--sass"], capture_output=True, text=True)
+    expect(other.returncode == 1, other.stdout)
+
+
 def main():
     with tempfile.TemporaryDirectory() as temporary:
-        for test in (accumulator, loaded_row, values, statements, calls):
+        for test in (accumulator, loaded_row, values, statements, calls, machine_code):
             test(pathlib.Path(temporary))
     print("failures:", failures[:5] or "none")
     sys.exit(1 if failures else 0)

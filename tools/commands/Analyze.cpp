@@ -4,12 +4,16 @@
 #include "tools/commands/Command.h"
 
 #include "autotune/Devices.h"
+#include "runtime/compile/CompileService.h"
 #include "runtime/sim/Estimate.h"
+#include "support/Error.h"
 #include "support/File.h"
 #include "support/Json.h"
+#include "tools/inspect/KernelPage.h"
 #include "tools/inspect/Source.h"
 #include "tools/sim/LaunchOptions.h"
 #include "tools/sim/LineTable.h"
+#include "tools/sim/SassLines.h"
 
 #include <CLI/CLI.hpp>
 
@@ -27,8 +31,27 @@ namespace {
 struct AnalyzeOptions {
   LaunchOptions launch;
   std::string target = "sm_80", sortedBy = "line";
-  bool json = false, serial = false;
+  bool json = false, serial = false, sass = false;
 };
+
+// The machine code of a case's kernel, compiled as it is for its PTX.
+std::vector<SassLine> sassOf(const AnalyzeOptions &options,
+                             const OpenedLaunch &opened) {
+  if (!opened.recorded || !opened.compiled)
+    throw Error("--sass is for the folder of a case whose kernel is compiled "
+                "here",
+                "tessera report FILE.ptx --sass OUT writes the machine code of "
+                "PTX");
+  if (!hasMachineCode())
+    throw Error("there is no SASS without ptxas and nvdisasm",
+                "leave --sass out, or install the triton wheel (scripts/setup "
+                "full)");
+  const Configuration compiled = compileForPage(
+      opened.recorded->recorded.name,
+      cases::simRequest(*opened.recorded, "sim:" + options.launch.target),
+      true);
+  return sassLines(compiled.kernel->stages.at("sass"));
+}
 
 double ratio(uint64_t a, uint64_t b) {
   return b ? static_cast<double>(a) / static_cast<double>(b) : 0;
@@ -45,7 +68,7 @@ std::map<std::string, LineSum> byLine(const sim::Counters &c) {
 }
 
 Json toJson(const sim::Report &report, const sim::Estimate &e,
-            const sim::Device &device) {
+            const sim::Device &device, const std::vector<SassLine> &sass) {
   const sim::Counters &c = report.counters;
   Json classes = Json::object(), lines = Json::object(), units = Json::object();
   for (unsigned k = 0; k < sim::NumClasses; ++k)
@@ -73,6 +96,11 @@ Json toJson(const sim::Report &report, const sim::Estimate &e,
   Json findings = Json::array();
   for (const sim::Finding &f : report.findings)
     findings.push_back(f.text());
+  Json code = Json::object();
+  for (const SassLine &line : sass)
+    code[line.file.empty() ? "-"
+                           : line.file + ":" + std::to_string(line.line)] =
+        line.code;
   return {{"kernel", report.kernel},
           {"findings", findings},
           {"blocks", c.blocks},
@@ -92,6 +120,7 @@ Json toJson(const sim::Report &report, const sim::Estimate &e,
           {"barriers", c.barriers},
           {"shared_bytes", c.sharedBytes},
           {"lines", lines},
+          {"sass", code},
           {"estimate",
            {{"device", device.name},
             {"cycles", e.cycles},
@@ -176,11 +205,15 @@ int run(AnalyzeOptions &options) {
   if (!opened->sharedGiven)
     report.counters.sharedBytes = report.counters.sharedTouched;
   const sim::Estimate e = sim::estimate(report.counters, device);
+  const std::vector<SassLine> sass =
+      options.sass ? sassOf(options, *opened) : std::vector<SassLine>();
+  const Texts texts = textsOf(options, *opened, report.counters);
   if (options.json)
-    std::printf("%s\n", toJson(report, e, device).dump(2).c_str());
+    std::printf("%s\n", toJson(report, e, device, sass).dump(2).c_str());
   else if (report.ok())
-    print(report, e, device, options.sortedBy,
-          textsOf(options, *opened, report.counters));
+    print(report, e, device, options.sortedBy, texts);
+  if (options.sass && !options.json)
+    std::printf("\nmachine code by line\n\n%s", sassText(sass, texts).c_str());
   if (!report.output.empty())
     std::fprintf(stderr, "%s", report.output.c_str());
   if (!report.ok() && !options.json)
@@ -200,6 +233,7 @@ Command addAnalyze(CLI::App &app) {
           "Examples:\n"
           "  tessera analyze tests/cases/softmax\n"
           "  tessera analyze tests/cases/softmax --sort conflicts\n"
+          "  tessera analyze tests/cases/softmax --sass\n"
           "  tessera analyze tests/cases/softmax --ptx triton.ptx\n"
           "  tessera analyze vadd.ptx --grid 4 --arg 'fp32[4096]' --arg "
           "'fp32[4096]' \\\n"
@@ -217,6 +251,8 @@ Command addAnalyze(CLI::App &app) {
                    "requests, passes, conflicts, sectors or tensor")
       ->check(CLI::IsMember(lineColumns()))
       ->capture_default_str();
+  verb->add_flag("--sass", options->sass,
+                 "The machine code too, by line of the kernel");
   verb->add_flag("--json", options->json, "Print JSON");
   verb->add_flag("--serial", options->serial, "Blocks in order, on one core");
   return {verb, [options] { return run(*options); }};

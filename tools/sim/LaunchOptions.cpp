@@ -200,7 +200,7 @@ cases::SimLaunch fromCase(const LaunchOptions &options, OpenedLaunch &opened) {
     throw Error("no file " + options.ptx,
                 "--ptx is a path, or a name in the case's folder; without it "
                 "the case's kernel is compiled");
-  opened.sharedGiven = true;
+  opened.compiled = opened.sharedGiven = true;
   return cases::compiledSimLaunch(*opened.recorded, memory,
                                   "sim:" + options.target);
 }

@@ -39,6 +39,7 @@ struct OpenedLaunch {
   std::optional<cases::LoadedCase> recorded;
   cases::CaseMemory memory; // of the case
   std::optional<cases::SimLaunch> launch;
+  bool compiled = false;    // the case's kernel, for no PTX was there
   bool sharedGiven = false; // else the kernel has all of an SM's
 };
 std::unique_ptr<OpenedLaunch> openLaunch(const LaunchOptions &options);

@@ -1,0 +1,31 @@
+// tools/sim/SassLines.h - machine code by the kernel's lines.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::tools {
+
+// The instructions of one line, wherever they stand in the code.
+struct SassLine {
+  std::string file; // last part of the path; empty: of no line
+  uint32_t line = 0;
+  std::vector<std::string> code; // "0a10  LDG.E.128 R4, [R2.64]", by address
+};
+
+// What nvdisasm -g -c printed, grouped: files by name, lines by number, what
+// has no line at the end. An inlined instruction counts for the helper's line.
+std::vector<SassLine> sassLines(std::string_view sass);
+
+// Each line with its text, the number of its instructions, and these; `texts`
+// has the lines of each file that is at hand.
+std::string
+sassText(const std::vector<SassLine> &lines,
+         const std::map<std::string, std::vector<std::string>> &texts);
+
+} // namespace tessera::tools
