@@ -6,6 +6,7 @@ import sys
 import tempfile
 
 from chromium import Chromium
+from inspect_test import SIGNATURE, write_commits
 from page_data import KERNELS, pane, read_page, run
 from report_test import points, write_run, write_trace
 
@@ -296,6 +297,44 @@ def check_long(browser, folder, program):
     print(f"pages: {len(ptx['text'])} lines of PTX: first paint after {paint:.0f} ms, a hover over 1,400 operations {hover:.0f} ms")
 
 
+def check_commits(browser, folder, program):
+    """Two commits: what only one of them has is marked, and lights up in that one's panes alone."""
+    repository, _, _ = write_commits(folder)
+    page = os.path.join(folder, "commits.html")
+    run(program, ["inspect", os.path.join(repository, "own.py"), *SIGNATURE, "--commit", "HEAD~1", "--against", "commit=HEAD", "-o", page])
+    data = read_page(page)
+    browser.open(page)
+    change, text = data["source"]["change"], data["source"]["text"]
+    for mark, kind in (("+", "added"), ("-", "removed")):
+        got = browser.value(f"[...document.querySelectorAll('#source .row.{kind}')].map(row => +row.dataset.row)")
+        assert got == [row for row, each in enumerate(change) if each == mark] != [], (kind, got)
+    store = {mark: next(row for row in range(len(text)) if change[row] == mark and "tl.store" in text[row]) for mark in "+-"}
+    for mark, lit, dark in (("-", "ptx-A", "ptx-B"), ("+", "ptx-B", "ptx-A")):
+        browser.mouse("mouseMoved", *row_place(browser, "source", store[mark]))
+        rows = browser.value(LIT)
+        assert rows[lit][0] and rows[dark] == [[], []], (mark, rows[lit], rows[dark])
+        said = browser.value("document.getElementById('status').textContent")
+        assert f"own.py:{data['source']['line'][store[mark]]} of {lit[-1]}" in said, said
+    browser.mouse("mouseMoved", *row_place(browser, "source", text.index("    x = tl.load(X + i)")))
+    rows = browser.value(LIT)
+    assert rows["ptx-A"][0] and rows["ptx-B"][0]
+
+
+def take_picture_of_commits(browser, program, out, folder):
+    """matmul before and after a change that gave it vector loads."""
+    page = os.path.join(out, "pair.html")
+    run(program, ["inspect", "kernels/tutorials/matmul.py", "-i", "matmul_f16", "--commit", "05da3af~1", "--against", "commit=05da3af",
+                  "-o", page])
+    data = read_page(page)
+    browser.resize(1280, 640)
+    browser.open(page)
+    row = next(row for row, text in enumerate(data["source"]["text"]) if "b = tl.load" in text or "tl.load(b" in text)
+    browser.click(*row_place(browser, "source", row))
+    browser.value("window.scrollTo(0, 0)")
+    browser.screenshot(os.path.join(folder, "inspect-commits.png"))
+    browser.resize()
+
+
 def take_screenshots(browser, page, folder):
     browser.resize(1280, 640)
     browser.open(page)
@@ -335,6 +374,9 @@ def main():
         check_report(browser, folder, program)
         check_profile(browser, folder, program)
         check_long(browser, folder, program)
+        check_commits(browser, folder, program)
+        if shots:
+            take_picture_of_commits(browser, program, folder, shots)
         assert not browser.problems, browser.problems
     print("pages: hover, keys, colours and print in chromium: all as the data say")
 

@@ -185,6 +185,7 @@ const choice = make('select', {id: 'heat'}, ...known.map(what => make('option', 
                     make('option', {value: ''}, 'nothing'));
 function paintHeat() {
   for (const pane of panes) {
+    const marks = !pane.index && change.some(mark => mark) ? 1 : 0; // room for them
     // A row that only B has is hot by B.
     const sourceHeat = side => sides[side] && sides[side].heat.source[choice.value];
     const of = pane.index ? pane.id.startsWith('ptx') && sides[pane.side].heat.ptx[choice.value]
@@ -196,7 +197,7 @@ function paintHeat() {
       const mark = pane.index ? '' : change[row];
       const label = pane.index ? String(row + 1) : data.source.line[row] ? String(data.source.line[row]) : '';
       const value = most && of[row] || 0;
-      node.dataset.n = mark + label.padStart(pane.width - mark.length) + (most ? ' ' + (value ? count(value) : '').padStart(count(most).length) : '');
+      node.dataset.n = mark + label.padStart(pane.width + marks - mark.length) + (most ? ' ' + (value ? count(value) : '').padStart(count(most).length) : '');
       if (reasons && value) node.title = `waits for ${reasons[row]}`;
       else node.removeAttribute('title');
       // A root, or one hot line would leave all others pale.
