@@ -20,6 +20,7 @@ enum class LearningRateSchedule : int {
 };
 enum class OptimizerKind : int { AdamW, Muon };
 enum class ComputeDevice : int { Auto, Cpu, Cuda };
+enum class ExchangeBackend : int { Auto, Nccl, Gloo };
 enum class Precision : int { Fp32, Bf16, Fp16 };
 enum class TokenizerKind : int { Byte, Gpt2 };
 enum class DataOrigin : int { Files, Synthetic };
@@ -103,7 +104,8 @@ struct Config {
   double bucketMegabytes = 25;      ///< Of gradients that processes exchange.
   int64_t zeroStage = 0;            ///< 1: the optimizer's state in parts.
   Precision wire = Precision::Fp32; ///< Of gradients on their way.
-  bool panel = true;                ///< NSA against SDPA at the end.
+  ExchangeBackend exchange = ExchangeBackend::Auto; ///< Between processes.
+  bool panel = true; ///< NSA against SDPA at the end.
 
   /// Where each setting that was given comes from, by key: "run.yaml:12",
   /// "environment NSA_LR", "command line", "checkpoint". The others have their

@@ -1,8 +1,9 @@
-// trainer/DataParallel.cpp - torch's c10d over Gloo.
+// trainer/DataParallel.cpp - torch's c10d over Gloo and NCCL.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/DataParallel.h"
 
+#include "runtime/torch/CudaPlugin.h"
 #include "support/Error.h"
 
 #include <ATen/ATen.h>
@@ -86,8 +87,9 @@ at::ScalarType wireType(Precision wire) {
 } // namespace
 
 struct DataParallel::Group {
-  explicit Group(const World &world) : world(world) {
+  Group(const World &world, bool nccl) : world(world) {
     explained(world, "cannot meet the others", cannotMeet, [&] {
+      const auto store = storeOf(world);
       auto options = c10d::ProcessGroupGloo::Options::create();
       options->timeout = answerTime;
       const char *interface = std::getenv("GLOO_SOCKET_IFNAME");
@@ -96,9 +98,21 @@ struct DataParallel::Group {
           interface       ? Gloo::createDeviceForInterface(interface)
           : world.local() ? Gloo::createDeviceForHostname("127.0.0.1")
                           : Gloo::createDefaultDevice());
-      gloo = c10::make_intrusive<Gloo>(storeOf(world), int(world.rank),
-                                       int(world.size), options);
+      host = c10::make_intrusive<Gloo>(store, int(world.rank), int(world.size),
+                                       options);
+      if (nccl)
+        gpus = runtime::requireCudaPlugin("NCCL").nccl(
+            c10::make_intrusive<c10d::PrefixStore>("nccl", store),
+            int(world.rank), int(world.size), answerTime);
     });
+  }
+
+  /// Whether a tensor is sent as it is, and not as a copy on the host.
+  bool direct(const at::Tensor &values) const {
+    return values.is_cpu() || gpus;
+  }
+  c10d::Backend &backendOf(const at::Tensor &values) const {
+    return values.is_cpu() ? *host : *gpus;
   }
 
   using Works = std::vector<c10::intrusive_ptr<c10d::Work>>;
@@ -113,21 +127,30 @@ struct DataParallel::Group {
     });
   }
 
-  /// One under way: `wired` is what is sent, `values` itself in fp32.
+  /// One under way: `wired` is what is sent, `values` itself or a copy of it.
   struct Average {
     at::Tensor values, wired;
     c10::intrusive_ptr<c10d::Work> work;
   };
 
   World world;
-  c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo;
+  c10::intrusive_ptr<c10d::Backend> host; ///< Gloo.
+  c10::intrusive_ptr<c10d::Backend> gpus; ///< NCCL; null: there is none.
   std::vector<Average> averages;
 };
 
-DataParallel::DataParallel(const World &world, Precision wire)
+DataParallel::DataParallel(const World &world, Precision wire,
+                           c10::Device device, ExchangeBackend backend)
     : world(world), wire(wire) {
-  if (world.size > 1)
-    group = std::make_unique<Group>(world);
+  if (world.size == 1)
+    return;
+  if (backend == ExchangeBackend::Nccl && device.is_cpu())
+    throw Error("runtime.ddp_backend is nccl, but the run computes on the CPU",
+                "set runtime.ddp_backend=auto, or runtime.device=cuda");
+  const bool nccl = !device.is_cpu() && backend != ExchangeBackend::Gloo;
+  if (nccl) // before the others wait for this one
+    runtime::requireCudaPlugin("runtime.ddp_backend=nccl");
+  group = std::make_unique<Group>(world, nccl);
 }
 
 DataParallel::~DataParallel() = default;
@@ -138,12 +161,14 @@ void DataParallel::beginAverage(const at::Tensor &values) {
   const at::NoGradGuard noGrad;
   explained(world, "has lost the others", lost, [&] {
     // Rounded values are divided first: fp16 must hold their sum, too.
-    const at::Tensor wired =
-        wire == Precision::Fp32
-            ? values
-            : (values / double(world.size)).to(wireType(wire));
+    at::Tensor wired = wire == Precision::Fp32
+                           ? values
+                           : (values / double(world.size)).to(wireType(wire));
+    if (!group->direct(wired))
+      wired = wired.cpu();
     std::vector<at::Tensor> all = {wired};
-    group->averages.push_back({values, wired, group->gloo->allreduce(all)});
+    group->averages.push_back(
+        {values, wired, group->backendOf(wired).allreduce(all)});
   });
 }
 
@@ -154,10 +179,10 @@ void DataParallel::finishAverages() {
   explained(world, "has lost the others", lost, [&] {
     for (const Group::Average &average : group->averages) {
       average.work->wait();
+      if (!average.wired.is_same(average.values))
+        average.values.copy_(average.wired);
       if (wire == Precision::Fp32)
         average.values.div_(double(world.size));
-      else
-        average.values.copy_(average.wired);
     }
   });
   group->averages.clear();
@@ -168,18 +193,31 @@ void DataParallel::inPieces(const at::Tensor &whole, const at::Tensor &part,
                             const F &move) {
   constexpr int64_t piece = 1 << 22; // elements
   const int64_t n = part.size(0);
+  const bool direct = group->direct(part);
+  const auto sent = [&](const at::Tensor &place) {
+    return direct ? place : place.cpu();
+  };
   for (int64_t a = 0; a < n; a += piece) {
     const int64_t b = std::min(a + piece, n);
-    std::vector<at::Tensor> places;
+    std::vector<at::Tensor> places, moved;
     if (whole.defined())
-      for (int64_t r = 0; r < world.size; ++r)
+      for (int64_t r = 0; r < world.size; ++r) {
         places.push_back(whole.slice(0, r * n + a, r * n + b));
-    std::vector<at::Tensor> own = {part.slice(0, a, b)};
+        moved.push_back(sent(places.back()));
+      }
+    const at::Tensor ownPlace = part.slice(0, a, b);
+    std::vector<at::Tensor> own = {sent(ownPlace)};
     std::vector<std::vector<at::Tensor>> all;
     if (whole.defined())
-      all.push_back(std::move(places));
-    group->finish(
-        [&](Group::Works &works) { works.push_back(move(all, own)); });
+      all.push_back(moved);
+    group->finish([&](Group::Works &works) {
+      works.push_back(move(group->backendOf(own[0]), all, own));
+    });
+    if (direct)
+      continue;
+    ownPlace.copy_(own[0]);
+    for (size_t r = 0; r < places.size(); ++r)
+      places[r].copy_(moved[r]);
   }
 }
 
@@ -188,9 +226,10 @@ void DataParallel::allGather(const at::Tensor &whole) {
     return;
   const at::NoGradGuard noGrad;
   const int64_t n = whole.size(0) / world.size;
-  inPieces(
-      whole, whole.slice(0, world.rank * n, (world.rank + 1) * n),
-      [&](auto &all, auto &own) { return group->gloo->allgather(all, own); });
+  inPieces(whole, whole.slice(0, world.rank * n, (world.rank + 1) * n),
+           [](c10d::Backend &backend, auto &all, auto &own) {
+             return backend.allgather(all, own);
+           });
 }
 
 void DataParallel::gather(const at::Tensor &part, const at::Tensor &whole) {
@@ -198,16 +237,19 @@ void DataParallel::gather(const at::Tensor &part, const at::Tensor &whole) {
     return;
   const at::NoGradGuard noGrad;
   inPieces(first() ? whole : at::Tensor(), part,
-           [&](auto &all, auto &own) { return group->gloo->gather(all, own); });
+           [](c10d::Backend &backend, auto &all, auto &own) {
+             return backend.gather(all, own);
+           });
 }
 
 void DataParallel::scatter(const at::Tensor &whole, const at::Tensor &part) {
   if (!group)
     return;
   const at::NoGradGuard noGrad;
-  inPieces(first() ? whole : at::Tensor(), part, [&](auto &all, auto &own) {
-    return group->gloo->scatter(own, all);
-  });
+  inPieces(first() ? whole : at::Tensor(), part,
+           [](c10d::Backend &backend, auto &all, auto &own) {
+             return backend.scatter(own, all);
+           });
 }
 
 std::vector<double> DataParallel::sum(const std::vector<double> &values) {
@@ -215,7 +257,7 @@ std::vector<double> DataParallel::sum(const std::vector<double> &values) {
     return values;
   std::vector<at::Tensor> sums = {at::tensor(values, at::kDouble)};
   group->finish([&](Group::Works &works) {
-    works.push_back(group->gloo->allreduce(sums));
+    works.push_back(group->host->allreduce(sums));
   });
   const double *data = sums[0].const_data_ptr<double>();
   return {data, data + values.size()};
@@ -224,10 +266,13 @@ std::vector<double> DataParallel::sum(const std::vector<double> &values) {
 void DataParallel::fromFirst(at::Tensor &values) {
   if (!group)
     return;
-  std::vector<at::Tensor> all = {values};
+  const at::NoGradGuard noGrad;
+  std::vector<at::Tensor> all = {group->direct(values) ? values : values.cpu()};
   group->finish([&](Group::Works &works) {
-    works.push_back(group->gloo->broadcast(all));
+    works.push_back(group->backendOf(all[0]).broadcast(all));
   });
+  if (!all[0].is_same(values))
+    values.copy_(all[0]);
 }
 
 std::string DataParallel::fromFirst(const std::string &text) {

@@ -6,6 +6,7 @@
 #include "trainer/World.h"
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,10 +16,17 @@ namespace tessera::trainer {
 /// Every process calls the same functions in the same order; each waits for all
 /// others. A run of one process waits for nobody and changes nothing. All throw
 /// tessera::Error when another process has ended or does not answer.
+///
+/// Tensors on the CPU go by Gloo. Those on GPUs go by NCCL, where waiting is
+/// put on the GPU's current stream and not on the host, or, with
+/// runtime.ddp_backend=gloo, through the host's memory.
 class DataParallel {
 public:
   /// Meets the others. `wire`: what averages are rounded to on their way.
-  explicit DataParallel(const World &world, Precision wire = Precision::Fp32);
+  /// Throws tessera::Error where there is no NCCL for a GPU.
+  explicit DataParallel(const World &world, Precision wire = Precision::Fp32,
+                        c10::Device device = c10::kCPU,
+                        ExchangeBackend backend = ExchangeBackend::Auto);
   ~DataParallel();
   DataParallel(const DataParallel &) = delete;
   DataParallel &operator=(const DataParallel &) = delete;
@@ -51,8 +59,8 @@ public:
   void fromFirst(at::Tensor &values);
 
 private:
-  /// Calls `move` with places of `whole`, one of each process, piece by piece:
-  /// Gloo copies what it moves.
+  /// Calls `move` with a backend and places of `whole`, one of each process,
+  /// piece by piece: Gloo copies what it moves.
   template <typename F>
   void inPieces(const at::Tensor &whole, const at::Tensor &part, const F &move);
   struct Group;

@@ -26,7 +26,7 @@ void loadTorchCuda() {
         "install a torch with CUDA, or set runtime.device=cpu");
 }
 
-c10::Device firstGpu() {
+c10::Device gpuOf(const World &world) {
   if (!c10::impl::hasDeviceGuardImpl(c10::kCUDA))
     loadTorchCuda();
   if (!c10::impl::hasDeviceGuardImpl(c10::kCUDA) ||
@@ -34,12 +34,23 @@ c10::Device firstGpu() {
     throw Error("runtime.device is cuda, but torch finds no GPU",
                 "tessera doctor shows what is missing; runtime.device=cpu "
                 "trains without one");
-  return {c10::kCUDA, 0};
+  const auto *guard = c10::impl::getDeviceGuardImpl(c10::kCUDA);
+  const int64_t count = guard->deviceCount();
+  if (world.localRank >= count)
+    throw Error(fmt::format("process {} of the run is number {} of this "
+                            "machine, where torch finds {} GPU{}",
+                            world.rank, world.localRank, count,
+                            count == 1 ? "" : "s"),
+                "start a process for each GPU of a machine; where each process "
+                "sees but its own (CUDA_VISIBLE_DEVICES), set LOCAL_RANK=0");
+  const c10::Device device(c10::kCUDA, c10::DeviceIndex(world.localRank));
+  guard->setDevice(device);
+  return device;
 }
 
 } // namespace
 
-c10::Device placementOf(const Config &config) {
+c10::Device placementOf(const Config &config, const World &world) {
   const std::string chosen = optionText(Option::Device);
   const bool gpu = config.device == ComputeDevice::Cuda ||
                    (config.device == ComputeDevice::Auto && chosen == "cuda");
@@ -57,11 +68,7 @@ c10::Device placementOf(const Config &config) {
     throw Error("kernels=torch computes on the CPU only, and the run is to "
                 "compute on a GPU",
                 "set kernels=tessera, or runtime.device=cpu");
-  if (config.processes > 1)
-    throw Error(fmt::format("a run of {} processes on GPUs is not built yet",
-                            config.processes),
-                "start one process, or set runtime.device=cpu");
-  return firstGpu();
+  return gpuOf(world);
 }
 
 } // namespace tessera::trainer

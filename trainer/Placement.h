@@ -3,16 +3,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "trainer/Config.h"
+#include "trainer/World.h"
 
 #include <c10/core/Device.h>
 
 namespace tessera::trainer {
 
 /// Of runtime.device: "auto" is the GPU with TESSERA_DEVICE=cuda and else the
-/// CPU, whose tensors TESSERA_DEVICE may send through a simulated GPU. Loads
-/// torch's CUDA library for a GPU. Throws tessera::Error where there is none,
-/// and where TESSERA_DEVICE and the settings contradict each other.
-c10::Device placementOf(const Config &config);
+/// CPU, whose tensors TESSERA_DEVICE may send through a simulated GPU. Each
+/// process of a machine has a GPU of its own, which becomes torch's current
+/// one. Loads torch's CUDA library for a GPU. Throws tessera::Error where there
+/// is none, and where TESSERA_DEVICE and the settings contradict each other.
+c10::Device placementOf(const Config &config, const World &world = {});
 
 } // namespace tessera::trainer

@@ -35,10 +35,10 @@ bool isOutOfMemory(const std::exception &e) {
 /// `settled` becomes what the run makes of the settings.
 int trainAsPlanned(const Config &given, const World &world, Config &settled) {
   const ReportSignals reports;
-  const c10::Device device = placementOf(given);
+  const c10::Device device = placementOf(given, world);
   requireMemory(planOf(given));
   // --- the processes, the run folder, before anything slow
-  DataParallel parallel(world, given.wire);
+  DataParallel parallel(world, given.wire, device, given.exchange);
   const Say say = lineOf(parallel);
   Opening opening(given, parallel);
   const auto &checkpoint = opening.checkpoint;
@@ -108,7 +108,7 @@ int train(const Config &given, const World &world) {
     const std::string text = e.what();
     throw memoryError(
         settled, text.substr(0, text.find('\n')),
-        placementOf(given).is_cpu() ? int64_t(processMemory().most) : 0);
+        placementOf(given, world).is_cpu() ? int64_t(processMemory().most) : 0);
   }
 }
 

@@ -58,6 +58,15 @@ bool readRank(const Variables &v, const char *rank, const char *size,
   return true;
 }
 
+/// Processes that all are on one machine need no variable for it.
+int64_t localRankOf(const Variables &v, const World &world) {
+  for (const char *name :
+       {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"})
+    if (v.has(name))
+      return v.number(name, 0, mostProcesses);
+  return world.local() ? world.rank : 0;
+}
+
 } // namespace
 
 bool World::local() const {
@@ -75,8 +84,10 @@ World worldOf(const Environment &environment) {
   if (world.size == 1)
     return world;
   world.file = v.text("TESSERA_RENDEZVOUS");
-  if (!world.file.empty())
+  if (!world.file.empty()) {
+    world.localRank = world.rank;
     return world;
+  }
   if (!v.has("MASTER_ADDR"))
     throw Error(fmt::format("environment: there are {} processes, but "
                             "MASTER_ADDR is not set: they cannot meet",
@@ -90,6 +101,7 @@ World worldOf(const Environment &environment) {
                    : 29500;
   world.storeIsThere = v.text("TORCHELASTIC_USE_AGENT_STORE") == "True";
   world.attempt = v.text("TORCHELASTIC_RESTART_COUNT");
+  world.localRank = localRankOf(v, world);
   return world;
 }
 
@@ -97,8 +109,9 @@ World processWorld() {
   Environment environment;
   for (const char *name :
        {"RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-        "SLURM_PROCID", "SLURM_NTASKS", "MASTER_ADDR", "MASTER_PORT",
-        "TESSERA_RENDEZVOUS", "TORCHELASTIC_USE_AGENT_STORE",
+        "SLURM_PROCID", "SLURM_NTASKS", "LOCAL_RANK",
+        "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "MASTER_ADDR",
+        "MASTER_PORT", "TESSERA_RENDEZVOUS", "TORCHELASTIC_USE_AGENT_STORE",
         "TORCHELASTIC_RESTART_COUNT"})
     if (const char *value = std::getenv(name))
       environment[name] = value;

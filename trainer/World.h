@@ -13,6 +13,7 @@ namespace tessera::trainer {
 /// One process of a run, and where it meets the others.
 struct World {
   int64_t rank = 0, size = 1;
+  int64_t localRank = 0; ///< Among the processes of this machine.
   /// A file that all of them see (`--nproc` makes one); else a store at
   /// host:port, which process 0 serves unless it is there already.
   std::string file;
@@ -29,7 +30,8 @@ struct World {
 
 /// From the variables of torchrun (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT),
 /// of mpirun (OMPI_COMM_WORLD_RANK, _SIZE) or, where MASTER_ADDR says that
-/// processes are to meet, of Slurm (SLURM_PROCID, SLURM_NTASKS). Throws
+/// processes are to meet, of Slurm (SLURM_PROCID, SLURM_NTASKS); the number
+/// among the machine's from LOCAL_RANK and its like. Throws
 /// tessera::Error for variables that contradict each other.
 World worldOf(const Environment &environment);
 

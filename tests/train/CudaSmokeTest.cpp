@@ -15,7 +15,7 @@ protected:
   CommandResult train(const std::string &out,
                       const std::vector<std::string> &more,
                       std::vector<std::string> environment = {}) {
-    std::vector<std::string> all = {TESSERA_TRAIN,
+    std::vector<std::string> all = {program,
                                     "train",
                                     "--config",
                                     TESSERA_SOURCE "/configs/sim_smoke.yaml",
@@ -31,10 +31,11 @@ protected:
   CommandResult trainOnGpu(const std::string &out,
                            std::vector<std::string> more) {
     more.push_back("runtime.device=cuda");
-    return train(
-        out, more,
-        {"LD_PRELOAD=" TESSERA_SIM_TORCH, "SIM_CUDA_COUNTS=" + counts(out)});
+    return train(out, more,
+                 {"LD_PRELOAD=" TESSERA_SIM_TORCH, "SIM_CUDA_DEVICES=2",
+                  "SIM_CUDA_COUNTS=" + counts(out)});
   }
+  std::string program = TESSERA_TRAIN;
   std::string counts(const std::string &out) {
     return folder.file(out + ".counts");
   }
@@ -85,6 +86,53 @@ TEST_F(CudaSmoke, LossesAreThoseOfTheCpu) {
   EXPECT_EQ(five["cuModuleLoadData"], three["cuModuleLoadData"]);
   EXPECT_GT(five["cuLaunchKernelEx"], three["cuLaunchKernelEx"]);
   EXPECT_EQ(five["cuLaunchKernel"], 0); // that of drivers before CUDA 11.8
+}
+
+// Two processes, each on a GPU of its own, whose tensors go through the host's
+// memory; NCCL needs GPUs. The parts of the optimizer's state meet in the
+// checkpoint.
+TEST_F(CudaSmoke, TwoGpusExchangeThroughTheHost) {
+  const std::vector<std::string> settings = {
+      "train.batch_size=2", "train.steps=2", "runtime.ddp_compress=off"};
+  expectFine(train("cpu", settings));
+  std::vector<std::string> two = settings;
+  two.insert(two.end(), {"--nproc", "2", "runtime.ddp_backend=gloo",
+                         "runtime.zero_stage=1"});
+  const CommandResult trained = trainOnGpu("cuda", two);
+  expectFine(trained);
+  EXPECT_NE(trained.errors.find("tessera kernels on cuda:0"), std::string::npos)
+      << trained.errors;
+  const auto cpu = steps("cpu"), cuda = steps("cuda");
+  ASSERT_EQ(cpu.size(), 2u);
+  ASSERT_EQ(cuda.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_LT(std::abs(cuda[i].first / cpu[i].first - 1), 1e-3) << "step " << i;
+    EXPECT_LT(std::abs(cuda[i].second / cpu[i].second - 1), 1e-2)
+        << "gradient norm of step " << i;
+  }
+}
+
+TEST_F(CudaSmoke, ProcessesThatHaveNoGpuOrNoNcclAreRefused) {
+  const std::vector<std::string> two = {"--nproc", "2", "train.batch_size=2",
+                                        "runtime.device=cuda"};
+  expectRefused(train("none", two,
+                      {"LD_PRELOAD=" TESSERA_SIM_TORCH, "SIM_CUDA_DEVICES=1"}),
+                "process 1 of the run is number 1 of this machine, where torch "
+                "finds 1 GPU");
+  // Where this copy is there is no libtessera_torch_cuda.so.
+  const auto copy = folder.path / "tessera-train";
+  std::filesystem::copy_file(TESSERA_TRAIN, copy);
+  program = copy.string();
+  const auto libraries =
+      std::filesystem::path(TESSERA_TRAIN).parent_path().parent_path() / "lib";
+  expectRefused(train("none", two,
+                      {"LD_PRELOAD=" TESSERA_SIM_TORCH, "SIM_CUDA_DEVICES=2",
+                       "LD_LIBRARY_PATH=" + libraries.string()}),
+                "runtime.ddp_backend=nccl: torch's CUDA part cannot be loaded");
+  program = TESSERA_TRAIN;
+  expectRefused(train("none", {"--nproc", "2", "train.batch_size=2",
+                               "runtime.ddp_backend=nccl"}),
+                "runtime.ddp_backend is nccl, but the run computes on the CPU");
 }
 
 TEST_F(CudaSmoke, SettingsThatDoNotFitAreRefused) {

@@ -24,6 +24,9 @@ const std::vector<Choice> precisions = {choice("fp32", Precision::Fp32),
 const std::vector<Choice> wires = {choice("off", Precision::Fp32),
                                    choice("bf16", Precision::Bf16),
                                    choice("fp16", Precision::Fp16)};
+const std::vector<Choice> backends = {choice("auto", ExchangeBackend::Auto),
+                                      choice("nccl", ExchangeBackend::Nccl),
+                                      choice("gloo", ExchangeBackend::Gloo)};
 // The Python system's true recomputed whole blocks.
 const std::vector<Choice> recomputes = {
     choice("none", Recompute::None),           choice("mlp", Recompute::Mlp),
@@ -96,6 +99,12 @@ std::vector<Setting> runSettings() {
                           "what gradients are rounded to on their way between "
                           "processes; off: fp32")
           .twin("NSA_DDP_COMPRESS")
+          .announced(),
+      SettingEntry::oneOf(
+          "runtime.ddp_backend", MEMBER(exchange), backends,
+          "how processes exchange tensors: auto is nccl between GPUs "
+          "and gloo between CPUs; gloo takes those of GPUs through "
+          "the host's memory")
           .announced(),
       SettingEntry::of(
           "runtime.zero_stage", MEMBER(zeroStage),

@@ -63,6 +63,26 @@ TEST(World, MpirunAndSlurm) {
   EXPECT_EQ(slurm.size, 8);
 }
 
+// Which GPU of its machine a process takes.
+TEST(World, TheNumberOnTheMachine) {
+  const Environment node = {
+      {"RANK", "5"}, {"WORLD_SIZE", "8"}, {"MASTER_ADDR", "10.0.0.7"}};
+  const auto with = [&](const char *name, const char *value) {
+    Environment e = node;
+    e[name] = value;
+    return worldOf(e).localRank;
+  };
+  EXPECT_EQ(with("LOCAL_RANK", "1"), 1);
+  EXPECT_EQ(with("OMPI_COMM_WORLD_LOCAL_RANK", "2"), 2);
+  EXPECT_EQ(with("SLURM_LOCALID", "3"), 3);
+  EXPECT_EQ(with("MASTER_ADDR", "127.0.0.1"), 5);
+  EXPECT_EQ(with("TESSERA_RENDEZVOUS", "/tmp/store"), 5);
+  EXPECT_EQ(worldOf({}).localRank, 0);
+  Environment wrong = node;
+  wrong["LOCAL_RANK"] = "one";
+  EXPECT_NE(refusal(wrong).find("LOCAL_RANK='one'"), std::string::npos);
+}
+
 TEST(World, ContradictionsAreRefused) {
   const Environment address = {{"MASTER_ADDR", "127.0.0.1"}};
   const auto with = [&](Environment more) {
