@@ -95,16 +95,28 @@ std::vector<std::string_view> linesOf(std::string_view text) {
   return lines;
 }
 
+bool isImport(std::string_view text) {
+  return text.starts_with("import ") || text.starts_with("from ");
+}
+
+// Comments at the margin belong to the statement below them: hints of a kernel
+// stand above its decorators. Inside of a block they are part of it.
 std::vector<Part> split(std::string_view text) {
   std::vector<Part> parts;
   LineState state;
   bool decorators = false;
+  std::string comments; // and empty lines behind them
   for (std::string_view line : linesOf(text)) {
     std::string_view bare = line;
     while (!bare.empty() && (bare.back() == '\n' || bare.back() == '\r'))
       bare.remove_suffix(1);
     const char first = bare.empty() ? ' ' : bare[0];
-    // Closing brackets may stand at the margin; comments belong to a block.
+    const bool comment = !state.open() && first == '#' && !decorators;
+    if (comment || (bare.empty() && !comments.empty())) {
+      comments += line;
+      continue;
+    }
+    // Closing brackets may stand at the margin.
     const bool begins = !state.open() && first != ' ' && first != '\t' &&
                         first != '#' && first != ')' && first != ']' &&
                         first != '}';
@@ -112,10 +124,26 @@ std::vector<Part> split(std::string_view text) {
       parts.emplace_back();
     if (begins)
       decorators = first == '@';
+    parts.back().text += comments;
+    // The head of a file is not its first import's.
+    if (!comments.empty() && isImport(line))
+      parts.emplace_back();
+    comments.clear();
     parts.back().text += line;
     state.line(bare);
   }
+  if (parts.empty())
+    parts.emplace_back();
+  parts.back().text += comments;
   return parts;
+}
+
+// From the first line that is neither empty nor a comment.
+std::string_view withoutComments(std::string_view text) {
+  while (!text.empty() &&
+         (text[0] == '#' || text[0] == '\n' || text[0] == '\r'))
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  return text;
 }
 
 bool isJitDecorator(std::string_view line) {
@@ -132,8 +160,8 @@ std::string blank(std::string_view text) {
 
 // Sets kind and name; of a jit function only the jit decorator stays.
 void classify(Part &part) {
-  const std::string_view text = part.text;
-  if (text.starts_with("import ") || text.starts_with("from ")) {
+  const std::string_view whole = part.text, text = withoutComments(whole);
+  if (isImport(text)) {
     part.kind = Part::Kind::Import;
     return;
   }
@@ -142,7 +170,7 @@ void classify(Part &part) {
     LineState state;
     bool jit = false, dropping = false;
     bool inside = false; // the def has begun
-    for (std::string_view line : linesOf(text)) {
+    for (std::string_view line : linesOf(whole)) {
       if (!inside && !state.open()) {
         dropping = line.starts_with("@") && !isJitDecorator(line);
         jit |= line.starts_with("@") && isJitDecorator(line);
@@ -212,8 +240,7 @@ void addHelpers(std::string &text, const std::vector<Part> &file,
   size_t line = 1;
   for (const Part &part : file) {
     // Of decorators that are left out empty lines are left.
-    const size_t begin =
-        std::min(part.text.find_first_not_of("\r\n"), part.text.size());
+    const size_t begin = part.text.size() - withoutComments(part.text).size();
     const size_t end = part.text.find_last_not_of(" \t\r\n") + 1;
     const std::string own =
         part.text.substr(begin, std::max(begin, end) - begin) + "\n";

@@ -192,6 +192,41 @@ def by(x, factor):
             std::vector<std::string>{"X"});
 }
 
+TEST(KernelText, HintsBelongToTheKernelBelowThem) {
+  const std::string text = R"PY(# The head of the file.
+import triton
+import triton.language as tl
+
+
+# tessera: types("X: *fp32:16")
+# tessera: instance first_8(B=8)
+@triton.jit
+def first(X, B: tl.constexpr):
+    tl.store(X + tl.arange(0, B), 1.0)
+# in the block
+    tl.store(X, 2.0)
+
+
+# tessera: types("Y: *fp32:16")
+# tessera: instance second_8(C=8)
+
+@triton.jit
+def second(Y, C: tl.constexpr):
+    tl.store(Y + tl.arange(0, C), 1.0)
+)PY";
+  for (const auto &[name, own, others] :
+       {std::tuple{"first", "X: *fp32:16", "Y: *fp32:16"},
+        std::tuple{"second", "Y: *fp32:16", "X: *fp32:16"}}) {
+    const std::string kept = cases::onlyKernel(text, name);
+    EXPECT_NE(kept.find(own), std::string::npos) << kept;
+    EXPECT_EQ(kept.find(others), std::string::npos) << kept;
+    EXPECT_EQ(kept.find("The head"), std::string::npos) << kept;
+    EXPECT_EQ(Kernel::fromSource(kept, name).parameters().size(), 1u);
+  }
+  EXPECT_NE(cases::onlyKernel(text, "first").find("# in the block\n"),
+            std::string::npos);
+}
+
 TEST(KernelText, AnyTextIsTaken) {
   for (const char *text : {"", "\n", "@", "@triton.jit", "@triton.jit\n@x(\n",
                            "def", "x = (", "'''", "kernel = 3", "\\\n"})
