@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -118,6 +119,29 @@ std::map<std::string, std::string> unreachable() {
         !line.starts_with('#') && colon != std::string::npos)
       result[line.substr(0, colon)] = line.substr(colon + 2);
   return result;
+}
+
+// No message sends its reader elsewhere in place of an example, and none says a
+// size twice in one sentence.
+TEST(Errors, MessagesStandByThemselves) {
+  static const std::regex elsewhere(R"(\bsee (the )?doc|docs/)");
+  static const std::regex sizes(R"(\b\d+( ?x ?\d+)+)");
+  int messages = 0;
+  for (const auto &entry : fs::recursive_directory_iterator(kFolder)) {
+    if (entry.path().extension() != ".txt")
+      continue;
+    std::istringstream in(readFile(entry.path().string()));
+    for (std::string line; std::getline(in, line); ++messages) {
+      EXPECT_FALSE(std::regex_search(line, elsewhere))
+          << entry.path() << ": " << line;
+      std::set<std::string> seen;
+      for (std::sregex_iterator at(line.begin(), line.end(), sizes), end;
+           at != end; ++at)
+        EXPECT_TRUE(seen.insert(at->str()).second)
+            << entry.path() << ": " << line;
+    }
+  }
+  EXPECT_GT(messages, 300);
 }
 
 TEST(Errors, EveryIdIsInTheCatalogue) {
