@@ -176,6 +176,7 @@ def specialize(fn, args, constexprs):
     signature, constants, attributes, actual = {}, {}, {}, []
     skip = getattr(fn, "do_not_specialize", None) or []
     given = iter(args)
+    constexprs = {**{p.name: p.default for p in fn.params if p.is_constexpr and p.has_default}, **constexprs}
     for i, name in enumerate(fn.arg_names):
         value = constexprs[name] if name in constexprs else next(given)
         if name in constexprs or value is None:
