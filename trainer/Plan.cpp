@@ -164,29 +164,31 @@ double keptByLayers(const ModelConfig &m) {
 }
 
 /// What is there besides in the backward pass of the last layer's MLP: what is
-/// recomputed of it, and two gradients of its width and two of the layer's.
+/// recomputed of it (its input is kept anyway), a gradient of its width, as the
+/// product behind the activation is not needed any more, and two of the
+/// layer's.
 double besidesInLastMlp(const ModelConfig &m) {
   using models::Recompute;
   double again = 0;
   if (m.recompute == Recompute::Mlp || m.recompute == Recompute::Full)
-    again += keptByMlp(m);
+    again += keptByMlp(m) - double(m.dim);
   if (m.recompute == Recompute::Full)
     again += keptByAttention(m);
-  return again + 2 * double(m.dim) + 2 * double(m.mlpDim);
+  return again + 2 * double(m.dim) + double(m.mlpDim);
 }
 
 /// The same in the last layer's attention, whose MLP is done: gradients of
-/// queries, keys and values, before and after they were turned.
+/// queries, keys and values.
 double besidesInLastAttention(const ModelConfig &m) {
   using models::Recompute;
   const double b = double(branches(m)), groups = double(m.kvHeads);
   const double projected = double(m.heads) * double(m.keyDim) +
                            b * groups * double(m.keyDim + m.valueDim);
-  double more = 2 * projected + double(m.heads * m.valueDim) + double(m.dim);
+  double more = projected + double(m.heads * m.valueDim) + double(m.dim);
   if (m.recompute == Recompute::None || m.recompute == Recompute::Attention)
     more -= keptByMlp(m);
   if (m.recompute == Recompute::Attention || m.recompute == Recompute::Full)
-    more += keptByAttention(m);
+    more += keptByAttention(m) - double(m.dim);
   return more;
 }
 

@@ -88,6 +88,11 @@ INSTANTIATE_TEST_SUITE_P(
         Settings{"attention=dense", "model.dim=512", "train.seq_len=32"},
         Settings{"attention=nsa", "runtime.gradient_checkpointing=mlp"},
         Settings{"attention=nsa", "runtime.gradient_checkpointing=attention"},
-        Settings{"attention=nsa", "runtime.gradient_checkpointing=full"}));
+        Settings{"attention=nsa", "runtime.gradient_checkpointing=full"},
+        Settings{"attention=dense", "runtime.gradient_checkpointing=full"},
+        Settings{"attention=nsa", "model.mlp_dim=16",
+                 "runtime.gradient_checkpointing=full"},
+        Settings{"attention=dense",
+                 "runtime.gradient_checkpointing=attention"}));
 
 } // namespace
