@@ -57,7 +57,7 @@ def measure(row, context):
     """What the row's module finds, or why it found nothing: one row that fails must not cost the others."""
     try:
         return importlib.import_module(row.group).measure(row.name, context)
-    except (RuntimeError, OSError, subprocess.SubprocessError, ImportError, StopIteration) as problem:
+    except (RuntimeError, OSError, subprocess.SubprocessError, ImportError, StopIteration, ArithmeticError) as problem:
         return {"failed": "%s: %s" % (type(problem).__name__, str(problem).strip().splitlines()[0] if str(problem).strip() else "")}
 
 

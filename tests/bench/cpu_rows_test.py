@@ -8,7 +8,9 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
+import unittest.mock
 import xml.dom.minidom
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -88,6 +90,20 @@ class OtherOperations(unittest.TestCase):
         share, name = programs.largest_other(trace)
         self.assertEqual(name, "aten::copy_")
         self.assertAlmostEqual(share, 0.07)
+
+
+class Memory(unittest.TestCase):
+    def test_the_memory_of_the_process_that_measures_is_not_counted(self):
+        import programs
+        held = bytearray(os.urandom(1 << 20)) * 1024  # more than what the rows below take
+        context = types.SimpleNamespace(library=BUILD / "lib/libtessera_torch.so")
+        with unittest.mock.patch.object(programs, "LENGTHS", (512, 2048)):
+            found = programs.memory(context)
+        self.assertEqual(len(held), 1 << 30)
+        # o, lse and the gradients of q, k, v alone: 8 query heads and 2 x 4 heads of keys of 64 in fp32.
+        self.assertGreater(found["mebibytes"][2048], 3 * 2048 * 8 * 64 * 4 / 2 ** 20)
+        self.assertLess(found["mebibytes"][2048], 512)  # code and pools that the first launch brings are about 40
+        self.assertGreater(found["mebibytes"][2048], found["mebibytes"][512])
 
 
 class Run(unittest.TestCase):
