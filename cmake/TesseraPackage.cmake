@@ -36,7 +36,8 @@ if(TARGET tessera-worker)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/kernels DESTINATION ${package_data} COMPONENT tessera
   FILES_MATCHING PATTERN *.py PATTERN *.cu PATTERN __pycache__ EXCLUDE)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION ${package_data} COMPONENT tessera)
+# scripts/tune-tables leaves its progress (*.times) beside the tables.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION ${package_data} COMPONENT tessera PATTERN *.times EXCLUDE)
 
 # Torch is found by the program that uses it, and must be of this version.
 if(TARGET tessera_torch_shared)

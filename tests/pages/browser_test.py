@@ -212,6 +212,11 @@ def check_report(browser, folder, program):
     charts = browser.value("[...document.querySelectorAll('figure')].map(figure => figure.id)")
     assert charts[0] == "chart-bpb" and {"chart-grad_norm", "chart-step_ms", "chart-tokens_per_s", "chart-gate_cmp",
                                          "chart-memory_bytes", "chart-stages_ms"} <= set(charts), charts
+    outside = browser.value("""[...document.querySelectorAll('figure svg text')].filter(text => {
+      const box = text.getBBox(), view = text.ownerSVGElement.viewBox.baseVal;
+      return box.x < 0 || box.x + box.width > view.width || box.y + box.height > view.height;
+    }).map(text => text.textContent)""")
+    assert outside == [], outside
     lines = browser.value("""[...document.querySelectorAll('#chart-bpb polyline')].map(line =>
       [line.dataset.run, line.dataset.key, line.getAttribute('points').split(' ').map(point => point.split(',').map(Number))])""")
     want = {(name, key): points(written, key) for name, written in zip(("slow", "fast"), records) for key in ("bpb", "val_bpb")}

@@ -16,7 +16,7 @@ def write_run(folder, rate, steps, torn=False, result=True):
     records = []
     for step in range(1, steps + 1):
         records.append({"step": step, "bpb": 8 / step ** rate, "grad_norm": 1 + step / 7, "lr": 1e-3, "step_ms": 100 + step % 3,
-                        "tokens_per_s": 2048 / (0.1 + step % 3 / 1000), "gate_cmp": 0.25, "memory_bytes": 512 + step,
+                        "tokens_per_s": 2048 / (0.1 + step % 3 / 1000), "gate_cmp": 0.25, "memory_bytes": 12_345_000_000 + step * 1_000_000,
                         "stages_ms": {"data": 1 + step % 2, "forward": 40.5, "backward": 60 - step / 10}})
         if step % 10 == 0:
             records.append({"step": step, "val_bpb": 8.5 / step ** rate})

@@ -45,7 +45,7 @@ function mean(points) {
   });
 }
 function chart(group) {
-  const wide = 560, high = 260, left = 62, bottom = 26, top = 8;
+  const wide = 560, high = 260, bottom = 26, top = 8;
   const curves = [];
   for (const [i, run] of runs.entries())
     for (const key of group.drawn) {
@@ -58,15 +58,17 @@ function chart(group) {
     [Math.min(a, scale(value)), Math.max(b, scale(value)), Math.min(c, step), Math.max(d, step)], [Infinity, -Infinity, Infinity, -Infinity]);
   if (low === most) [low, most] = [low - 0.5, most + 0.5];
   if (from === to) to = from + 1;
+  const value = tick => low + (most - low) * tick / 4;
+  const ticks = [0, 1, 2, 3, 4].map(tick => number(+(log.checked ? 10 ** value(tick) : value(tick)).toPrecision(3)));
+  const left = Math.max(62, 14 + 8 * Math.max(...ticks.map(label => label.length)));  // 8 units: a digit of the page's font
   const x = step => left + (wide - left - 8) * (step - from) / (to - from);
   const y = value => top + (high - top - bottom) * (most - scale(value)) / (most - low);
   const picture = svg('svg', {viewBox: `0 0 ${wide} ${high}`, role: 'img', 'aria-label': titles[group.key] || group.key});
   if (!all.length) return picture;
   for (let tick = 0; tick <= 4; ++tick) {
-    const value = low + (most - low) * tick / 4, step = Math.round(from + (to - from) * tick / 4);
-    const shown = log.checked ? 10 ** value : value, at = y(shown);
+    const step = Math.round(from + (to - from) * tick / 4), at = y(log.checked ? 10 ** value(tick) : value(tick));
     picture.append(svg('line', {x1: left, x2: wide - 8, y1: at, y2: at, class: 'grid'}),
-      svg('text', {x: left - 6, y: at + 4, 'text-anchor': 'end'}, number(+shown.toPrecision(3))),
+      svg('text', {x: left - 6, y: at + 4, 'text-anchor': 'end'}, ticks[tick]),
       svg('text', {x: x(step), y: high - 8, 'text-anchor': tick === 4 ? 'end' : 'middle'}, number(step)));
   }
   for (const curve of curves) {
