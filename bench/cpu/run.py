@@ -93,6 +93,7 @@ def main():
     git = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False, cwd=ROOT)
     head = {"what": "tessera next to its peers on a CPU, in turns in one run", "command": "bench/cpu/run.py " + " ".join(sys.argv[1:]),
             "cpu": model, "threads": arguments.threads, "rounds": arguments.rounds, "torch": torch.__version__,
+            "avx512": "avx512f" in flags,
             "commit": git.stdout.strip(), "date": datetime.date.today().isoformat(), "load_before": os.getloadavg()[0]}
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     entries = [] if arguments.fresh else earlier(arguments.out, head)

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Checks README's lines on `make bench` and the table of docs/bench.md against bench/results/cpu.json; --fix writes both.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import itertools
+import json
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "bench" / "cpu"))
+sys.dont_write_bytecode = True
+import rows  # noqa: E402
+
+RESULT, PLOT = ROOT / "bench" / "results" / "cpu.json", ROOT / "docs" / "bench_cpu.svg"
+BEGIN, END = "<!-- make bench: written by scripts/checks/cpu_table.py --fix -->", "<!-- end of make bench -->"
+
+
+def figure(entry):
+    """What the bar is for: the ratio, or our figure where there is no peer. A missed bar is bold."""
+    if "failed" in entry:
+        return "**failed**"
+    value = entry["ours"] if entry["ratio"] is None else entry["ratio"]
+    text = "%.2f" % value + ("x" if entry["ratio"] is not None else "")
+    return text if entry["met"] else "**%s**" % text
+
+
+def bar(entry):
+    return ("at most %g" if entry["rule"].endswith("<=") else "%g") % entry["bar"]
+
+
+def head(result):
+    met = sum(entry["met"] for entry in result["rows"])
+    return ("2 cores of an %s, %s, torch %s, %s at %s, nothing else running; both sides in turns, same dtype, %d threads. %d of %d rows meet their bar"
+            % (result["cpu"], "AVX-512" if result.get("avx512") else "AVX2", result["torch"].split("+")[0], result["date"], result["commit"],
+               result["threads"], met, len(result["rows"])))
+
+
+def short(result):
+    """README: a line for each peer; bold is missed."""
+    text = ["`make bench`: %s ([all figures](bench/results/cpu.json), [rows](docs/bench.md#the-table-of-a-cpu)); bold: missed." % head(result),
+            "", "| beside | time of the peer / ours (bar) |", "|---|---|"]
+    for peer, group in itertools.groupby(result["rows"], key=lambda entry: entry["peer_name"]):
+        text.append("| %s | %s |" % (peer or "nothing: our figure", ", ".join(
+            "`%s` %s (%s)" % (entry["name"], figure(entry), bar(entry)) for entry in group)))
+    return text
+
+
+def full(result):
+    """docs/bench.md: every row with both times."""
+    text = [head(result) + ".", "", "![ratios and bars](bench_cpu.svg)", "",
+            "| row | dtype | ours | peer | ratio | bar | share of the peak |", "|---|---|---:|---:|---:|---:|---:|"]
+    for entry in result["rows"]:
+        time = lambda value: "-" if value is None else "%.3g %s" % (value, entry["unit"] if entry["unit"] in ("ms", "us") else "")
+        text.append("| `%s` | %s | %s | %s | %s | %s | %s |" % (
+            entry["name"], entry["dtype"], time(entry["ours"]).strip(), time(entry["peer"]), figure(entry), bar(entry),
+            "-" if entry["peak_share"] is None else "%.0f%%" % (100 * entry["peak_share"])))
+    return text
+
+
+def filled(text, lines):
+    before, rest = text.split(BEGIN)
+    return before + "\n".join([BEGIN] + lines + [END]) + rest.split(END)[1]
+
+
+def main():
+    result = json.loads(RESULT.read_text(encoding="utf-8"))
+    if rows.missing(result["rows"]):
+        print("check: bench/results/cpu.json lacks rows: %s: run make bench" % ", ".join(rows.missing(result["rows"])))
+        return 1
+    stale = []
+    for path, lines in ((ROOT / "README.md", short(result)), (ROOT / "docs" / "bench.md", full(result))):
+        text = path.read_text(encoding="utf-8")
+        if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
+            print("check: %s lacks the lines %s and %s" % (path.name, BEGIN, END))
+            return 1
+        if filled(text, lines) != text:
+            stale.append((path, filled(text, lines)))
+    if not PLOT.exists() or PLOT.read_text(encoding="utf-8") != rows.plot(result["rows"]):
+        stale.append((PLOT, rows.plot(result["rows"])))
+    for path, text in stale if "--fix" in sys.argv else []:
+        path.write_text(text, encoding="utf-8")
+    if stale and "--fix" not in sys.argv:
+        print("check: %s: not what bench/results/cpu.json says: run scripts/check --fix" % ", ".join(path.name for path, _ in stale))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
