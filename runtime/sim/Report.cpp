@@ -90,6 +90,9 @@ void Counters::add(const Counters &other) {
   sharedRequests += other.sharedRequests;
   sharedWays += other.sharedWays;
   sharedConflicts += other.sharedConflicts;
+  copyRequests += other.copyRequests;
+  copyWays += other.copyWays;
+  copyConflicts += other.copyConflicts;
   globalRequests += other.globalRequests;
   globalSectors += other.globalSectors;
   l2Lines += other.l2Lines;

@@ -64,6 +64,8 @@ struct InstructionCount {
   uint64_t requests = 0;         // memory accesses by warps
   uint64_t ways = 0;             // shared: passes over the banks
   uint64_t leastWays = 0;        // shared: the fewest for these widths
+  uint64_t copyWays = 0;         // cp.async: passes that write its bytes
+  uint64_t leastCopyWays = 0;    // cp.async: the fewest for its width
   uint64_t sectors = 0;          // global: 32-byte sectors
   uint64_t lines = 0;            // global: 128-byte lines
 };
@@ -75,6 +77,9 @@ struct Counters {
   uint64_t tensorInstructions = 0;
   uint64_t sharedRequests = 0, sharedWays = 0;
   uint64_t sharedConflicts = 0; // passes beyond the fewest
+  // cp.async writes shared memory, too. Apart from the figures above, to which
+  // the constants of the cost model are fitted (autotune/Profile.cpp).
+  uint64_t copyRequests = 0, copyWays = 0, copyConflicts = 0;
   uint64_t globalRequests = 0, globalSectors = 0;
   uint64_t l2Lines = 0;        // different 128-byte lines touched by the launch
   uint64_t asyncMaxGroups = 0; // committed and not waited for, most in a thread

@@ -37,6 +37,8 @@ Json countersJson(const sim::Counters &c) {
           {"shared_requests", c.sharedRequests},
           {"shared_ways", c.sharedWays},
           {"bank_conflicts", c.sharedConflicts},
+          {"copy_passes", c.copyWays},
+          {"copy_conflicts", c.copyConflicts},
           {"global_requests", c.globalRequests},
           {"global_sectors", c.globalSectors},
           {"l2_lines", c.l2Lines},

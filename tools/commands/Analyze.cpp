@@ -76,9 +76,10 @@ Json toJson(const sim::Report &report, const sim::Estimate &e,
       classes[sim::className(static_cast<sim::Class>(k))] = c.byClass[k];
   for (const auto &[line, sum] : byLine(c))
     lines[line] = {
-        {"warp_instructions", sum.issues},  {"lane_instructions", sum.lanes},
-        {"memory_requests", sum.requests},  {"bank_passes", sum.ways},
-        {"bank_conflicts", sum.conflicts},  {"sectors", sum.sectors},
+        {"warp_instructions", sum.issues},     {"lane_instructions", sum.lanes},
+        {"memory_requests", sum.requests},     {"bank_passes", sum.ways},
+        {"bank_conflicts", sum.conflicts},     {"copy_passes", sum.copyWays},
+        {"copy_conflicts", sum.copyConflicts}, {"sectors", sum.sectors},
         {"tensor_instructions", sum.tensor}};
   for (const auto &[unit, cycles] : e.units)
     units[unit] = cycles;
@@ -113,6 +114,9 @@ Json toJson(const sim::Report &report, const sim::Estimate &e,
           {"shared_requests", c.sharedRequests},
           {"shared_passes", c.sharedWays},
           {"bank_conflicts", c.sharedConflicts},
+          {"copy_requests", c.copyRequests},
+          {"copy_passes", c.copyWays},
+          {"copy_conflicts", c.copyConflicts},
           {"global_requests", c.globalRequests},
           {"global_sectors", c.globalSectors},
           {"l2_lines", c.l2Lines},
@@ -178,6 +182,13 @@ void print(const sim::Report &report, const sim::Estimate &e,
                 ratio(c.sharedWays, c.sharedRequests),
                 static_cast<unsigned long long>(c.sharedConflicts));
   row("shared-memory requests", c.sharedRequests, text);
+  if (c.copyRequests) {
+    std::snprintf(text, sizeof(text),
+                  "%.2f passes over the banks each, %llu of them conflicts",
+                  ratio(c.copyWays, c.copyRequests),
+                  static_cast<unsigned long long>(c.copyConflicts));
+    row("cp.async to shared memory", c.copyRequests, text);
+  }
   std::snprintf(text, sizeof(text), "%.2f sectors of 32 bytes each",
                 ratio(c.globalSectors, c.globalRequests));
   row("global-memory requests", c.globalRequests, text);
@@ -248,7 +259,8 @@ Command addAnalyze(CLI::App &app) {
       ->capture_default_str();
   verb->add_option("--sort", options->sortedBy,
                    "Rows by line, or the largest first by instructions, "
-                   "requests, passes, conflicts, sectors or tensor")
+                   "requests, passes, conflicts, copy-passes, "
+                   "copy-conflicts, sectors or tensor")
       ->check(CLI::IsMember(lineColumns()))
       ->capture_default_str();
   verb->add_flag("--sass", options->sass,

@@ -213,6 +213,8 @@ Json countersOf(const std::optional<sim::Counters> &counters) {
           {"shared_requests", c.sharedRequests},
           {"shared_passes", c.sharedWays},
           {"bank_conflicts", c.sharedConflicts},
+          {"copy_passes", c.copyWays},
+          {"copy_conflicts", c.copyConflicts},
           {"global_requests", c.globalRequests},
           {"global_sectors", c.globalSectors},
           {"barriers", c.barriers}};

@@ -24,6 +24,8 @@ constexpr Counted countedColumns[] = {
     {"requests", "requests", 9, &LineSum::requests},
     {"passes", "passes", 9, &LineSum::ways},
     {"conflicts", "conflicts", 9, &LineSum::conflicts},
+    {"copy-passes", "copy passes", 12, &LineSum::copyWays},
+    {"copy-conflicts", "copy confl.", 12, &LineSum::copyConflicts},
     {"sectors", "sectors", 9, &LineSum::sectors},
     {"tensor", "tensor", 8, &LineSum::tensor}};
 
@@ -77,6 +79,8 @@ void LineSum::add(const sim::InstructionCount &i) {
   requests += i.requests;
   ways += i.ways;
   conflicts += i.ways - i.leastWays;
+  copyWays += i.copyWays;
+  copyConflicts += i.copyWays - i.leastCopyWays;
   sectors += i.sectors;
   tensor += i.kind == sim::Class::Tensor ? i.issues : 0;
 }

@@ -15,7 +15,7 @@ namespace tessera::tools {
 // Executed instructions and what they asked of memory.
 struct LineSum {
   uint64_t issues = 0, lanes = 0, requests = 0, ways = 0, conflicts = 0,
-           sectors = 0, tensor = 0;
+           copyWays = 0, copyConflicts = 0, sectors = 0, tensor = 0;
 
   void add(const sim::InstructionCount &i);
 };

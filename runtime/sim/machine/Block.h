@@ -51,6 +51,7 @@ struct Launch {
 struct ExecCount {
   uint64_t issues = 0, warps = 0, lanes = 0;
   uint64_t requests = 0, ways = 0, leastWays = 0, sectors = 0, lines = 0;
+  uint64_t copyWays = 0, leastCopyWays = 0;
 };
 
 // A worker's machine: runs one block after the other.

@@ -155,6 +155,8 @@ void addCounts(const Block &block, Counters &counters) {
     to.requests += c.requests;
     to.ways += c.ways;
     to.leastWays += c.leastWays;
+    to.copyWays += c.copyWays;
+    to.leastCopyWays += c.leastCopyWays;
     to.sectors += c.sectors;
     to.lines += c.lines;
   }
@@ -183,6 +185,10 @@ void finishCounters(Counters &counters) {
       counters.globalRequests += c.requests;
       counters.globalSectors += c.sectors;
     }
+    if (c.copyWays) // where nothing is read, too: it writes zeros
+      counters.copyRequests += c.warps;
+    counters.copyWays += c.copyWays;
+    counters.copyConflicts += c.copyWays - c.leastCopyWays;
   }
 }
 

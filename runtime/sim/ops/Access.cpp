@@ -49,6 +49,13 @@ U32 distinct(const U64 *value, U32 mask, U32 shift) {
   return static_cast<U32>(std::unique(list, list + count) - list);
 }
 
+U32 waysOf(const U64 *address, U32 bytes, U32 mask) {
+  U32 narrow[Lanes];
+  for (U32 l = 0; l < Lanes; ++l)
+    narrow[l] = static_cast<U32>(address[l]);
+  return bankWays(narrow, bytes, mask);
+}
+
 } // namespace
 
 void addressesOf(Warp &w, const Inst &i, U32 mask, U32 row, Access &access) {
@@ -209,12 +216,18 @@ void countShared(Warp &w, const Inst &i, U32 mask, const U64 *address,
   if (!w.block->launch.options->counters)
     return;
   ExecCount &c = w.block->counts[i.index];
-  U32 narrow[Lanes];
-  for (U32 l = 0; l < Lanes; ++l)
-    narrow[l] = static_cast<U32>(address[l]);
   ++c.requests;
-  c.ways += bankWays(narrow, bytes, mask);
+  c.ways += waysOf(address, bytes, mask);
   c.leastWays += leastBankWays(bytes, mask);
+}
+
+void countCopy(Warp &w, const Inst &i, U32 mask, const U64 *address,
+               U32 bytes) {
+  if (!w.block->launch.options->counters)
+    return;
+  ExecCount &c = w.block->counts[i.index];
+  c.copyWays += waysOf(address, bytes, mask);
+  c.leastCopyWays += leastBankWays(bytes, mask);
 }
 
 } // namespace tessera::sim

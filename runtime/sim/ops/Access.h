@@ -63,6 +63,8 @@ void countGlobal(Warp &w, const Inst &i, U32 mask, const Access &access,
                  const Allocation *allocation);
 void countShared(Warp &w, const Inst &i, U32 mask, const U64 *address,
                  U32 bytes);
+// What cp.async writes to shared memory.
+void countCopy(Warp &w, const Inst &i, U32 mask, const U64 *address, U32 bytes);
 
 // Loads of any space into op[0..count-1]; the address is op[count].
 void loadOp(Warp &w, const Inst &i, U32 mask);

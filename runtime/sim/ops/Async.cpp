@@ -29,6 +29,7 @@ void copyOp(Warp &w, const Inst &i, U32 mask) {
     if ((to.address[l] & WindowMask) == SharedWindow)
       to.address[l] -= SharedWindow;
   checkShared(w, i, mask, to.address, i.count, i.count, true);
+  countCopy(w, i, mask, to.address, i.count);
   // Lanes that read nothing need no valid global address.
   U32 reading = mask;
   U32 sizes[Lanes];

@@ -111,6 +111,73 @@ TEST(SimCounters, SectorsAndLines) {
   EXPECT_EQ(load(0).globalSectors, 1u);
 }
 
+// A warp copies `bytes` a lane to shared memory, `stride` bytes apart; lanes
+// from `readers` on write zeros, lanes from `lanes` on do nothing.
+Counters copy(uint32_t bytes, uint32_t stride, uint32_t readers = 32,
+              uint32_t lanes = 32) {
+  const std::string n = std::to_string(bytes);
+  Module module = Module::load(
+      kernelText(".param .u64 X",
+                 ".reg .pred %p<3>; .reg .b32 %r<8>; .reg .b64 %rd<4>; "
+                 ".shared .align 16 .b8 smem[8192]; "
+                 "ld.param.u64 %rd1, [X]; mov.u32 %r1, %tid.x; "
+                 "mad.wide.u32 %rd2, %r1, " +
+                     n + ", %rd1; mov.u32 %r2, smem; mad.lo.u32 %r3, %r1, " +
+                     std::to_string(stride) + ", %r2; setp.lt.u32 %p1, %r1, " +
+                     std::to_string(readers) + "; selp.b32 %r4, " + n +
+                     ", 0, %p1; setp.lt.u32 %p2, %r1, " +
+                     std::to_string(lanes) + "; @%p2 cp.async." +
+                     (bytes == 16 ? "cg" : "ca") +
+                     ".shared.global [%r3], [%rd2], " + n +
+                     ", %r4; cp.async.wait_all; ret;"),
+      "copy.ptx");
+  alignas(128) static uint32_t page[1024];
+  Memory memory;
+  memory.add("X", std::as_const(page), sizeof(page));
+  Report report =
+      module.launch("k", {1, 1, 1}, {32, 1, 1}, 0, {pointer(page)}, memory);
+  report.throwIfBad();
+  return report.counters;
+}
+
+TEST(SimCounters, CopiesPassOverTheBanks) {
+  struct {
+    uint32_t bytes, stride;
+    uint64_t passes, conflicts;
+  } patterns[] = {
+      {4, 4, 1, 0},      // a row of 128 bytes
+      {4, 8, 2, 1},      // every second bank, twice
+      {4, 128, 32, 31},  // all in bank 0
+      {4, 132, 1, 0},    // padded by a word
+      {8, 8, 2, 0},      // half a warp fills a row
+      {8, 16, 4, 2},     // a quarter does
+      {8, 128, 32, 30},  // 16 lanes of each half in banks 0 and 1
+      {16, 16, 4, 0},    // a quarter of a warp fills a row
+      {16, 32, 8, 4},    // lanes 0 and 4 of a quarter meet
+      {16, 64, 16, 12},  // four of eight do
+      {16, 128, 32, 28}, // all eight do
+      {16, 144, 4, 0},   // padded by 16 bytes
+  };
+  for (const auto &p : patterns) {
+    const Counters c = copy(p.bytes, p.stride);
+    EXPECT_EQ(c.copyRequests, 1u);
+    EXPECT_EQ(c.copyWays, p.passes) << p.bytes << " every " << p.stride;
+    EXPECT_EQ(c.copyConflicts, p.conflicts) << p.bytes << " every " << p.stride;
+    // The figures that the cost model reads have none of it.
+    EXPECT_EQ(c.sharedRequests, 0u);
+    EXPECT_EQ(c.sharedWays, 0u);
+    EXPECT_EQ(c.sharedConflicts, 0u);
+    EXPECT_EQ(c.globalRequests, 1u);
+  }
+  // Zeros are written as what was read is, lanes that do nothing write nothing.
+  EXPECT_EQ(copy(16, 128, 3).copyWays, 32u);
+  EXPECT_EQ(copy(16, 16, 0).copyRequests, 1u);
+  EXPECT_EQ(copy(16, 16, 0).copyWays, 4u);
+  EXPECT_EQ(copy(16, 16, 0).globalRequests, 0u);
+  EXPECT_EQ(copy(16, 128, 32, 3).copyWays, 3u);
+  EXPECT_EQ(copy(4, 128, 32, 9).copyConflicts, 8u);
+}
+
 // Matmul of Triton's, one block of 64 x 64, K = 128 in steps of 32.
 TEST(SimCounters, Matmul) {
   Module module = loadFile("matmul_fp16.ptx");
@@ -148,6 +215,11 @@ TEST(SimCounters, Matmul) {
             // pieces, and two steps past the end that read nothing.
             (sizeof(a) + sizeof(b)) / 512 + 2 * 4 * 4u);
   EXPECT_EQ(count.asyncMaxGroups, 4u);
+  // Swizzled: each copy of 32 times 16 bytes fills four rows of the banks.
+  EXPECT_EQ(count.copyRequests,
+            count.byClass[static_cast<size_t>(Class::AsyncCopy)]);
+  EXPECT_EQ(count.copyWays, 4 * count.copyRequests);
+  EXPECT_EQ(count.copyConflicts, 0u);
   uint64_t ldmatrix = 0, passes = 0, conflicts = 0;
   for (const InstructionCount &i : count.instructions)
     if (i.kind == Class::Matrix) {
