@@ -42,10 +42,13 @@ void setBytesTainted(Warp &w, uint32_t row, uint32_t mask, uint32_t bytes,
   if (!((any ^ all) & mask))
     return;
   ByteTaint &note = w.byteTaints[row];
-  note.mask = mask;
+  // Of other lanes, on the other side of a branch, the note stays.
+  note.mask |= mask;
   for (uint32_t l = 0; l < Lanes; ++l)
-    note.value[l] = valueOf(w, row, bytes, l);
-  std::copy(tainted.begin(), tainted.end(), note.byte);
+    if (mask >> l & 1)
+      note.value[l] = valueOf(w, row, bytes, l);
+  for (uint32_t i = 0; i < tainted.size(); ++i)
+    note.byte[i] = (note.byte[i] & ~mask) | (tainted[i] & mask);
 }
 
 } // namespace tessera::sim

@@ -41,7 +41,7 @@ struct AsyncCopy {
 struct ByteTaint {
   uint32_t mask = 0;     // lanes that this is about
   uint64_t value[Lanes]; // then; it may have been overwritten since
-  uint32_t byte[8];      // lanes whose byte is uninitialized
+  uint32_t byte[8] = {}; // lanes whose byte is uninitialized
 };
 
 struct StackEntry {

@@ -260,6 +260,12 @@ TEST(SimChecks, Uninitialized) {
                 Check::Uninitialized, 10);
   expectFinding(runText(replaced(bytes, "SELECT", "%r20")),
                 Check::Uninitialized, 10);
+  // Each half of the warp puts its own byte in.
+  runText("setp.lt.u32 %p1, %r1, 16; @%p1 prmt.b32 %r22, %r1, %r20, 0x7650; "
+          "@!%p1 prmt.b32 %r22, %r3, %r20, 0x7650; "
+          "and.b32 %r26, %r1, 0; "
+          "prmt.b32 %r25, %r22, %r26, 0x4440; st.global.u32 [%rd6], %r25; ret;")
+      .report.throwIfBad();
   Options off;
   off.uninitialized = false;
   runText("st.global.u32 [%rd6], %r20; ret;", 64, {1, 1, 1}, off)
