@@ -80,6 +80,12 @@ struct Options {
   // seed: order of blocks, order and length of the turns of warps, side of a
   // divergent branch that runs first. A correct kernel gives the same results.
   uint64_t seed = 0;
+  // Lanes of a warp run apart (independent thread scheduling), in an order that
+  // `seed` chooses, until the ISA makes them wait for one another: at barriers,
+  // at instructions with a member mask for the lanes that it names, and at
+  // those that all lanes execute together (mma, ldmatrix). Counters are those
+  // of the instructions that were executed: more than in lockstep.
+  bool lanesApart = false;
   // cp.async reads its source when it is issued; else as late as it may, when
   // its group has been waited for.
   bool copiesReadAtIssue = false;

@@ -90,7 +90,8 @@ enum {
   LaunchIssues = 4,
   LaunchAtIssue = 8, // copies read their source when they are issued
   LaunchA100 = 16,   // tensor cores add as those of an A100
-  LaunchH100 = 32
+  LaunchH100 = 32,
+  LaunchApart = 64 // lanes of a warp run apart
 };
 
 extern "C" {
@@ -155,6 +156,7 @@ EXPORT char *tessera_sim_launch(void *module, const char *kernel,
     options.seed = seed;
     options.blocks.assign(blocks, blocks + blockCount);
     options.copiesReadAtIssue = flags & LaunchAtIssue;
+    options.lanesApart = flags & LaunchApart;
     options.tensorCores = flags & LaunchA100   ? sim::TensorCores::A100
                           : flags & LaunchH100 ? sim::TensorCores::H100
                                                : sim::TensorCores::Fused;

@@ -31,7 +31,8 @@ namespace {
 struct AnalyzeOptions {
   LaunchOptions launch;
   std::string target = "sm_80", sortedBy = "line";
-  bool json = false, serial = false, sass = false;
+  bool json = false, serial = false, sass = false, lanesApart = false;
+  uint64_t seed = 0;
 };
 
 // The machine code of a case's kernel, compiled as it is for its PTX.
@@ -211,6 +212,8 @@ int run(AnalyzeOptions &options) {
   const std::unique_ptr<OpenedLaunch> opened = openLaunch(options.launch);
   sim::Options simOptions;
   simOptions.serial = options.serial;
+  simOptions.seed = options.seed;
+  simOptions.lanesApart = options.lanesApart;
   sim::Report report = opened->launch->run(simOptions);
   // A case does not say how much shared memory its kernel asked for.
   if (!opened->sharedGiven)
@@ -266,6 +269,12 @@ Command addAnalyze(CLI::App &app) {
   verb->add_flag("--sass", options->sass,
                  "The machine code too, by line of the kernel");
   verb->add_flag("--json", options->json, "Print JSON");
+  verb->add_option("--seed", options->seed,
+                   "Blocks, warps and lanes in a random order, one for each "
+                   "seed (0: in order)")
+      ->capture_default_str();
+  verb->add_flag("--lanes-apart", options->lanesApart,
+                 "Lanes of a warp run apart until the ISA makes them meet");
   verb->add_flag("--serial", options->serial, "Blocks in order, on one core");
   return {verb, [options] { return run(*options); }};
 }

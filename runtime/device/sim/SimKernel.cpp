@@ -46,6 +46,11 @@ sim::Options simOptions() {
     options.races = options.uninitialized = options.overflow = false;
     options.conflicts = sim::GlobalConflicts::Off;
   }
+  const std::string lanes = optionText(Option::SimLanes);
+  if (lanes != "lockstep" && lanes != "apart")
+    throw Error("TESSERA_SIM_LANES=" + lanes + " is no way to run lanes",
+                "set it to lockstep or apart");
+  options.lanesApart = lanes == "apart";
   const std::string cores = optionText(Option::SimTensorCores);
   if (cores != "fused" && cores != "a100" && cores != "h100")
     throw Error("TESSERA_SIM_TENSOR_CORES=" + cores + " is no tensor core",

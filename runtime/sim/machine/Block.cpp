@@ -82,6 +82,8 @@ void Block::start(uint64_t number) {
   zeroDivision.clear();
   clock = 1;
   chance = Chance(launch.options->seed ^ number * 0xd1342543de82ef95);
+  if (launch.options->lanesApart)
+    mostGroups = 2u << chance.below(4);
   const Dim3 &block = launch.block;
   uint64_t threads = threadsOf(block);
   for (Warp &w : warps) {
@@ -93,6 +95,7 @@ void Block::start(uint64_t number) {
     w.carry = 0;
     w.carryTaint = 0;
     w.stack.clear();
+    w.groups.clear();
     w.state = Warp::State::Ready;
     w.executed = 0;
     w.now = clock;
@@ -330,14 +333,36 @@ void Block::deadlock() {
   violate(v);
 }
 
+uint32_t Block::guarded(const Warp &w, const Inst &i) const {
+  if (i.guard == NoRow)
+    return w.active;
+  if (uint32_t poisoned =
+          w.active & static_cast<uint32_t>(w.taint[i.guard] & PoisonBits))
+    violate({Check::Uninitialized, firstLane(poisoned),
+             "the predicate of this instruction is uninitialized", 0, "", ""});
+  return w.active & (*w.row32(i.guard) ^ (i.guardNegated ? ~0u : 0u));
+}
+
+void Block::count(Warp &w, const Inst &i, uint32_t mask) {
+  ++w.executed;
+  ExecCount &c = counts[i.index];
+  ++c.issues;
+  if (mask) {
+    ++c.warps;
+    c.lanes += static_cast<uint64_t>(__builtin_popcount(mask));
+  }
+}
+
 void Block::runWarp(Warp &w) {
-  const Inst *code = program.code.data();
-  uint64_t stop = w.executed + turn();
   if (w.executed > launch.options->maxInstructions)
     violate({Check::EndlessLoop, 0,
              "the warp has executed " + std::to_string(w.executed) +
                  " instructions and still goes on",
              0, "", ""});
+  if (launch.options->lanesApart)
+    return runApart(w);
+  const Inst *code = program.code.data();
+  uint64_t stop = w.executed + turn();
   while (w.state == Warp::State::Ready && w.executed < stop) {
     // Lanes that wait where this path ends join it again.
     while (!w.stack.empty() && (w.active & w.live) == 0) {
@@ -357,22 +382,8 @@ void Block::runWarp(Warp &w) {
       continue;
     }
     const Inst &i = code[w.pc];
-    uint32_t mask = w.active;
-    if (i.guard != NoRow) {
-      mask &= *w.row32(i.guard) ^ (i.guardNegated ? ~0u : 0u);
-      if (uint32_t poisoned =
-              w.active & static_cast<uint32_t>(w.taint[i.guard] & PoisonBits))
-        violate({Check::Uninitialized, firstLane(poisoned),
-                 "the predicate of this instruction is uninitialized", 0, "",
-                 ""});
-    }
-    ++w.executed;
-    ExecCount &c = counts[i.index];
-    ++c.issues;
-    if (mask) {
-      ++c.warps;
-      c.lanes += static_cast<uint64_t>(__builtin_popcount(mask));
-    }
+    uint32_t mask = guarded(w, i);
+    count(w, i, mask);
     if (i.flow == Flow::None) {
       if (mask)
         i.exec(w, i, mask);
@@ -410,7 +421,10 @@ void Block::step(Warp &w, const Inst &i, uint32_t mask) {
                "branch index " + std::to_string(index[first]) + " of " +
                    std::to_string(table.size()) + " targets",
                0, "", ""});
-    if (same != w.active) {
+    if (same != w.active && launch.options->lanesApart) {
+      w.groups.push_back({w.pc, w.active & ~same, false});
+      w.active = same;
+    } else if (same != w.active) {
       // The others execute this branch again when these lanes have come to the
       // meeting point.
       if (w.stack.empty() || w.stack.back().reconverge != i.reconverge)
@@ -451,6 +465,12 @@ void Block::branch(Warp &w, const Inst &i, uint32_t taken) {
   }
   if (taken == 0) {
     ++w.pc;
+    return;
+  }
+  if (launch.options->lanesApart) {
+    w.groups.push_back({w.pc + 1, other, false});
+    w.active = taken;
+    w.pc = i.target;
     return;
   }
   uint32_t meet = i.reconverge;

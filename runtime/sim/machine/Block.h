@@ -116,6 +116,17 @@ private:
   // How many instructions a turn has.
   uint64_t turn();
   void runWarp(Warp &w);
+  // The lanes of `active` that execute the instruction.
+  uint32_t guarded(const Warp &w, const Inst &i) const;
+  void count(Warp &w, const Inst &i, uint32_t mask);
+  // Lanes apart (LanesApart.cpp).
+  void runApart(Warp &w);
+  bool chooseGroup(Warp &w);
+  bool converge(Warp &w, bool stuck);
+  uint32_t together(const Warp &w, const LaneGroup &group, bool &samePlace,
+                    bool &complete) const;
+  void splitGroup(Warp &w);
+  void stepApart(Warp &w);
   void step(Warp &w, const Inst &i, uint32_t mask);
   void branch(Warp &w, const Inst &i, uint32_t taken);
   void exitLanes(Warp &w, uint32_t mask);
@@ -137,6 +148,7 @@ private:
   uint32_t stuckInst = 0;
   std::vector<uint32_t> turns; // numbers of warps
   Chance chance{0};
+  uint32_t mostGroups = 1; // lanes apart: into how many a warp is split at will
 };
 
 } // namespace tessera::sim

@@ -50,6 +50,13 @@ struct StackEntry {
   uint32_t mask;
 };
 
+// With Options::lanesApart: lanes that stand at one instruction.
+struct LaneGroup {
+  uint32_t pc;
+  uint32_t mask;
+  bool waits; // for the lanes that execute it with them
+};
+
 struct Warp {
   std::byte *rows = nullptr;
   Taint *taint = nullptr;
@@ -62,6 +69,7 @@ struct Warp {
   uint32_t carry = 0; // of add.cc and the like, one bit per lane
   Taint carryTaint = 0;
   std::vector<StackEntry> stack;
+  std::vector<LaneGroup> groups; // lanes apart: those that are not active
 
   enum class State : uint8_t { Ready, Waiting, Stopped, Done };
   State state = State::Ready;

@@ -22,6 +22,10 @@ extern "C" __global__ void race(float *x) {
 extern "C" __global__ void scalars(float s, int n, long long m, float *x) {
   x[0] = s + n + m;
 }
+extern "C" __global__ void shift(float *x) {
+  if (threadIdx.x < 31)
+    x[threadIdx.x] = x[threadIdx.x + 1];
+}
 )";
 
 Kernel kernelOf(const std::string &name) {
@@ -63,6 +67,31 @@ TEST_F(SimDevice, RacesAreFoundUnlessChecksAreOff) {
   ::setenv("TESSERA_SIM_CHECKS", "none", 1);
   expectHas(failureOf(launch), "set it to all or bounds");
   ::unsetenv("TESSERA_SIM_CHECKS");
+}
+
+// Each thread takes over what its neighbour has: in lockstep all load first.
+TEST_F(SimDevice, LanesApartFindWhatLockstepHides) {
+  std::vector<float> x(32, 1);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = float(i);
+  const auto launch = [&] {
+    kernelOf("shift").launch({1, 1, 1}, {memoryOf(x, DType::FP32)}, {},
+                             onSim());
+  };
+  EXPECT_EQ(failureOf(launch), "no error");
+  EXPECT_EQ(x[3], 4.0f);
+  ::setenv("TESSERA_SIM_LANES", "apart", 1);
+  int found = 0;
+  for (int seed = 1; seed < 9; ++seed) {
+    ::setenv("TESSERA_SIM_SEED", std::to_string(seed).c_str(), 1);
+    const std::string failure = failureOf(launch);
+    found += failure.find("global-conflict") != std::string::npos;
+  }
+  EXPECT_GE(found, 2);
+  ::setenv("TESSERA_SIM_LANES", "alone", 1);
+  expectHas(failureOf(launch), "set it to lockstep or apart");
+  ::unsetenv("TESSERA_SIM_LANES");
+  ::unsetenv("TESSERA_SIM_SEED");
 }
 
 TEST_F(SimDevice, ArgumentsOfAnotherKindAreErrors) {
