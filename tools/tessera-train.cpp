@@ -10,6 +10,7 @@
 #include "trainer/Needle.h"
 #include "trainer/Plan.h"
 #include "trainer/Train.h"
+#include "trainer/WeightFile.h"
 #include "trainer/settings/Document.h"
 
 #include <CLI/CLI.hpp>
@@ -274,6 +275,37 @@ private:
   bool each = false, needle = false;
 };
 
+/// `tessera export`
+struct ExportVerb {
+  explicit ExportVerb(CLI::App &program)
+      : app(program.add_subcommand("export", "write a model's weights")) {
+    app->add_option("--run", options.run, "run folder")->capture_default_str();
+    app->add_option("file", options.file,
+                    "OUT.pt, a dictionary for torch.load, or OUT.safetensors")
+        ->required();
+    app->add_option("--names", names,
+                    "own, or hf: those of a Llama of Hugging Face's")
+        ->check(CLI::IsMember({"own", "hf"}))
+        ->capture_default_str();
+    app->add_option("settings", options.overrides,
+                    "key=value, over the run's config");
+  }
+
+  int run() {
+    options.names = names == "hf" ? trainer::WeightNames::HuggingFace
+                                  : trainer::WeightNames::Own;
+    trainer::exportWeights(options);
+    fmt::print("wrote {}\n", options.file);
+    return 0;
+  }
+
+  CLI::App *app;
+
+private:
+  trainer::ExportOptions options;
+  std::string names = "own";
+};
+
 /// `tessera config`
 struct ConfigVerb {
   explicit ConfigVerb(CLI::App &program)
@@ -307,6 +339,7 @@ int main(int argc, char **argv) {
   TrainVerb train(app);
   GenerateVerb generate(app);
   EvaluateVerb evaluate(app);
+  ExportVerb exported(app);
   ConfigVerb config(app);
   CLI11_PARSE(app, argc, argv);
 
@@ -315,6 +348,7 @@ int main(int argc, char **argv) {
     return train.app->parsed()      ? train.run()
            : generate.app->parsed() ? generate.run()
            : evaluate.app->parsed() ? evaluate.run()
+           : exported.app->parsed() ? exported.run()
                                     : config.run();
   } catch (const Error &e) {
     fmt::print(stderr, "error: {}\n", e.message);

@@ -75,6 +75,7 @@ struct Config {
   double skipScore = 0;     ///< Standard deviations; 0: any finite update.
   int64_t skipBudget = 10;  ///< Updates of guardWindow steps.
   int64_t seed = 1;
+  std::string initialWeights; ///< A file; empty: drawn from the seed.
 
   int64_t logEvery = 10;
   int64_t evaluateEvery = 0; ///< 0: only at the end.

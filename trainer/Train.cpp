@@ -15,6 +15,7 @@
 #include "trainer/Start.h"
 #include "trainer/StateShards.h"
 #include "trainer/Telemetry.h"
+#include "trainer/WeightFile.h"
 
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
@@ -53,6 +54,8 @@ int trainAsPlanned(const Config &given, const World &world, Config &settled) {
                   corpus.heldOut.size()));
   models::Transformer model(config.model, config.kernels, uint64_t(config.seed),
                             device);
+  if (!checkpoint && !config.initialWeights.empty() && parallel.first())
+    importWeights(config.initialWeights, model);
   AdamW optimizer(model.parameters(), config, shardOf(config, parallel));
   say(modelLine(config, model));
   if (const std::string warning = scheduleWarning(config); !warning.empty())

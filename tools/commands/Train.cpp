@@ -20,6 +20,8 @@ const std::vector<TrainVerb> &trainVerbs() {
       {"evaluate",
        "Score a trained model: --run FOLDER with --hellaswag FILE or "
        "--needle"},
+      {"export", "Write a trained model's weights: --run FOLDER OUT.pt, or "
+                 "OUT.safetensors"},
       {"config", "List the settings of a training run with their values"},
       {"bench", "Measure on this machine, or count on a simulated GPU: fwd, "
                 "bwd, stages, decode, step, launch, cold"},

@@ -114,6 +114,10 @@ std::vector<Setting> routineSettings() {
   return {
       SettingEntry::of("train.seed", MEMBER(seed), "of weights and data order")
           .range(0, 9e15),
+      SettingEntry::of("train.init_from", MEMBER(initialWeights),
+                       "file of the first weights, .pt or .safetensors, as "
+                       "tessera export writes them or of a Llama; empty: drawn "
+                       "from train.seed"),
       SettingEntry::of("train.log_every", MEMBER(logEvery),
                        "steps between log lines")
           .range(1, many)
