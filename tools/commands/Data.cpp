@@ -1,10 +1,11 @@
-// tools/commands/Data.cpp - tessera data prepare|tokenizer|inspect|verify.
-// Copyright the tessera authors.
+// tools/commands/Data.cpp - tessera data
+// fetch|prepare|tokenizer|inspect|verify. Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
 #include "tools/commands/OutOption.h"
 
 #include "trainer/data/Corpus.h"
+#include "trainer/data/Fetch.h"
 #include "trainer/data/Prepare.h"
 
 #include <CLI/CLI.hpp>
@@ -16,6 +17,7 @@ namespace tessera::tools {
 namespace {
 
 struct DataOptions {
+  trainer::FetchOptions fetch;
   trainer::PrepareOptions prepare;
   trainer::TokenizerOptions tokenizer;
   std::vector<std::string> paths;
@@ -59,6 +61,36 @@ void addTokenizer(CLI::App &verb, trainer::TokenizerOptions &options) {
       ->capture_default_str();
 }
 
+int fetch(const trainer::FetchOptions &options) {
+  const trainer::Fetched got =
+      trainer::fetchData(options, [](const std::string &line) {
+        std::printf("%s\n", line.c_str());
+        std::fflush(stdout);
+      });
+  std::printf("%lld files in %s, %lld of them new (%lld bytes)\n",
+              static_cast<long long>(got.files), options.out.c_str(),
+              static_cast<long long>(got.files - got.there),
+              static_cast<long long>(got.bytes));
+  if (got.unchecked)
+    std::printf("%lld without a checksum in the list: sha256sum %s/* > LIST "
+                "makes one for the next time\n",
+                static_cast<long long>(got.unchecked), options.out.c_str());
+  return 0;
+}
+
+void addFetch(CLI::App &verb, trainer::FetchOptions &options) {
+  CLI::App *make = verb.add_subcommand(
+      "fetch", "Bring the files of a list here, checked; goes on where it "
+               "stopped");
+  make->add_option("list,--list", options.list,
+                   "text file: ADDRESS and SHA-256 a line, or as sha256sum "
+                   "prints")
+      ->required();
+  addOut(*make, options.out, "folder of the files")->required();
+  make->add_option("--mirror", options.mirror,
+                   "URL or folder that addresses without one begin with");
+}
+
 int show(const DataOptions &options, bool verify) {
   for (const std::string &path : options.paths)
     for (const std::string &file : trainer::filesBelow(path))
@@ -74,9 +106,10 @@ int show(const DataOptions &options, bool verify) {
 
 Command addData(CLI::App &app) {
   CLI::App *verb = app.add_subcommand(
-      "data", "Prepare, inspect and verify data to train on");
+      "data", "Fetch, prepare, inspect and verify data to train on");
   verb->require_subcommand(1);
   const auto options = std::make_shared<DataOptions>();
+  addFetch(*verb, options->fetch);
 
   CLI::App *make = verb->add_subcommand(
       "prepare", "Write text, JSONL and parquet as shards of tokens");
@@ -117,6 +150,8 @@ Command addData(CLI::App &app) {
       ->capture_default_str();
 
   return {verb, [options, verb, make, verify] {
+            if (verb->got_subcommand("fetch"))
+              return fetch(options->fetch);
             if (verb->got_subcommand("tokenizer"))
               return tokenizer(options->tokenizer);
             if (make->parsed())
