@@ -363,4 +363,65 @@ TEST_F(Tools, DoctorReports) {
             "did you mean TESSERA_CACHE_DIR?");
 }
 
+TEST_F(Tools, DoctorStrictNamesEachConditionAndItsRemedy) {
+  const std::vector<std::string> quiet = {
+      "TESSERA_CACHE_DIR=" + path("cache"), "CUDA_LAUNCH_BLOCKING=",
+      "PYTORCH_NO_CUDA_MEMORY_CACHING=",    "NVIDIA_TF32_OVERRIDE=",
+      "TORCH_DISTRIBUTED_DEBUG=",           "TESSERA_DEVICE="};
+  // The first of two values of a variable is the one that counts.
+  const auto with = [&](std::vector<std::string> more) {
+    for (const std::string &other : quiet) {
+      const std::string name = other.substr(0, other.find('=') + 1);
+      if (std::ranges::none_of(
+              more, [&](const auto &m) { return m.starts_with(name); }))
+        more.push_back(other);
+    }
+    return more;
+  };
+  const auto strict = [&](const std::vector<std::string> &more) {
+    return run({"doctor", "--strict"}, with(more));
+  };
+  const CommandResult good = strict({});
+  const bool unmet = good.output.find("UNMET") != std::string::npos ||
+                     good.output.find("BROKEN") != std::string::npos;
+  EXPECT_EQ(good.status.code, unmet ? 1 : 0) << good.output;
+  expectHas(good.output, "ok       debug flags");
+
+  writeFile(path("file"), "");
+  const struct {
+    std::string variable, line, remedy;
+  } rows[] = {
+      {"CUDA_LAUNCH_BLOCKING=1",
+       "CUDA_LAUNCH_BLOCKING=1 waits for every launch",
+       "unset CUDA_LAUNCH_BLOCKING"},
+      {"NVIDIA_TF32_OVERRIDE=0", "switches TF32 off", "unset NVIDIA_TF32"},
+      {"TESSERA_DEVICE=sim:sm_80", "TESSERA_DEVICE=sim:sm_80 checks every",
+       "unset TESSERA_DEVICE"},
+      {"TESSERA_CACH_DIR=x", "environment", "did you mean TESSERA_CACHE_DIR?"},
+      {"TESSERA_CACHE_DIR=" + path("file"), "cache", "compiled anew"},
+      {"TESSERA_DEVICE=cuda", "GPU allocator: torch's defaults",
+       "expandable_segments:True"}};
+  for (const auto &row : rows) {
+    const CommandResult result = strict({row.variable});
+    EXPECT_EQ(result.status.code, 1) << row.variable;
+    const size_t end = result.output.find("not met: ");
+    ASSERT_NE(end, std::string::npos) << result.output;
+    expectHas(result.output.substr(0, end), "UNMET");
+    expectHas(result.output.substr(end), row.line);
+    expectHas(result.output.substr(end), row.remedy);
+    // Without --strict it is no failure.
+    expectHasNot(run({"doctor"}, with({row.variable})).output, "UNMET");
+  }
+  expectHas(strict({"TESSERA_DEVICE=cuda",
+                    "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"})
+                .output,
+            "ok       GPU allocator");
+  const CommandResult few =
+      runCommand({"/bin/sh", "-c", "ulimit -n 200; exec \"$0\" doctor --strict",
+                  TESSERA_PROGRAM},
+                 std::chrono::seconds(300), quiet);
+  expectHas(few.output, "UNMET    open files");
+  expectHas(few.output, "ulimit -n 1024");
+}
+
 } // namespace

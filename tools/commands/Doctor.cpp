@@ -21,6 +21,8 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
+#include <memory>
+#include <sys/resource.h>
 #include <vector>
 
 namespace tessera::tools {
@@ -33,18 +35,41 @@ enum class State { Good, Missing, Broken };
 
 class Report {
 public:
-  // `without` says what works all the same, or what to do.
+  explicit Report(bool strict) : strict(strict) {}
+
+  // `without` says what works all the same, or what to do. What is missing and
+  // `needed` fails --strict.
   void add(State state, const std::string &what, const std::string &found,
-           const std::string &without = "") {
+           const std::string &without = "", bool needed = false) {
     static const char *const marks[] = {"ok", "missing", "BROKEN"};
-    std::printf("%-8s %-18s %s\n", marks[int(state)], what.c_str(),
-                found.c_str());
-    if (!without.empty())
-      std::printf("%-8s %-18s %s\n", "", "", without.c_str());
-    std::fflush(stdout);
-    failures += state == State::Broken;
+    const bool unmet = strict && needed && state == State::Missing;
+    line(unmet ? "UNMET" : marks[int(state)], what, found, without);
+    if (state == State::Broken || unmet)
+      failures.push_back({what, found, without});
   }
-  int failures = 0;
+
+  // A condition of --strict alone.
+  void require(bool met, const std::string &what, const std::string &found,
+               const std::string &remedy) {
+    line(met ? "ok" : "UNMET", what, found, met ? "" : remedy);
+    if (!met)
+      failures.push_back({what, found, remedy});
+  }
+
+  struct Failure {
+    std::string what, found, remedy;
+  };
+  std::vector<Failure> failures;
+  const bool strict;
+
+private:
+  static void line(const char *mark, const std::string &what,
+                   const std::string &found, const std::string &more) {
+    std::printf("%-8s %-18s %s\n", mark, what.c_str(), found.c_str());
+    if (!more.empty())
+      std::printf("%-8s %-18s %s\n", "", "", more.c_str());
+    std::fflush(stdout);
+  }
 };
 
 std::string firstLine(const std::string &text) {
@@ -97,7 +122,7 @@ void checkCache(Report &report) {
       "kernels are compiled anew by every program until then";
   if (folder.empty()) {
     report.add(State::Missing, "cache", "no home directory is set",
-               "set TESSERA_CACHE_DIR; " + without);
+               "set TESSERA_CACHE_DIR; " + without, true);
     return;
   }
   std::error_code ignored;
@@ -109,7 +134,7 @@ void checkCache(Report &report) {
   const FolderCheck check = checkPrivateFolder(folder);
   if (check.state != FolderState::Good) {
     report.add(State::Missing, "cache", check.reason,
-               check.hint + "; " + without);
+               check.hint + "; " + without, true);
     return;
   }
   runtime::Cache cache(folder);
@@ -295,8 +320,89 @@ void checkGpu(Report &report) {
                "CUDA C++ kernels do not compile; kernels in Python syntax do");
 }
 
-int runDoctor() {
-  Report report;
+std::string environmentText(const char *name) {
+  const char *value = std::getenv(name);
+  return value ? value : "";
+}
+
+// What slows a run down or changes its numbers, and nobody notices.
+void checkFlags(Report &report) {
+  static const struct {
+    const char *name, *value, *effect; // no value: any but 0
+  } flags[] = {{"CUDA_LAUNCH_BLOCKING", "", "waits for every launch"},
+               {"PYTORCH_NO_CUDA_MEMORY_CACHING", "",
+                "takes GPU memory from the driver for every tensor"},
+               {"NVIDIA_TF32_OVERRIDE", "0", "switches TF32 off"},
+               {"TORCH_DISTRIBUTED_DEBUG", "DETAIL",
+                "checks every exchange of gradients"}};
+  std::string found, names;
+  for (const auto &flag : flags) {
+    const std::string value = environmentText(flag.name);
+    if (value.empty() || (*flag.value ? value != flag.value : value == "0"))
+      continue;
+    found += (found.empty() ? "" : "; ") + std::string(flag.name) + "=" +
+             value + " " + flag.effect;
+    names += std::string(" ") + flag.name;
+  }
+  const std::string device = optionText(Option::Device);
+  if (device.starts_with("sim:") || device.ends_with(":check")) {
+    found += (found.empty() ? "" : "; ") + std::string("TESSERA_DEVICE=") +
+             device + " checks every access";
+    names += " TESSERA_DEVICE";
+  }
+  report.require(found.empty(), "debug flags", found.empty() ? "none" : found,
+                 "unset" + names);
+}
+
+void checkGpuSettings(Report &report) {
+  std::error_code ignored;
+  const bool there = fs::exists("/dev/nvidiactl", ignored);
+  const bool wanted = optionText(Option::Device).starts_with("cuda");
+  if (wanted)
+    report.require(there, "GPU wanted",
+                   there ? "TESSERA_DEVICE=cuda, and it is there"
+                         : "TESSERA_DEVICE=cuda, and there is no "
+                           "/dev/nvidiactl",
+                   "install NVIDIA's driver, give a container its devices, or "
+                   "unset TESSERA_DEVICE");
+  if (!there && !wanted)
+    return;
+  std::string allocator = environmentText("PYTORCH_CUDA_ALLOC_CONF");
+  if (allocator.empty())
+    allocator = environmentText("PYTORCH_ALLOC_CONF");
+  report.require(
+      allocator.find("expandable_segments:True") != std::string::npos,
+      "GPU allocator", allocator.empty() ? "torch's defaults" : allocator,
+      "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: "
+      "torch keeps less memory that it cannot use");
+}
+
+void checkLimits(Report &report) {
+  constexpr rlim_t files = 1024;
+  rlimit limit = {};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const bool enough =
+      limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= files;
+  report.require(enough, "open files",
+                 limit.rlim_cur == RLIM_INFINITY
+                     ? "as many as one likes"
+                     : "at most " + std::to_string(limit.rlim_cur),
+                 "ulimit -n " + std::to_string(files) +
+                     ": data in many files, and the processes of a run, need "
+                     "them");
+  constexpr uintmax_t bytes = uintmax_t(1) << 30;
+  std::error_code failed;
+  const fs::space_info space = fs::space(".", failed);
+  report.require(!failed && space.available >= bytes, "disk",
+                 failed ? failed.message()
+                        : std::to_string(space.available >> 20) +
+                              " MiB free where runs go",
+                 "free 1 GiB of this folder's disk, or set out to a folder of "
+                 "another one: checkpoints go there");
+}
+
+int runDoctor(bool strict) {
+  Report report(strict);
   checkProcessor(report);
   checkWorker(report);
   checkCache(report);
@@ -307,13 +413,32 @@ int runDoctor() {
   checkText(report);
   checkGpu(report);
   for (const std::string &line : unknownOptions())
-    report.add(State::Missing, "environment", line);
-  if (report.failures)
-    std::printf("\n%d of these must be repaired before CPU training works\n",
-                report.failures);
-  else
-    std::printf("\nCPU training works\n");
-  return report.failures ? 1 : 0;
+    report.add(State::Missing, "environment", line,
+               strict ? "unset it, or give it the name that is meant" : "",
+               true);
+  if (strict) {
+    checkFlags(report);
+    checkGpuSettings(report);
+    checkLimits(report);
+  }
+  if (report.failures.empty()) {
+    std::printf(strict ? "\nCPU training works, and nothing stands against a "
+                         "long run\n"
+                       : "\nCPU training works\n");
+    return 0;
+  }
+  const size_t count = report.failures.size();
+  if (!strict) {
+    std::printf("\n%zu of these must be repaired before CPU training works\n",
+                count);
+    return 1;
+  }
+  std::printf("\nnot met: %zu\n", count);
+  for (const Report::Failure &failure : report.failures)
+    std::printf(
+        "  %s: %s\n      %s\n", failure.what.c_str(), failure.found.c_str(),
+        failure.remedy.empty() ? "see the line above" : failure.remedy.c_str());
+  return 1;
 }
 
 } // namespace
@@ -321,10 +446,14 @@ int runDoctor() {
 Command addDoctor(CLI::App &app) {
   CLI::App *verb = app.add_subcommand(
       "doctor", "What is present, what is missing, what works without it");
+  const auto strict = std::make_shared<bool>(false);
+  verb->add_flag("--strict", *strict,
+                 "also what a long run should not meet: debug flags, limits, a "
+                 "cache that is not kept; all of it fails");
   verb->footer("Exit status 0: training on the CPU works. Lines that say "
                "BROKEN are why it does not;\nmissing is what only other things "
-               "need.");
-  return {verb, runDoctor};
+               "need; UNMET is what --strict demands besides.");
+  return {verb, [strict] { return runDoctor(*strict); }};
 }
 
 } // namespace tessera::tools
