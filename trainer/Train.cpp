@@ -5,6 +5,7 @@
 
 #include "trainer/Determinism.h"
 #include "trainer/Finish.h"
+#include "trainer/GpuFault.h"
 #include "trainer/MemoryHint.h"
 #include "trainer/Panel.h"
 #include "trainer/Placement.h"
@@ -33,10 +34,16 @@ bool isOutOfMemory(const std::exception &e) {
              std::string_view::npos;
 }
 
-/// `settled` becomes what the run makes of the settings.
-int trainAsPlanned(const Config &given, const World &world, Config &settled) {
+/// What a message on a failure wants to know of the run.
+struct Attempt {
+  Config settled; ///< What the run makes of the settings.
+  c10::Device device = c10::kCPU;
+};
+
+int trainAsPlanned(const Config &given, const World &world, Attempt &attempt) {
   const ReportSignals reports;
   const c10::Device device = placementOf(given, world);
+  attempt.device = device;
   requireMemory(planOf(given));
   // --- the processes, the run folder, before anything slow
   DataParallel parallel(world, given.wire, device, given.exchange);
@@ -48,7 +55,7 @@ int trainAsPlanned(const Config &given, const World &world, Config &settled) {
   // --- data, model, optimizer: the same bits from the same settings
   computeDeterministically(int(config.threads));
   const Corpus corpus = loadCorpus(config);
-  settled = config = withVocabulary(config, corpus);
+  attempt.settled = config = withVocabulary(config, corpus);
   say(fmt::format("data: {}, {} {} to train on, {} held out", corpus.name,
                   corpus.training.size(), corpus.bytes() ? "bytes" : "tokens",
                   corpus.heldOut.size()));
@@ -102,16 +109,18 @@ int trainAsPlanned(const Config &given, const World &world, Config &settled) {
 } // namespace
 
 int train(const Config &given, const World &world) {
-  Config settled = given;
+  Attempt attempt{given};
   try {
-    return trainAsPlanned(given, world, settled);
+    return trainAsPlanned(given, world, attempt);
   } catch (const std::exception &e) {
+    if (const auto fault = gpuFault(attempt.device, attempt.settled))
+      throw *fault;
     if (!isOutOfMemory(e))
       throw;
     const std::string text = e.what();
-    throw memoryError(
-        settled, text.substr(0, text.find('\n')),
-        placementOf(given, world).is_cpu() ? int64_t(processMemory().most) : 0);
+    throw memoryError(attempt.settled, text.substr(0, text.find('\n')),
+                      attempt.device.is_cpu() ? int64_t(processMemory().most)
+                                              : 0);
   }
 }
 

@@ -2,6 +2,7 @@
 // counters of the runtime. Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/syntax/Request.h"
+#include "runtime/device/cuda/Driver.h"
 #include "runtime/launch/KernelFiles.h"
 #include "runtime/launch/ListLaunches.h"
 #include "runtime/pack/PackStats.h"
@@ -139,9 +140,18 @@ std::vector<std::string> endListing(bool prepare) {
   return requests;
 }
 
+// Empty where the GPU works.
+std::tuple<std::string, std::string> gpuFault(int64_t gpu) {
+  const auto fault = cuda::faultOf(int(gpu));
+  if (!fault)
+    return {};
+  return {fault->message, fault->hint};
+}
+
 TORCH_LIBRARY_IMPL(tessera, CompositeExplicitAutograd, m) {
   m.impl("kernel_stats", stats);
   m.impl("pack_stats", ofPack);
+  m.impl("gpu_fault", gpuFault);
   m.impl("kernel_files", files);
   m.impl("begin_listing", beginListing);
   m.impl("listed_launches", listedLaunches);

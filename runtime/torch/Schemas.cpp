@@ -19,6 +19,7 @@ TORCH_LIBRARY(tessera, m) {
   m.def("kernel_stats() -> (int compiled, int loaded, int memory_hits, int "
         "bad_cache_entries)");
   m.def("pack_stats() -> (int packed, int misses, int workers)");
+  m.def("gpu_fault(int gpu) -> (str what, str hint)");
 
   m.def("kernel_files() -> (str[] paths, str[] texts)");
 

@@ -66,6 +66,7 @@ struct Launch {
   int run() const {
     Gpu &gpu = *function->module->gpu;
     gpu.passed += microsecondsOf(function->name);
+    count(function->name);
     if (const int wanted = injected(function->name))
       return wanted;
     const sim::Report report = function->module->code.launch(

@@ -13,7 +13,7 @@
 // SIM_CUDA_FAIL: "cuMemAlloc=2" makes a function return an error, a kernel's
 // name instead makes that kernel fail; "@3" behind it: the third time only.
 // SIM_CUDA_COUNTS: a file that receives, at the end of the process, how often
-// each function was called.
+// each function was called and each kernel run.
 #pragma once
 
 #include <cstddef>
@@ -110,6 +110,7 @@ private:
 // Microseconds of a kernel's launch; of "" what SIM_CUDA_US says of all.
 double microsecondsOf(const std::string &kernel);
 bool timesByKernel();
+void count(const std::string &name);
 // The result that is wanted for a function or kernel now; 0: none.
 int injected(const std::string &name);
 

@@ -29,11 +29,13 @@ protected:
     return runCommand(all, std::chrono::seconds(1200), environment);
   }
   CommandResult trainOnGpu(const std::string &out,
-                           std::vector<std::string> more) {
+                           std::vector<std::string> more,
+                           const std::string &failing = "") {
     more.push_back("runtime.device=cuda");
     return train(out, more,
                  {"LD_PRELOAD=" TESSERA_SIM_TORCH, "SIM_CUDA_DEVICES=2",
-                  "SIM_CUDA_COUNTS=" + counts(out)});
+                  "SIM_CUDA_COUNTS=" + counts(out),
+                  "SIM_CUDA_FAIL=" + failing});
   }
   std::string program = TESSERA_TRAIN;
   std::string counts(const std::string &out) {
@@ -86,6 +88,33 @@ TEST_F(CudaSmoke, LossesAreThoseOfTheCpu) {
   EXPECT_EQ(five["cuModuleLoadData"], three["cuModuleLoadData"]);
   EXPECT_GT(five["cuLaunchKernelEx"], three["cuLaunchKernelEx"]);
   EXPECT_EQ(five["cuLaunchKernel"], 0); // that of drivers before CUDA 11.8
+}
+
+// The hardware fails under the first kernel of a backward pass of step 4.
+TEST_F(CudaSmoke, AGpuThatIsLostEndsTheRunAndLosesNothing) {
+  const std::string kernel = "rmsnorm_bwd";
+  expectFine(trainOnGpu("one", {"train.steps=1"}));
+  expectFine(trainOnGpu("two", {"train.steps=2"}));
+  const long first = calls("one")[kernel], each = calls("two")[kernel] - first;
+  ASSERT_GT(each, 0);
+  const std::vector<std::string> settings = {"train.steps=5",
+                                             "train.save_every=2"};
+  const CommandResult lost =
+      trainOnGpu("lost", settings,
+                 kernel + "=214@" + std::to_string(first + 2 * each + 1));
+  expectRefused(lost, "GPU 0 failed, and this process cannot use it any more");
+  for (const char *part :
+       {"CUDA_ERROR_ECC_UNCORRECTABLE", "`rmsnorm_bwd` (", "rmsnorm_bwd.py",
+        "nvidia-smi", "goes on from the checkpoint of step 2"})
+    EXPECT_NE(lost.errors.find(part), std::string::npos) << lost.errors;
+  std::vector<std::string> kept;
+  for (const auto &entry :
+       std::filesystem::directory_iterator(folder.path / "lost/ckpt"))
+    kept.push_back(entry.path().filename().string());
+  EXPECT_EQ(kept, std::vector<std::string>{"step_00000002"});
+  EXPECT_EQ(steps("lost").size(), 3u);
+  expectFine(trainOnGpu("lost", settings));
+  EXPECT_EQ(steps("lost").size(), 5u);
 }
 
 // Two processes, each on a GPU of its own, whose tensors go through the host's

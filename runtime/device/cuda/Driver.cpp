@@ -165,7 +165,8 @@ void Driver::check(Result result, const std::string &what) const {
   if (functions.GetErrorString(result, &text) || !text)
     text = "";
   std::string last;
-  if (causeOf(result) == Cause::Kernel)
+  if (const Cause cause = causeOf(result);
+      cause == Cause::Kernel || cause == Cause::Lost)
     last = lastLaunches(what);
   throw Error("CUDA: " + what + ": " + known + " (" + text + ")" + last,
               (last.empty() ? ""
@@ -201,6 +202,19 @@ std::string Driver::lastLaunches(const std::string &what) const {
                 *kernel;
     }
   return text;
+}
+
+std::optional<Error> faultOf(int ordinal) {
+  try {
+    const Driver &driver = Driver::instance(ordinal);
+    Result result = driver.tryUse();
+    if (!result)
+      result = driver.api().CtxSynchronize();
+    driver.check(result, "running kernels on " + driver.gpu());
+  } catch (const Error &error) {
+    return error;
+  }
+  return std::nullopt;
 }
 
 } // namespace tessera::runtime::cuda

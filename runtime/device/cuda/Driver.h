@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace tessera::runtime::cuda {
@@ -143,5 +144,9 @@ private:
   std::string name, bestTarget;
   int driverVersion = 0, capability = 0;
 };
+
+// Waits for the GPU. The driver's error where this process cannot use it, with
+// the last launches on it; none where it works.
+std::optional<Error> faultOf(int ordinal);
 
 } // namespace tessera::runtime::cuda

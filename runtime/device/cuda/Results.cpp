@@ -45,6 +45,10 @@ std::string hintOf(int result) {
   case Cause::Kernel:
     return "TESSERA_DEVICE=sim:sm_80 runs the same code with every access "
            "checked; this process cannot use the GPU any more";
+  case Cause::Lost:
+    return "nvidia-smi -q and the system's log (dmesg, Xid) say what failed; "
+           "reset the GPU (nvidia-smi --gpu-reset), restart the machine, or "
+           "choose another GPU with CUDA_VISIBLE_DEVICES";
   case Cause::Code:
     return "clear the cache, whose code may be another GPU's: tessera cache "
            "clear; TESSERA_DEVICE=sim:sm_80 runs the same code on a simulator";

@@ -11,6 +11,7 @@ namespace tessera::runtime::cuda {
 enum class Cause {
   Memory,   // the GPU's is full
   Kernel,   // a kernel failed, and the context with it
+  Lost,     // the GPU's hardware failed, and the context with it
   Code,     // code that this GPU or driver does not take
   Driver,   // missing, old or broken
   Machine,  // the GPU, or what it is not allowed or able to do

@@ -24,6 +24,7 @@ TEST(CudaResults, AreThoseOfNvidiasHeader) {
 TEST(CudaResults, HaveHints) {
   EXPECT_EQ(causeOf(2), Cause::Memory);
   EXPECT_EQ(causeOf(716), Cause::Kernel);
+  EXPECT_EQ(causeOf(214), Cause::Lost);
   EXPECT_EQ(causeOf(12345), Cause::Machine);
   EXPECT_EQ(nameOf(12345), "");
   for (int result = 1; result < 1000; ++result)
