@@ -4,6 +4,7 @@
 #include "trainer/Train.h"
 
 #include "trainer/Determinism.h"
+#include "trainer/ExchangeProbe.h"
 #include "trainer/Finish.h"
 #include "trainer/GpuFault.h"
 #include "trainer/MemoryHint.h"
@@ -73,6 +74,7 @@ int trainAsPlanned(const Config &given, const World &world, Attempt &attempt) {
   // --- how long it will take; which kernels it takes
   const StopSignals signals;
   firstBatches(model, optimizer, corpus, config, progress, say);
+  sayExchangeRate(parallel, config, model.parameterCount(), device, say);
   const KernelTexts kernels = kernelTexts(model.kernels().files());
   if (checkpoint)
     requireSameKernels(*checkpoint, config, kernels, logLine);

@@ -219,6 +219,21 @@ TEST_F(Ranks, EachKeepsItsPartOfTheOptimizersState) {
   }
 }
 
+TEST_F(Ranks, TheExchangeIsMeasuredBeforeTheFirstStep) {
+  const std::vector<std::string> settings = {"train.batch_size=4",
+                                             "train.steps=1"};
+  const char *line = "MB of gradients meet in ";
+  const CommandResult two = runRanks(2, "two", settings),
+                      one = run("one", settings);
+  expectFine(two);
+  expectFine(one);
+  const size_t said = two.errors.find(line);
+  EXPECT_NE(said, std::string::npos) << two.errors;
+  EXPECT_EQ(two.errors.find(line, said + 1), std::string::npos) << two.errors;
+  EXPECT_EQ(one.errors.find(line), std::string::npos) << one.errors;
+  EXPECT_EQ(steps("two").size(), 1u);
+}
+
 TEST_F(Ranks, GradientsMayBeRoundedOnTheirWay) {
   const std::vector<std::string> settings = {"train.batch_size=4",
                                              "train.steps=40", "train.lr=0.01"};
