@@ -165,8 +165,8 @@ void Emitter::emitYield(scf::ForOp loopOp) {
 }
 
 // How many of lower, lower + step, ... are below upper, at most 2^63 - 1: more
-// rounds than end. Steps are at least 1.
-Value Emitter::countRounds(Value lower, Value upper, Value step) {
+// iterations than end. Steps are at least 1.
+Value Emitter::countIterations(Value lower, Value upper, Value step) {
   Value any = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, lower,
                                     upper),
         one = lanes.i64(1), zero = lanes.i64(0);
@@ -175,9 +175,9 @@ Value Emitter::countRounds(Value lower, Value upper, Value step) {
   Value more = arith::DivUIOp::create(
       b, loc, distance, arith::MaxUIOp::create(b, loc, step, one));
   Value most = lanes.i64(INT64_MAX - 1);
-  Value rounds = arith::AddIOp::create(
+  Value iterations = arith::AddIOp::create(
       b, loc, arith::MinUIOp::create(b, loc, more, most), one);
-  return arith::SelectOp::create(b, loc, any, rounds, zero);
+  return arith::SelectOp::create(b, loc, any, iterations, zero);
 }
 
 void Emitter::emitFor(scf::ForOp loopOp) {
@@ -205,11 +205,11 @@ void Emitter::emitFor(scf::ForOp loopOp) {
   Value lower = bound(loopOp.getLowerBound()),
         upper = bound(loopOp.getUpperBound()), step = bound(loopOp.getStep());
   Value first = lower, between = step;
-  // No wider type holds the sums of 64 bits: there the rounds are counted.
+  // No wider type holds the sums of 64 bits: there the iterations are counted.
   const bool counted =
       counter.getIntOrFloatBitWidth() == 64 && !matchPattern(step, m_One());
   if (counted) {
-    upper = countRounds(lower, upper, step);
+    upper = countIterations(lower, upper, step);
     lower = lanes.i64(0);
     step = lanes.i64(1);
   }

@@ -57,8 +57,8 @@ private:
   void emitOperation(mlir::Operation *op);
   void emitScalar(mlir::Operation *op);
   void emitFor(mlir::scf::ForOp loop);
-  mlir::Value countRounds(mlir::Value lower, mlir::Value upper,
-                          mlir::Value step);
+  mlir::Value countIterations(mlir::Value lower, mlir::Value upper,
+                              mlir::Value step);
   void emitIf(mlir::scf::IfOp branch);
   void emitWhile(mlir::scf::WhileOp loop);
   void emitYield(mlir::scf::ForOp loop);

@@ -163,8 +163,8 @@ def check_drawings(browser, data):
             assert colours.setdefault(key, colour) == colour and list(colours.values()).count(colour) == 1, colours
     marks = browser.value("document.querySelectorAll('.timeline .mark.mma').length")
     line = data["sides"][0]["timeline"]
-    rounds = max([2] + [group["rounds"] + 1 for group in line["groups"]])
-    assert marks == rounds * line["kinds"].count("mma"), marks
+    iterations = max([2] + [group["iterations"] + 1 for group in line["groups"]])
+    assert marks == iterations * line["kinds"].count("mma"), marks
 
 
 def check_heat(browser, folder, program):

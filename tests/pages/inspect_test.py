@@ -109,17 +109,17 @@ def check_tiles(data, name):
 
 
 def waited_for(kinds, left, commit):
-    """Runs a loop with a queue of groups: the round and place at which the group that is committed at `commit` in round 0 has
+    """Runs a loop with a queue of groups: the iteration and place at which the group that is committed at `commit` in iteration 0 has
     left the queue."""
     queue = []
-    for round in range(40):
+    for iteration in range(40):
         for at, kind in enumerate(kinds):
             if kind == "commit":
-                queue.append((round, at))
+                queue.append((iteration, at))
             elif kind == "wait":
                 queue = queue[len(queue) - left[at]:] if left[at] else []
-                if (round, at) > (0, commit) and (0, commit) not in queue:
-                    return round, at
+                if (iteration, at) > (0, commit) and (0, commit) not in queue:
+                    return iteration, at
     return None
 
 
@@ -147,7 +147,7 @@ def check_timeline(data, name, loops_reported):
         found = re.search(r"wait_group\s+(\d+)", ptx[row])
         left.append(int(found[1]) if found else 0)
     assert "mma" in line["kinds"]
-    got = {group["commit"]: (group["rounds"], group["wait"]) for group in line["groups"]}
+    got = {group["commit"]: (group["iterations"], group["wait"]) for group in line["groups"]}
     commits = [at for at, kind in enumerate(line["kinds"]) if kind == "commit"]
     want = {at: waited_for(line["kinds"], left, at) for at in commits}
     assert got == {at: place for at, place in want.items() if place}, f"{name}: {got}, want {want}"

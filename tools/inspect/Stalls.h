@@ -19,8 +19,8 @@ struct Stall {
 // scheduler runs every block of instructions in the order that keeps it from
 // waiting longest: whichever operand is there first goes first, as far as
 // registers, memory and barriers allow. Loops are taken a second time, with
-// what the first round left under way. Latencies of global memory and rates of
-// tensor cores are those of autotune/devices.yaml for the target. Waits of
+// what the first iteration left under way. Latencies of global memory and rates
+// of tensor cores are those of autotune/devices.yaml for the target. Waits of
 // warps for each other (barriers) and for a cache, and what other warps hide,
 // are not in it.
 std::vector<Stall> estimateStalls(const codegen::Listing &ptx,

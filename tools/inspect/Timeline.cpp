@@ -1,6 +1,5 @@
-// tools/inspect/Timeline.cpp - what a round of the main loop does, in order.
-// Copyright the tessera authors.
-// SPDX-License-Identifier: Apache-2.0
+// tools/inspect/Timeline.cpp - what an iteration of the main loop does, in
+// order. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 #include "tools/inspect/Timeline.h"
 
 #include <algorithm>
@@ -120,8 +119,8 @@ std::vector<size_t> bodyOf(const Listing &ptx, const ListedLoop &loop) {
   return body;
 }
 
-// Rounds are run until the group is waited for: a wait for all but the latest N
-// groups waits for one that has N behind it.
+// Iterations are run until the group is waited for: a wait for all but the
+// latest N groups waits for one that has N behind it.
 Json groupsOf(const std::vector<std::string> &kinds,
               const std::vector<uint32_t> &left) {
   constexpr size_t mostRounds = 64;
@@ -137,8 +136,9 @@ Json groupsOf(const std::vector<std::string> &kinds,
       behind += kinds[at] == "commit";
       if (kinds[at] != "wait" || left[at] > behind)
         continue;
-      groups.push_back(
-          {{"commit", commit}, {"wait", at}, {"rounds", step / kinds.size()}});
+      groups.push_back({{"commit", commit},
+                        {"wait", at},
+                        {"iterations", step / kinds.size()}});
       found = true;
     }
   }

@@ -116,42 +116,42 @@ const lanes = [['copy', 'asynchronous copies'], ['load', 'loads'], ['shared', 's
   ['mma', 'tensor cores'], ['shuffle', 'shuffles'], ['store', 'stores'], ['commit', 'commits'], ['wait', 'waits'],
   ['barrier', 'barriers'], ['other', 'all else']];
 function timeline(side, name) {
-  const {rows, kinds, groups, lines} = side.timeline, rounds = Math.max(2, ...groups.map(group => group.rounds + 1));
+  const {rows, kinds, groups, lines} = side.timeline, iterations = Math.max(2, ...groups.map(group => group.iterations + 1));
   const left = 150, wide = 1100, shown = lanes.filter(([kind]) => kinds.includes(kind)), high = 16;
-  const x = step => left + wide * step / (rows.length * rounds);
+  const x = step => left + wide * step / (rows.length * iterations);
   const pane = panes.find(each => each.id === (name ? 'ptx-' + name : 'ptx'));
   const flights = Math.max(groups.length, 0), top = flights ? flights * 7 + 22 : 6;
   const picture = svg('svg', {viewBox: `0 0 ${left + wide + 4} ${top + shown.length * high + 20}`, class: 'timeline', role: 'img',
-    'aria-label': `${rounds} rounds of the main loop`});
+    'aria-label': `${iterations} iterations of the main loop`});
   const label = (text, y) => picture.append(svg('text', {x: 0, y}, text));
   if (flights) label('groups in flight', 12);
   groups.forEach((group, i) => {
-    for (let round = 0; round < rounds; ++round) {
-      const from = x(group.commit + round * rows.length), to = Math.min(x(group.wait + (round + group.rounds) * rows.length), left + wide);
-      picture.append(svg('rect', {x: from, y: 8 + i * 7, width: Math.max(to - from, 1.5), height: 4, class: 'flight' + round % 2},
+    for (let iteration = 0; iteration < iterations; ++iteration) {
+      const from = x(group.commit + iteration * rows.length), to = Math.min(x(group.wait + (iteration + group.iterations) * rows.length), left + wide);
+      picture.append(svg('rect', {x: from, y: 8 + i * 7, width: Math.max(to - from, 1.5), height: 4, class: 'flight' + iteration % 2},
         svg('title', {}, `committed in PTX line ${rows[group.commit] + 1}, waited for in line ${rows[group.wait] + 1}` +
-          (group.rounds ? `, ${group.rounds} round${group.rounds > 1 ? 's' : ''} later` : ''))));
+          (group.iterations ? `, ${group.iterations} iteration${group.iterations > 1 ? 's' : ''} later` : ''))));
     }
   });
   shown.forEach(([kind, text], lane) => {
     label(text, top + lane * high + 12);
-    for (let round = 0; round < rounds; ++round)
+    for (let iteration = 0; iteration < iterations; ++iteration)
       kinds.forEach((each, i) => {
         if (each !== kind) return;
-        const mark = svg('rect', {x: x(i + round * rows.length), y: top + lane * high + 2, width: Math.max(wide / (rows.length * rounds), .8),
+        const mark = svg('rect', {x: x(i + iteration * rows.length), y: top + lane * high + 2, width: Math.max(wide / (rows.length * iterations), .8),
           height: high - 4, class: 'mark ' + kind}, svg('title', {}, `PTX line ${rows[i] + 1}: ${pane.text[rows[i]].trim()}`));
         mark.addEventListener('click', () => pane.links[rows[i]].length && pin(pane.links[rows[i]][0]));
         picture.append(mark);
       });
   });
-  for (let round = 0; round <= rounds; ++round)
-    picture.append(svg('line', {x1: x(round * rows.length), x2: x(round * rows.length), y1: 2, y2: top + shown.length * high, class: 'round'}));
-  return [make('p', {}, `${name ? name + ': ' : ''}${rounds} rounds of the loop${lines ? ` of lines ${lines[0]} to ${lines[1]}` : ''}, `
+  for (let iteration = 0; iteration <= iterations; ++iteration)
+    picture.append(svg('line', {x1: x(iteration * rows.length), x2: x(iteration * rows.length), y1: 2, y2: top + shown.length * high, class: 'iteration'}));
+  return [make('p', {}, `${name ? name + ': ' : ''}${iterations} iterations of the loop${lines ? ` of lines ${lines[0]} to ${lines[1]}` : ''}, `
     + `${rows.length} instructions each`), picture];
 }
 const loops = sides.flatMap((side, i) => side.timeline ? timeline(side, names[i]) : []);
 if (loops.length)
   article('Main loop', make('p', {class: 'hint'},
-    'One instruction after the other as the PTX has them, a round beside the next: the order, not the time that each takes.'), ...loops)
+    'One instruction after the other as the PTX has them, an iteration beside the next: the order, not the time that each takes.'), ...loops)
     .classList.add('wide');
 })();

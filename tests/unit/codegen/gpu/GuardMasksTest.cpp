@@ -90,7 +90,7 @@ int32_t wrapped(int32_t a, int32_t b) {
   return int32_t(uint32_t(a) + uint32_t(b));
 }
 
-TEST(GuardMasks, EveryRoundMasksWhatItMust) {
+TEST(GuardMasks, EveryIterationMasksWhatItMust) {
   GpuKernel kernel = kernelOf(true);
   EXPECT_NE(kernel.layoutText.find("scf.if"), std::string::npos)
       << kernel.layoutText;
