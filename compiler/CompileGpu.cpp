@@ -133,7 +133,7 @@ private:
   }
 
   void addRemarks(mlir::ModuleOp module) {
-    for (DotRemark &remark : dotRemarks(module, options)) {
+    for (DotRemark &remark : dotRemarks(module)) {
       const PipelineMessage at = messageAt(remark.location, "");
       syntax::DiagnosticRecord record;
       record.id = syntax::dotWithoutTensorCores;

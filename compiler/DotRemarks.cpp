@@ -4,9 +4,7 @@
 #include "compiler/DotRemarks.h"
 
 #include "codegen/Where.h"
-#include "codegen/gpu/layouts/Dots.h"
-#include "codegen/gpu/lower/Dot.h"
-#include "dialect/tile/TileDialect.h"
+#include "dialect/tile/DotInstruction.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Path.h"
@@ -51,37 +49,39 @@ struct Reason {
 
 Reason reasonOf(tile::DotOp dot) {
   const Type element = tile::elementType(dot.getA().getType());
-  if (element.isF32() && dot.getPrecision() == tile::Precision::IEEE)
+  switch (*dot.getReason()) {
+  case tile::FmaReason::IEEE:
     return {"the precision is ieee, and tensor cores round fp32 to tf32",
             "write input_precision=\"tf32x3\" (three products, nearly as "
             "exact) or \"tf32\"; where tl.dot names none, TESSERA_F32_DEFAULT "
             "decides"};
-  const auto instruction = codegen::gpu::instructionShapeOf(dot);
-  if (!instruction)
+  case tile::FmaReason::Type:
     return {"no instruction multiplies " + nameOf(element) + " by " +
                 nameOf(tile::elementType(dot.getB().getType())),
             "convert the operands to fp16, bf16 or int8"};
-  const int64_t k = tile::shapeOf(dot.getA().getType()).back();
-  if (k < instruction->k)
+  case tile::FmaReason::ShortK: {
+    const auto mma = tile::mmaFor(element, dot.getPrecision());
+    const std::string least = std::to_string(tile::shapeOf(*mma)->k);
+    const int64_t k = tile::shapeOf(dot.getA().getType()).back();
     return {"it sums over " + std::to_string(k) + ", an instruction for " +
-                nameOf(element) + " over " + std::to_string(instruction->k),
-            "make the columns of the first operand at least " +
-                std::to_string(instruction->k) +
+                nameOf(element) + " over " + least,
+            "make the columns of the first operand at least " + least +
                 "; zeros (masked loads with other=0) change no sum"};
-  return {"the layouts of its operands are not those of the instruction",
-          "use the layouts that the compiler chooses"};
+  }
+  case tile::FmaReason::Layout:
+    return {"the layouts of its operands are not those of the instruction",
+            "use the layouts that the compiler chooses"};
+  }
+  llvm_unreachable("every reason has a text");
 }
 
 } // namespace
 
-std::vector<DotRemark> dotRemarks(ModuleOp module,
-                                  const codegen::GpuOptions &options) {
+std::vector<DotRemark> dotRemarks(ModuleOp module) {
   std::vector<DotRemark> remarks;
   std::set<std::pair<const void *, std::string>> seen;
-  if (!options.target.hasMmaSync())
-    return remarks;
   module.walk([&](tile::DotOp dot) {
-    if (codegen::gpu::mmaOf(codegen::gpu::DotCase(dot), options))
+    if (!dot.getReason())
       return;
     const Reason reason = reasonOf(dot);
     std::string message =

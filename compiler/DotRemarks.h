@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "codegen/gpu/Lower.h"
-
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Location.h"
 
 #include <string>
@@ -17,10 +16,8 @@ struct DotRemark {
   std::string message, hint;
 };
 
-/// One for every dot of `module`, whose tensors have layouts, that fused
-/// multiply-adds compute although the target has tensor cores; those of one
-/// place that say the same are one.
-std::vector<DotRemark> dotRemarks(mlir::ModuleOp module,
-                                  const codegen::GpuOptions &options);
+/// One for every dot of `module` that tessera-dot-instructions has given to
+/// fused multiply-adds; those of one place that say the same are one.
+std::vector<DotRemark> dotRemarks(mlir::ModuleOp module);
 
 } // namespace tessera::compiler

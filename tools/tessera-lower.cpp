@@ -6,6 +6,7 @@
 #include "codegen/gpu/Lower.h"
 #include "codegen/gpu/Ptx.h"
 #include "codegen/gpu/kernel/Warps.h"
+#include "codegen/gpu/layouts/Passes.h"
 #include "codegen/gpu/memory/Scratch.h"
 #include "compiler/DotRemarks.h"
 #include "compiler/Passes.h"
@@ -50,16 +51,17 @@ void lower(mlir::ModuleOp module, const std::string &kernel) {
   options.target = GpuTarget::parse(target);
   options.numWarps = numWarps;
   options.numStages = numStages;
-  if (!laidOut) {
-    mlir::PassManager passes(module.getContext());
+  mlir::PassManager passes(module.getContext());
+  if (laidOut) {
+    passes.addPass(codegen::gpu::createDotInstructionsPass());
+  } else {
     compiler::addTilePasses(passes);
     codegen::addLayoutPasses(passes, options);
-    if (mlir::failed(passes.run(module)))
-      throw Error("a pass failed", "see what it said");
   }
+  if (mlir::failed(passes.run(module)))
+    throw Error("a pass failed", "see what it said");
   if (remarks)
-    for (const compiler::DotRemark &remark :
-         compiler::dotRemarks(module, codegen::withWarpsOf(module, options)))
+    for (const compiler::DotRemark &remark : compiler::dotRemarks(module))
       mlir::emitRemark(remark.location)
           << remark.message << ". HINT: " << remark.hint;
   if (emit == "layout") {

@@ -31,6 +31,7 @@ static int64_t sharedFor16Warps(const GpuOptions &options) {
 }
 
 void addLayoutPasses(OpPassManager &passes, const GpuOptions &options) {
+  passes.addPass(gpu::createDotInstructionsPass());
   if (options.swapOperands)
     passes.addPass(gpu::createSwapOperandsPass(options.numWarps));
   passes.addPass(gpu::createMaskLoadsPass());

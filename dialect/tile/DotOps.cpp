@@ -1,7 +1,7 @@
 // dialect/tile/DotOps.cpp - verifier of dot.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "dialect/tile/TileDialect.h"
+#include "dialect/tile/DotInstruction.h"
 #include "dialect/tile/Verify.h"
 
 using namespace mlir;
@@ -44,7 +44,8 @@ LogicalResult DotOp::verify() {
   if (c.getElementType() != accumulator)
     return emitOpError("of ") << a.getElementType() << " accumulates in "
                               << accumulator << ", got " << c.getElementType();
-  if (failed(verifyTileShape(*this, a)) || failed(verifyTileShape(*this, b)))
+  if (failed(verifyTileShape(*this, a)) || failed(verifyTileShape(*this, b)) ||
+      failed(verifyTileShape(*this, c)))
     return failure();
-  return verifyTileShape(*this, c);
+  return verifyInstruction(*this);
 }

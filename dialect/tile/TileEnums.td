@@ -43,4 +43,19 @@ def Tile_Rounding : Tile_Enum<"Rounding", "rounding of a narrowing conversion", 
   I32EnumAttrCase<"RTNE", 0, "rtne">, I32EnumAttrCase<"RTZ", 1, "rtz">]>;
 def Tile_RoundingAttr : EnumAttr<TileDialect, Tile_Rounding, "rounding">;
 
+def Tile_DotInstruction : Tile_Enum<"DotInstruction", "what computes a dot on a GPU", [
+  I32EnumAttrCase<"Fma", 0, "fma">,
+  I32EnumAttrCase<"MmaM16N8K16", 1, "mma_m16n8k16">, // f16, bf16
+  I32EnumAttrCase<"MmaM16N8K8", 2, "mma_m16n8k8">,   // f32 as tf32
+  I32EnumAttrCase<"MmaM16N8K32", 3, "mma_m16n8k32">, // i8
+  I32EnumAttrCase<"MmaM8N8K4", 4, "mma_m8n8k4">]>;   // f64
+def Tile_DotInstructionAttr : EnumAttr<TileDialect, Tile_DotInstruction, "dot_instruction">;
+
+def Tile_FmaReason : Tile_Enum<"FmaReason", "why a dot does not run on tensor cores", [
+  I32EnumAttrCase<"IEEE", 0, "ieee">,     // f32 with a precision that they have not
+  I32EnumAttrCase<"Type", 1, "type">,     // no instruction for the elements
+  I32EnumAttrCase<"ShortK", 2, "short_k">, // fewer products than an instruction adds
+  I32EnumAttrCase<"Layout", 3, "layout">]>; // written with layouts that do not fit
+def Tile_FmaReasonAttr : EnumAttr<TileDialect, Tile_FmaReason, "fma_reason">;
+
 #endif // TILE_ENUMS_TD

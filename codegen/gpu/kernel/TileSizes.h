@@ -29,6 +29,10 @@ int64_t tileRegisters(mlir::Type type);
 /// beyond, ptxas takes minutes and in the end gives up.
 inline constexpr int64_t kMostTileRegisters = 2048;
 
+/// Multiply-adds of a dot that a thread executes without a loop, on operands in
+/// its registers.
+inline constexpr int64_t kMostUnrolledProducts = 1024;
+
 /// Throws Error, naming the place in the kernel, for the first operation with a
 /// larger tile; its tensors have layouts.
 void checkTileSizes(mlir::ModuleOp module, const GpuOptions &options);

@@ -79,8 +79,6 @@ struct DotLayoutsPass : public LayoutPass<DotLayoutsPass> {
         list = {attr(*layouts.a), attr(*layouts.b)};
       list.push_back(attr(layouts.acc));
       dot->setAttr(kLayoutAttr, builder.getArrayAttr(list));
-      if (layouts.tensorCore)
-        dot->setAttr(kTensorCoreAttr, builder.getUnitAttr());
     }
   }
 };
@@ -99,7 +97,6 @@ struct AssignLayoutsPass : public LayoutPass<AssignLayoutsPass> {
       if (auto dot = dyn_cast<tile::DotOp>(op)) {
         auto list = op->getAttrOfType<ArrayAttr>(kLayoutAttr);
         Anchors::Dot &layouts = anchors.dots[op];
-        layouts.tensorCore = op->hasAttr(kTensorCoreAttr);
         if (list && list.size() == 3) {
           layouts.a = dyn_cast<tile::LinearAttr>(list[0]);
           layouts.b = dyn_cast<tile::LinearAttr>(list[1]);
@@ -107,12 +104,9 @@ struct AssignLayoutsPass : public LayoutPass<AssignLayoutsPass> {
         if (list && !list.empty())
           layouts.acc = dyn_cast<tile::LinearAttr>(list[list.size() - 1]);
         if (!layouts.acc)
-          layouts = {{},
-                     {},
-                     tile::LinearAttr::get(
-                         &getContext(),
-                         plainLayout(tile::shapeOf(dot.getType()), numWarps)),
-                     false};
+          layouts.acc = tile::LinearAttr::get(
+              &getContext(),
+              plainLayout(tile::shapeOf(dot.getType()), numWarps));
       } else if (Value ptr = tensorOfPointers(op)) {
         auto layout = op->getAttrOfType<tile::LinearAttr>(kLayoutAttr);
         if (!layout)
@@ -140,6 +134,7 @@ std::unique_ptr<Pass> createAssignLayoutsPass(int numWarps) {
 }
 
 void registerLayoutPasses() {
+  registerPass([] { return createDotInstructionsPass(); });
   registerSwapOperandsPass();
   PassRegistration<CoalescePass>();
   PassRegistration<DotLayoutsPass>();

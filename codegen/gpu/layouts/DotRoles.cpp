@@ -5,6 +5,7 @@
 
 #include "codegen/gpu/layouts/LayoutPropagation.h"
 #include "codegen/gpu/layouts/Transfer.h"
+#include "dialect/tile/DotInstruction.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -55,27 +56,29 @@ static void follow(tile::DotOp dot, SmallVector<Link> &links) {
   }
 }
 
-// Instructions of m16n8 that the busiest warp does for each step of K.
-static int64_t instructionsOf(int64_t rows, int64_t columns, int numWarps) {
+// Instructions that the busiest warp does for each step of K.
+static int64_t instructionsOf(const layout::MmaShape &mma, int64_t rows,
+                              int64_t columns, int numWarps) {
   int64_t least = std::numeric_limits<int64_t>::max();
   for (int64_t r = 1; r <= numWarps; r *= 2)
-    least =
-        std::min(least, std::max<int64_t>(1, rows / 16 / r) *
-                            std::max<int64_t>(1, columns / 8 * r / numWarps));
+    least = std::min(least,
+                     std::max<int64_t>(1, rows / mma.m / r) *
+                         std::max<int64_t>(1, columns / mma.n * r / numWarps));
   return least;
 }
 
 // Instructions take 16 rows and 8 columns: there must be enough of both when
 // they change places.
 static bool maySwap(tile::DotOp dot, int numWarps) {
-  Type element = tile::elementType(dot.getA().getType());
-  bool ieee = element.isF32() && dot.getPrecision() == tile::Precision::IEEE;
-  if (ieee || !(element.isF32() || element.isF16() || element.isBF16()))
+  std::optional<layout::MmaShape> mma = tile::mmaShapeOf(dot);
+  if (!mma || mma->m != 16 ||
+      !isa<FloatType>(tile::elementType(dot.getA().getType())))
     return false;
   ArrayRef<int64_t> shape = tile::shapeOf(dot.getType());
   int64_t m = shape[shape.size() - 2], n = shape[shape.size() - 1];
-  return m >= 8 && n >= 16 &&
-         instructionsOf(n, m, numWarps) <= instructionsOf(m, n, numWarps);
+  return m >= mma->n && n >= mma->m &&
+         instructionsOf(*mma, n, m, numWarps) <=
+             instructionsOf(*mma, m, n, numWarps);
 }
 
 // The axis along which memory runs, of a value that comes from a load:

@@ -3,41 +3,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/layouts/Dots.h"
 
+#include "codegen/gpu/kernel/TileSizes.h"
 #include "codegen/gpu/layouts/Access.h"
 #include "codegen/gpu/layouts/DotRoles.h"
 #include "codegen/gpu/layouts/Transfer.h"
 #include "dialect/layout/RegisterLayouts.h"
 #include "dialect/layout/ShapeOps.h"
+#include "dialect/tile/DotInstruction.h"
 
 #include <numeric>
 
 using namespace mlir;
 using tessera::layout::LinearLayout;
+using tessera::layout::MmaShape;
 
 namespace tessera::codegen::gpu {
-
-std::optional<MmaShape> instructionShapeOf(tile::DotOp dot) {
-  Type a = tile::elementType(dot.getA().getType());
-  Type b = tile::elementType(dot.getB().getType());
-  if (a != b)
-    return std::nullopt;
-  if (a.isF16() || a.isBF16())
-    return MmaShape{16, 8, 16, 2};
-  if (a.isF32() && dot.getPrecision() != tile::Precision::IEEE)
-    return MmaShape{16, 8, 8, 1};
-  if (a.isInteger(8))
-    return MmaShape{16, 8, 32, 4};
-  if (a.isF64())
-    return MmaShape{8, 8, 4, 1};
-  return std::nullopt;
-}
-
-std::optional<MmaShape> mmaShapeOf(tile::DotOp dot) {
-  auto shape = instructionShapeOf(dot);
-  if (shape && tile::shapeOf(dot.getA().getType()).back() < shape->k)
-    return std::nullopt;
-  return shape;
-}
 
 namespace {
 
@@ -130,7 +110,7 @@ DotLayouts instructionLayouts(ArrayRef<int64_t> a, ArrayRef<int64_t> b,
                               ArrayRef<int64_t> acc, const MmaShape &mma,
                               const DotRoles &roles,
                               const layout::MmaTile &tile) {
-  int64_t kWidth = mma.kWidth;
+  int64_t kWidth = mma.packed;
   // Pairs of neighbours along K, as an accumulator has them: any order of K
   // will do that both operands share.
   if (roles.chained && kWidth == 1 && mma.m == 16 && a.back() >= 16)
@@ -139,7 +119,6 @@ DotLayouts instructionLayouts(ArrayRef<int64_t> a, ArrayRef<int64_t> b,
   layouts.a = layout::mmaOperandA(a.vec(), tile, kWidth);
   layouts.b = layout::mmaOperandB(b.vec(), tile, kWidth);
   layouts.acc = layout::mmaAccumulator(acc.vec(), tile);
-  layouts.tensorCore = true;
   int rank = int(tile.warps.size());
   int64_t columnWarps = tile.warps.back();
   if (roles.pairedColumns && columnWarps > 1 &&
@@ -174,9 +153,6 @@ DotLayouts onTensorCores(tile::DotOp dot, const MmaShape &mma,
   layouts.acc = turnedLayout(layouts.acc);
   return layouts;
 }
-
-// Products of a thread that are unrolled (codegen/gpu/lower/Fma.cpp).
-constexpr int64_t mostProducts = 1024;
 
 // Up to 4 x 4 results a thread at once, each row and column of the operands
 // used four times.
@@ -218,7 +194,7 @@ DotLayouts withMultiplyAdds(tile::DotOp dot, int numWarps) {
   DotLayouts layouts;
   layouts.acc = acc;
   int64_t k = tile::shapeOf(dot.getA().getType()).back();
-  if (acc.inSize(layout::Dim::Register) * k <= mostProducts) {
+  if (acc.inSize(layout::Dim::Register) * k <= kMostUnrolledProducts) {
     layouts.a = operand(dot.getA(), rank - 1);
     layouts.b = operand(dot.getB(), rank - 2);
   }
@@ -231,7 +207,7 @@ llvm::MapVector<tile::DotOp, DotLayouts> dotLayouts(func::FuncOp function,
                                                     int numWarps) {
   llvm::MapVector<tile::DotOp, DotLayouts> layouts;
   for (auto &[dot, roles] : dotRoles(function, numWarps)) {
-    std::optional<MmaShape> mma = mmaShapeOf(dot);
+    std::optional<MmaShape> mma = tile::mmaShapeOf(dot);
     layouts.insert({dot, mma ? onTensorCores(dot, *mma, roles, numWarps)
                              : withMultiplyAdds(dot, numWarps)});
   }

@@ -11,30 +11,14 @@
 
 namespace tessera::codegen::gpu {
 
-/// The instruction of a dot: mma.sync of m16n8k16 (16 bits), m16n8k8 (tf32),
-/// m16n8k32 (8 bits) or m8n8k4 (f64).
-struct MmaShape {
-  int m = 16, n = 8, k = 16;
-  int64_t kWidth = 2; // neighbours along K that a lane holds
-};
-
-/// None where no instruction takes the operands: types without one, f32 with
-/// `ieee`.
-std::optional<MmaShape> instructionShapeOf(tile::DotOp dot);
-
-/// None for a dot that fused multiply-adds must do: one without an instruction,
-/// or K less than that of the instruction (rows and columns may be fewer: the
-/// lanes that are left over hold replicas).
-std::optional<MmaShape> mmaShapeOf(tile::DotOp dot);
-
 struct DotLayouts {
   layout::LinearLayout acc;
   /// None: any layout will do.
   std::optional<layout::LinearLayout> a, b;
-  bool tensorCore = false;
 };
 
-/// How warps are spread over [M, N] of each dot. Where the result of one dot,
+/// How warps are spread over [M, N] of each dot, whose instructions are known
+/// (tessera-dot-instructions). Where the result of one dot,
 /// element by element, becomes the operand of another, all warps lie along the
 /// axis that the second does not sum over, as far as there are rows: the first
 /// one's result is in the registers where the second wants it (softmax(Q K^T)

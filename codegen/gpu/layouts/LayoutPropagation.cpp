@@ -10,6 +10,7 @@
 #include "codegen/gpu/layouts/Transfer.h"
 #include "dialect/layout/RegisterLayouts.h"
 #include "dialect/layout/Share.h"
+#include "dialect/tile/DotInstruction.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -306,10 +307,9 @@ bool LayoutPropagation::forward(Operation *op) {
     return isa<tile::AtomicRMWOp, tile::AtomicCASOp>(op) &&
            propagate(result, op->getOperand(1));
   }
-  if (isa<tile::DotOp>(op)) {
-    const Anchors::Dot &dot = given.dots.at(op);
-    return set(result, dot.acc, dot.tensorCore);
-  }
+  if (auto dot = dyn_cast<tile::DotOp>(op))
+    return set(result, given.dots.at(op).acc,
+               tile::mmaShapeOf(dot).has_value());
   if (isa<tile::HistogramOp>(op))
     return set(result, plain(tile::shapeOf(result.getType())), false);
   if (auto gather = dyn_cast<tile::GatherOp>(op))

@@ -36,7 +36,6 @@ struct Anchors {
   llvm::DenseMap<mlir::Operation *, tile::LinearAttr> access;
   struct Dot {
     tile::LinearAttr a, b, acc; // a, b: null where any will do
-    bool tensorCore = false;
   };
   llvm::DenseMap<mlir::Operation *, Dot> dots;
 };
@@ -98,7 +97,7 @@ private:
   int numWarps;
   bool eager = false;
   llvm::DenseMap<mlir::Value, tile::LinearAttr> assignments;
-  /// LayoutPropagation that come from a dot of tensor cores.
+  /// Their layouts come from a dot of tensor cores.
   llvm::DenseSet<mlir::Value> strong;
   llvm::DenseSet<mlir::Value> rematerializable;
   llvm::DenseMap<mlir::Operation *, tile::LinearAttr> accesses, combined;
@@ -108,10 +107,7 @@ private:
 };
 
 /// Attribute of a load, store or atomic (a layout) and of a dot (an array: a,
-/// b, acc, or acc alone, and a unit attribute kTensorCoreAttr for tensor
-/// cores). Consumed by
-/// tessera-assign-layouts.
+/// b, acc, or acc alone). Consumed by tessera-assign-layouts.
 inline constexpr llvm::StringLiteral kLayoutAttr = "tile.layout";
-inline constexpr llvm::StringLiteral kTensorCoreAttr = "tile.tensor_core";
 
 } // namespace tessera::codegen::gpu

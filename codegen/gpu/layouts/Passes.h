@@ -11,6 +11,11 @@ class Pass;
 
 namespace tessera::codegen::gpu {
 
+/// tessera-dot-instructions: every dot that has no instruction yet gets one,
+/// and the reason where it is not one of tensor cores
+/// (dialect/tile/DotInstruction.h). Later passes and the lowering keep to it.
+std::unique_ptr<mlir::Pass> createDotInstructionsPass();
+
 /// tessera-swap-operands: a dot whose result has fewer rows than an instruction
 /// of tensor cores is computed as the transpose of b^T a^T where that takes a
 /// warp fewer instructions (they have 16 rows and 8 columns). For kernels with
@@ -26,7 +31,7 @@ std::unique_ptr<mlir::Pass> createMaskLoadsPass();
 std::unique_ptr<mlir::Pass> createCoalescePass(int numWarps);
 
 /// tessera-dot-layouts: layouts for the operands and the accumulator of every
-/// dot (attribute tile.layout), of mma.sync where there is one.
+/// dot (attribute tile.layout), those of its instruction.
 std::unique_ptr<mlir::Pass> createDotLayoutsPass(int numWarps);
 
 /// tessera-assign-layouts: every tensor gets a layout, from those attributes,

@@ -278,7 +278,6 @@ Operation *Rewriter::emitAs(Operation *op, Layout layout) {
                              ? layoutFor(op, operand.getOperandNumber(), layout)
                              : Layout()));
   made->removeAttr(kLayoutAttr);
-  made->removeAttr(kTensorCoreAttr);
   for (OpResult result : made->getResults())
     if (isTensor(result))
       result.setType(withLayout(result.getType(), layout));

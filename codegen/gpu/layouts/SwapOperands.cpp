@@ -1,9 +1,8 @@
 // codegen/gpu/layouts/SwapOperands.cpp - products with few rows as products
 // with few columns. Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/gpu/layouts/Dots.h"
 #include "codegen/gpu/layouts/Passes.h"
-#include "dialect/tile/TileDialect.h"
+#include "dialect/tile/DotInstruction.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -15,7 +14,7 @@ namespace tessera::codegen::gpu {
 namespace {
 
 // What a warp issues for one step along K: what is left over is replication.
-int64_t instructions(const MmaShape &mma, int64_t rows, int64_t columns,
+int64_t instructions(const layout::MmaShape &mma, int64_t rows, int64_t columns,
                      int numWarps) {
   return llvm::divideCeil(llvm::divideCeil(rows, mma.m) *
                               llvm::divideCeil(columns, mma.n),
@@ -23,7 +22,7 @@ int64_t instructions(const MmaShape &mma, int64_t rows, int64_t columns,
 }
 
 bool pays(tile::DotOp dot, int numWarps) {
-  std::optional<MmaShape> mma = mmaShapeOf(dot);
+  std::optional<layout::MmaShape> mma = tile::mmaShapeOf(dot);
   if (!mma)
     return false;
   ArrayRef<int64_t> shape = tile::shapeOf(dot.getType());
@@ -69,8 +68,9 @@ struct SwapOperandsPass
       Value a = transposed(builder, where, dot.getB());
       Value b = transposed(builder, where, dot.getA());
       Value acc = transposed(builder, where, dot.getAcc());
-      auto swapped = tile::DotOp::create(builder, where, acc.getType(), a, b,
-                                         acc, dot.getPrecision());
+      auto swapped = tile::DotOp::create(
+          builder, where, acc.getType(), a, b, acc, dot.getPrecision(),
+          dot.getInstructionAttr(), dot.getReasonAttr());
       dot.replaceAllUsesWith(transposed(builder, where, swapped.getResult()));
       dot.erase();
     });

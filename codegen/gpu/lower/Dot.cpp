@@ -6,6 +6,7 @@
 #include "codegen/gpu/lower/Families.h"
 #include "codegen/gpu/lower/SmemTile.h"
 #include "codegen/gpu/memory/Scratch.h"
+#include "dialect/tile/DotInstruction.h"
 
 using namespace mlir;
 
@@ -17,12 +18,12 @@ DotCase::DotCase(tile::DotOp op)
       b(tile::layoutOf(op.getB().getType()).layout()),
       acc(tile::layoutOf(op.getType()).layout()) {}
 
-int64_t dotScratchBytes(Operation *op, const GpuOptions &options) {
+int64_t dotScratchBytes(Operation *op, const GpuOptions &) {
   auto dot = dyn_cast<tile::DotOp>(op);
   if (!dot)
     return 0;
   DotCase how(dot);
-  if (mmaOf(how, options) || fitsInRegisters(how))
+  if (tile::mmaShapeOf(dot) || fitsInRegisters(how))
     return 0;
   return stagedBytes(how);
 }
@@ -31,9 +32,12 @@ bool emitDot(Emitter &e, Operation *op) {
   auto dot = dyn_cast<tile::DotOp>(op);
   if (!dot)
     return false;
+  if (!dot.getInstruction())
+    e.unsupported(op, "the dot has no instruction",
+                  "run tessera-dot-instructions before the lowering");
   DotCase how(dot);
-  if (auto plan = mmaOf(how, e.options)) {
-    emitMma(e, how, *plan);
+  if (tile::mmaShapeOf(dot)) {
+    emitMma(e, how);
     return true;
   }
   for (Value operand : {dot.getA(), dot.getB()})

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "codegen/gpu/lower/Emitter.h"
-#include "codegen/gpu/lower/MmaPlan.h"
+#include "dialect/layout/MmaPlan.h"
 
 namespace tessera::codegen::gpu {
 
@@ -17,10 +17,9 @@ struct DotCase {
   layout::LinearLayout a, b, acc;
 };
 
-/// Tensor cores: acc's fragments stay in registers (Mma.cpp). None when the
-/// type, the precision, the target or the layouts do not allow it.
-std::optional<MmaPlan> mmaOf(const DotCase &dot, const GpuOptions &options);
-void emitMma(Emitter &e, const DotCase &dot, const MmaPlan &plan);
+/// The instruction of tensor cores that the dot has been given: acc's fragments
+/// stay in registers (Mma.cpp).
+void emitMma(Emitter &e, const DotCase &dot);
 
 /// Fused multiply-adds of what each thread has in registers (Fma.cpp). Only for
 /// small ones: all is unrolled.

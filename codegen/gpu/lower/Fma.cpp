@@ -26,14 +26,12 @@ namespace tessera::codegen::gpu {
 
 namespace {
 
-// More than this is not unrolled.
-constexpr int64_t kMostProducts = 1024;
 // k of one iteration, at least.
 constexpr int64_t kUnrolled = 4;
 
 struct Operand {
   bool isA;
-  const DotWords &words;
+  const layout::DotWords &words;
 
   // The part of acc's element that names the row (column), and k.
   Word of(Word acc, Word k) const {
@@ -44,8 +42,8 @@ struct Operand {
 
 } // namespace
 
-static DotWords wordsOf(const DotCase &dot) {
-  return DotWords(dot.acc, dot.a.outs().back().bits);
+static layout::DotWords wordsOf(const DotCase &dot) {
+  return layout::DotWords(dot.acc, dot.a.outs().back().bits);
 }
 
 // Register, lane, warp -> element: rows (columns) in the lowest register bits,
@@ -75,8 +73,8 @@ static int64_t distinct(const LinearLayout &layout) {
 }
 
 bool fitsInRegisters(const DotCase &dot) {
-  DotWords words = wordsOf(dot);
-  if ((distinct(dot.acc) << words.k) > kMostProducts)
+  layout::DotWords words = wordsOf(dot);
+  if ((distinct(dot.acc) << words.k) > kMostUnrolledProducts)
     return false;
   for (bool isA : {true, false}) {
     const LinearLayout &has = isA ? dot.a : dot.b;
@@ -118,7 +116,7 @@ static Registers withCopies(Emitter &e, const DotCase &dot,
 
 void emitFmaInRegisters(Emitter &e, const DotCase &dot) {
   tile::DotOp op = dot.op;
-  DotWords words = wordsOf(dot);
+  layout::DotWords words = wordsOf(dot);
   Span inA(dot.a.columns(Dim::Register)), inB(dot.b.columns(Dim::Register));
   Operand a{true, words}, b{false, words};
   Registers values = e.get(op.getAcc());
@@ -144,7 +142,7 @@ namespace {
 
 // One operand in shared memory.
 struct Staged {
-  Staged(const DotCase &dot, const DotWords &words, bool isA)
+  Staged(const DotCase &dot, const layout::DotWords &words, bool isA)
       : operand{isA, words}, source(isA ? dot.a : dot.b),
         layout(operandLayout(dot, operand)),
         registers(layout.columns(Dim::Register)),
@@ -168,7 +166,7 @@ struct Staged {
 } // namespace
 
 int64_t stagedBytes(const DotCase &dot) {
-  DotWords words = wordsOf(dot);
+  layout::DotWords words = wordsOf(dot);
   return Staged(dot, words, true).bytes() + Staged(dot, words, false).bytes();
 }
 
@@ -206,7 +204,7 @@ private:
 
   Emitter &e;
   const DotCase &dot;
-  const DotWords words;
+  const layout::DotWords words;
   Staged a, b;
   Bits bits;
   llvm::Value *baseA, *baseB;

@@ -8,6 +8,7 @@
 // products that matter are added, the small ones first.
 #include "codegen/gpu/lower/Dot.h"
 #include "codegen/gpu/lower/SmemTile.h"
+#include "dialect/tile/DotInstruction.h"
 
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
@@ -17,15 +18,10 @@ namespace tessera::codegen::gpu {
 
 namespace {
 
-struct Instruction {
-  llvm::Intrinsic::ID id = llvm::Intrinsic::not_intrinsic;
-  MmaFragments fragments;
-};
-
 class Products {
 public:
-  Products(Emitter &e, const DotCase &dot, const MmaPlan &plan)
-      : e(e), dot(dot), plan(plan), bits(e, dot.element) {
+  Products(Emitter &e, const DotCase &dot)
+      : e(e), dot(dot), plan(tile::mmaPlanOf(dot.op)), bits(e, dot.element) {
     for (bool isA : {true, false})
       if (tile::SmemLoadOp load = loadReadByDot(source(isA)))
         tiles[isA ? 0 : 1].emplace(e, load);
@@ -45,7 +41,7 @@ private:
 
   Emitter &e;
   const DotCase &dot;
-  const MmaPlan &plan;
+  const layout::MmaPlan plan;
   Bits bits;
   std::optional<SmemTile> tiles[2]; // of A and B in shared memory
   std::map<std::tuple<bool, int, int>, Registers> known;
@@ -53,28 +49,23 @@ private:
 
 } // namespace
 
-static std::optional<Instruction> instructionOf(Type element,
-                                                tile::Precision precision) {
+static llvm::Intrinsic::ID intrinsicOf(const DotCase &dot) {
   using namespace llvm::Intrinsic;
-  if (element.isF16())
-    return Instruction{nvvm_mma_m16n8k16_row_col_f32_f32, {16, 2}};
-  if (element.isBF16())
-    return Instruction{nvvm_mma_m16n8k16_row_col_bf16, {16, 2}};
-  if (element.isF32() && precision != tile::Precision::IEEE)
-    return Instruction{nvvm_mma_m16n8k8_row_col_tf32, {16, 1}};
-  if (element.isInteger(8))
-    return Instruction{nvvm_mma_m16n8k32_row_col_s8, {16, 4}};
-  if (element.isF64())
-    return Instruction{nvvm_mma_m8n8k4_row_col_f64, {8, 1}};
-  return std::nullopt;
-}
-
-std::optional<MmaPlan> mmaOf(const DotCase &dot, const GpuOptions &options) {
   tile::DotOp op = dot.op;
-  auto instruction = instructionOf(dot.element, op.getPrecision());
-  if (!instruction || !options.target.hasMmaSync())
-    return std::nullopt;
-  return planMma(dot.a, dot.b, dot.acc, instruction->fragments);
+  switch (*op.getInstruction()) {
+  case tile::DotInstruction::MmaM16N8K16:
+    return dot.element.isF16() ? nvvm_mma_m16n8k16_row_col_f32_f32
+                               : nvvm_mma_m16n8k16_row_col_bf16;
+  case tile::DotInstruction::MmaM16N8K8:
+    return nvvm_mma_m16n8k8_row_col_tf32;
+  case tile::DotInstruction::MmaM16N8K32:
+    return nvvm_mma_m16n8k32_row_col_s8;
+  case tile::DotInstruction::MmaM8N8K4:
+    return nvvm_mma_m8n8k4_row_col_f64;
+  case tile::DotInstruction::Fma:
+    break;
+  }
+  llvm_unreachable("fma is not an instruction of tensor cores");
 }
 
 // To the nearest tf32, which an f32 register holds (PTX ISA, "cvt").
@@ -127,14 +118,14 @@ const Registers &Products::words(bool isA, int fragment, int part) {
 void Products::emit() {
   tile::DotOp op = dot.op;
   Registers acc = e.get(op.getAcc());
-  auto instruction = *instructionOf(dot.element, op.getPrecision());
+  const llvm::Intrinsic::ID instruction = intrinsicOf(dot);
   llvm::SmallVector<std::pair<int, int>> parts = {{0, 0}};
   if (dot.element.isF32() && op.getPrecision() == tile::Precision::TF32x3)
     parts = {{2, 1}, {1, 2}, {1, 1}};
   // Where elements of a fragment are replicas the instruction computes all of
   // them: given back as they came they need no moves.
   std::vector<Registers> sums(plan.acc.size());
-  for (const MmaPlan::Step &step : plan.steps) {
+  for (const layout::MmaPlan::Step &step : plan.steps) {
     llvm::ArrayRef<int> fragment = plan.acc[size_t(step.acc)];
     Registers &sum = sums[size_t(step.acc)];
     if (sum.empty())
@@ -146,7 +137,7 @@ void Products::emit() {
       llvm::append_range(operands, sum);
       // All lanes take part: it must not move into a branch.
       auto *product =
-          llvm::cast<llvm::CallInst>(e.intrinsic(instruction.id, operands));
+          llvm::cast<llvm::CallInst>(e.intrinsic(instruction, operands));
       product->setConvergent();
       for (auto [i, element] : llvm::enumerate(sum))
         element = e.b.CreateExtractValue(product, unsigned(i));
@@ -162,8 +153,6 @@ void Products::emit() {
   e.set(op, result);
 }
 
-void emitMma(Emitter &e, const DotCase &dot, const MmaPlan &plan) {
-  Products(e, dot, plan).emit();
-}
+void emitMma(Emitter &e, const DotCase &dot) { Products(e, dot).emit(); }
 
 } // namespace tessera::codegen::gpu

@@ -126,7 +126,9 @@ Value emitDot(BuiltinCall &call) {
   }
   Tensor product{tile::DotOp::create(emit.builder, emit.location(),
                                      acc.handle.getType(), a.handle, b.handle,
-                                     acc.handle, precisionOf(call)),
+                                     acc.handle, precisionOf(call),
+                                     /*instruction=*/nullptr,
+                                     /*reason=*/nullptr),
                  acc.type};
   return emit.cast(product, {dtype, false});
 }

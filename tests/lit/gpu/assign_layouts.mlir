@@ -1,8 +1,8 @@
-// RUN: tessera-opt %s -tessera-coalesce=num-warps=4 -tessera-dot-layouts=num-warps=4 -tessera-assign-layouts=num-warps=4 -cse | FileCheck %s
+// RUN: tessera-opt %s -tessera-dot-instructions -tessera-coalesce=num-warps=4 -tessera-dot-layouts=num-warps=4 -tessera-assign-layouts=num-warps=4 -cse | FileCheck %s
 // RUN: %docblock-layouts.md assign.before > %t.before
 // RUN: tessera-opt %s | FileCheck %t.before
 // RUN: %docblock-layouts.md assign.after > %t.after
-// RUN: tessera-opt %s -tessera-coalesce=num-warps=4 -tessera-dot-layouts=num-warps=4 -tessera-assign-layouts=num-warps=4 -canonicalize -cse | FileCheck %t.after
+// RUN: tessera-opt %s -tessera-dot-instructions -tessera-coalesce=num-warps=4 -tessera-dot-layouts=num-warps=4 -tessera-assign-layouts=num-warps=4 -canonicalize -cse | FileCheck %t.after
 
 // Attention over blocks of keys. In the loop only the operands from memory
 // change layout: P is the second dot's operand as it is, row statistics lie as reductions leave them, indices and pointers are

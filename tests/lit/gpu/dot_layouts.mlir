@@ -1,8 +1,8 @@
-// RUN: tessera-opt %s -tessera-dot-layouts=num-warps=4 | FileCheck %s
+// RUN: tessera-opt %s -tessera-dot-instructions -tessera-dot-layouts=num-warps=4 | FileCheck %s
 // RUN: %docblock-layouts.md dots.before > %t.before
 // RUN: tessera-opt %s | FileCheck %t.before
 // RUN: %docblock-layouts.md dots.after > %t.after
-// RUN: tessera-opt %s -tessera-dot-layouts=num-warps=4 | FileCheck %t.after
+// RUN: tessera-opt %s -tessera-dot-instructions -tessera-dot-layouts=num-warps=4 | FileCheck %t.after
 
 // softmax(Q K^T) V: all warps along M, so that P is where the second dot wants
 // it, without a conversion.
@@ -24,8 +24,8 @@
 // CHECK-DAG: [[LOW:#.*]] = #tile.linear<16x64, register = {{\[\[}}0, 1], [1, 0], [0, 32]], lane = {{\[\[}}0, 2], [0, 4], [2, 0], [4, 0], [8, 0]], warp = {{\[\[}}0, 8], [0, 16]]>
 
 // CHECK-LABEL: @attention
-// CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, {{.*}}, [[S]]], tile.tensor_core}
-// CHECK: tile.dot {{.*}}tile.tensor_core
+// CHECK: tile.dot {{.*}} tf32 by mma_m16n8k16 {tile.layout = [{{.*}}, {{.*}}, [[S]]]}
+// CHECK: tile.dot {{.*}} by mma_m16n8k16 {
 func.func @attention(%q: tensor<64x64xbf16>, %k: tensor<64x32xbf16>, %v: tensor<32x64xbf16>) -> tensor<64x64xf32> {
   %z = arith.constant dense<0.0> : tensor<64x32xf32>
   %y = arith.constant dense<0.0> : tensor<64x64xf32>
@@ -37,8 +37,8 @@ func.func @attention(%q: tensor<64x64xbf16>, %k: tensor<64x32xbf16>, %v: tensor<
 }
 
 // CHECK-LABEL: @alone
-// CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, {{.*}}, [[SQUARE]]], tile.tensor_core}
-// CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, {{.*}}, [[FLAT]]], tile.tensor_core}
+// CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, {{.*}}, [[SQUARE]]]}
+// CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, {{.*}}, [[FLAT]]]}
 func.func @alone(%a: tensor<64x32xf16>, %b: tensor<32x64xf16>, %c: tensor<64x64xf32>, %d: tensor<16x32xf16>, %e: tensor<16x64xf32>) -> (tensor<64x64xf32>, tensor<16x64xf32>) {
   %x = tile.dot %a, %b, %c tf32 : tensor<64x32xf16>, tensor<32x64xf16> -> tensor<64x64xf32>
   %y = tile.dot %d, %b, %e tf32 : tensor<16x32xf16>, tensor<32x64xf16> -> tensor<16x64xf32>
@@ -47,9 +47,9 @@ func.func @alone(%a: tensor<64x32xf16>, %b: tensor<32x64xf16>, %c: tensor<64x64x
 
 // fp32: tf32 on tensor cores, ieee and K = 8 of 16 bits by multiply-adds.
 // CHECK-LABEL: @precision
-// CHECK: tile.dot {{.*}} tf32 {tile.layout = [[[TF32A]], {{.*}}], tile.tensor_core}
-// CHECK: tile.dot {{.*}} ieee {tile.layout = [#{{[a-z0-9]*}}, #{{[a-z0-9]*}}, #{{[a-z0-9]*}}]} :
-// CHECK: tile.dot {{.*}} tf32 {tile.layout = [#{{[a-z0-9]*}}, #{{[a-z0-9]*}}, #{{[a-z0-9]*}}]} :
+// CHECK: tile.dot {{.*}} tf32 by mma_m16n8k8 {tile.layout = [[[TF32A]], {{.*}}]}
+// CHECK: tile.dot {{.*}} ieee by fma because ieee {tile.layout = [#{{[a-z0-9]*}}, #{{[a-z0-9]*}}, #{{[a-z0-9]*}}]} :
+// CHECK: tile.dot {{.*}} tf32 by fma because short_k {tile.layout = [#{{[a-z0-9]*}}, #{{[a-z0-9]*}}, #{{[a-z0-9]*}}]} :
 func.func @precision(%a: tensor<64x32xf32>, %b: tensor<32x64xf32>, %c: tensor<64x64xf32>, %d: tensor<64x8xf16>, %e: tensor<8x64xf16>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
   %x = tile.dot %a, %b, %c tf32 : tensor<64x32xf32>, tensor<32x64xf32> -> tensor<64x64xf32>
   %y = tile.dot %a, %b, %x ieee : tensor<64x32xf32>, tensor<32x64xf32> -> tensor<64x64xf32>
@@ -59,10 +59,10 @@ func.func @precision(%a: tensor<64x32xf32>, %b: tensor<32x64xf32>, %c: tensor<64
 
 // P^T of 16 bits: a warp's 16 columns of S are neighbours, as rows of an A are.
 // CHECK-LABEL: @transposed
-// CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, [[PAIRED]]], tile.tensor_core}
+// CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, [[PAIRED]]]}
 // tf32 after another dot: pairs of neighbours along K.
-// CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}], tile.tensor_core}
-// CHECK: tile.dot {{.*}}{tile.layout = [[[PAIRS]], {{.*}}], tile.tensor_core}
+// CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}]}
+// CHECK: tile.dot {{.*}}{tile.layout = [[[PAIRS]], {{.*}}]}
 func.func @transposed(%q: tensor<64x64xbf16>, %k: tensor<64x64xbf16>, %v: tensor<64x64xbf16>, %w: tensor<64x64xf32>, %z: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
   %s = tile.dot %q, %k, %z tf32 : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
   %h = tile.convert %s rtne : tensor<64x64xf32> -> tensor<64x64xbf16>
@@ -70,7 +70,7 @@ func.func @transposed(%q: tensor<64x64xbf16>, %k: tensor<64x64xbf16>, %v: tensor
   %o = tile.dot %t, %v, %z tf32 : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
   %p = tile.dot %o, %w, %z tf32 : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
   // 2,048 products a thread: operands in any layout.
-  // CHECK: tile.dot {{.*}} ieee {tile.layout = [#{{[a-z0-9]*}}]} :
+  // CHECK: tile.dot {{.*}} ieee by fma because ieee {tile.layout = [#{{[a-z0-9]*}}]} :
   %y = tile.dot %w, %w, %p ieee : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
   return %o, %y : tensor<64x64xf32>, tensor<64x64xf32>
 }
@@ -79,8 +79,8 @@ func.func @transposed(%q: tensor<64x64xbf16>, %k: tensor<64x64xbf16>, %v: tensor
 // computes s^T = k^T q^T, and the second, whose B runs along N in memory, has B
 // for the instruction's A.
 // CHECK-LABEL: @swapped
-// CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, [[TURNED]]], tile.tensor_core}
-// CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, [[ALONG]], [[SUMS]]], tile.tensor_core}
+// CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, [[TURNED]]]}
+// CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, [[ALONG]], [[SUMS]]]}
 #rows = #tile.linear<64x64, register = [[0, 1], [0, 2], [8, 0], [16, 0], [32, 0]], lane = [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]], warp = [[2, 0], [4, 0]]>
 func.func @swapped(%p: tensor<64x64x!tile.ptr<f32>>, %k: tensor<64x64xf32>, %z: tensor<64x64xf32>, %n: i32) -> tensor<64x64xf32> {
   %c0 = arith.constant 0 : i32
@@ -97,7 +97,7 @@ func.func @swapped(%p: tensor<64x64x!tile.ptr<f32>>, %k: tensor<64x64xf32>, %z: 
 
 // A sum of softmax: its rows are scaled before each sum.
 // CHECK-LABEL: @scaled
-// CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, [[ALONG]], [[SUMS]]], tile.tensor_core}
+// CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, [[ALONG]], [[SUMS]]]}
 func.func @scaled(%p: tensor<64x64x!tile.ptr<f32>>, %q: tensor<64x64xf32>, %w: tensor<64xf32>, %z: tensor<64x64xf32>, %n: i32) -> tensor<64x64xf32> {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -116,7 +116,7 @@ func.func @scaled(%p: tensor<64x64x!tile.ptr<f32>>, %q: tensor<64x64xf32>, %w: t
 // A that runs along M in memory has its rows in pairs from 16 rows on, which is
 // the height of the instruction.
 // CHECK-LABEL: @columns
-// CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, {{.*}}, [[LOW]]], tile.tensor_core}
+// CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, {{.*}}, [[LOW]]]}
 #down = #tile.linear<16x32, register = [[1, 0], [2, 0]], lane = [[4, 0], [8, 0], [0, 1], [0, 2], [0, 4]], warp = [[0, 8], [0, 16]]>
 func.func @columns(%p: tensor<16x32x!tile.ptr<f32>>, %b: tensor<32x64xf32>, %z: tensor<16x64xf32>) -> tensor<16x64xf32> {
   %a = tile.load %p {tile.layout = #down} : tensor<16x32x!tile.ptr<f32>>

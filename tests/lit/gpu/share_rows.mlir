@@ -1,6 +1,6 @@
 // Integers that a whole warp combines take one instruction a row, which leaves the row in every lane: nothing is shared out. The same sums of
 // floats are.
-// RUN: tessera-opt %s -tessera-coalesce=num-warps=1 -tessera-dot-layouts=num-warps=1 -tessera-assign-layouts=num-warps=1 -cse | FileCheck %s
+// RUN: tessera-opt %s -tessera-dot-instructions -tessera-coalesce=num-warps=1 -tessera-dot-layouts=num-warps=1 -tessera-assign-layouts=num-warps=1 -cse | FileCheck %s
 // RUN: tessera-lower %s --num-warps=1 | FileCheck %s --check-prefix=PTX
 
 // CHECK-DAG: [[EVERY:#linear[0-9]*]] = #tile.linear<32, register = {{\[\[}}1], [2], [4], [8], [16]], lane = {{\[\[}}0], [0], [0], [0], [0]], warp = []>

@@ -1,8 +1,8 @@
-// RUN: tessera-opt %s -tessera-swap-operands=num-warps=4 | FileCheck %s
+// RUN: tessera-opt %s -tessera-dot-instructions -tessera-swap-operands=num-warps=4 | FileCheck %s
 // RUN: %docblock-layouts.md swap.before > %t.before
 // RUN: tessera-opt %s | FileCheck %t.before
 // RUN: %docblock-layouts.md swap.after > %t.after
-// RUN: tessera-opt %s -tessera-swap-operands=num-warps=4 | FileCheck %t.after
+// RUN: tessera-opt %s -tessera-dot-instructions -tessera-swap-operands=num-warps=4 | FileCheck %t.after
 
 // 4 rows would be copied to 16: as columns they are copied to 8.
 // CHECK-LABEL: @few_rows(
@@ -10,7 +10,7 @@
 // CHECK-DAG: %[[BT:.*]] = tile.trans %[[B]] [1, 0]
 // CHECK-DAG: %[[AT:.*]] = tile.trans %[[A]] [1, 0]
 // CHECK-DAG: %[[CT:.*]] = tile.trans %[[C]] [1, 0]
-// CHECK: %[[D:.*]] = tile.dot %[[BT]], %[[AT]], %[[CT]] tf32 : tensor<64x64xf32>, tensor<64x4xf32> -> tensor<64x4xf32>
+// CHECK: %[[D:.*]] = tile.dot %[[BT]], %[[AT]], %[[CT]] tf32 by mma_m16n8k8 : tensor<64x64xf32>, tensor<64x4xf32> -> tensor<64x4xf32>
 // CHECK: %[[R:.*]] = tile.trans %[[D]] [1, 0] : tensor<64x4xf32> -> tensor<4x64xf32>
 // CHECK: return %[[R]]
 func.func @few_rows(%a: tensor<4x64xf32>, %b: tensor<64x64xf32>, %c: tensor<4x64xf32>) -> tensor<4x64xf32> {

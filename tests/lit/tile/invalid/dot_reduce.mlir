@@ -105,3 +105,71 @@ func.func @sort_unsigned(%x: tensor<16xf32>) {
   %s = tile.sort %x {isUnsigned} : tensor<16xf32>
   return
 }
+
+// -----
+
+func.func @instruction_elements(%a: tensor<16x16xf16>, %b: tensor<16x8xf16>, %c: tensor<16x8xf32>) {
+  // expected-error @+1 {{mma_m16n8k8 does not multiply 'f16' with precision tf32}}
+  %d = tile.dot %a, %b, %c tf32 by mma_m16n8k8 : tensor<16x16xf16>, tensor<16x8xf16> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @instruction_precision(%a: tensor<16x16xf32>, %b: tensor<16x8xf32>, %c: tensor<16x8xf32>) {
+  // expected-error @+1 {{mma_m16n8k8 does not multiply 'f32' with precision ieee}}
+  %d = tile.dot %a, %b, %c ieee by mma_m16n8k8 : tensor<16x16xf32>, tensor<16x8xf32> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @instruction_k(%a: tensor<16x8xf16>, %b: tensor<8x8xf16>, %c: tensor<16x8xf32>) {
+  // expected-error @+1 {{sums over 8, mma_m16n8k16 over 16}}
+  %d = tile.dot %a, %b, %c tf32 by mma_m16n8k16 : tensor<16x8xf16>, tensor<8x8xf16> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+// Rows of a in the lanes where acc has columns.
+#a = #tile.linear<16x16, register = [[0, 1], [8, 0], [0, 8]], lane = [[1, 0], [2, 0], [4, 0], [0, 2], [0, 4]], warp = []>
+#b = #tile.linear<16x8, register = [[1, 0], [8, 0]], lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]], warp = []>
+#acc = #tile.linear<16x8, register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = []>
+func.func @instruction_layouts(%a: tensor<16x16xf16, #a>, %b: tensor<16x8xf16, #b>, %c: tensor<16x8xf32, #acc>) {
+  // expected-error @+1 {{lanes lack elements of the fragments of mma_m16n8k16}}
+  %d = tile.dot %a, %b, %c tf32 by mma_m16n8k16 : tensor<16x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<16x8xf32, #acc>
+  return
+}
+
+// -----
+
+func.func @fma_without_reason(%a: tensor<16x16xf32>, %b: tensor<16x8xf32>, %c: tensor<16x8xf32>) {
+  // expected-error @+1 {{runs as fma and does not say why}}
+  %d = tile.dot %a, %b, %c ieee by fma : tensor<16x16xf32>, tensor<16x8xf32> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @fma_wrong_reason(%a: tensor<16x16xf32>, %b: tensor<16x8xf32>, %c: tensor<16x8xf32>) {
+  // expected-error @+1 {{runs as fma because `ieee`, which its operands are not}}
+  %d = tile.dot %a, %b, %c tf32 by fma because ieee : tensor<16x16xf32>, tensor<16x8xf32> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @reason_without_fma(%a: tensor<16x16xf32>, %b: tensor<16x8xf32>, %c: tensor<16x8xf32>) {
+  // expected-error @+1 {{has a reason for fma but runs by mma_m16n8k8}}
+  %d = tile.dot %a, %b, %c tf32 by mma_m16n8k8 because ieee : tensor<16x16xf32>, tensor<16x8xf32> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @reason_alone(%a: tensor<16x16xf32>, %b: tensor<16x8xf32>, %c: tensor<16x8xf32>) {
+  // expected-error @+1 {{has a reason for fma but no instruction}}
+  %d = tile.dot %a, %b, %c ieee because ieee : tensor<16x16xf32>, tensor<16x8xf32> -> tensor<16x8xf32>
+  return
+}

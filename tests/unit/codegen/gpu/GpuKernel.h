@@ -6,6 +6,7 @@
 #include "codegen/gpu/Lower.h"
 #include "codegen/gpu/Ptx.h"
 #include "codegen/gpu/kernel/Warps.h"
+#include "codegen/gpu/layouts/Passes.h"
 #include "dialect/tile/TileDialect.h"
 #include "runtime/sim/Sim.h"
 
@@ -111,12 +112,13 @@ private:
     options.target = GpuTarget::parse(how.target);
     options.numWarps = how.numWarps;
     options.numStages = how.numStages;
-    if (how.assignLayouts) {
-      mlir::PassManager passes(module.getContext());
+    mlir::PassManager passes(module.getContext());
+    if (how.assignLayouts)
       codegen::addLayoutPasses(passes, options);
-      if (mlir::failed(passes.run(module)))
-        throw std::runtime_error("the layout passes failed");
-    }
+    else
+      passes.addPass(codegen::gpu::createDotInstructionsPass());
+    if (mlir::failed(passes.run(module)))
+      throw std::runtime_error("the layout passes failed");
     llvm::raw_string_ostream(layoutText) << *module;
     llvm::LLVMContext context;
     auto code = codegen::lowerToLlvm(module, context, options);

@@ -1,4 +1,4 @@
-// codegen/gpu/lower/MmaPlan.h - a dot as tensor-core instructions.
+// dialect/layout/MmaPlan.h - a dot as tensor-core instructions.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -12,13 +12,14 @@
 
 #include <optional>
 
-namespace tessera::codegen::gpu {
+namespace tessera::layout {
 
-/// mma.sync.m16n8 (m = 16) and m8n8k4 (m = 8).
-struct MmaFragments {
-  int m = 16;
-  /// Elements in a 32-bit register of an operand: 2 for 16 bits, 4 for 8 bits,
-  /// 1 for tf32 and f64.
+/// The tile of one mma.sync: m16n8k16 (16 bits), m16n8k8 (tf32), m16n8k32 (8
+/// bits) or m8n8k4 (f64).
+struct MmaShape {
+  int m = 16, n = 8, k = 16;
+  /// Elements in a 32-bit register of an operand, neighbours along K: 2 for 16
+  /// bits, 4 for 8 bits, 1 for tf32 and f64.
   int packed = 2;
 };
 
@@ -46,24 +47,22 @@ struct MmaPlan {
 ///
 /// Any numbering of K that a and b share serves: the products are the same. Of
 /// tiles with fewer rows or columns than the instruction, lanes hold replicas.
-std::optional<MmaPlan> planMma(const layout::LinearLayout &a,
-                               const layout::LinearLayout &b,
-                               const layout::LinearLayout &acc,
-                               const MmaFragments &fragments);
+std::optional<MmaPlan> planMma(const LinearLayout &a, const LinearLayout &b,
+                               const LinearLayout &acc, const MmaShape &shape);
 
 /// Words of tiles of a dot: all axes but the last two are the batch.
 struct DotWords {
-  explicit DotWords(const layout::LinearLayout &acc, int kBits);
+  explicit DotWords(const LinearLayout &acc, int kBits);
 
   int batch, m, n, k; // bits
   /// What of acc's element names the row of a, the column of b.
-  layout::Word rowOf(layout::Word acc) const { return acc & mask(batch + m); }
-  layout::Word columnOf(layout::Word acc) const {
+  Word rowOf(Word acc) const { return acc & mask(batch + m); }
+  Word columnOf(Word acc) const {
     return (acc & mask(batch)) | (acc >> (batch + m)) << (batch + k);
   }
-  layout::Word inA(layout::Word index) const { return index << (batch + m); }
-  layout::Word inB(layout::Word index) const { return index << batch; }
-  static layout::Word mask(int bits) { return (layout::Word(1) << bits) - 1; }
+  Word inA(Word index) const { return index << (batch + m); }
+  Word inB(Word index) const { return index << batch; }
+  static Word mask(int bits) { return (Word(1) << bits) - 1; }
 };
 
-} // namespace tessera::codegen::gpu
+} // namespace tessera::layout

@@ -1,7 +1,7 @@
-// codegen/gpu/lower/MmaPlan.cpp - a dot as tensor-core instructions.
+// dialect/layout/MmaPlan.cpp - a dot as tensor-core instructions.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/gpu/lower/MmaPlan.h"
+#include "dialect/layout/MmaPlan.h"
 
 #include "dialect/layout/ShapeOps.h"
 
@@ -9,15 +9,10 @@
 #include <map>
 #include <numeric>
 
-using tessera::layout::Dim;
-using tessera::layout::LinearLayout;
-using tessera::layout::Span;
-using tessera::layout::Word;
-
-namespace tessera::codegen::gpu {
+namespace tessera::layout {
 
 DotWords::DotWords(const LinearLayout &acc, int kBits) : k(kBits) {
-  const layout::Extents &outs = acc.outs();
+  const Extents &outs = acc.outs();
   m = outs[outs.size() - 2].bits;
   n = outs[outs.size() - 1].bits;
   batch = acc.outBits() - m - n;
@@ -25,10 +20,10 @@ DotWords::DotWords(const LinearLayout &acc, int kBits) : k(kBits) {
 
 namespace {
 
-class Planner {
+class MmaPlanner {
 public:
-  Planner(const LinearLayout &a, const LinearLayout &b, const LinearLayout &acc,
-          const MmaFragments &how)
+  MmaPlanner(const LinearLayout &a, const LinearLayout &b,
+             const LinearLayout &acc, const MmaShape &how)
       : a(a), b(b), acc(acc), how(how), words(acc, a.outs().back().bits),
         inA(a.columns(Dim::Register)), inB(b.columns(Dim::Register)),
         inAcc(acc.columns(Dim::Register)) {}
@@ -56,7 +51,7 @@ private:
   }
 
   const LinearLayout &a, &b, &acc;
-  const MmaFragments &how;
+  const MmaShape &how;
   const DotWords words;
   const Span inA, inB, inAcc;
   // What the bits of the instruction's K, N and M add to an element: K by
@@ -68,7 +63,7 @@ private:
 } // namespace
 
 // Lanes: K (N for acc) in bits 0 and 1, rows (columns for b) in bits 2 to 4.
-bool Planner::lanesAgree() {
+bool MmaPlanner::lanesAgree() {
   if (a.inBits(Dim::Lane) != 5 || b.inBits(Dim::Lane) != 5 ||
       acc.inBits(Dim::Lane) != 5)
     return false;
@@ -100,7 +95,7 @@ bool Planner::lanesAgree() {
 }
 
 // Register bits of a that only move along K, and those of b alike.
-bool Planner::chooseK() {
+bool MmaPlanner::chooseK() {
   Span all;
   for (int bit = 0; bit < 2; ++bit)
     all.add(a.column(Dim::Lane, bit) >> (words.batch + words.m));
@@ -127,7 +122,7 @@ bool Planner::chooseK() {
 
 // Row bit 3 is a register of a and acc; where there is none the instruction
 // computes its rows twice.
-void Planner::chooseRows() {
+void MmaPlanner::chooseRows() {
   if (how.m == 16)
     for (Word column : acc.columns(Dim::Register))
       if (column && isRow(column) && inA.contains(column)) {
@@ -136,32 +131,33 @@ void Planner::chooseRows() {
       }
 }
 
-bool Planner::fragmentA(Word row, Word k, std::vector<int> &registers) const {
+bool MmaPlanner::fragmentA(Word row, Word k,
+                           std::vector<int> &registers) const {
   for (int word = 0; word < (how.m == 16 ? 4 : 1); ++word)
     for (int part = 0; part < how.packed; ++part) {
       Word element = words.rowOf(row) ^ (word & 1 ? row8 : 0) ^
                      words.inA(k ^ (word & 2 ? registerK : 0) ^
-                               layout::multiply(packedK, Word(part)));
+                               multiply(packedK, Word(part)));
       if (!find(inA, element, registers))
         return false;
     }
   return true;
 }
 
-bool Planner::fragmentB(Word column, Word k,
-                        std::vector<int> &registers) const {
+bool MmaPlanner::fragmentB(Word column, Word k,
+                           std::vector<int> &registers) const {
   for (int word = 0; word < (how.m == 16 ? 2 : 1); ++word)
     for (int part = 0; part < how.packed; ++part) {
-      Word element = words.columnOf(column) ^
-                     words.inB(k ^ (word & 1 ? registerK : 0) ^
-                               layout::multiply(packedK, Word(part)));
+      Word element =
+          words.columnOf(column) ^ words.inB(k ^ (word & 1 ? registerK : 0) ^
+                                             multiply(packedK, Word(part)));
       if (!find(inB, element, registers))
         return false;
     }
   return true;
 }
 
-std::optional<MmaPlan> Planner::plan() {
+std::optional<MmaPlan> MmaPlanner::plan() {
   if (!lanesAgree() || !chooseK())
     return std::nullopt;
   chooseRows();
@@ -176,9 +172,9 @@ std::optional<MmaPlan> Planner::plan() {
   std::map<std::pair<Word, Word>, int> ofA, ofB;
   std::map<Word, int> ofAcc;
   for (Word step = 0; step < Word(1) << kRest.size(); ++step) {
-    Word k = layout::multiply(kRest, step);
+    Word k = multiply(kRest, step);
     for (Word index = 0; index < Word(1) << offsets.size(); ++index) {
-      Word place = layout::multiply(offsets, index);
+      Word place = multiply(offsets, index);
       auto [rows, newRows] =
           ofA.try_emplace({words.rowOf(place), k}, int(plan.a.size()));
       if (newRows && !fragmentA(place, k, plan.a.emplace_back()))
@@ -208,19 +204,18 @@ static LinearLayout turned(const LinearLayout &layout) {
   std::vector<int> order(layout.outs().size());
   std::iota(order.begin(), order.end(), 0);
   std::swap(order[order.size() - 2], order[order.size() - 1]);
-  return layout::transpose(layout, order);
+  return transpose(layout, order);
 }
 
 std::optional<MmaPlan> planMma(const LinearLayout &a, const LinearLayout &b,
-                               const LinearLayout &acc,
-                               const MmaFragments &fragments) {
-  if (auto plan = Planner(a, b, acc, fragments).plan())
+                               const LinearLayout &acc, const MmaShape &shape) {
+  if (auto plan = MmaPlanner(a, b, acc, shape).plan())
     return plan;
   const LinearLayout x = turned(b), y = turned(a), z = turned(acc);
-  auto plan = Planner(x, y, z, fragments).plan();
+  auto plan = MmaPlanner(x, y, z, shape).plan();
   if (plan)
     plan->swapped = true;
   return plan;
 }
 
-} // namespace tessera::codegen::gpu
+} // namespace tessera::layout
