@@ -9,6 +9,7 @@
 #include "codegen/gpu/RegisterLimit.h"
 #include "codegen/gpu/SharedBuffers.h"
 #include "codegen/gpu/kernel/Warps.h"
+#include "codegen/gpu/passes/PassList.h"
 #include "codegen/gpu/report/Ptxas.h"
 #include "codegen/gpu/report/Report.h"
 #include "compiler/CompileParts.h"

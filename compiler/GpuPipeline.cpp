@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/GpuPipeline.h"
 
-#include "codegen/gpu/Lower.h"
+#include "codegen/gpu/passes/PassList.h"
 #include "compiler/Pipeline.h"
 
 #include "mlir/Pass/PassManager.h"

@@ -4,10 +4,7 @@
 #include "compiler/Passes.h"
 
 #include "codegen/cpu/ToLlvm.h"
-#include "codegen/gpu/layouts/Passes.h"
-#include "codegen/gpu/masks/Masks.h"
-#include "codegen/gpu/memory/MemoryBarriers.h"
-#include "codegen/gpu/pipeline/Pipeline.h"
+#include "codegen/gpu/passes/Passes.h"
 #include "dialect/tile/TileDialect.h"
 
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
@@ -44,10 +41,7 @@ void registerDialects(mlir::DialectRegistry &registry) {
 
 void registerPasses() {
   codegen::registerCpuLlvmPasses();
-  codegen::gpu::registerLayoutPasses();
-  codegen::gpu::registerPipelinePasses();
-  codegen::gpu::registerMaskPasses();
-  codegen::gpu::registerBarrierPasses();
+  codegen::gpu::registerTesseraGpuPasses();
   mlir::registerPass([] { return mlir::createCanonicalizerPass(); });
   mlir::registerPass([] { return mlir::createCSEPass(); });
   mlir::registerPass([] { return mlir::createLoopInvariantCodeMotionPass(); });

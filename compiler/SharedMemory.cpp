@@ -6,6 +6,7 @@
 
 #include "codegen/gpu/kernel/Warps.h"
 #include "codegen/gpu/memory/Scratch.h"
+#include "codegen/gpu/passes/PassList.h"
 #include "compiler/CompileParts.h"
 #include "compiler/semantics/Semantics.h"
 #include "compiler/syntax/Decorators.h"

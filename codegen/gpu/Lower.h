@@ -14,13 +14,9 @@ class Module;
 
 namespace mlir {
 class ModuleOp;
-class OpPassManager;
 } // namespace mlir
 
 namespace tessera::codegen {
-
-/// From tile IR to tile IR in which every tensor has a layout.
-void addLayoutPasses(mlir::OpPassManager &passes, const GpuOptions &options);
 
 /// LLVM IR of the one kernel of `module`, whose tensors have layouts. Gives
 /// operations that need it their scratch in shared memory first and sets

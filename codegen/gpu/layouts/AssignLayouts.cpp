@@ -4,54 +4,43 @@
 #include "codegen/gpu/layouts/Access.h"
 #include "codegen/gpu/layouts/Dots.h"
 #include "codegen/gpu/layouts/LayoutPropagation.h"
-#include "codegen/gpu/layouts/Passes.h"
 #include "codegen/gpu/layouts/Rewrite.h"
+#include "codegen/gpu/passes/Passes.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
-#include "mlir/Pass/PassRegistry.h"
 
 using namespace mlir;
 
 namespace tessera::codegen::gpu {
+
+#define GEN_PASS_DEF_ASSIGNLAYOUTSPASS
+#define GEN_PASS_DEF_COALESCEPASS
+#define GEN_PASS_DEF_DOTLAYOUTSPASS
+#include "codegen/gpu/passes/Passes.h.inc"
+
 namespace {
 
-// What the passes here have in common.
-template <typename Derived>
-struct LayoutPass : public PassWrapper<Derived, OperationPass<ModuleOp>> {
-  LayoutPass() = default;
-  explicit LayoutPass(int warps) { numWarps = warps; }
-  LayoutPass(const LayoutPass &other)
-      : PassWrapper<Derived, OperationPass<ModuleOp>>(other) {}
+// Calls `run` with every kernel; an error for numbers of warps that no block
+// has.
+LogicalResult forKernels(ModuleOp module, int numWarps,
+                         llvm::function_ref<void(func::FuncOp)> run) {
+  if (numWarps < 1 || numWarps > 32 || (numWarps & (numWarps - 1)))
+    return module.emitError()
+           << "num_warps is a power of two up to 32, got " << numWarps;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isExternal())
+      run(function);
+  return success();
+}
 
-  Pass::Option<int> numWarps{*this, "num-warps",
-                             llvm::cl::desc("warps of a block, a power of two"),
-                             llvm::cl::init(4)};
+struct CoalescePass : public impl::CoalescePassBase<CoalescePass> {
+  using Base::Base;
 
-  void getDependentDialects(DialectRegistry &registry) const final {
-    registry.insert<tile::TileDialect>();
-  }
   void runOnOperation() final {
-    ModuleOp module = this->getOperation();
-    if (numWarps < 1 || numWarps > 32 || (numWarps & (numWarps - 1))) {
-      module.emitError() << "num_warps is a power of two up to 32, got "
-                         << int(numWarps);
-      return this->signalPassFailure();
-    }
-    for (auto function : module.getOps<func::FuncOp>())
-      if (!function.isExternal())
-        static_cast<Derived *>(this)->run(function);
-  }
-};
-
-struct CoalescePass : public LayoutPass<CoalescePass> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CoalescePass)
-  using LayoutPass::LayoutPass;
-
-  StringRef getArgument() const final { return "tessera-coalesce"; }
-  StringRef getDescription() const final {
-    return "Choose layouts for loads, stores and atomics";
+    if (failed(forKernels(getOperation(), numWarps,
+                          [&](func::FuncOp function) { run(function); })))
+      signalPassFailure();
   }
   void run(func::FuncOp function) {
     AxisInfoAnalysis axes(function->getParentOp());
@@ -60,13 +49,13 @@ struct CoalescePass : public LayoutPass<CoalescePass> {
   }
 };
 
-struct DotLayoutsPass : public LayoutPass<DotLayoutsPass> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DotLayoutsPass)
-  using LayoutPass::LayoutPass;
+struct DotLayoutsPass : public impl::DotLayoutsPassBase<DotLayoutsPass> {
+  using Base::Base;
 
-  StringRef getArgument() const final { return "tessera-dot-layouts"; }
-  StringRef getDescription() const final {
-    return "Choose layouts for dots: tensor cores, warps along M and N";
+  void runOnOperation() final {
+    if (failed(forKernels(getOperation(), numWarps,
+                          [&](func::FuncOp function) { run(function); })))
+      signalPassFailure();
   }
   void run(func::FuncOp function) {
     Builder builder(&getContext());
@@ -83,13 +72,14 @@ struct DotLayoutsPass : public LayoutPass<DotLayoutsPass> {
   }
 };
 
-struct AssignLayoutsPass : public LayoutPass<AssignLayoutsPass> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(AssignLayoutsPass)
-  using LayoutPass::LayoutPass;
+struct AssignLayoutsPass
+    : public impl::AssignLayoutsPassBase<AssignLayoutsPass> {
+  using Base::Base;
 
-  StringRef getArgument() const final { return "tessera-assign-layouts"; }
-  StringRef getDescription() const final {
-    return "Give every tensor a layout, with few conversions";
+  void runOnOperation() final {
+    if (failed(forKernels(getOperation(), numWarps,
+                          [&](func::FuncOp function) { run(function); })))
+      signalPassFailure();
   }
   void run(func::FuncOp function) {
     Anchors anchors;
@@ -122,26 +112,5 @@ struct AssignLayoutsPass : public LayoutPass<AssignLayoutsPass> {
 };
 
 } // namespace
-
-std::unique_ptr<Pass> createCoalescePass(int numWarps) {
-  return std::make_unique<CoalescePass>(numWarps);
-}
-std::unique_ptr<Pass> createDotLayoutsPass(int numWarps) {
-  return std::make_unique<DotLayoutsPass>(numWarps);
-}
-std::unique_ptr<Pass> createAssignLayoutsPass(int numWarps) {
-  return std::make_unique<AssignLayoutsPass>(numWarps);
-}
-
-void registerLayoutPasses() {
-  registerPass([] { return createDotInstructionsPass(); });
-  registerSwapOperandsPass();
-  PassRegistration<CoalescePass>();
-  PassRegistration<DotLayoutsPass>();
-  PassRegistration<AssignLayoutsPass>();
-  registerPass([] { return createVectorWidthsPass(); });
-  registerPass([] { return createTrimWarpsPass(4); });
-  registerPass([] { return createMaskLoadsPass(); });
-}
 
 } // namespace tessera::codegen::gpu

@@ -1,25 +1,24 @@
 // codegen/gpu/layouts/DotInstructions.cpp - what computes each dot.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/gpu/layouts/Passes.h"
+#include "codegen/gpu/passes/Passes.h"
 #include "dialect/tile/DotInstruction.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
 
 using namespace mlir;
 
 namespace tessera::codegen::gpu {
+
+#define GEN_PASS_DEF_DOTINSTRUCTIONSPASS
+#include "codegen/gpu/passes/Passes.h.inc"
+
 namespace {
 
 struct DotInstructionsPass
-    : public PassWrapper<DotInstructionsPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DotInstructionsPass)
+    : public impl::DotInstructionsPassBase<DotInstructionsPass> {
+  using Base::Base;
 
-  StringRef getArgument() const final { return "tessera-dot-instructions"; }
-  StringRef getDescription() const final {
-    return "Choose what computes each dot: tensor cores or multiply-adds";
-  }
   void runOnOperation() final {
     getOperation().walk([](tile::DotOp dot) {
       if (dot.getInstruction())
@@ -32,9 +31,5 @@ struct DotInstructionsPass
 };
 
 } // namespace
-
-std::unique_ptr<Pass> createDotInstructionsPass() {
-  return std::make_unique<DotInstructionsPass>();
-}
 
 } // namespace tessera::codegen::gpu

@@ -6,19 +6,22 @@
 // zeros: an element that is masked off is 0. A conjunction a row takes the
 // place of a select an element, and fewer sectors are read. Loads without a
 // mask stay as they are: a mask costs them a register move an element.
-#include "codegen/gpu/layouts/Passes.h"
+#include "codegen/gpu/passes/Passes.h"
 #include "dialect/tile/TileDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Pass/Pass.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
 namespace tessera::codegen::gpu {
+
+#define GEN_PASS_DEF_MASKLOADSPASS
+#include "codegen/gpu/passes/Passes.h.inc"
+
 namespace {
 
 // All bits 0.
@@ -71,14 +74,9 @@ bool collectBefore(Value value, Operation *place,
   return true;
 }
 
-struct MaskLoadsPass
-    : public PassWrapper<MaskLoadsPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MaskLoadsPass)
+struct MaskLoadsPass : public impl::MaskLoadsPassBase<MaskLoadsPass> {
+  using Base::Base;
 
-  StringRef getArgument() const final { return "tessera-mask-loads"; }
-  StringRef getDescription() const final {
-    return "Mask loads off where a select throws them away";
-  }
   void runOnOperation() final {
     SmallVector<arith::SelectOp> selects;
     getOperation().walk(
@@ -115,9 +113,5 @@ private:
 };
 
 } // namespace
-
-std::unique_ptr<Pass> createMaskLoadsPass() {
-  return std::make_unique<MaskLoadsPass>();
-}
 
 } // namespace tessera::codegen::gpu

@@ -1,16 +1,19 @@
 // codegen/gpu/layouts/SwapOperands.cpp - products with few rows as products
 // with few columns. Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/gpu/layouts/Passes.h"
+#include "codegen/gpu/passes/Passes.h"
 #include "dialect/tile/DotInstruction.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
 
 using namespace mlir;
 
 namespace tessera::codegen::gpu {
+
+#define GEN_PASS_DEF_SWAPOPERANDSPASS
+#include "codegen/gpu/passes/Passes.h.inc"
+
 namespace {
 
 // What a warp issues for one step along K: what is left over is replication.
@@ -43,21 +46,8 @@ Value transposed(OpBuilder &builder, Location where, Value value) {
       where, RankedTensorType::get(shape, type.getElementType()), value, order);
 }
 
-struct SwapOperandsPass
-    : public PassWrapper<SwapOperandsPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SwapOperandsPass)
-
-  SwapOperandsPass() = default;
-  explicit SwapOperandsPass(int warps) { numWarps = warps; }
-  SwapOperandsPass(const SwapOperandsPass &other) : PassWrapper(other) {}
-
-  StringRef getArgument() const final { return "tessera-swap-operands"; }
-  StringRef getDescription() const final {
-    return "Compute b^T a^T instead of a b where a has few rows";
-  }
-
-  Option<int> numWarps{*this, "num-warps", llvm::cl::init(4),
-                       llvm::cl::desc("warps of a block")};
+struct SwapOperandsPass : public impl::SwapOperandsPassBase<SwapOperandsPass> {
+  using Base::Base;
 
   void runOnOperation() final {
     getOperation().walk([&](tile::DotOp dot) {
@@ -78,11 +68,5 @@ struct SwapOperandsPass
 };
 
 } // namespace
-
-std::unique_ptr<Pass> createSwapOperandsPass(int numWarps) {
-  return std::make_unique<SwapOperandsPass>(numWarps);
-}
-
-void registerSwapOperandsPass() { PassRegistration<SwapOperandsPass>(); }
 
 } // namespace tessera::codegen::gpu

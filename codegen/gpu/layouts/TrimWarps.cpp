@@ -7,36 +7,26 @@
 // stores. A kernel whose tiles are small, or that has scalars only, is launched
 // with fewer warps instead; with one warp its barriers are the warp's.
 #include "codegen/gpu/kernel/Warps.h"
-#include "codegen/gpu/layouts/Passes.h"
+#include "codegen/gpu/passes/Passes.h"
 #include "dialect/tile/TileDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
 
 using namespace mlir;
 
 namespace tessera::codegen::gpu {
+
+#define GEN_PASS_DEF_TRIMWARPSPASS
+#include "codegen/gpu/passes/Passes.h.inc"
+
 namespace {
 
-struct TrimWarpsPass
-    : public PassWrapper<TrimWarpsPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TrimWarpsPass)
-  TrimWarpsPass() = default;
-  explicit TrimWarpsPass(int warps) { numWarps = warps; }
-  TrimWarpsPass(const TrimWarpsPass &other)
-      : PassWrapper<TrimWarpsPass, OperationPass<ModuleOp>>(other) {}
+struct TrimWarpsPass : public impl::TrimWarpsPassBase<TrimWarpsPass> {
+  using Base::Base;
 
-  Pass::Option<int> numWarps{*this, "num-warps",
-                             llvm::cl::desc("warps of a block, a power of two"),
-                             llvm::cl::init(4)};
-
-  StringRef getArgument() const final { return "tessera-trim-warps"; }
-  StringRef getDescription() const final {
-    return "Launch no warps that only do what others do";
-  }
   void runOnOperation() final {
     SmallVector<bool> used = usedBits();
     int kept = int(llvm::count(used, true));
@@ -86,9 +76,5 @@ private:
 };
 
 } // namespace
-
-std::unique_ptr<Pass> createTrimWarpsPass(int numWarps) {
-  return std::make_unique<TrimWarpsPass>(numWarps);
-}
 
 } // namespace tessera::codegen::gpu

@@ -2,27 +2,25 @@
 // once. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/kernel/Attributes.h"
 #include "codegen/gpu/layouts/Access.h"
-#include "codegen/gpu/layouts/Passes.h"
 #include "codegen/gpu/layouts/Traffic.h"
+#include "codegen/gpu/passes/Passes.h"
 #include "dialect/tile/TileDialect.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
 
 using namespace mlir;
 
 namespace tessera::codegen::gpu {
+
+#define GEN_PASS_DEF_VECTORWIDTHSPASS
+#include "codegen/gpu/passes/Passes.h.inc"
+
 namespace {
 
-struct VectorWidthsPass
-    : public PassWrapper<VectorWidthsPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(VectorWidthsPass)
+struct VectorWidthsPass : public impl::VectorWidthsPassBase<VectorWidthsPass> {
+  using Base::Base;
 
-  StringRef getArgument() const final { return "tessera-vector-widths"; }
-  StringRef getDescription() const final {
-    return "Say how many elements a lane loads or stores at once";
-  }
   void runOnOperation() final {
     AxisInfoAnalysis axes(getOperation());
     Builder builder(&getContext());
@@ -52,9 +50,5 @@ struct VectorWidthsPass
 };
 
 } // namespace
-
-std::unique_ptr<Pass> createVectorWidthsPass() {
-  return std::make_unique<VectorWidthsPass>();
-}
 
 } // namespace tessera::codegen::gpu

@@ -1,9 +1,8 @@
 // codegen/gpu/masks/GuardMasks.cpp - masking where some element is masked.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/gpu/masks/Masks.h"
-
 #include "codegen/gpu/masks/TileBounds.h"
+#include "codegen/gpu/passes/Passes.h"
 #include "dialect/tile/TileDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -11,13 +10,15 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Pass/Pass.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
 namespace tessera::codegen::gpu {
+
+#define GEN_PASS_DEF_GUARDMASKSPASS
+#include "codegen/gpu/passes/Passes.h.inc"
+
 namespace {
 
 // Instructions of an iteration that must be saved for each one that is added.
@@ -137,17 +138,9 @@ private:
   const AxisInfoAnalysis &axes;
 };
 
-struct GuardMasksPass
-    : public PassWrapper<GuardMasksPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(GuardMasksPass)
+struct GuardMasksPass : public impl::GuardMasksPassBase<GuardMasksPass> {
+  using Base::Base;
 
-  StringRef getArgument() const final { return "tessera-guard-masks"; }
-  StringRef getDescription() const final {
-    return "Mask the scores of a loop only in iterations that mask some";
-  }
-  void getDependentDialects(DialectRegistry &registry) const final {
-    registry.insert<arith::ArithDialect, scf::SCFDialect>();
-  }
   void runOnOperation() final {
     SmallVector<arith::SelectOp> selects;
     getOperation().walk([&](arith::SelectOp select) {
@@ -169,11 +162,5 @@ struct GuardMasksPass
 };
 
 } // namespace
-
-std::unique_ptr<Pass> createGuardMasksPass() {
-  return std::make_unique<GuardMasksPass>();
-}
-
-void registerMaskPasses() { PassRegistration<GuardMasksPass>(); }
 
 } // namespace tessera::codegen::gpu

@@ -1,23 +1,24 @@
 // codegen/gpu/memory/MemoryBarriers.cpp - barriers of global memory.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/gpu/memory/MemoryBarriers.h"
-
 #include "codegen/analysis/ForwardWalk.h"
 #include "codegen/analysis/MemoryModel.h"
 #include "codegen/analysis/PointerOrigins.h"
+#include "codegen/gpu/passes/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using tessera::layout::Dim;
 
 namespace tessera::codegen::gpu {
+
+#define GEN_PASS_DEF_MEMORYBARRIERSPASS
+#include "codegen/gpu/passes/Passes.h.inc"
+
 namespace {
 
 // An access of global memory that no barrier has followed yet.
@@ -110,16 +111,9 @@ class BarrierInsertion : public ForwardWalk<State> {
 };
 
 struct MemoryBarriersPass
-    : public PassWrapper<MemoryBarriersPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MemoryBarriersPass)
+    : public impl::MemoryBarriersPassBase<MemoryBarriersPass> {
+  using Base::Base;
 
-  StringRef getArgument() const final { return "tessera-memory-barriers"; }
-  StringRef getDescription() const final {
-    return "Put barriers between accesses of a program that may meet";
-  }
-  void getDependentDialects(DialectRegistry &registry) const final {
-    registry.insert<tile::TileDialect>();
-  }
   void runOnOperation() final {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       BarrierInsertion insertion;
@@ -131,11 +125,5 @@ struct MemoryBarriersPass
 };
 
 } // namespace
-
-std::unique_ptr<Pass> createMemoryBarriersPass() {
-  return std::make_unique<MemoryBarriersPass>();
-}
-
-void registerBarrierPasses() { PassRegistration<MemoryBarriersPass>(); }
 
 } // namespace tessera::codegen::gpu

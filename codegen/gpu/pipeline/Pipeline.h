@@ -25,12 +25,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/SetVector.h"
 
-#include <memory>
 #include <optional>
-
-namespace mlir {
-class Pass;
-} // namespace mlir
 
 namespace tessera::codegen::gpu {
 
@@ -84,22 +79,5 @@ struct SplitLoads {
 /// loads that are first used there. softmax(q k^T) v: k early, v late.
 std::optional<SplitLoads> splitLoads(mlir::scf::ForOp loop,
                                      llvm::ArrayRef<StagedLoad> loads);
-
-/// tessera-pipeline-loops: with `numStages` >= 2, every loop that has such
-/// loads and nothing that keeps them behind it; numStages - 1 buffers a load,
-/// with two stages two, or one where two would take more than `sharedBytes` and
-/// splitLoads finds a way.
-std::unique_ptr<mlir::Pass> createPipelineLoopsPass(int numStages,
-                                                    int64_t sharedBytes);
-
-/// tessera-promote-operands: tiles that several dots read, and operands from
-/// outside of a loop that has too many for its registers, are stored to shared
-/// memory once and read from there by each dot. Copies that it starts have
-/// landed before anything can write what they read. `sharedBytes`: of a block.
-std::unique_ptr<mlir::Pass> createPromoteOperandsPass(int64_t sharedBytes);
-
-/// For tools.
-void registerPipelinePasses();
-void registerPromoteOperandsPass();
 
 } // namespace tessera::codegen::gpu

@@ -5,14 +5,13 @@
 
 #include "codegen/analysis/MemoryModel.h"
 #include "codegen/gpu/kernel/TileSizes.h"
+#include "codegen/gpu/passes/Passes.h"
 #include "dialect/layout/ShapeOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Pass/Pass.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <utility>
@@ -20,6 +19,10 @@
 using namespace mlir;
 
 namespace tessera::codegen::gpu {
+
+#define GEN_PASS_DEF_PIPELINELOOPSPASS
+#include "codegen/gpu/passes/Passes.h.inc"
+
 namespace {
 
 // Loads that are copied together.
@@ -441,31 +444,9 @@ int64_t bytesOf(ArrayRef<StagedLoad> loads) {
 }
 
 struct PipelineLoopsPass
-    : public PassWrapper<PipelineLoopsPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PipelineLoopsPass)
+    : public impl::PipelineLoopsPassBase<PipelineLoopsPass> {
+  using Base::Base;
 
-  PipelineLoopsPass() = default;
-  PipelineLoopsPass(int stages, int64_t bytes) {
-    numStages = stages;
-    sharedBytes = bytes;
-  }
-  PipelineLoopsPass(const PipelineLoopsPass &other) : PassWrapper(other) {}
-
-  Option<int> numStages{*this, "num-stages",
-                        llvm::cl::desc("iterations under way at once"),
-                        llvm::cl::init(3)};
-  Option<int64_t> sharedBytes{
-      *this, "shared-bytes",
-      llvm::cl::desc("of two buffers a tile, which two stages may take"),
-      llvm::cl::init(0)};
-
-  StringRef getArgument() const final { return "tessera-pipeline-loops"; }
-  StringRef getDescription() const final {
-    return "Copy operands of dots to shared memory iterations ahead";
-  }
-  void getDependentDialects(DialectRegistry &registry) const final {
-    registry.insert<tile::TileDialect, arith::ArithDialect, scf::SCFDialect>();
-  }
   void runOnOperation() final {
     // All are looked at before the first one gets barriers of this pass.
     SmallVector<scf::ForOp> loops;
@@ -504,15 +485,5 @@ struct PipelineLoopsPass
 };
 
 } // namespace
-
-std::unique_ptr<Pass> createPipelineLoopsPass(int numStages,
-                                              int64_t sharedBytes) {
-  return std::make_unique<PipelineLoopsPass>(numStages, sharedBytes);
-}
-
-void registerPipelinePasses() {
-  PassRegistration<PipelineLoopsPass>();
-  registerPromoteOperandsPass();
-}
 
 } // namespace tessera::codegen::gpu

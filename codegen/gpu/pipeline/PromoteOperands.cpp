@@ -19,6 +19,7 @@
 #include "codegen/analysis/PointerOrigins.h"
 #include "codegen/gpu/kernel/Attributes.h"
 #include "codegen/gpu/kernel/TileSizes.h"
+#include "codegen/gpu/passes/Passes.h"
 #include "codegen/gpu/pipeline/OperandLayout.h"
 #include "codegen/gpu/pipeline/Pipeline.h"
 #include "dialect/layout/Conversion.h"
@@ -26,8 +27,6 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/MapVector.h"
 
 #include <numeric>
@@ -36,6 +35,10 @@ using namespace mlir;
 using tessera::layout::LinearLayout;
 
 namespace tessera::codegen::gpu {
+
+#define GEN_PASS_DEF_PROMOTEOPERANDSPASS
+#include "codegen/gpu/passes/Passes.h.inc"
+
 namespace {
 
 // Registers of 32 bits that the operands and accumulators of a loop may take
@@ -413,34 +416,12 @@ private:
 };
 
 struct PromoteOperandsPass
-    : public PassWrapper<PromoteOperandsPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PromoteOperandsPass)
+    : public impl::PromoteOperandsPassBase<PromoteOperandsPass> {
+  using Base::Base;
 
-  PromoteOperandsPass() = default;
-  explicit PromoteOperandsPass(int64_t bytes) { sharedBytes = bytes; }
-  PromoteOperandsPass(const PromoteOperandsPass &other) : PassWrapper(other) {}
-
-  Option<int64_t> sharedBytes{*this, "shared-bytes",
-                              llvm::cl::desc("shared memory of a block"),
-                              llvm::cl::init(166912)};
-
-  StringRef getArgument() const final { return "tessera-promote-operands"; }
-  StringRef getDescription() const final {
-    return "Keep operands that dots share, or that are too many, in shared "
-           "memory";
-  }
-  void getDependentDialects(DialectRegistry &registry) const final {
-    registry.insert<tile::TileDialect>();
-  }
   void runOnOperation() final { Stager(getOperation(), sharedBytes).run(); }
 };
 
 } // namespace
-
-std::unique_ptr<Pass> createPromoteOperandsPass(int64_t sharedBytes) {
-  return std::make_unique<PromoteOperandsPass>(sharedBytes);
-}
-
-void registerPromoteOperandsPass() { PassRegistration<PromoteOperandsPass>(); }
 
 } // namespace tessera::codegen::gpu

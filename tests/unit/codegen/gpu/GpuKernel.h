@@ -6,7 +6,8 @@
 #include "codegen/gpu/Lower.h"
 #include "codegen/gpu/Ptx.h"
 #include "codegen/gpu/kernel/Warps.h"
-#include "codegen/gpu/layouts/Passes.h"
+#include "codegen/gpu/passes/PassList.h"
+#include "codegen/gpu/passes/Passes.h"
 #include "dialect/tile/TileDialect.h"
 #include "runtime/sim/Sim.h"
 

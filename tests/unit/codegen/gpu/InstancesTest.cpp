@@ -3,6 +3,7 @@
 #include "tests/unit/semantics/Instances.h"
 #include "codegen/gpu/Lower.h"
 #include "codegen/gpu/Ptx.h"
+#include "codegen/gpu/passes/PassList.h"
 #include "compiler/Pipeline.h"
 #include "compiler/Tiles.h"
 #include "dialect/layout/Parse.h"

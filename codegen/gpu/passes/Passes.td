@@ -1,0 +1,164 @@
+// codegen/gpu/passes/Passes.td - what each pass of the GPU does, and why.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// docs/compiler/passes.md prints this text with what each pass makes of a loop.
+// PassList.cpp has the order.
+#ifndef TESSERA_GPU_PASSES_TD
+#define TESSERA_GPU_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+class GpuPass<string argument> : Pass<argument, "::mlir::ModuleOp">;
+
+def NumWarps : Option<"numWarps", "num-warps", "int", /*default=*/"4",
+                      "warps of a block, a power of two up to 32">;
+
+def DotInstructionsPass : GpuPass<"tessera-dot-instructions"> {
+  let summary = "Choose what computes each dot: tensor cores or multiply-adds";
+  let description = [{
+    Every dot that has no instruction yet gets one, and the reason where it is
+    not one of tensor cores (dialect/tile/DotInstruction.h). It comes first:
+    operands change places, layouts are chosen and loops are pipelined for the
+    instruction, the remark about a missed tensor core tells its reason, and the
+    lowering does what it says.
+  }];
+}
+
+def SwapOperandsPass : GpuPass<"tessera-swap-operands"> {
+  let summary = "Compute b^T a^T instead of a b where a has few rows";
+  let description = [{
+    A dot whose result has fewer rows than an instruction of tensor cores (16)
+    is computed as the transpose of b^T a^T where that takes a warp fewer
+    instructions: they have 8 columns. Only for kernels with the hint `swap_ab`,
+    because the transposed operands may cost more than the instructions save.
+  }];
+  let options = [NumWarps];
+  let dependentDialects = ["::tessera::tile::TileDialect"];
+}
+
+def MaskLoadsPass : GpuPass<"tessera-mask-loads"> {
+  let summary = "Mask loads off where a select throws them away";
+  let description = [{
+    The condition of a select that keeps a loaded element or gives 0 becomes
+    part of the load's mask. What is not needed is not read, and the load can be
+    an asynchronous copy, which writes 0 where it is masked off.
+  }];
+}
+
+def CoalescePass : GpuPass<"tessera-coalesce"> {
+  let summary = "Choose layouts for loads, stores and atomics";
+  let description = [{
+    A layout for every access (attribute `tile.layout`), after the run and the
+    alignment of its addresses: neighbouring lanes take neighbouring 16 bytes.
+  }];
+  let options = [NumWarps];
+  let dependentDialects = ["::tessera::tile::TileDialect"];
+}
+
+def DotLayoutsPass : GpuPass<"tessera-dot-layouts"> {
+  let summary = "Choose layouts for dots: fragments, warps along M and N";
+  let description = [{
+    Layouts for the operands and the accumulator of every dot (attribute
+    `tile.layout`), those of its instruction. Warps lie so that the result of
+    one dot is where the next one wants it.
+  }];
+  let options = [NumWarps];
+  let dependentDialects = ["::tessera::tile::TileDialect"];
+}
+
+def AssignLayoutsPass : GpuPass<"tessera-assign-layouts"> {
+  let summary = "Give every tensor a layout, with few conversions";
+  let description = [{
+    Layouts propagate from the accesses and dots. Where a user wants another one
+    than a value has, the value is rematerialized or converted
+    (`tile.convert_layout`), whichever costs less.
+  }];
+  let options = [NumWarps];
+  let dependentDialects = ["::tessera::tile::TileDialect"];
+}
+
+def TrimWarpsPass : GpuPass<"tessera-trim-warps"> {
+  let summary = "Launch no warps that only do what others do";
+  let description = [{
+    A bit of the warp number that moves no element of any tensor doubles the
+    block for nothing. It is dropped from all layouts, and the module says with
+    how many warps a block is launched (`tessera.num_warps`).
+  }];
+  let options = [NumWarps];
+}
+
+def VectorWidthsPass : GpuPass<"tessera-vector-widths"> {
+  let summary = "Say how many elements a lane loads or stores at once";
+  let description = [{
+    The attribute `tile.vector` of loads, stores and atomics, from their layouts
+    and the runs of their addresses and masks.
+  }];
+}
+
+def PipelineLoopsPass : GpuPass<"tessera-pipeline-loops"> {
+  let summary = "Copy operands of dots to shared memory iterations ahead";
+  let description = [{
+    A loop that loads an operand of a dot waits for memory in each iteration.
+    Instead the tile of a later iteration is copied in the background while this
+    one computes. Of loops with two stages or more and nothing that keeps their
+    loads behind it: `num-stages` - 1 buffers a load, with two stages two, or one
+    where two would take more than `shared-bytes` and the dots can be split in
+    those before and those behind a wait.
+  }];
+  let options = [
+    Option<"numStages", "num-stages", "int", "3", "iterations under way at once">,
+    Option<"sharedBytes", "shared-bytes", "int64_t", "0",
+           "of two buffers a tile, which two stages may take">];
+  let dependentDialects = ["::tessera::tile::TileDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+def PromoteOperandsPass : GpuPass<"tessera-promote-operands"> {
+  let summary = "Keep operands that dots share, or that are too many, in shared memory";
+  let description = [{
+    Tiles that several dots read, and operands from outside of a loop that has
+    too many for its registers, are stored to shared memory once and read from
+    there by each dot. Copies that it starts have landed before anything can
+    write what they read.
+  }];
+  let options = [
+    Option<"sharedBytes", "shared-bytes", "int64_t", "166912", "shared memory of a block">];
+  let dependentDialects = ["::tessera::tile::TileDialect"];
+}
+
+def GuardMasksPass : GpuPass<"tessera-guard-masks"> {
+  let summary = "Mask the scores of a loop only in iterations that mask some";
+  let description = [{
+    Only the first and the last iterations of a loop over keys meet the diagonal
+    or the end. The condition of the branch is one scalar of the whole block: all
+    warps take the same side, and an iteration that needs no mask spends a few
+    instructions on it instead of two or three for each element.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def MemoryBarriersPass : GpuPass<"tessera-memory-barriers"> {
+  let summary = "Put barriers between accesses of a program that may meet";
+  let description = [{
+    A program is one thread of control to its author, but many threads on a GPU:
+    what one of them has stored another may load too early. A `tile.barrier`
+    comes before every access of global memory that may meet an earlier one,
+    since the last barrier, of another thread:
+
+    - a load or store through the pointer argument of an earlier store, or a
+      store through that of an earlier load, unless both go through the same
+      pointers in the same layout without replication: then each element stays
+      with its thread (of pointers that depend on loads several may be equal, so
+      storing through them waits for loads through them);
+    - an atomic that is not relaxed, after stores; one on a single address after
+      any access: what it releases must have been done by every thread.
+
+    Different arguments are taken to be different memory, and stores of one
+    statement in different iterations to write different places when their
+    addresses follow from arguments and counters alone.
+  }];
+  let dependentDialects = ["::tessera::tile::TileDialect"];
+}
+
+#endif // TESSERA_GPU_PASSES_TD
