@@ -4,7 +4,7 @@
 #include "compiler/Compile.h"
 
 #include "codegen/cpu/Lower.h"
-#include "codegen/cpu/Object.h"
+#include "codegen/cpu/object/Object.h"
 #include "compiler/CompileGpu.h"
 #include "compiler/CompileParts.h"
 #include "compiler/Override.h"

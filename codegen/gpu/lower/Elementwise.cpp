@@ -2,7 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/analysis/AxisInfo.h"
-#include "codegen/cpu/Math.h"
+#include "codegen/cpu/math/Math.h"
 #include "codegen/gpu/lower/Address.h"
 #include "codegen/gpu/lower/Emitter.h"
 #include "codegen/gpu/lower/Families.h"
@@ -211,15 +211,12 @@ static llvm::Value *divisorOf(Emitter &e, llvm::Value *divisor) {
   return e.b.CreateTrunc(copy, type);
 }
 
-// One result register from one register of each operand; null for operations
-// that are not elementwise.
-static llvm::Value *apply(Emitter &e, Operation *op, Operands in,
-                          llvm::Type *type) {
+// The functions below give one result register from one register of each
+// operand, and null for operations that are not theirs.
+
+static llvm::Value *applyInteger(Emitter &e, Operation *op, Operands in) {
   auto &b = e.b;
-  using Result = llvm::Value *;
-  using Maker = llvm::function_ref<llvm::Value *(Operands)>;
-  auto floats = [&](Maker make) { return inFloat(e, in, false, make); };
-  return llvm::TypeSwitch<Operation *, Result>(op)
+  return llvm::TypeSwitch<Operation *, llvm::Value *>(op)
       .Case([&](arith::AddIOp) { return b.CreateAdd(in[0], in[1]); })
       .Case([&](arith::SubIOp) { return b.CreateSub(in[0], in[1]); })
       .Case([&](arith::MulIOp product) {
@@ -259,11 +256,17 @@ static llvm::Value *apply(Emitter &e, Operation *op, Operands in,
       .Case([&](arith::CmpIOp cmp) {
         return b.CreateICmp(predicateOf(cmp.getPredicate()), in[0], in[1]);
       })
+      .Default(static_cast<llvm::Value *>(nullptr));
+}
+
+static llvm::Value *applyFloat(Emitter &e, Operation *op, Operands in) {
+  auto &b = e.b;
+  using Maker = llvm::function_ref<llvm::Value *(Operands)>;
+  auto floats = [&](Maker make) { return inFloat(e, in, false, make); };
+  return llvm::TypeSwitch<Operation *, llvm::Value *>(op)
       .Case([&](arith::CmpFOp cmp) {
         return b.CreateFCmp(predicateOf(cmp.getPredicate()), in[0], in[1]);
       })
-      .Case(
-          [&](arith::SelectOp) { return b.CreateSelect(in[0], in[1], in[2]); })
       .Case([&](arith::AddFOp) {
         return floats([&](Operands x) {
           return contractible(op, b.CreateFAdd(x[0], x[1]));
@@ -288,6 +291,13 @@ static llvm::Value *apply(Emitter &e, Operation *op, Operands in,
       .Case([&](arith::MinNumFOp) { return b.CreateMinNum(in[0], in[1]); })
       .Case([&](arith::MaximumFOp) { return b.CreateMaximum(in[0], in[1]); })
       .Case([&](arith::MinimumFOp) { return b.CreateMinimum(in[0], in[1]); })
+      .Default(static_cast<llvm::Value *>(nullptr));
+}
+
+static llvm::Value *applyCast(Emitter &e, Operation *op, Operands in,
+                              llvm::Type *type) {
+  auto &b = e.b;
+  return llvm::TypeSwitch<Operation *, llvm::Value *>(op)
       .Case([&](arith::ExtSIOp) { return b.CreateSExt(in[0], type); })
       .Case([&](arith::ExtUIOp) { return b.CreateZExt(in[0], type); })
       .Case([&](arith::TruncIOp) { return b.CreateTrunc(in[0], type); })
@@ -305,7 +315,18 @@ static llvm::Value *apply(Emitter &e, Operation *op, Operands in,
       })
       .Case<tile::BitcastOp, arith::BitcastOp>(
           [&](auto) { return bitcast(e, in[0], type); })
-      .Default(Result());
+      .Default(static_cast<llvm::Value *>(nullptr));
+}
+
+static llvm::Value *apply(Emitter &e, Operation *op, Operands in,
+                          llvm::Type *type) {
+  if (isa<arith::SelectOp>(op))
+    return e.b.CreateSelect(in[0], in[1], in[2]);
+  if (llvm::Value *result = applyInteger(e, op, in))
+    return result;
+  if (llvm::Value *result = applyFloat(e, op, in))
+    return result;
+  return applyCast(e, op, in, type);
 }
 
 static bool emitAddPtr(Emitter &e, tile::AddPtrOp op) {

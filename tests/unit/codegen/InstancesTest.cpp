@@ -2,7 +2,7 @@
 // cpu. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/semantics/Instances.h"
 #include "codegen/cpu/Lower.h"
-#include "codegen/cpu/Object.h"
+#include "codegen/cpu/object/Object.h"
 
 #include "mlir/IR/Verifier.h"
 

@@ -5,9 +5,9 @@
 // Each function is compiled as a kernel over an array and run on about a
 // million floats: a stride over all bit patterns, a dense sample of the range
 // where the function is interesting, and every special value.
-#include "codegen/cpu/Math.h"
-#include "codegen/cpu/Object.h"
+#include "codegen/cpu/math/Math.h"
 #include "codegen/cpu/ToLlvm.h"
+#include "codegen/cpu/object/Object.h"
 #include "tests/unit/codegen/LoadedKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,8 +1,8 @@
 // tests/unit/codegen/ObjectTest.cpp - shared objects from LLVM dialect text.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/cpu/Object.h"
-#include "codegen/cpu/Link.h"
+#include "codegen/cpu/object/Object.h"
+#include "codegen/cpu/object/Link.h"
 #include "support/Error.h"
 #include "tests/unit/codegen/LoadedKernel.h"
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "codegen/cpu/Lower.h"
-#include "codegen/cpu/Object.h"
+#include "codegen/cpu/object/Object.h"
 #include "dialect/tile/TileDialect.h"
 #include "tests/unit/codegen/LoadedKernel.h"
 

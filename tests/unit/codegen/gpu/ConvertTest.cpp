@@ -4,7 +4,7 @@
 //
 // A tile is read in one layout, converted and written in another. Element i is
 // read from in[i] and must come out at out[i], whatever the layouts are.
-#include "codegen/gpu/lower/Plans.h"
+#include "codegen/gpu/lower/shared/Plans.h"
 #include "dialect/layout/RegisterLayouts.h"
 #include "dialect/layout/ShapeOps.h"
 #include "tests/unit/codegen/gpu/GpuKernel.h"

@@ -1,0 +1,50 @@
+// codegen/cpu/object/Object.h - a module in the LLVM dialect to a shared
+// object. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/CpuTarget.h"
+#include "support/LineTable.h"
+
+#include <cstdint>
+#include <string>
+
+namespace mlir {
+class ModuleOp;
+} // namespace mlir
+
+namespace tessera::codegen {
+
+struct ObjectOptions {
+  CpuTarget target;
+  // The one symbol the shared object exports.
+  std::string entry = "tessera_entry";
+  // Keep the optimized LLVM IR and the assembly as text.
+  bool keepLlvm = false;
+  bool keepAsm = false;
+  // LLVM IR to emit in place of the module's; the path stands in messages. It
+  // is not optimized again.
+  std::string llvmPath, llvmText;
+  // Assembly to assemble in place of the code of either.
+  std::string asmPath, asmText;
+};
+
+struct SharedObject {
+  std::string bytes;
+  // Of the entry; none where IR or assembly was given.
+  LineTable lines;
+  std::string llvmText;
+  std::string asmText;
+  // Microseconds.
+  int64_t translate = 0, optimize = 0, emit = 0, link = 0;
+};
+
+// Translates, optimizes, emits and links. The module may hold helper functions;
+// all but the entry become internal. The result depends on nothing but its
+// arguments: the same module gives the same bytes. Throws tessera::Error when
+// the module cannot be translated, or when the result would need a symbol from
+// outside: a kernel is loaded without libc and libm; CompileError for IR of
+// `llvmText` or assembly of `asmText` that is not right.
+SharedObject emitSharedObject(mlir::ModuleOp module,
+                              const ObjectOptions &options);
+
+} // namespace tessera::codegen

@@ -1,0 +1,108 @@
+// codegen/gpu/lower/rows/Gather.cpp - elements by index; how often values
+// occur. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+#include "codegen/gpu/lower/rows/AxisPlan.h"
+#include "codegen/gpu/lower/rows/Sort.h"
+#include "codegen/gpu/lower/shared/ScratchArray.h"
+
+using namespace mlir;
+using tessera::layout::Dim;
+using tessera::layout::LinearLayout;
+using tessera::layout::Word;
+
+namespace tessera::codegen::gpu {
+
+int64_t gatherScratchBytes(Operation *op) {
+  if (auto gather = dyn_cast<tile::GatherOp>(op)) {
+    Type type = gather.getSrc().getType();
+    if (tile::LinearAttr attr = tile::layoutOf(type))
+      return scratchArrayBytes(tile::elementType(type),
+                               int64_t(1) << attr.layout().outBits());
+  }
+  if (auto histogram = dyn_cast<tile::HistogramOp>(op))
+    return 4 * tile::shapeOf(histogram.getType()).front();
+  return 0;
+}
+
+static void expectSame(Emitter &e, Operation *op, Value x, Value y) {
+  if (e.layoutOf(x.getType()) != e.layoutOf(y.getType()))
+    e.unsupported(op, "the layouts of operands and result do not fit",
+                  "this is a defect of tessera; please report it");
+}
+
+static void emitGather(Emitter &e, tile::GatherOp op) {
+  expectSame(e, op, op.getIndices(), op.getResult());
+  const LinearLayout source = e.layoutOf(op.getSrc().getType());
+  const LinearLayout result = e.layoutOf(op.getType());
+  int axis = int(op.getAxis());
+  int64_t size = tile::shapeOf(op.getSrc().getType())[axis];
+  ScratchArray array = scratchArrays(e, op, tile::elementType(op.getType()),
+                                     int64_t(1) << source.outBits())
+                           .front();
+  waitForScratch(e, op);
+  storeTile(e, array, source, e.get(op.getSrc()));
+  e.barrier();
+  llvm::Value *thread = e.threadPart(rowsOf(result, axis));
+  Registers registers;
+  for (auto [index, at] : llvm::enumerate(e.get(op.getIndices()))) {
+    Word word = result.apply(Word(index) << result.inStart(Dim::Register));
+    llvm::Value *row =
+        e.b.CreateXor(thread, e.i32(int64_t(rowPart(result, axis, word))));
+    // An index outside of the axis is taken modulo its size, a power of two.
+    llvm::Value *along = at->getType()->isIntegerTy(1)
+                             ? e.b.CreateZExt(at, e.b.getInt32Ty())
+                             : e.b.CreateSExtOrTrunc(at, e.b.getInt32Ty());
+    along = e.b.CreateAnd(along, uint64_t(size - 1));
+    registers.push_back(
+        array.load(array.address(joinWord(e, source, axis, along, row))));
+  }
+  e.set(op, registers);
+}
+
+// Counters in shared memory; integers, so the order of additions is free.
+static void emitHistogram(Emitter &e, tile::HistogramOp op) {
+  const LinearLayout source = e.layoutOf(op.getSrc().getType());
+  const LinearLayout result = e.layoutOf(op.getType());
+  if (op.getMask())
+    expectSame(e, op, op.getSrc(), op.getMask());
+  Type element = tile::elementType(op.getType());
+  int64_t bins = tile::shapeOf(op.getType()).front();
+  ScratchArray array = scratchArrays(e, op, element, bins).front();
+  waitForScratch(e, op);
+  storeTile(e, array, result,
+            Registers(size_t(result.inSize(Dim::Register)), e.i32(0)));
+  e.barrier();
+  e.onlyIf(e.isFirstReplica(source), [&] {
+    const Registers &values = e.get(op.getSrc());
+    for (auto [index, from] : llvm::enumerate(e.registerSources(source))) {
+      if (int64_t(index) != from)
+        continue;
+      llvm::Value *counts = e.b.CreateICmpULT(values[index], e.i32(bins));
+      if (op.getMask())
+        counts = e.b.CreateAnd(counts, e.get(op.getMask())[index]);
+      e.onlyIf(counts, [&] {
+        e.b.CreateAtomicRMW(llvm::AtomicRMWInst::Add,
+                            array.address(values[index]), e.i32(1),
+                            llvm::Align(4), llvm::AtomicOrdering::Monotonic);
+      });
+    }
+  });
+  e.barrier();
+  ThreadWord thread(e, result);
+  Registers registers;
+  for (int64_t index = 0; index < result.inSize(Dim::Register); ++index)
+    registers.push_back(array.load(array.address(
+        thread, result.apply(Word(index) << result.inStart(Dim::Register)))));
+  e.set(op, registers);
+}
+
+bool emitGather(Emitter &e, Operation *op) {
+  if (auto gather = dyn_cast<tile::GatherOp>(op))
+    emitGather(e, gather);
+  else if (auto histogram = dyn_cast<tile::HistogramOp>(op))
+    emitHistogram(e, histogram);
+  else
+    return false;
+  return true;
+}
+
+} // namespace tessera::codegen::gpu

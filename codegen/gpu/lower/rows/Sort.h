@@ -1,0 +1,24 @@
+// codegen/gpu/lower/rows/Sort.h - sorts, gathers, histograms.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace mlir {
+class Operation;
+} // namespace mlir
+
+namespace tessera::codegen::gpu {
+
+class Emitter;
+
+/// 0 for other operations.
+int64_t sortScratchBytes(mlir::Operation *op);
+int64_t gatherScratchBytes(mlir::Operation *op);
+/// False for other operations.
+bool emitSort(Emitter &e, mlir::Operation *op);
+/// tile.gather and tile.histogram.
+bool emitGather(Emitter &e, mlir::Operation *op);
+
+} // namespace tessera::codegen::gpu
