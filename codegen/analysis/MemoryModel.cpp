@@ -135,6 +135,8 @@ bool hasMemoryEntry(Operation *op) { return entryOf(op).has_value(); }
 MemoryBehavior memoryBehaviorOf(Operation *op) {
   if (Behavior known = entryOf(op))
     return *known;
+  if (auto own = dyn_cast<DescribesMemory>(op))
+    return own.memoryBehavior();
   MemoryBehavior behavior;
   if (op->getNumRegions() || op->hasTrait<OpTrait::IsTerminator>() ||
       isMemoryEffectFree(op))
@@ -191,3 +193,5 @@ tile::SmemLoadOp loadReadByDot(Value operand) {
 }
 
 } // namespace tessera::codegen
+
+#include "codegen/analysis/DescribesMemory.cpp.inc"

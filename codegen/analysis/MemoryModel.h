@@ -92,7 +92,8 @@ struct MemoryBehavior {
 
 /// The behavior of `op` itself. What operations in its regions do is theirs:
 /// loops and branches have none of their own. An operation of another dialect
-/// has no effects by its MLIR interface, or may read and write all memory.
+/// says it by DescribesMemory, or has no effects by its MLIR interface, or may
+/// read and write all memory.
 MemoryBehavior memoryBehaviorOf(mlir::Operation *op);
 
 /// Whether `op` has an entry of its own in MemoryModel.cpp.
@@ -108,3 +109,5 @@ std::optional<MemoryAccess> globalWriteOf(mlir::Operation *op);
 tile::SmemLoadOp loadReadByDot(mlir::Value operand);
 
 } // namespace tessera::codegen
+
+#include "codegen/analysis/DescribesMemory.h.inc"

@@ -5,6 +5,7 @@
 
 #include "codegen/Where.h"
 #include "codegen/gpu/lower/Families.h"
+#include "codegen/gpu/lower/LowersToLlvm.h"
 #include "support/Error.h"
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -34,6 +35,8 @@ void Emitter::emitOperation(Operation *op) {
                      emitScan, emitAtomic, emitDebug})
     if (emit(*this, op))
       return;
+  if (auto own = dyn_cast<LowersToLlvm>(op))
+    return own.emit(*this);
   unsupported(op, "`" + op->getName().getStringRef().str() +
                       "` cannot be compiled for a GPU");
 }
@@ -307,3 +310,5 @@ void Emitter::onlyIf(llvm::Value *condition, llvm::function_ref<void()> body) {
 }
 
 } // namespace tessera::codegen::gpu
+
+#include "codegen/gpu/lower/LowersToLlvm.cpp.inc"
