@@ -62,8 +62,8 @@ struct MemoryAccess {
 /// read.
 enum class ScratchUse {
   None,
-  Waits,        // always has the first barrier
-  MayOmitFirst, // leaves it out under kNoWaitAttr; the second is the block's
+  Waits,        // always has a `tile.barrier scratch` before it
+  MayOmitFirst, // where none is needed it has none; the second is the block's
 };
 
 /// The asynchronous copies that an operation orders.

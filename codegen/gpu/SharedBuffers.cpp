@@ -51,7 +51,7 @@ std::vector<SharedBuffer> sharedBuffers(ModuleOp module,
                                         const GpuOptions &options) {
   std::vector<SharedBuffer> result;
   module.walk([&](Operation *op) {
-    auto offset = op->getAttrOfType<IntegerAttr>(kScratchOffsetAttr);
+    auto offset = op->getAttrOfType<IntegerAttr>(tile::kScratchOffsetAttr);
     if (!offset)
       return;
     SharedBuffer buffer;

@@ -81,3 +81,10 @@ LogicalResult AsyncCopyOp::verify() {
              << vector << " elements do not lie side by side in " << memory;
   return success();
 }
+
+LogicalResult BarrierOp::verify() {
+  Operation *next = (*this)->getNextNode();
+  if (getScratch() && !(next && next->hasAttr(kScratchOffsetAttr)))
+    return emitOpError("stands before an operation without scratch");
+  return success();
+}

@@ -37,6 +37,10 @@ inline constexpr int64_t kMaxTileElements = 1 << 20;
 /// integers, of the address in bytes for pointers.
 inline constexpr llvm::StringLiteral kDivisibilityAttr = "tile.divisibility";
 
+/// Operation attribute (i64): where in shared memory its scratch starts, in
+/// bytes.
+inline constexpr llvm::StringLiteral kScratchOffsetAttr = "tile.scratch";
+
 /// `type` itself, or the element type of a tensor.
 mlir::Type elementType(mlir::Type type);
 

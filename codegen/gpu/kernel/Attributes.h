@@ -11,8 +11,6 @@ namespace tessera::codegen {
 
 /// Module attribute (i64): bytes of shared memory that a block needs.
 inline constexpr llvm::StringLiteral kSharedBytesAttr = "tessera.shared_bytes";
-/// Operation attribute (i64): where in shared memory its scratch starts.
-inline constexpr llvm::StringLiteral kScratchOffsetAttr = "tile.scratch";
 /// Attribute (i64) of loads, stores and atomics: so many elements that follow
 /// one another in the lowest register bits of the layout also follow one
 /// another in memory, are aligned to the whole run there and share one mask. A

@@ -42,8 +42,15 @@ void Emitter::emitOperation(Operation *op) {
 }
 
 void Emitter::emitBlock(Block &block) {
-  for (Operation &op : block.without_terminator())
+  for (Operation &op : block.without_terminator()) {
+    if (auto barrier = dyn_cast<tile::BarrierOp>(op);
+        barrier && barrier.getScratch()) {
+      scratchBarrier = true;
+      continue;
+    }
     emitOperation(&op);
+    assert(!scratchBarrier && "an operation with scratch emits its barrier");
+  }
 }
 
 // --- Values ------------------------------------------------------------------
@@ -222,12 +229,18 @@ llvm::Value *Emitter::shared(int64_t offset) {
 }
 
 int64_t Emitter::scratchOffset(Operation *op) {
-  auto attr = op->getAttrOfType<IntegerAttr>(kScratchOffsetAttr);
+  auto attr = op->getAttrOfType<IntegerAttr>(tile::kScratchOffsetAttr);
   assert(attr && "allocateScratch has not seen this operation");
   return attr.getInt();
 }
 
+void Emitter::enterScratch() {
+  if (scratchBarrier)
+    barrier();
+}
+
 void Emitter::barrier() {
+  scratchBarrier = false;
   if (options.numWarps == 1)
     return warpBarrier();
   intrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {i32(0)});

@@ -86,6 +86,9 @@ public:
   int64_t scratchOffset(mlir::Operation *op);
   /// bar.sync 0: all threads of the block.
   void barrier();
+  /// Before an operation first writes its scratch, unless it calls barrier()
+  /// there: the `tile.barrier scratch` that stands before it, if one does.
+  void enterScratch();
   /// bar.warp.sync of all lanes.
   void warpBarrier();
 
@@ -142,6 +145,9 @@ private:
   llvm::Value *threadValue = nullptr, *laneValue = nullptr,
               *warpValue = nullptr;
   llvm::GlobalVariable *sharedMemory = nullptr;
+  /// A `tile.barrier scratch` was met: the next operation emits it, after what
+  /// it computes in registers alone.
+  bool scratchBarrier = false;
 };
 
 } // namespace tessera::codegen::gpu

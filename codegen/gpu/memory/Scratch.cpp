@@ -4,7 +4,7 @@
 #include "codegen/gpu/memory/Scratch.h"
 
 #include "codegen/analysis/MemoryModel.h"
-#include "codegen/gpu/memory/ScratchWaits.h"
+#include "codegen/gpu/memory/ScratchBarriers.h"
 #include "codegen/gpu/memory/SharedLiveness.h"
 
 #include "codegen/Where.h"
@@ -58,7 +58,7 @@ int64_t firstFit(ArrayRef<Span> blocks, int64_t bytes, LiveRange live) {
 } // namespace
 
 // Small scratch stands beside that of the two operations before it, so that
-// neither waits for the other's readers (ScratchWaits.h).
+// neither waits for the other's readers (ScratchBarriers.h).
 constexpr int64_t kSmallScratch = 2048;
 
 // Memory is used again: by another buffer that is live at another time, and by
@@ -72,7 +72,7 @@ void allocateScratch(ModuleOp module, const GpuOptions &options) {
   SmallVector<Span> blocks;
   auto place = [&](Operation *op, int64_t bytes, LiveRange live) {
     int64_t offset = firstFit(blocks, bytes, live);
-    op->setAttr(kScratchOffsetAttr, builder.getI64IntegerAttr(offset));
+    op->setAttr(tile::kScratchOffsetAttr, builder.getI64IntegerAttr(offset));
     if (offset + bytes > most) {
       most = offset + bytes;
       largest = op;
@@ -93,8 +93,9 @@ void allocateScratch(ModuleOp module, const GpuOptions &options) {
   SmallVector<Span> recent; // small scratch of the last two operations
   Operation *undescribed = nullptr;
   module.walk([&](Operation *op) {
-    if (isa<tile::SmemAllocOp>(op) && !op->hasAttr(kScratchOffsetAttr))
-      op->setAttr(kScratchOffsetAttr, builder.getI64IntegerAttr(0)); // unused
+    if (isa<tile::SmemAllocOp>(op) && !op->hasAttr(tile::kScratchOffsetAttr))
+      op->setAttr(tile::kScratchOffsetAttr,
+                  builder.getI64IntegerAttr(0)); // unused
     int64_t bytes = scratchBytes(op, options);
     if (!bytes)
       return;
@@ -124,7 +125,8 @@ void allocateScratch(ModuleOp module, const GpuOptions &options) {
             " takes shared memory that codegen/analysis/MemoryModel.cpp "
             "does not tell of",
         "this is a defect of tessera; please report it");
-  markScratchWaits(module, [&](Operation *op) { return sizes.lookup(op); });
+  insertScratchBarriers(module,
+                        [&](Operation *op) { return sizes.lookup(op); });
   module->setAttr(kSharedBytesAttr, builder.getI64IntegerAttr(most));
   if (most > options.target.sharedPerBlock)
     throw Error(whereOf(largest->getLoc()) + ": error: the kernel needs " +

@@ -3,8 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Barriers: an operation that uses scratch waits for all threads before it
-// first writes there, and between writing and reading; it need not wait after
-// its last read. ScratchWaits.h says where the first wait may be left out.
+// first writes there, where a `tile.barrier scratch` stands before it
+// (ScratchBarriers.h), and between writing and reading, which is its own
+// affair; it need not wait after its last read.
 #pragma once
 
 #include "codegen/gpu/kernel/Attributes.h"
@@ -26,9 +27,9 @@ int64_t scanScratchBytes(mlir::Operation *op, const GpuOptions &options);
 int64_t atomicScratchBytes(mlir::Operation *op, const GpuOptions &options);
 int64_t dotScratchBytes(mlir::Operation *op, const GpuOptions &options);
 
-/// Gives every operation that needs scratch its place (kScratchOffsetAttr) and
-/// sets kSharedBytesAttr. Throws tessera::Error when the target has less; the
-/// attributes are set then, too.
+/// Gives every operation that needs scratch its place (kScratchOffsetAttr),
+/// puts barriers before those that must wait, and sets kSharedBytesAttr. Throws
+/// tessera::Error when the target has less; the attributes are set then, too.
 void allocateScratch(mlir::ModuleOp module, const GpuOptions &options);
 
 } // namespace tessera::codegen::gpu

@@ -124,11 +124,17 @@ def Tile_AsyncWaitOp : Tile_Op<"async_wait", [MemoryEffects<[MemWrite]>]> {
 def Tile_BarrierOp : Tile_Op<"barrier", [MemoryEffects<[MemWrite, MemRead]>]> {
   let summary = "all threads of the block arrive before any goes on";
   let description = [{
+    With `scratch` it belongs to the next operation, which has a place for
+    scratch in shared memory: the barrier is emitted where that one first writes
+    there, after what it computes in registers alone.
+
     ```mlir
     tile.barrier
     ```
   }];
-  let assemblyFormat = "attr-dict";
+  let arguments = (ins UnitAttr:$scratch);
+  let assemblyFormat = "(`scratch` $scratch^)? attr-dict";
+  let hasVerifier = 1;
 }
 
 #endif // TILE_SHARED_OPS_TD

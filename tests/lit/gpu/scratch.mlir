@@ -16,10 +16,12 @@
 // CHECK: %[[A:.*]] = tile.smem_alloc {tile.scratch = 1024 : i64} : <1 x 128xf32
 // CHECK: %[[B:.*]] = tile.smem_alloc {tile.scratch = 0 : i64} : <2 x 128xf32
 // CHECK: %[[C:.*]] = tile.smem_alloc {tile.scratch = 1024 : i64} : <1 x 128xf32
-// CHECK: tile.convert_layout {{.*}} {tile.scratch = 1536 : i64}
+// CHECK: tile.barrier scratch
+// CHECK-NEXT: tile.convert_layout {{.*}} {tile.scratch = 1536 : i64}
 // CHECK: tile.smem_load %[[C]]
 // Nothing is live any more.
-// CHECK: tile.convert_layout {{.*}} {tile.scratch = 0 : i64}
+// CHECK: tile.barrier scratch
+// CHECK-NEXT: tile.convert_layout {{.*}} {tile.scratch = 0 : i64}
 func.func @buffers(%f: f32, %i: i32) {
   %a = tile.smem_alloc : !tile.smem<1 x 128xf32, #memory>
   %b = tile.smem_alloc : !tile.smem<2 x 128xf32, #memory>
@@ -43,9 +45,11 @@ func.func @buffers(%f: f32, %i: i32) {
 // Small scratch of neighbours lies side by side: an iteration has one barrier for
 // each reduction, not two.
 // CHECK-LABEL: @loop
-// CHECK: tile.reduce max {{.*}} {tile.no_wait, tile.scratch = [[FIRST:[0-9]+]] : i64}
+// CHECK-NOT: tile.barrier
+// CHECK: tile.reduce max {{.*}} {tile.scratch = [[FIRST:[0-9]+]] : i64}
 // CHECK-NOT: tile.scratch = [[FIRST]] :
-// CHECK: tile.reduce sum {{.*}} {tile.no_wait, tile.scratch = {{[0-9]+}} : i64}
+// CHECK-NOT: tile.barrier
+// CHECK: tile.reduce sum {{.*}} {tile.scratch = {{[0-9]+}} : i64}
 func.func @loop(%f: f32, %n: i32) {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -62,8 +66,8 @@ func.func @loop(%f: f32, %n: i32) {
 
 // One alone meets itself in the next iteration: it waits.
 // CHECK-LABEL: @alone
-// CHECK: tile.reduce max
-// CHECK-NOT: tile.no_wait
+// CHECK: tile.barrier scratch
+// CHECK-NEXT: tile.reduce max
 // CHECK: scf.yield
 func.func @alone(%f: f32, %n: i32) {
   %c0 = arith.constant 0 : i32
@@ -79,12 +83,15 @@ func.func @alone(%f: f32, %n: i32) {
 
 // In one branch only: what follows may meet it.
 // CHECK-LABEL: @branch
-// CHECK: tile.reduce max {{.*}}tile.no_wait
-// CHECK: tile.reduce sum {{.*}}tile.no_wait
+// CHECK-NOT: tile.barrier
+// CHECK: tile.reduce max
+// CHECK-NOT: tile.barrier
+// CHECK: tile.reduce sum
 // CHECK: scf.yield
-// CHECK: tile.sort
-// CHECK: tile.reduce min
-// CHECK-NOT: tile.no_wait
+// CHECK: tile.barrier scratch
+// CHECK-NEXT: tile.sort
+// CHECK: tile.barrier scratch
+// CHECK-NEXT: tile.reduce min
 // CHECK: return
 func.func @branch(%f: f32, %c: i1) {
   %x = tile.splat %f : f32 -> tensor<128xf32, #row>
@@ -103,12 +110,13 @@ func.func @branch(%f: f32, %c: i1) {
 // There is nothing to wait for in a buffer that no thread has touched yet; one
 // that was read may be overwritten after a barrier.
 // CHECK-LABEL: @touched
-// CHECK: tile.reduce max {{.*}}tile.no_wait
+// CHECK-NOT: tile.barrier
+// CHECK: tile.reduce max
 // CHECK: tile.smem_load
-// CHECK: tile.reduce sum
-// CHECK-NOT: tile.no_wait
-// CHECK: tile.barrier
-// CHECK: tile.reduce min {{.*}}tile.no_wait
+// CHECK-NEXT: tile.barrier scratch
+// CHECK-NEXT: tile.reduce sum
+// CHECK-NEXT: tile.barrier{{$}}
+// CHECK-NEXT: tile.reduce min
 func.func @touched(%f: f32) {
   %x = tile.splat %f : f32 -> tensor<128xf32, #row>
   %b = tile.smem_alloc : !tile.smem<1 x 128xf32, #memory>

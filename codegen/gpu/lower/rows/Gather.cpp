@@ -38,7 +38,7 @@ static void emitGather(Emitter &e, tile::GatherOp op) {
   ScratchArray array = scratchArrays(e, op, tile::elementType(op.getType()),
                                      int64_t(1) << source.outBits())
                            .front();
-  waitForScratch(e, op);
+  e.enterScratch();
   storeTile(e, array, source, e.get(op.getSrc()));
   e.barrier();
   llvm::Value *thread = e.threadPart(rowsOf(result, axis));
@@ -67,7 +67,7 @@ static void emitHistogram(Emitter &e, tile::HistogramOp op) {
   Type element = tile::elementType(op.getType());
   int64_t bins = tile::shapeOf(op.getType()).front();
   ScratchArray array = scratchArrays(e, op, element, bins).front();
-  waitForScratch(e, op);
+  e.enterScratch();
   storeTile(e, array, result,
             Registers(size_t(result.inSize(Dim::Register)), e.i32(0)));
   e.barrier();

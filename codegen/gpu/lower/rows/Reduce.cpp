@@ -246,7 +246,7 @@ private:
     const int shared = int(lanes.size());
     auto arrays =
         scratchArrays(e, op, combiner.types(), int64_t(1) << places.outBits());
-    waitForScratch(e, op);
+    e.enterScratch();
     // Lanes whose step is done hold the same part: their basis is zero here.
     e.onlyIf(e.isFirstReplica(places), [&] {
       ThreadWord thread(e, places);
@@ -316,7 +316,7 @@ private:
   void serially() {
     auto types = combiner.types().take_front(op->getNumOperands());
     auto arrays = scratchArrays(e, op, types, int64_t(1) << layout.outBits());
-    waitForScratch(e, op);
+    e.enterScratch();
     for (auto [array, source] : llvm::zip(arrays, combiner.sources()))
       storeTile(e, array, layout, e.get(source));
     e.barrier();

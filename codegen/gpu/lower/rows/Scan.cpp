@@ -203,7 +203,7 @@ private:
     int rowBits = places.outBits(Dim::Dim0);
     auto arrays =
         scratchArrays(e, op, combiner.types(), int64_t(1) << places.outBits());
-    waitForScratch(e, op);
+    e.enterScratch();
     e.onlyIf(e.isFirstReplica(places), [&] {
       ThreadWord thread(e, places);
       for (auto &[key, group] : groups)
@@ -286,7 +286,7 @@ private:
   void serially() {
     auto arrays =
         scratchArrays(e, op, combiner.types(), int64_t(1) << layout.outBits());
-    waitForScratch(e, op);
+    e.enterScratch();
     for (auto [array, source] : llvm::zip(arrays, combiner.sources()))
       storeTile(e, array, layout, e.get(source));
     e.barrier();

@@ -309,7 +309,8 @@ bool emitConvert(Emitter &e, Operation *op) {
   // By value: layoutOf of another type may move the first.
   LinearLayout src = e.layoutOf(convert.getSrc().getType()),
                dst = e.layoutOf(convert.getType());
-  int64_t scratch = op->hasAttr(kScratchOffsetAttr) ? e.scratchOffset(op) : 0;
+  int64_t scratch =
+      op->hasAttr(tile::kScratchOffsetAttr) ? e.scratchOffset(op) : 0;
   e.set(convert,
         convertRegisters(e, src, dst, tile::elementType(convert.getType()),
                          e.get(convert.getSrc()), scratch));

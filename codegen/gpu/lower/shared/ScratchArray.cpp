@@ -2,8 +2,6 @@
 // words. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/shared/ScratchArray.h"
 
-#include "codegen/gpu/memory/ScratchWaits.h"
-
 using namespace mlir;
 using tessera::layout::Dim;
 using tessera::layout::LinearLayout;
@@ -75,11 +73,6 @@ scratchArrays(Emitter &e, Operation *op, TypeRange elements, int64_t count) {
   for (auto [offset, element] : llvm::zip(offsets, elements))
     arrays.emplace_back(e, e.scratchOffset(op) + offset, element);
   return arrays;
-}
-
-void waitForScratch(Emitter &e, Operation *op) {
-  if (!op->hasAttr(kNoWaitAttr))
-    e.barrier();
 }
 
 void storeTile(Emitter &e, ScratchArray &array, const LinearLayout &layout,

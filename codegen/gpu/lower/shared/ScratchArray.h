@@ -46,10 +46,6 @@ llvm::SmallVector<ScratchArray> scratchArrays(Emitter &e, mlir::Operation *op,
                                               mlir::TypeRange elements,
                                               int64_t count);
 
-/// The barrier before the first write to the scratch of `op`, where it needs
-/// one (ScratchWaits.h).
-void waitForScratch(Emitter &e, mlir::Operation *op);
-
 /// Every element once, at the flat word that `layout` gives it.
 void storeTile(Emitter &e, ScratchArray &array,
                const layout::LinearLayout &layout, const Registers &values);

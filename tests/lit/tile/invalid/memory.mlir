@@ -34,3 +34,12 @@ func.func @atomic_kind(%p: !tile.ptr<f32>, %v: f32) {
   %o = tile.atomic_rmw add %p, %v : !tile.ptr<f32>, f32
   return
 }
+
+// -----
+
+func.func @scratch_of_nothing(%x: f32) {
+  // expected-error @+1 {{stands before an operation without scratch}}
+  tile.barrier scratch
+  %y = arith.negf %x : f32
+  return
+}

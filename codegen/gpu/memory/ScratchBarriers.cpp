@@ -1,19 +1,19 @@
-// codegen/gpu/memory/ScratchWaits.cpp - scratch without a barrier before it.
+// codegen/gpu/memory/ScratchBarriers.cpp - barriers before scratch.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
 // A forward walk carries the parts of shared memory that a thread may have
 // touched since the last barrier. An operation must wait if its scratch meets
-// one of them. What is known at a loop's head only grows, so the last visit
-// decides.
-#include "codegen/gpu/memory/ScratchWaits.h"
+// one of them; what is known at a loop's head only grows, so it stays so.
+#include "codegen/gpu/memory/ScratchBarriers.h"
 
 #include "codegen/analysis/ForwardWalk.h"
 #include "codegen/analysis/MemoryModel.h"
-#include "codegen/gpu/kernel/Attributes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <set>
 
@@ -41,10 +41,12 @@ struct Touched {
   }
 };
 
-class Waits : public ForwardWalk<Touched> {
+class ScratchWalk : public ForwardWalk<Touched> {
 public:
-  explicit Waits(llvm::function_ref<int64_t(Operation *)> bytesOf)
+  explicit ScratchWalk(llvm::function_ref<int64_t(Operation *)> bytesOf)
       : bytesOf(bytesOf) {}
+
+  llvm::SetVector<Operation *> waiting;
 
 private:
   void visit(Operation *op, Touched &touched) final {
@@ -55,14 +57,13 @@ private:
     int64_t bytes = bytesOf(op);
     if (!bytes)
       return;
-    int64_t first = op->getAttrOfType<IntegerAttr>(kScratchOffsetAttr).getInt();
-    if (behavior.scratch == ScratchUse::MayOmitFirst) {
-      if (touched.meets(first, first + bytes))
-        op->removeAttr(kNoWaitAttr);
-      else
-        op->setAttr(kNoWaitAttr, UnitAttr::get(op->getContext()));
-      touched = {};
-    }
+    int64_t first =
+        op->getAttrOfType<IntegerAttr>(tile::kScratchOffsetAttr).getInt();
+    const bool mayOmit = behavior.scratch == ScratchUse::MayOmitFirst;
+    if (!mayOmit || touched.meets(first, first + bytes))
+      waiting.insert(op);
+    if (mayOmit)
+      touched = {}; // by the barrier between writing and reading
     touched.parts.insert({first, first + bytes});
   }
 
@@ -71,14 +72,19 @@ private:
 
 } // namespace
 
-void markScratchWaits(ModuleOp module,
-                      llvm::function_ref<int64_t(Operation *)> bytesOf) {
+void insertScratchBarriers(ModuleOp module,
+                           llvm::function_ref<int64_t(Operation *)> bytesOf) {
+  ScratchWalk walk(bytesOf);
   module.walk([&](func::FuncOp function) {
     Touched touched;
     for (Region &region : function->getRegions())
       for (Block &block : region)
-        Waits(bytesOf).walk(block, touched);
+        walk.walk(block, touched);
   });
+  for (Operation *op : walk.waiting) {
+    OpBuilder builder(op);
+    tile::BarrierOp::create(builder, op->getLoc(), /*scratch=*/true);
+  }
 }
 
 } // namespace tessera::codegen::gpu
