@@ -1,4 +1,4 @@
-// codegen/Where.h - places in the kernel's text, for messages.
+// codegen/Where.h - places in the kernel's text.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -10,18 +10,24 @@
 
 namespace tessera::codegen {
 
-/// "file:line:col" of the innermost place that `location` knows.
-inline std::string whereOf(mlir::Location location) {
-  std::string text = "kernel";
+/// The place in the innermost function: of a call site, the callee's. Null for
+/// a location without one.
+inline mlir::FileLineColLoc placeOf(mlir::Location location) {
+  mlir::FileLineColLoc found;
   location->walk([&](mlir::Location each) {
-    auto place = mlir::dyn_cast<mlir::FileLineColLoc>(each);
-    if (!place)
-      return mlir::WalkResult::advance();
-    text = place.getFilename().str() + ":" + std::to_string(place.getLine()) +
-           ":" + std::to_string(place.getColumn());
-    return mlir::WalkResult::interrupt();
+    found = mlir::dyn_cast<mlir::FileLineColLoc>(each);
+    return found ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
   });
-  return text;
+  return found;
+}
+
+/// "file:line:col" of that place, for messages.
+inline std::string whereOf(mlir::Location location) {
+  mlir::FileLineColLoc place = placeOf(location);
+  if (!place)
+    return "kernel";
+  return place.getFilename().str() + ":" + std::to_string(place.getLine()) +
+         ":" + std::to_string(place.getColumn());
 }
 
 } // namespace tessera::codegen

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/Pipeline.h"
 
+#include "codegen/Where.h"
 #include "codegen/cpu/Lower.h"
 #include "codegen/cpu/ToLlvm.h"
 #include "support/Error.h"
@@ -28,21 +29,6 @@ namespace tessera::compiler {
 namespace {
 
 const char *const loweringName = "tessera-lower-to-loops";
-
-// The place in the innermost function: of a call site, the callee's.
-FileLineColLoc placeOf(Location location) {
-  if (auto place = dyn_cast<FileLineColLoc>(location))
-    return place;
-  if (auto call = dyn_cast<CallSiteLoc>(location))
-    return placeOf(call.getCallee());
-  if (auto named = dyn_cast<NameLoc>(location))
-    return placeOf(named.getChildLoc());
-  if (auto fused = dyn_cast<FusedLoc>(location))
-    for (Location part : fused.getLocations())
-      if (FileLineColLoc place = placeOf(part))
-        return place;
-  return {};
-}
 
 struct LowerToLoopsPass
     : public PassWrapper<LowerToLoopsPass, OperationPass<ModuleOp>> {
@@ -84,7 +70,7 @@ struct LowerToLoopsPass
 PipelineMessage messageAt(Location location, std::string text) {
   PipelineMessage message;
   message.text = std::move(text);
-  if (FileLineColLoc place = placeOf(location)) {
+  if (FileLineColLoc place = codegen::placeOf(location)) {
     message.file = place.getFilename().str();
     message.line = place.getLine();
     message.column = place.getColumn();

@@ -292,7 +292,7 @@ Lanes Emitter::evaluateAddPtr(Operation *op, const Lanes &ptr,
   Type pointee =
       cast<tile::PtrType>(tile::elementType(op->getResult(0).getType()))
           .getPointee();
-  Value size = lanes.i64((pointee.getIntOrFloatBitWidth() + 7) / 8);
+  Value size = lanes.i64(tile::bytesInMemory(pointee));
   Type i64Type = b.getI64Type();
   auto extend = [&](Value value) -> Value {
     if (getElementTypeOrSelf(value.getType()) == i64Type)

@@ -11,10 +11,6 @@ using namespace mlir;
 
 namespace tessera::codegen {
 
-static int64_t bytesOf(Type element) {
-  return (element.getIntOrFloatBitWidth() + 7) / 8;
-}
-
 // What lies in memory for an element: i1 as a byte, 16-bit floats as bits.
 static Type memoryType(Type element) {
   MLIRContext *context = element.getContext();
@@ -49,14 +45,14 @@ Value Emitter::fromMemory(Type element, Value value) {
 
 Value Emitter::memoryLoad(Value address, Type element, int64_t width) {
   Type type = memoryType(element);
-  unsigned align = bytesOf(element);
+  unsigned align = tile::bytesInMemory(element);
   if (width > 1)
     type = VectorType::get({width}, type);
   return LLVM::LoadOp::create(b, loc, type, address, align);
 }
 
 void Emitter::memoryStore(Value address, Type element, Value value) {
-  LLVM::StoreOp::create(b, loc, value, address, bytesOf(element));
+  LLVM::StoreOp::create(b, loc, value, address, tile::bytesInMemory(element));
 }
 
 Value Emitter::addressVector(const Lanes &pointers, int64_t width) {
@@ -74,7 +70,7 @@ static bool isContiguous(const Lanes &pointers, Type element) {
   APInt stride;
   return pointers.kind == Lanes::Affine &&
          matchPattern(pointers.stride, m_ConstantInt(&stride)) &&
-         stride == uint64_t(bytesOf(element));
+         stride == uint64_t(tile::bytesInMemory(element));
 }
 
 // What one of two ways gives, of `type`; null for ways that give nothing. A
@@ -138,7 +134,7 @@ Lanes Emitter::load(tile::LoadOp op, const Index &index) {
         return memoryLoad(address, element, width);
       return LLVM::MaskedLoadOp::create(b, loc, type, address,
                                         lanes.vector(mask, width), absent(),
-                                        bytesOf(element));
+                                        tile::bytesInMemory(element));
     };
     auto anywhere = [&]() -> Value {
       Value addresses = addressVector(pointers, width);
@@ -150,7 +146,7 @@ Lanes Emitter::load(tile::LoadOp op, const Index &index) {
                                          masked && !guarded
                                              ? ValueRange(absent())
                                              : ValueRange(lanes.zero(type)),
-                                         bytesOf(element));
+                                         tile::bytesInMemory(element));
     };
     if (!isContiguous(pointers, element))
       return anywhere();
@@ -195,7 +191,8 @@ void Emitter::store(tile::StoreOp op, const Index &index) {
       memoryStore(address, element, value);
     else
       LLVM::MaskedStoreOp::create(b, loc, value, address,
-                                  lanes.vector(mask, width), bytesOf(element));
+                                  lanes.vector(mask, width),
+                                  tile::bytesInMemory(element));
     return {};
   };
   auto anywhere = [&]() -> Value {
@@ -203,7 +200,7 @@ void Emitter::store(tile::StoreOp op, const Index &index) {
                           ? lanes.vector(mask, width)
                           : lanes.splat(lanes.integer(b.getI1Type(), 1), width);
     LLVM::masked_scatter::create(b, loc, value, addressVector(pointers, width),
-                                 lanesMask, bytesOf(element));
+                                 lanesMask, tile::bytesInMemory(element));
     return {};
   };
   auto write = [&] {

@@ -67,7 +67,7 @@ int64_t SmemType::getBytesPerBuffer() const {
   int64_t elements = 1;
   for (int64_t size : getShape())
     elements *= size;
-  return elements * ((getElement().getIntOrFloatBitWidth() + 7) / 8);
+  return elements * bytesInMemory(getElement());
 }
 
 LogicalResult SmemType::verify(function_ref<InFlightDiagnostic()> emitError,

@@ -71,6 +71,12 @@ Type tile::elementType(Type type) {
   return type;
 }
 
+int64_t tile::bytesInMemory(Type element) {
+  if (isa<PtrType>(element))
+    return 8;
+  return (element.getIntOrFloatBitWidth() + 7) / 8;
+}
+
 LinearAttr tile::layoutOf(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor ? dyn_cast_or_null<LinearAttr>(tensor.getEncoding())

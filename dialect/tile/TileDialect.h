@@ -44,6 +44,10 @@ inline constexpr llvm::StringLiteral kScratchOffsetAttr = "tile.scratch";
 /// `type` itself, or the element type of a tensor.
 mlir::Type elementType(mlir::Type type);
 
+/// Bytes of an element in memory, global or shared: i1 takes one, pointers
+/// eight.
+int64_t bytesInMemory(mlir::Type element);
+
 /// The layout of a tensor; null for scalars and before layouts are assigned.
 LinearAttr layoutOf(mlir::Type type);
 

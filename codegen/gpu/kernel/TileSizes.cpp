@@ -16,12 +16,6 @@ using namespace mlir;
 
 namespace tessera::codegen {
 
-int64_t bytesInMemory(Type element) {
-  if (isa<tile::PtrType>(element))
-    return 8;
-  return (element.getIntOrFloatBitWidth() + 7) / 8;
-}
-
 int64_t tileBytes(Type tensor) {
   auto type = cast<RankedTensorType>(tensor);
   return type.getNumElements() * bytesInMemory(type.getElementType());

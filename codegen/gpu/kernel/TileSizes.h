@@ -4,18 +4,17 @@
 #pragma once
 
 #include "codegen/gpu/kernel/Attributes.h"
+#include "dialect/tile/TileDialect.h"
 
 #include <cstdint>
 
 namespace mlir {
-class Type;
+class ModuleOp;
 } // namespace mlir
 
 namespace tessera::codegen {
 
-/// Bytes of an element in memory, global or shared: i1 takes one, pointers
-/// eight.
-int64_t bytesInMemory(mlir::Type element);
+using tile::bytesInMemory;
 
 /// Bytes of a tensor in shared memory.
 int64_t tileBytes(mlir::Type tensor);

@@ -16,19 +16,6 @@ using namespace mlir;
 
 namespace tessera::codegen::gpu {
 
-// What the field calls a place without one.
-static FileLineColLoc placeOf(Location location) {
-  if (auto place = dyn_cast<FileLineColLoc>(location))
-    return place;
-  if (auto named = dyn_cast<NameLoc>(location))
-    return placeOf(named.getChildLoc());
-  if (auto fused = dyn_cast<FusedLoc>(location))
-    for (Location part : fused.getLocations())
-      if (FileLineColLoc place = placeOf(part))
-        return place;
-  return {};
-}
-
 Emitter::Emitter(func::FuncOp kernel, llvm::Module &module,
                  const GpuOptions &options)
     : b(module.getContext()), options(options), kernel(kernel), module(module),
