@@ -11,7 +11,7 @@
 # Parsing headers takes longer than compiling our code, so targets share the
 # precompiled header of their kind, and up to eight sources of a library, a
 # program or a test are one translation unit (unless TESSERA_UNITY is off or the target is
-# SEPARATE): names in anonymous namespaces are unique within a target, and none
+# SEPARATE or in TESSERA_ALONE): names in anonymous namespaces are unique within a target, and none
 # of its sources has a using-directive for llvm.
 #
 # The objects of an EXPORTED library are also linked into libtessera.so, which
@@ -113,7 +113,7 @@ macro(_tessera_finish target)
 endmacro()
 
 macro(_tessera_unity target)
-  if(TESSERA_UNITY AND NOT arg_SEPARATE)
+  if(TESSERA_UNITY AND NOT arg_SEPARATE AND NOT "${target}" IN_LIST TESSERA_ALONE)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endif()
 endmacro()

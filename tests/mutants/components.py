@@ -19,6 +19,7 @@ class Component:
     name: str
     files: str  # expression over paths in the repository
     stages: tuple
+    alone: tuple = ()  # the libraries whose sources are compiled one by one; empty: all
 
 
 def _stage(tests, *targets, files=""):
@@ -83,6 +84,16 @@ COMPONENTS = (
         _stage("settings-tests|data-tests|trainer-tests", "settings-tests", "data-tests", "trainer-tests"),
         _stage("train-tests|train_learning_rate", *PROGRAM, "train-tests"), _stage("kernel-sources-tests", "kernel-sources-tests"))),
 )
+
+# What decides on barriers, waits, tokens, aliasing and allocation in the GPU compiler. Its files are those of codegen/gpu and
+# dialect, too: it runs only where it is named.
+MEMORY = Component("memory", "|".join((
+    r"codegen/analysis/(MemoryModel|PointerOrigins)\.cpp|codegen/analysis/ForwardWalk\.h", r"codegen/gpu/memory/[^/]*\.cpp",
+    r"codegen/gpu/pipeline/(PipelineLoops|PromoteOperands|StagedLoads|SplitLoads)\.cpp", r"codegen/gpu/lower/shared/Shared\.cpp",
+    r"dialect/tile/SharedOps\.cpp")), (
+        _stage("codegen_memory_model_test", "codegen_memory_model_test"), LIT, _stage("codegen_gpu_test", "codegen_gpu_test"),
+        _stage("cases_own_sim|sim_loops|sim_own_nn", *SIM), KERNELS_ON_SIM), alone=("tessera_codegen_analysis", "tessera_codegen_gpu"))
+NAMED_ONLY = (MEMORY,)
 
 
 def stages_of(component, path):

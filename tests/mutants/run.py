@@ -32,7 +32,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import sites  # noqa: E402
-from components import COMPONENTS, stages_of  # noqa: E402
+from components import COMPONENTS, NAMED_ONLY, stages_of  # noqa: E402
 
 ROOT = HERE.parents[1]
 BAR = 0.9
@@ -101,7 +101,8 @@ def sealed(tree, temporary, command):
 
 class Scratch:
     def __init__(self, commit, prefix, jobs, alone=True):
-        """alone: each source is compiled by itself, which costs more at first and less for each of many mutants."""
+        """alone: each source is compiled by itself, which costs more at first and less for each of many mutants; or the names of the
+        libraries whose sources are."""
         self.commit, self.prefix, self.jobs, self.alone = commit, shlex.split(prefix), jobs, alone
         self.tree = ROOT / "build" / "mutants" / "tree"
         self.build = self.tree / "build" / "release"
@@ -114,7 +115,8 @@ class Scratch:
             run_or_stop(["git", "-C", str(ROOT), "worktree", "add", "--detach", str(self.tree), self.commit])
         run_or_stop(["git", "-C", str(self.tree), "checkout", "-q", "--force", "--detach", self.commit])
         # A mutant changes one source: compiled alone, it costs a quarter of what its seven neighbours would.
-        run_or_stop(["cmake", "--preset", "release", "-DTESSERA_TESTS=ON", f"-DTESSERA_UNITY={'OFF' if self.alone else 'ON'}"], cwd=self.tree)
+        run_or_stop(["cmake", "--preset", "release", "-DTESSERA_TESTS=ON", f"-DTESSERA_UNITY={'OFF' if self.alone is True else 'ON'}",
+                     "-DTESSERA_ALONE=" + (";".join(self.alone) if isinstance(self.alone, tuple) else "")], cwd=self.tree)
 
     def keep(self):
         """The compiled kernels that the green runs left are what each mutant starts with."""
@@ -333,14 +335,19 @@ def settings_of(arguments):
 
 
 def components_of(names):
-    """Those that `names` lists, in the order of COMPONENTS; all for an empty text. `n` is shared by those that are listed."""
+    """Those that `names` lists, in the order of the table; all of COMPONENTS for an empty text. `n` is shared by those that are listed."""
     if not names:
         return list(COMPONENTS)
-    wanted = names.split(",")
+    wanted, table = names.split(","), COMPONENTS + NAMED_ONLY
     for name in wanted:
-        if name not in (c.name for c in COMPONENTS):
-            sys.exit(f"no component {name}; there are {', '.join(c.name for c in COMPONENTS)}")
-    return [c for c in COMPONENTS if c.name in wanted]
+        if name not in (c.name for c in table):
+            sys.exit(f"no component {name}; there are {', '.join(c.name for c in table)}")
+    return [c for c in table if c.name in wanted]
+
+
+def alone_in(components):
+    """What Scratch compiles one by one: the libraries that each component names, or all."""
+    return tuple(sorted({name for c in components for name in c.alone})) if all(c.alone for c in components) else True
 
 
 def main():
@@ -362,7 +369,7 @@ def main():
             print(f"{c.name} {path}:{fault.line}: {fault.operator}\n-{fault.before}\n+{fault.after}")
         return 0
 
-    scratch = Scratch(commit, given["prefix"], int(given["jobs"]), alone=not given["again"])
+    scratch = Scratch(commit, given["prefix"], int(given["jobs"]), alone=not given["again"] and alone_in(chosen))
     stages = int(given["stages"]) if given["stages"] else None
     scratch.prepare()
     origin = dict(seed=seed, commit=commit, date=datetime.date.today().isoformat(), machine=machine(),

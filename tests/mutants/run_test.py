@@ -17,7 +17,7 @@ import tempfile
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import run  # noqa: E402
-from components import COMPONENTS, Component, Stage, stages_of  # noqa: E402
+from components import COMPONENTS, MEMORY, NAMED_ONLY, Component, Stage, stages_of  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 failures = []
@@ -157,6 +157,9 @@ def survivors_again(folder, component, entries, output):
 def chosen_components():
     names = lambda text: [c.name for c in run.components_of(text)]
     expect("all", names(""), [c.name for c in COMPONENTS])
+    expect("named only", (names("memory"), "memory" in names("")), (["memory"], False))
+    expect("its libraries alone", run.alone_in([MEMORY]), ("tessera_codegen_analysis", "tessera_codegen_gpu"))
+    expect("all where one names none", run.alone_in([MEMORY, COMPONENTS[0]]))
     expect("those listed, in the table's order", names("trainer,dialect"), ["dialect", "trainer"])
     try:
         run.components_of("dialect,no")
@@ -187,7 +190,9 @@ def the_table():
     tests = list(programs)
     known = subprocess.run(["ninja", "-C", str(BUILD), "-t", "targets", "all"], capture_output=True, text=True).stdout
     targets = {line.partition(":")[0] for line in known.splitlines()}
-    for component in COMPONENTS:
+    for component in COMPONENTS + NAMED_ONLY:
+        for target in component.alone:
+            expect(f"{component.name}: library {target}", target in targets)
         mine = [f for f in files if re.fullmatch(component.files, f)]
         expect(f"{component.name} has sources", bool(mine))
         for stage in component.stages:
