@@ -260,10 +260,8 @@ static std::optional<MovmatrixPlan> planMovmatrix(const LinearLayout &from,
   return plan;
 }
 
-ConversionPlan planConversion(const LinearLayout &source,
-                              const LinearLayout &result,
-                              const ConversionOptions &options) {
-  const LinearLayout src = canonical(source), dst = canonical(result);
+static void requireConvertible(const LinearLayout &src,
+                               const LinearLayout &dst) {
   if (src.outs() != dst.outs())
     throw LayoutError("a conversion between tiles of different shapes");
   if (src.inBits(Dim::Lane) != dst.inBits(Dim::Lane) ||
@@ -272,6 +270,13 @@ ConversionPlan planConversion(const LinearLayout &source,
                       "lanes or warps");
   if (!src.isSurjective() || !dst.isSurjective())
     throw LayoutError("a conversion of a layout that misses elements");
+}
+
+ConversionPlan planConversion(const LinearLayout &source,
+                              const LinearLayout &result,
+                              const ConversionOptions &options) {
+  const LinearLayout src = canonical(source), dst = canonical(result);
+  requireConvertible(src, dst);
   const LinearLayout srcOnce = dropReplication(src),
                      dstOnce = dropReplication(dst);
 

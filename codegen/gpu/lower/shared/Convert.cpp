@@ -116,6 +116,74 @@ private:
 
 // --- Within a warp -----------------------------------------------------------
 
+namespace {
+
+// Elements of fewer than 32 bits are sent as words of several neighbours, which
+// are numbered by the bits packedBits of the step.
+class Packing {
+public:
+  Packing(const ShufflePlan &plan, bool packs, int width)
+      : plan(plan), packs(packs), width(width) {
+    for (int bit : packs ? plan.packedBits : decltype(plan.packedBits)()) {
+      int64_t moved = registerOf(plan.send, int64_t(1) << bit);
+      sources.push_back(int(llvm::Log2_64(uint64_t(moved))));
+      steps |= Word(1) << bit;
+      registers |= Word(moved);
+    }
+  }
+
+  // A word for each register, null for those that another's word has.
+  Registers pack(Emitter &e, const Registers &source) const {
+    const int64_t parts = int64_t(1) << sources.size();
+    Registers words(source.size(), nullptr);
+    for (int64_t r = 0; r < int64_t(source.size()); ++r) {
+      if (Word(r) & registers)
+        continue;
+      llvm::Value *first = source[size_t(r)];
+      if (!packs) {
+        words[size_t(r)] = first;
+        continue;
+      }
+      if (parts == 1) {
+        words[size_t(r)] = e.b.CreateZExt(
+            e.b.CreateBitCast(first, e.b.getIntNTy(unsigned(width))),
+            e.b.getInt32Ty());
+        continue;
+      }
+      llvm::SmallVector<llvm::Value *> list;
+      for (int64_t i = 0; i < parts; ++i)
+        list.push_back(source[size_t(r | spreadBits(i, sources))]);
+      while (list.size() < size_t(32 / width)) // nobody looks at these
+        list.push_back(llvm::ConstantInt::get(list[0]->getType(), 0));
+      words[size_t(r)] = packWord(e, list);
+    }
+    return words;
+  }
+
+  // The element of `step` in the word that came.
+  llvm::Value *unpack(Emitter &e, llvm::Value *word, int64_t step) const {
+    if (!packs)
+      return word;
+    if (sources.empty())
+      return e.b.CreateTrunc(word, e.b.getIntNTy(unsigned(width)));
+    int64_t part = 0;
+    for (auto [i, bit] : llvm::enumerate(plan.packedBits))
+      part |= (step >> bit & 1) << i;
+    return unpackWord(e, word, width)[size_t(part)];
+  }
+
+  Word steps = 0; // their words go with another step's
+
+private:
+  const ShufflePlan &plan;
+  bool packs;
+  int width;
+  llvm::SmallVector<int> sources; // bits of the register
+  Word registers = 0;
+};
+
+} // namespace
+
 // Step s: pass register send(s) on, read the lane source(s), put what comes
 // into register receive(s).
 static Registers shuffled(Emitter &e, const ShufflePlan &plan,
@@ -135,47 +203,13 @@ static Registers shuffled(Emitter &e, const ShufflePlan &plan,
   for (int64_t step = 0; step < plan.steps; ++step)
     shuffles |= shiftOf(step) != 0;
 
-  // Neighbours that share a word when words are sent: step bits packedBits,
-  // source register bits `packedSources`.
-  bool packs = width < 32 && shuffles;
-  llvm::SmallVector<int> packedSources;
-  Word packedSteps = 0, packedRegisters = 0;
-  for (int bit : packs ? plan.packedBits : decltype(plan.packedBits)()) {
-    int64_t moved = registerOf(plan.send, int64_t(1) << bit);
-    packedSources.push_back(int(llvm::Log2_64(uint64_t(moved))));
-    packedSteps |= Word(1) << bit;
-    packedRegisters |= Word(moved);
-  }
-  int64_t parts = int64_t(1) << packedSources.size();
-  Registers words(source.size(), nullptr);
-  for (int64_t r = 0; r < int64_t(source.size()); ++r) {
-    if (Word(r) & packedRegisters)
-      continue;
-    llvm::Value *first = source[size_t(r)];
-    if (!packs) {
-      words[size_t(r)] = first;
-      continue;
-    }
-    if (parts == 1) {
-      words[size_t(r)] = e.b.CreateZExt(
-          e.b.CreateBitCast(first, e.b.getIntNTy(unsigned(width))),
-          e.b.getInt32Ty());
-      continue;
-    }
-    llvm::SmallVector<llvm::Value *> list;
-    for (int64_t i = 0; i < parts; ++i)
-      list.push_back(source[size_t(r | spreadBits(i, packedSources))]);
-    while (list.size() < size_t(32 / width)) // nobody looks at these
-      list.push_back(llvm::ConstantInt::get(list[0]->getType(), 0));
-    words[size_t(r)] = packWord(e, list);
-  }
-
+  const Packing packing(plan, width < 32 && shuffles, width);
   Exchange before(e, plan.send, Dim::Register);
-  llvm::SmallVector<llvm::Value *> sent = before(words);
+  llvm::SmallVector<llvm::Value *> sent = before(packing.pack(e, source));
   llvm::SmallVector<llvm::Value *> received(size_t(plan.steps), nullptr);
   llvm::Value *lanes = e.threadPart(plan.source);
   for (int64_t step = 0; step < plan.steps; ++step) {
-    if (Word(step) & packedSteps)
+    if (Word(step) & packing.steps)
       continue;
     llvm::Value *value = sent[size_t(registerOf(plan.send, step))];
     if (shuffles && (!stays || shiftOf(step)))
@@ -186,22 +220,9 @@ static Registers shuffled(Emitter &e, const ShufflePlan &plan,
   Exchange after(e, plan.receive, Dim::Register);
   llvm::SmallVector<llvm::Value *> placed = after(received);
   Registers result(size_t(plan.steps), nullptr);
-  for (int64_t step = 0; step < plan.steps; ++step) {
-    llvm::Value *word = placed[size_t(Word(step) & ~packedSteps)];
-    if (!packs) {
-      result[size_t(step)] = word;
-      continue;
-    }
-    if (parts == 1) {
-      result[size_t(step)] =
-          e.b.CreateTrunc(word, e.b.getIntNTy(unsigned(width)));
-      continue;
-    }
-    int64_t part = 0;
-    for (auto [i, bit] : llvm::enumerate(plan.packedBits))
-      part |= (step >> bit & 1) << i;
-    result[size_t(step)] = unpackWord(e, word, width)[size_t(part)];
-  }
+  for (int64_t step = 0; step < plan.steps; ++step)
+    result[size_t(step)] =
+        packing.unpack(e, placed[size_t(Word(step) & ~packing.steps)], step);
   return result;
 }
 

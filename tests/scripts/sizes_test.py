@@ -1,0 +1,51 @@
+"""tests/scripts/sizes_test.py - scripts/checks/sizes.py counts the lines of functions and the files of folders.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import importlib.util
+import pathlib
+import unittest
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts/checks/sizes.py"
+spec = importlib.util.spec_from_file_location("sizes", SCRIPT)
+sizes = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(sizes)
+
+
+def body(lines):
+    return "  f();\n" * lines
+
+
+class Functions(unittest.TestCase):
+    def test_at_the_cap(self):
+        self.assertEqual(sizes.long_functions("int f() {\n" + body(80) + "}\n"), [])
+
+    def test_above(self):
+        self.assertEqual(sizes.long_functions("\nint f() {\n" + body(81) + "}\n"), [(2, 81)])
+
+    def test_a_header_of_several_lines(self):
+        text = "A::A(int a,\n     int b)\n    : a(a), b(b) {\n" + body(81) + "}\n"
+        self.assertEqual(sizes.long_functions(text), [(3, 81)])
+
+    def test_a_method_and_a_lambda(self):
+        text = "struct A {\n" + "  int f() const {\n" + body(81) + "  }\n};\nauto g = [&](int i) -> bool {\n" + body(90) + "};\n"
+        self.assertEqual([lines for _, lines in sizes.long_functions(text)], [81, 90])
+
+    def test_what_is_none(self):
+        text = "namespace a {\nclass B : C<D(int)> {\n" + body(81) + "};\n" + "int table[] = {\n" + "    1,\n" * 99 + "};\n}\n"
+        self.assertEqual(sizes.long_functions(text), [])
+
+    def test_a_loop_counts_with_its_function(self):
+        self.assertEqual([n for _, n in sizes.long_functions("void f() {\n  for (;;) {\n" + body(90) + "  }\n}\n")], [92])
+
+    def test_braces_in_texts(self):
+        self.assertEqual(sizes.long_functions('void f() {\n  g("}", \'{\'); // {\n  h(R"(\n{ {)");\n' + body(76) + "}\n"), [])
+
+
+class Folders(unittest.TestCase):
+    def test_counts(self):
+        files = ["codegen/a/F%d.cpp" % i for i in range(26)] + ["codegen/b/F%d.cpp" % i for i in range(25)] + ["trainer/F%d.cpp" % i for i in range(90)]
+        self.assertEqual(sizes.full_folders(files), [("codegen/a", 26)])
+
+
+unittest.main()
