@@ -205,3 +205,22 @@ func.func @recast(%p: !tile.ptr<f32>, %q: !tile.ptr<f32>, %v: f32) -> (i32, i32)
   %b = tile.load %j : !tile.ptr<i32>
   return %a, %b : i32, i32
 }
+
+// Thread 0 does both stores of one address, in its order; of a tile's stores and
+// one address they are others'.
+// CHECK-LABEL: @scalar_stores
+// CHECK: tile.store
+// CHECK-NEXT: tile.store
+// CHECK-NEXT: tile.splat
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: tile.store
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: tile.store
+func.func @scalar_stores(%p: !tile.ptr<f32>, %v: f32, %x: tensor<128xf32, #row>) {
+  tile.store %p, %v : !tile.ptr<f32>, f32
+  tile.store %p, %v : !tile.ptr<f32>, f32
+  %s = tile.splat %p : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>, #row>
+  tile.store %s, %x : tensor<128x!tile.ptr<f32>, #row>, tensor<128xf32, #row>
+  tile.store %p, %v : !tile.ptr<f32>, f32
+  return
+}

@@ -130,3 +130,18 @@ func.func @touched(%f: f32) {
   %t = tile.reduce min %x, 0 : tensor<128xf32, #row> -> f32
   return
 }
+
+// A buffer that one operation touches has a place of its own while others are live.
+// CHECK-LABEL: @stored_once
+// CHECK: tile.smem_alloc {tile.scratch = 0 : i64} : <1 x 128xf32
+// CHECK: tile.smem_alloc {tile.scratch = 512 : i64} : <1 x 128xf32
+func.func @stored_once(%f: f32) {
+  %a = tile.smem_alloc : !tile.smem<1 x 128xf32, #memory>
+  %b = tile.smem_alloc : !tile.smem<1 x 128xf32, #memory>
+  %x = tile.splat %f : f32 -> tensor<128xf32, #row>
+  tile.smem_store %x, %a : tensor<128xf32, #row> -> !tile.smem<1 x 128xf32, #memory>
+  tile.smem_store %x, %b : tensor<128xf32, #row> -> !tile.smem<1 x 128xf32, #memory>
+  tile.barrier
+  %y = tile.smem_load %a : !tile.smem<1 x 128xf32, #memory> -> tensor<128xf32, #turned>
+  return
+}
