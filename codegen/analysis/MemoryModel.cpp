@@ -172,6 +172,11 @@ static bool holdsReads(Operation *op) {
   // To ask for their behavior would be to ask this question again.
   if (isa<tile::SmemLoadOp, tile::DotOp>(op))
     return false;
+  // What it orders is the next operation's scratch, which no buffer shares
+  // before the dot has read.
+  if (auto barrier = dyn_cast<tile::BarrierOp>(op);
+      barrier && barrier.getScratch())
+    return false;
   if (op->getNumRegions())
     return true;
   MemoryBehavior behavior = memoryBehaviorOf(op);

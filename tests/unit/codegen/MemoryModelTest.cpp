@@ -241,6 +241,11 @@ TEST(MemoryModel, WhatADotReadsItself) {
                  "tensor<16x16xf16, #m>, tensor<16x16xf16, #m> -> "
                  "tensor<16x16xf32, #m>"),
       late);
+  // A barrier before scratch stands there only once places are known.
+  EXPECT_EQ(loadBefore("tile.barrier scratch\n%y = tile.convert_layout %z "
+                       "{tile.scratch = 0 : i64} : tensor<16x16xf32, #m> -> "
+                       "tensor<16x16xf32, #m>"),
+            late);
   EXPECT_EQ(loadBefore("tile.barrier"), now);
   EXPECT_EQ(loadBefore("tile.async_wait 0"), now);
   EXPECT_EQ(loadBefore("tile.async_commit"), now);
