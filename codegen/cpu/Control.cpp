@@ -76,9 +76,12 @@ void Emitter::emitOperation(Operation *op) {
     return emitConstant(constantOp);
   if (!touchesTensors(op))
     return emitScalar(op);
-  for (Value result : op->getResults())
+  for (Value result : op->getResults()) {
     if (int id = plan.bufferOf(result); id >= 0)
       materialize(result, viewOf(id));
+    if (int id = plan.packedOf(result); id >= 0)
+      pack(result, viewOf(id));
+  }
 }
 
 void Emitter::emitConstant(arith::ConstantOp op) {

@@ -22,8 +22,8 @@ static bool isZeroSplat(Value value) {
 // One block of C in registers: rows x (vectors * width) elements, summed over
 // the depth with one broadcast of A per row and one vector of B per column.
 void Emitter::dotBlock(const View &a, RightOperand rightAt, const View &c,
-                       bool zero, int64_t rows, int64_t vectors, int64_t width,
-                       int64_t depth, Value row, Value column) {
+                       bool zero, bool pairs, int64_t rows, int64_t vectors,
+                       int64_t width, int64_t depth, Value row, Value column) {
   auto at = [&](const View &view, Value i, Value j) {
     Index index;
     index.at = {i, j};
@@ -54,7 +54,9 @@ void Emitter::dotBlock(const View &a, RightOperand rightAt, const View &c,
                 lanes.splat(loadView(a, at(a, rowIndex[r], k), 1), width);
             for (int64_t v = 0; v < vectors; ++v) {
               Value &sum = next[r * vectors + v];
-              if (real)
+              if (pairs)
+                sum = multiplyPairs(left, right[v], sum);
+              else if (real)
                 sum = LLVM::FMAOp::create(b, loc, left, right[v], sum);
               else
                 sum = arith::AddIOp::create(
@@ -76,6 +78,8 @@ void Emitter::emitDot(tile::DotOp op) {
   if (!zero && plan.bufferOf(op.getAcc()) != target)
     deliver(op.getAcc(), c);
   loc = op.getLoc();
+  if (plan.dotsInPairs() && canPair(op))
+    return emitPairedDot(op, c, zero);
   View a;
   if (plan.bufferOf(op.getA()) >= 0) {
     a = viewOf(plan.bufferOf(op.getA()));
@@ -131,9 +135,9 @@ int64_t dotRows(const CpuOptions &options) {
 }
 
 void Emitter::dotMatrices(tile::DotOp op, const View &a, RightOperand right,
-                          const View &c, bool zero) {
+                          const View &c, bool zero, bool pairs) {
   ArrayRef<int64_t> shape = tile::shapeOf(op.getType()).take_back(2);
-  int64_t depth = tile::shapeOf(op.getA().getType()).back();
+  int64_t depth = tile::shapeOf(op.getA().getType()).back() / (pairs ? 2 : 1);
   int64_t perVector = options.vectorBits / c.stored.getIntOrFloatBitWidth();
   int64_t width = std::min<int64_t>(shape[1], perVector);
   bool wide = options.vectorBits == 512;
@@ -143,7 +147,8 @@ void Emitter::dotMatrices(tile::DotOp op, const View &a, RightOperand right,
       std::min<int64_t>((wide ? 16 : 8) / rows, wide ? 4 : 8));
   loop(shape[1], vectors * width, [&](Value column) {
     loop(shape[0], rows, [&](Value row) {
-      dotBlock(a, right, c, zero, rows, vectors, width, depth, row, column);
+      dotBlock(a, right, c, zero, pairs, rows, vectors, width, depth, row,
+               column);
     });
   });
 }

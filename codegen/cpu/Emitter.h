@@ -199,10 +199,20 @@ private:
   using RightOperand =
       llvm::function_ref<mlir::Value(mlir::Value, mlir::Value, int64_t)>;
   void dotMatrices(tile::DotOp op, const View &a, RightOperand right,
-                   const View &c, bool zero);
+                   const View &c, bool zero, bool pairs = false);
   void dotBlock(const View &a, RightOperand right, const View &c, bool zero,
-                int64_t rows, int64_t vectors, int64_t width, int64_t depth,
-                mlir::Value row, mlir::Value column);
+                bool pairs, int64_t rows, int64_t vectors, int64_t width,
+                int64_t depth, mlir::Value row, mlir::Value column);
+
+  // DotPairs.cpp: products of bf16 by vdpbf16ps, two along K in 32 bits.
+  void emitPairedDot(tile::DotOp op, const View &c, bool zero);
+  void pack(mlir::Value value, const View &view);
+  void packColumns(mlir::Value value, const View &view, int64_t square,
+                   llvm::function_ref<mlir::Value(const Index &)> at);
+  mlir::Value pairOf(mlir::Value low, mlir::Value high);
+  /// sum + left[2i] * right[2i] + left[2i + 1] * right[2i + 1] for each lane.
+  mlir::Value multiplyPairs(mlir::Value left, mlir::Value right,
+                            mlir::Value sum);
 
   mlir::func::FuncOp function;
   const Plan &plan;

@@ -75,7 +75,8 @@ void lowerToLoops(ModuleOp module, const CpuOptions &options) {
     passes.addPass(createCSEPass());
     run(passes, module, "its preparation");
   }
-  Plan plan(function, dotRows(options));
+  Plan plan(function, dotRows(options),
+            options.vectorBits == 512 && options.target.has("avx512bf16"));
   Emitter(function, plan, options).run();
   function.erase();
   module->removeAttr(kWideGridAttr);

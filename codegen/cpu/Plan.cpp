@@ -55,7 +55,7 @@ bool isCheap(Operation *op) {
 }
 
 // Operations that the evaluator computes element by element inside a nest.
-static bool canBeVirtual(Operation *op) {
+bool canBeVirtual(Operation *op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
     return !dense || dense.isSplat();
@@ -73,10 +73,13 @@ static bool writesMemory(Operation *op) {
   return writes;
 }
 
-Plan::Plan(func::FuncOp function, int64_t dotRows) : dotRows(dotRows) {
+Plan::Plan(func::FuncOp function, int64_t dotRows, bool pairs)
+    : dotRows(dotRows), inPairs(pairs) {
   number(function);
+  choosePacked(function);
   decide(function);
   assign(function);
+  assignPacked(function);
   place();
 }
 
@@ -104,15 +107,19 @@ Plan::Roots Plan::rootsOf(Value value) const {
     Value next = work.pop_back_val();
     if (!seen.insert(next.getAsOpaquePointer()).second)
       continue;
-    for (Operation *user : next.getUsers()) {
+    for (OpOperand &use : next.getUses()) {
+      Operation *user = use.getOwner();
+      if (readsPacked(use))
+        continue;
       if (user->getNumRegions() || !canBeVirtual(user)) {
         roots.insert(user);
         continue;
       }
       for (Value result : user->getResults()) {
-        if (!isTensor(result) || buffered.lookup(result))
+        bool isRoot = !isTensor(result) || buffered.lookup(result);
+        if (isRoot || packed.contains(result))
           roots.insert(user);
-        else
+        if (!isRoot)
           work.push_back(result);
       }
     }
@@ -139,6 +146,8 @@ bool Plan::mustBuffer(Value value) const {
     Operation *user = use.getOwner();
     if (isa<scf::YieldOp>(user) && isa<scf::ForOp>(user->getParentOp()))
       return true;
+    if (readsPacked(use))
+      continue;
     if (isa<tile::DotOp>(user) && use.getOperandNumber() < 2) {
       // The left operand may be read transposed, in place.
       auto trans = value.getDefiningOp<tile::TransOp>();
@@ -155,7 +164,7 @@ bool Plan::mustBuffer(Value value) const {
     if (isa<tile::TransOp>(user))
       for (OpOperand &next : user->getResult(0).getUses())
         if (isa<tile::DotOp>(next.getOwner()) && next.getOperandNumber() == 0 &&
-            !buffered.lookup(user->getResult(0)))
+            !readsPacked(next) && !buffered.lookup(user->getResult(0)))
           return true;
   }
   return false;
@@ -242,7 +251,10 @@ void Plan::decide(func::FuncOp function) {
       if (isCheap(op) || isa<tile::SplitOp, tile::JoinOp, tile::ReshapeOp>(op))
         continue;
       Roots roots = rootsOf(result);
-      bool buffer = roots.size() > 1 || feedsGrowth(result);
+      bool inPack = packed.contains(result);
+      if (inPack && roots.empty())
+        continue;
+      bool buffer = roots.size() + inPack > 1 || feedsGrowth(result);
       for (Operation *root : roots)
         buffer |= root->getBlock() != op->getBlock();
       if (isa<tile::LoadOp>(op))
@@ -274,14 +286,20 @@ int Plan::newBuffer(Type type, int64_t first, int64_t last, bool widened) {
   else if (element.isInteger(1))
     buffer.stored = IntegerType::get(context, 8);
   else if (element.isBF16() || element.isF16())
-    buffer.stored = widened ? Type(Float32Type::get(context))
-                            : Type(IntegerType::get(context, 16));
+    buffer.stored = widened && !(inPairs && element.isBF16())
+                        ? Type(Float32Type::get(context))
+                        : Type(IntegerType::get(context, 16));
   else if (widened && element.isInteger(8))
     buffer.stored = IntegerType::get(context, 32);
   else
     buffer.stored = element;
-  buffer.bytes =
-      tensor.getNumElements() * (buffer.stored.getIntOrFloatBitWidth() / 8);
+  return addBuffer(std::move(buffer), first, last);
+}
+
+int Plan::addBuffer(Buffer buffer, int64_t first, int64_t last) {
+  buffer.bytes = buffer.stored.getIntOrFloatBitWidth() / 8;
+  for (int64_t size : buffer.shape)
+    buffer.bytes *= size;
   buffer.first = first;
   buffer.last = std::max(first, last);
   all.push_back(std::move(buffer));

@@ -22,7 +22,8 @@ namespace tessera::codegen {
 struct Buffer {
   llvm::SmallVector<int64_t> shape;
   /// What is stored: integers (i1 as i8, 16-bit floats and pointers as integers
-  /// of their size), f32, f64. 16-bit operands of dots are stored as f32.
+  /// of their size), f32, f64. 16-bit operands of dots are stored as f32,
+  /// bf16 ones of `dotsInPairs` as integers.
   mlir::Type stored;
   int64_t bytes = 0;
   /// Operations, by number, between which the content is needed.
@@ -34,12 +35,29 @@ struct Buffer {
 class Plan {
 public:
   /// `dotRows`: the rows of a dot that one pass over its right operand serves.
-  Plan(mlir::func::FuncOp function, int64_t dotRows);
+  /// `pairs`: the CPU multiplies bf16 in pairs (avx512bf16).
+  Plan(mlir::func::FuncOp function, int64_t dotRows, bool pairs);
 
   /// The buffer of a tensor, or -1 if it is virtual.
   int bufferOf(mlir::Value value) const {
     auto it = buffers.find(value);
     return it == buffers.end() ? -1 : it->second;
+  }
+  /// Whether the dots of bf16 read pairs of neighbours along K, 32 bits each:
+  /// all of the function, or none.
+  bool dotsInPairs() const { return inPairs; }
+  /// The buffer [K / 2, columns] of i32 that holds `value`, [K, columns] of
+  /// bf16, in pairs; -1 if there is none. It is written where the value is
+  /// computed.
+  int packedOf(mlir::Value value) const {
+    auto it = packed.find(value);
+    return it == packed.end() ? -1 : it->second;
+  }
+  /// The same for the right operand of a dot, written before the dot: for
+  /// values that no expression computes.
+  int packedFor(mlir::Operation *dot) const {
+    auto it = packedThere.find(dot);
+    return it == packedThere.end() ? -1 : it->second;
   }
   const Buffer &buffer(int id) const { return all[id]; }
   int numBuffers() const { return int(all.size()); }
@@ -58,6 +76,9 @@ private:
   using Roots = llvm::SmallPtrSet<mlir::Operation *, 4>;
 
   void number(mlir::func::FuncOp function);
+  void choosePacked(mlir::func::FuncOp function);
+  bool readsPacked(mlir::OpOperand &use) const;
+  void assignPacked(mlir::func::FuncOp function);
   void decide(mlir::func::FuncOp function);
   bool mustBuffer(mlir::Value value) const;
   bool readsInPlace(tile::DotOp dot) const;
@@ -67,13 +88,16 @@ private:
   void assignCarried(mlir::Operation *op);
   bool canUpdateInPlace(mlir::Value carried, mlir::Value next) const;
   int newBuffer(mlir::Type type, int64_t first, int64_t last, bool widened);
+  int addBuffer(Buffer buffer, int64_t first, int64_t last);
   int64_t lastUse(mlir::Value value) const;
   void place();
 
   int64_t dotRows;
+  bool inPairs;
   llvm::DenseMap<mlir::Operation *, std::pair<int64_t, int64_t>> numbers;
   llvm::DenseMap<mlir::Value, bool> buffered;
-  llvm::DenseMap<mlir::Value, int> buffers;
+  llvm::DenseMap<mlir::Value, int> buffers, packed;
+  llvm::DenseMap<mlir::Operation *, int> packedThere;
   llvm::DenseMap<std::pair<mlir::Operation *, unsigned>, int> carried, parking;
   std::vector<Buffer> all;
   std::vector<int64_t> slotOffsets;
@@ -83,6 +107,14 @@ private:
 /// Whether `op` computes every element of its results from the same element of
 /// its operands.
 bool isElementwise(mlir::Operation *op);
+
+/// Whether `op` multiplies matrices (no batches of them) of bf16 that pairs
+/// along K divide, into rows of at least a short vector.
+bool canPair(tile::DotOp op);
+
+/// Whether the emitter can compute the result of `op` element by element inside
+/// a nest.
+bool canBeVirtual(mlir::Operation *op);
 
 /// Whether `op` is cheap enough to be evaluated wherever it is used.
 bool isCheap(mlir::Operation *op);

@@ -64,6 +64,13 @@ std::string dotKernel(int m, int n, int k, bool ta, bool tb,
   return text + "return\n}";
 }
 
+std::vector<uint16_t> bf16Numbers(uint64_t seed, int count) {
+  std::vector<uint16_t> numbers;
+  for (float x : Numbers(seed).vector(size_t(count)))
+    numbers.push_back(toBf16(x));
+  return numbers;
+}
+
 class CpuDot : public testing::TestWithParam<int> {
 protected:
   CpuTarget target() const { return testTargets()[GetParam()]; }
@@ -109,23 +116,91 @@ TEST_P(CpuDot, Transposed) {
       check(m, n, k, t & 1, t & 2);
 }
 
+// Products of bf16 are exact; the sum is off by roundings of fp32. With
+// avx512bf16 the operands are read in pairs: side by side, packed, in place.
 TEST_P(CpuDot, Bf16) {
-  int m = 16, n = 32, k = 64;
-  TileKernel kernel(dotKernel(m, n, k, false, true, "bf16", "f32"), target());
-  std::vector<uint16_t> a, b;
-  for (float x : Numbers(1).vector(size_t(m) * k))
-    a.push_back(toBf16(x));
-  for (float x : Numbers(2).vector(size_t(n) * k))
-    b.push_back(toBf16(x));
-  std::vector<float> c(size_t(m) * n, 0.5f);
-  kernel.run({1}, a.data(), b.data(), c.data());
+  for (auto [m, n, k] : std::vector<std::tuple<int, int, int>>{{16, 32, 64},
+                                                               {64, 64, 32},
+                                                               {1, 16, 8},
+                                                               {8, 64, 16},
+                                                               {4, 4, 2},
+                                                               {16, 8, 4},
+                                                               {2, 2, 8},
+                                                               {16, 16, 1},
+                                                               {16, 1, 32}})
+    for (int t = 0; t < 4; ++t) {
+      bool ta = t & 1, tb = t & 2;
+      TileKernel kernel(dotKernel(m, n, k, ta, tb, "bf16", "f32"), target());
+      std::vector<uint16_t> a = bf16Numbers(1, m * k),
+                            b = bf16Numbers(2, n * k);
+      std::vector<float> c(size_t(m) * n, 0.5f);
+      kernel.run({1}, a.data(), b.data(), c.data());
+      for (int i = 0; i < m; ++i)
+        for (int j = 0; j < n; ++j) {
+          double sum = 0.5;
+          for (int l = 0; l < k; ++l)
+            sum += double(fromBf16(a[ta ? l * m + i : i * k + l])) *
+                   fromBf16(b[tb ? j * k + l : l * n + j]);
+          ASSERT_NEAR(c[i * n + j], sum, 2e-7 * (k + 4))
+              << m << "x" << n << "x" << k << " " << ta << tb;
+        }
+    }
+}
+
+// One value is a left operand, a right one and either transposed; another is
+// carried by a loop around the dot.
+TEST_P(CpuDot, Bf16OperandsOfSeveralDots) {
+  const int m = 16, n = 32, k = 64;
+  std::string text = "func.func @k(%q: !tile.ptr<bf16>, %x: !tile.ptr<bf16>, "
+                     "%o: !tile.ptr<f32>, %u: !tile.ptr<f32>) {\n";
+  text += matrix("q", m, k, "bf16") + matrix("x", n, k, "bf16") +
+          matrix("o", m, k, "f32") + matrix("u", n, k, "f32");
+  text += R"(
+  %qv = tile.load %qp : tensor<16x64x!tile.ptr<bf16>>
+  %xv = tile.load %xp : tensor<32x64x!tile.ptr<bf16>>
+  %xt = tile.trans %xv [1, 0] : tensor<32x64xbf16> -> tensor<64x32xbf16>
+  %zs = arith.constant dense<0.0> : tensor<16x32xf32>
+  %zo = arith.constant dense<0.0> : tensor<16x64xf32>
+  %zu = arith.constant dense<0.0> : tensor<32x64xf32>
+  %half = arith.constant dense<0.5> : tensor<32x64xbf16>
+  %s = tile.dot %qv, %xt, %zs ieee : tensor<16x64xbf16>, tensor<64x32xbf16> -> tensor<16x32xf32>
+  %p = arith.truncf %s : tensor<16x32xf32> to tensor<16x32xbf16>
+  %lo = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %two = arith.constant 2 : i32
+  %r:2 = scf.for %i = %lo to %two step %one iter_args(%acc = %zo, %y = %xv)
+      -> (tensor<16x64xf32>, tensor<32x64xbf16>) : i32 {
+    %next = tile.dot %p, %y, %acc ieee : tensor<16x32xbf16>, tensor<32x64xbf16> -> tensor<16x64xf32>
+    %small = arith.mulf %y, %half : tensor<32x64xbf16>
+    scf.yield %next, %small : tensor<16x64xf32>, tensor<32x64xbf16>
+  }
+  tile.store %op, %r#0 : tensor<16x64x!tile.ptr<f32>>, tensor<16x64xf32>
+  %pt = tile.trans %p [1, 0] : tensor<16x32xbf16> -> tensor<32x16xbf16>
+  %v = tile.dot %pt, %qv, %zu ieee : tensor<32x16xbf16>, tensor<16x64xbf16> -> tensor<32x64xf32>
+  tile.store %up, %v : tensor<32x64x!tile.ptr<f32>>, tensor<32x64xf32>
+  return
+})";
+  TileKernel kernel(text, target());
+  std::vector<uint16_t> q = bf16Numbers(1, m * k), x = bf16Numbers(2, n * k);
+  std::vector<float> o(size_t(m) * k), u(size_t(n) * k);
+  kernel.run({1}, q.data(), x.data(), o.data(), u.data());
+  std::vector<double> p(size_t(m) * n), wantO(o.size()), wantU(u.size());
   for (int i = 0; i < m; ++i)
     for (int j = 0; j < n; ++j) {
-      double sum = 0.5;
       for (int l = 0; l < k; ++l)
-        sum += double(fromBf16(a[i * k + l])) * fromBf16(b[j * k + l]);
-      ASSERT_NEAR(c[i * n + j], sum, 2e-5);
+        p[i * n + j] += double(fromBf16(q[i * k + l])) * fromBf16(x[j * k + l]);
+      p[i * n + j] = fromBf16(toBf16(float(p[i * n + j])));
+      for (int l = 0; l < k; ++l) {
+        wantO[i * k + l] += 1.5 * p[i * n + j] * fromBf16(x[j * k + l]);
+        wantU[j * k + l] += p[i * n + j] * fromBf16(q[i * k + l]);
+      }
     }
+  // A sum next to the middle of two numbers may be rounded the other way: 2^-8
+  // of one p below 8.
+  for (size_t i = 0; i < o.size(); ++i)
+    ASSERT_NEAR(o[i], wantO[i], 5e-2) << i;
+  for (size_t i = 0; i < u.size(); ++i)
+    ASSERT_NEAR(u[i], wantU[i], 5e-2) << i;
 }
 
 TEST_P(CpuDot, Int8) {

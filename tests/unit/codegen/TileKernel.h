@@ -16,6 +16,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -25,12 +26,20 @@
 
 namespace tessera {
 
-/// The targets a kernel is tested on: AVX2 everywhere, AVX-512 where it is.
+/// The targets a kernel is tested on: AVX2 everywhere, AVX-512 where it is,
+/// with the CPU's products of bf16 and without.
 inline std::vector<CpuTarget> testTargets() {
   std::vector<CpuTarget> targets = {CpuTarget()};
   auto host = CpuTarget::host();
-  if (host && host->vectorBits() == 512)
+  if (host && host->vectorBits() == 512) {
     targets.push_back(*host);
+    if (host->has("avx512bf16")) {
+      const auto *feature = std::find(cpuFeatures.begin(), cpuFeatures.end(),
+                                      std::string_view("avx512bf16"));
+      host->features &= ~(1u << (feature - cpuFeatures.begin()));
+      targets.push_back(*host);
+    }
+  }
   return targets;
 }
 
