@@ -1,7 +1,7 @@
 # Makefile - the commands people type. The build itself is CMake (CMakePresets.json).
 # SPDX-License-Identifier: Apache-2.0
 .DEFAULT_GOAL := help
-.PHONY: help train test test-full build bench check docs codegen-report sim-test sim-mutants
+.PHONY: help train test test-full build bench check docs codegen-report sim-test sim-mutants sim-schedules
 
 JOBS ?= $(shell nproc)
 CONFIG ?= configs/quickstart.yaml
@@ -43,6 +43,8 @@ check: ## format, include directions, file sizes, docs
 
 SEED ?= 1
 N ?= 300
+SEEDS ?= 50
+MINUTES ?= 0
 python = $${TESSERA_DEPS:-$${XDG_DATA_HOME:-$$HOME/.local/share}/tessera}/venv/bin/python
 
 codegen-report: ## our PTX next to Triton's: registers, spills, executed instructions, conflicts
@@ -54,6 +56,12 @@ sim-test: ## run Triton's and NVRTC's PTX on the simulator (FULL=full: all shape
 	@scripts/setup full
 	@scripts/build release all tests
 	@scripts/sim-test build/release $(FULL)
+
+sim-schedules: ## the PTX of all kernels in 50 random orders, lanes apart too (MINUTES=20: a part; it goes on where it was)
+	@scripts/setup full
+	@scripts/build release all tests
+	@SIM_ABI=$(CURDIR)/build/release/lib/libtessera_sim_abi.so PROGRAM=$(CURDIR)/build/release/bin/tessera $(python) \
+	  tests/sim/schedules_all_test.py seeds=$(SEEDS) minutes=$(MINUTES) results=bench/results/schedules.jsonl
 
 sim-mutants: ## plant N=300 faults (SEED=1) in real PTX; the simulator must catch 95 %
 	@scripts/setup full

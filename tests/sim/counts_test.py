@@ -100,6 +100,9 @@ def matmul(temporary):
     expect("matmul: executed copies", got["classes"]["async copy"], programs * warps * 2 * (2 + steps))
     copies = got["memory"]["async copy"]
     expect("matmul: copies of something", copies["requests"], programs * warps * 2 * steps)
+    # 8 bytes for each of 32 lanes are two passes over the banks; swizzled, so never more. The last two turns write zeros.
+    expect("matmul: passes of copies", [got["copy_requests"], got["copy_passes"], got["copy_conflicts"]],
+           [programs * warps * 2 * (2 + steps), 2 * programs * warps * 2 * (2 + steps), 0])
     # Rows of 16 bf16 of A are a sector of 32 bytes, of 32 bf16 of B two; no sector is read twice by a program.
     expect("matmul: sectors read", copies["sectors"], programs * steps * (32 * 1 + 16 * 2))
     # Each tensor's copy is a group. The loop waits until two remain and then issues two.

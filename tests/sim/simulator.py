@@ -6,6 +6,7 @@ import ctypes
 import json
 import os
 import pathlib
+import pickle
 import resource
 import struct
 import subprocess
@@ -25,10 +26,11 @@ except ImportError as error:
     sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
 
 RANGE_READ_ONLY, RANGE_UNINITIALIZED = 1, 2
-SERIAL, UNCHECKED, ISSUES, AT_ISSUE, A100, H100 = 1, 2, 4, 8, 16, 32  # ISSUES: the reply has how often each PTX line ran
+SERIAL, UNCHECKED, ISSUES, AT_ISSUE, A100, H100, APART = 1, 2, 4, 8, 16, 32, 64  # ISSUES: the reply has how often each PTX line ran
 # Of every launch of this process: a random schedule, flags from a list of names.
 SEED = int(os.environ.get("SIM_SEED", "0"))
-FLAGS = sum(dict(at_issue=AT_ISSUE, a100=A100, h100=H100)[f] for f in os.environ.get("SIM_FLAGS", "").split())
+RECORD = os.environ.get("SIM_RECORD")  # a folder to which every launch is written (schedules_all_test.py)
+FLAGS = sum(dict(at_issue=AT_ISSUE, a100=A100, h100=H100, apart=APART)[f] for f in os.environ.get("SIM_FLAGS", "").split())
 totals = dict(launches=0, compiled=0, lane_instructions=0, tensor_instructions=0, compile_seconds=0.0, compile_cpu=0.0, run_seconds=0.0)
 
 
@@ -93,18 +95,21 @@ class Module:
             _lib.tessera_sim_unload(self.handle)
             self.handle = None
 
-    def launch(self, kernel, grid, block, shared, values, ranges, flags=0, max_instructions=0, raise_findings=True, blocks=()):
+    def launch(self, kernel, grid, block, shared, values, ranges, flags=0, max_instructions=0, raise_findings=True, blocks=(),
+               seed=None):
         """values: an int (8 bytes of bits) per parameter; ranges: (name, address, bytes, flags); blocks: the numbers of those that run,
         ascending, x fastest (none: all). Returns the reply."""
         u32 = lambda xs: (ctypes.c_uint32 * max(1, len(xs)))(*xs)
         u64 = lambda xs: (ctypes.c_uint64 * max(1, len(xs)))(*xs)
         three = lambda xs: u32(list(xs) + [1] * (3 - len(xs)))
+        if RECORD:
+            record(self.ptx, kernel, grid, block, shared, values, ranges)
         start = time.time()
         reply = _reply(_lib.tessera_sim_launch(
             self.handle, kernel.encode(), three(grid), three(block), shared, len(values), u64([v & (1 << 64) - 1 for v in values]),
             len(ranges), (ctypes.c_char_p * max(1, len(ranges)))(*[r[0].encode() for r in ranges]),
             (ctypes.c_void_p * max(1, len(ranges)))(*[r[1] for r in ranges]), u64([r[2] for r in ranges]),
-            u32([r[3] for r in ranges]), flags | FLAGS, max_instructions, SEED, u64(blocks), len(blocks)))
+            u32([r[3] for r in ranges]), flags | FLAGS, max_instructions, SEED if seed is None else seed, u64(blocks), len(blocks)))
         totals["run_seconds"] += time.time() - start
         totals["launches"] += 1
         totals["lane_instructions"] += reply["counters"]["lane_instructions"]
@@ -112,6 +117,15 @@ class Module:
         if reply["findings"] and raise_findings:
             raise Finding(reply)
         return reply
+
+
+def record(ptx, kernel, grid, block, shared, values, ranges):
+    """A launch as a file: all that it takes to run it again."""
+    contents = [ctypes.string_at(address, size) for _, address, size, _ in ranges]
+    launch = dict(ptx=ptx, kernel=kernel, grid=tuple(grid), block=tuple(block), shared=shared, values=list(values), ranges=ranges,
+                  contents=contents)
+    number = len(list(pathlib.Path(RECORD).glob("*.pickle")))
+    (pathlib.Path(RECORD) / f"{number:04}.pickle").write_bytes(pickle.dumps(launch))
 
 
 def bits_of(value):
