@@ -28,7 +28,10 @@ sys.path[:0] = [str(HERE)]
 from schedules_test import QUICK, run  # noqa: E402
 
 FULL = QUICK + [["kernels", "backward", "precision=tf32", "1"], ["kernels", "nn"], ["kernels", "nn", "compiler=tessera"], ["tutorials"],
-                ["cuda", "1"]]
+                ["cuda", "1"], ["kernels", "lists", "compiler=tessera"], ["kernels", "chunks", "compiler=tessera", "precision=ieee"],
+                ["kernels", "decode", "compiler=tessera", "precision=ieee"],
+                ["kernels", "gated", "compiler=tessera", "precision=ieee", "2", "6"],
+                ["kernels", "inverse", "compiler=tessera", "precision=ieee"]]
 ROOT = HERE.parents[1]
 ROUNDING = 1e-4  # of sums of a few hundred numbers in fp32, relative to the largest
 FLOAT_SUM = re.compile(r"\b(atom|red)\.[\w.:]*add[\w.:]*\.f32\b")
