@@ -11,7 +11,7 @@
 #include "codegen/analysis/AxisInfo.h"
 #include "codegen/cpu/Lanes.h"
 #include "codegen/cpu/Lower.h"
-#include "codegen/cpu/Plan.h"
+#include "codegen/cpu/plan/Plan.h"
 #include "dialect/tile/TileDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

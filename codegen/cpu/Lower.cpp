@@ -6,8 +6,8 @@
 #include "codegen/Where.h"
 #include "codegen/cpu/CarriedOffsets.h"
 #include "codegen/cpu/Emitter.h"
-#include "codegen/cpu/Plan.h"
 #include "codegen/cpu/ToLlvm.h"
+#include "codegen/cpu/plan/Plan.h"
 #include "support/Error.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -1,4 +1,4 @@
-// codegen/cpu/PlanPairs.cpp - operands of dots of bf16, in pairs along K.
+// codegen/cpu/plan/PlanPairs.cpp - operands of dots of bf16, in pairs along K.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -6,7 +6,7 @@
 // side by side in its rows. A right one, or a left one that is read
 // transposed, gets a packed copy, which is written where the value is computed:
 // once, however many dots in whichever loops read it.
-#include "codegen/cpu/Plan.h"
+#include "codegen/cpu/plan/Plan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -1,4 +1,4 @@
-// codegen/cpu/Plan.h - which tensors live in scratch memory, and where.
+// codegen/cpu/plan/Plan.h - which tensors live in scratch memory, and where.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //

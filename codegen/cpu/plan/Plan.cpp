@@ -1,7 +1,7 @@
-// codegen/cpu/Plan.cpp - which tensors live in scratch memory.
+// codegen/cpu/plan/Plan.cpp - which tensors live in scratch memory.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/cpu/Plan.h"
+#include "codegen/cpu/plan/Plan.h"
 
 #include "codegen/analysis/Stride.h"
 
