@@ -91,15 +91,17 @@ Value Emitter::multiplyPairs(Value left, Value right, Value sum) {
 }
 
 void Emitter::emitPairedDot(tile::DotOp op, const View &c, bool zero) {
+  int64_t rows = tile::shapeOf(op.getType())[0];
+  int64_t depth = tile::shapeOf(op.getA().getType())[1];
   View a;
   auto trans = op.getA().getDefiningOp<tile::TransOp>();
   if (int id = trans ? plan.packedOf(trans.getSrc()) : -1; id >= 0) {
     a = viewOf(id);
-    a.strides = {1, a.strides[0]};
+    a.strides = {1, rows};
   } else {
     a = viewOf(plan.bufferOf(op.getA()));
     a.stored = b.getI32Type();
-    a.strides = {a.strides[0] / 2, 1};
+    a.strides = {depth / 2, 1};
   }
   int packed = plan.packedOf(op.getB());
   if (packed < 0 && (packed = plan.packedFor(op)) >= 0)

@@ -185,8 +185,6 @@ View Emitter::viewOf(int id) {
   for (size_t d = buffer.shape.size(); d-- > 0;) {
     view.strides[d] = stride;
     stride *= buffer.shape[d];
-    if (d + 1 == buffer.shape.size())
-      stride += buffer.pad;
   }
   return view;
 }

@@ -275,8 +275,7 @@ int64_t Plan::lastUse(Value value) const {
   return last;
 }
 
-int Plan::newBuffer(Type type, int64_t first, int64_t last, bool widened,
-                    bool padded) {
+int Plan::newBuffer(Type type, int64_t first, int64_t last, bool widened) {
   auto tensor = cast<RankedTensorType>(type);
   MLIRContext *context = type.getContext();
   Buffer buffer;
@@ -294,19 +293,13 @@ int Plan::newBuffer(Type type, int64_t first, int64_t last, bool widened,
     buffer.stored = IntegerType::get(context, 32);
   else
     buffer.stored = element;
-  return addBuffer(std::move(buffer), first, last, padded);
+  return addBuffer(std::move(buffer), first, last);
 }
 
-int Plan::addBuffer(Buffer buffer, int64_t first, int64_t last, bool padded) {
-  int64_t size = buffer.stored.getIntOrFloatBitWidth() / 8;
-  // A dot reads a strip of columns, row after row. Rows whose lengths are
-  // multiples of 512 bytes would fall into an eighth of the sets of the L1
-  // cache, or fewer.
-  if (padded && buffer.shape.back() * size % 512 == 0)
-    buffer.pad = 64 / size;
-  buffer.bytes = size * (buffer.shape.back() + buffer.pad);
-  for (int64_t rows : llvm::drop_end(buffer.shape))
-    buffer.bytes *= rows;
+int Plan::addBuffer(Buffer buffer, int64_t first, int64_t last) {
+  buffer.bytes = buffer.stored.getIntOrFloatBitWidth() / 8;
+  for (int64_t size : buffer.shape)
+    buffer.bytes *= size;
   buffer.first = first;
   buffer.last = std::max(first, last);
   all.push_back(std::move(buffer));
@@ -323,18 +316,6 @@ static bool feedsDot(Value value) {
       return true;
   }
   return false;
-}
-
-// Whether `value` is an operand of dots, and all that reads its buffer goes by
-// rows.
-static bool mayPad(Value value) {
-  Operation *op = value.getDefiningOp();
-  return op && canBeVirtual(op) && !isa<arith::ConstantOp>(op) &&
-         tile::shapeOf(value.getType()).size() == 2 && feedsDot(value) &&
-         llvm::all_of(value.getUsers(), [](Operation *user) {
-           return isElementwise(user) ||
-                  isa<tile::DotOp, tile::TransOp, tile::StoreOp>(user);
-         });
 }
 
 // Whether the buffer that carries a loop's value may be overwritten by its
@@ -442,9 +423,8 @@ void Plan::assign(func::FuncOp function) {
     }
     for (Value result : op->getResults())
       if (isTensor(result) && buffered.lookup(result) && !buffers.count(result))
-        buffers[result] =
-            newBuffer(result.getType(), numbers.lookup(op).first,
-                      lastUse(result), feedsDot(result), mayPad(result));
+        buffers[result] = newBuffer(result.getType(), numbers.lookup(op).first,
+                                    lastUse(result), feedsDot(result));
   });
 }
 

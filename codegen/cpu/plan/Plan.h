@@ -25,8 +25,6 @@ struct Buffer {
   /// of their size), f32, f64. 16-bit operands of dots are stored as f32,
   /// bf16 ones of `dotsInPairs` as integers.
   mlir::Type stored;
-  /// Unused elements behind each row (the last dimension).
-  int64_t pad = 0;
   int64_t bytes = 0;
   /// Operations, by number, between which the content is needed.
   int64_t first = 0, last = 0;
@@ -89,10 +87,8 @@ private:
   void assign(mlir::func::FuncOp function);
   void assignCarried(mlir::Operation *op);
   bool canUpdateInPlace(mlir::Value carried, mlir::Value next) const;
-  int newBuffer(mlir::Type type, int64_t first, int64_t last, bool widened,
-                bool padded = false);
-  int addBuffer(Buffer buffer, int64_t first, int64_t last,
-                bool padded = false);
+  int newBuffer(mlir::Type type, int64_t first, int64_t last, bool widened);
+  int addBuffer(Buffer buffer, int64_t first, int64_t last);
   int64_t lastUse(mlir::Value value) const;
   void place();
 

@@ -85,7 +85,7 @@ void Plan::assignPacked(func::FuncOp function) {
     Buffer buffer;
     buffer.shape = {shape[0] / 2, shape[1]};
     buffer.stored = IntegerType::get(context, 32);
-    return addBuffer(std::move(buffer), first, last, true);
+    return addBuffer(std::move(buffer), first, last);
   };
   // In program order, so that two compilations place buffers alike.
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
