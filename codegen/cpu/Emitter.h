@@ -86,6 +86,9 @@ private:
   void materialize(mlir::Value value, const View &view);
   void materializeTransposed(mlir::Value value, const View &view, int lane,
                              int64_t width);
+  void materializeJoin(tile::JoinOp op, const View &view, int lane);
+  mlir::Value loadEverySecond(const View &view, mlir::Value address,
+                              int64_t width);
   /// As many vectors as each has elements, turned over.
   void transposeVectors(llvm::MutableArrayRef<mlir::Value> rows);
   void copy(const View &from, const View &to, mlir::Type tensor);

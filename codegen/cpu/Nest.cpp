@@ -262,6 +262,18 @@ void Emitter::storeLanes(const View &view, const Index &index, Type element,
               lanes.extract(vector, i));
 }
 
+// Elements 0, 2, ... of 2 * width - 1: two vectors that end with the last one.
+Value Emitter::loadEverySecond(const View &view, Value address, int64_t width) {
+  Value low = loadView(view, address, width);
+  int64_t step = view.stored.getIntOrFloatBitWidth() / 8;
+  Value high = loadView(
+      view, lanes.byteOffset(address, lanes.i64((width - 1) * step)), width);
+  SmallVector<int32_t> picks;
+  for (int32_t i = 0; i < width; ++i)
+    picks.push_back(2 * i < width ? 2 * i : int32_t(2 * i + 1));
+  return lanes.shuffle(low, high, picks);
+}
+
 Lanes Emitter::readLinear(const View &view, Type element, Value linear,
                           int64_t laneStride, int64_t width, bool uniform) {
   Value address = view.address;
@@ -274,6 +286,8 @@ Lanes Emitter::readLinear(const View &view, Type element, Value linear,
     value = loadView(view, address, 1);
   } else if (laneStride == 1) {
     value = loadView(view, address, width);
+  } else if (laneStride == 2) {
+    value = loadEverySecond(view, address, width);
   } else {
     value =
         LLVM::UndefOp::create(b, loc, VectorType::get({width}, view.stored));
@@ -391,8 +405,37 @@ void Emitter::deliver(Value value, const View &view) {
     materialize(value, view);
 }
 
+// Vectors of both sources, their elements in turns: neighbours in memory.
+void Emitter::materializeJoin(tile::JoinOp op, const View &view, int lane) {
+  ArrayRef<int64_t> shape = tile::shapeOf(op.getLhs().getType());
+  Type element = tile::elementType(op.getType());
+  int64_t width = laneWidth(shape[lane]);
+  SmallVector<int32_t> turns;
+  for (int32_t i = 0; i < width; ++i)
+    turns.append({i, int32_t(i + width)});
+  nest(shape, lane, width, [&](const Index &index) {
+    auto stored = [&](Value source) {
+      return toStored(view, element,
+                      lanes.vector(evaluate(source, index), width));
+    };
+    Value left = stored(op.getLhs());
+    Value both = lanes.shuffle(left, stored(op.getRhs()), turns);
+    Index target = index;
+    target.at.push_back(lanes.i64(0));
+    storeView(view, elementAddress(view, target), both);
+  });
+}
+
 void Emitter::materialize(Value value, const View &view) {
   ArrayRef<int64_t> shape = tile::shapeOf(value.getType());
+  if (auto join = value.getDefiningOp<tile::JoinOp>();
+      join && shape.size() > 1 && view.strides.back() == 1) {
+    ArrayRef<int64_t> source = shape.drop_back();
+    int along = int(source.size()) - 1;
+    if (source[along] > 1 &&
+        chooseLane(source, {join.getLhs(), join.getRhs()}, along) == along)
+      return materializeJoin(join, view, along);
+  }
   Type element = tile::elementType(value.getType());
   int last = int(shape.size()) - 1;
   int lane = chooseLane(shape, {value}, last, true);

@@ -230,6 +230,43 @@ func.func @k(%x: !tile.ptr<f32>, %o: !tile.ptr<f32>, %p: !tile.ptr<f32>) {
   }
 }
 
+// Every second element of rows is read by vectors, two tensors are written in
+// turns: each pair of neighbours trades places. What is behind the last pair is
+// not read: scratch memory is poisoned, and so is what follows.
+template <typename T>
+void checkPairs(const CpuTarget &target, const std::string &type) {
+  TileKernel kernel(fill(R"(
+func.func @k(%x: !tile.ptr<$T>, %o: !tile.ptr<$T>) {
+  %i = tile.range 0, 256 : tensor<256xi32>
+  %xs = tile.splat %x : !tile.ptr<$T> -> tensor<256x!tile.ptr<$T>>
+  %xp = tile.addptr %xs, %i : tensor<256x!tile.ptr<$T>>, tensor<256xi32>
+  %v = tile.load %xp : tensor<256x!tile.ptr<$T>>
+  %r = tile.reshape %v : tensor<256x$T> -> tensor<4x32x2x$T>
+  %a, %b = tile.split %r : tensor<4x32x2x$T> -> tensor<4x32x$T>
+  %j = tile.join %b, %a : tensor<4x32x$T> -> tensor<4x32x2x$T>
+  %f = tile.reshape %j : tensor<4x32x2x$T> -> tensor<256x$T>
+  %os = tile.splat %o : !tile.ptr<$T> -> tensor<256x!tile.ptr<$T>>
+  %op = tile.addptr %os, %i : tensor<256x!tile.ptr<$T>>, tensor<256xi32>
+  tile.store %op, %f : tensor<256x!tile.ptr<$T>>, tensor<256x$T>
+  return
+})",
+                         {{"T", type}}),
+                    target);
+  std::vector<T> x, o(256);
+  for (int i = 0; i < 256; ++i)
+    x.push_back(T(i + 3));
+  kernel.run({1}, x.data(), o.data());
+  for (int i = 0; i < 256; ++i)
+    EXPECT_EQ(o[i], x[i ^ 1]) << type << " " << i;
+}
+
+TEST_P(CpuElementwise, PairsTradePlaces) {
+  checkPairs<float>(target(), "f32");
+  checkPairs<int64_t>(target(), "i64");
+  checkPairs<uint16_t>(target(), "i16");
+  checkPairs<uint8_t>(target(), "i8");
+}
+
 TEST(CpuLower, UnsupportedNamesThePlace) {
   try {
     TileKernel kernel(R"(
