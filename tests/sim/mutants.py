@@ -1,17 +1,20 @@
 # tests/sim/mutants.py - seeded faults in real PTX: does the simulator notice?
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""mutants.py [seed=1] [n=300] [only=KERNEL] [list=1]
+"""mutants.py [seed=1] [n=300] [only=KERNEL] [list=1] [results=FILE]
 
 Each mutant is the PTX that Triton made of one kernel with one fault of the kind a code generator makes. It is run on every input
 of its kernel; it is killed when a check fires or an output differs in a bit. The others are survivors: each is listed with the
-reason that a second, instrumented run gives. Exit status 1 below 95 %."""
+reason that a second, instrumented run gives. `results`: a line of JSON with all that is printed is added there. Exit status 1 below
+95 %."""
 import collections
+import json
 import os
 import pathlib
 import random
 import re
 import sys
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "triton")]
@@ -19,6 +22,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "triton")]
 import harness  # noqa: E402
 import simulator  # noqa: E402
 from harness import cdiv, kernel, torch  # noqa: E402
+from schedules_all_test import commit, machine  # noqa: E402
 from simulator import ASTSource, Compiled, Finding, SimError, bits_of, specialize  # noqa: E402
 
 BAR = 0.95
@@ -41,7 +45,7 @@ def ints(*values):
 def matmul(dtype):
     def make(i):
         m, n, k = ((65, 80, 96), (64, 64, 32), (34, 16, 16), (129, 64, 128), (70, 144, 48), (40, 64, 176), (97, 112, 80),
-                   (3, 208, 112))[i]
+                   (3, 208, 112), (47, 32, 24), (77, 96, 200), (64, 128, 160), (20, 40, 72))[i]
         args = (rand(i, m, k, dtype=dtype), rand(i + 9, k, n, dtype=dtype), empty(m, n, dtype=dtype), m, n, k, k, n, n)
         if k % 32:  # what the mask on K hides must not matter: 0 * NaN shows
             args[0][::3] = float("nan")
@@ -51,7 +55,8 @@ def matmul(dtype):
 
 def flash_attention(dtype):
     def make(i):
-        t = (96, 7, 33, 64, 65, 130, 128, 161)[i]
+        # A tile has 32 keys, of which a thread copies four rows, 8 apart: ends in each of them.
+        t = (96, 7, 33, 64, 65, 130, 128, 161, 45, 84, 60, 105)[i]
         q, k, v = (rand(10 * i + j, 2, t, 64, dtype=dtype) for j in range(3))
         return ((cdiv(t, 64), 2), (q, k, v, empty(2, t, 64, dtype=dtype), empty(2, t), 0.125, t * 64, 64, t),
                 dict(D=64, BM=64, BN=32, CAUSAL=1))
@@ -60,35 +65,41 @@ def flash_attention(dtype):
 
 def softmax():
     def make(i):
-        rows, cols = ((5, 781), (4, 1024), (3, 513), (1, 1), (2, 129), (6, 385), (3, 701), (2, 961))[i]
+        rows, cols = ((5, 781), (4, 1024), (3, 513), (1, 1), (2, 129), (6, 385), (3, 701), (2, 961), (3, 257), (2, 640), (4, 77),
+                      (3, 1000))[i]
         return (2,), (rand(i, rows, cols), empty(rows, cols), rows, cols, cols, cols), dict(BLOCK=1024)
     return "tutorials/softmax.py", "softmax", make
 
 
 def layer_norm():
     def make(i):
-        rows, n = ((3, 300), (2, 385), (2, 384), (1, 127), (2, 129), (2, 2), (2, 97), (2, 31))[i]
+        rows, n = ((3, 300), (2, 385), (2, 384), (1, 127), (2, 129), (2, 2), (2, 97), (2, 31), (2, 256), (3, 200), (2, 64),
+                   (2, 513))[i]
         return ((rows,), (rand(i, rows, n), rand(i + 3, n), rand(i + 6, n), empty(rows, n), empty(rows), empty(rows), n, n, 1e-5),
                 dict(BLOCK=128))
     return "tutorials/layer_norm.py", "layer_norm_fwd", make
 
 
 def select():
-    """Two sequences, two key heads of three query heads each."""
+    """Two sequences, two key heads of 16 query heads each: a whole tile of rows, none of which is another one's copy. Blocks of 64
+    keys are four turns of the inner loop, so that what a turn prepares for the next is used."""
     def make(i):
-        first, t = ((30, 70), (3, 5), (64, 64), (1, 129), (33, 40), (96, 97), (63, 96), (1, 34))[i]
-        q, k, v = rand(i, t, 6, 32), rand(i + 3, t, 2, 32), rand(i + 6, t, 2, 32)
+        first, t = ((30, 70), (3, 5), (64, 64), (1, 129), (33, 40), (96, 97), (63, 96), (1, 34), (45, 60), (20, 104), (13, 41),
+                    (75, 150))[i]
+        q, k, v = rand(i, t, 32, 32), rand(i + 3, t, 2, 32), rand(i + 6, t, 2, 32)
+        if i % 3 == 0:  # what belongs to the other sequence must not matter: 0 * NaN shows
+            v[first:] = float("nan")
         generator = random.Random(i)
         index = []
         for head in range(2):
             for row in range(t):
-                blocks = (row if row < first else row - first) // 32 + 1
+                blocks = (row if row < first else row - first) // 64 + 1
                 index += (sorted({0, blocks - 1, *generator.sample(range(blocks), min(2, blocks))}) + [-1] * 4)[:4]
-        o, lse = empty(t, 6, 32), empty(t, 6)
+        o, lse = empty(t, 32, 32), empty(t, 32)
         strides = [s for x in (q, k, v, o, lse) for s in x.stride()[:2]]
         return ((t + 2, 2), (q, k, v, ints(*index).reshape(2, t, 4), o, lse, ints(0, first, t), 0.17, t, 2,
                                                 *strides),
-                dict(G=3, GP=4, LSEL=32, NSEL=4, D=32, DP=32, DT=0, E=32, EP=32, BN=16))
+                dict(G=16, GP=16, LSEL=64, NSEL=4, D=32, DP=32, DT=0, E=32, EP=32, BN=16))
     return "nsa/select_fwd.py", "select_fwd", make
 
 
@@ -104,7 +115,7 @@ BASES = {
 # How often a kind is drawn; 1 for the others.
 WEIGHTS = {"barrier dropped": 2, "wait dropped": 2, "wait too weak": 2, "offset changed": 2,
            "operand of mma": 2, "mma dropped": 2, "store dropped": 2, "branch inverted": 2, "trans dropped": 2}
-INPUTS = 8  # sizes at, just over and under multiples of the tiles, and tiny ones
+INPUTS = 12  # sizes at, just over and under multiples of the tiles, and tiny ones
 
 
 class Base:
@@ -180,6 +191,21 @@ def registers(text):
     return [m.group(0) for m in REGISTER.finditer(text)]
 
 
+def joins_next(lines, number):
+    """Is a dropped commit without effect, whatever the input? Its copies join the group of the thread's next commit, which must come
+    before any wait, label or branch. With W the most groups that a wait of the kernel leaves in flight, every wait must be for both:
+    W is 0; or these are commits k and k + 1 of n on the straight line at the kernel's start, and k + 1 <= n - W. (A wait that leaves
+    w <= W of c >= n groups is for the first c - w, of one group less for c - 1 - w, the joined one among them.)"""
+    most = max((int(left) for left in re.findall(r"cp\.async\.wait_group\s+(\d+)", "\n".join(lines))), default=0)
+    commits = [i for i, line in enumerate(lines) if re.match(r"\s*cp\.async\.commit", line)]
+    ends = [i for i, line in enumerate(lines) if re.match(r"\s*(@!?%p\d+\s+)?(bra|ret|exit|cp\.async\.wait)|\$L__BB", line)]
+    after = [i for i in commits if i > number]
+    if not after or any(number < i < after[0] for i in ends):
+        return False
+    start = [i for i in commits if i < ends[0]]
+    return most == 0 or (number in start and start.index(number) + 2 <= len(start) - most)
+
+
 def faults(ptx, rng):
     """All faults of a text: {kind: [Mutant]}."""
     found = collections.defaultdict(list)
@@ -214,6 +240,8 @@ def faults(ptx, rng):
             if not (before and after and pending):
                 continue
         elif opcode.startswith(("cp.async.wait", "cp.async.commit")) and not loops and "mma." not in later:
+            continue
+        elif opcode.startswith("cp.async.commit") and joins_next(lines[begin:], number - begin):
             continue
         if opcode.startswith("bar.sync") or opcode.startswith("barrier"):
             add("barrier dropped", number, drop, opcode)
@@ -377,13 +405,21 @@ def main():
     for kind in sorted(tried):
         print(f"{kind:24s} {killed[kind]:4d} of {tried[kind]}")
     print("killed by:", ", ".join(f"{check} {n}" for check, n in by.most_common()))
+    listed = []
     for name, mutant in survivors:
         line = bases[name].ptx.split("\n")[mutant.line].strip()
         print(f"SURVIVED {name} line {mutant.line + 1}: {mutant.kind} ({mutant.what}): {line}")
-        print(f"         outputs bit-identical on {INPUTS} inputs; {reason(bases[name], mutant)}")
+        why = reason(bases[name], mutant)
+        print(f"         outputs bit-identical on {INPUTS} inputs; {why}")
+        listed.append(dict(kernel=name, line=mutant.line + 1, kind=mutant.kind, what=mutant.what, text=line, reason=why))
     total, caught = sum(tried.values()), sum(killed.values())
     print(simulator.summary())
     print(f"caught {caught} of {total} mutants (seed {seed}; {invalid} were no valid PTX and not counted)")
+    if "results" in settings:
+        row = dict(seed=seed, mutants=total, caught=caught, invalid=invalid, by=dict(by), kinds={k: [killed[k], tried[k]] for k in sorted(tried)},
+                   survivors=listed, inputs=INPUTS, commit=commit(), date=time.strftime("%Y-%m-%d", time.gmtime()), machine=machine())
+        with open(settings["results"], "a") as out:
+            out.write(json.dumps(row) + "\n")
     return 0 if total and caught >= BAR * total else 1
 
 
