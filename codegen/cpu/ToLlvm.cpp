@@ -138,7 +138,7 @@ std::unique_ptr<Pass> createToLlvmPass() {
 
 void addLlvmPasses(OpPassManager &passes, const CpuTarget &target) {
   passes.addPass(createAllowContractionPass());
-  passes.addPass(createRewriteMathPass());
+  passes.addPass(createRewriteMathPass(target.vectorBits() == 512));
   // No CPU of ours computes in bf16; avx512bf16 rounds to it.
   arith::ArithEmulateUnsupportedFloatsOptions emulate;
   SmallVector<std::string> emulated = {"bf16"};

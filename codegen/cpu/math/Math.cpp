@@ -55,7 +55,7 @@ bool isKnown(Operation *op) {
          element.isF64();
 }
 
-void replace(OpBuilder &builder, Operation *op) {
+void replace(OpBuilder &builder, Operation *op, bool avx512) {
   Emit1 rule = ruleFor(op);
   Type type = op->getResult(0).getType();
   Type element = getElementTypeOrSelf(type);
@@ -70,7 +70,7 @@ void replace(OpBuilder &builder, Operation *op) {
     for (Value &operand : operands)
       operand = arith::ExtFOp::create(builder, op->getLoc(), computed, operand);
   }
-  MathEmitter emitter(builder, op->getLoc(), computed);
+  MathEmitter emitter(builder, op->getLoc(), computed, avx512);
   Value result = rule ? rule(emitter, operands[0])
                       : emitRemainder(emitter, operands[0], operands[1]);
   if (half)
@@ -79,10 +79,10 @@ void replace(OpBuilder &builder, Operation *op) {
   op->erase();
 }
 
-LogicalResult rewrite(Operation *op) {
+LogicalResult rewrite(Operation *op, bool avx512) {
   if (isKnown(op)) {
     OpBuilder builder(op);
-    replace(builder, op);
+    replace(builder, op, avx512);
     return success();
   }
   if (isDirect(op))
@@ -104,7 +104,7 @@ bool isOne(Value value) { return matchPattern(value, m_OneFloat()); }
 
 // 1 / (1 + exp(v)), the core of a sigmoid: rounded step by step it is wrong by
 // up to 2.5 ulp even if exp were exact.
-void rewriteLogistic(arith::DivFOp division) {
+void rewriteLogistic(arith::DivFOp division, bool avx512) {
   Type element = getElementTypeOrSelf(division.getType());
   if (!(element.isF32() || element.isF64()) || !isOne(division.getLhs()))
     return;
@@ -120,7 +120,7 @@ void rewriteLogistic(arith::DivFOp division) {
   if (!power)
     return;
   OpBuilder builder(division);
-  MathEmitter emitter(builder, division.getLoc(), division.getType());
+  MathEmitter emitter(builder, division.getLoc(), division.getType(), avx512);
   division.replaceAllUsesWith(emitLogistic(emitter, power.getOperand()));
   division.erase();
   for (Operation *op : {sum.getOperation(), power.getOperation()})
@@ -159,24 +159,28 @@ bool isExtreme(Operation *op) {
 struct RewriteMathPass
     : public PassWrapper<RewriteMathPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RewriteMathPass)
+  explicit RewriteMathPass(bool avx512) : avx512(avx512) {}
 
   StringRef getArgument() const final { return "tessera-rewrite-math"; }
   StringRef getDescription() const final {
     return "Replace functions of libm by arithmetic";
   }
   void getDependentDialects(DialectRegistry &registry) const final {
-    registry.insert<arith::ArithDialect, math::MathDialect>();
+    registry
+        .insert<arith::ArithDialect, LLVM::LLVMDialect, math::MathDialect>();
   }
   void runOnOperation() final {
-    if (failed(rewriteMath(getOperation())))
+    if (failed(rewriteMath(getOperation(), avx512)))
       signalPassFailure();
   }
+
+  bool avx512;
 };
 
 } // namespace
 
-LogicalResult rewriteMath(ModuleOp module) {
-  module.walk(rewriteLogistic);
+LogicalResult rewriteMath(ModuleOp module, bool avx512) {
+  module.walk([&](arith::DivFOp op) { rewriteLogistic(op, avx512); });
   SmallVector<Operation *> found, extremes;
   bool halves = false;
   module.walk([&](Operation *op) {
@@ -194,7 +198,7 @@ LogicalResult rewriteMath(ModuleOp module) {
   // All of them, so that one run reports everything it cannot do.
   bool failure = false;
   for (Operation *op : found)
-    failure |= failed(rewrite(op));
+    failure |= failed(rewrite(op, avx512));
   return failure ? mlir::failure() : success();
 }
 
@@ -203,11 +207,11 @@ bool canRewriteFunction(Operation *op) { return isKnown(op); }
 void rewriteFunction(Operation *op) {
   MarkExact mark;
   OpBuilder builder(op->getContext(), &mark);
-  replace(builder, op);
+  replace(builder, op, /*avx512=*/false);
 }
 
-std::unique_ptr<Pass> createRewriteMathPass() {
-  return std::make_unique<RewriteMathPass>();
+std::unique_ptr<Pass> createRewriteMathPass(bool avx512) {
+  return std::make_unique<RewriteMathPass>(avx512);
 }
 
 } // namespace tessera::codegen

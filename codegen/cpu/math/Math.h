@@ -26,8 +26,9 @@ namespace tessera::codegen {
 // dialect are operations with instructions: fma, sqrt, absf, absi, copysign,
 // floor, ceil, trunc, round, roundeven, ctpop, ctlz, cttz. Errors in ulp:
 // docs/numerics.md. Fails, with a diagnostic at the operation, on anything else
-// of the dialect.
-llvm::LogicalResult rewriteMath(mlir::ModuleOp module);
+// of the dialect. avx512: vectors of 512 bits may use instructions of AVX-512F;
+// the results are the same bits.
+llvm::LogicalResult rewriteMath(mlir::ModuleOp module, bool avx512 = false);
 
 // Attribute of what rewriteFunction() makes: no product and sum of it may be
 // fused, and quotients are rounded once.
@@ -40,6 +41,6 @@ bool canRewriteFunction(mlir::Operation *op);
 void rewriteFunction(mlir::Operation *op);
 
 // The same as a pass: tessera-rewrite-math.
-std::unique_ptr<mlir::Pass> createRewriteMathPass();
+std::unique_ptr<mlir::Pass> createRewriteMathPass(bool avx512 = false);
 
 } // namespace tessera::codegen

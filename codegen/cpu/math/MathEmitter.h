@@ -4,6 +4,7 @@
 #pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -16,12 +17,37 @@ namespace tessera::codegen {
 // written is what is computed.
 class MathEmitter {
 public:
-  MathEmitter(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type)
-      : builder(builder), loc(loc), floats(type),
+  // avx512: 512-bit vectors may use instructions of AVX-512F.
+  MathEmitter(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type,
+              bool avx512 = false)
+      : builder(builder), loc(loc), floats(type), avx512(avx512),
         isDouble(mlir::getElementTypeOrSelf(type).isF64()),
         ints(shaped(builder.getIntegerType(isDouble ? 64 : 32))) {}
 
   bool isF64() const { return isDouble; }
+
+  // Whether there is one instruction for x * 2^n.
+  bool hasScalef() const {
+    auto vector = mlir::dyn_cast<mlir::VectorType>(floats);
+    return avx512 && vector && vector.getRank() == 1 &&
+           vector.getNumElements() == (isDouble ? 8 : 16);
+  }
+  // x * 2^n for an integer n, rounded once; only if hasScalef().
+  mlir::Value scalef(mlir::Value x, mlir::Value n) {
+    auto constant = [&](int bits, int64_t value) -> mlir::Value {
+      return mlir::arith::ConstantIntOp::create(
+          builder, loc, builder.getIntegerType(bits), value);
+    };
+    // All lanes, rounded as MXCSR says.
+    mlir::Value operands[] = {x, n, x, constant(isDouble ? 8 : 16, -1),
+                              constant(32, 4)};
+    auto name =
+        builder.getStringAttr(isDouble ? "llvm.x86.avx512.mask.scalef.pd.512"
+                                       : "llvm.x86.avx512.mask.scalef.ps.512");
+    return mlir::LLVM::CallIntrinsicOp::create(builder, loc, floats, name,
+                                               operands)
+        .getResults();
+  }
 
   mlir::Value number(double value) {
     mlir::FloatAttr attr =
@@ -146,6 +172,7 @@ private:
     return mlir::arith::ConstantOp::create(builder, loc, attr);
   }
 
+  bool avx512;
   bool isDouble;
   mlir::Type ints;
 };

@@ -68,9 +68,12 @@ double roundingConstant(MathEmitter &e) {
   return e.isF64() ? 0x1.8p52 : 0x1.8p23;
 }
 
-// p * 2^n for the integer in the low bits of `shifted`. In two factors, so that
-// the only rounding is the last one, where the result is subnormal.
+// p * 2^n for the integer in the low bits of `shifted`. Without an instruction
+// for it in two factors, so that the only rounding is the last one, where the
+// result is subnormal: the same bits either way.
 Value scale(MathEmitter &e, Value p, Value shifted) {
+  if (e.hasScalef())
+    return e.scalef(p, e.sub(shifted, e.number(roundingConstant(e))));
   int64_t mantissa = e.isF64() ? 52 : 23;
   Value bias = e.integer(e.isF64() ? 1023 : 127);
   Value n = e.subi(e.bits(shifted), e.bits(e.number(roundingConstant(e))));

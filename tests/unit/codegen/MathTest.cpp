@@ -228,14 +228,18 @@ TEST_F(MathTest, EveryFunctionStaysWithinItsBound) {
   for (const Function &f : functions()) {
     std::vector<float> x = samples(f.low, f.high);
     std::vector<float> first;
-    for (int lanes : {8, 1, 16}) {
+    std::vector<std::pair<int, CpuTarget>> variants = {
+        {8, {}}, {1, {}}, {16, {}}};
+    if (auto host = CpuTarget::host(); host && host->vectorBits() == 512)
+      variants.emplace_back(16, *host);
+    for (const auto &[lanes, target] : variants) {
       std::string type =
           lanes == 1 ? "f32" : "vector<" + std::to_string(lanes) + "xf32>";
       std::string ones = lanes == 1 ? "1.0" : "dense<1.0>";
       std::string body = replaced(f.body, type);
       if (size_t at = body.find("$1"); at != std::string::npos)
         body.replace(at, 2, ones);
-      auto kernel = compile(loop(body, type, "f32", lanes));
+      auto kernel = compile(loop(body, type, "f32", lanes), target);
       std::vector<float> y = run(kernel, x);
       Worst worst = compare(x, y, f.exact, f.inRange);
       EXPECT_LE(worst.ulp, f.bound)
@@ -280,6 +284,19 @@ TEST_F(MathTest, DoubleFunctions) {
         compile(loop(std::string("%y = math.") + c.op + " %x : vector<4xf64>",
                      "vector<4xf64>", "f64", 4));
     std::vector<double> y = run(kernel, x);
+    if (auto host = CpuTarget::host(); host && host->vectorBits() == 512) {
+      auto wide =
+          compile(loop(std::string("%y = math.") + c.op + " %x : vector<8xf64>",
+                       "vector<8xf64>", "f64", 8),
+                  *host);
+      std::vector<double> same = run(wide, x);
+      EXPECT_TRUE(std::equal(y.begin(), y.end(), same.begin(),
+                             [](double a, double b) {
+                               return a == b ||
+                                      (std::isnan(a) && std::isnan(b));
+                             }))
+          << c.op;
+    }
     double worst = 0;
     for (size_t i = 0; i < x.size(); ++i) {
       double want = c.exact(x[i]);
@@ -399,6 +416,28 @@ TEST_F(MathTest, TraitsOfMlirAreSeen) {
   EXPECT_TRUE(one.getDefiningOp()->hasTrait<mlir::OpTrait::ConstantLike>());
   EXPECT_TRUE((*module)->hasTrait<mlir::OpTrait::IsIsolatedFromAbove>());
   EXPECT_TRUE((*module)->hasTrait<mlir::OpTrait::OneRegion>());
+}
+
+TEST_F(MathTest, ScalingIsOneInstructionOfAvx512) {
+  auto textOf = [&](const std::string &type, bool avx512) {
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(
+        "func.func @f(%x: " + type + ") -> " + type +
+            " { %y = math.exp %x : " + type + " return %y : " + type + " }",
+        &context);
+    EXPECT_TRUE(mlir::succeeded(rewriteMath(*module, avx512)));
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    module->print(stream);
+    return text;
+  };
+  const char *single = "llvm.x86.avx512.mask.scalef.ps.512";
+  EXPECT_NE(textOf("vector<16xf32>", true).find(single), std::string::npos);
+  EXPECT_NE(
+      textOf("vector<8xf64>", true).find("llvm.x86.avx512.mask.scalef.pd.512"),
+      std::string::npos);
+  for (const char *type : {"f32", "vector<8xf32>", "vector<4x4xf32>"})
+    EXPECT_EQ(textOf(type, true).find("scalef"), std::string::npos) << type;
+  EXPECT_EQ(textOf("vector<16xf32>", false).find("scalef"), std::string::npos);
 }
 
 TEST_F(MathTest, RefusesWhatItCannotDo) {
