@@ -147,6 +147,25 @@ TEST_P(CpuDot, Bf16) {
     }
 }
 
+// docs/numerics.md: vdpbf16ps takes subnormal operands for zero, and rounds
+// after each of its two sums; fused products of fp32 know neither.
+TEST_P(CpuDot, Bf16SubnormalsCountAsZeroInPairs) {
+  const int m = 4, n = 16, k = 2;
+  TileKernel kernel(dotKernel(m, n, k, false, false, "bf16", "f32"), target());
+  const float tiny = 0x1p-130f, large = 0x1p120f;
+  std::vector<uint16_t> a, b;
+  for (int i = 0; i < m; ++i)
+    for (float x : {tiny, 1.0f})
+      a.push_back(toBf16(x));
+  for (float row : {large, 2.0f})
+    b.insert(b.end(), n, toBf16(row));
+  std::vector<float> c(size_t(m) * n, 0);
+  kernel.run({1}, a.data(), b.data(), c.data());
+  const float want = target().has("avx512bf16") ? 2.0f : 2.0f + 0x1p-10f;
+  for (float sum : c)
+    ASSERT_EQ(sum, want);
+}
+
 // One value is a left operand, a right one and either transposed; another is
 // carried by a loop around the dot.
 TEST_P(CpuDot, Bf16OperandsOfSeveralDots) {
