@@ -38,13 +38,14 @@ def head(result):
 
 
 def short(result):
-    """README: a line for each peer; bold is missed."""
-    text = ["`make bench`: %s ([all figures](bench/results/cpu.json), [rows](docs/bench.md#the-table-of-a-cpu)); bold: missed." % head(result),
-            "", "| beside | time of the peer / ours (bar) |", "|---|---|"]
-    for peer, group in itertools.groupby(result["rows"], key=lambda entry: entry["peer_name"]):
-        text.append("| %s | %s |" % (peer or "nothing: our figure", ", ".join(
-            "`%s` %s (%s)" % (entry["name"], figure(entry), bar(entry)) for entry in group)))
-    return text
+    """README: a line for each peer of several rows, one for all others; bold is missed."""
+    text = ["`make bench`: %s ([all figures](bench/results/cpu.json), [rows](docs/bench.md#the-table-of-a-cpu)). The peer's time / ours (bar), bold: missed:"
+            % head(result), ""]
+    shown = lambda entries: ", ".join("`%s` %s (%s)" % (entry["name"], figure(entry), bar(entry)) for entry in entries)
+    groups = [(peer, list(group)) for peer, group in itertools.groupby(result["rows"], key=lambda entry: entry["peer_name"])]
+    text += ["- %s: %s" % (peer, shown(group)) for peer, group in groups if peer and len(group) > 1]
+    single = ["beside %s: %s" % (peer, shown(group)) for peer, group in groups if peer and len(group) == 1]
+    return text + ["- %s; figures of ours alone: %s" % ("; ".join(single), shown(entry for peer, group in groups if not peer for entry in group))]
 
 
 def full(result):
