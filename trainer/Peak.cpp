@@ -31,4 +31,13 @@ double peakRate(const Config &config, c10::Device device) {
   return best;
 }
 
+Utilization::Utilization(std::function<double()> peak)
+    : measure(std::move(peak)), peak(measure()) {}
+
+double Utilization::of(double rate) {
+  if (peak > 0 && rate > peak)
+    peak = std::max(peak, measure());
+  return rate <= peak && peak > 0 ? rate / peak : 0;
+}
+
 } // namespace tessera::trainer

@@ -7,7 +7,6 @@
 #include "trainer/CheckpointFolder.h"
 #include "trainer/Evaluate.h"
 #include "trainer/KernelCheck.h"
-#include "trainer/Peak.h"
 #include "trainer/Plan.h"
 #include "trainer/Sampling.h"
 #include "trainer/Schedule.h"
@@ -68,7 +67,9 @@ Run::Run(const Config &config, const Corpus &corpus, models::Transformer &model,
       choiceSet(parallel.first() ? choicesOf(config) : ChoiceSet()),
       before(start.trainSeconds),
       tokenFlops(planOf(config).weightFlops + planOf(config).attentionFlops),
-      peakFlops(parallel.first() ? peakRate(config, model.device()) : 0) {}
+      utilization([&config, &model, &parallel] {
+        return parallel.first() ? peakRate(config, model.device()) : 0.0;
+      }) {}
 
 int Run::stopSignal() {
   if (parallel.size() == 1)
@@ -162,11 +163,8 @@ void Run::takeStep() {
       {progress.step, config.steps, loss / std::numbers::ln2 * unit.perToken,
        norm, rate, seconds * 1e3, speed,
        recent * double(config.steps - progress.step), unit,
-       peakFlops > 0
-           ? speed * tokenFlops / (peakFlops * double(parallel.size()))
-           : 0,
-       clock, std::move(figures), exchange.bucketsBeside(),
-       exchange.bucketCount()},
+       utilization.of(speed * tokenFlops / double(parallel.size())), clock,
+       std::move(figures), exchange.bucketsBeside(), exchange.bucketCount()},
       logged);
 }
 

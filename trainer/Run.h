@@ -8,6 +8,7 @@
 #include "trainer/Data.h"
 #include "trainer/GradientExchange.h"
 #include "trainer/HellaSwag.h"
+#include "trainer/Peak.h"
 #include "trainer/RunControl.h"
 #include "trainer/Telemetry.h"
 #include "trainer/Trace.h"
@@ -92,7 +93,7 @@ private:
   /// Kernels compiled until the first step was over; -1: there was none.
   int64_t compiledBefore = -1;
   const double tokenFlops; ///< Operations for a token.
-  const double peakFlops;  ///< A second; 0: not known.
+  Utilization utilization; ///< Of one process's share of the machine.
   double recent = 0;       ///< Seconds of a step, smoothed, for the ETA.
   /// The loss of the last step was not finite. Until one is again, nothing is
   /// saved: the checkpoints before stay.
