@@ -13,7 +13,8 @@ In a program of your own:
 
 Set TRITON_INTERPRET=1 before triton is imported to record from the interpreter; without it the launch runs on the
 GPU that the tensors are on. Under the interpreter bf16 is mended: it rounds to nearest even (the stock
-interpreter cuts off) and dots of bf16 multiply numbers, not their bits.
+interpreter cuts off), and arithmetic of bf16 takes numbers, not their bits. Floats among the arguments and the steps of
+loops are tensors there too.
 """
 import argparse
 import ast
@@ -64,7 +65,8 @@ def mend_interpreter():
     builder, handle = interpreter.InterpreterBuilder, interpreter.TensorHandle
     if getattr(builder, "mended", False):
         return
-    stock_cast, stock_fp, stock_dot = builder.cast_impl, builder.create_fp_to_fp, builder.create_dot
+    stock_cast, stock_fp, stock_dot, stock_binary = builder.cast_impl, builder.create_fp_to_fp, builder.create_dot, builder.binary_op
+    compares = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
 
     def cast(self, src, dst_type):
         source, target = src.dtype.scalar, dst_type.scalar
@@ -83,8 +85,49 @@ def mend_interpreter():
         wide = [handle(_widen_bf16(x.data), tl.float32) if x.dtype.scalar == tl.bfloat16 else x for x in (a, b)]
         return stock_dot(self, wide[0], wide[1], d, *rest)
 
+    def binary(self, lhs, rhs, op):
+        if lhs.dtype.scalar != tl.bfloat16:
+            return stock_binary(self, lhs, rhs, op)
+        wide = stock_binary(self, *(handle(_widen_bf16(x.data), tl.float32) for x in (lhs, rhs)), op)
+        return wide if op in compares else handle(_round_to_bf16(wide.data), tl.bfloat16)
+
+    def get_bf16(self, value):
+        return handle(_round_to_bf16(np.array([value], dtype=np.float32)), tl.bfloat16)
+
+    stock_argument = interpreter._implicit_cvt
+
+    def argument(value):
+        """A float is a tensor in a kernel, as it is on a GPU; the stock interpreter hands over Python's number."""
+        if isinstance(value, float):
+            return tl.tensor(handle(np.array([value], dtype=np.float32), tl.float32), tl.float32)
+        return stock_argument(value)
+
     builder.cast_impl, builder.create_fp_to_fp, builder.create_dot = cast, fp_to_fp, dot
+    builder.binary_op, builder.get_bf16 = binary, get_bf16
+    interpreter._implicit_cvt = argument
     builder.mended = True
+
+
+def mend_libdevice():
+    """Functions of libdevice, which return nothing under the stock interpreter. Before the kernels' modules are imported."""
+    from triton.language.extra import libdevice
+    from triton.runtime import interpreter
+
+    def put(name, function):
+        def call(x):
+            return tl.tensor(interpreter.TensorHandle(function(x.handle.data).astype(x.handle.data.dtype), x.type.scalar), x.type)
+        call.__name__, call.__module__ = name, "triton.language.extra.libdevice"
+        setattr(libdevice, name, call)
+
+    for name, function in {"rsqrt": lambda x: 1 / np.sqrt(x), "tanh": np.tanh, "exp": np.exp, "log": np.log}.items():
+        put(name, function)
+
+
+def _steps(*bounds):
+    """range() whose steps are tensors of int32, as in compiled loops."""
+    from triton.runtime import interpreter
+    for i in range(*(int(b.handle.data.item()) if isinstance(b, tl.tensor) else int(getattr(b, "value", b)) for b in bounds)):
+        yield tl.tensor(interpreter.TensorHandle(np.array([i], dtype=np.int32), tl.int32), tl.int32)
 
 
 # ---------------------------------------------------------------- the kernel's text
@@ -200,8 +243,8 @@ def record(folder, kernel, grid, *args, compare=None, checks=None, **kwargs):
     jit = innermost(kernel)
     if os.environ.get("TRITON_INTERPRET") == "1":
         mend_interpreter()
-    options = {name: kwargs.pop(name) for name in ("num_warps", "num_stages") if name in kwargs}
     signature = inspect.signature(jit.fn)
+    options = {name: kwargs.pop(name) for name in ("num_warps", "num_stages") if name in kwargs and name not in signature.parameters}
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
 
@@ -217,6 +260,8 @@ def record(folder, kernel, grid, *args, compare=None, checks=None, **kwargs):
         else:
             entries.append(_scalar(name, value))
     before = {name: _storage(tensor) for name, tensor in tensors.items()}
+    if os.environ.get("TRITON_INTERPRET") == "1":
+        jit.fn.__globals__["range"] = _steps
     if callable(grid):
         grid = grid(dict(bound.arguments))
     jit[tuple(grid)](*args, **kwargs, **options)
