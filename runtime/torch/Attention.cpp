@@ -2,6 +2,7 @@
 // outputs, launches. Copyright the tessera authors. SPDX-License-Identifier:
 // Apache-2.0
 #include "runtime/torch/Attention.h"
+#include "runtime/torch/EmptyTensor.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
@@ -82,7 +83,7 @@ Attention checkAttention(const char *op, const at::Tensor &q,
 }
 
 at::Tensor Attention::emptyOutput() const {
-  return at::empty({tokens, queryHeads, valueDim}, q.options());
+  return emptyTensor({tokens, queryHeads, valueDim}, q.options());
 }
 
 at::Tensor Attention::emptyRows() const {

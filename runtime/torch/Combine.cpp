@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/torch/Autograd.h"
 #include "runtime/torch/Check.h"
+#include "runtime/torch/EmptyTensor.h"
 #include "runtime/torch/Launch.h"
 
 #include <ATen/ops/empty.h>
@@ -58,7 +59,7 @@ std::tuple<Tensor, Tensor> forward(const Tensor &oCmp, const Tensor &oSel,
   shareStrides(cmp, sel, win);
   const Tensor logits = unitLast(gateLogits);
   Tensor gates = at::empty(logits.sizes(), logits.options().dtype(at::kFloat));
-  Tensor out = at::empty(cmp.sizes(), cmp.options());
+  Tensor out = emptyTensor(cmp.sizes(), cmp.options());
   Launch launch("kernels/nsa/gate_fwd.py", "gate_fwd");
   launch.tensor(cmp)
       .tensor(sel)
@@ -88,9 +89,9 @@ backward(const Tensor &gradOut, const Tensor &oCmp, const Tensor &oSel,
   shareStrides(cmp, sel, win);
   const Tensor grad = unitLast(gradOut.to(cmp.scalar_type()));
   const Tensor weights = unitLast(gates);
-  Tensor dcmp = at::empty(cmp.sizes(), cmp.options());
-  Tensor dsel = at::empty(cmp.sizes(), cmp.options());
-  Tensor dwin = at::empty(cmp.sizes(), cmp.options());
+  Tensor dcmp = emptyTensor(cmp.sizes(), cmp.options());
+  Tensor dsel = emptyTensor(cmp.sizes(), cmp.options());
+  Tensor dwin = emptyTensor(cmp.sizes(), cmp.options());
   Tensor dlogits = at::empty(logits.sizes(), logits.options());
   Tensor deltas = at::empty({3, cmp.size(0), cmp.size(1)}, gates.options());
   Launch launch("kernels/nsa/gate_bwd.py", "gate_bwd");

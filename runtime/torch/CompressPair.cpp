@@ -3,6 +3,7 @@
 #include "runtime/torch/Autograd.h"
 #include "runtime/torch/Check.h"
 #include "runtime/torch/Compress.h"
+#include "runtime/torch/EmptyTensor.h"
 #include "runtime/torch/Launch.h"
 
 #include <ATen/ops/empty.h>
@@ -84,8 +85,8 @@ backwardPair(const Tensor &gradK, const Tensor &gradV, const Tensor &k,
                dOutV = unitLast(gradV.to(v.scalar_type()));
   const Tensor wk = kFilter ? kFilter->contiguous() : dOutK, // not read
       wv = vFilter ? vFilter->contiguous() : dOutV;
-  Tensor dk = at::empty(k.sizes(), k.options()),
-         dv = at::empty(v.sizes(), v.options());
+  Tensor dk = emptyTensor(k.sizes(), k.options()),
+         dv = emptyTensor(v.sizes(), v.options());
   const int64_t sequences = cuSeqlens.numel() - 1;
   Launch launch("kernels/nsa/compress_bwd.py", "compress_pair_bwd_dx");
   launch.tensor(dOutK).tensor(dOutV).tensor(wk).tensor(wv);

@@ -4,8 +4,8 @@
 #include "runtime/torch/Attention.h"
 #include "runtime/torch/Autograd.h"
 #include "runtime/torch/Branches.h"
+#include "runtime/torch/EmptyTensor.h"
 
-#include <ATen/ops/empty.h>
 #include <torch/library.h>
 
 namespace tessera::runtime {
@@ -52,7 +52,7 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
          std::optional<double> scale) {
   const Attention a = check(Compressed::backwardName, q, k, v, cuSeqlens, cuCmp,
                             maxSeqlen, length, stride, scale);
-  const Tensor dq = at::empty(a.q.sizes(), a.q.options());
+  const Tensor dq = emptyTensor(a.q.sizes(), a.q.options());
   auto [dk, dv] = compressedGradients(
       a, cuCmp, length, stride, rowGradient(a, gradO, gradLse, o, lse), {dq});
   return {dq, dk, dv};

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/torch/Attention.h"
 #include "runtime/torch/Autograd.h"
+#include "runtime/torch/EmptyTensor.h"
 
-#include <ATen/ops/empty.h>
 #include <torch/library.h>
 
 namespace tessera::runtime {
@@ -36,7 +36,7 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
       checkAttention(Dense::backwardName, q, k, v, cuSeqlens, maxSeqlen, scale);
   const RowGradient rows = rowGradient(a, gradO, gradLse, o, lse);
   const char *file = "kernels/dense/attn_bwd.py";
-  const Tensor dq = at::empty(a.q.sizes(), a.q.options());
+  const Tensor dq = emptyTensor(a.q.sizes(), a.q.options());
   launchDq(a, {}, rows, {dq}, file, "dense_bwd_dq");
   auto [dk, dv] = launchDkDv(a, {}, rows, file, "dense_bwd_dkdv");
   return {dq, dk, dv};

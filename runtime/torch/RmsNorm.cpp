@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/torch/Autograd.h"
 #include "runtime/torch/Check.h"
+#include "runtime/torch/EmptyTensor.h"
 #include "runtime/torch/Launch.h"
 
 #include <ATen/ops/empty.h>
@@ -29,7 +30,7 @@ void check(const char *op, const Tensor &x, const Tensor &weight) {
 std::tuple<Tensor, Tensor> forward(const Tensor &x, const Tensor &weight,
                                    double epsilon) {
   check("rms_norm", x, weight);
-  Tensor y = at::empty(x.sizes(), x.options());
+  Tensor y = emptyTensor(x.sizes(), x.options());
   const int64_t dim = x.size(-1), count = x.numel() / dim;
   Tensor rstd = at::empty({count}, x.options().dtype(at::kFloat));
   if (count == 0)
@@ -49,7 +50,7 @@ std::tuple<Tensor, Tensor> backward(const Tensor &gradY, const Tensor &x,
   check(op, x, weight);
   checkShape(op, "grad", gradY, x.sizes(), "the shape of x");
   const int64_t dim = x.size(-1), count = x.numel() / dim;
-  Tensor dx = at::empty(x.sizes(), x.options());
+  Tensor dx = emptyTensor(x.sizes(), x.options());
   if (count == 0)
     return {dx, at::zeros(weight.sizes(), weight.options())};
   const Tensor rows = rowsOf(x), grad = rowsOf(gradY.to(x.scalar_type()));

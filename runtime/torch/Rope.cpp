@@ -2,6 +2,7 @@
 // rotation. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 #include "runtime/torch/Autograd.h"
 #include "runtime/torch/Check.h"
+#include "runtime/torch/EmptyTensor.h"
 #include "runtime/torch/Launch.h"
 
 #include <ATen/ops/empty.h>
@@ -66,7 +67,7 @@ Tensor rotate(const Tensor &x, const Tensor &cos, const Tensor &sin,
                 " are needed; make a longer table with tessera::rope_table");
   const Tensor input = unitLast(x), cosines = cos.contiguous(),
                sines = sin.contiguous();
-  Tensor y = at::empty(x.sizes(), x.options());
+  Tensor y = emptyTensor(x.sizes(), x.options());
   Launch launch("kernels/nn/rope.py", "rope");
   launch.tensor(input).tensor(y).tensor(cosines).tensor(sines).tensor(
       cuSeqlens);

@@ -5,6 +5,7 @@
 #include "runtime/torch/Attention.h"
 #include "runtime/torch/Autograd.h"
 #include "runtime/torch/Branches.h"
+#include "runtime/torch/EmptyTensor.h"
 #include "runtime/torch/SelectedKeys.h"
 #include "support/Options.h"
 
@@ -81,9 +82,9 @@ PackedBlocks pack(const Attention &a, const Tensor &columns, HeadSlices slices,
   to.keys = std::max<int64_t>(16, nextPowerOfTwo(selectionLength)); // of a dot
   const int64_t width = nextPowerOfTwo(rows.size(2));
   to.transposed =
-      at::empty({a.keyHeads, to.tiles, slices.first + slices.tail, to.keys},
-                columns.options());
-  to.rows = at::empty({a.keyHeads, to.tiles, to.keys, width}, rows.options());
+      emptyTensor({a.keyHeads, to.tiles, slices.first + slices.tail, to.keys},
+                  columns.options());
+  to.rows = emptyTensor({a.keyHeads, to.tiles, to.keys, width}, rows.options());
   Launch launch(packedForward, "pack_keys");
   launch.tensor(columns).tensor(rows).tensor(to.transposed).tensor(to.rows);
   launch.tensor(a.cuSeqlens).integer(a.sequences).integer(to.tiles);
@@ -194,7 +195,7 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
                             maxSeqlen, selectionLength, scale);
   if (indices.size(2) == 0 || a.tokens == 0)
     return a.zeroGradients();
-  const Tensor dq = at::empty(a.q.sizes(), a.q.options());
+  const Tensor dq = emptyTensor(a.q.sizes(), a.q.options());
   auto [dk, dv] =
       selectedGradients(a, indices, {}, selectionLength,
                         rowGradient(a, gradO, gradLse, o, lse), {dq});

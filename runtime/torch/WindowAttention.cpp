@@ -4,8 +4,8 @@
 #include "runtime/torch/Attention.h"
 #include "runtime/torch/Autograd.h"
 #include "runtime/torch/Branches.h"
+#include "runtime/torch/EmptyTensor.h"
 
-#include <ATen/ops/empty.h>
 #include <torch/library.h>
 
 namespace tessera::runtime {
@@ -41,7 +41,7 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
                                      maxSeqlen, scale);
   if (window == 0)
     return a.zeroGradients();
-  const Tensor dq = at::empty(a.q.sizes(), a.q.options());
+  const Tensor dq = emptyTensor(a.q.sizes(), a.q.options());
   auto [dk, dv] =
       windowGradients(a, window, rowGradient(a, gradO, gradLse, o, lse), {dq});
   return {dq, dk, dv};

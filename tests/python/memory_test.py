@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches are listed and not run, with the kernels that a GPU has: tensors are allocated and never touched."""
 import os
+import pathlib
 import unittest
 
 import torch
@@ -79,6 +80,39 @@ class Memory(unittest.TestCase):
             square = [b for a, b in zip(short, long) if b > 2.1 * a]
             counts = 4 * KEY_HEADS * (65536 // SORTED + 1) * (65536 // SELECTION + 1)
             self.assertEqual([abs(x - counts) < 64 for x in square], [True] * (2 if name == "backward" else 0), (name, square))
+
+
+def flags(address):
+    """VmFlags of the mapping that holds an address: hg where huge pages were asked for."""
+    inside = False
+    for line in pathlib.Path("/proc/self/smaps").read_text().splitlines():
+        first = line.split()[0]
+        if "-" in first and not first.endswith(":"):
+            begin, end = (int(x, 16) for x in first.split("-"))
+            inside = begin <= address < end
+        elif inside and first == "VmFlags:":
+            return line.split()[1:]
+    raise AssertionError("no mapping holds %#x" % address)
+
+
+class HugePages(unittest.TestCase):
+    """A system without them (no transparent_hugepage folder) ignores the advice."""
+
+    def asked(self, mebibytes):
+        x = torch.empty(mebibytes * 256, 1024)
+        ops.begin_listing(False)
+        try:
+            y = ops.rms_norm(x, torch.empty(1024), 1e-6)
+        finally:
+            ops.end_listing(False)
+        y = y[0] if isinstance(y, (tuple, list)) else y
+        return "hg" in flags(y.data_ptr() + y.nbytes // 2)
+
+    def test_large_results_ask_for_them(self):
+        self.assertEqual(self.asked(32), pathlib.Path("/sys/kernel/mm/transparent_hugepage").is_dir())
+
+    def test_small_ones_do_not(self):
+        self.assertFalse(self.asked(1))
 
 
 unittest.main()
