@@ -10,7 +10,9 @@ import triton.language as tl
 def cross_entropy(X, TARGET, LOSS, rows, cols, sx, BLOCK: tl.constexpr):
     """LOSS[row] = log(sum(exp(X[row]))) - X[row, TARGET[row]]; BLOCK is at least cols."""
     c = tl.arange(0, BLOCK)
-    for row in range(tl.program_id(0), rows, tl.num_programs(0)):
+    each = tl.cdiv(rows, tl.num_programs(0))  # neighbours: memory is read in order
+    first = tl.program_id(0) * each
+    for row in range(first, min(first + each, rows)):
         x = tl.load(X + row * sx + c, mask=c < cols, other=float("-inf"))
         top = tl.max(x, 0)
         right = tl.load(X + row * sx + tl.load(TARGET + row))
