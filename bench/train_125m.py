@@ -17,7 +17,7 @@ import tempfile
 SETTINGS = ["train.seq_len=512", "train.batch_size=2", "train.accumulate_grad_batches=2", "train.lr=1e-3", "train.warmup_steps=4",
             "train.log_every=1", "train.eval_every=6", "train.eval_windows=2", "train.final_windows=2", "train.save_every=6",
             "runtime.precision=bf16", "runtime.gradient_checkpointing=true", "runtime.ddp_compress=bf16",
-            "nsa.phi=mlp_pe", "nsa.gate=softmax", "nsa.gate_input=q_mean", "debug.compare_every=12", "threads=1"]
+            "nsa.phi=mlp_pe", "nsa.gate=softmax", "nsa.gate_input=q_mean", "debug.compare_every=8", "threads=1"]
 
 
 def machine():
@@ -49,7 +49,7 @@ def main():
               "command": "bench/train_125m.py build/release result=bench/results/train_125m_cpu.json", "settings": SETTINGS,
               "commit": subprocess.run(["git", "rev-parse", "--short", "HEAD"], check=True, capture_output=True, text=True).stdout.strip(),
               "machine": machine(), "date": str(datetime.date.today()), "load_at_the_end": os.getloadavg()[0],
-              "said": [line for line in lines if any(part in line for part in ("parameters", "exchange:", "going on", "agree", "held-out"))],
+              "said": [line.replace(str(out.parent) + "/", "") for line in lines if any(part in line for part in ("parameters", "exchange:", "going on", "agree", "held-out"))],
               "steps": steps, "metrics": metrics}
     text = json.dumps(result, indent=1) + "\n"
     if "result" in options:
