@@ -1,0 +1,116 @@
+"""tests/scripts/cpu_table_test.py - scripts/checks/cpu_table.py writes what cpu.json says and sees where a page says something else.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import contextlib
+import importlib.util
+import io
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+spec = importlib.util.spec_from_file_location("cpu_table", ROOT / "scripts/checks/cpu_table.py")
+table = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(table)
+
+
+def entry(name, ratio=None, ours=1.0, bar=1.0, met=True, peer="torch.mm", rule="ratio >=", **more):
+    return {"name": name, "dtype": "fp32", "unit": "ms", "ours": ours, "peer": ratio and ours * ratio, "peer_name": peer, "ratio": ratio,
+            "bar": bar, "rule": rule, "met": met, "peak_share": None, **more}
+
+
+def complete():
+    """A table with every row: those with a peer eight times as fast, the others at their bar."""
+    rows = [table.rows.entry(row, {"ours": 1.0, "peer": 8.0, "max_error": 0.0} if row.peer else {"ours": row.bar}, 2, True) for row in table.rows.ROWS]
+    return {"cpu": "TestChip", "avx512": True, "torch": "2.11.0+cu130", "date": "2026-01-02", "commit": "abc1234", "threads": 2, "rows": rows}
+
+
+class Text(unittest.TestCase):
+    def test_a_figure(self):
+        self.assertEqual(table.figure(entry("a", ratio=1.256)), "1.26x")
+        self.assertEqual(table.figure(entry("a", ratio=0.5, met=False)), "**0.50x**")
+        self.assertEqual(table.figure(entry("a", ours=0.034, peer=None)), "0.03")
+        self.assertEqual(table.figure(entry("a", failed="no torch")), "**failed**")
+
+    def test_a_bar(self):
+        self.assertEqual(table.bar(entry("a", bar=1.5)), "1.5")
+        self.assertEqual(table.bar(entry("a", bar=0.3, rule="ours <=")), "at most 0.3")
+
+    def test_the_head_counts_the_rows_that_are_met(self):
+        result = complete()
+        result["rows"][0]["met"] = False
+        count = len(result["rows"])
+        self.assertIn("TestChip, AVX-512, torch 2.11.0, 2026-01-02 at abc1234", table.head(result))
+        self.assertIn("2 threads. %d of %d rows" % (count - 1, count), table.head(result))
+
+    def test_every_row_stands_in_both_texts(self):
+        result = complete()
+        short, full = "\n".join(table.short(result)), "\n".join(table.full(result))
+        for row in result["rows"]:
+            self.assertEqual(short.count("`%s` " % row["name"]), 1, row["name"])
+            self.assertEqual(full.count("| `%s` |" % row["name"]), 1, row["name"])
+
+    def test_a_row_has_both_times(self):
+        result = complete()
+        result["rows"] = [entry("a", ratio=2.0, ours=13.29, bar=0.9, peak_share=0.683), entry("b", peer=None, ours=0.25, unit="us")]
+        self.assertEqual(table.full(result)[-2:], ["| `a` | fp32 | 13.3 ms | 26.6 ms | 2.00x | 0.9 | 68% |", "| `b` | fp32 | 0.25 us | - | 0.25 | 1 | - |"])
+
+    def test_filled(self):
+        page = "above\n%s\nold\n%s\nbelow\n" % (table.BEGIN, table.END)
+        new = table.filled(page, ["new"])
+        self.assertEqual(new, "above\n%s\nnew\n%s\nbelow\n" % (table.BEGIN, table.END))
+        self.assertEqual(table.filled(new, ["new"]), new)
+
+
+class Check(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        (self.root / "docs").mkdir()
+        for page in ("README.md", "docs/bench.md"):
+            (self.root / page).write_text("above\n%s\n%s\nbelow\n" % (table.BEGIN, table.END))
+        self.result = complete()
+
+    def run_check(self, *arguments):
+        """(exit status, what it prints)"""
+        (self.root / "cpu.json").write_text(json.dumps(self.result))
+        printed = io.StringIO()
+        with mock.patch.multiple(table, ROOT=self.root, RESULT=self.root / "cpu.json", PLOT=self.root / "docs/bench_cpu.svg"), \
+                mock.patch.object(sys, "argv", ["cpu_table.py", *arguments]), contextlib.redirect_stdout(printed):
+            return table.main(), printed.getvalue()
+
+    def test_fix_writes_what_the_check_wants(self):
+        status, said = self.run_check()
+        self.assertEqual(status, 1)
+        self.assertIn("README.md, bench.md, bench_cpu.svg: not what", said)
+        self.assertEqual(self.run_check("--fix"), (0, ""))
+        self.assertEqual(self.run_check(), (0, ""))
+        self.assertIn("| `%s` |" % self.result["rows"][0]["name"], (self.root / "docs/bench.md").read_text())
+
+    def test_one_figure_that_changed(self):
+        self.run_check("--fix")
+        self.result["rows"][0].update(ours=3.0, ratio=0.66, met=False)
+        status, said = self.run_check()
+        self.assertEqual(status, 1)
+        self.assertIn("README.md, bench.md, bench_cpu.svg", said)
+
+    def test_a_row_is_missing(self):
+        name = self.result["rows"].pop()["name"]
+        status, said = self.run_check("--fix")
+        self.assertEqual(status, 1)
+        self.assertIn("lacks rows: " + name, said)
+
+    def test_a_page_without_its_lines(self):
+        (self.root / "docs/bench.md").write_text("above\n%s\nbelow\n" % table.END)
+        status, said = self.run_check("--fix")
+        self.assertEqual(status, 1)
+        self.assertIn("bench.md lacks the lines", said)
+
+
+unittest.main()
