@@ -16,6 +16,8 @@
 // CHECK-DAG: [[PAIRED:#.*]] = #tile.linear<64x64, register = {{\[\[}}0, 1], [8, 0], [0, 8], [16, 0], [32, 0]], lane = {{\[\[}}0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = {{\[\[}}0, 16], [0, 32]]>
 // The accumulator of s^T, written as s: keys (columns) in eight groups of lanes.
 // CHECK-DAG: [[TURNED:#.*]] = #tile.linear<64x64, register = {{\[\[}}1, 0], [0, 8], [8, 0], [16, 0], [32, 0]], lane = {{\[\[}}2, 0], [4, 0], [0, 1], [0, 2], [0, 4]], warp = {{\[\[}}0, 16], [0, 32]]>
+// The same of 8 rows, which are the 8 columns of the instruction.
+// CHECK-DAG: [[EIGHT:#.*]] = #tile.linear<8x64, register = {{\[\[}}1, 0], [0, 8]], lane = {{\[\[}}2, 0], [4, 0], [0, 1], [0, 2], [0, 4]], warp = {{\[\[}}0, 16], [0, 32]]>
 // That of (q^T s)^T with rows g and g + 8 side by side; q^T as its A.
 // CHECK-DAG: [[SUMS:#.*]] = #tile.linear<64x64, register = {{\[\[}}1, 0], [0, 1], [8, 0], [0, 16], [0, 32]], lane = {{\[\[}}2, 0], [4, 0], [0, 2], [0, 4], [0, 8]], warp = {{\[\[}}16, 0], [32, 0]]>
 // CHECK-DAG: [[ALONG:#.*]] = #tile.linear<64x64, register = {{\[\[}}1, 0], [0, 1], [8, 0], [16, 0], [32, 0], [0, 16], [0, 32]], lane = {{\[\[}}2, 0], [4, 0], [0, 2], [0, 4], [0, 8]], warp = {{\[\[}}0, 0], [0, 0]]>
@@ -93,6 +95,16 @@ func.func @swapped(%p: tensor<64x64x!tile.ptr<f32>>, %k: tensor<64x64xf32>, %z: 
     scf.yield %x : tensor<64x64xf32>
   }
   return %r : tensor<64x64xf32>
+}
+
+// 8 rows are enough to change places: an instruction has 8 columns.
+// CHECK-LABEL: @swapped_eight_rows
+// CHECK: tile.dot {{.*}}{tile.layout = [{{.*}}, [[EIGHT]]]}
+func.func @swapped_eight_rows(%q: tensor<8x64xf32>, %k: tensor<64x64xf32>, %z: tensor<8x64xf32>, %y: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %s = tile.dot %q, %k, %z tf32 : tensor<8x64xf32>, tensor<64x64xf32> -> tensor<8x64xf32>
+  %t = tile.trans %s [1, 0] : tensor<8x64xf32> -> tensor<64x8xf32>
+  %x = tile.dot %t, %q, %y tf32 : tensor<64x8xf32>, tensor<8x64xf32> -> tensor<64x64xf32>
+  return %x : tensor<64x64xf32>
 }
 
 // A sum of softmax: its rows are scaled before each sum.
