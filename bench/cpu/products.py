@@ -7,7 +7,8 @@ import timing
 
 SIZE = 1024
 # Tiles that are tried; the fastest is compared, as torch's library has chosen its own.
-TILES = [(64, 64, 64), (64, 128, 64), (128, 64, 64), (128, 128, 64), (64, 64, 256), (128, 128, 128)]
+TILES = [(64, 64, 64), (64, 128, 64), (128, 64, 64), (128, 128, 64), (64, 64, 256), (128, 128, 128), (256, 128, 128), (128, 256, 128),
+         (256, 256, 128), (256, 256, 256), (512, 256, 128)]
 
 
 def matmul(root, a, b, c, tiles):
