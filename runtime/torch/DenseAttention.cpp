@@ -5,6 +5,7 @@
 #include "runtime/torch/Autograd.h"
 #include "runtime/torch/EmptyTensor.h"
 
+#include <ATen/Parallel.h>
 #include <torch/library.h>
 
 namespace tessera::runtime {
@@ -27,6 +28,36 @@ std::tuple<Tensor, Tensor> forward(const Tensor &q, const Tensor &k,
   return launchForward(a, {}, "kernels/dense/attn_fwd.py", "dense_fwd");
 }
 
+// One pass has a program for each key head and sequence, and computes scores
+// once. The other kernels compute them twice and keep any number of threads
+// busy. The number of torch's threads so decides which of the two orders of
+// sums the gradients have.
+bool inOnePass(const Attention &a) {
+  return takesCpuKernels(a.q) && headSlices(a.keyDim).tail == 0 &&
+         a.keyHeads * a.sequences >= 2 * at::get_num_threads();
+}
+
+std::tuple<Tensor, Tensor, Tensor> onePass(const Attention &a,
+                                           const RowGradient &rows) {
+  const auto numbers = a.q.options().dtype(at::kFloat);
+  const Tensor dq = emptyTensor(a.q.sizes(), numbers),
+               dk = emptyTensor(a.k.sizes(), numbers),
+               dv = emptyTensor(a.v.sizes(), numbers);
+  Launch launch("kernels/dense/attn_bwd_fused.py", "dense_bwd");
+  launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(rows.gradO);
+  launch.tensor(rows.lse).tensor(rows.delta);
+  launch.tensor(dq).tensor(dk).tensor(dv).tensor(a.cuSeqlens).real(a.scale);
+  for (const Tensor &tensor :
+       {a.q, a.k, a.v, rows.gradO, dq, dk, dv, rows.lse, rows.delta})
+    launch.strides(tensor);
+  launch.constant("G", a.group).padded("D", "DP", a.keyDim);
+  launch.padded("E", "EP", a.valueDim).sequence(a.maxSeqlen);
+  wholeTokens(launch, a.group);
+  launch.run(a.keyHeads, a.sequences);
+  const auto type = a.q.scalar_type();
+  return {dq.to(type), dk.to(type), dv.to(type)};
+}
+
 std::tuple<Tensor, Tensor, Tensor>
 backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
          const Tensor &q, const Tensor &k, const Tensor &v, const Tensor &o,
@@ -35,6 +66,8 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
   const Attention a =
       checkAttention(Dense::backwardName, q, k, v, cuSeqlens, maxSeqlen, scale);
   const RowGradient rows = rowGradient(a, gradO, gradLse, o, lse);
+  if (inOnePass(a))
+    return onePass(a, rows);
   const char *file = "kernels/dense/attn_bwd.py";
   const Tensor dq = emptyTensor(a.q.sizes(), a.q.options());
   launchDq(a, {}, rows, {dq}, file, "dense_bwd_dq");

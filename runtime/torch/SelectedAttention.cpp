@@ -271,10 +271,7 @@ TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
 // On a CPU a dot of the few rows of one token reads its operands about as fast
 // as it multiplies, if they lie in the order in which it reads them. Packing
 // costs one pass over keys and values; every block is read by many tokens.
-bool readsPackedKeys(const at::Tensor &q) {
-  return q.is_cpu() && launchDevice({}).isCpu() &&
-         optionText(Option::KernelsOf) != "gpu";
-}
+bool readsPackedKeys(const at::Tensor &q) { return takesCpuKernels(q); }
 
 BlockLists blockLists(const at::Tensor &indices, const at::Tensor &cuSeqlens,
                       int64_t maxSeqlen, int64_t selectionLength,

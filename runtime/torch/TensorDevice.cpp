@@ -63,4 +63,9 @@ void *TensorDevice::currentStream() const {
   return gpus.getStreamNativeHandle(gpus.getStream(*device));
 }
 
+bool takesCpuKernels(const at::Tensor &tensor) {
+  return tensor.is_cpu() && launchDevice({}).isCpu() &&
+         optionText(Option::KernelsOf) != "gpu";
+}
+
 } // namespace tessera::runtime

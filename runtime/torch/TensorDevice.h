@@ -58,4 +58,9 @@ private:
   std::optional<c10::Device> device;
 };
 
+/// Whether launches on this tensor take the kernels that are made for a CPU: it
+/// lies in host memory, which the default device is, and no other device's
+/// kernels are listed.
+bool takesCpuKernels(const at::Tensor &tensor);
+
 } // namespace tessera::runtime

@@ -39,6 +39,15 @@ def gradients(p, path, stem, k, v, o, lse, delta, cu, **extra):
     return dq, dk, dv
 
 
+def in_one_pass(p, k, v, lse, delta):
+    """dq, dk, dv of dense attention by the kernel that computes every score once: fp32."""
+    s = p.shape
+    dq, dk, dv = fresh(p.T, p.hq, s.dim), fresh(p.T, s.hkv, s.dim), fresh(p.T, s.hkv, s.vdim)
+    launch("dense/attn_bwd_fused.py", "dense_bwd", (s.hkv, p.B), p.q, k, v, p.do, lse, delta, dq, dk, dv, p.cu, p.scale,
+           *strides(p.q, k, v, p.do, dq, dk, dv, lse, delta), G=s.group, D=s.dim, DP=pow2(s.dim), E=s.vdim, EP=pow2(s.vdim), **p.tiles)
+    return dq, dk, dv
+
+
 def compare(what, p, got, k, v, mask, key_lens=None):
     q, k, v = leaf(p.q), leaf(k), leaf(v)
     o, _, _ = ref.attention(q, k, v, p.shape.lens, mask, p.scale, key_lens)
@@ -125,9 +134,12 @@ def backward(shape):
     for dense in (False, True):
         o, lse = p.window(dense)
         path, stem, extra = ("dense/attn_bwd.py", "dense", {}) if dense else ("nsa/window_bwd.py", "window", dict(W=s.w))
-        got = gradients(p, path, stem, p.k[2], p.v[2], o, lse, delta_of(p, o), (p.cu,), **extra)
+        delta = delta_of(p, o)
+        got = gradients(p, path, stem, p.k[2], p.v[2], o, lse, delta, (p.cu,), **extra)
         mask = ref.causal_mask(s.hkv) if dense else ref.window_mask(s.hkv, s.w)
         compare(stem + "_bwd", p, got, p.k[2], p.v[2], mask)
+        if dense and not p.heads["DT"]:
+            compare("dense_bwd", p, in_one_pass(p, p.k[2], p.v[2], lse, delta), p.k[2], p.v[2], mask)
         if not dense:
             branches.append(o)
 
