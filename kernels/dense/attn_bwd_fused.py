@@ -34,7 +34,7 @@ def dense_bwd(Q, K, V, DO, LSE, DELTA, DQ, DK, DV, CU, scale, sqt, sqh, skt, skh
         v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
         dk = tl.zeros((BN, DP), tl.float32)
         dv = tl.zeros((BN, EP), tl.float32)
-        for t0 in range(n // BT * BT, length, BT):
+        for t0 in range(n, length, BT):
             rows = tl.arange(0, BM)
             head = rows % G
             live = rows // G < tl.minimum(BT, length - t0)
