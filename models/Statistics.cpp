@@ -54,17 +54,21 @@ void Statistics::add(const at::Tensor &logits, const at::Tensor &indices,
                (kept == double(indices.size(-1))).sum().view(1)}));
 }
 
-std::vector<std::pair<std::string, double>> Statistics::values() const {
+at::Tensor Statistics::sums() const {
+  if (gates.empty())
+    return {};
+  const at::Tensor ofGates = at::stack(gates).flatten();
+  return selections.empty()
+             ? ofGates
+             : at::cat({ofGates, at::stack(selections).flatten()});
+}
+
+std::vector<std::pair<std::string, double>>
+Statistics::values(const at::Tensor &together) const {
   std::vector<std::pair<std::string, double>> all;
   if (gates.empty())
     return all;
   const bool selects = !selections.empty();
-  // One copy for both.
-  const at::Tensor together =
-      (selects ? at::cat({at::stack(gates).flatten(),
-                          at::stack(selections).flatten()})
-               : at::stack(gates).flatten())
-          .cpu();
   const auto part = [&](size_t first, const std::vector<at::Tensor> &of) {
     const int64_t columns = of.front().numel();
     return together.narrow(0, int64_t(first), columns * int64_t(of.size()))

@@ -21,13 +21,17 @@ public:
   void add(const at::Tensor &logits, const at::Tensor &indices,
            const ModelConfig &config);
 
-  /// Name and value, with one copy to the host; nothing where nothing was
+  /// What values() takes, fp64 [n] on the device; undefined where nothing was
+  /// added.
+  at::Tensor sums() const;
+  /// Name and value of sums() on the host; nothing where nothing was
   /// added: gate_entropy_mean and _min (nats, ln 3 at most), gate_max_gate (the
   /// largest share), gate_collapse_frac (gates with a share above 0.9),
   /// gate_share_cmp, _sel and _win with _min and _max behind each, and of
   /// selections sel_blocks_mean, _min and _max, sel_rows (queries of a key
   /// head) and sel_pct_at_max (those that keep as many blocks as they may).
-  std::vector<std::pair<std::string, double>> values() const;
+  std::vector<std::pair<std::string, double>>
+  values(const at::Tensor &sums) const;
 
 private:
   std::vector<at::Tensor> gates;      ///< fp64 [14] of each pass and layer.

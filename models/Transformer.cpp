@@ -86,13 +86,13 @@ std::vector<int64_t> projections(const ModelConfig &c) {
   return rows;
 }
 
-/// The logits of gates [T, Hkv, 3] as the settings change them: what is added
-/// opens or closes a gate to the last bit, softmax or sigmoid.
-at::Tensor overridden(const at::Tensor &logits, const ModelConfig &c) {
+/// What is added to the logits of gates as the settings ask, fp32 [3]: it opens
+/// or closes a gate to the last bit, softmax or sigmoid. Undefined: nothing.
+at::Tensor gateShift(const ModelConfig &c) {
   const bool used[] = {c.useCompressed, c.useSelected, c.useWindow};
   const bool free = c.gateOverride == GateOverride::None;
   if (free && used[0] && used[1] && used[2])
-    return logits;
+    return {};
   const double far = 1e4 * c.gateTemperature;
   const int forced = int(c.gateOverride) - int(GateOverride::Compressed);
   at::Tensor added = at::zeros({3}, at::kFloat);
@@ -101,7 +101,7 @@ at::Tensor overridden(const at::Tensor &logits, const ModelConfig &c) {
       added[i] = -far;
     else if (!free && c.gateOverride != GateOverride::Uniform)
       added[i] = i == forced ? far : -far;
-  return logits * (free ? 1.0 : 0.0) + added.to(logits.options());
+  return added;
 }
 
 /// torch's own causal attention over the sequences of a batch.
@@ -137,6 +137,8 @@ Transformer::Transformer(const ModelConfig &config, KernelSource kernels,
     : settings(config) {
   validate(config);
   source = makeKernels(kernels);
+  if (const at::Tensor added = gateShift(config); added.defined())
+    shift = added.to(device); // once: steps copy nothing to a GPU
   const ModelConfig &c = settings;
   Builder make(all, seed, device);
   // Inputs of unit size keep about unit size through a layer; what is added to
@@ -226,7 +228,11 @@ at::Tensor Transformer::gateLogits(const Block &b, const at::Tensor &x,
   const at::Tensor gate =
       at::linear(at::silu(at::linear(seen, b.gateIn, b.gateInBias)), b.gateOut,
                  b.gateOutBias);
-  return overridden(gate.view({-1, c.kvHeads, 3}), c);
+  const at::Tensor logits = gate.view({-1, c.kvHeads, 3});
+  if (!shift.defined())
+    return logits;
+  const bool free = c.gateOverride == GateOverride::None;
+  return logits * (free ? 1.0 : 0.0) + shift.to(logits.scalar_type());
 }
 
 at::Tensor Transformer::attention(const Block &b, const at::Tensor &x,

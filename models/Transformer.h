@@ -100,6 +100,7 @@ private:
   std::vector<Parameter> all;
   std::vector<Block> blocks;
   at::Tensor embedding, finalNorm, head;
+  at::Tensor shift; ///< Of the gates' logits; undefined: none.
 };
 
 } // namespace tessera::models

@@ -155,10 +155,19 @@ void AdamW::gather() {
     at::_foreach_copy_(sums, added);
 }
 
-double AdamW::clip(double lossScale) {
+at::Tensor AdamW::norm() {
   const at::NoGradGuard noGrad;
   gather();
-  const double length = commonNorm(gradient).item<double>() / lossScale;
+  return commonNorm(gradient);
+}
+
+double AdamW::clip(double lossScale) {
+  return clip(norm().item<double>(), lossScale);
+}
+
+double AdamW::clip(double read, double lossScale) {
+  const at::NoGradGuard noGrad;
+  const double length = read / lossScale;
   const double factor =
       (config.clip > 0 && length > config.clip ? config.clip / length : 1) /
       lossScale;

@@ -55,9 +55,13 @@ public:
   std::pair<int64_t, int64_t> rangeOf(size_t parameter) const;
   /// All fp32 gradients, after gather(): [n].
   at::Tensor &gradients() { return gradient; }
+  /// That of all gradients, fp64 [] on their device; nothing waits for it.
+  at::Tensor norm();
   /// Divides the gradients by `lossScale`, which the loss was multiplied by,
   /// and scales them so that their common norm is at most config.clip; returns
-  /// the norm they had before that. Reads one number from the device.
+  /// the norm they had before that. `read` is what norm() gave.
+  double clip(double read, double lossScale);
+  /// The same of the norm now. Reads one number from the device.
   double clip(double lossScale = 1);
   /// Of several shards each process updates its own: the others' weights are
   /// as they were until shareWeights() (trainer/StateShards.h).

@@ -93,7 +93,8 @@ struct Config {
   int64_t milestoneEvery = 0; ///< Steps; 0: none.
   double watchdog = 180;      ///< Seconds; 0: none.
   StepRange traceSteps;
-  bool nvtx = false; ///< Ranges of NVTX.
+  bool nvtx = false;      ///< Ranges of NVTX.
+  bool cudaGraph = false; ///< Micro-steps are replayed (trainer/MicroStep.h).
   /// No setting: the GPU that `tessera profile` shows kernels for.
   std::string traceTarget;
 
@@ -102,8 +103,9 @@ struct Config {
   bool allowChangedKernels = false;
   int64_t threads = 2;
   int64_t processes = 1; ///< No setting: how many the run was started with.
-  double bucketMegabytes = 25;      ///< Of gradients that processes exchange.
-  int64_t zeroStage = 0;            ///< 1: the optimizer's state in parts.
+  double bucketMegabytes = 25; ///< Of gradients that processes exchange.
+  bool ncclForPcie = false; ///< NCCL's variables for GPUs joined by PCIe alone.
+  int64_t zeroStage = 0;    ///< 1: the optimizer's state in parts.
   Precision wire = Precision::Fp32; ///< Of gradients on their way.
   ExchangeBackend exchange = ExchangeBackend::Auto; ///< Between processes.
   bool panel = true; ///< NSA against SDPA at the end.

@@ -12,11 +12,14 @@ namespace tessera::trainer {
 
 Batch toBatch(const TokenBatch &tokens, int64_t length, at::Device device) {
   const size_t count = tokens.inputs.size();
-  at::Tensor all = at::empty({2, int64_t(count) / length, length}, at::kLong);
+  // Pinned, the host need not wait for the copy.
+  at::Tensor all =
+      at::empty({2, int64_t(count) / length, length},
+                at::TensorOptions(at::kLong).pinned_memory(device.is_cuda()));
   int64_t *data = all.data_ptr<int64_t>();
   std::memcpy(data, tokens.inputs.data(), count * sizeof(int64_t));
   std::memcpy(data + count, tokens.targets.data(), count * sizeof(int64_t));
-  all = all.to(device);
+  all = all.to(device, /*non_blocking=*/device.is_cuda());
   return {all[0], all[1], tokens.starts};
 }
 

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <utility>
 
 namespace tessera::trainer {
 namespace {
@@ -69,6 +70,20 @@ c10::Device placementOf(const Config &config, const World &world) {
                 "compute on a GPU",
                 "set kernels=tessera, or runtime.device=cpu");
   return gpuOf(world);
+}
+
+void chooseNcclForPcie(const Config &config, c10::Device device) {
+  if (!config.ncclForPcie)
+    return;
+  if (!device.is_cuda() || config.exchange == ExchangeBackend::Gloo)
+    throw Error(fmt::format("runtime.nccl_pcie is true, but {}",
+                            device.is_cuda() ? "runtime.ddp_backend is gloo"
+                                             : "the run computes on the CPU"),
+                "NCCL exchanges tensors of GPUs: set runtime.nccl_pcie=false");
+  for (const auto &[name, value] :
+       {std::pair("NCCL_ALGO", "Ring"), std::pair("NCCL_PROTO", "Simple"),
+        std::pair("NCCL_IB_DISABLE", "1")})
+    ::setenv(name, value, /*overwrite=*/0);
 }
 
 } // namespace tessera::trainer

@@ -16,4 +16,9 @@ namespace tessera::trainer {
 /// is none, and where TESSERA_DEVICE and the settings contradict each other.
 c10::Device placementOf(const Config &config, const World &world = {});
 
+/// With runtime.nccl_pcie and tensors that go by NCCL: sets what it reads when
+/// the processes meet, NCCL_ALGO, NCCL_PROTO and NCCL_IB_DISABLE, where they
+/// are not set. Throws tessera::Error where tensors go by Gloo.
+void chooseNcclForPcie(const Config &config, c10::Device device);
+
 } // namespace tessera::trainer

@@ -24,29 +24,39 @@
 namespace tessera::trainer {
 namespace {
 
+/// What the host learns of a step: losses of its micro-batches, the norm of the
+/// scaled gradient, sums of the statistics (fp64, maybe empty), by one copy,
+/// the only one of a step.
+struct StepFigures {
+  StepFigures(const std::vector<at::Tensor> &losses, const at::Tensor &norm,
+              const models::Statistics &gates) {
+    const at::NoGradGuard noGrad;
+    const int64_t count = int64_t(losses.size());
+    std::vector<at::Tensor> parts = {at::stack(losses).to(at::kDouble),
+                                     norm.view(1)};
+    if (const at::Tensor sums = gates.sums(); sums.defined())
+      parts.push_back(sums);
+    all = at::cat(parts).cpu();
+    const double *data = all.const_data_ptr<double>();
+    for (int64_t i = 0; i < count; ++i)
+      loss += data[i] * (1 / double(count));
+    scaledNorm = data[count];
+    statistics = all.slice(0, count + 1);
+  }
+
+  double loss = 0; ///< Mean, in nats per token.
+  double scaledNorm = 0;
+  at::Tensor statistics;
+
+private:
+  at::Tensor all;
+};
+
 double secondsSince(Run::Clock::time_point start) {
   return std::chrono::duration<double>(Run::Clock::now() - start).count();
 }
 
 } // namespace
-
-double backward(models::Transformer &model, const Batch &batch, double factor,
-                StageClock *clock, models::Statistics *statistics) {
-  const auto enter = [&](Stage stage) {
-    if (clock)
-      clock->enter(stage);
-  };
-  enter(Stage::Forward);
-  models::ForwardOptions options;
-  options.starts = batch.starts;
-  options.statistics = statistics;
-  const at::Tensor logits = model.forward(batch.inputs, options).logits;
-  const at::Tensor loss = at::cross_entropy_loss(
-      logits.flatten(0, 1).to(at::kFloat), batch.targets.flatten());
-  enter(Stage::Backward);
-  (loss * factor).backward();
-  return loss.item<double>();
-}
 
 Run::Run(const Config &config, const Corpus &corpus, models::Transformer &model,
          AdamW &optimizer, const KernelTexts &kernels, const Progress &start,
@@ -61,6 +71,7 @@ Run::Run(const Config &config, const Corpus &corpus, models::Transformer &model,
       control(config.out, parallel.rank(), config.watchdog),
       exchange(model.parameters(), optimizer, parallel,
                int64_t(config.bucketMegabytes * 1e6)),
+      microStep(config, model, optimizer),
       writer(config, corpus.hash, kernels, optimizer), progress(start),
       source(corpus, config, start.windows, parallel.rank(), parallel.size()),
       unit(lossUnit(corpus)),
@@ -108,24 +119,28 @@ void Run::takeStep() {
   const bool logged =
       number % config.logEvery == 0 || number == 1 || number >= config.steps;
   models::Statistics statistics;
-  double loss = 0;
+  std::vector<at::Tensor> losses;
   for (int64_t i = 0; i < config.accumulate; ++i) {
     clock.enter(Stage::Data);
     const Batch batch =
         toBatch(source.next(), config.sequenceLength, model.device());
     if (i + 1 == config.accumulate)
       exchange.beginLast();
-    loss += backward(model, batch, scale.factor * share, &clock,
-                     logged && parallel.first() ? &statistics : nullptr) *
-            share;
-    clock.enter(Stage::Update);
-    optimizer.gather();
+    // Statistics are not of a graph, nor is what is sent during the last pass.
+    const bool replays =
+        !logged && (parallel.size() == 1 || i + 1 < config.accumulate);
+    losses.push_back(
+        microStep.run(batch, scale.factor * share, replays, clock,
+                      logged && parallel.first() ? &statistics : nullptr));
   }
   clock.enter(Stage::Exchange);
   exchange.finish();
-  loss = shareLoss(loss);
   clock.enter(Stage::Update);
-  const double norm = optimizer.clip(scale.factor);
+  const StepFigures read(losses, optimizer.norm(), statistics);
+  clock.enter(Stage::Exchange);
+  const double loss = shareLoss(read.loss);
+  clock.enter(Stage::Update);
+  const double norm = optimizer.clip(read.scaledNorm, scale.factor);
   const double rate = learningRate(config, progress.step);
   const bool tooLarge = overflowed(config, progress.scale, loss, norm);
   const std::string fault = tooLarge
@@ -153,7 +168,7 @@ void Run::takeStep() {
   if (tooLarge || !fault.empty())
     return;
   clock.enter(Stage::Other);
-  auto figures = statistics.values();
+  auto figures = statistics.values(read.statistics);
   clock.enter(Stage::Other);
   const double seconds = clock.total();
   const double speed = double(config.tokensPerStep()) / seconds;

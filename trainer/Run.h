@@ -8,6 +8,7 @@
 #include "trainer/Data.h"
 #include "trainer/GradientExchange.h"
 #include "trainer/HellaSwag.h"
+#include "trainer/MicroStep.h"
 #include "trainer/Peak.h"
 #include "trainer/RunControl.h"
 #include "trainer/Telemetry.h"
@@ -16,13 +17,6 @@
 #include <chrono>
 
 namespace tessera::trainer {
-
-/// Loss of one micro-batch in nats per token; its gradient, times `factor` (the
-/// loss scale divided by the number of micro-batches in a step), is added to
-/// the parameters'. `statistics` gets those of its gates and selections.
-double backward(models::Transformer &model, const Batch &batch, double factor,
-                StageClock *clock = nullptr,
-                models::Statistics *statistics = nullptr);
 
 class Run {
 public:
@@ -81,6 +75,7 @@ private:
   Trace trace;
   RunControl control;
   GradientExchange exchange;
+  MicroStep microStep;
   CheckpointWriter writer;
   Progress progress;
   TokenSource source;

@@ -45,6 +45,8 @@ int trainAsPlanned(const Config &given, const World &world, Attempt &attempt) {
   const ReportSignals reports;
   const c10::Device device = placementOf(given, world);
   attempt.device = device;
+  requireGraphs(given, device);
+  chooseNcclForPcie(given, device);
   requireMemory(planOf(given));
   // --- the processes, the run folder, before anything slow
   DataParallel parallel(world, given.wire, device, given.exchange);

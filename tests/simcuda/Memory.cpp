@@ -48,13 +48,16 @@ int copyNow(void *to, const void *from, size_t bytes) {
     return invalidContext;
   if (const int fault = drain(current()->defaultStream))
     return fault;
-  std::memcpy(to, from, bytes);
+  if (!is("idle"))
+    std::memcpy(to, from, bytes);
   return 0;
 }
 
 int copyOn(void *stream, void *to, const void *from, size_t bytes) {
   if (!current())
     return invalidContext;
+  if (is("idle"))
+    return 0;
   return submit(current()->of(stream), [=] {
     std::memcpy(to, from, bytes);
     return 0;
@@ -104,13 +107,15 @@ EXPORT int cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes,
 EXPORT int cuMemcpyDtoHAsync_v2(void *to, Address from, size_t bytes,
                                 void *stream) {
   const Call call("cuMemcpyDtoH");
+  if (is("idle"))
+    std::memset(to, 0, bytes);
   return call.result ? call.result : copyOn(stream, to, addressOf(from), bytes);
 }
 EXPORT int cuMemsetD8Async(Address address, unsigned char value, size_t bytes,
                            void *stream) {
   const Call call("cuMemsetD8Async");
-  if (call.result || !current())
-    return call.result ? call.result : invalidContext;
+  if (call.result || !current() || is("idle"))
+    return call.result ? call.result : current() ? 0 : invalidContext;
   return submit(current()->of(stream), [=] {
     std::memset(addressOf(address), value, bytes);
     return 0;

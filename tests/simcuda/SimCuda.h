@@ -7,13 +7,14 @@
 //
 // Environment: SIM_CUDA: "none" (no device), "broken" (cuInit fails), "old"
 // (cannot read the PTX), "noisy" (launches after the first write other bytes),
-// "crash" (the second launch ends the process). SIM_CUDA_DEVICES: how many
-// GPUs, 1 without it. SIM_CUDA_US: microseconds between any two events, 250
-// without it; "250,add=100,scan=7": what launches take, by the kernel's name.
-// SIM_CUDA_FAIL: "cuMemAlloc=2" makes a function return an error, a kernel's
-// name instead makes that kernel fail; "@3" behind it: the third time only.
-// SIM_CUDA_COUNTS: a file that receives, at the end of the process, how often
-// each function was called and each kernel run.
+// "crash" (the second launch ends the process), "idle" (launches and copies do
+// nothing, what comes to the host is zero: for the time of the host).
+// SIM_CUDA_DEVICES: how many GPUs, 1 without it. SIM_CUDA_US: microseconds
+// between any two events, 250 without it; "250,add=100,scan=7": what launches
+// take, by the kernel's name. SIM_CUDA_FAIL: "cuMemAlloc=2" makes a function
+// return an error, a kernel's name instead makes that kernel fail; "@3" behind
+// it: the third time only. SIM_CUDA_COUNTS: a file that receives, at the end of
+// the process, how often each function was called and each kernel run.
 #pragma once
 
 #include <cstddef>

@@ -122,6 +122,15 @@ EXPORT int cuStreamWaitEvent(void *stream, void *event, unsigned) {
   });
 }
 
+EXPORT int cuLaunchHostFunc(void *stream, void (*function)(void *),
+                            void *data) {
+  const Call call("cuLaunchHostFunc");
+  return call.result ? call.result : submit(*streamOf(stream), [=] {
+    function(data);
+    return 0;
+  });
+}
+
 EXPORT int cuStreamBeginCapture_v2(void *stream, int) {
   const Call call("cuStreamBeginCapture");
   if (call.result || !stream) // not of the default stream

@@ -7,8 +7,11 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <mutex>
+#include <unordered_set>
 
 namespace simtorch {
 
@@ -83,6 +86,18 @@ void setDevice(int index) {
 }
 
 void *currentStream(int index) { return streams[size_t(index)]; }
+void setCurrentStream(int index, void *stream) {
+  streams[size_t(index)] = stream;
+}
+
+static std::atomic<Capture *> captured = nullptr;
+
+void capture(Capture *into) { captured = into; }
+
+Capture *capturing() {
+  Capture *now = captured;
+  return now && currentStream(currentDevice()) == now->stream ? now : nullptr;
+}
 
 namespace {
 
@@ -197,12 +212,63 @@ struct Allocator final : c10::Allocator {
 
 private:
   static void release(void *context) {
-    const std::unique_ptr<Block> block(static_cast<Block *>(context));
+    const auto free = [](void *block) {
+      giveBack(std::unique_ptr<Block>(static_cast<Block *>(block)));
+    };
+    // Other threads than that of the capture give back what is the graph's.
+    if (Capture *graph = captured)
+      graph->memory.emplace_back(context, free);
+    else
+      free(context);
+  }
+  static void giveBack(const std::unique_ptr<Block> &block) {
     if (block->address) // a GPU that failed keeps it
       reinterpret_cast<int (*)(unsigned long long, void *)>(
           find("cuMemFreeAsync"))(block->address, block->stream);
   }
 };
+
+} // namespace
+
+namespace {
+
+// The host's memory that a GPU copies from while the host goes on.
+struct PinnedAllocator final : c10::Allocator {
+  c10::DataPtr allocate(size_t bytes) override {
+    void *data = std::malloc(std::max<size_t>(bytes, 1));
+    const std::lock_guard<std::mutex> lock(mutex());
+    known().insert(data);
+    return {data, data, &release, c10::Device(c10::kCPU)};
+  }
+  void copy_data(void *to, const void *from, size_t bytes) const override {
+    default_copy_data(to, from, bytes);
+  }
+  static bool owns(const void *data) {
+    const std::lock_guard<std::mutex> lock(mutex());
+    return known().contains(data);
+  }
+
+private:
+  static std::mutex &mutex() {
+    static auto *const one = new std::mutex;
+    return *one;
+  }
+  static std::unordered_set<const void *> &known() {
+    static auto *const all = new std::unordered_set<const void *>;
+    return *all;
+  }
+  static void release(void *data) {
+    settle(); // what copies from it
+    const std::lock_guard<std::mutex> lock(mutex());
+    known().erase(data);
+    std::free(data);
+  }
+};
+
+c10::Allocator *pinnedAllocator() {
+  static auto *const one = new PinnedAllocator;
+  return one;
+}
 
 } // namespace
 
@@ -220,6 +286,12 @@ struct CUDAHooks final : at::CUDAHooksInterface {
   bool hasCUDA() const override { return true; }
   bool isBuilt() const override { return true; }
   bool isAvailable() const override { return simtorch::deviceCount() > 0; }
+  c10::Allocator *getPinnedMemoryAllocator() const override {
+    return pinnedAllocator();
+  }
+  bool isPinnedPtr(const void *data) const override {
+    return PinnedAllocator::owns(data);
+  }
   bool hasPrimaryContext(c10::DeviceIndex) const override { return true; }
   int getNumGPUs() const override { return simtorch::deviceCount(); }
   c10::DeviceIndex deviceCount() const override {

@@ -12,7 +12,10 @@
 #include <c10/core/Device.h>
 #include <c10/core/Stream.h>
 
+#include <functional>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace __attribute__((visibility("default"))) simtorch {
 
@@ -41,6 +44,19 @@ namespace __attribute__((visibility("default"))) simtorch {
   void *currentStream(int device);
 
   c10::Allocator *allocator();
+
+  // The graph that is being captured. What its operators do on the host is run
+  // by the graph, and memory that is given back meanwhile stays.
+  struct Capture {
+    void *stream = nullptr;
+    std::vector<std::unique_ptr<std::function<void()>>> work;
+    std::vector<std::shared_ptr<void>> memory;
+  };
+  // One at a time; null ends it.
+  void capture(Capture * into);
+  // What the calling thread's stream is captured into; null: it is not.
+  Capture *capturing();
+  void setCurrentStream(int device, void *stream);
 
   // The same memory as a tensor of the CPU.
   at::Tensor onHost(const at::Tensor &tensor);

@@ -1,6 +1,7 @@
 // tests/simtorch/Operators.cpp - ATen for torch's "cuda" on the simulated
 // driver: memory and views here, all else by torch's CPU kernels. Copyright the
 // tessera authors. SPDX-License-Identifier: Apache-2.0
+#include "tests/simtorch/Deferred.h"
 #include "tests/simtorch/Driver.h"
 
 #include <ATen/ATen.h>
@@ -50,7 +51,8 @@ Tensor emptyStrided(at::IntArrayRef size, at::IntArrayRef stride,
 }
 
 // Of one element type, shape and dense strides.
-void copyThroughDriver(const Tensor &to, const Tensor &from) {
+void copyThroughDriver(const Tensor &to, const Tensor &from,
+                       bool waits = true) {
   const Tensor &onGpu = to.is_cuda() ? to : from;
   const c10::DeviceGuard guard(onGpu.device());
   void *stream = currentStream(onGpu.device().index());
@@ -60,13 +62,22 @@ void copyThroughDriver(const Tensor &to, const Tensor &from) {
          static_cast<const void *>(from.const_data_ptr()), to.nbytes(), stream);
   else
     call("cuMemcpyDtoHAsync_v2", to.data_ptr(), address, to.nbytes(), stream);
-  call("cuStreamSynchronize", stream);
+  if (waits)
+    call("cuStreamSynchronize", stream);
 }
 
-Tensor &copy(Tensor &to, const Tensor &from, bool) {
+// `together`: the host goes on, where the host's memory lets it.
+Tensor &copy(Tensor &to, const Tensor &from, bool together) {
   at::AutoDispatchBelowADInplaceOrView below;
   if (to.numel() == 0)
     return to;
+  if (to.is_cuda() && from.is_cuda() && deferred()) {
+    later([target = onHost(to), source = onHost(from),
+           held = std::pair(to.storage(), from.storage())] {
+      target.copy_(source);
+    });
+    return to;
+  }
   if (withinFallback || to.device().type() == from.device().type()) {
     settle();
     onHost(to).copy_(onHost(from));
@@ -78,7 +89,8 @@ Tensor &copy(Tensor &to, const Tensor &from, bool) {
     const Tensor plain = from.to(to.scalar_type()).expand(to.sizes());
     const Tensor target =
         to.is_contiguous() ? to : at::empty(to.sizes(), to.options());
-    copyThroughDriver(target, plain.contiguous());
+    copyThroughDriver(target, plain.contiguous(),
+                      !(together && target.is_same(to) && plain.is_pinned()));
     if (!target.is_same(to))
       onHost(to).copy_(onHost(target));
     return to;
@@ -132,6 +144,8 @@ at::Scalar localScalar(const Tensor &tensor) {
 }
 
 void fallback(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
+  if (deferred())
+    return defer(op, stack);
   settle();
   const bool before = std::exchange(withinFallback, true);
   try {

@@ -34,8 +34,29 @@ protected:
     more.push_back("runtime.device=cuda");
     return train(out, more,
                  {"LD_PRELOAD=" TESSERA_SIM_TORCH, "SIM_CUDA_DEVICES=2",
-                  "SIM_CUDA_COUNTS=" + counts(out),
-                  "SIM_CUDA_FAIL=" + failing});
+                  "SIM_CUDA_COUNTS=" + counts(out), "SIM_CUDA_FAIL=" + failing,
+                  "LD_LIBRARY_PATH=" + libraries()});
+  }
+  /// A copy of the program beside the plug-in of the simulated driver, which is
+  /// taken in place of that of real GPUs.
+  void usePlugin() {
+    const auto bin = folder.path / "bin";
+    std::filesystem::create_directories(bin);
+    const std::filesystem::path own(TESSERA_TRAIN);
+    std::filesystem::copy_file(own, bin / own.filename());
+    for (const std::filesystem::path &part :
+         {own.parent_path() / "tessera-worker",
+          std::filesystem::path(TESSERA_SIM_PLUGIN)})
+      std::filesystem::create_symlink(part, bin / part.filename());
+    program = (bin / own.filename()).string();
+  }
+  /// For copies of the program.
+  static std::string libraries() {
+    return std::filesystem::path(TESSERA_TRAIN)
+        .parent_path()
+        .parent_path()
+        .append("lib")
+        .string();
   }
   std::string program = TESSERA_TRAIN;
   std::string counts(const std::string &out) {
@@ -79,15 +100,43 @@ TEST_F(CudaSmoke, LossesAreThoseOfTheCpu) {
             metrics("cpu")["kernels_loaded"].get<int>() + 1);
   EXPECT_EQ(metrics("cuda")["kernels_compiled_after_step_1"], 0);
 
-  // What two more steps ask of the driver: the tokens go there, the loss and
-  // the norm of the gradient come back, and every kernel is loaded already.
+  // What two more steps ask of the driver: the tokens go there, the loss, the
+  // norm of the gradient and the gates' figures come back together, and every
+  // kernel is loaded already.
   expectFine(trainOnGpu("longer", {"train.steps=5"}));
   auto three = calls("cuda"), five = calls("longer");
   EXPECT_EQ(five["cuMemcpyHtoD"] - three["cuMemcpyHtoD"], 2 * 1);
-  EXPECT_EQ(five["cuMemcpyDtoH"] - three["cuMemcpyDtoH"], 2 * 3);
+  EXPECT_EQ(five["cuMemcpyDtoH"] - three["cuMemcpyDtoH"], 2 * 1);
+  long waits = 0;
+  for (const char *name :
+       {"cuStreamSynchronize", "cuCtxSynchronize", "cuEventSynchronize"})
+    waits += five[name] - three[name];
+  EXPECT_EQ(waits, 2 * 1); // for what comes back
   EXPECT_EQ(five["cuModuleLoadData"], three["cuModuleLoadData"]);
   EXPECT_GT(five["cuLaunchKernelEx"], three["cuLaunchKernelEx"]);
   EXPECT_EQ(five["cuLaunchKernel"], 0); // that of drivers before CUDA 11.8
+}
+
+// Steps 2 to 4 of 5 are replayed, two micro-batches each: the same weights,
+// from six launches of a graph in place of all those of kernels.
+TEST_F(CudaSmoke, AGraphOfTheMicroStepChangesNoBit) {
+  usePlugin();
+  for (const char *precision : {"fp32", "bf16"}) {
+    const std::string name = precision;
+    std::vector<std::string> settings = {
+        "train.steps=5", "train.log_every=5", "runtime.precision=" + name,
+        "train.accumulate_grad_batches=2", "nsa.use_cmp=false"};
+    expectFine(trainOnGpu(name, settings));
+    settings.push_back("runtime.cuda_graph=true");
+    expectFine(trainOnGpu(name + "_graph", settings));
+    auto one = calls(name), graph = calls(name + "_graph");
+    EXPECT_EQ(graph["cuGraphLaunch"], 6);
+    EXPECT_LT(graph["cuLaunchKernelEx"], one["cuLaunchKernelEx"]);
+    EXPECT_EQ(graph["rmsnorm_bwd"], one["rmsnorm_bwd"]);
+    const std::string weights = checkpoint(name, 5, "model.safetensors");
+    EXPECT_FALSE(weights.empty());
+    EXPECT_EQ(weights, checkpoint(name + "_graph", 5, "model.safetensors"));
+  }
 }
 
 // The hardware fails under the first kernel of a backward pass of step 4.
@@ -152,16 +201,27 @@ TEST_F(CudaSmoke, ProcessesThatHaveNoGpuOrNoNcclAreRefused) {
   const auto copy = folder.path / "tessera-train";
   std::filesystem::copy_file(TESSERA_TRAIN, copy);
   program = copy.string();
-  const auto libraries =
-      std::filesystem::path(TESSERA_TRAIN).parent_path().parent_path() / "lib";
   expectRefused(train("none", two,
                       {"LD_PRELOAD=" TESSERA_SIM_TORCH, "SIM_CUDA_DEVICES=2",
-                       "LD_LIBRARY_PATH=" + libraries.string()}),
+                       "LD_LIBRARY_PATH=" + libraries()}),
                 "runtime.ddp_backend=nccl: torch's CUDA part cannot be loaded");
   program = TESSERA_TRAIN;
   expectRefused(train("none", {"--nproc", "2", "train.batch_size=2",
                                "runtime.ddp_backend=nccl"}),
                 "runtime.ddp_backend is nccl, but the run computes on the CPU");
+}
+
+TEST_F(CudaSmoke, NcclForPcieIsChosenByVariables) {
+  expectFine(train(
+      "run", {"runtime.device=cuda", "runtime.nccl_pcie=true"},
+      {"LD_PRELOAD=" TESSERA_SIM_TORCH, "SIM_CUDA=idle", "NCCL_PROTO=LL"}));
+  const auto made =
+      nlohmann::json::parse(readFile(folder.file("run") + "/env.json"));
+  const std::string text = made.dump();
+  for (const char *part :
+       {"\"NCCL_ALGO\":\"Ring\"", "\"NCCL_IB_DISABLE\":\"1\"",
+        "\"NCCL_PROTO\":\"LL\""}) // what is set stays
+    EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
 TEST_F(CudaSmoke, SettingsThatDoNotFitAreRefused) {
@@ -173,6 +233,16 @@ TEST_F(CudaSmoke, SettingsThatDoNotFitAreRefused) {
       "runtime.device is cuda, but TESSERA_DEVICE=sim:sm_80");
   expectRefused(train("none", {"runtime.device=cpu"}, {"TESSERA_DEVICE=cuda"}),
                 "runtime.device is cpu, but TESSERA_DEVICE=cuda");
+  expectRefused(train("none", {"runtime.cuda_graph=true"}),
+                "runtime.cuda_graph is true, but the run computes on the CPU");
+  expectRefused(
+      trainOnGpu("none", {"runtime.cuda_graph=true", "data.packing=best_fit"}),
+      "with data.packing=best_fit each micro-batch has its own");
+  expectRefused(train("none", {"runtime.nccl_pcie=true"}),
+                "runtime.nccl_pcie is true, but the run computes on the CPU");
+  expectRefused(trainOnGpu("none", {"runtime.nccl_pcie=true",
+                                    "runtime.ddp_backend=gloo"}),
+                "runtime.nccl_pcie is true, but runtime.ddp_backend is gloo");
   // Another user of the same driver, whose GPU is not there.
   expectRefused(train("none", {"runtime.device=cuda"},
                       {"LD_PRELOAD=" TESSERA_SIM_TORCH, "SIM_CUDA_DEVICES=0"}),

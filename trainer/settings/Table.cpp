@@ -113,6 +113,16 @@ std::vector<Setting> runSettings() {
           .range(0, 1)
           .free(),
       SettingEntry::of(
+          "runtime.nccl_pcie", MEMBER(ncclForPcie),
+          "NCCL_ALGO=Ring, NCCL_PROTO=Simple and NCCL_IB_DISABLE=1, for GPUs "
+          "joined by PCIe alone; a variable that is set stays")
+          .free(),
+      SettingEntry::of(
+          "runtime.cuda_graph", MEMBER(cudaGraph),
+          "forward and backward pass of a micro-batch are launched as one CUDA "
+          "graph, but in steps that are logged")
+          .free(),
+      SettingEntry::of(
           "runtime.nvtx", MEMBER(nvtx),
           "steps, phases, layers and kernels are ranges of NVTX, for "
           "profilers such as Nsight Systems")

@@ -15,7 +15,7 @@ using namespace tessera::models;
 namespace {
 
 std::map<std::string, double> mapOf(const Statistics &statistics) {
-  const auto all = statistics.values();
+  const auto all = statistics.values(statistics.sums());
   return {all.begin(), all.end()};
 }
 
@@ -28,7 +28,7 @@ TEST(Statistics, AreThoseOfTheShares) {
   ModelConfig config;
   config.gateMode = GateMode::Softmax;
   Statistics statistics;
-  EXPECT_TRUE(statistics.values().empty());
+  EXPECT_TRUE(statistics.values(statistics.sums()).empty());
   statistics.add(logitsOf({0.5, 0.25, 0.25, 0.95, 0.05, 1e-40}),
                  at::tensor({0, 3, 4, 0, -1, -1}, at::kInt).view({1, 2, 3}),
                  config);
