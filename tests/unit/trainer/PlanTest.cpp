@@ -57,6 +57,25 @@ TEST(Plan, AProcessKeepsItsPartOfTheState) {
   EXPECT_DOUBLE_EQ(bytes("bf16", 2), 12);
 }
 
+// Two sequences of 2,048 tokens of the 125M config without recomputation; that
+// estimates hold is PlannedMemory's.
+TEST(Plan, ActivationsOfALongSequenceFitAndGrowAsItsLength) {
+  const auto bytes = [](int64_t length, int64_t sequences) {
+    std::vector<std::string> all = m7c;
+    for (const std::string &more :
+         {std::string("model.vocab_size=50257"),
+          std::string("model.tied_head=true"),
+          std::string("runtime.precision=bf16"),
+          "train.seq_len=" + std::to_string(length),
+          "train.batch_size=" + std::to_string(sequences)})
+      all.push_back(more);
+    return double(planOf(parseConfig("", "x", all)).activationBytes);
+  };
+  EXPECT_LT(bytes(2048, 2), 6e9);
+  for (const int64_t length : {4096, 8192, 16384})
+    EXPECT_NEAR(bytes(length, 1) / bytes(length / 2, 1), 2, 0.1) << length;
+}
+
 // A network for keys of 2 channels and one for values of 4, hidden widths of 4
 // and 8: every second token begins a block of 4.
 TEST(Plan, CountsTheNetworkThatCompresses) {
