@@ -52,6 +52,13 @@ public:
     return y;
   }
 
+  at::Tensor activation(MlpKind kind, const at::Tensor &in,
+                        const at::Tensor &gate) override {
+    const at::Tensor y = compiled.activation(kind, in, gate);
+    note("activation", y, torch->activation(kind, plain(in), plain(gate)));
+    return y;
+  }
+
   at::Tensor rope(const at::Tensor &x, const Packing &packing,
                   const Rope &positions) override {
     const at::Tensor y = compiled.rope(x, packing, positions);

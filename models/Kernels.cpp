@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/Kernels.h"
 
+#include "models/SquaredRelu.h"
 #include "support/Error.h"
 
 #include <ATen/ATen.h>
@@ -45,6 +46,19 @@ Packing::Packing(std::vector<int32_t> given, int64_t longest,
   };
   sequenceStarts = there(starts);
   compressedStarts = there(shortened);
+}
+
+at::Tensor Kernels::activation(MlpKind kind, const at::Tensor &in,
+                               const at::Tensor &gate) {
+  switch (kind) {
+  case MlpKind::SquaredRelu:
+    return squaredRelu(in);
+  case MlpKind::Silu:
+    return at::silu(in);
+  case MlpKind::SwiGlu:
+    return at::silu(gate) * in;
+  }
+  return {};
 }
 
 at::Tensor Kernels::customAttention(const at::Tensor &, const at::Tensor &,

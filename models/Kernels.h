@@ -73,6 +73,10 @@ public:
   virtual ~Kernels() = default;
   virtual at::Tensor rmsNorm(const at::Tensor &x, const at::Tensor &weight,
                              double epsilon) = 0;
+  /// The activation of an MLP's products `in`, with SwiGLU of `gate` times
+  /// `in`; else `gate` is not looked at. By default torch's.
+  virtual at::Tensor activation(MlpKind kind, const at::Tensor &in,
+                                const at::Tensor &gate);
   /// Rotates x [T, H, D] by the position of each token in its sequence, and
   /// multiplies it by ropeMagnitude().
   virtual at::Tensor rope(const at::Tensor &x, const Packing &packing,

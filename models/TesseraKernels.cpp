@@ -41,6 +41,19 @@ public:
     return norm.call(x, weight, epsilon);
   }
 
+  Tensor activation(MlpKind kind, const Tensor &in,
+                    const Tensor &gate) override {
+    switch (kind) {
+    case MlpKind::SquaredRelu:
+      return act.call(in, "relu2", std::nullopt);
+    case MlpKind::Silu:
+      return at::silu(in); // one operation of torch's, and the faster one
+    case MlpKind::SwiGlu:
+      return act.call(in, "swiglu", gate);
+    }
+    return {};
+  }
+
   Tensor rope(const Tensor &x, const Packing &packing,
               const Rope &positions) override {
     const int64_t dim = x.size(2);
@@ -160,6 +173,8 @@ private:
   c10::TypedOperatorHandle<Gated> gated = find<Gated>("nsa_gated_attention");
   using Norm = Tensor(const Tensor &, const Tensor &, double);
   c10::TypedOperatorHandle<Norm> norm = find<Norm>("rms_norm");
+  using Act = Tensor(const Tensor &, c10::string_view, const MaybeTensor &);
+  c10::TypedOperatorHandle<Act> act = find<Act>("mlp_activation");
   using Rotate = Tensor(const Tensor &, const Tensor &, const Tensor &,
                         const Tensor &, c10::SymInt, int64_t, bool);
   c10::TypedOperatorHandle<Rotate> rotate = find<Rotate>("rope");

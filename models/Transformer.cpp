@@ -5,7 +5,6 @@
 
 #include "models/Block.h"
 #include "models/Recompute.h"
-#include "models/SquaredRelu.h"
 #include "support/Error.h"
 
 #include <ATen/ATen.h>
@@ -288,15 +287,9 @@ at::Tensor Transformer::attention(const Block &b, const at::Tensor &x,
 
 at::Tensor Transformer::mlp(const Block &b, const at::Tensor &x) const {
   const at::Tensor in = at::linear(x, b.mlpIn);
-  switch (settings.mlp) {
-  case MlpKind::SquaredRelu:
-    return at::linear(squaredRelu(in), b.mlpOut);
-  case MlpKind::Silu:
-    return at::linear(at::silu(in), b.mlpOut);
-  case MlpKind::SwiGlu:
-    return at::linear(at::silu(at::linear(x, b.mlpGate)) * in, b.mlpOut);
-  }
-  return {};
+  const at::Tensor gate =
+      settings.mlp == MlpKind::SwiGlu ? at::linear(x, b.mlpGate) : at::Tensor();
+  return at::linear(source->activation(settings.mlp, in, gate), b.mlpOut);
 }
 
 at::Tensor

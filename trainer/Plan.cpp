@@ -240,8 +240,9 @@ bool runsOnCpu(const Config &c) {
 std::vector<std::string> kernelsOf(const Config &c) {
   if (c.kernels == KernelSource::Torch)
     return {};
-  std::vector<std::string> files = {"nn/reduce_rows.py", "nn/rmsnorm_bwd.py",
-                                    "nn/rmsnorm_fwd.py", "nn/rope.py"};
+  std::vector<std::string> files = {"nn/activation.py", "nn/reduce_rows.py",
+                                    "nn/rmsnorm_bwd.py", "nn/rmsnorm_fwd.py",
+                                    "nn/rope.py"};
   const auto add = [&](std::initializer_list<const char *> more) {
     files.insert(files.end(), more.begin(), more.end());
   };

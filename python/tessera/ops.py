@@ -21,6 +21,7 @@ dense_attention = _ops.dense_attention
 decode_attention = _ops.decode_attention
 custom_attention = _ops.custom_attention
 rms_norm = _ops.rms_norm
+mlp_activation = _ops.mlp_activation
 rope_table = _ops.rope_table
 rope = _ops.rope
 launch = _ops.launch

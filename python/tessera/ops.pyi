@@ -90,6 +90,9 @@ def custom_attention(
 def rms_norm(x: Tensor, weight: Tensor, epsilon: float = 1e-06) -> Tensor:
     """x * weight / sqrt(mean(x^2) + epsilon) over the last dimension."""
 
+def mlp_activation(x: Tensor, kind: str, gate: Tensor | None = None) -> Tensor:
+    """kind "relu2": max(x, 0)^2; "silu": silu(x); "swiglu": silu(gate) * x."""
+
 def rope_table(
     positions: int, dim: int, base: float = 10000.0, scale: float = 1.0, stride: int = 1,
 ) -> tuple[Tensor, Tensor]:

@@ -156,6 +156,10 @@ TORCH_LIBRARY(tessera, m) {
   m.def("rms_norm_backward(Tensor grad, Tensor x, Tensor weight, Tensor rstd) "
         "-> (Tensor, Tensor)");
 
+  m.def("mlp_activation(Tensor x, str kind, Tensor? gate=None) -> Tensor");
+  m.def("mlp_activation_backward(Tensor grad, Tensor x, str kind, Tensor? "
+        "gate=None) -> (Tensor, Tensor)");
+
   m.def("rope_table(SymInt positions, int dim, float base=10000.0, float "
         "scale=1.0, int stride=1) "
         "-> (Tensor cos, Tensor sin)");

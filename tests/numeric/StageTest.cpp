@@ -114,6 +114,42 @@ TEST_P(Stage, RmsNorm) {
   expectClose(grads[1], dw, shape.limit(), "dweight");
 }
 
+TEST_P(Stage, Activation) {
+  const Shape &shape = GetParam();
+  const std::vector<int64_t> size = {shape.tokens(), shape.dim};
+  const at::Tensor x = noise(size, shape.type, 1).requires_grad_();
+  const at::Tensor gate = noise(size, shape.type, 2).requires_grad_();
+  const at::Tensor grad = noise(size, shape.type, 3);
+  const auto sigmoid = [](double v) { return 1 / (1 + std::exp(-v)); };
+  for (const std::string kind : {"relu2", "silu", "swiglu"}) {
+    const bool gated = kind == "swiglu";
+    const at::Tensor y = callTensor(
+        "mlp_activation", {x, kind, gated ? c10::IValue(gate) : c10::IValue()});
+    const Array rx = toReference(x), rg = toReference(gated ? gate : x),
+                rdy = toReference(grad);
+    Array ry(rx.shape), dx(rx.shape), dg(rx.shape);
+    for (size_t i = 0; i < rx.values.size(); ++i) {
+      const double v = rx.values[i], g = rg.values[i], dy = rdy.values[i];
+      const double s = sigmoid(g), slope = s * (1 + g * (1 - s));
+      if (kind == "relu2") {
+        ry.values[i] = v > 0 ? v * v : 0;
+        dx.values[i] = v > 0 ? 2 * v * dy : 0;
+      } else {
+        ry.values[i] = gated ? g * s * v : g * s;
+        dx.values[i] = gated ? dy * g * s : dy * slope;
+        dg.values[i] = dy * v * slope;
+      }
+    }
+    expectClose(y, ry, shape.limit(), kind);
+    const auto grads = gradients({y}, {grad},
+                                 gated ? std::vector<at::Tensor>{x, gate}
+                                       : std::vector<at::Tensor>{x});
+    expectClose(grads[0], dx, shape.limit(), "dx");
+    if (gated)
+      expectClose(grads[1], dg, shape.limit(), "dgate");
+  }
+}
+
 TEST_P(Stage, Rope) {
   const Shape &shape = GetParam();
   const at::Tensor x =

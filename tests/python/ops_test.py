@@ -247,6 +247,15 @@ class OpsTest(unittest.TestCase):
         want = y[0] * (y[0].square().mean(-1, keepdim=True) + 1e-3).rsqrt() * y[1]
         self.compare([ops.rms_norm(x, w, 1e-3)], [x, w], [want], y)
 
+    def test_mlp_activation(self):
+        for kind in ("relu2", "silu", "swiglu"):
+            x, gate = leaves((7, 5, 130), (7, 5, 130))
+            y = double(x, gate)
+            want = {"relu2": y[0].relu().square(), "silu": torch.nn.functional.silu(y[0]),
+                    "swiglu": torch.nn.functional.silu(y[1]) * y[0]}[kind]
+            given = 2 if kind == "swiglu" else 1
+            self.compare([ops.mlp_activation(x, kind, *([gate] if given == 2 else []))], [x, gate][:given], [want], y[:given])
+
     def test_rope(self):
         p = ref.Packing([20, 0, 33])
         x = leaves((53, 3, 16))
@@ -351,6 +360,8 @@ def every(X, OUT, n, factor, negate, BLOCK: tl.constexpr, ACT: tl.constexpr, CLI
         yield "decode_attention", (q[:2].detach(), *cache, 3, 25)
         yield "nsa_combine", (*branches, g)
         yield "rms_norm_forward", (q, torch.ones(16, requires_grad=True), 1e-6)
+        yield "mlp_activation", (q, "relu2")
+        yield "mlp_activation", (q, "swiglu", q)
         yield "rope", (q, cos, sin, p.cu, 20)
 
     def test_meta_shapes(self):
@@ -469,6 +480,9 @@ def every(X, OUT, n, factor, negate, BLOCK: tl.constexpr, ACT: tl.constexpr, CLI
             ('gate_mode is "tanh"', lambda: ops.nsa_combine(q, q, q, torch.zeros(9, 2, 3), "tanh")),
             ("gate_logits has shape", lambda: ops.nsa_combine(q, q, q, torch.zeros(9, 3, 3))),
             ("weight has shape", lambda: ops.rms_norm(q, torch.ones(8))),
+            ("only swiglu takes a gate", lambda: ops.mlp_activation(q, "silu", q)),
+            ("swiglu takes a gate", lambda: ops.mlp_activation(q, "swiglu")),
+            ('kind is "gelu"', lambda: ops.mlp_activation(q, "gelu")),
             ("dim is 3", lambda: ops.rope_table(9, 3)),
             ("cos has 5 positions", lambda: ops.rope(q, *ops.rope_table(5, 16), cu, 9)),
         ]

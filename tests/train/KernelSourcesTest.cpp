@@ -345,12 +345,12 @@ TEST_F(KernelRun, ComparisonsChangeNoBit) {
           }
         }
       }
-      EXPECT_EQ(
-          seen,
-          attention == "nsa"
-              ? (std::set<std::string>{"blocks", "cmp", "loss", "nsa",
-                                       "rmsnorm", "rope", "sel", "win"})
-              : (std::set<std::string>{"dense", "loss", "rmsnorm", "rope"}));
+      EXPECT_EQ(seen, attention == "nsa"
+                          ? (std::set<std::string>{
+                                "activation", "blocks", "cmp", "loss", "nsa",
+                                "rmsnorm", "rope", "sel", "win"})
+                          : (std::set<std::string>{"activation", "dense",
+                                                   "loss", "rmsnorm", "rope"}));
     }
   expectRefused(run("torch", {"kernels=torch", "debug.compare_every=2"}),
                 "debug.compare_every compares compiled kernels");

@@ -1,4 +1,4 @@
-# tests/triton/nn_test.py - RMSNorm, RoPE and row sums under Triton's interpreter against fp64.
+# tests/triton/nn_test.py - RMSNorm, activations, RoPE and row sums under Triton's interpreter against fp64.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import torch
@@ -31,6 +31,23 @@ def rmsnorm(rows, dim, dtype):
     want_x, want_w = torch.autograd.grad(want, (rx, rw), dy.double())
     check(f"rmsnorm_bwd.dx {tag}", dx, want_x, limit)
     check(f"rmsnorm_bwd.dw {tag}", dw, want_w, 1e-5)
+
+
+def activation(count, kind, dtype):
+    tag, limit, bc = f"({count} kind {kind} {dtype})", LIMITS[dtype], 64
+    x, g, dy = (rand(count, dtype=dtype) for _ in range(3))
+    y, dx, dg = (fresh(count, dtype=dtype) for _ in range(3))
+    gated = kind == 2
+    grid = (cdiv(count, bc),)
+    launch("nn/activation.py", "activation_fwd", grid, x, g if gated else x, y, count, KIND=kind, BC=bc)
+    launch("nn/activation.py", "activation_bwd", grid, dy, x, g if gated else x, dx, dg if gated else dx, count, KIND=kind, BC=bc)
+    rx, rg = x.double().requires_grad_(), g.double().requires_grad_()
+    want = (rx.clamp(min=0) ** 2, rx * torch.sigmoid(rx), rx * rg * torch.sigmoid(rg))[kind]
+    check(f"activation_fwd {tag}", y, want, limit)
+    grads = torch.autograd.grad(want, (rx, rg) if gated else (rx,), dy.double())
+    check(f"activation_bwd.dx {tag}", dx, grads[0], limit)
+    if gated:
+        check(f"activation_bwd.dg {tag}", dg, grads[1], limit)
 
 
 def table(positions, rotary, scale):
@@ -75,6 +92,9 @@ def relative_scores():
 
 for rows, dim, dtype in ((1, 16, torch.float32), (33, 80, torch.float32), (29, 192, torch.float32), (15, 48, torch.float16)):
     rmsnorm(rows, dim, dtype)
+for kind in (0, 1, 2):
+    activation(200, kind, torch.float32)
+    activation(65, kind, torch.float16)
 rotations([33, 0, 5], 16, 16, torch.float32, 1.0, 0)
 rotations([20], 80, 80, torch.float32, 4.0, 7)
 rotations([18, 1], 48, 20, torch.float32, 1.0, 0)

@@ -228,6 +228,13 @@ def run_others():
         grid = (cdiv(rows, br * steps),)
         part = fresh(grid[0], dim)
         launch("nn/rmsnorm_bwd.py", "rmsnorm_bwd", grid, dy, x, w, rstd, dx, part, rows, dim, dim, dim, **shape, STEPS=steps)
+    for kind, dtype in ((0, torch.float32), (0, torch.bfloat16), (2, torch.bfloat16)):
+        n, gated = 5003, kind == 2
+        x, g, dy = (rand(n, dtype=dtype) for _ in range(3))
+        y, dx, dg = (fresh(n, dtype=dtype) for _ in range(3))
+        launch("nn/activation.py", "activation_fwd", (cdiv(n, 1024),), x, g if gated else x, y, n, KIND=kind, BC=1024)
+        launch("nn/activation.py", "activation_bwd", (cdiv(n, 1024),), dy, x, g if gated else x, dx, dg if gated else dx, n,
+               KIND=kind, BC=1024)
     part, out = rand(37, 1003), fresh(1003)
     launch("nn/reduce_rows.py", "reduce_rows", (cdiv(1003, 256),), part, out, 37, 1003, BC=256)
     for dim, dtype in ((32, torch.float32), (64, torch.float32), (192, torch.bfloat16)):
