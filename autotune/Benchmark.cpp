@@ -31,16 +31,20 @@ double launchClock() {
   return double(now.tv_sec) + double(now.tv_nsec) * 1e-9;
 }
 
+int64_t launchesFor(double guess, double atLeast) {
+  const double wanted = std::ceil(atLeast / std::max(guess, 1e-7));
+  return int64_t(std::clamp(wanted, 1.0, 10000.0));
+}
+
 double timeLaunch(const cases::PreparedLaunch &launch, const Grid &grid,
                   TimedMemory &memory, double guess, double atLeast) {
   const std::vector<Arg> args = memory.arguments(launch);
-  const double wanted = std::ceil(atLeast / std::max(guess, 1e-7));
-  const int count = int(std::clamp(wanted, 1.0, 1000.0));
+  const int64_t count = launchesFor(guess, atLeast);
   memory.restore();
   const double start = launchClock();
-  for (int i = 0; i < count; ++i)
+  for (int64_t i = 0; i < count; ++i)
     launch.kernel->launch(grid, args, launch.constexprs, launch.options);
-  return (launchClock() - start) / count;
+  return (launchClock() - start) / double(count);
 }
 
 double timeControl() {

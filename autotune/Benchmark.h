@@ -7,6 +7,7 @@
 #include "autotune/TimedMemory.h"
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 
 namespace tessera::tune {
@@ -15,6 +16,10 @@ namespace tessera::tune {
 // the processor's time of the calling thread, to which other programs add
 // nothing but what they take of the caches.
 double launchClock();
+
+// How many launches that take `guess` seconds each last `atLeast` together: up
+// to 10000, so that the shortest ones do, too.
+int64_t launchesFor(double guess, double atLeast);
 
 // Seconds of one launch by launchClock(), over so many that they take
 // `atLeast` together (`guess` is what one takes); the written arguments are

@@ -10,11 +10,12 @@ namespace tessera::tune {
 
 namespace {
 
-constexpr int firstRounds = 3, mostRounds = 12, lastRounds = 11,
-              moreRounds = 22;
-// What is this close to the fastest is timed again with it.
-constexpr double nearTie = 1.05;
-constexpr size_t mostFinalists = 4;
+constexpr int firstRounds = 3, mostRounds = 12;
+constexpr int lastRounds[] = {11, 22, 44};
+// What is this close to the fastest is timed again with it; at first, when
+// there are few times, what is nearly as close is, too.
+constexpr double nearTie = 1.05, firstTie = 1.08;
+constexpr size_t mostFinalists = 6;
 
 std::string percent(double part) {
   char text[32];
@@ -35,7 +36,7 @@ std::optional<TuneEntry> Contest::entry(const TuneKey &key) const {
       choices.push_back({*at(i).use, at(i).sample.median, at(i).sample.spread});
     }
   const size_t best = fastestOf(choices);
-  const bool wins = best != 0 && winsAgainstOwn(numbers[best]);
+  const bool wins = best != 0 && winsAgainst(0, numbers[best]);
   return entryOf(key, choices, wins ? best : 0,
                  why(choices.size(), numbers[best], wins));
 }
@@ -54,13 +55,13 @@ std::vector<size_t> Contest::timedOnes() const {
 
 // Turn by turn where both were timed in turns: what slows the machine for a
 // while slows both.
-bool Contest::winsAgainstOwn(size_t i) const {
-  const Standing own = at(0), other = at(i);
-  if (const auto gain = turnGain(*own.seconds, *other.seconds))
+bool Contest::winsAgainst(size_t rival, size_t i) const {
+  const Standing slow = at(rival), fast = at(i);
+  if (const auto gain = turnGain(*slow.seconds, *fast.seconds))
     return gain->median * (1 - gain->spread / 2) > 1;
-  const double apart = std::max(other.sample.median * other.sample.spread,
-                                own.sample.median * own.sample.spread);
-  return own.sample.median - other.sample.median > apart;
+  const double apart = std::max(fast.sample.median * fast.sample.spread,
+                                slow.sample.median * slow.sample.spread);
+  return slow.sample.median - fast.sample.median > apart;
 }
 
 // The kernel's own choice is never dropped.
@@ -81,11 +82,16 @@ void Contest::halve() {
     const bool keepOwn =
         std::find(alive.begin(), alive.end(), 0) != alive.end();
     const size_t before = alive.size();
-    alive.resize((alive.size() + 1) / 2);
+    const double close = firstTie * at(alive[0]).sample.median;
+    const auto kept =
+        size_t(std::count_if(alive.begin(), alive.end(), [&](size_t i) {
+          return at(i).sample.median <= close;
+        }));
+    alive.resize(std::max((alive.size() + 1) / 2, kept));
     if (keepOwn && std::find(alive.begin(), alive.end(), 0) == alive.end())
       alive.push_back(0);
-    // Two and the own choice, which is slower than both.
-    if (alive.size() == before)
+    // Near ties, or two and the own choice, which is slower than both.
+    if (alive.size() == before && rounds >= mostRounds)
       return;
     std::sort(alive.begin(), alive.end());
   }
@@ -106,14 +112,16 @@ std::vector<size_t> Contest::finalists() const {
   return list;
 }
 
+// Until the first one is clear of the own choice and of the second.
 void Contest::compareFinalists() {
-  for (int rounds : {lastRounds, moreRounds}) {
+  for (int rounds : lastRounds) {
     const std::vector<size_t> list = finalists();
     if (list.empty() || over())
       return;
     time(list, rounds);
     const std::vector<size_t> ranked = timedOnes();
-    if (ranked.empty() || ranked[0] == 0 || winsAgainstOwn(ranked[0]))
+    if (ranked.size() < 2 || (winsAgainst(ranked[1], ranked[0]) &&
+                              (ranked[0] == 0 || winsAgainst(0, ranked[0]))))
       return;
   }
 }

@@ -23,9 +23,10 @@ struct Standing {
   bool timed = false;
 };
 
-// Successive halving: all are timed in turns, the slower half is dropped and
-// the rest timed longer; then the first configuration, the best, and what lies
-// within 5% of it are timed in turns again, longer while no winner is clear.
+// Successive halving: all are timed in turns, the slower half is dropped, less
+// what lies within 8% of the best, and the rest timed longer; then the first
+// configuration, the best, and what lies within 5% of it are timed in turns
+// again, longer while the best is not clear of the next.
 // The first one is the kernel's own choice, which is never dropped and yields
 // only to what was faster in three turns of four.
 class Contest {
@@ -54,7 +55,7 @@ private:
   void compareFinalists();
   std::vector<size_t> timedOnes() const;
   std::vector<size_t> finalists() const;
-  bool winsAgainstOwn(size_t i) const;
+  bool winsAgainst(size_t rival, size_t i) const;
   std::string why(size_t timed, size_t best, bool wins) const;
 };
 

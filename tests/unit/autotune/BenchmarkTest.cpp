@@ -12,6 +12,13 @@
 
 using namespace tessera::tune;
 
+// A millisecond of 0.13 us each are 7693 launches: fewer would be noise.
+TEST(TuneBenchmark, TheShortestLaunchesAreTimedForAsLong) {
+  EXPECT_EQ(launchesFor(0.13e-6, 1e-3), 7693);
+  EXPECT_EQ(launchesFor(3e-3, 1e-3), 1);
+  EXPECT_EQ(launchesFor(0, 1e-3), 10000);
+}
+
 TEST(Sample, MedianAndQuartiles) {
   const Sample sample = sampleOf({5, 1, 3, 2, 4});
   EXPECT_DOUBLE_EQ(sample.median, 3);

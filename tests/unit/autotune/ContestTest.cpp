@@ -88,6 +88,27 @@ TEST(TuneContest, WhatIsWithinTheSpreadKeepsTheOwnChoice) {
   EXPECT_GE(contest.seconds[0].size(), 36u); // 3 + 11 + 22: near ties again
 }
 
+// Three slow turns do not drop what is the fastest in all later ones.
+TEST(TuneContest, FirstTurnsDoNotDropANearTie) {
+  Planted contest({2, 1.06, 1.06, 1, 1.06, 1.06, 1.06, 1.06});
+  contest.noise = [](size_t i, size_t turn) {
+    return i == 3 && turn < 3 ? 1.07 : 1.0;
+  };
+  contest.run();
+  EXPECT_EQ(contest.winner(), 3);
+}
+
+// Two that beat the own choice are compared with each other, too.
+TEST(TuneContest, TwoFastOnesAreComparedUntilOneIsClear) {
+  Planted contest({2, 1.015, 1});
+  contest.noise = [](size_t i, size_t turn) {
+    // The second leads while its turns vary, and is the slower one afterwards.
+    return i == 2 && turn < 30 ? (turn % 3 ? 1.03 : 0.97) : 1.0;
+  };
+  contest.run();
+  EXPECT_EQ(contest.winner(), 2);
+}
+
 // A machine that slows down meets both in the same turns.
 TEST(TuneContest, DriftDoesNotHideAWinner) {
   Planted contest({1, 0.97});
