@@ -2,6 +2,7 @@
 // tessera authors. SPDX-License-Identifier: Apache-2.0
 #include "runtime/torch/Autograd.h"
 #include "runtime/torch/Check.h"
+#include "runtime/torch/EmptyTensor.h"
 #include "runtime/torch/Launch.h"
 
 #include <ATen/ops/empty.h>
@@ -47,7 +48,7 @@ Tensor forward(const Tensor &x, c10::string_view kind,
                const MaybeTensor &gate) {
   const int64_t known = check("mlp_activation", x, kind, gate);
   const Tensor in = x.contiguous(), opening = gate ? gate->contiguous() : in;
-  Tensor y = at::empty(x.sizes(), x.options());
+  Tensor y = emptyTensor(x.sizes(), x.options());
   if (in.numel() == 0)
     return y;
   Launch launch(file, "activation_fwd");
@@ -66,7 +67,7 @@ std::tuple<Tensor, Tensor> backward(const Tensor &grad, const Tensor &x,
   checkShape(op, "grad", grad, x.sizes(), "the shape of x");
   const Tensor in = x.contiguous(), opening = gate ? gate->contiguous() : in;
   const Tensor dy = grad.to(x.scalar_type()).contiguous();
-  Tensor dx = at::empty(x.sizes(), x.options());
+  Tensor dx = emptyTensor(x.sizes(), x.options());
   Tensor dgate =
       gate ? at::empty(x.sizes(), x.options()) : at::empty({0}, x.options());
   if (in.numel() == 0)

@@ -140,7 +140,7 @@ TEST_P(Stage, Activation) {
         dg.values[i] = dy * v * slope;
       }
     }
-    expectClose(y, ry, shape.limit(), kind);
+    expectClose(y, ry, shape.limit(), kind.c_str());
     const auto grads = gradients({y}, {grad},
                                  gated ? std::vector<at::Tensor>{x, gate}
                                        : std::vector<at::Tensor>{x});
