@@ -3,14 +3,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/Trials.h"
 
+#include "autotune/CpuModel.h"
 #include "autotune/Gate.h"
 #include "autotune/Isolated.h"
 #include "runtime/compile/CompileService.h"
+#include "runtime/device/cpu/ThreadPool.h"
 #include "runtime/launch/LaunchDevice.h"
 #include "runtime/tune/TuneTable.h"
 #include "support/BuildId.h"
 #include "support/Error.h"
 #include "support/Hash.h"
+#include "support/Log.h"
 #include "support/Options.h"
 
 #include <algorithm>
@@ -118,8 +121,36 @@ void Trials::note(Times &times) const {
   }
 }
 
+void Trials::compileAndPredict(const std::vector<Trial *> &piece) {
+  const bool onCpu = job.launch.options.device.get()->isCpu();
+  std::vector<syntax::CompileRequest> requests;
+  for (const Trial *trial : piece) {
+    requests.push_back(trial->launch.kernel->compileRequest(
+        trial->launch.args, trial->launch.constexprs, trial->launch.options));
+    if (onCpu)
+      requests.back().emit = {"loops"};
+  }
+  std::vector<std::shared_ptr<const runtime::CompiledKernel>> compiled;
+  try {
+    compiled = runtime::CompileService::instance().getAll(requests);
+  } catch (const Error &) { // said again by whoever prepares it
+  }
+  if (!onCpu || compiled.size() != piece.size())
+    return;
+  const TimedMemory memory(job.loaded);
+  const auto threads = size_t(runtime::ThreadPool::instance().threads());
+  for (size_t i = 0; i < piece.size(); ++i)
+    try {
+      piece[i]->predicted = predictedSeconds(
+          workOfLaunch(piece[i]->launch, piece[i]->candidate.grid, *compiled[i],
+                       requests[i].target, memory),
+          threads);
+    } catch (const Error &error) {
+      logDebug(job.key.kernel + ": nothing is predicted: " + error.message);
+    }
+}
+
 void Trials::compile(Clock::time_point deadline) {
-  auto &service = runtime::CompileService::instance();
   const size_t piece =
       2 * std::max<size_t>(
               1, runtime::CompileService::environmentSettings().workers);
@@ -138,16 +169,8 @@ void Trials::compile(Clock::time_point deadline) {
     const size_t last = std::min(first + piece, waiting.size());
     progress("compiling " + std::to_string(last) + " of " +
              std::to_string(waiting.size()));
-    std::vector<syntax::CompileRequest> requests;
-    for (size_t i = first; i < last; ++i)
-      requests.push_back(waiting[i]->launch.kernel->compileRequest(
-          waiting[i]->launch.args, waiting[i]->launch.constexprs,
-          waiting[i]->launch.options));
-    std::vector<std::shared_ptr<const runtime::CompiledKernel>> held;
-    try {
-      held = service.getAll(requests);
-    } catch (const Error &) { // said again below, one by one
-    }
+    compileAndPredict(
+        {waiting.begin() + int64_t(first), waiting.begin() + int64_t(last)});
     for (size_t i = first; i < last; ++i)
       try {
         const cases::PreparedLaunch &launch = waiting[i]->launch;
@@ -222,12 +245,24 @@ bool Trials::checkSome(const std::vector<size_t> &which,
   return false;
 }
 
+std::vector<size_t> compiledOnes(const std::vector<Trial> &all) {
+  std::vector<size_t> which;
+  for (size_t i = 0; i < all.size(); ++i)
+    if (all[i].state == Trial::State::Compiled)
+      which.push_back(i);
+  const auto rank = [&](size_t i) {
+    if (i == 0)
+      return -1.0;
+    return all[i].predicted > 0 ? all[i].predicted : HUGE_VAL;
+  };
+  std::stable_sort(which.begin(), which.end(),
+                   [&](size_t a, size_t b) { return rank(a) < rank(b); });
+  return which;
+}
+
 void Trials::check(Clock::time_point deadline) {
   while (true) {
-    std::vector<size_t> which;
-    for (size_t i = 0; i < all.size(); ++i)
-      if (all[i].state == Trial::State::Compiled)
-        which.push_back(i);
+    const std::vector<size_t> which = compiledOnes(all);
     const bool finished = which.empty() || stop || checkSome(which, deadline);
     if (all[0].state == Trial::State::Excluded)
       throw Error("`" + job.key.kernel +
