@@ -19,6 +19,14 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
 
 
 @triton.jit
+def load_live_rows(ptr, offs, live, N: tl.constexpr, NP: tl.constexpr):
+    """load_rows where `live` is set; other rows read as zero."""
+    cols = tl.arange(0, NP)
+    mask = live[:, None] if N >= NP else live[:, None] & (cols[None, :] < N)
+    return tl.load(ptr + offs[:, None] + cols[None, :], mask=mask, other=0.0)
+
+
+@triton.jit
 def store_rows(ptr, offs, x, N: tl.constexpr, NP: tl.constexpr, mask):
     """The first N of NP columns of x to rows that start at ptr + offs, where the row's mask says so, in the type of ptr."""
     cols = tl.arange(0, NP)

@@ -5,8 +5,8 @@
 // Prefill and decoding are the same function over more or fewer tokens, so any
 // split of a text gives the same (nsa.md REQ-16). Plain torch operations: the
 // compiled kernels take queries and keys of the same tokens. One token's
-// attention over the cache has compiled kernels of its own; the scores of the
-// compressed keys, and so the selection, are torch's in every case.
+// attention over the cache has compiled kernels of its own; its selection is
+// that of the kernel that trains.
 #include "models/Transformer.h"
 
 #include "models/Block.h"
@@ -241,8 +241,17 @@ at::Tensor Transformer::attendCached(const at::Tensor &q,
   const auto gate = [&](int branch) {
     return gates.select(-1, branch).unsqueeze(1).unsqueeze(-1);
   };
-  auto [output, indices] =
-      rows.compressed(q, share(layer.keyCmp), share(layer.valueCmp));
+  at::Tensor output, indices;
+  if (compiled && g.selectedBlocks) {
+    auto [o, blocks] =
+        source->decodeCompressed(q.reshape({cache.count, c.heads, -1}),
+                                 layer.keyCmp, layer.valueCmp, first, g);
+    output = o.view({cache.count * c.kvHeads, group, 1, -1});
+    indices = blocks.reshape({cache.count * c.kvHeads, 1, -1});
+  } else {
+    std::tie(output, indices) =
+        rows.compressed(q, share(layer.keyCmp), share(layer.valueCmp));
+  }
   output = output * gate(0);
   if (g.selectedBlocks) {
     const at::Tensor selected =

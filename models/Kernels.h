@@ -85,7 +85,7 @@ public:
   virtual at::Tensor denseAttention(const at::Tensor &q, const at::Tensor &k,
                                     const at::Tensor &v,
                                     const Packing &packing) = 0;
-  /// Whether decodeAttention() is there.
+  /// Whether decodeAttention() and decodeCompressed() are there.
   virtual bool decodes() const { return false; }
   /// One token of each sequence over a cache: q [B, Hq, dk], keys and values
   /// [B, Hkv, capacity, d], those of `first` .. last-1, or, where `blocks` is
@@ -95,6 +95,16 @@ public:
   decodeAttention(const at::Tensor & /*q*/, const at::Tensor & /*k*/,
                   const at::Tensor & /*v*/, int64_t /*first*/, int64_t /*last*/,
                   const at::Tensor & /*blocks*/, int64_t /*blockLength*/) {
+    return {};
+  }
+  /// The compressed branch of one token of each sequence, at `position`, over a
+  /// cache: q [B, Hq, dk], keys and values [B, Hkv, capacity, d]. Gives
+  /// [B, Hq, dv] and the selected blocks, int32 [B, Hkv, n], bit for bit those
+  /// of nsaAttention() at that position. There are selected blocks.
+  virtual std::pair<at::Tensor, at::Tensor>
+  decodeCompressed(const at::Tensor & /*q*/, const at::Tensor & /*k*/,
+                   const at::Tensor & /*v*/, int64_t /*position*/,
+                   const NsaGeometry & /*nsa*/) {
     return {};
   }
   virtual NsaResult nsaAttention(const NsaInputs &inputs,

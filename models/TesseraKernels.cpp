@@ -82,6 +82,15 @@ public:
                                    blockLength, /*splits=*/0, std::nullopt));
   }
 
+  std::pair<Tensor, Tensor> decodeCompressed(const Tensor &q, const Tensor &k,
+                                             const Tensor &v, int64_t position,
+                                             const NsaGeometry &nsa) override {
+    auto [o, lse, indices] = compressedOfOne.call(
+        q, k, v, position, nsa.blockLength, nsa.stride, nsa.selectionLength,
+        nsa.selectedBlocks, nsa.initialBlocks, nsa.localBlocks, std::nullopt);
+    return {o, indices};
+  }
+
   NsaResult nsaAttention(const NsaInputs &in, const ModelConfig &config,
                          const Packing &packing) override {
     if (in.compressed)
@@ -185,6 +194,11 @@ private:
                       int64_t, const MaybeTensor &, int64_t, int64_t,
                       std::optional<double>);
   c10::TypedOperatorHandle<Decode> decode = find<Decode>("decode_attention");
+  using DecodeCompressed = std::tuple<Tensor, Tensor, Tensor>(
+      const Tensor &, const Tensor &, const Tensor &, int64_t, int64_t, int64_t,
+      int64_t, int64_t, int64_t, int64_t, std::optional<double>);
+  c10::TypedOperatorHandle<DecodeCompressed> compressedOfOne =
+      find<DecodeCompressed>("decode_compressed");
   using Nsa = std::tuple<Tensor, Tensor, Tensor>(
       const Tensor &, const Tensor &, const Tensor &, const Tensor &,
       const Tensor &, const Tensor &, const Tensor &, const Tensor &,

@@ -247,11 +247,11 @@ std::vector<std::string> kernelsOf(const Config &c) {
     files.insert(files.end(), more.begin(), more.end());
   };
   if (isSparse(c.model)) {
-    add({"nsa/cmp_bwd.py", "nsa/cmp_fwd.py"});
+    add({"nsa/cmp_bwd.py", "nsa/cmp_select_fwd.py"});
     if (c.model.compression != models::Compression::Mlp)
       add({"nsa/compress_bwd.py", "nsa/compress_fwd.py"});
     add({"nsa/gate_bwd.py", "nsa/gate_fwd.py", "nsa/inverse_index.py",
-         "nsa/score_select.py", "nsa/select_bwd_dkdv.py"});
+         "nsa/select_bwd_dkdv.py"});
     if (runsOnCpu(c))
       add({"nsa/select_packed_bwd.py", "nsa/select_packed_fwd.py"});
     else

@@ -3,17 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-
-
-@triton.jit
-def load_rows(ptr, offs, live, N: tl.constexpr, NP: tl.constexpr):
-    """Rows that start at ptr + offs, N elements each; others than live rows, and columns N .. NP-1, read as zero."""
-    cols = tl.arange(0, NP)
-    if N == NP:
-        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=live[:, None], other=0.0)
-    else:
-        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=live[:, None] & (cols[None, :] < N), other=0.0)
-    return x
+from kernels.tiles import load_live_rows
 
 
 @triton.jit
@@ -72,10 +62,10 @@ def gate_bwd_rows(DO, OC, OS, OW, LC, LS, LW, GATES, DLOGITS, LSE, DELTA, T, inv
     for g in range(0, G):
         head = group * G + g
         base = token0 * sbt + head * sbh
-        do = load_rows(DO + token0 * sdot + head * sdoh, rel * sdot, live, E, EP).to(tl.float32)
-        pc = tl.sum(do * load_rows(OC + base, rel * sbt, live, E, EP).to(tl.float32), 1)
-        ps = tl.sum(do * load_rows(OS + base, rel * sbt, live, E, EP).to(tl.float32), 1)
-        pw = tl.sum(do * load_rows(OW + base, rel * sbt, live, E, EP).to(tl.float32), 1)
+        do = load_live_rows(DO + token0 * sdot + head * sdoh, rel * sdot, live, E, EP).to(tl.float32)
+        pc = tl.sum(do * load_live_rows(OC + base, rel * sbt, live, E, EP).to(tl.float32), 1)
+        ps = tl.sum(do * load_live_rows(OS + base, rel * sbt, live, E, EP).to(tl.float32), 1)
+        pw = tl.sum(do * load_live_rows(OW + base, rel * sbt, live, E, EP).to(tl.float32), 1)
         dgc += pc
         dgs += ps
         dgw += pw
@@ -120,10 +110,10 @@ def gate_bwd(DO, OC, OS, OW, GATES, DOC, DOS, DOW, DLOGITS, DELTA, T, inv_tau, s
     for g in range(0, G):
         head = group * G + g
         base = token0 * sbt + head * sbh
-        do = load_rows(DO + token0 * sdot + head * sdoh, rel * sdot, live, E, EP).to(tl.float32)
-        oc = load_rows(OC + base, rel * sbt, live, E, EP).to(tl.float32)
-        os = load_rows(OS + base, rel * sbt, live, E, EP).to(tl.float32)
-        ow = load_rows(OW + base, rel * sbt, live, E, EP).to(tl.float32)
+        do = load_live_rows(DO + token0 * sdot + head * sdoh, rel * sdot, live, E, EP).to(tl.float32)
+        oc = load_live_rows(OC + base, rel * sbt, live, E, EP).to(tl.float32)
+        os = load_live_rows(OS + base, rel * sbt, live, E, EP).to(tl.float32)
+        ow = load_live_rows(OW + base, rel * sbt, live, E, EP).to(tl.float32)
         pc = tl.sum(do * oc, 1)
         ps = tl.sum(do * os, 1)
         pw = tl.sum(do * ow, 1)

@@ -3,17 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-
-
-@triton.jit
-def load_rows(ptr, offs, live, N: tl.constexpr, NP: tl.constexpr):
-    """Rows that start at ptr + offs, N elements each; others than live rows, and columns N .. NP-1, read as zero."""
-    cols = tl.arange(0, NP)
-    if N == NP:
-        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=live[:, None], other=0.0)
-    else:
-        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=live[:, None] & (cols[None, :] < N), other=0.0)
-    return x
+from kernels.tiles import load_live_rows
 
 
 # tessera: types("OC OS OW LOGITS O: *TYPE:16", "GATES: *fp32:16", "T slt slh sgt sgh: i32", "inv_tau: fp32", "s*: i32:16")
@@ -58,9 +48,9 @@ def gate_fwd(OC, OS, OW, LOGITS, GATES, O, T, inv_tau, sbt, sbh, slt, slh, sgt, 
     keep = live[:, None] & (e[None, :] < E)
     for g in range(0, G):
         base = token0 * sbt + (group * G + g) * sbh
-        oc = load_rows(OC + base, rel * sbt, live, E, EP).to(tl.float32)
-        os = load_rows(OS + base, rel * sbt, live, E, EP).to(tl.float32)
-        ow = load_rows(OW + base, rel * sbt, live, E, EP).to(tl.float32)
+        oc = load_live_rows(OC + base, rel * sbt, live, E, EP).to(tl.float32)
+        os = load_live_rows(OS + base, rel * sbt, live, E, EP).to(tl.float32)
+        ow = load_live_rows(OW + base, rel * sbt, live, E, EP).to(tl.float32)
         o = gc[:, None] * oc + gs[:, None] * os + gw[:, None] * ow
         out = O + token0 * sot + (group * G + g) * soh
         tl.store(out + (rel * sot)[:, None] + e[None, :], o.to(O.dtype.element_ty), mask=keep)

@@ -3,19 +3,11 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-from kernels.tiles import find_tile, load_rows
+from kernels.tiles import find_tile, load_live_rows, load_rows
 
 
 NOTHING = tl.constexpr(-(1 << 33))               # less than every key of a block
 FORCED = tl.constexpr(0x7f800000)                # the code of infinity
-
-
-@triton.jit
-def load_live_rows(ptr, offs, live, N: tl.constexpr, NP: tl.constexpr):
-    """The same where `live` is set; other rows read as zero."""
-    cols = tl.arange(0, NP)
-    mask = live[:, None] if N >= NP else live[:, None] & (cols[None, :] < N)
-    return tl.load(ptr + offs[:, None] + cols[None, :], mask=mask, other=0.0)
 
 
 # tessera: types("Q K: *TYPE:16", "LSE SCORES: *fp32:16", "IDX CU CU_CMP: *i32:16", "scale: fp32", "T nseq nscore slset: i32", "slseh: 1", "s*: i32:16")

@@ -67,8 +67,9 @@ template <c10::DeviceType device>
 void implement(torch::Library &m) {
   for (const char *name :
        {"nsa_attention", "nsa_gated_attention", "nsa_compressed_attention",
-        "nsa_select", "nsa_select_scores", "nsa_selected_attention",
-        "nsa_window_attention", "dense_attention", "custom_attention"})
+        "nsa_compressed_selection", "nsa_select", "nsa_select_scores",
+        "nsa_selected_attention", "nsa_window_attention", "dense_attention",
+        "custom_attention"})
     m.impl(name, CppFunction::makeFromBoxedFunction<&narrowOperands<device>>());
   m.impl("nsa_combine",
          CppFunction::makeFromBoxedFunction<&widenBranches<device>>());

@@ -56,6 +56,7 @@ TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
         "nsa_selected_attention_backward", "nsa_window_attention_backward",
         "nsa_combine_backward", "nsa_compress_pair_backward",
         "nsa_gated_attention_backward", "nsa_listed_attention",
+        "nsa_compressed_selection", "decode_compressed",
         "dense_attention_backward", "rms_norm_backward"})
     m.impl(name, CppFunction::makeFromBoxedFunction<&refuseGradient>());
   for (const char *name : {"nsa_select", "nsa_select_scores", "nsa_ranges",

@@ -7,6 +7,17 @@
 
 namespace tessera::runtime {
 
+// Compression and selection: tokens of a compressed block and between two of
+// them, of a selection block; blocks selected, of them forced at the start and
+// at the query.
+struct SelectionSizes {
+  int64_t length, stride, selectionLength, selected, initialBlocks, localBlocks;
+};
+
+// nsa.md's validation. Throws c10::ValueError.
+void checkSelection(const char *op, const SelectionSizes &sizes,
+                    bool generalOverlap);
+
 // For tiles of tokens, the blocks that they selected (docs/kernels.md); both
 // undefined where the kernels of the selected branch do not take them.
 struct BlockLists {

@@ -60,14 +60,10 @@ Pair selectedBranch(const Inputs &in, Outputs &to) {
 // Calls the ops through the dispatcher, so that meta tensors work by way of
 // theirs.
 Outputs runStages(const Inputs &in) {
-  static const auto compressed =
-      findOp<Pair(const Tensor &, const Tensor &, const Tensor &,
-                  const Tensor &, const Tensor &, c10::SymInt, int64_t, int64_t,
-                  std::optional<double>)>("nsa_compressed_attention");
-  static const auto select = findOp<Tensor(
+  static const auto compressed = findOp<Triple(
       const Tensor &, const Tensor &, const Tensor &, const Tensor &,
       const Tensor &, c10::SymInt, int64_t, int64_t, int64_t, int64_t, int64_t,
-      int64_t, std::optional<double>, bool)>("nsa_select");
+      int64_t, std::optional<double>)>("nsa_compressed_selection");
   static const auto windowed =
       findOp<Pair(const Tensor &, const Tensor &, const Tensor &,
                   const Tensor &, c10::SymInt, int64_t, std::optional<double>)>(
@@ -76,12 +72,10 @@ Outputs runStages(const Inputs &in) {
       findOp<Pair(const Tensor &, const Tensor &, const Tensor &,
                   const Tensor &, c10::string_view, double)>("nsa_combine");
   Outputs to;
-  to.cmp = compressed.call(in.q, in.kCmp, in.vCmp, in.cuSeqlens, in.cuCmp,
-                           in.maxSeqlen, in.length, in.stride, in.scale);
-  to.indices = select.call(in.q, in.kCmp, std::get<1>(to.cmp), in.cuSeqlens,
-                           in.cuCmp, in.maxSeqlen, in.length, in.stride,
-                           in.selectionLength, in.selected, in.initialBlocks,
-                           in.localBlocks, in.scale, false);
+  std::tie(std::get<0>(to.cmp), std::get<1>(to.cmp), to.indices) =
+      compressed.call(in.q, in.kCmp, in.vCmp, in.cuSeqlens, in.cuCmp,
+                      in.maxSeqlen, in.length, in.stride, in.selectionLength,
+                      in.selected, in.initialBlocks, in.localBlocks, in.scale);
   to.sel = selectedBranch(in, to);
   to.win = windowed.call(in.q, in.kWin, in.vWin, in.cuSeqlens, in.maxSeqlen,
                          in.window, in.scale);

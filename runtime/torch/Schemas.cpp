@@ -73,6 +73,13 @@ TORCH_LIBRARY(tessera, m) {
         "selected, int initial_blocks=1, int local_blocks=2, float? "
         "scale=None, bool "
         "general_overlap=False) -> (Tensor indices, Tensor scores)");
+  // nsa_compressed_attention and nsa_select in one launch where a device has
+  // it.
+  m.def("nsa_compressed_selection(Tensor q, Tensor k_cmp, Tensor v_cmp, Tensor "
+        "cu_seqlens, Tensor cu_cmp, SymInt max_seqlen, int block_length, int "
+        "block_stride, int selection_length, int selected, int "
+        "initial_blocks=1, int local_blocks=2, float? scale=None) -> (Tensor "
+        "o, Tensor lse, Tensor indices)");
   m.def("nsa_ranges(Tensor indices, Tensor cu_seqlens, SymInt max_seqlen, int "
         "selection_length) "
         "-> Tensor");
@@ -149,6 +156,11 @@ TORCH_LIBRARY(tessera, m) {
   m.def("decode_attention(Tensor q, Tensor k, Tensor v, int first, int last, "
         "Tensor? indices=None, int selection_length=0, int splits=0, float? "
         "scale=None) -> (Tensor o, Tensor lse)");
+
+  m.def("decode_compressed(Tensor q, Tensor k_cmp, Tensor v_cmp, int position, "
+        "int block_length, int block_stride, int selection_length, int "
+        "selected, int initial_blocks=1, int local_blocks=2, float? "
+        "scale=None) -> (Tensor o, Tensor lse, Tensor indices)");
 
   m.def("rms_norm(Tensor x, Tensor weight, float epsilon=1e-06) -> Tensor");
   m.def("rms_norm_forward(Tensor x, Tensor weight, float epsilon) -> (Tensor "

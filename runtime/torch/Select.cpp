@@ -2,24 +2,16 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/torch/Attention.h"
+#include "runtime/torch/Branches.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 #include <torch/library.h>
 
 namespace tessera::runtime {
-namespace {
-namespace select_op {
 
-using at::Tensor;
-
-struct Options {
-  int64_t length, stride, selectionLength, selected, initialBlocks, localBlocks;
-  bool generalOverlap;
-};
-
-// REQ-1 of the specification, as far as the selection is concerned.
-void checkOptions(const char *op, const Options &o) {
+void checkSelection(const char *op, const SelectionSizes &o,
+                    bool generalOverlap) {
   checkBlocks(op, o.length, o.stride);
   checkPositive(op, "selection_length", o.selectionLength);
   checkNotNegative(op, "selected", o.selected);
@@ -31,20 +23,26 @@ void checkOptions(const char *op, const Options &o) {
       " and must hold the forced blocks, initial_blocks = ", o.initialBlocks,
       " and local_blocks = ", o.localBlocks,
       "; raise it or force fewer blocks");
-  TESSERA_CHECK(o.generalOverlap || (o.length % o.stride == 0 &&
-                                     o.selectionLength % o.stride == 0),
+  TESSERA_CHECK(generalOverlap || (o.length % o.stride == 0 &&
+                                   o.selectionLength % o.stride == 0),
                 op, "block_stride = ", o.stride,
                 " must divide block_length = ", o.length,
                 " and selection_length = ", o.selectionLength,
                 "; choose others or pass general_overlap=True");
 }
 
+namespace {
+namespace select_op {
+
+using at::Tensor;
+
 // scores: fp32 [Hkv, T, blocks] zeros, or undefined.
 Tensor selectBlocks(const char *op, const Tensor &q, const Tensor &k,
                     const Tensor &lse, const Tensor &cuSeqlens,
-                    const Tensor &cuCmp, int64_t maxSeqlen, const Options &o,
+                    const Tensor &cuCmp, int64_t maxSeqlen,
+                    const SelectionSizes &o, bool generalOverlap,
                     std::optional<double> scale, Tensor *scores) {
-  checkOptions(op, o);
+  checkSelection(op, o, generalOverlap);
   checkRank(op, "q", q, 3);
   checkRank(op, "k", k, 3);
   checkSequences(op, cuSeqlens, maxSeqlen, q.size(0), "q", q);
@@ -85,10 +83,10 @@ Tensor select(const Tensor &q, const Tensor &k, const Tensor &lse,
               int64_t length, int64_t stride, int64_t selectionLength,
               int64_t selected, int64_t initialBlocks, int64_t localBlocks,
               std::optional<double> scale, bool generalOverlap) {
-  return selectBlocks("nsa_select", q, k, lse, cuSeqlens, cuCmp, maxSeqlen,
-                      {length, stride, selectionLength, selected, initialBlocks,
-                       localBlocks, generalOverlap},
-                      scale, nullptr);
+  return selectBlocks(
+      "nsa_select", q, k, lse, cuSeqlens, cuCmp, maxSeqlen,
+      {length, stride, selectionLength, selected, initialBlocks, localBlocks},
+      generalOverlap, scale, nullptr);
 }
 
 std::tuple<Tensor, Tensor>
@@ -98,11 +96,10 @@ selectScores(const Tensor &q, const Tensor &k, const Tensor &lse,
              int64_t selected, int64_t initialBlocks, int64_t localBlocks,
              std::optional<double> scale, bool generalOverlap) {
   Tensor scores;
-  Tensor indices =
-      selectBlocks("nsa_select_scores", q, k, lse, cuSeqlens, cuCmp, maxSeqlen,
-                   {length, stride, selectionLength, selected, initialBlocks,
-                    localBlocks, generalOverlap},
-                   scale, &scores);
+  Tensor indices = selectBlocks(
+      "nsa_select_scores", q, k, lse, cuSeqlens, cuCmp, maxSeqlen,
+      {length, stride, selectionLength, selected, initialBlocks, localBlocks},
+      generalOverlap, scale, &scores);
   return {indices, scores};
 }
 

@@ -124,7 +124,7 @@ TEST_F(Bench, StagesOnTheCpu) {
     EXPECT_GT(row["us"], 0) << row;
   }
   for (const char *kernel :
-       {"cmp_fwd", "score_select", "window_fwd", "gate_fwd", "gate_bwd_rows",
+       {"cmp_select_fwd", "window_fwd", "gate_fwd", "gate_bwd_rows",
         "window_bwd_dq", "dense_fwd", "dense_bwd_dkdv"})
     EXPECT_EQ(kernels.count(kernel), 1u) << kernel;
   for (const char *kernel : {"select_packed_fwd", "select_packed_bwd_dq"})

@@ -331,6 +331,38 @@ def every(X, OUT, n, factor, negate, BLOCK: tl.constexpr, ACT: tl.constexpr, CLI
                 with self.assertRaisesRegex(ValueError, words):
                     launch(False, text)
 
+    def test_compressed_selection(self):
+        """One sweep has o, lse and the selection of the ops that do one thing each, and of a token by itself the bits it has among all."""
+        p = ref.Packing([61, 61])
+        cu_cmp = ops.compressed_offsets(p.cu, 8, 4)
+        rows = int(cu_cmp[1])
+        q, k, v = torch.randn(122, 6, 40), torch.randn(2 * rows, 2, 40), torch.randn(2 * rows, 2, 24)
+        apart = (p.cu, cu_cmp, 61, 8, 4)
+        for selected, scale in ((4, None), (4, -0.3), (0, None)):
+            o, lse = ops.nsa_compressed_attention(q, k, v, *apart, scale)
+            want = o, lse, ops.nsa_select(q, k, lse, *apart, 8, selected, scale=scale)
+            got = ops.nsa_compressed_selection(q, k, v, *apart, 8, selected, scale=scale)
+            self.close(got[0], o.double(), "o", 1e-6)
+            self.close(got[1].nan_to_num(neginf=0), lse.double().nan_to_num(neginf=0), "lse", 1e-6)
+            self.assertTrue(torch.equal(got[2], want[2]))
+        o, lse, indices = ops.nsa_compressed_selection(q, k, v, *apart, 8, 4)
+        cache = [torch.zeros(2, 2, rows + 3, x.shape[2]) for x in (k, v)]
+        for to, x in zip(cache, (k, v)):
+            to[:, :, :rows] = x.unflatten(0, (2, rows)).transpose(1, 2)
+            to[:, :, rows:] = float("nan")
+        strided = [cache[0].transpose(1, 2).contiguous().transpose(1, 2), cache[1]]      # laid out in different ways
+        for t in (0, 6, 7, 30, 60):
+            at = torch.tensor([t, 61 + t])
+            for keys, values in (cache, strided):
+                got = ops.decode_compressed(q[at], keys, values, t, 8, 4, 8, 4)
+                for mine, all_of_them in zip(got, (o[at], lse[:, at].T, indices[:, at].transpose(0, 1))):
+                    self.assertTrue(torch.equal(mine, all_of_them), t)
+        for words, change in (("sees 15 compressed", dict(position=64)), ("scale is -1", dict(scale=-1.0)), ("selected is 0", dict(selected=0)),
+                              ("must hold the forced", dict(selected=2))):
+            given = dict(position=60, block_length=8, block_stride=4, selection_length=8, selected=4)
+            with self.assertRaisesRegex(ValueError, words):
+                ops.decode_compressed(q[:2], cache[0][:, :, :14], cache[1][:, :, :14], **{**given, **change})
+
     def examples(self):
         """One call of every functional op."""
         p = ref.Packing([20, 9])
@@ -355,6 +387,8 @@ def every(X, OUT, n, factor, negate, BLOCK: tl.constexpr, ACT: tl.constexpr, CLI
         yield "nsa_compress_pair", (k, v, w, None, p.cu, cu_cmp, 20, rows, 8, 4)
         yield "nsa_block_lists", (indices, p.cu, 20, 8, 2)
         yield "nsa_listed_attention", (q.detach(), k.detach(), v.detach(), indices, *ops.nsa_block_lists(indices, p.cu, 20, 8, 2), p.cu, 20, 8)
+        yield "nsa_compressed_selection", (q.detach(), kc.detach(), vc.detach(), p.cu, cu_cmp, 20, 8, 4, 8, 3)
+        yield "decode_compressed", (q[:2].detach(), torch.randn(2, 2, 6, 16), torch.randn(2, 2, 6, 8), 20, 8, 4, 8, 3)
         yield "nsa_gated_attention", (q, kc, vc, k, v, k, v, g, p.cu, cu_cmp, 20, 8, 4, 8, 3, 4)
         cache = torch.randn(2, 2, 30, 16), torch.randn(2, 2, 30, 8)
         yield "decode_attention", (q[:2].detach(), *cache, 3, 25)

@@ -108,6 +108,14 @@ class Launches:
         self.run("nsa/select_bwd_dkdv.py", "select_bwd_dkdv", (1, 4), (p.q, k, v, p.do, lse, delta, ptr, inverse, self.rows), (dk, dv),
                  (p.cu, p.scale, p.T, p.B, 4), self.dense_keys, 2 * d + 2 * e, (p.q, k, v, p.do, dk, dv, lse, delta), CHUNK=TOKENS * 4 + 1, **extra)
 
+    def swept(self):
+        """Compressed attention and the selection: the tensor instructions of the attention alone."""
+        p, (o, lse), idx, tiles = self.p, self.p.outputs(), fresh(1, TOKENS, 4, dtype=torch.int32), self.p.grid_rows()
+        sums = fresh(tiles[0], (2 * 16 + 1) * TILE + pow2(TILE // self.group) * 16)
+        self.run("nsa/cmp_select_fwd.py", "cmp_select_fwd", tiles, (p.q, self.kc, self.vc), (o, lse, idx, lse, sums),
+                 (p.cu, p.cu_cmp, p.scale, p.T, p.B, 0, 4, 0), self.seen, self.dim + self.vdim, (p.q, self.kc, self.vc, o, lse), **COMPRESSED,
+                 LSEL=64, NSEL=4, NP=4, NINIT=1, NLOCAL=2, **p.heads, STORE=0, BM=TILE, BJ=16, BC=16, WALK=1)
+
     def scores(self):
         p, idx = self.p, fresh(1, TOKENS, 4, dtype=torch.int32)
         return executed("nsa/score_select.py", "score_select", p.grid(32 // (self.group & -self.group)), p.q, self.kc, self.rows, idx, self.rows, p.cu, p.cu_cmp, p.scale,
@@ -119,6 +127,7 @@ class Launches:
         self.branch("dense/attn_bwd.py", "dense", p.k[2], p.v[2], (p.cu,), {}, self.dense, self.dense_keys)
         self.branch("nsa/window_bwd.py", "window", p.k[2], p.v[2], (p.cu,), dict(W=512), self.dense, self.dense_keys)
         self.branch("nsa/cmp_bwd.py", "cmp", self.kc, self.vc, (p.cu, p.cu_cmp), COMPRESSED, self.seen, self.seen_keys)
+        self.swept()
         self.selected()
 
 

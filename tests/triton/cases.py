@@ -148,6 +148,24 @@ class Problem:
                NP=pow2(s.n), NINIT=1, NLOCAL=2, **self.keys, STORE=store, BM=bm, BJ=bj)
         return idx, score
 
+    def sweep(self, kc, vc, store=1, bj=None, bc=16, programs=2, at=None, walk=1):
+        """o, lse, indices and scores in one launch. bj: blocks of a tile, by default as few as a product of 16 columns holds.
+        `at`: only the queries of that position of each sequence, as decoding launches it; all have that many tokens."""
+        s, nb = self.shape, self.most_blocks
+        bj = bj or max(1, 16 // pow2(cdiv(s.lsel, s.d)))
+        reach = (s.lsel - (s.d if s.lsel % s.d == 0 else 1) + s.l - 1) // s.lsel
+        chosen = slice(None) if at is None else torch.tensor([a + at for a in self.cu[:-1].tolist()])
+        q, cu = self.q[chosen], self.cu if at is None else torch.arange(self.B + 1, dtype=torch.int32)
+        o, lse, tokens = *(x[chosen].clone() for x in self.outputs()), len(q)
+        idx, score = fresh(s.hkv, tokens, s.n, dtype=torch.int32), torch.zeros(s.hkv, tokens, nb)
+        room = lambda width: cdiv(nb, width) * (((reach + 1) * width + 1) * s.bm + pow2(s.bm // s.group) * width)
+        sums = fresh(s.hkv, programs, max(room(bj), room(16)))       # enough for tiles of 16 blocks, too, which instances have
+        launch("nsa/cmp_select_fwd.py", "cmp_select_fwd", (programs, s.hkv), q, kc, vc, o, lse, idx, score if store else lse, sums,
+               cu, self.cu_cmp, self.scale, tokens, self.B, nb if store else 0, nb, at or 0, *strides(q, kc, vc, o, lse), G=s.group,
+               L=s.l, STRIDE=s.d, LSEL=s.lsel, NSEL=s.n, NP=pow2(s.n), NINIT=1, NLOCAL=2, **self.heads, STORE=store, BM=s.bm, BJ=bj,
+               BC=bc, WALK=walk)
+        return o, lse, idx, score
+
     def ranges(self, idx):
         s = self.shape
         out = fresh(s.hkv, self.T, s.n, 2, dtype=torch.int32)

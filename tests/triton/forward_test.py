@@ -37,6 +37,12 @@ def forward(shape):
     for bt, bj in ((16, 16), (4, 2)):                        # the tile shape must not change the selection
         equal(f"score_select.tiles {tag}", p.select(kc, lse, store=0, bt=bt, bj=bj)[0], idx)
 
+    one = p.sweep(kc, vc)                                    # the same in one launch
+    probs = attention("cmp_select_fwd", p, one[:2], kc, vc, ref.compressed_mask(s.hkv, s.l, s.d), p.counts)
+    check_any(f"cmp_select_fwd.scores {tag}", one[3], [ref.scores(x, s.lens, s.group, s.l, s.d, s.lsel) for x in probs], 1e-5)
+    equal(f"cmp_select_fwd.indices {tag}", one[2], ref.select_all(one[3], s.lens, s.lsel, s.n))
+    equal(f"cmp_select_fwd.tiles {tag}", p.sweep(kc, vc, store=0, bc=32, programs=3, walk=0)[2], one[2])
+
     got = p.ranges(idx)
     want = torch.zeros_like(got)
     for h in range(s.hkv):

@@ -47,15 +47,25 @@ double kernelFlop(const std::string &kernel, const ModelConfig &config,
     int keys, values;
   };
   static const std::map<std::string, Products> known = {
-      {"dense_fwd", {1, 1}},          {"cmp_fwd", {1, 1}},
-      {"window_fwd", {1, 1}},         {"select_fwd", {1, 1}},
-      {"select_list_fwd", {1, 1}},    {"select_packed_fwd", {1, 1}},
-      {"score_select", {1, 0}},       {"dense_bwd", {3, 2}},
-      {"dense_bwd_dq", {2, 1}},       {"cmp_bwd_dq", {2, 1}},
-      {"window_bwd_dq", {2, 1}},      {"select_bwd_dq", {2, 1}},
-      {"select_list_bwd_dq", {2, 1}}, {"select_packed_bwd_dq", {2, 1}},
-      {"dense_bwd_dkdv", {2, 2}},     {"cmp_bwd_dkdv", {2, 2}},
-      {"window_bwd_dkdv", {2, 2}},    {"select_bwd_dkdv", {2, 2}}};
+      {"dense_fwd", {1, 1}},
+      {"cmp_fwd", {1, 1}},
+      {"cmp_select_fwd", {1, 1}},
+      {"window_fwd", {1, 1}},
+      {"select_fwd", {1, 1}},
+      {"select_list_fwd", {1, 1}},
+      {"select_packed_fwd", {1, 1}},
+      {"score_select", {1, 0}},
+      {"dense_bwd", {3, 2}},
+      {"dense_bwd_dq", {2, 1}},
+      {"cmp_bwd_dq", {2, 1}},
+      {"window_bwd_dq", {2, 1}},
+      {"select_bwd_dq", {2, 1}},
+      {"select_list_bwd_dq", {2, 1}},
+      {"select_packed_bwd_dq", {2, 1}},
+      {"dense_bwd_dkdv", {2, 2}},
+      {"cmp_bwd_dkdv", {2, 2}},
+      {"window_bwd_dkdv", {2, 2}},
+      {"select_bwd_dkdv", {2, 2}}};
   const auto found = known.find(kernel);
   if (found == known.end())
     return 0;

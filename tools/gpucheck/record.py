@@ -43,6 +43,7 @@ GRID_TILES = dict(gate_fwd="BT", gate_bwd="BT", gate_bwd_rows="BT", attn_delta="
 SEQUENCE_TILES = dict(compress_fwd=("BC", "CU_CMP"), compress_bwd_dx=("BT", "CU"), compress_bwd_dw=("BC", "CU_CMP"),
                       compress_pair_fwd=("BC", "CU_CMP"), compress_pair_bwd_dx=("BT", "CU"), merge_ranges=("BT", "CU"))
 TILES = {"BT", "BC", "BJ"}  # of which instances have others than the programs
+UNSPECIALIZED = {"cmp_select_fwd": ("nscore", "ahead")}  # 0 here, and compiled for any number
 ROW_TILES = {"score_select": "GB"}  # tiles of BM rows, so many to a token, of which instances have others than the programs
 UNORDERED_SUMS = {"layer_norm_bwd_dx"}  # atomic additions: results differ from run to run
 
@@ -162,6 +163,8 @@ def launch(path, name, grid, *args, **constexprs):
     if name == "score_select" and not constexprs["STORE"]:
         args = [*args[:10], 3, *args[11:]]  # not used without scores; 0 would be a multiple of 16, which instances do not ask for
     types = [type_of(value) for value in args]
+    for argument in UNSPECIALIZED.get(name, ()):
+        types[harness.kernel(path, name).arg_names.index(argument)] = "i32"
     instance, constants = instance_for(path, name, types, constexprs) if wanted else (None, None)
     if instance:
         new = dict(constexprs, **constants)

@@ -71,6 +71,8 @@ TEST(Work, ProductsOfTheKernels) {
             2 * 3 * pairs * (2 * 40 + 2 * 24));
   EXPECT_EQ(bench::kernelFlop("score_select", config, 100),
             2 * 3 * bench::compressedPairs(config.nsa, 100) * 40);
+  EXPECT_EQ(bench::kernelFlop("cmp_select_fwd", config, 100),
+            2 * 3 * bench::compressedPairs(config.nsa, 100) * (40 + 24));
   EXPECT_EQ(bench::kernelFlop("select_list_fwd", config, 100),
             2 * 3 * bench::selectedPairs(config.nsa, 100) * (40 + 24));
   EXPECT_EQ(bench::kernelFlop("dense_fwd", config, 100),

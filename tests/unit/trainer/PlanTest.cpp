@@ -129,11 +129,11 @@ TEST(Plan, CountsOperations) {
 TEST(Plan, SaysWhatTheRunWillTake) {
   const Config c = parseConfig("", "x", m7c);
   const std::string text = planText(c, planOf(c));
-  for (const char *part :
-       {"parameters: 78", "n_layers * 2 * dim * mlp_dim", "56623104",
-        "memory: ", "FLOP a token",
-        "steps: 50000 of 8192 tokens (4 sequences of 2048",
-        "in 2 micro-batches", "409600000 tokens in all", "nsa/cmp_fwd.py"})
+  for (const char *part : {"parameters: 78", "n_layers * 2 * dim * mlp_dim",
+                           "56623104", "memory: ", "FLOP a token",
+                           "steps: 50000 of 8192 tokens (4 sequences of 2048",
+                           "in 2 micro-batches", "409600000 tokens in all",
+                           "nsa/cmp_select_fwd.py"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   const Config torch = parseConfig("", "x", {"kernels=torch"});
   EXPECT_NE(planText(torch, planOf(torch)).find("kernels: none"),
