@@ -17,6 +17,7 @@ from kernels.tiles import find_tile, load_rows
 @triton.autotune(
     configs=[
         triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=1),
+        triton.Config({"BM": 64, "BN": 64}, num_warps=8, num_stages=2),
         triton.Config({"BM": 64, "BN": 32}, num_warps=4, num_stages=2),
         triton.Config({"BM": 32, "BN": 64}, num_warps=4, num_stages=2),
     ],
@@ -96,6 +97,7 @@ def dense_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, scale, nseq, sqt, sqh, skt, sk
 # tessera: grid(H, T // BN + B)
 @triton.autotune(
     configs=[
+        triton.Config({"BM": 64, "BN": 64}, num_warps=8, num_stages=1),
         triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=1),
         triton.Config({"BM": 64, "BN": 32}, num_warps=4, num_stages=2),
         triton.Config({"BM": 32, "BN": 64}, num_warps=4, num_stages=2),

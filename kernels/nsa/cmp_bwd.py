@@ -17,6 +17,7 @@ from kernels.tiles import add_rows, find_tile, load_rows
 @triton.autotune(
     configs=[
         triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=1),
+        triton.Config({"BM": 64, "BN": 64}, num_warps=8, num_stages=2),
         triton.Config({"BM": 64, "BN": 32}, num_warps=4, num_stages=2),
         triton.Config({"BM": 32, "BN": 64}, num_warps=4, num_stages=2),
     ],
@@ -97,6 +98,7 @@ def cmp_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, CU_CMP, scale, nseq, sqt, sqh, s
 # tessera: grid(H, TC // BN + B)
 @triton.autotune(
     configs=[
+        triton.Config({"BM": 64, "BN": 64}, num_warps=8, num_stages=1),
         triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=1),
         triton.Config({"BM": 64, "BN": 32}, num_warps=4, num_stages=2),
         triton.Config({"BM": 32, "BN": 64}, num_warps=4, num_stages=2),

@@ -16,6 +16,7 @@ from kernels.tiles import find_tile, load_rows, store_rows
 # tessera: grid(H, (T * NSEL // CHUNK + nblk) * cdiv(LSEL, BN))
 @triton.autotune(
     configs=[
+        triton.Config({"BM": 64, "BN": 64}, num_warps=8, num_stages=1),
         triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=1),
         triton.Config({"BM": 64, "BN": 32}, num_warps=4, num_stages=2),
         triton.Config({"BM": 32, "BN": 64}, num_warps=4, num_stages=2),

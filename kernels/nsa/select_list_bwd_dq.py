@@ -15,6 +15,7 @@ from kernels.tiles import add_rows, find_tile, load_rows
 @triton.autotune(
     configs=[
         triton.Config({"BN": 64}, num_warps=4, num_stages=1),
+        triton.Config({"BN": 64}, num_warps=8, num_stages=1),
         triton.Config({"BN": 32}, num_warps=4, num_stages=2),
     ],
     key=["G", "D", "E"],
