@@ -8,6 +8,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/zeros.h>
+#include <cmath>
 
 using namespace tessera;
 using namespace tessera::numeric;
