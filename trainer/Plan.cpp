@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/Plan.h"
 
+#include "runtime/torch/DenseBackward.h"
 #include "support/Error.h"
 #include "support/Options.h"
 #include "support/Quantities.h"
@@ -260,7 +261,11 @@ std::vector<std::string> kernelsOf(const Config &c) {
     if (c.model.nsa.window > 0)
       add({"nsa/window_bwd.py", "nsa/window_fwd.py"});
   } else if (c.model.attention == AttentionKind::Dense) {
-    add({"dense/attn_bwd.py", "dense/attn_fwd.py", "nsa/attn_delta.py"});
+    const bool onePass =
+        runsOnCpu(c) &&
+        runtime::denseInOnePass(c.model.kvHeads, c.batchSize, c.model.keyDim);
+    add({onePass ? "dense/attn_bwd_fused.py" : "dense/attn_bwd.py",
+         "dense/attn_fwd.py", "nsa/attn_delta.py"});
   } else if (c.model.attention == AttentionKind::Kernel) {
     files.push_back(c.model.custom.file);
   }

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/torch/Attention.h"
 #include "runtime/torch/Autograd.h"
+#include "runtime/torch/DenseBackward.h"
 #include "runtime/torch/EmptyTensor.h"
 
-#include <ATen/Parallel.h>
 #include <torch/library.h>
 
 namespace tessera::runtime {
@@ -26,15 +26,6 @@ std::tuple<Tensor, Tensor> forward(const Tensor &q, const Tensor &k,
   const Attention a =
       checkAttention(Dense::name, q, k, v, cuSeqlens, maxSeqlen, scale);
   return launchForward(a, {}, "kernels/dense/attn_fwd.py", "dense_fwd");
-}
-
-// One pass has a program for each key head and sequence, and computes scores
-// once. The other kernels compute them twice and keep any number of threads
-// busy. The number of torch's threads so decides which of the two orders of
-// sums the gradients have.
-bool inOnePass(const Attention &a) {
-  return takesCpuKernels(a.q) && headSlices(a.keyDim).tail == 0 &&
-         a.keyHeads * a.sequences >= 2 * at::get_num_threads();
 }
 
 std::tuple<Tensor, Tensor, Tensor> onePass(const Attention &a,
@@ -66,7 +57,7 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
   const Attention a =
       checkAttention(Dense::backwardName, q, k, v, cuSeqlens, maxSeqlen, scale);
   const RowGradient rows = rowGradient(a, gradO, gradLse, o, lse);
-  if (inOnePass(a))
+  if (takesCpuKernels(a.q) && denseInOnePass(a.keyHeads, a.sequences, a.keyDim))
     return onePass(a, rows);
   const char *file = "kernels/dense/attn_bwd.py";
   const Tensor dq = emptyTensor(a.q.sizes(), a.q.options());

@@ -409,14 +409,13 @@ TEST_F(KernelFiles, AChangedOneIsRefusedOrAnnounced) {
   fs::copy(TESSERA_SOURCE "/kernels", folder.path / "kernels",
            fs::copy_options::recursive);
   expectFine(runWith());
-  const std::string first = text("kernels/dense/attn_bwd.py");
-  EXPECT_EQ(text("run/kernels/step_00000000/dense/attn_bwd.py"), first);
-  EXPECT_EQ(text("run/ckpt/step_00000003/kernels/dense/attn_bwd.py"), first);
+  const std::string first = text("kernels/dense/attn_fwd.py");
+  EXPECT_EQ(text("run/kernels/step_00000000/dense/attn_fwd.py"), first);
+  EXPECT_EQ(text("run/ckpt/step_00000003/kernels/dense/attn_fwd.py"), first);
   const nlohmann::json state =
       nlohmann::json::parse(text("run/ckpt/step_00000003/state.json"));
-  for (const char *name :
-       {"dense/attn_fwd.py", "dense/attn_bwd.py", "nn/rmsnorm_fwd.py",
-        "nn/rmsnorm_bwd.py", "nn/rope.py"})
+  for (const char *name : {"dense/attn_fwd.py", "nn/rmsnorm_fwd.py",
+                           "nn/rmsnorm_bwd.py", "nn/rope.py"})
     EXPECT_TRUE(state["kernels"].contains(name)) << name;
   EXPECT_FALSE(state["kernels"].contains("nsa/select_fwd.py"));
 
@@ -424,12 +423,12 @@ TEST_F(KernelFiles, AChangedOneIsRefusedOrAnnounced) {
   fs::remove_all(folder.path / "run/ckpt/step_00000006");
   const std::string config = text("run/config.json"),
                     metrics = text("run/metrics.jsonl");
-  std::ofstream(folder.path / "kernels/dense/attn_bwd.py", std::ios::app)
+  std::ofstream(folder.path / "kernels/dense/attn_fwd.py", std::ios::app)
       << "# edited\n";
   // A file that the run does not use may change.
   std::ofstream(folder.path / "kernels/nsa/select_fwd.py", std::ios::app)
       << "# edited\n";
-  expectRefused(runWith(), "dense/attn_bwd.py has changed");
+  expectRefused(runWith(), "dense/attn_fwd.py has changed");
   EXPECT_EQ(text("run/config.json"), config);
   EXPECT_EQ(text("run/metrics.jsonl"), metrics);
   EXPECT_FALSE(fs::exists(folder.path / "run/kernels/step_00000003"));
@@ -437,14 +436,14 @@ TEST_F(KernelFiles, AChangedOneIsRefusedOrAnnounced) {
   const CommandResult asked = runWith({"allow_changed_kernels=true"});
   expectFine(asked);
   EXPECT_NE(asked.errors.find("going on with other kernel files than before: "
-                              "dense/attn_bwd.py has changed\n"),
+                              "dense/attn_fwd.py has changed\n"),
             std::string::npos)
       << asked.errors;
   EXPECT_NE(asked.errors.find("at step 3"), std::string::npos);
-  EXPECT_EQ(text("run/kernels/step_00000000/dense/attn_bwd.py"), first);
-  EXPECT_EQ(text("run/kernels/step_00000003/dense/attn_bwd.py"),
+  EXPECT_EQ(text("run/kernels/step_00000000/dense/attn_fwd.py"), first);
+  EXPECT_EQ(text("run/kernels/step_00000003/dense/attn_fwd.py"),
             first + "# edited\n");
-  EXPECT_EQ(text("run/ckpt/step_00000006/kernels/dense/attn_bwd.py"),
+  EXPECT_EQ(text("run/ckpt/step_00000006/kernels/dense/attn_fwd.py"),
             first + "# edited\n");
 }
 

@@ -30,7 +30,7 @@ TEST_F(NoMemory, ASettingIsNamedAndTheRunGoesOnWithIt) {
   expectFine(run("little", settings));
   std::filesystem::remove(folder.path / "little/metrics.json");
   std::filesystem::remove_all(folder.path / "little/ckpt/step_00000004");
-  constexpr int64_t bytes = 48 << 20;
+  constexpr int64_t bytes = 44 << 20;
   const CommandResult refused = limited("little", bytes, settings);
   expectRefused(refused, "there is no memory for a step: ");
   const std::string setting = "runtime.gradient_checkpointing=mlp";
