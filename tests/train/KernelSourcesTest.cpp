@@ -285,7 +285,7 @@ TEST_F(KernelRun, ALearnedCompressionTrainsAlike) {
   namespace fs = std::filesystem;
   const fs::path kernels = folder.path / "joinedtessera/kernels/step_00000000";
   EXPECT_FALSE(fs::exists(kernels / "nsa/compress_fwd.py"));
-  EXPECT_TRUE(fs::exists(kernels / "nsa/cmp_fwd.py"));
+  EXPECT_TRUE(fs::exists(kernels / "nsa/cmp_select_fwd.py"));
   const std::string whole =
       checkpoint("joinedtessera", 40, "model.safetensors");
   fs::remove(folder.path / "joinedtessera/metrics.json");
