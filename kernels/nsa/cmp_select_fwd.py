@@ -23,8 +23,9 @@ def code_of(score, j, current, NINIT: tl.constexpr, NLOCAL: tl.constexpr):
 # tessera: instance cmp_select_fwd_quick_f32(TYPE="fp32", G=3, L=16, STRIDE=8, LSEL=32, NSEL=6, NP=8, NINIT=1, NLOCAL=2, D=32, DP=32, DT=0, E=32, EP=32, STORE=0, BM=64, BJ=16, BC=32, WALK=1)
 # tessera: instance cmp_select_fwd_d64_f32(TYPE="fp32", G=4, L=32, STRIDE=16, LSEL=64, NSEL=16, NP=16, NINIT=1, NLOCAL=2, D=64, DP=64, DT=0, E=64, EP=64, STORE=0, BM=64, BJ=16, BC=32, WALK=1)
 # tessera: instance cmp_select_fwd_paper_bf16(TYPE="bf16", slset="i32:16", G=16, L=32, STRIDE=16, LSEL=64, NSEL=16, NP=16, NINIT=1, NLOCAL=2, D=192, DP=128, DT=64, E=128, EP=128, STORE=0, BM=64, BJ=16, BC=32, WALK=1)
-# tessera: cpu(BM=64, BJ=8, BC=16, WALK=0)
+# tessera: cpu(BM=64, BJ=16, BC=16, WALK=0)
 # tessera: space(BC=[8, 16, 32, 64])
+# tessera: grid(min(cdiv(216, H), T // (BM // G) + B), H)
 @triton.autotune(
     configs=[
         triton.Config({"BM": 64, "BJ": 16, "BC": 32, "WALK": 1}, num_warps=4, num_stages=2),

@@ -254,7 +254,7 @@ const CaseArgument &pointerNamed(const Case &recorded, const std::string &name,
 CompareMode readMode(const Case &recorded, const Json &json,
                      const std::string &what) {
   static const std::vector<std::string> modes = {"exact", "rms", "unordered",
-                                                 "ties"};
+                                                 "ties", "scratch"};
   std::string name;
   CompareMode mode;
   if (json.is_object()) {
@@ -281,7 +281,8 @@ CompareMode readMode(const Case &recorded, const Json &json,
 } // namespace
 
 const char *compareModeName(CompareMode::Kind kind) {
-  static const char *const names[] = {"exact", "rms", "unordered", "ties"};
+  static const char *const names[] = {"exact", "rms", "unordered", "ties",
+                                      "scratch"};
   return names[int(kind)];
 }
 

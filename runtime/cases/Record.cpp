@@ -240,6 +240,8 @@ struct Recording : LaunchHook::Watched {
                           ? cases::contiguousLayout({0})
                           : cases::Layout{found->shape, found->strides};
     argument.elements = argument.layout.span(name);
+    if (found != extents.end() && found->scratch)
+      recorded.compare[name].kind = cases::CompareMode::Kind::Scratch;
     memory.push_back(static_cast<const char *>(pointer.address) -
                      argument.layout.origin() *
                          int64_t(cases::elementBytes(pointer.type)));

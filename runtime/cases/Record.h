@@ -16,6 +16,7 @@ namespace tessera::runtime {
 struct TensorExtent {
   const void *address = nullptr;       // of element [0, 0, ...]
   std::vector<int64_t> shape, strides; // strides in elements
+  bool scratch = false;                // nobody reads it after the launch
 };
 
 // TESSERA_RECORD is set. Asked once per process.

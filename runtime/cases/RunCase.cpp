@@ -214,6 +214,8 @@ private:
       result.comparison = compareTies(got, want, argument.layout.shape, scores);
       break;
     }
+    case CompareMode::Kind::Scratch:
+      break;
     }
     Comparison &comparison = result.comparison;
     // What lies between the elements of the tensor is nobody's result.

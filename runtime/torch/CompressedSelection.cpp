@@ -39,7 +39,7 @@ std::tuple<Tensor, Tensor> sweep(const Attention &a, const Tensor &cuCmp,
   Tensor out = a.emptyOutput(), lse = a.emptyRows();
   Launch launch("kernels/nsa/cmp_select_fwd.py", "cmp_select_fwd");
   launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(out).tensor(lse);
-  launch.tensor(indices).tensor(lse).scratch(at::kFloat);
+  launch.tensor(indices).none().scratch(at::kFloat); // no scores
   launch.tensor(a.cuSeqlens).tensor(cuCmp).real(a.scale).integer(a.tokens);
   launch.integer(a.sequences).integer(0).integer(blocks).integer(ahead);
   launch.strides(a.q).strides(a.k).strides(a.v).strides(out).strides(lse);
@@ -58,7 +58,7 @@ std::tuple<Tensor, Tensor> sweep(const Attention &a, const Tensor &cuCmp,
                                  ((reach(o) + 1) * width + 1) * rows +
                                      nextPowerOfTwo(rows / a.group) * width},
                                 a.q.options().dtype(at::kFloat));
-  launch.bindScratch(sums).run(programs, a.keyHeads);
+  launch.bindScratch(sums, /*read=*/false).run(programs, a.keyHeads);
   return {out, byHeads(lse)};
 }
 

@@ -147,13 +147,13 @@ Launch &Launch::scratch(at::ScalarType type) {
   return *this;
 }
 
-Launch &Launch::bindScratch(const at::Tensor &tensor) {
+Launch &Launch::bindScratch(const at::Tensor &tensor, bool read) {
   Pointer &place = std::get<Pointer>(args[scratchPlace]);
   place.address = tensor.data_ptr();
   place.bytes = tensor.nbytes();
   if (recording()) [[unlikely]]
-    extents.push_back(
-        {tensor.data_ptr(), tensor.sizes().vec(), tensor.strides().vec()});
+    extents.push_back({tensor.data_ptr(), tensor.sizes().vec(),
+                       tensor.strides().vec(), !read});
   return *this;
 }
 

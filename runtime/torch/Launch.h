@@ -54,7 +54,8 @@ public:
   // A tensor whose size depends on the tiles: its place now, itself once tile()
   // is known.
   Launch &scratch(at::ScalarType type);
-  Launch &bindScratch(const at::Tensor &tensor);
+  // `read`: another kernel reads what this one leaves there.
+  Launch &bindScratch(const at::Tensor &tensor, bool read = true);
 
   // The name lives until run() is over.
   Launch &constant(std::string_view name, int64_t value);
