@@ -118,9 +118,9 @@ double keysSeen(const ModelConfig &m, int64_t length) {
 /// Numbers that one token keeps in one layer until the backward pass, in its
 /// MLP and in its attention.
 double keptByMlp(const ModelConfig &m) {
-  // Before and after the activation; of SwiGLU both factors and SiLU. Input and
+  // Before and after the activation; of SwiGLU also the other factor. Input and
   // output of the norm.
-  const double hidden = m.mlp == models::MlpKind::SwiGlu ? 4 : 2;
+  const double hidden = m.mlp == models::MlpKind::SwiGlu ? 3 : 2;
   return 2 * double(m.dim) + hidden * double(m.mlpDim);
 }
 double keptByAttention(const ModelConfig &m) {
@@ -200,9 +200,8 @@ int64_t activationBytes(const Config &c, int64_t parameters) {
   const bool rounds = c.precision != Precision::Fp32;
   const double size = rounds ? 2 : 4, vocabulary = double(m.vocabulary);
   const double tokens = double(c.deviceBatchSize * c.sequenceLength);
-  // Behind the layers a norm, and the logits, which stay.
-  const double kept =
-      tokens * size * (keptByLayers(m) + 2 * double(m.dim) + vocabulary);
+  // Behind the layers a norm. The logits go with the forward pass.
+  const double kept = tokens * size * (keptByLayers(m) + 2 * double(m.dim));
   // An fp32 copy where they are rounded; log-softmax and the gradients of both.
   const double head = tokens * vocabulary * 12;
   // The gradient of a matrix of weights, before it is added to the others.
