@@ -172,14 +172,13 @@ TEST_F(SpaceTest, AnUnknownGridLeavesTheCandidateOut) {
 
 // Of every kernel of ours, as each of its instances launches it.
 TEST(OurSearchSpaces, EachHasCandidatesWhoseGridsAreKnown) {
-  // One result, or room of its own, for each program: other tiles give tensors
-  // of another shape.
-  const std::set<std::string> fixed = {"compress_bwd_dw", "cmp_select_fwd"};
-  // Their tiles are those of the kernels that read what they write: warps alone
-  // are open.
-  const std::set<std::string> ofOthers = {"select_lists", "inverse_count",
-                                          "inverse_fill", "decode_split",
-                                          "decode_combine"};
+  // One result for each program: other tiles give results of another shape.
+  const std::set<std::string> fixed = {"compress_bwd_dw"};
+  // Their tiles are those of the kernels that read what they write, or of their
+  // scratch: warps, and steps that neither sees, are open.
+  const std::set<std::string> ofOthers = {"cmp_select_fwd", "select_lists",
+                                          "inverse_count",  "inverse_fill",
+                                          "decode_split",   "decode_combine"};
   size_t kernels = 0;
   for (const char *folder : {"nsa", "dense", "nn"})
     for (const auto &entry : fs::directory_iterator(fs::path(TESSERA_SOURCE) /
