@@ -39,7 +39,9 @@ std::tuple<Tensor, Tensor> sweep(const Attention &a, const Tensor &cuCmp,
   Tensor out = a.emptyOutput(), lse = a.emptyRows();
   Launch launch("kernels/nsa/cmp_select_fwd.py", "cmp_select_fwd");
   launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(out).tensor(lse);
-  launch.tensor(indices).none().scratch(at::kFloat); // no scores
+  // With STORE = 0 nothing is written to SCORES.
+  launch.tensor(indices).tensor(at::empty({4}, lse.options()));
+  launch.scratch(at::kFloat);
   launch.tensor(a.cuSeqlens).tensor(cuCmp).real(a.scale).integer(a.tokens);
   launch.integer(a.sequences).integer(0).integer(blocks).integer(ahead);
   launch.strides(a.q).strides(a.k).strides(a.v).strides(out).strides(lse);

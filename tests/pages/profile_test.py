@@ -103,7 +103,7 @@ def check_kernels(folder, data, events, steps, target):
         row = rows[args["listed"]]
         assert row["page"] == path and row["name"] == side["kernel"] and row["file"].startswith("kernels/"), row
         for name, value in args["constexprs"].items():
-            assert f"{name}={json.dumps(value)}" in row["configuration"].split(" "), (row, name)
+            assert f"{name}={value}" in row["configuration"].split(" "), (row, name)
         assert f"num_warps={shown['num_warps']}" in row["shown"].split(" ") and not row["why"]
     # Two rotations: forward and its inverse are two specializations with a page each.
     assert {"kernels/rope.html", "kernels/rope-2.html"} <= set(pages)
