@@ -41,8 +41,8 @@ json relevantVariables() {
     const std::string text = *entry;
     const size_t equals = text.find('=');
     for (const char *prefix :
-         {"NSA_", "TESSERA_", "OMP_", "MKL_", "CUDA_", "NCCL_", "GLOO_",
-          "TORCH_", "RANK=", "WORLD_SIZE=", "LOCAL_RANK=", "MASTER_",
+         {"NSA_", "TESSERA_", "OMP_", "GOMP_", "MKL_", "CUDA_", "NCCL_",
+          "GLOO_", "TORCH_", "RANK=", "WORLD_SIZE=", "LOCAL_RANK=", "MASTER_",
           "SLURM_PROCID=", "SLURM_NTASKS=", "OMPI_COMM_WORLD_"})
       if (text.starts_with(prefix) && equals != std::string::npos)
         found[text.substr(0, equals)] = text.substr(equals + 1);

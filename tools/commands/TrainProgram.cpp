@@ -72,12 +72,25 @@ fs::path findTorch() {
   return torch;
 }
 
+// How long threads of torch's OpenMP spin before they sleep, unless the user
+// says it: libgomp's own milliseconds keep a core from the thread that is
+// waited for when other programs compute, too. 20,000 turns are a fraction of
+// one, longer than what mostly lies between two parallel parts of a step
+// (docs/training.md).
+std::vector<std::string> waiting() {
+  for (const char *name : {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"})
+    if (std::getenv(name))
+      return {};
+  return {"GOMP_SPINCOUNT=20000"};
+}
+
 } // namespace
 
 TrainProgram findTrainProgram(const std::string &name) {
   const fs::path folder = executablePath().parent_path();
-  if (isFile(folder / name))
-    return {folder / name, {}};
+  TrainProgram found{folder / name, waiting()};
+  if (isFile(found.path))
+    return found;
   const fs::path installed = folder.parent_path() / "libexec/tessera";
   if (!isFile(installed / name))
     throw Error(name + " is not there; looked in: " + folder.string() + " " +
@@ -88,7 +101,9 @@ TrainProgram findTrainProgram(const std::string &name) {
   std::string libraries = (findTorch() / "lib").string();
   if (const char *others = std::getenv("LD_LIBRARY_PATH"); others && *others)
     libraries += std::string(":") + others;
-  return {installed / name, {"LD_LIBRARY_PATH=" + libraries}};
+  found.path = installed / name;
+  found.environment.push_back("LD_LIBRARY_PATH=" + libraries);
+  return found;
 }
 
 } // namespace tessera::tools
