@@ -17,8 +17,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/trai
 import torch_losses as plain  # noqa: E402
 
 WARM, STEPS, TURNS = 5, 15, 3
-QUICKSTART = dict(LAYERS=3, DIM=128, HEADS=4, GROUPS=2, SIZE=32, HIDDEN=512, LENGTH=512, BATCH=2, BLOCK=16, STRIDE=8, SELECTION=32, KEPT=6,
-                  WINDOW=64)
+QUICKSTART = dict(LAYERS=3, DIM=128, HEADS=4, GROUPS=2, SIZE=32, HIDDEN=512, LENGTH=512, BATCH=2, BLOCK=16, STRIDE=8, SELECTION=16, KEPT=5,
+                  WINDOW=32)
 DENSE = dict(LAYERS=6, DIM=384, HEADS=6, GROUPS=6, SIZE=64, HIDDEN=1600, LENGTH=1024, BATCH=1)
 
 
