@@ -28,7 +28,7 @@ def logits_tile(H, W, rows, cols, sh, sw, D: tl.constexpr, BK: tl.constexpr, BM:
 # tessera: instance linear_loss_fwd_paper_bf16(TYPE="bf16", D=2560, BK=64, BM=64, BN=128)
 # tessera: cpu(BK=64, BM=64, BN=64)
 # tessera: cpu(BK=64, BM=64, BN=32)
-# tessera: space(BK=[32, 64, 128], BM=[32, 64, 128], BN=[32, 64, 128], where=BM * BN <= 8192)
+# tessera: space(BK=[32, 64], BM=[32, 64, 128], BN=[32, 64, 128], where=BM * BN >= 2048 and BM * BN <= 8192)
 # tessera: grid(cdiv(N, BM), cdiv(V, span))
 @triton.autotune(
     configs=[
@@ -108,7 +108,7 @@ def linear_loss_sum(STATE, TARGETS, LSE, LOSS, N, V, splits, ignore, BC: tl.cons
 # tessera: instance linear_loss_bwd_paper_bf16(TYPE="bf16", D=2560, BK=64, BM=64, BN=128)
 # tessera: cpu(BK=64, BM=64, BN=64)
 # tessera: cpu(BK=64, BM=64, BN=32)
-# tessera: space(BK=[32, 64, 128], BM=[32, 64, 128], BN=[32, 64, 128], where=BM * BN <= 8192)
+# tessera: space(BK=[32, 64], BM=[32, 64, 128], BN=[32, 64, 128], where=BM * BN >= 2048 and BM * BN <= 8192)
 # tessera: grid(cdiv(N, BM) * cdiv(V, BN))
 @triton.autotune(
     configs=[
