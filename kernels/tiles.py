@@ -1,4 +1,4 @@
-# kernels/tiles.py - helpers of the attention kernels: rows of a tile, and the tiles of packed sequences.
+# kernels/tiles.py - helpers of the kernels: rows of a tile, and the tiles of packed sequences.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """Kernels import them by `from kernels.tiles import ...`: tessera looks for the file in the folders above the kernel's, Python

@@ -52,6 +52,24 @@ public:
     return y;
   }
 
+  std::pair<at::Tensor, at::Tensor> residualNorm(const at::Tensor &x,
+                                                 const at::Tensor &added,
+                                                 const at::Tensor &weight,
+                                                 double epsilon) override {
+    const auto [sum, y] = compiled.residualNorm(x, added, weight, epsilon);
+    note("rmsnorm", sum, plain(x) + plain(added));
+    note("rmsnorm", y, torch->rmsNorm(plain(sum), plain(weight), epsilon));
+    return {sum, y};
+  }
+
+  at::Tensor linearLoss(const at::Tensor &hidden, const at::Tensor &weight,
+                        const at::Tensor &targets) override {
+    const at::Tensor losses = compiled.linearLoss(hidden, weight, targets);
+    note("linear_loss", losses,
+         torch->linearLoss(plain(hidden), plain(weight), targets.to(at::kCPU)));
+    return losses;
+  }
+
   at::Tensor activation(MlpKind kind, const at::Tensor &in,
                         const at::Tensor &gate) override {
     const at::Tensor y = compiled.activation(kind, in, gate);

@@ -17,11 +17,12 @@ struct KernelDifference {
   int64_t calls = 0;
 };
 
-/// By operation: "rmsnorm", "rope", "dense", of NSA "cmp", "sel" and "win"
-/// (each branch alone, its gate at 1 and the others at 0), "nsa" (with the
-/// gates of the model) and "blocks" (the share of queries that keep other
-/// blocks). "sel" and "nsa" compare the queries that keep the same blocks: two
-/// scores that rounding makes equal may be taken either way.
+/// By operation: "rmsnorm" (residual sums too), "linear_loss", "rope", "dense",
+/// of NSA "cmp", "sel" and "win" (each branch alone, its gate at 1 and the
+/// others at 0), "nsa" (with the gates of the model) and "blocks" (the share of
+/// queries that keep other blocks). "sel" and "nsa" compare the queries that
+/// keep the same blocks: two scores that rounding makes equal may be taken
+/// either way.
 using KernelDifferences = std::map<std::string, KernelDifference>;
 
 /// Hands the results of `compiled` on, and notes how far they are from those of

@@ -48,6 +48,20 @@ Packing::Packing(std::vector<int32_t> given, int64_t longest,
   compressedStarts = there(shortened);
 }
 
+std::pair<at::Tensor, at::Tensor>
+Kernels::residualNorm(const at::Tensor &x, const at::Tensor &added,
+                      const at::Tensor &weight, double epsilon) {
+  const at::Tensor sum = x + added;
+  return {sum, rmsNorm(sum, weight, epsilon)};
+}
+
+at::Tensor Kernels::linearLoss(const at::Tensor &hidden,
+                               const at::Tensor &weight,
+                               const at::Tensor &targets) {
+  return at::cross_entropy_loss(at::linear(hidden, weight).to(at::kFloat),
+                                targets, {}, at::Reduction::None);
+}
+
 at::Tensor Kernels::activation(MlpKind kind, const at::Tensor &in,
                                const at::Tensor &gate) {
   switch (kind) {

@@ -73,6 +73,17 @@ public:
   virtual ~Kernels() = default;
   virtual at::Tensor rmsNorm(const at::Tensor &x, const at::Tensor &weight,
                              double epsilon) = 0;
+  /// The residual sum x + added and rmsNorm() of it: the same bits as those of
+  /// the two operations. By default those two.
+  virtual std::pair<at::Tensor, at::Tensor>
+  residualNorm(const at::Tensor &x, const at::Tensor &added,
+               const at::Tensor &weight, double epsilon);
+  /// Cross-entropy of logits hidden [T, dim] times the transposed weight
+  /// [V, dim] with the targets, int64 [T], in nats, fp32 [T], 0 where the
+  /// target is -100. By default torch's, with all logits.
+  virtual at::Tensor linearLoss(const at::Tensor &hidden,
+                                const at::Tensor &weight,
+                                const at::Tensor &targets);
   /// The activation of an MLP's products `in`, with SwiGLU of `gate` times
   /// `in`; else `gate` is not looked at. By default torch's.
   virtual at::Tensor activation(MlpKind kind, const at::Tensor &in,

@@ -53,6 +53,11 @@ enum class GateOverride { None, Compressed, Selected, Window, Uniform };
 /// kept: of its MLP, its attention, or both as one.
 enum class Recompute { None, Mlp, Attention, Full };
 
+/// Whether the head and the cross-entropy behind it are one operation that
+/// keeps no logits. Auto: from fusedVocabulary tokens on.
+enum class FusedLoss : int { Auto, On, Off };
+constexpr int64_t fusedVocabulary = 8192;
+
 struct ModelConfig {
   int64_t vocabulary = 256;
   int64_t dim = 192;
@@ -83,7 +88,14 @@ struct ModelConfig {
   bool useCompressed = true, useSelected = true, useWindow = true;
   /// Results do not depend on it.
   Recompute recompute = Recompute::None;
+  FusedLoss fusedLoss = FusedLoss::Auto; ///< Results agree up to rounding.
 };
+
+inline bool fusesLoss(const ModelConfig &config) {
+  return config.fusedLoss == FusedLoss::On ||
+         (config.fusedLoss == FusedLoss::Auto &&
+          config.vocabulary >= fusedVocabulary);
+}
 
 /// Hidden width of the network that compresses blocks of heads of `headDim`
 /// channels.

@@ -41,6 +41,18 @@ public:
     return norm.call(x, weight, epsilon);
   }
 
+  std::pair<Tensor, Tensor> residualNorm(const Tensor &x, const Tensor &added,
+                                         const Tensor &weight,
+                                         double epsilon) override {
+    auto [sum, y] = sumNorm.call(x, added, weight, epsilon);
+    return {sum, y};
+  }
+
+  Tensor linearLoss(const Tensor &hidden, const Tensor &weight,
+                    const Tensor &targets) override {
+    return loss.call(hidden, weight, targets, /*ignore_index=*/-100, "none");
+  }
+
   Tensor activation(MlpKind kind, const Tensor &in,
                     const Tensor &gate) override {
     switch (kind) {
@@ -182,6 +194,11 @@ private:
   c10::TypedOperatorHandle<Gated> gated = find<Gated>("nsa_gated_attention");
   using Norm = Tensor(const Tensor &, const Tensor &, double);
   c10::TypedOperatorHandle<Norm> norm = find<Norm>("rms_norm");
+  using SumNorm = Pair(const Tensor &, const Tensor &, const Tensor &, double);
+  c10::TypedOperatorHandle<SumNorm> sumNorm = find<SumNorm>("residual_norm");
+  using Loss = Tensor(const Tensor &, const Tensor &, const Tensor &, int64_t,
+                      c10::string_view);
+  c10::TypedOperatorHandle<Loss> loss = find<Loss>("linear_cross_entropy");
   using Act = Tensor(const Tensor &, c10::string_view, const MaybeTensor &);
   c10::TypedOperatorHandle<Act> act = find<Act>("mlp_activation");
   using Rotate = Tensor(const Tensor &, const Tensor &, const Tensor &,

@@ -4,6 +4,7 @@
 #include "models/Transformer.h"
 
 #include "models/Block.h"
+#include "models/Loss.h"
 #include "models/Recompute.h"
 #include "support/Error.h"
 
@@ -13,6 +14,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 namespace tessera::models {
@@ -340,13 +342,11 @@ Transformer::compareKernels(const at::Tensor &tokens, const at::Tensor &targets,
   const at::NoGradGuard noGrad;
   ForwardOptions options;
   options.starts = starts;
+  options.targets = targets;
   std::unique_ptr<Kernels> own = std::move(source);
   const auto lossOf = [&](std::unique_ptr<Kernels> kernels) {
     source = std::move(kernels);
-    return at::cross_entropy_loss(
-               forward(tokens, options).logits.flatten(0, 1).to(at::kFloat),
-               targets.flatten())
-        .item<double>();
+    return meanLoss(forward(tokens, options), targets).item<double>();
   };
   KernelDifferences differences;
   try {
@@ -378,6 +378,16 @@ ForwardResult Transformer::forward(const at::Tensor &tokens,
                     !at::GradMode::is_enabled();
   ForwardResult result;
   at::Tensor x = at::embedding(embedding, tokens.flatten());
+  // What is to be added to x: by the norm behind it, in one operation.
+  at::Tensor added;
+  const auto normed = [&](const at::Tensor &weight) {
+    if (!added.defined())
+      return source->rmsNorm(x, weight, c.normEpsilon);
+    at::Tensor y;
+    std::tie(x, y) = source->residualNorm(x, added, weight, c.normEpsilon);
+    added.reset();
+    return y;
+  };
   for (const Block &b : blocks) {
     at::RecordFunction span(at::RecordScope::USER_SCOPE);
     if (span.isActive())
@@ -386,13 +396,15 @@ ForwardResult Transformer::forward(const at::Tensor &tokens,
       x = recomputedBlock(b, x, packing, options);
       continue;
     }
-    x = x + attention(b, source->rmsNorm(x, b.attentionNorm, c.normEpsilon),
-                      *packing, options, result);
-    x = x + mlp(b, source->rmsNorm(x, b.mlpNorm, c.normEpsilon));
+    added = attention(b, normed(b.attentionNorm), *packing, options, result);
+    added = mlp(b, normed(b.mlpNorm));
   }
-  const at::Tensor last = source->rmsNorm(x, finalNorm, c.normEpsilon);
-  result.logits =
-      at::linear(last, head).view({tokens.size(0), tokens.size(1), -1});
+  const at::Tensor last = normed(finalNorm);
+  if (options.targets.defined() && fusesLoss(c))
+    result.losses = source->linearLoss(last, head, options.targets.flatten());
+  else
+    result.logits =
+        at::linear(last, head).view({tokens.size(0), tokens.size(1), -1});
   return result;
 }
 

@@ -28,10 +28,14 @@ struct ForwardOptions {
   /// cu_seqlens over the flattened tokens: sequences that lie in the rows, none
   /// longer than a row. Empty: each row is a sequence.
   std::vector<int32_t> starts = {};
+  /// int64 [B, S], -100 for none. Where fusesLoss(config()) the result has
+  /// losses in place of logits (models/Loss.h takes both).
+  at::Tensor targets = {};
 };
 
 struct ForwardResult {
   at::Tensor logits;               ///< [B, S, vocabulary]
+  at::Tensor losses;               ///< fp32 [B * S], or undefined.
   std::vector<at::Tensor> indices; ///< per layer, [Hkv, T, n]
 };
 

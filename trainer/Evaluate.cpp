@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/Evaluate.h"
 
+#include "models/Loss.h"
 #include "trainer/Config.h"
 
 #include <ATen/ATen.h>
@@ -98,11 +99,10 @@ Evaluation evaluate(models::Transformer &model, const Corpus &corpus,
     options.wantIndices =
         model.config().attention == models::AttentionKind::Nsa;
     options.starts = batch.starts;
+    options.targets = batch.targets;
     const models::ForwardResult out = model.forward(batch.inputs, options);
     const at::Tensor losses =
-        at::cross_entropy_loss(out.logits.flatten(0, 1).to(at::kFloat),
-                               batch.targets.flatten(), {}, at::Reduction::None)
-            .to(at::kDouble);
+        models::tokenLosses(out, batch.targets).to(at::kDouble);
     const at::Tensor places = positionsOf(batch);
     sums.index_add_(0, places, losses);
     counts.index_add_(0, places,

@@ -20,6 +20,9 @@ namespace tessera::trainer {
 
 models::ModelConfig kernelsOnly(models::ModelConfig model) {
   model.layers = 1;
+  // As the whole vocabulary decides.
+  model.fusedLoss =
+      models::fusesLoss(model) ? models::FusedLoss::On : models::FusedLoss::Off;
   model.vocabulary = std::min<int64_t>(model.vocabulary, 64);
   model.mlpDim = std::min<int64_t>(model.mlpDim, 64);
   return model;
@@ -45,7 +48,8 @@ std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
     models::ForwardOptions options;
     options.without = without;
     options.wantIndices = small.attention == models::AttentionKind::Nsa;
-    model.forward(tokens(windows), options);
+    options.targets = tokens(windows);
+    model.forward(options.targets, options);
   };
   return model.kernels().listLaunches(
       [&] {

@@ -12,7 +12,8 @@
 namespace tessera::trainer {
 
 /// The model without what no kernel sees: layers launch the same kernels, and
-/// neither vocabulary nor MLP is theirs.
+/// of vocabulary and MLP they have no code of their own. The loss is fused
+/// where that of the whole vocabulary is.
 models::ModelConfig kernelsOnly(models::ModelConfig model);
 
 /// The kernels that the steps and the evaluations of a run launch, as requests

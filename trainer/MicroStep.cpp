@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/MicroStep.h"
 
+#include "models/Loss.h"
 #include "support/Error.h"
 
 #include <ATen/ATen.h>
@@ -15,9 +16,8 @@ at::Tensor lossOf(models::Transformer &model, const Batch &batch,
   models::ForwardOptions options;
   options.starts = batch.starts;
   options.statistics = statistics;
-  const at::Tensor logits = model.forward(batch.inputs, options).logits;
-  return at::cross_entropy_loss(logits.flatten(0, 1).to(at::kFloat),
-                                batch.targets.flatten());
+  options.targets = batch.targets;
+  return models::meanLoss(model.forward(batch.inputs, options), batch.targets);
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "trainer/Plan.h"
 
 #include "runtime/torch/DenseBackward.h"
+#include "runtime/torch/LossPiece.h"
 #include "support/Error.h"
 #include "support/Options.h"
 #include "support/Quantities.h"
@@ -193,6 +194,24 @@ double besidesInLastAttention(const ModelConfig &m) {
   return more;
 }
 
+/// What logits take: an fp32 copy where they are rounded, log-softmax and the
+/// gradients of both. Of a fused loss the gradient of a piece of them, and
+/// where there are several pieces of rounded numbers the gradient of the head's
+/// weights as their fp32 sum and that of a piece, which torch widens to add it.
+double headBytes(const Config &c) {
+  const ModelConfig &m = c.model;
+  const double vocabulary = double(m.vocabulary);
+  const int64_t tokens = c.deviceBatchSize * c.sequenceLength;
+  if (!fusesLoss(m) || c.kernels == KernelSource::Torch)
+    return double(tokens) * vocabulary * 12;
+  const int64_t piece = runtime::lossPiece(tokens, m.vocabulary);
+  const bool rounds = c.precision != Precision::Fp32;
+  double bytes = double(piece) * vocabulary * (rounds ? 2 : 4);
+  if (rounds && piece < tokens)
+    bytes += (4 + 2 + 4) * vocabulary * double(m.dim);
+  return bytes;
+}
+
 /// The most of three moments of the backward pass, and in bf16 and fp16 of its
 /// end, where all rounded gradients are there.
 int64_t activationBytes(const Config &c, int64_t parameters) {
@@ -202,8 +221,7 @@ int64_t activationBytes(const Config &c, int64_t parameters) {
   const double tokens = double(c.deviceBatchSize * c.sequenceLength);
   // Behind the layers a norm. The logits go with the forward pass.
   const double kept = tokens * size * (keptByLayers(m) + 2 * double(m.dim));
-  // An fp32 copy where they are rounded; log-softmax and the gradients of both.
-  const double head = tokens * vocabulary * 12;
+  const double head = headBytes(c);
   // The gradient of a matrix of weights, before it is added to the others.
   const double matrix = size * double(m.dim);
   return int64_t(std::max(
@@ -240,12 +258,14 @@ bool runsOnCpu(const Config &c) {
 std::vector<std::string> kernelsOf(const Config &c) {
   if (c.kernels == KernelSource::Torch)
     return {};
-  std::vector<std::string> files = {"nn/activation.py", "nn/reduce_rows.py",
-                                    "nn/rmsnorm_bwd.py", "nn/rmsnorm_fwd.py",
-                                    "nn/rope.py"};
+  std::vector<std::string> files = {"nn/activation.py"};
+  if (fusesLoss(c.model))
+    files.push_back("nn/linear_loss.py");
   const auto add = [&](std::initializer_list<const char *> more) {
     files.insert(files.end(), more.begin(), more.end());
   };
+  add({"nn/reduce_rows.py", "nn/residual_norm.py", "nn/rmsnorm_bwd.py",
+       "nn/rmsnorm_fwd.py", "nn/rope.py"});
   if (isSparse(c.model)) {
     add({"nsa/cmp_bwd.py", "nsa/cmp_select_fwd.py"});
     if (c.model.compression != models::Compression::Mlp)

@@ -3,17 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-
-
-@triton.jit
-def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
-    """Rows that start at ptr + offs, N elements each; columns N .. NP-1 read as zero."""
-    cols = tl.arange(0, NP)
-    if N == NP:
-        x = tl.load(ptr + offs[:, None] + cols[None, :])
-    else:
-        x = tl.load(ptr + offs[:, None] + cols[None, :], mask=cols[None, :] < N, other=0.0)
-    return x
+from kernels.tiles import load_rows
 
 
 # tessera: types("DY X W DX: *TYPE:16", "RSTD PART: *fp32:16", "N: i32", "sdy sx sdx: i32:16")

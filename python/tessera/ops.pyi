@@ -90,6 +90,14 @@ def custom_attention(
 def rms_norm(x: Tensor, weight: Tensor, epsilon: float = 1e-06) -> Tensor:
     """x * weight / sqrt(mean(x^2) + epsilon) over the last dimension."""
 
+def residual_norm(x: Tensor, added: Tensor, weight: Tensor, epsilon: float = 1e-06) -> tuple[Tensor, Tensor]:
+    """(x + added, rms_norm of it), with the bits of the two operations."""
+
+def linear_cross_entropy(
+    hidden: Tensor, weight: Tensor, targets: Tensor, ignore_index: int = -100, reduction: str = 'mean',
+) -> Tensor:
+    """Cross-entropy of the logits hidden @ weight.T, which are not kept; fp32: "mean" or "sum", or "none": [tokens]."""
+
 def mlp_activation(x: Tensor, kind: str, gate: Tensor | None = None) -> Tensor:
     """kind "relu2": max(x, 0)^2; "silu": silu(x); "swiglu": silu(gate) * x."""
 

@@ -14,11 +14,12 @@ namespace autocast_op {
 
 using torch::CppFunction;
 
-// Queries, keys and values, whose products tensor cores make; gates, filters,
-// lse and what is learned keep their types.
+// Queries, keys and values, whose products tensor cores make, and the two
+// factors of a linear layer; gates, filters, lse and what is learned besides
+// keep their types.
 bool isOperand(std::string_view name) {
   return name == "q" || name == "k" || name == "v" || name.starts_with("k_") ||
-         name.starts_with("v_");
+         name.starts_with("v_") || name == "hidden" || name == "weight";
 }
 bool isFilter(std::string_view name) { return name.ends_with("_filter"); }
 
@@ -69,7 +70,7 @@ void implement(torch::Library &m) {
        {"nsa_attention", "nsa_gated_attention", "nsa_compressed_attention",
         "nsa_compressed_selection", "nsa_select", "nsa_select_scores",
         "nsa_selected_attention", "nsa_window_attention", "dense_attention",
-        "custom_attention"})
+        "custom_attention", "linear_cross_entropy"})
     m.impl(name, CppFunction::makeFromBoxedFunction<&narrowOperands<device>>());
   m.impl("nsa_combine",
          CppFunction::makeFromBoxedFunction<&widenBranches<device>>());

@@ -57,7 +57,8 @@ TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
         "nsa_combine_backward", "nsa_compress_pair_backward",
         "nsa_gated_attention_backward", "nsa_listed_attention",
         "nsa_compressed_selection", "decode_compressed",
-        "dense_attention_backward", "rms_norm_backward"})
+        "dense_attention_backward", "rms_norm_backward",
+        "residual_norm_backward", "linear_cross_entropy_backward"})
     m.impl(name, CppFunction::makeFromBoxedFunction<&refuseGradient>());
   for (const char *name : {"nsa_select", "nsa_select_scores", "nsa_ranges",
                            "nsa_block_lists", "compressed_offsets"})

@@ -115,6 +115,79 @@ TEST_P(Stage, RmsNorm) {
   expectClose(grads[1], dw, shape.limit(), "dweight");
 }
 
+TEST_P(Stage, ResidualNorm) {
+  const Shape &shape = GetParam();
+  const int64_t rows = shape.tokens() * shape.queryHeads();
+  const std::vector<int64_t> size = {rows, shape.dim};
+  const at::Tensor x = noise(size, shape.type, 1).requires_grad_();
+  const at::Tensor added = noise(size, shape.type, 4).requires_grad_();
+  const at::Tensor weight = noise({shape.dim}, shape.type, 2).requires_grad_();
+  const at::Tensor grad = noise(size, shape.type, 3);
+  const at::Tensor gradSum = noise(size, shape.type, 5);
+  const auto out = callOp("residual_norm", {x, added, weight, 1e-3});
+  const at::Tensor sum = out[0].toTensor(), y = out[1].toTensor();
+  EXPECT_TRUE(sum.equal(x + added));
+  // The norm is that of the sum as it is stored.
+  Array rx = toReference(sum), rw = toReference(weight),
+        rgrad = toReference(grad);
+  const Array rsum = toReference(gradSum);
+  Array ry(rx.shape), dx(rx.shape), dw(rw.shape);
+  reference::rmsNorm(rx, rw, 1e-3, ry);
+  reference::rmsNormBackward(rx, rw, 1e-3, rgrad, dx, dw);
+  for (size_t i = 0; i < dx.values.size(); ++i)
+    dx.values[i] += rsum.values[i];
+  expectClose(y, ry, shape.limit(), "y");
+  const auto grads = gradients({sum, y}, {gradSum, grad}, {x, added, weight});
+  expectClose(grads[0], dx, shape.limit(), "dx");
+  expectClose(grads[1], dx, shape.limit(), "dadded");
+  expectClose(grads[2], dw, shape.limit(), "dweight");
+}
+
+TEST_P(Stage, LinearLoss) {
+  const Shape &shape = GetParam();
+  const int64_t tokens = shape.tokens(), dim = shape.dim, vocabulary = 203;
+  const at::Tensor hidden = noise({tokens, dim}, shape.type, 1);
+  const at::Tensor weight = noise({vocabulary, dim}, shape.type, 2);
+  const at::Tensor grad = noise({tokens}, at::kFloat, 3);
+  std::vector<int64_t> wanted;
+  for (int64_t t = 0; t < tokens; ++t)
+    wanted.push_back(t % 5 == 2 ? -100 : t * 37 % vocabulary);
+  const Array h = toReference(hidden), w = toReference(weight),
+              g = toReference(grad);
+  Array losses({tokens}), dh(h.shape), dw(w.shape);
+  for (int64_t t = 0; t < tokens; ++t) {
+    if (wanted[size_t(t)] < 0)
+      continue;
+    std::vector<double> logits(size_t(vocabulary), 0.0);
+    double sum = 0;
+    for (int64_t v = 0; v < vocabulary; ++v) {
+      for (int64_t d = 0; d < dim; ++d)
+        logits[size_t(v)] +=
+            h.values[size_t(t * dim + d)] * w.values[size_t(v * dim + d)];
+      sum += std::exp(logits[size_t(v)]);
+    }
+    losses.values[size_t(t)] =
+        std::log(sum) - logits[size_t(wanted[size_t(t)])];
+    for (int64_t v = 0; v < vocabulary; ++v) {
+      const double slope =
+          g.values[size_t(t)] * (std::exp(logits[size_t(v)]) / sum -
+                                 (v == wanted[size_t(t)] ? 1 : 0));
+      for (int64_t d = 0; d < dim; ++d) {
+        dh.values[size_t(t * dim + d)] += slope * w.values[size_t(v * dim + d)];
+        dw.values[size_t(v * dim + d)] += slope * h.values[size_t(t * dim + d)];
+      }
+    }
+  }
+  const at::Tensor a = hidden.clone().requires_grad_(),
+                   b = weight.clone().requires_grad_();
+  const at::Tensor found = callTensor("linear_cross_entropy",
+                                      {a, b, at::tensor(wanted), -100, "none"});
+  expectClose(found, losses, 1e-5, "losses");
+  const auto grads = gradients({found}, {grad}, {a, b});
+  expectClose(grads[0], dh, shape.limit(), "dhidden");
+  expectClose(grads[1], dw, shape.limit(), "dweight");
+}
+
 TEST_P(Stage, Activation) {
   const Shape &shape = GetParam();
   const std::vector<int64_t> size = {shape.tokens(), shape.dim};

@@ -239,6 +239,90 @@ class OpsTest(unittest.TestCase):
         want = y[0] * (y[0].square().mean(-1, keepdim=True) + 1e-3).rsqrt() * y[1]
         self.compare([ops.rms_norm(x, w, 1e-3)], [x, w], [want], y)
 
+    def test_residual_norm(self):
+        x, r, w = leaves((7, 5, 24), (7, 5, 24), (24,))
+        y = double(x, r, w)
+
+        def two():
+            total = y[0] + y[1]
+            return total, total * (total.square().mean(-1, keepdim=True) + 1e-3).rsqrt() * y[2]
+
+        for used in ((0, 1), (0,), (1,)):       # outputs that something is made of
+            pick = lambda outputs: [outputs[i] for i in used]
+            inputs = 3 if 1 in used else 2
+            self.compare(pick(ops.residual_norm(x, r, w, 1e-3)), [x, r, w][:inputs], pick(two()), y[:inputs])
+
+    def test_residual_norm_has_the_bits_of_two_operations(self):
+        for dtype in (torch.float32, torch.bfloat16, torch.float16):
+            for dim in (24, 192):
+                x, r, w, after, last = leaves((67, dim), (67, dim), (dim,), (67, dim), (67, dim), dtype=dtype)
+                results = []
+                for fused in (True, False):
+                    total = x + r
+                    total, y = ops.residual_norm(x, r, w, 1e-6) if fused else (total, ops.rms_norm(total, w, 1e-6))
+                    loss = (total * after).sum() + (y * last).sum()
+                    results.append([total, y, *torch.autograd.grad(loss, (x, r, w))])
+                for name, a, b in zip(("sum", "y", "dx", "dr", "dw"), *results):
+                    self.assertTrue(torch.equal(a, b), (name, dtype, dim))
+
+    def linear_loss(self, tokens, vocabulary, dim, dtype=torch.float32, reduction="mean", ignored=(), scale=1.0, seed=3):
+        """Loss and gradients next to torch's in fp64."""
+        h, w = leaves((tokens, dim), (vocabulary, dim), dtype=dtype, seed=seed)
+        w = (w.detach() * scale).requires_grad_()
+        targets = torch.randint(vocabulary, (tokens,), generator=torch.Generator().manual_seed(seed))
+        targets[list(ignored)] = -100
+        y = double(h, w)
+        got = ops.linear_cross_entropy(h, w, targets, reduction=reduction)
+        want = torch.nn.functional.cross_entropy(y[0] @ y[1].T, targets, reduction=reduction)
+        self.assertEqual(got.dtype, torch.float32)
+        self.close(got, want, "loss", 1e-5)
+        weight = torch.randn(want.shape, generator=torch.Generator().manual_seed(9))
+        for name, a, b in zip(("dhidden", "dweight"), torch.autograd.grad(got, (h, w), weight), torch.autograd.grad(want, y, weight.double())):
+            self.assertEqual(a.dtype, dtype)
+            self.close(a, b, name, LIMITS[dtype])
+
+    def test_linear_cross_entropy(self):
+        for tokens, vocabulary, dim in ((1, 1, 1), (67, 300, 96), (130, 2049, 24), (64, 4096, 16)):
+            for reduction in ("mean", "sum", "none"):
+                self.linear_loss(tokens, vocabulary, dim, reduction=reduction, scale=dim ** -0.5)
+            self.linear_loss(tokens, vocabulary, dim, dtype=torch.bfloat16, scale=dim ** -0.5)
+
+    def test_linear_cross_entropy_of_odd_vocabulary(self):
+        for dtype in (torch.float32, torch.bfloat16):
+            self.linear_loss(45, 50257, 96, dtype=dtype, scale=0.1)
+
+    def test_linear_cross_entropy_leaves_targets_out(self):
+        for reduction in ("mean", "none"):
+            self.linear_loss(67, 300, 32, reduction=reduction, ignored=(0, 5, 66), scale=0.2)
+        h, w = leaves((3, 8), (5, 8))
+        none = torch.full((3,), -100)
+        self.assertTrue(ops.linear_cross_entropy(h, w, none).isnan())       # as torch's
+        (dh,) = torch.autograd.grad(ops.linear_cross_entropy(h, w, none, reduction="sum"), h)
+        self.assertFalse(dh.any())
+        self.assertEqual(ops.linear_cross_entropy(h, w, torch.tensor([2, 7, 4]), 7, "none")[1], 0)
+
+    def test_linear_cross_entropy_in_pieces(self):
+        """More tokens than there are logits for at a time: two pieces, and three, the last of two tokens, next to a call for each."""
+        for dtype in (torch.float32, torch.bfloat16):
+            self.linear_loss(700, 50257, 8, dtype=dtype, scale=0.05)
+            h, w = leaves((130, 8), (264208, 8), dtype=dtype)
+            targets = torch.arange(130) * 2000
+            whole = torch.autograd.grad(ops.linear_cross_entropy(h, w, targets, reduction="sum"), (h, w))
+            parts = [torch.autograd.grad(ops.linear_cross_entropy(h[a:a + 64], w, targets[a:a + 64], reduction="sum"), (h, w)) for a in (0, 64, 128)]
+            for name, a, b in zip(("dhidden", "dweight"), whole, (sum(x.double() for x in part) for part in zip(*parts))):
+                self.close(a, b, name, LIMITS[dtype])
+
+    def test_linear_cross_entropy_keeps_no_logits(self):
+        """And large logits do not overflow: the same numbers plus 1,000 in each row."""
+        h, w = leaves((33, 16), (70, 16))
+        targets = torch.randint(70, (33,))
+        more = torch.cat([h, torch.full((33, 1), 1000.0)], 1), torch.cat([w, torch.ones(70, 1)], 1)
+        self.close(ops.linear_cross_entropy(*more, targets), ops.linear_cross_entropy(h, w, targets), "shifted", 1e-4)
+        kept = []
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t.numel()) or t, lambda t: t):
+            ops.linear_cross_entropy(h, w, targets)
+        self.assertLess(max(kept), 33 * 70, kept)
+
     def test_mlp_activation(self):
         for kind in ("relu2", "silu", "swiglu"):
             x, gate = leaves((7, 5, 130), (7, 5, 130))
@@ -386,6 +470,9 @@ def every(X, OUT, n, factor, negate, BLOCK: tl.constexpr, ACT: tl.constexpr, CLI
         yield "decode_attention", (q[:2].detach(), *cache, 3, 25)
         yield "nsa_combine", (*branches, g)
         yield "rms_norm_forward", (q, torch.ones(16, requires_grad=True), 1e-6)
+        yield "residual_norm_forward", (q, q.detach() + 1, torch.ones(16, requires_grad=True), 1e-6)
+        h, w = leaves((29, 16), (70, 16))
+        yield "linear_cross_entropy_forward", (h, w, torch.arange(29), -100)
         yield "mlp_activation", (q, "relu2")
         yield "mlp_activation", (q, "swiglu", q)
         yield "rope", (q, cos, sin, p.cu, 20)
@@ -418,6 +505,14 @@ def every(X, OUT, n, factor, negate, BLOCK: tl.constexpr, ACT: tl.constexpr, CLI
         self.assertEqual((o.dtype, lse.dtype, dq.dtype), (torch.bfloat16, torch.float32, torch.float32))
         self.assertTrue(torch.equal(o, want[0]) and torch.equal(lse, want[1]))
         self.assertEqual((gated.dtype, gates.dtype), (torch.float32, torch.float32))
+        h, w = leaves((9, 16), (70, 16))
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            loss = ops.linear_cross_entropy(h, w, torch.arange(9))
+            (dw,) = torch.autograd.grad(loss, w)
+            total, y = ops.residual_norm(h, h.detach().bfloat16(), torch.ones(16))
+        want = ops.linear_cross_entropy(h.detach().bfloat16(), w.detach().bfloat16(), torch.arange(9))
+        self.assertTrue(torch.equal(loss, want))
+        self.assertEqual((loss.dtype, dw.dtype, total.dtype, y.dtype), (torch.float32,) * 4)
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=False):
             self.assertEqual(ops.dense_attention(q, k, v, p.cu, 20)[0].dtype, torch.float32)
 
@@ -506,6 +601,18 @@ def every(X, OUT, n, factor, negate, BLOCK: tl.constexpr, ACT: tl.constexpr, CLI
             ('gate_mode is "tanh"', lambda: ops.nsa_combine(q, q, q, torch.zeros(9, 2, 3), "tanh")),
             ("gate_logits has shape", lambda: ops.nsa_combine(q, q, q, torch.zeros(9, 3, 3))),
             ("weight has shape", lambda: ops.rms_norm(q, torch.ones(8))),
+            (r"added has shape \[9, 2, 16\] and must have \[9, 4, 16\]", lambda: ops.residual_norm(q, k, torch.ones(16))),
+            ("weight has shape", lambda: ops.residual_norm(q, q, torch.ones(8))),
+            ("hidden has shape .* flatten", lambda: ops.linear_cross_entropy(q, kc[0], torch.zeros(9).long())),
+            (r"weight has shape \[2, 16\] and must have \[V, 4\]", lambda: ops.linear_cross_entropy(q[0, :, :4], kc[0], torch.zeros(4).long())),
+            ("weight is Half but hidden is Float", lambda: ops.linear_cross_entropy(q[0], kc[0].half(), torch.zeros(4).long())),
+            ("targets is Int; pass int64", lambda: ops.linear_cross_entropy(q[0], kc[0], torch.zeros(4, dtype=torch.int32))),
+            (r"targets has shape \[3\] and must have \[4\]", lambda: ops.linear_cross_entropy(q[0], kc[0], torch.zeros(3).long())),
+            (r"targets\[1\] is 2 and weight has 2 rows; pass 0 to 1, or ignore_index = -100",
+             lambda: ops.linear_cross_entropy(q[0], kc[0], torch.tensor([1, 2, 0, 0]))),
+            (r"targets\[0\] is -1 ", lambda: ops.linear_cross_entropy(q[0], kc[0], torch.tensor([-1, 2, 0, 0]))),
+            ('reduction is "max"', lambda: ops.linear_cross_entropy(q[0], kc[0], torch.zeros(4).long(), reduction="max")),
+            ("ignore_index is 4294967296", lambda: ops.linear_cross_entropy(q[0], kc[0], torch.zeros(4).long(), 1 << 32)),
             ("only swiglu takes a gate", lambda: ops.mlp_activation(q, "silu", q)),
             ("swiglu takes a gate", lambda: ops.mlp_activation(q, "swiglu")),
             ('kind is "gelu"', lambda: ops.mlp_activation(q, "gelu")),

@@ -414,8 +414,9 @@ TEST_F(KernelFiles, AChangedOneIsRefusedOrAnnounced) {
   EXPECT_EQ(text("run/ckpt/step_00000003/kernels/dense/attn_fwd.py"), first);
   const nlohmann::json state =
       nlohmann::json::parse(text("run/ckpt/step_00000003/state.json"));
-  for (const char *name : {"dense/attn_fwd.py", "nn/rmsnorm_fwd.py",
-                           "nn/rmsnorm_bwd.py", "nn/rope.py"})
+  for (const char *name :
+       {"dense/attn_fwd.py", "nn/residual_norm.py", "nn/rmsnorm_fwd.py",
+        "nn/rmsnorm_bwd.py", "nn/rope.py"})
     EXPECT_TRUE(state["kernels"].contains(name)) << name;
   EXPECT_FALSE(state["kernels"].contains("nsa/select_fwd.py"));
 

@@ -85,6 +85,10 @@ INSTANTIATE_TEST_SUITE_P(
         Settings{"attention=nsa", "nsa.phi=mlp_pe"},
         Settings{"attention=nsa", "train.optimizer=muon"},
         Settings{"attention=dense", "model.vocab_size=8192"},
+        Settings{"attention=dense", "model.vocab_size=8192",
+                 "runtime.fused_loss=false"},
+        // The gradient of its logits is made in two pieces.
+        Settings{"attention=dense", "model.vocab_size=98304"},
         Settings{"attention=dense", "model.dim=512", "train.seq_len=32"},
         Settings{"attention=nsa", "runtime.gradient_checkpointing=mlp"},
         Settings{"attention=nsa", "runtime.gradient_checkpointing=attention"},

@@ -221,15 +221,21 @@ TEST_F(TraceFile, AStepHasItsPhasesLayersAndKernels) {
     for (const json &phase : forward) {
       for (const char *layer : {"layer 0", "layer 1"})
         EXPECT_EQ(named(all, layer, phase).size(), 1u) << layer;
-      // Two in each block, one before the head.
-      EXPECT_EQ(named(all, "kernel rmsnorm_fwd", phase).size(), 5u);
+      // Two in each block, one before the head; all but the first behind a
+      // residual sum.
+      EXPECT_EQ(named(all, "kernel rmsnorm_fwd", phase).size(), 1u);
+      EXPECT_EQ(named(all, "kernel residual_norm_fwd", phase).size(), 4u);
       const std::vector<json> first = named(all, "layer 0", phase);
       ASSERT_EQ(first.size(), 1u);
-      EXPECT_EQ(named(all, "kernel rmsnorm_fwd", first[0]).size(), 2u);
+      EXPECT_EQ(named(all, "kernel rmsnorm_fwd", first[0]).size(), 1u);
+      EXPECT_EQ(named(all, "kernel residual_norm_fwd", first[0]).size(), 1u);
       EXPECT_TRUE(named(all, "kernel rmsnorm_bwd", phase).empty());
     }
-    for (const json &phase : backward)
-      EXPECT_EQ(named(all, "kernel rmsnorm_bwd", phase).size(), 5u);
+    // Nothing but the last norm reads the last sum.
+    for (const json &phase : backward) {
+      EXPECT_EQ(named(all, "kernel rmsnorm_bwd", phase).size(), 2u);
+      EXPECT_EQ(named(all, "kernel residual_norm_bwd", phase).size(), 3u);
+    }
   }
   // Behind step 11: the copy by this thread, the writing by another.
   std::map<std::string, json> parts;

@@ -1,9 +1,9 @@
-# tests/triton/nn_test.py - RMSNorm, activations, RoPE and row sums under Triton's interpreter against fp64.
+# tests/triton/nn_test.py - RMSNorm, residual sums, activations, RoPE, row sums and the loss of a linear layer under Triton's interpreter against fp64.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import torch
 
-from harness import LIMITS, cdiv, check, equal, finish, fresh, launch, pow2
+from harness import LIMITS, cdiv, check, check_any, dot_limit, equal, finish, fresh, launch, pow2, readings
 import reference as ref
 from cases import strides
 
@@ -31,6 +31,54 @@ def rmsnorm(rows, dim, dtype):
     want_x, want_w = torch.autograd.grad(want, (rx, rw), dy.double())
     check(f"rmsnorm_bwd.dx {tag}", dx, want_x, limit)
     check(f"rmsnorm_bwd.dw {tag}", dw, want_w, 1e-5)
+
+
+def residual_norm(rows, dim, dtype):
+    tag, limit, eps, br, steps = f"({rows}x{dim} {dtype})", LIMITS[dtype], 1e-6, 4, 3
+    x, r = rand(rows, dim + 3, dtype=dtype)[:, :dim], rand(rows, dim + 1, dtype=dtype)[:, :dim]
+    w, dy, dz = rand(dim, dtype=dtype), rand(rows, dim, dtype=dtype), rand(rows, dim, dtype=dtype)
+    z, y, rstd, dx = fresh(rows, dim, dtype=dtype), fresh(rows, dim, dtype=dtype), fresh(rows), fresh(rows, dim, dtype=dtype)
+    shape = dict(D=dim, DP=pow2(dim), BR=br)
+    launch("nn/residual_norm.py", "residual_norm_fwd", (cdiv(rows, br),), x, r, w, z, y, rstd, rows, eps, x.stride(0), r.stride(0),
+           dim, **shape)
+    equal(f"residual_norm_fwd.z {tag}", z, x + r)
+    rz, rw = z.double().requires_grad_(), w.double().requires_grad_()
+    want = ref.rmsnorm(rz, rw, eps)
+    check(f"residual_norm_fwd.y {tag}", y, want, limit)
+    grid = (cdiv(rows, br * steps),)
+    part, dw = fresh(grid[0], dim), fresh(dim)
+    launch("nn/residual_norm.py", "residual_norm_bwd", grid, dy, dz, z, w, rstd, dx, part, rows, dim, dim, dim, dim, **shape, STEPS=steps)
+    launch("nn/reduce_rows.py", "reduce_rows", (cdiv(dim, 16),), part, dw, grid[0], dim, BC=16)
+    want_z, want_w = torch.autograd.grad(want, (rz, rw), dy.double())
+    check(f"residual_norm_bwd.dx {tag}", dx, want_z + dz.double(), limit)
+    check(f"residual_norm_bwd.dw {tag}", dw, want_w, 1e-5)
+
+
+def linear_loss(rows, vocabulary, dim, dtype, span=32, ignored=-100):
+    tag, bm, bn, bk = f"({rows}x{vocabulary}x{dim} {dtype})", 16, 16, 32
+    h, w = rand(rows, dim + 3, dtype=dtype)[:, :dim], (rand(vocabulary, dim + 1) * 2 / dim ** 0.5).to(dtype)[:, :dim]
+    targets = torch.randint(vocabulary, (rows,), generator=gen)
+    targets[rows // 2] = ignored
+    splits, width = cdiv(vocabulary, span), 16 * cdiv(vocabulary, 16)
+    state, lse, loss = fresh(3, splits, rows), fresh(rows), fresh(rows)
+    shape = dict(D=dim, BK=bk, BM=bm, BN=bn)
+    launch("nn/linear_loss.py", "linear_loss_fwd", (cdiv(rows, bm), splits), h, w, targets, state, rows, vocabulary, span, h.stride(0),
+           w.stride(0), **shape)
+    launch("nn/linear_loss.py", "linear_loss_sum", (cdiv(rows, 16),), state, targets, lse, loss, rows, vocabulary, splits, ignored, BC=16)
+    grad, dl = rand(rows), fresh(rows, width, dtype=dtype)
+    launch("nn/linear_loss.py", "linear_loss_bwd", (cdiv(rows, bm) * cdiv(vocabulary, bn),), h, w, targets, lse, grad, dl, rows,
+           vocabulary, ignored, h.stride(0), w.stride(0), width, **shape)
+    wants = []
+    for read in readings(dtype):
+        logits = (read(h) @ read(w).T).requires_grad_()
+        want = torch.nn.functional.cross_entropy(logits, targets, reduction="none", ignore_index=ignored)
+        wants.append((torch.logsumexp(logits, 1), want, torch.autograd.grad(want, logits, grad.double(), retain_graph=True)[0]))
+    limit = dot_limit(dtype) if dtype == torch.float32 else 1e-5        # products of fp16 are exact, sums fp32
+    check_any(f"linear_loss.lse {tag}", lse, [x[0] for x in wants], limit)
+    check_any(f"linear_loss.loss {tag}", loss, [x[1] for x in wants], limit)
+    check_any(f"linear_loss.dlogits {tag}", dl[:, :vocabulary], [x[2] for x in wants], max(limit, LIMITS[dtype]))
+    if width > vocabulary:
+        equal(f"linear_loss.beside {tag}", dl[:, vocabulary:].isnan().all(), torch.tensor(True))
 
 
 def activation(count, kind, dtype):
@@ -92,6 +140,11 @@ def relative_scores():
 
 for rows, dim, dtype in ((1, 16, torch.float32), (33, 80, torch.float32), (29, 192, torch.float32), (15, 48, torch.float16)):
     rmsnorm(rows, dim, dtype)
+    residual_norm(rows, dim, dtype)
+residual_norm(9, 200, torch.float32)
+linear_loss(1, 16, 32, torch.float32)
+linear_loss(35, 71, 48, torch.float32)
+linear_loss(20, 64, 96, torch.float16, span=64)
 for kind in (0, 1, 2):
     activation(200, kind, torch.float32)
     activation(65, kind, torch.float16)

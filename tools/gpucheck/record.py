@@ -231,6 +231,18 @@ def run_others():
         grid = (cdiv(rows, br * steps),)
         part = fresh(grid[0], dim)
         launch("nn/rmsnorm_bwd.py", "rmsnorm_bwd", grid, dy, x, w, rstd, dx, part, rows, dim, dim, dim, **shape, STEPS=steps)
+        z, r = fresh(rows, dim, dtype=dtype), rand(rows, dim, dtype=dtype)
+        launch("nn/residual_norm.py", "residual_norm_fwd", (cdiv(rows, br),), x, r, w, z, y, rstd, rows, 1e-6, dim, dim, dim, **shape)
+        launch("nn/residual_norm.py", "residual_norm_bwd", grid, dy, r, z, w, rstd, dx, part, rows, dim, dim, dim, dim, **shape,
+               STEPS=steps)
+    for dim, bk, bn, dtype in ((192, 64, 64, torch.float32), (768, 32, 64, torch.float32), (2560, 64, 128, torch.bfloat16)):
+        rows, vocabulary, span, shape = 70, 300, 256, dict(D=dim, BK=bk, BM=64, BN=bn)
+        h, w, targets = rand(rows, dim, dtype=dtype), rand(vocabulary, dim, dtype=dtype) / 50, torch.arange(rows) * 3
+        state, lse, loss, dl = fresh(3, 2, rows), fresh(rows), fresh(rows), fresh(rows, 304, dtype=dtype)
+        launch("nn/linear_loss.py", "linear_loss_fwd", (2, 2), h, w, targets, state, rows, vocabulary, span, dim, dim, **shape)
+        launch("nn/linear_loss.py", "linear_loss_sum", (1,), state, targets, lse, loss, rows, vocabulary, 2, -100, BC=256)
+        launch("nn/linear_loss.py", "linear_loss_bwd", (2 * cdiv(vocabulary, bn),), h, w, targets, lse, loss, dl, rows, vocabulary, -100,
+               dim, dim, 304, **shape)
     for kind, dtype in ((0, torch.float32), (0, torch.bfloat16), (2, torch.bfloat16)):
         n, gated = 5003, kind == 2
         x, g, dy = (rand(n, dtype=dtype) for _ in range(3))

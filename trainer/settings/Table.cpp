@@ -32,6 +32,9 @@ const std::vector<Choice> recomputes = {
     choice("none", Recompute::None),           choice("mlp", Recompute::Mlp),
     choice("attention", Recompute::Attention), choice("full", Recompute::Full),
     choice("false", Recompute::None),          choice("true", Recompute::Full)};
+const std::vector<Choice> losses = {choice("auto", FusedLoss::Auto),
+                                    choice("true", FusedLoss::On),
+                                    choice("false", FusedLoss::Off)};
 const std::vector<Choice> origins = {
     choice("files", DataOrigin::Files),
     choice("synthetic", DataOrigin::Synthetic)};
@@ -89,6 +92,11 @@ std::vector<Setting> runSettings() {
           "what of each block is computed again in the backward pass "
           "in place of being kept in memory")
           .free(),
+      SettingEntry::oneOf(
+          "runtime.fused_loss", MEMBER(model.fusedLoss), losses,
+          "true: head and loss are one operation that keeps no logits; auto: "
+          "with a vocabulary of 8192 or more")
+          .announced(),
       SettingEntry::of(
           "runtime.ddp_bucket_mb", MEMBER(bucketMegabytes),
           "megabytes of gradients that processes exchange in one piece")

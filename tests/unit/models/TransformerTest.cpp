@@ -1,7 +1,7 @@
 // tests/unit/models/TransformerTest.cpp - gradients, causality, seeds.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "models/Transformer.h"
+#include "models/Loss.h"
 
 #include "support/Error.h"
 #include "tests/unit/models/CountedMemory.h"
@@ -247,6 +247,40 @@ std::vector<at::Tensor> gradients(const ModelConfig &c, bool packed) {
   for (const Parameter &p : model.parameters())
     all.push_back(p.value.grad());
   return all;
+}
+
+// With and without logits: the same loss, mean or of each token, and the same
+// gradients; tokens without a target do not count.
+TEST_P(EveryAttention, AFusedLossIsThatOfTheLogits) {
+  ModelConfig c = small(GetParam());
+  const at::Tensor tokens = text(2, 97), inputs = tokens.slice(1, 0, 96);
+  const at::Tensor targets = tokens.slice(1, 1).clone();
+  targets.slice(1, 90).fill_(noTarget);
+  struct Found {
+    at::Tensor mean, each;
+    std::vector<at::Tensor> gradients;
+  };
+  const auto find = [&](FusedLoss fused) {
+    c.fusedLoss = fused;
+    Transformer model(c, KernelSource::Torch, 1);
+    ForwardOptions options;
+    options.targets = targets;
+    const ForwardResult result = model.forward(inputs, options);
+    EXPECT_EQ(result.logits.defined(), fused != FusedLoss::On);
+    Found found{meanLoss(result, targets), tokenLosses(result, targets), {}};
+    found.mean.backward();
+    for (const Parameter &p : model.parameters())
+      found.gradients.push_back(p.value.grad());
+    return found;
+  };
+  const Found with = find(FusedLoss::Auto), without = find(FusedLoss::On);
+  EXPECT_NEAR(without.mean.item<double>(), with.mean.item<double>(), 1e-6);
+  EXPECT_LT((without.each - with.each).abs().max().item<double>(), 1e-6);
+  EXPECT_EQ(with.each.ne(0).sum().item<int64_t>(), 2 * 90);
+  for (size_t i = 0; i < with.gradients.size(); ++i)
+    EXPECT_LT((without.gradients[i] - with.gradients[i]).norm().item<double>(),
+              1e-5 * with.gradients[i].norm().item<double>())
+        << i;
 }
 
 // Each block by itself: a function that runs the last one for all gives other

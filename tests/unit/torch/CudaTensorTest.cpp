@@ -220,6 +220,11 @@ TEST(CudaTensors, TheOtherOps) {
   expectSameAsCpu("nsa_compress", {k, noise({blockLength, 16}, 4), cu, cmp,
                                    longest, rows, blockLength, stride});
   expectSameAsCpu("rms_norm", {noise({tokens, 48}, 5), noise({48}, 6)});
+  expectSameAsCpu("residual_norm", {noise({tokens, 48}, 5),
+                                    noise({tokens, 48}, 7), noise({48}, 6)});
+  const Tensor targets = at::arange(tokens).remainder(70);
+  expectSameAsCpu("linear_cross_entropy",
+                  {noise({tokens, 48}, 5), noise({70, 48}, 6), targets});
   const Values table = callOp("rope_table", {longest, int64_t(16)});
   expectSameAsCpu("rope", {q, table[0].toTensor().set_requires_grad(false),
                            table[1], cu, longest});
@@ -233,6 +238,20 @@ TEST(CudaTensors, TheOtherOps) {
   expectSameAsCpu("nsa_select_scores", scores);
   expectSameAsCpu("nsa_ranges", {callOp("nsa_select", scores)[0], cu, longest,
                                  selectionLength});
+}
+
+// Entries of a GPU's tensors are not read: what is no row of the weight gives
+// no number, and the other tokens theirs.
+TEST(CudaTensors, ATargetThatIsNoRowHasALossOfNaN) {
+  const Tensor targets = at::tensor({3, 70, -100, -1, 69}, at::kLong);
+  const Tensor losses =
+      callOp("linear_cross_entropy",
+             {noise({5, 16}, 1).to(firstGpu), noise({70, 16}, 2).to(firstGpu),
+              targets.to(firstGpu), int64_t(-100), "none"})[0]
+          .toTensor()
+          .cpu();
+  EXPECT_TRUE(losses.isnan().equal(at::tensor({0, 1, 0, 1, 0}).to(at::kBool)));
+  EXPECT_EQ(losses[2].item<float>(), 0);
 }
 
 TEST(CudaTensors, UnderAutocast) {

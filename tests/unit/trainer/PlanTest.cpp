@@ -60,10 +60,12 @@ TEST(Plan, AProcessKeepsItsPartOfTheState) {
 // Two sequences of 2,048 tokens of the 125M config without recomputation; that
 // estimates hold is PlannedMemory's.
 TEST(Plan, ActivationsOfALongSequenceFitAndGrowAsItsLength) {
-  const auto bytes = [](int64_t length, int64_t sequences) {
+  const auto bytes = [](int64_t length, int64_t sequences,
+                        const char *fused = "false") {
     std::vector<std::string> all = m7c;
     for (const std::string &more :
          {std::string("model.vocab_size=50257"),
+          std::string("runtime.fused_loss=") + fused,
           std::string("model.tied_head=true"),
           std::string("runtime.precision=bf16"),
           "train.seq_len=" + std::to_string(length),
@@ -74,6 +76,27 @@ TEST(Plan, ActivationsOfALongSequenceFitAndGrowAsItsLength) {
   EXPECT_LT(bytes(2048, 2), 6e9);
   for (const int64_t length : {4096, 8192, 16384})
     EXPECT_NEAR(bytes(length, 1) / bytes(length / 2, 1), 2, 0.1) << length;
+
+  // Without logits, of which a token takes 12 bytes for each entry of the
+  // vocabulary: what there is of them at a time does not grow.
+  const auto fused = [&](int64_t length) { return bytes(length, 1, "auto"); };
+  EXPECT_LT(fused(8192) + 6144 * 50257 * 12.0, bytes(8192, 1));
+  EXPECT_NEAR((fused(16384) - fused(8192)) / (fused(8192) - fused(4096)), 2,
+              0.1);
+}
+
+TEST(Plan, NamesTheKernelsOfTheLoss) {
+  const auto uses = [](const std::vector<std::string> &settings) {
+    const std::string text = planText(parseConfig("", "x", settings),
+                                      planOf(parseConfig("", "x", settings)));
+    return text.find("nn/linear_loss.py") != std::string::npos;
+  };
+  EXPECT_FALSE(uses({}));
+  EXPECT_FALSE(uses({"model.vocab_size=8191"}));
+  EXPECT_TRUE(uses({"model.vocab_size=8192"}));
+  EXPECT_FALSE(uses({"model.vocab_size=8192", "runtime.fused_loss=false"}));
+  EXPECT_TRUE(uses({"runtime.fused_loss=true"}));
+  EXPECT_FALSE(uses({"runtime.fused_loss=true", "kernels=torch"}));
 }
 
 // A network for keys of 2 channels and one for values of 4, hidden widths of 4

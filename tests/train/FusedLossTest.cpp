@@ -1,0 +1,127 @@
+// tests/train/FusedLossTest.cpp - training without logits, and residual sums
+// inside of norms. Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/train/TrainRun.h"
+#include "trainer/data/Prepare.h"
+
+#include <cmath>
+#include <filesystem>
+
+using namespace tessera;
+
+namespace {
+
+class FusedLoss : public TrainRun {
+protected:
+  /// Whether the run had the kernels of the loss.
+  bool fused(const std::string &out) {
+    return std::filesystem::exists(folder.path / out /
+                                   "kernels/step_00000000/nn/linear_loss.py");
+  }
+  /// 20 steps with logits and 20 without, of the same data and weights.
+  void expectAlike(std::vector<std::string> settings, double limit) {
+    settings.insert(settings.end(),
+                    {"kernels=tessera", "train.steps=20", "train.lr=0.002"});
+    for (const char *loss : {"true", "false"}) {
+      std::vector<std::string> all = settings;
+      all.push_back(std::string("runtime.fused_loss=") + loss);
+      expectFine(run(loss, all));
+      EXPECT_EQ(metrics(loss)["kernels_compiled_after_step_1"], 0);
+    }
+    EXPECT_TRUE(fused("true"));
+    EXPECT_FALSE(fused("false"));
+    const auto with = steps("false"), without = steps("true");
+    ASSERT_EQ(with.size(), 20u);
+    ASSERT_EQ(without.size(), 20u);
+    for (size_t i = 0; i < 20; ++i) {
+      EXPECT_LT(std::abs(without[i].first / with[i].first - 1), limit)
+          << "step " << i + 1;
+      EXPECT_LT(std::abs(without[i].second / with[i].second - 1), 10 * limit)
+          << "gradient norm of step " << i + 1;
+    }
+    EXPECT_LT(without.back().first, 0.9 * without.front().first);
+    EXPECT_NEAR(metrics("true")["val_bpb"].get<double>() /
+                    metrics("false")["val_bpb"].get<double>(),
+                1, limit);
+  }
+};
+
+TEST_F(FusedLoss, TrainsAsLogitsDo) {
+  for (const char *attention : {"nsa", "dense"})
+    expectAlike({std::string("attention=") + attention, "resume=never"}, 1e-5);
+}
+
+TEST_F(FusedLoss, TrainsAsLogitsDoInBf16) {
+  expectAlike({"attention=dense", "runtime.precision=bf16"}, 1e-2);
+}
+
+// Rows of whole documents: the last token of a row has no target, padding none.
+TEST_F(FusedLoss, TokensWithoutATargetDoNotCount) {
+  std::istringstream words(smallText());
+  std::string lines;
+  for (std::string line; std::getline(words, line);)
+    lines += nlohmann::json{{"text", line}}.dump() + "\n";
+  tessera::trainer::PrepareOptions options;
+  options.input = folder.write("documents.jsonl", lines);
+  options.out = folder.file("shards");
+  prepareData(options);
+  expectAlike(
+      {"attention=nsa", "data.path=" + options.out, "data.packing=best_fit"},
+      1e-5);
+}
+
+// What --dry-run says is what the run has; auto goes by the vocabulary.
+TEST_F(FusedLoss, TheVocabularyDecides) {
+  for (const auto &[size, expected] :
+       {std::pair("8191", false), std::pair("8192", true)}) {
+    const std::vector<std::string> settings = {
+        "kernels=tessera", "attention=dense", "train.steps=1",
+        "train.final_windows=1", std::string("model.vocab_size=") + size};
+    std::vector<std::string> dry = command("plan", settings);
+    dry.push_back("--dry-run");
+    const CommandResult plan = runCommand(dry, std::chrono::seconds(60));
+    expectFine(plan);
+    EXPECT_EQ(plan.output.find("nn/linear_loss.py") != std::string::npos,
+              expected);
+    expectFine(run(size, settings));
+    EXPECT_EQ(fused(size), expected);
+  }
+}
+
+TEST_F(FusedLoss, IsComparedWithPlainTorch) {
+  expectFine(run("compared",
+                 {"kernels=tessera", "runtime.fused_loss=true", "train.steps=3",
+                  "debug.compare_every=2", "debug.compare_stop=true"}));
+  std::istringstream in(readFile(folder.file("compared/metrics.jsonl")));
+  int seen = 0;
+  for (std::string line; std::getline(in, line);) {
+    const nlohmann::json figures = nlohmann::json::parse(line).value(
+        "kernel_differences", nlohmann::json::object());
+    if (figures.contains("linear_loss")) {
+      ++seen;
+      EXPECT_LT(figures["linear_loss"].get<double>(), 1e-5);
+      EXPECT_LT(figures["loss"].get<double>(), 1e-4);
+    }
+  }
+  EXPECT_EQ(seen, 1);
+}
+
+// Blocks that are computed again add and normalize in two operations.
+TEST_F(FusedLoss, ResidualSumsInNormsChangeNoBit) {
+  for (const std::string precision : {"fp32", "bf16"}) {
+    std::string weights;
+    for (const std::string level : {"none", "mlp", "full"}) {
+      const std::string name = precision + level;
+      expectFine(
+          run(name, {"kernels=tessera", "train.steps=5", "train.save_every=5",
+                     "train.lr=0.002", "runtime.precision=" + precision,
+                     "runtime.gradient_checkpointing=" + level}));
+      const std::string found = checkpoint(name, 5, "model.safetensors");
+      EXPECT_FALSE(found.empty());
+      EXPECT_TRUE(weights.empty() || weights == found) << name;
+      weights = found;
+    }
+  }
+}
+
+} // namespace
