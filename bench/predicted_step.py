@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# bench/predicted_step.py - tokens per second that configs/m7c_125m.yaml is predicted to train with on one A100.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+"""SIM_ABI=... PROGRAM=... bench/predicted_step.py COST_PREDICT [--output FILE.json]
+
+Nothing of this was measured. A micro-batch of 4 x 2,048 tokens, 12 layers of 768, 12 and 2 heads of 64, an MLP of 3,072, 50,257 tokens:
+
+* attention: the launches of a layer by the cost model (bench/predicted.py), 12 times;
+* head and loss: linear_loss_fwd and linear_loss_bwd by the cost model, and two products;
+* products: their operations at a share of the GPU's peak. llm.c trains GPT-2 124M on A100s at 56% of the peak with all that is no product in
+  it, so products take less time than at 60%; the result has 50 and 70%, too;
+* everything else (norms with the residual, rotation, activation, gradients that are put side by side or added to others, AdamW): bytes
+  read and written at 80% of DRAM's peak.
+
+Launches follow each other without gaps, as with runtime.cuda_graph. MFU is by the rule of the step line (docs/training.md)."""
+import argparse
+import json
+import pathlib
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+
+import layer
+import predicted
+
+LAYERS, DIM, HEADS, GROUPS, SIZE, HIDDEN, VOCABULARY = 12, 768, 12, 2, 64, 3072, 50257
+SEQUENCES, LENGTH, MICRO_BATCHES = 4, 2048, 4
+TOKENS = SEQUENCES * LENGTH
+QKV = (HEADS + 2 * 3 * GROUPS) * SIZE
+SHARES = (0.5, 0.6, 0.7)
+BAR = 100_000
+
+
+def loss_launches():
+    """What cost_predict runs for head and loss: (launch, how often)."""
+    rows = []
+    for name in ("linear_loss_fwd", "linear_loss_bwd"):
+        tensors = dict(H=("bf16", TOKENS * DIM), W=("bf16", VOCABULARY * DIM), TARGETS=("i64", TOKENS), LSE=("fp32", TOKENS),
+                       GRAD=("fp32", TOKENS), STATE=("fp32", 3 * TOKENS), DL=("bf16", TOKENS * VOCABULARY))
+        numbers = dict(N=TOKENS, V=VOCABULARY, span=VOCABULARY, ignore=-100, sh=DIM, sw=DIM, sdl=VOCABULARY)
+        tiles, warps, stages = layer.configuration(name)
+        rows_of_tiles = -(-TOKENS // tiles["BM"])
+        grid = [rows_of_tiles, 1, 1] if name.endswith("fwd") else [rows_of_tiles * -(-VOCABULARY // tiles["BN"]), 1, 1]
+        signature = re.search(r"def %s\(([^:]*?)D: tl" % name, (layer.ROOT / "kernels/nn/linear_loss.py").read_text())[1]
+        names = [part.strip() for part in signature.split(",") if part.strip()]
+        arguments = {n: dict(type=tensors[n][0], elements=tensors[n][1]) if n in tensors else numbers[n] for n in names}
+        sizes = dict(bf16=2, fp32=4, i64=8)
+        rows.append(dict(kernel=name, file="kernels/nn/linear_loss.py", grid=grid, constexprs=dict(D=DIM, **tiles), warps=warps, stages=stages,
+                         arguments=arguments, bytes=sum(sizes[tensors[n][0]] * tensors[n][1] for n in names if n in tensors)))
+    return rows
+
+
+def products():
+    """Multiply-adds of the products of a micro-batch, those of the head's logits left out, which linear_loss makes."""
+    weights = LAYERS * (DIM * QKV + HEADS * SIZE * DIM + 2 * DIM * HIDDEN)
+    return TOKENS * (3 * weights + 2 * DIM * VOCABULARY)
+
+
+def other_bytes():
+    """(of a micro-batch, of a step): operands and results of what is neither product nor attention, in bytes."""
+    norms = 2 * (4 + 4) * DIM * 2
+    rotation = 2 * 2 * (HEADS + 3 * GROUPS) * SIZE * 2
+    activation = (2 + 3) * HIDDEN * 2
+    put_together = 2 * QKV * 2
+    gradients = 2 * VOCABULARY * 2                      # read by two products; written by linear_loss_bwd
+    parameters = LAYERS * (DIM * QKV + DIM * DIM + 2 * DIM * HIDDEN) + DIM * VOCABULARY
+    micro_batch = TOKENS * (LAYERS * (norms + rotation + activation + put_together) + gradients) + parameters * (2 + 4 + 4)
+    # Master, both moments read and written, the gradient read twice (its norm), weights of bf16 written.
+    return micro_batch, parameters * (3 * 8 + 2 * 4 + 2)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("--output")
+    args = parser.parse_args()
+    layer.FILES.update(linear_loss_fwd="nn/linear_loss", linear_loss_bwd="nn/linear_loss")
+    tflops, gbytes = predicted.gpu_figures("a100")
+    predicted.RUNS["m7c"] = ("B", LENGTH, SEQUENCES, "local")
+    rows = [row for row in predicted.measure("m7c", args.program) if row["gpu"] == "a100" and not row["pass"].startswith("dense")]
+    attention = {row["pass"]: row["ms"] for row in rows if "kernel" not in row}
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "launches.json"
+        path.write_text(json.dumps(loss_launches()))
+        found = json.loads(subprocess.run([args.program, path, "a100"], stdout=subprocess.PIPE, text=True, check=True).stdout)
+    loss = {row["kernel"]: round(row["gpus"]["a100"]["microseconds"] / 1e3, 3) for row in found}
+    micro_batch, step = other_bytes()
+    others = [1e3 * part / (0.8 * gbytes * 1e9) for part in (micro_batch, step)]
+    text = subprocess.run([layer.ROOT / "build/release/bin/tessera", "train", "--config", layer.ROOT / "configs/m7c_125m.yaml", "--dry-run"],
+                          capture_output=True, text=True, check=True)
+    operations = float(re.search(r"operations: ([\d.e+]+) FLOP a token", text.stdout + text.stderr)[1])
+    predictions = []
+    for share in SHARES:
+        of_products = 1e3 * 2 * products() / (share * tflops * 1e12)
+        ms = MICRO_BATCHES * (LAYERS * sum(attention.values()) + sum(loss.values()) + of_products + others[0]) + others[1]
+        rate = MICRO_BATCHES * TOKENS / ms * 1e3
+        predictions.append(dict(share_of_peak_of_products=share, products_ms=round(of_products, 2), step_ms=round(ms, 1), tokens_per_s=round(rate),
+                                mfu=round(rate * operations / (tflops * 1e12), 3), met=rate >= BAR))
+    commit = subprocess.run(["git", "describe", "--always", "--dirty", "--exclude=*"], capture_output=True, text=True, check=True, cwd=layer.ROOT)
+    result = dict(what="predicted, nothing measured: " + __doc__.split("\n\n")[1].replace("\n", " "), command="bench/predicted_step.py cost_predict",
+                  commit=commit.stdout.strip(), machine=platform.machine(), gpu="NVIDIA A100-SXM4-80GB", bar_tokens_per_s=BAR,
+                  of_a_micro_batch_ms=dict(attention_of_a_layer=attention, loss=loss, others=round(others[0], 2)), optimizer_ms=round(others[1], 2),
+                  predictions=predictions, launches=rows)
+    if args.output:
+        pathlib.Path(args.output).write_text(json.dumps(result, indent=1) + "\n")
+    print(json.dumps(predictions, indent=1))
+    return 0 if predictions[1]["met"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
