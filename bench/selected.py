@@ -133,11 +133,12 @@ def measure(options, search):
                     yield row
 
 
-def write(path, command, rows):
-    """A result file: command, commit, machine, a row a line."""
+def write(path, command, rows, **more):
+    """A result file: command, commit, machine, what else is said of all rows, a row a line."""
     commit = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"], text=True, capture_output=True)
     about = dict(command=" ".join([command, *sys.argv[1:]]), commit=commit.stdout.strip(),
                  date=time.strftime("%Y-%m-%d", time.gmtime()), machine=f"{platform.machine()}, no GPU: counters of the simulator, sm_80")
+    about.update(more)
     lines = ",\n".join("  " + json.dumps(row) for row in rows)
     pathlib.Path(path).write_text(json.dumps(about, indent=1)[:-2] + ',\n "rows": [\n' + lines + "\n ]\n}\n")
 

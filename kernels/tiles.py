@@ -43,6 +43,16 @@ def add_rows(ptr, offs, x, N: tl.constexpr, NP: tl.constexpr, mask, ADD: tl.cons
 
 
 @triton.jit
+def load_filters(W, a, L: tl.constexpr, STRIDE: tl.constexpr, D: tl.constexpr, DP: tl.constexpr):
+    """Rows a and STRIDE + a of the L filters [L, D] of compression, in fp32; zeros behind the last. One load: two of DP columns would
+    be done by more threads than there are columns."""
+    d = tl.arange(0, DP)
+    place = a + tl.arange(0, 2) * STRIDE
+    both = tl.load(W + d[:, None] + (place * D)[None, :], mask=(d < D)[:, None] & (place < L)[None, :], other=0.0)
+    return tl.split(both.to(tl.float32))
+
+
+@triton.jit
 def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
     """Tile number -> its sequence, that one's first entry and length, and the tile's first entry in the sequence.
 

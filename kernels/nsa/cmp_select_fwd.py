@@ -19,6 +19,69 @@ def code_of(score, j, current, NINIT: tl.constexpr, NLOCAL: tl.constexpr):
     return tl.where(j[None, :] <= current[:, None], code, NOTHING)
 
 
+@triton.jit
+def shares(p, BM: tl.constexpr, R: tl.constexpr, BJ: tl.constexpr):
+    """Of rows [BM, R * BJ], r-th compressed token of block j in column r * BJ + j, where l = 2 d and l' = R d: what they give to
+    their block, in units of overlap / d, and to the next one. Only the last token of a block reaches over its end, by half."""
+    if R == 2:
+        first, last = tl.split(tl.permute(tl.reshape(p, (BM, 2, BJ)), (0, 2, 1)))
+    else:
+        even, odd = tl.split(tl.permute(tl.reshape(p, (BM, 2, 2, BJ)), (0, 3, 1, 2)))
+        p0, p2 = tl.split(even)
+        p1, last = tl.split(odd)
+        first = p0 + p1 + p2
+    return first * 2.0 + last, last
+
+
+@triton.jit
+def sum_heads(given, scales, G: tl.constexpr, BJ: tl.constexpr):
+    """Sum over G heads of given[h * BJ] * scales[h], added in their order. Loads of eight heads are under way
+    together: one after the other, their latency took longer than all else."""
+    part = tl.load(given) * tl.load(scales)
+    for h in tl.static_range(1, G, 8):
+        if h + 0 < G:
+            x0 = tl.load(given + (h + 0) * BJ)
+            y0 = tl.load(scales + (h + 0))
+        if h + 1 < G:
+            x1 = tl.load(given + (h + 1) * BJ)
+            y1 = tl.load(scales + (h + 1))
+        if h + 2 < G:
+            x2 = tl.load(given + (h + 2) * BJ)
+            y2 = tl.load(scales + (h + 2))
+        if h + 3 < G:
+            x3 = tl.load(given + (h + 3) * BJ)
+            y3 = tl.load(scales + (h + 3))
+        if h + 4 < G:
+            x4 = tl.load(given + (h + 4) * BJ)
+            y4 = tl.load(scales + (h + 4))
+        if h + 5 < G:
+            x5 = tl.load(given + (h + 5) * BJ)
+            y5 = tl.load(scales + (h + 5))
+        if h + 6 < G:
+            x6 = tl.load(given + (h + 6) * BJ)
+            y6 = tl.load(scales + (h + 6))
+        if h + 7 < G:
+            x7 = tl.load(given + (h + 7) * BJ)
+            y7 = tl.load(scales + (h + 7))
+        if h + 0 < G:
+            part += x0 * y0
+        if h + 1 < G:
+            part += x1 * y1
+        if h + 2 < G:
+            part += x2 * y2
+        if h + 3 < G:
+            part += x3 * y3
+        if h + 4 < G:
+            part += x4 * y4
+        if h + 5 < G:
+            part += x5 * y5
+        if h + 6 < G:
+            part += x6 * y6
+        if h + 7 < G:
+            part += x7 * y7
+    return part
+
+
 # tessera: types("Q K V O: *TYPE:16", "LSE SCORES SUMS: *fp32:16", "IDX CU CU_CMP: *i32:16", "scale: fp32", "T nseq nscore blocks ahead slset: i32", "slseh: 1", "s*: i32:16")
 # tessera: instance cmp_select_fwd_quick_f32(TYPE="fp32", G=3, L=16, STRIDE=8, LSEL=32, NSEL=6, NP=8, NINIT=1, NLOCAL=2, D=32, DP=32, DT=0, E=32, EP=32, STORE=0, BM=64, BJ=16, BC=32, WALK=1)
 # tessera: instance cmp_select_fwd_d64_f32(TYPE="fp32", G=4, L=32, STRIDE=16, LSEL=64, NSEL=16, NP=16, NINIT=1, NLOCAL=2, D=64, DP=64, DT=0, E=64, EP=64, STORE=0, BM=64, BJ=16, BC=32, WALK=1)
@@ -56,6 +119,7 @@ def cmp_select_fwd(Q, K, V, O, LSE, IDX, SCORES, SUMS, CU, CU_CMP, scale, T, nse
     R: tl.constexpr = triton.next_power_of_2(RANKS)
     REACH: tl.constexpr = (LSEL - (STRIDE if EVEN else 1) + L - 1) // LSEL     # later blocks that a token overlaps
     UNIT: tl.constexpr = STRIDE if L % STRIDE + LSEL % STRIDE == 0 else L
+    SHARES: tl.constexpr = WALK and L == 2 * STRIDE and (LSEL == 2 * STRIDE or LSEL == 4 * STRIDE)
     tl.static_assert(BT > 0, "BM must hold all heads of a token")
     LEAST: tl.constexpr = NOTHING if WALK else NOTHING << 32
     PLANE: tl.constexpr = BM * BJ
@@ -120,11 +184,16 @@ def cmp_select_fwd(Q, K, V, O, LSE, IDX, SCORES, SUMS, CU, CU_CMP, scale, T, nse
                 acc = tl.dot(p.to(v.dtype), v, acc * shrink[:, None])
                 peak = top
                 cells = sums + j0 // BJ * TILE
-                for c in tl.static_range(0, REACH + 1):
-                    weight = (tl.minimum(at + L, c * LSEL + LSEL) - tl.maximum(at, c * LSEL))[None, :]
-                    part = tl.where(weight > 0, p * (weight.to(tl.float32) / UNIT), 0.0)
-                    part = tl.sum(tl.reshape(part, (BM, R, BJ)), 1)
-                    tl.store(cells + c * PLANE + (rows * BJ)[:, None] + lane[None, :], part)
+                if SHARES:
+                    here, after = shares(p, BM, R, BJ)
+                    tl.store(cells + (rows * BJ)[:, None] + lane[None, :], here)
+                    tl.store(cells + PLANE + (rows * BJ)[:, None] + lane[None, :], after)
+                else:
+                    for c in tl.static_range(0, REACH + 1):
+                        weight = (tl.minimum(at + L, c * LSEL + LSEL) - tl.maximum(at, c * LSEL))[None, :]
+                        part = tl.where(weight > 0, p * (weight.to(tl.float32) / UNIT), 0.0)
+                        part = tl.sum(tl.reshape(part, (BM, R, BJ)), 1)
+                        tl.store(cells + c * PLANE + (rows * BJ)[:, None] + lane[None, :], part)
                 tl.store(cells + (REACH + 1) * PLANE + rows, base * slope)
 
             none = total == 0.0                  # a row without keys: o = 0, lse = -inf
@@ -162,9 +231,7 @@ def cmp_select_fwd(Q, K, V, O, LSE, IDX, SCORES, SUMS, CU, CU_CMP, scale, T, nse
                     tile_of = of // BJ * TILE
                     given = sums + (tile_of + c * PLANE + of % BJ)[None, :] + (rel * (G * BJ))[:, None]
                     scales = sums + (tile_of + (REACH + 1) * PLANE)[None, :] + (rel * G)[:, None]
-                    part = tl.load(given) * tl.load(scales)
-                    for h in tl.static_range(1, G):
-                        part += tl.load(given + h * BJ) * tl.load(scales + h)
+                    part = sum_heads(given, scales, G, BJ)
                     score += tl.where((j >= c)[None, :] & ((j - c)[None, :] < begun[:, None]) & (j[None, :] < ended[:, None]), part, 0.0)
                 if STORE:
                     cells = SCORES + (group * T + start + t0) * nscore

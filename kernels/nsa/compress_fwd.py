@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-from kernels.tiles import find_tile
+from kernels.tiles import find_tile, load_filters
 
 
 @triton.jit
@@ -21,18 +21,42 @@ def load_rows(ptr, offs, N: tl.constexpr, NP: tl.constexpr):
 def compress_tile(X, W, OUT, head, token, row, count, sxt, sxh, sot, soh, L: tl.constexpr, STRIDE: tl.constexpr,
                   D: tl.constexpr, DP: tl.constexpr, CONV: tl.constexpr, BC: tl.constexpr):
     """min(BC, count) compressed tokens of one head, of X from `token` on, to OUT from `row` on."""
+    TWICE: tl.constexpr = STRIDE < L and L <= 2 * STRIDE     # a token lies in two blocks, and is read once for both
     live = tl.arange(0, BC) < count
     rel = tl.minimum(tl.arange(0, BC), count - 1)            # rows past the end repeat the last and are not stored
     d = tl.arange(0, DP)
     acc = tl.zeros((BC, DP), tl.float32)
-    for a in range(0, L):
-        token0 = (token + a).to(tl.int64)
-        x = load_rows(X + token0 * sxt + head * sxh, rel * STRIDE * sxt, D, DP).to(tl.float32)
-        if CONV:
-            w = tl.load(W + a * D + d, mask=d < D, other=0.0).to(tl.float32)
-            acc += x * w[None, :]
-        else:
-            acc += x
+    if TWICE:
+        # Of the STRIDE tokens from each block's first one on what they give to it, and to the block before; the last block's
+        # second half lies behind the tile.
+        part = tl.zeros((BC, DP), tl.float32)
+        rest = tl.zeros((DP,), tl.float32)
+        tokens = X + token.to(tl.int64) * sxt + head * sxh
+        final = (count - 1) * STRIDE + L - 1
+        for a in range(0, STRIDE):
+            x = load_rows(tokens, tl.minimum(tl.arange(0, BC) * STRIDE + a, final) * sxt, D, DP).to(tl.float32)
+            behind = tl.minimum(BC * STRIDE + a, final) * sxt
+            y = tl.load(tokens + behind + d, mask=d < D, other=0.0).to(tl.float32)
+            if CONV:
+                w, v = load_filters(W, a, L, STRIDE, D, DP)
+                acc += x * w[None, :]
+                part += tl.where(STRIDE + a < L, x * v[None, :], 0.0)
+                rest += tl.where(STRIDE + a < L, y * v, 0.0)
+            else:
+                acc += x
+                part += tl.where(STRIDE + a < L, x, 0.0)
+                rest += tl.where(STRIDE + a < L, y, 0.0)
+        following = tl.broadcast_to(tl.minimum(tl.arange(0, BC) + 1, BC - 1)[:, None], (BC, DP))
+        acc += tl.where((tl.arange(0, BC) < BC - 1)[:, None], tl.gather(part, following, 0), rest[None, :])
+    else:
+        for a in range(0, L):
+            token0 = (token + a).to(tl.int64)
+            x = load_rows(X + token0 * sxt + head * sxh, rel * STRIDE * sxt, D, DP).to(tl.float32)
+            if CONV:
+                w = tl.load(W + a * D + d, mask=d < D, other=0.0).to(tl.float32)
+                acc += x * w[None, :]
+            else:
+                acc += x
     if not CONV:
         acc = acc * (1.0 / L)
     out = OUT + row.to(tl.int64) * sot + head * soh
@@ -48,6 +72,7 @@ def compress_tile(X, W, OUT, head, token, row, count, sxt, sxh, sot, soh, L: tl.
 # tessera: cpu(BC=32)
 # tessera: space(BC=[8, 16, 32, 64])
 # tessera: grid(TC // BC + B, H)
+@triton.autotune(configs=[triton.Config({"BC": 32}, num_warps=4)], key=["D"])
 @triton.jit(do_not_specialize=["nseq"])
 def compress_fwd(X, W, OUT, CU, CU_CMP, nseq, sxt, sxh, sot, soh, L: tl.constexpr, STRIDE: tl.constexpr,
                  D: tl.constexpr, DP: tl.constexpr, CONV: tl.constexpr, BC: tl.constexpr):
@@ -68,6 +93,7 @@ def compress_fwd(X, W, OUT, CU, CU_CMP, nseq, sxt, sxh, sot, soh, L: tl.constexp
 # tessera: cpu(BC=32)
 # tessera: space(BC=[8, 16, 32, 64])
 # tessera: grid(TC // BC + B, 2 * H)
+@triton.autotune(configs=[triton.Config({"BC": 32}, num_warps=4)], key=["D", "E"])
 @triton.jit(do_not_specialize=["nseq"])
 def compress_pair_fwd(K, V, WK, WV, KOUT, VOUT, CU, CU_CMP, nseq, skt, skh, svt, svh, skot, skoh, svot, svoh,
                       L: tl.constexpr, STRIDE: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,

@@ -50,15 +50,27 @@ def gate_bwd_rows(DO, OC, OS, OW, LC, LS, LW, GATES, DLOGITS, LSE, DELTA, T, inv
     token0 = tl.program_id(0).to(tl.int64) * BT
     rel = tl.arange(0, BT)
     live = t0 + rel < T
-    gate = GATES + token0 * sgt + group * sgh + rel * sgt
-    gc = tl.load(gate, mask=live, other=0.0)
-    gs = tl.load(gate + 1, mask=live, other=0.0)
-    gw = tl.load(gate + 2, mask=live, other=0.0)
+    which = tl.arange(0, 4)                              # of the three gates side by side
+    gates = tl.load(GATES + token0 * sgt + group * sgh + (rel * sgt)[:, None] + which[None, :],
+                    mask=live[:, None] & (which < 3)[None, :], other=0.0)
+    gc = tl.sum(tl.where((which == 0)[None, :], gates, 0.0), 1)
+    gs = tl.sum(tl.where((which == 1)[None, :], gates, 0.0), 1)
+    gw = tl.sum(tl.where((which == 2)[None, :], gates, 0.0), 1)
     dgc = tl.zeros((BT,), tl.float32)
     dgs = tl.zeros((BT,), tl.float32)
     dgw = tl.zeros((BT,), tl.float32)
     heads = tl.num_programs(1) * G
     far = plane.to(tl.int64)                             # from one branch of LSE and DELTA to the next
+    GP: tl.constexpr = triton.next_power_of_2(G)
+    lane = tl.arange(0, GP)
+    own = live[:, None] & (lane < G)[None, :]
+    row = token0 * heads + group * G + (rel * heads)[:, None] + lane[None, :]        # a token's heads lie side by side
+    tl.store(LSE + row, gated_lse(LC + row, gc[:, None], own), mask=own)
+    tl.store(LSE + far + row, gated_lse(LS + row, gs[:, None], own), mask=own)
+    tl.store(LSE + 2 * far + row, gated_lse(LW + row, gw[:, None], own), mask=own)
+    dc = tl.zeros((BT, GP), tl.float32)
+    ds = tl.zeros((BT, GP), tl.float32)
+    dw = tl.zeros((BT, GP), tl.float32)
     for g in range(0, G):
         head = group * G + g
         base = token0 * sbt + head * sbh
@@ -69,13 +81,13 @@ def gate_bwd_rows(DO, OC, OS, OW, LC, LS, LW, GATES, DLOGITS, LSE, DELTA, T, inv
         dgc += pc
         dgs += ps
         dgw += pw
-        row = token0 * heads + head + rel * heads
-        tl.store(DELTA + row, pc, mask=live)
-        tl.store(DELTA + far + row, ps, mask=live)
-        tl.store(DELTA + 2 * far + row, pw, mask=live)
-        tl.store(LSE + row, gated_lse(LC + row, gc, live), mask=live)
-        tl.store(LSE + far + row, gated_lse(LS + row, gs, live), mask=live)
-        tl.store(LSE + 2 * far + row, gated_lse(LW + row, gw, live), mask=live)
+        here = (lane == g)[None, :]
+        dc = tl.where(here, pc[:, None], dc)
+        ds = tl.where(here, ps[:, None], ds)
+        dw = tl.where(here, pw[:, None], dw)
+    tl.store(DELTA + row, dc, mask=own)
+    tl.store(DELTA + far + row, ds, mask=own)
+    tl.store(DELTA + 2 * far + row, dw, mask=own)
     store_logits(DLOGITS + token0 * slt + group * slh + rel * slt, gc, gs, gw, dgc, dgs, dgw, inv_tau, live, SOFTMAX)
 
 

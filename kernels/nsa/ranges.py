@@ -14,7 +14,10 @@ from kernels.tiles import find_tile
 # tessera: grid(T // BT + B, H)
 @triton.jit(do_not_specialize=["T", "nseq"])
 def merge_ranges(IDX, RANGES, CU, T, nseq, LSEL: tl.constexpr, NSEL: tl.constexpr, BT: tl.constexpr):
-    """BT tokens of one KV head: neighbours j, j+1 join; the last range ends at t+1; unused slots are [0, 0)."""
+    """BT tokens of one KV head: neighbours j, j+1 join; the last range ends at t+1; unused slots are [0, 0).
+
+    Blocks ascend, with -1 behind the last."""
+    NONE: tl.constexpr = 2147483647
     _, start, length, t0 = find_tile(CU, nseq, tl.program_id(0), BT)
     group = tl.program_id(1).to(tl.int64)
     if t0 >= length:
@@ -22,23 +25,20 @@ def merge_ranges(IDX, RANGES, CU, T, nseq, LSEL: tl.constexpr, NSEL: tl.constexp
     rel = tl.arange(0, BT)
     t = t0 + rel
     live = t < length
-    row = IDX + (group * T + start + t0) * NSEL
+    NP: tl.constexpr = triton.next_power_of_2(NSEL) if NSEL > 1 else 2
+    slot = tl.arange(0, NP)
+    blocks = IDX + (group * T + start + t0) * NSEL
+    block = tl.load(blocks + (rel * NSEL)[:, None] + slot[None, :], mask=live[:, None] & (slot < NSEL)[None, :], other=-1)
+    before = tl.gather(block, tl.broadcast_to(tl.maximum(slot - 1, 0)[None, :], (BT, NP)), 1)
+    after = tl.gather(block, tl.broadcast_to(tl.minimum(slot + 1, NP - 1)[None, :], (BT, NP)), 1)
+    begins = (slot == 0)[None, :] | (before < 0) | (block != before + 1)
+    ends = (slot == NP - 1)[None, :] | (block + 1 != after)
+    # Blocks ascend, so the i-th of those that begin a range and the i-th of those that end one are the i-th range.
+    begin = tl.sort(tl.where((block >= 0) & begins, block, NONE))
+    end = tl.sort(tl.where((block >= 0) & ends, block, NONE))
+    begin = tl.where(begin == NONE, 0, begin) * LSEL
+    end = tl.minimum((tl.where(end == NONE, -1, end) + 1) * LSEL, (t + 1)[:, None])
+    pairs = tl.reshape(tl.join(begin, end), (BT, 2 * NP))
+    col = tl.arange(0, 2 * NP)
     out = RANGES + (group * T + start + t0) * (2 * NSEL)
-    used = tl.zeros((BT,), tl.int32)                     # ranges written so far
-    begin = tl.full((BT,), -1, tl.int32)                 # open range, in blocks; -1: none
-    end = tl.full((BT,), -1, tl.int32)
-    for r in range(0, NSEL + 1):
-        block = tl.load(row + rel * NSEL + r, mask=live & (r < NSEL), other=-1)
-        joins = (block >= 0) & (block == end)
-        closes = (begin >= 0) & ((block < 0) | (block != end))
-        at = out + rel * (2 * NSEL) + used * 2
-        tl.store(at, begin * LSEL, mask=live & closes)
-        tl.store(at + 1, tl.minimum(end * LSEL, t + 1), mask=live & closes)
-        used += tl.where(closes, 1, 0)
-        begin = tl.where(joins, begin, block)
-        end = tl.where(block >= 0, block + 1, -1)
-    zero = tl.zeros((BT,), tl.int32)
-    for r in range(0, NSEL):
-        at = out + rel * (2 * NSEL) + r * 2
-        tl.store(at, zero, mask=live & (r >= used))
-        tl.store(at + 1, zero, mask=live & (r >= used))
+    tl.store(out + (rel * (2 * NSEL))[:, None] + col[None, :], pairs, mask=live[:, None] & (col < 2 * NSEL)[None, :])

@@ -92,13 +92,14 @@ def compression(p):
     for w in (None, p.wk):
         x = p.k[0]
         dout = torch.randn(sum(p.counts), s.hkv, s.dim, generator=torch.Generator().manual_seed(3)).to(s.dtype)
-        dx = fresh(p.T, s.hkv, s.dim, dtype=s.dtype)
-        launch("nsa/compress_bwd.py", "compress_bwd_dx", p.grid(16), dout, dout if w is None else w, dx,
-               p.cu, p.cu_cmp, p.B, *strides(dout, dx), L=s.l, STRIDE=s.d, D=s.dim, DP=pow2(s.dim), CONV=int(w is not None), BT=16)
         rx, rw = leaf(x), leaf(p.wk)
         y = ref.compress(rx, None if w is None else rw, s.lens, s.l, s.d)
         want_x, want_w = grad(y, (rx, rw), dout.double())
-        check(f"compress_bwd_dx ({s})", dx, want_x, LIMITS[s.dtype])
+        for bt in (16, 64):                      # tiles of few blocks, and of many
+            dx = fresh(p.T, s.hkv, s.dim, dtype=s.dtype)
+            launch("nsa/compress_bwd.py", "compress_bwd_dx", p.grid(bt), dout, dout if w is None else w, dx, p.cu, p.cu_cmp, p.B,
+                   *strides(dout, dx), L=s.l, STRIDE=s.d, D=s.dim, DP=pow2(s.dim), CONV=int(w is not None), BT=bt)
+            check(f"compress_bwd_dx BT={bt} ({s})", dx, want_x, LIMITS[s.dtype])
         if w is None or len(dout) == 0:
             continue
         grid = p.grid(4, len(dout))

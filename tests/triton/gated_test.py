@@ -35,15 +35,17 @@ def compression(p, filters):
     equal(f"compress_pair_fwd.values ({s})", vc, p.compress(p.v[0], wv))
     generator = torch.Generator().manual_seed(3)
     dkc, dvc = (torch.randn(x.shape, generator=generator).to(s.dtype) for x in (kc, vc))
-    dk, dv = fresh(p.T, s.hkv, s.dim, dtype=s.dtype), fresh(p.T, s.hkv, s.vdim, dtype=s.dtype)
-    tiles, heads = p.grid(16)
-    launch("nsa/compress_bwd.py", "compress_pair_bwd_dx", (tiles, 2 * heads), dkc, dvc, dkc if wk is None else wk, dvc if wv is None else wv,
-           dk, dv, p.cu, p.cu_cmp, p.B, *strides(dkc, dvc, dk, dv), **sizes(s), KCONV=int(wk is not None), VCONV=int(wv is not None), BT=16)
-    for name, x, w, grad, got in (("dk", p.k[0], wk, dkc, dk), ("dv", p.v[0], wv, dvc, dv)):
-        x = leaf(x)
-        y = ref.compress(x, w if w is None else w.double(), s.lens, s.l, s.d)
-        want = torch.autograd.grad(y, x, grad.double())[0] if y.requires_grad else torch.zeros_like(x)
-        check(f"compress_pair_bwd_dx.{name} ({s})", got, want, LIMITS[s.dtype])
+    for bt in (16, 64):                          # tiles of few blocks, and of many
+        dk, dv = fresh(p.T, s.hkv, s.dim, dtype=s.dtype), fresh(p.T, s.hkv, s.vdim, dtype=s.dtype)
+        tiles, heads = p.grid(bt)
+        launch("nsa/compress_bwd.py", "compress_pair_bwd_dx", (tiles, 2 * heads), dkc, dvc, dkc if wk is None else wk,
+               dvc if wv is None else wv, dk, dv, p.cu, p.cu_cmp, p.B, *strides(dkc, dvc, dk, dv), **sizes(s),
+               KCONV=int(wk is not None), VCONV=int(wv is not None), BT=bt)
+        for name, x, w, grad, got in (("dk", p.k[0], wk, dkc, dk), ("dv", p.v[0], wv, dvc, dv)):
+            x = leaf(x)
+            y = ref.compress(x, w if w is None else w.double(), s.lens, s.l, s.d)
+            want = torch.autograd.grad(y, x, grad.double())[0] if y.requires_grad else torch.zeros_like(x)
+            check(f"compress_pair_bwd_dx.{name} BT={bt} ({s})", got, want, LIMITS[s.dtype])
 
 
 def gate_rows(p, branches, lses, gates, softmax, tau):

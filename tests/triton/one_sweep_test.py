@@ -6,7 +6,7 @@ alike, also the other kernels' selection. A query by itself, as decoding launche
 import torch
 
 from cases import Problem, Shape
-from harness import check, dot_limit, equal, finish
+from harness import check, dot_limit, equal, finish, mend_bf16
 import reference as ref
 
 GROUPS = [
@@ -16,8 +16,9 @@ GROUPS = [
     Shape([0, 29, 0, 3], hkv=1, group=6, n=3, bm=32),
     Shape([30], hkv=1, group=7, dim=16, n=4, bm=16),
     Shape([19, 8], hkv=1, group=16, l=4, d=4, lsel=4, n=3, bm=32),
+    Shape([41, 3], hkv=1, group=2, l=8, d=4, lsel=16, n=3, bm=16),    # four compressed tokens in a block
     Shape([31, 5], group=2, l=10, d=4, lsel=7, n=3, bm=16),          # nothing divides anything
-    Shape([27], hkv=1, group=3, dim=40, vdim=24, dtype=torch.float16, n=3, bm=16),
+    Shape([27], hkv=1, group=3, dim=40, vdim=24, dtype=torch.bfloat16, n=3, bm=16),
 ]
 
 
@@ -80,8 +81,9 @@ def one_by_one(shape):
 
 
 if __name__ == "__main__":
+    mend_bf16()
     for shape in GROUPS:
         adversarial(shape)
-    for shape in (Shape([38, 38], group=2, n=3, bm=32), Shape([26], hkv=1, group=6, dim=40, dtype=torch.float16, n=3, bm=16)):
+    for shape in (Shape([38, 38], group=2, n=3, bm=32), Shape([26], hkv=1, group=6, dim=40, dtype=torch.bfloat16, n=3, bm=16)):
         one_by_one(shape)
     finish()

@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+# bench/layer.py - the launches of one layer's attention for a GPU, as the torch ops make them, for scripts that count or predict.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Imported by padding.py, sectors.py and predicted.py; SIM_ABI and PROGRAM as in bench/selected.py.
+
+Launches are those of docs/kernels.md at the paper's blocks (l=32 d=16 l'=64 n=16 w=512), bf16, in the configuration that each file has for
+a GPU: the first of @triton.autotune, else the tiles of the first hint cpu(...), 4 warps and 3 stages. Tensors are zeros, which take memory
+where something is written; what steers a kernel is filled: prefix sums, selected blocks, lists, inverse lists."""
+import dataclasses
+import functools
+import math
+import re
+
+import numpy
+
+from selected import ROOT, SHAPES, harness, pow2, simulator, slices, torch
+
+L, STRIDE, LSEL, NSEL, WINDOW = 32, 16, 64, 16, 512
+INITIAL, LOCAL, CHUNK, SORTED, PROGRAMS = 1, 2, 512, 128, 216   # as the ops have them
+BLOCKS = dict(LSEL=LSEL, NSEL=NSEL)
+FORWARD = ["compress_pair_fwd", "cmp_select_fwd", "select_lists", "select_list_fwd", "window_fwd", "gate_fwd"]
+BACKWARD = ["gate_bwd_rows", "cmp_bwd_dq", "cmp_bwd_dkdv", "select_list_bwd_dq", "inverse_count", "inverse_prefix", "inverse_fill",
+            "select_bwd_dkdv", "select_bwd_sum", "window_bwd_dq", "window_bwd_dkdv", "compress_pair_bwd_dx"]
+DENSE = ["dense_fwd", "attn_delta", "dense_bwd_dq", "dense_bwd_dkdv"]
+FILES = dict(compress_pair_fwd="nsa/compress_fwd", compress_pair_bwd_dx="nsa/compress_bwd", compress_bwd_dw="nsa/compress_bwd",
+             merge_ranges="nsa/ranges", gate_bwd_rows="nsa/gate_bwd", select_bwd_sum="nsa/select_bwd_dkdv", dense_fwd="dense/attn_fwd",
+             inverse_count="nsa/inverse_index", inverse_prefix="nsa/inverse_index", inverse_fill="nsa/inverse_index",
+             dense_bwd_dq="dense/attn_bwd", dense_bwd_dkdv="dense/attn_bwd", window_bwd_dq="nsa/window_bwd",
+             window_bwd_dkdv="nsa/window_bwd", cmp_bwd_dq="nsa/cmp_bwd", cmp_bwd_dkdv="nsa/cmp_bwd")
+STRIDES = dict(b="OC", ko="KOUT", vo="VOUT", g="GATES")         # of arguments s?t and s?h whose letters are no tensor's name
+
+
+def zeros(*shape, dtype=torch.bfloat16):
+    """Pages come where something is written. Begins at a multiple of 256 bytes, as memory of a GPU does."""
+    size = math.prod(shape) * dtype.itemsize
+    room = numpy.zeros(size + 256, dtype=numpy.uint8)
+    return torch.from_numpy(room[-room.ctypes.data % 256:][:size]).view(dtype).view(shape)
+
+
+def file_of(name):
+    return FILES.get(name, "nsa/" + name) + ".py"
+
+
+def configuration(name):
+    """Tiles, warps and stages that a file has for a GPU."""
+    harness.kernel(file_of(name), name)
+    found = getattr(harness._base.loaded[file_of(name)], name)
+    if hasattr(found, "configs"):
+        first = found.configs[0]
+        return dict(first.kwargs), first.num_warps, first.num_stages
+    text = (ROOT / "kernels" / file_of(name)).read_text().split(f"\ndef {name}(")[0].rsplit("\ndef ", 1)[-1]
+    hint = re.search(r"# tessera: cpu\((.*)\)", text)
+    return dict((k, int(v)) for k, v in re.findall(r"(\w+)=(\d+)", hint[1])) if hint else {}, 4, 3
+
+
+@dataclasses.dataclass
+class Launch:
+    name: str
+    grid: tuple
+    args: dict          # by the names of the parameters, in their order
+    constexprs: dict
+    warps: int
+    stages: int
+
+    def count(self, blocks=()):
+        """Counters of these blocks, of all without; the simulator's checks are on."""
+        file = file_of(self.name)
+        return simulator.launch_tessera(ROOT / "kernels" / file, self.name, harness.kernel(file, self.name), self.grid,
+                                        list(self.args.values()), self.constexprs, dict(num_warps=self.warps, num_stages=self.stages),
+                                        blocks=sorted(blocks))["counters"]
+
+    def bytes(self):
+        return sum(x.numel() * x.element_size() for x in self.args.values() if isinstance(x, torch.Tensor))
+
+
+def selection(tokens, what, seed=3):
+    """int32 [tokens, NSEL] of one head and sequence: `random`, `local` (0.8 of a token's free blocks are its successor's), or `sink`,
+    where all select the first blocks, the one before their own and their own."""
+    import selected_keys
+    return selected_keys.indices(what, tokens, 0.8, seed)
+
+
+class Layer:
+    """One layer on `sequences` sequences of `tokens` tokens each. idx: what one key head of one sequence selects; all do the same."""
+
+    def __init__(self, heads, key_heads, dim, vdim, tokens, sequences=1, idx=None, filters=False):
+        self.hq, self.hkv, self.dim, self.vdim, self.group = heads, key_heads, dim, vdim, heads // key_heads
+        self.length, self.B, self.T, self.filters = tokens, sequences, tokens * sequences, filters
+        self.count = (tokens - L) // STRIDE + 1
+        self.scale, self.idx = dim ** -0.5, idx
+        self.head = dict(G=self.group, **slices(dim), E=vdim, EP=pow2(vdim))
+        rows, keys = (lambda e: zeros(self.T, heads, e)), (lambda n, e: zeros(n, key_heads, e))
+        Tc, fp32, self.nblk = self.count * sequences, torch.float32, self.tiles(LSEL)
+        self.Tc = Tc
+        self.of_rows = dict(Q=rows(dim), O=rows(vdim), DO=rows(vdim), DQ=rows(dim), LSE=zeros(self.T, heads, dtype=fp32),
+                            DELTA=zeros(self.T, heads, dtype=fp32))
+        self.of_keys = dict(K=keys(self.T, dim), V=keys(self.T, vdim), DK=keys(self.T, dim), DV=keys(self.T, vdim))
+        self.compressed = dict(K=keys(Tc, dim), V=keys(Tc, vdim), DK=keys(Tc, dim), DV=keys(Tc, vdim))
+        prefix = lambda n: torch.arange(sequences + 1, dtype=torch.int32) * n
+        self.starts = dict(CU=prefix(tokens), CU_CMP=prefix(self.count))
+        if idx is not None:
+            self.indices = idx.repeat(sequences, 1).expand(key_heads, self.T, NSEL).contiguous()
+
+    def tiles(self, size, rows=None):
+        return (self.T if rows is None else rows) // size + self.B
+
+    def list_rows(self):
+        """BM of the kernels that walk lists, by the rule of runtime/torch/SelectedAttention.cpp."""
+        few = min(max(pow2(4 * self.group), 16), 64)
+        return max(64 if -(-self.length // LSEL) <= 3 * NSEL else few, pow2(self.group))
+
+    def blocks_of_tile(self, tile):
+        """Ascending, for the tile of this number."""
+        bt = self.list_rows() // self.group
+        b = max(i for i in range(self.B) if i * self.length // bt + i <= tile)
+        t0 = (tile - b * self.length // bt - b) * bt
+        picked = self.idx[t0:min(t0 + bt, self.length)].flatten().unique()
+        return picked[picked >= 0]
+
+    @functools.cached_property
+    def lists(self):
+        """LISTS and COUNTS of all tiles; the bits of the tokens, which steer nothing, are all set."""
+        bt = self.list_rows() // self.group
+        tiles = self.tiles(bt)
+        lists, counts = torch.zeros(self.hkv, tiles, bt * NSEL, dtype=torch.int64), torch.zeros(self.hkv, tiles, dtype=torch.int32)
+        for i in range(tiles):
+            blocks = self.blocks_of_tile(i)
+            lists[:, i, :len(blocks)] = blocks.long() | ((1 << 32) - 1) << 32
+            counts[:, i] = len(blocks)
+        return dict(LISTS=lists, COUNTS=counts)
+
+    @functools.cached_property
+    def inverse(self):
+        """PTR and INV of all heads."""
+        first = torch.cat([torch.full((self.length, 1), b * self.length // LSEL + b) for b in range(self.B)])
+        all_idx = self.idx.repeat(self.B, 1)
+        blocks, order = torch.where(all_idx >= 0, all_idx + first, -1).flatten().sort(stable=True)
+        order, blocks = order[blocks >= 0] // NSEL % self.length, blocks[blocks >= 0].long()
+        ptr = torch.cat([torch.zeros(1), torch.bincount(blocks, minlength=self.nblk).cumsum(0)]).to(torch.int32)
+        inv = torch.zeros(self.T * NSEL, dtype=torch.int32)
+        inv[:len(order)] = order.to(torch.int32)
+        return dict(PTR=ptr.repeat(self.hkv, 1), INV=inv.repeat(self.hkv, 1))
+
+    def launch(self, name):
+        tensors, constexprs, grid = getattr(self, "_" + name.split("_")[0])(name)
+        config, warps, stages = configuration(name)
+        constexprs = {**config, **constexprs}
+        fn, args = harness.kernel(file_of(name), name), {}
+        scalars = dict(scale=self.scale, nseq=self.B, T=self.T, nscore=0, ahead=0, inv_tau=1.0, nblk=self.nblk,
+                       plane=-(-self.T * self.hq // 16) * 16, tiles=self.tiles(SORTED), blocks=-(-self.length // LSEL),
+                       chunks=self.T * NSEL // CHUNK + self.nblk)
+        for parameter in fn.arg_names:
+            if parameter in constexprs:
+                continue
+            value = tensors.get(parameter, scalars.get(parameter))
+            if value is None:                    # a stride
+                letters, axis = parameter[1:-1], "th".index(parameter[-1])
+                of = next(x for x in (STRIDES.get(letters, letters.upper()), "LOGITS", "DLOGITS", "DOUT") if x in tensors)
+                value = tensors[of].stride(axis)
+            args[parameter] = value
+        wanted = [p.name for p in fn.params if p.is_constexpr]
+        constexprs = {k: int(v) for k, v in constexprs.items() if k in wanted}
+        return Launch(name, tuple(grid(constexprs)), args, constexprs, warps, stages)
+
+    def rows_grid(self, c):
+        return self.tiles(c["BM"] // self.group), self.hkv
+
+    def attention(self, name, keys, rows, more=None, constexprs=None, grid=None):
+        """A forward, dq, or dk and dv over keys; `rows`: tiles of a kernel by keys have these."""
+        tensors = {**self.of_rows, **keys, **self.starts, **(more or {})}
+        if grid is None:
+            grid = (lambda c: (self.hkv, self.tiles(c["BN"], rows))) if name.endswith("dkdv") else self.rows_grid
+        first = name == "cmp_bwd_dq"             # the other branches add to what it left
+        return tensors, {**self.head, "ACCUMULATE": int(not first), **(constexprs or {})}, grid
+
+    def _dense(self, name):
+        return self.attention(name, self.of_keys, self.T)
+
+    def _window(self, name):
+        return self.attention(name, self.of_keys, self.T, constexprs=dict(W=WINDOW))
+
+    def _cmp(self, name):
+        shape = dict(L=L, STRIDE=STRIDE)
+        if name != "cmp_select_fwd":
+            return self.attention(name, self.compressed, self.Tc, constexprs=shape)
+        programs = lambda c: (min(-(-PROGRAMS // self.hkv), self.tiles(c["BM"] // self.group)), self.hkv)
+        c = configuration(name)[0]
+        room = (2 * c["BJ"] + 1) * c["BM"] + pow2(c["BM"] // self.group) * c["BJ"]
+        sums = zeros(self.hkv, programs(c)[0], -(-(-(-self.length // LSEL)) // c["BJ"]), room, dtype=torch.float32)
+        return self.attention(name, self.compressed, self.Tc, dict(IDX=zeros(self.hkv, self.T, NSEL, dtype=torch.int32), SUMS=sums,
+                              SCORES=zeros(4, dtype=torch.float32)), dict(**shape, **self.selecting()), programs)
+
+    def selecting(self):
+        return dict(**BLOCKS, NP=NSEL, NINIT=INITIAL, NLOCAL=LOCAL, STORE=0)
+
+    def _score(self, name):
+        heads = self.group & -self.group
+        return self.attention(name, self.compressed, self.Tc, dict(IDX=zeros(self.hkv, self.T, NSEL, dtype=torch.int32),
+                              SCORES=zeros(4, dtype=torch.float32)), dict(L=L, STRIDE=STRIDE, GB=heads, **self.selecting()),
+                              lambda c: (self.tiles(c["BM"] // heads), self.hkv))
+
+    def _select(self, name):
+        if name == "select_lists":
+            bt = self.list_rows() // self.group
+            return dict(IDX=self.indices, **self.lists, **self.starts), dict(**BLOCKS, NP=NSEL, BT=bt, BTP=pow2(bt)), \
+                lambda c: (self.tiles(bt), self.hkv)
+        if name.startswith("select_list"):
+            return self.attention(name, self.of_keys, self.T, self.lists, dict(**BLOCKS, BM=self.list_rows()))
+        chunks = self.T * NSEL // CHUNK + self.nblk
+        more = dict(**self.inverse, PART=zeros(self.hkv, chunks, LSEL, self.dim + self.vdim, dtype=torch.float32))
+        blocks = dict(**BLOCKS, CHUNK=CHUNK)
+        if name == "select_bwd_sum":
+            blocks["DP"] = pow2(self.dim)
+            return self.attention(name, self.of_keys, self.T, more, blocks, lambda c: (self.hkv, self.nblk * -(-LSEL // c["BR"])))
+        return self.attention(name, self.of_keys, self.T, more, blocks, lambda c: (self.hkv, chunks * -(-LSEL // c["BN"])))
+
+    def _inverse(self, name):
+        tiles = self.tiles(SORTED)
+        counts = lambda: zeros(self.hkv, tiles, self.nblk, dtype=torch.int32)
+        grid = (lambda c: (-(-(self.nblk + 1) // c["BC"]), self.hkv)) if name == "inverse_prefix" else lambda c: (tiles, self.hkv)
+        return dict(IDX=self.indices, TILES=counts(), STARTS=counts(), CU=self.starts["CU"], **self.inverse), \
+            dict(**BLOCKS, NP=NSEL, BT=SORTED), grid
+
+    def _merge(self, name):
+        return dict(IDX=self.indices, RANGES=zeros(self.hkv, self.T, NSEL, 2, dtype=torch.int32), CU=self.starts["CU"]), BLOCKS, \
+            lambda c: (self.tiles(c["BT"]), self.hkv)
+
+    def _attn(self, name):
+        return self.of_rows, self.head, lambda c: (-(-self.T // c["BT"]), self.hq)
+
+    def _gate(self, name):
+        fp32 = dict(dtype=torch.float32)
+        branches = {"O" + x: zeros(self.T, self.hq, self.vdim) for x in "CSW"}
+        tensors = dict(**branches, GATES=zeros(self.T, self.hkv, 3, **fp32))
+        if name == "gate_fwd":
+            tensors.update(LOGITS=zeros(self.T, self.hkv, 3), O=self.of_rows["O"])
+        else:
+            plane = -(-self.T * self.hq // 16) * 16
+            tensors.update({"L" + x: zeros(self.T, self.hq, **fp32) for x in "CSW"}, DO=self.of_rows["DO"],
+                           DLOGITS=zeros(self.T, self.hkv, 3), LSE=zeros(3 * plane, **fp32), DELTA=zeros(3 * plane, **fp32))
+        return tensors, dict(**self.head, SOFTMAX=1), lambda c: (-(-self.T // c["BT"]), self.hkv)
+
+    def _compress(self, name):
+        """With filters a convolution, else the mean, which reads none."""
+        k, v, small = self.of_keys["K"], self.of_keys["V"], self.compressed
+        filters = [zeros(L, n) if self.filters else x for n, x in ((self.dim, k), (self.vdim, v))]
+        constexprs = dict(L=L, STRIDE=STRIDE, D=self.dim, DP=pow2(self.dim), E=self.vdim, EP=pow2(self.vdim), KCONV=int(self.filters),
+                          VCONV=int(self.filters))
+        tensors = dict(K=k, V=v, WK=filters[0], WV=filters[1], KOUT=small["K"], VOUT=small["V"], DK=self.of_keys["DK"],
+                       DV=self.of_keys["DV"], X=k, DOUT=small["K"], **self.starts)
+        if name == "compress_bwd_dw":
+            programs = lambda c: (self.tiles(c["BC"], self.Tc), self.hkv)
+            tensors["PART"] = zeros(programs(configuration(name)[0])[0] * self.hkv, L * self.dim, dtype=torch.float32)
+            return tensors, constexprs, programs
+        size, rows = ("BC", self.Tc) if name.endswith("fwd") else ("BT", self.T)
+        return tensors, constexprs, lambda c: (self.tiles(c[size], rows), 2 * self.hkv)
