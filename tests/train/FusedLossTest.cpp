@@ -2,6 +2,7 @@
 // inside of norms. Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/train/TrainRun.h"
+#include "trainer/KernelList.h"
 #include "trainer/data/Prepare.h"
 
 #include <cmath>
@@ -85,6 +86,15 @@ TEST_F(FusedLoss, TheVocabularyDecides) {
               expected);
     expectFine(run(size, settings));
     EXPECT_EQ(fused(size), expected);
+  }
+}
+
+// Kernels are listed with a model of a small vocabulary.
+TEST_F(FusedLoss, TheListHasItWhereTheWholeVocabularyDoes) {
+  for (const int64_t vocabulary : {256, 8191, 8192, 50257}) {
+    models::ModelConfig model;
+    model.vocabulary = vocabulary;
+    EXPECT_EQ(fusesLoss(trainer::kernelsOnly(model)), vocabulary >= 8192);
   }
 }
 
