@@ -15,6 +15,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <algorithm>
+#include <numeric>
 
 namespace tessera::trainer {
 
@@ -27,6 +28,17 @@ models::ModelConfig kernelsOnly(models::ModelConfig model) {
   model.mlpDim = std::min<int64_t>(model.mlpDim, 64);
   return model;
 }
+
+namespace {
+
+/// cu_seqlens of as many sequences as there are tokens.
+std::vector<int32_t> tokenByToken(int64_t count) {
+  std::vector<int32_t> starts(size_t(count) + 1);
+  std::iota(starts.begin(), starts.end(), 0);
+  return starts;
+}
+
+} // namespace
 
 std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
                                      bool prepare, at::Device device) {
@@ -55,6 +67,10 @@ std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
       [&] {
         const at::Tensor some = tokens(config.deviceBatchSize);
         backward(model, {some, some}, 1.0 / double(config.accumulate));
+        // Rows hold many documents, whose number decides among kernels.
+        if (config.dataPacking == DataPacking::BestFit)
+          backward(model, {some, some, tokenByToken(some.numel())},
+                   1.0 / double(config.accumulate));
         for (const int64_t windows : evaluationBatches(corpus, config)) {
           evaluation(windows, -1);
           if (small.attention == models::AttentionKind::Nsa)

@@ -280,11 +280,18 @@ std::vector<std::string> kernelsOf(const Config &c) {
     if (c.model.nsa.window > 0)
       add({"nsa/window_bwd.py", "nsa/window_fwd.py"});
   } else if (c.model.attention == AttentionKind::Dense) {
-    const bool onePass =
-        runsOnCpu(c) &&
-        runtime::denseInOnePass(c.model.kvHeads, c.batchSize, c.model.keyDim);
-    add({onePass ? "dense/attn_bwd_fused.py" : "dense/attn_bwd.py",
-         "dense/attn_fwd.py", "nsa/attn_delta.py"});
+    // Of packed documents both: their number decides in each micro-batch.
+    const int64_t rows = c.deviceBatchSize;
+    const auto onePass = [&](int64_t sequences) {
+      return runsOnCpu(c) && runtime::denseInOnePass(c.model.kvHeads, sequences,
+                                                     c.model.keyDim);
+    };
+    const bool packed = c.dataPacking == DataPacking::BestFit;
+    if (!onePass(rows))
+      files.push_back("dense/attn_bwd.py");
+    if (onePass(packed ? rows * c.sequenceLength : rows))
+      files.push_back("dense/attn_bwd_fused.py");
+    add({"dense/attn_fwd.py", "nsa/attn_delta.py"});
   } else if (c.model.attention == AttentionKind::Kernel) {
     files.push_back(c.model.custom.file);
   }

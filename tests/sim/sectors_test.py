@@ -10,10 +10,14 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 import layer  # noqa: E402
 import sectors  # noqa: E402
 
+# A program reads the filters for 512 tokens: more than the bar where heads are small (bench/results/sectors_sm_80.json).
+LIMITS = {("compress_pair_fwd", True): 1.14}
+
 layer.harness.use(compiler="tessera")
 wrong = 0
 for row in sectors.measure(argparse.Namespace(tokens=2048, shapes="B", only=None)):
-    good = row["least"] <= row["sectors"] <= sectors.BAR * row["least"]      # fewer would be a wrong count
+    limit = LIMITS.get((row["kernel"], row["filters"]), sectors.BAR)
+    good = row["least"] <= row["sectors"] <= limit * row["least"]            # fewer would be a wrong count
     print("ok    " if good else "FAILED", *(f"{key} {value}" for key, value in row.items()))
     wrong += not good
 sys.exit(1 if wrong else 0)

@@ -24,6 +24,17 @@ const std::vector<std::string> m7c = {
     "train.batch_size=2", "train.accumulate_grad_batches=2",
     "train.steps=50000"};
 
+// How many documents lie in the rows decides in each micro-batch.
+TEST(Plan, PackedDocumentsMayTakeEitherBackward) {
+  const Config c = parseConfig("", "x",
+                               {"attention=dense", "data.packing=best_fit",
+                                "model.n_heads=1", "model.n_kv_groups=1",
+                                "train.batch_size=1"});
+  const std::string text = planText(c, planOf(c));
+  for (const char *file : {"dense/attn_bwd.py", "dense/attn_bwd_fused.py"})
+    EXPECT_NE(text.find(file), std::string::npos) << text;
+}
+
 TEST(Plan, CountsTheParametersOfThePythonSystemsModel) {
   const Plan plan = planOf(parseConfig("", "x", m7c));
   // Embedding, head; a layer's q and o, 3 branches of k and v, MLP, norms,
