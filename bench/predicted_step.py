@@ -30,6 +30,7 @@ LAYERS, DIM, HEADS, GROUPS, SIZE, HIDDEN, VOCABULARY = 12, 768, 12, 2, 64, 3072,
 SEQUENCES, LENGTH, MICRO_BATCHES = 4, 2048, 4
 TOKENS = SEQUENCES * LENGTH
 QKV = (HEADS + 2 * 3 * GROUPS) * SIZE
+SPAN = 2048                                             # columns of a program, as runtime/torch/LinearLoss.cpp has it
 SHARES = (0.5, 0.6, 0.7)
 BAR = 100_000
 
@@ -39,11 +40,11 @@ def loss_launches():
     rows = []
     for name in ("linear_loss_fwd", "linear_loss_bwd"):
         tensors = dict(H=("bf16", TOKENS * DIM), W=("bf16", VOCABULARY * DIM), TARGETS=("i64", TOKENS), LSE=("fp32", TOKENS),
-                       GRAD=("fp32", TOKENS), STATE=("fp32", 3 * TOKENS), DL=("bf16", TOKENS * VOCABULARY))
-        numbers = dict(N=TOKENS, V=VOCABULARY, span=VOCABULARY, ignore=-100, sh=DIM, sw=DIM, sdl=VOCABULARY)
+                       GRAD=("fp32", TOKENS), STATE=("fp32", 3 * -(-VOCABULARY // SPAN) * TOKENS), DL=("bf16", TOKENS * VOCABULARY))
+        numbers = dict(N=TOKENS, V=VOCABULARY, span=SPAN, ignore=-100, sh=DIM, sw=DIM, sdl=VOCABULARY)
         tiles, warps, stages = layer.configuration(name)
         rows_of_tiles = -(-TOKENS // tiles["BM"])
-        grid = [rows_of_tiles, 1, 1] if name.endswith("fwd") else [rows_of_tiles * -(-VOCABULARY // tiles["BN"]), 1, 1]
+        grid = [rows_of_tiles, -(-VOCABULARY // SPAN), 1] if name.endswith("fwd") else [rows_of_tiles * -(-VOCABULARY // tiles["BN"]), 1, 1]
         signature = re.search(r"def %s\(([^:]*?)D: tl" % name, (layer.ROOT / "kernels/nn/linear_loss.py").read_text())[1]
         names = [part.strip() for part in signature.split(",") if part.strip()]
         arguments = {n: dict(type=tensors[n][0], elements=tensors[n][1]) if n in tensors else numbers[n] for n in names}
@@ -79,6 +80,7 @@ def main():
     args = parser.parse_args()
     layer.FILES.update(linear_loss_fwd="nn/linear_loss", linear_loss_bwd="nn/linear_loss")
     tflops, gbytes = predicted.gpu_figures("a100")
+    predicted.GPUS[:] = ["a100"]
     predicted.RUNS["m7c"] = ("B", LENGTH, SEQUENCES, "local")
     rows = [row for row in predicted.measure("m7c", args.program) if row["gpu"] == "a100" and not row["pass"].startswith("dense")]
     attention = {row["pass"]: row["ms"] for row in rows if "kernel" not in row}
