@@ -206,7 +206,9 @@ TEST_F(Train, Fp16LearnsAndKeepsItsLossScale) {
 
 // Time, memory and MFU of each step; what the run was made with.
 TEST_F(Train, TheFolderSaysWhereTimeGoesAndWhatRan) {
-  const CommandResult result = run("told", {"train.accumulate=2"});
+  const CommandResult result =
+      runCommand(command("told", {"train.accumulate=2"}),
+                 std::chrono::seconds(300), {"GOMP_SPINCOUNT=1234"});
   expectFine(result);
   EXPECT_NE(result.errors.find("tok/s | MFU "), std::string::npos)
       << result.errors;
@@ -239,6 +241,7 @@ TEST_F(Train, TheFolderSaysWhereTimeGoesAndWhatRan) {
   EXPECT_EQ(told["processes"], 1);
   EXPECT_EQ(told["threads"], 1);
   EXPECT_EQ(told["kernels"], nlohmann::json::object());
+  EXPECT_EQ(told["environment"]["GOMP_SPINCOUNT"], "1234");
   for (const char *key : {"time", "torch", "compiler_build", "processor",
                           "memory_bytes", "environment"})
     EXPECT_TRUE(told.contains(key)) << key;
