@@ -8,6 +8,7 @@ import sys
 import torch
 import torch.nn.functional as F
 
+import rows
 import timing
 import trained
 
@@ -21,6 +22,11 @@ assert trained.GEOMETRY == (peer.L, peer.D_STR, peer.LS, peer.N, peer.W)
 def flops(length, products):
     """Of causal dense attention: 2 products forward, 5 backward."""
     return 2.0 * length * (length + 1) / 2 * HEADS * SIZE * products
+
+
+def nsa_flops(length, products):
+    """Of the pairs that NSA's branches see; means of blocks, and scores, which reuse a product, cost next to nothing."""
+    return 2.0 * rows.nsa_pairs(length, *trained.GEOMETRY) * HEADS * SIZE * products
 
 
 def sdpa(q, k, v):
@@ -102,7 +108,8 @@ def nsa(name, context):
                      "SDPA": with_gradients(theirs, dense, seed.transpose(0, 1)[None])}
     with torch.set_grad_enabled("fwdbwd" in name):
         found = timing.figures(timing.turns(functions, context.rounds), "tessera", ["SDPA"])
-    return {**found, "max_error": difference, "bound": "multiply-adds"}
+    share = nsa_flops(length, 7 if "fwdbwd" in name else 2) / (found["ours"] / 1e3) / context.flop_per_second
+    return {**found, "max_error": difference, "peak_share": share, "bound": "multiply-adds"}
 
 
 def torch_nsa(name, context):
@@ -117,7 +124,9 @@ def torch_nsa(name, context):
     with torch.no_grad():
         times = timing.turns({"tessera": lambda: trained.attend(q, packed, logits, cu), **variants}, max(3, context.rounds // 3))
         difference = exact(q, packed, logits, cu)
-    return {**timing.figures(times, "tessera", list(variants)), "max_error": difference, "bound": "multiply-adds"}
+    found = timing.figures(times, "tessera", list(variants))
+    share = nsa_flops(length, 2) / (found["ours"] / 1e3) / context.flop_per_second
+    return {**found, "max_error": difference, "peak_share": share, "bound": "multiply-adds"}
 
 
 def measure(name, context):

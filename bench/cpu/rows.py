@@ -51,6 +51,16 @@ ROWS = [
 NAMES = [row.name for row in ROWS]
 
 
+def nsa_pairs(length, block, stride, selection, kept, window):
+    """Pairs of a query and a compressed token, a key of a selected block, or one of the window, of one head and sequence."""
+    pairs = 0
+    for seen in range(1, length + 1):
+        compressed = (seen - block) // stride + 1 if seen >= block else 0
+        selected = seen if seen <= kept * selection else (kept - 1) * selection + (seen - 1) % selection + 1
+        pairs += compressed + selected + min(window, seen)
+    return pairs
+
+
 def entry(row, figures, threads, avx512):
     """The row of cpu.json. figures: ours, of a comparison also peer and max_error, by choice peak_share, bound and spread;
     or `failed`, why there are none."""

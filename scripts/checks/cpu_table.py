@@ -48,6 +48,13 @@ def short(result):
     return text + ["- %s; figures of ours alone: %s" % ("; ".join(single), shown(entry for peer, group in groups if not peer for entry in group))]
 
 
+def share(entry):
+    """Of the machine's multiply-adds, or of the speed of a copy."""
+    if entry["peak_share"] is not None:
+        return "%.0f%%" % (100 * entry["peak_share"])
+    return "-" if entry.get("copy_share") is None else "%.0f%% of a copy" % (100 * entry["copy_share"])
+
+
 def full(result):
     """docs/bench.md: every row with both times."""
     text = [head(result) + ".", "", "![ratios and bars](bench_cpu.svg)", "",
@@ -56,7 +63,7 @@ def full(result):
         time = lambda value: "-" if value is None else "%.3g %s" % (value, entry["unit"] if entry["unit"] in ("ms", "us") else "")
         text.append("| `%s` | %s | %s | %s | %s | %s | %s |" % (
             entry["name"], entry["dtype"], time(entry["ours"]).strip(), time(entry["peer"]), figure(entry), bar(entry),
-            "-" if entry["peak_share"] is None else "%.0f%%" % (100 * entry["peak_share"])))
+            share(entry)))
     return text
 
 

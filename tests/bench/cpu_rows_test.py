@@ -34,6 +34,20 @@ class Rows(unittest.TestCase):
             self.assertIn(row.rule, ("ratio >=", "ours <=", "ours >="))
             self.assertEqual(bool(row.peer), row.rule == "ratio >=", row.name)
 
+    def test_pairs_of_nsa_one_by_one(self):
+        for geometry in ((4, 2, 4, 2, 3), (2, 1, 2, 3, 1)):
+            block, stride, selection, kept, window = geometry
+            for length in (1, 3, 17):
+                pairs = 0
+                for t in range(length):
+                    pairs += sum(i * stride + block <= t + 1 for i in range(length))
+                    # Its own block and the first ones, as any choice that has its own.
+                    chosen = sorted(range(t // selection + 1), key=lambda b: (b != t // selection, b))[:kept]
+                    pairs += sum(pos // selection in chosen for pos in range(t + 1)) + sum(t - window < pos for pos in range(t + 1))
+                self.assertEqual(rows.nsa_pairs(length, *geometry), pairs, (geometry, length))
+        # At 8,192 tokens 28 GFLOP of 8 heads of 64 channels.
+        self.assertAlmostEqual(2 * 2 * 8 * 64 * rows.nsa_pairs(8192, 32, 16, 64, 16, 512) / 1e9, 28.2, places=1)
+
     def test_a_ratio_above_one_is_faster(self):
         found = entry("matmul_f32_1024", ours=10.0, peer=9.0, max_error=1e-6)
         self.assertAlmostEqual(found["ratio"], 0.9)

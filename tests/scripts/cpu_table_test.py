@@ -57,8 +57,10 @@ class Text(unittest.TestCase):
 
     def test_a_row_has_both_times(self):
         result = complete()
-        result["rows"] = [entry("a", ratio=2.0, ours=13.29, bar=0.9, peak_share=0.683), entry("b", peer=None, ours=0.25, unit="us")]
-        self.assertEqual(table.full(result)[-2:], ["| `a` | fp32 | 13.3 ms | 26.6 ms | 2.00x | 0.9 | 68% |", "| `b` | fp32 | 0.25 us | - | 0.25 | 1 | - |"])
+        result["rows"] = [entry("a", ratio=2.0, ours=13.29, bar=0.9, peak_share=0.683), entry("b", peer=None, ours=0.25, unit="us"),
+                          entry("c", ratio=2.0, ours=1.0, bar=1, copy_share=0.3)]
+        self.assertEqual(table.full(result)[-3:], ["| `a` | fp32 | 13.3 ms | 26.6 ms | 2.00x | 0.9 | 68% |", "| `b` | fp32 | 0.25 us | - | 0.25 | 1 | - |",
+                                                   "| `c` | fp32 | 1 ms | 2 ms | 2.00x | 1 | 30% of a copy |"])
 
     def test_filled(self):
         page = "above\n%s\nold\n%s\nbelow\n" % (table.BEGIN, table.END)
