@@ -15,8 +15,8 @@ import triton.language as tl
 def rope(X, Y, COS, SIN, CU, pos0, sxt, sxh, syt, syh, D: tl.constexpr, R: tl.constexpr, RH: tl.constexpr,
          RT: tl.constexpr, INVERSE: tl.constexpr, BT: tl.constexpr):
     """BT tokens of one head: pairs (2i, 2i+1) of the first R dimensions turn by the angle of the position."""
-    t0 = tl.program_id(0) * BT
-    head = tl.program_id(1).to(tl.int64)
+    head = tl.program_id(0).to(tl.int64)                 # heads of a token lie side by side
+    t0 = tl.program_id(1) * BT
     start = tl.load(CU + tl.program_id(2))
     length = tl.load(CU + tl.program_id(2) + 1) - start
     if t0 >= length:

@@ -76,7 +76,7 @@ Tensor rotate(const Tensor &x, const Tensor &cos, const Tensor &sin,
   launch.constant("RH", nextPowerOfTwo(rotated / 2))
       .constant("RT", nextPowerOfTwo(dim - rotated));
   launch.constant("INVERSE", inverse).sequence(maxSeqlen);
-  launch.run(ceilDiv(maxSeqlen, launch.tile("BT")), x.size(1),
+  launch.run(x.size(1), ceilDiv(maxSeqlen, launch.tile("BT")),
              cuSeqlens.numel() - 1);
   return y;
 }

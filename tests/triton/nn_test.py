@@ -107,7 +107,7 @@ def table(positions, rotary, scale):
 def rope(x, cos, sin, lens, rotary, pos0=0, inverse=0, out=None):
     dim = x.shape[-1]
     y = fresh(*x.shape, dtype=x.dtype) if out is None else out
-    launch("nn/rope.py", "rope", (cdiv(max(lens), 16), x.shape[1], len(lens)), x, y, cos, sin, ref.prefix(lens), pos0,
+    launch("nn/rope.py", "rope", (x.shape[1], cdiv(max(lens), 16), len(lens)), x, y, cos, sin, ref.prefix(lens), pos0,
            *strides(x, y), D=dim, R=rotary, RH=pow2(rotary // 2), RT=pow2(dim - rotary), INVERSE=inverse, BT=16)
     return y
 

@@ -38,7 +38,7 @@ from instances import instances_of, is_type  # noqa: E402
 
 harness.LIMITS[torch.bfloat16] = 5e-3
 # The tile that the first dimension of the grid counts.
-GRID_TILES = dict(gate_fwd="BT", gate_bwd="BT", gate_bwd_rows="BT", attn_delta="BT", rope="BT", reduce_rows="BC")
+GRID_TILES = dict(gate_fwd="BT", gate_bwd="BT", gate_bwd_rows="BT", attn_delta="BT", reduce_rows="BC")
 # The same, numbered through all sequences by find_tile, and which argument has these.
 SEQUENCE_TILES = dict(compress_fwd=("BC", "CU_CMP"), compress_bwd_dx=("BT", "CU"), compress_bwd_dw=("BC", "CU_CMP"),
                       compress_pair_fwd=("BC", "CU_CMP"), compress_pair_bwd_dx=("BT", "CU"), merge_ranges=("BT", "CU"))
@@ -87,8 +87,15 @@ def instance_for(path, name, types, constexprs):
     return None, None
 
 
+def grid_with(path, name, grid, args, old, new):
+    """The grid with the constexprs `new` in place of `old`."""
+    if name == "rope":
+        return (grid[0], cdiv(grid[1] * old["BT"], new["BT"]), *grid[2:])
+    return (first_dimension(path, name, grid, args, old, new), *grid[1:])
+
+
 def first_dimension(path, name, grid, args, old, new):
-    """grid[0] with the constexprs `new` in place of `old`."""
+    """Its first number."""
     if name in SEQUENCE_TILES:
         tile, prefix = SEQUENCE_TILES[name]
         starts = args[harness.kernel(path, name).arg_names.index(prefix)]
@@ -168,8 +175,7 @@ def launch(path, name, grid, *args, **constexprs):
     instance, constants = instance_for(path, name, types, constexprs) if wanted else (None, None)
     if instance:
         new = dict(constexprs, **constants)
-        first = first_dimension(path, name, grid, args, constexprs, new)
-        keep(instance, path, name, (first, *grid[1:]), copy_of(args), new)
+        keep(instance, path, name, grid_with(path, name, grid, args, constexprs, new), copy_of(args), new)
     other = f"{name}_{shape_tag[0]}"
     keeps = options.full or shape_tag[0] in ("f16", "odd")
     if wanted and keeps and shape_tag[0]:
@@ -256,7 +262,7 @@ def run_others():
         lens, heads, pos0 = [70, 0, 31], 3, 5
         angle = torch.arange(pos0 + 70).double()[:, None] * 10000.0 ** (-torch.arange(0, dim, 2).double() / dim)
         x, y = rand(101, heads, dim, dtype=dtype), fresh(101, heads, dim, dtype=dtype)
-        launch("nn/rope.py", "rope", (cdiv(70, 32), heads, 3), x, y, angle.cos().float(), angle.sin().float(), ref.prefix(lens),
+        launch("nn/rope.py", "rope", (heads, cdiv(70, 32), 3), x, y, angle.cos().float(), angle.sin().float(), ref.prefix(lens),
                pos0, *strides(x, y), D=dim, R=dim, RH=pow2(dim // 2), RT=1, INVERSE=0, BT=32)
     run_decode(rand, gen)
     run_tutorials(rand, strides, ref)
