@@ -35,6 +35,40 @@ TEST(Plan, PackedDocumentsMayTakeEitherBackward) {
     EXPECT_NE(text.find(file), std::string::npos) << text;
 }
 
+// Of rows that are one sequence each it is known before.
+TEST(Plan, RowsTakeOneBackward) {
+  const auto files = [](const std::vector<std::string> &settings) {
+    const Config c = parseConfig("", "x", settings);
+    const std::string text = planText(c, planOf(c));
+    return std::pair(text.find("dense/attn_bwd.py") != std::string::npos,
+                     text.find("attn_bwd_fused.py") != std::string::npos);
+  };
+  EXPECT_EQ(files({"attention=dense", "model.n_heads=1", "model.n_kv_groups=1",
+                   "train.batch_size=1"}),
+            std::pair(true, false));
+  EXPECT_EQ(
+      files({"attention=dense", "model.n_heads=64", "model.n_kv_groups=64",
+             "model.dim=1024", "train.batch_size=4096"}),
+      std::pair(false, true));
+}
+
+// In bf16 the head's gradient is summed over pieces in fp32 (4 bytes), from
+// one rounded (2) and widened (4).
+TEST(Plan, PiecesOfARoundedLossKeepTheHeadsGradient) {
+  const auto bytes = [](const char *precision) {
+    return double(
+        planOf(parseConfig("", "x",
+                           {"model.dim=768", "model.n_layers=1",
+                            "model.vocab_size=98304", "train.seq_len=2048",
+                            "train.batch_size=1",
+                            std::string("runtime.precision=") + precision}))
+            .activationBytes);
+  };
+  const double head = 98304.0 * 768;
+  EXPECT_GT(bytes("bf16"), 10 * head);
+  EXPECT_LT(bytes("fp32"), 10 * head);
+}
+
 TEST(Plan, CountsTheParametersOfThePythonSystemsModel) {
   const Plan plan = planOf(parseConfig("", "x", m7c));
   // Embedding, head; a layer's q and o, 3 branches of k and v, MLP, norms,
