@@ -5,6 +5,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import struct
 import subprocess
 import sys
@@ -220,11 +221,15 @@ class RecordTest(unittest.TestCase):
             at = next(n for n, line in enumerate(own.split("\n")) if line.startswith(f"def {case['kernel']}("))
             self.assertTrue(lines[at].startswith(f"def {case['kernel']}("), folder.name)
             self.assertNotIn("kernels.tiles", text)
-            if "from kernels.tiles import" in own:
+            imported = re.search(r"from kernels\.tiles import (.*)", own)
+            if imported:
                 importing += 1
                 tiles = (HERE.parents[1] / "kernels/tiles.py").read_text().split("\n")
-                where = 1 + tiles.index("def find_tile(CU, nseq, tile, SIZE: tl.constexpr):")
-                self.assertRegex(text, rf"# tiles\.py:{where - 1}\n@triton\.jit\ndef find_tile\(")
+                taken = [name for name in imported[1].split(", ") if f" {name}(" in text or f"({name}(" in text]
+                self.assertTrue(taken, folder.name)
+                for name in taken:
+                    where = next(1 + n for n, line in enumerate(tiles) if line.startswith(f"def {name}("))
+                    self.assertRegex(text, rf"# tiles\.py:{where - 1}\n@triton\.jit\ndef {name}\(")
         self.assertGreaterEqual(importing, 4)
 
     def test_choice_and_mistakes(self):
