@@ -73,7 +73,7 @@ fs::path findTorch() {
 }
 
 // How long threads of torch's OpenMP spin before they sleep, unless the user
-// says it: libgomp's own milliseconds keep a core from the thread that is
+// says it: libgomp's own choice keeps a core from the thread that is
 // waited for when other programs compute, too. 20,000 turns are a fraction of
 // one, longer than what mostly lies between two parallel parts of a step
 // (docs/training.md).
