@@ -29,6 +29,10 @@ install(TARGETS tessera_shared EXPORT tesseraTargets
 install(EXPORT tesseraTargets NAMESPACE tessera:: DESTINATION ${package_folder} COMPONENT tessera)
 install(FILES ${package_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera COMPONENT tessera)
 install(TARGETS tessera RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tessera)
+if(TARGET tessera-gpu-check)
+  # tools/tune/OnCuda.cpp looks here.
+  install(TARGETS tessera-gpu-check RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/tessera COMPONENT tessera)
+endif()
 if(TARGET tessera-worker)
   # runtime/compile/WorkerPool.cpp looks here.
   set_target_properties(tessera-worker PROPERTIES INSTALL_RPATH ${LLVM_LIBRARY_DIR})

@@ -14,6 +14,7 @@
 #include "support/Json.h"
 #include "support/Options.h"
 #include "support/Process.h"
+#include "support/Quantities.h"
 #include "tools/pack/Calibration.h"
 #include "tools/pack/Candidates.h"
 
@@ -34,7 +35,7 @@ namespace {
 
 struct PackCasesOptions {
   std::vector<std::string> cases, targets = {"sm_80", "sm_90"};
-  std::string out = "packed", commit, tuneKernels;
+  std::string out = "packed", commit, tuneKernels, tuneBudget;
   bool tune = false, tunePtx = false, microbenchmarks = false;
 };
 
@@ -125,9 +126,13 @@ void packProgram(const PackCasesOptions &options) {
 size_t packAllCandidates(const std::vector<fs::path> &folders,
                          const PackCasesOptions &options) {
   size_t failed = 0;
+  std::chrono::seconds budget{0};
+  if (!options.tuneBudget.empty())
+    budget = parseTimeSpan(options.tuneBudget, "--tune-budget");
   for (const std::string &target : options.targets)
     failed += packCandidates(
-        {folders, options.out, target, options.tuneKernels, options.tunePtx},
+        {folders, options.out, target, options.tuneKernels, options.tunePtx,
+         budget},
         [](const std::string &line) {
           std::printf("%s\n", line.c_str());
           std::fflush(stdout);
@@ -190,6 +195,9 @@ Command addPackCases(CLI::App &app) {
   verb->add_option("--tune-kernels", options->tuneKernels,
                    "with --tune: only kernels of these patterns, "
                    "\"window_*,rope\"");
+  verb->add_option("--tune-budget", options.tuneBudget,
+                   "with --tune: time to compile configurations, for each "
+                   "target (2m); default: as long as it takes");
   verb->add_flag("--tune-ptx", options->tunePtx,
                  "with --tune: keep the configurations' PTX beside their "
                  "machine code, as a simulated driver needs it");

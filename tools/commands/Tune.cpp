@@ -132,6 +132,8 @@ Command addTune(CLI::App &app) {
       "table.yaml\n"
       "  tessera tune --config configs/quickstart.yaml --out table.yaml "
       "--resume\n"
+      "  tessera tune --config configs/m7c_125m.yaml --device cuda --budget "
+      "10m --out tables/\n"
       "  tessera tune --show configs/tuned/nvidia-h200.yaml\n"
       "  tessera tune --show table.yaml --html -o table.html\n"
       "  tessera tune --diff before.yaml after.yaml\n"

@@ -4,128 +4,30 @@
 #include "tools/commands/TuneSearch.h"
 
 #include "autotune/Predict.h"
-#include "runtime/cases/Case.h"
 #include "runtime/tune/DeviceModel.h"
 #include "support/BuildId.h"
 #include "support/Error.h"
-#include "support/File.h"
 #include "support/Log.h"
 #include "support/Options.h"
-#include "support/Process.h"
-#include "support/Progress.h"
 #include "support/Quantities.h"
 #include "support/ScratchFolder.h"
 #include "tools/commands/OutOption.h"
+#include "tools/tune/Interrupt.h"
+#include "tools/tune/OnCuda.h"
+#include "tools/tune/Recorded.h"
 
 #include <CLI/CLI.hpp>
 
-#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <optional>
 
 namespace tessera::tools {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-std::atomic<bool> interrupted{false};
-
-// The first signal ends the search in good order, the second the process.
-void onInterrupt(int signal) {
-  if (interrupted.exchange(true))
-    ::signal(signal, SIG_DFL);
-}
-
-class InterruptFlag {
-public:
-  InterruptFlag() {
-    struct sigaction action = {};
-    action.sa_handler = onInterrupt;
-    for (int signal : {SIGINT, SIGTERM})
-      ::sigaction(signal, &action, nullptr);
-  }
-  ~InterruptFlag() {
-    for (int signal : {SIGINT, SIGTERM})
-      ::signal(signal, SIG_DFL);
-  }
-};
-
-// The launches of a micro-batch of the training run as cases.
-void recordStep(const TuneSearch &search, const fs::path &folder) {
-  SpawnOptions spawn;
-  spawn.arguments = {executablePath().string(), "train", "--micro-batch",
-                     "--config", search.config};
-  spawn.arguments.insert(spawn.arguments.end(), search.rest.begin(),
-                         search.rest.end());
-  const auto set = [&](Option option, const std::string &value) {
-    spawn.environment.push_back(std::string(optionInfo(option).name) + "=" +
-                                value);
-  };
-  set(Option::Record, (folder / "cases").string());
-  set(Option::RecordKernels, search.kernels);
-  set(Option::RecordLimit, "64");
-  set(Option::RecordDistinct, "1");
-  const bool forCpu = search.gpu.empty() && search.device == "cpu";
-  set(Option::KernelsOf, forCpu ? "" : "gpu");
-  set(Option::LogLevel, "warning");
-  // The kernels' own choices are what candidates are measured against.
-  set(Option::Tuned, "none");
-  spawn.quiet = true;
-  Process training = Process::spawn(spawn);
-  Progress progress;
-  std::optional<ExitStatus> status;
-  while (!(status = training.wait(std::chrono::milliseconds(100)))) {
-    if (interrupted)
-      throw Error("interrupted while a micro-batch was recorded",
-                  "nothing was tuned; start again");
-    if (progress.due())
-      progress.show("recording a micro-batch of " + search.config + " ... " +
-                    std::to_string(int(progress.seconds())) + " s");
-  }
-  if (!status->ok())
-    throw Error("a micro-batch of " + search.config + " ended with " +
-                    status->text(),
-                "its own message stands above; try: tessera train --config " +
-                    search.config + " train.steps=1");
-}
-
-std::vector<fs::path> recordedFolders(const TuneSearch &search,
-                                      const fs::path &scratch) {
-  std::vector<fs::path> folders;
-  if (!search.config.empty()) {
-    recordStep(search, scratch);
-    try {
-      return cases::findCases(scratch / "cases");
-    } catch (const Error &) {
-      throw Error("a micro-batch of " + search.config +
-                      " launched no kernel that can be tuned",
-                  search.kernels.empty()
-                      ? "train with kernels: tessera"
-                      : "check the names in --kernels " + search.kernels);
-    }
-  }
-  for (const std::string &path : search.rest)
-    for (const fs::path &folder : cases::findCases(path))
-      folders.push_back(folder);
-  return folders;
-}
-
-std::string commandLine(const TuneSearch &search) {
-  std::string text = "tessera tune";
-  if (!search.config.empty())
-    text += " --config " + search.config;
-  for (const std::string &word : search.rest)
-    text += " " + word;
-  if (!search.kernels.empty())
-    text += " --kernels " + search.kernels;
-  text += search.gpu.empty() ? " --device " + search.device
-                             : " --gpu " + search.gpu;
-  return text + " --budget " + search.budget + " --out " + search.out;
-}
 
 std::string timeText(double microseconds) {
   char text[32];
@@ -220,7 +122,10 @@ void addTuneSearchOptions(CLI::App &verb, TuneSearch &search) {
                   "recorded launches (docs/cases.md)");
   verb.add_option("--kernels", search.kernels,
                   "patterns of kernel names: \"select_*,rope\"; default: all");
-  verb.add_option("--device", search.device, "cpu")->capture_default_str();
+  verb.add_option("--device", search.device,
+                  "whose kernels are timed: cpu, or cuda for the GPU of this "
+                  "machine")
+      ->capture_default_str();
   verb.add_option("--gpu", search.gpu,
                   "predict times for a GPU that is not at hand: a100, "
                   "a100-pcie, h100, h200 (docs/cost-model.md)");
@@ -281,12 +186,13 @@ int runPrediction(TuneSearch search) {
   const tune::GpuData gpu = tune::findGpu(search.gpu);
   const tune::SearchOptions options =
       searchOptions(search, tune::deviceModel(gpu));
-  InterruptFlag flag;
+  const InterruptFlag flag;
   const ScratchFolder scratch("tune");
   tune::JobList list =
       jobsOf(search, scratch.path(), "sim:" + gpu.rates.target);
   return summarize(
-      search, tune::predictTable(list.jobs, options, gpu, interrupted, print));
+      search, tune::predictTable(list.jobs, options, gpu,
+                                 InterruptFlag::isSet(), print));
 }
 
 } // namespace
@@ -295,16 +201,19 @@ int runTuneSearch(const TuneSearch &given) {
   TuneSearch search = given;
   if (!search.gpu.empty())
     return runPrediction(search);
-  if (search.device != "cpu")
-    throw Error("--device " + search.device + ": only the cpu is tuned yet",
-                "leave the option out; --gpu NAME predicts for a GPU");
+  if (search.device != "cpu" && search.device != "cuda")
+    throw Error("--device " + search.device + " is not tuned",
+                "say --device cpu or --device cuda; --gpu NAME predicts for a "
+                "GPU that is not at hand");
   const tune::SearchOptions options = searchOptions(
       search, tune::deviceModel(runtime::findLaunchDevice(search.device)));
-  InterruptFlag flag;
+  const InterruptFlag flag;
+  if (search.device == "cuda")
+    return tuneOnCuda(search, options);
   const ScratchFolder scratch("tune");
   tune::JobList list = jobsOf(search, scratch.path(), search.device);
-  return summarize(search,
-                   tune::search(list.jobs, options, interrupted, print));
+  return summarize(search, tune::search(list.jobs, options,
+                                        InterruptFlag::isSet(), print));
 }
 
 } // namespace tessera::tools

@@ -3,23 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
-#include <vector>
+#include "tools/tune/Request.h"
 
 namespace CLI {
 class App;
 } // namespace CLI
 
 namespace tessera::tools {
-
-struct TuneSearch {
-  std::string config; // of a training run
-  // Settings of the run with --config, else folders of recorded launches.
-  std::vector<std::string> rest;
-  std::string kernels, device = "cpu", budget = "2m", out;
-  std::string gpu; // that is not at hand: predicted, not measured
-  bool resume = false;
-};
 
 void addTuneSearchOptions(CLI::App &verb, TuneSearch &search);
 

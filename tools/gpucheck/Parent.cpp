@@ -118,12 +118,19 @@ private:
            std::chrono::duration<double>(Clock::now() - start).count();
   }
 
-  // For tuning.
+  // For tuning: what follows it keeps its part.
   double tuneLeft() const {
-    double kept = afterTuning;
-    for (size_t i = 0; i < results.items().size(); ++i)
-      if (results.items()[i].kind == Kind::Time && !results.done(i))
+    double kept = 0, others = 0;
+    for (size_t i = 0; i < results.items().size(); ++i) {
+      const Kind kind = results.items()[i].kind;
+      if (results.done(i))
+        continue;
+      if (kind == Kind::Time)
         kept += secondsOfTime;
+      else if (kind == Kind::Peers || kind == Kind::Calibrate)
+        others = afterTuning;
+    }
+    kept += others;
     return left() - std::min(kept, mostOfBudget * options.budget);
   }
 

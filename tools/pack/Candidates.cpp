@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <optional>
 
 namespace tessera::tools {
 
@@ -20,8 +21,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 // Enough for every worker.
 constexpr size_t compiledAtOnce = 16;
+// What has a budget looks at the clock this often.
+constexpr size_t compiledInABudget = 4;
 
 syntax::CompileRequest requestOf(const tune::Job &job,
                                  const tune::Candidate &candidate) {
@@ -36,9 +41,10 @@ syntax::CompileRequest requestOf(const tune::Job &job,
 
 class Packer {
 public:
-  Packer(const CandidatesJob &wanted, const tune::Job &job)
-      : wanted(wanted), job(job), folder(wanted.out / job.loaded.folderName()) {
-  }
+  Packer(const CandidatesJob &wanted, const tune::Job &job,
+         std::optional<Clock::time_point> deadline)
+      : wanted(wanted), job(job), deadline(deadline),
+        folder(wanted.out / job.loaded.folderName()) {}
 
   // Throws Error when the kernel's own choice cannot be compiled.
   cases::PackedTuning run() {
@@ -50,8 +56,14 @@ public:
       throw Error("there is no configuration to try: " +
                   (tuning.leftOut.empty() ? "the kernel has none"
                                           : tuning.leftOut[0].second));
-    for (size_t first = 0; first < all.size(); first += compiledAtOnce) {
-      const size_t last = std::min(first + compiledAtOnce, all.size());
+    const size_t most = deadline ? compiledInABudget : compiledAtOnce;
+    for (size_t first = 0; first < all.size(); first += most) {
+      const size_t last = std::min(first + most, all.size());
+      if (first > 0 && deadline && Clock::now() >= *deadline) {
+        for (size_t i = first; i < all.size(); ++i)
+          tuning.leftOut.emplace_back(all[i].use, "no time was left to compile");
+        break;
+      }
       compileTogether({all.begin() + long(first), all.begin() + long(last)});
       for (size_t i = first; i < last; ++i)
         add(all[i]);
@@ -87,6 +99,7 @@ private:
 
   const CandidatesJob &wanted;
   const tune::Job &job;
+  const std::optional<Clock::time_point> deadline;
   const fs::path folder;
   cases::PackedTuning tuning;
 };
@@ -100,11 +113,18 @@ size_t packCandidates(const CandidatesJob &wanted,
   // One kernel may not take the time of all others.
   if (!std::getenv(optionInfo(Option::CompileTimeout).name))
     ::setenv(optionInfo(Option::CompileTimeout).name, "60", 1);
+  const Clock::time_point end = Clock::now() + wanted.budget;
   size_t failed = list.refused.size(), done = 0;
   for (const std::string &why : list.refused)
     say("not to be tuned: " + why);
   for (const tune::Job &job : list.jobs) {
     const std::string name = job.loaded.folderName();
+    std::optional<Clock::time_point> deadline;
+    if (wanted.budget.count()) {
+      const Clock::time_point now = Clock::now();
+      deadline = now + std::max(end - now, Clock::duration::zero()) /
+                           int64_t(list.jobs.size() - done);
+    }
     const std::string start = fmt::format(
         "[{} of {}] {:<32} {}", ++done, list.jobs.size(), name, wanted.target);
     // As the launch itself is packed, whose code is the first candidate.
@@ -113,7 +133,7 @@ size_t packCandidates(const CandidatesJob &wanted,
     ::setenv(optionInfo(Option::F32Default).name,
              tf32 ? "tf32" : job.launch.f32Default.c_str(), 1);
     try {
-      const cases::PackedTuning tuning = Packer(wanted, job).run();
+      const cases::PackedTuning tuning = Packer(wanted, job, deadline).run();
       cases::packTuning(folder, wanted.target, tuning);
       say(fmt::format("{}, {} configurations, {} left out", start,
                       tuning.candidates.size(), tuning.leftOut.size()));

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -17,12 +18,15 @@ struct CandidatesJob {
   std::string kernels;                      // "window_*,rope"; empty: all
   // Also the PTX of what has machine code, for a driver that refuses that.
   bool withPtx = false;
+  // Of all cases together, each with an equal part of what is left; beyond it a
+  // case gets the kernel's own choice alone. 0: as long as it takes.
+  std::chrono::seconds budget{0};
 };
 
 // Adds to each packed case the configurations of its search space
 // (autotune/SearchSpace.h), compiled for the target; of cases with one key of a
-// table, to the one of the largest grid. What does not compile is kept with the
-// reason. `say` gets a line for each. Gives the number of cases that cannot be
+// table, to the one of the largest grid. What does not compile, or not in time,
+// is kept with the reason. `say` gets a line for each. Gives the number of cases that cannot be
 // tuned at all. Throws Error where no kernel matches.
 size_t packCandidates(const CandidatesJob &job,
                       const std::function<void(const std::string &)> &say);

@@ -1,0 +1,84 @@
+// tools/tune/Recorded.cpp - records a micro-batch of a training run.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/tune/Recorded.h"
+
+#include "runtime/cases/Case.h"
+#include "support/Error.h"
+#include "support/Options.h"
+#include "support/Process.h"
+#include "support/Progress.h"
+#include "tools/tune/Interrupt.h"
+
+#include <chrono>
+#include <optional>
+
+namespace tessera::tools {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// The launches of a micro-batch of the training run as cases.
+void recordStep(const TuneSearch &search, const fs::path &folder) {
+  SpawnOptions spawn;
+  spawn.arguments = {executablePath().string(), "train", "--micro-batch",
+                     "--config", search.config};
+  spawn.arguments.insert(spawn.arguments.end(), search.rest.begin(),
+                         search.rest.end());
+  const auto set = [&](Option option, const std::string &value) {
+    spawn.environment.push_back(std::string(optionInfo(option).name) + "=" +
+                                value);
+  };
+  set(Option::Record, (folder / "cases").string());
+  set(Option::RecordKernels, search.kernels);
+  set(Option::RecordLimit, "64");
+  set(Option::RecordDistinct, "1");
+  const bool forCpu = search.gpu.empty() && search.device == "cpu";
+  set(Option::KernelsOf, forCpu ? "" : "gpu");
+  set(Option::LogLevel, "warning");
+  // The kernels' own choices are what candidates are measured against.
+  set(Option::Tuned, "none");
+  spawn.quiet = true;
+  Process training = Process::spawn(spawn);
+  Progress progress;
+  std::optional<ExitStatus> status;
+  while (!(status = training.wait(std::chrono::milliseconds(100)))) {
+    if (InterruptFlag::isSet())
+      throw Error("interrupted while a micro-batch was recorded",
+                  "nothing was tuned; start again");
+    if (progress.due())
+      progress.show("recording a micro-batch of " + search.config + " ... " +
+                    std::to_string(int(progress.seconds())) + " s");
+  }
+  if (!status->ok())
+    throw Error("a micro-batch of " + search.config + " ended with " +
+                    status->text(),
+                "its own message stands above; try: tessera train --config " +
+                    search.config + " train.steps=1");
+}
+
+} // namespace
+
+std::vector<fs::path> recordedFolders(const TuneSearch &search,
+                                      const fs::path &scratch) {
+  std::vector<fs::path> folders;
+  if (!search.config.empty()) {
+    recordStep(search, scratch);
+    try {
+      return cases::findCases(scratch / "cases");
+    } catch (const Error &) {
+      throw Error("a micro-batch of " + search.config +
+                      " launched no kernel that can be tuned",
+                  search.kernels.empty()
+                      ? "train with kernels: tessera"
+                      : "check the names in --kernels " + search.kernels);
+    }
+  }
+  for (const std::string &path : search.rest)
+    for (const fs::path &folder : cases::findCases(path))
+      folders.push_back(folder);
+  return folders;
+}
+
+} // namespace tessera::tools

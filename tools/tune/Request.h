@@ -1,0 +1,23 @@
+// tools/tune/Request.h - what tessera tune was asked to measure.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tessera::tools {
+
+struct TuneSearch {
+  std::string config; // of a training run
+  // Settings of the run with --config, else folders of recorded launches.
+  std::vector<std::string> rest;
+  std::string kernels, device = "cpu", budget = "2m", out;
+  std::string gpu; // that is not at hand: predicted, not measured
+  bool resume = false;
+};
+
+// The command that asks for it.
+std::string commandLine(const TuneSearch &search);
+
+} // namespace tessera::tools
