@@ -51,6 +51,7 @@ int main(int argc, char **argv) {
   app.add_option("--python", options.python,
                  "that may have torch, whose attention is timed, too")
       ->capture_default_str();
+  app.add_flag("--part", options.isPart)->group("");
   // The parent's.
   app.add_option("--worker", options.worker)->group("");
   app.add_option("--skip", options.skip)->group("");

@@ -52,16 +52,14 @@ class Planted : public Author {
 protected:
   // A launch of a file's kernel on n numbers.
   std::string record(const std::string &name, const std::string &file,
-                     int64_t n, int64_t sequence = 0,
-                     int64_t repeat = 100000) {
+                     int64_t n, int64_t sequence = 0, int64_t repeat = 100000) {
     cases::Case recorded;
     recorded.name = name;
     recorded.kernel = "scale";
     recorded.kernelFile = "kernel.py";
     recorded.grid = {uint32_t((n + 63) / 64), 1, 1};
-    recorded.constexprs = {{"REPEAT", repeat},
-                           {"BAD", int64_t(0)},
-                           {"BLOCK", int64_t(64)}};
+    recorded.constexprs = {
+        {"REPEAT", repeat}, {"BAD", int64_t(0)}, {"BLOCK", int64_t(64)}};
     for (const char *pointer : {"X", "Y"}) {
       cases::CaseArgument argument;
       argument.name = pointer;

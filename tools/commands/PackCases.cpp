@@ -37,6 +37,7 @@ struct PackCasesOptions {
   std::vector<std::string> cases, targets = {"sm_80", "sm_90"};
   std::string out = "packed", commit, tuneKernels, tuneBudget;
   bool tune = false, tunePtx = false, microbenchmarks = false;
+  bool isPart = false; // of another command, which says what comes next
 };
 
 // fp32 dots are of tf32, as they are by default, where no integer depends on
@@ -130,13 +131,12 @@ size_t packAllCandidates(const std::vector<fs::path> &folders,
   if (!options.tuneBudget.empty())
     budget = parseTimeSpan(options.tuneBudget, "--tune-budget");
   for (const std::string &target : options.targets)
-    failed += packCandidates(
-        {folders, options.out, target, options.tuneKernels, options.tunePtx,
-         budget},
-        [](const std::string &line) {
-          std::printf("%s\n", line.c_str());
-          std::fflush(stdout);
-        });
+    failed += packCandidates({folders, options.out, target, options.tuneKernels,
+                              options.tunePtx, budget},
+                             [](const std::string &line) {
+                               std::printf("%s\n", line.c_str());
+                               std::fflush(stdout);
+                             });
   return failed;
 }
 
@@ -166,10 +166,11 @@ int run(const PackCasesOptions &options) {
     packCalibration(options.out, options.targets);
   packProgram(options);
   failed = std::min(failed, folders.size());
-  std::printf("%zu of %zu cases in %s; run them where a GPU is: "
-              "%s/tessera-gpu-check %s\n",
-              folders.size() - failed, folders.size(), options.out.c_str(),
-              options.out.c_str(), options.out.c_str());
+  if (!options.isPart)
+    std::printf("%zu of %zu cases in %s; run them where a GPU is: "
+                "%s/tessera-gpu-check %s\n",
+                folders.size() - failed, folders.size(), options.out.c_str(),
+                options.out.c_str(), options.out.c_str());
   return failed ? 1 : 0;
 }
 
@@ -195,7 +196,7 @@ Command addPackCases(CLI::App &app) {
   verb->add_option("--tune-kernels", options->tuneKernels,
                    "with --tune: only kernels of these patterns, "
                    "\"window_*,rope\"");
-  verb->add_option("--tune-budget", options.tuneBudget,
+  verb->add_option("--tune-budget", options->tuneBudget,
                    "with --tune: time to compile configurations, for each "
                    "target (2m); default: as long as it takes");
   verb->add_flag("--tune-ptx", options->tunePtx,
@@ -204,6 +205,7 @@ Command addPackCases(CLI::App &app) {
   verb->add_flag("--microbenchmarks", options->microbenchmarks,
                  "also the kernels that measure the figures of the cost "
                  "model");
+  verb->add_flag("--part", options->isPart)->group("");
   verb->footer(
       "Examples:\n"
       "  tessera record --config configs/sim_smoke.yaml --out cases\n"

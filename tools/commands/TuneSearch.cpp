@@ -190,9 +190,8 @@ int runPrediction(TuneSearch search) {
   const ScratchFolder scratch("tune");
   tune::JobList list =
       jobsOf(search, scratch.path(), "sim:" + gpu.rates.target);
-  return summarize(
-      search, tune::predictTable(list.jobs, options, gpu,
-                                 InterruptFlag::isSet(), print));
+  return summarize(search, tune::predictTable(list.jobs, options, gpu,
+                                              InterruptFlag::isSet(), print));
 }
 
 } // namespace
@@ -212,8 +211,8 @@ int runTuneSearch(const TuneSearch &given) {
     return tuneOnCuda(search, options);
   const ScratchFolder scratch("tune");
   tune::JobList list = jobsOf(search, scratch.path(), search.device);
-  return summarize(search, tune::search(list.jobs, options,
-                                        InterruptFlag::isSet(), print));
+  return summarize(
+      search, tune::search(list.jobs, options, InterruptFlag::isSet(), print));
 }
 
 } // namespace tessera::tools

@@ -42,9 +42,10 @@ struct Options {
   std::string table; // of tuned configurations; default: beside `json`
   std::string python = "python3"; // for Peers
   cases::PackedOptions launches;
-  uint32_t seconds = 60;           // that a phase of an item may take
-  uint32_t budget = 0;             // seconds of all; 0: no limit
-  bool resume = false;             // takes over what `json` has
+  uint32_t seconds = 60; // that a phase of an item may take
+  uint32_t budget = 0;   // seconds of all; 0: no limit
+  bool resume = false;   // takes over what `json` has
+  bool isPart = false;   // of another command, which says what it made
   std::vector<std::string> phases; // names of kinds; empty: all
 
   // This process is the worker: it begins with this item, leaves out those of

@@ -367,7 +367,7 @@ int Results::finish(bool interrupted) {
     std::printf("geometric mean of %zu times: %.3f x the other compiler's\n",
                 result["compared"].get<size_t>(),
                 result["peer_ratio"].get<double>());
-  if (!table.empty())
+  if (!table.empty() && !options.isPart)
     std::printf("tuned configurations: %s\n", table.c_str());
   if (const Json &left = result["not_done"]; !left.empty()) {
     std::printf("not done%s: %zu\n",
@@ -375,7 +375,8 @@ int Results::finish(bool interrupted) {
                 left.size());
     for (const Json &name : left)
       std::printf("  %s\n", name.get<std::string>().c_str());
-    std::printf("go on with --resume\n");
+    if (!options.isPart)
+      std::printf("go on with --resume\n");
   }
   std::printf("%.1f s\n", result["seconds"].get<double>());
   if (interrupted)

@@ -61,7 +61,8 @@ public:
       const size_t last = std::min(first + most, all.size());
       if (first > 0 && deadline && Clock::now() >= *deadline) {
         for (size_t i = first; i < all.size(); ++i)
-          tuning.leftOut.emplace_back(all[i].use, "no time was left to compile");
+          tuning.leftOut.emplace_back(all[i].use,
+                                      "no time was left to compile");
         break;
       }
       compileTogether({all.begin() + long(first), all.begin() + long(last)});

@@ -102,10 +102,10 @@ private:
     for (const fs::path &folder : folders)
       spawn.arguments.push_back(folder.string());
     // PTX too: newer GPUs run it, and a simulated driver runs nothing else.
-    spawn.arguments.insert(spawn.arguments.end(),
-                           {"-o", making.string(), "--target",
-                            options.device.target, "--tune", "--tune-ptx",
-                            "--tune-budget", std::to_string(half) + "s"});
+    spawn.arguments.insert(
+        spawn.arguments.end(),
+        {"-o", making.string(), "--target", options.device.target, "--tune",
+         "--tune-ptx", "--tune-budget", std::to_string(half) + "s", "--part"});
     if (!search.kernels.empty())
       spawn.arguments.insert(spawn.arguments.end(),
                              {"--tune-kernels", search.kernels});
@@ -130,11 +130,10 @@ private:
         std::max<int64_t>({options.budget.count() - passed.count(),
                            options.budget.count() / 2, 1});
     SpawnOptions spawn;
-    spawn.arguments = {program.string(),       packed().string(),
-                       "--phases",             "tune",
-                       "--json",               result().string(),
-                       "--table",              found().string(),
-                       "--budget",             std::to_string(left)};
+    spawn.arguments = {
+        program.string(), packed().string(),    "--phases", "tune",
+        "--json",         result().string(),    "--table",  found().string(),
+        "--budget",       std::to_string(left), "--part"};
     std::error_code ignored;
     if (goesOn && fs::exists(result(), ignored))
       spawn.arguments.push_back("--resume");
