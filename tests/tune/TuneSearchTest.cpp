@@ -187,13 +187,14 @@ TEST_F(TuneSearch, TwoFasterThanTheOwnChoiceEndTheHalving) {
   expectFine(result);
   ASSERT_EQ(entries().size(), 1u);
   EXPECT_EQ(repeat(entries()[0].use), 1);
-  // 3 rounds for all, 11 and perhaps 22 for the best beside the own choice.
+  // 3 rounds for all, 11 for the best beside the own choice, and 22 and 44 more
+  // where other programs leave it unclear (docs/tuning.md).
   const std::string times = readFile(path("table.yaml.times"));
   const std::regex line("\"?samples\"?: *([0-9]+)");
   size_t counted = 0;
   for (std::sregex_iterator at(times.begin(), times.end(), line), end;
        at != end; ++at, ++counted)
-    EXPECT_LE(std::stoi((*at)[1]), 3 + 11 + 22);
+    EXPECT_LE(std::stoi((*at)[1]), 3 + 11 + 22 + 44);
   EXPECT_EQ(counted, 3u) << times;
 }
 
