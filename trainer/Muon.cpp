@@ -26,8 +26,14 @@ at::Tensor orthogonalized(const at::Tensor &matrix, at::ScalarType type) {
   if (tall)
     x = x.t(); // the smaller product of itself
   for (int i = 0; i < iterations; ++i) {
+    // a x + (b g + c g g) x as (a + g (b + c g)) x: products that add to a
+    // matrix would copy it first.
     const at::Tensor gram = x.mm(x.t());
-    x = at::addmm(x, at::addmm(gram, gram, gram, b, c), x, a);
+    at::Tensor factor = gram * c;
+    factor.diagonal().add_(b);
+    factor = gram.mm(factor);
+    factor.diagonal().add_(a);
+    x = factor.mm(x);
   }
   return tall ? x.t() : x;
 }
