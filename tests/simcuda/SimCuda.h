@@ -11,10 +11,11 @@
 // nothing, what comes to the host is zero: for the time of the host).
 // SIM_CUDA_DEVICES: how many GPUs, 1 without it. SIM_CUDA_US: microseconds
 // between any two events, 250 without it; "250,add=100,scan=7": what launches
-// take, by the kernel's name; "counted": by their instructions. SIM_CUDA_FAIL: "cuMemAlloc=2" makes a function
-// return an error, a kernel's name instead makes that kernel fail; "@3" behind
-// it: the third time only. SIM_CUDA_COUNTS: a file that receives, at the end of
-// the process, how often each function was called and each kernel run.
+// take, by the kernel's name; "counted": by their instructions. SIM_CUDA_FAIL:
+// "cuMemAlloc=2" makes a function return an error, a kernel's name instead
+// makes that kernel fail; "@3" behind it: the third time only. SIM_CUDA_COUNTS:
+// a file that receives, at the end of the process, how often each function was
+// called and each kernel run.
 #pragma once
 
 #include <cstddef>
