@@ -87,6 +87,7 @@ TEST_F(TuneCuda, AnInterruptedOneGoesOn) {
   ASSERT_EQ(::kill(running.pid(), SIGINT), 0);
   EXPECT_EQ(running.wait().code, 130);
   ASSERT_TRUE(fs::exists(path("table.yaml.work/packed")));
+  EXPECT_FALSE(fs::exists(path("table.yaml"))); // it was not run to its end
   // Nothing is recorded or compiled again.
   edit(file, "REPEAT=[2999]", "REPEAT=[1]");
   const CommandResult again = tune({folder, "--resume", "--budget", "2m"});
