@@ -55,6 +55,7 @@ void lower(mlir::ModuleOp module, const std::string &kernel) {
   mlir::PassManager passes(module.getContext());
   if (laidOut) {
     passes.addPass(codegen::gpu::createDotInstructionsPass());
+    passes.addPass(codegen::gpu::createAsyncWaitsPass());
   } else {
     compiler::addTilePasses(passes);
     codegen::addLayoutPasses(passes, options);

@@ -123,10 +123,10 @@ static Behavior entryOf(Operation *op) {
         behavior.writesLog = true;
         return behavior;
       })
-      .Case<AssumeOp, SmemAllocOp, SmemIndexOp, SmemTransOp, BitcastOp,
-            ConvertOp, YieldOp, AddPtrOp, ProgramIdOp, NumProgramsOp, RangeOp,
-            SplatOp, ExpandDimsOp, BroadcastOp, ReshapeOp, TransOp, JoinOp,
-            SplitOp>([](Operation *) { return MemoryBehavior(); })
+      .Case<AssumeOp, SmemAllocOp, SmemIndexOp, SmemTransOp, AsyncDoneOp,
+            BitcastOp, ConvertOp, YieldOp, AddPtrOp, ProgramIdOp, NumProgramsOp,
+            RangeOp, SplatOp, ExpandDimsOp, BroadcastOp, ReshapeOp, TransOp,
+            JoinOp, SplitOp>([](Operation *) { return MemoryBehavior(); })
       .Default([](Operation *) { return std::nullopt; });
 }
 

@@ -16,6 +16,7 @@ PAGE, PASSES = "docs/compiler/memory-model.md", "codegen/gpu/passes/PassList.cpp
 ROWS = {
     "tessera-pipeline-loops": "pipeline/PipelineLoops.cpp pipeline/StagedLoads.cpp pipeline/SplitLoads.cpp pipeline/Pipeline.h",
     "tessera-promote-operands": "pipeline/PromoteOperands.cpp",
+    "tessera-async-waits": "memory/AsyncWaits.cpp",
     "tessera-memory-barriers": "memory/MemoryBarriers.cpp",
     "SharedLiveness": "memory/SharedLiveness.cpp memory/SharedLiveness.h",
     "places in shared memory": "memory/Scratch.cpp memory/Scratch.h",

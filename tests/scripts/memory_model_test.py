@@ -45,7 +45,7 @@ class Drawing(unittest.TestCase):
     def test_another_order_of_passes(self):
         [found] = self.problems(passes=self.passes.replace("createGuardMasksPass", "createXPass").replace("createMemoryBarriersPass", "createGuardMasksPass")
                                 .replace("createXPass", "createMemoryBarriersPass"))
-        self.assertIn("the order of passes is pipeline-loops -> promote-operands -> guard-masks -> memory-barriers, ", found)
+        self.assertIn("the order of passes is pipeline-loops -> promote-operands -> guard-masks -> async-waits -> memory-barriers, ", found)
 
 
 unittest.main()

@@ -40,6 +40,7 @@ void addLayoutPasses(OpPassManager &passes, const GpuOptions &options) {
   passes.addPass(gpu::createGuardMasksPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
+  passes.addPass(gpu::createAsyncWaitsPass());
   passes.addPass(gpu::createMemoryBarriersPass());
 }
 

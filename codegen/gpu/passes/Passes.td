@@ -138,6 +138,18 @@ def GuardMasksPass : GpuPass<"tessera-guard-masks"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def AsyncWaitsPass : GpuPass<"tessera-async-waits"> {
+  let summary = "Say how many groups of copies a wait may leave under way";
+  let description = [{
+    The hardware waits until at most so many of a thread's groups are under way,
+    and these are the youngest. For a `tile.async_wait` that is the number of
+    groups that are committed behind the ones it names, where ways through
+    branches and loops differ the least. Refused are a commit that leaves out a
+    copy under way or takes a token of no copy of its own, a wait for what is no
+    group, and a copy that nobody waits for and a load needs.
+  }];
+}
+
 def MemoryBarriersPass : GpuPass<"tessera-memory-barriers"> {
   let summary = "Put barriers between accesses of a program that may meet";
   let description = [{

@@ -10,8 +10,9 @@ using namespace tessera;
 namespace {
 
 // Two buffers: the second is copied while the first is read. WAIT and BARRIER
-// are what keeps them apart.
-std::string kernelText(const std::string &wait, const std::string &barrier) {
+// are what keeps them apart; AFTER stands behind the read.
+std::string kernelText(const std::string &wait, const std::string &barrier,
+                       const std::string &after = "") {
   return R"(
 #rows = #tile.linear<16x32, register = [[0, 1], [0, 2]], lane = [[0, 4], [0, 8], [0, 16], [1, 0], [2, 0]], warp = [[4, 0], [8, 0]]>
 #acc = #tile.linear<16x32, register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8], [0, 16]]>
@@ -36,12 +37,14 @@ func.func @copy(%in: !tile.ptr<f32>, %out: !tile.ptr<f32>, %n: i32) {
   %b = tile.smem_alloc : !tile.smem<2 x 16x32xf32, #mem>
   %c1i = arith.constant 1 : i32
   %v = tile.smem_index %b[%c1i] : !tile.smem<2 x 16x32xf32, #mem>
-  tile.async_copy %p, %v mask %mask vector 4 : tensor<16x32x!tile.ptr<f32>, #rows> -> !tile.smem<1 x 16x32xf32, #mem>
-  tile.async_commit
+  %t = tile.async_copy %p, %v mask %mask vector 4 : tensor<16x32x!tile.ptr<f32>, #rows> -> !tile.smem<1 x 16x32xf32, #mem>
+  %g = tile.async_commit %t
 )" + wait +
          "\n" + barrier + R"(
   %x = tile.smem_load %v : !tile.smem<1 x 16x32xf32, #mem> -> tensor<16x32xf32, #acc>
   tile.store %q, %x : tensor<16x32x!tile.ptr<f32>, #acc>, tensor<16x32xf32, #acc>
+)" + after +
+         R"(
   return
 }
 )";
@@ -50,7 +53,7 @@ func.func @copy(%in: !tile.ptr<f32>, %out: !tile.ptr<f32>, %n: i32) {
 TEST(GpuShared, CopiesArriveAndMaskedRowsAreZero) {
   GpuKernelOptions how;
   how.assignLayouts = false;
-  GpuKernel kernel(kernelText("tile.async_wait 0", "tile.barrier"), how);
+  GpuKernel kernel(kernelText("tile.async_wait %g", "tile.barrier"), how);
   std::vector<float> in(512), out(512, -1);
   for (size_t i = 0; i < in.size(); ++i)
     in[i] = float(i + 1);
@@ -68,9 +71,10 @@ TEST(GpuShared, TheSimulatorSeesAMissingWaitAndAMissingBarrier) {
   how.assignLayouts = false;
   std::vector<float> in(512), out(512, -1);
   EXPECT_THROW(
-      GpuKernel(kernelText("", "tile.barrier"), how).run({1}, {in, out, 16}),
+      GpuKernel(kernelText("", "tile.barrier", "tile.async_wait %g"), how)
+          .run({1}, {in, out, 16}),
       std::exception);
-  EXPECT_THROW(GpuKernel(kernelText("tile.async_wait 0", ""), how)
+  EXPECT_THROW(GpuKernel(kernelText("tile.async_wait %g", ""), how)
                    .run({1}, {in, out, 16}),
                std::exception);
 }
