@@ -241,7 +241,7 @@ llvm::Value *Emitter::shared(int64_t offset) {
 
 int64_t Emitter::scratchOffset(Operation *op) {
   auto attr = op->getAttrOfType<IntegerAttr>(tile::kScratchOffsetAttr);
-  assert(attr && "allocateScratch has not seen this operation");
+  assert(attr && "tessera-shared-places has not seen this operation");
   return attr.getInt();
 }
 

@@ -40,34 +40,6 @@ struct UnderWay {
   }
 };
 
-using Sources = llvm::SetVector<Operation *>;
-
-// The operations whose token this may be; null is one that is not known.
-Sources sourcesOf(Value token) {
-  Sources sources;
-  llvm::SmallPtrSet<Value, 8> seen;
-  SmallVector<Value> work = {token};
-  while (!work.empty()) {
-    Value value = work.pop_back_val();
-    if (!seen.insert(value).second)
-      continue;
-    auto incoming = incomingValues(value);
-    if (incoming.empty())
-      sources.insert(value.getDefiningOp());
-    llvm::append_range(work, incoming);
-  }
-  return sources;
-}
-
-Sources sourcesOf(ValueRange tokens) {
-  Sources sources;
-  for (Value token : tokens)
-    for (Operation *source : sourcesOf(token))
-      if (!isa_and_nonnull<tile::AsyncDoneOp>(source))
-        sources.insert(source);
-  return sources;
-}
-
 // What `op` copies to, if it goes on behind its own place.
 std::optional<MemoryAccess> copyOf(Operation *op) {
   auto access = memoryBehaviorOf(op).accessOf(MemorySpace::Shared);
@@ -98,7 +70,7 @@ private:
 
   // PTX puts every copy so far into the group.
   void visitCommit(tile::AsyncCommitOp commit, UnderWay &state) {
-    Sources copies = sourcesOf(commit.getCopies());
+    auto copies = tokenSources(commit.getCopies());
     const char *&text = wrong[commit] = nullptr;
     for (Operation *copy : state.open)
       if (!copies.contains(copy))
@@ -146,16 +118,14 @@ Operation *readerOf(Operation *op) {
 
 LogicalResult verifyTokens(func::FuncOp function) {
   bool right = true;
-  Sources awaited;
+  llvm::SetVector<Operation *> awaited;
   function.walk([&](tile::AsyncWaitOp wait) {
-    for (Operation *source : sourcesOf(wait.getGroups())) {
-      if (auto commit = dyn_cast_or_null<tile::AsyncCommitOp>(source)) {
-        awaited.insert_range(sourcesOf(commit.getCopies()));
-        continue;
+    awaited.insert_range(awaitedCopies(wait));
+    for (Operation *source : tokenSources(wait.getGroups()))
+      if (!isa_and_nonnull<tile::AsyncCommitOp>(source)) {
+        right = false;
+        wait.emitOpError("waits for what is no group of copies");
       }
-      right = false;
-      wait.emitOpError("waits for what is no group of copies");
-    }
   });
   function.walk([&](Operation *op) {
     Operation *reader =

@@ -150,6 +150,19 @@ def AsyncWaitsPass : GpuPass<"tessera-async-waits"> {
   }];
 }
 
+def SharedPlacesPass : GpuPass<"tessera-shared-places"> {
+  let summary = "Give buffers and scratch their places in shared memory";
+  let description = [{
+    What is live at other times shares a place (`tile.scratch`, the first byte):
+    a buffer lives from the first operation that touches it to the last, loops as
+    a whole unless each iteration fills it anew; scratch of `tile.scratch_bytes`
+    lives during its operation. `tessera.shared_bytes` is what a block needs;
+    whether it has so much the lowering asks.
+  }];
+  let options = [NumWarps,
+    Option<"target", "target", "std::string", "\"sm_80\"", "whose instructions scratch is for">];
+}
+
 def MemoryBarriersPass : GpuPass<"tessera-memory-barriers"> {
   let summary = "Put barriers between accesses of a program that may meet";
   let description = [{
@@ -169,6 +182,12 @@ def MemoryBarriersPass : GpuPass<"tessera-memory-barriers"> {
     Different arguments are taken to be different memory, and stores of one
     statement in different iterations to write different places when their
     addresses follow from arguments and counters alone.
+
+    A `tile.barrier scratch` comes before an operation whose scratch lies where
+    another thread may still be: in a buffer or in scratch that was touched since
+    the last barrier, or that copies have filled which this thread alone waited
+    for. The barriers within an operation with scratch order all accesses before
+    it and behind it.
   }];
   let dependentDialects = ["::tessera::tile::TileDialect"];
 }

@@ -118,7 +118,7 @@ private:
       codegen::addLayoutPasses(passes, options);
     } else {
       passes.addPass(codegen::gpu::createDotInstructionsPass());
-      passes.addPass(codegen::gpu::createAsyncWaitsPass());
+      codegen::addMemoryPasses(passes, options);
     }
     if (mlir::failed(passes.run(module)))
       throw std::runtime_error("the layout passes failed");

@@ -1,9 +1,12 @@
 // tests/unit/codegen/gpu/SharedTest.cpp - asynchronous copies on sim.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "support/Error.h"
 #include "tests/unit/codegen/gpu/GpuKernel.h"
 
 #include <gtest/gtest.h>
+
+#include <functional>
 
 using namespace tessera;
 
@@ -77,6 +80,46 @@ TEST(GpuShared, TheSimulatorSeesAMissingWaitAndAMissingBarrier) {
   EXPECT_THROW(GpuKernel(kernelText("tile.async_wait %g", ""), how)
                    .run({1}, {in, out, 16}),
                std::exception);
+}
+
+// What the lowering says of the kernel behind these passes.
+std::string refused(const std::function<void(mlir::PassManager &)> &add) {
+  mlir::DialectRegistry registry;
+  registry.insert<tile::TileDialect, mlir::arith::ArithDialect,
+                  mlir::func::FuncDialect>();
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(
+      kernelText("tile.async_wait %g", "tile.barrier"), &context);
+  mlir::PassManager passes(&context);
+  add(passes);
+  EXPECT_TRUE(module && mlir::succeeded(passes.run(*module)));
+  codegen::GpuOptions options;
+  options.target = GpuTarget::parse("sm_80");
+  llvm::LLVMContext code;
+  try {
+    codegen::lowerToLlvm(*module, code, options);
+  } catch (const Error &error) {
+    return error.message;
+  }
+  return "";
+}
+
+TEST(GpuShared, TheLoweringWantsWhatThePassesDecide) {
+  using namespace codegen::gpu;
+  EXPECT_NE(refused([](auto &passes) {
+              passes.addPass(createAsyncWaitsPass());
+            }).find("has no place in shared memory"),
+            std::string::npos);
+  EXPECT_NE(refused([](auto &passes) {
+              passes.addPass(createSharedPlacesPass());
+            }).find("the wait has no number of groups to leave"),
+            std::string::npos);
+  EXPECT_EQ(refused([](auto &passes) {
+              codegen::GpuOptions options;
+              options.target = GpuTarget::parse("sm_80");
+              codegen::addMemoryPasses(passes, options);
+            }),
+            "");
 }
 
 } // namespace
