@@ -159,3 +159,14 @@ func.func @overwritten_late(%p: !tile.ptr<f32>, %x: !tensor) {
   tile.store %s, %x : !pointers, !tensor
   return
 }
+
+// A buffer that comes from nobody knows where may be anywhere.
+// CHECK-LABEL: @unknown_buffer
+// CHECK: tile.smem_load
+// CHECK-NEXT: tile.barrier scratch
+// CHECK-NEXT: tile.reduce
+func.func @unknown_buffer(%b: !buffer) -> f32 {
+  %y = tile.smem_load %b : !buffer -> !tensor
+  %m = tile.reduce max %y, 0 : !tensor -> f32
+  return %m : f32
+}

@@ -82,8 +82,10 @@ TEST(GpuShared, TheSimulatorSeesAMissingWaitAndAMissingBarrier) {
                std::exception);
 }
 
-// What the lowering says of the kernel behind these passes.
-std::string refused(const std::function<void(mlir::PassManager &)> &add) {
+// What the lowering says of the kernel behind these passes, with `bytes` of
+// scratch written at its conversion.
+std::string refused(const std::function<void(mlir::PassManager &)> &add,
+                    int64_t bytes = -1) {
   mlir::DialectRegistry registry;
   registry.insert<tile::TileDialect, mlir::arith::ArithDialect,
                   mlir::func::FuncDialect>();
@@ -93,6 +95,11 @@ std::string refused(const std::function<void(mlir::PassManager &)> &add) {
   mlir::PassManager passes(&context);
   add(passes);
   EXPECT_TRUE(module && mlir::succeeded(passes.run(*module)));
+  if (bytes >= 0)
+    module->walk([&](tile::ConvertLayoutOp op) {
+      op->setAttr("tile.scratch_bytes",
+                  mlir::Builder(&context).getI64IntegerAttr(bytes));
+    });
   codegen::GpuOptions options;
   options.target = GpuTarget::parse("sm_80");
   llvm::LLVMContext code;
@@ -114,12 +121,15 @@ TEST(GpuShared, TheLoweringWantsWhatThePassesDecide) {
               passes.addPass(createSharedPlacesPass());
             }).find("the wait has no number of groups to leave"),
             std::string::npos);
-  EXPECT_EQ(refused([](auto &passes) {
-              codegen::GpuOptions options;
-              options.target = GpuTarget::parse("sm_80");
-              codegen::addMemoryPasses(passes, options);
-            }),
-            "");
+  auto all = [](mlir::PassManager &passes) {
+    codegen::GpuOptions options;
+    options.target = GpuTarget::parse("sm_80");
+    codegen::addMemoryPasses(passes, options);
+  };
+  EXPECT_EQ(refused(all), "");
+  EXPECT_EQ(refused(all, 2048), "");
+  EXPECT_NE(refused(all, 1024).find("convert_layout has no place in shared"),
+            std::string::npos);
 }
 
 } // namespace
