@@ -109,8 +109,8 @@ public:
   }
 
 private:
-  void runPhase(mlir::ModuleOp module, const std::string &phase,
-                const std::function<void(mlir::OpPassManager &)> &add) {
+  void run(mlir::ModuleOp module,
+           const std::function<void(mlir::OpPassManager &)> &add) {
     std::vector<Diagnostic> diagnostics;
     for (const PipelineMessage &message : runPasses(module, false, add))
       diagnostics.push_back(diagnosticOf(
@@ -118,10 +118,20 @@ private:
           "write it with other operations, or report it if it should work"));
     if (!diagnostics.empty())
       throw CompileError(std::move(diagnostics));
+  }
+
+  void runPhase(mlir::ModuleOp module, const std::string &phase,
+                const std::function<void(mlir::OpPassManager &)> &add) {
+    run(module, add);
     timer.lap(phase);
     if (const auto *edited = findOverride(request, phase)) {
       files.push_back(replaceStage(module, *edited));
       result.meta.edited.push_back(phase);
+      // Places and barriers are those of the edited text.
+      if (phase == "layout")
+        run(module, [&](mlir::OpPassManager &passes) {
+          codegen::addMemoryPasses(passes, options);
+        });
     }
     if (wantsStage(request, "places")) {
       PlacedText printed = printWithPlaces(module);
@@ -249,7 +259,7 @@ private:
       input.sass = sass;
       input.sharedBytes = result.meta.sharedBytes;
       input.threads = result.meta.threads;
-      input.buffers = codegen::sharedBuffers(module, options);
+      input.buffers = codegen::sharedBuffers(module);
       for (const syntax::DiagnosticRecord &remark : syntax::remarksOf(result))
         input.remarks.push_back({syntax::placeOf(remark), remark.message});
       result.stages["report"] =
@@ -268,11 +278,11 @@ private:
         module->getAttrOfType<mlir::IntegerAttr>(codegen::kSharedBytesAttr);
     if (!bytes || uint64_t(bytes.getInt()) <= options.target.sharedPerBlock)
       return;
-    message.text =
-        "the kernel needs " + std::to_string(bytes.getInt()) +
-        " bytes of shared memory; a block on " + options.target.name + " has " +
-        std::to_string(options.target.sharedPerBlock) + ": " +
-        codegen::describeBuffers(codegen::sharedBuffers(module, options));
+    message.text = "the kernel needs " + std::to_string(bytes.getInt()) +
+                   " bytes of shared memory; a block on " +
+                   options.target.name + " has " +
+                   std::to_string(options.target.sharedPerBlock) + ": " +
+                   codegen::describeBuffers(codegen::sharedBuffers(module));
     // An edited stage has no configurations.
     if (request.overrides.empty())
       hint = adviceForSharedMemory(*program, request, options);

@@ -23,8 +23,7 @@ std::string gpuPipelineText(const GpuTarget &target) {
   tile.printAsTextualPipeline(stream);
   stream << "\nlayout: ";
   layout.printAsTextualPipeline(stream);
-  stream << "\nlower: functions, places in shared memory, LLVM IR "
-            "(codegen/gpu/lower)\n"
+  stream << "\nlower: functions, LLVM IR (codegen/gpu/lower)\n"
             "optimize: LLVM's O3 without vectorizers\n"
             "emit: NVPTX for "
          << target.name << "\nptxas: a cubin\n";

@@ -4,8 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/SharedMemory.h"
 
-#include "codegen/gpu/kernel/Warps.h"
-#include "codegen/gpu/memory/Scratch.h"
 #include "codegen/gpu/passes/PassList.h"
 #include "compiler/CompileParts.h"
 #include "compiler/semantics/Semantics.h"
@@ -54,12 +52,6 @@ uint64_t sharedBytesOf(const syntax::Program &program,
       });
   if (!messages.empty())
     throw Error(messages[0].text, "the kernel does not compile");
-  try {
-    codegen::gpu::allocateScratch(*module,
-                                  codegen::withWarpsOf(*module, options));
-  } catch (const Error &) {
-    // It is more than there is; the number is there all the same.
-  }
   auto bytes =
       (*module)->getAttrOfType<mlir::IntegerAttr>(codegen::kSharedBytesAttr);
   return bytes ? uint64_t(bytes.getInt()) : 0;

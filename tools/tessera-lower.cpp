@@ -2,11 +2,8 @@
 // tests and for looking.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/gpu/Functions.h"
 #include "codegen/gpu/Lower.h"
 #include "codegen/gpu/Ptx.h"
-#include "codegen/gpu/kernel/Warps.h"
-#include "codegen/gpu/memory/Scratch.h"
 #include "codegen/gpu/passes/PassList.h"
 #include "codegen/gpu/passes/Passes.h"
 #include "compiler/DotRemarks.h"
@@ -38,8 +35,8 @@ cl::opt<int> numWarps("num-warps", cl::desc("warps of a block"), cl::init(4));
 cl::opt<int> numStages("num-stages", cl::desc("pipeline depth"), cl::init(3));
 cl::opt<std::string>
     emit("emit",
-         cl::desc("layout, scratch (layout with places in shared memory), llvm "
-                  "(not optimized) or ptx"),
+         cl::desc("layout (with places in shared memory), llvm (not optimized) "
+                  "or ptx"),
          cl::init("ptx"));
 cl::opt<bool> remarks("remarks",
                       cl::desc("say on stderr which dots miss the tensor "
@@ -55,6 +52,7 @@ void lower(mlir::ModuleOp module, const std::string &kernel) {
   mlir::PassManager passes(module.getContext());
   if (laidOut) {
     passes.addPass(codegen::gpu::createDotInstructionsPass());
+    codegen::addMemoryPasses(passes, options);
   } else {
     compiler::addTilePasses(passes);
     codegen::addLayoutPasses(passes, options);
@@ -69,13 +67,6 @@ void lower(mlir::ModuleOp module, const std::string &kernel) {
     llvm::outs() << module << "\n";
     return;
   }
-  if (emit == "scratch") {
-    codegen::gpu::rewriteFunctions(module);
-    codegen::gpu::allocateScratch(module,
-                                  codegen::withWarpsOf(module, options));
-    llvm::outs() << module << "\n";
-    return;
-  }
   llvm::LLVMContext context;
   auto code = codegen::lowerToLlvm(module, context, options);
   if (emit == "llvm") {
@@ -83,7 +74,7 @@ void lower(mlir::ModuleOp module, const std::string &kernel) {
     return;
   }
   if (emit != "ptx")
-    throw Error("--emit has no `" + emit + "`", "layout, scratch, llvm, ptx");
+    throw Error("--emit has no `" + emit + "`", "layout, llvm, ptx");
   codegen::PtxOptions ptx;
   ptx.target = options.target;
   ptx.entry = kernel;

@@ -40,28 +40,48 @@ protected:
   /// Changes what one iteration of `loop` leaves to what the next one finds.
   virtual void carry(State &, mlir::Operation * /*loop*/) {}
 
+  /// Branches and loops hand `from` on as `to`: the results and the arguments
+  /// of their bodies.
+  virtual void hand(mlir::ValueRange /*from*/, mlir::ValueRange /*to*/,
+                    State &) {}
+
 private:
   void walkBranch(mlir::scf::IfOp branch, State &state) {
     State other = state;
     walk(branch.getThenRegion().front(), state);
-    if (!branch.getElseRegion().empty())
+    hand(branch.thenYield().getOperands(), branch.getResults(), state);
+    if (!branch.getElseRegion().empty()) {
       walk(branch.getElseRegion().front(), other);
+      hand(branch.elseYield().getOperands(), branch.getResults(), other);
+    }
     state.join(other);
   }
 
   void walkFor(mlir::scf::ForOp loop, State &state) {
-    repeat(loop, state, [&](State &iteration) {
+    State head = state;
+    hand(loop.getInitArgs(), loop.getRegionIterArgs(), head);
+    hand(loop.getInitArgs(), loop.getResults(), state);
+    repeat(loop, head, [&](State &iteration) {
       walk(*loop.getBody(), iteration);
-      state.join(iteration); // The loop may run not at all.
+      State left = iteration;
+      hand(loop.getYieldedValues(), loop.getResults(), left);
+      state.join(left); // The loop may run not at all.
+      hand(loop.getYieldedValues(), loop.getRegionIterArgs(), iteration);
     });
   }
 
   void walkWhile(mlir::scf::WhileOp loop, State &state) {
     State left;
+    auto passed = loop.getConditionOp().getArgs();
+    hand(loop.getInits(), loop.getBeforeArguments(), state);
     repeat(loop, state, [&](State &iteration) {
       walk(*loop.getBeforeBody(), iteration);
       left = iteration; // The loop ends behind its condition.
+      hand(passed, loop.getResults(), left);
+      hand(passed, loop.getAfterArguments(), iteration);
       walk(*loop.getAfterBody(), iteration);
+      hand(loop.getYieldOp().getOperands(), loop.getBeforeArguments(),
+           iteration);
     });
     state = left;
   }

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/analysis/MemoryModel.h"
 
+#include "codegen/analysis/PointerOrigins.h"
+
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -123,10 +125,10 @@ static Behavior entryOf(Operation *op) {
         behavior.writesLog = true;
         return behavior;
       })
-      .Case<AssumeOp, SmemAllocOp, SmemIndexOp, SmemTransOp, BitcastOp,
-            ConvertOp, YieldOp, AddPtrOp, ProgramIdOp, NumProgramsOp, RangeOp,
-            SplatOp, ExpandDimsOp, BroadcastOp, ReshapeOp, TransOp, JoinOp,
-            SplitOp>([](Operation *) { return MemoryBehavior(); })
+      .Case<AssumeOp, SmemAllocOp, SmemIndexOp, SmemTransOp, AsyncDoneOp,
+            BitcastOp, ConvertOp, YieldOp, AddPtrOp, ProgramIdOp, NumProgramsOp,
+            RangeOp, SplatOp, ExpandDimsOp, BroadcastOp, ReshapeOp, TransOp,
+            JoinOp, SplitOp>([](Operation *) { return MemoryBehavior(); })
       .Default([](Operation *) { return std::nullopt; });
 }
 
@@ -165,6 +167,32 @@ bool MemoryBehavior::writes() const {
 std::optional<MemoryAccess> globalWriteOf(Operation *op) {
   auto access = memoryBehaviorOf(op).accessOf(MemorySpace::Global);
   return access && access->writes ? access : std::nullopt;
+}
+
+llvm::SetVector<Operation *> tokenSources(ValueRange tokens) {
+  llvm::SetVector<Operation *> sources;
+  llvm::SmallPtrSet<Value, 8> seen;
+  SmallVector<Value> work(tokens);
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    auto incoming = incomingValues(value);
+    if (incoming.empty() && !value.getDefiningOp<tile::AsyncDoneOp>())
+      sources.insert(value.getDefiningOp());
+    llvm::append_range(work, incoming);
+  }
+  return sources;
+}
+
+llvm::SetVector<Operation *> awaitedCopies(tile::AsyncWaitOp wait) {
+  llvm::SetVector<Operation *> copies;
+  for (Operation *source : tokenSources(wait.getGroups()))
+    if (auto commit = dyn_cast_or_null<tile::AsyncCommitOp>(source))
+      for (Operation *copy : tokenSources(commit.getCopies()))
+        if (copy)
+          copies.insert(copy);
+  return copies;
 }
 
 // Whether a read of shared memory must not move down across `op`.

@@ -25,6 +25,7 @@
 #include "dialect/tile/TileDialect.h"
 
 #include "mlir/IR/Operation.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <optional>
 
@@ -101,6 +102,13 @@ bool hasMemoryEntry(mlir::Operation *op);
 
 /// The access by which `op` writes global memory, if it does.
 std::optional<MemoryAccess> globalWriteOf(mlir::Operation *op);
+
+/// The operations whose tokens `tokens` may be, through branches and loops;
+/// null stands for one that is not known, tile.async_done is left out.
+llvm::SetVector<mlir::Operation *> tokenSources(mlir::ValueRange tokens);
+
+/// The copies that are done behind `wait`.
+llvm::SetVector<mlir::Operation *> awaitedCopies(tile::AsyncWaitOp wait);
 
 /// The load of a dot's operand that the dot itself does, slice by slice between
 /// its instructions: `operand` is a tile.smem_load, nobody else uses it, and

@@ -27,7 +27,7 @@ std::unique_ptr<llvm::Module> lowerToLlvm(ModuleOp module,
                 "inline what the kernel calls before lowering it");
   checkTileSizes(module, options);
   gpu::rewriteFunctions(module);
-  gpu::allocateScratch(module, options);
+  gpu::checkSharedMemory(module, options);
   auto result = std::make_unique<llvm::Module>(functions[0].getName(), context);
   gpu::Emitter(functions[0], *result, options).run();
   return result;

@@ -18,9 +18,8 @@ class ModuleOp;
 
 namespace tessera::codegen {
 
-/// LLVM IR of the one kernel of `module`, whose tensors have layouts. Gives
-/// operations that need it their scratch in shared memory first and sets
-/// kSharedBytesAttr. The kernel has its tile name and takes its parameters in
+/// LLVM IR of the one kernel of `module`, which has been through
+/// addMemoryPasses. The kernel has its tile name and takes its parameters in
 /// order: pointers to global memory, numbers as they are, i1 as i8. Throws
 /// tessera::Error, naming the place in the kernel, for what GPUs cannot do.
 std::unique_ptr<llvm::Module> lowerToLlvm(mlir::ModuleOp module,

@@ -47,23 +47,20 @@ std::string shapeOf(tile::SmemType type) {
 
 } // namespace
 
-std::vector<SharedBuffer> sharedBuffers(ModuleOp module,
-                                        const GpuOptions &options) {
+std::vector<SharedBuffer> sharedBuffers(ModuleOp module) {
   std::vector<SharedBuffer> result;
   module.walk([&](Operation *op) {
-    auto offset = op->getAttrOfType<IntegerAttr>(tile::kScratchOffsetAttr);
-    if (!offset)
+    auto part = gpu::sharedPartOf(op);
+    if (!part)
       return;
     SharedBuffer buffer;
-    buffer.offset = uint64_t(offset.getInt());
+    buffer.offset = uint64_t(part->first);
+    buffer.bytes = uint64_t(part->second - part->first);
     buffer.line = lineOf(op->getLoc());
-    if (auto alloc = dyn_cast<tile::SmemAllocOp>(op)) {
+    if (auto alloc = dyn_cast<tile::SmemAllocOp>(op))
       buffer.name = "buffer of " + shapeOf(alloc.getType());
-      buffer.bytes = uint64_t(alloc.getType().getBytes());
-    } else {
+    else
       buffer.name = "scratch of " + op->getName().getStringRef().str();
-      buffer.bytes = uint64_t(gpu::scratchBytes(op, options));
-    }
     result.push_back(std::move(buffer));
   });
   const auto key = [](const SharedBuffer &b) {

@@ -10,11 +10,10 @@
 
 namespace tessera::codegen {
 
-// The places that lowerToLlvm() gave to operations of the module, by offset,
-// then by size, largest first. Scratch of different operations may share a
+// The places that operations of the module have, by offset, then by size,
+// largest first. Scratch of different operations may share a
 // place.
-std::vector<SharedBuffer> sharedBuffers(mlir::ModuleOp module,
-                                        const GpuOptions &options);
+std::vector<SharedBuffer> sharedBuffers(mlir::ModuleOp module);
 
 // "131072 bytes for smem_alloc 3 x 128x64xbf16 (line 30), ...": the largest
 // few.

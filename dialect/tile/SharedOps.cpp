@@ -82,6 +82,24 @@ LogicalResult AsyncCopyOp::verify() {
   return success();
 }
 
+LogicalResult AsyncCommitOp::verify() {
+  if (getCopies().empty())
+    return emitOpError("makes a group of nothing");
+  for (Value copy : getCopies())
+    if (copy.getDefiningOp<AsyncCommitOp>())
+      return emitOpError("takes a group for a copy");
+  return success();
+}
+
+LogicalResult AsyncWaitOp::verify() {
+  if (getGroups().empty())
+    return emitOpError("waits for nothing");
+  for (Value group : getGroups())
+    if (group.getDefiningOp<AsyncCopyOp>())
+      return emitOpError("waits for a copy that is in no group");
+  return success();
+}
+
 LogicalResult BarrierOp::verify() {
   Operation *next = (*this)->getNextNode();
   if (getScratch() && !(next && next->hasAttr(kScratchOffsetAttr)))

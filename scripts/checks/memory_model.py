@@ -16,10 +16,10 @@ PAGE, PASSES = "docs/compiler/memory-model.md", "codegen/gpu/passes/PassList.cpp
 ROWS = {
     "tessera-pipeline-loops": "pipeline/PipelineLoops.cpp pipeline/StagedLoads.cpp pipeline/SplitLoads.cpp pipeline/Pipeline.h",
     "tessera-promote-operands": "pipeline/PromoteOperands.cpp",
-    "tessera-memory-barriers": "memory/MemoryBarriers.cpp",
+    "tessera-async-waits": "memory/AsyncWaits.cpp",
+    "tessera-shared-places": "memory/SharedPlaces.cpp memory/Scratch.cpp memory/Scratch.h",
     "SharedLiveness": "memory/SharedLiveness.cpp memory/SharedLiveness.h",
-    "places in shared memory": "memory/Scratch.cpp memory/Scratch.h",
-    "ScratchBarriers": "memory/ScratchBarriers.cpp memory/ScratchBarriers.h",
+    "tessera-memory-barriers": "memory/MemoryBarriers.cpp",
     "Mma, Dot, Shared": "lower/dot/Mma.cpp lower/dot/Dot.cpp lower/dot/Fma.cpp lower/shared/Shared.cpp lower/shared/SmemTile.h",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"codegen/analysis/(\w+)\.h"', re.M)

@@ -85,7 +85,7 @@ COMPONENTS = (
         _stage("train-tests|train_learning_rate", *PROGRAM, "train-tests"), _stage("kernel-sources-tests", "kernel-sources-tests"))),
 )
 
-# What decides on barriers, waits, tokens, aliasing and allocation in the GPU compiler. Its files are those of codegen/gpu and
+# What decides on barriers, waits, tokens, aliasing and places in the GPU compiler. Its files are those of codegen/gpu and
 # dialect, too: it runs only where it is named.
 MEMORY = Component("memory", "|".join((
     r"codegen/analysis/(MemoryModel|PointerOrigins)\.cpp|codegen/analysis/ForwardWalk\.h", r"codegen/gpu/memory/[^/]*\.cpp",

@@ -31,21 +31,21 @@ class Drawing(unittest.TestCase):
         self.assertEqual(found, ["`tessera-memory-barriers` has a + for ForwardWalk, MemoryModel, PointerOrigins, its sources include MemoryModel"])
 
     def test_a_row_whose_sources_ask_more(self):
-        found = self.problems(memory__Scratch='#include "codegen/analysis/MemoryModel.h"\n#include "codegen/analysis/ForwardWalk.h"\n')
-        self.assertEqual(found, ["`places in shared memory` has a + for MemoryModel, its sources include ForwardWalk, MemoryModel"])
+        found = self.problems(memory__SharedPlaces='#include "codegen/analysis/MemoryModel.h"\n#include "codegen/analysis/ForwardWalk.h"\n')
+        self.assertEqual(found, ["`tessera-shared-places` has a + for MemoryModel, its sources include ForwardWalk, MemoryModel"])
 
     def test_a_source_of_no_row(self):
         found = self.problems(masks__Other='#include "codegen/analysis/PointerOrigins.h"\n')
         self.assertEqual(found, ["codegen/gpu/masks/Other.cpp asks codegen/analysis and belongs to no row of the drawing"])
 
     def test_a_row_left_out(self):
-        page = "".join(line for line in self.page.splitlines(True) if not line.lstrip().startswith("ScratchBarriers   "))
-        self.assertEqual(self.problems(page), ["`ScratchBarriers` is a row of the table alone"])
+        page = "".join(line for line in self.page.splitlines(True) if not line.lstrip().startswith("SharedLiveness   "))
+        self.assertEqual(self.problems(page), ["`SharedLiveness` is a row of the table alone"])
 
     def test_another_order_of_passes(self):
         [found] = self.problems(passes=self.passes.replace("createGuardMasksPass", "createXPass").replace("createMemoryBarriersPass", "createGuardMasksPass")
                                 .replace("createXPass", "createMemoryBarriersPass"))
-        self.assertIn("the order of passes is pipeline-loops -> promote-operands -> guard-masks -> memory-barriers, ", found)
+        self.assertIn("the order of passes is pipeline-loops -> promote-operands -> guard-masks -> async-waits -> shared-places -> memory-barriers, ", found)
 
 
 unittest.main()

@@ -24,7 +24,7 @@ int64_t tileBytes(Type tensor) {
 int64_t tileRegisters(Type type) {
   tile::LinearAttr layout = tile::layoutOf(type);
   if (!layout)
-    return 1;
+    return isa<tile::TokenType>(type) ? 0 : 1;
   Type element = tile::elementType(type);
   int64_t bits = isa<tile::PtrType>(element)
                      ? 64

@@ -19,8 +19,8 @@ using tile::bytesInMemory;
 /// Bytes of a tensor in shared memory.
 int64_t tileBytes(mlir::Type tensor);
 
-/// Registers of 32 bits that a thread needs for a value of the type, 1 of what
-/// has no layout.
+/// Registers of 32 bits that a thread needs for a value of the type: 1 of what
+/// has no layout, none of a token.
 int64_t tileRegisters(mlir::Type type);
 
 /// The most for one tile. Eight times

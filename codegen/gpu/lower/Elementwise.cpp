@@ -386,6 +386,7 @@ bool emitElementwise(Emitter &e, Operation *op) {
     return true;
   }
   if (op->getNumResults() != 1 || op->getNumRegions() ||
+      isa<tile::TokenType>(op->getResult(0).getType()) ||
       !isa<arith::ArithDialect, tile::TileDialect>(op->getDialect()))
     return false;
   Value result = op->getResult(0);

@@ -30,6 +30,9 @@ void Emitter::unsupported(Operation *op, const std::string &what,
 
 void Emitter::emitOperation(Operation *op) {
   setLocation(op->getLoc());
+  for (Value result : op->getResults())
+    if (isa<tile::TokenType>(result.getType()))
+      set(result, {});
   for (auto *emit : {emitElementwise, emitMath, emitShape, emitMemory,
                      emitControl, emitConvert, emitDot, emitShared, emitReduce,
                      emitScan, emitAtomic, emitDebug})
@@ -96,7 +99,8 @@ void Emitter::unflatten(ValueRange list, llvm::ArrayRef<llvm::Value *> flat) {
 llvm::SmallVector<llvm::Type *> Emitter::flatTypes(TypeRange types) {
   llvm::SmallVector<llvm::Type *> flat;
   for (Type type : types)
-    flat.append(size_t(numRegisters(type)), typeOf(tile::elementType(type)));
+    if (const int64_t count = numRegisters(type))
+      flat.append(size_t(count), typeOf(tile::elementType(type)));
   return flat;
 }
 
@@ -131,6 +135,8 @@ const LinearLayout &Emitter::layoutOf(Type type) {
 }
 
 int64_t Emitter::numRegisters(Type type) {
+  if (isa<tile::TokenType>(type))
+    return 0;
   tile::LinearAttr attr = tile::layoutOf(type);
   return attr ? int64_t(1) << attr.getRegisters().size() : 1;
 }
@@ -235,7 +241,7 @@ llvm::Value *Emitter::shared(int64_t offset) {
 
 int64_t Emitter::scratchOffset(Operation *op) {
   auto attr = op->getAttrOfType<IntegerAttr>(tile::kScratchOffsetAttr);
-  assert(attr && "allocateScratch has not seen this operation");
+  assert(attr && "tessera-shared-places has not seen this operation");
   return attr.getInt();
 }
 

@@ -1,15 +1,22 @@
-// codegen/gpu/memory/MemoryBarriers.cpp - barriers of global memory.
+// codegen/gpu/memory/MemoryBarriers.cpp - where threads wait for one another.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+//
+// A forward walk carries what a thread may have touched since the last barrier:
+// accesses of global memory, parts of shared memory.
 #include "codegen/analysis/ForwardWalk.h"
 #include "codegen/analysis/MemoryModel.h"
 #include "codegen/analysis/PointerOrigins.h"
+#include "codegen/gpu/memory/Scratch.h"
 #include "codegen/gpu/passes/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/MapVector.h"
+
+#include <limits>
+#include <set>
 
 using namespace mlir;
 using tessera::layout::Dim;
@@ -30,12 +37,20 @@ struct Pending {
   bool current = true;
 };
 
-// One access an operation: few, since the last barrier.
 struct State {
+  // One access an operation: few, since the last barrier.
   llvm::MapVector<Operation *, Pending> pending;
+  std::set<SharedPart> touched;
 
+  bool meets(const SharedPart &part) const {
+    return llvm::any_of(touched, [&](const SharedPart &other) {
+      return other.first < part.second && part.first < other.second;
+    });
+  }
   bool join(const State &other) {
-    bool changed = false;
+    const size_t had = touched.size();
+    touched.insert(other.touched.begin(), other.touched.end());
+    bool changed = touched.size() != had;
     for (const auto &[op, access] : other.pending) {
       auto [place, added] = pending.insert({op, access});
       changed |= added || (place->second.current && !access.current);
@@ -54,7 +69,26 @@ bool isReplicated(Type type) {
   return layout.freeBits(Dim::Lane) || layout.freeBits(Dim::Warp);
 }
 
+// The buffer's place; all of shared memory where it is not known.
+SharedPart partOf(const MemoryAccess &access) {
+  tile::SmemAllocOp alloc =
+      access.through ? sharedBufferOf(access.through) : nullptr;
+  return (alloc ? sharedPartOf(alloc) : std::nullopt)
+      .value_or(SharedPart(0, std::numeric_limits<int64_t>::max()));
+}
+
+bool isBeforeScratch(Operation *op) {
+  auto barrier = dyn_cast_or_null<tile::BarrierOp>(op);
+  return barrier && barrier.getScratch();
+}
+
 class BarrierInsertion : public ForwardWalk<State> {
+public:
+  bool inserted = false;
+  // Operations with scratch, and whether they must wait, by the last visit.
+  llvm::MapVector<Operation *, bool> waiting;
+
+private:
   bool needsBarrier(const Pending &before, const Pending &next,
                     bool nextReleases) {
     const MemoryAccess &a = before.access, &b = next.access;
@@ -80,21 +114,42 @@ class BarrierInsertion : public ForwardWalk<State> {
 
   void visit(Operation *op, State &state) final {
     MemoryBehavior behavior = memoryBehaviorOf(op);
-    if (behavior.isBarrier)
-      state.pending.clear();
-    auto access = behavior.accessOf(MemorySpace::Global);
-    if (!access)
-      return;
-    const Pending next{op, *access};
-    if (llvm::any_of(state.pending, [&](const auto &entry) {
-          return needsBarrier(entry.second, next, behavior.releases);
-        })) {
-      OpBuilder builder(op);
-      tile::BarrierOp::create(builder, op->getLoc());
-      state.pending.clear();
+    if (behavior.isBarrier && !isBeforeScratch(op))
+      state = {};
+    if (auto access = behavior.accessOf(MemorySpace::Global)) {
+      const Pending next{op, *access};
+      if (llvm::any_of(state.pending, [&](const auto &entry) {
+            return needsBarrier(entry.second, next, behavior.releases);
+          })) {
+        OpBuilder builder(op);
+        tile::BarrierOp::create(builder, op->getLoc());
+        inserted = true;
+        state = {};
+      }
     }
-    // An older access by the same operation stays.
-    state.pending.insert({op, next});
+    auto scratch = sharedPartOf(op);
+    if (scratch && !isa<tile::SmemAllocOp>(op)) {
+      waiting[op] =
+          behavior.scratch != ScratchUse::MayOmitFirst || state.meets(*scratch);
+      // All threads meet before it writes there, or behind it.
+      state = {};
+      state.touched.insert(*scratch);
+    }
+    add(op, behavior, state);
+    // Other threads may not have waited yet, and the pointer may be that of an
+    // earlier iteration.
+    if (auto wait = dyn_cast<tile::AsyncWaitOp>(op))
+      for (Operation *copy : awaitedCopies(wait))
+        add(copy, memoryBehaviorOf(copy), state, /*current=*/false);
+  }
+
+  static void add(Operation *op, const MemoryBehavior &behavior, State &state,
+                  bool current = true) {
+    for (const MemoryAccess &access : behavior.accesses)
+      if (access.space == MemorySpace::Shared)
+        state.touched.insert(partOf(access));
+      else // An older access by the same operation stays.
+        state.pending.insert({op, {op, access, current}});
   }
 
   // A pointer that the loop computes has another value in the next iteration.
@@ -115,12 +170,25 @@ struct MemoryBarriersPass
   using Base::Base;
 
   void runOnOperation() final {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      BarrierInsertion insertion;
-      State state;
-      for (Block &block : function.getBody())
-        insertion.walk(block, state);
-    }
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      while (insertBarriers(function))
+        ;
+  }
+
+  // Whether there are more than before: then fewer may do before scratch.
+  static bool insertBarriers(func::FuncOp function) {
+    BarrierInsertion insertion;
+    State state;
+    for (Block &block : function.getBody())
+      insertion.walk(block, state);
+    if (insertion.inserted)
+      return true;
+    for (auto [op, waits] : insertion.waiting)
+      if (waits && !isBeforeScratch(op->getPrevNode())) {
+        OpBuilder builder(op);
+        tile::BarrierOp::create(builder, op->getLoc(), /*scratch=*/true);
+      }
+    return false;
   }
 };
 

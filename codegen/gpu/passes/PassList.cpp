@@ -40,6 +40,13 @@ void addLayoutPasses(OpPassManager &passes, const GpuOptions &options) {
   passes.addPass(gpu::createGuardMasksPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
+  addMemoryPasses(passes, options);
+}
+
+void addMemoryPasses(OpPassManager &passes, const GpuOptions &options) {
+  passes.addPass(gpu::createAsyncWaitsPass());
+  passes.addPass(gpu::createSharedPlacesPass(
+      {.numWarps = options.numWarps, .target = options.target.name}));
   passes.addPass(gpu::createMemoryBarriersPass());
 }
 

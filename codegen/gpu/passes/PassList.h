@@ -15,4 +15,8 @@ namespace tessera::codegen {
 /// lie in shared memory and barriers stand where they must.
 void addLayoutPasses(mlir::OpPassManager &passes, const GpuOptions &options);
 
+/// The last of these, which what has layouts already needs before the lowering:
+/// how long waits for copies are, places in shared memory, barriers.
+void addMemoryPasses(mlir::OpPassManager &passes, const GpuOptions &options);
+
 } // namespace tessera::codegen

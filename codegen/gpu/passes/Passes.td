@@ -138,6 +138,31 @@ def GuardMasksPass : GpuPass<"tessera-guard-masks"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def AsyncWaitsPass : GpuPass<"tessera-async-waits"> {
+  let summary = "Say how many groups of copies a wait may leave under way";
+  let description = [{
+    The hardware waits until at most so many of a thread's groups are under way,
+    and these are the youngest. For a `tile.async_wait` that is the number of
+    groups that are committed behind the ones it names, where ways through
+    branches and loops differ the least. Refused are a commit that leaves out a
+    copy under way or takes a token of no copy of its own, a wait for what is no
+    group, and a copy that nobody waits for and a load needs.
+  }];
+}
+
+def SharedPlacesPass : GpuPass<"tessera-shared-places"> {
+  let summary = "Give buffers and scratch their places in shared memory";
+  let description = [{
+    What is live at other times shares a place (`tile.scratch`, the first byte):
+    a buffer lives from the first operation that touches it to the last, loops as
+    a whole unless each iteration fills it anew; scratch of `tile.scratch_bytes`
+    lives during its operation. `tessera.shared_bytes` is what a block needs;
+    whether it has so much the lowering asks.
+  }];
+  let options = [NumWarps,
+    Option<"target", "target", "std::string", "\"sm_80\"", "whose instructions scratch is for">];
+}
+
 def MemoryBarriersPass : GpuPass<"tessera-memory-barriers"> {
   let summary = "Put barriers between accesses of a program that may meet";
   let description = [{
@@ -157,6 +182,12 @@ def MemoryBarriersPass : GpuPass<"tessera-memory-barriers"> {
     Different arguments are taken to be different memory, and stores of one
     statement in different iterations to write different places when their
     addresses follow from arguments and counters alone.
+
+    A `tile.barrier scratch` comes before an operation whose scratch lies where
+    another thread may still be: in a buffer or in scratch that was touched since
+    the last barrier, or that copies have filled which this thread alone waited
+    for. The barriers within an operation with scratch order all accesses before
+    it and behind it.
   }];
   let dependentDialects = ["::tessera::tile::TileDialect"];
 }

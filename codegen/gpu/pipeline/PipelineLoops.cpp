@@ -131,11 +131,9 @@ private:
   // induction variable and carried values. Gives the carried values of the
   // iteration after it.
   SmallVector<Value> copyTiles(IRMapping &map, Value inside, Value slot) {
-    if (ahead.slice.carried.empty())
-      copyUnderBranch(map, inside, slot);
-    else
-      startCopies(ahead, map, inside, slot);
-    tile::AsyncCommitOp::create(b, loc);
+    groups.push_back(commit(ahead.slice.carried.empty()
+                                ? copyUnderBranch(map, inside, slot)
+                                : startCopies(ahead, map, inside, slot)));
     SmallVector<Value> next;
     for (unsigned number : ahead.slice.carried)
       next.push_back(map.lookupOrDefault(loop.getYieldedValues()[number]));
@@ -144,28 +142,34 @@ private:
     return next;
   }
 
+  Value commit(ValueRange copies) {
+    return tile::AsyncCommitOp::create(b, loc, copies);
+  }
+
   // Of the address only what was loaded is needed afterwards: all threads go
   // around it together.
-  void copyUnderBranch(IRMapping &map, Value inside, Value slot) {
-    SmallVector<Type> types;
+  SmallVector<Value> copyUnderBranch(IRMapping &map, Value inside, Value slot) {
+    SmallVector<Type> types(ahead.loads.size(), b.getType<tile::TokenType>());
     for (tile::LoadOp load : kept)
       types.push_back(load.getType());
-    auto branch = scf::IfOp::create(b, loc, types, inside, !types.empty());
+    auto branch = scf::IfOp::create(b, loc, types, inside, true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    startCopies(ahead, map, Value(), slot);
-    if (types.empty())
-      return;
-    SmallVector<Value> loaded, none;
+    SmallVector<Value> started = startCopies(ahead, map, Value(), slot);
     for (tile::LoadOp load : kept)
-      loaded.push_back(map.lookup(load.getResult()));
-    scf::YieldOp::create(b, loc, loaded);
+      started.push_back(map.lookup(load.getResult()));
+    scf::YieldOp::create(b, loc, started);
     b.setInsertionPointToStart(branch.elseBlock());
-    for (Type type : types)
-      none.push_back(arith::ConstantOp::create(b, loc, b.getZeroAttr(type)));
+    SmallVector<Value> none(ahead.loads.size(),
+                            tile::AsyncDoneOp::create(b, loc));
+    for (tile::LoadOp load : kept)
+      none.push_back(
+          arith::ConstantOp::create(b, loc, b.getZeroAttr(load.getType())));
     scf::YieldOp::create(b, loc, none);
-    for (auto [load, result] : llvm::zip(kept, branch.getResults()))
+    auto results = branch.getResults();
+    for (auto [load, result] : llvm::zip(kept, results.take_back(kept.size())))
       map.map(load.getResult(), result);
+    return llvm::to_vector_of<Value>(results.take_front(ahead.loads.size()));
   }
 
   // Numbers that the addresses of the next iteration are made of and that this
@@ -193,8 +197,8 @@ private:
     });
   }
 
-  void startCopies(const Group &group, IRMapping &map, Value inside,
-                   Value slot) {
+  SmallVector<Value> startCopies(const Group &group, IRMapping &map,
+                                 Value inside, Value slot) {
     for (Operation *op : group.slice.operations) {
       if (op->getNumResults() == 1 && map.contains(op->getResult(0)))
         continue;
@@ -222,6 +226,7 @@ private:
     }
     if (std::exchange(barrierInCopies, false))
       beforeFirstCopy();
+    SmallVector<Value> copies;
     for (auto [staged, memory] : llvm::zip(group.loads, group.memories)) {
       tile::LoadOp load = staged.load;
       Value pointer = map.lookupOrDefault(load.getPtr());
@@ -231,9 +236,10 @@ private:
       Value buffer = tile::SmemIndexOp::create(
           b, loc, cast<tile::SmemType>(memory.getType()).withBuffers(1), memory,
           slot);
-      tile::AsyncCopyOp::create(b, load.getLoc(), pointer, buffer, mask,
-                                uint64_t(staged.vector));
+      copies.push_back(tile::AsyncCopyOp::create(
+          b, load.getLoc(), pointer, buffer, mask, uint64_t(staged.vector)));
     }
+    return copies;
   }
 
   IRMapping iteration(Value inductionVariable, ValueRange carried) {
@@ -286,6 +292,7 @@ private:
       init.push_back(index(distance));
       init.push_back(index(0));
     }
+    init.append(groups);
     auto piped = scf::ForOp::create(b, loc, loop.getLowerBound(),
                                     loop.getUpperBound(), loop.getStep(), init);
     piped->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
@@ -304,8 +311,11 @@ private:
     b.setInsertionPointToEnd(piped.getBody());
     // The copies of this iteration have landed, and no thread reads the buffer
     // of the last one any more.
-    tile::AsyncWaitOp::create(b, loc, uint64_t(distance - 1));
+    groups = llvm::to_vector_of<Value>(args.take_back(groups.size()));
+    tile::AsyncWaitOp::create(b, loc, groups.front());
+    groups.erase(groups.begin());
     barrier();
+    Value lateGroup;
     if (cut) {
       // Its own iteration: where it is used it is the oldest copy.
       IRMapping map;
@@ -313,8 +323,7 @@ private:
       map.map(loop.getRegionIterArgs(), args.take_front(own));
       for (auto [load, value] : llvm::zip(kept, known))
         map.map(load.getResult(), value);
-      startCopies(late, map, Value(), index(0));
-      tile::AsyncCommitOp::create(b, loc);
+      lateGroup = commit(startCopies(late, map, Value(), index(0)));
     }
     SmallVector<Value> results, advanced;
     auto copyNext = [&] {
@@ -337,7 +346,7 @@ private:
     if (cut) {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPoint(cut);
-      tile::AsyncWaitOp::create(b, loc, uint64_t(ahead.buffers > 1 ? 1 : 0));
+      tile::AsyncWaitOp::create(b, loc, lateGroup);
       barrier();
       if (ahead.buffers == 1)
         copyNext();
@@ -364,13 +373,15 @@ private:
     SmallVector<Value> results(yield.getOperands());
     results.append(next.begin(), next.end());
     results.append(advanced.begin(), advanced.end());
+    results.append(groups);
     yield.erase();
     piped.getBody()->getOperations().splice(piped.getBody()->end(),
                                             loop.getBody()->getOperations());
     b.setInsertionPointToEnd(piped.getBody());
     scf::YieldOp::create(b, loc, results);
     b.setInsertionPointAfter(piped);
-    tile::AsyncWaitOp::create(b, loc, uint64_t(0));
+    tile::AsyncWaitOp::create(b, loc,
+                              piped.getResults().take_back(groups.size()));
     loop.replaceAllUsesWith(piped.getResults().take_front(own));
     loop.erase();
   }
@@ -433,6 +444,7 @@ private:
   bool barrierInCopies = false; // of the prologue
   SmallVector<tile::LoadOp> kept;
   SmallVector<Value> carried; // values of the next iteration to copy, and kept
+  SmallVector<Value> groups;  // under way, the oldest first
   Value lastStart;            // below it there are `distance` more iterations
 };
 

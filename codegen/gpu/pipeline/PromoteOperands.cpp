@@ -254,7 +254,7 @@ private:
   }
 
   struct Copy {
-    Operation *commit;
+    tile::AsyncCommitOp commit;
     Value buffer, source;     // of pointers
     Operation *end = nullptr; // has to find the copy done; in commit's block
   };
@@ -300,15 +300,18 @@ private:
           end = other.end;
       Location loc = copies.front().commit->getLoc();
       b.setInsertionPoint(end);
-      tile::AsyncWaitOp::create(b, loc, 0);
-      tile::BarrierOp::create(b, loc);
-      llvm::erase_if(copies, [&](const Copy &copy) {
+      SmallVector<Value> groups;
+      llvm::erase_if(copies, [&](Copy &copy) {
         bool done = copy.commit->getBlock() == end->getBlock() &&
                     copy.commit->isBeforeInBlock(end);
-        if (done)
+        if (done) {
           copy.commit->removeAttr(kStagedAttr);
+          groups.push_back(copy.commit);
+        }
         return done;
       });
+      tile::AsyncWaitOp::create(b, loc, groups);
+      tile::BarrierOp::create(b, loc);
     }
   }
 
@@ -354,9 +357,9 @@ private:
     }
     if (vector) {
       auto load = tile.source.getDefiningOp<tile::LoadOp>();
-      tile::AsyncCopyOp::create(b, loc, load.getPtr(), buffer, load.getMask(),
-                                uint64_t(vector));
-      auto commit = tile::AsyncCommitOp::create(b, loc);
+      Value copy = tile::AsyncCopyOp::create(b, loc, load.getPtr(), buffer,
+                                             load.getMask(), uint64_t(vector));
+      auto commit = tile::AsyncCommitOp::create(b, loc, copy);
       commit->setAttr(kStagedAttr, b.getUnitAttr());
       copies.push_back({commit, buffer, load.getPtr()});
     } else {

@@ -10,6 +10,15 @@
 include "dialect/tile/td/LayoutAttr.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
+def Tile_Token : TileTypeDef<"Token", "token"> {
+  let summary = "asynchronous copies that somebody may wait for";
+  let description = [{
+    That of a copy comes from `tile.async_copy`, that of a group of copies from
+    `tile.async_commit`; branches and loops hand tokens on as other values. It
+    takes no register.
+  }];
+}
+
 def Tile_SmemAllocOp : Tile_Op<"smem_alloc", [MemoryEffects<[MemAlloc]>]> {
   let summary = "shared memory for one or more buffers of a tile";
   let description = [{
@@ -86,11 +95,14 @@ def Tile_AsyncCopyOp : Tile_Op<"async_copy", [MemoryEffects<[MemRead, MemWrite]>
 
     ```mlir
     // %v: !tile.smem<1 x 64xf32, #tile.shared<64, offset = [[1], [2], [4], [8], [16], [32]]>>, %p: tensor<64x!tile.ptr<f32>, #tile.linear<64, register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = []>>
-    tile.async_copy %p, %v vector 2 : tensor<64x!tile.ptr<f32>, #tile.linear<64, register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = []>> -> !tile.smem<1 x 64xf32, #tile.shared<64, offset = [[1], [2], [4], [8], [16], [32]]>>
+    %t = tile.async_copy %p, %v vector 2 : tensor<64x!tile.ptr<f32>, #tile.linear<64, register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = []>> -> !tile.smem<1 x 64xf32, #tile.shared<64, offset = [[1], [2], [4], [8], [16], [32]]>>
     ```
   }];
   let arguments = (ins RankedTensorOf<[Tile_Ptr]>:$ptr, Tile_Smem:$dst,
                        Optional<RankedTensorOf<[I1]>>:$mask, I64Attr:$vector);
+  let results = (outs Tile_Token:$token);
+  let builders = [OpBuilder<(ins "::mlir::Value":$ptr, "::mlir::Value":$dst, "::mlir::Value":$mask, "uint64_t":$vector),
+                            [{ build($_builder, $_state, $_builder.getType<::tessera::tile::TokenType>(), ptr, dst, mask, vector); }]>];
   let assemblyFormat = [{
     $ptr `,` $dst (`mask` $mask^)? `vector` $vector attr-dict
     `:` type($ptr) custom<MaskType>(ref(type($ptr)), ref($mask), type($mask)) `->` type($dst)
@@ -98,27 +110,55 @@ def Tile_AsyncCopyOp : Tile_Op<"async_copy", [MemoryEffects<[MemRead, MemWrite]>
   let hasVerifier = 1;
 }
 
-def Tile_AsyncCommitOp : Tile_Op<"async_commit", [MemoryEffects<[MemWrite]>]> {
-  let summary = "makes a group of the copies that this thread has started";
+def Tile_AsyncDoneOp : Tile_Op<"async_done", [Pure]> {
+  let summary = "the token of no copy at all";
   let description = [{
+    What a branch that starts no copy gives in place of one.
+
     ```mlir
-    tile.async_commit
+    %t = tile.async_done
     ```
   }];
+  let results = (outs Tile_Token:$token);
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, $_builder.getType<::tessera::tile::TokenType>()); }]>];
   let assemblyFormat = "attr-dict";
 }
 
-def Tile_AsyncWaitOp : Tile_Op<"async_wait", [MemoryEffects<[MemWrite]>]> {
-  let summary = "until at most so many of this thread's groups are under way";
+def Tile_AsyncCommitOp : Tile_Op<"async_commit", [MemoryEffects<[MemWrite]>]> {
+  let summary = "makes a group of the copies that this thread has started";
   let description = [{
-    Other threads see the data after a barrier.
+    All that are in no group yet, and no others: `tessera-async-waits` refuses a
+    commit that leaves one out or takes one of another group.
 
     ```mlir
-    tile.async_wait 1
+    // %t: !tile.token
+    %g = tile.async_commit %t
     ```
   }];
-  let arguments = (ins I64Attr:$groups);
-  let assemblyFormat = "$groups attr-dict";
+  let arguments = (ins Variadic<Tile_Token>:$copies);
+  let results = (outs Tile_Token:$group);
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$copies), [{ build($_builder, $_state, $_builder.getType<::tessera::tile::TokenType>(), copies); }]>];
+  let assemblyFormat = "$copies attr-dict";
+  let hasVerifier = 1;
+}
+
+def Tile_AsyncWaitOp : Tile_Op<"async_wait", [MemoryEffects<[MemWrite]>]> {
+  let summary = "until these groups of this thread's copies have landed";
+  let description = [{
+    Other threads see the data after a barrier. The hardware waits until at most
+    so many groups are under way, of which the youngest are the last to land:
+    `tessera-async-waits` derives the number, `leaving`, from the tokens.
+
+    ```mlir
+    // %g: !tile.token
+    tile.async_wait %g leaving 1
+    ```
+  }];
+  let arguments = (ins Variadic<Tile_Token>:$groups, OptionalAttr<I64Attr>:$leaving);
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$groups),
+                            [{ build($_builder, $_state, groups, ::mlir::IntegerAttr()); }]>];
+  let assemblyFormat = "$groups (`leaving` $leaving^)? attr-dict";
+  let hasVerifier = 1;
 }
 
 def Tile_BarrierOp : Tile_Op<"barrier", [MemoryEffects<[MemWrite, MemRead]>]> {

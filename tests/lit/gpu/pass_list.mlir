@@ -15,8 +15,8 @@
 // CHECK-SAME: tessera-vector-widths
 // CHECK-SAME: tessera-pipeline-loops
 // CHECK-SAME: tessera-promote-operands
-// CHECK-SAME: tessera-memory-barriers
-// CHECK: lower: {{.*}}shared memory, LLVM IR
+// CHECK-SAME: tessera-async-waits,tessera-shared-places{{.*}},tessera-memory-barriers
+// CHECK: lower: functions, LLVM IR
 // CHECK: emit: NVPTX for sm_80
 // UNKNOWN: `sm_81` is not a GPU target
 

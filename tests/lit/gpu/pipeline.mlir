@@ -1,5 +1,5 @@
 // Copies ahead: prologue, wait, barrier, next copy, then the body.
-// RUN: tessera-opt --tessera-pipeline-loops=num-stages=4 %s | FileCheck %s
+// RUN: tessera-opt --tessera-pipeline-loops=num-stages=4 --tessera-async-waits %s | FileCheck %s
 // RUN: tessera-opt --tessera-pipeline-loops=num-stages=1 %s | FileCheck %s --check-prefix=ONE
 // RUN: %docblock-pipeline.md pipeline.before > %t.before
 // RUN: tessera-opt %s | FileCheck %t.before
@@ -16,23 +16,29 @@
 // CHECK: tile.barrier
 // Two iterations under way before the first; none beyond the last.
 // CHECK: arith.cmpi slt
-// CHECK: scf.if
-// CHECK: tile.async_copy {{.*}} vector 8
-// CHECK: tile.async_commit
+// CHECK: %[[STARTED:.*]] = scf.if {{.*}} -> (!tile.token)
+// CHECK: %[[COPY:.*]] = tile.async_copy {{.*}} vector 8
+// CHECK-NEXT: scf.yield %[[COPY]] : !tile.token
+// CHECK-NEXT: } else {
+// CHECK-NEXT: %[[DONE:.*]] = tile.async_done
+// CHECK-NEXT: scf.yield %[[DONE]] : !tile.token
+// CHECK: %[[FIRST:.*]] = tile.async_commit %[[STARTED]]
 // CHECK: scf.if
 // CHECK: tile.async_copy
-// CHECK: tile.async_commit
-// CHECK: scf.for
-// CHECK-NEXT: tile.async_wait 1
+// CHECK: %[[SECOND:.*]] = tile.async_commit
+// The groups under way are carried, the oldest first; it is the one to wait for.
+// CHECK: %[[LOOP:.*]]:5 = scf.for {{.*}}, %[[OLDER:.*]] = %[[FIRST]], %[[YOUNGER:.*]] = %[[SECOND]])
+// CHECK-NEXT: tile.async_wait %[[OLDER]] leaving 1
 // CHECK-NEXT: tile.barrier
 // CHECK: scf.if
 // CHECK: tile.async_copy
-// CHECK: tile.async_commit
+// CHECK: %[[NEW:.*]] = tile.async_commit
 // CHECK: tile.smem_index %[[MEM]]
 // CHECK: tile.smem_load
 // CHECK-NOT: tile.load
 // CHECK: tile.dot
-// CHECK: tile.async_wait 0
+// CHECK: scf.yield {{.*}}, %[[YOUNGER]], %[[NEW]] :
+// CHECK: tile.async_wait %[[LOOP]]#3, %[[LOOP]]#4 leaving 0
 
 // ONE-NOT: tile.async_copy
 func.func @loop(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %step: tensor<16x32xi32, #rows>, %b: tensor<32x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %n: i32) -> tensor<16x16xf32, #acc> {
@@ -54,7 +60,7 @@ func.func @loop(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %step: tensor<16x32xi32
 // that is loaded itself, under an `if`: the condition becomes part of the mask.
 // CHECK-LABEL: func.func @guarded
 // CHECK: scf.for {{.*}} iter_args(
-// CHECK: tile.async_wait 1
+// CHECK: tile.async_wait {{.*}} leaving 1
 // CHECK: tile.barrier
 // CHECK: tile.load {{.*}} mask {{.*}} other
 // CHECK: tile.async_copy {{.*}} mask
@@ -271,10 +277,10 @@ func.func @counts(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %other: !tile.ptr<i32
 // CHECK-DAG: tile.smem_alloc
 // CHECK-DAG: tile.smem_alloc
 // CHECK: scf.for
-// CHECK: tile.async_wait 1
+// CHECK: tile.async_wait {{.*}} leaving 1
 // CHECK: tile.async_copy
 // CHECK: scf.for
-// CHECK: tile.async_wait 1
+// CHECK: tile.async_wait {{.*}} leaving 1
 // CHECK: tile.async_copy
 // CHECK-NOT: tile.load
 // CHECK: return

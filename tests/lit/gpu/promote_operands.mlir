@@ -1,5 +1,5 @@
 // Operands of dots that stay in shared memory.
-// RUN: tessera-opt --tessera-promote-operands %s | FileCheck %s
+// RUN: tessera-opt --tessera-promote-operands --tessera-async-waits %s | FileCheck %s
 // RUN: %docblock-pipeline.md promote.before > %t.before
 // RUN: tessera-opt %s | FileCheck %t.before
 // RUN: %docblock-pipeline.md promote.after > %t.after
@@ -76,7 +76,7 @@ func.func @loaded(%p: tensor<16x16x!tile.ptr<f16>, #rows>, %y: tensor<16x16xf16,
 // CHECK-LABEL: func.func @overwritten
 // CHECK: tile.async_copy
 // CHECK-NEXT: tile.async_commit
-// CHECK-NEXT: tile.async_wait 0
+// CHECK-NEXT: tile.async_wait {{.*}} leaving 0
 // CHECK-NEXT: tile.barrier
 // CHECK-NEXT: tile.store
 // CHECK-NOT: tile.async_wait
@@ -96,7 +96,7 @@ func.func @overwritten(%p: tensor<16x16x!tile.ptr<f16>, #rows>, %k: tensor<16x16
 // CHECK-LABEL: func.func @overwritten_in_a_branch
 // CHECK: tile.async_copy
 // CHECK-NEXT: tile.async_commit
-// CHECK-NEXT: tile.async_wait 0
+// CHECK-NEXT: tile.async_wait {{.*}} leaving 0
 // CHECK-NEXT: tile.barrier
 // CHECK-NEXT: scf.if
 // CHECK-NOT: tile.async_wait
@@ -118,7 +118,7 @@ func.func @overwritten_in_a_branch(%p: tensor<16x16x!tile.ptr<f16>, #rows>, %k: 
 // CHECK-LABEL: func.func @added_to
 // CHECK: tile.async_copy
 // CHECK-NEXT: tile.async_commit
-// CHECK-NEXT: tile.async_wait 0
+// CHECK-NEXT: tile.async_wait {{.*}} leaving 0
 // CHECK-NEXT: tile.barrier
 // CHECK-NEXT: tile.atomic_rmw
 // CHECK-NOT: tile.async_wait
@@ -138,7 +138,7 @@ func.func @added_to(%p: tensor<16x16x!tile.ptr<f16>, #rows>, %k: tensor<16x16x!t
 // CHECK-LABEL: func.func @stored_elsewhere
 // CHECK: tile.async_commit
 // CHECK-NEXT: tile.store
-// CHECK: tile.async_wait 0
+// CHECK: tile.async_wait {{.*}} leaving 0
 // CHECK-NEXT: tile.barrier
 // CHECK-NEXT: tile.smem_load
 // CHECK-NOT: tile.async_wait
@@ -159,7 +159,7 @@ func.func @stored_elsewhere(%p: tensor<16x16x!tile.ptr<f16>, #rows>, %k: tensor<
 // CHECK-LABEL: func.func @fenced
 // CHECK: tile.async_copy
 // CHECK-NEXT: tile.async_commit
-// CHECK-NEXT: tile.async_wait 0
+// CHECK-NEXT: tile.async_wait {{.*}} leaving 0
 // CHECK-NEXT: tile.barrier
 // CHECK-NEXT: tile.barrier
 // CHECK-NOT: tile.async_wait
@@ -180,7 +180,7 @@ func.func @fenced(%p: tensor<16x16x!tile.ptr<f16>, #rows>, %k: tensor<16x16x!til
 // CHECK-LABEL: func.func @given_back
 // CHECK: tile.async_copy
 // CHECK-NEXT: tile.async_commit
-// CHECK-NEXT: tile.async_wait 0
+// CHECK-NEXT: tile.async_wait {{.*}} leaving 0
 // CHECK-NEXT: tile.barrier
 // CHECK-NEXT: tile.atomic_rmw
 // CHECK-NOT: tile.async_wait
@@ -200,7 +200,7 @@ func.func @given_back(%p: tensor<16x16x!tile.ptr<f16>, #rows>, %k: tensor<16x16x
 // CHECK-LABEL: func.func @counted
 // CHECK: tile.async_commit
 // CHECK-NEXT: tile.atomic_rmw
-// CHECK: tile.async_wait 0
+// CHECK: tile.async_wait {{.*}} leaving 0
 // CHECK-NEXT: tile.barrier
 // CHECK-NEXT: tile.smem_load
 // CHECK-NOT: tile.async_wait
@@ -220,7 +220,7 @@ func.func @counted(%p: tensor<16x16x!tile.ptr<f16>, #rows>, %k: tensor<16x16x!ti
 // CHECK-LABEL: func.func @pipelined
 // CHECK: tile.async_commit
 // CHECK-NEXT: tile.barrier{{$}}
-// CHECK: tile.async_wait 0
+// CHECK: tile.async_wait {{.*}} leaving 0
 // CHECK-NEXT: tile.barrier
 // CHECK-NEXT: tile.smem_load
 // CHECK-NOT: tile.async_wait
@@ -239,11 +239,11 @@ func.func @pipelined(%p: tensor<16x16x!tile.ptr<f16>, #rows>, %k: tensor<16x16x!
 // Of two copies the one that is read later has to end earlier.
 // CHECK-LABEL: func.func @two_copies
 // CHECK: tile.async_commit
-// CHECK-NEXT: tile.async_wait 0
+// CHECK-NEXT: tile.async_wait {{.*}} leaving 0
 // CHECK-NEXT: tile.barrier
 // CHECK-NEXT: tile.store
 // CHECK: tile.async_commit
-// CHECK: tile.async_wait 0
+// CHECK: tile.async_wait {{.*}} leaving 0
 // CHECK-NEXT: tile.barrier
 // CHECK-NEXT: tile.smem_load
 // CHECK-NOT: tile.async_wait

@@ -1,9 +1,9 @@
 // Places in shared memory, and which scratch may be written without waiting.
-// RUN: tessera-lower %s --laid-out --emit=scratch | FileCheck %s
+// RUN: tessera-lower %s --laid-out --emit=layout | FileCheck %s
 // RUN: %docblock-pipeline.md scratch.before > %t.before
 // RUN: tessera-opt %s | FileCheck %t.before
 // RUN: %docblock-pipeline.md scratch.after > %t.after
-// RUN: tessera-lower %s --laid-out --emit=scratch | FileCheck %t.after
+// RUN: tessera-lower %s --laid-out --emit=layout | FileCheck %t.after
 
 #row = #tile.linear<128, register = [], lane = [[1], [2], [4], [8], [16]], warp = [[32], [64]]>
 #turned = #tile.linear<128, register = [], lane = [[4], [8], [16], [32], [64]], warp = [[1], [2]]>
@@ -17,11 +17,11 @@
 // CHECK: %[[B:.*]] = tile.smem_alloc {tile.scratch = 0 : i64} : <2 x 128xf32
 // CHECK: %[[C:.*]] = tile.smem_alloc {tile.scratch = 1024 : i64} : <1 x 128xf32
 // CHECK: tile.barrier scratch
-// CHECK-NEXT: tile.convert_layout {{.*}} {tile.scratch = 1536 : i64}
+// CHECK-NEXT: tile.convert_layout {{.*}} {tile.scratch = 1536 : i64, tile.scratch_bytes = 512 : i64}
 // CHECK: tile.smem_load %[[C]]
 // Nothing is live any more.
 // CHECK: tile.barrier scratch
-// CHECK-NEXT: tile.convert_layout {{.*}} {tile.scratch = 0 : i64}
+// CHECK-NEXT: tile.convert_layout {{.*}} {tile.scratch = 0 : i64, tile.scratch_bytes = 512 : i64}
 func.func @buffers(%f: f32, %i: i32) {
   %a = tile.smem_alloc : !tile.smem<1 x 128xf32, #memory>
   %b = tile.smem_alloc : !tile.smem<2 x 128xf32, #memory>
@@ -46,10 +46,10 @@ func.func @buffers(%f: f32, %i: i32) {
 // each reduction, not two.
 // CHECK-LABEL: @loop
 // CHECK-NOT: tile.barrier
-// CHECK: tile.reduce max {{.*}} {tile.scratch = [[FIRST:[0-9]+]] : i64}
+// CHECK: tile.reduce max {{.*}} {tile.scratch = [[FIRST:[0-9]+]] : i64, tile.scratch_bytes = {{[0-9]+}} : i64}
 // CHECK-NOT: tile.scratch = [[FIRST]] :
 // CHECK-NOT: tile.barrier
-// CHECK: tile.reduce sum {{.*}} {tile.scratch = {{[0-9]+}} : i64}
+// CHECK: tile.reduce sum {{.*}} {tile.scratch = {{[0-9]+}} : i64, tile.scratch_bytes = {{[0-9]+}} : i64}
 func.func @loop(%f: f32, %n: i32) {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32

@@ -32,15 +32,15 @@ func.func @copies(%p: !tile.ptr<f16>, %n: i32) {
   %t = tile.reshape %i : tensor<512xi32, #flat> -> tensor<16x32xi32, #rows>
   %ps = tile.splat %p : !tile.ptr<f16> -> tensor<16x32x!tile.ptr<f16>, #rows>
   %pp = tile.addptr %ps, %t : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
-  tile.async_copy %pp, %m0 vector 8 : tensor<16x32x!tile.ptr<f16>, #rows> -> !tile.smem<1 x 16x32xf16, #memory>
-  tile.async_commit
+  %t0 = tile.async_copy %pp, %m0 vector 8 : tensor<16x32x!tile.ptr<f16>, #rows> -> !tile.smem<1 x 16x32xf16, #memory>
+  %g0 = tile.async_commit %t0
   %ns = tile.splat %n : i32 -> tensor<16x32xi32, #rows>
   %mask = arith.cmpi slt, %t, %ns : tensor<16x32xi32, #rows>
-  tile.async_copy %pp, %m1 mask %mask vector 8 : tensor<16x32x!tile.ptr<f16>, #rows> -> !tile.smem<1 x 16x32xf16, #memory>
-  tile.async_commit
-  tile.async_wait 1
+  %t1 = tile.async_copy %pp, %m1 mask %mask vector 8 : tensor<16x32x!tile.ptr<f16>, #rows> -> !tile.smem<1 x 16x32xf16, #memory>
+  %g1 = tile.async_commit %t1
+  tile.async_wait %g0
   tile.barrier
-  tile.async_wait 0
+  tile.async_wait %g1
   return
 }
 
@@ -95,11 +95,11 @@ func.func @refilled(%p: !tile.ptr<f16>, %o: !tile.ptr<f16>, %c: i1) {
   %os = tile.splat %o : !tile.ptr<f16> -> tensor<16x32x!tile.ptr<f16>, #rows>
   %oo = tile.addptr %os, %t : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
   %x = tile.smem_load %m : !tile.smem<1 x 16x32xf16, #memory> -> tensor<16x32xf16, #rows>
-  tile.async_copy %pp, %m vector 8 : tensor<16x32x!tile.ptr<f16>, #rows> -> !tile.smem<1 x 16x32xf16, #memory>
+  %copy = tile.async_copy %pp, %m vector 8 : tensor<16x32x!tile.ptr<f16>, #rows> -> !tile.smem<1 x 16x32xf16, #memory>
   scf.if %c {
     tile.store %oo, %x : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xf16, #rows>
   }
-  tile.async_commit
-  tile.async_wait 0
+  %g = tile.async_commit %copy
+  tile.async_wait %g
   return
 }

@@ -1,6 +1,6 @@
 // Two stages: tiles used behind the first dots are copied when their iteration
 // begins, and one buffer does where no tile is used on both sides.
-// RUN: tessera-opt --tessera-pipeline-loops=num-stages=2 %s | FileCheck %s
+// RUN: tessera-opt --tessera-pipeline-loops=num-stages=2 --tessera-async-waits %s | FileCheck %s
 // RUN: tessera-opt --tessera-pipeline-loops=num-stages=3 %s | FileCheck %s --check-prefix=THREE
 // RUN: %docblock-pipeline.md split.before > %t.before
 // RUN: tessera-opt %s | FileCheck %t.before
@@ -20,7 +20,7 @@
 // CHECK: tile.async_copy
 // CHECK-NOT: tile.async_copy
 // CHECK: scf.for
-// CHECK-NEXT: tile.async_wait 0
+// CHECK-NEXT: tile.async_wait {{.*}} leaving 0
 // CHECK-NEXT: tile.barrier
 // CHECK-NOT: scf.if
 // CHECK: tile.async_copy
@@ -28,7 +28,7 @@
 // CHECK: tile.smem_load
 // CHECK: tile.dot
 // Both threads' v and the last read of k: from here on the next k.
-// CHECK: tile.async_wait 0
+// CHECK: tile.async_wait {{.*}} leaving 0
 // CHECK-NEXT: tile.barrier
 // CHECK: scf.if
 // CHECK: tile.async_copy
@@ -67,7 +67,7 @@ func.func @softmax(%pk: tensor<16x32x!tile.ptr<f16>, #rows>, %pv: tensor<16x32x!
 // CHECK-DAG: tile.smem_alloc : <2 x 16x32xf16
 // CHECK-DAG: tile.smem_alloc : <1 x 16x32xf16
 // CHECK: scf.for
-// CHECK-NEXT: tile.async_wait 0
+// CHECK-NEXT: tile.async_wait {{.*}} leaving 0
 // CHECK-NEXT: tile.barrier
 // CHECK: tile.async_copy
 // CHECK: tile.async_commit
@@ -75,7 +75,7 @@ func.func @softmax(%pk: tensor<16x32x!tile.ptr<f16>, #rows>, %pv: tensor<16x32x!
 // CHECK: tile.async_copy
 // CHECK: tile.async_commit
 // CHECK: tile.dot
-// CHECK: tile.async_wait 1
+// CHECK: tile.async_wait {{.*}} leaving 1
 // CHECK-NEXT: tile.barrier
 // CHECK-NOT: tile.async_copy
 // CHECK: tile.dot
@@ -133,20 +133,20 @@ func.func @product(%pa: tensor<16x32x!tile.ptr<f16>, #rows>, %pb: tensor<32x16x!
 // The number of a block, which the tile's address and the scores need: loaded
 // with the copy, and carried to the iteration that uses both.
 // CHECK-LABEL: func.func @indexed
-// CHECK: %[[FIRST:.*]] = scf.if {{.*}} -> (i32)
+// CHECK: %[[FIRST:.*]]:2 = scf.if {{.*}} -> (!tile.token, i32)
 // CHECK: tile.load
 // CHECK: tile.async_copy
 // CHECK: scf.yield
 // CHECK: } else {
 // CHECK: scf.yield
-// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %[[BLOCK:.*]] = %[[FIRST]],
-// CHECK: %[[NEXT:.*]] = scf.if {{.*}} -> (i32)
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %[[BLOCK:.*]] = %[[FIRST]]#1,
+// CHECK: %[[NEXT:.*]]:2 = scf.if {{.*}} -> (!tile.token, i32)
 // CHECK: %[[LOADED:.*]] = tile.load
 // CHECK: tile.async_copy
-// CHECK: scf.yield %[[LOADED]]
+// CHECK: scf.yield %{{.*}}, %[[LOADED]]
 // CHECK-NOT: tile.load
 // CHECK: arith.sitofp %[[BLOCK]]
-// CHECK: scf.yield %{{.*}}, %[[NEXT]],
+// CHECK: scf.yield %{{.*}}, %[[NEXT]]#1,
 func.func @indexed(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %index: !tile.ptr<i32>, %b: tensor<32x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %n: i32) -> tensor<16x16xf32, #acc> {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32

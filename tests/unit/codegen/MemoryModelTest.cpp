@@ -66,9 +66,10 @@ const char *everything = R"(
   tile.assume %c : i1
   %buf = tile.smem_alloc : !tile.smem<2 x 32xf32, #s>
   %one = tile.smem_index %buf[%n] : !tile.smem<2 x 32xf32, #s>
-  tile.async_copy %x, %one vector 1 : tensor<32x!tile.ptr<f32>, #v> -> !tile.smem<1 x 32xf32, #s>
-  tile.async_commit
-  tile.async_wait 0
+  %copy = tile.async_copy %x, %one vector 1 : tensor<32x!tile.ptr<f32>, #v> -> !tile.smem<1 x 32xf32, #s>
+  %none = tile.async_done
+  %group = tile.async_commit %copy, %none
+  tile.async_wait %group
   tile.barrier
   %sl = tile.smem_load %one : !tile.smem<1 x 32xf32, #s> -> tensor<32xf32, #v>
   tile.smem_store %sl, %one : tensor<32xf32, #v> -> !tile.smem<1 x 32xf32, #s>
@@ -247,8 +248,8 @@ TEST(MemoryModel, WhatADotReadsItself) {
                        "tensor<16x16xf32, #m>"),
             late);
   EXPECT_EQ(loadBefore("tile.barrier"), now);
-  EXPECT_EQ(loadBefore("tile.async_wait 0"), now);
-  EXPECT_EQ(loadBefore("tile.async_commit"), now);
+  EXPECT_EQ(loadBefore("%g = tile.async_done\ntile.async_wait %g"), now);
+  EXPECT_EQ(loadBefore("%g = tile.async_done\n%h = tile.async_commit %g"), now);
   EXPECT_EQ(loadBefore("tile.smem_store %k, %s : tensor<16x16xf16, #m> -> "
                        "!tile.smem<1 x 16x16xf16, #t>"),
             now);

@@ -287,6 +287,25 @@ TEST(CompileGpu, EditedStages) {
   EXPECT_TRUE(has(compile(request).rendered, "03-llvm.ll:1:"));
 }
 
+// Places and barriers are those of the text as it was edited.
+TEST(CompileGpu, AnEditedLayoutGetsItsPlacesAnew) {
+  CompileRequest request = requestWithLine("x += tl.sum(x, 0)");
+  request.target = "sm_80";
+  request.assembler = "none";
+  request.emit = {"layout"};
+  const CompileResult plain = compile(request);
+  ASSERT_TRUE(plain.ok) << plain.rendered;
+  std::string text = plain.stages.at("layout");
+  const std::string place = "tile.scratch = ";
+  ASSERT_TRUE(has(text, place + "0")) << text;
+  text.insert(text.find(place) + place.size(), "9");
+  request.overrides = {{"layout", "02-layout.mlir", text}};
+  const CompileResult again = compile(request);
+  ASSERT_TRUE(again.ok) << again.rendered;
+  EXPECT_EQ(again.meta.sharedBytes, plain.meta.sharedBytes);
+  EXPECT_FALSE(has(again.stages.at("layout"), place + "9"));
+}
+
 // What does not fit is known before LLVM runs.
 TEST(CompileGpu, TooMuchSharedMemoryNeedsNoLlvm) {
   CompileRequest request =

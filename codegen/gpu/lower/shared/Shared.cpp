@@ -93,12 +93,15 @@ bool emitShared(Emitter &e, Operation *op) {
   } else if (isa<tile::AsyncCommitOp>(op)) {
     e.intrinsic(llvm::Intrinsic::nvvm_cp_async_commit_group, {});
   } else if (auto wait = dyn_cast<tile::AsyncWaitOp>(op)) {
+    if (!wait.getLeaving())
+      e.unsupported(op, "the wait has no number of groups to leave",
+                    "run tessera-async-waits before the lowering");
     e.intrinsic(llvm::Intrinsic::nvvm_cp_async_wait_group,
-                {e.i32(int64_t(wait.getGroups()))});
+                {e.i32(int64_t(*wait.getLeaving()))});
   } else if (isa<tile::BarrierOp>(op)) {
     e.barrier();
   } else {
-    return false;
+    return isa<tile::AsyncDoneOp>(op);
   }
   return true;
 }

@@ -43,3 +43,39 @@ func.func @scratch_of_nothing(%x: f32) {
   %y = arith.negf %x : f32
   return
 }
+
+// -----
+
+func.func @group_of_nothing() {
+  // expected-error @+1 {{makes a group of nothing}}
+  %g = tile.async_commit
+  return
+}
+
+// -----
+
+func.func @group_of_groups(%t: !tile.token) {
+  %g = tile.async_commit %t
+  // expected-error @+1 {{takes a group for a copy}}
+  %h = tile.async_commit %g
+  return
+}
+
+// -----
+
+func.func @wait_for_nothing() {
+  // expected-error @+1 {{waits for nothing}}
+  tile.async_wait
+  return
+}
+
+// -----
+
+#row = #tile.linear<64, register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = []>
+#memory = #tile.shared<64, offset = [[1], [2], [4], [8], [16], [32]]>
+func.func @wait_for_a_copy(%p: tensor<64x!tile.ptr<f32>, #row>, %m: !tile.smem<1 x 64xf32, #memory>) {
+  %t = tile.async_copy %p, %m vector 2 : tensor<64x!tile.ptr<f32>, #row> -> !tile.smem<1 x 64xf32, #memory>
+  // expected-error @+1 {{waits for a copy that is in no group}}
+  tile.async_wait %t
+  return
+}

@@ -114,10 +114,12 @@ private:
     options.numWarps = how.numWarps;
     options.numStages = how.numStages;
     mlir::PassManager passes(module.getContext());
-    if (how.assignLayouts)
+    if (how.assignLayouts) {
       codegen::addLayoutPasses(passes, options);
-    else
+    } else {
       passes.addPass(codegen::gpu::createDotInstructionsPass());
+      codegen::addMemoryPasses(passes, options);
+    }
     if (mlir::failed(passes.run(module)))
       throw std::runtime_error("the layout passes failed");
     llvm::raw_string_ostream(layoutText) << *module;

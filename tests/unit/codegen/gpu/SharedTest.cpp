@@ -1,17 +1,21 @@
 // tests/unit/codegen/gpu/SharedTest.cpp - asynchronous copies on sim.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "support/Error.h"
 #include "tests/unit/codegen/gpu/GpuKernel.h"
 
 #include <gtest/gtest.h>
+
+#include <functional>
 
 using namespace tessera;
 
 namespace {
 
 // Two buffers: the second is copied while the first is read. WAIT and BARRIER
-// are what keeps them apart.
-std::string kernelText(const std::string &wait, const std::string &barrier) {
+// are what keeps them apart; AFTER stands behind the read.
+std::string kernelText(const std::string &wait, const std::string &barrier,
+                       const std::string &after = "") {
   return R"(
 #rows = #tile.linear<16x32, register = [[0, 1], [0, 2]], lane = [[0, 4], [0, 8], [0, 16], [1, 0], [2, 0]], warp = [[4, 0], [8, 0]]>
 #acc = #tile.linear<16x32, register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 8], [0, 16]]>
@@ -36,12 +40,14 @@ func.func @copy(%in: !tile.ptr<f32>, %out: !tile.ptr<f32>, %n: i32) {
   %b = tile.smem_alloc : !tile.smem<2 x 16x32xf32, #mem>
   %c1i = arith.constant 1 : i32
   %v = tile.smem_index %b[%c1i] : !tile.smem<2 x 16x32xf32, #mem>
-  tile.async_copy %p, %v mask %mask vector 4 : tensor<16x32x!tile.ptr<f32>, #rows> -> !tile.smem<1 x 16x32xf32, #mem>
-  tile.async_commit
+  %t = tile.async_copy %p, %v mask %mask vector 4 : tensor<16x32x!tile.ptr<f32>, #rows> -> !tile.smem<1 x 16x32xf32, #mem>
+  %g = tile.async_commit %t
 )" + wait +
          "\n" + barrier + R"(
   %x = tile.smem_load %v : !tile.smem<1 x 16x32xf32, #mem> -> tensor<16x32xf32, #acc>
   tile.store %q, %x : tensor<16x32x!tile.ptr<f32>, #acc>, tensor<16x32xf32, #acc>
+)" + after +
+         R"(
   return
 }
 )";
@@ -50,7 +56,7 @@ func.func @copy(%in: !tile.ptr<f32>, %out: !tile.ptr<f32>, %n: i32) {
 TEST(GpuShared, CopiesArriveAndMaskedRowsAreZero) {
   GpuKernelOptions how;
   how.assignLayouts = false;
-  GpuKernel kernel(kernelText("tile.async_wait 0", "tile.barrier"), how);
+  GpuKernel kernel(kernelText("tile.async_wait %g", "tile.barrier"), how);
   std::vector<float> in(512), out(512, -1);
   for (size_t i = 0; i < in.size(); ++i)
     in[i] = float(i + 1);
@@ -68,11 +74,62 @@ TEST(GpuShared, TheSimulatorSeesAMissingWaitAndAMissingBarrier) {
   how.assignLayouts = false;
   std::vector<float> in(512), out(512, -1);
   EXPECT_THROW(
-      GpuKernel(kernelText("", "tile.barrier"), how).run({1}, {in, out, 16}),
+      GpuKernel(kernelText("", "tile.barrier", "tile.async_wait %g"), how)
+          .run({1}, {in, out, 16}),
       std::exception);
-  EXPECT_THROW(GpuKernel(kernelText("tile.async_wait 0", ""), how)
+  EXPECT_THROW(GpuKernel(kernelText("tile.async_wait %g", ""), how)
                    .run({1}, {in, out, 16}),
                std::exception);
+}
+
+// What the lowering says of the kernel behind these passes, with `bytes` of
+// scratch written at its conversion.
+std::string refused(const std::function<void(mlir::PassManager &)> &add,
+                    int64_t bytes = -1) {
+  mlir::DialectRegistry registry;
+  registry.insert<tile::TileDialect, mlir::arith::ArithDialect,
+                  mlir::func::FuncDialect>();
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(
+      kernelText("tile.async_wait %g", "tile.barrier"), &context);
+  mlir::PassManager passes(&context);
+  add(passes);
+  EXPECT_TRUE(module && mlir::succeeded(passes.run(*module)));
+  if (bytes >= 0)
+    module->walk([&](tile::ConvertLayoutOp op) {
+      op->setAttr("tile.scratch_bytes",
+                  mlir::Builder(&context).getI64IntegerAttr(bytes));
+    });
+  codegen::GpuOptions options;
+  options.target = GpuTarget::parse("sm_80");
+  llvm::LLVMContext code;
+  try {
+    codegen::lowerToLlvm(*module, code, options);
+  } catch (const Error &error) {
+    return error.message;
+  }
+  return "";
+}
+
+TEST(GpuShared, TheLoweringWantsWhatThePassesDecide) {
+  using namespace codegen::gpu;
+  EXPECT_NE(refused([](auto &passes) {
+              passes.addPass(createAsyncWaitsPass());
+            }).find("has no place in shared memory"),
+            std::string::npos);
+  EXPECT_NE(refused([](auto &passes) {
+              passes.addPass(createSharedPlacesPass());
+            }).find("the wait has no number of groups to leave"),
+            std::string::npos);
+  auto all = [](mlir::PassManager &passes) {
+    codegen::GpuOptions options;
+    options.target = GpuTarget::parse("sm_80");
+    codegen::addMemoryPasses(passes, options);
+  };
+  EXPECT_EQ(refused(all), "");
+  EXPECT_EQ(refused(all, 2048), "");
+  EXPECT_NE(refused(all, 1024).find("convert_layout has no place in shared"),
+            std::string::npos);
 }
 
 } // namespace
