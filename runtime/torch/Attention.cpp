@@ -19,6 +19,8 @@ void applyScale(Launch &launch, const Attention &a, const Branch &branch) {
   for (const int64_t value : branch.afterScale)
     launch.integer(value);
   launch.integer(a.sequences);
+  for (const int64_t value : branch.afterSequences)
+    launch.integer(value);
 }
 
 void applyCommon(Launch &launch, const Attention &a, const Branch &branch) {
@@ -40,6 +42,13 @@ void runTokenTiles(Launch &launch, const Attention &a) {
 void wholeTokens(Launch &launch, int64_t group) {
   if (group > kLeastTileRows)
     launch.constant("BM", nextPowerOfTwo(group));
+}
+
+Constants wideTiles(const Attention &a, int64_t rows, int64_t keys) {
+  constexpr int64_t wide = 128; // columns of keys; more spill
+  if (a.keyDim <= wide || a.group > kLeastTileRows || takesCpuKernels(a.q))
+    return {};
+  return {{"BM", rows}, {"BN", keys}};
 }
 
 Attention checkAttention(const char *op, const at::Tensor &q,
@@ -171,6 +180,8 @@ launchDkDv(const Attention &a, const Branch &branch, const RowGradient &rows,
   Launch launch(file, kernel);
   launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(rows.gradO);
   launch.tensor(rows.lse).tensor(rows.delta);
+  for (const at::Tensor &tensor : branch.afterRows)
+    launch.tensor(tensor);
   launch.tensor(dk).tensor(dv).tensor(a.cuSeqlens);
   for (const at::Tensor &tensor : branch.afterCu)
     launch.tensor(tensor);
@@ -185,7 +196,8 @@ launchDkDv(const Attention &a, const Branch &branch, const RowGradient &rows,
       .strides(rows.delta);
   applyCommon(launch, a, branch);
   launch.run(a.keyHeads,
-             tileCount(a.k.size(0), launch.tile("BN"), a.sequences));
+             tileCount(a.k.size(0), launch.tile("BN"), a.sequences) *
+                 branch.parts);
   return {dk, dv};
 }
 
