@@ -167,9 +167,9 @@ class Layer:
     def wide_tiles(self, name):
         """As wideTiles of runtime/torch/Attention.cpp."""
         few = 16 % self.group == 0
-        tiles = dict(cmp_bwd_dq=(64, 64), window_bwd_dq=(64, 64), cmp_bwd_dkdv=(64, 64), window_bwd_dkdv=(16, 64) if few else (64, 32),
-                     select_bwd_dkdv=(64, 32))
-        return dict(zip(("BM", "BN"), tiles[name])) if self.dim > 128 and name in tiles else {}
+        if self.dim <= 128 or name not in ("cmp_bwd_dq", "window_bwd_dq", "cmp_bwd_dkdv", "window_bwd_dkdv", "select_bwd_dkdv"):
+            return {}
+        return dict(zip(("BM", "BN"), (64, 64) if name.endswith("dq") else (16, 64) if few else (64, 32)))
 
     def rows_grid(self, c):
         return self.tiles(c["BM"] // self.group), self.hkv

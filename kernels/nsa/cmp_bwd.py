@@ -97,7 +97,6 @@ def cmp_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, CU_CMP, scale, nseq, sqt, sqh, s
 # tessera: grid(H, (TC // BN + B) * parts)
 @triton.autotune(
     configs=[
-        triton.Config({"BM": 32, "BN": 128}, num_warps=8, num_stages=2),
         triton.Config({"BM": 32, "BN": 64}, num_warps=4, num_stages=2),
         triton.Config({"BM": 64, "BN": 64}, num_warps=8, num_stages=1),
         triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=1),

@@ -31,6 +31,11 @@ void applyCommon(Launch &launch, const Attention &a, const Branch &branch) {
   wholeTokens(launch, a.group);
 }
 
+void setTiles(Launch &launch, const Constants &tiles) {
+  for (const auto &[name, value] : tiles)
+    launch.constant(name, value);
+}
+
 // Kernels over tiles of BM / G tokens.
 void runTokenTiles(Launch &launch, const Attention &a) {
   const int64_t tokens = launch.tile("BM") / a.group;
@@ -44,11 +49,16 @@ void wholeTokens(Launch &launch, int64_t group) {
     launch.constant("BM", nextPowerOfTwo(group));
 }
 
-Constants wideTiles(const Attention &a, int64_t rows, int64_t keys) {
+Constants wideTiles(const Attention &a, bool keys) {
   constexpr int64_t wide = 128; // columns of keys; more spill
   if (a.keyDim <= wide || a.group > kLeastTileRows || takesCpuKernels(a.q))
     return {};
-  return {{"BM", rows}, {"BN", keys}};
+  if (!keys)
+    return {{"BM", 64}, {"BN", 64}};
+  // Where 16 rows are whole tokens without idle ones.
+  if (16 % a.group == 0)
+    return {{"BM", 16}, {"BN", 64}};
+  return {{"BM", 64}, {"BN", 32}};
 }
 
 Attention checkAttention(const char *op, const at::Tensor &q,
@@ -167,6 +177,8 @@ void launchDq(const Attention &a, const Branch &branch, const RowGradient &rows,
   launch.strides(rows.gradO).strides(to.dq);
   launch.strides(rows.lse).strides(rows.delta);
   applyCommon(launch, a, branch);
+  if (branch.ownTiles)
+    setTiles(launch, wideTiles(a, false));
   if (to.add)
     launch.constant("ACCUMULATE", 1);
   runTokenTiles(launch, a);
@@ -195,6 +207,8 @@ launchDkDv(const Attention &a, const Branch &branch, const RowGradient &rows,
       .strides(rows.lse)
       .strides(rows.delta);
   applyCommon(launch, a, branch);
+  if (branch.ownTiles)
+    setTiles(launch, wideTiles(a, true));
   launch.run(a.keyHeads,
              tileCount(a.k.size(0), launch.tile("BN"), a.sequences) *
                  branch.parts);

@@ -73,8 +73,9 @@ void wholeTokens(Launch &launch, int64_t group);
 
 // Tiles for a GPU where heads are too wide for the registers that the first
 // configurations of the branches' backward kernels need; none where they are
-// not. Given with a launch they also stand in the place of tuned ones.
-Constants wideTiles(const Attention &a, int64_t rows, int64_t keys);
+// not. `keys`: those of a kernel by keys. Given with a launch they also stand
+// in the place of tuned ones.
+Constants wideTiles(const Attention &a, bool keys);
 
 // How a branch's kernels differ from plain causal attention.
 struct Branch {
@@ -88,6 +89,8 @@ struct Branch {
   std::vector<at::Tensor> afterRows = {};
   std::vector<int64_t> afterSequences = {};
   int64_t parts = 1;
+  // Whether dq, dk and dv take wideTiles().
+  bool ownTiles = false;
 };
 
 // The shape of lse in the ops is [Hq, T]; the kernels take [T, Hq]. Both are

@@ -108,8 +108,7 @@ CompressedParts compressedGradients(const Attention &a, const at::Tensor &cuCmp,
                                     const QueryGradient &to) {
   const char *file = "kernels/nsa/cmp_bwd.py";
   Branch branch{{{"L", length}, {"STRIDE", stride}}, {}, {cuCmp}};
-  for (const auto &tile : wideTiles(a, 64, 64))
-    branch.constants.push_back(tile);
+  branch.ownTiles = true;
   launchDq(a, branch, rows, to, file, "cmp_bwd_dq");
   // A CPU has few processors, which whole tiles of keys keep busy.
   const int64_t parts =

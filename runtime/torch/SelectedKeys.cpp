@@ -110,7 +110,7 @@ selectedDkDv(const Attention &a, const at::Tensor &indices,
   launch.keyHead(a.keyDim).padded("E", "EP", a.valueDim);
   launch.sequence(a.maxSeqlen);
   wholeTokens(launch, a.group);
-  for (const auto &[name, value] : wideTiles(a, 64, 32))
+  for (const auto &[name, value] : wideTiles(a, true))
     launch.constant(name, value);
   launch.run(a.keyHeads, chunks * ceilDiv(selectionLength, launch.tile("BN")));
   const ListChunks made{part,           inverse.offsets, dk,   dv,

@@ -89,17 +89,10 @@ std::tuple<at::Tensor, at::Tensor> windowGradients(const Attention &a,
                                                    const RowGradient &rows,
                                                    const QueryGradient &to) {
   const char *file = "kernels/nsa/window_bwd.py";
-  const auto launched = [&](const Constants &tiles) {
-    Branch branch{{{"W", window}}};
-    branch.constants.insert(branch.constants.end(), tiles.begin(), tiles.end());
-    return branch;
-  };
-  launchDq(a, launched(wideTiles(a, 64, 64)), rows, to, file, "window_bwd_dq");
-  // Tiles of few rows hold whole tokens without idle rows.
-  const bool few = 16 % a.group == 0;
-  return launchDkDv(a,
-                    launched(few ? wideTiles(a, 16, 64) : wideTiles(a, 64, 32)),
-                    rows, file, "window_bwd_dkdv");
+  Branch branch{{{"W", window}}};
+  branch.ownTiles = true;
+  launchDq(a, branch, rows, to, file, "window_bwd_dq");
+  return launchDkDv(a, branch, rows, file, "window_bwd_dkdv");
 }
 
 } // namespace tessera::runtime
