@@ -415,9 +415,8 @@ TEST(CudaTensors, AreCapturedIntoGraphs) {
   const auto captured = [&] {
     void *graph = nullptr;
     simtorch::call("cuStreamBeginCapture_v2", handle, 0);
-    const std::string failure = failureOf([&] {
-      kept = callOp("rms_norm_forward", {x, weight, 1e-6});
-    });
+    const std::string failure = failureOf(
+        [&] { kept = callOp("rms_norm_forward", {x, weight, 1e-6}); });
     simtorch::call("cuStreamEndCapture", handle, &graph);
     return std::pair(failure, graph);
   };
