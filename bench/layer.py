@@ -17,14 +17,15 @@ import numpy
 from selected import ROOT, SHAPES, harness, pow2, simulator, slices, torch
 
 L, STRIDE, LSEL, NSEL, WINDOW = 32, 16, 64, 16, 512
-INITIAL, LOCAL, CHUNK, SORTED, PROGRAMS = 1, 2, 512, 128, 216   # as the ops have them
+INITIAL, LOCAL, CHUNK, SORTED, PROGRAMS, SPAN, PARTS = 1, 2, 512, 128, 216, 256, 8   # as the ops have them
 BLOCKS = dict(LSEL=LSEL, NSEL=NSEL)
 FORWARD = ["compress_pair_fwd", "cmp_select_fwd", "select_lists", "select_list_fwd", "window_fwd", "gate_fwd"]
 BACKWARD = ["gate_bwd_rows", "cmp_bwd_dq", "cmp_bwd_dkdv", "select_list_bwd_dq", "inverse_count", "inverse_prefix", "inverse_fill",
-            "select_bwd_dkdv", "select_bwd_sum", "window_bwd_dq", "window_bwd_dkdv", "compress_pair_bwd_dx"]
+            "select_bwd_dkdv", "branch_bwd_sum", "window_bwd_dq", "window_bwd_dkdv", "compress_pair_bwd_dx"]
 DENSE = ["dense_fwd", "attn_delta", "dense_bwd_dq", "dense_bwd_dkdv"]
 FILES = dict(compress_pair_fwd="nsa/compress_fwd", compress_pair_bwd_dx="nsa/compress_bwd", compress_bwd_dw="nsa/compress_bwd",
-             merge_ranges="nsa/ranges", gate_bwd_rows="nsa/gate_bwd", select_bwd_sum="nsa/select_bwd_dkdv", dense_fwd="dense/attn_fwd",
+             merge_ranges="nsa/ranges", gate_bwd_rows="nsa/gate_bwd", select_bwd_sum="nsa/bwd_sum",
+             cmp_bwd_sum="nsa/bwd_sum", branch_bwd_sum="nsa/bwd_sum", dense_fwd="dense/attn_fwd",
              inverse_count="nsa/inverse_index", inverse_prefix="nsa/inverse_index", inverse_fill="nsa/inverse_index",
              dense_bwd_dq="dense/attn_bwd", dense_bwd_dkdv="dense/attn_bwd", window_bwd_dq="nsa/window_bwd",
              window_bwd_dkdv="nsa/window_bwd", cmp_bwd_dq="nsa/cmp_bwd", cmp_bwd_dkdv="nsa/cmp_bwd")
@@ -88,11 +89,11 @@ class Layer:
         self.hq, self.hkv, self.dim, self.vdim, self.group = heads, key_heads, dim, vdim, heads // key_heads
         self.length, self.B, self.T, self.filters = tokens, sequences, tokens * sequences, filters
         self.count = (tokens - L) // STRIDE + 1
-        self.scale, self.idx = dim ** -0.5, idx
+        self.scale, self.idx, self.programs = dim ** -0.5, idx, PROGRAMS         # of cmp_select_fwd on an A100
         self.head = dict(G=self.group, **slices(dim), E=vdim, EP=pow2(vdim))
         rows, keys = (lambda e: zeros(self.T, heads, e)), (lambda n, e: zeros(n, key_heads, e))
         Tc, fp32, self.nblk = self.count * sequences, torch.float32, self.tiles(LSEL)
-        self.Tc = Tc
+        self.Tc, self.parts = Tc, min(-(-tokens // SPAN), PARTS)
         self.of_rows = dict(Q=rows(dim), O=rows(vdim), DO=rows(vdim), DQ=rows(dim), LSE=zeros(self.T, heads, dtype=fp32),
                             DELTA=zeros(self.T, heads, dtype=fp32))
         self.of_keys = dict(K=keys(self.T, dim), V=keys(self.T, vdim), DK=keys(self.T, dim), DV=keys(self.T, vdim))
@@ -145,11 +146,11 @@ class Layer:
     def launch(self, name):
         tensors, constexprs, grid = getattr(self, "_" + name.split("_")[0])(name)
         config, warps, stages = configuration(name)
-        constexprs = {**config, **constexprs}
+        constexprs = {**config, **self.wide_tiles(name), **constexprs}
         fn, args = harness.kernel(file_of(name), name), {}
         scalars = dict(scale=self.scale, nseq=self.B, T=self.T, nscore=0, ahead=0, inv_tau=1.0, nblk=self.nblk,
                        plane=-(-self.T * self.hq // 16) * 16, tiles=self.tiles(SORTED), blocks=-(-self.length // LSEL),
-                       chunks=self.T * NSEL // CHUNK + self.nblk)
+                       chunks=self.T * NSEL // CHUNK + self.nblk, parts=self.parts)
         for parameter in fn.arg_names:
             if parameter in constexprs:
                 continue
@@ -162,6 +163,13 @@ class Layer:
         wanted = [p.name for p in fn.params if p.is_constexpr]
         constexprs = {k: int(v) for k, v in constexprs.items() if k in wanted}
         return Launch(name, tuple(grid(constexprs)), args, constexprs, warps, stages)
+
+    def wide_tiles(self, name):
+        """As wideTiles of runtime/torch/Attention.cpp."""
+        few = 16 % self.group == 0
+        if self.dim <= 128 or name not in ("cmp_bwd_dq", "window_bwd_dq", "cmp_bwd_dkdv", "window_bwd_dkdv", "select_bwd_dkdv"):
+            return {}
+        return dict(zip(("BM", "BN"), (64, 64) if name.endswith("dq") else (16, 64) if few else (64, 32)))
 
     def rows_grid(self, c):
         return self.tiles(c["BM"] // self.group), self.hkv
@@ -182,14 +190,26 @@ class Layer:
 
     def _cmp(self, name):
         shape = dict(L=L, STRIDE=STRIDE)
+        if name == "cmp_bwd_dkdv":
+            return self.attention(name, self.compressed, self.Tc, dict(PART=self.compressed_parts()), dict(**shape, SPAN=SPAN),
+                                  lambda c: (self.hkv, self.tiles(c["BN"], self.Tc) * self.parts))
         if name != "cmp_select_fwd":
             return self.attention(name, self.compressed, self.Tc, constexprs=shape)
-        programs = lambda c: (min(-(-PROGRAMS // self.hkv), self.tiles(c["BM"] // self.group)), self.hkv)
+        programs = lambda c: (min(-(-self.programs // self.hkv), self.tiles(c["BM"] // self.group)), self.hkv)
         c = configuration(name)[0]
         room = (2 * c["BJ"] + 1) * c["BM"] + pow2(c["BM"] // self.group) * c["BJ"]
         sums = zeros(self.hkv, programs(c)[0], -(-(-(-self.length // LSEL)) // c["BJ"]), room, dtype=torch.float32)
         return self.attention(name, self.compressed, self.Tc, dict(IDX=zeros(self.hkv, self.T, NSEL, dtype=torch.int32), SUMS=sums,
                               SCORES=zeros(4, dtype=torch.float32)), dict(**shape, **self.selecting()), programs)
+
+    def compressed_parts(self):
+        return zeros(self.Tc, self.hkv, self.parts, self.dim + self.vdim, dtype=torch.float32)
+
+    def _branch(self, name):
+        tensors, constexprs, _ = self._select(name)
+        small = dict(CPART=self.compressed_parts(), CDK=self.compressed["DK"], CDV=self.compressed["DV"])
+        return dict(**tensors, **small), dict(constexprs, SPAN=SPAN), lambda c: (
+            self.hkv, self.nblk * -(-LSEL // c["BR"]) + self.tiles(c["BR"], self.Tc))
 
     def selecting(self):
         return dict(**BLOCKS, NP=NSEL, NINIT=INITIAL, NLOCAL=LOCAL, STORE=0)
@@ -210,7 +230,7 @@ class Layer:
         chunks = self.T * NSEL // CHUNK + self.nblk
         more = dict(**self.inverse, PART=zeros(self.hkv, chunks, LSEL, self.dim + self.vdim, dtype=torch.float32))
         blocks = dict(**BLOCKS, CHUNK=CHUNK)
-        if name == "select_bwd_sum":
+        if name.endswith("_sum"):
             blocks["DP"] = pow2(self.dim)
             return self.attention(name, self.of_keys, self.T, more, blocks, lambda c: (self.hkv, self.nblk * -(-LSEL // c["BR"])))
         return self.attention(name, self.of_keys, self.T, more, blocks, lambda c: (self.hkv, chunks * -(-LSEL // c["BN"])))

@@ -86,12 +86,15 @@ def key_steps(name, one, c, tile):
     """Of the program with this tile of keys, or this chunk of an inverse list."""
     if name == "select_bwd_dkdv":
         return cdiv(one.chunk_sizes[tile // cdiv(LSEL, c["BN"])], c["BM"] // one.group)
-    n, keys = tile * c["BN"], one.count if name.startswith("cmp") else one.length
+    parts = one.parts if name.startswith("cmp") else 1
+    n, keys = tile // parts * c["BN"], one.count if name.startswith("cmp") else one.length
     if n >= keys:
         return 0
     first = n * STRIDE + L - 1 if name.startswith("cmp") else n
     stop = min(n + c["BN"] - 1 + WINDOW, one.length) if name.startswith("window") else one.length
-    return cdiv(stop - first, c["BM"] // one.group)
+    steps = cdiv(stop - first, c["BM"] // one.group)
+    share = cdiv(cdiv(stop - first, parts), c["BM"] // one.group)        # of each part
+    return max(0, min(steps - tile % parts * share, share))
 
 
 def chunk_sizes(one):

@@ -11,9 +11,9 @@ Shape A: 64 query and 4 key heads of 128/128, one sequence of 65,536 tokens; sel
 make them on a GPU that no table knows, code for the GPU's target, mma.sync.
 
 The time of a launch (docs/cost-model.md): some of its blocks run on the simulator at the full length, seven from the first to the last
-tile of one key head (of cmp_select_fwd three programs, each of which takes tiles from all over the sequence); counts of a block between
-two of them are linear, so nothing is extrapolated beyond the length that ran. Blocks whose work goes by the lists
-of selected tokens (select_bwd_dkdv, select_bwd_sum) are put in the order of their work, and 17 of them run, from the least to the most.
+tile of one key head (of cmp_select_fwd three programs of two for each multiprocessor, each of which takes tiles from all over the
+sequence); counts of a block between two of them are linear, so nothing is extrapolated beyond the length that ran. Blocks whose work goes
+by the lists of selected tokens (select_bwd_dkdv, branch_bwd_sum) are put in the order of their work, and 17 of them run, from the least to the most.
 
     cycles of a block = max(r * units, longest warp + waits), r blocks on an SM
     time = max(makespan of all blocks, sectors / L2 bandwidth, bytes of the arguments / DRAM bandwidth) + launch
@@ -66,10 +66,12 @@ def samples_of(one, launch):
         return along(launch.grid, 0, lambda n: [0, n - 1])
     if launch.name == "select_bwd_dkdv":
         return by_work(padding.chunk_sizes(one), launch.grid)
-    if launch.name == "select_bwd_sum":
+    if launch.name == "branch_bwd_sum":
         ptr = one.inverse["PTR"][0].tolist()
         chunks = [-(-(b - a) // layer.CHUNK) if b - a > layer.CHUNK else 0 for a, b in zip(ptr, ptr[1:])]
-        return by_work([n for n in chunks for _ in range(launch.grid[1] // one.nblk)], launch.grid)
+        rows = launch.constexprs["BR"]
+        work = [n for n in chunks for _ in range(layer.LSEL // rows)]
+        return by_work(work + [one.parts] * (launch.grid[1] - len(work)), launch.grid)
     return along(launch.grid, int(launch.name.endswith("dkdv")), lambda n: [0, 1, n // 4, n * 3 // 4 - 1, n - 2, n - 1])
 
 
@@ -90,14 +92,14 @@ def described(one, name, folder):
     return dict(row, samples=samples_of(one, launch))
 
 
-def gpu_figures(name):
+def gpu_figures(name, *keys):
     text = (ROOT / "autotune" / "devices.yaml").read_text().split(f"- name: {name}\n")[1].split("- name:")[0]
-    return tuple(float(re.search(key + r": \{value: ([\d.]+)", text)[1]) for key in ("bf16_tflops", "dram_gbytes"))
+    return tuple(float(re.search(key + r": \{value: ([\d.]+)", text)[1]) for key in keys)
 
 
 def bound(one, pairs, branches, backward, gpu):
     """Milliseconds that pairs of each sequence and the tensors of attention take at the GPU's peaks. branches: pairs of keys and values."""
-    tflops, gbytes = gpu_figures(gpu)
+    tflops, gbytes = gpu_figures(gpu, "bf16_tflops", "dram_gbytes")
     a, b = (3, 2) if backward else (1, 1)
     flop = 2 * one.B * pairs * one.hq * (a * one.dim + b * one.vdim)
     rows, keys = one.T * one.hq * 2 * (one.dim + one.vdim), branches * one.T * one.hkv * 2 * (one.dim + one.vdim)
@@ -117,12 +119,16 @@ def predictions(run, one, todo, program):
     names = [name for _, kernels in todo for name in kernels]
     key = lambda name: (*RUNS[run][:3], name)
     missing = [name for name in names if key(name) not in known]
-    with tempfile.TemporaryDirectory() as folder:
-        launches = pathlib.Path(folder) / "launches.json"
-        launches.write_text(json.dumps([described(one, name, folder) for name in missing]))
-        done = subprocess.run([program, launches, *GPUS], stdout=subprocess.PIPE, text=True, check=True)
-    found = {row["kernel"]: row["gpus"] for row in json.loads(done.stdout)}
-    known.update({key(name): got for name, got in found.items() if not name.startswith(("select", "inverse"))})
+    found = {name: {} for name in missing}
+    for gpu in GPUS:
+        one.programs = 2 * int(gpu_figures(gpu, "sms")[0])
+        with tempfile.TemporaryDirectory() as folder:
+            launches = pathlib.Path(folder) / "launches.json"
+            launches.write_text(json.dumps([described(one, name, folder) for name in missing]))
+            done = subprocess.run([program, launches, gpu], stdout=subprocess.PIPE, text=True, check=True)
+        for row in json.loads(done.stdout):
+            found[row["kernel"]].update(row["gpus"])
+    known.update({key(name): got for name, got in found.items() if not name.startswith(("select", "inverse", "branch"))})
     return {name: found.get(name) or known[key(name)] for name in names}
 
 

@@ -126,6 +126,7 @@ class Bench:
             name, file, fn, (1, chunks), (q, k, v, do, rows, rows, ptr, inv, part, dk, dv, cu, 0.1, tokens, 1, blocks, *moved), i,
             CHUNK=CHUNK, **common))
         of_sum = lambda counts: [-(-c // CHUNK) if c > CHUNK else None for c in counts for _ in range(LSEL // 8)]
+        file = "bwd_sum.py"
         fn = kernel("nsa/" + file, "select_bwd_sum")
         yield self.row("select_bwd_sum", False, of_sum(counts), of_sum(far_counts), lambda i: self.counters(
             "select_bwd_sum", file, fn, (1, blocks * LSEL // 8), (part, ptr, dk, dv, cu, 0.1, 1, blocks, chunks, *strides(dk, dv)), i,

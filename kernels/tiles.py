@@ -72,3 +72,9 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
     start = tl.load(CU + low)
     tl.assume(start >= 0)
     return low, start, tl.load(CU + low + 1) - start, (tile - start // SIZE - low) * SIZE
+
+
+@triton.jit
+def part_count(length, parts, SPAN: tl.constexpr):
+    """Of a tile of compressed tokens of a sequence of `length` tokens: parts of the tokens, one for every SPAN and at most `parts`."""
+    return tl.minimum((length + SPAN - 1) // SPAN, parts)

@@ -113,6 +113,7 @@ std::vector<Launch> compressedBackward(int64_t tokens) {
   Launch dkdv = {"kernels/nsa/cmp_bwd.py", "cmp_bwd_dkdv",
                  attention(1, 64, 128), 8, 2};
   addCompression(dkdv.constexprs);
+  dkdv.constexprs["SPAN"] = int64_t(256);
   dkdv.grid = {uint32_t(heads), tiles(compressed(tokens), 128), 1};
   dkdv.order = Order::HeadsFirst;
   dkdv.tensors = {{"Q", ofQueries(tokens)},
@@ -121,11 +122,13 @@ std::vector<Launch> compressedBackward(int64_t tokens) {
                   {"DO", ofQueries(tokens)},
                   {"LSE", perRow(tokens)},
                   {"DELTA", perRow(tokens)},
+                  {"PART", perRow(1)}, // one part: not touched
                   {"DK", keys},
                   {"DV", keys},
                   {"CU", starts},
                   {"CU_CMP", starts}};
   dkdv.scalars = attentionScalars();
+  dkdv.scalars["parts"] = int64_t(1);
 
   Launch dq = {"kernels/nsa/cmp_bwd.py", "cmp_bwd_dq", attention(1, 128, 64), 8,
                2};
@@ -135,6 +138,7 @@ std::vector<Launch> compressedBackward(int64_t tokens) {
   dq.tensors = dkdv.tensors;
   dq.tensors.erase("DK");
   dq.tensors.erase("DV");
+  dq.tensors.erase("PART");
   dq.tensors["DQ"] = ofQueries(tokens);
   dq.scalars = attentionScalars();
   return {delta, dkdv, dq};

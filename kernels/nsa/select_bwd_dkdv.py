@@ -1,4 +1,4 @@
-# kernels/nsa/select_bwd_dkdv.py - attention over selected blocks, dk and dv: chunks of the tokens that selected a block, and their sum.
+# kernels/nsa/select_bwd_dkdv.py - attention over selected blocks, dk and dv: chunks of the tokens that selected a block.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import triton
@@ -16,10 +16,10 @@ from kernels.tiles import find_tile, load_rows, store_rows
 # tessera: grid(H, (T * NSEL // CHUNK + nblk) * cdiv(LSEL, BN))
 @triton.autotune(
     configs=[
+        triton.Config({"BM": 32, "BN": 64}, num_warps=4, num_stages=2),
         triton.Config({"BM": 64, "BN": 64}, num_warps=8, num_stages=1),
         triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=1),
         triton.Config({"BM": 64, "BN": 32}, num_warps=4, num_stages=2),
-        triton.Config({"BM": 32, "BN": 64}, num_warps=4, num_stages=2),
     ],
     key=["G", "D", "E"],
 )
@@ -58,15 +58,15 @@ def select_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PTR, INV, PART, DK, DV, CU, scale, 
     tokens = INV + group * T * NSEL + entry0 + r0
     seq = start.to(tl.int64)
 
+    rows = tl.arange(0, BM)
+    head = rows % G
     dk = tl.zeros((BN, DP), tl.float32)
     if DT:
         dk2 = tl.zeros((BN, DT), tl.float32)
     dv = tl.zeros((BN, EP), tl.float32)
     for r in range(0, entries, BT):
-        rows = r * G + tl.arange(0, BM)
-        live = rows // G < tl.minimum(r + BT, entries)
-        t = tl.load(tokens + tl.minimum(rows // G, entries - 1))
-        head = rows % G
+        t = tl.load(tokens + tl.minimum(r + rows // G, entries - 1))
+        newest = tl.where(rows // G < tl.minimum(BT, entries - r), tl.minimum(t, bound - 1), -1)    # idle rows see nothing
         far = t.to(tl.int64)                     # listed tokens may lie far apart
         q = load_rows(Q + seq * sqt + group * G * sqh, far * sqt + head * sqh, D, DP)
         if DT:
@@ -79,8 +79,7 @@ def select_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PTR, INV, PART, DK, DV, CU, scale, 
         if DT:
             s = tl.dot(q2, kt2, s)
         s = s * slope
-        keep = (pos[None, :] <= t[:, None]) & (pos < bound)[None, :] & live[:, None]
-        p = tl.where(keep, tl.exp2(s - lse[:, None]), 0.0)
+        p = tl.where(pos[None, :] <= newest[:, None], tl.exp2(s - lse[:, None]), 0.0)
         dv = tl.dot(tl.trans(p.to(do.dtype)), do, dv)
         ds = p * (tl.dot(do, vt) - delta[:, None])
         dk = tl.dot(tl.trans(ds.to(q.dtype)), q, dk)
@@ -99,51 +98,3 @@ def select_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PTR, INV, PART, DK, DV, CU, scale, 
         if DT:
             store_rows(DK + key0 * sdkt + group * sdkh + DP, cols * sdkt, dk2 * scale, D - DP, DT, held)
         store_rows(DV + key0 * sdvt + group * sdvh, cols * sdvt, dv, E, EP, held)
-
-
-# tessera: types("DK DV: *TYPE:16", "PART: *fp32:16", "PTR CU: *i32:16", "scale: fp32", "nseq nblk chunks: i32", "s*: i32:16")
-# tessera: instance select_bwd_sum_quick_f32(TYPE="fp32", LSEL=32, CHUNK=64, D=32, DP=32, E=32, EP=32, BR=8)
-# tessera: instance select_bwd_sum_d64_f32(TYPE="fp32", LSEL=64, CHUNK=512, D=64, DP=64, E=64, EP=64, BR=8)
-# tessera: instance select_bwd_sum_paper_bf16(TYPE="bf16", LSEL=64, CHUNK=512, D=192, DP=256, E=128, EP=128, BR=8)
-# tessera: cpu(BR=8)
-# tessera: space(BR=[2, 4, 8, 16, 32], where=BR <= LSEL)
-# tessera: grid(H, nblk * cdiv(LSEL, BR))
-@triton.autotune(
-    configs=[
-        triton.Config({"BR": 8}, num_warps=4),
-        triton.Config({"BR": 4}, num_warps=4),
-    ],
-    key=["D", "E"],
-)
-@triton.jit(do_not_specialize=["nblk", "nseq", "chunks"])
-def select_bwd_sum(PART, PTR, DK, DV, CU, scale, nseq, nblk, chunks, sdkt, sdkh, sdvt, sdvh,
-                   LSEL: tl.constexpr, CHUNK: tl.constexpr, D: tl.constexpr, DP: tl.constexpr, E: tl.constexpr, EP: tl.constexpr,
-                   BR: tl.constexpr):
-    """dk and dv of BR keys of a block whose list has more than one chunk: the sum of the chunks in ascending order."""
-    STEPS: tl.constexpr = (LSEL + BR - 1) // BR
-    group = tl.program_id(0).to(tl.int64)
-    block = tl.program_id(1) // STEPS
-    lists = PTR + group * (nblk + 1) + block
-    entry0 = tl.load(lists)
-    listed = tl.load(lists + 1) - entry0
-    if listed <= CHUNK:
-        return
-    _, start, length, first = find_tile(CU, nseq, block, LSEL)
-    n = first + tl.program_id(1) % STEPS * BR
-    rows = tl.arange(0, BR)
-    held = n + rows < tl.minimum(first + LSEL, length)
-    d = tl.arange(0, DP)
-    e = tl.arange(0, EP)
-    dk_mask = held[:, None] & (d[None, :] < D)
-    dv_mask = held[:, None] & (e[None, :] < E)
-    chunk0 = entry0 // CHUNK + block             # as find_tile numbers them
-    part = PART + ((group * chunks + chunk0) * LSEL + (n - first)) * (D + E)
-    dk = tl.zeros((BR, DP), tl.float32)
-    dv = tl.zeros((BR, EP), tl.float32)
-    for _ in range(0, (listed + CHUNK - 1) // CHUNK):
-        dk += tl.load(part + (rows * (D + E))[:, None] + d[None, :], mask=dk_mask, other=0.0)
-        dv += tl.load(part + D + (rows * (D + E))[:, None] + e[None, :], mask=dv_mask, other=0.0)
-        part += LSEL * (D + E)
-    key0 = (start + n).to(tl.int64)
-    store_rows(DK + key0 * sdkt + group * sdkh, rows * sdkt, dk * scale, D, DP, held)
-    store_rows(DV + key0 * sdvt + group * sdvh, rows * sdvt, dv, E, EP, held)

@@ -16,6 +16,7 @@ from kernels.tiles import add_rows, find_tile, load_rows
 # tessera: grid(T // (BM // G) + B, H)
 @triton.autotune(
     configs=[
+        triton.Config({"BM": 128, "BN": 32}, num_warps=4, num_stages=1),
         triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=1),
         triton.Config({"BM": 64, "BN": 64}, num_warps=8, num_stages=2),
         triton.Config({"BM": 64, "BN": 32}, num_warps=4, num_stages=2),
@@ -65,14 +66,12 @@ def window_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, scale, nseq, sqt, sqh, skt, s
             k2 = load_rows(K + key0 * skt + group * skh + DP, key * skt, D - DP, DT)
         v = load_rows(V + key0 * svt + group * svh, key * svt, E, EP)
         keep = (pos[None, :] <= t[:, None]) & (pos[None, :] > t[:, None] - W)
-        if DT:                                   # spills less in this order
-            dp = tl.dot(do, tl.trans(v))
+        dp = tl.dot(do, tl.trans(v))             # first: spills less in this order
+        if DT:
             s = tl.dot(q, tl.trans(k), tl.dot(q2, tl.trans(k2))) * slope
-            ds = tl.where(keep, tl.exp2(s - lse[:, None]) * (dp - delta[:, None]), 0.0)
         else:
             s = tl.dot(q, tl.trans(k)) * slope
-            p = tl.where(keep, tl.exp2(s - lse[:, None]), 0.0)
-            ds = p * (tl.dot(do, tl.trans(v)) - delta[:, None])
+        ds = tl.where(keep, tl.exp2(s - lse[:, None]) * (dp - delta[:, None]), 0.0)
         dq = tl.dot(ds.to(k.dtype), k, dq)
         if DT:
             dq2 = tl.dot(ds.to(k.dtype), k2, dq2)
@@ -94,10 +93,10 @@ def window_bwd_dq(Q, K, V, DO, LSE, DELTA, DQ, CU, scale, nseq, sqt, sqh, skt, s
 # tessera: grid(H, T // BN + B)
 @triton.autotune(
     configs=[
+        triton.Config({"BM": 32, "BN": 64}, num_warps=4, num_stages=2),
         triton.Config({"BM": 64, "BN": 64}, num_warps=8, num_stages=1),
         triton.Config({"BM": 64, "BN": 64}, num_warps=4, num_stages=1),
         triton.Config({"BM": 64, "BN": 32}, num_warps=4, num_stages=2),
-        triton.Config({"BM": 32, "BN": 64}, num_warps=4, num_stages=2),
     ],
     key=["G", "D", "E"],
 )
@@ -123,17 +122,17 @@ def window_bwd_dkdv(Q, K, V, DO, LSE, DELTA, DK, DV, CU, scale, nseq, sqt, sqh, 
     vt = tl.trans(load_rows(V + key0 * svt + group * svh, key * svt, E, EP))
     slope = scale * 1.4426950408889634
 
+    rows = tl.arange(0, BM)
+    head = rows % G
     dk = tl.zeros((BN, DP), tl.float32)
     if DT:
         dk2 = tl.zeros((BN, DT), tl.float32)
     dv = tl.zeros((BN, EP), tl.float32)
     stop = tl.minimum(n + BN - 1 + W, length)    # first token that sees none of the keys
     for t0 in range(n, stop, BT):
-        rows = t0 * G + tl.arange(0, BM)
-        live = rows < tl.minimum(t0 + BT, length) * G
-        rel = tl.minimum(tl.arange(0, BM) // G, length - 1 - t0)
+        rel = tl.minimum(rows // G, length - 1 - t0)         # rows past the end repeat the last token
         t = t0 + rel
-        head = rows % G
+        newest = tl.where(rows // G < tl.minimum(BT, length - t0), t, -1)    # and, as idle ones, see nothing
         token0 = (start + t0).to(tl.int64)
         q = load_rows(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP)
         if DT:
@@ -146,7 +145,7 @@ def window_bwd_dkdv(Q, K, V, DO, LSE, DELTA, DK, DV, CU, scale, nseq, sqt, sqh, 
         if DT:
             s = tl.dot(q2, kt2, s)
         s = s * slope
-        keep = (pos[None, :] <= t[:, None]) & (pos[None, :] > t[:, None] - W) & live[:, None]
+        keep = (pos[None, :] <= newest[:, None]) & (pos[None, :] > t[:, None] - W)
         p = tl.where(keep, tl.exp2(s - lse[:, None]), 0.0)
         dv = tl.dot(tl.trans(p.to(do.dtype)), do, dv)
         ds = p * (tl.dot(do, vt) - delta[:, None])

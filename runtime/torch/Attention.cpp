@@ -19,6 +19,8 @@ void applyScale(Launch &launch, const Attention &a, const Branch &branch) {
   for (const int64_t value : branch.afterScale)
     launch.integer(value);
   launch.integer(a.sequences);
+  for (const int64_t value : branch.afterSequences)
+    launch.integer(value);
 }
 
 void applyCommon(Launch &launch, const Attention &a, const Branch &branch) {
@@ -27,6 +29,11 @@ void applyCommon(Launch &launch, const Attention &a, const Branch &branch) {
   for (const auto &[name, value] : branch.constants)
     launch.constant(name, value);
   wholeTokens(launch, a.group);
+}
+
+void setTiles(Launch &launch, const Constants &tiles) {
+  for (const auto &[name, value] : tiles)
+    launch.constant(name, value);
 }
 
 // Kernels over tiles of BM / G tokens.
@@ -40,6 +47,18 @@ void runTokenTiles(Launch &launch, const Attention &a) {
 void wholeTokens(Launch &launch, int64_t group) {
   if (group > kLeastTileRows)
     launch.constant("BM", nextPowerOfTwo(group));
+}
+
+Constants wideTiles(const Attention &a, bool keys) {
+  constexpr int64_t wide = 128; // columns of keys; more spill
+  if (a.keyDim <= wide || a.group > kLeastTileRows || takesCpuKernels(a.q))
+    return {};
+  if (!keys)
+    return {{"BM", 64}, {"BN", 64}};
+  // Where 16 rows are whole tokens without idle ones.
+  if (16 % a.group == 0)
+    return {{"BM", 16}, {"BN", 64}};
+  return {{"BM", 64}, {"BN", 32}};
 }
 
 Attention checkAttention(const char *op, const at::Tensor &q,
@@ -158,6 +177,8 @@ void launchDq(const Attention &a, const Branch &branch, const RowGradient &rows,
   launch.strides(rows.gradO).strides(to.dq);
   launch.strides(rows.lse).strides(rows.delta);
   applyCommon(launch, a, branch);
+  if (branch.ownTiles)
+    setTiles(launch, wideTiles(a, false));
   if (to.add)
     launch.constant("ACCUMULATE", 1);
   runTokenTiles(launch, a);
@@ -171,6 +192,8 @@ launchDkDv(const Attention &a, const Branch &branch, const RowGradient &rows,
   Launch launch(file, kernel);
   launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(rows.gradO);
   launch.tensor(rows.lse).tensor(rows.delta);
+  for (const at::Tensor &tensor : branch.afterRows)
+    launch.tensor(tensor);
   launch.tensor(dk).tensor(dv).tensor(a.cuSeqlens);
   for (const at::Tensor &tensor : branch.afterCu)
     launch.tensor(tensor);
@@ -184,8 +207,11 @@ launchDkDv(const Attention &a, const Branch &branch, const RowGradient &rows,
       .strides(rows.lse)
       .strides(rows.delta);
   applyCommon(launch, a, branch);
+  if (branch.ownTiles)
+    setTiles(launch, wideTiles(a, true));
   launch.run(a.keyHeads,
-             tileCount(a.k.size(0), launch.tile("BN"), a.sequences));
+             tileCount(a.k.size(0), launch.tile("BN"), a.sequences) *
+                 branch.parts);
   return {dk, dv};
 }
 

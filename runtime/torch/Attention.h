@@ -71,6 +71,12 @@ constexpr int64_t kLeastTileRows = 32;
 // Sets BM where a token has more heads than the smallest tile has rows.
 void wholeTokens(Launch &launch, int64_t group);
 
+// Tiles for a GPU where heads are too wide for the registers that the first
+// configurations of the branches' backward kernels need; none where they are
+// not. `keys`: those of a kernel by keys. Given with a launch they also stand
+// in the place of tuned ones.
+Constants wideTiles(const Attention &a, bool keys);
+
 // How a branch's kernels differ from plain causal attention.
 struct Branch {
   Constants constants;
@@ -78,6 +84,13 @@ struct Branch {
   std::vector<at::Tensor> afterCu = {};     // pointers behind CU
   // Integers between scale and the number of sequences.
   std::vector<int64_t> afterScale = {};
+  // Of dk and dv: pointers between DELTA and DK, integers behind the number of
+  // sequences, and programs of each tile of keys.
+  std::vector<at::Tensor> afterRows = {};
+  std::vector<int64_t> afterSequences = {};
+  int64_t parts = 1;
+  // Whether dq, dk and dv take wideTiles().
+  bool ownTiles = false;
 };
 
 // The shape of lse in the ops is [Hq, T]; the kernels take [T, Hq]. Both are

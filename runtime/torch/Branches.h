@@ -4,6 +4,7 @@
 #pragma once
 
 #include "runtime/torch/Attention.h"
+#include "runtime/torch/BranchSums.h"
 
 namespace tessera::runtime {
 
@@ -35,16 +36,19 @@ BlockLists blockLists(const at::Tensor &indices, const at::Tensor &cuSeqlens,
 bool readsPackedKeys(const at::Tensor &q);
 
 // Each takes checked inputs, writes or adds dq, and returns (dk, dv).
-std::tuple<at::Tensor, at::Tensor>
-compressedGradients(const Attention &a, const at::Tensor &cuCmp, int64_t length,
-                    int64_t stride, const RowGradient &rows,
-                    const QueryGradient &to);
+// The compressed ones are for addParts or addBoth where there are several
+// parts.
+CompressedParts compressedGradients(const Attention &a, const at::Tensor &cuCmp,
+                                    int64_t length, int64_t stride,
+                                    const RowGradient &rows,
+                                    const QueryGradient &to);
 // There is a token and a selected block. Makes the lists itself where they are
-// needed and undefined.
+// needed and undefined. Adds up `parts`, too, which may be null.
 std::tuple<at::Tensor, at::Tensor>
 selectedGradients(const Attention &a, const at::Tensor &indices,
                   BlockLists lists, int64_t selectionLength,
-                  const RowGradient &rows, const QueryGradient &to);
+                  const RowGradient &rows, const QueryGradient &to,
+                  const CompressedParts *parts = nullptr);
 // window > 0
 std::tuple<at::Tensor, at::Tensor> windowGradients(const Attention &a,
                                                    int64_t window,

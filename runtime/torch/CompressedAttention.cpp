@@ -6,6 +6,8 @@
 #include "runtime/torch/Branches.h"
 #include "runtime/torch/EmptyTensor.h"
 
+#include <ATen/ops/empty.h>
+#include <algorithm>
 #include <torch/library.h>
 
 namespace tessera::runtime {
@@ -53,9 +55,11 @@ backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
   const Attention a = check(Compressed::backwardName, q, k, v, cuSeqlens, cuCmp,
                             maxSeqlen, length, stride, scale);
   const Tensor dq = emptyTensor(a.q.sizes(), a.q.options());
-  auto [dk, dv] = compressedGradients(
+  const CompressedParts made = compressedGradients(
       a, cuCmp, length, stride, rowGradient(a, gradO, gradLse, o, lse), {dq});
-  return {dq, dk, dv};
+  if (made.parts > 1)
+    addParts(a, made);
+  return {dq, made.dk, made.dv};
 }
 
 std::tuple<Tensor, Tensor> meta(const Tensor &q, const Tensor &k,
@@ -98,14 +102,32 @@ TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
 } // namespace compressed_attention_op
 } // namespace
 
-std::tuple<at::Tensor, at::Tensor>
-compressedGradients(const Attention &a, const at::Tensor &cuCmp, int64_t length,
-                    int64_t stride, const RowGradient &rows,
-                    const QueryGradient &to) {
+CompressedParts compressedGradients(const Attention &a, const at::Tensor &cuCmp,
+                                    int64_t length, int64_t stride,
+                                    const RowGradient &rows,
+                                    const QueryGradient &to) {
   const char *file = "kernels/nsa/cmp_bwd.py";
-  const Branch branch{{{"L", length}, {"STRIDE", stride}}, {}, {cuCmp}};
+  Branch branch{{{"L", length}, {"STRIDE", stride}}, {}, {cuCmp}};
+  branch.ownTiles = true;
   launchDq(a, branch, rows, to, file, "cmp_bwd_dq");
-  return launchDkDv(a, branch, rows, file, "cmp_bwd_dkdv");
+  // A CPU has few processors, which whole tiles of keys keep busy.
+  const int64_t parts =
+      takesCpuKernels(a.q)
+          ? 1
+          : std::clamp<int64_t>(ceilDiv(a.maxSeqlen, kPartTokens), 1,
+                                kMostParts);
+  CompressedParts made;
+  made.parts = branch.parts = parts;
+  made.cuCmp = cuCmp;
+  made.part = at::empty(
+      {parts > 1 ? a.k.size(0) : 0, a.keyHeads, parts, a.keyDim + a.valueDim},
+      rows.lse.options());
+  branch.constants.emplace_back("SPAN", kPartTokens);
+  branch.afterRows = {made.part};
+  branch.afterSequences = {parts};
+  std::tie(made.dk, made.dv) =
+      launchDkDv(a, branch, rows, file, "cmp_bwd_dkdv");
+  return made;
 }
 
 } // namespace tessera::runtime

@@ -20,8 +20,12 @@ constexpr const char *name = "nsa_compressed_selection";
 constexpr const char *decodeName = "decode_compressed";
 
 // Programs that walk the tiles of all heads, each with block sums of its own:
-// two for each multiprocessor of an A100, so that what they keep stays small.
-constexpr int64_t kPrograms = 216;
+// two for each multiprocessor, so that all run at once and what they keep stays
+// small. Where no GPU is at hand: those of an A100.
+int64_t programsOf(const Tensor &q) {
+  const int64_t multiprocessors = multiprocessorsOf(q);
+  return 2 * (multiprocessors > 0 ? multiprocessors : 108);
+}
 
 // Later blocks that a compressed token reaches into, at most.
 int64_t reach(const SelectionSizes &o) {
@@ -55,7 +59,7 @@ std::tuple<Tensor, Tensor> sweep(const Attention &a, const Tensor &cuCmp,
   const int64_t rows = launch.tile("BM"), width = launch.tile("BJ");
   const int64_t programs =
       std::min(tileCount(a.tokens, rows / a.group, a.sequences),
-               ceilDiv(kPrograms, a.keyHeads));
+               ceilDiv(programsOf(a.q), a.keyHeads));
   const Tensor sums = at::empty({a.keyHeads, programs, ceilDiv(blocks, width),
                                  ((reach(o) + 1) * width + 1) * rows +
                                      nextPowerOfTwo(rows / a.group) * width},

@@ -94,25 +94,29 @@ Gradients backward(const Tensor &gradOut, at::TensorList pairs, const Tensor &q,
   const GatedRows rows = gateRows(cmp, outputGradient(cmp, gradOut), outputs,
                                   lses, gates, logits, mode, tau);
   // Each branch adds to what the one before left in dq.
-  const auto [dkCmp, dvCmp] =
+  const CompressedParts parts =
       compressedGradients(cmp, cuCmp, length, stride, rows.branches[0], {dq});
   const auto none = [](const Tensor &k, const Tensor &v) {
     return std::tuple(at::zeros_like(k), at::zeros_like(v));
   };
+  // The launch that adds up the selected branch's chunks adds up the parts.
+  const bool selects = indices.size(2) > 0 && cmp.tokens > 0;
+  if (!selects && parts.parts > 1)
+    addParts(cmp, parts);
   const auto [dkSel, dvSel] =
-      indices.size(2) == 0 || cmp.tokens == 0
+      !selects
           ? none(pairs[2], pairs[3])
           : selectedGradients(
                 checkBranch(q, pairs[2], pairs[3], cuSeqlens, maxSeqlen, scale),
                 indices,
                 lists.empty() ? BlockLists{} : BlockLists{lists[0], lists[1]},
-                selectionLength, rows.branches[1], {dq, true});
+                selectionLength, rows.branches[1], {dq, true}, &parts);
   const auto [dkWin, dvWin] =
       window == 0 ? none(pairs[4], pairs[5])
                   : windowGradients(checkBranch(q, pairs[4], pairs[5],
                                                 cuSeqlens, maxSeqlen, scale),
                                     window, rows.branches[2], {dq, true});
-  return {dq, dkCmp, dvCmp, dkSel, dvSel, dkWin, dvWin, rows.logits};
+  return {dq, parts.dk, parts.dv, dkSel, dvSel, dkWin, dvWin, rows.logits};
 }
 
 Gradients meta(const Tensor &, at::TensorList pairs, const Tensor &q,

@@ -297,7 +297,8 @@ BlockLists blockLists(const at::Tensor &indices, const at::Tensor &cuSeqlens,
 std::tuple<at::Tensor, at::Tensor>
 selectedGradients(const Attention &a, const at::Tensor &indices,
                   BlockLists lists, int64_t selectionLength,
-                  const RowGradient &rows, const QueryGradient &to) {
+                  const RowGradient &rows, const QueryGradient &to,
+                  const CompressedParts *parts) {
   using namespace selected_attention_op;
   const bool packed = readsPackedKeys(a.q);
   if (packed) {
@@ -309,7 +310,7 @@ selectedGradients(const Attention &a, const at::Tensor &indices,
     launchDq(a, branchOf(a, indices, lists, selectionLength), rows, to,
              "kernels/nsa/select_list_bwd_dq.py", "select_list_bwd_dq");
   }
-  return selectedDkDv(a, indices, selectionLength, rows, packed);
+  return selectedDkDv(a, indices, selectionLength, rows, packed, parts);
 }
 
 } // namespace tessera::runtime

@@ -68,22 +68,6 @@ constexpr int64_t kWholeLists = int64_t(1) << 30;
 
 constexpr const char *file = "kernels/nsa/select_bwd_dkdv.py";
 
-// Adds the chunks of the lists that have more than one.
-void sumChunks(const Attention &a, const InverseIndex &inverse,
-               int64_t selectionLength, int64_t chunk, const Tensor &part,
-               const Tensor &dk, const Tensor &dv) {
-  Launch launch(file, "select_bwd_sum");
-  launch.tensor(part).tensor(inverse.offsets).tensor(dk).tensor(dv);
-  launch.tensor(a.cuSeqlens).real(a.scale).integer(a.sequences);
-  launch.integer(inverse.blocks).integer(part.size(1));
-  launch.strides(dk).strides(dv);
-  launch.constant("LSEL", selectionLength).constant("CHUNK", chunk);
-  launch.padded("D", "DP", a.keyDim).padded("E", "EP", a.valueDim);
-  launch.sequence(a.maxSeqlen);
-  launch.run(a.keyHeads,
-             inverse.blocks * ceilDiv(selectionLength, launch.tile("BR")));
-}
-
 } // namespace selected_keys_op
 } // namespace
 
@@ -94,7 +78,8 @@ int64_t chunkTokens(int64_t selected, int64_t selectionLength) {
 
 std::tuple<at::Tensor, at::Tensor>
 selectedDkDv(const Attention &a, const at::Tensor &indices,
-             int64_t selectionLength, const RowGradient &rows, bool whole) {
+             int64_t selectionLength, const RowGradient &rows, bool whole,
+             const CompressedParts *parts) {
   using namespace selected_keys_op;
   const InverseIndex inverse = invert(a, indices, selectionLength, whole);
   const int64_t selected = indices.size(2);
@@ -125,9 +110,15 @@ selectedDkDv(const Attention &a, const at::Tensor &indices,
   launch.keyHead(a.keyDim).padded("E", "EP", a.valueDim);
   launch.sequence(a.maxSeqlen);
   wholeTokens(launch, a.group);
+  for (const auto &[name, value] : wideTiles(a, true))
+    launch.constant(name, value);
   launch.run(a.keyHeads, chunks * ceilDiv(selectionLength, launch.tile("BN")));
-  if (cut)
-    sumChunks(a, inverse, selectionLength, chunk, part, dk, dv);
+  const ListChunks made{part,           inverse.offsets, dk,   dv,
+                        inverse.blocks, selectionLength, chunk};
+  if (parts && !whole && (cut || parts->parts > 1))
+    addBoth(a, made, *parts);
+  else if (cut)
+    addChunks(a, made);
   return {dk, dv};
 }
 

@@ -3,7 +3,7 @@
 // Apache-2.0
 #pragma once
 
-#include "runtime/torch/Attention.h"
+#include "runtime/torch/BranchSums.h"
 
 namespace tessera::runtime {
 
@@ -17,9 +17,11 @@ int64_t chunkTokens(int64_t selected, int64_t selectionLength);
 // is never cut, which takes no scratch memory; else this takes fp32 [Hkv, T * n
 // / chunk + blocks, l', D + E] where a list can have more than a chunk: T * (n
 // * l' / chunk + 1) * (D + E) numbers for each key head, and as much for a
-// block of l' once more for each sequence.
+// block of l' once more for each sequence. Where `parts` has several its sums
+// are made, too, in the launch that adds up chunks.
 std::tuple<at::Tensor, at::Tensor>
 selectedDkDv(const Attention &a, const at::Tensor &indices,
-             int64_t selectionLength, const RowGradient &rows, bool whole);
+             int64_t selectionLength, const RowGradient &rows, bool whole,
+             const CompressedParts *parts = nullptr);
 
 } // namespace tessera::runtime

@@ -4,6 +4,7 @@
 
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/launch/LaunchDevice.h"
+#include "runtime/tune/DeviceModel.h"
 #include "support/ArgumentError.h"
 
 #include <c10/core/impl/VirtualGuardImpl.h>
@@ -66,6 +67,12 @@ void *TensorDevice::currentStream() const {
 bool takesCpuKernels(const at::Tensor &tensor) {
   return tensor.is_cpu() && launchDevice({}).isCpu() &&
          optionText(Option::KernelsOf) != "gpu";
+}
+
+int64_t multiprocessorsOf(const at::Tensor &tensor) {
+  if (!tensor.is_cuda())
+    return 0;
+  return tune::deviceModel(*cudaDevice(tensor.get_device()).get()).cores;
 }
 
 } // namespace tessera::runtime

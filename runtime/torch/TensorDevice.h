@@ -63,4 +63,7 @@ private:
 /// kernels are listed.
 bool takesCpuKernels(const at::Tensor &tensor);
 
+/// Multiprocessors of the tensor's GPU; 0 in host memory.
+int64_t multiprocessorsOf(const at::Tensor &tensor);
+
 } // namespace tessera::runtime

@@ -89,7 +89,8 @@ std::tuple<at::Tensor, at::Tensor> windowGradients(const Attention &a,
                                                    const RowGradient &rows,
                                                    const QueryGradient &to) {
   const char *file = "kernels/nsa/window_bwd.py";
-  const Branch branch{{{"W", window}}};
+  Branch branch{{{"W", window}}};
+  branch.ownTiles = true;
   launchDq(a, branch, rows, to, file, "window_bwd_dq");
   return launchDkDv(a, branch, rows, file, "window_bwd_dkdv");
 }

@@ -165,7 +165,7 @@ TEST_F(PackTrain, IsTheSameCode) {
   ASSERT_EQ(kernels.size(), 3u);
   EXPECT_EQ(kernels["sm_80"], kernels["sm_90"]);
   // Two stages have kernels of their own on each kind of device.
-  EXPECT_EQ(kernels["sm_80"].erase("select_bwd_sum"), 1u);
+  EXPECT_EQ(kernels["sm_80"].erase("branch_bwd_sum"), 1u);
   EXPECT_EQ(kernels["sm_80"].erase("select_lists"), 1u);
   EXPECT_EQ(kernels["sm_80"].erase("select_list_fwd"), 1u);
   EXPECT_EQ(kernels["sm_80"].erase("select_list_bwd_dq"), 1u);

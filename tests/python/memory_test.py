@@ -14,7 +14,7 @@ ops = torch.ops.tessera
 
 HEADS, KEY_HEADS, SIZE = 64, 4, 128
 LENGTH, STRIDE, SELECTION, SELECTED, WINDOW = 32, 16, 64, 16, 512
-CHUNK, SORTED = 512, 128    # tokens of a chunk of an inverse list, and of a tile that is sorted (docs/kernels.md)
+CHUNK, SORTED, PARTS = 512, 128, 8   # tokens of a chunk of an inverse list, and of a tile that is sorted; parts of compressed keys (docs/kernels.md)
 
 
 def allocations(body):
@@ -56,10 +56,11 @@ def expected(tokens):
     lists = KEY_HEADS * tokens * SELECTED * (4 + 8)
     forward = 4 * queries + 2 * compressed + 3 * 4 * rows + lists + 4 * tokens * KEY_HEADS * 3
     # When dk and dv of the selected branch are made: dq, the rows of the branches, gradients of the compressed keys and values and of
-    # the selected ones; the inverse index, and the sums of its chunks.
+    # the selected ones; the inverse index, and the sums of its chunks; the parts of the compressed ones, which are added up with these.
     chunks = tokens * SELECTED // CHUNK + blocks
     part = KEY_HEADS * chunks * SELECTION * 2 * SIZE * 4
     index = KEY_HEADS * (4 * tokens * SELECTED + 2 * 4 * (tokens // SORTED + 1) * blocks)
+    part += PARTS * 4 * (tokens // STRIDE - 1) * KEY_HEADS * 2 * SIZE
     backward = queries + 6 * 4 * rows + 2 * tokens * KEY_HEADS * 3 + 2 * compressed + 2 * keys + index + part
     return forward, backward
 

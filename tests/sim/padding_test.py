@@ -88,7 +88,11 @@ class Launches:
         given = (p.q, k, v, p.do, lse, delta)
         self.run(path, stem + "_bwd_dq", p.grid_rows(), given, (dq,), (*cu, p.scale, p.B), pairs, 2 * d + e,
                  (p.q, k, v, p.do, dq, lse, delta), **heads)
-        self.run(path, stem + "_bwd_dkdv", p.grid(TILE, k.shape[0])[::-1], given, (dk, dv), (*cu, p.scale, p.B), key_pairs,
+        if stem == "cmp":                        # in one part: PART is not touched
+            given, cu, heads = (*given, self.rows), (*cu, p.scale, p.B, 1), dict(**heads, SPAN=256)
+        else:
+            cu = (*cu, p.scale, p.B)
+        self.run(path, stem + "_bwd_dkdv", p.grid(TILE, k.shape[0])[::-1], given, (dk, dv), cu, key_pairs,
                  2 * d + 2 * e, (p.q, k, v, p.do, dk, dv, lse, delta), **heads)
 
     def selected(self):

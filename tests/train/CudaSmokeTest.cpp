@@ -95,7 +95,7 @@ TEST_F(CudaSmoke, LossesAreThoseOfTheCpu) {
   // All kernels are compiled in parallel before the first step, for the GPU
   // alone.
   // Keys and values of selected blocks are packed on the CPU only, lists of
-  // blocks made for GPUs only; these have select_bwd_sum beyond that.
+  // blocks made for GPUs only; these have branch_bwd_sum beyond that.
   EXPECT_EQ(metrics("cuda")["kernels_loaded"].get<int>(),
             metrics("cpu")["kernels_loaded"].get<int>() + 1);
   EXPECT_EQ(metrics("cuda")["kernels_compiled_after_step_1"], 0);

@@ -7,6 +7,7 @@ from harness import LIMITS, cdiv, check, dot_limit, equal, finish, fresh, launch
 import reference as ref
 from cases import Problem, chosen, strides
 from inverse import chunk_tokens, inverse_index, selected_dkdv
+from parts import compressed_dkdv
 
 
 def leaf(x):
@@ -146,8 +147,12 @@ def backward(shape):
 
     kc, vc = p.compress(p.k[0], None), p.compress(p.v[0], None)
     o, lse = p.compressed(kc, vc)
-    got = gradients(p, "nsa/cmp_bwd.py", "cmp", kc, vc, o, lse, delta_of(p, o), (p.cu, p.cu_cmp), L=s.l, STRIDE=s.d)
-    compare("cmp_bwd", p, got, kc, vc, ref.compressed_mask(s.hkv, s.l, s.d), p.counts)
+    delta, dq = delta_of(p, o), fresh(p.T, p.hq, s.dim, dtype=s.dtype)
+    launch("nsa/cmp_bwd.py", "cmp_bwd_dq", p.grid_rows(), p.q, kc, vc, p.do, lse, delta, dq, p.cu, p.cu_cmp, p.scale, p.B,
+           *strides(p.q, kc, vc, p.do, dq, lse, delta), G=s.group, L=s.l, STRIDE=s.d, **p.heads, **p.tiles)
+    for parts in (1, 3):                         # parts of sequences of more than 24 tokens
+        compare("cmp_bwd", p, (dq, *compressed_dkdv(p, kc, vc, lse, delta, 24, parts)[:2]), kc, vc,
+                ref.compressed_mask(s.hkv, s.l, s.d), p.counts)
     branches.append(o)
 
     idx, _ = p.select(kc, lse)

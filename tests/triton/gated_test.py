@@ -6,6 +6,7 @@ import torch
 from cases import Problem, chosen, strides
 from harness import LIMITS, cdiv, check, dot_limit, equal, finish, fresh, launch, pow2
 from inverse import chunk_tokens, inverse_index, selected_dkdv
+from parts import compressed_dkdv
 import reference as ref
 
 
@@ -79,7 +80,10 @@ def backward(p, branches, lses, idx, kc, vc, softmax, tau):
                *strides(p.q, k, v, p.do, dk, dv, lse[i], delta[i]), **rest)
         return dk, dv
 
-    pairs.append(branch(0, "nsa/cmp_bwd.py", "cmp", kc, vc, (p.cu, p.cu_cmp), 0, L=s.l, STRIDE=s.d))
+    launch("nsa/cmp_bwd.py", "cmp_bwd_dq", p.grid_rows(), p.q, kc, vc, p.do, lse[0], delta[0], dq, p.cu, p.cu_cmp, p.scale, p.B,
+           *strides(p.q, kc, vc, p.do, dq, lse[0], delta[0]), G=s.group, L=s.l, STRIDE=s.d, **p.heads, **p.tiles, ACCUMULATE=0)
+    parts = compressed_dkdv(p, kc, vc, lse[0], delta[0], 24, 3, add_up=False)      # the selected branch's launch adds up both
+    pairs.append(parts[:2])
     # The three kernels of the selected branch add the same.
     k, v, before = p.k[1], p.v[1], dq.clone()
     args = (p.q, k, v, idx, p.do, lse[1], delta[1])
@@ -90,7 +94,7 @@ def backward(p, branches, lses, idx, kc, vc, softmax, tau):
     p.list_dq(idx, p.do, lse[1], delta[1], dq, ACCUMULATE=1)
     check(f"gated.dq by token ({s})", by_token, dq.double(), dot_limit(s.dtype))
     check(f"gated.dq packed ({s})", packed, dq.double(), dot_limit(s.dtype))
-    pairs.append(selected_dkdv(p, inverse_index(p, idx), lse[1], delta[1], chunk_tokens(p))[:2])
+    pairs.append(selected_dkdv(p, inverse_index(p, idx), lse[1], delta[1], chunk_tokens(p), also=parts)[:2])
     pairs.append(branch(2, "nsa/window_bwd.py", "window", p.k[2], p.v[2], (p.cu,), 1, W=s.w))
     return dq, pairs, dlogits
 

@@ -42,8 +42,9 @@ def chunk_count(p, nblk, chunk):
     return p.T * p.shape.n // chunk + nblk
 
 
-def selected_dkdv(p, inverse, lse, delta, chunk, br=8):
-    """dk, dv and the scratch memory of their sums, whose elements that nobody writes stay NaN."""
+def selected_dkdv(p, inverse, lse, delta, chunk, br=8, also=None):
+    """dk, dv and the scratch memory of their sums, whose elements that nobody writes stay NaN. `also`: the compressed branch's, as
+    parts.compressed_dkdv() leaves them, are added up in the same launch."""
     s, (ptr, inv, nblk) = p.shape, inverse
     k, v, chunks = p.k[1], p.v[1], chunk_count(p, nblk, chunk)
     dk, dv = fresh(p.T, s.hkv, s.dim, dtype=s.dtype), fresh(p.T, s.hkv, s.vdim, dtype=s.dtype)
@@ -51,6 +52,12 @@ def selected_dkdv(p, inverse, lse, delta, chunk, br=8):
     launch("nsa/select_bwd_dkdv.py", "select_bwd_dkdv", (s.hkv, chunks * cdiv(s.lsel, s.bn)), p.q, k, v, p.do, lse, delta, ptr, inv, part,
            dk, dv, p.cu, p.scale, p.T, p.B, nblk, *strides(p.q, k, v, p.do, dk, dv, lse, delta), G=s.group, LSEL=s.lsel, NSEL=s.n,
            CHUNK=chunk, **p.heads, **p.tiles)
-    launch("nsa/select_bwd_dkdv.py", "select_bwd_sum", (s.hkv, nblk * cdiv(s.lsel, br)), part, ptr, dk, dv, p.cu, p.scale, p.B, nblk,
-           chunks, *strides(dk, dv), LSEL=s.lsel, CHUNK=chunk, D=s.dim, DP=pow2(s.dim), E=s.vdim, EP=pow2(s.vdim), BR=br)
+    programs, heads = nblk * cdiv(s.lsel, br), dict(D=s.dim, DP=pow2(s.dim), E=s.vdim, EP=pow2(s.vdim), BR=br)
+    if also:
+        dkc, dvc, cpart, span = also
+        launch("nsa/bwd_sum.py", "branch_bwd_sum", (s.hkv, programs + p.grid(br, len(dkc))[0]), part, ptr, dk, dv, cpart, dkc, dvc, p.cu,
+               p.cu_cmp, p.scale, p.B, nblk, chunks, cpart.shape[2], *strides(dk, dv, dkc, dvc), LSEL=s.lsel, CHUNK=chunk, SPAN=span, **heads)
+    else:
+        launch("nsa/bwd_sum.py", "select_bwd_sum", (s.hkv, programs), part, ptr, dk, dv, p.cu, p.scale, p.B, nblk,
+               chunks, *strides(dk, dv), LSEL=s.lsel, CHUNK=chunk, **heads)
     return dk, dv, part

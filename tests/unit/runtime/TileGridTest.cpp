@@ -109,17 +109,17 @@ TEST_F(TileGridTest, AHintThatFitsTheLaunchComesFirst) {
 
 TEST_F(TileGridTest, OurKernels) {
   // 500 tokens of three sequences in tiles of 21 and of 10 whole tokens.
-  const Sizes sizes = {{"BM", 64},  {"BN", 32},    {"G", 3},     {"T", 500},
-                       {"B", 3},    {"TC", 120},   {"LSEL", 64}, {"nblk", 10},
-                       {"NSEL", 2}, {"CHUNK", 128}};
+  const Sizes sizes = {{"BM", 64},  {"BN", 32},     {"G", 3},     {"T", 500},
+                       {"B", 3},    {"TC", 120},    {"LSEL", 64}, {"nblk", 10},
+                       {"NSEL", 2}, {"CHUNK", 128}, {"parts", 3}};
   const Sizes tiles = {{"BM", 32}, {"BN", 64}};
   EXPECT_EQ(ours("dense/attn_fwd.py", "dense_fwd", {26, 2, 1}, sizes, tiles),
             "53 2 1");
   EXPECT_EQ(
       ours("nsa/window_bwd.py", "window_bwd_dkdv", {2, 18, 1}, sizes, tiles),
       "2 10 1");
-  EXPECT_EQ(ours("nsa/cmp_bwd.py", "cmp_bwd_dkdv", {2, 6, 1}, sizes, tiles),
-            "2 4 1");
+  EXPECT_EQ(ours("nsa/cmp_bwd.py", "cmp_bwd_dkdv", {2, 18, 1}, sizes, tiles),
+            "2 12 1");
   EXPECT_EQ(ours("nsa/select_bwd_dkdv.py", "select_bwd_dkdv", {2, 34, 1}, sizes,
                  tiles),
             "2 17 1");

@@ -205,6 +205,29 @@ TEST(CudaTensors, NsaForwardAndBackward) {
   expectSameAsCpu("nsa_attention", nsaArguments());
 }
 
+// A sequence of one part of its tokens and one of two (docs/kernels.md,
+// cmp_bwd_dkdv): added up by the launch of the selected branch, and alone.
+TEST(CudaTensors, CompressedKeysByPartsOfTheTokens) {
+  const int64_t all = 330, most = 290;
+  const Tensor cu = at::tensor({0, 40, 330}, at::kInt);
+  const Tensor cmp =
+      callOp("compressed_offsets", {cu, blockLength, stride})[0].toTensor();
+  const int64_t rows = cmp[-1].item<int64_t>();
+  const Tensor q = noise({all, 2, 16}, 1);
+  Values layer = {q};
+  for (uint64_t i = 0; i < 6; ++i)
+    layer.push_back(noise({all, 1, 16}, 2 + i));
+  layer.push_back(noise({all, 1, 3}, 8));
+  for (const c10::IValue &value :
+       Values{cu, cmp, most, rows, blockLength, stride, selectionLength,
+              selected, window})
+    layer.push_back(value);
+  expectSameAsCpu("nsa_attention", layer);
+  expectSameAsCpu("nsa_compressed_attention",
+                  {q, noise({rows, 1, 16}, 9), noise({rows, 1, 16}, 10), cu,
+                   cmp, most, blockLength, stride});
+}
+
 TEST(CudaTensors, NsaInHalfPrecision) {
   // Each of both is within 5e-3 of the fp64 reference (tests/numeric).
   expectSameAsCpu("nsa_attention", nsaArguments(at::kBFloat16), firstGpu, 1e-2);
