@@ -306,3 +306,15 @@ func.func @few_from_outside(%x: tensor<32x64xf16, #half_rows>, %y: tensor<64x128
   }
   return %r : tensor<32x128xf32, #half_acc>
 }
+
+// Accumulators are no operands: they stay in registers.
+// CHECK-LABEL: func.func @accumulators
+// CHECK-NOT: tile.smem_alloc
+// CHECK: return
+func.func @accumulators(%x: tensor<16x16xf32, #rows>, %a: tensor<16x16xf16, #a>, %y: tensor<16x16xf16, #b>) -> (tensor<16x16xf32, #acc>, tensor<16x16xf32, #acc>) {
+  %u = tile.convert_layout %x : tensor<16x16xf32, #rows> -> tensor<16x16xf32, #acc>
+  %d = tile.dot %a, %y, %u ieee : tensor<16x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<16x16xf32, #acc>
+  %v = tile.convert_layout %x : tensor<16x16xf32, #rows> -> tensor<16x16xf32, #acc>
+  %e = tile.dot %a, %y, %v ieee : tensor<16x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<16x16xf32, #acc>
+  return %d, %e : tensor<16x16xf32, #acc>, tensor<16x16xf32, #acc>
+}
