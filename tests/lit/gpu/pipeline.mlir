@@ -89,6 +89,38 @@ func.func @guarded(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %index: !tile.ptr<i3
   return %r#0 : tensor<16x16xf32, #acc>
 }
 
+// In the other arm the condition is turned around.
+// CHECK-LABEL: func.func @guarded_otherwise
+// CHECK: scf.for
+// CHECK: %[[INDEX:.*]] = tile.load {{.*}} mask {{.*}} other
+// CHECK: %[[VALID:.*]] = arith.cmpi sge, %[[INDEX]],
+// CHECK: %[[TRUE:.*]] = arith.constant true
+// CHECK: %[[INVALID:.*]] = arith.xori %[[VALID]], %[[TRUE]]
+// CHECK: %[[GUARD:.*]] = arith.andi %{{.*}}, %[[INVALID]] : i1
+// CHECK: %[[MASK:.*]] = tile.splat %[[GUARD]]
+// CHECK: tile.async_copy {{.*}} mask %[[MASK]]
+func.func @guarded_otherwise(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %index: !tile.ptr<i32>, %b: tensor<32x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %n: i32) -> tensor<16x16xf32, #acc> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %at = %index) -> (tensor<16x16xf32, #acc>, !tile.ptr<i32>) : i32 {
+    %block = tile.load %at : !tile.ptr<i32>
+    %valid = arith.cmpi sge, %block, %c0 : i32
+    %next = scf.if %valid -> tensor<16x16xf32, #acc> {
+      scf.yield %acc : tensor<16x16xf32, #acc>
+    } else {
+      %s = tile.splat %block : i32 -> tensor<16x32xi32, #rows>
+      %q = tile.addptr %p, %s : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+      %v = tile.load %q {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+      %a = tile.convert_layout %v : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+      %d = tile.dot %a, %b, %acc ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+      scf.yield %d : tensor<16x16xf32, #acc>
+    }
+    %later = tile.addptr %at, %c1 : !tile.ptr<i32>, i32
+    scf.yield %next, %later : tensor<16x16xf32, #acc>, !tile.ptr<i32>
+  }
+  return %r#0 : tensor<16x16xf32, #acc>
+}
+
 // What the loop writes may be what it reads: nothing is copied ahead.
 // CHECK-LABEL: func.func @written
 // CHECK-NOT: tile.async_copy

@@ -264,3 +264,57 @@ func.func @two_copies(%p: tensor<16x16x!tile.ptr<f16>, #rows>, %k: tensor<16x16x
   %e1 = tile.dot %u1, %y, %d1 ieee : tensor<16x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<16x16xf32, #acc>
   return %e1 : tensor<16x16xf32, #acc>
 }
+
+// What a loop carries and an operand from outside of it are 128 and 64 registers,
+// more than it may have: each iteration reads the operand. Without the operand's
+// rows 32 to 63 they are 96, which stay.
+// CHECK-LABEL: func.func @from_outside
+// CHECK: %[[MEM:.*]] = tile.smem_alloc : <1 x 64x64xf16
+// CHECK: tile.smem_store %{{.*}}, %[[MEM]]
+// CHECK-NEXT: tile.barrier
+// CHECK: scf.for
+// CHECK-NEXT: tile.smem_load %[[MEM]]
+// CHECK-NEXT: tile.dot
+// CHECK-LABEL: func.func @few_from_outside
+// CHECK-NOT: tile.smem_alloc
+// CHECK: tile.convert_layout
+// CHECK: scf.for
+#wide_acc = #tile.linear<64x128, register = [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32], [16, 0], [32, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 64]]>
+#wide_a = #tile.linear<64x64, register = [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32], [16, 0], [32, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 0]]>
+#wide_b = #tile.linear<64x128, register = [[1, 0], [8, 0], [16, 0], [32, 0], [0, 8], [0, 16], [0, 32]], lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]], warp = [[0, 64]]>
+#wide_rows = #tile.linear<64x64, register = [[0, 1], [0, 2], [0, 4], [8, 0], [16, 0], [32, 0]], lane = [[0, 8], [0, 16], [0, 32], [1, 0], [2, 0]], warp = [[4, 0]]>
+#half_acc = #tile.linear<32x128, register = [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32], [16, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 64]]>
+#half_a = #tile.linear<32x64, register = [[0, 1], [8, 0], [0, 8], [0, 16], [0, 32], [16, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[0, 0]]>
+#half_rows = #tile.linear<32x64, register = [[0, 1], [0, 2], [0, 4], [8, 0], [16, 0]], lane = [[0, 8], [0, 16], [0, 32], [1, 0], [2, 0]], warp = [[4, 0]]>
+func.func @from_outside(%x: tensor<64x64xf16, #wide_rows>, %y: tensor<64x128xf16, #wide_b>, %zero: tensor<64x128xf32, #wide_acc>, %n: i32) -> tensor<64x128xf32, #wide_acc> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %a = tile.convert_layout %x : tensor<64x64xf16, #wide_rows> -> tensor<64x64xf16, #wide_a>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<64x128xf32, #wide_acc>) : i32 {
+    %d = tile.dot %a, %y, %acc ieee : tensor<64x64xf16, #wide_a>, tensor<64x128xf16, #wide_b> -> tensor<64x128xf32, #wide_acc>
+    scf.yield %d : tensor<64x128xf32, #wide_acc>
+  }
+  return %r : tensor<64x128xf32, #wide_acc>
+}
+func.func @few_from_outside(%x: tensor<32x64xf16, #half_rows>, %y: tensor<64x128xf16, #wide_b>, %zero: tensor<32x128xf32, #half_acc>, %n: i32) -> tensor<32x128xf32, #half_acc> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %a = tile.convert_layout %x : tensor<32x64xf16, #half_rows> -> tensor<32x64xf16, #half_a>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<32x128xf32, #half_acc>) : i32 {
+    %d = tile.dot %a, %y, %acc ieee : tensor<32x64xf16, #half_a>, tensor<64x128xf16, #wide_b> -> tensor<32x128xf32, #half_acc>
+    scf.yield %d : tensor<32x128xf32, #half_acc>
+  }
+  return %r : tensor<32x128xf32, #half_acc>
+}
+
+// Accumulators are no operands: they stay in registers.
+// CHECK-LABEL: func.func @accumulators
+// CHECK-NOT: tile.smem_alloc
+// CHECK: return
+func.func @accumulators(%x: tensor<16x16xf32, #rows>, %a: tensor<16x16xf16, #a>, %y: tensor<16x16xf16, #b>) -> (tensor<16x16xf32, #acc>, tensor<16x16xf32, #acc>) {
+  %u = tile.convert_layout %x : tensor<16x16xf32, #rows> -> tensor<16x16xf32, #acc>
+  %d = tile.dot %a, %y, %u ieee : tensor<16x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<16x16xf32, #acc>
+  %v = tile.convert_layout %x : tensor<16x16xf32, #rows> -> tensor<16x16xf32, #acc>
+  %e = tile.dot %a, %y, %v ieee : tensor<16x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<16x16xf32, #acc>
+  return %d, %e : tensor<16x16xf32, #acc>, tensor<16x16xf32, #acc>
+}

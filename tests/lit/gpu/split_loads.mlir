@@ -165,3 +165,63 @@ func.func @indexed(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %index: !tile.ptr<i3
   }
   return %r : tensor<16x16xf32, #acc>
 }
+
+// Of two places that leave as many dots on both sides, the later one.
+// CHECK-LABEL: func.func @three_dots
+// CHECK: scf.if
+// CHECK-COUNT-2: tile.async_copy
+// CHECK: scf.for
+// CHECK-NEXT: tile.async_wait
+// CHECK: tile.async_copy
+// CHECK-NEXT: tile.async_commit
+// CHECK: tile.dot
+// CHECK: tile.dot
+// CHECK: tile.async_wait
+// CHECK: scf.if
+// CHECK-COUNT-2: tile.async_copy
+// CHECK: tile.dot
+// CHECK: scf.yield
+func.func @three_dots(%pk: tensor<16x32x!tile.ptr<f16>, #rows>, %pu: tensor<16x32x!tile.ptr<f16>, #rows>, %pv: tensor<16x32x!tile.ptr<f16>, #rows>, %step: tensor<16x32xi32, #rows>, %b: tensor<32x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %n: i32) -> tensor<16x16xf32, #acc> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<16x16xf32, #acc>) : i32 {
+    %s = tile.splat %i : i32 -> tensor<16x32xi32, #rows>
+    %o = arith.muli %s, %step : tensor<16x32xi32, #rows>
+    %qk = tile.addptr %pk, %o : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+    %qu = tile.addptr %pu, %o : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+    %qv = tile.addptr %pv, %o : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+    %k = tile.load %qk {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+    %u = tile.load %qu {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+    %v = tile.load %qv {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+    %ka = tile.convert_layout %k : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+    %ua = tile.convert_layout %u : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+    %va = tile.convert_layout %v : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+    %d = tile.dot %ka, %b, %acc ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+    %e = tile.dot %ua, %b, %d ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+    %f = tile.dot %va, %b, %e ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+    scf.yield %f : tensor<16x16xf32, #acc>
+  }
+  return %r : tensor<16x16xf32, #acc>
+}
+
+// A number that only the tile's address needs is not carried.
+// CHECK-LABEL: func.func @indexed_alone
+// CHECK: scf.if {{.*}} -> (!tile.token) {
+// CHECK: scf.for
+// CHECK: scf.if {{.*}} -> (!tile.token) {
+// CHECK: return
+func.func @indexed_alone(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %index: !tile.ptr<i32>, %b: tensor<32x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %n: i32) -> tensor<16x16xf32, #acc> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<16x16xf32, #acc>) : i32 {
+    %at = tile.addptr %index, %i : !tile.ptr<i32>, i32
+    %block = tile.load %at : !tile.ptr<i32>
+    %s = tile.splat %block : i32 -> tensor<16x32xi32, #rows>
+    %q = tile.addptr %p, %s : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+    %v = tile.load %q {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+    %a = tile.convert_layout %v : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+    %d = tile.dot %a, %b, %acc ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+    scf.yield %d : tensor<16x16xf32, #acc>
+  }
+  return %r : tensor<16x16xf32, #acc>
+}

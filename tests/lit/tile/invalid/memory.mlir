@@ -79,3 +79,33 @@ func.func @wait_for_a_copy(%p: tensor<64x!tile.ptr<f32>, #row>, %m: !tile.smem<1
   tile.async_wait %t
   return
 }
+
+// -----
+
+#row = #tile.linear<64, register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = []>
+#memory = #tile.shared<64, offset = [[1], [2], [4], [8], [16], [32]]>
+func.func @more_than_a_lane_has(%p: tensor<64x!tile.ptr<f32>, #row>, %m: !tile.smem<1 x 64xf32, #memory>) {
+  // expected-error @+1 {{has lanes whose 4 elements do not lie side by side}}
+  %t = tile.async_copy %p, %m vector 4 : tensor<64x!tile.ptr<f32>, #row> -> !tile.smem<1 x 64xf32, #memory>
+  return
+}
+
+// -----
+
+#row = #tile.linear<64, register = [[2]], lane = [[1], [4], [8], [16], [32]], warp = []>
+#memory = #tile.shared<64, offset = [[1], [2], [4], [8], [16], [32]]>
+func.func @not_side_by_side(%p: tensor<64x!tile.ptr<f32>, #row>, %m: !tile.smem<1 x 64xf32, #memory>) {
+  // expected-error @+1 {{has lanes whose 2 elements do not lie side by side}}
+  %t = tile.async_copy %p, %m vector 2 : tensor<64x!tile.ptr<f32>, #row> -> !tile.smem<1 x 64xf32, #memory>
+  return
+}
+
+// -----
+
+#row = #tile.linear<64, register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = []>
+#memory = #tile.shared<64, offset = [[1], [2], [4], [8], [16], [32]]>
+func.func @two_bytes(%p: tensor<64x!tile.ptr<f16>, #row>, %m: !tile.smem<1 x 64xf16, #memory>) {
+  // expected-error @+1 {{copies 4, 8 or 16 bytes, got 1 elements of 'f16'}}
+  %t = tile.async_copy %p, %m vector 1 : tensor<64x!tile.ptr<f16>, #row> -> !tile.smem<1 x 64xf16, #memory>
+  return
+}
