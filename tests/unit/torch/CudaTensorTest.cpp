@@ -223,6 +223,10 @@ TEST(CudaTensors, CompressedKeysByPartsOfTheTokens) {
               selected, window})
     layer.push_back(value);
   expectSameAsCpu("nsa_attention", layer);
+  // No list is long enough to be cut: there are the parts alone.
+  layer[14] = int64_t(64);
+  layer[15] = int64_t(16);
+  expectSameAsCpu("nsa_attention", layer);
   expectSameAsCpu("nsa_compressed_attention",
                   {q, noise({rows, 1, 16}, 9), noise({rows, 1, 16}, 10), cu,
                    cmp, most, blockLength, stride});
