@@ -141,6 +141,26 @@ func.func @written(%base: !tile.ptr<f16>, %b: tensor<32x16xf16, #b>, %zero: tens
   return %r : tensor<16x16xf32, #acc>
 }
 
+// Nor what says where it is.
+// CHECK-LABEL: func.func @written_index
+// CHECK-NOT: tile.async_copy
+// CHECK: return
+func.func @written_index(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %index: !tile.ptr<i32>, %b: tensor<32x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %n: i32) -> tensor<16x16xf32, #acc> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<16x16xf32, #acc>) : i32 {
+    %block = tile.load %index : !tile.ptr<i32>
+    %s = tile.splat %block : i32 -> tensor<16x32xi32, #rows>
+    %q = tile.addptr %p, %s : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+    %v = tile.load %q {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+    %a = tile.convert_layout %v : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+    %d = tile.dot %a, %b, %acc ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+    tile.store %index, %i : !tile.ptr<i32>, i32
+    scf.yield %d : tensor<16x16xf32, #acc>
+  }
+  return %r : tensor<16x16xf32, #acc>
+}
+
 // The rows' numbers are loaded elsewhere and converted, perhaps through shared
 // memory that the buffers get from the first copy on: the barrier before that
 // copy stands behind the conversion.

@@ -2,6 +2,8 @@
 // begins, and one buffer does where no tile is used on both sides.
 // RUN: tessera-opt --tessera-pipeline-loops=num-stages=2 --tessera-async-waits %s | FileCheck %s
 // RUN: tessera-opt --tessera-pipeline-loops=num-stages=3 %s | FileCheck %s --check-prefix=THREE
+// RUN: tessera-opt --tessera-pipeline-loops="num-stages=2 shared-bytes=4096" %s | FileCheck %s --check-prefix=FITS
+// RUN: tessera-opt --tessera-pipeline-loops="num-stages=2 shared-bytes=4095" %s | FileCheck %s --check-prefix=OVER
 // RUN: %docblock-pipeline.md split.before > %t.before
 // RUN: tessera-opt %s | FileCheck %t.before
 // RUN: %docblock-pipeline.md split.after > %t.after
@@ -38,6 +40,11 @@
 // CHECK-NOT: tile.barrier
 // CHECK: scf.yield
 
+// Two buffers of both are 4096 bytes.
+// FITS-LABEL: func.func @softmax
+// FITS-COUNT-2: tile.smem_alloc : <2 x 16x32xf16
+// OVER-LABEL: func.func @softmax
+// OVER-COUNT-2: tile.smem_alloc : <1 x 16x32xf16
 // THREE-LABEL: func.func @softmax
 // THREE-COUNT-2: tile.smem_alloc : <2 x 16x32xf16
 func.func @softmax(%pk: tensor<16x32x!tile.ptr<f16>, #rows>, %pv: tensor<16x32x!tile.ptr<f16>, #rows>, %step: tensor<16x32xi32, #rows>, %b: tensor<32x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %n: i32) -> tensor<16x16xf32, #acc> {

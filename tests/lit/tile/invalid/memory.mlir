@@ -109,3 +109,13 @@ func.func @two_bytes(%p: tensor<64x!tile.ptr<f16>, #row>, %m: !tile.smem<1 x 64x
   %t = tile.async_copy %p, %m vector 1 : tensor<64x!tile.ptr<f16>, #row> -> !tile.smem<1 x 64xf16, #memory>
   return
 }
+
+// -----
+
+#s = #tile.shared<2x4, offset = [[0, 1], [0, 2], [1, 0]]>
+#t = #tile.shared<4x2, offset = [[1, 0], [2, 0], [0, 1]]>
+func.func @no_such_dimension(%v: !tile.smem<1 x 2x4xf16, #s>) {
+  // expected-error @+1 {{order is not a permutation of the dimensions}}
+  %t = tile.smem_trans %v [2, 0] : !tile.smem<1 x 2x4xf16, #s> -> !tile.smem<1 x 4x2xf16, #t>
+  return
+}
