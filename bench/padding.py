@@ -92,9 +92,9 @@ def key_steps(name, one, c, tile):
         return 0
     first = n * STRIDE + L - 1 if name.startswith("cmp") else n
     stop = min(n + c["BN"] - 1 + WINDOW, one.length) if name.startswith("window") else one.length
-    steps = cdiv(stop - first, c["BM"] // one.group)
-    share = cdiv(cdiv(stop - first, parts), c["BM"] // one.group)        # of each part
-    return max(0, min(steps - tile % parts * share, share))
+    share, part = cdiv(one.length, parts), tile % parts
+    begin, end = max(first, part * share if parts > 1 else 0), min(stop, (part + 1) * share if parts > 1 else stop)
+    return cdiv(max(end - begin, 0), c["BM"] // one.group)
 
 
 def chunk_sizes(one):

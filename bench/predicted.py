@@ -61,11 +61,21 @@ def along(grid, axis, places):
     return [dict(block=block(i), at=at(i)) for i in found]
 
 
+def compressed_steps(one, launch, program):
+    """Steps of a program of cmp_bwd_dkdv, by its place along the second axis of the grid."""
+    (tile, part), width = divmod(program, one.parts), launch.constexprs["BN"]
+    starts = [b * one.count // width + b for b in range(one.B)]          # of the sequences, as find_tile numbers tiles
+    first = max(start for start in starts if start <= tile)
+    return padding.key_steps(launch.name, one, launch.constexprs, (tile - first) * one.parts + part)
+
+
 def samples_of(one, launch):
     if launch.name == "cmp_select_fwd":          # each program takes tiles from all over the sequence
         return along(launch.grid, 0, lambda n: [0, n - 1])
     if launch.name == "select_bwd_dkdv":
         return by_work(padding.chunk_sizes(one), launch.grid)
+    if launch.name == "cmp_bwd_dkdv":            # late keys have empty parts
+        return by_work([compressed_steps(one, launch, i) for i in range(launch.grid[1])], launch.grid)
     if launch.name == "branch_bwd_sum":
         ptr = one.inverse["PTR"][0].tolist()
         chunks = [-(-(b - a) // layer.CHUNK) if b - a > layer.CHUNK else 0 for a, b in zip(ptr, ptr[1:])]

@@ -125,8 +125,9 @@ def cmp_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PART, DK, DV, CU, CU_CMP, scale, nseq,
     if (n >= count) | (part >= cut):
         return
     first = n * STRIDE + L - 1                   # the first token that sees one of the keys
-    share = ((length - first + cut - 1) // cut + BT - 1) // BT * BT      # whole steps
-    begin = first + part * share
+    share = (length + cut - 1) // cut            # where parts end does not depend on tiles: sums of all tiles are alike
+    begin = tl.maximum(part * share, first)
+    end = tl.minimum((part + 1) * share, length)
     cols = tl.arange(0, BN)
     pos = n + cols
     key = tl.minimum(pos, count - 1) - n
@@ -143,10 +144,10 @@ def cmp_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PART, DK, DV, CU, CU_CMP, scale, nseq,
     if DT:
         dk2 = tl.zeros((BN, DT), tl.float32)
     dv = tl.zeros((BN, EP), tl.float32)
-    for t0 in range(begin, tl.minimum(begin + share, length), BT):
-        rel = tl.minimum(rows // G, length - 1 - t0)         # rows past the end repeat the last token
+    for t0 in range(begin, end, BT):
+        rel = tl.minimum(rows // G, end - 1 - t0)            # rows past the end repeat the last token
         seen = tl.maximum(t0 + rel + 1 - L + STRIDE, 0) // STRIDE
-        seen = tl.where(rows // G < tl.minimum(BT, length - t0), seen, 0)    # and, as idle ones, see nothing
+        seen = tl.where(rows // G < tl.minimum(BT, end - t0), seen, 0)       # and, as idle ones, see nothing
         token0 = (start + t0).to(tl.int64)
         q = load_rows(Q + token0 * sqt + group * G * sqh, rel * sqt + head * sqh, D, DP)
         if DT:
