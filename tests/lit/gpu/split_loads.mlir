@@ -43,8 +43,10 @@
 // Two buffers of both are 4096 bytes.
 // FITS-LABEL: func.func @softmax
 // FITS-COUNT-2: tile.smem_alloc : <2 x 16x32xf16
+// FITS-LABEL: func.func @backward
 // OVER-LABEL: func.func @softmax
 // OVER-COUNT-2: tile.smem_alloc : <1 x 16x32xf16
+// OVER-LABEL: func.func @backward
 // THREE-LABEL: func.func @softmax
 // THREE-COUNT-2: tile.smem_alloc : <2 x 16x32xf16
 func.func @softmax(%pk: tensor<16x32x!tile.ptr<f16>, #rows>, %pv: tensor<16x32x!tile.ptr<f16>, #rows>, %step: tensor<16x32xi32, #rows>, %b: tensor<32x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %n: i32) -> tensor<16x16xf32, #acc> {
