@@ -27,10 +27,13 @@ constexpr uint64_t mostWaves = 16;
 
 // Cycles of the launch's blocks at any place of the grid: the product of what
 // the three axes say, each relative to the middle, linear between samples.
+// Where lists of tokens say what a block does, the middle may have less to do
+// than most and would make all others too long: the median stands for it.
 class Places {
 public:
-  Places(const LaunchProfile &profile, const std::vector<double> &cycles)
-      : grid(profile.grid), middle(cycles[0]) {
+  Places(const LaunchProfile &profile, std::vector<double> cycles)
+      : grid(profile.grid), middle(std::max(cycles[0], medianOf(cycles))) {
+    cycles[0] = middle;
     for (size_t axis = 0; axis < 3; ++axis) {
       std::vector<std::pair<double, double>> known;
       for (size_t i = 0; i < cycles.size(); ++i)
@@ -64,6 +67,12 @@ public:
 
 private:
   static constexpr uint32_t mostPlaces = 1 << 20;
+
+  static double medianOf(std::vector<double> values) {
+    const auto half = values.begin() + long(values.size() / 2);
+    std::nth_element(values.begin(), half, values.end());
+    return *half;
+  }
 
   double factor(size_t axis, uint64_t at) const {
     const std::vector<double> &places = factors[axis];

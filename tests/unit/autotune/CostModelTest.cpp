@@ -209,6 +209,20 @@ TEST(CostModel, BlocksBetweenSamplesAreInterpolated) {
   EXPECT_NEAR(full, 64e3 * 1000 / 108 / 1410, full * 0.01);
 }
 
+// Lists of tokens say what blocks do, and the one in the middle of the grid has
+// nearly none: the others do not become longer than they are.
+TEST(CostModel, AnIdleMiddleScalesNothing) {
+  LaunchProfile profile = profileOf(workWith(WorkShared, 10), {2, 1000, 1});
+  profile.samples[0].at = {0.75, 0.5005, 0.5};
+  profile.samples.push_back({{0.25, 0.5005, 0.5}, workWith(WorkShared, 1000)});
+  for (const double y : {0.0005, 0.25, 0.75, 0.9995})
+    profile.samples.push_back({{0.75, y, 0.5}, workWith(WorkShared, 1000)});
+  profile.sharedBytes = 160 << 10;
+  const double time = predict(profile, findGpu("a100"), ideal).microseconds;
+  const double ofAll = 2e3 * 1000 / 108 / 1410; // of blocks that are alike
+  EXPECT_NEAR(time, ofAll + 3000.0 / 1410, 0.1 * ofAll);
+}
+
 // Neither the memory nor the time of a prediction grows with the grid.
 TEST(CostModel, TheLargestGrid) {
   LaunchProfile profile =
