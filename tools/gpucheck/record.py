@@ -1,16 +1,17 @@
 # tools/gpucheck/record.py - records a launch of every instance of kernels/ with the results of Triton's interpreter.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""record.py --out FOLDER [--full] [--long] [--only NAME]
+"""record.py --out FOLDER [--full] [--long] [--smallest] [--only NAME]
 
 The programs of tests/triton run on shapes with the constants of the `# tessera: instance` comments, under Triton's
 interpreter: no line of this compiler takes part, and the programs compare every result with fp64 formulas. Each instance
 becomes a case (docs/cases.md), launched with the warps and stages of its decorator. Two more shapes bring fp16 and strides
 that are no multiples of 16. --full also keeps what the programs launch with other tiles. --long records instead one sequence of 1,024
 tokens in bf16, whose launches fill a GPU, with the results of our code for the cpu (PROGRAM names the tessera binary), which the
-programs compare with fp64 as well. PROGRAM is asked for the instances, too. Exit status 1 when an instance was
+programs compare with fp64 as well. --smallest: the instances named quick alone, of 23 tokens (tests/gpucheck/record_test.py). PROGRAM is asked for the instances, too. Exit status 1 when an instance was
 not recorded or a result is wrong, 77 without torch or Triton."""
 import argparse
+import dataclasses
 import json
 import pathlib
 import runpy
@@ -25,6 +26,7 @@ parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.R
 parser.add_argument("--out", required=True, help="folder that gets the cases")
 parser.add_argument("--full", action="store_true", help="also launches with tiles that no instance has")
 parser.add_argument("--long", action="store_true", help="only a long sequence, run on the cpu")
+parser.add_argument("--smallest", action="store_true", help="only the instances named quick, of 23 tokens")
 parser.add_argument("--only", default="", help="kernels whose name contains this")
 options = parser.parse_args()
 sys.argv = sys.argv[:1]
@@ -42,8 +44,8 @@ GRID_TILES = dict(gate_fwd="BT", gate_bwd="BT", gate_bwd_rows="BT", attn_delta="
 # The same, numbered through all sequences by find_tile, and which argument has these.
 SEQUENCE_TILES = dict(compress_fwd=("BC", "CU_CMP"), compress_bwd_dx=("BT", "CU"), compress_bwd_dw=("BC", "CU_CMP"),
                       compress_pair_fwd=("BC", "CU_CMP"), compress_pair_bwd_dx=("BT", "CU"), merge_ranges=("BT", "CU"))
-TILES = {"BT", "BC", "BJ"}  # of which instances have others than the programs
-UNSPECIALIZED = {"cmp_select_fwd": ("nscore", "ahead")}  # 0 here, and compiled for any number
+TILES = {"BT", "BC", "BJ", "BK", "WALK", "ACCUMULATE", "SPAN"}  # of which instances have others than the programs
+UNSPECIALIZED = {"cmp_select_fwd": ("nscore", "ahead"), "linear_loss_fwd": ("span",)}  # 0 and 256 here, and compiled for any number
 ROW_TILES = {"score_select": "GB"}  # tiles of BM rows, so many to a token, of which instances have others than the programs
 UNORDERED_SUMS = {"layer_norm_bwd_dx"}  # atomic additions: results differ from run to run
 
@@ -74,16 +76,23 @@ def type_of(value):
     return "i32:16" if value % 16 == 0 else "i32"
 
 
-def instance_for(path, name, types, constexprs):
+def instance_for(path, name, types, constexprs, args):
     """An instance that was not recorded yet and differs by its tiles at most: (its name, its constexprs)."""
+    values = dict(zip(harness.kernel(path, name).arg_names, args))
     for instance, (wanted, constants) in INSTANCES[path].get(name, {}).items():
-        same = all(constexprs.get(k) == v for k, v in constants.items() if k not in TILES and (k != "BM" or name not in ROW_TILES))
-        if same and instance not in recorded and [t for t in types if t[0] == "*"] == [
+        given = {**values, **constexprs}         # an instance may ask for a stride of 1
+        other = {k: given.get(k) for k, v in constants.items()
+                 if given.get(k) != v and k not in TILES and (k != "BM" or name not in ROW_TILES)}
+        same = not other
+        if len(other) <= 2 and instance not in recorded and other:
+            missing[instance] = f"launched with {other}, not {dict((k, constants[k]) for k in other)}"
+        typed = [t for k, t in zip(values, types) if k not in constants]
+        if same and instance not in recorded and [t for t in typed if t[0] == "*"] == [
                 t for t in wanted.values() if t[0] == "*"]:
-            if [t for t in types] != [t for t in wanted.values()]:
-                missing[instance] = f"launched as {types}, not {list(wanted.values())}"
+            if typed != list(wanted.values()):
+                missing[instance] = f"launched as {typed}, not {list(wanted.values())}"
                 continue
-            return instance, constants
+            return instance, {k: v for k, v in constants.items() if k not in values}
     return None, None
 
 
@@ -172,7 +181,7 @@ def launch(path, name, grid, *args, **constexprs):
     types = [type_of(value) for value in args]
     for argument in UNSPECIALIZED.get(name, ()):
         types[harness.kernel(path, name).arg_names.index(argument)] = "i32"
-    instance, constants = instance_for(path, name, types, constexprs) if wanted else (None, None)
+    instance, constants = instance_for(path, name, types, constexprs, args) if wanted else (None, None)
     if instance:
         new = dict(constexprs, **constants)
         keep(instance, path, name, grid_with(path, name, grid, args, constexprs, new), copy_of(args), new)
@@ -218,6 +227,8 @@ def run_attention():
     if options.long:
         shapes = dict(long=cases.Shape([1024], hkv=2, group=4, dim=64, vdim=64, l=32, d=16, lsel=64, n=16, w=512, bm=64, bn=64,
                                        dtype=torch.bfloat16))
+    if options.smallest:
+        shapes = dict(quick=dataclasses.replace(shapes["quick"], lens=[19, 4]))
     for tag, shape in shapes.items():
         attention_programs(tag, shape)
 
@@ -339,6 +350,8 @@ def main():
             for instance in given:
                 if instance not in recorded and options.only in kernel:
                     missing.setdefault(instance, "no program launches it")
+                if options.smallest and "quick" not in instance:
+                    missing.pop(instance, None)
     for line in harness.failures:
         print("WRONG", line)
     for instance, why in missing.items():
