@@ -92,9 +92,11 @@ def key_steps(name, one, c, tile):
         return 0
     first = n * STRIDE + L - 1 if name.startswith("cmp") else n
     stop = min(n + c["BN"] - 1 + WINDOW, one.length) if name.startswith("window") else one.length
-    share, part = cdiv(one.length, parts), tile % parts
-    begin, end = max(first, part * share if parts > 1 else 0), min(stop, (part + 1) * share if parts > 1 else stop)
-    return cdiv(max(end - begin, 0), c["BM"] // one.group)
+    if parts > 1:
+        early, part = n // 128 * 128 * STRIDE + L - 1, tile % parts
+        share = cdiv(one.length - early, parts)
+        first, stop = max(early + part * share, first), min(early + (part + 1) * share, stop)
+    return cdiv(max(stop - first, 0), c["BM"] // one.group)
 
 
 def chunk_sizes(one):

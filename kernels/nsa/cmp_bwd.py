@@ -125,9 +125,10 @@ def cmp_bwd_dkdv(Q, K, V, DO, LSE, DELTA, PART, DK, DV, CU, CU_CMP, scale, nseq,
     if (n >= count) | (part >= cut):
         return
     first = n * STRIDE + L - 1                   # the first token that sees one of the keys
-    share = (length + cut - 1) // cut            # where parts end does not depend on tiles: sums of all tiles are alike
-    begin = tl.maximum(part * share, first)
-    end = tl.minimum((part + 1) * share, length)
+    early = n // 128 * 128 * STRIDE + L - 1      # of the largest tile: parts end where they do for all, so that their sums are alike
+    share = (length - early + cut - 1) // cut
+    begin = tl.maximum(early + part * share, first)
+    end = tl.minimum(early + (part + 1) * share, length)
     cols = tl.arange(0, BN)
     pos = n + cols
     key = tl.minimum(pos, count - 1) - n

@@ -1,6 +1,8 @@
 # tests/triton/parts_test.py - dk and dv of compressed attention from parts of the tokens: any number of parts, the same gradients.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
+import dataclasses
+
 import torch
 
 from cases import Problem, Shape
@@ -65,14 +67,15 @@ for shape in SHAPES:
     # More programs than a sequence has parts change nothing: a gradient goes by its own sequence.
     few, more = (compressed_dkdv(p, kc, vc, lse, delta, 32, n)[:2] for n in (4, 7))
     equal(f"parts.alone ({shape})", torch.cat(more, 2), torch.cat(few, 2))
-# The sums, which a tuner compares, are those of any tiles.
-sums = []
-for bm, bn in ((16, 16), (32, 32), (64, 16)):
-    p = Problem(Shape([0, 70, 0, 9, 33, 0], group=3, dim=16, vdim=32, l=8, d=4, bm=bm, bn=bn), seed=7)
-    kc, vc = p.compress(p.k[0], None), p.compress(p.v[0], None)
-    o, lse = p.compressed(kc, vc)
-    sums.append(compressed_dkdv(p, kc, vc, lse, (o.double() * p.do.double()).sum(-1).float(), 8, 5, add_up=False)[2])
-for other in sums[1:]:
-    equal("parts.tiles, written", other.isnan().float(), sums[0].isnan().float())
-    check("parts.tiles", other.nan_to_num(), sums[0].nan_to_num().double(), dot_limit(torch.float32))
+# The sums, which a tuner compares, are those of any tiles; also of more than 128 keys.
+for shape in (Shape([0, 70, 0, 9, 33, 0], group=3, dim=16, vdim=32, l=8, d=4), Shape([620], hkv=1, dim=16, vdim=16, l=8, d=4)):
+    sums = []
+    for bm, bn in ((16, 16), (32, 32), (64, 16)):
+        p = Problem(dataclasses.replace(shape, bm=bm, bn=bn), seed=7)
+        kc, vc = p.compress(p.k[0], None), p.compress(p.v[0], None)
+        o, lse = p.compressed(kc, vc)
+        sums.append(compressed_dkdv(p, kc, vc, lse, (o.double() * p.do.double()).sum(-1).float(), 8, 5, add_up=False)[2])
+    for other in sums[1:]:
+        equal(f"parts.tiles ({shape}), written", other.isnan().float(), sums[0].isnan().float())
+        check(f"parts.tiles ({shape})", other.nan_to_num(), sums[0].nan_to_num().double(), dot_limit(torch.float32))
 finish()
