@@ -222,13 +222,14 @@ def run_attention():
         d64=cases.Shape([150], hkv=1, group=4, dim=64, vdim=64, l=32, d=16, lsel=64, n=16, w=512, bm=64, bn=64),
         paper=cases.Shape([70], hkv=1, group=16, dim=192, vdim=128, l=32, d=16, lsel=64, n=16, w=512, bm=64, bn=64,
                           dtype=torch.bfloat16),
+        narrow=cases.Shape([9], hkv=1, group=4, dim=64, vdim=64, l=32, d=16, lsel=64, n=16, w=512, bm=64, bn=32),  # dense_bwd's tiles
         f16=cases.Shape([75, 7], group=2, dim=32, vdim=48, dtype=half, bm=32),
         odd=cases.Shape([33], group=1, dim=48, vdim=16, n=3))
     if options.long:
         shapes = dict(long=cases.Shape([1024], hkv=2, group=4, dim=64, vdim=64, l=32, d=16, lsel=64, n=16, w=512, bm=64, bn=64,
                                        dtype=torch.bfloat16))
     if options.smallest:
-        shapes = dict(quick=dataclasses.replace(shapes["quick"], lens=[19, 4]))
+        shapes = dict(quick=dataclasses.replace(shapes["quick"], lens=[19, 4]), narrow=shapes["narrow"])
     for tag, shape in shapes.items():
         attention_programs(tag, shape)
 
@@ -297,7 +298,7 @@ def run_decode(rand, gen):
 
 def run_tutorials(rand, strides, ref):
     for dtype, leaky in ((torch.float16, 1), (torch.float32, 0)):
-        m, n, k = 203, 136, 149
+        m, n, k = 208, 128, 144
         a, b, c = rand(m, 160, dtype=dtype)[:, :k], rand(k, 144, dtype=dtype)[:, :n], fresh(m, 144, dtype=dtype)[:, :n]
         launch("tutorials/matmul.py", "matmul", (cdiv(m, 64) * cdiv(n, 64),), a, b, c, m, n, k, 160, 144, 144, BM=64, BN=64,
                BK=32, ROWS=4, LEAKY=leaky)
