@@ -105,6 +105,20 @@ protected:
     return folder.string();
   }
 
+  // A table at table.yaml with one entry, of another kernel.
+  tune::TuneTable writeOther(const tune::DeviceModel &device) const {
+    tune::TuneTable table;
+    table.device = device;
+    tune::TuneEntry entry;
+    entry.key.kernel = "x.py:f";
+    entry.key.textHash = std::string(32, '0');
+    entry.timeUs = 1;
+    entry.date = "2026-01-01";
+    table.set(entry);
+    tune::writeTable(path("table.yaml"), table);
+    return table;
+  }
+
   std::vector<tune::TuneEntry> entries() const {
     return tune::readTable(path("table.yaml")).entries();
   }

@@ -38,15 +38,7 @@ TEST_F(TuneCuda, TheFastestRightConfigurationGoesIntoTheTable) {
             kernelText("# tessera: cpu(REPEAT=300, BAD=0)\n"
                        "# tessera: space(REPEAT=[1], BAD=[0, 1, 2])\n"));
   const std::string folder = record("case", file, 200, 0, 300);
-  tune::TuneTable before;
-  before.device = {"Simulated GPU", "sm_90", 132, 0, 0};
-  tune::TuneEntry other;
-  other.key.kernel = "x.py:f";
-  other.key.textHash = std::string(32, '0');
-  other.timeUs = 1;
-  other.date = "2026-01-01";
-  before.set(other);
-  tune::writeTable(path("table.yaml"), before);
+  writeOther({"Simulated GPU", "sm_90", 132, 0, 0});
   const CommandResult done = tune({folder, "--budget", "60s"});
   expectFine(done);
   expectHas(done.output, "1 launches tuned; table: " + path("table.yaml"));
@@ -131,15 +123,7 @@ TEST_F(TuneCuda, SaysWhatIsMissing) {
                 "no recorded launch is of a kernel `other*`");
   EXPECT_FALSE(fs::exists(path("table.yaml")));
   // A table of another device stays as it is.
-  tune::TuneTable table;
-  table.device = {"Another GPU", "sm_80", 64, 0, 0};
-  tune::TuneEntry entry;
-  entry.key.kernel = "x.py:f";
-  entry.key.textHash = std::string(32, '0');
-  entry.timeUs = 1;
-  entry.date = "2026-01-01";
-  table.set(entry);
-  tune::writeTable(path("table.yaml"), table);
+  const tune::TuneTable table = writeOther({"Another GPU", "sm_80", 64, 0, 0});
   expectRefused(tune({folder}), "is a table of Another GPU");
   EXPECT_EQ(tune::readTable(path("table.yaml")), table);
 }

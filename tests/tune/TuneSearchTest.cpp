@@ -238,15 +238,8 @@ TEST_F(TuneSearch, SaysWhatItCannotTune) {
   expectRefused(run({"tune", path("nowhere")}), "no case in");
   expectRefused(run({"tune", folder, "--budget", "long"}), "--budget");
   // A table of another machine stays as it is.
-  tune::TuneTable table;
-  table.device = {"Another Processor", "cpu:x86-64-v3:0000", 64, 128, 0};
-  tune::TuneEntry entry;
-  entry.key.kernel = "x.py:f";
-  entry.key.textHash = std::string(32, '0');
-  entry.timeUs = 1;
-  entry.date = "2026-01-01";
-  table.set(entry);
-  tune::writeTable(path("table.yaml"), table);
+  const tune::TuneTable table =
+      writeOther({"Another Processor", "cpu:x86-64-v3:0000", 64, 128, 0});
   expectRefused(run({"tune", folder, "--out", path("table.yaml")}),
                 "is a table of Another Processor");
   EXPECT_EQ(tune::readTable(path("table.yaml")), table);
