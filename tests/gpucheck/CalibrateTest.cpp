@@ -29,9 +29,11 @@ protected:
                  path("packed"), "--microbenchmarks"});
     expectFine(run(more));
   }
-  CommandResult calibrate(std::vector<std::string> environment) {
-    return check({"--json", path("result.json"), "--phases", "calibrate"},
-                 std::move(environment));
+  CommandResult calibrate(std::vector<std::string> environment,
+                          std::vector<std::string> options = {"--phases",
+                                                              "calibrate"}) {
+    options.insert(options.end(), {"--json", path("result.json")});
+    return check(std::move(options), std::move(environment));
   }
 };
 
@@ -151,6 +153,18 @@ TEST_F(GpuCalibrate, AWholeRunFromAPack) {
   EXPECT_EQ(table.entries().size(), 2u);
   EXPECT_EQ(table.device.target, "sm_90");
   EXPECT_EQ(table.provenance.commit, "abc");
+}
+
+// A process that begins with them, since the results are known.
+TEST_F(GpuCalibrate, FiguresAreTheFirstThingOfAProcess) {
+  pack({"--target", "sm_80"});
+  expectFine(calibrate({}, {"--phases", "check"}));
+  const CommandResult done =
+      calibrate({"SIM_CUDA_US=100000"}, {"--phases", "calibrate", "--resume"});
+  expectFine(done);
+  expectHas(done.output, "of 8 are known");
+  expectHasNot(done.output, "not measured");
+  ASSERT_EQ(result()["calibration"].size(), 7u);
 }
 
 } // namespace

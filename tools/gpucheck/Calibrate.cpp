@@ -75,12 +75,10 @@ struct Known {
 class Calibration {
 public:
   Calibration(const fs::path &folder, std::function<void(Json)> say)
-      : folder(folder), say(std::move(say)), driver(Driver::instance()),
+      : folder(folder), say(std::move(say)), driver(current()),
         sms(uint32_t(std::max(driver.attribute(multiprocessors), 1))),
         blocks(sms * blocksOfSm), threads(blocks * blockThreads),
-        clocks(driver, 16), out(driver, size_t(threads) * 4 + 64) {
-    driver.use();
-  }
+        clocks(driver, 16), out(driver, size_t(threads) * 4 + 64) {}
 
   Json measure(const std::string &name) {
     if (name == "dram_gbytes")
@@ -102,6 +100,12 @@ public:
   }
 
 private:
+  // A process may begin with a figure: memory needs the context before.
+  static const Driver &current() {
+    Driver::instance().use();
+    return Driver::instance();
+  }
+
   struct Argument {
     alignas(8) unsigned char bytes[8] = {};
     Argument(Address value) { std::memcpy(bytes, &value, 8); }
