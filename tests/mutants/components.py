@@ -49,7 +49,7 @@ COMPONENTS = (
         _stage("layout_.*", "layout_test"), LIT, GPU, CASES, LANGUAGE_ON_SIM, KERNELS_ON_SIM)),
     Component("codegen/cpu", r"codegen/cpu/.*\.cpp", (
         _stage("codegen_(object|math|lower|kernels|instances)_test", *(f"codegen_{t}_test" for t in ("object", "math", "lower", "kernels", "instances"))),
-        LIT, CASES, _stage("triton_language_test|differential_100", *OPS), NUMERIC)),
+        LIT, CASES, _stage("triton_language_test|differential_100|python_pointer_tiles", *OPS), NUMERIC)),
     Component("codegen/gpu", r"codegen/(gpu|analysis)/.*\.cpp", (
         _stage("codegen_axis_info_test|codegen_gpu_report_test", "codegen_axis_info_test", "codegen_gpu_report_test"),
         GPU, LIT, _stage("cases_own_sim|sim_loops|sim_own_nn", *SIM), LANGUAGE_ON_SIM, KERNELS_ON_SIM)),
