@@ -138,9 +138,13 @@ void readOnly(const CompileRequest &request, CompileResult &result) {
   result.ok = true;
 }
 
+bool isInternal(const std::string &message) {
+  return message.starts_with("internal error");
+}
+
 void addError(CompileResult &result, const CompileRequest &request,
               const std::string &message, const std::string &hint) {
-  result.defect |= message.starts_with("internal error");
+  result.defect |= isInternal(message);
   syntax::DiagnosticRecord record;
   record.id = diagnosticName(DiagnosticId::CodegenFailed);
   record.severity = "error";
@@ -172,6 +176,8 @@ CompileResult compile(const CompileRequest &request,
       compileInto(request, result, entering);
     }
   } catch (const CompileError &error) {
+    for (const Diagnostic &each : error.diagnostics)
+      result.defect |= isInternal(each.message);
     if (error.diagnostics.empty())
       addError(result, request, error.message, error.hint);
     else
