@@ -245,3 +245,18 @@ def atomics(A, B, ADDRESSES, STEPS, X, O, flag, n, HOW: tl.constexpr, OP: tl.con
         tl.atomic_add(q, x)
         old = x
     tl.store(O + at, old)
+
+
+@triton.jit
+def reads_null(O, n, N: tl.constexpr):
+    r = tl.arange(0, N)
+    p = tl.full((N,), 0, tl.int64).to(tl.pointer_type(tl.float32))
+    tl.store(O + r, tl.load(p + r, mask=r < n, other=3.0))
+
+
+@triton.jit
+def writes_null(O, n, N: tl.constexpr):
+    r = tl.arange(0, N)
+    p = tl.full((N,), 0, tl.int64).to(tl.pointer_type(tl.float32))
+    tl.store(p + r, 3.0, mask=r < n)
+    tl.store(O + r, 3.0)

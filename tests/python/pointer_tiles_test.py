@@ -229,6 +229,15 @@ class PointerTiles(unittest.TestCase):
         else:
             self.same(o, old, f"{way} {dtype} {name} before")
 
+    def test_null_pointers(self):
+        for kernel in ["reads_null", "writes_null"]:
+            for n in [1, 16]:
+                o = torch.zeros(n)
+                torch.ops.tessera.launch(FILE, kernel, [o], [0], [1], f"N={n}")
+                self.same(o, np.full(n, 3), kernel)
+                with self.assertRaisesRegex(RuntimeError, kernel):
+                    torch.ops.tessera.launch(FILE, kernel, [o], [n], [1], f"N={n}")
+
 
 if __name__ == "__main__":
     unittest.main()
