@@ -4,7 +4,9 @@
 //
 // A forward walk carries what a thread may have touched since the last barrier:
 // accesses of global memory, parts of shared memory.
+#include "codegen/analysis/DistinctElements.h"
 #include "codegen/analysis/ForwardWalk.h"
+#include "codegen/analysis/LoopSteps.h"
 #include "codegen/analysis/MemoryModel.h"
 #include "codegen/analysis/PointerOrigins.h"
 #include "codegen/gpu/memory/Scratch.h"
@@ -102,14 +104,15 @@ private:
     if (!origins.mayAlias(a.through, b.through))
       return false;
     // The next tile of an output.
-    if (before.op == next.op && isComputedAddress(b.through))
+    if (before.op == next.op && b.through &&
+        iterationsStayApart(next.op, b.through))
       return false;
     if (!b.through || !before.current || a.through != b.through ||
         isReplicated(b.through.getType()))
       return true;
-    // Pointers that were looked up may be equal in several threads: all of them
-    // load before one stores.
-    return !a.writes && !isComputedAddress(b.through);
+    // An element stays with its thread, unless another thread has one of the
+    // same address.
+    return !hasDistinctElements(b.through);
   }
 
   void visit(Operation *op, State &state) final {
