@@ -37,14 +37,54 @@ std::optional<int64_t> stepAlong(Value value, int64_t axis) {
   return *left + *right;
 }
 
-// Along the axes of `axes`.
-SmallVector<KnownStep> stepsAlong(Value value, uint64_t axes) {
+// What `op` has along `axis` comes from the axis of its operand that this is.
+std::optional<int64_t> sourceAxis(Operation *op, int64_t axis) {
+  if (isa<tile::TransOp, tile::ExpandDimsOp, tile::BroadcastOp>(op) ||
+      isUnitReshape(op))
+    return sourceDim(op, axis);
+  if (isa<tile::ConvertLayoutOp, arith::ExtSIOp>(op))
+    return axis;
+  return std::nullopt;
+}
+
+// Whether elements are their own numbers along `axis`.
+bool isIndexAlong(Value value, int64_t axis) {
+  Operation *op = value.getDefiningOp();
+  if (auto range = dyn_cast_or_null<tile::RangeOp>(op))
+    return !range.getStart();
+  auto source = op ? sourceAxis(op, axis) : std::nullopt;
+  return source && isIndexAlong(op->getOperand(0), *source);
+}
+
+// So many elements along `axis`, counted from the first, `mask` lets pass at
+// most. Null masks none.
+int64_t passedAlong(Value mask, int64_t axis, int64_t size) {
+  Operation *op = mask ? mask.getDefiningOp() : nullptr;
+  if (!op)
+    return size;
+  if (isa<arith::AndIOp>(op))
+    return std::min(passedAlong(op->getOperand(0), axis, size),
+                    passedAlong(op->getOperand(1), axis, size));
+  if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
+    auto bound = constantOf(compare.getRhs());
+    if (bound && compare.getPredicate() == arith::CmpIPredicate::slt &&
+        isIndexAlong(compare.getLhs(), axis))
+      return std::clamp<int64_t>(*bound, 1, size);
+    return size;
+  }
+  auto source = sourceAxis(op, axis);
+  return source ? passedAlong(op->getOperand(0), *source, size) : size;
+}
+
+// Along the axes of `axes`, as far as `mask` lets pass.
+SmallVector<KnownStep> stepsAlong(Value value, uint64_t axes, Value mask = {}) {
   SmallVector<KnownStep> steps;
   auto tensor = dyn_cast<RankedTensorType>(value.getType());
   for (int64_t d = 0; tensor && d < tensor.getRank(); ++d)
     if (tensor.getDimSize(d) > 1 && axes >> d & 1)
       if (auto step = stepAlong(value, d))
-        steps.push_back({uint64_t(std::abs(*step)), tensor.getDimSize(d) - 1});
+        steps.push_back({uint64_t(std::abs(*step)),
+                         passedAlong(mask, d, tensor.getDimSize(d)) - 1});
   return steps;
 }
 
@@ -173,8 +213,8 @@ private:
 
 } // namespace
 
-SmallVector<KnownStep> knownSteps(Value pointers) {
-  return stepsAlong(pointers, ~uint64_t(0));
+SmallVector<KnownStep> knownSteps(Value pointers, Value mask) {
+  return stepsAlong(pointers, ~uint64_t(0), mask);
 }
 
 bool areApart(SmallVector<KnownStep> steps) {

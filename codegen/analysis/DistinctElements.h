@@ -22,8 +22,10 @@ struct KnownStep {
   std::optional<int64_t> repetitions;
 };
 
-/// The constant steps along the axes of a tile of pointers.
-llvm::SmallVector<KnownStep> knownSteps(mlir::Value pointers);
+/// The constant steps along the axes of a tile of pointers, as far as `mask`
+/// (which may be null) lets pass.
+llvm::SmallVector<KnownStep> knownSteps(mlir::Value pointers,
+                                        mlir::Value mask = {});
 
 /// Whether steps in several directions never lead to the same place: each is
 /// larger than all smaller ones together reach.

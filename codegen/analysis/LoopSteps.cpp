@@ -136,7 +136,9 @@ std::optional<int64_t> repetitions(LoopLikeOpInterface loop) {
 bool iterationsStayApart(Operation *op, Value pointers) {
   if (!hasDistinctElements(pointers))
     return false;
-  SmallVector<KnownStep> steps = knownSteps(pointers);
+  auto store = dyn_cast<tile::StoreOp>(op);
+  SmallVector<KnownStep> steps =
+      knownSteps(pointers, store ? store.getMask() : Value());
   for (auto loop = op->getParentOfType<LoopLikeOpInterface>(); loop;
        loop = loop->getParentOfType<LoopLikeOpInterface>()) {
     const Step step = StepOf(loop).of(pointers);

@@ -668,3 +668,73 @@ func.func @inner_loop_reaches_over(%s: !tile.ptr<i32>, %t: !tile.ptr<i32>, %x: !
   }
   return
 }
+
+// The mask keeps a padded tile within the step of the loop.
+// CHECK-LABEL: @padded_tiles
+// CHECK-NOT: tile.barrier
+// CHECK: return
+func.func @padded_tiles(%s: !tile.ptr<i32>, %x: !ints, %n: i32, %m: tensor<128xi1, #row>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %i = tile.range 0, 128 : !ints
+  %ss = tile.splat %s : !tile.ptr<i32> -> !pointers
+  %j0 = tile.range 0, 128 : !ints
+  %end = arith.constant dense<100> : !ints
+  %in = arith.cmpi slt, %j0, %end : !ints
+  %mask = arith.andi %m, %in : tensor<128xi1, #row>
+  scf.for %k = %c0 to %n step %c1 : i32 {
+    %c100 = arith.constant 100 : i32
+    %o = arith.muli %k, %c100 : i32
+    %os = tile.splat %o : i32 -> !ints
+    %j = arith.addi %i, %os : !ints
+    %p = tile.addptr %ss, %j : !pointers, !ints
+    tile.store %p, %x mask %mask : !pointers, !ints
+  }
+  return
+}
+
+// CHECK-LABEL: @padded_too_far
+// CHECK: tile.barrier
+// CHECK-NEXT: tile.store
+func.func @padded_too_far(%s: !tile.ptr<i32>, %x: !ints, %n: i32, %m: tensor<128xi1, #row>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %i = tile.range 0, 128 : !ints
+  %ss = tile.splat %s : !tile.ptr<i32> -> !pointers
+  %j0 = tile.range 0, 128 : !ints
+  %end = arith.constant dense<101> : !ints
+  %in = arith.cmpi slt, %j0, %end : !ints
+  %mask = arith.andi %m, %in : tensor<128xi1, #row>
+  scf.for %k = %c0 to %n step %c1 : i32 {
+    %c100 = arith.constant 100 : i32
+    %o = arith.muli %k, %c100 : i32
+    %os = tile.splat %o : i32 -> !ints
+    %j = arith.addi %i, %os : !ints
+    %p = tile.addptr %ss, %j : !pointers, !ints
+    tile.store %p, %x mask %mask : !pointers, !ints
+  }
+  return
+}
+
+// CHECK-LABEL: @padded_elsewhere
+// CHECK: tile.barrier
+// CHECK-NEXT: tile.store
+func.func @padded_elsewhere(%s: !tile.ptr<i32>, %x: !ints, %n: i32, %m: tensor<128xi1, #row>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %i = tile.range 0, 128 : !ints
+  %ss = tile.splat %s : !tile.ptr<i32> -> !pointers
+  %j0 = tile.range 8, 136 : !ints
+  %end = arith.constant dense<100> : !ints
+  %in = arith.cmpi slt, %j0, %end : !ints
+  %mask = arith.andi %m, %in : tensor<128xi1, #row>
+  scf.for %k = %c0 to %n step %c1 : i32 {
+    %c100 = arith.constant 100 : i32
+    %o = arith.muli %k, %c100 : i32
+    %os = tile.splat %o : i32 -> !ints
+    %j = arith.addi %i, %os : !ints
+    %p = tile.addptr %ss, %j : !pointers, !ints
+    tile.store %p, %x mask %mask : !pointers, !ints
+  }
+  return
+}

@@ -47,6 +47,10 @@ TEST(DistinctElements, WhatMayMakeTwoOfThemEqual) {
   EXPECT_EQ(offsets("%o = arith.andi %i, %k4 : tensor<8xi32>"), "0");
   EXPECT_EQ(offsets("%o = arith.shrsi %i, %k4 : tensor<8xi32>"), "0");
   EXPECT_EQ(offsets("%o = arith.shli %k4, %i : tensor<8xi32>"), "0");
+  EXPECT_EQ(offsets("%o = arith.shli %i, %i : tensor<8xi32>"), "0");
+  EXPECT_EQ(offsets("%d = arith.constant dense<[7, 6, 5, 4, 3, 2, 1, 0]> : "
+                    "tensor<8xi32>\n%o = arith.addi %i, %d : tensor<8xi32>"),
+            "0");
   EXPECT_EQ(offsets("%o = arith.minsi %i, %k4 : tensor<8xi32>"), "0");
   EXPECT_EQ(offsets("%o = arith.muli %i, %i : tensor<8xi32>"), "0");
   EXPECT_EQ(offsets("%o = arith.subi %i, %i : tensor<8xi32>"), "0");
@@ -75,6 +79,7 @@ std::string rows(const std::string &step, const std::string &more = "") {
     %r = tile.range 0, 4 : tensor<4xi32>
     %k1 = arith.constant 1 : i32
     %k7 = arith.constant 7 : i32
+    %km7 = arith.constant -7 : i32
     %k8i = arith.constant 8 : i32
     %w = tile.splat )" +
       step + R"( : i32 -> tensor<4xi32>
@@ -96,6 +101,7 @@ TEST(DistinctElements, RowsThatOverlapOrNot) {
   EXPECT_EQ(rows("%k8i"), "10");
   EXPECT_EQ(rows("%k7"), "00");
   EXPECT_EQ(rows("%k1"), "00");
+  EXPECT_EQ(rows("%km7"), "00");
   // A stride of the launch.
   EXPECT_EQ(rows("%n"), "10");
 }
@@ -116,6 +122,39 @@ TEST(DistinctElements, ShapeOperations) {
             "1101100");
 }
 
+TEST(DistinctElements, OffsetsOfTwoAxes) {
+  // A product; one that is the same for all columns, in a way that only a
+  // branch knows; axes of one element.
+  EXPECT_EQ(rows("%n", R"(
+    %times = arith.muli %rb, %cb : tensor<4x8xi32>
+    %pt = tile.addptr %ps, %times : tensor<4x8x!tile.ptr<f32>>, tensor<4x8xi32>
+    %same = scf.if %c -> tensor<8xi32> {
+      scf.yield %ns : tensor<8xi32>
+    } else {
+      scf.yield %k4 : tensor<8xi32>
+    }
+    %se = tile.expand_dims %same, 0 : tensor<8xi32> -> tensor<1x8xi32>
+    %sb = tile.broadcast %se : tensor<1x8xi32> -> tensor<4x8xi32>
+    %pu = tile.addptr %pr, %sb : tensor<4x8x!tile.ptr<f32>>, tensor<4x8xi32>
+    %p3 = tile.splat %p : !tile.ptr<f32> -> tensor<4x1x8x!tile.ptr<f32>>
+    %r3 = tile.reshape %rb : tensor<4x8xi32> -> tensor<4x1x8xi32>
+    %c3 = tile.reshape %cb : tensor<4x8xi32> -> tensor<4x1x8xi32>
+    %pr3 = tile.addptr %p3, %r3 : tensor<4x1x8x!tile.ptr<f32>>, tensor<4x1x8xi32>
+    %pc3 = tile.addptr %pr3, %c3 : tensor<4x1x8x!tile.ptr<f32>>, tensor<4x1x8xi32>
+    "test.ask"(%pt, %pu, %pr3, %pc3) : (tensor<4x8x!tile.ptr<f32>>, tensor<4x8x!tile.ptr<f32>>, tensor<4x1x8x!tile.ptr<f32>>,
+      tensor<4x1x8x!tile.ptr<f32>>) -> ())"),
+            "0001");
+}
+
+TEST(DistinctElements, StepsLeadToOtherPlaces) {
+  EXPECT_TRUE(areApart({}));
+  EXPECT_TRUE(areApart({{1, 7}, {32, 1}, {8, 3}}));
+  EXPECT_FALSE(areApart({{1, 7}, {31, 1}, {8, 3}}));
+  EXPECT_TRUE(areApart({{1, 7}, {8, std::nullopt}}));
+  EXPECT_FALSE(areApart({{16, 1}, {8, std::nullopt}}));
+  EXPECT_FALSE(areApart({{0, 1}}));
+}
+
 // Rows of a tile that a loop carries overlap from the second iteration on.
 TEST(DistinctElements, RowsThatALoopMoves) {
   const std::string loop = R"(
@@ -134,6 +173,30 @@ TEST(DistinctElements, RowsThatALoopMoves) {
   EXPECT_EQ(rows("%k8i", loop), "110");
   EXPECT_EQ(rows("%k7", loop), "000");
   EXPECT_EQ(rows("%n", loop), "110");
+}
+
+// What a loop or a branch carries is the same along an axis, or is not a sum of
+// ranges in one of the cases.
+TEST(DistinctElements, OffsetsThatAreCarried) {
+  EXPECT_EQ(rows("%n", R"(
+    %k4s = arith.constant dense<4> : tensor<4x8xi32>
+    %wrapped = arith.remsi %cb, %k4s : tensor<4x8xi32>
+    %pw = tile.addptr %pr, %wrapped : tensor<4x8x!tile.ptr<f32>>, tensor<4x8xi32>
+    scf.for %k = %c0 to %n step %c1 iter_args(%o = %rb, %a = %pc) -> (tensor<4x8xi32>, tensor<4x8x!tile.ptr<f32>>) : i32 {
+      %po = tile.addptr %ps, %o : tensor<4x8x!tile.ptr<f32>>, tensor<4x8xi32>
+      %pq = tile.addptr %po, %cb : tensor<4x8x!tile.ptr<f32>>, tensor<4x8xi32>
+      "test.ask"(%pq, %a) : (tensor<4x8x!tile.ptr<f32>>, tensor<4x8x!tile.ptr<f32>>) -> ()
+      %next = arith.addi %o, %k4s : tensor<4x8xi32>
+      scf.yield %next, %pw : tensor<4x8xi32>, tensor<4x8x!tile.ptr<f32>>
+    }
+    %x = scf.if %c -> tensor<4x8x!tile.ptr<f32>> {
+      scf.yield %pr : tensor<4x8x!tile.ptr<f32>>
+    } else {
+      %far = tile.addptr %pr, %k4s : tensor<4x8x!tile.ptr<f32>>, tensor<4x8xi32>
+      scf.yield %far : tensor<4x8x!tile.ptr<f32>>
+    }
+    "test.ask"(%x) : (tensor<4x8x!tile.ptr<f32>>) -> ())"),
+            "100");
 }
 
 TEST(DistinctElements, LoopsAndBranches) {
