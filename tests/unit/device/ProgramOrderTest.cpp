@@ -201,6 +201,21 @@ TEST_F(ProgramOrder, TheLastProgramSeesAllOthers) {
                 4);
 }
 
+// `cta` is the scope of one program: it orders nothing between two.
+TEST_F(ProgramOrder, TheScopeOfAProgramOrdersNoOther) {
+  const Kernel kernel = Kernel::fromSource(
+      orderedHead + "    tl.store(Y + tl.program_id(0) * N + o, o)\n"
+                    "    if tl.atomic_add(COUNT, 1, scope='cta') == 1:\n"
+                    "        tl.store(O + o, tl.load(Y + r) + "
+                    "tl.load(Y + N + r))\n",
+      "ordered", "ordered.py");
+  for (int seed = 1; seed <= 4; ++seed) {
+    setSchedule(seed);
+    expectHas(failureOf([&] { run(kernel, "sim:sm_80", 4, 2); }),
+              "global-conflict");
+  }
+}
+
 // A lock protects what all threads of its holder do.
 TEST_F(ProgramOrder, ALockProtectsItsProgram) {
   expectAsOnCpu("    while tl.atomic_cas(COUNT, 0, 1) == 1:\n        pass\n"
