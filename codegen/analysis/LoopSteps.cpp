@@ -72,7 +72,7 @@ private:
     return step ? Step::known(*step) : Step{Step::Stride};
   }
 
-  // What each iteration adds to a value of its own.
+  // What an iteration adds to a value that the loop carries.
   Step ofCarried(Value yielded, BlockArgument argument) const {
     Operation *op = yielded.getDefiningOp();
     if (yielded == argument)

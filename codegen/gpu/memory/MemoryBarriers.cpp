@@ -149,7 +149,7 @@ private:
       state = {};
       state.touched.insert(*scratch);
     }
-    // The barriers of an atomic's scratch stand behind the atomic itself.
+    // The barriers of an atomic's scratch come after the atomic itself.
     if (!scratch || !isAtomic(behavior))
       add(op, behavior, state);
     // Other threads may not have waited yet, and the pointer may be that of an

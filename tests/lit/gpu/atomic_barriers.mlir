@@ -51,7 +51,7 @@ func.func @release_after_store(%p: !pointers, %flag: !tile.ptr<i32>, %x: !ints, 
   return
 }
 
-// One that is relaxed, or acquires alone, tells nobody.
+// A relaxed atomic, or one that only acquires, releases nothing.
 // CHECK-LABEL: @relaxed_after_store
 // CHECK-NOT: tile.barrier
 // CHECK: return
@@ -178,7 +178,7 @@ func.func @other_elements(%s: !tile.ptr<i32>, %x: !ints) -> !ints {
   return %b : !ints
 }
 
-// The same elements stay with their threads, those that were looked up do not.
+// The same elements stay with their threads. Loaded indices may be equal.
 // CHECK-LABEL: @same_elements
 // CHECK: tile.atomic_rmw add
 // CHECK-NEXT: tile.atomic_rmw xchg

@@ -64,7 +64,7 @@ func.func @reduced_in_an_arm(%p: !tile.ptr<f32>, %x: !tensor, %f: f32, %c: i1) -
 }
 
 // An atomic is done before its old element goes through scratch, whose barriers
-// stand between the atomic, the store before it and the loads after it.
+// separate it and the store before it from the loads after it.
 // CHECK-LABEL: @atomic_between
 // CHECK: tile.store
 // CHECK-NOT: tile.barrier{{$}}

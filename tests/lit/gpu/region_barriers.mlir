@@ -249,8 +249,8 @@ func.func @while_then_store(%s: !tile.ptr<i32>, %x: !ints, %n: i32) -> !ints {
   return %r#1 : !ints
 }
 
-// The elements of a pointer that a loop moves are others' in the next
-// iteration; those of one that stays are not.
+// If a loop moves a pointer, other threads hold its elements in the next
+// iteration. A pointer that stays keeps its threads.
 // CHECK-LABEL: @moved_in_place
 // CHECK: scf.for
 // CHECK: tile.barrier
@@ -554,8 +554,8 @@ func.func @overlapping_through_the_first_pointer(%s: !tile.ptr<i32>, %x: !ints, 
   return
 }
 
-// In one iteration only one side loads, and from where the pointer was then:
-// the elements of the store are others'.
+// The load may be of an earlier iteration, through an earlier pointer: another
+// thread stores to its elements.
 // CHECK-LABEL: @loaded_an_iteration_ago
 // CHECK: scf.if
 // CHECK: tile.load
