@@ -11,6 +11,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -48,16 +49,20 @@ class StepOf {
 public:
   explicit StepOf(LoopLikeOpInterface loop) : loop(loop) {}
 
-  Step of(Value value) const {
+  Step of(Value value) {
     if (!loop->isAncestor(value.getParentRegion()->getParentOp()))
       return Step::known(0);
-    if (auto argument = dyn_cast<BlockArgument>(value))
-      return ofArgument(argument);
-    return ofResult(value.getDefiningOp());
+    if (auto found = known.find(value); found != known.end())
+      return found->second;
+    auto argument = dyn_cast<BlockArgument>(value);
+    const Step step =
+        argument ? ofArgument(argument) : ofResult(value.getDefiningOp());
+    known[value] = step;
+    return step;
   }
 
 private:
-  Step ofArgument(BlockArgument argument) const {
+  Step ofArgument(BlockArgument argument) {
     auto owner = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
     if (!owner)
       return {};
@@ -73,7 +78,7 @@ private:
   }
 
   // What an iteration adds to a value that the loop carries.
-  Step ofCarried(Value yielded, BlockArgument argument) const {
+  Step ofCarried(Value yielded, BlockArgument argument) {
     Operation *op = yielded.getDefiningOp();
     if (yielded == argument)
       return Step::known(0);
@@ -84,7 +89,7 @@ private:
     return more ? Step::known(*more) : Step{Step::Stride};
   }
 
-  Step ofResult(Operation *op) const {
+  Step ofResult(Operation *op) {
     return llvm::TypeSwitch<Operation *, Step>(op)
         .Case<tile::AddPtrOp, arith::AddIOp>([&](Operation *op) {
           return sum(of(op->getOperand(0)), of(op->getOperand(1)), 1);
@@ -106,7 +111,7 @@ private:
   }
 
   // The same operands give the same result.
-  Step unchanged(Operation *op) const {
+  Step unchanged(Operation *op) {
     if (op->getNumRegions() || !isPure(op))
       return {};
     for (Value operand : op->getOperands())
@@ -116,6 +121,7 @@ private:
   }
 
   LoopLikeOpInterface loop;
+  llvm::DenseMap<Value, Step> known;
 };
 
 // How often a loop repeats, at most; nothing where that is not constant.
