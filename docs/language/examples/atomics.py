@@ -31,8 +31,8 @@ def ex_atomic_min(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
 @triton.jit
 def ex_atomic_and(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
     """bits of both"""
-    tl.store(IOUT + 5, 255)
-    tl.atomic_and(IOUT + 5, 15)
+    tl.store(IOUT + tl.program_id(0), 255)
+    tl.atomic_and(IOUT + tl.program_id(0), 15)
 
 
 @triton.jit
