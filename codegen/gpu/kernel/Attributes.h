@@ -16,6 +16,9 @@ inline constexpr llvm::StringLiteral kSharedBytesAttr = "tessera.shared_bytes";
 /// another in memory, are aligned to the whole run there and share one mask. A
 /// power of two; 1 where it is missing.
 inline constexpr llvm::StringLiteral kVectorAttr = "tile.vector";
+/// Attribute (unit) of a sum of floats that passes have copied: it rounds its
+/// products (codegen/gpu/kernel/Contraction.h).
+inline constexpr llvm::StringLiteral kRoundingsAttr = "tile.roundings";
 /// Name of the symbol of a block's shared memory in PTX.
 inline constexpr llvm::StringLiteral kSharedSymbol = "tessera_shared";
 

@@ -4,6 +4,7 @@
 #include "codegen/gpu/pipeline/Pipeline.h"
 
 #include "codegen/analysis/MemoryModel.h"
+#include "codegen/gpu/kernel/Contraction.h"
 #include "codegen/gpu/kernel/TileSizes.h"
 #include "codegen/gpu/passes/Passes.h"
 #include "dialect/layout/ShapeOps.h"
@@ -202,6 +203,7 @@ private:
     for (Operation *op : group.slice.operations) {
       if (op->getNumResults() == 1 && map.contains(op->getResult(0)))
         continue;
+      keepRoundings(op);
       Operation *copy = b.clone(*op, map);
       auto read = dyn_cast<tile::LoadOp>(copy);
       if (!read)
