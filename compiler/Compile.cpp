@@ -71,8 +71,7 @@ void compileInto(const CompileRequest &request, CompileResult &result,
   SourceFiles files = program->files();
   timer.lap("parse");
   std::vector<Diagnostic> notes;
-  auto module =
-      semantics::buildTileModule(threadContext(), *program, request, &notes);
+  const KernelModule module(*program, request, &notes);
   timer.lap("semantics");
   result.addDiagnostics(notes);
 
@@ -131,8 +130,7 @@ void readOnly(const CompileRequest &request, CompileResult &result) {
   auto program = syntax::Program::load(request);
   std::vector<Diagnostic> notes;
   semantics::ValueLog values;
-  semantics::buildTileModule(threadContext(), *program, request, &notes,
-                             &values);
+  const KernelModule module(*program, request, &notes, &values);
   result.addDiagnostics(notes);
   result.stages["values"] = values.json();
   result.ok = true;

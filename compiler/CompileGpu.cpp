@@ -19,7 +19,6 @@
 #include "compiler/Places.h"
 #include "compiler/SharedMemory.h"
 #include "compiler/Tiles.h"
-#include "compiler/semantics/Semantics.h"
 #include "compiler/syntax/Program.h"
 #include "compiler/syntax/Remarks.h"
 #include "support/CudaTools.h"
@@ -74,13 +73,12 @@ public:
     files = program->files();
     timer.lap("parse");
     std::vector<Diagnostic> notes;
-    auto module =
-        semantics::buildTileModule(threadContext(), *program, request, &notes);
+    const KernelModule module(*program, request, &notes);
     timer.lap("semantics");
     result.addDiagnostics(notes);
     if (request.options.wideGrid)
-      (*module)->setAttr(codegen::kWideGridAttr,
-                         mlir::UnitAttr::get(module->getContext()));
+      module->setAttr(codegen::kWideGridAttr,
+                      mlir::UnitAttr::get(module->getContext()));
 
     enter(entering, "layouts");
     runPhase(*module, "tile", addTilePasses);
@@ -98,7 +96,7 @@ public:
     result.meta.symbol = request.kernel;
     result.meta.params = parametersOf(request);
     result.meta.threads = uint32_t(options.numWarps) * 32;
-    if (!(*module)->hasAttr(codegen::kWideGridAttr))
+    if (!module->hasAttr(codegen::kWideGridAttr))
       result.meta.gridLimit = narrowGrid;
     const std::optional<codegen::Cubin> cubin = makeCubin();
     makeReports(*module, cubin ? &*cubin : nullptr);
