@@ -139,7 +139,7 @@ uint32_t Ptxas::ptxVersion() const {
 
 std::string askPtxasVersion(const fs::path &path) {
   const CommandResult said =
-      runCommand({path.string(), "--version"}, std::chrono::seconds(20));
+      runTool({path.string(), "--version"}, std::chrono::seconds(20));
   // "Cuda compilation tools, release 12.8, V12.8.93"
   const size_t at = said.output.find(", V");
   if (!said.status.ok() || said.output.find("ptxas") == std::string::npos ||

@@ -5,6 +5,7 @@
 
 #include "support/Error.h"
 #include "support/File.h"
+#include "support/ScratchFolder.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -108,6 +109,8 @@ Process Process::spawn(const SpawnOptions &options) {
     else
       posix_spawn_file_actions_adddup2(&actions, copies.back().get(), wanted);
   }
+  if (!options.folder.empty())
+    posix_spawn_file_actions_addchdir_np(&actions, options.folder.c_str());
   if (options.quiet)
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
 
@@ -231,10 +234,10 @@ void exitWhenPeerCloses(int fd) {
   }).detach();
 }
 
-CommandResult runCommand(const std::vector<std::string> &arguments,
-                         std::chrono::milliseconds timeout,
-                         const std::vector<std::string> &environment,
-                         const std::vector<std::pair<int, int>> &descriptors) {
+// What runCommand and runTool have in common: `options` has everything but
+// descriptors 1 and 2 and the limit.
+static CommandResult collect(SpawnOptions options,
+                             std::chrono::milliseconds timeout) {
   int ends[2][2];
   if (::pipe2(ends[0], O_CLOEXEC) != 0)
     throw Error("cannot make a pipe: " + errnoText(errno),
@@ -245,10 +248,6 @@ CommandResult runCommand(const std::vector<std::string> &arguments,
                 "raise the limit of open files (ulimit -n)");
   UniqueFd errRead(ends[1][0]), errWrite(ends[1][1]);
 
-  SpawnOptions options;
-  options.arguments = arguments;
-  options.environment = environment;
-  options.descriptors = descriptors;
   options.descriptors.insert(options.descriptors.end(),
                              {{1, outWrite.get()}, {2, errWrite.get()}});
   // It ends in time even when we do not live to stop it.
@@ -292,6 +291,30 @@ CommandResult runCommand(const std::vector<std::string> &arguments,
   }
   result.status = process.wait();
   return result;
+}
+
+CommandResult runCommand(const std::vector<std::string> &arguments,
+                         std::chrono::milliseconds timeout,
+                         const std::vector<std::string> &environment,
+                         const std::vector<std::pair<int, int>> &descriptors) {
+  SpawnOptions options;
+  options.arguments = arguments;
+  options.environment = environment;
+  options.descriptors = descriptors;
+  return collect(std::move(options), timeout);
+}
+
+CommandResult runTool(const std::vector<std::string> &arguments,
+                      std::chrono::milliseconds timeout,
+                      const std::vector<std::pair<int, int>> &descriptors) {
+  const ScratchFolder empty("tool");
+  SpawnOptions options;
+  options.arguments = arguments;
+  if (!arguments.empty())
+    options.arguments[0] = std::filesystem::absolute(arguments[0]).string();
+  options.folder = empty.path().string();
+  options.descriptors = descriptors;
+  return collect(std::move(options), timeout);
 }
 
 std::filesystem::path executablePath() {

@@ -25,7 +25,7 @@ ScratchFolder::ScratchFolder(std::string_view purpose) {
                     (error ? "TMPDIR: " + error.message()
                            : parent.string() + ": " + errnoText(errno)),
                 "set TMPDIR to a folder that can be written");
-  folder = name;
+  folder = fs::absolute(name); // TMPDIR may be relative
 }
 
 ScratchFolder::~ScratchFolder() {

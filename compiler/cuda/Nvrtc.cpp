@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 namespace {
 using Program = struct OpaqueProgram *;
 constexpr int oldestMajor = 11, oldestMinor = 2;
+const std::string sourceFolder = "/dev/null/";
 } // namespace
 
 // What we call, by the C declarations that NVIDIA documents (NVRTC, chapter 3).
@@ -169,8 +170,10 @@ NvrtcOutput Nvrtc::compile(const std::string &name, const std::string &text,
     return value;
   };
   // The PTX and the cubin name the source by an absolute path; ours is made up,
-  // so that they do not depend on the folder the process works in.
-  const std::string path = "/" + name;
+  // so that they do not depend on the folder the process works in. NVRTC looks
+  // for a file of that path, writes its size and time into the cubin, and takes
+  // headers from its folder: below /dev/null there is none.
+  const std::string path = sourceFolder + name;
   Program program = nullptr;
   check(api->create(&program, text.c_str(), path.c_str(), 0, nullptr, nullptr),
         "start");
@@ -199,7 +202,7 @@ NvrtcOutput Nvrtc::compile(const std::string &name, const std::string &text,
   // A place in the PTX reads like the path the user knows.
   for (size_t at = output.ptx.find("\"" + path + "\""); at != std::string::npos;
        at = output.ptx.find("\"" + path + "\"", at))
-    output.ptx.erase(at + 1, 1);
+    output.ptx.erase(at + 1, path.size() - name.size());
   return output;
 }
 

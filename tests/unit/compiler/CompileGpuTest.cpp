@@ -396,6 +396,22 @@ TEST_F(WithPtxas, CubinAndReport) {
   EXPECT_EQ(compile(request).artifact, result.artifact);
 }
 
+// ptxas writes the size and the time of the files that `.file` names into the
+// code where it finds them.
+TEST_F(WithPtxas, CubinDoesNotDependOnTheCurrentFolder) {
+  CompileRequest request = gpuRequest();
+  request.assembler = "";
+  const std::string plain = compile(request).artifact;
+  ASSERT_FALSE(plain.empty());
+  TemporaryFolder folder;
+  writeFile(folder.path() / "scaled_exp.py", request.text);
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  const std::string inFolder = compile(request).artifact;
+  std::filesystem::current_path(before);
+  EXPECT_EQ(inFolder, plain);
+}
+
 TEST_F(WithPtxas, EditedPtxThatIsWrong) {
   CompileRequest request = gpuRequest();
   request.assembler = "";

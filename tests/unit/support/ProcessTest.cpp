@@ -10,6 +10,7 @@
 
 #include <csignal>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <thread>
@@ -56,6 +57,25 @@ TEST(Process, EnvironmentIsAddedAndReplaced) {
                            {"TESSERA_TEST_VALUE=new", "HOME=/h"});
   ::unsetenv("TESSERA_TEST_VALUE");
   EXPECT_EQ(result.output, "new /h\n");
+}
+
+TEST(Process, AToolSeesAnEmptyFolder) {
+  TemporaryFolder folder;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  writeFile("kernel.py", "here");
+  writeFile("tool", "#!/bin/sh\nls -a | wc -l; pwd; touch made\n");
+  std::filesystem::permissions("tool", std::filesystem::perms::owner_all);
+  const auto run = [] { return runTool({"./tool"}, 10s); };
+  const std::string first = run().output, second = run().output;
+  std::filesystem::current_path(before);
+  // "." and ".."; another folder each time, which is gone afterwards.
+  EXPECT_EQ(first.substr(0, 3), "2\n/");
+  EXPECT_EQ(second.substr(0, 3), "2\n/");
+  EXPECT_NE(first, second);
+  EXPECT_FALSE(std::filesystem::exists(first.substr(2, first.size() - 3)));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "made"));
+  EXPECT_THROW(runTool({"./tool-that-is-missing"}, 1s), Error);
 }
 
 TEST(Process, MissingProgramIsAnError) {
