@@ -14,15 +14,15 @@ using namespace tessera;
 
 namespace {
 
-std::string replaced(std::string text, const std::string &mark,
-                     const std::string &with) {
+std::string substituted(std::string text, const std::string &mark,
+                        const std::string &with) {
   for (size_t at = 0; (at = text.find(mark, at)) != std::string::npos;
        at += with.size())
     text.replace(at, mark.size(), with);
   return text;
 }
 
-size_t count(const std::string &text, const std::string &part) {
+size_t occurrences(const std::string &text, const std::string &part) {
   size_t result = 0;
   for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at)
     ++result;
@@ -30,7 +30,7 @@ size_t count(const std::string &text, const std::string &part) {
 }
 
 // o = x * y + z, x * y - z, z - x * y: 256 elements each.
-const char *const sums = R"(
+const char *const productSums = R"(
 func.func @k(%x: !tile.ptr<T>, %y: !tile.ptr<T>, %z: !tile.ptr<T>, %o: !tile.ptr<T>) {
   %i = tile.range 0, 256 : tensor<256xi32>
   %size = arith.constant dense<256> : tensor<256xi32>
@@ -57,15 +57,16 @@ BODY
 }
 )";
 
-const char *const direct = R"(
+const char *const directBody = R"(
   %p = arith.mulf %xv, %yv : tensor<256xT>
   %a = arith.addf %p, %zv : tensor<256xT>
   %b = arith.subf %p, %zv : tensor<256xT>
   %c = arith.subf %zv, %p : tensor<256xT>
 )";
 
-// The same, with each operand widened and each result narrowed by the kernel.
-const char *const widened = R"(
+// The same, with each operand widened and each result narrowed by the
+// kernel.
+const char *const widenedBody = R"(
   %xw = arith.extf %xv : tensor<256xT> to tensor<256xf32>
   %yw = arith.extf %yv : tensor<256xT> to tensor<256xf32>
   %zw = arith.extf %zv : tensor<256xT> to tensor<256xf32>
@@ -87,7 +88,8 @@ void expectRoundedTwice(const std::string &type,
                         const std::string &body, const std::string &target) {
   GpuKernelOptions how;
   how.target = target;
-  GpuKernel kernel(replaced(replaced(sums, "BODY", body), "T", type), how);
+  GpuKernel kernel(
+      substituted(substituted(productSums, "BODY", body), "T", type), how);
   std::mt19937_64 random(1);
   std::normal_distribution<double> normal;
   const auto number = [&] {
@@ -114,27 +116,28 @@ void expectRoundedTwice(const std::string &type,
 
 TEST(GpuContraction, NarrowAndWideTypesRoundEachProduct) {
   for (const char *target : {"sm_80", "sm_90"}) {
-    for (const char *body : {direct, widened}) {
+    for (const char *body : {directBody, widenedBody}) {
       expectRoundedTwice<uint16_t>("bf16", llvm::APFloat::BFloat(), body,
                                    target);
       expectRoundedTwice<uint16_t>("f16", llvm::APFloat::IEEEhalf(), body,
                                    target);
     }
-    expectRoundedTwice<uint64_t>("f64", llvm::APFloat::IEEEdouble(), direct,
+    expectRoundedTwice<uint64_t>("f64", llvm::APFloat::IEEEdouble(), directBody,
                                  target);
   }
 }
 
 // f32 alone may be fused, and is.
 TEST(GpuContraction, SinglesAreFused) {
-  GpuKernel kernel(replaced(replaced(sums, "BODY", direct), "T", "f32"));
+  GpuKernel kernel(
+      substituted(substituted(productSums, "BODY", directBody), "T", "f32"));
   EXPECT_NE(kernel.ptx.find("fma.rn.f32"), std::string::npos) << kernel.ptx;
 }
 
 // o[i][j] is the dot's element where x = (64 i + j) s + (64 i + j) t is at
 // least 0, else -1; m[i][j] is 1 where it is. The product with s is stored,
 // too: in the layout of the stores it has more uses than in that of the dot.
-const char *const twoLayouts = R"(
+const char *const twoLayoutsKernel = R"(
 func.func @k(%q: !tile.ptr<f16>, %o: !tile.ptr<f32>, %m: !tile.ptr<i32>, %w: !tile.ptr<f32>, %s: f32, %t: f32) {
   %i = tile.range 0, 64 : tensor<64xi32>
   %rows = tile.expand_dims %i, 1 : tensor<64xi32> -> tensor<64x1xi32>
@@ -173,7 +176,7 @@ func.func @k(%q: !tile.ptr<f16>, %o: !tile.ptr<f32>, %m: !tile.ptr<i32>, %w: !ti
 )";
 
 TEST(GpuContraction, AMaskIsTheSameInTwoLayouts) {
-  GpuKernel kernel(twoLayouts);
+  GpuKernel kernel(twoLayoutsKernel);
   std::vector<uint16_t> q(64 * 64, 0x3C00); // 1
   std::vector<float> o(64 * 64), w(64 * 64);
   std::vector<int32_t> m(64 * 64);
@@ -185,7 +188,7 @@ TEST(GpuContraction, AMaskIsTheSameInTwoLayouts) {
 
 // Rows of k are loaded where f s + n t >= 0 and counted where it is. The mask
 // of the first iterations is computed before the loop, next to f s.
-const char *const ahead = R"(
+const char *const maskAhead = R"(
 func.func @k(%q: !tile.ptr<f16>, %y: !tile.ptr<f16> {tile.divisibility = 16 : i64}, %f: !tile.ptr<f32>, %s: f32, %t: f32, %o: !tile.ptr<f32>, %counts: !tile.ptr<f32>, %end: i32) {
   %one = arith.constant 1 : i32
   %begin = arith.constant 1 : i32
@@ -248,12 +251,12 @@ func.func @k(%q: !tile.ptr<f16>, %y: !tile.ptr<f16> {tile.divisibility = 16 : i6
 )";
 
 TEST(GpuContraction, AMaskOfACopyAheadIsTheLoopsOwn) {
-  GpuKernel kernel(ahead);
+  GpuKernel kernel(maskAhead);
   ASSERT_NE(kernel.layoutText.find("async_copy"), std::string::npos)
       << kernel.layoutText;
   // Neither LLVM nor ptxas may fuse one of the three sums alone.
   EXPECT_EQ(kernel.ptx.find("fma.rn.f32"), std::string::npos) << kernel.ptx;
-  EXPECT_EQ(count(kernel.ptx, "add.rn.f32"), 3u) << kernel.ptx;
+  EXPECT_EQ(occurrences(kernel.ptx, "add.rn.f32"), 3u) << kernel.ptx;
   const float s = 0.1f;
   // Rounded, f s + t is 0 in the last row; fused it is just below.
   float last = 1000;
@@ -273,7 +276,7 @@ TEST(GpuContraction, AMaskOfACopyAheadIsTheLoopsOwn) {
 
 // Each of 4 rows of x * y is added up by a function of the kernel's author;
 // every element of a row is given the row's sum.
-const char *const ownSum = R"(
+const char *const ownSumKernel = R"(
 func.func @k(%x: !tile.ptr<f32>, %o: !tile.ptr<f32>) {
   %i = tile.range 0, 4 : tensor<4xi32>
   %j = tile.range 0, 64 : tensor<64xi32>
@@ -306,7 +309,7 @@ TEST(GpuContraction, AllElementsGetTheSameSum) {
   for (int warps : {1, 4}) {
     GpuKernelOptions how;
     how.numWarps = warps;
-    GpuKernel kernel(ownSum, how);
+    GpuKernel kernel(ownSumKernel, how);
     std::mt19937 random(2);
     std::normal_distribution<float> normal;
     std::vector<float> x(4 * 64), o(4 * 64);

@@ -45,7 +45,8 @@ protected:
 // More layouts than any map keeps without moving its entries.
 TEST_F(GpuEmitter, LayoutsStayWhereTheyAre) {
   // The lanes' columns in every order.
-  std::vector<std::string> lanes = {"[1]", "[16]", "[2]", "[4]", "[8]"};
+  std::vector<std::string> lanes = {"[1]", "[2]", "[4]", "[8]", "[16]"};
+  std::sort(lanes.begin(), lanes.end());
   std::vector<std::pair<Type, const layout::LinearLayout *>> known;
   do {
     std::string columns;
