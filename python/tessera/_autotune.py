@@ -125,10 +125,20 @@ class Autotuner(Wrapper):
                 raise ValueError(f"kernel `{self.__name__}`: early_config_prune left no configuration\n"
                                  "HINT: it must return at least one of those that it is given")
         if model := self.prune.get("perf_model"):
-            top = self.prune.get("top_k", len(configs))
-            count = int(len(self.configs) * top) if isinstance(top, float) else int(top)
-            configs = sorted(configs, key=lambda c: model(**named, **c.all_kwargs()))[:max(1, count)]
+            count = self._top_k()
+            if len(configs) > count:
+                configs = sorted(configs, key=lambda c: model(**named, **c.all_kwargs()))[:count]
         return configs
+
+    def _top_k(self) -> int:
+        """How many configurations are timed: a number, or a share of all of them, those that are pruned early included."""
+        top = self.prune.get("top_k", 1.0)
+        if isinstance(top, float) and 0.0 <= top <= 1.0:
+            return max(1, int(len(self.configs) * top))
+        if isinstance(top, int) and not isinstance(top, bool) and top > 0:
+            return top
+        raise TypeError(f"kernel `{self.__name__}`: top_k of prune_configs_by is {top!r}\n"
+                        "HINT: pass a whole number of configurations, 1 or more, or their share as a float from 0.0 to 1.0")
 
     def _choose(self, named: dict[str, Any], args: tuple[Any, ...], grid: Grid, kwargs: dict[str, Any]) -> Config:
         times: dict[Config, float] = {}
