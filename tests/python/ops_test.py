@@ -2,12 +2,17 @@
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import os
+import pathlib
+import sys
 import tempfile
 import unittest
 
 import torch
 
 import nsa_reference as ref
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "compare"))
+from outliers import outlier_text
 
 if "LIBTESSERA_TORCH" in os.environ:
     torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
@@ -40,6 +45,7 @@ class OpsTest(unittest.TestCase):
     def close(self, got, want, name, limit=1e-5):
         error = rms_ratio(got, want)
         self.assertLess(error, limit, name)
+        self.assertEqual(outlier_text(got, want, limit), "", name)
 
     def compare(self, got, got_leaves, want, want_leaves, limit=1e-5):
         """Outputs and gradients of their random projections."""
