@@ -2,6 +2,7 @@
 // file. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 #include "autotune/Times.h"
 
+#include "autotune/TableFile.h"
 #include "support/File.h"
 #include "support/Json.h"
 #include "support/Log.h"
@@ -55,14 +56,21 @@ Times Times::read(const fs::path &file) {
   if (!text)
     return {};
   try {
-    return parse(*text, file.string());
+    Times times = parse(*text, file.string());
+    times.changed.clear();
+    return times;
   } catch (const Error &error) {
     logWarning(error.message + "; every configuration is timed again");
     return {};
   }
 }
 
-void Times::write(const fs::path &file) const {
+void Times::write(const fs::path &file) {
+  const ChangingFile changing(file);
+  for (auto &[key, time] : read(file).known)
+    if (!changed.contains(key))
+      known[key] = std::move(time);
+  changed.clear();
   Json times = Json::object();
   for (const auto &[key, time] : known) {
     Json &entry = times[key] = {{"what", time.what}};
