@@ -78,7 +78,7 @@ COMPONENTS = (
         _stage("triton_backward_test", files=r"kernels/(nsa/|dense/|tiles)"),
         NUMERIC, _stage("python_.*", *OPS))),
     Component("tools", r"tools/(.*\.cpp|(gpucheck|templates)/.*\.py)", (
-        _stage("command_line_test|inspect_parts_test|lsp_test", *PROGRAM, "command_line_test",
+        _stage("command_line_test|check_parts_test|inspect_parts_test|lsp_test", *PROGRAM, "command_line_test", "check_parts_test",
                "inspect_parts_test", "lsp_test"),
         _stage("author_test|errors_test", *PROGRAM, "author_test", "errors_test", files=r"tools/(check|commands|compile|diff|sim|templates)/|tools/[^/]*$"),
         _stage("tune_search_test|tune_cuda_test", *PROGRAM, "tessera-gpu-check", "sim_cuda", "tune_search_test", "tune_cuda_test",
