@@ -105,6 +105,20 @@ TEST_F(NewCheck, FindsMistakes) {
   expectHas(result.output, "2 lines are wrong");
 }
 
+// In bf16 the rounding errors of all elements hide one that is off by twice the
+// RMS, but not those of a range of 300. No sample is this element.
+TEST_F(NewCheck, OneWrongElementOfAGradientIsFound) {
+  expectFine(run({"new", "kernel", "mine", "--dir", folder.path()}));
+  const std::string file = path("mine.py");
+  edit(file, "dv.to(DV.dtype.element_ty)",
+       "(dv + tl.where((pos == 77)[:, None] & (e[None, :] == 3), 0.2, 0.0))"
+       ".to(DV.dtype.element_ty)");
+  const CommandResult result = run({"check", file, "-i", "mine_bf16"});
+  EXPECT_EQ(result.status.code, 1);
+  // Position 77 of the sequence that begins at token 19.
+  expectHas(result.output, "\n    DV[96, 0, 3] is ");
+}
+
 // Gradients of sequences that are longer than the window and a tile of keys.
 TEST_F(NewCheck, AForgottenKeyShowsInTheGradients) {
   expectFine(run({"new", "kernel", "mine", "--dir", folder.path()}));
