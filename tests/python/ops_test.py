@@ -199,12 +199,12 @@ class OpsTest(unittest.TestCase):
                 self.assertTrue(torch.equal(o, again))
 
     def test_combine(self):
-        for mode, tau in (("softmax", 0.7), ("sigmoid", 1.0)):
+        for mode, tau in (("softmax", 0.7), ("sigmoid", 0.4)):
             x = leaves((37, 6, 12), (37, 6, 12), (37, 6, 12), (37, 2, 3))
             y = double(*x)
             out, gates = ops.nsa_combine(*x, mode, tau)
             self.assertFalse(gates.requires_grad)
-            self.close(gates, (y[3] / tau).softmax(-1) if mode == "softmax" else y[3].sigmoid(), "gates")
+            self.close(gates, (y[3] / tau).softmax(-1) if mode == "softmax" else (y[3] / tau).sigmoid(), "gates")
             self.compare([out], x, [ref.combine(y[:3], y[3], mode, tau)], y)
 
     def test_nsa_attention(self):
@@ -220,7 +220,7 @@ class OpsTest(unittest.TestCase):
             q, ks, kc, kw = turn(x[0]), turn(x[3]), turn(x[1]), turn(x[5])
             out, indices, gates = ops.nsa_attention(
                 q, kc, x[2], ks, x[4], kw, x[6], x[7], p.cu, cu_cmp, p.longest, int(cu_cmp[-1]), 8, 4, 8, 4, 6,
-                k_filter=x[8], v_filter=x[9], gate_mode="sigmoid")
+                k_filter=x[8], v_filter=x[9], gate_mode="sigmoid", tau=0.4)
             self.assertFalse(indices.requires_grad)
 
             turn = lambda z: ref.rope(z, p.position, 10000.0, 16)
@@ -231,7 +231,7 @@ class OpsTest(unittest.TestCase):
             branches = (ref.attention(q, k, ref.compress(y[2], p, 8, 4, y[9]), ref.compressed_mask(p, 8, 4), 0.25)[0],
                         ref.attention(q, ks, y[4], ref.selected_mask(p, indices, 8), 0.25)[0],
                         ref.attention(q, kw, y[6], ref.window_mask(p, 6), 0.25)[0])
-            self.compare([out], x, [ref.combine(branches, y[7], "sigmoid", 1.0)], y)
+            self.compare([out], x, [ref.combine(branches, y[7], "sigmoid", 0.4)], y)
 
     def test_rms_norm(self):
         x, w = leaves((7, 5, 24), (24,))

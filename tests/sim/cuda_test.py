@@ -148,7 +148,7 @@ def stages(shape):
                           (idx,))
     ow, _, _ = attention(p, "window", p.k[2], p.v[2], ref.window_mask(s.hkv, s.w), (p.cu,), (s.w,))
     attention(p, "dense", p.k[2], p.v[2], ref.causal_mask(s.hkv), (p.cu,))
-    for softmax, tau in ((1, 0.7), (0, 1.0)):
+    for softmax, tau in ((1, 0.7), (0, 0.4)):
         gating(p, (oc, os_, ow), softmax, tau)
 
 
