@@ -236,6 +236,9 @@ void attentionDelta(const Attention &a, const at::Tensor &gradO,
                     const at::Tensor &rows) {
   checkShape(a.op, "o", o, {a.tokens, a.queryHeads, a.valueDim},
              "[tokens, query heads, value size]");
+  if (gradLse)
+    checkShape(a.op, "grad_lse", *gradLse, {a.queryHeads, a.tokens},
+               "[query heads, tokens]");
   const at::Tensor output = unitLast(o);
   Launch launch("kernels/nsa/attn_delta.py", "attn_delta");
   launch.tensor(output).tensor(gradO).tensor(rows).integer(a.tokens);
