@@ -56,6 +56,15 @@ codegen::GpuOptions optionsOf(const CompileRequest &request) {
   return options;
 }
 
+std::vector<std::pair<uint32_t, uint32_t>> disjointOf(mlir::ModuleOp module) {
+  std::vector<std::pair<uint32_t, uint32_t>> pairs;
+  if (auto found = module->getAttrOfType<mlir::DenseI32ArrayAttr>(
+          codegen::kDisjointAttr))
+    for (int64_t i = 0; i + 1 < found.size(); i += 2)
+      pairs.emplace_back(found[i], found[i + 1]);
+  return pairs;
+}
+
 // One compilation on its way.
 class GpuCompilation {
 public:
@@ -97,6 +106,7 @@ public:
     makePtx(*module);
     result.meta.symbol = request.kernel;
     result.meta.params = parametersOf(request);
+    result.meta.disjoint = disjointOf(*module);
     result.meta.threads = uint32_t(options.numWarps) * 32;
     if (!(*module)->hasAttr(codegen::kWideGridAttr))
       result.meta.gridLimit = narrowGrid;

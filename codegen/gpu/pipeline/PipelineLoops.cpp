@@ -466,6 +466,7 @@ struct PipelineLoopsPass
       if (!keepsLoadsBehind(loop))
         loops.push_back(loop);
     });
+    ArgumentPairs disjoint;
     for (scf::ForOp loop : loops) {
       int stages = numStages;
       if (auto own = loop->getAttrOfType<IntegerAttr>("tile.num_stages"))
@@ -478,6 +479,7 @@ struct PipelineLoopsPass
       auto slice = addressSlice(loop, loads);
       if (!slice)
         continue;
+      disjoint.insert(slice->disjoint.begin(), slice->disjoint.end());
       auto split = stages == 2 && 2 * bytesOf(loads) > sharedBytes
                        ? splitLoads(loop, loads)
                        : std::nullopt;
@@ -493,6 +495,7 @@ struct PipelineLoopsPass
                       std::max(stages - 2, 1))
             .run();
     }
+    requireDisjoint(getOperation(), disjoint);
   }
 };
 

@@ -618,10 +618,24 @@ TEST(Request, MalformedJsonIsAnError) {
   result.meta.threads = 256;
   result.meta.sharedBytes = 166912;
   result.meta.minBlocks = 5;
+  result.meta.params = {{"X", "pointer", "*fp32"},
+                        {"n", "scalar", "i32"},
+                        {"Y", "pointer", "*fp32"}};
+  result.meta.disjoint = {{0, 2}};
   const CompileResult read = CompileResult::fromJson(result.toJson());
   EXPECT_EQ(read.meta.threads, 256u);
   EXPECT_EQ(read.meta.sharedBytes, 166912u);
   EXPECT_EQ(read.meta.minBlocks, 5u);
+  EXPECT_EQ(read.meta.disjoint, result.meta.disjoint);
+  for (const char *bad : {"[[0,1]]", "[[0,3]]", "[[0]]", "[0,2]", "{}",
+                          "[[0,2,0]]", "[[0,-1]]", "[[0,\"Y\"]]"}) {
+    std::string text = result.toJson();
+    const std::string good = "\"disjoint\":[[0,2]]";
+    const size_t at = text.find(good);
+    ASSERT_NE(at, std::string::npos) << text;
+    text.replace(at, good.size(), std::string("\"disjoint\":") + bad);
+    EXPECT_THROW(CompileResult::fromJson(text), Error) << bad;
+  }
   for (const char *bad : {R"("threads":-1)", R"("threads":1.5)",
                           R"("threads":2048)", R"("shared_bytes":"8")",
                           R"("shared_bytes":4294967296)", R"("min_blocks":65)"})
