@@ -24,8 +24,9 @@ GpuArguments::Value bytesOf(T value) {
 }
 
 const char *kindOf(const Arg &arg) {
-  constexpr const char *names[] = {"None", "a pointer", "an integer", "a float",
-                                   "a boolean"};
+  constexpr const char *names[] = {"None",       "a pointer",
+                                   "an integer", "a float",
+                                   "a boolean",  "an integer beyond 2^63 - 1"};
   return names[arg.index()];
 }
 
@@ -58,6 +59,10 @@ bool convert(const Slot &slot, const Arg &arg, GpuArguments::Value &value) {
   if (const auto *integer = std::get_if<int64_t>(&arg)) {
     value = bytesOf(*integer);
     return slot.kind == Kind::Integer && holds(slot, *integer);
+  }
+  if (const auto *integer = std::get_if<uint64_t>(&arg)) {
+    value = bytesOf(*integer);
+    return slot.kind == Kind::Integer && slot.bytes == 8;
   }
   if (const auto *number = std::get_if<double>(&arg)) {
     value =
