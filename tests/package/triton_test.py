@@ -1,10 +1,13 @@
 # tests/package/triton_test.py - a module written for Triton runs unchanged, and the real Triton is not imported.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
+import contextlib
+import io
 import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import torch
@@ -17,6 +20,7 @@ SIMULATED = os.environ.get("TESSERA_DEVICE", "cpu") != "cpu"
 sys.path.insert(0, str(FOLDER))
 sys.path.insert(1, str(pathlib.Path(__file__).parents[2] / "kernels" / "tutorials"))
 with tessera.triton.installed():
+    import launchers
     import layer_norm
     import matmul
     import softmax
@@ -104,6 +108,54 @@ class Tutorials(unittest.TestCase):
         self.assertEqual([row[0] for row in rows], [16, 32])
         self.assertTrue(all(value > 0 for row in rows for value in row[1:]))
 
+    def test_programs_that_fill_the_device(self):
+        x = torch.rand(9, 100)
+        y, programs = launchers.occupied(x)
+        torch.testing.assert_close(y, x / x.sum(1, keepdim=True))
+        self.assertTrue(1 <= programs <= 9)
+
+    def test_configurations_for_several_back_ends(self):
+        a, b = torch.randn(20, 50, dtype=torch.float16), torch.randn(50, 36, dtype=torch.float16)
+        for activation in ("", "leaky_relu"):
+            c, compiled = launchers.product(a, b, activation)
+            want = a.double() @ b.double()
+            if activation:
+                want = torch.nn.functional.leaky_relu(want, 0.01)
+            self.assertLess(((c.double() - want).abs() / (want.abs() + 1)).max().item(), 2e-3)
+            self.assertEqual(compiled.metadata.num_warps, 4)
+        if SIMULATED:
+            self.assertIn(".entry", compiled.asm["ptx"])
+        else:
+            with self.assertRaisesRegex(KeyError, "no stage `ptx`"):
+                compiled.asm["ptx"]
+
+    def test_options_of_other_back_ends(self):
+        x, y = torch.rand(4, 16), torch.empty(4, 16)
+        for options in launchers.OPTIONS:
+            launchers.scale_rows[(2,)](y.zero_(), x, 16, 4, 16, BLOCK=16, num_stages=2, **options)
+            torch.testing.assert_close(y, x / x.sum(1, keepdim=True))
+
+    def test_reinterpret(self):
+        x = torch.randn(50, dtype=torch.float16)
+        self.assertEqual(launchers.reinterpreted(x).tolist(), x.to(torch.float8_e5m2).to(torch.float16).tolist())
+
+    def test_descriptors_are_only_named(self):
+        one, other = launchers.descriptor(torch.zeros(8, 8))
+        self.assertEqual((one.block_shape, list(other.strides)), ([4, 4], [8, 1]))
+        with self.assertRaisesRegex(TypeError, "argument `x_ptr` is a TensorDescriptor\nHINT: pass a tensor"):
+            launchers.convert[(1,)](torch.zeros(8), one, 8, BLOCK=8)
+
+    def test_reports_of_benchmarks(self):
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as printed:
+            with tessera.triton.installed():
+                first, second = launchers.benchmark.run(show_plots=True, print_data=True, save_path=folder)
+            saved = (pathlib.Path(folder) / "rows-torch.float32.csv").read_text().splitlines()
+        self.assertEqual([row[0] for row in first], [(4, 64), 32])
+        self.assertEqual(saved[0], "M,N,Ours (GB/s),Torch (GB/s)")
+        self.assertEqual(saved[1].split(","), ["4", "64", str(first[0][1][0]), str(first[0][2][0])])
+        self.assertIn("rows-torch.float64: M N Ours (GB/s) Torch (GB/s)\n", printed.getvalue())
+        self.assertEqual(len(second), 2)
+
 
 class Shim(unittest.TestCase):
     def test_not_the_real_one(self):
@@ -127,7 +179,14 @@ assert triton.jit is tessera.jit and tl is tessera.language and float32 is tesse
 with tessera.triton.installed():
     pass
 assert 'triton' in sys.modules
+import triton.compiler, triton.knobs, triton.runtime.errors, triton.tools.tensor_descriptor
+triton.knobs.runtime.debug = True
+assert triton.knobs.runtime.debug and triton.knobs.autotuning.print is None
+triton.set_allocator(lambda *sizes: None)
+import torch
+assert callable(torch.cpu.set_stream)
 tessera.triton.uninstall()
+assert not hasattr(torch.cpu, 'set_stream')
 print([name for name in sys.modules if name.split('.')[0] == 'triton'])
 """
         self.assertEqual(child(code), "[]\n")
