@@ -20,23 +20,17 @@ class Reference:
         self.nodes, self.path = self.nodes[:count], self.path[:count]
 
 
-def bound_by(node: ast.AST) -> set[str]:
-    """Variables of a lambda, a nested function or a comprehension."""
-    if isinstance(node, (ast.Lambda, ast.FunctionDef)):
-        every = node.args.posonlyargs + node.args.args + node.args.kwonlyargs
-        return {argument.arg for argument in [*every, node.args.vararg, node.args.kwarg] if argument}
-    if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
-        return {inner.id for part in node.generators for inner in ast.walk(part.target) if isinstance(inner, ast.Name)}
-    return set()
-
-
 class Finder:
+    """Collects references; kernels have neither lambdas nor comprehensions, so
+    a function's variables are those of all its nodes."""
+
     def __init__(self, local: set[str], left_out: set[int]) -> None:
         self.found: list[Reference] = []
-        self.every = local
+        self.local = local
         self.left_out = left_out
 
-    def visit(self, node: ast.AST, local: set[str]) -> None:
+    def visit(self, node: ast.AST, hidden: set[str]) -> None:
+        """Collects from the node. `hidden`: names that are not references there."""
         if id(node) in self.left_out:
             return
         nodes: list[ast.expr] = []
@@ -45,13 +39,12 @@ class Finder:
             nodes.append(inner)
             inner = inner.value
         if isinstance(inner, ast.Name):
-            if isinstance(inner.ctx, ast.Load) and inner.id not in local:
+            if isinstance(inner.ctx, ast.Load) and inner.id not in hidden:
                 names = [one.attr for one in reversed(nodes) if isinstance(one, ast.Attribute)]
-                self.found.append(Reference([inner, *reversed(nodes)], (inner.id, *names), self.every))
+                self.found.append(Reference([inner, *reversed(nodes)], (inner.id, *names), self.local))
             return
-        local = local | bound_by(node)
         for child in ast.iter_child_nodes(node):
-            self.visit(child, local)
+            self.visit(child, hidden)
 
 
 def references(node: ast.FunctionDef, fn: FunctionType, left_out: set[int]) -> list[Reference]:
