@@ -560,8 +560,9 @@ class Warmup(unittest.TestCase):
         def store(X):
             tl.store(X, 1.0)
 
-        with self.assertRaisesRegex(TypeError, "no parameter `warmup`"):
-            store[(1,)](torch.zeros(1), warmup=True)
+        for name in ("warmup", "_grid", "grid"):
+            with self.assertRaisesRegex(TypeError, f"no parameter `{name}`"):
+                store[(1,)](torch.zeros(1), **{name: True})
 
 
 class Options(unittest.TestCase):
