@@ -50,7 +50,7 @@ class CompiledKernel:
 
     @functools.cached_property
     def description(self) -> dict[str, Any]:
-        """What the compiler says of the code: target, options, sizes, stages."""
+        """Target, options, memory and stages of the code."""
         found: dict[str, Any] = json.loads(torch.ops.tessera.jit_describe.default(self.number, *self.arguments))
         return found
 

@@ -502,7 +502,7 @@ class Helpers(unittest.TestCase):
 
 
 class Loops(unittest.TestCase):
-    def test_a_negative_step_of_run_time_makes_no_round(self):
+    def test_a_negative_step_of_run_time_runs_no_iteration(self):
         @tessera.jit
         def count(OUT, a, b, s, S: tl.constexpr):
             rounds = 0
