@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/Process.h"
 
+#include "support/Descriptors.h"
 #include "support/Error.h"
 #include "support/File.h"
 
@@ -97,16 +98,26 @@ Process Process::spawn(const SpawnOptions &options) {
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
 
-  // Copies far above the wanted numbers, so that no dup2 in the child
-  // overwrites a descriptor that a later one needs.
+  // Sources are above the wanted numbers, so that no dup2 in the child
+  // overwrites a descriptor that a later one needs. Only the others are copied:
+  // few descriptors may be free.
+  int highest = 2;
+  for (auto [wanted, ours] : options.descriptors)
+    highest = std::max(highest, wanted);
   std::vector<UniqueFd> copies;
   int error = 0;
   for (auto [wanted, ours] : options.descriptors) {
-    copies.emplace_back(::fcntl(ours, F_DUPFD_CLOEXEC, 64));
-    if (!copies.back())
-      error = errno;
-    else
-      posix_spawn_file_actions_adddup2(&actions, copies.back().get(), wanted);
+    int source = ours;
+    if (ours <= highest) {
+      copies.emplace_back(::fcntl(ours, F_DUPFD_CLOEXEC, highest + 1));
+      if (!copies.back()) {
+        error =
+            errno == EINVAL ? EMFILE : errno; // the limit is below `highest`
+        break;
+      }
+      source = copies.back().get();
+    }
+    posix_spawn_file_actions_adddup2(&actions, source, wanted);
   }
   if (options.quiet)
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
@@ -135,8 +146,9 @@ Process Process::spawn(const SpawnOptions &options) {
   posix_spawnattr_destroy(&attributes);
   if (error) {
     process.child = -1;
-    throw Error("cannot start " + arguments[0] + ": " + errnoText(error),
-                "check that the file exists and is executable");
+    throw Error(
+        "cannot start " + arguments[0] + ": " + errnoText(error),
+        hintForOpen(error, "check that the file exists and is executable"));
   }
   process.owner = ::getpid();
   liveGroups().add(process.child);
@@ -238,11 +250,11 @@ CommandResult runCommand(const std::vector<std::string> &arguments,
   int ends[2][2];
   if (::pipe2(ends[0], O_CLOEXEC) != 0)
     throw Error("cannot make a pipe: " + errnoText(errno),
-                "raise the limit of open files (ulimit -n)");
+                hintForOpen(errno, "end some programs"));
   UniqueFd outRead(ends[0][0]), outWrite(ends[0][1]);
   if (::pipe2(ends[1], O_CLOEXEC) != 0)
     throw Error("cannot make a pipe: " + errnoText(errno),
-                "raise the limit of open files (ulimit -n)");
+                hintForOpen(errno, "end some programs"));
   UniqueFd errRead(ends[1][0]), errWrite(ends[1][1]);
 
   SpawnOptions options;

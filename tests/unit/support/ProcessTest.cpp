@@ -10,6 +10,7 @@
 
 #include <csignal>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <thread>
@@ -48,6 +49,73 @@ TEST(Process, CollectsOutputAndStatus) {
   result = runCommand(shell("kill -SEGV $$"), 10s);
   EXPECT_EQ(result.status.signal, SIGSEGV);
   EXPECT_FALSE(result.status.ok());
+}
+
+// Descriptors go to the child's numbers without copies far above them.
+TEST(Process, FewDescriptorsAreEnough) {
+  rlimit old;
+  ::getrlimit(RLIMIT_NOFILE, &old);
+  rlimit small = old;
+  small.rlim_cur = 32; // this test has no more than that open
+  ::setrlimit(RLIMIT_NOFILE, &small);
+  std::string output, failure;
+  try {
+    output = runCommand(shell("echo out"), 10s).output;
+  } catch (const Error &error) {
+    failure = error.what();
+  }
+  ::setrlimit(RLIMIT_NOFILE, &old);
+  EXPECT_EQ(output, "out\n") << failure;
+}
+
+TEST(Process, WithoutDescriptorsTheHintNamesTheLimit) {
+  rlimit old;
+  ::getrlimit(RLIMIT_NOFILE, &old);
+  // Its two numbers are free, and nothing above them.
+  const UniqueFd low(::dup(0));
+  rlimit small = old;
+  small.rlim_cur = rlim_t(low.get()) + 1;
+  SpawnOptions options;
+  options.arguments = shell("true");
+  options.descriptors = {{low.get() + 1, low.get()}};
+  ::setrlimit(RLIMIT_NOFILE, &small);
+  std::string text;
+  try {
+    Process::spawn(options).wait();
+  } catch (const Error &error) {
+    text = error.what();
+  }
+  ::setrlimit(RLIMIT_NOFILE, &old);
+  EXPECT_NE(text.find("cannot start /bin/sh: Too many open files"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("HINT: this process has no free file descriptors"),
+            std::string::npos)
+      << text;
+}
+
+// Sources of all orders: below, at and above the numbers that are wanted.
+TEST(Process, DescriptorsOfOverlappingNumbers) {
+  std::vector<UniqueFd> files;
+  TemporaryFolder folder;
+  for (int i = 0; i < 6; ++i) {
+    writeFile(folder.path() / "n", std::to_string(i));
+    files.emplace_back(
+        ::open((folder.path() / "n").c_str(), O_RDONLY | O_CLOEXEC));
+  }
+  const int first = files[0].get();
+  // Each file goes to the number of the next one, the last to the first's.
+  std::vector<std::pair<int, int>> descriptors;
+  std::string script, wanted;
+  for (int i = 0; i < 6; ++i) {
+    descriptors.push_back(
+        {files[size_t(i + 1) % 6].get(), files[size_t(i)].get()});
+    script +=
+        "cat /dev/fd/" + std::to_string(files[size_t(i + 1) % 6].get()) + ";";
+    wanted += std::to_string(i);
+  }
+  ASSERT_GE(first, 3);
+  EXPECT_EQ(runCommand(shell(script), 10s, {}, descriptors).output, wanted);
 }
 
 TEST(Process, EnvironmentIsAddedAndReplaced) {
