@@ -5,6 +5,7 @@
 #include "support/File.h"
 #include "support/Json.h"
 #include "support/Log.h"
+#include "support/Trust.h"
 
 #include <cmath>
 
@@ -55,9 +56,11 @@ Times Times::read(const fs::path &file) {
   if (!text)
     return {};
   try {
+    requireTrusted(file, "the file of times " + file.string());
     return parse(*text, file.string());
   } catch (const Error &error) {
-    logWarning(error.message + "; every configuration is timed again");
+    logWarning(error.message + "; every configuration is timed again (HINT: " +
+               error.hint + ")");
     return {};
   }
 }

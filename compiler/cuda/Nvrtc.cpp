@@ -5,6 +5,7 @@
 #include "support/CudaTools.h"
 #include "support/Error.h"
 #include "support/Options.h"
+#include "support/Trust.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -76,7 +77,8 @@ static void loadBuiltinsBeside(const fs::path &library) {
   for (const auto &entry :
        fs::directory_iterator(library.parent_path(), ignored)) {
     const std::string name = entry.path().filename().string();
-    if (name.rfind("libnvrtc-builtins.so", 0) == 0)
+    if (name.rfind("libnvrtc-builtins.so", 0) == 0 &&
+        !findDistrust(entry.path()))
       dlopen(entry.path().c_str(), RTLD_NOW | RTLD_LOCAL);
   }
 }
@@ -94,10 +96,16 @@ Nvrtc::Nvrtc() {
   void *library = nullptr;
   std::string failure;
   for (const std::string &candidate : candidateLibraries()) {
+    const bool isPath = candidate.find('/') != std::string::npos;
+    if (const auto distrust = isPath ? findDistrust(candidate) : std::nullopt) {
+      if (failure.empty())
+        failure = distrust->reason + "; " + distrust->hint;
+      continue;
+    }
     library = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library) {
       file = candidate;
-      if (candidate.find('/') != std::string::npos)
+      if (isPath)
         loadBuiltinsBeside(candidate);
       break;
     }

@@ -10,6 +10,7 @@
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Names.h"
+#include "support/Trust.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -41,6 +42,7 @@ struct LoadedModule {
 
 struct Program::Impl {
   FileReader reader;
+  bool readsDisk = false;
   std::map<std::string, LoadedModule> modules; // by path
   std::vector<std::shared_ptr<const SourceFile>> files;
   std::vector<Diagnostic> diagnostics;
@@ -54,7 +56,9 @@ struct Program::Impl {
   void load(const std::string &path, std::string text);
   void bind(LoadedModule &loaded, const Stmt &stmt);
   void bindImport(LoadedModule &loaded, const ImportFrom &import);
-  std::string findFile(const std::string &from, const ImportFrom &import);
+  std::string findFile(const LoadedModule &loaded, const ImportFrom &import);
+  void checkTrust(const LoadedModule &loaded, const ImportFrom &import,
+                  const std::filesystem::path &folder, const std::string &path);
   std::string circle(const LoadedModule &loaded,
                      const std::string &alias) const;
   std::optional<Symbol> lookup(const Program &program, const std::string &path,
@@ -116,11 +120,33 @@ static std::string relativePath(std::string module) {
   return module + ".py";
 }
 
+// Reports an error if a user who cannot change the importing file can change
+// the file `path`, which an import found from `folder`. `folder` and what it
+// contains are checked; the folders above it contain the importing file, too.
+void Program::Impl::checkTrust(const LoadedModule &loaded,
+                               const ImportFrom &import, const fs::path &folder,
+                               const std::string &path) {
+  if (!readsDisk)
+    return;
+  const fs::path from = loaded.module->file->path();
+  TrustedContext context = TrustedContext::of(from);
+  std::error_code ignored;
+  const fs::path own =
+      fs::weakly_canonical(fs::absolute(from, ignored), ignored).parent_path();
+  const fs::path start =
+      fs::weakly_canonical(fs::absolute(folder, ignored), ignored);
+  context.above = start == own ? own : start.parent_path();
+  if (const auto found = findDistrust(path, context))
+    diagnostics.push_back(Diagnostic::make(
+        DiagnosticId::ImportFailed, loaded.module->file, import.range,
+        "`" + path + "` is not imported: " + found->reason, found->hint));
+}
+
 // The kernel file an import names; empty when there is none.
-std::string Program::Impl::findFile(const std::string &from,
+std::string Program::Impl::findFile(const LoadedModule &loaded,
                                     const ImportFrom &import) {
   const fs::path relative = relativePath(import.module);
-  fs::path folder = fs::path(from).parent_path();
+  fs::path folder = fs::path(loaded.module->file->path()).parent_path();
   auto exists = [&](const fs::path &candidate) {
     std::string path = candidate.lexically_normal().generic_string();
     if (modules.contains(path))
@@ -128,6 +154,7 @@ std::string Program::Impl::findFile(const std::string &from,
     std::optional<std::string> text = reader(path);
     if (!text)
       return std::string();
+    checkTrust(loaded, import, folder, path);
     load(path, std::move(*text));
     return path;
   };
@@ -154,7 +181,7 @@ void Program::Impl::bindImport(LoadedModule &loaded, const ImportFrom &import) {
       !import.level && (root == "triton" || root == "torch" || root == "math" ||
                         root == "typing" || root == "__future__");
   if (!library && !(import.level && import.module.empty())) {
-    std::string path = findFile(loaded.module->file->path(), import);
+    std::string path = findFile(loaded, import);
     if (!path.empty()) {
       binding.fromFile = path;
       binding.name = import.name;
@@ -320,6 +347,7 @@ std::shared_ptr<const Program>
 Program::load(const std::string &path, std::string text, FileReader reader) {
   std::shared_ptr<Program> program(new Program);
   Impl &impl = *program->impl;
+  impl.readsDisk = !reader;
   impl.reader = reader ? std::move(reader) : [](const std::string &file) {
     return tryReadFile(file);
   };

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/report/Ptxas.h"
 
+#include "support/Descriptors.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Process.h"
@@ -24,7 +25,7 @@ public:
       : fd(::memfd_create(name, MFD_CLOEXEC)) {
     if (!fd)
       throw Error("cannot make a file in memory: " + errnoText(errno),
-                  "raise the limit of open files (ulimit -n)");
+                  hintForOpen(errno, "free some memory"));
   }
   void write(std::string_view bytes) {
     while (!bytes.empty()) {
