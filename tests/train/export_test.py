@@ -136,8 +136,8 @@ def check_refusals(folder):
     (folder / "calls.pt").write_bytes(archive_of_a_call())
     for file, part in (("own.pt", "blocks.0.mlp.gated"), ("hf.safetensors", "has a Llama's weights"),
                        ("list.pt", "is no dictionary of tensors"),
-                       ("nested.pt", "model is no tensor"), ("old.pt", "is no dictionary of tensors"), ("half_of.pt", "is no dictionary of tensors"),
-                       ("large.pt", "larger than its elements"), ("calls.pt", "a is no tensor"), ("text", "text"), ("none.pt", "none.pt")):
+                       ("nested.pt", "model is not a tensor"), ("old.pt", "is no dictionary of tensors"), ("half_of.pt", "is no dictionary of tensors"),
+                       ("large.pt", "larger than its elements"), ("calls.pt", "a is not a tensor"), ("text", "text"), ("none.pt", "none.pt")):
         done = subprocess.run([os.environ["TESSERA_TRAIN"], "train", "attention=dense", "kernels=torch", "panel=false",
                                "data.path=" + str(folder / "text"), "out=" + str(folder / "refused"), "model.dim=%d" % plain.DIM,
                                "model.layers=%d" % plain.LAYERS, "model.heads=%d" % plain.HEADS, "model.kv_heads=%d" % plain.GROUPS,
