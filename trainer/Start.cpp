@@ -6,6 +6,7 @@
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Options.h"
+#include "support/ShallowJson.h"
 #include "trainer/CheckpointFolder.h"
 #include "trainer/Config.h"
 #include "trainer/EnvironmentFile.h"
@@ -46,9 +47,8 @@ double timeMicroBatch(models::Transformer &model, AdamW &optimizer,
 /// run may not change.
 std::optional<FoundCheckpoint> endOfShorterRun(const Config &config,
                                                const RunFolder &folder) {
-  const auto stored = nlohmann::json::parse(
-      tryReadFile(folder.file("config.json")).value_or(""), nullptr,
-      /*allow_exceptions=*/false);
+  const auto stored =
+      parseShallowJson(tryReadFile(folder.file("config.json")).value_or(""));
   const auto steps = stored.find("train.steps");
   if (!config.origins.contains("train.steps") || steps == stored.end() ||
       !steps->is_number_integer() || config.steps <= *steps)
