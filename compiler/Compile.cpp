@@ -68,11 +68,11 @@ void compileInto(const CompileRequest &request, CompileResult &result,
 
   enter(entering, "front end");
   auto program = syntax::Program::load(request);
-  SourceFiles files = program->files();
   timer.lap("parse");
   std::vector<Diagnostic> notes;
   auto module =
       semantics::buildTileModule(threadContext(), *program, request, &notes);
+  SourceFiles files = program->files(); // imports are read when needed
   timer.lap("semantics");
   result.addDiagnostics(notes);
 

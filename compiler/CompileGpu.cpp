@@ -71,11 +71,11 @@ public:
         {"tile", "layout", "llvm", "ptx"}, "a GPU kernel");
     enter(entering, "front end");
     program = syntax::Program::load(request);
-    files = program->files();
     timer.lap("parse");
     std::vector<Diagnostic> notes;
     auto module =
         semantics::buildTileModule(threadContext(), *program, request, &notes);
+    files = program->files(); // imports are read when needed
     timer.lap("semantics");
     result.addDiagnostics(notes);
     if (request.options.wideGrid)
