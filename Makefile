@@ -1,20 +1,20 @@
 # Makefile - the commands people type. The build itself is CMake (CMakePresets.json).
 # SPDX-License-Identifier: Apache-2.0
 .DEFAULT_GOAL := help
-.PHONY: help train test test-full build bench check docs codegen-report sim-test sim-mutants sim-schedules
+.PHONY: help train test test-full build bench check docs codegen-report results-check sim-test sim-mutants sim-schedules
 
 JOBS ?= $(shell nproc)
 CONFIG ?= configs/quickstart.yaml
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
 train: ## install, build, and train the quick-start model (CONFIG=configs/x.yaml)
 	@scripts/setup train
 	@scripts/build release
 	build/release/bin/tessera train --config $(CONFIG)
 
-test: ## install, check, build, and run every test
+test: ## install, check, build, and run all tests but the long ones
 	@scripts/setup full
 	@scripts/check
 	@scripts/build release all tests
@@ -37,6 +37,9 @@ bench: ## build and run the benchmarks
 
 docs: ## the documentation as a site: build/site/index.html
 	@scripts/docs
+
+results-check: ## results that are older than the code that they measure
+	@scripts/results check
 
 check: ## format, include directions, file sizes, docs
 	@scripts/check

@@ -74,8 +74,7 @@ CostConstants fitConstants(const std::vector<PublishedTime> &rows) {
   return fit(all);
 }
 
-std::vector<double>
-leaveOneKernelOut(const std::vector<PublishedTime> &rows) {
+std::vector<double> leaveOneKernelOut(const std::vector<PublishedTime> &rows) {
   std::map<std::string, CostConstants> without;
   for (const PublishedTime &row : rows)
     without.try_emplace(row.kernel);

@@ -139,10 +139,10 @@ void addPredictions(Json &results) {
                     {"limit", limits}});
   }
   const auto summary = [&](const std::vector<double> &values) {
-    return Json{{"median_error", tune::medianError(rows, values)},
-                {"median_error_short",
-                 tune::medianError(rows, values, shortTokens)},
-                {"kendall_tau", tune::kendallTau(rows, values)}};
+    return Json{
+        {"median_error", tune::medianError(rows, values)},
+        {"median_error_short", tune::medianError(rows, values, shortTokens)},
+        {"kendall_tau", tune::kendallTau(rows, values)}};
   };
   results["constants"] = constantsJson(all);
   results["rows"] = list;

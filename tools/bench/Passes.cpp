@@ -131,9 +131,10 @@ int benchDecode(Run &run) {
                 "CPU, as tessera generate does",
                 "use --device cpu, or --device sim:sm_80 for counters");
   if (sizes.attention == models::AttentionKind::Kernel)
-    throw Error("bench decode needs a cache of keys and values, which attention "
-                "from a kernel file does not have",
-                "use attention nsa or dense");
+    throw Error(
+        "bench decode needs a cache of keys and values, which attention "
+        "from a kernel file does not have",
+        "use attention nsa or dense");
   const int64_t rounds = run.rounds(9);
   return overLengths(
       run,
