@@ -54,6 +54,13 @@ int trainAsPlanned(const Config &given, const World &world, Attempt &attempt) {
   Opening opening(given, parallel);
   const auto &checkpoint = opening.checkpoint;
   Config &config = opening.config;
+  if (opening.complete) {
+    say(fmt::format("the run in {} is finished (metrics.json has its results): "
+                    "a larger train.steps continues it, resume=never trains it "
+                    "again",
+                    given.out));
+    return 0;
+  }
 
   // --- data, model, optimizer: the same bits from the same settings
   computeDeterministically(int(config.threads));

@@ -332,6 +332,17 @@ class OpsTest(unittest.TestCase):
             given = 2 if kind == "swiglu" else 1
             self.compare([ops.mlp_activation(x, kind, *([gate] if given == 2 else []))], [x, gate][:given], [want], y[:given])
 
+    def test_mlp_activation_passes_nan_on(self):
+        for kind in ("relu2", "silu", "swiglu"):
+            x, gate = leaves((130,), (130,))
+            with torch.no_grad():
+                x[7] = gate[9] = float("nan")
+            y = ops.mlp_activation(x, kind, *([gate] if kind == "swiglu" else []))
+            y.sum().backward()
+            bad = {7, 9} if kind == "swiglu" else {7}
+            self.assertEqual(set(y.isnan().nonzero().flatten().tolist()), bad, kind)
+            self.assertEqual(set(x.grad.isnan().nonzero().flatten().tolist()), bad, kind)
+
     def test_rope(self):
         p = ref.Packing([20, 0, 33])
         x = leaves((53, 3, 16))

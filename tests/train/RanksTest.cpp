@@ -129,6 +129,7 @@ TEST_F(Ranks, TwoAreEqualToOneWithTwiceTheAccumulation) {
   expectEqual("one", "two", 12);
   EXPECT_NE(two.errors.find("[rank 0] step 12/12"), std::string::npos)
       << two.errors;
+  EXPECT_EQ(two.errors.find("warning"), std::string::npos) << two.errors;
   // Not because both saw the same data.
   expectFine(run("half", {"train.batch_size=2"}));
   EXPECT_NE(steps("half")[5].first, steps("two")[5].first);
