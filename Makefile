@@ -1,20 +1,20 @@
 # Makefile - the commands people type. The build itself is CMake (CMakePresets.json).
 # SPDX-License-Identifier: Apache-2.0
 .DEFAULT_GOAL := help
-.PHONY: help train test test-full build bench check docs codegen-report sim-test sim-mutants sim-schedules
+.PHONY: help train test test-full build bench check docs codegen-report fuzz results-check sim-test sim-mutants sim-schedules
 
 JOBS ?= $(shell nproc)
 CONFIG ?= configs/quickstart.yaml
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
 train: ## install, build, and train the quick-start model (CONFIG=configs/x.yaml)
 	@scripts/setup train
 	@scripts/build release
 	build/release/bin/tessera train --config $(CONFIG)
 
-test: ## install, check, build, and run every test
+test: ## install, check, build, and run all tests but the long ones
 	@scripts/setup full
 	@scripts/check
 	@scripts/build release all tests
@@ -38,6 +38,9 @@ bench: ## build and run the benchmarks
 docs: ## the documentation as a site: build/site/index.html
 	@scripts/docs
 
+results-check: ## results that are older than the code that they measure
+	@scripts/results check
+
 check: ## format, include directions, file sizes, docs
 	@scripts/check
 
@@ -56,6 +59,12 @@ sim-test: ## run Triton's and NVRTC's PTX on the simulator (FULL=full: all shape
 	@scripts/setup full
 	@scripts/build release all tests
 	@scripts/sim-test build/release $(FULL)
+
+fuzz: ## random kernels with new seeds against numpy, MINUTES=20 each on the CPU and on the simulator
+	@scripts/setup full
+	@scripts/build release all tests
+	@for device in cpu sim:sm_80; do TESSERA_DEVICE=$$device PYTHONPATH=python LIBTESSERA_TORCH=$(CURDIR)/build/release/lib/libtessera_torch.so \
+	  $(python) tests/generator/run.py --seeds new --minutes $(if $(filter-out 0,$(MINUTES)),$(MINUTES),20) || exit 1; done
 
 sim-schedules: ## the PTX of all kernels in 50 random orders, lanes apart too (MINUTES=20: a part; it goes on where it was)
 	@scripts/setup full

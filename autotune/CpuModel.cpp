@@ -18,6 +18,8 @@ int64_t slotOf(const Arg &arg) {
     return int64_t(reinterpret_cast<uintptr_t>(pointer->address));
   if (const int64_t *number = std::get_if<int64_t>(&arg))
     return *number;
+  if (const uint64_t *number = std::get_if<uint64_t>(&arg))
+    return int64_t(*number);
   const bool *flag = std::get_if<bool>(&arg);
   return flag && *flag;
 }

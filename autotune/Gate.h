@@ -23,9 +23,11 @@ Verdict checkResults(const cases::LoadedCase &loaded,
                      const cases::PreparedLaunch &launch, const Grid &grid,
                      cases::Device &device);
 
-// The recorded launch with other contents of what it only writes, so that a
-// candidate that leaves something out cannot pass because the memory held the
-// result already. None where the launch's own choice needs the contents.
+// Returns the recorded launch with other contents in the elements that it
+// stores and does not read. Otherwise a candidate that leaves out a store
+// passes where the memory holds the result already. `filled` of the result
+// names the arguments. Nullopt where the default configuration `own` reads all
+// of them.
 std::optional<cases::LoadedCase>
 withoutOldResults(const cases::LoadedCase &loaded,
                   const cases::PreparedLaunch &own, const Grid &grid,

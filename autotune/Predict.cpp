@@ -100,8 +100,10 @@ private:
       const std::string problem = check(loaded, launch, candidate.grid);
       if (problem.empty()) {
         const Prediction one = predict(gpu.profile(), data);
-        if (found.empty())
+        if (found.empty()) {
           gpu.setMostInstructions(mostInstructions(gpu.profile()));
+          gpu.requireStored();
+        }
         found.push_back({candidate.use, one});
         ++report.timed;
         continue;

@@ -7,8 +7,10 @@
 #include "runtime/cases/Device.h"
 #include "runtime/cases/GpuLaunch.h"
 
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tessera::tune {
 
@@ -17,9 +19,14 @@ namespace tessera::tune {
 LaunchProfile profileLaunch(const cases::GpuLaunch &launch,
                             const sim::Options &options = {});
 
-// A device of which recorded launches run a few blocks only: what the others
-// would have written is taken from the recording, so results can be compared;
-// with atomics, everything is.
+// The blocks of a launch over `grid` whose share of it overlaps that of the
+// blocks which a launch over `sampled` runs, ascending.
+std::vector<uint64_t> coveringBlocks(const Grid &sampled, const Grid &grid);
+
+// A device that runs a few blocks of a recorded launch. Elements that these
+// blocks do not store get their recorded results, so that results can be
+// compared. In launches with atomics so do all elements but those that a block
+// stores whole: a sum of some blocks is not the sum of all.
 class SampledGpu : public cases::Device {
 public:
   // "sim:sm_80".
@@ -35,6 +42,14 @@ public:
            const std::vector<cases::ArgumentMemory> &memory,
            bool serial) override;
 
+  // Every later launch must store the elements that the blocks of the last
+  // launch stored: it runs more blocks until it has. The last launch is that
+  // of the default configuration.
+  void requireStored() {
+    required = stored;
+    requiredGrid = last.grid;
+  }
+
   // A block that executes more is one without an end.
   void setMostInstructions(double number) { most = uint64_t(number); }
 
@@ -43,8 +58,14 @@ public:
   uint32_t spilledBytes() const { return spilled; }
 
 private:
+  // Elements of each argument's storage.
+  using Elements = std::map<std::string, std::vector<bool>>;
+  struct Run; // of one launch
+
   std::string text;
   LaunchProfile last;
+  Elements stored, required;
+  Grid requiredGrid = {1, 1, 1};
   uint32_t spilled = 0;
   uint64_t most = uint64_t(1) << 27; // a minute or so
 };

@@ -2,9 +2,11 @@
 // file. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 #include "autotune/Times.h"
 
+#include "autotune/TableFile.h"
 #include "support/File.h"
 #include "support/Json.h"
 #include "support/Log.h"
+#include "support/Trust.h"
 
 #include <cmath>
 
@@ -55,14 +57,23 @@ Times Times::read(const fs::path &file) {
   if (!text)
     return {};
   try {
-    return parse(*text, file.string());
+    requireTrusted(file, "the file of times " + file.string());
+    Times times = parse(*text, file.string());
+    times.changed.clear();
+    return times;
   } catch (const Error &error) {
-    logWarning(error.message + "; every configuration is timed again");
+    logWarning(error.message + "; every configuration is timed again (HINT: " +
+               error.hint + ")");
     return {};
   }
 }
 
-void Times::write(const fs::path &file) const {
+void Times::write(const fs::path &file) {
+  const ChangingFile changing(file);
+  for (auto &[key, time] : read(file).known)
+    if (!changed.contains(key))
+      known[key] = std::move(time);
+  changed.clear();
   Json times = Json::object();
   for (const auto &[key, time] : known) {
     Json &entry = times[key] = {{"what", time.what}};

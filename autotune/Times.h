@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 
 namespace tessera::tune {
@@ -41,18 +42,21 @@ public:
   // What is in the file; nothing when there is none, and a warning when it is
   // damaged.
   static Times read(const std::filesystem::path &file);
-  // Throws Error.
-  void write(const std::filesystem::path &file) const;
+  // Adds what was set since the file was read to what it holds now: another
+  // process may have written to it meanwhile. Throws Error.
+  void write(const std::filesystem::path &file);
 
   const KnownTime *find(const std::string &key) const;
   void set(const std::string &key, KnownTime time) {
     known[key] = std::move(time);
+    changed.insert(key);
   }
   size_t size() const { return known.size(); }
   const std::map<std::string, KnownTime> &all() const { return known; }
 
 private:
   std::map<std::string, KnownTime> known;
+  std::set<std::string> changed; // since they were read or written
 };
 
 // The file beside a table.

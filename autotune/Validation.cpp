@@ -31,8 +31,8 @@ double loss(const std::vector<const PublishedTime *> &rows,
   return sum / double(rows.size());
 }
 
-CostConstants fit(const std::vector<const PublishedTime *> &rows,
-                  CostConstants best) {
+CostConstants fitFrom(CostConstants best,
+                      const std::vector<const PublishedTime *> &rows) {
   double least = loss(rows, best);
   // Factors that shrink until nothing changes by a percent.
   for (double factor = 1.6; factor > 1.01; factor = std::sqrt(factor)) {
@@ -56,6 +56,26 @@ CostConstants fit(const std::vector<const PublishedTime *> &rows,
   return best;
 }
 
+// The best of searches that start a quarter, half and three quarters of the way
+// from the low to the high end of every range, on a logarithmic scale: one
+// search may end in a local minimum.
+CostConstants fit(const std::vector<const PublishedTime *> &rows) {
+  CostConstants best;
+  double least = std::numeric_limits<double>::infinity();
+  for (const double part : {0.25, 0.5, 0.75}) {
+    CostConstants start;
+    for (const Range &range : ranges)
+      start.*range.constant =
+          range.low * std::pow(range.high / range.low, part);
+    const CostConstants found = fitFrom(start, rows);
+    if (const double error = loss(rows, found); error < least) {
+      least = error;
+      best = found;
+    }
+  }
+  return best;
+}
+
 } // namespace
 
 double predicted(const PublishedTime &row, const CostConstants &constants) {
@@ -65,16 +85,14 @@ double predicted(const PublishedTime &row, const CostConstants &constants) {
   return sum;
 }
 
-CostConstants fitConstants(const std::vector<PublishedTime> &rows,
-                           CostConstants start) {
+CostConstants fitConstants(const std::vector<PublishedTime> &rows) {
   std::vector<const PublishedTime *> all;
   for (const PublishedTime &row : rows)
     all.push_back(&row);
-  return fit(all, start);
+  return fit(all);
 }
 
-std::vector<double> leaveOneKernelOut(const std::vector<PublishedTime> &rows,
-                                      const CostConstants &start) {
+std::vector<double> leaveOneKernelOut(const std::vector<PublishedTime> &rows) {
   std::map<std::string, CostConstants> without;
   for (const PublishedTime &row : rows)
     without.try_emplace(row.kernel);
@@ -83,7 +101,7 @@ std::vector<double> leaveOneKernelOut(const std::vector<PublishedTime> &rows,
     for (const PublishedTime &row : rows)
       if (row.kernel != kernel)
         others.push_back(&row);
-    constants = fit(others, start);
+    constants = fit(others);
   }
   std::vector<double> values;
   for (const PublishedTime &row : rows)
@@ -92,10 +110,11 @@ std::vector<double> leaveOneKernelOut(const std::vector<PublishedTime> &rows,
 }
 
 double medianError(const std::vector<PublishedTime> &rows,
-                   const std::vector<double> &values) {
+                   const std::vector<double> &values, int64_t maxTokens) {
   std::vector<double> errors;
   for (size_t i = 0; i < rows.size(); ++i)
-    errors.push_back(std::abs(values[i] / rows[i].microseconds - 1));
+    if (rows[i].tokens <= maxTokens)
+      errors.push_back(std::abs(values[i] / rows[i].microseconds - 1));
   if (errors.empty())
     return 0;
   std::sort(errors.begin(), errors.end());

@@ -5,6 +5,8 @@
 
 #include "autotune/CostModel.h"
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -21,19 +23,20 @@ struct PublishedTime {
 
 double predicted(const PublishedTime &row, const CostConstants &constants);
 
-// The constants of the least mean |log(predicted / published)|, by a search
-// along each of them in turn. The same rows give the same constants.
-CostConstants fitConstants(const std::vector<PublishedTime> &rows,
-                           CostConstants start = {});
+// Returns the constants that minimize the mean |log(predicted / published)|.
+// The search changes one constant at a time. It starts from fixed points of the
+// constants' ranges, so that only `rows` decide the result.
+CostConstants fitConstants(const std::vector<PublishedTime> &rows);
 
-// Of each row with constants fitted to the rows of all other kernels, a kernel
-// on another GPU being another row of the same kernel: it is left out, too.
-std::vector<double> leaveOneKernelOut(const std::vector<PublishedTime> &rows,
-                                      const CostConstants &start);
+// Predicts each row with constants fitted to the rows of all other kernels.
+// The rows of one kernel on several GPUs are left out together.
+std::vector<double> leaveOneKernelOut(const std::vector<PublishedTime> &rows);
 
-// Median of |value / published - 1|.
+// Returns the median of |value / published - 1| over the rows of at most
+// `maxTokens` tokens.
 double medianError(const std::vector<PublishedTime> &rows,
-                   const std::vector<double> &values);
+                   const std::vector<double> &values,
+                   int64_t maxTokens = std::numeric_limits<int64_t>::max());
 // Kendall's tau-b among the rows of one GPU and length, averaged over these
 // groups by their number of pairs: 1 where the order is that of the times.
 double kendallTau(const std::vector<PublishedTime> &rows,

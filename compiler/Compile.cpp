@@ -68,11 +68,10 @@ void compileInto(const CompileRequest &request, CompileResult &result,
 
   enter(entering, "front end");
   auto program = syntax::Program::load(request);
-  SourceFiles files = program->files();
   timer.lap("parse");
   std::vector<Diagnostic> notes;
-  auto module =
-      semantics::buildTileModule(threadContext(), *program, request, &notes);
+  const KernelModule module(*program, request, &notes);
+  SourceFiles files = program->files(); // imports are read when needed
   timer.lap("semantics");
   result.addDiagnostics(notes);
 
@@ -131,16 +130,19 @@ void readOnly(const CompileRequest &request, CompileResult &result) {
   auto program = syntax::Program::load(request);
   std::vector<Diagnostic> notes;
   semantics::ValueLog values;
-  semantics::buildTileModule(threadContext(), *program, request, &notes,
-                             &values);
+  const KernelModule module(*program, request, &notes, &values);
   result.addDiagnostics(notes);
   result.stages["values"] = values.json();
   result.ok = true;
 }
 
+bool isInternal(const std::string &message) {
+  return message.starts_with("internal error");
+}
+
 void addError(CompileResult &result, const CompileRequest &request,
               const std::string &message, const std::string &hint) {
-  result.defect |= message.starts_with("internal error");
+  result.defect |= isInternal(message);
   syntax::DiagnosticRecord record;
   record.id = diagnosticName(DiagnosticId::CodegenFailed);
   record.severity = "error";
@@ -172,6 +174,8 @@ CompileResult compile(const CompileRequest &request,
       compileInto(request, result, entering);
     }
   } catch (const CompileError &error) {
+    for (const Diagnostic &each : error.diagnostics)
+      result.defect |= isInternal(each.message);
     if (error.diagnostics.empty())
       addError(result, request, error.message, error.hint);
     else

@@ -19,7 +19,6 @@
 #include "compiler/Places.h"
 #include "compiler/SharedMemory.h"
 #include "compiler/Tiles.h"
-#include "compiler/semantics/Semantics.h"
 #include "compiler/syntax/Program.h"
 #include "compiler/syntax/Remarks.h"
 #include "support/CudaTools.h"
@@ -56,6 +55,15 @@ codegen::GpuOptions optionsOf(const CompileRequest &request) {
   return options;
 }
 
+std::vector<std::pair<uint32_t, uint32_t>> disjointOf(mlir::ModuleOp module) {
+  std::vector<std::pair<uint32_t, uint32_t>> pairs;
+  if (auto found = module->getAttrOfType<mlir::DenseI32ArrayAttr>(
+          codegen::kDisjointAttr))
+    for (int64_t i = 0; i + 1 < found.size(); i += 2)
+      pairs.emplace_back(found[i], found[i + 1]);
+  return pairs;
+}
+
 // One compilation on its way.
 class GpuCompilation {
 public:
@@ -71,16 +79,15 @@ public:
         {"tile", "layout", "llvm", "ptx"}, "a GPU kernel");
     enter(entering, "front end");
     program = syntax::Program::load(request);
-    files = program->files();
     timer.lap("parse");
     std::vector<Diagnostic> notes;
-    auto module =
-        semantics::buildTileModule(threadContext(), *program, request, &notes);
+    const KernelModule module(*program, request, &notes);
+    files = program->files(); // imports are read when needed
     timer.lap("semantics");
     result.addDiagnostics(notes);
     if (request.options.wideGrid)
-      (*module)->setAttr(codegen::kWideGridAttr,
-                         mlir::UnitAttr::get(module->getContext()));
+      module->setAttr(codegen::kWideGridAttr,
+                      mlir::UnitAttr::get(module->getContext()));
 
     enter(entering, "layouts");
     runPhase(*module, "tile", addTilePasses);
@@ -97,8 +104,9 @@ public:
     makePtx(*module);
     result.meta.symbol = request.kernel;
     result.meta.params = parametersOf(request);
+    result.meta.disjoint = disjointOf(*module);
     result.meta.threads = uint32_t(options.numWarps) * 32;
-    if (!(*module)->hasAttr(codegen::kWideGridAttr))
+    if (!module->hasAttr(codegen::kWideGridAttr))
       result.meta.gridLimit = narrowGrid;
     const std::optional<codegen::Cubin> cubin = makeCubin();
     makeReports(*module, cubin ? &*cubin : nullptr);

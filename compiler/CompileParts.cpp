@@ -4,15 +4,15 @@
 #include "compiler/CompileParts.h"
 
 #include "compiler/Passes.h"
+#include "compiler/semantics/Semantics.h"
 #include "support/Error.h"
 
-#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
-#include <optional>
+#include <memory>
 #include <regex>
 
 namespace tessera::compiler {
@@ -29,20 +29,33 @@ std::string listOf(const std::vector<std::string> &names) {
   return text;
 }
 
-} // namespace
-
-mlir::MLIRContext &threadContext() {
-  thread_local std::optional<mlir::MLIRContext> context;
+// The context of this thread. A caller that makes something in it keeps the
+// pointer as long: the next call may begin another context.
+std::shared_ptr<mlir::MLIRContext> threadContext() {
+  thread_local std::shared_ptr<mlir::MLIRContext> context;
   thread_local int uses = 0;
   if (!context || ++uses > kernelsPerContext) {
     mlir::DialectRegistry registry;
     registerDialects(registry);
-    context.emplace(registry, mlir::MLIRContext::Threading::DISABLED);
+    context = std::make_shared<mlir::MLIRContext>(
+        registry, mlir::MLIRContext::Threading::DISABLED);
     context->loadAllAvailableDialects();
     uses = 1;
   }
-  return *context;
+  return context;
 }
+
+} // namespace
+
+KernelModule::KernelModule(const syntax::Program &program,
+                           const syntax::CompileRequest &request,
+                           std::vector<Diagnostic> *notes,
+                           semantics::ValueLog *values)
+    : context(threadContext()),
+      module(semantics::buildTileModule(*context, program, request, notes,
+                                        values)) {}
+
+KernelModule::~KernelModule() = default;
 
 std::string printModule(mlir::ModuleOp module) {
   std::string text;

@@ -5,8 +5,12 @@
 
 #include "compiler/Compile.h"
 #include "compiler/Pipeline.h"
+#include "compiler/syntax/Program.h"
 #include "compiler/syntax/Request.h"
 #include "support/Diagnostics.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 
 #include <chrono>
 #include <memory>
@@ -14,15 +18,34 @@
 #include <string_view>
 #include <vector>
 
-namespace mlir {
-class MLIRContext;
-class ModuleOp;
-} // namespace mlir
+namespace tessera::semantics {
+class ValueLog;
+} // namespace tessera::semantics
 
 namespace tessera::compiler {
 
-// The context of this thread, which lives for many kernels.
-mlir::MLIRContext &threadContext();
+// The tile module of one kernel, with a share of the context that its types,
+// attributes and operations belong to. A thread makes many modules in one
+// context and begins a new one now and then; the old one goes with its last
+// module.
+class KernelModule {
+public:
+  // Throws what semantics::buildTileModule throws.
+  KernelModule(const syntax::Program &program,
+               const syntax::CompileRequest &request,
+               std::vector<Diagnostic> *notes = nullptr,
+               semantics::ValueLog *values = nullptr);
+  ~KernelModule();
+  KernelModule(const KernelModule &) = delete;
+  KernelModule &operator=(const KernelModule &) = delete;
+
+  mlir::ModuleOp operator*() const { return module.get(); }
+  mlir::Operation *operator->() const { return module.get().getOperation(); }
+
+private:
+  std::shared_ptr<mlir::MLIRContext> context; // before what lives in it
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+};
 
 // Times of phases; the total when it goes.
 class PhaseTimer {

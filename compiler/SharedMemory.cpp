@@ -6,11 +6,9 @@
 
 #include "codegen/gpu/passes/PassList.h"
 #include "compiler/CompileParts.h"
-#include "compiler/semantics/Semantics.h"
 #include "compiler/syntax/Decorators.h"
 #include "support/Error.h"
 
-#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 
 #include <algorithm>
@@ -44,7 +42,7 @@ bool isPowerOfTwo(int64_t value) {
 uint64_t sharedBytesOf(const syntax::Program &program,
                        const syntax::CompileRequest &request,
                        const codegen::GpuOptions &options) {
-  auto module = semantics::buildTileModule(threadContext(), program, request);
+  const KernelModule module(program, request);
   const auto messages =
       runPasses(*module, false, [&](mlir::OpPassManager &passes) {
         addTilePasses(passes);
@@ -53,7 +51,7 @@ uint64_t sharedBytesOf(const syntax::Program &program,
   if (!messages.empty())
     throw Error(messages[0].text, "the kernel does not compile");
   auto bytes =
-      (*module)->getAttrOfType<mlir::IntegerAttr>(codegen::kSharedBytesAttr);
+      module->getAttrOfType<mlir::IntegerAttr>(codegen::kSharedBytesAttr);
   return bytes ? uint64_t(bytes.getInt()) : 0;
 }
 

@@ -75,6 +75,20 @@ def find_tile(CU, nseq, tile, SIZE: tl.constexpr):
 
 
 @triton.jit
+def pick_block(row, r, own, NSEL: tl.constexpr):
+    """Entry r of a token's NSEL block numbers at `row`, or -1 where the token attends to no keys because of it.
+
+    That is so for a negative number, for a block after the token's own block `own`, and for a block that an earlier entry names.
+    """
+    NP: tl.constexpr = triton.next_power_of_2(NSEL) if NSEL > 1 else 2
+    slot = tl.arange(0, NP)
+    block = tl.load(row + r, mask=r < NSEL, other=-1)
+    earlier = tl.load(row + slot, mask=(slot < r) & (slot < NSEL), other=-1)
+    again = tl.max(tl.where(earlier == block, 1, 0), 0)
+    return tl.where((block >= 0) & (block <= own) & (again == 0), block, -1)
+
+
+@triton.jit
 def part_count(length, parts, SPAN: tl.constexpr):
     """Of a tile of compressed tokens of a sequence of `length` tokens: parts of the tokens, one for every SPAN and at most `parts`."""
     return tl.minimum((length + SPAN - 1) // SPAN, parts)

@@ -59,9 +59,10 @@ at::Tensor selectedVisible(const at::Tensor &indices, const NsaGeometry &g,
   const int64_t blocks = (last + g.selectionLength - 1) / g.selectionLength;
   std::vector<int64_t> shape = indices.sizes().vec();
   shape.back() = blocks + 1;
-  // Column 0 takes the -1 padding.
+  // Column 0 takes what is not a block of the sequence so far.
   at::Tensor kept = at::zeros(shape, at::kBool);
-  kept.scatter_(-1, indices + 1, true);
+  kept.scatter_(-1, indices.clamp(-1, blocks).add(1).remainder(blocks + 1),
+                true);
   const at::Tensor keys = kept.narrow(-1, 1, blocks)
                               .repeat_interleave(g.selectionLength, -1)
                               .narrow(-1, 0, last);

@@ -13,7 +13,7 @@ void gate(Tensor logits, GateMode mode, double tau, Tensor gates) {
     for (int64_t h = 0; h < logits.size(1); ++h) {
       if (mode == GateMode::Sigmoid) {
         for (int c = 0; c < 3; ++c)
-          gates(t, h, c) = 1 / (1 + std::exp(-logits(t, h, c)));
+          gates(t, h, c) = 1 / (1 + std::exp(-logits(t, h, c) / tau));
         continue;
       }
       const double maximum =
@@ -35,8 +35,8 @@ void gateBackward(Tensor gates, Tensor dgates, GateMode mode, double tau,
         mean += gates(t, h, c) * dgates(t, h, c);
       for (int c = 0; c < 3; ++c) {
         const double g = gates(t, h, c), dg = dgates(t, h, c);
-        dlogits(t, h, c) += mode == GateMode::Sigmoid ? g * (1 - g) * dg
-                                                      : g * (dg - mean) / tau;
+        dlogits(t, h, c) +=
+            g * (mode == GateMode::Sigmoid ? (1 - g) * dg : dg - mean) / tau;
       }
     }
 }

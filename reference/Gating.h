@@ -10,7 +10,8 @@ namespace tessera::reference {
 enum class GateMode { Softmax, Sigmoid };
 
 // logits, gates [T, Hkv, 3] in the order compressed, selected, window.
-// gates = softmax(logits / tau) over the three, or sigmoid of each.
+// gates = softmax(logits / tau) over the three, or sigmoid(logits / tau) of
+// each.
 void gate(Tensor logits, GateMode mode, double tau, Tensor gates);
 // Adds to dlogits.
 void gateBackward(Tensor gates, Tensor dgates, GateMode mode, double tau,

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -66,11 +67,19 @@ struct Pointer {
   size_t bytesBefore = 0;
 };
 
-// One argument of a launch. nullptr is Python's None.
-using Arg = std::variant<std::nullptr_t, Pointer, int64_t, double, bool>;
+// One argument of a launch. nullptr is Python's None; uint64_t is an integer
+// that int64_t does not hold.
+using Arg =
+    std::variant<std::nullptr_t, Pointer, int64_t, double, bool, uint64_t>;
+// A constexpr that the other alternatives of ConstexprValue do not hold: a
+// tuple, a list, an integer beyond 64 bits.
+struct EncodedConstexpr {
+  std::string json; // as of compiler/syntax/ValueJson.h, in canonical form
+  auto operator<=>(const EncodedConstexpr &) const = default;
+};
 // The value of a constexpr parameter. A std::string is Python's str.
-using ConstexprValue =
-    std::variant<std::nullptr_t, bool, int64_t, double, std::string, DType>;
+using ConstexprValue = std::variant<std::nullptr_t, bool, int64_t, double,
+                                    std::string, DType, EncodedConstexpr>;
 using Constexprs = std::map<std::string, ConstexprValue>;
 using Grid = std::array<uint32_t, 3>;
 
@@ -218,6 +227,10 @@ public:
   void launchOn(void *stream, const Grid &grid, std::span<const Arg> args,
                 std::span<const Dimension> dimensions = {},
                 int64_t sequence = 0) const;
+  // The same up to running: compiles or loads what such a launch needs.
+  void prepare(std::span<const Arg> args) const;
+  // What the compiler is asked for by such a launch.
+  syntax::CompileRequest compileRequest(std::span<const Arg> args) const;
 
   // The value of a constexpr in such a launch, whose grid often depends on it.
   // Compiles nothing. Throws Error when it has none, or it is no integer.

@@ -7,6 +7,8 @@
 #include "support/Json.h"
 #include "support/Options.h"
 #include "support/Process.h"
+#include "support/ShallowJson.h"
+#include "support/Trust.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -72,7 +74,7 @@ std::map<std::string, std::string> readVersions(const fs::path &file) {
   const auto text = file.empty() ? std::nullopt : tryReadFile(file);
   if (!text)
     return result;
-  const Json json = Json::parse(*text, nullptr, false);
+  const Json json = parseShallowJson(*text);
   if (json.is_object())
     for (const auto &[key, value] : json.items())
       if (value.is_string())
@@ -108,6 +110,16 @@ uint32_t minorOf(const std::string &version) {
              : uint32_t(std::strtoul(version.c_str() + dot + 1, nullptr, 10));
 }
 
+// The folders that the user names in PATH and CUDA_HOME are the user's choice.
+// Why the program is in the wheels' folder and is not trusted; else empty.
+std::string whyNotOfWheels(const fs::path &program) {
+  const fs::path wheels = wheelFolder();
+  if (wheels.empty() || !program.string().starts_with(wheels.string() + "/"))
+    return "";
+  const auto distrust = findDistrust(program);
+  return distrust ? distrust->reason + " (" + distrust->hint + ")" : "";
+}
+
 std::string ptxText(uint32_t version) {
   return std::to_string(version / 10) + "." + std::to_string(version % 10);
 }
@@ -139,7 +151,7 @@ uint32_t Ptxas::ptxVersion() const {
 
 std::string askPtxasVersion(const fs::path &path) {
   const CommandResult said =
-      runCommand({path.string(), "--version"}, std::chrono::seconds(20));
+      runTool({path.string(), "--version"}, std::chrono::seconds(20));
   // "Cuda compilation tools, release 12.8, V12.8.93"
   const size_t at = said.output.find(", V");
   if (!said.status.ok() || said.output.find("ptxas") == std::string::npos ||
@@ -194,6 +206,10 @@ std::optional<Ptxas> findPtxas(const fs::path &versions, std::string *why) {
     const fs::path path = folder / "ptxas";
     if (!isProgram(path))
       continue;
+    if (const std::string unsafe = whyNotOfWheels(path); !unsafe.empty()) {
+      looked += (looked.empty() ? "" : ", ") + unsafe;
+      continue;
+    }
     try {
       Ptxas ptxas = {path, versionOf(path, versions)};
       if (ptxas.ptxVersion() >= wantedPtx)
@@ -218,7 +234,8 @@ std::optional<fs::path> findDisassembler(const fs::path &ptxas) {
   for (fs::path &folder : toolFolders())
     folders.push_back(std::move(folder));
   for (const fs::path &folder : folders)
-    if (isProgram(folder / "nvdisasm"))
+    if (isProgram(folder / "nvdisasm") &&
+        whyNotOfWheels(folder / "nvdisasm").empty())
       return folder / "nvdisasm";
   return std::nullopt;
 }

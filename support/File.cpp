@@ -3,8 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/File.h"
 
+#include "support/Descriptors.h"
 #include "support/Error.h"
 #include "support/Sync.h"
+#include "support/Trust.h"
 
 #include <atomic>
 #include <cerrno>
@@ -14,6 +16,8 @@
 #include <ctime>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -32,26 +36,30 @@ std::string errnoText(int error) {
   return std::generic_category().message(error);
 }
 
+std::string hintForOpen(int error, const std::string &otherwise) {
+  if (error == ENFILE)
+    return "the machine has no free file descriptors: end some programs";
+  if (error != EMFILE)
+    return otherwise;
+  rlimit limit = {};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  return "this process has no free file descriptors (its limit is " +
+         std::to_string(limit.rlim_cur) +
+         "): close some files, or raise the limit with ulimit -n 4096";
+}
+
 // Of a device at most so much is read: /dev/zero has no end, a pipe has one.
 static constexpr size_t mostOfDevice = size_t(256) << 20;
 
-// errno of the failed call, EFBIG for too much, or 0 with the contents in
-// `bytes`. `flags` are added to those of open(2).
-static int readInto(const fs::path &path, std::string &bytes, int flags) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags));
-  if (!fd)
-    return errno;
+int readToEnd(int fd, std::string &bytes) {
   struct stat info;
-  const bool known = ::fstat(fd.get(), &info) == 0;
-  const bool regular = known && S_ISREG(info.st_mode);
+  const bool known = ::fstat(fd, &info) == 0;
   const bool device = known && S_ISCHR(info.st_mode);
-  if (!regular && flags & O_NONBLOCK)
-    return EINVAL;
-  if (regular)
-    bytes.reserve(size_t(info.st_size));
+  if (known && S_ISREG(info.st_mode))
+    bytes.reserve(bytes.size() + size_t(info.st_size));
   char buffer[1 << 16];
   while (true) {
-    ssize_t got = ::read(fd.get(), buffer, sizeof(buffer));
+    ssize_t got = ::read(fd, buffer, sizeof(buffer));
     if (got < 0 && errno == EINTR)
       continue;
     if (got < 0)
@@ -64,6 +72,17 @@ static int readInto(const fs::path &path, std::string &bytes, int flags) {
   }
 }
 
+// errno of the failed call, EFBIG for too much, or 0 with the contents in
+// `bytes`. `flags` are added to those of open(2).
+static int readInto(const fs::path &path, std::string &bytes, int flags) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags));
+  if (!fd)
+    return errno;
+  struct stat info;
+  const bool regular = ::fstat(fd.get(), &info) == 0 && S_ISREG(info.st_mode);
+  return !regular && flags & O_NONBLOCK ? EINVAL : readToEnd(fd.get(), bytes);
+}
+
 std::string readFile(const fs::path &path) {
   std::string bytes;
   if (int error = readInto(path, bytes, 0)) {
@@ -73,9 +92,10 @@ std::string readFile(const fs::path &path) {
                       std::to_string(mostOfDevice >> 20) + " MiB",
                   "name a file");
     throw Error("cannot read " + path.string() + ": " + errnoText(error),
-                error == ENOENT ? "check the path; it is relative to " +
-                                      fs::current_path().string()
-                                : "check the permissions of the file");
+                error == ENOENT
+                    ? "check the path; it is relative to " +
+                          fs::current_path().string()
+                    : hintForOpen(error, "check the permissions of the file"));
   }
   return bytes;
 }
@@ -148,19 +168,29 @@ int syncFolder(const fs::path &folder) {
 static std::string writeHint(int error, const fs::path &folder) {
   return error == ENOSPC || error == EDQUOT
              ? "free some space on that disk"
-             : "check that " + folder.string() +
-                   " exists and is writable by you";
+             : hintForOpen(error, "check that " + folder.string() +
+                                      " exists and is writable by you");
+}
+
+// The name of a temporary file that no other user can predict.
+static fs::path temporaryName(const fs::path &path, const fs::path &folder) {
+  static std::atomic<unsigned> counter{0};
+  uint64_t random = 0;
+  if (::getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
+    random = 0;
+  return folder /
+         ("." + path.filename().string() + "." + std::to_string(::getpid()) +
+          "." + std::to_string(counter.fetch_add(1)) + "." +
+          std::to_string(random) + ".tmp");
 }
 
 void writeFile(const fs::path &path, std::string_view bytes) {
-  static std::atomic<unsigned> counter{0};
   const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  const fs::path temporary =
-      folder /
-      ("." + path.filename().string() + "." + std::to_string(::getpid()) + "." +
-       std::to_string(counter.fetch_add(1)) + ".tmp");
+  const fs::path temporary = temporaryName(path, folder);
+  bool created = false;
   auto fail = [&](const char *what, int error) {
-    ::unlink(temporary.c_str());
+    if (created)
+      ::unlink(temporary.c_str());
     throw Error("cannot write " + path.string() + ": " + what + ": " +
                     errnoText(error),
                 writeHint(error, folder));
@@ -169,6 +199,7 @@ void writeFile(const fs::path &path, std::string_view bytes) {
       ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (!fd)
     fail("open", errno);
+  created = true;
   // A umask may take the owner's own rights away.
   struct stat info;
   if (::fstat(fd.get(), &info) == 0 && (info.st_mode & 0600) != 0600)
@@ -293,6 +324,9 @@ FolderCheck checkPrivateFolder(const fs::path &path) {
   if (info.st_mode & (S_IWGRP | S_IWOTH))
     return {FolderState::WritableByOthers, name + " is writable by others",
             "run: chmod go-w " + name};
+  // Of the folders above it, too.
+  if (const auto distrust = findDistrust(path))
+    return {FolderState::WritableByOthers, distrust->reason, distrust->hint};
   if (::access(path.c_str(), W_OK | X_OK) != 0)
     return {FolderState::Unwritable, name + " is not writable",
             "run: chmod u+rwx " + name};

@@ -3,21 +3,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/Json.h"
 
+#include "support/ShallowJson.h"
+
 #include <algorithm>
 
 namespace tessera {
 
+bool isDeepJson(std::string_view text) {
+  int depth = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"')
+      quoted = !quoted;
+    else if (quoted)
+      i += c == '\\';
+    else if (c == '[' || c == '{')
+      ++depth;
+    else if (c == ']' || c == '}')
+      --depth;
+    if (depth > deepestJson)
+      return true;
+  }
+  return false;
+}
+
+Json parseShallowJson(std::string_view text) {
+  if (isDeepJson(text))
+    return Json(Json::value_t::discarded);
+  return Json::parse(text, nullptr, /*allow_exceptions=*/false);
+}
+
 Json parseJson(std::string_view text, const std::string &what) {
-  // Deeper than anything we write: what walks the value later is recursive.
-  constexpr int maxDepth = 200;
-  auto shallow = [&](int depth, Json::parse_event_t, const Json &) {
-    if (depth > maxDepth)
-      throw Error(what + " is nested deeper than " + std::to_string(maxDepth),
-                  "flatten it");
-    return true;
-  };
+  if (isDeepJson(text))
+    throw Error(what + " is nested deeper than " + std::to_string(deepestJson),
+                "flatten it");
   try {
-    return Json::parse(text, shallow);
+    return Json::parse(text);
   } catch (const Json::exception &error) {
     throw Error(what + " is not valid JSON: " + error.what(),
                 "check it with a JSON validator");

@@ -3,8 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/MappedFile.h"
 
+#include "support/Descriptors.h"
 #include "support/Error.h"
-#include "support/File.h"
+#include "support/Trust.h"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -13,13 +14,26 @@
 
 namespace tessera {
 
-MappedFile::MappedFile(const std::filesystem::path &path) {
+static UniqueFd openForUse(const std::filesystem::path &path,
+                           MappedFile::Use use) {
+  if (use == MappedFile::Use::Execute) {
+    TrustedFile file = openTrusted(path);
+    if (file.distrust)
+      throw Error("cannot use " + path.string() + ": " + file.distrust->reason,
+                  file.distrust->hint);
+    errno = file.error;
+    return std::move(file.fd);
+  }
   // A pipe must not keep us waiting.
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  return UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+}
+
+MappedFile::MappedFile(const std::filesystem::path &path, Use use) {
+  const UniqueFd fd = openForUse(path, use);
   struct stat info = {};
   if (!fd || ::fstat(fd.get(), &info) != 0)
     throw Error("cannot read " + path.string() + ": " + errnoText(errno),
-                "check the path");
+                hintForOpen(errno, "check the path"));
   if (!S_ISREG(info.st_mode))
     throw Error(path.string() + " is no regular file", "check the path");
   if (info.st_size == 0)

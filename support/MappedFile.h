@@ -9,12 +9,17 @@
 namespace tessera {
 
 // A regular file, mapped for reading. Pages are read when they are touched. As
-// for every mapping, whoever cuts the file meanwhile ends the process: replace
-// files by renaming, as writeFile() does.
+// for every mapping, whoever truncates the file meanwhile ends the process:
+// replace files by renaming, as writeFile() does.
 class MappedFile {
 public:
-  // Throws Error.
-  explicit MappedFile(const std::filesystem::path &path);
+  enum class Use {
+    Read,
+    Execute, // the process executes what the file contains
+  };
+  // Throws Error if the file cannot be read, and for `Execute` if it is not
+  // trusted (support/Trust.h).
+  explicit MappedFile(const std::filesystem::path &path, Use use = Use::Read);
   MappedFile(const MappedFile &) = delete;
   MappedFile &operator=(const MappedFile &) = delete;
   ~MappedFile();

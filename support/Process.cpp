@@ -3,8 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/Process.h"
 
+#include "support/Descriptors.h"
 #include "support/Error.h"
 #include "support/File.h"
+#include "support/ScratchFolder.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -97,17 +99,29 @@ Process Process::spawn(const SpawnOptions &options) {
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
 
-  // Copies far above the wanted numbers, so that no dup2 in the child
-  // overwrites a descriptor that a later one needs.
+  // Sources are above the wanted numbers, so that no dup2 in the child
+  // overwrites a descriptor that a later one needs. Only the others are copied:
+  // few descriptors may be free.
+  int highest = 2;
+  for (auto [wanted, ours] : options.descriptors)
+    highest = std::max(highest, wanted);
   std::vector<UniqueFd> copies;
   int error = 0;
   for (auto [wanted, ours] : options.descriptors) {
-    copies.emplace_back(::fcntl(ours, F_DUPFD_CLOEXEC, 64));
-    if (!copies.back())
-      error = errno;
-    else
-      posix_spawn_file_actions_adddup2(&actions, copies.back().get(), wanted);
+    int source = ours;
+    if (ours <= highest) {
+      copies.emplace_back(::fcntl(ours, F_DUPFD_CLOEXEC, highest + 1));
+      if (!copies.back()) {
+        error =
+            errno == EINVAL ? EMFILE : errno; // the limit is below `highest`
+        break;
+      }
+      source = copies.back().get();
+    }
+    posix_spawn_file_actions_adddup2(&actions, source, wanted);
   }
+  if (!options.folder.empty())
+    posix_spawn_file_actions_addchdir_np(&actions, options.folder.c_str());
   if (options.quiet)
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
 
@@ -135,8 +149,9 @@ Process Process::spawn(const SpawnOptions &options) {
   posix_spawnattr_destroy(&attributes);
   if (error) {
     process.child = -1;
-    throw Error("cannot start " + arguments[0] + ": " + errnoText(error),
-                "check that the file exists and is executable");
+    throw Error(
+        "cannot start " + arguments[0] + ": " + errnoText(error),
+        hintForOpen(error, "check that the file exists and is executable"));
   }
   process.owner = ::getpid();
   liveGroups().add(process.child);
@@ -231,24 +246,20 @@ void exitWhenPeerCloses(int fd) {
   }).detach();
 }
 
-CommandResult runCommand(const std::vector<std::string> &arguments,
-                         std::chrono::milliseconds timeout,
-                         const std::vector<std::string> &environment,
-                         const std::vector<std::pair<int, int>> &descriptors) {
+// What runCommand and runTool have in common: `options` has everything but
+// descriptors 1 and 2 and the limit.
+static CommandResult collect(SpawnOptions options,
+                             std::chrono::milliseconds timeout) {
   int ends[2][2];
   if (::pipe2(ends[0], O_CLOEXEC) != 0)
     throw Error("cannot make a pipe: " + errnoText(errno),
-                "raise the limit of open files (ulimit -n)");
+                hintForOpen(errno, "end some programs"));
   UniqueFd outRead(ends[0][0]), outWrite(ends[0][1]);
   if (::pipe2(ends[1], O_CLOEXEC) != 0)
     throw Error("cannot make a pipe: " + errnoText(errno),
-                "raise the limit of open files (ulimit -n)");
+                hintForOpen(errno, "end some programs"));
   UniqueFd errRead(ends[1][0]), errWrite(ends[1][1]);
 
-  SpawnOptions options;
-  options.arguments = arguments;
-  options.environment = environment;
-  options.descriptors = descriptors;
   options.descriptors.insert(options.descriptors.end(),
                              {{1, outWrite.get()}, {2, errWrite.get()}});
   // It ends in time even when we do not live to stop it.
@@ -292,6 +303,30 @@ CommandResult runCommand(const std::vector<std::string> &arguments,
   }
   result.status = process.wait();
   return result;
+}
+
+CommandResult runCommand(const std::vector<std::string> &arguments,
+                         std::chrono::milliseconds timeout,
+                         const std::vector<std::string> &environment,
+                         const std::vector<std::pair<int, int>> &descriptors) {
+  SpawnOptions options;
+  options.arguments = arguments;
+  options.environment = environment;
+  options.descriptors = descriptors;
+  return collect(std::move(options), timeout);
+}
+
+CommandResult runTool(const std::vector<std::string> &arguments,
+                      std::chrono::milliseconds timeout,
+                      const std::vector<std::pair<int, int>> &descriptors) {
+  const ScratchFolder empty("tool");
+  SpawnOptions options;
+  options.arguments = arguments;
+  if (!arguments.empty())
+    options.arguments[0] = std::filesystem::absolute(arguments[0]).string();
+  options.folder = empty.path().string();
+  options.descriptors = descriptors;
+  return collect(std::move(options), timeout);
 }
 
 std::filesystem::path executablePath() {

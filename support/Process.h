@@ -15,6 +15,9 @@ namespace tessera {
 
 struct SpawnOptions {
   std::vector<std::string> arguments; // argv, with argv[0] the path to run
+  // The child's working folder, in which a relative argv[0] is looked for;
+  // empty: that of this process.
+  std::string folder;
   // Descriptors the child gets: {its number there, ours}. All others of ours
   // but 0, 1, 2 should be close-on-exec.
   std::vector<std::pair<int, int>> descriptors;
@@ -83,6 +86,16 @@ runCommand(const std::vector<std::string> &arguments,
            std::chrono::milliseconds timeout,
            const std::vector<std::string> &environment = {},
            const std::vector<std::pair<int, int>> &descriptors = {});
+
+// runCommand for a tool that must not see the files of the user's folder: runs
+// it in a new empty folder, which is removed afterwards. ptxas, for one, looks
+// for the files that `.file` names and writes their sizes and times into the
+// code. A relative arguments[0] is looked for in the folder of this process,
+// other relative paths are the tool's own. Throws Error where no folder can be
+// made.
+CommandResult runTool(const std::vector<std::string> &arguments,
+                      std::chrono::milliseconds timeout,
+                      const std::vector<std::pair<int, int>> &descriptors = {});
 
 // The file that this program was started from.
 std::filesystem::path executablePath();

@@ -4,6 +4,7 @@
 #include "support/Safetensors.h"
 
 #include "support/Json.h"
+#include "support/ShallowJson.h"
 
 #include <algorithm>
 
@@ -110,12 +111,9 @@ std::map<std::string, StoredPlace> locateTensors(std::string_view bytes,
     damaged(name, "the header would be " + std::to_string(length) +
                       " bytes long, the file is " +
                       std::to_string(bytes.size()));
-  Json header;
-  try {
-    header = Json::parse(bytes.substr(prefixBytes, length));
-  } catch (const Json::exception &) {
+  const Json header = parseShallowJson(bytes.substr(prefixBytes, length));
+  if (header.is_discarded())
     damaged(name, "the header is no JSON");
-  }
   if (!header.is_object())
     damaged(name, "the header is no JSON object");
   const size_t start = prefixBytes + length;

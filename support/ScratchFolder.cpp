@@ -14,7 +14,7 @@ namespace tessera {
 
 namespace fs = std::filesystem;
 
-ScratchFolder::ScratchFolder(std::string_view purpose) {
+fs::path makeTemporaryFolder(std::string_view purpose) {
   std::error_code error;
   const fs::path parent = fs::temp_directory_path(error);
   // mkdtemp replaces the six X.
@@ -25,8 +25,11 @@ ScratchFolder::ScratchFolder(std::string_view purpose) {
                     (error ? "TMPDIR: " + error.message()
                            : parent.string() + ": " + errnoText(errno)),
                 "set TMPDIR to a folder that can be written");
-  folder = name;
+  return fs::absolute(name); // TMPDIR may be relative
 }
+
+ScratchFolder::ScratchFolder(std::string_view purpose)
+    : folder(makeTemporaryFolder(purpose)) {}
 
 ScratchFolder::~ScratchFolder() {
   std::error_code ignored;

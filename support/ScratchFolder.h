@@ -8,6 +8,10 @@
 
 namespace tessera {
 
+// Makes a new folder below TMPDIR (or /tmp) that only this user can read and no
+// other user can predict, and leaves it to the caller. Throws Error.
+std::filesystem::path makeTemporaryFolder(std::string_view purpose);
+
 // A new folder below TMPDIR (or /tmp) that only this user can read, named after
 // `purpose`: "diff" makes tessera-diff-a1b2c3. The destructor removes it and
 // all in it. Throws Error where none can be made.

@@ -5,6 +5,7 @@
 
 #include "support/Error.h"
 #include "support/File.h"
+#include "support/ShallowJson.h"
 #include "trainer/CheckpointFolder.h"
 #include "trainer/Config.h"
 #include "trainer/Schedule.h"
@@ -82,7 +83,7 @@ std::optional<FoundCheckpoint> findCheckpoint(const std::string &run,
     std::string fault = faultOf(folder);
     if (fault.empty()) {
       found.folder = folder.string();
-      found.state = json::parse(readFile(folder / stateFile), nullptr, false);
+      found.state = parseShallowJson(readFile(folder / stateFile));
       const auto step = found.state.find("step");
       if (found.state.is_object() && found.state.contains("config") &&
           step != found.state.end() && *step == entry->first)

@@ -6,6 +6,7 @@
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Hash.h"
+#include "support/ShallowJson.h"
 #include "support/Sync.h"
 
 #include <charconv>
@@ -44,7 +45,7 @@ bool withoutSums(const fs::path &checkpoint) {
   const auto text = tryReadFile(checkpoint / "state.json");
   if (!text)
     return false;
-  const auto state = nlohmann::json::parse(*text, nullptr, false);
+  const auto state = parseShallowJson(*text);
   return state.is_object() && state.contains("step") &&
          !state.contains("format");
 }

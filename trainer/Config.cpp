@@ -7,6 +7,7 @@
 #include "support/File.h"
 #include "support/Names.h"
 #include "support/Process.h"
+#include "trainer/settings/NsaVibe.h"
 #include "trainer/settings/Setting.h"
 #include "trainer/settings/Variables.h"
 
@@ -253,10 +254,17 @@ Config parseConfig(const std::string &text, const std::string &name,
                    const Environment &environment, int64_t processes) {
   Entries entries;
   addYaml(entries, text, name);
+  const bool forNsaVibe =
+      std::any_of(entries.begin(), entries.end(), [](const auto &entry) {
+        return isNameOfNsaVibe(entry.second.name);
+      });
   for (const VariableSetting &v : settingsOf(environment))
     entries[v.key] = {v.text, "environment " + v.variable, v.key};
   addOverrides(entries, overrides);
-  return settled(entries, processes);
+  Config config = settled(entries, processes);
+  if (forNsaVibe)
+    config.nsaVibeFile = name;
+  return config;
 }
 
 std::string configPath(const std::string &file) {

@@ -114,6 +114,9 @@ struct Config {
   /// "environment NSA_LR", "command line", "checkpoint". The others have their
   /// defaults.
   std::map<std::string, std::string> origins;
+  /// The file of settings, if it was written for nsa-vibe
+  /// (trainer/settings/NsaVibe.h).
+  std::string nsaVibeFile;
 
   /// Sequences and tokens of an optimizer step.
   int64_t sequencesPerStep() const { return batchSize * accumulate; }

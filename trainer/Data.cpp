@@ -6,6 +6,7 @@
 #include "trainer/Config.h"
 
 #include <ATen/ATen.h>
+#include <algorithm>
 #include <cstring>
 
 namespace tessera::trainer {
@@ -20,7 +21,9 @@ Batch toBatch(const TokenBatch &tokens, int64_t length, at::Device device) {
   std::memcpy(data, tokens.inputs.data(), count * sizeof(int64_t));
   std::memcpy(data + count, tokens.targets.data(), count * sizeof(int64_t));
   all = all.to(device, /*non_blocking=*/device.is_cuda());
-  return {all[0], all[1], tokens.starts};
+  const auto none =
+      std::count(tokens.targets.begin(), tokens.targets.end(), noTarget);
+  return {all[0], all[1], tokens.starts, int64_t(count) - int64_t(none)};
 }
 
 Batch trainingBatch(const Corpus &corpus, const Config &config, int64_t first,

@@ -15,6 +15,8 @@ struct Batch {
   at::Tensor targets;
   /// cu_seqlens of the sequences that lie in the rows; empty: each row is one.
   std::vector<int32_t> starts = {};
+  /// Targets that are not noTarget; counted by toBatch().
+  int64_t targetCount = 0;
 };
 
 /// Of rows of `length` tokens; one copy to a device other than the CPU.

@@ -12,6 +12,7 @@
 #include <limits>
 #include <numbers>
 #include <numeric>
+#include <utility>
 
 namespace tessera::trainer {
 namespace {
@@ -44,10 +45,12 @@ at::Tensor positionsOf(const Batch &batch) {
   return places.to(batch.inputs.device());
 }
 
-/// Keys inside the selected blocks of the last query, over keys it may see,
-/// averaged over layers, groups and sequences.
-double lastSelectedFraction(const std::vector<at::Tensor> &layers,
-                            const Batch &batch, int64_t blockLength) {
+/// Keys inside the selected blocks of a sequence's last query, over keys it may
+/// see, averaged over layers and groups: the sum over sequences, and their
+/// number.
+std::pair<double, int64_t>
+lastSelectedFractions(const std::vector<at::Tensor> &layers, const Batch &batch,
+                      int64_t blockLength) {
   std::vector<int64_t> lasts, lengths;
   const std::vector<int32_t> starts = startsOf(batch);
   const at::Tensor targets = batch.targets.flatten().cpu();
@@ -70,11 +73,13 @@ double lastSelectedFraction(const std::vector<at::Tensor> &layers,
     const at::Tensor end =
         at::minimum((last + 1) * blockLength, length.to(last.scalar_type()));
     const at::Tensor tokens = (end - last * blockLength) * (last >= 0);
-    sum +=
-        (tokens.sum(-1, true).to(at::kDouble) / length).mean().item<double>();
+    sum += (tokens.sum(-1, true).to(at::kDouble) / length)
+               .mean(0)
+               .sum()
+               .item<double>();
     ++count;
   }
-  return count ? sum / double(count) : 0;
+  return {count ? sum / double(count) : 0, count ? int64_t(lasts.size()) : 0};
 }
 
 } // namespace
@@ -88,6 +93,8 @@ Evaluation evaluate(models::Transformer &model, const Corpus &corpus,
   at::Tensor sums = at::zeros(
       {length}, at::TensorOptions(at::kDouble).device(model.device()));
   at::Tensor counts = at::zeros_like(sums);
+  double selected = 0;
+  int64_t sequences = 0;
   Evaluation result;
   result.windows = total;
   models::ForwardOptions options;
@@ -107,12 +114,15 @@ Evaluation evaluate(models::Transformer &model, const Corpus &corpus,
     sums.index_add_(0, places, losses);
     counts.index_add_(0, places,
                       (batch.targets.flatten() != noTarget).to(at::kDouble));
-    if (options.wantIndices)
-      result.selectedFraction +=
-          lastSelectedFraction(out.indices, batch,
-                               config.model.nsa.selectionLength) *
-          double(count) / double(total);
+    if (options.wantIndices) {
+      const auto [sum, number] = lastSelectedFractions(
+          out.indices, batch, config.model.nsa.selectionLength);
+      selected += sum;
+      sequences += number;
+    }
   }
+  if (sequences > 0)
+    result.selectedFraction = selected / double(sequences);
   const LossUnit unit = lossUnit(corpus);
   const auto mean = [&](int64_t from, int64_t to) {
     to = std::min(to, length);

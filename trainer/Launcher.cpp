@@ -3,9 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/Launcher.h"
 
+#include "support/Descriptors.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Process.h"
+#include "support/ScratchFolder.h"
 #include "support/Sync.h"
 
 #include <atomic>
@@ -65,29 +67,12 @@ private:
   struct sigaction before[std::size(forwarded)], pipe;
 };
 
-/// An empty folder that goes with this object.
-struct Folder {
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "tessera-XXXXXX").string();
-    if (!mkdtemp(name.data()))
-      throw Error("cannot make " + name + ": " + errnoText(errno),
-                  "the processes meet in a file there; set TMPDIR to a folder "
-                  "that can be written");
-    path = name;
-  }
-  ~Folder() {
-    std::error_code code;
-    fs::remove_all(path, code);
-  }
-  fs::path path;
-};
-
 struct Pipe {
   Pipe() {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0)
       throw Error("cannot make a pipe: " + errnoText(errno),
-                  "raise the limit of open files (ulimit -n)");
+                  hintForOpen(errno, "end some programs"));
     read.reset(ends[0]);
     write.reset(ends[1]);
   }
@@ -181,12 +166,12 @@ Child *watch(std::vector<Child> &children) {
 
 int launch(int64_t processes, const std::vector<std::string> &arguments) {
   const Signals signals;
-  const Folder folder;
+  const ScratchFolder folder("meeting");
   Pipe life;
   std::vector<Child> children;
   children.reserve(size_t(processes));
   for (int64_t rank = 0; rank < processes; ++rank)
-    children.emplace_back(rank, processes, arguments, folder.path / "meet",
+    children.emplace_back(rank, processes, arguments, folder.path() / "meet",
                           life.read.get());
   life.read.reset();
   const Child *failed = watch(children);

@@ -15,9 +15,9 @@
 namespace tessera::trainer {
 
 /// Loss of one micro-batch in nats per token, [] on the model's device, which
-/// nothing waits for; its gradient, times `factor` (the
-/// loss scale divided by the number of micro-batches in a step), is added to
-/// the parameters'. `statistics` gets those of its gates and selections.
+/// nothing waits for. Its gradient, times `factor` (the
+/// loss scale times the micro-batch's part of a step), is added to the
+/// parameters'. `statistics` gets those of its gates and selections.
 at::Tensor backward(models::Transformer &model, const Batch &batch,
                     double factor, StageClock *clock = nullptr,
                     models::Statistics *statistics = nullptr);

@@ -6,6 +6,7 @@
 // gives, for None. Opcodes are those of Python's pickletools.
 #include "trainer/PickleFile.h"
 
+#include "support/Descriptors.h"
 #include "support/Error.h"
 #include "support/File.h"
 
@@ -13,9 +14,13 @@
 #include <caffe2/serialize/inline_container.h>
 #include <cerrno>
 #include <cstring>
+#include <deque>
 #include <fcntl.h>
+#include <filesystem>
 #include <fmt/format.h>
 #include <memory>
+#include <new>
+#include <sys/stat.h>
 #include <torch/csrc/jit/serialization/pickler.h>
 
 namespace tessera::trainer {
@@ -28,15 +33,37 @@ namespace {
               "must be opened first, as torch.load(FILE)[\"model\"]");
 }
 
+// Limits on what a file can make of a few bytes. A checkpoint of 100,000
+// tensors has about 4 million operations and is nested 6 deep.
+constexpr size_t mostOperations = size_t(1) << 24;
+constexpr int deepest = 64;
+constexpr size_t longestName = 1000; // of a module or of a global in it
+constexpr size_t mostDimensions = 64;
+
+struct PickleValue;
+
+/// Of a sequence; of a dictionary keys and values alternately.
+struct PickleItems {
+  std::vector<PickleValue> values;
+  int depth = 1;
+};
+
 struct PickleValue {
   enum Kind { None, Integer, Text, Sequence, Dict, Global, Tensor, Other };
   Kind kind = None;
   int64_t integer = 0;
-  std::string text; ///< Also the name of a global, or of what was made of one.
-  /// Of a sequence; of a dictionary keys and values by turns. Shared: a later
-  /// opcode may add to what was named before.
-  std::shared_ptr<std::vector<PickleValue>> items;
+  /// Also the name of a global, or of the global that made the value. Copies of
+  /// a value share it: a file names a long text again with two bytes.
+  std::shared_ptr<const std::string> string;
+  /// Owned by the reader. A later opcode may add to items, and items may
+  /// contain themselves.
+  PickleItems *items = nullptr;
   at::Tensor tensor;
+
+  const std::string &text() const {
+    static const std::string empty;
+    return string ? *string : empty;
+  }
 };
 
 /// The machine of a pickle: a stack, marks in it, and values kept by number.
@@ -44,13 +71,18 @@ class PickleReader {
 public:
   PickleReader(const std::string &file,
                caffe2::serialize::PyTorchStreamReader &archive)
-      : file(file), archive(archive), program(record("data.pkl")) {}
+      : file(file), archive(archive), unread(std::filesystem::file_size(file)),
+        program(record("data.pkl")) {}
 
+  /// The value is valid as long as the reader.
   PickleValue run() {
     for (;;) {
       const uint8_t opcode = byte();
       if (opcode == '.')
         return pop();
+      if (++operations > mostOperations)
+        refusePickle(file, fmt::format("its pickle has more than {} operations",
+                                       mostOperations));
       if (!constant(opcode) && !container(opcode) && !named(opcode))
         refusePickle(file, fmt::format("its pickle has the opcode {:#04x}",
                                        int(opcode)));
@@ -61,6 +93,14 @@ private:
   using Kind = PickleValue::Kind;
 
   std::string record(const std::string &name) {
+    // Records are stored as they are, each once: torch.save does not compress
+    // them. A file of which that is not true can be far larger than it looks.
+    const size_t length = archive.getRecordSize(name);
+    if (length > unread)
+      refusePickle(file, fmt::format("its records have more bytes than it, as "
+                                     "of {}",
+                                     name));
+    unread -= length;
     const auto [data, size] = archive.getRecord(name);
     return {static_cast<const char *>(data.get()), size};
   }
@@ -86,22 +126,41 @@ private:
   }
 
   void push(PickleValue value) { stack.push_back(std::move(value)); }
-  void push(Kind kind, int64_t integer = 0, std::string text = "") {
-    push({kind, integer, std::move(text), nullptr, {}});
+  void push(Kind kind, int64_t integer = 0) {
+    push({kind, integer, nullptr, nullptr, {}});
   }
-  void push(Kind kind, std::vector<PickleValue> items) {
+  void push(Kind kind, std::string text) {
     push({kind,
           0,
-          "",
-          std::make_shared<std::vector<PickleValue>>(std::move(items)),
+          std::make_shared<const std::string>(std::move(text)),
+          nullptr,
           {}});
+  }
+  void push(Kind kind, std::vector<PickleValue> given) {
+    push({kind, 0, nullptr, newItems(std::move(given)), {}});
+  }
+  PickleItems *newItems(std::vector<PickleValue> given) {
+    containers.emplace_back();
+    addTo(containers.back(), std::move(given));
+    return &containers.back();
+  }
+  void addTo(PickleItems &items, std::vector<PickleValue> given) {
+    for (PickleValue &value : given) {
+      if (value.items)
+        items.depth = std::max(items.depth, value.items->depth + 1);
+      items.values.push_back(std::move(value));
+    }
+    if (items.depth > deepest)
+      refusePickle(
+          file, fmt::format("its pickle is nested more than {} deep", deepest));
   }
   PickleValue pop() { return popMany(1)[0]; }
   std::vector<PickleValue> popMany(size_t count) {
     if (count > stack.size())
       refusePickle(file, "its pickle takes what is not there");
     const auto from = stack.end() - std::ptrdiff_t(count);
-    std::vector<PickleValue> taken(from, stack.end());
+    std::vector<PickleValue> taken(std::make_move_iterator(from),
+                                   std::make_move_iterator(stack.end()));
     stack.erase(from, stack.end());
     return taken;
   }
@@ -117,8 +176,8 @@ private:
   void append(std::vector<PickleValue> values) {
     PickleValue of = pop();
     if (!of.items)
-      refusePickle(file, "its pickle adds to " + of.text);
-    of.items->insert(of.items->end(), values.begin(), values.end());
+      refusePickle(file, "its pickle adds to a value without items");
+    addTo(*of.items, std::move(values));
     push(std::move(of));
   }
 
@@ -158,13 +217,13 @@ private:
     }
     case 'G':
       number(8);
-      push(Kind::Other, 0, "a float");
+      push(Kind::Other, std::string("a float"));
       return true;
     case 0x8c: // SHORT_BINUNICODE
-      push(Kind::Text, 0, bytes(number(1)));
+      push(Kind::Text, bytes(number(1)));
       return true;
     case 'X':
-      push(Kind::Text, 0, bytes(number(4)));
+      push(Kind::Text, bytes(number(4)));
       return true;
     }
     return false;
@@ -228,18 +287,18 @@ private:
     }
     case 'c': {
       const std::string module = line();
-      push(Kind::Global, 0, module + "." + line());
+      push(Kind::Global, globalName(module, line()));
       return true;
     }
     case 0x93: { // STACK_GLOBAL
       const auto parts = popMany(2);
-      push(Kind::Global, 0, parts[0].text + "." + parts[1].text);
+      push(Kind::Global, globalName(parts[0].text(), parts[1].text()));
       return true;
     }
     case 'R': {
       const auto call = popMany(2);
-      push(made(call[0].text,
-                call[1].items ? *call[1].items : std::vector<PickleValue>()));
+      static const std::vector<PickleValue> none;
+      push(made(call[0].text(), call[1].items ? call[1].items->values : none));
       return true;
     }
     case 'Q':
@@ -249,23 +308,39 @@ private:
     return false;
   }
 
+  std::string globalName(const std::string &module, const std::string &name) {
+    if (module.size() > longestName || name.size() > longestName)
+      refusePickle(file, fmt::format("its pickle has a global of more than {} "
+                                     "bytes",
+                                     longestName));
+    return module + "." + name;
+  }
+
   PickleValue made(const std::string &function,
                    const std::vector<PickleValue> &args) {
     if (function == "collections.OrderedDict")
-      return {
-          Kind::Dict, 0, "", std::make_shared<std::vector<PickleValue>>(), {}};
+      return {Kind::Dict, 0, nullptr, newItems({}), {}};
     if (function == "torch._utils._rebuild_parameter" && !args.empty())
       return args[0];
     if (function == "torch._utils._rebuild_tensor_v2" && args.size() >= 4)
-      return {Kind::Tensor, 0, "", nullptr, rebuilt(args)};
-    return {Kind::Other, 0, function, nullptr, {}};
+      return {Kind::Tensor, 0, nullptr, nullptr, rebuilt(args)};
+    return {Kind::Other,
+            0,
+            std::make_shared<const std::string>(function),
+            nullptr,
+            {}};
   }
 
   std::vector<int64_t> sizes(const PickleValue &value) {
     std::vector<int64_t> all;
-    if (value.items)
-      for (const PickleValue &item : *value.items)
-        all.push_back(item.integer);
+    if (!value.items)
+      return all;
+    if (value.items->values.size() > mostDimensions)
+      refusePickle(file, fmt::format("it has a tensor of more than {} "
+                                     "dimensions",
+                                     mostDimensions));
+    for (const PickleValue &item : value.items->values)
+      all.push_back(item.integer);
     return all;
   }
 
@@ -303,9 +378,11 @@ private:
         {"torch.IntStorage", at::kInt},
         {"torch.ByteStorage", at::kByte},
         {"torch.BoolStorage", at::kBool}};
-    if (!id.items || id.items->size() < 5 || (*id.items)[0].text != "storage")
+    if (!id.items || id.items->values.size() < 5 ||
+        id.items->values[0].text() != "storage")
       refusePickle(file, "its pickle refers to something outside");
-    const std::string &type = (*id.items)[1].text, &key = (*id.items)[2].text;
+    const std::string &type = id.items->values[1].text(),
+                      &key = id.items->values[2].text();
     const auto found = types.find(type);
     if (found == types.end())
       refusePickle(file, "it has elements of " + type);
@@ -317,31 +394,40 @@ private:
           found->second);
       std::memcpy(tensor.data_ptr(), data.data(), tensor.nbytes());
     }
-    return {Kind::Other, 0, "elements", nullptr, tensor};
+    return {Kind::Other, 0, nullptr, nullptr, tensor};
   }
 
   const std::string &file;
   caffe2::serialize::PyTorchStreamReader &archive;
+  uint64_t unread; ///< Bytes that records not read yet can have.
   const std::string program;
-  size_t at = 0;
+  size_t at = 0, operations = 0;
+  /// Not moved while it grows. Destroyed one by one: nothing here is recursive.
+  std::deque<PickleItems> containers;
   std::vector<PickleValue> stack;
   std::vector<size_t> marks;
   std::map<uint64_t, PickleValue> kept;
   std::map<std::string, at::Tensor> storages;
 };
 
-PickleValue readValue(const std::string &file) {
+/// Calls use(value) with what the file holds.
+template <typename F>
+void withValue(const std::string &file, F use) {
   try {
     caffe2::serialize::PyTorchStreamReader archive(file);
-    if (archive.hasRecord("byteorder")) {
+    if (archive.hasRecord("byteorder") &&
+        archive.getRecordSize("byteorder") < longestName) {
       const auto [order, size] = archive.getRecord("byteorder");
       if (std::string(static_cast<const char *>(order.get()), size) != "little")
         refusePickle(file, "it was written on a big-endian machine");
     }
-    return PickleReader(file, archive).run();
+    PickleReader reader(file, archive);
+    use(reader.run());
   } catch (const c10::Error &e) {
     const std::string why = e.what_without_backtrace();
     refusePickle(file, why.substr(0, why.find('\n')));
+  } catch (const std::bad_alloc &) {
+    refusePickle(file, "its values do not fit into memory");
   }
 }
 
@@ -376,21 +462,28 @@ std::string encodePickle(const std::vector<models::Parameter> &tensors) {
 }
 
 std::map<std::string, at::Tensor> readPickle(const std::string &file) {
-  if (const UniqueFd open(::open(file.c_str(), O_RDONLY | O_CLOEXEC)); !open)
+  // Opening a pipe would wait for its writer.
+  struct stat info = {};
+  const UniqueFd open(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!open || ::fstat(open.get(), &info) != 0)
     throw Error("cannot read " + file + ": " + errnoText(errno),
-                "name a file that torch.save wrote");
-  const PickleValue value = readValue(file);
-  if (value.kind != PickleValue::Dict)
-    refusePickle(file, "it holds something else");
+                hintForOpen(errno, "name a file that torch.save wrote"));
+  if (!S_ISREG(info.st_mode))
+    refusePickle(file, "it is not a regular file");
   std::map<std::string, at::Tensor> all;
-  for (size_t i = 0; i + 1 < value.items->size(); i += 2) {
-    const PickleValue &key = (*value.items)[i], &item = (*value.items)[i + 1];
-    if (key.kind != PickleValue::Text || item.kind != PickleValue::Tensor)
-      refusePickle(file, key.kind == PickleValue::Text
-                             ? key.text + " is no tensor"
-                             : "a name of it is no text");
-    all.insert_or_assign(key.text, item.tensor);
-  }
+  withValue(file, [&](const PickleValue &value) {
+    if (value.kind != PickleValue::Dict)
+      refusePickle(file, "it holds something else");
+    const std::vector<PickleValue> &items = value.items->values;
+    for (size_t i = 0; i + 1 < items.size(); i += 2) {
+      const PickleValue &key = items[i], &item = items[i + 1];
+      if (key.kind != PickleValue::Text || item.kind != PickleValue::Tensor)
+        refusePickle(file, key.kind == PickleValue::Text
+                               ? key.text() + " is not a tensor"
+                               : "a name in it is not a text");
+      all.insert_or_assign(key.text(), item.tensor);
+    }
+  });
   return all;
 }
 

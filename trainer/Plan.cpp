@@ -10,6 +10,7 @@
 #include "support/Quantities.h"
 #include "trainer/Config.h"
 #include "trainer/Schedule.h"
+#include "trainer/settings/NsaVibe.h"
 
 #include <algorithm>
 #include <cmath>
@@ -352,8 +353,9 @@ std::string planText(const Config &c, const Plan &plan) {
       "micro-batch{}), {} tokens in all\n",
       c.steps, c.tokensPerStep(), c.sequencesPerStep(), c.sequenceLength,
       c.accumulate, c.accumulate == 1 ? "" : "es", c.steps * c.tokensPerStep());
-  if (const std::string warning = scheduleWarning(c); !warning.empty())
-    text += warning + "\n";
+  for (const std::string &warning : {scheduleWarning(c), nsaVibeWarning(c)})
+    if (!warning.empty())
+      text += warning + "\n";
   text += "kernels:";
   for (const std::string &file : plan.kernels)
     text += " " + file;

@@ -26,9 +26,11 @@ namespace {
 
 /// What the host learns of a step: losses of its micro-batches, the norm of the
 /// scaled gradient, sums of the statistics (fp64, maybe empty), by one copy,
-/// the only one of a step.
+/// the only one of a step. `shares` are each micro-batch's targets divided by
+/// its tokens.
 struct StepFigures {
-  StepFigures(const std::vector<at::Tensor> &losses, const at::Tensor &norm,
+  StepFigures(const std::vector<at::Tensor> &losses,
+              const std::vector<double> &shares, const at::Tensor &norm,
               const models::Statistics &gates) {
     const at::NoGradGuard noGrad;
     const int64_t count = int64_t(losses.size());
@@ -38,13 +40,17 @@ struct StepFigures {
       parts.push_back(sums);
     all = at::cat(parts).cpu();
     const double *data = all.const_data_ptr<double>();
-    for (int64_t i = 0; i < count; ++i)
-      loss += data[i] * (1 / double(count));
+    for (size_t i = 0; i < shares.size(); ++i) {
+      loss += data[i] * shares[i] * (1 / double(count));
+      targetShare += shares[i];
+    }
+    targetShare /= double(count); // 1 where every token has a target
     scaledNorm = data[count];
     statistics = all.slice(0, count + 1);
   }
 
-  double loss = 0; ///< Mean, in nats per token.
+  double loss = 0;        ///< Sum over the targets, divided by the tokens.
+  double targetShare = 0; ///< Targets divided by tokens.
   double scaledNorm = 0;
   at::Tensor statistics;
 
@@ -93,13 +99,15 @@ int Run::ownSignal() {
   return signal == 0 && control.halted() ? SIGTERM : signal;
 }
 
-/// The mean loss of all processes, and whether one of them was asked to stop.
-double Run::shareLoss(double loss) {
+/// Of the targets of all processes. Also learns whether a process was asked to
+/// stop.
+Run::StepLoss Run::shareLoss(double weighted, double targetShare) {
   const double signal = parallel.size() > 1 ? ownSignal() : 0;
-  const auto sums = parallel.sum({loss, signal != 0 ? 1.0 : 0.0, signal});
-  if (sums[1] > 0)
-    sharedSignal = int(sums[2] / sums[1]);
-  return sums[0] / double(parallel.size());
+  const auto sums =
+      parallel.sum({weighted, targetShare, signal != 0 ? 1.0 : 0.0, signal});
+  if (sums[2] > 0)
+    sharedSignal = int(sums[3] / sums[2]);
+  return {sums[0] / sums[1], sums[1] / double(parallel.size())};
 }
 
 void Run::step() {
@@ -120,6 +128,9 @@ void Run::takeStep() {
       number % config.logEvery == 0 || number == 1 || number >= config.steps;
   models::Statistics statistics;
   std::vector<at::Tensor> losses;
+  // A gradient is the sum over a step's targets divided by its tokens until
+  // the targets of all processes are known.
+  std::vector<double> targetShares;
   for (int64_t i = 0; i < config.accumulate; ++i) {
     clock.enter(Stage::Data);
     const Batch batch =
@@ -129,18 +140,21 @@ void Run::takeStep() {
     // Statistics are not of a graph, nor is what is sent during the last pass.
     const bool replays =
         !logged && (parallel.size() == 1 || i + 1 < config.accumulate);
-    losses.push_back(
-        microStep.run(batch, scale.factor * share, replays, clock,
-                      logged && parallel.first() ? &statistics : nullptr));
+    targetShares.push_back(double(batch.targetCount) /
+                           double(batch.targets.numel()));
+    losses.push_back(microStep.run(
+        batch, scale.factor * share * targetShares.back(), replays, clock,
+        logged && parallel.first() ? &statistics : nullptr));
   }
   clock.enter(Stage::Exchange);
   exchange.finish();
   clock.enter(Stage::Update);
-  const StepFigures read(losses, optimizer.norm(), statistics);
+  const StepFigures read(losses, targetShares, optimizer.norm(), statistics);
   clock.enter(Stage::Exchange);
-  const double loss = shareLoss(read.loss);
+  const auto [loss, targetShare] = shareLoss(read.loss, read.targetShare);
   clock.enter(Stage::Update);
-  const double norm = optimizer.clip(read.scaledNorm, scale.factor);
+  const double norm =
+      optimizer.clip(read.scaledNorm, scale.factor * targetShare);
   const double rate = learningRate(config, progress.step);
   const bool tooLarge = overflowed(config, progress.scale, loss, norm);
   const std::string fault = tooLarge

@@ -53,7 +53,12 @@ public:
 private:
   void takeStep();
   int ownSignal();
-  double shareLoss(double loss);
+  /// Of a step: the mean loss of its targets in nats, and its targets divided
+  /// by its tokens.
+  struct StepLoss {
+    double mean, targetShare;
+  };
+  StepLoss shareLoss(double weighted, double targetShare);
   void overflow(double factor);
   void skip(const std::string &fault, double loss, double norm);
   /// Throws tessera::Error: `what`, and what helps.

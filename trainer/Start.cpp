@@ -6,6 +6,7 @@
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Options.h"
+#include "support/ShallowJson.h"
 #include "trainer/CheckpointFolder.h"
 #include "trainer/Config.h"
 #include "trainer/EnvironmentFile.h"
@@ -41,31 +42,35 @@ double timeMicroBatch(models::Transformer &model, AdamW &optimizer,
   return elapsed(start) / 2;
 }
 
-/// The last checkpoint of the finished run in the folder, when this one differs
-/// from it in more steps, which were asked for, and in nothing that a resumed
-/// run may not change.
-std::optional<FoundCheckpoint> endOfShorterRun(const Config &config,
-                                               const RunFolder &folder) {
-  const auto stored = nlohmann::json::parse(
-      tryReadFile(folder.file("config.json")).value_or(""), nullptr,
-      /*allow_exceptions=*/false);
+/// Where a run starts whose folder holds a finished run. If the two have the
+/// same settings, nothing is left to train. If the user asks for more steps and
+/// changes no other setting that a resumed run must keep, the run continues
+/// from the last checkpoint. Else it starts from the beginning.
+StartingPoint afterFinishedRun(const Config &config, const RunFolder &folder) {
+  const auto stored =
+      parseShallowJson(tryReadFile(folder.file("config.json")).value_or(""));
   const auto steps = stored.find("train.steps");
-  if (!config.origins.contains("train.steps") || steps == stored.end() ||
-      !steps->is_number_integer() || config.steps <= *steps)
-    return std::nullopt;
+  const bool given = config.origins.contains("train.steps");
+  if (steps == stored.end() || !steps->is_number_integer() ||
+      (given && config.steps < *steps))
+    return {};
   std::optional<FoundCheckpoint> checkpoint =
       findCheckpoint(config.out, logLine);
   if (!checkpoint)
-    return std::nullopt;
+    return {};
   const Config earlier = earlierConfig(*checkpoint);
   Config now = config;
   takeFrom(earlier, now);
+  if (toJson(now) == toJson(earlier))
+    return {std::nullopt, true};
+  if (!given || config.steps == *steps)
+    return {};
   const std::string other = differenceFrom(earlier, now);
   if (other.empty())
-    return checkpoint;
+    return {std::move(checkpoint)};
   logLine("the finished run in this folder had " + other +
           ": it is not extended");
-  return std::nullopt;
+  return {};
 }
 
 /// Gives all processes the progress of the first.
@@ -105,25 +110,29 @@ Config withVocabulary(Config config, const Corpus &corpus) {
   return config;
 }
 
-std::optional<FoundCheckpoint> startingPoint(const Config &config,
-                                             const RunFolder &folder) {
-  std::optional<FoundCheckpoint> checkpoint;
-  if (config.resume == "auto")
-    checkpoint = folder.finished() ? endOfShorterRun(config, folder)
-                                   : findCheckpoint(config.out, logLine);
-  if (!checkpoint)
+StartingPoint startingPoint(const Config &config, const RunFolder &folder) {
+  StartingPoint start;
+  if (config.resume == "auto" && folder.finished())
+    start = afterFinishedRun(config, folder);
+  else if (config.resume == "auto")
+    start.checkpoint = findCheckpoint(config.out, logLine);
+  if (!start.checkpoint && !start.complete)
     folder.refuseForeignFiles();
-  return checkpoint;
+  return start;
 }
 
 Opening::Opening(const Config &given, DataParallel &parallel) : config(given) {
   nlohmann::json told;
   if (parallel.first()) {
     folder.emplace(given.out);
-    checkpoint = startingPoint(given, *folder);
+    StartingPoint start = startingPoint(given, *folder);
+    checkpoint = std::move(start.checkpoint);
+    complete = start.complete;
     if (checkpoint)
       config = resumedConfig(*checkpoint, given, logLine);
-    told = {{"settings", toJson(config)}, {"origins", config.origins}};
+    told = {{"settings", toJson(config)},
+            {"origins", config.origins},
+            {"complete", complete}};
   }
   if (parallel.size() == 1)
     return;
@@ -132,6 +141,7 @@ Opening::Opening(const Config &given, DataParallel &parallel) : config(given) {
     return;
   config = configFromJson(told["settings"], "the settings of process 0");
   told["origins"].get_to(config.origins);
+  complete = told["complete"];
   config = forProcesses(config, parallel.size());
 }
 

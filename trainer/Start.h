@@ -16,10 +16,14 @@ namespace tessera::trainer {
 /// was given. Throws tessera::Error for a smaller one.
 Config withVocabulary(Config config, const Corpus &corpus);
 
-/// The checkpoint to go on from, if any. A folder whose files would have to
-/// move is refused here, before anything slow.
-std::optional<FoundCheckpoint> startingPoint(const Config &config,
-                                             const RunFolder &folder);
+struct StartingPoint {
+  std::optional<FoundCheckpoint> checkpoint; ///< To continue from, if any.
+  bool complete = false; ///< The folder holds this run, and it is finished.
+};
+
+/// Finds where the run starts. Throws tessera::Error, before anything slow, for
+/// a folder with files that the trainer would have to move.
+StartingPoint startingPoint(const Config &config, const RunFolder &folder);
 
 /// The folder of the run, the checkpoint that it goes on from and its settings.
 /// The first process claims and reads them; the others are told the settings.
@@ -29,6 +33,7 @@ struct Opening {
   std::optional<RunFolder> folder;
   std::optional<FoundCheckpoint> checkpoint;
   Config config;
+  bool complete = false; ///< Nothing is left to train.
 };
 
 /// Where the run begins: the checkpoint's weights, moments and progress, which

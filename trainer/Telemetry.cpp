@@ -5,6 +5,7 @@
 
 #include "support/Error.h"
 #include "support/Quantities.h"
+#include "support/ShallowJson.h"
 #include "support/Sync.h"
 
 #include <cerrno>
@@ -68,7 +69,7 @@ Telemetry::Telemetry(const std::string &file, int64_t keptSteps)
   if (keptSteps > 0 && std::filesystem::exists(file)) {
     std::istringstream lines(readFile(file));
     for (std::string line; std::getline(lines, line);) {
-      const auto json = nlohmann::json::parse(line, nullptr, false);
+      const auto json = parseShallowJson(line);
       if (json.is_object() && json.value("step", keptSteps + 1) <= keptSteps)
         kept += line + "\n";
     }

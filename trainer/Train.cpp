@@ -18,6 +18,7 @@
 #include "trainer/StateShards.h"
 #include "trainer/Telemetry.h"
 #include "trainer/WeightFile.h"
+#include "trainer/settings/NsaVibe.h"
 
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
@@ -54,6 +55,13 @@ int trainAsPlanned(const Config &given, const World &world, Attempt &attempt) {
   Opening opening(given, parallel);
   const auto &checkpoint = opening.checkpoint;
   Config &config = opening.config;
+  if (opening.complete) {
+    say(fmt::format("the run in {} is finished (metrics.json has its results): "
+                    "a larger train.steps continues it, resume=never trains it "
+                    "again",
+                    given.out));
+    return 0;
+  }
 
   // --- data, model, optimizer: the same bits from the same settings
   computeDeterministically(int(config.threads));
@@ -68,8 +76,10 @@ int trainAsPlanned(const Config &given, const World &world, Attempt &attempt) {
     importWeights(config.initialWeights, model);
   AdamW optimizer(model.parameters(), config, shardOf(config, parallel));
   say(modelLine(config, model));
-  if (const std::string warning = scheduleWarning(config); !warning.empty())
-    say(warning);
+  for (const std::string &warning :
+       {scheduleWarning(config), nsaVibeWarning(config)})
+    if (!warning.empty())
+      say(warning);
   Progress progress =
       beginning(checkpoint, config, corpus, optimizer, parallel);
 

@@ -4,6 +4,7 @@
 #include "trainer/Watch.h"
 
 #include "support/Error.h"
+#include "support/ShallowJson.h"
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +36,7 @@ std::vector<json> lastRecords(const fs::path &path) {
   const std::streamoff size = in ? std::streamoff(in.tellg()) : 0;
   in.seekg(std::max<std::streamoff>(0, size - tailBytes));
   for (std::string line; std::getline(in, line);)
-    if (json record = json::parse(line, nullptr, false); record.is_object())
+    if (json record = parseShallowJson(line); record.is_object())
       all.push_back(std::move(record));
   return all;
 }

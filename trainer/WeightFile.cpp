@@ -181,9 +181,15 @@ void importWeights(const std::string &file, models::Transformer &model) {
   const std::vector<Place> places =
       placesOf(model, llama ? WeightNames::HuggingFace : WeightNames::Own);
   requireSame(stored, places, file);
-  for (const Place &place : places)
-    place.elements.copy_(
-        stored.at(place.name).contiguous().view(place.elements.sizes()));
+  for (const Place &place : places) {
+    const at::Tensor &tensor = stored.at(place.name);
+    if (!at::isfinite(tensor).all().item<bool>())
+      throw Error(fmt::format("{}: {} has elements that are infinite or not a "
+                              "number",
+                              file, place.name),
+                  "take weights from an earlier checkpoint");
+    place.elements.copy_(tensor.contiguous().view(place.elements.sizes()));
+  }
 }
 
 } // namespace tessera::trainer

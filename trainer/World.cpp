@@ -115,6 +115,9 @@ World processWorld() {
         "TORCHELASTIC_RESTART_COUNT"})
     if (const char *value = std::getenv(name))
       environment[name] = value;
+  // The launcher sets it for this process alone. Programs that this process
+  // starts would warn of a variable that no user can set.
+  ::unsetenv("TESSERA_RENDEZVOUS");
   return worldOf(environment);
 }
 

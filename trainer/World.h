@@ -35,7 +35,8 @@ struct World {
 /// tessera::Error for variables that contradict each other.
 World worldOf(const Environment &environment);
 
-/// The same of this process.
+/// The same of this process. Call it once, before threads start: it removes
+/// TESSERA_RENDEZVOUS from the environment.
 World processWorld();
 
 } // namespace tessera::trainer

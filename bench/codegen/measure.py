@@ -67,9 +67,9 @@ def assemble(ptx, min_blocks=0):
         text.write_text(ptx)
         begin, cpu = time.time(), simulator.cpu_seconds()
         subprocess.run([str(tools / "ptxas"), f"--gpu-name={target}", "-lineinfo", *blocks, "-o", str(cubin), str(text)],
-                       check=True, capture_output=True)
+                       check=True, capture_output=True, cwd=folder)
         seconds = time.time() - begin, simulator.cpu_seconds() - cpu
-        listing = subprocess.run([str(tools / "nvdisasm"), "-gp", "-c", str(cubin)], check=True, capture_output=True, text=True)
+        listing = subprocess.run([str(tools / "nvdisasm"), "-gp", "-c", str(cubin)], check=True, capture_output=True, text=True, cwd=folder)
         return seconds, listing.stdout
 
 

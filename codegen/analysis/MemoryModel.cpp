@@ -33,12 +33,23 @@ static MemoryBehavior withScratch(ScratchUse use) {
   return behavior;
 }
 
+// An exchange leaves what the last one wrote.
+static std::optional<tile::AtomicKind> accumulatedBy(tile::AtomicRMWOp op) {
+  if (!op->use_empty() || op.getKind() == tile::AtomicKind::Xchg)
+    return std::nullopt;
+  return op.getKind();
+}
+static std::optional<tile::AtomicKind> accumulatedBy(tile::AtomicCASOp) {
+  return std::nullopt;
+}
+
 // Without `sem` an atomic acquires and releases. A scalar's old element and one
 // that several threads hold go through scratch.
 template <typename Atomic>
 static Behavior atomicBehavior(Atomic op) {
   MemoryAccess access = readOf(MemorySpace::Global, op.getPtr());
   access.writes = access.atomic = true;
+  access.accumulates = accumulatedBy(op);
   MemoryBehavior behavior = only(access);
   StringRef sem = op.getSem().value_or("acq_rel");
   behavior.releases = sem == "release" || sem == "acq_rel";
@@ -156,6 +167,13 @@ std::optional<MemoryAccess> MemoryBehavior::accessOf(MemorySpace space) const {
     if (access.space == space)
       return access;
   return std::nullopt;
+}
+
+bool MemoryAccess::commutesWith(const MemoryAccess &other) const {
+  // A sum of words does not commute with sums of their halves.
+  return accumulates && accumulates == other.accumulates &&
+         tile::elementType(through.getType()) ==
+             tile::elementType(other.through.getType());
 }
 
 bool MemoryBehavior::writes() const {

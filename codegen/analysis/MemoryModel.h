@@ -50,11 +50,17 @@ struct MemoryAccess {
   Proxy proxy = Proxy::Generic;
   Completion completion = Completion::InOrder;
   bool atomic = false;
+  /// Of an atomic whose old element has no use and whose results do not depend
+  /// on its order among atomics of the same kind (sums of floats: up to
+  /// rounding).
+  std::optional<tile::AtomicKind> accumulates = std::nullopt;
 
   /// Of one address; thread 0 alone writes there.
   bool isScalar() const {
     return through && !mlir::isa<mlir::RankedTensorType>(through.getType());
   }
+  /// Whether this access and `other` leave the same in memory in either order.
+  bool commutesWith(const MemoryAccess &other) const;
 };
 
 /// How a lowering uses scratch, where its layouts need some: it waits for all
@@ -76,10 +82,12 @@ struct MemoryBehavior {
   AsyncRole async = AsyncRole::None;
   /// All threads of the block arrive before any goes on.
   bool isBarrier = false;
-  /// It tells other programs what this one did before it.
+  /// It tells other programs what this one did before it: all earlier accesses
+  /// of all threads are done before.
   bool releases = false;
   /// It tells this program what others did: an atomic that acquires, if its old
-  /// element is used, and a volatile load. No later load may be done before it.
+  /// element is used, and a volatile load. No later load may be done before it;
+  /// after an atomic, no later access of any thread.
   bool acquires = false;
   /// It writes where no other operation reads: the program's log.
   bool writesLog = false;

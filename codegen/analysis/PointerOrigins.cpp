@@ -105,29 +105,6 @@ bool PointerOrigins::mayAlias(Value a, Value b) {
   return llvm::any_of(left, [&](Value each) { return right.contains(each); });
 }
 
-bool isComputedAddress(Value pointer) {
-  if (!pointer)
-    return false;
-  llvm::SmallPtrSet<Value, 16> seen;
-  SmallVector<Value> work = {pointer};
-  while (!work.empty()) {
-    Value value = work.pop_back_val();
-    if (!seen.insert(value).second)
-      continue;
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      if (!isa<scf::ForOp, func::FuncOp>(argument.getOwner()->getParentOp()))
-        return false;
-      llvm::append_range(work, incomingValues(value));
-      continue;
-    }
-    Operation *op = value.getDefiningOp();
-    if (op->getNumRegions() || !isPure(op))
-      return false;
-    llvm::append_range(work, op->getOperands());
-  }
-  return true;
-}
-
 static bool isView(Operation *op) {
   return isa<tile::SmemIndexOp, tile::SmemTransOp>(op);
 }

@@ -47,12 +47,6 @@ private:
   llvm::DenseMap<mlir::Value, llvm::SmallPtrSet<mlir::Value, 4>> known;
 };
 
-/// Whether pure operations compute `pointer` from arguments of the function,
-/// program indices and counters of scf.for loops alone. What a load, a branch
-/// or an scf.while decides is not; several elements of such a pointer may be
-/// equal. False for null.
-bool isComputedAddress(mlir::Value pointer);
-
 /// The allocation that `buffer`, a value of type !tile.smem, is a view of; null
 /// if it is not known.
 tile::SmemAllocOp sharedBufferOf(mlir::Value buffer);

@@ -121,11 +121,9 @@ void Emitter::emitScalar(Operation *op) {
     return;
   }
   if (auto loadOp = dyn_cast<tile::LoadOp>(op)) {
-    Lanes value = load(loadOp, Index());
-    Value held = value.value;
-    if (value.isPointer())
-      held = LLVM::IntToPtrOp::create(
-          b, loc, LLVM::LLVMPointerType::get(b.getContext()), held);
+    Value held = load(loadOp, Index()).value;
+    if (isa<tile::PtrType>(loadOp.getType()))
+      held = lanes.absolute(held);
     scalars[loadOp] = held;
     return;
   }

@@ -48,8 +48,7 @@ Value Emitter::bitcast(Operation *op, Value value) {
     return LLVM::PtrToIntOp::create(b, loc, to, value);
   if (isa<tile::PtrType>(to) && !isa<VectorType>(value.getType()) &&
       !isa<RankedTensorType>(op->getResult(0).getType()))
-    return LLVM::IntToPtrOp::create(
-        b, loc, LLVM::LLVMPointerType::get(b.getContext()), value);
+    return lanes.absolute(value);
   if (isa<tile::PtrType>(from) || isa<tile::PtrType>(to))
     return value;
   if (isNarrowFloat(from))

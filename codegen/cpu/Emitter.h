@@ -146,7 +146,6 @@ private:
   void memoryStore(mlir::Value address, mlir::Type element, mlir::Value value);
   mlir::Value toMemory(mlir::Type element, mlir::Value value);
   mlir::Value fromMemory(mlir::Type element, mlir::Value value);
-  mlir::Value addressVector(const Lanes &pointers, int64_t width);
 
   // Atomic.cpp
   void emitAtomic(mlir::Operation *op);

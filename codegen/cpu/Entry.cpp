@@ -73,6 +73,10 @@ void Emitter::run() {
   entry.setArgAttr(3, LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr());
   entry.setArgAttr(3, LLVM::LLVMDialect::getAlignAttrName(),
                    b.getI64IntegerAttr(64));
+  // A kernel may make a null pointer of an integer. Its access faults; without
+  // this attribute LLVM deletes the access and the code around it.
+  entry.setPassthroughAttr(
+      b.getArrayAttr(b.getStringAttr("null_pointer_is_valid")));
   Block *block = entry.addEntryBlock(b);
   b.setInsertionPointToStart(block);
   args = block->getArgument(0);

@@ -28,7 +28,7 @@ Lanes Emitter::evaluate(Value value, const Index &index) {
     if (!isa<tile::PtrType>(value.getType()))
       return Lanes::uniform(held);
     Lanes pointer = Lanes::uniform(lanes.i64(0));
-    pointer.address = held;
+    pointer.base = held;
     return pointer;
   }
   std::vector<void *> where;
@@ -152,8 +152,6 @@ Lanes Emitter::evaluateJoin(tile::JoinOp op, const Index &index) {
     Value value = arith::SelectOp::create(b, loc, isLeft, a, c);
     result = index.width == 1 ? Lanes::uniform(value) : Lanes::general(value);
   }
-  if (isa<tile::PtrType>(tile::elementType(op.getType())))
-    result.address = lanes.zero(LLVM::LLVMPointerType::get(b.getContext()));
   return result;
 }
 
@@ -201,10 +199,7 @@ Lanes Emitter::evaluateGather(tile::GatherOp op, const Index &index) {
           b, loc, VectorType::get({index.width}, scalarValue.getType()));
     gathered = lanes.insert(gathered, scalarValue, i);
   }
-  Lanes result = Lanes::general(gathered);
-  if (isa<tile::PtrType>(element))
-    result.address = lanes.zero(LLVM::LLVMPointerType::get(b.getContext()));
-  return result;
+  return Lanes::general(gathered);
 }
 
 // Whether no two neighbouring lanes of an affine value lie on both sides of a
@@ -302,17 +297,15 @@ Lanes Emitter::evaluateAddPtr(Operation *op, const Lanes &ptr,
   };
   Lanes bytes = offset;
   Lanes result;
-  result.address = ptr.address;
+  result.base = ptr.base;
   bytes.value = extend(bytes.value);
   if (bytes.kind == Lanes::Affine)
     bytes.stride = extend(bytes.stride);
   if (bytes.kind == Lanes::General) {
     int64_t width = cast<VectorType>(bytes.value.getType()).getNumElements();
     Value moved = lanes.mul(bytes.value, lanes.splat(size, width));
-    Lanes before = ptr;
-    before.address = {};
     result.kind = Lanes::General;
-    result.value = lanes.add(lanes.vector(before, width), moved);
+    result.value = lanes.add(lanes.vector(ptr.offsets(), width), moved);
     return result;
   }
   bytes.value = lanes.mul(bytes.value, size);
@@ -339,11 +332,9 @@ Lanes Emitter::evaluateAddPtr(Operation *op, const Lanes &ptr,
                                         .getResult()
                                   : each->exact;
   if (result.exact) {
-    Lanes before = ptr;
-    before.address = {};
     int64_t width = numLanes((ptr.exact ? ptr : bytes).wrapped);
-    result.wrapped =
-        lanes.add(lanes.vector(before, width), lanes.vector(bytes, width));
+    result.wrapped = lanes.add(lanes.vector(ptr.offsets(), width),
+                               lanes.vector(bytes, width));
   }
   if (ptr.kind == Lanes::Affine || bytes.kind == Lanes::Affine) {
     Value zero = lanes.i64(0);
@@ -358,11 +349,11 @@ Lanes Emitter::evaluateAddPtr(Operation *op, const Lanes &ptr,
 Lanes Emitter::evaluateElementwise(Operation *op, unsigned result,
                                    const Index &index) {
   SmallVector<Lanes> in;
-  bool uniform = true, anyPointer = false;
+  bool uniform = true, anyBase = false;
   for (Value operand : op->getOperands()) {
     in.push_back(evaluate(operand, index));
     uniform &= in.back().kind == Lanes::Uniform;
-    anyPointer |= in.back().isPointer();
+    anyBase |= in.back().hasBase();
   }
   if (isa<tile::AddPtrOp>(op)) {
     Lanes offset = in[1];
@@ -374,11 +365,12 @@ Lanes Emitter::evaluateElementwise(Operation *op, unsigned result,
                    : Lanes::general(lanes.vector(offset, index.width));
     return evaluateAddPtr(op, in[0], offset);
   }
-  Type element = tile::elementType(op->getResult(result).getType());
-  bool givesPointer = isa<tile::PtrType>(element);
-  if (isa<tile::BitcastOp>(op) && givesPointer && anyPointer)
+  // A pointer and the integer of its absolute address are the same lanes; a
+  // base remains with a pointer.
+  if (isa<tile::BitcastOp>(op) &&
+      isa<tile::PtrType>(tile::elementType(op->getResult(0).getType())))
     return in[0];
-  if (!uniform && !anyPointer)
+  if (!uniform && !anyBase)
     if (auto kept = affine(op, in, index))
       return *kept;
   int64_t width = uniform ? 1 : index.width;
@@ -390,10 +382,7 @@ Lanes Emitter::evaluateElementwise(Operation *op, unsigned result,
     operands.push_back(lanes.vector(value, whole ? 1 : width));
   }
   Value value = apply(op, result, operands);
-  Lanes out = uniform ? Lanes::uniform(value) : Lanes::general(value);
-  if (givesPointer)
-    out.address = lanes.zero(LLVM::LLVMPointerType::get(b.getContext()));
-  return out;
+  return uniform ? Lanes::uniform(value) : Lanes::general(value);
 }
 
 } // namespace tessera::codegen

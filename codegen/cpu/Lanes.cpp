@@ -44,8 +44,6 @@ Value LaneBuilder::real(Type type, double value) {
 }
 
 Value LaneBuilder::zero(Type type) {
-  if (isa<LLVM::LLVMPointerType>(type))
-    return LLVM::ZeroOp::create(b, loc, type);
   return isa<FloatType>(getElementTypeOrSelf(type)) ? real(type, 0)
                                                     : integer(type, 0);
 }
@@ -103,12 +101,9 @@ Value LaneBuilder::shuffle(Value x, Value y, ArrayRef<int32_t> mask) {
 }
 
 Value LaneBuilder::vector(const Lanes &lanes, int64_t width) {
-  if (lanes.isPointer()) {
-    Lanes offsets = lanes;
-    offsets.address = {};
-    Value address =
-        LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), lanes.address);
-    return add(splat(address, width), vector(offsets, width));
+  if (lanes.hasBase()) {
+    Value base = LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), lanes.base);
+    return add(splat(base, width), vector(lanes.offsets(), width));
   }
   switch (lanes.kind) {
   case Lanes::Uniform:
@@ -147,7 +142,22 @@ Value LaneBuilder::byteOffset(Value pointer, Value bytes) {
 Value LaneBuilder::firstAddress(const Lanes &lanes) {
   Value offset =
       lanes.kind == Lanes::General ? extract(lanes.value, 0) : lanes.value;
-  return byteOffset(lanes.address, offset);
+  return lanes.hasBase() ? byteOffset(lanes.base, offset) : absolute(offset);
+}
+
+Value LaneBuilder::addresses(const Lanes &lanes, int64_t width) {
+  // One base and many offsets keep the base visible to alias analysis.
+  Value offsets = vector(lanes.offsets(), width);
+  if (!lanes.hasBase())
+    return absolute(offsets);
+  return LLVM::GEPOp::create(b, loc, like(offsets, lanes.base.getType()),
+                             b.getI8Type(), lanes.base,
+                             ArrayRef<LLVM::GEPArg>{offsets});
+}
+
+Value LaneBuilder::absolute(Value address) {
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext());
+  return LLVM::IntToPtrOp::create(b, loc, like(address, pointer), address);
 }
 
 Value LaneBuilder::roundToBf16(Value value, bool towardsZero) {

@@ -3,8 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Register types: f16 and bf16 are held as f32 values that the narrow type can
-// represent, so no operation on them reaches LLVM; pointers as a scalar address
-// and byte offsets in i64; all else as itself.
+// represent, so no operation on them reaches LLVM; pointers as a scalar base
+// address and byte offsets in i64, or as absolute addresses in i64; all else as
+// itself.
 #pragma once
 
 #include "mlir/IR/Builders.h"
@@ -22,14 +23,23 @@ struct Lanes {
   Kind kind = Uniform;
   mlir::Value value;
   mlir::Value stride;
-  /// For pointers: the address that the byte offsets above are added to.
-  mlir::Value address;
+  /// For pointers into one object: the address that the byte offsets above are
+  /// added to. Pointers without a base are absolute addresses, plain integers
+  /// of 64 bits. The base is never a null pointer: LLVM treats an access
+  /// through a null base as unreachable.
+  mlir::Value base;
   /// Affine pointers whose offsets of 32 bits may wrap between two lanes: an i1
   /// that says that they do not, and the byte offsets as they are. Without
   /// `exact` they never do.
   mlir::Value exact, wrapped;
 
-  bool isPointer() const { return bool(address); }
+  bool hasBase() const { return bool(base); }
+  /// The byte offsets alone, as integers.
+  Lanes offsets() const {
+    Lanes result = *this;
+    result.base = {};
+    return result;
+  }
   static Lanes uniform(mlir::Value value) {
     return {Uniform, value, {}, {}, {}, {}};
   }
@@ -75,11 +85,15 @@ public:
   mlir::Value shuffle(mlir::Value a, mlir::Value b,
                       llvm::ArrayRef<int32_t> mask);
   /// `lanes` as a vector of `width` elements, or a scalar if width is 1.
-  /// Pointers become their address as integers.
+  /// Pointers become absolute addresses.
   mlir::Value vector(const Lanes &lanes, int64_t width);
   /// The address of pointer lanes that are uniform, or of their first lane.
   mlir::Value firstAddress(const Lanes &lanes);
+  /// The addresses of `width` > 1 pointer lanes, a vector of pointers.
+  mlir::Value addresses(const Lanes &lanes, int64_t width);
   mlir::Value byteOffset(mlir::Value pointer, mlir::Value bytes);
+  /// An absolute address, or a vector of them, as pointers.
+  mlir::Value absolute(mlir::Value address);
 
   /// Rounds f32 (scalar or vector) to the nearest bf16, ties to even.
   mlir::Value roundToBf16(mlir::Value value, bool towardsZero = false);

@@ -55,17 +55,6 @@ void Emitter::memoryStore(Value address, Type element, Value value) {
   LLVM::StoreOp::create(b, loc, value, address, tile::bytesInMemory(element));
 }
 
-Value Emitter::addressVector(const Lanes &pointers, int64_t width) {
-  // One base and many offsets keep the base visible to alias analysis.
-  Lanes offsets = pointers;
-  offsets.address = {};
-  auto type =
-      VectorType::get({width}, LLVM::LLVMPointerType::get(b.getContext()));
-  return LLVM::GEPOp::create(
-      b, loc, type, b.getI8Type(), pointers.address,
-      ArrayRef<LLVM::GEPArg>{lanes.vector(offsets, width)});
-}
-
 static bool isContiguous(const Lanes &pointers, Type element) {
   APInt stride;
   return pointers.kind == Lanes::Affine &&
@@ -137,7 +126,7 @@ Lanes Emitter::load(tile::LoadOp op, const Index &index) {
                                         tile::bytesInMemory(element));
     };
     auto anywhere = [&]() -> Value {
-      Value addresses = addressVector(pointers, width);
+      Value addresses = lanes.addresses(pointers, width);
       Value lanesMask =
           masked && !guarded
               ? lanes.vector(mask, width)
@@ -166,10 +155,7 @@ Lanes Emitter::load(tile::LoadOp op, const Index &index) {
     value = read();
   }
   value = fromMemory(element, value);
-  Lanes result = width == 1 ? Lanes::uniform(value) : Lanes::general(value);
-  if (isa<tile::PtrType>(element))
-    result.address = lanes.zero(LLVM::LLVMPointerType::get(b.getContext()));
-  return result;
+  return width == 1 ? Lanes::uniform(value) : Lanes::general(value);
 }
 
 void Emitter::store(tile::StoreOp op, const Index &index) {
@@ -199,8 +185,9 @@ void Emitter::store(tile::StoreOp op, const Index &index) {
     Value lanesMask = masked && !guarded
                           ? lanes.vector(mask, width)
                           : lanes.splat(lanes.integer(b.getI1Type(), 1), width);
-    LLVM::masked_scatter::create(b, loc, value, addressVector(pointers, width),
-                                 lanesMask, tile::bytesInMemory(element));
+    LLVM::masked_scatter::create(b, loc, value,
+                                 lanes.addresses(pointers, width), lanesMask,
+                                 tile::bytesInMemory(element));
     return {};
   };
   auto write = [&] {

@@ -299,11 +299,8 @@ Lanes Emitter::readLinear(const View &view, Type element, Value linear,
     }
   }
   value = fromStored(view, element, value);
-  Lanes result = isa<VectorType>(value.getType()) ? Lanes::general(value)
-                                                  : Lanes::uniform(value);
-  if (isa<tile::PtrType>(element))
-    result.address = lanes.zero(LLVM::LLVMPointerType::get(b.getContext()));
-  return result;
+  return isa<VectorType>(value.getType()) ? Lanes::general(value)
+                                          : Lanes::uniform(value);
 }
 
 Lanes Emitter::readBuffer(Value value, const Index &index) {

@@ -152,6 +152,7 @@ void addLlvmPasses(OpPassManager &passes, const CpuTarget &target) {
   passes.addPass(createConvertVectorToLLVMPass());
   passes.addPass(createToLlvmPass());
   passes.addPass(createReconcileUnrealizedCastsPass());
+  passes.addPass(createRejectNullBasesPass());
 }
 
 void registerCpuLlvmPasses() {
@@ -159,6 +160,7 @@ void registerCpuLlvmPasses() {
   registerPass([] { return createRewriteMathPass(); });
   registerPass([] { return createExpandBf16Pass(); });
   registerPass([] { return createToLlvmPass(); });
+  registerPass([] { return createRejectNullBasesPass(); });
 }
 
 } // namespace tessera::codegen

@@ -27,12 +27,17 @@ std::unique_ptr<mlir::Pass> createExpandBf16Pass();
 // the LLVM dialect, in one conversion.
 std::unique_ptr<mlir::Pass> createToLlvmPass();
 
+// Reports every access whose base is a constant null pointer. LLVM deletes such
+// an access and the code that leads to it. An address that a kernel computes
+// from integers is an llvm.inttoptr.
+std::unique_ptr<mlir::Pass> createRejectNullBasesPass();
+
 // All of it, in order: contraction, functions of libm, 16-bit floats that the
-// target does not have, vector operations, conversion.
+// target does not have, vector operations, conversion, null bases.
 void addLlvmPasses(mlir::OpPassManager &passes, const CpuTarget &target);
 
 // For tools: tessera-allow-contraction, tessera-rewrite-math,
-// tessera-expand-bf16, tessera-to-llvm.
+// tessera-expand-bf16, tessera-to-llvm, tessera-reject-null-bases.
 void registerCpuLlvmPasses();
 
 } // namespace tessera::codegen

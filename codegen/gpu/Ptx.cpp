@@ -19,6 +19,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
 #include "llvm/IR/PassInstrumentation.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Pass.h"
@@ -169,6 +170,19 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
       .run(module, modules);
 }
 
+// f32 alone may be fused (docs/numerics.md). An operation of bf16 or f16 is one
+// of f32 on widened operands until LLVM narrows it, contract flag and all,
+// whether this compiler wrote it so or the kernel's author. Each rounds by
+// itself.
+void fuseSinglesOnly(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::BasicBlock &block : function)
+      for (llvm::Instruction &instruction : block)
+        if (llvm::isa<llvm::FPMathOperator>(instruction) &&
+            !instruction.getType()->getScalarType()->isFloatTy())
+          instruction.setHasAllowContract(false);
+}
+
 // The passes of the back end with one more, after the load-store vectorizer
 // (ExactLoads.h), and without two:
 //   - one compares every address with the fifty before it: half of the back
@@ -274,6 +288,7 @@ PtxOutput emitPtx(llvm::Module &module, const PtxOptions &options) {
   checkEntry(module, options);
   if (options.optimize) {
     optimize(module, machine);
+    fuseSinglesOnly(module);
     keepConditionsWhole(module);
   }
   checkCalls(module);

@@ -24,8 +24,8 @@ std::string nameOf(const CompileRequest &request) {
   return std::filesystem::path(request.file).filename().string();
 }
 
-// "/NAME(LINE): error: TEXT", perhaps with "#123-D" after the word; the caret
-// stands two lines below.
+// "FOLDER/NAME(LINE): error: TEXT", perhaps with "#123-D" after the word; the
+// caret is two lines below.
 std::vector<Diagnostic> diagnosticsOf(const CompileRequest &request,
                                       const std::string &log) {
   static const std::regex pattern(

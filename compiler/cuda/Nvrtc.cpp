@@ -5,6 +5,7 @@
 #include "support/CudaTools.h"
 #include "support/Error.h"
 #include "support/Options.h"
+#include "support/Trust.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -18,6 +19,7 @@ namespace fs = std::filesystem;
 namespace {
 using Program = struct OpaqueProgram *;
 constexpr int oldestMajor = 11, oldestMinor = 2;
+const std::string sourceFolder = "/dev/null/";
 } // namespace
 
 // What we call, by the C declarations that NVIDIA documents (NVRTC, chapter 3).
@@ -76,7 +78,8 @@ static void loadBuiltinsBeside(const fs::path &library) {
   for (const auto &entry :
        fs::directory_iterator(library.parent_path(), ignored)) {
     const std::string name = entry.path().filename().string();
-    if (name.rfind("libnvrtc-builtins.so", 0) == 0)
+    if (name.rfind("libnvrtc-builtins.so", 0) == 0 &&
+        !findDistrust(entry.path()))
       dlopen(entry.path().c_str(), RTLD_NOW | RTLD_LOCAL);
   }
 }
@@ -94,10 +97,16 @@ Nvrtc::Nvrtc() {
   void *library = nullptr;
   std::string failure;
   for (const std::string &candidate : candidateLibraries()) {
+    const bool isPath = candidate.find('/') != std::string::npos;
+    if (const auto distrust = isPath ? findDistrust(candidate) : std::nullopt) {
+      if (failure.empty())
+        failure = distrust->reason + "; " + distrust->hint;
+      continue;
+    }
     library = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library) {
       file = candidate;
-      if (candidate.find('/') != std::string::npos)
+      if (isPath)
         loadBuiltinsBeside(candidate);
       break;
     }
@@ -169,8 +178,10 @@ NvrtcOutput Nvrtc::compile(const std::string &name, const std::string &text,
     return value;
   };
   // The PTX and the cubin name the source by an absolute path; ours is made up,
-  // so that they do not depend on the folder the process works in.
-  const std::string path = "/" + name;
+  // so that they do not depend on the folder the process works in. NVRTC looks
+  // for a file of that path, writes its size and time into the cubin, and takes
+  // headers from its folder: below /dev/null there is none.
+  const std::string path = sourceFolder + name;
   Program program = nullptr;
   check(api->create(&program, text.c_str(), path.c_str(), 0, nullptr, nullptr),
         "start");
@@ -199,7 +210,7 @@ NvrtcOutput Nvrtc::compile(const std::string &name, const std::string &text,
   // A place in the PTX reads like the path the user knows.
   for (size_t at = output.ptx.find("\"" + path + "\""); at != std::string::npos;
        at = output.ptx.find("\"" + path + "\"", at))
-    output.ptx.erase(at + 1, 1);
+    output.ptx.erase(at + 1, path.size() - name.size());
   return output;
 }
 

@@ -80,6 +80,7 @@ const Registry &Registry::get() {
     registerReduce(filled);
     registerCombine(filled);
     registerMapElementwise(filled);
+    registerAssembly(filled);
     registerDot(filled);
     registerCasts(filled);
     registerQuestions(filled);
@@ -227,7 +228,9 @@ Tensor BuiltinCall::pointer(size_t index) const {
   if (!value || !value->type.element.isPointer)
     fail(index, DiagnosticId::BadPointer,
          what(index) + " must be a pointer, got " + values[index].describe(),
-         values[index].isNone()
+         values[index].tupleValues()
+             ? "a tuple is not a pointer: is a comma too much where it is made?"
+         : values[index].isNone()
              ? "do this only `if` the argument `is not None`"
              : "pointers are the tensor arguments of the kernel, plus offsets");
   return *value;

@@ -127,6 +127,7 @@ void registerShape(Registry &registry);
 void registerReduce(Registry &registry);
 void registerCombine(Registry &registry);
 void registerMapElementwise(Registry &registry);
+void registerAssembly(Registry &registry);
 void registerDot(Registry &registry);
 void registerCasts(Registry &registry);
 void registerQuestions(Registry &registry);

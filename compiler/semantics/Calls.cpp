@@ -64,6 +64,10 @@ static std::string signatureOf(const syntax::FunctionDef &callee) {
 
 Value Lowering::call(const syntax::Call &expr) {
   Value function = evaluate(*expr.function);
+  // tl.dtype names the class in isinstance(x, tl.dtype); its call makes a type.
+  if (auto *module = function.as<ModuleRef>();
+      module && module->path == "tl.dtype")
+    function = BuiltinRef{Registry::get().find("dtype"), nullptr};
   if (auto *callee = function.as<FunctionRef>())
     return inlineCall(*callee->def, arguments(expr), expr.range);
   auto *builtin = function.as<BuiltinRef>();
@@ -104,6 +108,11 @@ void Lowering::bindParameters(const syntax::FunctionDef &callee,
     size_t index = parameters.size();
     if (argument.keyword.empty()) {
       index = next++;
+      if (index < parameters.size() && parameters[index].isKeywordOnly)
+        fail(DiagnosticId::TooManyArguments, argument.range,
+             "`" + callee.name + "` takes " + std::to_string(index) +
+                 " positional arguments",
+             "write " + parameters[index].name + "=...");
       if (index >= parameters.size())
         fail(DiagnosticId::TooManyArguments, argument.range,
              "`" + callee.name + "` takes " +
@@ -168,6 +177,8 @@ Value Lowering::inlineCall(const syntax::FunctionDef &callee,
                            std::vector<Argument> given,
                            const SourceRange &range) {
   At at(*this, range);
+  if (!callee.problems.empty())
+    throw CompileError(callee.problems);
   const bool compileTime = callee.isConstexpr || callee.isPlain;
   if (callee.isNamedTuple) {
     Frame fields;

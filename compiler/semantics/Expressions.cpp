@@ -159,22 +159,30 @@ static std::string chainHint(const syntax::Compare &expr) {
   return "compare pair by pair and join with &: " + chainInPairs(expr);
 }
 
-// a < b < c, for compile-time values only.
+// a < b < c is a < b and b < c: of scalars, as `and` is.
 Value Lowering::compare(const syntax::Compare &expr) {
   Value left = evaluate(*expr.left);
   Value result;
+  std::optional<Tensor> combined;
   for (size_t i = 0; i < expr.ops.size(); ++i) {
     Value right = evaluate(*expr.comparators[i]);
-    if (expr.ops.size() > 1 && (left.isDynamic() || right.isDynamic()))
+    const auto isBlock = [](const Value &value) {
+      return value.isDynamic() &&
+             (!value.tensor() || value.tensor()->type.isBlock());
+    };
+    if (expr.ops.size() > 1 && (isBlock(left) || isBlock(right)))
       fail(DiagnosticId::ChainedComparison, expr.range,
-           "chained comparisons of run-time values are not supported",
-           chainHint(expr));
+           "chained comparisons of blocks are not supported", chainHint(expr));
     result = compareTwo(expr.ops[i], left, right);
-    if (expr.ops.size() > 1 && !result.constant()->truth())
+    if (expr.ops.size() == 1)
+      return result;
+    if (const Tensor *pair = result.tensor())
+      combined = combined ? emit.logical(true, *combined, *pair) : *pair;
+    else if (!result.constant()->truth())
       return result;
     left = std::move(right);
   }
-  return result;
+  return combined ? Value(*combined) : result;
 }
 
 // Compile-time operands short-circuit or drop out; the others are combined.
@@ -209,7 +217,11 @@ Value Lowering::joined(const syntax::JoinedStr &expr) {
            "an f-string holds compile-time values only, got " +
                value.describe(),
            "print run-time values with tl.device_print(\"name\", value)");
-    text += value.constant() ? value.constant()->str() : value.describe();
+    const Const *constant = value.constant();
+    const bool quoted = constant && constant->isString() && expr.reprs[i];
+    text += quoted     ? syntax::Value(constant->string()).repr()
+            : constant ? constant->str()
+                       : value.describe();
     text += expr.texts[i + 1];
     if (text.size() > kMaxTextBytes)
       fail(DiagnosticId::ConstantArithmetic, expr.range,

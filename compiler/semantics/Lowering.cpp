@@ -260,6 +260,8 @@ OwningOpRef<ModuleOp> Lowering::run() {
          "no kernel `" + request.kernel + "` in this file",
          nearestNameHint(request.kernel, names, "functions"));
   }
+  if (!kernel->problems.empty())
+    throw CompileError(kernel->problems);
   kernelFrame.function = kernel;
   if (kernel->file)
     kernelFrame.file = kernel->file;

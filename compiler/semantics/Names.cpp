@@ -4,6 +4,7 @@
 #include "compiler/semantics/Lowering.h"
 
 #include "compiler/semantics/Prelude.h"
+#include "compiler/syntax/Arithmetic.h"
 #include "support/Names.h"
 
 #include "dialect/tile/TileDialect.h"
@@ -116,8 +117,11 @@ std::string laterHint(const std::string &module, const std::string &name) {
       "an argument or a tl.constexpr can hold it";
   constexpr Later kLater[] = {
       {"dot_scaled", "scale the operands and use tl.dot"},
-      {"inline_asm_elementwise",
-       "kernels hold no assembly; write it with the functions of tl"},
+      {"atomic_load", "write tl.atomic_add(pointer, 0), which gives what is "
+                      "there, or tl.load after a barrier"},
+      {"atomic_store", "write tl.atomic_xchg(pointer, value)"},
+      {"aggregate", "a class of typing.NamedTuple that has nothing but fields "
+                    "makes tuples with names"},
       {"slice", "a block is indexed with None and : as they are"},
       {"void", "leave it out: a function without `return` gives None"},
       {"const", "leave it out, it is an annotation of parameters"},
@@ -192,6 +196,9 @@ Value Lowering::member(const std::string &parent, const std::string &name,
   std::string path = canonical(module + "." + name);
   if (isModule(path))
     return ModuleRef{path};
+  if (module == "math")
+    if (const auto number = syntax::namedValue(path).asFloat())
+      return Const(*number);
   if (module == "tl.PropagateNan" && (name == "ALL" || name == "NONE"))
     return Const("PropagateNan." + name);
   if (module == "tl" && name == "TRITON_MAX_TENSOR_NUMEL")
@@ -239,6 +246,11 @@ std::optional<Value> Lowering::global(std::string_view name,
     return FunctionRef{symbol->function};
   case syntax::Symbol::Kind::Constant:
     return fromSyntax(symbol->value, range);
+  case syntax::Symbol::Kind::Unread:
+    fail(DiagnosticId::NotSupported, range,
+         "`" + std::string(name) + "` is set by code that is not read (" +
+             symbol->why + ")",
+         symbol->hint);
   case syntax::Symbol::Kind::Library:
     break;
   }

@@ -127,14 +127,32 @@ def swizzle2d(i, j, size_i, size_j, size_g):
 
 
 @triton.jit
-def topk(x, k: tl.constexpr, dim: tl.constexpr = None):
+def unsqueeze(x, dim: tl.constexpr):
+    return tl.expand_dims(x, dim)
+
+
+@triton.jit
+def squeeze(x, dim: tl.constexpr):
+    RANK: tl.constexpr = len(x.shape)
+    AT: tl.constexpr = dim + RANK if dim < 0 else dim
+    tl.static_assert(0 <= AT and AT < RANK, "tl.squeeze: there is no such dimension")
+    tl.static_assert(x.shape[AT] == 1, "tl.squeeze removes a dimension of size 1")
+    if RANK == 1:
+        y = x.item()
+    else:
+        y = tl.reshape(x, x.shape[:AT] + x.shape[AT + 1:])
+    return y
+
+
+@triton.jit
+def topk(x, k: tl.constexpr, dim: tl.constexpr = None, descending: tl.constexpr = True):
     LAST: tl.constexpr = len(x.shape) - 1
     tl.static_assert(dim is None or dim == LAST, "tl.topk works along the last dimension only")
     tl.static_assert(k <= x.shape[LAST], "tl.topk: k is larger than the dimension")
     index = tl.arange(0, k)
     for _axis in tl.static_range(LAST):
         index = tl.expand_dims(index, 0)
-    return tl.gather(tl.sort(x, None, True), tl.broadcast_to(index, x.shape[:-1] + (k,)), LAST)
+    return tl.gather(tl.sort(x, None, descending), tl.broadcast_to(index, x.shape[:-1] + (k,)), LAST)
 
 
 @triton.jit

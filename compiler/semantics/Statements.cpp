@@ -144,12 +144,8 @@ void Lowering::visitAnnAssign(const syntax::AnnAssign &stmt) {
     keep = attribute->attribute == "constexpr";
   else if (auto *name = stmt.annotation->as<syntax::Name>())
     keep = name->id == "constexpr";
+  // `x: tl.constexpr = n` of a run-time value keeps it, as under Triton.
   Value value = evaluate(*stmt.value);
-  if (keep && value.isDynamic())
-    fail(DiagnosticId::NotConstexpr, stmt.value->range,
-         "a tl.constexpr must be known at compile time, got " +
-             value.describe(),
-         "leave the annotation out, or compute it from constexprs only");
   assign(*stmt.target, keep ? value : materialize(value));
 }
 

@@ -5,6 +5,7 @@
 
 #include "compiler/syntax/KnownNames.h"
 #include "support/Error.h"
+#include "support/LanguageGaps.h"
 #include "support/Names.h"
 
 #include <algorithm>
@@ -19,7 +20,9 @@ public:
       : program(program), function(function) {}
 
   KernelInfo read() {
-    diagnostics = checkJitDecorators(program, function);
+    diagnostics = function.problems.empty()
+                      ? checkJitDecorators(program, function)
+                      : function.problems;
     if (!diagnostics.empty())
       throw CompileError(std::move(diagnostics));
     info.function = &function;
@@ -72,10 +75,7 @@ private:
   void readDecorator(const Expr &expr) {
     const auto *call = expr.as<Call>();
     const Expr &head = call ? *call->function : expr;
-    std::string path;
-    Value named = value(head);
-    if (const auto *name = named.get<Value::Named>())
-      path = name->path;
+    const std::string path = pathOf(head);
     if (path == "triton.jit" || path == "triton.runtime.jit.jit") {
       if (call)
         readJit(*call);
@@ -83,11 +83,28 @@ private:
       readAutotune(*call);
     } else if (path == "triton.heuristics" && call) {
       readHeuristics(*call);
-    } else {
-      report(expr.range,
-             "unknown decorator `" + (path.empty() ? dump(head) : path) + "`",
+    } else if (path.ends_with(".jit")) {
+      if (call) // of a package that gives Triton's under its own name
+        readJit(*call);
+    } else if (path.starts_with("triton.")) {
+      report(expr.range, "unknown decorator `" + path + "`",
              "use triton.jit, triton.autotune(...) or "
              "triton.heuristics(...)");
+    } else if (info.unreadConfigs.empty()) {
+      // It wraps the launch and may set constexprs there.
+      info.unreadConfigs =
+          "the decorator `" + dump(head) + "` is Python that is not run";
+    }
+  }
+
+  // Empty where the decorator is not the member of a library.
+  std::string pathOf(const Expr &head) {
+    try {
+      const Value named = value(head);
+      const auto *name = named.get<Value::Named>();
+      return name ? name->path : "";
+    } catch (const CompileError &) {
+      return "";
     }
   }
 
@@ -219,7 +236,8 @@ private:
       if (!name)
         return report(expr.range, "`key` holds what is no string",
                       "list names of parameters");
-      if (parameterOf(expr.range, *name))
+      // Triton passes over names that are not parameters.
+      if (info.signature.find(*name) >= 0)
         info.key.push_back(*name);
     }
   }
@@ -323,6 +341,38 @@ Value applyHeuristic(
     dict.items.emplace_back(Value(name), value);
   return call(heuristic.function, {Value(std::move(dict))},
               kernel.function->file);
+}
+
+std::vector<ListedKernel> listKernels(const Program &program) {
+  using Outcome = ListedKernel::Outcome;
+  std::vector<ListedKernel> found;
+  for (const StmtPtr &stmt : program.main().body) {
+    const auto *function = stmt->as<FunctionDef>();
+    if (!function || !function->isJit)
+      continue;
+    ListedKernel &kernel = found.emplace_back();
+    kernel.function = function;
+    try {
+      kernel.info = describeKernel(program, *function);
+    } catch (const CompileError &error) {
+      kernel.problems = error.diagnostics;
+      const bool isGap = std::all_of(
+          kernel.problems.begin(), kernel.problems.end(),
+          [](const Diagnostic &problem) { return isLanguageGap(problem.id); });
+      kernel.outcome = isGap ? Outcome::Unsupported : Outcome::Error;
+    }
+  }
+  for (const StmtPtr &stmt : program.main().nested) {
+    ListedKernel &kernel = found.emplace_back();
+    kernel.function = stmt->as<FunctionDef>();
+    kernel.outcome = Outcome::Unsupported;
+    kernel.problems = {Diagnostic::make(
+        DiagnosticId::UnsupportedSyntax, program.main().file,
+        kernel.function->nameRange,
+        "`" + kernel.function->name + "` is defined inside a function or class",
+        "move it to the top of the file, or launch it through tessera.jit")};
+  }
+  return found;
 }
 
 } // namespace tessera::syntax

@@ -7,6 +7,7 @@
 #include "compiler/syntax/Program.h"
 #include "compiler/syntax/Signature.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,5 +44,19 @@ KernelInfo describeKernel(const Program &program, const FunctionDef &function);
 Value applyHeuristic(
     const KernelInfo &kernel, const Heuristic &heuristic,
     const std::vector<std::pair<std::string, Value>> &arguments);
+
+// A kernel of a file for lists. `problem` says why it cannot be compiled from
+// the file: its language is not supported, or it has an error.
+struct ListedKernel {
+  enum class Outcome { Ok, Unsupported, Error };
+  const FunctionDef *function = nullptr;
+  Outcome outcome = Outcome::Ok;
+  std::optional<KernelInfo> info;   // where the outcome is Ok
+  std::vector<Diagnostic> problems; // where it is not
+};
+
+// Every kernel of the file in the order of the file, then those inside
+// functions and classes of Python. Throws nothing that a file can cause.
+std::vector<ListedKernel> listKernels(const Program &program);
 
 } // namespace tessera::syntax

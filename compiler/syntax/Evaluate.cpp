@@ -142,7 +142,8 @@ private:
       for (size_t i = 0; i < node.values.size(); ++i) {
         Value value = evaluate(*node.values[i], scope);
         const auto *plain = value.get<std::string>();
-        text += (plain ? *plain : value.repr()) + node.texts[i + 1];
+        text += (plain && !node.reprs[i] ? *plain : value.repr()) +
+                node.texts[i + 1];
         if (text.size() > maxItems)
           fail(expr, "the text is too long", "make it shorter");
       }

@@ -15,6 +15,16 @@ namespace tessera::syntax {
 
 namespace {
 
+// Whether a decorator decides code: triton.jit, or what runs while compiling.
+bool isPartOfText(const FunctionDef &function, const ExprPtr &decorator) {
+  if (function.isJit)
+    return decorator == function.decorators.at(function.jitDecorator);
+  const auto *call = decorator->as<Call>();
+  const std::string head = dump(call ? *call->function : *decorator);
+  return head.ends_with("constexpr_function") || head == "constexpr" ||
+         head.ends_with(".constexpr");
+}
+
 // All names that the code of a function reads or binds, in order.
 class NameCollector {
 public:
@@ -26,10 +36,14 @@ public:
       optional(parameter.annotation);
       optional(parameter.defaultValue);
     }
-    for (const ExprPtr &decorator : node.decorators)
-      // Only the call of the decorator itself; its arguments are evaluated.
-      expr(decorator->is<Call>() ? *decorator->to<Call>().function
-                                 : *decorator);
+    for (const ExprPtr &decorator : node.decorators) {
+      // Only triton.jit itself: the arguments are evaluated, and other
+      // decorators do not change the code.
+      const Expr &head =
+          decorator->is<Call>() ? *decorator->to<Call>().function : *decorator;
+      if (isPartOfText(node, decorator))
+        expr(head);
+    }
     block(node.body);
     std::erase_if(
         names, [&](const std::string &name) { return bound.contains(name); });
@@ -170,15 +184,9 @@ std::string functionText(const FunctionDef &function) {
     return text;
   size_t def = text.find("def " + function.name + "(");
   std::string jit;
-  for (const ExprPtr &decorator : function.decorators) {
-    std::string line = dump(*decorator);
-    const auto *call = decorator->as<Call>();
-    std::string head = call ? dump(*call->function) : line;
-    if (head == "jit" || head.ends_with(".jit") ||
-        head.ends_with("constexpr_function") || head == "constexpr" ||
-        head.ends_with(".constexpr"))
-      jit = "@" + line + "\n";
-  }
+  for (const ExprPtr &decorator : function.decorators)
+    if (isPartOfText(function, decorator))
+      jit = "@" + dump(*decorator) + "\n";
   return jit + text.substr(def);
 }
 
@@ -189,6 +197,8 @@ public:
   void visit(const FunctionDef &function) {
     if (!visited.insert(&function).second)
       return;
+    if (!function.problems.empty())
+      throw CompileError(function.problems);
     if (auto wrong = checkJitDecorators(program, function); !wrong.empty())
       throw CompileError(std::move(wrong));
     NameCollector collector;
@@ -213,6 +223,9 @@ public:
         break;
       case Symbol::Kind::Library:
         note(library(symbol->path, name));
+        break;
+      case Symbol::Kind::Unread: // an error where it is used
+        meanings += "# " + name + " is not read\n";
         break;
       }
     }

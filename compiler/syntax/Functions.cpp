@@ -212,8 +212,82 @@ static const std::map<std::string, Entry> &table() {
   return entries;
 }
 
+static const char kFinfo[] = "torch.finfo.", kIinfo[] = "torch.iinfo.";
+
+// torch.finfo(torch.float16) is the name "torch.finfo.fp16", whose members are
+// numbers.
+static Value typeLimits(const std::string &path, const Arguments &arguments,
+                        const KeywordValues &keywords) {
+  const Value *type = arguments.size() == 1 ? &arguments[0]
+                      : keywords.size() == 1 && keywords[0].first == "type"
+                          ? &keywords[0].second
+                          : nullptr;
+  const auto *dtype = type ? type->get<Value::DType>() : nullptr;
+  if (!dtype)
+    throw ValueProblem{"`" + path + "` takes a type",
+                       "write " + path + "(torch.float32)"};
+  return Value::Named{path + "." + dtype->name};
+}
+
+// The numbers that torch.finfo gives.
+static std::optional<Value> memberOfFinfo(const std::string &type,
+                                          const std::string &member) {
+  struct Limits {
+    const char *type;
+    int fraction; // bits of the significand behind the point
+    int lowest;   // exponent of the smallest normal number
+    double largest;
+    int bits;
+  };
+  static const Limits table[] = {
+      {"fp64", 52, -1022, std::numeric_limits<double>::max(), 64},
+      {"fp32", 23, -126, double(std::numeric_limits<float>::max()), 32},
+      {"bf16", 7, -126, 0x1.fep127, 16},
+      {"fp16", 10, -14, 65504, 16},
+      {"fp8e4nv", 3, -6, 448, 8},
+      {"fp8e5", 2, -14, 57344, 8}};
+  for (const Limits &limits : table) {
+    if (type != limits.type)
+      continue;
+    if (member == "max")
+      return Value(limits.largest);
+    if (member == "min")
+      return Value(-limits.largest);
+    if (member == "eps" || member == "resolution")
+      return member == "eps"
+                 ? std::optional<Value>(std::ldexp(1.0, -limits.fraction))
+                 : std::nullopt;
+    if (member == "tiny" || member == "smallest_normal")
+      return Value(std::ldexp(1.0, limits.lowest));
+    if (member == "bits")
+      return Value(limits.bits);
+  }
+  return std::nullopt;
+}
+
+// The numbers that torch.iinfo gives.
+static std::optional<Value> memberOfIinfo(const std::string &type,
+                                          const std::string &member) {
+  const bool isUnsigned = type.starts_with("u");
+  const size_t digits = type.find_first_of("0123456789");
+  if (digits == std::string::npos || type.find("fp") != std::string::npos)
+    return std::nullopt;
+  const int bits = std::atoi(type.c_str() + digits);
+  if (bits < 8 || bits > 64)
+    return std::nullopt;
+  const Int top = Int(1) << (isUnsigned ? bits : bits - 1);
+  if (member == "max")
+    return Value(Int(top - 1));
+  if (member == "min")
+    return Value(isUnsigned ? Int(0) : Int(-top));
+  if (member == "bits")
+    return Value(bits);
+  return std::nullopt;
+}
+
 bool isCallable(const std::string &path) {
-  return path == "triton.Config" || table().contains(path);
+  return path == "torch.finfo" || path == "torch.iinfo" ||
+         path == "triton.Config" || table().contains(path);
 }
 
 static std::optional<int64_t> launchNumber(const Value &value,
@@ -263,6 +337,8 @@ static Value makeConfig(const Arguments &arguments,
 
 Value callNamed(const std::string &path, const std::vector<Value> &arguments,
                 const KeywordValues &keywords) {
+  if (path == "torch.finfo" || path == "torch.iinfo")
+    return typeLimits(path, arguments, keywords);
   if (path == "triton.Config")
     return makeConfig(arguments, keywords);
   auto found = table().find(path);
@@ -300,6 +376,18 @@ Value namedValue(const std::string &written) {
        {"triton.language.core.", "triton.language.standard."})
     if (path.starts_with(part))
       path = "triton.language." + path.substr(part.size());
+  for (const char *kind : {kFinfo, kIinfo})
+    if (path.starts_with(kind)) {
+      const std::string rest = path.substr(std::string(kind).size());
+      const size_t dot = rest.find('.');
+      if (dot == std::string::npos)
+        continue;
+      const auto member = kind == kFinfo ? memberOfFinfo : memberOfIinfo;
+      if (auto value = member(rest.substr(0, dot), rest.substr(dot + 1)))
+        return *value;
+    }
+  if (path == "math.tau")
+    return 6.283185307179586;
   if (path == "math.pi")
     return 3.141592653589793;
   if (path == "math.e")
@@ -308,6 +396,18 @@ Value namedValue(const std::string &written) {
     return std::numeric_limits<double>::infinity();
   if (path == "math.nan")
     return std::numeric_limits<double>::quiet_NaN();
+  static constexpr std::pair<std::string_view, std::string_view> kTorch[] = {
+      {"torch.float8_e4m3fn", "fp8e4nv"},
+      {"torch.float8_e5m2", "fp8e5"},
+      {"torch.half", "fp16"},
+      {"torch.float", "fp32"},
+      {"torch.double", "fp64"},
+      {"torch.long", "i64"},
+      {"torch.int", "i32"},
+      {"torch.short", "i16"}};
+  for (const auto &[name, type] : kTorch)
+    if (path == name)
+      return Value::DType{std::string(type)};
   for (std::string prefix : {"triton.language.", "torch."})
     if (path.starts_with(prefix))
       if (auto dtype = dtypeFromName(path.substr(prefix.size())))

@@ -36,6 +36,10 @@ private:
     try {
       readOne(comment.text);
     } catch (const CompileError &error) {
+      if (const std::string quoted = quotedTypes(comment.text);
+          quoted != comment.text)
+        return report("the types of a hint are texts",
+                      "write # tessera: " + quoted);
       report("malformed hint: " + (error.diagnostics.empty()
                                        ? error.message
                                        : error.diagnostics[0].message),
@@ -44,6 +48,28 @@ private:
     } catch (const Error &error) {
       report(error.message, error.hint);
     }
+  }
+
+  // The hint with quotes around types that have none: X=*fp32:16, n=i32.
+  static std::string quotedTypes(const std::string &text) {
+    std::string result;
+    for (size_t at = 0; at < text.size();) {
+      result += text[at++];
+      if (result.back() != '=')
+        continue;
+      while (at < text.size() && text[at] == ' ')
+        result += text[at++];
+      const size_t end = text.find_first_of(" ,)", at);
+      if (end == std::string::npos)
+        continue;
+      const std::string word = text.substr(at, end - at);
+      const std::string plain = word.substr(word.starts_with('*') ? 1 : 0);
+      if (elementBits(plain.substr(0, plain.find(':'))) == 0)
+        continue;
+      result += "\"" + word + "\"";
+      at = end;
+    }
+    return result;
   }
 
   void report(std::string message, std::string help) {

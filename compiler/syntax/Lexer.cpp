@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/syntax/Lexer.h"
 
+#include "compiler/syntax/FormatScan.h"
+
 #include <algorithm>
 #include <array>
 
@@ -318,7 +320,8 @@ private:
       while (isNamePart(peek()))
         ++pos;
       size_t length = pos - start;
-      if ((peek() == '"' || peek() == '\'') && isStringPrefix(start, length)) {
+      if ((peek() == '"' || peek() == '\'') &&
+          isStringPrefix(text.substr(start, length))) {
         pos = start;
         return string(length);
       }
@@ -339,16 +342,6 @@ private:
         return operatorToken(start, op);
       }
     strangeCharacter(start);
-  }
-
-  bool isStringPrefix(size_t start, size_t length) const {
-    if (length > 2)
-      return false;
-    for (size_t i = 0; i < length; ++i)
-      if (std::string_view("rbfut").find(char(text[start + i] | 0x20)) ==
-          std::string_view::npos)
-        return false;
-    return true;
   }
 
   void operatorToken(size_t start, std::string_view op) {
@@ -398,6 +391,10 @@ private:
         place.column += uint32_t(result.errorOffset);
         place.endColumn = place.column + 1;
       }
+      if (result.foreign)
+        return foreign(start, result.length, range,
+                       Diagnostic::make(result.id, file, place, result.error,
+                                        result.hint));
       report(result.id, place, result.error, result.hint);
       kind = TokenKind::Invalid;
     }
@@ -410,12 +407,28 @@ private:
     list.tokens.push_back(token);
   }
 
+  // Python that kernels do not have: reported where a kernel needs it.
+  void foreign(size_t start, size_t length, const SourceRange &range,
+               Diagnostic diagnostic) {
+    Token &token = push(TokenKind::Foreign, start, length);
+    token.range = range;
+    token.value = uint32_t(list.foreign.size());
+    list.foreign.push_back(std::move(diagnostic));
+  }
+
   void number() { literal(TokenKind::Number, readNumber(text.substr(pos))); }
 
   void string(size_t prefix) {
     LiteralResult result = readString(text.substr(pos), prefix);
-    if (result.formatted && result.error.empty())
-      formatted(prefix, result.length);
+    const std::string_view letters = text.substr(pos, prefix);
+    const bool isTemplate = letters.find_first_of("tT") != letters.npos;
+    const size_t length = result.formatted || isTemplate
+                              ? formattedLength(text.substr(pos), prefix)
+                              : 0;
+    if (isTemplate && length)
+      result.length = length;
+    if (result.formatted && !isTemplate && (length || result.error.empty()))
+      formatted(prefix, length ? length : result.length);
     else
       literal(TokenKind::String, result);
   }
@@ -432,11 +445,19 @@ private:
     pos += prefix + quote.size();
     std::string piece;
     auto flush = [&] {
-      LiteralResult part = readString(raw + quote + piece + quote, raw.size());
+      LiteralResult part;
+      if (raw.empty())
+        part = readString("'''" + piece + "'''", 0);
+      else
+        part.value = Value(piece);
+      piece.clear();
+      if (!part.error.empty() && part.foreign)
+        return foreign(pos, 0, rangeAt(pos, 0),
+                       Diagnostic::make(part.id, file, rangeAt(pos, 1),
+                                        part.error, part.hint));
       Token &token = push(TokenKind::String, pos, 0);
       token.value = uint32_t(list.values.size());
       list.values.push_back(part.value);
-      piece.clear();
       if (part.error.empty())
         return;
       token.kind = TokenKind::Invalid;
@@ -457,13 +478,26 @@ private:
         push(TokenKind::Invalid, pos, 0);
         break;
       }
+      if (raw.empty() && (c == '"' || c == '\''))
+        piece += '\\'; // it ends no piece
+      if (c == '\n' && piece.ends_with('\r'))
+        piece.pop_back(); // Python sees \n
       piece += c;
       if (c == '\n') {
         newLine();
         continue;
       }
       pos += brace ? 2 : 1;
-      if (c == '\\' && pos < end && peek() != '\n')
+      if (c != '\\' || pos >= end || peek() == '\n')
+        continue;
+      if (peek() == '{' || peek() == '}') { // the backslash itself
+        piece += raw.empty() ? "\\" : "";
+        continue;
+      }
+      if (raw.empty() && peek() == 'N' && peek(1) == '{')
+        while (pos < end && peek() != '}' && peek() != '\n')
+          piece += text[pos++];
+      if (pos < end && peek() != '\n')
         piece += text[pos++];
     }
     flush();
@@ -478,42 +512,37 @@ private:
 
   // {expression} of an f-string that ends at `end`. False if it is not closed.
   bool placeholder(size_t end) {
-    size_t close = pos + 1, depth = 0, format = 0;
-    char quote = 0;
-    for (; close < end; ++close) {
-      char c = text[close];
-      if (quote)
-        quote = c == quote ? 0 : quote;
-      else if (c == '"' || c == '\'')
-        quote = c;
-      else if (c == '(' || c == '[' || c == '{')
-        ++depth;
-      else if (c == '}' && !depth)
-        break;
-      else if (!depth && !format &&
-               (c == ':' || (c == '!' && text[close + 1] != '=')))
-        format = close;
-      else if ((c == ')' || c == ']' || c == '}') && depth)
-        --depth;
-    }
-    if (close >= end)
+    const FormatField field = scanField(text.substr(0, end), pos);
+    if (!field.close)
       return false;
     operatorToken(pos, "{");
     if (gaveUp)
       return false;
     ++pos;
     std::string_view whole = text;
-    text = text.substr(0, format ? format : close);
+    text = text.substr(0, field.expressionEnd);
     size_t open = brackets.size();
     lexTokens();
     text = whole;
     if (gaveUp)
       return false;
     // The tokens may have ended before, at a bracket that was never closed.
-    skipTo(format ? format : close);
-    if (format)
-      push(TokenKind::Operator, format, 1);
-    skipTo(close);
+    skipTo(field.expressionEnd);
+    if (field.conversion) {
+      skipTo(field.conversion);
+      push(TokenKind::Operator, field.conversion, 1);
+      const size_t name = field.conversion + 1;
+      size_t length = 0;
+      while (name + length < field.close && isNamePart(text[name + length]))
+        ++length;
+      if (length)
+        push(TokenKind::Name, name, length);
+    }
+    if (field.format) {
+      skipTo(field.format);
+      push(TokenKind::Operator, field.format, 1);
+    }
+    skipTo(field.close);
     if (brackets.size() == open && open)
       operatorToken(pos, "}");
     ++pos;
@@ -532,11 +561,15 @@ private:
     unsigned char first = shown[0];
     if (first < 32 || first == 127)
       shown = "byte " + std::to_string(first);
-    report(DiagnosticId::InvalidText, rangeAt(start, pos - start),
-           "unexpected character `" + shown + "`",
-           ascii ? "remove it"
-                 : "names and operators are ASCII; other characters belong "
-                   "into comments and strings");
+    const SourceRange range = rangeAt(start, pos - start);
+    const std::string message = "unexpected character `" + shown + "`";
+    if (!ascii) // Python's names may hold it
+      return foreign(
+          start, pos - start, range,
+          Diagnostic::make(DiagnosticId::InvalidText, file, range, message,
+                           "names and operators are ASCII; other characters "
+                           "belong into comments and strings"));
+    report(DiagnosticId::InvalidText, range, message, "remove it");
     push(TokenKind::Invalid, start, pos - start);
   }
 

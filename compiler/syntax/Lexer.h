@@ -26,6 +26,9 @@ enum class TokenKind {
   Newline,
   Indent,
   Dedent,
+  // Python that kernels do not have, such as b"bytes". `value` is the index of
+  // the diagnostic that is reported if a kernel needs it.
+  Foreign,
   Invalid, // already reported
   End,
 };
@@ -47,6 +50,7 @@ struct TokenList {
   std::vector<Value> values; // of numbers and strings
   std::vector<HintComment> hints;
   std::vector<Diagnostic> diagnostics;
+  std::vector<Diagnostic> foreign; // of Foreign tokens
 };
 
 inline constexpr size_t maxFileBytes = 1 << 20;
@@ -66,6 +70,7 @@ struct LiteralResult {
   DiagnosticId id = DiagnosticId::SyntaxError;
   std::string error, hint; // error empty: good
   size_t errorOffset = 0;
+  bool foreign = false;   // an error only where a kernel needs the literal
   bool formatted = false; // f"..."; the value still has its braces
 };
 LiteralResult readNumber(std::string_view text);

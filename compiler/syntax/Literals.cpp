@@ -65,9 +65,10 @@ private:
     }
   }
 
-  void fail(std::string message, std::string hint) {
-    if (!result.error.empty())
+  void fail(std::string message, std::string hint, bool foreign = false) {
+    if (!result.error.empty() && (foreign || !result.foreign))
       return;
+    result.foreign = foreign;
     result.id = DiagnosticId::InvalidNumber;
     result.error = std::move(message);
     result.hint = std::move(hint);
@@ -102,7 +103,7 @@ private:
       unsigned digit = unsigned(digitValue(c));
       if (value > (limit - digit) / unsigned(base)) {
         fail("the number needs more than 127 bits",
-             "kernels compute with at most 64 bits");
+             "kernels compute with at most 64 bits", true);
         return;
       }
       value = value * unsigned(base) + digit;
@@ -150,7 +151,7 @@ private:
       unsigned digit = unsigned(c - '0');
       if (value > (limit - digit) / 10) {
         fail("the number needs more than 127 bits",
-             "kernels compute with at most 64 bits");
+             "kernels compute with at most 64 bits", true);
         return;
       }
       value = value * 10 + digit;
@@ -172,11 +173,26 @@ private:
     result.value = Value(value);
   }
 
+  // Python reads `1if x else 0` as `1 if x else 0`.
+  bool wordFollows() const {
+    for (std::string_view word :
+         {"and", "else", "for", "if", "in", "is", "not", "or"})
+      if (text.substr(pos, word.size()) == word &&
+          !isNameChar(peek(word.size())))
+        return true;
+    return false;
+  }
+
   LiteralResult finish() {
-    if (result.error.empty() && (peek() == 'j' || peek() == 'J') &&
-        !isNameChar(peek(1))) {
-      fail("complex numbers are not supported", "use two floats");
+    if ((result.error.empty() || result.foreign) &&
+        (peek() == 'j' || peek() == 'J') && !isNameChar(peek(1))) {
+      fail("complex numbers are not supported", "use two floats", true);
       result.id = DiagnosticId::UnsupportedSyntax;
+      ++pos;
+    }
+    if (isNameChar(peek()) && wordFollows()) {
+      result.length = pos;
+      return std::move(result);
     }
     if (isNameChar(peek()))
       fail("invalid number",
@@ -250,9 +266,10 @@ public:
 
 private:
   void fail(DiagnosticId id, size_t offset, std::string message,
-            std::string hint) {
-    if (!result.error.empty())
+            std::string hint, bool foreign = false) {
+    if (!result.error.empty() && (foreign || !result.foreign))
       return;
+    result.foreign = foreign;
     result.id = id;
     result.error = std::move(message);
     result.hint = std::move(hint);
@@ -264,10 +281,10 @@ private:
     if (flags.find('t') != std::string::npos)
       fail(DiagnosticId::UnsupportedSyntax, 0,
            "template strings are not supported",
-           "write a plain string or an f-string");
+           "write a plain string or an f-string", true);
     else if (flags.find('b') != std::string::npos)
       fail(DiagnosticId::UnsupportedSyntax, 0, "bytes are not supported",
-           "drop the b before the string");
+           "drop the b before the string", true);
   }
 
   void hexEscape(size_t start, size_t digitCount) {
@@ -276,8 +293,12 @@ private:
     for (; read < digitCount && pos < text.size() && digitValue(text[pos]) < 16;
          ++read)
       code = code * 16 + uint32_t(digitValue(text[pos++]));
-    if (read < digitCount || code > 0x10ffff ||
-        (code >= 0xd800 && code < 0xe000)) {
+    if (read == digitCount && code >= 0xd800 && code < 0xe000) {
+      fail(DiagnosticId::InvalidString, start, "half of a surrogate pair",
+           "write the character itself", true);
+      return;
+    }
+    if (read < digitCount || code > 0x10ffff) {
       fail(DiagnosticId::InvalidString, start, "invalid escape in a string",
            "\\x takes 2 hexadecimal digits, \\u 4 and \\U 8");
       return;
@@ -294,10 +315,12 @@ private:
     char c = text[pos];
     if (raw) {
       out += '\\';
-      if (c != '\r')
-        out += text[pos++];
+      if (text.substr(pos, 2) == "\r\n")
+        ++pos; // Python sees \n
+      out += text[pos++];
       return;
     }
+    const bool bytes = flags.find('b') != std::string::npos;
     static constexpr std::string_view from = "abfnrtv\\'\"";
     static constexpr std::string_view to = "\a\b\f\n\r\t\v\\'\"";
     if (size_t index = from.find(c); index != std::string_view::npos) {
@@ -307,7 +330,7 @@ private:
       ++pos;
     } else if (text.substr(pos, 2) == "\r\n") {
       pos += 2;
-    } else if (c == 'x' || c == 'u' || c == 'U') {
+    } else if (c == 'x' || (!bytes && (c == 'u' || c == 'U'))) {
       ++pos;
       hexEscape(start, c == 'x' ? 2 : c == 'u' ? 4 : 8);
     } else if (c >= '0' && c <= '7') {
@@ -317,10 +340,11 @@ private:
            ++i)
         code = code * 8 + uint32_t(text[pos++] - '0');
       appendUtf8(out, code);
-    } else if (c == 'N') {
+    } else if (c == 'N' && !bytes) {
       ++pos;
       fail(DiagnosticId::InvalidString, start,
-           "named characters are not supported", "use \\u and its number");
+           "named characters are not supported", "use \\u and its number",
+           true);
     } else {
       out += '\\'; // as Python keeps what is no escape
     }

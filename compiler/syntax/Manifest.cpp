@@ -93,19 +93,33 @@ static Json kernelToJson(const KernelInfo &kernel) {
   return json;
 }
 
+static Json unsupportedToJson(const ListedKernel &kernel) {
+  KernelInfo info;
+  info.function = kernel.function;
+  for (const Parameter &parameter : kernel.function->parameters) {
+    KernelParameter known;
+    known.name = parameter.name;
+    known.isConstexpr = parameter.isConstexpr;
+    info.signature.parameters.push_back(std::move(known));
+  }
+  Json json = kernelToJson(info);
+  json["unsupported"] = Json::array();
+  for (const Diagnostic &problem : kernel.problems)
+    json["unsupported"].push_back(problem.message);
+  return json;
+}
+
 std::string manifestJson(const Program &program) {
   Json kernels = Json::array();
   std::vector<Diagnostic> diagnostics;
-  for (const StmtPtr &stmt : program.main().body) {
-    const auto *function = stmt->as<FunctionDef>();
-    if (!function || !function->isJit)
-      continue;
-    try {
-      kernels.push_back(kernelToJson(describeKernel(program, *function)));
-    } catch (const CompileError &error) {
-      diagnostics.insert(diagnostics.end(), error.diagnostics.begin(),
-                         error.diagnostics.end());
-    }
+  for (const ListedKernel &kernel : listKernels(program)) {
+    if (kernel.info)
+      kernels.push_back(kernelToJson(*kernel.info));
+    else if (kernel.outcome == ListedKernel::Outcome::Unsupported)
+      kernels.push_back(unsupportedToJson(kernel));
+    else
+      diagnostics.insert(diagnostics.end(), kernel.problems.begin(),
+                         kernel.problems.end());
   }
   if (!diagnostics.empty())
     throw CompileError(std::move(diagnostics));

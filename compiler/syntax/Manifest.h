@@ -13,9 +13,10 @@ namespace tessera::syntax {
 // "default"?, "doNotSpecialize"?, "doNotSpecializeAlignment"?}], "configs",
 // "key", "heuristics": {PARAM: TEXT}, "hints": {"cpu", "space":
 // [{"values": {PARAM: [...]}, "where"?}], "stages", "swap_ab", "predicate"},
-// "instances": {NAME: {"args", "num_warps", "num_stages"}}}]}. Every jit
-// function of the file is listed. Throws CompileError with everything that is
-// wrong.
+// "instances": {NAME: {"args", "num_warps", "num_stages"}}, "unsupported"?:
+// [TEXT]}]}. Every jit function of the file is listed. A kernel whose language
+// is not supported has "unsupported" and nothing that is evaluated. Throws
+// CompileError with everything that is wrong.
 std::string manifestJson(const Program &program);
 
 } // namespace tessera::syntax

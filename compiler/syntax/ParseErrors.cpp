@@ -5,6 +5,7 @@
 
 #include "compiler/syntax/Lexer.h"
 
+#include <algorithm>
 #include <string>
 
 namespace tessera::syntax {
@@ -29,10 +30,34 @@ std::string Parser::missedHint(std::string_view wanted) const {
   return {};
 }
 
+void Parser::reportForeign(const Token &token) {
+  const Diagnostic &diagnostic = list.foreign[token.value];
+  foreignPlaces.insert({diagnostic.range.line, diagnostic.range.column});
+  list.diagnostics.push_back(diagnostic);
+  throw Recover();
+}
+
+// Whether there are reports since `reported` and all are of valid Python that
+// kernels do not have.
+bool Parser::isPythonSince(size_t reported) const {
+  const auto &all = list.diagnostics;
+  return all.size() > reported &&
+         std::all_of(all.begin() + ptrdiff_t(reported), all.end(),
+                     [&](const Diagnostic &diagnostic) {
+                       return diagnostic.id ==
+                                  DiagnosticId::UnsupportedSyntax ||
+                              diagnostic.id == DiagnosticId::TooComplex ||
+                              foreignPlaces.count({diagnostic.range.line,
+                                                   diagnostic.range.column});
+                     });
+}
+
 void Parser::unexpected(std::string_view wanted) {
   const Token &token = peek();
   if (token.kind == TokenKind::Invalid) // reported by the lexer
     throw Recover();
+  if (token.kind == TokenKind::Foreign)
+    reportForeign(token);
   std::string found;
   switch (token.kind) {
   case TokenKind::End:

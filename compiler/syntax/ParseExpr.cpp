@@ -29,6 +29,7 @@ bool Parser::expressionStarts() const {
   case TokenKind::Number:
   case TokenKind::String:
   case TokenKind::FormatOpen:
+  case TokenKind::Foreign:
   case TokenKind::Invalid:
     return true;
   default:
@@ -97,7 +98,7 @@ ExprPtr Parser::parseLambda() {
                 "write a @triton.jit function");
   auto node = std::make_unique<Lambda>();
   while (!at(":")) {
-    if (at("*") || at("**"))
+    if (at("*") || at("**") || at("/"))
       unsupported(peek().range, "variable parameters of a lambda",
                   "name the parameters");
     const Token &name = expectName("a parameter");
@@ -319,7 +320,7 @@ ExprPtr Parser::parseCall(ExprPtr function) {
         break;
       continue;
     }
-    if (at("*") && node->keywords.empty()) {
+    if (at("*")) {
       next();
       auto starred = std::make_unique<Starred>();
       starred->value = parseExpression();
@@ -383,6 +384,8 @@ ExprPtr Parser::parseSubscript(ExprPtr value) {
 ExprPtr Parser::parseSubscriptItem() {
   SourceRange start = peek().range;
   ExprPtr lower;
+  if (at("*"))
+    unsupported(start, "`*` in a subscript", "write the indices out");
   if (!at(":")) {
     lower = parseExpression();
     if (!at(":"))
@@ -419,6 +422,8 @@ ExprPtr Parser::parseAtom() {
   case TokenKind::String:
   case TokenKind::FormatOpen:
     return parseString();
+  case TokenKind::Foreign:
+    reportForeign(token);
   default:
     break;
   }
@@ -468,16 +473,24 @@ void Parser::parseFormatted(JoinedStr &node) {
       node.texts.back() += *list.values[next().value].get<std::string>();
       continue;
     }
+    const char *from = peek().text.data() + 1;
     if (!accept("{"))
       unexpected("`{` in an f-string");
     countLink();
-    node.values.push_back(parseExpression());
-    node.texts.emplace_back();
-    while (!functionDepth && !at("}") && !at(TokenKind::FormatClose))
+    node.values.push_back(parseExpressionList(/*allowStar=*/true));
+    // {x=} is the text of the expression, then its repr.
+    bool repr = accept("=");
+    if (repr)
+      node.texts.back() += std::string(from, peek().text.data());
+    if (at("!") && (peek(1).text == "r" || peek(1).text == "s")) {
       next();
+      repr = next().text == "r";
+    }
     if (!at("}"))
-      unsupported(peek().range, "a format or `=` or `!` in an f-string",
+      unsupported(peek().range, "a format in an f-string",
                   "write {expression} alone");
+    node.reprs.push_back(repr);
+    node.texts.emplace_back();
     next();
   }
   next();
@@ -553,12 +566,15 @@ ExprPtr Parser::parseDictDisplay() {
       node->keys.push_back(nullptr);
       node->values.push_back(parseOr());
     } else {
-      ExprPtr key = parseExpression();
+      ExprPtr key = parseElement();
+      if (at("for")) // a set, whose order is not defined
+        unsupported(peek().range, "a set comprehension",
+                    "write a list: [... for x in ...]");
       if (!at(":")) { // a set: only what it holds matters
         auto set = std::make_unique<ListExpr>();
         set->elements.push_back(std::move(key));
         while (accept(",") && !at("}"))
-          set->elements.push_back(parseExpression());
+          set->elements.push_back(parseElement());
         expect("}", "the set");
         set->range = since(start);
         return set;

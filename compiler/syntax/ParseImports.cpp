@@ -25,8 +25,14 @@ void Parser::parseImport(Block &block) {
       node->alias = node->module.substr(0, node->module.find('.'));
     }
     node->range = since(start);
+    noteImport(node->alias, node->hasAlias ? node->module : node->alias);
     block.push_back(std::move(node));
   } while (accept(","));
+}
+
+// Which names are Triton's decides what is a kernel.
+void Parser::noteImport(std::string alias, std::string path) {
+  imported.insert_or_assign(std::move(alias), std::move(path));
 }
 
 void Parser::parseImportFrom(Block &block) {
@@ -39,8 +45,15 @@ void Parser::parseImportFrom(Block &block) {
     module = parseDottedName();
   expect("import", "the module");
   bool parenthesis = accept("(");
-  if (at("*"))
-    unsupported(peek().range, "`import *`", "name what is imported");
+  if (at("*")) {
+    auto node = std::make_unique<ImportFrom>(next().range);
+    node->level = level;
+    node->module = module;
+    node->name = node->alias = "*";
+    hasStarImport = true;
+    block.push_back(std::move(node));
+    return;
+  }
   do {
     if (parenthesis && at(")"))
       break;
@@ -52,6 +65,8 @@ void Parser::parseImportFrom(Block &block) {
     node->alias =
         accept("as") ? std::string(expectName("the import").text) : node->name;
     node->range = since(start);
+    noteImport(node->alias, std::string(level, '.') + module +
+                                (module.empty() ? "" : ".") + node->name);
     block.push_back(std::move(node));
   } while (accept(","));
   if (parenthesis)

@@ -102,18 +102,30 @@ std::unique_ptr<Module> Parser::parseFile() {
   module->file = file;
   parseModuleBody(*module);
   module->docstring = takeDocstring(module->body);
-  std::vector<std::string_view> names;
   std::erase_if(module->body,
                 [](const StmtPtr &stmt) { return stmt->is<ExprStmt>(); });
-  for (const StmtPtr &stmt : module->body)
-    if (const auto *function = stmt->as<FunctionDef>()) {
-      if (std::find(names.begin(), names.end(), function->name) != names.end())
-        report(DiagnosticId::DuplicateName, function->nameRange,
-               "`" + function->name + "` is defined twice",
-               "rename or remove one of the functions");
-      names.push_back(function->name);
-    }
+  markDuplicates(*module);
+  module->nested = std::move(nested);
   return module;
+}
+
+// Of two kernels of one name it is not clear which is meant: an error of the
+// use. Of host functions, as with @overload, the last one counts.
+void Parser::markDuplicates(Module &module) {
+  std::map<std::string_view, FunctionDef *> kernels;
+  for (const StmtPtr &stmt : module.body) {
+    auto *function = stmt->as<FunctionDef>();
+    if (!function || (!function->isJit && !function->isConstexpr))
+      continue;
+    auto [first, isFirst] = kernels.emplace(function->name, function);
+    if (isFirst)
+      continue;
+    for (FunctionDef *either : {first->second, function})
+      either->problems.push_back(Diagnostic::make(
+          DiagnosticId::DuplicateName, file, function->nameRange,
+          "`" + function->name + "` is defined twice",
+          "rename or remove one of the functions"));
+  }
 }
 
 void Parser::parseModuleBody(Module &module) {
@@ -160,13 +172,13 @@ void Parser::attachHints(FunctionDef &function, uint32_t beforeLine) {
 }
 
 void Parser::parseStatement(Block &block) {
-  size_t start = position;
+  const size_t start = position, reported = list.diagnostics.size();
   try {
     Deeper deeper(*this);
     links = 0;
     if (at(TokenKind::Indent))
       unexpected("a statement");
-    if (hostStatementStarts())
+    if (hostStatementStarts() || softKeywordStarts())
       return skipHostCode(block);
     rejectKeyword();
     if (at("@") || at("def"))
@@ -180,6 +192,8 @@ void Parser::parseStatement(Block &block) {
     else
       parseSimpleLine(block);
   } catch (const Recover &) {
+    if (!functionDepth && isPythonSince(reported))
+      return skipUnread(block, start, reported);
     const bool attempt = list.tokens[start].is("try");
     recover();
     if (position == start)
@@ -283,9 +297,13 @@ static std::string elementHint(const Expr &block) {
          "), or write memory with tl.store";
 }
 
+// x[i] or x.y, which code around kernels may assign to.
+static bool isElement(const Expr &target) {
+  return target.is<Subscript>() || target.is<Attribute>();
+}
+
 void Parser::checkTarget(const Expr &target) {
-  if (!functionDepth && (target.is<Subscript>() || target.is<Attribute>() ||
-                         target.is<Starred>()))
+  if (!functionDepth && (isElement(target) || target.is<Starred>()))
     return; // code around kernels; binds no name of theirs
   switch (target.kind) {
   case ExprKind::Name:
@@ -313,6 +331,9 @@ void Parser::checkTarget(const Expr &target) {
 }
 
 void Parser::checkIterationTarget(const Expr &target) {
+  if (!functionDepth && (isElement(target) || target.is<ListExpr>()))
+    unsupported(target.range, "a loop variable that is not a name",
+                "write `for i in ...`");
   if (!target.is<Name>() && !target.is<TupleExpr>())
     fail(DiagnosticId::SyntaxError, target.range,
          "the loop variable must be a name", "write `for i in ...`");
@@ -331,6 +352,9 @@ void Parser::parseExpressionStatement(Block &block) {
   SourceRange start = peek().range;
   ExprPtr first = parseExpressionList(true);
   if (at(":")) {
+    if (!functionDepth && isElement(*first))
+      unsupported(first->range, "an annotation of an element or attribute",
+                  "write `name: type = value`");
     if (!first->is<Name>())
       fail(DiagnosticId::SyntaxError, first->range,
            "only a name can have an annotation", "write `name: type = value`");
@@ -348,6 +372,9 @@ void Parser::parseExpressionStatement(Block &block) {
     if (!at(spelling))
       continue;
     checkTarget(*first);
+    if (!functionDepth && isElement(*first))
+      unsupported(first->range, "changing an element or attribute",
+                  "write the final value");
     if (!first->is<Name>())
       fail(DiagnosticId::SyntaxError, first->range,
            "`" + std::string(spelling) + "` takes one name on its left",
@@ -468,154 +495,6 @@ void Parser::parseIf(Block &block) {
   block.push_back(std::move(node));
 }
 
-// Whether the expression is NAME or something.NAME.
-bool Parser::endsWithName(const Expr *expr, std::string_view name) {
-  if (!expr)
-    return false;
-  if (const auto *plain = expr->as<Name>())
-    return plain->id == name;
-  if (const auto *attribute = expr->as<Attribute>())
-    return attribute->attribute == name;
-  if (const auto *constant = expr->as<Constant>())
-    if (const std::string *text = constant->value.get<std::string>())
-      return *text == name || text->ends_with("." + std::string(name));
-  return false;
-}
-
-void Parser::parseParameters(FunctionDef &function) {
-  expect("(", "the name of the function");
-  while (!at(")")) {
-    if (at("*") || at("**") || at("/"))
-      unsupported(peek().range,
-                  "`" + std::string(peek().text) + "` among parameters",
-                  "name every parameter");
-    const Token &name = expectName("a parameter");
-    Parameter parameter;
-    parameter.name = std::string(name.text);
-    parameter.range = name.range;
-    for (const Parameter &other : function.parameters)
-      if (other.name == parameter.name)
-        report(DiagnosticId::DuplicateName, name.range,
-               "two parameters are called `" + parameter.name + "`",
-               "rename one");
-    if (accept(":"))
-      parameter.annotation = parseExpression();
-    parameter.isConstexpr =
-        endsWithName(parameter.annotation.get(), "constexpr");
-    if (accept("="))
-      parameter.defaultValue = parseExpression();
-    else if (!function.parameters.empty() &&
-             function.parameters.back().defaultValue)
-      report(DiagnosticId::SyntaxError, name.range,
-             "a parameter without a default after one with a default",
-             "give it a default, or move it to the front");
-    function.parameters.push_back(std::move(parameter));
-    if (!accept(","))
-      break;
-  }
-  expect(")", "the parameters");
-}
-
-void Parser::parseFunction(Block &block) {
-  SourceRange first = peek().range;
-  if (functionDepth)
-    unsupported(first, "a function inside a function",
-                "move it to the top of the file");
-  auto node = std::make_unique<FunctionDef>();
-  node->file = file;
-  while (accept("@")) {
-    node->decorators.push_back(parseExpression());
-    if (!at(TokenKind::Newline))
-      unexpected("the end of the line");
-    next();
-  }
-  if (at("async") || at("class"))
-    return skipHostCode(block);
-  if (!at("def"))
-    unexpected("`def` after the decorators");
-  SourceRange start = next().range;
-  attachHints(*node, start.line);
-  for (const ExprPtr &decorator : node->decorators) {
-    const auto *call = decorator->as<Call>();
-    const Expr *head = call ? call->function.get() : decorator.get();
-    node->isJit |= endsWithName(head, "jit");
-    node->isConstexpr |= endsWithName(head, "constexpr_function") ||
-                         endsWithName(head, "constexpr");
-  }
-  bool isHost = !node->isJit && !node->isConstexpr;
-  const Token &name = expectName("the function");
-  node->name = std::string(name.text);
-  node->nameRange = name.range;
-  node->range = since(start);
-  if (!isHost) {
-    parseSignatureAndBody(*node, start);
-  } else if (!node->decorators.empty() || !parsePlainFunction(*node, start)) {
-    // Known by name, so that a call of it is an error that says why.
-    skipHostCode(block);
-  }
-  block.push_back(std::move(node));
-}
-
-void Parser::parseSignatureAndBody(FunctionDef &node,
-                                   const SourceRange &start) {
-  parseParameters(node);
-  if (accept("->"))
-    parseExpression();
-  node.range = since(start);
-  ++functionDepth;
-  runsAtCompileTime = node.isConstexpr || !node.isJit;
-  isHostFunction = !node.isConstexpr && !node.isJit;
-  try {
-    parseSuite(node.body, "the parameters");
-  } catch (...) {
-    --functionDepth;
-    runsAtCompileTime = isHostFunction = false;
-    throw;
-  }
-  --functionDepth;
-  runsAtCompileTime = isHostFunction = false;
-  node.docstring = takeDocstring(node.body);
-}
-
-// Reads a function of Python where kernels have all that it uses. Where not,
-// nothing is read, nothing reported: it is code around kernels.
-bool Parser::parsePlainFunction(FunctionDef &node, const SourceRange &start) {
-  const size_t first = position, reported = list.diagnostics.size();
-  try {
-    parseSignatureAndBody(node, start);
-    if (list.diagnostics.size() == reported) {
-      skippedHostCode = true;
-      return node.isPlain = true;
-    }
-  } catch (const Recover &) {
-  }
-  list.diagnostics.erase(list.diagnostics.begin() + ptrdiff_t(reported),
-                         list.diagnostics.end());
-  position = first;
-  node.parameters.clear();
-  node.body.clear();
-  node.range = since(start);
-  return false;
-}
-
-std::string Parser::takeDocstring(Block &body) {
-  auto textOf = [](const Stmt &stmt) {
-    const auto *statement = stmt.as<ExprStmt>();
-    const auto *constant =
-        statement ? statement->value->as<Constant>() : nullptr;
-    return constant ? constant->value.get<std::string>() : nullptr;
-  };
-  // The strings behind it have no effect, and no second reading of what the
-  // printed tree says shall take one of them for the docstring.
-  std::string result;
-  auto end = body.begin();
-  for (; end != body.end() && textOf(**end); ++end)
-    if (end == body.begin())
-      result = *textOf(**end);
-  body.erase(body.begin(), end);
-  return result;
-}
-
 ExprPtr Parser::parseSingleExpression() {
   try {
     ExprPtr expr = parseExpressionList();
@@ -632,8 +511,13 @@ ExprPtr Parser::parseSingleExpression() {
 }
 
 // In the order of the file, each place once, not too many.
-std::vector<Diagnostic> Parser::takeDiagnostics() {
-  std::vector<Diagnostic> result = std::move(list.diagnostics);
+std::vector<Diagnostic> Parser::takeDiagnostics(const Module *module) {
+  std::vector<Diagnostic> result = list.diagnostics;
+  if (module)
+    for (const StmtPtr &stmt : module->body)
+      if (const auto *function = stmt->as<FunctionDef>())
+        result.insert(result.end(), function->problems.begin(),
+                      function->problems.end());
   auto key = [](const Diagnostic &diagnostic) {
     return std::pair(diagnostic.range.line, diagnostic.range.column);
   };
@@ -656,7 +540,8 @@ ParseResult parse(std::shared_ptr<const SourceFile> file) {
   ParseResult result;
   result.module = parser.parseFile();
   result.hasHostCode = parser.hasHostCode();
-  result.diagnostics = parser.takeDiagnostics();
+  result.diagnostics = parser.takeDiagnostics(result.module.get());
+  result.fileDiagnostics = parser.takeDiagnostics();
   return result;
 }
 

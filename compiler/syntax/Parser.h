@@ -18,6 +18,8 @@ inline constexpr size_t maxDiagnostics = 20;
 struct ParseResult {
   std::unique_ptr<Module> module; // what could be parsed; never null
   std::vector<Diagnostic> diagnostics;
+  // The diagnostics without FunctionDef::problems.
+  std::vector<Diagnostic> fileDiagnostics;
   // There was code around the kernels, which may define more names.
   bool hasHostCode = false;
 

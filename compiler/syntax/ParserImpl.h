@@ -8,6 +8,7 @@
 #include "compiler/syntax/Lexer.h"
 #include "compiler/syntax/Parser.h"
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -24,7 +25,8 @@ public:
 
   std::unique_ptr<Module> parseFile();
   ExprPtr parseSingleExpression();
-  std::vector<Diagnostic> takeDiagnostics();
+  // With the problems of the module's functions, if there is a module.
+  std::vector<Diagnostic> takeDiagnostics(const Module *module = nullptr);
   bool hasHostCode() const { return skippedHostCode; }
 
 private:
@@ -45,12 +47,15 @@ private:
                          std::string message, std::string hint);
   // At the current token.
   std::string missedHint(std::string_view wanted) const;
+  [[noreturn]] void reportForeign(const Token &token);
+  bool isPythonSince(size_t reported) const;
   [[noreturn]] void unexpected(std::string_view wanted);
   [[noreturn]] void unsupported(SourceRange range, std::string what,
                                 std::string hint);
 
   // Statements.
   void parseModuleBody(Module &module);
+  void markDuplicates(Module &module);
   void parseStatement(Block &block);
   void parseSimpleLine(Block &block);
   void parseSimple(Block &block);
@@ -62,6 +67,8 @@ private:
   void parseAssert(Block &block);
   void parseIf(Block &block);
   void parseFunction(Block &block);
+  void parseDecorator(FunctionDef &node);
+  void parseKernel(FunctionDef &node, const SourceRange &start);
   void parseSignatureAndBody(FunctionDef &node, const SourceRange &start);
   bool parsePlainFunction(FunctionDef &node, const SourceRange &start);
   void parseParameters(FunctionDef &function);
@@ -75,7 +82,18 @@ private:
   void recover();
   void skipBlock();
   bool hostStatementStarts() const;
+  bool softKeywordStarts() const;
   void skipHostCode(Block &block);
+  void skipLines();
+  void skipUnread(Block &block, size_t start, size_t reported);
+  void pushUnread(Block &block, size_t start, std::string why,
+                  std::string hint);
+  std::vector<std::string> namesBound(size_t from, size_t to) const;
+  size_t endOfBlock(size_t at) const;
+  void findNestedKernels(size_t from, size_t to);
+  std::string dottedName(size_t at) const;
+  bool isTritonJit(std::string_view written, bool nested) const;
+  void noteImport(std::string alias, std::string path);
   void takeHostNames(Block &block, std::string_view word);
   bool parseNamedTuple(Block &block);
   static bool endsWithName(const Expr *expr, std::string_view name);
@@ -128,7 +146,12 @@ private:
   unsigned functionDepth = 0; // inside the body of a def
   bool skippedHostCode = false;
   std::set<std::string, std::less<>> hostNames; // bound by takeHostNames
-  bool runsAtCompileTime = false;               // inside a constexpr_function
+  // Module-level imports: "t" is "triton" after `import triton as t`.
+  std::map<std::string, std::string, std::less<>> imported;
+  bool hasStarImport = false;
+  Block nested;                                          // Module::nested
+  std::set<std::pair<uint32_t, uint32_t>> foreignPlaces; // of reports
+  bool runsAtCompileTime = false; // inside a constexpr_function
   // Inside a function of Python, which decorators may call: it may hold dicts.
   bool isHostFunction = false;
 };

@@ -10,11 +10,13 @@
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Names.h"
+#include "support/Trust.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <utility>
 
 namespace tessera::syntax {
 
@@ -28,37 +30,54 @@ struct Binding {
   const Expr *value = nullptr; // of a constant
   int element = -1;            // of a tuple that is taken apart
   std::string path;            // of a library
-  std::string fromFile, name;  // imported from another kernel file
+  // Of an import, until a kernel file or library is found for it.
+  const ImportFrom *import = nullptr;
+  std::string fromFile, name; // imported from another kernel file
+  const Skipped *unread = nullptr;
+  std::optional<Diagnostic> problem; // reported where the name is looked up
 };
 
 struct LoadedModule {
   std::unique_ptr<Module> module;
   std::map<std::string, Binding, std::less<>> bindings;
-  bool hasHostCode = false; // may define more names
+  std::vector<const ImportFrom *> stars; // import *
+  bool hasHostCode = false;              // may define more names
+  std::vector<Diagnostic> diagnostics;
 };
 
 } // namespace
 
 struct Program::Impl {
   FileReader reader;
+  bool readsDisk = false;
   std::map<std::string, LoadedModule> modules; // by path
   std::vector<std::shared_ptr<const SourceFile>> files;
-  std::vector<Diagnostic> diagnostics;
   const Module *mainModule = nullptr;
 
-  // Constants are evaluated when first asked for.
+  // Constants are evaluated and files read when first asked for.
   std::recursive_mutex mutex;
   std::map<std::pair<const Expr *, int>, Value> values;
   std::vector<const Expr *> active;
 
   void load(const std::string &path, std::string text);
   void bind(LoadedModule &loaded, const Stmt &stmt);
-  void bindImport(LoadedModule &loaded, const ImportFrom &import);
-  std::string findFile(const std::string &from, const ImportFrom &import);
-  std::string circle(const LoadedModule &loaded,
-                     const std::string &alias) const;
+  void resolve(LoadedModule &loaded, Binding &binding);
+  std::string findFile(const LoadedModule &loaded, const ImportFrom &import,
+                       std::optional<Diagnostic> &problem);
+  std::optional<Diagnostic> distrust(const LoadedModule &loaded,
+                                     const ImportFrom &import,
+                                     const std::filesystem::path &folder,
+                                     const std::string &path);
+  std::string circle(LoadedModule &loaded, const std::string &alias);
+  void checkCircles(LoadedModule &loaded, const std::string &alias);
   std::optional<Symbol> lookup(const Program &program, const std::string &path,
                                std::string_view name, unsigned depth);
+  std::optional<Symbol> lookupStars(const Program &program,
+                                    LoadedModule &loaded, std::string_view name,
+                                    unsigned depth);
+  std::optional<Symbol> imported(const Program &program, LoadedModule &loaded,
+                                 const Binding &binding,
+                                 const std::string &alias, unsigned depth);
   Value constant(const Program &program, const LoadedModule &loaded,
                  const Binding &binding);
 };
@@ -81,6 +100,11 @@ public:
       return symbol->value;
     case Symbol::Kind::Library:
       return namedValue(symbol->path);
+    case Symbol::Kind::Unread:
+      throw ValueProblem{"`" + std::string(name) +
+                             "` is set by code that is not read (" +
+                             symbol->why + ")",
+                         symbol->hint};
     case Symbol::Kind::Function:
       break;
     }
@@ -101,9 +125,8 @@ void Program::Impl::load(const std::string &path, std::string text) {
   auto file = std::make_shared<const SourceFile>(path, std::move(text));
   files.push_back(file);
   ParseResult result = parse(file);
-  diagnostics.insert(diagnostics.end(), result.diagnostics.begin(),
-                     result.diagnostics.end());
   LoadedModule &loaded = modules[path];
+  loaded.diagnostics = std::move(result.fileDiagnostics);
   loaded.module = std::move(result.module);
   loaded.hasHostCode = result.hasHostCode;
   for (const StmtPtr &stmt : loaded.module->body)
@@ -116,11 +139,37 @@ static std::string relativePath(std::string module) {
   return module + ".py";
 }
 
-// The kernel file an import names; empty when there is none.
-std::string Program::Impl::findFile(const std::string &from,
-                                    const ImportFrom &import) {
+// Returns an error if a user who cannot change the importing file can change
+// the file `path`, which an import found from `folder`. `folder` and what it
+// contains are checked; the folders above it contain the importing file, too.
+std::optional<Diagnostic> Program::Impl::distrust(const LoadedModule &loaded,
+                                                  const ImportFrom &import,
+                                                  const fs::path &folder,
+                                                  const std::string &path) {
+  if (!readsDisk)
+    return std::nullopt;
+  const fs::path from = loaded.module->file->path();
+  TrustedContext context = TrustedContext::of(from);
+  std::error_code ignored;
+  const fs::path own =
+      fs::weakly_canonical(fs::absolute(from, ignored), ignored).parent_path();
+  const fs::path start =
+      fs::weakly_canonical(fs::absolute(folder, ignored), ignored);
+  context.above = start == own ? own : start.parent_path();
+  if (const auto found = findDistrust(path, context))
+    return Diagnostic::make(
+        DiagnosticId::ImportFailed, loaded.module->file, import.range,
+        "`" + path + "` is not imported: " + found->reason, found->hint);
+  return std::nullopt;
+}
+
+// Returns the kernel file that an import names; empty if there is none, or if
+// the file is not trusted, which sets `problem`.
+std::string Program::Impl::findFile(const LoadedModule &loaded,
+                                    const ImportFrom &import,
+                                    std::optional<Diagnostic> &problem) {
   const fs::path relative = relativePath(import.module);
-  fs::path folder = fs::path(from).parent_path();
+  fs::path folder = fs::path(loaded.module->file->path()).parent_path();
   auto exists = [&](const fs::path &candidate) {
     std::string path = candidate.lexically_normal().generic_string();
     if (modules.contains(path))
@@ -128,17 +177,27 @@ std::string Program::Impl::findFile(const std::string &from,
     std::optional<std::string> text = reader(path);
     if (!text)
       return std::string();
+    if (!problem)
+      problem = distrust(loaded, import, folder, path);
+    if (problem)
+      return std::string();
     load(path, std::move(*text));
     return path;
+  };
+  const auto module = [&](const fs::path &base) {
+    const std::string found = exists(base / relative);
+    return found.empty() && !import.module.empty()
+               ? exists(base / relativePath(import.module + ".__init__"))
+               : found;
   };
   if (import.level) {
     for (unsigned i = 1; i < import.level; ++i)
       folder /= "..";
-    return exists(folder / relative);
+    return module(folder);
   }
   // Beside the file, then from each folder above it: `from kernels.nsa.x`.
   for (unsigned up = 0; up < 8; ++up) {
-    if (std::string found = exists(folder / relative); !found.empty())
+    if (std::string found = module(folder); !found.empty())
       return found;
     if (!folder.has_relative_path())
       break;
@@ -147,37 +206,61 @@ std::string Program::Impl::findFile(const std::string &from,
   return {};
 }
 
-void Program::Impl::bindImport(LoadedModule &loaded, const ImportFrom &import) {
-  Binding binding;
-  std::string root = import.module.substr(0, import.module.find('.'));
-  bool library =
-      !import.level && (root == "triton" || root == "torch" || root == "math" ||
-                        root == "typing" || root == "__future__");
-  if (!library && !(import.level && import.module.empty())) {
-    std::string path = findFile(loaded.module->file->path(), import);
+static bool isLibrary(const ImportFrom &import) {
+  const std::string root = import.module.substr(0, import.module.find('.'));
+  return !import.level &&
+         (root == "triton" || root == "torch" || root == "math" ||
+          root == "typing" || root == "__future__" ||
+          import.module == "tessera" || import.module == "tessera.triton" ||
+          import.module.starts_with("tessera.language"));
+}
+
+// tessera.triton and tessera.language are Triton's modules of these names.
+static std::string libraryPath(const std::string &path) {
+  for (const auto &[from, to] : {std::pair<std::string_view, std::string_view>{
+                                     "tessera.triton", "triton"},
+                                 {"tessera.language", "triton.language"},
+                                 {"tessera.jit", "triton.jit"}})
+    if (path.starts_with(from) &&
+        (path.size() == from.size() || path[from.size()] == '.'))
+      return std::string(to) + path.substr(from.size());
+  return path;
+}
+
+// Finds what an import means when its name is first looked up.
+void Program::Impl::resolve(LoadedModule &loaded, Binding &binding) {
+  if (!binding.import)
+    return;
+  const ImportFrom &import = *std::exchange(binding.import, nullptr);
+  if (!isLibrary(import) && !(import.level && import.module.empty())) {
+    std::string path = findFile(loaded, import, binding.problem);
+    if (binding.problem)
+      return;
     if (!path.empty()) {
       binding.fromFile = path;
       binding.name = import.name;
-      loaded.bindings[import.alias] = binding;
       return;
     }
   }
-  if (import.level) {
-    diagnostics.push_back(Diagnostic::make(
-        DiagnosticId::ImportFailed, loaded.module->file, import.range,
-        import.module.empty()
-            ? "a kernel file can only be imported from by name"
-            : "there is no kernel file for `" + std::string(import.level, '.') +
-                  import.module + "`",
-        import.module.empty()
-            ? "write from ." + import.name + " import NAME"
-            : "imports are looked up beside the file that imports: there is no "
-              "regular file `" +
-                  relativePath(import.module) + "` there"));
+  if (!import.level) {
+    binding.path = libraryPath(import.module + "." + import.name);
     return;
   }
-  binding.path = import.module + "." + import.name;
-  loaded.bindings[import.alias] = binding;
+  if (import.name == "triton") { // as in `from .compat import triton`
+    binding.path = import.name;
+    return;
+  }
+  binding.problem = Diagnostic::make(
+      DiagnosticId::ImportFailed, loaded.module->file, import.range,
+      import.module.empty()
+          ? "a kernel file can only be imported from by name"
+          : "there is no kernel file for `" + std::string(import.level, '.') +
+                import.module + "`",
+      import.module.empty()
+          ? "write from ." + import.name + " import NAME"
+          : "imports are looked up beside the file that imports: there is no "
+            "regular file `" +
+                relativePath(import.module) + "` there");
 }
 
 void Program::Impl::bind(LoadedModule &loaded, const Stmt &stmt) {
@@ -210,24 +293,36 @@ void Program::Impl::bind(LoadedModule &loaded, const Stmt &stmt) {
     if (annotated->value)
       bindTarget(*annotated->target, annotated->value.get());
   } else if (const auto *augmented = stmt.as<AugAssign>()) {
-    diagnostics.push_back(
+    Binding binding;
+    binding.problem =
         Diagnostic::make(DiagnosticId::InvalidConstant, loaded.module->file,
                          augmented->range, "a module constant is changed",
                          "assign it once, with its final value, or give the "
-                         "new value another name"));
+                         "new value another name");
+    if (const auto *name = augmented->target->as<Name>())
+      loaded.bindings[name->id] = binding;
   } else if (const auto *import = stmt.as<Import>()) {
     Binding binding;
-    binding.path = import->hasAlias ? import->module : import->alias;
+    binding.path =
+        libraryPath(import->hasAlias ? import->module : import->alias);
     loaded.bindings[import->alias] = binding;
   } else if (const auto *from = stmt.as<ImportFrom>()) {
-    bindImport(loaded, *from);
+    if (from->name == "*")
+      return loaded.stars.push_back(from);
+    Binding binding;
+    binding.import = from;
+    loaded.bindings[from->alias] = binding;
+  } else if (const auto *skipped = stmt.as<Skipped>()) {
+    Binding binding;
+    binding.unread = skipped;
+    for (const std::string &name : skipped->names)
+      loaded.bindings[name] = binding;
   }
 }
 
 Value Program::Impl::constant(const Program &program,
                               const LoadedModule &loaded,
                               const Binding &binding) {
-  std::lock_guard lock(mutex);
   auto key = std::pair(binding.value, binding.element);
   if (auto found = values.find(key); found != values.end())
     return found->second;
@@ -267,12 +362,14 @@ Value Program::Impl::constant(const Program &program,
 
 // "a.py imports it from b.py, b.py from a.py" for a name that imports lead
 // back to where they began; else empty.
-std::string Program::Impl::circle(const LoadedModule &loaded,
-                                  const std::string &alias) const {
-  const LoadedModule *at = &loaded;
+std::string Program::Impl::circle(LoadedModule &loaded,
+                                  const std::string &alias) {
+  LoadedModule *at = &loaded;
   std::string name = alias, chain;
   for (size_t steps = 0; steps <= modules.size(); ++steps) {
     auto found = at->bindings.find(name);
+    if (found != at->bindings.end())
+      resolve(*at, found->second);
     if (found == at->bindings.end() || found->second.fromFile.empty())
       return {};
     const Binding &binding = found->second;
@@ -286,31 +383,121 @@ std::string Program::Impl::circle(const LoadedModule &loaded,
   return {};
 }
 
+// Throws for a name that imports lead back to where they began, with the place
+// of each import.
+void Program::Impl::checkCircles(LoadedModule &loaded,
+                                 const std::string &alias) {
+  if (circle(loaded, alias).empty())
+    return;
+  std::vector<Diagnostic> found;
+  for (auto &[path, module] : modules)
+    for (const StmtPtr &stmt : module.module->body)
+      if (const auto *from = stmt->as<ImportFrom>();
+          from && from->alias == alias)
+        if (std::string chain = circle(module, alias); !chain.empty())
+          found.push_back(Diagnostic::make(
+              DiagnosticId::ImportFailed, module.module->file, from->range,
+              "`" + from->name +
+                  "` is imported in a circle and defined nowhere",
+              chain + ": define it in one of the files"));
+  throw CompileError(std::move(found));
+}
+
+// A name of a kernel file that is imported as a whole; the last import counts.
+std::optional<Symbol> Program::Impl::lookupStars(const Program &program,
+                                                 LoadedModule &loaded,
+                                                 std::string_view name,
+                                                 unsigned depth) {
+  if (name.starts_with('_'))
+    return std::nullopt;
+  for (size_t i = loaded.stars.size(); i-- > 0;) {
+    const ImportFrom &star = *loaded.stars[i];
+    if (isLibrary(star)) {
+      Symbol symbol;
+      symbol.kind = Symbol::Kind::Library;
+      symbol.path = libraryPath(star.module + "." + std::string(name));
+      // Which names a library has is known of its constants and types.
+      if (!namedValue(symbol.path).is<Value::Named>() ||
+          isCallable(symbol.path) || symbol.path == "triton.jit" ||
+          symbol.path == "triton.autotune" ||
+          symbol.path == "triton.heuristics")
+        return symbol;
+      continue;
+    }
+    std::optional<Diagnostic> problem;
+    const std::string path = findFile(loaded, star, problem);
+    if (problem)
+      throw CompileError({*problem});
+    if (path.empty() || !modules.at(path).diagnostics.empty())
+      continue;
+    if (auto symbol = lookup(program, path, name, depth + 1))
+      return symbol;
+  }
+  return std::nullopt;
+}
+
 std::optional<Symbol> Program::Impl::lookup(const Program &program,
                                             const std::string &path,
                                             std::string_view name,
                                             unsigned depth) {
+  std::lock_guard lock(mutex);
   auto module = modules.find(path);
   if (module == modules.end() || depth > 20)
     return std::nullopt;
-  auto found = module->second.bindings.find(name);
-  if (found == module->second.bindings.end())
-    return std::nullopt;
-  const Binding &binding = found->second;
+  LoadedModule &loaded = module->second;
+  auto found = loaded.bindings.find(name);
+  if (found == loaded.bindings.end())
+    return lookupStars(program, loaded, name, depth);
+  Binding &binding = found->second;
+  resolve(loaded, binding);
+  if (binding.problem)
+    throw CompileError({*binding.problem});
   Symbol symbol;
   if (binding.function) {
     symbol.kind = Symbol::Kind::Function;
     symbol.function = binding.function;
+  } else if (binding.unread) {
+    symbol.kind = Symbol::Kind::Unread;
+    symbol.why = path + ":" + std::to_string(binding.unread->range.line) +
+                 ": " + binding.unread->why;
+    symbol.hint = binding.unread->hint;
   } else if (binding.value) {
     symbol.kind = Symbol::Kind::Constant;
-    symbol.value = constant(program, module->second, binding);
+    symbol.value = constant(program, loaded, binding);
   } else if (!binding.fromFile.empty()) {
-    return lookup(program, binding.fromFile, binding.name, depth + 1);
+    return imported(program, loaded, binding, std::string(name), depth);
   } else {
     symbol.kind = Symbol::Kind::Library;
     symbol.path = binding.path;
   }
   return symbol;
+}
+
+// A name imported from a kernel file must be there, and the file be readable.
+std::optional<Symbol> Program::Impl::imported(const Program &program,
+                                              LoadedModule &loaded,
+                                              const Binding &binding,
+                                              const std::string &alias,
+                                              unsigned depth) {
+  checkCircles(loaded, alias);
+  const LoadedModule &other = modules.at(binding.fromFile);
+  if (!other.diagnostics.empty())
+    throw CompileError(other.diagnostics);
+  auto symbol = lookup(program, binding.fromFile, binding.name, depth + 1);
+  // A name that other code of that file may define fails where it is used.
+  if (symbol || other.hasHostCode || !other.stars.empty())
+    return symbol;
+  std::vector<std::string> names;
+  for (const auto &[name, known] : other.bindings)
+    names.push_back(name);
+  SourceRange range;
+  for (const StmtPtr &stmt : loaded.module->body)
+    if (const auto *from = stmt->as<ImportFrom>(); from && from->alias == alias)
+      range = from->range;
+  throw CompileError({Diagnostic::make(
+      DiagnosticId::ImportFailed, loaded.module->file, range,
+      "`" + binding.fromFile + "` has no `" + binding.name + "`",
+      nearestNameHint(binding.name, names, "names"))});
 }
 
 Program::Program() : impl(std::make_unique<Impl>()) {}
@@ -320,42 +507,14 @@ std::shared_ptr<const Program>
 Program::load(const std::string &path, std::string text, FileReader reader) {
   std::shared_ptr<Program> program(new Program);
   Impl &impl = *program->impl;
+  impl.readsDisk = !reader;
   impl.reader = reader ? std::move(reader) : [](const std::string &file) {
     return tryReadFile(file);
   };
   std::string normal = fs::path(path).lexically_normal().generic_string();
   impl.load(normal, std::move(text));
-  // Names imported from a kernel file must be there.
-  for (const auto &[file, loaded] : impl.modules)
-    for (const StmtPtr &stmt : loaded.module->body) {
-      const auto *from = stmt->as<ImportFrom>();
-      if (!from || !loaded.bindings.contains(from->alias))
-        continue;
-      const Binding &binding = loaded.bindings.at(from->alias);
-      if (std::string circle = impl.circle(loaded, from->alias);
-          !circle.empty()) {
-        impl.diagnostics.push_back(Diagnostic::make(
-            DiagnosticId::ImportFailed, loaded.module->file, from->range,
-            "`" + from->name + "` is imported in a circle and defined nowhere",
-            circle + ": define it in one of the files"));
-        break;
-      }
-      // A name that other code of that file may define fails where it is used.
-      if (binding.fromFile.empty() ||
-          impl.modules.at(binding.fromFile).hasHostCode ||
-          impl.modules.at(binding.fromFile).bindings.contains(binding.name))
-        continue;
-      std::vector<std::string> names;
-      for (const auto &[name, other] :
-           impl.modules.at(binding.fromFile).bindings)
-        names.push_back(name);
-      impl.diagnostics.push_back(Diagnostic::make(
-          DiagnosticId::ImportFailed, loaded.module->file, from->range,
-          "`" + binding.fromFile + "` has no `" + binding.name + "`",
-          nearestNameHint(binding.name, names, "names")));
-    }
-  if (!impl.diagnostics.empty())
-    throw CompileError(impl.diagnostics);
+  if (const auto &found = impl.modules.at(normal).diagnostics; !found.empty())
+    throw CompileError(found);
   impl.mainModule = impl.modules.at(normal).module.get();
   return program;
 }
@@ -389,24 +548,35 @@ std::shared_ptr<const Program> Program::loadFile(const std::string &path) {
 
 const Module &Program::main() const { return *impl->mainModule; }
 
-const std::vector<std::shared_ptr<const SourceFile>> &Program::files() const {
+std::vector<std::shared_ptr<const SourceFile>> Program::files() const {
+  std::lock_guard lock(impl->mutex);
   return impl->files;
 }
 
+bool Program::hasUnknownNames(const FunctionDef &from) const {
+  std::lock_guard lock(impl->mutex);
+  return !impl->modules.at(from.file->path()).stars.empty();
+}
+
 const FunctionDef &Program::kernel(std::string_view name) const {
+  const FunctionDef *found = main().findFunction(name);
+  if (found && found->isJit)
+    return *found;
+  if (found)
+    throw Error(main().file->path() + ": `" + std::string(name) +
+                    "` is a Python function, not a kernel",
+                "write @triton.jit above it");
   std::vector<std::string> names;
-  for (const StmtPtr &stmt : main().body) {
-    const auto *function = stmt->as<FunctionDef>();
-    if (function && function->name == name && !function->isJit)
-      throw Error(main().file->path() + ": `" + std::string(name) +
-                      "` is a Python function, not a kernel",
-                  "write @triton.jit above it");
-    if (function && function->isJit) {
-      if (function->name == name)
-        return *function;
+  for (const StmtPtr &stmt : main().body)
+    if (const auto *function = stmt->as<FunctionDef>();
+        function && function->isJit)
       names.push_back(function->name);
-    }
-  }
+  for (const StmtPtr &stmt : main().nested)
+    if (stmt->to<FunctionDef>().name == name)
+      throw Error(main().file->path() + ": `" + std::string(name) +
+                      "` is defined inside a function or class",
+                  "move it to the top of the file, or launch it through "
+                  "tessera.jit");
   throw Error(main().file->path() + ": no kernel `" + std::string(name) + "`",
               nearestNameHint(name, names, "kernels"));
 }

@@ -243,6 +243,8 @@ static Json metaToJson(const ArtifactMeta &meta) {
     json["grid_limit"] = meta.gridLimit;
   if (meta.minBlocks)
     json["min_blocks"] = meta.minBlocks;
+  if (!meta.disjoint.empty())
+    json["disjoint"] = meta.disjoint;
   if (!meta.edited.empty())
     json["edited"] = meta.edited;
   if (!meta.lines.empty())
@@ -263,11 +265,35 @@ static uint32_t smallNumber(const Json &json, const char *key, uint32_t most,
   return found->get<uint32_t>();
 }
 
+static void readDisjoint(const Json &json, ArtifactMeta &meta,
+                         const std::string &what) {
+  const auto found = json.find("disjoint");
+  if (found == json.end())
+    return;
+  const auto isPointer = [&](const Json &number) {
+    return number.is_number_unsigned() &&
+           number.get<uint64_t>() < meta.params.size() &&
+           meta.params[number.get<uint64_t>()].kind == "pointer";
+  };
+  bool fits = found->is_array();
+  for (size_t i = 0; fits && i < found->size(); ++i) {
+    const Json &pair = (*found)[i];
+    fits = pair.is_array() && pair.size() == 2 && isPointer(pair[0]) &&
+           isPointer(pair[1]);
+    if (fits)
+      meta.disjoint.emplace_back(pair[0], pair[1]);
+  }
+  if (!fits)
+    throw Error(what + ": `disjoint` is not a list of pairs of numbers of "
+                       "pointers in `params`",
+                "write [[0, 1]], for example");
+}
+
 static ArtifactMeta metaFromJson(const Json &json) {
   const std::string what = resultName + ": meta";
   checkKeys(json,
             {"symbol", "params", "scratch_bytes", "threads", "shared_bytes",
-             "grid_limit", "min_blocks", "edited", "lines"},
+             "grid_limit", "min_blocks", "disjoint", "edited", "lines"},
             what);
   ArtifactMeta meta;
   meta.symbol = member<std::string>(json, "symbol", what);
@@ -288,6 +314,7 @@ static ArtifactMeta metaFromJson(const Json &json) {
                            member<std::string>(element, "kind", what),
                            member<std::string>(element, "type", what)});
   });
+  readDisjoint(json, meta, what);
   return meta;
 }
 

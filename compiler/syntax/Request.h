@@ -92,6 +92,9 @@ struct ArtifactMeta {
   // GPU: blocks of an SM that ptxas was asked for (--minnctapersm), and that
   // whoever assembles the PTX again asks for; 0: none.
   uint32_t minBlocks = 0;
+  // GPU: pairs of parameters. The code copies the first of a pair ahead of
+  // stores to the second, so the two must be different memory.
+  std::vector<std::pair<uint32_t, uint32_t>> disjoint;
   std::vector<std::string> edited; // stages that were overridden
   LineTable lines;                 // cpu: of the entry
 };

@@ -26,10 +26,10 @@ const char *spelling(CompareOp op) {
 }
 
 const FunctionDef *Module::findFunction(std::string_view name) const {
-  for (const StmtPtr &stmt : body)
-    if (const auto *function = stmt->as<FunctionDef>())
-      if (function->name == name)
-        return function;
+  for (auto stmt = body.rbegin(); stmt != body.rend(); ++stmt)
+    if (const auto *function = (*stmt)->as<FunctionDef>();
+        function && function->name == name)
+      return function;
   return nullptr;
 }
 
@@ -108,7 +108,7 @@ static std::string dumpJoined(const JoinedStr &node) {
         text += c;
     }
     if (i < node.values.size())
-      text += "{" + dump(*node.values[i]) + "}";
+      text += "{" + dump(*node.values[i]) + (node.reprs[i] ? "!r}" : "}");
   }
   return text + "'''";
 }
@@ -240,8 +240,12 @@ static std::string dumpFunction(const FunctionDef &node, unsigned indent) {
   for (const ExprPtr &decorator : node.decorators)
     text += pad + "@" + dump(*decorator) + "\n";
   text += pad + "def " + node.name + "(";
-  for (size_t i = 0; i < node.parameters.size(); ++i)
-    text += (i ? ", " : "") + dumpParameter(node.parameters[i]);
+  for (size_t i = 0; i < node.parameters.size(); ++i) {
+    const bool first = node.parameters[i].isKeywordOnly &&
+                       (i == 0 || !node.parameters[i - 1].isKeywordOnly);
+    text += std::string(i ? ", " : "") + (first ? "*, " : "") +
+            dumpParameter(node.parameters[i]);
+  }
   return text + "):\n" + dumpBlock(node.body, indent + 4);
 }
 
@@ -311,6 +315,8 @@ std::string dump(const Stmt &stmt, unsigned indent) {
   }
   case StmtKind::FunctionDef:
     return dumpFunction(stmt.to<FunctionDef>(), indent);
+  case StmtKind::Skipped: // holds no code
+    return "";
   }
   return "";
 }

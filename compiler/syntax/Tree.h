@@ -230,6 +230,7 @@ struct JoinedStr : ExprNode<ExprKind::JoinedStr> {
   using ExprNode::ExprNode;
   std::vector<std::string> texts;
   std::vector<ExprPtr> values;
+  std::vector<bool> reprs; // of each value: {x!r} and {x=}, not {x}
 };
 
 enum class StmtKind {
@@ -249,6 +250,7 @@ enum class StmtKind {
   Import,
   ImportFrom,
   FunctionDef,
+  Skipped,
 };
 
 struct Stmt : NodeOf<Stmt, StmtKind> {
@@ -354,9 +356,10 @@ struct ImportFrom : StmtNode<StmtKind::ImportFrom> {
 
 struct Parameter {
   std::string name;
-  ExprPtr annotation;       // null when there is none
-  ExprPtr defaultValue;     // null when there is none
-  bool isConstexpr = false; // annotated tl.constexpr or constexpr
+  ExprPtr annotation;         // null when there is none
+  ExprPtr defaultValue;       // null when there is none
+  bool isConstexpr = false;   // annotated tl.constexpr or constexpr
+  bool isKeywordOnly = false; // after `*`
   SourceRange range;
 };
 
@@ -364,6 +367,13 @@ struct Parameter {
 struct HintComment {
   std::string text;
   SourceRange range; // of the text
+};
+
+// Code around kernels that is not read.
+struct Skipped : StmtNode<StmtKind::Skipped> {
+  using StmtNode::StmtNode;
+  std::vector<std::string> names; // that it may bind
+  std::string why, hint;          // "`:=` is not supported"
 };
 
 struct FunctionDef : StmtNode<StmtKind::FunctionDef> {
@@ -375,7 +385,8 @@ struct FunctionDef : StmtNode<StmtKind::FunctionDef> {
   std::vector<HintComment> hints;
   std::string docstring; // not part of body
   Block body;
-  bool isJit = false; // decorated with triton.jit
+  bool isJit = false;      // decorated with triton.jit
+  size_t jitDecorator = 0; // of isJit: its index in `decorators`
   // Decorated with triton.constexpr_function or tl.constexpr: runs while
   // compiling.
   bool isConstexpr = false;
@@ -386,6 +397,9 @@ struct FunctionDef : StmtNode<StmtKind::FunctionDef> {
   // a tuple.
   bool isNamedTuple = false;
   std::shared_ptr<const SourceFile> file;
+  // Errors that matter only where the function is compiled: Python that kernels
+  // do not have, and a second definition.
+  std::vector<Diagnostic> problems;
 };
 
 struct Module {
@@ -393,7 +407,11 @@ struct Module {
   std::string docstring;
   // Top-level statements in order: imports, assignments, functions.
   Block body;
+  // Kernels that are defined inside functions or classes of Python: names and
+  // parameters.
+  Block nested;
 
+  // The last of that name, as in Python; null if there is none.
   const FunctionDef *findFunction(std::string_view name) const;
 };
 

@@ -9,7 +9,7 @@
 // logarithm). S is T, but the number of compressed rows for compressed attention.
 // cu has batches + 1 entries. Launch at least as many threads as there are rows.
 
-// Key rows that one query sees: `count` half-open ranges, ascending.
+// Key rows that one query sees: `count` half-open ranges, disjoint.
 struct DenseKeys {
   int start, t; // rows: the sequence's first, the query's
   __device__ int count() const { return 1; }
@@ -45,14 +45,20 @@ struct CompressedKeys {
 
 struct SelectedKeys {
   int start, t, slots, block;
-  const int *index; // [slots]: blocks of this query, -1 for none
+  // [slots]: blocks of this query in any order; negative ones and those after
+  // the query name no keys
+  const int *index;
   __device__ int count() const { return slots; }
   __device__ void range(int slot, int &from, int &to) const {
     int chosen = index[slot];
+    from = to = start;
+    bool named = chosen >= 0 && chosen <= (t - start) / block;
+    for (int i = 0; i < slot; ++i) // a block counts once
+      named = named && index[i] != chosen;
+    if (!named)
+      return;
     from = start + chosen * block;
     to = from + block < t + 1 ? from + block : t + 1;
-    if (chosen < 0)
-      to = from;
   }
   __device__ bool sees(int s) const {
     bool found = false;

@@ -22,7 +22,7 @@ extern "C" __global__ void __launch_bounds__(128)
       g[i] /= total;
   } else {
     for (int i = 0; i < 3; ++i)
-      g[i] = 1.0f / (1.0f + expf(-a[i]));
+      g[i] = 1.0f / (1.0f + expf(-a[i] / tau));
   }
 }
 
@@ -34,7 +34,7 @@ extern "C" __global__ void __launch_bounds__(128)
   const float *g = gates + 3 * row, *dg = dgates + 3 * row;
   float mean = g[0] * dg[0] + g[1] * dg[1] + g[2] * dg[2];
   for (int i = 0; i < 3; ++i)
-    dlogits[3 * row + i] = softmax ? g[i] * (dg[i] - mean) / tau : g[i] * (1.0f - g[i]) * dg[i];
+    dlogits[3 * row + i] = g[i] * (softmax ? dg[i] - mean : (1.0f - g[i]) * dg[i]) / tau;
 }
 
 extern "C" __global__ void __launch_bounds__(128)

@@ -6,6 +6,12 @@ import triton.language as tl
 
 
 @triton.jit
+def positive_part(x):
+    """max(x, 0), but NaN for NaN, which tl.maximum turns into 0."""
+    return tl.where(x < 0.0, 0.0, x)
+
+
+@triton.jit
 def sigmoid(x):
     return 1.0 / (1.0 + tl.exp(-x))
 
@@ -19,13 +25,13 @@ def sigmoid(x):
 # tessera: space(BC=[256, 512, 1024, 2048, 4096, 8192])
 @triton.jit(do_not_specialize=["n"])
 def activation_fwd(X, G, Y, n, KIND: tl.constexpr, BC: tl.constexpr):
-    """BC of n elements; KIND 0: max(x, 0)^2, 1: silu(x), 2: silu(g) * x. G is X but for KIND 2. fp32, rounded once."""
+    """BC of n elements; KIND 0: max(x, 0)^2, 1: silu(x), 2: silu(g) * x. G is X but for KIND 2. fp32, rounded once. NaN gives NaN."""
     first = tl.program_id(0).to(tl.int64) * BC
     at = tl.arange(0, BC)
     live = at < tl.minimum(n - first, BC)
     x = tl.load(X + first + at, mask=live, other=0.0).to(tl.float32)
     if KIND == 0:
-        y = tl.maximum(x, 0.0)
+        y = positive_part(x)
         y = y * y
     elif KIND == 1:
         y = x * sigmoid(x)
@@ -51,7 +57,7 @@ def activation_bwd(DY, X, G, DX, DG, n, KIND: tl.constexpr, BC: tl.constexpr):
     dy = tl.load(DY + first + at, mask=live, other=0.0).to(tl.float32)
     x = tl.load(X + first + at, mask=live, other=0.0).to(tl.float32)
     if KIND == 0:
-        dx = 2.0 * dy * tl.maximum(x, 0.0)
+        dx = 2.0 * dy * positive_part(x)
     elif KIND == 1:
         s = sigmoid(x)
         dx = dy * s * (1.0 + x * (1.0 - s))

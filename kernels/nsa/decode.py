@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import triton
 import triton.language as tl
-from kernels.tiles import load_rows
+from kernels.tiles import load_rows, pick_block
 
 
 # tessera: types("Q K V: *TYPE:16", "IDX: *i32:16", "PART STATE: *fp32:16", "scale: fp32", "first last steps: i32", "s*: i32:16")
@@ -40,9 +40,9 @@ def decode_split(Q, K, V, IDX, PART, STATE, scale, first, last, steps, sqb, sqh,
         if LSEL:
             OF_BLOCK: tl.constexpr = (LSEL + BN - 1) // BN
             slot = i // OF_BLOCK
-            block = tl.load(IDX + (b * tl.num_programs(1) + group) * NSEL + slot, mask=slot < NSEL, other=-1)
+            block = pick_block(IDX + (b * tl.num_programs(1) + group) * NSEL, slot, (last - 1) // LSEL, NSEL)
             n = tl.maximum(block, 0) * LSEL + i % OF_BLOCK * BN
-            bound = tl.minimum((block + 1) * LSEL, last)     # -1: no more, no keys
+            bound = tl.minimum((block + 1) * LSEL, last)     # -1: no keys
         else:
             n = first + i * BN
             bound = last

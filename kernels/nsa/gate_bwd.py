@@ -15,9 +15,9 @@ def store_logits(ptr, gc, gs, gw, dgc, dgs, dgw, inv_tau, live, SOFTMAX: tl.cons
         das = gs * (dgs - mean) * inv_tau
         daw = gw * (dgw - mean) * inv_tau
     else:
-        dac = gc * (1.0 - gc) * dgc
-        das = gs * (1.0 - gs) * dgs
-        daw = gw * (1.0 - gw) * dgw
+        dac = gc * (1.0 - gc) * dgc * inv_tau
+        das = gs * (1.0 - gs) * dgs * inv_tau
+        daw = gw * (1.0 - gw) * dgw * inv_tau
     tl.store(ptr, dac.to(ptr.dtype.element_ty), mask=live)
     tl.store(ptr + 1, das.to(ptr.dtype.element_ty), mask=live)
     tl.store(ptr + 2, daw.to(ptr.dtype.element_ty), mask=live)

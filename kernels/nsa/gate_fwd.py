@@ -26,8 +26,8 @@ def gate_fwd(OC, OS, OW, LOGITS, GATES, O, T, inv_tau, sbt, sbh, slt, slh, sgt, 
     ac = tl.load(logit, mask=live, other=0.0).to(tl.float32)
     as_ = tl.load(logit + 1, mask=live, other=0.0).to(tl.float32)
     aw = tl.load(logit + 2, mask=live, other=0.0).to(tl.float32)
+    slope = inv_tau * 1.4426950408889634
     if SOFTMAX:
-        slope = inv_tau * 1.4426950408889634
         top = tl.maximum(ac, tl.maximum(as_, aw))
         gc = tl.exp2((ac - top) * slope)
         gs = tl.exp2((as_ - top) * slope)
@@ -37,9 +37,9 @@ def gate_fwd(OC, OS, OW, LOGITS, GATES, O, T, inv_tau, sbt, sbh, slt, slh, sgt, 
         gs = gs / total
         gw = gw / total
     else:
-        gc = 1.0 / (1.0 + tl.exp2(ac * -1.4426950408889634))
-        gs = 1.0 / (1.0 + tl.exp2(as_ * -1.4426950408889634))
-        gw = 1.0 / (1.0 + tl.exp2(aw * -1.4426950408889634))
+        gc = 1.0 / (1.0 + tl.exp2(-ac * slope))
+        gs = 1.0 / (1.0 + tl.exp2(-as_ * slope))
+        gw = 1.0 / (1.0 + tl.exp2(-aw * slope))
     gate = GATES + token0 * sgt + group * sgh + rel * sgt
     tl.store(gate, gc, mask=live)
     tl.store(gate + 1, gs, mask=live)

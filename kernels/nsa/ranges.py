@@ -16,7 +16,7 @@ from kernels.tiles import find_tile
 def merge_ranges(IDX, RANGES, CU, T, nseq, LSEL: tl.constexpr, NSEL: tl.constexpr, BT: tl.constexpr):
     """BT tokens of one KV head: neighbours j, j+1 join; the last range ends at t+1; unused slots are [0, 0).
 
-    Blocks ascend, with -1 behind the last."""
+    Blocks come in any order. Negative numbers and blocks after the token's own are left out."""
     NONE: tl.constexpr = 2147483647
     _, start, length, t0 = find_tile(CU, nseq, tl.program_id(0), BT)
     group = tl.program_id(1).to(tl.int64)
@@ -29,13 +29,14 @@ def merge_ranges(IDX, RANGES, CU, T, nseq, LSEL: tl.constexpr, NSEL: tl.constexp
     slot = tl.arange(0, NP)
     blocks = IDX + (group * T + start + t0) * NSEL
     block = tl.load(blocks + (rel * NSEL)[:, None] + slot[None, :], mask=live[:, None] & (slot < NSEL)[None, :], other=-1)
+    block = tl.sort(tl.where((block >= 0) & (block <= (t // LSEL)[:, None]), block, NONE))
     before = tl.gather(block, tl.broadcast_to(tl.maximum(slot - 1, 0)[None, :], (BT, NP)), 1)
     after = tl.gather(block, tl.broadcast_to(tl.minimum(slot + 1, NP - 1)[None, :], (BT, NP)), 1)
-    begins = (slot == 0)[None, :] | (before < 0) | (block != before + 1)
-    ends = (slot == NP - 1)[None, :] | (block + 1 != after)
+    begins = (slot == 0)[None, :] | (block > before + 1)
+    ends = (slot == NP - 1)[None, :] | (after > block + 1)
     # Blocks ascend, so the i-th of those that begin a range and the i-th of those that end one are the i-th range.
-    begin = tl.sort(tl.where((block >= 0) & begins, block, NONE))
-    end = tl.sort(tl.where((block >= 0) & ends, block, NONE))
+    begin = tl.sort(tl.where((block != NONE) & begins, block, NONE))
+    end = tl.sort(tl.where((block != NONE) & ends, block, NONE))
     begin = tl.where(begin == NONE, 0, begin) * LSEL
     end = tl.minimum((tl.where(end == NONE, -1, end) + 1) * LSEL, (t + 1)[:, None])
     pairs = tl.reshape(tl.join(begin, end), (BT, 2 * NP))

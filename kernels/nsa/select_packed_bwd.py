@@ -6,7 +6,7 @@
 # keys and values transposed for the scores and for dp, keys row by row for dq.
 import triton
 import triton.language as tl
-from kernels.tiles import add_rows, find_tile, load_rows
+from kernels.tiles import add_rows, find_tile, load_rows, pick_block
 
 
 # tessera: types("Q KT KP VT DO DQ: *TYPE:16", "IDX CU: *i32:16", "LSE DELTA: *fp32:16", "scale: fp32", "T nseq tiles slset sdeltat: i32", "slseh sdeltah: 1", "s*: i32:16")
@@ -58,7 +58,7 @@ def select_packed_bwd_dq(Q, KT, KP, VT, IDX, DO, LSE, DELTA, DQ, CU, scale, T, n
     e = tl.arange(0, EP)
     first = group * tiles + start // LSEL + sequence         # the first block of the sequence
     for r in range(0, NSEL):
-        block = tl.load(row + r)                 # -1: no more, an empty range of keys
+        block = pick_block(row, r, t // LSEL, NSEL)          # -1: an empty range of keys
         low = tl.maximum(block, 0) * LSEL
         bound = tl.minimum((block + 1) * LSEL, t + 1) - low
         packed = first + tl.maximum(block, 0)

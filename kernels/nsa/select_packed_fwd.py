@@ -6,7 +6,7 @@
 # few rows reads it: keys next to each other for the scores, their values row by row.
 import triton
 import triton.language as tl
-from kernels.tiles import find_tile, load_rows
+from kernels.tiles import find_tile, load_rows, pick_block
 
 
 # tessera: types("K V KP VP: *TYPE:16", "CU: *i32:16", "nseq tiles: i32", "s*: i32:16")
@@ -90,7 +90,7 @@ def select_packed_fwd(Q, KP, VP, IDX, O, LSE, CU, scale, T, nseq, tiles, sqt, sq
     e = tl.arange(0, EP)
     first = group * tiles + start // LSEL + sequence         # the first block of the sequence
     for r in range(0, NSEL):
-        block = tl.load(row + r)                 # -1: no more, an empty range of keys
+        block = pick_block(row, r, t // LSEL, NSEL)          # -1: an empty range of keys
         low = tl.maximum(block, 0) * LSEL
         bound = tl.minimum((block + 1) * LSEL, t + 1) - low
         packed = first + tl.maximum(block, 0)

@@ -8,8 +8,11 @@ from tessera import _library
 _library.load()  # first: what is missing is said here
 
 from tessera import language, ops, testing  # noqa: E402
-from tessera._autotune import Autotuner, Config, Heuristics, autotune, heuristics  # noqa: E402
-from tessera._jit import JITFunction, cdiv, constexpr_function, jit, next_power_of_2  # noqa: E402
+from tessera._autotune import Autotuner, autotune  # noqa: E402
+from tessera._config import Config  # noqa: E402
+from tessera._heuristics import Heuristics, heuristics  # noqa: E402
+from tessera._host import cdiv, constexpr_function, next_power_of_2  # noqa: E402
+from tessera._jit import JITFunction, jit  # noqa: E402
 
 __version__ = "0.1.0"
 __all__ = ["Autotuner", "Config", "Heuristics", "JITFunction", "autotune", "cdiv", "constexpr_function", "heuristics",

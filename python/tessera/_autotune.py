@@ -1,71 +1,20 @@
-"""tessera.autotune and tessera.heuristics, with Triton's meanings.
+"""tessera.autotune, with Triton's meaning.
 
 Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 """
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import torch
-
-from tessera._jit import Grid, Launchable
-from tessera.testing import do_bench
-
-
-class Config:
-    """Constexprs and options of one way to run a kernel. `pre_hook` is called
-    with all arguments by name before each of its launches."""
-
-    def __init__(self, kwargs: dict[str, Any], num_warps: int | None = None, num_stages: int | None = None,
-                 num_ctas: int = 1, maxnreg: int | None = None, pre_hook: Callable[[dict[str, Any]], Any] | None = None,
-                 ir_override: str | None = None) -> None:
-        self.kwargs = kwargs
-        self.num_warps = num_warps
-        self.num_stages = num_stages
-        self.num_ctas = num_ctas
-        self.maxnreg = maxnreg
-        self.pre_hook = pre_hook
-
-    def all_kwargs(self) -> dict[str, Any]:
-        options = {"num_warps": self.num_warps, "num_stages": self.num_stages}
-        return {**self.kwargs, **{name: value for name, value in options.items() if value is not None}}
-
-    def __repr__(self) -> str:
-        return ", ".join(f"{name}: {value}" for name, value in self.all_kwargs().items())
-
-
-class Wrapper(Launchable):
-    """A kernel with something decided before each launch."""
-
-    def __init__(self, fn: Any, what: str) -> None:
-        if not isinstance(fn, Launchable):
-            raise TypeError(f"tessera.{what} is for a kernel, and was given {fn!r}\n"
-                            f"HINT: put @tessera.{what} above @tessera.jit")
-        self.fn = fn
-        self.arg_names = fn.arg_names
-        self.__name__ = fn.__name__
-        self.__doc__ = fn.__doc__
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.fn(*args, **kwargs)
-
-
-class Heuristics(Wrapper):
-    """Constexprs that are computed from all arguments by name."""
-
-    def __init__(self, fn: Any, values: dict[str, Callable[[dict[str, Any]], Any]]) -> None:
-        super().__init__(fn, "heuristics")
-        self.values = values
-        for name in values:
-            if name not in self.arg_names:
-                raise ValueError(f"tessera.heuristics: kernel `{self.__name__}` has no parameter `{name}`\n"
-                                 f"HINT: it has {', '.join(self.arg_names)}")
-
-    def run(self, *args: Any, grid: Grid, warmup: bool = False, **kwargs: Any) -> None:
-        for name, value in self.values.items():
-            kwargs[name] = value({**dict(zip(self.arg_names, args)), **kwargs})
-        self.fn.run(*args, grid=grid, **kwargs)
+import tessera.testing
+from tessera import _timings
+from tessera._config import Config
+from tessera._heuristics import Wrapper
+from tessera._jit import Grid
+from tessera.testing import do_bench, do_bench_cudagraph
 
 
 class Autotuner(Wrapper):
@@ -75,41 +24,64 @@ class Autotuner(Wrapper):
     def __init__(self, fn: Any, configs: list[Config], key: Iterable[str], prune_configs_by: dict[str, Any] | None,
                  reset_to_zero: Iterable[str] | None, restore_value: Iterable[str] | None,
                  pre_hook: Callable[..., Any] | None, post_hook: Callable[..., Any] | None,
-                 bench: Callable[..., Any] | None) -> None:
+                 bench: Callable[..., Any] | None, cache_results: bool) -> None:
         super().__init__(fn, "autotune")
         self.configs = list(configs) or [Config({})]
         self.keys = list(key)
         self.reset_to_zero = list(reset_to_zero or ())
         self.restore_value = list(restore_value or ())
-        self.pre_hook, self.post_hook = pre_hook, post_hook
+        self.check_names([*self.keys, *self.reset_to_zero, *self.restore_value], "autotune")
+        self.user_defined_pre_hook, self.user_defined_post_hook = bool(pre_hook), bool(post_hook)
+        if self.restore_value and pre_hook and not post_hook:
+            raise ValueError(f"tessera.autotune: kernel `{self.__name__}` has restore_value and a pre_hook, which "
+                             "replaces the copies that restore_value needs\nHINT: add a post_hook that restores")
+        self.pre_hook = pre_hook or self._save
+        self.post_hook = post_hook or self._restore
+        self.restore_copies: dict[str, Any] = {}
         self.prune = prune_configs_by or {}
-        self.bench = bench or do_bench
+        self.bench = bench
+        self.cache_results = cache_results
         self.cache: dict[tuple[Any, ...], Config] = {}
-        self.configs_timings: dict[Config, float] = {}
+        self.configs_timings: dict[Config, Any] = {}
         self.best_config: Config | None = None
-        for name in [*self.keys, *self.reset_to_zero, *self.restore_value]:
-            if name not in self.arg_names:
-                raise ValueError(f"tessera.autotune: kernel `{self.__name__}` has no parameter `{name}`\n"
-                                 f"HINT: it has {', '.join(self.arg_names)}")
+        self.bench_time = 0.0
 
-    def run(self, *args: Any, grid: Grid, warmup: bool = False, **kwargs: Any) -> None:
-        named = {**dict(zip(self.arg_names, args)), **kwargs}
+    def _save(self, named: dict[str, Any], reset_only: bool = False) -> None:
+        for name in self.reset_to_zero:
+            named[name].zero_()
+        if not reset_only:
+            self.restore_copies = {name: named[name].clone() for name in self.restore_value}
+
+    def _restore(self, named: dict[str, Any], exception: Exception | None = None) -> None:
+        for name, copy in self.restore_copies.items():
+            named[name].copy_(copy)
+        self.restore_copies = {}
+
+    def run(self, /, *args: Any, grid: Grid, warmup: bool = False, **kwargs: Any) -> Any:
+        if warmup:
+            return self.warmup(*args, grid=grid, **kwargs)
         if len(self.configs) == 1:
             config = self.configs[0]
         else:
-            key = self._key(named)
+            key = self._key({**dict(zip(self.arg_names, args)), **kwargs})
             if key not in self.cache:
-                self.cache[key] = self._choose(named, args, grid, kwargs)
+                self._tune(key, args, grid, kwargs)
             config = self.cache[key]
         self.best_config = config
         self._clash(kwargs, config)
         if config.pre_hook:
-            config.pre_hook({**named, **config.all_kwargs()})
-        self.fn.run(*args, grid=grid, **kwargs, **config.all_kwargs())
+            config.pre_hook(_named(dict(zip(self.arg_names, args)), kwargs, grid) | config.all_kwargs())
+        return self.fn.run(*args, grid=grid, **kwargs, **config.all_kwargs())
+
+    def warmup(self, /, *args: Any, grid: Grid, **kwargs: Any) -> list[Any]:
+        """Compiles every configuration that would be timed."""
+        return [self.fn.warmup(*args, grid=grid, **kwargs, **config.all_kwargs())
+                for config in self.prune_configs(dict(zip(self.arg_names, args)), _named({}, kwargs, grid))]
 
     def _key(self, named: dict[str, Any]) -> tuple[Any, ...]:
         values = tuple(named[name] for name in self.keys if name in named)
-        return values + tuple(str(value.dtype) for value in named.values() if isinstance(value, torch.Tensor))
+        passed = (named[name] for name in self.arg_names if name in named)
+        return values + tuple(str(value.dtype) for value in passed if hasattr(value, "dtype"))
 
     def _clash(self, kwargs: dict[str, Any], config: Config) -> None:
         both = sorted(set(kwargs) & set(config.all_kwargs()))
@@ -117,65 +89,89 @@ class Autotuner(Wrapper):
             raise ValueError(f"kernel `{self.__name__}`: {', '.join(both)} is passed, and its configurations set it\n"
                              "HINT: leave it out of the launch, or out of tessera.Config")
 
-    def _pruned(self, named: dict[str, Any]) -> list[Config]:
+    def prune_configs(self, positional: dict[str, Any], kwargs: dict[str, Any]) -> list[Config]:
+        """The configurations to time, by the functions of prune_configs_by."""
         configs = self.configs
         if early := self.prune.get("early_config_prune"):
-            configs = early(configs, named, **named)
+            configs = list(early(configs, positional, **kwargs))
             if not configs:
                 raise ValueError(f"kernel `{self.__name__}`: early_config_prune left no configuration\n"
                                  "HINT: it must return at least one of those that it is given")
-        if model := self.prune.get("perf_model"):
-            top = self.prune.get("top_k", len(configs))
-            count = int(len(self.configs) * top) if isinstance(top, float) else int(top)
-            configs = sorted(configs, key=lambda c: model(**named, **c.all_kwargs()))[:max(1, count)]
-        return configs
+        if not (model := self.prune.get("perf_model")):
+            return configs
+        top = self.prune.get("top_k", 1.0)
+        if isinstance(top, float) and 0 <= top <= 1:
+            top = int(len(self.configs) * top)  # of all, not of those that are left
+        elif isinstance(top, bool) or not isinstance(top, int) or top < 1:
+            raise TypeError(f"kernel `{self.__name__}`: top_k of prune_configs_by is {top!r}\n"
+                            "HINT: pass a number of configurations, or a float from 0 to 1, their fraction of all")
+        if len(configs) <= top:
+            return configs
+        times = {config: model(**positional, **kwargs, **config.all_kwargs()) for config in configs}
+        return sorted(times, key=lambda config: times[config])[:max(1, top)]
 
-    def _choose(self, named: dict[str, Any], args: tuple[Any, ...], grid: Grid, kwargs: dict[str, Any]) -> Config:
-        times: dict[Config, float] = {}
+    def _tune(self, key: tuple[Any, ...], args: tuple[Any, ...], grid: Grid, kwargs: dict[str, Any]) -> None:
+        positional = dict(zip(self.arg_names, args))
+        configs = self.prune_configs(positional, _named({}, kwargs, grid))
+        path = _timings.path_of(self.jit_function, key, configs) if self.cache_results else None
+        if path and (known := _timings.read(path, configs)):
+            self.configs_timings = known
+        else:
+            start = time.perf_counter()
+            self.configs_timings = self._time_all(configs, positional, args, grid, kwargs)
+            self.bench_time = time.perf_counter() - start
+            if path:
+                _timings.write(path, configs, self.configs_timings)
+        self.cache[key] = min(self.configs_timings, key=self.configs_timings.__getitem__)
+        if os.environ.get("TRITON_PRINT_AUTOTUNING") == "1":
+            print(f"autotuning of {self.__name__} with key {key}: {self.bench_time:.2f} s, best: {self.cache[key]}")
+
+    def _time_all(self, configs: list[Config], positional: dict[str, Any], args: tuple[Any, ...], grid: Grid,
+                  kwargs: dict[str, Any]) -> dict[Config, Any]:
+        times: dict[Config, Any] = {}
         failed: list[Exception] = []
-        saved = {name: named[name].clone() for name in self.restore_value if isinstance(named.get(name), torch.Tensor)}
-        for config in self._pruned(named):
+        for config in configs:
             self._clash(kwargs, config)
             try:
-                times[config] = self._time(config, named, args, grid, kwargs, saved)
-            except RuntimeError as error:  # it does not compile, or does not fit
-                failed.append(error)
+                times[config] = self._time(config, positional, args, grid, kwargs)
+            except CannotRun as error:
+                failed.append(error.__cause__ or error)
         if not times:
             raise RuntimeError(f"kernel `{self.__name__}`: none of its configurations runs; the first one:\n"
                                f"{failed[0]}") from failed[0]
-        # The launches above were for the clock: outputs are as before.
-        self._reset(named, saved)
-        self.configs_timings = times
-        return min(times, key=lambda config: times[config])
+        best = min(times, key=times.__getitem__)
+        # The launches were for the clock: outputs are as before.
+        self.pre_hook(_named(positional, kwargs, grid) | best.all_kwargs(), reset_only=True)
+        return times
 
-    def _reset(self, named: dict[str, Any], saved: dict[str, torch.Tensor]) -> None:
-        for name in self.reset_to_zero:
-            if isinstance(named.get(name), torch.Tensor):
-                named[name].zero_()
-        for name, value in saved.items():
-            named[name].copy_(value)
-
-    def _time(self, config: Config, named: dict[str, Any], args: tuple[Any, ...], grid: Grid, kwargs: dict[str, Any],
-              saved: dict[str, torch.Tensor]) -> float:
-        full = {**named, **config.all_kwargs()}
+    def _time(self, config: Config, positional: dict[str, Any], args: tuple[Any, ...], grid: Grid,
+              kwargs: dict[str, Any]) -> Any:
+        full = _named(positional, kwargs, grid) | config.all_kwargs()
 
         def once() -> None:
-            self._reset(named, saved)
             if config.pre_hook:
                 config.pre_hook(full)
-            if self.pre_hook:
-                self.pre_hook(full, reset_only=False)
+            self.pre_hook(full)
             try:
                 self.fn.run(*args, grid=grid, **kwargs, **config.all_kwargs())
             except Exception as error:
-                if self.post_hook:
-                    self.post_hook(full, exception=error)
+                self.post_hook(full, exception=error)
+                if isinstance(error, RuntimeError):  # it does not compile, or does not fit
+                    raise CannotRun from error
                 raise
-            if self.post_hook:
-                self.post_hook(full, exception=None)
+            self.post_hook(full, exception=None)
 
-        times = self.bench(once, quantiles=(0.5, 0.2, 0.8))
-        return times if isinstance(times, float) else times[0]
+        bench = self.bench or tessera.testing.do_bench
+        return bench(once, quantiles=(0.5, 0.2, 0.8))
+
+
+def _named(positional: dict[str, Any], kwargs: dict[str, Any], grid: Grid) -> dict[str, Any]:
+    """What hooks see: the arguments by name, and the grid."""
+    return {**positional, **kwargs, "grid": grid, "warmup": False}
+
+
+class CannotRun(RuntimeError):
+    """A configuration that the compiler or the device refuses; the cause says why."""
 
 
 def autotune(configs: list[Config], key: Iterable[str], prune_configs_by: dict[str, Any] | None = None,
@@ -185,22 +181,24 @@ def autotune(configs: list[Config], key: Iterable[str], prune_configs_by: dict[s
              do_bench: Callable[..., Any] | None = None, cache_results: bool = False) -> Callable[[Any], Autotuner]:
     """Runs every configuration when a value of `key` is new, and takes the
     fastest from then on. Kernels that add to memory name it in `reset_to_zero`
-    or `restore_value`: it is reset before every run."""
+    or `restore_value`. pre_hook(arguments, reset_only=False) replaces what is
+    done for these two before each timed run, and is called with reset_only=True
+    before the launch that follows; post_hook(arguments, exception) replaces
+    what restores. cache_results keeps the times on disk."""
 
     def decorate(fn: Any) -> Autotuner:
         bench = do_bench
-        if bench is None and (warmup is not None or rep is not None):
+        if use_cuda_graph:
+            def bench(call: Callable[[], Any], quantiles: Any) -> Any:
+                return do_bench_cudagraph(call, rep=100 if rep is None else rep, quantiles=quantiles)
+        elif warmup is not None or rep is not None:
             def bench(call: Callable[[], Any], quantiles: Any) -> Any:
                 return _timed(call, warmup=25 if warmup is None else warmup, rep=100 if rep is None else rep,
                               quantiles=quantiles)
-        return Autotuner(fn, configs, key, prune_configs_by, reset_to_zero, restore_value, pre_hook, post_hook, bench)
+        return Autotuner(fn, configs, key, prune_configs_by, reset_to_zero, restore_value, pre_hook, post_hook, bench,
+                         cache_results)
 
     return decorate
 
 
 _timed = do_bench
-
-
-def heuristics(values: dict[str, Callable[[dict[str, Any]], Any]]) -> Callable[[Any], Heuristics]:
-    """Constexprs from functions of all arguments by name, at every launch."""
-    return lambda fn: Heuristics(fn, values)

@@ -5,6 +5,7 @@ Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 TORCH = "2.11"  # the library is compiled against this release
@@ -43,6 +44,28 @@ def path() -> Path:
                       "an installed package that lacks it must be installed again")
 
 
+def require_trusted(library: Path) -> None:
+    """Raises ImportError if a user who cannot change this package can change
+    the library (docs/trust.md)."""
+    package = Path(__file__).resolve()
+    own = package.stat()
+    for place in (library, *library.parents):
+        if place in package.parents:  # who can change this folder can change the package
+            return
+        info = place.stat()
+        writers = info.st_mode & 0o022
+        if info.st_gid == own.st_gid or not own.st_mode & 0o020:
+            writers &= ~own.st_mode
+        if place != library and info.st_mode & stat.S_ISVTX:  # as /tmp: an entry is replaced by its owner
+            writers = 0
+        if info.st_uid not in (0, os.geteuid(), own.st_uid):
+            raise ImportError(f"{library} is not loaded: {place} belongs to another user (uid {info.st_uid})\n"
+                              "HINT: use a copy that you own, in a folder that only you can write to")
+        if writers:
+            raise ImportError(f"{library} is not loaded: {place} is writable by others\n"
+                              f"HINT: if you trust its contents, run: chmod go-w {place}")
+
+
 def load() -> Path:
     """Registers the ops of torch.ops.tessera and returns path(). Raises
     ImportError with what to do where that cannot be."""
@@ -51,6 +74,7 @@ def load() -> Path:
 
     library = path()
     if not hasattr(torch.ops.tessera, "launch"):  # else a program has loaded it
+        require_trusted(library)
         try:
             torch.ops.load_library(str(library))
         except OSError as error:

@@ -5,15 +5,16 @@ Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 """
 from __future__ import annotations
 
-import ast
 import inspect
-import math
-import numbers
-import textwrap
+import operator
+from collections.abc import Callable
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from tessera import language
+from tessera._edits import default_edits, definition_edit, edited, parsed
+from tessera._literal import literal
+from tessera._names import Reference, references
 
 
 class Decorated:
@@ -31,27 +32,6 @@ def function_of(value: Any) -> tuple[FunctionType, str] | None:
     return (value, decorator) if isinstance(value, FunctionType) else None
 
 
-def literal(value: Any, types: str = "triton.language") -> str | None:
-    """A compile-time value in the language, whose types are members of
-    `types`; None for what is none."""
-    if isinstance(value, language.constexpr):
-        return literal(value.value, types)
-    if isinstance(value, language.dtype):
-        return f"{types}.{value.name}"
-    if value is None or isinstance(value, bool):
-        return repr(value)
-    if isinstance(value, str):
-        return repr(str(value))
-    if isinstance(value, numbers.Integral):
-        return repr(int(value))
-    if isinstance(value, float):
-        return repr(value) if math.isfinite(value) else f'float("{value}")'
-    if isinstance(value, (tuple, list)):
-        items = [literal(item, types) for item in value]
-        return None if None in items else "(" + "".join(f"{item}, " for item in items) + ")"
-    return None
-
-
 def module_import(name: str, module: ModuleType) -> str | None:
     """How the text imports a module that kernels may name."""
     path = module.__name__
@@ -62,83 +42,147 @@ def module_import(name: str, module: ModuleType) -> str | None:
     return f"import math as {name}" if path == "math" else None
 
 
-def read_names(node: ast.AST) -> set[str]:
-    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load)}
+def definition(name: str, value: Any) -> str | None:
+    """The line that gives a value the name; None for a function, and for a
+    value that the language does not have."""
+    if isinstance(value, ModuleType):
+        return module_import(name, value)
+    if isinstance(value, language.Name):
+        return f"from {value.module} import {value.name} as {name}"
+    if value is language.constexpr:
+        return f"from triton.language import constexpr as {name}"
+    text = literal(value)
+    return None if text is None else f"{name} = {text}"
+
+
+def is_same(a: Any, b: Any) -> bool:
+    """Whether one definition serves both values."""
+    if a is b:
+        return True
+    one, other = function_of(a), function_of(b)
+    if one or other:
+        return bool(one and other and one[0] is other[0])
+    return literal(a) is not None and literal(a) == literal(b)
+
+
+def is_fixed(value: Any) -> bool:
+    return not isinstance(value, list) and (not isinstance(value, tuple) or all(map(is_fixed, value)))
+
+
+CONTENTS = operator.attrgetter("cell_contents")
+
+
+def getter_of(get: Callable[[Any], Any], key: Any, path: tuple[str, ...]) -> Callable[[Any], Any]:
+    """Reads the attributes of what get(key) is at the moment."""
+    attribute = operator.attrgetter(".".join(path))
+    return lambda _: attribute(get(key))
+
+
+class Constant(NamedTuple):
+    """A constant of a kernel: get(key) was `value` when its text was read."""
+
+    name: str
+    get: Callable[[Any], Any]
+    key: Any
+    value: Any
+    text: str
+
+    def watched(self) -> Any:
+        """The object that get(key) is while the constant has not changed. A list
+        may change in place: for such a constant, an object that it never is."""
+        return self.value if is_fixed(self.value) else object()
+
+    def now(self) -> str | None:
+        """The constant's text at this moment; None if it is gone."""
+        try:
+            return literal(self.get(self.key))
+        except (AttributeError, KeyError, ValueError):
+            return None
 
 
 class Text:
     """Collects the functions of one kernel, each at the lines that it has in
-    the kernel's file, so that messages name the right place; what comes from
-    elsewhere follows at the end."""
+    the kernel's file, so that messages name the right place; functions and
+    constants from elsewhere follow at the end. Two values of one name get two
+    names: `h` and `h__2`."""
 
     def __init__(self, file: str) -> None:
         self.file = file
         self.lines: dict[int, str] = {}
         self.tail: list[str] = []
         self.known: dict[str, Any] = {}
+        self.constants: list[Constant] = []
+        self.places: set[tuple[tuple[str, ...], int]] = set()  # of the constants
 
-    def add_function(self, name: str, value: Any) -> None:
+    def add_function(self, name: str, value: Any, kernels: str | None = None) -> None:
+        """Appends the function under the name, and all that it uses. `kernels`
+        is the decorator of the kernel itself."""
         found = function_of(value)
         assert found is not None
-        fn, decorator = found
-        try:
-            lines, first = inspect.getsourcelines(fn)
-            file = inspect.getsourcefile(fn)
-        except (OSError, TypeError) as error:
-            raise RuntimeError(f"the source text of `{fn.__qualname__}` is not to be had: {error}\n"
-                               "HINT: kernels are compiled from their text: define it in a file or a notebook") \
-                from error
-        text = textwrap.dedent("".join(lines))
-        try:
-            node = ast.parse(text).body[0]
-        except SyntaxError as error:
-            raise RuntimeError(f"the source text of `{fn.__qualname__}` cannot be read on its own: {error}\n"
-                               "HINT: write it as a function at the top of its file") from error
-        if not isinstance(node, ast.FunctionDef):
-            raise RuntimeError(f"`{fn.__qualname__}` is no plain function\nHINT: write def NAME(...): ...")
-        lines = text.splitlines()
+        fn, decorator = found[0], found[1] if kernels is None else kernels
+        text, node, first, file = parsed(fn)
+        edits = default_edits(fn, node, kernels is not None)
+        replaced = {id(default) for default, _ in edits}
+        edits.append(definition_edit(text, node, name))
+        for reference in references(node, fn, replaced):
+            alias = self.add_reference(fn, reference)
+            if alias and alias != ".".join(reference.path):
+                edits.append((reference.nodes[-1], alias))
+        lines = edited(text.rstrip("\n"), edits, fn).split("\n")
         head = node.lineno - 1
-        lines[head] = lines[head].replace(f"def {node.name}", f"def {name}", 1)
         body = ([decorator] if decorator else []) + lines[head:]
-        start = (first or 1) + head - bool(decorator)
+        start = first + head - bool(decorator)
         places = range(start, start + len(body))
         if file == self.file and start > 0 and not any(place in self.lines for place in places):
             self.lines.update(zip(places, body))
         else:
             self.tail += body
-        node.decorator_list = []
-        closure = dict(zip(fn.__code__.co_freevars, fn.__closure__ or ()))
-        # Defaults are read outside of the function, where its variables do not hide names of the file.
-        local = fn.__code__.co_varnames + fn.__code__.co_cellvars
-        inside = set().union(*map(read_names, node.body)).difference(local)
-        for used in sorted(inside | read_names(node.args)):
-            if used in closure:
-                self.add(used, closure[used].cell_contents)
-            elif used in fn.__globals__:
-                self.add(used, fn.__globals__[used])
 
-    def add(self, name: str, value: Any) -> None:
-        """A name that a function reads, with what it stands for in Python."""
-        if name in self.known:
-            known = self.known[name]
-            if known is not value and (literal(known) is None or literal(known) != literal(value)):
-                raise RuntimeError(f"`{name}` means different things in the kernel and in a helper from another file\n"
-                                   "HINT: rename one of them")
-            return
-        self.known[name] = value
-        if isinstance(value, ModuleType):
-            line = module_import(name, value)
-        elif isinstance(value, language.Name):
-            line = f"from {value.module} import {value.name} as {name}"
-        elif function_of(value):
-            return self.add_function(name, value)
-        elif value is language.constexpr:
-            line = f"from triton.language import constexpr as {name}"
+    def add_reference(self, fn: FunctionType, reference: Reference) -> str | None:
+        """The name in the text of what a function reads, which is added; None
+        for a builtin of Python and for a variable without a value."""
+        name = reference.path[0]
+        closure = dict(zip(fn.__code__.co_freevars, fn.__closure__ or ()))
+        get: Callable[[Any], Any]
+        if name in closure:
+            get, key = CONTENTS, closure[name]
+        elif name in fn.__globals__:
+            get, key = fn.__globals__.get, name
         else:
-            text = literal(value)
-            line = None if text is None else f"{name} = {text}"
-        if line:
+            return None
+        try:
+            value = get(key)
+        except ValueError:
+            return None
+        reference.shorten(1 + attributes_used(value, reference.path))
+        place = (reference.path, id(key if name in closure else fn.__globals__))
+        if reference.path[1:]:
+            get, key = getter_of(get, key, reference.path[1:]), None
+            value = get(key)
+        if (text := literal(value)) is not None and place not in self.places:
+            self.places.add(place)
+            self.constants.append(Constant(".".join(reference.path), get, key, value, text))
+            if isinstance(value, language.constexpr):
+                self.constants.append(Constant(name, operator.attrgetter("value"), value, value.value, text))
+        return self.name_for(value, "_".join(reference.path), reference.locals)
+
+    def name_for(self, value: Any, wanted: str, avoid: set[str]) -> str:
+        """A name for the value, which is defined where it is new and the
+        language has it. Otherwise the compiler reports the name at its place."""
+        count, name = 1, wanted
+        while name in avoid or name in self.known and not is_same(self.known[name], value):
+            count += 1
+            name = f"{wanted}__{count}"
+        if name in self.known:
+            return name
+        if function_of(value):
+            self.known[name] = value
+            self.add_function(name, value)
+            return name
+        self.known[name] = value
+        if line := definition(name, value):
             self.tail.append(line)
+        return name
 
     def __str__(self) -> str:
         last = max(self.lines, default=0)
@@ -146,9 +190,23 @@ class Text:
         return "\n".join(placed + ["import triton", "import triton.language"] + self.tail) + "\n"
 
 
-def kernel_text(value: Any) -> tuple[str, str]:
-    """(path, text) of a kernel and all that it uses. Raises RuntimeError where
-    Python does not have the text."""
+def attributes_used(value: Any, path: tuple[str, ...]) -> int:
+    """How many attributes of the path lead from a value that the language does
+    not have, such as a module of constants, to one that it has; 0 for none."""
+    for used, name in enumerate(path[1:], 1):
+        fields = getattr(type(value), "_fields", ())
+        if name not in fields and (function_of(value) or definition("_", value)):
+            return used - 1
+        try:
+            value = getattr(value, name)
+        except AttributeError:
+            return 0
+    return len(path) - 1 if function_of(value) or definition("_", value) else 0
+
+
+def kernel_text(value: Any, decorator: str) -> tuple[str, str, list[Constant]]:
+    """(path, text, constants) of a kernel and all that it uses. Raises
+    RuntimeError where Python does not have the text."""
     found = function_of(value)
     assert found is not None
     name = found[0].__name__
@@ -158,5 +216,5 @@ def kernel_text(value: Any) -> tuple[str, str]:
         file = "<source>"
     text = Text(file)
     text.known[name] = value
-    text.add_function(name, value)
-    return file, str(text)
+    text.add_function(name, value, decorator)
+    return file, str(text), text.constants

@@ -7,6 +7,7 @@ Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 """
 from __future__ import annotations
 
+import operator
 import sys
 from types import ModuleType
 from typing import Any
@@ -25,13 +26,43 @@ class constexpr:  # noqa: N801 (Triton's name)
         return bool(self.value)
 
     def __index__(self) -> int:
+        return operator.index(self.value)
+
+    def __int__(self) -> int:
         return int(self.value)
+
+    def __float__(self) -> float:
+        return float(self.value)
 
     def __eq__(self, other: object) -> bool:
         return bool(self.value == (other.value if isinstance(other, constexpr) else other))
 
     def __hash__(self) -> int:
         return hash(self.value)
+
+
+def _operators() -> None:
+    """Host code computes with constexprs as with their values: the result is a constexpr."""
+    def binary(compute: Any) -> Any:
+        return lambda a, b: constexpr(compute(a.value, constexpr(b).value))
+
+    def swapped(compute: Any) -> Any:
+        return lambda a, b: constexpr(compute(constexpr(b).value, a.value))
+
+    def unary(compute: Any) -> Any:
+        return lambda a: constexpr(compute(a.value))
+
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and", "or", "xor"):
+        compute = getattr(operator, name + "_" if name in ("and", "or") else name)
+        setattr(constexpr, f"__{name}__", binary(compute))
+        setattr(constexpr, f"__r{name}__", swapped(compute))
+    for name in ("lt", "le", "gt", "ge", "getitem"):
+        setattr(constexpr, f"__{name}__", binary(getattr(operator, name)))
+    for name in ("neg", "pos", "invert", "abs"):
+        setattr(constexpr, f"__{name}__", unary(getattr(operator, name)))
+
+
+_operators()
 
 
 class dtype:  # noqa: N801

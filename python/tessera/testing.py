@@ -4,6 +4,9 @@ Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 """
 from __future__ import annotations
 
+import csv
+import importlib
+import os
 import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -47,6 +50,10 @@ def do_bench(fn: Callable[[], Any], warmup: float = 25, rep: float = 100,
         for tensor in grad_to_none or ():
             tensor.grad = None
         times.append(_milliseconds(fn, cuda))
+    return _summary(times, quantiles, return_mode)
+
+
+def _summary(times: list[float], quantiles: Sequence[float] | None, return_mode: str) -> Any:
     if quantiles is not None:
         found = torch.quantile(torch.tensor(times, dtype=torch.double),
                                torch.tensor(list(quantiles), dtype=torch.double)).tolist()
@@ -54,6 +61,29 @@ def do_bench(fn: Callable[[], Any], warmup: float = 25, rep: float = 100,
     if return_mode == "all":
         return times
     return {"min": min, "max": max, "mean": statistics.fmean, "median": statistics.median}[return_mode](times)
+
+
+def do_bench_cudagraph(fn: Callable[[], Any], rep: float = 20, grad_to_none: Iterable[torch.Tensor] | None = None,
+                       quantiles: Sequence[float] | None = None, return_mode: str = "mean") -> Any:
+    """Milliseconds that fn() takes within a CUDA graph of several calls. Without
+    a GPU there are no graphs: the same as do_bench()."""
+    if not _cuda():
+        return do_bench(fn, warmup=0, rep=rep, grad_to_none=grad_to_none, quantiles=quantiles, return_mode=return_mode)
+    with torch.cuda.stream(torch.cuda.Stream()):
+        fn()
+        for tensor in grad_to_none or ():
+            tensor.grad = None
+        estimate = max(min(_milliseconds(fn, True) for _ in range(5)), 1e-6)
+        calls = max(1, int(rep / estimate))
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for _ in range(calls):
+                for tensor in grad_to_none or ():
+                    tensor.grad = None
+                fn()
+        torch.cuda.synchronize()
+        times = [_milliseconds(graph.replay, True) / calls for _ in range(10)]
+    return _summary(times, quantiles, return_mode)
 
 
 def assert_close(x: Any, y: Any, atol: float | None = None, rtol: float | None = None, err_msg: str = "") -> None:
@@ -80,30 +110,72 @@ class Benchmark:
         self.x_names, self.x_vals = x_names, x_vals
         self.line_arg, self.line_vals, self.line_names = line_arg, line_vals, line_names
         self.plot_name, self.args = plot_name, args
+        self.xlabel, self.ylabel = xlabel, ylabel
+        self.x_log, self.y_log, self.styles = x_log, y_log, styles
 
 
 class Mark:
-    """A function with its benchmarks; run() prints a table of each."""
+    """A function with its benchmarks; run() measures them all."""
 
     def __init__(self, fn: Callable[..., Any], benchmarks: Any) -> None:
         self.fn = fn
-        self.benchmarks = benchmarks if isinstance(benchmarks, list) else [benchmarks]
+        self.single = isinstance(benchmarks, Benchmark)
+        self.benchmarks = [benchmarks] if self.single else list(benchmarks)
 
-    def run(self, print_data: bool = True, show_plots: bool = False, save_path: str = "", **kwargs: Any) -> list[Any]:
-        """Rows of values for each benchmark. Nothing is drawn or saved."""
+    def run(self, show_plots: bool = False, print_data: bool = False, save_path: str = "", return_df: bool = False,
+            **kwargs: Any) -> Any:
+        """Rows of values for each benchmark: x, then one value a line, or what
+        the function returns where that is (value, least, most). Prints them, and
+        saves PLOT_NAME.csv in the folder save_path; nothing is drawn. With
+        return_df, pandas' DataFrame of one benchmark, or their list."""
         tables = []
         for bench in self.benchmarks:
-            rows = []
-            for x in bench.x_vals:
-                point = dict(zip(bench.x_names, x if isinstance(x, (tuple, list)) else [x] * len(bench.x_names)))
-                rows.append([x] + [self.fn(**point, **{bench.line_arg: line}, **bench.args, **kwargs)
-                                   for line in bench.line_vals])
+            rows = [self._row(bench, x, kwargs) for x in bench.x_vals]
+            unit = f" ({bench.ylabel})" if bench.ylabel else ""
+            head = [*bench.x_names, *(name + unit for name in bench.line_names)]
+            table = [[*self._point(bench, x).values(), *map(_middle, row[1:])] for x, row in zip(bench.x_vals, rows)]
             if print_data:
-                print(bench.plot_name + ":", " ".join([*bench.x_names, *bench.line_names]))
-                for row in rows:
-                    print(*row)
-            tables.append(rows)
-        return tables
+                print(bench.plot_name + ":", " ".join(head))
+                for line in table:
+                    print(*line)
+            if save_path:
+                _save(save_path, bench.plot_name, [head, *table])
+            tables.append((head, table, rows))
+        if not return_df:
+            return [rows for _, _, rows in tables]
+        frames = [_frame(head, table) for head, table, _ in tables]
+        return frames[0] if self.single else frames
+
+    @staticmethod
+    def _point(bench: Benchmark, x: Any) -> dict[str, Any]:
+        values = list(x) if isinstance(x, (tuple, list)) else [x] * len(bench.x_names)
+        if len(values) != len(bench.x_names):
+            raise ValueError(f"benchmark `{bench.plot_name}`: {x} for {', '.join(bench.x_names)}\n"
+                             "HINT: each entry of x_vals has one value for each of x_names")
+        return dict(zip(bench.x_names, values))
+
+    def _row(self, bench: Benchmark, x: Any, more: dict[str, Any]) -> list[Any]:
+        point = self._point(bench, x)
+        return [x] + [self.fn(**point, **{bench.line_arg: line}, **bench.args, **more) for line in bench.line_vals]
+
+
+def _middle(value: Any) -> Any:
+    return value[0] if isinstance(value, (tuple, list)) and len(value) == 3 else value
+
+
+def _save(folder: str, name: str, table: list[list[Any]]) -> None:
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, name + ".csv"), "w", newline="") as file:
+        csv.writer(file).writerows(table)
+
+
+def _frame(head: list[str], table: list[list[Any]]) -> Any:
+    try:
+        pandas = importlib.import_module("pandas")
+    except ImportError as error:
+        raise ImportError("return_df needs pandas, which this Python does not have\n"
+                          "HINT: pip install pandas, or take the rows that run() returns without return_df") from error
+    return pandas.DataFrame(table, columns=head)
 
 
 def perf_report(benchmarks: Any) -> Callable[[Callable[..., Any]], Mark]:

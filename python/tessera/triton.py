@@ -21,8 +21,14 @@ import torch
 
 import tessera
 from tessera import language, testing
-from tessera._autotune import Autotuner, Config, Heuristics, autotune, heuristics
-from tessera._jit import JITFunction, Launchable, cdiv, constexpr_function, jit, next_power_of_2
+from tessera._autotune import Autotuner, autotune
+from tessera._compiled import CompiledKernel
+from tessera._config import Config
+from tessera._driver import Driver
+from tessera._heuristics import Heuristics, heuristics
+from tessera._host import cdiv, constexpr_function, next_power_of_2
+from tessera._jit import JITFunction, Launchable, jit
+from tessera._literal import TORCH_DTYPES
 
 # What modules compare triton.__version__ with: the release whose language this is.
 VERSION = "3.6.0"
@@ -32,23 +38,55 @@ class OutOfResources(RuntimeError):
     """Named by modules that catch it; tessera raises RuntimeError."""
 
 
-class Driver:
-    """triton.runtime.driver.active: where kernels run."""
+class MockTensor:
+    """Named by modules that pass one to warmup(); there, a torch dtype does."""
 
-    def get_active_torch_device(self) -> torch.device:
-        return torch.device("cuda", torch.cuda.current_device()) if torch.cuda.is_available() else torch.device("cpu")
+    @staticmethod
+    def wrap_dtype(arg: Any) -> Any:
+        return arg
 
-    def get_current_device(self) -> int:
-        return torch.cuda.current_device() if torch.cuda.is_available() else 0
 
-    def get_current_target(self) -> Any:
-        if not torch.cuda.is_available():
-            return SimpleNamespace(backend="cpu", arch="cpu", warp_size=1)
-        major, minor = torch.cuda.get_device_capability()
-        return SimpleNamespace(backend="cuda", arch=10 * major + minor, warp_size=32)
+class TensorDescriptor:
+    """A descriptor that the host makes. Kernels do not take it as an argument:
+    pass pointer, sizes and strides, and call tl.make_tensor_descriptor."""
 
-    def get_benchmarker(self) -> Any:
-        return testing.do_bench
+    def __init__(self, base: torch.Tensor, shape: list[int], strides: list[int], block_shape: list[int],
+                 padding: str = "zero") -> None:
+        self.base, self.shape, self.strides, self.block_shape = base, shape, strides, block_shape
+        self.padding = padding
+
+    @staticmethod
+    def from_tensor(tensor: torch.Tensor, block_shape: list[int], padding: str = "zero") -> TensorDescriptor:
+        return TensorDescriptor(tensor, list(tensor.shape), list(tensor.stride()), block_shape, padding)
+
+
+class Knobs(SimpleNamespace):
+    """triton.knobs: any setting can be written and read; none has an effect."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        group = Knobs() if self is knobs else None
+        setattr(self, name, group)
+        return group
+
+
+knobs = Knobs()
+
+
+def reinterpret(tensor: torch.Tensor, dtype: Any) -> torch.Tensor:
+    """The tensor's memory as elements of another type."""
+    known = {name: of_torch for of_torch, name in TORCH_DTYPES.items()}
+    if isinstance(dtype, torch.dtype):
+        return tensor.view(dtype)
+    if getattr(dtype, "name", None) not in known:
+        raise TypeError(f"reinterpret: {dtype!r} is not a type of torch's tensors\n"
+                        "HINT: pass a dtype such as tl.float8e5")
+    return tensor.view(known[dtype.name])
+
+
+def set_allocator(allocator: Any) -> None:
+    """Kernels take no memory from the host's allocator: without effect."""
 
 
 def _module(name: str, **members: Any) -> ModuleType:
@@ -61,18 +99,32 @@ def _module(name: str, **members: Any) -> ModuleType:
 def _modules() -> dict[str, ModuleType]:
     """All modules that `import triton...` can name."""
     driver = _module("triton.runtime.driver", active=Driver())
-    errors = _module("triton.runtime.errors", OutOfResources=OutOfResources)
-    jit_module = _module("triton.runtime.jit", JITFunction=JITFunction, KernelInterface=Launchable, jit=jit)
-    autotuner = _module("triton.runtime.autotuner", Autotuner=Autotuner, Config=Config, Heuristics=Heuristics,
-                        OutOfResources=OutOfResources, autotune=autotune, heuristics=heuristics)
+    names = {"Autotuner": Autotuner, "Config": Config, "Heuristics": Heuristics, "OutOfResources": OutOfResources,
+             "autotune": autotune, "heuristics": heuristics}
+    errors = _module("triton.runtime.errors", OutOfResources=OutOfResources, PTXASError=RuntimeError,
+                     AutotunerError=ValueError, InterpreterError=RuntimeError)
+    jit_module = _module("triton.runtime.jit", JITFunction=JITFunction, KernelInterface=Launchable, jit=jit,
+                         MockTensor=MockTensor, reinterpret=reinterpret, constexpr_function=constexpr_function)
+    autotuner = _module("triton.runtime.autotuner", **names)
     runtime = _module("triton.runtime", driver=driver, errors=errors, jit=jit_module, autotuner=autotuner,
-                      Autotuner=Autotuner, Config=Config, Heuristics=Heuristics, JITFunction=JITFunction,
-                      OutOfResources=OutOfResources, autotune=autotune, heuristics=heuristics)
-    top = _module("triton", __version__=VERSION, Config=Config, autotune=autotune, cdiv=cdiv,
-                  constexpr_function=constexpr_function, heuristics=heuristics, jit=jit, language=language,
-                  next_power_of_2=next_power_of_2, runtime=runtime, testing=testing, JITFunction=JITFunction,
-                  OutOfResources=OutOfResources, tessera=tessera)
-    modules = {module.__name__: module for module in (top, runtime, driver, errors, jit_module, autotuner)}
+                      JITFunction=JITFunction, KernelInterface=Launchable, MockTensor=MockTensor,
+                      reinterpret=reinterpret, **names)
+    compiler_errors = _module("triton.compiler.errors", CompilationError=RuntimeError,
+                              CompileTimeAssertionFailure=RuntimeError)
+    compiler = _module("triton.compiler", CompiledKernel=CompiledKernel, CompilationError=RuntimeError,
+                       errors=compiler_errors)
+    descriptor = _module("triton.tools.tensor_descriptor", TensorDescriptor=TensorDescriptor)
+    tools = _module("triton.tools", tensor_descriptor=descriptor)
+    knobs_module = _module("triton.knobs", **{"__getattr__": lambda name: getattr(knobs, name)})
+    top = _module("triton", __version__=VERSION, cdiv=cdiv, constexpr_function=constexpr_function, jit=jit,
+                  language=language, next_power_of_2=next_power_of_2, runtime=runtime, testing=testing,
+                  JITFunction=JITFunction, KernelInterface=Launchable, MockTensor=MockTensor, compiler=compiler,
+                  CompilationError=RuntimeError, TritonError=RuntimeError, InterpreterError=RuntimeError,
+                  knobs=knobs_module, reinterpret=reinterpret, set_allocator=set_allocator, tools=tools,
+                  must_use_result=lambda value, *_: value, tessera=tessera, **names)
+    modules = {module.__name__: module for module in (
+        top, runtime, driver, errors, jit_module, autotuner, compiler, compiler_errors, tools, descriptor,
+        knobs_module)}
     modules["triton.testing"] = testing
     for name, module in list(sys.modules.items()):
         if name == language.__name__ or name.startswith(language.__name__ + "."):
@@ -91,6 +143,10 @@ def _hide_from_torch() -> None:
     known.has_triton_package = lambda: False
 
 
+def _set_stream(stream: Any) -> None:
+    """torch.cuda.set_stream() for a CPU, which has one stream."""
+
+
 def _show_to_torch() -> None:
     if _torch_found:
         importlib.import_module("torch.utils._triton").has_triton_package = _torch_found.pop()
@@ -106,6 +162,8 @@ def install() -> None:
                            f"{getattr(sys.modules['triton'], '__file__', 'elsewhere')}\n"
                            "HINT: call tessera.triton.install() before the first import of triton")
     _hide_from_torch()
+    if not hasattr(torch.cpu, "set_stream"):  # programs for any device call it
+        torch.cpu.set_stream = _set_stream
     _installed.update(_modules())
     sys.modules.update(_installed)
 
@@ -117,6 +175,8 @@ def uninstall() -> None:
         if sys.modules.get(name) is module:
             del sys.modules[name]
     _installed.clear()
+    if getattr(torch.cpu, "set_stream", None) is _set_stream:
+        del torch.cpu.set_stream
     _show_to_torch()
 
 

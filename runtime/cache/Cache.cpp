@@ -10,15 +10,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fcntl.h>
-#include <sys/stat.h>
 
 namespace tessera::runtime {
 
 namespace fs = std::filesystem;
-
-// A kernel is far below this; what is above was never stored by us.
-static constexpr uint64_t maxEntryBytes = 2ull << 30;
 
 fs::path defaultCacheFolder() {
   if (std::string folder = optionText(Option::CacheDir); !folder.empty())
@@ -76,25 +71,11 @@ std::optional<Artifact> Cache::load(const Sha256Digest &key) {
   if (!isUsable)
     return std::nullopt;
   const fs::path path = entryPath(key);
-  struct stat info;
-  if (::stat(path.c_str(), &info) != 0)
-    return std::nullopt;
   std::string reason;
-  std::optional<Artifact> artifact;
-  if (!S_ISREG(info.st_mode)) {
-    // Not opened: a pipe would keep us waiting.
-    reason = "not a file";
-  } else if (uint64_t(info.st_size) > maxEntryBytes) {
-    reason = "longer than any kernel";
-  } else {
-    auto bytes = tryReadFile(path);
-    if (!bytes)
-      return std::nullopt;
-    artifact = decodeArtifact(*bytes, key, reason);
-  }
+  std::optional<Artifact> artifact = readEntry(path, key, reason);
   if (artifact)
     touchFile(path);
-  else
+  else if (!reason.empty())
     quarantine(path, reason);
   return artifact;
 }

@@ -20,15 +20,14 @@ static CacheEntry describe(const CacheFile &file, const timespec &now) {
   entry.bytes = file.bytes;
   entry.age = ageOf(file, now);
   auto key = keyOfEntry(file.path);
-  auto bytes = key ? tryReadFile(file.path) : std::nullopt;
   std::optional<Artifact> artifact;
   if (!key)
     entry.reason = "its name is no key";
-  else if (!bytes)
-    entry.reason = "cannot be read";
   else
-    artifact = decodeArtifact(*bytes, *key, entry.reason);
+    artifact = readEntry(file.path, *key, entry.reason);
   if (!artifact) {
+    if (entry.reason.empty())
+      entry.reason = "cannot be read";
     entry.bad = true;
     return entry;
   }

@@ -3,6 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cache/Scan.h"
 
+#include "support/Descriptors.h"
+#include "support/Trust.h"
+
 #include <algorithm>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,6 +14,26 @@
 namespace tessera::runtime {
 
 namespace fs = std::filesystem;
+
+// The size of a kernel is far below this limit.
+static constexpr uint64_t maxEntryBytes = 2ull << 30;
+
+std::optional<Artifact> readEntry(const fs::path &path, const Sha256Digest &key,
+                                  std::string &reason) {
+  // An entry is native code that this process executes. A checksum does not
+  // show who wrote it.
+  const TrustedFile file = openTrusted(path, LastLink::Refuse);
+  if (file.distrust)
+    reason = file.distrust->reason;
+  else if (file.fd && file.bytes > maxEntryBytes)
+    reason = "longer than any kernel";
+  if (!file.fd || !reason.empty())
+    return std::nullopt;
+  std::string bytes;
+  if (readToEnd(file.fd.get(), bytes) != 0)
+    return std::nullopt;
+  return decodeArtifact(bytes, key, reason);
+}
 
 static std::vector<CacheFile> filesOf(const fs::path &folder) {
   std::vector<CacheFile> files;

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "runtime/cache/Artifact.h"
 #include "support/Hash.h"
 
 #include <chrono>
@@ -28,6 +29,12 @@ struct CacheScan {
   std::vector<CacheFile> entries, quarantine, temporaries, locks;
 };
 CacheScan scanCache(const std::filesystem::path &root);
+
+// Reads and checks an entry. Returns nullopt with a `reason` for a bad entry
+// and for one that is not trusted (support/Trust.h), nullopt without a reason
+// for one that cannot be opened.
+std::optional<Artifact> readEntry(const std::filesystem::path &path,
+                                  const Sha256Digest &key, std::string &reason);
 
 // The key that an entry's file name stands for.
 std::optional<Sha256Digest> keyOfEntry(const std::filesystem::path &path);

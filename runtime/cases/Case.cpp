@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cases/Case.h"
 
+#include "compiler/syntax/ValueJson.h"
+#include "runtime/launch/KernelState.h"
 #include "support/File.h"
 #include "support/Json.h"
 
@@ -125,8 +127,11 @@ ConstexprValue readConstexpr(const Json &value, const std::string &what) {
     return wholeNumber(value, what);
   if (auto number = floatOf(value))
     return *number;
+  if (value.is_object())
+    return runtime::fromValue(what, syntax::valueFromJson(value, what));
   throw Error(what + " is " + shown(value),
-              "a constexpr is a number, true, false, null or a string");
+              "a constexpr is a number, true, false, null, a string or "
+              "{\"tuple\": [...]}");
 }
 
 void readScalar(CaseArgument &argument, const Json &json,
@@ -415,6 +420,8 @@ static Json constexprJson(const ConstexprValue &value) {
         using T = std::decay_t<decltype(held)>;
         if constexpr (std::is_same_v<T, DType>)
           return dtypeName(held);
+        else if constexpr (std::is_same_v<T, EncodedConstexpr>)
+          return parseJson(held.json, "a constexpr");
         else
           return held;
       },

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -88,6 +89,9 @@ struct LoadedCase {
   Case recorded;
   std::string kernelText;
   Tensors before, after;
+  // Written arguments of which `before` holds other contents than recorded
+  // (tune::withoutOldResults()).
+  std::set<std::string> filled;
   // fp32 dots that name no precision were compiled as tf32.
   bool tf32 = false;
 

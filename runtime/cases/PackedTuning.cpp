@@ -3,8 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cases/PackedTuning.h"
 
+#include "compiler/syntax/ValueJson.h"
 #include "runtime/cases/Packed.h"
 #include "runtime/cases/PackedTensors.h"
+#include "runtime/launch/KernelState.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/GpuTarget.h"
@@ -31,8 +33,11 @@ Json toJson(const Constexprs &constexprs) {
   for (const auto &[name, value] : constexprs)
     json[name] = std::visit(
         [](const auto &held) -> Json {
-          if constexpr (std::is_same_v<std::decay_t<decltype(held)>, DType>)
+          using T = std::decay_t<decltype(held)>;
+          if constexpr (std::is_same_v<T, DType>)
             return {{"dtype", dtypeName(held)}};
+          else if constexpr (std::is_same_v<T, EncodedConstexpr>)
+            return parseJson(held.json, "a constexpr");
           else
             return held;
         },
@@ -51,6 +56,8 @@ ConstexprValue valueOf(const Json &json, const std::string &what) {
     return json.get<int64_t>();
   if (json.is_number_float())
     return json.get<double>();
+  if (json.is_object() && !json.contains("dtype"))
+    return runtime::fromValue(what, syntax::valueFromJson(json, what));
   if (json.is_object())
     if (const auto type =
             dtypeFromText(member<std::string>(json, "dtype", what)))

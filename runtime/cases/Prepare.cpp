@@ -101,9 +101,10 @@ Arg constexprAsArgument(const std::string &name, const ConstexprValue &value) {
       [&](const auto &held) -> Arg {
         using T = std::decay_t<decltype(held)>;
         if constexpr (std::is_same_v<T, std::string> ||
-                      std::is_same_v<T, DType>)
+                      std::is_same_v<T, DType> ||
+                      std::is_same_v<T, EncodedConstexpr>)
           throw UnsupportedCase("parameter `" + name +
-                                "` is a text or dtype and not annotated "
+                                "` is a text, dtype or tuple and not annotated "
                                 "tl.constexpr");
         else
           return held;

@@ -256,6 +256,8 @@ struct Recording : LaunchHook::Watched {
     if (const auto *number = std::get_if<int64_t>(&arg)) {
       argument.dtype =
           *number >= INT32_MIN && *number <= INT32_MAX ? "i32" : "i64";
+    } else if (std::holds_alternative<uint64_t>(arg)) {
+      argument.dtype = "u64";
     } else if (std::holds_alternative<bool>(arg)) {
       argument.dtype = "i1";
     } else {

@@ -5,6 +5,7 @@
 
 #include "support/Error.h"
 #include "support/File.h"
+#include "support/LanguageGaps.h"
 #include "support/Process.h"
 #include "support/Progress.h"
 
@@ -38,10 +39,9 @@ std::string describe(const Error &error) {
 // language or a target does not have: the recorded kernel compiled elsewhere,
 // so this is not a wrong result.
 bool namesMissingWord(const std::string &message) {
-  for (const char *sign :
-       {"[NotSupported]", "[UnsupportedSyntax]", "[UnknownAttribute]",
-        "[UnknownKeyword]", "[CodegenFailed]", "does not exist in kernels",
-        "not supported"})
+  if (namesLanguageGap(message))
+    return true;
+  for (const char *sign : {"does not exist in kernels", "not supported"})
     if (message.find(sign) != std::string::npos)
       return true;
   return false;

@@ -17,6 +17,8 @@
 #include "support/Log.h"
 #include "support/Options.h"
 #include "support/Progress.h"
+#include "support/ScratchFolder.h"
+#include "support/Trust.h"
 
 #include <algorithm>
 #include <chrono>
@@ -131,15 +133,18 @@ fs::path CompileService::keepReproducer(const CompileRequest &request,
                                         const Sha256Digest &key) const {
   const std::string name =
       request.kernel + "-" + toHex(key).substr(0, 12) + ".json";
-  std::error_code ignored;
-  for (const fs::path &folder : {disk.usable() ? disk.folder() : fs::path(),
-                                 fs::temp_directory_path(ignored)}) {
-    if (folder.empty())
+  // In the folder of temporary files another user may have made a folder of
+  // any fixed name.
+  for (const bool inCache : {true, false}) {
+    if (inCache && !disk.usable())
       continue;
     try {
-      makePrivateFolder(folder / "reproducers");
-      writeFile(folder / "reproducers" / name, request.toJson());
-      return folder / "reproducers" / name;
+      const fs::path folder = inCache ? disk.folder() / "reproducers"
+                                      : makeTemporaryFolder("reproducer");
+      makePrivateFolder(folder);
+      requireTrusted(folder, "the folder of reproducers");
+      writeFile(folder / name, request.toJson());
+      return folder / name;
     } catch (const Error &) {
     }
   }

@@ -11,6 +11,7 @@
 #include "support/Hash.h"
 #include "support/Json.h"
 #include "support/Log.h"
+#include "support/Trust.h"
 
 #include <algorithm>
 #include <optional>
@@ -115,6 +116,7 @@ std::vector<StageOverride> readOverrides(const fs::path &overrides,
     if (!fs::exists(path, ignored) || (std::string_view(known.stage) == "ptx" &&
                                        syntax::isCudaSource(request.file)))
       continue;
+    requireTrusted(path, "the edited stage " + path.string());
     std::string text = readFile(path);
     if (sha256Hex(text) == dumpedHash(folder, known.stage))
       continue;

@@ -3,12 +3,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compile/WorkerPool.h"
 
+#include "support/Descriptors.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Frames.h"
 #include "support/Json.h"
 #include "support/Options.h"
 #include "support/Process.h"
+#include "support/Trust.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -65,12 +67,21 @@ private:
   WorkerPool &pool;
 };
 
+// The worker compiles what this process executes. Who can change the library
+// can already change what this process executes.
+static fs::path trustedWorker(const fs::path &path) {
+  requireTrusted(path, "the compiler " + path.string(),
+                 TrustedContext::of(
+                     libraryPath(reinterpret_cast<const void *>(&findWorker))));
+  return path;
+}
+
 fs::path findWorker() {
   const char *const name = "tessera-worker";
   if (std::string path = optionText(Option::Worker); !path.empty()) {
     std::error_code ignored;
     if (fs::is_regular_file(path, ignored))
-      return path;
+      return trustedWorker(path);
     throw Error("TESSERA_WORKER=" + path + " is not a file",
                 "set it to the path of tessera-worker, or unset it");
   }
@@ -86,7 +97,7 @@ fs::path findWorker() {
         library.parent_path().parent_path() / installed}) {
     std::error_code ignored;
     if (fs::is_regular_file(folder / name, ignored))
-      return folder / name;
+      return trustedWorker(folder / name);
     if (std::find(tried.begin(), tried.end(), folder) == tried.end())
       tried.push_back(folder);
   }
@@ -120,12 +131,12 @@ size_t WorkerPool::busyNow() const {
 }
 
 std::unique_ptr<WorkerPool::Worker> WorkerPool::start() {
+  const std::string path = findWorker().string();
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     throw Error("cannot make a socket: " + errnoText(errno),
-                "raise the limit of open files (ulimit -n)");
+                hintForOpen(errno, "end some programs"));
   UniqueFd ours(ends[0]), theirs(ends[1]);
-  const std::string path = findWorker().string();
   SpawnOptions options;
   options.arguments = {path};
   options.descriptors = {{workerRequestFd, theirs.get()},

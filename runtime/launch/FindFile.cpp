@@ -8,6 +8,7 @@
 #include "support/Log.h"
 #include "support/Options.h"
 #include "support/Process.h"
+#include "support/Trust.h"
 
 #include <filesystem>
 #include <set>
@@ -59,11 +60,27 @@ bool isFile(const fs::path &path) {
   return fs::is_regular_file(path, ignored);
 }
 
+// What may be changed by those who can change this library.
+TrustedContext ofOurLibrary() {
+  return TrustedContext::of(
+      libraryPath(reinterpret_cast<const void *>(&findKernelFile)));
+}
+
+// A file that was looked for. A kernel becomes native code of this process, and
+// the folders above the library may be as open as /tmp.
+fs::path requireOwn(const fs::path &file) {
+  requireTrusted(file, "the kernel file " + file.string(), ofOurLibrary());
+  return fs::canonical(file);
+}
+
 // The file among our kernels, empty when there is none.
 fs::path findOurs(const fs::path &inside) {
+  // The user chose the folder of TESSERA_KERNELS.
+  const bool chosen = !optionText(Option::Kernels).empty();
   for (const fs::path &folder : kernelFolders())
     if (isFile(folder / inside))
-      return fs::canonical(folder / inside);
+      return chosen ? fs::canonical(folder / inside)
+                    : requireOwn(folder / inside);
   return {};
 }
 
@@ -125,7 +142,7 @@ std::string findKernelFile(const std::string &given) {
     return ours.string();
   }
   if (isFile(path))
-    return fs::canonical(path).string();
+    return requireOwn(path).string();
   const std::string set = optionText(Option::Kernels);
   if (nameOfOurs && set.empty())
     failToFindOurs(given);
@@ -141,7 +158,8 @@ std::string findKernelFile(const std::string &given) {
 fs::path findFolder(const fs::path &name) {
   std::error_code ignored;
   for (const fs::path &folder : foldersAbove(name))
-    if (fs::is_directory(folder, ignored))
+    if (fs::is_directory(folder, ignored) &&
+        !findDistrust(folder, ofOurLibrary()))
       return folder;
   return {};
 }

@@ -5,6 +5,7 @@
 
 #include "compiler/syntax/CudaSource.h"
 #include "compiler/syntax/Expand.h"
+#include "compiler/syntax/ValueJson.h"
 #include "support/ArgumentError.h"
 #include "support/Names.h"
 #include "support/Options.h"
@@ -30,10 +31,22 @@ Value toValue(const ConstexprValue &value) {
           return Value();
         else if constexpr (std::is_same_v<T, DType>)
           return Value(Value::DType{dtypeName(held)});
+        else if constexpr (std::is_same_v<T, EncodedConstexpr>)
+          return syntax::valueFromJson(parseJson(held.json, "a constexpr"),
+                                       "a constexpr");
         else
           return Value(held);
       },
       value);
+}
+
+// Whether ValueJson.h encodes the value.
+static bool isEncodable(const Value &value) {
+  if (const std::vector<Value> *items = value.sequence())
+    return std::all_of(items->begin(), items->end(), isEncodable);
+  return value.isNone() || value.is<bool>() || value.is<syntax::Int>() ||
+         value.is<double>() || value.is<std::string>() ||
+         value.is<Value::DType>();
 }
 
 ConstexprValue fromValue(const std::string &name, const Value &value) {
@@ -51,9 +64,11 @@ ConstexprValue fromValue(const std::string &name, const Value &value) {
   if (const auto *type = value.get<Value::DType>())
     if (auto known = dtypeFromText(type->name))
       return *known;
+  if (!value.is<Value::DType>() && isEncodable(value))
+    return EncodedConstexpr{canonicalJson(syntax::toJson(value))};
   throw Error("constexpr `" + name + "` is " + value.repr() +
                   ", which a launch cannot pass on",
-              "use a number, a boolean, a string, a dtype or None");
+              "use a number, a boolean, a string, a dtype, None or a tuple");
 }
 
 std::atomic<uint64_t> &memoryHitCounter() {

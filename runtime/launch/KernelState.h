@@ -30,7 +30,7 @@ namespace runtime {
 using Configuration = std::map<std::string, syntax::Value>;
 
 syntax::Value toValue(const ConstexprValue &value);
-// Throws Error for a tuple or another value that ConstexprValue cannot hold.
+// Throws Error for a value that ConstexprValue cannot hold, such as a function.
 ConstexprValue fromValue(const std::string &name, const syntax::Value &value);
 
 // Counters of all kernels of the process.

@@ -16,6 +16,7 @@ enum ClassByte : uint8_t {
   integerClass = 4, // + 1: wider than 32 bits, + 2: divisible by 16
   floatClass = 8,
   boolClass = 9,
+  unsignedClass = 16,  // + 2: divisible by 16
   pointerClass = 0x80, // + 0x40: aligned
 };
 
@@ -33,6 +34,9 @@ uint8_t classOf(const Arg &arg, bool unspecialized) {
     const bool even = *number % 16 == 0 && !unspecialized;
     return uint8_t(integerClass | (wide ? 1 : 0) | (even ? 2 : 0));
   }
+  if (const uint64_t *number = std::get_if<uint64_t>(&arg))
+    return uint8_t(unsignedClass |
+                   (*number % 16 == 0 && !unspecialized ? 2 : 0));
   return std::holds_alternative<double>(arg) ? floatClass
          : std::holds_alternative<bool>(arg) ? boolClass
                                              : noneClass;
@@ -74,6 +78,8 @@ void LaunchKey::addConstexpr(std::string_view name,
         using T = std::decay_t<decltype(held)>;
         if constexpr (std::is_same_v<T, std::string>) {
           addText(held);
+        } else if constexpr (std::is_same_v<T, EncodedConstexpr>) {
+          addText(held.json);
         } else if constexpr (std::is_same_v<T, double>) {
           add(std::bit_cast<uint64_t>(held));
         } else if constexpr (!std::is_same_v<T, std::nullptr_t>) {
@@ -98,6 +104,8 @@ void LaunchKey::addValues(std::span<const Arg> args) {
   for (const Arg &arg : args)
     if (const auto *number = std::get_if<int64_t>(&arg))
       add(uint64_t(*number));
+    else if (const auto *large = std::get_if<uint64_t>(&arg))
+      add(*large);
     else if (const auto *real = std::get_if<double>(&arg))
       add(std::bit_cast<uint64_t>(*real));
     else if (const auto *flag = std::get_if<bool>(&arg))

@@ -95,6 +95,16 @@ void PreparedLaunch::launchOn(void *stream, const Grid &grid,
     watched->finished();
 }
 
+void PreparedLaunch::prepare(std::span<const Arg> args) const {
+  const Found launch = find(args, {}, false, 0);
+  ofKernel.state->codeOf(*launch.found.entry, args, launch.options);
+}
+
+syntax::CompileRequest
+PreparedLaunch::compileRequest(std::span<const Arg> args) const {
+  return ofKernel.state->request(args, constexprs, options);
+}
+
 int64_t PreparedLaunch::constexprOf(std::string_view name,
                                     std::span<const Arg> args,
                                     std::span<const Dimension> dimensions,

@@ -15,8 +15,8 @@ namespace tessera::runtime {
 
 using syntax::CompileRequest;
 
-Pack::Pack(const std::filesystem::path &path)
-    : name(path.string()), file(path),
+Pack::Pack(const std::filesystem::path &path, MappedFile::Use use)
+    : name(path.string()), file(path, use),
       contents(decodePack(file.bytes(), name)) {
   for (const PackEntry &entry : contents.entries)
     byRequest[entry.request] = &entry;

@@ -16,8 +16,11 @@ namespace tessera::runtime {
 // Immutable, hence thread-safe. The file stays mapped.
 class Pack {
 public:
-  // Throws Error for what is no whole pack.
-  explicit Pack(const std::filesystem::path &path);
+  // A pack is native code: to execute it, the file must be trusted
+  // (support/Trust.h). Throws Error if it is not, and if the file is truncated
+  // or is not a pack.
+  explicit Pack(const std::filesystem::path &path,
+                MappedFile::Use use = MappedFile::Use::Execute);
 
   const std::string &path() const { return name; }
   const PackIndex &index() const { return contents; }

@@ -10,6 +10,7 @@
 #include <ATen/ops/zeros_like.h>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 namespace tessera::runtime {
 namespace {
@@ -31,9 +32,15 @@ void applyCommon(Launch &launch, const Attention &a, const Branch &branch) {
   wholeTokens(launch, a.group);
 }
 
-void setTiles(Launch &launch, const Constants &tiles) {
-  for (const auto &[name, value] : tiles)
-    launch.constant(name, value);
+// Of a backward kernel whose other constants are set.
+void applyTiles(Launch &launch, const Attention &a, const Branch &branch,
+                bool keys) {
+  if (!branch.ownTiles && !isHeavy(a))
+    return;
+  bool rowsGiven = a.group > kLeastTileRows; // by wholeTokens
+  for (const auto &[name, value] : branch.constants)
+    rowsGiven |= std::string_view(name) == "BM";
+  setTiles(launch, wideTiles(a, keys), rowsGiven);
 }
 
 // Kernels over tiles of BM / G tokens.
@@ -49,8 +56,28 @@ void wholeTokens(Launch &launch, int64_t group) {
     launch.constant("BM", nextPowerOfTwo(group));
 }
 
+bool isHeavy(const Attention &a) {
+  const HeadSlices key = headSlices(a.keyDim);
+  const int64_t columns = key.first + key.tail + nextPowerOfTwo(a.valueDim);
+  return columns * a.q.element_size() > 1024 && !takesCpuKernels(a.q);
+}
+
+const char *backwardOptions(const Attention &a) {
+  return isHeavy(a) ? "num_stages=1" : "";
+}
+
+void setTiles(Launch &launch, const Constants &tiles, bool rowsGiven) {
+  for (const auto &[name, value] : tiles)
+    if (!rowsGiven || std::string_view(name) != "BM")
+      launch.constant(name, value);
+}
+
 Constants wideTiles(const Attention &a, bool keys) {
   constexpr int64_t wide = 128; // columns of keys; more spill
+  // 80 rows of 2 KiB, heads of 256: 160 of the 163 KiB that a block of sm_80
+  // has. A kernel by rows needs its keys' tile once.
+  if (isHeavy(a))
+    return {{"BM", 32}, {"BN", keys && a.group > kLeastTileRows ? 16 : 32}};
   if (a.keyDim <= wide || a.group > kLeastTileRows || takesCpuKernels(a.q))
     return {};
   if (!keys)
@@ -164,7 +191,7 @@ std::tuple<at::Tensor, at::Tensor> launchForward(const Attention &a,
 
 void launchDq(const Attention &a, const Branch &branch, const RowGradient &rows,
               const QueryGradient &to, const char *file, const char *kernel) {
-  Launch launch(file, kernel);
+  Launch launch(file, kernel, backwardOptions(a));
   launch.tensor(a.q).tensor(a.k).tensor(a.v);
   for (const at::Tensor &tensor : branch.afterInputs)
     launch.tensor(tensor);
@@ -177,8 +204,7 @@ void launchDq(const Attention &a, const Branch &branch, const RowGradient &rows,
   launch.strides(rows.gradO).strides(to.dq);
   launch.strides(rows.lse).strides(rows.delta);
   applyCommon(launch, a, branch);
-  if (branch.ownTiles)
-    setTiles(launch, wideTiles(a, false));
+  applyTiles(launch, a, branch, false);
   if (to.add)
     launch.constant("ACCUMULATE", 1);
   runTokenTiles(launch, a);
@@ -189,7 +215,7 @@ launchDkDv(const Attention &a, const Branch &branch, const RowGradient &rows,
            const char *file, const char *kernel) {
   at::Tensor dk = at::empty(a.k.sizes(), a.k.options());
   at::Tensor dv = at::empty(a.v.sizes(), a.v.options());
-  Launch launch(file, kernel);
+  Launch launch(file, kernel, backwardOptions(a));
   launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(rows.gradO);
   launch.tensor(rows.lse).tensor(rows.delta);
   for (const at::Tensor &tensor : branch.afterRows)
@@ -207,8 +233,7 @@ launchDkDv(const Attention &a, const Branch &branch, const RowGradient &rows,
       .strides(rows.lse)
       .strides(rows.delta);
   applyCommon(launch, a, branch);
-  if (branch.ownTiles)
-    setTiles(launch, wideTiles(a, true));
+  applyTiles(launch, a, branch, true);
   launch.run(a.keyHeads,
              tileCount(a.k.size(0), launch.tile("BN"), a.sequences) *
                  branch.parts);
@@ -236,6 +261,9 @@ void attentionDelta(const Attention &a, const at::Tensor &gradO,
                     const at::Tensor &rows) {
   checkShape(a.op, "o", o, {a.tokens, a.queryHeads, a.valueDim},
              "[tokens, query heads, value size]");
+  if (gradLse)
+    checkShape(a.op, "grad_lse", *gradLse, {a.queryHeads, a.tokens},
+               "[query heads, tokens]");
   const at::Tensor output = unitLast(o);
   Launch launch("kernels/nsa/attn_delta.py", "attn_delta");
   launch.tensor(output).tensor(gradO).tensor(rows).integer(a.tokens);

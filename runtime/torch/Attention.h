@@ -71,11 +71,23 @@ constexpr int64_t kLeastTileRows = 32;
 // Sets BM where a token has more heads than the smallest tile has rows.
 void wholeTokens(Launch &launch, int64_t group);
 
-// Tiles for a GPU where heads are too wide for the registers that the first
-// configurations of the branches' backward kernels need; none where they are
-// not. `keys`: those of a kernel by keys. Given with a launch they also stand
-// in the place of tuned ones.
+// True if a backward kernel holds more than 1 KiB of each row, key and value
+// included: fp32 heads above 128. The kernels' configurations then need more
+// shared memory than a block of sm_80 has.
+bool isHeavy(const Attention &a);
+
+// Tiles for a GPU where heads are too wide for the registers or the shared
+// memory that the first configurations of the backward kernels need; none where
+// they are not. `keys`: those of a kernel by keys. Given with a launch they
+// also replace tuned ones.
 Constants wideTiles(const Attention &a, bool keys);
+
+// The options of a backward launch, for Launch's constructor: no copies ahead
+// of the loop where rows are heavy.
+const char *backwardOptions(const Attention &a);
+
+// Gives `launch` the tiles but BM where `rowsGiven` says that it has BM.
+void setTiles(Launch &launch, const Constants &tiles, bool rowsGiven);
 
 // How a branch's kernels differ from plain causal attention.
 struct Branch {
@@ -89,7 +101,7 @@ struct Branch {
   std::vector<at::Tensor> afterRows = {};
   std::vector<int64_t> afterSequences = {};
   int64_t parts = 1;
-  // Whether dq, dk and dv take wideTiles().
+  // Whether dq, dk and dv take wideTiles() where rows are not heavy, too.
   bool ownTiles = false;
 };
 

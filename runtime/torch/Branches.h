@@ -26,6 +26,13 @@ struct BlockLists {
   at::Tensor counts; // int32 [Hkv, tiles]
 };
 
+// Throws c10::ValueError for indices other than int32 [Hkv, T, n].
+void checkIndices(const Attention &a, const at::Tensor &indices,
+                  int64_t selectionLength);
+// Throws c10::ValueError for lists other than blockLists() makes of `indices`.
+void checkLists(const Attention &a, const at::Tensor &indices,
+                const BlockLists &lists, int64_t selectionLength);
+
 // Of `indices`, int32 [Hkv, T, n], for `group` query heads a key head.
 BlockLists blockLists(const at::Tensor &indices, const at::Tensor &cuSeqlens,
                       int64_t maxSeqlen, int64_t selectionLength,

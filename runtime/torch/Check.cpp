@@ -46,6 +46,16 @@ void checkShape(const char *op, const char *name, const at::Tensor &tensor,
                 tensor.sizes(), " and must have ", shape, " = ", meaning);
 }
 
+void checkSaved(const char *op, const char *name, const at::Tensor &tensor,
+                at::IntArrayRef shape, const char *meaning, const char *xName,
+                const at::Tensor &x) {
+  checkShape(op, name, tensor, shape, meaning);
+  TESSERA_CHECK(tensor.scalar_type() == at::kFloat && tensor.is_contiguous(),
+                op, name, " is ", tensor.scalar_type(), " with strides ",
+                tensor.strides(), "; pass what the forward op gave");
+  checkSameDevice(op, name, tensor, xName, x);
+}
+
 void checkInt32(const char *op, const char *name, const at::Tensor &tensor) {
   TESSERA_CHECK(tensor.scalar_type() == at::kInt, op, name, " is ",
                 tensor.scalar_type(), "; pass int32, for example ", name,

@@ -38,6 +38,10 @@ void checkSameDevice(const char *op, const char *name, const at::Tensor &tensor,
                      const char *otherName, const at::Tensor &other);
 void checkShape(const char *op, const char *name, const at::Tensor &tensor,
                 at::IntArrayRef shape, const char *meaning);
+// fp32 numbers that a forward op gave, contiguous and on x's device.
+void checkSaved(const char *op, const char *name, const at::Tensor &tensor,
+                at::IntArrayRef shape, const char *meaning, const char *xName,
+                const at::Tensor &x);
 void checkInt32(const char *op, const char *name, const at::Tensor &tensor);
 void checkPositive(const char *op, const char *name, int64_t value);
 void checkNotNegative(const char *op, const char *name, int64_t value);

@@ -6,6 +6,7 @@
 #include "runtime/device/cuda/Driver.h"
 #include "support/Error.h"
 #include "support/Process.h"
+#include "support/Trust.h"
 
 #include <dlfcn.h>
 
@@ -40,6 +41,13 @@ CudaPluginState find() {
 } // namespace
 
 CudaPluginState loadCudaPlugin(const std::filesystem::path &file) {
+  // A bare name is looked up by the dynamic linker.
+  if (file.has_parent_path())
+    if (const auto distrust = findDistrust(
+            file, TrustedContext::of(libraryPath(
+                      reinterpret_cast<const void *>(&loadCudaPlugin)))))
+      return missing("torch's CUDA part is not loaded: " + distrust->reason +
+                     "; " + distrust->hint);
   // Torch registers itself when its library comes in: it must stay, and be seen
   // by what is loaded later.
   void *library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);

@@ -50,6 +50,8 @@ void check(const Tensor &q, const Tensor &k, const Tensor &v, int64_t first,
              "[sequences, key heads, capacity, head size of q]");
   checkShape(name, "v", v, {q.size(0), k.size(1), k.size(2), v.size(3)},
              "[sequences, key heads, capacity, value size] as k has them");
+  TESSERA_CHECK(q.size(2) > 0 && v.size(3) > 0, name, "head sizes are ",
+                q.size(2), " and ", v.size(3), "; they must be positive");
   TESSERA_CHECK(0 <= first && first <= last && last <= k.size(2), name, "keys ",
                 first, " to ", last, " of a cache of ", k.size(2),
                 "; pass 0 <= first <= last <= capacity");

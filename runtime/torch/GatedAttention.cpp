@@ -71,6 +71,11 @@ Outputs runStages(const Inputs &in) {
   static const auto combine =
       findOp<Pair(const Tensor &, const Tensor &, const Tensor &,
                   const Tensor &, c10::string_view, double)>("nsa_combine");
+  TESSERA_CHECK(in.gateLogits.dim() == 3 &&
+                    in.gateLogits.sym_size(1) == in.kCmp.sym_size(1),
+                name, "gate_logits has shape ", in.gateLogits.sym_sizes(),
+                " and must be [tokens, key heads, 3] for ", in.kCmp.sym_size(1),
+                " key heads");
   Outputs to;
   std::tie(std::get<0>(to.cmp), std::get<1>(to.cmp), to.indices) =
       compressed.call(in.q, in.kCmp, in.vCmp, in.cuSeqlens, in.cuCmp,

@@ -90,6 +90,17 @@ Gradients backward(const Tensor &gradOut, at::TensorList pairs, const Tensor &q,
   checkShape(name, "gate_logits", logits, {cmp.tokens, cmp.keyHeads, 3},
              "[tokens, key heads, 3]");
   checkShape(name, "gates", gates, logits.sizes(), "the shape of gate_logits");
+  checkIndices(cmp, indices, selectionLength);
+  if (!lists.empty())
+    checkLists(cmp, indices, {lists[0], lists[1]}, selectionLength);
+  const Attention sel = checkBranch(q, pairs[2], pairs[3], cuSeqlens, maxSeqlen,
+                                    scale),
+                  win = checkBranch(q, pairs[4], pairs[5], cuSeqlens, maxSeqlen,
+                                    scale);
+  for (const auto &[branch, v] :
+       {std::pair("v_sel", pairs[3]), std::pair("v_win", pairs[5])})
+    checkShape(name, branch, v, {cmp.tokens, cmp.keyHeads, cmp.valueDim},
+               "[tokens, key heads, value size] as v_cmp has them");
   const Tensor dq = at::empty(cmp.q.sizes(), cmp.q.options());
   const GatedRows rows = gateRows(cmp, outputGradient(cmp, gradOut), outputs,
                                   lses, gates, logits, mode, tau);
@@ -107,15 +118,12 @@ Gradients backward(const Tensor &gradOut, at::TensorList pairs, const Tensor &q,
       !selects
           ? none(pairs[2], pairs[3])
           : selectedGradients(
-                checkBranch(q, pairs[2], pairs[3], cuSeqlens, maxSeqlen, scale),
-                indices,
+                sel, indices,
                 lists.empty() ? BlockLists{} : BlockLists{lists[0], lists[1]},
                 selectionLength, rows.branches[1], {dq, true}, &parts);
   const auto [dkWin, dvWin] =
       window == 0 ? none(pairs[4], pairs[5])
-                  : windowGradients(checkBranch(q, pairs[4], pairs[5],
-                                                cuSeqlens, maxSeqlen, scale),
-                                    window, rows.branches[2], {dq, true});
+                  : windowGradients(win, window, rows.branches[2], {dq, true});
   return {dq, parts.dk, parts.dv, dkSel, dvSel, dkWin, dvWin, rows.logits};
 }
 

@@ -3,9 +3,11 @@
 // Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
 #include "runtime/torch/JitKernel.h"
 
+#include "runtime/compile/CompileService.h"
 #include "runtime/torch/Check.h"
 #include "runtime/torch/ConstexprText.h"
 #include "runtime/torch/Launch.h"
+#include "support/Json.h"
 
 #include <algorithm>
 #include <atomic>
@@ -79,13 +81,13 @@ int64_t define(c10::string_view path, c10::string_view text,
   return int64_t(number);
 }
 
-void launch(int64_t number, at::TensorList tensors,
-            at::ArrayRef<c10::Scalar> scalars, int64_t x, int64_t y,
-            int64_t z) {
+const JitKernel &kernelOf(const char *op, int64_t number,
+                          at::TensorList tensors,
+                          at::ArrayRef<c10::Scalar> scalars) {
   LaunchKey key;
   key.add(uint64_t(number));
   const JitKernel *kernel = table().find(key.view());
-  TESSERA_CHECK(kernel, "jit_launch", "there is no kernel ", number,
+  TESSERA_CHECK(kernel, op, "there is no kernel ", number,
                 "; pass what tessera::jit_kernel gave");
   const auto letters = [&](char letter) {
     return size_t(
@@ -93,23 +95,68 @@ void launch(int64_t number, at::TensorList tensors,
   };
   TESSERA_CHECK(tensors.size() == letters('t') &&
                     scalars.size() == letters('s') + letters('b'),
-                "jit_launch", "`", kernel->kernel.name(), "` has order \"",
-                kernel->order, "\" and was given ", tensors.size(),
-                " tensors and ", scalars.size(), " numbers");
+                op, "`", kernel->kernel.name(), "` has order \"", kernel->order,
+                "\" and was given ", tensors.size(), " tensors and ",
+                scalars.size(), " numbers");
+  return *kernel;
+}
+
+void addArguments(Launch &launch, const JitKernel &kernel,
+                  at::TensorList tensors, at::ArrayRef<c10::Scalar> scalars) {
+  const at::Tensor *tensor = tensors.begin();
+  const c10::Scalar *scalar = scalars.begin();
+  for (const char letter : kernel.order)
+    if (letter == 't')
+      launch.tensor(*tensor++);
+    else if (letter == 's')
+      launch.number(*scalar++);
+    else if (letter == 'b')
+      launch.number((scalar++)->toBool());
+    else
+      launch.none();
+}
+
+void launch(int64_t number, at::TensorList tensors,
+            at::ArrayRef<c10::Scalar> scalars, int64_t x, int64_t y,
+            int64_t z) {
+  const JitKernel &kernel = kernelOf("jit_launch", number, tensors, scalars);
   withValueErrors([&] {
-    Launch launch(*kernel);
-    const at::Tensor *tensor = tensors.begin();
-    const c10::Scalar *scalar = scalars.begin();
-    for (const char letter : kernel->order)
-      if (letter == 't')
-        launch.tensor(*tensor++);
-      else if (letter == 's')
-        launch.number(*scalar++);
-      else if (letter == 'b')
-        launch.number((scalar++)->toBool());
-      else
-        launch.none();
+    Launch launch(kernel);
+    addArguments(launch, kernel, tensors, scalars);
     launch.run(x, y, z);
+  });
+}
+
+void prepare(int64_t number, at::TensorList tensors,
+             at::ArrayRef<c10::Scalar> scalars) {
+  const JitKernel &kernel = kernelOf("jit_prepare", number, tensors, scalars);
+  withValueErrors([&] {
+    Launch launch(kernel);
+    addArguments(launch, kernel, tensors, scalars);
+    launch.prepare();
+  });
+}
+
+// The artifact's metadata, with its PTX if the target is a GPU, as JSON.
+std::string describe(int64_t number, at::TensorList tensors,
+                     at::ArrayRef<c10::Scalar> scalars) {
+  const JitKernel &kernel = kernelOf("jit_describe", number, tensors, scalars);
+  return withValueErrors([&] {
+    Launch launch(kernel);
+    addArguments(launch, kernel, tensors, scalars);
+    const syntax::CompileRequest request = launch.compileRequest();
+    const auto compiled = CompileService::instance().get(request);
+    Json stages = Json::object();
+    for (const auto &[stage, text] : compiled->stages)
+      stages[stage] = text;
+    return Json{{"target", request.target},
+                {"num_warps", request.options.numWarps},
+                {"num_stages", request.options.numStages},
+                {"shared", compiled->meta.sharedBytes},
+                {"scratch", compiled->meta.scratchBytes},
+                {"threads", compiled->meta.threads},
+                {"stages", stages}}
+        .dump(-1, ' ', false, Json::error_handler_t::replace);
   });
 }
 
@@ -120,6 +167,8 @@ void meta(int64_t, at::TensorList, at::ArrayRef<c10::Scalar>, int64_t, int64_t,
 TORCH_LIBRARY_IMPL(tessera, CompositeExplicitAutograd, m) {
   m.impl("jit_kernel", define);
   m.impl("jit_launch", launch);
+  m.impl("jit_prepare", prepare);
+  m.impl("jit_describe", describe);
 }
 
 TORCH_LIBRARY_IMPL(tessera, Meta, m) { m.impl("jit_launch", meta); }

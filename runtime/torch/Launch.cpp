@@ -126,6 +126,13 @@ Launch &Launch::number(const c10::Scalar &value) {
                 "a scalar is complex; pass real numbers");
   if (value.isFloatingPoint())
     return real(value.toDouble());
+  if (value.type() == at::kUInt64) {
+    const uint64_t number = value.toUInt64();
+    if (number <= uint64_t(std::numeric_limits<int64_t>::max()))
+      return integer(int64_t(number));
+    args.push_back(number);
+    return *this;
+  }
   if (!value.isBoolean())
     return integer(value.toLong());
   args.push_back(value.toBool());
@@ -179,6 +186,14 @@ Launch &Launch::sequence(int64_t tokens) {
 
 int64_t Launch::tile(std::string_view name) {
   return prepared().constexprOf(name, args, dimensions, longest);
+}
+
+void Launch::prepare() {
+  device.run(name, [&](void *) { prepared().prepare(args); });
+}
+
+syntax::CompileRequest Launch::compileRequest() {
+  return prepared().compileRequest(args);
 }
 
 void Launch::run(int64_t x, int64_t y, int64_t z) {

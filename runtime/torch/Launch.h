@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "compiler/syntax/Request.h"
 #include "runtime/Kernel.h"
 #include "runtime/cases/Record.h"
 #include "runtime/launch/InlineVector.h"
@@ -73,6 +74,10 @@ public:
 
   // Does nothing when a dimension is 0.
   void run(int64_t x, int64_t y = 1, int64_t z = 1);
+  // Compiles or loads what run() needs, and launches nothing.
+  void prepare();
+  // What the compiler is asked for by run().
+  syntax::CompileRequest compileRequest();
 
 private:
   const PreparedLaunch &prepared();

@@ -124,6 +124,7 @@ Pair backward(const Tensor &grad, const Tensor &hidden, const Tensor &weight,
   const at::NoGradGuard noGrad;
   check(op, hidden, weight, targets, ignored);
   const int64_t tokens = hidden.size(0), vocabulary = weight.size(0);
+  checkTargets(op, targets, vocabulary, ignored);
   checkShape(op, "grad", grad, {tokens}, "[tokens]");
   checkShape(op, "lse", lse, {tokens}, "[tokens]");
   if (tokens == 0)

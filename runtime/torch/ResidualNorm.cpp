@@ -63,6 +63,7 @@ Pair backward(const Tensor &gradY, const Tensor &gradSum, const Tensor &sum,
   checkShape(op, "grad_y", gradY, sum.sizes(), "the shape of x");
   checkShape(op, "grad_sum", gradSum, sum.sizes(), "the shape of x");
   const int64_t dim = sum.size(-1), count = sum.numel() / dim;
+  checkSaved(op, "rstd", rstd, {count}, "[rows of x]", "x", sum);
   Tensor dx = emptyTensor(sum.sizes(), sum.options());
   if (count == 0)
     return {dx, at::zeros(weight.sizes(), weight.options())};

@@ -50,6 +50,7 @@ std::tuple<Tensor, Tensor> backward(const Tensor &gradY, const Tensor &x,
   check(op, x, weight);
   checkShape(op, "grad", gradY, x.sizes(), "the shape of x");
   const int64_t dim = x.size(-1), count = x.numel() / dim;
+  checkSaved(op, "rstd", rstd, {count}, "[rows of x]", "x", x);
   Tensor dx = emptyTensor(x.sizes(), x.options());
   if (count == 0)
     return {dx, at::zeros(weight.sizes(), weight.options())};

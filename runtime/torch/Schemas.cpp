@@ -15,6 +15,8 @@ TORCH_LIBRARY(tessera, m) {
         "str options) -> int");
   m.def("jit_launch(int kernel, Tensor(a!)[] tensors, Scalar[] scalars, int x, "
         "int y, int z) -> ()");
+  m.def("jit_prepare(int kernel, Tensor[] tensors, Scalar[] scalars) -> ()");
+  m.def("jit_describe(int kernel, Tensor[] tensors, Scalar[] scalars) -> str");
 
   m.def("kernel_stats() -> (int compiled, int loaded, int memory_hits, int "
         "bad_cache_entries)");

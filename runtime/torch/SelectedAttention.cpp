@@ -28,11 +28,7 @@ Attention check(const char *op, const Tensor &q, const Tensor &k,
                 int64_t maxSeqlen, int64_t selectionLength,
                 std::optional<double> scale) {
   const Attention a = checkAttention(op, q, k, v, cuSeqlens, maxSeqlen, scale);
-  checkPositive(op, "selection_length", selectionLength);
-  checkInt32(op, "indices", indices);
-  checkRank(op, "indices", indices, 3);
-  checkShape(op, "indices", indices, {a.keyHeads, a.tokens, indices.size(2)},
-             "[key heads, tokens, selected], as nsa_select gives them");
+  checkIndices(a, indices, selectionLength);
   return a;
 }
 
@@ -155,6 +151,7 @@ std::tuple<Tensor, Tensor> listed(const Tensor &q, const Tensor &k,
                                   std::optional<double> scale) {
   const Attention a = check(listedName, q, k, v, indices, cuSeqlens, maxSeqlen,
                             selectionLength, scale);
+  checkLists(a, indices, {lists, counts}, selectionLength);
   return launchForward(a,
                        branchOf(a, indices, {lists, counts}, selectionLength),
                        "kernels/nsa/select_list_fwd.py", "select_list_fwd");
@@ -163,6 +160,12 @@ std::tuple<Tensor, Tensor> listed(const Tensor &q, const Tensor &k,
 std::tuple<Tensor, Tensor> makeLists(const Tensor &indices,
                                      const Tensor &cuSeqlens, int64_t maxSeqlen,
                                      int64_t selectionLength, int64_t group) {
+  const char *op = "nsa_block_lists";
+  checkRank(op, "indices", indices, 3);
+  checkInt32(op, "indices", indices);
+  checkPositive(op, "selection_length", selectionLength);
+  checkPositive(op, "group", group);
+  checkSequences(op, cuSeqlens, maxSeqlen, indices.size(1), "indices", indices);
   const BlockLists made =
       blockLists(indices, cuSeqlens, maxSeqlen, selectionLength, group);
   return {made.lists, made.counts};
@@ -268,10 +271,41 @@ TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
 } // namespace selected_attention_op
 } // namespace
 
+void checkIndices(const Attention &a, const at::Tensor &indices,
+                  int64_t selectionLength) {
+  checkPositive(a.op, "selection_length", selectionLength);
+  checkInt32(a.op, "indices", indices);
+  checkRank(a.op, "indices", indices, 3);
+  checkShape(a.op, "indices", indices, {a.keyHeads, a.tokens, indices.size(2)},
+             "[key heads, tokens, selected], as nsa_select gives them");
+  checkSameDevice(a.op, "indices", indices, "q", a.q);
+}
+
 // On a CPU a dot of the few rows of one token reads its operands about as fast
 // as it multiplies, if they lie in the order in which it reads them. Packing
 // costs one pass over keys and values; every block is read by many tokens.
 bool readsPackedKeys(const at::Tensor &q) { return takesCpuKernels(q); }
+
+void checkLists(const Attention &a, const at::Tensor &indices,
+                const BlockLists &lists, int64_t selectionLength) {
+  using namespace selected_attention_op;
+  const int64_t selected = indices.size(2);
+  const int64_t tokens =
+      tileRows(a.group, a.maxSeqlen, selected, selectionLength) / a.group;
+  const int64_t tiles = tileCount(a.tokens, tokens, a.sequences);
+  TESSERA_CHECK(
+      lists.lists.scalar_type() == at::kLong && lists.lists.is_contiguous(),
+      a.op, "lists is ", lists.lists.scalar_type(), " with strides ",
+      lists.lists.strides(), "; pass what tessera::nsa_block_lists gives");
+  checkShape(a.op, "lists", lists.lists, {a.keyHeads, tiles, tokens * selected},
+             "[key heads, tiles, tokens of a tile * selected], as "
+             "tessera::nsa_block_lists gives it");
+  checkInt32(a.op, "counts", lists.counts);
+  checkShape(a.op, "counts", lists.counts, {a.keyHeads, tiles},
+             "[key heads, tiles], as tessera::nsa_block_lists gives it");
+  checkSameDevice(a.op, "lists", lists.lists, "q", a.q);
+  checkSameDevice(a.op, "counts", lists.counts, "q", a.q);
+}
 
 BlockLists blockLists(const at::Tensor &indices, const at::Tensor &cuSeqlens,
                       int64_t maxSeqlen, int64_t selectionLength,

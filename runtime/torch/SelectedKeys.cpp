@@ -94,7 +94,7 @@ selectedDkDv(const Attention &a, const at::Tensor &indices,
   Tensor dk = at::empty(a.k.sizes(), a.k.options()),
          dv = at::empty(a.v.sizes(), a.v.options());
 
-  Launch launch(file, "select_bwd_dkdv");
+  Launch launch(file, "select_bwd_dkdv", backwardOptions(a));
   launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(rows.gradO);
   launch.tensor(rows.lse)
       .tensor(rows.delta)
@@ -110,8 +110,7 @@ selectedDkDv(const Attention &a, const at::Tensor &indices,
   launch.keyHead(a.keyDim).padded("E", "EP", a.valueDim);
   launch.sequence(a.maxSeqlen);
   wholeTokens(launch, a.group);
-  for (const auto &[name, value] : wideTiles(a, true))
-    launch.constant(name, value);
+  setTiles(launch, wideTiles(a, true), a.group > kLeastTileRows);
   launch.run(a.keyHeads, chunks * ceilDiv(selectionLength, launch.tile("BN")));
   const ListChunks made{part,           inverse.offsets, dk,   dv,
                         inverse.blocks, selectionLength, chunk};

@@ -1,6 +1,8 @@
 // runtime/tune/ParseTable.cpp - tables from YAML, with places in every message.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "compiler/syntax/ValueJson.h"
+#include "runtime/launch/KernelState.h"
 #include "runtime/tune/TuneTable.h"
 #include "runtime/tune/TuneText.h"
 #include "runtime/tune/Yaml.h"
@@ -56,12 +58,25 @@ public:
   }
 
 private:
+  // What TuneText.h writes for a tuple.
+  ConstexprValue encoded(const YAML::Node &node,
+                         const std::string &json) const {
+    try {
+      return runtime::fromValue(
+          "value", syntax::valueFromJson(parseJson(json, "value"), "value"));
+    } catch (const Error &error) {
+      fail(node, error.message, error.hint);
+    }
+  }
+
   ConstexprValue value(const YAML::Node &node) const {
     if (node.IsNull())
       return nullptr;
     const std::string plain = text(node);
     if (node.Tag() == "!") // in quotes
       return plain;
+    if (node.Tag() == "!value")
+      return encoded(node, plain);
     if (plain == "true" || plain == "false")
       return plain == "true";
     if (plain.starts_with("tl."))

@@ -71,6 +71,8 @@ std::string valueText(const ConstexprValue &value) {
           return syntax::printFloat(held);
         else if constexpr (std::is_same_v<T, DType>)
           return "tl." + syntax::dtypeLongName(dtypeName(held));
+        else if constexpr (std::is_same_v<T, EncodedConstexpr>)
+          return "!value " + quotedText(held.json);
         else
           return quotedText(held);
       },

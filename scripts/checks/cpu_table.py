@@ -18,34 +18,37 @@ BEGIN, END = "<!-- make bench: written by scripts/checks/cpu_table.py --fix -->"
 
 
 def figure(entry):
-    """What the bar is for: the ratio, or our figure where there is no peer. A missed bar is bold."""
+    """The ratio, or our measurement if there is no baseline. A ratio below 1 is bold: the baseline is faster."""
     if "failed" in entry:
         return "**failed**"
-    value = entry["ours"] if entry["ratio"] is None else entry["ratio"]
-    text = "%.2f" % value + ("x" if entry["ratio"] is not None else "")
-    return text if entry["met"] else "**%s**" % text
+    if entry["ratio"] is None:
+        return "%.2f" % entry["ours"]
+    return ("**%.2fx**" if entry["ratio"] < 1 else "%.2fx") % entry["ratio"]
 
 
 def bar(entry):
-    return ("at most %g" if entry["rule"].endswith("<=") else "%g") % entry["bar"]
+    text = ("at most %g" if entry["rule"].endswith("<=") else "%g") % entry["bar"]
+    return text if entry["met"] else text + ", not met"
 
 
 def head(result):
     met = sum(entry["met"] for entry in result["rows"])
-    return ("2 cores of an %s, %s, torch %s, %s at %s, nothing else running; both sides in turns, same dtype, %d threads. %d of %d rows meet their bar"
-            % (result["cpu"], "AVX-512" if result.get("avx512") else "AVX2", result["torch"].split("+")[0], result["date"], result["commit"],
-               result["threads"], met, len(result["rows"])))
+    changes = " with uncommitted changes" if result["commit"].endswith("-dirty") else ""
+    return ("%d threads of an %s, %s, torch %s, %s at %s%s, load average %.1f at the start; both sides alternately, same dtype. "
+            "%d of %d rows meet their target"
+            % (result["threads"], result["cpu"], "AVX-512" if result.get("avx512") else "AVX2", result["torch"].split("+")[0], result["date"],
+               result["commit"].removesuffix("-dirty"), changes, result["load_before"], met, len(result["rows"])))
 
 
 def short(result):
-    """README: a line for each peer of several rows, one for all others; bold is missed."""
-    text = ["`make bench`: %s ([all figures](bench/results/cpu.json), [rows](docs/bench.md#the-table-of-a-cpu)). The peer's time / ours (bar), bold: missed:"
-            % head(result), ""]
+    """README: a line for each baseline of several rows, one for all others."""
+    text = ["`make bench`: %s ([all measurements](bench/results/cpu.json), [rows](docs/bench.md#the-table-of-a-cpu)). The baseline's time / ours (target); "
+            "bold: tessera is slower:" % head(result), ""]
     shown = lambda entries: ", ".join("`%s` %s (%s)" % (entry["name"], figure(entry), bar(entry)) for entry in entries)
     groups = [(peer, list(group)) for peer, group in itertools.groupby(result["rows"], key=lambda entry: entry["peer_name"])]
     text += ["- %s: %s" % (peer, shown(group)) for peer, group in groups if peer and len(group) > 1]
-    single = ["beside %s: %s" % (peer, shown(group)) for peer, group in groups if peer and len(group) == 1]
-    return text + ["- %s; figures of ours alone: %s" % ("; ".join(single), shown(entry for peer, group in groups if not peer for entry in group))]
+    single = ["compared with %s: %s" % (peer, shown(group)) for peer, group in groups if peer and len(group) == 1]
+    return text + ["- %s; without a baseline: %s" % ("; ".join(single), shown(entry for peer, group in groups if not peer for entry in group))]
 
 
 def share(entry):
@@ -58,7 +61,7 @@ def share(entry):
 def full(result):
     """docs/bench.md: every row with both times."""
     text = [head(result) + ".", "", "![ratios and bars](bench_cpu.svg)", "",
-            "| row | dtype | ours | peer | ratio | bar | share of the peak |", "|---|---|---:|---:|---:|---:|---:|"]
+            "| row | dtype | ours | baseline | ratio | target | share of the peak |", "|---|---|---:|---:|---:|---:|---:|"]
     for entry in result["rows"]:
         time = lambda value: "-" if value is None else "%.3g %s" % (value, entry["unit"] if entry["unit"] in ("ms", "us") else "")
         text.append("| `%s` | %s | %s | %s | %s | %s | %s |" % (

@@ -44,7 +44,9 @@ TEST_F(NewCheck, TheTemplateWorks) {
   CommandResult result = run({"check", file, "-i", "mine_f32"});
   expectFine(result);
   for (const char *part :
-       {"64+0+47 H=2", "cpu(BM=32, BN=64)", "LSE", "DK", "19+0+95"})
+       {"64+0+47 H=2", "cpu(BM=32, BN=64)", "LSE", "DK", "19+0+95", "9+223 H=2",
+        "mine_f32 compared at up to 223 tokens: 20 (what its constexprs see) + "
+        "3 * 64 (its largest tile) + 11"})
     expectHas(result.output, part);
   expectHasNot(result.output, "WRONG");
 
@@ -83,8 +85,9 @@ TEST_F(NewCheck, FindsMistakes) {
   // The first token that has a key to see which it must not: W = 20.
   expectHas(result.output, "O[20, 0, 0] is ");
   expectHas(result.output, "the reference says");
-  // A sequence of one token is right: 4 shapes less one, 2 tilings, gradients.
-  expectHas(result.output, "6 lines are wrong");
+  // A sequence of one token is right: 5 shapes less one, 2 tilings, gradients
+  // of two.
+  expectHas(result.output, "8 lines are wrong");
 
   // The last rows of a tile are not stored.
   result = check("live = rows < length * G\n    t = tl.minimum(rows // G, "
@@ -99,7 +102,21 @@ TEST_F(NewCheck, FindsMistakes) {
   EXPECT_EQ(result.status.code, 1);
   expectHas(result.output, "DK[");
   expectHasNot(result.output, "DQ[");
-  expectHas(result.output, "1 lines are wrong");
+  expectHas(result.output, "2 lines are wrong");
+}
+
+// In bf16 the rounding errors of all elements hide one that is off by twice the
+// RMS, but not those of a range of 300. No sample is this element.
+TEST_F(NewCheck, OneWrongElementOfAGradientIsFound) {
+  expectFine(run({"new", "kernel", "mine", "--dir", folder.path()}));
+  const std::string file = path("mine.py");
+  edit(file, "dv.to(DV.dtype.element_ty)",
+       "(dv + tl.where((pos == 77)[:, None] & (e[None, :] == 3), 0.2, 0.0))"
+       ".to(DV.dtype.element_ty)");
+  const CommandResult result = run({"check", file, "-i", "mine_bf16"});
+  EXPECT_EQ(result.status.code, 1);
+  // Position 77 of the sequence that begins at token 19.
+  expectHas(result.output, "\n    DV[96, 0, 3] is ");
 }
 
 // Gradients of sequences that are longer than the window and a tile of keys.
@@ -114,7 +131,7 @@ TEST_F(NewCheck, AForgottenKeyShowsInTheGradients) {
     EXPECT_EQ(result.status.code, 1) << instance;
     // The wide one has two wrong keys of 112, and no sample is one of theirs.
     expectHas(result.output, "\n    DK[");
-    expectHas(result.output, "1 lines are wrong");
+    expectHas(result.output, "2 lines are wrong");
   }
   // The author's lengths are taken: here they show nothing, there they do.
   const std::string place = "# tessera: instance mine_f32(";
@@ -144,7 +161,47 @@ TEST_F(NewCheck, AForgottenKeyShowsInTheGradients) {
   result = run({"check", file, "-i", "mine_wide_f32"});
   expectFine(result);
   expectHas(result.output, "19+0+384 H=1");
+  expectHas(result.output, " 491 H=1");
   expectHas(result.output, "name longer sequences");
+}
+
+// A pattern whose period of 128 is a constant of the text: each way to skip a
+// tile that some query sees is found, in the forward and both backward kernels.
+TEST_F(NewCheck, EveryClassOfTileIsCompared) {
+  const std::string good = readFile(TESSERA_SOURCE "/tests/author/strided.py");
+  const std::string file = write("strided.py", good);
+  const std::string needed = "(n0 < 4) | (n1 > t0 - W) | ((t1 - n0) // 128 * "
+                             "128 >= t0 - n1)\n";
+  const auto check = [&](const std::string &other) {
+    writeFile(file, good);
+    edit(file, needed, other + "\n");
+    return run({"check", file, "-i", "strided_f32"});
+  };
+  CommandResult result = run({"check", file});
+  expectFine(result);
+  expectHas(result.output, "strided_f32 compared at up to 479 tokens: 2 * 128 "
+                           "(the largest constant in its text) + 20 (what its "
+                           "constexprs see) + 3 * 64 (its largest tile) + 11");
+  expectHas(result.output, "strided_bf16 compared at up to ");
+  expectHas(result.output, "ok");
+  const std::string period = "((t1 - n0) // 128 * 128 >= t0 - n1)",
+                    start = "(n0 < 4)", window = "(n1 > t0 - W)";
+  for (const std::string &wrong : std::vector<std::string>{
+           // No tile but those of the window and the first keys.
+           "(n0 < 4) | (n1 > t0 - W) | ((t1 - n0) // 128 * 128 > t1)",
+           // One period, but not the second one.
+           start + " | " + window + " | (" + period + " & (t1 - n0 < 256))",
+           // Not where the last query of a tile alone sees the tile.
+           start + " | " + window + " | ((t0 - n0) // 128 * 128 >= t0 - n1)",
+           // The first keys only for near queries.
+           "((n0 < 4) & (t0 < 200)) | " + window + " | " + period,
+           // The window only where it sees the whole tile.
+           start + " | (n0 > t0 - W) | " + period}) {
+    result = check(wrong);
+    EXPECT_EQ(result.status.code, 1) << wrong;
+    for (const char *tensor : {"    O[", "    DQ[", "    DK[", "    DV["})
+      expectHas(result.output, tensor);
+  }
 }
 
 // The forward and both backward kernels ask `needed` before each tile: where

@@ -104,11 +104,38 @@ TEST_F(Bench, ForwardAndBackwardOnTheCpu) {
   }
 }
 
-TEST_F(Bench, DecodeAndStepOnTheCpu) {
-  Json result = run({"decode", "--lengths", "64", "--rounds", "2"});
+TEST_F(Bench, DecodeComputesOneTokenAtEveryLength) {
+  const Json result = run({"decode", "--lengths", "64,128", "--rounds", "2"});
   expectHead(result, "cpu");
+  ASSERT_EQ(result["rows"].size(), 2u);
   EXPECT_GT(result["rows"][0]["us"], 0);
-  result =
+  EXPECT_EQ(result["rows"][0]["flop"], result["rows"][1]["flop"]);
+  // The products of a token are those of a step's forward pass, a third of the
+  // step, divided by its tokens.
+  const Json step =
+      run({"step", "train.seq_len=64", "train.batch_size=1", "--rounds", "1"});
+  EXPECT_DOUBLE_EQ(result["rows"][0]["flop"].get<double>() * 3 * 64,
+                   step["rows"][0]["flop"].get<double>());
+}
+
+TEST_F(Bench, DecodeLaunchesTheKernelsOfTheCache) {
+  const Json one = run({"decode", "--lengths", "64", "--device", "sim:sm_80"}),
+             all = run({"fwd", "--lengths", "64", "--device", "sim:sm_80"});
+  EXPECT_LT(one["rows"][0]["tensor_instructions"],
+            all["rows"][0]["tensor_instructions"]);
+}
+
+TEST_F(Bench, DecodeRefusesAGpu) {
+  const CommandResult done = runCommand(
+      command({"decode", "--device", "cuda"}), std::chrono::seconds(120),
+      environment({"TESSERA_CUDA_DRIVER=" TESSERA_SIM_CUDA,
+                   "LD_PRELOAD=" TESSERA_SIM_TORCH}));
+  EXPECT_NE(done.status.code, 0);
+  EXPECT_NE(done.errors.find("--device cpu"), std::string::npos) << done.errors;
+}
+
+TEST_F(Bench, StepOnTheCpu) {
+  Json result =
       run({"step", "train.seq_len=64", "train.batch_size=2", "--rounds", "2"});
   expectHead(result, "cpu");
   EXPECT_EQ(result["rows"][0]["tokens_per_step"], 128);

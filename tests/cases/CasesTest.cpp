@@ -318,6 +318,11 @@ TEST(Cases, TroubleIsTold) {
            counted);
   makeCase(at / "type", "    tl.store(OUT + i, i.to(tl.float8e4b15))\n",
            counted);
+  makeCase(at / "chained", "    tl.store(OUT + i, 0 < i < 3)\n", counted);
+  makeCase(at / "constant", "    tl.store(OUT + i, i + UNREAD)\n", counted);
+  writeFile(at / "constant" / "kernel.py",
+            readFile(at / "constant" / "kernel.py") +
+                "\n\nUNREAD = max({n for n in (1, 2)})\n");
   makeCase(at / "statement", "    with OUT:\n        pass\n", counted);
   makeCase(at / "class", "    tl.store(OUT + i, Known(i))\n", counted);
   writeFile(at / "class" / "kernel.py", readFile(at / "class" / "kernel.py") +
@@ -328,8 +333,9 @@ TEST(Cases, TroubleIsTold) {
   EXPECT_EQ(statusOf(replayed, "good"), "ok");
   for (const char *name : {"wrong", "endless", "missing", "parameter"})
     EXPECT_EQ(statusOf(replayed, name), "error") << replayed.output;
-  for (const char *name : {"fp8", "function", "method", "keyword", "python",
-                           "statement", "asm", "type", "class"})
+  for (const char *name :
+       {"fp8", "function", "method", "keyword", "python", "statement", "asm",
+        "type", "class", "chained", "constant"})
     EXPECT_EQ(statusOf(replayed, name), "unsupported") << name << "\n"
                                                        << replayed.output;
   for (const char *part :

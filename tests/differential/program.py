@@ -4,6 +4,7 @@
 import dataclasses
 
 from generate import (LARGEST_SAFE, LENGTH, MAX_ELEMENTS, SHORT, Buffer, Case, Generator)
+from pointers import Pointers
 from values import FLOATS, INTS, Value, boolean, floating, integer, limits
 
 COMBINE = """@triton.jit
@@ -20,7 +21,7 @@ def both(a, b):
 SHAPES = [(8, 4), (16, 8), (4, 16), (16, 16), (32, 4), (2, 32), (64, 2), (1, 16), (16, 1), (8, 64), (32, 32)]
 
 
-class Program(Generator):
+class Program(Pointers, Generator):
 
     # ---- memory
     def buffer(self, name, dtype, elements, fill):
@@ -233,6 +234,9 @@ class Program(Generator):
         return self.binary(a=inner) or inner
 
     def statement(self, level):
+        if "pointers" in self.features and level == 0 and self.chance(0.3):
+            self.rng.choice([self.pointer_load, self.pointer_load, self.pointer_store])()
+            return
         kind = self.rng.random()
         if kind < 0.12:
             self.load()

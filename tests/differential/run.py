@@ -1,7 +1,7 @@
 # tests/differential/run.py - generated kernels on our cpu target and under Triton's interpreter, outputs compared.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""usage: run.py [--count N] [--first SEED] [--seed SEED] [--keep DIR]
+"""usage: run.py [--count N] [--first SEED] [--seed SEED] [--pointers] [--keep DIR]
 
 A seed that fails is run again in smaller and smaller versions; its kernel, inputs and first differing element are
 printed. Exit 1 then; 77 without torch or triton. Batches run in processes of their own, so that a crash is one
@@ -153,7 +153,7 @@ def report(case, what, folder, keep):
     print("again: run.py --seed %d" % case.seed, flush=True)
 
 
-def run(seeds, keep):
+def run(seeds, features, keep):
     torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
     failed = refused = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -161,7 +161,7 @@ def run(seeds, keep):
             print("seed", seed, flush=True)
             # A kernel that never ends is one failing seed too, with the place where it hangs.
             faulthandler.dump_traceback_later(HANGS, exit=True)
-            case = generate(seed)
+            case = generate(seed, features)
             want, got = execute(case, case.text, folder)
             what = difference(case, want, got)
             faulthandler.cancel_dump_traceback_later()
@@ -180,19 +180,22 @@ def main():
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seed", type=int, help="this one only, in this process")
+    parser.add_argument("--pointers", action="store_true", help="kernels that choose, carry and make pointers of rows")
     parser.add_argument("--batch", help=argparse.SUPPRESS)
     parser.add_argument("--keep", help="folder for failing kernels")
     options = parser.parse_args()
+    features = ("pointers",) if options.pointers else ()
     if options.seed is not None:
-        return run([options.seed], options.keep)
+        return run([options.seed], features, options.keep)
     if options.batch:
         first, last = map(int, options.batch.split(","))
-        return run(range(first, last), options.keep)
+        return run(range(first, last), features, options.keep)
     start, failures, refused = time.time(), [], 0
     at, end = options.first, options.first + options.count
     while at < end:
         last = min(at + BATCH, end)
-        command = [sys.executable, __file__, "--batch", "%d,%d" % (at, last)] + (["--keep", options.keep] if options.keep else [])
+        command = [sys.executable, __file__, "--batch", "%d,%d" % (at, last)] + (["--pointers"] if features else []) + (
+            ["--keep", options.keep] if options.keep else [])
         child = subprocess.run(command, capture_output=True, text=True)
         seeds = [line.split()[1] for line in child.stdout.splitlines() if line.startswith("seed ")]
         shown = "\n".join(line for line in child.stdout.splitlines() if not line.startswith(("seed ", "batch ")))

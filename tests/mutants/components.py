@@ -49,7 +49,7 @@ COMPONENTS = (
         _stage("layout_.*", "layout_test"), LIT, GPU, CASES, LANGUAGE_ON_SIM, KERNELS_ON_SIM)),
     Component("codegen/cpu", r"codegen/cpu/.*\.cpp", (
         _stage("codegen_(object|math|lower|kernels|instances)_test", *(f"codegen_{t}_test" for t in ("object", "math", "lower", "kernels", "instances"))),
-        LIT, CASES, _stage("triton_language_test|differential_100", *OPS), NUMERIC)),
+        LIT, CASES, _stage("triton_language_test|differential_100|python_pointer_tiles", *OPS), NUMERIC)),
     Component("codegen/gpu", r"codegen/(gpu|analysis)/.*\.cpp", (
         _stage("codegen_axis_info_test|codegen_gpu_report_test", "codegen_axis_info_test", "codegen_gpu_report_test"),
         GPU, LIT, _stage("cases_own_sim|sim_loops|sim_own_nn", *SIM), LANGUAGE_ON_SIM, KERNELS_ON_SIM)),
@@ -77,6 +77,20 @@ COMPONENTS = (
         _stage("triton_forward_test", files=r"kernels/(nsa/|dense/|tiles)"),
         _stage("triton_backward_test", files=r"kernels/(nsa/|dense/|tiles)"),
         NUMERIC, _stage("python_.*", *OPS))),
+    Component("tools", r"tools/(.*\.cpp|(gpucheck|templates)/.*\.py)", (
+        _stage("command_line_test|check_parts_test|inspect_parts_test|lsp_test", *PROGRAM, "command_line_test", "check_parts_test",
+               "inspect_parts_test", "lsp_test"),
+        _stage("author_test|errors_test", *PROGRAM, "author_test", "errors_test", files=r"tools/(check|commands|compile|diff|sim|templates)/|tools/[^/]*$"),
+        _stage("tune_search_test|tune_cuda_test", *PROGRAM, "tessera-gpu-check", "sim_cuda", "tune_search_test", "tune_cuda_test",
+               files=r"tools/(tune|commands|gpucheck)/"),
+        _stage("gpu_check_test|gpu_check_record|pack_test", *PROGRAM, "tessera-gpu-check", "gpu_check_test", "pack_test",
+               files=r"tools/(gpucheck|pack|commands)/"),
+        _stage("bench_command_test|bench_result_test", *PROGRAM, "bench_command_test", "bench_result_test", files=r"tools/(bench|commands)/"),
+        _stage("pages_(inspect|profile|report)|lsp", *PROGRAM, files=r"tools/(inspect|profile|report|lsp|commands)/"),
+        _stage("cases|faults_test", *PROGRAM, "cases", "faults_test", files=r"tools/(commands|sim)/|tools/[^/]*$"))),
+    Component("python", r"python/tessera/.*\.py", (
+        _stage("package_(autotune|autotune_prune|jit|triton|docs|import)", *OPS), _stage("python_.*", *OPS, files=r"_library|ops|__init__"),
+        _stage("package_triton_sim", *OPS))),
     Component("models", r"models/.*\.cpp", (
         _stage("models-tests", "models-tests"),
         _stage("kernel-sources-tests|train-tests", "kernel-sources-tests", "train-tests"))),

@@ -203,7 +203,7 @@ def the_table():
             for target in stage.targets:
                 expect(f"{component.name}: target {target}", target in targets)
             expect(f"{component.name}: files {stage.files}", any(re.search(stage.files, f) for f in mine))
-    sources = [f for f in files if re.match(r"(autotune|compiler|dialect|codegen|runtime|trainer|models|support)/.*\.cpp$|kernels/.*\.py$", f)]
+    sources = [f for f in files if re.match(r"(autotune|compiler|dialect|codegen|runtime|tools|trainer|models|support)/.*\.cpp$|(kernels|python/tessera|tools)/.*\.py$", f)]
     left = [f for f in sources if not any(re.fullmatch(c.files, f) for c in COMPONENTS)]
     expect("sources of no component", left, [])
 

@@ -106,6 +106,8 @@ def balanced(text):
     return depth == 0
 
 
+# Python does not evaluate an annotation: `x: Path | None`.
+ANNOTATION = re.compile(r" \| None\b")
 # The order of their arguments means nothing.
 SYMMETRIC = re.compile(r"\b(min|max|minimum|maximum|gcd|lcm|equal|swap|add|mul|andi|ori|xori)$", re.I)
 NAME = r"[A-Za-z_]\w*(?:(?:\.|->|::)\w+)*"
@@ -119,10 +121,17 @@ def _replacements(line, python):
         yield "one off", *m.span(), ""
     for m in re.finditer(r" (==|!=) ", line):
         yield "negated condition", *m.span(1), "!=" if m[1] == "==" else "=="
+    if python:
+        for m in re.finditer(r"(?<=[\w\])}] )(is not|is|not in)(?= )", line):
+            yield "negated condition", *m.span(), {"is": "is not", "is not": "is", "not in": "in"}[m[1]]
+        for m in re.finditer(r"(?<=[\w\])}] )in(?= )", line):
+            if not re.search(r"\bfor (?:(?!\bin\b).)*$|\bnot $", line[:m.start()]):
+                yield "negated condition", *m.span(), "not in"
     pairs = {" && ": " || ", " || ": " && "} if not python else {" & ": " | ", " | ": " & ", " and ": " or ", " or ": " and "}
     for old, new in pairs.items():
         for m in re.finditer(re.escape(old), line):
-            yield "and, or", *m.span(), new
+            if not (python and ANNOTATION.match(line, m.start())):
+                yield "and, or", *m.span(), new
     for m in re.finditer(rf"(?<=\w)\(({NAME}), ({NAME})\)", line):
         if m[1] != m[2] and not SYMMETRIC.search(line[:m.start()]):
             yield "swapped arguments", m.start(1), m.end(2), f"{m[2]}, {m[1]}"

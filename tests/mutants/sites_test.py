@@ -86,6 +86,22 @@ expect("a kernel", of(KERNEL, python=True), [
     ("constant changed", 8, "x = tl.load(X + c, mask=(c < n) & (c > 3), other=1.0)"),
     ("comparison boundary", 9, "tl.store(Y + c, x, mask=c <= n)"),
     ("call dropped", 9, "pass")])
+def py(line, *want):
+    """The faults of a line of a Python function."""
+    expect(line, [(operator, after) for operator, number, after in of(f"def f():\n    x = 0\n{line}\n", python=True) if number == 3], list(want))
+
+
+py("    y = a is b", ("negated condition", "y = a is not b"))
+py("    y = a is not b", ("negated condition", "y = a is b"))
+py("    y = a in b", ("negated condition", "y = a not in b"))
+py("    y = a not in b", ("negated condition", "y = a in b"))
+py("    if a and not b:", ("and, or", "if a or not b:"), ("negated condition", "if not (a and not b):"))
+py("    for a in b:")
+py("    y = [a for a in b if a in c]", ("negated condition", "y = [a for a in b if a not in c]"))
+py("    y: Path | None = a")
+py("    raise ValueError(f'{a} is not {b}')")
+py("    y = top if top <= 1.0 else 2.0", ("comparison boundary", "y = top if top < 1.0 else 2.0"),
+   ("constant changed", "y = top if top <= 2.0 else 2.0"), ("constant changed", "y = top if top <= 1.0 else 4.0"))
 for fault in sites.faults(KERNEL, python=True):
     expect("the line before", fault.before, KERNEL.split("\n")[fault.line - 1])
 

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/numeric/Harness.h"
 
+#include "support/Outliers.h"
+
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/isfinite.h>
@@ -150,30 +152,34 @@ void expectClose(const at::Tensor &got, const Array &want, double limit,
                  const char *what, double floor) {
   ASSERT_EQ(got.sizes().vec(), want.shape) << what;
   const Array values = toReference(got);
-  double difference = 0, size = 0;
-  int64_t count = 0;
-  for (size_t i = 0; i < want.values.size(); ++i) {
-    if (!std::isfinite(want.values[i])) {
+  for (size_t i = 0; i < want.values.size(); ++i)
+    if (std::isfinite(want.values[i]))
+      ASSERT_TRUE(std::isfinite(values.values[i])) << what << " at " << i;
+    else
       ASSERT_EQ(values.values[i], want.values[i]) << what << " at " << i;
-      continue;
-    }
-    ASSERT_TRUE(std::isfinite(values.values[i])) << what << " at " << i;
-    difference += std::pow(values.values[i] - want.values[i], 2);
-    size += std::pow(want.values[i], 2);
-    ++count;
-  }
-  if (count == 0)
+  if (std::none_of(want.values.begin(), want.values.end(),
+                   [](double value) { return std::isfinite(value); }))
     return;
-  size = std::max(std::sqrt(size / static_cast<double>(count)), floor);
-  difference = std::sqrt(difference / static_cast<double>(count));
-  if (size == 0)
-    EXPECT_EQ(difference, 0) << what;
-  else
-    EXPECT_LE(difference / size, limit) << what;
+  const TensorError error = tensorError(
+      int64_t(want.values.size()), want.shape.empty() ? 1 : want.shape.back(),
+      [&](int64_t i) { return values.values[size_t(i)]; },
+      [&](int64_t i) { return want.values[size_t(i)]; }, limit, floor);
+  // Where all of it is 0 and there is no floor, every element must be 0.
+  const bool zero =
+      floor == 0 && rmsOf(0, int64_t(want.values.size()), [&](int64_t i) {
+                      return want.values[size_t(i)];
+                    }) == 0;
+  EXPECT_LE(error.rms, zero ? 0 : limit) << what;
+  if (error.first >= 0)
+    ADD_FAILURE() << what << ": " << error.outliers << " elements of "
+                  << want.values.size()
+                  << " are off by more than rounding, the first at "
+                  << error.first << ": " << values.values[size_t(error.first)]
+                  << " instead of " << want.values[size_t(error.first)];
   std::string key = what;
   std::replace(key.begin(), key.end(), ' ', '_');
   std::ostringstream ratio;
-  ratio << (size == 0 ? 0 : difference / size);
+  ratio << error.rms;
   testing::Test::RecordProperty(key, ratio.str());
 }
 

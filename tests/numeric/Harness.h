@@ -55,9 +55,10 @@ std::vector<c10::IValue> callOp(const std::string &name,
 at::Tensor callTensor(const std::string &name,
                       std::vector<c10::IValue> arguments);
 
-// Root mean square of the difference over that of want; infinite entries must
-// agree. floor is the least size that counts as the size of want, for
-// gradients that are zero by cancellation.
+// Compares the root mean square of the difference over that of want with the
+// limit, and each element (support/Outliers.h); infinite entries must agree.
+// floor is the least size that counts as the size of want, for gradients that
+// are zero by cancellation.
 void expectClose(const at::Tensor &got, const reference::Array &want,
                  double limit, const char *what, double floor = 0);
 inline constexpr double gradientFloor = 1e-2;

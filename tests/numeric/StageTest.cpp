@@ -75,7 +75,7 @@ TEST_P(Stage, Combine) {
   for (const auto mode :
        {reference::GateMode::Softmax, reference::GateMode::Sigmoid}) {
     const bool softmax = mode == reference::GateMode::Softmax;
-    const double tau = softmax ? 0.7 : 1;
+    const double tau = softmax ? 0.7 : 0.4;
     const auto outputs =
         callOp("nsa_combine",
                {x[0], x[1], x[2], x[3], softmax ? "softmax" : "sigmoid", tau});

@@ -1,6 +1,9 @@
 # tests/package/autotune_test.py - autotune, heuristics and testing: what they choose, restore and remember.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
+import os
+import pathlib
+import tempfile
 import unittest
 from unittest import mock
 
@@ -48,8 +51,9 @@ class Autotune(unittest.TestCase):
         kernel[blocks](x, out, 100)
         torch.testing.assert_close(out, 1 + x)  # timed six times, added once
         self.assertEqual(clock.calls, 3)
-        self.assertEqual(kernel.best_config.all_kwargs(), {"BLOCK": 64, "num_warps": 2})
-        self.assertEqual(sorted(kernel.configs_timings.values()), [1.0, 2.0, 3.0])
+        self.assertEqual(kernel.best_config.all_kwargs(),
+                         {"BLOCK": 64, "num_warps": 2, "num_ctas": 1, "num_stages": 3})
+        self.assertEqual(sorted(kernel.configs_timings.values()), [[1.0] * 3, [2.0] * 3, [3.0] * 3])
         kernel[blocks](x, out, 100)
         torch.testing.assert_close(out, 1 + 2 * x)
         self.assertEqual(clock.calls, 3)
@@ -102,6 +106,50 @@ class Autotune(unittest.TestCase):
         fill[(1,)](out)
         self.assertEqual((calls, out.sum().item()), ([16], 16))
 
+    def test_an_error_of_a_hook_is_not_one_of_a_configuration(self):
+        def broken(named):
+            raise RuntimeError("of the hook")
+
+        for hooks in ({"pre_hook": broken}, {"post_hook": lambda named, exception: broken(named)}):
+            with self.assertRaisesRegex(RuntimeError, "^of the hook$"):
+                accumulate_kernel(Clock(1.0), **hooks)[blocks](torch.ones(4), torch.ones(4), 4)
+
+    def test_post_hook_sees_the_error_of_a_launch(self):
+        seen = []
+
+        @tessera.autotune([tessera.Config({"BLOCK": size}) for size in (32, 64)], key=[], do_bench=Clock(1.0),
+                          post_hook=lambda named, exception: seen.append((named["BLOCK"], type(exception))))
+        @tessera.jit
+        def fill(OUT, BLOCK: tl.constexpr):
+            tl.static_assert(BLOCK != 32, "not 32")
+            tl.store(OUT + tl.arange(0, BLOCK), 1.0)
+
+        fill[(1,)](torch.zeros(64))
+        self.assertEqual(seen, [(32, RuntimeError)] + 2 * [(64, type(None))])
+
+    def test_results_on_disk(self):
+        x, out = torch.randn(100), torch.ones(100)
+        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, {"TESSERA_CACHE_DIR": folder}):
+            def best(times, n=100, decorate=accumulate_kernel):
+                clock = Clock(*times)
+                kernel = decorate(clock, restore_value=["OUT"], cache_results=True)
+                kernel[blocks](x, out, n)
+                return kernel.best_config.kwargs["BLOCK"], clock.calls
+
+            self.assertEqual(best((3.0, 1.0, 2.0)), (64, 3))
+            self.assertEqual(best((1.0, 2.0, 3.0)), (64, 0))  # as measured before
+            self.assertEqual(best((1.0, 2.0, 3.0), n=50), (16, 3))  # another key
+            files = sorted(pathlib.Path(folder, "autotune").iterdir())
+            self.assertEqual(len(files), 2)
+            for damage in ("", "{", "[]", "{\"0\": \"fast\"}", "{\"9\": 1.0}", "{}"):
+                for file in files:
+                    file.write_text(damage)
+                self.assertEqual(best((2.0, 2.0, 1.0)), (32, 3), damage)
+            for file in files:
+                file.chmod(0o666)
+            self.assertEqual(best((1.0, 2.0, 3.0)), (16, 3))  # another user may have written it
+            self.assertEqual(best((3.0, 2.0, 3.0)), (16, 0))
+
     def test_configurations_that_fail(self):
         def kernel(*sizes):
             @tessera.autotune([tessera.Config({"BLOCK": size}) for size in sizes], key=[], do_bench=Clock(1.0))
@@ -124,6 +172,12 @@ class Autotune(unittest.TestCase):
             accumulate_kernel(Clock(1.0))[(1,)](x, x, 4, BLOCK=16)
         with self.assertRaisesRegex(ValueError, "kernel `accumulate` has no parameter `OUTPUT`\nHINT: it has X, OUT"):
             accumulate_kernel(Clock(1.0), reset_to_zero=["OUTPUT"])
+        with self.assertRaisesRegex(ValueError, "restore_value and a pre_hook.*\nHINT: add a post_hook"):
+            accumulate_kernel(Clock(1.0), restore_value=["OUT"], pre_hook=lambda named, reset_only=False: None)
+        for top in (1.5, -1, -0.5, "all", True):
+            with self.assertRaisesRegex(TypeError, "top_k of prune_configs_by is .*\nHINT: pass a number of configurations"):
+                accumulate_kernel(Clock(1.0), prune_configs_by={"perf_model": lambda **named: 1, "top_k": top})[blocks](
+                    x, x, 4)
         with self.assertRaisesRegex(TypeError, "put @tessera.autotune above @tessera.jit"):
             tessera.autotune([], key=[])(len)
 
@@ -188,6 +242,19 @@ class Testing(unittest.TestCase):
                 self.assertAlmostEqual(tessera.testing.do_bench(run, warmup=2000 / 256, rep=10000 / 256,
                                                                 return_mode=mode), want)
             self.assertEqual(len(calls), 1 + 3 + 2 + 10)
+
+    def test_without_graphs_a_run_is_measured(self):
+        calls = []
+        tessera.testing.do_bench_cudagraph(lambda: calls.append(1), rep=1)
+        self.assertGreater(len(calls), 5)
+
+        @tessera.autotune([tessera.Config({"B": 1}), tessera.Config({"B": 2})], key=[], use_cuda_graph=True, rep=1)
+        @tessera.jit
+        def fill(OUT, B: tl.constexpr):
+            tl.store(OUT, B)
+
+        fill[(1,)](torch.zeros(1))
+        self.assertEqual(len(fill.configs_timings), 2)
 
     def test_grad_to_none(self):
         x = torch.ones(2, requires_grad=True)

@@ -106,6 +106,23 @@ class Import(unittest.TestCase):
         self.assertIn(f"ImportError: {library} cannot be loaded", text)
         self.assertIn("HINT:", text)
 
+    def test_a_library_that_others_can_change(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shared = pathlib.Path(folder, "shared")
+            shared.mkdir()
+            library = shared / "libtessera_torch.so"
+            library.write_text("no library")
+            for changed, mode in ((library, 0o666), (shared, 0o777)):
+                before = changed.stat().st_mode
+                changed.chmod(mode)
+                status, text = child("import tessera", LIBTESSERA_TORCH=str(library))
+                changed.chmod(before)
+                self.assertEqual(status, 1)
+                self.assertIn(f"ImportError: {library} is not loaded: {changed} is writable by others\n"
+                              f"HINT: if you trust its contents, run: chmod go-w {changed}", text)
+            shared.chmod(0o1777)
+            self.assertIn("cannot be loaded", child("import tessera", LIBTESSERA_TORCH=str(library))[1])
+
     def fake_torch(self, text):
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "torch.py").write_text(text)

@@ -151,6 +151,15 @@ class Launch(unittest.TestCase):
         helped[(1,)](x, out, BLOCK=16)
         torch.testing.assert_close(out, x ** 3)
 
+    def test_one_name_in_two_files(self):
+        @tessera.jit
+        def clash(OUT):
+            tl.store(OUT, kernels_for_jit_scaled(1.0) + SCALE)
+
+        out = torch.zeros(1)
+        clash[(1,)](out)
+        self.assertEqual(out.item(), kernels_for_jit.SCALE + SCALE)
+
     def test_variables_hide_names_of_the_file(self):
         out = torch.zeros(8)
         shadowing[(1,)](out)
@@ -218,10 +227,9 @@ class Launch(unittest.TestCase):
         add[(1,)](x, x, out, 32, BLOCK=32)
         with mock.patch.object(add, "source", None), mock.patch.dict(add._launch.__globals__, {"_plan": None}):
             add[(1,)](x, x, out, 31, BLOCK=32)  # the same types
-            with self.assertRaises(TypeError):
-                add[(1,)](x, x, out, 32.0, BLOCK=32)
-            with self.assertRaises(TypeError):
-                add[(1,)](x, x, out, 32, BLOCK=16.0)
+            for n, block in ((32.0, 32), (32, 16.0), (32, 8), (True, 32)):  # others
+                with self.assertRaises(TypeError):
+                    add[(1,)](x, x, out, n, BLOCK=block)
 
     def test_a_second_launch_compiles_nothing(self):
         x, out = torch.randn(32), torch.zeros(32)
@@ -268,14 +276,7 @@ class Messages(unittest.TestCase):
     def test_text_that_is_not_there(self):
         scope = {"tessera": tessera, "tl": tl}
         exec("@tessera.jit\ndef unseen(OUT):\n    tl.store(OUT, 1)\n", scope)
-        self.refused(RuntimeError, "source text of `unseen` is not to be had", lambda: scope["unseen"][(1,)](self.x))
-
-    def test_names_that_clash(self):
-        @tessera.jit
-        def clash(OUT):
-            tl.store(OUT, kernels_for_jit_scaled(1.0) + SCALE)
-
-        self.refused(RuntimeError, "`SCALE` means different things", lambda: clash[(1,)](self.x))
+        self.refused(RuntimeError, "source text of `unseen` is not available", lambda: scope["unseen"][(1,)](self.x))
 
     def test_ops_below(self):
         number = ops.jit_kernel("k.py", "import triton\n@triton.jit\ndef k(X, n):\n    pass\n", "k", "ts", "", "")

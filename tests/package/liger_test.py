@@ -14,8 +14,9 @@ import tessera  # noqa: F401 (loads the ops)
 import tessera.triton
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "bench" / "codegen"))
+sys.path += [str(ROOT / "bench" / "codegen"), str(ROOT / "tests" / "compare")]
 import peers  # noqa: E402
+from outliers import outlier_text  # noqa: E402
 
 SITE, WHY = peers.fetch()
 if SITE is None:
@@ -49,7 +50,9 @@ class Liger(unittest.TestCase):
         pairs = [(got, want)] + [(x.grad, y.grad) for x, y in zip(mine, exact) if isinstance(x, torch.Tensor) and x.requires_grad]
         for at, (x, y) in enumerate(pairs):
             error = ((x.double() - y).square().mean() / y.square().mean()).sqrt().item()
-            self.assertLess(error, limit, f"{module}: {'result' if at == 0 else f'gradient {at}'}")
+            what = f"{module}: {'result' if at == 0 else f'gradient {at}'}"
+            self.assertLess(error, limit, what)
+            self.assertEqual(outlier_text(x, y, limit), "", what)
 
     @staticmethod
     def grad(*shape):

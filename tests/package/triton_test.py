@@ -1,10 +1,13 @@
 # tests/package/triton_test.py - a module written for Triton runs unchanged, and the real Triton is not imported.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
+import contextlib
+import io
 import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import torch
@@ -15,8 +18,12 @@ import tessera.triton
 FOLDER = pathlib.Path(__file__).parent / "for_triton"
 SIMULATED = os.environ.get("TESSERA_DEVICE", "cpu") != "cpu"
 sys.path.insert(0, str(FOLDER))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "compare"))
+from outliers import close_enough  # noqa: E402
+
 sys.path.insert(1, str(pathlib.Path(__file__).parents[2] / "kernels" / "tutorials"))
 with tessera.triton.installed():
+    import launchers
     import layer_norm
     import matmul
     import softmax
@@ -52,7 +59,7 @@ class Tutorials(unittest.TestCase):
                     if activation:
                         want = torch.nn.functional.leaky_relu(want)
                     got = tutorials.matmul(a, b, activation).double()
-                    self.assertLess(((got - want).square().mean() / want.square().mean()).sqrt().item(), limit)
+                    self.assertEqual(close_enough(got, want, limit), "")
         self.assertIn(tutorials.matmul_kernel.best_config, tutorials.CONFIGS)
         self.assertEqual(len(tutorials.matmul_kernel.configs_timings), 2)
 
@@ -89,7 +96,7 @@ class Tutorials(unittest.TestCase):
         a, b, c = torch.randn(40, 24), torch.randn(24, 56), torch.empty(40, 56)
         matmul.matmul[(4,)](a, b, c, 40, 56, 24, 24, 56, 56, BM=32, BN=32, BK=16, ROWS=2, LEAKY=1)
         want = torch.nn.functional.leaky_relu(a.double() @ b.double())
-        self.assertLess(((c - want).norm() / want.norm()).item(), 1e-2 if SIMULATED else 1e-5)
+        self.assertEqual(close_enough(c, want, 1e-2 if SIMULATED else 1e-5), "")
         x, w, bias = torch.randn(6, 100), torch.randn(100), torch.randn(100)
         y, mean, rstd = torch.empty(6, 100), torch.empty(6), torch.empty(6)
         layer_norm.layer_norm_fwd[(6,)](x, w, bias, y, mean, rstd, 100, 100, 1e-5, BLOCK=32)
@@ -103,6 +110,54 @@ class Tutorials(unittest.TestCase):
         [rows] = tutorials.benchmark.run(print_data=False)
         self.assertEqual([row[0] for row in rows], [16, 32])
         self.assertTrue(all(value > 0 for row in rows for value in row[1:]))
+
+    def test_programs_that_fill_the_device(self):
+        x = torch.rand(9, 100)
+        y, programs = launchers.occupied(x)
+        torch.testing.assert_close(y, x / x.sum(1, keepdim=True))
+        self.assertTrue(1 <= programs <= 9)
+
+    def test_configurations_for_several_back_ends(self):
+        a, b = torch.randn(20, 50, dtype=torch.float16), torch.randn(50, 36, dtype=torch.float16)
+        for activation in ("", "leaky_relu"):
+            c, compiled = launchers.product(a, b, activation)
+            want = a.double() @ b.double()
+            if activation:
+                want = torch.nn.functional.leaky_relu(want, 0.01)
+            self.assertLess(((c.double() - want).abs() / (want.abs() + 1)).max().item(), 2e-3)
+            self.assertEqual(compiled.metadata.num_warps, 4)
+        if SIMULATED:
+            self.assertIn(".entry", compiled.asm["ptx"])
+        else:
+            with self.assertRaisesRegex(KeyError, "no stage `ptx`"):
+                compiled.asm["ptx"]
+
+    def test_options_of_other_back_ends(self):
+        x, y = torch.rand(4, 16), torch.empty(4, 16)
+        for options in launchers.OPTIONS:
+            launchers.scale_rows[(2,)](y.zero_(), x, 16, 4, 16, BLOCK=16, num_stages=2, **options)
+            torch.testing.assert_close(y, x / x.sum(1, keepdim=True))
+
+    def test_reinterpret(self):
+        x = torch.randn(50, dtype=torch.float16)
+        self.assertEqual(launchers.reinterpreted(x).tolist(), x.to(torch.float8_e5m2).to(torch.float16).tolist())
+
+    def test_descriptors_are_only_named(self):
+        one, other = launchers.descriptor(torch.zeros(8, 8))
+        self.assertEqual((one.block_shape, list(other.strides)), ([4, 4], [8, 1]))
+        with self.assertRaisesRegex(TypeError, "argument `x_ptr` is a TensorDescriptor\nHINT: pass a tensor"):
+            launchers.convert[(1,)](torch.zeros(8), one, 8, BLOCK=8)
+
+    def test_reports_of_benchmarks(self):
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as printed:
+            with tessera.triton.installed():
+                first, second = launchers.benchmark.run(show_plots=True, print_data=True, save_path=folder)
+            saved = (pathlib.Path(folder) / "rows-torch.float32.csv").read_text().splitlines()
+        self.assertEqual([row[0] for row in first], [(4, 64), 32])
+        self.assertEqual(saved[0], "M,N,Ours (GB/s),Torch (GB/s)")
+        self.assertEqual(saved[1].split(","), ["4", "64", str(first[0][1][0]), str(first[0][2][0])])
+        self.assertIn("rows-torch.float64: M N Ours (GB/s) Torch (GB/s)\n", printed.getvalue())
+        self.assertEqual(len(second), 2)
 
 
 class Shim(unittest.TestCase):
@@ -127,7 +182,14 @@ assert triton.jit is tessera.jit and tl is tessera.language and float32 is tesse
 with tessera.triton.installed():
     pass
 assert 'triton' in sys.modules
+import triton.compiler, triton.knobs, triton.runtime.errors, triton.tools.tensor_descriptor
+triton.knobs.runtime.debug = True
+assert triton.knobs.runtime.debug and triton.knobs.autotuning.print is None
+triton.set_allocator(lambda *sizes: None)
+import torch
+assert callable(torch.cpu.set_stream)
 tessera.triton.uninstall()
+assert not hasattr(torch.cpu, 'set_stream')
 print([name for name in sys.modules if name.split('.')[0] == 'triton'])
 """
         self.assertEqual(child(code), "[]\n")

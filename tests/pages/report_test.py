@@ -120,6 +120,13 @@ def main():
                 continue
             figures.setdefault((row["run"], row["figure"]), []).append([int(row["step"]), float(row["value"])])
         assert figures == {(each["name"], key): list_ for each in runs for key, list_ in each["series"].items()}
+        # A line nested a million deep is a line that cannot be read.
+        deep = os.path.join(folder, "deep/run")
+        write_run(deep, 0.5, 40)
+        with open(os.path.join(deep, "metrics.jsonl"), "a", encoding="utf-8") as file:
+            file.write('{"step": 41, "loss": ' + "[" * 10 ** 6 + "]" * 10 ** 6 + "}\n")
+        run(program, ["report", deep, "-o", page])
+        assert [each["unreadable"] for each in read_page(page)["runs"]] == [1]
         # A run folder and PTX are told apart, and each wrong use says what to do.
         for arguments, words in (([folder, "-o", page], ["metrics.jsonl"]), ([first, os.path.join(folder, "none")], ["none"]),
                                  ([first, "--json"], ["--json"]), ([first, "-o", folder], ["HINT"])):

@@ -96,7 +96,7 @@ def select(scores, p, selection_length, n, initial=1, local=2):
 
 
 def combine(branches, logits, mode, tau):
-    gates = (logits / tau).softmax(-1) if mode == "softmax" else logits.sigmoid()
+    gates = (logits / tau).softmax(-1) if mode == "softmax" else (logits / tau).sigmoid()
     group = branches[0].shape[1] // logits.shape[1]
     gates = gates.repeat_interleave(group, 1)
     return sum(gates[..., c, None] * branch for c, branch in enumerate(branches))

@@ -2,12 +2,17 @@
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import os
+import pathlib
+import sys
 import tempfile
 import unittest
 
 import torch
 
 import nsa_reference as ref
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "compare"))
+from outliers import outlier_text
 
 if "LIBTESSERA_TORCH" in os.environ:
     torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
@@ -40,6 +45,7 @@ class OpsTest(unittest.TestCase):
     def close(self, got, want, name, limit=1e-5):
         error = rms_ratio(got, want)
         self.assertLess(error, limit, name)
+        self.assertEqual(outlier_text(got, want, limit), "", name)
 
     def compare(self, got, got_leaves, want, want_leaves, limit=1e-5):
         """Outputs and gradients of their random projections."""
@@ -199,12 +205,12 @@ class OpsTest(unittest.TestCase):
                 self.assertTrue(torch.equal(o, again))
 
     def test_combine(self):
-        for mode, tau in (("softmax", 0.7), ("sigmoid", 1.0)):
+        for mode, tau in (("softmax", 0.7), ("sigmoid", 0.4)):
             x = leaves((37, 6, 12), (37, 6, 12), (37, 6, 12), (37, 2, 3))
             y = double(*x)
             out, gates = ops.nsa_combine(*x, mode, tau)
             self.assertFalse(gates.requires_grad)
-            self.close(gates, (y[3] / tau).softmax(-1) if mode == "softmax" else y[3].sigmoid(), "gates")
+            self.close(gates, (y[3] / tau).softmax(-1) if mode == "softmax" else (y[3] / tau).sigmoid(), "gates")
             self.compare([out], x, [ref.combine(y[:3], y[3], mode, tau)], y)
 
     def test_nsa_attention(self):
@@ -220,7 +226,7 @@ class OpsTest(unittest.TestCase):
             q, ks, kc, kw = turn(x[0]), turn(x[3]), turn(x[1]), turn(x[5])
             out, indices, gates = ops.nsa_attention(
                 q, kc, x[2], ks, x[4], kw, x[6], x[7], p.cu, cu_cmp, p.longest, int(cu_cmp[-1]), 8, 4, 8, 4, 6,
-                k_filter=x[8], v_filter=x[9], gate_mode="sigmoid")
+                k_filter=x[8], v_filter=x[9], gate_mode="sigmoid", tau=0.4)
             self.assertFalse(indices.requires_grad)
 
             turn = lambda z: ref.rope(z, p.position, 10000.0, 16)
@@ -231,7 +237,7 @@ class OpsTest(unittest.TestCase):
             branches = (ref.attention(q, k, ref.compress(y[2], p, 8, 4, y[9]), ref.compressed_mask(p, 8, 4), 0.25)[0],
                         ref.attention(q, ks, y[4], ref.selected_mask(p, indices, 8), 0.25)[0],
                         ref.attention(q, kw, y[6], ref.window_mask(p, 6), 0.25)[0])
-            self.compare([out], x, [ref.combine(branches, y[7], "sigmoid", 1.0)], y)
+            self.compare([out], x, [ref.combine(branches, y[7], "sigmoid", 0.4)], y)
 
     def test_rms_norm(self):
         x, w = leaves((7, 5, 24), (24,))
@@ -331,6 +337,20 @@ class OpsTest(unittest.TestCase):
                     "swiglu": torch.nn.functional.silu(y[1]) * y[0]}[kind]
             given = 2 if kind == "swiglu" else 1
             self.compare([ops.mlp_activation(x, kind, *([gate] if given == 2 else []))], [x, gate][:given], [want], y[:given])
+
+    def test_mlp_activation_passes_nan_on(self):
+        for kind in ("relu2", "silu", "swiglu"):
+            x, gate = leaves((130,), (130,))
+            with torch.no_grad():
+                x[7] = gate[9] = float("nan")
+            y = ops.mlp_activation(x, kind, *([gate] if kind == "swiglu" else []))
+            y.sum().backward()
+            both = kind == "swiglu"
+            where = lambda t: set(t.isnan().nonzero().flatten().tolist())
+            self.assertEqual(where(y), {7, 9} if both else {7}, kind)
+            self.assertEqual(where(x.grad), {9} if both else {7}, kind)  # that of swiglu does not depend on x
+            if both:
+                self.assertEqual(where(gate.grad), {7, 9}, kind)
 
     def test_rope(self):
         p = ref.Packing([20, 0, 33])

@@ -16,6 +16,9 @@ os.environ["TRITON_INTERPRET"] = "1"
 import torch
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "compare"))
+from outliers import outlier_text
+
 DTYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "I32": torch.int32, "I64": torch.int64}
 LIMITS = {torch.float32: 1e-5, torch.float16: 5e-3, torch.bfloat16: 1.6e-2}
 
@@ -187,6 +190,7 @@ class RecordTest(unittest.TestCase):
                 low = any(entry["dtype"] in ("bf16", "fp16") for entry in case["args"])
                 limit = LIMITS[torch.bfloat16 if low else view(tensors[name], entries[name]).dtype]
                 self.assertLess(float(error), limit, (folder.name, name))
+                self.assertEqual(outlier_text(got, want, limit), "", (folder.name, name))
 
     # A line of the recording is the line of the file it is from, so that what counts by line names the user's own.
     def test_keeps_lines_of_the_file(self):

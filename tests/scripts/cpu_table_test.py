@@ -27,26 +27,31 @@ def entry(name, ratio=None, ours=1.0, bar=1.0, met=True, peer="torch.mm", rule="
 def complete():
     """A table with every row: those with a peer eight times as fast, the others at their bar."""
     rows = [table.rows.entry(row, {"ours": 1.0, "peer": 8.0, "max_error": 0.0} if row.peer else {"ours": row.bar}, 2, True) for row in table.rows.ROWS]
-    return {"cpu": "TestChip", "avx512": True, "torch": "2.11.0+cu130", "date": "2026-01-02", "commit": "abc1234", "threads": 2, "rows": rows}
+    return {"cpu": "TestChip", "avx512": True, "torch": "2.11.0+cu130", "date": "2026-01-02", "commit": "abc1234", "load_before": 2.04, "threads": 2, "rows": rows}
 
 
 class Text(unittest.TestCase):
     def test_a_figure(self):
         self.assertEqual(table.figure(entry("a", ratio=1.256)), "1.26x")
         self.assertEqual(table.figure(entry("a", ratio=0.5, met=False)), "**0.50x**")
+        self.assertEqual(table.figure(entry("a", ratio=0.9, bar=0.8)), "**0.90x**")
+        self.assertEqual(table.figure(entry("a", ratio=1.5, bar=2.0, met=False)), "1.50x")
         self.assertEqual(table.figure(entry("a", ours=0.034, peer=None)), "0.03")
         self.assertEqual(table.figure(entry("a", failed="no torch")), "**failed**")
 
     def test_a_bar(self):
         self.assertEqual(table.bar(entry("a", bar=1.5)), "1.5")
         self.assertEqual(table.bar(entry("a", bar=0.3, rule="ours <=")), "at most 0.3")
+        self.assertEqual(table.bar(entry("a", bar=0.3, rule="ours <=", met=False)), "at most 0.3, not met")
 
     def test_the_head_counts_the_rows_that_are_met(self):
         result = complete()
         result["rows"][0]["met"] = False
         count = len(result["rows"])
-        self.assertIn("TestChip, AVX-512, torch 2.11.0, 2026-01-02 at abc1234", table.head(result))
-        self.assertIn("2 threads. %d of %d rows" % (count - 1, count), table.head(result))
+        self.assertIn("2 threads of an TestChip, AVX-512, torch 2.11.0, 2026-01-02 at abc1234, load average 2.0", table.head(result))
+        self.assertIn("same dtype. %d of %d rows" % (count - 1, count), table.head(result))
+        result["commit"] += "-dirty"
+        self.assertIn("at abc1234 with uncommitted changes,", table.head(result))
 
     def test_every_row_stands_in_both_texts(self):
         result = complete()

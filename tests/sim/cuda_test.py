@@ -146,9 +146,11 @@ def stages(shape):
     equal(f"select_blocks {tag}", idx, ref.select_all(score, s.lens, s.lsel, s.n))
     os_, _, _ = attention(p, "selected", p.k[1], p.v[1], ref.selected_mask(idx, s.lens, s.lsel), (p.cu,), (s.n, s.lsel),
                           (idx,))
+    again = torch.cat([idx.flip(2), idx[..., :1], torch.full_like(idx[..., :1], 2 ** 30)], 2)     # no order, one twice, one after the query
+    attention(p, "selected", p.k[1], p.v[1], ref.selected_mask(again, s.lens, s.lsel), (p.cu,), (s.n + 2, s.lsel), (again,))
     ow, _, _ = attention(p, "window", p.k[2], p.v[2], ref.window_mask(s.hkv, s.w), (p.cu,), (s.w,))
     attention(p, "dense", p.k[2], p.v[2], ref.causal_mask(s.hkv), (p.cu,))
-    for softmax, tau in ((1, 0.7), (0, 1.0)):
+    for softmax, tau in ((1, 0.7), (0, 0.4)):
         gating(p, (oc, os_, ow), softmax, tau)
 
 

@@ -3,9 +3,10 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// An operation is a write to a file below ckpt/, a sync of one or of a folder,
-// a rename. Those of a save count from 1; it begins with its first byte, and
-// operations after its last belong to it until the next begins.
+// An operation is a write to a file below ckpt/, a sync of such a file, of a
+// folder or of the run folder, or a rename. Those of a save count from 1; it
+// begins with its first byte, and operations after its last belong to it until
+// the next begins.
 //
 //   CRASH_TRACE=FILE  gets a line per operation: "SAVE NUMBER write PATH"
 //   CRASH_SAVE=S      which save of the process, from 1
@@ -48,7 +49,8 @@ std::string pathOf(int fd) {
 
 bool isCheckpoint(const std::string &path) {
   return path.find("/ckpt/step_") != std::string::npos ||
-         path.ends_with("/ckpt");
+         path.ends_with("/ckpt") ||
+         ::access((path + "/ckpt").c_str(), F_OK) == 0; // the run folder
 }
 
 [[noreturn]] void die() {

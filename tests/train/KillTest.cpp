@@ -73,16 +73,19 @@ TEST_F(Kill, EverythingIsOnDiskBeforeItIsNamed) {
   const auto all = traced("order");
   std::set<std::string> synced; // since they were written
   std::string named;            // but not yet known to be on disk
+  bool reachable = true;        // the run folder names ckpt on disk
   int checkpoints = 0;
   for (const Operation &o : all) {
     const fs::path path = o.path;
     if (o.what == "write") {
       EXPECT_EQ(named, "") << "a save begins before the last one is on disk";
+      EXPECT_TRUE(reachable) << "the run folder was not synced";
       synced.erase(o.path);
     } else if (o.what == "fsync") {
       synced.insert(o.path);
       if (path.filename() == "ckpt")
         named.clear();
+      reachable = reachable || (named.empty() && path.filename() == "order");
     } else if (path.parent_path().filename() != "ckpt") {
       // A file of a checkpoint gets its name, under which it is synced.
       const fs::path from =
@@ -106,6 +109,7 @@ TEST_F(Kill, EverythingIsOnDiskBeforeItIsNamed) {
     } else if (path.extension() != ".tmp") {
       EXPECT_TRUE(synced.count(o.path + ".tmp")) << o.path;
       named = o.path;
+      reachable = false;
       ++checkpoints;
     } else {
       EXPECT_EQ(named, "") << "an old checkpoint goes before the new is safe";

@@ -129,9 +129,60 @@ TEST_F(Ranks, TwoAreEqualToOneWithTwiceTheAccumulation) {
   expectEqual("one", "two", 12);
   EXPECT_NE(two.errors.find("[rank 0] step 12/12"), std::string::npos)
       << two.errors;
+  EXPECT_EQ(two.errors.find("warning"), std::string::npos) << two.errors;
   // Not because both saw the same data.
   expectFine(run("half", {"train.batch_size=2"}));
   EXPECT_NE(steps("half")[5].first, steps("two")[5].first);
+}
+
+// The mean over the targets of a step, which packed rows do not share evenly,
+// does not depend on how its rows are divided.
+TEST_F(Ranks, AStepIsTheSameHoweverItsRowsAreDivided) {
+  // Short and long lines alternate: rows have few targets or many.
+  std::string text;
+  uint32_t state = 1;
+  for (int line = 0; line < 240; ++line) {
+    state = state * 1664525 + 1013904223;
+    std::string words;
+    for (uint32_t i = 0; i < (line % 2 ? 3 : 20 + (state >> 24) % 40); ++i)
+      words += char('a' + (state >> (i % 16 + 4)) % 26);
+    text += nlohmann::json{{"text", words}}.dump() + "\n";
+  }
+  folder.write("lines.jsonl", text);
+  struct Split {
+    int processes, batch, accumulate;
+  };
+  const Split splits[] = {{1, 8, 1}, {1, 4, 2}, {1, 2, 4}, {1, 1, 8},
+                          {2, 8, 1}, {2, 4, 2}, {2, 2, 4}};
+  for (const char *packing : {"best_fit", "joined"}) {
+    std::vector<std::pair<double, double>> whole;
+    for (const Split &s : splits) {
+      const std::string out = std::string(packing) +
+                              std::to_string(s.processes) + "_" +
+                              std::to_string(s.batch);
+      const std::vector<std::string> settings = {
+          "data.path=" + folder.file("lines.jsonl"),
+          std::string("data.packing=") + packing,
+          "data.order=sequential",
+          "train.seq_len=64",
+          "train.steps=2",
+          "train.warmup=0",
+          "train.final_windows=2",
+          "train.batch_size=" + std::to_string(s.batch),
+          "train.accumulate=" + std::to_string(s.accumulate)};
+      SCOPED_TRACE(out);
+      expectFine(s.processes == 1 ? run(out, settings)
+                                  : runRanks(s.processes, out, settings));
+      const auto found = steps(out);
+      ASSERT_EQ(found.size(), 2u);
+      if (whole.empty())
+        whole = found;
+      for (size_t i = 0; i < found.size(); ++i) {
+        EXPECT_NEAR(found[i].first / whole[i].first, 1, 1e-5) << i + 1;
+        EXPECT_NEAR(found[i].second / whole[i].second, 1, 1e-5) << i + 1;
+      }
+    }
+  }
 }
 
 TEST_F(Ranks, MuonMakesTheSameUpdatesInEach) {

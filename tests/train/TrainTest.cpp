@@ -64,11 +64,26 @@ TEST_F(Train, ATornCheckpointIsPassedOver) {
 TEST_F(Train, AFinishedRunIsKeptWhenTheNextBegins) {
   expectFine(run("twice"));
   const json first = metrics("twice");
-  const CommandResult second = run("twice");
+  const CommandResult second = run("twice", {"resume=never"});
   expectFine(second);
   EXPECT_NE(second.errors.find("previous-1"), std::string::npos);
   EXPECT_EQ(metrics("twice/previous-1"), first);
   EXPECT_EQ(metrics("twice")["val_bpb"], first["val_bpb"]);
+}
+
+TEST_F(Train, AFinishedRunIsNotTrainedAgain) {
+  expectFine(run("again"));
+  const json first = metrics("again");
+  const CommandResult second = run("again");
+  expectFine(second);
+  EXPECT_NE(second.errors.find("is finished"), std::string::npos)
+      << second.errors;
+  EXPECT_NE(second.errors.find("resume=never"), std::string::npos);
+  EXPECT_EQ(metrics("again"), first);
+  EXPECT_FALSE(std::filesystem::exists(folder.path / "again/previous-1"));
+  // Another setting is another run.
+  expectFine(run("again", {"train.seed=2"}));
+  EXPECT_EQ(metrics("again/previous-1"), first);
 }
 
 TEST_F(Train, LearnsASmallText) {

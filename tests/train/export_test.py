@@ -134,10 +134,14 @@ def check_refusals(folder):
     # A pickle whose tensor is larger than its elements.
     (folder / "large.pt").write_bytes(archive_of_one_tensor(elements=4, rows=5))
     (folder / "calls.pt").write_bytes(archive_of_a_call())
-    for file, part in (("own.pt", "blocks.0.mlp.gated"), ("hf.safetensors", "has a Llama's weights"),
+    export(folder, "relu", folder / "relu.pt")
+    broken = torch.load(folder / "relu.pt", weights_only=True)
+    broken["norm"][3] = float("nan")
+    torch.save(broken, folder / "nan.pt")
+    for file, part in (("nan.pt", "norm has elements that are infinite or not a number"), ("own.pt", "blocks.0.mlp.gated"), ("hf.safetensors", "has a Llama's weights"),
                        ("list.pt", "is no dictionary of tensors"),
-                       ("nested.pt", "model is no tensor"), ("old.pt", "is no dictionary of tensors"), ("half_of.pt", "is no dictionary of tensors"),
-                       ("large.pt", "larger than its elements"), ("calls.pt", "a is no tensor"), ("text", "text"), ("none.pt", "none.pt")):
+                       ("nested.pt", "model is not a tensor"), ("old.pt", "is no dictionary of tensors"), ("half_of.pt", "is no dictionary of tensors"),
+                       ("large.pt", "larger than its elements"), ("calls.pt", "a is not a tensor"), ("text", "text"), ("none.pt", "none.pt")):
         done = subprocess.run([os.environ["TESSERA_TRAIN"], "train", "attention=dense", "kernels=torch", "panel=false",
                                "data.path=" + str(folder / "text"), "out=" + str(folder / "refused"), "model.dim=%d" % plain.DIM,
                                "model.layers=%d" % plain.LAYERS, "model.heads=%d" % plain.HEADS, "model.kv_heads=%d" % plain.GROUPS,

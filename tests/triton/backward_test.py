@@ -114,7 +114,7 @@ def compression(p):
 
 def gate(p, branches):
     s = p.shape
-    for softmax, tau in ((1, 0.7), (0, 1.0)):
+    for softmax, tau in ((1, 0.7), (0, 0.4)):
         gates, _ = p.combine(branches, softmax, tau)
         outs = [fresh(p.T, p.hq, s.vdim, dtype=s.dtype) for _ in range(3)]
         dlogits, delta = fresh(p.T, s.hkv, 3, dtype=s.dtype), fresh(3, p.T, p.hq)

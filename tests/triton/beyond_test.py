@@ -4,8 +4,9 @@
 """usage: beyond_test.py [PART OF A NAME]. LIBTESSERA_TORCH names the library of the ops, TESSERA_DEVICE the device."""
 import os
 import pathlib
+import tempfile
 
-from compiled import check, finish, torch, wanted
+from compiled import check, close_enough, finish, torch, wanted
 
 FILE = str(pathlib.Path(__file__).resolve().parent / "beyond" / "kernels.py")
 N = 4096
@@ -206,8 +207,7 @@ def fp8(kind, dtype, largest):
     out = torch.zeros(32, 16)
     torch.ops.tessera.launch(FILE, "k_fp8_dot", [a, b, out], [], [1], "M=32,N=16,K=64")
     want = a.double() @ b.double()
-    error = ((out - want).square().mean() / want.square().mean()).sqrt().item()
-    check(f"fp8_{kind} dot", None if error < 1e-6 else f"off by {error}")
+    check(f"fp8_{kind} dot", close_enough(out, want, 1e-6) or None)
 
 
 for kind, (dtype, largest) in F8.items():
@@ -267,5 +267,64 @@ def inner_names():
     check("condition", None if answers[0] == 32 else f"{answers[0]}")
 
 
+def later_names():
+    """What Triton has after 3.6, or on a GPU alone."""
+    if wanted not in "later_names":
+        return
+    g = torch.Generator().manual_seed(9)
+    x, n = torch.randn(128, generator=g), 128
+    out = torch.zeros(n)
+    torch.ops.tessera.launch(FILE, "k_squeeze", [x, out], [], [1], f"N={n}")
+    check("squeeze", None if torch.allclose(out, x + x.sum(), rtol=1e-5) else f"{out[:4]}")
+    whole, low = torch.randint(-50, 50, (n,), generator=g, dtype=torch.int32), torch.randint(-50, 0, (n,), generator=g, dtype=torch.int32)
+    got = torch.zeros(n, dtype=torch.int32)
+    torch.ops.tessera.launch(FILE, "k_clamp", [whole, low, got], [13], [1], f"N={n}")
+    check("clamp of integers", same_bits(got, whole.maximum(low).clamp(max=13)))
+    for k in (8, 64, 128):
+        for down in (True, False):
+            best = torch.zeros(k)
+            torch.ops.tessera.launch(FILE, "k_topk", [x, best], [], [1], f"N={n},K={k},DOWN={down}")
+            check(f"topk {k} {down}", same_bits(best, x.topk(k, largest=down).values))
+    for kind, (dtype, largest) in F8.items():
+        codes = torch.arange(256, dtype=torch.uint8)
+        size = torch.zeros(256, dtype=torch.uint8)
+        torch.ops.tessera.launch(FILE, "k_abs_fp8", [codes.view(dtype), size.view(dtype)], [], [1], "N=256")
+        check(f"abs of {kind}", same_bits(size, codes & 127))
+    x = torch.rand(n, generator=g) * 6 - 3
+    instructions = {"tanh": torch.tanh, "sin": torch.sin, "cos": torch.cos, "ex2": torch.exp2, "lg2": lambda v: torch.log2(v.abs()),
+                    "rcp": lambda v: 1 / v, "rsqrt": lambda v: v.abs().rsqrt(), "sqrt": lambda v: v.abs().sqrt()}
+    for name, want in instructions.items():
+        given = x.abs() if name in ("lg2", "rsqrt", "sqrt") else x
+        for form in (f"{name}.approx.f32 $0, $1;", f" {name}.approx.ftz.f32  $0,$1 "):
+            # The text of an argument ends at a comma, so the kernel gets it from a copy of the file.
+            torch.ops.tessera.launch(assembly_file(form), "k_text", [given, out], [], [1], f"N={n}")
+            # The bound of the PTX ISA for tanh.approx is 2^-10.987.
+            check(f"assembly {form}", None if torch.allclose(out, want(given.double()).float(), rtol=5e-4, atol=2e-6) else f"{out[:4]}")
+    addresses = torch.zeros(n, dtype=torch.int64)
+    y = torch.zeros(n)
+    if os.environ.get("TESSERA_DEVICE", "cpu") == "cpu":
+        torch.ops.tessera.launch(FILE, "k_addresses", [x, y, addresses], [], [1], f"N={n}")
+        i = torch.arange(n)
+        want = torch.where(i < 64, x.data_ptr() + 4 * i, y.data_ptr() + 4 * i)
+        check("addresses", same_bits(addresses, want))
+
+
+def assembly_file(text):
+    path = pathlib.Path(FOLDER.name) / f"k{abs(hash(text))}.py"
+    path.write_text(f"""import triton
+import triton.language as tl
+
+
+@triton.jit
+def k_text(X, O, N: tl.constexpr):
+    i = tl.arange(0, N)
+    y = tl.inline_asm_elementwise("{text}", constraints="=f,f", args=[tl.load(X + i)], dtype=tl.float32, is_pure=True, pack=1)
+    tl.store(O + i, y)
+""")
+    return str(path)
+
+
+FOLDER = tempfile.TemporaryDirectory()
 inner_names()
+later_names()
 finish()

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """LIBTESSERA_TORCH names the library of the ops. Exit status 77 means skipped (a module or the library is not there)."""
 import os
+import pathlib
 import sys
 
 
@@ -15,6 +16,9 @@ try:
     import torch
 except ImportError as missing:
     skip(missing)
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "compare"))
+from outliers import close_enough, outlier_text  # noqa: E402, F401
 
 library = os.environ.get("LIBTESSERA_TORCH") or skip("LIBTESSERA_TORCH is not set")
 torch.ops.load_library(library)

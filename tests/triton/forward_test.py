@@ -73,7 +73,7 @@ def forward(shape):
         attention("dense_fwd" if dense else "window_fwd", p, (o, lse), p.k[2], p.v[2], mask)
         ow = o if not dense else ow
 
-    for softmax, tau in ((1, 1.0), (1, 0.7), (0, 1.0)):
+    for softmax, tau in ((1, 1.0), (1, 0.7), (0, 1.0), (0, 0.4)):
         gates, o = p.combine([oc, os, ow], softmax, tau)
         want = ref.gates(wide(p.logits), softmax, tau)
         check(f"gate_fwd.gates {tag}", gates, want, 1e-5)

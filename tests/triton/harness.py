@@ -9,13 +9,15 @@ import sys
 
 os.environ["TRITON_INTERPRET"] = "1"
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT))  # kernel files import from kernels.tiles
+sys.path += [str(ROOT), str(ROOT / "tests" / "compare")]  # kernel files import from kernels.tiles
 try:
     import torch
     import triton  # noqa: F401
 except ImportError as error:
     print("skipped:", error)
     sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
+
+from outliers import outlier_text
 
 torch.set_num_threads(1)
 LIMITS = {torch.float32: 1e-5, torch.float16: 1e-3, torch.bfloat16: 5e-3}  # by the type an output is stored in
@@ -72,8 +74,9 @@ def readings(dtype):
     return [torch.Tensor.double]
 
 
-def deviation(got, want):
-    """(Relative RMS error, max abs error, None) or (0, 0, what is wrong): infinities must agree exactly and NaN never passes."""
+def deviation(got, want, limit):
+    """(Relative RMS error, max abs error, None) or (0, 0, what is wrong): infinities must agree exactly and NaN never passes; no
+    single element is off by more than rounding (tests/compare/outliers.py)."""
     got, want = got.detach().double(), want.detach().double()
     if got.shape != want.shape:
         return 0.0, 0.0, f"shape {tuple(got.shape)} instead of {tuple(want.shape)}"
@@ -84,7 +87,7 @@ def deviation(got, want):
         return 0.0, 0.0, None
     diff = got[~inf] - want[~inf]
     size, top = want[~inf].square().mean().sqrt().item(), diff.abs().max().item()
-    return diff.square().mean().sqrt().item() / size if size else top, top, None
+    return diff.square().mean().sqrt().item() / size if size else top, top, outlier_text(got, want, limit) or None
 
 
 def check(what, got, want, limit):
@@ -93,7 +96,7 @@ def check(what, got, want, limit):
 
 def check_any(what, got, wants, limit):
     """The output is one of these, to the limit."""
-    error, top, wrong = min((deviation(got, want) for want in wants), key=lambda d: (d[2] is not None, d[0]))
+    error, top, wrong = min((deviation(got, want, limit) for want in wants), key=lambda d: (d[2] is not None, d[0]))
     if wrong:
         failures.append(f"{what}: {wrong}")
         return

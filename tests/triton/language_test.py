@@ -9,7 +9,7 @@ import importlib.util
 import os
 import pathlib
 
-from compiled import check, finish, skip, torch, wanted
+from compiled import check, finish, outlier_text, skip, torch, wanted
 
 os.environ["TRITON_INTERPRET"] = "1"
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -39,6 +39,8 @@ def compare(got, want):
     if not error <= 1e-5 * max(size, 1e-30):
         at = (a - b).abs().argmax().item()
         return f"OUT differs by {error:.2e} of {size:.2e}; OUT[{at}] is {a[at].item()}, not {b[at].item()}"
+    if wrong := outlier_text(a, b, 1e-5):
+        return "OUT: " + wrong
     if not want[3].any() and not want[4].any():
         return "writes nothing, so it shows nothing"
     return None

@@ -95,6 +95,15 @@ for group, bm, bn, lsel, n, dim, vdim in ((1, 64, 16, 8, 4, 16, 16), (2, 64, 16,
 p = Problem(Shape([40], hkv=1, group=1, lsel=8, n=4, bm=16))
 idx = torch.tensor([[3, -1, 0, 3], [9, 2, 2, -1], [-1, 4, 1, 0], [0, 0, 0, 0]], dtype=torch.int32).repeat(10, 1)[None].contiguous()
 compare_lists("(any order)", p, idx, 16)
+q, k, v = (x.double().requires_grad_() for x in (p.q, p.k[1], p.v[1]))
+o, lse, _ = ref.attention(q, k, v, p.shape.lens, ref.selected_mask(idx, p.shape.lens, p.shape.lsel), p.scale)
+dq, = torch.autograd.grad(o, q, p.do.double())
+for kernel, write_dq in (("select_packed_fwd", p.packed_dq), ("select_list_fwd", p.list_dq)):
+    got, rows = p.selected(idx, kernel)
+    back = fresh(*p.q.shape, dtype=p.q.dtype)
+    write_dq(idx, p.do, rows, (got.double() * p.do.double()).sum(-1).float(), back)
+    for name, x, want in (("o", got, o), ("lse", rows, lse.T), ("dq", back, dq)):
+        check(f"{kernel}.{name} (any order)", x, want, dot_limit(p.shape.dtype))
 none = torch.full_like(idx, -1)
 compare_lists("(nothing)", p, none, 16)
 finish()

@@ -153,7 +153,7 @@ def selected_mask(idx, lens, lsel):
 
 
 def gates(logits, softmax, tau):
-    return torch.softmax(logits / tau, -1) if softmax else torch.sigmoid(logits)
+    return torch.softmax(logits / tau, -1) if softmax else torch.sigmoid(logits / tau)
 
 
 def combine(branches, g):

@@ -60,6 +60,32 @@ TEST_F(TuneCuda, TheFastestRightConfigurationGoesIntoTheTable) {
   EXPECT_FALSE(fs::exists(path("table.yaml.work")));
 }
 
+// Both would record into, compile into and remove one folder.
+TEST_F(TuneCuda, TwoAtOnceIntoOneTableAreRefused) {
+  const std::string file = write("planted.py", kernelText(planted));
+  const std::string folder = record("case", file, 64);
+  {
+    const FileLock held = FileLock::acquire(path("table.yaml.work.lock"));
+    ASSERT_TRUE(held.locked());
+    expectRefused(tune({folder}),
+                  "another tessera tune --device cuda works in " +
+                      path("table.yaml.work"));
+  }
+  EXPECT_FALSE(fs::exists(path("table.yaml")));
+}
+
+TEST_F(TuneCuda, StoresThatAreLeftOutAreFound) {
+  const std::string file = write(
+      "planted.py", kernelText("# tessera: cpu(REPEAT=300, BAD=0)\n"
+                               "# tessera: space(REPEAT=[1], BAD=[4, 5])\n"));
+  const std::string folder = record("case", file, 200, 0, 300);
+  placeResults(folder);
+  const CommandResult done = tune({folder, "--budget", "60s"});
+  expectFine(done);
+  ASSERT_EQ(entries().size(), 1u);
+  EXPECT_EQ(repeat(entries()[0].use), 300);
+}
+
 TEST_F(TuneCuda, AnInterruptedOneGoesOn) {
   // So many instructions that the simulator needs a while for each launch.
   const std::string file = write(

@@ -50,6 +50,64 @@ TEST_F(TuneSearch, PredictsForAGpuThatIsNotThere) {
                   "title=\"wrong results: `Y`");
 }
 
+// A candidate that leaves out stores is wrong, also where the recorded memory
+// holds the results. Another tile means other blocks: candidates are compared
+// where the blocks of the default configuration store.
+TEST_F(TuneSearch, StoresThatAreLeftOutAreFoundOnASimulatedGpu) {
+  const std::string file = write(
+      "planted.py",
+      kernelText("# tessera: cpu(REPEAT=3000, BAD=0, BLOCK=64)\n"
+                 "# tessera: space(REPEAT=[1], BAD=[4], BLOCK=[64])\n"
+                 "# tessera: space(REPEAT=[1], BAD=[5, 0], BLOCK=[32])\n"));
+  const std::string folder = record("case", file, 20000);
+  placeResults(folder);
+  const CommandResult result = run({"tune", folder, "--gpu", "a100", "--out",
+                                    path("table.yaml"), "--budget", "3m"});
+  expectFine(result);
+  ASSERT_EQ(entries().size(), 1u);
+  EXPECT_EQ(describe(entries()[0].use), "BAD=0 BLOCK=32 REPEAT=1");
+  for (const char *bad : {"BAD=4 BLOCK=64", "BAD=5 BLOCK=32"})
+    expectHas(result.output,
+              std::string(bad) + " REPEAT=1: wrong results: `Y`: ");
+  expectHas(result.output, "elements are not stored that the blocks of the "
+                           "kernel's default configuration store");
+}
+
+// The values of sums are not compared; elements that no block adds to are
+// found.
+TEST_F(TuneSearch, AtomicsThatAreLeftOutAreFoundOnASimulatedGpu) {
+  std::string text =
+      kernelText("# tessera: cpu(REPEAT=3000, BAD=0, BLOCK=64)\n"
+                 "# tessera: space(REPEAT=[1], BAD=[4, 5, 0], BLOCK=[32])\n");
+  const std::string store = "tl.store(Y + i, y, mask=keep)";
+  text.replace(text.find(store), store.size(),
+               "tl.atomic_add(Y + i, y, mask=keep)");
+  const CommandResult result =
+      run({"tune", record("case", write("sum.py", text), 20000), "--gpu",
+           "a100", "--out", path("table.yaml"), "--budget", "3m"});
+  expectFine(result);
+  ASSERT_EQ(entries().size(), 1u);
+  EXPECT_EQ(describe(entries()[0].use), "BAD=0 BLOCK=32 REPEAT=1");
+  for (const char *bad : {"BAD=4", "BAD=5"})
+    expectHas(result.output,
+              std::string(bad) + " BLOCK=32 REPEAT=1: wrong results: `Y`: ");
+}
+
+TEST_F(TuneSearch, StoresThatAreLeftOutAreFoundOnTheCpu) {
+  const std::string file = write(
+      "planted.py", kernelText("# tessera: cpu(REPEAT=3000, BAD=0)\n"
+                               "# tessera: space(REPEAT=[1], BAD=[4, 5])\n"));
+  const std::string folder = record("case", file, 20000, 0, 3000);
+  placeResults(folder);
+  const CommandResult result =
+      run({"tune", folder, "--out", path("table.yaml"), "--budget", "20s"});
+  expectFine(result);
+  ASSERT_EQ(entries().size(), 1u);
+  EXPECT_EQ(describe(entries()[0].use), "BAD=0 REPEAT=3000");
+  expectHas(result.output, "BAD=4 REPEAT=1: wrong results: `Y`");
+  expectHas(result.output, "BAD=5 REPEAT=1: wrong results: `Y`");
+}
+
 // In a folder that is named with a slash.
 TEST_F(TuneSearch, ATableIsNamedAfterItsDevice) {
   const std::string file = write(

@@ -1,7 +1,9 @@
 // tools/bench/Passes.cpp - tessera bench fwd, bwd, decode and step.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "models/Cache.h"
 #include "models/Transformer.h"
+#include "support/Error.h"
 #include "tools/bench/Attention.h"
 #include "tools/bench/Run.h"
 #include "tools/bench/Work.h"
@@ -123,23 +125,36 @@ int benchBackward(Run &run) {
 }
 
 int benchDecode(Run &run) {
+  const models::ModelConfig &sizes = run.config().model;
+  if (run.device().kind == BenchDevice::Kind::Cuda)
+    throw Error("bench decode does not run on a GPU: decoding computes on the "
+                "CPU, as tessera generate does",
+                "use --device cpu, or --device sim:sm_80 for counters");
+  if (sizes.attention == models::AttentionKind::Kernel)
+    throw Error(
+        "bench decode needs a cache of keys and values, which attention "
+        "from a kernel file does not have",
+        "use attention nsa or dense");
   const int64_t rounds = run.rounds(9);
   return overLengths(
       run,
-      "the next token of one sequence, as tessera generate finds it: a forward "
-      "pass over all tokens so far (there is no cache of keys and values yet)",
+      "one decoded token of one sequence: a forward pass over one token, with "
+      "keys and values of the earlier tokens in a cache",
       run.lengths(run.counts() ? std::vector<int64_t>{256}
                                : std::vector<int64_t>{128, 512, 2048}),
       rounds,
       [&](Result &result, int64_t tokens, uint64_t &done, uint64_t total) {
         const at::NoGradGuard noGrad;
-        Model model(run, run.config().model);
-        const Tensor text = tokensOf(run, 1, tokens);
+        Model model(run, sizes);
+        // Each call appends one token: the first call and `rounds` timed ones.
+        models::Cache cache(sizes, 1, tokens + rounds + 1);
+        model.weights.extend(tokensOf(run, 1, tokens), cache);
+        const Tensor next = tokensOf(run, 1, 1);
         measure(run, result,
-                {{"next token",
-                  [&] { model.weights.forward(text); },
-                  model.flopPerToken() * double(tokens),
-                  {{"layers", run.config().model.layers},
+                {{"one token",
+                  [&] { model.weights.extend(next, cache); },
+                  model.flopPerToken(),
+                  {{"layers", sizes.layers},
                    {"parameters", model.weights.parameterCount()}}}},
                 tokens, rounds, done, total);
       });

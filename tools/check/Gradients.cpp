@@ -4,6 +4,7 @@
 #include "tools/check/Gradients.h"
 
 #include "support/Error.h"
+#include "support/Outliers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,8 +15,13 @@ namespace {
 
 // Elements of every input whose derivative is taken one by one.
 constexpr int64_t samples = 64;
-// Random directions over all elements of an input.
+// Random directions over all elements of an input, then one over each of so
+// many ranges of at least so many elements: in few elements a wrong one is not
+// hidden by the rounding errors of the others.
 constexpr int directions = 4;
+constexpr int64_t mostRanges = 32, leastRange = 256;
+// Ranges of long sequences, whose reference takes its time.
+constexpr int64_t longRanges = 8;
 // Of unit-sized inputs: the truncation error is about step^2, the rounding
 // error 1e-16 / step.
 constexpr double step = 1e-4;
@@ -162,11 +168,15 @@ Along alongRange(Loss &loss, const std::string &input, const Tensor &gradient,
   return result;
 }
 
+struct Range {
+  int64_t first = 0, last = 0;
+};
+
 // An element that makes the derivative along a direction wrong: of the two
 // halves of a range the one that is further off is halved again.
 int64_t wrongElement(Loss &loss, const std::string &input,
-                     const Tensor &gradient, int which) {
-  int64_t first = 0, last = gradient.count();
+                     const Tensor &gradient, int which, Range range) {
+  auto [first, last] = range;
   while (last - first > 1) {
     const int64_t middle = first + (last - first) / 2;
     if (alongRange(loss, input, gradient, which, first, middle).error() >=
@@ -178,54 +188,75 @@ int64_t wrongElement(Loss &loss, const std::string &input,
   return first;
 }
 
-GradientResult checkOne(Loss &loss, const std::string &input,
-                        const Tensor &gradient, double limit) {
+// Errors of single elements add up like the elements themselves: divided by
+// the norm of the range, both sides compare like one more element.
+void checkRange(Loss &loss, const std::string &input, const Tensor &gradient,
+                int which, Range range, double limit, GradientResult &result) {
+  const auto at = [&](int64_t i) { return gradient.at(i); };
+  const auto [first, last] = range;
+  const double size =
+      std::max(rmsOf(0, gradient.count(), at), rmsOf(first, last, at));
+  const double norm = size * std::sqrt(double(last - first));
+  const Along all = alongRange(loss, input, gradient, which, first, last);
+  const double error = all.error() / std::max(norm, 1e-30);
+  if (!(error / 3 <= result.difference.error))
+    result.difference.error = error / 3;
+  if (error <= 3 * limit || result.difference.where >= 0)
+    return;
+  result.difference.where = first;
+  result.difference.wrong = 1;
+  result.difference.value = all.value;
+  result.difference.expected = all.expected;
+  result.place = " along a random direction over all elements";
+  // Few elements are off, and no sample is one of them: name one.
+  const int64_t wrong = wrongElement(loss, input, gradient, which, range);
+  const Along one = alongRange(loss, input, gradient, which, wrong, wrong + 1);
+  if (one.error() > limit * std::max(size, std::fabs(one.expected))) {
+    result.difference.value = one.value * sign(wrong, which);
+    result.difference.expected = one.expected * sign(wrong, which);
+    result.place = gradient.place(wrong);
+  }
+}
+
+// Some elements one by one.
+GradientResult checkSamples(Loss &loss, const std::string &input,
+                            const Tensor &gradient, double limit) {
   const int64_t count = gradient.count();
   std::vector<int64_t> places;
   const int64_t stride = std::max<int64_t>(1, count / samples);
   for (int64_t i = 0; i < count; i += stride)
     // Not always the same column.
     places.push_back(std::min(i + i / stride % stride, count - 1));
-  std::vector<double> values, expected;
-  double norm = 0;
-  for (int64_t i = 0; i < count; ++i)
-    norm += gradient.at(i) * gradient.at(i);
+  const std::vector<double> rows = rowSizes(gradient);
+  std::vector<double> values, expected, sizes;
   for (int64_t place : places) {
     values.push_back(gradient.at(place));
     expected.push_back(loss.element(input, place));
+    sizes.push_back(rowSize(gradient, rows, place));
   }
   GradientResult result;
-  result.difference = compare(values, expected, limit);
-  if (result.difference.where >= 0) {
+  result.difference = compare(values, expected, sizes, limit);
+  if (result.difference.where >= 0)
     result.place = gradient.place(places[size_t(result.difference.where)]);
+  return result;
+}
+
+GradientResult checkOne(Loss &loss, const std::string &input,
+                        const Tensor &gradient, double limit,
+                        bool directionsOnly) {
+  GradientResult result;
+  if (!directionsOnly)
+    result = checkSamples(loss, input, gradient, limit);
+  if (result.difference.where >= 0)
     return result;
-  }
-  // Errors of single elements add up like the elements themselves: divided by
-  // the gradient's norm, both sides compare like one more element.
-  double distance = 0;
-  for (int which = 0; which < directions; ++which) {
-    const Along all = alongRange(loss, input, gradient, which, 0, count);
-    const double error = all.error() / std::max(std::sqrt(norm), 1e-30);
-    if (!(error <= 3 * limit) && result.difference.where < 0) {
-      result.difference.where = 0;
-      result.difference.wrong = 1;
-      result.difference.value = all.value;
-      result.difference.expected = all.expected;
-      result.place = " along a random direction over all elements";
-      // Few elements are off, and no sample is one of them: name one.
-      const int64_t at = wrongElement(loss, input, gradient, which);
-      const Along one = alongRange(loss, input, gradient, which, at, at + 1);
-      const double size = std::sqrt(norm / double(count));
-      if (one.error() > limit * std::max(size, std::fabs(one.expected))) {
-        result.difference.value = one.value * sign(at, which);
-        result.difference.expected = one.expected * sign(at, which);
-        result.place = gradient.place(at);
-      }
-    }
-    distance = std::max(distance, error / 3);
-  }
-  if (!(distance <= result.difference.error))
-    result.difference.error = distance;
+  const int64_t count = gradient.count();
+  for (int which = 0; which < (directionsOnly ? 1 : directions); ++which)
+    checkRange(loss, input, gradient, which, {0, count}, limit, result);
+  const int64_t ranges = std::min(directionsOnly ? longRanges : mostRanges,
+                                  (count + leastRange - 1) / leastRange);
+  for (int64_t i = 0; ranges > 1 && i < ranges; ++i)
+    checkRange(loss, input, gradient, directions,
+               {i * count / ranges, (i + 1) * count / ranges}, limit, result);
   return result;
 }
 
@@ -277,7 +308,8 @@ std::map<std::string, GradientResult> checkGradients(const GradientCheck &check,
   Loss loss(check, problem, forward, upstream);
   std::map<std::string, GradientResult> results;
   for (const std::string &name : gradientNames(check))
-    results[name] = checkOne(loss, name.substr(1), tensors.at(name), limit);
+    results[name] = checkOne(loss, name.substr(1), tensors.at(name), limit,
+                             problem.shape().directionsOnly);
   return results;
 }
 

@@ -7,6 +7,7 @@
 #include "compiler/syntax/Parser.h"
 #include "support/Error.h"
 #include "support/Names.h"
+#include "tools/compile/ExampleTypes.h"
 #include "tools/compile/Jobs.h"
 
 #include <algorithm>
@@ -123,12 +124,12 @@ bool isSupplied(const Description &kernel, const KernelParameter &parameter) {
                      });
 }
 
-std::string exampleOf(const syntax::Signature &signature,
+std::string exampleOf(const syntax::KernelInfo &info,
                       const KernelParameter &parameter) {
   return " --arg " + parameter.name +
-         (parameter.isConstexpr                         ? "=64"
-          : looksLikePointer(signature, parameter.name) ? "=fp32[1000]"
-                                                        : "=1000");
+         (parameter.isConstexpr                    ? "=64"
+          : looksLikePointer(info, parameter.name) ? "=fp32[1000]"
+                                                   : "=1000");
 }
 
 } // namespace
@@ -163,7 +164,7 @@ PlainLaunch plainLaunch(const Description &kernel,
     if (found == texts.end()) {
       if (!isSupplied(kernel, parameter)) {
         missing += (missing.empty() ? "`" : ", `") + name + "`";
-        example += exampleOf(signature, parameter);
+        example += exampleOf(kernel.info, parameter);
       } else if (!parameter.isConstexpr) {
         takeScalar(launch, parameter, parameter.defaultValue);
       }

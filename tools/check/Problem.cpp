@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/check/Problem.h"
 
+#include "compiler/syntax/Lexer.h"
+#include "compiler/syntax/Program.h"
 #include "runtime/launch/KernelState.h"
 #include "support/Error.h"
 #include "support/Names.h"
@@ -87,6 +89,8 @@ uint64_t seedOf(const std::string &name, const Shape &shape) {
 // Tokens of the longest sequence that gradients are compared for unasked: the
 // plain reference takes its time.
 constexpr int64_t maxTokens = 384;
+// The same where few launches are compared.
+constexpr int64_t longestTokens = 1024;
 
 // Names of sizes of tensors, DP and DT the D that is padded to powers of two.
 bool isWidth(const std::string &name) {
@@ -110,22 +114,87 @@ int64_t reachOf(const Sizes &constants) {
   return reach;
 }
 
-std::vector<std::vector<int64_t>> defaultLengths(const Sizes &constants) {
-  std::vector<std::vector<int64_t>> all = {
-      {1}, {37}, {64, 0, 47}, {5, 130, 16, 1}};
-  // Past the window of a windowed kernel, whose tests would be idle otherwise.
-  if (const int64_t reach = reachOf(constants); reach > 100 && reach <= 256)
-    all.push_back({reach + 75});
-  return all;
-}
-
-// Tokens of a sequence whose last rows do not see its first tile of keys.
-int64_t beyondReach(const Sizes &constants) {
+int64_t largestTile(const Sizes &constants) {
   int64_t tile = 16;
   for (const auto &[name, value] : constants)
     if (isTile(name))
       tile = std::max(tile, std::min(value, maxTokens));
-  return reachOf(constants) + tile + 11;
+  return tile;
+}
+
+// Larger constants of a kernel are no distances between tokens: masks of bits,
+// factors of hashes, numbers that stand for infinity.
+constexpr int64_t largestDistance = 256;
+
+// The largest integer from 3 to largestDistance in the text of the kernel and
+// its callees; 0 where there is none. A pattern may depend on a distance that
+// no constexpr tells.
+int64_t largestConstant(const Description &kernel) {
+  std::vector<const syntax::FunctionDef *> work = {
+      &kernel.program->kernel(kernel.info.signature.kernel)};
+  int64_t largest = 0;
+  const auto look = [&](const Value &value) {
+    if (const auto number = integerOf(value);
+        number && *number >= 3 && *number <= largestDistance)
+      largest = std::max(largest, *number);
+  };
+  for (size_t next = 0; next < work.size(); ++next) {
+    const syntax::FunctionDef &function = *work[next];
+    std::string text;
+    for (const syntax::StmtPtr &statement : function.body)
+      text += syntax::dump(*statement);
+    const auto file = std::make_shared<const SourceFile>("kernel", text);
+    const syntax::TokenList list = syntax::lex(file);
+    for (const syntax::Token &token : list.tokens) {
+      if (token.kind == syntax::TokenKind::Number)
+        look(list.values[token.value]);
+      if (token.kind != syntax::TokenKind::Name)
+        continue;
+      const auto symbol = kernel.program->lookup(function, token.text);
+      if (!symbol)
+        continue;
+      look(symbol->value);
+      if (symbol->function &&
+          std::find(work.begin(), work.end(), symbol->function) == work.end())
+        work.push_back(symbol->function);
+    }
+  }
+  return largest;
+}
+
+// A length at which every class of tile occurs.
+struct Farthest {
+  int64_t tokens = 0;
+  std::string reason;
+  bool enough = true;
+};
+
+// Two periods of what may be one, then the window, then three whole tiles and a
+// partial one: in both directions there are tiles that are seen wholly, in
+// part and not at all, and several of each. Two tiles of equal class may be
+// skipped by different rules, so one of each is not enough.
+Farthest farthest(const Description &kernel, const Sizes &constants) {
+  const int64_t period = largestConstant(kernel), reach = reachOf(constants),
+                tile = largestTile(constants);
+  const int64_t wanted = 2 * period + reach + 3 * tile + 11;
+  Farthest far;
+  far.tokens = std::min(wanted, longestTokens);
+  far.enough = wanted <= longestTokens && reach < maxTokens;
+  if (period)
+    far.reason = "2 * " + std::to_string(period) +
+                 " (the largest constant in its text) + ";
+  far.reason += std::to_string(reach) + " (what its constexprs see) + 3 * " +
+                std::to_string(tile) + " (its largest tile) + 11";
+  return far;
+}
+
+std::vector<std::vector<int64_t>> defaultLengths(const Farthest &far) {
+  return {{1}, {37}, {64, 0, 47}, {5, 130, 16, 1}, {9, far.tokens}};
+}
+
+// Tokens of a sequence whose last rows do not see its first tile of keys.
+int64_t beyondReach(const Sizes &constants) {
+  return reachOf(constants) + largestTile(constants) + 11;
 }
 
 } // namespace
@@ -168,10 +237,14 @@ std::vector<Shape> shapesOf(const Description &kernel,
   }
   std::vector<Shape> shapes;
   if (kernel.has("CU")) {
-    if (lengths.empty())
-      lengths = defaultLengths(constants);
+    const Farthest far = farthest(kernel, constants);
+    const bool own = lengths.empty();
+    if (own)
+      lengths = defaultLengths(far);
     for (const auto &list : lengths)
       shapes.push_back(packedShape(list, heads[shapes.size() % heads.size()]));
+    if (own)
+      shapes.back().reason = far.reason;
   }
   size_t rows = shapes.size();
   for (const auto &[name, values] : axes)
@@ -204,18 +277,23 @@ std::vector<Shape> gradientShapesOf(const Description &kernel,
   const auto &hints = kernel.info.hints.check;
   if (std::none_of(hints.begin(), hints.end(),
                    [](const auto &entry) { return entry.name == "lengths"; })) {
-    const int64_t wanted = beyondReach(constantsOf(instance));
-    Shape shape =
+    const Sizes constants = constantsOf(instance);
+    const int64_t wanted = beyondReach(constants);
+    const Farthest far = farthest(kernel, constants);
+    Shape near =
         packedShape({19, 0, std::min(wanted, maxTokens)}, second.sizes.at("H"));
-    if (wanted > maxTokens)
-      shape.remark = "the constexprs may see further than " +
-                     std::to_string(maxTokens) +
+    Shape tiles = packedShape({far.tokens}, second.sizes.at("H"));
+    tiles.directionsOnly = true;
+    if (!far.enough)
+      tiles.remark = "the constexprs may see further than " +
+                     std::to_string(far.tokens) +
                      " tokens: name longer sequences, # tessera: "
                      "check(lengths=[[...]])";
-    for (const auto &[name, value] : second.sizes)
-      if (shape.sizes.emplace(name, value).second)
-        shape.text += " " + name + "=" + std::to_string(value);
-    return {shape};
+    for (Shape *shape : {&near, &tiles})
+      for (const auto &[name, value] : second.sizes)
+        if (shape->sizes.emplace(name, value).second)
+          shape->text += " " + name + "=" + std::to_string(value);
+    return {near, tiles};
   }
   // The gradients of a row that sees one key are zero, whose relative error
   // says nothing.

@@ -26,6 +26,10 @@ struct Shape {
   std::vector<int64_t> lengths; // of the sequences; empty: T, B are not ours
   std::string text;             // "64+0+47 H=2"
   std::string remark;           // what it does not reach
+  // Why the longest sequence is as long as it is; empty where the file says it.
+  std::string reason;
+  // Gradients are compared along directions alone: each one by one takes long.
+  bool directionsOnly = false;
 };
 
 // Packed sequences of these lengths.
@@ -37,8 +41,9 @@ std::vector<Shape> shapesOf(const Description &kernel,
                             const syntax::Instance &instance);
 
 // The shapes to compare gradients for: sequences that reach past the windows
-// and tiles which the constexprs tell of, or the author's check(lengths=...);
-// of the lists for another kernel the second entries. Throws Error.
+// and tiles which the constexprs tell of, and one that has every class of tile;
+// or the author's check(lengths=...); of the lists for another kernel the
+// second entries. Throws Error.
 std::vector<Shape> gradientShapesOf(const Description &kernel,
                                     const syntax::Instance &instance);
 

@@ -4,6 +4,8 @@
 #include "tools/check/Tensor.h"
 
 #include "runtime/cases/Elements.h"
+#include "support/Outliers.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -154,34 +156,14 @@ void writeAs(DType type, char *to, double value) {
   }
 }
 
-// Off by more than rounding explains, for an element of a tensor whose RMS is
-// `size`.
-bool isOff(double value, double expected, double size, double limit) {
-  if (std::isnan(value) || std::isnan(expected))
-    return std::isnan(value) != std::isnan(expected);
-  if (std::isinf(value) || std::isinf(expected))
-    return value != expected;
-  return std::fabs(value - expected) >
-         20 * limit * std::max(size, std::fabs(expected));
-}
-
-template <typename Value, typename Expected>
+// `sizeOf` returns the root mean square of the row of an element.
+template <typename Value, typename Expected, typename Size>
 Difference compareAll(int64_t count, Value value, Expected expected,
-                      double limit) {
-  double size = 0, distance = 0;
-  int64_t finite = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const double a = value(i), b = expected(i);
-    if (!std::isfinite(a) || !std::isfinite(b))
-      continue;
-    size += b * b;
-    distance += (a - b) * (a - b);
-    ++finite;
-  }
-  const double n = double(std::max<int64_t>(finite, 1));
-  const double rms = std::sqrt(size / n);
+                      Size sizeOf, double limit) {
+  const double rms = rmsOf(0, count, expected);
   Difference result;
-  result.error = std::sqrt(distance / n);
+  result.error =
+      rmsOf(0, count, [&](int64_t i) { return value(i) - expected(i); });
   if (rms > 0)
     result.error /= rms;
   int64_t worst = -1;
@@ -192,7 +174,7 @@ Difference compareAll(int64_t count, Value value, Expected expected,
       far = std::fabs(a - b);
       worst = i;
     }
-    if (!isOff(a, b, rms, limit))
+    if (!isOutlier(a, b, std::max(rms, sizeOf(i)), limit))
       continue;
     if (result.wrong++ == 0)
       result.where = i;
@@ -347,20 +329,42 @@ bool Tensor::sameBytes(const Tensor &other) const {
          std::memcmp(data(), other.data(), bytes()) == 0;
 }
 
+std::vector<double> rowSizes(const Tensor &tensor) {
+  const int64_t count = tensor.count();
+  const int64_t row =
+      tensor.shape().empty() ? 1 : std::max<int64_t>(tensor.shape().back(), 1);
+  std::vector<double> sizes;
+  for (int64_t begin = 0; begin < count; begin += row)
+    sizes.push_back(
+        rmsOf(begin, begin + row, [&](int64_t i) { return tensor.at(i); }));
+  return sizes;
+}
+
+double rowSize(const Tensor &tensor, const std::vector<double> &sizes,
+               int64_t index) {
+  const int64_t row = int64_t(sizes.size());
+  return sizes[size_t(index / (tensor.count() / row))];
+}
+
 Difference compare(const Tensor &value, const Tensor &expected, double limit) {
   auto at = [](const Tensor &tensor) {
     return [&tensor](int64_t i) { return tensor.at(i); };
   };
-  return compareAll(value.count(), at(value), at(expected),
-                    value.isFloat() ? limit : 0);
+  const std::vector<double> sizes = rowSizes(expected);
+  return compareAll(
+      value.count(), at(value), at(expected),
+      [&](int64_t i) { return rowSize(expected, sizes, i); },
+      value.isFloat() ? limit : 0);
 }
 
 Difference compare(const std::vector<double> &value,
-                   const std::vector<double> &expected, double limit) {
+                   const std::vector<double> &expected,
+                   const std::vector<double> &sizes, double limit) {
   auto at = [](const std::vector<double> &list) {
     return [&list](int64_t i) { return list[size_t(i)]; };
   };
-  return compareAll(int64_t(value.size()), at(value), at(expected), limit);
+  return compareAll(int64_t(value.size()), at(value), at(expected), at(sizes),
+                    limit);
 }
 
 } // namespace tessera::tools

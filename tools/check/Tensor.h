@@ -71,9 +71,17 @@ struct Difference {
   bool ok(double limit) const { return where < 0 && error <= limit; }
 };
 
+// Returns the root mean square of each row along the last dimension.
+std::vector<double> rowSizes(const Tensor &tensor);
+// That of the row of an element.
+double rowSize(const Tensor &tensor, const std::vector<double> &sizes,
+               int64_t index);
+
 // Integers must be equal. Both must have the same shape.
 Difference compare(const Tensor &value, const Tensor &expected, double limit);
+// `sizes` holds the root mean square of the row of each element.
 Difference compare(const std::vector<double> &value,
-                   const std::vector<double> &expected, double limit);
+                   const std::vector<double> &expected,
+                   const std::vector<double> &sizes, double limit);
 
 } // namespace tessera::tools

@@ -156,6 +156,7 @@ public:
       checkRow(row);
     if (!backward.empty() && !options.noGradients)
       checkBackward();
+    printLengths();
     printMaskedTiles();
     return failures;
   }
@@ -164,6 +165,7 @@ private:
   struct Row {
     std::string label, shape;
     std::unique_ptr<Problem> problem;
+    bool isInstance = true; // else a configuration
   };
 
   std::vector<std::string> backwardNames() const {
@@ -201,18 +203,25 @@ private:
     return wanted;
   }
 
+  // Packed sequences: the ones with every class of tile.
+  static const Shape &shapeForConfigurations(const std::vector<Shape> &shapes) {
+    const size_t third = std::min<size_t>(2, shapes.size() - 1);
+    return shapes.back().reason.empty() ? shapes[third] : shapes.back();
+  }
+
   void makeRows() {
     for (const syntax::Instance *instance : wantedInstances()) {
       const auto shapes = shapesOf(*kernel, *instance);
       for (const Shape &shape : shapes)
         rows.push_back({instance->name, shape.text,
-                        std::make_unique<Problem>(kernel, *instance, shape)});
+                        std::make_unique<Problem>(kernel, *instance, shape),
+                        true});
       // Launches without an instance use the configurations.
       const bool cpu = options.device == "cpu";
       if (instance == &kernel->info.hints.instances.front())
         for (const auto &config :
              cpu ? kernel->info.hints.cpuConfigs : kernel->info.configs) {
-          const Shape &shape = shapes[std::min<size_t>(2, shapes.size() - 1)];
+          const Shape &shape = shapeForConfigurations(shapes);
           std::string values;
           for (const auto &[name, value] : config.constexprs)
             values += (values.empty() ? "" : ", ") + name + "=" + value.repr();
@@ -221,7 +230,8 @@ private:
           if (!cpu && config.numStages)
             values += ", num_stages=" + std::to_string(*config.numStages);
           rows.push_back({(cpu ? "cpu(" : "Config(") + values + ")", shape.text,
-                          std::make_unique<Problem>(kernel, *instance, shape)});
+                          std::make_unique<Problem>(kernel, *instance, shape),
+                          false});
           rows.back().problem->setTiles(config);
         }
     }
@@ -323,6 +333,18 @@ private:
             instance->name, shape, names, limitOf(problem.tensors()),
             checkGradients(check, problem, limitOf(problem.tensors())));
       }
+  }
+
+  // Where `tessera check` chose the lengths, which they are and why.
+  void printLengths() const {
+    for (const Row &row : rows) {
+      const Shape &shape = row.problem->shape();
+      if (shape.reason.empty() || !row.isInstance)
+        continue;
+      std::printf("%s compared at up to %lld tokens: %s\n", row.label.c_str(),
+                  static_cast<long long>(shape.sizes.at("S")),
+                  shape.reason.c_str());
+    }
   }
 
   // No mistake, but time: of the first instance.

@@ -111,16 +111,31 @@ std::set<std::string> stagesOf(const std::string &list, const Kind &kind) {
   return stages;
 }
 
+// "NAME(PARAMETER, ...)" a line, then its instances, or why it cannot be
+// compiled. Fails if a kernel has an error; a kernel whose language is not
+// supported is listed alone.
 int list(const syntax::Program &program) {
-  for (const syntax::KernelInfo &info : describeAll(program)) {
+  std::vector<Diagnostic> errors;
+  for (const syntax::ListedKernel &kernel : syntax::listKernels(program)) {
     std::string parameters;
-    for (const auto &parameter : info.signature.parameters)
+    for (const auto &parameter : kernel.function->parameters)
       parameters += (parameters.empty() ? "" : ", ") + parameter.name +
                     (parameter.isConstexpr ? ": constexpr" : "");
-    std::printf("%s(%s)\n", info.signature.kernel.c_str(), parameters.c_str());
-    for (const syntax::Instance &instance : info.hints.instances)
-      std::printf("  --instance %s\n", instance.name.c_str());
+    std::printf("%s(%s)\n", kernel.function->name.c_str(), parameters.c_str());
+    if (kernel.info)
+      for (const syntax::Instance &instance : kernel.info->hints.instances)
+        std::printf("  --instance %s\n", instance.name.c_str());
+    const bool isError = kernel.outcome == syntax::ListedKernel::Outcome::Error;
+    for (const Diagnostic &problem : kernel.problems)
+      std::printf("  %s: %s:%u: %s\n", isError ? "error" : "unsupported",
+                  problem.file->path().c_str(), problem.range.line,
+                  problem.message.c_str());
+    if (isError)
+      errors.insert(errors.end(), kernel.problems.begin(),
+                    kernel.problems.end());
   }
+  if (!errors.empty())
+    throw CompileError(std::move(errors));
   return 0;
 }
 

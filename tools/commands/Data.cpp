@@ -4,6 +4,7 @@
 #include "tools/commands/Command.h"
 #include "tools/commands/OutOption.h"
 
+#include "support/Quantities.h"
 #include "trainer/data/Corpus.h"
 #include "trainer/data/Fetch.h"
 #include "trainer/data/Prepare.h"
@@ -89,6 +90,16 @@ void addFetch(CLI::App &verb, trainer::FetchOptions &options) {
   addOut(*make, options.out, "folder of the files")->required();
   make->add_option("--mirror", options.mirror,
                    "URL or folder that addresses without one begin with");
+  make->add_option_function<std::string>(
+          "--max-size",
+          [&options](const std::string &text) {
+            options.largest = parseBytes(text, "--max-size");
+          },
+          "most bytes that a file may have (64G, 500M)")
+      ->default_str("64G");
+  make->add_flag("--allow-http", options.http,
+                 "fetch http:// addresses, too; without encryption a network "
+                 "can change the files");
 }
 
 int show(const DataOptions &options, bool verify) {

@@ -7,6 +7,7 @@
 #include "support/File.h"
 #include "support/Process.h"
 #include "support/ScratchFolder.h"
+#include "support/ShallowJson.h"
 #include "trainer/Config.h"
 #include "trainer/Preflight.h"
 
@@ -39,7 +40,7 @@ std::vector<json> recordsOf(const fs::path &run) {
   std::istringstream lines(tryReadFile(run / "metrics.jsonl").value_or(""));
   std::vector<json> all;
   for (std::string line; std::getline(lines, line);)
-    if (json record = json::parse(line, nullptr, false); record.is_object())
+    if (json record = parseShallowJson(line); record.is_object())
       all.push_back(std::move(record));
   return all;
 }

@@ -6,6 +6,7 @@
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Process.h"
+#include "support/Trust.h"
 
 #include <cstdlib>
 #include <sstream>
@@ -89,8 +90,11 @@ std::vector<std::string> waiting() {
 TrainProgram findTrainProgram(const std::string &name) {
   const fs::path folder = executablePath().parent_path();
   TrainProgram found{folder / name, waiting()};
-  if (isFile(found.path))
+  const TrustedContext ours = TrustedContext::of(executablePath());
+  if (isFile(found.path)) {
+    requireTrusted(found.path, found.path.string(), ours);
     return found;
+  }
   const fs::path installed = folder.parent_path() / "libexec/tessera";
   if (!isFile(installed / name))
     throw Error(name + " is not there; looked in: " + folder.string() + " " +
@@ -102,6 +106,7 @@ TrainProgram findTrainProgram(const std::string &name) {
   if (const char *others = std::getenv("LD_LIBRARY_PATH"); others && *others)
     libraries += std::string(":") + others;
   found.path = installed / name;
+  requireTrusted(found.path, found.path.string(), ours);
   found.environment.push_back("LD_LIBRARY_PATH=" + libraries);
   return found;
 }

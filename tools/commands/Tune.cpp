@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
 
+#include "autotune/TableFile.h"
 #include "autotune/Times.h"
 #include "runtime/tune/TuneTable.h"
 #include "support/Error.h"
@@ -78,6 +79,8 @@ int merge(const TuneOptions &options) {
   if (options.search.out.empty())
     throw Error("tessera tune --merge writes a file and was given none",
                 "add --out TABLE.yaml");
+  // One of the inputs may be the output, and a tuner's table.
+  const tune::ChangingFile changing(options.search.out);
   tune::TuneTable merged = tune::readTable(options.merge[0]);
   for (size_t i = 1; i < options.merge.size(); ++i)
     merged = tune::merge(merged, tune::readTable(options.merge[i]));

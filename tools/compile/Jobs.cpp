@@ -12,6 +12,7 @@
 #include "support/GpuTarget.h"
 #include "support/Names.h"
 #include "support/Options.h"
+#include "tools/compile/ExampleTypes.h"
 
 #include <CLI/CLI.hpp>
 
@@ -180,41 +181,6 @@ Job makeJob(const JobOptions &options, const syntax::Program &program,
 
 } // namespace
 
-bool looksLikePointer(const syntax::Signature &signature,
-                      const std::string &name) {
-  const auto saysPointer = [](const std::string &text) {
-    return text.find("ptr") != std::string::npos ||
-           text.find("PTR") != std::string::npos;
-  };
-  const auto any = [&](const auto &predicate) {
-    return std::any_of(
-        signature.parameters.begin(), signature.parameters.end(),
-        [&](const syntax::KernelParameter &p) { return predicate(p.name); });
-  };
-  if (saysPointer(name))
-    return true;
-  if (name.size() != 1 || name[0] < 'A' || name[0] > 'Z' || any(saysPointer))
-    return false;
-  // K is a matrix beside Q and a size beside M.
-  if (name == "K")
-    return any([](const std::string &other) { return other == "Q"; });
-  return std::string("BCDHLMNST").find(name[0]) == std::string::npos;
-}
-
-std::string exampleSignature(const syntax::Signature &signature) {
-  std::string text;
-  for (const syntax::KernelParameter &parameter : signature.parameters) {
-    const std::string &name = parameter.name;
-    if (parameter.hasDefault)
-      continue;
-    text += (text.empty() ? "" : ", ") + name +
-            (parameter.isConstexpr               ? "=64"
-             : looksLikePointer(signature, name) ? "=*fp32:16"
-                                                 : "=i32");
-  }
-  return text;
-}
-
 std::vector<syntax::KernelInfo> describeAll(const syntax::Program &program) {
   std::vector<syntax::KernelInfo> result;
   for (const syntax::StmtPtr &statement : program.main().body)
@@ -264,7 +230,7 @@ std::vector<Job> makeJobs(const JobOptions &options,
                         (kernels.size() == 1
                              ? std::string()
                              : "-k " + kernels[0].signature.kernel + " ") +
-                        "-s \"" + exampleSignature(kernels[0].signature) +
+                        "-s \"" + exampleSignature(kernels[0]) +
                         "\"; or name them above the kernel: # tessera: "
                         "instance NAME(...)");
 }

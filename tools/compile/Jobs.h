@@ -40,14 +40,6 @@ struct Job {
 std::vector<Job> makeJobs(const JobOptions &options,
                           const syntax::Program &program);
 
-// Whether a parameter is a pointer, by the custom of names: x_ptr, or X in a
-// kernel without such names; M, N and other names of sizes are numbers.
-bool looksLikePointer(const syntax::Signature &signature,
-                      const std::string &name);
-// "X=*fp32:16, n=i32, BLOCK=64": a signature to begin with, its types guessed
-// from the names.
-std::string exampleSignature(const syntax::Signature &signature);
-
 // The jit functions of the file, described.
 std::vector<syntax::KernelInfo> describeAll(const syntax::Program &program);
 

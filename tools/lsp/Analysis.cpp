@@ -5,6 +5,7 @@
 
 #include "support/Error.h"
 #include "support/Json.h"
+#include "tools/compile/ExampleTypes.h"
 #include "tools/compile/Jobs.h"
 
 #include <algorithm>
@@ -66,7 +67,7 @@ private:
       return add({Finding::Severity::Hint, path, function.nameRange, "",
                   "types are not known: name them above the kernel, for "
                   "example: # tessera: instance NAME(" +
-                      exampleSignature(info.signature) + ")"});
+                      exampleInstance(info) + ")"});
     JobOptions job;
     job.file = path;
     job.kernel = function.name;

@@ -30,9 +30,9 @@ std::string assembled(const Microbenchmark &one, const std::string &target) {
                  binary = scratch.path() / "code.cubin";
   writeFile(source, one.ptx);
   const CommandResult done =
-      runCommand({ptxas->path.string(), "-arch=" + target, "-O3",
-                  source.string(), "-o", binary.string()},
-                 std::chrono::minutes(2));
+      runTool({ptxas->path.string(), "-arch=" + target, "-O3", source.string(),
+               "-o", binary.string()},
+              std::chrono::minutes(2));
   if (!done.status.ok())
     throw Error("ptxas refuses the microbenchmark " + one.name + " for " +
                     target + ": " + done.errors + done.output,

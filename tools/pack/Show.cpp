@@ -27,7 +27,7 @@ double mebibytes(uint64_t bytes) { return double(bytes) / (1 << 20); }
 } // namespace
 
 int showPack(const std::filesystem::path &path) {
-  const runtime::Pack pack(path);
+  const runtime::Pack pack(path, MappedFile::Use::Read);
   const runtime::PackIndex &index = pack.index();
   std::map<std::string, OfTarget> targets;
   std::map<uint64_t, size_t> specializations; // by kernel

@@ -8,6 +8,7 @@
 #include "support/Process.h"
 #include "support/Progress.h"
 #include "support/ScratchFolder.h"
+#include "support/ShallowJson.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -52,7 +53,7 @@ std::vector<std::string> linesOfFile(const fs::path &file) {
 int64_t stepMade(const fs::path &run) {
   const std::vector<std::string> lines = linesOfFile(run / "metrics.jsonl");
   for (auto line = lines.rbegin(); line != lines.rend(); ++line)
-    if (const Json record = Json::parse(*line, nullptr, false);
+    if (const Json record = parseShallowJson(*line);
         record.is_object() && record.contains("step"))
       return record["step"];
   return 0;

@@ -4,6 +4,7 @@
 #include "tools/report/Runs.h"
 
 #include "support/File.h"
+#include "support/ShallowJson.h"
 #include "tools/profile/Summary.h"
 
 #include <algorithm>
@@ -28,7 +29,7 @@ void flatten(const Json &value, const std::string &name, Json &to) {
 }
 
 void addLine(Json &run, const std::string &line) {
-  const Json record = Json::parse(line, nullptr, false);
+  const Json record = parseShallowJson(line);
   if (!record.is_object() || !record.contains("step") ||
       !record["step"].is_number_integer()) {
     run["unreadable"] = run["unreadable"].get<int64_t>() + 1;

@@ -5,16 +5,22 @@
 
 #include "autotune/TableFile.h"
 #include "support/Error.h"
+#include "support/File.h"
 #include "support/Process.h"
 #include "tools/tune/Interrupt.h"
 #include "tools/tune/Recorded.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <fcntl.h>
 #include <filesystem>
 #include <optional>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace tessera::tools {
 
@@ -40,11 +46,44 @@ fs::path gpuCheckProgram() {
               "build the target tessera-gpu-check");
 }
 
+// The process that works in a folder: two would remove each other's recordings
+// and code. Throws Error where there is one already.
+class OnlyProcess {
+public:
+  explicit OnlyProcess(const fs::path &folder) : file(folder) {
+    file += ".lock";
+    do {
+      lock.reset(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+      if (lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 &&
+          errno == EWOULDBLOCK)
+        throw Error("another tessera tune --device cuda works in " +
+                        folder.string(),
+                    "wait until it ends, or name another table with --out; "
+                    "tessera tune --merge puts two tables together");
+    } while (lock && !isThere());
+  }
+  ~OnlyProcess() {
+    if (lock)
+      ::unlink(file.c_str());
+  }
+
+private:
+  // False where another process removed the file before it was locked.
+  bool isThere() const {
+    struct stat ours, theirs;
+    return ::fstat(lock.get(), &ours) == 0 &&
+           ::stat(file.c_str(), &theirs) == 0 && ours.st_ino == theirs.st_ino;
+  }
+
+  fs::path file;
+  UniqueFd lock;
+};
+
 class CudaTuning {
 public:
   CudaTuning(const TuneSearch &search, const tune::SearchOptions &options)
       : search(search), options(options), program(gpuCheckProgram()),
-        work(options.out.string() + ".work"),
+        work(options.out.string() + ".work"), only(work),
         table(options.out, options.device, options.provenance) {}
 
   int run() {
@@ -159,6 +198,7 @@ private:
   const tune::SearchOptions &options;
   const Clock::time_point start = Clock::now();
   const fs::path program, work;
+  const OnlyProcess only;
   tune::TableFile table;
 };
 

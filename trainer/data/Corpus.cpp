@@ -8,6 +8,7 @@
 #include "support/Process.h"
 #include "trainer/Config.h"
 #include "trainer/data/PreparedFolder.h"
+#include "trainer/data/TextKind.h"
 
 #include <algorithm>
 #include <chrono>
@@ -70,14 +71,18 @@ Source open(const std::string &path) {
   Source source;
   source.file = std::make_shared<const RandomFile>(path);
   const int64_t size = source.file->size();
-  source.layout = readLayout(
-      source.file->read(0, std::min(size, shardHeaderBytes)), size, path);
+  const std::string head =
+      source.file->read(0, std::min(size, shardHeaderBytes));
+  source.layout = readLayout(head, size, path);
+  if (source.layout.format == TokenFormat::Text)
+    requireText(head, path);
   return source;
 }
 
 /// Files of one kind, or tessera::Error.
 std::vector<Source> openAll(const Config &config) {
-  std::vector<std::string> files = filesBelow(config.dataPath);
+  // The run folder may be inside the data folder.
+  std::vector<std::string> files = filesBelow(config.dataPath, config.out);
   if (wantPreparing(files))
     files = filesBelow(
         preparedFolder(config.dataPath, files, config.tokenizerPath));
@@ -124,26 +129,26 @@ std::string sampledHash(const std::vector<Source> &sources, int64_t bytes) {
   return "sampled:" + toHex(sum.finish());
 }
 
-bool heldOutByName(const Source &s) {
-  return s.layout.format != TokenFormat::Text &&
-         fs::path(s.file->path()).filename().string().find("val") !=
-             std::string::npos;
-}
-
 /// Divides the files; `corpus` gets all but its name.
 void fill(Corpus &corpus, const std::vector<Source> &sources) {
   int64_t bytes = 0, textBytes = 0;
   TokenStore all;
+  const auto heldOutByName = [](const Source &s) {
+    return namesHeldOut(s.file->path());
+  };
+  const bool byName =
+      !std::all_of(sources.begin(), sources.end(), heldOutByName);
   for (const Source &s : sources) {
     bytes += s.file->size();
     textBytes += s.layout.textBytes;
-    (heldOutByName(s) ? corpus.heldOut : all).add(s.file, s.layout);
+    (byName && heldOutByName(s) ? corpus.heldOut : all).add(s.file, s.layout);
   }
   const int64_t tokens = all.size() + corpus.heldOut.size();
   corpus.vocabulary = std::max(all.vocabulary(), corpus.heldOut.vocabulary());
   corpus.tokensPerByte =
       textBytes > 0 ? double(tokens) / double(textBytes) : 0.0;
   if (corpus.heldOut.size() > 0) {
+    corpus.heldOutFiles = true;
     corpus.training = all;
   } else {
     const int64_t held = all.size() / 20;
@@ -208,7 +213,8 @@ LossUnit lossUnit(const Corpus &corpus) {
   return {1, "bits/token", "bits_per_token"};
 }
 
-std::vector<std::string> filesBelow(const std::string &path) {
+std::vector<std::string> filesBelow(const std::string &path,
+                                    const std::string &except) {
   std::error_code code;
   if (!fs::exists(path, code))
     throw Error(fmt::format("data.path does not exist: {}", path),
@@ -216,10 +222,16 @@ std::vector<std::string> filesBelow(const std::string &path) {
   if (!fs::is_directory(path, code))
     return {path};
   std::vector<fs::path> files;
-  for (const fs::directory_entry &e : fs::recursive_directory_iterator(
-           path, fs::directory_options::skip_permission_denied))
-    if (e.is_regular_file(code))
-      files.push_back(e.path());
+  for (auto e = fs::recursive_directory_iterator(
+           path, fs::directory_options::skip_permission_denied);
+       e != fs::recursive_directory_iterator(); ++e) {
+    if (e->path().filename().string().starts_with(".") ||
+        (e->is_directory(code) && !except.empty() &&
+         fs::equivalent(e->path(), except, code)))
+      e.disable_recursion_pending();
+    else if (e->is_regular_file(code))
+      files.push_back(e->path());
+  }
   // The order of a folder's entries is the file system's whim.
   std::sort(files.begin(), files.end());
   return {files.begin(), files.end()};
@@ -252,6 +264,13 @@ Corpus loadCorpus(const Config &config) {
                 "data.path takes a text file, a folder with text files, or "
                 "shards of tokens");
   const int64_t window = config.sequenceLength + 1;
+  if (corpus.heldOutFiles && (held < window || size - held < window))
+    throw Error(
+        fmt::format("{} has {} {} in the files whose names say that they are "
+                    "held out, and {} in the others; each needs a window of {}",
+                    corpus.name, held, corpus.bytes() ? "bytes" : "tokens",
+                    size - held, window),
+        "add more held-out or training data, or use a smaller train.seq_len");
   if (held < window || size - held < window)
     throw Error(fmt::format("{} has {} {}; a held-out twentieth of at least "
                             "one window needs {}",

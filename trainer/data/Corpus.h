@@ -14,9 +14,10 @@ struct Config;
 
 struct Corpus {
   std::string name;
-  /// Disjoint: the held-out part is the last twentieth, or the files with
-  /// "val" in their names where there are any.
+  /// Disjoint. The held-out part consists of the files whose names say so
+  /// (namesHeldOut()) if there are other files too, else of the last twentieth.
   TokenStore training, heldOut;
+  bool heldOutFiles = false; ///< True if the names of files divide the data.
   /// The same as rows of documents, of data.packing=best_fit.
   std::shared_ptr<const PackedRows> trainingRows, heldOutRows;
   /// What tells this data from other data: SHA-256 of all of it, or, for data
@@ -44,9 +45,12 @@ LossUnit lossUnit(const Corpus &corpus);
 /// that is missing, damaged, or not enough.
 Corpus loadCorpus(const Config &config);
 
-/// Files below a path in the order of their names; the path itself when it is
-/// a file. Throws tessera::Error when there is none.
-std::vector<std::string> filesBelow(const std::string &path);
+/// Returns the files below a folder in the order of their names, or the path
+/// itself if it is a file. Leaves out hidden files and folders, whose names
+/// begin with a dot, and the folder `except`. Throws tessera::Error if the path
+/// does not exist.
+std::vector<std::string> filesBelow(const std::string &path,
+                                    const std::string &except = "");
 
 /// The folder that keeps what is made once: $TESSERA_DEPS and its defaults.
 std::string dependencyFolder();

@@ -7,6 +7,7 @@
 #include "support/File.h"
 #include "support/Hash.h"
 #include "support/Process.h"
+#include "support/Quantities.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -67,8 +68,31 @@ std::string nameOf(const std::string &address) {
   return path.substr(path.rfind('/') + 1);
 }
 
+bool isLocal(const std::string &address) {
+  return address.starts_with('/') || address.starts_with("file://");
+}
+
+/// Throws Error unless the address has a protocol that is fetched.
+void checkProtocol(const ListEntry &entry, const FetchOptions &options) {
+  const size_t end = entry.address.find("://");
+  std::string protocol = entry.address.substr(0, std::min(end, size_t(16)));
+  std::ranges::transform(protocol, protocol.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? c + 32 : c;
+  });
+  if (isLocal(entry.address) || protocol == "https" ||
+      (protocol == "http" && options.http))
+    return;
+  throw Error(
+      fmt::format("{}: {} is not an https address", entry.place, entry.address),
+      protocol == "http"
+          ? "use https, which shows that the server is the one that is "
+            "named; --allow-http fetches without it"
+          : "addresses are https://, file:// or paths");
+}
+
 ListEntry entryOf(const std::string &line, const std::string &place,
-                  const std::string &mirror) {
+                  const FetchOptions &options) {
+  const std::string &mirror = options.mirror;
   const auto refuse = [&](const std::string &what) {
     throw Error(place + ": " + what,
                 "a line is ADDRESS, ADDRESS SHA256 or SHA256 ADDRESS");
@@ -90,6 +114,8 @@ ListEntry entryOf(const std::string &line, const std::string &place,
   entry.name = nameOf(entry.address);
   if (entry.name.empty() || entry.name == "." || entry.name == "..")
     refuse("`" + entry.address + "` ends with no name of a file");
+  if (entry.name.starts_with('.'))
+    refuse("`" + entry.address + "` names a hidden file");
   const bool whole = entry.address.find("://") != std::string::npos ||
                      entry.address.starts_with('/');
   if (!whole && mirror.empty())
@@ -97,6 +123,7 @@ ListEntry entryOf(const std::string &line, const std::string &place,
                 "--mirror URL says what such addresses begin with");
   if (!whole)
     entry.address = mirror + (mirror.ends_with('/') ? "" : "/") + entry.address;
+  checkProtocol(entry, options);
   return entry;
 }
 
@@ -110,8 +137,8 @@ std::vector<ListEntry> readList(const FetchOptions &options) {
     const size_t first = line.find_first_not_of(" \t\r");
     if (first == std::string::npos || line[first] == '#')
       continue;
-    all.push_back(entryOf(line, fmt::format("{}:{}", options.list, number),
-                          options.mirror));
+    all.push_back(
+        entryOf(line, fmt::format("{}:{}", options.list, number), options));
     const auto [before, added] =
         places.emplace(all.back().name, all.back().place);
     if (!added)
@@ -142,9 +169,21 @@ int64_t sizeOf(const fs::path &file) {
   return none ? 0 : int64_t(size);
 }
 
+[[noreturn]] void refuseLarge(const ListEntry &entry, uint64_t largest) {
+  throw Error(fmt::format("{}: {} has more than {}", entry.place, entry.address,
+                          bytesText(largest)),
+              "--max-size sets the most bytes of a file");
+}
+
 /// What is behind the bytes that `part` has. False: `part` is longer.
 bool copyRest(const ListEntry &entry, const std::string &source,
-              const fs::path &part) {
+              const fs::path &part, uint64_t largest) {
+  std::error_code none;
+  if (fs::exists(source, none) && !fs::is_regular_file(source, none))
+    throw Error(entry.place + ": " + source + " is not a regular file",
+                "correct the address in the list, or the mirror");
+  if (uint64_t(sizeOf(source)) > largest)
+    refuseLarge(entry, largest);
   std::ifstream in(source, std::ios::binary);
   if (!in)
     throw Error(entry.place + ": cannot read " + source + ": " +
@@ -177,23 +216,64 @@ std::string findCurl() {
               "apt-get install curl; file:// and paths need none");
 }
 
+/// Options that do not depend on the user's files: a .curlrc could change any.
+std::vector<std::string> curlArguments(const ListEntry &entry,
+                                       const fs::path &part,
+                                       const FetchOptions &options) {
+  // The redirection of an https address ends at https, too.
+  const bool encrypted = entry.address[4] == 's' || entry.address[4] == 'S';
+  const char *protocols = encrypted ? "=https" : "=http,https";
+  return {findCurl(),
+          "--disable", // it must come first
+          "--proto",
+          protocols,
+          "--proto-redir",
+          protocols,
+          "--max-filesize",
+          std::to_string(options.largest),
+          "--fail",
+          "--location",
+          "--max-redirs",
+          "10",
+          "--globoff",
+          "--silent",
+          "--show-error",
+          "--retry",
+          "3",
+          "--connect-timeout",
+          "30",
+          "--speed-limit",
+          "1",
+          "--speed-time",
+          "60",
+          "--continue-at",
+          "-",
+          "--output",
+          part.string(),
+          "--",
+          entry.address};
+}
+
 /// False: the server cannot continue what `part` has. The child holds the
 /// folder's lock for as long as it writes, should this process be killed.
-bool download(const ListEntry &entry, const fs::path &part, int lock) {
-  constexpr int httpError = 22, noRange = 33, badResume = 36;
+bool download(const ListEntry &entry, const fs::path &part,
+              const FetchOptions &options, int lock) {
+  constexpr int httpError = 22, noRange = 33, badResume = 36, tooLarge = 63;
   SpawnOptions spawn;
-  spawn.arguments = {
-      findCurl(),     "--fail",        "--location", "--silent",
-      "--show-error", "--retry",       "3",          "--connect-timeout",
-      "30",           "--speed-limit", "1",          "--speed-time",
-      "60",           "--continue-at", "-",          "--output",
-      part.string(),  entry.address};
+  spawn.arguments = curlArguments(entry, part, options);
   spawn.descriptors = {{3, lock}};
   const bool resumed = sizeOf(part) > 0;
   Process curl = Process::spawn(spawn);
   std::optional<ExitStatus> status;
-  while (!status && !fetchInterrupted)
+  while (!status && !fetchInterrupted) {
     status = curl.wait(std::chrono::milliseconds(200));
+    // curl knows the size of a file only if the server says it.
+    if (uint64_t(sizeOf(part)) > options.largest) {
+      curl.killGroup();
+      fs::remove(part);
+      refuseLarge(entry, options.largest);
+    }
+  }
   if (!status) {
     curl.killGroup();
     throw Error("interrupted at " + entry.name,
@@ -201,6 +281,8 @@ bool download(const ListEntry &entry, const fs::path &part, int lock) {
   }
   if (status->ok())
     return true;
+  if (status->code == tooLarge)
+    refuseLarge(entry, options.largest);
   if (resumed && (status->code == httpError || status->code == noRange ||
                   status->code == badResume))
     return false;
@@ -217,16 +299,16 @@ void syncPath(const fs::path &path) {
 }
 
 /// Brings `part` to its end; what stands there already counts.
-void bring(const ListEntry &entry, const fs::path &part, int lock) {
-  const bool local =
-      entry.address.starts_with('/') || entry.address.starts_with("file://");
+void bring(const ListEntry &entry, const fs::path &part,
+           const FetchOptions &options, int lock) {
+  const bool local = isLocal(entry.address);
   const std::string path = entry.address.starts_with("file://")
                                ? entry.address.substr(7)
                                : entry.address;
   for (;;) {
     const bool resumed = sizeOf(part) > 0;
-    const bool came =
-        local ? copyRest(entry, path, part) : download(entry, part, lock);
+    const bool came = local ? copyRest(entry, path, part, options.largest)
+                            : download(entry, part, options, lock);
     const std::string sum = came ? sumOfFile(part) : "";
     if (came && (entry.sum.empty() || sum == entry.sum))
       return;
@@ -240,7 +322,8 @@ void bring(const ListEntry &entry, const fs::path &part, int lock) {
 }
 
 /// True: it was there.
-bool fetchOne(const ListEntry &entry, const fs::path &out, int lock) {
+bool fetchOne(const ListEntry &entry, const FetchOptions &options, int lock) {
+  const fs::path out = options.out;
   const fs::path target = out / entry.name, part = target.string() + ".part";
   if (fs::exists(target)) {
     if (!entry.sum.empty() && sumOfFile(target) != entry.sum)
@@ -249,7 +332,7 @@ bool fetchOne(const ListEntry &entry, const fs::path &out, int lock) {
                   "move it away to fetch it anew, or mend the list");
     return true;
   }
-  bring(entry, part, lock);
+  bring(entry, part, options, lock);
   syncPath(part);
   fs::rename(part, target);
   syncPath(out);
@@ -265,7 +348,7 @@ Fetched fetchData(const FetchOptions &options,
   std::error_code failed;
   fs::create_directories(out, failed);
   const UniqueFd lock(::open((out / ".fetch.lock").c_str(),
-                             O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+                             O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
   if (!lock)
     throw Error(
         fmt::format("cannot write to {}: {}", options.out, errnoText(errno)),
@@ -276,7 +359,7 @@ Fetched fetchData(const FetchOptions &options,
   const InterruptsNoted noted;
   Fetched result;
   for (const ListEntry &entry : list) {
-    const bool there = fetchOne(entry, out, lock.get());
+    const bool there = fetchOne(entry, options, lock.get());
     const int64_t bytes = sizeOf(out / entry.name);
     ++result.files;
     result.there += there;

@@ -16,6 +16,9 @@ struct FetchOptions {
   std::string out; ///< Folder; a file gets the last part of its address.
   std::string
       mirror; ///< What addresses that are no URL and no path begin with.
+  uint64_t largest = uint64_t(64) << 30; ///< Bytes that a file may have.
+  bool http = false; ///< http:// addresses are fetched, too: without
+                     ///< encryption, so that a network can change the file.
 };
 
 struct Fetched {
@@ -27,11 +30,12 @@ struct Fetched {
 
 /// Brings the files of the list, one after another, to "NAME.part", which a
 /// later call continues, and to NAME once its SHA-256 is that of the list.
-/// http, https and ftp go by the program curl, file:// and paths are copied.
+/// The program curl downloads https addresses, and http if the options say so;
+/// an https server cannot redirect to http. file:// and paths are copied.
 /// `say` gets a line for each file. One call at a time works in a folder.
 /// Throws tessera::Error, with the list's line, for an address that cannot be
-/// read, another checksum, a file that is there with another one, and SIGINT or
-/// SIGTERM while curl runs; what came stays.
+/// read, a file that is too large, another checksum, a file that is there with
+/// another one, and SIGINT or SIGTERM while curl runs; what came stays.
 Fetched fetchData(const FetchOptions &options,
                   const std::function<void(const std::string &)> &say);
 

@@ -3,10 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/Parquet.h"
 
+#include "support/Descriptors.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/LittleEndian.h"
 #include "support/Process.h"
+#include "support/Trust.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -40,7 +42,7 @@ public:
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0)
       throw Error("cannot make a pipe: " + errnoText(errno),
-                  "raise the limit of open files (ulimit -n)");
+                  hintForOpen(errno, "end some programs"));
     output = UniqueFd(ends[0]);
     UniqueFd write(ends[1]);
     SpawnOptions options;
@@ -149,6 +151,8 @@ fs::path parquetProgram() {
     throw Error(fmt::format("parquet files need {}, which is not there",
                             program.string()),
                 installHint);
+  requireTrusted(program, program.string(),
+                 TrustedContext::of(executablePath()));
   return program;
 }
 

@@ -10,8 +10,11 @@
 #include "trainer/data/Prepare.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <system_error>
 
 namespace fs = std::filesystem;
 
@@ -22,13 +25,19 @@ bool isDocuments(const std::string &file) {
   return file.ends_with(".jsonl") || file.ends_with(".parquet");
 }
 
-/// A line for each file: what changes when its text may have.
+/// A line for each file, which changes whenever the file's text may have
+/// changed. The time of the last write does not do: programs set it.
 std::string listOf(const std::vector<std::string> &files) {
   std::string list;
-  for (const std::string &file : files)
-    list += fmt::format("{} {} {}\n", fs::absolute(file).string(),
-                        fs::file_size(file),
-                        fs::last_write_time(file).time_since_epoch().count());
+  for (const std::string &file : files) {
+    struct stat info = {};
+    if (::stat(file.c_str(), &info) != 0)
+      throw fs::filesystem_error("cannot read", file,
+                                 {errno, std::generic_category()});
+    list += fmt::format("{} {} {}:{} {}.{:09}\n", fs::absolute(file).string(),
+                        info.st_size, info.st_dev, info.st_ino,
+                        info.st_ctim.tv_sec, info.st_ctim.tv_nsec);
+  }
   return list;
 }
 

@@ -13,11 +13,12 @@ namespace tessera::trainer {
 bool wantPreparing(const std::vector<std::string> &files);
 
 /// The folder with the shards of these documents: `data prepare` with its
-/// defaults, done once and kept in dependencyFolder()/data/prepared, where
-/// names, sizes and times of the files and of `tokenizer` (readVocabulary()'s
-/// path; empty: bytes) find it again. Processes that want the same wait for the
-/// one that makes it; what is not complete is made anew. Throws tessera::Error
-/// as prepareData() does.
+/// defaults, done once and kept in dependencyFolder()/data/prepared. Its name
+/// depends on the names, sizes, inodes and times of change (ctime) of the files
+/// and of `tokenizer` (readVocabulary()'s path; empty: bytes). A program that
+/// copies times, such as `cp -p`, cannot copy the latter two. Processes that
+/// want the same folder wait for the one that makes it; an incomplete folder is
+/// made again. Throws tessera::Error as prepareData() does.
 std::string preparedFolder(const std::string &path,
                            const std::vector<std::string> &files,
                            const std::string &tokenizer);

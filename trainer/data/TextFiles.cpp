@@ -6,6 +6,7 @@
 #include "support/Error.h"
 #include "trainer/data/Parquet.h"
 #include "trainer/data/RandomFile.h"
+#include "trainer/data/TextKind.h"
 #include "trainer/data/TokenFile.h"
 
 #include <algorithm>
@@ -43,20 +44,43 @@ void forLines(const RandomFile &file, F visit) {
     visit(rest, ++number);
 }
 
+/// The reason in a message of nlohmann, which follows the place.
+std::string reasonOf(const std::string &message) {
+  const size_t colon = message.find(": ");
+  return colon == std::string::npos ? message : message.substr(colon + 2);
+}
+
+/// The JSON of a line, or tessera::Error with the reason and the place.
+nlohmann::json parsedLine(const std::string &line, const std::string &path,
+                          int64_t number) {
+  try {
+    return nlohmann::json::parse(line);
+  } catch (const nlohmann::json::parse_error &e) {
+    const std::string reason = e.what();
+    const bool surrogate = reason.find("surrogate") != std::string::npos;
+    throw Error(
+        fmt::format("{}:{}:{}: this line is not JSON: {}", path, number, e.byte,
+                    surrogate ? "a \\u escape of half a surrogate pair, which "
+                                "no text in UTF-8 can contain"
+                              : reasonOf(reason)),
+        surrogate ? "write the character in UTF-8 or as a pair of \\u escapes, "
+                    "or remove the line"
+                  : "every line is an object such as {\"text\": \"...\"}");
+  }
+}
+
 void addJsonLines(const RandomFile &file, const std::string &field,
                   DocumentSink &out) {
   forLines(file, [&](const std::string &line, int64_t number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos)
       return;
-    const auto json = nlohmann::json::parse(line, nullptr, false);
+    const nlohmann::json json = parsedLine(line, file.path(), number);
     const auto text = json.is_object() ? json.find(field) : json.end();
     if (!json.is_object() || text == json.end() || !text->is_string())
-      throw Error(fmt::format("{}:{}: {}", file.path(), number,
-                              json.is_discarded()
-                                  ? "this line is no JSON"
-                                  : fmt::format("no text in '{}'", field)),
-                  "every line is an object such as {\"text\": \"...\"}; "
-                  "--field names another key");
+      throw Error(
+          fmt::format("{}:{}: no text in '{}'", file.path(), number, field),
+          "every line is an object such as {\"text\": \"...\"}; "
+          "--field names another key");
     const std::string &document = text->get_ref<const std::string &>();
     if (document.empty())
       return;
@@ -83,13 +107,14 @@ void readDocuments(const std::vector<std::string> &files,
       continue;
     }
     const RandomFile file(name);
-    const TokenLayout layout =
-        readLayout(file.read(0, std::min(file.size(), shardHeaderBytes)),
-                   file.size(), name);
+    const std::string head =
+        file.read(0, std::min(file.size(), shardHeaderBytes));
+    const TokenLayout layout = readLayout(head, file.size(), name);
     if (layout.format != TokenFormat::Text)
       throw Error(fmt::format("{} holds tokens already ({})", name,
                               formatName(layout.format)),
                   "train on it with data.path");
+    requireText(head, name);
     if (name.ends_with(".jsonl"))
       addJsonLines(file, field, sink);
     else

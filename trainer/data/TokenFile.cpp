@@ -4,6 +4,7 @@
 #include "trainer/data/TokenFile.h"
 
 #include "support/Error.h"
+#include "support/ShallowJson.h"
 
 #include <cstring>
 #include <fmt/format.h>
@@ -92,9 +93,8 @@ TokenLayout readShard(std::string_view head, int64_t size,
                       const std::string &name) {
   if (int64_t(head.size()) < shardHeaderBytes)
     damaged(name, "it ends inside its header");
-  const json header = json::parse(
-      head.substr(magic.size(), size_t(shardHeaderBytes) - magic.size()),
-      nullptr, false);
+  const json header = parseShallowJson(
+      head.substr(magic.size(), size_t(shardHeaderBytes) - magic.size()));
   if (!header.is_object())
     damaged(name, "its header is no JSON object");
   if (numberOf(header, "version", 1 << 30, name) != 1)

@@ -6,6 +6,7 @@
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Hash.h"
+#include "support/ShallowJson.h"
 
 #include <algorithm>
 #include <charconv>
@@ -156,7 +157,7 @@ std::string Vocabulary::hash() const {
 Vocabulary parseVocabulary(std::string_view vocabulary, std::string_view merges,
                            const std::string &vocabularyPlace,
                            const std::string &mergesPlace) {
-  const auto json = nlohmann::json::parse(vocabulary, nullptr, false);
+  const auto json = parseShallowJson(vocabulary);
   if (!json.is_object())
     refuse(vocabularyPlace, "it is no JSON object of tokens and numbers");
   Vocabulary result;

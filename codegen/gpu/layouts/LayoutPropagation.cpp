@@ -145,13 +145,41 @@ tile::LinearAttr LayoutPropagation::access(Operation *op) const {
   return accesses.lookup(op);
 }
 
+// Returns the block argument of a loop's body for a result of the loop, and the
+// result for the argument; null for any other value. The two hold one carried
+// value and so must have the same layout.
+static Value carriedTwin(Value value) {
+  if (auto result = dyn_cast<OpResult>(value)) {
+    if (auto loop = dyn_cast<scf::ForOp>(result.getOwner()))
+      return loop.getRegionIterArg(result.getResultNumber());
+    if (auto loop = dyn_cast<scf::WhileOp>(result.getOwner()))
+      return loop.getAfterArguments()[result.getResultNumber()];
+    return {};
+  }
+  auto argument = cast<BlockArgument>(value);
+  Operation *parent = argument.getOwner()->getParentOp();
+  unsigned index = argument.getArgNumber();
+  if (auto loop = dyn_cast<scf::ForOp>(parent))
+    return index ? loop.getResult(index - 1) : Value();
+  if (auto loop = dyn_cast<scf::WhileOp>(parent))
+    if (argument.getOwner() == loop.getAfterBody())
+      return loop.getResult(index);
+  return {};
+}
+
 bool LayoutPropagation::set(Value value, tile::LinearAttr layout,
                             bool isStrong) {
   if (!layout || !isTensor(value) || isRematerializable(value) ||
       !assignments.try_emplace(value, layout).second)
     return false;
-  if (isStrong)
+  Value twin = carriedTwin(value);
+  if (twin)
+    assignments.try_emplace(twin, layout);
+  if (isStrong) {
     strong.insert(value);
+    if (twin)
+      strong.insert(twin);
+  }
   return true;
 }
 

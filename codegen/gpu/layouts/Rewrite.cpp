@@ -8,6 +8,7 @@
 // version. What nobody wants is not written.
 #include "codegen/gpu/layouts/Rewrite.h"
 
+#include "codegen/gpu/kernel/Contraction.h"
 #include "codegen/gpu/layouts/Access.h"
 #include "codegen/gpu/layouts/Costs.h"
 #include "codegen/gpu/layouts/Transfer.h"
@@ -315,6 +316,8 @@ void Rewriter::emit(Operation *op) {
         layouts.push_back(version.layout);
   for (Layout layout : layouts) {
     Operation *made = emitAs(op, layout);
+    if (layouts.size() > 1)
+      keepRoundings(made);
     for (auto [old, result] : llvm::zip(op->getResults(), made->getResults()))
       put(old, layout, result);
   }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/analysis/AxisInfo.h"
 #include "codegen/cpu/math/Math.h"
+#include "codegen/gpu/kernel/Contraction.h"
 #include "codegen/gpu/lower/Address.h"
 #include "codegen/gpu/lower/Emitter.h"
 #include "codegen/gpu/lower/Families.h"
@@ -21,14 +22,10 @@ namespace tessera::codegen::gpu {
 
 using Operands = llvm::ArrayRef<llvm::Value *>;
 
-// f32 products and sums may be fused, nothing else (docs/numerics.md), and not
-// inside of functions.
 static llvm::Value *contractible(Operation *op, llvm::Value *value) {
-  if (op->hasAttr(kExactAttr))
-    return value;
-  if (auto *instruction = llvm::dyn_cast<llvm::Instruction>(value))
-    if (value->getType()->isFloatTy())
-      instruction->setHasAllowContract(true);
+  auto *instruction = llvm::dyn_cast<llvm::Instruction>(value);
+  if (instruction && mayContract(op))
+    instruction->setHasAllowContract(true);
   return value;
 }
 

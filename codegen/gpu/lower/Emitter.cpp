@@ -66,7 +66,7 @@ void Emitter::emitBlock(Block &block) {
 const Registers &Emitter::get(Value value) {
   auto found = values.find(value);
   assert(found != values.end() && "used before it is emitted");
-  return found->second;
+  return *found->second;
 }
 
 llvm::Value *Emitter::scalar(Value value) {
@@ -78,7 +78,11 @@ llvm::Value *Emitter::scalar(Value value) {
 void Emitter::set(Value value, Registers registers) {
   assert(int64_t(registers.size()) == numRegisters(value.getType()) &&
          "one value for each register");
-  values[value] = std::move(registers);
+  std::unique_ptr<Registers> &held = values[value];
+  if (held)
+    *held = std::move(registers);
+  else
+    held = std::make_unique<Registers>(std::move(registers));
 }
 
 Registers Emitter::flatten(ValueRange list) {
@@ -128,10 +132,10 @@ const LinearLayout &Emitter::layoutOf(Type type) {
   tile::LinearAttr attr = tile::layoutOf(type);
   if (!attr)
     return scalarLayout;
-  auto [place, added] = layouts.try_emplace(attr);
-  if (added)
-    place->second = attr.layout();
-  return place->second;
+  std::unique_ptr<LinearLayout> &known = layouts[attr];
+  if (!known)
+    known = std::make_unique<LinearLayout>(attr.layout());
+  return *known;
 }
 
 int64_t Emitter::numRegisters(Type type) {

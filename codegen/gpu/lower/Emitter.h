@@ -19,6 +19,7 @@
 #include "llvm/IR/IRBuilder.h"
 
 #include <map>
+#include <memory>
 
 namespace tessera::codegen::gpu {
 
@@ -45,6 +46,8 @@ public:
 
   // --- Values ---------------------------------------------------------------
 
+  /// The registers of `value`; the reference stays valid until set() of the
+  /// same value.
   const Registers &get(mlir::Value value);
   llvm::Value *scalar(mlir::Value value);
   void set(mlir::Value value, Registers registers);
@@ -54,7 +57,8 @@ public:
   /// Of an element in a register: pointers are ptr addrspace(1).
   llvm::Type *typeOf(mlir::Type element);
   /// ins register, lane, warp; outs dim0, dim1, ... Of a scalar: no bits of
-  /// tile, all lanes and warps are replicas.
+  /// tile, all lanes and warps are replicas. The reference stays valid as long
+  /// as the Emitter.
   const layout::LinearLayout &layoutOf(mlir::Type type);
   int64_t numRegisters(mlir::Type type);
 
@@ -139,8 +143,12 @@ private:
   llvm::DenseMap<mlir::Location, llvm::DILocation *> locations;
   std::map<std::string, llvm::DIFile *> debugFiles;
   std::map<std::pair<std::string, std::string>, llvm::DISubprogram *> inlined;
-  llvm::DenseMap<mlir::Value, Registers> values;
-  llvm::DenseMap<mlir::Attribute, layout::LinearLayout> layouts;
+  // Callers keep references to what the two maps hold while they add to them,
+  // so each entry has an address of its own: a DenseMap moves its entries when
+  // it grows.
+  llvm::DenseMap<mlir::Value, std::unique_ptr<Registers>> values;
+  llvm::DenseMap<mlir::Attribute, std::unique_ptr<layout::LinearLayout>>
+      layouts;
   layout::LinearLayout scalarLayout;
   llvm::Value *threadValue = nullptr, *laneValue = nullptr,
               *warpValue = nullptr;

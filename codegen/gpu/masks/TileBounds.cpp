@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/masks/TileBounds.h"
 
+#include "codegen/analysis/AxisInfoOps.h"
 #include "dialect/tile/TileDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -36,6 +37,32 @@ Value TileBounds::materialize(const Bound &bound, Type type) {
 void TileBounds::require(Value condition) {
   required = required ? b.createOrFold<arith::AndIOp>(loc, required, condition)
                       : condition;
+}
+
+// A loop's counter lies between its ends, which do not change in the loop: the
+// condition is then one that is computed once, before the loop.
+scf::ForOp TileBounds::loopOf(const Bound &bound) {
+  auto argument = dyn_cast_or_null<BlockArgument>(bound.value);
+  if (!argument)
+    return {};
+  auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+  return loop && argument == loop.getInductionVar() ? loop : scf::ForOp();
+}
+
+void TileBounds::requireAtMost(const Bound &bound, int64_t end) {
+  // counter < upper <= end + 1
+  if (scf::ForOp loop = loopOf(bound))
+    if (Found upper = ofScalar(loop.getUpperBound());
+        upper && end < rangeOf(bound.value.getType()).second)
+      return require(less(upper->high, {{}, end + 1, end + 1}, true));
+  require(less(bound, {{}, end, end}, true));
+}
+
+void TileBounds::requireAtLeast(const Bound &bound, int64_t end) {
+  if (scf::ForOp loop = loopOf(bound))
+    if (Found lower = ofScalar(loop.getLowerBound()))
+      return require(less({{}, end, end}, lower->low, true));
+  require(less({{}, end, end}, bound, true));
 }
 
 //===----------------------------------------------------------------------===//
@@ -148,15 +175,16 @@ TileBounds::Found TileBounds::ofScalar(Value value) {
   AxisInfo info = axes.of(value);
   auto [least, most] = rangeOf(value.getType());
   Bound bound{value, std::max(info.low, least), std::min(info.high, most)};
-  // The counter of a loop: one more step would still be in range.
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    if (auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-        loop && argument == loop.getInductionVar()) {
-      APInt step;
-      if (matchPattern(loop.getStep(), m_ConstantInt(&step)) &&
-          step.isStrictlyPositive())
-        bound.most = std::min(bound.most, most - step.getSExtValue());
-    }
+  // Every value is a multiple of the divisor, so the ends of the type are known
+  // more closely: a multiple of 64 is at least 63 below the end of i32.
+  const int64_t divisor = axis::divisorOf(info, value.getType());
+  const auto multiple = [&](Wide end) { return end - (end % divisor); };
+  bound.most = int64_t(std::max<Wide>(
+      least, bound.most < 0 ? multiple(Wide(bound.most) - divisor + 1)
+                            : multiple(bound.most)));
+  bound.least = int64_t(std::min<Wide>(
+      most, bound.least > 0 ? multiple(Wide(bound.least) + divisor - 1)
+                            : multiple(bound.least)));
   if (bound.least > bound.most) // a loop without iterations
     return std::nullopt;
   if (bound.least == bound.most)
@@ -257,8 +285,10 @@ std::optional<TileBounds::Bound> TileBounds::added(Sum kind, const Bound &x,
     auto limit = [&](const Bound &variable, Wide bound, bool atMost) {
       if (bound < lowest || bound > highest)
         return false; // never in range
-      Bound end{{}, int64_t(bound), int64_t(bound)};
-      require(atMost ? less(variable, end, true) : less(end, variable, true));
+      if (atMost)
+        requireAtMost(variable, int64_t(bound));
+      else
+        requireAtLeast(variable, int64_t(bound));
       return true;
     };
     Wide edge = side == Side::Low ? lowest : highest;
@@ -318,12 +348,10 @@ TileBounds::scaled(const Bound &a, int64_t factor, Side side, Type type) {
   auto [lowest, highest] = rangeOf(type);
   Wide least = Wide(a.least) * factor, most = Wide(a.most) * factor;
   // Rounded towards zero: into the range.
-  Bound floor{{}, lowest / factor, lowest / factor};
-  Bound ceiling{{}, highest / factor, highest / factor};
   if (side == Side::Low && least < lowest)
-    require(less(floor, a, true));
+    requireAtLeast(a, lowest / factor);
   if (side == Side::High && most > highest)
-    require(less(a, ceiling, true));
+    requireAtMost(a, highest / factor);
   Bound result{{},
                int64_t(std::clamp<Wide>(least, lowest, highest)),
                int64_t(std::clamp<Wide>(most, lowest, highest))};

@@ -12,12 +12,14 @@
 // Numbers wrap. A bound is that of the elements as they are, so wherever the
 // sum or product behind it could leave its type for all that AxisInfo knows, a
 // comparison is written that says that it does not, and the result holds only
-// with it. A loop's counter does not pass the end of its type even in the step
-// after the last iteration: lowering says so to LLVM (lower/Control.cpp).
+// with it. A loop's counter may end anywhere below the end of its type, so the
+// comparison is one of the loop's upper bound; it is left out where the counter
+// is a multiple of a power of two that the sum does not reach.
 #pragma once
 
 #include "codegen/analysis/AxisInfo.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 
 #include <optional>
@@ -68,6 +70,11 @@ private:
                               mlir::Type type);
   Bound pick(const Bound &a, const Bound &b, bool greatest, mlir::Type type);
   void require(mlir::Value condition);
+  // bound <= end, end <= bound; or a condition from which that follows.
+  void requireAtMost(const Bound &bound, int64_t end);
+  void requireAtLeast(const Bound &bound, int64_t end);
+  // The loop whose counter the bound is; null if it is none.
+  static mlir::scf::ForOp loopOf(const Bound &bound);
   mlir::Value materialize(const Bound &bound, mlir::Type type);
 
   mlir::OpBuilder &b;

@@ -4,7 +4,9 @@
 //
 // A forward walk carries what a thread may have touched since the last barrier:
 // accesses of global memory, parts of shared memory.
+#include "codegen/analysis/DistinctElements.h"
 #include "codegen/analysis/ForwardWalk.h"
+#include "codegen/analysis/LoopSteps.h"
 #include "codegen/analysis/MemoryModel.h"
 #include "codegen/analysis/PointerOrigins.h"
 #include "codegen/gpu/memory/Scratch.h"
@@ -32,6 +34,9 @@ namespace {
 struct Pending {
   Operation *op;
   MemoryAccess access;
+  // It tells other programs what this one did before it, or this program what
+  // others did.
+  bool releases = false, acquires = false;
   // The value of the pointer is that of the same SSA value now: no iteration of
   // a loop that computes it has begun since.
   bool current = true;
@@ -89,27 +94,36 @@ public:
   llvm::MapVector<Operation *, bool> waiting;
 
 private:
-  bool needsBarrier(const Pending &before, const Pending &next,
-                    bool nextReleases) {
+  bool needsBarrier(const Pending &before, const Pending &next) {
     const MemoryAccess &a = before.access, &b = next.access;
     // Both are done by thread 0.
     if (a.isScalar() && b.isScalar() && a.writes && b.writes)
       return false;
-    if (nextReleases && !a.atomic && (b.isScalar() || a.writes))
+    // Another program must see what every thread did before the release, and
+    // every thread what was released to one that acquires.
+    if (next.releases || before.acquires)
       return true;
-    if ((!a.writes && !b.writes) || (a.atomic && b.atomic))
+    if ((!a.writes && !b.writes) || a.commutesWith(b))
       return false;
     if (!origins.mayAlias(a.through, b.through))
       return false;
     // The next tile of an output.
-    if (before.op == next.op && isComputedAddress(b.through))
+    if (before.op == next.op && !b.atomic && b.through &&
+        iterationsStayApart(next.op, b.through))
       return false;
     if (!b.through || !before.current || a.through != b.through ||
         isReplicated(b.through.getType()))
       return true;
-    // Pointers that were looked up may be equal in several threads: all of them
-    // load before one stores.
-    return !a.writes && !isComputedAddress(b.through);
+    // An element stays with its thread, unless another thread has one of the
+    // same address.
+    return !hasDistinctElements(b.through);
+  }
+
+  // A volatile load orders what its own thread does.
+  static Pending pendingOf(Operation *op, const MemoryBehavior &behavior,
+                           const MemoryAccess &access, bool current = true) {
+    return {op, access, behavior.releases, behavior.acquires && access.atomic,
+            current};
   }
 
   void visit(Operation *op, State &state) final {
@@ -117,9 +131,9 @@ private:
     if (behavior.isBarrier && !isBeforeScratch(op))
       state = {};
     if (auto access = behavior.accessOf(MemorySpace::Global)) {
-      const Pending next{op, *access};
+      const Pending next = pendingOf(op, behavior, *access);
       if (llvm::any_of(state.pending, [&](const auto &entry) {
-            return needsBarrier(entry.second, next, behavior.releases);
+            return needsBarrier(entry.second, next);
           })) {
         OpBuilder builder(op);
         tile::BarrierOp::create(builder, op->getLoc());
@@ -135,7 +149,9 @@ private:
       state = {};
       state.touched.insert(*scratch);
     }
-    add(op, behavior, state);
+    // The barriers of an atomic's scratch come after the atomic itself.
+    if (!scratch || !isAtomic(behavior))
+      add(op, behavior, state);
     // Other threads may not have waited yet, and the pointer may be that of an
     // earlier iteration.
     if (auto wait = dyn_cast<tile::AsyncWaitOp>(op))
@@ -149,7 +165,12 @@ private:
       if (access.space == MemorySpace::Shared)
         state.touched.insert(partOf(access));
       else // An older access by the same operation stays.
-        state.pending.insert({op, {op, access, current}});
+        state.pending.insert({op, pendingOf(op, behavior, access, current)});
+  }
+
+  static bool isAtomic(const MemoryBehavior &behavior) {
+    auto access = behavior.accessOf(MemorySpace::Global);
+    return access && access->atomic;
   }
 
   // A pointer that the loop computes has another value in the next iteration.

@@ -171,17 +171,23 @@ def MemoryBarriersPass : GpuPass<"tessera-memory-barriers"> {
     comes before every access of global memory that may meet an earlier one,
     since the last barrier, of another thread:
 
-    - a load or store through the pointer argument of an earlier store, or a
-      store through that of an earlier load, unless both go through the same
-      pointers in the same layout without replication: then each element stays
-      with its thread (of pointers that depend on loads several may be equal, so
-      storing through them waits for loads through them);
-    - an atomic that is not relaxed, after stores; one on a single address after
-      any access: what it releases must have been done by every thread.
+    - two accesses through one pointer argument of which one writes (a store or
+      an atomic), unless both go through the same pointers in the same layout
+      without replication and no two of the pointers are equal: then each
+      element stays with its thread. Two atomics of one kind whose old elements
+      have no use may come in any order;
+    - an atomic that releases, after any access: every thread must have done
+      what the atomic tells other programs;
+    - any access after an atomic that acquires and whose old element is used:
+      every thread must see what the atomic has learned.
 
-    Different arguments are taken to be different memory, and stores of one
-    statement in different iterations to write different places when their
-    addresses follow from arguments and counters alone.
+    Thread 0 does all stores and atomics of a single address, so that two of
+    them need no barrier.
+
+    Different arguments are taken to be different memory. Stores of one statement
+    in different iterations write different places if each loop moves the tile
+    past itself: by a constant of at least its size, or by a number that is not
+    constant.
 
     A `tile.barrier scratch` comes before an operation whose scratch lies where
     another thread may still be: in a buffer or in scratch that was touched since

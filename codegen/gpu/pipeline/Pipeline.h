@@ -19,10 +19,12 @@
 // under an `if`, whose condition becomes part of the mask.
 #pragma once
 
+#include "codegen/analysis/PointerOrigins.h"
 #include "dialect/tile/TileDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <optional>
@@ -54,12 +56,26 @@ int64_t copyVector(tile::LoadOp load);
 /// them from those of the kernel's author.
 inline constexpr llvm::StringLiteral kPipelineAttr = "tile.pipeline";
 
+/// Numbers of an argument of the kernel that is read and of another one that
+/// is written, where the order of the two accesses is not kept.
+using ArgumentPairs = llvm::SetVector<std::pair<int32_t, int32_t>>;
+
+/// Adds the arguments that `read` and `write` lead to, which do not alias
+/// (PointerOrigins::mayAlias()).
+void addPairs(ArgumentPairs &pairs, PointerOrigins &origins, mlir::Value read,
+              mlir::Value write);
+
+/// Adds the pairs to kDisjointAttr of the module.
+void requireDisjoint(mlir::ModuleOp module, const ArgumentPairs &pairs);
+
 /// What computes the addresses and masks of some loads of a loop.
 struct AddressSlice {
   /// In program order; also inside of `if`s of the loop.
   llvm::SetVector<mlir::Operation *> operations;
   /// Numbers of the loop-carried values that they need.
   llvm::SetVector<unsigned> carried;
+  /// What the loads and the slice read, and the loop writes.
+  ArgumentPairs disjoint;
 };
 
 /// None when some of it cannot be computed ahead: it depends on what the loop

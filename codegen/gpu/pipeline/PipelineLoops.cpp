@@ -4,6 +4,7 @@
 #include "codegen/gpu/pipeline/Pipeline.h"
 
 #include "codegen/analysis/MemoryModel.h"
+#include "codegen/gpu/kernel/Contraction.h"
 #include "codegen/gpu/kernel/TileSizes.h"
 #include "codegen/gpu/passes/Passes.h"
 #include "dialect/layout/ShapeOps.h"
@@ -202,6 +203,7 @@ private:
     for (Operation *op : group.slice.operations) {
       if (op->getNumResults() == 1 && map.contains(op->getResult(0)))
         continue;
+      keepRoundings(op);
       Operation *copy = b.clone(*op, map);
       auto read = dyn_cast<tile::LoadOp>(copy);
       if (!read)
@@ -466,6 +468,7 @@ struct PipelineLoopsPass
       if (!keepsLoadsBehind(loop))
         loops.push_back(loop);
     });
+    ArgumentPairs disjoint;
     for (scf::ForOp loop : loops) {
       int stages = numStages;
       if (auto own = loop->getAttrOfType<IntegerAttr>("tile.num_stages"))
@@ -478,6 +481,7 @@ struct PipelineLoopsPass
       auto slice = addressSlice(loop, loads);
       if (!slice)
         continue;
+      disjoint.insert(slice->disjoint.begin(), slice->disjoint.end());
       auto split = stages == 2 && 2 * bytesOf(loads) > sharedBytes
                        ? splitLoads(loop, loads)
                        : std::nullopt;
@@ -493,6 +497,7 @@ struct PipelineLoopsPass
                       std::max(stages - 2, 1))
             .run();
     }
+    requireDisjoint(getOperation(), disjoint);
   }
 };
 

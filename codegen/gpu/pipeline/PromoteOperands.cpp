@@ -276,14 +276,19 @@ private:
 
   // The first reader or what ends the reading of the source, at the latest the
   // end of the block.
-  Operation *endOf(const Copy &copy, PointerOrigins &origins) const {
+  Operation *endOf(const Copy &copy, PointerOrigins &origins) {
     llvm::SmallPtrSet<Operation *, 4> readers;
     for (Operation *user : copy.buffer.getUsers())
       readers.insert(copy.commit->getBlock()->findAncestorOpInBlock(*user));
     Operation *op = copy.commit->getNextNode();
     while (!op->hasTrait<OpTrait::IsTerminator>() && !readers.contains(op) &&
-           !endsReading(op, copy.source, origins))
+           !endsReading(op, copy.source, origins)) {
+      op->walk([&](Operation *inner) {
+        if (auto write = globalWriteOf(inner))
+          addPairs(disjoint, origins, copy.source, write->through);
+      });
       op = op->getNextNode();
+    }
     return op;
   }
 
@@ -292,6 +297,7 @@ private:
     PointerOrigins origins;
     for (Copy &copy : copies)
       copy.end = endOf(copy, origins);
+    requireDisjoint(module, disjoint);
     while (!copies.empty()) {
       Operation *end = copies.front().end;
       for (const Copy &other : copies)
@@ -416,6 +422,7 @@ private:
   llvm::DenseSet<Value> chosen;
   llvm::DenseSet<Operation *> ownBarriers; // of the kernel's author
   SmallVector<Copy> copies;
+  ArgumentPairs disjoint; // of what is written while a copy may read
 };
 
 struct PromoteOperandsPass

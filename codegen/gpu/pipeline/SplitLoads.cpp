@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/pipeline/Pipeline.h"
 
+#include "codegen/analysis/MemoryModel.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -32,6 +34,19 @@ void addUses(Value value, scf::ForOp loop, Uses &uses) {
 }
 
 bool before(Operation *a, Operation *b) { return a->isBeforeInBlock(b); }
+
+// Whether an iteration tells other programs what it has done before it comes to
+// `cut`. They may then write what a late copy still reads.
+bool releasesBefore(scf::ForOp loop, Operation *cut) {
+  return loop.getBody()
+      ->walk([&](Operation *op) {
+        Operation *top = loop.getBody()->findAncestorOpInBlock(*op);
+        return memoryBehaviorOf(op).releases && before(top, cut)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
 
 } // namespace
 
@@ -64,7 +79,7 @@ std::optional<SplitLoads> splitLoads(scf::ForOp loop,
       cut = use.first;
     }
   }
-  if (!cut)
+  if (!cut || releasesBefore(loop, cut))
     return std::nullopt;
   SplitLoads split;
   split.cut = cut;

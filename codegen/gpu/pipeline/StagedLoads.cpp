@@ -116,6 +116,36 @@ SmallVector<StagedLoad> stagedLoads(scf::ForOp loop) {
   return result;
 }
 
+void addPairs(ArgumentPairs &pairs, PointerOrigins &origins, Value read,
+              Value write) {
+  const auto numberOf = [](Value argument) {
+    return int32_t(cast<BlockArgument>(argument).getArgNumber());
+  };
+  const llvm::SmallPtrSet<Value, 4> from = origins.of(read),
+                                    to = origins.of(write);
+  for (Value a : from)
+    for (Value b : to)
+      pairs.insert({numberOf(a), numberOf(b)});
+}
+
+void requireDisjoint(ModuleOp module, const ArgumentPairs &pairs) {
+  ArgumentPairs all;
+  if (auto found = module->getAttrOfType<DenseI32ArrayAttr>(kDisjointAttr))
+    for (int64_t i = 0; i + 1 < found.size(); i += 2)
+      all.insert({found[i], found[i + 1]});
+  all.insert(pairs.begin(), pairs.end());
+  if (all.empty())
+    return;
+  // Sets of pointers have no order.
+  llvm::SmallVector<std::pair<int32_t, int32_t>> sorted(all.begin(), all.end());
+  llvm::sort(sorted);
+  SmallVector<int32_t> numbers;
+  for (auto [read, written] : sorted)
+    numbers.append({read, written});
+  module->setAttr(kDisjointAttr,
+                  DenseI32ArrayAttr::get(module.getContext(), numbers));
+}
+
 std::optional<AddressSlice> addressSlice(scf::ForOp loop,
                                          ArrayRef<StagedLoad> loads) {
   SmallVector<Value> written;
@@ -128,9 +158,14 @@ std::optional<AddressSlice> addressSlice(scf::ForOp loop,
   llvm::SetVector<Operation *> found;
   SmallVector<Value> work;
   auto readable = [&](tile::LoadOp load) {
-    return !load.getIsVolatile() && llvm::none_of(written, [&](Value pointer) {
-      return origins.mayAlias(load.getPtr(), pointer);
-    });
+    if (load.getIsVolatile())
+      return false;
+    for (Value pointer : written) {
+      if (origins.mayAlias(load.getPtr(), pointer))
+        return false;
+      addPairs(slice.disjoint, origins, load.getPtr(), pointer);
+    }
+    return true;
   };
   auto guards = [&](Operation *op) {
     for (Operation *parent = op->getParentOp(); parent != loop;

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/report/Ptxas.h"
 
+#include "support/Descriptors.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Process.h"
@@ -24,7 +25,7 @@ public:
       : fd(::memfd_create(name, MFD_CLOEXEC)) {
     if (!fd)
       throw Error("cannot make a file in memory: " + errnoText(errno),
-                  "raise the limit of open files (ulimit -n)");
+                  hintForOpen(errno, "free some memory"));
   }
   void write(std::string_view bytes) {
     while (!bytes.empty()) {
@@ -207,9 +208,9 @@ Cubin assemble(const std::string &ptx, const AssembleOptions &options) {
   if (options.minBlocks)
     command.push_back("--minnctapersm=" + std::to_string(options.minBlocks));
   command.insert(command.end(), {inputPath, "-o", outputPath});
-  const CommandResult done = runCommand(
-      command, options.timeout, {},
-      {{inputFd, input.descriptor()}, {outputFd, output.descriptor()}});
+  const CommandResult done =
+      runTool(command, options.timeout,
+              {{inputFd, input.descriptor()}, {outputFd, output.descriptor()}});
   const std::string log = done.output + done.errors;
   if (done.timedOut)
     throw Error("ptxas did not end within " +
@@ -245,8 +246,8 @@ std::string disassemble(const std::string &cubin,
   MemoryFile input("tessera-cubin");
   input.write(cubin);
   const CommandResult done =
-      runCommand({nvdisasm.string(), "-g", "-c", inputPath},
-                 std::chrono::seconds(60), {}, {{inputFd, input.descriptor()}});
+      runTool({nvdisasm.string(), "-g", "-c", inputPath},
+              std::chrono::seconds(60), {{inputFd, input.descriptor()}});
   if (done.timedOut || !done.status.ok())
     throw Error("nvdisasm cannot read the cubin: " +
                     (done.timedOut ? "it does not end" : done.status.text()) +

@@ -72,6 +72,7 @@ void registerCasts(Registry &registry) {
   registry.add("get_int_dtype", "bitwidth, signed", emitIntDType);
   registry.add("pointer_type", "element_ty", emitPointerType);
   registry.add("block_type", "element_ty, shape", emitBlockType);
+  registry.add("dtype", "name", emitTypeOfText);
   registry.add("str_to_ty", "name, c=None", emitTypeOfText);
 }
 

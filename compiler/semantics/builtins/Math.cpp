@@ -29,8 +29,13 @@ Value emitAbs(BuiltinCall &call) {
                ? emit.unary(UnaryOp::Neg, *constant)
                : Value(*constant);
   Tensor x = call.tensor(0);
-  if (isFp8(x.type.element.dtype))
-    call.floats(0); // reports
+  if (!x.type.element.isPointer && isFp8(x.type.element.dtype)) {
+    // The sign is the highest bit of every 8-bit float.
+    const Value magnitude =
+        emit.binary(BinaryOp::And, emit.bitcast(x, {DType::UInt8, false}),
+                    Value::integer(0x7f));
+    return emit.bitcast(*magnitude.tensor(), x.type.element);
+  }
   if (x.type.element.isFloat())
     return Tensor{math::AbsFOp::create(emit.builder, emit.location(), x.handle),
                   x.type};
@@ -77,10 +82,9 @@ Value emitClamp(BuiltinCall &call) {
   std::tie(low, high) = emit.pair(low, high, {}, "clamp");
   std::tie(x, low) = emit.pair(x, low, {}, "clamp");
   std::tie(x, high) = emit.pair(x, high, {}, "clamp");
-  if (!x.type.element.isFloat())
+  if (!x.type.element.isFloat() && !x.type.element.isInt())
     call.fail(0, DiagnosticId::BadArgument,
-              "tl.clamp needs floats, got " + toString(x.type),
-              "use tl.minimum and tl.maximum for integers");
+              "tl.clamp needs numbers, got " + toString(x.type));
   Value raised = emitMaximum(emit, x, low, true, nan);
   return emitMaximum(emit, raised, high, false, nan);
 }

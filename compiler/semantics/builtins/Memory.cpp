@@ -160,6 +160,10 @@ Value emitStore(BuiltinCall &call) {
   }
   onlyForBlockPointers(call, 3);
   Access access{call.pointer(0), {}, {}};
+  // An address is an integer of 64 bits.
+  if (value.type.element.isPointer &&
+      access.pointers.type.element.dtype == DType::Int64)
+    value = emit.cast(value, {DType::Int64, false});
   if (value.type.element.isPointer)
     call.fail(1, DiagnosticId::BadPointer, "tl.store: `value` is a pointer",
               "store values, not addresses: tl.load(" + call.text(1) + ")");

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Atomics
 
-Each gives the element that was there before. 16-bit floats only add; other types need 32 or 64 bits. The memory order words are checked; every atomic is as strong as the strongest."""
+Each gives the element that was there before. `atomic_add` takes fp16, bf16 and numbers of 32 or 64 bits, `atomic_cas` numbers of 16, 32 or 64 bits, the others numbers of 32 or 64 bits; the bitwise ones take integers.
+`sem` is 'acq_rel' (also if it is left out), 'acquire', 'release' or 'relaxed', `scope` is 'gpu' (also if it is left out), 'cta' or 'sys': on a GPU the instruction has that order and scope. On cpu every atomic acquires and releases, whatever the words are."""
 import triton
 import triton.language as tl
 
@@ -31,8 +32,8 @@ def ex_atomic_min(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
 @triton.jit
 def ex_atomic_and(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
     """bits of both"""
-    tl.store(IOUT + 5, 255)
-    tl.atomic_and(IOUT + 5, 15)
+    tl.store(IOUT + tl.program_id(0), 255)
+    tl.atomic_and(IOUT + tl.program_id(0), 15)
 
 
 @triton.jit

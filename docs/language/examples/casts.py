@@ -36,6 +36,16 @@ def ex_pointer_type(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
 
 
 @triton.jit
+def ex_dtype(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """the type of a name that is known while compiling"""
+    r = tl.arange(0, N)
+    x = tl.load(X + r)
+    bits: tl.constexpr = x.dtype.primitive_bitwidth
+    twin: tl.constexpr = tl.dtype(f"int{bits}")
+    tl.store(IOUT + r, x.to(twin, bitcast=True))
+
+
+@triton.jit
 def ex_constexpr(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
     """a compile-time value"""
     LIMIT = tl.constexpr(4)

@@ -24,6 +24,8 @@ int64_t slotBits(const Arg &arg, bool isFloat32) {
     return int64_t(reinterpret_cast<uintptr_t>(pointer->address));
   if (const int64_t *number = std::get_if<int64_t>(&arg))
     return *number;
+  if (const uint64_t *number = std::get_if<uint64_t>(&arg))
+    return int64_t(*number);
   if (const bool *flag = std::get_if<bool>(&arg))
     return *flag;
   if (const double *number = std::get_if<double>(&arg))
@@ -63,13 +65,14 @@ public:
     for (size_t i = 0; i < slots.size(); ++i)
       values[i] = slotBits(args[slots[i].argument], slots[i].isFloat32);
     if (!reports) {
-      check(runGrid(module, values, grid, scratchBytes), args);
+      check(runGrid(module, values, grid, scratchBytes, nullptr, &work), args);
       return;
     }
     Report report;
     values[slots.size()] =
         int64_t(reinterpret_cast<uintptr_t>(report.callbacks()));
-    const Fault fault = runGrid(module, values, grid, scratchBytes, &report);
+    const Fault fault =
+        runGrid(module, values, grid, scratchBytes, &report, &work);
     report.finish(name);
     check(fault, args);
   }
@@ -139,6 +142,7 @@ private:
   std::string name;
   size_t scratchBytes = 0;
   LineTable lines;
+  WorkEstimate work;
   std::vector<Slot> slots;
   std::vector<std::string> names; // of the slots' parameters, for errors
   bool reports = false;           // takes a Report in one more slot

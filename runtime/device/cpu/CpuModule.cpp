@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/device/cpu/CpuModule.h"
 
+#include "support/Descriptors.h"
 #include "support/Error.h"
 #include "support/File.h"
 
@@ -10,6 +11,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <filesystem>
 #include <link.h>
 #include <sys/mman.h>
@@ -108,16 +110,26 @@ static CodeRange segmentOf(const void *address) {
   return search.found;
 }
 
+// The loader does not say that it had no descriptor. Loading takes two: errno
+// if they are not free, else 0.
+static int descriptorError() {
+  const UniqueFd first(::open("/", O_PATH | O_CLOEXEC));
+  const UniqueFd second(::open("/", O_PATH | O_CLOEXEC));
+  return first && second ? 0 : errno;
+}
+
 CpuModule::CpuModule(std::string_view code, const std::string &symbol) {
   std::string reason;
   handle = loadFromMemory(code, reason);
   if (!handle)
     handle = loadFromFile(code, reason);
   if (!handle)
-    throw Error("a compiled kernel cannot be loaded: " + reason,
-                "if both memory files and " +
-                    fs::temp_directory_path().string() +
-                    " forbid execution, set TMPDIR to a folder that allows it");
+    throw Error(
+        "a compiled kernel cannot be loaded: " + reason,
+        hintForOpen(
+            descriptorError(),
+            "if both memory files and " + fs::temp_directory_path().string() +
+                " forbid execution, set TMPDIR to a folder that allows it"));
   function = reinterpret_cast<CpuEntry>(::dlsym(handle, symbol.c_str()));
   if (!function) {
     ::dlclose(handle);

@@ -111,6 +111,7 @@ struct Launch {
   const void *args;
   const std::array<uint32_t, 3> &grid;
   Report *report;
+  WorkEstimate *work = nullptr;
   uint64_t count = 0, piece = 1;
   std::atomic<uint64_t> next{0}; // the first program that nobody has
   std::mutex mutex{};
@@ -150,30 +151,70 @@ static bool runPrograms(const Launch &launch, FaultGuard &guard, void *scratch,
   return true;
 }
 
-// Lasts until nothing is left to run.
+// Runs the programs [first, last). False when one was left: then the launch
+// has its fault, and no further programs run.
+static bool runPiece(Launch &launch, FaultGuard &guard, void *scratch,
+                     uint64_t first, uint64_t last) {
+  if (runPrograms(launch, guard, scratch, first, last))
+    return true;
+  launch.next = launch.count;
+  std::lock_guard<std::mutex> alone(launch.mutex);
+  if (!launch.fault.happened())
+    launch.fault = guard.fault;
+  return false;
+}
+
+// Lasts until nothing is left to run. The thread that gets the first programs
+// measures them.
 static void drawPrograms(Launch &launch, size_t scratchBytes) {
   void *memory = scratch.get(std::max<size_t>(scratchBytes, 1));
   FaultGuard guard(launch.module.code());
   InterruptibleThread told(launch.watch);
+  const uint64_t begin = launch.work ? launch.work->now() : 0;
   while (true) {
     const uint64_t first =
         launch.next.fetch_add(launch.piece, std::memory_order_relaxed);
     if (first >= launch.count)
       return;
     const uint64_t last = std::min(launch.count, first + launch.piece);
-    if (runPrograms(launch, guard, memory, first, last))
-      continue;
-    launch.next = launch.count;
-    std::lock_guard<std::mutex> alone(launch.mutex);
-    if (!launch.fault.happened())
-      launch.fault = guard.fault;
-    return;
+    if (!runPiece(launch, guard, memory, first, last))
+      return;
+    if (launch.work && first == 0)
+      launch.work->measured(last, launch.work->now() - begin);
   }
+}
+
+// Runs a grid that is expected to be small on this thread. False where programs
+// are left: it takes longer than expected. The slowest piece does not count,
+// for the system may have given the core to another thread meanwhile.
+static bool runAlone(Launch &launch, size_t scratchBytes) {
+  void *memory = scratch.get(std::max<size_t>(scratchBytes, 1));
+  FaultGuard guard(launch.module.code());
+  InterruptibleThread told(launch.watch);
+  const uint64_t piece = std::max<uint64_t>(1, launch.count / 8);
+  uint64_t passed = 0, slowest = 0, last = 0;
+  for (uint64_t before = launch.work->now(); last < launch.count;) {
+    const uint64_t first = last;
+    last = std::min(launch.count, first + piece);
+    if (!runPiece(launch, guard, memory, first, last))
+      return true;
+    const uint64_t now = launch.work->now();
+    passed += now - before;
+    slowest = std::max(slowest, now - before);
+    before = now;
+    if (first == 0)
+      continue; // one piece alone says nothing
+    launch.work->measured(last - piece, passed - slowest);
+    if (passed - slowest > WorkEstimate::aloneNanoseconds)
+      break;
+  }
+  launch.next = last;
+  return last >= launch.count;
 }
 
 Fault runGrid(const CpuModule &module, const void *args,
               const std::array<uint32_t, 3> &grid, size_t scratchBytes,
-              Report *report) {
+              Report *report, WorkEstimate *work) {
   const uint64_t plane = uint64_t(grid[0]) * grid[1];
   if (plane && grid[2] > UINT64_MAX / 2 / plane)
     throw Error("a grid of " + std::to_string(grid[0]) + " x " +
@@ -191,13 +232,18 @@ Fault runGrid(const CpuModule &module, const void *args,
     return launch.fault;
   }
 
+  launch.work = work;
+  if (work && work->isSmall(launch.count) && runAlone(launch, scratchBytes))
+    return launch.fault;
+
   // Programs take unequal time (causal attention), so threads draw small
   // pieces from one counter rather than get an equal share each.
   auto caller = host();
   const uint64_t threads = uint64_t(std::max(
       1, caller ? caller->threads() : ThreadPool::instance().threads()));
-  const uint64_t tasks = std::min(threads, launch.count);
-  launch.piece = std::max<uint64_t>(1, launch.count / (tasks * 16));
+  const uint64_t left = launch.count - launch.next;
+  const uint64_t tasks = std::min(threads, left);
+  launch.piece = std::max<uint64_t>(1, left / (tasks * 16));
   // One pass is enough whatever part this is.
   auto draw = [&](int64_t begin, int64_t end) {
     if (begin < end)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "runtime/device/cpu/CpuModule.h"
+#include "runtime/device/cpu/WorkEstimate.h"
 
 #include <array>
 #include <cstddef>
@@ -15,10 +16,13 @@ class Report;
 // Runs every program of the grid once, x fastest, and returns when all are
 // done. `scratchBytes` is what each running program gets. A program that the
 // processor stops, or whose assertion in the report fails, is left and no
-// further ones start; gives the first such fault.
+// further ones start; gives the first such fault. `work` decides whether the
+// calling thread runs the grid alone, and is told what the programs take;
+// without it all threads run every grid.
 [[nodiscard]] Fault runGrid(const CpuModule &module, const void *args,
                             const std::array<uint32_t, 3> &grid,
-                            size_t scratchBytes, Report *report = nullptr);
+                            size_t scratchBytes, Report *report = nullptr,
+                            WorkEstimate *work = nullptr);
 
 // How many threads run kernels: those of the host library, else our own.
 int hostThreads();

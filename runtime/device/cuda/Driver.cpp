@@ -6,6 +6,8 @@
 #include "support/Error.h"
 #include "support/GpuTarget.h"
 #include "support/Options.h"
+#include "support/Process.h"
+#include "support/Trust.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -59,6 +61,11 @@ Driver::Driver(int ordinal) : number(ordinal), waits(wantsBlocking()) {
 
 void Driver::loadFunctions() {
   const std::string path = optionText(Option::CudaDriver);
+  // A bare name is looked up by the dynamic linker.
+  if (path.find('/') != path.npos)
+    requireTrusted(path, "TESSERA_CUDA_DRIVER=" + path,
+                   TrustedContext::of(libraryPath(
+                       reinterpret_cast<const void *>(&wantsBlocking))));
   void *library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library)
     throw NoGpu("there is no NVIDIA GPU: " + std::string(::dlerror()),

@@ -7,6 +7,7 @@
 #include "runtime/launch/LoadedKernel.h"
 #include "support/Error.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -24,8 +25,9 @@ GpuArguments::Value bytesOf(T value) {
 }
 
 const char *kindOf(const Arg &arg) {
-  constexpr const char *names[] = {"None", "a pointer", "an integer", "a float",
-                                   "a boolean"};
+  constexpr const char *names[] = {"None",       "a pointer",
+                                   "an integer", "a float",
+                                   "a boolean",  "an integer beyond 2^63 - 1"};
   return names[arg.index()];
 }
 
@@ -59,6 +61,10 @@ bool convert(const Slot &slot, const Arg &arg, GpuArguments::Value &value) {
     value = bytesOf(*integer);
     return slot.kind == Kind::Integer && holds(slot, *integer);
   }
+  if (const auto *integer = std::get_if<uint64_t>(&arg)) {
+    value = bytesOf(*integer);
+    return slot.kind == Kind::Integer && slot.bytes == 8;
+  }
   if (const auto *number = std::get_if<double>(&arg)) {
     value =
         slot.kind == Kind::Float64 ? bytesOf(*number) : bytesOf(float(*number));
@@ -85,7 +91,7 @@ void GpuArguments::refuseGrid(const Grid &grid) const {
 GpuArguments::GpuArguments(const syntax::ArtifactMeta &meta,
                            const std::string &kernel,
                            const std::vector<std::string> &parameters)
-    : kernel(kernel), gridLimit(meta.gridLimit) {
+    : kernel(kernel), gridLimit(meta.gridLimit), disjoint(meta.disjoint) {
   for (const syntax::ArtifactParameter &parameter : meta.params) {
     const auto type = syntax::ArgClass::parse(parameter.type);
     const auto element = type ? dtypeFromText(type->element) : std::nullopt;
@@ -109,6 +115,33 @@ void GpuArguments::fill(std::span<const Arg> args, Value *values) const {
     const Arg &arg = args[slot.argument];
     if (!convert(slot, arg, *values++)) [[unlikely]]
       refuse(slot, arg);
+  }
+  if (!disjoint.empty()) [[unlikely]]
+    checkDisjoint(args);
+}
+
+void GpuArguments::checkDisjoint(std::span<const Arg> args) const {
+  // First byte and end; of unknown size: the byte at the address.
+  const auto extentOf = [&](const Slot &slot) {
+    const auto *pointer = std::get_if<Pointer>(&args[slot.argument]);
+    if (!pointer || !pointer->address)
+      return std::pair<uintptr_t, uintptr_t>();
+    const auto at = reinterpret_cast<uintptr_t>(pointer->address);
+    const size_t bytes =
+        pointer->bytes == Pointer::unknown ? 1 : pointer->bytes;
+    return std::pair(at - pointer->bytesBefore, at + bytes);
+  };
+  for (const auto &[read, written] : disjoint) {
+    const auto [begin, end] = extentOf(list[read]);
+    const auto [first, last] = extentOf(list[written]);
+    if (std::max(begin, first) >= std::min(end, last)) [[likely]]
+      continue;
+    throw Error("`" + kernel + "` copies `" + nameOf(list[read]) +
+                    "` ahead of stores to `" + nameOf(list[written]) +
+                    "`, and the two arguments share memory",
+                "launch with num_stages=1, whose loops copy nothing ahead; or "
+                "pass a copy of one of them; or put a tl.debug_barrier() "
+                "between the load and the store");
   }
 }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tessera::runtime {
@@ -42,7 +43,8 @@ public:
   }
   // Writes one value per slot. Allocates nothing, and makes text only for an
   // Error: an argument of another kind, a pointer to another type, an integer
-  // that the parameter cannot hold.
+  // that the parameter cannot hold, arguments that share memory where the
+  // code needs them apart (docs/runtime.md).
   void fill(std::span<const Arg> args, Value *values) const;
   std::vector<Value> values(std::span<const Arg> args) const {
     std::vector<Value> result(list.size());
@@ -60,11 +62,13 @@ private:
     std::string name, element; // "fp32", "i64"
   };
   [[noreturn]] void refuse(const Slot &slot, const Arg &arg) const;
+  void checkDisjoint(std::span<const Arg> args) const;
   [[noreturn]] void refuseGrid(const Grid &grid) const;
 
   std::string kernel;
   uint32_t gridLimit;
   std::vector<Slot> list;
+  std::vector<std::pair<uint32_t, uint32_t>> disjoint; // slots
   std::vector<Text> texts; // of the slots, for errors
 };
 

@@ -76,8 +76,8 @@ void Block::start(uint64_t number) {
   for (Barrier &b : barrierState)
     b = {};
   atomicOrder.clear();
-  acquired = acquirable = 0;
-  fenced = false;
+  atomicKnown.clear();
+  fenced = fencedInBlock = false;
   openLoad.clear();
   zeroDivision.clear();
   clock = 1;
@@ -101,6 +101,8 @@ void Block::start(uint64_t number) {
     w.now = clock;
     w.floor = 0;
     std::fill(w.seen.begin(), w.seen.end(), 0);
+    std::fill_n(w.known, Lanes, KnownEpochs());
+    w.knowsAny = false;
     w.copies.clear();
     w.byteTaints.clear();
     std::fill_n(w.committed, Lanes, 0);
@@ -235,6 +237,7 @@ void Block::updateFloor(Warp &w) {
 void Block::warpSync(Warp &w) {
   w.seen[w.id] = clock;
   w.now = ++clock;
+  w.learn(w.knownByAll());
   updateFloor(w);
 }
 
@@ -250,6 +253,9 @@ void Block::atomicSync(Warp &w, uint32_t address) {
     w.seen[v] = std::max(w.seen[v], last[v]);
     last[v] = w.seen[v];
   }
+  KnownEpochs &known = atomicKnown[address];
+  known.join(w.knownByAll());
+  w.learn(known);
   updateFloor(w);
 }
 
@@ -574,6 +580,7 @@ void Block::arrive(Warp &w, const Inst &i, uint32_t mask) {
   w.seen[w.id] = w.now;
   for (size_t v = 0; v < warps.size(); ++v)
     b.joined[v] = std::max(b.joined[v], w.seen[v]);
+  b.known.join(w.knownByAll());
   if (i.mode >= 2) {
     uint32_t p = w.predicate(i, 3);
     b.reduceCount += static_cast<uint32_t>(__builtin_popcount(p & mask));
@@ -614,6 +621,7 @@ void Block::tryRelease(uint32_t number) {
     const Inst &i = program.code[w.pc];
     for (size_t v = 0; v < warps.size(); ++v)
       w.seen[v] = std::max(w.seen[v], done.joined[v]);
+    w.learn(done.known);
     w.now = clock;
     updateFloor(w);
     if (i.mode == 2) {

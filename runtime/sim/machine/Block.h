@@ -77,11 +77,9 @@ public:
   uint32_t sharedTouched = 0;           // end of the last byte
   std::vector<uint32_t> lastAllocation; // per instruction: where it was last
 
-  // Epochs of global memory (GlobalMemory::epoch): writes of earlier ones
-  // happened before what this block does now; what a fence would add; whether
-  // there was a fence, after which relaxed accesses release.
-  uint32_t acquired = 0, acquirable = 0;
-  bool fenced = false;
+  // Whether there was a fence, after which relaxed accesses release: of gpu or
+  // sys scope, of `.cta`.
+  bool fenced = false, fencedInBlock = false;
   // The first load of this block that another thread's store may come before or
   // after. Its value counts as uninitialized.
   std::string openLoad;
@@ -105,7 +103,8 @@ private:
     uint32_t expected = 0;        // threads; 0: all of the block
     uint32_t waiting = 0;         // warps
     std::vector<uint32_t> joined; // order: what arriving warps have seen
-    uint32_t members = 0;         // warps that arrived
+    KnownEpochs known;
+    uint32_t members = 0; // warps that arrived
     uint32_t reduceCount = 0, reduceAny = 0, reduceAll = 1;
     Taint reduceTaint = 0;
   };
@@ -144,6 +143,7 @@ private:
   std::vector<uint8_t> localMemory, localPoison;
   Barrier barrierState[16];
   std::map<uint32_t, std::vector<uint32_t>> atomicOrder; // by shared address
+  std::map<uint32_t, KnownEpochs> atomicKnown;
   uint32_t clock = 1;
   uint32_t stuckInst = 0;
   std::vector<uint32_t> turns; // numbers of warps

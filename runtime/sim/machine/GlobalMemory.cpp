@@ -83,6 +83,7 @@ void GlobalMemory::finish() {
     uint64_t granules = ((ranges[i].end - ranges[i].base) >> shift) + 2;
     uint64_t pages = (granules + PageGranules - 1) / PageGranules;
     writerCells.push_back(std::make_unique<Shadow<GlobalWriter>>(pages));
+    earlierCells.push_back(std::make_unique<Shadow<GlobalWriter>>(pages));
     readerCells.push_back(std::make_unique<Shadow<GlobalReaders>>(pages));
   }
 }
@@ -123,18 +124,13 @@ std::string GlobalMemory::describe(uint64_t address) const {
                    " beyond the last of its " + size;
 }
 
-uint32_t GlobalMemory::releasedAt(uint64_t address) const {
-  const auto &map = released[(address >> 12) % released.size()];
-  auto found = map.find(address);
-  return found == map.end() ? 0 : found->second;
-}
-
-void GlobalMemory::release(uint64_t address) {
-  released[(address >> 12) % released.size()][address] = ++currentEpoch;
-}
-
 GlobalWriter *GlobalMemory::writers(const Allocation &a, uint64_t address) {
   return writerCells[a.index]->at(granuleOf(a, address));
+}
+
+GlobalWriter *GlobalMemory::earlierWriters(const Allocation &a,
+                                           uint64_t address) {
+  return earlierCells[a.index]->at(granuleOf(a, address));
 }
 
 GlobalReaders *GlobalMemory::readers(const Allocation &a, uint64_t address) {

@@ -4,13 +4,13 @@
 #pragma once
 
 #include "runtime/sim/Sim.h"
+#include "runtime/sim/machine/ReleaseHistory.h"
 
 #include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace tessera::sim {
@@ -31,8 +31,9 @@ struct GlobalWriter {
   uint32_t block = 0;   // + 1; 0: nobody
   uint32_t info = 0;    // inst << 11 | thread, as in SharedMemory
   uint32_t stamp = 0;   // Warp::now
-  uint32_t epoch = 0;   // GlobalMemory::epoch
+  uint32_t epoch = 0;   // ReleaseHistory::epoch
   bool changed = false; // the store left another value than it found
+  bool strong = false;  // an atomic, or another that may meet its like
 };
 
 // Which blocks have loaded a granule: the last one, and all before it as one.
@@ -60,16 +61,11 @@ public:
   uint32_t granuleShift() const { return shift; }
   GlobalWriter *writers(const Allocation &allocation, uint64_t address);
   GlobalReaders *readers(const Allocation &allocation, uint64_t address);
+  // Of a granule whose last writer is strong: one of another block before it.
+  GlobalWriter *earlierWriters(const Allocation &allocation, uint64_t address);
 
-  // Order between blocks, and between warps that meet in global memory. Every
-  // release begins an epoch and leaves its number at the address; who acquires
-  // there knows all writes of earlier epochs. That is more than the releasing
-  // thread's own writes, so an order is never overlooked, though a conflict
-  // may be.
-  uint32_t epoch() const { return currentEpoch.load(); }
-  // With the lock of `address` held. 0: nobody has released there.
-  uint32_t releasedAt(uint64_t address) const;
-  void release(uint64_t address);
+  // Those of an address with the lock of the address held.
+  ReleaseHistory releases;
 
   // Held around the stores and atomics to a stretch of memory.
   std::mutex &lockFor(uint64_t address) {
@@ -96,12 +92,10 @@ private:
   }
 
   std::vector<Allocation> ranges; // by base
-  std::vector<std::unique_ptr<Shadow<GlobalWriter>>> writerCells;
+  std::vector<std::unique_ptr<Shadow<GlobalWriter>>> writerCells, earlierCells;
   std::vector<std::unique_ptr<Shadow<GlobalReaders>>> readerCells;
   uint32_t shift = 0;
   std::array<std::mutex, 64> locks;
-  std::array<std::unordered_map<uint64_t, uint32_t>, 64> released;
-  std::atomic<uint32_t> currentEpoch{1};
 };
 
 } // namespace tessera::sim

@@ -75,7 +75,13 @@ struct Inst {
 
 // What an atomic, a strong load or store orders. Relaxed ones order through the
 // fences around them.
-enum OrderBits : uint8_t { Acquires = 1, Releases = 2, Strong = 4 };
+// BlockScope: `.cta`, which orders nothing between blocks.
+enum OrderBits : uint8_t {
+  Acquires = 1,
+  Releases = 2,
+  Strong = 4,
+  BlockScope = 8
+};
 
 // For messages and counters; not touched while running.
 struct InstInfo {

@@ -6,6 +6,7 @@
 #include "runtime/sim/Report.h"
 #include "runtime/sim/machine/Program.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
@@ -57,6 +58,26 @@ struct LaneGroup {
   bool waits; // for the lanes that execute it with them
 };
 
+// Epochs of global memory (ReleaseHistory.h) before which all that was released
+// has happened before what a lane does now: by any block; by its own with
+// `.cta` scope; the same of what a fence would add.
+struct KnownEpochs {
+  uint32_t acquired = 0, inBlock = 0;
+  uint32_t acquirable = 0, acquirableInBlock = 0;
+
+  void join(const KnownEpochs &other) {
+    acquired = std::max(acquired, other.acquired);
+    inBlock = std::max(inBlock, other.inBlock);
+    acquirable = std::max(acquirable, other.acquirable);
+    acquirableInBlock = std::max(acquirableInBlock, other.acquirableInBlock);
+  }
+  void fence(bool reachesOthers) {
+    if (reachesOthers)
+      acquired = std::max(acquired, acquirable);
+    inBlock = std::max(inBlock, acquirableInBlock);
+  }
+};
+
 struct Warp {
   std::byte *rows = nullptr;
   Taint *taint = nullptr;
@@ -81,6 +102,24 @@ struct Warp {
   uint32_t now = 1;
   uint32_t floor = 0; // the least of `seen`
   std::vector<uint32_t> seen;
+  KnownEpochs known[Lanes];
+  bool knowsAny = false; // whether any of `known` is not empty
+
+  // What all lanes know.
+  KnownEpochs knownByAll() const {
+    KnownEpochs all;
+    if (knowsAny)
+      for (const KnownEpochs &lane : known)
+        all.join(lane);
+    return all;
+  }
+  void learn(const KnownEpochs &more) {
+    if (!more.acquirable && !more.acquirableInBlock)
+      return;
+    knowsAny = true;
+    for (KnownEpochs &lane : known)
+      lane.join(more);
+  }
 
   // cp.async
   std::vector<AsyncCopy> copies;

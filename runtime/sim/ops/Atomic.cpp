@@ -143,7 +143,7 @@ void atomicOp(Warp &w, const Inst &i, U32 mask) {
         }
         if (w.block->launch.options->conflicts != GlobalConflicts::Off) {
           noteGlobalWrite(w, i, l, *a, address, access.bytes, nullptr, nullptr);
-          orderGlobal(w, i, address);
+          orderGlobal(w, i, l, address);
         }
         at = reinterpret_cast<uint8_t *>(address);
       }

@@ -45,12 +45,19 @@ U32 infoOf(const Warp &w, const Inst &i, U32 lane) {
 // Did the store happen before what this lane does now?
 bool happenedBefore(const Warp &w, U32 lane, const GlobalWriter &writer) {
   const Block &block = *w.block;
-  if (!writer.block || writer.epoch < block.acquired)
+  if (!writer.block)
     return true;
-  U32 thread = writer.info & 2047;
-  return writer.block == numberOf(block) &&
-         (thread == w.id * Lanes + lane ||
-          writer.stamp <= w.seen[thread / Lanes]);
+  const U32 thread = writer.info & 2047;
+  const bool mine = writer.block == numberOf(block);
+  if (mine &&
+      (thread == w.id * Lanes + lane || writer.stamp <= w.seen[thread / Lanes]))
+    return true;
+  const PastAccess past{writer.block, thread, writer.stamp, writer.epoch};
+  const KnownEpochs &known = w.known[lane];
+  ReleaseHistory &releases = block.launch.memory->releases;
+  return releases.cover(past, known.acquired, false) ||
+         (mine && (releases.cover(past, known.inBlock, false) ||
+                   releases.cover(past, known.inBlock, true)));
 }
 
 // A store that changes the value comes after every load of the old one by
@@ -60,7 +67,7 @@ void checkReaders(const Warp &w, U32 lane, U64 address,
                   const GlobalReaders &readers) {
   const Block &block = *w.block;
   const auto check = [&](U32 number, U32 info, U32 epoch) {
-    if (number && number != numberOf(block) && epoch >= block.acquired)
+    if (number && number != numberOf(block) && epoch >= w.known[lane].acquired)
       conflict(w, lane, address,
                "writes a place that another block has read: which value that "
                "block reads is left open",
@@ -84,6 +91,46 @@ void checkWriter(const Warp &w, const Inst &i, U32 lane, U64 address,
   conflict(w, lane, address, message, past);
 }
 
+// Atomics of many threads may meet. They leave a mark for plain accesses; so
+// does the last one of another block before it.
+void noteStrongWrite(Warp &w, U32 lane, Allocation &allocation, U64 address,
+                     GlobalWriter now) {
+  GlobalMemory &memory = *w.block->launch.memory;
+  GlobalWriter &writer = *memory.writers(allocation, address);
+  if (writer.changed && !writer.strong && !happenedBefore(w, lane, writer))
+    conflict(w, lane, address,
+             writer.block == now.block
+                 ? "changes a place that another thread of the block has "
+                   "written, without a barrier between"
+                 : "changes a place that another block has written",
+             {writer.block, writer.info, "written by "});
+  if (writer.strong && writer.block != now.block)
+    *memory.earlierWriters(allocation, address) = writer;
+  else if (!writer.strong)
+    *memory.earlierWriters(allocation, address) = {};
+  now.changed = now.strong = true;
+  writer = now;
+}
+
+// A load of what others have written. False when it is another thread of the
+// block and nothing orders the two.
+bool checkLoaded(Warp &w, const Inst &i, U32 lane, U64 address,
+                 const GlobalWriter &writer) {
+  Block &block = *w.block;
+  if (!writer.changed || happenedBefore(w, lane, writer))
+    return true;
+  Past past{writer.block, writer.info, "written by "};
+  if (writer.block != numberOf(block))
+    conflict(w, lane, address,
+             "reads a place that another block has written: which value it "
+             "reads is left open",
+             past);
+  if (block.openLoad.empty())
+    block.openLoad = block.launch.memory->describe(address) + ", loaded by " +
+                     block.describe(i.index) + ", " + describe(block, past);
+  return false;
+}
+
 } // namespace
 
 void noteGlobalWrite(Warp &w, const Inst &i, U32 lane, Allocation &allocation,
@@ -93,12 +140,12 @@ void noteGlobalWrite(Warp &w, const Inst &i, U32 lane, Allocation &allocation,
   GlobalMemory &memory = *block.launch.memory;
   bool all = block.launch.options->conflicts == GlobalConflicts::All;
   U32 granule = 1u << memory.granuleShift();
-  GlobalWriter now{numberOf(block), infoOf(w, i, lane), w.now, memory.epoch()};
+  GlobalWriter now{numberOf(block), infoOf(w, i, lane), w.now,
+                   memory.releases.epoch()};
   for (U32 at = 0; at < bytes; at += granule) {
     GlobalWriter &writer = *memory.writers(allocation, address + at);
-    // Atomics of many may meet, so they leave no mark.
     if (!before) {
-      writer = {};
+      noteStrongWrite(w, lane, allocation, address + at, now);
       continue;
     }
     bool ordered = happenedBefore(w, lane, writer);
@@ -122,23 +169,15 @@ bool noteGlobalRead(Warp &w, const Inst &i, U32 lane, Allocation &allocation,
   Block &block = *w.block;
   GlobalMemory &memory = *block.launch.memory;
   U32 granule = 1u << memory.granuleShift();
-  U32 mine = numberOf(block), epoch = memory.epoch();
+  U32 mine = numberOf(block), epoch = memory.releases.epoch();
   bool ordered = true;
   // A load is narrower than a granule, or a number of whole ones.
   for (U64 at = address; at < address + bytes; at += granule) {
     const GlobalWriter &writer = *memory.writers(allocation, at);
-    if (writer.changed && !happenedBefore(w, lane, writer)) {
-      Past past{writer.block, writer.info, "written by "};
-      if (writer.block != mine)
-        conflict(w, lane, at,
-                 "reads a place that another block has written: which value it "
-                 "reads is left open",
-                 past);
-      if (ordered && block.openLoad.empty())
-        block.openLoad = memory.describe(at) + ", loaded by " +
-                         block.describe(i.index) + ", " + describe(block, past);
-      ordered = false;
-    }
+    ordered &= checkLoaded(w, i, lane, at, writer);
+    if (writer.strong)
+      ordered &=
+          checkLoaded(w, i, lane, at, *memory.earlierWriters(allocation, at));
     GlobalReaders &readers = *memory.readers(allocation, at);
     if (readers.block && readers.block != mine) {
       readers.earlierBlock = readers.block;
@@ -153,18 +192,32 @@ bool noteGlobalRead(Warp &w, const Inst &i, U32 lane, Allocation &allocation,
   return ordered;
 }
 
-void orderGlobal(Warp &w, const Inst &i, U64 address) {
+void orderGlobal(Warp &w, const Inst &i, U32 lane, U64 address) {
   if (!i.order)
     return;
   Block &block = *w.block;
-  GlobalMemory &memory = *block.launch.memory;
-  U32 there = memory.releasedAt(address);
-  block.acquirable = std::max(block.acquirable, there);
+  ReleaseHistory &releases = block.launch.memory->releases;
+  const ReleasedAt there = releases.at(address);
+  const bool narrow = i.order & BlockScope;
+  // Scopes have to include each other's thread.
+  KnownEpochs found;
+  if (!narrow)
+    found.acquirable = there.epoch;
+  if (there.block == numberOf(block))
+    found.acquirableInBlock = there.epoch;
+  if (there.blockOfScope == numberOf(block))
+    found.acquirableInBlock =
+        std::max(found.acquirableInBlock, there.epochInBlock);
   if (i.order & Acquires)
-    block.acquired = std::max(block.acquired, there);
-  bool writes = i.sem != Sem::Load;
-  if (writes && ((i.order & Releases) || block.fenced))
-    memory.release(address);
+    found.fence(true);
+  w.known[lane].join(found);
+  w.knowsAny |= found.acquirable || found.acquirableInBlock;
+  if (i.sem == Sem::Load)
+    return;
+  if ((i.order & Releases) || block.fenced)
+    releases.release(w, lane, address, narrow);
+  else if (block.fencedInBlock)
+    releases.release(w, lane, address, true);
 }
 
 } // namespace tessera::sim

@@ -11,7 +11,7 @@ namespace tessera::sim {
 
 // Remembers who wrote a stretch of global memory, and compares with the last
 // writer and the readers since. `before` and `after` are the bytes there (null:
-// an atomic or another strong store).
+// an atomic or another strong store, which may meet others of its kind).
 void noteGlobalWrite(Warp &w, const Inst &i, U32 lane, Allocation &allocation,
                      U64 address, U32 bytes, const uint8_t *before,
                      const uint8_t *after);
@@ -24,8 +24,9 @@ void noteGlobalWrite(Warp &w, const Inst &i, U32 lane, Allocation &allocation,
 bool noteGlobalRead(Warp &w, const Inst &i, U32 lane, Allocation &allocation,
                     U64 address, U32 bytes);
 
-// What an atomic, a strong load or a strong store orders (Inst::order).
-void orderGlobal(Warp &w, const Inst &i, U64 address);
+// What an atomic, a strong load or a strong store of a lane orders
+// (Inst::order).
+void orderGlobal(Warp &w, const Inst &i, U32 lane, U64 address);
 
 // Keeps the lock of the last address that it was asked for: accesses of a warp
 // mostly lie together.

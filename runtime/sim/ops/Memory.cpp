@@ -90,7 +90,7 @@ void loadGlobal(Warp &w, const Inst &i, U32 mask, const Access &access) {
         continue;
       U64 address = access.address[l];
       lock.hold(address);
-      orderGlobal(w, i, address);
+      orderGlobal(w, i, l, address);
       if (!i.order &&
           !noteGlobalRead(w, i, l,
                           allocation ? *allocation : *memory.find(address),
@@ -206,7 +206,7 @@ void storeGlobal(Warp &w, const Inst &i, U32 mask, const Access &access,
       lock.hold(access.address[l]);
       noteGlobalWrite(w, i, l, *a, access.address[l], access.bytes,
                       i.order ? nullptr : to, values.data[l]);
-      orderGlobal(w, i, access.address[l]);
+      orderGlobal(w, i, l, access.address[l]);
     }
     std::memcpy(to, values.data[l], access.bytes);
     if (!a->unwritten.empty())
@@ -277,12 +277,11 @@ void loadParamOp(Warp &w, const Inst &i, U32 mask) {
 void prefetchOp(Warp &, const Inst &, U32) {}
 
 // flag: reaches other blocks.
-void fenceOp(Warp &w, const Inst &i, U32) {
-  Block &block = *w.block;
-  if (!i.flag)
-    return;
-  block.fenced = true;
-  block.acquired = std::max(block.acquired, block.acquirable);
+void fenceOp(Warp &w, const Inst &i, U32 mask) {
+  (i.flag ? w.block->fenced : w.block->fencedInBlock) = true;
+  for (U32 l = 0; l < Lanes; ++l)
+    if ((mask >> l) & 1)
+      w.known[l].fence(i.flag);
 }
 
 } // namespace
@@ -311,9 +310,9 @@ uint8_t orderOf(const Match &m) {
   bool isAtomic = m.row->sem == Sem::Atomic || m.row->sem == Sem::Reduction;
   bool isStrong = isAtomic || acquires || releases || m.has("relaxed") ||
                   m.has("volatile") || m.has("mmio");
-  return static_cast<uint8_t>((acquires ? Acquires : 0) |
-                              (releases ? Releases : 0) |
-                              (isStrong ? Strong : 0));
+  return static_cast<uint8_t>(
+      (acquires ? Acquires : 0) | (releases ? Releases : 0) |
+      (m.has("cta") ? BlockScope : 0) | (isStrong ? Strong : 0));
 }
 
 bool selectMemory(const Match &m, Inst &inst) {

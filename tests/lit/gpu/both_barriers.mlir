@@ -63,15 +63,14 @@ func.func @reduced_in_an_arm(%p: !tile.ptr<f32>, %x: !tensor, %f: f32, %c: i1) -
   return %r, %y : f32, f32
 }
 
-// An atomic is done before its old element goes through scratch; it is counted
-// with what is behind its barriers all the same, the store before it is not.
+// An atomic is done before its old element goes through scratch, whose barriers
+// separate it and the store before it from the loads after it.
 // CHECK-LABEL: @atomic_between
 // CHECK: tile.store
 // CHECK-NOT: tile.barrier{{$}}
 // CHECK: tile.barrier scratch
 // CHECK-NEXT: tile.atomic_rmw
 // CHECK-NEXT: tile.load
-// CHECK-NEXT: tile.barrier{{$}}
 // CHECK-NEXT: tile.load
 func.func @atomic_between(%p: !tile.ptr<f32>, %q: !tile.ptr<f32>, %x: !tensor, %f: f32) -> (f32, f32, f32) {
   %s = tile.splat %p : !tile.ptr<f32> -> !pointers
@@ -151,7 +150,9 @@ func.func @copied_late(%p: !tile.ptr<f32>, %x: !tensor) -> f32 {
 // CHECK-NEXT: tile.store
 func.func @overwritten_late(%p: !tile.ptr<f32>, %x: !tensor) {
   %b = tile.smem_alloc : !buffer
-  %s = tile.splat %p : !tile.ptr<f32> -> !pointers
+  %i = tile.range 0, 128 : tensor<128xi32, #row>
+  %f = tile.splat %p : !tile.ptr<f32> -> !pointers
+  %s = tile.addptr %f, %i : !pointers, tensor<128xi32, #row>
   %c = tile.async_copy %s, %b vector 1 : !pointers -> !buffer
   %g = tile.async_commit %c
   tile.barrier
@@ -168,5 +169,38 @@ func.func @overwritten_late(%p: !tile.ptr<f32>, %x: !tensor) {
 func.func @unknown_buffer(%b: !buffer) -> f32 {
   %y = tile.smem_load %b : !buffer -> !tensor
   %m = tile.reduce max %y, 0 : !tensor -> f32
+  return %m : f32
+}
+
+// Scratch of the iteration before, and scratch of one side of a branch.
+// CHECK-LABEL: @scratch_again
+// CHECK: scf.for
+// CHECK-NEXT: tile.barrier scratch
+// CHECK-NEXT: tile.reduce
+func.func @scratch_again(%x: !tensor, %f: f32, %n: i32) -> f32 {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %f) -> (f32) : i32 {
+    %m = tile.reduce max %x, 0 : !tensor -> f32
+    %a = arith.addf %m, %sum : f32
+    scf.yield %a : f32
+  }
+  return %r : f32
+}
+
+// CHECK-LABEL: @scratch_of_a_side
+// CHECK: scf.if
+// CHECK: } else {
+// CHECK: tile.smem_store
+// CHECK: }
+// CHECK: tile.barrier scratch
+// CHECK-NEXT: tile.reduce
+func.func @scratch_of_a_side(%x: !tensor, %f: f32, %c: i1) -> f32 {
+  %b = tile.smem_alloc : !buffer
+  scf.if %c {
+  } else {
+    tile.smem_store %x, %b : !tensor -> !buffer
+  }
+  %m = tile.reduce max %x, 0 : !tensor -> f32
   return %m : f32
 }

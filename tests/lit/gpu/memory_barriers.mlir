@@ -40,9 +40,27 @@ func.func @indexed(%p: !tile.ptr<f32>, %ip: tensor<128x!tile.ptr<i32>, #row>) {
 // CHECK: tile.load
 // CHECK-NEXT: tile.barrier
 // CHECK-NEXT: tile.store
-func.func @replicated(%x: tensor<32x!tile.ptr<f32>, #replicated>) {
+func.func @replicated(%p: !tile.ptr<f32>) {
+  %i = tile.range 0, 32 : tensor<32xi32, #replicated>
+  %s = tile.splat %p : !tile.ptr<f32> -> tensor<32x!tile.ptr<f32>, #replicated>
+  %x = tile.addptr %s, %i : tensor<32x!tile.ptr<f32>, #replicated>, tensor<32xi32, #replicated>
   %v = tile.load %x : tensor<32x!tile.ptr<f32>, #replicated>
   tile.store %x, %v : tensor<32x!tile.ptr<f32>, #replicated>, tensor<32xf32, #replicated>
+  return
+}
+
+// So do lanes.
+// CHECK-LABEL: @replicated_lanes
+// CHECK: tile.load
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: tile.store
+#lanes = #tile.linear<64, register = [], lane = [[1], [2], [4], [8], [0]], warp = [[16], [32]]>
+func.func @replicated_lanes(%p: !tile.ptr<f32>) {
+  %i = tile.range 0, 64 : tensor<64xi32, #lanes>
+  %s = tile.splat %p : !tile.ptr<f32> -> tensor<64x!tile.ptr<f32>, #lanes>
+  %x = tile.addptr %s, %i : tensor<64x!tile.ptr<f32>, #lanes>, tensor<64xi32, #lanes>
+  %v = tile.load %x : tensor<64x!tile.ptr<f32>, #lanes>
+  tile.store %x, %v : tensor<64x!tile.ptr<f32>, #lanes>, tensor<64xf32, #lanes>
   return
 }
 
@@ -71,9 +89,11 @@ func.func @loop(%p: !tile.ptr<f32>, %n: i32) {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %s = tile.splat %p : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>, #row>
+  %e = tile.range 0, 128 : tensor<128xi32, #row>
+  %f = tile.addptr %s, %e : tensor<128x!tile.ptr<f32>, #row>, tensor<128xi32, #row>
   scf.for %i = %c0 to %n step %c1 : i32 {
     %o = tile.splat %i : i32 -> tensor<128xi32, #row>
-    %q = tile.addptr %s, %o : tensor<128x!tile.ptr<f32>, #row>, tensor<128xi32, #row>
+    %q = tile.addptr %f, %o : tensor<128x!tile.ptr<f32>, #row>, tensor<128xi32, #row>
     %v = tile.load %q : tensor<128x!tile.ptr<f32>, #row>
     tile.store %q, %v : tensor<128x!tile.ptr<f32>, #row>, tensor<128xf32, #row>
   }

@@ -234,3 +234,59 @@ func.func @indexed_alone(%p: tensor<16x32x!tile.ptr<f16>, #rows>, %index: !tile.
   }
   return %r : tensor<16x16xf32, #acc>
 }
+
+// An atomic between the load of v and its use tells other programs that v has
+// been read: no copy of v is under way there, both are copied ahead.
+// CHECK-LABEL: func.func @released
+// CHECK-COUNT-2: tile.smem_alloc : <2 x
+// CHECK: scf.for
+// CHECK-NEXT: tile.async_wait
+// CHECK-NEXT: tile.barrier
+// CHECK: tile.atomic_rmw
+// CHECK-NOT: tile.async_wait
+// CHECK: scf.yield
+func.func @released(%pk: tensor<16x32x!tile.ptr<f16>, #rows>, %pv: tensor<16x32x!tile.ptr<f16>, #rows>, %flag: !tile.ptr<i32>, %step: tensor<16x32xi32, #rows>, %b: tensor<32x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %n: i32) -> tensor<16x16xf32, #acc> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<16x16xf32, #acc>) : i32 {
+    %s = tile.splat %i : i32 -> tensor<16x32xi32, #rows>
+    %o = arith.muli %s, %step : tensor<16x32xi32, #rows>
+    %qk = tile.addptr %pk, %o : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+    %qv = tile.addptr %pv, %o : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+    %k = tile.load %qk {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+    %v = tile.load %qv {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+    %ka = tile.convert_layout %k : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+    %va = tile.convert_layout %v : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+    %p = tile.dot %ka, %b, %zero ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+    %read = tile.atomic_rmw add %flag, %c1 {sem = "release"} : !tile.ptr<i32>, i32
+    %d = tile.dot %va, %b, %p ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+    %sum = arith.addf %d, %acc : tensor<16x16xf32, #acc>
+    scf.yield %sum : tensor<16x16xf32, #acc>
+  }
+  return %r : tensor<16x16xf32, #acc>
+}
+
+// After the use of v it is read.
+// CHECK-LABEL: func.func @released_late
+// CHECK-COUNT-2: tile.smem_alloc : <1 x
+// CHECK: tile.atomic_rmw
+func.func @released_late(%pk: tensor<16x32x!tile.ptr<f16>, #rows>, %pv: tensor<16x32x!tile.ptr<f16>, #rows>, %flag: !tile.ptr<i32>, %step: tensor<16x32xi32, #rows>, %b: tensor<32x16xf16, #b>, %zero: tensor<16x16xf32, #acc>, %n: i32) -> tensor<16x16xf32, #acc> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<16x16xf32, #acc>) : i32 {
+    %s = tile.splat %i : i32 -> tensor<16x32xi32, #rows>
+    %o = arith.muli %s, %step : tensor<16x32xi32, #rows>
+    %qk = tile.addptr %pk, %o : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+    %qv = tile.addptr %pv, %o : tensor<16x32x!tile.ptr<f16>, #rows>, tensor<16x32xi32, #rows>
+    %k = tile.load %qk {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+    %v = tile.load %qv {tile.vector = 8 : i64} : tensor<16x32x!tile.ptr<f16>, #rows>
+    %ka = tile.convert_layout %k : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+    %va = tile.convert_layout %v : tensor<16x32xf16, #rows> -> tensor<16x32xf16, #a>
+    %p = tile.dot %ka, %b, %zero ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+    %d = tile.dot %va, %b, %p ieee : tensor<16x32xf16, #a>, tensor<32x16xf16, #b> -> tensor<16x16xf32, #acc>
+    %read = tile.atomic_rmw add %flag, %c1 {sem = "release"} : !tile.ptr<i32>, i32
+    %sum = arith.addf %d, %acc : tensor<16x16xf32, #acc>
+    scf.yield %sum : tensor<16x16xf32, #acc>
+  }
+  return %r : tensor<16x16xf32, #acc>
+}

@@ -292,3 +292,35 @@ def k_condition(O, n):
     while tl.condition(i * i < 1000):
         i += 3
     tl.store(O, i)
+
+
+@triton.jit
+def k_squeeze(X, O, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.unsqueeze(tl.load(X + i), 0)
+    y = tl.unsqueeze(tl.squeeze(x, -2), 1)
+    tl.store(O + i, tl.squeeze(y, 1) + tl.squeeze(tl.sum(x, 1), 0))
+
+
+@triton.jit
+def k_clamp(X, LOW, O, high, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(O + i, tl.clamp(tl.load(X + i), tl.load(LOW + i), high))
+
+
+@triton.jit
+def k_topk(X, O, K: tl.constexpr, DOWN: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(O + tl.arange(0, K), tl.topk(tl.load(X + i), K, descending=DOWN))
+
+
+@triton.jit
+def k_abs_fp8(X, O, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(O + i, tl.abs(tl.load(X + i)))
+
+
+@triton.jit
+def k_addresses(X, Y, O, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(O + i, tl.where(i < 64, X + i, Y + i))

@@ -1,9 +1,13 @@
 # tests/triton/language/patterns.py - the shapes that published kernels have, small: grouped tiles, locks, online softmax, scans.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
+import math
+
+import torch
 import triton
 import triton.language as tl
 
+BIAS = torch.finfo(torch.float16).eps * 64
 NEGATIVE = tl.constexpr(float("-inf"))
 
 
@@ -397,3 +401,56 @@ def ex_ten_axes(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
     x = tl.reshape(tl.load(X + i), (2, 2, 2, 2, 2, 2, 2, 2, 2, 2))
     x = tl.permute(x, (9, 8, 7, 6, 5, 4, 3, 2, 1, 0))
     tl.store(OUT + i, tl.reshape(x + tl.sum(x, 8, keep_dims=True), (1024,)))
+
+
+@triton.jit
+def scaled(x, *, factor: tl.constexpr, shift=1.0):
+    return x * factor + shift
+
+
+@triton.jit
+def ex_keyword_only(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """a helper whose arguments after * are given by name"""
+    r = tl.arange(0, N)
+    tl.store(OUT + r, scaled(tl.load(X + r), factor=3.0) + scaled(tl.load(Y + r), shift=0.5, factor=2.0))
+
+
+@triton.jit
+def ex_chained_comparison(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """comparisons that chain, of run-time and compile-time scalars"""
+    r = tl.arange(0, N)
+    p = tl.program_id(0)
+    if 0 <= p < 1 <= n:
+        tl.store(OUT + r, tl.load(X + r))
+    if 0 < p <= n != 49:
+        tl.store(IOUT + r, tl.load(I + r))
+    if n < p < 3:
+        tl.store(OUT + r, 0.0)
+    if 3 < N > p >= 1:
+        tl.store(IOUT + N + r, tl.load(I + r) * 2)
+
+
+@triton.jit
+def ex_math_constants(X, Y, I, OUT, IOUT, n, N: tl.constexpr, LOW: tl.constexpr = BIAS):
+    """numbers of Python's math and of torch.finfo"""
+    r = tl.arange(0, N)
+    x = tl.load(X + r)
+    tl.store(OUT + r, tl.where(x < 0, math.pi, x + LOW))
+    tl.store(OUT + N + r, tl.where(x < math.e, x, math.tau))
+
+
+@triton.jit
+def ex_run_time_constexpr(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """an annotation of constexpr that a run-time value has, which stays one"""
+    tile: tl.constexpr = 4 * n
+    r = tile * tl.program_id(0) + tl.arange(0, N)
+    tl.store(OUT + r, tl.load(X + r))
+
+
+@triton.jit
+def ex_formatted_text(X, Y, I, OUT, IOUT, n, N: tl.constexpr):
+    """texts of compile-time values, with their names"""
+    tl.static_assert(N % 8 == 0, f"{N=} {N!r} {N + 1 = }")
+    tl.static_assert(f"{N=}" == "N=64" and f"{'a'!r}" == "'a'", "texts differ")
+    r = tl.arange(0, N)
+    tl.store(OUT + r, tl.load(X + r))

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/CostModel.h"
 
+#include "autotune/SampledGpu.h"
+
 #include "support/Error.h"
 
 #include <gtest/gtest.h>
@@ -253,6 +255,24 @@ TEST(LaunchProfile, SamplesLieOnTheAxes) {
   EXPECT_EQ(sampledBlocks({2, 1, 1}), (std::vector<uint64_t>{0, 1}));
   EXPECT_EQ(placeOf(450, {100, 8, 1}),
             (std::array<double, 3>{0.505, 0.5625, 0.5}));
+}
+
+// Where a default configuration samples, a candidate of smaller or larger
+// tiles runs the blocks of the same share of the grid.
+TEST(CostModel, BlocksThatCoverThoseOfAnotherGrid) {
+  EXPECT_EQ(coveringBlocks({100, 8, 1}, {100, 8, 1}),
+            sampledBlocks({100, 8, 1}));
+  EXPECT_EQ(coveringBlocks({2, 1, 1}, {4, 1, 1}),
+            (std::vector<uint64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(coveringBlocks({3, 1, 1}, {2, 1, 1}),
+            (std::vector<uint64_t>{0, 1}));
+  const std::vector<uint64_t> covering =
+      coveringBlocks({1000, 1, 1}, {2000, 1, 1});
+  std::vector<uint64_t> wanted;
+  for (uint64_t block : sampledBlocks({1000, 1, 1}))
+    for (uint64_t half : {0, 1})
+      wanted.push_back(2 * block + half);
+  EXPECT_EQ(covering, wanted);
 }
 
 // a + b size, from three sizes, and how far they are from a line.

@@ -56,3 +56,14 @@ TEST(Times, OfADamagedFileAreNone) {
     EXPECT_EQ(Times::read(file).size(), 0u) << text;
   }
 }
+
+// Times of another user would choose the configurations of this one.
+TEST(Times, OfAFileThatOthersWriteToAreNone) {
+  TemporaryFolder folder;
+  const auto file = folder.path() / "t.times";
+  writeFile(file, "{\"version\": 1, \"times\": {\"a\": {\"what\": \"k\", "
+                  "\"seconds\": 1}}}");
+  EXPECT_EQ(Times::read(file).size(), 1u);
+  std::filesystem::permissions(file, std::filesystem::perms(0666));
+  EXPECT_EQ(Times::read(file).size(), 0u);
+}

@@ -20,7 +20,8 @@ namespace {
 
 const char *const good = R"({
   "name": "n", "kernel": "f", "kernel_file": "kernel.py", "grid": [2, 3],
-  "constexprs": {"B": 64, "F": 0.5, "T": "bf16", "N": null, "Y": true, "I": -Infinity},
+  "constexprs": {"B": 64, "F": 0.5, "T": "bf16", "N": null, "Y": true, "I": -Infinity,
+                 "S": {"tuple": [4, 8]}},
   "args": [
     {"name": "X", "kind": "pointer", "dtype": "fp32", "shape": [4, 2], "strides": [2, 1], "elements": 8},
     {"name": "I", "kind": "pointer", "dtype": "i32", "shape": [4], "strides": [1], "elements": 4},
@@ -66,6 +67,8 @@ TEST(Case, ReadsAndWrites) {
   EXPECT_EQ(recorded.constexprs.at("B"), ConstexprValue(int64_t(64)));
   EXPECT_EQ(recorded.constexprs.at("T"), ConstexprValue(std::string("bf16")));
   EXPECT_EQ(recorded.constexprs.at("I"), ConstexprValue(-HUGE_VAL));
+  EXPECT_EQ(recorded.constexprs.at("S"),
+            ConstexprValue(EncodedConstexpr{R"({"tuple":[4,8]})"}));
   EXPECT_EQ(recorded.numWarps, 4);
   EXPECT_FALSE(recorded.numStages);
   EXPECT_EQ(std::get<int64_t>(*recorded.find("n")->value), 6364136223846793005);
@@ -81,6 +84,8 @@ TEST(Case, ReadsAndWrites) {
       replaced(replaced(good, "NaN", "0.25"), "-Infinity", "1e300");
   const std::string text = writeCase(readCase(finite, "case.json"));
   EXPECT_EQ(writeCase(readCase(text, "case.json")), text);
+  EXPECT_EQ(readCase(text, "case.json").constexprs.at("S"),
+            recorded.constexprs.at("S"));
   EXPECT_NE(text.find("6364136223846793005"), std::string::npos);
   EXPECT_NE(text.find("kernels/f.py"), std::string::npos);
   EXPECT_THROW(writeCase(recorded), Error); // NaN has no JSON

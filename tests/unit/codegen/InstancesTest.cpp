@@ -4,11 +4,30 @@
 #include "codegen/cpu/Lower.h"
 #include "codegen/cpu/object/Object.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Verifier.h"
+
+#include <sstream>
 
 using namespace tessera;
 
 namespace {
+
+// How many operations of the LLVM dialect are `unreachable`.
+size_t unreachable(mlir::ModuleOp module) {
+  size_t count = 0;
+  module.walk([&](mlir::LLVM::UnreachableOp) { ++count; });
+  return count;
+}
+
+// The same of LLVM IR as text, where an instruction is a line.
+size_t unreachable(const std::string &text) {
+  size_t count = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    count += llvm::StringRef(line).trim() == "unreachable";
+  return count;
+}
 
 TEST(CpuInstances, AllLower) {
   test::forInstances(
@@ -21,8 +40,14 @@ TEST(CpuInstances, AllLower) {
         ASSERT_TRUE(scratch);
         // What a thread can be asked to set aside.
         EXPECT_LT(scratch.getInt(), 16 << 20) << instance.name;
+        const size_t before = unreachable(module);
+        codegen::ObjectOptions options;
+        options.keepLlvm = true;
         // Throws if the object needs a symbol from outside.
-        EXPECT_FALSE(codegen::emitSharedObject(module, {}).bytes.empty());
+        const auto object = codegen::emitSharedObject(module, options);
+        EXPECT_FALSE(object.bytes.empty());
+        // LLVM replaces code without a defined behaviour by `unreachable`.
+        EXPECT_LE(unreachable(object.llvmText), before) << instance.name;
       });
 }
 

@@ -220,6 +220,37 @@ TEST(MemoryModel, OrderOfAtomicsAndVolatileLoads) {
             "global r acquires");
 }
 
+// Atomics of one kind and type whose old elements have no use.
+TEST(MemoryModel, AtomicsThatCommute) {
+  AnalysisText text(R"(
+  %ip = tile.bitcast %p : !tile.ptr<f32> -> !tile.ptr<i32>
+  %lp = tile.bitcast %p : !tile.ptr<f32> -> !tile.ptr<i64>
+  %l = arith.extsi %n : i32 to i64
+  %a = tile.atomic_rmw add %ip, %n : !tile.ptr<i32>, i32
+  %b = tile.atomic_rmw add %ip, %n {sem = "relaxed"} : !tile.ptr<i32>, i32
+  %d = tile.atomic_rmw max %ip, %n : !tile.ptr<i32>, i32
+  %e = tile.atomic_rmw add %lp, %l : !tile.ptr<i64>, i64
+  %f = tile.atomic_rmw add %ip, %n : !tile.ptr<i32>, i32
+  %g = tile.atomic_rmw xchg %ip, %n : !tile.ptr<i32>, i32
+  %h = tile.atomic_cas %ip, %n, %n : !tile.ptr<i32>, i32
+  tile.store %ip, %n : !tile.ptr<i32>, i32
+  "test.use"(%f) : (i32) -> ())");
+  std::vector<MemoryAccess> accesses;
+  for (mlir::Operation &op : text.kernel().getBody().front())
+    if (auto access = memoryBehaviorOf(&op).accessOf(MemorySpace::Global);
+        access && access->writes && access->through)
+      accesses.push_back(*access);
+  ASSERT_EQ(accesses.size(), 8u);
+  std::string found;
+  for (const MemoryAccess &one : accesses) {
+    for (const MemoryAccess &other : accesses)
+      found += one.commutesWith(other) ? '1' : '0';
+    found += ' ';
+  }
+  EXPECT_EQ(found, "11000000 11000000 00100000 00010000 "
+                   "00000000 00000000 00000000 00000000 ");
+}
+
 // The smem_load in front of a dot, with `between` in between.
 std::string loadBefore(const std::string &between) {
   return behaviors(R"(

@@ -113,34 +113,6 @@ TEST(PointerOrigins, AliasWhereAnOriginIsSharedOrUnknown) {
                    "1111");
 }
 
-TEST(PointerOrigins, ComputedAddressesDependOnCountersAlone) {
-  AnalysisText text(R"(
-    %index = tile.bitcast %p : !tile.ptr<f32> -> !tile.ptr<i32>
-    %loaded = tile.load %index : !tile.ptr<i32>
-    %pid = tile.program_id 0 : i32
-    %a = tile.addptr %p, %pid : !tile.ptr<f32>, i32
-    %b = tile.addptr %p, %loaded : !tile.ptr<f32>, i32
-    "test.ask"(%a, %b) : (!tile.ptr<f32>, !tile.ptr<f32>) -> ()
-    scf.for %i = %c0 to %n step %c1 iter_args(%k = %p, %m = %p) -> (!tile.ptr<f32>, !tile.ptr<f32>) : i32 {
-      %next = tile.addptr %k, %i : !tile.ptr<f32>, i32
-      %jump = tile.addptr %m, %loaded : !tile.ptr<f32>, i32
-      "test.ask"(%next, %k, %m) : (!tile.ptr<f32>, !tile.ptr<f32>, !tile.ptr<f32>) -> ()
-      scf.yield %next, %jump : !tile.ptr<f32>, !tile.ptr<f32>
-    }
-    scf.while (%x = %p) : (!tile.ptr<f32>) -> !tile.ptr<f32> {
-      scf.condition(%c) %x : !tile.ptr<f32>
-    } do {
-    ^bb0(%x: !tile.ptr<f32>):
-      "test.ask"(%x) : (!tile.ptr<f32>) -> ()
-      scf.yield %x : !tile.ptr<f32>
-    })");
-  std::vector<bool> computed;
-  for (mlir::Value value : text.asked)
-    computed.push_back(isComputedAddress(value));
-  EXPECT_EQ(computed,
-            (std::vector<bool>{true, false, true, true, false, false}));
-}
-
 TEST(PointerOrigins, BuffersAreFoundThroughTheirViews) {
   const char *types = R"(
 #rows = #tile.shared<4x8, offset = [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0]]>

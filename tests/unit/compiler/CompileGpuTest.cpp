@@ -2,6 +2,8 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/Compile.h"
+#include "compiler/CompileParts.h"
+#include "compiler/syntax/Program.h"
 #include "support/CudaTools.h"
 #include "support/File.h"
 #include "support/Json.h"
@@ -11,6 +13,7 @@
 #include "gtest/gtest.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -320,6 +323,44 @@ TEST(CompileGpu, TooMuchSharedMemoryNeedsNoLlvm) {
   EXPECT_FALSE(result.timings.count("optimize"));
 }
 
+// Contexts of MLIR are renewed every 64 modules. The message about shared
+// memory looks at other configurations while the kernel's own module lives.
+TEST(CompileGpu, ModulesLiveWhileTheContextIsRenewed) {
+  CompileRequest request = requestWithLine(
+      "for k in range(n): x += tl.sum(tl.dot(tl.load(X + i[:, None] * n + k + "
+      "i[None, :]), tl.load(Y + i[:, None] * n + k + i[None, :])), 0)");
+  request.target = "sm_80";
+  request.assembler = "none";
+  request.options.numStages = 8;
+  std::string first;
+  for (int i = 0; i < 20; ++i) {
+    const CompileResult result = compile(request);
+    ASSERT_FALSE(result.ok);
+    EXPECT_TRUE(has(result.rendered, "bytes of shared memory; a block on"))
+        << result.rendered;
+    EXPECT_TRUE(has(result.rendered, "with num_stages=")) << result.rendered;
+    if (first.empty())
+      first = result.rendered;
+    EXPECT_EQ(result.rendered, first);
+  }
+}
+
+// A module is the same text after its thread has gone on to other contexts,
+// and no other module is in its context.
+TEST(CompileGpu, AModuleKeepsItsContext) {
+  const CompileRequest request = gpuRequest();
+  const auto program = syntax::Program::load(request);
+  const compiler::KernelModule held(*program, request);
+  const std::string text = compiler::printModule(*held);
+  int others = 0;
+  for (int i = 0; i < 150; ++i) {
+    const compiler::KernelModule next(*program, request);
+    others += next->getContext() != held->getContext();
+  }
+  EXPECT_GE(others, 150 - 64);
+  EXPECT_EQ(compiler::printModule(*held), text);
+}
+
 class WithPtxas : public testing::Test {
 protected:
   void SetUp() override {
@@ -353,6 +394,22 @@ TEST_F(WithPtxas, CubinAndReport) {
   }
   // The same PTX gives the same cubin.
   EXPECT_EQ(compile(request).artifact, result.artifact);
+}
+
+// ptxas writes the size and the time of the files that `.file` names into the
+// code where it finds them.
+TEST_F(WithPtxas, CubinDoesNotDependOnTheCurrentFolder) {
+  CompileRequest request = gpuRequest();
+  request.assembler = "";
+  const std::string plain = compile(request).artifact;
+  ASSERT_FALSE(plain.empty());
+  TemporaryFolder folder;
+  writeFile(folder.path() / "scaled_exp.py", request.text);
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  const std::string inFolder = compile(request).artifact;
+  std::filesystem::current_path(before);
+  EXPECT_EQ(inFolder, plain);
 }
 
 TEST_F(WithPtxas, EditedPtxThatIsWrong) {

@@ -149,6 +149,26 @@ TEST(Compile, ErrorsOfTheBackEndPointIntoTheKernel) {
       << result.rendered;
 }
 
+// An edited stage shows it: the back end never writes such an access.
+TEST(Compile, ReportsAccessThroughNullBase) {
+  CompileRequest request = scaledExpRequest();
+  request.overrides = {{"loops", "02-loops.mlir", R"(module {
+  llvm.func @tessera_entry(%a: !llvm.ptr, %b: !llvm.ptr, %c: !llvm.ptr, %d: !llvm.ptr) {
+    %null = llvm.mlir.zero : !llvm.ptr
+    %x = llvm.load %null : !llvm.ptr -> f32
+    llvm.store %x, %d : f32, !llvm.ptr
+    llvm.return
+  }
+})"}};
+  CompileResult result = compile(request);
+  ASSERT_FALSE(result.ok);
+  EXPECT_TRUE(result.defect);
+  EXPECT_NE(result.rendered.find("internal error: the base address of "
+                                 "`llvm.load` is a constant null pointer"),
+            std::string::npos)
+      << result.rendered;
+}
+
 TEST(Pipeline, PrintsAsText) {
   std::string text = compiler::cpuPipelineText(CpuTarget());
   EXPECT_NE(text.find("tile: builtin.module(canonicalize"), std::string::npos)

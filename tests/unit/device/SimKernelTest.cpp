@@ -10,6 +10,7 @@
 #include "runtime/device/gpu/HostRanges.h"
 #include "runtime/launch/LaunchDevice.h"
 #include "support/BuildId.h"
+#include "support/Outliers.h"
 
 #include <cmath>
 #include <thread>
@@ -35,14 +36,15 @@ Array arrayOf(std::vector<int64_t> shape, const std::vector<float> &values) {
 void expectNear(const std::vector<float> &got, const Array &want,
                 const char *name) {
   ASSERT_EQ(got.size(), want.values.size());
-  double error = 0, size = 0;
-  for (size_t i = 0; i < got.size(); ++i) {
+  for (size_t i = 0; i < got.size(); ++i)
     ASSERT_TRUE(std::isfinite(got[i])) << name << " " << i;
-    error += std::pow(double(got[i]) - want.values[i], 2);
-    size += std::pow(want.values[i], 2);
-  }
-  EXPECT_GT(size, 0) << name;
-  EXPECT_LT(std::sqrt(error / size), 2e-6) << name;
+  const auto wanted = [&](int64_t i) { return want.values[size_t(i)]; };
+  EXPECT_GT(rmsOf(0, int64_t(got.size()), wanted), 0) << name;
+  const TensorError error = tensorError(
+      int64_t(got.size()), want.shape.back(),
+      [&](int64_t i) { return double(got[size_t(i)]); }, wanted, 2e-6);
+  EXPECT_LT(error.rms, 2e-6) << name;
+  EXPECT_EQ(error.first, -1) << name;
 }
 
 const std::string folder = TESSERA_SOURCE "/kernels/cuda/";

@@ -88,4 +88,16 @@ TEST(Visibility, MatchesItsDefinition) {
             (Blocks{1, 1, 1, 1, 0, 0, 0, 0, 1, 1}));
 }
 
+// Of a list in any order a block counts once; negative numbers and blocks
+// after the query name no keys.
+TEST(Visibility, OfAnyListOfBlocks) {
+  const NsaGeometry g{4, 2, 4, 3, 3};
+  for (const Blocks &list : {Blocks{2, 0, 0, -1, 3}, Blocks{-1, 0, 2, 2, 7},
+                             Blocks{-5, int64_t(1) << 40, 2, 3, 0}}) {
+    const at::Tensor blocks = at::tensor(list, at::kLong).view({1, 5});
+    EXPECT_EQ(row(selectedVisible(blocks, g, 9, 10)[0].to(at::kLong)),
+              (Blocks{1, 1, 1, 1, 0, 0, 0, 0, 1, 1}));
+  }
+}
+
 } // namespace

@@ -166,13 +166,16 @@ void checkGate(GateMode mode, double tau) {
 }
 
 TEST(Gradient, SoftmaxGate) { checkGate(GateMode::Softmax, 0.7); }
-TEST(Gradient, SigmoidGate) { checkGate(GateMode::Sigmoid, 1); }
+TEST(Gradient, SigmoidGate) { checkGate(GateMode::Sigmoid, 0.7); }
 
 TEST(Gradient, GateValues) {
   Array logits({1, 1, 3}, 0), gates({1, 1, 3});
   gate(logits, GateMode::Sigmoid, 1, gates);
   EXPECT_EQ(gates.values, (std::vector<double>{0.5, 0.5, 0.5}));
   logits.values = {0, std::log(2.0), std::log(5.0)};
+  gate(logits, GateMode::Sigmoid, 0.5, gates); // of twice each logit
+  EXPECT_NEAR(gates.values[1], 4.0 / 5, 1e-15);
+  EXPECT_NEAR(gates.values[2], 25.0 / 26, 1e-15);
   gate(logits, GateMode::Softmax, 1, gates);
   EXPECT_NEAR(gates.values[2], 0.625, 1e-15);
   gate(logits, GateMode::Softmax, 0.5, gates);

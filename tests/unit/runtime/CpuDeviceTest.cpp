@@ -85,6 +85,101 @@ TEST(CpuDevice, ScopedHostThreadsGiveBackThoseBefore) {
   setParallelFor(nullptr, nullptr);
 }
 
+namespace {
+// A clock that the test moves: each look at it takes `fakeStep` nanoseconds,
+// and one of them 5 ms.
+std::atomic<uint64_t> fakeTime{0}, fakeStep{0};
+std::atomic<int> looksBeforePause{-1};
+uint64_t fakeClock() {
+  if (looksBeforePause-- == 0)
+    fakeTime += 5000000;
+  return fakeTime += fakeStep;
+}
+
+// Launches grids of the fixture and counts how often they ask for threads.
+struct Launches {
+  void run(uint32_t programs) {
+    std::vector<int64_t> out(6 * programs);
+    int64_t slots[3] = {reinterpret_cast<int64_t>(out.data()), 0, 0};
+    EXPECT_FALSE(runGrid(module, slots, {programs, 1, 1}, 1000, nullptr, &work)
+                     .happened());
+    for (uint32_t i = 0; i < programs; ++i)
+      ASSERT_EQ(out[6 * i], 1) << i << " of " << programs;
+  }
+
+  CpuModule module{fixture(), "tessera_entry"};
+  WorkEstimate work{fakeClock};
+  int asked = 0;
+  ScopedParallelFor threads{
+      [this](int64_t count, const std::function<void(int64_t, int64_t)> &body) {
+        ++asked;
+        body(0, 1);
+        body(1, count);
+      },
+      [] { return 2; }};
+};
+} // namespace
+
+TEST(CpuDevice, SmallGridsRunOnTheCallingThread) {
+  Launches launches;
+  fakeStep = 100;
+  launches.run(8); // not measured before
+  EXPECT_EQ(launches.asked, 1);
+  for (int i = 0; i < 10; ++i)
+    launches.run(8); // 0.8 us
+  launches.run(100);
+  launches.run(1);
+  EXPECT_EQ(launches.asked, 1);
+  launches.run(10000); // 90 us: a hundred programs took 0.9
+  EXPECT_EQ(launches.asked, 2);
+}
+
+TEST(CpuDevice, AGridThatIsLargerThanExpectedIsHandedToThreads) {
+  Launches launches;
+  fakeStep = 100;
+  launches.run(8);
+  launches.run(8);
+  EXPECT_EQ(launches.asked, 1);
+  fakeStep = 6000;
+  launches.run(8); // three programs alone, of which two count, then the rest
+  EXPECT_EQ(launches.asked, 2);
+  launches.run(8); // 48 us by the last measurement
+  EXPECT_EQ(launches.asked, 3);
+  fakeStep = 100;
+  launches.run(8); // measured again
+  EXPECT_EQ(launches.asked, 4);
+  launches.run(8);
+  EXPECT_EQ(launches.asked, 4);
+}
+
+// Another process may have had the core: the grid stays small.
+TEST(CpuDevice, OnePauseDoesNotMakeAGridLarge) {
+  Launches launches;
+  fakeStep = 100;
+  launches.run(8);
+  for (int pause = 0; pause < 9; ++pause) {
+    looksBeforePause = pause;
+    launches.run(8);
+    launches.run(8);
+    EXPECT_EQ(launches.asked, 1) << pause;
+  }
+  looksBeforePause = -1;
+}
+
+TEST(CpuDevice, AnEstimateIsTheTimeOfOneProgram) {
+  WorkEstimate work;
+  EXPECT_FALSE(work.isSmall(1));
+  work.measured(4, 400);
+  EXPECT_TRUE(work.isSmall(100)); // 10 us
+  EXPECT_FALSE(work.isSmall(101));
+  work.measured(1, 10001);
+  EXPECT_FALSE(work.isSmall(1));
+  work.measured(1000000, 0);
+  EXPECT_TRUE(work.isSmall(1000000));
+  work.measured(1, UINT64_MAX);
+  EXPECT_FALSE(work.isSmall(1));
+}
+
 TEST(CpuDevice, TooLargeGridIsAnError) {
   const CpuModule module(fixture(), "tessera_entry");
   EXPECT_THROW(static_cast<void>(runGrid(

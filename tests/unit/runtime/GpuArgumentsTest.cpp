@@ -91,6 +91,48 @@ TEST(GpuArguments, GridsThatTheCodeIsNotFor) {
   }
 }
 
+// Memory of an argument that is copied ahead of stores to another one.
+TEST(GpuArguments, MemoryThatTheCodeTakesToBeApart) {
+  syntax::ArtifactMeta meta;
+  const std::vector<std::string> names = {"X", "Y", "Z"};
+  for (const std::string &name : names)
+    meta.params.push_back({name, "pointer", "*fp32"});
+  const auto refusal = [&](const Pointer &x, const Pointer &y) {
+    std::vector<float> other(4);
+    try {
+      GpuArguments(meta, "kernel", names)
+          .values(std::vector<Arg>{
+              x, y, Pointer{other.data(), DType::FP32, 4 * sizeof(float)}});
+    } catch (const Error &error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  std::vector<float> memory(8);
+  const auto part = [&](int64_t first, size_t count, size_t before = 0) {
+    return Pointer{memory.data() + first, DType::FP32, count * sizeof(float),
+                   before * sizeof(float)};
+  };
+  EXPECT_EQ(refusal(part(0, 8), part(0, 8)), ""); // no such code
+  meta.disjoint = {{0, 1}};
+  const std::string failure = refusal(part(0, 5), part(4, 4));
+  EXPECT_NE(failure.find("`kernel` copies `X` ahead of stores to `Y`, and the "
+                         "two arguments share memory"),
+            std::string::npos)
+      << failure;
+  EXPECT_NE(failure.find("num_stages=1"), std::string::npos) << failure;
+  EXPECT_NE(refusal(part(4, 4), part(0, 5)), "");
+  EXPECT_EQ(refusal(part(0, 4), part(4, 4)), "");
+  EXPECT_EQ(refusal(part(4, 4), part(0, 4)), "");
+  EXPECT_NE(refusal(part(4, 4, 1), part(0, 4)), ""); // a negative stride
+  EXPECT_EQ(refusal(part(0, 8), part(3, 0)), "");    // nothing in it
+  EXPECT_EQ(refusal(part(0, 4), Pointer{nullptr, DType::FP32}), "");
+  // Of memory of unknown size the first byte is known.
+  const Pointer unknown{memory.data() + 3, DType::FP32};
+  EXPECT_NE(refusal(part(0, 4), unknown), "");
+  EXPECT_EQ(refusal(part(0, 3), unknown), "");
+}
+
 // Every launch comes here.
 TEST(GpuArguments, AGoodLaunchBuildsNoText) {
   const GpuArguments made = gpuArguments();

@@ -268,6 +268,18 @@ TEST_F(LaunchKeys, IntegersAreOneOrDivisibleBySixteenOrWide) {
   EXPECT_EQ(types.size(), 5u);
 }
 
+TEST_F(LaunchKeys, IntegersBeyondSixtyThreeBits) {
+  const auto of = [&](uint64_t n) { return std::vector<Arg>{at(0), n, 2.5}; };
+  const uint64_t even = uint64_t(1) << 63, odd = even + 1;
+  EXPECT_TRUE(classes(of(odd)).find(" u64=") != std::string::npos);
+  EXPECT_TRUE(classes(of(even)).find(" u64:16=") != std::string::npos);
+  EXPECT_NE(key(of(odd)), key(of(even)));
+  EXPECT_EQ(key(of(odd)), key(of(UINT64_MAX)));
+  EXPECT_NE(key(of(odd)), key({at(0), int64_t(odd), 2.5}));
+  EXPECT_NE(textOf(of(odd), {}, {}, {}, true),
+            textOf(of(UINT64_MAX), {}, {}, {}, true));
+}
+
 TEST_F(LaunchKeys, KindsOfArgumentsAreApart) {
   std::set<std::string> keys;
   for (int type = 0; type <= int(DType::FP64); ++type)
@@ -295,6 +307,9 @@ TEST_F(LaunchKeys, ConstexprsByNameKindAndValue) {
                                                   "4")}},
                                {{"B", DType::FP32}},
                                {{"B", DType::BF16}},
+                               {{"B", EncodedConstexpr{R"({"tuple":[4]})"}}},
+                               {{"B", EncodedConstexpr{R"({"tuple":[5]})"}}},
+                               {{"B", std::string(R"({"tuple":[4]})")}},
                                // Numbers with the bits of what is above.
                                {{"B", std::bit_cast<int64_t>(4.0)}},
                                {{"B", int64_t(1)}},

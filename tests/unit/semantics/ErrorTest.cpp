@@ -28,6 +28,9 @@ const char *const kPrelude = "def plain(x):\n"
                              "def helper(x, by=1):\n"
                              "    return x * by\n"
                              "@triton.jit\n"
+                             "def named(x, *, by=1):\n"
+                             "    return x * by\n"
+                             "@triton.jit\n"
                              "def again(x):\n"
                              "    return again(x)\n"
                              "@triton.jit\n"
@@ -110,7 +113,7 @@ const ErrorCase kErrorCases[] = {
     {"TooMany", Id::TooManyArguments, "y = tl.exp(x, x)", "x)", "at most 1"},
     {"GivenTwice", Id::DuplicateArgument, "y = helper(x, x=1)", "x=1", "twice"},
     {"NotCallable", Id::NotCallable, "y = tl.float32(x)", "tl.float32", ".to("},
-    {"ChainedComparison", Id::ChainedComparison, "y = 0 < n < 3", "0 < n < 3",
+    {"ChainedComparison", Id::ChainedComparison, "y = 0 < r < 3", "0 < r < 3",
      "&"},
     {"ShapesDoNotBroadcast", Id::ShapeMismatch, "y = x + tl.arange(0, 8)",
      "x + tl.arange(0, 8)", "16 and 8"},
@@ -225,8 +228,6 @@ const ErrorCase kErrorCases[] = {
      "e", "e.to(tl.float32)"},
     {"Fp8Sort", Id::BadArgument, "e = x.to(tl.float8e5)\ny = tl.sort(e)", "e",
      "e.to(tl.float32)"},
-    {"Fp8Abs", Id::BadArgument, "e = x.to(tl.float8e5)\ny = tl.abs(e)", "e",
-     "e.to(tl.float32)"},
     {"Libdevice", Id::NotSupported, "y = tl.extra.libdevice.j0(x)",
      "tl.extra.libdevice.j0", "before the launch"},
     {"CountOfFloats", Id::BadArgument, "y = tl.math.popc(x)", "x",
@@ -241,8 +242,27 @@ const ErrorCase kErrorCases[] = {
      "\"fp32\""},
     {"LargestFloat", Id::BadArgument, "y = x.dtype.get_int_max_value()",
      "x.dtype", "inf"},
-    {"InlineAsm", Id::NotSupported, "y = tl.inline_asm_elementwise('')",
-     "tl.inline_asm_elementwise", "assembly"},
+    {"InlineAsm", Id::NotSupported,
+     "y = tl.inline_asm_elementwise('tanh.approx.f32 $0, $1; exit;', '=f,f', "
+     "[x], tl.float32, True, 1)",
+     "'tanh", "one instruction"},
+    {"InlineAsmOfTwo", Id::NotSupported,
+     "y = tl.inline_asm_elementwise('ex2.approx.f32 $0, $1;', '=f,f', [x, x], "
+     "tl.float32, True, 1)",
+     "[x, x]", "one instruction"},
+    {"InlineAsmOfHalf", Id::NotSupported,
+     "y = tl.inline_asm_elementwise('ex2.approx.f32 $0, $1;', '=h,h', "
+     "[x.to(tl.float16)], tl.float16, True, 1)",
+     "[x.to", ".to(tl.float32)"},
+    {"InlineAsmPacked", Id::NotSupported,
+     "y = tl.inline_asm_elementwise('ex2.approx.f32 $0, $1;', '=r,r', [x], "
+     "tl.float32, True, 2)",
+     "2)", "pack=1"},
+    {"AtomicLoad", Id::NotSupported, "y = tl.atomic_load(p)", "tl.atomic_load",
+     "tl.atomic_add(pointer, 0)"},
+    {"TupleAsPointer", Id::BadPointer, "q = (p + r,)\ny = tl.load(q)", "q)",
+     "comma"},
+    {"KeywordOnly", Id::TooManyArguments, "y = named(x, 2)", "2)", "by=..."},
     {"FloatBound", Id::BadLoop, "for i in range(0, 1.5): pass", "range(0, 1.5)",
      "integers"},
     {"ZeroStep", Id::BadLoop, "for i in range(0, n, 0): pass", "range(0, n, 0)",
@@ -319,7 +339,7 @@ TEST(Error, Recursion) {
       lower(std::string(kPrelude) + "    again(x)\n", "k", arguments());
   ASSERT_EQ(lowered.errors.size(), 1u) << lowered.message;
   EXPECT_EQ(lowered.errors[0].id, Id::RecursiveCall);
-  EXPECT_EQ(lowered.errors[0].range.line, 10u);
+  EXPECT_EQ(lowered.errors[0].range.line, 13u);
 }
 
 // Errors in the function that tl.map_elementwise calls, at their place in it.

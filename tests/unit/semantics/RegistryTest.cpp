@@ -119,7 +119,9 @@ std::string makePage() {
       page += "`" + name.substr(6) + "()` ";
   page += "\n\n## Not supported yet\n\n"
           "`dot_scaled`, descriptors made by the host, "
-          "`inline_asm_elementwise`, arithmetic of 8-bit floats (Triton "
+          "`inline_asm_elementwise` but of one instruction that has an "
+          "operation\n(tanh, sin, cos, ex2, lg2, rcp, rsqrt, sqrt of "
+          "float32), arithmetic of 8-bit floats (Triton "
           "compiles none either),\n"
           "pointers to pointers, `break` and `continue` (Triton has neither). "
           "[names](names.md) says of every name of Triton whether\n"
@@ -153,13 +155,15 @@ TEST(Registry, EveryNameHasAnExample) {
       continue; // members of tl.core, which the interpreter does not have
     if (name.rfind("descriptor.atomic_", 0) == 0 ||
         name.rfind("target_info.", 0) == 0 || name == "map_elementwise" ||
-        name == "condition")
+        name == "condition" || name == "inline_asm_elementwise")
       continue; // the interpreter lacks them: tests/triton/beyond
     EXPECT_TRUE(shown.count(name)) << name;
   }
   for (const auto &stmt : prelude().main().body)
     if (auto *function = stmt->as<syntax::FunctionDef>();
         function && function->name[0] != '_') {
+      if (function->name == "squeeze" || function->name == "unsqueeze")
+        continue; // of Triton 3.9: tests/triton/beyond
       EXPECT_TRUE(shown.count(function->name)) << function->name;
     }
 }

@@ -4,6 +4,7 @@
 #include "support/Diagnostics.h"
 
 #include "support/Error.h"
+#include "support/LanguageGaps.h"
 #include <gtest/gtest.h>
 
 using namespace tessera;
@@ -100,4 +101,18 @@ TEST(Diagnostics, ErrorsCarryMessageAndHint) {
   EXPECT_STREQ(compile.what(), "k.py:1:1: error: m [TypeMismatch]\n  x\n  ^\n");
   ASSERT_EQ(compile.diagnostics.size(), 1u);
   EXPECT_STREQ(diagnosticName(compile.diagnostics[0].id), "TypeMismatch");
+}
+
+// What a kernel that runs elsewhere lacks here is not a wrong result.
+TEST(Diagnostics, GapsOfTheLanguageAreNotErrors) {
+  for (const char *text :
+       {"k.py:1:2: error: `:=` is not supported [UnsupportedSyntax]",
+        "k.py:1:2: error: `torch.finfo` ... [InvalidConstant]",
+        "k.py:1:2: error: a < b < c [ChainedComparison]",
+        "k.py:1:2: error: no file [ImportFailed]"})
+    EXPECT_TRUE(namesLanguageGap(text)) << text;
+  for (const char *text :
+       {"k.py:1:2: error: shapes differ [ShapeMismatch]",
+        "k.py:1:2: error: x [UnknownName]", "InvalidConstant", ""})
+    EXPECT_FALSE(namesLanguageGap(text)) << text;
 }

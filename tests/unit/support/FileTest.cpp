@@ -55,6 +55,45 @@ TEST(File, FoldersThatCannotBeSyncedAreNoErrors) {
   EXPECT_EQ(syncFolder(folder.path() / "none"), ENOENT);
 }
 
+// Another user of a shared folder cannot stop a write by taking its names.
+TEST(File, TemporaryNamesCannotBePredicted) {
+  TemporaryFolder folder;
+  for (int i = 0; i < 2000; ++i)
+    ASSERT_EQ(::symlink("/nonexistent",
+                        (folder.path() / (".x." + std::to_string(::getpid()) +
+                                          "." + std::to_string(i) + ".tmp"))
+                            .c_str()),
+              0);
+  EXPECT_NO_THROW(writeFile(folder.path() / "x", "text"));
+  EXPECT_EQ(readFile(folder.path() / "x"), "text");
+}
+
+TEST(File, WithoutDescriptorsTheHintNamesTheLimit) {
+  TemporaryFolder folder;
+  writeFile(folder.path() / "x", "");
+  rlimit old;
+  ::getrlimit(RLIMIT_NOFILE, &old);
+  rlimit none = old;
+  none.rlim_cur = 0;
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  std::string hints[2];
+  try {
+    readFile(folder.path() / "x");
+  } catch (const Error &error) {
+    hints[0] = error.hint;
+  }
+  try {
+    writeFile(folder.path() / "y", "");
+  } catch (const Error &error) {
+    hints[1] = error.hint;
+  }
+  ::setrlimit(RLIMIT_NOFILE, &old);
+  for (const std::string &hint : hints)
+    EXPECT_NE(hint.find("no free file descriptors (its limit is 0)"),
+              std::string::npos)
+        << hint;
+}
+
 TEST(File, AReaderNeverSeesHalfAFile) {
   TemporaryFolder folder;
   const fs::path path = folder.path() / "x";

@@ -3,6 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/Json.h"
 
+#include "support/Safetensors.h"
+#include "support/ShallowJson.h"
+
 #include <gtest/gtest.h>
 using namespace tessera;
 
@@ -56,4 +59,39 @@ TEST(Json, NestedTooDeepIsAnError) {
     } catch (const Error &error) {
       EXPECT_EQ(error.message, "document is nested deeper than 200");
     }
+}
+
+// A deep value parses; copying it would overflow the stack.
+TEST(Json, DeepTextIsNotParsed) {
+  const auto nested = [](size_t depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
+  EXPECT_TRUE(parseShallowJson(nested(200)).is_array());
+  EXPECT_TRUE(parseJson(nested(200), "x").is_array());
+  for (const std::string &text :
+       {nested(201), nested(1'000'000), std::string(1'000'000, '['),
+        "{\"step\": " + nested(1'000'000) + "}",
+        "[\"\\\"]\", " + nested(200) + "]"}) {
+    EXPECT_TRUE(parseShallowJson(text).is_discarded());
+    EXPECT_THROW(parseJson(text, "x"), Error);
+  }
+  // Brackets in a string are text.
+  const Json text = parseShallowJson("[\"\\\\\\\"" + nested(300) + "\"]");
+  ASSERT_TRUE(text.is_array());
+  EXPECT_EQ(text[0].get<std::string>(), "\\\"" + nested(300));
+  EXPECT_TRUE(parseShallowJson("[1").is_discarded());
+}
+
+TEST(Json, DeepHeadersOfTensorFiles) {
+  std::string deep = "{\"a\": " + std::string(1'000'000, '[') +
+                     std::string(1'000'000, ']') + "}";
+  std::string file;
+  for (size_t i = 0, length = deep.size(); i < 8; ++i)
+    file += char(length >> (8 * i) & 0xff);
+  try {
+    locateTensors(file + deep, "x.safetensors");
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_EQ(error.message, "x.safetensors: the header is no JSON");
+  }
 }

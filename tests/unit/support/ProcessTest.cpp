@@ -10,6 +10,8 @@
 
 #include <csignal>
 #include <fcntl.h>
+#include <filesystem>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <thread>
@@ -50,12 +52,98 @@ TEST(Process, CollectsOutputAndStatus) {
   EXPECT_FALSE(result.status.ok());
 }
 
+// Descriptors go to the child's numbers without copies far above them.
+TEST(Process, FewDescriptorsAreEnough) {
+  rlimit old;
+  ::getrlimit(RLIMIT_NOFILE, &old);
+  rlimit small = old;
+  small.rlim_cur = 32; // this test has no more than that open
+  ::setrlimit(RLIMIT_NOFILE, &small);
+  std::string output, failure;
+  try {
+    output = runCommand(shell("echo out"), 10s).output;
+  } catch (const Error &error) {
+    failure = error.what();
+  }
+  ::setrlimit(RLIMIT_NOFILE, &old);
+  EXPECT_EQ(output, "out\n") << failure;
+}
+
+TEST(Process, WithoutDescriptorsTheHintNamesTheLimit) {
+  rlimit old;
+  ::getrlimit(RLIMIT_NOFILE, &old);
+  // Its two numbers are free, and nothing above them.
+  const UniqueFd low(::dup(0));
+  rlimit small = old;
+  small.rlim_cur = rlim_t(low.get()) + 1;
+  SpawnOptions options;
+  options.arguments = shell("true");
+  options.descriptors = {{low.get() + 1, low.get()}};
+  ::setrlimit(RLIMIT_NOFILE, &small);
+  std::string text;
+  try {
+    Process::spawn(options).wait();
+  } catch (const Error &error) {
+    text = error.what();
+  }
+  ::setrlimit(RLIMIT_NOFILE, &old);
+  EXPECT_NE(text.find("cannot start /bin/sh: Too many open files"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("HINT: this process has no free file descriptors"),
+            std::string::npos)
+      << text;
+}
+
+// Sources of all orders: below, at and above the numbers that are wanted.
+TEST(Process, DescriptorsOfOverlappingNumbers) {
+  std::vector<UniqueFd> files;
+  TemporaryFolder folder;
+  for (int i = 0; i < 6; ++i) {
+    writeFile(folder.path() / "n", std::to_string(i));
+    files.emplace_back(
+        ::open((folder.path() / "n").c_str(), O_RDONLY | O_CLOEXEC));
+  }
+  const int first = files[0].get();
+  // Each file goes to the number of the next one, the last to the first's.
+  std::vector<std::pair<int, int>> descriptors;
+  std::string script, wanted;
+  for (int i = 0; i < 6; ++i) {
+    descriptors.push_back(
+        {files[size_t(i + 1) % 6].get(), files[size_t(i)].get()});
+    script +=
+        "cat /dev/fd/" + std::to_string(files[size_t(i + 1) % 6].get()) + ";";
+    wanted += std::to_string(i);
+  }
+  ASSERT_GE(first, 3);
+  EXPECT_EQ(runCommand(shell(script), 10s, {}, descriptors).output, wanted);
+}
+
 TEST(Process, EnvironmentIsAddedAndReplaced) {
   ::setenv("TESSERA_TEST_VALUE", "old", 1);
   auto result = runCommand(shell("echo $TESSERA_TEST_VALUE $HOME"), 10s,
                            {"TESSERA_TEST_VALUE=new", "HOME=/h"});
   ::unsetenv("TESSERA_TEST_VALUE");
   EXPECT_EQ(result.output, "new /h\n");
+}
+
+TEST(Process, AToolSeesAnEmptyFolder) {
+  TemporaryFolder folder;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  writeFile("kernel.py", "here");
+  writeFile("tool", "#!/bin/sh\nls -a | wc -l; pwd; touch made\n");
+  std::filesystem::permissions("tool", std::filesystem::perms::owner_all);
+  const auto run = [] { return runTool({"./tool"}, 10s); };
+  const std::string first = run().output, second = run().output;
+  std::filesystem::current_path(before);
+  // "." and ".."; another folder each time, which is gone afterwards.
+  EXPECT_EQ(first.substr(0, 3), "2\n/");
+  EXPECT_EQ(second.substr(0, 3), "2\n/");
+  EXPECT_NE(first, second);
+  EXPECT_FALSE(std::filesystem::exists(first.substr(2, first.size() - 3)));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "made"));
+  EXPECT_THROW(runTool({"./tool-that-is-missing"}, 1s), Error);
 }
 
 TEST(Process, MissingProgramIsAnError) {

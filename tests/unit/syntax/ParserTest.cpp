@@ -71,8 +71,12 @@ TEST(Parser, BadTextIsReportedWithItsPlaceAndAHint) {
       {{D::UnsupportedSyntax, 3, "import x\n"}, true},
       {{D::UnsupportedSyntax, 3, "a[0] = 1\n"}, true},
       {{D::UnsupportedSyntax, 3, "x = f'{a:3d}'\n"}, true},
-      {{D::UnsupportedSyntax, 3, "x = f'{a!r}'\n"}, true},
-      {{D::UnsupportedSyntax, 3, "x = f'{a=}'\n"}, true},
+      {{D::UnsupportedSyntax, 3, "x = f'{a!a}'\n"}, true},
+      {{D::UnsupportedSyntax, 3, "x = f'{a!r:>9}'\n"}, true},
+      {{D::UnsupportedSyntax, 3, "x = b'a'\n"}, true},
+      {{D::UnsupportedSyntax, 3, "x = 2j\n"}, true},
+      {{D::InvalidString, 3, "x = '\\N{DASH}'\n"}, true},
+      {{D::InvalidText, 3, "x = \xc3\xa9\n"}, true},
       {{D::InvalidString, 3, "x = f'{a'\n"}, true},
       {{D::InvalidString, 3, "x = f'a}'\n"}, true},
       {{D::SyntaxError, 3, "x = f'{}'\n"}, true},
@@ -91,13 +95,12 @@ TEST(Parser, BadTextIsReportedWithItsPlaceAndAHint) {
       {{D::InvalidNumber, 1, "x = 0x\n"}, false},
       {{D::InvalidNumber, 1, "x = 012\n"}, false},
       {{D::InvalidNumber, 1, "x = 1__0\n"}, false},
-      {{D::InvalidNumber, 1, "x = 170141183460469231731687303715884105728\n"},
-       false},
-      {{D::InvalidNumber, 1, "x = 0x80000000000000000000000000000000\n"},
-       false},
-      {{D::InvalidNumber, 1,
+      {{D::InvalidNumber, 3, "x = 170141183460469231731687303715884105728\n"},
+       true},
+      {{D::InvalidNumber, 3, "x = 0x80000000000000000000000000000000\n"}, true},
+      {{D::InvalidNumber, 3,
         "x = 0o2000000000000000000000000000000000000000000\n"},
-       false},
+       true},
       {{D::SyntaxError, 1, "@jit 3\ndef f(a):\n    pass\n"}, false},
       {{D::SyntaxError, 1, "@jit 1 def f(a):\n    pass\n"}, false},
       {{D::InvalidString, 1, "x = 'abc\n"}, false},
@@ -165,15 +168,119 @@ def k(p):
                    "os.environ['A'] k ");
 }
 
+// Python that kernels do not have, in statements around them.
+TEST(Parser, HostStatementsOfPythonAreSkipped) {
+  for (const char *text : {
+           R"(x = b'a' + rb'\u' + Rb"""c
+""" + b'\N{'
+)",
+           R"(x = u'a' + '\N{EM DASH}' + '\ud800'
+)",
+           "x = (y := 3) + 1_000.5e-1_0j + 0o17 + 1if y else 2\n",
+           "x = {n for n in (1, 2)} - {*a, *b}\n",
+           "x = lambda *args, k=1, **more: args\n",
+           "x = lambda a, /, b: a\n",
+           "x = f(a, *b, c=1, *d, **e)\n",
+           "x = a[*b, 1:2, ...]\n",
+           "a.b: int = 3\n",
+           "a['b'] += 3\n",
+           "x = 170141183460469231731687303715884105728\n",
+           "na\xc3\xafve = gr\xc3\xb6\n",
+           "from math import *\n",
+           "match x:\n    case {'a': b}:\n        pass\n    case _: y = 1\n",
+           "match = 3\ntype = match\nprint(match, type)\n",
+           "type X[T] = list[T]\n",
+           "def f[T: int](a: T, /, *b, c=b'', **d) -> T:\n    return b''\n",
+           "async def f():\n    async with a as b: await c\n",
+           "class C[T](A, metaclass=B):\n    x = b''\n",
+           "@dec(b'', (y := 2), *z)\ndef f(): pass\n",
+           "@a.b[c](lambda: (yield))\nclass D: pass\n",
+           "@overload\ndef f(a: int): ...\n@overload\ndef f(a: str): ...\n"
+           "def f(a): return a\n",
+           "with (open(a) as b, c as (d, e)):\n    x = b''\n",
+           "for a, *b in c: x = b''\nelse:\n    y = 1\n",
+           "while (y := f()):\n    break\n",
+           "try:\n    x = b''\nexcept* E as e:\n    pass\nfinally: y = 1\n",
+           "del a, b[0]\n",
+           R"(x = f'{a!r:>{w}} {b=} {{}} {c["d"]:%Y-%m-%d}'
+)",
+           R"(x = f"{a["b"]} {f"{c["d"]}"}" f'''{
+ a # }
+ }'''
+)",
+           R"(x = rf'\{a}\d{{2}}' + f'\N{DASH}{b}'
+)",
+           "x = f'{a:{b}{c!r:>{d}}}' + f'{lambda_}' + f'{a != b}'\n",
+           "x = t'{a}'\n",
+           "if a: x = b''\nelif b: x = 1\nelse: x = {n for n in y}\n",
+           "x = a if b else lambda: c\nassert x, b''\n",
+           "x = [*a, *(b'',)]; y = 2\n",
+           "x = \\\n    b''\n",
+           "__all__ += ['a']\n",
+       }) {
+    ParseResult result = parse(source(
+        std::string(text) + "@triton.jit\ndef k(a):\n    return a + 1\n"));
+    for (const Diagnostic &diagnostic : result.diagnostics)
+      ADD_FAILURE() << text << diagnostic.render();
+    ASSERT_TRUE(result.module->findFunction("k")) << text;
+    EXPECT_TRUE(result.module->findFunction("k")->isJit) << text;
+    EXPECT_EQ(dump(*result.module->findFunction("k")->body.at(0)),
+              "return (a + 1)\n")
+        << text;
+  }
+}
+
+std::string kernelsOf(const std::string &text) {
+  ParseResult result = parse(source(text));
+  for (const Diagnostic &diagnostic : result.diagnostics)
+    ADD_FAILURE() << diagnostic.render();
+  std::string names;
+  for (const Block *block : {&result.module->body, &result.module->nested})
+    for (const StmtPtr &stmt : *block)
+      if (const auto *function = stmt->as<FunctionDef>();
+          function && function->isJit)
+        names += function->name + " ";
+  return names;
+}
+
+TEST(Parser, OnlyTritonsJitMakesKernels) {
+  const std::pair<const char *, const char *> cases[] = {
+      {"import triton as t\n@t.jit\ndef k(): pass\n", "k "},
+      {"from triton import jit\n@jit\ndef k(): pass\n", "k "},
+      {"from triton import jit as j\n@j\ndef k(): pass\n", "k "},
+      {"import triton\n@cached(1)\n@triton.jit(debug=True)\n@x\ndef k(): "
+       "pass\n",
+       "k "},
+      {"from .compat import triton\n@triton.jit\ndef k(): pass\n", "k "},
+      {"from tessera import triton\n@triton.jit\ndef k(): pass\n", "k "},
+      {"import tessera\n@tessera.jit\ndef k(): pass\n", "k "},
+      {"import numba\n@numba.jit(nopython=True)\ndef k(): pass\n", ""},
+      {"from numba import jit\n@jit\ndef k(): pass\n", ""},
+      {"import torch\n@torch.jit.script\ndef k(): pass\n", ""},
+      {"import tilelang as other\n@other.jit\ndef k(): pass\n", ""},
+      {"from triton.experimental import gluon\n@gluon.jit\ndef k(): pass\n",
+       ""},
+      {"try:\n    import triton\nexcept ImportError:\n    pass\n"
+       "if triton:\n    @triton.jit\n    def k(): pass\n",
+       "k "},
+      {"import triton\ndef f(n):\n    @triton.jit\n    def k(a, b): pass\n"
+       "    return k\nclass C:\n    @staticmethod\n    @triton.jit\n"
+       "    def m(*a): pass\n    @property\n    def p(self): pass\n",
+       "k m "}};
+  for (const auto &[text, names] : cases)
+    EXPECT_EQ(kernelsOf(text), names) << text;
+}
+
 TEST(Parser, LimitsAreErrors) {
+  const std::string kernel = "@jit\ndef f(a):\n    x = ";
   for (const std::string &text :
-       {"x = " + std::string(5000, '(') + "1", "x = " + std::string(5000, '-'),
+       {"x = " + std::string(5000, '(') + "1", kernel + std::string(5000, '-'),
         std::string(2 << 20, '#')}) {
     ParseResult result = parse(source(text));
     ASSERT_FALSE(result.ok());
     EXPECT_EQ(result.diagnostics[0].id, DiagnosticId::TooComplex);
   }
-  std::string chain = "x = a";
+  std::string chain = kernel + "a";
   for (int i = 0; i < 100000; ++i)
     chain += "+a";
   EXPECT_EQ(parse(source(chain)).diagnostics[0].id, DiagnosticId::TooComplex);

@@ -18,7 +18,7 @@
 namespace tessera::syntax {
 namespace {
 
-const std::string header = "import math\nimport triton\n"
+const std::string header = "import math\nimport torch\nimport triton\n"
                            "import triton.language as tl\n";
 
 std::shared_ptr<const Program>
@@ -96,7 +96,24 @@ TEST(Evaluate, AsPython) {
        "170141183460469231731687303715884105727"},
       {"0o1777777777777777777777777777777777777777777",
        "170141183460469231731687303715884105727"},
-      {"sum(x for x in range(5))", "10"}};
+      {"sum(x for x in range(5))", "10"},
+      {"f'{1 + 1=} {\"a\"!r} {\"a\"!s} {[1] = }'",
+       "\"1 + 1=2 'a' a [1] = [1]\""},
+      {"f\"{ {\"a\": 'b'}[\"a\"] }\"", "'b'"},
+      {"f'''a \"'{1}\"' {2}'''", "'a \"\\'1\"\\' 2'"},
+      {"rf'\\{1}\\d{2}' + f'\\x41\\\"{3}'", "'\\\\1\\\\d2A\"3'"},
+      // As torch.finfo and torch.iinfo give them.
+      {"torch.finfo(torch.float8_e4m3fn).min", "-448.0"},
+      {"torch.finfo(torch.float8_e5m2).max", "57344.0"},
+      {"torch.finfo(torch.bfloat16).max", "3.3895313892515355e+38"},
+      {"torch.finfo(torch.float16).eps", "0.0009765625"},
+      {"torch.finfo(torch.float32).tiny", "1.1754943508222875e-38"},
+      {"torch.finfo(torch.float32).max", "3.4028234663852886e+38"},
+      {"torch.finfo(torch.float64).eps", "2.220446049250313e-16"},
+      {"torch.finfo(torch.half).bits", "16"},
+      {"torch.iinfo(torch.int64).min", "-9223372036854775808"},
+      {"torch.iinfo(torch.uint8).max", "255"},
+      {"math.tau", "6.283185307179586"}};
   for (const auto &[expression, expected] : cases)
     EXPECT_EQ(constant(expression), expected) << expression;
 }
@@ -307,6 +324,151 @@ def f(a):
   // The canonical text is its own canonical text.
   auto again = Program::load("again.py", text, nullptr);
   EXPECT_EQ(expand(*again, again->kernel("f")).text, text);
+}
+
+// What a kernel needs of code that is not read is an error of the use.
+TEST(Program, UnreadNamesAreErrorsOfTheirUse) {
+  const std::string text = R"(
+A = {n for n in (1, 2)}
+for B in range(3):
+    C = B
+D: int = (lambda *a: 1)()
+if (E := 4) > 3: pass
+async def background():
+    H = 8
+    I = 9
+G = A
+F = 5
+F += 1
+H = 7
+@triton.jit
+def f(a, n: tl.constexpr = H):
+    pass
+)";
+  auto loaded = program(text);
+  const FunctionDef &kernel = loaded->kernel("f");
+  for (const char *name : {"A", "B", "C", "D", "E"}) {
+    const auto symbol = loaded->lookup(kernel, name);
+    ASSERT_TRUE(symbol) << name;
+    EXPECT_EQ(symbol->kind, Symbol::Kind::Unread) << name;
+    EXPECT_EQ(symbol->why.substr(0, 9), "dir/k.py:") << symbol->why;
+    EXPECT_FALSE(symbol->hint.empty());
+  }
+  EXPECT_EQ(loaded->lookup(kernel, "A")->why,
+            "dir/k.py:6: a set comprehension is not supported");
+  EXPECT_EQ(loaded->lookup(kernel, "H")->value.repr(), "7");
+  EXPECT_EQ(loaded->lookup(kernel, "background")->kind, Symbol::Kind::Unread);
+  EXPECT_FALSE(loaded->lookup(kernel, "I"));
+  EXPECT_EQ(errorOf([&] { loaded->lookup(kernel, "F"); }),
+            DiagnosticId::InvalidConstant);
+  try {
+    loaded->lookup(kernel, "G");
+    FAIL();
+  } catch (const CompileError &error) {
+    EXPECT_NE(error.diagnostics.at(0).message.find("dir/k.py:6"),
+              std::string::npos)
+        << error.diagnostics[0].message;
+    EXPECT_EQ(error.diagnostics[0].range.line, 14u);
+  }
+}
+
+// A kernel that cannot be compiled is listed with the reason and does not stop
+// the others.
+TEST(Program, ListsWhatIsNotSupported) {
+  auto loaded = program(R"(
+@triton.jit
+def good(a):
+    pass
+@triton.jit
+def handles(a, B: tl.constexpr):
+    try:
+        pass
+    except ValueError:
+        pass
+@triton.jit
+def spread(*a):
+    pass
+@triton.autotune(configs=[triton.Config({"Z": 1})], key=[])
+@triton.jit
+def wrong(a):
+    pass
+@cached(3)
+@triton.jit
+def undefined(a):
+    pass
+@triton.jit
+def reads(a, B: tl.constexpr = elsewhere.VALUE):
+    pass
+def factory():
+    @triton.jit
+    def inner(a, b):
+        pass
+)");
+  std::string all;
+  for (const ListedKernel &kernel : listKernels(*loaded)) {
+    using Outcome = ListedKernel::Outcome;
+    all += kernel.function->name + (kernel.outcome == Outcome::Ok ? " ok\n"
+                                    : kernel.outcome == Outcome::Unsupported
+                                        ? " unsupported\n"
+                                        : " error\n");
+    EXPECT_EQ(kernel.problems.empty(), kernel.outcome == Outcome::Ok);
+  }
+  EXPECT_EQ(all, "good ok\nhandles unsupported\nspread unsupported\n"
+                 "wrong error\nundefined error\nreads unsupported\n"
+                 "inner unsupported\n");
+  EXPECT_EQ(errorOf([&] { makeRequest(*loaded, "handles"); }),
+            DiagnosticId::UnsupportedSyntax);
+  EXPECT_NE(makeRequest(*loaded, "good").text.find("def good"),
+            std::string::npos);
+}
+
+// A decorator above triton.jit wraps the launch; one below gives triton.jit
+// another function.
+TEST(Decorators, UnknownDecoratorsAboveJitMatterToLaunchesAlone) {
+  const std::string imports =
+      "from functools import lru_cache\nfrom triton import jit as make\n";
+  auto loaded = program(imports + "@lru_cache(3)\n@triton.autotune(configs="
+                                  "[triton.Config({'B': 1})], key=['x', 'a'])\n"
+                                  "@make\n"
+                                  "def f(a, B: tl.constexpr):\n    pass\n");
+  KernelInfo info = describeKernel(*loaded, loaded->kernel("f"));
+  EXPECT_NE(info.unreadConfigs.find("lru_cache"), std::string::npos);
+  EXPECT_EQ(info.key, std::vector<std::string>{"a"}); // Triton passes over x
+  EXPECT_EQ(info.configs.size(), 1u);
+  const std::string text = makeRequest(*loaded, "f").text;
+  EXPECT_NE(text.find("@make\ndef f"), std::string::npos) << text;
+  auto below = program(imports + "@triton.jit\n@lru_cache(3)\n"
+                                 "def f(a, B: tl.constexpr):\n    pass\n");
+  EXPECT_EQ(errorOf([&] { describeKernel(*below, below->kernel("f")); }),
+            DiagnosticId::InvalidDecorator);
+  EXPECT_EQ(errorOf([&] { makeRequest(*below, "f"); }),
+            DiagnosticId::InvalidDecorator);
+}
+
+// Imports are followed where a kernel needs a name of them.
+TEST(Program, ImportsThatNoKernelNeedsAreNotRead) {
+  const std::map<std::string, std::string> others = {
+      {"dir/broken.py", "x = = 1\ndef host(): pass\n"},
+      {"dir/pack/__init__.py", "from .deep import *\nfrom math import *\n"},
+      {"dir/pack/deep.py", "WIDTH = 8\n_HIDDEN = 9\n"}};
+  const std::string body = "from .broken import host\n"
+                           "from .nowhere import other\n"
+                           "from . import beside\n"
+                           "from .pack import *\n"
+                           "@triton.jit\ndef f(a):\n    tl.store(a, WIDTH)\n";
+  auto loaded = program(body, others);
+  const FunctionDef &kernel = loaded->kernel("f");
+  EXPECT_EQ(loaded->files().size(), 1u);
+  EXPECT_NE(makeRequest(*loaded, "f").text.find("WIDTH = 8"),
+            std::string::npos);
+  EXPECT_EQ(makeRequest(*loaded, "f").sources.size(), 3u);
+  EXPECT_EQ(errorOf([&] { loaded->lookup(kernel, "host"); }),
+            DiagnosticId::SyntaxError);
+  for (const char *name : {"other", "beside"})
+    EXPECT_EQ(errorOf([&] { loaded->lookup(kernel, name); }),
+              DiagnosticId::ImportFailed);
+  EXPECT_FALSE(loaded->lookup(kernel, "_HIDDEN"));
+  EXPECT_EQ(loaded->lookup(kernel, "pi")->path, "math.pi");
 }
 
 TEST(Decorators, MistakesAreReported) {
@@ -524,14 +686,18 @@ TEST(Expand, RequestsLoadWithoutFiles) {
   EXPECT_EQ(makeRequest(*again, "f").key(), request.key());
 }
 
-TEST(Program, MissingImportsAreErrors) {
-  EXPECT_EQ(errorOf([] { program("from .gone import x\n"); }),
-            DiagnosticId::ImportFailed);
-  EXPECT_EQ(errorOf([] {
-              program("from .common import thrice\n",
-                      {{"dir/common.py", common}});
-            }),
-            DiagnosticId::ImportFailed);
+TEST(Program, MissingImportsAreErrorsOfTheirUse) {
+  const auto use = [](const std::string &module, const std::string &name) {
+    return errorOf([&] {
+      makeRequest(*program("from ." + module + " import " + name +
+                               "\n@triton.jit\ndef f(p):\n    " + name +
+                               "(p)\n",
+                           {{"dir/common.py", common}}),
+                  "f");
+    });
+  };
+  EXPECT_EQ(use("gone", "x"), DiagnosticId::ImportFailed);
+  EXPECT_EQ(use("common", "thrice"), DiagnosticId::ImportFailed);
   EXPECT_THROW(program("")->kernel("f"), Error);
 }
 
@@ -618,10 +784,24 @@ TEST(Request, MalformedJsonIsAnError) {
   result.meta.threads = 256;
   result.meta.sharedBytes = 166912;
   result.meta.minBlocks = 5;
+  result.meta.params = {{"X", "pointer", "*fp32"},
+                        {"n", "scalar", "i32"},
+                        {"Y", "pointer", "*fp32"}};
+  result.meta.disjoint = {{0, 2}};
   const CompileResult read = CompileResult::fromJson(result.toJson());
   EXPECT_EQ(read.meta.threads, 256u);
   EXPECT_EQ(read.meta.sharedBytes, 166912u);
   EXPECT_EQ(read.meta.minBlocks, 5u);
+  EXPECT_EQ(read.meta.disjoint, result.meta.disjoint);
+  for (const char *bad : {"[[0,1]]", "[[0,3]]", "[[0]]", "[0,2]", "{}",
+                          "[[0,2,0]]", "[[0,-1]]", "[[0,\"Y\"]]"}) {
+    std::string text = result.toJson();
+    const std::string good = "\"disjoint\":[[0,2]]";
+    const size_t at = text.find(good);
+    ASSERT_NE(at, std::string::npos) << text;
+    text.replace(at, good.size(), std::string("\"disjoint\":") + bad);
+    EXPECT_THROW(CompileResult::fromJson(text), Error) << bad;
+  }
   for (const char *bad : {R"("threads":-1)", R"("threads":1.5)",
                           R"("threads":2048)", R"("shared_bytes":"8")",
                           R"("shared_bytes":4294967296)", R"("min_blocks":65)"})

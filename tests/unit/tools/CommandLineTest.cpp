@@ -144,8 +144,9 @@ TEST_F(CommandLine, OutputGoesThroughLinks) {
 // A pipe beside the kernel file is no module, and opening it would never end.
 TEST_F(CommandLine, AnImportOfAPipeIsAnError) {
   ASSERT_EQ(::mkfifo((folder.path() / "helper.py").c_str(), 0600), 0);
-  writeFile(folder.path() / "add.py",
-            "from .helper import twice\n" + std::string(source));
+  writeFile(folder.path() / "add.py", "from .helper import twice\n" +
+                                          std::string(source) +
+                                          "    tl.store(y, twice(n))\n");
   const CommandResult result = run({"compile", file(), "-o", out()});
   EXPECT_FALSE(result.timedOut);
   EXPECT_EQ(result.status.code, 1);
@@ -273,4 +274,93 @@ TEST_F(CommandLine, ListsAndVersion) {
                            "  --instance add_large\n");
   const CommandResult version = run({"version"});
   EXPECT_NE(version.output.find("target cpu:x86-64-v"), std::string::npos);
+}
+
+// One kernel that cannot be compiled does not hide the others.
+TEST_F(CommandLine, ListsKernelsThatAreNotSupported) {
+  writeFile(folder.path() / "mixed.py", R"(import triton
+import triton.language as tl
+from elsewhere import *
+DATA = b"\xff"
+
+
+@triton.jit
+def good(x, N: tl.constexpr):
+    tl.store(x, N)
+
+
+@triton.jit
+def handles(x, n):
+    try:
+        tl.store(x, n)
+    except ValueError:
+        pass
+
+
+def factory(n):
+    @triton.jit
+    def inner(y):
+        tl.store(y, n)
+    return inner
+)");
+  const std::string path = (folder.path() / "mixed.py").string();
+  const CommandResult listed = run({"compile", path, "--list"});
+  EXPECT_EQ(listed.status.code, 0) << listed.errors;
+  EXPECT_EQ(listed.output,
+            "good(x, N: constexpr)\n"
+            "handles(x, n)\n"
+            "  unsupported: " +
+                path +
+                ":14: `try` is not supported\n"
+                "inner(y)\n"
+                "  unsupported: " +
+                path + ":22: `inner` is defined inside a function or class\n");
+  const Json manifest =
+      parseJson(run({"compile", path, "--list", "--json"}).output, "manifest");
+  ASSERT_EQ(manifest["kernels"].size(), 3u);
+  EXPECT_FALSE(manifest["kernels"][0].contains("unsupported"));
+  EXPECT_EQ(manifest["kernels"][1]["unsupported"][0], "`try` is not supported");
+  const CommandResult compiled =
+      run({"compile", path, "-k", "handles", "-s", "x=*i32, n=i32"});
+  EXPECT_EQ(compiled.status.code, 1);
+  EXPECT_NE(compiled.errors.find("[UnsupportedSyntax]"), std::string::npos);
+}
+
+// The types of an example follow from what the kernel does with an argument,
+// and the hint can be written as it is printed.
+TEST_F(CommandLine, ExamplesOfTypesNameTheCause) {
+  writeFile(folder.path() / "plain.py", R"(import triton
+import triton.language as tl
+
+
+@triton.jit
+def f(X, LSE, Base, n, B: tl.constexpr):
+    at = tl.arange(0, B)
+    where = Base + at * n
+    x = tl.load(X + at, mask=at < n)
+    for _ in range(n):
+        tl.atomic_add(where[:, None], x[:, None])
+    tl.store((LSE + at), x, mask=at < n)
+)");
+  const CommandResult plain =
+      run({"compile", (folder.path() / "plain.py").string()});
+  EXPECT_NE(plain.errors.find(
+                "-s \"X=*fp32:16, LSE=*fp32:16, Base=*fp32:16, n=i32, B=64\""),
+            std::string::npos)
+      << plain.errors;
+  writeFile(folder.path() / "bare.py",
+            "import triton\nimport triton.language as tl\n\n\n"
+            "# tessera: instance one(X=*fp32:16, LSE=i32, S=\"i32\", B=64)\n"
+            "@triton.jit\ndef f(X, LSE, S, B: tl.constexpr):\n"
+            "    tl.store(X, LSE)\n");
+  const CommandResult bare =
+      run({"compile", (folder.path() / "bare.py").string()});
+  EXPECT_NE(bare.errors.find("the types of a hint are texts"),
+            std::string::npos)
+      << bare.errors;
+  EXPECT_NE(bare.errors.find("HINT: write # tessera: instance "
+                             "one(X=\"*fp32:16\", LSE=\"i32\", S=\"i32\", "
+                             "B=64)"),
+            std::string::npos)
+      << bare.errors;
 }

@@ -2,6 +2,7 @@
 // simulators: results, devices, streams, copies. Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "support/File.h"
+#include "support/Outliers.h"
 #include "tests/simtorch/Driver.h"
 #include "tests/unit/support/TemporaryFolder.h"
 
@@ -142,6 +143,13 @@ void expectNear(const Tensor &got, const Tensor &want, double limit,
           size),
       limit)
       << what;
+  const at::Tensor x = a.contiguous(), y = b.contiguous();
+  const double *got = x.const_data_ptr<double>(),
+               *wanted = y.const_data_ptr<double>();
+  const TensorError error = tensorError(
+      x.numel(), x.dim() ? x.size(-1) : 1, [&](int64_t i) { return got[i]; },
+      [&](int64_t i) { return wanted[i]; }, limit, std::sqrt(1e-2));
+  EXPECT_EQ(error.first, -1) << what;
 }
 
 void expectSameAsCpu(const std::string &op, const Values &arguments,

@@ -90,9 +90,8 @@ TEST_F(LaunchOp, HasNoGradient) {
 TEST_F(LaunchOp, ConstexprsAreNamesAndValues) {
   launch(" G=4,W = 512, D=2**6, DP=64, E=64, EP=64, BM=32, num_warps=2,");
   EXPECT_EQ(tensors[1][0].item<float>(), 1.125f);
-  for (const char *bad :
-       {"G", "=4", "G=", "G=4x", "G=4 4", "G=99999999999999999999", "G=4,,W=1",
-        "**4", "G=4, G=4", "G=unknown", "G=(1, 2)", "G=4)(", "4"})
+  for (const char *bad : {"G", "=4", "G=", "G=4x", "G=4 4", "G=4,,W=1", "**4",
+                          "G=4, G=4", "G=unknown", "G=4)(", "4"})
     EXPECT_NE(failure(bad).find("write NAME=value"), std::string::npos)
         << failure(bad);
   EXPECT_NE(failure("num_stages=-1").find("pass an integer from 0 to 64"),

@@ -2,6 +2,7 @@
 // without a feature, variables, batch sizes, the page made from the table.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "trainer/settings/NsaVibe.h"
 #include "trainer/settings/Setting.h"
 
 #include "support/Error.h"
@@ -311,6 +312,7 @@ TEST(Settings, ConfigsOfThePythonSystemAreThereWithTheirMeaning) {
     EXPECT_EQ(c.seed, 1337);
     EXPECT_EQ(c.model.gateMode, models::GateMode::Softmax);
     EXPECT_EQ(c.model.gateInput, models::GateInput::QueryMean);
+    EXPECT_EQ(c.model.mlp, models::MlpKind::Silu);
     EXPECT_TRUE(folders.insert(c.out).second) << "in one folder: " << c.out;
   }
   // Two processes share the batches of those for two GPUs.
@@ -319,6 +321,37 @@ TEST(Settings, ConfigsOfThePythonSystemAreThereWithTheirMeaning) {
                        {}, 2)
                 .deviceBatchSize,
             1);
+}
+
+// A file for nsa-vibe is read as it is; what its model would have been where
+// the file says nothing is named.
+TEST(Settings, AFileForNsaVibeNamesEachDifference) {
+  const std::string file = "model: {dim: 64, n_layers: 1, n_heads: 4}\n"
+                           "nsa: {phi: avg}\n"
+                           "runtime: {use_flash: false}\n"
+                           "train: {steps: 3, save_every: 0}\n";
+  const auto warning = [](const std::string &text,
+                          const std::vector<std::string> &overrides) {
+    return nsaVibeWarning(parseConfig(text, "theirs.yaml", overrides, {}, 1));
+  };
+  EXPECT_EQ(
+      warning(file, {}),
+      "WARNING: theirs.yaml is a file for nsa-vibe, which trains another model "
+      "where the file says nothing: model.mlp is relu2 (nsa-vibe: silu), "
+      "nsa.gate is sigmoid (nsa-vibe: softmax), nsa.gate_input is x (nsa-vibe: "
+      "q_mean), train.beta2 is 0.95 (nsa-vibe: 0.999); docs/training.md lists "
+      "the differences");
+  const std::string folder = "train: {out_dir: runs/x, weight_decay: 0.01}\n";
+  EXPECT_NE(warning(folder, {})
+                .find("train.save_every is 200 (nsa-vibe: 0), "
+                      "train.weight_decay is for matrices"),
+            std::string::npos)
+      << warning(folder, {});
+  // What is given is not named, whatever it is.
+  EXPECT_EQ(warning(file, {"model.mlp=silu", "nsa.gate=sigmoid",
+                           "nsa.gate_input=q_mean", "train.beta2=0.98"}),
+            "");
+  EXPECT_EQ(warning("train: {steps: 3}\n", {}), "");
 }
 
 // Which part of a batch a process gets is that of the processes there are now.

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <memory>
 
 using namespace tessera;
@@ -260,6 +261,53 @@ TEST(Tables, AnotherBucketIsAnotherLaunch) {
   launch.options.sequence = 1000;
   EXPECT_FALSE(launch.run());
   EXPECT_EQ(launch.tile(), 4);
+}
+
+// Around every power of two: a launch whose length lies in another bucket has
+// another key, one of the same bucket the same. Otherwise a launch runs the
+// code of its neighbour.
+TEST(Tables, LaunchesHaveOneTagForEachBucket) {
+  Launch launch;
+  const UseTable use(entryFor(launch.key(), 64));
+  const auto &device = runtime::findLaunchDevice("cpu");
+  std::map<uint64_t, int64_t> bucketOfTag;
+  std::map<int64_t, uint64_t> tagOfBucket;
+  const auto look = [&](int64_t sequence) {
+    LaunchOptions options;
+    options.sequence = sequence;
+    const uint64_t tag = launchTag(device, options);
+    EXPECT_NE(tag, 0u);
+    EXPECT_EQ(bucketOfTag.emplace(tag, bucketOf(sequence)).first->second,
+              bucketOf(sequence))
+        << sequence;
+    EXPECT_EQ(tagOfBucket.emplace(bucketOf(sequence), tag).first->second, tag)
+        << sequence;
+  };
+  for (int64_t power = 1; power <= longestSequence; power *= 2)
+    for (int64_t sequence : {power - 1, power, power + 1})
+      if (sequence <= longestSequence)
+        look(sequence);
+  EXPECT_EQ(bucketOfTag.size(), 42u); // 0, 1, 2, 4, ..., 2^40
+  // Nor do two tables share a tag.
+  const uint64_t before = bucketOfTag.rbegin()->first;
+  const UseTable other(entryFor(launch.key(), 32));
+  for (int64_t power = 1; power <= longestSequence; power *= 2) {
+    LaunchOptions options;
+    options.sequence = power;
+    EXPECT_GT(launchTag(device, options), before);
+  }
+}
+
+// The ends of the neighbouring buckets of an entry.
+TEST(Tables, ALaunchAtTheEndOfABucketRunsItsOwnCode) {
+  Launch launch;
+  launch.given["D"] = int64_t(16);
+  const UseTable use(entryFor(launch.key(), 64)); // 513 to 1024
+  const PreparedLaunch site(launch.kernel, launch.given);
+  const std::vector<Arg> args = launch.args();
+  for (const auto &[sequence, tile] : std::vector<std::pair<int64_t, int64_t>>{
+           {512, 32}, {513, 64}, {1024, 64}, {1025, 32}, {1024, 64}, {512, 32}})
+    EXPECT_EQ(site.constexprOf("BM", args, {}, sequence), tile) << sequence;
 }
 
 // One call site with sequences of two lengths: each launch has its own code.

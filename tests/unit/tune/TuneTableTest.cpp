@@ -92,6 +92,8 @@ TEST(TuneTable, SurvivesBeingWritten) {
                           {"F", 3.0},
                           {"N", std::string("")},
                           {"null", std::string("null")},
+                          {"S", EncodedConstexpr{R"({"tuple":[4,"a",true]})"}},
+                          {"T", std::string(R"({"tuple":[4]})")},
                           {"X", std::string("12")},
                           {"Y", std::string("true")},
                           {"Z", INT64_MIN}};

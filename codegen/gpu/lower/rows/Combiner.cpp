@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/rows/Combiner.h"
 
+#include "codegen/gpu/kernel/Contraction.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -108,7 +110,7 @@ llvm::Value *Combiner::combineKind(llvm::Value *x, llvm::Value *y, bool fuse) {
       y = b.CreateFPExt(y, b.getFloatTy());
     }
     llvm::Value *sum = isProduct ? b.CreateFMul(x, y) : b.CreateFAdd(x, y);
-    if (fuse && type->isFloatTy())
+    if (fuse && type->isFloatTy() && mayContract(op))
       if (auto *instruction = llvm::dyn_cast<llvm::Instruction>(sum))
         instruction->setHasAllowContract(true);
     return narrow ? b.CreateFPTrunc(sum, type) : sum;

@@ -327,9 +327,8 @@ bool emitConvert(Emitter &e, Operation *op) {
   auto convert = dyn_cast<tile::ConvertLayoutOp>(op);
   if (!convert)
     return false;
-  // By value: layoutOf of another type may move the first.
-  LinearLayout src = e.layoutOf(convert.getSrc().getType()),
-               dst = e.layoutOf(convert.getType());
+  const LinearLayout &src = e.layoutOf(convert.getSrc().getType()),
+                     &dst = e.layoutOf(convert.getType());
   int64_t scratch =
       op->hasAttr(tile::kScratchOffsetAttr) ? e.scratchOffset(op) : 0;
   e.set(convert,

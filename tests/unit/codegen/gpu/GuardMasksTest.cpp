@@ -102,7 +102,10 @@ TEST(GuardMasks, EveryIterationMasksWhatItMust) {
        {Case{1000, 0, 256}, Case{127, 0, 256}, Case{126, 0, 256},
         Case{64, 0, 200}, Case{-5000, 0, 192}, Case{0, 64, 64},
         Case{-70, -192, 0}, Case{top - 63, 0, 128}, Case{top - 62, 0, 128},
-        Case{top, 0, 64}, Case{top - 100, top - 300, top - 100}}) {
+        Case{top, 0, 64}, Case{top - 100, top - 300, top - 100},
+        // Keys n + j pass the end of i32 in the last iteration.
+        Case{100, top - 10, top}, Case{top - 80, top - 75, top},
+        Case{0, top - 63, top}}) {
     std::vector<float> o(64 * 64);
     kernel.run({1}, {data.x, data.y, o, c.first, c.begin, c.end});
     for (int32_t i = 0; i < 64; ++i)

@@ -30,7 +30,7 @@ const char *pointers = R"(
   %yp = tile.addptr %ys, %i : tensor<1024x!tile.ptr<i32>>, tensor<1024xi32>
 )";
 
-GpuKernel kernelOf(const std::string &body, int warps = 8) {
+GpuKernel orderedKernel(const std::string &body, int warps = 8) {
   GpuKernelOptions how;
   how.numWarps = warps;
   return GpuKernel(
@@ -47,7 +47,7 @@ std::vector<int32_t> counted(size_t n) {
 
 // A warp that has stored must not change what another has yet to load.
 TEST(GpuMemoryBarriers, AShiftInPlaceReadsEverythingFirst) {
-  GpuKernel kernel = kernelOf(R"(
+  GpuKernel kernel = orderedKernel(R"(
   %v = tile.load %xp : tensor<1024x!tile.ptr<i32>>
   tile.store %xn, %v : tensor<1024x!tile.ptr<i32>>, tensor<1024xi32>
 )");
@@ -60,7 +60,7 @@ TEST(GpuMemoryBarriers, AShiftInPlaceReadsEverythingFirst) {
 }
 
 TEST(GpuMemoryBarriers, WhatWasStoredIsLoaded) {
-  GpuKernel kernel = kernelOf(R"(
+  GpuKernel kernel = orderedKernel(R"(
   tile.store %xp, %next : tensor<1024x!tile.ptr<i32>>, tensor<1024xi32>
   %v = tile.load %xn : tensor<1024x!tile.ptr<i32>>
   tile.store %yp, %v : tensor<1024x!tile.ptr<i32>>, tensor<1024xi32>
@@ -73,7 +73,7 @@ TEST(GpuMemoryBarriers, WhatWasStoredIsLoaded) {
 }
 
 TEST(GpuMemoryBarriers, EveryIterationOfALoop) {
-  GpuKernel kernel = kernelOf(R"(
+  GpuKernel kernel = orderedKernel(R"(
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   scf.for %k = %c0 to %n step %c1 : i32 {
@@ -89,7 +89,7 @@ TEST(GpuMemoryBarriers, EveryIterationOfALoop) {
 
 // Thread 0 stores a scalar that every thread has loaded.
 TEST(GpuMemoryBarriers, ACounterInMemory) {
-  GpuKernel kernel = kernelOf(R"(
+  GpuKernel kernel = orderedKernel(R"(
   %c1 = arith.constant 1 : i32
   %v = tile.load %x : !tile.ptr<i32>
   %w = arith.addi %v, %c1 : i32
@@ -115,14 +115,16 @@ TEST(GpuMemoryBarriers, AnAtomicComesAfterStores) {
     return "  %o = tile.atomic_rmw xchg %x, %n " + words +
            " : !tile.ptr<i32>, i32\n";
   };
-  EXPECT_EQ(barriers(kernelOf(stores + release(""))), 1);
-  EXPECT_EQ(barriers(kernelOf(stores + release("{sem = \"relaxed\"}"))), 0);
-  EXPECT_EQ(barriers(kernelOf(stores + "  tile.barrier\n" + release(""))), 1);
+  EXPECT_EQ(barriers(orderedKernel(stores + release(""))), 1);
+  EXPECT_EQ(barriers(orderedKernel(stores + release("{sem = \"relaxed\"}"))),
+            0);
+  EXPECT_EQ(barriers(orderedKernel(stores + "  tile.barrier\n" + release(""))),
+            1);
 }
 
 TEST(GpuMemoryBarriers, NothingWhereElementsStayWithTheirThreads) {
   // In place, one output tile after another, two arguments.
-  EXPECT_EQ(barriers(kernelOf(R"(
+  EXPECT_EQ(barriers(orderedKernel(R"(
   %v = tile.load %xp : tensor<1024x!tile.ptr<i32>>
   %w = arith.addi %v, %v : tensor<1024xi32>
   tile.store %xp, %w : tensor<1024x!tile.ptr<i32>>, tensor<1024xi32>
@@ -136,7 +138,7 @@ TEST(GpuMemoryBarriers, NothingWhereElementsStayWithTheirThreads) {
   }
 )")),
             1); // the first tile of y may meet the loop's
-  EXPECT_EQ(barriers(kernelOf(R"(
+  EXPECT_EQ(barriers(orderedKernel(R"(
   %c0 = arith.constant 0 : i32
   %c1024 = arith.constant 1024 : i32
   scf.for %k = %c0 to %n step %c1024 : i32 {
@@ -149,7 +151,7 @@ TEST(GpuMemoryBarriers, NothingWhereElementsStayWithTheirThreads) {
 )")),
             0);
   // A scatter may meet itself in the next iteration.
-  EXPECT_EQ(barriers(kernelOf(R"(
+  EXPECT_EQ(barriers(orderedKernel(R"(
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   scf.for %k = %c0 to %n step %c1 : i32 {

@@ -123,12 +123,14 @@ struct Evaluator {
 // A mask of three numbers %n, %m, %l; %i instead of %n is a loop's counter.
 class Mask {
 public:
-  explicit Mask(const std::string &body, bool wanted = true, int step = 0)
+  explicit Mask(const std::string &body, bool wanted = true, int step = 0,
+                const std::string &begin = "%m")
       : wanted(wanted) {
     std::string text = "func.func @f(%n: i32, %m: i32, %l: i32) {\n";
     if (step)
       text += "%step = arith.constant " + std::to_string(step) +
-              " : i32\nscf.for %i = %m to %l step %step : i32 {\n";
+              " : i32\n%zero = arith.constant 0 : i32\nscf.for %i = " + begin +
+              " to %l step %step : i32 {\n";
     text += body + "tile.assert %mask, \"\" : tensor<4x4xi1>\n";
     text += step ? "}\nreturn\n}\n" : "return\n}\n";
     module = parseSourceString<ModuleOp>(text, &context());
@@ -250,8 +252,9 @@ TEST(TileBounds, NoneCanBeAskedForToo) {
              near({bottom, 0, top}, 8), never);
 }
 
-// A counter never passes the end of i32: no check of it is left in the loop.
-TEST(TileBounds, ACountersStepIsKnownToFit) {
+// A counter may end anywhere below 2^31, also where a range added to it wraps.
+// What rules that out does not change in the loop: a comparison of its end.
+TEST(TileBounds, ACounterMayEndAtTheEndOfItsType) {
   const std::string body = R"(
   %cols = tile.range 0, 4 : tensor<4xi32>
   %is = tile.splat %i : i32 -> tensor<4xi32>
@@ -262,22 +265,75 @@ TEST(TileBounds, ACountersStepIsKnownToFit) {
   %mask = tile.broadcast %row : tensor<1x4xi1> -> tensor<4x4xi1>
 )";
   auto written = [](Mask &mask) {
-    int count = 0;
+    int count = 0, inLoop = 0;
     mask.module->walk([&](Operation *op) {
-      count += isa<arith::AddIOp, arith::CmpIOp, arith::AndIOp>(op) &&
-               !isa<RankedTensorType>(op->getResult(0).getType());
+      if (!isa<arith::AddIOp, arith::CmpIOp, arith::AndIOp>(op) ||
+          isa<RankedTensorType>(op->getResult(0).getType()))
+        return;
+      ++count;
+      auto loop = op->getParentOfType<scf::ForOp>();
+      inLoop += llvm::any_of(op->getOperands(), [&](Value value) {
+        return value == loop.getInductionVar();
+      });
     });
-    return count;
+    return std::pair(count, inLoop);
   };
-  Mask counted(body, true, 4);
-  counted.check(near({bottom + 10, 0, top - 14}, 10), {bottom},
-                near({bottom, 0, top - 14, top}, 10), always);
-  EXPECT_EQ(written(counted), 2); // i + 3 < l
-  // Steps of 2 can leave the counter 2 below the end, the range above it.
-  Mask shorter(body, true, 2);
-  shorter.check(near({bottom + 10, 0, top - 10}, 8), {bottom},
-                near({bottom, 0, top - 10, top}, 8), never);
-  EXPECT_EQ(written(shorter), 4);
+  // Counters n of the loop: it begins there, or `step` times some number
+  // before.
+  auto check = [](const Mask &mask, int64_t step, int64_t multiple) {
+    int held = 0;
+    for (int64_t l : near({bottom + 8, 0, top - 4}, 8))
+      for (int64_t n = std::max(bottom, l - 40); n < l; ++n) {
+        if (n % multiple)
+          continue;
+        auto [claimed, real] = mask.of(n, n - (n - bottom) % step, l);
+        held += claimed;
+        ASSERT_TRUE(real || !claimed) << n << " " << l;
+        if (l <= top - 2) {
+          ASSERT_EQ(claimed, real) << n << " " << l;
+        }
+      }
+    EXPECT_GT(held, 0);
+  };
+  for (int step : {2, 4}) {
+    Mask mask(body, true, step);
+    check(mask, step, 1);
+    // i + 3 < l, l <= 2^31 - 3, and both
+    EXPECT_EQ(written(mask), std::pair(4, 1)) << step;
+  }
+  // A multiple of 4 is at least 3 below the end; a multiple of 2 is not.
+  Mask fours(body, true, 4, "%zero");
+  check(fours, 4, 4);
+  EXPECT_EQ(written(fours), std::pair(2, 1));
+  Mask twos(body, true, 2, "%zero");
+  check(twos, 2, 2);
+  EXPECT_EQ(written(twos), std::pair(4, 1));
+}
+
+// Products and differences of a counter, too.
+TEST(TileBounds, ProductsOfACounterMayWrap) {
+  const std::string body = R"(
+  %cols = tile.range 0, 4 : tensor<4xi32>
+  %three = arith.constant dense<3> : tensor<4xi32>
+  %is = tile.splat %i : i32 -> tensor<4xi32>
+  %triple = arith.muli %is, %three : tensor<4xi32>
+  %pos = arith.subi %triple, %cols : tensor<4xi32>
+  %ls = tile.splat %l : i32 -> tensor<4xi32>
+  %low = arith.cmpi slt, %pos, %ls : tensor<4xi32>
+  %row = tile.expand_dims %low, 0 : tensor<4xi1> -> tensor<1x4xi1>
+  %mask = tile.broadcast %row : tensor<1x4xi1> -> tensor<4x4xi1>
+)";
+  Mask mask(body, true, 4);
+  const int64_t third = top / 3;
+  int held = 0;
+  for (int64_t l : near({bottom + 8, -third, 0, third, top - 4}, 8))
+    for (int64_t n = std::max(bottom, l - 40); n < l; ++n)
+      for (int64_t m : {n, std::max(bottom, n - 4)}) {
+        auto [claimed, real] = mask.of(n, m, l);
+        held += claimed;
+        ASSERT_TRUE(real || !claimed) << n << " " << m << " " << l;
+      }
+  EXPECT_GT(held, 0);
 }
 
 // min(0, max(n, 0)) is 0 and max(min(n, 0), 0) is 0, without an operation.

@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 #include <numeric>
 #include <optional>
+#include <tuple>
 
 using namespace tessera;
 using namespace tessera::trainer;
@@ -153,6 +154,84 @@ TEST(Corpus, DocumentsArePreparedOnce) {
   EXPECT_EQ(fs::last_write_time(kept), made);
   folder.write("d.jsonl", documentLines(61, 'b'));
   EXPECT_NE(loadCorpus(configFor(file)).hash, expected.hash);
+}
+
+// cp -p, rsync -t and tar give another text the time of the earlier one.
+TEST(Corpus, PreparesAnotherTextOfTheSameSizeAndTime) {
+  const TestFolder folder;
+  const OwnDependencies own(folder);
+  namespace fs = std::filesystem;
+  const std::string file = folder.write("d.jsonl", documentLines(60, 'a'));
+  const auto time = fs::last_write_time(file);
+  const Corpus first = loadCorpus(configFor(file));
+  folder.write("d.jsonl", documentLines(60, 'b'));
+  fs::last_write_time(file, time);
+  const Corpus second = loadCorpus(configFor(file));
+  EXPECT_EQ(textOf(first.training).find('b'), std::string::npos);
+  EXPECT_NE(textOf(second.training).find('b'), std::string::npos);
+}
+
+TEST(Corpus, LeavesOutTheRunFolderAndHiddenFiles) {
+  const TestFolder folder;
+  folder.write("text/a.txt", std::string(600, 'a'));
+  folder.write("text/.DS_Store", "x");
+  folder.write("text/.git/config", "y");
+  folder.write("text/run/lock", "12345");
+  folder.write("text/runs/note.txt", std::string(10, 'n'));
+  Config c = configFor(folder.file("text"));
+  c.out = folder.file("text/run");
+  const Corpus corpus = loadCorpus(c);
+  EXPECT_EQ(textOf(corpus.training) + textOf(corpus.heldOut),
+            std::string(600, 'a') + std::string(10, 'n'));
+}
+
+TEST(Corpus, RefusesFilesThatAreNotText) {
+  const TestFolder folder;
+  const std::string body(600, 'x');
+  for (const auto &[name, head, what] :
+       std::vector<std::tuple<const char *, std::string, const char *>>{
+           {"a.txt.gz", "\x1f\x8b\x08", "a gzip file"},
+           {"a.zst", "\x28\xb5\x2f\xfd", "a zstd file"},
+           {"a.xz",
+            std::string("\xfd"
+                        "7zXZ\0",
+                        6),
+            "an xz file"},
+           {"a.bz2", "BZh9", "a bzip2 file"},
+           {"a.zip", "PK\x03\x04", "a zip file"},
+           {"a.npy", "\x93NUMPY", "an array of numpy"},
+           {"a.txt", "\xff\xfe", "UTF-16 text"},
+           {"b.txt", "\xfe\xff", "UTF-16 text"},
+           {"a.bin", "", "no header"}}) {
+    const std::string text =
+        refusal(configFor(folder.write(name, head + body)));
+    EXPECT_NE(text.find(what), std::string::npos) << name << ": " << text;
+  }
+}
+
+TEST(Corpus, HoldsOutFilesByTheWordsOfTheirNames) {
+  const TestFolder folder;
+  folder.write("text/train.txt", std::string(600, 't'));
+  folder.write("text/interval.txt", std::string(100, 'i'));
+  folder.write("text/validation.txt", std::string(300, 'v'));
+  const Corpus c = loadCorpus(configFor(folder.file("text")));
+  EXPECT_EQ(textOf(c.heldOut), std::string(300, 'v'));
+  EXPECT_EQ(c.training.size(), 700);
+  // One file alone is divided, whatever its name.
+  EXPECT_EQ(
+      loadCorpus(configFor(folder.file("text/validation.txt"))).training.size(),
+      285);
+}
+
+TEST(Corpus, NamesTheSizeOfTooFewHeldOutTokens) {
+  const TestFolder folder;
+  folder.write("fw/train_000001.bin", llmcFile(std::vector<uint32_t>(3000, 4)));
+  folder.write("fw/val_000000.bin", llmcFile(std::vector<uint32_t>(5, 3)));
+  const std::string text = refusal(configFor(folder.file("fw")));
+  EXPECT_NE(text.find("has 5 tokens in the files whose names say that they are "
+                      "held out, and 3000 in the others"),
+            std::string::npos)
+      << text;
 }
 
 // A text that is torn leaves nothing that counts as prepared.

@@ -29,7 +29,10 @@ protected:
 
   Fetched fetch(const std::string &list, const std::string &mirror = "") {
     lines.clear();
-    return fetchData({folder.write("list", list), folder.file("out"), mirror},
+    options.list = folder.write("list", list);
+    options.out = folder.file("out");
+    options.mirror = mirror;
+    return fetchData(options,
                      [&](const std::string &line) { lines += line + "\n"; });
   }
   std::string refused(const std::string &list, const std::string &mirror = "") {
@@ -55,6 +58,7 @@ protected:
   }
 
   TestFolder folder;
+  FetchOptions options;
   std::string large, lines;
 };
 
@@ -111,16 +115,34 @@ TEST_F(Fetch, WrongFilesAreRefusedAndNothingIsLost) {
 
   expectHas(refused(address("none.bin")), "cannot read");
   expectHas(refused("b.bin"), "no URL and no path\nHINT: --mirror");
-  expectHas(refused("http://host/"), "no name of a file");
-  expectHas(refused("http://host/.."), "no name of a file");
-  expectHas(refused("http://host/x 1234"), "no address with a SHA-256");
-  expectHas(refused("http://h/x?a=1\nhttp://g/x"), "x comes from");
+  expectHas(refused("https://host/"), "no name of a file");
+  expectHas(refused("https://host/.."), "no name of a file");
+  expectHas(refused("https://host/x 1234"), "no address with a SHA-256");
+  expectHas(refused("https://h/x?a=1\nhttps://g/x"), "x comes from");
   expectHas(refused("# nothing"), "has no addresses");
 
   const UniqueFd lock(
       ::open(folder.file("out/.fetch.lock").c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_EQ(::flock(lock.get(), LOCK_EX | LOCK_NB), 0);
   expectHas(refused(address("deep/b.bin")), "another fetch is at work");
+}
+
+TEST_F(Fetch, OtherProtocolsNamesAndSourcesAreRefused) {
+  for (const char *address :
+       {"ftp://host/x", "scp://host/x", "-Kconfig://host/x", "dict://host/x",
+        "gopher://host/x", "://host/x"})
+    expectHas(refused(address), "is not an https address");
+  expectHas(refused("x", "ftp://host"), "is not an https address");
+  expectHas(refused("https://host/.bashrc"), "names a hidden file");
+  expectHas(refused("https://host/.fetch.lock"), "names a hidden file");
+  expectHas(refused("/dev/zero"), "/dev/zero is not a regular file");
+  expectHas(refused("file:///dev/zero"), "/dev/zero is not a regular file");
+  options.largest = 9;
+  expectHas(refused(address("a.bin")), "has more than 9 B\nHINT: --max-size");
+  EXPECT_FALSE(has("a.bin"));
+  options.largest = 10;
+  fetch(address("a.bin"));
+  EXPECT_EQ(got("a.bin"), "first file");
 }
 
 // A program of that name on PATH stands for curl: it appends what is missing,
@@ -153,10 +175,34 @@ TEST_F(Fetch, UrlsGoByCurlAndGoOn) {
   expectHas(asked, "https://host/x.bin?token=1\n");
   expectHas(asked, "https://mirror/folder/norange.bin\n");
   expectHas(asked, "--continue-at - ");
+  // The first option: no .curlrc. The last one: what follows is an address.
+  EXPECT_TRUE(asked.starts_with("--disable ")) << asked;
+  expectHas(asked, " --proto =https --proto-redir =https ");
+  expectHas(asked, " --max-filesize 68719476736 ");
+  expectHas(asked, " --globoff ");
+  expectHas(asked, " -- https://host/x.bin");
   const std::string text = refused("https://host/gone.bin" + sum);
   expectHas(text, "list:1: https://host/gone.bin did not come: curl ended with "
                   "exit status 22");
   EXPECT_FALSE(has("gone.bin"));
+  expectHas(refused("http://host/z.bin" + sum),
+            "is not an https address\nHINT: use https");
+  options.http = true;
+  fetch("http://host/z.bin" + sum);
+  EXPECT_EQ(got("z.bin"), large);
+  expectHas(readFile(folder.file("asked")),
+            " --proto =http,https --proto-redir =http,https ");
+  fetch("HTTPS://host/upper.bin" + sum); // https still ends at https
+  const std::string last = readFile(folder.file("asked"));
+  expectHas(last.substr(last.rfind("--disable")), "--proto-redir =https ");
+  options.http = false;
+  // A server that does not say the size of what it sends.
+  options.largest = large.size() - 1;
+  expectHas(refused("https://host/long.bin" + sum), "has more than 3.0 MiB");
+  EXPECT_FALSE(has("long.bin"));
+  EXPECT_FALSE(has("long.bin.part"));
+  options.largest = large.size();
+  fetch("https://host/long.bin" + sum);
   ::setenv("PATH", folder.file("nothing").c_str(), 1);
   expectHas(refused("https://host/y.bin" + sum), "apt-get install curl");
   ::setenv("PATH", before.c_str(), 1);

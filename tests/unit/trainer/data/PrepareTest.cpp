@@ -136,7 +136,9 @@ TEST(Prepare, BadInputNamesFileAndLine) {
     return message;
   };
   EXPECT_NE(tryLines("{\"text\": \"a\"}\n{\"text\": \"b\"\n")
-                .find("bad.jsonl:2: this line is no JSON"),
+                .find("bad.jsonl:2:13: this line is not JSON: "),
+            std::string::npos);
+  EXPECT_NE(tryLines("{\"text\":\"a\\ud800b\"}\n").find("surrogate pair"),
             std::string::npos);
   EXPECT_NE(tryLines("{\"txt\": \"a\"}").find("bad.jsonl:1: no text in 'text'"),
             std::string::npos);

@@ -88,6 +88,23 @@ TEST(Tokenizer, LongWordsAreMergedAsShortOnes) {
   }
 }
 
+// Of two equal pairs that overlap, the first one is merged. A word of more than
+// 64 bytes takes the other algorithm.
+TEST(Tokenizer, TiesAreMergedFromTheLeftInWordsOfAnyLength) {
+  Vocabulary words;
+  words.tokens = {"a", "aa", "aaaa"};
+  words.merges = {{0, 0, 1, 0}, {1, 1, 2, 1}};
+  Tokenizer tokenizer(words);
+  for (const size_t length : {63, 64, 65, 66, 67, 129, 131}) {
+    std::vector<uint32_t> expected(length / 4, 2);
+    if (length % 4 >= 2)
+      expected.push_back(1);
+    if (length % 2)
+      expected.push_back(0);
+    EXPECT_EQ(tokenizer.encode(std::string(length, 'a')), expected) << length;
+  }
+}
+
 // What prepareData() does with long documents.
 TEST(WordSplitter, ATextCutWhereItIsSafeHasTheSameWords) {
   Tokenizer tokenizer(readVocabulary(folder));
