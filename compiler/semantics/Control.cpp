@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Lowering.h"
 #include "compiler/semantics/Quote.h"
+#include "dialect/tile/TileDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -362,6 +363,29 @@ void Lowering::checkCarried(const std::string &name, const Variable &before,
        hint);
 }
 
+// True if a step that is known at run time is at least 1 in every launch.
+static bool countsUp(mlir::Value step) {
+  while (Operation *op = step.getDefiningOp()) {
+    if (isa<tile::NumProgramsOp>(op))
+      return true;
+    if (!isa<arith::ExtSIOp, arith::ExtUIOp>(op))
+      return false;
+    step = op->getOperand(0);
+  }
+  return false;
+}
+
+// `stop` if the step is positive, else `start`.
+static mlir::Value emptyUnless(OpBuilder &builder, Location where,
+                               mlir::Value step, mlir::Value stop,
+                               mlir::Value start) {
+  mlir::Value zero = arith::ConstantOp::create(
+      builder, where, builder.getIntegerAttr(step.getType(), 0));
+  mlir::Value positive = arith::CmpIOp::create(
+      builder, where, arith::CmpIPredicate::sgt, step, zero);
+  return arith::SelectOp::create(builder, where, positive, stop, start);
+}
+
 // A loop at run time. The body is visited twice: once to learn which names it
 // changes, in an op that is thrown away, and once with those as loop arguments.
 void Lowering::loop(const syntax::For &stmt, const Range &range) {
@@ -399,6 +423,11 @@ void Lowering::loop(const syntax::For &stmt, const Range &range) {
   Type type(dtype);
   for (Tensor &bound : bounds)
     bound = emit.cast(bound, type.element);
+  // scf.for does not terminate if it counts up by a negative number or zero.
+  // Such a step makes the range empty.
+  if (!step.constant() && !countsUp(bounds[2].handle))
+    bounds[1].handle = emptyUnless(builder, emit.location(), bounds[2].handle,
+                                   bounds[1].handle, bounds[0].handle);
 
   auto &target = stmt.target->to<syntax::Name>();
   auto makeLoop = [&](const std::vector<mlir::Value> &inits) {

@@ -5,6 +5,7 @@
 // The special function unit has ex2, lg2, rsqrt, sqrt in f32; their errors
 // stand in the PTX ISA and in docs/numerics.md. Its sin, cos and tanh are too
 // coarse: Functions.h has better ones.
+#include "codegen/cpu/math/Math.h"
 #include "codegen/gpu/lower/Emitter.h"
 #include "codegen/gpu/lower/Families.h"
 
@@ -42,7 +43,8 @@ static llvm::Value *special(Emitter &e, Operation *op, llvm::Value *x) {
   if (isa<math::LogOp>(op))
     return scaled(e, e.intrinsic(I::nvvm_lg2_approx_f, {x}), ln2);
   if (isa<math::SqrtOp>(op))
-    return e.intrinsic(I::nvvm_sqrt_approx_f, {x});
+    return op->hasAttr(kExactAttr) ? e.b.CreateUnaryIntrinsic(I::sqrt, x)
+                                   : e.intrinsic(I::nvvm_sqrt_approx_f, {x});
   if (isa<math::RsqrtOp>(op))
     return e.intrinsic(I::nvvm_rsqrt_approx_f, {x});
   return nullptr;

@@ -1,6 +1,7 @@
 // compiler/semantics/builtins/Math.cpp - elementwise functions.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "codegen/cpu/math/Math.h"
 #include "compiler/semantics/Builtins.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -12,6 +13,14 @@ namespace tessera::semantics {
 namespace {
 
 using namespace mlir;
+
+// Marks the operation that computes `value`: its result is the exact one,
+// rounded once. GPU targets take an approximate instruction without the mark.
+Value roundedOnce(Value value) {
+  if (Operation *op = value.tensor()->handle.getDefiningOp())
+    op->setAttr(codegen::kExactAttr, UnitAttr::get(op->getContext()));
+  return value;
+}
 
 template <typename Op>
 Value emitUnary(BuiltinCall &call) {
@@ -119,6 +128,7 @@ Value emitFma(BuiltinCall &call) {
                 x.type};
 }
 
+template <auto isExact>
 Value emitFdiv(BuiltinCall &call) {
   Tensor x = call.tensor(0), y = call.tensor(1);
   for (size_t index : {0, 1})
@@ -127,7 +137,12 @@ Value emitFdiv(BuiltinCall &call) {
                 call.what(index) + " must be a float, got " +
                     toString(call.tensor(index).type),
                 "convert it: " + call.operandText(index) + ".to(tl.float32)");
-  return call.emit.binary(BinaryOp::Div, x, y);
+  const Value quotient = call.emit.binary(BinaryOp::Div, x, y);
+  return isExact(call) ? roundedOnce(quotient) : quotient;
+}
+
+Value emitSqrtRn(BuiltinCall &call) {
+  return roundedOnce(emitUnary<math::SqrtOp>(call));
 }
 
 Value emitSigmoid(BuiltinCall &call) {
@@ -153,7 +168,8 @@ Value emitSoftmax(BuiltinCall &call) {
     call.floats(0);
   Tensor power = emitExp(emit, shifted);
   Tensor total = emitReduction(emit, power, axis, "sum", keep);
-  return emit.binary(BinaryOp::Div, power, total);
+  const Value result = emit.binary(BinaryOp::Div, power, total);
+  return call.boolean(3) ? roundedOnce(result) : result;
 }
 
 Value emitCeilDivide(BuiltinCall &call) {
@@ -267,7 +283,7 @@ void registerMath(Registry &registry) {
   both("log", "x", emitUnary<math::LogOp>);
   both("log2", "x", emitUnary<math::Log2Op>);
   both("sqrt", "x", emitUnary<math::SqrtOp>);
-  both("sqrt_rn", "x", emitUnary<math::SqrtOp>);
+  both("sqrt_rn", "x", emitSqrtRn);
   both("rsqrt", "x", emitUnary<math::RsqrtOp>);
   both("sin", "x", emitUnary<math::SinOp>);
   both("cos", "x", emitUnary<math::CosOp>);
@@ -276,8 +292,9 @@ void registerMath(Registry &registry) {
   both("erf", "x", emitUnary<math::ErfOp>);
   both("abs", "x", emitAbs);
   both("fma", "x, y, z", emitFma);
-  both("fdiv", "x, y, ieee_rounding=False", emitFdiv);
-  both("div_rn", "x, y", emitFdiv);
+  both("fdiv", "x, y, ieee_rounding=False",
+       emitFdiv<[](BuiltinCall &call) { return call.boolean(2); }>);
+  both("div_rn", "x, y", emitFdiv<[](BuiltinCall &) { return true; }>);
   both("umulhi", "x, y", emitUmulhi);
   both("maximum", "x, y, propagate_nan=None", emitMaxMin<true>);
   both("minimum", "x, y, propagate_nan=None", emitMaxMin<false>);
