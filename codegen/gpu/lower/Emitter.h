@@ -144,7 +144,7 @@ private:
   std::map<std::string, llvm::DIFile *> debugFiles;
   std::map<std::pair<std::string, std::string>, llvm::DISubprogram *> inlined;
   // Callers keep references to what the two maps hold while they add to them,
-  // so each entry has an address of its own: a DenseMap moves its entries when
+  // so each entry has a separate address: a DenseMap moves its entries when
   // it grows.
   llvm::DenseMap<mlir::Value, std::unique_ptr<Registers>> values;
   llvm::DenseMap<mlir::Attribute, std::unique_ptr<layout::LinearLayout>>
