@@ -1,6 +1,8 @@
 // bench/SimBench.cpp - lane instructions a second of the PTX simulator on one
-// core. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
-#include "runtime/sim/Sim.h"
+// core.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/Sim.h"
 #include "support/File.h"
 
 #include <benchmark/benchmark.h>

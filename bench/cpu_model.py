@@ -6,7 +6,7 @@
     python bench/cpu_model.py bench/results/tune_truth_cpu.json --print      # the table of docs/cost-model.md
 
 Rows are launches of tune_truth with two timed configurations or more. Each is predicted with the constants of
-autotune/CpuModel.h, as the tuner uses them, and with constants that were fitted to the rows of other kernels.
+autotune/model/CpuModel.h, as the tuner uses them, and with constants that were fitted to the rows of other kernels.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -17,12 +17,12 @@ import pathlib
 import statistics
 import subprocess
 
-NAMES = ("nanoseconds", "product", "scalar", "program")  # autotune/CpuModel.h
+NAMES = ("nanoseconds", "product", "scalar", "program")  # autotune/model/CpuModel.h
 NEAR = 1.10
 
 
 def predicted(work, constants):
-    """Microseconds with one thread, as predictedSeconds() of autotune/CpuModel.cpp."""
+    """Microseconds with one thread, as predictedSeconds() of autotune/model/CpuModel.cpp."""
     c = dict(zip(NAMES, constants))
     all_ = work["all"]
     units = c["product"] * all_["products"] + all_["arithmetic"] + c["scalar"] * all_["scalars"] + c["program"] * work["programs"]
@@ -121,7 +121,7 @@ def table(result):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("truth", help="what bench/tune_truth.py wrote")
-    parser.add_argument("--source", default="autotune/CpuModel.h")
+    parser.add_argument("--source", default="autotune/model/CpuModel.h")
     parser.add_argument("--out")
     parser.add_argument("--print", action="store_true", help="the table in Markdown")
     args = parser.parse_args()

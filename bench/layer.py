@@ -107,7 +107,7 @@ class Layer:
         return (self.T if rows is None else rows) // size + self.B
 
     def list_rows(self):
-        """BM of the kernels that walk lists, by the rule of runtime/torch/SelectedAttention.cpp."""
+        """BM of the kernels that walk lists, by the rule of ops/attention/SelectedAttention.cpp."""
         few = min(max(pow2(4 * self.group), 16), 64)
         return max(64 if -(-self.length // LSEL) <= 3 * NSEL else few, pow2(self.group))
 
@@ -165,7 +165,7 @@ class Layer:
         return Launch(name, tuple(grid(constexprs)), args, constexprs, warps, stages)
 
     def wide_tiles(self, name):
-        """As wideTiles of runtime/torch/Attention.cpp."""
+        """As wideTiles of ops/attention/Attention.cpp."""
         few = 16 % self.group == 0
         if self.dim <= 128 or name not in ("cmp_bwd_dq", "window_bwd_dq", "cmp_bwd_dkdv", "window_bwd_dkdv", "select_bwd_dkdv"):
             return {}

@@ -30,7 +30,7 @@ LAYERS, DIM, HEADS, GROUPS, SIZE, HIDDEN, VOCABULARY = 12, 768, 12, 2, 64, 3072,
 SEQUENCES, LENGTH, MICRO_BATCHES = 4, 2048, 4
 TOKENS = SEQUENCES * LENGTH
 QKV = (HEADS + 2 * 3 * GROUPS) * SIZE
-SPAN = 2048                                             # columns of a program, as runtime/torch/LinearLoss.cpp has it
+SPAN = 2048                                             # columns of a program, as ops/nn/LinearLoss.cpp has it
 SHARES = (0.5, 0.6, 0.7)
 BAR = 100_000
 

@@ -15,7 +15,7 @@
 # of its sources has a using-directive for llvm.
 #
 # The objects of an EXPORTED library are also linked into libtessera.so, which
-# shows some of its symbols (runtime/libtessera.map.in).
+# shows some of its symbols (library/libtessera.map.in).
 #
 # OWN_FLAGS: a dependency of the test brings -m flags, with which it cannot share
 # the precompiled header of tests.

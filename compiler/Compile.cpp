@@ -12,28 +12,28 @@
 #include "compiler/cuda/CompileCuda.h"
 #include "compiler/semantics/Semantics.h"
 #include "compiler/semantics/ValueLog.h"
-#include "compiler/syntax/CudaSource.h"
-#include "compiler/syntax/Program.h"
+#include "language/CudaSource.h"
+#include "language/Program.h"
 #include "support/CpuTarget.h"
 #include "support/Error.h"
 #include "support/GpuTarget.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
-using tessera::syntax::CompileRequest;
-using tessera::syntax::CompileResult;
+using tessera::language::CompileRequest;
+using tessera::language::CompileResult;
 
 namespace tessera::compiler {
 namespace {
 
-syntax::ArtifactMeta metaOf(const CompileRequest &request,
-                            mlir::ModuleOp module) {
-  syntax::ArtifactMeta meta;
+language::ArtifactMeta metaOf(const CompileRequest &request,
+                              mlir::ModuleOp module) {
+  language::ArtifactMeta meta;
   meta.params = parametersOf(request);
-  if (module->hasAttr(codegen::kReportsAttr))
+  if (module->hasAttr(codegen::cpu::kReportsAttr))
     meta.params.push_back({"", "report", ""});
-  if (auto bytes =
-          module->getAttrOfType<mlir::IntegerAttr>(codegen::kScratchBytesAttr))
+  if (auto bytes = module->getAttrOfType<mlir::IntegerAttr>(
+          codegen::cpu::kScratchBytesAttr))
     meta.scratchBytes = uint64_t(bytes.getInt());
   return meta;
 }
@@ -67,7 +67,7 @@ void compileInto(const CompileRequest &request, CompileResult &result,
               {"tile", "loops", "llvm", "asm"}, "a CPU kernel");
 
   enter(entering, "front end");
-  auto program = syntax::Program::load(request);
+  auto program = language::Program::load(request);
   timer.lap("parse");
   std::vector<Diagnostic> notes;
   const KernelModule module(*program, request, &notes);
@@ -93,7 +93,7 @@ void compileInto(const CompileRequest &request, CompileResult &result,
   auto edited = std::move(result.meta.edited);
   result.meta = metaOf(request, *module);
 
-  codegen::ObjectOptions objectOptions;
+  codegen::cpu::ObjectOptions objectOptions;
   objectOptions.target = *target;
   objectOptions.keepLlvm = wantsStage(request, "llvm");
   objectOptions.keepAsm = wantsStage(request, "asm");
@@ -109,7 +109,7 @@ void compileInto(const CompileRequest &request, CompileResult &result,
   }
   result.meta.edited = std::move(edited);
   enter(entering, "LLVM");
-  auto object = codegen::emitSharedObject(*module, objectOptions);
+  auto object = codegen::cpu::emitSharedObject(*module, objectOptions);
   auto seconds = [](int64_t microseconds) { return microseconds * 1e-6; };
   result.timings["translate"] = seconds(object.translate);
   result.timings["optimize"] = seconds(object.optimize);
@@ -127,7 +127,7 @@ void compileInto(const CompileRequest &request, CompileResult &result,
 // Parses the kernel and finds its types; for editors.
 void readOnly(const CompileRequest &request, CompileResult &result) {
   PhaseTimer timer(result);
-  auto program = syntax::Program::load(request);
+  auto program = language::Program::load(request);
   std::vector<Diagnostic> notes;
   semantics::ValueLog values;
   const KernelModule module(*program, request, &notes, &values);
@@ -143,7 +143,7 @@ bool isInternal(const std::string &message) {
 void addError(CompileResult &result, const CompileRequest &request,
               const std::string &message, const std::string &hint) {
   result.defect |= isInternal(message);
-  syntax::DiagnosticRecord record;
+  language::DiagnosticRecord record;
   record.id = diagnosticName(DiagnosticId::CodegenFailed);
   record.severity = "error";
   record.file = request.file;
@@ -162,7 +162,7 @@ CompileResult compile(const CompileRequest &request,
                       const PhaseListener &entering) {
   CompileResult result;
   try {
-    if (syntax::isCudaSource(request.file)) {
+    if (language::isCudaSource(request.file)) {
       enter(entering, "NVRTC");
       compileCuda(request, result);
     } else if (request.frontEndOnly) {

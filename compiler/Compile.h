@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "compiler/syntax/Request.h"
+#include "language/Request.h"
 
 #include <functional>
 #include <string_view>
@@ -22,7 +22,7 @@ namespace tessera::compiler {
 //
 // `entering` is told what is done next, for people: "LLVM", "ptxas".
 using PhaseListener = std::function<void(std::string_view phase)>;
-syntax::CompileResult compile(const syntax::CompileRequest &request,
-                              const PhaseListener &entering = {});
+language::CompileResult compile(const language::CompileRequest &request,
+                                const PhaseListener &entering = {});
 
 } // namespace tessera::compiler

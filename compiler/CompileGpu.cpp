@@ -4,23 +4,23 @@
 #include "compiler/CompileGpu.h"
 
 #include "codegen/analysis/AxisInfo.h"
-#include "codegen/gpu/Lower.h"
-#include "codegen/gpu/Ptx.h"
-#include "codegen/gpu/RegisterLimit.h"
-#include "codegen/gpu/SharedBuffers.h"
+#include "codegen/gpu/emit/Ptx.h"
+#include "codegen/gpu/emit/RegisterLimit.h"
 #include "codegen/gpu/kernel/Warps.h"
+#include "codegen/gpu/lower/Lower.h"
+#include "codegen/gpu/lower/SharedBuffers.h"
 #include "codegen/gpu/passes/PassList.h"
-#include "codegen/gpu/report/Ptxas.h"
-#include "codegen/gpu/report/Report.h"
 #include "compiler/CompileParts.h"
 #include "compiler/DotRemarks.h"
 #include "compiler/Override.h"
 #include "compiler/Pipeline.h"
-#include "compiler/Places.h"
+#include "compiler/PrintedLines.h"
 #include "compiler/SharedMemory.h"
 #include "compiler/Tiles.h"
-#include "compiler/syntax/Program.h"
-#include "compiler/syntax/Remarks.h"
+#include "language/Program.h"
+#include "language/Remarks.h"
+#include "ptx/Ptxas.h"
+#include "ptx/ResourceReport.h"
 #include "support/CudaTools.h"
 #include "support/Error.h"
 #include "support/GpuTarget.h"
@@ -34,14 +34,14 @@
 
 #include <optional>
 
-using tessera::syntax::CompileRequest;
-using tessera::syntax::CompileResult;
+using tessera::language::CompileRequest;
+using tessera::language::CompileResult;
 
 namespace tessera::compiler {
 namespace {
 
-codegen::GpuOptions optionsOf(const CompileRequest &request) {
-  codegen::GpuOptions options;
+codegen::gpu::GpuOptions optionsOf(const CompileRequest &request) {
+  codegen::gpu::GpuOptions options;
   options.target = GpuTarget::parse(request.target);
   const int64_t warps = request.options.numWarps;
   const int64_t most = options.target.threadsPerBlock / 32;
@@ -58,7 +58,7 @@ codegen::GpuOptions optionsOf(const CompileRequest &request) {
 std::vector<std::pair<uint32_t, uint32_t>> disjointOf(mlir::ModuleOp module) {
   std::vector<std::pair<uint32_t, uint32_t>> pairs;
   if (auto found = module->getAttrOfType<mlir::DenseI32ArrayAttr>(
-          codegen::kDisjointAttr))
+          codegen::gpu::kDisjointAttr))
     for (int64_t i = 0; i + 1 < found.size(); i += 2)
       pairs.emplace_back(found[i], found[i + 1]);
   return pairs;
@@ -78,7 +78,7 @@ public:
         {"tile", "layout", "tiles", "places", "llvm", "ptx", "sass", "report"},
         {"tile", "layout", "llvm", "ptx"}, "a GPU kernel");
     enter(entering, "front end");
-    program = syntax::Program::load(request);
+    program = language::Program::load(request);
     timer.lap("parse");
     std::vector<Diagnostic> notes;
     const KernelModule module(*program, request, &notes);
@@ -92,9 +92,9 @@ public:
     enter(entering, "layouts");
     runPhase(*module, "tile", addTilePasses);
     runPhase(*module, "layout", [&](mlir::OpPassManager &passes) {
-      codegen::addLayoutPasses(passes, options);
+      codegen::gpu::addLayoutPasses(passes, options);
     });
-    options = codegen::withWarpsOf(*module, options);
+    options = codegen::gpu::withWarpsOf(*module, options);
     if (wantsStage(request, "places"))
       result.stages["places"] = places.dump() + "\n";
     if (wantsStage(request, "tiles"))
@@ -108,7 +108,7 @@ public:
     result.meta.threads = uint32_t(options.numWarps) * 32;
     if (!module->hasAttr(codegen::kWideGridAttr))
       result.meta.gridLimit = narrowGrid;
-    const std::optional<codegen::Cubin> cubin = makeCubin();
+    const std::optional<ptx::Cubin> cubin = makeCubin();
     makeReports(*module, cubin ? &*cubin : nullptr);
     result.stages["ptx"] = std::move(ptx);
     if (cubin)
@@ -138,7 +138,7 @@ private:
       // Places and barriers are those of the edited text.
       if (phase == "layout")
         run(module, [&](mlir::OpPassManager &passes) {
-          codegen::addMemoryPasses(passes, options);
+          codegen::gpu::addMemoryPasses(passes, options);
         });
     }
     if (wantsStage(request, "places")) {
@@ -154,14 +154,14 @@ private:
   void addRemarks(mlir::ModuleOp module) {
     for (DotRemark &remark : dotRemarks(module)) {
       const PipelineMessage at = messageAt(remark.location, "");
-      syntax::DiagnosticRecord record;
-      record.id = syntax::dotWithoutTensorCores;
+      language::DiagnosticRecord record;
+      record.id = language::dotWithoutTensorCores;
       record.file = at.file;
       record.line = at.line;
       record.column = at.column;
       record.message = std::move(remark.message);
       record.hint = std::move(remark.hint);
-      syntax::addRemark(result, std::move(record));
+      language::addRemark(result, std::move(record));
     }
   }
 
@@ -173,7 +173,7 @@ private:
     context.setDiscardValueNames(!keep && !llvmEdited);
     std::unique_ptr<llvm::Module> code;
     try {
-      code = codegen::lowerToLlvm(module, context, options);
+      code = codegen::gpu::lowerToLlvm(module, context, options);
     } catch (const CompileError &) {
       throw;
     } catch (const Error &error) {
@@ -184,21 +184,21 @@ private:
         throw;
       throw CompileError({diagnosticOf(files, message, hint)});
     }
-    if (auto bytes =
-            module->getAttrOfType<mlir::IntegerAttr>(codegen::kSharedBytesAttr))
+    if (auto bytes = module->getAttrOfType<mlir::IntegerAttr>(
+            codegen::gpu::kSharedBytesAttr))
       result.meta.sharedBytes = uint32_t(bytes.getInt());
     timer.lap("lower");
-    codegen::PtxOptions ptxOptions;
+    codegen::gpu::PtxOptions ptxOptions;
     ptxOptions.target = options.target;
     ptxOptions.entry = request.kernel;
     ptxOptions.keepLlvm = keep;
     if (llvmEdited) {
-      code = codegen::parseGpuLlvm(context, llvmEdited->path, llvmEdited->text,
-                                   ptxOptions);
+      code = codegen::gpu::parseGpuLlvm(context, llvmEdited->path,
+                                        llvmEdited->text, ptxOptions);
       ptxOptions.optimize = false;
       result.meta.edited.push_back("llvm");
     }
-    codegen::PtxOutput output = codegen::emitPtx(*code, ptxOptions);
+    codegen::gpu::PtxOutput output = codegen::gpu::emitPtx(*code, ptxOptions);
     result.timings["optimize"] = double(output.optimize) * 1e-6;
     result.timings["emit"] = double(output.emit) * 1e-6;
     if (keep)
@@ -210,7 +210,7 @@ private:
     }
   }
 
-  std::optional<codegen::Cubin> makeCubin() {
+  std::optional<ptx::Cubin> makeCubin() {
     timer.lap("");
     result.timings.erase("");
     if (request.assembler == "none")
@@ -225,7 +225,7 @@ private:
       ptxas = request.assembler;
     }
     enter(entering, "ptxas");
-    codegen::RegisterLimitOptions how;
+    codegen::gpu::RegisterLimitOptions how;
     how.sharedBytes = result.meta.sharedBytes;
     how.threads = result.meta.threads;
     how.assemble.ptxas = ptxas;
@@ -236,13 +236,14 @@ private:
     if (const auto *edited = findOverride(request, "ptx"))
       how.assemble.edited =
           std::make_shared<SourceFile>(edited->path, edited->text);
-    codegen::Assembled assembled = codegen::assembleForOccupancy(ptx, how);
+    codegen::gpu::Assembled assembled =
+        codegen::gpu::assembleForOccupancy(ptx, how);
     result.meta.minBlocks = assembled.minBlocks;
     timer.lap("ptxas");
     return std::move(assembled.cubin);
   }
 
-  void makeReports(mlir::ModuleOp module, const codegen::Cubin *cubin) {
+  void makeReports(mlir::ModuleOp module, const ptx::Cubin *cubin) {
     const bool wantsSass = wantsStage(request, "sass");
     const bool wantsReport = wantsStage(request, "report");
     if (!wantsSass && !wantsReport)
@@ -251,14 +252,14 @@ private:
     const auto nvdisasm = cubin ? findDisassembler(ptxas)
                                 : std::optional<std::filesystem::path>();
     if (nvdisasm)
-      sass = codegen::disassemble(cubin->bytes, *nvdisasm);
+      sass = ptx::disassemble(cubin->bytes, *nvdisasm);
     else if (wantsSass)
       throw Error(cubin ? "there is no nvdisasm to show the SASS with"
                         : "there is no SASS without ptxas",
                   "install a CUDA toolkit or the triton wheel (scripts/setup "
                   "full), or leave sass out");
     if (wantsReport) {
-      codegen::ReportInput input;
+      ptx::ReportInput input;
       input.target = options.target;
       input.ptx = ptx;
       input.resources = cubin ? &cubin->resources : nullptr;
@@ -267,11 +268,12 @@ private:
       input.sass = sass;
       input.sharedBytes = result.meta.sharedBytes;
       input.threads = result.meta.threads;
-      input.buffers = codegen::sharedBuffers(module);
-      for (const syntax::DiagnosticRecord &remark : syntax::remarksOf(result))
-        input.remarks.push_back({syntax::placeOf(remark), remark.message});
+      input.buffers = codegen::gpu::sharedBuffers(module);
+      for (const language::DiagnosticRecord &remark :
+           language::remarksOf(result))
+        input.remarks.push_back({language::placeOf(remark), remark.message});
       result.stages["report"] =
-          codegen::makeReport(input, request.kernel).dump(2) + "\n";
+          ptx::makeReport(input, request.kernel).dump(2) + "\n";
     }
     if (wantsSass)
       result.stages["sass"] = std::move(sass);
@@ -282,15 +284,15 @@ private:
   // and what would fit.
   void explainSharedMemory(mlir::ModuleOp module, PipelineMessage &message,
                            std::string &hint) {
-    auto bytes =
-        module->getAttrOfType<mlir::IntegerAttr>(codegen::kSharedBytesAttr);
+    auto bytes = module->getAttrOfType<mlir::IntegerAttr>(
+        codegen::gpu::kSharedBytesAttr);
     if (!bytes || uint64_t(bytes.getInt()) <= options.target.sharedPerBlock)
       return;
-    message.text = "the kernel needs " + std::to_string(bytes.getInt()) +
-                   " bytes of shared memory; a block on " +
-                   options.target.name + " has " +
-                   std::to_string(options.target.sharedPerBlock) + ": " +
-                   codegen::describeBuffers(codegen::sharedBuffers(module));
+    message.text =
+        "the kernel needs " + std::to_string(bytes.getInt()) +
+        " bytes of shared memory; a block on " + options.target.name + " has " +
+        std::to_string(options.target.sharedPerBlock) + ": " +
+        codegen::gpu::describeBuffers(codegen::gpu::sharedBuffers(module));
     // An edited stage has no configurations.
     if (request.overrides.empty())
       hint = adviceForSharedMemory(*program, request, options);
@@ -299,9 +301,9 @@ private:
   const CompileRequest &request;
   CompileResult &result;
   const PhaseListener &entering;
-  codegen::GpuOptions options;
+  codegen::gpu::GpuOptions options;
   PhaseTimer timer;
-  std::shared_ptr<const syntax::Program> program;
+  std::shared_ptr<const language::Program> program;
   SourceFiles files;
   Json places = Json::object(); // of printed IR, by stage
   std::string ptx;

@@ -11,13 +11,13 @@ namespace tessera::compiler {
 // request.assembler says "none" or no ptxas is found; stages["ptx"] is there
 // always. Stages that can be asked for: "tile", "layout" (tile IR with a layout
 // in every tensor type), "tiles" (Tiles.h), "places" (an object: the lines
-// of Places.h for "tile" and "layout"), "llvm" (optimized), "ptx", "sass"
-// (needs nvdisasm) and "report" (codegen/gpu/report/Report.h). tile, layout,
+// of PrintedLines.h for "tile" and "layout"), "llvm" (optimized), "ptx", "sass"
+// (needs nvdisasm) and "report" (ptx/ResourceReport.h). tile, layout,
 // llvm and ptx can be replaced. Phases in timings: parse, semantics, tile,
 // layout, lower, optimize, emit, ptxas, report, total.
 //
 // Throws Error and CompileError.
-void compileGpu(const syntax::CompileRequest &request,
-                syntax::CompileResult &result, const PhaseListener &entering);
+void compileGpu(const language::CompileRequest &request,
+                language::CompileResult &result, const PhaseListener &entering);
 
 } // namespace tessera::compiler

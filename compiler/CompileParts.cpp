@@ -47,8 +47,8 @@ std::shared_ptr<mlir::MLIRContext> threadContext() {
 
 } // namespace
 
-KernelModule::KernelModule(const syntax::Program &program,
-                           const syntax::CompileRequest &request,
+KernelModule::KernelModule(const language::Program &program,
+                           const language::CompileRequest &request,
                            std::vector<Diagnostic> *notes,
                            semantics::ValueLog *values)
     : context(threadContext()),
@@ -88,24 +88,25 @@ PipelineMessage placedMessage(const std::string &text) {
           uint32_t(std::stoul(match[3])), match[4]};
 }
 
-bool wantsStage(const syntax::CompileRequest &request, std::string_view stage) {
+bool wantsStage(const language::CompileRequest &request,
+                std::string_view stage) {
   return std::find(request.emit.begin(), request.emit.end(), stage) !=
          request.emit.end();
 }
 
-std::vector<syntax::ArtifactParameter>
-parametersOf(const syntax::CompileRequest &request) {
-  std::vector<syntax::ArtifactParameter> result;
-  for (const syntax::Argument &argument : request.args)
+std::vector<language::ArtifactParameter>
+parametersOf(const language::CompileRequest &request) {
+  std::vector<language::ArtifactParameter> result;
+  for (const language::Argument &argument : request.args)
     if (!argument.isConstexpr())
       result.push_back(
           {argument.name,
-           argument.kind == syntax::ArgKind::Pointer ? "pointer" : "scalar",
+           argument.kind == language::ArgKind::Pointer ? "pointer" : "scalar",
            argument.type});
   return result;
 }
 
-void checkStages(const syntax::CompileRequest &request,
+void checkStages(const language::CompileRequest &request,
                  const std::vector<std::string> &emitted,
                  const std::vector<std::string> &replaced,
                  const std::string &what) {
@@ -113,7 +114,7 @@ void checkStages(const syntax::CompileRequest &request,
     if (std::find(emitted.begin(), emitted.end(), stage) == emitted.end())
       throw Error(what + " has no stage `" + stage + "`",
                   "ask for " + listOf(emitted));
-  for (const syntax::StageOverride &edited : request.overrides)
+  for (const language::StageOverride &edited : request.overrides)
     if (std::find(replaced.begin(), replaced.end(), edited.stage) ==
         replaced.end())
       throw Error("the stage `" + edited.stage + "` of " + edited.path +

@@ -5,8 +5,8 @@
 
 #include "compiler/Compile.h"
 #include "compiler/Pipeline.h"
-#include "compiler/syntax/Program.h"
-#include "compiler/syntax/Request.h"
+#include "language/Program.h"
+#include "language/Request.h"
 #include "support/Diagnostics.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -31,8 +31,8 @@ namespace tessera::compiler {
 class KernelModule {
 public:
   // Throws what semantics::buildTileModule throws.
-  KernelModule(const syntax::Program &program,
-               const syntax::CompileRequest &request,
+  KernelModule(const language::Program &program,
+               const language::CompileRequest &request,
                std::vector<Diagnostic> *notes = nullptr,
                semantics::ValueLog *values = nullptr);
   ~KernelModule();
@@ -50,7 +50,7 @@ private:
 // Times of phases; the total when it goes.
 class PhaseTimer {
 public:
-  explicit PhaseTimer(syntax::CompileResult &result) : result(result) {}
+  explicit PhaseTimer(language::CompileResult &result) : result(result) {}
   ~PhaseTimer() { result.timings["total"] = since(start); }
 
   void lap(const std::string &phase) {
@@ -64,7 +64,7 @@ private:
     return std::chrono::duration<double>(Clock::now() - from).count();
   }
 
-  syntax::CompileResult &result;
+  language::CompileResult &result;
   Clock::time_point start = Clock::now(), last = start;
 };
 
@@ -87,15 +87,16 @@ Diagnostic diagnosticOf(const SourceFiles &files,
 PipelineMessage placedMessage(const std::string &text);
 
 // Whether the request asks for the stage's text.
-bool wantsStage(const syntax::CompileRequest &request, std::string_view stage);
+bool wantsStage(const language::CompileRequest &request,
+                std::string_view stage);
 
 // The parameters of the entry: arguments that are no constexprs.
-std::vector<syntax::ArtifactParameter>
-parametersOf(const syntax::CompileRequest &request);
+std::vector<language::ArtifactParameter>
+parametersOf(const language::CompileRequest &request);
 
 // Throws Error when the request asks for a stage or replaces one that is not
 // among those. `what` is "a CPU kernel".
-void checkStages(const syntax::CompileRequest &request,
+void checkStages(const language::CompileRequest &request,
                  const std::vector<std::string> &emitted,
                  const std::vector<std::string> &replaced,
                  const std::string &what);

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/DotRemarks.h"
 
-#include "codegen/Where.h"
+#include "codegen/SourceLines.h"
 #include "dialect/tile/DotInstruction.h"
 
 #include "mlir/IR/BuiltinOps.h"

@@ -16,9 +16,9 @@ std::string gpuPipelineText(const GpuTarget &target) {
   llvm::raw_string_ostream stream(text);
   mlir::OpPassManager tile("builtin.module"), layout("builtin.module");
   addTilePasses(tile);
-  codegen::GpuOptions options;
+  codegen::gpu::GpuOptions options;
   options.target = target;
-  codegen::addLayoutPasses(layout, options);
+  codegen::gpu::addLayoutPasses(layout, options);
   stream << "tile: ";
   tile.printAsTextualPipeline(stream);
   stream << "\nlayout: ";

@@ -57,16 +57,16 @@ parse(mlir::MLIRContext *context, const std::shared_ptr<const SourceFile> &file,
 
 } // namespace
 
-const syntax::StageOverride *findOverride(const syntax::CompileRequest &request,
-                                          std::string_view stage) {
-  for (const syntax::StageOverride &edited : request.overrides)
+const language::StageOverride *
+findOverride(const language::CompileRequest &request, std::string_view stage) {
+  for (const language::StageOverride &edited : request.overrides)
     if (edited.stage == stage)
       return &edited;
   return nullptr;
 }
 
 std::shared_ptr<const SourceFile>
-replaceStage(mlir::ModuleOp module, const syntax::StageOverride &edited) {
+replaceStage(mlir::ModuleOp module, const language::StageOverride &edited) {
   auto file = std::make_shared<SourceFile>(edited.path, edited.text);
   auto parsed = parse(module.getContext(), file, edited.stage);
   for (auto function : module.getOps<mlir::FunctionOpInterface>()) {

@@ -40,7 +40,7 @@ void registerDialects(mlir::DialectRegistry &registry) {
 }
 
 void registerPasses() {
-  codegen::registerCpuLlvmPasses();
+  codegen::cpu::registerCpuLlvmPasses();
   codegen::gpu::registerTesseraGpuPasses();
   mlir::registerPass([] { return mlir::createCanonicalizerPass(); });
   mlir::registerPass([] { return mlir::createCSEPass(); });

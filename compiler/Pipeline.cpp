@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/Pipeline.h"
 
-#include "codegen/Where.h"
+#include "codegen/SourceLines.h"
 #include "codegen/cpu/Lower.h"
 #include "codegen/cpu/ToLlvm.h"
 #include "support/Error.h"
@@ -57,7 +57,8 @@ struct LowerToLoopsPass
     }
     // MLIR is built without exceptions: none may pass through it.
     try {
-      codegen::lowerToLoops(getOperation(), codegen::cpuOptionsFor(*cpu));
+      codegen::cpu::lowerToLoops(getOperation(),
+                                 codegen::cpu::cpuOptionsFor(*cpu));
     } catch (const Error &error) {
       getOperation().emitError() << error.what();
       signalPassFailure();
@@ -132,14 +133,15 @@ std::vector<PipelineMessage> runCpuPipeline(ModuleOp module,
   if (!runQuietly(module, options.verifyEach, addTilePasses, messages))
     return messages;
   done("tile");
-  codegen::lowerToLoops(module, codegen::cpuOptionsFor(options.target));
+  codegen::cpu::lowerToLoops(module,
+                             codegen::cpu::cpuOptionsFor(options.target));
   if (failed(verify(module)))
     return messages;
   done("loops");
   if (!runQuietly(
           module, options.verifyEach,
           [&](OpPassManager &passes) {
-            codegen::addLlvmPasses(passes, options.target);
+            codegen::cpu::addLlvmPasses(passes, options.target);
           },
           messages))
     return messages;
@@ -158,7 +160,7 @@ std::string cpuPipelineText(const CpuTarget &target) {
   };
   OpPassManager tile("builtin.module"), llvmPasses("builtin.module");
   addTilePasses(tile);
-  codegen::addLlvmPasses(llvmPasses, target);
+  codegen::cpu::addLlvmPasses(llvmPasses, target);
   print("tile", tile);
   stream << "loops: builtin.module(" << loweringName
          << "{target=" << target.name() << "})\n";

@@ -6,7 +6,7 @@
 
 #include "codegen/gpu/passes/PassList.h"
 #include "compiler/CompileParts.h"
-#include "compiler/syntax/Decorators.h"
+#include "language/Decorators.h"
 #include "support/Error.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -21,9 +21,9 @@ namespace {
 constexpr size_t mostConfigs = 24;
 
 // None when it does not compile, or does not fit.
-std::optional<uint64_t> fits(const syntax::Program &program,
-                             const syntax::CompileRequest &request,
-                             const codegen::GpuOptions &options) {
+std::optional<uint64_t> fits(const language::Program &program,
+                             const language::CompileRequest &request,
+                             const codegen::gpu::GpuOptions &options) {
   try {
     const uint64_t bytes = sharedBytesOf(program, request, options);
     if (bytes <= options.target.sharedPerBlock)
@@ -39,28 +39,28 @@ bool isPowerOfTwo(int64_t value) {
 
 } // namespace
 
-uint64_t sharedBytesOf(const syntax::Program &program,
-                       const syntax::CompileRequest &request,
-                       const codegen::GpuOptions &options) {
+uint64_t sharedBytesOf(const language::Program &program,
+                       const language::CompileRequest &request,
+                       const codegen::gpu::GpuOptions &options) {
   const KernelModule module(program, request);
   const auto messages =
       runPasses(*module, false, [&](mlir::OpPassManager &passes) {
         addTilePasses(passes);
-        codegen::addLayoutPasses(passes, options);
+        codegen::gpu::addLayoutPasses(passes, options);
       });
   if (!messages.empty())
     throw Error(messages[0].text, "the kernel does not compile");
   auto bytes =
-      module->getAttrOfType<mlir::IntegerAttr>(codegen::kSharedBytesAttr);
+      module->getAttrOfType<mlir::IntegerAttr>(codegen::gpu::kSharedBytesAttr);
   return bytes ? uint64_t(bytes.getInt()) : 0;
 }
 
-std::string adviceForSharedMemory(const syntax::Program &program,
-                                  const syntax::CompileRequest &request,
-                                  const codegen::GpuOptions &options) {
+std::string adviceForSharedMemory(const language::Program &program,
+                                  const language::CompileRequest &request,
+                                  const codegen::gpu::GpuOptions &options) {
   std::string advice;
   for (int stages = options.numStages - 1; stages >= 1; --stages) {
-    codegen::GpuOptions fewer = options;
+    codegen::gpu::GpuOptions fewer = options;
     fewer.numStages = stages;
     if (const auto bytes = fits(program, request, fewer)) {
       advice = "with num_stages=" + std::to_string(stages) + " it needs " +
@@ -68,21 +68,21 @@ std::string adviceForSharedMemory(const syntax::Program &program,
       break;
     }
   }
-  const syntax::KernelInfo info =
-      syntax::describeKernel(program, program.kernel(request.kernel));
+  const language::KernelInfo info =
+      language::describeKernel(program, program.kernel(request.kernel));
   uint64_t most = 0;
   std::string best;
   for (size_t i = 0; i < std::min(info.configs.size(), mostConfigs); ++i) {
-    const syntax::Value::Config &config = info.configs[i];
-    syntax::CompileRequest other = request;
-    codegen::GpuOptions how = options;
+    const language::Value::Config &config = info.configs[i];
+    language::CompileRequest other = request;
+    codegen::gpu::GpuOptions how = options;
     how.numWarps = int(config.numWarps.value_or(4));
     how.numStages = int(config.numStages.value_or(3));
     if (!isPowerOfTwo(how.numWarps) || how.numWarps > 32 || how.numStages < 1)
       continue;
     std::string name;
     for (const auto &[parameter, value] : config.constexprs)
-      for (syntax::Argument &argument : other.args)
+      for (language::Argument &argument : other.args)
         if (argument.name == parameter && argument.isConstexpr()) {
           argument.value = value;
           name += (name.empty() ? "" : ", ") + parameter + "=" + value.repr();

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/Tiles.h"
 
-#include "compiler/Places.h"
+#include "compiler/PrintedLines.h"
 #include "dialect/tile/TileDialect.h"
 #include "support/Json.h"
 

@@ -4,7 +4,7 @@
 #include "compiler/Worker.h"
 
 #include "compiler/Compile.h"
-#include "compiler/syntax/Program.h"
+#include "language/Program.h"
 #include "support/BuildId.h"
 #include "support/CpuTarget.h"
 #include "support/Error.h"
@@ -26,8 +26,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-using tessera::syntax::CompileRequest;
-using tessera::syntax::CompileResult;
+using tessera::language::CompileRequest;
+using tessera::language::CompileResult;
 
 namespace tessera::compiler {
 namespace {
@@ -40,7 +40,7 @@ bool reply(const std::string &json, const std::string &artifact) {
 CompileResult failure(const std::string &file, const std::string &message,
                       const std::string &hint) {
   CompileResult result;
-  syntax::DiagnosticRecord record;
+  language::DiagnosticRecord record;
   record.id = diagnosticName(DiagnosticId::CodegenFailed);
   record.severity = "error";
   record.file = file;
@@ -188,10 +188,10 @@ def twice(X, n, BLOCK: tl.constexpr):
   request.file = "selftest.py";
   request.kernel = "twice";
   request.text = text;
-  request.args = {
-      {"X", syntax::ArgKind::Pointer, "*fp32:16", {}},
-      {"n", syntax::ArgKind::Int, "i32", {}},
-      {"BLOCK", syntax::ArgKind::Constexpr, "", syntax::Value(int64_t(64))}};
+  request.args = {{"X", language::ArgKind::Pointer, "*fp32:16", {}},
+                  {"n", language::ArgKind::Int, "i32", {}},
+                  {"BLOCK", language::ArgKind::Constexpr, "",
+                   language::Value(int64_t(64))}};
   request.target = target->name();
   CompileResult result = compile(request);
   if (!result.ok) {

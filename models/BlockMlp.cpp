@@ -1,5 +1,6 @@
 // models/BlockMlp.cpp - one matrix product over all tokens, then sums of its
-// parts. Copyright the tessera authors.
+// parts.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "models/BlockMlp.h"
 

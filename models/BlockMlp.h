@@ -1,5 +1,6 @@
 // models/BlockMlp.h - the learned network that compresses a block of keys or
-// values (nsa.phi=mlp_pe). Copyright the tessera authors.
+// values (nsa.phi=mlp_pe).
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

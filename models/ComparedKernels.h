@@ -1,5 +1,6 @@
 // models/ComparedKernels.h - every operation of a forward pass twice: compiled,
-// and in plain torch. Copyright the tessera authors.
+// and in plain torch.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,5 +1,6 @@
 // models/Decode.cpp - a forward pass over new tokens, with those before in a
-// cache. Copyright the tessera authors.
+// cache.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
 // Prefill and decoding are the same function over more or fewer tokens, so any

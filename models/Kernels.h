@@ -134,7 +134,7 @@ public:
   /// Runs `body`, in which launches are listed: none is compiled or run, and
   /// their results hold anything. Then, where `prepare` is set, compiles or
   /// loads what they need, in parallel, with a line of progress. The requests
-  /// (JSON, compiler/syntax/Request.h), each once; none, without running
+  /// (JSON, language/Request.h), each once; none, without running
   /// `body`, where there are no compiled kernels.
   virtual std::vector<std::string>
   listLaunches(const std::function<void()> & /*body*/, bool /*prepare*/) {
@@ -144,7 +144,7 @@ public:
   /// (at::RecordFunction, "kernel NAME") has its index in the list as its
   /// output, until endList().
   virtual void beginList() {}
-  /// The list so far, as requests (JSON, compiler/syntax/Request.h) for the
+  /// The list so far, as requests (JSON, language/Request.h) for the
   /// target; "": for what the launches ran on. {"error", "hint"} where the
   /// kernel has no form for the target.
   virtual std::vector<std::string> listed(const std::string & /*target*/) {

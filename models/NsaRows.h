@@ -1,5 +1,6 @@
 // models/NsaRows.h - the branches of NSA for a block of queries, in plain
-// torch. Copyright the tessera authors.
+// torch.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The operations are found by name: the library that registers them
-// (runtime/torch) is linked or loaded, never included.
+// (ops) is linked or loaded, never included.
 #include "models/Kernels.h"
 #include "models/RopeTable.h"
 
@@ -26,7 +26,7 @@ c10::TypedOperatorHandle<F> find(const char *name) {
   if (!op)
     throw Error("kernels=tessera needs the torch operation " + full +
                     ", which is not registered in this program",
-                "set kernels=torch, or build with runtime/torch");
+                "set kernels=torch, or build with ops");
   return op->typed<F>();
 }
 

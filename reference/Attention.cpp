@@ -1,6 +1,7 @@
 // reference/Attention.cpp - softmax attention over per-query key ranges,
-// forward and backward. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// forward and backward.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "reference/Attention.h"
 
 #include "reference/Selection.h"

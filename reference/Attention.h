@@ -1,6 +1,7 @@
 // reference/Attention.h - softmax attention over per-query key ranges, forward
-// and backward. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// and backward.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 //
 // Every branch is ordinary attention; branches differ only in the keys that a
 // query sees. Layouts: q [T, Hq, dk], k [S, Hkv, dk], v [S, Hkv, dv],

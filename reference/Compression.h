@@ -1,5 +1,6 @@
 // reference/Compression.h - phi: mean and depthwise convolution over token
-// blocks, with gradients. Copyright the tessera authors.
+// blocks, with gradients.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,5 +1,7 @@
 // reference/Geometry.h - block geometry of NSA: validation, counts and Eq. 9
-// weights. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// weights.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "reference/Tensor.h"

@@ -1,5 +1,7 @@
 // reference/Selection.cpp - block scores (Eqs. 9 and 10), top-n selection and
-// ranges. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// ranges.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "reference/Selection.h"
 
 #include <algorithm>

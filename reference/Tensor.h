@@ -1,6 +1,7 @@
 // reference/Tensor.h - strided views and owning arrays of the reference
-// implementation. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// implementation.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 //
 // The reference uses only the standard library, so that it shares no code (and
 // no mistake) with what it checks.

@@ -3,9 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "language/Constexprs.h"
+
 #include <array>
 #include <atomic>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,38 +21,13 @@
 
 namespace tessera {
 
-namespace syntax {
+namespace language {
 struct CompileRequest;
 }
 namespace runtime {
 class LaunchDevice;
 struct LaunchEntry;
 } // namespace runtime
-namespace tune {
-struct TuneKey;
-}
-
-enum class DType : uint8_t {
-  I1,
-  I8,
-  I16,
-  I32,
-  I64,
-  U8,
-  U16,
-  U32,
-  U64,
-  FP16,
-  BF16,
-  FP32,
-  FP64,
-  FP8E4NV, // torch.float8_e4m3fn
-  FP8E5,   // torch.float8_e5m2
-};
-// "i1", "bf16", "fp32": the names the language's signatures use.
-const char *dtypeName(DType type);
-// From "bf16", "bfloat16" or "tl.bfloat16"; none for what is no dtype.
-std::optional<DType> dtypeFromText(std::string_view text);
 
 // Memory of elements of one type.
 struct Pointer {
@@ -71,21 +47,7 @@ struct Pointer {
 // that int64_t does not hold.
 using Arg =
     std::variant<std::nullptr_t, Pointer, int64_t, double, bool, uint64_t>;
-// A constexpr that the other alternatives of ConstexprValue do not hold: a
-// tuple, a list, an integer beyond 64 bits.
-struct EncodedConstexpr {
-  std::string json; // as of compiler/syntax/ValueJson.h, in canonical form
-  auto operator<=>(const EncodedConstexpr &) const = default;
-};
-// The value of a constexpr parameter. A std::string is Python's str.
-using ConstexprValue = std::variant<std::nullptr_t, bool, int64_t, double,
-                                    std::string, DType, EncodedConstexpr>;
-using Constexprs = std::map<std::string, ConstexprValue>;
 using Grid = std::array<uint32_t, 3>;
-
-// From a JSON object; a string that starts with "tl." names a dtype. Throws
-// Error.
-Constexprs constexprsFromJson(std::string_view text);
 
 // What kernels run on. A handle is found by its name once (findDevice()) and
 // serves every launch; the empty one stands for defaultDevice().
@@ -175,18 +137,14 @@ public:
                            const LaunchOptions &options = {}) const;
 
   // What would be compiled for such a launch.
-  syntax::CompileRequest
+  language::CompileRequest
   compileRequest(const std::vector<Arg> &args,
                  const Constexprs &constexprs = {},
                  const LaunchOptions &options = {}) const;
 
-  // What a tuned configuration for such a launch is kept under (see
-  // runtime/tune/TuneTable.h), whether there is one or not. Throws Error.
-  tune::TuneKey tuneKey(const std::vector<Arg> &args,
-                        const Constexprs &constexprs = {},
-                        const LaunchOptions &options = {}) const;
-
   struct State;
+  // What the runtime knows of the kernel, for this library's own components.
+  const State &internals() const { return *state; }
 
 private:
   friend class PreparedLaunch;
@@ -230,7 +188,7 @@ public:
   // The same up to running: compiles or loads what such a launch needs.
   void prepare(std::span<const Arg> args) const;
   // What the compiler is asked for by such a launch.
-  syntax::CompileRequest compileRequest(std::span<const Arg> args) const;
+  language::CompileRequest compileRequest(std::span<const Arg> args) const;
 
   // The value of a constexpr in such a launch, whose grid often depends on it.
   // Compiles nothing. Throws Error when it has none, or it is no integer.

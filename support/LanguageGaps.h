@@ -1,6 +1,7 @@
 // support/LanguageGaps.h - which diagnostics are of language that this build
-// does not support. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// does not support.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "support/Diagnostics.h"

@@ -1,5 +1,6 @@
 // support/Outliers.h - the rule that finds single wrong elements of a result,
-// which an RMS error over all elements hides. Copyright the tessera authors.
+// which an RMS error over all elements hides.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -2,8 +2,8 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "support/Error.h"
-#include "tools/bench/Run.h"
-#include "trainer/Signals.h"
+#include "tools/bench/Options.h"
+#include "trainer/loop/Signals.h"
 
 #include <CLI/CLI.hpp>
 

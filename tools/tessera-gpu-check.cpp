@@ -1,5 +1,7 @@
 // tools/tessera-gpu-check.cpp - runs packed cases on whatever NVIDIA GPU is
-// present. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// present.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "support/Error.h"
 #include "tools/gpucheck/GpuCheck.h"
 

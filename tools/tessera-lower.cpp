@@ -2,8 +2,8 @@
 // tests and for looking.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/gpu/Lower.h"
-#include "codegen/gpu/Ptx.h"
+#include "codegen/gpu/emit/Ptx.h"
+#include "codegen/gpu/lower/Lower.h"
 #include "codegen/gpu/passes/PassList.h"
 #include "codegen/gpu/passes/Passes.h"
 #include "compiler/DotRemarks.h"
@@ -45,17 +45,17 @@ cl::opt<bool> laidOut("laid-out",
                       cl::desc("the tensors have layouts: no layout passes"));
 
 void lower(mlir::ModuleOp module, const std::string &kernel) {
-  codegen::GpuOptions options;
+  codegen::gpu::GpuOptions options;
   options.target = GpuTarget::parse(target);
   options.numWarps = numWarps;
   options.numStages = numStages;
   mlir::PassManager passes(module.getContext());
   if (laidOut) {
     passes.addPass(codegen::gpu::createDotInstructionsPass());
-    codegen::addMemoryPasses(passes, options);
+    codegen::gpu::addMemoryPasses(passes, options);
   } else {
     compiler::addTilePasses(passes);
-    codegen::addLayoutPasses(passes, options);
+    codegen::gpu::addLayoutPasses(passes, options);
   }
   if (mlir::failed(passes.run(module)))
     throw Error("a pass failed", "see what it said");
@@ -68,17 +68,17 @@ void lower(mlir::ModuleOp module, const std::string &kernel) {
     return;
   }
   llvm::LLVMContext context;
-  auto code = codegen::lowerToLlvm(module, context, options);
+  auto code = codegen::gpu::lowerToLlvm(module, context, options);
   if (emit == "llvm") {
     llvm::outs() << *code;
     return;
   }
   if (emit != "ptx")
     throw Error("--emit has no `" + emit + "`", "layout, llvm, ptx");
-  codegen::PtxOptions ptx;
+  codegen::gpu::PtxOptions ptx;
   ptx.target = options.target;
   ptx.entry = kernel;
-  llvm::outs() << codegen::emitPtx(*code, ptx).ptx;
+  llvm::outs() << codegen::gpu::emitPtx(*code, ptx).ptx;
 }
 
 int run() {

@@ -2,16 +2,16 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "support/Error.h"
-#include "trainer/Config.h"
-#include "trainer/Generate.h"
-#include "trainer/HellaSwag.h"
-#include "trainer/KernelList.h"
-#include "trainer/Launcher.h"
-#include "trainer/Needle.h"
-#include "trainer/Plan.h"
-#include "trainer/Train.h"
-#include "trainer/WeightFile.h"
+#include "trainer/checkpoint/WeightFile.h"
+#include "trainer/generate/Generate.h"
+#include "trainer/generate/HellaSwag.h"
+#include "trainer/generate/Needle.h"
+#include "trainer/loop/KernelList.h"
+#include "trainer/loop/Train.h"
+#include "trainer/parallel/Launcher.h"
+#include "trainer/settings/Config.h"
 #include "trainer/settings/Document.h"
+#include "trainer/settings/Plan.h"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>

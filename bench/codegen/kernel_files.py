@@ -1,7 +1,7 @@
 # bench/codegen/kernel_files.py - the launches of kernels/: what the programs of tests/triton do, and the tutorials' kernels by size.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""tests/sim and tests/triton must be on the path. `visit` gets (source, path, name, grid, args, constexprs, options); options None:
+"""tests/simulator and tests/triton must be on the path. `visit` gets (source, path, name, grid, args, constexprs, options); options None:
 those of the decorator's first Config."""
 import re
 import runpy

@@ -1,7 +1,7 @@
 # bench/codegen/measure.py - one launch compiled by both compilers, run by the simulator, and its figures.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""PROGRAM names the tessera binary, SIM_ABI libtessera_sim_abi.so. tests/sim must be on the path."""
+"""PROGRAM names the tessera binary, SIM_ABI libtessera_sim_abi.so. tests/simulator must be on the path."""
 import json
 import os
 import pathlib

@@ -110,7 +110,7 @@ class Progress:
 def head():
     """The last commit that changed what makes and runs a kernel's code, with a + where that is not as it was committed."""
     def git(*what):
-        return subprocess.run(["git", "-C", str(ROOT), *what, "--", "codegen", "compiler", "dialect", "kernels", "runtime/sim"],
+        return subprocess.run(["git", "-C", str(ROOT), *what, "--", "codegen", "compiler", "dialect", "kernels", "simulator"],
                               capture_output=True, text=True).stdout.strip()
     return git("log", "-1", "--format=%h") + ("+" if git("status", "--porcelain") else "")
 

@@ -1,10 +1,11 @@
 // bench/cost/Collect.cpp - counts the launches that docs/cost-model.md compares
-// with published times, on the simulator. Copyright the tessera authors.
+// with published times, on the simulator.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
 //   cost_collect [NAME ...] > profiles.json     all of them, or those named
-#include "autotune/ProfileJson.h"
-#include "autotune/SampledGpu.h"
+#include "autotune/model/ProfileJson.h"
+#include "autotune/model/SampledGpu.h"
 #include "bench/cost/Launches.h"
 #include "support/BuildId.h"
 #include "support/Error.h"

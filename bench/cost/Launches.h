@@ -1,5 +1,7 @@
 // bench/cost/Launches.h - launches of our kernels that stand in for published
-// ones. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// ones.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "runtime/Kernel.h"

@@ -1,5 +1,6 @@
 // bench/cost/Predict.cpp - predicted times of launches that a file describes.
-// Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 //
 //   cost_predict LAUNCHES.json GPU... > times.json
 //
@@ -13,10 +14,10 @@
 //                   middle; without, those of tune::sampledBlocks()
 // The result has for each launch and GPU what predict() says, and the blocks'
 // counts. Code is for the GPU's target.
-#include "autotune/CostModel.h"
-#include "autotune/ProfileJson.h"
-#include "autotune/SampledGpu.h"
-#include "runtime/cases/GpuLaunch.h"
+#include "autotune/model/CostModel.h"
+#include "autotune/model/ProfileJson.h"
+#include "autotune/model/SampledGpu.h"
+#include "replay/GpuLaunch.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Json.h"

@@ -1,5 +1,6 @@
 // bench/cost/Report.cpp - the cost model against published times: the file of
-// results and the tables of docs/cost-model.md. Copyright the tessera authors.
+// results and the tables of docs/cost-model.md.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
 //   cost_report PROFILES.json PUBLISHED.json RESULTS.json     makes RESULTS

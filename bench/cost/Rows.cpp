@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/cost/Rows.h"
 
-#include "autotune/ProfileJson.h"
+#include "autotune/model/ProfileJson.h"
 
 #include <cmath>
 #include <cstdarg>

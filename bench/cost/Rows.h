@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "autotune/Validation.h"
+#include "autotune/search/Validation.h"
 #include "support/Json.h"
 
 #include <string>

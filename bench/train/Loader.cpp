@@ -10,9 +10,9 @@
 // machine with other work gives about the same figures.
 #include "support/Error.h"
 #include "support/File.h"
-#include "trainer/Config.h"
 #include "trainer/data/Prepare.h"
 #include "trainer/data/TokenSource.h"
+#include "trainer/settings/Config.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,23 +1,25 @@
 // bench/tune/Truth.cpp - the tuner against an exhaustive search of recorded
-// launches. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// launches.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 //
 //   tune_truth OUT.json SECONDS LIMIT CASES...
 //
-// Of every launch all candidates are compiled, counted (autotune/CpuModel.h),
-// checked and timed in turns. Then search() gets SECONDS for it, twice: as the
-// launch is, and with the slowest candidate planted as the kernel's own choice.
-// The fastest, the own choice and what was found twice are then timed in turns
-// again. A launch that OUT.json has is left out, none begins after LIMIT
-// seconds (0: no limit); 0 SECONDS: without the searches. bench/tune_truth.py
-// adds where and when. TESSERA_THREADS=1 keeps other programs out of the times
-// (autotune/Benchmark.h).
-#include "autotune/CpuModel.h"
-#include "autotune/Search.h"
-#include "runtime/cases/Case.h"
+// Of every launch all candidates are compiled, counted
+// (autotune/model/CpuModel.h), checked and timed in turns. Then search() gets
+// SECONDS for it, twice: as the launch is, and with the slowest candidate
+// planted as the kernel's own choice. The fastest, the own choice and what was
+// found twice are then timed in turns again. A launch that OUT.json has is left
+// out, none begins after LIMIT seconds (0: no limit); 0 SECONDS: without the
+// searches. bench/tune_truth.py adds where and when. TESSERA_THREADS=1 keeps
+// other programs out of the times (autotune/search/Benchmark.h).
+#include "autotune/choice/ThisMachine.h"
+#include "autotune/model/CpuModel.h"
+#include "autotune/search/Search.h"
+#include "replay/Case.h"
 #include "runtime/compile/CompileService.h"
 #include "runtime/device/cpu/ThreadPool.h"
 #include "runtime/launch/LaunchDevice.h"
-#include "runtime/tune/DeviceModel.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Json.h"

@@ -1,3 +1,4 @@
 // cmake/precompiled/Empty.cpp - a source for the targets that only make a
-// precompiled header. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// precompiled header.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0

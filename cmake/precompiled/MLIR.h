@@ -1,5 +1,6 @@
 // cmake/precompiled/MLIR.h - MLIR headers, compiled once for compiler, dialect,
-// codegen and their tests. Copyright the tessera authors.
+// codegen and their tests.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
 // What most of those sources include. Headers that few need stay out: every

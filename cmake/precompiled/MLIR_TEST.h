@@ -1,6 +1,7 @@
 // cmake/precompiled/MLIR_TEST.h - what tests of targets of kind MLIR include,
-// compiled once, without optimization as they are. Copyright the tessera
-// authors. SPDX-License-Identifier: Apache-2.0
+// compiled once, without optimization as they are.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "cmake/precompiled/MLIR.h"

@@ -1,5 +1,6 @@
 // cmake/precompiled/TEST.h - headers of tests, compiled once for those that use
-// neither MLIR nor torch. Copyright the tessera authors.
+// neither MLIR nor torch.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

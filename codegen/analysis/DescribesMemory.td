@@ -1,5 +1,7 @@
 // codegen/analysis/DescribesMemory.td - an operation that says what it does to
-// memory. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// memory.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #ifndef TESSERA_DESCRIBES_MEMORY_TD
 #define TESSERA_DESCRIBES_MEMORY_TD
 

@@ -1,5 +1,7 @@
 // codegen/analysis/DistinctElements.cpp - whether a tile names an address
-// twice. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// twice.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/analysis/DistinctElements.h"
 
 #include "codegen/analysis/PointerOrigins.h"

@@ -7,7 +7,7 @@
 
 using namespace mlir;
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 static LLVM::AtomicBinOp binaryOf(tile::AtomicKind kind) {
   switch (kind) {
@@ -156,4 +156,4 @@ void Emitter::emitAtomic(Operation *op) {
   nest(shape, -1, 1, element1);
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

@@ -13,7 +13,7 @@
 
 using namespace mlir;
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 // The scalar that every element of `value` equals; null if there is none.
 static Value uniformScalar(OpBuilder &b, Value value) {
@@ -153,4 +153,4 @@ void carryOffsets(func::FuncOp function) {
   (void)applyPatternsGreedily(function, std::move(patterns));
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

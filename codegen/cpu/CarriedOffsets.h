@@ -5,7 +5,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 /// Loops often carry pointers or indices that all move by the same amount:
 ///   for ... iter_args(%p = %init) { ...; yield addptr(%p, splat(%step)) }
@@ -13,4 +13,4 @@ namespace tessera::codegen {
 /// their known strides inside the loop.
 void carryOffsets(mlir::func::FuncOp function);
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

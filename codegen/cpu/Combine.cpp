@@ -7,7 +7,7 @@
 
 using namespace mlir;
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 // Whether the region consists of operations that work on vectors as well.
 static bool isElementwiseRegion(Region &region) {
@@ -115,4 +115,4 @@ void Emitter::emitCombine(Operation *op) {
   });
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

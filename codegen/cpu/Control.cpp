@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/Emitter.h"
 
-#include "codegen/Where.h"
+#include "codegen/SourceLines.h"
 #include "support/Error.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -12,7 +12,7 @@
 
 using namespace mlir;
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 void Emitter::unsupported(Operation *op, const std::string &what) {
   throw Error(
@@ -342,4 +342,4 @@ void Emitter::emitWhile(scf::WhileOp loopOp) {
       scalars[result] = made.getResult(next++);
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

@@ -8,7 +8,7 @@
 
 using namespace mlir;
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 static bool isZeroSplat(Value value) {
   DenseElementsAttr dense;
@@ -153,4 +153,4 @@ void Emitter::dotMatrices(tile::DotOp op, const View &a, RightOperand right,
   });
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

@@ -7,7 +7,7 @@
 
 using namespace mlir;
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 // f32 registers that hold bf16: `low` and `high` as the halves of i32.
 Value Emitter::pairOf(Value low, Value high) {
@@ -138,4 +138,4 @@ void Emitter::emitPairedDot(tile::DotOp op, const View &c, bool zero) {
   memo = std::move(saved);
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

@@ -11,7 +11,7 @@
 
 using namespace mlir;
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 Value Emitter::constant(Attribute attr, Type element) {
   if (auto number = dyn_cast<FloatAttr>(attr)) {
@@ -165,4 +165,4 @@ Value Emitter::apply(Operation *op, unsigned result, ArrayRef<Value> operands) {
   return value;
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

@@ -23,7 +23,7 @@
 #include <map>
 #include <string>
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 /// A strided array of f32, i32, ... in scratch memory.
 struct View {
@@ -187,7 +187,8 @@ private:
   /// Whether `x` comes behind `y` in ascending order: scalars or vectors.
   mlir::Value comesLater(tile::SortOp op, mlir::Value x, mlir::Value y);
 
-  // Report.cpp: callbacks of the runtime (runtime/device/cpu/Report.h).
+  // PrintAssert.cpp: callbacks of the runtime
+  // (runtime/device/cpu/KernelOutput.h).
   void emitPrint(tile::PrintOp op);
   void emitAssert(tile::AssertOp op);
   mlir::Value text(const std::string &content);
@@ -235,4 +236,4 @@ private:
   std::map<MemoKey, Lanes> memo;
 };
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

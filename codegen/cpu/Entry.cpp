@@ -1,12 +1,14 @@
 // codegen/cpu/Entry.cpp - the entry function, its arguments, its scratch
-// memory. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// memory.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/Emitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 Emitter::Emitter(func::FuncOp function, const Plan &plan,
                  const CpuOptions &options)
@@ -89,4 +91,4 @@ void Emitter::run() {
   LLVM::ReturnOp::create(b, loc, ValueRange());
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

@@ -12,7 +12,7 @@
 
 using namespace mlir;
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 // Equal constants are one key, whichever operation makes them.
 static void *keyOf(Value value) {
@@ -385,4 +385,4 @@ Lanes Emitter::evaluateElementwise(Operation *op, unsigned result,
   return uniform ? Lanes::uniform(value) : Lanes::general(value);
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

@@ -11,7 +11,7 @@
 
 using namespace mlir;
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 Type registerType(Type element) {
   MLIRContext *context = element.getContext();
@@ -219,4 +219,4 @@ Value LaneBuilder::widenBits(Type element, Value bits) {
   return arith::BitcastOp::create(b, loc, result, high);
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

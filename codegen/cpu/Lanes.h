@@ -11,7 +11,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Value.h"
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 /// The elements of one tensor value at `width` neighbouring indices.
 struct Lanes {
@@ -109,4 +109,4 @@ private:
   mlir::Location &loc;
 };
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/Lower.h"
 
-#include "codegen/Where.h"
+#include "codegen/SourceLines.h"
 #include "codegen/cpu/CarriedOffsets.h"
 #include "codegen/cpu/Emitter.h"
 #include "codegen/cpu/ToLlvm.h"
@@ -17,7 +17,7 @@
 
 using namespace mlir;
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 CpuOptions cpuOptionsFor(const CpuTarget &target) {
   return {target.vectorBits(), target};
@@ -92,4 +92,4 @@ void lowerToCpu(ModuleOp module, const CpuOptions &options) {
   run(passes, module, "the conversion to LLVM");
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

@@ -13,7 +13,7 @@ namespace mlir {
 class ModuleOp;
 } // namespace mlir
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 /// Module attribute (i64): bytes of scratch memory that a program needs.
 inline constexpr llvm::StringLiteral kScratchBytesAttr =
@@ -41,4 +41,4 @@ void lowerToLoops(mlir::ModuleOp module, const CpuOptions &options);
 /// The same down to the LLVM dialect, ready for translation.
 void lowerToCpu(mlir::ModuleOp module, const CpuOptions &options);
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

@@ -9,7 +9,7 @@
 
 using namespace mlir;
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 // What lies in memory for an element: i1 as a byte, 16-bit floats as bits.
 static Type memoryType(Type element) {
@@ -216,4 +216,4 @@ void Emitter::emitStore(tile::StoreOp op) {
   nest(shape, lane, width, [&](const Index &index) { store(op, index); });
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

@@ -10,7 +10,7 @@
 
 using namespace mlir;
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 int64_t Emitter::laneWidth(int64_t size) const {
   return std::min<int64_t>(size, options.vectorBits / 32);
@@ -449,4 +449,4 @@ void Emitter::materialize(Value value, const View &view) {
   });
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

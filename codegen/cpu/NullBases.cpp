@@ -10,7 +10,7 @@
 
 using namespace mlir;
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 namespace {
 
 bool isPointer(Value value) {
@@ -94,4 +94,4 @@ std::unique_ptr<Pass> createRejectNullBasesPass() {
   return std::make_unique<RejectNullBasesPass>();
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

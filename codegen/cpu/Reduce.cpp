@@ -10,7 +10,7 @@
 
 using namespace mlir;
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 static bool isArg(tile::ReduceKind kind) {
   return kind == tile::ReduceKind::ArgMax || kind == tile::ReduceKind::ArgMin;
@@ -182,4 +182,4 @@ void Emitter::emitReduce(tile::ReduceOp op) {
   nest(kept, keptLane, along || lane < 0 ? 1 : width, rows);
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

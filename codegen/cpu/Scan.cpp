@@ -7,7 +7,7 @@
 
 using namespace mlir;
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 Value Emitter::combineScan(tile::ScanKind kind, Type element, Value x,
                            Value y) {
@@ -101,4 +101,4 @@ void Emitter::emitHistogram(tile::HistogramOp op) {
   });
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

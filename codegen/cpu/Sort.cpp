@@ -9,7 +9,7 @@
 
 using namespace mlir;
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 // Longer networks would be thousands of instructions.
 constexpr int64_t kMostVectors = 32;
@@ -125,4 +125,4 @@ void Emitter::sortElements(tile::SortOp op, const View &view) {
   });
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

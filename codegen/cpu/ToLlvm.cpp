@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/ToLlvm.h"
 
-#include "codegen/cpu/math/Math.h"
+#include "codegen/math/Math.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -32,7 +32,7 @@
 
 using namespace mlir;
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 namespace {
 
 // Whether an f32 operation computes one of 16 bits: widened operands, a result
@@ -163,4 +163,4 @@ void registerCpuLlvmPasses() {
   registerPass([] { return createRejectNullBasesPass(); });
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

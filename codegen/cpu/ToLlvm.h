@@ -12,7 +12,7 @@ class OpPassManager;
 class Pass;
 } // namespace mlir
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 // Lets LLVM fuse products and sums of f32: sets the contract flag on
 // arith.addf, subf and mulf of f32 scalars and vectors. What must not be fused
@@ -40,4 +40,4 @@ void addLlvmPasses(mlir::OpPassManager &passes, const CpuTarget &target);
 // tessera-expand-bf16, tessera-to-llvm, tessera-reject-null-bases.
 void registerCpuLlvmPasses();
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

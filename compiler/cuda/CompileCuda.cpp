@@ -1,9 +1,11 @@
 // compiler/cuda/CompileCuda.cpp - a request for a CUDA C++ kernel to cubin and
-// PTX. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// PTX.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/cuda/CompileCuda.h"
 
 #include "compiler/cuda/Nvrtc.h"
-#include "compiler/syntax/CudaSource.h"
+#include "language/CudaSource.h"
 #include "support/Error.h"
 #include "support/Json.h"
 
@@ -13,8 +15,8 @@
 #include <regex>
 #include <sstream>
 
-using tessera::syntax::CompileRequest;
-using tessera::syntax::CompileResult;
+using tessera::language::CompileRequest;
+using tessera::language::CompileResult;
 
 namespace tessera::compiler {
 namespace {
@@ -119,11 +121,11 @@ uint32_t threadsOf(const CompileRequest &request, const std::string &head) {
     for (size_t i = 1; i < match.size(); ++i)
       if (match[i].matched)
         threads *= std::stoul(match[i]);
-    if (threads >= 1 && threads <= syntax::maxBlockThreads)
+    if (threads >= 1 && threads <= language::maxBlockThreads)
       return uint32_t(threads);
   }
   return uint32_t(std::min<int64_t>(32 * request.options.numWarps,
-                                    syntax::maxBlockThreads));
+                                    language::maxBlockThreads));
 }
 
 } // namespace
@@ -137,7 +139,7 @@ void compileCuda(const CompileRequest &request, CompileResult &result) {
   std::vector<std::string> options = {"--gpu-architecture=" + request.target,
                                       "--std=c++17", "-lineinfo",
                                       "-default-device"};
-  for (const syntax::Argument &argument : request.args) {
+  for (const language::Argument &argument : request.args) {
     if (argument.isConstexpr()) {
       const auto *text = argument.value.get<std::string>();
       options.push_back("-D" + argument.name + "=" +
@@ -145,7 +147,7 @@ void compileCuda(const CompileRequest &request, CompileResult &result) {
     } else {
       result.meta.params.push_back(
           {argument.name,
-           argument.kind == syntax::ArgKind::Pointer ? "pointer" : "scalar",
+           argument.kind == language::ArgKind::Pointer ? "pointer" : "scalar",
            argument.type});
     }
   }

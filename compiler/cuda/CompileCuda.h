@@ -1,8 +1,10 @@
 // compiler/cuda/CompileCuda.h - a request for a CUDA C++ kernel to cubin and
-// PTX. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// PTX.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "compiler/syntax/Request.h"
+#include "language/Request.h"
 
 namespace tessera::compiler {
 
@@ -11,7 +13,7 @@ namespace tessera::compiler {
 // type, static shared memory, the most threads, spills are not known) are
 // always kept. Constexpr arguments become -DNAME=value. Errors of the source
 // carry its file and line. Throws Error when NVRTC is missing or too old.
-void compileCuda(const syntax::CompileRequest &request,
-                 syntax::CompileResult &result);
+void compileCuda(const language::CompileRequest &request,
+                 language::CompileResult &result);
 
 } // namespace tessera::compiler

@@ -1,5 +1,7 @@
 // compiler/cuda/Nvrtc.h - NVIDIA's run-time compiler of CUDA C++, loaded by
-// name. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// name.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

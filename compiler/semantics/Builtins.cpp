@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Builtins.h"
 
-#include "compiler/syntax/KnownNames.h"
+#include "language/KnownNames.h"
 #include "support/Names.h"
 
 namespace tessera::semantics {
@@ -296,7 +296,7 @@ Element BuiltinCall::element(size_t index) const {
   if (constant && constant->isString() && parseDType(constant->string()))
     hint = "types are values, not texts: write tl." + constant->string();
   else if (constant && constant->isString())
-    hint = syntax::nearestTypeHint("triton.language." + constant->string());
+    hint = language::nearestTypeHint("triton.language." + constant->string());
   else if (values[index].tensor())
     hint = "write " + operandText(index) + ".dtype";
   else if (auto *python = values[index].as<BuiltinRef>();

@@ -9,10 +9,10 @@ namespace tessera::semantics {
 
 constexpr size_t kMaxCallDepth = 64;
 
-std::vector<Argument> Lowering::arguments(const syntax::Call &expr) {
+std::vector<Argument> Lowering::arguments(const language::Call &expr) {
   std::vector<Argument> result;
-  for (const syntax::ExprPtr &argument : expr.arguments) {
-    auto *starred = argument->as<syntax::Starred>();
+  for (const language::ExprPtr &argument : expr.arguments) {
+    auto *starred = argument->as<language::Starred>();
     if (!starred) {
       result.push_back({"", evaluate(*argument), argument->range});
       continue;
@@ -25,7 +25,7 @@ std::vector<Argument> Lowering::arguments(const syntax::Call &expr) {
     for (const Value &item : *spread.tupleValues())
       result.push_back({"", item, argument->range});
   }
-  for (const syntax::Keyword &keyword : expr.keywords) {
+  for (const language::Keyword &keyword : expr.keywords) {
     if (keyword.name.empty())
       fail(DiagnosticId::NotSupported, keyword.range,
            "`**` in a call is not supported", "write the arguments out");
@@ -34,7 +34,7 @@ std::vector<Argument> Lowering::arguments(const syntax::Call &expr) {
   return result;
 }
 
-void Lowering::failNotCallable(const syntax::Call &expr,
+void Lowering::failNotCallable(const language::Call &expr,
                                const Value &function) {
   const bool isType = function.constant() && function.constant()->isType();
   std::string hint = "is an operator missing before the bracket?";
@@ -54,15 +54,15 @@ void Lowering::failNotCallable(const syntax::Call &expr,
        hint);
 }
 
-static std::string signatureOf(const syntax::FunctionDef &callee) {
+static std::string signatureOf(const language::FunctionDef &callee) {
   std::string text;
-  for (const syntax::Parameter &parameter : callee.parameters)
+  for (const language::Parameter &parameter : callee.parameters)
     text += (text.empty() ? "" : ", ") + parameter.name +
             (parameter.defaultValue ? "=..." : "");
   return "it is " + callee.name + "(" + text + ")";
 }
 
-Value Lowering::call(const syntax::Call &expr) {
+Value Lowering::call(const language::Call &expr) {
   Value function = evaluate(*expr.function);
   // tl.dtype names the class in isinstance(x, tl.dtype); its call makes a type.
   if (auto *module = function.as<ModuleRef>();
@@ -75,7 +75,7 @@ Value Lowering::call(const syntax::Call &expr) {
     failNotCallable(expr, function);
   checkOnElements(*builtin->builtin, expr.function->range);
   std::vector<Argument> given = arguments(expr);
-  const auto *method = expr.function->as<syntax::Attribute>();
+  const auto *method = expr.function->as<language::Attribute>();
   if (builtin->self)
     given.insert(given.begin(), Argument{"", *builtin->self,
                                          method ? method->value->range
@@ -100,7 +100,7 @@ Value Lowering::call(const Value &function, std::vector<Value> arguments,
   return builtin->builtin->emit(bound);
 }
 
-void Lowering::bindParameters(const syntax::FunctionDef &callee,
+void Lowering::bindParameters(const language::FunctionDef &callee,
                               std::vector<Argument> given, Frame &inner) {
   const auto &parameters = callee.parameters;
   size_t next = 0;
@@ -135,14 +135,14 @@ void Lowering::bindParameters(const syntax::FunctionDef &callee,
              "`" + argument.keyword + "` is given twice",
              "its place gave it a value already: " + signatureOf(callee));
     }
-    const syntax::Parameter &parameter = parameters[index];
+    const language::Parameter &parameter = parameters[index];
     inner.scope[parameter.name] = {std::move(argument.value), parameter.range};
   }
-  std::vector<const syntax::Parameter *> missing;
-  for (const syntax::Parameter &parameter : parameters)
+  std::vector<const language::Parameter *> missing;
+  for (const language::Parameter &parameter : parameters)
     if (!inner.scope.count(parameter.name))
       missing.push_back(&parameter);
-  for (const syntax::Parameter *parameter : missing)
+  for (const language::Parameter *parameter : missing)
     if (!parameter->defaultValue)
       fail(DiagnosticId::MissingArgument, emit.site.range,
            "`" + callee.name + "` needs `" + parameter->name + "`",
@@ -156,12 +156,12 @@ void Lowering::bindParameters(const syntax::FunctionDef &callee,
   outside.callRange = inner.callRange;
   outside.callLocation = inner.callLocation;
   Entered entered(*this, outside);
-  for (const syntax::Parameter *parameter : missing)
+  for (const language::Parameter *parameter : missing)
     inner.scope[parameter->name] = {evaluate(*parameter->defaultValue),
                                     parameter->range};
 }
 
-void Lowering::failDynamicArgument(const syntax::FunctionDef &callee,
+void Lowering::failDynamicArgument(const language::FunctionDef &callee,
                                    const Argument &argument) {
   if (callee.isPlain)
     fail(DiagnosticId::NotSupported, emit.site.range,
@@ -173,7 +173,7 @@ void Lowering::failDynamicArgument(const syntax::FunctionDef &callee,
        "pass a tl.constexpr value, or make it a @triton.jit function");
 }
 
-Value Lowering::inlineCall(const syntax::FunctionDef &callee,
+Value Lowering::inlineCall(const language::FunctionDef &callee,
                            std::vector<Argument> given,
                            const SourceRange &range) {
   At at(*this, range);
@@ -186,7 +186,7 @@ Value Lowering::inlineCall(const syntax::FunctionDef &callee,
     fields.file = callee.file ? callee.file : frame().file;
     bindParameters(callee, std::move(given), fields);
     std::vector<Value> values;
-    for (const syntax::Parameter &field : callee.parameters)
+    for (const language::Parameter &field : callee.parameters)
       values.push_back(fields.scope[field.name].value);
     return Value::namedTuple(callee, std::move(values));
   }

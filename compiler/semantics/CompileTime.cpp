@@ -11,7 +11,7 @@ namespace tessera::semantics {
 
 constexpr unsigned kMaxSteps = 1u << 16;
 
-bool Lowering::knownCondition(const syntax::Expr &test) {
+bool Lowering::knownCondition(const language::Expr &test) {
   Condition result = condition(test, "if");
   if (!result.known)
     fail(DiagnosticId::NotConstexpr, test.range,
@@ -19,25 +19,25 @@ bool Lowering::knownCondition(const syntax::Expr &test) {
   return *result.known;
 }
 
-Lowering::Flow Lowering::runAtCompileTime(const syntax::Block &block,
+Lowering::Flow Lowering::runAtCompileTime(const language::Block &block,
                                           Outcome &outcome) {
-  for (const syntax::StmtPtr &stmt : block) {
+  for (const language::StmtPtr &stmt : block) {
     At at(*this, stmt->range);
     Flow flow = Flow::Next;
-    if (auto *result = stmt->as<syntax::Return>()) {
+    if (auto *result = stmt->as<language::Return>()) {
       outcome = {true, result->value ? evaluate(*result->value) : Value::none(),
                  stmt->range};
       return Flow::Return;
     }
-    if (stmt->is<syntax::Break>())
+    if (stmt->is<language::Break>())
       return Flow::Break;
-    if (stmt->is<syntax::Continue>())
+    if (stmt->is<language::Continue>())
       return Flow::Continue;
-    if (auto *branch = stmt->as<syntax::If>())
+    if (auto *branch = stmt->as<language::If>())
       flow = runAtCompileTime(knownCondition(*branch->test) ? branch->body
                                                             : branch->orelse,
                               outcome);
-    else if (stmt->is<syntax::For>() || stmt->is<syntax::While>())
+    else if (stmt->is<language::For>() || stmt->is<language::While>())
       flow = loopAtCompileTime(*stmt, outcome);
     else
       visit(*stmt);
@@ -47,9 +47,9 @@ Lowering::Flow Lowering::runAtCompileTime(const syntax::Block &block,
   return Flow::Next;
 }
 
-Lowering::Flow Lowering::loopAtCompileTime(const syntax::Stmt &stmt,
+Lowering::Flow Lowering::loopAtCompileTime(const language::Stmt &stmt,
                                            Outcome &outcome) {
-  if (auto *loop = stmt.as<syntax::For>()) {
+  if (auto *loop = stmt.as<language::For>()) {
     Value iterable = evaluate(*loop->iterable);
     auto *range = iterable.range();
     auto *items = iterable.tupleValues();
@@ -67,7 +67,7 @@ Lowering::Flow Lowering::loopAtCompileTime(const syntax::Stmt &stmt,
     }
     return Flow::Next;
   }
-  auto &loop = stmt.to<syntax::While>();
+  auto &loop = stmt.to<language::While>();
   for (unsigned step = 0; knownCondition(*loop.test); ++step) {
     if (step == kMaxSteps)
       fail(DiagnosticId::UnrollLimit, loop.range,

@@ -29,7 +29,7 @@ static std::string atLine(const SourceRange &range) {
   return "line " + std::to_string(range.line);
 }
 
-Lowering::Condition Lowering::condition(const syntax::Expr &test,
+Lowering::Condition Lowering::condition(const language::Expr &test,
                                         std::string_view statement) {
   Value value = evaluate(test);
   At at(*this, test.range);
@@ -102,7 +102,7 @@ static std::string oneTypeHint(const Value &a, const Value &b) {
 
 // Decides what each name means after an `if`: unchanged, merged, or lost.
 void Lowering::mergeArms(const Scope &before, Scope &thenScope,
-                         Scope &elseScope, const syntax::If &stmt,
+                         Scope &elseScope, const language::If &stmt,
                          std::vector<std::string> &names) {
   for (auto &[name, inThen] : thenScope) {
     auto it = elseScope.find(name);
@@ -141,7 +141,7 @@ void Lowering::mergeArms(const Scope &before, Scope &thenScope,
           "it is assigned in one arm only of the `if` of " + atLine(stmt.range);
 }
 
-void Lowering::visitIf(const syntax::If &stmt) {
+void Lowering::visitIf(const language::If &stmt) {
   Condition test = condition(*stmt.test, "if");
   if (test.known) {
     visitBlock(*test.known ? stmt.body : stmt.orelse);
@@ -181,7 +181,7 @@ void Lowering::visitIf(const syntax::If &stmt) {
 }
 
 // An `if` with a return in it: all that follows it runs inside its arms.
-Lowering::Outcome Lowering::branchWithReturn(const syntax::If &stmt,
+Lowering::Outcome Lowering::branchWithReturn(const language::If &stmt,
                                              const Condition &test,
                                              const Rest &rest) {
   if (frame().loopDepth)
@@ -228,7 +228,7 @@ Lowering::Outcome Lowering::branchWithReturn(const syntax::If &stmt,
   return {true, rebuild(thenOutcome.value, results, next), where};
 }
 
-Value Lowering::conditional(const syntax::IfExp &expr) {
+Value Lowering::conditional(const language::IfExp &expr) {
   Condition test = condition(*expr.test, "if");
   if (test.known)
     return evaluate(*test.known ? *expr.body : *expr.orelse);
@@ -266,7 +266,7 @@ static std::string forHint(const Value &iterable, const std::string &text) {
   return "write for i in range(n)";
 }
 
-void Lowering::visitFor(const syntax::For &stmt) {
+void Lowering::visitFor(const language::For &stmt) {
   Value iterable = evaluate(*stmt.iterable);
   auto *range = iterable.range();
   auto *items = iterable.tupleValues();
@@ -275,7 +275,7 @@ void Lowering::visitFor(const syntax::For &stmt) {
          "`for` needs range, tl.range, tl.static_range or a tuple, got " +
              iterable.describe(),
          forHint(iterable, quote(stmt.iterable->range)));
-  if (range && !stmt.target->is<syntax::Name>())
+  if (range && !stmt.target->is<language::Name>())
     fail(DiagnosticId::BadLoop, stmt.target->range,
          "a loop variable must be a name", "write for i in range(n)");
   auto isBlock = [](const Value &value) {
@@ -296,7 +296,7 @@ void Lowering::visitFor(const syntax::For &stmt) {
 }
 
 // What a range over compile-time integers gives.
-std::vector<Value> Lowering::rangeValues(const syntax::For &stmt,
+std::vector<Value> Lowering::rangeValues(const language::For &stmt,
                                          const Range &range) {
   auto bound = [&](const Value &value) {
     auto number = value.constant() ? value.constant()->asInt() : std::nullopt;
@@ -388,7 +388,7 @@ static mlir::Value emptyUnless(OpBuilder &builder, Location where,
 
 // A loop at run time. The body is visited twice: once to learn which names it
 // changes, in an op that is thrown away, and once with those as loop arguments.
-void Lowering::loop(const syntax::For &stmt, const Range &range) {
+void Lowering::loop(const language::For &stmt, const Range &range) {
   OpBuilder &builder = emit.builder;
   At at(*this, stmt.iterable->range);
   Value start = *range.start, stop = *range.stop, step = *range.step;
@@ -429,7 +429,7 @@ void Lowering::loop(const syntax::For &stmt, const Range &range) {
     bounds[1].handle = emptyUnless(builder, emit.location(), bounds[2].handle,
                                    bounds[1].handle, bounds[0].handle);
 
-  auto &target = stmt.target->to<syntax::Name>();
+  auto &target = stmt.target->to<language::Name>();
   auto makeLoop = [&](const std::vector<mlir::Value> &inits) {
     auto op = scf::ForOp::create(builder, emit.location(), bounds[0].handle,
                                  bounds[1].handle, bounds[2].handle, inits);

@@ -127,7 +127,7 @@ Value Lowering::selectParts(const Tensor &condition, const Value &yes,
   return rebuild(yes, a, next);
 }
 
-void Lowering::visitIfOnElements(const syntax::If &stmt,
+void Lowering::visitIfOnElements(const language::If &stmt,
                                  const Tensor &condition) {
   Scope before = frame().scope;
   ++onSomeElements;
@@ -237,13 +237,13 @@ void Lowering::loopOnElements(const SourceRange &range,
 }
 
 // A range with bounds that elements have: counted in a name of its own.
-void Lowering::forOnElements(const syntax::For &stmt, const Range &range) {
+void Lowering::forOnElements(const language::For &stmt, const Range &range) {
   auto *step = range.step->constant();
   if (!step || !step->asInt() || *step->asInt() == 0)
     fail(DiagnosticId::BadLoop, stmt.iterable->range,
          "the step of a range over elements must be known while compiling");
   const bool up = *step->asInt() > 0;
-  const std::string &name = stmt.target->to<syntax::Name>().id;
+  const std::string &name = stmt.target->to<language::Name>().id;
   const std::string counter = name + "'s count";
   const Value stop = spread(*range.stop);
   Value start = spread(*range.start);

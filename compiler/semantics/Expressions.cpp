@@ -22,10 +22,10 @@ void Lowering::countStep(const SourceRange &range) {
          "use range for the outer loops, and call helpers fewer times");
 }
 
-Value Lowering::evaluate(const syntax::Expr &expr) {
+Value Lowering::evaluate(const language::Expr &expr) {
   At at(*this, expr.range);
   countStep(expr.range);
-  const syntax::Expr *outer = std::exchange(current, &expr);
+  const language::Expr *outer = std::exchange(current, &expr);
   Value value = evaluateHere(expr);
   current = outer;
   if (values)
@@ -33,20 +33,20 @@ Value Lowering::evaluate(const syntax::Expr &expr) {
   return value;
 }
 
-static std::vector<const syntax::Expr *>
-pointers(const std::vector<syntax::ExprPtr> &list) {
-  std::vector<const syntax::Expr *> result;
-  for (const syntax::ExprPtr &item : list)
+static std::vector<const language::Expr *>
+pointers(const std::vector<language::ExprPtr> &list) {
+  std::vector<const language::Expr *> result;
+  for (const language::ExprPtr &item : list)
     result.push_back(item.get());
   return result;
 }
 
-Value Lowering::evaluateHere(const syntax::Expr &expr) {
-  using syntax::ExprKind;
-  auto sequence = [&](const std::vector<syntax::ExprPtr> &elements) {
+Value Lowering::evaluateHere(const language::Expr &expr) {
+  using language::ExprKind;
+  auto sequence = [&](const std::vector<language::ExprPtr> &elements) {
     std::vector<Value> values;
-    for (const syntax::Expr *element : pointers(elements)) {
-      if (auto *starred = element->as<syntax::Starred>()) {
+    for (const language::Expr *element : pointers(elements)) {
+      if (auto *starred = element->as<language::Starred>()) {
         Value inner = evaluate(*starred->value);
         auto *items = inner.tupleValues();
         if (!items)
@@ -62,53 +62,53 @@ Value Lowering::evaluateHere(const syntax::Expr &expr) {
   };
   switch (expr.kind) {
   case ExprKind::Name:
-    return lookUp(expr.to<syntax::Name>());
+    return lookUp(expr.to<language::Name>());
   case ExprKind::Constant:
-    return fromSyntax(expr.to<syntax::Constant>().value, expr.range);
+    return fromSyntax(expr.to<language::Constant>().value, expr.range);
   case ExprKind::BinOp: {
-    auto &node = expr.to<syntax::BinOp>();
+    auto &node = expr.to<language::BinOp>();
     Value left = evaluate(*node.left), right = evaluate(*node.right);
-    if (node.op == syntax::BinaryOp::MatMul)
+    if (node.op == language::BinaryOp::MatMul)
       fail(DiagnosticId::NotSupported, expr.range, "`@` is not supported",
            "write tl.dot(" + quote(node.left->range, "a") + ", " +
                quote(node.right->range, "b") + ")");
     return emit.binary(BinaryOp(int(node.op)), left, right);
   }
   case ExprKind::UnaryOp: {
-    auto &node = expr.to<syntax::UnaryOpExpr>();
+    auto &node = expr.to<language::UnaryOpExpr>();
     return emit.unary(UnaryOp(int(node.op)), evaluate(*node.operand));
   }
   case ExprKind::BoolOp:
-    return boolOp(expr.to<syntax::BoolOp>());
+    return boolOp(expr.to<language::BoolOp>());
   case ExprKind::Compare:
-    return compare(expr.to<syntax::Compare>());
+    return compare(expr.to<language::Compare>());
   case ExprKind::Call:
-    return call(expr.to<syntax::Call>());
+    return call(expr.to<language::Call>());
   case ExprKind::Attribute: {
-    auto &node = expr.to<syntax::Attribute>();
+    auto &node = expr.to<language::Attribute>();
     return attribute(evaluate(*node.value), node);
   }
   case ExprKind::Subscript:
-    return subscript(expr.to<syntax::Subscript>());
+    return subscript(expr.to<language::Subscript>());
   case ExprKind::Tuple:
-    return sequence(expr.to<syntax::TupleExpr>().elements);
+    return sequence(expr.to<language::TupleExpr>().elements);
   case ExprKind::List:
-    return sequence(expr.to<syntax::ListExpr>().elements);
+    return sequence(expr.to<language::ListExpr>().elements);
   case ExprKind::IfExp:
-    return conditional(expr.to<syntax::IfExp>());
+    return conditional(expr.to<language::IfExp>());
   case ExprKind::JoinedStr:
-    return joined(expr.to<syntax::JoinedStr>());
+    return joined(expr.to<language::JoinedStr>());
   case ExprKind::Comprehension:
-    return comprehension(expr.to<syntax::Comprehension>());
+    return comprehension(expr.to<language::Comprehension>());
   default:
     fail(DiagnosticId::NotSupported, expr.range,
          "this expression is not supported inside a kernel");
   }
 }
 
-Value Lowering::compareTwo(syntax::CompareOp op, const Value &a,
+Value Lowering::compareTwo(language::CompareOp op, const Value &a,
                            const Value &b) {
-  using Op = syntax::CompareOp;
+  using Op = language::CompareOp;
   if (op == Op::Is || op == Op::IsNot) {
     bool same = sameType(a, b) && !a.isDynamic();
     return Value::boolean(same == (op == Op::Is));
@@ -128,11 +128,11 @@ Value Lowering::compareTwo(syntax::CompareOp op, const Value &a,
 }
 
 // "(a < b) & (b < c)" for a < b < c.
-static std::string chainInPairs(const syntax::Compare &expr) {
+static std::string chainInPairs(const language::Compare &expr) {
   std::string text;
-  const syntax::Expr *left = expr.left.get();
+  const language::Expr *left = expr.left.get();
   for (size_t i = 0; i < expr.ops.size(); ++i) {
-    const syntax::Expr *right = expr.comparators[i].get();
+    const language::Expr *right = expr.comparators[i].get();
     text += (i ? " & (" : "(") + quote(left->range, "a") + " " +
             spelling(expr.ops[i]) + " " + quote(right->range, "b") + ")";
     left = right;
@@ -141,13 +141,13 @@ static std::string chainInPairs(const syntax::Compare &expr) {
 }
 
 // `a < n & b > m` without parentheses is a chain too: a < (n & b) > m.
-static std::string chainHint(const syntax::Compare &expr) {
+static std::string chainHint(const language::Compare &expr) {
   const auto *middle = expr.comparators.size() == 2
-                           ? expr.comparators[0]->as<syntax::BinOp>()
+                           ? expr.comparators[0]->as<language::BinOp>()
                            : nullptr;
-  if (middle && (middle->op == syntax::BinaryOp::And ||
-                 middle->op == syntax::BinaryOp::Or)) {
-    auto side = [](const syntax::ExprPtr &side) {
+  if (middle && (middle->op == language::BinaryOp::And ||
+                 middle->op == language::BinaryOp::Or)) {
+    auto side = [](const language::ExprPtr &side) {
       return quote(side->range, "...");
     };
     return std::string("`") + spelling(middle->op) +
@@ -160,7 +160,7 @@ static std::string chainHint(const syntax::Compare &expr) {
 }
 
 // a < b < c is a < b and b < c: of scalars, as `and` is.
-Value Lowering::compare(const syntax::Compare &expr) {
+Value Lowering::compare(const language::Compare &expr) {
   Value left = evaluate(*expr.left);
   Value result;
   std::optional<Tensor> combined;
@@ -186,11 +186,11 @@ Value Lowering::compare(const syntax::Compare &expr) {
 }
 
 // Compile-time operands short-circuit or drop out; the others are combined.
-Value Lowering::boolOp(const syntax::BoolOp &expr) {
-  bool isAnd = expr.op == syntax::BoolOpKind::And;
+Value Lowering::boolOp(const language::BoolOp &expr) {
+  bool isAnd = expr.op == language::BoolOpKind::And;
   std::optional<Tensor> combined;
   Value last;
-  for (const syntax::ExprPtr &operand : expr.values) {
+  for (const language::ExprPtr &operand : expr.values) {
     last = evaluate(*operand);
     if (auto *tensor = last.tensor()) {
       At at(*this, operand->range);
@@ -208,7 +208,7 @@ Value Lowering::boolOp(const syntax::BoolOp &expr) {
   return combined ? Value(*combined) : last;
 }
 
-Value Lowering::joined(const syntax::JoinedStr &expr) {
+Value Lowering::joined(const language::JoinedStr &expr) {
   std::string text = expr.texts[0];
   for (size_t i = 0; i < expr.values.size(); ++i) {
     Value value = evaluate(*expr.values[i]);
@@ -219,7 +219,7 @@ Value Lowering::joined(const syntax::JoinedStr &expr) {
            "print run-time values with tl.device_print(\"name\", value)");
     const Const *constant = value.constant();
     const bool quoted = constant && constant->isString() && expr.reprs[i];
-    text += quoted     ? syntax::Value(constant->string()).repr()
+    text += quoted     ? language::Value(constant->string()).repr()
             : constant ? constant->str()
                        : value.describe();
     text += expr.texts[i + 1];
@@ -233,11 +233,11 @@ Value Lowering::joined(const syntax::JoinedStr &expr) {
 }
 
 // [f(x) for x in values], with values known in number while compiling.
-Value Lowering::comprehension(const syntax::Comprehension &expr) {
+Value Lowering::comprehension(const language::Comprehension &expr) {
   if (expr.clauses.size() != 1)
     fail(DiagnosticId::NotSupported, expr.range,
          "only one `for` is supported in a comprehension");
-  const syntax::ComprehensionClause &clause = expr.clauses[0];
+  const language::ComprehensionClause &clause = expr.clauses[0];
   Value iterable = evaluate(*clause.iterable);
   auto *items = iterable.tupleValues();
   if (!items)
@@ -249,7 +249,7 @@ Value Lowering::comprehension(const syntax::Comprehension &expr) {
   for (const Value &item : std::vector<Value>(*items)) {
     assign(*clause.target, item);
     bool taken = true;
-    for (const syntax::ExprPtr &test : clause.conditions)
+    for (const language::ExprPtr &test : clause.conditions)
       taken = taken && knownCondition(*test);
     if (taken)
       result.push_back(evaluate(*expr.element));
@@ -259,8 +259,8 @@ Value Lowering::comprehension(const syntax::Comprehension &expr) {
 }
 
 Value Lowering::indexTuple(const std::vector<Value> &values,
-                           const syntax::Expr &index) {
-  auto bound = [&](const syntax::ExprPtr &expr, int64_t fallback) {
+                           const language::Expr &index) {
+  auto bound = [&](const language::ExprPtr &expr, int64_t fallback) {
     if (!expr)
       return fallback;
     Value value = evaluate(*expr);
@@ -272,7 +272,7 @@ Value Lowering::indexTuple(const std::vector<Value> &values,
     return int64_t(*number);
   };
   int64_t size = int64_t(values.size());
-  if (auto *slice = index.as<syntax::Slice>()) {
+  if (auto *slice = index.as<language::Slice>()) {
     int64_t step = bound(slice->step, 1);
     if (step != 1)
       fail(DiagnosticId::NotSupported, index.range,
@@ -297,7 +297,7 @@ Value Lowering::indexTuple(const std::vector<Value> &values,
   return values[size_t(*number < 0 ? *number + size : *number)];
 }
 
-Value Lowering::subscript(const syntax::Subscript &expr) {
+Value Lowering::subscript(const language::Subscript &expr) {
   Value value = evaluate(*expr.value);
   if (auto *values = value.tupleValues())
     return indexTuple(std::vector<Value>(*values), *expr.index);
@@ -309,13 +309,13 @@ Value Lowering::subscript(const syntax::Subscript &expr) {
              ? "a kernel calls functions with parentheses: " +
                    quote(expr.value->range) + "(...)"
              : "blocks and tuples can be indexed");
-  std::vector<const syntax::Expr *> items{expr.index.get()};
-  if (auto *tuple = expr.index->as<syntax::TupleExpr>())
+  std::vector<const language::Expr *> items{expr.index.get()};
+  if (auto *tuple = expr.index->as<language::TupleExpr>())
     items = pointers(tuple->elements);
   Tensor result = *tensor;
   int64_t axis = 0, kept = 0;
-  for (const syntax::Expr *item : items) {
-    auto *slice = item->as<syntax::Slice>();
+  for (const language::Expr *item : items) {
+    auto *slice = item->as<language::Slice>();
     if (slice && !slice->lower && !slice->upper && !slice->step) {
       if (++kept > tensor->type.rank() && tensor->type.isBlock())
         fail(DiagnosticId::ShapeMismatch, item->range,

@@ -1,6 +1,7 @@
 // compiler/semantics/LibdeviceElementary.cpp - hyperbolic functions, roots,
-// norms, remainders. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// norms, remainders.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Prelude.h"
 
 namespace tessera::semantics {

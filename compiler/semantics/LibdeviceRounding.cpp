@@ -1,5 +1,6 @@
 // compiler/semantics/LibdeviceRounding.cpp - libdevice: arithmetic and
-// conversions rounded in a direction. Copyright the tessera authors.
+// conversions rounded in a direction.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Prelude.h"
 

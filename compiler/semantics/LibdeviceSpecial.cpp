@@ -1,6 +1,7 @@
 // compiler/semantics/LibdeviceSpecial.cpp - the error function and its kin,
-// gamma functions. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// gamma functions.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Prelude.h"
 
 namespace tessera::semantics {

@@ -18,8 +18,8 @@ namespace tessera::semantics {
 
 using namespace mlir;
 
-Lowering::Lowering(MLIRContext &context, const syntax::Program &program,
-                   const syntax::CompileRequest &request,
+Lowering::Lowering(MLIRContext &context, const language::Program &program,
+                   const language::CompileRequest &request,
                    std::vector<Diagnostic> *notes, ValueLog *values)
     : program(program), request(request), notes(notes), values(values),
       emit(context, *this) {
@@ -62,7 +62,7 @@ void Lowering::report(DiagnosticId id, const SourceRange &range,
                       std::string message, std::string hint) {
   std::shared_ptr<const SourceFile> file =
       frames.empty() ? program.main().file : frame().file;
-  const syntax::FunctionDef *function =
+  const language::FunctionDef *function =
       frames.empty() ? nullptr : frame().function;
   if (file)
     hint = expandQuotes(hint, *file, current, function);
@@ -83,19 +83,19 @@ void Lowering::note(DiagnosticId id, const SourceRange &range,
         Diagnostic::make(id, frame().file, range, std::move(message)));
 }
 
-Value Lowering::fromSyntax(const syntax::Value &value,
+Value Lowering::fromSyntax(const language::Value &value,
                            const SourceRange &range) {
   if (value.isNone())
     return Value::none();
   if (auto *held = value.get<bool>())
     return Const(*held);
-  if (auto *held = value.get<syntax::Int>())
+  if (auto *held = value.get<language::Int>())
     return Const(*held);
   if (auto *held = value.get<double>())
     return Const(*held);
   if (auto *held = value.get<std::string>())
     return Const(*held);
-  if (auto *held = value.get<syntax::Value::DType>()) {
+  if (auto *held = value.get<language::Value::DType>()) {
     auto dtype = parseDType(held->name);
     if (!dtype)
       fail(DiagnosticId::NotSupported, range,
@@ -104,12 +104,12 @@ Value Lowering::fromSyntax(const syntax::Value &value,
   }
   if (auto *items = value.sequence()) {
     std::vector<Value> values;
-    for (const syntax::Value &item : *items)
+    for (const language::Value &item : *items)
       values.push_back(fromSyntax(item, range));
     return Value::tuple(std::move(values));
   }
   // A module constant such as TYPE = tl.float32, or an alias of a function.
-  if (auto *named = value.get<syntax::Value::Named>()) {
+  if (auto *named = value.get<language::Value::Named>()) {
     const size_t dot = named->path.rfind('.');
     if (dot != std::string::npos)
       return member(named->path.substr(0, dot), named->path.substr(dot + 1),
@@ -124,33 +124,33 @@ Value Lowering::fromSyntax(const syntax::Value &value,
 }
 
 // Whether a loop or a branch of the block assigns `name`.
-static bool reassigns(const syntax::Block &block, const std::string &name,
+static bool reassigns(const language::Block &block, const std::string &name,
                       bool inside = false) {
-  auto binds = [&](const syntax::Expr &target) {
-    auto *plain = target.as<syntax::Name>();
+  auto binds = [&](const language::Expr &target) {
+    auto *plain = target.as<language::Name>();
     bool found = plain && plain->id == name;
-    if (auto *tuple = target.as<syntax::TupleExpr>())
-      for (const syntax::ExprPtr &element : tuple->elements) {
-        auto *part = element->as<syntax::Name>();
+    if (auto *tuple = target.as<language::TupleExpr>())
+      for (const language::ExprPtr &element : tuple->elements) {
+        auto *part = element->as<language::Name>();
         found |= part && part->id == name;
       }
     return found;
   };
-  for (const syntax::StmtPtr &stmt : block) {
-    if (auto *assign = stmt->as<syntax::Assign>(); assign && inside)
-      for (const syntax::ExprPtr &target : assign->targets)
+  for (const language::StmtPtr &stmt : block) {
+    if (auto *assign = stmt->as<language::Assign>(); assign && inside)
+      for (const language::ExprPtr &target : assign->targets)
         if (binds(*target))
           return true;
-    if (auto *augmented = stmt->as<syntax::AugAssign>(); augmented && inside)
+    if (auto *augmented = stmt->as<language::AugAssign>(); augmented && inside)
       if (binds(*augmented->target))
         return true;
-    if (auto *loop = stmt->as<syntax::For>())
+    if (auto *loop = stmt->as<language::For>())
       if (reassigns(loop->body, name, true))
         return true;
-    if (auto *loop = stmt->as<syntax::While>())
+    if (auto *loop = stmt->as<language::While>())
       if (reassigns(loop->body, name, true))
         return true;
-    if (auto *branch = stmt->as<syntax::If>())
+    if (auto *branch = stmt->as<language::If>())
       if (reassigns(branch->body, name, true) ||
           reassigns(branch->orelse, name, true))
         return true;
@@ -160,13 +160,13 @@ static bool reassigns(const syntax::Block &block, const std::string &name,
 
 // Makes the function with one argument for each run-time parameter and binds
 // all parameters in the kernel's frame.
-void Lowering::bindKernel(const syntax::FunctionDef &kernel,
+void Lowering::bindKernel(const language::FunctionDef &kernel,
                           ModuleOp moduleOp) {
-  std::map<std::string, const syntax::Argument *> given;
+  std::map<std::string, const language::Argument *> given;
   std::vector<std::string> names;
-  for (const syntax::Parameter &parameter : kernel.parameters)
+  for (const language::Parameter &parameter : kernel.parameters)
     names.push_back(parameter.name);
-  for (const syntax::Argument &argument : request.args) {
+  for (const language::Argument &argument : request.args) {
     if (std::find(names.begin(), names.end(), argument.name) == names.end())
       fail(DiagnosticId::BadSignature, kernel.nameRange,
            "kernel `" + kernel.name + "` has no parameter `" + argument.name +
@@ -177,9 +177,9 @@ void Lowering::bindKernel(const syntax::FunctionDef &kernel,
 
   SmallVector<mlir::Type> types;
   SmallVector<Type> frontTypes;
-  SmallVector<const syntax::Parameter *> physical;
+  SmallVector<const language::Parameter *> physical;
   SmallVector<bool> divisible;
-  for (const syntax::Parameter &parameter : kernel.parameters) {
+  for (const language::Parameter &parameter : kernel.parameters) {
     auto it = given.find(parameter.name);
     if (it == given.end()) {
       if (!parameter.defaultValue)
@@ -190,7 +190,7 @@ void Lowering::bindKernel(const syntax::FunctionDef &kernel,
                                        parameter.range};
       continue;
     }
-    const syntax::Argument &argument = *it->second;
+    const language::Argument &argument = *it->second;
     if (argument.isConstexpr()) {
       frame().scope[parameter.name] = {
           fromSyntax(argument.value, parameter.range), parameter.range};
@@ -201,7 +201,7 @@ void Lowering::bindKernel(const syntax::FunctionDef &kernel,
            "`" + parameter.name + "` is a tl.constexpr but the argument is " +
                argument.type,
            "give it a value, as in " + parameter.name + "=64");
-    auto parsed = syntax::ArgClass::parse(argument.type);
+    auto parsed = language::ArgClass::parse(argument.type);
     auto dtype = parsed ? parseDType(parsed->element) : std::nullopt;
     if (!dtype || (isFp8(*dtype) && !parsed->pointer))
       fail(DiagnosticId::BadSignature, parameter.range,
@@ -224,7 +224,7 @@ void Lowering::bindKernel(const syntax::FunctionDef &kernel,
                            builder.getFunctionType(types, {}));
   Block *entry = function.addEntryBlock();
   for (size_t i = 0; i < physical.size(); ++i) {
-    const syntax::Parameter &parameter = *physical[i];
+    const language::Parameter &parameter = *physical[i];
     entry->getArgument(i).setLoc(NameLoc::get(
         builder.getStringAttr(parameter.name), locate(parameter.range)));
     if (divisible[i])
@@ -236,7 +236,7 @@ void Lowering::bindKernel(const syntax::FunctionDef &kernel,
   builder.setInsertionPointToEnd(entry);
   // An argument that is specialized to 1 is a number like any other where the
   // kernel changes it: Triton itself refuses that, its interpreter does not.
-  for (const syntax::Parameter &parameter : kernel.parameters) {
+  for (const language::Parameter &parameter : kernel.parameters) {
     Variable &variable = frame().scope[parameter.name];
     auto *constant = variable.value.constant();
     if (!parameter.isConstexpr && constant && constant->isInt() &&
@@ -249,12 +249,12 @@ OwningOpRef<ModuleOp> Lowering::run() {
   Frame kernelFrame;
   kernelFrame.file = program.main().file;
   Entered entered(*this, kernelFrame);
-  const syntax::FunctionDef *kernel =
+  const language::FunctionDef *kernel =
       program.main().findFunction(request.kernel);
   if (!kernel) {
     std::vector<std::string> names;
-    for (const syntax::StmtPtr &stmt : program.main().body)
-      if (auto *function = stmt->as<syntax::FunctionDef>())
+    for (const language::StmtPtr &stmt : program.main().body)
+      if (auto *function = stmt->as<language::FunctionDef>())
         names.push_back(function->name);
     fail(DiagnosticId::UnknownName, SourceRange{1, 1, 1, 1},
          "no kernel `" + request.kernel + "` in this file",
@@ -296,8 +296,8 @@ void loadDialects(MLIRContext &context) {
 }
 
 OwningOpRef<ModuleOp> buildTileModule(MLIRContext &context,
-                                      const syntax::Program &program,
-                                      const syntax::CompileRequest &request,
+                                      const language::Program &program,
+                                      const language::CompileRequest &request,
                                       std::vector<Diagnostic> *notes,
                                       ValueLog *values) {
   loadDialects(context);

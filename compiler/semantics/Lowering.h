@@ -11,8 +11,8 @@
 #include "compiler/semantics/Builtins.h"
 #include "compiler/semantics/Emitter.h"
 #include "compiler/semantics/ValueLog.h"
-#include "compiler/syntax/Program.h"
-#include "compiler/syntax/Request.h"
+#include "language/Program.h"
+#include "language/Request.h"
 #include "support/Error.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -25,8 +25,8 @@ namespace tessera::semantics {
 
 class Lowering final : public ErrorReporter {
 public:
-  Lowering(mlir::MLIRContext &context, const syntax::Program &program,
-           const syntax::CompileRequest &request,
+  Lowering(mlir::MLIRContext &context, const language::Program &program,
+           const language::CompileRequest &request,
            std::vector<Diagnostic> *notes, ValueLog *values);
 
   mlir::OwningOpRef<mlir::ModuleOp> run();
@@ -51,7 +51,7 @@ private:
 
   /// A function being visited: the kernel, or a callee inlined into it.
   struct Frame {
-    const syntax::FunctionDef *function = nullptr;
+    const language::FunctionDef *function = nullptr;
     std::shared_ptr<const SourceFile> file;
     Scope scope;
     /// Why a name that was assigned somewhere has no value here.
@@ -65,7 +65,7 @@ private:
 
   /// What is left to do: a block from `next` on, then `after`.
   struct Rest {
-    const syntax::Block *block = nullptr;
+    const language::Block *block = nullptr;
     size_t next = 0;
     const Rest *after = nullptr;
   };
@@ -104,47 +104,47 @@ private:
                          std::string message, std::string hint = "");
 
   // Lowering.cpp: the kernel's signature.
-  void bindKernel(const syntax::FunctionDef &kernel, mlir::ModuleOp module);
-  Value fromSyntax(const syntax::Value &value, const SourceRange &range);
+  void bindKernel(const language::FunctionDef &kernel, mlir::ModuleOp module);
+  Value fromSyntax(const language::Value &value, const SourceRange &range);
 
   // Statements.cpp.
   Outcome run(Rest rest);
-  void visitBlock(const syntax::Block &block);
+  void visitBlock(const language::Block &block);
   /// All statements but Return and those Ifs that contain one.
-  void visit(const syntax::Stmt &stmt);
-  void assign(const syntax::Expr &target, Value value);
+  void visit(const language::Stmt &stmt);
+  void assign(const language::Expr &target, Value value);
   void assignName(const std::string &name, Value value, SourceRange where);
-  void visitAnnAssign(const syntax::AnnAssign &stmt);
+  void visitAnnAssign(const language::AnnAssign &stmt);
   Value materialize(const Value &value);
-  void visitAssert(const syntax::Assert &stmt);
-  [[noreturn]] void visitRaise(const syntax::Raise &stmt);
-  static bool containsReturn(const syntax::Stmt &stmt);
-  static bool containsReturn(const syntax::Block &block);
+  void visitAssert(const language::Assert &stmt);
+  [[noreturn]] void visitRaise(const language::Raise &stmt);
+  static bool containsReturn(const language::Stmt &stmt);
+  static bool containsReturn(const language::Block &block);
 
   // Control.cpp.
-  void visitIf(const syntax::If &stmt);
+  void visitIf(const language::If &stmt);
   /// A compile-time condition, or the int1 scalar to branch on.
   struct Condition {
     std::optional<bool> known;
     Tensor value;
   };
-  Condition condition(const syntax::Expr &test, std::string_view statement);
-  Outcome branchWithReturn(const syntax::If &stmt, const Condition &test,
+  Condition condition(const language::Expr &test, std::string_view statement);
+  Outcome branchWithReturn(const language::If &stmt, const Condition &test,
                            const Rest &rest);
   void mergeArms(const Scope &before, Scope &thenScope, Scope &elseScope,
-                 const syntax::If &stmt, std::vector<std::string> &names);
+                 const language::If &stmt, std::vector<std::string> &names);
   mlir::Operation *finishIf(mlir::Operation *prototype,
                             const std::vector<mlir::Value> &thenParts,
                             const std::vector<mlir::Value> &elseParts);
-  void visitFor(const syntax::For &stmt);
-  std::vector<Value> rangeValues(const syntax::For &stmt, const Range &range);
-  void loop(const syntax::For &stmt, const Range &range);
+  void visitFor(const language::For &stmt);
+  std::vector<Value> rangeValues(const language::For &stmt, const Range &range);
+  void loop(const language::For &stmt, const Range &range);
   void checkCarried(const std::string &name, const Variable &before,
                     const Variable &after);
-  Value conditional(const syntax::IfExp &expr);
+  Value conditional(const language::IfExp &expr);
 
   // While.cpp.
-  void visitWhile(const syntax::While &stmt);
+  void visitWhile(const language::While &stmt);
   /// Names of `before` that the scope now gives other values, with checks.
   std::vector<std::string> changedNames(const Scope &before,
                                         const SourceRange &loop,
@@ -155,62 +155,63 @@ private:
   Value spread(const Value &value);
   void checkOnElements(const Builtin &builtin, const SourceRange &range);
   Value selectParts(const Tensor &condition, const Value &yes, const Value &no);
-  void visitIfOnElements(const syntax::If &stmt, const Tensor &condition);
+  void visitIfOnElements(const language::If &stmt, const Tensor &condition);
   void loopOnElements(const SourceRange &range,
                       const std::function<Tensor()> &condition,
                       const std::function<void()> &body);
-  void forOnElements(const syntax::For &stmt, const Range &range);
+  void forOnElements(const language::For &stmt, const Range &range);
 
   // CompileTime.cpp: the body of a constexpr_function.
   enum class Flow { Next, Break, Continue, Return };
-  Flow runAtCompileTime(const syntax::Block &block, Outcome &outcome);
-  Flow loopAtCompileTime(const syntax::Stmt &stmt, Outcome &outcome);
-  bool knownCondition(const syntax::Expr &test);
+  Flow runAtCompileTime(const language::Block &block, Outcome &outcome);
+  Flow loopAtCompileTime(const language::Stmt &stmt, Outcome &outcome);
+  bool knownCondition(const language::Expr &test);
 
   // Expressions.cpp.
   /// Fails when the kernel unrolls without bound.
   void countStep(const SourceRange &range);
-  Value evaluate(const syntax::Expr &expr);
-  Value evaluateHere(const syntax::Expr &expr);
-  Value compare(const syntax::Compare &expr);
-  Value compareTwo(syntax::CompareOp op, const Value &a, const Value &b);
-  Value boolOp(const syntax::BoolOp &expr);
-  Value subscript(const syntax::Subscript &expr);
-  Value joined(const syntax::JoinedStr &expr);
-  Value comprehension(const syntax::Comprehension &expr);
-  Value indexTuple(const std::vector<Value> &values, const syntax::Expr &index);
+  Value evaluate(const language::Expr &expr);
+  Value evaluateHere(const language::Expr &expr);
+  Value compare(const language::Compare &expr);
+  Value compareTwo(language::CompareOp op, const Value &a, const Value &b);
+  Value boolOp(const language::BoolOp &expr);
+  Value subscript(const language::Subscript &expr);
+  Value joined(const language::JoinedStr &expr);
+  Value comprehension(const language::Comprehension &expr);
+  Value indexTuple(const std::vector<Value> &values,
+                   const language::Expr &index);
 
   // Names.cpp.
-  Value lookUp(const syntax::Name &name);
+  Value lookUp(const language::Name &name);
   std::string unknownNameHint(const std::string &name);
   std::optional<Value> global(std::string_view name, const SourceRange &range);
-  Value attribute(const Value &value, const syntax::Attribute &expr);
+  Value attribute(const Value &value, const language::Attribute &expr);
   Value member(const std::string &module, const std::string &name,
                const SourceRange &range);
   [[noreturn]] void failUnknownMember(const std::string &module,
                                       const std::string &name,
                                       const SourceRange &range);
-  Value typeAttribute(const Type &type, const syntax::Attribute &expr);
+  Value typeAttribute(const Type &type, const language::Attribute &expr);
 
   // Calls.cpp.
-  Value call(const syntax::Call &expr);
-  std::vector<Argument> arguments(const syntax::Call &expr);
-  [[noreturn]] void failNotCallable(const syntax::Call &expr,
+  Value call(const language::Call &expr);
+  std::vector<Argument> arguments(const language::Call &expr);
+  [[noreturn]] void failNotCallable(const language::Call &expr,
                                     const Value &function);
-  [[noreturn]] void failDynamicArgument(const syntax::FunctionDef &callee,
+  [[noreturn]] void failDynamicArgument(const language::FunctionDef &callee,
                                         const Argument &argument);
-  Value inlineCall(const syntax::FunctionDef &callee,
+  Value inlineCall(const language::FunctionDef &callee,
                    std::vector<Argument> given, const SourceRange &range);
-  void bindParameters(const syntax::FunctionDef &callee,
+  void bindParameters(const language::FunctionDef &callee,
                       std::vector<Argument> given, Frame &frame);
 
-  const syntax::Program &program;
-  const syntax::CompileRequest &request;
+  const language::Program &program;
+  const language::CompileRequest &request;
   std::vector<Diagnostic> *notes;
   ValueLog *values; // null: nobody asks
   Emitter emit;
   std::vector<Frame *> frames;
-  const syntax::Expr *current = nullptr; // being evaluated
+  const language::Expr *current = nullptr; // being evaluated
   std::optional<Shape> elements; // of tl.map_elementwise while it is inlined
   unsigned onSomeElements = 0;   // > 0: in an arm or loop of some of them
   uint64_t steps = 0;            // statements and expressions visited so far

@@ -4,7 +4,7 @@
 #include "compiler/semantics/Lowering.h"
 
 #include "compiler/semantics/Prelude.h"
-#include "compiler/syntax/Arithmetic.h"
+#include "language/Arithmetic.h"
 #include "support/Names.h"
 
 #include "dialect/tile/TileDialect.h"
@@ -197,7 +197,7 @@ Value Lowering::member(const std::string &parent, const std::string &name,
   if (isModule(path))
     return ModuleRef{path};
   if (module == "math")
-    if (const auto number = syntax::namedValue(path).asFloat())
+    if (const auto number = language::namedValue(path).asFloat())
       return Const(*number);
   if (module == "tl.PropagateNan" && (name == "ALL" || name == "NONE"))
     return Const("PropagateNan." + name);
@@ -237,21 +237,21 @@ std::optional<Value> Lowering::global(std::string_view name,
                                       const SourceRange &range) {
   if (!frame().function)
     return std::nullopt;
-  const syntax::Program *ours = preludeOf(frame().file);
+  const language::Program *ours = preludeOf(frame().file);
   auto symbol = (ours ? *ours : program).lookup(*frame().function, name);
   if (!symbol)
     return std::nullopt;
   switch (symbol->kind) {
-  case syntax::Symbol::Kind::Function:
+  case language::Symbol::Kind::Function:
     return FunctionRef{symbol->function};
-  case syntax::Symbol::Kind::Constant:
+  case language::Symbol::Kind::Constant:
     return fromSyntax(symbol->value, range);
-  case syntax::Symbol::Kind::Unread:
+  case language::Symbol::Kind::Unread:
     fail(DiagnosticId::NotSupported, range,
          "`" + std::string(name) + "` is set by code that is not read (" +
              symbol->why + ")",
          symbol->hint);
-  case syntax::Symbol::Kind::Library:
+  case language::Symbol::Kind::Library:
     break;
   }
   std::string path = canonical(symbol->path);
@@ -280,8 +280,8 @@ std::string Lowering::unknownNameHint(const std::string &name) {
   std::vector<std::string> known;
   for (const auto &[local, variable] : frame().scope)
     known.push_back(local);
-  for (const syntax::StmtPtr &stmt : program.main().body)
-    if (const auto *function = stmt->as<syntax::FunctionDef>())
+  for (const language::StmtPtr &stmt : program.main().body)
+    if (const auto *function = stmt->as<language::FunctionDef>())
       known.push_back(function->name);
   const bool inModule = Registry::get().find(name) || dtypeMember(name);
   std::string nearest = nearestName(name, known);
@@ -308,7 +308,7 @@ static bool isClassOf(const std::string &text, const std::string &name) {
   return false;
 }
 
-Value Lowering::lookUp(const syntax::Name &name) {
+Value Lowering::lookUp(const language::Name &name) {
   if (auto it = frame().scope.find(name.id); it != frame().scope.end())
     return it->second.value;
   if (auto it = frame().lost.find(name.id); it != frame().lost.end())
@@ -339,7 +339,8 @@ static Value sizesOf(const Shape &shape) {
   return Value::tuple(std::move(sizes));
 }
 
-Value Lowering::typeAttribute(const Type &type, const syntax::Attribute &expr) {
+Value Lowering::typeAttribute(const Type &type,
+                              const language::Attribute &expr) {
   const std::string &name = expr.attribute;
   if (name == "element_ty") {
     if (type.isBlock())
@@ -456,7 +457,7 @@ static std::optional<Value> descriptorAttribute(const Descriptor &array,
   return std::nullopt;
 }
 
-Value Lowering::attribute(const Value &value, const syntax::Attribute &expr) {
+Value Lowering::attribute(const Value &value, const language::Attribute &expr) {
   const std::string &name = expr.attribute;
   if (auto *module = value.as<ModuleRef>())
     return member(module->path, name, expr.range);
@@ -512,10 +513,10 @@ Value Lowering::attribute(const Value &value, const syntax::Attribute &expr) {
 std::optional<Value> Lowering::attribute(const Value &value,
                                          const std::string &name,
                                          const SourceRange &range) {
-  syntax::Attribute node;
+  language::Attribute node;
   node.range = node.attributeRange = range;
   node.attribute = name;
-  node.value = std::make_unique<syntax::Constant>(range);
+  node.value = std::make_unique<language::Constant>(range);
   try {
     return attribute(value, node);
   } catch (const CompileError &) {

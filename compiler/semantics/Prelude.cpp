@@ -228,15 +228,15 @@ def _log2(i):
     return result
 )";
 
-std::shared_ptr<const syntax::Program> parsed(const char *path,
-                                              const std::string &text) {
-  return syntax::Program::load(
+std::shared_ptr<const language::Program> parsed(const char *path,
+                                                const std::string &text) {
+  return language::Program::load(
       path, kImports + text, [](const std::string &) { return std::nullopt; });
 }
 
 // Most kernels call nothing of it, so it is parsed apart.
-const syntax::Program &libdevice() {
-  static const std::shared_ptr<const syntax::Program> program = parsed(
+const language::Program &libdevice() {
+  static const std::shared_ptr<const language::Program> program = parsed(
       "tessera/libdevice.py",
       std::string(kLibdeviceText) + kLibdeviceElementaryText +
           kLibdeviceBitsText + libdeviceRoundingText() + kLibdeviceSpecialText);
@@ -245,21 +245,21 @@ const syntax::Program &libdevice() {
 
 } // namespace
 
-const syntax::Program &prelude() {
-  static const std::shared_ptr<const syntax::Program> program =
+const language::Program &prelude() {
+  static const std::shared_ptr<const language::Program> program =
       parsed("tessera/prelude.py", kText);
   return *program;
 }
 
-const syntax::FunctionDef *preludeFunction(std::string_view name) {
+const language::FunctionDef *preludeFunction(std::string_view name) {
   return prelude().main().findFunction(name);
 }
 
-const syntax::FunctionDef *libdeviceFunction(std::string_view name) {
+const language::FunctionDef *libdeviceFunction(std::string_view name) {
   return libdevice().main().findFunction("libdevice_" + std::string(name));
 }
 
-const syntax::Program *
+const language::Program *
 preludeOf(const std::shared_ptr<const SourceFile> &file) {
   if (!file || file->path().rfind("tessera/", 0) != 0)
     return nullptr;

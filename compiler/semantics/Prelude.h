@@ -3,23 +3,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "compiler/syntax/Program.h"
+#include "language/Program.h"
 
 namespace tessera::semantics {
 
 /// tl.rand and others: a kernel file whose functions are members of tl.
 /// Parsed on first use.
-const syntax::Program &prelude();
+const language::Program &prelude();
 
 /// The function behind tl.NAME, or null. Names with a leading underscore are
 /// the prelude's own.
-const syntax::FunctionDef *preludeFunction(std::string_view name);
+const language::FunctionDef *preludeFunction(std::string_view name);
 
 /// The same of tl.extra.libdevice.NAME, which stand in a file of their own.
-const syntax::FunctionDef *libdeviceFunction(std::string_view name);
+const language::FunctionDef *libdeviceFunction(std::string_view name);
 
 /// The one of the two that a function of `file` belongs to, or null.
-const syntax::Program *preludeOf(const std::shared_ptr<const SourceFile> &file);
+const language::Program *
+preludeOf(const std::shared_ptr<const SourceFile> &file);
 
 // The parts of libdevice: libdevice_NAME is tl.extra.libdevice.NAME.
 extern const char *const kLibdeviceText;

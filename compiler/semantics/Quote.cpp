@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Quote.h"
 
-#include "compiler/syntax/Tree.h"
+#include "language/Tree.h"
 
 #include <algorithm>
 #include <cctype>
@@ -81,26 +81,26 @@ std::string textOf(const SourceFile &file, const SourceRange &range) {
 }
 
 // Ranges of expressions in parentheses leave the parentheses out.
-SourceRange sideOf(const syntax::Expr *current, bool left) {
+SourceRange sideOf(const language::Expr *current, bool left) {
   if (!current)
     return {};
-  if (const auto *node = current->as<syntax::BinOp>())
+  if (const auto *node = current->as<language::BinOp>())
     return (left ? node->left : node->right)->range;
-  if (const auto *node = current->as<syntax::Compare>();
+  if (const auto *node = current->as<language::Compare>();
       node && node->comparators.size() == 1)
     return (left ? node->left : node->comparators[0])->range;
-  if (const auto *node = current->as<syntax::UnaryOpExpr>())
+  if (const auto *node = current->as<language::UnaryOpExpr>())
     return node->operand->range;
   return {};
 }
 
 std::string constexprHint(const std::string &text,
-                          const syntax::FunctionDef *function) {
+                          const language::FunctionDef *function) {
   if (!isName(text))
     return "it is known at run time only; write compile-time values: numbers "
            "and tl.constexpr parameters";
   if (function)
-    for (const syntax::Parameter &parameter : function->parameters)
+    for (const language::Parameter &parameter : function->parameters)
       if (parameter.name == text)
         return "`" + text +
                "` is known at run time only; make the parameter a constexpr: "
@@ -135,8 +135,8 @@ std::string quoteConstexprHint(const SourceRange &range) {
 }
 
 std::string expandQuotes(const std::string &text, const SourceFile &file,
-                         const syntax::Expr *current,
-                         const syntax::FunctionDef *function) {
+                         const language::Expr *current,
+                         const language::FunctionDef *function) {
   std::string result;
   for (size_t at = 0; at < text.size();) {
     if (text[at] != kMark) {

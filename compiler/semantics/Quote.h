@@ -13,10 +13,10 @@
 #include <string>
 #include <string_view>
 
-namespace tessera::syntax {
+namespace tessera::language {
 struct Expr;
 struct FunctionDef;
-} // namespace tessera::syntax
+} // namespace tessera::language
 
 namespace tessera::semantics {
 
@@ -36,7 +36,7 @@ std::string quoteConstexprHint(const SourceRange &range);
 
 /// Replaces the marks. `current` and `function` may be null.
 std::string expandQuotes(const std::string &text, const SourceFile &file,
-                         const syntax::Expr *current,
-                         const syntax::FunctionDef *function);
+                         const language::Expr *current,
+                         const language::FunctionDef *function);
 
 } // namespace tessera::semantics

@@ -8,8 +8,8 @@
 // verified but not simplified.
 #pragma once
 
-#include "compiler/syntax/Program.h"
-#include "compiler/syntax/Request.h"
+#include "language/Program.h"
+#include "language/Request.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -25,8 +25,8 @@ void loadDialects(mlir::MLIRContext &context);
 /// tl.static_print says is appended to `notes` where given, and what each
 /// expression is to `values`.
 mlir::OwningOpRef<mlir::ModuleOp>
-buildTileModule(mlir::MLIRContext &context, const syntax::Program &program,
-                const syntax::CompileRequest &request,
+buildTileModule(mlir::MLIRContext &context, const language::Program &program,
+                const language::CompileRequest &request,
                 std::vector<Diagnostic> *notes = nullptr,
                 ValueLog *values = nullptr);
 

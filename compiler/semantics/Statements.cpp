@@ -5,21 +5,21 @@
 
 namespace tessera::semantics {
 
-bool Lowering::containsReturn(const syntax::Block &block) {
-  for (const syntax::StmtPtr &stmt : block)
+bool Lowering::containsReturn(const language::Block &block) {
+  for (const language::StmtPtr &stmt : block)
     if (containsReturn(*stmt))
       return true;
   return false;
 }
 
-bool Lowering::containsReturn(const syntax::Stmt &stmt) {
-  if (stmt.is<syntax::Return>())
+bool Lowering::containsReturn(const language::Stmt &stmt) {
+  if (stmt.is<language::Return>())
     return true;
-  if (auto *branch = stmt.as<syntax::If>())
+  if (auto *branch = stmt.as<language::If>())
     return containsReturn(branch->body) || containsReturn(branch->orelse);
-  if (auto *loop = stmt.as<syntax::For>())
+  if (auto *loop = stmt.as<language::For>())
     return containsReturn(loop->body);
-  if (auto *loop = stmt.as<syntax::While>())
+  if (auto *loop = stmt.as<language::While>())
     return containsReturn(loop->body);
   return false;
 }
@@ -33,9 +33,9 @@ Lowering::Outcome Lowering::run(Rest rest) {
       rest = rest.after ? *rest.after : Rest{};
       continue;
     }
-    const syntax::Stmt &stmt = *(*rest.block)[rest.next++];
+    const language::Stmt &stmt = *(*rest.block)[rest.next++];
     At at(*this, stmt.range);
-    if (auto *result = stmt.as<syntax::Return>()) {
+    if (auto *result = stmt.as<language::Return>()) {
       if (frame().loopDepth)
         fail(DiagnosticId::BadReturn, stmt.range,
              "`return` inside a loop is not supported",
@@ -47,7 +47,7 @@ Lowering::Outcome Lowering::run(Rest rest) {
         value = materialize(value);
       return {true, value, stmt.range};
     }
-    auto *branch = stmt.as<syntax::If>();
+    auto *branch = stmt.as<language::If>();
     if (!branch || !containsReturn(stmt)) {
       visit(stmt);
       continue;
@@ -60,10 +60,10 @@ Lowering::Outcome Lowering::run(Rest rest) {
   return {};
 }
 
-void Lowering::visitBlock(const syntax::Block &block) {
-  for (const syntax::StmtPtr &stmt : block) {
+void Lowering::visitBlock(const language::Block &block) {
+  for (const language::StmtPtr &stmt : block) {
     At at(*this, stmt->range);
-    if (stmt->is<syntax::Return>())
+    if (stmt->is<language::Return>())
       fail(DiagnosticId::BadReturn, stmt->range,
            "`return` inside a loop is not supported",
            "guard the rest of the body with `if` instead");
@@ -100,22 +100,22 @@ void Lowering::assignName(const std::string &name, Value value,
   frame().lost.erase(name);
 }
 
-void Lowering::assign(const syntax::Expr &target, Value value) {
-  if (auto *name = target.as<syntax::Name>()) {
+void Lowering::assign(const language::Expr &target, Value value) {
+  if (auto *name = target.as<language::Name>()) {
     assignName(name->id, std::move(value), target.range);
     return;
   }
-  const std::vector<syntax::ExprPtr> *elements = nullptr;
-  if (auto *tuple = target.as<syntax::TupleExpr>())
+  const std::vector<language::ExprPtr> *elements = nullptr;
+  if (auto *tuple = target.as<language::TupleExpr>())
     elements = &tuple->elements;
-  else if (auto *list = target.as<syntax::ListExpr>())
+  else if (auto *list = target.as<language::ListExpr>())
     elements = &list->elements;
   if (!elements)
     fail(DiagnosticId::NotSupported, target.range,
-         target.is<syntax::Subscript>()
+         target.is<language::Subscript>()
              ? "elements of a block cannot be assigned"
              : "only names can be assigned",
-         target.is<syntax::Subscript>()
+         target.is<language::Subscript>()
              ? "make a new block with tl.where, or write memory with tl.store"
              : "");
   auto *values = value.tupleValues();
@@ -135,14 +135,14 @@ void Lowering::assign(const syntax::Expr &target, Value value) {
     assign(*(*elements)[i], items[i]);
 }
 
-void Lowering::visitAnnAssign(const syntax::AnnAssign &stmt) {
+void Lowering::visitAnnAssign(const language::AnnAssign &stmt) {
   if (!stmt.value)
     return;
   Value annotation;
   bool keep = false;
-  if (auto *attribute = stmt.annotation->as<syntax::Attribute>())
+  if (auto *attribute = stmt.annotation->as<language::Attribute>())
     keep = attribute->attribute == "constexpr";
-  else if (auto *name = stmt.annotation->as<syntax::Name>())
+  else if (auto *name = stmt.annotation->as<language::Name>())
     keep = name->id == "constexpr";
   // `x: tl.constexpr = n` of a run-time value keeps it, as under Triton.
   Value value = evaluate(*stmt.value);
@@ -150,7 +150,7 @@ void Lowering::visitAnnAssign(const syntax::AnnAssign &stmt) {
 }
 
 // `assert` is tl.device_assert, as under Triton.
-void Lowering::visitAssert(const syntax::Assert &stmt) {
+void Lowering::visitAssert(const language::Assert &stmt) {
   std::vector<Argument> given{{"", evaluate(*stmt.test), stmt.test->range}};
   if (stmt.message)
     given.push_back({"", evaluate(*stmt.message), stmt.message->range});
@@ -160,15 +160,15 @@ void Lowering::visitAssert(const syntax::Assert &stmt) {
 }
 
 // An arm that is not taken may raise; what is reached ends the compilation.
-void Lowering::visitRaise(const syntax::Raise &stmt) {
+void Lowering::visitRaise(const language::Raise &stmt) {
   std::string text = "`raise` is reached";
-  auto *error = stmt.value ? stmt.value->as<syntax::Call>() : nullptr;
-  const syntax::Expr *kind = error ? error->function.get() : stmt.value.get();
-  if (auto *name = kind ? kind->as<syntax::Name>() : nullptr)
+  auto *error = stmt.value ? stmt.value->as<language::Call>() : nullptr;
+  const language::Expr *kind = error ? error->function.get() : stmt.value.get();
+  if (auto *name = kind ? kind->as<language::Name>() : nullptr)
     text = name->id;
   if (error && !error->arguments.empty()) {
-    const syntax::Expr &argument = *error->arguments[0];
-    if (argument.is<syntax::Constant>() || argument.is<syntax::JoinedStr>())
+    const language::Expr &argument = *error->arguments[0];
+    if (argument.is<language::Constant>() || argument.is<language::JoinedStr>())
       text += ": " + evaluate(argument).constant()->str();
   }
   fail(DiagnosticId::StaticAssert, stmt.range, text,
@@ -176,21 +176,21 @@ void Lowering::visitRaise(const syntax::Raise &stmt) {
        "or check values of the launch with tl.device_assert");
 }
 
-void Lowering::visit(const syntax::Stmt &stmt) {
-  using syntax::StmtKind;
+void Lowering::visit(const language::Stmt &stmt) {
+  using language::StmtKind;
   countStep(stmt.range);
   switch (stmt.kind) {
   case StmtKind::Assign: {
-    auto &node = stmt.to<syntax::Assign>();
+    auto &node = stmt.to<language::Assign>();
     Value value = materialize(evaluate(*node.value));
-    for (const syntax::ExprPtr &target : node.targets)
+    for (const language::ExprPtr &target : node.targets)
       assign(*target, value);
     return;
   }
   case StmtKind::AugAssign: {
-    auto &node = stmt.to<syntax::AugAssign>();
+    auto &node = stmt.to<language::AugAssign>();
     Value left = evaluate(*node.target), right = evaluate(*node.value);
-    if (node.op == syntax::BinaryOp::MatMul)
+    if (node.op == language::BinaryOp::MatMul)
       fail(DiagnosticId::NotSupported, stmt.range, "`@=` is not supported",
            "write tl.dot(" + quote(node.target->range, "a") + ", " +
                quote(node.value->range, "b") + ")");
@@ -199,27 +199,27 @@ void Lowering::visit(const syntax::Stmt &stmt) {
     return;
   }
   case StmtKind::AnnAssign:
-    return visitAnnAssign(stmt.to<syntax::AnnAssign>());
+    return visitAnnAssign(stmt.to<language::AnnAssign>());
   case StmtKind::For:
-    return visitFor(stmt.to<syntax::For>());
+    return visitFor(stmt.to<language::For>());
   case StmtKind::While:
-    return visitWhile(stmt.to<syntax::While>());
+    return visitWhile(stmt.to<language::While>());
   case StmtKind::Assert:
-    return visitAssert(stmt.to<syntax::Assert>());
+    return visitAssert(stmt.to<language::Assert>());
   case StmtKind::Raise:
-    visitRaise(stmt.to<syntax::Raise>());
+    visitRaise(stmt.to<language::Raise>());
   case StmtKind::If:
-    return visitIf(stmt.to<syntax::If>());
+    return visitIf(stmt.to<language::If>());
   case StmtKind::ExprStmt:
-    evaluate(*stmt.to<syntax::ExprStmt>().value);
+    evaluate(*stmt.to<language::ExprStmt>().value);
     return;
   case StmtKind::Pass:
     return;
   case StmtKind::Break:
   case StmtKind::Continue:
     fail(DiagnosticId::NotSupported, stmt.range,
-         stmt.is<syntax::Break>() ? "`break` is not supported"
-                                  : "`continue` is not supported",
+         stmt.is<language::Break>() ? "`break` is not supported"
+                                    : "`continue` is not supported",
          "guard the rest of the body with `if` instead");
   case StmtKind::FunctionDef:
     fail(DiagnosticId::NotSupported, stmt.range,

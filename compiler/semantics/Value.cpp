@@ -5,7 +5,7 @@
 
 #include "compiler/semantics/Builtins.h"
 #include "compiler/semantics/Constants.h"
-#include "compiler/syntax/Tree.h"
+#include "language/Tree.h"
 
 #include <cmath>
 
@@ -84,14 +84,14 @@ Value Value::tuple(std::vector<Value> values) {
   return result;
 }
 
-Value Value::namedTuple(const syntax::FunctionDef &fields,
+Value Value::namedTuple(const language::FunctionDef &fields,
                         std::vector<Value> values) {
   Value result = tuple(std::move(values));
   std::get<std::shared_ptr<Tuple>>(result.data)->fields = &fields;
   return result;
 }
 
-const syntax::FunctionDef *Value::tupleFields() const {
+const language::FunctionDef *Value::tupleFields() const {
   auto *held = as<std::shared_ptr<Tuple>>();
   return held ? (*held)->fields : nullptr;
 }

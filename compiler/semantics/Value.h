@@ -12,9 +12,9 @@
 #include <variant>
 #include <vector>
 
-namespace tessera::syntax {
+namespace tessera::language {
 struct FunctionDef;
-} // namespace tessera::syntax
+} // namespace tessera::language
 
 namespace tessera::semantics {
 
@@ -81,7 +81,7 @@ struct ModuleRef {
 
 /// A kernel helper, to be inlined where it is called.
 struct FunctionRef {
-  const syntax::FunctionDef *def = nullptr;
+  const language::FunctionDef *def = nullptr;
 };
 
 struct BuiltinRef {
@@ -108,8 +108,8 @@ struct Descriptor {
 
 struct Tuple {
   std::vector<Value> values;
-  size_t size = 0;                             // Value::size() of the whole
-  const syntax::FunctionDef *fields = nullptr; // of a NamedTuple
+  size_t size = 0;                               // Value::size() of the whole
+  const language::FunctionDef *fields = nullptr; // of a NamedTuple
 };
 
 /// No tuple may hold more, counted in depth: one that a loop doubles would take
@@ -150,9 +150,9 @@ public:
   /// A tuple with the names of `like`, if it has any.
   static Value tupleLike(const Value &like, std::vector<Value> values);
   /// One whose values have the names of the class's fields.
-  static Value namedTuple(const syntax::FunctionDef &fields,
+  static Value namedTuple(const language::FunctionDef &fields,
                           std::vector<Value> values);
-  const syntax::FunctionDef *tupleFields() const;
+  const language::FunctionDef *tupleFields() const;
 
   template <typename T>
   const T *as() const {

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/ValueLog.h"
 
-#include "compiler/syntax/Tree.h"
+#include "language/Tree.h"
 #include "support/Json.h"
 
 #include <algorithm>

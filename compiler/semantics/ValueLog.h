@@ -1,6 +1,7 @@
 // compiler/semantics/ValueLog.h - what the expressions of a kernel turned out
-// to be, for editors. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// to be, for editors.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "compiler/semantics/Value.h"
@@ -32,7 +33,7 @@ private:
   using Place = std::tuple<std::string, uint32_t, uint32_t, uint32_t, uint32_t>;
   struct Entry {
     std::vector<std::string> values;
-    const syntax::FunctionDef *function = nullptr;
+    const language::FunctionDef *function = nullptr;
   };
   std::map<Place, Entry> entries;
 };

@@ -33,7 +33,7 @@ std::vector<std::string> Lowering::changedNames(const Scope &before,
 // Like a `for` at run time the loop is visited twice, see Control.cpp. The
 // condition stands in the region `before`, the body in `after`; every changed
 // name goes through both.
-void Lowering::visitWhile(const syntax::While &stmt) {
+void Lowering::visitWhile(const language::While &stmt) {
   OpBuilder &builder = emit.builder;
   if (elements)
     return loopOnElements(

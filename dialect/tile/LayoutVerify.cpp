@@ -1,5 +1,7 @@
 // dialect/tile/LayoutVerify.cpp - which layouts an operation's tensors may
-// have. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// have.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 //
 // The table "What lowering may rely on" of docs/compiler/gpu-layouts.md.
 #include "dialect/layout/ShapeOps.h"

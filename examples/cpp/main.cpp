@@ -1,5 +1,6 @@
 // examples/cpp/main.cpp - launches a kernel of a file, and one that comes with
-// tessera, on plain memory. Copyright the tessera authors.
+// tessera, on plain memory.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/Error.h>
 #include <tessera/Kernel.h>

@@ -9,7 +9,7 @@
 
 namespace tessera::runtime {
 
-// From the request key (syntax::CompileRequest::key), the build id of the
+// From the request key (language::CompileRequest::key), the build id of the
 // compiler that serves the request and, for a kernel with edited stages,
 // CompileRequest::overrideKey: without them it is never found. `assembler` is
 // the version of the ptxas that made a cubin; empty: there is none.

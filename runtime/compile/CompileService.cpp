@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compile/CompileService.h"
 
-#include "compiler/syntax/CudaSource.h"
-#include "compiler/syntax/Remarks.h"
+#include "language/CudaSource.h"
+#include "language/Remarks.h"
 #include "runtime/cache/Keys.h"
-#include "runtime/compile/Kept.h"
+#include "runtime/compile/CompiledFile.h"
 #include "runtime/compile/Stages.h"
 #include "runtime/pack/Pack.h"
 #include "runtime/pack/PackStats.h"
@@ -28,8 +28,8 @@
 namespace tessera::runtime {
 
 namespace fs = std::filesystem;
-using syntax::CompileRequest;
-using syntax::CompileResult;
+using language::CompileRequest;
+using language::CompileResult;
 
 namespace {
 // Remembers versions; see findPtxas().
@@ -38,7 +38,7 @@ constexpr const char *ptxasFile = "ptxas.json";
 
 std::string describeConfiguration(const CompileRequest &request) {
   std::string text;
-  for (const syntax::Argument &argument : request.args)
+  for (const language::Argument &argument : request.args)
     if (argument.isConstexpr())
       text += (text.empty() ? "" : " ") + argument.name + "=" +
               argument.value.repr();
@@ -203,7 +203,7 @@ CompileService::Result CompileService::compile(const CompileRequest &request,
   auto kernel = std::make_shared<CompiledKernel>();
   kernel->code = std::move(outcome.artifact);
   kernel->meta = result.meta;
-  kernel->remarks = syntax::remarksOf(result);
+  kernel->remarks = language::remarksOf(result);
   kernel->stages = result.stages;
   if (disk.usable())
     onDisk = disk.store(key, toKept(request, settings.buildId, *kernel));
@@ -213,7 +213,7 @@ CompileService::Result CompileService::compile(const CompileRequest &request,
 // Reads what TESSERA_OVERRIDE has for the request, and says so.
 void CompileService::addOverrides(CompileRequest &request) const {
   request.overrides = readOverrides(settings.overrideFolder, request);
-  for (const syntax::StageOverride &edited : request.overrides)
+  for (const language::StageOverride &edited : request.overrides)
     warnOnce(edited.path, "kernel `" + request.kernel +
                               "` is compiled from the edited stage " +
                               edited.path + ", not from " + request.file);
@@ -221,7 +221,7 @@ void CompileService::addOverrides(CompileRequest &request) const {
 
 std::string CompileService::chooseAssembler(CompileRequest &request) const {
   if (!GpuTarget::looksLike(request.target) ||
-      syntax::isCudaSource(request.file) || request.assembler == "none")
+      language::isCudaSource(request.file) || request.assembler == "none")
     return "";
   if (!request.assembler.empty())
     return askPtxasVersion(request.assembler);
@@ -264,7 +264,7 @@ std::shared_ptr<const CompiledKernel>
 CompileService::get(const CompileRequest &given) {
   CompileRequest request = given;
   const bool dumping = !settings.dumpFolder.empty();
-  if (dumping && !syntax::isCudaSource(request.file))
+  if (dumping && !language::isCudaSource(request.file))
     for (const std::string &stage : dumpStageNames(request.target))
       if (std::find(request.emit.begin(), request.emit.end(), stage) ==
           request.emit.end())
@@ -308,7 +308,7 @@ CompileService::get(const CompileRequest &given) {
     if (fresh)
       dumpStages(settings.dumpFolder, request, *result);
     if (!result->remarks.empty())
-      logDebug(syntax::renderRemarks(request, result->remarks));
+      logDebug(language::renderRemarks(request, result->remarks));
     promise.set_value(result);
     std::lock_guard<std::mutex> guard(mutex);
     Entry &entry = entries[name];

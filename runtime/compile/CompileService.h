@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "compiler/syntax/Request.h"
+#include "language/Request.h"
 #include "runtime/cache/Cache.h"
 #include "runtime/compile/WorkerPool.h"
 
@@ -24,8 +24,8 @@ struct PackEntry;
 
 struct CompiledKernel {
   std::string code;
-  syntax::ArtifactMeta meta;
-  std::vector<syntax::DiagnosticRecord> remarks;
+  language::ArtifactMeta meta;
+  std::vector<language::DiagnosticRecord> remarks;
   std::map<std::string, std::string> stages;
 };
 
@@ -70,13 +70,13 @@ public:
   // keeps only what the disk does not: of the rest the callers have the one
   // copy.
   std::shared_ptr<const CompiledKernel>
-  get(const syntax::CompileRequest &request);
+  get(const language::CompileRequest &request);
 
   // All of them, in parallel, with a line of progress; in the order
   // of the requests. Waiting workers are ended afterwards. Throws the first
   // error after the others, or without them when there is no worker.
   std::vector<std::shared_ptr<const CompiledKernel>>
-  getAll(const std::vector<syntax::CompileRequest> &requests);
+  getAll(const std::vector<language::CompileRequest> &requests);
 
   const CompileCounters &counters() const { return counts; }
   Cache &cache() { return disk; }
@@ -95,26 +95,26 @@ private:
   };
 
   // `fresh`: not from the disk. `onDisk`: whether it is there afterwards.
-  Result make(const syntax::CompileRequest &request, const Sha256Digest &key,
+  Result make(const language::CompileRequest &request, const Sha256Digest &key,
               bool fresh, bool &onDisk);
   // Null: there is none, or it lacks the request.
-  const PackEntry *findInPack(const syntax::CompileRequest &request);
-  Result loadFromPack(const syntax::CompileRequest &request,
+  const PackEntry *findInPack(const language::CompileRequest &request);
+  Result loadFromPack(const language::CompileRequest &request,
                       const PackEntry &entry);
-  Result loadFromDisk(const syntax::CompileRequest &request,
+  Result loadFromDisk(const language::CompileRequest &request,
                       const Sha256Digest &key);
-  Result compile(const syntax::CompileRequest &request, const Sha256Digest &key,
-                 bool &onDisk);
+  Result compile(const language::CompileRequest &request,
+                 const Sha256Digest &key, bool &onDisk);
   // Keeps the request for whoever looks for the fault. Empty: it could not be
   // written.
-  std::filesystem::path keepReproducer(const syntax::CompileRequest &request,
+  std::filesystem::path keepReproducer(const language::CompileRequest &request,
                                        const Sha256Digest &key) const;
-  [[noreturn]] void reportWorkerFailure(const syntax::CompileRequest &request,
+  [[noreturn]] void reportWorkerFailure(const language::CompileRequest &request,
                                         const Sha256Digest &key,
                                         const std::string &failure);
-  void addOverrides(syntax::CompileRequest &request) const;
+  void addOverrides(language::CompileRequest &request) const;
   // Decides which ptxas the worker uses. Gives its version, empty without one.
-  std::string chooseAssembler(syntax::CompileRequest &request) const;
+  std::string chooseAssembler(language::CompileRequest &request) const;
 
   const Settings settings;
   Cache disk;
@@ -125,6 +125,6 @@ private:
 };
 
 // "BM=64 D=128": the constexprs of a request, for messages.
-std::string describeConfiguration(const syntax::CompileRequest &request);
+std::string describeConfiguration(const language::CompileRequest &request);
 
 } // namespace tessera::runtime

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compile/Stages.h"
 
-#include "compiler/syntax/CudaSource.h"
+#include "language/CudaSource.h"
 #include "runtime/compile/CompileService.h"
 #include "support/Error.h"
 #include "support/File.h"
@@ -19,8 +19,8 @@
 namespace tessera::runtime {
 
 namespace fs = std::filesystem;
-using syntax::CompileRequest;
-using syntax::StageOverride;
+using language::CompileRequest;
+using language::StageOverride;
 
 namespace {
 
@@ -114,7 +114,7 @@ std::vector<StageOverride> readOverrides(const fs::path &overrides,
   for (const StageFile &known : stageFiles) {
     const fs::path path = folder / known.file;
     if (!fs::exists(path, ignored) || (std::string_view(known.stage) == "ptx" &&
-                                       syntax::isCudaSource(request.file)))
+                                       language::isCudaSource(request.file)))
       continue;
     requireTrusted(path, "the edited stage " + path.string());
     std::string text = readFile(path);

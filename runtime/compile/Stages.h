@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "compiler/syntax/Request.h"
+#include "language/Request.h"
 
 #include <filesystem>
 #include <map>
@@ -19,21 +19,21 @@ struct CompiledKernel;
 std::vector<std::string> dumpStageNames(const std::string &target);
 
 // "window_fwd-1f2e3d4c": the folder of a specialization inside a dump.
-std::string dumpFolderName(const syntax::CompileRequest &request);
+std::string dumpFolderName(const language::CompileRequest &request);
 
 // Writes FOLDER/<kernel>-<key>/<NN>-<stage>.<ending>: 00-request.json (for
 // `tessera compile --request`), the stages, and a report with their hashes.
 // What cannot be written is a warning.
 void dumpStages(const std::filesystem::path &folder,
-                const syntax::CompileRequest &request,
+                const language::CompileRequest &request,
                 const CompiledKernel &kernel);
 
 // The stages of FOLDER/<kernel>-<key>/, else of FOLDER/<kernel>/, that differ
 // from what the dump there says it wrote; without a report all of them are
 // taken to be edited. Throws Error when FOLDER is missing, or holds an edited
 // stage that cannot be read back.
-std::vector<syntax::StageOverride>
+std::vector<language::StageOverride>
 readOverrides(const std::filesystem::path &folder,
-              const syntax::CompileRequest &request);
+              const language::CompileRequest &request);
 
 } // namespace tessera::runtime

@@ -1,6 +1,7 @@
 // runtime/launch/ArgumentOf.cpp - parameters of an artifact and arguments of a
 // launch, by name: apart, for programs without a compile client.
-// Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/launch/LoadedKernel.h"
 
 #include "support/Error.h"

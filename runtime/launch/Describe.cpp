@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/launch/Describe.h"
 
-#include "compiler/syntax/Evaluate.h"
+#include "language/Evaluate.h"
 #include "runtime/launch/FindFile.h"
 #include "support/Error.h"
 
@@ -13,7 +13,7 @@
 
 namespace tessera::runtime {
 
-using syntax::Value;
+using language::Value;
 
 std::shared_ptr<const Description> describeKernel(const std::string &file,
                                                   const std::string &kernel) {
@@ -26,27 +26,27 @@ std::shared_ptr<const Description> describeKernel(const std::string &file,
   if (!entry) {
     auto made = std::make_shared<Description>();
     made->file = found;
-    made->program = syntax::Program::loadFile(found);
+    made->program = language::Program::loadFile(found);
     made->info =
-        syntax::describeKernel(*made->program, made->program->kernel(kernel));
+        language::describeKernel(*made->program, made->program->kernel(kernel));
     entry = std::move(made);
   }
   return entry;
 }
 
 std::vector<std::string> kernelNames(const std::string &file) {
-  const auto program = syntax::Program::loadFile(findKernelFile(file));
+  const auto program = language::Program::loadFile(findKernelFile(file));
   std::vector<std::string> names;
-  for (const syntax::StmtPtr &statement : program->main().body)
-    if (const auto *function = statement->as<syntax::FunctionDef>();
+  for (const language::StmtPtr &statement : program->main().body)
+    if (const auto *function = statement->as<language::FunctionDef>();
         function && function->isJit)
       names.push_back(function->name);
   return names;
 }
 
-Value evaluateHint(const Description &kernel, const syntax::Expr &expr,
+Value evaluateHint(const Description &kernel, const language::Expr &expr,
                    const Sizes &sizes, const std::string &what) {
-  auto scope = std::make_shared<syntax::MapScope>();
+  auto scope = std::make_shared<language::MapScope>();
   scope->parent = kernel.program->scope(*kernel.info.function);
   scope->values["cdiv"] = Value::Named{"triton.cdiv"};
   scope->values["next_power_of_2"] = Value::Named{"triton.next_power_of_2"};
@@ -56,7 +56,7 @@ Value evaluateHint(const Description &kernel, const syntax::Expr &expr,
     names += (names.empty() ? "" : ", ") + name;
   }
   try {
-    return syntax::evaluate(expr, scope, kernel.info.function->file);
+    return language::evaluate(expr, scope, kernel.info.function->file);
   } catch (const CompileError &error) {
     const std::string reason = error.diagnostics.empty()
                                    ? error.message

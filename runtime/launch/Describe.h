@@ -1,10 +1,11 @@
 // runtime/launch/Describe.h - what a kernel file says of its kernels: hints,
-// names of arguments, grids. Copyright the tessera authors.
+// names of arguments, grids.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "compiler/syntax/Decorators.h"
-#include "compiler/syntax/Program.h"
+#include "language/Decorators.h"
+#include "language/Program.h"
 #include "runtime/Kernel.h"
 
 #include <cstdint>
@@ -19,8 +20,8 @@ namespace tessera::runtime {
 
 struct Description {
   std::string file; // as found
-  std::shared_ptr<const syntax::Program> program;
-  syntax::KernelInfo info;
+  std::shared_ptr<const language::Program> program;
+  language::KernelInfo info;
 
   bool has(std::string_view parameter) const {
     return info.signature.find(parameter) >= 0;
@@ -40,8 +41,9 @@ using Sizes = std::map<std::string, int64_t, std::less<>>;
 
 // The value of an expression of a hint; `what` names it in messages. Throws
 // Error when it uses a name that is not known.
-syntax::Value evaluateHint(const Description &kernel, const syntax::Expr &expr,
-                           const Sizes &sizes, const std::string &what);
+language::Value evaluateHint(const Description &kernel,
+                             const language::Expr &expr, const Sizes &sizes,
+                             const std::string &what);
 
 // The kernel's hint `grid(...)`, evaluated; dimensions may be 0. Throws Error
 // when there is no such hint, or a dimension is no whole number.

@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/Kernel.h"
 
-#include "compiler/syntax/CudaSource.h"
+#include "language/ConstexprValues.h"
+#include "language/CudaSource.h"
 #include "runtime/launch/FindFile.h"
 #include "runtime/launch/KernelFiles.h"
 #include "runtime/launch/KernelState.h"
@@ -27,7 +28,7 @@ struct KnownKernels {
   std::mutex mutex;
   std::map<std::pair<std::string, std::string>, std::shared_ptr<Kernel::State>>
       kernels;
-  std::map<std::string, std::shared_ptr<const syntax::Program>> programs;
+  std::map<std::string, std::shared_ptr<const language::Program>> programs;
 };
 KnownKernels &knownKernels() {
   static auto *const known = new KnownKernels;
@@ -41,12 +42,12 @@ Kernel Kernel::fromFile(const std::string &path, const std::string &name) {
   std::lock_guard<std::mutex> guard(known.mutex);
   std::shared_ptr<State> &state = known.kernels[{found, name}];
   if (!state) {
-    if (syntax::isCudaSource(found)) {
+    if (language::isCudaSource(found)) {
       state = std::make_shared<State>(found, readFile(found), name);
     } else {
       auto &program = known.programs[found];
       if (!program)
-        program = syntax::Program::loadFile(found);
+        program = language::Program::loadFile(found);
       state = std::make_shared<State>(program, name);
     }
   }
@@ -55,10 +56,10 @@ Kernel Kernel::fromFile(const std::string &path, const std::string &name) {
 
 Kernel Kernel::fromSource(std::string text, const std::string &name,
                           const std::string &path) {
-  if (syntax::isCudaSource(path))
+  if (language::isCudaSource(path))
     return Kernel(std::make_shared<State>(path, text, name));
   return Kernel(std::make_shared<State>(
-      syntax::Program::load(path, std::move(text)), name));
+      language::Program::load(path, std::move(text)), name));
 }
 
 const std::string &Kernel::name() const { return state->name; }
@@ -91,7 +92,7 @@ Constexprs Kernel::configuration(const std::vector<Arg> &args,
   Constexprs result;
   for (const auto &[name, value] : state->configure(
            runtime::launchDevice(options), args, constexprs, options))
-    result[name] = runtime::fromValue(name, value);
+    result[name] = language::fromValue(name, value);
   return result;
 }
 
@@ -115,7 +116,7 @@ void Kernel::launch(const Grid &grid, const std::vector<Arg> &args,
 }
 
 void precompile(const std::vector<LaunchRequest> &launches) {
-  std::vector<syntax::CompileRequest> requests;
+  std::vector<language::CompileRequest> requests;
   for (const LaunchRequest &launch : launches)
     requests.push_back(launch.kernel.compileRequest(
         launch.args, launch.constexprs, launch.options));
@@ -125,7 +126,7 @@ void precompile(const std::vector<LaunchRequest> &launches) {
     launch.kernel.prepare(launch.args, launch.constexprs, launch.options);
 }
 
-syntax::CompileRequest
+language::CompileRequest
 Kernel::compileRequest(const std::vector<Arg> &args,
                        const Constexprs &constexprs,
                        const LaunchOptions &options) const {
@@ -140,7 +141,7 @@ std::vector<KernelFile> kernelFiles() {
     if (state && state->isCuda())
       texts.emplace(state->base.file, state->base.text);
     else if (state) // none where there was no such kernel
-      for (const syntax::RequestSource &source : state->base.sources)
+      for (const language::RequestSource &source : state->base.sources)
         texts.emplace(source.path, source.text);
   std::vector<KernelFile> files;
   for (auto &[path, text] : texts)

@@ -3,15 +3,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "compiler/syntax/Decorators.h"
-#include "compiler/syntax/Program.h"
-#include "compiler/syntax/Request.h"
+#include "language/Decorators.h"
+#include "language/Program.h"
+#include "language/Request.h"
 #include "runtime/Kernel.h"
 #include "runtime/compile/CompileService.h"
+#include "runtime/launch/ConfigurationChooser.h"
 #include "runtime/launch/LaunchDevice.h"
 #include "runtime/launch/LaunchTable.h"
 #include "runtime/launch/LoadedKernel.h"
-#include "runtime/tune/Tables.h"
+#include "runtime/launch/Routing.h"
 
 #include <atomic>
 #include <map>
@@ -27,11 +28,7 @@ namespace tessera {
 namespace runtime {
 
 // Names and values of constexprs.
-using Configuration = std::map<std::string, syntax::Value>;
-
-syntax::Value toValue(const ConstexprValue &value);
-// Throws Error for a value that ConstexprValue cannot hold, such as a function.
-ConstexprValue fromValue(const std::string &name, const syntax::Value &value);
+using Configuration = std::map<std::string, language::Value>;
 
 // Counters of all kernels of the process.
 std::atomic<uint64_t> &memoryHitCounter();
@@ -54,8 +51,8 @@ struct LaunchEntry {
   std::shared_ptr<SpecializedCode> code;
   mutable std::atomic<LoadedKernel *> loaded{nullptr};
   // Where the configuration came from; counts launches. There once `loaded` is.
-  tune::Chosen chosen;
-  mutable tune::Route *route = nullptr;
+  ChosenConfiguration chosen;
+  mutable Route *route = nullptr;
 };
 
 // An entry of the table, or one of its own where the table is full.
@@ -64,13 +61,15 @@ struct FoundEntry {
   std::unique_ptr<LaunchEntry> own;
 };
 
+// What specialization sees of an argument.
+language::Actual toActual(const Arg &arg);
 // Key words of constexprs, in their order.
 void addConstexprs(LaunchKey &key, const Constexprs &constexprs);
 
 } // namespace runtime
 
 struct Kernel::State {
-  State(std::shared_ptr<const syntax::Program> program,
+  State(std::shared_ptr<const language::Program> program,
         const std::string &kernel);
   // Of a CUDA C++ source.
   State(const std::string &path, const std::string &text,
@@ -86,7 +85,12 @@ struct Kernel::State {
   }
   // The same of a launch: a table may have others.
   Defaults defaults(const runtime::LaunchDevice &device,
-                    const tune::Chosen &tuned) const;
+                    const runtime::ChosenConfiguration &chosen) const;
+
+  // The same, by what the registered chooser returns for the launch.
+  Defaults defaultsFor(const runtime::LaunchDevice &device,
+                       std::span<const Arg> args, const Constexprs &given,
+                       const LaunchOptions &options) const;
 
   // Opens the key of a launch; name and value of each constexpr follow it. Of
   // the values of `args` only the class matters, or all where the kernel has
@@ -126,31 +130,31 @@ struct Kernel::State {
                                    std::span<const Arg> args,
                                    const Constexprs &given,
                                    const LaunchOptions &options) const;
-  syntax::CompileRequest request(std::span<const Arg> args,
-                                 const Constexprs &constexprs,
-                                 const LaunchOptions &options) const;
+  language::CompileRequest request(std::span<const Arg> args,
+                                   const Constexprs &constexprs,
+                                   const LaunchOptions &options) const;
   void checkCount(size_t arguments) const;
-  // tune::TuneKey's kernel and textHash.
-  const std::pair<std::string, std::string> &tuneName() const;
+  // runtime::kernelName() and runtime::textHash() of the kernel.
+  const std::pair<std::string, std::string> &nameAndHash() const;
 
   // True of CUDA C++, which has no program: `base` has the source.
   bool isCuda() const { return !program; }
   void requireGpu(const runtime::LaunchDevice &device) const;
 
-  std::shared_ptr<const syntax::Program> program;
-  syntax::KernelInfo info;
+  std::shared_ptr<const language::Program> program;
+  language::KernelInfo info;
   std::string name;
   std::vector<std::string> parameters; // that take an Arg
-  std::vector<const syntax::KernelParameter *> runtimeParameters;
+  std::vector<const language::KernelParameter *> runtimeParameters;
   Defaults cpu, gpu;
-  syntax::CompileRequest base;
+  language::CompileRequest base;
 
   // Of `parameters`: do_not_specialize. An array: a launch reads it.
   std::unique_ptr<bool[]> unspecialized;
 
 private:
   mutable std::once_flag named;
-  mutable std::pair<std::string, std::string> names; // of tuneName()
+  mutable std::pair<std::string, std::string> names; // of nameAndHash()
 
   runtime::LoadedKernel &loadCode(const runtime::LaunchEntry &entry,
                                   std::span<const Arg> args,

@@ -13,7 +13,7 @@
 namespace tessera::runtime {
 
 // There is one of each name, as long as the process lives. Devices register
-// themselves (runtime/Parts.cpp), so that launches know none of them.
+// themselves (library/Parts.cpp), so that launches know none of them.
 class LaunchDevice {
 public:
   explicit LaunchDevice(std::string name) : name(std::move(name)) {}

@@ -1,5 +1,7 @@
 // runtime/launch/LaunchKey.h - what tells launches apart that need different
-// code. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// code.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "runtime/Kernel.h"

@@ -1,5 +1,6 @@
 // runtime/launch/ListLaunches.cpp - what a program launches, as a list.
-// Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/launch/ListLaunches.h"
 
 #include "runtime/launch/KernelState.h"

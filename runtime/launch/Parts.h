@@ -10,9 +10,9 @@
 
 namespace tessera::runtime {
 
-// Registers the devices of this build, cpu first, and a hook where one is
-// wanted. Called once, before the first launch. Defined in runtime/Parts.cpp,
-// the one place that knows all parts.
+// Registers the devices of this build, cpu first, the tuning tables, and a hook
+// where one is wanted. Called once, before the first launch. Defined in
+// library/Parts.cpp, the one file that knows all parts.
 void registerParts();
 
 // Sees every launch of the process.

@@ -100,7 +100,7 @@ void PreparedLaunch::prepare(std::span<const Arg> args) const {
   ofKernel.state->codeOf(*launch.found.entry, args, launch.options);
 }
 
-syntax::CompileRequest
+language::CompileRequest
 PreparedLaunch::compileRequest(std::span<const Arg> args) const {
   return ofKernel.state->request(args, constexprs, options);
 }

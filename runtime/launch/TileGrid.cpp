@@ -1,8 +1,10 @@
 // runtime/launch/TileGrid.cpp - the grid that a launch would have with other
-// tiles. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// tiles.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/launch/TileGrid.h"
 
-#include "compiler/syntax/Tree.h"
+#include "language/Tree.h"
 #include "support/Error.h"
 
 #include <algorithm>
@@ -12,7 +14,7 @@
 
 namespace tessera::runtime {
 
-using namespace syntax;
+using namespace language;
 
 namespace {
 
@@ -72,7 +74,7 @@ void forEachChild(const Expr &expr, Visit &&visit) {
 template <typename Assign, typename Visit>
 void forEachStatement(const Block &block, Assign &&assign, Visit &&visit) {
   for (const StmtPtr &statement : block) {
-    if (const auto *plain = statement->as<syntax::Assign>()) {
+    if (const auto *plain = statement->as<language::Assign>()) {
       visit(*plain->value);
       for (const ExprPtr &target : plain->targets)
         assign(*target, *plain->value);

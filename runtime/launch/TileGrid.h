@@ -1,5 +1,7 @@
 // runtime/launch/TileGrid.h - the grid that a launch would have with other
-// tiles. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// tiles.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "runtime/launch/Describe.h"

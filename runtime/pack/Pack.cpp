@@ -13,7 +13,7 @@
 
 namespace tessera::runtime {
 
-using syntax::CompileRequest;
+using language::CompileRequest;
 
 Pack::Pack(const std::filesystem::path &path, MappedFile::Use use)
     : name(path.string()), file(path, use),

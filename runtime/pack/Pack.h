@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "compiler/syntax/Request.h"
+#include "language/Request.h"
 #include "runtime/pack/PackFile.h"
 #include "support/MappedFile.h"
 
@@ -28,8 +28,8 @@ public:
   void requireCompiler(const std::string &buildId) const;
 
   // Null: there is no code for the request; whyNot() says why.
-  const PackEntry *find(const syntax::CompileRequest &request) const;
-  std::string whyNot(const syntax::CompileRequest &request) const;
+  const PackEntry *find(const language::CompileRequest &request) const;
+  std::string whyNot(const language::CompileRequest &request) const;
   // Throws Error where its checksum does not fit.
   Artifact read(const PackEntry &entry) const;
 

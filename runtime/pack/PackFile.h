@@ -1,5 +1,6 @@
 // runtime/pack/PackFile.h - the bytes of a pack: compiled kernels of a training
-// run in one file. Copyright the tessera authors.
+// run in one file.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,15 +18,15 @@ namespace tessera::runtime {
 struct PackKernel {
   std::string file; // "kernels/nsa/select_fwd.py"
   std::string name;
-  std::string text; // SHA-256 of syntax::CompileRequest::text, hexadecimal
-  Json manifest;    // of the file: syntax::manifestJson()
+  std::string text; // SHA-256 of language::CompileRequest::text, hexadecimal
+  Json manifest;    // of the file: language::manifestJson()
 
   bool operator==(const PackKernel &) const = default;
 };
 
 // Code of one specialization.
 struct PackEntry {
-  std::string request;            // syntax::CompileRequest::key()
+  std::string request;            // language::CompileRequest::key()
   uint64_t kernel = 0;            // index into PackIndex::kernels
   std::string target;             // "sm_80", "cpu:x86-64-v3:0000"
   std::string configuration;      // "BM=64 D=128", for people
@@ -41,7 +42,7 @@ struct PackIndex {
   std::string command;         // that made it
   std::vector<PackKernel> kernels;
   std::vector<PackEntry> entries;
-  // Tables of tuned configurations (runtime/tune/TuneTable.h), as texts.
+  // Tables of tuned configurations (autotune/table/TuneTable.h), as texts.
   std::vector<std::string> tables;
 
   bool operator==(const PackIndex &) const = default;

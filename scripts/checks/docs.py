@@ -11,8 +11,8 @@ import sys
 
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 # A path in backticks that starts with one of our top folders and has no pattern in it.
-PATH = re.compile(r"`((?:support|compiler|dialect|codegen|runtime|reference|models|trainer|kernels|tools|tests|"
-                  r"docs|configs|scripts|cmake)/[\w./-]*)`")
+PATH = re.compile(r"`((?:support|language|ptx|compiler|dialect|codegen|simulator|runtime|replay|autotune|library|ops|reference|"
+                  r"models|trainer|kernels|tools|tests|docs|configs|scripts|cmake)/[\w./-]*)`")
 
 
 def dialect_page():

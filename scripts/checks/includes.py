@@ -16,27 +16,36 @@ LLVM = {"mlir", "llvm", "lld"}
 TORCH = {"torch", "ATen", "c10", "caffe2"}
 RULES = [
     # longest prefix first
-    ("compiler/syntax", {"support"}, PLAIN),
-    ("compiler", {"support", "compiler/syntax", "compiler", "dialect", "codegen"}, PLAIN | LLVM),
+    ("language", {"support"}, PLAIN),
+    ("ptx", {"support"}, PLAIN),
+    ("compiler", {"support", "language", "compiler", "dialect", "codegen", "ptx"}, PLAIN | LLVM),
     ("dialect/layout", set(), STD_ONLY),
     ("dialect", {"dialect", "support"}, LLVM),
-    ("codegen", {"codegen", "dialect", "support"}, PLAIN | LLVM),
-    ("runtime/torch", {"runtime", "support", "compiler/syntax"}, PLAIN | TORCH),
-    # Devices and the recorder register with launches, which know none of them.
-    ("runtime/launch", {"runtime/Kernel.h", "runtime/compile", "runtime/tune", "support", "compiler/syntax"}, PLAIN),
-    ("runtime", {"runtime", "support", "compiler/syntax"}, PLAIN),
-    ("autotune", {"autotune", "runtime", "reference", "support"}, PLAIN),
+    ("codegen", {"codegen", "dialect", "ptx", "support"}, PLAIN | LLVM),
+    ("simulator", {"ptx", "support"}, PLAIN),
+    # Devices, tables and the recorder register with launches, which know none of them.
+    ("runtime/launch", {"runtime/Kernel.h", "runtime/compile", "support", "language"}, PLAIN),
+    ("runtime/device/sim", {"runtime", "simulator", "support", "language"}, PLAIN),
+    ("runtime", {"runtime", "support", "language"}, PLAIN),
+    ("replay/packed", {"replay", "autotune/table", "runtime", "support", "language"}, PLAIN),
+    ("replay", {"runtime", "simulator", "support", "language"}, PLAIN),
+    ("autotune/table", {"support", "language"}, PLAIN),
+    ("autotune/choice", {"autotune/table", "runtime", "support", "language"}, PLAIN),
+    ("autotune", {"autotune", "replay", "runtime", "simulator", "support", "language"}, PLAIN),
+    # The one component that knows all parts of libtessera.so.
+    ("library", {"autotune/choice", "replay", "runtime"}, PLAIN),
+    ("ops", {"runtime", "support", "language"}, PLAIN | TORCH),
     ("reference", set(), STD_ONLY),
-    ("models", {"models", "runtime", "support"}, PLAIN | TORCH),
-    ("trainer/settings", {"trainer", "models", "support"}, PLAIN),
-    ("trainer/data", {"trainer", "support"}, PLAIN),
-    ("trainer", {"trainer", "models", "runtime", "support"}, PLAIN | TORCH | {"arrow", "parquet", "zstd"}),
+    ("models", {"models", "ops", "runtime", "support"}, PLAIN | TORCH),
+    ("trainer/settings", {"trainer", "models", "ops/Estimates.h", "support"}, PLAIN),
+    ("trainer/data", {"trainer", "support"}, PLAIN | TORCH),
+    ("trainer", {"trainer", "models", "ops", "autotune/table", "runtime", "support"}, PLAIN | TORCH | {"arrow", "parquet", "zstd"}),
     ("support", set(), PLAIN),
 ]
 FREE = ("tools/", "tests/", "bench/", "cmake/", "examples/")
 LIBRARIES = PLAIN | LLVM | TORCH | {"arrow", "parquet", "zstd", "cuda"}
-COMPONENTS = {"support", "compiler", "dialect", "codegen", "runtime", "autotune", "reference",
-              "models", "trainer", "tools", "tests"}
+COMPONENTS = {"support", "language", "ptx", "compiler", "dialect", "codegen", "simulator", "runtime", "replay",
+              "autotune", "library", "ops", "reference", "models", "trainer", "tools", "tests"}
 
 
 def rule_for(path):
@@ -64,9 +73,6 @@ def check(path, text):
         first = target.split("/")[0]
         if first in COMPONENTS:
             allowed = inside(target, own | {prefix})
-            # runtime's torch part is the only one that may see torch headers of ours.
-            if allowed and target.startswith("runtime/torch/") and not inside(path, {"runtime/torch", "models", "trainer"}):
-                allowed = False
         elif first in LIBRARIES:
             allowed = first in libs
         else:

@@ -17,7 +17,7 @@ ROWS = {
     "tessera-pipeline-loops": "pipeline/PipelineLoops.cpp pipeline/StagedLoads.cpp pipeline/SplitLoads.cpp pipeline/Pipeline.h",
     "tessera-promote-operands": "pipeline/PromoteOperands.cpp",
     "tessera-async-waits": "memory/AsyncWaits.cpp",
-    "tessera-shared-places": "memory/SharedPlaces.cpp memory/Scratch.cpp memory/Scratch.h",
+    "tessera-allocate-shared": "memory/AllocateShared.cpp memory/Scratch.cpp memory/Scratch.h",
     "SharedLiveness": "memory/SharedLiveness.cpp memory/SharedLiveness.h",
     "tessera-memory-barriers": "memory/MemoryBarriers.cpp",
     "Mma, Dot, Shared": "lower/dot/Mma.cpp lower/dot/Dot.cpp lower/dot/Fma.cpp lower/shared/Shared.cpp lower/shared/SmemTile.h",

@@ -1,6 +1,7 @@
 // tests/author/AheadOfTimeTest.cpp - the header and the JSON of a compiled
-// kernel: programs in C and C++ that need nothing else. Copyright the tessera
-// authors. SPDX-License-Identifier: Apache-2.0
+// kernel: programs in C and C++ that need nothing else.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/author/Author.h"
 #include "tests/author/Matmul.h"
 

@@ -1,5 +1,6 @@
 // tests/author/GpuMessagesTest.cpp - what a kernel for a GPU can be refused
-// for: the whole message of each. Copyright the tessera authors.
+// for: the whole message of each.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/author/Author.h"
 #include "tests/author/Matmul.h"

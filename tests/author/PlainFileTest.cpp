@@ -2,7 +2,7 @@
 // compile take types and values from the command line.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/cases/Safetensors.h"
+#include "replay/Safetensors.h"
 #include "tests/author/Author.h"
 
 #include <cstring>

@@ -1,5 +1,6 @@
 // tests/errors/ErrorsTest.cpp - the whole message of every case of the
-// catalogue. Copyright the tessera authors.
+// catalogue.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
 // cases/SLUG.py is a kernel file with one mistake, cases/SLUG.txt what the
@@ -8,9 +9,9 @@
 // and the message count the same lines. UPDATE_ERRORS=1 writes the
 // .txt files anew: read them before committing.
 #include "compiler/Compile.h"
-#include "compiler/syntax/Decorators.h"
-#include "compiler/syntax/Expand.h"
-#include "compiler/syntax/Program.h"
+#include "language/Decorators.h"
+#include "language/Expand.h"
+#include "language/Program.h"
 #include "support/Error.h"
 #include "support/File.h"
 
@@ -63,17 +64,17 @@ struct Said {
 Said compileCase(const std::string &slug) {
   Said said;
   try {
-    auto program = syntax::Program::load(
+    auto program = language::Program::load(
         "kernel.py", kernelText(slug), [](const std::string &path) {
           return tryReadFile((kFolder / "modules" / path).string());
         });
-    for (const syntax::StmtPtr &statement : program->main().body) {
-      const auto *function = statement->as<syntax::FunctionDef>();
+    for (const language::StmtPtr &statement : program->main().body) {
+      const auto *function = statement->as<language::FunctionDef>();
       if (!function || !function->isJit)
         continue;
-      const auto info = syntax::describeKernel(*program, *function);
-      for (const syntax::Instance &instance : info.hints.instances) {
-        auto request = syntax::makeRequest(*program, function->name);
+      const auto info = language::describeKernel(*program, *function);
+      for (const language::Instance &instance : info.hints.instances) {
+        auto request = language::makeRequest(*program, function->name);
         request.args = instance.arguments;
         request.target = "cpu:x86-64-v3:0000";
         const auto result = compiler::compile(request);

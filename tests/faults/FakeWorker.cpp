@@ -12,7 +12,7 @@
 // real one, or with the text FAKE_WORKER_GREETING as it is, or not at all where
 // FAKE_WORKER_MUTE is set (it adds "PID mute" to the log). FAKE_WORKER_DIE=in:N
 // or out:N: killed once N bytes went in or out.
-#include "compiler/syntax/Request.h"
+#include "language/Request.h"
 #include "support/BuildId.h"
 #include "support/File.h"
 #include "support/Frames.h"
@@ -112,16 +112,16 @@ void misbehave(const std::string &kernel) {
       sendFrame(std::string(phasePrefix) + phase);
 }
 
-syntax::CompileResult serve(const syntax::CompileRequest &request) {
+language::CompileResult serve(const language::CompileRequest &request) {
   const std::string &kernel = request.kernel;
   misbehave(kernel);
-  syntax::CompileResult result;
+  language::CompileResult result;
   if (kernel == "fail") {
     result.rendered = "k.py:1:1: error: does not compile\n";
     return result;
   }
   result.ok = true;
-  for (const syntax::Argument &argument : request.args)
+  for (const language::Argument &argument : request.args)
     if (!argument.isConstexpr())
       result.meta.params.push_back(
           {argument.name, argument.type[0] == '*' ? "pointer" : "scalar",
@@ -171,9 +171,9 @@ int main() {
       greet();
       continue;
     }
-    const auto request = syntax::CompileRequest::fromJson(frame);
+    const auto request = language::CompileRequest::fromJson(frame);
     log(::getpid(), request.kernel);
-    const syntax::CompileResult result = serve(request);
+    const language::CompileResult result = serve(request);
     sendFrame(request.kernel == "garbage" ? "garbage" : result.toJson());
     sendFrame(result.artifact);
     if (request.kernel == "leave") {

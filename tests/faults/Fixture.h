@@ -94,18 +94,18 @@ protected:
     return result;
   }
 
-  static syntax::CompileRequest request(const std::string &kernel) {
-    syntax::CompileRequest made;
+  static language::CompileRequest request(const std::string &kernel) {
+    language::CompileRequest made;
     made.file = "k.py";
     made.kernel = kernel;
     made.text = "def " + kernel + "(x): pass\n";
-    syntax::Argument x;
+    language::Argument x;
     x.name = "x";
-    x.kind = syntax::ArgKind::Pointer;
+    x.kind = language::ArgKind::Pointer;
     x.type = "*fp32:16";
-    syntax::Argument block;
+    language::Argument block;
     block.name = "BM";
-    block.value = syntax::Value(64);
+    block.value = language::Value(64);
     made.args = {x, block};
     made.target = "cpu:x86-64-v3:0000";
     return made;
@@ -155,7 +155,7 @@ protected:
 
   // What get() throws, as text.
   static std::string failureOf(CompileService &service,
-                               const syntax::CompileRequest &request) {
+                               const language::CompileRequest &request) {
     try {
       service.get(request);
     } catch (const std::exception &error) {

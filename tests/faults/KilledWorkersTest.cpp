@@ -1,5 +1,6 @@
 // tests/faults/KilledWorkersTest.cpp - workers killed at seeded places of what
-// they read and write. Copyright the tessera authors.
+// they read and write.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/faults/Fixture.h"
 

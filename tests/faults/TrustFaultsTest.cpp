@@ -2,9 +2,9 @@
 // entries, packs, workers, edited stages, imports.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/syntax/Program.h"
+#include "language/Program.h"
 #include "runtime/cache/Keys.h"
-#include "runtime/compile/Kept.h"
+#include "runtime/compile/CompiledFile.h"
 #include "runtime/compile/WorkerPool.h"
 #include "runtime/launch/FindFile.h"
 #include "runtime/pack/Pack.h"
@@ -102,7 +102,7 @@ protected:
   }
   // Files that a kernel imports are read when one of their names is looked up.
   static void lookUpHelper(const std::string &file) {
-    const auto program = syntax::Program::loadFile(file);
+    const auto program = language::Program::loadFile(file);
     program->lookup(program->kernel("kernel"), "helper");
   }
 

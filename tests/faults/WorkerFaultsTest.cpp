@@ -84,7 +84,7 @@ TEST_F(WorkerFaults, ACrashNamesKernelConfigurationAndReproducer) {
     const size_t begin = failure.find("reproducer: ") + 12;
     const std::string path =
         failure.substr(begin, failure.find(".json", begin) + 5 - begin);
-    EXPECT_EQ(syntax::CompileRequest::fromJson(readFile(path)).key(),
+    EXPECT_EQ(language::CompileRequest::fromJson(readFile(path)).key(),
               request(kernel).key());
   }
   // Not tried again, and other kernels still compile.
@@ -281,7 +281,7 @@ TEST_F(WorkerFaults, WorkersAreReusedAndLimited) {
   auto two = settings();
   two.workers = 2;
   CompileService service(two);
-  std::vector<syntax::CompileRequest> requests;
+  std::vector<language::CompileRequest> requests;
   for (int i = 0; i < 20; ++i)
     requests.push_back(request("k" + std::to_string(i)));
   requests.push_back(request("k3"));

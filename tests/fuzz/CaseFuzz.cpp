@@ -1,8 +1,8 @@
 // tests/fuzz/CaseFuzz.cpp - case.json, with tensors behind a NUL byte.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/cases/Buffer.h"
-#include "runtime/cases/Case.h"
+#include "replay/Buffer.h"
+#include "replay/Case.h"
 #include "tests/fuzz/Fuzz.h"
 
 using namespace tessera;

@@ -1,8 +1,9 @@
 // tests/fuzz/ConfigFuzz.cpp - a training config, with overrides behind a NUL
-// byte, one a line. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// byte, one a line.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/fuzz/Fuzz.h"
-#include "trainer/Config.h"
+#include "trainer/settings/Config.h"
 #include "trainer/settings/Document.h"
 
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 // tests/fuzz/GpusFuzz.cpp - the data of GPUs.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/Devices.h"
+#include "autotune/model/Devices.h"
 #include "tests/fuzz/Fuzz.h"
 
 using namespace tessera;

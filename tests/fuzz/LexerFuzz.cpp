@@ -1,11 +1,11 @@
 // tests/fuzz/LexerFuzz.cpp - any bytes as a kernel file's tokens.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/syntax/Lexer.h"
+#include "language/Lexer.h"
 #include "tests/fuzz/Fuzz.h"
 
 using namespace tessera;
-using namespace tessera::syntax;
+using namespace tessera::language;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   auto file =

@@ -1,5 +1,7 @@
 // tests/fuzz/LspFuzz.cpp - bytes of an editor, and messages of one, a line
-// each. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// each.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "support/File.h"
 #include "tests/fuzz/Fuzz.h"
 #include "tools/lsp/Channel.h"
@@ -13,8 +15,9 @@ using namespace tessera;
 using namespace tessera::tools::lsp;
 
 // A compiler that knows one type, in a place that the text may not have.
-static syntax::CompileResult compiled(const syntax::CompileRequest &request) {
-  syntax::CompileResult result;
+static language::CompileResult
+compiled(const language::CompileRequest &request) {
+  language::CompileResult result;
   result.ok = true;
   result.stages["values"] =
       Json::array({{{"file", request.file},

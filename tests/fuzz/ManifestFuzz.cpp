@@ -1,13 +1,14 @@
 // tests/fuzz/ManifestFuzz.cpp - decorators, hints, expansion and manifest of a
-// kernel file. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
-#include "compiler/syntax/Expand.h"
-#include "compiler/syntax/Manifest.h"
+// kernel file.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "language/Expand.h"
+#include "language/Manifest.h"
 #include "support/Json.h"
 #include "tests/fuzz/Fuzz.h"
 
 using namespace tessera;
-using namespace tessera::syntax;
+using namespace tessera::language;
 
 static std::optional<std::string> noFiles(const std::string &) {
   return std::nullopt;

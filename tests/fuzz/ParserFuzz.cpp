@@ -1,11 +1,11 @@
 // tests/fuzz/ParserFuzz.cpp - any bytes as a kernel file and as an expression.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/syntax/Parser.h"
+#include "language/Parser.h"
 #include "tests/fuzz/Fuzz.h"
 
 using namespace tessera;
-using namespace tessera::syntax;
+using namespace tessera::language;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   auto file =

@@ -1,8 +1,8 @@
 // tests/fuzz/PtxFuzz.cpp - any bytes as a PTX module of the simulator.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/sim/Sim.h"
-#include "runtime/sim/ptx/Tree.h"
+#include "ptx/Tree.h"
+#include "simulator/Sim.h"
 #include "tests/fuzz/Fuzz.h"
 
 using namespace tessera;
@@ -10,8 +10,8 @@ using namespace tessera;
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const std::string text = fuzz::text(data, size);
   fuzz::expectErrorsOnly([&] {
-    const sim::ptx::Module module = sim::ptx::parsePtx(text, "k.ptx");
-    for (const sim::ptx::Variable &variable : module.variables)
+    const ptx::Module module = ptx::parsePtx(text, "k.ptx");
+    for (const ptx::Variable &variable : module.variables)
       fuzz::require(variable.init.size() <= variable.bytes,
                     "an initializer longer than its variable");
   });

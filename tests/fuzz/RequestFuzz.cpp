@@ -1,12 +1,12 @@
 // tests/fuzz/RequestFuzz.cpp - JSON of requests, results and launches.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/syntax/Request.h"
+#include "language/Request.h"
 #include "runtime/Kernel.h"
 #include "tests/fuzz/Fuzz.h"
 
 using namespace tessera;
-using namespace tessera::syntax;
+using namespace tessera::language;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const std::string text = fuzz::text(data, size);

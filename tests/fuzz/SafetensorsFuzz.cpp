@@ -1,7 +1,7 @@
 // tests/fuzz/SafetensorsFuzz.cpp - any bytes as the tensors of a case.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/cases/Safetensors.h"
+#include "replay/Safetensors.h"
 #include "tests/fuzz/Fuzz.h"
 
 #include <cstring>

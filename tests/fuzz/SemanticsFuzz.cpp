@@ -2,7 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Semantics.h"
-#include "compiler/syntax/Decorators.h"
+#include "language/Decorators.h"
 #include "tests/fuzz/Fuzz.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -12,7 +12,7 @@
 #include <optional>
 
 using namespace tessera;
-using namespace tessera::syntax;
+using namespace tessera::language;
 
 // LLVM's allocators poison what they have not given out yet. Their code is
 // inline: the parts of it in this binary are instrumented and poison a slab,

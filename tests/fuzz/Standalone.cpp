@@ -1,6 +1,7 @@
 // tests/fuzz/Standalone.cpp - drives a fuzz target without libFuzzer: the
 // corpus, then mutations of it that are the same in every run.
-// Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 //
 //   fuzz_lexer [--mutations N] [--seed S] [--dictionary FILE] FILE|FOLDER ...
 //

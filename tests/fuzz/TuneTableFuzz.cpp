@@ -1,7 +1,7 @@
 // tests/fuzz/TuneTableFuzz.cpp - a table of tuned configurations.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/tune/TuneTable.h"
+#include "autotune/table/TuneTable.h"
 #include "tests/fuzz/Fuzz.h"
 
 using namespace tessera;

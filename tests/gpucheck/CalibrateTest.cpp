@@ -1,10 +1,11 @@
 // tests/gpucheck/CalibrateTest.cpp - microbenchmarks of the cost model's
-// figures, and a whole run from a pack. Copyright the tessera authors.
+// figures, and a whole run from a pack.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/gpucheck/Fixture.h"
 
-#include "autotune/Devices.h"
-#include "runtime/tune/TuneTable.h"
+#include "autotune/model/Devices.h"
+#include "autotune/table/TuneTable.h"
 
 #include <cmath>
 #include <set>
@@ -25,7 +26,7 @@ protected:
   }
   void pack(std::vector<std::string> more) {
     more.insert(more.begin(),
-                {"pack-cases", TESSERA_SOURCE "/tests/cases/vector_add", "-o",
+                {"pack-cases", TESSERA_SOURCE "/tests/replay/vector_add", "-o",
                  path("packed"), "--microbenchmarks"});
     expectFine(run(more));
   }
@@ -111,7 +112,7 @@ TEST_F(GpuCalibrate, AWholeRunFromAPack) {
   // With tiles, which ask for other grids than the recorded one.
   const fs::path tiled = folder.path() / "cases" / "tiled";
   fs::create_directories(tiled.parent_path());
-  fs::copy(TESSERA_SOURCE "/tests/cases/vector_add", tiled);
+  fs::copy(TESSERA_SOURCE "/tests/replay/vector_add", tiled);
   std::string text = readFile(tiled / "kernel.py");
   text.replace(text.find("axis=0"), 6, "0");
   const std::string block = "BLOCK: tl.constexpr";

@@ -1,12 +1,13 @@
 // tests/gpucheck/Fixture.h - packed cases of a small kernel, run through a
-// driver whose GPU is the simulator. Copyright the tessera authors.
+// driver whose GPU is the simulator.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "tests/author/Author.h"
 
-#include "runtime/cases/Packed.h"
-#include "runtime/cases/PackedTensors.h"
+#include "replay/packed/Packed.h"
+#include "replay/packed/PackedTensors.h"
 #include "support/Json.h"
 
 namespace tessera {

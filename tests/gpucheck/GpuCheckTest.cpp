@@ -1,6 +1,7 @@
 // tests/gpucheck/GpuCheckTest.cpp - packed cases run through a driver whose GPU
 // is the simulator: results, times, and every way in which a kernel, a driver
-// or a folder can be wrong. Copyright the tessera authors.
+// or a folder can be wrong.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/gpucheck/Fixture.h"
 
@@ -215,8 +216,8 @@ TEST_F(GpuCheck, BadFoldersAreRefused) {
 // last step, and the program there needs no library but libc's.
 TEST_F(GpuCheck, APackedFolderRunsByItself) {
   expectFine(
-      run({"pack-cases", TESSERA_SOURCE "/tests/cases/vector_add",
-           TESSERA_SOURCE "/tests/cases/own_matmul-fp32.matmul_plain", "-o",
+      run({"pack-cases", TESSERA_SOURCE "/tests/replay/vector_add",
+           TESSERA_SOURCE "/tests/replay/own_matmul-fp32.matmul_plain", "-o",
            path("packed"), "--target", "sm_80", "--commit", "abc"}));
   const fs::path at = path("packed/vector_add");
   EXPECT_EQ(cases::packedTargets(at), std::vector<std::string>{"sm_80"});
@@ -260,7 +261,7 @@ TEST_F(GpuCheck, PackWritesThroughLinksAndDevices) {
     fs::create_symlink(elsewhere(link.filename()), link);
   fs::create_symlink("/dev/null", at / "sm_80.ptx.z");
   const std::vector<std::string> pack = {
-      "pack-cases", TESSERA_SOURCE "/tests/cases/vector_add",
+      "pack-cases", TESSERA_SOURCE "/tests/replay/vector_add",
       "-o",         packed,
       "--target",   "sm_80"};
   expectFine(run(pack));

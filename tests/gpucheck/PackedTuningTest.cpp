@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/gpucheck/Fixture.h"
 
-#include "runtime/cases/PackedTuning.h"
+#include "replay/packed/PackedTuning.h"
 
 using namespace tessera;
 

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/gpucheck/Fixture.h"
 
-#include "runtime/cases/PackedTuning.h"
-#include "runtime/tune/TuneTable.h"
+#include "autotune/table/TuneTable.h"
+#include "replay/packed/PackedTuning.h"
 
 #include <csignal>
 #include <sched.h>

@@ -36,7 +36,7 @@ NUMERIC = _stage("numeric_.*", *PROGRAM, "numeric_test")
 CASES = _stage("cases", *PROGRAM, "cases")
 
 COMPONENTS = (
-    Component("compiler/syntax", r"compiler/syntax/.*\.cpp", (
+    Component("language", r"language/.*\.cpp", (
         _stage("syntax_test", "syntax_test"), _stage("semantics_.*|errors_test", "semantics_values_test", "semantics_kernels_test", "errors_test"),
         _stage("fuzz_(lexer|parser|manifest|request)", "fuzz_lexer", "fuzz_parser", "fuzz_manifest", "fuzz_request"), LIT, CASES,
         _stage("triton_language_test|author_test", *OPS, "author_test"))),
@@ -61,11 +61,11 @@ COMPONENTS = (
         _stage("author_test|command_line_test|python_.*|errors_launch_test", *OPS, "author_test", "command_line_test"))),
     Component("autotune", r"autotune/.*\.cpp", (
         _stage("autotune_test|cost_rows_test", "autotune_test", "cost_rows_test"), _stage("tune_search_test", *PROGRAM, "tune_search_test"))),
-    Component("runtime/sim", r"runtime/sim/.*\.cpp", (
+    Component("simulator", r"simulator/.*\.cpp", (
         _stage("sim_arith_.*|sim_machine_.*|device_sim_test|fuzz_ptx", "sim_arith_test", "sim_machine_test",
                "device_sim_test", "fuzz_ptx"),
         _stage("sim_counts|sim_debug|sim_own_nn|cases_own_sim", *SIM), _stage("sim_tutorials|sim_mutants|sim_cuda|cases_sim|sim_nn", *SIM))),
-    Component("runtime/torch", r"runtime/torch/.*\.cpp", (
+    Component("ops", r"ops/.*\.cpp", (
         _stage("torch_launch_test|torch_cuda_test", "torch_launch_test", "torch_cuda_test"), NUMERIC,
         _stage("python_.*|errors_launch_test|triton_language_test", *OPS),
         _stage("models-tests|custom-attention-tests|sim-smoke-tests", "models-tests", "custom-attention-tests", "sim-smoke-tests"))),

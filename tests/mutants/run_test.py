@@ -165,7 +165,7 @@ def chosen_components():
         run.components_of("dialect,no")
         expect("an unknown name is refused", False)
     except SystemExit as stop:
-        expect("and named", str(stop).startswith("no component no; there are compiler/syntax, "))
+        expect("and named", str(stop).startswith("no component no; there are language, "))
 
 
 def the_seal():

@@ -1,5 +1,7 @@
 // tests/numeric/AttentionTest.cpp - the four attention ops over the shape
-// table. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// table.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "reference/Selection.h"
 #include "tests/numeric/Harness.h"
 

@@ -1,6 +1,7 @@
 // tests/numeric/GoldenTest.cpp - the ops on the golden case of the
-// specification. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// specification.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/numeric/Harness.h"
 
 #include <array>

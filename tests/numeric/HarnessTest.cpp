@@ -1,5 +1,7 @@
 // tests/numeric/HarnessTest.cpp - what the comparison of the numeric tests
-// finds. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// finds.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/numeric/Harness.h"
 
 #include <cmath>

@@ -1,6 +1,7 @@
 // tests/numeric/ModelTest.cpp - the model's attention by compiled kernels and
-// in plain torch: which branch is zeroed, which blocks are forced. Copyright
-// the tessera authors. SPDX-License-Identifier: Apache-2.0
+// in plain torch: which branch is zeroed, which blocks are forced.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "models/Cache.h"
 #include "models/Transformer.h"
 #include "tests/numeric/Harness.h"

@@ -1,5 +1,7 @@
 // tests/numeric/SelectionTest.cpp - scores, selection and ranges against the
-// reference. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// reference.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "reference/Selection.h"
 #include "tests/numeric/Harness.h"
 

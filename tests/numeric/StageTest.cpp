@@ -1,5 +1,6 @@
 // tests/numeric/StageTest.cpp - compression, gated sum, norm and rotary
-// positions against the reference. Copyright the tessera authors.
+// positions against the reference.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "reference/Compression.h"
 #include "reference/Gating.h"

@@ -1,5 +1,6 @@
-// tests/pack/PackTrainTest.cpp - training from a pack. Copyright the tessera
-// authors. SPDX-License-Identifier: Apache-2.0
+// tests/pack/PackTrainTest.cpp - training from a pack.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/Kernel.h"
 #include "runtime/pack/Pack.h"
 #include "support/Error.h"

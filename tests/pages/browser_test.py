@@ -169,7 +169,7 @@ def check_drawings(browser, data):
 
 def check_heat(browser, folder, program):
     page = os.path.join(folder, "case.html")
-    run(program, ["inspect", "tests/cases/own_matmul-bf16.matmul_plain", "-o", page])
+    run(program, ["inspect", "tests/replay/own_matmul-bf16.matmul_plain", "-o", page])
     data = read_page(page)
     browser.open(page)
     executed = data["sides"][0]["heat"]["ptx"]["executed"]

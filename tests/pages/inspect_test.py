@@ -199,7 +199,7 @@ def check_kernels(program, folder):
 
 def check_case(program, folder):
     """Heat of a recorded launch against tessera analyze, which adds up the same counters by line."""
-    case = "tests/cases/own_matmul-bf16.matmul_plain"
+    case = "tests/replay/own_matmul-bf16.matmul_plain"
     out = os.path.join(folder, "case.html")
     run(program, ["inspect", case, "-o", out])
     data = read_page(out)
@@ -348,7 +348,7 @@ def check_commits(program, folder):
     arguments[1] = os.path.join(repository, "other.py")
     done = run(program, [*arguments, "--against", "commit=HEAD"], check=False)
     assert done.returncode == 1 and "commit HEAD has no other.py" in done.stderr, done.stderr
-    done = run(program, ["inspect", "tests/cases/softmax", "--against", "commit=HEAD", "-o", out], check=False)
+    done = run(program, ["inspect", "tests/replay/softmax", "--against", "commit=HEAD", "-o", out], check=False)
     assert done.returncode == 1 and "of no commit" in done.stderr, done.stderr
 
 
@@ -372,7 +372,7 @@ def check_messages(program, folder):
                              ([matmul, "-i", "matmul_f16", "--against", " "], ["--against", "num_warps=8"]),
                              ([matmul, "-i", "matmul_f16", "--against", "num_warps=x"], ["num_warps=x", "num_warps=4"]),
                              ([matmul, "-i", "matmul_f16", "--against", "matmul_f32 matmul_f16"], ["two instances"]),
-                             (["tests/cases/softmax", "-D", "N=1"], ["recorded launch", "--num-warps"]),
+                             (["tests/replay/softmax", "-D", "N=1"], ["recorded launch", "--num-warps"]),
                              ([matmul, "-i", "matmul_f16", "-o", folder], ["HINT"])):
         done = run(program, ["inspect", *arguments], check=False)
         assert done.returncode == 1, (arguments, done.stderr)

@@ -46,5 +46,37 @@ class Circles(unittest.TestCase):
         self.assertEqual(includes.folder_edges({"x/X.h": '#include "a/b/B.h"\n'}, "a"), {})
 
 
+def refused(path, target):
+    return bool(includes.check(path, '#include "%s"\n' % target))
+
+
+class Directions(unittest.TestCase):
+    def test_launches_know_no_tables_devices_or_recorders(self):
+        for target in ("autotune/table/TuneTable.h", "autotune/choice/Tables.h", "replay/Record.h", "runtime/device/cuda/CudaDevice.h",
+                       "simulator/Sim.h", "library/Parts.h"):
+            self.assertTrue(refused("runtime/launch/Kernel.cpp", target), target)
+        self.assertFalse(refused("runtime/launch/Kernel.cpp", "language/Value.h"))
+
+    def test_the_library_knows_what_it_registers(self):
+        for target in ("autotune/choice/Tables.h", "replay/Record.h", "runtime/device/cuda/CudaDevice.h"):
+            self.assertFalse(refused("library/Parts.cpp", target), target)
+        self.assertTrue(refused("library/Parts.cpp", "autotune/search/Search.h"))
+
+    def test_tables_include_support_and_language_alone(self):
+        self.assertFalse(refused("autotune/table/Yaml.cpp", "language/Constexprs.h"))
+        self.assertTrue(refused("autotune/table/Yaml.cpp", "runtime/Kernel.h"))
+        self.assertTrue(refused("autotune/table/Yaml.cpp", "autotune/choice/Tables.h"))
+
+    def test_the_front_end_and_the_ptx_reader_stand_alone(self):
+        for path in ("language/Lexer.cpp", "ptx/Lexer.cpp"):
+            self.assertFalse(refused(path, "support/Error.h"))
+            for target in ("runtime/Kernel.h", "compiler/Compile.h", "simulator/Sim.h"):
+                self.assertTrue(refused(path, target), (path, target))
+
+    def test_settings_see_estimates_of_ops_and_no_other_part(self):
+        self.assertFalse(refused("trainer/settings/Plan.cpp", "ops/Estimates.h"))
+        self.assertTrue(refused("trainer/settings/Plan.cpp", "ops/attention/HeadSlices.h"))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -31,8 +31,8 @@ class Drawing(unittest.TestCase):
         self.assertEqual(found, ["`tessera-memory-barriers` has a + for ForwardWalk, MemoryModel, PointerOrigins, its sources include MemoryModel"])
 
     def test_a_row_whose_sources_ask_more(self):
-        found = self.problems(memory__SharedPlaces='#include "codegen/analysis/MemoryModel.h"\n#include "codegen/analysis/ForwardWalk.h"\n')
-        self.assertEqual(found, ["`tessera-shared-places` has a + for MemoryModel, its sources include ForwardWalk, MemoryModel"])
+        found = self.problems(memory__AllocateShared='#include "codegen/analysis/MemoryModel.h"\n#include "codegen/analysis/ForwardWalk.h"\n')
+        self.assertEqual(found, ["`tessera-allocate-shared` has a + for MemoryModel, its sources include ForwardWalk, MemoryModel"])
 
     def test_a_source_of_no_row(self):
         found = self.problems(masks__Other='#include "codegen/analysis/PointerOrigins.h"\n')
@@ -45,7 +45,7 @@ class Drawing(unittest.TestCase):
     def test_another_order_of_passes(self):
         [found] = self.problems(passes=self.passes.replace("createGuardMasksPass", "createXPass").replace("createMemoryBarriersPass", "createGuardMasksPass")
                                 .replace("createXPass", "createMemoryBarriersPass"))
-        self.assertIn("the order of passes is pipeline-loops -> promote-operands -> guard-masks -> async-waits -> shared-places -> memory-barriers, ", found)
+        self.assertIn("the order of passes is pipeline-loops -> promote-operands -> guard-masks -> async-waits -> allocate-shared -> memory-barriers, ", found)
 
 
 unittest.main()

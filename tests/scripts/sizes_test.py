@@ -16,6 +16,26 @@ def body(lines):
     return "  f();\n" * lines
 
 
+RIGHT = ["// a/B.h - what it contains,", "// on two lines.", *sizes.LAST_BANNER_LINES, "#pragma once"]
+
+
+class Banners(unittest.TestCase):
+    def test_purpose_copyright_and_licence_on_separate_lines(self):
+        self.assertEqual(sizes.banner_errors("a/B.h", RIGHT), [])
+
+    def test_the_path_is_that_of_the_file(self):
+        self.assertEqual(len(sizes.banner_errors("a/C.h", RIGHT)), 1)
+
+    def test_a_licence_inside_the_purpose_is_refused(self):
+        glued = ["// a/B.h - what it contains. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0", "#pragma once"]
+        self.assertEqual(len(sizes.banner_errors("a/B.h", glued)), 1)
+        two = ["// a/B.h - what it contains. Copyright the tessera authors.", "// SPDX-License-Identifier: Apache-2.0"]
+        self.assertEqual(len(sizes.banner_errors("a/B.h", two)), 1)
+
+    def test_a_licence_below_the_code_is_refused(self):
+        self.assertEqual(len(sizes.banner_errors("a/B.h", [RIGHT[0], "#pragma once", *sizes.LAST_BANNER_LINES])), 1)
+
+
 class Functions(unittest.TestCase):
     def test_at_the_cap(self):
         self.assertEqual(sizes.long_functions("int f() {\n" + body(80) + "}\n"), [])

@@ -1,5 +1,7 @@
 // tests/simcuda/Device.cpp - GPUs, contexts, errors, counters of the simulated
-// driver. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// driver.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/simcuda/SimCuda.h"
 
 #include <cstdio>

@@ -1,5 +1,6 @@
 // tests/simcuda/Memory.cpp - memory of the simulated driver: this process's.
-// Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/simcuda/SimCuda.h"
 
 #include <cstdlib>

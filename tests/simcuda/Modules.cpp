@@ -1,11 +1,12 @@
 // tests/simcuda/Modules.cpp - code and launches of the simulated driver: it
-// runs PTX, checked. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// runs PTX, checked.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 //
 // Cubins are for no GPU that it has, so the driver "compiles" the PTX. What the
 // simulator finds is CUDA_ERROR_ILLEGAL_ADDRESS, after which, as with a real
 // driver, nothing works any more with that GPU in this process.
-#include "runtime/sim/Sim.h"
+#include "simulator/Sim.h"
 #include "support/Error.h"
 #include "tests/simcuda/SimCuda.h"
 

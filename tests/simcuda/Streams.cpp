@@ -1,5 +1,7 @@
 // tests/simcuda/Streams.cpp - streams, events and graphs of the simulated
-// driver. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// driver.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/simcuda/SimCuda.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// tests/simtorch/Deferred.cpp - shapes now, elements later. Copyright the
-// tessera authors. SPDX-License-Identifier: Apache-2.0
+// tests/simtorch/Deferred.cpp - shapes now, elements later.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/simtorch/Deferred.h"
 #include "tests/simtorch/Driver.h"
 

@@ -1,6 +1,7 @@
 // tests/simtorch/Device.cpp - devices, streams and events of torch's "cuda" on
-// the simulated driver. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// the simulated driver.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/simtorch/Driver.h"
 
 #include <ATen/detail/CUDAHooksInterface.h>

@@ -1,6 +1,7 @@
 // tests/simtorch/Operators.cpp - ATen for torch's "cuda" on the simulated
-// driver: memory and views here, all else by torch's CPU kernels. Copyright the
-// tessera authors. SPDX-License-Identifier: Apache-2.0
+// driver: memory and views here, all else by torch's CPU kernels.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/simtorch/Deferred.h"
 #include "tests/simtorch/Driver.h"
 

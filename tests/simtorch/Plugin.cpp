@@ -1,7 +1,8 @@
 // tests/simtorch/Plugin.cpp - what libtessera_torch_cuda.so is on a real GPU:
-// graphs of the simulated driver, no NCCL. Copyright the tessera authors.
+// graphs of the simulated driver, no NCCL.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/torch/CudaPlugin.h"
+#include "ops/launch/CudaPlugin.h"
 #include "tests/simtorch/Driver.h"
 
 #include <c10/util/Exception.h>

@@ -1,6 +1,7 @@
 // tests/train/CudaSmokeTest.cpp - a model trained on CUDA tensors, on a driver
-// whose GPU is the simulator, learns what it learns on the cpu. Copyright the
-// tessera authors. SPDX-License-Identifier: Apache-2.0
+// whose GPU is the simulator, learns what it learns on the cpu.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/train/TrainRun.h"
 
 #include <cmath>

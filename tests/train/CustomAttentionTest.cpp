@@ -1,5 +1,7 @@
 // tests/train/CustomAttentionTest.cpp - training with a kernel of a user's
-// file. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// file.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/train/TrainRun.h"
 
 #include <cmath>

@@ -1,9 +1,10 @@
 // tests/train/FusedLossTest.cpp - training without logits, and residual sums
-// inside of norms. Copyright the tessera authors.
+// inside of norms.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/train/TrainRun.h"
-#include "trainer/KernelList.h"
 #include "trainer/data/Prepare.h"
+#include "trainer/loop/KernelList.h"
 
 #include <cmath>
 #include <filesystem>

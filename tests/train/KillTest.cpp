@@ -1,5 +1,6 @@
 // tests/train/KillTest.cpp - SIGKILL at any moment: every restart goes on, no
-// checkpoint is lost. Copyright the tessera authors.
+// checkpoint is lost.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "support/Hash.h"
 #include "tests/train/TrainRun.h"

@@ -1,5 +1,6 @@
 // tests/train/LimitedMemory.cpp - preloaded into a program: its tensors find no
-// more memory than TESSERA_TENSOR_BYTES. Copyright the tessera authors.
+// more memory than TESSERA_TENSOR_BYTES.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
 // torch's CPU allocator asks posix_memalign. Blocks of 64 KiB and more count.

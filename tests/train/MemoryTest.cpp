@@ -1,11 +1,12 @@
 // tests/train/MemoryTest.cpp - the memory that a plan says next to what the
-// tensors of a step take. Copyright the tessera authors.
+// tensors of a step take.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/models/CountedMemory.h"
-#include "trainer/AdamW.h"
-#include "trainer/Config.h"
-#include "trainer/Plan.h"
-#include "trainer/Run.h"
+#include "trainer/loop/Run.h"
+#include "trainer/optim/AdamW.h"
+#include "trainer/settings/Config.h"
+#include "trainer/settings/Plan.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>

@@ -1,10 +1,11 @@
 // tests/train/ModelSettingsTest.cpp - every setting of the model means the same
-// to compiled kernels, to plain torch and to decoding. Copyright the tessera
-// authors. SPDX-License-Identifier: Apache-2.0
+// to compiled kernels, to plain torch and to decoding.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "models/Cache.h"
 #include "models/Loss.h"
 #include "models/Transformer.h"
-#include "trainer/Config.h"
+#include "trainer/settings/Config.h"
 #include "trainer/settings/Setting.h"
 
 #include <ATen/ATen.h>

@@ -1,5 +1,6 @@
 // tests/train/NoMemoryTest.cpp - a run whose tensors find no memory says which
-// setting takes less, and goes on with it. Copyright the tessera authors.
+// setting takes less, and goes on with it.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/train/TrainRun.h"
 

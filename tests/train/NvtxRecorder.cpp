@@ -1,5 +1,6 @@
 // tests/train/NvtxRecorder.cpp - a library that NVTX loads in place of a
-// profiler's: writes every range to a file. Copyright the tessera authors.
+// profiler's: writes every range to a file.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include <nvtx3/nvToolsExt.h>
 

@@ -1,5 +1,6 @@
 // tests/train/PreflightTest.cpp - tessera preflight: first steps of a run that
-// leave nothing behind. Copyright the tessera authors.
+// leave nothing behind.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/train/TrainRun.h"
 

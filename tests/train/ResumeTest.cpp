@@ -1,5 +1,6 @@
 // tests/train/ResumeTest.cpp - what a run goes on from, and what it refuses
-// without changing anything. Copyright the tessera authors.
+// without changing anything.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/train/TrainRun.h"
 #include "trainer/data/Prepare.h"

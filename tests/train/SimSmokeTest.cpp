@@ -1,5 +1,6 @@
 // tests/train/SimSmokeTest.cpp - a model trained on a simulated GPU learns what
-// it learns on the cpu. Copyright the tessera authors.
+// it learns on the cpu.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/train/TrainRun.h"
 

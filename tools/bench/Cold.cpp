@@ -1,12 +1,13 @@
 // tools/bench/Cold.cpp - tessera bench cold: how long a training run takes to
-// its first step, with nothing compiled, with a cache, with a pack. Copyright
-// the tessera authors. SPDX-License-Identifier: Apache-2.0
+// its first step, with nothing compiled, with a cache, with a pack.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Options.h"
 #include "support/Process.h"
 #include "support/ScratchFolder.h"
-#include "tools/bench/Run.h"
+#include "tools/bench/Options.h"
 
 #include <chrono>
 #include <cstdlib>

@@ -1,12 +1,13 @@
 // tools/bench/Counting.cpp - launches of this process, recorded and counted on
-// a simulated GPU. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// a simulated GPU.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/bench/Counting.h"
 
-#include "autotune/CostModel.h"
-#include "autotune/Gate.h"
-#include "autotune/SampledGpu.h"
-#include "runtime/cases/Case.h"
+#include "autotune/model/CostModel.h"
+#include "autotune/model/SampledGpu.h"
+#include "autotune/search/CorrectnessCheck.h"
+#include "replay/Case.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Options.h"

@@ -1,10 +1,11 @@
 // tools/bench/Counting.h - launches of this process, recorded and counted on a
-// simulated GPU. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// simulated GPU.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "autotune/Devices.h"
-#include "autotune/Job.h"
+#include "autotune/model/Devices.h"
+#include "autotune/search/Job.h"
 #include "support/Json.h"
 #include "support/ScratchFolder.h"
 

@@ -1,13 +1,14 @@
 // tools/bench/Launch.cpp - tessera bench launch: what a cached launch costs on
-// the host beside a bare call of the same code. Copyright the tessera authors.
+// the host beside a bare call of the same code.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/syntax/Request.h"
+#include "language/Request.h"
 #include "runtime/compile/CompileService.h"
 #include "runtime/device/cpu/CpuModule.h"
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/device/cuda/Driver.h"
 #include "tools/bench/LaunchKernel.h"
-#include "tools/bench/Run.h"
+#include "tools/bench/Options.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>

@@ -1,12 +1,13 @@
-// tools/bench/LaunchKernel.h - a kernel of 16 arguments that does
-// nothing, for what a launch costs. Copyright the tessera authors.
+// tools/bench/LaunchKernel.h - a kernel of 16 arguments that does nothing, for
+// what a launch costs.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 namespace tessera {
 
 // As many arguments and constexprs as the attention kernels have. The first
-// five are those of tests/unit/device/fake_cuda.c.
+// five are those of tests/unit/runtime/device/fake_cuda.c.
 inline constexpr const char *launchKernel = R"(import triton
 import triton.language as tl
 

@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/bench/Machine.h"
 
+#include "autotune/choice/ThisMachine.h"
 #include "runtime/Kernel.h"
 #include "runtime/device/cuda/Driver.h"
 #include "runtime/launch/LaunchDevice.h"
-#include "runtime/tune/DeviceModel.h"
 #include "support/BuildId.h"
 #include "support/File.h"
 #include "support/Process.h"

@@ -5,11 +5,11 @@
 #include "models/Transformer.h"
 #include "support/Error.h"
 #include "tools/bench/Attention.h"
-#include "tools/bench/Run.h"
+#include "tools/bench/Options.h"
 #include "tools/bench/Work.h"
-#include "trainer/AdamW.h"
-#include "trainer/Run.h"
-#include "trainer/Start.h"
+#include "trainer/loop/Run.h"
+#include "trainer/loop/Start.h"
+#include "trainer/optim/AdamW.h"
 
 #include <ATen/ATen.h>
 #include <memory>

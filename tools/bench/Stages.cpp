@@ -1,14 +1,15 @@
 // tools/bench/Stages.cpp - tessera bench stages: each kernel of one layer's
-// attention by itself. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
-#include "autotune/Benchmark.h"
-#include "compiler/syntax/Request.h"
+// attention by itself.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/search/Benchmark.h"
+#include "language/Request.h"
 #include "runtime/compile/CompileService.h"
 #include "runtime/device/cuda/CudaKernel.h"
 #include "runtime/device/cuda/DeviceMemory.h"
 #include "runtime/launch/Parts.h"
 #include "tools/bench/Attention.h"
-#include "tools/bench/Run.h"
+#include "tools/bench/Options.h"
 #include "tools/bench/Work.h"
 
 #include <ATen/ATen.h>

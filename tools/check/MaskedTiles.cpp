@@ -1,5 +1,7 @@
 // tools/check/MaskedTiles.cpp - tiles that an attention kernel computes in
-// vain. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// vain.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/check/MaskedTiles.h"
 
 #include "support/Error.h"
@@ -11,7 +13,7 @@
 
 namespace tessera::tools {
 
-using namespace syntax;
+using namespace language;
 
 namespace {
 

@@ -26,6 +26,6 @@ std::optional<std::string> withTileCounters(const Description &kernel);
 // Counts them on the cpu. None for what withTileCounters() has none, and for
 // kernels without packed sequences. Throws Error as a launch does.
 std::optional<MaskedTiles> countMaskedTiles(const Description &kernel,
-                                            const syntax::Instance &instance);
+                                            const language::Instance &instance);
 
 } // namespace tessera::tools

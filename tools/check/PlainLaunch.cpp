@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/check/PlainLaunch.h"
 
-#include "compiler/syntax/Evaluate.h"
-#include "compiler/syntax/Parser.h"
+#include "language/Evaluate.h"
+#include "language/Parser.h"
 #include "support/Error.h"
 #include "support/Names.h"
 #include "tools/compile/ExampleTypes.h"
@@ -16,8 +16,8 @@
 
 namespace tessera::tools {
 
-using syntax::KernelParameter;
-using syntax::Value;
+using language::KernelParameter;
+using language::Value;
 
 namespace {
 
@@ -56,8 +56,8 @@ std::vector<int64_t> sizesOf(const std::string &name, const TensorText &text) {
   return sizes;
 }
 
-syntax::Argument tensorArgument(const KernelParameter &parameter,
-                                const TensorText &text) {
+language::Argument tensorArgument(const KernelParameter &parameter,
+                                  const TensorText &text) {
   const auto *known =
       std::find(std::begin(elementNames), std::end(elementNames), text.element);
   if (known == std::end(elementNames))
@@ -70,21 +70,21 @@ syntax::Argument tensorArgument(const KernelParameter &parameter,
   if (parameter.isConstexpr)
     throw Error("`" + parameter.name + "` is a tl.constexpr, no tensor",
                 "give it a value, as in --arg " + parameter.name + "=64");
-  return syntax::argumentFromValue(parameter,
-                                   Value("*" + text.element + ":16"));
+  return language::argumentFromValue(parameter,
+                                     Value("*" + text.element + ":16"));
 }
 
 Value valueOf(const Description &kernel, const std::string &name,
               const std::string &text) {
   const auto file = std::make_shared<SourceFile>("--arg " + name, text);
-  const auto expression = syntax::parseExpression(file);
-  return syntax::evaluate(*expression,
-                          kernel.program->scope(*kernel.info.function), file);
+  const auto expression = language::parseExpression(file);
+  return language::evaluate(*expression,
+                            kernel.program->scope(*kernel.info.function), file);
 }
 
 void takeScalar(PlainLaunch &launch, const KernelParameter &parameter,
                 const Value &value) {
-  syntax::Argument argument = syntax::specialize(parameter, value);
+  language::Argument argument = language::specialize(parameter, value);
   if (value.isNone()) {
     launch.scalars[parameter.name] = nullptr;
   } else if (const bool *truth = value.get<bool>()) {
@@ -124,7 +124,7 @@ bool isSupplied(const Description &kernel, const KernelParameter &parameter) {
                      });
 }
 
-std::string exampleOf(const syntax::KernelInfo &info,
+std::string exampleOf(const language::KernelInfo &info,
                       const KernelParameter &parameter) {
   return " --arg " + parameter.name +
          (parameter.isConstexpr                    ? "=64"
@@ -142,7 +142,7 @@ bool namesTensor(const std::string &argument) {
 
 PlainLaunch plainLaunch(const Description &kernel,
                         const std::vector<std::string> &arguments) {
-  const syntax::Signature &signature = kernel.info.signature;
+  const language::Signature &signature = kernel.info.signature;
   std::vector<std::string> known;
   for (const KernelParameter &parameter : signature.parameters)
     known.push_back(parameter.name);
@@ -174,7 +174,7 @@ PlainLaunch plainLaunch(const Description &kernel,
       launch.instance.arguments.push_back(tensorArgument(parameter, *tensor));
       launch.shape.tensors[name] = sizesOf(name, *tensor);
     } else if (parameter.isConstexpr) {
-      launch.instance.arguments.push_back(syntax::argumentFromValue(
+      launch.instance.arguments.push_back(language::argumentFromValue(
           parameter, valueOf(kernel, name, found->second)));
     } else {
       takeScalar(launch, parameter, valueOf(kernel, name, found->second));

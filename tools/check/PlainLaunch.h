@@ -11,7 +11,7 @@
 namespace tessera::tools {
 
 struct PlainLaunch {
-  syntax::Instance instance;
+  language::Instance instance;
   Shape shape; // the tensors, and every integer by its name
   std::map<std::string, Arg> scalars;
 };

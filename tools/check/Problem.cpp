@@ -1,10 +1,12 @@
 // tools/check/Problem.cpp - arguments for a kernel, from its hints and the
-// names of its parameters. Copyright the tessera authors.
+// names of its parameters.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/check/Problem.h"
 
-#include "compiler/syntax/Lexer.h"
-#include "compiler/syntax/Program.h"
+#include "language/ConstexprValues.h"
+#include "language/Lexer.h"
+#include "language/Program.h"
 #include "runtime/launch/KernelState.h"
 #include "support/Error.h"
 #include "support/Names.h"
@@ -16,13 +18,13 @@
 
 namespace tessera::tools {
 
-using syntax::ArgClass;
-using syntax::Argument;
-using syntax::Value;
+using language::ArgClass;
+using language::Argument;
+using language::Value;
 
 namespace {
 
-const Argument *findArgument(const syntax::Instance &instance,
+const Argument *findArgument(const language::Instance &instance,
                              const std::string &name) {
   for (const Argument &argument : instance.arguments)
     if (argument.name == name)
@@ -30,9 +32,9 @@ const Argument *findArgument(const syntax::Instance &instance,
   return nullptr;
 }
 
-bool isPointer(const syntax::Instance &instance, const std::string &name) {
+bool isPointer(const language::Instance &instance, const std::string &name) {
   const Argument *argument = findArgument(instance, name);
-  return argument && argument->kind == syntax::ArgKind::Pointer;
+  return argument && argument->kind == language::ArgKind::Pointer;
 }
 
 std::optional<int64_t> integerOf(const Value &value) {
@@ -59,7 +61,7 @@ std::vector<int64_t> integersOf(const Value &value, const std::string &what) {
 }
 
 // The instance's integer constexprs.
-Sizes constantsOf(const syntax::Instance &instance) {
+Sizes constantsOf(const language::Instance &instance) {
   Sizes sizes;
   for (const Argument &argument : instance.arguments)
     if (argument.isConstexpr())
@@ -130,7 +132,7 @@ constexpr int64_t largestDistance = 256;
 // its callees; 0 where there is none. A pattern may depend on a distance that
 // no constexpr tells.
 int64_t largestConstant(const Description &kernel) {
-  std::vector<const syntax::FunctionDef *> work = {
+  std::vector<const language::FunctionDef *> work = {
       &kernel.program->kernel(kernel.info.signature.kernel)};
   int64_t largest = 0;
   const auto look = [&](const Value &value) {
@@ -139,16 +141,16 @@ int64_t largestConstant(const Description &kernel) {
       largest = std::max(largest, *number);
   };
   for (size_t next = 0; next < work.size(); ++next) {
-    const syntax::FunctionDef &function = *work[next];
+    const language::FunctionDef &function = *work[next];
     std::string text;
-    for (const syntax::StmtPtr &statement : function.body)
-      text += syntax::dump(*statement);
+    for (const language::StmtPtr &statement : function.body)
+      text += language::dump(*statement);
     const auto file = std::make_shared<const SourceFile>("kernel", text);
-    const syntax::TokenList list = syntax::lex(file);
-    for (const syntax::Token &token : list.tokens) {
-      if (token.kind == syntax::TokenKind::Number)
+    const language::TokenList list = language::lex(file);
+    for (const language::Token &token : list.tokens) {
+      if (token.kind == language::TokenKind::Number)
         look(list.values[token.value]);
-      if (token.kind != syntax::TokenKind::Name)
+      if (token.kind != language::TokenKind::Name)
         continue;
       const auto symbol = kernel.program->lookup(function, token.text);
       if (!symbol)
@@ -213,15 +215,15 @@ Shape packedShape(std::vector<int64_t> lengths, int64_t heads) {
 }
 
 std::vector<Shape> shapesOf(const Description &kernel,
-                            const syntax::Instance &instance) {
+                            const language::Instance &instance) {
   const Sizes constants = constantsOf(instance);
   std::vector<std::vector<int64_t>> lengths;
   std::vector<int64_t> heads = {2, 1};
   std::vector<std::pair<std::string, std::vector<int64_t>>> axes;
-  for (const syntax::Hints::Check &entry : kernel.info.hints.check) {
+  for (const language::Hints::Check &entry : kernel.info.hints.check) {
     if (isPointer(instance, entry.name))
       continue;
-    const bool isList = entry.value->kind == syntax::ExprKind::List;
+    const bool isList = entry.value->kind == language::ExprKind::List;
     if (!isList && entry.name != "H")
       continue;
     const Value value = runtime::evaluateHint(kernel, *entry.value, constants,
@@ -269,7 +271,7 @@ std::vector<Shape> shapesOf(const Description &kernel,
 }
 
 std::vector<Shape> gradientShapesOf(const Description &kernel,
-                                    const syntax::Instance &instance) {
+                                    const language::Instance &instance) {
   std::vector<Shape> shapes = shapesOf(kernel, instance);
   const Shape second = shapes[std::min<size_t>(1, shapes.size() - 1)];
   if (second.lengths.empty())
@@ -305,7 +307,7 @@ std::vector<Shape> gradientShapesOf(const Description &kernel,
 }
 
 Problem::Problem(std::shared_ptr<const Description> described,
-                 const syntax::Instance &instance, const Shape &shape)
+                 const language::Instance &instance, const Shape &shape)
     : kernel(std::move(described)), instance(instance), given(shape),
       sizes(constantsOf(instance)) {
   sizes.insert(given.sizes.begin(), given.sizes.end());
@@ -314,7 +316,7 @@ Problem::Problem(std::shared_ptr<const Description> described,
 }
 
 void Problem::readCheck() {
-  for (const syntax::Hints::Check &entry : kernel->info.hints.check) {
+  for (const language::Hints::Check &entry : kernel->info.hints.check) {
     const std::string &name = entry.name;
     if (isPointer(instance, name)) {
       tensorSpecs[name] = entry.value.get();
@@ -432,7 +434,7 @@ Tensor Problem::tensorFor(const Argument &argument, DType type) {
 
 void Problem::makeTensors() {
   for (const Argument &argument : instance.arguments) {
-    if (argument.kind != syntax::ArgKind::Pointer)
+    if (argument.kind != language::ArgKind::Pointer)
       continue;
     const auto argClass = ArgClass::parse(argument.type);
     made[argument.name] =
@@ -469,7 +471,7 @@ Arg Problem::scalar(const Description &other, const std::string &name,
 
 void Problem::setTiles(const Value::Config &config) {
   for (const auto &[name, value] : config.constexprs)
-    tiles[name] = runtime::fromValue(name, value);
+    tiles[name] = language::fromValue(name, value);
   tileWarps = config.numWarps;
   tileStages = config.numStages;
 }
@@ -483,7 +485,7 @@ void Problem::setDevice(const std::string &name,
 std::vector<Arg> Problem::arguments(const Description &other,
                                     const Tensors &tensors) const {
   std::vector<Arg> result;
-  for (const syntax::KernelParameter &parameter :
+  for (const language::KernelParameter &parameter :
        other.info.signature.parameters) {
     if (parameter.isConstexpr)
       continue;
@@ -501,7 +503,8 @@ Constexprs Problem::constexprs(const Description &other) const {
     const int index = other.info.signature.find(argument.name);
     if (argument.isConstexpr() && index >= 0 &&
         other.info.signature.parameters[size_t(index)].isConstexpr)
-      result[argument.name] = runtime::fromValue(argument.name, argument.value);
+      result[argument.name] =
+          language::fromValue(argument.name, argument.value);
   }
   for (const auto &[name, value] : tiles)
     if (result.count(name))

@@ -1,5 +1,6 @@
 // tools/check/Problem.h - arguments for a kernel, from its hints and the names
-// of its parameters. Copyright the tessera authors.
+// of its parameters.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -38,14 +39,14 @@ Shape packedShape(std::vector<int64_t> lengths, int64_t heads);
 // The shapes to try: sequences of lengths that no tile divides for a kernel
 // with a parameter CU, else the lists of the hint check(...). Throws Error.
 std::vector<Shape> shapesOf(const Description &kernel,
-                            const syntax::Instance &instance);
+                            const language::Instance &instance);
 
 // The shapes to compare gradients for: sequences that reach past the windows
 // and tiles which the constexprs tell of, and one that has every class of tile;
 // or the author's check(lengths=...); of the lists for another kernel the
 // second entries. Throws Error.
 std::vector<Shape> gradientShapesOf(const Description &kernel,
-                                    const syntax::Instance &instance);
+                                    const language::Instance &instance);
 
 using Tensors = std::map<std::string, Tensor>;
 
@@ -56,7 +57,7 @@ public:
   // Makes the tensors and fills them. Throws Error when the file does not say
   // enough about an argument.
   Problem(std::shared_ptr<const Description> kernel,
-          const syntax::Instance &instance, const Shape &shape);
+          const language::Instance &instance, const Shape &shape);
 
   const Shape &shape() const { return given; }
   // Of the kernel's pointer parameters. Those of floats are normal random
@@ -67,7 +68,7 @@ public:
   std::optional<Tensor> conventional(const std::string &name, DType type) const;
 
   // Launches use these constexprs, warps and stages in place of the instance's.
-  void setTiles(const syntax::Value::Config &config);
+  void setTiles(const language::Value::Config &config);
 
   // Where launches of the kernel itself, and of those in `others`, run; all
   // others, references above all, stay on the cpu.
@@ -93,7 +94,7 @@ public:
 private:
   void readCheck();
   void makeTensors();
-  Tensor tensorFor(const syntax::Argument &argument, DType type);
+  Tensor tensorFor(const language::Argument &argument, DType type);
   Tensor strided(const std::string &name, DType type,
                  std::vector<int64_t> shape) const;
   std::optional<std::vector<int64_t>>
@@ -103,7 +104,7 @@ private:
   int64_t size(const std::string &name, const std::string &wantedBy) const;
 
   std::shared_ptr<const Description> kernel;
-  const syntax::Instance &instance;
+  const language::Instance &instance;
   Shape given;
   Sizes sizes; // the shape's and the integer constexprs
   std::map<std::string, Arg> scalars;
@@ -111,7 +112,7 @@ private:
   std::vector<const Description *> onDevice;
   Constexprs tiles;
   std::optional<int64_t> tileWarps, tileStages;
-  std::map<std::string, const syntax::Expr *> tensorSpecs;
+  std::map<std::string, const language::Expr *> tensorSpecs;
   Tensors made;
 };
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/check/Tensor.h"
 
-#include "runtime/cases/Elements.h"
+#include "replay/Elements.h"
 #include "support/Outliers.h"
 
 #include <algorithm>

@@ -1,11 +1,12 @@
 // tools/commands/Analyze.cpp - tessera analyze FILE|CASE: what a kernel does on
-// the simulator. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// the simulator.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
 
-#include "autotune/Devices.h"
+#include "autotune/model/Devices.h"
 #include "runtime/compile/CompileService.h"
-#include "runtime/sim/Estimate.h"
+#include "simulator/Estimate.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Json.h"
@@ -245,10 +246,10 @@ Command addAnalyze(CLI::App &app) {
   verb->footer(
       std::string(
           "Examples:\n"
-          "  tessera analyze tests/cases/softmax\n"
-          "  tessera analyze tests/cases/softmax --sort conflicts\n"
-          "  tessera analyze tests/cases/softmax --sass\n"
-          "  tessera analyze tests/cases/softmax --ptx triton.ptx\n"
+          "  tessera analyze tests/replay/softmax\n"
+          "  tessera analyze tests/replay/softmax --sort conflicts\n"
+          "  tessera analyze tests/replay/softmax --sass\n"
+          "  tessera analyze tests/replay/softmax --ptx triton.ptx\n"
           "  tessera analyze vadd.ptx --grid 4 --arg 'fp32[4096]' --arg "
           "'fp32[4096]' \\\n"
           "      --arg 'fp32[4096]' --arg i32=4096\n"

@@ -181,10 +181,10 @@ private:
     return found;
   }
 
-  std::vector<const syntax::Instance *> wantedInstances() const {
+  std::vector<const language::Instance *> wantedInstances() const {
     std::vector<std::string> known;
-    std::vector<const syntax::Instance *> wanted;
-    for (const syntax::Instance &instance : kernel->info.hints.instances) {
+    std::vector<const language::Instance *> wanted;
+    for (const language::Instance &instance : kernel->info.hints.instances) {
       known.push_back(instance.name);
       if (options.instances.empty() ||
           contains(options.instances, instance.name))
@@ -210,7 +210,7 @@ private:
   }
 
   void makeRows() {
-    for (const syntax::Instance *instance : wantedInstances()) {
+    for (const language::Instance *instance : wantedInstances()) {
       const auto shapes = shapesOf(*kernel, *instance);
       for (const Shape &shape : shapes)
         rows.push_back({instance->name, shape.text,
@@ -325,7 +325,7 @@ private:
     std::printf("%s against finite differences of %s in fp64\n", list.c_str(),
                 reference->info.signature.kernel.c_str());
     printHeading(names);
-    for (const syntax::Instance *instance : wantedInstances())
+    for (const language::Instance *instance : wantedInstances())
       for (const Shape &shape : gradientShapesOf(*kernel, *instance)) {
         Problem problem(kernel, *instance, shape);
         place(problem);

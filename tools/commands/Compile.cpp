@@ -4,12 +4,12 @@
 #include "tools/commands/Command.h"
 #include "tools/commands/OutOption.h"
 
-#include "codegen/gpu/report/Report.h"
-#include "compiler/syntax/CudaSource.h"
-#include "compiler/syntax/Decorators.h"
-#include "compiler/syntax/Manifest.h"
-#include "compiler/syntax/Program.h"
-#include "compiler/syntax/Remarks.h"
+#include "language/CudaSource.h"
+#include "language/Decorators.h"
+#include "language/Manifest.h"
+#include "language/Program.h"
+#include "language/Remarks.h"
+#include "ptx/ResourceReport.h"
 #include "runtime/Kernel.h"
 #include "runtime/compile/CompileService.h"
 #include "runtime/launch/FindFile.h"
@@ -31,9 +31,9 @@
 namespace tessera::tools {
 
 namespace fs = std::filesystem;
+using language::Argument;
 using runtime::CompiledKernel;
 using runtime::CompileService;
-using syntax::Argument;
 
 namespace {
 
@@ -58,7 +58,7 @@ struct Kind {
   const char *usual;
 };
 
-const Kind &kindOf(const syntax::CompileRequest &request) {
+const Kind &kindOf(const language::CompileRequest &request) {
   static const Kind cuda = {"CUDA C++",
                             {"ptx", "cubin", "report", "meta"},
                             "ptx,cubin,meta"},
@@ -69,7 +69,7 @@ const Kind &kindOf(const syntax::CompileRequest &request) {
                            {"tile", "layout", "llvm", "ptx", "cubin", "sass",
                             "report", "header", "meta"},
                            "ptx,cubin,meta"};
-  if (syntax::isCudaSource(request.file))
+  if (language::isCudaSource(request.file))
     return cuda;
   return GpuTarget::looksLike(request.target) ? gpu : cpu;
 }
@@ -114,18 +114,19 @@ std::set<std::string> stagesOf(const std::string &list, const Kind &kind) {
 // "NAME(PARAMETER, ...)" a line, then its instances, or why it cannot be
 // compiled. Fails if a kernel has an error; a kernel whose language is not
 // supported is listed alone.
-int list(const syntax::Program &program) {
+int list(const language::Program &program) {
   std::vector<Diagnostic> errors;
-  for (const syntax::ListedKernel &kernel : syntax::listKernels(program)) {
+  for (const language::ListedKernel &kernel : language::listKernels(program)) {
     std::string parameters;
     for (const auto &parameter : kernel.function->parameters)
       parameters += (parameters.empty() ? "" : ", ") + parameter.name +
                     (parameter.isConstexpr ? ": constexpr" : "");
     std::printf("%s(%s)\n", kernel.function->name.c_str(), parameters.c_str());
     if (kernel.info)
-      for (const syntax::Instance &instance : kernel.info->hints.instances)
+      for (const language::Instance &instance : kernel.info->hints.instances)
         std::printf("  --instance %s\n", instance.name.c_str());
-    const bool isError = kernel.outcome == syntax::ListedKernel::Outcome::Error;
+    const bool isError =
+        kernel.outcome == language::ListedKernel::Outcome::Error;
     for (const Diagnostic &problem : kernel.problems)
       std::printf("  %s: %s:%u: %s\n", isError ? "error" : "unsupported",
                   problem.file->path().c_str(), problem.range.line,
@@ -148,13 +149,13 @@ Json metaJson(const Job &job, const CompiledKernel &kernel) {
          {"value",
           argument.isConstexpr() ? Json(argument.value.repr()) : Json()}});
   Json parameters = Json::array();
-  for (const syntax::ArtifactParameter &parameter : kernel.meta.params)
+  for (const language::ArtifactParameter &parameter : kernel.meta.params)
     parameters.push_back({{"name", parameter.name},
                           {"kind", parameter.kind},
                           {"type", parameter.type}});
   Json remarks = Json::array();
-  for (const syntax::DiagnosticRecord &remark : kernel.remarks)
-    remarks.push_back({{"place", syntax::placeOf(remark)},
+  for (const language::DiagnosticRecord &remark : kernel.remarks)
+    remarks.push_back({{"place", language::placeOf(remark)},
                        {"id", remark.id},
                        {"message", remark.message},
                        {"hint", remark.hint}});
@@ -181,20 +182,20 @@ std::string forReaders(const Job &job, const CompiledKernel &kernel,
                        const std::string &stage, const std::string &text) {
   if (stage != "ptx" && stage != "sass")
     return text;
-  std::vector<codegen::SourceText> sources;
-  for (const syntax::RequestSource &source : job.request.sources)
+  std::vector<ptx::SourceText> sources;
+  for (const language::RequestSource &source : job.request.sources)
     sources.push_back({fs::path(source.path).filename().string(), source.text});
   if (sources.empty())
     sources.push_back(
         {fs::path(job.request.file).filename().string(), job.request.text});
-  const codegen::Listing listing =
-      stage == "ptx" ? codegen::readPtx(text) : codegen::readSass(text);
+  const ptx::Listing listing =
+      stage == "ptx" ? ptx::readPtx(text) : ptx::readSass(text);
   std::string remarks;
   if (stage == "ptx")
-    for (const syntax::DiagnosticRecord &remark : kernel.remarks)
+    for (const language::DiagnosticRecord &remark : kernel.remarks)
       remarks +=
-          codegen::remarkComment({syntax::placeOf(remark), remark.message});
-  return remarks + codegen::annotate(text, listing, sources);
+          ptx::remarkComment({language::placeOf(remark), remark.message});
+  return remarks + ptx::annotate(text, listing, sources);
 }
 
 void writeStages(const Options &options, const Job &job,
@@ -250,23 +251,23 @@ std::vector<Job> cudaJobs(const Options &options, const std::string &path) {
   for (const std::string &define : options.defines)
     defines.push_back(nameAndValue(define, "-D"));
   std::vector<Job> jobs;
-  for (const syntax::CudaKernel &kernel :
-       syntax::findCudaKernels(readFile(path)))
+  for (const language::CudaKernel &kernel :
+       language::findCudaKernels(readFile(path)))
     if (options.kernel.empty() || kernel.name == options.kernel)
       jobs.push_back({kernel.name,
-                      syntax::makeCudaRequest(
+                      language::makeCudaRequest(
                           path, kernel.name, defines,
                           options.target.empty() ? "sm_80" : options.target)});
   if (jobs.empty()) // says which kernels there are
-    syntax::makeCudaRequest(path, options.kernel, defines, "sm_80");
+    language::makeCudaRequest(path, options.kernel, defines, "sm_80");
   return jobs;
 }
 
 int listCuda(const std::string &path) {
-  for (const syntax::CudaKernel &kernel :
-       syntax::findCudaKernels(readFile(path))) {
+  for (const language::CudaKernel &kernel :
+       language::findCudaKernels(readFile(path))) {
     std::string parameters;
-    for (const syntax::CudaParameter &parameter : kernel.parameters)
+    for (const language::CudaParameter &parameter : kernel.parameters)
       parameters += (parameters.empty() ? "" : ", ") + parameter.name + ": " +
                     parameter.type;
     std::printf("%s(%s)\n", kernel.name.c_str(), parameters.c_str());
@@ -283,20 +284,20 @@ int run(const Options &options) {
   if (!options.request.empty()) {
     jobs.emplace_back();
     jobs[0].request =
-        syntax::CompileRequest::fromJson(readFile(options.request));
+        language::CompileRequest::fromJson(readFile(options.request));
     jobs[0].name = jobs[0].request.kernel;
   } else if (options.file.empty()) {
     throw Error("no kernel file is given", "see tessera compile --help");
-  } else if (syntax::isCudaSource(options.file)) {
+  } else if (language::isCudaSource(options.file)) {
     const std::string path = runtime::findTypedFile(options.file);
     if (options.list)
       return listCuda(path);
     jobs = cudaJobs(options, path);
   } else {
     const auto program =
-        syntax::Program::loadFile(runtime::findTypedFile(options.file));
+        language::Program::loadFile(runtime::findTypedFile(options.file));
     if (options.list && options.json) {
-      std::printf("%s\n", syntax::manifestJson(*program).c_str());
+      std::printf("%s\n", language::manifestJson(*program).c_str());
       return 0;
     }
     if (options.list)
@@ -305,7 +306,7 @@ int run(const Options &options) {
   }
   const std::set<std::string> stages =
       stagesOf(options.emit, kindOf(jobs[0].request));
-  std::vector<syntax::CompileRequest> requests;
+  std::vector<language::CompileRequest> requests;
   for (Job &job : jobs) {
     for (const std::string &stage : stages)
       if (stage != "so" && stage != "cubin" && stage != "meta" &&
@@ -320,7 +321,7 @@ int run(const Options &options) {
     writeStages(options, jobs[i], *kernels[i], stages);
   for (size_t i = 0; i < jobs.size(); ++i)
     std::fputs(
-        syntax::renderRemarks(jobs[i].request, kernels[i]->remarks).c_str(),
+        language::renderRemarks(jobs[i].request, kernels[i]->remarks).c_str(),
         stderr);
   return 0;
 }

@@ -1,5 +1,6 @@
 // tools/commands/Data.cpp - tessera data
-// fetch|prepare|tokenizer|inspect|verify. Copyright the tessera authors.
+// fetch|prepare|tokenizer|inspect|verify.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
 #include "tools/commands/OutOption.h"

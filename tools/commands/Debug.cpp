@@ -1,11 +1,12 @@
 // tools/commands/Debug.cpp - tessera debug FILE|CASE --line N: registers and
-// tiles of one program at a line. Copyright the tessera authors.
+// tiles of one program at a line.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Debug.h"
 #include "tools/commands/Command.h"
 
 #include "dialect/layout/Parse.h"
-#include "runtime/sim/Watch.h"
+#include "simulator/Watch.h"
 #include "support/Error.h"
 #include "support/Names.h"
 #include "tools/sim/Registers.h"
@@ -301,7 +302,7 @@ Command addDebug(CLI::App &app) {
   verb->footer(
       std::string(
           "Examples:\n"
-          "  tessera debug tests/cases/softmax --ptx softmax.ptx --line 14 "
+          "  tessera debug tests/replay/softmax --ptx softmax.ptx --line 14 "
           "--program 3\n"
           "  tessera debug case --line 31 --value scores --value \"tl.max(m)\" "
           "--hit last\n"

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "runtime/sim/Watch.h"
+#include "simulator/Watch.h"
 #include "tools/sim/LaunchOptions.h"
 
 #include <cstddef>

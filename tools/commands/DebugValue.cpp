@@ -1,7 +1,7 @@
 // tools/commands/DebugValue.cpp - tessera debug CASE --line N --value NAME.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/syntax/Parser.h"
+#include "language/Parser.h"
 #include "support/Error.h"
 #include "support/Json.h"
 #include "tools/commands/Debug.h"
@@ -36,7 +36,7 @@ void checkOptions(const DebugOptions &options, const sim::Watch &watch) {
                 "out --registers, --tile, --layout, --as, --warp, --ptx and "
                 "--ptx-line");
   for (const std::string &text : options.values)
-    syntax::parseExpression(
+    language::parseExpression(
         std::make_shared<const SourceFile>("--value", text));
   std::error_code error;
   if (!std::filesystem::is_directory(options.launch.file, error))

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
 
-#include "codegen/gpu/report/Report.h"
+#include "ptx/ResourceReport.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Json.h"
@@ -64,9 +64,9 @@ struct Compiled {
 // Null when the PTX cannot be read.
 Json reportOfPtx(const std::string &ptx) {
   try {
-    codegen::ReportInput input;
+    ptx::ReportInput input;
     input.ptx = ptx;
-    Json report = codegen::makeReport(input);
+    Json report = ptx::makeReport(input);
     report.erase("shared"); // the PTX does not say the dynamic part
     return report;
   } catch (const Error &) {

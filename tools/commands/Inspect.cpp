@@ -4,10 +4,10 @@
 #include "tools/commands/Command.h"
 #include "tools/commands/OutOption.h"
 
-#include "runtime/cases/SimLaunch.h"
+#include "autotune/table/TuneTable.h"
+#include "replay/SimLaunch.h"
 #include "runtime/launch/FindFile.h"
-#include "runtime/tune/KernelKey.h"
-#include "runtime/tune/TuneTable.h"
+#include "runtime/launch/KernelName.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/GpuTarget.h"
@@ -103,7 +103,7 @@ Configuration fromFile(const Wanted &wanted, bool machine) {
   needGpu(jobs.target);
   const std::string file = runtime::findTypedFile(jobs.file);
   const auto program = wanted.commit.empty()
-                           ? syntax::Program::loadFile(file)
+                           ? language::Program::loadFile(file)
                            : programOfCommit(file, wanted.commit);
   std::vector<Job> found = makeJobs(jobs, *program);
   if (found.size() > 1) {
@@ -148,13 +148,14 @@ Configuration fromCase(const Wanted &wanted, bool machine) {
 }
 
 // Rows of a table for the kernel with pointers of the same types.
-Json tunedRows(const std::string &path, const syntax::CompileRequest &request) {
+Json tunedRows(const std::string &path,
+               const language::CompileRequest &request) {
   const tune::TuneTable table = tune::readTable(path);
-  const std::string kernel = tune::kernelName(request.file, request.kernel);
+  const std::string kernel = runtime::kernelName(request.file, request.kernel);
   std::vector<std::string> dtypes;
   std::map<std::string, std::string> constexprs;
-  for (const syntax::Argument &argument : request.args)
-    if (argument.kind == syntax::ArgKind::Pointer)
+  for (const language::Argument &argument : request.args)
+    if (argument.kind == language::ArgKind::Pointer)
       dtypes.push_back(argument.type.substr(1, argument.type.find(':') - 1));
     else if (argument.isConstexpr())
       constexprs[argument.name] = argument.value.repr();
@@ -163,7 +164,7 @@ Json tunedRows(const std::string &path, const syntax::CompileRequest &request) {
     if (entry.key.kernel != kernel || entry.key.dtypes != dtypes)
       continue;
     std::string note = entry.predicted ? "predicted" : "";
-    if (entry.key.textHash != tune::textHash(request.text))
+    if (entry.key.textHash != runtime::textHash(request.text))
       note += note.empty() ? "of another text of the kernel"
                            : ", of another text of the kernel";
     rows.push_back({{"key", tune::describe(entry.key)},
@@ -235,7 +236,8 @@ Command addInspect(CLI::App &app) {
       "\"num_warps=8 BN=32\"\n"
       "  tessera inspect kernels/tutorials/matmul.py -i matmul_f16 --against "
       "commit=HEAD~1\n"
-      "  tessera inspect tests/cases/softmax --target sm_90 -o softmax.html\n\n"
+      "  tessera inspect tests/replay/softmax --target sm_90 -o "
+      "softmax.html\n\n"
       "The page is one file and loads nothing. Of a recorded case (docs/"
       "cases.md) it shows\nwhat the simulator counted: executed instructions, "
       "sectors, bank conflicts. docs/inspect.md");

@@ -21,7 +21,8 @@
 namespace tessera::tools {
 
 // A worker parses; nothing of it is cached.
-static syntax::CompileResult compileNow(const syntax::CompileRequest &request) {
+static language::CompileResult
+compileNow(const language::CompileRequest &request) {
   constexpr std::chrono::seconds most(20);
   const runtime::WorkerOutcome outcome =
       runtime::CompileService::instance().workers().run(
@@ -30,7 +31,7 @@ static syntax::CompileResult compileNow(const syntax::CompileRequest &request) {
     throw Error("the compiler " + outcome.failure + " while it read `" +
                     request.kernel + "`",
                 "tessera compile " + request.file + " says more");
-  return syntax::CompileResult::fromJson(outcome.reply);
+  return language::CompileResult::fromJson(outcome.reply);
 }
 
 static int serve(const lsp::AnalysisOptions &options) {

@@ -4,10 +4,10 @@
 #include "tools/commands/Command.h"
 #include "tools/commands/OutOption.h"
 
+#include "autotune/choice/FindTable.h"
+#include "autotune/choice/ThisMachine.h"
 #include "runtime/Kernel.h"
 #include "runtime/launch/LaunchDevice.h"
-#include "runtime/tune/DeviceModel.h"
-#include "runtime/tune/FindTable.h"
 #include "support/CpuTarget.h"
 #include "support/Error.h"
 #include "support/File.h"

@@ -4,10 +4,10 @@
 #include "tools/commands/Command.h"
 #include "tools/commands/OutOption.h"
 
-#include "compiler/syntax/Request.h"
-#include "runtime/cases/Packed.h"
-#include "runtime/cases/PackedTensors.h"
-#include "runtime/cases/Replay.h"
+#include "language/Request.h"
+#include "replay/Replay.h"
+#include "replay/packed/Packed.h"
+#include "replay/packed/PackedTensors.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/GpuTarget.h"
@@ -55,8 +55,8 @@ bool packsTf32(const cases::LoadedCase &loaded) {
                      });
 }
 
-syntax::CompileRequest requestFor(const cases::PreparedLaunch &launch,
-                                  const std::string &target) {
+language::CompileRequest requestFor(const cases::PreparedLaunch &launch,
+                                    const std::string &target) {
   tessera::LaunchOptions options = launch.options;
   options.device = findDevice("sim:" + target);
   auto request =

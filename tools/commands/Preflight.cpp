@@ -8,8 +8,8 @@
 #include "support/Process.h"
 #include "support/ScratchFolder.h"
 #include "support/ShallowJson.h"
-#include "trainer/Config.h"
-#include "trainer/Preflight.h"
+#include "trainer/loop/Preflight.h"
+#include "trainer/settings/Config.h"
 
 #include <CLI/CLI.hpp>
 

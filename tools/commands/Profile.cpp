@@ -8,7 +8,7 @@
 #include "support/File.h"
 #include "support/GpuTarget.h"
 #include "tools/profile/Write.h"
-#include "trainer/Config.h"
+#include "trainer/settings/Config.h"
 
 #include <CLI/CLI.hpp>
 

@@ -4,7 +4,7 @@
 #include "tools/commands/Command.h"
 #include "tools/commands/OutOption.h"
 
-#include "runtime/cases/Case.h"
+#include "replay/Case.h"
 #include "support/Error.h"
 #include "support/Names.h"
 #include "support/Options.h"

@@ -4,7 +4,7 @@
 #include "tools/commands/Command.h"
 #include "tools/commands/OutOption.h"
 
-#include "runtime/cases/Replay.h"
+#include "replay/Replay.h"
 #include "support/Error.h"
 #include "support/File.h"
 
@@ -92,8 +92,8 @@ Command addReplay(CLI::App &app) {
                  "whole compiler messages on stderr");
   verb->footer(
       "Examples:\n"
-      "  tessera replay tests/cases\n"
-      "  tessera replay tests/cases/own_matmul-fp32.matmul_plain --serial "
+      "  tessera replay tests/replay\n"
+      "  tessera replay tests/replay/own_matmul-fp32.matmul_plain --serial "
       "-v\n"
       "  tessera replay my_cases --out produced --json report.json\n"
       "  tessera replay my_case --device sim:sm_80 --ptx triton.ptx\n\n"

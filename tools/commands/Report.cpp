@@ -4,9 +4,9 @@
 #include "tools/commands/Command.h"
 #include "tools/commands/OutOption.h"
 
-#include "codegen/gpu/report/Ptxas.h"
-#include "codegen/gpu/report/Report.h"
-#include "compiler/syntax/Request.h"
+#include "language/Request.h"
+#include "ptx/Ptxas.h"
+#include "ptx/ResourceReport.h"
 #include "runtime/cache/Cache.h"
 #include "support/CudaTools.h"
 #include "support/Error.h"
@@ -36,15 +36,15 @@ struct ReportOptions {
 };
 
 int reportPtx(const ReportOptions &options, const std::string &file) {
-  codegen::ReportInput input;
+  ptx::ReportInput input;
   input.ptx = readFile(file);
   if (input.ptx.starts_with("\x7f"
                             "ELF"))
     throw Error(file + " is a cubin or another binary, not PTX",
                 "name the PTX that it was made from: tessera compile FILE "
                 "--target sm_80 --emit ptx,report -o out");
-  input.remarks = codegen::remarksOf(input.ptx);
-  const codegen::Listing listing = codegen::readPtx(input.ptx, options.kernel);
+  input.remarks = ptx::remarksOf(input.ptx);
+  const ptx::Listing listing = ptx::readPtx(input.ptx, options.kernel);
   // "sm_90a" holds what sm_90 does.
   std::string target = options.target.empty() ? listing.target : options.target;
   if (target.empty())
@@ -60,9 +60,9 @@ int reportPtx(const ReportOptions &options, const std::string &file) {
       options.noPtxas
           ? std::nullopt
           : findPtxas(runtime::defaultCacheFolder() / "ptxas.json", &why);
-  codegen::Cubin cubin;
+  ptx::Cubin cubin;
   if (ptxas) {
-    codegen::AssembleOptions how;
+    ptx::AssembleOptions how;
     how.ptxas = ptxas->path;
     how.target = input.target;
     how.kernel = listing.kernel;
@@ -71,11 +71,11 @@ int reportPtx(const ReportOptions &options, const std::string &file) {
     how.edited = std::make_shared<SourceFile>(file, input.ptx);
     how.ownFile = true;
     how.minBlocks = options.minBlocks;
-    cubin = codegen::assemble(input.ptx, how);
+    cubin = ptx::assemble(input.ptx, how);
     input.resources = &cubin.resources;
     input.ptxasVersion = ptxas->version;
     if (const auto nvdisasm = findDisassembler(ptxas->path))
-      input.sass = codegen::disassemble(cubin.bytes, *nvdisasm);
+      input.sass = ptx::disassemble(cubin.bytes, *nvdisasm);
   } else if (!options.noPtxas) {
     std::fprintf(stderr, "tessera: %s: the PTX is counted as it is\n",
                  why.c_str());
@@ -86,11 +86,11 @@ int reportPtx(const ReportOptions &options, const std::string &file) {
                   "leave --sass out");
     writeOutput(options.sass, input.sass);
   }
-  const Json report = codegen::makeReport(input, listing.kernel);
+  const Json report = ptx::makeReport(input, listing.kernel);
   if (options.json)
     std::printf("%s\n", report.dump(2).c_str());
   else
-    std::fputs(codegen::reportText(report).c_str(), stdout);
+    std::fputs(ptx::reportText(report).c_str(), stdout);
   return 0;
 }
 
@@ -154,7 +154,7 @@ Command addReport(CLI::App &app) {
   verb->add_option("--min-blocks", options->minBlocks,
                    "blocks an SM shall hold at least (`min_blocks` of a "
                    "kernel's .json): ptxas keeps to as many registers")
-      ->check(CLI::Range(0u, syntax::maxBlocksPerSm));
+      ->check(CLI::Range(0u, language::maxBlocksPerSm));
   verb->add_option("--sass", options->sass, "write the disassembly to a file");
   verb->add_flag("--no-ptxas", options->noPtxas, "count the PTX alone");
   verb->add_flag("--json", options->json, "print JSON");

@@ -5,9 +5,9 @@
 #include "tools/commands/DeviceOption.h"
 #include "tools/commands/OutOption.h"
 
-#include "compiler/syntax/Evaluate.h"
-#include "compiler/syntax/Parser.h"
-#include "runtime/cases/Safetensors.h"
+#include "language/Evaluate.h"
+#include "language/Parser.h"
+#include "replay/Safetensors.h"
 #include "runtime/launch/FindFile.h"
 #include "support/Error.h"
 #include "support/File.h"
@@ -41,15 +41,17 @@ struct RunOptions {
 
 // The kernel and instance that the name means; with one instance in the file
 // none needs to be named.
-std::pair<std::shared_ptr<const Description>, const syntax::Instance *>
+std::pair<std::shared_ptr<const Description>, const language::Instance *>
 findInstance(const RunOptions &options) {
   std::vector<std::string> known;
-  std::pair<std::shared_ptr<const Description>, const syntax::Instance *> found;
+  std::pair<std::shared_ptr<const Description>, const language::Instance *>
+      found;
   for (const std::string &kernel :
        runtime::kernelNames(runtime::findTypedFile(options.file))) {
     const auto description =
         runtime::describeKernel(runtime::findTypedFile(options.file), kernel);
-    for (const syntax::Instance &instance : description->info.hints.instances) {
+    for (const language::Instance &instance :
+         description->info.hints.instances) {
       known.push_back(instance.name);
       if (instance.name == options.instance ||
           (options.instance.empty() && !found.second))
@@ -70,7 +72,7 @@ findInstance(const RunOptions &options) {
 // What is launched: an instance of the file, or what --arg alone says.
 struct Launch {
   std::shared_ptr<const Description> kernel;
-  syntax::Instance instance;
+  language::Instance instance;
   Shape shape;
   std::map<std::string, Arg> scalars;
 };
@@ -96,16 +98,16 @@ std::shared_ptr<const Description> plainKernel(const RunOptions &options) {
       file, options.instance.empty() ? kernels.front() : options.instance);
 }
 
-syntax::Value parseValue(const std::string &name, const std::string &text) {
+language::Value parseValue(const std::string &name, const std::string &text) {
   const auto file = std::make_shared<SourceFile>("--arg " + name, text);
-  const auto expression = syntax::parseExpression(file);
-  return syntax::evaluate(*expression, nullptr, file);
+  const auto expression = language::parseExpression(file);
+  return language::evaluate(*expression, nullptr, file);
 }
 
 // --arg x=3: of a constexpr it changes the instance, of a size or a scalar the
 // problem.
 void applyArgs(const RunOptions &options, const Description &kernel,
-               syntax::Instance &instance, Shape &shape,
+               language::Instance &instance, Shape &shape,
                std::map<std::string, Arg> &scalars) {
   std::vector<std::string> known;
   for (const auto &parameter : kernel.info.signature.parameters)
@@ -117,7 +119,7 @@ void applyArgs(const RunOptions &options, const Description &kernel,
     if (equals == std::string::npos || equals == 0)
       throw Error("--arg `" + text + "` has no value", "write --arg N=1000");
     const std::string name = text.substr(0, equals);
-    const syntax::Value value = parseValue(name, text.substr(equals + 1));
+    const language::Value value = parseValue(name, text.substr(equals + 1));
     const int index = kernel.info.signature.find(name);
     if (index < 0 && !shape.sizes.count(name))
       throw Error("kernel `" + kernel.info.signature.kernel +
@@ -125,7 +127,7 @@ void applyArgs(const RunOptions &options, const Description &kernel,
                   nearestNameHint(name, known, "arguments"));
     if (index >= 0 &&
         kernel.info.signature.parameters[size_t(index)].isConstexpr) {
-      instance.arguments[size_t(index)] = syntax::argumentFromValue(
+      instance.arguments[size_t(index)] = language::argumentFromValue(
           kernel.info.signature.parameters[size_t(index)], value);
     } else if (const auto number = value.asInt()) {
       shape.sizes[name] = int64_t(*number);
@@ -219,7 +221,7 @@ void printTensor(const std::string &name, const Tensor &tensor) {
 }
 
 Shape shapeOf(const RunOptions &options, const Description &kernel,
-              const syntax::Instance &instance) {
+              const language::Instance &instance) {
   Shape shape;
   if (kernel.has("CU") && !options.lengths.empty()) {
     shape.lengths = options.lengths;

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
 
-#include "autotune/TableFile.h"
-#include "autotune/Times.h"
-#include "runtime/tune/TuneTable.h"
+#include "autotune/search/TableFile.h"
+#include "autotune/search/Times.h"
+#include "autotune/table/TuneTable.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "tools/commands/TuneSearch.h"

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/TuneSearch.h"
 
-#include "autotune/Predict.h"
-#include "runtime/tune/DeviceModel.h"
+#include "autotune/choice/ThisMachine.h"
+#include "autotune/model/Predict.h"
 #include "support/BuildId.h"
 #include "support/Error.h"
 #include "support/Log.h"

@@ -4,7 +4,7 @@
 #include "tools/commands/Command.h"
 
 #include "support/File.h"
-#include "trainer/Watch.h"
+#include "trainer/observe/Watch.h"
 
 #include <CLI/CLI.hpp>
 

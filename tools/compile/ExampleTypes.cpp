@@ -1,5 +1,7 @@
 // tools/compile/ExampleTypes.cpp - types to begin with, for a kernel that names
-// none. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// none.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/compile/ExampleTypes.h"
 
 #include <algorithm>
@@ -10,7 +12,7 @@
 namespace tessera::tools {
 namespace example_types {
 
-using namespace syntax;
+using namespace language;
 
 // Parameters that a kernel accesses memory through.
 class AddressUses {
@@ -150,17 +152,17 @@ static std::string types(const KernelInfo &kernel, const std::string &quote) {
 
 } // namespace example_types
 
-bool looksLikePointer(const syntax::KernelInfo &kernel,
+bool looksLikePointer(const language::KernelInfo &kernel,
                       const std::string &name) {
   return example_types::AddressUses(*kernel.function).pointers.count(name) ||
          example_types::isNamedLikePointer(kernel.signature, name);
 }
 
-std::string exampleSignature(const syntax::KernelInfo &kernel) {
+std::string exampleSignature(const language::KernelInfo &kernel) {
   return example_types::types(kernel, "");
 }
 
-std::string exampleInstance(const syntax::KernelInfo &kernel) {
+std::string exampleInstance(const language::KernelInfo &kernel) {
   return example_types::types(kernel, "\"");
 }
 

@@ -13,7 +13,7 @@
 namespace tessera::tools {
 namespace {
 
-std::string cType(const syntax::ArtifactParameter &parameter) {
+std::string cType(const language::ArtifactParameter &parameter) {
   if (parameter.kind == "pointer")
     return "CUdeviceptr";
   static const std::map<std::string, std::string> types = {
@@ -76,16 +76,16 @@ std::string imageText(const std::string &image) {
 } // namespace
 
 std::string cHeader(const std::string &name,
-                    const syntax::CompileRequest &request,
-                    const syntax::ArtifactMeta &meta,
+                    const language::CompileRequest &request,
+                    const language::ArtifactMeta &meta,
                     const std::string &image) {
   const std::string id = identifier(name);
   std::string constants, parameters, values;
-  for (const syntax::Argument &argument : request.args)
+  for (const language::Argument &argument : request.args)
     if (argument.isConstexpr())
       constants += (constants.empty() ? "" : " ") + argument.name + "=" +
                    argument.value.repr();
-  for (const syntax::ArtifactParameter &parameter : meta.params) {
+  for (const language::ArtifactParameter &parameter : meta.params) {
     parameters += ", " + cType(parameter) + " " + variable(parameter.name);
     values += (values.empty() ? "&" : ", &") + variable(parameter.name);
   }
@@ -119,7 +119,7 @@ std::string cHeader(const std::string &name,
           "static const uint64_t " + id + "_IMAGE[] = {" + imageText(image) +
           "};\n";
   text += "\n#ifdef CUDA_VERSION // of cuda.h\n";
-  for (const syntax::ArtifactParameter &parameter : meta.params)
+  for (const language::ArtifactParameter &parameter : meta.params)
     text += "// " + parameter.name + ": " + parameter.type + "\n";
   text += "static inline CUresult " + id +
           "_load(CUmodule *module) {\n  return cuModuleLoadData(module, " + id +

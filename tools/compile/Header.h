@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "compiler/syntax/Request.h"
+#include "language/Request.h"
 
 #include <string>
 
@@ -14,7 +14,8 @@ namespace tessera::tools {
 // where cuda.h was included before, functions that load and launch it by the
 // driver's C interface. C99 and C++11. Depends on its arguments only.
 std::string cHeader(const std::string &name,
-                    const syntax::CompileRequest &request,
-                    const syntax::ArtifactMeta &meta, const std::string &image);
+                    const language::CompileRequest &request,
+                    const language::ArtifactMeta &meta,
+                    const std::string &image);
 
 } // namespace tessera::tools

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/compile/Jobs.h"
 
-#include "compiler/syntax/Evaluate.h"
-#include "compiler/syntax/Expand.h"
-#include "compiler/syntax/Parser.h"
+#include "language/Evaluate.h"
+#include "language/Expand.h"
+#include "language/Parser.h"
 #include "runtime/Kernel.h"
 #include "support/CpuTarget.h"
 #include "support/Error.h"
@@ -23,8 +23,8 @@
 
 namespace tessera::tools {
 
-using syntax::Argument;
-using syntax::Value;
+using language::Argument;
+using language::Value;
 
 std::string trimmed(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t\n");
@@ -58,8 +58,8 @@ namespace {
 
 // What the command line says of parameters, by name.
 std::map<std::string, Value> givenValues(const JobOptions &options,
-                                         const syntax::Program &program,
-                                         const syntax::KernelInfo &info) {
+                                         const language::Program &program,
+                                         const language::KernelInfo &info) {
   std::map<std::string, Value> values;
   std::vector<std::string> known;
   for (const auto &parameter : info.signature.parameters)
@@ -73,8 +73,8 @@ std::map<std::string, Value> givenValues(const JobOptions &options,
   };
   const auto evaluated = [&](const std::string &what, const std::string &text) {
     auto file = std::make_shared<SourceFile>(what, text);
-    auto expression = syntax::parseExpression(file);
-    return syntax::evaluate(*expression, program.scope(*info.function), file);
+    auto expression = language::parseExpression(file);
+    return language::evaluate(*expression, program.scope(*info.function), file);
   };
   const std::vector<std::string> parts = split(options.signature, ',');
   if (!parts.empty() && options.signature.find('=') == std::string::npos) {
@@ -85,7 +85,7 @@ std::map<std::string, Value> givenValues(const JobOptions &options,
                       std::to_string(known.size()),
                   "one for each parameter: a type or a constexpr's value");
     for (size_t i = 0; i < parts.size(); ++i)
-      add(known[i], syntax::ArgClass::parse(parts[i])
+      add(known[i], language::ArgClass::parse(parts[i])
                         ? Value(parts[i])
                         : evaluated("--signature", parts[i]));
   } else {
@@ -107,8 +107,9 @@ std::map<std::string, Value> givenValues(const JobOptions &options,
   return values;
 }
 
-Job makeJob(const JobOptions &options, const syntax::Program &program,
-            const syntax::KernelInfo &info, const syntax::Instance *instance) {
+Job makeJob(const JobOptions &options, const language::Program &program,
+            const language::KernelInfo &info,
+            const language::Instance *instance) {
   const std::map<std::string, Value> given =
       givenValues(options, program, info);
   const bool gpu = GpuTarget::looksLike(options.target);
@@ -118,10 +119,10 @@ Job makeJob(const JobOptions &options, const syntax::Program &program,
           : info.hints.cpuConfigs;
   Job job;
   job.name = instance ? instance->name : info.signature.kernel;
-  job.request = syntax::makeRequest(program, info.signature.kernel);
+  job.request = language::makeRequest(program, info.signature.kernel);
   std::string missing;
   for (size_t i = 0; i < info.signature.parameters.size(); ++i) {
-    const syntax::KernelParameter &parameter = info.signature.parameters[i];
+    const language::KernelParameter &parameter = info.signature.parameters[i];
     const Value *configured = nullptr;
     if (!configs.empty())
       for (const auto &[name, value] : configs[0].constexprs)
@@ -129,15 +130,15 @@ Job makeJob(const JobOptions &options, const syntax::Program &program,
           configured = &value;
     if (auto found = given.find(parameter.name); found != given.end())
       job.request.args.push_back(
-          syntax::argumentFromValue(parameter, found->second));
+          language::argumentFromValue(parameter, found->second));
     else if (instance)
       job.request.args.push_back(instance->arguments[i]);
     else if (parameter.isConstexpr && configured)
       job.request.args.push_back(
-          syntax::argumentFromValue(parameter, *configured));
+          language::argumentFromValue(parameter, *configured));
     else if (parameter.hasDefault)
       job.request.args.push_back(
-          syntax::argumentFromValue(parameter, parameter.defaultValue));
+          language::argumentFromValue(parameter, parameter.defaultValue));
     else
       missing += (missing.empty() ? "" : ", ") + parameter.name;
   }
@@ -154,7 +155,7 @@ Job makeJob(const JobOptions &options, const syntax::Program &program,
     warps = configs[0].numWarps;
     stages = configs[0].numStages;
   }
-  syntax::CompileOptions &compile = job.request.options;
+  language::CompileOptions &compile = job.request.options;
   if (gpu) {
     compile.numStages =
         options.noHints ? 3 : info.hints.stages.value_or(3); // 3: Triton's
@@ -181,32 +182,33 @@ Job makeJob(const JobOptions &options, const syntax::Program &program,
 
 } // namespace
 
-std::vector<syntax::KernelInfo> describeAll(const syntax::Program &program) {
-  std::vector<syntax::KernelInfo> result;
-  for (const syntax::StmtPtr &statement : program.main().body)
-    if (const auto *function = statement->as<syntax::FunctionDef>();
+std::vector<language::KernelInfo>
+describeAll(const language::Program &program) {
+  std::vector<language::KernelInfo> result;
+  for (const language::StmtPtr &statement : program.main().body)
+    if (const auto *function = statement->as<language::FunctionDef>();
         function && function->isJit)
-      result.push_back(syntax::describeKernel(program, *function));
+      result.push_back(language::describeKernel(program, *function));
   return result;
 }
 
 std::vector<Job> makeJobs(const JobOptions &options,
-                          const syntax::Program &program) {
+                          const language::Program &program) {
   if (!options.kernel.empty() && options.instances.empty())
-    return {
-        makeJob(options, program,
-                syntax::describeKernel(program, program.kernel(options.kernel)),
-                nullptr)};
+    return {makeJob(
+        options, program,
+        language::describeKernel(program, program.kernel(options.kernel)),
+        nullptr)};
   std::vector<Job> jobs;
   std::vector<std::string> known;
   std::set<std::string> wanted(options.instances.begin(),
                                options.instances.end());
   const bool all = wanted.empty() || wanted.count("all");
   wanted.erase("all");
-  for (const syntax::KernelInfo &info : describeAll(program)) {
+  for (const language::KernelInfo &info : describeAll(program)) {
     if (!options.kernel.empty() && info.signature.kernel != options.kernel)
       continue;
-    for (const syntax::Instance &instance : info.hints.instances) {
+    for (const language::Instance &instance : info.hints.instances) {
       known.push_back(instance.name);
       if (all || wanted.count(instance.name))
         jobs.push_back(makeJob(options, program, info, &instance));
@@ -219,7 +221,7 @@ std::vector<Job> makeJobs(const JobOptions &options,
   if (!jobs.empty())
     return jobs;
   // Of the file's only kernel the types suffice.
-  const std::vector<syntax::KernelInfo> kernels = describeAll(program);
+  const std::vector<language::KernelInfo> kernels = describeAll(program);
   if (kernels.size() == 1 &&
       !(options.signature.empty() && options.defines.empty()))
     return {makeJob(options, program, kernels[0], nullptr)};

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "compiler/syntax/Decorators.h"
-#include "compiler/syntax/Program.h"
-#include "compiler/syntax/Request.h"
+#include "language/Decorators.h"
+#include "language/Program.h"
+#include "language/Request.h"
 
 #include <string>
 #include <string_view>
@@ -32,16 +32,16 @@ void addJobOptions(CLI::App &verb, JobOptions &options);
 // A request and the name that its files get.
 struct Job {
   std::string name;
-  syntax::CompileRequest request;
+  language::CompileRequest request;
 };
 
 // One for each instance that is asked for, or for the kernel with the types of
 // its signature. Throws Error for what there is not, or is missing.
 std::vector<Job> makeJobs(const JobOptions &options,
-                          const syntax::Program &program);
+                          const language::Program &program);
 
 // The jit functions of the file, described.
-std::vector<syntax::KernelInfo> describeAll(const syntax::Program &program);
+std::vector<language::KernelInfo> describeAll(const language::Program &program);
 
 // Without blanks at its ends.
 std::string trimmed(std::string_view text);

@@ -57,7 +57,7 @@ KernelTiles loadTiles(const JobOptions &options) {
   if (!GpuTarget::looksLike(options.target))
     throw Error("tiles have layouts on GPUs only", "--target sm_80");
   const std::string path = runtime::findTypedFile(options.file);
-  const auto program = syntax::Program::loadFile(path);
+  const auto program = language::Program::loadFile(path);
   Job job = makeJobs(options, *program)[0];
   job.request.emit = {"tiles"};
   const auto kernel = runtime::CompileService::instance().get(job.request);

@@ -1,5 +1,6 @@
 // tools/diff/Assembly.cpp - instructions of a compiled kernel, counted by
-// class. Copyright the tessera authors.
+// class.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/diff/Assembly.h"
 

@@ -12,7 +12,7 @@ namespace tessera::tools {
 // Rows of "name, A, B, change": registers, stack, spills, shared memory, blocks
 // on an SM, instructions by class, and each loop of the two kernels. Loops are
 // paired in the order of the text, innermost with innermost. `a` and `b` are
-// what codegen::makeReport() gives. What neither knows is left out.
+// what ptx::makeReport() gives. What neither knows is left out.
 std::string compareReports(const Json &a, const Json &b);
 
 } // namespace tessera::tools

@@ -1,13 +1,14 @@
 // tools/gpucheck/Calibrate.cpp - measures the figures that the cost model takes
-// from autotune/devices.yaml. Copyright the tessera authors.
+// from autotune/model/devices.yaml.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gpucheck/GpuCheck.h"
 
-#include "autotune/Sample.h"
+#include "autotune/search/Sample.h"
+#include "autotune/table/TuneTable.h"
 #include "runtime/device/cuda/CudaCode.h"
 #include "runtime/device/cuda/Peaks.h"
 #include "runtime/device/cuda/TimingEvent.h"
-#include "runtime/tune/TuneTable.h"
 #include "support/Error.h"
 #include "support/File.h"
 

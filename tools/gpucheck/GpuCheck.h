@@ -12,7 +12,7 @@
 // with it.
 #pragma once
 
-#include "runtime/cases/PackedRun.h"
+#include "replay/packed/PackedRun.h"
 #include "support/Json.h"
 
 #include <chrono>

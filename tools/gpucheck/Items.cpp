@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gpucheck/GpuCheck.h"
 
-#include "runtime/cases/PackedTuning.h"
+#include "replay/packed/PackedTuning.h"
 #include "support/Error.h"
 
 #include <algorithm>

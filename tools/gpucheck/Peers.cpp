@@ -1,6 +1,7 @@
 // tools/gpucheck/Peers.cpp - what other programs of the machine say: NVIDIA's
-// tool of its GPU, Python with torch of its own attention. Copyright the
-// tessera authors. SPDX-License-Identifier: Apache-2.0
+// tool of its GPU, Python with torch of its own attention.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/gpucheck/Results.h"
 
 #include "support/Error.h"

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gpucheck/Results.h"
 
-#include "autotune/Entry.h"
-#include "runtime/cases/PackedTuning.h"
+#include "autotune/search/TableEntry.h"
+#include "replay/packed/PackedTuning.h"
 #include "support/Error.h"
 #include "support/File.h"
 

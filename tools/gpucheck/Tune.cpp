@@ -3,11 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gpucheck/GpuCheck.h"
 
-#include "autotune/Contest.h"
-#include "autotune/Gate.h"
-#include "autotune/TimedMemory.h"
-#include "runtime/cases/PackedTensors.h"
-#include "runtime/cases/PackedTuning.h"
+#include "autotune/search/Contest.h"
+#include "autotune/search/CorrectnessCheck.h"
+#include "autotune/search/TimedMemory.h"
+#include "replay/packed/PackedTensors.h"
+#include "replay/packed/PackedTuning.h"
 #include "runtime/device/cuda/Driver.h"
 #include "runtime/device/cuda/Peaks.h"
 #include "support/Error.h"

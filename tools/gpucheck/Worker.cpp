@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gpucheck/GpuCheck.h"
 
-#include "runtime/cases/PackedTensors.h"
+#include "replay/packed/PackedTensors.h"
 #include "runtime/device/cuda/Driver.h"
 #include "runtime/device/cuda/Peaks.h"
 #include "support/Error.h"

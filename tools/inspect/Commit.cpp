@@ -33,7 +33,7 @@ std::string headLine(const std::string &text) {
 
 } // namespace
 
-std::shared_ptr<const syntax::Program>
+std::shared_ptr<const language::Program>
 programOfCommit(const std::string &file, const std::string &commit) {
   const fs::path folder = fs::path(file).parent_path();
   std::string errors;
@@ -61,7 +61,7 @@ programOfCommit(const std::string &file, const std::string &commit) {
                     fs::path(file).lexically_relative(top).string(),
                 "name a commit that has the file: git log --oneline -- " +
                     file);
-  return syntax::Program::load(file, std::move(*text), read);
+  return language::Program::load(file, std::move(*text), read);
 }
 
 } // namespace tessera::tools

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "compiler/syntax/Program.h"
+#include "language/Program.h"
 
 #include <memory>
 #include <string>
@@ -14,7 +14,7 @@ namespace tessera::tools {
 // that git knows, such as HEAD~1) has them; `file` is absolute, in a work tree
 // of git. Throws Error where git, the commit or the file in it is not there,
 // and as Program::load does.
-std::shared_ptr<const syntax::Program>
+std::shared_ptr<const language::Program>
 programOfCommit(const std::string &file, const std::string &commit);
 
 } // namespace tessera::tools

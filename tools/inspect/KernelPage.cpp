@@ -1,5 +1,6 @@
 // tools/inspect/KernelPage.cpp - the page of one kernel, or of two
-// configurations. Copyright the tessera authors.
+// configurations.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/inspect/KernelPage.h"
 
@@ -23,8 +24,8 @@ bool hasMachineCode() {
   return false;
 }
 
-Configuration compileForPage(std::string title, syntax::CompileRequest request,
-                             bool machine) {
+Configuration compileForPage(std::string title,
+                             language::CompileRequest request, bool machine) {
   request.emit = inspectedStages(machine);
   if (machine)
     request.assembler.clear(); // the simulator's requests want none

@@ -1,5 +1,6 @@
 // tools/inspect/KernelPage.h - the page of one kernel, or of two
-// configurations. Copyright the tessera authors.
+// configurations.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,8 +18,8 @@ bool hasMachineCode();
 // Compiled with the stages of a page, those of machine code where `machine`.
 // The request's target is a GPU. Throws Error, or CompileError for a kernel
 // that does not compile for it.
-Configuration compileForPage(std::string title, syntax::CompileRequest request,
-                             bool machine);
+Configuration compileForPage(std::string title,
+                             language::CompileRequest request, bool machine);
 
 // The page of the first configuration, beside it the others. `tuned`: rows of a
 // table, as `tessera inspect --table` has them; null: none.

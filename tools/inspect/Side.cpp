@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/inspect/Side.h"
 
-#include "codegen/gpu/report/Listing.h"
-#include "compiler/syntax/Remarks.h"
+#include "language/Remarks.h"
+#include "ptx/Listing.h"
 #include "runtime/compile/CompileService.h"
 #include "support/GpuTarget.h"
 #include "tools/inspect/Stalls.h"
@@ -19,8 +19,8 @@
 namespace tessera::tools {
 namespace {
 
-using codegen::Instruction;
-using codegen::Listing;
+using ptx::ListedInstruction;
+using ptx::Listing;
 
 // Per row of a pane, by what is counted.
 using Heat = std::map<std::string, std::vector<uint64_t>>;
@@ -46,7 +46,8 @@ Json printedPane(const std::string &id, const std::string &title,
   return {{"id", id}, {"title", title}, {"text", lines}, {"links", links}};
 }
 
-Json rowsOfInstruction(const Listing &listing, const Instruction &instruction,
+Json rowsOfInstruction(const Listing &listing,
+                       const ListedInstruction &instruction,
                        const SourceRows &source) {
   Json places = Json::array();
   for (const auto &place : {instruction.inner, instruction.place})
@@ -62,7 +63,7 @@ Json listedPane(const std::string &id, const std::string &title,
   Json links = Json::array();
   for (size_t i = 0; i < lines.size(); ++i)
     links.push_back(Json::array());
-  for (const Instruction &instruction : listing.code) {
+  for (const ListedInstruction &instruction : listing.code) {
     const Json rows = rowsOfInstruction(listing, instruction, source);
     // To the line with its semicolon: products take four.
     for (size_t row = instruction.textLine - 1; row < lines.size(); ++row) {
@@ -88,7 +89,7 @@ Json heatOf(const Configuration &configuration, const Listing &ptx,
       addHeat(sourceRows, what, links[row][0].get<size_t>(), source.size(),
               count);
   };
-  for (const Instruction &instruction : ptx.code)
+  for (const ListedInstruction &instruction : ptx.code)
     add("instructions", instruction.textLine - 1, 1);
   if (configuration.counters)
     for (const sim::InstructionCount &i :
@@ -183,17 +184,17 @@ Json occupancyOf(const Json &resources, const std::string &targetName) {
 Json remarksOf(const runtime::CompiledKernel &kernel,
                const SourceRows &source) {
   Json list = Json::array();
-  for (const syntax::DiagnosticRecord &remark : kernel.remarks)
+  for (const language::DiagnosticRecord &remark : kernel.remarks)
     list.push_back({{"row", source.rowOf(remark.file, remark.line)},
-                    {"place", syntax::placeOf(remark)},
+                    {"place", language::placeOf(remark)},
                     {"text", remark.message},
                     {"hint", remark.hint}});
   return list;
 }
 
-Json configurationOf(const syntax::CompileRequest &request) {
+Json configurationOf(const language::CompileRequest &request) {
   Json list = Json::array();
-  for (const syntax::Argument &argument : request.args)
+  for (const language::Argument &argument : request.args)
     list.push_back({argument.name, argument.isConstexpr()
                                        ? argument.value.repr()
                                        : argument.type});
@@ -241,7 +242,7 @@ Json sideJson(const Configuration &configuration, const SourceRows &source) {
     return found->second;
   };
   const Json places = parseJson(stage("places"), "the stage places");
-  const Listing ptx = codegen::readPtx(stage("ptx"));
+  const Listing ptx = ptx::readPtx(stage("ptx"));
   Json panes = Json::array();
   panes.push_back(
       printedPane("tile", "Tile IR", stage("tile"), places.at("tile"), source));
@@ -255,7 +256,7 @@ Json sideJson(const Configuration &configuration, const SourceRows &source) {
     heat[pane]["stalls"] = stalls.at(pane).at("cycles");
   if (kernel.stages.count("sass"))
     panes.push_back(listedPane("sass", "SASS", stage("sass"),
-                               codegen::readSass(stage("sass")), source));
+                               ptx::readSass(stage("sass")), source));
   Json resources = parseJson(stage("report"), "the stage report");
   for (const char *listing : {"ptx", "sass", "remarks"})
     resources.erase(listing);

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "compiler/syntax/Request.h"
-#include "runtime/sim/Report.h"
+#include "language/Request.h"
+#include "simulator/Findings.h"
 #include "support/Json.h"
 #include "tools/inspect/Source.h"
 
@@ -21,7 +21,7 @@ namespace tessera::tools {
 
 struct Configuration {
   std::string title; // "matmul_f16 num_warps=8"
-  syntax::CompileRequest request;
+  language::CompileRequest request;
   std::shared_ptr<const runtime::CompiledKernel> kernel;
   std::optional<sim::Counters> counters; // of a simulated launch
 };

@@ -51,12 +51,12 @@ std::string joinedLines(const std::vector<std::string> &lines) {
 
 } // namespace
 
-void SourcePane::add(const syntax::CompileRequest &request) {
+void SourcePane::add(const language::CompileRequest &request) {
   const size_t side = sides.size();
-  std::vector<syntax::RequestSource> sources = request.sources;
+  std::vector<language::RequestSource> sources = request.sources;
   if (sources.empty())
     sources.push_back({request.file, request.text});
-  for (const syntax::RequestSource &source : sources) {
+  for (const language::RequestSource &source : sources) {
     const std::string name =
         std::filesystem::path(source.path).filename().string();
     const std::vector<std::string> lines = linesOf(source.text);

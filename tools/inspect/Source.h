@@ -1,9 +1,10 @@
 // tools/inspect/Source.h - the kernel's files as the rows of one pane, to which
-// all other panes are linked. Copyright the tessera authors.
+// all other panes are linked.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "compiler/syntax/Request.h"
+#include "language/Request.h"
 #include "support/Json.h"
 
 #include <array>
@@ -38,7 +39,7 @@ private:
 class SourcePane {
 public:
   // Of the first configuration, then of the second.
-  void add(const syntax::CompileRequest &request);
+  void add(const language::CompileRequest &request);
 
   const SourceRows &side(size_t i) const { return sides.at(i); }
   // {"text": [...], "file": [...], "line": [...], "change": [...]}, one of each

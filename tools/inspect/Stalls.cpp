@@ -1,9 +1,10 @@
 // tools/inspect/Stalls.cpp - for how long a warp waits before an instruction,
-// and for what: an estimate. Copyright the tessera authors.
+// and for what: an estimate.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/inspect/Stalls.h"
 
-#include "autotune/Devices.h"
+#include "autotune/model/Devices.h"
 
 #include <algorithm>
 #include <array>
@@ -17,9 +18,9 @@
 namespace tessera::tools {
 namespace {
 
-using codegen::Instruction;
-using codegen::InstructionClass;
-using codegen::Listing;
+using ptx::InstructionClass;
+using ptx::ListedInstruction;
+using ptx::Listing;
 
 // Cycles from issue to the first instruction that can use the result: estimates
 // for an A100, to be compared with published microbenchmarks (arXiv 2208.11174
@@ -61,7 +62,7 @@ std::vector<std::string> registersIn(std::string_view text) {
 }
 
 // To its semicolon, comments left out.
-std::string textOf(const Instruction &instruction,
+std::string textOf(const ListedInstruction &instruction,
                    const std::vector<std::string> &lines) {
   std::string text;
   for (size_t row = instruction.textLine - 1; row < lines.size(); ++row) {
@@ -80,7 +81,8 @@ bool isSpecial(const std::string &opcode) {
   });
 }
 
-Latency latencyOf(const Instruction &instruction, const tune::GpuData &gpu) {
+Latency latencyOf(const ListedInstruction &instruction,
+                  const tune::GpuData &gpu) {
   switch (instruction.kind) {
   case InstructionClass::LoadGlobal:
   case InstructionClass::Atomic:
@@ -120,7 +122,7 @@ bool isMemory(InstructionClass kind) {
   }
 }
 
-Step stepOf(const Instruction &instruction, const std::string &text,
+Step stepOf(const ListedInstruction &instruction, const std::string &text,
             const tune::GpuData &gpu) {
   Step step;
   step.latency = latencyOf(instruction, gpu);
@@ -298,7 +300,7 @@ std::vector<Stall> estimateStalls(const Listing &ptx,
       break;
     }
   std::vector<Step> steps;
-  for (const Instruction &instruction : ptx.code)
+  for (const ListedInstruction &instruction : ptx.code)
     steps.push_back(stepOf(instruction, textOf(instruction, lines), *gpu));
   std::set<size_t> heads = {0};
   for (const auto &[name, index] : ptx.labels)

@@ -1,9 +1,10 @@
 // tools/inspect/Stalls.h - for how long a warp waits before an instruction, and
-// for what: an estimate. Copyright the tessera authors.
+// for what: an estimate.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "codegen/gpu/report/Listing.h"
+#include "ptx/Listing.h"
 
 #include <string>
 #include <vector>
@@ -20,10 +21,10 @@ struct Stall {
 // waiting longest: whichever operand is there first goes first, as far as
 // registers, memory and barriers allow. Loops are taken a second time, with
 // what the first iteration left under way. Latencies of global memory and rates
-// of tensor cores are those of autotune/devices.yaml for the target. Waits of
-// warps for each other (barriers) and for a cache, and what other warps hide,
-// are not in it.
-std::vector<Stall> estimateStalls(const codegen::Listing &ptx,
+// of tensor cores are those of autotune/model/devices.yaml for the target.
+// Waits of warps for each other (barriers) and for a cache, and what other
+// warps hide, are not in it.
+std::vector<Stall> estimateStalls(const ptx::Listing &ptx,
                                   const std::vector<std::string> &lines,
                                   const std::string &target);
 

@@ -1,5 +1,7 @@
 // tools/inspect/Timeline.cpp - what an iteration of the main loop does, in
-// order. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// order.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/inspect/Timeline.h"
 
 #include <algorithm>
@@ -8,12 +10,12 @@
 namespace tessera::tools {
 namespace {
 
-using codegen::Instruction;
-using codegen::InstructionClass;
-using codegen::ListedLoop;
-using codegen::Listing;
+using ptx::InstructionClass;
+using ptx::ListedInstruction;
+using ptx::ListedLoop;
+using ptx::Listing;
 
-const char *kindOf(const Instruction &instruction) {
+const char *kindOf(const ListedInstruction &instruction) {
   const std::string &opcode = instruction.opcode;
   if (opcode.starts_with("cp.async.commit_group"))
     return "commit";

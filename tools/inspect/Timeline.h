@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "codegen/gpu/report/Listing.h"
+#include "ptx/Listing.h"
 #include "support/Json.h"
 
 #include <string>
@@ -21,7 +21,7 @@ namespace tessera::tools {
 // be there after the wait at j, n iterations later; none for a group that no
 // wait of the loop waits for. Kinds: copy, commit, wait, barrier, load, store,
 // ldmatrix, shared, mma, shuffle, other.
-Json timelineJson(const codegen::Listing &ptx,
+Json timelineJson(const ptx::Listing &ptx,
                   const std::vector<std::string> &lines);
 
 } // namespace tessera::tools

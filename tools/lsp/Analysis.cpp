@@ -1,6 +1,7 @@
 // tools/lsp/Analysis.cpp - what the compiler says of a kernel file that is
-// being edited. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// being edited.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/lsp/Analysis.h"
 
 #include "support/Error.h"
@@ -23,11 +24,11 @@ public:
           const Compile &compile)
       : path(std::move(path)), options(options), compile(compile) {}
 
-  Analysis run(const std::string &text, const syntax::FileReader &reader) {
+  Analysis run(const std::string &text, const language::FileReader &reader) {
     guarded([&] {
-      const auto program = syntax::Program::load(path, text, reader);
-      for (const syntax::StmtPtr &statement : program->main().body)
-        if (const auto *function = statement->as<syntax::FunctionDef>();
+      const auto program = language::Program::load(path, text, reader);
+      for (const language::StmtPtr &statement : program->main().body)
+        if (const auto *function = statement->as<language::FunctionDef>();
             function && function->isJit)
           guarded([&] { addKernel(*program, *function); });
     });
@@ -53,11 +54,12 @@ private:
     }
   }
 
-  void addKernel(const syntax::Program &program,
-                 const syntax::FunctionDef &function) {
-    const syntax::KernelInfo info = syntax::describeKernel(program, function);
+  void addKernel(const language::Program &program,
+                 const language::FunctionDef &function) {
+    const language::KernelInfo info =
+        language::describeKernel(program, function);
     std::vector<std::string> names;
-    for (const syntax::Instance &instance : info.hints.instances)
+    for (const language::Instance &instance : info.hints.instances)
       names.push_back(instance.name);
     if (std::count(names.begin(), names.end(), options.instance))
       names = {options.instance};
@@ -79,8 +81,8 @@ private:
   }
 
   // A function that another of the file calls gets its types there.
-  static bool isHelper(const syntax::Program &program,
-                       const syntax::FunctionDef &function) {
+  static bool isHelper(const language::Program &program,
+                       const language::FunctionDef &function) {
     const std::string &text = program.main().file->text();
     const std::string call = function.name + "(";
     size_t count = 0;
@@ -91,15 +93,15 @@ private:
     return count > 1; // its own definition is one
   }
 
-  syntax::CompileResult compileOne(const JobOptions &job,
-                                   const syntax::Program &program) {
-    syntax::CompileRequest request = makeJobs(job, program).at(0).request;
+  language::CompileResult compileOne(const JobOptions &job,
+                                     const language::Program &program) {
+    language::CompileRequest request = makeJobs(job, program).at(0).request;
     request.frontEndOnly = true;
     return compile(request);
   }
 
-  void addResult(const syntax::CompileResult &result) {
-    for (const syntax::DiagnosticRecord &record : result.diagnostics)
+  void addResult(const language::CompileResult &result) {
+    for (const language::DiagnosticRecord &record : result.diagnostics)
       add({record.severity == "error"     ? Finding::Severity::Error
            : record.severity == "warning" ? Finding::Severity::Warning
                                           : Finding::Severity::Information,
@@ -164,7 +166,7 @@ private:
 
 Analysis analyze(const std::string &path, const std::string &text,
                  const AnalysisOptions &options,
-                 const syntax::FileReader &reader, const Compile &compile) {
+                 const language::FileReader &reader, const Compile &compile) {
   return Analyst(path, options, compile).run(text, reader);
 }
 

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "compiler/syntax/Program.h"
-#include "compiler/syntax/Request.h"
+#include "language/Program.h"
+#include "language/Request.h"
 
 #include <functional>
 #include <map>
@@ -18,7 +18,7 @@ namespace tessera::tools::lsp {
 
 // Carries out a request (a worker does). Throws Error where it cannot.
 using Compile =
-    std::function<syntax::CompileResult(const syntax::CompileRequest &)>;
+    std::function<language::CompileResult(const language::CompileRequest &)>;
 
 struct Finding {
   enum class Severity { Error = 1, Warning = 2, Information = 3, Hint = 4 };
@@ -53,7 +53,7 @@ struct AnalysisOptions {
 // throws.
 Analysis analyze(const std::string &path, const std::string &text,
                  const AnalysisOptions &options,
-                 const syntax::FileReader &reader, const Compile &compile);
+                 const language::FileReader &reader, const Compile &compile);
 
 // The smallest known range around a place, columns in bytes from 1; null: none.
 const KnownValue *valueAt(const Analysis &analysis, const std::string &path,

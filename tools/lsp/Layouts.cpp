@@ -1,6 +1,7 @@
 // tools/lsp/Layouts.cpp - layouts of a line's tiles, found beside the work of
-// the language server. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// the language server.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/lsp/Layouts.h"
 
 #include "dialect/layout/Parse.h"

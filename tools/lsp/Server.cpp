@@ -193,7 +193,7 @@ void Server::analyzeNext() {
   Document &document = documents.at(path);
   AnalysisOptions wanted = options;
   wanted.allInstances = document.saved;
-  const syntax::FileReader reader =
+  const language::FileReader reader =
       [this](const std::string &file) -> std::optional<std::string> {
     const auto found = documents.find(file);
     return found == documents.end() ? tryReadFile(file) : found->second.text;

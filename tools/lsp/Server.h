@@ -1,6 +1,7 @@
 // tools/lsp/Server.h - a language server for kernel files: messages in,
-// messages out. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// messages out.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 //
 // Language Server Protocol 3.17: diagnostics, hover, definition, completion;
 // texts are synchronized whole.

@@ -1,5 +1,7 @@
 // tools/lsp/Text.h - places and files as the Language Server Protocol writes
-// them. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// them.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "support/Diagnostics.h"

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/pack/Calibration.h"
 
-#include "autotune/Devices.h"
-#include "runtime/cases/Packed.h"
+#include "autotune/model/Devices.h"
+#include "replay/packed/Packed.h"
 #include "support/CudaTools.h"
 #include "support/Error.h"
 #include "support/File.h"

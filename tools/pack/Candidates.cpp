@@ -1,11 +1,12 @@
 // tools/pack/Candidates.cpp - every configuration of recorded launches,
-// compiled. Copyright the tessera authors.
+// compiled.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/pack/Candidates.h"
 
-#include "autotune/Job.h"
-#include "runtime/cases/Packed.h"
-#include "runtime/cases/PackedTuning.h"
+#include "autotune/search/Job.h"
+#include "replay/packed/Packed.h"
+#include "replay/packed/PackedTuning.h"
 #include "support/Error.h"
 #include "support/GpuTarget.h"
 #include "support/Options.h"
@@ -28,12 +29,12 @@ constexpr size_t compiledAtOnce = 16;
 // What has a budget looks at the clock this often.
 constexpr size_t compiledInABudget = 4;
 
-syntax::CompileRequest requestOf(const tune::Job &job,
-                                 const tune::Candidate &candidate) {
+language::CompileRequest requestOf(const tune::Job &job,
+                                   const tune::Candidate &candidate) {
   const cases::PreparedLaunch launch = job.with(candidate);
   LaunchOptions options = launch.options;
   options.wideGrid = candidate.grid[0] > narrowGrid;
-  syntax::CompileRequest request =
+  language::CompileRequest request =
       launch.kernel->compileRequest(launch.args, launch.constexprs, options);
   request.assembler.clear(); // with a cubin where there is a ptxas
   return request;
@@ -75,7 +76,7 @@ public:
 private:
   void compileTogether(const std::vector<tune::Candidate> &some) const {
     try {
-      std::vector<syntax::CompileRequest> requests;
+      std::vector<language::CompileRequest> requests;
       for (const tune::Candidate &candidate : some)
         requests.push_back(requestOf(job, candidate));
       runtime::CompileService::instance().getAll(requests);

@@ -24,10 +24,11 @@ struct CandidatesJob {
 };
 
 // Adds to each packed case the configurations of its search space
-// (autotune/SearchSpace.h), compiled for the target; of cases with one key of a
-// table, to the one of the largest grid. What does not compile, or not in time,
-// is kept with the reason. `say` gets a line for each. Gives the number of
-// cases that cannot be tuned at all. Throws Error where no kernel matches.
+// (autotune/search/SearchSpace.h), compiled for the target; of cases with one
+// key of a table, to the one of the largest grid. What does not compile, or not
+// in time, is kept with the reason. `say` gets a line for each. Gives the
+// number of cases that cannot be tuned at all. Throws Error where no kernel
+// matches.
 size_t packCandidates(const CandidatesJob &job,
                       const std::function<void(const std::string &)> &say);
 

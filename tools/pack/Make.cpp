@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/pack/Make.h"
 
-#include "compiler/syntax/CudaSource.h"
-#include "compiler/syntax/Manifest.h"
-#include "runtime/compile/Kept.h"
+#include "language/CudaSource.h"
+#include "language/Manifest.h"
+#include "runtime/compile/CompiledFile.h"
 #include "runtime/launch/FindFile.h"
 #include "runtime/pack/PackFile.h"
 #include "support/BuildId.h"
@@ -24,7 +24,7 @@
 namespace tessera::tools {
 
 namespace fs = std::filesystem;
-using syntax::CompileRequest;
+using language::CompileRequest;
 
 namespace {
 
@@ -103,9 +103,9 @@ runtime::PackKernel kernelOf(const CompileRequest &request) {
   kernel.name = request.kernel;
   kernel.text = sha256Hex(request.text);
   kernel.manifest = Json::object();
-  if (!syntax::isCudaSource(request.file)) {
+  if (!language::isCudaSource(request.file)) {
     kernel.manifest = parseJson(
-        syntax::manifestJson(*syntax::Program::loadFile(request.file)),
+        language::manifestJson(*language::Program::loadFile(request.file)),
         "manifest");
     kernel.manifest["file"] = kernel.file;
   }

@@ -8,7 +8,7 @@
 #include "support/File.h"
 #include "support/Process.h"
 #include "tools/commands/TrainProgram.h"
-#include "trainer/Config.h"
+#include "trainer/settings/Config.h"
 
 #include <sstream>
 

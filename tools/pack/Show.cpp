@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/pack/Show.h"
 
+#include "autotune/table/TuneTable.h"
 #include "runtime/pack/Pack.h"
-#include "runtime/tune/TuneTable.h"
 #include "support/BuildId.h"
 #include "support/GpuTarget.h"
 

@@ -7,7 +7,7 @@
 
 namespace tessera::tools {
 
-// Of the events of a trace (trainer/Trace.h), in milliseconds:
+// Of the events of a trace (trainer/observe/Trace.h), in milliseconds:
 //
 // {"steps": [{"name", "ms", "phases": {name: ms}}...], in order,
 //  "phases": [{"name", "ms", "kernels_ms", "gemms_ms"}...], of all steps,

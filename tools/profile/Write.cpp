@@ -21,7 +21,7 @@
 namespace tessera::tools {
 
 namespace fs = std::filesystem;
-using syntax::CompileRequest;
+using language::CompileRequest;
 
 NewFolder::NewFolder(const fs::path &given) : name(given.lexically_normal()) {
   if (!name.has_filename())

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "tools/profile/Run.h"
+#include "tools/profile/TracedRun.h"
 
 #include <filesystem>
 #include <string>

@@ -1,5 +1,7 @@
 // tools/sim/LaunchOptions.cpp - what `analyze` and `debug` launch on the
-// simulator. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// simulator.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/sim/LaunchOptions.h"
 
 #include "support/Error.h"

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "runtime/cases/SimLaunch.h"
+#include "replay/SimLaunch.h"
 
 #include <CLI/CLI.hpp>
 

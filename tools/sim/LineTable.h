@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "runtime/sim/Report.h"
+#include "simulator/Findings.h"
 
 #include <cstdint>
 #include <map>

@@ -1,9 +1,10 @@
 // tools/sim/NamedValue.cpp - values of a kernel by their names.
-// Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/sim/NamedValue.h"
 
-#include "compiler/syntax/Lexer.h"
-#include "compiler/syntax/Parser.h"
+#include "language/Lexer.h"
+#include "language/Parser.h"
 #include "support/Error.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 
 namespace tessera::tools {
 
-using namespace syntax;
+using namespace language;
 
 namespace {
 

@@ -1,5 +1,6 @@
 // tools/sim/NamedValue.h - values of a kernel by their names: a print that is
-// added behind a line, and what it wrote. Copyright the tessera authors.
+// added behind a line, and what it wrote.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,9 +1,10 @@
 // tools/sim/Registers.cpp - registers that a watched line wrote, as numbers,
-// tables and tiles. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// tables and tiles.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/sim/Registers.h"
 
-#include "runtime/sim/arith/Bits.h"
+#include "simulator/arith/Bits.h"
 #include "support/Error.h"
 #include "support/Names.h"
 

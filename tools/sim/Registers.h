@@ -1,10 +1,11 @@
 // tools/sim/Registers.h - registers that a watched line wrote, as numbers,
-// tables and tiles. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// tables and tiles.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "dialect/layout/LinearLayout.h"
-#include "runtime/sim/Watch.h"
+#include "simulator/Watch.h"
 #include "support/Json.h"
 
 #include <optional>

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/sim/SassLines.h"
 
-#include "codegen/gpu/report/Listing.h"
+#include "ptx/Listing.h"
 #include "tools/inspect/Source.h"
 
 #include <algorithm>
@@ -28,10 +28,10 @@ std::string instructionText(const std::string &line) {
 
 std::vector<SassLine> sassLines(std::string_view sass) {
   const std::vector<std::string> rows = linesOf(sass);
-  const codegen::Listing listing = codegen::readSass(sass);
+  const ptx::Listing listing = ptx::readSass(sass);
   std::map<std::tuple<bool, std::string, uint32_t>, SassLine> byLine;
-  for (const codegen::Instruction &instruction : listing.code) {
-    const codegen::SourcePlace place = instruction.inner;
+  for (const ptx::ListedInstruction &instruction : listing.code) {
+    const ptx::SourcePlace place = instruction.inner;
     const std::string file =
         place.line ? listing.files.at(place.file) : std::string();
     SassLine &line = byLine[{file.empty(), file, place.line}];

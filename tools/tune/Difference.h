@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "runtime/tune/TuneTable.h"
+#include "autotune/table/TuneTable.h"
 
 #include <string>
 

@@ -1,10 +1,11 @@
 // tools/tune/Landscape.h - every configuration that was timed beside the one
-// that was chosen. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// that was chosen.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "autotune/Times.h"
-#include "runtime/tune/TuneTable.h"
+#include "autotune/search/Times.h"
+#include "autotune/table/TuneTable.h"
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 // tools/tune/LandscapePage.cpp - landscapes of configurations as HTML.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/tune/Stale.h"
+#include "autotune/choice/StaleEntries.h"
 #include "tools/inspect/Page.h"
 #include "tools/tune/Landscape.h"
 #include "tools/tune/Show.h"

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/tune/OnCuda.h"
 
-#include "autotune/TableFile.h"
+#include "autotune/search/TableFile.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Process.h"

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "autotune/Search.h"
+#include "autotune/search/Search.h"
 #include "tools/tune/Request.h"
 
 namespace tessera::tools {

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/tune/Recorded.h"
 
-#include "runtime/cases/Case.h"
+#include "replay/Case.h"
 #include "support/Error.h"
 #include "support/Options.h"
 #include "support/Process.h"

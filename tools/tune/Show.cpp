@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/tune/Show.h"
 
-#include "autotune/Times.h"
-#include "runtime/tune/Stale.h"
+#include "autotune/choice/StaleEntries.h"
+#include "autotune/search/Times.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -6,9 +6,9 @@
 #include "support/Error.h"
 #include "support/Hash.h"
 #include "support/Process.h"
-#include "trainer/Config.h"
 #include "trainer/data/PreparedFolder.h"
 #include "trainer/data/TextKind.h"
+#include "trainer/settings/Config.h"
 
 #include <algorithm>
 #include <chrono>

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/Order.h"
 
-#include "trainer/Config.h"
-#include "trainer/Random.h"
+#include "trainer/loop/Random.h"
+#include "trainer/settings/Config.h"
 
 namespace tessera::trainer {
 namespace {

@@ -5,12 +5,12 @@
 
 #include "support/Error.h"
 #include "support/File.h"
-#include "trainer/Random.h"
 #include "trainer/data/Corpus.h"
 #include "trainer/data/DocumentIndex.h"
 #include "trainer/data/Parquet.h"
 #include "trainer/data/ShardWriter.h"
 #include "trainer/data/TextFiles.h"
+#include "trainer/loop/Random.h"
 #include "trainer/tokenizer/Tokenizer.h"
 #include "trainer/tokenizer/VocabularyTrainer.h"
 

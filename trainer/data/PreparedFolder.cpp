@@ -1,5 +1,6 @@
 // trainer/data/PreparedFolder.cpp - makes shards once, under a name that tells
-// what of. Copyright the tessera authors.
+// what of.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/PreparedFolder.h"
 

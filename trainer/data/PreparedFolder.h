@@ -1,5 +1,6 @@
 // trainer/data/PreparedFolder.h - shards of documents that a run names as they
-// are. Copyright the tessera authors.
+// are.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

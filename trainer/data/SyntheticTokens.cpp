@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/SyntheticTokens.h"
 
-#include "trainer/Random.h"
+#include "trainer/loop/Random.h"
 
 #include <cmath>
 

@@ -1,5 +1,6 @@
 // trainer/data/SyntheticTokens.h - tokens that are computed, for trials without
-// data. Copyright the tessera authors.
+// data.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

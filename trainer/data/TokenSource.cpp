@@ -4,7 +4,7 @@
 #include "trainer/data/TokenSource.h"
 
 #include "support/Error.h"
-#include "trainer/Config.h"
+#include "trainer/settings/Config.h"
 
 #include <fmt/format.h>
 

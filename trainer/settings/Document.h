@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "trainer/Config.h"
+#include "trainer/settings/Config.h"
 
 #include <string>
 

@@ -1,5 +1,7 @@
 // trainer/settings/NsaVibe.cpp - files of settings that were written for
-// nsa-vibe. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// nsa-vibe.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "trainer/settings/NsaVibe.h"
 
 #include "trainer/settings/Setting.h"

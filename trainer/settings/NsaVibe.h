@@ -1,8 +1,10 @@
 // trainer/settings/NsaVibe.h - files of settings that were written for
-// nsa-vibe. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// nsa-vibe.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "trainer/Config.h"
+#include "trainer/settings/Config.h"
 
 #include <string>
 

@@ -1,5 +1,6 @@
 // trainer/settings/Variables.cpp - which variables count, and which must not be
-// set. Copyright the tessera authors.
+// set.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/settings/Variables.h"
 

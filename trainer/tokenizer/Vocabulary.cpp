@@ -1,5 +1,6 @@
 // trainer/tokenizer/Vocabulary.cpp - reads and writes files of tokens, merges
-// and ranks. Copyright the tessera authors.
+// and ranks.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/tokenizer/Vocabulary.h"
 

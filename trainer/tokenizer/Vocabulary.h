@@ -1,5 +1,6 @@
 // trainer/tokenizer/Vocabulary.h - tokens and merges of a byte-pair encoding,
-// read from files that others wrote. Copyright the tessera authors.
+// read from files that others wrote.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,5 +1,7 @@
 // trainer/tokenizer/WordSplitter.h - text into the words that merges stay
-// inside. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// inside.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

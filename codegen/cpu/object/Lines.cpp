@@ -1,5 +1,7 @@
 // codegen/cpu/object/Lines.cpp - lines of the kernel's source, kept to the
-// object. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// object.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/object/Lines.h"
 
 #include "support/InternalError.h"
@@ -16,7 +18,7 @@
 
 #include <algorithm>
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 void keepLines(mlir::ModuleOp module) {
   mlir::PassManager passes(module.getContext(),
@@ -95,4 +97,4 @@ LineTable linesOf(const std::string &object, const std::string &entry) {
   return table;
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

@@ -1,5 +1,7 @@
 // codegen/cpu/object/Link.cpp - the linker, in-process, and a look into ELF
-// files. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// files.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/object/Link.h"
 
 #include "support/Error.h"
@@ -19,7 +21,7 @@
 
 LLD_HAS_DRIVER(elf)
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 namespace {
 
 // A file in memory with a path: the linker reads files only.
@@ -174,4 +176,4 @@ std::string linkSharedObject(const std::string &object,
   return (*linked)->getBuffer().str();
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

@@ -1,5 +1,7 @@
 // codegen/cpu/object/Object.cpp - a module in the LLVM dialect to a shared
-// object. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// object.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/object/Object.h"
 
 #include "codegen/cpu/object/Lines.h"
@@ -39,7 +41,7 @@
 #include <algorithm>
 #include <memory>
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 namespace {
 
 // What LLVM may call for a long copy or fill, whatever it is told. The string
@@ -380,4 +382,4 @@ SharedObject emitSharedObject(mlir::ModuleOp module,
   return result;
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

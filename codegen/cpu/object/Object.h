@@ -1,5 +1,7 @@
 // codegen/cpu/object/Object.h - a module in the LLVM dialect to a shared
-// object. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// object.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "support/CpuTarget.h"
@@ -12,7 +14,7 @@ namespace mlir {
 class ModuleOp;
 } // namespace mlir
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 struct ObjectOptions {
   CpuTarget target;
@@ -47,4 +49,4 @@ struct SharedObject {
 SharedObject emitSharedObject(mlir::ModuleOp module,
                               const ObjectOptions &options);
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

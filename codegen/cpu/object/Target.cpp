@@ -14,7 +14,7 @@
 
 #include <mutex>
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 static const llvm::Target &x86Target(const llvm::Triple &triple) {
   static std::once_flag once;
@@ -69,4 +69,4 @@ void prepareModule(llvm::Module &module, const llvm::TargetMachine &machine,
   }
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

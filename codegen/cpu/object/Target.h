@@ -12,7 +12,7 @@ class Module;
 class TargetMachine;
 } // namespace llvm
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 // Position-independent code, full optimization, no builtin library functions,
 // products and sums fused only where both carry the contract flag.
@@ -25,4 +25,4 @@ createTargetMachine(const CpuTarget &target);
 void prepareModule(llvm::Module &module, const llvm::TargetMachine &machine,
                    const CpuTarget &target);
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

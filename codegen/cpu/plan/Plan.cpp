@@ -13,7 +13,7 @@
 
 using namespace mlir;
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 static bool isTensor(Value value) {
   return isa<RankedTensorType>(value.getType());
@@ -476,4 +476,4 @@ void Plan::place() {
   }
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

@@ -16,7 +16,7 @@
 
 #include <vector>
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 /// A row-major array in scratch memory.
 struct Buffer {
@@ -122,4 +122,4 @@ bool isCheap(mlir::Operation *op);
 /// Whether `op` has an operand or a result that is a tensor.
 bool touchesTensors(mlir::Operation *op);
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

@@ -12,7 +12,7 @@
 
 using namespace mlir;
 
-namespace tessera::codegen {
+namespace tessera::codegen::cpu {
 
 // Four lanes are the shortest vector of the instruction.
 static constexpr int64_t kLeastColumns = 4;
@@ -115,4 +115,4 @@ void Plan::assignPacked(func::FuncOp function) {
   });
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::cpu

@@ -7,7 +7,7 @@
 
 #include "llvm/ADT/StringRef.h"
 
-namespace tessera::codegen {
+namespace tessera::codegen::gpu {
 
 /// Module attribute (i64): bytes of shared memory that a block needs.
 inline constexpr llvm::StringLiteral kSharedBytesAttr = "tessera.shared_bytes";
@@ -33,4 +33,4 @@ struct GpuOptions {
   bool swapOperands = false; // tessera-swap-operands
 };
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::gpu

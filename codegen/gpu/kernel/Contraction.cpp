@@ -3,15 +3,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/kernel/Contraction.h"
 
-#include "codegen/cpu/math/Math.h"
 #include "codegen/gpu/kernel/Attributes.h"
+#include "codegen/math/Math.h"
 #include "dialect/tile/TileDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 
-namespace tessera::codegen {
+namespace tessera::codegen::gpu {
 
 // fma needs the flag on the sum and on the product: the sums decide.
 static bool isSum(Operation *op) {
@@ -34,4 +34,4 @@ void keepRoundings(Operation *op) {
   });
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::gpu

@@ -13,7 +13,7 @@ namespace mlir {
 class Operation;
 } // namespace mlir
 
-namespace tessera::codegen {
+namespace tessera::codegen::gpu {
 
 /// True if `op`, a sum, difference or product of floats, or a reduction or
 /// scan, gets the contract flag. What LLVM computes in another type than f32 in
@@ -25,4 +25,4 @@ bool mayContract(mlir::Operation *op);
 /// on each copy.
 void keepRoundings(mlir::Operation *op);
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::gpu

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/kernel/TileSizes.h"
 
-#include "codegen/Where.h"
+#include "codegen/SourceLines.h"
 #include "dialect/tile/TileDialect.h"
 #include "support/Error.h"
 
@@ -14,7 +14,7 @@
 
 using namespace mlir;
 
-namespace tessera::codegen {
+namespace tessera::codegen::gpu {
 
 int64_t tileBytes(Type tensor) {
   auto type = cast<RankedTensorType>(tensor);
@@ -61,4 +61,4 @@ void checkTileSizes(ModuleOp module, const GpuOptions &options) {
                   std::to_string(options.target.threadsPerBlock / 32) + ")");
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::gpu

@@ -12,7 +12,7 @@ namespace mlir {
 class ModuleOp;
 } // namespace mlir
 
-namespace tessera::codegen {
+namespace tessera::codegen::gpu {
 
 using tile::bytesInMemory;
 
@@ -36,4 +36,4 @@ inline constexpr int64_t kMostUnrolledProducts = 1024;
 /// larger tile; its tensors have layouts.
 void checkTileSizes(mlir::ModuleOp module, const GpuOptions &options);
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::gpu

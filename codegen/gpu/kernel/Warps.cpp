@@ -8,7 +8,7 @@
 
 using namespace mlir;
 
-namespace tessera::codegen {
+namespace tessera::codegen::gpu {
 
 GpuOptions withWarpsOf(ModuleOp module, GpuOptions options) {
   if (auto warps = module->getAttrOfType<IntegerAttr>(kNumWarpsAttr))
@@ -16,4 +16,4 @@ GpuOptions withWarpsOf(ModuleOp module, GpuOptions options) {
   return options;
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::gpu

@@ -9,7 +9,7 @@ namespace mlir {
 class ModuleOp;
 } // namespace mlir
 
-namespace tessera::codegen {
+namespace tessera::codegen::gpu {
 
 /// Module attribute (i64): the warps of a block, where they are fewer than
 /// num_warps. tessera-trim-warps sets it.
@@ -19,4 +19,4 @@ inline constexpr llvm::StringLiteral kNumWarpsAttr = "tessera.num_warps";
 /// launched with 32 threads for each.
 GpuOptions withWarpsOf(mlir::ModuleOp module, GpuOptions options);
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::gpu

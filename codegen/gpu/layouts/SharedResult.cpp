@@ -1,5 +1,7 @@
 // codegen/gpu/layouts/SharedResult.cpp - reductions whose lanes share the
-// result. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// result.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/layouts/SharedResult.h"
 
 #include "codegen/gpu/layouts/Transfer.h"

@@ -1,5 +1,6 @@
 // codegen/gpu/layouts/SwapOperands.cpp - products with few rows as products
-// with few columns. Copyright the tessera authors.
+// with few columns.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/passes/Passes.h"
 #include "dialect/tile/DotInstruction.h"

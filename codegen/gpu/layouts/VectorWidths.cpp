@@ -1,5 +1,7 @@
 // codegen/gpu/layouts/VectorWidths.cpp - how much a lane loads or stores at
-// once. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// once.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/kernel/Attributes.h"
 #include "codegen/gpu/layouts/Access.h"
 #include "codegen/gpu/layouts/Traffic.h"

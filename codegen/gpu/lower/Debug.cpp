@@ -4,7 +4,7 @@
 //
 // vprintf and __assertfail are provided by the driver (CUDA C++ Programming
 // Guide, "Formatted Output", "Assertion") and by the simulator.
-#include "codegen/Where.h"
+#include "codegen/SourceLines.h"
 #include "codegen/gpu/lower/Emitter.h"
 #include "codegen/gpu/lower/Families.h"
 

@@ -2,11 +2,11 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/analysis/AxisInfo.h"
-#include "codegen/cpu/math/Math.h"
 #include "codegen/gpu/kernel/Contraction.h"
 #include "codegen/gpu/lower/Address.h"
 #include "codegen/gpu/lower/Emitter.h"
 #include "codegen/gpu/lower/Families.h"
+#include "codegen/math/Math.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/Emitter.h"
 
-#include "codegen/Where.h"
+#include "codegen/SourceLines.h"
 #include "codegen/gpu/lower/Families.h"
 #include "codegen/gpu/lower/LowersToLlvm.h"
 #include "support/Error.h"
@@ -245,7 +245,7 @@ llvm::Value *Emitter::shared(int64_t offset) {
 
 int64_t Emitter::scratchOffset(Operation *op) {
   auto attr = op->getAttrOfType<IntegerAttr>(tile::kScratchOffsetAttr);
-  assert(attr && "tessera-shared-places has not seen this operation");
+  assert(attr && "tessera-allocate-shared has not seen this operation");
   return attr.getInt();
 }
 

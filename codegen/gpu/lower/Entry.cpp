@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/Emitter.h"
 
-#include "codegen/Where.h"
+#include "codegen/SourceLines.h"
 #include "support/Error.h"
 
 #include "mlir/IR/BuiltinAttributes.h"

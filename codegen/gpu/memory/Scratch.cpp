@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/memory/Scratch.h"
 
-#include "codegen/Where.h"
+#include "codegen/SourceLines.h"
 #include "dialect/tile/TileDialect.h"
 #include "support/Error.h"
 
@@ -51,7 +51,7 @@ void checkSharedMemory(ModuleOp module, const GpuOptions &options) {
     throw Error(whereOf(homeless->getLoc()) +
                     ": error: " + homeless->getName().getStringRef().str() +
                     " has no place in shared memory",
-                "run tessera-shared-places before the lowering");
+                "run tessera-allocate-shared before the lowering");
   if (most > options.target.sharedPerBlock)
     throw Error(whereOf(largest->getLoc()) + ": error: the kernel needs " +
                     std::to_string(most) +

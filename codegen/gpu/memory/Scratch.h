@@ -37,7 +37,8 @@ int64_t dotScratchBytes(mlir::Operation *op, const GpuOptions &options);
 /// Of shared memory: the first byte and the end.
 using SharedPart = std::pair<int64_t, int64_t>;
 
-/// The place of a buffer or of an operation's scratch (tessera-shared-places).
+/// The place of a buffer or of an operation's scratch
+/// (tessera-allocate-shared).
 std::optional<SharedPart> sharedPartOf(mlir::Operation *op);
 
 /// Throws tessera::Error where something has no place in shared memory, or the

@@ -10,7 +10,7 @@
 
 using namespace mlir;
 
-namespace tessera::codegen {
+namespace tessera::codegen::gpu {
 
 // Shared memory of a block that leaves room for 16 warps on an SM, four for
 // each scheduler: with fewer, latencies show.
@@ -45,9 +45,9 @@ void addLayoutPasses(OpPassManager &passes, const GpuOptions &options) {
 
 void addMemoryPasses(OpPassManager &passes, const GpuOptions &options) {
   passes.addPass(gpu::createAsyncWaitsPass());
-  passes.addPass(gpu::createSharedPlacesPass(
+  passes.addPass(gpu::createAllocateSharedPass(
       {.numWarps = options.numWarps, .target = options.target.name}));
   passes.addPass(gpu::createMemoryBarriersPass());
 }
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::gpu

@@ -9,7 +9,7 @@ namespace mlir {
 class OpPassManager;
 } // namespace mlir
 
-namespace tessera::codegen {
+namespace tessera::codegen::gpu {
 
 /// From tile IR to tile IR in which every tensor has a layout, operands of dots
 /// lie in shared memory and barriers stand where they must.
@@ -19,4 +19,4 @@ void addLayoutPasses(mlir::OpPassManager &passes, const GpuOptions &options);
 /// how long waits for copies are, places in shared memory, barriers.
 void addMemoryPasses(mlir::OpPassManager &passes, const GpuOptions &options);
 
-} // namespace tessera::codegen
+} // namespace tessera::codegen::gpu

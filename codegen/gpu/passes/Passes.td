@@ -150,7 +150,7 @@ def AsyncWaitsPass : GpuPass<"tessera-async-waits"> {
   }];
 }
 
-def SharedPlacesPass : GpuPass<"tessera-shared-places"> {
+def AllocateSharedPass : GpuPass<"tessera-allocate-shared"> {
   let summary = "Give buffers and scratch their places in shared memory";
   let description = [{
     What is live at other times shares a place (`tile.scratch`, the first byte):

@@ -1,5 +1,6 @@
 // compiler/semantics/builtins/Assembly.cpp - inline assembly of one instruction
-// that has an operation. Copyright the tessera authors.
+// that has an operation.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernels name an instruction to get its speed. The operation here is at least

@@ -1,5 +1,7 @@
 // compiler/semantics/builtins/Casts.cpp - casts, types made from types and
-// names. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// names.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Builtins.h"
 
 namespace tessera::semantics {

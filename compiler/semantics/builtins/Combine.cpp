@@ -1,5 +1,7 @@
 // compiler/semantics/builtins/Combine.cpp - reductions, scans by a helper;
-// sort. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// sort.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Builtins.h"
 
 #include "dialect/tile/TileDialect.h"

@@ -1,7 +1,7 @@
 // compiler/semantics/builtins/Math.cpp - elementwise functions.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/cpu/math/Math.h"
+#include "codegen/math/Math.h"
 #include "compiler/semantics/Builtins.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

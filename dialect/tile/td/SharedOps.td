@@ -1,4 +1,5 @@
-// dialect/tile/td/SharedOps.td - tiles in shared memory, copied in the background.
+// dialect/tile/td/SharedOps.td - tiles in shared memory, copied in the
+// background.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //

@@ -5,8 +5,8 @@
 
 #include "runtime/device/cpu/CpuModule.h"
 #include "runtime/device/cpu/Interrupt.h"
+#include "runtime/device/cpu/KernelOutput.h"
 #include "runtime/device/cpu/Parallel.h"
-#include "runtime/device/cpu/Report.h"
 #include "runtime/launch/LaunchDevice.h"
 #include "support/Error.h"
 
@@ -40,7 +40,7 @@ public:
             const std::vector<std::string> &parameters)
       : module(compiled.code, compiled.meta.symbol), name(kernel),
         scratchBytes(compiled.meta.scratchBytes), lines(compiled.meta.lines) {
-    for (const syntax::ArtifactParameter &parameter : compiled.meta.params)
+    for (const language::ArtifactParameter &parameter : compiled.meta.params)
       if (parameter.kind == "report")
         reports = true;
       else {

@@ -5,7 +5,7 @@
 
 #include "runtime/Kernel.h"
 #include "runtime/device/cpu/Interrupt.h"
-#include "runtime/device/cpu/Report.h"
+#include "runtime/device/cpu/KernelOutput.h"
 #include "runtime/device/cpu/ThreadPool.h"
 #include "support/Error.h"
 

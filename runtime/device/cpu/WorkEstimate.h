@@ -1,6 +1,7 @@
 // runtime/device/cpu/WorkEstimate.h - how long the programs of a kernel take:
 // decides which grids run on the calling thread alone.
-// Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>

@@ -143,4 +143,9 @@ loadStreamKernel(const CompiledKernel &compiled, const std::string &kernel,
   return std::make_shared<StreamKernel>(compiled, kernel, parameters, ordinal);
 }
 
+int multiprocessorCount(int ordinal) {
+  constexpr int attribute = 16; // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+  return cuda::Driver::instance(ordinal).attribute(attribute);
+}
+
 } // namespace tessera::runtime

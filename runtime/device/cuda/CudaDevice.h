@@ -15,6 +15,10 @@ void registerCudaDevices();
 // registered when they are first asked for. Throws Error where there is none.
 DeviceHandle cudaDevice(int ordinal);
 
+// Returns how many streaming multiprocessors the GPU has. Throws Error where
+// there is none.
+int multiprocessorCount(int ordinal);
+
 // A kernel of the device of one GPU. Throws Error for an artifact that does not
 // load or fit.
 std::shared_ptr<LoadedKernel>

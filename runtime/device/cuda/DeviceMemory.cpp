@@ -1,5 +1,7 @@
 // runtime/device/cuda/DeviceMemory.cpp - memory of a GPU that mirrors the
-// host's. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// host's.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/device/cuda/DeviceMemory.h"
 
 #include "support/Error.h"

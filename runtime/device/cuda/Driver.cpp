@@ -1,5 +1,7 @@
 // runtime/device/cuda/Driver.cpp - NVIDIA's driver, loaded when a GPU is
-// wanted. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// wanted.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/device/cuda/Driver.h"
 
 #include "runtime/device/cuda/Results.h"

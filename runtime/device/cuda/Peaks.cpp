@@ -1,5 +1,6 @@
 // runtime/device/cuda/Peaks.cpp - what a GPU can do at most.
-// Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/device/cuda/Peaks.h"
 
 namespace tessera::runtime::cuda {

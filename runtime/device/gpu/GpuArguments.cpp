@@ -1,9 +1,10 @@
 // runtime/device/gpu/GpuArguments.cpp - arguments of a launch as parameters of
-// a GPU kernel. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// a GPU kernel.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/device/gpu/GpuArguments.h"
 
-#include "compiler/syntax/Signature.h"
+#include "language/Signature.h"
 #include "runtime/launch/LoadedKernel.h"
 #include "support/Error.h"
 
@@ -39,11 +40,11 @@ bool holds(const Slot &slot, int64_t value) {
   return value >= -(int64_t(1) << (bits - 1)) && value < (int64_t(1) << bits);
 }
 
-GpuArguments::Kind kindOf(const syntax::ArgClass &type) {
+GpuArguments::Kind kindOf(const language::ArgClass &type) {
   using Kind = GpuArguments::Kind;
   if (type.pointer)
     return Kind::Pointer;
-  if (!syntax::isFloatElement(type.element))
+  if (!language::isFloatElement(type.element))
     return Kind::Integer;
   return type.element == "fp32"   ? Kind::Float32
          : type.element == "fp64" ? Kind::Float64
@@ -88,12 +89,12 @@ void GpuArguments::refuseGrid(const Grid &grid) const {
               "tessera compile --wide-grid");
 }
 
-GpuArguments::GpuArguments(const syntax::ArtifactMeta &meta,
+GpuArguments::GpuArguments(const language::ArtifactMeta &meta,
                            const std::string &kernel,
                            const std::vector<std::string> &parameters)
     : kernel(kernel), gridLimit(meta.gridLimit), disjoint(meta.disjoint) {
-  for (const syntax::ArtifactParameter &parameter : meta.params) {
-    const auto type = syntax::ArgClass::parse(parameter.type);
+  for (const language::ArtifactParameter &parameter : meta.params) {
+    const auto type = language::ArgClass::parse(parameter.type);
     const auto element = type ? dtypeFromText(type->element) : std::nullopt;
     if (!type || (type->pointer && !element))
       throw Error("the artifact of `" + kernel + "` has a parameter `" +
@@ -104,7 +105,7 @@ GpuArguments::GpuArguments(const syntax::ArtifactMeta &meta,
     slot.kind = kindOf(*type);
     slot.element = element.value_or(DType::FP32);
     slot.bytes =
-        type->pointer ? 8 : (syntax::elementBits(type->element) + 7) / 8;
+        type->pointer ? 8 : (language::elementBits(type->element) + 7) / 8;
     list.push_back(slot);
     texts.push_back({parameter.name, type->element});
   }

@@ -1,11 +1,12 @@
 // runtime/device/gpu/GpuArguments.h - arguments of a launch as parameters of a
-// GPU kernel. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// GPU kernel.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "runtime/Kernel.h"
 
-#include "compiler/syntax/Request.h"
+#include "language/Request.h"
 
 #include <array>
 #include <cstdint>
@@ -34,7 +35,7 @@ public:
   using Value = std::array<uint8_t, 8>;
 
   // Throws Error for metadata that does not fit the kernel's parameters.
-  GpuArguments(const syntax::ArtifactMeta &meta, const std::string &kernel,
+  GpuArguments(const language::ArtifactMeta &meta, const std::string &kernel,
                const std::vector<std::string> &parameters);
 
   const std::vector<Slot> &slots() const { return list; }

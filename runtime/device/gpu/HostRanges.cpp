@@ -1,6 +1,7 @@
 // runtime/device/gpu/HostRanges.cpp - host memory that the arguments of a
-// launch cover. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// launch cover.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/device/gpu/HostRanges.h"
 
 #include <algorithm>

@@ -1,5 +1,7 @@
 // runtime/device/gpu/HostRanges.h - host memory that the arguments of a launch
-// cover. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// cover.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

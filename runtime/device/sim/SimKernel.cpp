@@ -6,7 +6,7 @@
 #include "runtime/device/cpu/Parallel.h"
 #include "runtime/device/gpu/GpuArguments.h"
 #include "runtime/device/gpu/HostRanges.h"
-#include "runtime/sim/Sim.h"
+#include "simulator/Sim.h"
 #include "support/GpuTarget.h"
 #include "support/Options.h"
 #include "support/Progress.h"

@@ -1,5 +1,6 @@
 // tests/install/torch/main.cpp - launches a kernel by itself and one by an op,
-// and asks both for the count. Copyright the tessera authors.
+// and asks both for the count.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/from_blob.h>

@@ -1,4 +1,4 @@
-// RUN: tessera-opt %s -tessera-async-waits -tessera-shared-places -tessera-memory-barriers | FileCheck %s
+// RUN: tessera-opt %s -tessera-async-waits -tessera-allocate-shared -tessera-memory-barriers | FileCheck %s
 
 #row = #tile.linear<128, register = [], lane = [[1], [2], [4], [8], [16]], warp = [[32], [64]]>
 #memory = #tile.shared<128, offset = [[1], [2], [4], [8], [16], [32], [64]]>

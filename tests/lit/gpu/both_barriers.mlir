@@ -1,8 +1,8 @@
 // Barriers between global accesses and before scratch, decided on in one walk.
-// RUN: tessera-opt %s -tessera-async-waits -tessera-shared-places -tessera-memory-barriers > %t.once
+// RUN: tessera-opt %s -tessera-async-waits -tessera-allocate-shared -tessera-memory-barriers > %t.once
 // RUN: FileCheck %s --input-file=%t.once
 // Once more, it finds the same places and barriers.
-// RUN: tessera-opt %t.once -tessera-shared-places -tessera-memory-barriers | diff %t.once -
+// RUN: tessera-opt %t.once -tessera-allocate-shared -tessera-memory-barriers | diff %t.once -
 // RUN: tessera-opt %t.once -tessera-memory-barriers | diff %t.once -
 
 #row = #tile.linear<128, register = [], lane = [[1], [2], [4], [8], [16]], warp = [[32], [64]]>

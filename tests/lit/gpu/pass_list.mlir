@@ -15,7 +15,7 @@
 // CHECK-SAME: tessera-vector-widths
 // CHECK-SAME: tessera-pipeline-loops
 // CHECK-SAME: tessera-promote-operands
-// CHECK-SAME: tessera-async-waits,tessera-shared-places{{.*}},tessera-memory-barriers
+// CHECK-SAME: tessera-async-waits,tessera-allocate-shared{{.*}},tessera-memory-barriers
 // CHECK: lower: functions, LLVM IR
 // CHECK: emit: NVPTX for sm_80
 // UNKNOWN: `sm_81` is not a GPU target

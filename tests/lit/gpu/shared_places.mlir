@@ -1,6 +1,6 @@
 // What an operation had before is forgotten where it needs nothing now.
-// RUN: tessera-opt %s -tessera-shared-places | FileCheck %s
-// RUN: not tessera-opt %s -tessera-shared-places=target=sm_1 2>&1 | FileCheck %s --check-prefix=TARGET
+// RUN: tessera-opt %s -tessera-allocate-shared | FileCheck %s
+// RUN: not tessera-opt %s -tessera-allocate-shared=target=sm_1 2>&1 | FileCheck %s --check-prefix=TARGET
 
 // TARGET: error: {{.*}}sm_1
 

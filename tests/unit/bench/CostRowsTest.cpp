@@ -1,5 +1,6 @@
 // tests/unit/bench/CostRowsTest.cpp - the committed validation of the cost
-// model is that of the model, and docs show it. Copyright the tessera authors.
+// model is that of the model, and docs show it.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/cost/Rows.h"
 

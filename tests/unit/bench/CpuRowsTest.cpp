@@ -1,8 +1,9 @@
 // tests/unit/bench/CpuRowsTest.cpp - the cpu's orders of candidates against
-// their measured times. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
-#include "autotune/CpuModel.h"
-#include "autotune/CpuOrder.h"
+// their measured times.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/model/CpuModel.h"
+#include "autotune/model/CpuOrder.h"
 #include "support/File.h"
 #include "support/Json.h"
 

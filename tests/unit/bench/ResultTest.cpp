@@ -4,8 +4,8 @@
 #include "tools/bench/Result.h"
 #include "support/File.h"
 #include "tests/unit/support/TemporaryFolder.h"
+#include "tools/bench/DevicePeak.h"
 #include "tools/bench/Machine.h"
-#include "tools/bench/Peak.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,7 @@
 // tests/unit/codegen/DistinctElementsTest.cpp - tiles that name an address
-// twice. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// twice.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/analysis/DistinctElements.h"
 
 #include "tests/unit/codegen/AnalysisText.h"

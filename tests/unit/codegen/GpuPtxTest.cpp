@@ -2,10 +2,10 @@
 // that ptxas can do wrong.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/gpu/Ptx.h"
-#include "codegen/gpu/Target.h"
-#include "codegen/gpu/report/Listing.h"
-#include "codegen/gpu/report/Ptxas.h"
+#include "codegen/gpu/emit/Ptx.h"
+#include "codegen/gpu/emit/Target.h"
+#include "ptx/Listing.h"
+#include "ptx/Ptxas.h"
 #include "support/CudaTools.h"
 #include "support/Error.h"
 #include "support/File.h"
@@ -23,7 +23,8 @@
 #include <thread>
 
 using namespace tessera;
-using namespace tessera::codegen;
+using namespace tessera::codegen::gpu;
+using namespace tessera::ptx;
 
 namespace {
 
@@ -352,7 +353,7 @@ TEST_F(RealPtxas, CubinResourcesAndLines) {
   EXPECT_EQ(sass.counts[InstructionClass::StoreGlobal], 1u);
   EXPECT_EQ(sass.counts[InstructionClass::StoreShared], 1u);
   EXPECT_EQ(sass.files, std::vector<std::string>{"k.py"});
-  for (const Instruction &instruction : sass.code)
+  for (const ListedInstruction &instruction : sass.code)
     if (instruction.kind == InstructionClass::StoreShared) {
       EXPECT_EQ(instruction.place.line, 6u);
     }

@@ -1,15 +1,15 @@
 // tests/unit/codegen/GpuReportTest.cpp - listings of PTX and SASS, the report.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/gpu/report/Ptxas.h"
-#include "codegen/gpu/report/Report.h"
+#include "ptx/Ptxas.h"
+#include "ptx/ResourceReport.h"
 #include "support/Error.h"
 #include "tests/unit/codegen/GpuKernels.h"
 
 #include <gtest/gtest.h>
 
 using namespace tessera;
-using namespace tessera::codegen;
+using namespace tessera::ptx;
 using C = InstructionClass;
 
 TEST(GpuReport, Ptx) {

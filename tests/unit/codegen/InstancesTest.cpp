@@ -1,6 +1,8 @@
 // tests/unit/codegen/InstancesTest.cpp - every kernel of kernels/ lowers to
-// cpu. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
-#include "tests/unit/semantics/Instances.h"
+// cpu.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/compiler/semantics/Instances.h"
 #include "codegen/cpu/Lower.h"
 #include "codegen/cpu/object/Object.h"
 
@@ -32,19 +34,20 @@ size_t unreachable(const std::string &text) {
 TEST(CpuInstances, AllLower) {
   test::forInstances(
       KERNEL_DIR, 51,
-      [](mlir::ModuleOp module, const syntax::Instance &instance, auto &) {
-        codegen::lowerToCpu(module, codegen::cpuOptionsFor(CpuTarget()));
+      [](mlir::ModuleOp module, const language::Instance &instance, auto &) {
+        codegen::cpu::lowerToCpu(module,
+                                 codegen::cpu::cpuOptionsFor(CpuTarget()));
         EXPECT_TRUE(mlir::succeeded(mlir::verify(module)));
         auto scratch = module->getAttrOfType<mlir::IntegerAttr>(
-            codegen::kScratchBytesAttr);
+            codegen::cpu::kScratchBytesAttr);
         ASSERT_TRUE(scratch);
         // What a thread can be asked to set aside.
         EXPECT_LT(scratch.getInt(), 16 << 20) << instance.name;
         const size_t before = unreachable(module);
-        codegen::ObjectOptions options;
+        codegen::cpu::ObjectOptions options;
         options.keepLlvm = true;
         // Throws if the object needs a symbol from outside.
-        const auto object = codegen::emitSharedObject(module, options);
+        const auto object = codegen::cpu::emitSharedObject(module, options);
         EXPECT_FALSE(object.bytes.empty());
         // LLVM replaces code without a defined behaviour by `unreachable`.
         EXPECT_LE(unreachable(object.llvmText), before) << instance.name;

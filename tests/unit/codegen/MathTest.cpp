@@ -5,7 +5,7 @@
 // Each function is compiled as a kernel over an array and run on about a
 // million floats: a stride over all bit patterns, a dense sample of the range
 // where the function is interesting, and every special value.
-#include "codegen/cpu/math/Math.h"
+#include "codegen/math/Math.h"
 #include "codegen/cpu/ToLlvm.h"
 #include "codegen/cpu/object/Object.h"
 #include "tests/unit/codegen/LoadedKernel.h"
@@ -84,11 +84,11 @@ func.func @tessera_entry(%args: !llvm.ptr, %pid: !llvm.ptr, %grid: !llvm.ptr, %s
     EXPECT_TRUE(module) << text;
     mlir::PassManager passes(&context);
     passes.enableVerifier(true);
-    addLlvmPasses(passes, target);
+    cpu::addLlvmPasses(passes, target);
     EXPECT_TRUE(mlir::succeeded(passes.run(*module)));
-    ObjectOptions options;
+    cpu::ObjectOptions options;
     options.target = target;
-    return LoadedKernel(emitSharedObject(*module, options).bytes);
+    return LoadedKernel(cpu::emitSharedObject(*module, options).bytes);
   }
 
   template <typename T>

@@ -16,7 +16,7 @@
 #include <numeric>
 
 using namespace tessera;
-using namespace tessera::codegen;
+using namespace tessera::codegen::cpu;
 
 namespace {
 

@@ -1,5 +1,6 @@
 // tests/unit/codegen/PointerTilesTest.cpp - pointers that are not offsets from
-// one argument. Copyright the tessera authors.
+// one argument.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/codegen/TextKernel.h"
 

@@ -1,5 +1,6 @@
-// tests/unit/codegen/RegressionsTest.cpp - kernels that random testing found
-// to be wrong. Copyright the tessera authors.
+// tests/unit/codegen/RegressionsTest.cpp - kernels that random testing found to
+// be wrong.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/codegen/TextKernel.h"
 

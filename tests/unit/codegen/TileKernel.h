@@ -80,18 +80,19 @@ public:
   }
 
   int64_t scratchBytes = 0;
-  codegen::SharedObject object;
+  codegen::cpu::SharedObject object;
 
 private:
   void compile(mlir::ModuleOp module, const CpuTarget &target) {
-    codegen::lowerToCpu(module, codegen::cpuOptionsFor(target));
+    codegen::cpu::lowerToCpu(module, codegen::cpu::cpuOptionsFor(target));
     scratchBytes =
-        module->getAttrOfType<mlir::IntegerAttr>(codegen::kScratchBytesAttr)
+        module
+            ->getAttrOfType<mlir::IntegerAttr>(codegen::cpu::kScratchBytesAttr)
             .getInt();
-    codegen::ObjectOptions options;
+    codegen::cpu::ObjectOptions options;
     options.target = target;
     options.keepLlvm = options.keepAsm = true;
-    object = codegen::emitSharedObject(module, options);
+    object = codegen::cpu::emitSharedObject(module, options);
     loaded = std::make_unique<LoadedKernel>(object.bytes);
   }
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/Compile.h"
 #include "compiler/CompileParts.h"
-#include "compiler/syntax/Program.h"
+#include "language/Program.h"
 #include "support/CudaTools.h"
 #include "support/File.h"
 #include "support/Json.h"
@@ -20,8 +20,8 @@
 
 using namespace tessera;
 using compiler::compile;
-using syntax::CompileRequest;
-using syntax::CompileResult;
+using language::CompileRequest;
+using language::CompileResult;
 
 namespace {
 
@@ -71,7 +71,7 @@ TEST(CompileGpu, StagesAndMetadata) {
 // ptxas would work on it for minutes, and fail.
 TEST(CompileGpu, ATileThatNoThreadCanHold) {
   CompileRequest request = gpuRequest();
-  request.args.back().value = syntax::Value(int64_t(1) << 20);
+  request.args.back().value = language::Value(int64_t(1) << 20);
   const CompileResult result = compile(request);
   EXPECT_FALSE(result.ok);
   EXPECT_FALSE(result.defect);
@@ -81,7 +81,7 @@ TEST(CompileGpu, ATileThatNoThreadCanHold) {
         "255", "HINT: ", "num_warps"})
     EXPECT_TRUE(has(result.rendered, part)) << part << "\n" << result.rendered;
   // Four times as many threads share what fits.
-  request.args.back().value = syntax::Value(int64_t(1) << 15);
+  request.args.back().value = language::Value(int64_t(1) << 15);
   request.options.numWarps = 16;
   EXPECT_TRUE(compile(request).ok);
 }
@@ -103,7 +103,7 @@ def few_rows(A, B, C):
     tl.store(C + i * 64 + k[None, :], tl.dot(a, b))
 )";
   for (const char *name : {"A", "B", "C"})
-    request.args.push_back({name, syntax::ArgKind::Pointer, "*fp32:16", {}});
+    request.args.push_back({name, language::ArgKind::Pointer, "*fp32:16", {}});
   request.target = "sm_80";
   request.assembler = "none";
   request.emit = {"report"};
@@ -349,7 +349,7 @@ TEST(CompileGpu, ModulesLiveWhileTheContextIsRenewed) {
 // and no other module is in its context.
 TEST(CompileGpu, AModuleKeepsItsContext) {
   const CompileRequest request = gpuRequest();
-  const auto program = syntax::Program::load(request);
+  const auto program = language::Program::load(request);
   const compiler::KernelModule held(*program, request);
   const std::string text = compiler::printModule(*held);
   int others = 0;

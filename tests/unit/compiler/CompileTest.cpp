@@ -15,8 +15,8 @@
 
 using namespace tessera;
 using compiler::compile;
-using syntax::CompileRequest;
-using syntax::CompileResult;
+using language::CompileRequest;
+using language::CompileResult;
 
 namespace {
 

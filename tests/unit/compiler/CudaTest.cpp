@@ -1,8 +1,10 @@
 // tests/unit/compiler/CudaTest.cpp - CUDA C++ through NVRTC: code, places,
-// errors. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// errors.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "compiler/cuda/CompileCuda.h"
 #include "compiler/cuda/Nvrtc.h"
-#include "compiler/syntax/CudaSource.h"
+#include "language/CudaSource.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Json.h"
@@ -13,8 +15,8 @@
 #include <cstdlib>
 
 using namespace tessera;
-using syntax::CompileRequest;
-using syntax::CompileResult;
+using language::CompileRequest;
+using language::CompileResult;
 
 namespace {
 
@@ -65,8 +67,8 @@ protected:
   }
   std::string path() const { return (folder.path() / "scale.cu").string(); }
   CompileRequest request(const std::string &kernel = "scale") {
-    return syntax::makeCudaRequest(path(), kernel, {{"FACTOR", "3.0f"}},
-                                   "sm_80");
+    return language::makeCudaRequest(path(), kernel, {{"FACTOR", "3.0f"}},
+                                     "sm_80");
   }
   CompileResult compile(const CompileRequest &request) {
     CompileResult result;
@@ -128,8 +130,8 @@ TEST_F(Cuda, SameSourceSameBytesAnywhere) {
   TemporaryFolder other;
   writeFile(other.path() / "scale.cu", source);
   CompileRequest moved =
-      syntax::makeCudaRequest((other.path() / "scale.cu").string(), "scale",
-                              {{"FACTOR", "3.0f"}}, "sm_80");
+      language::makeCudaRequest((other.path() / "scale.cu").string(), "scale",
+                                {{"FACTOR", "3.0f"}}, "sm_80");
   EXPECT_EQ(moved.key(), request().key());
   CompileResult second = compile(moved);
   EXPECT_EQ(first.stages["ptx"], second.stages["ptx"]);
@@ -138,7 +140,8 @@ TEST_F(Cuda, SameSourceSameBytesAnywhere) {
 
 TEST_F(Cuda, DefinesAndTargetsAreInTheKey) {
   auto key = [&](const char *value, const char *target) {
-    return syntax::makeCudaRequest(path(), "scale", {{"FACTOR", value}}, target)
+    return language::makeCudaRequest(path(), "scale", {{"FACTOR", value}},
+                                     target)
         .key();
   };
   EXPECT_NE(key("3", "sm_80"), key("4", "sm_80"));
@@ -167,9 +170,10 @@ TEST_F(Cuda, WrongRequests) {
   CompileRequest old = request();
   old.target = "sm_10";
   EXPECT_NE(failure(old).find("NVRTC refuses the source"), std::string::npos);
-  EXPECT_THROW(syntax::makeCudaRequest(path(), "scale", {}, "cpu:x:0"), Error);
+  EXPECT_THROW(language::makeCudaRequest(path(), "scale", {}, "cpu:x:0"),
+               Error);
   try {
-    syntax::makeCudaRequest(path(), "scael", {}, "sm_80");
+    language::makeCudaRequest(path(), "scael", {}, "sm_80");
     FAIL();
   } catch (const Error &error) {
     EXPECT_EQ(error.hint, "did you mean `scale`?");
@@ -177,12 +181,12 @@ TEST_F(Cuda, WrongRequests) {
 }
 
 TEST(CudaSource, ReadsHeads) {
-  auto kernels = syntax::findCudaKernels(source);
+  auto kernels = language::findCudaKernels(source);
   ASSERT_EQ(kernels.size(), 2u);
   EXPECT_EQ(kernels[0].name, "scale");
   EXPECT_EQ(kernels[0].line, 3u);
   EXPECT_EQ(kernels[1].parameters[0].type, "*fp64");
-  kernels = syntax::findCudaKernels(
+  kernels = language::findCudaKernels(
       "__global__ void a() {}\n__global__ void b(std::int64_t n, const "
       "unsigned char *__restrict__ p, __half *h, struct Odd *o, Odd v);");
   ASSERT_EQ(kernels.size(), 2u);
@@ -190,8 +194,8 @@ TEST(CudaSource, ReadsHeads) {
   const char *types[] = {"i64", "*u8", "*fp16", "*i8", ""};
   for (int i = 0; i < 5; ++i)
     EXPECT_EQ(kernels[1].parameters[i].type, types[i]) << i;
-  EXPECT_TRUE(syntax::findCudaKernels("__global__").empty());
-  EXPECT_TRUE(syntax::findCudaKernels("__global__ void broken").empty());
+  EXPECT_TRUE(language::findCudaKernels("__global__").empty());
+  EXPECT_TRUE(language::findCudaKernels("__global__ void broken").empty());
 }
 
 } // namespace

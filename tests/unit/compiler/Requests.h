@@ -3,15 +3,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "compiler/syntax/Request.h"
+#include "language/Request.h"
 
 #include <string>
 
 namespace tessera {
 
 // Y[i] = exp(X[i]) * s for i < n. Line 8 is the load.
-inline syntax::CompileRequest scaledExpRequest() {
-  syntax::CompileRequest request;
+inline language::CompileRequest scaledExpRequest() {
+  language::CompileRequest request;
   request.file = "kernels/scaled_exp.py";
   request.kernel = "scaled_exp";
   request.text = R"(import triton
@@ -24,19 +24,19 @@ def scaled_exp(X, Y, s, n, BLOCK: tl.constexpr):
     x = tl.load(X + i, mask=i < n)
     tl.store(Y + i, tl.exp(x) * s, mask=i < n)
 )";
-  request.args = {
-      {"X", syntax::ArgKind::Pointer, "*fp32:16", {}},
-      {"Y", syntax::ArgKind::Pointer, "*fp32:16", {}},
-      {"s", syntax::ArgKind::Float, "fp32", {}},
-      {"n", syntax::ArgKind::Int, "i32", {}},
-      {"BLOCK", syntax::ArgKind::Constexpr, "", syntax::Value(int64_t(64))}};
+  request.args = {{"X", language::ArgKind::Pointer, "*fp32:16", {}},
+                  {"Y", language::ArgKind::Pointer, "*fp32:16", {}},
+                  {"s", language::ArgKind::Float, "fp32", {}},
+                  {"n", language::ArgKind::Int, "i32", {}},
+                  {"BLOCK", language::ArgKind::Constexpr, "",
+                   language::Value(int64_t(64))}};
   request.target = "cpu:x86-64-v3:0000";
   return request;
 }
 
 // The same with one more line, the ninth.
-inline syntax::CompileRequest requestWithLine(const std::string &line) {
-  syntax::CompileRequest request = scaledExpRequest();
+inline language::CompileRequest requestWithLine(const std::string &line) {
+  language::CompileRequest request = scaledExpRequest();
   size_t at = request.text.find("    tl.store");
   request.text.insert(at, "    " + line + "\n");
   return request;

@@ -69,31 +69,31 @@ TEST_F(WorkerTest, SaysWhichBuildItIs) {
 TEST_F(WorkerTest, AnswersOneRequestAfterAnother) {
   std::string request = scaledExpRequest().toJson();
   auto [json, artifact] = ask(request);
-  auto result = syntax::CompileResult::fromJson(json);
+  auto result = language::CompileResult::fromJson(json);
   ASSERT_TRUE(result.ok) << result.rendered;
   EXPECT_EQ(artifact.substr(0, 4), "\177ELF");
   EXPECT_EQ(phases, (std::vector<std::string>{"front end", "loops", "LLVM"}));
   auto [json2, artifact2] = ask(request);
   EXPECT_EQ(artifact, artifact2);
   double cold = result.timings["total"];
-  double warm = syntax::CompileResult::fromJson(json2).timings["total"];
+  double warm = language::CompileResult::fromJson(json2).timings["total"];
   std::printf("cold %.1f ms, warm %.1f ms\n", cold * 1e3, warm * 1e3);
 }
 
 TEST_F(WorkerTest, LivesOnAfterErrors) {
   for (const char *bad : {"", "{", "[]", "{}", "null", R"({"file": 3})"}) {
     auto [json, artifact] = ask(bad);
-    auto result = syntax::CompileResult::fromJson(json);
+    auto result = language::CompileResult::fromJson(json);
     EXPECT_FALSE(result.ok) << bad;
     EXPECT_FALSE(result.rendered.empty()) << bad;
     EXPECT_TRUE(artifact.empty());
   }
   auto [json, artifact] = ask(requestWithLine("y = x + nowhere").toJson());
-  auto result = syntax::CompileResult::fromJson(json);
+  auto result = language::CompileResult::fromJson(json);
   EXPECT_FALSE(result.ok);
   EXPECT_EQ(result.diagnostics.at(0).id, "UnknownName");
   EXPECT_TRUE(
-      syntax::CompileResult::fromJson(ask(scaledExpRequest().toJson()).first)
+      language::CompileResult::fromJson(ask(scaledExpRequest().toJson()).first)
           .ok);
 }
 
@@ -107,7 +107,7 @@ TEST_F(WorkerTest, SaysThatMemoryHasRunOut) {
     close(socket);
     SetUp();
     auto [json, artifact] = ask(scaledExpRequest().toJson());
-    auto result = syntax::CompileResult::fromJson(json);
+    auto result = language::CompileResult::fromJson(json);
     EXPECT_FALSE(result.ok);
     for (const char *part : {"kernels/scaled_exp.py: error: ", "80.0 MiB",
                              "HINT: ", "TESSERA_COMPILE_MEMORY"})

@@ -1,5 +1,6 @@
 // tests/unit/models/BlockMlpTest.cpp - the network that compresses blocks next
-// to its formula in fp64. Copyright the tessera authors.
+// to its formula in fp64.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "models/BlockMlp.h"
 

@@ -1,6 +1,7 @@
 // tests/unit/reference/GeometryTest.cpp - validation, counts, Eq. 9 weights and
-// read counters. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// read counters.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "reference/Geometry.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // tests/unit/reference/GoldenTest.cpp - selection, ranges and branch outputs
-// against golden values. Copyright the tessera authors.
+// against golden values.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "reference/Compression.h"
 #include "reference/Selection.h"

@@ -1,6 +1,7 @@
 // tests/unit/reference/GradientTest.cpp - explicit gradients against central
-// finite differences. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// finite differences.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "reference/Compression.h"
 #include "reference/Gating.h"
 #include "reference/Layers.h"

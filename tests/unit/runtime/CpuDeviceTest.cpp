@@ -1,6 +1,7 @@
 // tests/unit/runtime/CpuDeviceTest.cpp - tests of runtime/device/cpu: loading,
-// grids, threads. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// grids, threads.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "runtime/Kernel.h"
 #include "runtime/device/cpu/CpuModule.h"
 #include "runtime/device/cpu/Parallel.h"

@@ -1,5 +1,6 @@
 // tests/unit/runtime/GpuArgumentsTest.cpp - tests of
-// runtime/device/gpu/GpuArguments.h. Copyright the tessera authors.
+// runtime/device/gpu/GpuArguments.h.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/device/gpu/GpuArguments.h"
 
@@ -21,7 +22,7 @@ const std::vector<std::string> parameterNames = {
     "an_argument_with_a_long_name_m", "an_argument_with_a_long_name_s"};
 
 GpuArguments gpuArguments() {
-  syntax::ArtifactMeta meta;
+  language::ArtifactMeta meta;
   meta.params = {{parameterNames[0], "pointer", "*fp32:16"},
                  {parameterNames[1], "scalar", "i32"},
                  {parameterNames[2], "scalar", "i64:16"},
@@ -77,7 +78,7 @@ TEST(GpuArguments, MistakesNameTheArgument) {
 
 // Code for grids of 2^21 programs takes for granted that there are no more.
 TEST(GpuArguments, GridsThatTheCodeIsNotFor) {
-  syntax::ArtifactMeta meta;
+  language::ArtifactMeta meta;
   for (uint32_t programs : {1u, 1u << 21, (1u << 21) + 1, 0x7fffffffu}) {
     meta.gridLimit = 0;
     GpuArguments(meta, "kernel", {}).checkGrid({programs, 1, 1});
@@ -93,7 +94,7 @@ TEST(GpuArguments, GridsThatTheCodeIsNotFor) {
 
 // Memory of an argument that is copied ahead of stores to another one.
 TEST(GpuArguments, MemoryThatTheCodeTakesToBeApart) {
-  syntax::ArtifactMeta meta;
+  language::ArtifactMeta meta;
   const std::vector<std::string> names = {"X", "Y", "Z"};
   for (const std::string &name : names)
     meta.params.push_back({name, "pointer", "*fp32"});

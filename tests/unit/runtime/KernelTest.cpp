@@ -6,8 +6,8 @@
 // records the slots it was given.
 #include "runtime/Kernel.h"
 
-#include "compiler/syntax/Request.h"
-#include "runtime/cases/Device.h"
+#include "language/Request.h"
+#include "replay/Device.h"
 #include "runtime/launch/FindFile.h"
 #include "support/CpuTarget.h"
 #include "support/Error.h"

@@ -1,11 +1,12 @@
 // tests/unit/runtime/KeysTest.cpp - each field of a request and of a launch is
-// in its key. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// in its key.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 //
 // The structures are taken apart into as many names as they have fields: a new
 // field does not compile here before someone says whether it is in the key.
 #include "runtime/cache/Keys.h"
-#include "compiler/syntax/Request.h"
+#include "language/Request.h"
 #include "runtime/launch/KernelState.h"
 
 #include <gtest/gtest.h>
@@ -14,9 +15,9 @@
 #include <set>
 
 using namespace tessera;
-using syntax::ArgKind;
-using syntax::CompileRequest;
-using syntax::Value;
+using language::ArgKind;
+using language::CompileRequest;
+using language::Value;
 
 namespace {
 
@@ -216,7 +217,7 @@ protected:
   }
   std::string classes(const std::vector<Arg> &args) {
     std::string text;
-    for (const syntax::Argument &argument : state.request(args, {}, {}).args)
+    for (const language::Argument &argument : state.request(args, {}, {}).args)
       text += argument.type + "=" + argument.value.repr() + " ";
     return text;
   }
@@ -225,7 +226,7 @@ protected:
   }
 
   alignas(64) char memory[256] = {};
-  Kernel::State state{syntax::Program::load("k.py", launchSource), "k"};
+  Kernel::State state{language::Program::load("k.py", launchSource), "k"};
 };
 
 } // namespace

@@ -1,5 +1,6 @@
 // tests/unit/runtime/LaunchTableTest.cpp - tests of
-// runtime/launch/LaunchTable.h. Copyright the tessera authors.
+// runtime/launch/LaunchTable.h.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/launch/LaunchTable.h"
 

@@ -1,5 +1,6 @@
 // tests/unit/runtime/ListLaunchesTest.cpp - tests of
-// runtime/launch/ListLaunches.h. Copyright the tessera authors.
+// runtime/launch/ListLaunches.h.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/launch/ListLaunches.h"
 

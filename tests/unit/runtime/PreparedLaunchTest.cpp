@@ -1,5 +1,6 @@
 // tests/unit/runtime/PreparedLaunchTest.cpp - tests of PreparedLaunch of
-// runtime/Kernel.h. Copyright the tessera authors.
+// runtime/Kernel.h.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernels are "compiled" by the fake worker, as in KernelTest.cpp: its artifact

@@ -1,5 +1,6 @@
 // tests/unit/runtime/SecondRuntime.cpp - a library with a runtime of its own,
-// as libtessera_torch.so is. Copyright the tessera authors.
+// as libtessera_torch.so is.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/device/cpu/CpuModule.h"
 

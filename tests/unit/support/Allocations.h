@@ -1,5 +1,7 @@
 // tests/unit/support/Allocations.h - allocations of this program, counted and
-// limited. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// limited.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

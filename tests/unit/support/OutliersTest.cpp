@@ -1,5 +1,6 @@
 // tests/unit/support/OutliersTest.cpp - tests of support/Outliers.h.
-// Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "support/Outliers.h"
 
 #include <gtest/gtest.h>

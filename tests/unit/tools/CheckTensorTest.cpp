@@ -1,5 +1,6 @@
 // tests/unit/tools/CheckTensorTest.cpp - how tessera check compares tensors.
-// Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/check/Tensor.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 // tests/unit/tools/DebugCommandTest.cpp - tessera debug and tessera analyze,
-// from outside. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// from outside.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "support/File.h"
 #include "support/Json.h"
 #include "support/Process.h"

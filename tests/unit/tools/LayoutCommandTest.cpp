@@ -1,5 +1,6 @@
 // tests/unit/tools/LayoutCommandTest.cpp - tessera layout, as
-// docs/compiler/layouts.md shows it. Copyright the tessera authors.
+// docs/compiler/layouts.md shows it.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "support/File.h"
 #include "support/Process.h"

@@ -1,5 +1,6 @@
 // tests/unit/tools/StallsTest.cpp - estimated stalls, against cycles counted by
-// hand. Copyright the tessera authors.
+// hand.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/inspect/Stalls.h"
 
@@ -25,7 +26,7 @@ Waits waitsOf(const std::string &body, const std::string &target = "sm_80") {
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);)
     lines.push_back(line);
-  const codegen::Listing ptx = codegen::readPtx(text);
+  const ptx::Listing ptx = ptx::readPtx(text);
   const std::vector<tools::Stall> stalls =
       tools::estimateStalls(ptx, lines, target);
   EXPECT_EQ(stalls.size(), ptx.code.size());

@@ -1,6 +1,7 @@
 // tests/unit/tools/TuneCommandTest.cpp - tessera tune --show|--diff|--merge,
-// from outside. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// from outside.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "support/File.h"
 #include "support/Process.h"
 #include "tests/unit/support/TemporaryFolder.h"

@@ -1,5 +1,7 @@
 // tests/unit/tools/UsageTest.cpp - wrong and unusual command lines: what each
-// gives. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// gives.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "support/File.h"
 #include "support/Process.h"
 #include "tests/unit/support/TemporaryFolder.h"

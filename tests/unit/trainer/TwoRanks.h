@@ -4,7 +4,7 @@
 #pragma once
 
 #include "tests/unit/trainer/TestFolder.h"
-#include "trainer/DataParallel.h"
+#include "trainer/parallel/DataParallel.h"
 
 #include <exception>
 #include <functional>

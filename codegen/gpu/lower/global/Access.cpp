@@ -1,6 +1,7 @@
 // codegen/gpu/lower/global/Access.cpp - elements of a lane as words of an
-// instruction. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// instruction.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/global/Access.h"
 
 #include <algorithm>

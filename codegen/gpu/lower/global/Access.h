@@ -1,6 +1,7 @@
 // codegen/gpu/lower/global/Access.h - elements of a lane as words of an
-// instruction. Copyright the tessera authors. SPDX-License-Identifier:
-// Apache-2.0
+// instruction.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 //
 // Loads and stores move 1 to 16 bytes of a lane as 1, 2 or 4 words of 8 to 64
 // bits (PTX ISA, "ld", "st"). Elements below 32 bits are packed, the first in

@@ -1,5 +1,7 @@
 // codegen/gpu/lower/rows/AxisPlan.cpp - in which steps a tile is combined along
-// an axis. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// an axis.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/rows/AxisPlan.h"
 
 #include <bit>

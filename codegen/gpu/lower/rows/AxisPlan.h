@@ -1,5 +1,7 @@
 // codegen/gpu/lower/rows/AxisPlan.h - in which steps a tile is combined along
-// an axis. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// an axis.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 //
 // Split every basis of a layout into its part A along the axis and the rest K,
 // the row. A set of bits of the place with K = 0 moves along the axis only, so

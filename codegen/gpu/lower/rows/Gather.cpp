@@ -1,5 +1,7 @@
 // codegen/gpu/lower/rows/Gather.cpp - elements by index; how often values
-// occur. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// occur.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/rows/AxisPlan.h"
 #include "codegen/gpu/lower/rows/Sort.h"
 #include "codegen/gpu/lower/shared/ScratchArray.h"

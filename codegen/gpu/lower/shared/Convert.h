@@ -1,5 +1,7 @@
 // codegen/gpu/lower/shared/Convert.h - conversions for other operation
-// families. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// families.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "codegen/gpu/lower/Emitter.h"

@@ -1,5 +1,7 @@
 // codegen/gpu/lower/shared/Plans.cpp - conversions between layouts, planned
-// once. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// once.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/shared/Plans.h"
 
 #include "dialect/layout/ShapeOps.h"

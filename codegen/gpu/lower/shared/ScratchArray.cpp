@@ -1,5 +1,7 @@
 // codegen/gpu/lower/shared/ScratchArray.cpp - elements in shared memory by flat
-// words. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// words.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/shared/ScratchArray.h"
 
 using namespace mlir;

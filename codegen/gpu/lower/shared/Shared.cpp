@@ -1,5 +1,7 @@
 // codegen/gpu/lower/shared/Shared.cpp - tiles in shared memory, asynchronous
-// copies. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// copies.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/Emitter.h"
 #include "codegen/gpu/lower/Families.h"
 #include "codegen/gpu/lower/shared/SharedMemory.h"
@@ -52,7 +54,7 @@ static void emitCopy(Emitter &e, tile::AsyncCopyOp op) {
   int64_t unit = bytesInMemory(memory.getElement());
   int64_t vector = int64_t(op.getVector()), bytes = vector * unit;
   const Registers &pointers = e.get(op.getPtr());
-  SharedPlaces places(e, offsets, unit, e.scalar(op.getDst()));
+  SharedAddresses places(e, offsets, unit, e.scalar(op.getDst()));
   llvm::Value *first = e.isFirstReplica(layout);
   if (!first)
     first = e.b.getTrue();

@@ -1,5 +1,7 @@
 // codegen/gpu/lower/shared/SharedMemory.cpp - vectors and ldmatrix of shared
-// memory. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// memory.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/shared/SharedMemory.h"
 
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -92,8 +94,9 @@ llvm::Value *linearPart(Emitter &e, llvm::ArrayRef<Word> columns,
   return sum;
 }
 
-SharedPlaces::SharedPlaces(Emitter &e, const LinearLayout &map, int64_t unit,
-                           llvm::Value *base, const DynamicPart &dynamic)
+SharedAddresses::SharedAddresses(Emitter &e, const LinearLayout &map,
+                                 int64_t unit, llvm::Value *base,
+                                 const DynamicPart &dynamic)
     : e(e), map(map), unit(unit), base(base) {
   std::vector<Word> columns;
   for (Word column : map.columns())
@@ -113,7 +116,7 @@ SharedPlaces::SharedPlaces(Emitter &e, const LinearLayout &map, int64_t unit,
   part = e.b.CreateXor(part, linearPart(e, moved, dynamic.index));
 }
 
-llvm::Value *SharedPlaces::at(int64_t index) {
+llvm::Value *SharedAddresses::at(int64_t index) {
   Word place =
       map.apply(Word(index) << map.inStart(Dim::Register)) * Word(unit);
   // What meets the thread's own bits is XORed, once for all registers that
@@ -205,7 +208,7 @@ static llvm::Align alignmentOf(const SharedAccess &access) {
 void storeShared(Emitter &e, const SharedAccess &access,
                  llvm::ArrayRef<llvm::Value *> bits, int64_t iteration,
                  llvm::Value *base) {
-  SharedPlaces places(e, access.address, access.elementBits / 8, base);
+  SharedAddresses places(e, access.address, access.elementBits / 8, base);
   int64_t inIteration = spreadBits(iteration, access.iterationBits);
   for (int64_t i = 0; i < access.instructions(); ++i) {
     int64_t first = spreadBits(i, access.repeatBits);

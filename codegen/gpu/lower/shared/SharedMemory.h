@@ -54,11 +54,11 @@ struct DynamicPart {
 
 /// The places that a map (register, lane, warp) -> offset names for this
 /// thread.
-class SharedPlaces {
+class SharedAddresses {
 public:
   /// `base`: ptr addrspace(3) of offset 0; offsets count `unit` bytes.
-  SharedPlaces(Emitter &e, const layout::LinearLayout &map, int64_t unit,
-               llvm::Value *base, const DynamicPart &dynamic = {});
+  SharedAddresses(Emitter &e, const layout::LinearLayout &map, int64_t unit,
+                  llvm::Value *base, const DynamicPart &dynamic = {});
   /// Of a register number.
   llvm::Value *at(int64_t index);
 
@@ -95,7 +95,7 @@ private:
   Emitter &e;
   const layout::SharedAccess &access;
   int64_t inIteration;
-  SharedPlaces places;
+  SharedAddresses places;
 };
 
 /// All of them.

@@ -1,5 +1,7 @@
 // codegen/gpu/lower/shared/SmemTile.cpp - a tile in shared memory, read when it
-// is used. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// is used.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/lower/shared/SmemTile.h"
 
 #include "dialect/layout/ShapeOps.h"

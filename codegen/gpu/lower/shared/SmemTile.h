@@ -1,5 +1,7 @@
 // codegen/gpu/lower/shared/SmemTile.h - a tile in shared memory, read when it
-// is used. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// is used.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 //
 // The operand of a dot is read slice by slice along K between the tensor-core
 // instructions that use it (loadReadByDot, codegen/analysis/MemoryModel.h):

@@ -135,7 +135,7 @@ const Kind kinds[] = {{"i8", "i1", 1, 1},     {"i8", "i8", 1, 1},
 
 ConversionKind planned(const Kind &kind, const LinearLayout &src,
                        const LinearLayout &dst) {
-  codegen::GpuOptions options;
+  codegen::gpu::GpuOptions options;
   options.target = GpuTarget::parse("sm_80");
   return codegen::gpu::planOf(src, dst, kind.converted, options)->kind;
 }
@@ -219,7 +219,7 @@ TEST(GpuConvert, OperandsByLdmatrix) {
       for (bool first : {true, false}) {
         LinearLayout operand = first ? mmaOperandA(shape, {{2, 2}}, 2)
                                      : mmaOperandB(shape, {{2, 2}}, 2);
-        codegen::GpuOptions options;
+        codegen::gpu::GpuOptions options;
         options.target = GpuTarget::parse("sm_80");
         auto plan =
             codegen::gpu::planOf(flat(staged), flat(operand), 2, options);
@@ -259,7 +259,7 @@ TEST(GpuConvert, OperandsByLdmatrix) {
 TEST(GpuConvert, PlansAreRemembered) {
   const LinearLayout rows = blocked({64, 32}, {{1, 4}, {4, 8}, {4, 1}, {}}),
                      columns = blocked({64, 32}, {{4, 1}, {16, 2}, {1, 4}, {}});
-  const codegen::GpuOptions options;
+  const codegen::gpu::GpuOptions options;
   const auto plan = codegen::gpu::planOf(rows, columns, 4, options);
   EXPECT_EQ(codegen::gpu::planOf(rows, columns, 4, options), plan);
   EXPECT_NE(codegen::gpu::planOf(columns, rows, 4, options), plan);

@@ -38,7 +38,7 @@ protected:
   OwningOpRef<ModuleOp> module;
   llvm::LLVMContext llvmContext;
   llvm::Module llvmModule{"test", llvmContext};
-  codegen::GpuOptions options;
+  codegen::gpu::GpuOptions options;
   std::optional<codegen::gpu::Emitter> emitter;
 };
 

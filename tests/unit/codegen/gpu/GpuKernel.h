@@ -3,13 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "codegen/gpu/Lower.h"
-#include "codegen/gpu/Ptx.h"
+#include "codegen/gpu/emit/Ptx.h"
 #include "codegen/gpu/kernel/Warps.h"
+#include "codegen/gpu/lower/Lower.h"
 #include "codegen/gpu/passes/PassList.h"
 #include "codegen/gpu/passes/Passes.h"
 #include "dialect/tile/TileDialect.h"
-#include "runtime/sim/Sim.h"
+#include "simulator/Sim.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -109,32 +109,32 @@ public:
 
 private:
   void compile(mlir::ModuleOp module) {
-    codegen::GpuOptions options;
+    codegen::gpu::GpuOptions options;
     options.target = GpuTarget::parse(how.target);
     options.numWarps = how.numWarps;
     options.numStages = how.numStages;
     mlir::PassManager passes(module.getContext());
     if (how.assignLayouts) {
-      codegen::addLayoutPasses(passes, options);
+      codegen::gpu::addLayoutPasses(passes, options);
     } else {
       passes.addPass(codegen::gpu::createDotInstructionsPass());
-      codegen::addMemoryPasses(passes, options);
+      codegen::gpu::addMemoryPasses(passes, options);
     }
     if (mlir::failed(passes.run(module)))
       throw std::runtime_error("the layout passes failed");
     llvm::raw_string_ostream(layoutText) << *module;
     llvm::LLVMContext context;
-    auto code = codegen::lowerToLlvm(module, context, options);
+    auto code = codegen::gpu::lowerToLlvm(module, context, options);
     sharedBytes = uint32_t(
-        module->getAttrOfType<mlir::IntegerAttr>(codegen::kSharedBytesAttr)
+        module->getAttrOfType<mlir::IntegerAttr>(codegen::gpu::kSharedBytesAttr)
             .getInt());
-    numWarps = codegen::withWarpsOf(module, options).numWarps;
+    numWarps = codegen::gpu::withWarpsOf(module, options).numWarps;
     name = (*module.getOps<mlir::func::FuncOp>().begin()).getName().str();
     llvm::raw_string_ostream(llvmText) << *code;
-    codegen::PtxOptions ptxOptions;
+    codegen::gpu::PtxOptions ptxOptions;
     ptxOptions.target = options.target;
     ptxOptions.entry = name;
-    ptx = codegen::emitPtx(*code, ptxOptions).ptx;
+    ptx = codegen::gpu::emitPtx(*code, ptxOptions).ptx;
   }
 
   GpuKernelOptions how;

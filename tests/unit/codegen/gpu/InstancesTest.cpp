@@ -1,8 +1,10 @@
 // tests/unit/codegen/gpu/InstancesTest.cpp - every kernel of kernels/ becomes
-// PTX. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
-#include "tests/unit/semantics/Instances.h"
-#include "codegen/gpu/Lower.h"
-#include "codegen/gpu/Ptx.h"
+// PTX.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/compiler/semantics/Instances.h"
+#include "codegen/gpu/emit/Ptx.h"
+#include "codegen/gpu/lower/Lower.h"
 #include "codegen/gpu/passes/PassList.h"
 #include "compiler/Pipeline.h"
 #include "compiler/Tiles.h"
@@ -39,28 +41,28 @@ void checkTiles(mlir::ModuleOp module) {
 }
 
 std::string ptxOf(mlir::ModuleOp module, const std::string &kernel,
-                  const codegen::GpuOptions &options) {
+                  const codegen::gpu::GpuOptions &options) {
   mlir::PassManager passes(module.getContext());
   compiler::addTilePasses(passes);
-  codegen::addLayoutPasses(passes, options);
+  codegen::gpu::addLayoutPasses(passes, options);
   if (mlir::failed(passes.run(module)) || mlir::failed(mlir::verify(module)))
     throw Error("the passes failed");
   checkTiles(module);
   llvm::LLVMContext context;
-  auto code = codegen::lowerToLlvm(module, context, options);
-  codegen::PtxOptions ptx;
+  auto code = codegen::gpu::lowerToLlvm(module, context, options);
+  codegen::gpu::PtxOptions ptx;
   ptx.target = options.target;
   ptx.entry = kernel;
-  return codegen::emitPtx(*code, ptx).ptx;
+  return codegen::gpu::emitPtx(*code, ptx).ptx;
 }
 
 TEST(GpuInstances, AllBecomePtx) {
   const char *only = std::getenv("TESSERA_TEST_INSTANCE");
   test::forInstances(
       KERNEL_DIR, 51,
-      [&](mlir::ModuleOp module, const syntax::Instance &instance,
+      [&](mlir::ModuleOp module, const language::Instance &instance,
           const std::string &kernel) {
-        codegen::GpuOptions options;
+        codegen::gpu::GpuOptions options;
         options.target = GpuTarget::parse("sm_80");
         options.numWarps = int(instance.numWarps.value_or(4));
         options.numStages = int(instance.numStages.value_or(3));

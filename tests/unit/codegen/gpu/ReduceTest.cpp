@@ -1,5 +1,7 @@
 // tests/unit/codegen/gpu/ReduceTest.cpp - reductions on sim against plain
-// loops. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// loops.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/codegen/gpu/GpuKernel.h"
 #include "tests/unit/codegen/gpu/GpuTiles.h"
 

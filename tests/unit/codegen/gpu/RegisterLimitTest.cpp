@@ -1,9 +1,10 @@
 // tests/unit/codegen/gpu/RegisterLimitTest.cpp - how the register limit of
 // ptxas is chosen, with assemblers whose behaviour is known.
-// Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
-#include "codegen/gpu/RegisterLimit.h"
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/gpu/emit/RegisterLimit.h"
 
-#include "codegen/gpu/report/Listing.h"
+#include "ptx/Listing.h"
 #include "support/CudaTools.h"
 #include "support/Error.h"
 #include "support/File.h"
@@ -19,7 +20,8 @@
 #include <optional>
 #include <vector>
 
-namespace tessera::codegen {
+namespace tessera::codegen::gpu {
+using namespace ptx;
 namespace {
 
 const std::string text =
@@ -274,4 +276,4 @@ TEST_F(RegisterLimit, RealPtxasAgreesOnTheSize) {
 }
 
 } // namespace
-} // namespace tessera::codegen
+} // namespace tessera::codegen::gpu

@@ -1,7 +1,8 @@
 // tests/unit/codegen/gpu/SectorsTest.cpp - 32-byte sectors that layouts touch,
-// counted by the simulator. Copyright the tessera authors.
+// counted by the simulator.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "GpuKernel.h"
+#include "tests/unit/codegen/gpu/GpuKernel.h"
 
 #include <gtest/gtest.h>
 

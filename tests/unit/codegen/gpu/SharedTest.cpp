@@ -100,11 +100,11 @@ std::string refused(const std::function<void(mlir::PassManager &)> &add,
       op->setAttr("tile.scratch_bytes",
                   mlir::Builder(&context).getI64IntegerAttr(bytes));
     });
-  codegen::GpuOptions options;
+  codegen::gpu::GpuOptions options;
   options.target = GpuTarget::parse("sm_80");
   llvm::LLVMContext code;
   try {
-    codegen::lowerToLlvm(*module, code, options);
+    codegen::gpu::lowerToLlvm(*module, code, options);
   } catch (const Error &error) {
     return error.message;
   }
@@ -118,13 +118,13 @@ TEST(GpuShared, TheLoweringWantsWhatThePassesDecide) {
             }).find("has no place in shared memory"),
             std::string::npos);
   EXPECT_NE(refused([](auto &passes) {
-              passes.addPass(createSharedPlacesPass());
+              passes.addPass(createAllocateSharedPass());
             }).find("the wait has no number of groups to leave"),
             std::string::npos);
   auto all = [](mlir::PassManager &passes) {
-    codegen::GpuOptions options;
+    codegen::gpu::GpuOptions options;
     options.target = GpuTarget::parse("sm_80");
-    codegen::addMemoryPasses(passes, options);
+    codegen::gpu::addMemoryPasses(passes, options);
   };
   EXPECT_EQ(refused(all), "");
   EXPECT_EQ(refused(all, 2048), "");

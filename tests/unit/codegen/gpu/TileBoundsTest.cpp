@@ -1,5 +1,7 @@
 // tests/unit/codegen/gpu/TileBoundsTest.cpp - conditions of masks by brute
-// force. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// force.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 //
 // TileBounds writes a scalar under which a mask is true everywhere. Here the
 // mask and the scalar are evaluated for numbers from both ends of i32, where

@@ -1,5 +1,7 @@
 // tests/unit/dialect/layout/AlgebraTest.cpp - laws of the algebra on random
-// maps. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// maps.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "dialect/layout/LinearLayout.h"
 #include "tests/unit/dialect/layout/Random.h"
 

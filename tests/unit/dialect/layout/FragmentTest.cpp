@@ -1,11 +1,13 @@
 // tests/unit/dialect/layout/FragmentTest.cpp - constructors against the PTX
-// ISA. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// ISA.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 //
 // The simulator has the fragment formulas of the ISA (9.7.14.5) as divisions
 // and remainders of the lane; it executes instructions with them. The bases
 // here must name the same elements.
 #include "dialect/layout/RegisterLayouts.h"
-#include "runtime/sim/arith/Mma.h"
+#include "simulator/arith/Mma.h"
 
 #include <gtest/gtest.h>
 

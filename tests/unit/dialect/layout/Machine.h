@@ -8,7 +8,7 @@
 #pragma once
 
 #include "dialect/layout/Conversion.h"
-#include "runtime/sim/arith/Mma.h"
+#include "simulator/arith/Mma.h"
 
 #include <gtest/gtest.h>
 

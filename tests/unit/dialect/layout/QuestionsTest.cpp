@@ -1,6 +1,7 @@
 // tests/unit/dialect/layout/QuestionsTest.cpp - parts, orders and questions of
-// random maps, against enumeration of all places. Copyright the tessera
-// authors. SPDX-License-Identifier: Apache-2.0
+// random maps, against enumeration of all places.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "dialect/layout/ShapeOps.h"
 #include "tests/unit/dialect/layout/Random.h"
 

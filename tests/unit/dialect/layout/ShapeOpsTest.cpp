@@ -1,5 +1,7 @@
 // tests/unit/dialect/layout/ShapeOpsTest.cpp - shape operations on element
-// numbers. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// numbers.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 //
 // A tensor is the list of its elements; the operation is done on indices. A
 // place must hold after the operation what it held before.

@@ -1,5 +1,6 @@
 // tests/unit/dialect/layout/TeachingTest.cpp - the examples of
-// docs/compiler/layouts.md. Copyright the tessera authors.
+// docs/compiler/layouts.md.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "dialect/layout/Conversion.h"
 #include "dialect/layout/RegisterLayouts.h"

@@ -83,15 +83,15 @@ protected:
 
   // What the next compilations give, and what was asked for.
   Json values = Json::array();
-  std::vector<syntax::DiagnosticRecord> diagnostics;
-  std::vector<syntax::CompileRequest> requests;
+  std::vector<language::DiagnosticRecord> diagnostics;
+  std::vector<language::CompileRequest> requests;
   std::vector<int64_t> layoutShape;
 
   std::vector<Json> sent;
   int id = 0;
-  Backend backend = {[this](const syntax::CompileRequest &request) {
+  Backend backend = {[this](const language::CompileRequest &request) {
                        requests.push_back(request);
-                       syntax::CompileResult result;
+                       language::CompileResult result;
                        result.ok = diagnostics.empty();
                        result.diagnostics = diagnostics;
                        if (result.ok)

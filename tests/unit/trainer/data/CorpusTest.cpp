@@ -7,8 +7,8 @@
 #include "support/Hash.h"
 #include "tests/unit/trainer/TestFolder.h"
 #include "tests/unit/trainer/data/LlmCFile.h"
-#include "trainer/Config.h"
 #include "trainer/data/Prepare.h"
+#include "trainer/settings/Config.h"
 
 #include <cstdlib>
 #include <filesystem>

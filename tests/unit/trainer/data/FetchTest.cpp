@@ -1,5 +1,7 @@
 // tests/unit/trainer/data/FetchTest.cpp - files of a list, checked and gone on
-// with. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// with.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/Fetch.h"
 
 #include "support/Error.h"

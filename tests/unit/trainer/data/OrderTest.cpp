@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/Order.h"
 
-#include "trainer/Config.h"
+#include "trainer/settings/Config.h"
 
 #include <gtest/gtest.h>
 #include <set>

@@ -1,15 +1,16 @@
 // tests/unit/trainer/data/PackedRowsTest.cpp - documents found, fitted into
-// rows and read back. Copyright the tessera authors.
+// rows and read back.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/PackedRows.h"
 
-#include "LlmCFile.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "tests/unit/trainer/TestFolder.h"
-#include "trainer/Config.h"
+#include "tests/unit/trainer/data/LlmCFile.h"
 #include "trainer/data/Corpus.h"
 #include "trainer/data/ShardWriter.h"
+#include "trainer/settings/Config.h"
 
 #include <gtest/gtest.h>
 #include <map>

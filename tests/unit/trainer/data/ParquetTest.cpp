@@ -1,14 +1,16 @@
 // tests/unit/trainer/data/ParquetTest.cpp - what pyarrow wrote, good and
-// damaged. Copyright the tessera authors. SPDX-License-Identifier: Apache-2.0
+// damaged.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/Parquet.h"
 
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Process.h"
 #include "tests/unit/trainer/TestFolder.h"
-#include "trainer/Config.h"
 #include "trainer/data/Corpus.h"
 #include "trainer/data/Prepare.h"
+#include "trainer/settings/Config.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>

@@ -7,8 +7,8 @@
 #include "support/File.h"
 #include "tests/unit/trainer/TestFolder.h"
 #include "tests/unit/trainer/data/LlmCFile.h"
-#include "trainer/Config.h"
 #include "trainer/data/Corpus.h"
+#include "trainer/settings/Config.h"
 
 #include <gtest/gtest.h>
 

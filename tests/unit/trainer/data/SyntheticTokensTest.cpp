@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/SyntheticTokens.h"
 
-#include "trainer/Config.h"
 #include "trainer/data/TokenSource.h"
+#include "trainer/settings/Config.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

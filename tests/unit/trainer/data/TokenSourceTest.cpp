@@ -5,7 +5,7 @@
 #include "trainer/data/TokenSource.h"
 
 #include "support/Error.h"
-#include "trainer/Config.h"
+#include "trainer/settings/Config.h"
 
 #include <atomic>
 #include <future>

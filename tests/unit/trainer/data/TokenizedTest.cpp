@@ -1,13 +1,14 @@
 // tests/unit/trainer/data/TokenizedTest.cpp - documents as shards of a
-// tokenizer's tokens. Copyright the tessera authors.
+// tokenizer's tokens.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "LlmCFile.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "tests/unit/trainer/TestFolder.h"
-#include "trainer/Config.h"
+#include "tests/unit/trainer/data/LlmCFile.h"
 #include "trainer/data/Corpus.h"
 #include "trainer/data/Prepare.h"
+#include "trainer/settings/Config.h"
 #include "trainer/tokenizer/Tokenizer.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // tests/unit/trainer/tokenizer/VocabularyTest.cpp - files of tokens and merges:
-// read, written, refused; made from a text. Copyright the tessera authors.
+// read, written, refused; made from a text.
+// Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/tokenizer/Vocabulary.h"
 

@@ -1,0 +1,35 @@
+// autotune/choice/KernelKey.cpp - from launches to the keys of tables.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/choice/KernelKey.h"
+
+#include "runtime/launch/KernelState.h"
+
+namespace tessera::tune {
+
+TuneKey makeKey(const Kernel::State &kernel, std::span<const Arg> args,
+                const Constexprs &constexprs, int64_t sequence) {
+  kernel.checkCount(args.size());
+  TuneKey key;
+  const auto &[name, hash] = kernel.nameAndHash();
+  key.kernel = name;
+  key.textHash = hash;
+  for (const Arg &arg : args)
+    if (const Pointer *pointer = std::get_if<Pointer>(&arg))
+      key.dtypes.push_back(dtypeName(pointer->type));
+    else if (std::holds_alternative<std::nullptr_t>(arg))
+      key.dtypes.push_back("none");
+  key.constexprs = constexprs;
+  // They follow from the others.
+  for (const language::Heuristic &heuristic : kernel.info.heuristics)
+    key.constexprs.erase(heuristic.parameter);
+  key.bucket = bucketOf(sequence);
+  return key;
+}
+
+TuneKey makeKey(const Kernel &kernel, std::span<const Arg> args,
+                const Constexprs &constexprs, const LaunchOptions &options) {
+  return makeKey(kernel.internals(), args, constexprs, options.sequence);
+}
+
+} // namespace tessera::tune

@@ -1,0 +1,152 @@
+// autotune/choice/Tables.cpp - the tables that launches of this process go by.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/choice/Tables.h"
+
+#include "autotune/choice/FindTable.h"
+#include "autotune/choice/KernelKey.h"
+#include "autotune/choice/StaleEntries.h"
+#include "runtime/launch/KernelState.h"
+#include "support/Error.h"
+#include "support/Log.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <memory>
+#include <mutex>
+#include <set>
+
+namespace tessera::tune {
+
+namespace {
+
+// Read once by each device. What replaces a table leaves it in memory: launches
+// of other threads may still look into it.
+struct Slot {
+  std::atomic<bool> ready{false};
+  std::atomic<const UsedTable *> used{nullptr};
+};
+
+struct Tables {
+  std::mutex mutex;
+  std::array<Slot, 256> slots; // by LaunchDevice::number
+  std::vector<std::unique_ptr<UsedTable>> all;
+};
+
+Tables &tables() {
+  static auto *const made = new Tables;
+  return *made;
+}
+
+std::string listOf(const std::vector<StaleEntry> &stale) {
+  std::set<std::string> kernels;
+  for (const StaleEntry &entry : stale)
+    kernels.insert(entry.key.kernel);
+  std::string text = *kernels.begin();
+  if (kernels.size() > 1)
+    text += " and " + std::to_string(kernels.size() - 1) + " more";
+  return text;
+}
+
+void report(const std::string &path, const TuneTable &table,
+            const std::vector<StaleEntry> &stale) {
+  if (stale.empty())
+    return;
+  logWarning(path + ": " + std::to_string(stale.size()) + " of " +
+             std::to_string(table.entries().size()) +
+             " tuned configurations are stale and not used, " + listOf(stale) +
+             " changed since; renew them: " + renewalCommand(table, path));
+}
+
+// Holding the mutex.
+const UsedTable *keep(Tables &all, TuneTable table, const std::string &path) {
+  auto used = std::make_unique<UsedTable>();
+  const std::vector<StaleEntry> stale = staleEntries(table);
+  report(path, table, stale);
+  for (const StaleEntry &entry : stale)
+    table.erase(entry.key);
+  used->path = path;
+  used->table = std::move(table);
+  used->stale = stale.size();
+  used->number = uint32_t(all.all.size() + 1);
+  all.all.push_back(std::move(used));
+  return all.all.back().get();
+}
+
+} // namespace
+
+const UsedTable *tableOf(const runtime::LaunchDevice &device) {
+  Tables &all = tables();
+  Slot &slot = all.slots[device.number];
+  if (slot.ready.load(std::memory_order_acquire))
+    return slot.used.load(std::memory_order_acquire);
+  std::lock_guard<std::mutex> guard(all.mutex);
+  if (!slot.ready.load(std::memory_order_acquire)) {
+    if (auto found = findTable(device))
+      slot.used.store(keep(all, std::move(found->table), found->path),
+                      std::memory_order_release);
+    slot.ready.store(true, std::memory_order_release);
+  }
+  return slot.used.load(std::memory_order_acquire);
+}
+
+void useTable(const std::string &device, std::optional<TuneTable> table,
+              const std::string &path) {
+  Slot &slot = tables().slots[runtime::findLaunchDevice(device).number];
+  std::lock_guard<std::mutex> guard(tables().mutex);
+  slot.used.store(table ? keep(tables(), std::move(*table), path) : nullptr,
+                  std::memory_order_release);
+  slot.ready.store(true, std::memory_order_release);
+}
+
+namespace {
+
+class TableChooser : public runtime::ConfigurationChooser {
+public:
+  uint64_t tag(const runtime::LaunchDevice &device,
+               const LaunchOptions &options) const override {
+    const UsedTable *used = tableOf(device);
+    if (!used || used->table.entries().empty())
+      return 0;
+    return uint64_t(used->number) << 8 |
+           uint64_t(std::bit_width(uint64_t(bucketOf(options.sequence))));
+  }
+
+  runtime::ChosenConfiguration
+  choose(const runtime::LaunchDevice &device, const Kernel::State &kernel,
+         std::span<const Arg> args, const Constexprs &constexprs,
+         const LaunchOptions &options) const override {
+    runtime::ChosenConfiguration chosen;
+    const UsedTable *used = tableOf(device);
+    if (!used) {
+      chosen.why = "no table";
+      return chosen;
+    }
+    if (options.numWarps || options.numStages) {
+      chosen.why = "the launch gives warps or stages";
+      return chosen;
+    }
+    const TuneEntry *entry =
+        used->table.find(makeKey(kernel, args, constexprs, options.sequence));
+    chosen.why = (entry ? "table " : "no entry in ") + used->path;
+    if (!entry)
+      return chosen;
+    const auto &[tiles, numWarps, numStages] = entry->use;
+    chosen.tuned = {tiles, numWarps, numStages};
+    chosen.origin = "the configuration " + describe(entry->use) +
+                    " is that of " + used->path + " for " +
+                    describe(entry->key);
+    return chosen;
+  }
+};
+
+} // namespace
+
+const runtime::ConfigurationChooser &tableChooser() {
+  static const TableChooser chooser;
+  return chooser;
+}
+
+} // namespace tessera::tune

@@ -1,0 +1,124 @@
+// autotune/choice/ThisMachine.cpp - the devices of this machine.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/choice/ThisMachine.h"
+#include "autotune/table/TuneText.h"
+#include "runtime/device/cuda/CudaDevice.h"
+#include "runtime/device/cuda/Driver.h"
+#include "support/File.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <mutex>
+#include <sched.h>
+#include <set>
+#include <utility>
+
+namespace tessera::tune {
+
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos)
+    return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
+}
+
+int numberIn(std::string_view text, int otherwise) {
+  int value = otherwise;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+// Logical processors that this process may run on.
+std::vector<int> allowedProcessors() {
+  // 8192: what the kernel supports at most.
+  constexpr int most = 8192;
+  cpu_set_t *set = CPU_ALLOC(most);
+  const size_t bytes = CPU_ALLOC_SIZE(most);
+  std::vector<int> allowed;
+  if (set && ::sched_getaffinity(0, bytes, set) == 0)
+    for (int i = 0; i < most; ++i)
+      if (CPU_ISSET_S(i, bytes, set))
+        allowed.push_back(i);
+  if (set)
+    CPU_FREE(set);
+  return allowed;
+}
+
+DeviceModel modelOf(const runtime::LaunchDevice &device) {
+  const std::string &target = device.target();
+  if (device.isCpu())
+    return cpuModel(tryReadFile("/proc/cpuinfo").value_or(""),
+                    allowedProcessors(), target);
+  DeviceModel model;
+  model.name = device.name;
+  model.target = target;
+  if (device.name.starts_with("cuda")) {
+    // "cuda:1"
+    const int ordinal =
+        numberIn(std::string_view(device.name)
+                     .substr(std::min<size_t>(5, device.name.size())),
+                 0);
+    model.name = runtime::cuda::Driver::instance(ordinal).gpu();
+    model.cores = runtime::multiprocessorCount(ordinal);
+  }
+  return model;
+}
+
+} // namespace
+
+DeviceModel cpuModel(std::string_view cpuinfo, const std::vector<int> &allowed,
+                     const std::string &target) {
+  DeviceModel model;
+  model.target = target;
+  std::set<std::pair<int, int>> cores; // socket and core
+  int processor = -1, socket = 0, core = -1;
+  const auto finish = [&] {
+    if (core >= 0 &&
+        std::find(allowed.begin(), allowed.end(), processor) != allowed.end())
+      cores.insert({socket, core});
+    processor = core = -1;
+    socket = 0;
+  };
+  for (size_t begin = 0; begin < cpuinfo.size();) {
+    const size_t end = std::min(cpuinfo.find('\n', begin), cpuinfo.size());
+    const std::string_view line = cpuinfo.substr(begin, end - begin);
+    begin = end + 1;
+    const size_t colon = line.find(':');
+    if (colon == std::string_view::npos) {
+      finish();
+      continue;
+    }
+    const std::string_view key = trimmed(line.substr(0, colon)),
+                           value = trimmed(line.substr(colon + 1));
+    if (key == "processor")
+      processor = numberIn(value, -1);
+    else if (key == "physical id")
+      socket = numberIn(value, 0);
+    else if (key == "core id")
+      core = numberIn(value, -1);
+    else if (key == "model name" && model.name.empty() && isPlainText(value))
+      model.name = std::string(value);
+  }
+  finish();
+  if (model.name.empty())
+    model.name = "unknown processor";
+  model.threads = int64_t(std::max<size_t>(allowed.size(), 1));
+  model.cores = cores.empty() ? model.threads : int64_t(cores.size());
+  return model;
+}
+
+const DeviceModel &deviceModel(const runtime::LaunchDevice &device) {
+  static std::mutex mutex;
+  static auto *const known = new std::map<std::string, DeviceModel>;
+  std::lock_guard<std::mutex> guard(mutex);
+  const auto found = known->find(device.name);
+  return found != known->end()
+             ? found->second
+             : known->emplace(device.name, modelOf(device)).first->second;
+}
+
+} // namespace tessera::tune

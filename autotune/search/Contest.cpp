@@ -1,0 +1,144 @@
+// autotune/search/Contest.cpp - which of several configurations is the fastest.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/search/Contest.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace tessera::tune {
+
+namespace {
+
+constexpr int firstRounds = 3, mostRounds = 12;
+constexpr int lastRounds[] = {11, 22, 44};
+// What is this close to the fastest is timed again with it; at first, when
+// there are few times, what is nearly as close is, too.
+constexpr double nearTie = 1.05, firstTie = 1.08;
+constexpr size_t mostFinalists = 6;
+
+std::string percent(double part) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.1f%%", part * 100);
+  return text;
+}
+
+} // namespace
+
+std::optional<TuneEntry> Contest::entry(const TuneKey &key) const {
+  if (!at(0).timed)
+    return std::nullopt;
+  std::vector<TimedChoice> choices;
+  std::vector<size_t> numbers; // of the trials
+  for (size_t i = 0; i < size(); ++i)
+    if (at(i).usable && at(i).timed) {
+      numbers.push_back(i);
+      choices.push_back({*at(i).use, at(i).sample.median, at(i).sample.spread});
+    }
+  const size_t best = fastestOf(choices);
+  const bool wins = best != 0 && winsAgainst(0, numbers[best]);
+  return entryOf(key, choices, wins ? best : 0,
+                 why(choices.size(), numbers[best], wins));
+}
+
+// Fastest first; of equal ones the earlier candidate.
+std::vector<size_t> Contest::timedOnes() const {
+  std::vector<size_t> list;
+  for (size_t i = 0; i < size(); ++i)
+    if (at(i).usable && at(i).timed)
+      list.push_back(i);
+  std::stable_sort(list.begin(), list.end(), [&](size_t a, size_t b) {
+    return at(a).sample.median < at(b).sample.median;
+  });
+  return list;
+}
+
+// Turn by turn where both were timed in turns: what slows the machine for a
+// while slows both.
+bool Contest::winsAgainst(size_t rival, size_t i) const {
+  const Standing slow = at(rival), fast = at(i);
+  if (const auto gain = turnGain(*slow.seconds, *fast.seconds))
+    return gain->median * (1 - gain->spread / 2) > 1;
+  const double apart = std::max(fast.sample.median * fast.sample.spread,
+                                slow.sample.median * slow.sample.spread);
+  return slow.sample.median - fast.sample.median > apart;
+}
+
+// The kernel's own choice is never dropped.
+void Contest::halve() {
+  std::vector<size_t> alive;
+  for (size_t i = 0; i < size(); ++i)
+    if (at(i).usable && !at(i).known)
+      alive.push_back(i);
+  for (int rounds = firstRounds; !alive.empty() && !over();
+       rounds = std::min(2 * rounds, mostRounds)) {
+    time(alive, rounds);
+    std::erase_if(alive, [&](size_t i) { return !at(i).usable; });
+    if (alive.size() <= 2)
+      return;
+    std::stable_sort(alive.begin(), alive.end(), [&](size_t a, size_t b) {
+      return at(a).sample.median < at(b).sample.median;
+    });
+    const bool keepOwn =
+        std::find(alive.begin(), alive.end(), 0) != alive.end();
+    const size_t before = alive.size();
+    const double close = firstTie * at(alive[0]).sample.median;
+    const auto kept =
+        size_t(std::count_if(alive.begin(), alive.end(), [&](size_t i) {
+          return at(i).sample.median <= close;
+        }));
+    alive.resize(std::max((alive.size() + 1) / 2, kept));
+    if (keepOwn && std::find(alive.begin(), alive.end(), 0) == alive.end())
+      alive.push_back(0);
+    // Near ties, or two and the own choice, which is slower than both.
+    if (alive.size() == before && rounds >= mostRounds)
+      return;
+    std::sort(alive.begin(), alive.end());
+  }
+}
+
+// The kernel's own choice, the best, and what is close to it; less what is
+// known already.
+std::vector<size_t> Contest::finalists() const {
+  const std::vector<size_t> ranked = timedOnes();
+  std::vector<size_t> list;
+  for (size_t i : ranked)
+    if (i == 0 || i == ranked[0] ||
+        (at(i).sample.median <= nearTie * at(ranked[0]).sample.median &&
+         list.size() < mostFinalists))
+      list.push_back(i);
+  std::erase_if(list, [&](size_t i) { return at(i).known; });
+  std::sort(list.begin(), list.end());
+  return list;
+}
+
+// Until the first one is clear of the own choice and of the second.
+void Contest::compareFinalists() {
+  for (int rounds : lastRounds) {
+    const std::vector<size_t> list = finalists();
+    if (list.empty() || over())
+      return;
+    time(list, rounds);
+    const std::vector<size_t> ranked = timedOnes();
+    if (ranked.size() < 2 || (winsAgainst(ranked[1], ranked[0]) &&
+                              (ranked[0] == 0 || winsAgainst(0, ranked[0]))))
+      return;
+  }
+}
+
+std::string Contest::why(size_t timed, size_t best, bool wins) const {
+  const std::string of =
+      "of " + std::to_string(timed) + " timed candidates" + remark();
+  if (timed == 1)
+    return "the only candidate that was timed";
+  if (best == 0)
+    return "the kernel's own choice is the fastest " + of;
+  const double gain = at(0).sample.median / at(best).sample.median - 1;
+  if (wins)
+    return "the fastest " + of + ", " + percent(gain) +
+           " faster than the kernel's own choice";
+  return "the kernel's own choice; " + describe(*at(best).use) + " was " +
+         percent(gain) + " faster, within the spread";
+}
+
+} // namespace tessera::tune

@@ -1,0 +1,168 @@
+// codegen/gpu/memory/AllocateShared.cpp - places in shared memory.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/analysis/MemoryModel.h"
+#include "codegen/gpu/kernel/Warps.h"
+#include "codegen/gpu/memory/Scratch.h"
+#include "codegen/gpu/memory/SharedLiveness.h"
+#include "codegen/gpu/passes/Passes.h"
+#include "support/Error.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+
+using namespace mlir;
+
+namespace tessera::codegen::gpu {
+
+#define GEN_PASS_DEF_ALLOCATESHAREDPASS
+#include "codegen/gpu/passes/Passes.h.inc"
+
+// Buffers of 128 bytes and more start where banks do.
+constexpr int64_t kBufferAlignment = 128;
+
+// Small scratch stands beside that of the two operations before it, so that
+// neither waits for the other's readers.
+constexpr int64_t kSmallScratch = 2048;
+
+namespace {
+struct Placed {
+  int64_t offset, bytes;
+  LiveRange live;
+};
+
+// The lowest place for `bytes` that is free all the time.
+int64_t firstFit(ArrayRef<Placed> blocks, int64_t bytes, LiveRange live) {
+  SmallVector<const Placed *> meeting;
+  for (const Placed &block : blocks)
+    if (block.live.meets(live))
+      meeting.push_back(&block);
+  llvm::sort(meeting, [](const Placed *a, const Placed *b) {
+    return a->offset < b->offset;
+  });
+  int64_t offset = 0;
+  for (const Placed *block : meeting) {
+    if (offset + bytes <= block->offset)
+      break;
+    offset = std::max(
+        offset,
+        int64_t(llvm::alignTo(block->offset + block->bytes, kBufferAlignment)));
+  }
+  return offset;
+}
+
+// Memory is used again: by another buffer that is live at another time, and by
+// scratch where no buffer is live. Whoever writes there first waits for all
+// threads before (tessera-memory-barriers), so that those that still read are
+// done.
+class Places {
+public:
+  Places(ModuleOp module, const GpuOptions &options)
+      : module(module), options(options), builder(module.getContext()),
+        liveness(sharedLiveness(module)) {}
+
+  LogicalResult run() {
+    placeBuffers();
+    bool described = true;
+    module.walk([&](Operation *op) {
+      op->removeAttr(kScratchBytesAttr);
+      if (isa<tile::SmemAllocOp>(op)) {
+        if (!liveness.buffers.contains(op))
+          place(op, 0, {}); // unused
+        return;
+      }
+      op->removeAttr(tile::kScratchOffsetAttr);
+      if (int64_t bytes = scratchBytes(op, options))
+        described &= succeeded(placeScratch(op, bytes));
+    });
+    module->setAttr(kSharedBytesAttr, builder.getI64IntegerAttr(most));
+    return success(described);
+  }
+
+private:
+  int64_t place(Operation *op, int64_t bytes, LiveRange live) {
+    int64_t offset = bytes ? firstFit(blocks, bytes, live) : 0;
+    op->setAttr(tile::kScratchOffsetAttr, builder.getI64IntegerAttr(offset));
+    most = std::max(most, offset + bytes);
+    return offset;
+  }
+
+  // The largest first: small ones fit into what they leave.
+  void placeBuffers() {
+    auto bytesOf = [](const auto &buffer) {
+      return cast<tile::SmemAllocOp>(buffer.first).getType().getBytes();
+    };
+    auto buffers = llvm::to_vector(liveness.buffers);
+    llvm::stable_sort(buffers, [&](const auto &a, const auto &b) {
+      return bytesOf(a) > bytesOf(b);
+    });
+    for (auto &buffer : buffers) {
+      int64_t bytes = bytesOf(buffer);
+      blocks.push_back(
+          {place(buffer.first, bytes, buffer.second), bytes, buffer.second});
+    }
+  }
+
+  LogicalResult placeScratch(Operation *op, int64_t bytes) {
+    const ScratchUse use = memoryBehaviorOf(op).scratch;
+    if (use == ScratchUse::None)
+      return op->emitOpError("takes shared memory that "
+                             "codegen/analysis/MemoryModel.cpp does not tell "
+                             "of");
+    op->setAttr(kScratchBytesAttr, builder.getI64IntegerAttr(bytes));
+    int64_t number = liveness.numbers[op];
+    LiveRange live{number, number};
+    if (bytes > kSmallScratch || use != ScratchUse::MayOmitFirst) {
+      place(op, bytes, live);
+      return success();
+    }
+    size_t count = blocks.size();
+    for (Placed &block : recent)
+      blocks.push_back({block.offset, block.bytes, live});
+    int64_t offset = place(op, bytes, live);
+    blocks.truncate(count);
+    if (recent.size() == 2)
+      recent.erase(recent.begin());
+    recent.push_back({offset, bytes, live});
+    return success();
+  }
+
+  ModuleOp module;
+  const GpuOptions &options;
+  Builder builder;
+  SharedLiveness liveness;
+  SmallVector<Placed> blocks;
+  SmallVector<Placed> recent; // small scratch of the last two operations
+  int64_t most = 0;
+};
+
+struct AllocateSharedPass
+    : public impl::AllocateSharedPassBase<AllocateSharedPass> {
+  using Base::Base;
+
+  void runOnOperation() final {
+    ModuleOp module = getOperation();
+    // They belong to places that may not be given again.
+    module.walk([](tile::BarrierOp barrier) {
+      if (barrier.getScratch())
+        barrier.erase();
+    });
+    GpuOptions options;
+    try {
+      options.target = GpuTarget::parse(target);
+    } catch (const Error &error) {
+      module.emitError(error.message);
+      return signalPassFailure();
+    }
+    options.numWarps = numWarps;
+    if (failed(Places(module, withWarpsOf(module, options)).run()))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+
+} // namespace tessera::codegen::gpu

@@ -1,0 +1,293 @@
+// language/Expand.cpp - a kernel with its callees and constants.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "language/Expand.h"
+
+#include "language/KnownNames.h"
+#include "support/Error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace tessera::language {
+
+namespace {
+
+// Whether a decorator decides code: triton.jit, or what runs while compiling.
+bool isPartOfText(const FunctionDef &function, const ExprPtr &decorator) {
+  if (function.isJit)
+    return decorator == function.decorators.at(function.jitDecorator);
+  const auto *call = decorator->as<Call>();
+  const std::string head = dump(call ? *call->function : *decorator);
+  return head.ends_with("constexpr_function") || head == "constexpr" ||
+         head.ends_with(".constexpr");
+}
+
+// All names that the code of a function reads or binds, in order.
+class NameCollector {
+public:
+  std::vector<std::string> names;
+
+  void function(const FunctionDef &node) {
+    for (const Parameter &parameter : node.parameters) {
+      bound.insert(parameter.name);
+      optional(parameter.annotation);
+      optional(parameter.defaultValue);
+    }
+    for (const ExprPtr &decorator : node.decorators) {
+      // Only triton.jit itself: the arguments are evaluated, and other
+      // decorators do not change the code.
+      const Expr &head =
+          decorator->is<Call>() ? *decorator->to<Call>().function : *decorator;
+      if (isPartOfText(node, decorator))
+        expr(head);
+    }
+    block(node.body);
+    std::erase_if(
+        names, [&](const std::string &name) { return bound.contains(name); });
+  }
+
+private:
+  std::set<std::string> bound, seen;
+
+  void optional(const ExprPtr &node) {
+    if (node)
+      expr(*node);
+  }
+  void all(const std::vector<ExprPtr> &list) {
+    for (const ExprPtr &node : list)
+      expr(*node);
+  }
+  void bind(const Expr &target) {
+    if (const auto *name = target.as<Name>())
+      bound.insert(name->id);
+    else if (const auto *tuple = target.as<TupleExpr>())
+      for (const ExprPtr &element : tuple->elements)
+        bind(*element);
+    else if (const auto *list = target.as<ListExpr>())
+      for (const ExprPtr &element : list->elements)
+        bind(*element);
+  }
+
+  void block(const Block &body) {
+    for (const StmtPtr &stmt : body)
+      statement(*stmt);
+  }
+
+  void statement(const Stmt &stmt) {
+    if (const auto *assign = stmt.as<Assign>()) {
+      for (const ExprPtr &target : assign->targets)
+        bind(*target);
+      expr(*assign->value);
+    } else if (const auto *augmented = stmt.as<AugAssign>()) {
+      bind(*augmented->target);
+      expr(*augmented->value);
+    } else if (const auto *annotated = stmt.as<AnnAssign>()) {
+      bind(*annotated->target);
+      expr(*annotated->annotation);
+      optional(annotated->value);
+    } else if (const auto *loop = stmt.as<For>()) {
+      bind(*loop->target);
+      expr(*loop->iterable);
+      block(loop->body);
+    } else if (const auto *repeat = stmt.as<While>()) {
+      expr(*repeat->test);
+      block(repeat->body);
+    } else if (const auto *claim = stmt.as<Assert>()) {
+      expr(*claim->test);
+      optional(claim->message);
+    } else if (const auto *error = stmt.as<Raise>()) {
+      optional(error->value);
+    } else if (const auto *branch = stmt.as<If>()) {
+      expr(*branch->test);
+      block(branch->body);
+      block(branch->orelse);
+    } else if (const auto *result = stmt.as<Return>()) {
+      optional(result->value);
+    } else if (const auto *plain = stmt.as<ExprStmt>()) {
+      expr(*plain->value);
+    }
+  }
+
+  void expr(const Expr &node) {
+    switch (node.kind) {
+    case ExprKind::Name:
+      if (seen.insert(node.to<Name>().id).second)
+        names.push_back(node.to<Name>().id);
+      return;
+    case ExprKind::BinOp:
+      expr(*node.to<BinOp>().left);
+      return expr(*node.to<BinOp>().right);
+    case ExprKind::UnaryOp:
+      return expr(*node.to<UnaryOpExpr>().operand);
+    case ExprKind::BoolOp:
+      return all(node.to<BoolOp>().values);
+    case ExprKind::Compare:
+      expr(*node.to<Compare>().left);
+      return all(node.to<Compare>().comparators);
+    case ExprKind::Call:
+      expr(*node.to<Call>().function);
+      all(node.to<Call>().arguments);
+      for (const Keyword &keyword : node.to<Call>().keywords)
+        expr(*keyword.value);
+      return;
+    case ExprKind::Attribute:
+      return expr(*node.to<Attribute>().value);
+    case ExprKind::Subscript:
+      expr(*node.to<Subscript>().value);
+      return expr(*node.to<Subscript>().index);
+    case ExprKind::Slice:
+      optional(node.to<Slice>().lower);
+      optional(node.to<Slice>().upper);
+      return optional(node.to<Slice>().step);
+    case ExprKind::Tuple:
+      return all(node.to<TupleExpr>().elements);
+    case ExprKind::List:
+      return all(node.to<ListExpr>().elements);
+    case ExprKind::IfExp:
+      expr(*node.to<IfExp>().test);
+      expr(*node.to<IfExp>().body);
+      return expr(*node.to<IfExp>().orelse);
+    case ExprKind::Starred:
+      return expr(*node.to<Starred>().value);
+    case ExprKind::JoinedStr:
+      return all(node.to<JoinedStr>().values);
+    case ExprKind::Comprehension:
+      for (const ComprehensionClause &clause :
+           node.to<Comprehension>().clauses) {
+        bind(*clause.target);
+        expr(*clause.iterable);
+        all(clause.conditions);
+      }
+      return expr(*node.to<Comprehension>().element);
+    default:
+      return; // the rest does not occur in a kernel
+    }
+  }
+};
+
+std::string literal(const Value &value) {
+  const double *number = value.get<double>();
+  if (number && !std::isfinite(*number))
+    return "float('" + value.repr() + "')";
+  if (const auto *named = value.get<Value::Named>())
+    return named->path;
+  return value.repr();
+}
+
+// A decorator's text decides code only by jit's own arguments.
+std::string functionText(const FunctionDef &function) {
+  std::string text = dump(function);
+  if (function.isNamedTuple)
+    return text;
+  size_t def = text.find("def " + function.name + "(");
+  std::string jit;
+  for (const ExprPtr &decorator : function.decorators)
+    if (isPartOfText(function, decorator))
+      jit = "@" + dump(*decorator) + "\n";
+  return jit + text.substr(def);
+}
+
+class Expander {
+public:
+  explicit Expander(const Program &program) : program(program) {}
+
+  void visit(const FunctionDef &function) {
+    if (!visited.insert(&function).second)
+      return;
+    if (!function.problems.empty())
+      throw CompileError(function.problems);
+    if (auto wrong = checkJitDecorators(program, function); !wrong.empty())
+      throw CompileError(std::move(wrong));
+    NameCollector collector;
+    collector.function(function);
+    // Two files may give one name to different things, so each function says
+    // what its own names mean; without that both would have the same key.
+    std::string meanings;
+    for (const std::string &name : collector.names) {
+      std::optional<Symbol> symbol = program.lookup(function, name);
+      if (!symbol)
+        continue;
+      switch (symbol->kind) {
+      case Symbol::Kind::Function:
+        visit(*symbol->function);
+        meanings += "# " + name + " is function " +
+                    std::to_string(positions[symbol->function]) + ", " +
+                    symbol->function->name + "\n";
+        break;
+      case Symbol::Kind::Constant:
+        note(name + " = " + literal(symbol->value));
+        meanings += "# " + name + " is " + literal(symbol->value) + "\n";
+        break;
+      case Symbol::Kind::Library:
+        note(library(symbol->path, name));
+        break;
+      case Symbol::Kind::Unread: // an error where it is used
+        meanings += "# " + name + " is not read\n";
+        break;
+      }
+    }
+    order.push_back(&function);
+    positions[&function] = order.size();
+    texts.push_back(meanings + functionText(function));
+  }
+
+  Expansion finish() {
+    Expansion result;
+    result.functions = order;
+    // Imports sort before the constants that may name them.
+    for (const std::string &line : lines)
+      if (line.starts_with("import ") || line.starts_with("from "))
+        result.text += line + "\n";
+    for (const std::string &line : lines)
+      if (!line.starts_with("import ") && !line.starts_with("from "))
+        result.text += line + "\n";
+    for (const std::string &text : texts)
+      result.text += text;
+    return result;
+  }
+
+private:
+  void note(std::string line) { lines.insert(std::move(line)); }
+
+  static std::string library(const std::string &path, const std::string &name) {
+    if (path == name)
+      return "import " + name;
+    size_t dot = path.rfind('.');
+    if (dot == std::string::npos)
+      return "import " + path + " as " + name;
+    // One spelling for both ways to import a module or a member of one.
+    std::string last = path.substr(dot + 1);
+    return "from " + path.substr(0, dot) + " import " + last +
+           (last == name ? "" : " as " + name);
+  }
+
+  const Program &program;
+  std::set<const FunctionDef *> visited;
+  std::vector<const FunctionDef *> order;
+  std::vector<std::string> texts;
+  std::map<const FunctionDef *, size_t> positions; // from 1, in `order`
+  std::set<std::string> lines;
+};
+
+} // namespace
+
+Expansion expand(const Program &program, const FunctionDef &kernel) {
+  Expander expander(program);
+  expander.visit(kernel);
+  return expander.finish();
+}
+
+CompileRequest makeRequest(const Program &program, std::string_view kernel) {
+  CompileRequest request;
+  request.file = program.main().file->path();
+  request.kernel = std::string(kernel);
+  request.text = expand(program, program.kernel(kernel)).text;
+  for (const auto &file : program.files())
+    request.sources.push_back({file->path(), file->text()});
+  return request;
+}
+
+} // namespace tessera::language

@@ -1,0 +1,66 @@
+// language/HintTypes.h - the hint types(...), which instances share.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "language/Signature.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::language {
+
+// # tessera: types("Q K V: *T:16", "CU: *i32:16", "s*: i32:16", "scale: fp32")
+//
+// Types of parameters that are no constexprs, written once for all instances
+// of a kernel. An entry is names, a colon, and an argument class as in an
+// instance, or an integer, which the parameter then always is. `s*` are the
+// parameters that start with s, `*h` those that end with h, where no entry has
+// their names. An element that is no type, such as T, is a variable, whose type
+// each instance says: instance f32(T="fp32", D=64).
+class HintTypes {
+public:
+  // Each throws Error.
+  void add(const Signature &signature, const std::string &entry);
+  // Once all entries are there: every parameter has one type at most, and each
+  // pattern has a parameter.
+  void resolve(const Signature &signature);
+
+  bool isVariable(const std::string &name) const {
+    return variables.count(name) != 0;
+  }
+  std::vector<std::string> variableNames() const;
+
+  // What an instance passes for a parameter, given the types of its variables.
+  // None where no entry speaks of the parameter. Throws Error for a variable
+  // that the instance `instance` does not give.
+  std::optional<Value>
+  valueOf(const std::string &parameter,
+          const std::map<std::string, std::string> &elements,
+          const std::string &instance) const;
+
+private:
+  struct Type {
+    std::string text;     // "*T:16", "i32", "1"
+    std::string variable; // T, "" for none
+    std::optional<Int> number;
+  };
+  struct Pattern {
+    std::string text; // "s*"
+    Type type;
+
+    bool matches(std::string_view name) const;
+  };
+
+  Type typeOf(const Signature &signature, std::string_view text);
+  void set(const std::string &name, const Type &type);
+
+  std::map<std::string, Type> types; // by parameter
+  std::vector<Pattern> patterns;
+  std::map<std::string, int> variables;
+};
+
+} // namespace tessera::language

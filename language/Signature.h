@@ -1,0 +1,95 @@
+// language/Signature.h - what the compiler knows of a kernel's arguments.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "language/Value.h"
+#include "support/Diagnostics.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace tessera::language {
+
+struct FunctionDef;
+
+// The class of a run-time argument, written as Triton does: "*fp32:16", "*i1",
+// "i32:16", "i64", "fp32". Equal classes share compiled code.
+struct ArgClass {
+  bool pointer = false;
+  std::string element;    // "fp32", "bf16", "i32", "i1", "u8" ...
+  bool divisible = false; // ":16": integer or address divisible by 16
+
+  static std::optional<ArgClass> parse(std::string_view text);
+  std::string str() const;
+  bool operator==(const ArgClass &) const = default;
+};
+
+// The short names of all element types an argument may have.
+const std::vector<std::string> &elementTypeNames();
+// Bits of an element type; 0 for an unknown name. i1 counts 1.
+unsigned elementBits(std::string_view element);
+bool isFloatElement(std::string_view element);
+
+enum class ArgKind { Pointer, Int, Float, Constexpr };
+const char *argKindName(ArgKind kind); // "pointer", "int", ...
+
+// One argument of a specialization, in signature order.
+struct Argument {
+  std::string name;
+  ArgKind kind = ArgKind::Constexpr;
+  // ArgClass text for run-time arguments. For a constexpr "": its value says
+  // all.
+  std::string type;
+  Value value; // of a constexpr: None, bool, int, float, str, dtype or tuple
+
+  bool isConstexpr() const { return kind == ArgKind::Constexpr; }
+};
+
+struct KernelParameter {
+  std::string name;
+  bool isConstexpr = false;
+  bool hasDefault = false;
+  Value defaultValue;
+  bool doNotSpecialize = false;          // no constexpr 1, no ":16"
+  bool doNotSpecializeAlignment = false; // no ":16"
+  SourceRange range;
+};
+
+struct Signature {
+  std::string kernel;
+  std::vector<KernelParameter> parameters;
+
+  // Index of a parameter, or -1.
+  int find(std::string_view name) const;
+};
+
+// A pointer as a caller has it.
+struct PointerValue {
+  std::string element; // "fp32" ...
+  uint64_t address = 0;
+};
+// What a caller passes for one parameter.
+using Actual = std::variant<PointerValue, Value>;
+
+// The argument class of an actual value, by Triton's rules: the integer 1 and
+// None become constexprs; integers take i32, else i64, else u64; integers
+// divisible by 16 and pointers to 16-byte boundaries get ":16"; bool is i1 and
+// float fp32. Throws Error for what cannot be passed.
+Argument specialize(const KernelParameter &parameter, const Actual &actual);
+
+// The same for the arguments of a whole launch: positional order, missing ones
+// take their defaults. Throws Error on a wrong number.
+std::vector<Argument> specialize(const Signature &signature,
+                                 const std::vector<Actual> &actuals);
+
+// An argument from its text in an instance hint or on a command line: a class
+// ("*bf16:16") for run-time parameters, a value for constexprs. A run-time
+// parameter given a number is a constexpr of that number. Throws Error.
+Argument argumentFromValue(const KernelParameter &parameter,
+                           const Value &value);
+
+} // namespace tessera::language

@@ -1,0 +1,47 @@
+// ops/Estimates.h - what ops need for given shapes, for whoever plans a run
+// without LibTorch: memory, and which of two kernels they launch.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "ops/attention/HeadSlices.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <thread>
+
+namespace tessera::runtime {
+
+// Returns the number of tokens whose logits the fused loss (linear_loss) holds
+// at once: about 2^25 logits, a multiple of 64 tokens.
+inline int64_t lossPiece(int64_t tokens, int64_t vocabulary) {
+  const int64_t fit = (int64_t{1} << 25) / std::max<int64_t>(1, vocabulary);
+  return std::min(tokens, std::max<int64_t>(64, fit / 64 * 64));
+}
+
+// Returns the bytes that the fused loss needs in the backward pass: the
+// gradient of one piece of logits. Where there are several pieces of rounded
+// numbers, also the gradient of the head's weights [vocabulary, dim]: the fp32
+// sum, that of one piece, and the fp32 copy that torch makes to add it.
+inline double fusedLossBytes(int64_t tokens, int64_t vocabulary, int64_t dim,
+                             bool rounded) {
+  const int64_t piece = lossPiece(tokens, vocabulary);
+  double bytes = double(piece) * double(vocabulary) * (rounded ? 2 : 4);
+  if (rounded && piece < tokens)
+    bytes += (4 + 2 + 4) * double(vocabulary) * double(dim);
+  return bytes;
+}
+
+// True if the backward pass of dense attention on the CPU runs the kernel that
+// computes all gradients in one pass: its programs, one for each key head and
+// sequence, must keep all processors busy, and its heads must be one slice. The
+// machine's processors count, not the threads that are set: a setting of
+// threads changes no bit of the result.
+inline bool denseInOnePass(int64_t keyHeads, int64_t sequences,
+                           int64_t keyDim) {
+  const int64_t processors =
+      std::max<int64_t>(1, std::thread::hardware_concurrency());
+  return headSlices(keyDim).tail == 0 && keyHeads * sequences >= 2 * processors;
+}
+
+} // namespace tessera::runtime

@@ -1,0 +1,198 @@
+// ops/Schemas.cpp - the ops of the library tessera.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include <torch/library.h>
+
+// Every op takes packed tokens with cu_seqlens (int32 [B+1]); max_seqlen is the
+// longest sequence. docs/torch-ops.md explains the arguments.
+TORCH_LIBRARY(tessera, m) {
+  m.def("launch(str file, str kernel, Tensor(a!)[] tensors, Scalar[] scalars, "
+        "SymInt[] grid, "
+        "str constexprs) -> ()");
+
+  // For the Python package: a kernel of a text, and its launch.
+  m.def("jit_kernel(str path, str text, str kernel, str order, str constexprs, "
+        "str options) -> int");
+  m.def("jit_launch(int kernel, Tensor(a!)[] tensors, Scalar[] scalars, int x, "
+        "int y, int z) -> ()");
+  m.def("jit_prepare(int kernel, Tensor[] tensors, Scalar[] scalars) -> ()");
+  m.def("jit_describe(int kernel, Tensor[] tensors, Scalar[] scalars) -> str");
+
+  m.def("kernel_stats() -> (int compiled, int loaded, int memory_hits, int "
+        "bad_cache_entries)");
+  m.def("pack_stats() -> (int packed, int misses, int workers)");
+  m.def("gpu_fault(int gpu) -> (str what, str hint)");
+
+  m.def("kernel_files() -> (str[] paths, str[] texts)");
+
+  m.def("begin_listing(bool run=False) -> ()");
+  m.def("listed_launches(str target=\"\") -> str[]");
+  m.def("end_listing(bool prepare) -> str[]");
+
+  m.def("compressed_offsets(Tensor cu_seqlens, int block_length, int "
+        "block_stride) -> Tensor");
+  m.def("nsa_compress(Tensor x, Tensor? weight, Tensor cu_seqlens, Tensor "
+        "cu_cmp, SymInt "
+        "max_seqlen, SymInt total_cmp, int block_length, int block_stride) -> "
+        "Tensor");
+  m.def("nsa_compress_backward(Tensor grad, Tensor x, Tensor? weight, Tensor "
+        "cu_seqlens, Tensor "
+        "cu_cmp, SymInt max_seqlen, int block_length, int block_stride) -> "
+        "(Tensor, Tensor)");
+
+  m.def("nsa_compress_pair(Tensor k, Tensor v, Tensor? k_filter, Tensor? "
+        "v_filter, Tensor cu_seqlens, Tensor cu_cmp, SymInt max_seqlen, SymInt "
+        "total_cmp, int block_length, int block_stride) -> (Tensor, Tensor)");
+  m.def("nsa_compress_pair_backward(Tensor grad_k, Tensor grad_v, Tensor k, "
+        "Tensor v, Tensor? k_filter, Tensor? v_filter, Tensor cu_seqlens, "
+        "Tensor cu_cmp, SymInt max_seqlen, int block_length, int block_stride) "
+        "-> (Tensor, Tensor, Tensor, Tensor)");
+
+  m.def("nsa_compressed_attention(Tensor q, Tensor k_cmp, Tensor v_cmp, Tensor "
+        "cu_seqlens, Tensor "
+        "cu_cmp, SymInt max_seqlen, int block_length, int block_stride, float? "
+        "scale=None) -> "
+        "(Tensor o, Tensor lse)");
+  m.def("nsa_compressed_attention_backward(Tensor grad_o, Tensor? grad_lse, "
+        "Tensor q, Tensor "
+        "k_cmp, Tensor v_cmp, Tensor o, Tensor lse, Tensor cu_seqlens, Tensor "
+        "cu_cmp, SymInt "
+        "max_seqlen, int block_length, int block_stride, float? scale=None) -> "
+        "(Tensor, Tensor, "
+        "Tensor)");
+
+  m.def("nsa_select(Tensor q, Tensor k_cmp, Tensor lse, Tensor cu_seqlens, "
+        "Tensor cu_cmp, SymInt "
+        "max_seqlen, int block_length, int block_stride, int selection_length, "
+        "int selected, int "
+        "initial_blocks=1, int local_blocks=2, float? scale=None, bool "
+        "general_overlap=False) -> "
+        "Tensor");
+  m.def("nsa_select_scores(Tensor q, Tensor k_cmp, Tensor lse, Tensor "
+        "cu_seqlens, Tensor cu_cmp, "
+        "SymInt max_seqlen, int block_length, int block_stride, int "
+        "selection_length, int "
+        "selected, int initial_blocks=1, int local_blocks=2, float? "
+        "scale=None, bool "
+        "general_overlap=False) -> (Tensor indices, Tensor scores)");
+  // nsa_compressed_attention and nsa_select in one launch where a device has
+  // it.
+  m.def("nsa_compressed_selection(Tensor q, Tensor k_cmp, Tensor v_cmp, Tensor "
+        "cu_seqlens, Tensor cu_cmp, SymInt max_seqlen, int block_length, int "
+        "block_stride, int selection_length, int selected, int "
+        "initial_blocks=1, int local_blocks=2, float? scale=None) -> (Tensor "
+        "o, Tensor lse, Tensor indices)");
+  m.def("nsa_ranges(Tensor indices, Tensor cu_seqlens, SymInt max_seqlen, int "
+        "selection_length) "
+        "-> Tensor");
+
+  m.def("nsa_selected_attention(Tensor q, Tensor k, Tensor v, Tensor indices, "
+        "Tensor cu_seqlens, "
+        "SymInt max_seqlen, int selection_length, float? scale=None) -> "
+        "(Tensor o, Tensor lse)");
+  m.def("nsa_selected_attention_backward(Tensor grad_o, Tensor? grad_lse, "
+        "Tensor q, Tensor k, "
+        "Tensor v, Tensor o, Tensor lse, Tensor indices, Tensor cu_seqlens, "
+        "SymInt max_seqlen, "
+        "int selection_length, float? scale=None) -> (Tensor, Tensor, Tensor)");
+
+  // The same in two steps: the lists of tiles of tokens, then attention.
+  m.def("nsa_block_lists(Tensor indices, Tensor cu_seqlens, SymInt max_seqlen, "
+        "int selection_length, int group) -> (Tensor lists, Tensor counts)");
+  m.def("nsa_listed_attention(Tensor q, Tensor k, Tensor v, Tensor indices, "
+        "Tensor lists, Tensor counts, Tensor cu_seqlens, SymInt max_seqlen, "
+        "int selection_length, float? scale=None) -> (Tensor o, Tensor lse)");
+
+  m.def("nsa_window_attention(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens, "
+        "SymInt max_seqlen, "
+        "int window, float? scale=None) -> (Tensor o, Tensor lse)");
+  m.def("nsa_window_attention_backward(Tensor grad_o, Tensor? grad_lse, Tensor "
+        "q, Tensor k, "
+        "Tensor v, Tensor o, Tensor lse, Tensor cu_seqlens, SymInt max_seqlen, "
+        "int window, float? "
+        "scale=None) -> (Tensor, Tensor, Tensor)");
+
+  m.def("nsa_combine(Tensor o_cmp, Tensor o_sel, Tensor o_win, Tensor "
+        "gate_logits, str "
+        "gate_mode=\"softmax\", float tau=1.0) -> (Tensor out, Tensor gates)");
+  m.def("nsa_combine_backward(Tensor grad, Tensor o_cmp, Tensor o_sel, Tensor "
+        "o_win, Tensor gates, "
+        "Tensor gate_logits, str gate_mode, float tau) -> (Tensor, Tensor, "
+        "Tensor, Tensor)");
+
+  m.def("nsa_gated_attention(Tensor q, Tensor k_cmp, Tensor v_cmp, Tensor "
+        "k_sel, Tensor v_sel, Tensor k_win, Tensor v_win, Tensor gate_logits, "
+        "Tensor cu_seqlens, Tensor cu_cmp, SymInt max_seqlen, int "
+        "block_length, int block_stride, int selection_length, int selected, "
+        "int window, int initial_blocks=1, int local_blocks=2, str "
+        "gate_mode=\"softmax\", float tau=1.0, float? scale=None) -> (Tensor "
+        "out, Tensor indices, Tensor gates)");
+  m.def("nsa_gated_attention_backward(Tensor grad, Tensor[] keys_values, "
+        "Tensor q, Tensor gate_logits, Tensor gates, Tensor indices, Tensor[] "
+        "outputs, Tensor[] lses, Tensor[] lists, Tensor cu_seqlens, Tensor "
+        "cu_cmp, SymInt max_seqlen, int block_length, int block_stride, int "
+        "selection_length, int window, str gate_mode, float tau, float? scale) "
+        "-> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)");
+
+  m.def("nsa_attention(Tensor q, Tensor k_cmp, Tensor v_cmp, Tensor k_sel, "
+        "Tensor v_sel, Tensor "
+        "k_win, Tensor v_win, Tensor gate_logits, Tensor cu_seqlens, Tensor "
+        "cu_cmp, SymInt "
+        "max_seqlen, SymInt total_cmp, int block_length, int block_stride, int "
+        "selection_length, "
+        "int selected, int window, int initial_blocks=1, int local_blocks=2, "
+        "Tensor? k_filter=None, "
+        "Tensor? v_filter=None, str gate_mode=\"softmax\", float tau=1.0, "
+        "float? scale=None) -> "
+        "(Tensor out, Tensor indices, Tensor gates)");
+
+  m.def("dense_attention(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens, "
+        "SymInt max_seqlen, "
+        "float? scale=None) -> (Tensor o, Tensor lse)");
+  m.def("dense_attention_backward(Tensor grad_o, Tensor? grad_lse, Tensor q, "
+        "Tensor k, Tensor v, "
+        "Tensor o, Tensor lse, Tensor cu_seqlens, SymInt max_seqlen, float? "
+        "scale=None) -> "
+        "(Tensor, Tensor, Tensor)");
+
+  m.def("decode_attention(Tensor q, Tensor k, Tensor v, int first, int last, "
+        "Tensor? indices=None, int selection_length=0, int splits=0, float? "
+        "scale=None) -> (Tensor o, Tensor lse)");
+
+  m.def("decode_compressed(Tensor q, Tensor k_cmp, Tensor v_cmp, int position, "
+        "int block_length, int block_stride, int selection_length, int "
+        "selected, int initial_blocks=1, int local_blocks=2, float? "
+        "scale=None) -> (Tensor o, Tensor lse, Tensor indices)");
+
+  m.def("rms_norm(Tensor x, Tensor weight, float epsilon=1e-06) -> Tensor");
+  m.def("rms_norm_forward(Tensor x, Tensor weight, float epsilon) -> (Tensor "
+        "y, Tensor rstd)");
+  m.def("rms_norm_backward(Tensor grad, Tensor x, Tensor weight, Tensor rstd) "
+        "-> (Tensor, Tensor)");
+
+  m.def("residual_norm(Tensor x, Tensor added, Tensor weight, float "
+        "epsilon=1e-06) -> (Tensor sum, Tensor y)");
+  m.def("residual_norm_forward(Tensor x, Tensor added, Tensor weight, float "
+        "epsilon) -> (Tensor sum, Tensor y, Tensor rstd)");
+  m.def("residual_norm_backward(Tensor grad_y, Tensor grad_sum, Tensor sum, "
+        "Tensor weight, Tensor rstd) -> (Tensor, Tensor)");
+
+  m.def("linear_cross_entropy(Tensor hidden, Tensor weight, Tensor targets, "
+        "int ignore_index=-100, str reduction=\"mean\") -> Tensor");
+  m.def("linear_cross_entropy_forward(Tensor hidden, Tensor weight, Tensor "
+        "targets, int ignore_index) -> (Tensor losses, Tensor lse)");
+  m.def("linear_cross_entropy_backward(Tensor grad, Tensor hidden, Tensor "
+        "weight, Tensor targets, Tensor lse, int ignore_index) -> (Tensor, "
+        "Tensor)");
+
+  m.def("mlp_activation(Tensor x, str kind, Tensor? gate=None) -> Tensor");
+  m.def("mlp_activation_backward(Tensor grad, Tensor x, str kind, Tensor? "
+        "gate=None) -> (Tensor, Tensor)");
+
+  m.def("rope_table(SymInt positions, int dim, float base=10000.0, float "
+        "scale=1.0, int stride=1) "
+        "-> (Tensor cos, Tensor sin)");
+  m.def("rope(Tensor x, Tensor cos, Tensor sin, Tensor cu_seqlens, SymInt "
+        "max_seqlen, int "
+        "first_position=0, bool inverse=False) -> Tensor");
+}

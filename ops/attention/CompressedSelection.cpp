@@ -1,0 +1,219 @@
+// ops/attention/CompressedSelection.cpp - attention over compressed tokens and
+// the blocks it selects: of packed sequences, and of one token over a cache.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/Autograd.h"
+#include "ops/attention/Attention.h"
+#include "ops/attention/Branches.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <torch/library.h>
+
+namespace tessera::runtime {
+namespace {
+namespace compressed_selection_op {
+
+using at::Tensor;
+using Triple = std::tuple<Tensor, Tensor, Tensor>;
+
+constexpr const char *name = "nsa_compressed_selection";
+constexpr const char *decodeName = "decode_compressed";
+
+// Programs that walk the tiles of all heads, each with block sums of its own:
+// two for each multiprocessor, so that all run at once and what they keep stays
+// small. Where no GPU is at hand: those of an A100.
+int64_t programsOf(const Tensor &q) {
+  const int64_t multiprocessors = multiprocessorsOf(q);
+  return 2 * (multiprocessors > 0 ? multiprocessors : 108);
+}
+
+// Later blocks that a compressed token reaches into, at most.
+int64_t reach(const SelectionSizes &o) {
+  const int64_t latest = o.selectionLength % o.stride == 0
+                             ? o.selectionLength - o.stride
+                             : o.selectionLength - 1;
+  return (latest + o.length - 1) / o.selectionLength;
+}
+
+// Writes indices, int32 [Hkv, T, n]. `ahead` tokens of every sequence stand
+// before its first query; no sequence has more than `blocks` blocks.
+std::tuple<Tensor, Tensor> sweep(const Attention &a, const Tensor &cuCmp,
+                                 const SelectionSizes &o, int64_t blocks,
+                                 int64_t ahead, const Tensor &indices) {
+  Tensor out = a.emptyOutput(), lse = a.emptyRows();
+  Launch launch("kernels/nsa/cmp_select_fwd.py", "cmp_select_fwd");
+  launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(out).tensor(lse);
+  // With STORE = 0 nothing is written to SCORES.
+  launch.tensor(indices).tensor(at::empty({4}, lse.options()));
+  launch.scratch(at::kFloat);
+  launch.tensor(a.cuSeqlens).tensor(cuCmp).real(a.scale).integer(a.tokens);
+  launch.integer(a.sequences).integer(0).integer(blocks).integer(ahead);
+  launch.strides(a.q).strides(a.k).strides(a.v).strides(out).strides(lse);
+  launch.constant("G", a.group).constant("L", o.length);
+  launch.constant("STRIDE", o.stride).constant("LSEL", o.selectionLength);
+  launch.padded("NSEL", "NP", o.selected).constant("NINIT", o.initialBlocks);
+  launch.constant("NLOCAL", o.localBlocks).keyHead(a.keyDim);
+  launch.padded("E", "EP", a.valueDim).constant("STORE", 0);
+  wholeTokens(launch, a.group);
+  launch.sequence(a.maxSeqlen);
+  const int64_t rows = launch.tile("BM"), width = launch.tile("BJ");
+  const int64_t programs =
+      std::min(tileCount(a.tokens, rows / a.group, a.sequences),
+               ceilDiv(programsOf(a.q), a.keyHeads));
+  const Tensor sums = at::empty({a.keyHeads, programs, ceilDiv(blocks, width),
+                                 ((reach(o) + 1) * width + 1) * rows +
+                                     nextPowerOfTwo(rows / a.group) * width},
+                                a.q.options().dtype(at::kFloat));
+  launch.bindScratch(sums, /*read=*/false).run(programs, a.keyHeads);
+  return {out, byHeads(lse)};
+}
+
+// By the ops that do one thing each. The sweep takes the greatest product of a
+// row for its greatest score, which a negative scale makes the least; and what
+// selects nothing needs no sums of blocks.
+Triple separate(const Attention &a, const Tensor &cuCmp,
+                const SelectionSizes &o) {
+  static const auto attention = findOp<std::tuple<Tensor, Tensor>(
+      const Tensor &, const Tensor &, const Tensor &, const Tensor &,
+      const Tensor &, c10::SymInt, int64_t, int64_t, std::optional<double>)>(
+      "nsa_compressed_attention");
+  static const auto select = findOp<Tensor(
+      const Tensor &, const Tensor &, const Tensor &, const Tensor &,
+      const Tensor &, c10::SymInt, int64_t, int64_t, int64_t, int64_t, int64_t,
+      int64_t, std::optional<double>, bool)>("nsa_select");
+  auto [out, lse] = attention.call(a.q, a.k, a.v, a.cuSeqlens, cuCmp,
+                                   a.maxSeqlen, o.length, o.stride, a.scale);
+  return {out, lse,
+          select.call(a.q, a.k, lse, a.cuSeqlens, cuCmp, a.maxSeqlen, o.length,
+                      o.stride, o.selectionLength, o.selected, o.initialBlocks,
+                      o.localBlocks, a.scale, false)};
+}
+
+Triple forward(const Tensor &q, const Tensor &k, const Tensor &v,
+               const Tensor &cuSeqlens, const Tensor &cuCmp, int64_t maxSeqlen,
+               int64_t length, int64_t stride, int64_t selectionLength,
+               int64_t selected, int64_t initialBlocks, int64_t localBlocks,
+               std::optional<double> scale) {
+  const SelectionSizes sizes{length,   stride,        selectionLength,
+                             selected, initialBlocks, localBlocks};
+  checkSelection(name, sizes, false);
+  checkRank(name, "q", q, 3);
+  checkRank(name, "k", k, 3);
+  checkSequences(name, cuSeqlens, maxSeqlen, q.size(0), "q", q);
+  checkCompressed(name, cuSeqlens, cuCmp, length, stride,
+                  "the number of rows of k", k.size(0));
+  const Attention a =
+      checkAttention(name, q, k, v, cuSeqlens, maxSeqlen, scale, true);
+  if (selected == 0 || a.scale <= 0)
+    return separate(a, cuCmp, sizes);
+  Tensor indices =
+      at::empty({a.keyHeads, a.tokens, selected}, cuSeqlens.options());
+  auto [out, lse] =
+      sweep(a, cuCmp, sizes, ceilDiv(maxSeqlen, selectionLength), 0, indices);
+  return {out, lse, indices};
+}
+
+Triple meta(const Tensor &q, const Tensor &k, const Tensor &v,
+            const Tensor &cuSeqlens, const Tensor &, c10::SymInt, int64_t,
+            int64_t, int64_t, int64_t selected, int64_t, int64_t,
+            std::optional<double>) {
+  auto [out, lse] = metaForward(name, q, k, v);
+  return {out, lse,
+          at::empty_symint({k.sym_size(1), q.sym_size(0), selected},
+                           cuSeqlens.options())};
+}
+
+// How many rows apart the sequences of a cache [B, Hkv, capacity, size] begin,
+// 0 where that is no whole number.
+int64_t rowsApart(const Tensor &x) {
+  if (x.stride(3) != 1 || x.stride(2) <= 0 || x.stride(0) % x.stride(2) != 0)
+    return 0;
+  return x.stride(0) / x.stride(2);
+}
+
+// The cache's memory as packed tokens [rows, Hkv, size].
+Tensor packedRows(const Tensor &x) {
+  const int64_t rows = (x.size(0) - 1) * rowsApart(x) + x.size(2);
+  return x.as_strided({rows, x.size(1), x.size(3)},
+                      {x.stride(2), x.stride(1), 1});
+}
+
+// Checked inputs, and where each sequence of the cache begins, in rows.
+std::pair<Attention, Tensor> checkDecode(const Tensor &q, Tensor k, Tensor v,
+                                         const SelectionSizes &sizes,
+                                         int64_t position,
+                                         std::optional<double> scale) {
+  const char *op = decodeName;
+  checkSelection(op, sizes, false);
+  checkRank(op, "q", q, 3);
+  checkRank(op, "k_cmp", k, 4);
+  checkRank(op, "v_cmp", v, 4);
+  checkPositive(op, "selected", sizes.selected);
+  TESSERA_CHECK(!scale || *scale > 0, op, "scale is ", scale.value_or(0),
+                "; it must be positive");
+  const int64_t capacity = k.size(2);
+  checkShape(op, "k_cmp", k, {q.size(0), k.size(1), capacity, k.size(3)},
+             "[sequences, key heads, capacity, head size of q]");
+  checkShape(op, "v_cmp", v, {q.size(0), k.size(1), capacity, v.size(3)},
+             "[sequences, key heads, capacity, value size] as k_cmp has them");
+  checkNotNegative(op, "position", position);
+  const int64_t seen =
+      std::max<int64_t>(0, position + 1 - sizes.length + sizes.stride) /
+      sizes.stride;
+  TESSERA_CHECK(seen <= capacity, op, "a query at position ", position,
+                " sees ", seen, " compressed tokens and k_cmp has ", capacity,
+                "; pass the whole cache");
+  if (rowsApart(k) == 0 || rowsApart(k) != rowsApart(v)) {
+    k = k.contiguous();
+    v = v.contiguous();
+  }
+  const Tensor each =
+      at::arange(q.size(0) + 1, q.options().dtype(at::kInt)); // a token each
+  return {
+      checkAttention(op, q, packedRows(k), packedRows(v), each, 1, scale, true),
+      each * rowsApart(k)};
+}
+
+Triple decode(const Tensor &q, const Tensor &k, const Tensor &v,
+              int64_t position, int64_t length, int64_t stride,
+              int64_t selectionLength, int64_t selected, int64_t initialBlocks,
+              int64_t localBlocks, std::optional<double> scale) {
+  const SelectionSizes sizes{length,   stride,        selectionLength,
+                             selected, initialBlocks, localBlocks};
+  const auto [a, starts] = checkDecode(q, k, v, sizes, position, scale);
+  Tensor indices =
+      at::empty({a.keyHeads, a.tokens, selected}, q.options().dtype(at::kInt));
+  auto [out, lse] = sweep(a, starts, sizes, position / selectionLength + 1,
+                          position, indices);
+  return {out, byTokens(lse), indices.transpose(0, 1)};
+}
+
+Triple metaDecode(const Tensor &q, const Tensor &k, const Tensor &v, int64_t,
+                  int64_t, int64_t, int64_t, int64_t selected, int64_t, int64_t,
+                  std::optional<double>) {
+  const auto batch = q.sym_size(0), heads = q.sym_size(1);
+  return {at::empty_symint({batch, heads, v.sym_size(3)}, q.options()),
+          at::empty_symint({batch, heads}, q.options().dtype(at::kFloat)),
+          at::empty_symint({k.sym_size(1), batch, selected},
+                           q.options().dtype(at::kInt))
+              .transpose(0, 1)};
+}
+
+void implement(torch::Library &m) {
+  m.impl(name, forward);
+  m.impl(decodeName, decode);
+}
+
+TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
+
+TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
+
+TORCH_LIBRARY_IMPL(tessera, Meta, m) {
+  m.impl(name, meta);
+  m.impl(decodeName, metaDecode);
+}
+
+} // namespace compressed_selection_op
+} // namespace
+} // namespace tessera::runtime

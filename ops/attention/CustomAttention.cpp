@@ -1,0 +1,242 @@
+// ops/attention/CustomAttention.cpp - attention by kernels of a user's file.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/Autograd.h"
+#include "ops/attention/Attention.h"
+#include "ops/attention/CustomKernels.h"
+
+#include <torch/library.h>
+
+namespace tessera::runtime {
+namespace {
+namespace custom_attention_op {
+
+using at::Tensor;
+using Text = c10::string_view;
+using MaybeTensor = std::optional<Tensor>;
+
+constexpr const char *opName = "custom_attention";
+constexpr const char *backwardName = "custom_attention_backward";
+
+// The tensors of one's own: [T, n, H*G] fp32, one of them for each name.
+void addLearned(NamedTensors &tensors, const CustomKernels &kernels,
+                const Attention &a, const MaybeTensor &learned,
+                const std::string &prefix = "") {
+  const auto &names = kernels.learned;
+  TESSERA_CHECK(learned.has_value() == !names.empty(), opName,
+                "learned and learned_names go together: a tensor, and a name "
+                "for each of its slices");
+  if (!learned)
+    return;
+  TESSERA_CHECK(learned->dim() == 3 && learned->size(0) == a.tokens &&
+                    learned->size(1) == int64_t(names.size()) &&
+                    learned->size(2) == a.q.size(1),
+                opName, "learned is ", learned->sizes(),
+                "; it holds a number for each token, name and query head: [",
+                a.tokens, ", ", names.size(), ", ", a.q.size(1), "]");
+  TESSERA_CHECK(learned->scalar_type() == at::kFloat, opName, "learned is ",
+                learned->scalar_type(), "; pass it in float32");
+  for (size_t i = 0; i < names.size(); ++i)
+    tensors[prefix + names[i]] = learned->select(1, int64_t(i));
+}
+
+// LSE and DELTA as these kernels take them: fp32 [Hq, T].
+Tensor byHeadsContiguous(const Attention &a) {
+  return at::empty({a.queryHeads, a.tokens}, a.q.options().dtype(at::kFloat));
+}
+
+std::shared_ptr<const CustomKernels> kernelsOf(Text file, Text fwd, Text bwd,
+                                               Text constexprs, Text learned) {
+  return CustomKernels::find(std::string(file), std::string(fwd),
+                             std::string(bwd), std::string(constexprs),
+                             std::string(learned));
+}
+
+std::tuple<Tensor, Tensor>
+forward(const Tensor &q, const Tensor &k, const Tensor &v,
+        const Tensor &cuSeqlens, int64_t maxSeqlen, Text file, Text fwd,
+        Text bwd, Text constexprs, std::optional<double> scale,
+        const MaybeTensor &learned, Text learnedNames) {
+  const Attention a =
+      checkAttention(opName, q, k, v, cuSeqlens, maxSeqlen, scale);
+  const auto kernels = kernelsOf(file, fwd, bwd, constexprs, learnedNames);
+  Tensor o = a.emptyOutput(), lse = byHeadsContiguous(a);
+  if (!kernels->forward.has("LSE"))
+    lse.zero_();
+  NamedTensors tensors = {{"Q", a.q}, {"K", a.k},   {"V", a.v},
+                          {"O", o},   {"LSE", lse}, {"CU", cuSeqlens}};
+  addLearned(tensors, *kernels, a, learned);
+  kernels->run(kernels->forward, a, tensors);
+  return {o, lse};
+}
+
+using Gradients = std::tuple<Tensor, Tensor, Tensor, Tensor>;
+
+Gradients backward(const Tensor &gradO, const MaybeTensor &gradLse,
+                   const Tensor &q, const Tensor &k, const Tensor &v,
+                   const Tensor &o, const Tensor &lse, const Tensor &cuSeqlens,
+                   int64_t maxSeqlen, Text file, Text fwd, Text bwd,
+                   Text constexprs, std::optional<double> scale,
+                   const MaybeTensor &learned, Text learnedNames) {
+  const Attention a =
+      checkAttention(backwardName, q, k, v, cuSeqlens, maxSeqlen, scale);
+  const auto kernels = kernelsOf(file, fwd, bwd, constexprs, learnedNames);
+  TESSERA_CHECK(!kernels->backward.empty(), opName, "`", fwd, "` of ", file,
+                " was given no backward; name its kernel in bwd");
+  const bool wantsDelta = kernels->backwardHas("DELTA");
+  TESSERA_CHECK(!gradLse || wantsDelta, opName,
+                "lse has a gradient, which only a backward with a parameter "
+                "DELTA can take; use o alone");
+  const Tensor dout = outputGradient(a, gradO);
+  NamedTensors tensors = {{"Q", a.q},
+                          {"K", a.k},
+                          {"V", a.v},
+                          {"O", unitLast(o)},
+                          {"LSE", lse.contiguous()},
+                          {"CU", cuSeqlens},
+                          {"DO", dout},
+                          {"DQ", at::empty(a.q.sizes(), a.q.options())},
+                          {"DK", at::empty(a.k.sizes(), a.k.options())},
+                          {"DV", at::empty(a.v.sizes(), a.v.options())}};
+  if (wantsDelta) {
+    const Tensor delta = byHeadsContiguous(a);
+    attentionDelta(a, dout, o, gradLse, byTokens(delta));
+    tensors["DELTA"] = delta;
+  }
+  // The gradient has the strides of the tensor: kernels know only one of them.
+  const MaybeTensor given =
+      learned ? MaybeTensor(learned->contiguous()) : std::nullopt;
+  const MaybeTensor gradient =
+      given ? MaybeTensor(at::empty_like(*given)) : std::nullopt;
+  addLearned(tensors, *kernels, a, given);
+  addLearned(tensors, *kernels, a, gradient, "D");
+  for (const NamedKernel &kernel : kernels->backward)
+    kernels->run(kernel, a, tensors);
+  return {tensors["DQ"], tensors["DK"], tensors["DV"],
+          gradient.value_or(at::empty({0}, a.q.options()))};
+}
+
+std::tuple<Tensor, Tensor> meta(const Tensor &q, const Tensor &k,
+                                const Tensor &v, const Tensor &, c10::SymInt,
+                                Text, Text, Text, Text, std::optional<double>,
+                                const MaybeTensor &, Text) {
+  auto [o, lse] = metaForward(opName, q, k, v);
+  return {o, lse.contiguous()};
+}
+
+Gradients metaBack(const Tensor &, const MaybeTensor &, const Tensor &q,
+                   const Tensor &k, const Tensor &v, const Tensor &,
+                   const Tensor &, const Tensor &, c10::SymInt, Text, Text,
+                   Text, Text, std::optional<double>,
+                   const MaybeTensor &learned, Text) {
+  return std::tuple_cat(metaBackward(q, k, v),
+                        std::tuple(learned ? at::empty_like(*learned)
+                                           : at::empty({0}, q.options())));
+}
+
+// AttentionFunction does this for ops whose arguments fit an IValue; views of
+// text do not.
+struct Function : torch::autograd::Function<Function> {
+  static variable_list
+  forward(AutogradContext *ctx, const Tensor &q, const Tensor &k,
+          const Tensor &v, const Tensor &cuSeqlens, c10::SymInt maxSeqlen,
+          const std::string &file, const std::string &fwd,
+          const std::string &bwd, const std::string &constexprs,
+          std::optional<double> scale, const MaybeTensor &learned,
+          const std::string &learnedNames) {
+    at::AutoDispatchBelowADInplaceOrView below;
+    static const auto op = findOp<std::tuple<Tensor, Tensor>(
+        const Tensor &, const Tensor &, const Tensor &, const Tensor &,
+        c10::SymInt, Text, Text, Text, Text, std::optional<double>,
+        const MaybeTensor &, Text)>(opName);
+    auto [o, lse] = op.call(q, k, v, cuSeqlens, maxSeqlen, file, fwd, bwd,
+                            constexprs, scale, learned, learnedNames);
+    ctx->save_for_backward(
+        {q, k, v, o, lse, cuSeqlens, learned.value_or(Tensor())});
+    ctx->saved_data["learned_names"] = learnedNames;
+    ctx->saved_data["max_seqlen"] = maxSeqlen;
+    ctx->saved_data["file"] = file;
+    ctx->saved_data["fwd"] = fwd;
+    ctx->saved_data["bwd"] = bwd;
+    ctx->saved_data["constexprs"] = constexprs;
+    ctx->saved_data["scale"] = scale;
+    return {o, lse};
+  }
+
+  static variable_list backward(AutogradContext *ctx, variable_list grads) {
+    static const auto op = findOp<Gradients(
+        const Tensor &, const MaybeTensor &, const Tensor &, const Tensor &,
+        const Tensor &, const Tensor &, const Tensor &, const Tensor &,
+        c10::SymInt, Text, Text, Text, Text, std::optional<double>,
+        const MaybeTensor &, Text)>(backwardName);
+    const variable_list saved = ctx->get_saved_variables();
+    const Tensor gradO =
+        grads[0].defined()
+            ? grads[0]
+            : Tensor(saved[3].new_zeros_symint(saved[3].sym_sizes()));
+    const MaybeTensor gradLse =
+        grads[1].defined() ? MaybeTensor(grads[1]) : std::nullopt;
+    auto text = [&](const char *name) {
+      return ctx->saved_data[name].toStringView();
+    };
+    const MaybeTensor learned =
+        saved[6].defined() ? MaybeTensor(saved[6]) : std::nullopt;
+    auto [dq, dk, dv, dlearned] =
+        op.call(gradO, gradLse, saved[0], saved[1], saved[2], saved[3],
+                saved[4], saved[5], ctx->saved_data["max_seqlen"].toSymInt(),
+                text("file"), text("fwd"), text("bwd"), text("constexprs"),
+                ctx->saved_data["scale"].toOptional<double>(), learned,
+                text("learned_names"));
+    return {
+        dq, dk, dv, {}, {}, {}, {}, {}, {}, {}, learned ? dlearned : Tensor(),
+        {}};
+  }
+};
+
+std::tuple<Tensor, Tensor>
+autograd(const Tensor &q, const Tensor &k, const Tensor &v,
+         const Tensor &cuSeqlens, c10::SymInt maxSeqlen, Text file, Text fwd,
+         Text bwd, Text constexprs, std::optional<double> scale,
+         const MaybeTensor &learned, Text learnedNames) {
+  const variable_list out = Function::apply(
+      q, k, v, cuSeqlens, std::move(maxSeqlen), std::string(file),
+      std::string(fwd), std::string(bwd), std::string(constexprs), scale,
+      learned, std::string(learnedNames));
+  return {out[0], out[1]};
+}
+
+TORCH_LIBRARY_FRAGMENT(tessera, m) {
+  m.def("custom_attention(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens, "
+        "SymInt max_seqlen, str file, str fwd, str bwd, str constexprs=\"\", "
+        "float? scale=None, Tensor? learned=None, str learned_names=\"\") -> "
+        "(Tensor o, Tensor lse)");
+  m.def("custom_attention_backward(Tensor grad_o, Tensor? grad_lse, Tensor q, "
+        "Tensor k, Tensor v, Tensor o, Tensor lse, Tensor cu_seqlens, SymInt "
+        "max_seqlen, str file, str fwd, str bwd, str constexprs=\"\", float? "
+        "scale=None, Tensor? learned=None, str learned_names=\"\") -> (Tensor, "
+        "Tensor, Tensor, Tensor)");
+}
+
+void implement(torch::Library &m) {
+  m.impl(opName, forward);
+  m.impl(backwardName, backward);
+}
+
+TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
+
+TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
+
+TORCH_LIBRARY_IMPL(tessera, Meta, m) {
+  m.impl(opName, meta);
+  m.impl(backwardName, metaBack);
+}
+
+TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
+  m.impl(opName, autograd);
+  m.impl(backwardName,
+         torch::CppFunction::makeFromBoxedFunction<&refuseGradient>());
+}
+
+} // namespace custom_attention_op
+} // namespace
+} // namespace tessera::runtime

@@ -1,0 +1,299 @@
+// ops/attention/CustomKernels.cpp - attention kernels of a user's file, bound
+// by the names of their parameters.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/attention/CustomKernels.h"
+
+#include "ops/launch/Launch.h"
+#include "ops/launch/LaunchSpan.h"
+#include "ops/launch/PythonInterrupt.h"
+#include "runtime/launch/TensorExtent.h"
+#include "support/Error.h"
+#include "support/Names.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <mutex>
+
+namespace tessera::runtime {
+namespace {
+
+const std::vector<std::string> &tensorNames() {
+  static const std::vector<std::string> names = {
+      "Q", "K", "V", "O", "LSE", "CU", "DO", "DELTA", "DQ", "DK", "DV"};
+  return names;
+}
+
+bool contains(const std::vector<std::string> &list, const std::string &name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+// Sizes that a kernel may take as constexprs. DP covers D by itself in a kernel
+// without DT.
+Constexprs sizesOf(const NamedKernel &kernel, const Attention &a) {
+  const HeadSlices key = kernel.has("DT")
+                             ? headSlices(a.keyDim)
+                             : HeadSlices{nextPowerOfTwo(a.keyDim), 0};
+  return {{"G", a.group},    {"D", a.keyDim},
+          {"DP", key.first}, {"DT", key.tail},
+          {"E", a.valueDim}, {"EP", nextPowerOfTwo(a.valueDim)}};
+}
+
+void checkParameters(const NamedKernel &kernel,
+                     const std::vector<std::string> &learned) {
+  std::vector<std::string> tensors = tensorNames();
+  for (const std::string &name : learned)
+    tensors.insert(tensors.end(), {name, "D" + name});
+  for (const auto &parameter : kernel.description->info.signature.parameters) {
+    const auto stride = strideName(parameter.name);
+    if (parameter.isConstexpr || contains(tensors, parameter.name) ||
+        parameter.name == "scale" || parameter.name == "T" ||
+        parameter.name == "nseq" ||
+        (stride && contains(tensors, stride->tensor)))
+      continue;
+    std::vector<std::string> known = tensors;
+    known.insert(known.end(), {"scale", "T", "nseq"});
+    throw Error("attention kernel `" + kernel.name() + "` of " +
+                    kernel.description->file + " has a parameter `" +
+                    parameter.name + "` that nothing is passed for",
+                nearestNameHint(parameter.name, known, "names") +
+                    "; strides are sqt, sqh and so on, numbers of your own "
+                    "are tl.constexpr, tensors of your own are named in "
+                    "attention.learned (docs/training.md)");
+  }
+}
+
+void require(const NamedKernel &kernel, const char *parameter,
+             const std::string &why) {
+  if (!kernel.has(parameter))
+    throw Error("attention kernel `" + kernel.name() + "` of " +
+                    kernel.description->file + " has no parameter `" +
+                    parameter + "`",
+                why);
+}
+
+NamedKernel named(const std::string &file, const std::string &name,
+                  const std::vector<std::string> &learned) {
+  NamedKernel result{Kernel::fromFile(file, name), describeKernel(file, name)};
+  checkParameters(result, learned);
+  if (!result.description->info.hints.grid)
+    gridOf(*result.description, {}); // says how to write the hint
+  return result;
+}
+
+std::vector<std::string> backwardNames(const std::string &file,
+                                       const std::string &wanted) {
+  if (wanted.empty())
+    return {};
+  const auto all = kernelNames(file);
+  if (contains(all, wanted))
+    return {wanted};
+  std::vector<std::string> found;
+  for (const std::string &name : all)
+    if (name.starts_with(wanted + "_"))
+      found.push_back(name);
+  if (found.empty())
+    throw Error(file + " has no kernel `" + wanted + "`, nor kernels `" +
+                    wanted + "_...`",
+                nearestNameHint(wanted, all, "kernels"));
+  return found;
+}
+
+Constexprs parseConstants(const std::string &text) {
+  Constexprs result;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(',', at), text.size());
+    std::string item;
+    for (char c : text.substr(at, end - at))
+      if (c != ' ')
+        item += c;
+    at = end + 1;
+    if (item.empty())
+      continue;
+    const size_t equals = item.find('=');
+    int64_t value = 0;
+    const char *last = item.data() + item.size();
+    const char *first =
+        equals == std::string::npos ? last : item.data() + equals + 1;
+    const auto [stop, code] = std::from_chars(first, last, value);
+    if (equals == 0 || first == last || code != std::errc() || stop != last)
+      throw Error("constexprs has `" + item + "`",
+                  "write NAME=integer, separated by commas: W=16, STEP=4");
+    result[item.substr(0, equals)] = value;
+  }
+  return result;
+}
+
+// No name twice, and none that means something already.
+void checkLearned(const std::vector<std::string> &names) {
+  std::vector<std::string> taken = tensorNames();
+  for (const std::string &name : names) {
+    const bool spelt =
+        std::all_of(name.begin(), name.end(), [](unsigned char c) {
+          return std::isupper(c) || std::isdigit(c) || c == '_';
+        });
+    if (!spelt || std::isdigit(static_cast<unsigned char>(name[0])))
+      throw Error("learned has `" + name + "`",
+                  "tensors have names in capitals: GATE");
+    if (contains(taken, name) || contains(taken, "D" + name))
+      throw Error("learned has `" + name + "`, which is passed already",
+                  "choose another name");
+    taken.insert(taken.end(), {name, "D" + name});
+  }
+}
+
+// Every constant is a constexpr of some kernel, and none of those we set.
+void checkConstants(const CustomKernels &kernels) {
+  std::vector<std::string> known;
+  const auto add = [&](const NamedKernel &kernel) {
+    for (const auto &parameter : kernel.description->info.signature.parameters)
+      if (parameter.isConstexpr && !contains(known, parameter.name))
+        known.push_back(parameter.name);
+  };
+  add(kernels.forward);
+  for (const NamedKernel &kernel : kernels.backward)
+    add(kernel);
+  static const std::vector<std::string> ours = {"G",  "D", "DP",
+                                                "DT", "E", "EP"};
+  for (const auto &[name, value] : kernels.constants) {
+    if (contains(ours, name))
+      throw Error("constexprs sets `" + name + "`",
+                  "it follows from the model: leave it away");
+    if (!contains(known, name))
+      throw Error("constexprs sets `" + name + "`, which is no constexpr of `" +
+                      kernels.forward.name() + "` or its backward",
+                  nearestNameHint(name, known, "constexprs"));
+  }
+}
+
+void checkRoles(const CustomKernels &kernels) {
+  for (const char *name : {"Q", "K", "V", "O", "CU"})
+    require(kernels.forward, name,
+            "a forward takes Q, K, V, writes O, and finds sequences in CU");
+  for (const std::string &name : kernels.learned)
+    require(kernels.forward, name.c_str(),
+            "learned names it; a forward takes such a tensor [T, H*G]");
+  if (kernels.backward.empty())
+    return;
+  std::vector<std::string> gradients = {"DQ", "DK", "DV"};
+  for (const std::string &name : kernels.learned)
+    gradients.push_back("D" + name);
+  for (const std::string &name : gradients) {
+    int writers = 0;
+    for (const NamedKernel &kernel : kernels.backward)
+      writers += kernel.has(name.c_str());
+    if (writers != 1)
+      throw Error(std::to_string(writers) + " backward kernels of `" +
+                      kernels.forward.name() + "` write " + name,
+                  "exactly one of them has a parameter " + name);
+  }
+  if (kernels.backwardHas("LSE"))
+    require(kernels.forward, "LSE",
+            "its backward reads LSE, so the forward writes it");
+}
+
+} // namespace
+
+std::vector<std::string> namesOf(const std::string &list) {
+  std::vector<std::string> names;
+  std::string name;
+  for (const char c : list + ",")
+    if (c != ',') {
+      name += c == ' ' ? "" : std::string(1, c);
+    } else if (!name.empty()) {
+      names.push_back(name);
+      name.clear();
+    }
+  return names;
+}
+
+bool CustomKernels::backwardHas(const char *parameter) const {
+  return std::any_of(backward.begin(), backward.end(),
+                     [&](const auto &kernel) { return kernel.has(parameter); });
+}
+
+std::shared_ptr<const CustomKernels>
+CustomKernels::find(const std::string &file, const std::string &forward,
+                    const std::string &backward, const std::string &constants,
+                    const std::string &learned) {
+  static std::mutex mutex;
+  static auto *const known =
+      new std::map<std::string, std::shared_ptr<const CustomKernels>>;
+  const std::string key = file + '\n' + forward + '\n' + backward + '\n' +
+                          constants + '\n' + learned;
+  std::lock_guard<std::mutex> lock(mutex);
+  auto &entry = (*known)[key];
+  if (!entry) {
+    const auto names = namesOf(learned);
+    checkLearned(names);
+    auto made = std::make_shared<CustomKernels>(CustomKernels{
+        named(file, forward, names), {}, parseConstants(constants), names});
+    for (const std::string &name : backwardNames(file, backward))
+      made->backward.push_back(named(file, name, names));
+    checkRoles(*made);
+    checkConstants(*made);
+    entry = std::move(made);
+  }
+  return entry;
+}
+
+void CustomKernels::run(const NamedKernel &kernel, const Attention &a,
+                        const NamedTensors &tensors) const {
+  std::vector<Arg> args;
+  std::vector<TensorExtent> extents;
+  TensorDevice device;
+  Constexprs given;
+  const Constexprs sizes = sizesOf(kernel, a);
+  for (const auto &parameter : kernel.description->info.signature.parameters) {
+    const std::string &name = parameter.name;
+    if (parameter.isConstexpr) {
+      for (const Constexprs *from : {&sizes, &constants})
+        if (auto found = from->find(name); found != from->end())
+          given[name] = found->second;
+    } else if (auto found = tensors.find(name); found != tensors.end()) {
+      device.take(found->second, kernel.name());
+      args.push_back(pointerTo(found->second));
+      if (recording()) [[unlikely]]
+        extents.push_back({found->second.data_ptr(),
+                           found->second.sizes().vec(),
+                           found->second.strides().vec()});
+    } else if (name == "scale") {
+      args.push_back(a.scale);
+    } else if (name == "T") {
+      args.push_back(a.tokens);
+    } else if (name == "nseq") {
+      args.push_back(a.sequences);
+    } else {
+      const auto stride = strideName(name);
+      const auto tensor = stride ? tensors.find(stride->tensor) : tensors.end();
+      if (tensor == tensors.end())
+        throw Error("`" + kernel.name() + "` has a parameter `" + name +
+                        "`, which is not there in this direction",
+                    "a forward kernel sees no gradients");
+      args.push_back(tensor->second.stride(stride->dimension));
+    }
+  }
+  Sizes seen = {{"T", a.tokens},   {"S", a.maxSeqlen}, {"B", a.sequences},
+                {"H", a.keyHeads}, {"G", a.group},     {"D", a.keyDim},
+                {"E", a.valueDim}};
+  LaunchOptions options;
+  options.device = device.handle();
+  options.sequence = a.maxSeqlen;
+  for (const auto &[name, value] :
+       kernel.kernel.configuration(args, given, options))
+    if (const int64_t *number = std::get_if<int64_t>(&value))
+      seen[name] = *number;
+  const Grid grid = gridOf(*kernel.description, seen);
+  if (!grid[0] || !grid[1] || !grid[2])
+    return;
+  const LaunchSpan span(kernel.name());
+  device.run(kernel.name(), [&](void *stream) {
+    options.stream = stream;
+    if (recording()) [[unlikely]]
+      describeTensors(std::move(extents));
+    runForPython([&] { kernel.kernel.launch(grid, args, given, options); });
+  });
+}
+
+} // namespace tessera::runtime

@@ -1,0 +1,105 @@
+// ops/attention/DenseAttention.cpp - dense causal attention.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/Autograd.h"
+#include "ops/Estimates.h"
+#include "ops/attention/Attention.h"
+#include "ops/launch/EmptyTensor.h"
+
+#include <torch/library.h>
+
+namespace tessera::runtime {
+namespace {
+namespace dense_attention_op {
+
+using at::Tensor;
+
+struct Dense {
+  static constexpr const char *name = "dense_attention";
+  static constexpr const char *backwardName = "dense_attention_backward";
+};
+
+std::tuple<Tensor, Tensor> forward(const Tensor &q, const Tensor &k,
+                                   const Tensor &v, const Tensor &cuSeqlens,
+                                   int64_t maxSeqlen,
+                                   std::optional<double> scale) {
+  const Attention a =
+      checkAttention(Dense::name, q, k, v, cuSeqlens, maxSeqlen, scale);
+  return launchForward(a, {}, "kernels/dense/attn_fwd.py", "dense_fwd");
+}
+
+std::tuple<Tensor, Tensor, Tensor> onePass(const Attention &a,
+                                           const RowGradient &rows) {
+  const auto numbers = a.q.options().dtype(at::kFloat);
+  const Tensor dq = emptyTensor(a.q.sizes(), numbers),
+               dk = emptyTensor(a.k.sizes(), numbers),
+               dv = emptyTensor(a.v.sizes(), numbers);
+  Launch launch("kernels/dense/attn_bwd_fused.py", "dense_bwd");
+  launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(rows.gradO);
+  launch.tensor(rows.lse).tensor(rows.delta);
+  launch.tensor(dq).tensor(dk).tensor(dv).tensor(a.cuSeqlens).real(a.scale);
+  for (const Tensor &tensor :
+       {a.q, a.k, a.v, rows.gradO, dq, dk, dv, rows.lse, rows.delta})
+    launch.strides(tensor);
+  launch.constant("G", a.group).padded("D", "DP", a.keyDim);
+  launch.padded("E", "EP", a.valueDim).sequence(a.maxSeqlen);
+  wholeTokens(launch, a.group);
+  launch.run(a.keyHeads, a.sequences);
+  const auto type = a.q.scalar_type();
+  return {dq.to(type), dk.to(type), dv.to(type)};
+}
+
+std::tuple<Tensor, Tensor, Tensor>
+backward(const Tensor &gradO, const std::optional<Tensor> &gradLse,
+         const Tensor &q, const Tensor &k, const Tensor &v, const Tensor &o,
+         const Tensor &lse, const Tensor &cuSeqlens, int64_t maxSeqlen,
+         std::optional<double> scale) {
+  const Attention a =
+      checkAttention(Dense::backwardName, q, k, v, cuSeqlens, maxSeqlen, scale);
+  const RowGradient rows = rowGradient(a, gradO, gradLse, o, lse);
+  if (takesCpuKernels(a.q) && denseInOnePass(a.keyHeads, a.sequences, a.keyDim))
+    return onePass(a, rows);
+  const char *file = "kernels/dense/attn_bwd.py";
+  const Tensor dq = emptyTensor(a.q.sizes(), a.q.options());
+  launchDq(a, {}, rows, {dq}, file, "dense_bwd_dq");
+  auto [dk, dv] = launchDkDv(a, {}, rows, file, "dense_bwd_dkdv");
+  return {dq, dk, dv};
+}
+
+std::tuple<Tensor, Tensor> meta(const Tensor &q, const Tensor &k,
+                                const Tensor &v, const Tensor &, c10::SymInt,
+                                std::optional<double>) {
+  return metaForward(Dense::name, q, k, v);
+}
+
+std::tuple<Tensor, Tensor, Tensor>
+metaBack(const Tensor &, const std::optional<Tensor> &, const Tensor &q,
+         const Tensor &k, const Tensor &v, const Tensor &, const Tensor &,
+         const Tensor &, c10::SymInt, std::optional<double>) {
+  return metaBackward(q, k, v);
+}
+
+using Function = AttentionFunction<Dense, const Tensor &, c10::SymInt,
+                                   std::optional<double>>;
+
+void implement(torch::Library &m) {
+  m.impl(Dense::name, forward);
+  m.impl(Dense::backwardName, backward);
+}
+
+TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
+
+TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
+
+TORCH_LIBRARY_IMPL(tessera, Meta, m) {
+  m.impl(Dense::name, meta);
+  m.impl(Dense::backwardName, metaBack);
+}
+
+TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
+  m.impl(Dense::name, Function::call);
+}
+
+} // namespace dense_attention_op
+} // namespace
+} // namespace tessera::runtime

@@ -1,0 +1,125 @@
+// ops/attention/SelectedKeys.cpp - gradients of the keys and values of NSA's
+// selected branch, by way of the inverse index.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/attention/SelectedKeys.h"
+
+#include <ATen/ops/empty.h>
+#include <bit>
+
+namespace tessera::runtime {
+namespace {
+namespace selected_keys_op {
+
+using at::Tensor;
+
+// For each key head and block, the tokens that selected it, ascending.
+struct InverseIndex {
+  Tensor offsets; // int32 [Hkv, blocks + 1]
+  Tensor tokens;  // int32 [Hkv, T * n]
+  int64_t blocks; // of all sequences, numbered as tiles are; some are empty
+};
+
+constexpr const char *indexFile = "kernels/nsa/inverse_index.py";
+
+// A tile's picks are sorted at once: this many, in as many tokens as that
+// makes. The counts of all tiles are int32 [Hkv, tiles, blocks]. A CPU sorts
+// few numbers in fewer steps each.
+constexpr int64_t kSortedPicks = 2048, kSortedOnCpu = 64;
+
+int64_t sortedTokens(int64_t selected, bool onCpu) {
+  const int64_t picks = onCpu ? kSortedOnCpu : kSortedPicks;
+  return std::clamp<int64_t>(picks / nextPowerOfTwo(selected), 8, 128);
+}
+
+InverseIndex invert(const Attention &a, const Tensor &indices,
+                    int64_t selectionLength, bool onCpu) {
+  InverseIndex inverse;
+  inverse.blocks = tileCount(a.tokens, selectionLength, a.sequences);
+
+  const int64_t selected = indices.size(2),
+                tokens = sortedTokens(selected, onCpu);
+  const int64_t tiles = tileCount(a.tokens, tokens, a.sequences);
+  const auto options = indices.options();
+  // Of each block in each tile, how many tokens, and where they begin.
+  Tensor counts = at::empty({a.keyHeads, tiles, inverse.blocks}, options);
+  Tensor starts = at::empty(counts.sizes(), options);
+  inverse.offsets = at::empty({a.keyHeads, inverse.blocks + 1}, options);
+  inverse.tokens = at::empty({a.keyHeads, a.tokens * selected}, options);
+  const auto overTokens = [&](Launch &launch) {
+    launch.tensor(a.cuSeqlens).integer(a.tokens).integer(a.sequences);
+    launch.integer(inverse.blocks).constant("LSEL", selectionLength);
+    launch.padded("NSEL", "NP", selected).constant("BT", tokens);
+    launch.sequence(a.maxSeqlen);
+    launch.run(tiles, a.keyHeads);
+  };
+  Launch count(indexFile, "inverse_count");
+  overTokens(count.tensor(indices).tensor(counts));
+  Launch prefix(indexFile, "inverse_prefix");
+  prefix.tensor(counts).tensor(starts).tensor(inverse.offsets);
+  prefix.integer(tiles).integer(inverse.blocks).sequence(a.maxSeqlen);
+  prefix.run(ceilDiv(inverse.blocks + 1, prefix.tile("BC")), a.keyHeads);
+  Launch fill(indexFile, "inverse_fill");
+  overTokens(fill.tensor(indices).tensor(starts).tensor(inverse.tokens));
+  return inverse;
+}
+
+// More tokens than a sequence has.
+constexpr int64_t kWholeLists = int64_t(1) << 30;
+
+constexpr const char *file = "kernels/nsa/select_bwd_dkdv.py";
+
+} // namespace selected_keys_op
+} // namespace
+
+int64_t chunkTokens(int64_t selected, int64_t selectionLength) {
+  const auto half = static_cast<uint64_t>(selected * selectionLength / 2);
+  return std::max<int64_t>(64, static_cast<int64_t>(std::bit_floor(half)));
+}
+
+std::tuple<at::Tensor, at::Tensor>
+selectedDkDv(const Attention &a, const at::Tensor &indices,
+             int64_t selectionLength, const RowGradient &rows, bool whole,
+             const CompressedParts *parts) {
+  using namespace selected_keys_op;
+  const InverseIndex inverse = invert(a, indices, selectionLength, whole);
+  const int64_t selected = indices.size(2);
+  // A list has each token of its sequence at most once.
+  const int64_t chunk =
+      whole ? kWholeLists : chunkTokens(selected, selectionLength);
+  const int64_t chunks = a.tokens * selected / chunk + inverse.blocks;
+  const bool cut = a.maxSeqlen > chunk;
+  const Tensor part = at::empty(
+      {a.keyHeads, cut ? chunks : 0, selectionLength, a.keyDim + a.valueDim},
+      rows.lse.options());
+  Tensor dk = at::empty(a.k.sizes(), a.k.options()),
+         dv = at::empty(a.v.sizes(), a.v.options());
+
+  Launch launch(file, "select_bwd_dkdv", backwardOptions(a));
+  launch.tensor(a.q).tensor(a.k).tensor(a.v).tensor(rows.gradO);
+  launch.tensor(rows.lse)
+      .tensor(rows.delta)
+      .tensor(inverse.offsets)
+      .tensor(inverse.tokens);
+  launch.tensor(part).tensor(dk).tensor(dv).tensor(a.cuSeqlens);
+  launch.real(a.scale).integer(a.tokens).integer(a.sequences);
+  launch.integer(inverse.blocks).strides(a.q).strides(a.k).strides(a.v);
+  launch.strides(rows.gradO).strides(dk).strides(dv);
+  launch.strides(rows.lse).strides(rows.delta);
+  launch.constant("G", a.group).constant("LSEL", selectionLength);
+  launch.constant("NSEL", selected).constant("CHUNK", chunk);
+  launch.keyHead(a.keyDim).padded("E", "EP", a.valueDim);
+  launch.sequence(a.maxSeqlen);
+  wholeTokens(launch, a.group);
+  setTiles(launch, wideTiles(a, true), a.group > kLeastTileRows);
+  launch.run(a.keyHeads, chunks * ceilDiv(selectionLength, launch.tile("BN")));
+  const ListChunks made{part,           inverse.offsets, dk,   dv,
+                        inverse.blocks, selectionLength, chunk};
+  if (parts && !whole && (cut || parts->parts > 1))
+    addBoth(a, made, *parts);
+  else if (cut)
+    addChunks(a, made);
+  return {dk, dv};
+}
+
+} // namespace tessera::runtime

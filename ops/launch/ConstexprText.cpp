@@ -1,0 +1,89 @@
+// ops/launch/ConstexprText.cpp - constexprs of a launch as text.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/launch/ConstexprText.h"
+
+#include "language/ConstexprValues.h"
+#include "language/Evaluate.h"
+#include "language/Parser.h"
+#include "ops/Check.h"
+#include "runtime/launch/KernelState.h"
+
+namespace tessera::runtime {
+namespace constexpr_text {
+
+// NAME=EXPRESSION, separated by commas: the arguments of a call. Throws Error.
+Configuration evaluateAll(std::string_view text) {
+  const auto file = std::make_shared<SourceFile>(
+      "constexprs", "dict(" + std::string(text) + ")");
+  const language::ExprPtr expression = language::parseExpression(file);
+  const auto *call = expression->as<language::Call>();
+  if (!call || !call->arguments.empty() ||
+      !call->function->as<language::Name>())
+    throw Error("not each value has a name");
+  const auto scope = std::make_shared<language::MapScope>();
+  scope->values["tl"] =
+      language::Value(language::Value::Named{"triton.language"});
+  Configuration values;
+  for (const language::Keyword &keyword : call->keywords) {
+    if (keyword.name.empty())
+      throw Error("`**` has no name");
+    if (!values
+             .emplace(keyword.name,
+                      language::evaluate(*keyword.value, scope, file))
+             .second)
+      throw Error("`" + keyword.name + "` is there twice");
+  }
+  return values;
+}
+
+// An option of the launch, taken out of the values.
+std::optional<int64_t> takeOption(const char *op, const char *name,
+                                  int64_t least, Constexprs &constexprs) {
+  const auto found = constexprs.find(name);
+  if (found == constexprs.end())
+    return std::nullopt;
+  const auto *number = std::get_if<int64_t>(&found->second);
+  TESSERA_CHECK(number && *number >= least && *number <= 64, op, name, " is ",
+                language::toValue(found->second).repr(),
+                "; pass an integer from ", least, " to 64");
+  const int64_t value = *number;
+  constexprs.erase(found);
+  return value;
+}
+
+// What is wrong, without places in a text that nobody wrote.
+std::string messageOf(const Error &error) {
+  const auto *compile = dynamic_cast<const CompileError *>(&error);
+  return compile && !compile->diagnostics.empty()
+             ? compile->diagnostics.front().message
+             : error.message;
+}
+
+} // namespace constexpr_text
+
+Constexprs parseConstexprs(const char *op, std::string_view text) {
+  Constexprs result;
+  if (text.empty())
+    return result;
+  try {
+    for (const auto &[name, value] : constexpr_text::evaluateAll(text))
+      result[name] = language::fromValue(name, value);
+  } catch (const Error &error) {
+    TESSERA_CHECK(false, op, "constexprs is `", text,
+                  "`: ", constexpr_text::messageOf(error),
+                  "; write NAME=value, separated by commas: BLOCK=64, "
+                  "ACT=\"relu\", TYPE=tl.float32");
+  }
+  return result;
+}
+
+LaunchOptions takeOptions(const char *op, Constexprs &constexprs) {
+  LaunchOptions options;
+  options.numWarps = constexpr_text::takeOption(op, "num_warps", 1, constexprs);
+  options.numStages =
+      constexpr_text::takeOption(op, "num_stages", 0, constexprs);
+  return options;
+}
+
+} // namespace tessera::runtime

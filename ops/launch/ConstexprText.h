@@ -1,0 +1,21 @@
+// ops/launch/ConstexprText.h - constexprs of a launch as text.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/Kernel.h"
+
+#include <string_view>
+
+namespace tessera::runtime {
+
+// `BLOCK=64, EPS=1e-5, CAUSAL=True, ACT="relu", TYPE=tl.float32, BIAS=None`:
+// expressions as in Python, which may use `tl`. Throws c10::ValueError that
+// begins with tessera::OP.
+Constexprs parseConstexprs(const char *op, std::string_view text);
+
+// Takes `num_warps` and `num_stages` out of constexprs: options of the launch.
+// Throws c10::ValueError for what they cannot be.
+LaunchOptions takeOptions(const char *op, Constexprs &constexprs);
+
+} // namespace tessera::runtime

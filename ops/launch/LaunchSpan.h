@@ -1,0 +1,38 @@
+// ops/launch/LaunchSpan.h - a launch as profilers see it.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/launch/ListLaunches.h"
+
+#include <ATen/record_function.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::runtime {
+
+// For profilers, and the trainer's traces: while it lives there is a range
+// "kernel NAME", whose output is the index of the launch in listed_launches().
+// It costs a look where nobody listens.
+class LaunchSpan {
+public:
+  explicit LaunchSpan(std::string_view kernel) {
+    if (!span.isActive()) [[likely]]
+      return;
+    LaunchListing::forgetLast();
+    span.before("kernel " + std::string(kernel));
+  }
+  LaunchSpan(const LaunchSpan &) = delete;
+  LaunchSpan &operator=(const LaunchSpan &) = delete;
+  ~LaunchSpan() {
+    if (span.isActive() && span.needsOutputs()) [[unlikely]]
+      span.setOutputs(std::vector{c10::IValue(LaunchListing::last())});
+  }
+
+private:
+  at::RecordFunction span{at::RecordScope::USER_SCOPE};
+};
+
+} // namespace tessera::runtime

@@ -1,0 +1,255 @@
+// ops/nn/LinearLoss.cpp - cross-entropy of a linear layer, of whose logits a
+// piece at a time is there.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/Autograd.h"
+#include "ops/Check.h"
+#include "ops/Estimates.h"
+#include "ops/launch/EmptyTensor.h"
+#include "ops/launch/Launch.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/zeros.h>
+#include <limits>
+#include <torch/library.h>
+
+namespace tessera::runtime {
+namespace {
+namespace linear_loss_op {
+
+using at::Tensor;
+using Pair = std::tuple<Tensor, Tensor>;
+
+constexpr const char *file = "kernels/nn/linear_loss.py";
+
+// Logits that a program of the forward kernel looks at, of each of its tokens.
+// All programs of a span run together: W's rows are read from a cache.
+constexpr int64_t span = 2048;
+
+// Contents are looked at where they lie in host memory (Check.h); on a GPU a
+// target that is no row gives a loss of NaN.
+void checkTargets(const char *op, const Tensor &targets, int64_t vocabulary,
+                  int64_t ignored) {
+  if (!targets.device().is_cpu())
+    return;
+  const Tensor all = targets.contiguous();
+  const int64_t *entries = all.const_data_ptr<int64_t>();
+  for (int64_t i = 0; i < all.numel(); ++i)
+    TESSERA_CHECK(
+        (entries[i] >= 0 && entries[i] < vocabulary) || entries[i] == ignored,
+        op, "targets[", i, "] is ", entries[i], " and weight has ", vocabulary,
+        " rows; pass 0 to ", vocabulary - 1, ", or ignore_index = ", ignored,
+        " for a token that does not count");
+}
+
+void check(const char *op, const Tensor &hidden, const Tensor &weight,
+           const Tensor &targets, int64_t ignored) {
+  checkFloating(op, "hidden", hidden);
+  TESSERA_CHECK(hidden.dim() == 2 && hidden.size(1) > 0, op,
+                "hidden has shape ", hidden.sizes(),
+                " and must have [tokens, D], D > 0; flatten a batch of "
+                "sequences with .flatten(0, 1)");
+  checkFloating(op, "weight", weight);
+  TESSERA_CHECK(weight.dim() == 2 && weight.size(1) == hidden.size(1) &&
+                    weight.size(0) > 0,
+                op, "weight has shape ", weight.sizes(), " and must have [V, ",
+                hidden.size(1),
+                "] = [vocabulary, last dimension of hidden], as "
+                "torch.nn.Linear(D, V).weight has");
+  checkSameType(op, "weight", weight, "hidden", hidden);
+  TESSERA_CHECK(targets.scalar_type() == at::kLong, op, "targets is ",
+                targets.scalar_type(), "; pass int64, for example ",
+                "targets.long()");
+  checkShape(op, "targets", targets, {hidden.size(0)}, "[tokens]");
+  checkSameDevice(op, "targets", targets, "hidden", hidden);
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  TESSERA_CHECK(ignored >= -most && ignored <= most, op, "ignore_index is ",
+                ignored, "; pass a number of 32 bits, for example -100");
+  TESSERA_CHECK(hidden.size(0) <= most && weight.size(0) <= most, op,
+                "there are ", hidden.size(0), " tokens and ", weight.size(0),
+                " rows of weight; one call takes at most 2^31 - 1 of each");
+}
+
+Pair forward(const Tensor &hidden, const Tensor &weight, const Tensor &targets,
+             int64_t ignored) {
+  const char *op = "linear_cross_entropy";
+  check(op, hidden, weight, targets, ignored);
+  const int64_t tokens = hidden.size(0), vocabulary = weight.size(0);
+  checkTargets(op, targets, vocabulary, ignored);
+  const auto numbers = hidden.options().dtype(at::kFloat);
+  Tensor losses = at::empty({tokens}, numbers);
+  Tensor lse = at::empty({tokens}, numbers);
+  if (tokens == 0)
+    return {losses, lse};
+  const Tensor h = unitLast(hidden), w = unitLast(weight);
+  const Tensor wanted = targets.contiguous();
+  const int64_t splits = ceilDiv(vocabulary, span);
+  const Tensor state = at::empty({3, splits, tokens}, numbers);
+  Launch launch(file, "linear_loss_fwd");
+  launch.tensor(h).tensor(w).tensor(wanted).tensor(state);
+  launch.integer(tokens).integer(vocabulary).integer(span);
+  launch.integer(h.stride(0)).integer(w.stride(0));
+  launch.constant("D", hidden.size(1));
+  launch.run(ceilDiv(tokens, launch.tile("BM")), splits);
+
+  Launch sum(file, "linear_loss_sum");
+  sum.tensor(state).tensor(wanted).tensor(lse).tensor(losses);
+  sum.integer(tokens).integer(vocabulary).integer(splits).integer(ignored);
+  sum.run(ceilDiv(tokens, sum.tile("BC")));
+  return {losses, lse};
+}
+
+// The gradient of the logits of some tokens goes to the first of its columns;
+// its rows are a multiple of 16 numbers apart.
+void logitsGradient(const Tensor &h, const Tensor &w, const Tensor &targets,
+                    const Tensor &lse, const Tensor &grad, int64_t ignored,
+                    const Tensor &out) {
+  Launch launch(file, "linear_loss_bwd");
+  launch.tensor(h).tensor(w).tensor(targets).tensor(lse).tensor(grad);
+  launch.tensor(out).integer(h.size(0)).integer(w.size(0)).integer(ignored);
+  launch.integer(h.stride(0)).integer(w.stride(0)).integer(out.stride(0));
+  launch.constant("D", h.size(1));
+  launch.run(ceilDiv(h.size(0), launch.tile("BM")) *
+             ceilDiv(w.size(0), launch.tile("BN")));
+}
+
+// Gradients of hidden and weight: those of the logits by our kernel, a piece
+// of tokens after the other; the two products of each are torch's, which has
+// the fastest of such. Sums over pieces are fp32, in ascending order.
+Pair backward(const Tensor &grad, const Tensor &hidden, const Tensor &weight,
+              const Tensor &targets, const Tensor &lse, int64_t ignored) {
+  const char *op = "linear_cross_entropy_backward";
+  const at::NoGradGuard noGrad;
+  check(op, hidden, weight, targets, ignored);
+  const int64_t tokens = hidden.size(0), vocabulary = weight.size(0);
+  checkTargets(op, targets, vocabulary, ignored);
+  checkShape(op, "grad", grad, {tokens}, "[tokens]");
+  checkShape(op, "lse", lse, {tokens}, "[tokens]");
+  if (tokens == 0)
+    return {at::empty(hidden.sizes(), hidden.options()),
+            at::zeros(weight.sizes(), weight.options())};
+  const Tensor h = unitLast(hidden), w = unitLast(weight);
+  const Tensor wanted = targets.contiguous(), sums = lse.contiguous(),
+               scale = grad.to(at::kFloat).contiguous();
+  Tensor dh = emptyTensor(hidden.sizes(), hidden.options());
+  Tensor dw = emptyTensor(weight.sizes(), weight.options());
+  const int64_t piece = lossPiece(tokens, vocabulary);
+  const Tensor logits =
+      at::empty({piece, ceilDiv(vocabulary, 16) * 16}, hidden.options());
+  const bool rounds = hidden.scalar_type() != at::kFloat;
+  Tensor wide; // of several pieces of rounded numbers
+  for (int64_t first = 0; first < tokens; first += piece) {
+    const int64_t count = std::min(piece, tokens - first);
+    const auto part = [&](const Tensor &x) {
+      return x.narrow(0, first, count);
+    };
+    const Tensor dl = logits.narrow(0, 0, count).narrow(1, 0, vocabulary);
+    logitsGradient(part(h), w, part(wanted), part(sums), part(scale), ignored,
+                   dl);
+    Tensor dhPart = part(dh);
+    at::mm_out(dhPart, dl, w);
+    if (first == 0) {
+      at::mm_out(dw, dl.t(), part(h));
+    } else if (!rounds) {
+      at::addmm_out(dw, dw, dl.t(), part(h));
+    } else {
+      if (!wide.defined())
+        wide = dw.to(at::kFloat);
+      wide.add_(at::mm(dl.t(), part(h)));
+    }
+  }
+  if (wide.defined())
+    dw.copy_(wide);
+  return {dh, dw};
+}
+
+Pair meta(const Tensor &hidden, const Tensor &, const Tensor &, int64_t) {
+  const auto numbers = hidden.options().dtype(at::kFloat);
+  return {at::empty_symint({hidden.sym_size(0)}, numbers),
+          at::empty_symint({hidden.sym_size(0)}, numbers)};
+}
+
+Pair metaBack(const Tensor &, const Tensor &hidden, const Tensor &weight,
+              const Tensor &, const Tensor &, int64_t) {
+  return {at::empty_symint(hidden.sym_sizes(), hidden.options()),
+          at::empty_symint(weight.sym_sizes(), weight.options())};
+}
+
+using Forward = Pair(const Tensor &, const Tensor &, const Tensor &, int64_t);
+
+struct Function : torch::autograd::Function<Function> {
+  static variable_list forward(AutogradContext *ctx, const Tensor &hidden,
+                               const Tensor &weight, const Tensor &targets,
+                               int64_t ignored) {
+    at::AutoDispatchBelowADInplaceOrView below;
+    static const auto op = findOp<Forward>("linear_cross_entropy_forward");
+    auto [losses, lse] = op.call(hidden, weight, targets, ignored);
+    ctx->save_for_backward({hidden, weight, targets, lse});
+    ctx->saved_data["ignored"] = ignored;
+    ctx->mark_non_differentiable({lse});
+    return {losses, lse};
+  }
+
+  static variable_list backward(AutogradContext *ctx, variable_list grads) {
+    static const auto op =
+        findOp<Pair(const Tensor &, const Tensor &, const Tensor &,
+                    const Tensor &, const Tensor &, int64_t)>(
+            "linear_cross_entropy_backward");
+    const variable_list saved = ctx->get_saved_variables();
+    auto [dhidden, dweight] =
+        op.call(grads[0], saved[0], saved[1], saved[2], saved[3],
+                ctx->saved_data["ignored"].toInt());
+    return {dhidden, dweight, {}, {}};
+  }
+};
+
+Pair autograd(const Tensor &hidden, const Tensor &weight, const Tensor &targets,
+              int64_t ignored) {
+  const variable_list out = Function::apply(hidden, weight, targets, ignored);
+  return {out[0], out[1]};
+}
+
+Tensor linearCrossEntropy(const Tensor &hidden, const Tensor &weight,
+                          const Tensor &targets, int64_t ignored,
+                          c10::string_view reduction) {
+  static const auto op = findOp<Forward>("linear_cross_entropy_forward");
+  const char *name = "linear_cross_entropy";
+  TESSERA_CHECK(reduction == "mean" || reduction == "sum" ||
+                    reduction == "none",
+                name, "reduction is \"", reduction,
+                "\"; \"mean\", \"sum\" and \"none\" are known");
+  const Tensor losses = std::get<0>(op.call(hidden, weight, targets, ignored));
+  if (reduction == "none")
+    return losses;
+  const Tensor sum = losses.sum();
+  return reduction == "sum" ? sum : sum / targets.ne(ignored).sum();
+}
+
+TORCH_LIBRARY_IMPL(tessera, CompositeImplicitAutograd, m) {
+  m.impl("linear_cross_entropy", linearCrossEntropy);
+}
+
+void implement(torch::Library &m) {
+  m.impl("linear_cross_entropy_forward", forward);
+  m.impl("linear_cross_entropy_backward", backward);
+}
+
+TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
+
+TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
+
+TORCH_LIBRARY_IMPL(tessera, Meta, m) {
+  m.impl("linear_cross_entropy_forward", meta);
+  m.impl("linear_cross_entropy_backward", metaBack);
+}
+
+TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
+  m.impl("linear_cross_entropy_forward", autograd);
+}
+
+} // namespace linear_loss_op
+} // namespace
+} // namespace tessera::runtime

@@ -1,0 +1,178 @@
+// ops/nn/ResidualNorm.cpp - a residual sum and RMSNorm of it.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/Autograd.h"
+#include "ops/Check.h"
+#include "ops/launch/EmptyTensor.h"
+#include "ops/launch/Launch.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/ScalarType.h>
+#include <torch/library.h>
+
+namespace tessera::runtime {
+namespace {
+namespace residual_norm_op {
+
+using at::Tensor;
+using Pair = std::tuple<Tensor, Tensor>;
+using Triple = std::tuple<Tensor, Tensor, Tensor>;
+
+constexpr const char *file = "kernels/nn/residual_norm.py";
+
+// x as rows [N, D] with unit last stride.
+Tensor rowsOf(const Tensor &x) { return unitLast(x.reshape({-1, x.size(-1)})); }
+
+void check(const char *op, const Tensor &x, const Tensor &weight) {
+  checkFloating(op, "x", x);
+  TESSERA_CHECK(x.dim() >= 1 && x.size(-1) > 0, op, "x has shape ", x.sizes(),
+                "; its last dimension is normalized and must not be empty");
+  checkFloating(op, "weight", weight);
+  checkShape(op, "weight", weight, {x.size(-1)}, "[last dimension of x]");
+}
+
+Triple forward(const Tensor &x, const Tensor &added, const Tensor &weight,
+               double epsilon) {
+  const char *op = "residual_norm";
+  check(op, x, weight);
+  checkShape(op, "added", added, x.sizes(), "the shape of x");
+  checkSameType(op, "added", added, "x", x);
+  Tensor sum = emptyTensor(x.sizes(), x.options());
+  Tensor y = emptyTensor(x.sizes(), x.options());
+  const int64_t dim = x.size(-1), count = x.numel() / dim;
+  Tensor rstd = at::empty({count}, x.options().dtype(at::kFloat));
+  if (count == 0)
+    return {sum, y, rstd};
+  const Tensor rows = rowsOf(x), more = rowsOf(added);
+  const Tensor scale = weight.contiguous();
+  Launch launch(file, "residual_norm_fwd");
+  launch.tensor(rows).tensor(more).tensor(scale).tensor(sum).tensor(y);
+  launch.tensor(rstd).integer(count).real(epsilon);
+  launch.integer(rows.stride(0)).integer(more.stride(0)).integer(dim);
+  launch.padded("D", "DP", dim);
+  launch.run(ceilDiv(count, launch.tile("BR")));
+  return {sum, y, rstd};
+}
+
+// Gradients of x, which `added` has too, and of the weight.
+Pair backward(const Tensor &gradY, const Tensor &gradSum, const Tensor &sum,
+              const Tensor &weight, const Tensor &rstd) {
+  const char *op = "residual_norm_backward";
+  check(op, sum, weight);
+  checkShape(op, "grad_y", gradY, sum.sizes(), "the shape of x");
+  checkShape(op, "grad_sum", gradSum, sum.sizes(), "the shape of x");
+  const int64_t dim = sum.size(-1), count = sum.numel() / dim;
+  checkSaved(op, "rstd", rstd, {count}, "[rows of x]", "x", sum);
+  Tensor dx = emptyTensor(sum.sizes(), sum.options());
+  if (count == 0)
+    return {dx, at::zeros(weight.sizes(), weight.options())};
+  const Tensor rows = rowsOf(sum), dy = rowsOf(gradY.to(sum.scalar_type())),
+               dz = rowsOf(gradSum.to(sum.scalar_type()));
+  const Tensor scale = weight.contiguous();
+  Launch launch(file, "residual_norm_bwd");
+  launch.tensor(dy).tensor(dz).tensor(rows).tensor(scale).tensor(rstd);
+  launch.tensor(dx).scratch(at::kFloat).integer(count);
+  launch.integer(dy.stride(0)).integer(dz.stride(0)).integer(rows.stride(0));
+  launch.integer(dim).padded("D", "DP", dim);
+  const int64_t parts =
+      ceilDiv(count, launch.tile("BR") * launch.tile("STEPS"));
+  Tensor partial = at::empty({parts, dim}, rstd.options());
+  launch.bindScratch(partial).run(parts);
+
+  Tensor dweight = at::empty(weight.sizes(), weight.options());
+  Launch reduce("kernels/nn/reduce_rows.py", "reduce_rows");
+  reduce.tensor(partial).tensor(dweight).integer(parts).integer(dim);
+  reduce.run(ceilDiv(dim, reduce.tile("BC")));
+  return {dx, dweight};
+}
+
+Triple meta(const Tensor &x, const Tensor &, const Tensor &, double) {
+  c10::SymInt count = 1;
+  for (int64_t i = 0; i + 1 < x.dim(); ++i)
+    count = count * x.sym_size(i);
+  return {at::empty_symint(x.sym_sizes(), x.options()),
+          at::empty_symint(x.sym_sizes(), x.options()),
+          at::empty_symint({count}, x.options().dtype(at::kFloat))};
+}
+
+Pair metaBack(const Tensor &, const Tensor &, const Tensor &sum,
+              const Tensor &weight, const Tensor &) {
+  return {at::empty_symint(sum.sym_sizes(), sum.options()),
+          at::empty_symint(weight.sym_sizes(), weight.options())};
+}
+
+using Forward = Triple(const Tensor &, const Tensor &, const Tensor &, double);
+
+struct Function : torch::autograd::Function<Function> {
+  static variable_list forward(AutogradContext *ctx, const Tensor &x,
+                               const Tensor &added, const Tensor &weight,
+                               double epsilon) {
+    at::AutoDispatchBelowADInplaceOrView below;
+    static const auto op = findOp<Forward>("residual_norm_forward");
+    auto [sum, y, rstd] = op.call(x, added, weight, epsilon);
+    ctx->save_for_backward({sum, weight, rstd});
+    ctx->mark_non_differentiable({rstd});
+    ctx->set_materialize_grads(false); // one of both may not be used
+    return {sum, y, rstd};
+  }
+
+  static variable_list backward(AutogradContext *ctx, variable_list grads) {
+    static const auto both =
+        findOp<Pair(const Tensor &, const Tensor &, const Tensor &,
+                    const Tensor &, const Tensor &)>("residual_norm_backward");
+    static const auto normAlone =
+        findOp<Pair(const Tensor &, const Tensor &, const Tensor &,
+                    const Tensor &)>("rms_norm_backward");
+    const variable_list saved = ctx->get_saved_variables();
+    if (!grads[1].defined())
+      return {grads[0], grads[0], {}, {}};
+    auto [dx, dweight] =
+        grads[0].defined()
+            ? both.call(grads[1], grads[0], saved[0], saved[1], saved[2])
+            : normAlone.call(grads[1], saved[0], saved[1], saved[2]);
+    return {dx, dx, dweight, {}};
+  }
+};
+
+Triple autograd(const Tensor &x, const Tensor &added, const Tensor &weight,
+                double epsilon) {
+  const variable_list out = Function::apply(x, added, weight, epsilon);
+  return {out[0], out[1], out[2]};
+}
+
+// The type of the sum is that of torch's x + added: under autocast they differ.
+Pair residualNorm(const Tensor &x, const Tensor &added, const Tensor &weight,
+                  double epsilon) {
+  static const auto op = findOp<Forward>("residual_norm_forward");
+  const at::ScalarType type =
+      c10::promoteTypes(x.scalar_type(), added.scalar_type());
+  auto [sum, y, rstd] = op.call(x.to(type), added.to(type), weight, epsilon);
+  return {sum, y};
+}
+
+TORCH_LIBRARY_IMPL(tessera, CompositeImplicitAutograd, m) {
+  m.impl("residual_norm", residualNorm);
+}
+
+void implement(torch::Library &m) {
+  m.impl("residual_norm_forward", forward);
+  m.impl("residual_norm_backward", backward);
+}
+
+TORCH_LIBRARY_IMPL(tessera, CPU, m) { implement(m); }
+
+TORCH_LIBRARY_IMPL(tessera, CUDA, m) { implement(m); }
+
+TORCH_LIBRARY_IMPL(tessera, Meta, m) {
+  m.impl("residual_norm_forward", meta);
+  m.impl("residual_norm_backward", metaBack);
+}
+
+TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
+  m.impl("residual_norm_forward", autograd);
+}
+
+} // namespace residual_norm_op
+} // namespace
+} // namespace tessera::runtime

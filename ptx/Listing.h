@@ -1,0 +1,113 @@
+// ptx/Listing.h - a kernel as PTX or SASS text, taken apart: instructions by
+// class, loops, source lines.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::ptx {
+
+enum class InstructionClass : uint8_t {
+  Mma,         // tensor cores
+  LoadMatrix,  // ldmatrix
+  AsyncCopy,   // cp.async of bytes (not its commit and wait)
+  LoadGlobal,  // generic addresses too
+  StoreGlobal, //
+  LoadShared,
+  StoreShared,
+  LoadLocal, // stack: spilled registers, arrays
+  StoreLocal,
+  Atomic,  // red too
+  Barrier, // bar, membar, commit and wait of asynchronous copies
+  Shuffle, // shfl, redux, vote, match
+  Move,    // from register to register
+  Branch,  // call, ret and exit too
+  Other,   // parameters, constants, prefetches
+  Alu,     // all else
+};
+constexpr size_t numInstructionClasses = 16;
+// "mma", "ldmatrix", "cp.async", "ld.global" ...
+const char *instructionClassName(InstructionClass kind);
+
+// A place in a source file; index into Listing::files. Line 0: none is known.
+struct SourcePlace {
+  uint32_t file = 0;
+  uint32_t line = 0;
+};
+
+struct ListedInstruction {
+  InstructionClass kind = InstructionClass::Alu;
+  std::string opcode;    // "ld.global.v4.b32"
+  uint32_t textLine = 0; // from 1
+  SourcePlace place;     // in the kernel: of an inlined call, the call's
+  SourcePlace inner;     // in the function that the call is of
+  // Where it may go besides to the next instruction; whether it goes on there.
+  std::vector<std::string> targets;
+  bool fallsThrough = true;
+};
+
+struct InstructionCounts {
+  std::array<uint32_t, numInstructionClasses> by{};
+
+  uint32_t operator[](InstructionClass kind) const { return by[size_t(kind)]; }
+  uint32_t total() const;
+  void add(InstructionClass kind) { ++by[size_t(kind)]; }
+  void add(const InstructionCounts &other) {
+    for (size_t i = 0; i < by.size(); ++i)
+      by[i] += other.by[i];
+  }
+};
+
+struct ListedLoop {
+  InstructionCounts counts; // of all its blocks, inner loops included
+  // An innermost loop's: of one iteration that does all that can be done of the
+  // tensor instructions, memory accesses and barriers, and else the least. So
+  // what a branch jumps over in most iterations (a mask that only the last ones
+  // need) is not in it, copies under a condition are. Others': as `counts`.
+  InstructionCounts iteration;
+  uint32_t firstLine = 0, lastLine = 0; // in the kernel's file; 0: unknown
+  uint32_t textLine = 0;                // where the text has its head
+  uint32_t depth = 1;                   // 1: in no other loop
+  bool innermost = true;
+};
+
+struct Listing {
+  std::string kernel;
+  std::string target;             // "sm_80"
+  std::string version;            // PTX: "8.7"
+  std::vector<std::string> files; // last parts of their paths
+  std::vector<ListedInstruction> code;
+  std::map<std::string, size_t> labels; // index into `code`
+  InstructionCounts counts;
+  std::vector<ListedLoop> loops; // in the order of the text
+  uint32_t threads = 0;          // PTX: product of .reqntid
+  uint32_t virtualRegisters = 0; // PTX: of 32 bits, 64-bit ones count twice
+  uint64_t staticShared = 0;     // PTX: bytes
+  uint32_t asyncWait = 0;        // PTX: largest N of cp.async.wait_group N
+};
+
+// The first kernel of the text, or the one that is named. Throws Error when
+// there is none.
+Listing readPtx(std::string_view text, std::string_view kernel = {});
+// What nvdisasm -g -c prints.
+Listing readSass(std::string_view text, std::string_view kernel = {});
+
+// Kernels of PTX text, in order.
+std::vector<std::string> ptxKernels(std::string_view text);
+
+// Finds the loops: natural loops of the flow graph, back edges to one head
+// together. Fills `loops` and `counts`.
+void analyzeLoops(Listing &listing);
+
+// Instructions that are not tensor instructions for each that is one, over the
+// innermost loops that have any; negative when none has.
+double loopNonTensorPerTensor(const Listing &listing);
+
+} // namespace tessera::ptx

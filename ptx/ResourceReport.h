@@ -1,0 +1,69 @@
+// ptx/ResourceReport.h - what a compiled GPU kernel needs and does, as JSON.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "ptx/Listing.h"
+#include "support/GpuTarget.h"
+#include "support/Json.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera::ptx {
+
+struct Resources;
+
+// A piece of shared memory.
+struct SharedBuffer {
+  std::string name; // what it is for
+  uint64_t offset = 0, bytes = 0;
+  uint32_t line = 0; // of the kernel's file; 0: unknown
+};
+
+// What the compiler could not do at a place of the kernel.
+struct Remark {
+  std::string place; // "k.py:12:9"
+  std::string text;
+};
+
+// A comment line for the top of PTX, and those that stand there.
+std::string remarkComment(const Remark &remark);
+std::vector<Remark> remarksOf(std::string_view ptx);
+
+struct ReportInput {
+  GpuTarget target;
+  std::string ptx;
+  const Resources *resources = nullptr; // null: nothing was assembled
+  std::string ptxasVersion;             // "12.8.93"
+  std::string sass;                     // empty: not disassembled
+  uint64_t sharedBytes = 0;             // dynamic ones
+  uint32_t threads = 0;                 // 0: what the PTX says
+  std::vector<SharedBuffer> buffers;
+  std::vector<Remark> remarks;
+};
+
+// {"kernel", "target", "ptx_version", "threads", "registers", "stack",
+// "spill_stores", "spill_loads", "shared", "shared_buffers", "blocks_per_sm",
+// "warps_per_sm", "limited_by", "loop_non_tensor_per_tensor", "async_stages",
+// "ptxas", "ptx": LISTING, "sass": LISTING, "remarks": [{"place", "text"}]};
+// what is not known is null. A
+// LISTING has "instructions" by class with their "total", and "loops".
+// loop_non_tensor_per_tensor is SASS's, without SASS the PTX's. Depends on its
+// input only.
+Json makeReport(const ReportInput &input, std::string_view kernel = {});
+
+// The report as people read it.
+std::string reportText(const Json &report);
+
+// The listing's text with the line of the kernel before the first instruction
+// that is for it. `source` is the text of the file `file` (last part of its
+// path).
+struct SourceText {
+  std::string file, text;
+};
+std::string annotate(std::string_view text, const Listing &listing,
+                     const std::vector<SourceText> &sources);
+
+} // namespace tessera::ptx

@@ -1,0 +1,186 @@
+// ptx/Tree.h - a PTX module as read: names resolved, nothing decoded.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::ptx {
+
+inline constexpr uint32_t None = ~uint32_t{0};
+
+// State spaces of variables (PTX ISA, "State Spaces").
+enum class Space : uint8_t { Global, Const, Shared, Local, Param };
+
+// A value in an initializer that is an address.
+struct Relocation {
+  uint64_t offset = 0; // bytes from the variable's start
+  std::string symbol;
+  int64_t addend = 0;
+};
+
+struct Variable {
+  std::string name;
+  Space space = Space::Global;
+  uint32_t align = 1;        // bytes
+  uint32_t elementBytes = 1; // of one element (.v4.f32: 16)
+  uint64_t bytes = 0;        // all elements; 0: as many as the launch says
+  bool isExtern = false;
+  bool isPointer = false;    // a kernel parameter declared .ptr
+  std::vector<uint8_t> init; // shorter than `bytes`: the rest is zero
+  std::vector<Relocation> relocations;
+  uint32_t line = 0;
+};
+
+// Special registers (PTX ISA, "Special Registers").
+enum class Special : uint8_t {
+  TidX,
+  TidY,
+  TidZ,
+  NtidX,
+  NtidY,
+  NtidZ,
+  CtaidX,
+  CtaidY,
+  CtaidZ,
+  NctaidX,
+  NctaidY,
+  NctaidZ,
+  LaneId,
+  WarpId,
+  NwarpId,
+  SmId,
+  NsmId,
+  GridId,
+  LanemaskEq,
+  LanemaskLe,
+  LanemaskLt,
+  LanemaskGe,
+  LanemaskGt,
+  Clock,
+  ClockHi,
+  Clock64,
+  GlobalTimer,
+  GlobalTimerLo,
+  GlobalTimerHi,
+  DynamicSharedSize,
+  TotalSharedSize,
+  ReservedShared,
+  ClusterCtaidX,
+  ClusterCtaidY,
+  ClusterCtaidZ,
+  ClusterNctaidX,
+  ClusterNctaidY,
+  ClusterNctaidZ,
+  ClusterIdX,
+  ClusterIdY,
+  ClusterIdZ,
+  NclusterIdX,
+  NclusterIdY,
+  NclusterIdZ,
+  ClusterCtarank,
+  ClusterNctarank,
+  Zero,
+};
+
+struct Operand {
+  enum class Kind : uint8_t {
+    Register, // index: into Function::registers
+    Special,  // index: a Special
+    Integer,  // value
+    Float32,  // value holds the bits
+    Float64,  // value holds the bits of a double
+    Symbol,   // a variable (+ value bytes)
+    Address,  // [items[0] + value]; further items: coordinates and barriers
+    Vector,   // {items}
+    List,     // (items): of a call
+    Pair,     // items[0]|items[1]
+    Label,    // index: into Function::labels
+    Function, // name in text
+    Table,    // index: into Function::tables
+    Sink,     // _
+  };
+  Kind kind = Kind::Sink;
+  bool negated = false;     // !p
+  bool moduleScope = false; // Symbol: index is into Module::variables
+  uint32_t index = None;
+  int64_t value = 0;
+  std::string text;
+  std::vector<Operand> items;
+};
+
+struct Instruction {
+  uint32_t line = 0;
+  uint32_t location = None;  // into Module::locations
+  uint32_t predicate = None; // register
+  bool predicateNegated = false;
+  std::string opcode; // with its suffixes
+  std::vector<Operand> operands;
+};
+
+// .loc: where the instructions after it come from.
+struct Location {
+  uint32_t file = 0, line = 0, column = 0;
+  uint32_t inlinedAt = None; // into Module::locations
+};
+
+struct Register {
+  uint16_t bits = 32; // 1: predicate
+  std::string name;
+};
+
+struct Label {
+  std::string name;
+  uint32_t target = None; // instruction of Function::body
+};
+
+struct Function {
+  std::string name;
+  bool isEntry = false;
+  bool hasBody = false;
+  uint32_t line = 0;
+  // Variables (space Param); a .reg parameter of a function is a register.
+  struct Parameter {
+    uint32_t variable = None, reg = None;
+  };
+  std::vector<Parameter> parameters, results;
+  std::array<uint32_t, 3> reqntid{0, 0, 0}, maxntid{0, 0, 0};
+  uint32_t minCtasPerSm = 0, maxRegisters = 0;
+  std::vector<Register> registers;
+  std::vector<Variable> variables;
+  std::vector<Label> labels;
+  std::vector<std::vector<uint32_t>> tables; // .branchtargets: labels
+  std::vector<Instruction> body;
+};
+
+struct SourceFile {
+  uint32_t number = 0;
+  std::string path;
+};
+
+struct Module {
+  std::string name;
+  uint32_t versionMajor = 0, versionMinor = 0;
+  std::string target; // sm_80
+  std::vector<SourceFile> files;
+  std::vector<Location> locations;
+  std::vector<Variable> variables;
+  std::vector<Function> functions;
+
+  // "kernel.py:12:4", or "" for None. Inlined calls follow, outermost last.
+  std::string describe(uint32_t location) const;
+  // Of the place where the statement is written, or 0.
+  uint32_t sourceLine(uint32_t location) const;
+  const Function *find(std::string_view function) const;
+  const Variable *findVariable(std::string_view variable) const;
+};
+
+// Reads PTX 7.0 to 9.x. Instructions are not looked up here (isa/Table.h does
+// that): any opcode is taken. Throws Error with `name` and the line.
+Module parsePtx(std::string_view text, const std::string &name);
+
+} // namespace tessera::ptx

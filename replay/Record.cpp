@@ -1,0 +1,343 @@
+// replay/Record.cpp - launches of this process written as cases.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/Record.h"
+
+#include "language/ConstexprValues.h"
+#include "language/Expand.h"
+#include "language/Program.h"
+#include "replay/Buffer.h"
+#include "replay/Case.h"
+#include "replay/KernelText.h"
+#include "runtime/launch/KernelState.h"
+#include "runtime/launch/TensorExtent.h"
+#include "support/Error.h"
+#include "support/File.h"
+#include "support/Log.h"
+#include "support/Options.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fnmatch.h>
+#include <mutex>
+#include <set>
+#include <sys/stat.h>
+
+namespace tessera::runtime {
+
+namespace fs = std::filesystem;
+
+// The kernel's own file without what it does not need, on the lines where it
+// stands, and below it what it imports from other kernel files; where one name
+// means two things in these, the canonical text.
+static std::string recordedText(const language::CompileRequest &kernel) {
+  if (!kernel.sources.empty()) {
+    const std::string own = cases::onlyKernel(kernel.sources, kernel.kernel);
+    try {
+      const auto program = language::Program::load(kernel.file, own);
+      if (own.find("import triton") != std::string::npos &&
+          language::makeRequest(*program, kernel.kernel).text == kernel.text)
+        return own;
+    } catch (const Error &) { // a part that it needs is elsewhere
+    }
+  }
+  return importableText(kernel.text);
+}
+
+std::string importableText(const std::string &expanded) {
+  std::string language = "tl";
+  bool imported = false;
+  const std::string import = "from triton import language as ";
+  std::vector<std::string> lines;
+  for (size_t begin = 0; begin < expanded.size();) {
+    const size_t end = std::min(expanded.find('\n', begin), expanded.size());
+    lines.push_back(expanded.substr(begin, end - begin));
+    begin = end + 1;
+    if (lines.back().starts_with(import)) {
+      language = lines.back().substr(import.size());
+      imported = true;
+    }
+  }
+  std::string text = imported ? "" : "import triton.language as tl\n";
+  for (const std::string &line : lines) {
+    const char first = line.empty() ? ' ' : line[0];
+    const size_t equals = line.find(" = ");
+    // What the key of a kernel needs and Python does not.
+    if (first == '#')
+      continue;
+    if (first == '@') {
+      text += "\n\n" + line + "\n";
+    } else if ((std::isalpha(first) || first == '_') &&
+               equals != std::string::npos && !line.starts_with("def ") &&
+               line.find('(') > equals) {
+      const std::string value = line.substr(equals + 3);
+      const bool plain = !value.starts_with(language + ".") &&
+                         !value.starts_with("tl.") && !value.starts_with("(") &&
+                         !value.starts_with("[");
+      text += line.substr(0, equals + 3) +
+              (plain ? language + ".constexpr(" + value + ")" : value) + "\n";
+    } else {
+      text += line + "\n";
+    }
+  }
+  return text;
+}
+
+namespace {
+
+// Kernels that need no further look in this process.
+std::mutex finishedMutex;
+std::set<std::string> finished;
+
+bool wanted(const std::string &name) {
+  const std::string patterns = optionText(Option::RecordKernels);
+  for (size_t begin = 0; begin <= patterns.size();) {
+    const size_t end = std::min(patterns.find(',', begin), patterns.size());
+    const std::string pattern = patterns.substr(begin, end - begin);
+    if (!pattern.empty() && ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0)
+      return true;
+    begin = end + 1;
+  }
+  return patterns.empty();
+}
+
+// Whether there was a launch like this one before, where one of each is enough.
+bool seenAlready(const Kernel::State &kernel, const LaunchDevice &device,
+                 const Grid &grid, std::span<const Arg> args,
+                 const Constexprs &constexprs, const LaunchOptions &options) {
+  if (optionNumber(Option::RecordDistinct) == 0)
+    return false;
+  static std::set<std::pair<const void *, std::vector<uint64_t>>> seen;
+  LaunchKey key;
+  for (int64_t number :
+       {int64_t(grid[0]), int64_t(grid[1]), int64_t(grid[2]), options.sequence})
+    key.add(uint64_t(number));
+  kernel.beginKey(key, device, args, options, false);
+  addConstexprs(key, constexprs);
+  std::lock_guard<std::mutex> guard(finishedMutex);
+  return !seen.insert({&kernel, key.copy()}).second;
+}
+
+fs::path folderOf(const std::string &name, int64_t number) {
+  return fs::path(optionText(Option::Record)) /
+         (number == 1 ? name : name + "." + std::to_string(number));
+}
+
+// Makes the next free folder of the kernel; empty when the limit is reached.
+// Processes that record at once never get the same one.
+fs::path claimFolder(const std::string &name) {
+  const int64_t limit = optionNumber(Option::RecordLimit);
+  for (int64_t number = 1; number <= limit; ++number) {
+    const fs::path folder = folderOf(name, number);
+    if (::mkdir(folder.c_str(), 0777) == 0)
+      return folder;
+    if (errno != EEXIST)
+      throw Error("cannot make the folder " + folder.string() + ": " +
+                      errnoText(errno),
+                  "set TESSERA_RECORD to a folder that can be written");
+  }
+  return {};
+}
+
+bool fullAlready(const std::string &name) {
+  {
+    std::lock_guard<std::mutex> guard(finishedMutex);
+    if (finished.count(name))
+      return true;
+  }
+  std::error_code error;
+  fs::create_directories(optionText(Option::Record), error);
+  const int64_t limit = optionNumber(Option::RecordLimit);
+  for (int64_t number = 1; number <= limit; ++number)
+    if (!fs::exists(folderOf(name, number), error))
+      return false;
+  std::lock_guard<std::mutex> guard(finishedMutex);
+  finished.insert(name);
+  return true;
+}
+
+struct Recording : LaunchHook::Watched {
+  cases::Case recorded;
+  std::string text;
+  std::vector<const char *> memory; // lowest address of each pointer argument
+  cases::Tensors before;
+
+  // The storage of the pointer arguments as it is now.
+  cases::Tensors copy() const {
+    cases::Tensors tensors;
+    size_t next = 0;
+    for (const cases::CaseArgument &argument : recorded.arguments) {
+      if (argument.kind != cases::ArgumentKind::Pointer)
+        continue;
+      cases::StoredTensor &tensor = tensors[argument.name];
+      tensor.dtype = cases::storedName(*argument.type);
+      const bool whole = argument.layout.contiguous();
+      tensor.shape = whole ? argument.layout.shape
+                           : std::vector<int64_t>{argument.elements};
+      const char *data = memory[next++];
+      if (argument.elements)
+        tensor.bytes.assign(data, size_t(argument.elements) *
+                                      cases::elementBytes(*argument.type));
+    }
+    return tensors;
+  }
+
+  void finished() override {
+    try {
+      write();
+    } catch (const std::exception &error) {
+      warnOnce("record", std::string("TESSERA_RECORD: ") + error.what());
+    }
+  }
+
+  void write() {
+    cases::Tensors after = copy();
+    for (const auto &[name, tensor] : before)
+      if (after[name].bytes == tensor.bytes)
+        after.erase(name);
+    for (const auto &[name, tensor] : after)
+      recorded.written.push_back(name);
+    const fs::path folder = claimFolder(recorded.kernel);
+    if (folder.empty())
+      return;
+    recorded.name = folder.filename().string();
+    writeFile(folder / "kernel.py", text);
+    writeFile(folder / "before.safetensors", cases::writeSafetensors(before));
+    writeFile(folder / "after.safetensors", cases::writeSafetensors(after));
+    // Last: a folder without it is none of a case.
+    writeFile(folder / "case.json", cases::writeCase(recorded));
+    logInfo("recorded a launch of " + recorded.kernel + " in " +
+            folder.string());
+  }
+
+  // False when an extent is not known.
+  bool addPointer(const std::string &name, const Pointer &pointer,
+                  const std::vector<TensorExtent> &extents) {
+    auto found = std::find_if(extents.begin(), extents.end(),
+                              [&](const TensorExtent &extent) {
+                                return extent.address == pointer.address;
+                              });
+    if (found == extents.end() && pointer.address)
+      return false;
+    cases::CaseArgument argument;
+    argument.name = name;
+    argument.kind = cases::ArgumentKind::Pointer;
+    argument.type = pointer.type;
+    argument.dtype = dtypeName(pointer.type);
+    argument.layout = found == extents.end()
+                          ? cases::contiguousLayout({0})
+                          : cases::Layout{found->shape, found->strides};
+    argument.elements = argument.layout.span(name);
+    if (found != extents.end() && found->scratch)
+      recorded.compare[name].kind = cases::CompareMode::Kind::Scratch;
+    memory.push_back(static_cast<const char *>(pointer.address) -
+                     argument.layout.origin() *
+                         int64_t(cases::elementBytes(pointer.type)));
+    recorded.arguments.push_back(std::move(argument));
+    return true;
+  }
+
+  void addScalar(const std::string &name, const Arg &arg) {
+    cases::CaseArgument argument;
+    argument.name = name;
+    argument.value = arg;
+    if (const auto *number = std::get_if<int64_t>(&arg)) {
+      argument.dtype =
+          *number >= INT32_MIN && *number <= INT32_MAX ? "i32" : "i64";
+    } else if (std::holds_alternative<uint64_t>(arg)) {
+      argument.dtype = "u64";
+    } else if (std::holds_alternative<bool>(arg)) {
+      argument.dtype = "i1";
+    } else {
+      argument.kind = cases::ArgumentKind::Float;
+      argument.dtype = "fp32";
+    }
+    recorded.arguments.push_back(std::move(argument));
+  }
+};
+
+// Null where the launch is not wanted or its memory not known.
+std::unique_ptr<Recording> recordingOf(const Kernel::State &kernel,
+                                       const Grid &grid,
+                                       std::span<const Arg> args,
+                                       const Constexprs &constexprs,
+                                       const LaunchOptions &options) {
+  const std::vector<TensorExtent> extents = takeDescribedTensors();
+  if (!wanted(kernel.name) || fullAlready(kernel.name))
+    return nullptr;
+  const LaunchDevice &device = launchDevice(options);
+  if (!device.hostMemory()) {
+    warnOnce("record " + device.name, "TESSERA_RECORD: launches on " +
+                                          device.name +
+                                          " are not recorded: record on " +
+                                          hostMemoryDevice(device.name));
+    return nullptr;
+  }
+  if (kernel.isCuda()) {
+    warnOnce("record " + kernel.name, "TESSERA_RECORD: launches of " +
+                                          kernel.name +
+                                          " are not recorded: it is CUDA C++");
+    return nullptr;
+  }
+  if (seenAlready(kernel, device, grid, args, constexprs, options))
+    return nullptr;
+  auto made = std::make_unique<Recording>();
+  cases::Case &recorded = made->recorded;
+  recorded.name = recorded.kernel = kernel.name;
+  recorded.kernelFile = "kernel.py";
+  recorded.grid = grid;
+  recorded.source = {kernel.base.file, constexprs, options.sequence};
+  const Kernel::State::Defaults usual =
+      kernel.defaultsFor(device, args, constexprs, options);
+  recorded.numWarps = options.numWarps.value_or(usual.numWarps);
+  recorded.numStages = options.numStages.value_or(usual.numStages);
+  for (const auto &[name, value] : kernel.configure(usual, args, constexprs))
+    recorded.constexprs[name] = language::fromValue(name, value);
+  for (size_t i = 0; i < args.size(); ++i) {
+    const std::string &name = kernel.parameters[i];
+    if (const auto *pointer = std::get_if<Pointer>(&args[i])) {
+      if (!made->addPointer(name, *pointer, extents)) {
+        warnOnce("record " + kernel.name,
+                 "TESSERA_RECORD: launches of " + kernel.name +
+                     " are not recorded: the size of `" + name +
+                     "` is not known; launch it through the torch ops, or "
+                     "call describeTensors()");
+        return nullptr;
+      }
+    } else if (std::holds_alternative<std::nullptr_t>(args[i])) {
+      recorded.constexprs[name] = nullptr;
+    } else {
+      made->addScalar(name, args[i]);
+    }
+  }
+  made->text = recordedText(kernel.base);
+  made->before = made->copy();
+  return made;
+}
+
+class Recorder : public LaunchHook {
+public:
+  std::unique_ptr<Watched> before(const Kernel::State &kernel, const Grid &grid,
+                                  std::span<const Arg> args,
+                                  const Constexprs &constexprs,
+                                  const LaunchOptions &options) override {
+    try {
+      return recordingOf(kernel, grid, args, constexprs, options);
+    } catch (const std::exception &error) {
+      warnOnce("record", std::string("TESSERA_RECORD: ") + error.what());
+      return nullptr;
+    }
+  }
+};
+
+} // namespace
+
+LaunchHook &launchRecorder() {
+  static Recorder recorder;
+  return recorder;
+}
+
+} // namespace tessera::runtime

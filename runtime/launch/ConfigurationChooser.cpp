@@ -1,0 +1,35 @@
+// runtime/launch/ConfigurationChooser.cpp - the registered chooser.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/launch/ConfigurationChooser.h"
+
+#include <atomic>
+
+namespace tessera::runtime {
+
+static std::atomic<const ConfigurationChooser *> registered{nullptr};
+
+void setConfigurationChooser(const ConfigurationChooser *chooser) {
+  registered.store(chooser, std::memory_order_release);
+}
+
+uint64_t configurationTag(const LaunchDevice &device,
+                          const LaunchOptions &options) {
+  const auto *chooser = registered.load(std::memory_order_acquire);
+  return chooser && options.tuned ? chooser->tag(device, options) : 0;
+}
+
+ChosenConfiguration chooseConfiguration(const LaunchDevice &device,
+                                        const Kernel::State &kernel,
+                                        std::span<const Arg> args,
+                                        const Constexprs &constexprs,
+                                        const LaunchOptions &options) {
+  if (!options.tuned)
+    return {.tuned = {}, .why = "tables are not asked", .origin = {}};
+  const auto *chooser = registered.load(std::memory_order_acquire);
+  if (!chooser)
+    return {.tuned = {}, .why = "no table", .origin = {}};
+  return chooser->choose(device, kernel, args, constexprs, options);
+}
+
+} // namespace tessera::runtime

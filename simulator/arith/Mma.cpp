@@ -1,0 +1,330 @@
+// simulator/arith/Mma.cpp - tensor-core products and matrix moves of one warp.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/arith/Mma.h"
+
+#include "simulator/arith/Convert.h"
+
+#include <algorithm>
+
+namespace tessera::sim {
+
+static int bitsOfType(MmaType type) {
+  switch (type) {
+  case MmaType::F64:
+    return 64;
+  case MmaType::Tf32:
+  case MmaType::F32:
+  case MmaType::S32:
+    return 32;
+  case MmaType::F16:
+  case MmaType::Bf16:
+    return 16;
+  default:
+    return 8;
+  }
+}
+
+int mmaElementsPerRegister(MmaType type) {
+  return std::max(1, 32 / bitsOfType(type));
+}
+int mmaRegistersA(const MmaShape &s) {
+  return s.m * s.k / (32 * mmaElementsPerRegister(s.a));
+}
+int mmaRegistersB(const MmaShape &s) {
+  return s.k * s.n / (32 * mmaElementsPerRegister(s.b));
+}
+int mmaRegistersC(const MmaShape &s) {
+  return s.m * s.n / (32 * mmaElementsPerRegister(s.c));
+}
+
+MmaIndex mmaIndexA(const MmaShape &s, MmaPlace p) {
+  int group = p.lane >> 2, thread = p.lane & 3;
+  int elements = mmaElementsPerRegister(s.a);
+  int down = s.m == 16 ? p.reg & 1 : 0;
+  int right = s.m == 16 ? p.reg >> 1 : p.reg;
+  return {group + 8 * down, elements * thread + p.part + 4 * elements * right};
+}
+MmaIndex mmaIndexB(const MmaShape &s, MmaPlace p) {
+  int group = p.lane >> 2, thread = p.lane & 3;
+  int elements = mmaElementsPerRegister(s.b);
+  return {elements * thread + p.part + 4 * elements * p.reg, group};
+}
+MmaIndex mmaIndexC(MmaType type, MmaPlace p) {
+  int group = p.lane >> 2, thread = p.lane & 3;
+  if (type == MmaType::F16)
+    return {group + 8 * p.reg, 2 * thread + p.part};
+  return {group + 8 * (p.reg >> 1), 2 * thread + (p.reg & 1)};
+}
+
+std::string mmaProblem(const MmaShape &s) {
+  auto is = [&](int m, int k) { return s.m == m && s.n == 8 && s.k == k; };
+  bool same = s.a == s.b && s.c == s.d;
+  bool shape = false;
+  switch (s.a) {
+  case MmaType::F16:
+    shape = (is(16, 8) || is(16, 16)) && s.a == s.b &&
+            (s.c == MmaType::F16 || s.c == MmaType::F32) &&
+            (s.d == MmaType::F16 || s.d == MmaType::F32);
+    break;
+  case MmaType::Bf16:
+    shape = (is(16, 8) || is(16, 16)) && same && s.c == MmaType::F32;
+    break;
+  case MmaType::Tf32:
+    shape = (is(16, 4) || is(16, 8)) && same && s.c == MmaType::F32;
+    break;
+  case MmaType::F64:
+    shape = is(8, 4) && same && s.c == MmaType::F64;
+    break;
+  case MmaType::S8:
+  case MmaType::U8:
+    shape = (is(8, 16) || is(16, 16) || is(16, 32)) &&
+            (s.b == MmaType::S8 || s.b == MmaType::U8) && s.c == s.d &&
+            s.c == MmaType::S32;
+    break;
+  case MmaType::E4m3:
+  case MmaType::E5m2:
+    shape = is(16, 32) && (s.b == MmaType::E4m3 || s.b == MmaType::E5m2) &&
+            s.c == s.d && (s.c == MmaType::F32 || s.c == MmaType::F16);
+    break;
+  default:
+    break;
+  }
+  return shape
+             ? std::string()
+             : "no mma of m" + std::to_string(s.m) + "n" + std::to_string(s.n) +
+                   "k" + std::to_string(s.k) + " with these types";
+}
+
+// Element `part` of a register: float of the floating types, int32_t of the
+// others.
+template <MmaType T>
+static auto elementOf(uint32_t reg, int part) {
+  if constexpr (T == MmaType::F16)
+    return f16ToFloat(static_cast<uint16_t>(reg >> 16 * part));
+  else if constexpr (T == MmaType::Bf16)
+    return bf16ToFloat(static_cast<uint16_t>(reg >> 16 * part));
+  else if constexpr (T == MmaType::Tf32)
+    return asFloat(truncateTf32(reg));
+  else if constexpr (T == MmaType::E4m3)
+    return float8ToFloat(Float8::E4m3, static_cast<uint8_t>(reg >> 8 * part));
+  else if constexpr (T == MmaType::E5m2)
+    return float8ToFloat(Float8::E5m2, static_cast<uint8_t>(reg >> 8 * part));
+  else if constexpr (T == MmaType::S8)
+    return int32_t{static_cast<int8_t>(reg >> 8 * part)};
+  else if constexpr (T == MmaType::U8)
+    return int32_t{static_cast<uint8_t>(reg >> 8 * part)};
+  else
+    return asFloat(reg);
+}
+
+static float elementAsFloat(MmaType type, uint32_t reg, int part) {
+  return type == MmaType::F16 ? elementOf<MmaType::F16>(reg, part)
+                              : asFloat(reg);
+}
+
+constexpr int partsOf(MmaType type) {
+  switch (type) {
+  case MmaType::F16:
+  case MmaType::Bf16:
+    return 2;
+  case MmaType::S8:
+  case MmaType::U8:
+  case MmaType::E4m3:
+  case MmaType::E5m2:
+    return 4;
+  default:
+    return 1;
+  }
+}
+
+// Operands as plain matrices: a[m][k], b[k][n], at most 16 x 32 and 32 x 8.
+template <class T>
+struct Operands {
+  alignas(64) T a[16][32];
+  alignas(64) T b[32][8];
+};
+
+// mmaIndexA and mmaIndexB as closed loops: these run for every product.
+template <MmaType Type, class T>
+static void gatherA(const MmaShape &s, const uint32_t *const *a,
+                    Operands<T> &to) {
+  constexpr int Parts = partsOf(Type);
+  bool tall = s.m == 16;
+  for (int reg = 0, count = mmaRegistersA(s); reg < count; ++reg)
+    for (int lane = 0; lane < 32; ++lane) {
+      T *first =
+          &to.a[(lane >> 2) + (tall ? 8 * (reg & 1) : 0)]
+               [Parts * (lane & 3) + 4 * Parts * (tall ? reg >> 1 : reg)];
+      for (int part = 0; part < Parts; ++part)
+        first[part] = elementOf<Type>(a[reg][lane], part);
+    }
+}
+template <MmaType Type, class T>
+static void gatherB(const MmaShape &s, const uint32_t *const *b,
+                    Operands<T> &to) {
+  constexpr int Parts = partsOf(Type);
+  for (int reg = 0, count = mmaRegistersB(s); reg < count; ++reg)
+    for (int lane = 0; lane < 32; ++lane)
+      for (int part = 0; part < Parts; ++part)
+        to.b[Parts * (lane & 3) + part + 4 * Parts * reg][lane >> 2] =
+            elementOf<Type>(b[reg][lane], part);
+}
+
+static void gather(const MmaShape &s, const uint32_t *const *a,
+                   const uint32_t *const *b, Operands<float> &to) {
+  switch (s.a) {
+  case MmaType::F16:
+    gatherA<MmaType::F16>(s, a, to);
+    return gatherB<MmaType::F16>(s, b, to);
+  case MmaType::Bf16:
+    gatherA<MmaType::Bf16>(s, a, to);
+    return gatherB<MmaType::Bf16>(s, b, to);
+  case MmaType::Tf32:
+    gatherA<MmaType::Tf32>(s, a, to);
+    return gatherB<MmaType::Tf32>(s, b, to);
+  default:
+    if (s.a == MmaType::E4m3)
+      gatherA<MmaType::E4m3>(s, a, to);
+    else
+      gatherA<MmaType::E5m2>(s, a, to);
+    if (s.b == MmaType::E4m3)
+      gatherB<MmaType::E4m3>(s, b, to);
+    else
+      gatherB<MmaType::E5m2>(s, b, to);
+  }
+}
+static void gather(const MmaShape &s, const uint32_t *const *a,
+                   const uint32_t *const *b, Operands<int32_t> &to) {
+  if (s.a == MmaType::S8)
+    gatherA<MmaType::S8>(s, a, to);
+  else
+    gatherA<MmaType::U8>(s, a, to);
+  if (s.b == MmaType::S8)
+    gatherB<MmaType::S8>(s, b, to);
+  else
+    gatherB<MmaType::U8>(s, b, to);
+}
+
+static bool isMeasured(const MmaShape &s) {
+  bool type =
+      s.a == MmaType::F16 || s.a == MmaType::Bf16 || s.a == MmaType::Tf32;
+  return type && s.c == MmaType::F32 && s.d == MmaType::F32;
+}
+
+static void addTruncated(TensorCores cores, const MmaShape &s,
+                         const Operands<float> &operands, int row,
+                         float sum[8]) {
+  for (int col = 0; col < 8; ++col) {
+    float b[32];
+    for (int k = 0; k < s.k; ++k)
+      b[k] = operands.b[k][col];
+    sum[col] = truncatedSum(cores, s.a, operands.a[row], b, s.k, sum[col]);
+  }
+}
+
+static void mmaFloat(const MmaShape &s, const uint32_t *const *a,
+                     const uint32_t *const *b, const uint32_t *const *c,
+                     uint32_t *const *d, TensorCores cores) {
+  Operands<float> operands;
+  gather(s, a, b, operands);
+  alignas(64) float sum[16][8];
+  int parts = s.c == MmaType::F16 ? 2 : 1;
+  for (int reg = 0, count = 4 / parts; reg < count; ++reg)
+    for (int lane = 0; lane < 32; ++lane)
+      for (int part = 0; part < parts; ++part) {
+        MmaIndex at = mmaIndexC(s.c, {reg, lane, part});
+        sum[at.row][at.col] = elementAsFloat(s.c, c[reg][lane], part);
+      }
+  for (int row = 0; row < 16; ++row) {
+    if (cores != TensorCores::Fused) {
+      addTruncated(cores, s, operands, row, sum[row]);
+      continue;
+    }
+    float line[8];
+    std::copy_n(sum[row], 8, line);
+    for (int k = 0; k < s.k; ++k)
+      for (int col = 0; col < 8; ++col)
+        line[col] = std::fma(operands.a[row][k], operands.b[k][col], line[col]);
+    std::copy_n(line, 8, sum[row]);
+  }
+  bool half = s.d == MmaType::F16;
+  for (int reg = 0, count = half ? 2 : 4; reg < count; ++reg)
+    for (int lane = 0; lane < 32; ++lane) {
+      MmaIndex at = mmaIndexC(s.d, {reg, lane, 0});
+      const float *values = &sum[at.row][at.col];
+      d[reg][lane] = half ? floatToF16(values[0]) |
+                                static_cast<uint32_t>(floatToF16(values[1]))
+                                    << 16
+                          : canonicalF32(values[0]);
+    }
+}
+
+static void mmaInt(const MmaShape &s, const uint32_t *const *a,
+                   const uint32_t *const *b, const uint32_t *const *c,
+                   uint32_t *const *d) {
+  Operands<int32_t> operands;
+  gather(s, a, b, operands);
+  for (int reg = 0, count = mmaRegistersC(s); reg < count; ++reg)
+    for (int lane = 0; lane < 32; ++lane) {
+      MmaIndex at = mmaIndexC(s.c, {reg, lane, 0});
+      int64_t sum = static_cast<int32_t>(c[reg][lane]);
+      for (int k = 0; k < s.k; ++k)
+        sum +=
+            static_cast<int64_t>(operands.a[at.row][k]) * operands.b[k][at.col];
+      if (s.satfinite)
+        sum = std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX);
+      d[reg][lane] = static_cast<uint32_t>(sum);
+    }
+}
+
+void mma(const MmaShape &shape, const uint32_t *const *a,
+         const uint32_t *const *b, const uint32_t *const *c, uint32_t *const *d,
+         TensorCores cores) {
+  if (shape.a == MmaType::S8 || shape.a == MmaType::U8)
+    mmaInt(shape, a, b, c, d);
+  else
+    mmaFloat(shape, a, b, c, d, isMeasured(shape) ? cores : TensorCores::Fused);
+}
+
+void mmaF64(const uint64_t *a, const uint64_t *b, const uint64_t *const *c,
+            uint64_t *const *d) {
+  uint64_t result[2][32];
+  for (int lane = 0; lane < 32; ++lane)
+    for (int reg = 0; reg < 2; ++reg) {
+      int row = lane >> 2, col = 2 * (lane & 3) + reg;
+      double sum = asDouble(c[reg][lane]);
+      for (int k = 0; k < 4; ++k)
+        sum = std::fma(asDouble(a[4 * row + k]), asDouble(b[4 * col + k]), sum);
+      result[reg][lane] = canonicalF64(sum);
+    }
+  for (int reg = 0; reg < 2; ++reg)
+    std::copy_n(result[reg], 32, d[reg]);
+}
+
+void loadMatrix(const uint16_t rows[8][8], bool transposed, uint32_t reg[32]) {
+  for (int lane = 0; lane < 32; ++lane) {
+    int line = lane >> 2, pair = 2 * (lane & 3);
+    uint16_t low = transposed ? rows[pair][line] : rows[line][pair];
+    uint16_t high = transposed ? rows[pair + 1][line] : rows[line][pair + 1];
+    reg[lane] = low | static_cast<uint32_t>(high) << 16;
+  }
+}
+
+void storeMatrix(const uint32_t reg[32], bool transposed, uint16_t rows[8][8]) {
+  for (int lane = 0; lane < 32; ++lane) {
+    int line = lane >> 2, pair = 2 * (lane & 3);
+    auto low = static_cast<uint16_t>(reg[lane]);
+    auto high = static_cast<uint16_t>(reg[lane] >> 16);
+    (transposed ? rows[pair][line] : rows[line][pair]) = low;
+    (transposed ? rows[pair + 1][line] : rows[line][pair + 1]) = high;
+  }
+}
+
+void moveMatrix(const uint32_t in[32], uint32_t out[32]) {
+  uint16_t rows[8][8];
+  storeMatrix(in, false, rows);
+  loadMatrix(rows, true, out);
+}
+
+} // namespace tessera::sim

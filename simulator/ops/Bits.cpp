@@ -1,0 +1,278 @@
+// simulator/ops/Bits.cpp - logic, shifts and bit fields over the lanes of a
+// warp.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/arith/Integer.h"
+#include "simulator/machine/ByteTaint.h"
+#include "simulator/machine/Lanes.h"
+#include "simulator/machine/Select.h"
+
+namespace tessera::sim {
+namespace {
+
+using U32 = uint32_t;
+using U64 = uint64_t;
+
+template <auto F32, auto F64, bool Keep = false>
+Exec two(bool wide) {
+  return wide ? lanes2<U64, U64, U64, F64, Keep>
+              : lanes2<U32, U32, U32, F32, Keep>;
+}
+
+// Uninitialized bits that an `and` with zero or an `or` with one would hide
+// stay marked: the check works on whole registers.
+Exec logic(Sem sem, unsigned bits) {
+  bool wide = bits == 64;
+  switch (sem) {
+  case Sem::And:
+    return two<[](U32 a, U32 b) { return a & b; },
+               [](U64 a, U64 b) { return a & b; }>(wide);
+  case Sem::Or:
+    return two<[](U32 a, U32 b) { return a | b; },
+               [](U64 a, U64 b) { return a | b; }, true>(wide);
+  case Sem::Xor:
+    return two<[](U32 a, U32 b) { return a ^ b; },
+               [](U64 a, U64 b) { return a ^ b; }>(wide);
+  case Sem::Not:
+    if (bits == 16)
+      return lanes1<U32, U32, [](U32 a) { return ~a & 0xffff; }>;
+    return wide ? lanes1<U64, U64, [](U64 a) { return ~a; }>
+                : lanes1<U32, U32, [](U32 a) { return ~a; }>;
+  default:
+    return wide ? lanes1<U64, U64, [](U64 a) { return U64{a == 0}; }>
+                : lanes1<U32, U32, [](U32 a) { return U32{a == 0}; }>;
+  }
+}
+
+template <class T>
+Exec shiftRightOf() {
+  using U = std::make_unsigned_t<T>;
+  using L = std::conditional_t<sizeof(T) == 8, U64, U32>;
+  return lanes2<L, L, U32, [](L a, U32 n) {
+    return static_cast<L>(static_cast<U>(shiftRight<T>(static_cast<T>(a), n)));
+  }>;
+}
+
+Exec shiftLeftOf(unsigned bits) {
+  if (bits == 16)
+    return lanes2<U32, U32, U32,
+                  [](U32 a, U32 n) {
+                    return static_cast<U32>(
+                        shiftLeft<uint16_t>(static_cast<uint16_t>(a), n));
+                  },
+                  true>;
+  return bits == 64
+             ? lanes2<U64, U64, U32,
+                      [](U64 a, U32 n) { return shiftLeft<U64>(a, n); }, true>
+             : lanes2<U32, U32, U32,
+                      [](U32 a, U32 n) { return shiftLeft<U32>(a, n); }, true>;
+}
+
+template <class T>
+Exec extract() {
+  using L = std::conditional_t<sizeof(T) == 8, U64, U32>;
+  return lanes3<L, L, U32, U32, [](L a, U32 start, U32 length) {
+    return static_cast<L>(bitFieldExtract<T>(static_cast<T>(a), start, length));
+  }>;
+}
+
+template <class T>
+Exec findBit(bool shiftAmount) {
+  using L = std::conditional_t<sizeof(T) == 8, U64, U32>;
+  return shiftAmount
+             ? lanes1<U32, L,
+                      [](L a) { return bfind<T>(static_cast<T>(a), true); }>
+             : lanes1<U32, L,
+                      [](L a) { return bfind<T>(static_cast<T>(a), false); }>;
+}
+
+void lop3Op(Warp &w, const Inst &i, uint32_t mask) {
+  const U32 *a = w.row32(i.op[1]), *b = w.row32(i.op[2]), *c = w.row32(i.op[3]);
+  alignas(64) U32 result[Lanes] = {};
+  for (uint32_t bit = 0; bit < 8; ++bit) {
+    if (!((i.imm >> bit) & 1))
+      continue;
+    U32 x = bit & 4 ? 0 : ~0u, y = bit & 2 ? 0 : ~0u, z = bit & 1 ? 0 : ~0u;
+    for (uint32_t l = 0; l < Lanes; ++l)
+      result[l] |= (a[l] ^ x) & (b[l] ^ y) & (c[l] ^ z);
+  }
+  putLanes(w, i.op[0], mask, result);
+  w.setTaint(
+      i.op[0], mask,
+      kept<false>(w.taint[i.op[1]] | w.taint[i.op[2]] | w.taint[i.op[3]]));
+}
+
+template <Permute Mode>
+void permuteLanes(Warp &w, const Inst &i, uint32_t mask) {
+  const Taint taint = w.taint[i.op[1]] | w.taint[i.op[2]] | w.taint[i.op[3]];
+  const U32 unknown = U32(w.taint[i.op[3]] & PoisonBits); // selectors
+  BytesTainted from[2];
+  U32 selector[Lanes];
+  if (taint & mask) {
+    from[0] = bytesTainted(w, i.op[1], 4);
+    from[1] = bytesTainted(w, i.op[2], 4);
+    std::memcpy(selector, w.row32(i.op[3]), sizeof(selector));
+  }
+  lanes3<U32, U32, U32, U32, [](U32 a, U32 b, U32 c) {
+    return permute(a, b, permuteSelector(Mode, c));
+  }>(w, i, mask);
+  if (!(taint & mask))
+    return;
+  BytesTainted tainted = {};
+  for (U32 l = 0; l < Lanes; ++l)
+    for (U32 k = 0; k < 4; ++k) {
+      const U32 byte = permuteSelector(Mode, selector[l]) >> (4 * k) & 7;
+      tainted[k] |= (from[byte / 4][byte % 4] | unknown) & 1u << l;
+    }
+  setBytesTainted(w, i.op[0], mask, 4, tainted);
+}
+
+template <Permute Mode>
+Exec permuteMode() {
+  return permuteLanes<Mode>;
+}
+
+template <bool SA, bool SB>
+Exec dotProduct(const Match &m) {
+  if (m.row->sem == Sem::Dp4a)
+    return lanes3<U32, U32, U32, U32, dp4a<SA, SB>>;
+  return m.has("hi") ? lanes3<U32, U32, U32, U32, dp2a<SA, SB, true>>
+                     : lanes3<U32, U32, U32, U32, dp2a<SA, SB, false>>;
+}
+
+void predicateLogic(Warp &w, const Inst &i, uint32_t mask) {
+  uint32_t a = w.predicate(i, 1);
+  Taint taint = w.taint[i.op[1]];
+  uint32_t result = ~a;
+  if (i.mode != 3) {
+    uint32_t b = w.predicate(i, 2);
+    Taint other = w.taint[i.op[2]];
+    result = i.mode == 0 ? a & b : i.mode == 1 ? a | b : a ^ b;
+    // A known false (true) decides an and (or) whatever the other side is.
+    Taint decided = 0;
+    if (i.mode == 0)
+      decided = (~a & ~taint) | (~b & ~other);
+    else if (i.mode == 1)
+      decided = (a & ~taint) | (b & ~other);
+    taint = (taint | other) & ~decided;
+  }
+  w.setPredicate(i.op[0], mask, result);
+  w.setTaint(i.op[0], mask, taint & PoisonBits);
+}
+
+} // namespace
+
+bool selectBits(const Match &m, Inst &inst) {
+  Type type = m.type();
+  unsigned bits = typeBits(type);
+  bool wide = bits == 64;
+  switch (m.row->sem) {
+  case Sem::And:
+  case Sem::Or:
+  case Sem::Xor:
+  case Sem::Not:
+  case Sem::Cnot:
+    inst.exec = logic(m.row->sem, bits);
+    return true;
+  case Sem::PredicateLogic:
+    inst.exec = predicateLogic;
+    inst.mode = m.row->mnemonic == "and"   ? 0
+                : m.row->mnemonic == "or"  ? 1
+                : m.row->mnemonic == "xor" ? 2
+                                           : 3;
+    return true;
+  case Sem::Lop3:
+    inst.exec = lop3Op;
+    return true;
+  case Sem::Shl:
+    inst.exec = shiftLeftOf(bits);
+    return true;
+  case Sem::Shr:
+    inst.exec = bits == 16 ? (isSignedType(type) ? shiftRightOf<int16_t>()
+                                                 : shiftRightOf<uint16_t>())
+                : wide     ? (isSignedType(type) ? shiftRightOf<int64_t>()
+                                                 : shiftRightOf<uint64_t>())
+                           : (isSignedType(type) ? shiftRightOf<int32_t>()
+                                                 : shiftRightOf<uint32_t>());
+    return true;
+  case Sem::Shf: {
+    bool clamp = m.has("clamp");
+    inst.exec =
+        m.has("l")
+            ? (clamp ? lanes3<U32, U32, U32, U32, funnelShift<true, true>>
+                     : lanes3<U32, U32, U32, U32, funnelShift<true, false>>)
+            : (clamp ? lanes3<U32, U32, U32, U32, funnelShift<false, true>>
+                     : lanes3<U32, U32, U32, U32, funnelShift<false, false>>);
+    return true;
+  }
+  case Sem::Popc:
+    inst.exec = wide ? lanes1<U32, U64, [](U64 a) { return popc(a); }>
+                     : lanes1<U32, U32, [](U32 a) { return popc(a); }>;
+    return true;
+  case Sem::Clz:
+    inst.exec = wide ? lanes1<U32, U64, [](U64 a) { return clz(a); }>
+                     : lanes1<U32, U32, [](U32 a) { return clz(a); }>;
+    return true;
+  case Sem::Brev:
+    inst.exec = wide ? lanes1<U64, U64, [](U64 a) { return brev(a); }>
+                     : lanes1<U32, U32, [](U32 a) { return brev(a); }>;
+    return true;
+  case Sem::Bfind: {
+    bool amount = m.has("shiftamt");
+    inst.exec = type == Type::U32   ? findBit<uint32_t>(amount)
+                : type == Type::S32 ? findBit<int32_t>(amount)
+                : type == Type::U64 ? findBit<uint64_t>(amount)
+                                    : findBit<int64_t>(amount);
+    return true;
+  }
+  case Sem::Fns:
+    inst.exec = lanes3<U32, U32, U32, U32, [](U32 a, U32 b, U32 c) {
+      return findNthSet(a, b, static_cast<int32_t>(c));
+    }>;
+    return true;
+  case Sem::Bfe:
+    inst.exec = type == Type::U32   ? extract<uint32_t>()
+                : type == Type::S32 ? extract<int32_t>()
+                : type == Type::U64 ? extract<uint64_t>()
+                                    : extract<int64_t>();
+    return true;
+  case Sem::Bfi:
+    inst.exec = wide ? lanes4<U64, U64, U32, bitFieldInsert<U64>>
+                     : lanes4<U32, U32, U32, bitFieldInsert<U32>>;
+    return true;
+  case Sem::Szext: {
+    bool clamp = m.has("clamp");
+    inst.exec = isSignedType(type)
+                    ? (clamp ? lanes2<U32, U32, U32, szext<true, true>>
+                             : lanes2<U32, U32, U32, szext<true, false>>)
+                    : (clamp ? lanes2<U32, U32, U32, szext<false, true>>
+                             : lanes2<U32, U32, U32, szext<false, false>>);
+    return true;
+  }
+  case Sem::Bmsk:
+    inst.exec = m.has("clamp") ? lanes2<U32, U32, U32, bitMask<true>>
+                               : lanes2<U32, U32, U32, bitMask<false>>;
+    return true;
+  case Sem::Dp4a:
+  case Sem::Dp2a: {
+    bool a = isSignedType(m.type(0)), b = isSignedType(m.type(1));
+    inst.exec =
+        a ? (b ? dotProduct<true, true>(m) : dotProduct<true, false>(m))
+          : (b ? dotProduct<false, true>(m) : dotProduct<false, false>(m));
+    return true;
+  }
+  case Sem::Prmt:
+    inst.exec = m.has("f4e")    ? permuteMode<Permute::F4e>()
+                : m.has("b4e")  ? permuteMode<Permute::B4e>()
+                : m.has("rc8")  ? permuteMode<Permute::Rc8>()
+                : m.has("ecl")  ? permuteMode<Permute::Ecl>()
+                : m.has("ecr")  ? permuteMode<Permute::Ecr>()
+                : m.has("rc16") ? permuteMode<Permute::Rc16>()
+                                : permuteMode<Permute::Default>();
+    return true;
+  default:
+    return false;
+  }
+}
+
+} // namespace tessera::sim

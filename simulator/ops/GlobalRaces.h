@@ -1,0 +1,50 @@
+// simulator/ops/GlobalRaces.h - who accessed global memory, and in what order.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// All of them expect that the caller holds the lock of the address
+// (GlobalMemory::lockFor), and throw Violation.
+#pragma once
+
+#include "simulator/ops/Access.h"
+
+namespace tessera::sim {
+
+// Remembers who wrote a stretch of global memory, and compares with the last
+// writer and the readers since. `before` and `after` are the bytes there (null:
+// an atomic or another strong store, which may meet others of its kind).
+void noteGlobalWrite(Warp &w, const Inst &i, U32 lane, Allocation &allocation,
+                     U64 address, U32 bytes, const uint8_t *before,
+                     const uint8_t *after);
+
+// Remembers who loaded it, and compares with the last writer. Not for strong
+// loads. Nothing is kept of what the launch does not write. False when another
+// thread of the block has stored there and nothing orders the two: what is read
+// is left open, which is wrong once the value is used (a lane that holds a copy
+// for nobody may read what its neighbour stores).
+bool noteGlobalRead(Warp &w, const Inst &i, U32 lane, Allocation &allocation,
+                    U64 address, U32 bytes);
+
+// What an atomic, a strong load or a strong store of a lane orders
+// (Inst::order).
+void orderGlobal(Warp &w, const Inst &i, U32 lane, U64 address);
+
+// Keeps the lock of the last address that it was asked for: accesses of a warp
+// mostly lie together.
+class GlobalLock {
+public:
+  explicit GlobalLock(GlobalMemory &memory) : memory(memory) {}
+  void hold(U64 address) {
+    std::mutex &wanted = memory.lockFor(address);
+    if (lock.mutex() == &wanted)
+      return;
+    lock = {}; // one at a time: two warps could wait for each other's
+    lock = std::unique_lock(wanted);
+  }
+
+private:
+  GlobalMemory &memory;
+  std::unique_lock<std::mutex> lock;
+};
+
+} // namespace tessera::sim

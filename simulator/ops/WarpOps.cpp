@@ -1,0 +1,258 @@
+// simulator/ops/WarpOps.cpp - shfl, vote, match, redux: lanes that talk.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/machine/Block.h"
+#include "simulator/machine/Lanes.h"
+#include "simulator/machine/Select.h"
+
+#include <algorithm>
+
+namespace tessera::sim {
+namespace {
+
+using U32 = uint32_t;
+using U64 = uint64_t;
+
+// The member mask of a .sync instruction: all named lanes that have not exited
+// must be here (they wait for one another on a GPU, which lockstep cannot).
+U32 members(Warp &w, U32 row, U32 mask) {
+  const U32 *names = w.row32(row);
+  U32 first = firstLane(mask), named = names[first];
+  if (U32 bad = static_cast<U32>(w.taint[row]) & mask)
+    violate({Check::Uninitialized, firstLane(bad),
+             "the lane mask of this instruction is uninitialized", 0, "", ""});
+  for (U32 l = 0; l < Lanes; ++l)
+    if (((mask >> l) & 1) && !((names[l] >> l) & 1))
+      violate({Check::DivergentWarp, l,
+               "a lane executes this instruction that its mask does not name",
+               0, "", ""});
+  // Groups of lanes with masks of their own may execute together.
+  for (U32 l = 0; l < Lanes; ++l)
+    if ((mask >> l) & 1)
+      named |= names[l];
+  if (U32 absent = named & w.live & ~mask)
+    violate({Check::DivergentWarp, firstLane(absent),
+             "the mask of this instruction names a lane that does not execute "
+             "it",
+             0, "", ""});
+  return named;
+}
+
+enum ShflMode : uint8_t { ShflUp, ShflDown, ShflBfly, ShflIdx };
+
+// op: d, p (or NoRow), a, b, c, members.
+void shflOp(Warp &w, const Inst &i, U32 mask) {
+  members(w, i.op[5], mask);
+  const U32 *a = w.row32(i.op[2]), *b = w.row32(i.op[3]), *c = w.row32(i.op[4]);
+  U32 poison = static_cast<U32>(w.taint[i.op[2]]);
+  Taint selectors = w.taint[i.op[3]] | w.taint[i.op[4]];
+  U32 result[Lanes], inside = 0, taint = 0;
+  for (U32 l = 0; l < Lanes; ++l) {
+    U32 by = b[l] & 31, clamp = c[l] & 31, segment = (c[l] >> 8) & 31;
+    U32 most = (l & segment) | (clamp & ~segment), least = l & segment;
+    U32 source = l;
+    bool in = true;
+    switch (i.mode) {
+    case ShflUp:
+      in = static_cast<int32_t>(l) - static_cast<int32_t>(by) >=
+           static_cast<int32_t>(most);
+      source = l - by;
+      break;
+    case ShflDown:
+      source = l + by;
+      in = source <= most;
+      break;
+    case ShflBfly:
+      source = l ^ by;
+      in = source <= most;
+      break;
+    default:
+      source = least | (by & ~segment);
+      in = source <= most;
+      break;
+    }
+    if (!in)
+      source = l;
+    source &= 31;
+    // A lane outside of the instruction has no value to give.
+    bool absent = !((mask >> source) & 1);
+    result[l] = a[source];
+    inside |= static_cast<U32>(in) << l;
+    taint |= (((poison >> source) & 1) | static_cast<U32>(absent)) << l;
+  }
+  if (!w.block->launch.options->uninitialized)
+    taint = 0;
+  putLanes(w, i.op[0], mask, result);
+  w.setTaint(i.op[0], mask, taint | (selectors & PoisonBits));
+  if (i.op[1] != NoRow) {
+    w.setPredicate(i.op[1], mask, inside);
+    w.setTaint(i.op[1], mask, selectors & PoisonBits);
+  }
+}
+
+// op: d, predicate, members. mode: 0 all, 1 any, 2 uni, 3 ballot.
+void voteOp(Warp &w, const Inst &i, U32 mask) {
+  members(w, i.op[2], mask);
+  U32 p = w.predicate(i, 1) & mask;
+  Taint taint = (w.taint[i.op[1]] & mask) ? PoisonBits : 0;
+  if (i.mode == 3) {
+    U32 result[Lanes];
+    std::fill_n(result, Lanes, p);
+    putLanes(w, i.op[0], mask, result);
+  } else {
+    bool value = i.mode == 0   ? p == mask
+                 : i.mode == 1 ? p != 0
+                               : p == mask || p == 0;
+    w.setPredicate(i.op[0], mask, value ? ~0u : 0);
+  }
+  w.setTaint(i.op[0], mask, taint);
+}
+
+// op: d, p (all only), a, members. mode: 1 all.
+template <class L>
+void matchOp(Warp &w, const Inst &i, U32 mask) {
+  U32 source = i.mode ? 2 : 1;
+  members(w, i.op[source + 1], mask);
+  const L *a = w.lanes<L>(i.op[source]);
+  U32 result[Lanes], same = 0;
+  for (U32 l = 0; l < Lanes; ++l) {
+    result[l] = 0;
+    for (U32 k = 0; k < Lanes; ++k)
+      result[l] |= static_cast<U32>(((mask >> k) & 1) && a[k] == a[l]) << k;
+  }
+  Taint taint = (w.taint[i.op[source]] & mask) ? PoisonBits : 0;
+  if (i.mode) {
+    bool all = result[firstLane(mask)] == mask;
+    same = all ? ~0u : 0;
+    std::fill_n(result, Lanes, all ? mask : 0);
+    if (i.op[1] != NoRow) {
+      w.setPredicate(i.op[1], mask, same);
+      w.setTaint(i.op[1], mask, taint);
+    }
+  }
+  if (i.op[0] != NoRow) {
+    putLanes(w, i.op[0], mask, result);
+    w.setTaint(i.op[0], mask, taint);
+  }
+}
+
+enum ReduxOp : uint8_t { RAdd, RMin, RMax, RAnd, ROr, RXor };
+
+// op: d, a, members; each lane reduces over the lanes that its mask names.
+void reduxOp(Warp &w, const Inst &i, U32 mask) {
+  members(w, i.op[2], mask);
+  const U32 *a = w.row32(i.op[1]), *names = w.row32(i.op[2]);
+  U32 result[Lanes] = {};
+  Taint taint = 0;
+  for (U32 l = 0; l < Lanes; ++l) {
+    if (!((mask >> l) & 1))
+      continue;
+    bool first = true;
+    for (U32 k = 0; k < Lanes; ++k) {
+      if (!((mask & names[l]) >> k & 1))
+        continue;
+      taint |= static_cast<Taint>((w.taint[i.op[1]] >> k) & 1) << l;
+      U32 x = result[l], y = a[k];
+      bool less =
+          i.flag ? static_cast<int32_t>(y) < static_cast<int32_t>(x) : y < x;
+      switch (i.mode) {
+      case RAdd:
+        x = x + y;
+        break;
+      case RMin:
+        x = less ? y : x;
+        break;
+      case RMax:
+        x = less ? x : y;
+        break;
+      case RAnd:
+        x = x & y;
+        break;
+      case ROr:
+        x = x | y;
+        break;
+      default:
+        x = x ^ y;
+        break;
+      }
+      result[l] = first ? y : x;
+      first = false;
+    }
+  }
+  putLanes(w, i.op[0], mask, result);
+  w.setTaint(i.op[0], mask, taint);
+}
+
+void activeOp(Warp &w, const Inst &i, U32 mask) {
+  U32 result[Lanes];
+  std::fill_n(result, Lanes, mask);
+  putLanes(w, i.op[0], mask, result);
+  w.setTaint(i.op[0], mask, 0);
+}
+
+// op: d (or NoRow), p, members: the lowest lane is elected.
+void electOp(Warp &w, const Inst &i, U32 mask) {
+  members(w, i.op[2], mask);
+  U32 leader = firstLane(mask);
+  U32 result[Lanes];
+  std::fill_n(result, Lanes, leader);
+  if (i.op[0] != NoRow) {
+    putLanes(w, i.op[0], mask, result);
+    w.setTaint(i.op[0], mask, 0);
+  }
+  if (i.op[1] != NoRow) {
+    w.setPredicate(i.op[1], mask, 1u << leader);
+    w.setTaint(i.op[1], mask, 0);
+  }
+}
+
+// bar.warp.sync: op[0] members.
+void warpBarrier(Warp &w, const Inst &i, U32 mask) {
+  members(w, i.op[0], mask);
+  w.block->warpSync(w);
+}
+
+} // namespace
+
+bool selectWarp(const Match &m, Inst &inst) {
+  switch (m.row->sem) {
+  case Sem::Shfl:
+    inst.mode = m.has("up")     ? ShflUp
+                : m.has("down") ? ShflDown
+                : m.has("bfly") ? ShflBfly
+                                : ShflIdx;
+    inst.exec = shflOp;
+    return true;
+  case Sem::Vote:
+    inst.mode = m.has("all") ? 0 : m.has("any") ? 1 : m.has("uni") ? 2 : 3;
+    inst.exec = voteOp;
+    return true;
+  case Sem::MatchSync:
+    inst.mode = m.has("all");
+    inst.exec = m.type() == Type::B64 ? matchOp<U64> : matchOp<U32>;
+    return true;
+  case Sem::Redux:
+    inst.mode = m.has("add")   ? RAdd
+                : m.has("min") ? RMin
+                : m.has("max") ? RMax
+                : m.has("and") ? RAnd
+                : m.has("or")  ? ROr
+                               : RXor;
+    inst.flag = isSignedType(m.type());
+    inst.exec = reduxOp;
+    return true;
+  case Sem::Activemask:
+    inst.exec = activeOp;
+    return true;
+  case Sem::Elect:
+    inst.exec = electOp;
+    return true;
+  case Sem::WarpBarrier:
+    inst.exec = warpBarrier;
+    return true;
+  default:
+    return false;
+  }
+}
+
+} // namespace tessera::sim

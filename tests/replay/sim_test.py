@@ -1,0 +1,122 @@
+# tests/replay/sim_test.py - the recorded launches as Triton's PTX on the simulator: tessera replay --ptx.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Exit status 77 means skipped (torch or triton is not installed). Arguments: cases; none means all."""
+import importlib.util
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+os.environ["TRITON_F32_DEFAULT"] = "ieee"
+HERE = pathlib.Path(__file__).resolve().parent
+try:
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+    from triton.compiler.compiler import make_backend
+    from triton._C.libtriton import ir
+    import triton.language as tl
+except ImportError as error:
+    print("skipped:", error)
+    sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
+
+TARGET = GPUTarget("cuda", 80, 32)
+# Compiled without contraction. With it Triton makes the first step of the sum over lanes fma(x, x, shuffled(x * x)): the lanes
+# that should hold copies of one sum differ in its last bit, all of them store it, and which one stays is left open. That is a
+# race on a GPU too, and test_contraction() sees that it is found.
+UNFUSED = {"norm_fp64"}
+
+
+def kernel_of(folder, case):
+    spec = importlib.util.spec_from_file_location("kernel_" + folder.name.replace(".", "_").replace("-", "_"),
+                                                  folder / case["kernel_file"])
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, case["kernel"])
+
+
+def constant(value, text):
+    """A dtype by its name, unless the kernel compares with the name."""
+    known = {"fp16": tl.float16, "bf16": tl.bfloat16, "fp32": tl.float32, "fp64": tl.float64, "int8": tl.int8}
+    return known[value] if isinstance(value, str) and value in known and f'"{value}"' not in text else value
+
+
+def ptx_of(folder, fusion=True):
+    case = json.loads((folder / "case.json").read_text())
+    fn = kernel_of(folder, case)
+    text = (folder / case["kernel_file"]).read_text()
+    given = {entry["name"]: entry for entry in case["args"]}
+    signature, constants, attributes = {}, {}, {}
+    for i, name in enumerate(fn.arg_names):
+        entry = given.get(name)
+        if entry is None:
+            signature[name] = "constexpr"
+            constants[(i,)] = constant(case["constexprs"][name], text)
+        elif entry["kind"] == "pointer":
+            signature[name] = "*" + entry["dtype"]
+            attributes[(i,)] = [["tt.divisibility", 16]]
+        elif entry["kind"] == "float":
+            signature[name] = "fp32"
+        elif entry["value"] is not True and entry["value"] == 1:
+            signature[name] = "constexpr"
+            constants[(i,)] = 1
+        else:
+            signature[name] = entry["dtype"]
+            if entry["dtype"] != "i1" and entry["value"] % 16 == 0:
+                attributes[(i,)] = [["tt.divisibility", 16]]
+    source = ASTSource(fn, signature, constants, attributes)
+    backend = make_backend(TARGET)
+    options = backend.parse_options({"num_warps": case["num_warps"], "num_stages": case["num_stages"],
+                                     "enable_fp_fusion": fusion})
+    context = ir.context()
+    ir.load_dialects(context)
+    backend.load_dialects(context)
+    module = source.make_ir(TARGET, options, backend.get_codegen_implementation(options), backend.get_module_map(),
+                            context)
+    stages, metadata = {}, {"target": TARGET, **options.__dict__}
+    backend.add_stages(stages, options, source.language)
+    for stage in ("ttir", "ttgir", "llir", "ptx"):
+        module = stages[stage](module, metadata)
+    return module
+
+
+def replay(folder, report):
+    """Status and message of each case under `folder`, with each one's kernel.ptx."""
+    result = subprocess.run([os.environ["PROGRAM"], "replay", str(folder), "--device", "sim:sm_80", "--ptx", "kernel.ptx",
+                             "--json", str(report)])
+    entries = json.loads(report.read_text())
+    return result.returncode, {entry["name"]: (entry["status"], entry.get("message", "")) for entry in entries}
+
+
+def test_contraction(temporary):
+    """The race that contraction makes is found, at the line of the store."""
+    folder = temporary / "contracted" / "norm_fp64"
+    shutil.copytree(HERE / "norm_fp64", folder)
+    (folder / "kernel.ptx").write_text(ptx_of(folder, fusion=True))
+    code, entries = replay(folder, temporary / "contracted.json")
+    status, message = entries["norm_fp64"]
+    return code == 1 and status == "mismatch" and "shared-race: lanes write different values" in message \
+        and "kernel.py:13" in message
+
+
+def main():
+    names = sys.argv[1:] or sorted(path.parent.name for path in HERE.glob("*/case.json"))
+    with tempfile.TemporaryDirectory() as temporary:
+        temporary = pathlib.Path(temporary)
+        for name in names:
+            folder = temporary / "cases" / name
+            shutil.copytree(HERE / name, folder)
+            (folder / "kernel.ptx").write_text(ptx_of(folder, name not in UNFUSED))
+        code, entries = replay(temporary / "cases", temporary / "report.json")
+        failed = {name: status for name, (status, _) in entries.items() if status != "ok"}
+        print(f"{len(entries)} cases; not ok:", failed or "none")
+        contraction = test_contraction(temporary)
+        print("the race made by contraction:", "found" if contraction else "NOT FOUND")
+    sys.exit(0 if code == 0 and len(entries) == len(names) and not failed and contraction else 1)
+
+
+if __name__ == "__main__":
+    main()

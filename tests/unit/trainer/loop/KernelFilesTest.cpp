@@ -1,0 +1,76 @@
+// tests/unit/trainer/loop/KernelFilesTest.cpp - names, changes and copies of
+// kernel files.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/loop/KernelFiles.h"
+
+#include "support/File.h"
+#include "support/Process.h"
+#include "tests/unit/trainer/TestFolder.h"
+
+#include <gtest/gtest.h>
+
+using namespace tessera;
+using namespace tessera::trainer;
+namespace fs = std::filesystem;
+
+namespace {
+
+TEST(KernelFiles, NamesAreTheEndsOfPathsThatTellFilesApart) {
+  const KernelTexts texts = kernelTexts({{"/home/a/kernels/nsa/ranges.py", "1"},
+                                         {"/home/a/mine/nsa/ranges.py", "2"},
+                                         {"/home/a/kernels/nn/rope.py", "3"},
+                                         {"/top.py", "4"}});
+  EXPECT_EQ(texts, (KernelTexts{{"kernels/nsa/ranges.py", "1"},
+                                {"mine/nsa/ranges.py", "2"},
+                                {"nn/rope.py", "3"},
+                                {"top.py", "4"}}));
+  // Another copy of the repository has the same names.
+  EXPECT_EQ(kernelTexts({{"/srv/kernels/nn/rope.py", "3"}}),
+            (KernelTexts{{"nn/rope.py", "3"}}));
+}
+
+TEST(KernelFiles, ChangesAreNamed) {
+  const auto before = kernelSums({{"a", "1"}, {"b", "2"}, {"c", "3"}});
+  EXPECT_EQ(kernelChange(before, before), "");
+  EXPECT_EQ(
+      kernelChange(before, kernelSums({{"a", "1"}, {"b", "x"}, {"d", "3"}})),
+      "b has changed, d is new, c is not used any more");
+}
+
+TEST(KernelFiles, ARunKeepsTheTextsOfEachOfItsParts) {
+  const TestFolder run;
+  const std::string path = run.path.string();
+  const auto folders = [&] {
+    std::vector<std::string> names;
+    for (const auto &e : fs::directory_iterator(run.path / "kernels"))
+      names.push_back(e.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  keepKernels(path, 0, {});
+  EXPECT_FALSE(fs::exists(run.path / "kernels")); // kernels=torch
+  keepKernels(path, 0, {{"nsa/a.py", "one"}, {"nn/b.py", "two"}});
+  EXPECT_EQ(readFile(run.path / "kernels/step_00000000/nsa/a.py"), "one");
+  const auto check =
+      runCommand({"/usr/bin/env", "-C", path + "/kernels/step_00000000",
+                  "sha256sum", "-c", "SHA256SUMS"},
+                 std::chrono::seconds(60));
+  EXPECT_TRUE(check.status.ok()) << check.errors;
+  EXPECT_NE(check.output.find("nn/b.py: OK"), std::string::npos);
+  // The same texts are not kept again; others are, beside the first.
+  keepKernels(path, 5, {{"nsa/a.py", "one"}, {"nn/b.py", "two"}});
+  EXPECT_EQ(folders(), Names{"step_00000000"});
+  keepKernels(path, 5, {{"nsa/a.py", "other"}, {"nn/b.py", "two"}});
+  EXPECT_EQ(folders(), (Names{"step_00000000", "step_00000005"}));
+  EXPECT_EQ(readFile(run.path / "kernels/step_00000000/nsa/a.py"), "one");
+  EXPECT_EQ(readFile(run.path / "kernels/step_00000005/nsa/a.py"), "other");
+  // Back to step 3: what followed it is not this run's past.
+  keepKernels(path, 3, {{"nsa/a.py", "third"}});
+  EXPECT_EQ(folders(), (Names{"step_00000000", "step_00000003"}));
+  keepKernels(path, 2, {{"nsa/a.py", "one"}, {"nn/b.py", "two"}});
+  EXPECT_EQ(folders(), Names{"step_00000000"});
+}
+
+} // namespace

@@ -1,0 +1,222 @@
+// tests/unit/trainer/optim/MuonTest.cpp - Muon against its formula in fp64, and
+// which parameters it updates.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/optim/Muon.h"
+
+#include "trainer/optim/AdamW.h"
+#include "trainer/settings/Config.h"
+#include "trainer/settings/Plan.h"
+
+#include <ATen/ATen.h>
+#include <array>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <set>
+
+using namespace tessera;
+using namespace tessera::trainer;
+
+namespace {
+
+/// [rows][columns]
+using Matrix = std::vector<std::vector<double>>;
+
+Matrix product(const Matrix &a, const Matrix &b) {
+  Matrix c(a.size(), std::vector<double>(b[0].size()));
+  for (size_t i = 0; i < a.size(); ++i)
+    for (size_t k = 0; k < b.size(); ++k)
+      for (size_t j = 0; j < b[0].size(); ++j)
+        c[i][j] += a[i][k] * b[k][j];
+  return c;
+}
+
+Matrix turned(const Matrix &a) {
+  Matrix t(a[0].size(), std::vector<double>(a.size()));
+  for (size_t i = 0; i < a.size(); ++i)
+    for (size_t j = 0; j < a[0].size(); ++j)
+      t[j][i] = a[i][j];
+  return t;
+}
+
+/// (3.4445 + (-4.7750 + 2.0315 x x^T) x x^T) x, five times, without turning
+/// what has more rows than columns.
+Matrix newtonSchulz(Matrix x) {
+  double squares = 0;
+  for (const auto &row : x)
+    for (const double v : row)
+      squares += v * v;
+  for (auto &row : x)
+    for (double &v : row)
+      v /= std::sqrt(squares);
+  for (int iteration = 0; iteration < 5; ++iteration) {
+    const Matrix gram = product(x, turned(x)), once = product(gram, x),
+                 twice = product(gram, once);
+    for (size_t i = 0; i < x.size(); ++i)
+      for (size_t j = 0; j < x[0].size(); ++j)
+        x[i][j] = 3.4445 * x[i][j] - 4.7750 * once[i][j] + 2.0315 * twice[i][j];
+  }
+  return x;
+}
+
+Matrix matrixOf(const at::Tensor &t) {
+  Matrix m(size_t(t.size(0)), std::vector<double>(size_t(t.size(1))));
+  for (int64_t i = 0; i < t.size(0); ++i)
+    for (int64_t j = 0; j < t.size(1); ++j)
+      m[size_t(i)][size_t(j)] = t[i][j].item<double>();
+  return m;
+}
+
+Config muonConfig() {
+  Config c;
+  c.optimizer = OptimizerKind::Muon;
+  c.learningRate = 0.004;
+  c.muonRate = 0.02;
+  c.muonMomentum = 0.9;
+  c.weightDecay = 0.1;
+  c.clip = 0;
+  c.model.layers = 1;
+  c.model.dim = 16;
+  c.model.heads = 2;
+  c.model.kvHeads = 1;
+  c.model.keyDim = c.model.valueDim = 8;
+  c.model.mlpDim = 40;
+  c.model.mlp = models::MlpKind::SwiGlu;
+  c.model.vocabulary = 32;
+  return c;
+}
+
+// Momentum, Nesterov, weight decay and the scale by the shape over three steps;
+// tall, wide and stacked matrices, each of a stack by itself.
+TEST(Muon, FollowsTheFormulaOfEachMatrix) {
+  const Config c = muonConfig();
+  at::manual_seed(1);
+  const auto parameter = [](const char *name, int64_t rows, int64_t columns) {
+    return models::Parameter{
+        name, at::randn({rows, columns}).set_requires_grad(true)};
+  };
+  std::vector<models::Parameter> all = {
+      parameter("blocks.0.mlp.in", 12, 5), parameter("blocks.0.mlp.out", 5, 12),
+      parameter("blocks.0.attention.qkv", 14, 6)};
+  all[2].stacked = {8, 3, 3};
+  // First row, rows and parameter of each matrix.
+  const std::vector<std::array<size_t, 3>> matrices = {
+      {0, 12, 0}, {0, 5, 1}, {0, 8, 2}, {8, 3, 2}, {11, 3, 2}};
+  std::vector<Matrix> weights, momenta;
+  for (const auto &p : all) {
+    weights.push_back(matrixOf(p.value.detach()));
+    momenta.emplace_back(weights.back().size(),
+                         std::vector<double>(weights.back()[0].size()));
+  }
+  AdamW optimizer(all, c);
+  for (int step = 1; step <= 3; ++step) {
+    std::vector<Matrix> ahead;
+    for (size_t i = 0; i < all.size(); ++i) {
+      const at::Tensor gradient = at::randn(all[i].value.sizes());
+      all[i].value.mutable_grad() = gradient;
+      ahead.push_back(matrixOf(gradient));
+      for (size_t r = 0; r < ahead[i].size(); ++r)
+        for (size_t k = 0; k < ahead[i][r].size(); ++k) {
+          double &m = momenta[i][r][k], &g = ahead[i][r][k];
+          m = 0.9 * m + 0.1 * g;
+          g = 0.1 * g + 0.9 * m;
+        }
+    }
+    optimizer.step(0.004 / step);
+    const double rate = 0.02 / step;
+    for (const auto &[first, rows, i] : matrices) {
+      const auto begin = ahead[i].begin() + long(first);
+      const Matrix update = newtonSchulz(Matrix(begin, begin + long(rows)));
+      const double columns = double(update[0].size()),
+                   scale = std::sqrt(std::max(1.0, double(rows) / columns));
+      for (size_t r = 0; r < rows; ++r)
+        for (size_t k = 0; k < update[0].size(); ++k) {
+          double &w = weights[i][first + r][k];
+          w = w * (1 - rate * 0.1) - rate * scale * update[r][k];
+        }
+    }
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Matrix got = matrixOf(all[i].value.detach());
+    for (size_t r = 0; r < got.size(); ++r)
+      for (size_t k = 0; k < got[r].size(); ++k)
+        EXPECT_NEAR(got[r][k], weights[i][r][k], 2e-6) << all[i].name;
+  }
+}
+
+// Singular values end near 1, in fp32 and in bf16, whatever they were.
+TEST(Muon, SingularValuesEndNearOne) {
+  at::manual_seed(2);
+  for (const auto type : {at::kFloat, at::kBFloat16})
+    for (const auto &[rows, columns] :
+         {std::pair{24, 40}, std::pair{40, 24}, std::pair{32, 32}}) {
+      const at::Tensor x = at::randn({rows, columns}) * 1e-3;
+      const at::Tensor made = orthogonalized(x, type).to(at::kDouble);
+      const at::Tensor values = at::linalg_svdvals(made);
+      // The smallest values of a square matrix have not grown to the band yet.
+      const int64_t from = rows == columns ? 4 : 0;
+      const at::Tensor sure = values.narrow(0, 0, values.size(0) - from);
+      EXPECT_GT(sure.min().item<double>(), 0.6);
+      EXPECT_LT(values.max().item<double>(), 1.3);
+    }
+  EXPECT_EQ(
+      orthogonalized(at::zeros({3, 4}), at::kFloat).abs().sum().item<float>(),
+      0);
+}
+
+// The blocks' matrices, and no other; the others' updates are AdamW's bits.
+TEST(Muon, UpdatesTheMatricesOfTheBlocks) {
+  for (const auto precision : {Precision::Fp32, Precision::Bf16}) {
+    std::vector<std::vector<at::Tensor>> after;
+    std::set<std::string> muons;
+    for (const auto kind : {OptimizerKind::AdamW, OptimizerKind::Muon}) {
+      Config c = muonConfig();
+      c.optimizer = kind;
+      c.precision = precision;
+      models::Transformer model(c.model, models::KernelSource::Torch, 1);
+      AdamW optimizer(model.parameters(), c);
+      at::manual_seed(3);
+      for (auto &p : model.parameters()) {
+        p.value.mutable_grad() =
+            at::randn(p.value.sizes()).to(p.value.scalar_type());
+        if (usesMuon(p, c))
+          muons.insert(p.name);
+      }
+      optimizer.clip();
+      optimizer.step(0.004);
+      after.emplace_back();
+      for (const auto &p : optimizer.weights())
+        after.back().push_back(p.value.clone());
+      std::set<std::string> seconds;
+      for (const auto &p : optimizer.state())
+        if (p.name.ends_with(".second"))
+          seconds.insert(p.name);
+      EXPECT_EQ(seconds.size() + muons.size(), model.parameters().size());
+    }
+    EXPECT_EQ(muons, (std::set<std::string>{
+                         "blocks.0.attention.qkv", "blocks.0.attention.output",
+                         "blocks.0.mlp.in", "blocks.0.mlp.gated",
+                         "blocks.0.mlp.out"}));
+    Config c = muonConfig();
+    models::Transformer model(c.model, models::KernelSource::Torch, 1);
+    for (size_t i = 0; i < after[0].size(); ++i)
+      EXPECT_EQ(after[0][i].equal(after[1][i]),
+                !muons.contains(model.parameters()[i].name))
+          << model.parameters()[i].name;
+  }
+}
+
+// --dry-run counts what the optimizer has: 4 bytes less for each element of
+// these matrices.
+TEST(Muon, APlanCountsItsState) {
+  Config c = muonConfig();
+  models::Transformer model(c.model, models::KernelSource::Torch, 1);
+  int64_t elements = 0;
+  for (const auto &p : model.parameters())
+    elements += usesMuon(p, c) ? p.value.numel() : 0;
+  const Plan plan = planOf(c);
+  EXPECT_EQ(plan.parameters, model.parameterCount());
+  EXPECT_EQ(plan.stateBytes, 16 * plan.parameters - 4 * elements);
+}
+
+} // namespace

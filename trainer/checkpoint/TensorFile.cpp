@@ -1,0 +1,118 @@
+// trainer/checkpoint/TensorFile.cpp - torch's tensors in and out of safetensors
+// bytes.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/checkpoint/TensorFile.h"
+
+#include "support/Error.h"
+#include "support/File.h"
+#include "support/Safetensors.h"
+
+#include <ATen/ATen.h>
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace tessera::trainer {
+namespace {
+
+constexpr size_t dataAlignment = 64;
+
+[[noreturn]] void malformed(const std::string &path, const std::string &what) {
+  throw Error(fmt::format("{} is not a usable tensor file: {}", path, what),
+              "copy it anew, or remove its checkpoint folder to go on from the "
+              "one before");
+}
+
+/// The format's name of a type.
+const char *storedName(at::ScalarType type, const std::string &tensor) {
+  static const std::pair<at::ScalarType, const char *> names[] = {
+      {at::kFloat, "F32"},
+      {at::kDouble, "F64"},
+      {at::kHalf, "F16"},
+      {at::kBFloat16, "BF16"},
+      {at::kLong, "I64"},
+      {at::kInt, "I32"},
+      {at::kShort, "I16"},
+      {at::kChar, "I8"},
+      {at::kUInt64, "U64"},
+      {at::kUInt32, "U32"},
+      {at::kUInt16, "U16"},
+      {at::kByte, "U8"},
+      {at::kBool, "BOOL"},
+      {at::kFloat8_e4m3fn, "F8_E4M3"},
+      {at::kFloat8_e5m2, "F8_E5M2"},
+      {at::kFloat8_e8m0fnu, "F8_E8M0"}};
+  for (const auto &[known, name] : names)
+    if (known == type)
+      return name;
+  throw Error(fmt::format("the tensor {} has the type {}, which the "
+                          "safetensors format cannot hold",
+                          tensor, c10::toString(type)),
+              "convert it to a real or integer type first");
+}
+
+} // namespace
+
+std::string encodeTensors(const std::vector<models::Parameter> &tensors) {
+  // Wider elements first, so that each tensor begins at a multiple of its
+  // element's size: the format has no gaps.
+  std::vector<const models::Parameter *> order;
+  for (const models::Parameter &t : tensors)
+    order.push_back(&t);
+  std::stable_sort(order.begin(), order.end(), [](auto *a, auto *b) {
+    return a->value.element_size() > b->value.element_size();
+  });
+  nlohmann::json header = nlohmann::json::object();
+  size_t size = 0;
+  for (const models::Parameter *t : order) {
+    const size_t end = size + t->value.nbytes();
+    header[t->name] = {{"dtype", storedName(t->value.scalar_type(), t->name)},
+                       {"shape", t->value.sizes().vec()},
+                       {"data_offsets", {size, end}}};
+    size = end;
+  }
+  std::string bytes = safetensorsHeader(header, dataAlignment);
+  bytes.reserve(bytes.size() + size);
+  for (const models::Parameter *t : order) {
+    const at::Tensor data = t->value.detach().cpu().contiguous();
+    if (data.nbytes() > 0)
+      bytes.append(static_cast<const char *>(data.const_data_ptr()),
+                   data.nbytes());
+  }
+  return bytes;
+}
+
+void decodeTensors(std::string_view bytes, const std::string &path,
+                   const std::vector<models::Parameter> &tensors) {
+  const auto stored = locateTensors(bytes, path);
+  if (stored.size() != tensors.size())
+    malformed(path, fmt::format("it holds {} tensors, the model has {}",
+                                stored.size(), tensors.size()));
+  for (const models::Parameter &t : tensors) {
+    const auto found = stored.find(t.name);
+    if (found == stored.end())
+      malformed(path, t.name + " is missing");
+    if (found->second.dtype != storedName(t.value.scalar_type(), t.name) ||
+        found->second.shape != t.value.sizes().vec())
+      malformed(path, t.name + " has another type or shape");
+  }
+  const at::NoGradGuard noGrad;
+  for (const models::Parameter &t : tensors) {
+    const StoredPlace &place = stored.at(t.name);
+    const at::Tensor data =
+        at::empty(t.value.sizes(), t.value.options().device(at::kCPU));
+    if (place.end > place.begin)
+      std::memcpy(data.data_ptr(), bytes.data() + place.begin,
+                  place.end - place.begin);
+    t.value.detach().copy_(data);
+  }
+}
+
+void readTensors(const std::string &path,
+                 const std::vector<models::Parameter> &tensors) {
+  decodeTensors(readFile(path), path, tensors);
+}
+
+} // namespace tessera::trainer

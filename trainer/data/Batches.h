@@ -1,0 +1,38 @@
+// trainer/data/Batches.h - windows of a corpus as tensors.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "trainer/data/TokenSource.h"
+
+#include <ATen/core/Tensor.h>
+
+namespace tessera::trainer {
+
+struct Batch {
+  at::Tensor inputs; ///< int64 [B, S]
+  /// The token after each, int64 [B, S]; noTarget where none is known.
+  at::Tensor targets;
+  /// cu_seqlens of the sequences that lie in the rows; empty: each row is one.
+  std::vector<int32_t> starts = {};
+  /// Targets that are not noTarget; counted by toBatch().
+  int64_t targetCount = 0;
+};
+
+/// Of rows of `length` tokens; one copy to a device other than the CPU.
+Batch toBatch(const TokenBatch &tokens, int64_t length,
+              at::Device device = at::kCPU);
+
+/// Training windows number `first` and on; window i depends on (seed, i) only.
+Batch trainingBatch(const Corpus &corpus, const Config &config, int64_t first,
+                    at::Device device = at::kCPU);
+
+/// How many windows without overlap, or packed rows, the held-out tokens give.
+int64_t heldOutWindows(const Corpus &corpus, const Config &config);
+
+/// Windows first .. first+count-1 of `total` spread evenly over the held-out
+/// tokens.
+Batch heldOutBatch(const Corpus &corpus, const Config &config, int64_t first,
+                   int64_t count, int64_t total, at::Device device = at::kCPU);
+
+} // namespace tessera::trainer

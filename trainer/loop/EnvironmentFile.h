@@ -1,0 +1,21 @@
+// trainer/loop/EnvironmentFile.h - env.json: what a run was made with and
+// where.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "trainer/loop/KernelFiles.h"
+#include "trainer/parallel/World.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace tessera::trainer {
+
+/// Time, process, versions, processor, device, the environment's variables that
+/// a run reads, all settings with their origins and their hash, and the
+/// SHA-256 of each kernel file.
+nlohmann::json environmentOf(const Config &config, const World &world,
+                             const std::string &device,
+                             const KernelTexts &kernels);
+
+} // namespace tessera::trainer

@@ -1,0 +1,37 @@
+// trainer/loop/GpuFault.cpp - the error of a run whose GPU failed.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/loop/GpuFault.h"
+
+#include "trainer/checkpoint/CheckpointFolder.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <fmt/format.h>
+
+namespace tessera::trainer {
+
+std::optional<Error> gpuFault(c10::Device device, const Config &config) {
+  if (!device.is_cuda())
+    return std::nullopt;
+  // The ops know what was launched; their library has the driver that counts.
+  static const auto op =
+      c10::Dispatcher::singleton()
+          .findSchemaOrThrow("tessera::gpu_fault", "")
+          .typed<std::tuple<std::string, std::string>(int64_t)>();
+  const auto [what, hint] = op.call(device.index());
+  if (what.empty())
+    return std::nullopt;
+  const auto checkpoints = listCheckpoints(config.out);
+  return Error(
+      fmt::format("GPU {} failed, and this process cannot use it any more: {}",
+                  int(device.index()), what),
+      fmt::format("{}; nothing of the step was saved: {}", hint,
+                  checkpoints.empty()
+                      ? "there is no checkpoint yet (train.save_every), the "
+                        "same command starts over"
+                      : fmt::format("the same command goes on from the "
+                                    "checkpoint of step {}",
+                                    checkpoints.rbegin()->first)));
+}
+
+} // namespace tessera::trainer

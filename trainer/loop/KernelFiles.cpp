@@ -1,0 +1,102 @@
+// trainer/loop/KernelFiles.cpp - copies of the kernel files of a run.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/loop/KernelFiles.h"
+
+#include "support/Error.h"
+#include "support/File.h"
+#include "support/Hash.h"
+#include "trainer/checkpoint/CheckpointFolder.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace fs = std::filesystem;
+
+namespace tessera::trainer {
+namespace {
+
+/// The last `parts` parts of a path.
+std::string pathEnd(const fs::path &path, int parts) {
+  std::vector<fs::path> all(path.begin(), path.end());
+  if (!all.empty() && all.front().is_absolute())
+    all.erase(all.begin());
+  fs::path result;
+  for (size_t i = all.size() - std::min(all.size(), size_t(parts));
+       i < all.size(); ++i)
+    result /= all[i];
+  return result.string();
+}
+
+constexpr const char *sumsFile = "SHA256SUMS";
+
+} // namespace
+
+KernelTexts kernelTexts(const std::vector<models::KernelFile> &files) {
+  KernelTexts texts;
+  for (const models::KernelFile &file : files) {
+    int parts = 2;
+    const auto shared = [&](const models::KernelFile &other) {
+      return other.path != file.path &&
+             pathEnd(other.path, parts) == pathEnd(file.path, parts);
+    };
+    constexpr int most = 64; // more than paths have that tell files apart
+    while (parts < most && std::any_of(files.begin(), files.end(), shared))
+      ++parts;
+    texts[pathEnd(file.path, parts)] = file.text;
+  }
+  return texts;
+}
+
+std::map<std::string, std::string> kernelSums(const KernelTexts &texts) {
+  std::map<std::string, std::string> sums;
+  for (const auto &[name, text] : texts)
+    sums[name] = sha256Hex(text);
+  return sums;
+}
+
+std::string kernelChange(const std::map<std::string, std::string> &before,
+                         const std::map<std::string, std::string> &now) {
+  std::string text;
+  const auto add = [&](const std::string &name, const char *what) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, what);
+  };
+  for (const auto &[name, sum] : now)
+    if (const auto old = before.find(name); old == before.end())
+      add(name, "is new");
+    else if (old->second != sum)
+      add(name, "has changed");
+  for (const auto &[name, sum] : before)
+    if (!now.count(name))
+      add(name, "is not used any more");
+  return text;
+}
+
+void keepKernels(const std::string &run, int64_t step,
+                 const KernelTexts &texts) {
+  const fs::path all = fs::path(run) / "kernels";
+  const fs::path mine = all / fmt::format("step_{:08}", step);
+  // Names of one length: their order is that of the steps.
+  fs::path newest;
+  std::vector<fs::path> later;
+  std::error_code code;
+  for (const fs::directory_entry &e : fs::directory_iterator(all, code))
+    if (e.path() < mine)
+      newest = std::max(newest, e.path());
+    else
+      later.push_back(e.path());
+  for (const fs::path &folder : later)
+    fs::remove_all(folder, code);
+  const std::string sums = formatSums(kernelSums(texts));
+  if (texts.empty() ||
+      (!newest.empty() && tryReadFile(newest / sumsFile) == sums))
+    return;
+  for (const auto &[name, text] : texts) {
+    fs::create_directories((mine / name).parent_path(), code);
+    writeFile(mine / name, text);
+  }
+  writeFile(mine / sumsFile, sums);
+}
+
+} // namespace tessera::trainer

@@ -1,0 +1,119 @@
+// trainer/loop/KernelList.cpp - the kernels of a run, before any of them runs.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/loop/KernelList.h"
+
+#include "autotune/table/TuneTable.h"
+#include "models/Transformer.h"
+#include "trainer/generate/HellaSwag.h"
+#include "trainer/loop/Determinism.h"
+#include "trainer/loop/Evaluate.h"
+#include "trainer/loop/Run.h"
+#include "trainer/loop/Start.h"
+#include "trainer/settings/Config.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <algorithm>
+#include <numeric>
+
+namespace tessera::trainer {
+
+models::ModelConfig kernelsOnly(models::ModelConfig model) {
+  model.layers = 1;
+  // As the whole vocabulary decides.
+  model.fusedLoss =
+      models::fusesLoss(model) ? models::FusedLoss::On : models::FusedLoss::Off;
+  model.vocabulary = std::min<int64_t>(model.vocabulary, 64);
+  model.mlpDim = std::min<int64_t>(model.mlpDim, 64);
+  return model;
+}
+
+namespace {
+
+/// cu_seqlens of as many sequences as there are tokens.
+std::vector<int32_t> tokenByToken(int64_t count) {
+  std::vector<int32_t> starts(size_t(count) + 1);
+  std::iota(starts.begin(), starts.end(), 0);
+  return starts;
+}
+
+} // namespace
+
+std::vector<std::string> listKernels(const Corpus &corpus, const Config &config,
+                                     bool prepare, at::Device device) {
+  const models::ModelConfig small = kernelsOnly(config.model);
+  models::Transformer model(small, config.kernels, uint64_t(config.seed),
+                            device);
+  // Weights of the type that the run computes in.
+  const AdamW optimizer(model.parameters(), config);
+  const auto tokensOf = [&](int64_t sequences, int64_t length) {
+    return at::zeros({sequences, length},
+                     at::TensorOptions(at::kLong).device(device));
+  };
+  const auto tokens = [&](int64_t sequences) {
+    return tokensOf(sequences, config.sequenceLength);
+  };
+  const auto choiceShapes = choicesOf(config).shapes();
+  const auto evaluation = [&](int64_t windows, int without) {
+    const at::NoGradGuard noGrad;
+    models::ForwardOptions options;
+    options.without = without;
+    options.wantIndices = small.attention == models::AttentionKind::Nsa;
+    options.targets = tokens(windows);
+    model.forward(options.targets, options);
+  };
+  return model.kernels().listLaunches(
+      [&] {
+        const at::Tensor some = tokens(config.deviceBatchSize);
+        backward(model, {some, some}, 1.0 / double(config.accumulate));
+        // Rows hold many documents, whose number decides among kernels.
+        if (config.dataPacking == DataPacking::BestFit)
+          backward(model, {some, some, tokenByToken(some.numel())},
+                   1.0 / double(config.accumulate));
+        for (const int64_t windows : evaluationBatches(corpus, config)) {
+          evaluation(windows, -1);
+          if (small.attention == models::AttentionKind::Nsa)
+            for (int branch = 0; branch < 3; ++branch)
+              evaluation(windows, branch);
+        }
+        const at::NoGradGuard noGrad;
+        for (const auto &[sequences, length] : choiceShapes)
+          model.forward(tokensOf(sequences, length));
+      },
+      prepare);
+}
+
+std::vector<std::string> listKernels(const Config &given) {
+  computeDeterministically(int(given.threads));
+  const Corpus corpus = loadCorpus(given);
+  return listKernels(corpus, withVocabulary(given, corpus), /*prepare=*/false);
+}
+
+void runMicroBatch(const Config &given) {
+  at::set_num_threads(int(given.threads));
+  const Corpus corpus = loadCorpus(given);
+  const Config config = withVocabulary(given, corpus);
+  const models::ModelConfig small = kernelsOnly(config.model);
+  models::Transformer model(small, config.kernels, uint64_t(config.seed),
+                            at::kCPU);
+  const AdamW optimizer(model.parameters(), config);
+  const int64_t length =
+      std::max(config.sequenceLength, tune::bucketOf(config.sequenceLength));
+  // The run's own text; a short one begins again.
+  const int64_t count = config.deviceBatchSize * length;
+  const int64_t size = corpus.training.size();
+  std::vector<int64_t> text(size_t(std::min(size, count + 1)));
+  corpus.training.read(0, int64_t(text.size()), text.data());
+  TokenBatch tokens;
+  for (size_t i = 0; i <= size_t(count); ++i) {
+    const int64_t token = text[i % text.size()] % small.vocabulary;
+    if (i < size_t(count))
+      tokens.inputs.push_back(token);
+    if (i > 0)
+      tokens.targets.push_back(token);
+  }
+  backward(model, toBatch(tokens, length), 1.0 / double(config.accumulate));
+}
+
+} // namespace tessera::trainer

@@ -1,0 +1,398 @@
+// trainer/loop/Run.cpp - the step, and what is due between two steps.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/loop/Run.h"
+
+#include "support/Error.h"
+#include "trainer/checkpoint/CheckpointFolder.h"
+#include "trainer/generate/Sampling.h"
+#include "trainer/loop/Evaluate.h"
+#include "trainer/loop/KernelCheck.h"
+#include "trainer/loop/Signals.h"
+#include "trainer/optim/Schedule.h"
+#include "trainer/parallel/StateShards.h"
+#include "trainer/settings/Plan.h"
+
+#include <ATen/ATen.h>
+#include <ATen/record_function.h>
+#include <cmath>
+#include <csignal>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <numbers>
+
+namespace tessera::trainer {
+namespace {
+
+/// What the host learns of a step: losses of its micro-batches, the norm of the
+/// scaled gradient, sums of the statistics (fp64, maybe empty), by one copy,
+/// the only one of a step. `shares` are each micro-batch's targets divided by
+/// its tokens.
+struct StepFigures {
+  StepFigures(const std::vector<at::Tensor> &losses,
+              const std::vector<double> &shares, const at::Tensor &norm,
+              const models::Statistics &gates) {
+    const at::NoGradGuard noGrad;
+    const int64_t count = int64_t(losses.size());
+    std::vector<at::Tensor> parts = {at::stack(losses).to(at::kDouble),
+                                     norm.view(1)};
+    if (const at::Tensor sums = gates.sums(); sums.defined())
+      parts.push_back(sums);
+    all = at::cat(parts).cpu();
+    const double *data = all.const_data_ptr<double>();
+    for (size_t i = 0; i < shares.size(); ++i) {
+      loss += data[i] * shares[i] * (1 / double(count));
+      targetShare += shares[i];
+    }
+    targetShare /= double(count); // 1 where every token has a target
+    scaledNorm = data[count];
+    statistics = all.slice(0, count + 1);
+  }
+
+  double loss = 0;        ///< Sum over the targets, divided by the tokens.
+  double targetShare = 0; ///< Targets divided by tokens.
+  double scaledNorm = 0;
+  at::Tensor statistics;
+
+private:
+  at::Tensor all;
+};
+
+double secondsSince(Run::Clock::time_point start) {
+  return std::chrono::duration<double>(Run::Clock::now() - start).count();
+}
+
+} // namespace
+
+Run::Run(const Config &config, const Corpus &corpus, models::Transformer &model,
+         AdamW &optimizer, const KernelTexts &kernels, const Progress &start,
+         DataParallel &parallel)
+    : config(config), corpus(corpus), model(model), optimizer(optimizer),
+      parallel(parallel),
+      telemetry(parallel.first() ? config.out + "/metrics.jsonl" : "",
+                start.step),
+      trace(config.out + "/trace.json",
+            parallel.first() ? config.traceSteps : StepRange(), model.kernels(),
+            config.traceTarget, config.nvtx),
+      control(config.out, parallel.rank(), config.watchdog),
+      exchange(model.parameters(), optimizer, parallel,
+               int64_t(config.bucketMegabytes * 1e6)),
+      microStep(config, model, optimizer),
+      writer(config, corpus.hash, kernels, optimizer), progress(start),
+      source(corpus, config, start.windows, parallel.rank(), parallel.size()),
+      unit(lossUnit(corpus)),
+      choiceSet(parallel.first() ? choicesOf(config) : ChoiceSet()),
+      before(start.trainSeconds),
+      tokenFlops(planOf(config).weightFlops + planOf(config).attentionFlops),
+      utilization([&config, &model, &parallel] {
+        return parallel.first() ? peakRate(config, model.device()) : 0.0;
+      }) {}
+
+int Run::stopSignal() {
+  if (parallel.size() == 1)
+    sharedSignal = ownSignal();
+  return sharedSignal;
+}
+
+int Run::ownSignal() {
+  const int signal = StopSignals::received();
+  return signal == 0 && control.halted() ? SIGTERM : signal;
+}
+
+/// Of the targets of all processes. Also learns whether a process was asked to
+/// stop.
+Run::StepLoss Run::shareLoss(double weighted, double targetShare) {
+  const double signal = parallel.size() > 1 ? ownSignal() : 0;
+  const auto sums =
+      parallel.sum({weighted, targetShare, signal != 0 ? 1.0 : 0.0, signal});
+  if (sums[2] > 0)
+    sharedSignal = int(sums[3] / sums[2]);
+  return {sums[0] / sums[1], sums[1] / double(parallel.size())};
+}
+
+void Run::step() {
+  if (const std::string line = trace.beginStep(progress.step + 1);
+      !line.empty())
+    telemetry.say(line);
+  takeStep();
+  trace.endStep();
+}
+
+void Run::takeStep() {
+  StageClock clock(&trace);
+  control.beat("step", progress.step + 1);
+  const LossScale scale = progress.scale;
+  const double share = 1 / double(config.accumulate);
+  const int64_t number = progress.step + 1;
+  const bool logged =
+      number % config.logEvery == 0 || number == 1 || number >= config.steps;
+  models::Statistics statistics;
+  std::vector<at::Tensor> losses;
+  // A gradient is the sum over a step's targets divided by its tokens until
+  // the targets of all processes are known.
+  std::vector<double> targetShares;
+  for (int64_t i = 0; i < config.accumulate; ++i) {
+    clock.enter(Stage::Data);
+    const Batch batch =
+        toBatch(source.next(), config.sequenceLength, model.device());
+    if (i + 1 == config.accumulate)
+      exchange.beginLast();
+    // Statistics are not of a graph, nor is what is sent during the last pass.
+    const bool replays =
+        !logged && (parallel.size() == 1 || i + 1 < config.accumulate);
+    targetShares.push_back(double(batch.targetCount) /
+                           double(batch.targets.numel()));
+    losses.push_back(microStep.run(
+        batch, scale.factor * share * targetShares.back(), replays, clock,
+        logged && parallel.first() ? &statistics : nullptr));
+  }
+  clock.enter(Stage::Exchange);
+  exchange.finish();
+  clock.enter(Stage::Update);
+  const StepFigures read(losses, targetShares, optimizer.norm(), statistics);
+  clock.enter(Stage::Exchange);
+  const auto [loss, targetShare] = shareLoss(read.loss, read.targetShare);
+  clock.enter(Stage::Update);
+  const double norm =
+      optimizer.clip(read.scaledNorm, scale.factor * targetShare);
+  const double rate = learningRate(config, progress.step);
+  const bool tooLarge = overflowed(config, progress.scale, loss, norm);
+  const std::string fault = tooLarge
+                                ? ""
+                                : judgeUpdate(config, progress.updates,
+                                              progress.step + 1, loss, norm);
+  suspect = !tooLarge && (!std::isfinite(loss) || !std::isfinite(norm));
+  if (!suspect && !tooLarge)
+    lastFinite = number;
+  if (tooLarge)
+    overflow(scale.factor);
+  else if (fault.empty())
+    update(rate, clock);
+  else
+    skip(fault, loss, norm);
+  optimizer.zeroGradients();
+  clock.enter(Stage::Other);
+  if (compiledBefore < 0)
+    compiledBefore = model.kernels().counts().compiled;
+  progress.step += 1;
+  progress.windows = source.state();
+  progress.trainSeconds = before + secondsSince(resumed) - paused;
+  ReportSignals::doing("training", progress.step);
+
+  if (tooLarge || !fault.empty())
+    return;
+  clock.enter(Stage::Other);
+  auto figures = statistics.values(read.statistics);
+  clock.enter(Stage::Other);
+  const double seconds = clock.total();
+  const double speed = double(config.tokensPerStep()) / seconds;
+  trace.phase("log");
+  recent = recent > 0 ? 0.9 * recent + 0.1 * seconds : seconds;
+  telemetry.step(
+      {progress.step, config.steps, loss / std::numbers::ln2 * unit.perToken,
+       norm, rate, seconds * 1e3, speed,
+       recent * double(config.steps - progress.step), unit,
+       utilization.of(speed * tokenFlops / double(parallel.size())), clock,
+       std::move(figures), exchange.bucketsBeside(), exchange.bucketCount()},
+      logged);
+}
+
+void Run::update(double rate, StageClock &clock) {
+  optimizer.step(rate);
+  clock.enter(Stage::Exchange);
+  shareWeights(optimizer, parallel);
+  clock.enter(Stage::Update);
+}
+
+void Run::overflow(double factor) {
+  const LossScale &scale = progress.scale;
+  telemetry.record({{"step", progress.step + 1},
+                    {"overflow", scale.overflows},
+                    {"loss_scale", scale.factor}});
+  telemetry.say(
+      fmt::format("step {}: gradients overflow at a loss scale of "
+                  "{:.0f}, the update is left out ({} so far); {:.0f} "
+                  "from here on",
+                  progress.step + 1, factor, scale.overflows, scale.factor));
+}
+
+void Run::skip(const std::string &fault, double loss, double norm) {
+  const int64_t step = progress.step + 1;
+  std::vector<int64_t> starts;
+  for (int64_t i = progress.windows; i < source.state(); ++i)
+    starts.push_back(source.firstToken(i));
+  // A number that is not finite becomes null.
+  telemetry.record({{"step", step},
+                    {"skipped", fault},
+                    {"loss", loss},
+                    {"grad_norm", norm},
+                    {"first_window", progress.windows},
+                    {"first_tokens", starts}});
+  const auto gone = progress.updates.skipped.size();
+  telemetry.say(fmt::format("WARNING: the update of step {} is skipped: {} "
+                            "(loss {:g}, gradient norm {:g}); {} of {} that "
+                            "may be in {} steps; its sequences are in "
+                            "metrics.jsonl",
+                            step, fault, loss, norm, gone, config.skipBudget,
+                            guardWindow));
+  if (budgetSpent(config, progress.updates))
+    stop(fmt::format("{} at step {} (loss {}, gradient norm {}), and "
+                     "train.skip_budget ({}) is spent",
+                     fault, step, loss, norm, config.skipBudget));
+}
+
+void Run::stop(const std::string &what) {
+  writer.wait(); // the newest checkpoint may be on its way
+  const auto checkpoints = listCheckpoints(config.out);
+  const std::string lower =
+      fmt::format("lower the learning rate: the same command with "
+                  "train.lr={:g}, for example, ",
+                  config.learningRate / 2);
+  if (checkpoints.empty())
+    throw Error(what, lower + "starts over (no checkpoint was saved yet; see "
+                              "train.save_every)");
+  const auto &[newest, folder] = *checkpoints.rbegin();
+  if (lastFinite > newest)
+    throw Error(what, fmt::format("{}goes on from the checkpoint of step {}",
+                                  lower, newest));
+  // Its first step does not depend on the rate.
+  const std::string before =
+      checkpoints.size() < 2
+          ? ""
+          : fmt::format("move it away to go on from that of step {} with a "
+                        "lower train.lr, or ",
+                        std::next(checkpoints.rbegin())->first);
+  throw Error(what,
+              fmt::format("no step since the checkpoint {} was finite: its "
+                          "weights are lost at every train.lr, or the text "
+                          "behind it is at fault; {}start over with "
+                          "resume=never and a lower train.lr",
+                          folder.string(), before));
+}
+
+void Run::between() {
+  const Clock::time_point pause = Clock::now();
+  const auto due = [&](int64_t every) {
+    return every > 0 && !last() && progress.step % every == 0;
+  };
+  if (parallel.first())
+    control.beat("between", progress.step);
+  if (parallel.first() && due(config.evaluateEvery))
+    evaluateHeldOut();
+  if (parallel.first() && due(config.hellaSwagEvery))
+    scoreChoiceSet();
+  if (parallel.first() && due(config.sampleEvery))
+    sayASample();
+  if (parallel.first() && due(config.compareEvery))
+    compareKernels();
+  saveDue = saveDue || due(config.saveEvery);
+  if (saveDue && !suspect) {
+    saveDue = false;
+    startSave();
+  }
+  sayFailures();
+  paused += secondsSince(pause);
+}
+
+void Run::evaluateHeldOut() {
+  RECORD_USER_SCOPE("evaluation");
+  ReportSignals::doing("evaluating", progress.step);
+  const Evaluation e = evaluate(model, corpus, config, config.evaluateWindows);
+  telemetry.record(
+      {{"step", progress.step}, {std::string("val_") + unit.key, e.bits}});
+  telemetry.say(fmt::format("step {}: {:.4f} held-out {} "
+                            "({} windows)",
+                            progress.step, e.bits, unit.name, e.windows));
+}
+
+void Run::scoreChoiceSet() {
+  RECORD_USER_SCOPE("hellaswag");
+  ReportSignals::doing("scoring endings", progress.step);
+  const ChoiceResult result = choiceSet.score(model);
+  nlohmann::json record = metricsOf(result);
+  record["step"] = progress.step;
+  telemetry.record(record);
+  telemetry.say(fmt::format("step {}: {}", progress.step, describe(result)));
+}
+
+/// On the micro-batch that comes next.
+void Run::compareKernels() {
+  ReportSignals::doing("comparing kernels", progress.step);
+  const Batch batch =
+      trainingBatch(corpus, config, progress.windows, model.device());
+  const models::KernelDifferences differences =
+      model.compareKernels(batch.inputs, batch.targets, batch.starts);
+  nlohmann::json record = {{"step", progress.step}};
+  for (const auto &[operation, d] : differences)
+    record["kernel_differences"][operation] = d.relative;
+  telemetry.record(record);
+  const std::string fault = kernelFault(config, differences);
+  if (fault.empty())
+    return telemetry.say(
+        fmt::format("step {}: kernels agree with plain torch", progress.step));
+  const std::string what = fmt::format(
+      "step {}: kernels differ from plain torch: {}", progress.step, fault);
+  if (config.compareStops)
+    throw Error(what, "kernels=torch trains without compiled kernels; "
+                      "debug.compare_stop=false goes on with a warning");
+  telemetry.say("WARNING: " + what);
+}
+
+void Run::sayASample() {
+  RECORD_USER_SCOPE("sample");
+  ReportSignals::doing("drawing a sample", progress.step);
+  const Sample sample = drawSample(model, corpus, config);
+  telemetry.record({{"step", progress.step},
+                    {"sample", sample.text},
+                    {"sample_prompt", sample.prompt}});
+  // On one line, whatever bytes there are.
+  const auto quoted = [](const std::string &text) {
+    return nlohmann::json(text).dump(-1, ' ', false,
+                                     nlohmann::json::error_handler_t::replace);
+  };
+  telemetry.say(fmt::format("step {}: sample: {} -> {}", progress.step,
+                            quoted(sample.prompt), quoted(sample.text)));
+}
+
+/// All processes come here behind the same step: each hands the first its part
+/// of the state.
+void Run::startSave() {
+  RECORD_USER_SCOPE("checkpoint: copy");
+  ReportSignals::doing("copying what a checkpoint holds", progress.step);
+  writer.wait();
+  const OptimizerState whole = gatherState(optimizer, parallel);
+  if (parallel.first())
+    writer.start(progress, whole);
+}
+
+void Run::sayFailures() {
+  for (const SaveFailure &failure : writer.failures())
+    telemetry.say(fmt::format("WARNING: no checkpoint of step {}: {}; those "
+                              "before stay, training goes on, and the next is "
+                              "tried when it is due",
+                              failure.step, failure.error.message));
+}
+
+int64_t Run::compiledAfterFirstStep() const {
+  return compiledBefore < 0
+             ? 0
+             : model.kernels().counts().compiled - compiledBefore;
+}
+
+void Run::save() {
+  if (suspect)
+    stop(fmt::format("the loss or its gradient is not finite at step "
+                     "{}, the last one: it is not saved",
+                     progress.step));
+  ReportSignals::doing("saving a checkpoint", progress.step);
+  writer.wait();
+  sayFailures();
+  startSave();
+  writer.wait();
+  if (const std::string line = trace.finish(); !line.empty())
+    telemetry.say(line);
+  for (const SaveFailure &failure : writer.failures())
+    throw failure.error;
+}
+
+} // namespace tessera::trainer

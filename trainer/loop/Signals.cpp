@@ -1,0 +1,152 @@
+// trainer/loop/Signals.cpp - handlers that set a flag, or report and return.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/loop/Signals.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <execinfo.h>
+#include <string_view>
+#include <unistd.h>
+
+namespace tessera::trainer {
+namespace {
+
+volatile std::sig_atomic_t stopSignal = 0;
+
+// What the report says. Atomics without locks may be read in a handler.
+std::atomic<const char *> activity{"starting"};
+std::atomic<int64_t> stepsDone{0};
+std::atomic<int64_t> stepTime{0};      ///< When that was said, in seconds.
+std::atomic<int64_t> reportsResume{0}; ///< In nanoseconds.
+static_assert(std::atomic<int64_t>::is_always_lock_free);
+
+int64_t monotonicNanoseconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t(now.tv_sec) * 1000000000 + now.tv_nsec;
+}
+int64_t monotonicSeconds() { return monotonicNanoseconds() / 1000000000; }
+
+/// A line made without anything that a handler may not call.
+class Line {
+public:
+  Line &add(std::string_view text) {
+    const size_t taken = std::min(text.size(), sizeof buffer - length);
+    std::memcpy(buffer + length, text.data(), taken);
+    length += taken;
+    return *this;
+  }
+  Line &add(int64_t number) {
+    char digits[20];
+    size_t first = sizeof digits;
+    do
+      digits[--first] = char('0' + number % 10);
+    while ((number /= 10) > 0);
+    return add(std::string_view(digits + first, sizeof digits - first));
+  }
+  void write() const {
+    // Whether anybody reads it or not, the run goes on.
+    if (::write(STDERR_FILENO, buffer, length) < 0)
+      return;
+  }
+
+private:
+  char buffer[256];
+  size_t length = 0;
+};
+
+} // namespace
+
+extern "C" {
+static void rememberSignal(int number) { stopSignal = number; }
+
+static void reportState(int number) {
+  // Stacks take long on a busy machine: reports get a tenth of the time, or
+  // whoever asks often enough would stop the run.
+  const int64_t start = monotonicNanoseconds();
+  if (start < reportsResume.load())
+    return;
+  const int error = errno;
+  const std::string_view name = number == SIGHUP ? "SIGHUP" : "SIGUSR1";
+  Line()
+      .add("\n")
+      .add(name)
+      .add(": ")
+      .add(activity.load())
+      .add(", ")
+      .add(stepsDone.load())
+      .add(" steps done, ")
+      .add(monotonicSeconds() - stepTime.load())
+      .add(" s since then; the run goes on\n")
+      .write();
+  void *frames[64];
+  backtrace_symbols_fd(frames, backtrace(frames, 64), STDERR_FILENO);
+  const int64_t end = monotonicNanoseconds();
+  reportsResume = end + 9 * (end - start);
+  errno = error;
+}
+
+static void ignoreSignal(int) {}
+}
+
+StopSignals::StopSignals() {
+  stopSignal = 0;
+  struct sigaction action = {};
+  action.sa_handler = rememberSignal;
+  // Once: whoever presses Ctrl-C again wants out now.
+  action.sa_flags = SA_RESETHAND | SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+StopSignals::~StopSignals() {
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
+
+int StopSignals::received() { return stopSignal; }
+
+ReportSignals::ReportSignals() {
+  // The first call loads a library, which a handler must not.
+  void *frame[1];
+  backtrace(frame, 1);
+  doing("starting", 0);
+  const auto install = [&](int signal, void (*handler)(int)) {
+    struct sigaction action = {};
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    sigaddset(&action.sa_mask, SIGUSR1); // one report at a time
+    sigaddset(&action.sa_mask, SIGHUP);
+    Replaced old = {signal, {}};
+    sigaction(signal, &action, &old.before);
+    replaced.push_back(old);
+  };
+  install(SIGUSR1, reportState);
+  install(SIGHUP, reportState);
+  // Of a reader that has gone, and of a log at the limit of file sizes. Not
+  // SIG_IGN, which programs that this one starts would inherit.
+  install(SIGPIPE, ignoreSignal);
+  install(SIGXFSZ, ignoreSignal);
+}
+
+ReportSignals::~ReportSignals() {
+  for (Replaced &r : replaced) {
+    // Whoever asks while the process ends must not make it fail.
+    if ((r.signal == SIGUSR1 || r.signal == SIGHUP) &&
+        r.before.sa_handler == SIG_DFL)
+      r.before.sa_handler = SIG_IGN;
+    sigaction(r.signal, &r.before, nullptr);
+  }
+}
+
+void ReportSignals::doing(const char *what, int64_t step) {
+  activity = what;
+  stepsDone = step;
+  stepTime = monotonicSeconds();
+}
+
+} // namespace tessera::trainer

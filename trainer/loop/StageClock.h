@@ -1,0 +1,55 @@
+// trainer/loop/StageClock.h - where the time of a step goes.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "trainer/observe/Trace.h"
+
+#include <array>
+#include <chrono>
+
+namespace tessera::trainer {
+
+enum class Stage : int { Data, Forward, Backward, Exchange, Update, Other };
+constexpr std::array<const char *, 6> stageNames = {
+    "data", "forward", "backward", "exchange", "update", "other"};
+
+/// Every moment from its making on belongs to one stage, so that the stages add
+/// up to the whole, and is a phase of a trace. On a GPU these are times of the
+/// host: the device's are in the stage that waits for it.
+class StageClock {
+public:
+  using Clock = Trace::Clock;
+
+  explicit StageClock(Trace *trace = nullptr) : trace(trace) { tell(); }
+
+  /// From now on it is this stage.
+  void enter(Stage stage) {
+    const Clock::time_point now = Clock::now();
+    sums[size_t(current)] += std::chrono::duration<double>(now - since).count();
+    since = now;
+    current = stage;
+    tell();
+  }
+  /// Seconds by stage until the last enter().
+  const std::array<double, stageNames.size()> &seconds() const { return sums; }
+  double total() const {
+    double sum = 0;
+    for (const double s : sums)
+      sum += s;
+    return sum;
+  }
+
+private:
+  void tell() {
+    if (trace)
+      trace->phase(stageNames[size_t(current)], since);
+  }
+
+  Trace *trace;
+  Stage current = Stage::Other;
+  Clock::time_point since = Clock::now();
+  std::array<double, stageNames.size()> sums = {};
+};
+
+} // namespace tessera::trainer

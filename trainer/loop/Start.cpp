@@ -1,0 +1,240 @@
+// trainer/loop/Start.cpp - checkpoint, folder and first batches of a run.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/loop/Start.h"
+
+#include "support/Error.h"
+#include "support/File.h"
+#include "support/Options.h"
+#include "support/ShallowJson.h"
+#include "trainer/checkpoint/CheckpointFolder.h"
+#include "trainer/generate/Sampling.h"
+#include "trainer/loop/EnvironmentFile.h"
+#include "trainer/loop/Finish.h"
+#include "trainer/loop/KernelList.h"
+#include "trainer/loop/Run.h"
+#include "trainer/loop/RunControl.h"
+#include "trainer/loop/Signals.h"
+#include "trainer/observe/Telemetry.h"
+#include "trainer/parallel/StateShards.h"
+#include "trainer/settings/Config.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace tessera::trainer {
+namespace {
+
+double elapsed(Run::Clock::time_point start) {
+  return std::chrono::duration<double>(Run::Clock::now() - start).count();
+}
+
+/// Seconds of one micro-batch, after a first one that touches all memory.
+/// Leaves the model as it was.
+double timeMicroBatch(models::Transformer &model, AdamW &optimizer,
+                      const Corpus &corpus, const Config &config) {
+  const Batch batch = trainingBatch(corpus, config, 0, model.device());
+  backward(model, batch, 1).item(); // waits for it
+  const Run::Clock::time_point start = Run::Clock::now();
+  backward(model, batch, 1);
+  backward(model, batch, 1).item();
+  optimizer.zeroGradients();
+  return elapsed(start) / 2;
+}
+
+/// Where a run starts whose folder holds a finished run. If the two have the
+/// same settings, nothing is left to train. If the user asks for more steps and
+/// changes no other setting that a resumed run must keep, the run continues
+/// from the last checkpoint. Else it starts from the beginning.
+StartingPoint afterFinishedRun(const Config &config, const RunFolder &folder) {
+  const auto stored =
+      parseShallowJson(tryReadFile(folder.file("config.json")).value_or(""));
+  const auto steps = stored.find("train.steps");
+  const bool given = config.origins.contains("train.steps");
+  if (steps == stored.end() || !steps->is_number_integer() ||
+      (given && config.steps < *steps))
+    return {};
+  std::optional<FoundCheckpoint> checkpoint =
+      findCheckpoint(config.out, logLine);
+  if (!checkpoint)
+    return {};
+  const Config earlier = earlierConfig(*checkpoint);
+  Config now = config;
+  takeFrom(earlier, now);
+  if (toJson(now) == toJson(earlier))
+    return {std::nullopt, true};
+  if (!given || config.steps == *steps)
+    return {};
+  const std::string other = differenceFrom(earlier, now);
+  if (other.empty())
+    return {std::move(checkpoint)};
+  logLine("the finished run in this folder had " + other +
+          ": it is not extended");
+  return {};
+}
+
+/// Gives all processes the progress of the first.
+void shareProgress(Progress &progress, const Config &config,
+                   const Corpus &corpus, DataParallel &parallel) {
+  nlohmann::json told = {{"step", progress.step},
+                         {"windows", progress.windows},
+                         {"updates", toJson(progress.updates)},
+                         {"loss_scale", toJson(progress.scale)},
+                         {"data", corpus.hash}};
+  told = nlohmann::json::parse(parallel.fromFirst(told.dump()));
+  const bool same = told["data"] == corpus.hash;
+  if (parallel.sum({same ? 0.0 : 1.0})[0] > 0)
+    throw Error(same ? "another process of the run reads other data"
+                     : fmt::format("process {} reads other data than process "
+                                   "0: {}",
+                                   parallel.rank(), corpus.name),
+                "give all processes the same data.path with the same files");
+  progress.step = told["step"];
+  progress.windows = told["windows"];
+  progress.updates = historyFromJson(told["updates"]);
+  progress.scale = scaleFromJson(config, told["loss_scale"]);
+}
+
+} // namespace
+
+Config withVocabulary(Config config, const Corpus &corpus) {
+  int64_t &vocabulary = config.model.vocabulary;
+  if (!config.origins.contains("model.vocab_size"))
+    vocabulary = corpus.vocabulary;
+  if (vocabulary < corpus.vocabulary)
+    throw Error(fmt::format("model.vocab_size is {}, but {} has {} tokens",
+                            vocabulary, corpus.name, corpus.vocabulary),
+                fmt::format("leave model.vocab_size away, or set it to {} or "
+                            "more",
+                            corpus.vocabulary));
+  return config;
+}
+
+StartingPoint startingPoint(const Config &config, const RunFolder &folder) {
+  StartingPoint start;
+  if (config.resume == "auto" && folder.finished())
+    start = afterFinishedRun(config, folder);
+  else if (config.resume == "auto")
+    start.checkpoint = findCheckpoint(config.out, logLine);
+  if (!start.checkpoint && !start.complete)
+    folder.refuseForeignFiles();
+  return start;
+}
+
+Opening::Opening(const Config &given, DataParallel &parallel) : config(given) {
+  nlohmann::json told;
+  if (parallel.first()) {
+    folder.emplace(given.out);
+    StartingPoint start = startingPoint(given, *folder);
+    checkpoint = std::move(start.checkpoint);
+    complete = start.complete;
+    if (checkpoint)
+      config = resumedConfig(*checkpoint, given, logLine);
+    told = {{"settings", toJson(config)},
+            {"origins", config.origins},
+            {"complete", complete}};
+  }
+  if (parallel.size() == 1)
+    return;
+  told = nlohmann::json::parse(parallel.fromFirst(told.dump()));
+  if (parallel.first())
+    return;
+  config = configFromJson(told["settings"], "the settings of process 0");
+  told["origins"].get_to(config.origins);
+  complete = told["complete"];
+  config = forProcesses(config, parallel.size());
+}
+
+Progress beginning(const std::optional<FoundCheckpoint> &checkpoint,
+                   const Config &config, const Corpus &corpus, AdamW &optimizer,
+                   DataParallel &parallel) {
+  Progress progress;
+  progress.scale = firstScale(config);
+  const OptimizerState whole = gatherState(optimizer, parallel);
+  if (parallel.first() && !whole.weight.defined())
+    throw Error("there is no memory for the state of all processes, which the "
+                "first one reads and hands out",
+                "a run takes 12 bytes a parameter more in process 0 while it "
+                "starts: lower train.device_batch_size");
+  if (checkpoint) {
+    requireSameRun(*checkpoint, config, corpus.hash, logLine);
+    progress = loadCheckpoint(*checkpoint, config, optimizer, whole);
+    optimizer.refresh();
+  }
+  if (parallel.size() == 1)
+    return progress;
+  shareProgress(progress, config, corpus, parallel);
+  shareState(whole, optimizer, parallel);
+  return progress;
+}
+
+Say lineOf(const DataParallel &parallel) {
+  return parallel.first() ? Say(logLine) : Say([](const std::string &) {});
+}
+
+void firstBatches(models::Transformer &model, AdamW &optimizer,
+                  const Corpus &corpus, const Config &config,
+                  const Progress &progress, const Say &say) {
+  requireSamples(corpus, config);
+  choicesOf(config); // reads and checks all of it
+  ReportSignals::doing("first batches, kernels are compiled", progress.step);
+  const Run::Clock::time_point start = Run::Clock::now();
+  listKernels(corpus, config, /*prepare=*/true, model.device());
+  const double microBatch = timeMicroBatch(model, optimizer, corpus, config);
+  const int64_t left = config.steps - progress.step;
+  const double training = double(left) * double(config.accumulate) * microBatch;
+  say(fmt::format(
+      "first batches: {:.1f} s; training {} steps of {} bytes will "
+      "take about {}, {} with the evaluation after it",
+      elapsed(start), left, config.tokensPerStep(), duration(training),
+      duration(training + finishSeconds(corpus, config, microBatch))));
+}
+
+void takeFolder(const Config &config, RunFolder &folder,
+                const std::optional<FoundCheckpoint> &checkpoint,
+                const Progress &progress, const KernelTexts &kernels,
+                const World &world, const std::string &device) {
+  if (checkpoint) {
+    for (const auto &damaged : checkpoint->damaged)
+      setDamagedAside(damaged);
+    if (folder.finished())
+      folder.reopen(progress.step);
+    logLine(
+        fmt::format("going on from {} at step {} (resume=never starts over)",
+                    checkpoint->folder, progress.step));
+  } else if (const std::string aside = folder.putAside(); !aside.empty()) {
+    logLine("the earlier run in this folder is now in " + aside);
+  }
+  if (clearHalt(config.out))
+    logLine("removed " + config.out + "/.HALT, which stopped an earlier run");
+  writeFile(folder.file("config.json"), toJson(config).dump(1) + "\n");
+  writeFile(folder.file("env.json"),
+            environmentOf(config, world, device, kernels).dump(1) + "\n");
+  keepKernels(config.out, progress.step, kernels);
+}
+
+std::string modelLine(const Config &c, const models::Transformer &model) {
+  std::string attention = "attention sdpa";
+  if (c.model.attention == models::AttentionKind::Dense)
+    attention = "attention dense";
+  if (c.model.attention == models::AttentionKind::Nsa)
+    attention = fmt::format("attention nsa (l={} d={} l'={} n={} w={})",
+                            c.model.nsa.blockLength, c.model.nsa.stride,
+                            c.model.nsa.selectionLength,
+                            c.model.nsa.selectedBlocks, c.model.nsa.window);
+  if (c.model.attention == models::AttentionKind::Kernel)
+    attention = fmt::format("attention {} of {}", c.model.custom.forward,
+                            c.model.custom.file);
+  const std::string device = model.device().is_cpu()
+                                 ? optionText(Option::Device)
+                                 : model.device().str();
+  const std::string kernels =
+      c.kernels == models::KernelSource::Torch ? "torch kernels"
+      : device == "cpu"                        ? "tessera kernels"
+                                               : "tessera kernels on " + device;
+  return fmt::format("model: {} parameters, {} layers x {}, {}, {}",
+                     model.parameterCount(), c.model.layers, c.model.dim,
+                     attention, kernels);
+}
+
+} // namespace tessera::trainer

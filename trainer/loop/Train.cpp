@@ -1,0 +1,141 @@
+// trainer/loop/Train.cpp - a training run; read it from top to bottom.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/loop/Train.h"
+
+#include "trainer/checkpoint/WeightFile.h"
+#include "trainer/loop/Determinism.h"
+#include "trainer/loop/Finish.h"
+#include "trainer/loop/GpuFault.h"
+#include "trainer/loop/Placement.h"
+#include "trainer/loop/Run.h"
+#include "trainer/loop/Signals.h"
+#include "trainer/loop/Start.h"
+#include "trainer/observe/SdpaComparison.h"
+#include "trainer/observe/Telemetry.h"
+#include "trainer/optim/Schedule.h"
+#include "trainer/parallel/ExchangeProbe.h"
+#include "trainer/parallel/StateShards.h"
+#include "trainer/settings/MemoryHint.h"
+#include "trainer/settings/NsaVibe.h"
+#include "trainer/settings/Plan.h"
+
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+#include <new>
+#include <string_view>
+
+namespace tessera::trainer {
+namespace {
+
+/// Torch's allocators, of the CPU and of GPUs, and the standard library's.
+bool isOutOfMemory(const std::exception &e) {
+  return dynamic_cast<const std::bad_alloc *>(&e) ||
+         dynamic_cast<const c10::OutOfMemoryError *>(&e) ||
+         std::string_view(e.what()).find("can't allocate memory") !=
+             std::string_view::npos;
+}
+
+/// What a message on a failure wants to know of the run.
+struct Attempt {
+  Config settled; ///< What the run makes of the settings.
+  c10::Device device = c10::kCPU;
+};
+
+int trainAsPlanned(const Config &given, const World &world, Attempt &attempt) {
+  const ReportSignals reports;
+  const c10::Device device = placementOf(given, world);
+  attempt.device = device;
+  requireGraphs(given, device);
+  chooseNcclForPcie(given, device);
+  requireMemory(planOf(given));
+  // --- the processes, the run folder, before anything slow
+  DataParallel parallel(world, given.wire, device, given.exchange);
+  const Say say = lineOf(parallel);
+  Opening opening(given, parallel);
+  const auto &checkpoint = opening.checkpoint;
+  Config &config = opening.config;
+  if (opening.complete) {
+    say(fmt::format("the run in {} is finished (metrics.json has its results): "
+                    "a larger train.steps continues it, resume=never trains it "
+                    "again",
+                    given.out));
+    return 0;
+  }
+
+  // --- data, model, optimizer: the same bits from the same settings
+  computeDeterministically(int(config.threads));
+  const Corpus corpus = loadCorpus(config);
+  attempt.settled = config = withVocabulary(config, corpus);
+  say(fmt::format("data: {}, {} {} to train on, {} held out", corpus.name,
+                  corpus.training.size(), corpus.bytes() ? "bytes" : "tokens",
+                  corpus.heldOut.size()));
+  models::Transformer model(config.model, config.kernels, uint64_t(config.seed),
+                            device);
+  if (!checkpoint && !config.initialWeights.empty() && parallel.first())
+    importWeights(config.initialWeights, model);
+  AdamW optimizer(model.parameters(), config, shardOf(config, parallel));
+  say(modelLine(config, model));
+  for (const std::string &warning :
+       {scheduleWarning(config), nsaVibeWarning(config)})
+    if (!warning.empty())
+      say(warning);
+  Progress progress =
+      beginning(checkpoint, config, corpus, optimizer, parallel);
+
+  // --- how long it will take; which kernels it takes
+  const StopSignals signals;
+  firstBatches(model, optimizer, corpus, config, progress, say);
+  sayExchangeRate(parallel, config, model.parameterCount(), device, say);
+  const KernelTexts kernels = kernelTexts(model.kernels().files());
+  if (checkpoint)
+    requireSameKernels(*checkpoint, config, kernels, logLine);
+  if (parallel.first())
+    takeFolder(config, *opening.folder, checkpoint, progress, kernels, world,
+               device.str());
+  parallel.wait();
+  if (config.panel && parallel.first() && device.is_cpu())
+    preparePanel(model.kernels());
+
+  // --- the loop
+  Run run(config, corpus, model, optimizer, kernels, progress, parallel);
+  while (!run.last() && !run.stopSignal()) {
+    run.step();
+    run.between();
+  }
+
+  // --- stopped, or done
+  run.save();
+  progress = run.reached();
+  if (!run.last()) {
+    run.say(fmt::format("stopped and saved at step {}; the same command goes "
+                        "on from there",
+                        progress.step));
+    return 128 + run.stopSignal();
+  }
+  run.say(fmt::format("trained {} steps in {}", progress.step,
+                      duration(progress.trainSeconds)));
+  if (parallel.first())
+    finish(model, corpus, config, *opening.folder, run);
+  return 0;
+}
+
+} // namespace
+
+int train(const Config &given, const World &world) {
+  Attempt attempt{given};
+  try {
+    return trainAsPlanned(given, world, attempt);
+  } catch (const std::exception &e) {
+    if (const auto fault = gpuFault(attempt.device, attempt.settled))
+      throw *fault;
+    if (!isOutOfMemory(e))
+      throw;
+    const std::string text = e.what();
+    throw memoryError(attempt.settled, text.substr(0, text.find('\n')),
+                      attempt.device.is_cpu() ? int64_t(processMemory().most)
+                                              : 0);
+  }
+}
+
+} // namespace tessera::trainer

@@ -1,0 +1,25 @@
+// trainer/observe/SdpaComparison.h - NSA against torch's SDPA on this CPU, in
+// twenty seconds.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/Kernels.h"
+
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace tessera::trainer {
+
+/// Times the forward pass of NSA (paper geometry, 8 query heads, 2 groups of
+/// 64 channels, one sequence) and of causal SDPA at lengths from 1k to 8k.
+/// Lengths that the budget leaves no time for are said to be left out. Calls
+/// `say` with each line; returns the figures.
+nlohmann::json runPanel(models::Kernels &kernels, double budgetSeconds,
+                        const std::function<void(const std::string &)> &say);
+
+/// Compiles what runPanel() launches, in parallel.
+void preparePanel(models::Kernels &kernels);
+
+} // namespace tessera::trainer

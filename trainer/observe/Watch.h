@@ -1,0 +1,42 @@
+// trainer/observe/Watch.h - whether a run does what it should, from its files
+// alone.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace tessera::trainer {
+
+/// The values are the exit codes of `tessera watch`.
+enum class Finding : int {
+  Fine = 0,         ///< Runs, or has made all its steps.
+  Stall = 3,        ///< No sign of life for too long.
+  FlatLine = 4,     ///< Tokens per second are a tenth of what they were.
+  NotFinite = 5,    ///< Losses or gradients that are not finite.
+  GateCollapse = 6, ///< The gates have closed all branches but one.
+  ZeroGradient = 7, ///< Gradients that are zero.
+};
+
+/// "heartbeat_stall", as the file .anomaly_type has it; "fine".
+const char *findingName(Finding finding);
+
+struct WatchLimits {
+  /// Seconds without a sign of life, ten median steps at least; ten times that
+  /// between steps, where a run evaluates.
+  double stall = 180;
+};
+
+struct Verdict {
+  Finding finding = Finding::Fine;
+  bool finished = false; ///< metrics.json is there.
+  std::string text;      ///< A line for people.
+};
+
+/// Judges the last lines of heartbeat_rank0.jsonl and metrics.jsonl in a run's
+/// folder; `now` is in seconds since the epoch. Throws tessera::Error when
+/// there is no run.
+Verdict examineRun(const std::string &folder, const WatchLimits &limits,
+                   double now);
+
+} // namespace tessera::trainer

@@ -1,0 +1,245 @@
+// trainer/optim/AdamW.cpp - torch's fused update over flat buffers.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/optim/AdamW.h"
+
+#include "trainer/optim/Muon.h"
+#include "trainer/settings/Config.h"
+
+#include <ATen/ATen.h>
+#include <algorithm>
+
+namespace tessera::trainer {
+namespace {
+
+/// Elements at whose multiples parameters begin: 128 bytes in two-byte types,
+/// so that kernels find every pointer aligned.
+constexpr int64_t unit = 64;
+
+/// The norm of all, summed in fp64. The CPU's reduction copies what it reads to
+/// fp64 first: piece by piece that takes little memory.
+at::Tensor commonNorm(const at::Tensor &gradient) {
+  const auto whole = [](const at::Tensor &x) {
+    return at::linalg_vector_norm(x, 2, std::nullopt, false, at::kDouble);
+  };
+  constexpr int64_t piece = 1 << 17;
+  if (!gradient.is_cpu() || gradient.numel() <= piece)
+    return whole(gradient);
+  std::vector<at::Tensor> norms;
+  for (const at::Tensor &part : gradient.split(piece))
+    norms.push_back(whole(part));
+  return whole(at::stack(norms));
+}
+
+/// 0: Muon's, 1: AdamW's with weight decay, 2: without.
+int groupOf(const models::Parameter &p, const Config &config) {
+  if (usesMuon(p, config))
+    return 0;
+  return decays(p) ? 1 : 2;
+}
+
+} // namespace
+
+at::ScalarType computeType(const Config &config) {
+  switch (config.precision) {
+  case Precision::Bf16:
+    return at::kBFloat16;
+  case Precision::Fp16:
+    return at::kHalf;
+  case Precision::Fp32:
+    break;
+  }
+  return at::kFloat;
+}
+
+bool decays(const models::Parameter &p) {
+  const auto part = [&](const char *name) {
+    return p.name.find(name) != std::string::npos;
+  };
+  return p.value.dim() >= 2 && !part(".gate.") && !part(".compress.");
+}
+
+AdamW::AdamW(std::vector<models::Parameter> &parameters, const Config &config,
+             Shard shard)
+    : config(config), parameters(parameters), begins(parameters.size()),
+      part(shard) {
+  const at::NoGradGuard noGrad;
+  int64_t size = 0;
+  for (const int group : {0, 1, 2}) {
+    for (size_t i = 0; i < parameters.size(); ++i)
+      if (groupOf(parameters[i], config) == group) {
+        begins[i] = size;
+        size += (parameters[i].value.numel() + unit - 1) / unit * unit;
+      }
+    if (group == 0)
+      orthogonal = size;
+    if (group == 1)
+      decayed = size;
+  }
+  size = (size + unit * part.count - 1) / (unit * part.count) *
+         (unit * part.count);
+  from = size / part.count * part.index;
+  to = from + size / part.count;
+  const at::Device device =
+      parameters.empty() ? at::Device(at::kCPU) : parameters[0].value.device();
+  const auto options = at::TensorOptions(at::kFloat).device(device);
+  computed = at::zeros({size}, options.dtype(computeType(config)));
+  gradient = at::zeros({size}, options);
+  master =
+      rounds() ? at::zeros({to - from}, options) : computed.slice(0, from, to);
+  first = at::zeros({to - from}, options);
+  second = at::zeros({to - std::max(from, orthogonal)}, options);
+  count = at::zeros({}, options);
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    at::Tensor &value = parameters[i].value;
+    shapes.push_back(value.sizes().vec());
+    const at::Tensor all = value.detach().flatten();
+    // What of the parameter lies in the shard.
+    const int64_t low = std::clamp(from - begins[i], int64_t(0), all.size(0));
+    const int64_t high = std::clamp(to - begins[i], int64_t(0), all.size(0));
+    if (low < high)
+      master.slice(0, begins[i] + low - from, begins[i] + high - from)
+          .copy_(all.slice(0, low, high));
+    placeOf(computed, i).copy_(value.detach());
+    value.set_data(placeOf(computed, i));
+  }
+  zeroGradients();
+}
+
+at::Tensor AdamW::placeOf(const at::Tensor &buffer, size_t index,
+                          int64_t start) const {
+  const std::vector<int64_t> &shape = shapes[index];
+  return buffer.narrow(0, begins[index] - start, c10::multiply_integers(shape))
+      .view(shape);
+}
+
+std::pair<int64_t, int64_t> AdamW::rangeOf(size_t parameter) const {
+  const int64_t begin = begins[parameter];
+  return {begin, begin + c10::multiply_integers(shapes[parameter])};
+}
+
+void AdamW::gather(size_t parameter) {
+  const at::NoGradGuard noGrad;
+  at::Tensor &left = parameters[parameter].value.mutable_grad();
+  const at::Tensor place = placeOf(gradient, parameter);
+  if (!left.defined() || left.const_data_ptr() == place.const_data_ptr())
+    return;
+  if (rounds())
+    place.add_(left);
+  else
+    place.copy_(left);
+  left = rounds() ? at::Tensor() : place;
+}
+
+void AdamW::gather() {
+  const at::NoGradGuard noGrad;
+  std::vector<at::Tensor> sums, added;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    at::Tensor &left = parameters[i].value.mutable_grad();
+    const at::Tensor place = placeOf(gradient, i);
+    const bool there = left.defined() && left.is_same_size(place) &&
+                       left.const_data_ptr() == place.const_data_ptr();
+    if (there || !left.defined())
+      continue;
+    sums.push_back(place);
+    added.push_back(left);
+    left = rounds() ? at::Tensor() : place;
+  }
+  if (sums.empty())
+    return;
+  // In fp32 autograd adds to the buffer itself: what stands elsewhere was put
+  // there in its place.
+  if (rounds())
+    at::_foreach_add_(sums, added);
+  else
+    at::_foreach_copy_(sums, added);
+}
+
+at::Tensor AdamW::norm() {
+  const at::NoGradGuard noGrad;
+  gather();
+  return commonNorm(gradient);
+}
+
+double AdamW::clip(double lossScale) {
+  return clip(norm().item<double>(), lossScale);
+}
+
+double AdamW::clip(double read, double lossScale) {
+  const at::NoGradGuard noGrad;
+  const double length = read / lossScale;
+  const double factor =
+      (config.clip > 0 && length > config.clip ? config.clip / length : 1) /
+      lossScale;
+  if (factor != 1)
+    gradient.mul_(factor);
+  return length;
+}
+
+void AdamW::step(double learningRate) {
+  const at::NoGradGuard noGrad;
+  gather();
+  // The fused update expects the count of this step, not of the last one.
+  count.add_(1);
+  const auto update = [&](int64_t begin, int64_t end, double decay) {
+    begin = std::max(begin, from);
+    end = std::min(end, to);
+    if (begin >= end)
+      return;
+    const auto own = [&](const at::Tensor &buffer, int64_t start) {
+      return std::vector<at::Tensor>{
+          buffer.slice(0, begin - start, end - start)};
+    };
+    at::_fused_adamw_(own(master, from), own(gradient, 0), own(first, from),
+                      own(second, std::max(from, orthogonal)), {}, {count},
+                      learningRate, config.beta1, config.beta2, decay,
+                      config.epsilon, /*amsgrad=*/false, /*maximize=*/false);
+  };
+  if (orthogonal > 0)
+    stepMatrices(learningRate * config.muonRate / config.learningRate);
+  update(orthogonal, decayed, config.weightDecay);
+  update(decayed, gradient.size(0), 0);
+  refresh();
+}
+
+void AdamW::stepMatrices(double learningRate) {
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (usesMuon(parameters[i], config))
+      muonStep(parameters[i], placeOf(master, i), placeOf(gradient, i),
+               placeOf(first, i), learningRate, config);
+}
+
+void AdamW::zeroGradients() {
+  gradient.zero_();
+  for (size_t i = 0; i < parameters.size(); ++i)
+    parameters[i].value.mutable_grad() =
+        rounds() ? at::Tensor() : placeOf(gradient, i);
+}
+
+std::vector<models::Parameter>
+AdamW::weights(const OptimizerState &whole) const {
+  std::vector<models::Parameter> all;
+  for (size_t i = 0; i < parameters.size(); ++i)
+    all.push_back({parameters[i].name, placeOf(whole.weight, i)});
+  return all;
+}
+
+std::vector<models::Parameter> AdamW::state(const OptimizerState &whole) const {
+  std::vector<models::Parameter> all;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    all.push_back({parameters[i].name + ".first", placeOf(whole.first, i)});
+    if (!usesMuon(parameters[i], config))
+      all.push_back({parameters[i].name + ".second",
+                     placeOf(whole.second, i, orthogonal)});
+    all.push_back({parameters[i].name + ".steps", whole.count});
+  }
+  return all;
+}
+
+void AdamW::refresh() {
+  const at::NoGradGuard noGrad;
+  if (rounds())
+    computed.slice(0, from, to).copy_(master);
+}
+
+} // namespace tessera::trainer

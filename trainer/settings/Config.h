@@ -1,0 +1,163 @@
+// trainer/settings/Config.h - all that a run can be told, from YAML, the
+// environment and key=value.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/ModelConfig.h"
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace tessera::trainer {
+
+enum class LearningRateSchedule : int {
+  Cosine,
+  Linear,
+  WarmupStableDecay,
+  Constant
+};
+enum class OptimizerKind : int { AdamW, Muon };
+enum class ComputeDevice : int { Auto, Cpu, Cuda };
+enum class ExchangeBackend : int { Auto, Nccl, Gloo };
+enum class Precision : int { Fp32, Bf16, Fp16 };
+enum class TokenizerKind : int { Byte, Gpt2 };
+enum class DataOrigin : int { Files, Synthetic };
+enum class DataOrder : int { Random, Shuffled, Sequential };
+enum class DataPacking : int { Joined, BestFit };
+enum class DataEnd : int { Repeat, Stop };
+
+/// Steps by number, from 1, both included; first 0: none.
+struct StepRange {
+  int64_t first = 0, last = 0;
+};
+
+/// trainer/settings/Table.cpp says what each member means.
+struct Config {
+  Config() { model.layers = 1; } // as in the Python system
+
+  models::ModelConfig model;
+  models::KernelSource kernels = models::KernelSource::Tessera;
+  ComputeDevice device = ComputeDevice::Auto;
+  Precision precision = Precision::Fp32;
+
+  DataOrigin dataOrigin = DataOrigin::Files;
+  double syntheticNoise = 1; ///< Share of synthetic tokens that are drawn.
+  std::string dataPath;      ///< Empty: the King James text.
+  TokenizerKind tokenizer = TokenizerKind::Byte;
+  DataOrder dataOrder = DataOrder::Random;
+  std::string tokenizerPath; ///< Of generate; empty: bytes.
+  DataPacking dataPacking = DataPacking::Joined;
+  DataEnd dataEnd = DataEnd::Repeat;
+  int64_t dataPrefetch = 2; ///< Micro-batches read ahead.
+  double dataTimeout = 60;  ///< Seconds.
+
+  int64_t steps = 1000; ///< Optimizer steps.
+  int64_t sequenceLength = 512;
+  /// Sequences of a micro-batch, of all processes and of one.
+  int64_t batchSize = 4, deviceBatchSize = 0;
+  int64_t accumulate = 1; ///< Micro-batches of an optimizer step.
+  double learningRate = 3e-3;
+  double finalLearningRate = 0.0;
+  LearningRateSchedule schedule = LearningRateSchedule::Cosine;
+  double decayShare = 0.2; ///< Of the steps, for WarmupStableDecay.
+  int64_t warmup = 0;      ///< In optimizer steps, as is all after it.
+  OptimizerKind optimizer = OptimizerKind::AdamW;
+  double muonRate = 0.02; ///< Where the schedule has learningRate.
+  double muonMomentum = 0.95;
+  double weightDecay = 0.0;
+  double beta1 = 0.9;
+  double beta2 = 0.95;
+  double epsilon = 1e-8;
+  double clip = 1.0;        ///< 0: no clipping.
+  double lossScale = 65536; ///< Of the first step, in fp16.
+  double skipScore = 0;     ///< Standard deviations; 0: any finite update.
+  int64_t skipBudget = 10;  ///< Updates of guardWindow steps.
+  int64_t seed = 1;
+  std::string initialWeights; ///< A file; empty: drawn from the seed.
+
+  int64_t logEvery = 10;
+  int64_t evaluateEvery = 0; ///< 0: only at the end.
+  int64_t evaluateWindows = 32;
+  int64_t finalWindows = 0;  ///< Of the evaluation at the end; 0: all.
+  int64_t compareEvery = 0;  ///< Steps between checks of kernels; 0: none.
+  bool compareStops = false; ///< A check that fails ends the run.
+  int64_t sampleEvery = 0;   ///< Steps between samples of text; 0: none.
+  int64_t sampleTokens = 64;
+  std::string hellaSwag; ///< ChoiceFile that a run is scored on; empty: none.
+  int64_t hellaSwagEvery = 0; ///< Steps; 0: only at the end.
+  int64_t hellaSwagLimit = 0; ///< Examples; 0: all.
+  int64_t saveEvery = 200;    ///< 0: only when stopped and at the end.
+  int64_t keepCheckpoints = 2;
+  int64_t milestoneEvery = 0; ///< Steps; 0: none.
+  double watchdog = 180;      ///< Seconds; 0: none.
+  StepRange traceSteps;
+  bool nvtx = false; ///< Ranges of NVTX.
+  bool cudaGraph =
+      false; ///< Micro-steps are replayed (trainer/loop/MicroStep.h).
+  /// No setting: the GPU that `tessera profile` shows kernels for.
+  std::string traceTarget;
+
+  std::string out = "runs/default";
+  std::string resume = "auto"; ///< auto or never.
+  bool allowChangedKernels = false;
+  int64_t threads = 2;
+  int64_t processes = 1; ///< No setting: how many the run was started with.
+  double bucketMegabytes = 25; ///< Of gradients that processes exchange.
+  bool ncclForPcie = false; ///< NCCL's variables for GPUs joined by PCIe alone.
+  int64_t zeroStage = 0;    ///< 1: the optimizer's state in parts.
+  Precision wire = Precision::Fp32; ///< Of gradients on their way.
+  ExchangeBackend exchange = ExchangeBackend::Auto; ///< Between processes.
+  bool panel = true; ///< NSA against SDPA at the end.
+
+  /// Where each setting that was given comes from, by key: "run.yaml:12",
+  /// "environment NSA_LR", "command line", "checkpoint". The others have their
+  /// defaults.
+  std::map<std::string, std::string> origins;
+  /// The file of settings, if it was written for nsa-vibe
+  /// (trainer/settings/NsaVibe.h).
+  std::string nsaVibeFile;
+
+  /// Sequences and tokens of an optimizer step.
+  int64_t sequencesPerStep() const { return batchSize * accumulate; }
+  int64_t tokensPerStep() const { return sequencesPerStep() * sequenceLength; }
+};
+
+using Environment = std::map<std::string, std::string>;
+
+/// The file itself, or, for a name such as configs/quickstart.yaml that the
+/// current folder has not, the one that came with this program: in `configs` or
+/// `share/tessera/configs` of a folder above it.
+std::string configPath(const std::string &file);
+
+/// Reads `file` (may be empty: all defaults), over it the NSA_* variables of
+/// the process's environment, over these the overrides, each "key=value".
+/// Unknown keys and bad values throw tessera::Error with file and line, and so
+/// does a train.batch_size that `processes` cannot share.
+Config readConfig(const std::string &file,
+                  const std::vector<std::string> &overrides,
+                  int64_t processes = 1);
+
+/// The same from text; `name` stands in messages.
+Config parseConfig(const std::string &text, const std::string &name,
+                   const std::vector<std::string> &overrides,
+                   const Environment &environment = {}, int64_t processes = 1);
+
+/// Reads what toJson() or an older version's config.json holds. `place` stands
+/// in messages.
+Config configFromJson(const nlohmann::json &values, const std::string &place);
+
+/// `config`, a stored one, for a run of so many processes. Throws
+/// tessera::Error when they cannot share train.batch_size.
+Config forProcesses(Config config, int64_t processes);
+
+/// Gives every setting that results depend on, and that nobody gave, the value
+/// it has in `earlier`; returns "key=value" of those whose value changes.
+std::vector<std::string> takeFrom(const Config &earlier, Config &config);
+
+/// Every key with its value, as config.json holds it.
+nlohmann::json toJson(const Config &config);
+
+} // namespace tessera::trainer

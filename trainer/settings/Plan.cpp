@@ -1,0 +1,371 @@
+// trainer/settings/Plan.cpp - counts parameters, bytes and operations of a
+// model.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/settings/Plan.h"
+
+#include "ops/Estimates.h"
+#include "support/Error.h"
+#include "support/Options.h"
+#include "support/Quantities.h"
+#include "trainer/optim/Schedule.h"
+#include "trainer/settings/Config.h"
+#include "trainer/settings/NsaVibe.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace tessera::trainer {
+namespace {
+
+using models::AttentionKind;
+using models::KernelSource;
+using models::ModelConfig;
+
+bool isSparse(const ModelConfig &m) {
+  return m.attention == AttentionKind::Nsa;
+}
+int64_t branches(const ModelConfig &m) { return isSparse(m) ? 3 : 1; }
+
+/// Hidden width of the gates' MLP.
+int64_t gateWidth(const ModelConfig &m) {
+  return m.gateInput == models::GateInput::Hidden
+             ? m.keyDim
+             : std::max<int64_t>(1, m.keyDim / 2);
+}
+
+int64_t mlpMatrices(const ModelConfig &m) {
+  return m.mlp == models::MlpKind::SwiGlu ? 3 : 2;
+}
+
+/// Of the networks of nsa.phi=mlp_pe for keys and values: weights that multiply
+/// for one compressed key head.
+double phiWeights(const ModelConfig &m) {
+  double sum = 0;
+  for (const int64_t d : {m.keyDim, m.valueDim})
+    sum += double(models::phiWidth(m, d) * (m.nsa.blockLength + 1) * d);
+  return sum;
+}
+
+ParameterPart phiParameters(const ModelConfig &m) {
+  const int64_t networks = m.phiPerHead ? m.kvHeads : 1, l = m.nsa.blockLength;
+  int64_t count = 0;
+  for (const int64_t d : {m.keyDim, m.valueDim}) {
+    const int64_t width = models::phiWidth(m, d);
+    count += l * d + networks * (width * (l * d + 1) + d * width);
+  }
+  count += networks * m.valueDim; // the bias of values
+  return {"compression",
+          fmt::format("n_layers * (l*d + {0}(h*(l*d+1) + d*h) for d_k and d_v, "
+                      "{0}d_v)",
+                      m.phiPerHead ? "n_kv_groups*" : ""),
+          m.layers * count};
+}
+
+std::vector<ParameterPart> parametersOf(const ModelConfig &m) {
+  const int64_t b = branches(m), layers = m.layers;
+  const int64_t rows =
+      m.heads * m.keyDim + b * m.kvHeads * (m.keyDim + m.valueDim);
+  std::vector<ParameterPart> parts = {
+      {"embedding", "vocabulary * dim", m.vocabulary * m.dim},
+      {"queries, keys, values",
+       fmt::format("n_layers * dim * (n_heads*d_k + {}*n_kv_groups*(d_k+d_v))",
+                   b),
+       layers * m.dim * rows},
+      {"attention output", "n_layers * dim * n_heads*d_v",
+       layers * m.dim * m.heads * m.valueDim},
+      {"MLP", fmt::format("n_layers * {} * dim * mlp_dim", mlpMatrices(m)),
+       layers * mlpMatrices(m) * m.dim * m.mlpDim},
+      {"norms", "(2*n_layers + 1) * dim", (2 * layers + 1) * m.dim},
+  };
+  if (isSparse(m)) {
+    const bool hidden = m.gateInput == models::GateInput::Hidden;
+    const int64_t width = gateWidth(m), inputs = hidden ? m.dim : m.keyDim;
+    const int64_t gates = hidden ? 3 * m.kvHeads : 3;
+    parts.push_back({"gates",
+                     hidden ? "n_layers * (d_k*(dim+1) + 3*n_kv_groups*(d_k+1))"
+                            : "n_layers * (d_k/2*(d_k+1) + 3*(d_k/2+1))",
+                     layers * (width * (inputs + 1) + gates * (width + 1))});
+    if (m.compression == models::Compression::Convolution)
+      parts.push_back({"compression", "n_layers * l * (d_k+d_v)",
+                       layers * m.nsa.blockLength * (m.keyDim + m.valueDim)});
+    if (m.compression == models::Compression::Mlp)
+      parts.push_back(phiParameters(m));
+  }
+  const int64_t learned = int64_t(m.custom.learnedNames().size());
+  if (m.attention == AttentionKind::Kernel && learned > 0)
+    parts.push_back({"attention.learned",
+                     fmt::format("n_layers * {}*n_heads * dim", learned),
+                     layers * learned * m.heads * m.dim});
+  if (!m.tiedHead)
+    parts.push_back({"head", "vocabulary * dim", m.vocabulary * m.dim});
+  return parts;
+}
+
+/// Keys that the queries of a sequence see, on average, in all branches.
+double keysSeen(const ModelConfig &m, int64_t length) {
+  if (!isSparse(m))
+    return double(length + 1) / 2;
+  const models::NsaGeometry &g = m.nsa;
+  double sum = 0;
+  for (int64_t t = 1; t <= length; ++t)
+    sum += double(g.compressedCount(t)) +
+           double(std::min(t, g.selectedBlocks * g.selectionLength)) +
+           double(std::min(t, g.window));
+  return sum / double(length);
+}
+
+/// Numbers that one token keeps in one layer until the backward pass, in its
+/// MLP and in its attention.
+double keptByMlp(const ModelConfig &m) {
+  // Before and after the activation; of SwiGLU also the other factor. Input and
+  // output of the norm.
+  const double hidden = m.mlp == models::MlpKind::SwiGlu ? 3 : 2;
+  return 2 * double(m.dim) + hidden * double(m.mlpDim);
+}
+double keptByAttention(const ModelConfig &m) {
+  const double heads = double(m.heads), groups = double(m.kvHeads);
+  const double dk = double(m.keyDim), dv = double(m.valueDim);
+  const double b = double(branches(m)), turned = (heads + b * groups) * dk;
+  // Input and output of the norm, the projection, its rotated part, the
+  // attention's output and row sums.
+  double kept =
+      2 * double(m.dim) + turned + b * groups * dv + turned + heads * (dv + 1);
+  if (isSparse(m)) {
+    const double gates = 3 * groups;
+    if (m.compression == models::Compression::Mlp)
+      // Chunks of tokens, and the hidden layer before and behind f.
+      kept += groups * (dk + dv) + groups * 2 *
+                                       double(models::phiWidth(m, m.keyDim) +
+                                              models::phiWidth(m, m.valueDim)) /
+                                       double(m.nsa.stride);
+    kept += 3 * heads * (dv + 1) + groups * (dk + dv) / double(m.nsa.stride) +
+            groups * double(m.nsa.selectedBlocks) + 2 * double(gateWidth(m)) +
+            2 * gates;
+  }
+  return kept;
+}
+
+/// The same of all layers, as one token keeps it from pass to pass: what is
+/// recomputed keeps its input.
+double keptByLayers(const ModelConfig &m) {
+  using models::Recompute;
+  const double layers = double(m.layers), input = double(m.dim);
+  switch (m.recompute) {
+  case Recompute::None:
+    break;
+  case Recompute::Mlp:
+    return layers * (keptByAttention(m) + input);
+  case Recompute::Attention:
+    return layers * (keptByMlp(m) + input);
+  case Recompute::Full:
+    return layers * input;
+  }
+  return layers * (keptByAttention(m) + keptByMlp(m));
+}
+
+/// What is there besides in the backward pass of the last layer's MLP: what is
+/// recomputed of it (its input is kept anyway), a gradient of its width, as the
+/// product behind the activation is not needed any more, and two of the
+/// layer's.
+double besidesInLastMlp(const ModelConfig &m) {
+  using models::Recompute;
+  double again = 0;
+  if (m.recompute == Recompute::Mlp || m.recompute == Recompute::Full)
+    again += keptByMlp(m) - double(m.dim);
+  if (m.recompute == Recompute::Full)
+    again += keptByAttention(m);
+  return again + 2 * double(m.dim) + double(m.mlpDim);
+}
+
+/// The same in the last layer's attention, whose MLP is done: gradients of
+/// queries, keys and values.
+double besidesInLastAttention(const ModelConfig &m) {
+  using models::Recompute;
+  const double b = double(branches(m)), groups = double(m.kvHeads);
+  const double projected = double(m.heads) * double(m.keyDim) +
+                           b * groups * double(m.keyDim + m.valueDim);
+  double more = projected + double(m.heads * m.valueDim) + double(m.dim);
+  if (m.recompute == Recompute::None || m.recompute == Recompute::Attention)
+    more -= keptByMlp(m);
+  if (m.recompute == Recompute::Attention || m.recompute == Recompute::Full)
+    more += keptByAttention(m) - double(m.dim);
+  return more;
+}
+
+/// What logits take: an fp32 copy where they are rounded, log-softmax and the
+/// gradients of both; of a fused loss what the op needs.
+double headBytes(const Config &c) {
+  const ModelConfig &m = c.model;
+  const double vocabulary = double(m.vocabulary);
+  const int64_t tokens = c.deviceBatchSize * c.sequenceLength;
+  if (!fusesLoss(m) || c.kernels == KernelSource::Torch)
+    return double(tokens) * vocabulary * 12;
+  return runtime::fusedLossBytes(tokens, m.vocabulary, m.dim,
+                                 c.precision != Precision::Fp32);
+}
+
+/// The most of three moments of the backward pass, and in bf16 and fp16 of its
+/// end, where all rounded gradients are there.
+int64_t activationBytes(const Config &c, int64_t parameters) {
+  const ModelConfig &m = c.model;
+  const bool rounds = c.precision != Precision::Fp32;
+  const double size = rounds ? 2 : 4, vocabulary = double(m.vocabulary);
+  const double tokens = double(c.deviceBatchSize * c.sequenceLength);
+  // Behind the layers a norm. The logits go with the forward pass.
+  const double kept = tokens * size * (keptByLayers(m) + 2 * double(m.dim));
+  const double head = headBytes(c);
+  // The gradient of a matrix of weights, before it is added to the others.
+  const double matrix = size * double(m.dim);
+  return int64_t(std::max(
+      {kept + head + matrix * vocabulary,
+       kept + tokens * size * besidesInLastMlp(m) + matrix * double(m.mlpDim),
+       kept + tokens * size * besidesInLastAttention(m),
+       rounds ? size * double(parameters) : 0}));
+}
+
+/// Weights, gradients and two moments in fp32; rounded weights besides. With
+/// runtime.zero_stage=1 a process keeps its part of the moments, and of fp32
+/// weights beside rounded ones.
+double parameterBytes(const Config &c) {
+  const bool rounds = c.precision != Precision::Fp32;
+  const double whole = rounds ? 2 + 4 : 4 + 4, state = rounds ? 12 : 8;
+  return whole + state / double(c.zeroStage > 0 ? c.processes : 1);
+}
+
+/// Those that have no second moment (usesMuon(), trainer/optim/Muon.h).
+int64_t muonParameters(const Plan &plan) {
+  int64_t count = 0;
+  for (const ParameterPart &part : plan.parts)
+    if (part.name == "queries, keys, values" ||
+        part.name == "attention output" || part.name == "MLP")
+      count += part.count;
+  return count;
+}
+
+/// Not on a GPU, nor on a simulated one.
+bool runsOnCpu(const Config &c) {
+  return c.device != ComputeDevice::Cuda && optionText(Option::Device) == "cpu";
+}
+
+std::vector<std::string> kernelsOf(const Config &c) {
+  if (c.kernels == KernelSource::Torch)
+    return {};
+  std::vector<std::string> files = {"nn/activation.py"};
+  if (fusesLoss(c.model))
+    files.push_back("nn/linear_loss.py");
+  const auto add = [&](std::initializer_list<const char *> more) {
+    files.insert(files.end(), more.begin(), more.end());
+  };
+  add({"nn/reduce_rows.py", "nn/residual_norm.py", "nn/rmsnorm_bwd.py",
+       "nn/rmsnorm_fwd.py", "nn/rope.py"});
+  if (isSparse(c.model)) {
+    add({"nsa/cmp_bwd.py", "nsa/cmp_select_fwd.py"});
+    if (c.model.compression != models::Compression::Mlp)
+      add({"nsa/compress_bwd.py", "nsa/compress_fwd.py"});
+    add({"nsa/gate_bwd.py", "nsa/gate_fwd.py", "nsa/inverse_index.py",
+         "nsa/select_bwd_dkdv.py"});
+    if (runsOnCpu(c))
+      add({"nsa/select_packed_bwd.py", "nsa/select_packed_fwd.py"});
+    else
+      add({"nsa/select_list_bwd_dq.py", "nsa/select_list_fwd.py",
+           "nsa/select_lists.py"});
+    if (c.model.nsa.window > 0)
+      add({"nsa/window_bwd.py", "nsa/window_fwd.py"});
+  } else if (c.model.attention == AttentionKind::Dense) {
+    // Of packed documents both: their number decides in each micro-batch.
+    const int64_t rows = c.deviceBatchSize;
+    const auto onePass = [&](int64_t sequences) {
+      return runsOnCpu(c) && runtime::denseInOnePass(c.model.kvHeads, sequences,
+                                                     c.model.keyDim);
+    };
+    const bool packed = c.dataPacking == DataPacking::BestFit;
+    if (!onePass(rows))
+      files.push_back("dense/attn_bwd.py");
+    if (onePass(packed ? rows * c.sequenceLength : rows))
+      files.push_back("dense/attn_bwd_fused.py");
+    add({"dense/attn_fwd.py", "nsa/attn_delta.py"});
+  } else if (c.model.attention == AttentionKind::Kernel) {
+    files.push_back(c.model.custom.file);
+  }
+  return files;
+}
+
+} // namespace
+
+Plan planOf(const Config &c) {
+  const ModelConfig &m = c.model;
+  Plan plan;
+  plan.parts = parametersOf(m);
+  int64_t multiplied = m.tiedHead ? m.vocabulary * m.dim : 0;
+  for (const ParameterPart &part : plan.parts) {
+    plan.parameters += part.count;
+    if (part.name != "embedding" && part.name != "norms" &&
+        part.name != "compression")
+      multiplied += part.count;
+  }
+  plan.stateBytes =
+      int64_t(std::ceil(parameterBytes(c) * double(plan.parameters)));
+  if (c.optimizer == OptimizerKind::Muon)
+    plan.stateBytes -= 4 * muonParameters(plan);
+  plan.activationBytes = activationBytes(c, plan.parameters);
+  plan.weightFlops = 6 * double(multiplied);
+  if (isSparse(m) && m.compression == models::Compression::Mlp)
+    plan.weightFlops +=
+        6 * double(m.layers * m.kvHeads) / double(m.nsa.stride) * phiWeights(m);
+  plan.attentionFlops = 6 * double(m.layers * m.heads) *
+                        double(m.keyDim + m.valueDim) *
+                        keysSeen(m, c.sequenceLength);
+  plan.kernels = kernelsOf(c);
+  return plan;
+}
+
+std::string planText(const Config &c, const Plan &plan) {
+  std::string text = fmt::format("parameters: {}\n", plan.parameters);
+  for (const ParameterPart &part : plan.parts)
+    text += fmt::format("  {:>12} {:<22} {}\n", part.count, part.name,
+                        part.formula);
+  text += fmt::format("memory: {} of weights, gradients and moments ({:.4g} "
+                      "bytes a parameter), "
+                      "about {} for a micro-batch of {} x {} tokens{}\n",
+                      bytesText(uint64_t(plan.stateBytes)),
+                      double(plan.stateBytes) / double(plan.parameters),
+                      bytesText(uint64_t(plan.activationBytes)),
+                      c.deviceBatchSize, c.sequenceLength,
+                      c.kernels == KernelSource::Torch
+                          ? "; plain torch operations take more for attention"
+                          : "");
+  text += fmt::format(
+      "operations: {:.4g} FLOP a token = 6 x weights that multiply ({:.4g}) + "
+      "6 x n_layers x n_heads x (d_k+d_v) x keys seen ({:.4g})\n",
+      plan.weightFlops + plan.attentionFlops, plan.weightFlops,
+      plan.attentionFlops);
+  text += fmt::format(
+      "steps: {} of {} tokens ({} sequences of {}, in {} "
+      "micro-batch{}), {} tokens in all\n",
+      c.steps, c.tokensPerStep(), c.sequencesPerStep(), c.sequenceLength,
+      c.accumulate, c.accumulate == 1 ? "" : "es", c.steps * c.tokensPerStep());
+  for (const std::string &warning : {scheduleWarning(c), nsaVibeWarning(c)})
+    if (!warning.empty())
+      text += warning + "\n";
+  text += "kernels:";
+  for (const std::string &file : plan.kernels)
+    text += " " + file;
+  return text + (plan.kernels.empty() ? " none\n" : "\n");
+}
+
+void requireMemory(const Plan &plan) {
+  const int64_t pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
+  if (pages <= 0 || size <= 0 || plan.stateBytes / size < pages)
+    return;
+  throw Error(fmt::format("{} parameters take {} of memory with their "
+                          "gradients and moments, this machine has {}",
+                          plan.parameters, bytesText(uint64_t(plan.stateBytes)),
+                          bytesText(uint64_t(pages) * uint64_t(size))),
+              "lower model.dim, model.n_layers or model.mlp_dim; tessera train "
+              "--dry-run shows where the parameters are");
+}
+
+} // namespace tessera::trainer
