@@ -230,6 +230,7 @@ void Decoder::instruction(Frame &frame, const ptx::Instruction &source,
   auto count = static_cast<unsigned>(source.operands.size());
   if (!matchInstruction(source.opcode, count, match, hint))
     fail("unknown instruction", hint);
+  checkTarget(source);
   if (match.row->sem == Sem::Call)
     return call(frame, source, depth);
   Inst inst;
@@ -299,30 +300,6 @@ void Decoder::instruction(Frame &frame, const ptx::Instruction &source,
   program.info.back().text = shown(*frame.fn, source);
   program.info.back().source = &source;
   program.info.back().frame = frame.number;
-}
-
-void Decoder::setSpace(const Match &m, Inst &inst) {
-  bool isShared =
-      m.has("shared") || m.has("shared::cta") || m.has("shared::cluster");
-  if (isShared)
-    inst.space = MemSpace::Shared;
-  else if (m.has("global"))
-    inst.space = MemSpace::Global;
-  else if (m.has("local"))
-    inst.space = MemSpace::Local;
-  else if (m.has("const"))
-    inst.space = MemSpace::Const;
-  else if (m.has("param") || m.has("param::entry") || m.has("param::func"))
-    inst.space = MemSpace::Param;
-  bool isLoad = inst.sem == Sem::Load, isStore = inst.sem == Sem::Store;
-  if (inst.space == MemSpace::Shared)
-    inst.kind = isLoad    ? Class::SharedLoad
-                : isStore ? Class::SharedStore
-                          : Class::SharedAtomic;
-  else if (inst.space == MemSpace::Local)
-    inst.kind = Class::Local;
-  else if (inst.space == MemSpace::Const || inst.space == MemSpace::Param)
-    inst.kind = Class::Constant;
 }
 
 void Decoder::operands(Frame &frame, const ptx::Instruction &source,

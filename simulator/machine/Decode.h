@@ -60,6 +60,8 @@ private:
                    const Match &match, Inst &inst);
   void call(Frame &frame, const ptx::Instruction &source, int depth);
   void setSpace(const Match &match, Inst &inst);
+  // Fails for an instruction that the module's target does not have.
+  void checkTarget(const ptx::Instruction &source);
   void checkVectors(const Match &match, const Inst &inst,
                     const std::vector<uint32_t> &lengths);
   void emit(const Inst &inst);

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/machine/Decode.h"
 
+#include "simulator/isa/Targets.h"
 #include "support/Error.h"
 
 #include <bit>
@@ -213,6 +214,40 @@ uint32_t Decoder::address(Frame &frame, const ptx::Operand &o, Inst &inst,
   }
   offset += static_cast<int64_t>(at);
   return constant(64, 0);
+}
+
+void Decoder::setSpace(const Match &m, Inst &inst) {
+  bool isShared =
+      m.has("shared") || m.has("shared::cta") || m.has("shared::cluster");
+  if (isShared)
+    inst.space = MemSpace::Shared;
+  else if (m.has("global"))
+    inst.space = MemSpace::Global;
+  else if (m.has("local"))
+    inst.space = MemSpace::Local;
+  else if (m.has("const"))
+    inst.space = MemSpace::Const;
+  else if (m.has("param") || m.has("param::entry") || m.has("param::func"))
+    inst.space = MemSpace::Param;
+  bool isLoad = inst.sem == Sem::Load, isStore = inst.sem == Sem::Store;
+  if (inst.space == MemSpace::Shared)
+    inst.kind = isLoad    ? Class::SharedLoad
+                : isStore ? Class::SharedStore
+                          : Class::SharedAtomic;
+  else if (inst.space == MemSpace::Local)
+    inst.kind = Class::Local;
+  else if (inst.space == MemSpace::Const || inst.space == MemSpace::Param)
+    inst.kind = Class::Constant;
+}
+
+void Decoder::checkTarget(const ptx::Instruction &source) {
+  const uint32_t target = capabilityOf(module.target);
+  const uint32_t needed = requiredCapability(source.opcode);
+  if (target && needed > target)
+    fail("an instruction of sm_" + std::to_string(needed) + " for the target " +
+             module.target,
+         "compile the kernel for sm_" + std::to_string(needed) +
+             ", or leave the instruction out");
 }
 
 } // namespace tessera::sim

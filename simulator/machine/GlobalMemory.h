@@ -42,6 +42,8 @@ struct GlobalReaders {
   uint32_t info = 0;  // of its last load: inst << 11 | thread
   uint32_t epoch = 0; // the largest
   uint32_t earlierBlock = 0, earlierInfo = 0, earlierEpoch = 0;
+  // The last load by ld.global.nc, as block and info.
+  uint32_t nonCoherentBlock = 0, nonCoherentInfo = 0;
 };
 
 class GlobalMemory {

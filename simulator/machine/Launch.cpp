@@ -2,6 +2,7 @@
 // cores.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "simulator/isa/Targets.h"
 #include "simulator/machine/Block.h"
 #include "simulator/machine/Decode.h"
 #include "simulator/machine/WatchPoint.h"
@@ -100,8 +101,9 @@ private:
 
 uint64_t count(const Dim3 &d) { return uint64_t{d[0]} * d[1] * d[2]; }
 
-void checkLaunch(const Program &p, Dim3 grid, Dim3 block,
-                 uint32_t dynamicShared, const std::vector<Param> &params) {
+void checkLaunch(const Program &p, const std::string &target, Dim3 grid,
+                 Dim3 block, uint32_t dynamicShared,
+                 const std::vector<Param> &params) {
   if (count(grid) == 0 || count(block) == 0 || grid[0] > 0x7fffffff ||
       grid[1] > 65535 || grid[2] > 65535)
     throw Error("kernel " + p.name +
@@ -125,12 +127,19 @@ void checkLaunch(const Program &p, Dim3 grid, Dim3 block,
     throw Error("kernel " + p.name + " allows fewer threads than " +
                     std::to_string(count(block)),
                 "launch smaller blocks (.maxntid)");
-  // sm_90 has the largest: 227 KiB a block.
-  if (uint64_t{p.staticShared} + dynamicShared > 232448)
+  if (p.staticShared > staticSharedLimit)
+    throw Error("kernel " + p.name + " declares " +
+                    std::to_string(p.staticShared) +
+                    " bytes of static shared memory",
+                "declare at most " + std::to_string(staticSharedLimit) +
+                    " bytes, or make it dynamic (.extern .shared)");
+  const uint32_t most = sharedLimit(capabilityOf(target));
+  if (uint64_t{p.staticShared} + dynamicShared > most)
     throw Error("kernel " + p.name + " uses " +
                     std::to_string(p.staticShared + uint64_t{dynamicShared}) +
                     " bytes of shared memory",
-                "166,912 bytes are there on sm_80, 232,448 on sm_90");
+                "a block may use " + std::to_string(most) + " bytes on " +
+                    target + "; choose smaller tiles or fewer stages");
   if (params.size() != p.params.size())
     throw Error("kernel " + p.name + " takes " +
                     std::to_string(p.params.size()) + " parameters, " +
@@ -246,7 +255,7 @@ Report Module::launch(const std::string &kernel, Dim3 grid, Dim3 block,
                       uint32_t dynamicShared, const std::vector<Param> &params,
                       const Memory &memory, const Options &options) const {
   const Program &program = state->find(kernel);
-  checkLaunch(program, grid, block, dynamicShared, params);
+  checkLaunch(program, state->tree.target, grid, block, dynamicShared, params);
   GlobalMemory global(memory, program.globalGranule);
   for (size_t i = 0; i < state->variables.size(); ++i) {
     const ModuleState::Variable &v = state->variables[i];

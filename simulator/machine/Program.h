@@ -70,7 +70,8 @@ struct Inst {
   bool uniform = false;    // bra.uni
   bool wideAddress = true; // the address register has 64 bits
   bool flag = false;
-  uint8_t order = 0; // of a strong memory access: OrderBits
+  bool nonCoherent = false; // ld.global.nc
+  uint8_t order = 0;        // of a strong memory access: OrderBits
 };
 
 // What an atomic, a strong load or store orders. Relaxed ones order through the

@@ -93,6 +93,26 @@ void checkWriter(const Warp &w, const Inst &i, U32 lane, U64 address,
   conflict(w, lane, address, message, past);
 }
 
+// Memory that ld.global.nc reads must not be written while the kernel runs, by
+// any thread, before or after the load (PTX ISA, "ld.global.nc").
+void checkNonCoherentRead(const Warp &w, U32 lane, U64 address,
+                          const GlobalWriter &writer) {
+  if (writer.block)
+    conflict(w, lane, address,
+             "reads through ld.global.nc a place that the kernel writes: the "
+             "load may return an old value",
+             {writer.block, writer.info, "written by "});
+}
+
+void checkNonCoherentReaders(const Warp &w, U32 lane, U64 address,
+                             const GlobalReaders &readers) {
+  if (readers.nonCoherentBlock)
+    conflict(w, lane, address,
+             "writes a place that ld.global.nc has read: the load may return "
+             "an old value",
+             {readers.nonCoherentBlock, readers.nonCoherentInfo, "read by "});
+}
+
 // Atomics of many threads may meet. They leave a mark for plain accesses; so
 // does the last one of another block before it.
 void noteStrongWrite(Warp &w, U32 lane, Allocation &allocation, U64 address,
@@ -146,6 +166,8 @@ void noteGlobalWrite(Warp &w, const Inst &i, U32 lane, Allocation &allocation,
                    memory.releases.epoch()};
   for (U32 at = 0; at < bytes; at += granule) {
     GlobalWriter &writer = *memory.writers(allocation, address + at);
+    checkNonCoherentReaders(w, lane, address + at,
+                            *memory.readers(allocation, address + at));
     if (!before) {
       noteStrongWrite(w, lane, allocation, address + at, now);
       continue;
@@ -176,6 +198,8 @@ bool noteGlobalRead(Warp &w, const Inst &i, U32 lane, Allocation &allocation,
   // A load is narrower than a granule, or a number of whole ones.
   for (U64 at = address; at < address + bytes; at += granule) {
     const GlobalWriter &writer = *memory.writers(allocation, at);
+    if (i.nonCoherent)
+      checkNonCoherentRead(w, lane, at, writer);
     ordered &= checkLoaded(w, i, lane, at, writer);
     if (writer.strong)
       ordered &=
@@ -189,6 +213,10 @@ bool noteGlobalRead(Warp &w, const Inst &i, U32 lane, Allocation &allocation,
     }
     readers.block = mine;
     readers.info = infoOf(w, i, lane);
+    if (i.nonCoherent) {
+      readers.nonCoherentBlock = mine;
+      readers.nonCoherentInfo = readers.info;
+    }
     readers.epoch = std::max(readers.epoch, epoch);
   }
   return ordered;

@@ -319,6 +319,7 @@ bool selectMemory(const Match &m, Inst &inst) {
   inst.order = orderOf(m);
   switch (inst.sem) {
   case Sem::Load:
+    inst.nonCoherent = m.has("nc");
     inst.exec = loadOp;
     return true;
   case Sem::LoadParam:

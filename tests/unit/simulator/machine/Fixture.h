@@ -22,8 +22,9 @@ inline Module loadFile(const std::string &name) {
 // A kernel `k` around `body`; `params` as in PTX.
 inline std::string kernelText(const std::string &params,
                               const std::string &body,
-                              const std::string &before = "") {
-  return ".version 8.7\n.target sm_80\n.address_size 64\n" + before +
+                              const std::string &before = "",
+                              const std::string &target = "sm_80") {
+  return ".version 8.7\n.target " + target + "\n.address_size 64\n" + before +
          ".visible .entry k(" + params + ")\n{\n" + body + "\n}\n";
 }
 

@@ -305,5 +305,61 @@ TEST(SimRaces, AnEqualStoreHidesNoReader) {
   expectNothing(replaced(text, "FIRST", "mov.u32 %r11, 0;"), 96);
 }
 
+// ld.global.nc reads memory that no thread writes while the kernel runs:
+// barriers and the order of the grid do not help.
+TEST(SimRaces, NonCoherentLoadsOfMemoryThatTheKernelWrites) {
+  Options serial;
+  serial.serial = true;
+  const std::string own = R"(
+    .loc 1 20 4
+    st.global.u32 [%rd6], 5;
+    bar.sync 0;
+    .loc 1 21 4
+    LOAD
+    st.global.u32 [%rd6+512], %r11;
+    ret;)";
+  expectFinding(
+      runText(replaced(own, "LOAD", "ld.global.nc.u32 %r11, [%rd6];")),
+      Check::GlobalConflict, 21);
+  expectNothing(replaced(own, "LOAD", "ld.global.u32 %r11, [%rd6];"));
+  // Memory that is read only.
+  expectNothing(replaced(own, "LOAD", "ld.global.nc.u32 %r11, [%rd5];"));
+
+  const std::string before = R"(
+    .loc 1 22 4
+    ld.global.nc.u32 %r11, [%rd6];
+    bar.sync 0;
+    .loc 1 23 4
+    STORE
+    ret;)";
+  for (const char *store : {"st.global.u32 [%rd6], 9;",
+                            "st.global.u32 [%rd6], %r11;", // the same value
+                            "red.relaxed.gpu.global.add.u32 [%rd6], 1;"}) {
+    Ran run = runText(replaced(before, "STORE", store));
+    expectFinding(run, Check::GlobalConflict, 23);
+    EXPECT_NE(run.report.findings[0].history.find("kernel.py:22:4"),
+              std::string::npos);
+  }
+
+  // Block 1 reads what block 0 has written, behind a release and an acquire.
+  const std::string blocks = R"(
+    mov.u32 %r10, %ctaid.x;
+    setp.eq.u32 %p1, %r10, 1;
+    @%p1 bra $read;
+    st.global.u32 [%rd6], 7;
+    bar.sync 0;
+    setp.eq.u32 %p2, %r1, 0;
+    @%p2 st.release.gpu.global.u32 [%rd2+1000], 1;
+    ret;
+  $read:
+    ld.acquire.gpu.global.u32 %r12, [%rd2+1000];
+    bar.sync 0;
+    .loc 1 24 4
+    ld.global.nc.u32 %r11, [%rd6];
+    ret;)";
+  expectFinding(runText(blocks, 64, {2, 1, 1}, serial), Check::GlobalConflict,
+                24);
+}
+
 } // namespace
 } // namespace tessera::sim
