@@ -332,7 +332,14 @@ Report Module::launch(const std::string &kernel, Dim3 grid, Dim3 block,
     c.kind = program.code[i].kind;
     report.counters.instructions.push_back(std::move(c));
   }
+  unsigned threads = options.serial    ? 1
+                     : options.threads ? options.threads
+                                       : std::thread::hardware_concurrency();
+  threads =
+      static_cast<unsigned>(std::min<uint64_t>(std::max(threads, 1u), blocks));
   std::atomic<uint64_t> next{first}, firstBad{~uint64_t{0}};
+  // The finding is that a block waits without end.
+  std::atomic<bool> waiting{false};
   std::mutex mutex;
   Finding finding;
   std::exception_ptr error;
@@ -343,8 +350,13 @@ Report Module::launch(const std::string &kernel, Dim3 grid, Dim3 block,
     try {
       Block machine(launch);
       // Blocks after one with a finding are not run; those before it are, so
-      // that the finding is always that of the first.
-      for (uint64_t b; (b = next++) < first + blocks && b < firstBad.load();) {
+      // that the finding is always that of the first. A block that waits
+      // without end does not keep the blocks from running that would run at
+      // the same time: what they do wrong may be why it waits.
+      const auto runs = [&](uint64_t b) {
+        return b < firstBad.load() || (waiting && b - first < threads);
+      };
+      for (uint64_t b; (b = next++) < first + blocks && runs(b);) {
         if (reports && options.progress)
           options.progress(b - first, blocks);
         Finding mine;
@@ -359,6 +371,7 @@ Report Module::launch(const std::string &kernel, Dim3 grid, Dim3 block,
         if (!known || (waits ? replaces && b < firstBad.load()
                              : replaces || b < firstBad.load()))
           finding = std::move(mine);
+        waiting = finding.check == Check::EndlessLoop;
         firstBad = std::min(firstBad.load(), b);
       }
       std::lock_guard lock(mutex);
@@ -372,11 +385,6 @@ Report Module::launch(const std::string &kernel, Dim3 grid, Dim3 block,
       firstBad = 0;
     }
   };
-  unsigned threads = options.serial    ? 1
-                     : options.threads ? options.threads
-                                       : std::thread::hardware_concurrency();
-  threads =
-      static_cast<unsigned>(std::min<uint64_t>(std::max(threads, 1u), blocks));
   std::vector<std::thread> workers;
   for (unsigned i = 1; i < threads; ++i)
     workers.emplace_back(work, false);

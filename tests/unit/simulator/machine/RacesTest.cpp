@@ -263,6 +263,7 @@ TEST(SimRaces, WhoWaitsForEverIsNotReportedFirst) {
     ret;)";
   Options options;
   options.threads = 2;
+  options.maxInstructions = 100'000;
   expectFinding(runText(text, 1024, {2, 1, 1}, options), Check::OutOfBounds,
                 25);
 }
