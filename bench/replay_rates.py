@@ -20,7 +20,7 @@ import sys
 
 os.environ["TRITON_INTERPRET"] = "1"  # before triton is imported
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path += [str(ROOT / "bench" / "codegen"), str(ROOT / "tests" / "cases")]
+sys.path += [str(ROOT / "bench" / "codegen"), str(ROOT / "tests" / "replay")]
 import peers  # noqa: E402
 import record_from_triton  # noqa: E402
 

@@ -24,7 +24,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 NSA = ROOT / "kernels" / "nsa"
-sys.path[:0] = [str(ROOT / "tests" / "sim"), str(ROOT / "tests" / "triton")]
+sys.path[:0] = [str(ROOT / "tests" / "simulator"), str(ROOT / "tests" / "triton")]
 
 import harness  # noqa: E402
 from harness import kernel, pow2, torch  # noqa: E402

@@ -103,7 +103,7 @@ that gets the exceptions of visit, which a library's caller could take for the l
 
 def text_of(fn):
     """A file with the kernel, the functions it calls and the constants it names: our compiler reads one file."""
-    sys.path.append(str(ROOT / "tests" / "cases"))
+    sys.path.append(str(ROOT / "tests" / "replay"))
     from record_from_triton import expand
     name, text = fn.fn.__name__, expand(fn)
     folder = FOLDER / "kernels" / hashlib.sha256(text.encode()).hexdigest()[:8]

@@ -33,7 +33,7 @@ import time
 import warnings
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "bench" / "codegen"), str(ROOT / "tests" / "sim"), str(ROOT / "tests" / "triton")]
+sys.path[:0] = [str(ROOT / "bench" / "codegen"), str(ROOT / "tests" / "simulator"), str(ROOT / "tests" / "triton")]
 SOURCES = ("kernels", "tutorials", "fla", "liger")
 TARGETS = ("sm_80", "sm_90")
 ABOUT = dict(kernels=110, tutorials=30, fla=110, liger=35)  # rows of a source that no earlier run had

@@ -166,7 +166,7 @@ class RecordTest(unittest.TestCase):
 
     # The text that was written is a module for Triton, and computes the same there.
     def test_runs_under_triton(self):
-        record = module(HERE.parent / "cases" / "record_from_triton.py")
+        record = module(HERE.parent / "replay" / "record_from_triton.py")
         record.mend_interpreter()
         for folder in sorted(self.out.iterdir()):
             case = json.loads((folder / "case.json").read_text())

@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-CASES = HERE.parent / "cases"
+CASES = HERE.parent / "replay"
 sys.path.insert(0, str(CASES))
 import sim_test  # ends with 77 where triton is not installed
 

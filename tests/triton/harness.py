@@ -40,7 +40,7 @@ def kernel(path, name):
 
 def mend_bf16():
     """Arithmetic, rounding and products of bf16 under the interpreter, whose own are wrong. Before the first launch."""
-    sys.path.append(str(ROOT / "tests" / "cases"))
+    sys.path.append(str(ROOT / "tests" / "replay"))
     import record_from_triton
     record_from_triton.mend_interpreter()
 

@@ -20,7 +20,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "triton"), str(ROOT / "tests" / "cases")]
+sys.path[:0] = [str(ROOT / "tests" / "triton"), str(ROOT / "tests" / "replay")]
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--out", required=True, help="folder that gets the cases")
