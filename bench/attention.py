@@ -150,7 +150,8 @@ def main():
             print("%6d  " % length + "  ".join("%s %.2f ms" % item for item in row["ms"].items()), flush=True)
     commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False,
                             cwd=os.path.dirname(os.path.abspath(__file__))).stdout.strip()
-    report = {"what": "attention %s, one sequence, fp32" % ("forward and backward" if arguments.backward else "forward"), "cpu": cpu_name(), "threads": arguments.threads,
+    report = {"what": "attention %s, one sequence, fp32" % ("forward and backward" if arguments.backward else "forward"),
+              "cpu": cpu_name(), "threads": arguments.threads,
               "torch": torch.__version__, "commit": commit, "date": time.strftime("%Y-%m-%d"),
               "library": arguments.library, "load_before": load, "q_heads": Q_HEADS, "kv_heads": KV_HEADS, "head_dim": HEAD_DIM,
               "nsa": {"l": BLOCK, "d": STRIDE, "l_sel": SELECTION, "n_sel": SELECTED, "w": WINDOW}, "rows": rows}

@@ -169,7 +169,8 @@ def measure(run, program):
 def table(result):
     """The table of docs/kernels.md."""
     sums = [row for row in result["rows"] if "kernel" not in row]
-    lines = ["| shape, tokens, blocks | GPU | pass | launches | predicted ms | bar | bound | dense attention's bound |", "|---|---|---|---:|---:|---:|---:|---:|"]
+    lines = ["| shape, tokens, blocks | GPU | pass | launches | predicted ms | bar | bound | dense attention's bound |",
+             "|---|---|---|---:|---:|---:|---:|---:|"]
     for row in sums:
         shape, tokens, sequences, what = RUNS[row["run"]]
         bar = "-" if "bar" not in row else str(row["bar"]) if row["met"] else f"**{row['bar']}**"
@@ -196,7 +197,8 @@ def main():
     bars = [row for row in rows if "bar" in row]
     if options.output:
         machine = f"{platform.machine()}, no GPU: counters of the simulator, sm_90 and sm_80, and the cost model"
-        selected.write(options.output, "bench/predicted.py", rows, machine=machine, bars="forward <= 30 / 55 ms, backward <= 75 / 130 ms (H200 / A100), shape A",
+        selected.write(options.output, "bench/predicted.py", rows, machine=machine,
+                       bars="forward <= 30 / 55 ms, backward <= 75 / 130 ms (H200 / A100), shape A",
                        met=sum(row["met"] for row in bars), missed=sum(not row["met"] for row in bars))
     return None
 

@@ -5,7 +5,8 @@
 Two processes, bf16 with fp32 masters, gradients rounded to bf16 on their way, accumulation, whole blocks recomputed, a learned
 compression, softmax gates of the queries, evaluations, checkpoints, comparisons with plain torch; sequences of 512 tokens. Data: the
 quick start's text as a parquet file with the columns of FineWeb-Edu, 6,000 characters a row, and the tokens of a byte-pair encoding in GPT-2's files
-that `tessera data tokenizer` makes of it, best-fit packed; the vocabulary of the model stays GPT-2's 50,257. The run ends after 12 steps and the same command extends it to 20. The file has each step's loss and time, and
+that `tessera data tokenizer` makes of it, best-fit packed; the vocabulary of the model stays GPT-2's
+50,257. The run ends after 12 steps and the same command extends it to 20. The file has each step's loss and time, and
 says what else the machine did: other processes make the times longer."""
 import datetime
 import json
@@ -73,7 +74,8 @@ def main():
               "command": "bench/train_125m.py build/release result=bench/results/train_125m_cpu.json", "settings": SETTINGS,
               "commit": subprocess.run(["git", "rev-parse", "--short", "HEAD"], check=True, capture_output=True, text=True).stdout.strip(),
               "machine": machine(), "date": str(datetime.date.today()), "load_at_the_end": os.getloadavg()[0],
-              "said": [line.replace(str(out.parent) + "/", "") for line in lines if any(part in line for part in ("parameters", "exchange:", "going on", "agree", "held-out", "document"))],
+              "said": [line.replace(str(out.parent) + "/", "") for line in lines
+                       if any(part in line for part in ("parameters", "exchange:", "going on", "agree", "held-out", "document"))],
               "steps": steps, "compared": compared, "metrics": metrics}
     text = json.dumps(result, indent=1) + "\n"
     if "result" in options:

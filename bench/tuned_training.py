@@ -86,7 +86,8 @@ class Part:
         sh([self.tessera, "pack", "--config", self.config, "--targets", "cpu,sm_80", "--table", self.table, "-o", pack, *SMALL], **self.environment)
         on_cpu = self.train("cpu", self.table, SMALL, TESSERA_PACK=str(pack))
         on_gpu = self.train("gpu", self.table, SMALL + ["runtime.device=cuda"], program=self.trainer, TESSERA_PACK=str(pack),
-                            LD_PRELOAD=str(self.lib / "libsim_torch.so"), SIM_CUDA_GPU="a100", TESSERA_CUDA_DRIVER=str(self.lib / "sim_cuda.so"), TESSERA_PTXAS="none")
+                            LD_PRELOAD=str(self.lib / "libsim_torch.so"), SIM_CUDA_GPU="a100",
+                            TESSERA_CUDA_DRIVER=str(self.lib / "sim_cuda.so"), TESSERA_PTXAS="none")
         losses = [[entry["bpb"] for entry in run[1] if "bpb" in entry] for run in (on_cpu, on_gpu)]
         return {"pack_bytes": pack.stat().st_size, "losses_cpu": losses[0], "losses_gpu": losses[1],
                 "largest_difference": max(abs(a / b - 1) for a, b in zip(*losses)),

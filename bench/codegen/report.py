@@ -4,8 +4,9 @@
 """Every kernel that the programs of tests/triton launch with the constants of its instances (kernel_files), and the tutorials' kernels
 in usual configurations (tutorials), are compiled by both compilers and run by the simulator on the same inputs; the results are
 compared. fla and liger are kernels of flash-linear-attention and Liger-Kernel, at the versions of scripts/deps.lock, fetched into
-build/bench/peers: their own Python functions launch them. The JSON has a row for each kernel and target, with the figures of both, and a summary for each target. Exits with 1 when
-a bar is missed; rows where Triton's code spills more than 256 bytes are listed apart. sm_90 is held to being correct and free of
+build/bench/peers: their own Python functions launch them. The JSON has a row for each kernel and target, with the figures of both,
+and a summary for each target. Exits with 1 when a bar is missed; rows
+where Triton's code spills more than 256 bytes are listed apart. sm_90 is held to being correct and free of
 spills only. "ours" ignores hints that Triton cannot read (swap_ab); "hinted" are the figures with them, which no bar uses.
 
 source_to_cubin_cpu_ms is the processor time of a compilation, ptxas included, the shorter of two. Ours is done by a process and a worker

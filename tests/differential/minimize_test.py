@@ -19,7 +19,8 @@ class Generator(unittest.TestCase):
 
     def test_the_constructs_of_the_language_occur(self):
         text = "".join(generate(seed).text for seed in range(100))       # the kernels of CI
-        missing = [word for word in ("for ", "while ", "tl.reduce", "tl.associative_scan", "if ", "else:", "tl.dot", "tl.trans", "tl.permute", "tl.reshape", "tl.join", "tl.split",
+        missing = [word for word in ("for ", "while ", "tl.reduce", "tl.associative_scan", "if ", "else:", "tl.dot", "tl.trans",
+                                     "tl.permute", "tl.reshape", "tl.join", "tl.split",
                      "tl.sum", "tl.max(", "tl.argmax", "tl.cumsum", "tl.cumprod", "tl.xor_sum", "reverse=True", "tl.where",
                      "make_block_ptr", "tl.advance", "boundary_check", "tl.atomic_add", "tl.atomic_xor", "tl.gather",
                      "tl.flip", "bitcast=True", "tl.float16", "tl.bfloat16", "tl.float64", "tl.uint8", "tl.static_range",

@@ -5,7 +5,7 @@ import dataclasses
 
 from generate import (LARGEST_SAFE, LENGTH, MAX_ELEMENTS, SHORT, Buffer, Case, Generator)
 from pointers import Pointers
-from values import FLOATS, INTS, Value, boolean, floating, integer, limits
+from values import FLOATS, INTS, boolean, floating, integer, limits
 
 COMBINE = """@triton.jit
 def larger(a, b):

@@ -45,7 +45,6 @@ def condition(g, shape):
 
 
 def elementwise(g):
-    r = g.random
     element, shape = same_shape(g)
     if g.chance(0.2):
         c = condition(g, shape)

@@ -82,7 +82,7 @@ class Runner:
         """What is wrong with a case: (kind, text), or None."""
         try:
             got = self.launch(case)
-        except Exception as error:  # noqa: BLE001: whatever the launch throws is a finding
+        except Exception as error:  # noqa: BLE001 - whatever the launch throws is a finding
             lines = str(error).strip().splitlines() or [""]
             return "refused", "%s: %s" % (type(error).__name__, ([line for line in lines if "error" in line.lower()] or lines)[0][-200:])
         for number, (want, have) in enumerate(zip(case.after, got)):

@@ -53,7 +53,7 @@ def distinct(g, shape):
     """(text, compute, uses): offsets below OWN, all different."""
     r, size = g.random, int(np.prod(shape))
     parts, strides, rest = [], [], size
-    for axis, extent in enumerate(shape):
+    for extent in shape:
         rest //= extent
         strides.append(rest)
     if g.chance(0.3) and len(shape) > 1:
@@ -145,7 +145,8 @@ def load(g):
 
 def store(g):
     import arrays
-    found = g.pick(lambda t: not t.pointee and t.element is not V.BOOL and int(np.prod(t.shape)) <= OWN and own(g, lambda b: b.element is t.element) is not None)
+    found = g.pick(lambda t: not t.pointee and t.element is not V.BOOL and int(np.prod(t.shape)) <= OWN and
+                   own(g, lambda b: b.element is t.element) is not None)
     if not found:
         return
     name, tile = found

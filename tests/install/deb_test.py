@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 from chroot import closure, fill, in_namespace, mounted
-from installed import BUILD, EXAMPLE, ROOT, SAID, VERSION, run
+from installed import BUILD, EXAMPLE, SAID, VERSION, run
 
 PROGRAMS = {"dpkg-shlibdeps": "dpkg-dev", "pkg-config": "pkg-config", "make": "make"}
 TOOLS = ["libc6", "libc-bin", "dash", "coreutils", "g++", "cmake", "make", "pkg-config"]

@@ -49,7 +49,7 @@ class Library(Installed):
         shown = set(self.exported("libtessera.so"))
         declared = set()
         for archive in ("support", "runtime"):
-            listed = subprocess.run(["nm", "-C", "--defined-only", str(BUILD / "lib/libtessera_{}.a".format(archive))],
+            listed = subprocess.run(["nm", "-C", "--defined-only", str(BUILD / f"lib/libtessera_{archive}.a")],
                                     text=True, capture_output=True, check=True).stdout
             for symbol in re.findall(r"(?m)^\w+ T (.*)$", listed):
                 name = re.match(r"tessera::(?:(?:Kernel|PreparedLaunch|ScopedParallelFor|SourceFile|Diagnostic)::)?"

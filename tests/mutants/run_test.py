@@ -5,7 +5,6 @@
 import collections
 import contextlib
 import io
-import itertools
 import json
 import pathlib
 import re
@@ -95,7 +94,7 @@ def verdicts():
         # A run that was stopped goes on where it was, and gives what one run gives.
         half = folder / "half.jsonl"
         half.write_text("".join(json.dumps(e) + "\n" for e in entries[:10]))
-        known, builds = run.load(half), fake.builds
+        known = run.load(half)
         run.plant_all(fake, [component], streams(), 30, known, half, origin)
         plain = lambda list_: [(e["draw"], e["verdict"]) for e in list_]
         expect("goes on", plain(run.load(half)), plain(entries))
@@ -203,7 +202,8 @@ def the_table():
             for target in stage.targets:
                 expect(f"{component.name}: target {target}", target in targets)
             expect(f"{component.name}: files {stage.files}", any(re.search(stage.files, f) for f in mine))
-    sources = [f for f in files if re.match(r"(autotune|compiler|dialect|codegen|runtime|tools|trainer|models|support)/.*\.cpp$|(kernels|python/tessera|tools)/.*\.py$", f)]
+    sources = [f for f in files if re.match(r"(autotune|compiler|dialect|codegen|runtime|tools|trainer|models|support)/.*\.cpp$|"
+                                            r"(kernels|python/tessera|tools)/.*\.py$", f)]
     left = [f for f in sources if not any(re.fullmatch(c.files, f) for c in COMPONENTS)]
     expect("sources of no component", left, [])
 

@@ -154,7 +154,7 @@ def _conditions(line, python):
     if python:
         m = re.match(r"\s*(?:el)?if (.+):\s*$", line)
         if m:
-            yield "negated condition", *m.span(1), f"not ({{}})"
+            yield "negated condition", *m.span(1), "not ({})"
         return
     m = re.match(r"\s*(?:\} )?(?:else )?if \((.*)\)(?: \{)?\s*$", line)
     if not m or not balanced(m[1]):

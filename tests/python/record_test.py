@@ -17,7 +17,7 @@ import torch
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "compare"))
-from outliers import outlier_text
+from outliers import outlier_text  # noqa: E402
 
 DTYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "I32": torch.int32, "I64": torch.int64}
 LIMITS = {torch.float32: 1e-5, torch.float16: 5e-3, torch.bfloat16: 1.6e-2}

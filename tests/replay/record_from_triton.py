@@ -33,7 +33,6 @@ import torch
 
 if __name__ == "__main__":      # the language's own functions are bound to the interpreter when they are imported
     os.environ.setdefault("TRITON_INTERPRET", "1")
-import triton
 import triton.language as tl
 
 HERE = pathlib.Path(__file__).resolve().parent

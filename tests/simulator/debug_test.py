@@ -16,8 +16,8 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 CASES = HERE.parent / "replay"
 sys.path.insert(0, str(CASES))
-import sim_test  # ends with 77 where triton is not installed
-import numpy as np
+import sim_test  # noqa: E402 - ends with 77 where triton is not installed
+import numpy as np  # noqa: E402
 
 failures = []
 

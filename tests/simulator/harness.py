@@ -26,7 +26,8 @@ own = tf32 = False
 
 
 def use(precision="ieee", warps=4, stages=3, fusion=1, compiler="triton"):
-    """Whose PTX runs (triton, tessera), and how: how fp32 dots read their operands (ieee, tf32), and Triton's options. fusion=0: products and sums are not contracted.
+    """Whose PTX runs (triton, tessera), and how: how fp32 dots read their operands (ieee, tf32), and Triton's options.
+    fusion=0: products and sums are not contracted.
 
     With contraction Triton turns the first step of a sum over lanes, x*y + shuffled(x*y), into a fused multiply-add: lanes that
     should hold copies of one sum then differ in the last bit, and where all of them store it, the winner is left open. The

@@ -14,7 +14,6 @@ TRITON = HERE.parent / "triton"
 sys.path[:0] = [str(HERE), str(TRITON)]
 
 import harness  # noqa: E402
-from harness import torch  # noqa: E402
 
 program, settings, shapes = sys.argv[1], {}, []
 for argument in sys.argv[2:]:

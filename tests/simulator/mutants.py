@@ -9,7 +9,6 @@ reason that a second, instrumented run gives. `results`: a line of JSON with all
 95 %."""
 import collections
 import json
-import os
 import pathlib
 import random
 import sys
@@ -91,7 +90,7 @@ def select():
             v[first:] = float("nan")
         generator = random.Random(i)
         index = []
-        for head in range(2):
+        for _ in range(2):
             for row in range(t):
                 blocks = (row if row < first else row - first) // 64 + 1
                 index += (sorted({0, blocks - 1, *generator.sample(range(blocks), min(2, blocks))}) + [-1] * 4)[:4]

@@ -122,9 +122,9 @@ class Launches:
 
     def scores(self):
         p, idx = self.p, fresh(1, TOKENS, 4, dtype=torch.int32)
-        return executed("nsa/score_select.py", "score_select", p.grid(32 // (self.group & -self.group)), p.q, self.kc, self.rows, idx, self.rows, p.cu, p.cu_cmp, p.scale,
-                        p.T, p.B, 0, *strides(p.q, self.kc, self.rows), G=self.group, GB=self.group & -self.group, **COMPRESSED, LSEL=64, NSEL=4, NP=pow2(4), NINIT=1,
-                        NLOCAL=2, **p.keys, STORE=0, BM=32, BJ=32)
+        return executed("nsa/score_select.py", "score_select", p.grid(32 // (self.group & -self.group)), p.q, self.kc, self.rows, idx, self.rows, p.cu,
+                        p.cu_cmp, p.scale, p.T, p.B, 0, *strides(p.q, self.kc, self.rows), G=self.group, GB=self.group & -self.group,
+                        **COMPRESSED, LSEL=64, NSEL=4, NP=pow2(4), NINIT=1, NLOCAL=2, **p.keys, STORE=0, BM=32, BJ=32)
 
     def all(self):
         p = self.p

@@ -138,7 +138,8 @@ def check_refusals(folder):
     broken = torch.load(folder / "relu.pt", weights_only=True)
     broken["norm"][3] = float("nan")
     torch.save(broken, folder / "nan.pt")
-    for file, part in (("nan.pt", "norm has elements that are infinite or not a number"), ("own.pt", "blocks.0.mlp.gated"), ("hf.safetensors", "has a Llama's weights"),
+    for file, part in (("nan.pt", "norm has elements that are infinite or not a number"), ("own.pt", "blocks.0.mlp.gated"),
+                       ("hf.safetensors", "has a Llama's weights"),
                        ("list.pt", "is no dictionary of tensors"),
                        ("nested.pt", "model is not a tensor"), ("old.pt", "is no dictionary of tensors"), ("half_of.pt", "is no dictionary of tensors"),
                        ("large.pt", "larger than its elements"), ("calls.pt", "a is not a tensor"), ("text", "text"), ("none.pt", "none.pt")):

@@ -147,7 +147,7 @@ class Tally:
             "about": "SIGKILL at random moments of a training run on two processes",
             "command": "python3 tests/train/kill_ranks.py kills=1000 result=bench/results/kill_ranks.json", "commit": self.commit,
             "machine": "%s, %d cores, shared with other work" % (platform.machine(), os.cpu_count()),
-            "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"), **self.counts, "victims": self.victims}
+            "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"), **self.counts, "victims": self.victims}
         temporary = self.file.with_suffix(".tmp")
         temporary.write_text(json.dumps(result, indent=1) + "\n")
         temporary.replace(self.file)

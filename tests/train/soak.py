@@ -110,7 +110,7 @@ def main():
         commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout
         result = {"command": "python3 tests/train/soak.py steps=%d result=%s" % (steps, given["result"]), "commit": commit.strip(),
                   "machine": "%s, %d cores, shared with other work" % (platform.machine(), os.cpu_count()),
-                  "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"), **result}
+                  "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"), **result}
         pathlib.Path(given["result"]).write_text(json.dumps(result, indent=1) + "\n")
     print(json.dumps(result, indent=1))
     if faults:

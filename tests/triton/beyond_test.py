@@ -285,7 +285,7 @@ def later_names():
             best = torch.zeros(k)
             torch.ops.tessera.launch(FILE, "k_topk", [x, best], [], [1], f"N={n},K={k},DOWN={down}")
             check(f"topk {k} {down}", same_bits(best, x.topk(k, largest=down).values))
-    for kind, (dtype, largest) in F8.items():
+    for kind, (dtype, _) in F8.items():
         codes = torch.arange(256, dtype=torch.uint8)
         size = torch.zeros(256, dtype=torch.uint8)
         torch.ops.tessera.launch(FILE, "k_abs_fp8", [codes.view(dtype), size.view(dtype)], [], [1], "N=256")

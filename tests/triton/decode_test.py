@@ -38,7 +38,7 @@ def reference(q, k, v, seen):
 
 def in_order(name, o, lse, shares):
     """The bits of the shares, added one after the other in fp32."""
-    (part, state), (batch, key_heads, splits) = shares, shares[0].shape[:3]
+    (part, state), splits = shares, shares[0].shape[2]
     peak, total, acc = torch.full_like(state[:, :, 0, 0], float("-inf")), torch.zeros_like(state[:, :, 0, 0]), torch.zeros_like(part[:, :, 0])
     for i in range(splits):
         its_peak, its_total = state[:, :, i, 0], state[:, :, i, 1]

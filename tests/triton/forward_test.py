@@ -71,7 +71,8 @@ def forward(shape):
         mask = ref.causal_mask(s.hkv) if dense else ref.window_mask(s.hkv, s.w)
         o, lse = p.window(dense)
         attention("dense_fwd" if dense else "window_fwd", p, (o, lse), p.k[2], p.v[2], mask)
-        ow = o if not dense else ow
+        if not dense:
+            ow = o
 
     for softmax, tau in ((1, 1.0), (1, 0.7), (0, 1.0), (0, 0.4)):
         gates, o = p.combine([oc, os, ow], softmax, tau)

@@ -8,7 +8,6 @@ import math
 import torch
 
 from harness import close, equal, finish
-import reference as ref
 from cases import Problem, Shape
 
 

@@ -24,7 +24,7 @@ except ImportError as error:
     print("skipped:", error)
     sys.exit(77)
 
-from instances import instances_of, is_type
+from instances import instances_of, is_type  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PTXAS = pathlib.Path(triton.__file__).parent / "backends/nvidia/bin/ptxas"

@@ -17,7 +17,7 @@ except ImportError as error:
     print("skipped:", error)
     sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
 
-from outliers import outlier_text
+from outliers import outlier_text  # noqa: E402
 
 torch.set_num_threads(1)
 LIMITS = {torch.float32: 1e-5, torch.float16: 1e-3, torch.bfloat16: 5e-3}  # by the type an output is stored in

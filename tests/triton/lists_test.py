@@ -91,7 +91,8 @@ for group, bm, bn, lsel, n, dim, vdim in ((1, 64, 16, 8, 4, 16, 16), (2, 64, 16,
         compare_lists(f"(G={group} n={n} l'={lsel} BT={bt})", p, idx, bt)
     walk(p, idx, f"({p.shape} BM={bm} BN={bn})", generator)
 
-# No kernel writes such lists of indices, but a caller may: numbers in any order, -1 between them, blocks behind the token, and one block twice, which has one bit.
+# No kernel writes such lists of indices, but a caller may: numbers in any order, -1 between them, blocks behind the token, and one block
+# twice, which has one bit.
 p = Problem(Shape([40], hkv=1, group=1, lsel=8, n=4, bm=16))
 idx = torch.tensor([[3, -1, 0, 3], [9, 2, 2, -1], [-1, 4, 1, 0], [0, 0, 0, 0]], dtype=torch.int32).repeat(10, 1)[None].contiguous()
 compare_lists("(any order)", p, idx, 16)

@@ -97,10 +97,10 @@ def scores(ps, lens, group, l, d, lsel):
     unit = d if l % d == 0 and lsel % d == 0 else l
     most = max([-(-n // lsel) for n in lens])
     out = []
-    for p, n in zip(ps, [n for n in lens if n]):
+    for p, _ in zip(ps, [n for n in lens if n]):
         heads = p.shape[0] // group
         w = overlap(p.shape[2], most, l, d, lsel) / unit
-        out.append((p.unflatten(0, (heads, group)).sum(1) @ w))
+        out.append(p.unflatten(0, (heads, group)).sum(1) @ w)
     return torch.cat(out, 1)
 
 

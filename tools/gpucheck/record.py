@@ -8,8 +8,8 @@ interpreter: no line of this compiler takes part, and the programs compare every
 becomes a case (docs/cases.md), launched with the warps and stages of its decorator. Two more shapes bring fp16 and strides
 that are no multiples of 16. --full also keeps what the programs launch with other tiles. --long records instead one sequence of 1,024
 tokens in bf16, whose launches fill a GPU, with the results of our code for the cpu (PROGRAM names the tessera binary), which the
-programs compare with fp64 as well. --smallest: the instances named quick alone, of 23 tokens (tests/gpucheck/record_test.py). PROGRAM is asked for the instances, too. Exit status 1 when an instance was
-not recorded or a result is wrong, 77 without torch or Triton."""
+programs compare with fp64 as well. --smallest: the instances named quick alone, of 23 tokens (tests/gpucheck/record_test.py). PROGRAM is
+asked for the instances, too. Exit status 1 when an instance was not recorded or a result is wrong, 77 without torch or Triton."""
 import argparse
 import dataclasses
 import json
@@ -118,7 +118,7 @@ def first_dimension(path, name, grid, args, old, new):
 
 def copy_of(args):
     made = {}
-    for i, value in enumerate(args):
+    for value in args:
         if isinstance(value, torch.Tensor) and value.untyped_storage().data_ptr() not in made:
             made[value.untyped_storage().data_ptr()] = value.untyped_storage().clone()
     take = lambda x: torch.empty(0, dtype=x.dtype).set_(made[x.untyped_storage().data_ptr()], x.storage_offset(), x.shape,
@@ -346,7 +346,7 @@ def main():
     run_attention()
     if not options.long:
         run_others()
-    for path, kernels in [] if options.long else INSTANCES.items():
+    for kernels in [] if options.long else INSTANCES.values():
         for kernel, given in kernels.items():
             for instance in given:
                 if instance not in recorded and options.only in kernel:

@@ -73,7 +73,7 @@ def main():
             print("version", event[3].decode())
         if 7 in event:
             print(event.get(2, 0), "start" if dict(fields(event[7])) == {1: 1} else "session?")
-        for number, value in fields(event.get(5, b"")):
+        for _, value in fields(event.get(5, b"")):
             value = dict(fields(value))
             print(event.get(2, 0), value[1].decode(), "%g" % value[2])
 

@@ -18,14 +18,14 @@ def texts():
     draw = random.Random(7)
     letters = "abcdefghij klmnop\n\"\\é漢🎈\t"
     rows = []
-    for number in range(ROWS):
+    for _ in range(ROWS):
         length = draw.choice([0, 1, 5, 40, 400])
         rows.append("".join(draw.choice(letters) for _ in range(length)))
     rows[3] = "long " * 500_000  # more than one piece of the pipe
     return rows
 
 
-def table(rows, text_type=pa.string()):
+def table(rows, text_type=pa.string()):  # noqa: B008 - types of Arrow do not change
     count = len(rows)
     return pa.table({
         "text": pa.array(rows, text_type),
