@@ -13,7 +13,8 @@ from tessera._config import Config  # noqa: E402
 from tessera._heuristics import Heuristics, heuristics  # noqa: E402
 from tessera._host import cdiv, constexpr_function, next_power_of_2  # noqa: E402
 from tessera._jit import JITFunction, jit  # noqa: E402
+from tessera._version import version as _version  # noqa: E402
 
-__version__ = "0.1.0"
+__version__ = _version()
 __all__ = ["Autotuner", "Config", "Heuristics", "JITFunction", "autotune", "cdiv", "constexpr_function", "heuristics",
            "jit", "language", "next_power_of_2", "ops", "testing"]

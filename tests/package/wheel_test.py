@@ -15,6 +15,7 @@ LIMIT = 120 << 20
 # What manylinux promises, and what torch brings.
 PROMISED = re.compile(r"(linux-vdso|ld-linux|lib(c|m|dl|rt|util|pthread|stdc\+\+|gcc_s)\.)")
 PROGRAM = """
+import importlib.metadata
 import pathlib
 import sys
 
@@ -24,6 +25,7 @@ import tessera
 import tessera.language as tl
 
 assert pathlib.Path(tessera.__file__).is_relative_to(sys.prefix), tessera.__file__
+assert tessera.__version__ == importlib.metadata.version("tessera"), tessera.__version__
 
 
 @tessera.jit
