@@ -4,12 +4,16 @@
 SPDX-License-Identifier: Apache-2.0
 """
 import os
+import pathlib
 import re
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "errors"))
+import sections  # noqa: E402 - the reader of the cases belongs to tests/errors
+
 PAGE = "docs/language/errors.md"
-CASES = "tests/errors/cases"
-LAUNCHES = "tests/errors/launches"
+CASES = {case.name: case for case in sections.cases()}
+LAUNCHES = {case.name: case for case in sections.read(sections.LAUNCHES)}
 LONGEST = 45            # lines of an example or message that the page shows
 
 INTRO = """# Errors: what the compiler says, and what to do
@@ -32,24 +36,14 @@ def ids():
     return re.findall(r"^DIAG\((\w+),", read("support/Diagnostics.def"), re.M)
 
 
-def slugs(folder):
-    return sorted(name[:-3] for name in os.listdir(folder) if name.endswith(".py"))
+def slugs(cases):
+    return sorted(cases)
 
 
-def parse(folder, slug):
+def parse(cases, slug):
     """(title, why, fix, example, message) of a case."""
-    head, _, example = read("%s/%s.py" % (folder, slug)).partition("\n\n")
-    lines = head.splitlines()
-    title = lines[0].split(" - ", 1)[1]
-    notes = {}
-    for line in lines[3:]:
-        found = re.match(r"# (Why|Fix): (.*)", line)
-        if found:
-            key = found[1]
-            notes[key] = found[2]
-        else:
-            notes[key] += " " + line.lstrip("# ")
-    return title, notes["Why"], notes["Fix"], example, read("%s/%s.txt" % (folder, slug))
+    case = cases[slug]
+    return case.title, case.why, case.fix, case.code, case.expected
 
 
 def shortened(text):

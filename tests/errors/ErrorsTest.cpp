@@ -1,19 +1,40 @@
-// tests/errors/ErrorsTest.cpp - the whole message of every case of the
-// catalogue.
+// tests/errors/ErrorsTest.cpp - compares the complete message of every case of
+// the catalogue.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// cases/SLUG.py is a kernel file with one mistake, cases/SLUG.txt what the
-// compiler says of it. The comments that open a case (title, Why, Fix) are for
-// docs/language/errors.md and are cut off before compiling, so that the page
-// and the message count the same lines. UPDATE_ERRORS=1 writes the
-// .txt files anew: read them before committing.
+// cases/ID.py contains the kernel files whose first message has the id ID. A
+// line `# -----` begins a section, which is one kernel file with one mistake:
+//
+//   # -----
+//   # NAME - TITLE
+//   # Why: why the compiler refuses the file
+//   # Fix: what to write instead; a text continues on lines that begin with
+//   #   "#   "
+//
+//   the kernel file
+//
+//   # expect:
+//   # | the message, each line after "# | "
+//
+// The test compiles each section as a file by itself, under the name kernel.py.
+// Line 1 of its messages is the first line after the empty line that ends the
+// comments. A section imports from the files of modules/. NAME is unique in the
+// catalogue and names the test: All/Catalogue.SaysExactly/NAME with `_` for
+// `-`.
+//
+// UPDATE_ERRORS=1 writes the expected texts: read them before committing. A new
+// section needs no line `# expect:` for that.
+//
+// launches.py has the same form. Its sections are Python programs with one
+// wrong launch each, which launch_test.py runs.
 #include "compiler/Compile.h"
 #include "language/Decorators.h"
 #include "language/Expand.h"
 #include "language/Program.h"
 #include "support/Error.h"
 #include "support/File.h"
+#include "tests/errors/Cases.h"
 
 #include <gtest/gtest.h>
 
@@ -32,40 +53,26 @@ namespace fs = std::filesystem;
 
 const fs::path kFolder = ERRORS_DIR;
 
-std::vector<std::string> slugs() {
-  std::vector<std::string> result;
-  for (const auto &entry : fs::directory_iterator(kFolder / "cases"))
-    if (entry.path().extension() == ".py")
-      result.push_back(entry.path().stem().string());
-  std::sort(result.begin(), result.end());
-  return result;
-}
+std::vector<Case> cases() { return readFolder(kFolder / "cases"); }
 
-// The text after the opening comments and the empty line that ends them.
-std::string kernelText(const std::string &slug) {
-  std::string text = readFile((kFolder / "cases" / (slug + ".py")).string());
-  const size_t end = text.find("\n\n");
-  return end == std::string::npos ? "" : text.substr(end + 2);
-}
-
-// What a case gives: the text that a user reads, and the ids in it.
+// The text that the compiler prints for a case, and the ids in it.
 struct Said {
   std::string text;
-  std::set<std::string> ids;
+  std::vector<std::string> ids;
 
   void add(const std::vector<Diagnostic> &diagnostics) {
     text += renderDiagnostics(diagnostics);
     for (const Diagnostic &diagnostic : diagnostics)
-      ids.insert(diagnosticName(diagnostic.id));
+      ids.push_back(diagnosticName(diagnostic.id));
   }
 };
 
 // As `tessera compile` does: parse, describe, compile every instance.
-Said compileCase(const std::string &slug) {
+Said compileCase(const Case &section) {
   Said said;
   try {
     auto program = language::Program::load(
-        "kernel.py", kernelText(slug), [](const std::string &path) {
+        "kernel.py", section.kernel, [](const std::string &path) {
           return tryReadFile((kFolder / "modules" / path).string());
         });
     for (const language::StmtPtr &statement : program->main().body) {
@@ -80,7 +87,7 @@ Said compileCase(const std::string &slug) {
         const auto result = compiler::compile(request);
         said.text += result.rendered;
         for (const auto &record : result.diagnostics)
-          said.ids.insert(record.id);
+          said.ids.push_back(record.id);
         if (!result.ok)
           return said;
       }
@@ -93,20 +100,23 @@ Said compileCase(const std::string &slug) {
   return said;
 }
 
-class Catalogue : public testing::TestWithParam<std::string> {};
+class Catalogue : public testing::TestWithParam<Case> {};
 
 TEST_P(Catalogue, SaysExactly) {
-  const Said said = compileCase(GetParam());
-  const fs::path path = kFolder / "cases" / (GetParam() + ".txt");
+  const Case &section = GetParam();
+  const Said said = compileCase(section);
+  ASSERT_FALSE(said.ids.empty()) << "the case compiles without a message";
+  EXPECT_EQ(said.ids.front(), section.file.stem().string())
+      << "the section belongs in the file of its first id";
   if (std::getenv("UPDATE_ERRORS"))
-    writeFile(path.string(), said.text);
-  ASSERT_FALSE(said.text.empty()) << "the case compiles without a word";
-  EXPECT_EQ(said.text, tryReadFile(path.string()).value_or("(no file)"));
+    replaceExpected(section, said.text);
+  else
+    EXPECT_EQ(said.text, section.expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Catalogue, testing::ValuesIn(slugs()),
+INSTANTIATE_TEST_SUITE_P(All, Catalogue, testing::ValuesIn(cases()),
                          [](const auto &info) {
-                           std::string name = info.param;
+                           std::string name = info.param.name;
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
@@ -128,18 +138,19 @@ TEST(Errors, MessagesStandByThemselves) {
   static const std::regex elsewhere(R"(\bsee (the )?doc|docs/)");
   static const std::regex sizes(R"(\b\d+( ?x ?\d+)+)");
   int messages = 0;
-  for (const auto &entry : fs::recursive_directory_iterator(kFolder)) {
-    if (entry.path().extension() != ".txt")
-      continue;
-    std::istringstream in(readFile(entry.path().string()));
+  std::vector<Case> all = cases();
+  for (Case &launch : readCases(kFolder / "launches.py"))
+    all.push_back(std::move(launch));
+  for (const Case &section : all) {
+    std::istringstream in(section.expected);
     for (std::string line; std::getline(in, line); ++messages) {
       EXPECT_FALSE(std::regex_search(line, elsewhere))
-          << entry.path() << ": " << line;
+          << section.name << ": " << line;
       std::set<std::string> seen;
       for (std::sregex_iterator at(line.begin(), line.end(), sizes), end;
            at != end; ++at)
         EXPECT_TRUE(seen.insert(at->str()).second)
-            << entry.path() << ": " << line;
+            << section.name << ": " << line;
     }
   }
   EXPECT_GT(messages, 300);
@@ -147,8 +158,9 @@ TEST(Errors, MessagesStandByThemselves) {
 
 TEST(Errors, EveryIdIsInTheCatalogue) {
   std::set<std::string> seen;
-  for (const std::string &slug : slugs())
-    seen.merge(compileCase(slug).ids);
+  for (const Case &section : cases())
+    for (const std::string &id : compileCase(section).ids)
+      seen.insert(id);
   const auto excused = unreachable();
   std::set<std::string> known;
   for (const char *id : {
