@@ -99,7 +99,8 @@ private:
 
   void readFunction(std::string_view line) {
     scopes.emplace_back();
-    for (const std::string_view name : namesIn(withoutAttributes(line)))
+    const std::string signature = withoutAttributes(line); // names are views
+    for (const std::string_view name : namesIn(signature))
       result.arguments.push_back(define(name));
     if (readBlock(result.body) != "}")
       fail("a function that does not end");
