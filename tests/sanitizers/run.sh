@@ -13,5 +13,7 @@ asan | tsan) preset=$1 && shift ;;
   [[ ${1:-} == -h || ${1:-} == --help ]] && exit 0 || exit 2
   ;;
 esac
+# Tests fork processes that have threads.
+export TSAN_OPTIONS="die_after_fork=0 ${TSAN_OPTIONS:-}"
 scripts/build "$preset" all tests
 exec scripts/run-tests "build/$preset" -LE '^full$' -j "${JOBS:-$(nproc)}" "$@"
