@@ -545,13 +545,6 @@ ParseResult parse(std::shared_ptr<const SourceFile> file) {
   return result;
 }
 
-std::unique_ptr<Module> parseModule(std::shared_ptr<const SourceFile> file) {
-  ParseResult result = parse(std::move(file));
-  if (!result.ok())
-    throw CompileError(std::move(result.diagnostics));
-  return std::move(result.module);
-}
-
 ExprPtr parseExpression(std::shared_ptr<const SourceFile> file) {
   Parser parser(std::move(file));
   ExprPtr expr = parser.parseSingleExpression();

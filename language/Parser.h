@@ -29,9 +29,6 @@ struct ParseResult {
 // Never throws on any text.
 ParseResult parse(std::shared_ptr<const SourceFile> file);
 
-// The module, or a CompileError with everything that is wrong.
-std::unique_ptr<Module> parseModule(std::shared_ptr<const SourceFile> file);
-
 // A single expression, for tools ("D=64") and tests. Throws CompileError.
 ExprPtr parseExpression(std::shared_ptr<const SourceFile> file);
 

@@ -161,7 +161,6 @@ int LinearLayout::inBits(Dim dim) const { return bitsOf(ins_, dim); }
 int LinearLayout::outBits(Dim dim) const { return bitsOf(outs_, dim); }
 int LinearLayout::outBits() const { return totalBits(outs_); }
 bool LinearLayout::hasIn(Dim dim) const { return has(ins_, dim); }
-bool LinearLayout::hasOut(Dim dim) const { return has(outs_, dim); }
 int LinearLayout::inStart(Dim dim) const { return startOf(ins_, dim); }
 int LinearLayout::outStart(Dim dim) const { return startOf(outs_, dim); }
 
@@ -356,15 +355,6 @@ static void expectPermutation(const Extents &extents,
   std::sort(b.begin(), b.end());
   if (a != b)
     throw LayoutError("a new order must name every dim of the layout once");
-}
-
-LinearLayout LinearLayout::onlyIns(const std::vector<Dim> &ins) const {
-  return sublayout(ins, dimsOf(outs_));
-}
-
-LinearLayout LinearLayout::reorderIns(const std::vector<Dim> &ins) const {
-  expectPermutation(ins_, ins);
-  return sublayout(ins, dimsOf(outs_));
 }
 
 LinearLayout LinearLayout::reorderOuts(const std::vector<Dim> &outs) const {

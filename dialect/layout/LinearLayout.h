@@ -112,7 +112,6 @@ public:
   int64_t inSize(Dim dim) const { return int64_t(1) << inBits(dim); }
   int64_t outSize(Dim dim) const { return int64_t(1) << outBits(dim); }
   bool hasIn(Dim dim) const;
-  bool hasOut(Dim dim) const;
 
   // The element at a place, coordinates in the order of outs().
   std::vector<int64_t> at(const Place &place) const;
@@ -156,9 +155,7 @@ public:
   // Only these dims; other inputs are 0, other coordinates are dropped.
   LinearLayout sublayout(const std::vector<Dim> &ins,
                          const std::vector<Dim> &outs) const;
-  LinearLayout onlyIns(const std::vector<Dim> &ins) const;
-  // Input dims or output dims in another order (a permutation of all of them).
-  LinearLayout reorderIns(const std::vector<Dim> &ins) const;
+  // Output dims in another order (a permutation of all of them).
   LinearLayout reorderOuts(const std::vector<Dim> &outs) const;
   // The input bits of a dim in another order, or fewer: bit i of the result is
   // bit keep[i] of this. Renumbering registers is free.

@@ -8,12 +8,6 @@
 
 namespace tessera::layout {
 
-const char *accessName(AccessKind kind) {
-  static constexpr const char *names[] = {"vector", "ldmatrix",
-                                          "ldmatrix.trans"};
-  return names[static_cast<int>(kind)];
-}
-
 int SharedAccess::bytesPerLane() const {
   const int bits = elementBits << vectorBits.size();
   return std::max(1, bits * matrices / 8);

@@ -16,7 +16,6 @@ enum class AccessKind : uint8_t {
   Ldmatrix,      // rows of 16 bytes, 4 lanes to a row
   LdmatrixTrans, // the same, each 8x8 matrix transposed; 16-bit elements
 };
-const char *accessName(AccessKind kind);
 
 // How a warp moves its part of a tile. Register numbers are made of three
 // groups of bits: `vectorBits` (one lane's elements of one instruction, or the
