@@ -36,7 +36,8 @@ size_t elementBytes(DType type) {
   case DType::FP64:
     return 8;
   }
-  return 8;
+  throw Error("element type " + std::to_string(int(type)) +
+              " is not an enumerator of DType");
 }
 
 bool isFloat(DType type) {

@@ -13,7 +13,8 @@
 
 namespace tessera::cases {
 
-// Bytes of an element in memory; i1 takes one.
+// Bytes of an element in memory; i1 takes one. Throws Error for a value that is
+// not an enumerator of DType.
 size_t elementBytes(DType type);
 bool isFloat(DType type);
 

@@ -47,13 +47,6 @@ uint16_t bf16Bits(double value) {
 }
 
 template <typename T>
-double read(const char *from) {
-  T value;
-  std::memcpy(&value, from, sizeof(T));
-  return double(value);
-}
-
-template <typename T>
 void write(char *to, double value) {
   T narrow = T(0);
   if constexpr (std::is_integral_v<T>)
@@ -64,41 +57,10 @@ void write(char *to, double value) {
   std::memcpy(to, &narrow, sizeof(T));
 }
 
+// The checks compare the bytes of i1 elements, so that 2 differs from 1.
 double readAs(DType type, const char *from) {
-  switch (type) {
-  case DType::I1:
-  case DType::U8:
-    return read<uint8_t>(from);
-  case DType::I8:
-    return read<int8_t>(from);
-  case DType::I16:
-    return read<int16_t>(from);
-  case DType::I32:
-    return read<int32_t>(from);
-  case DType::I64:
-    return read<int64_t>(from);
-  case DType::U16:
-    return read<uint16_t>(from);
-  case DType::U32:
-    return read<uint32_t>(from);
-  case DType::U64:
-    return read<uint64_t>(from);
-  case DType::FP16:
-    return double(float(read<_Float16>(from)));
-  case DType::BF16: {
-    uint16_t bits;
-    std::memcpy(&bits, from, 2);
-    return std::bit_cast<float>(uint32_t(bits) << 16);
-  }
-  case DType::FP32:
-    return read<float>(from);
-  case DType::FP64:
-    return read<double>(from);
-  case DType::FP8E4NV:
-  case DType::FP8E5:
-    return cases::elementValue(type, from);
-  }
-  return 0;
+  return type == DType::I1 ? double(uint8_t(*from))
+                           : cases::elementValue(type, from);
 }
 
 // The 8-bit float next to a value, the even one of two; at most the largest.
@@ -193,31 +155,6 @@ Difference compareAll(int64_t count, Value value, Expected expected,
 
 } // namespace
 
-size_t bytesOf(DType type) {
-  switch (type) {
-  case DType::I1:
-  case DType::I8:
-  case DType::U8:
-  case DType::FP8E4NV:
-  case DType::FP8E5:
-    return 1;
-  case DType::I16:
-  case DType::U16:
-  case DType::FP16:
-  case DType::BF16:
-    return 2;
-  case DType::I32:
-  case DType::U32:
-  case DType::FP32:
-    return 4;
-  case DType::I64:
-  case DType::U64:
-  case DType::FP64:
-    return 8;
-  }
-  return 1;
-}
-
 Tensor::Tensor(DType type, std::vector<int64_t> shape,
                std::vector<int64_t> strides)
     : elementType(type), sizes(std::move(shape)), steps(std::move(strides)) {
@@ -233,7 +170,7 @@ Tensor::Tensor(DType type, std::vector<int64_t> shape,
   for (size_t i = 0; i < sizes.size(); ++i)
     last += size_t(std::max<int64_t>(sizes[i] - 1, 0) * steps[i]);
   const size_t elements = count() ? last + 1 : 0;
-  used = elements * bytesOf(type);
+  used = elements * cases::elementBytes(type);
   memory = std::make_shared<GuardedMemory>(used); // zeros
 }
 
@@ -259,25 +196,22 @@ std::string Tensor::damage() const {
 
 void *Tensor::data() const { return memory->data(); }
 
-int64_t Tensor::offset(int64_t index) const {
-  int64_t result = 0;
+char *Tensor::elementAt(int64_t index) const {
+  int64_t offset = 0;
   for (size_t i = sizes.size(); i-- > 0;) {
-    result += index % sizes[i] * steps[i];
+    offset += index % sizes[i] * steps[i];
     index /= sizes[i];
   }
-  return result;
+  return static_cast<char *>(data()) +
+         offset * int64_t(cases::elementBytes(elementType));
 }
 
 double Tensor::at(int64_t index) const {
-  return readAs(elementType, static_cast<char *>(data()) +
-                                 offset(index) * int64_t(bytesOf(elementType)));
+  return readAs(elementType, elementAt(index));
 }
 
 void Tensor::set(int64_t index, double value) {
-  writeAs(elementType,
-          static_cast<char *>(data()) +
-              offset(index) * int64_t(bytesOf(elementType)),
-          value);
+  writeAs(elementType, elementAt(index), value);
 }
 
 void Tensor::fill(double value) {

@@ -49,15 +49,13 @@ public:
   bool sameBytes(const Tensor &other) const;
 
 private:
-  int64_t offset(int64_t index) const;
+  char *elementAt(int64_t index) const;
 
   DType elementType = DType::FP32;
   std::vector<int64_t> sizes, steps;
   size_t used = 0;
   std::shared_ptr<GuardedMemory> memory;
 };
-
-size_t bytesOf(DType type);
 
 // What one comparison found.
 struct Difference {

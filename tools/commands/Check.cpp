@@ -4,6 +4,7 @@
 #include "tools/commands/Command.h"
 #include "tools/commands/DeviceOption.h"
 
+#include "replay/Elements.h"
 #include "runtime/launch/FindFile.h"
 #include "support/Error.h"
 #include "support/Names.h"
@@ -58,7 +59,7 @@ bool contains(const std::vector<std::string> &list, const std::string &name) {
 Tensors forReference(const Tensors &tensors) {
   Tensors result;
   for (const auto &[name, tensor] : tensors)
-    result[name] = tensor.isFloat() && bytesOf(tensor.type()) < 4
+    result[name] = tensor.isFloat() && cases::elementBytes(tensor.type()) < 4
                        ? tensor.as(DType::FP32)
                        : tensor.copy();
   return result;

@@ -7,6 +7,7 @@
 
 #include "language/Evaluate.h"
 #include "language/Parser.h"
+#include "replay/Elements.h"
 #include "replay/Safetensors.h"
 #include "runtime/launch/FindFile.h"
 #include "support/Error.h"
@@ -191,7 +192,7 @@ cases::StoredTensor toStored(const Tensor &tensor) {
   stored.dtype = storedName(tensor.type());
   stored.shape = tensor.shape();
   stored.bytes.assign(static_cast<const char *>(packed.data()),
-                      size_t(tensor.count()) * bytesOf(tensor.type()));
+                      size_t(tensor.count()) * cases::elementBytes(tensor.type()));
   return stored;
 }
 

@@ -93,6 +93,15 @@ TEST(Elements, HalfAndBfloat16) {
   }
 }
 
+TEST(Elements, BytesOfAnElement) {
+  EXPECT_EQ(elementBytes(DType::I1), 1u);
+  EXPECT_EQ(elementBytes(DType::FP8E5), 1u);
+  EXPECT_EQ(elementBytes(DType::BF16), 2u);
+  EXPECT_EQ(elementBytes(DType::FP32), 4u);
+  EXPECT_EQ(elementBytes(DType::U64), 8u);
+  EXPECT_THROW(elementBytes(DType(99)), Error);
+}
+
 TEST(Elements, Layouts) {
   const Layout rows = contiguousLayout({2, 3});
   EXPECT_EQ(rows.strides, (std::vector<int64_t>{3, 1}));

@@ -1,6 +1,7 @@
 // tests/unit/tools/CheckTensorTest.cpp - how tessera check compares tensors.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "replay/Elements.h"
 #include "tools/check/Tensor.h"
 
 #include <gtest/gtest.h>
@@ -63,4 +64,28 @@ TEST(CheckTensor, IntegersMustBeEqual) {
   EXPECT_TRUE(compare(got, want, 5e-3).ok(5e-3));
   got.set(49, want.at(49) + 1);
   EXPECT_EQ(compare(got, want, 5e-3).where, 49);
+}
+
+// Strides of {1, 3} store the 3 x 3 tensor by columns.
+TEST(CheckTensor, EveryTypeHoldsItsValuesAtItsStrides) {
+  for (DType type :
+       {DType::I1, DType::I8, DType::U8, DType::I16, DType::U16, DType::I32,
+        DType::U32, DType::I64, DType::U64, DType::FP16, DType::BF16,
+        DType::FP32, DType::FP64, DType::FP8E4NV, DType::FP8E5}) {
+    Tensor tensor(type, {3, 3}, {1, 3});
+    for (int64_t i = 0; i < 9; ++i)
+      tensor.set(i, double(i));
+    for (int64_t i = 0; i < 9; ++i)
+      EXPECT_EQ(tensor.at(i), double(type == DType::I1 ? i != 0 : i))
+          << dtypeName(type) << " " << i;
+    EXPECT_EQ(tensor.bytes(), 9 * cases::elementBytes(type));
+  }
+}
+
+TEST(CheckTensor, AnyOtherByteOfABooleanIsADifference) {
+  Tensor want(DType::I1, {2});
+  want.fill(1);
+  Tensor got = want.copy();
+  static_cast<char *>(got.data())[1] = 2;
+  EXPECT_EQ(compare(got, want, 0).where, 1);
 }
