@@ -99,9 +99,6 @@ Listing readPtx(std::string_view text, std::string_view kernel = {});
 // What nvdisasm -g -c prints.
 Listing readSass(std::string_view text, std::string_view kernel = {});
 
-// Kernels of PTX text, in order.
-std::vector<std::string> ptxKernels(std::string_view text);
-
 // Finds the loops: natural loops of the flow graph, back edges to one head
 // together. Fills `loops` and `counts`.
 void analyzeLoops(Listing &listing);

@@ -588,11 +588,4 @@ const Function *Module::find(std::string_view wanted) const {
   return nullptr;
 }
 
-const Variable *Module::findVariable(std::string_view wanted) const {
-  for (const Variable &v : variables)
-    if (v.name == wanted)
-      return &v;
-  return nullptr;
-}
-
 } // namespace tessera::ptx

@@ -94,8 +94,6 @@ private:
   Function *fn = nullptr; // the one whose body is read
   std::vector<Scope> scopes;
   std::vector<std::pair<uint32_t, uint32_t>> labelAliases;
-  std::vector<std::pair<std::string, std::pair<uint32_t, uint32_t>>>
-      pendingLocationNames;
 };
 
 // The special register of a name such as %tid.x; false when there is none.

@@ -133,8 +133,6 @@ public:
     return std::move(listing);
   }
 
-  std::vector<std::string> names; // all kernels met
-
 private:
   enum class State { Outside, Head, Body, Skip };
 
@@ -213,8 +211,7 @@ private:
     keep = false;
     if (entry != line.npos) {
       rest = line.substr(entry + 6);
-      const std::string name(takeWord(rest));
-      names.push_back(name);
+      const std::string_view name = takeWord(rest);
       keep = listing.kernel.empty() && (wanted.empty() || wanted == name);
       if (keep)
         listing.kernel = name;
@@ -401,15 +398,6 @@ const char *instructionClassName(InstructionClass kind) {
 
 Listing readPtx(std::string_view text, std::string_view kernel) {
   return Reader(text, kernel).read();
-}
-
-std::vector<std::string> ptxKernels(std::string_view text) {
-  Reader reader(text, {});
-  try {
-    reader.read();
-  } catch (const Error &) {
-  }
-  return reader.names;
 }
 
 } // namespace tessera::ptx

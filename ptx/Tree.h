@@ -176,7 +176,6 @@ struct Module {
   // Of the place where the statement is written, or 0.
   uint32_t sourceLine(uint32_t location) const;
   const Function *find(std::string_view function) const;
-  const Variable *findVariable(std::string_view variable) const;
 };
 
 // Reads PTX 7.0 to 9.x. Instructions are not looked up here (isa/Table.h does

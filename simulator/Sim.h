@@ -126,7 +126,6 @@ public:
   Dim3 requiredBlock(const std::string &kernel) const;
   // Bytes of static shared memory.
   uint32_t staticShared(const std::string &kernel) const;
-  uint32_t numInstructions(const std::string &kernel) const;
 
   // Runs a kernel. dynamicShared in bytes. Throws Error for a bad launch (no
   // such kernel, wrong parameters, sizes beyond the limits of the target); what

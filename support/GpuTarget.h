@@ -55,7 +55,6 @@ struct GpuTarget {
   // Version of the PTX that is emitted, 87 for 8.7: what ptxas 12.8 reads.
   uint32_t ptxVersion = 87;
 
-  bool hasAsyncCopy() const { return computeCapability >= 80; }
   bool hasBf16Atomics() const { return computeCapability >= 90; }
 
   // Blocks per SM of a kernel with this many registers per thread, bytes of

@@ -64,12 +64,6 @@ inline uint32_t saturateF32(uint32_t a) {
   value = value < 1.0f ? value : 1.0f;
   return bitsOf(value);
 }
-inline uint64_t saturateF64(uint64_t a) {
-  double value = asDouble(a);
-  value = value > 0.0 ? value : 0.0;
-  value = value < 1.0 ? value : 1.0;
-  return bitsOf(value);
-}
 
 // A binary floating-point format of at most 64 bits in the IEEE style.
 struct FloatFormat {

@@ -146,7 +146,6 @@ private:
   std::map<uint32_t, std::vector<uint32_t>> atomicOrder; // by shared address
   std::map<uint32_t, KnownEpochs> atomicKnown;
   uint32_t clock = 1;
-  uint32_t stuckInst = 0;
   std::vector<uint32_t> turns; // numbers of warps
   Chance chance{0};
   uint32_t mostGroups = 1; // lanes apart: into how many a warp is split at will

@@ -247,10 +247,6 @@ uint32_t Module::staticShared(const std::string &kernel) const {
   return state->find(kernel).staticShared;
 }
 
-uint32_t Module::numInstructions(const std::string &kernel) const {
-  return static_cast<uint32_t>(state->find(kernel).code.size());
-}
-
 Report Module::launch(const std::string &kernel, Dim3 grid, Dim3 block,
                       uint32_t dynamicShared, const std::vector<Param> &params,
                       const Memory &memory, const Options &options) const {

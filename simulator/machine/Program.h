@@ -130,7 +130,6 @@ struct Program {
   uint32_t localBytes = 0;     // of a lane
   uint32_t sharedGranule = 16; // bytes: narrowest access to shared memory
   uint32_t globalGranule = 16; // narrowest store to global memory
-  bool usesCarry = false;
   std::array<uint32_t, 3> reqntid{}, maxntid{};
 };
 

@@ -60,7 +60,6 @@ public:
     return it == packedThere.end() ? -1 : it->second;
   }
   const Buffer &buffer(int id) const { return all[id]; }
-  int numBuffers() const { return int(all.size()); }
 
   /// The buffer that carries value `index` of the loop `op` (also of an
   /// scf.while's before region), or -1 for scalars.

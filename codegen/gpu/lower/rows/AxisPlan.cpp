@@ -25,13 +25,6 @@ Word rowPart(const LinearLayout &layout, int axis, Word word) {
   return low | word >> (start + out.bits) << start;
 }
 
-Word joinParts(const LinearLayout &layout, int axis, Word along, Word row) {
-  const layout::Extent &out = layout.outs()[size_t(axis)];
-  int start = layout.outStart(out.dim);
-  Word low = row & ((Word(1) << start) - 1);
-  return low | along << start | row >> start << (start + out.bits);
-}
-
 LinearLayout rowsOf(const LinearLayout &layout, int axis,
                     const AxisPlan *plan) {
   int rowBits = layout.outBits() - layout.outs()[size_t(axis)].bits;

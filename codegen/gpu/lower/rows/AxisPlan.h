@@ -43,9 +43,6 @@ layout::Word axisPart(const layout::LinearLayout &layout, int axis,
 /// The others, as a flat word of layout::slice(layout, axis).
 layout::Word rowPart(const layout::LinearLayout &layout, int axis,
                      layout::Word word);
-/// The inverse of the two.
-layout::Word joinParts(const layout::LinearLayout &layout, int axis,
-                       layout::Word along, layout::Word row);
 
 /// ins -> dim0 (the row, flat) and, where `rest` is given, dim1 (the part).
 layout::LinearLayout rowsOf(const layout::LinearLayout &layout, int axis,
