@@ -6,16 +6,38 @@
 #include "codegen/gpu/kernel/TileSizes.h"
 #include "codegen/gpu/kernel/Warps.h"
 #include "codegen/gpu/lower/Emitter.h"
-#include "codegen/gpu/lower/Functions.h"
 #include "codegen/gpu/memory/Scratch.h"
+#include "codegen/math/Math.h"
 #include "support/Error.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/IR/Module.h"
 
 using namespace mlir;
 
 namespace tessera::codegen::gpu {
+
+// Replaces functions that a GPU has no instruction for by arithmetic, the same
+// as on cpu: sin, cos, tanh, erf, remainder of f32 and narrower; exp, exp2,
+// log, log2, sin, cos, rsqrt of f64. lower/Math.cpp emits the others.
+static void rewriteFunctions(ModuleOp module) {
+  SmallVector<Operation *> found;
+  module.walk([&](Operation *op) {
+    if (op->getNumResults() != 1 || !canRewriteFunction(op))
+      return;
+    bool approximated = isa<math::ExpOp, math::Exp2Op, math::LogOp,
+                            math::Log2Op, math::RsqrtOp>(op);
+    if (!approximated || getElementTypeOrSelf(op->getResult(0)).isF64())
+      found.push_back(op);
+  });
+  if (!found.empty())
+    module.getContext()->loadDialect<arith::ArithDialect, math::MathDialect>();
+  for (Operation *op : found)
+    rewriteFunction(op);
+}
 
 std::unique_ptr<llvm::Module> lowerToLlvm(ModuleOp module,
                                           llvm::LLVMContext &context,
@@ -26,7 +48,7 @@ std::unique_ptr<llvm::Module> lowerToLlvm(ModuleOp module,
     throw Error("a GPU module needs exactly one kernel function",
                 "inline what the kernel calls before lowering it");
   checkTileSizes(module, options);
-  gpu::rewriteFunctions(module);
+  rewriteFunctions(module);
   gpu::checkSharedMemory(module, options);
   auto result = std::make_unique<llvm::Module>(functions[0].getName(), context);
   gpu::Emitter(functions[0], *result, options).run();

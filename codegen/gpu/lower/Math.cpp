@@ -4,7 +4,7 @@
 //
 // The special function unit has ex2, lg2, rsqrt, sqrt in f32; their errors
 // stand in the PTX ISA and in docs/numerics.md. Its sin, cos and tanh are too
-// coarse: Functions.h has better ones.
+// coarse: Lower.cpp rewrites those.
 #include "codegen/math/Math.h"
 #include "codegen/gpu/lower/Emitter.h"
 #include "codegen/gpu/lower/Families.h"

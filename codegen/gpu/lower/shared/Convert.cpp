@@ -6,9 +6,9 @@
 // Registers without replication come first: `source` register r is the
 // operand's register plan.sources(r), and result register r is the plan's
 // register plan.replication(r).
-#include "codegen/gpu/lower/shared/Convert.h"
-
+#include "codegen/gpu/lower/Emitter.h"
 #include "codegen/gpu/lower/Families.h"
+#include "codegen/gpu/lower/shared/Plans.h"
 #include "codegen/gpu/lower/shared/SharedMemory.h"
 #include "codegen/gpu/memory/Scratch.h"
 
@@ -279,9 +279,11 @@ static Registers throughShared(Emitter &e, const ConversionPlan &plan,
 
 // --- Conversions -------------------------------------------------------------
 
-Registers convertRegisters(Emitter &e, const LinearLayout &src,
-                           const LinearLayout &dst, Type element,
-                           const Registers &operand, int64_t scratch) {
+/// The registers of a tensor in another layout. `scratch` is the offset of the
+/// shared memory that the plan needs.
+static Registers convertRegisters(Emitter &e, const LinearLayout &src,
+                                  const LinearLayout &dst, Type element,
+                                  const Registers &operand, int64_t scratch) {
   auto plan = planOf(src, dst, bytesInMemory(element), e.options);
   Registers result;
   if (plan->kind == ConversionKind::None ||
@@ -307,20 +309,14 @@ Registers convertRegisters(Emitter &e, const LinearLayout &src,
   return result;
 }
 
-int64_t convertScratchBytes(const LinearLayout &src, const LinearLayout &dst,
-                            Type element, const GpuOptions &options) {
-  auto plan = planOf(src, dst, bytesInMemory(element), options);
-  return plan->shared ? plan->shared->bytes() : 0;
-}
-
 int64_t convertScratchBytes(Operation *op, const GpuOptions &options) {
   auto convert = dyn_cast<tile::ConvertLayoutOp>(op);
   if (!convert)
     return 0;
   Type from = convert.getSrc().getType(), to = convert.getType();
-  return convertScratchBytes(tile::layoutOf(from).layout(),
-                             tile::layoutOf(to).layout(),
-                             tile::elementType(from), options);
+  auto plan = planOf(tile::layoutOf(from).layout(), tile::layoutOf(to).layout(),
+                     bytesInMemory(tile::elementType(from)), options);
+  return plan->shared ? plan->shared->bytes() : 0;
 }
 
 bool emitConvert(Emitter &e, Operation *op) {
