@@ -7,6 +7,7 @@
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Process.h"
+#include "support/Sync.h"
 
 #include <algorithm>
 #include <charconv>
@@ -28,15 +29,9 @@ public:
                   hintForOpen(errno, "free some memory"));
   }
   void write(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ssize_t done = ::write(fd.get(), bytes.data(), bytes.size());
-      if (done < 0 && errno == EINTR)
-        continue;
-      if (done <= 0)
-        throw Error("cannot write a file in memory: " + errnoText(errno),
-                    "free some memory");
-      bytes.remove_prefix(size_t(done));
-    }
+    if (!writeAll(fd.get(), bytes))
+      throw Error("cannot write a file in memory: " + errnoText(errno),
+                  "free some memory");
   }
   std::string read() const {
     std::string bytes;

@@ -92,18 +92,6 @@ namespace {
 std::mutex finishedMutex;
 std::set<std::string> finished;
 
-bool wanted(const std::string &name) {
-  const std::string patterns = optionText(Option::RecordKernels);
-  for (size_t begin = 0; begin <= patterns.size();) {
-    const size_t end = std::min(patterns.find(',', begin), patterns.size());
-    const std::string pattern = patterns.substr(begin, end - begin);
-    if (!pattern.empty() && ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0)
-      return true;
-    begin = end + 1;
-  }
-  return patterns.empty();
-}
-
 // Whether there was a launch like this one before, where one of each is enough.
 bool seenAlready(const Kernel::State &kernel, const LaunchDevice &device,
                  const Grid &grid, std::span<const Arg> args,
@@ -266,7 +254,8 @@ std::unique_ptr<Recording> recordingOf(const Kernel::State &kernel,
                                        const Constexprs &constexprs,
                                        const LaunchOptions &options) {
   const std::vector<TensorExtent> extents = takeDescribedTensors();
-  if (!wanted(kernel.name) || fullAlready(kernel.name))
+  if (!matchesKernel(kernel.name, optionText(Option::RecordKernels)) ||
+      fullAlready(kernel.name))
     return nullptr;
   const LaunchDevice &device = launchDevice(options);
   if (!device.hostMemory()) {
@@ -334,6 +323,17 @@ public:
 };
 
 } // namespace
+
+bool matchesKernel(const std::string &name, const std::string &patterns) {
+  for (size_t begin = 0; begin <= patterns.size();) {
+    const size_t end = std::min(patterns.find(',', begin), patterns.size());
+    const std::string pattern = patterns.substr(begin, end - begin);
+    if (!pattern.empty() && ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0)
+      return true;
+    begin = end + 1;
+  }
+  return patterns.empty();
+}
 
 LaunchHook &launchRecorder() {
   static Recorder recorder;

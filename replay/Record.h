@@ -16,6 +16,10 @@ namespace tessera::runtime {
 // is a warning, never an error of the launch.
 LaunchHook &launchRecorder();
 
+// True if a kernel's name matches one of the shell patterns, which commas
+// separate. Without a pattern every name matches.
+bool matchesKernel(const std::string &name, const std::string &patterns);
+
 // The canonical text of a kernel (language::Expansion) as a module that Python
 // imports under Triton: constants become tl.constexpr, as Triton wants of
 // names outside of a kernel.

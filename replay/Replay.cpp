@@ -8,6 +8,7 @@
 #include "support/LanguageGaps.h"
 #include "support/Process.h"
 #include "support/Progress.h"
+#include "support/Sync.h"
 
 #include <cerrno>
 #include <csignal>
@@ -91,17 +92,6 @@ Job makeJob(const fs::path &folder, Device &device) {
   return job;
 }
 
-void writeAll(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR)
-      continue;
-    if (put <= 0)
-      return;
-    bytes.remove_prefix(size_t(put));
-  }
-}
-
 // Runs the case and writes its tensors.
 CaseReport runHere(const Job &job, Device &device,
                    const ReplayOptions &options) {
@@ -118,7 +108,9 @@ CaseReport runHere(const Job &job, Device &device,
 // The child's side: runs, writes the report, never returns.
 [[noreturn]] void runChild(const Job &job, Device &device,
                            const ReplayOptions &options, int pipe) {
-  writeAll(pipe, reportJson(runHere(job, device, options)));
+  const std::string report = reportJson(runHere(job, device, options));
+  std::string_view left = report;
+  writeAll(pipe, left); // the parent reports a text that is cut short
   std::fflush(nullptr);
   ::_exit(0);
 }

@@ -6,6 +6,7 @@
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Process.h"
+#include "support/Sync.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -29,14 +30,8 @@ void writeLine(int fd, const Json &object) {
   const std::string line =
       object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   std::string_view left = line;
-  while (!left.empty()) {
-    const ssize_t put = ::write(fd, left.data(), left.size());
-    if (put < 0 && errno == EINTR)
-      continue;
-    if (put <= 0)
-      ::_exit(1); // nobody listens any more
-    left.remove_prefix(size_t(put));
-  }
+  if (!writeAll(fd, left))
+    ::_exit(1); // the parent does not read any more
 }
 
 [[noreturn]] void runChild(const Body &body, int pipe) {

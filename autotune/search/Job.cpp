@@ -5,6 +5,7 @@
 
 #include "autotune/choice/KernelKey.h"
 #include "replay/Buffer.h"
+#include "replay/Record.h"
 #include "replay/Replay.h"
 #include "runtime/launch/FindFile.h"
 #include "runtime/launch/LaunchDevice.h"
@@ -13,7 +14,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fnmatch.h>
 #include <map>
 
 namespace tessera::tune {
@@ -130,17 +130,6 @@ Job makeJob(const fs::path &folder, const std::string &device) {
   return job;
 }
 
-bool matches(const std::string &name, const std::string &patterns) {
-  for (size_t begin = 0; begin <= patterns.size();) {
-    const size_t end = std::min(patterns.find(',', begin), patterns.size());
-    const std::string pattern = patterns.substr(begin, end - begin);
-    if (!pattern.empty() && ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0)
-      return true;
-    begin = end + 1;
-  }
-  return patterns.empty();
-}
-
 uint64_t programs(const Job &job) {
   const Grid &grid = job.loaded.recorded.grid;
   return uint64_t(grid[0]) * grid[1] * grid[2];
@@ -173,7 +162,7 @@ JobList loadJobs(const std::vector<fs::path> &folders,
     try {
       const std::string kernel = cases::loadCaseText(folder).recorded.kernel;
       names += (names.empty() ? "" : ", ") + kernel;
-      if (!matches(kernel, patterns))
+      if (!runtime::matchesKernel(kernel, patterns))
         continue;
       matched = true;
       Job job = makeJob(folder, device);

@@ -6,6 +6,7 @@
 #include "support/Descriptors.h"
 #include "support/Error.h"
 #include "support/File.h"
+#include "support/Sync.h"
 
 #include <atomic>
 #include <cerrno>
@@ -21,18 +22,6 @@
 namespace tessera::runtime {
 
 namespace fs = std::filesystem;
-
-static bool writeAll(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    ssize_t put = ::write(fd, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR)
-      continue;
-    if (put <= 0)
-      return false;
-    bytes.remove_prefix(size_t(put));
-  }
-  return true;
-}
 
 // The loader takes two equal path names for the same library, and descriptor
 // numbers repeat: a count goes into the name, as slashes and dots that mean

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/Buffer.h"
 #include "replay/Case.h"
+#include "replay/Record.h"
 #include "replay/Safetensors.h"
 #include "support/Error.h"
 #include "support/File.h"
@@ -285,4 +286,15 @@ TEST(Damage, TruncatedAndFlippedFiles) {
     both(text, bytes);
   }
   EXPECT_GT(errors, 3000u);
+}
+
+TEST(Record, KernelsArePickedByPatterns) {
+  const auto matches = [](const std::string &patterns) {
+    return runtime::matchesKernel("window_fwd", patterns);
+  };
+  for (const char *patterns :
+       {"", "window_fwd", "*_fwd", "a,window_?wd", "a,,*"})
+    EXPECT_TRUE(matches(patterns)) << patterns;
+  for (const char *patterns : {"window", "a,b", ",", "window_fwd "})
+    EXPECT_FALSE(matches(patterns)) << patterns;
 }
