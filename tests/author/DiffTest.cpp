@@ -199,6 +199,11 @@ TEST_F(Tools, DiffOfFoldersAndInstances) {
   expectHas(result.output, "a/small");
   expectHas(result.output, "a/other");
   expectHas(result.output, "dense<1.000000e+00>");
+  // The product before the new sum is an unchanged line.
+  const std::string product = "    %14 = arith.mulf";
+  expectHas(result.output, product);
+  expectHasNot(run({"diff", path("a"), path("b"), "--context", "1"}).output,
+               product);
   result = run({"diff", path("a"), path("a"), "--summary"});
   expectFine(result);
   expectHas(result.output, "byte-identical");

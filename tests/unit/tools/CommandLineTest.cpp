@@ -1,7 +1,9 @@
 // tests/unit/tools/CommandLineTest.cpp - the program `tessera`, from outside.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "runtime/cache/Cache.h"
 #include "support/File.h"
+#include "support/Hash.h"
 #include "support/Json.h"
 #include "support/Process.h"
 #include "tests/unit/support/TemporaryFolder.h"
@@ -31,13 +33,15 @@ class CommandLine : public testing::Test {
 protected:
   CommandLine() { writeFile(folder.path() / "add.py", source); }
 
-  CommandResult run(std::vector<std::string> arguments) {
+  CommandResult run(std::vector<std::string> arguments,
+                    std::vector<std::string> environment = {}) {
     arguments.insert(arguments.begin(), TESSERA_PROGRAM);
-    return runCommand(
-        arguments, std::chrono::seconds(60),
+    environment.insert(
+        environment.end(),
         {"TESSERA_WORKER=" TESSERA_FAKE_WORKER,
          "FAKE_WORKER_ARTIFACT=" TESSERA_FIXTURE_KERNEL,
          "TESSERA_CACHE_DIR=" + (folder.path() / "cache").string()});
+    return runCommand(arguments, std::chrono::seconds(60), environment);
   }
   std::string file() { return (folder.path() / "add.py").string(); }
   std::string out() { return (folder.path() / "out").string(); }
@@ -206,6 +210,59 @@ TEST_F(CommandLine, LooksAfterTheCache) {
     EXPECT_NE(result.errors.find("HINT"), std::string::npos);
   }
   expectUsageError({"cache", "prune", "--older"}, "no option --older", "");
+}
+
+// Kernels of another build of the compiler. --stale applies no limit of size.
+TEST_F(CommandLine, PrunesStaleKernels) {
+  ASSERT_EQ(run({"compile", file(), "-o", out()}).status.code, 0);
+  runtime::Cache cache(folder.path() / "cache");
+  runtime::Artifact other;
+  other.code = "code";
+  other.meta = {{"kernel", "other"}, {"build", "older"}};
+  ASSERT_TRUE(cache.store(sha256("other"), other));
+  const auto prune = [&](std::vector<std::string> more) {
+    std::vector<std::string> all = {"cache", "prune", "--stale", "--json"};
+    all.insert(all.end(), more.begin(), more.end());
+    const CommandResult result = run(all, {"TESSERA_CACHE_SIZE=1k"});
+    EXPECT_EQ(result.status.code, 0) << result.errors;
+    return parseJson(result.output, "output");
+  };
+  for (const Json &pruned : {prune({"--dry-run"}), prune({})}) {
+    ASSERT_EQ(pruned["removed"].size(), 1u);
+    EXPECT_EQ(pruned["removed"][0]["kernel"], "other");
+    EXPECT_EQ(pruned["removed"][0]["stale"], true);
+    EXPECT_EQ(pruned["kept"], 2);
+  }
+  EXPECT_EQ(prune({})["removed"].size(), 0u);
+}
+
+// Tokens of a text without a tokenizer are its bytes.
+TEST_F(CommandLine, PreparesShardsOfAsManyTokens) {
+  std::string lines;
+  for (int i = 0; i < 10; ++i)
+    lines += R"({"text": "123456789"})"
+             "\n";
+  writeFile(folder.path() / "texts.jsonl", lines);
+  const auto shards = [&](const std::string &name,
+                          const std::vector<std::string> &more) {
+    const fs::path shardFolder = folder.path() / name;
+    std::vector<std::string> all = {"data",
+                                    "prepare",
+                                    (folder.path() / "texts.jsonl").string(),
+                                    "--out",
+                                    shardFolder.string(),
+                                    "--held-out",
+                                    "0"};
+    all.insert(all.end(), more.begin(), more.end());
+    const CommandResult result = run(all);
+    EXPECT_EQ(result.status.code, 0) << result.errors;
+    return std::distance(fs::directory_iterator(shardFolder), {});
+  };
+  EXPECT_EQ(shards("one", {}), 1);
+  EXPECT_EQ(shards("many", {"--shard-tokens", "20"}), 5);
+  EXPECT_EQ(run({"data", "prepare", "x", "--out", out(), "--shard-tokens", "0"})
+                .status.code,
+            2);
 }
 
 TEST_F(CommandLine, CompilesASignature) {

@@ -88,6 +88,37 @@ TEST_F(DebugCommand, ATableOfLanes) {
       << text;
 }
 
+TEST_F(DebugCommand, ALineOfThePtx) {
+  const CommandResult result =
+      run("debug", {"--ptx-line", "19", "--program", "2", "--warp", "0"});
+  EXPECT_EQ(result.status.code, 0) << result.errors;
+  EXPECT_NE(result.output.find("PTX line 19: @%p1 add.s32 %r4, %r2, %r3  [1st "
+                               "of 1 in warp 0, 2 in 2 warps]\n"),
+            std::string::npos)
+      << result.output;
+  EXPECT_EQ(result.output.find("PTX line 17"), std::string::npos)
+      << result.output;
+  expectError({"--ptx-line", "2"},
+              "no instruction of scale comes from PTX line 2",
+              "lines of the kernel's file: 20, 21, 22, 23");
+}
+
+// Columns that do not fit are a table below.
+TEST_F(DebugCommand, TablesFitTheWidth) {
+  const std::vector<std::string> what = {"--line", "22", "--registers",
+                                         "%r1,%r2,%r3,%r4"};
+  EXPECT_NE(run("debug", what).output.find("\nlane  %r1  %r2  %r3  %r4\n"),
+            std::string::npos);
+  std::vector<std::string> narrow = what;
+  narrow.insert(narrow.end(), {"--width", "20"});
+  const CommandResult result = run("debug", narrow);
+  EXPECT_EQ(result.status.code, 0) << result.errors;
+  const size_t first = result.output.find("\nlane  %r1  %r2  %r3\n"),
+               second = result.output.find("\nlane  %r4\n");
+  EXPECT_LT(first, second) << result.output;
+  EXPECT_NE(second, std::string::npos) << result.output;
+}
+
 TEST_F(DebugCommand, Json) {
   const CommandResult result = run("debug", {"--line", "22", "--program", "1",
                                              "--registers", "%r4", "--json"});
@@ -171,6 +202,20 @@ TEST_F(DebugCommand, AnalyzeCounts) {
   EXPECT_EQ(bad.status.code, 1);
   EXPECT_NE(bad.errors.find("--ptx goes with the folder of a case"),
             std::string::npos);
+}
+
+// Without --lanes-apart the 32 lanes of a warp issue each instruction once.
+TEST_F(DebugCommand, AnalyzeRunsLanesApart) {
+  const auto issued = [&](std::vector<std::string> more) {
+    std::vector<std::string> all = {TESSERA_PROGRAM, "analyze", file(),
+                                    "--arg",         "i32[64]", "--json"};
+    all.insert(all.end(), more.begin(), more.end());
+    const CommandResult result = runCommand(all, std::chrono::seconds(60), {});
+    EXPECT_EQ(result.status.code, 0) << result.errors;
+    return Json::parse(result.output)["warp_instructions"].get<int>();
+  };
+  EXPECT_EQ(issued({"--seed", "1"}), 20);
+  EXPECT_GT(issued({"--seed", "1", "--lanes-apart"}), 20);
 }
 
 // Rows stand by number: 9 before 10, and what LLVM made of several lines (line

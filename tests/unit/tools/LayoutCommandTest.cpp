@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 
 using namespace tessera;
@@ -55,6 +56,24 @@ TEST(LayoutCommand, ThePageShowsItsOutput) {
   }
   check();
   EXPECT_GE(examples, 8);
+}
+
+// A register of each lane holds two columns: 76 characters for 16 columns.
+TEST(LayoutCommand, TheDrawingFitsTheWidth) {
+  const auto longest = [](const std::string &width) {
+    const CommandResult result =
+        run("layout 'mma(warps=1x1)' --shape 16x64 " + width);
+    EXPECT_EQ(result.status.code, 0) << result.errors;
+    std::istringstream drawing(
+        result.output.substr(result.output.find("lane:register")));
+    size_t most = 0;
+    for (std::string line; std::getline(drawing, line);)
+      most = std::max(most, line.size());
+    return most;
+  };
+  EXPECT_EQ(longest(""), 76u);
+  EXPECT_EQ(longest("--width 60"), 40u);
+  EXPECT_GT(longest("--width 200"), 100u);
 }
 
 TEST(LayoutCommand, MistakesAreExplained) {
