@@ -192,7 +192,8 @@ cases::StoredTensor toStored(const Tensor &tensor) {
   stored.dtype = storedName(tensor.type());
   stored.shape = tensor.shape();
   stored.bytes.assign(static_cast<const char *>(packed.data()),
-                      size_t(tensor.count()) * cases::elementBytes(tensor.type()));
+                      size_t(tensor.count()) *
+                          cases::elementBytes(tensor.type()));
   return stored;
 }
 
