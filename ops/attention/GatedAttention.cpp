@@ -18,6 +18,7 @@ using Triple = std::tuple<Tensor, Tensor, Tensor>;
 
 constexpr const char *name = "nsa_gated_attention";
 
+// The arguments of the op in the order of its schema.
 struct Inputs {
   const Tensor &q, &kCmp, &vCmp, &kSel, &vSel, &kWin, &vWin, &gateLogits;
   const Tensor &cuSeqlens, &cuCmp;
@@ -28,6 +29,8 @@ struct Inputs {
   double tau;
   std::optional<double> scale;
 };
+
+constexpr size_t numArguments = 21;
 
 struct Outputs {
   Tensor out, indices, gates;
@@ -91,39 +94,6 @@ Outputs runStages(const Inputs &in) {
   return to;
 }
 
-Triple forward(const Tensor &q, const Tensor &kCmp, const Tensor &vCmp,
-               const Tensor &kSel, const Tensor &vSel, const Tensor &kWin,
-               const Tensor &vWin, const Tensor &gateLogits,
-               const Tensor &cuSeqlens, const Tensor &cuCmp,
-               c10::SymInt maxSeqlen, int64_t length, int64_t stride,
-               int64_t selectionLength, int64_t selected, int64_t window,
-               int64_t initialBlocks, int64_t localBlocks,
-               c10::string_view gateMode, double tau,
-               std::optional<double> scale) {
-  Outputs to = runStages({q,
-                          kCmp,
-                          vCmp,
-                          kSel,
-                          vSel,
-                          kWin,
-                          vWin,
-                          gateLogits,
-                          cuSeqlens,
-                          cuCmp,
-                          std::move(maxSeqlen),
-                          length,
-                          stride,
-                          selectionLength,
-                          selected,
-                          window,
-                          initialBlocks,
-                          localBlocks,
-                          gateMode,
-                          tau,
-                          scale});
-  return {to.out, to.indices, to.gates};
-}
-
 using Gradients =
     std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor>;
 using Backward = Gradients(const Tensor &, at::TensorList, const Tensor &,
@@ -134,50 +104,25 @@ using Backward = Gradients(const Tensor &, at::TensorList, const Tensor &,
                            std::optional<double>);
 
 struct Function : torch::autograd::Function<Function> {
-  static variable_list
-  forward(AutogradContext *ctx, const Tensor &q, const Tensor &kCmp,
-          const Tensor &vCmp, const Tensor &kSel, const Tensor &vSel,
-          const Tensor &kWin, const Tensor &vWin, const Tensor &gateLogits,
-          const Tensor &cuSeqlens, const Tensor &cuCmp, c10::SymInt maxSeqlen,
-          int64_t length, int64_t stride, int64_t selectionLength,
-          int64_t selected, int64_t window, int64_t initialBlocks,
-          int64_t localBlocks, const std::string &gateMode, double tau,
-          std::optional<double> scale) {
+  template <typename... Argument>
+  static variable_list forward(AutogradContext *ctx,
+                               const Argument &...arguments) {
     at::AutoDispatchBelowADInplaceOrView below;
-    const Outputs to = runStages({q,
-                                  kCmp,
-                                  vCmp,
-                                  kSel,
-                                  vSel,
-                                  kWin,
-                                  vWin,
-                                  gateLogits,
-                                  cuSeqlens,
-                                  cuCmp,
-                                  maxSeqlen,
-                                  length,
-                                  stride,
-                                  selectionLength,
-                                  selected,
-                                  window,
-                                  initialBlocks,
-                                  localBlocks,
-                                  gateMode,
-                                  tau,
-                                  scale});
+    const Inputs in = {arguments...};
+    const Outputs to = runStages(in);
     const auto &[oCmp, lseCmp] = to.cmp;
     const auto &[oSel, lseSel] = to.sel;
     const auto &[oWin, lseWin] = to.win;
-    ctx->save_for_backward({q,
-                            kCmp,
-                            vCmp,
-                            kSel,
-                            vSel,
-                            kWin,
-                            vWin,
-                            gateLogits,
-                            cuSeqlens,
-                            cuCmp,
+    ctx->save_for_backward({in.q,
+                            in.kCmp,
+                            in.vCmp,
+                            in.kSel,
+                            in.vSel,
+                            in.kWin,
+                            in.vWin,
+                            in.gateLogits,
+                            in.cuSeqlens,
+                            in.cuCmp,
                             to.gates,
                             to.indices,
                             oCmp,
@@ -189,21 +134,20 @@ struct Function : torch::autograd::Function<Function> {
                             to.lists.value_or(Tensor()),
                             to.counts.value_or(Tensor())});
     auto &data = ctx->saved_data;
-    data["max_seqlen"] = maxSeqlen;
-    data["sizes"] =
-        std::vector<int64_t>{length, stride, selectionLength, window};
-    data["gate_mode"] = gateMode;
-    data["tau"] = tau;
-    data["scale"] = scale;
+    data["max_seqlen"] = in.maxSeqlen;
+    data["sizes"] = std::vector<int64_t>{in.length, in.stride,
+                                         in.selectionLength, in.window};
+    data["gate_mode"] = std::string(in.gateMode);
+    data["tau"] = in.tau;
+    data["scale"] = in.scale;
     ctx->mark_non_differentiable({to.indices, to.gates});
     ctx->set_materialize_grads(false); // zeros for indices and gates
     return {to.out, to.indices, to.gates};
   }
 
   static variable_list backward(AutogradContext *ctx, variable_list grads) {
-    constexpr size_t arguments = 21;
     if (!grads[0].defined())
-      return variable_list(arguments);
+      return variable_list(numArguments);
     static const auto op = findOp<Backward>("nsa_gated_attention_backward");
     const variable_list s = ctx->get_saved_variables();
     auto &data = ctx->saved_data;
@@ -220,34 +164,39 @@ struct Function : torch::autograd::Function<Function> {
                 sizes[2], sizes[3], data["gate_mode"].toStringView(),
                 data["tau"].toDouble(), data["scale"].toOptional<double>());
     variable_list result{dq, dkCmp, dvCmp, dkSel, dvSel, dkWin, dvWin, dLogits};
-    result.resize(arguments);
+    result.resize(numArguments);
     return result;
   }
 };
 
-Triple autograd(const Tensor &q, const Tensor &kCmp, const Tensor &vCmp,
-                const Tensor &kSel, const Tensor &vSel, const Tensor &kWin,
-                const Tensor &vWin, const Tensor &gateLogits,
-                const Tensor &cuSeqlens, const Tensor &cuCmp,
-                c10::SymInt maxSeqlen, int64_t length, int64_t stride,
-                int64_t selectionLength, int64_t selected, int64_t window,
-                int64_t initialBlocks, int64_t localBlocks,
-                c10::string_view gateMode, double tau,
-                std::optional<double> scale) {
-  const variable_list out = Function::apply(
-      q, kCmp, vCmp, kSel, vSel, kWin, vWin, gateLogits, cuSeqlens, cuCmp,
-      maxSeqlen, length, stride, selectionLength, selected, window,
-      initialBlocks, localBlocks, std::string(gateMode), tau, scale);
-  return {out[0], out[1], out[2]};
-}
+// The kernels that torch registers. `Argument` are the types of the schema.
+template <typename... Argument>
+struct Kernels {
+  static_assert(sizeof...(Argument) == numArguments);
+  static Triple forward(Argument... arguments) {
+    const Outputs to = runStages({std::forward<Argument>(arguments)...});
+    return {to.out, to.indices, to.gates};
+  }
+  static Triple autograd(Argument... arguments) {
+    const variable_list out = Function::apply(arguments...);
+    return {out[0], out[1], out[2]};
+  }
+};
 
-TORCH_LIBRARY_IMPL(tessera, CPU, m) { m.impl(name, forward); }
+using Op =
+    Kernels<const Tensor &, const Tensor &, const Tensor &, const Tensor &,
+            const Tensor &, const Tensor &, const Tensor &, const Tensor &,
+            const Tensor &, const Tensor &, c10::SymInt, int64_t, int64_t,
+            int64_t, int64_t, int64_t, int64_t, int64_t, c10::string_view,
+            double, std::optional<double>>;
 
-TORCH_LIBRARY_IMPL(tessera, CUDA, m) { m.impl(name, forward); }
+TORCH_LIBRARY_IMPL(tessera, CPU, m) { m.impl(name, Op::forward); }
 
-TORCH_LIBRARY_IMPL(tessera, Meta, m) { m.impl(name, forward); }
+TORCH_LIBRARY_IMPL(tessera, CUDA, m) { m.impl(name, Op::forward); }
 
-TORCH_LIBRARY_IMPL(tessera, Autograd, m) { m.impl(name, autograd); }
+TORCH_LIBRARY_IMPL(tessera, Meta, m) { m.impl(name, Op::forward); }
+
+TORCH_LIBRARY_IMPL(tessera, Autograd, m) { m.impl(name, Op::autograd); }
 
 } // namespace gated_attention_op
 } // namespace

@@ -6,6 +6,7 @@
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/launch/LaunchDevice.h"
 #include "support/ArgumentError.h"
+#include "support/Options.h"
 
 #include <c10/core/impl/VirtualGuardImpl.h>
 

@@ -5,6 +5,7 @@
 #include "ops/Check.h"
 #include "ops/launch/EmptyTensor.h"
 #include "ops/launch/Launch.h"
+#include "ops/nn/Norm.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
@@ -21,30 +22,19 @@ using Triple = std::tuple<Tensor, Tensor, Tensor>;
 
 constexpr const char *file = "kernels/nn/residual_norm.py";
 
-// x as rows [N, D] with unit last stride.
-Tensor rowsOf(const Tensor &x) { return unitLast(x.reshape({-1, x.size(-1)})); }
-
-void check(const char *op, const Tensor &x, const Tensor &weight) {
-  checkFloating(op, "x", x);
-  TESSERA_CHECK(x.dim() >= 1 && x.size(-1) > 0, op, "x has shape ", x.sizes(),
-                "; its last dimension is normalized and must not be empty");
-  checkFloating(op, "weight", weight);
-  checkShape(op, "weight", weight, {x.size(-1)}, "[last dimension of x]");
-}
-
 Triple forward(const Tensor &x, const Tensor &added, const Tensor &weight,
                double epsilon) {
   const char *op = "residual_norm";
-  check(op, x, weight);
+  checkNorm(op, x, weight);
   checkShape(op, "added", added, x.sizes(), "the shape of x");
   checkSameType(op, "added", added, "x", x);
   Tensor sum = emptyTensor(x.sizes(), x.options());
   Tensor y = emptyTensor(x.sizes(), x.options());
   const int64_t dim = x.size(-1), count = x.numel() / dim;
-  Tensor rstd = at::empty({count}, x.options().dtype(at::kFloat));
+  Tensor rstd = emptyRstd(x);
   if (count == 0)
     return {sum, y, rstd};
-  const Tensor rows = rowsOf(x), more = rowsOf(added);
+  const Tensor rows = normRows(x), more = normRows(added);
   const Tensor scale = weight.contiguous();
   Launch launch(file, "residual_norm_fwd");
   launch.tensor(rows).tensor(more).tensor(scale).tensor(sum).tensor(y);
@@ -59,7 +49,7 @@ Triple forward(const Tensor &x, const Tensor &added, const Tensor &weight,
 Pair backward(const Tensor &gradY, const Tensor &gradSum, const Tensor &sum,
               const Tensor &weight, const Tensor &rstd) {
   const char *op = "residual_norm_backward";
-  check(op, sum, weight);
+  checkNorm(op, sum, weight);
   checkShape(op, "grad_y", gradY, sum.sizes(), "the shape of x");
   checkShape(op, "grad_sum", gradSum, sum.sizes(), "the shape of x");
   const int64_t dim = sum.size(-1), count = sum.numel() / dim;
@@ -67,39 +57,25 @@ Pair backward(const Tensor &gradY, const Tensor &gradSum, const Tensor &sum,
   Tensor dx = emptyTensor(sum.sizes(), sum.options());
   if (count == 0)
     return {dx, at::zeros(weight.sizes(), weight.options())};
-  const Tensor rows = rowsOf(sum), dy = rowsOf(gradY.to(sum.scalar_type())),
-               dz = rowsOf(gradSum.to(sum.scalar_type()));
+  const Tensor rows = normRows(sum), dy = normRows(gradY.to(sum.scalar_type())),
+               dz = normRows(gradSum.to(sum.scalar_type()));
   const Tensor scale = weight.contiguous();
   Launch launch(file, "residual_norm_bwd");
   launch.tensor(dy).tensor(dz).tensor(rows).tensor(scale).tensor(rstd);
   launch.tensor(dx).scratch(at::kFloat).integer(count);
   launch.integer(dy.stride(0)).integer(dz.stride(0)).integer(rows.stride(0));
   launch.integer(dim).padded("D", "DP", dim);
-  const int64_t parts =
-      ceilDiv(count, launch.tile("BR") * launch.tile("STEPS"));
-  Tensor partial = at::empty({parts, dim}, rstd.options());
-  launch.bindScratch(partial).run(parts);
-
-  Tensor dweight = at::empty(weight.sizes(), weight.options());
-  Launch reduce("kernels/nn/reduce_rows.py", "reduce_rows");
-  reduce.tensor(partial).tensor(dweight).integer(parts).integer(dim);
-  reduce.run(ceilDiv(dim, reduce.tile("BC")));
-  return {dx, dweight};
+  return {dx, runNormBackward(launch, weight, rstd)};
 }
 
 Triple meta(const Tensor &x, const Tensor &, const Tensor &, double) {
-  c10::SymInt count = 1;
-  for (int64_t i = 0; i + 1 < x.dim(); ++i)
-    count = count * x.sym_size(i);
   return {at::empty_symint(x.sym_sizes(), x.options()),
-          at::empty_symint(x.sym_sizes(), x.options()),
-          at::empty_symint({count}, x.options().dtype(at::kFloat))};
+          at::empty_symint(x.sym_sizes(), x.options()), emptyRstdMeta(x)};
 }
 
 Pair metaBack(const Tensor &, const Tensor &, const Tensor &sum,
               const Tensor &weight, const Tensor &) {
-  return {at::empty_symint(sum.sym_sizes(), sum.options()),
-          at::empty_symint(weight.sym_sizes(), weight.options())};
+  return normGradientsMeta(sum, weight);
 }
 
 using Forward = Triple(const Tensor &, const Tensor &, const Tensor &, double);

@@ -5,6 +5,7 @@
 #include "ops/Check.h"
 #include "ops/launch/EmptyTensor.h"
 #include "ops/launch/Launch.h"
+#include "ops/nn/Norm.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
@@ -16,26 +17,15 @@ namespace rms_norm_op {
 
 using at::Tensor;
 
-// x as rows [N, D] with unit last stride.
-Tensor rowsOf(const Tensor &x) { return unitLast(x.reshape({-1, x.size(-1)})); }
-
-void check(const char *op, const Tensor &x, const Tensor &weight) {
-  checkFloating(op, "x", x);
-  TESSERA_CHECK(x.dim() >= 1 && x.size(-1) > 0, op, "x has shape ", x.sizes(),
-                "; its last dimension is normalized and must not be empty");
-  checkFloating(op, "weight", weight);
-  checkShape(op, "weight", weight, {x.size(-1)}, "[last dimension of x]");
-}
-
 std::tuple<Tensor, Tensor> forward(const Tensor &x, const Tensor &weight,
                                    double epsilon) {
-  check("rms_norm", x, weight);
+  checkNorm("rms_norm", x, weight);
   Tensor y = emptyTensor(x.sizes(), x.options());
   const int64_t dim = x.size(-1), count = x.numel() / dim;
-  Tensor rstd = at::empty({count}, x.options().dtype(at::kFloat));
+  Tensor rstd = emptyRstd(x);
   if (count == 0)
     return {y, rstd};
-  const Tensor rows = rowsOf(x), scale = weight.contiguous();
+  const Tensor rows = normRows(x), scale = weight.contiguous();
   Launch launch("kernels/nn/rmsnorm_fwd.py", "rmsnorm_fwd");
   launch.tensor(rows).tensor(scale).tensor(y).tensor(rstd).integer(count).real(
       epsilon);
@@ -47,14 +37,14 @@ std::tuple<Tensor, Tensor> forward(const Tensor &x, const Tensor &weight,
 std::tuple<Tensor, Tensor> backward(const Tensor &gradY, const Tensor &x,
                                     const Tensor &weight, const Tensor &rstd) {
   const char *op = "rms_norm_backward";
-  check(op, x, weight);
+  checkNorm(op, x, weight);
   checkShape(op, "grad", gradY, x.sizes(), "the shape of x");
   const int64_t dim = x.size(-1), count = x.numel() / dim;
   checkSaved(op, "rstd", rstd, {count}, "[rows of x]", "x", x);
   Tensor dx = emptyTensor(x.sizes(), x.options());
   if (count == 0)
     return {dx, at::zeros(weight.sizes(), weight.options())};
-  const Tensor rows = rowsOf(x), grad = rowsOf(gradY.to(x.scalar_type()));
+  const Tensor rows = normRows(x), grad = normRows(gradY.to(x.scalar_type()));
   const Tensor scale = weight.contiguous();
   Launch launch("kernels/nn/rmsnorm_bwd.py", "rmsnorm_bwd");
   launch.tensor(grad)
@@ -68,30 +58,16 @@ std::tuple<Tensor, Tensor> backward(const Tensor &gradY, const Tensor &x,
       .integer(rows.stride(0))
       .integer(dim);
   launch.padded("D", "DP", dim);
-  const int64_t parts =
-      ceilDiv(count, launch.tile("BR") * launch.tile("STEPS"));
-  Tensor partial = at::empty({parts, dim}, rstd.options());
-  launch.bindScratch(partial).run(parts);
-
-  Tensor dweight = at::empty(weight.sizes(), weight.options());
-  Launch reduce("kernels/nn/reduce_rows.py", "reduce_rows");
-  reduce.tensor(partial).tensor(dweight).integer(parts).integer(dim);
-  reduce.run(ceilDiv(dim, reduce.tile("BC")));
-  return {dx, dweight};
+  return {dx, runNormBackward(launch, weight, rstd)};
 }
 
 std::tuple<Tensor, Tensor> meta(const Tensor &x, const Tensor &, double) {
-  c10::SymInt count = 1;
-  for (int64_t i = 0; i + 1 < x.dim(); ++i)
-    count = count * x.sym_size(i);
-  return {at::empty_symint(x.sym_sizes(), x.options()),
-          at::empty_symint({count}, x.options().dtype(at::kFloat))};
+  return {at::empty_symint(x.sym_sizes(), x.options()), emptyRstdMeta(x)};
 }
 
 std::tuple<Tensor, Tensor> metaBack(const Tensor &, const Tensor &x,
                                     const Tensor &weight, const Tensor &) {
-  return {at::empty_symint(x.sym_sizes(), x.options()),
-          at::empty_symint(weight.sym_sizes(), weight.options())};
+  return normGradientsMeta(x, weight);
 }
 
 using Forward = std::tuple<Tensor, Tensor>(const Tensor &, const Tensor &,
