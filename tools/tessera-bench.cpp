@@ -2,8 +2,8 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "support/Error.h"
+#include "support/StopSignals.h"
 #include "tools/bench/Options.h"
-#include "trainer/loop/Signals.h"
 
 #include <CLI/CLI.hpp>
 
@@ -105,13 +105,13 @@ int main(int argc, char **argv) {
   options.verb = app.get_subcommands()[0]->get_name();
   options.command = joined(argc, argv);
   try {
-    const trainer::StopSignals signals;
+    const StopSignals signals;
     bench::Run run(options);
     int status = 1;
     for (const Verb &verb : verbs)
       if (options.verb == verb.name)
         status = verb.run(run);
-    if (const int signal = trainer::StopSignals::received()) {
+    if (const int signal = StopSignals::received()) {
       std::fprintf(stderr, "tessera: interrupted; what is known is %s\n",
                    options.out.empty() ? "above" : "written");
       return 128 + signal;

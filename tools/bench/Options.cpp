@@ -5,10 +5,10 @@
 
 #include "autotune/model/Devices.h"
 #include "support/Options.h"
+#include "support/StopSignals.h"
 #include "tools/bench/Counting.h"
 #include "tools/bench/Timer.h"
 #include "trainer/loop/Placement.h"
-#include "trainer/loop/Signals.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
@@ -130,7 +130,7 @@ std::string Run::plotted() const {
 }
 std::string Run::unit() const { return counts() ? "instructions" : "us"; }
 
-bool Run::interrupted() const { return trainer::StopSignals::received() != 0; }
+bool Run::interrupted() const { return StopSignals::received() != 0; }
 
 void Run::progress(const std::string &what, uint64_t done, uint64_t total) {
   if (line.due())

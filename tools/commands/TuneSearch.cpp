@@ -11,8 +11,8 @@
 #include "support/Options.h"
 #include "support/Quantities.h"
 #include "support/ScratchFolder.h"
+#include "support/StopSignals.h"
 #include "tools/commands/OutOption.h"
-#include "tools/tune/Interrupt.h"
 #include "tools/tune/OnCuda.h"
 #include "tools/tune/Recorded.h"
 
@@ -186,12 +186,12 @@ int runPrediction(TuneSearch search) {
   const tune::GpuData gpu = tune::findGpu(search.gpu);
   const tune::SearchOptions options =
       searchOptions(search, tune::deviceModel(gpu));
-  const InterruptFlag flag;
+  const StopSignals signals;
   const ScratchFolder scratch("tune");
   tune::JobList list =
       jobsOf(search, scratch.path(), "sim:" + gpu.rates.target);
   return summarize(search, tune::predictTable(list.jobs, options, gpu,
-                                              InterruptFlag::isSet(), print));
+                                              StopSignals::isSet(), print));
 }
 
 } // namespace
@@ -206,13 +206,13 @@ int runTuneSearch(const TuneSearch &given) {
                 "GPU that is not at hand");
   const tune::SearchOptions options = searchOptions(
       search, tune::deviceModel(runtime::findLaunchDevice(search.device)));
-  const InterruptFlag flag;
+  const StopSignals signals;
   if (search.device == "cuda")
     return tuneOnCuda(search, options);
   const ScratchFolder scratch("tune");
   tune::JobList list = jobsOf(search, scratch.path(), search.device);
   return summarize(
-      search, tune::search(list.jobs, options, InterruptFlag::isSet(), print));
+      search, tune::search(list.jobs, options, StopSignals::isSet(), print));
 }
 
 } // namespace tessera::tools

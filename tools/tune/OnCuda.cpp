@@ -7,7 +7,7 @@
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Process.h"
-#include "tools/tune/Interrupt.h"
+#include "support/StopSignals.h"
 #include "tools/tune/Recorded.h"
 
 #include <algorithm>
@@ -99,7 +99,7 @@ public:
     }
     const ExitStatus how = measure(goesOn);
     const size_t found = keep();
-    if (InterruptFlag::isSet()) {
+    if (StopSignals::isSet()) {
       std::fprintf(stderr, "tessera: interrupted; go on with: %s --resume\n",
                    commandLine(search).c_str());
       return 128 + SIGINT;
@@ -125,7 +125,7 @@ private:
     bool told = false;
     std::optional<ExitStatus> status;
     while (!(status = child.wait(std::chrono::milliseconds(100))))
-      if (InterruptFlag::isSet() && !told) {
+      if (StopSignals::isSet() && !told) {
         told = true;
         ::kill(child.pid(), SIGINT);
       }
@@ -149,7 +149,7 @@ private:
       spawn.arguments.insert(spawn.arguments.end(),
                              {"--tune-kernels", search.kernels});
     const ExitStatus how = runChild(spawn);
-    if (InterruptFlag::isSet())
+    if (StopSignals::isSet())
       throw Error("interrupted while configurations were compiled",
                   "nothing was timed; start again: what was compiled is in "
                   "the cache");

@@ -8,7 +8,7 @@
 #include "support/Options.h"
 #include "support/Process.h"
 #include "support/Progress.h"
-#include "tools/tune/Interrupt.h"
+#include "support/StopSignals.h"
 
 #include <chrono>
 #include <optional>
@@ -44,7 +44,7 @@ void recordStep(const TuneSearch &search, const fs::path &folder) {
   Progress progress;
   std::optional<ExitStatus> status;
   while (!(status = training.wait(std::chrono::milliseconds(100)))) {
-    if (InterruptFlag::isSet())
+    if (StopSignals::isSet())
       throw Error("interrupted while a micro-batch was recorded",
                   "nothing was tuned; start again");
     if (progress.due())

@@ -4,6 +4,7 @@
 #include "trainer/loop/Run.h"
 
 #include "support/Error.h"
+#include "support/StopSignals.h"
 #include "trainer/checkpoint/CheckpointFolder.h"
 #include "trainer/generate/Sampling.h"
 #include "trainer/loop/Evaluate.h"

@@ -1,4 +1,4 @@
-// trainer/loop/Signals.cpp - handlers that set a flag, or report and return.
+// trainer/loop/Signals.cpp - handlers that report and return.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/loop/Signals.h"
@@ -14,8 +14,6 @@
 
 namespace tessera::trainer {
 namespace {
-
-volatile std::sig_atomic_t stopSignal = 0;
 
 // What the report says. Atomics without locks may be read in a handler.
 std::atomic<const char *> activity{"starting"};
@@ -62,8 +60,6 @@ private:
 } // namespace
 
 extern "C" {
-static void rememberSignal(int number) { stopSignal = number; }
-
 static void reportState(int number) {
   // Stacks take long on a busy machine: reports get a tenth of the time, or
   // whoever asks often enough would stop the run.
@@ -92,23 +88,6 @@ static void reportState(int number) {
 
 static void ignoreSignal(int) {}
 }
-
-StopSignals::StopSignals() {
-  stopSignal = 0;
-  struct sigaction action = {};
-  action.sa_handler = rememberSignal;
-  // Once: whoever presses Ctrl-C again wants out now.
-  action.sa_flags = SA_RESETHAND | SA_RESTART;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-}
-
-StopSignals::~StopSignals() {
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
-}
-
-int StopSignals::received() { return stopSignal; }
 
 ReportSignals::ReportSignals() {
   // The first call loads a library, which a handler must not.

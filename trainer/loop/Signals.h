@@ -9,19 +9,6 @@
 
 namespace tessera::trainer {
 
-/// While it lives, the first SIGINT or SIGTERM is remembered as a request to
-/// save and stop; a second one of the same kind ends the process as usual.
-class StopSignals {
-public:
-  StopSignals();
-  ~StopSignals();
-  StopSignals(const StopSignals &) = delete;
-  StopSignals &operator=(const StopSignals &) = delete;
-
-  /// The signal that came, 0 if none.
-  static int received();
-};
-
 /// While it lives, SIGUSR1 and SIGHUP write to standard error what the run is
 /// doing and the stack of the thread that got the signal, and the run goes on;
 /// those that come while reports have taken more than a tenth of the time are

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/loop/Train.h"
 
+#include "support/StopSignals.h"
 #include "trainer/checkpoint/WeightFile.h"
 #include "trainer/loop/Determinism.h"
 #include "trainer/loop/Finish.h"
