@@ -38,17 +38,20 @@ if(TESSERA_MLIR)
   target_compile_definitions(tessera_mlir_headers INTERFACE ${LLVM_DEFINITIONS_LIST})
 endif()
 
+# The folder that holds the pinned wheels, and the Python that has them (scripts/setup).
+if(DEFINED ENV{TESSERA_DEPS})
+  set(default_deps $ENV{TESSERA_DEPS})
+elseif(DEFINED ENV{XDG_DATA_HOME})
+  set(default_deps $ENV{XDG_DATA_HOME}/tessera)
+else()
+  set(default_deps $ENV{HOME}/.local/share/tessera)
+endif()
+set(TESSERA_DEPS ${default_deps} CACHE PATH "Folder that holds the pinned wheels")
+set(TESSERA_PYTHON ${TESSERA_DEPS}/venv/bin/python)
+
 # LibTorch from the pinned wheel, as imported targets: find_package(Torch) would
 # enable CUDA and try-compile with it.
 if(TESSERA_TORCH)
-  if(DEFINED ENV{TESSERA_DEPS})
-    set(default_deps $ENV{TESSERA_DEPS})
-  elseif(DEFINED ENV{XDG_DATA_HOME})
-    set(default_deps $ENV{XDG_DATA_HOME}/tessera)
-  else()
-    set(default_deps $ENV{HOME}/.local/share/tessera)
-  endif()
-  set(TESSERA_DEPS ${default_deps} CACHE PATH "Folder that holds the pinned wheels")
   file(GLOB torch_root ${TESSERA_DEPS}/venv/lib/python3.*/site-packages/torch)
   if(NOT torch_root)
     message(FATAL_ERROR "no torch wheel under ${TESSERA_DEPS}/venv; run scripts/setup, "
@@ -58,7 +61,6 @@ if(TESSERA_TORCH)
   file(STRINGS ${torch_root}/include/torch/headeronly/version.h numbers
        REGEX "define TORCH_VERSION_(MAJOR|MINOR) ")
   string(REGEX REPLACE "[^0-9]*([0-9]+)[^0-9]+([0-9]+).*" "\\1.\\2" TESSERA_TORCH_VERSION "${numbers}")
-  set(TESSERA_PYTHON ${TESSERA_DEPS}/venv/bin/python)
   foreach(lib torch_cpu c10)
     add_library(tessera_${lib} SHARED IMPORTED)
     set_target_properties(tessera_${lib} PROPERTIES

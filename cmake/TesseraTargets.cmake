@@ -3,6 +3,7 @@
 #   tessera_library(NAME [SHARED] [EXPORTED] SRCS ... [DEPS ...] [MLIR] [TORCH] [SEPARATE])
 #   tessera_executable(NAME SRCS ... [DEPS ...] [MLIR] [TORCH] [SEPARATE])
 #   tessera_test(NAME SRCS ... [DEPS ...] [LINKS ...] [LABELS ...] [MLIR] [TORCH] [OWN_FLAGS] [SEPARATE])
+#   tessera_pytest(NAME FILE [SELECT ...] [LABELS ...] [TIMEOUT SECONDS] [ENVIRONMENT ...])
 #
 # MLIR gives the target MLIR/LLVM headers and the shared libraries; TORCH gives
 # LibTorch. The include root is the repository (and the build folder, for
@@ -167,4 +168,26 @@ function(tessera_test name)
   endforeach()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}")
+endfunction()
+
+# Adds the tests of a Python file as one ctest entry. SELECT limits the entry to tests or classes of the file, such as
+# TestRope::test_offsets. tests/conftest.py finds the programs and libraries in BUILD.
+function(tessera_pytest name file)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "TIMEOUT" "SELECT;LABELS;ENVIRONMENT")
+  if(NOT TESSERA_TESTS)
+    return()
+  endif()
+  set(path ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+  set(tests ${path})
+  if(arg_SELECT)
+    list(TRANSFORM arg_SELECT PREPEND "${path}::" OUTPUT_VARIABLE tests)
+  endif()
+  # -rs names the tests that skip themselves, which scripts/run-tests reports.
+  add_test(NAME ${name} COMMAND ${TESSERA_PYTHON} -m pytest -q -rs -p no:cacheprovider ${tests}
+           WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  list(PREPEND arg_ENVIRONMENT BUILD=${PROJECT_BINARY_DIR} PYTHONDONTWRITEBYTECODE=1)
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" ENVIRONMENT "${arg_ENVIRONMENT}")
+  if(arg_TIMEOUT)
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT})
+  endif()
 endfunction()

@@ -1,20 +1,17 @@
 # tests/ctest/run_tests_test.py - scripts/run-tests on made-up test lists: what is left out must fail.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-import importlib.machinery
-import importlib.util
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
-PROGRAM = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "run-tests"
-loader = importlib.machinery.SourceFileLoader("run_tests", str(PROGRAM))
-run_tests = importlib.util.module_from_spec(importlib.util.spec_from_loader("run_tests", loader))
-loader.exec_module(run_tests)
-failures = []
+import pytest
+from repository import ROOT, load
+
+PROGRAM = ROOT / "scripts/run-tests"
+run_tests = load("scripts/run-tests")
 
 GTEST_SKIPPED = """[==========] Running 2 tests from 1 test suite.
 [ RUN      ] Folder.ReadOnly
@@ -25,12 +22,12 @@ GTEST_SKIPPED = """[==========] Running 2 tests from 1 test suite.
 [  SKIPPED ] Folder.ReadOnly
 """
 NONE = "[==========] Running 0 tests from 0 test suites.\n[  PASSED  ] 0 tests.\n"
+PYTEST = """.s                                                  [100%]
+=========================== short test summary info ============================
+SKIPPED [1] tests/a_test.py:3: no torch
+1 passed, 1 skipped in 0.01s
+"""
 SWITCHED_OFF = "[==========] Running 1 test from 1 test suite.\n[  PASSED  ] 1 test.\n\n  YOU HAVE 2 DISABLED TESTS\n"
-
-
-def expect(what, condition, output=""):
-    if not condition:
-        failures.append(f"{what}\n{output}")
 
 
 def run(tests, *arguments, cache=""):
@@ -50,50 +47,78 @@ def run(tests, *arguments, cache=""):
         return done.returncode, done.stdout + done.stderr
 
 
-def one(what, test, part):
-    """A test list of a good one and `test`: fails and says `part`."""
+def test_a_good_run():
+    code, output = run({"good": ("[==========] Running 10 tests from 3 test suites.", 0, "")})
+    assert code == 0 and "FAILED" not in output, output
+    assert "100% tests passed, 0 tests failed out of 1" in output, output
+    assert output.rstrip().splitlines()[-1].startswith("Total Test time"), output
+
+
+@pytest.mark.parametrize("test, part", [
+    pytest.param(("boom", 1, ""), "odd (Failed)", id="a failure"),
+    pytest.param(("boom", 1, ""), "boom", id="what a failure prints"),
+    pytest.param(("skipped: no torch", 77, ""), "odd: skipped itself (skipped: no torch)", id="exit status 77"),
+    pytest.param((GTEST_SKIPPED, 0, ""), "odd: Folder.ReadOnly skipped itself", id="GTEST_SKIP"),
+    pytest.param(("word " * 300000 + "\n" + GTEST_SKIPPED, 0, ""), "odd: Folder.ReadOnly skipped itself", id="GTEST_SKIP after much text"),
+    pytest.param(("PASS: tessera :: a.mlir (1 of 2)\nUNSUPPORTED: tessera :: b.mlir (2 of 2)", 0, ""), "tessera :: b.mlir skipped itself", id="lit"),
+    pytest.param((PYTEST, 0, ""), "odd: tests/a_test.py:3: no torch skipped itself", id="pytest"),
+    pytest.param(("=== 2 passed, 1 xfailed, 4 skipped in 1.04s ===", 0, ""), "odd: 4 of its tests skipped themselves", id="pytest without -rs"),
+    pytest.param(("1 passed, 2 subtests passed, 3 skipped in 61.20s (0:01:01)", 0, ""), "odd: 3 of its tests", id="pytest with subtests"),
+    pytest.param((NONE, 0, ""), "odd: ran no test", id="a filter without a match"),
+    pytest.param((SWITCHED_OFF, 0, ""), "2 of its tests switched off", id="switched off in the source"),
+    pytest.param(("fine", 0, "DISABLED TRUE"), "odd: is switched off", id="switched off in CMake"),
+])
+def test_fails_and_names(test, part):
     code, output = run({"good": ("fine", 0, ""), "odd": test})
-    expect(f"{what}: fails", code != 0, output)
-    expect(f"{what}: says so", part in output, output)
+    assert code != 0, output
+    assert part in output, output
 
 
-code, output = run({"good": ("[==========] Running 10 tests from 3 test suites.", 0, "")})
-expect("a good run", code == 0 and "FAILED" not in output, output)
-expect("ctest's closing line", "100% tests passed, 0 tests failed out of 1" in output, output)
-expect("ctest has the last line", output.rstrip().splitlines()[-1].startswith("Total Test time"), output)
-one("a failure", ("boom", 1, ""), "odd (Failed)")
-one("what a failure prints", ("boom", 1, ""), "boom")
-one("exit status 77", ("skipped: no torch", 77, ""), "odd: skipped itself (skipped: no torch)")
-one("GTEST_SKIP", (GTEST_SKIPPED, 0, ""), "odd: Folder.ReadOnly skipped itself")
-one("GTEST_SKIP behind much text", ("word " * 300000 + "\n" + GTEST_SKIPPED, 0, ""), "odd: Folder.ReadOnly skipped itself")
-one("lit", ("PASS: tessera :: a.mlir (1 of 2)\nUNSUPPORTED: tessera :: b.mlir (2 of 2)", 0, ""), "tessera :: b.mlir skipped itself")
-one("a filter without a match", (NONE, 0, ""), "odd: ran no test")
-one("switched off in the source", (SWITCHED_OFF, 0, ""), "2 of its tests switched off")
-one("switched off in CMake", ("fine", 0, "DISABLED TRUE"), "odd: is switched off")
-# Undefined behaviour that only prints would pass: it must end the program.
-show = {"show": ("[$UBSAN_OPTIONS][$ASAN_OPTIONS]", 0, "")}
-code, output = run(show, "-V", cache="TESSERA_SANITIZE:STRING=address,undefined\n")
-expect("with sanitizers", "[halt_on_error=1:" in output and "allow_user_poisoning=0" in output, output)
-code, output = run(show, "-V", cache="TESSERA_SANITIZE:STRING=\n")
-expect("without", "halt_on_error" not in output, output)
-code, output = run({"good": ("fine", 0, "")}, "-R", "^bad$")
-expect("no test at all", code != 0, output)
+def test_pytest_without_skips():
+    code, output = run({"good": ("..u.  [100%]\n3 passed, 1 deselected, 2 subtests passed in 0.01s", 0, "")})
+    assert code == 0 and "FAILED" not in output, output
 
-# What is absent: not selected, counted, named. The label of what is here changes nothing.
-gpu = {"good": ("fine", 0, ""), "launch": ("ran", 1, "LABELS needs-gpu"), "long": ("ran", 1, 'LABELS "needs-gpu;full"')}
-if not run_tests.NEEDS["needs-gpu"]():
+
+@pytest.mark.parametrize("text", ["def test_one(): pytest.skip('no torch')", "@pytest.mark.skip\ndef test_one(): pass", "def other(): pass",
+                                  "pytest.importorskip('absent')\ndef test_one(): pass", "def test_one(subtests):\n  with subtests.test(): pytest.skip()"])
+def test_pytest_itself(text, tmp_path):
+    """What the installed pytest prints of a test that leaves something out."""
+    file = tmp_path / "a_test.py"
+    file.write_text("import pytest\n" + text + "\n")
+    (tmp_path / "CTestTestfile.cmake").write_text(f'add_test(python "{sys.executable}" -m pytest -q -rs -p no:cacheprovider "{file}")\n')
+    done = subprocess.run([sys.executable, str(PROGRAM), str(tmp_path)], capture_output=True, text=True)
+    assert done.returncode != 0, done.stdout
+
+
+def test_options_of_sanitizers():
+    """Undefined behaviour that only prints would pass: it must end the program."""
+    show = {"show": ("[$UBSAN_OPTIONS][$ASAN_OPTIONS]", 0, "")}
+    code, output = run(show, "-V", cache="TESSERA_SANITIZE:STRING=address,undefined\n")
+    assert "[halt_on_error=1:" in output and "allow_user_poisoning=0" in output, output
+    code, output = run(show, "-V", cache="TESSERA_SANITIZE:STRING=\n")
+    assert "halt_on_error" not in output, output
+
+
+def test_no_test_at_all():
+    code, output = run({"good": ("fine", 0, "")}, "-R", "^bad$")
+    assert code != 0, output
+
+
+def test_without_a_gpu():
+    """Tests that need a GPU are not selected, counted and named. The label of what is present changes nothing."""
+    if run_tests.NEEDS["needs-gpu"]():
+        return
+    gpu = {"good": ("fine", 0, ""), "launch": ("ran", 1, "LABELS needs-gpu"), "long": ("ran", 1, 'LABELS "needs-gpu;full"')}
     code, output = run(gpu)
-    expect("without a GPU", code == 0 and "not selected, needs-gpu: 2 tests (launch, long)" in output, output)
+    assert code == 0 and "not selected, needs-gpu: 2 tests (launch, long)" in output, output
     code, output = run({**gpu, "slow": ("ran", 1, "LABELS full")}, "-LE", "full")
-    expect("without a GPU, -LE full", code == 0 and "not selected, needs-gpu: 1 test (launch)" in output, output)
-    expect("-LE full holds", "out of 1" in output, output)
-split, exclusions = run_tests.split_exclusions, run_tests.exclusions
-expect("-LE is found", split(["-j", "2", "-LE", "full", "-R", "x"]) == (["-j", "2", "-R", "x"], ["full"]))
-expect("--label-exclude is found", split(["--label-exclude", "a", "--label-exclude=b"]) == ([], ["a", "b"]))
-expect("nothing absent", exclusions(["full"], []) == ["-LE", "(full)"] and exclusions([], []) == [])
-expect("absent", exclusions([], ["needs-gpu"]) == ["-LE", r"^needs\-gpu$"])
+    assert code == 0 and "not selected, needs-gpu: 1 test (launch)" in output, output
+    assert "out of 1" in output, output
 
-for line in failures:
-    print("FAILED", line)
-print("failures:", len(failures))
-sys.exit(1 if failures else 0)
+
+def test_exclusions():
+    split, exclusions = run_tests.split_exclusions, run_tests.exclusions
+    assert split(["-j", "2", "-LE", "full", "-R", "x"]) == (["-j", "2", "-R", "x"], ["full"])
+    assert split(["--label-exclude", "a", "--label-exclude=b"]) == ([], ["a", "b"])
+    assert exclusions(["full"], []) == ["-LE", "(full)"] and exclusions([], []) == []
+    assert exclusions([], ["needs-gpu"]) == ["-LE", r"^needs\-gpu$"]

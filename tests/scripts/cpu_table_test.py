@@ -3,20 +3,15 @@
 SPDX-License-Identifier: Apache-2.0
 """
 import contextlib
-import importlib.util
 import io
 import json
-import pathlib
 import sys
-import tempfile
-import unittest
 from unittest import mock
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.dont_write_bytecode = True
-spec = importlib.util.spec_from_file_location("cpu_table", ROOT / "scripts/checks/cpu_table.py")
-table = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(table)
+import pytest
+from repository import load
+
+table = load("scripts/checks/cpu_table.py")
 
 
 def entry(name, ratio=None, ours=1.0, bar=1.0, met=True, peer="torch.mm", rule="ratio >=", **more):
@@ -31,55 +26,54 @@ def complete():
             "threads": 2, "rows": rows}
 
 
-class Text(unittest.TestCase):
+class TestText:
     def test_a_figure(self):
-        self.assertEqual(table.figure(entry("a", ratio=1.256)), "1.26x")
-        self.assertEqual(table.figure(entry("a", ratio=0.5, met=False)), "**0.50x**")
-        self.assertEqual(table.figure(entry("a", ratio=0.9, bar=0.8)), "**0.90x**")
-        self.assertEqual(table.figure(entry("a", ratio=1.5, bar=2.0, met=False)), "1.50x")
-        self.assertEqual(table.figure(entry("a", ours=0.034, peer=None)), "0.03")
-        self.assertEqual(table.figure(entry("a", failed="no torch")), "**failed**")
+        assert table.figure(entry("a", ratio=1.256)) == "1.26x"
+        assert table.figure(entry("a", ratio=0.5, met=False)) == "**0.50x**"
+        assert table.figure(entry("a", ratio=0.9, bar=0.8)) == "**0.90x**"
+        assert table.figure(entry("a", ratio=1.5, bar=2.0, met=False)) == "1.50x"
+        assert table.figure(entry("a", ours=0.034, peer=None)) == "0.03"
+        assert table.figure(entry("a", failed="no torch")) == "**failed**"
 
     def test_a_bar(self):
-        self.assertEqual(table.bar(entry("a", bar=1.5)), "1.5")
-        self.assertEqual(table.bar(entry("a", bar=0.3, rule="ours <=")), "at most 0.3")
-        self.assertEqual(table.bar(entry("a", bar=0.3, rule="ours <=", met=False)), "at most 0.3, not met")
+        assert table.bar(entry("a", bar=1.5)) == "1.5"
+        assert table.bar(entry("a", bar=0.3, rule="ours <=")) == "at most 0.3"
+        assert table.bar(entry("a", bar=0.3, rule="ours <=", met=False)) == "at most 0.3, not met"
 
     def test_the_head_counts_the_rows_that_are_met(self):
         result = complete()
         result["rows"][0]["met"] = False
         count = len(result["rows"])
-        self.assertIn("2 threads of an TestChip, AVX-512, torch 2.11.0, 2026-01-02 at abc1234, load average 2.0", table.head(result))
-        self.assertIn("same dtype. %d of %d rows" % (count - 1, count), table.head(result))
+        assert "2 threads of an TestChip, AVX-512, torch 2.11.0, 2026-01-02 at abc1234, load average 2.0" in table.head(result)
+        assert "same dtype. %d of %d rows" % (count - 1, count) in table.head(result)
         result["commit"] += "-dirty"
-        self.assertIn("at abc1234 with uncommitted changes,", table.head(result))
+        assert "at abc1234 with uncommitted changes," in table.head(result)
 
     def test_every_row_stands_in_both_texts(self):
         result = complete()
         short, full = "\n".join(table.short(result)), "\n".join(table.full(result))
         for row in result["rows"]:
-            self.assertEqual(short.count("`%s` " % row["name"]), 1, row["name"])
-            self.assertEqual(full.count("| `%s` |" % row["name"]), 1, row["name"])
+            assert short.count("`%s` " % row["name"]) == 1, row["name"]
+            assert full.count("| `%s` |" % row["name"]) == 1, row["name"]
 
     def test_a_row_has_both_times(self):
         result = complete()
         result["rows"] = [entry("a", ratio=2.0, ours=13.29, bar=0.9, peak_share=0.683), entry("b", peer=None, ours=0.25, unit="us"),
                           entry("c", ratio=2.0, ours=1.0, bar=1, copy_share=0.3)]
-        self.assertEqual(table.full(result)[-3:], ["| `a` | fp32 | 13.3 ms | 26.6 ms | 2.00x | 0.9 | 68% |", "| `b` | fp32 | 0.25 us | - | 0.25 | 1 | - |",
-                                                   "| `c` | fp32 | 1 ms | 2 ms | 2.00x | 1 | 30% of a copy |"])
+        assert table.full(result)[-3:] == ["| `a` | fp32 | 13.3 ms | 26.6 ms | 2.00x | 0.9 | 68% |", "| `b` | fp32 | 0.25 us | - | 0.25 | 1 | - |",
+                                                   "| `c` | fp32 | 1 ms | 2 ms | 2.00x | 1 | 30% of a copy |"]
 
     def test_filled(self):
         page = "above\n%s\nold\n%s\nbelow\n" % (table.BEGIN, table.END)
         new = table.filled(page, ["new"])
-        self.assertEqual(new, "above\n%s\nnew\n%s\nbelow\n" % (table.BEGIN, table.END))
-        self.assertEqual(table.filled(new, ["new"]), new)
+        assert new == "above\n%s\nnew\n%s\nbelow\n" % (table.BEGIN, table.END)
+        assert table.filled(new, ["new"]) == new
 
 
-class Check(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = pathlib.Path(folder.name)
+class TestCheck:
+    @pytest.fixture(autouse=True)
+    def pages(self, tmp_path):
+        self.root = tmp_path
         (self.root / "docs").mkdir()
         for page in ("README.md", "docs/bench.md"):
             (self.root / page).write_text("above\n%s\n%s\nbelow\n" % (table.BEGIN, table.END))
@@ -95,30 +89,27 @@ class Check(unittest.TestCase):
 
     def test_fix_writes_what_the_check_wants(self):
         status, said = self.run_check()
-        self.assertEqual(status, 1)
-        self.assertIn("README.md, bench.md, bench_cpu.svg: not what", said)
-        self.assertEqual(self.run_check("--fix"), (0, ""))
-        self.assertEqual(self.run_check(), (0, ""))
-        self.assertIn("| `%s` |" % self.result["rows"][0]["name"], (self.root / "docs/bench.md").read_text())
+        assert status == 1
+        assert "README.md, bench.md, bench_cpu.svg: not what" in said
+        assert self.run_check("--fix") == (0, "")
+        assert self.run_check() == (0, "")
+        assert "| `%s` |" % self.result["rows"][0]["name"] in (self.root / "docs/bench.md").read_text()
 
     def test_one_figure_that_changed(self):
         self.run_check("--fix")
         self.result["rows"][0].update(ours=3.0, ratio=0.66, met=False)
         status, said = self.run_check()
-        self.assertEqual(status, 1)
-        self.assertIn("README.md, bench.md, bench_cpu.svg", said)
+        assert status == 1
+        assert "README.md, bench.md, bench_cpu.svg" in said
 
     def test_a_row_is_missing(self):
         name = self.result["rows"].pop()["name"]
         status, said = self.run_check("--fix")
-        self.assertEqual(status, 1)
-        self.assertIn("lacks rows: " + name, said)
+        assert status == 1
+        assert "lacks rows: " + name in said
 
     def test_a_page_without_its_lines(self):
         (self.root / "docs/bench.md").write_text("above\n%s\nbelow\n" % table.END)
         status, said = self.run_check("--fix")
-        self.assertEqual(status, 1)
-        self.assertIn("bench.md lacks the lines", said)
-
-
-unittest.main()
+        assert status == 1
+        assert "bench.md lacks the lines" in said

@@ -3,16 +3,17 @@
 SPDX-License-Identifier: Apache-2.0
 """
 import os
-import pathlib
 import subprocess
-import sys
 
-SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
+import pytest
+from repository import ROOT
+
+PROGRAMS = sorted(path for path in (ROOT / "scripts").iterdir() if path.is_file() and os.access(path, os.X_OK))
 
 
 def fault(program):
     """What is wrong with the program's answer to --help, or None."""
-    # Without PATH beyond the basic tools: a script that starts to work in place of an answer finds no compiler.
+    # Without PATH beyond the basic tools: a script that starts to work instead of answering finds no compiler.
     told = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
                           env={"PATH": "/usr/bin:/bin", "TESSERA_DEPS": "/nonexistent", "HOME": "/nonexistent"})
     if told.returncode:
@@ -24,14 +25,10 @@ def fault(program):
     return told.stderr and f"writes to stderr: {told.stderr[:200]}"
 
 
-def main():
-    programs = sorted(path for path in SCRIPTS.iterdir() if path.is_file() and os.access(path, os.X_OK))
-    assert len(programs) >= 12, programs
-    faults = [(program.name, found) for program in programs if (found := fault(program))]
-    for name, found in faults:
-        print(f"scripts/{name} --help {found}")
-    print(f"{len(programs) - len(faults)} of {len(programs)} explain themselves")
-    sys.exit(bool(faults))
+def test_programs_are_found():
+    assert len(PROGRAMS) >= 12, PROGRAMS
 
 
-main()
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_help(program):
+    assert not fault(program)

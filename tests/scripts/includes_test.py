@@ -2,14 +2,9 @@
 
 SPDX-License-Identifier: Apache-2.0
 """
-import importlib.util
-import pathlib
-import unittest
+from repository import load
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts/checks/includes.py"
-spec = importlib.util.spec_from_file_location("includes", SCRIPT)
-includes = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(includes)
+includes = load("scripts/checks/includes.py")
 
 
 def edges(**lines):
@@ -19,64 +14,60 @@ def edges(**lines):
          for name, text in lines.items()}, "a")
 
 
-class Circles(unittest.TestCase):
+class TestCircles:
     def test_a_tree_has_none(self):
         found = edges(A="b/B c/C", b_B="c/C", c_C="")
-        self.assertEqual(sorted(found), [("a", "a/b"), ("a", "a/c"), ("a/b", "a/c")])
-        self.assertEqual(includes.folder_cycle(found), [])
+        assert sorted(found) == [("a", "a/b"), ("a", "a/c"), ("a/b", "a/c")]
+        assert includes.folder_cycle(found) == []
 
     def test_the_folder_itself_is_none(self):
-        self.assertEqual(edges(A="B", B="A"), {})
+        assert edges(A="B", B="A") == {}
 
     def test_a_folder_and_the_one_above(self):
         found = edges(A="b/B", b_B="C", C="")
-        self.assertEqual(sorted(includes.folder_cycle(found)), ["a", "a/b"])
-        self.assertEqual(found["a/b", "a"], "a/b/B.h includes a/C.h")
+        assert sorted(includes.folder_cycle(found)) == ["a", "a/b"]
+        assert found["a/b", "a"] == "a/b/B.h includes a/C.h"
 
     def test_three_folders_that_no_file_closes(self):
         # b/B and b/D are different files: the folders are a circle all the same.
         found = edges(b_B="c/C", c_C="d/D", d_D="b/D", b_D="")
-        self.assertEqual(sorted(includes.folder_cycle(found)), ["a/b", "a/c", "a/d"])
+        assert sorted(includes.folder_cycle(found)) == ["a/b", "a/c", "a/d"]
 
     def test_the_shortest_is_shown(self):
         found = edges(b_B="c/C", c_C="d/D e/E", d_D="b/B", e_E="c/C")
-        self.assertEqual(sorted(includes.folder_cycle(found)), ["a/c", "a/e"])
+        assert sorted(includes.folder_cycle(found)) == ["a/c", "a/e"]
 
     def test_other_trees_do_not_count(self):
-        self.assertEqual(includes.folder_edges({"x/X.h": '#include "a/b/B.h"\n'}, "a"), {})
+        assert includes.folder_edges({"x/X.h": '#include "a/b/B.h"\n'}, "a") == {}
 
 
 def refused(path, target):
     return bool(includes.check(path, '#include "%s"\n' % target))
 
 
-class Directions(unittest.TestCase):
+class TestDirections:
     def test_launches_know_no_tables_devices_or_recorders(self):
         for target in ("autotune/table/TuneTable.h", "autotune/choice/Tables.h", "replay/Record.h", "runtime/device/cuda/CudaDevice.h",
                        "simulator/Sim.h", "library/Parts.h"):
-            self.assertTrue(refused("runtime/launch/Kernel.cpp", target), target)
-        self.assertFalse(refused("runtime/launch/Kernel.cpp", "language/Value.h"))
+            assert refused("runtime/launch/Kernel.cpp", target), target
+        assert not refused("runtime/launch/Kernel.cpp", "language/Value.h")
 
     def test_the_library_knows_what_it_registers(self):
         for target in ("autotune/choice/Tables.h", "replay/Record.h", "runtime/device/cuda/CudaDevice.h"):
-            self.assertFalse(refused("library/Parts.cpp", target), target)
-        self.assertTrue(refused("library/Parts.cpp", "autotune/search/Search.h"))
+            assert not refused("library/Parts.cpp", target), target
+        assert refused("library/Parts.cpp", "autotune/search/Search.h")
 
     def test_tables_include_support_and_language_alone(self):
-        self.assertFalse(refused("autotune/table/Yaml.cpp", "language/Constexprs.h"))
-        self.assertTrue(refused("autotune/table/Yaml.cpp", "runtime/Kernel.h"))
-        self.assertTrue(refused("autotune/table/Yaml.cpp", "autotune/choice/Tables.h"))
+        assert not refused("autotune/table/Yaml.cpp", "language/Constexprs.h")
+        assert refused("autotune/table/Yaml.cpp", "runtime/Kernel.h")
+        assert refused("autotune/table/Yaml.cpp", "autotune/choice/Tables.h")
 
     def test_the_front_end_and_the_ptx_reader_stand_alone(self):
         for path in ("language/Lexer.cpp", "ptx/Lexer.cpp"):
-            self.assertFalse(refused(path, "support/Error.h"))
+            assert not refused(path, "support/Error.h")
             for target in ("runtime/Kernel.h", "compiler/Compile.h", "simulator/Sim.h"):
-                self.assertTrue(refused(path, target), (path, target))
+                assert refused(path, target), (path, target)
 
     def test_settings_see_estimates_of_ops_and_no_other_part(self):
-        self.assertFalse(refused("trainer/settings/Plan.cpp", "ops/Estimates.h"))
-        self.assertTrue(refused("trainer/settings/Plan.cpp", "ops/attention/HeadSlices.h"))
-
-
-if __name__ == "__main__":
-    unittest.main()
+        assert not refused("trainer/settings/Plan.cpp", "ops/Estimates.h")
+        assert refused("trainer/settings/Plan.cpp", "ops/attention/HeadSlices.h")

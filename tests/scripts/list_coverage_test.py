@@ -3,12 +3,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program that stands for tessera lists what a table says of each file."""
 import json
-import pathlib
 import subprocess
 import sys
-import tempfile
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "list-coverage"
+from repository import ROOT
+
+SCRIPT = ROOT / "scripts/list-coverage"
 FILES = {
     "spelled.py": "import triton as t\nfrom triton import jit as j\n@t.jit\ndef a(): pass\n@other\n@j(debug=True)\ndef b(): pass\n",
     "foreign.py": "import numba\nfrom triton.experimental import gluon\n@numba.jit\ndef a(): pass\n@gluon.jit\ndef b(): pass\n",
@@ -24,20 +24,20 @@ LISTED = {
     "missed.py": "d()\n", "extra.py": "g()\nz()\n", "refused.py": None,
 }
 
-with tempfile.TemporaryDirectory() as name:
-    folder = pathlib.Path(name)
-    (folder / "project").mkdir()
+
+def test_counts_and_reasons(tmp_path):
+    (tmp_path / "project").mkdir()
     for file, text in FILES.items():
-        (folder / "project" / file).write_text(text)
-    program = folder / "tessera"
+        (tmp_path / "project" / file).write_text(text)
+    program = tmp_path / "tessera"
     program.write_text(f"#!{sys.executable}\nimport os, sys\nassert sys.argv[1] == 'compile' and sys.argv[3] == '--list'\n"
                        f"text = {LISTED!r}[os.path.basename(sys.argv[2])]\n"
                        "if text is None:\n    sys.exit(sys.argv[2] + ':7: error: no reason')\nprint(text, end='')\n")
     program.chmod(0o755)
-    out = folder / "out.json"
+    out = tmp_path / "out.json"
 
     def run(*more):
-        return subprocess.run([str(SCRIPT), "--tessera", str(program), "--json", str(out), *more, f"mine={folder / 'project'}"],
+        return subprocess.run([str(SCRIPT), "--tessera", str(program), "--json", str(out), *more, f"mine={tmp_path / 'project'}"],
                               capture_output=True, text=True)
 
     result = run()
@@ -49,5 +49,4 @@ with tempfile.TemporaryDirectory() as name:
         "missed.py": "missing ['e'], too much []", "extra.py": "missing [], too much ['z']",
         "refused.py": "refused.py:7: error: no reason"}, project
     assert run("--least", "40").returncode == 0
-    assert subprocess.run([str(SCRIPT), "--tessera", str(program), str(folder / "nowhere")], capture_output=True).returncode == 1
-print("ok")
+    assert subprocess.run([str(SCRIPT), "--tessera", str(program), str(tmp_path / "nowhere")], capture_output=True).returncode == 1

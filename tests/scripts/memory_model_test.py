@@ -2,18 +2,13 @@
 
 SPDX-License-Identifier: Apache-2.0
 """
-import importlib.util
-import pathlib
-import unittest
+from repository import ROOT, load
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-spec = importlib.util.spec_from_file_location("memory_model", ROOT / "scripts/checks/memory_model.py")
-check = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(check)
+check = load("scripts/checks/memory_model.py")
 
 
-class Drawing(unittest.TestCase):
-    def setUp(self):
+class TestDrawing:
+    def setup_method(self):
         self.page = (ROOT / check.PAGE).read_text(encoding="utf-8")
         self.sources = {p.relative_to(ROOT).as_posix(): p.read_text(encoding="utf-8")
                         for p in (ROOT / "codegen").rglob("*") if p.suffix in (".cpp", ".h")}
@@ -24,28 +19,25 @@ class Drawing(unittest.TestCase):
         return check.problems(page or self.page, sources, passes or self.passes)
 
     def test_is_true_today(self):
-        self.assertEqual(self.problems(), [])
+        assert self.problems() == []
 
     def test_a_row_whose_sources_ask_less(self):
         found = self.problems(memory__MemoryBarriers='#include "codegen/analysis/MemoryModel.h"\n')
-        self.assertEqual(found, ["`tessera-memory-barriers` has a + for ForwardWalk, MemoryModel, PointerOrigins, its sources include MemoryModel"])
+        assert found == ["`tessera-memory-barriers` has a + for ForwardWalk, MemoryModel, PointerOrigins, its sources include MemoryModel"]
 
     def test_a_row_whose_sources_ask_more(self):
         found = self.problems(memory__AllocateShared='#include "codegen/analysis/MemoryModel.h"\n#include "codegen/analysis/ForwardWalk.h"\n')
-        self.assertEqual(found, ["`tessera-allocate-shared` has a + for MemoryModel, its sources include ForwardWalk, MemoryModel"])
+        assert found == ["`tessera-allocate-shared` has a + for MemoryModel, its sources include ForwardWalk, MemoryModel"]
 
     def test_a_source_of_no_row(self):
         found = self.problems(masks__Other='#include "codegen/analysis/PointerOrigins.h"\n')
-        self.assertEqual(found, ["codegen/gpu/masks/Other.cpp asks codegen/analysis and belongs to no row of the drawing"])
+        assert found == ["codegen/gpu/masks/Other.cpp asks codegen/analysis and belongs to no row of the drawing"]
 
     def test_a_row_left_out(self):
         page = "".join(line for line in self.page.splitlines(True) if not line.lstrip().startswith("SharedLiveness   "))
-        self.assertEqual(self.problems(page), ["`SharedLiveness` is a row of the table alone"])
+        assert self.problems(page) == ["`SharedLiveness` is a row of the table alone"]
 
     def test_another_order_of_passes(self):
         [found] = self.problems(passes=self.passes.replace("createGuardMasksPass", "createXPass").replace("createMemoryBarriersPass", "createGuardMasksPass")
                                 .replace("createXPass", "createMemoryBarriersPass"))
-        self.assertIn("the order of passes is pipeline-loops -> promote-operands -> guard-masks -> async-waits -> allocate-shared -> memory-barriers, ", found)
-
-
-unittest.main()
+        assert "the order of passes is pipeline-loops -> promote-operands -> guard-masks -> async-waits -> allocate-shared -> memory-barriers, " in found

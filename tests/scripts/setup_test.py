@@ -10,10 +10,11 @@ import re
 import shutil
 import subprocess
 import tempfile
-import unittest
 import zipfile
 
-SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
+from repository import ROOT
+
+SCRIPTS = ROOT / "scripts"
 
 
 def make_wheel(folder, version, body="x = 1\n"):
@@ -29,9 +30,9 @@ def make_wheel(folder, version, body="x = 1\n"):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-class Setup(unittest.TestCase):
+class TestSetup:
     @classmethod
-    def setUpClass(cls):
+    def setup_class(cls):
         cls.temporary = tempfile.TemporaryDirectory()
         cls.folder = pathlib.Path(cls.temporary.name)
         cls.wheels = cls.folder / "index"
@@ -43,10 +44,10 @@ class Setup(unittest.TestCase):
             shutil.copytree(SCRIPTS / "lib", cls.folder / clone / "scripts/lib")
 
     @classmethod
-    def tearDownClass(cls):
+    def teardown_class(cls):
         cls.temporary.cleanup()
 
-    def setup(self, clone, wheel, deps="deps"):
+    def install(self, clone, wheel, deps="deps"):
         lock = f"[debian]\n[train]\n{wheel}\n[full]\n[docs]\n"
         (self.folder / clone / "scripts/deps.lock").write_text(lock)
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
@@ -63,52 +64,48 @@ class Setup(unittest.TestCase):
         return sorted(re.search(r"wheel-(.*)\.dist", path.name)[1] for path in found)
 
     def check(self, done, version):
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(self.installed(), [version])
+        assert done.returncode == 0, done.stderr
+        assert self.installed() == [version]
 
     def test_two_clones_with_different_locks(self):
-        self.check(self.setup("a", self.pinned("1.0")), "1.0")
-        again = self.setup("a", self.pinned("1.0"))
+        self.check(self.install("a", self.pinned("1.0")), "1.0")
+        again = self.install("a", self.pinned("1.0"))
         self.check(again, "1.0")
-        self.assertEqual(again.stdout, "")  # nothing to do
-        self.check(self.setup("b", self.pinned("2.0")), "2.0")
-        self.check(self.setup("a", self.pinned("1.0")), "1.0")
+        assert again.stdout == ""  # nothing to do
+        self.check(self.install("b", self.pinned("2.0")), "2.0")
+        self.check(self.install("a", self.pinned("1.0")), "1.0")
         # An installation that was interrupted: pip writes INSTALLER at its end.
         next((self.folder / "deps/venv").glob("lib/python3*/site-packages/tiny_wheel-1.0.dist-info/INSTALLER")).unlink()
-        self.assertIn("wheels for training", self.setup("a", self.pinned("1.0")).stdout)
+        assert "wheels for training" in self.install("a", self.pinned("1.0")).stdout
 
     def test_other_files_than_the_lock_names(self):
-        wrong = self.setup("a", "Tiny.Wheel==2.0 --hash=sha256:" + "0" * 64)
-        self.assertNotEqual(wrong.returncode, 0)
-        self.assertIn("DO NOT MATCH THE HASHES", wrong.stderr)
-        without = self.setup("a", "Tiny.Wheel==2.0")
-        self.assertNotEqual(without.returncode, 0)
-        self.assertIn("require-hashes", without.stderr)
-        self.assertNotIn("2.0", self.installed())
+        wrong = self.install("a", "Tiny.Wheel==2.0 --hash=sha256:" + "0" * 64)
+        assert wrong.returncode != 0
+        assert "DO NOT MATCH THE HASHES" in wrong.stderr
+        without = self.install("a", "Tiny.Wheel==2.0")
+        assert without.returncode != 0
+        assert "require-hashes" in without.stderr
+        assert "2.0" not in self.installed()
 
     def test_a_folder_that_others_can_change(self):
         shared = self.folder / "shared"
         shared.mkdir()
         for folder, mode, remedy in ((shared, 0o777, f"chmod go-w {shared}"), (shared, 0o770, f"chmod go-w {shared}")):
             folder.chmod(mode)
-            done = self.setup("a", self.pinned("1.0"), "shared/deps")
-            self.assertEqual(done.returncode, 1, done.stderr)
-            self.assertIn(f"{folder} is writable by others", done.stderr)
-            self.assertIn(remedy, done.stderr)
-        self.assertFalse((shared / "deps").exists())
+            done = self.install("a", self.pinned("1.0"), "shared/deps")
+            assert done.returncode == 1, done.stderr
+            assert f"{folder} is writable by others" in done.stderr
+            assert remedy in done.stderr
+        assert not (shared / "deps").exists()
 
 
-class Lock(unittest.TestCase):
+class TestLock:
     def test_each_wheel_has_a_hash(self):
         section, wheels = "", 0
         for line in (SCRIPTS / "deps.lock").read_text().splitlines():
             if line.startswith("["):
                 section = line.strip("[]")
             elif line and not line.startswith("#") and section != "debian":
-                self.assertRegex(line, r"^[\w.-]+==[\w.]+ --hash=sha256:[0-9a-f]{64}$", section)
+                assert re.search(r"^[\w.-]+==[\w.]+ --hash=sha256:[0-9a-f]{64}$", line), section
                 wheels += 1
-        self.assertGreater(wheels, 50)
-
-
-if __name__ == "__main__":
-    unittest.main()
+        assert wheels > 50

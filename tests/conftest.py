@@ -1,0 +1,43 @@
+"""tests/conftest.py - what all Python tests share: where they find the build, and files that pytest does not collect.
+
+The variables below name the build. ctest sets them; a test that is run by hand gets those of build/release, or of the build
+folder that BUILD names. SPDX-License-Identifier: Apache-2.0
+"""
+import contextlib
+import importlib.util
+import os
+import pathlib
+import re
+import sys
+
+import pytest
+from repository import BUILD, ROOT
+
+# Programs with the name of a test that parameters on the command line select; ctest starts them.
+collect_ignore_glob = [f"{folder}/*" for folder in ("generator", "gpucheck", "errors", "pages/cases")]
+
+
+def _defaults():
+    """Name -> value of the variables that ctest sets."""
+    values = {"BUILD": BUILD, "PROGRAM": BUILD / "bin/tessera", "TESSERA_TRAIN": BUILD / "bin/tessera-train",
+              "LIBTESSERA_TORCH": BUILD / "lib/libtessera_torch.so", "SIM_ABI": BUILD / "lib/libtessera_sim_abi.so",
+              "TESSERA_CACHE_DIR": BUILD / "test-cache", "PYTHONPATH": ROOT / "python",
+              "VERSION": re.search(r"VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text().split("project(")[1])[1]}
+    torch = importlib.util.find_spec("torch")
+    if torch and (BUILD / "lib/libtessera_torch.so").exists():
+        values["TORCH"] = pathlib.Path(torch.origin).parent
+    return values
+
+
+for name, value in _defaults().items():
+    os.environ.setdefault(name, str(value))
+# Tests write nothing into the checkout.
+os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+sys.dont_write_bytecode = True
+
+
+@pytest.fixture
+def cleanups():
+    """A stack of calls that follow the test, the last one first: cleanups.callback(function, *arguments)."""
+    with contextlib.ExitStack() as stack:
+        yield stack

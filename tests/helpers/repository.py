@@ -1,0 +1,22 @@
+"""tests/helpers/repository.py - the folders of the checkout and of its build, and modules that are loaded from a file's path.
+
+tests/conftest.py sets the variables that name the build. SPDX-License-Identifier: Apache-2.0
+"""
+import importlib.machinery
+import importlib.util
+import os
+import pathlib
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("BUILD") or ROOT / "build/release").resolve()
+PROGRAM = os.environ.get("PROGRAM") or str(BUILD / "bin/tessera")
+
+
+def load(path):
+    """The module of a Python file, given by its path in the repository. The file needs no suffix; it is executed anew on each call."""
+    file = ROOT / path
+    name = file.stem.replace("-", "_")
+    loader = importlib.machinery.SourceFileLoader(name, str(file))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
