@@ -14,7 +14,7 @@ import re
 
 import numpy
 
-from selected import ROOT, SHAPES, harness, pow2, simulator, slices, torch
+from selected import ROOT, SHAPES, launcher, pow2, simulator, slices, torch
 
 L, STRIDE, LSEL, NSEL, WINDOW = 32, 16, 64, 16, 512
 INITIAL, LOCAL, CHUNK, SORTED, PROGRAMS, SPAN, PARTS = 1, 2, 512, 128, 216, 256, 8   # as the ops have them
@@ -45,8 +45,8 @@ def file_of(name):
 
 def configuration(name):
     """Tiles, warps and stages that a file has for a GPU."""
-    harness.kernel(file_of(name), name)
-    found = getattr(harness._base.loaded[file_of(name)], name)
+    launcher.kernel(file_of(name), name)
+    found = getattr(launcher._base.loaded[file_of(name)], name)
     if hasattr(found, "configs"):
         first = found.configs[0]
         return dict(first.kwargs), first.num_warps, first.num_stages
@@ -67,7 +67,7 @@ class Launch:
     def count(self, blocks=()):
         """Counters of these blocks, of all without; the simulator's checks are on."""
         file = file_of(self.name)
-        return simulator.launch_tessera(ROOT / "kernels" / file, self.name, harness.kernel(file, self.name), self.grid,
+        return simulator.launch_tessera(ROOT / "kernels" / file, self.name, launcher.kernel(file, self.name), self.grid,
                                         list(self.args.values()), self.constexprs, dict(num_warps=self.warps, num_stages=self.stages),
                                         blocks=sorted(blocks))["counters"]
 
@@ -147,7 +147,7 @@ class Layer:
         tensors, constexprs, grid = getattr(self, "_" + name.split("_")[0])(name)
         config, warps, stages = configuration(name)
         constexprs = {**config, **self.wide_tiles(name), **constexprs}
-        fn, args = harness.kernel(file_of(name), name), {}
+        fn, args = launcher.kernel(file_of(name), name), {}
         scalars = dict(scale=self.scale, nseq=self.B, T=self.T, nscore=0, ahead=0, inv_tau=1.0, nblk=self.nblk,
                        plane=-(-self.T * self.hq // 16) * 16, tiles=self.tiles(SORTED), blocks=-(-self.length // LSEL),
                        chunks=self.T * NSEL // CHUNK + self.nblk, parts=self.parts)

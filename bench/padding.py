@@ -31,7 +31,7 @@ import argparse
 import sys
 
 import layer
-from layer import LSEL, STRIDE, WINDOW, L, harness, torch
+from layer import LSEL, STRIDE, WINDOW, L, launcher, torch
 import selected
 
 BAR, MACS, MOST_STEPS = 1.15, 16 * 8 * 16, 600
@@ -138,7 +138,7 @@ def main():
     parser.add_argument("--only", help="kernels")
     parser.add_argument("--output")
     options = parser.parse_args()
-    harness.use(compiler="tessera")
+    launcher.use(compiler="tessera")
     idx, rows = layer.selection(options.tokens, "sink"), []
     for dim, vdim in HEADS:
         for group in GROUPS:

@@ -188,7 +188,7 @@ def main():
     options = parser.parse_args()
     if options.print:
         return print(table(json.loads(pathlib.Path(options.print).read_text())))
-    layer.harness.use(compiler="tessera")
+    layer.launcher.use(compiler="tessera")
     rows = []
     for run in options.only.split(",") if options.only else RUNS:
         for row in measure(run, options.program):

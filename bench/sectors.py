@@ -15,7 +15,7 @@ import argparse
 import sys
 
 import layer
-from layer import harness
+from layer import launcher
 import selected
 
 BAR = 1.1
@@ -50,7 +50,7 @@ def main():
     parser.add_argument("--only", help="kernels")
     parser.add_argument("--output")
     options = parser.parse_args()
-    harness.use(compiler="tessera")
+    launcher.use(compiler="tessera")
     rows = []
     for row in measure(options):
         rows.append(row)

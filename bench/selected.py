@@ -26,8 +26,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 NSA = ROOT / "kernels" / "nsa"
 sys.path[:0] = [str(ROOT / "tests" / "simulator"), str(ROOT / "tests" / "triton")]
 
-import harness  # noqa: E402
-from harness import kernel, pow2, torch  # noqa: E402
+import simulator_launcher as launcher  # noqa: E402
+from simulator_launcher import kernel, pow2, torch  # noqa: E402
 import simulator  # noqa: E402
 from cases import slices, strides  # noqa: E402
 
@@ -152,7 +152,7 @@ def main():
     parser.add_argument("--search", help="a commit that has select_tile_fwd.py")
     parser.add_argument("--output")
     options = parser.parse_args()
-    harness.use(compiler="tessera")
+    launcher.use(compiler="tessera")
     with tempfile.TemporaryDirectory() as folder:
         if options.search:
             files = subprocess.run(["git", "-C", str(ROOT), "archive", options.search, "kernels/nsa"], capture_output=True, check=True)

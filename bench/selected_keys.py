@@ -189,7 +189,7 @@ def main():
     parser.add_argument("--old", help="a commit whose kernels have one program for each block")
     parser.add_argument("--output")
     options = parser.parse_args()
-    selected.harness.use(compiler="tessera")
+    selected.launcher.use(compiler="tessera")
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         if options.old:

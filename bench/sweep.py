@@ -13,7 +13,7 @@ import argparse
 import math
 
 import selected
-from selected import INITIAL, LOCAL, LSEL, NSA, NSEL, SHAPES, harness, kernel, pow2, simulator, slices, strides, torch
+from selected import INITIAL, LOCAL, LSEL, NSA, NSEL, SHAPES, launcher, kernel, pow2, simulator, slices, strides, torch
 
 L, STRIDE, BM, BN, BJ, BC = 32, 16, 64, 64, 16, 32
 
@@ -74,7 +74,7 @@ def main():
     parser.add_argument("--windows", type=int, default=5)
     parser.add_argument("--output")
     options = parser.parse_args()
-    harness.use(compiler="tessera")
+    launcher.use(compiler="tessera")
     rows = []
     for row in measure(options):
         rows.append(row)

@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-// docs/numerics.md, "Single elements", says why. tests/compare/outliers.py has
+// docs/numerics.md, "Single elements", says why. tests/helpers/outliers.py has
 // the same rule for Python.
 inline constexpr double outlierFactor = 6;
 

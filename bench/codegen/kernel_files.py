@@ -7,16 +7,16 @@ import re
 import runpy
 import sys
 
-import harness
-from harness import ROOT, cdiv, fresh, torch
+import simulator_launcher as launcher
+from simulator_launcher import ROOT, cdiv, fresh, torch
 
 TRITON = ROOT / "tests" / "triton"
 
 
 def default_options(path, name):
     """num_warps and num_stages of the decorator's first Config."""
-    harness.kernel(path, name)
-    found = getattr(harness._base.loaded[path], name)
+    launcher.kernel(path, name)
+    found = getattr(launcher._base.loaded[path], name)
     while type(found).__name__ in ("Autotuner", "Heuristics"):
         if type(found).__name__ == "Autotuner":
             return dict(num_warps=found.configs[0].num_warps, num_stages=found.configs[0].num_stages)
@@ -40,10 +40,10 @@ def run_programs(visit, quick, only):
     def launch(path, name, grid, *args, **constexprs):
         visit("kernels", path, name, grid, args, constexprs, None)
 
-    harness.launch = launch
-    harness.use("tf32")
-    harness.check = lambda *a, **k: None
-    harness.finish = lambda: None
+    launcher.launch = launch
+    launcher.use("tf32")
+    launcher.check = lambda *a, **k: None
+    launcher.finish = lambda: None
     import cases
     import kernels_shapes
     cases.chosen = lambda: kernels_shapes.instances(quick)
@@ -82,7 +82,7 @@ def run_tutorials(visit, quick):
                ROWS=4, LEAKY=int(dtype == torch.float16), warps=warps, stages=stages)
     for cols, warps in SOFTMAXES[:1] if quick else SOFTMAXES:
         x, y = rand(9, cols), fresh(9, cols)
-        launch("tutorials/softmax.py", "softmax", (4,), x, y, 9, cols, cols, cols, BLOCK=harness.pow2(cols), warps=warps)
+        launch("tutorials/softmax.py", "softmax", (4,), x, y, 9, cols, cols, cols, BLOCK=launcher.pow2(cols), warps=warps)
     for cols, forward, backward, warps in LAYER_NORMS[:1] if quick else LAYER_NORMS:
         rows = 9
         x, w, b, dy = rand(rows, cols) + 1, rand(cols), rand(cols), rand(rows, cols)

@@ -66,12 +66,12 @@ sys.argv = [sys.argv[0]]
 
 os.environ["TESSERA_CACHE_DIR"] = tempfile.mkdtemp(prefix="tessera-codegen-")  # nothing is found there
 import bars  # noqa: E402
-import harness  # noqa: E402
+import simulator_launcher as launcher  # noqa: E402
 import kernel_files  # noqa: E402
 import measure  # noqa: E402
 import rows as earlier_rows  # noqa: E402
 import simulator  # noqa: E402
-from harness import torch  # noqa: E402
+from simulator_launcher import torch  # noqa: E402
 
 
 class Progress:
@@ -157,7 +157,7 @@ def go_on(fn, grid, args, constexprs, config):
 def visit_kernel(source, path, name, grid, args, constexprs, config):
     """A launch of kernels/."""
     if all(grid):
-        fn, config = harness.kernel(path, name), config or kernel_files.default_options(path, name)
+        fn, config = launcher.kernel(path, name), config or kernel_files.default_options(path, name)
         add(source, f"kernels/{path}:{name}", ROOT / "kernels" / path, fn, tuple(grid), args, constexprs, config)
         go_on(fn, tuple(grid), args, constexprs, config)
 
@@ -228,7 +228,7 @@ def run():
     """All launches; what is left out, and why."""
     if "kernels" in options.sources:
         kernel_files.run_programs(visit_kernel, options.quick, options.only)
-    harness.use("tf32")
+    launcher.use("tf32")
     if "tutorials" in options.sources:
         kernel_files.run_tutorials(visit_kernel, options.quick)
     published = [name for name in ("fla", "liger") if name in options.sources]

@@ -73,7 +73,7 @@ def ours_of(length, how, context):
 
 def exact(q, packed, logits, cu):
     """Largest error against the fp64 program of the tests, on the first 1024 tokens."""
-    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/python"))
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/helpers"))
     import nsa_reference as reference
     tokens = min(1024, len(q))
     short = [x[:tokens].contiguous() for x in (q, *packed, logits)]

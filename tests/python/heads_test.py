@@ -2,14 +2,11 @@
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import os
-import unittest
-
-import torch
 
 import nsa_reference as ref
+import torch
 
-if "LIBTESSERA_TORCH" in os.environ:
-    torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
+torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
 ops = torch.ops.tessera
 
 # Key and value head sizes, types, query heads of a key head. fp32 above 128 takes most shared memory.
@@ -20,10 +17,10 @@ LIMITS = {torch.float32: 2e-3, torch.bfloat16: 5e-3, torch.float16: 1e-3}
 LENGTH, STRIDE, BLOCK, SELECTED, WINDOW = 16, 8, 16, 2, 9
 
 
-class Heads(unittest.TestCase):
+class TestHeads:
     """Outputs and gradients against fp64 (relative RMS error, docs/numerics.md): fp32 with tf32 products, as users have them."""
 
-    def setUp(self):
+    def setup_method(self):
         self.packing = ref.Packing([60, 41])
 
     def check(self, name, run, want, leaves):
@@ -35,7 +32,7 @@ class Heads(unittest.TestCase):
         limit = LIMITS[leaves[0].dtype]
         for what, a, b in zip(("output", "dq", "dk", "dv"), (got, *gradients), (right, *wanted)):
             error = (a.detach().double() - b.detach()).norm() / b.detach().norm()
-            self.assertLess(float(error), limit, f"{name}: {what}")
+            assert float(error) < limit, f"{name}: {what}"
 
     def leaves(self, key, value, dtype, group, keys=None):
         generator = torch.Generator().manual_seed(3)
@@ -60,16 +57,12 @@ class Heads(unittest.TestCase):
                    lambda q, k, v: ref.attention(q, k, v, ref.compressed_mask(p, LENGTH, STRIDE), scale)[0],
                    self.leaves(key, value, dtype, group, int(cmp[-1])))
 
-    def test_every_head_size(self):
+    def test_every_head_size(self, subtests):
         for heads in HEADS:
-            with self.subTest(heads=heads):
+            with subtests.test(heads=heads):
                 self.run_all(*heads)
 
-    def test_more_heads_of_a_key_than_rows_of_a_tile(self):
+    def test_more_heads_of_a_key_than_rows_of_a_tile(self, subtests):
         for heads in LARGE_GROUP:
-            with self.subTest(heads=heads):
+            with subtests.test(heads=heads):
                 self.run_all(*heads)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

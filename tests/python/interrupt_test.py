@@ -6,9 +6,9 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import time
-import unittest
+
+import pytest
 
 # Counts in memory, which others see, up to `n`: 2^62 is never reached.
 KERNELS = '''import triton
@@ -76,12 +76,11 @@ def alive(pid):
         return False
 
 
-class InterruptTest(unittest.TestCase):
+class TestInterrupt:
 
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+    @pytest.fixture(autouse=True)
+    def prepare(self, tmp_path, cleanups):
+        self.folder, self.cleanups = str(tmp_path), cleanups
         self.file = self.write("count.py", KERNELS.replace("LAST", str(FOREVER)))
 
     def write(self, name, text):
@@ -93,16 +92,16 @@ class InterruptTest(unittest.TestCase):
     def start(self, command):
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    text=True, start_new_session=True)
-        self.addCleanup(process.communicate)
-        self.addCleanup(process.kill)
+        self.cleanups.callback(process.communicate)
+        self.cleanups.callback(process.kill)
         return process
 
     def wait_until(self, process, condition, what):
         deadline = time.monotonic() + 240
         while not condition():
             if process.poll() is not None:
-                self.fail(f"{what}: ended with {process.returncode}: {process.communicate()}")
-            self.assertLess(time.monotonic(), deadline, what)
+                pytest.fail(f"{what}: ended with {process.returncode}: {process.communicate()}")
+            assert time.monotonic() < deadline, what
             time.sleep(0.02)
 
     def python(self, threads, grid):
@@ -125,14 +124,14 @@ class InterruptTest(unittest.TestCase):
             start = time.monotonic()
             process.send_signal(signal.SIGINT)
             said = process.stdout.readline()
-            self.assertEqual(said, "interrupted\n", said or process.stderr.read())
-            self.assertLess(time.monotonic() - start, 30)
-            self.assertEqual(process.stdout.readline(), "then 5\n")
+            assert said == "interrupted\n", said or process.stderr.read()
+            assert time.monotonic() - start < 30
+            assert process.stdout.readline() == "then 5\n"
             with open(memory, "r+b") as file:
                 file.write(bytes(8))
             process.stdin.write("\n")
             process.stdin.flush()
-        self.assertEqual(process.wait(120), 0, process.stderr.read())
+        assert process.wait(120) == 0, process.stderr.read()
 
     def test_python_on_one_thread(self):
         self.python(threads=1, grid=1)
@@ -150,8 +149,8 @@ class InterruptTest(unittest.TestCase):
         """Ctrl-C in a terminal is for all of the group."""
         os.killpg(process.pid, signal.SIGINT)
         start = time.monotonic()
-        self.assertEqual(process.wait(60), -signal.SIGINT)
-        self.assertLess(time.monotonic() - start, 30)
+        assert process.wait(60) == -signal.SIGINT
+        assert time.monotonic() - start < 30
 
     def test_run(self):
         finite = [os.environ["PROGRAM"], "run", self.file, "--arg"]
@@ -169,12 +168,8 @@ class InterruptTest(unittest.TestCase):
         with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
             children = [int(child) for child in file.read().split()]
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(60), -signal.SIGINT)
+        assert process.wait(60) == -signal.SIGINT
         deadline = time.monotonic() + 30
         while any(alive(child) for child in children):
-            self.assertLess(time.monotonic(), deadline, "the child goes on")
+            assert time.monotonic() < deadline, "the child goes on"
             time.sleep(0.02)
-
-
-if __name__ == "__main__":
-    unittest.main()

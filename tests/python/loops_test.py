@@ -3,15 +3,10 @@
 SPDX-License-Identifier: Apache-2.0
 """
 import itertools
-import pathlib
-import sys
-import unittest
 
+import tessera
+import tessera.language as tl
 import torch
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
-import tessera  # noqa: E402
-import tessera.language as tl  # noqa: E402
 
 
 @tessera.jit(do_not_specialize=["a", "b", "step"])
@@ -33,20 +28,17 @@ def strided(OUT, n):
     tl.store(OUT + tl.program_id(0), total)
 
 
-class Loops(unittest.TestCase):
-    def test_steps(self):
-        top = 2**31 - 1
-        for a, b, step in [*itertools.product((0, -5, 10), (0, 10, -3), (1, 3, 100, 0, -1, -7)), (top - 5, top, 2), (top - 5, top, top),
-                           (-top, top, top), (top, top - 9, -2), (-top, -top + 3, -top)]:
-            out = torch.full((2,), -9, dtype=torch.int32)
-            rounds[(1,)](out, a, b, step, num_warps=1)
-            all_ = range(a, b, step) if step > 0 else []
-            self.assertEqual(out.tolist(), [len(all_), all_[-1] if all_ else -7], (a, b, step))
-
-    def test_by_the_number_of_programs(self):
-        out = torch.full((3,), -9, dtype=torch.int32)
-        strided[(3,)](out, 11)
-        self.assertEqual(out.tolist(), [sum(range(pid, 11, 3)) for pid in range(3)])
+def test_steps():
+    top = 2**31 - 1
+    for a, b, step in [*itertools.product((0, -5, 10), (0, 10, -3), (1, 3, 100, 0, -1, -7)), (top - 5, top, 2), (top - 5, top, top),
+                       (-top, top, top), (top, top - 9, -2), (-top, -top + 3, -top)]:
+        out = torch.full((2,), -9, dtype=torch.int32)
+        rounds[(1,)](out, a, b, step, num_warps=1)
+        all_ = range(a, b, step) if step > 0 else []
+        assert out.tolist() == [len(all_), all_[-1] if all_ else -7], (a, b, step)
 
 
-unittest.main()
+def test_by_the_number_of_programs():
+    out = torch.full((3,), -9, dtype=torch.int32)
+    strided[(3,)](out, 11)
+    assert out.tolist() == [sum(range(pid, 11, 3)) for pid in range(3)]

@@ -4,11 +4,11 @@
 """Launches are listed and not run, with the kernels that a GPU has: tensors are allocated and never touched."""
 import os
 import pathlib
-import unittest
 
 import torch
 from torch.profiler import ProfilerActivity, profile
 
+os.environ.setdefault("TESSERA_KERNELS_OF", "gpu")
 torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
 ops = torch.ops.tessera
 
@@ -65,22 +65,22 @@ def expected(tokens):
     return forward, backward
 
 
-class Memory(unittest.TestCase):
+class TestMemory:
 
     def test_peak(self):
         for name, changes, most in zip(("forward", "backward"), run(65536), expected(65536)):
             print(f"{name} of 65,536 tokens: {peak(changes) / 2**20:.0f} MiB, {most / 2**20:.0f} by the shapes")
-            self.assertLess(peak(changes), 1.01 * most, name)
-            self.assertGreater(peak(changes), 0.98 * most, name)
+            assert peak(changes) < 1.01 * most, name
+            assert peak(changes) > 0.98 * most, name
 
     def test_growth(self):
         """With twice the tokens an allocation has twice the bytes. The counts of the inverse index, of which there are two, have four times."""
         for name, short, long in zip(("forward", "backward"), run(32768), run(65536)):
             short, long = ([x for x in changes if x > 0] for changes in (short, long))
-            self.assertEqual(len(short), len(long), name)
+            assert len(short) == len(long), name
             square = [b for a, b in zip(short, long) if b > 2.1 * a]
             counts = 4 * KEY_HEADS * (65536 // SORTED + 1) * (65536 // SELECTION + 1)
-            self.assertEqual([abs(x - counts) < 64 for x in square], [True] * (2 if name == "backward" else 0), (name, square))
+            assert [abs(x - counts) < 64 for x in square] == [True] * (2 if name == "backward" else 0), (name, square)
 
 
 def flags(address):
@@ -96,7 +96,7 @@ def flags(address):
     raise AssertionError("no mapping holds %#x" % address)
 
 
-class HugePages(unittest.TestCase):
+class TestHugePages:
     """A system without them (no transparent_hugepage folder) ignores the advice."""
 
     def asked(self, mebibytes):
@@ -110,10 +110,7 @@ class HugePages(unittest.TestCase):
         return "hg" in flags(y.data_ptr() + y.nbytes // 2)
 
     def test_large_results_ask_for_them(self):
-        self.assertEqual(self.asked(32), pathlib.Path("/sys/kernel/mm/transparent_hugepage").is_dir())
+        assert self.asked(32) == pathlib.Path("/sys/kernel/mm/transparent_hugepage").is_dir()
 
     def test_small_ones_do_not(self):
-        self.assertFalse(self.asked(1))
-
-
-unittest.main()
+        assert not self.asked(1)

@@ -1,12 +1,12 @@
 # tests/python/pointer_tiles_test.py - accesses through tiles of row pointers (pointer_tiles.py), against numpy.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""usage: pointer_tiles_test.py. LIBTESSERA_TORCH names the library of the ops, TESSERA_DEVICE the device."""
+"""LIBTESSERA_TORCH names the library of the ops, TESSERA_DEVICE the device."""
 import os
 import pathlib
-import unittest
 
 import numpy as np
+import pytest
 import torch
 
 torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
@@ -121,123 +121,129 @@ def numbers(tensor):
     return (tensor.to(torch.float64) if tensor.dtype.is_floating_point else tensor.to(torch.int64)).numpy()
 
 
-class PointerTiles(unittest.TestCase):
-
-    def same(self, got, want, what):
-        got, want = numbers(got), np.asarray(want)
-        if not np.array_equal(got, want):
-            wrong = np.argwhere(got != want)
-            at = tuple(wrong[0])
-            self.fail(f"{what}: {len(wrong)} of {want.size} differ; {at} is {got[at]}, not {want[at]}")
-
-    def load(self, way, shape, dtype):
-        case = Case(way, shape, dtype)
-        m, n = shape
-        columns = case.rng.permutation(n)
-        o, p = torch.zeros((8, m, n), dtype=dtype), torch.zeros((2, m), dtype=dtype)
-        case.launch("loads", [torch.tensor(columns, dtype=torch.int32), o, p])
-        x, r, c = case.pointed_to(), np.arange(m)[:, None], np.arange(n)[None, :]
-        name = f"{way} {shape} {dtype}"
-        for i, want in enumerate([x, np.where(c < TIMES, x, 1), np.where(r < TIMES, x, 1),
-                                  np.where((r + c) % 2 == 0, x, 0), x[:, columns], x, x[:, ::-1], x]):
-            self.same(o[i], want, f"{name} load {i}")
-        self.same(p[0], x[:, 0], name + " first elements")
-        self.same(p[1], np.where(r[:, 0] % 2 == 0, x[:, -1], 1), name + " last elements")
-
-    def test_loads(self):
-        for way in WAYS:
-            self.load(way, (8, 32), torch.float32)
-
-    def test_loads_of_every_type(self):
-        for way in FEW:
-            for dtype in ALL:
-                self.load(way, (8, 16), dtype)
-
-    def test_loads_of_narrow_tiles(self):
-        for way in WAYS:
-            self.load(way, (16, 1), torch.float32)
-        for way in FEW:
-            for shape in [(1, 32), (1, 1), (2, 4), (4, 8)]:
-                if shape[0] > 1 or way not in PAIRED:
-                    self.load(way, shape, torch.float32)
-
-    def test_reductions_and_dots(self):
-        for way in FEW:
-            for dtype in [torch.float32, torch.float16, torch.bfloat16]:
-                case = Case(way, (16, 32), dtype)
-                w = case.values((32, 16))
-                o, d = torch.zeros(64), torch.zeros((2, 16, 16))
-                case.launch("sums", [w, o, d])
-                x, name = case.pointed_to(), f"{way} {dtype}"
-                self.same(o, np.concatenate([x.sum(1), x.max(1), x.sum(0)]), name + " sums")
-                product = x @ numbers(w)
-                self.same(d[0], product, name + " left operand")
-                self.same(d[1], product.T, name + " right operand")
-
-    def store(self, way, shape, dtype, hold):
-        case = Case(way, shape, dtype)
-        m, n = shape
-        x = case.values(shape)
-        case.launch("stores", [x], HOLD=hold)
-        r, c = np.arange(m)[:, None], np.arange(n)[None, :]
-        on = {"all": True, "columns": c < TIMES, "rows": r < TIMES, "some": (r + c) % 2 == 0, "transposed": True,
-              "first": c == 0, "branch": True}[hold]
-        want = numbers(case.before).copy()
-        want[case.rows] = np.where(on, numbers(x), want[case.rows])
-        self.same(case.memory, want, f"{way} {shape} {dtype} store {hold}")
-
-    def test_stores(self):
-        for way in WAYS:
-            if way not in REPEATED and len(set(WAYS[way](r, 8, TIMES) for r in range(8))) == 8:
-                for hold in ["all", "some"]:
-                    self.store(way, (8, 32), torch.float32, hold)
-
-    def test_stores_with_every_mask(self):
-        for way in ["where", "while", "address", "bytes_where"]:
-            for hold in ["all", "columns", "rows", "some", "transposed", "first", "branch"]:
-                for shape in [(8, 16), (8, 1), (1, 16), (1, 1)]:
-                    self.store(way, shape, torch.float32, hold)
-
-    def test_stores_of_every_type(self):
-        for way in ["where", "while", "address"]:
-            for dtype in ALL:
-                self.store(way, (8, 16), dtype, "all")
-
-    def test_atomics(self):
-        for way in [w for w in FEW if w != "for_by_rows"] + ["for_swaps", "helper_branch"]:
-            for dtype, names in [(torch.int32, ["add", "add_mask", "max", "xchg", "cas", "unused"]),
-                                 (torch.float32, ["add", "max", "unused"]), (torch.float16, ["add"]),
-                                 (torch.int64, ["add", "cas"])]:
-                for name in names:
-                    self.atomic(way, dtype, name)
-
-    def atomic(self, way, dtype, name):
-        case = Case(way, (8, 16), dtype)
-        self.assertEqual(len(set(case.rows)), 8)
-        x, o = case.values((8, 16)), torch.zeros((8, 16), dtype=dtype)
-        case.launch("atomics", [x, o], OP=name)
-        old, new = case.pointed_to(), numbers(x)
-        on = np.arange(16)[None, :] < TIMES if name == "add_mask" else True
-        result = {"max": np.maximum(old, new), "xchg": new, "cas": new}.get(name, old + new)
-        want = numbers(case.before).copy()
-        want[case.rows] = np.where(on, result, old)
-        self.same(case.memory, want, f"{way} {dtype} {name}")
-        if name == "unused":
-            self.same(o, new, f"{way} {dtype} {name}")
-        elif name == "add_mask":
-            self.same(o[:, :TIMES], old[:, :TIMES], f"{way} {dtype} {name} before")
-        else:
-            self.same(o, old, f"{way} {dtype} {name} before")
-
-    def test_null_pointers(self):
-        for kernel in ["reads_null", "writes_null"]:
-            for n in [1, 16]:
-                o = torch.zeros(n)
-                torch.ops.tessera.launch(FILE, kernel, [o], [0], [1], f"N={n}")
-                self.same(o, np.full(n, 3), kernel)
-                with self.assertRaisesRegex(RuntimeError, kernel):
-                    torch.ops.tessera.launch(FILE, kernel, [o], [n], [1], f"N={n}")
+def same(got, want, what):
+    got, want = numbers(got), np.asarray(want)
+    if not np.array_equal(got, want):
+        wrong = np.argwhere(got != want)
+        at = tuple(wrong[0])
+        pytest.fail(f"{what}: {len(wrong)} of {want.size} differ; {at} is {got[at]}, not {want[at]}")
 
 
-if __name__ == "__main__":
-    unittest.main()
+def load(way, shape, dtype):
+    case = Case(way, shape, dtype)
+    m, n = shape
+    columns = case.rng.permutation(n)
+    o, p = torch.zeros((8, m, n), dtype=dtype), torch.zeros((2, m), dtype=dtype)
+    case.launch("loads", [torch.tensor(columns, dtype=torch.int32), o, p])
+    x, r, c = case.pointed_to(), np.arange(m)[:, None], np.arange(n)[None, :]
+    name = f"{way} {shape} {dtype}"
+    for i, want in enumerate([x, np.where(c < TIMES, x, 1), np.where(r < TIMES, x, 1),
+                              np.where((r + c) % 2 == 0, x, 0), x[:, columns], x, x[:, ::-1], x]):
+        same(o[i], want, f"{name} load {i}")
+    same(p[0], x[:, 0], name + " first elements")
+    same(p[1], np.where(r[:, 0] % 2 == 0, x[:, -1], 1), name + " last elements")
+
+
+def test_loads():
+    for way in WAYS:
+        load(way, (8, 32), torch.float32)
+
+
+def test_loads_of_every_type():
+    for way in FEW:
+        for dtype in ALL:
+            load(way, (8, 16), dtype)
+
+
+def test_loads_of_narrow_tiles():
+    for way in WAYS:
+        load(way, (16, 1), torch.float32)
+    for way in FEW:
+        for shape in [(1, 32), (1, 1), (2, 4), (4, 8)]:
+            if shape[0] > 1 or way not in PAIRED:
+                load(way, shape, torch.float32)
+
+
+def test_reductions_and_dots():
+    for way in FEW:
+        for dtype in [torch.float32, torch.float16, torch.bfloat16]:
+            case = Case(way, (16, 32), dtype)
+            w = case.values((32, 16))
+            o, d = torch.zeros(64), torch.zeros((2, 16, 16))
+            case.launch("sums", [w, o, d])
+            x, name = case.pointed_to(), f"{way} {dtype}"
+            same(o, np.concatenate([x.sum(1), x.max(1), x.sum(0)]), name + " sums")
+            product = x @ numbers(w)
+            same(d[0], product, name + " left operand")
+            same(d[1], product.T, name + " right operand")
+
+
+def store(way, shape, dtype, hold):
+    case = Case(way, shape, dtype)
+    m, n = shape
+    x = case.values(shape)
+    case.launch("stores", [x], HOLD=hold)
+    r, c = np.arange(m)[:, None], np.arange(n)[None, :]
+    on = {"all": True, "columns": c < TIMES, "rows": r < TIMES, "some": (r + c) % 2 == 0, "transposed": True,
+          "first": c == 0, "branch": True}[hold]
+    want = numbers(case.before).copy()
+    want[case.rows] = np.where(on, numbers(x), want[case.rows])
+    same(case.memory, want, f"{way} {shape} {dtype} store {hold}")
+
+
+def test_stores():
+    for way in WAYS:
+        if way not in REPEATED and len(set(WAYS[way](r, 8, TIMES) for r in range(8))) == 8:
+            for hold in ["all", "some"]:
+                store(way, (8, 32), torch.float32, hold)
+
+
+def test_stores_with_every_mask():
+    for way in ["where", "while", "address", "bytes_where"]:
+        for hold in ["all", "columns", "rows", "some", "transposed", "first", "branch"]:
+            for shape in [(8, 16), (8, 1), (1, 16), (1, 1)]:
+                store(way, shape, torch.float32, hold)
+
+
+def test_stores_of_every_type():
+    for way in ["where", "while", "address"]:
+        for dtype in ALL:
+            store(way, (8, 16), dtype, "all")
+
+
+def test_atomics():
+    for way in [w for w in FEW if w != "for_by_rows"] + ["for_swaps", "helper_branch"]:
+        for dtype, names in [(torch.int32, ["add", "add_mask", "max", "xchg", "cas", "unused"]),
+                             (torch.float32, ["add", "max", "unused"]), (torch.float16, ["add"]),
+                             (torch.int64, ["add", "cas"])]:
+            for name in names:
+                atomic(way, dtype, name)
+
+
+def atomic(way, dtype, name):
+    case = Case(way, (8, 16), dtype)
+    assert len(set(case.rows)) == 8
+    x, o = case.values((8, 16)), torch.zeros((8, 16), dtype=dtype)
+    case.launch("atomics", [x, o], OP=name)
+    old, new = case.pointed_to(), numbers(x)
+    on = np.arange(16)[None, :] < TIMES if name == "add_mask" else True
+    result = {"max": np.maximum(old, new), "xchg": new, "cas": new}.get(name, old + new)
+    want = numbers(case.before).copy()
+    want[case.rows] = np.where(on, result, old)
+    same(case.memory, want, f"{way} {dtype} {name}")
+    if name == "unused":
+        same(o, new, f"{way} {dtype} {name}")
+    elif name == "add_mask":
+        same(o[:, :TIMES], old[:, :TIMES], f"{way} {dtype} {name} before")
+    else:
+        same(o, old, f"{way} {dtype} {name} before")
+
+
+def test_null_pointers():
+    for kernel in ["reads_null", "writes_null"]:
+        for n in [1, 16]:
+            o = torch.zeros(n)
+            torch.ops.tessera.launch(FILE, kernel, [o], [0], [1], f"N={n}")
+            same(o, np.full(n, 3), kernel)
+            with pytest.raises(RuntimeError, match=kernel):
+                torch.ops.tessera.launch(FILE, kernel, [o], [n], [1], f"N={n}")

@@ -10,54 +10,17 @@ import struct
 import subprocess
 import sys
 import tempfile
-import unittest
 
 os.environ["TRITON_INTERPRET"] = "1"
+import record_from_triton
 import torch
+from outliers import outlier_text
+from repository import ROOT
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.append(str(HERE.parent / "compare"))
-from outliers import outlier_text  # noqa: E402
+LAUNCHES = str(ROOT / "tests/helpers/recorded_launches.py")
 
 DTYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "I32": torch.int32, "I64": torch.int64}
 LIMITS = {torch.float32: 1e-5, torch.float16: 5e-3, torch.bfloat16: 1.6e-2}
-
-
-def launches():
-    """The program that is recorded: strided, bf16 and empty arguments among them."""
-    torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
-    ops = torch.ops.tessera
-    torch.manual_seed(0)
-    x = torch.randn(20, 64)[:, :48].requires_grad_()
-    ops.rms_norm(x, torch.randn(48).requires_grad_(), 1e-5).square().sum().backward()
-    cu = torch.tensor([0, 21, 21, 40], dtype=torch.int32)
-    q, k, v = torch.randn(40, 4, 16), torch.randn(2, 40, 16).transpose(0, 1), torch.randn(40, 2, 16)
-    for y in (q, k, v):
-        y.requires_grad_()
-    o, _ = ops.nsa_window_attention(q, k, v, cu, 21, 7)
-    o.square().sum().backward()
-    ops.dense_attention(*(y.detach().bfloat16() for y in (q, k, v)), cu, 21)
-    cos, sin = ops.rope_table(21, 16)
-    ops.rope(q.detach(), cos, sin, cu, 21)
-    cu_cmp = ops.compressed_offsets(cu, 8, 4)
-    total = int(cu_cmp[-1])
-    kc = ops.nsa_compress(k.detach(), torch.rand(8, 16), cu, cu_cmp, 21, total, 8, 4)
-    assert kc.shape[0] == total
-
-
-def packed(lengths):
-    """A whole attention and its backward over sequences of these lengths."""
-    torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
-    ops = torch.ops.tessera
-    cu = torch.tensor([0, *lengths], dtype=torch.int32).cumsum(0, dtype=torch.int32)
-    cu_cmp = ops.compressed_offsets(cu, 8, 4)
-    tokens = int(cu[-1])
-    inputs = [torch.randn(tokens, heads, 16, requires_grad=True) for heads in (4, 2, 2, 2, 2, 2, 2)]
-    longest, total = max(lengths), int(cu_cmp[-1])
-    ops.nsa_attention(*inputs, torch.randn(tokens, 2, 3), cu, cu_cmp, longest, total, 8, 4, 8, 4, 7)[0].sum().backward()
-    ops.dense_attention(*inputs[:3], cu, longest)[0].sum().backward()
-    ops.nsa_ranges(torch.zeros(2, tokens, 4, dtype=torch.int32), cu, longest, 8)
-
 
 OWN = '''# A file of a user: what is above the kernel does not shift its lines.
 import math
@@ -93,12 +56,6 @@ if __name__ == "__main__":
 '''
 
 
-def own_file(path):
-    torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
-    x, out = torch.randn(100), torch.zeros(100)
-    torch.ops.tessera.launch(path, "own", [x, out], [100], [2], "BLOCK=64, BY=0.5")
-
-
 def read(path):
     data = path.read_bytes()
     size = struct.unpack("<Q", data[:8])[0]
@@ -121,17 +78,17 @@ def module(path):
     return result
 
 
-class RecordTest(unittest.TestCase):
+class TestRecord:
 
     @classmethod
-    def setUpClass(cls):
+    def setup_class(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.out = pathlib.Path(cls.folder.name) / "cases"
-        cls.recorded = cls.run_tessera("record", "--out", str(cls.out), "--limit", "2", sys.executable, __file__,
-                                       "--launches")
+        cls.recorded = cls.run_tessera("record", "--out", str(cls.out), "--limit", "2", sys.executable, LAUNCHES,
+                                       "all")
 
     @classmethod
-    def tearDownClass(cls):
+    def teardown_class(cls):
         cls.folder.cleanup()
 
     @staticmethod
@@ -139,35 +96,34 @@ class RecordTest(unittest.TestCase):
         return subprocess.run([os.environ["PROGRAM"], *arguments], capture_output=True, text=True)
 
     def test_lists_what_it_recorded(self):
-        self.assertEqual(self.recorded.returncode, 0, self.recorded.stderr)
+        assert self.recorded.returncode == 0, self.recorded.stderr
         names = sorted(path.name for path in self.out.iterdir())
-        self.assertGreaterEqual(len(names), 7, names)
+        assert len(names) >= 7, names
         for name in ("rmsnorm_fwd", "rmsnorm_bwd", "window_fwd", "dense_fwd"):
-            self.assertIn(name, names)
-            self.assertIn(name, self.recorded.stdout)
+            assert name in names
+            assert name in self.recorded.stdout
 
     def test_replays(self):
         for options in ((), ("--serial",)):
             result = self.run_tessera("replay", str(self.out), *options)
-            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+            assert result.returncode == 0, result.stdout + result.stderr
 
     # What a launch needs to know of a batch is its tokens and how many sequences they are: lengths may stay on the device.
     def test_grids_follow_from_tokens_and_sequences(self):
         grids = []
         for lengths in (("28", "12"), ("12", "28"), ("20", "20")):  # as many compressed tokens, too
             out = pathlib.Path(self.folder.name) / "_".join(lengths)
-            result = self.run_tessera("record", "--out", str(out), "--", sys.executable, __file__, "--packed", *lengths)
-            self.assertEqual(result.returncode, 0, result.stderr)
+            result = self.run_tessera("record", "--out", str(out), "--", sys.executable, LAUNCHES, "packed", *lengths)
+            assert result.returncode == 0, result.stderr
             cases = [json.loads(path.read_text()) for path in sorted(out.glob("*/case.json"))]
             grids.append([(case["kernel"], case["grid"]) for case in cases])
-        self.assertGreaterEqual(len(grids[0]), 19, grids[0])
-        self.assertEqual(grids[0], grids[1])
-        self.assertEqual(grids[0], grids[2])
+        assert len(grids[0]) >= 19, grids[0]
+        assert grids[0] == grids[1]
+        assert grids[0] == grids[2]
 
     # The text that was written is a module for Triton, and computes the same there.
     def test_runs_under_triton(self):
-        record = module(HERE.parent / "replay" / "record_from_triton.py")
-        record.mend_interpreter()
+        record_from_triton.mend_interpreter()
         for folder in sorted(self.out.iterdir()):
             case = json.loads((folder / "case.json").read_text())
             tensors = {name: tensor.clone() for name, tensor in read(folder / "before.safetensors").items()}
@@ -181,37 +137,37 @@ class RecordTest(unittest.TestCase):
             for name, want in read(folder / "after.safetensors").items():
                 got, want = view(tensors[name], entries[name]), view(want, entries[name])
                 if not want.dtype.is_floating_point:
-                    self.assertTrue(torch.equal(got, want), (folder.name, name))
+                    assert torch.equal(got, want), (folder.name, name)
                     continue
                 got, want = got.double(), want.double()
                 finite = torch.isfinite(want)
-                self.assertTrue(torch.equal(finite, torch.isfinite(got)), (folder.name, name))
+                assert torch.equal(finite, torch.isfinite(got)), (folder.name, name)
                 error = (got - want)[finite].norm() / want[finite].norm().clamp(min=1e-30)
                 low = any(entry["dtype"] in ("bf16", "fp16") for entry in case["args"])
                 limit = LIMITS[torch.bfloat16 if low else view(tensors[name], entries[name]).dtype]
-                self.assertLess(float(error), limit, (folder.name, name))
-                self.assertEqual(outlier_text(got, want, limit), "", (folder.name, name))
+                assert float(error) < limit, (folder.name, name)
+                assert outlier_text(got, want, limit) == "", (folder.name, name)
 
     # A line of the recording is the line of the file it is from, so that what counts by line names the user's own.
     def test_keeps_lines_of_the_file(self):
         folder = pathlib.Path(self.folder.name)
         file, out = folder / "own.py", folder / "own"
         file.write_text(OWN)
-        result = self.run_tessera("record", "--out", str(out), "--", sys.executable, __file__, "--own", str(file))
-        self.assertEqual(result.returncode, 0, result.stderr)
+        result = self.run_tessera("record", "--out", str(out), "--", sys.executable, LAUNCHES, "file", str(file))
+        assert result.returncode == 0, result.stderr
         case = json.loads((out / "own" / "case.json").read_text())
-        self.assertEqual(case["source"]["file"], str(file))
+        assert case["source"]["file"] == str(file)
         lines = (out / "own" / case["kernel_file"]).read_text().split("\n")
         for number, line in enumerate(OWN.split("\n")):
-            self.assertIn(lines[number] if number < len(lines) else "", (line, ""), number)
+            assert (lines[number] if number < len(lines) else "") in (line, ""), number
             if line.startswith((" " * 4 + "at =", " " * 4 + "x = tl", " " * 4 + "tl.store", "def own", "def shifted", "FACTOR")):
-                self.assertEqual(lines[number], line)
+                assert lines[number] == line
         result = self.run_tessera("replay", str(out))
-        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        assert result.returncode == 0, result.stdout + result.stderr
         result = self.run_tessera("analyze", str(out / "own"), "--target", "sm_80")
-        self.assertEqual(result.returncode, 0, result.stderr)
+        assert result.returncode == 0, result.stderr
         at = 1 + OWN.split("\n").index("    x = tl.load(X + at, mask=at < n) * FACTOR")
-        self.assertRegex(result.stdout, rf"kernel\.py:{at}\b.*tl\.load")
+        assert re.search(rf"kernel\.py:{at}\b.*tl\.load", result.stdout)
 
     # Those that import helpers, too; what they import stands below, so that a case needs no other file.
     def test_keeps_lines_of_kernels_that_import(self):
@@ -221,41 +177,31 @@ class RecordTest(unittest.TestCase):
             text, own = (folder / case["kernel_file"]).read_text(), pathlib.Path(case["source"]["file"]).read_text()
             lines = text.split("\n")
             for number, line in enumerate(own.rstrip("\n").split("\n")):
-                self.assertIn(lines[number] if number < len(lines) else "", (line, ""), (folder.name, number))
+                assert (lines[number] if number < len(lines) else "") in (line, ""), (folder.name, number)
             at = next(n for n, line in enumerate(own.split("\n")) if line.startswith(f"def {case['kernel']}("))
-            self.assertTrue(lines[at].startswith(f"def {case['kernel']}("), folder.name)
-            self.assertNotIn("kernels.tiles", text)
+            assert lines[at].startswith(f"def {case['kernel']}("), folder.name
+            assert "kernels.tiles" not in text
             imported = re.search(r"from kernels\.tiles import (.*)", own)
             if imported:
                 importing += 1
-                tiles = (HERE.parents[1] / "kernels/tiles.py").read_text().split("\n")
+                tiles = (ROOT / "kernels/tiles.py").read_text().split("\n")
                 taken = [name for name in imported[1].split(", ") if f" {name}(" in text or f"({name}(" in text]
-                self.assertTrue(taken, folder.name)
+                assert taken, folder.name
                 for name in taken:
                     where = next(1 + n for n, line in enumerate(tiles) if line.startswith(f"def {name}("))
-                    self.assertRegex(text, rf"# tiles\.py:{where - 1}\n@triton\.jit\ndef {name}\(")
-        self.assertGreaterEqual(importing, 4)
+                    assert re.search(rf"# tiles\.py:{where - 1}\n@triton\.jit\ndef {name}\(", text)
+        assert importing >= 4
 
     def test_choice_and_mistakes(self):
         out = pathlib.Path(self.folder.name) / "chosen"
-        result = self.run_tessera("record", "--out", str(out), "--kernels", "rmsnorm_*", "--", sys.executable, __file__,
-                                  "--launches")
-        self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(sorted(path.name for path in out.iterdir()), ["rmsnorm_bwd", "rmsnorm_fwd"])
+        result = self.run_tessera("record", "--out", str(out), "--kernels", "rmsnorm_*", "--", sys.executable, LAUNCHES,
+                                  "all")
+        assert result.returncode == 0, result.stderr
+        assert sorted(path.name for path in out.iterdir()) == ["rmsnorm_bwd", "rmsnorm_fwd"]
         for arguments, part in (((), "nothing to run"), (("--otu", "x", "true"), "did you mean `--out`?"),
                                 (("no-such-program-here",), "there is no program"),
                                 (("--out", str(out) + "2", "true"), "recorded no launch")):
             result = self.run_tessera("record", *arguments)
-            self.assertNotEqual(result.returncode, 0)
-            self.assertIn(part, result.stderr)
+            assert result.returncode != 0
+            assert part in result.stderr
 
-
-if __name__ == "__main__":
-    if "--launches" in sys.argv:
-        launches()
-    elif "--own" in sys.argv:
-        own_file(sys.argv[-1])
-    elif "--packed" in sys.argv:
-        packed([int(length) for length in sys.argv[2:]])
-    else:
-        unittest.main()

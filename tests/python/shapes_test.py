@@ -3,11 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ops and their arguments come from the registered schemas: a new op fails the test until it has an example here."""
 import os
-import unittest
-
-import torch
 
 import nsa_reference as ref
+import torch
 
 torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
 ops = torch.ops.tessera
@@ -128,52 +126,48 @@ def wrong_sizes(x):
     yield -1, 0, x[0]
 
 
-class Shapes(unittest.TestCase):
+def test_every_op_has_an_example():
+    schemas = {s.name.split("::")[1]: s for s in torch._C._jit_get_all_schemas() if s.name.startswith("tessera::")}
+    takes = {name for name, s in schemas.items() if any("Tensor" in str(a.type) for a in s.arguments)}
+    assert takes - ANY_TENSORS == set(examples())
+    for op, arguments in examples().items():
+        if arguments:
+            tensors = {a.name for a in schemas[op].arguments if "Tensor" in str(a.type)}
+            given = {n for n, a in arguments.items() if isinstance(a, (torch.Tensor, list))}
+            assert tensors == given, op
 
-    def test_every_op_has_an_example(self):
-        schemas = {s.name.split("::")[1]: s for s in torch._C._jit_get_all_schemas() if s.name.startswith("tessera::")}
-        takes = {name for name, s in schemas.items() if any("Tensor" in str(a.type) for a in s.arguments)}
-        self.assertEqual(takes - ANY_TENSORS, set(examples()))
-        for op, arguments in examples().items():
-            if arguments:
-                tensors = {a.name for a in schemas[op].arguments if "Tensor" in str(a.type)}
-                given = {n for n, a in arguments.items() if isinstance(a, (torch.Tensor, list))}
-                self.assertEqual(tensors, given, op)
 
-    def refuse(self, op, arguments, what):
-        try:
-            getattr(ops, op)(**arguments)
-        except ValueError as error:
-            return None if "tessera::" in str(error) else f"{what}: {error}"
-        except Exception as error:               # torch's own, somewhere inside
-            return f"{what}: {type(error).__name__} {str(error).splitlines()[0][:150]}"
-        return f"{what}: accepted"
+def refuse(op, arguments, what):
+    try:
+        getattr(ops, op)(**arguments)
+    except ValueError as error:
+        return None if "tessera::" in str(error) else f"{what}: {error}"
+    except Exception as error:               # torch's own, somewhere inside
+        return f"{what}: {type(error).__name__} {str(error).splitlines()[0][:150]}"
+    return f"{what}: accepted"
 
-    def test_wrong_sizes_are_refused(self):
-        bad = []
-        for op, arguments in examples().items():
-            if not arguments:
-                continue
-            getattr(ops, op)(**arguments)        # right as it is
-            for name, value in arguments.items():
-                several = isinstance(value, list)
-                for i, x in enumerate(value if several else [value]):
-                    if not isinstance(x, torch.Tensor):
+
+def test_wrong_sizes_are_refused():
+    bad = []
+    for op, arguments in examples().items():
+        if not arguments:
+            continue
+        getattr(ops, op)(**arguments)        # right as it is
+        for name, value in arguments.items():
+            several = isinstance(value, list)
+            for i, x in enumerate(value if several else [value]):
+                if not isinstance(x, torch.Tensor):
+                    continue
+                for d, size, wrong in wrong_sizes(x):
+                    if free(op, name, i, d, size) or d == -1 and free_rank(op, name):
                         continue
-                    for d, size, wrong in wrong_sizes(x):
-                        if free(op, name, i, d, size) or d == -1 and free_rank(op, name):
-                            continue
-                        changed = [*value[:i], wrong, *value[i + 1:]] if several else wrong
-                        bad.append(self.refuse(op, {**arguments, name: changed},
-                                               f"{op} {name}{[i] if several else ''} {list(x.shape)} as {list(wrong.shape)}"))
-        bad = [b for b in bad if b]
-        self.assertFalse(bad, f"{len(bad)} wrong sizes:\n" + "\n".join(bad))
+                    changed = [*value[:i], wrong, *value[i + 1:]] if several else wrong
+                    bad.append(refuse(op, {**arguments, name: changed},
+                                           f"{op} {name}{[i] if several else ''} {list(x.shape)} as {list(wrong.shape)}"))
+    bad = [b for b in bad if b]
+    assert not bad, f"{len(bad)} wrong sizes:\n" + "\n".join(bad)
 
 
 def free_rank(op, name):
     """Whether a tensor may have any number of dimensions."""
     return name == "x" and op in {"rms_norm", "rms_norm_forward"}
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

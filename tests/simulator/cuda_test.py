@@ -11,9 +11,9 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "triton")]
 
-import harness  # noqa: E402
+import simulator_launcher as launcher  # noqa: E402
 import simulator  # noqa: E402
-from harness import cdiv, check, equal, finish, torch  # noqa: E402
+from simulator_launcher import cdiv, check, equal, finish, torch  # noqa: E402
 import reference as ref  # noqa: E402
 from cases import SHAPES, Problem  # noqa: E402
 
@@ -50,7 +50,7 @@ def run(kernel, threads, *args):
     try:
         modules[kernel].launch(kernel, (cdiv(threads, 128),), (128,), 0, values, simulator.ranges_of(tensors))
     except (simulator.Finding, simulator.SimError) as error:
-        harness._base.failures.append(f"{kernel}: {error}")
+        launcher._base.failures.append(f"{kernel}: {error}")
 
 
 def leaf(x):
@@ -63,14 +63,14 @@ def attention(p, name, k, v, mask, cu, extra=(), index=(), key_lens=None):
     q, do = p.q.contiguous(), p.do.contiguous()
     k, v = k.contiguous(), v.contiguous()
     sizes = (p.T, p.hq, s.hkv, s.dim, s.vdim, p.scale)
-    o, lse = harness.fresh(p.T, p.hq, s.vdim), harness.fresh(p.T, p.hq)
+    o, lse = launcher.fresh(p.T, p.hq, s.vdim), launcher.fresh(p.T, p.hq)
     run(f"{name}_fwd", p.T * p.hq, q, k, v, *index, o, lse, *cu, *sizes, *extra)
     wq, wk, wv = leaf(q), leaf(k), leaf(v)
     want, want_lse, probs = ref.attention(wq, wk, wv, s.lens, mask, p.scale, key_lens)
     check(f"{name}_fwd {tag}", o, want, LIMIT)
     check(f"{name}_fwd.lse {tag}", lse.T, want_lse, LIMIT)
-    dq = harness.fresh(p.T, p.hq, s.dim)
-    dk, dv = harness.fresh(*k.shape), harness.fresh(*v.shape)
+    dq = launcher.fresh(p.T, p.hq, s.dim)
+    dk, dv = launcher.fresh(*k.shape), launcher.fresh(*v.shape)
     run(f"{name}_bwd_q", p.T * p.hq, q, k, v, *index, o, lse, do, dq, *cu, *sizes, *extra)
     rows = (k.shape[0],) if name == "compressed" else ()
     run(f"{name}_bwd_kv", k.shape[0] * s.hkv, q, k, v, *index, o, lse, do, dk, dv, *cu, *rows, *sizes, *extra)
@@ -83,14 +83,14 @@ def attention(p, name, k, v, mask, cu, extra=(), index=(), key_lens=None):
 def compression(p, x, w):
     s, tag, dim = p.shape, f"({p.shape})", x.shape[-1]
     x, rows = x.contiguous(), sum(p.counts)
-    out = harness.fresh(rows, s.hkv, dim)
+    out = launcher.fresh(rows, s.hkv, dim)
     sizes = (s.hkv, dim, s.l, s.d)
     run("compress_fwd", rows * s.hkv, x, w, out, p.cu, p.cu_cmp, rows, *sizes)
     wx, ww = leaf(x), None if w is None else leaf(w)
     want = ref.compress(wx, ww, s.lens, s.l, s.d)
     check(f"compress_fwd {tag}", out, want, LIMIT)
     dout = torch.randn(out.shape, generator=torch.Generator().manual_seed(3))
-    dx = harness.fresh(*x.shape)
+    dx = launcher.fresh(*x.shape)
     run("compress_bwd_x", p.T * s.hkv, w, dout, dx, p.cu, p.cu_cmp, p.T, *sizes)
     leaves = [wx] + ([] if ww is None else [ww])
     grads = (torch.autograd.grad(want, leaves, dout.double(), allow_unused=True) if want.requires_grad and rows
@@ -98,7 +98,7 @@ def compression(p, x, w):
     grads = [torch.zeros_like(a) if g is None else g for a, g in zip(leaves, grads)]
     check(f"compress_bwd_x {tag}", dx, grads[0], LIMIT)
     if w is not None:
-        dw = harness.fresh(*w.shape)
+        dw = launcher.fresh(*w.shape)
         run("compress_bwd_weight", w.numel(), x, dout, dw, p.cu, p.cu_cmp, rows, *sizes)
         check(f"compress_bwd_weight {tag}", dw, grads[1], LIMIT)
     return out
@@ -106,21 +106,21 @@ def compression(p, x, w):
 
 def gating(p, branches, softmax, tau):
     s, tag = p.shape, f"({p.shape})"
-    gates = harness.fresh(p.T, s.hkv, 3)
+    gates = launcher.fresh(p.T, s.hkv, 3)
     logits = p.logits.contiguous()
     run("gate_fwd", p.T * s.hkv, logits, gates, p.T * s.hkv, tau, softmax)
     wl = leaf(logits)
     wide = [leaf(b) for b in branches]
     want = ref.gates(wl, softmax, tau)
     check(f"gate_fwd {tag}", gates, want, LIMIT)
-    out, sizes = harness.fresh(p.T, p.hq, s.vdim), (p.T, p.hq, s.hkv, s.vdim)
+    out, sizes = launcher.fresh(p.T, p.hq, s.vdim), (p.T, p.hq, s.hkv, s.vdim)
     run("combine_fwd", p.T * p.hq, *branches, gates, out, *sizes)
     want = ref.combine(wide, want)
     check(f"combine_fwd {tag}", out, want, LIMIT)
     do = p.do.contiguous()
-    d = [harness.fresh(*out.shape) for _ in range(3)]
+    d = [launcher.fresh(*out.shape) for _ in range(3)]
     run("combine_bwd_branches", p.T * p.hq, gates, do, *d, *sizes)
-    dgates, dlogits = harness.fresh(*gates.shape), harness.fresh(*gates.shape)
+    dgates, dlogits = launcher.fresh(*gates.shape), launcher.fresh(*gates.shape)
     run("combine_bwd_gates", p.T * s.hkv, *branches, do, dgates, *sizes)
     run("gate_bwd", p.T * s.hkv, gates, dgates, dlogits, p.T * s.hkv, tau, softmax)
     grads = torch.autograd.grad(want, wide + [wl], do.double())
@@ -136,12 +136,12 @@ def stages(shape):
     cmp_mask = ref.compressed_mask(s.hkv, s.l, s.d)
     oc, lse, probs = attention(p, "compressed", kc, vc, cmp_mask, (p.cu, p.cu_cmp), (s.l, s.d), key_lens=p.counts)
     blocks = p.most_blocks
-    score = harness.fresh(s.hkv, p.T, blocks)
+    score = launcher.fresh(s.hkv, p.T, blocks)
     exact = s.l % s.d == 0 and s.lsel % s.d == 0
     run("block_scores", score.numel(), p.q.contiguous(), kc, lse, score, p.cu, p.cu_cmp, p.T, p.hq, s.hkv, s.dim, blocks,
         p.scale, s.l, s.d, s.lsel, s.d if exact else s.l)
     check(f"block_scores {tag}", score, ref.scores([x.detach() for x in probs], s.lens, s.group, s.l, s.d, s.lsel), LIMIT)
-    idx = harness.fresh(s.hkv, p.T, s.n, dtype=torch.int32)
+    idx = launcher.fresh(s.hkv, p.T, s.n, dtype=torch.int32)
     run("select_blocks", s.hkv * p.T, score, idx, p.cu, p.T, s.hkv, blocks, s.n, s.lsel, 1, 2)
     equal(f"select_blocks {tag}", idx, ref.select_all(score, s.lens, s.lsel, s.n))
     os_, _, _ = attention(p, "selected", p.k[1], p.v[1], ref.selected_mask(idx, s.lens, s.lsel), (p.cu,), (s.n, s.lsel),

@@ -2,7 +2,7 @@
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import cases
-from harness import torch
+from launcher import torch
 
 # Sequences as short as still reach every branch.
 INSTANCES = dict(

@@ -13,7 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 TRITON = HERE.parent / "triton"
 sys.path[:0] = [str(HERE), str(TRITON)]
 
-import harness  # noqa: E402
+import simulator_launcher as launcher  # noqa: E402
 
 program, settings, shapes = sys.argv[1], {}, []
 for argument in sys.argv[2:]:
@@ -22,7 +22,7 @@ for argument in sys.argv[2:]:
         settings[name] = int(value) if value.isdigit() else value
     else:
         shapes.append(argument)
-harness.use(**settings)
+launcher.use(**settings)
 
 if program != "nn":
     import cases

@@ -17,9 +17,9 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "triton")]
 
-import harness  # noqa: E402
+import simulator_launcher as launcher  # noqa: E402
 import simulator  # noqa: E402
-from harness import cdiv, kernel, torch  # noqa: E402
+from simulator_launcher import cdiv, kernel, torch  # noqa: E402
 from ptx_faults import INSTRUCTION, REGISTER, Mutant, faults, registers  # noqa: E402
 from schedules_all_test import commit, machine  # noqa: E402
 from simulator import ASTSource, Compiled, Finding, SimError, bits_of, specialize  # noqa: E402
@@ -34,7 +34,7 @@ def rand(seed, *dims, dtype=torch.float32):
 
 
 def empty(*dims, dtype=torch.float32):
-    return harness.fresh(*dims, dtype=dtype)
+    return launcher.fresh(*dims, dtype=dtype)
 
 
 def ints(*values):
@@ -207,7 +207,7 @@ def main():
     settings = dict(a.split("=") for a in sys.argv[1:])
     seed, count = int(settings.get("seed") or 1), int(settings.get("n") or 300)
     rng = random.Random(seed)
-    harness.use("tf32")
+    launcher.use("tf32")
     names = [n for n in BASES if settings.get("only", n) == n]
     bases = {name: Base(name) for name in names}
     pool = {name: faults(base.ptx, rng) for name, base in bases.items()}

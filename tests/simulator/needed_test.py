@@ -10,7 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 import layer  # noqa: E402
 import padding  # noqa: E402
 
-layer.harness.use(compiler="tessera")
+layer.launcher.use(compiler="tessera")
 one = layer.Layer(6, 1, 64, 64, 4096, idx=layer.selection(4096, "sink"))
 one.chunk_sizes = padding.chunk_sizes(one)
 # Pairs that are seen, counted one by one in another way: whole sums of the definitions of docs/nsa.md.

@@ -12,11 +12,11 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "triton")]
 
-import harness  # noqa: E402
-from harness import cdiv, failures, fresh, launch, pow2, torch  # noqa: E402
+import simulator_launcher as launcher  # noqa: E402
+from simulator_launcher import cdiv, failures, fresh, launch, pow2, torch  # noqa: E402
 import simulator  # noqa: E402
 
-harness.use(compiler="tessera", warps=4, stages=2)
+launcher.use(compiler="tessera", warps=4, stages=2)
 from cases import Problem, Shape, strides  # noqa: E402
 
 LIMIT = 1.15
@@ -147,4 +147,4 @@ every = sys.argv[1:] == ["all"]
 for heads, group in [(h, g) for h in HEADS for g in GROUPS] if every else zip(HEADS, GROUPS):
     Launches(*heads, group).all()
 scoring()
-harness.finish()
+launcher.finish()

@@ -10,7 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 import layer  # noqa: E402
 import sectors  # noqa: E402
 
-layer.harness.use(compiler="tessera")
+layer.launcher.use(compiler="tessera")
 wrong = 0
 for shape in "AB":
     for row in sectors.measure(argparse.Namespace(tokens=2048, shapes=shape, only=None if shape == "B" else "compress_pair_fwd")):

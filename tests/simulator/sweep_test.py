@@ -14,8 +14,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 TRITON = HERE.parent / "triton"
 sys.path[:0] = [str(HERE), str(TRITON)]
 
-import harness  # noqa: E402
-from harness import torch  # noqa: E402
+import simulator_launcher as launcher  # noqa: E402
+from simulator_launcher import torch  # noqa: E402
 import cases  # noqa: E402
 
 FP32, BF16 = torch.float32, torch.bfloat16
@@ -28,15 +28,15 @@ if "all" in sys.argv[2:]:
 program = sys.argv[1]
 sys.argv = [program]
 for warps, stages, dtype in ROWS:
-    harness.use("ieee", warps, stages, compiler="tessera")
+    launcher.use("ieee", warps, stages, compiler="tessera")
     # Rows enough for each warp.
     shape = dataclasses.replace(SHAPE, dtype=dtype, bm=16 * max(2, warps // 2))
     cases.chosen = lambda: [shape]
-    before = len(harness.failures)
+    before = len(launcher.failures)
     try:
         runpy.run_path(str(TRITON / f"{program}_test.py"), run_name="__main__")
     except SystemExit as end:
-        if end.code and len(harness.failures) == before:
+        if end.code and len(launcher.failures) == before:
             raise
-    harness.failures[before:] = [f"{warps} warps, {stages} stages: {line}" for line in harness.failures[before:]]
-harness.finish()
+    launcher.failures[before:] = [f"{warps} warps, {stages} stages: {line}" for line in launcher.failures[before:]]
+launcher.finish()

@@ -8,7 +8,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "triton")]
 
-from harness import cdiv, check, check_any, dot_limit, finish, fresh, launch, readings, torch, use  # noqa: E402
+from simulator_launcher import cdiv, check, check_any, dot_limit, finish, fresh, launch, readings, torch, use  # noqa: E402
 
 generator = torch.Generator().manual_seed(11)
 

@@ -14,7 +14,7 @@ import tempfile
 import torch
 
 import torch_losses as plain
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "python"))
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "helpers"))
 import nsa_reference as reference  # noqa: E402
 
 EXAMPLES = 24

@@ -24,7 +24,7 @@ import tempfile
 import numpy
 import torch
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "python"))
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "helpers"))
 import nsa_reference as reference  # noqa: E402
 
 LAYERS, DIM, HEADS, GROUPS, SIZE, HIDDEN, LENGTH, BATCH = 2, 64, 4, 2, 16, 128, 128, 4

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import torch
 
-from harness import LIMITS, cdiv, check, dot_limit, equal, finish, fresh, launch, pow2
+from launcher import LIMITS, cdiv, check, dot_limit, equal, finish, fresh, launch, pow2
 import reference as ref
 from cases import Problem, chosen, strides
 from inverse import chunk_tokens, inverse_index, selected_dkdv

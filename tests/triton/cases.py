@@ -8,7 +8,7 @@ import sys
 import torch
 
 import reference as ref
-from harness import cdiv, fresh, launch, pow2
+from launcher import cdiv, fresh, launch, pow2
 
 
 @dataclasses.dataclass

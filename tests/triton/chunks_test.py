@@ -4,7 +4,7 @@
 import torch
 
 from cases import Problem, Shape
-from harness import check, dot_limit, equal, finish
+from launcher import check, dot_limit, equal, finish
 from inverse import inverse_index, selected_dkdv
 import reference as ref
 

@@ -17,7 +17,7 @@ try:
 except ImportError as missing:
     skip(missing)
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "compare"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "helpers"))
 from outliers import close_enough, outlier_text  # noqa: E402, F401
 
 library = os.environ.get("LIBTESSERA_TORCH") or skip("LIBTESSERA_TORCH is not set")

@@ -4,7 +4,7 @@
 import torch
 
 from cases import slices
-from harness import cdiv, check, dot_limit, equal, finish, fresh, launch, pow2
+from launcher import cdiv, check, dot_limit, equal, finish, fresh, launch, pow2
 
 STEP = 16   # keys of a step
 

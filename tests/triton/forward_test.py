@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import torch
 
-from harness import LIMITS, check, check_any, dot_limit, equal, finish, readings
+from launcher import LIMITS, check, check_any, dot_limit, equal, finish, readings
 import reference as ref
 from cases import Problem, chosen
 

@@ -4,7 +4,7 @@
 import torch
 
 from cases import Problem, chosen, strides
-from harness import LIMITS, cdiv, check, dot_limit, equal, finish, fresh, launch, pow2
+from launcher import LIMITS, cdiv, check, dot_limit, equal, finish, fresh, launch, pow2
 from inverse import chunk_tokens, inverse_index, selected_dkdv
 from parts import compressed_dkdv
 import reference as ref

@@ -7,7 +7,7 @@ import math
 
 import torch
 
-from harness import close, equal, finish
+from launcher import close, equal, finish
 from cases import Problem, Shape
 
 

@@ -4,7 +4,7 @@
 import torch
 
 from cases import strides
-from harness import cdiv, equal, fresh, launch, pow2
+from launcher import cdiv, equal, fresh, launch, pow2
 import reference as ref
 
 

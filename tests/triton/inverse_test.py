@@ -4,7 +4,7 @@
 import torch
 
 from cases import Problem, Shape
-from harness import finish
+from launcher import finish
 from inverse import inverse_index
 
 generator = torch.Generator().manual_seed(5)

@@ -4,7 +4,7 @@
 import torch
 
 from cases import Problem, Shape, strides
-from harness import check, dot_limit, equal, finish, fresh, launch, pow2
+from launcher import check, dot_limit, equal, finish, fresh, launch, pow2
 import reference as ref
 
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import torch
 
-from harness import LIMITS, cdiv, check, check_any, dot_limit, equal, finish, fresh, launch, pow2, readings
+from launcher import LIMITS, cdiv, check, check_any, dot_limit, equal, finish, fresh, launch, pow2, readings
 import reference as ref
 from cases import strides
 

@@ -6,7 +6,7 @@ alike, also the other kernels' selection. A query by itself, as decoding launche
 import torch
 
 from cases import Problem, Shape
-from harness import check, dot_limit, equal, finish, mend_bf16
+from launcher import check, dot_limit, equal, finish, mend_bf16
 import reference as ref
 
 GROUPS = [

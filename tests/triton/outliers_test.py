@@ -1,25 +1,17 @@
 # tests/triton/outliers_test.py - one wrong element of 40,000 fails every comparison of the Python tests.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""usage: outliers_test.py. The elements are bf16: the RMS error of all of them hides the wrong one."""
-import importlib.util
-import sys
-import unittest
+"""The elements are bf16: the RMS error of all of them hides the wrong one."""
+import re
 
-import harness
-from harness import ROOT, torch
+import launcher
+import pytest
+from launcher import torch
 from outliers import close_enough, outliers
+from repository import load
 
-LIMIT = harness.LIMITS[torch.bfloat16]
+LIMIT = launcher.LIMITS[torch.bfloat16]
 SHAPE = (200, 200)
-
-
-def module(path):
-    sys.path.append(str(path.parent))
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    loaded = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(loaded)
-    return loaded
 
 
 def results():
@@ -45,44 +37,43 @@ def wrong_ones():
             yield wrong, want
 
 
-class Outliers(unittest.TestCase):
-    def test_the_rms_error_hides_it(self):
-        hidden = [1 for got, want in wrong_ones() if ((got - want).square().mean() / want.square().mean()).sqrt() <= LIMIT]
-        self.assertGreater(len(hidden), 5)
-
-    def test_right_results_pass(self):
-        got, want = results()
-        self.assertEqual(close_enough(got, want, LIMIT), "")
-        self.assertFalse(outliers(got, want, LIMIT).any())
-        special = torch.tensor([float("-inf"), 1.0, float("nan")])
-        self.assertFalse(outliers(special, special, 1e-5).any())
-        nothing = torch.zeros(0, 3)
-        self.assertEqual(close_enough(nothing, nothing, 1e-5), "")
-        # Where 0 is right, differences are absolute.
-        self.assertEqual(close_enough(torch.full((4,), 1e-6), torch.zeros(4), 1e-5), "")
-        self.assertNotEqual(close_enough(torch.full((4,), 1e-4), torch.zeros(4), 1e-5), "")
-
-    def test_the_shared_rule(self):
-        for got, want in wrong_ones():
-            self.assertEqual(outliers(got, want, LIMIT).sum(), 1)
-            self.assertRegex(close_enough(got, want, LIMIT), "element|RMS")
-
-    def test_the_harness_of_kernels(self):
-        for got, want in wrong_ones():
-            harness.failures.clear()
-            harness.check("x", got, want, LIMIT)
-            self.assertEqual(len(harness.failures), 1)
-        harness.failures.clear()
-        harness.check("x", *results(), LIMIT)
-        self.assertEqual(harness.failures, [])
-
-    def test_the_tests_of_the_ops(self):
-        ops = module(ROOT / "tests/python/ops_test.py").OpsTest()
-        for got, want in wrong_ones():
-            with self.assertRaises(AssertionError):
-                ops.close(got, want, "x", LIMIT)
-        ops.close(*results(), "x", LIMIT)
+def test_the_rms_error_hides_it():
+    hidden = [1 for got, want in wrong_ones() if ((got - want).square().mean() / want.square().mean()).sqrt() <= LIMIT]
+    assert len(hidden) > 5
 
 
-if __name__ == "__main__":
-    unittest.main()
+def test_right_results_pass():
+    got, want = results()
+    assert close_enough(got, want, LIMIT) == ""
+    assert not outliers(got, want, LIMIT).any()
+    special = torch.tensor([float("-inf"), 1.0, float("nan")])
+    assert not outliers(special, special, 1e-5).any()
+    nothing = torch.zeros(0, 3)
+    assert close_enough(nothing, nothing, 1e-5) == ""
+    # Where 0 is right, differences are absolute.
+    assert close_enough(torch.full((4,), 1e-6), torch.zeros(4), 1e-5) == ""
+    assert close_enough(torch.full((4,), 1e-4), torch.zeros(4), 1e-5) != ""
+
+
+def test_the_shared_rule():
+    for got, want in wrong_ones():
+        assert outliers(got, want, LIMIT).sum() == 1
+        assert re.search("element|RMS", close_enough(got, want, LIMIT))
+
+
+def test_the_check_of_the_launcher():
+    for got, want in wrong_ones():
+        launcher.failures.clear()
+        launcher.check("x", got, want, LIMIT)
+        assert len(launcher.failures) == 1
+    launcher.failures.clear()
+    launcher.check("x", *results(), LIMIT)
+    assert launcher.failures == []
+
+
+def test_the_tests_of_the_ops():
+    ops = load("tests/python/ops_test.py")
+    for got, want in wrong_ones():
+        with pytest.raises(AssertionError):
+            ops.close(got, want, "x", LIMIT)
+    ops.close(*results(), "x", LIMIT)

@@ -2,7 +2,7 @@
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 from cases import strides
-from harness import fresh, launch, pow2
+from launcher import fresh, launch, pow2
 
 
 def compressed_dkdv(p, k, v, lse, delta, span, parts, br=8, add_up=True):

@@ -6,7 +6,7 @@ import dataclasses
 import torch
 
 from cases import Problem, Shape
-from harness import cdiv, check, dot_limit, equal, finish
+from launcher import cdiv, check, dot_limit, equal, finish
 from parts import compressed_dkdv
 import reference as ref
 

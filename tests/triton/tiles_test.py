@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import random
 
-from harness import equal, failures, finish, fresh, torch
+from launcher import equal, failures, finish, fresh, torch
 import triton
 import triton.language as tl
 

@@ -6,8 +6,8 @@ import subprocess
 import sys
 import tempfile
 
-import harness
-from harness import ROOT, cdiv, check, fresh, launch
+import launcher
+from launcher import ROOT, cdiv, check, fresh, launch
 
 import torch
 
@@ -68,9 +68,9 @@ def template():
                 (pathlib.Path(name) / target).write_text(text)
             status = subprocess.run([sys.executable, "pattern_test.py"], cwd=name, stdout=subprocess.DEVNULL).returncode
             if status != wanted:
-                harness.failures.append(f"template with {rule}: exit status {status}, not {wanted}")
+                launcher.failures.append(f"template with {rule}: exit status {status}, not {wanted}")
 
 
 for part in sys.argv[1:] or ["dilated_window", "template"]:
     globals()[part]()
-harness.finish()
+launcher.finish()

@@ -31,14 +31,14 @@ parser.add_argument("--only", default="", help="kernels whose name contains this
 options = parser.parse_args()
 sys.argv = sys.argv[:1]
 
-import harness  # noqa: E402 (sets TRITON_INTERPRET)
+import launcher  # noqa: E402 (sets TRITON_INTERPRET)
 import on_cpu  # noqa: E402
 import record_from_triton as recorder  # noqa: E402
 from counting import Counter  # noqa: E402
-from harness import cdiv, fresh, pow2, torch  # noqa: E402
+from launcher import cdiv, fresh, pow2, torch  # noqa: E402
 from instances import instances_of, is_type  # noqa: E402
 
-harness.LIMITS[torch.bfloat16] = 5e-3
+launcher.LIMITS[torch.bfloat16] = 5e-3
 # The tile that the first dimension of the grid counts.
 GRID_TILES = dict(gate_fwd="BT", gate_bwd="BT", gate_bwd_rows="BT", attn_delta="BT", reduce_rows="BC")
 # The same, numbered through all sequences by find_tile, and which argument has these.
@@ -78,7 +78,7 @@ def type_of(value):
 
 def instance_for(path, name, types, constexprs, args):
     """An instance that was not recorded yet and differs by its tiles at most: (its name, its constexprs)."""
-    values = dict(zip(harness.kernel(path, name).arg_names, args))
+    values = dict(zip(launcher.kernel(path, name).arg_names, args))
     for instance, (wanted, constants) in INSTANCES[path].get(name, {}).items():
         given = {**values, **constexprs}         # an instance may ask for a stride of 1
         other = {k: given.get(k) for k, v in constants.items()
@@ -107,10 +107,10 @@ def first_dimension(path, name, grid, args, old, new):
     """Its first number."""
     if name in SEQUENCE_TILES:
         tile, prefix = SEQUENCE_TILES[name]
-        starts = args[harness.kernel(path, name).arg_names.index(prefix)]
+        starts = args[launcher.kernel(path, name).arg_names.index(prefix)]
         return int(starts[-1]) // new[tile] + len(starts) - 1
     if name in ROW_TILES:
-        starts = args[harness.kernel(path, name).arg_names.index("CU")]
+        starts = args[launcher.kernel(path, name).arg_names.index("CU")]
         return int(starts[-1]) // (new["BM"] // new[ROW_TILES[name]]) + len(starts) - 1
     tile = GRID_TILES.get(name)
     return cdiv(grid[0] * old[tile], new[tile]) if tile else grid[0]
@@ -128,7 +128,7 @@ def copy_of(args):
 
 def default_options(path, name):
     """num_warps and num_stages of the decorator's first Config."""
-    found = getattr(harness.loaded[path], name)
+    found = getattr(launcher.loaded[path], name)
     while type(found).__name__ in ("Autotuner", "Heuristics"):
         if type(found).__name__ == "Autotuner":
             return dict(num_warps=found.configs[0].num_warps, num_stages=found.configs[0].num_stages)
@@ -137,7 +137,7 @@ def default_options(path, name):
 
 
 def keep(case, path, name, grid, args, constexprs):
-    fn = harness.kernel(path, name)
+    fn = launcher.kernel(path, name)
     compare = {}
     if name in UNORDERED_SUMS:
         compare = {"nondeterministic": True}
@@ -162,7 +162,7 @@ def launch_long(path, name, grid, args, constexprs):
             case += f"_{key.lower()}"
     keeps = case not in recorded and options.only in name
     folder = pathlib.Path(options.out if keeps else scratch.name) / case
-    on_cpu.launch(folder, harness.kernel(path, name), grid, args, constexprs, default_options(path, name))
+    on_cpu.launch(folder, launcher.kernel(path, name), grid, args, constexprs, default_options(path, name))
     if keeps:
         recorded[case] = path
         print(f"[{len(recorded):3d}] {time.time() - begin:4.0f} s  {case}", flush=True)
@@ -180,7 +180,7 @@ def launch(path, name, grid, *args, **constexprs):
         args = [*args[:10], 3, *args[11:]]  # not used without scores; 0 would be a multiple of 16, which instances do not ask for
     types = [type_of(value) for value in args]
     for argument in UNSPECIALIZED.get(name, ()):
-        types[harness.kernel(path, name).arg_names.index(argument)] = "i32"
+        types[launcher.kernel(path, name).arg_names.index(argument)] = "i32"
     instance, constants = instance_for(path, name, types, constexprs, args) if wanted else (None, None)
     if instance:
         new = dict(constexprs, **constants)
@@ -195,7 +195,7 @@ def launch(path, name, grid, *args, **constexprs):
         if number == 1 or options.full:
             keep(case, path, name, grid, original, constexprs)
             return
-    harness.kernel(path, name)[tuple(grid)](*original, **constexprs)
+    launcher.kernel(path, name)[tuple(grid)](*original, **constexprs)
 
 
 def attention_programs(tag, shape):
@@ -341,8 +341,8 @@ def run_tutorials(rand, strides, ref):
 def main():
     recorder.mend_interpreter()
     counter.install()
-    harness.launch = launch
-    harness.finish = lambda: None
+    launcher.launch = launch
+    launcher.finish = lambda: None
     run_attention()
     if not options.long:
         run_others()
@@ -353,13 +353,13 @@ def main():
                     missing.setdefault(instance, "no program launches it")
                 if options.smallest and "quick" not in instance:
                     missing.pop(instance, None)
-    for line in harness.failures:
+    for line in launcher.failures:
         print("WRONG", line)
     for instance, why in missing.items():
         print(f"NOT RECORDED {instance}: {why}")
-    print(f"{len(recorded)} cases, {len(missing)} instances missing, {len(harness.failures)} wrong results, "
+    print(f"{len(recorded)} cases, {len(missing)} instances missing, {len(launcher.failures)} wrong results, "
           f"{time.time() - begin:.0f} s")
-    sys.exit(1 if missing or harness.failures else 0)
+    sys.exit(1 if missing or launcher.failures else 0)
 
 
 main()

@@ -1,4 +1,4 @@
-# tests/compare/outliers.py - the rule that finds single wrong elements of a result, which an RMS error over all elements hides.
+# tests/helpers/outliers.py - the rule that finds single wrong elements of a result, which an RMS error over all elements hides.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """docs/numerics.md, "Single elements", says why. support/Outliers.h has the same rule for C++."""

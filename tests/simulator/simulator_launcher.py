@@ -1,22 +1,18 @@
-# tests/simulator/harness.py - the harness of tests/triton with the simulator in the interpreter's place.
+# tests/simulator/simulator_launcher.py - launches kernel files on the simulator, with the functions of interpreter_launcher.py.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Found before tests/triton/harness.py on the path, so that the test programs there run unchanged: every launch is compiled by
-Triton to PTX for sm_80 and run by the simulator with all checks on."""
-import importlib.util
+"""tests/triton/launcher.py takes this module if it is imported first, so that the test programs there run unchanged. Triton compiles every
+launch to PTX for sm_80; the simulator runs it with all checks on."""
 import os
-import pathlib
 import tempfile
 
 os.environ.setdefault("TRITON_CACHE_DIR", tempfile.mkdtemp(prefix="tessera-sim-"))
-import simulator
+import simulator  # before interpreter_launcher, which sets TRITON_INTERPRET: Triton reads it when it is imported
 from simulator import torch
 
-_spec = importlib.util.spec_from_file_location(
-    "interpreter_harness", pathlib.Path(__file__).resolve().parents[1] / "triton" / "harness.py")
-_base = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_base)
-os.environ.pop("TRITON_INTERPRET", None)  # that harness set it; kernels are decorated when they are first launched
+import interpreter_launcher as _base
+
+os.environ.pop("TRITON_INTERPRET", None)  # kernels are decorated when they are first launched
 
 ROOT, pow2, cdiv, kernel, close, equal = _base.ROOT, _base.pow2, _base.cdiv, _base.kernel, _base.close, _base.equal
 LIMITS, check, check_any, failures = _base.LIMITS, _base.check, _base.check_any, _base.failures

@@ -1,4 +1,4 @@
-# tests/triton/harness.py - launches kernel files under Triton's interpreter and compares tensors.
+# tests/triton/interpreter_launcher.py - launches kernel files under Triton's interpreter and compares tensors.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """Exit status 77 means skipped (torch or triton is not installed)."""
@@ -9,7 +9,7 @@ import sys
 
 os.environ["TRITON_INTERPRET"] = "1"
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path += [str(ROOT), str(ROOT / "tests" / "compare")]  # kernel files import from kernels.tiles
+sys.path += [str(ROOT), str(ROOT / "tests" / "helpers")]  # kernel files import from kernels.tiles
 try:
     import torch
     import triton  # noqa: F401
@@ -76,7 +76,7 @@ def readings(dtype):
 
 def deviation(got, want, limit):
     """(Relative RMS error, max abs error, None) or (0, 0, what is wrong): infinities must agree exactly and NaN never passes; no
-    single element is off by more than rounding (tests/compare/outliers.py)."""
+    single element is off by more than rounding (tests/helpers/outliers.py)."""
     got, want = got.detach().double(), want.detach().double()
     if got.shape != want.shape:
         return 0.0, 0.0, f"shape {tuple(got.shape)} instead of {tuple(want.shape)}"

@@ -1,4 +1,4 @@
-# tests/python/nsa_reference.py - NSA as masked attention in plain torch operations, fp64 with autograd.
+# tests/helpers/nsa_reference.py - NSA as masked attention in plain torch operations, fp64 with autograd.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import torch
