@@ -1,16 +1,13 @@
 # tests/lsp/lsp_test.py - a client edits a kernel: mistakes, types, definitions, completion, layouts.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-import pathlib
 import subprocess
-import sys
-import tempfile
 import time
-import unittest
 
-from client import Client
+import pytest
+from lsp_client import Client
+from repository import PROGRAM
 
-PROGRAM = sys.argv.pop(1)
 KERNEL = """import triton
 import triton.language as tl
 from helper import rows
@@ -34,11 +31,10 @@ def rows(value, N: tl.constexpr):
 """
 
 
-class Lsp(unittest.TestCase):
-    def setUp(self):
-        self.temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(self.temporary.cleanup)
-        self.folder = pathlib.Path(self.temporary.name).resolve()
+class TestLsp:
+    @pytest.fixture(autouse=True)
+    def files(self, tmp_path, cleanups):
+        self.folder, self.cleanups = tmp_path.resolve(), cleanups
         self.kernel = self.folder / "add_one.py"
         self.kernel.write_text(KERNEL)
         self.helper = self.folder / "helper.py"
@@ -46,10 +42,10 @@ class Lsp(unittest.TestCase):
 
     def start(self, *options):
         client = Client(PROGRAM, *options)
-        self.addCleanup(client.process.stdout.close)
-        self.addCleanup(client.process.stdin.close)
-        self.addCleanup(client.process.kill)
-        self.assertIn("capabilities", client.ask("initialize", processId=None, rootUri=None, capabilities={}))
+        self.cleanups.callback(client.process.stdout.close)
+        self.cleanups.callback(client.process.stdin.close)
+        self.cleanups.callback(client.process.kill)
+        assert "capabilities" in client.ask("initialize", processId=None, rootUri=None, capabilities={})
         client.tell("initialized")
         return client
 
@@ -62,35 +58,35 @@ class Lsp(unittest.TestCase):
         wrong = KERNEL.replace("value + tl.sum(total)", "value + pair")
         client.open(self.kernel, wrong)
         found = client.diagnostics(self.kernel)
-        self.assertEqual(len(found), 2, found)  # an instance each: other shapes
+        assert len(found) == 2, found  # an instance each: other shapes
         line = KERNEL.split("\n").index("    tl.store(y + i, value + tl.sum(total), mask=i < n)")
         for one in found:
-            self.assertEqual((one["severity"], one["range"]["start"]["line"]), (1, line))
-        self.assertIn("[64]", found[0]["message"])
+            assert (one["severity"], one["range"]["start"]["line"]) == (1, line)
+        assert "[64]" in found[0]["message"]
 
         client.change(self.kernel, KERNEL)
-        self.assertEqual(client.diagnostics(self.kernel), [])
-        self.assertIn("value: fp32[64]", self.hover(client, "value = "))
-        self.assertIn("pair: fp32[4, 16]", self.hover(client, "pair = "))
+        assert client.diagnostics(self.kernel) == []
+        assert "value: fp32[64]" in self.hover(client, "value = ")
+        assert "pair: fp32[4, 16]" in self.hover(client, "pair = ")
         # Characters count in UTF-16; this line has none but ASCII before them, that one has.
-        self.assertIn("total: fp32[16]", self.hover(client, "total = "))
-        self.assertIn("load(pointer", self.hover(client, "tl.load", 4))
-        self.assertIn("n: int32", self.hover(client, "i < n", 4))
-        self.assertIsNone(self.hover(client, "# naïve"))
+        assert "total: fp32[16]" in self.hover(client, "total = ")
+        assert "load(pointer" in self.hover(client, "tl.load", 4)
+        assert "n: int32" in self.hover(client, "i < n", 4)
+        assert self.hover(client, "# naïve") is None
 
         place = client.at("definition", self.kernel, KERNEL, "rows(value", 1)
-        self.assertEqual(place["uri"], self.helper.as_uri())
-        self.assertEqual(place["range"]["start"], {"line": 5, "character": 4})
-        self.assertIn("def rows(value, N: tl.constexpr):", self.hover(client, "rows(value", 1))
+        assert place["uri"] == self.helper.as_uri()
+        assert place["range"]["start"] == {"line": 5, "character": 4}
+        assert "def rows(value, N: tl.constexpr):" in self.hover(client, "rows(value", 1)
 
         typed = KERNEL + "    tl.\n"
         client.change(self.kernel, typed)
         names = [item["label"] for item in client.at("completion", self.kernel, typed, "    tl.\n", 7)]
-        self.assertIn("atomic_add", names)
-        self.assertEqual(len(names), len(set(names)))
+        assert "atomic_add" in names
+        assert len(names) == len(set(names))
         # What was known before the mistake serves.
-        self.assertIn("value: fp32[64]", self.hover(client, "value = "))
-        self.assertEqual(client.end(), 0)
+        assert "value: fp32[64]" in self.hover(client, "value = ")
+        assert client.end() == 0
 
     def test_a_mistake_in_an_import_is_told_in_both_files(self):
         client = self.start()
@@ -100,45 +96,45 @@ class Lsp(unittest.TestCase):
         while len(by_file) < 2:
             message = client.receive()
             by_file[message["params"]["uri"]] = message["params"]["diagnostics"]
-        self.assertIn("helper.py:7", by_file[self.kernel.as_uri()][0]["message"])
-        self.assertEqual(by_file[self.helper.as_uri()][0]["range"]["start"]["line"], 6)
+        assert "helper.py:7" in by_file[self.kernel.as_uri()][0]["message"]
+        assert by_file[self.helper.as_uri()][0]["range"]["start"]["line"] == 6
         # The editor's text counts, not the disk's.
         client.open(self.helper, HELPER)
-        self.assertEqual(client.diagnostics(self.kernel), [])
-        self.assertEqual(client.end(), 0)
+        assert client.diagnostics(self.kernel) == []
+        assert client.end() == 0
 
     def test_the_instance_that_is_asked_for(self):
         client = self.start("--instance", "f16")
         client.open(self.kernel, KERNEL)
-        self.assertEqual(client.diagnostics(self.kernel), [])
-        self.assertIn("value: fp16[128]", self.hover(client, "value = "))
-        self.assertEqual(client.end(), 0)
+        assert client.diagnostics(self.kernel) == []
+        assert "value: fp16[128]" in self.hover(client, "value = ")
+        assert client.end() == 0
 
     def test_layouts_of_a_target(self):
         client = self.start("--target", "sm_80")
         client.open(self.kernel, KERNEL)
-        self.assertEqual(client.diagnostics(self.kernel), [])
+        assert client.diagnostics(self.kernel) == []
         text = self.layouts(client, "value = ")
-        self.assertIn("tile.load: 64 f32", text)
-        self.assertIn("lane: (1) (2) (4) (8) (16)", text)
-        self.assertNotIn("i32", text.split("Layouts")[0])
+        assert "tile.load: 64 f32" in text
+        assert "lane: (1) (2) (4) (8) (16)" in text
+        assert "i32" not in text.split("Layouts")[0]
         # Those of another shape do not stand there.
-        self.assertIn(": 16 f32", text := self.layouts(client, "total = "))
-        self.assertNotIn("4x16", text)
+        assert ": 16 f32" in (text := self.layouts(client, "total = "))
+        assert "4x16" not in text
         # They follow the file.
         other = KERNEL.replace("N=64", "N=256")
         self.kernel.write_text(other)
         client.change(self.kernel, other)
-        self.assertEqual(client.diagnostics(self.kernel), [])
-        self.assertIn("tile.load: 256 f32", self.layouts(client, "value = "))
-        self.assertEqual(client.end(), 0)
+        assert client.diagnostics(self.kernel) == []
+        assert "tile.load: 256 f32" in self.layouts(client, "value = ")
+        assert client.end() == 0
 
     def layouts(self, client, mark):
         text = self.hover(client, mark)
         until = time.monotonic() + 120
         while "compiling for sm_80" in text and time.monotonic() < until:
             text = self.hover(client, mark)
-        self.assertIn("Layouts on sm_80", text)
+        assert "Layouts on sm_80" in text
         return text
 
     def test_an_edit_that_never_ends_does_not_stop_the_server(self):
@@ -146,24 +142,20 @@ class Lsp(unittest.TestCase):
         client.open(self.kernel, KERNEL.replace("    tl.store", "    for j in tl.static_range(1000000):\n        "
                                                 "total += j\n    tl.store"))
         found = client.diagnostics(self.kernel)
-        self.assertEqual(found[0]["severity"], 1)
+        assert found[0]["severity"] == 1
         client.change(self.kernel, KERNEL)
-        self.assertEqual(client.diagnostics(self.kernel), [])
-        self.assertEqual(client.end(), 0)
+        assert client.diagnostics(self.kernel) == []
+        assert client.end() == 0
 
     def test_what_is_no_client(self):
         done = subprocess.run([PROGRAM, "lsp"], input="hello\r\n\r\n", text=True, capture_output=True, check=False,
                               timeout=30)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("as editors do", done.stderr)
+        assert done.returncode == 1
+        assert "as editors do" in done.stderr
         # An editor that has gone: not an error to talk about, but no success either.
         done = subprocess.run([PROGRAM, "lsp"], input="", text=True, capture_output=True, check=False, timeout=30)
-        self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", ""))
+        assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
         done = subprocess.run([PROGRAM, "lsp", "--target", "sm_1"], input="", text=True, capture_output=True,
                               check=False, timeout=30)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("sm_1", done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)
+        assert done.returncode == 1
+        assert "sm_1" in done.stderr

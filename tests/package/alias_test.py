@@ -2,8 +2,8 @@
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import os
-import unittest
 
+import pytest
 import torch
 
 import tessera
@@ -55,8 +55,8 @@ def launch(kernel, x, y, stages):
 def right(test, kernel, stages):
     x = torch.zeros(2 * N * N, dtype=torch.float16)
     launch(kernel, x, x, stages)
-    test.assertTrue((x[:N * N] == 5).all(), (stages, x[0]))
-    test.assertTrue((x[N * N:] == 10).all(), (stages, x[N * N]))       # 0 + 1 + 2 + 3 + 4
+    assert (x[:N * N] == 5).all(), (stages, x[0])
+    assert (x[N * N:] == 10).all(), (stages, x[N * N])       # 0 + 1 + 2 + 3 + 4
 
 
 class OnTheCpu:
@@ -71,7 +71,7 @@ class OnTheCpu:
         x = torch.arange(N * N).half() / 256
         same = x.clone()
         twice[(1,)](same, same, w, out, N=N)
-        self.assertTrue(torch.equal(out, (x.view(N, N) + x.view(N, N).T).flatten()))
+        assert torch.equal(out, (x.view(N, N) + x.view(N, N).T).flatten())
 
 
 class OnAGpu:
@@ -81,21 +81,21 @@ class OnAGpu:
         for stages in (2, 3, 4):
             right(self, chain_in_order, stages)
             x = torch.zeros(2 * N * N, dtype=torch.float16)
-            with self.assertRaisesRegex(Exception, "`chain` copies `X` ahead of stores to `Y`, and the two arguments share memory"
+            with pytest.raises(Exception, match="`chain` copies `X` ahead of stores to `Y`, and the two arguments share memory"
                                                    "(.|\n)*num_stages=1(.|\n)*tl.debug_barrier"):
                 launch(chain, x, x, stages)
-            self.assertFalse(x.any())            # nothing has run
+            assert not x.any()            # nothing has run
 
     def test_one_shared_element_is_enough(self):
         for shared in (0, 1):
             storage = torch.zeros(3 * N * N, dtype=torch.float16)
             x, y = storage[:N * N], storage[N * N - shared:]
             if shared:
-                with self.assertRaisesRegex(Exception, "share memory"):
+                with pytest.raises(Exception, match="share memory"):
                     launch(chain, x, y, 3)
             else:
                 launch(chain, x, y, 3)           # neighbours
-                self.assertTrue((y[:N * N] == 1).all())
+                assert (y[:N * N] == 1).all()
 
     def test_a_load_before_a_store_is_right_or_refused(self):
         """Where the compiler copies X across the store (tests/lit/gpu/disjoint.mlir), the launch is refused."""
@@ -103,18 +103,14 @@ class OnAGpu:
         x = torch.arange(N * N).half() / 256
         want = (x.view(N, N) + x.view(N, N).T).flatten()
         twice[(1,)](x.clone(), torch.zeros_like(x), w, out, N=N)
-        self.assertTrue(torch.equal(out, want))
+        assert torch.equal(out, want)
         try:
             twice[(1,)](x, x, w, out.zero_(), N=N)
         except RuntimeError as error:
-            self.assertIn("`twice` copies `X` ahead of stores to `Y`", str(error))
+            assert "`twice` copies `X` ahead of stores to `Y`" in str(error)
         else:
-            self.assertTrue(torch.equal(out, want))
+            assert torch.equal(out, want)
 
 
-class Aliases(OnTheCpu if os.environ.get("TESSERA_DEVICE", "cpu") == "cpu" else OnAGpu, unittest.TestCase):
+class TestAliases(OnTheCpu if os.environ.get("TESSERA_DEVICE", "cpu") == "cpu" else OnAGpu):
     pass
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -4,9 +4,9 @@
 import os
 import pathlib
 import tempfile
-import unittest
 from unittest import mock
 
+import pytest
 import torch
 
 import tessera
@@ -43,26 +43,25 @@ def blocks(meta):
     return (tessera.cdiv(meta["n"], meta["BLOCK"]),)
 
 
-class Autotune(unittest.TestCase):
+class TestAutotune:
     def test_fastest_and_remembered(self):
         clock = Clock(3.0, 1.0, 2.0)
         kernel = accumulate_kernel(clock, restore_value=["OUT"])
         x, out = torch.randn(100), torch.ones(100)
         kernel[blocks](x, out, 100)
         torch.testing.assert_close(out, 1 + x)  # timed six times, added once
-        self.assertEqual(clock.calls, 3)
-        self.assertEqual(kernel.best_config.all_kwargs(),
-                         {"BLOCK": 64, "num_warps": 2, "num_ctas": 1, "num_stages": 3})
-        self.assertEqual(sorted(kernel.configs_timings.values()), [[1.0] * 3, [2.0] * 3, [3.0] * 3])
+        assert clock.calls == 3
+        assert kernel.best_config.all_kwargs() == {"BLOCK": 64, "num_warps": 2, "num_ctas": 1, "num_stages": 3}
+        assert sorted(kernel.configs_timings.values()) == [[1.0] * 3, [2.0] * 3, [3.0] * 3]
         kernel[blocks](x, out, 100)
         torch.testing.assert_close(out, 1 + 2 * x)
-        self.assertEqual(clock.calls, 3)
+        assert clock.calls == 3
         kernel[blocks](x, out, 50)  # another value of the key
-        self.assertEqual(clock.calls, 6)
+        assert clock.calls == 6
         kernel[blocks](x.double(), out.double(), 100)  # other types
-        self.assertEqual(clock.calls, 9)
+        assert clock.calls == 9
         kernel[blocks](x, out, n=100)
-        self.assertEqual(clock.calls, 9)
+        assert clock.calls == 9
 
     def test_reset_to_zero(self):
         x, out = torch.randn(100), torch.ones(100)
@@ -70,14 +69,14 @@ class Autotune(unittest.TestCase):
         clock = Clock(3.0, 2.0, 1.0, after=lambda: seen.append(torch.equal(out, x)))
         accumulate_kernel(clock, reset_to_zero=["OUT"])[blocks](x, out, 100)
         torch.testing.assert_close(out, x)
-        self.assertEqual(seen, [True] * 6)  # each run began anew
+        assert seen == [True] * 6  # each run began anew
 
     def test_the_real_clock(self):
         x, out = torch.randn(100), torch.ones(100)
         kernel = accumulate_kernel(None, restore_value=["OUT"], warmup=1, rep=2)
         kernel[blocks](x, out, 100)
         torch.testing.assert_close(out, 1 + x)
-        self.assertEqual(len(kernel.configs_timings), 3)
+        assert len(kernel.configs_timings) == 3
 
     def test_pruned(self):
         clock = Clock(1.0)
@@ -90,9 +89,9 @@ class Autotune(unittest.TestCase):
         kernel = accumulate_kernel(clock, restore_value=["OUT"], prune_configs_by={
             "early_config_prune": early, "perf_model": lambda BLOCK, **rest: BLOCK, "top_k": 1})
         kernel[blocks](torch.randn(100), torch.ones(100), 100)
-        self.assertEqual(clock.calls, 1)
-        self.assertEqual(kernel.best_config.kwargs, {"BLOCK": 32})
-        self.assertEqual(seen["n"], 100)
+        assert clock.calls == 1
+        assert kernel.best_config.kwargs == {"BLOCK": 32}
+        assert seen["n"] == 100
 
     def test_hooks(self):
         calls = []
@@ -104,14 +103,14 @@ class Autotune(unittest.TestCase):
 
         out = torch.zeros(16)
         fill[(1,)](out)
-        self.assertEqual((calls, out.sum().item()), ([16], 16))
+        assert (calls, out.sum().item()) == ([16], 16)
 
     def test_an_error_of_a_hook_is_not_one_of_a_configuration(self):
         def broken(named):
             raise RuntimeError("of the hook")
 
         for hooks in ({"pre_hook": broken}, {"post_hook": lambda named, exception: broken(named)}):
-            with self.assertRaisesRegex(RuntimeError, "^of the hook$"):
+            with pytest.raises(RuntimeError, match="^of the hook$"):
                 accumulate_kernel(Clock(1.0), **hooks)[blocks](torch.ones(4), torch.ones(4), 4)
 
     def test_post_hook_sees_the_error_of_a_launch(self):
@@ -125,7 +124,7 @@ class Autotune(unittest.TestCase):
             tl.store(OUT + tl.arange(0, BLOCK), 1.0)
 
         fill[(1,)](torch.zeros(64))
-        self.assertEqual(seen, [(32, RuntimeError)] + 2 * [(64, type(None))])
+        assert seen == [(32, RuntimeError)] + 2 * [(64, type(None))]
 
     def test_results_on_disk(self):
         x, out = torch.randn(100), torch.ones(100)
@@ -136,19 +135,19 @@ class Autotune(unittest.TestCase):
                 kernel[blocks](x, out, n)
                 return kernel.best_config.kwargs["BLOCK"], clock.calls
 
-            self.assertEqual(best((3.0, 1.0, 2.0)), (64, 3))
-            self.assertEqual(best((1.0, 2.0, 3.0)), (64, 0))  # as measured before
-            self.assertEqual(best((1.0, 2.0, 3.0), n=50), (16, 3))  # another key
+            assert best((3.0, 1.0, 2.0)) == (64, 3)
+            assert best((1.0, 2.0, 3.0)) == (64, 0)  # as measured before
+            assert best((1.0, 2.0, 3.0), n=50) == (16, 3)  # another key
             files = sorted(pathlib.Path(folder, "autotune").iterdir())
-            self.assertEqual(len(files), 2)
+            assert len(files) == 2
             for damage in ("", "{", "[]", "{\"0\": \"fast\"}", "{\"9\": 1.0}", "{}"):
                 for file in files:
                     file.write_text(damage)
-                self.assertEqual(best((2.0, 2.0, 1.0)), (32, 3), damage)
+                assert best((2.0, 2.0, 1.0)) == (32, 3), damage
             for file in files:
                 file.chmod(0o666)
-            self.assertEqual(best((1.0, 2.0, 3.0)), (16, 3))  # another user may have written it
-            self.assertEqual(best((3.0, 2.0, 3.0)), (16, 0))
+            assert best((1.0, 2.0, 3.0)) == (16, 3)  # another user may have written it
+            assert best((3.0, 2.0, 3.0)) == (16, 0)
 
     def test_configurations_that_fail(self):
         def kernel(*sizes):
@@ -162,27 +161,27 @@ class Autotune(unittest.TestCase):
         out = torch.zeros(64)
         fill = kernel(32, 64)
         fill[(1,)](out)
-        self.assertEqual((fill.best_config.kwargs, out.sum().item()), ({"BLOCK": 64}, 64))
-        with self.assertRaisesRegex(RuntimeError, "(?s)none of its configurations runs.*not 32"):
+        assert (fill.best_config.kwargs, out.sum().item()) == ({"BLOCK": 64}, 64)
+        with pytest.raises(RuntimeError, match="(?s)none of its configurations runs.*not 32"):
             kernel(32, 32)[(1,)](out)
 
     def test_messages(self):
         x = torch.ones(4)
-        with self.assertRaisesRegex(ValueError, "BLOCK is passed, and its configurations set it\nHINT"):
+        with pytest.raises(ValueError, match="BLOCK is passed, and its configurations set it\nHINT"):
             accumulate_kernel(Clock(1.0))[(1,)](x, x, 4, BLOCK=16)
-        with self.assertRaisesRegex(ValueError, "kernel `accumulate` has no parameter `OUTPUT`\nHINT: it has X, OUT"):
+        with pytest.raises(ValueError, match="kernel `accumulate` has no parameter `OUTPUT`\nHINT: it has X, OUT"):
             accumulate_kernel(Clock(1.0), reset_to_zero=["OUTPUT"])
-        with self.assertRaisesRegex(ValueError, "restore_value and a pre_hook.*\nHINT: add a post_hook"):
+        with pytest.raises(ValueError, match="restore_value and a pre_hook.*\nHINT: add a post_hook"):
             accumulate_kernel(Clock(1.0), restore_value=["OUT"], pre_hook=lambda named, reset_only=False: None)
         for top in (1.5, -1, -0.5, "all", True):
-            with self.assertRaisesRegex(TypeError, "top_k of prune_configs_by is .*\nHINT: pass a number of configurations"):
+            with pytest.raises(TypeError, match="top_k of prune_configs_by is .*\nHINT: pass a number of configurations"):
                 accumulate_kernel(Clock(1.0), prune_configs_by={"perf_model": lambda **named: 1, "top_k": top})[blocks](
                     x, x, 4)
-        with self.assertRaisesRegex(TypeError, "put @tessera.autotune above @tessera.jit"):
+        with pytest.raises(TypeError, match="put @tessera.autotune above @tessera.jit"):
             tessera.autotune([], key=[])(len)
 
 
-class Heuristics(unittest.TestCase):
+class TestHeuristics:
     def test_values(self):
         @tessera.heuristics({"BLOCK": lambda args: tessera.next_power_of_2(args["n"]),
                              "EVEN": lambda args: args["n"] % args["BLOCK"] == 0})
@@ -194,7 +193,7 @@ class Heuristics(unittest.TestCase):
         for n, want in ((64, 64.5), (65, 128.25)):
             out = torch.zeros(100)
             fill[(1,)](out, n)
-            self.assertEqual(out.tolist(), [want] * n + [0] * (100 - n))
+            assert out.tolist() == [want] * n + [0] * (100 - n)
 
     def test_under_autotune(self):
         @tessera.autotune([tessera.Config({"BLOCK": 16}), tessera.Config({"BLOCK": 32})], key=["n"],
@@ -206,27 +205,27 @@ class Heuristics(unittest.TestCase):
 
         out = torch.zeros(32)
         fill[lambda meta: (meta["BLOCK"] // 32,)](out, 1)
-        self.assertEqual(out.tolist(), [64] * 32)
+        assert out.tolist() == [64] * 32
 
     def test_messages(self):
-        with self.assertRaisesRegex(ValueError, "kernel `k` has no parameter `B`\nHINT: it has A"):
+        with pytest.raises(ValueError, match="kernel `k` has no parameter `B`\nHINT: it has A"):
             @tessera.heuristics({"B": len})
             @tessera.jit
             def k(A):
                 pass
 
 
-class Testing(unittest.TestCase):
+class TestTesting:
     def test_do_bench(self):
         calls = []
         mean = tessera.testing.do_bench(lambda: calls.append(1), warmup=1, rep=1)
-        self.assertGreater(mean, 0)
-        self.assertGreater(len(calls), 5)
+        assert mean > 0
+        assert len(calls) > 5
         low, high = tessera.testing.do_bench(lambda: None, warmup=1, rep=1, quantiles=(0.2, 0.8))
-        self.assertLessEqual(low, high)
+        assert low <= high
         times = tessera.testing.do_bench(lambda: None, warmup=1, rep=1, return_mode="all")
-        self.assertGreater(len(times), 1)
-        with self.assertRaisesRegex(ValueError, "return_mode is 'first'\nHINT"):
+        assert len(times) > 1
+        with pytest.raises(ValueError, match="return_mode is 'first'\nHINT"):
             tessera.testing.do_bench(lambda: None, return_mode="first")
 
     def test_do_bench_measures_runs(self):
@@ -239,14 +238,14 @@ class Testing(unittest.TestCase):
         for mode, want in (("mean", 1500 / 256), ("min", 1000 / 256), ("max", 2000 / 256)):
             calls = []
             with mock.patch("tessera.testing.time.perf_counter", lambda: now[0]):
-                self.assertAlmostEqual(tessera.testing.do_bench(run, warmup=2000 / 256, rep=10000 / 256,
-                                                                return_mode=mode), want)
-            self.assertEqual(len(calls), 1 + 3 + 2 + 10)
+                assert tessera.testing.do_bench(run, warmup=2000 / 256, rep=10000 / 256,
+                                                                return_mode=mode) == pytest.approx(want, rel=0, abs=5e-08)
+            assert len(calls) == 1 + 3 + 2 + 10
 
     def test_without_graphs_a_run_is_measured(self):
         calls = []
         tessera.testing.do_bench_cudagraph(lambda: calls.append(1), rep=1)
-        self.assertGreater(len(calls), 5)
+        assert len(calls) > 5
 
         @tessera.autotune([tessera.Config({"B": 1}), tessera.Config({"B": 2})], key=[], use_cuda_graph=True, rep=1)
         @tessera.jit
@@ -254,12 +253,12 @@ class Testing(unittest.TestCase):
             tl.store(OUT, B)
 
         fill[(1,)](torch.zeros(1))
-        self.assertEqual(len(fill.configs_timings), 2)
+        assert len(fill.configs_timings) == 2
 
     def test_grad_to_none(self):
         x = torch.ones(2, requires_grad=True)
         tessera.testing.do_bench(lambda: x.sum().backward(), warmup=0, rep=1, grad_to_none=[x])
-        self.assertEqual(x.grad.tolist(), [1, 1])
+        assert x.grad.tolist() == [1, 1]
 
     def test_assert_close(self):
         close = tessera.testing.assert_close
@@ -270,7 +269,7 @@ class Testing(unittest.TestCase):
         for x, y, more in ((torch.ones(2), torch.ones(2) + 0.02, {}), (1.0, 1.02, {}),
                            (torch.ones(2), torch.ones(2) + 0.005, {"atol": 1e-3}),
                            (torch.ones(2), torch.ones(3), {}), (torch.ones(2), torch.tensor([1, float("nan")]), {})):
-            with self.assertRaises(AssertionError):
+            with pytest.raises(AssertionError):
                 close(x, y, **more)
         close(100 * torch.ones(2), 101 * torch.ones(2), rtol=0.02)
 
@@ -281,8 +280,4 @@ class Testing(unittest.TestCase):
         def measure(n, how, extra):
             return f"{n}{how}{extra}"
 
-        self.assertEqual(measure.run(print_data=False), [[[1, "1a10", "1b10"], [2, "2a10", "2b10"]]])
-
-
-if __name__ == "__main__":
-    unittest.main()
+        assert measure.run(print_data=False) == [[[1, "1a10", "1b10"], [2, "2a10", "2b10"]]]

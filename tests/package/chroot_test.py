@@ -10,15 +10,11 @@ import subprocess
 import sys
 import tempfile
 import time
-import unittest
 
-from wheel_test import PROGRAM, ROOT
-
-sys.path.insert(0, str(ROOT / "tests/install"))
-os.environ.setdefault("VERSION", "")
-
-from chroot import closure, fill, in_namespace, mounted  # pylint: disable=wrong-import-position
-from installed import run  # pylint: disable=wrong-import-position
+from chroot import closure, fill, in_namespace, mounted
+from installed import run
+from repository import ROOT
+from wheel_test import PROGRAM
 
 DEBIAN = ["libc6", "libc-bin", "dash", "coreutils", "python3.11", "python3-distutils", "libstdc++6", "zlib1g"]
 LONGEST = 60
@@ -56,10 +52,11 @@ def link(distribution, folder):
             shutil.copy2(source, place)
 
 
-class Chroot(unittest.TestCase):
-    def test_pip_install_and_a_matmul(self):
+class TestChroot:
+    def test_pip_install_and_a_matmul(self, cleanups):
+        in_namespace()
         temporary = tempfile.TemporaryDirectory(dir=os.environ["BUILD"])
-        self.addCleanup(temporary.cleanup)
+        cleanups.callback(temporary.cleanup)
         folder = pathlib.Path(temporary.name)
         subprocess.run([sys.executable, ROOT / "scripts/wheel", os.environ["BUILD"], "--out", folder / "dist"], check=True,
                        stdout=subprocess.DEVNULL)
@@ -67,7 +64,7 @@ class Chroot(unittest.TestCase):
         root = folder / "root"
         fill(root, closure(DEBIAN))
         for program in ("c++", "g++", "gcc", "cc", "clang", "ld", "ptxas", "nvcc"):
-            self.assertIsNone(shutil.which(program, path="%s/usr/bin:%s/usr/local/bin" % (root, root)), program)
+            assert shutil.which(program, path="%s/usr/bin:%s/usr/local/bin" % (root, root)) is None, program
         run("chroot", root, "python3.11", "-m", "venv", "--without-pip", "/home/venv")
         site = root / "home/venv/lib/python3.11/site-packages"
         for distribution in requirements("torch"):
@@ -75,7 +72,7 @@ class Chroot(unittest.TestCase):
         link(importlib.metadata.distribution("pip"), root / "home/pip")
         shutil.copy(wheel, root / "home")
         (root / "home/program.py").write_text(PROGRAM)
-        mounted(self, root)
+        mounted(cleanups, root)
 
         def inside(command, **environment):
             return run("chroot", root, "/bin/sh", "-ec", "cd /home; " + command,
@@ -84,16 +81,11 @@ class Chroot(unittest.TestCase):
         before = set(site.rglob("*"))
         start = time.monotonic()
         inside("venv/bin/python -m pip install --no-index " + wheel.name, PYTHONPATH="/home/pip")
-        self.assertRegex(inside("venv/bin/python program.py"), r"(?m)^compiled [2-9]$")  # torch warns that numpy is missing
+        assert re.search(r"(?m)^compiled [2-9]$", inside("venv/bin/python program.py"))  # torch warns that numpy is missing
         took = time.monotonic() - start
         print("pip install, a matmul and an op: %.1f s" % took)
-        self.assertLess(took, LONGEST)
-        self.assertIn("tessera", inside("venv/bin/tessera --version"))
-        self.assertIn("tessera", inside("venv/bin/tessera-train --help"))
+        assert took < LONGEST
+        assert "tessera" in inside("venv/bin/tessera --version")
+        assert "tessera" in inside("venv/bin/tessera-train --help")
         inside("venv/bin/python -m pip uninstall -y tessera", PYTHONPATH="/home/pip")
-        self.assertEqual(set(site.rglob("*")), before)
-
-
-if __name__ == "__main__":
-    in_namespace()
-    unittest.main(verbosity=2)
+        assert set(site.rglob("*")) == before

@@ -6,39 +6,35 @@ import re
 import subprocess
 import sys
 import tempfile
-import unittest
 
-ROOT = pathlib.Path(__file__).parents[2]
+from repository import ROOT
 
 
 def blocks(page):
     return re.findall(r"^```python\n(.*?)^```$", (ROOT / page).read_text(), re.M | re.S)
 
 
-class Examples(unittest.TestCase):
-    def run_text(self, text):
-        with tempfile.TemporaryDirectory() as folder:
-            program = pathlib.Path(folder, "example.py")
-            program.write_text(text)
-            done = subprocess.run([sys.executable, str(program)], text=True, capture_output=True, check=False)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        return done.stdout
+def run_text(text):
+    with tempfile.TemporaryDirectory() as folder:
+        program = pathlib.Path(folder, "example.py")
+        program.write_text(text)
+        done = subprocess.run([sys.executable, str(program)], text=True, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
 
-    def test_examples(self):
-        examples = blocks("docs/python.md")
-        self.assertGreaterEqual(len(examples), 3)
-        self.assertIn("BLOCK: ", self.run_text("\n".join(examples)))
 
-    def test_readme(self):
-        [example] = [block for block in blocks("README.md") if "import torch" in block]
-        self.assertEqual(self.run_text(example + """
+def test_examples():
+    examples = blocks("docs/python.md")
+    assert len(examples) >= 3
+    assert "BLOCK: " in run_text("\n".join(examples))
+
+
+def test_readme():
+    [example] = [block for block in blocks("README.md") if "import torch" in block]
+    assert run_text(example + """
 torch.manual_seed(0)
 x = torch.randn(1000)
 twice = 2 * x
 scale[(tessera.cdiv(1000, 256),)](x, 1000, 2.0, BLOCK=256)
 print(torch.equal(x, twice), tuple(o.shape), tuple(lse.shape))
-"""), "True (1024, 8, 64) (8, 1024)\n")
-
-
-if __name__ == "__main__":
-    unittest.main()
+""") == "True (1024, 8, 64) (8, 1024)\n"

@@ -10,10 +10,10 @@ import subprocess
 import sys
 import tempfile
 import types
-import unittest
 from random import Random
 from unittest import mock
 
+import pytest
 import numpy as np
 import torch
 
@@ -37,24 +37,24 @@ def compilations():
     return compiled + loaded
 
 
-class AsTriton(unittest.TestCase):
-    def test_results_are_those_of_the_interpreter(self):
+class TestAsTriton:
+    def test_results_are_those_of_the_interpreter(self, subtests):
         want = results(TRITON_INTERPRET="1")
         got = results("tessera")
-        self.assertEqual(list(got), list(want))
-        self.assertGreater(len(want), 40)
+        assert list(got) == list(want)
+        assert len(want) > 40
         for name, value in want.items():
-            with self.subTest(name):
-                self.assertEqual(got[name], value)
+            with subtests.test(name):
+                assert got[name] == value
 
 
-class ParameterNames(unittest.TestCase):
+class TestParameterNames:
     NAMES = ["len", "type", "int", "tuple", "plain", "TypeError", "OverflowError", "print", "self", "kernel", "fn",
              "x", "y", "z", "op", "run", "plan", "names", "args", "kwargs", "options", "_grid", "_run", "_plan", "_op",
              "_x", "_size", "_options", "_plans", "__run", "__", "_", "a0", "a1", "torch", "match", "debug_", "default",
              "_default_n", "named", "wide"]
 
-    def test_any_identifier_is_a_parameter(self):
+    def test_any_identifier_is_a_parameter(self, subtests):
         text = "import tessera\nimport tessera.language as tl\n"
         for at, name in enumerate(self.NAMES):
             text += (f"@tessera.jit\ndef k{at}(OUT, {name}, n=2, B: tl.constexpr = 3):\n"
@@ -67,19 +67,19 @@ class ParameterNames(unittest.TestCase):
             module = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(module)
             for at, name in enumerate(self.NAMES):
-                with self.subTest(name):
+                with subtests.test(name):
                     out = torch.zeros(1)
                     kernel, known = getattr(module, f"k{at}"), getattr(module, f"c{at}")
                     kernel[(1,)](out, 7)
-                    self.assertEqual(out.item(), 723)
+                    assert out.item() == 723
                     kernel[lambda meta: (meta[name] - 7,)](OUT=out, **{name: 8})  # noqa: B023 (called at once)
-                    self.assertEqual(out.item(), 823)
+                    assert out.item() == 823
                     kernel[(1,)](out, np.float32(0.5), n=np.int16(4))
-                    self.assertEqual(out.item(), 93)
+                    assert out.item() == 93
                     known[(1,)](out)
-                    self.assertEqual(out.item(), 10)
+                    assert out.item() == 10
                     known[(1,)](out, **{name: 6})
-                    self.assertEqual(out.item(), 12)
+                    assert out.item() == 12
 
     def test_a_parameter_that_is_an_option(self):
         @tessera.jit
@@ -92,13 +92,13 @@ class ParameterNames(unittest.TestCase):
 
         out = torch.zeros(1)
         for warps, stages in ((4, 2), (2, 2), (2, 3)):
-            self.assertEqual(known[(1,)](out, num_stages=stages, num_warps=warps).metadata.num_warps, warps)
-            self.assertEqual(out.item(), 10 * warps + stages)
+            assert known[(1,)](out, num_stages=stages, num_warps=warps).metadata.num_warps == warps
+            assert out.item() == 10 * warps + stages
         runtime[(1,)](out, 100, torch.tensor([3.0, 4.0]))
-        self.assertEqual(out.item(), 1003)
+        assert out.item() == 1003
 
 
-class RandomSignatures(unittest.TestCase):
+class TestRandomSignatures:
     """Kernels with random parameters, launched by position, by name and by default, compared with Python."""
 
     KERNELS, LAUNCHES = 25, 6
@@ -129,11 +129,11 @@ class RandomSignatures(unittest.TestCase):
             stores += f"    tl.store(OUT + {place}, {text.format(p=name)})\n"
         return f"@tessera.jit\ndef k{at}(OUT, {', '.join(declared)}):\n{stores}", defaults
 
-    def test_random_signatures(self):
+    def test_random_signatures(self, subtests):
         random = Random(7)
         texts, scope, signatures = "import tessera\nimport tessera.language as tl\n", {}, []
         for at in range(self.KERNELS):
-            names = random.sample(ParameterNames.NAMES, random.randint(1, 6))
+            names = random.sample(TestParameterNames.NAMES, random.randint(1, 6))
             first_default = random.randint(0, len(names))
             parameters = []
             for place, name in enumerate(names):
@@ -153,9 +153,9 @@ class RandomSignatures(unittest.TestCase):
             spec.loader.exec_module(module)
             for at, parameters in enumerate(signatures):
                 for _ in range(self.LAUNCHES):
-                    self.launch(random, getattr(module, f"k{at}"), parameters)
+                    self.launch(random, getattr(module, f"k{at}"), parameters, subtests)
 
-    def launch(self, random, kernel, parameters):
+    def launch(self, random, kernel, parameters, subtests):
         out = torch.full((len(parameters),), float("nan"), dtype=torch.float64)
         positional = random.randint(0, len(parameters))
         args, named, want = [out], {}, []
@@ -171,9 +171,9 @@ class RandomSignatures(unittest.TestCase):
                 named[name] = value
         named = dict(random.sample(list(named.items()), len(named)))
         grid = random.choice([(1,), [1, 1], (1, 1, 1), lambda meta: (len(meta["OUT"]) // len(parameters),), 1])
-        with self.subTest(kernel=kernel.__name__, parameters=parameters, args=args[1:], named=named):
+        with subtests.test(kernel=kernel.__name__, parameters=parameters, args=args[1:], named=named):
             kernel[grid](*args, **named)
-            self.assertEqual(out.tolist(), want)
+            assert out.tolist() == want
 
 
 def numpy_scalars():
@@ -187,17 +187,17 @@ def numpy_scalars():
 CONSTANT = 0
 
 
-class Numbers(unittest.TestCase):
+class TestNumbers:
     def check(self, launch, value):
         out = torch.full((1,), -1, dtype=torch.float64)
         launch(out)
-        self.assertEqual(out.item(), torch.tensor(float(value), dtype=torch.float32 if isinstance(
-            value, np.floating) else torch.float64).item(), repr(value))
+        assert out.item() == torch.tensor(float(value), dtype=torch.float32 if isinstance(
+            value, np.floating) else torch.float64).item(), repr(value)
 
-    def test_scalars_of_numpy(self):
+    def test_scalars_of_numpy(self, subtests):
         global CONSTANT
         for value in numpy_scalars():
-            with self.subTest(value=repr(value)):
+            with subtests.test(value=repr(value)):
                 CONSTANT = value
 
                 @tessera.jit
@@ -234,9 +234,9 @@ class Numbers(unittest.TestCase):
         for value in (1, 2**31, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 1, 2**64 - 16):
             for kernel in (store, known):
                 kernel[(1,)](out, value)
-                self.assertEqual(out.item(), value)
+                assert out.item() == value
         for value in (2**64, -2**63 - 1):
-            with self.assertRaisesRegex(OverflowError, f"argument `s` is {value}, which does not fit 64 bits\nHINT"):
+            with pytest.raises(OverflowError, match=f"argument `s` is {value}, which does not fit 64 bits\nHINT"):
                 store[(1,)](out, value)
 
     def test_options_that_numpy_made(self):
@@ -246,10 +246,10 @@ class Numbers(unittest.TestCase):
 
         out = torch.zeros(1)
         compiled = store[(np.int32(1),)](out, np.int64(5), num_warps=np.int64(2), num_stages=tl.constexpr(3))
-        self.assertEqual((out.item(), compiled.metadata.num_warps, compiled.metadata.num_stages), (5, 2, 3))
+        assert (out.item(), compiled.metadata.num_warps, compiled.metadata.num_stages) == (5, 2, 3)
 
 
-class Tuples(unittest.TestCase):
+class TestTuples:
     def test_a_tuple_is_a_constexpr(self):
         @tessera.jit
         def store(OUT, SHAPE: tl.constexpr):
@@ -264,9 +264,9 @@ class Tuples(unittest.TestCase):
         out = torch.zeros(2)
         for shape in ((4, 8), [2, 8], (2, 8), (2.5, 8), (True, 8), (1, 8)):
             store[(1,)](out, SHAPE=shape)
-            self.assertEqual(out[0].item(), shape[0] * shape[1])
+            assert out[0].item() == shape[0] * shape[1]
         nested[(1,)](out, ((4,), torch.float16, ((1, 2),), None, "text", float("inf")))
-        self.assertEqual(out.tolist(), [2, float("inf")])
+        assert out.tolist() == [2, float("inf")]
 
     def test_tuples_that_are_equal_in_python(self):
         @tessera.jit
@@ -281,7 +281,7 @@ class Tuples(unittest.TestCase):
         out = torch.zeros(1)
         for value, want in (((True,), 1), ((1,), 2), ((1.0,), 3), ((True,), 1)):
             kind[(1,)](out, value)
-            self.assertEqual(out.item(), want)
+            assert out.item() == want
 
 
 settings = types.SimpleNamespace(SIZE=4, inner=types.SimpleNamespace(FACTOR=2.5))
@@ -295,14 +295,14 @@ def uses_state(x):
     return x + STATE
 
 
-class Constants(unittest.TestCase):
-    def setUp(self):
+class TestConstants:
+    def setup_method(self):
         global STATE, WRAPPED
         STATE, WRAPPED = 1.0, tl.constexpr(3.0)
         LEVELS[0], settings.inner.FACTOR = 1.0, 2.5
 
     def refused(self, name, before, after, launch):
-        with self.assertRaisesRegex(RuntimeError, f"the constant `{name}` was {before} when the kernel was first "
+        with pytest.raises(RuntimeError, match=f"the constant `{name}` was {before} when the kernel was first "
                                     f"compiled, and is {after} now\nHINT: pass the value as a tl.constexpr argument"):
             launch()
 
@@ -316,7 +316,7 @@ class Constants(unittest.TestCase):
         out = torch.zeros(2)
         STATE = 2.0
         kernel[(1,)](out, B=1)  # read at the first launch
-        self.assertEqual(out.tolist(), [2, 0])
+        assert out.tolist() == [2, 0]
         for changed in (4.0, 2, None, {}):
             STATE = changed
             for launch in (lambda: kernel[(1,)](out, B=1), lambda: kernel[(1,)](out, B=2),
@@ -324,7 +324,7 @@ class Constants(unittest.TestCase):
                 self.refused("STATE", "2.0", "not a compile-time value" if changed == {} else changed, launch)
         STATE = float("2.0")  # equal
         kernel[(1,)](out, B=2)
-        self.assertEqual(out.tolist(), [2, 2])
+        assert out.tolist() == [2, 2]
         del STATE
         self.refused("STATE", "2.0", "None", lambda: kernel[(1,)](out, B=2))
 
@@ -349,7 +349,7 @@ class Constants(unittest.TestCase):
 
         out = torch.zeros(1)
         kernel[(1,)](out)
-        self.assertEqual(out.item(), 3)
+        assert out.item() == 3
         size = 4
         self.refused("size", "3", "4", lambda: kernel[(1,)](out))
 
@@ -360,7 +360,7 @@ class Constants(unittest.TestCase):
 
         out = torch.zeros(1)
         kernel[(1,)](out)
-        self.assertEqual(out.item(), 10)
+        assert out.item() == 10
         settings.inner.FACTOR = 3
         self.refused("settings.inner.FACTOR", "2.5", "3", lambda: kernel[(1,)](out))
         with mock.patch.object(settings, "inner", types.SimpleNamespace(FACTOR=2.5)):
@@ -377,13 +377,13 @@ class Constants(unittest.TestCase):
 
         out = torch.zeros(1)
         kernel[(1,)](out)
-        self.assertEqual(out.item(), 1)
+        assert out.item() == 1
         LEVELS[0] = 7.0
         self.refused("LEVELS", r"\(1.0, 2.0, \)", r"\(7.0, 2.0, \)", lambda: kernel[(1,)](out))
         LEVELS[0] = 1.0
         kernel[(1,)](out)
         wrapped[(1,)](out)
-        self.assertEqual(out.item(), 3)
+        assert out.item() == 3
         WRAPPED.value = 9.0
         self.refused("WRAPPED", "3.0", "9.0", lambda: wrapped[(1,)](out))
 
@@ -411,7 +411,7 @@ def wider(x, width: tl.constexpr = WIDTH):
 WIDTH = 16
 
 
-class Helpers(unittest.TestCase):
+class TestHelpers:
     def test_defaults_are_those_of_the_definition(self):
         @tessera.jit
         def kernel(OUT):
@@ -419,7 +419,7 @@ class Helpers(unittest.TestCase):
 
         out = torch.zeros(1)
         kernel[(1,)](out)
-        self.assertEqual(out.item(), 9)
+        assert out.item() == 9
 
     def test_two_helpers_of_one_factory(self):
         first, second = one, two
@@ -435,9 +435,9 @@ class Helpers(unittest.TestCase):
 
         out = torch.zeros(2)
         kernel[(1,)](out)
-        self.assertEqual(out[0].item(), 112)
+        assert out[0].item() == 112
         with_defaults[(1,)](out)
-        self.assertEqual(out.tolist(), [2011, 4012.5])
+        assert out.tolist() == [2011, 4012.5]
 
     def test_two_kernels_of_one_factory(self):
         def factory(n):
@@ -449,7 +449,7 @@ class Helpers(unittest.TestCase):
         out = torch.zeros(1)
         for n in (1, 2, 1):
             factory(n)[(1,)](out)
-            self.assertEqual(out.item(), 11 * n)
+            assert out.item() == 11 * n
 
     def test_a_helper_that_its_kernel_hides(self):
         def inner():
@@ -466,7 +466,7 @@ class Helpers(unittest.TestCase):
 
         out = torch.zeros(1)
         kernel[(1,)](out)
-        self.assertEqual(out.item(), 6)
+        assert out.item() == 6
 
     def test_a_second_name_is_not_one_of_a_variable(self):
         def factory():
@@ -486,7 +486,7 @@ class Helpers(unittest.TestCase):
 
         out = torch.zeros(1)
         kernel[(1,)](out)
-        self.assertEqual(out.item(), 16)
+        assert out.item() == 16
 
     def test_recursion_is_refused(self):
         @tessera.jit
@@ -497,11 +497,11 @@ class Helpers(unittest.TestCase):
         def kernel(OUT):
             tl.store(OUT, again(3.0))
 
-        with self.assertRaisesRegex(RuntimeError, "again"):
+        with pytest.raises(RuntimeError, match="again"):
             kernel[(1,)](torch.zeros(1))
 
 
-class Loops(unittest.TestCase):
+class TestLoops:
     def test_a_negative_step_of_run_time_runs_no_iteration(self):
         @tessera.jit
         def count(OUT, a, b, s, S: tl.constexpr):
@@ -517,10 +517,10 @@ class Loops(unittest.TestCase):
         out = torch.zeros(2, dtype=torch.int32)
         for a, b, s, want in ((88, -1, -8, 0), (0, 88, 8, 11), (88, 0, 8, 0)):
             count[(1,)](out, a, b, s, S=-8)
-            self.assertEqual(out.tolist(), [want, len(range(88, -1, -8))])
+            assert out.tolist() == [want, len(range(88, -1, -8))]
 
 
-class Warmup(unittest.TestCase):
+class TestWarmup:
     def test_compiles_only(self):
         @tessera.jit
         def store(X, n, B: tl.constexpr):
@@ -530,16 +530,16 @@ class Warmup(unittest.TestCase):
         for warm in (lambda: store.run(x, 5, 2, grid=(1,), warmup=True), lambda: store.warmup(x, 5, B=2, grid=(1,)),
                      lambda: store.warmup(torch.float32, 5, B=2, grid=(1,), num_ctas=1)):
             compiled = warm()
-            self.assertEqual(x.tolist(), [0, 0])
+            assert x.tolist() == [0, 0]
         before = compilations()
         store[(1,)](x, 5, B=2)
-        self.assertEqual((x.tolist(), compilations()), ([5.125, 5.125], before))
-        self.assertGreaterEqual(compiled.n_regs, 1)
-        self.assertGreaterEqual(compiled.metadata.shared, 1)
+        assert (x.tolist(), compilations()) == ([5.125, 5.125], before)
+        assert compiled.n_regs >= 1
+        assert compiled.metadata.shared >= 1
         compiled._init_handles()
         x.zero_()
         compiled[(1, 1, 1)](x, 7, 2)
-        self.assertEqual(x.tolist(), [7.125, 7.125])
+        assert x.tolist() == [7.125, 7.125]
 
     def test_of_decorated_kernels(self):
         @tessera.autotune([tessera.Config({"B": 16}), tessera.Config({"B": 32})], key=["n"],
@@ -551,9 +551,9 @@ class Warmup(unittest.TestCase):
 
         x = torch.zeros(1)
         before = compilations()
-        self.assertEqual(len(store.warmup(x, 5, grid=(1,))), 2)
-        self.assertEqual(len(store.run(x, 5, grid=(1,), warmup=True)), 2)
-        self.assertEqual((x.item(), compilations()), (0, before + 2))
+        assert len(store.warmup(x, 5, grid=(1,))) == 2
+        assert len(store.run(x, 5, grid=(1,), warmup=True)) == 2
+        assert (x.item(), compilations()) == (0, before + 2)
 
     def test_launches_take_no_warmup(self):
         @tessera.jit
@@ -561,11 +561,11 @@ class Warmup(unittest.TestCase):
             tl.store(X, 1.0)
 
         for name in ("warmup", "_grid", "grid"):
-            with self.assertRaisesRegex(TypeError, f"no parameter `{name}`"):
+            with pytest.raises(TypeError, match=f"no parameter `{name}`"):
                 store[(1,)](torch.zeros(1), **{name: True})
 
 
-class Options(unittest.TestCase):
+class TestOptions:
     def test_each_option_that_changes_code_has_its_plan(self):
         @tessera.jit
         def store(X):
@@ -578,11 +578,11 @@ class Options(unittest.TestCase):
                         {"num_warps": 1, "num_stages": 5}):
             before = compilations()
             compiled = launch(x, **options)
-            self.assertEqual(compilations(), before + 1, options)
+            assert compilations() == before + 1, options
             launch(x, **options)
-            self.assertEqual(compilations(), before + 1, options)
+            assert compilations() == before + 1, options
             for name, value in options.items():
-                self.assertEqual(getattr(compiled.metadata, name), value)
+                assert getattr(compiled.metadata, name) == value
 
     def test_debug_of_one_launch(self):
         @tessera.jit
@@ -590,23 +590,19 @@ class Options(unittest.TestCase):
             tl.device_assert(n == 5, "five")
 
         checked[(1,)](6)
-        with self.assertRaisesRegex(RuntimeError, "five"):
+        with pytest.raises(RuntimeError, match="five"):
             checked[(1,)](6, debug=True)
         checked[(1,)](5, debug=True)
         checked[(1,)](6)
         checked[(1,)](6, debug=False)
 
     def test_options_of_jit(self):
-        with self.assertRaises(TypeError):
+        with pytest.raises(TypeError):
             tessera.jit(do_not_specialise=["n"])
         for name in ("do_not_specialize", "do_not_specialize_on_alignment"):
             kernel = tessera.jit(**{name: ["n", 0]})(numbers_of)
-            self.assertEqual(kernel.decorator, f"@triton.jit({name}=['n', 'OUT'])")
+            assert kernel.decorator == f"@triton.jit({name}=['n', 'OUT'])"
 
 
 def numbers_of(OUT, n):
     pass
-
-
-if __name__ == "__main__":
-    unittest.main()

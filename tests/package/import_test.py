@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-import unittest
 
 import torch
 
@@ -37,33 +36,33 @@ def child(code, **environment):
     return done.returncode, done.stdout
 
 
-class Stubs(unittest.TestCase):
-    def test_stubs_are_the_schemas(self):
+class TestStubs:
+    def test_stubs_are_the_schemas(self, subtests):
         functions = [node for node in ast.parse((PACKAGE / "ops.pyi").read_text()).body
                      if isinstance(node, ast.FunctionDef)]
-        self.assertGreaterEqual(len(functions), 17)
+        assert len(functions) >= 17
         for function in functions:
-            with self.subTest(op=function.name):
+            with subtests.test(op=function.name):
                 schema = torch._C._get_schema("tessera::" + function.name, "")
                 want = [(a.name, annotation(a.type)) for a in schema.arguments]
                 have = [(a.arg, ast.unparse(a.annotation)) for a in function.args.args]
-                self.assertEqual(have, want)
+                assert have == want
                 defaults = [a.default_value for a in schema.arguments if a.has_default_value()]
-                self.assertEqual([ast.literal_eval(node) for node in function.args.defaults], defaults)
+                assert [ast.literal_eval(node) for node in function.args.defaults] == defaults
                 results = [annotation(r.type) for r in schema.returns]
                 result = "None" if not results else results[0] if len(results) == 1 else \
                     "tuple[%s]" % ", ".join(results)
-                self.assertEqual(ast.unparse(function.returns), result)
-                self.assertTrue(ast.get_docstring(function))
-                self.assertIs(getattr(tessera.ops, function.name), getattr(torch.ops.tessera, function.name))
+                assert ast.unparse(function.returns) == result
+                assert ast.get_docstring(function)
+                assert getattr(tessera.ops, function.name) is getattr(torch.ops.tessera, function.name)
         public = {name for name in vars(tessera.ops) if not name.startswith("_")} - {"torch"}
-        self.assertEqual(public, {function.name for function in functions})
+        assert public == {function.name for function in functions}
 
     def test_typed(self):
-        self.assertTrue((PACKAGE / "py.typed").is_file())
+        assert (PACKAGE / "py.typed").is_file()
 
 
-class Import(unittest.TestCase):
+class TestImport:
     def test_an_op_runs(self):
         cu = torch.tensor([0, 5, 12], dtype=torch.int32)
         q, k, v = torch.randn(12, 2, 16), torch.randn(12, 1, 16), torch.randn(12, 1, 16)
@@ -71,20 +70,20 @@ class Import(unittest.TestCase):
         scores = torch.einsum("qhd,kd->hqk", q[:5].double(), k[:5, 0].double()) / 4
         scores = scores.masked_fill(~torch.ones(5, 5).tril().bool(), float("-inf"))
         want = torch.einsum("hqk,kd->qhd", scores.softmax(-1), v[:5, 0].double())
-        self.assertLess((o[:5] - want).abs().max().item(), 1e-5)
-        self.assertLess((lse[:, :5] - scores.logsumexp(-1)).abs().max().item(), 1e-5)
+        assert (o[:5] - want).abs().max().item() < 1e-5
+        assert (lse[:, :5] - scores.logsumexp(-1)).abs().max().item() < 1e-5
 
     def test_import_leaves_triton_alone(self):
         code = "import sys; known = 'triton' in sys.modules; import tessera; assert ('triton' in sys.modules) == known"
-        self.assertEqual(child(code), (0, ""))
+        assert child(code) == (0, "")
 
     def test_named_library(self):
         code = "import tessera; print(tessera._library.path())"
         library = os.environ["LIBTESSERA_TORCH"]
-        self.assertEqual(child(code), (0, f"{library}\n"))
+        assert child(code) == (0, f"{library}\n")
         status, text = child(code, LIBTESSERA_TORCH="/nowhere/lib.so")
-        self.assertEqual(status, 1)
-        self.assertIn("ImportError: LIBTESSERA_TORCH=/nowhere/lib.so is no file\nHINT: set it to the path of", text)
+        assert status == 1
+        assert "ImportError: LIBTESSERA_TORCH=/nowhere/lib.so is no file\nHINT: set it to the path of" in text
 
     def test_no_library_beside_the_package(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -93,18 +92,18 @@ class Import(unittest.TestCase):
             for file in PACKAGE.glob("*.py*"):
                 (copy / file.name).write_bytes(file.read_bytes())
             status, text = child("import tessera", LIBTESSERA_TORCH="", PYTHONPATH=str(copy.parent))
-            self.assertEqual(status, 1)
-            self.assertIn(f"is not in {copy}/lib or {folder}/build/release/lib\n", text)
-            self.assertIn("HINT: in a checkout, run scripts/build release tessera_ops", text)
+            assert status == 1
+            assert f"is not in {copy}/lib or {folder}/build/release/lib\n" in text
+            assert "HINT: in a checkout, run scripts/build release tessera_ops" in text
 
     def test_a_library_that_is_none(self):
         with tempfile.TemporaryDirectory() as folder:
             library = pathlib.Path(folder, "libtessera_torch.so")
             library.write_text("no library")
             status, text = child("import tessera", LIBTESSERA_TORCH=str(library))
-        self.assertEqual(status, 1)
-        self.assertIn(f"ImportError: {library} cannot be loaded", text)
-        self.assertIn("HINT:", text)
+        assert status == 1
+        assert f"ImportError: {library} cannot be loaded" in text
+        assert "HINT:" in text
 
     def test_a_library_that_others_can_change(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -117,11 +116,11 @@ class Import(unittest.TestCase):
                 changed.chmod(mode)
                 status, text = child("import tessera", LIBTESSERA_TORCH=str(library))
                 changed.chmod(before)
-                self.assertEqual(status, 1)
-                self.assertIn(f"ImportError: {library} is not loaded: {changed} is writable by others\n"
-                              f"HINT: if you trust its contents, run: chmod go-w {changed}", text)
+                assert status == 1
+                assert (f"ImportError: {library} is not loaded: {changed} is writable by others\n"
+                              f"HINT: if you trust its contents, run: chmod go-w {changed}") in text
             shared.chmod(0o1777)
-            self.assertIn("cannot be loaded", child("import tessera", LIBTESSERA_TORCH=str(library))[1])
+            assert "cannot be loaded" in child("import tessera", LIBTESSERA_TORCH=str(library))[1]
 
     def fake_torch(self, text):
         with tempfile.TemporaryDirectory() as folder:
@@ -130,16 +129,12 @@ class Import(unittest.TestCase):
 
     def test_no_torch(self):
         status, text = self.fake_torch("raise ImportError('none')")
-        self.assertEqual(status, 1)
-        self.assertIn("ImportError: tessera runs on torch, which this Python does not have\n"
-                      "HINT: pip install 'torch==2.11.*'", text)
+        assert status == 1
+        assert ("ImportError: tessera runs on torch, which this Python does not have\n"
+                      "HINT: pip install 'torch==2.11.*'") in text
 
     def test_another_torch(self):
         status, text = self.fake_torch("__version__ = '2.1.1'")
-        self.assertEqual(status, 1)
-        self.assertIn("ImportError: tessera is built for torch 2.11, and this Python has torch 2.1.1\n"
-                      "HINT: pip install 'torch==2.11.*'", text)
-
-
-if __name__ == "__main__":
-    unittest.main()
+        assert status == 1
+        assert ("ImportError: tessera is built for torch 2.11, and this Python has torch 2.1.1\n"
+                      "HINT: pip install 'torch==2.11.*'") in text

@@ -3,24 +3,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The wheel that scripts/deps.lock pins (bench/codegen/peers.py fetches it), its autograd functions against formulas in torch at
 fp64: results and gradients. Real Triton is not imported."""
-import pathlib
 import sys
-import unittest
 
+import peers
+import pytest
 import torch
 import torch.nn.functional as F
 
 import tessera  # noqa: F401 (loads the ops)
 import tessera.triton
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path += [str(ROOT / "bench" / "codegen"), str(ROOT / "tests" / "compare")]
-import peers  # noqa: E402
-from outliers import outlier_text  # noqa: E402
+from outliers import outlier_text
 
 SITE, WHY = peers.fetch()
 if SITE is None:
-    sys.exit(f"Liger-Kernel cannot be had: {WHY}\nHINT: this test needs a package index, or the folder build/bench/peers of another checkout")
+    pytest.fail(f"Liger-Kernel cannot be fetched: {WHY}\nHINT: this test needs a package index, or the folder build/bench/peers of another checkout")
 sys.path.append(str(SITE))
 
 
@@ -33,8 +29,8 @@ def first(result):
     return result[0] if isinstance(result, tuple) else result
 
 
-class Liger(unittest.TestCase):
-    def setUp(self):
+class TestLiger:
+    def setup_method(self):
         torch.manual_seed(0)
 
     def compare(self, module, name, arguments, formula, limit=1e-5):
@@ -43,7 +39,7 @@ class Liger(unittest.TestCase):
         exact = [x.detach().double().requires_grad_(x.requires_grad) if isinstance(x, torch.Tensor) and x.is_floating_point() else x
                  for x in arguments]
         got, want = first(function(module, name).apply(*mine)), formula(*exact)
-        self.assertEqual(got.shape, want.shape)
+        assert got.shape == want.shape
         weights = torch.randn(want.shape, dtype=torch.float64)
         (want * weights).sum().backward()
         (got * weights.to(got.dtype)).sum().backward()
@@ -51,8 +47,8 @@ class Liger(unittest.TestCase):
         for at, (x, y) in enumerate(pairs):
             error = ((x.double() - y).square().mean() / y.square().mean()).sqrt().item()
             what = f"{module}: {'result' if at == 0 else f'gradient {at}'}"
-            self.assertLess(error, limit, what)
-            self.assertEqual(outlier_text(x, y, limit), "", what)
+            assert error < limit, what
+            assert outlier_text(x, y, limit) == "", what
 
     @staticmethod
     def grad(*shape):
@@ -119,8 +115,4 @@ class Liger(unittest.TestCase):
                      lambda x, r, w, eps, *_: (x + r) * torch.rsqrt((x + r).square().mean(-1, keepdim=True) + eps) * w)
 
     def test_triton_itself_is_not_there(self):
-        self.assertFalse([name for name in sys.modules if name.startswith("triton._C")])
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)
+        assert not [name for name in sys.modules if name.startswith("triton._C")]

@@ -8,20 +8,19 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import unittest
 
+import pytest
 import torch
 
 import tessera
 import tessera.triton
+from outliers import close_enough
+from repository import ROOT
 
 FOLDER = pathlib.Path(__file__).parent / "for_triton"
 SIMULATED = os.environ.get("TESSERA_DEVICE", "cpu") != "cpu"
 sys.path.insert(0, str(FOLDER))
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "compare"))
-from outliers import close_enough  # noqa: E402
-
-sys.path.insert(1, str(pathlib.Path(__file__).parents[2] / "kernels" / "tutorials"))
+sys.path.insert(1, str(ROOT / "kernels/tutorials"))
 with tessera.triton.installed():
     import launchers
     import layer_norm
@@ -37,31 +36,31 @@ def child(code):
     return done.stdout
 
 
-class Tutorials(unittest.TestCase):
-    def setUp(self):
+class TestTutorials:
+    def setup_method(self):
         torch.manual_seed(0)
 
     def test_vector_add(self):
         size = 3000 if SIMULATED else 98432
         x, y = torch.rand(size), torch.rand(size)
-        self.assertTrue(torch.equal(tutorials.add(x, y), x + y))
+        assert torch.equal(tutorials.add(x, y), x + y)
 
     def test_softmax(self):
         x = torch.randn(7 if SIMULATED else 181, 78 if SIMULATED else 781)
         torch.testing.assert_close(tutorials.softmax(x), torch.softmax(x, 1))
 
-    def test_matmul_with_autotune(self):
+    def test_matmul_with_autotune(self, subtests):
         for dtype, limit in ((torch.float32, 2e-2 if SIMULATED else 1e-4), (torch.float16, 2e-2)):
             for activation in ("", "leaky_relu"):
-                with self.subTest(dtype=dtype, activation=activation):
+                with subtests.test(dtype=dtype, activation=activation):
                     a, b = torch.randn(70, 50).to(dtype), torch.randn(50, 90).to(dtype)
                     want = a.double() @ b.double()
                     if activation:
                         want = torch.nn.functional.leaky_relu(want)
                     got = tutorials.matmul(a, b, activation).double()
-                    self.assertEqual(close_enough(got, want, limit), "")
-        self.assertIn(tutorials.matmul_kernel.best_config, tutorials.CONFIGS)
-        self.assertEqual(len(tutorials.matmul_kernel.configs_timings), 2)
+                    assert close_enough(got, want, limit) == ""
+        assert tutorials.matmul_kernel.best_config in tutorials.CONFIGS
+        assert len(tutorials.matmul_kernel.configs_timings) == 2
 
     def test_dropout(self):
         x = torch.randn(1000)
@@ -71,11 +70,11 @@ class Tutorials(unittest.TestCase):
     def test_seeded_dropout(self):
         x = torch.randn(10_000)
         one, same, other = (tutorials.seeded_dropout(x, 0.3, seed) for seed in (123, 123, 512))
-        self.assertTrue(torch.equal(one, same))
-        self.assertFalse(torch.equal(one, other))
+        assert torch.equal(one, same)
+        assert not torch.equal(one, other)
         kept = one != 0
         torch.testing.assert_close(one[kept], x[kept] / 0.7)
-        self.assertLess(abs(kept.double().mean().item() - 0.7), 0.02)
+        assert abs(kept.double().mean().item() - 0.7) < 0.02
 
     def test_layer_norm(self):
         x = torch.randn(9, 150, requires_grad=True)
@@ -96,7 +95,7 @@ class Tutorials(unittest.TestCase):
         a, b, c = torch.randn(40, 24), torch.randn(24, 56), torch.empty(40, 56)
         matmul.matmul[(4,)](a, b, c, 40, 56, 24, 24, 56, 56, BM=32, BN=32, BK=16, ROWS=2, LEAKY=1)
         want = torch.nn.functional.leaky_relu(a.double() @ b.double())
-        self.assertEqual(close_enough(c, want, 1e-2 if SIMULATED else 1e-5), "")
+        assert close_enough(c, want, 1e-2 if SIMULATED else 1e-5) == ""
         x, w, bias = torch.randn(6, 100), torch.randn(100), torch.randn(100)
         y, mean, rstd = torch.empty(6, 100), torch.empty(6), torch.empty(6)
         layer_norm.layer_norm_fwd[(6,)](x, w, bias, y, mean, rstd, 100, 100, 1e-5, BLOCK=32)
@@ -105,17 +104,17 @@ class Tutorials(unittest.TestCase):
         torch.testing.assert_close(y, x.softmax(1))
 
     def test_the_module_around_kernels(self):
-        self.assertEqual(tutorials.DEVICE, torch.device("cpu"))
-        self.assertFalse(tutorials.is_cuda())
+        assert tutorials.DEVICE == torch.device("cpu")
+        assert not tutorials.is_cuda()
         [rows] = tutorials.benchmark.run(print_data=False)
-        self.assertEqual([row[0] for row in rows], [16, 32])
-        self.assertTrue(all(value > 0 for row in rows for value in row[1:]))
+        assert [row[0] for row in rows] == [16, 32]
+        assert all(value > 0 for row in rows for value in row[1:])
 
     def test_programs_that_fill_the_device(self):
         x = torch.rand(9, 100)
         y, programs = launchers.occupied(x)
         torch.testing.assert_close(y, x / x.sum(1, keepdim=True))
-        self.assertTrue(1 <= programs <= 9)
+        assert 1 <= programs <= 9
 
     def test_configurations_for_several_back_ends(self):
         a, b = torch.randn(20, 50, dtype=torch.float16), torch.randn(50, 36, dtype=torch.float16)
@@ -124,12 +123,12 @@ class Tutorials(unittest.TestCase):
             want = a.double() @ b.double()
             if activation:
                 want = torch.nn.functional.leaky_relu(want, 0.01)
-            self.assertLess(((c.double() - want).abs() / (want.abs() + 1)).max().item(), 2e-3)
-            self.assertEqual(compiled.metadata.num_warps, 4)
+            assert ((c.double() - want).abs() / (want.abs() + 1)).max().item() < 2e-3
+            assert compiled.metadata.num_warps == 4
         if SIMULATED:
-            self.assertIn(".entry", compiled.asm["ptx"])
+            assert ".entry" in compiled.asm["ptx"]
         else:
-            with self.assertRaisesRegex(KeyError, "no stage `ptx`"):
+            with pytest.raises(KeyError, match="no stage `ptx`"):
                 compiled.asm["ptx"]
 
     def test_options_of_other_back_ends(self):
@@ -140,12 +139,12 @@ class Tutorials(unittest.TestCase):
 
     def test_reinterpret(self):
         x = torch.randn(50, dtype=torch.float16)
-        self.assertEqual(launchers.reinterpreted(x).tolist(), x.to(torch.float8_e5m2).to(torch.float16).tolist())
+        assert launchers.reinterpreted(x).tolist() == x.to(torch.float8_e5m2).to(torch.float16).tolist()
 
     def test_descriptors_are_only_named(self):
         one, other = launchers.descriptor(torch.zeros(8, 8))
-        self.assertEqual((one.block_shape, list(other.strides)), ([4, 4], [8, 1]))
-        with self.assertRaisesRegex(TypeError, "argument `x_ptr` is a TensorDescriptor\nHINT: pass a tensor"):
+        assert (one.block_shape, list(other.strides)) == ([4, 4], [8, 1])
+        with pytest.raises(TypeError, match="argument `x_ptr` is a TensorDescriptor\nHINT: pass a tensor"):
             launchers.convert[(1,)](torch.zeros(8), one, 8, BLOCK=8)
 
     def test_reports_of_benchmarks(self):
@@ -153,21 +152,21 @@ class Tutorials(unittest.TestCase):
             with tessera.triton.installed():
                 first, second = launchers.benchmark.run(show_plots=True, print_data=True, save_path=folder)
             saved = (pathlib.Path(folder) / "rows-torch.float32.csv").read_text().splitlines()
-        self.assertEqual([row[0] for row in first], [(4, 64), 32])
-        self.assertEqual(saved[0], "M,N,Ours (GB/s),Torch (GB/s)")
-        self.assertEqual(saved[1].split(","), ["4", "64", str(first[0][1][0]), str(first[0][2][0])])
-        self.assertIn("rows-torch.float64: M N Ours (GB/s) Torch (GB/s)\n", printed.getvalue())
-        self.assertEqual(len(second), 2)
+        assert [row[0] for row in first] == [(4, 64), 32]
+        assert saved[0] == "M,N,Ours (GB/s),Torch (GB/s)"
+        assert saved[1].split(",") == ["4", "64", str(first[0][1][0]), str(first[0][2][0])]
+        assert "rows-torch.float64: M N Ours (GB/s) Torch (GB/s)\n" in printed.getvalue()
+        assert len(second) == 2
 
 
-class Shim(unittest.TestCase):
+class TestShim:
     def test_not_the_real_one(self):
-        self.assertIs(tutorials.triton.jit, tessera.jit)
-        self.assertFalse([name for name in sys.modules if name.split(".")[0] == "triton"])
+        assert tutorials.triton.jit is tessera.jit
+        assert not [name for name in sys.modules if name.split(".")[0] == "triton"]
 
     def test_only_when_asked_for(self):
-        self.assertEqual(child("print('triton' in sys.modules, 'tessera.triton' in sys.modules)"), "False False\n")
-        self.assertEqual(child("import tessera.triton; print('triton' in sys.modules)"), "False\n")
+        assert child("print('triton' in sys.modules, 'tessera.triton' in sys.modules)") == "False False\n"
+        assert child("import tessera.triton; print('triton' in sys.modules)") == "False\n"
 
     def test_install_and_uninstall(self):
         code = """
@@ -192,7 +191,7 @@ tessera.triton.uninstall()
 assert not hasattr(torch.cpu, 'set_stream')
 print([name for name in sys.modules if name.split('.')[0] == 'triton'])
 """
-        self.assertEqual(child(code), "[]\n")
+        assert child(code) == "[]\n"
 
     def test_torch_compile_does_not_take_it_for_triton(self):
         code = """
@@ -203,7 +202,7 @@ with tessera.triton.installed():
     print(known.has_triton_package())
 print(known.has_triton_package is before)
 """
-        self.assertEqual(child(code), "False\nTrue\n")
+        assert child(code) == "False\nTrue\n"
 
     def test_triton_was_first(self):
         code = """
@@ -215,9 +214,5 @@ try:
 except RuntimeError as error:
     print(error)
 """
-        self.assertEqual(child(code), "triton is imported in this process already, from elsewhere\n"
+        assert child(code) == ("triton is imported in this process already, from elsewhere\n"
                                       "HINT: call tessera.triton.install() before the first import of triton\n")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -7,10 +7,10 @@ import re
 import subprocess
 import sys
 import tempfile
-import unittest
 import zipfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from repository import ROOT
+
 LIMIT = 120 << 20
 # What manylinux promises, and what torch brings.
 PROMISED = re.compile(r"(linux-vdso|ld-linux|lib(c|m|dl|rt|util|pthread|stdc\+\+|gcc_s)\.)")
@@ -62,9 +62,9 @@ def files(folder):
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
-class Wheel(unittest.TestCase):
+class TestWheel:
     @classmethod
-    def setUpClass(cls):
+    def setup_class(cls):
         cls.temporary = tempfile.TemporaryDirectory()
         cls.folder = pathlib.Path(cls.temporary.name)
         cls.environment = {name: value for name, value in os.environ.items()
@@ -83,7 +83,7 @@ class Wheel(unittest.TestCase):
         cls.pip("install", "--no-index", "--no-deps", cls.wheel)
 
     @classmethod
-    def tearDownClass(cls):
+    def teardown_class(cls):
         cls.temporary.cleanup()
 
     @classmethod
@@ -100,23 +100,23 @@ class Wheel(unittest.TestCase):
                                cls.venv / "bin/python", *arguments)
 
     def test_1_size_and_tag(self):
-        self.assertLess(self.wheel.stat().st_size, LIMIT)
-        self.assertRegex(self.wheel.name, r"^tessera-[\d.]+-py3-none-manylinux_2_\d+_x86_64\.whl$")
-        self.assertRegex(self.printed, r"MB  tessera/lib/compiler/libLLVM")
+        assert self.wheel.stat().st_size < LIMIT
+        assert re.search(r"^tessera-[\d.]+-py3-none-manylinux_2_\d+_x86_64\.whl$", self.wheel.name)
+        assert re.search(r"MB  tessera/lib/compiler/libLLVM", self.printed)
         with zipfile.ZipFile(self.wheel) as wheel:
             [metadata] = [name for name in wheel.namelist() if name.endswith("/METADATA")]
             text = wheel.read(metadata).decode()
             licences = [name for name in wheel.namelist() if "/licenses/" in name]
-        self.assertEqual(re.findall("^Requires-Dist: (.*)$", text, re.M), ["torch==2.11.*", 'pyarrow==26.*; extra == "parquet"'])
-        self.assertIn("Requires-Python: >=3.11", text)
+        assert re.findall("^Requires-Dist: (.*)$", text, re.M) == ["torch==2.11.*", 'pyarrow==26.*; extra == "parquet"']
+        assert "Requires-Python: >=3.11" in text
         for package in ("LICENSE", "NOTICE", "libllvm22.txt", "libmlir-22.txt"):
-            self.assertIn(package, [name.rsplit("/", 1)[1] for name in licences])
-        self.assertNotIn(str(ROOT), text)
+            assert package in [name.rsplit("/", 1)[1] for name in licences]
+        assert str(ROOT) not in text
 
     def test_2_a_kernel_and_an_op(self):
         program = self.folder / "program.py"
         program.write_text(PROGRAM)
-        self.assertRegex(self.run_program(self.venv / "bin/python", program), r"^compiled [2-9]\n$")
+        assert re.search(r"^compiled [2-9]\n$", self.run_program(self.venv / "bin/python", program))
 
     def outside(self, names_and_paths):
         """Of libraries those that neither lie in the package nor are promised."""
@@ -127,9 +127,9 @@ class Wheel(unittest.TestCase):
         done = subprocess.run([self.site / "tessera/bin/tessera-worker", "--selftest"], text=True, capture_output=True,
                               check=True, env={**self.environment, "LD_DEBUG": "libs"})
         loaded = [os.path.normpath(path) for path in re.findall(r"calling init: (/\S+)", done.stderr)]
-        self.assertTrue([path for path in loaded if "tessera/lib/compiler/libLLVM" in path])
+        assert [path for path in loaded if "tessera/lib/compiler/libLLVM" in path]
         compiled = "/proc/self/fd/"  # the kernel of the self-test, from memory
-        self.assertEqual([path for path in self.outside(loaded) if not path.startswith(compiled)], [])
+        assert [path for path in self.outside(loaded) if not path.startswith(compiled)] == []
 
     def test_3_libraries_find_each_other(self):
         for binary, libraries in (("bin/tessera", "lib"), ("lib/libtessera_torch.so", None)):
@@ -138,15 +138,15 @@ class Wheel(unittest.TestCase):
             listed = subprocess.run(["ldd", str(self.site / "tessera" / binary)], text=True, capture_output=True,
                                     check=True, env=environment).stdout
             paths = re.findall(r"=> (/\S+)", listed)
-            self.assertTrue([path for path in paths if "/tessera/lib/libfmt" in path], listed)
-            self.assertEqual([path for path in self.outside(paths) if not re.search("/torch/|/nvidia/|/libgomp", path)], [])
+            assert [path for path in paths if "/tessera/lib/libfmt" in path], listed
+            assert [path for path in self.outside(paths) if not re.search("/torch/|/nvidia/|/libgomp", path)] == []
 
     def test_4_programs(self):
         for name in ("tessera", "tessera-train"):
-            self.assertIn("tessera", self.run_program(self.venv / "bin" / name, "--help"))
+            assert "tessera" in self.run_program(self.venv / "bin" / name, "--help")
         said = self.run_program(self.venv / "bin/tessera", "run", "kernels/tutorials/dilated_window.py", "--lengths",
                                 "50,24", "--heads", "2", "--arg", "W=9")
-        self.assertRegex(said, r"(?m)^ *O\b")
+        assert re.search(r"(?m)^ *O\b", said)
 
     def test_4_parquet_through_pyarrow(self):
         import pyarrow
@@ -155,26 +155,22 @@ class Wheel(unittest.TestCase):
         texts = ["one document of forty bytes or so. " * 20, "and another one", ""]
         pyarrow.parquet.write_table(pyarrow.table({"text": texts}), self.folder / "texts.parquet")
         said = self.run_program(self.venv / "bin/tessera", "data", "inspect", "texts.parquet")
-        self.assertRegex(said, r"\b3\b.* rows|rows.*\b3\b")
+        assert re.search(r"\b3\b.* rows|rows.*\b3\b", said)
         self.run_program(self.venv / "bin/tessera", "data", "verify", "texts.parquet")
         self.run_program(self.venv / "bin/tessera", "data", "prepare", "texts.parquet", "--out", "shards")
-        self.assertTrue(list((self.folder / "shards").glob("train_*.bin")))
+        assert list((self.folder / "shards").glob("train_*.bin"))
         # Without pyarrow a sentence says what to install.
         reader = self.site / "tessera/bin/tessera-parquet"
         alone = subprocess.run([self.site / "tessera/bin/tessera", "data", "inspect", "texts.parquet"], cwd=self.folder,
                                text=True, capture_output=True, check=False,
                                env={**self.environment, "LD_LIBRARY_PATH": os.pathsep.join(
                                    [str(self.site / "tessera/lib"), os.path.join(os.path.dirname(self.torch), "lib")])})
-        self.assertTrue(reader.is_file())
-        self.assertEqual(alone.returncode, 1)
-        self.assertIn("pip install 'tessera[parquet]'", alone.stderr)
+        assert reader.is_file()
+        assert alone.returncode == 1
+        assert "pip install 'tessera[parquet]'" in alone.stderr
 
     def test_5_uninstall_leaves_nothing(self):
-        self.assertGreater(len(files(self.venv) - self.before), 60)
+        assert len(files(self.venv) - self.before) > 60
         self.pip("uninstall", "-y", "tessera")
-        self.assertEqual(files(self.venv), self.before)
-        self.assertEqual(list(self.site.glob("tessera*")), [])
-
-
-if __name__ == "__main__":
-    unittest.main()
+        assert files(self.venv) == self.before
+        assert list(self.site.glob("tessera*")) == []

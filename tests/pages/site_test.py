@@ -9,10 +9,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import unittest
 import urllib.parse
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+import pytest
+from repository import ROOT
 
 
 def build(folder, site):
@@ -41,26 +41,26 @@ class Page(html.parser.HTMLParser):
             self.loaded.append(given["href"])
 
 
-class OurSite(unittest.TestCase):
+class TestOurSite:
     @classmethod
-    def setUpClass(cls):
+    def setup_class(cls):
         cls.scratch = tempfile.TemporaryDirectory()
         cls.site = pathlib.Path(cls.scratch.name) / "site"
         cls.status, cls.said = build(ROOT, cls.site)
         cls.pages = {path: Page(path) for path in cls.site.rglob("*.html")}
 
     @classmethod
-    def tearDownClass(cls):
+    def teardown_class(cls):
         cls.scratch.cleanup()
 
     def test_is_built_without_a_warning(self):
-        self.assertEqual((self.status, self.said), (0, ""))
+        assert (self.status, self.said) == (0, "")
 
     def test_every_page_of_docs_is_there(self):
         for page in (ROOT / "docs").rglob("*.md"):
             name = page.relative_to(ROOT / "docs").with_suffix(".html")
             name = name.with_name("index.html") if name.stem == "README" else name
-            self.assertTrue((self.site / name).exists(), name)
+            assert (self.site / name).exists(), name
 
     def test_every_link_leads_somewhere(self):
         count = 0
@@ -73,30 +73,29 @@ class OurSite(unittest.TestCase):
                     continue
                 target = (path.parent / urllib.parse.unquote(url.path)).resolve() if url.path else path
                 target = target / "index.html" if target.is_dir() else target
-                self.assertTrue(target.exists(), f"{path.relative_to(self.site)}: {link}")
+                assert target.exists(), f"{path.relative_to(self.site)}: {link}"
                 if url.fragment and target in self.pages:
-                    self.assertIn(url.fragment, self.pages[target].ids, f"{path.relative_to(self.site)}: {link}")
+                    assert url.fragment in self.pages[target].ids, f"{path.relative_to(self.site)}: {link}"
                 count += 1
-        self.assertGreater(count, 1000)
+        assert count > 1000
 
     def test_nothing_is_fetched(self):
         for path, page in self.pages.items():
             for url in page.loaded:
-                self.assertFalse(urllib.parse.urlsplit(url).netloc, f"{path.relative_to(self.site)}: {url}")
+                assert not urllib.parse.urlsplit(url).netloc, f"{path.relative_to(self.site)}: {url}"
 
     def test_lines_of_shown_files(self):
         page = next(p for path, p in self.pages.items() if path.match("language/builtins.html"))
         lines = [link for link in page.links if "#L-" in link]  # which are there: test_every_link_leads_somewhere
-        self.assertGreater(len(lines), 50)
+        assert len(lines) > 50
 
 
-class Mistakes(unittest.TestCase):
+class TestMistakes:
     """A small site with the settings of ours."""
 
-    def setUp(self):
-        self.scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(self.scratch.cleanup)
-        self.root = pathlib.Path(self.scratch.name)
+    @pytest.fixture(autouse=True)
+    def site(self, tmp_path):
+        self.root = tmp_path
         settings = (ROOT / "mkdocs.yml").read_text()
         self.write("mkdocs.yml", settings[:settings.index("nav:\n  - Quick")] + "nav:\n  - index.md\n  - contributing.md\n  - a/b.md\n")
         (self.root / "scripts/lib").mkdir(parents=True)
@@ -114,18 +113,18 @@ class Mistakes(unittest.TestCase):
 
     def expect(self, part):
         status, said = build(self.root, self.root / "build/site")
-        self.assertNotEqual(status, 0)
-        self.assertIn(part, said)
+        assert status != 0
+        assert part in said
 
     def test_links_to_the_repository(self):
-        self.assertEqual(build(self.root, self.root / "build/site"), (0, ""))
+        assert build(self.root, self.root / "build/site") == (0, "")
         site = self.root / "build/site"
-        self.assertIn("source/kernels/k.py.html", Page(site / "index.html").links)
-        self.assertIn("../source/kernels/k.py.html#L-2", Page(site / "a/b.html").links)
-        self.assertIn("../index.html", Page(site / "a/b.html").links)
-        self.assertIn("source/kernels/index.html", Page(site / "contributing.html").links)
-        self.assertIn("k.py", (site / "source/kernels/index.html").read_text())
-        self.assertNotIn("<b>", (site / "source/kernels/k.py.html").read_text())
+        assert "source/kernels/k.py.html" in Page(site / "index.html").links
+        assert "../source/kernels/k.py.html#L-2" in Page(site / "a/b.html").links
+        assert "../index.html" in Page(site / "a/b.html").links
+        assert "source/kernels/index.html" in Page(site / "contributing.html").links
+        assert "k.py" in (site / "source/kernels/index.html").read_text()
+        assert "<b>" not in (site / "source/kernels/k.py.html").read_text()
 
     def test_no_such_page(self):
         self.write("docs/a/b.md", "# B\n\n## Part\n\n[gone](../c.md)\n")
@@ -142,7 +141,3 @@ class Mistakes(unittest.TestCase):
     def test_a_page_that_no_menu_has(self):
         self.write("docs/c.md", "# C\n")
         self.expect("c.md")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -8,24 +8,15 @@ through each piece is known from the kernel. PROGRAM names the program `tessera`
 import collections
 import json
 import os
-import pathlib
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-CASES = HERE.parent / "replay"
-sys.path.insert(0, str(CASES))
-import sim_test  # noqa: E402 - ends with 77 where triton is not installed
+import sim_test  # ends the program where triton is not installed
+from repository import ROOT
 
-failures = []
-
-
-def expect(what, got, want):
-    if got != want:
-        failures.append(f"{what}: {got}, by hand {want}")
+CASES = ROOT / "tests/replay"
 
 
 # --- Instructions by class, from the text --------------------------------------------------------------------------------------
@@ -65,8 +56,7 @@ def pieces(ptx):
 def executed(ptx, passes):
     """Warp instructions by class; passes: how many warps go through each piece, in the order of the text."""
     found = pieces(ptx)
-    if len(found) != len(passes):
-        failures.append(f"{len(found)} straight pieces in the PTX, {len(passes)} by hand: {[label for label, _ in found]}")
+    assert len(found) == len(passes), [label for label, _ in found]
     total = collections.Counter()
     for (_, counter), times in zip(found, passes):
         for kind, count in counter.items():
@@ -88,107 +78,94 @@ def analyze(name, temporary, ours=False):
 
 
 # --- C = A B, bf16, A 64 x 64, B 64 x 32; programs of 32 x 32 in steps of 16; 4 warps, 3 stages --------------------------------
-def matmul(temporary):
-    ptx, got = analyze("own_matmul-bf16.matmul_plain", temporary)
+def test_matmul(tmp_path):
+    ptx, got = analyze("own_matmul-bf16.matmul_plain", tmp_path)
     programs, warps, steps = 2, 4, 64 // 16
-    expect("matmul: blocks", got["blocks"], programs)
-    expect("matmul: warps", got["warps"], programs * warps)
+    assert got["blocks"] == programs, "matmul: blocks"
+    assert got["warps"] == programs * warps, "matmul: warps"
     # A program's 32 x 32 x 64 in pieces of 16 x 8 x 16.
-    expect("matmul: mma", got["tensor_instructions"], programs * (32 // 16) * (32 // 8) * (64 // 16))
+    assert got["tensor_instructions"] == programs * (32 // 16) * (32 // 8) * (64 // 16), "matmul: mma"
     # Copies of a step: 32 x 16 of A and 16 x 32 of B, 1 KiB each: 8 bytes for each of 128 threads. Two steps are issued before
     # the loop and one in each turn; the last two turns copy nothing, but execute.
-    expect("matmul: executed copies", got["classes"]["async copy"], programs * warps * 2 * (2 + steps))
+    assert got["classes"]["async copy"] == programs * warps * 2 * (2 + steps), "matmul: executed copies"
     copies = got["memory"]["async copy"]
-    expect("matmul: copies of something", copies["requests"], programs * warps * 2 * steps)
+    assert copies["requests"] == programs * warps * 2 * steps, "matmul: copies of something"
     # 8 bytes for each of 32 lanes are two passes over the banks; swizzled, so never more. The last two turns write zeros.
-    expect("matmul: passes of copies", [got["copy_requests"], got["copy_passes"], got["copy_conflicts"]],
-           [programs * warps * 2 * (2 + steps), 2 * programs * warps * 2 * (2 + steps), 0])
+    assert [got["copy_requests"], got["copy_passes"], got["copy_conflicts"]] == (
+            [programs * warps * 2 * (2 + steps), 2 * programs * warps * 2 * (2 + steps), 0]), "matmul: passes of copies"
     # Rows of 16 bf16 of A are a sector of 32 bytes, of 32 bf16 of B two; no sector is read twice by a program.
-    expect("matmul: sectors read", copies["sectors"], programs * steps * (32 * 1 + 16 * 2))
+    assert copies["sectors"] == programs * steps * (32 * 1 + 16 * 2), "matmul: sectors read"
     # Each tensor's copy is a group. The loop waits until two remain and then issues two.
-    expect("matmul: groups in flight", got["async_groups_in_flight"], 4)
+    assert got["async_groups_in_flight"] == 4, "matmul: groups in flight"
     # A commit for each copy, a wait in each turn and one behind the loop.
-    expect("matmul: commits and waits", got["classes"]["async wait"], programs * warps * (2 * (2 + steps) + steps + 1))
+    assert got["classes"]["async wait"] == programs * warps * (2 * (2 + steps) + steps + 1), "matmul: commits and waits"
     # 2 x 2 warps, 16 x 16 of C each: a step needs one 16 x 16 fragment of A and one of B, an ldmatrix.x4 each. x4 reads 512
     # bytes, four passes over banks of 128 bytes; swizzled, so never more.
     ldmatrix = got["memory"]["matrix load"]
-    expect("matmul: ldmatrix", ldmatrix["requests"], programs * warps * steps * 2)
-    expect("matmul: their passes", ldmatrix["bank_passes"], 4 * ldmatrix["requests"])
+    assert ldmatrix["requests"] == programs * warps * steps * 2, "matmul: ldmatrix"
+    assert ldmatrix["bank_passes"] == 4 * ldmatrix["requests"], "matmul: their passes"
     # C goes through shared memory to rows of 16 bytes a thread: 4 bf16 pairs of a lane out, 4 back. 4 bytes a lane, swizzled.
     for kind in ("shared store", "shared load"):
-        expect("matmul: " + kind, got["memory"][kind], {"requests": programs * warps * 4, "bank_passes": programs * warps * 4,
-                                                        "bank_conflicts": 0, "sectors": 0})
+        assert got["memory"][kind] == {"requests": programs * warps * 4, "bank_passes": programs * warps * 4,
+                                                        "bank_conflicts": 0, "sectors": 0}, "matmul: " + kind
     # 32 rows of 64 bytes, 16 bytes a thread.
-    expect("matmul: stores", got["memory"]["global store"],
-           {"requests": programs * warps, "bank_passes": 0, "bank_conflicts": 0, "sectors": programs * 32 * 2})
+    assert got["memory"]["global store"] == (
+            {"requests": programs * warps, "bank_passes": 0, "bank_conflicts": 0, "sectors": programs * 32 * 2}), "matmul: stores"
     # One before the second step's copies, two in a turn (after the wait, before the next copies), two around C's way.
-    expect("matmul: barriers", got["classes"]["barrier"], programs * warps * (1 + 2 * steps + 2))
+    assert got["classes"]["barrier"] == programs * warps * (1 + 2 * steps + 2), "matmul: barriers"
     # Pieces: up to the branch that skips the loop when K is 0; loop preparation; the loop; rounding; the rest.
     once = programs * warps
-    expect("matmul: instructions", got["classes"], executed(ptx, [once, once, once * steps, once, once]))
+    assert got["classes"] == executed(ptx, [once, once, once * steps, once, once]), "matmul: instructions"
 
 
 # --- Selected attention: 20 tokens, 2 heads of k, 16 heads of q each; blocks of 16 keys, 2 selected; D 64, bf16; 4 warps -------
-def attention(temporary):
-    ptx, got = analyze("selected_attention", temporary)
+def test_attention(tmp_path):
+    ptx, got = analyze("selected_attention", tmp_path)
     programs, warps, turns = 20 * 2, 4, 2
     # Tokens 0-15 select block 0 (and -1), tokens 16-19 blocks 0 and 1, for both heads.
     first, second = 20 * 2, 4 * 2
     visits = first + second
-    expect("attention: blocks", got["blocks"], programs)
+    assert got["blocks"] == programs, "attention: blocks"
     # Scores: 16 rows x 16 keys x 64 are 1 x 2 x 4 products; four warps stand side by side over the keys, so that the two columns
     # of products are computed twice. Values: 16 x 64 x 16 are 1 x 8 x 1.
-    expect("attention: mma", got["tensor_instructions"], visits * (2 * 2 * 4 + 8))
+    assert got["tensor_instructions"] == visits * (2 * 2 * 4 + 8), "attention: mma"
     lines = collections.Counter()
     for where, line in got["lines"].items():
         lines[int(where.split(":")[1])] += line["tensor_instructions"]
     kernel = (CASES / "selected_attention" / "kernel.py").read_text().splitlines()
     at = {word: 1 + next(i for i, text in enumerate(kernel) if word in text) for word in ("tl.trans(k)", "acc * old")}
-    expect("attention: mma of scores", lines[at["tl.trans(k)"]], visits * 16)
-    expect("attention: mma of values", lines[at["acc * old"]], visits * 8)
+    assert lines[at["tl.trans(k)"]] == visits * 16, "attention: mma of scores"
+    assert lines[at["acc * old"]] == visits * 8, "attention: mma of values"
     # Loads: q is 2 KiB, 16 bytes a thread. k and v are too, of block 0; of block 1 only keys 16-19 exist: 4 rows of 128 bytes,
     # which one warp holds. Each warp loads an index in each turn.
     rows = first * 16 + second * 4
-    expect("attention: loads", got["memory"]["global load"],
-           {"requests": programs * 4 + 2 * (first * 4 + second) + programs * turns * warps, "bank_passes": 0,
-            "bank_conflicts": 0, "sectors": programs * 64 + 2 * rows * 4 + programs * turns * warps})
+    assert got["memory"]["global load"] == {"requests": programs * 4 + 2 * (first * 4 + second) + programs * turns * warps, "bank_passes": 0,
+            "bank_conflicts": 0, "sectors": programs * 64 + 2 * rows * 4 + programs * turns * warps}, "attention: loads"
     # Stores: o is 2 KiB, lse 64 bytes by one warp.
-    expect("attention: stores", got["memory"]["global store"],
-           {"requests": programs * 4 + programs, "bank_passes": 0, "bank_conflicts": 0, "sectors": programs * 64 + programs * 2})
+    assert got["memory"]["global store"] == (
+            {"requests": programs * 4 + programs, "bank_passes": 0, "bank_conflicts": 0, "sectors": programs * 64 + programs * 2}), "attention: stores"
     # Fragments for a warp: 8 keys x 64 of k are two x4, 16 x 64 of q four, 16 x 16 of p one, 16 keys x 16 columns of v one.
-    expect("attention: ldmatrix", got["memory"]["matrix load"],
-           {"requests": visits * warps * 8, "bank_passes": visits * warps * 8 * 4, "bank_conflicts": 0, "sectors": 0})
+    assert got["memory"]["matrix load"] == (
+            {"requests": visits * warps * 8, "bank_passes": visits * warps * 8 * 4, "bank_conflicts": 0, "sectors": 0}), "attention: ldmatrix"
     # Triton does not pipeline loads behind a loaded index and a branch.
-    expect("attention: groups in flight", got["async_groups_in_flight"], 0)
-    expect("attention: copies", got["classes"].get("async copy", 0), 0)
+    assert got["async_groups_in_flight"] == 0, "attention: groups in flight"
+    assert got["classes"].get("async copy", 0) == 0, "attention: copies"
     # In a visit: before and after k and q are stored; three for each of the two reductions over warps (before the parts are
     # stored, before they are read, before the result of all is); before p and v are stored and before they are read: 2 + 6 + 2.
     # Behind the loop: two around o's way through shared memory.
-    expect("attention: barriers", got["classes"]["barrier"], warps * (visits * 10 + programs * 2))
+    assert got["classes"]["barrier"] == warps * (visits * 10 + programs * 2), "attention: barriers"
     # Pieces in the order of the text: preparation; the loop's end; the jump behind it; the loop's head; a visit; the division up
     # to the logarithms of the two rows of a lane, whose branches skip what only zero, infinity and NaN need.
     once = programs * warps
-    expect("attention: instructions", got["classes"],
-           executed(ptx, [once, once * turns, once, once * turns, visits * warps, once, 0, once, 0, once]))
+    assert got["classes"] == (
+            executed(ptx, [once, once * turns, once, once * turns, visits * warps, once, 0, once, 0, once])), "attention: instructions"
 
 
 # --- x + y, 1000 floats, by our compiler: whatever the code, it has this memory to move ----------------------------------------
-def addition(temporary):
-    _, got = analyze("vector_add", temporary, ours=True)
+def test_addition(tmp_path):
+    _, got = analyze("vector_add", tmp_path, ours=True)
     case = json.loads((CASES / "vector_add" / "case.json").read_text())
-    expect("addition: blocks", got["blocks"], case["grid"][0])
+    assert got["blocks"] == case["grid"][0], "addition: blocks"
     elements = next(entry["elements"] for entry in case["args"] if entry["kind"] == "pointer")
-    expect("addition: sectors read", got["memory"]["global load"]["sectors"], 2 * elements * 4 // 32)
-    expect("addition: sectors written", got["memory"]["global store"]["sectors"], elements * 4 // 32)
-
-
-def main():
-    with tempfile.TemporaryDirectory() as temporary:
-        for test in (matmul, attention, addition):
-            test(pathlib.Path(temporary))
-    print("counters that differ from the hand counts:", failures or "none")
-    sys.exit(1 if failures else 0)
-
-
-if __name__ == "__main__":
-    main()
+    assert got["memory"]["global load"]["sectors"] == 2 * elements * 4 // 32, "addition: sectors read"
+    assert got["memory"]["global store"]["sectors"] == elements * 4 // 32, "addition: sectors written"

@@ -5,26 +5,17 @@
 import collections
 import json
 import os
-import pathlib
 import re
 import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-CASES = HERE.parent / "replay"
-sys.path.insert(0, str(CASES))
-import sim_test  # noqa: E402 - ends with 77 where triton is not installed
-import numpy as np  # noqa: E402
+import numpy as np
+import sim_test  # ends the program where triton is not installed
+from repository import ROOT
 
-failures = []
-
-
-def expect(holds, message):
-    if not holds:
-        failures.append(message)
+CASES = ROOT / "tests/replay"
 
 
 def tensors(path):
@@ -83,9 +74,9 @@ def prepare(name, temporary):
     return folder, ptx
 
 
-def accumulator(temporary):
+def test_accumulator(tmp_path):
     """The accumulator behind the last tl.dot of either program is that program's part of A B."""
-    folder, ptx = prepare("own_matmul-bf16.matmul_plain", temporary)
+    folder, ptx = prepare("own_matmul-bf16.matmul_plain", tmp_path)
     before = tensors(folder / "before.safetensors")
     want = before["A"].reshape(64, 64) @ before["B"].reshape(64, 32)
     line = 1 + next(i for i, text in enumerate((folder / "kernel.py").read_text().splitlines()) if "tl.dot" in text)
@@ -98,13 +89,12 @@ def accumulator(temporary):
         tile = np.array([float(text) for text in got["tile"]["elements"]]).reshape(32, 32)
         error = np.abs(tile - want[32 * program:32 * program + 32]).max()
         print(f"accumulator of program {program}: largest error {error:.1e}")
-        if not error <= 1e-4:
-            failures.append(f"accumulator of program {program}: {error}")
+        assert error <= 1e-4, program
 
 
-def loaded_row(temporary):
+def test_loaded_row(tmp_path):
     """What tl.load brought in the first turn of a program: its row, and -inf behind the last column."""
-    folder, _ = prepare("softmax", temporary)
+    folder, _ = prepare("softmax", tmp_path)
     case = json.loads((folder / "case.json").read_text())
     columns = next(entry["value"] for entry in case["args"] if entry["name"] == "cols")
     row = tensors(folder / "before.safetensors")["IN"].reshape(-1)
@@ -119,16 +109,14 @@ def loaded_row(temporary):
                 column = (32 * warp["warp"] + lane) % 128
                 want = row[program * stride + column] if column < columns else "-inf"
                 seen += value == want
-                if value != want:
-                    failures.append(f"row {program}, column {column}: {value}, recorded {want}")
+                assert value == want, (program, column)
     print(f"{seen} elements of a loaded row")
-    if seen < columns:
-        failures.append(f"only {seen} of {columns} columns seen")
+    assert seen >= columns
 
 
-def values(temporary):
+def test_values(tmp_path):
     """--value prints tiles, rows and scalars by their names, compiled for either GPU."""
-    folder = temporary / "values"
+    folder = tmp_path / "values"
     shutil.copytree(CASES / "own_matmul-bf16.matmul_plain", folder)
     before = tensors(folder / "before.safetensors")
     a, b = before["A"].reshape(64, 64), before["B"].reshape(64, 32)
@@ -143,14 +131,14 @@ def values(temporary):
             want = a[rows, :depth] @ b[:depth]
             error = np.abs(np.array([float(text) for text in acc["elements"]]).reshape(32, 32) - want).max()
             print(f"acc of program {program} after {depth} products on {target}: largest error {error:.1e}")
-            expect(error <= 1e-4, f"acc of program {program} on {target}: {error}")
+            assert error <= 1e-4, f"acc of program {program} on {target}: {error}"
             error = np.abs(np.array([float(text) for text in most["elements"]]) - want.max(axis=1)).max()
-            expect(error <= 1e-4, f"the largest of acc's rows: {error}")
+            assert error <= 1e-4, f"the largest of acc's rows: {error}"
             part = np.array([float(text) for text in left["elements"]]).reshape(left["shape"])
             # Five digits of each value are printed.
-            expect(np.allclose(part, a[rows, depth - 16:depth], rtol=1e-4, atol=0), f"the left operand of program {program} on {target}")
-            expect(k["elements"] == [str(depth - 16)] and k["shape"] == [] and k["executions"] == 4, f"k is {k}")
-            expect(acc["type"] == "fp32[32, 32]" and acc["expression"] == "acc" and got["block"] == [program, 0, 0], f"{acc['type']}")
+            assert np.allclose(part, a[rows, depth - 16:depth], rtol=1e-4, atol=0), f"the left operand of program {program} on {target}"
+            assert k["elements"] == [str(depth - 16)] and k["shape"] == [] and k["executions"] == 4, f"k is {k}"
+            assert acc["type"] == "fp32[32, 32]" and acc["expression"] == "acc" and got["block"] == [program, 0, 0], f"{acc['type']}"
 
 
 STATEMENTS = """
@@ -181,9 +169,9 @@ def kernel(OUT, IN, n, BLOCK: tl.constexpr):
 """
 
 
-def statements(temporary):
+def test_statements(tmp_path):
     """Where the print goes: statements of several lines, comments, brackets, helpers, returns."""
-    folder = temporary / "statements"
+    folder = tmp_path / "statements"
     kernel = "import triton\nimport triton.language as tl\n\n" + STATEMENTS
     write_case(folder, kernel, {"OUT": np.zeros(3, np.float32), "IN": np.arange(3, dtype=np.float32)}, n=3, block=4)
     at = {text.strip(): 1 + i for i, text in enumerate(kernel.splitlines())}
@@ -197,10 +185,10 @@ def statements(temporary):
             ("x = helper(x); z = x + 1.0", "z", ["3", "5", "7", "inf"]),
             ("tl.store(OUT + i, x, mask=i < n)", "i < n", ["True", "True", "True", "False"])):
         got = debug(folder, "--line", str(at[text]), "--value", name)["values"][0]["elements"]
-        expect(got == want, f"{name} at `{text}`: {got}")
+        assert got == want, f"{name} at `{text}`: {got}"
     shown = subprocess.run([os.environ["PROGRAM"], "debug", str(folder), "--line", str(at["y = (x +"]), "--value", "y"],
                            capture_output=True, text=True).stdout
-    expect("y fp32[4], 1st of 1\n" in shown and re.search(r"0 +1 +2 +3 +inf\n", shown), shown)
+    assert "y fp32[4], 1st of 1\n" in shown and re.search(r"0 +1 +2 +3 +inf\n", shown), shown
     for arguments, message, hint in (
             (["--line", str(at["if n > 2:"]), "--value", "x"], "is the head of a block", "a line of the block's body"),
             (["--line", "3", "--value", "x"], "is no statement of a kernel", "the line of an assignment"),
@@ -211,7 +199,7 @@ def statements(temporary):
             (["--line", str(at["y = (x +"]), "--value", "y", "--registers", "%r1"], "by itself", "leave out"),
             (["--line", "helper.py:7", "--value", "y"], "another file", "kernel file")):
         done = subprocess.run([os.environ["PROGRAM"], "debug", str(folder), *arguments], capture_output=True, text=True)
-        expect(done.returncode == 1 and message in done.stderr and hint in done.stderr, f"{arguments}: {done.stderr or done.stdout}")
+        assert done.returncode == 1 and message in done.stderr and hint in done.stderr, f"{arguments}: {done.stderr or done.stdout}"
 
 
 CALLS = """
@@ -233,32 +221,32 @@ def kernel(OUT, IN, n, BLOCK: tl.constexpr):
 """
 
 
-def calls(temporary):
+def test_calls(tmp_path):
     """The load of a helper that is called twice counts for each of its calls."""
-    folder = temporary / "calls"
+    folder = tmp_path / "calls"
     write_case(folder, CALLS, {"OUT": np.zeros(64, np.float32), "IN": np.arange(64, dtype=np.float32)}, n=64, block=64)
     at = {text.strip(): 1 + i for i, text in enumerate(CALLS.splitlines())}
     load = at["return tl.load(P + i, mask=i < n, other=0.0)"]
     for target in ("sm_80", "sm_90"):
         done = subprocess.run([os.environ["PROGRAM"], "analyze", str(folder), "--target", target, "--json"], capture_output=True,
                               text=True)
-        expect(done.returncode == 0, done.stderr)
+        assert done.returncode == 0, done.stderr
         sectors = collections.Counter()
         for place, sums in json.loads(done.stdout)["lines"].items():
             if match := re.fullmatch(rf"kernel\.py:{load}:\d+, inlined at kernel\.py:(\d+):\d+", place):
                 sectors[int(match[1])] += sums["sectors"]
         # 64 floats are 8 sectors.
-        expect(sectors == {at["x = row(IN, n, BLOCK)"]: 8, at["y = row(OUT, n, BLOCK)"]: 8}, f"sectors by call on {target}: {sectors}")
+        assert sectors == {at["x = row(IN, n, BLOCK)"]: 8, at["y = row(OUT, n, BLOCK)"]: 8}, f"sectors by call on {target}: {sectors}"
     shown = subprocess.run([os.environ["PROGRAM"], "analyze", str(folder)], capture_output=True, text=True).stdout
     for call in ("x = row(IN, n, BLOCK)", "y = row(OUT, n, BLOCK)"):
-        expect(f"kernel.py:{load} in kernel.py:{at[call]} " in shown, shown)
+        assert f"kernel.py:{load} in kernel.py:{at[call]} " in shown, shown
 
 
-def machine_code(temporary):
+def test_machine_code(tmp_path):
     """Instructions of the disassembly stand below their line, each once, and a load below the line that loads."""
     case = CASES / "own_matmul-bf16.matmul_plain"
     found = subprocess.run([os.environ["PROGRAM"], "analyze", str(case), "--sass", "--json"], capture_output=True, text=True)
-    expect(found.returncode == 0, found.stderr)
+    assert found.returncode == 0, found.stderr
     text = (case / "kernel.py").read_text().splitlines()
     grouped, seen = json.loads(found.stdout)["sass"], collections.Counter()
     words = {"LDGSTS": "tl.load", "LDG": "tl.load", "HMMA": "tl.dot", "STG": "tl.store"}
@@ -267,31 +255,19 @@ def machine_code(temporary):
         line = text[int(place.split(":")[1]) - 1] if place != "-" else ""
         for instruction in code:
             match = re.fullmatch(r"([0-9a-f]{4,})  (?:@!?U?P(?:\d+|T) )?([A-Z0-9]+)\b.*", instruction)
-            expect(match, instruction)
+            assert match, instruction
             addresses.append(int(match[1], 16))
             if match[2] in words and line:
                 seen[match[2]] += 1
-                expect(words[match[2]] in line, f"{instruction} below `{line}`")
-        expect(code == sorted(code), f"not by address: {place}")
-    expect(len(set(addresses)) == len(addresses) > 100 and 0 in addresses and all(at % 16 == 0 for at in addresses), "an address is there twice")
-    expect(seen["HMMA"] and seen["STG"], f"{seen}")
+                assert words[match[2]] in line, f"{instruction} below `{line}`"
+        assert code == sorted(code), f"not by address: {place}"
+    assert len(set(addresses)) == len(addresses) > 100 and 0 in addresses and all(at % 16 == 0 for at in addresses), "an address is there twice"
+    assert seen["HMMA"] and seen["STG"], f"{seen}"
     shown = subprocess.run([os.environ["PROGRAM"], "analyze", str(case), "--sass"], capture_output=True, text=True).stdout
     shown = shown.split("\nmachine code by line\n\n")[1].splitlines()
     for place, code in grouped.items():
         at = next(i for i, line in enumerate(shown) if line.startswith(("(no line)" if place == "-" else place) + "  "))
-        expect(f"  {len(code)} instruction" in shown[at], shown[at])
-        expect([line[4:] for line in shown[at + 1:at + 1 + len(code)]] == code, f"below {place}")
-    other = subprocess.run([os.environ["PROGRAM"], "analyze", str(temporary / "none.ptx"), "--sass"], capture_output=True, text=True)
-    expect(other.returncode == 1, other.stdout)
-
-
-def main():
-    with tempfile.TemporaryDirectory() as temporary:
-        for test in (accumulator, loaded_row, values, statements, calls, machine_code):
-            test(pathlib.Path(temporary))
-    print("failures:", failures[:5] or "none")
-    sys.exit(1 if failures else 0)
-
-
-if __name__ == "__main__":
-    main()
+        assert f"  {len(code)} instruction" in shown[at], shown[at]
+        assert [line[4:] for line in shown[at + 1:at + 1 + len(code)]] == code, f"below {place}"
+    other = subprocess.run([os.environ["PROGRAM"], "analyze", str(tmp_path / "none.ptx"), "--sass"], capture_output=True, text=True)
+    assert other.returncode == 1, other.stdout

@@ -1,20 +1,7 @@
 # tests/simulator/sass_test.py - how often SASS runs, counted by hand for small disassemblies.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench" / "codegen"))
-sys.dont_write_bytecode = True
-
-import sass  # noqa: E402
-
-failures = []
-
-
-def expect(what, got, want):
-    if got != want:
-        failures.append(f"{what}: {got!r}, not {want!r}")
+import sass
 
 
 def listing(*code, kernel="k"):
@@ -33,37 +20,30 @@ LOOP = [(3, "MOV R1, c[0x0][0x28]"), (5, "LDG.E R2, [R4.64]"), ".L_x_1:", (8, "H
 RUNS = {3: 4, 5: 4, 8: 40, 9: 40, 10: 40, 12: 4, 13: 4}  # 4 warps, 10 rounds
 
 
-def counts():
-    expect("a loop, and no filling behind the end", sass.executed(listing(*LOOP), "k", RUNS), 2 * 4 + 3 * 40 + 2 * 4)
-    expect("its tensor instructions", sass.executed(listing(*LOOP), "k", RUNS, sass.TENSOR), 40)
+def test_counts():
+    assert sass.executed(listing(*LOOP), "k", RUNS) == 2 * 4 + 3 * 40 + 2 * 4, "a loop, and no filling behind the end"
+    assert sass.executed(listing(*LOOP), "k", RUNS, sass.TENSOR) == 40, "its tensor instructions"
     # ptxas moved the line of a round before the loop: it runs as often as what it stands with.
     moved = [LOOP[0], LOOP[4], LOOP[1], LOOP[2], LOOP[3], *LOOP[5:]]
-    expect("moved out of the loop", sass.executed(listing(*moved), "k", RUNS), 3 * 4 + 2 * 40 + 2 * 4)
+    assert sass.executed(listing(*moved), "k", RUNS) == 3 * 4 + 2 * 40 + 2 * 4, "moved out of the loop"
     # Two rounds in one: each of the two copies runs half as often.
     twice = LOOP[:5] + LOOP[3:]
-    expect("two rounds in one", sass.executed(listing(*twice), "k", RUNS), 2 * 4 + 5 * 20 + 2 * 4)
+    assert sass.executed(listing(*twice), "k", RUNS) == 2 * 4 + 5 * 20 + 2 * 4, "two rounds in one"
     # Only branches tell how often a block runs that has nothing else that must stay in its place.
     skip = [(5, "LDG.E R2, [R4.64]"), (6, "@P1 BRA `(.L_x_3)"), (7, "FADD R2, R2, R2"), (9, "FADD R3, R2, R2"), (8, "BRA `(.L_x_4)"), ".L_x_3:",
             (9, "FMUL R2, R2, R2"), ".L_x_4:", (12, "STG.E [R4.64], R2"), (13, "EXIT")]
-    expect("blocks of arithmetic", sass.executed(listing(*skip), "k", {5: 4, 6: 4, 7: 1, 8: 1, 9: 3, 12: 4, 13: 4}), 2 * 4 + 3 * 1 + 3 + 2 * 4)
+    assert sass.executed(listing(*skip), "k", {5: 4, 6: 4, 7: 1, 8: 1, 9: 3, 12: 4, 13: 4}) == 2 * 4 + 3 * 1 + 3 + 2 * 4, "blocks of arithmetic"
     # The branch has its own line's count, the rest of its block may come from anywhere.
     branch = [(5, "LDG.E R2, [R4.64]"), ".L_x_1:", (7, "IADD3 R2, R2, R4, RZ"), (8, "IADD3 R3, R3, R5, RZ"), (6, "@P0 BRA `(.L_x_1)"), (12, "EXIT")]
-    expect("a branch tells", sass.executed(listing(*branch), "k", {5: 4, 6: 12, 7: 4, 8: 4, 12: 4}), 4 + 3 * 12 + 4)
+    assert sass.executed(listing(*branch), "k", {5: 4, 6: 12, 7: 4, 8: 4, 12: 4}) == 4 + 3 * 12 + 4, "a branch tells"
     three = [(5, "LDG.E R2, [R4.64]"), (6, "LDG.E R3, [R4.64]"), (7, "LDG.E R5, [R4.64]"), (12, "EXIT")]
-    expect("most of three", sass.executed(listing(*three), "k", {5: 4, 6: 4, 7: 400, 12: 4}), 4 * 4)
+    assert sass.executed(listing(*three), "k", {5: 4, 6: 4, 7: 400, 12: 4}) == 4 * 4, "most of three"
     wide = [(5, "LDG.E R2, [R4.64]"), (6, "BRA `(.L_x_1)"), ".L_x_1:", (7, "IADD3 R2, R2, R4, RZ"), (7, "IADD3 R3, R3, R5, RZ"), ".L_x_2:",
             (12, "EXIT")]
-    expect("one line's two instructions", sass.executed(listing(*wide), "k", {5: 4, 6: 4, 7: 4, 12: 4}), 2 * 4 + 2 * 4 + 4)
-    expect("no line is known", sass.executed(listing((5, "LDG.E R2, [R4.64]"), ".L_x_1:", (99, "MOV R1, R2"), ".L_x_2:", (12, "EXIT")),
-                                             "k", {5: 4, 12: 4}), 3 * 4)
-    expect("never run", sass.executed(listing((5, "LDG.E R2, [R4.64]"), (6, "@P1 BRA `(.L_x_3)"), (7, "STG.E [R4.64], R2"), ".L_x_3:", (13, "EXIT")),
-                                      "k", {5: 4, 6: 4, 7: 0, 13: 4}), 3 * 4)
-    expect("other kernels'", sass.executed(listing(*LOOP, kernel="a") + listing(*LOOP) + listing(*LOOP, kernel="b"), "k", RUNS), 136)
-    expect("no such kernel", sass.executed(listing(*LOOP), "other", RUNS), None)
-
-
-counts()
-for line in failures:
-    print("FAILED", line)
-print("failures:", len(failures))
-sys.exit(1 if failures else 0)
+    assert sass.executed(listing(*wide), "k", {5: 4, 6: 4, 7: 4, 12: 4}) == 2 * 4 + 2 * 4 + 4, "one line's two instructions"
+    assert sass.executed(listing((5, "LDG.E R2, [R4.64]"), ".L_x_1:", (99, "MOV R1, R2"), ".L_x_2:", (12, "EXIT")),
+                                             "k", {5: 4, 12: 4}) == 3 * 4, "no line is known"
+    assert sass.executed(listing((5, "LDG.E R2, [R4.64]"), (6, "@P1 BRA `(.L_x_3)"), (7, "STG.E [R4.64], R2"), ".L_x_3:", (13, "EXIT")),
+                                      "k", {5: 4, 6: 4, 7: 0, 13: 4}) == 3 * 4, "never run"
+    assert sass.executed(listing(*LOOP, kernel="a") + listing(*LOOP) + listing(*LOOP, kernel="b"), "k", RUNS) == 136, "other kernels'"
+    assert sass.executed(listing(*LOOP), "other", RUNS) is None, "no such kernel"

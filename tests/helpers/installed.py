@@ -1,14 +1,13 @@
-# tests/install/installed.py - an installation in a folder of its own, and programs that use it.
+# tests/helpers/installed.py - an installation in a folder of its own, and programs that use it.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import os
 import pathlib
 import subprocess
 import tempfile
-import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ["BUILD"])
+from repository import BUILD, ROOT
+
 VERSION = os.environ["VERSION"]
 EXAMPLE = ROOT / "examples/cpp"
 SAID = "2 * 999 + 1 = 1999\nsums: 249250 249750 250250 250750\nkernels compiled: %d, from the cache: %d\n"
@@ -29,18 +28,21 @@ def run(*command, environment=None, status=0, folder="/"):
     return done.stdout
 
 
-class Installed(unittest.TestCase):
+class Installed:
     """The installation lies in self.prefix, where it was moved to after it was made."""
 
     @classmethod
-    def setUpClass(cls):
+    def setup_class(cls):
         # Not in the checkout, whose kernels are found from every folder in it.
         cls.temporary = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.temporary.cleanup)
         cls.folder = pathlib.Path(cls.temporary.name)
         run("cmake", "--install", BUILD, "--prefix", cls.folder / "first")
         cls.prefix = cls.folder / "moved"
         (cls.folder / "first").rename(cls.prefix)
+
+    @classmethod
+    def teardown_class(cls):
+        cls.temporary.cleanup()
 
     def build(self, source, *options, targets=()):
         """The folder in which a CMake project was built against the installation."""

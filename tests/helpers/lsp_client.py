@@ -1,4 +1,4 @@
-# tests/lsp/client.py - an editor's side of the Language Server Protocol.
+# tests/helpers/lsp_client.py - an editor's side of the Language Server Protocol.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import json

@@ -1,12 +1,14 @@
-# tests/install/chroot.py - a folder that holds some of Debian's packages and nothing else, to run programs in. Needs root.
+# tests/helpers/chroot.py - a folder that holds some of Debian's packages and nothing else, to run programs in. Needs root.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
+import ctypes
 import os
 import re
 import subprocess
-import sys
 
 from installed import run
+
+CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 0x40000  # <sched.h>, <sys/mount.h>
 
 
 def installed_packages():
@@ -62,15 +64,15 @@ def fill(root, packages):
     run("ldconfig", "-r", root)
 
 
-def mounted(test, root):
+def mounted(cleanups, root):
     """/dev and /proc in the folder, until the test ends."""
     for place in ("dev", "proc"):
         run("mount", "--bind", "/" + place, root / place)
-        test.addCleanup(run, "umount", "-l", root / place)
+        cleanups.callback(run, "umount", "-l", root / place)
 
 
 def in_namespace():
-    """Begins the program again where its mounts are its own, and go with it."""
-    if "IN_NAMESPACE" not in os.environ:
-        os.execvpe("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, *sys.argv],
-                   {**os.environ, "IN_NAMESPACE": "1"})
+    """Gives this process a mount namespace, so that other processes see none of its mounts."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(CLONE_NEWNS) or libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None):
+        raise OSError(ctypes.get_errno(), "no mount namespace: " + os.strerror(ctypes.get_errno()))
