@@ -151,7 +151,7 @@ class TestMissing(Installed):
 
     @classmethod
     def setup_class(cls):
-        super().setUpClass()
+        super().setup_class()
         cls.program = cls.build(cls, EXAMPLE) / "example"
 
     def said(self, argument, home=None):
