@@ -43,18 +43,18 @@ static std::optional<tile::AtomicKind> accumulatedBy(tile::AtomicCASOp) {
   return std::nullopt;
 }
 
-// Without `sem` an atomic acquires and releases. A scalar's old element and one
-// that several threads hold go through scratch.
+// A scalar's old element and one that several threads hold go through scratch.
 template <typename Atomic>
 static Behavior atomicBehavior(Atomic op) {
   MemoryAccess access = readOf(MemorySpace::Global, op.getPtr());
   access.writes = access.atomic = true;
   access.accumulates = accumulatedBy(op);
   MemoryBehavior behavior = only(access);
-  StringRef sem = op.getSem().value_or("acq_rel");
-  behavior.releases = sem == "release" || sem == "acq_rel";
+  tile::MemSemantic sem = op.getSem();
+  bool both = sem == tile::MemSemantic::AcqRel;
+  behavior.releases = both || sem == tile::MemSemantic::Release;
   behavior.acquires =
-      (sem == "acquire" || sem == "acq_rel") && !op->use_empty();
+      (both || sem == tile::MemSemantic::Acquire) && !op->use_empty();
   behavior.scratch = ScratchUse::Waits;
   return behavior;
 }

@@ -41,6 +41,18 @@ inline constexpr llvm::StringLiteral kDivisibilityAttr = "tile.divisibility";
 /// bytes.
 inline constexpr llvm::StringLiteral kScratchOffsetAttr = "tile.scratch";
 
+/// The words of an enumeration of the dialect whose values count from 0.
+template <typename Enum>
+llvm::SmallVector<llvm::StringRef> wordsOf() {
+  llvm::SmallVector<llvm::StringRef> words;
+  while (true) {
+    llvm::StringRef word = stringifyEnum(Enum(words.size()));
+    if (word.empty())
+      return words;
+    words.push_back(word);
+  }
+}
+
 /// `type` itself, or the element type of a tensor.
 mlir::Type elementType(mlir::Type type);
 

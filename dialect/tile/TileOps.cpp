@@ -79,5 +79,70 @@ static ParseResult parseOneBuffer(OpAsmParser &parser, Type source,
 
 static void printOneBuffer(OpAsmPrinter &, Operation *, Type, Type) {}
 
+// Enumerations are written as strings in the attribute dictionary: parseWord
+// moves the entry `name` of `attrs` to `result`.
+template <typename EnumAttr>
+static ParseResult parseWord(OpAsmParser &parser, SMLoc where, StringRef name,
+                             NamedAttrList &attrs, EnumAttr &result) {
+  using Enum = decltype(result.getValue());
+  Attribute given = attrs.erase(name);
+  if (!given)
+    return success();
+  auto text = dyn_cast<StringAttr>(given);
+  if (auto word = text ? symbolizeEnum<Enum>(text) : std::nullopt) {
+    result = EnumAttr::get(parser.getContext(), *word);
+    return success();
+  }
+  InFlightDiagnostic error = parser.emitError(where, "unknown `");
+  error << name << "` " << given << ", expected one of";
+  for (StringRef word : wordsOf<Enum>())
+    error << " \"" << word << '"';
+  return error;
+}
+
+template <typename EnumAttr>
+static void setWord(NamedAttrList &attrs, StringRef name, EnumAttr word) {
+  if (word)
+    attrs.set(name, StringAttr::get(word.getContext(),
+                                    stringifyEnum(word.getValue())));
+}
+
+template <typename CacheAttr>
+static ParseResult parseCacheWords(OpAsmParser &parser, CacheAttr &cache,
+                                   EvictionAttr &eviction,
+                                   NamedAttrList &attrs) {
+  SMLoc where = parser.getCurrentLocation();
+  return failure(parser.parseOptionalAttrDict(attrs) ||
+                 parseWord(parser, where, "cache", attrs, cache) ||
+                 parseWord(parser, where, "eviction", attrs, eviction));
+}
+
+template <typename CacheAttr>
+static void printCacheWords(OpAsmPrinter &printer, Operation *, CacheAttr cache,
+                            EvictionAttr eviction, DictionaryAttr attrs) {
+  NamedAttrList list(attrs);
+  setWord(list, "cache", cache);
+  setWord(list, "eviction", eviction);
+  printer.printOptionalAttrDict(list, {"operandSegmentSizes"});
+}
+
+static ParseResult parseOrderWords(OpAsmParser &parser, MemSemanticAttr &sem,
+                                   MemScopeAttr &scope, NamedAttrList &attrs) {
+  SMLoc where = parser.getCurrentLocation();
+  return failure(parser.parseOptionalAttrDict(attrs) ||
+                 parseWord(parser, where, "sem", attrs, sem) ||
+                 parseWord(parser, where, "scope", attrs, scope));
+}
+
+static void printOrderWords(OpAsmPrinter &printer, Operation *op,
+                            MemSemanticAttr sem, MemScopeAttr scope,
+                            DictionaryAttr attrs) {
+  NamedAttrList list(attrs);
+  setWord(list, "sem", sem);
+  setWord(list, "scope", scope);
+  StringRef kind = isa<AtomicRMWOp>(op) ? "kind" : "";
+  printer.printOptionalAttrDict(list, {kind});
+}
+
 #define GET_OP_CLASSES
 #include "dialect/tile/TileOps.cpp.inc"

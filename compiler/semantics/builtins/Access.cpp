@@ -3,8 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/builtins/Access.h"
 
-#include "dialect/tile/TileDialect.h"
-
 #include <algorithm>
 #include <limits>
 
@@ -71,8 +69,8 @@ Access accessOf(Emitter &emit, const BlockPointer &pointer,
   return accessOf(emit, array, checked);
 }
 
-Tensor loadFrom(Emitter &emit, const Access &access, StringAttr cache,
-                StringAttr eviction, bool isVolatile) {
+Tensor loadFrom(Emitter &emit, const Access &access, tile::LoadCacheAttr cache,
+                tile::EvictionAttr eviction, bool isVolatile) {
   Element element{access.pointers.type.element.dtype, false};
   Type type = access.pointers.type.with(stored(element));
   auto op = tile::LoadOp::create(
@@ -83,7 +81,7 @@ Tensor loadFrom(Emitter &emit, const Access &access, StringAttr cache,
 }
 
 void storeTo(Emitter &emit, const Access &access, Tensor value,
-             StringAttr cache, StringAttr eviction) {
+             tile::StoreCacheAttr cache, tile::EvictionAttr eviction) {
   Element element = stored({access.pointers.type.element.dtype, false});
   // A boolean becomes the byte 0 or 1, any other value its low byte.
   value = emit.cast(value, element);

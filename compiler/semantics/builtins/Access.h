@@ -7,6 +7,8 @@
 
 #include "compiler/semantics/Builtins.h"
 
+#include "dialect/tile/TileDialect.h"
+
 namespace tessera::semantics {
 
 struct Access {
@@ -36,11 +38,11 @@ Access accessOf(Emitter &emit, const StridedAccess &array,
 Access accessOf(Emitter &emit, const BlockPointer &pointer,
                 const std::vector<int64_t> &checked);
 
-Tensor loadFrom(Emitter &emit, const Access &access, mlir::StringAttr cache,
-                mlir::StringAttr eviction, bool isVolatile);
+Tensor loadFrom(Emitter &emit, const Access &access, tile::LoadCacheAttr cache,
+                tile::EvictionAttr eviction, bool isVolatile);
 /// Casts to the type of the memory; the shapes are equal.
 void storeTo(Emitter &emit, const Access &access, Tensor value,
-             mlir::StringAttr cache, mlir::StringAttr eviction);
+             tile::StoreCacheAttr cache, tile::EvictionAttr eviction);
 
 /// An argument of run-time integers, as int64 scalars, one a dimension.
 std::vector<Tensor> coordinates(BuiltinCall &call, size_t index, size_t rank);

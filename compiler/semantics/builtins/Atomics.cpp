@@ -1,9 +1,7 @@
 // compiler/semantics/builtins/Atomics.cpp - read-modify-write in memory.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/semantics/Builtins.h"
-
-#include "dialect/tile/TileDialect.h"
+#include "compiler/semantics/builtins/Words.h"
 
 namespace tessera::semantics {
 namespace {
@@ -50,25 +48,13 @@ AtomicKind kindFor(BuiltinCall &call, Op op, Element element) {
 
 // Null for what the caller leaves open: acq_rel, gpu.
 struct Order {
-  mlir::StringAttr sem, scope;
+  tile::MemSemanticAttr sem;
+  tile::MemScopeAttr scope;
 };
 
 Order orderOf(BuiltinCall &call, size_t index) {
-  std::string sem = call.string(index), scope = call.string(index + 1);
-  if (!sem.empty() && sem != "acquire" && sem != "release" &&
-      sem != "acq_rel" && sem != "relaxed")
-    call.fail(index, DiagnosticId::BadArgument,
-              call.what(index) + " cannot be '" + sem + "'",
-              "one of 'acquire' 'release' 'acq_rel' 'relaxed'");
-  if (!scope.empty() && scope != "gpu" && scope != "cta" && scope != "sys")
-    call.fail(index + 1, DiagnosticId::BadArgument,
-              call.what(index + 1) + " cannot be '" + scope + "'",
-              "one of 'gpu' 'cta' 'sys'");
-  auto word = [&](const std::string &text) {
-    return text.empty() ? mlir::StringAttr()
-                        : call.emit.builder.getStringAttr(text);
-  };
-  return {word(sem), word(scope)};
+  auto sem = wordAs<tile::MemSemanticAttr>(call, index);
+  return {sem, wordAs<tile::MemScopeAttr>(call, index + 1)};
 }
 
 // A value in the element type and shape of the pointers.
@@ -98,8 +84,9 @@ Value emitAtomic(BuiltinCall &call) {
                 "`mask` is a block, but the pointer is one address");
     mask = emit.broadcastTo(given, pointers.type.shape).handle;
   }
+  auto kindAttr = tile::AtomicKindAttr::get(&emit.context(), kind);
   return Tensor{tile::AtomicRMWOp::create(emit.builder, emit.location(),
-                                          value.handle.getType(), kind,
+                                          value.handle.getType(), kindAttr,
                                           pointers.handle, value.handle, mask,
                                           order.sem, order.scope),
                 value.type};

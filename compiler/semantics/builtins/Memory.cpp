@@ -3,30 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Builtins.h"
 #include "compiler/semantics/builtins/Access.h"
-
-#include "dialect/tile/TileDialect.h"
-
-#include <algorithm>
+#include "compiler/semantics/builtins/Words.h"
 
 namespace tessera::semantics {
 namespace {
 
 using namespace mlir;
-
-StringAttr word(BuiltinCall &call, size_t index,
-                std::initializer_list<std::string_view> known) {
-  std::string text = call.string(index);
-  if (text.empty())
-    return {};
-  if (std::find(known.begin(), known.end(), text) == known.end()) {
-    std::string hint = "one of";
-    for (std::string_view item : known)
-      hint += " '" + std::string(item) + "'";
-    call.fail(index, DiagnosticId::BadArgument,
-              call.what(index) + " cannot be '" + text + "'", hint);
-  }
-  return call.emit.builder.getStringAttr(text);
-}
 
 // A mask or `other` in the shape of the pointers; the pointers may grow.
 void matchShape(BuiltinCall &call, Tensor &pointers, Tensor &value,
@@ -91,8 +73,8 @@ void onlyForBlockPointers(BuiltinCall &call, size_t index) {
 
 Value emitLoad(BuiltinCall &call) {
   Emitter &emit = call.emit;
-  StringAttr cache = word(call, 5, {".ca", ".cg", ".cv"});
-  StringAttr eviction = word(call, 6, {"evict_first", "evict_last"});
+  auto cache = wordAs<tile::LoadCacheAttr>(call, 5);
+  auto eviction = wordAs<tile::EvictionAttr>(call, 6);
   bool isVolatile = call.boolean(7);
   if (auto *block = call[0].blockPointer()) {
     for (size_t index : {1, 2})
@@ -102,8 +84,7 @@ Value emitLoad(BuiltinCall &call) {
                   "use boundary_check= and padding_option=");
     Access access =
         accessOf(emit, *block, boundaryCheck(call, 3, block->block.size()));
-    word(call, 4, {"zero", "nan"});
-    std::string padding = call.string(4);
+    std::string padding = word(call, 4, {"zero", "nan"});
     if (!padding.empty() && access.mask) {
       if (padding == "nan" &&
           !semantics::isFloat(block->base.type.element.dtype))
@@ -140,8 +121,8 @@ Value emitLoad(BuiltinCall &call) {
 
 Value emitStore(BuiltinCall &call) {
   Emitter &emit = call.emit;
-  StringAttr cache = word(call, 4, {".wb", ".cg", ".cs", ".wt"});
-  StringAttr eviction = word(call, 5, {"evict_first", "evict_last"});
+  auto cache = wordAs<tile::StoreCacheAttr>(call, 4);
+  auto eviction = wordAs<tile::EvictionAttr>(call, 5);
   Tensor value = call.tensor(1);
   if (auto *block = call[0].blockPointer()) {
     if (!call.isNone(2))

@@ -31,6 +31,9 @@ def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments,
     Where `mask` is false nothing is read and the element is `other`, or
     undefined without it (0 on cpu).
 
+    `cache` is ".ca", ".cg" or ".cv" and `eviction` "evict_first" or
+    "evict_last", as in PTX. Both are written in the attribute dictionary.
+
     ```mlir
     // %p: tensor<8x!tile.ptr<f32>>, %m: tensor<8xi1>, %z: tensor<8xf32>
     %v = tile.load %p mask %m other %z : tensor<8x!tile.ptr<f32>>
@@ -38,11 +41,11 @@ def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments,
   }];
   let arguments = (ins Tile_PtrValue:$ptr, Optional<Tile_MaskValue>:$mask,
                        Optional<Tile_NumberValue>:$other,
-                       OptionalAttr<StrAttr>:$cache,
-                       OptionalAttr<StrAttr>:$eviction, UnitAttr:$isVolatile);
+                       OptionalAttr<Tile_LoadCacheAttr>:$cache,
+                       OptionalAttr<Tile_EvictionAttr>:$eviction, UnitAttr:$isVolatile);
   let results = (outs Tile_AnyValue:$result);
   let assemblyFormat = [{
-    $ptr (`mask` $mask^)? (`other` $other^)? attr-dict
+    $ptr (`mask` $mask^)? (`other` $other^)? `` custom<CacheWords>($cache, $eviction, attr-dict)
     `:` type($ptr) custom<LoadTypes>(ref(type($ptr)), ref($mask), type($mask), ref($other), type($other), type($result))
   }];
   let hasVerifier = 1;
@@ -54,6 +57,9 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
     Where `mask` is false nothing is written. If two elements write one
     address the winner is not defined.
 
+    `cache` is ".wb", ".cg", ".cs" or ".wt" and `eviction` "evict_first" or
+    "evict_last", as in PTX. Both are written in the attribute dictionary.
+
     ```mlir
     // %p: tensor<8x!tile.ptr<f32>>, %v: tensor<8xf32>, %m: tensor<8xi1>
     tile.store %p, %v mask %m : tensor<8x!tile.ptr<f32>>, tensor<8xf32>
@@ -61,14 +67,17 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
   }];
   let arguments = (ins Tile_PtrValue:$ptr, Tile_AnyValue:$value,
                        Optional<Tile_MaskValue>:$mask,
-                       OptionalAttr<StrAttr>:$cache,
-                       OptionalAttr<StrAttr>:$eviction);
+                       OptionalAttr<Tile_StoreCacheAttr>:$cache,
+                       OptionalAttr<Tile_EvictionAttr>:$eviction);
   let assemblyFormat = [{
-    $ptr `,` $value (`mask` $mask^)? attr-dict
+    $ptr `,` $value (`mask` $mask^)? `` custom<CacheWords>($cache, $eviction, attr-dict)
     `:` type($ptr) `,` type($value) custom<MaskType>(ref(type($ptr)), ref($mask), type($mask))
   }];
   let hasVerifier = 1;
 }
+
+def Tile_SemAttr : DefaultValuedOptionalAttr<Tile_MemSemanticAttr, "MemSemantic::AcqRel">;
+def Tile_ScopeAttr : DefaultValuedOptionalAttr<Tile_MemScopeAttr, "MemScope::Gpu">;
 
 def Tile_AtomicRMWOp : Tile_Op<"atomic_rmw", [MemoryEffects<[MemRead, MemWrite]>,
     AllTypesMatch<["value", "result"]>]> {
@@ -85,10 +94,10 @@ def Tile_AtomicRMWOp : Tile_Op<"atomic_rmw", [MemoryEffects<[MemRead, MemWrite]>
   }];
   let arguments = (ins Tile_AtomicKindAttr:$kind, Tile_PtrValue:$ptr,
                        Tile_NumberValue:$value, Optional<Tile_MaskValue>:$mask,
-                       OptionalAttr<StrAttr>:$sem, OptionalAttr<StrAttr>:$scope);
+                       Tile_SemAttr:$sem, Tile_ScopeAttr:$scope);
   let results = (outs Tile_NumberValue:$result);
   let assemblyFormat = [{
-    $kind $ptr `,` $value (`mask` $mask^)? attr-dict
+    $kind $ptr `,` $value (`mask` $mask^)? `` custom<OrderWords>($sem, $scope, attr-dict)
     `:` type($ptr) `,` type($value) custom<MaskType>(ref(type($ptr)), ref($mask), type($mask))
   }];
   let hasVerifier = 1;
@@ -107,9 +116,12 @@ def Tile_AtomicCASOp : Tile_Op<"atomic_cas", [MemoryEffects<[MemRead, MemWrite]>
   }];
   let arguments = (ins Tile_PtrValue:$ptr, Tile_NumberValue:$expected,
                        Tile_NumberValue:$desired,
-                       OptionalAttr<StrAttr>:$sem, OptionalAttr<StrAttr>:$scope);
+                       Tile_SemAttr:$sem, Tile_ScopeAttr:$scope);
   let results = (outs Tile_NumberValue:$result);
-  let assemblyFormat = "$ptr `,` $expected `,` $desired attr-dict `:` type($ptr) `,` type($expected)";
+  let assemblyFormat = [{
+    $ptr `,` $expected `,` $desired `` custom<OrderWords>($sem, $scope, attr-dict)
+    `:` type($ptr) `,` type($expected)
+  }];
   let hasVerifier = 1;
 }
 

@@ -58,4 +58,30 @@ def Tile_FmaReason : Tile_Enum<"FmaReason", "why a dot does not run on tensor co
   I32EnumAttrCase<"Layout", 3, "layout">]>; // written with layouts that do not fit
 def Tile_FmaReasonAttr : EnumAttr<TileDialect, Tile_FmaReason, "fma_reason">;
 
+// The words of Triton's loads, stores and atomics, which are those of PTX.
+def Tile_MemSemantic : Tile_Enum<"MemSemantic", "memory order of an atomic", [
+  I32EnumAttrCase<"Acquire", 0, "acquire">, I32EnumAttrCase<"Release", 1, "release">,
+  I32EnumAttrCase<"AcqRel", 2, "acq_rel">, I32EnumAttrCase<"Relaxed", 3, "relaxed">]>;
+def Tile_MemSemanticAttr : EnumAttr<TileDialect, Tile_MemSemantic, "mem_semantic">;
+
+def Tile_MemScope : Tile_Enum<"MemScope", "threads among which an atomic is ordered", [
+  I32EnumAttrCase<"Gpu", 0, "gpu">, I32EnumAttrCase<"Cta", 1, "cta">,
+  I32EnumAttrCase<"Sys", 2, "sys">]>;
+def Tile_MemScopeAttr : EnumAttr<TileDialect, Tile_MemScope, "mem_scope">;
+
+def Tile_LoadCache : Tile_Enum<"LoadCache", "cache modifier of a load", [
+  I32EnumAttrCase<"CA", 0, ".ca">, I32EnumAttrCase<"CG", 1, ".cg">,
+  I32EnumAttrCase<"CV", 2, ".cv">]>;
+def Tile_LoadCacheAttr : EnumAttr<TileDialect, Tile_LoadCache, "load_cache">;
+
+def Tile_StoreCache : Tile_Enum<"StoreCache", "cache modifier of a store", [
+  I32EnumAttrCase<"WB", 0, ".wb">, I32EnumAttrCase<"CG", 1, ".cg">,
+  I32EnumAttrCase<"CS", 2, ".cs">, I32EnumAttrCase<"WT", 3, ".wt">]>;
+def Tile_StoreCacheAttr : EnumAttr<TileDialect, Tile_StoreCache, "store_cache">;
+
+def Tile_Eviction : Tile_Enum<"Eviction", "eviction priority in the L1 cache", [
+  I32EnumAttrCase<"EvictFirst", 0, "evict_first">,
+  I32EnumAttrCase<"EvictLast", 1, "evict_last">]>;
+def Tile_EvictionAttr : EnumAttr<TileDialect, Tile_Eviction, "eviction">;
+
 #endif // TILE_ENUMS_TD

@@ -17,6 +17,7 @@ using tessera::layout::Dim;
 using tessera::layout::LinearLayout;
 using tessera::layout::Word;
 using tessera::tile::AtomicKind;
+using tessera::tile::MemSemantic;
 
 namespace tessera::codegen::gpu {
 namespace {
@@ -53,10 +54,11 @@ public:
                     "use memory of int32");
     bits = type.getIntOrFloatBitWidth();
     integer = e.b.getIntNTy(bits);
-    auto sem = op->getAttrOfType<StringAttr>("sem"),
-         scope = op->getAttrOfType<StringAttr>("scope");
-    this->sem = sem ? sem.str() : "acq_rel";
-    this->scope = scope ? scope.str() : "gpu";
+    if (auto rmw = dyn_cast<tile::AtomicRMWOp>(op))
+      setOrder(rmw.getSem(), rmw.getScope());
+    else
+      setOrder(cast<tile::AtomicCASOp>(op).getSem(),
+               cast<tile::AtomicCASOp>(op).getScope());
   }
 
   // Whether one instruction adds two neighbours: f16x2 from sm_60, bf16x2 from
@@ -139,6 +141,11 @@ private:
     return ".f" + std::to_string(bits);
   }
 
+  void setOrder(MemSemantic order, tile::MemScope among) {
+    sem = order;
+    scope = "." + stringifyEnum(among).str();
+  }
+
   llvm::Value *toBits(llvm::Value *value) {
     return e.b.CreateBitCast(value, integer);
   }
@@ -154,8 +161,8 @@ private:
   }
 
   // "global" stands before the operation in every instruction.
-  std::string order(const std::string &sem) const {
-    return "." + sem + "." + scope + ".global.";
+  std::string order(MemSemantic sem) const {
+    return "." + stringifyEnum(sem).str() + scope + ".global.";
   }
 
   // atom, or red when nobody reads the result. Without a preset value the
@@ -184,9 +191,10 @@ private:
     if (reduces) {
       // red releases at most (PTX ISA, "red"): nothing is seen that could be
       // acquired.
-      std::string releases = sem == "relaxed" || sem == "acquire"
-                                 ? order("relaxed")
-                                 : order("release");
+      bool isRelaxed =
+          sem == MemSemantic::Relaxed || sem == MemSemantic::Acquire;
+      std::string releases =
+          order(isRelaxed ? MemSemantic::Relaxed : MemSemantic::Release);
       e.assembly(text + "red" + releases + name + " [$0]" + values + ";",
                  constraints, operands, e.b.getVoidTy(), MemoryUse::Write);
       return nullptr;
@@ -245,7 +253,7 @@ private:
                           llvm::Value *operand, llvm::Value *condition) {
     auto &b = e.b;
     auto start = [&]() -> llvm::Value * {
-      return e.assembly("ld.relaxed." + scope + ".global.b16 $0, [$1];", "=h,l",
+      return e.assembly("ld.relaxed" + scope + ".global.b16 $0, [$1];", "=h,l",
                         {address}, integer, MemoryUse::Write);
     };
     auto step = [&](llvm::Value *state) -> Step {
@@ -342,7 +350,8 @@ private:
   llvm::Type *type, *integer = nullptr;
   bool used;
   unsigned bits = 0;
-  std::string sem, scope;
+  MemSemantic sem = MemSemantic::AcqRel;
+  std::string scope; // ".gpu"
 };
 
 // Every thread gets the elements of its layout from those that acted.

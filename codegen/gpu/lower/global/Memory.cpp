@@ -18,11 +18,13 @@ static bool isNever(llvm::Value *mask) {
 }
 
 // ".cg" or ".L1::evict_first": PTX takes one of the two.
-static std::string modifiersOf(std::optional<StringRef> cache,
-                               std::optional<StringRef> eviction) {
-  if (cache && !cache->empty())
-    return cache->str();
-  return eviction && !eviction->empty() ? ".L1::" + eviction->str() : "";
+template <typename Access>
+static std::string modifiersOf(Access op) {
+  if (auto cache = op.getCache())
+    return stringifyEnum(*cache).str();
+  if (auto eviction = op.getEviction())
+    return ".L1::" + stringifyEnum(*eviction).str();
+  return "";
 }
 
 // What is known of the memory that inline PTX touches lets LLVM move other
@@ -117,7 +119,7 @@ static void emitLoad(Emitter &e, tile::LoadOp op) {
   Type type = tile::elementType(op.getType());
   llvm::SmallVector<int64_t> sources = e.registerSources(layout);
   Access access = accessFor(bytesInMemory(type), vectorOf(op, sources));
-  std::string modifiers = modifiersOf(op.getCache(), op.getEviction());
+  std::string modifiers = modifiersOf(op);
   bool isVolatile = op.getIsVolatile();
   Load load{e,          e.typeOf(type),
             access,     isVolatile ? ".volatile.global" : ".global" + modifiers,
@@ -183,7 +185,7 @@ static void emitStore(Emitter &e, tile::StoreOp op) {
   Type type = tile::elementType(op.getValue().getType());
   llvm::SmallVector<int64_t> sources = e.registerSources(layout);
   Access access = accessFor(bytesInMemory(type), vectorOf(op, sources));
-  std::string modifiers = modifiersOf(op.getCache(), op.getEviction());
+  std::string modifiers = modifiersOf(op);
   const Registers pointers = e.get(op.getPtr()), values = e.get(op.getValue());
   const Registers masks = op.getMask() ? e.get(op.getMask()) : Registers();
   llvm::Value *first = e.isFirstReplica(layout);
