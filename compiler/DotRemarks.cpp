@@ -9,6 +9,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Path.h"
 
+#include <cassert>
 #include <set>
 
 using namespace mlir;
@@ -48,6 +49,7 @@ struct Reason {
 };
 
 Reason reasonOf(tile::DotOp dot) {
+  assert(dot.getReason() && "the dot runs on tensor cores");
   const Type element = tile::elementType(dot.getA().getType());
   switch (*dot.getReason()) {
   case tile::FmaReason::IEEE:

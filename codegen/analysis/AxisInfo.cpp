@@ -14,6 +14,8 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
+#include <cassert>
+
 using namespace mlir;
 
 namespace tessera::codegen {
@@ -45,11 +47,17 @@ int64_t AxisInfoAnalysis::accessWidth(Value ptr, Value mask,
                                       int64_t dim) const {
   int64_t bytes = elementBytes(ptr.getType());
   AxisInfo address = of(ptr);
+  assert(dim >= 0 && size_t(dim) < address.axes.size() &&
+         "the pointers do not have this axis");
   const AxisInfo::Axis &axis = address.axes[dim];
   int64_t width = std::min({axis.contiguity, axis.divisibility / bytes,
                             std::max<int64_t>(1, 16 / bytes)});
-  if (mask)
-    width = std::min(width, of(mask).axes[dim].constancy);
+  if (mask) {
+    const AxisInfo masked = of(mask);
+    assert(masked.axes.size() == address.axes.size() &&
+           "mask and pointers have one shape");
+    width = std::min(width, masked.axes[dim].constancy);
+  }
   return std::max<int64_t>(1, width);
 }
 

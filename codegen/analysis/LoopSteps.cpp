@@ -14,6 +14,8 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <cassert>
+
 using namespace mlir;
 
 namespace tessera::codegen {
@@ -140,6 +142,7 @@ std::optional<int64_t> repetitions(LoopLikeOpInterface loop) {
 } // namespace
 
 bool iterationsStayApart(Operation *op, Value pointers) {
+  assert(op && pointers && "the access has a pointer");
   if (!hasDistinctElements(pointers))
     return false;
   auto store = dyn_cast<tile::StoreOp>(op);

@@ -8,6 +8,8 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <cassert>
+
 using namespace mlir;
 
 namespace tessera::codegen {
@@ -170,6 +172,7 @@ std::optional<MemoryAccess> MemoryBehavior::accessOf(MemorySpace space) const {
 }
 
 bool MemoryAccess::commutesWith(const MemoryAccess &other) const {
+  assert((!accumulates || through) && "an atomic goes through a pointer");
   // A sum of words does not commute with sums of their halves.
   return accumulates && accumulates == other.accumulates &&
          tile::elementType(through.getType()) ==
@@ -204,6 +207,7 @@ llvm::SetVector<Operation *> tokenSources(ValueRange tokens) {
 }
 
 llvm::SetVector<Operation *> awaitedCopies(tile::AsyncWaitOp wait) {
+  assert(wait && "no wait whose copies to look for");
   llvm::SetVector<Operation *> copies;
   for (Operation *source : tokenSources(wait.getGroups()))
     if (auto commit = dyn_cast_or_null<tile::AsyncCommitOp>(source))

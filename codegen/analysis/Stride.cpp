@@ -8,6 +8,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 
+#include <cassert>
+
 using namespace mlir;
 
 namespace tessera::codegen {
@@ -73,6 +75,8 @@ std::optional<int64_t> sourceDim(Operation *op, int64_t dim) {
 
 std::optional<int64_t> strideAlong(Value value, int64_t dim) {
   auto tensor = dyn_cast<RankedTensorType>(value.getType());
+  assert((!tensor || (dim >= 0 && dim < tensor.getRank())) &&
+         "the tensor does not have this axis");
   if (!tensor || tensor.getDimSize(dim) == 1)
     return 0;
   Operation *op = value.getDefiningOp();

@@ -9,6 +9,8 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
 
+#include <cassert>
+
 using namespace mlir;
 
 namespace tessera::codegen::cpu {
@@ -70,8 +72,10 @@ Type LaneBuilder::like(Value value, Type element) {
 }
 
 Value LaneBuilder::splat(Value scalar, int64_t width) {
+  assert(width >= 1 && "a vector of no lanes");
   if (width == 1)
     return scalar;
+  assert(!isa<VectorType>(scalar.getType()) && "vectors are not splat again");
   auto type = VectorType::get({width}, scalar.getType());
   Attribute constant;
   if (matchPattern(scalar, m_Constant(&constant)))
@@ -83,15 +87,19 @@ Value LaneBuilder::splat(Value scalar, int64_t width) {
 }
 
 Value LaneBuilder::extract(Value vector, int64_t lane) {
-  if (!isa<VectorType>(vector.getType()))
+  auto type = dyn_cast<VectorType>(vector.getType());
+  if (!type)
     return vector;
+  assert(lane >= 0 && lane < type.getNumElements() && "no such lane");
   return LLVM::ExtractElementOp::create(b, loc, vector,
                                         integer(b.getI32Type(), lane));
 }
 
 Value LaneBuilder::insert(Value vector, Value scalar, int64_t lane) {
-  if (!isa<VectorType>(vector.getType()))
+  auto type = dyn_cast<VectorType>(vector.getType());
+  if (!type)
     return scalar;
+  assert(lane >= 0 && lane < type.getNumElements() && "no such lane");
   return LLVM::InsertElementOp::create(b, loc, vector, scalar,
                                        integer(b.getI32Type(), lane));
 }

@@ -8,6 +8,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 
+#include <cassert>
+
 using namespace mlir;
 
 namespace tessera::codegen::cpu {
@@ -147,6 +149,7 @@ Emitter::carry(int64_t size, int64_t step, ValueRange init,
 
 void Emitter::nest(ArrayRef<int64_t> shape, int lane, int64_t width,
                    Body body) {
+  assert(lane < int(shape.size()) && "the nest does not have this dimension");
   Index index;
   index.at.resize(shape.size());
   index.lane = width > 1 ? lane : -1;
@@ -175,6 +178,7 @@ void Emitter::nest(ArrayRef<int64_t> shape, int lane, int64_t width,
 }
 
 View Emitter::viewOf(int id) {
+  assert(id >= 0 && "a view of a value without a buffer");
   const Buffer &buffer = plan.buffer(id);
   View view;
   view.address = slotAddresses[buffer.slot];
@@ -191,6 +195,8 @@ View Emitter::viewOf(int id) {
 
 Value Emitter::elementAddress(const View &view, const Index &index,
                               int dropped) {
+  assert(index.at.size() >= view.strides.size() &&
+         "the index has a position for each dimension of the view");
   Value linear = lanes.i64(0);
   for (size_t d = 0; d < view.strides.size(); ++d)
     if (int(d) != dropped)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 
 namespace tessera::layout {
 
@@ -60,6 +61,7 @@ std::vector<Word> Span::basis() const {
 int rankOf(const std::vector<Word> &columns) { return Span(columns).dim(); }
 
 std::vector<Word> kernelOf(const std::vector<Word> &columns) {
+  assert(columns.size() <= 64 && "a combination is a word of 64 bits");
   Span span;
   std::vector<Word> kernel;
   for (size_t i = 0; i < columns.size(); ++i) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 
 namespace tessera::layout {
 
@@ -23,6 +24,8 @@ const char *dimName(Dim dim) {
       "dim9",     "dim10", "dim11", "dim12", "dim13",  "dim14", "dim15",
       "dim16",    "dim17", "dim18", "dim19"};
   static_assert(std::size(names) == size_t(Dim::Dim0) + maxRank);
+  assert(static_cast<size_t>(dim) < std::size(names) &&
+         "a dim that tileDim() did not make");
   return names[static_cast<int>(dim)];
 }
 
@@ -75,6 +78,7 @@ static int startOf(const Extents &extents, Dim dim) {
 }
 
 static Word maskOf(int bits) {
+  assert(bits >= 0 && "a mask of a negative number of bits");
   return bits >= 64 ? ~Word(0) : (Word(1) << bits) - 1;
 }
 
@@ -190,6 +194,7 @@ std::vector<int64_t> LinearLayout::at(const Place &place) const {
 }
 
 std::vector<int64_t> LinearLayout::basis(Dim in, int bit) const {
+  assert(bit >= 0 && bit < inBits(in) && "the dim does not have this bit");
   return outCoordinates(column(in, bit));
 }
 
@@ -372,8 +377,10 @@ LinearLayout LinearLayout::pickBits(Dim in,
         columns.push_back(column);
       continue;
     }
-    for (int bit : keep)
+    for (int bit : keep) {
+      assert(bit >= 0 && bit < extent.bits && "the dim does not have this bit");
       columns.push_back(column(in, bit));
+    }
     extent.bits = static_cast<int>(keep.size());
   }
   return {ins, outs_, columns};

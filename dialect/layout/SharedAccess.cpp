@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 
 namespace tessera::layout {
 
@@ -46,6 +47,8 @@ int SharedAccess::moves() const {
 }
 
 int bankConflictWays(const std::vector<Word> &elements, int elementBits) {
+  assert(elementBits >= 8 && std::has_single_bit(unsigned(elementBits)) &&
+         "elements of shared memory are a power of two of bytes");
   // Offsets of a word (less than 32 bits an element) or words of an element.
   const int word = elementBits < 32 ? std::countr_zero(32u / elementBits) : 0;
   const int banks = 5 - (elementBits > 32 ? 1 : 0);
@@ -99,8 +102,11 @@ static std::vector<int> otherBits(const LinearLayout &registers,
 static LinearLayout withoutRegisterBits(const LinearLayout &offsets,
                                         const std::vector<int> &bits) {
   std::vector<Word> columns = offsets.columns();
-  for (int bit : bits)
+  for (int bit : bits) {
+    assert(bit >= 0 && bit < offsets.inBits(Dim::Register) &&
+           "the layout does not have this register bit");
     columns[offsets.inStart(Dim::Register) + bit] = 0;
+  }
   return {offsets.ins(), offsets.outs(), columns};
 }
 

@@ -8,6 +8,8 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::tile;
@@ -74,6 +76,7 @@ Type tile::elementType(Type type) {
 int64_t tile::bytesInMemory(Type element) {
   if (isa<PtrType>(element))
     return 8;
+  assert(element.isIntOrFloat() && "memory holds numbers and pointers");
   return (element.getIntOrFloatBitWidth() + 7) / 8;
 }
 

@@ -5,6 +5,7 @@
 #include "runtime/launch/LaunchKey.h"
 
 #include <bit>
+#include <cassert>
 #include <cstring>
 
 namespace tessera::runtime {
@@ -93,6 +94,7 @@ void LaunchKey::addConstexpr(std::string_view name,
 
 void LaunchKey::addClasses(std::span<const Arg> args,
                            const bool *unspecialized) {
+  assert((unspecialized || args.empty()) && "a flag for each argument");
   for (size_t i = 0; i < args.size(); i += 8) {
     uint64_t word = 0;
     const size_t last = std::min(args.size(), i + 8);

@@ -6,6 +6,8 @@
 #include "support/Error.h"
 #include "support/GpuTarget.h"
 
+#include <cassert>
+
 namespace tessera {
 
 // An entry, and what a launch of it needs besides.
@@ -61,6 +63,7 @@ PreparedLaunch::find(std::span<const Arg> args,
     result.found =
         state.entryOf(key.view(), device, args, joined(constexprs, dimensions),
                       result.options);
+  assert(result.found.entry && "entryOf() makes the entry or throws");
   if (!result.found.own)
     last.store(result.found.entry, std::memory_order_release);
   return result;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cstdio>
 
 namespace tessera::sim {
@@ -35,6 +36,7 @@ Cell *GlobalMemory::Shadow<Cell>::at(uint64_t granule) {
 
 GlobalMemory::GlobalMemory(const Memory &memory, uint32_t granule)
     : shift(static_cast<uint32_t>(std::countr_zero(granule))) {
+  assert(std::has_single_bit(granule) && "granules are powers of two");
   for (const Memory::Range &range : memory.ranges) {
     if (range.bytes == 0)
       continue;
@@ -51,6 +53,7 @@ GlobalMemory::GlobalMemory(const Memory &memory, uint32_t granule)
 }
 
 void GlobalMemory::add(Allocation allocation) {
+  assert(allocation.base < allocation.end && "an allocation without bytes");
   ranges.push_back(std::move(allocation));
 }
 

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <cstring>
 #include <exception>
 #include <numeric>
@@ -92,6 +93,7 @@ public:
   }
   // A permutation of 0 to blocks - 1.
   uint64_t at(uint64_t i) const {
+    assert(i < blocks && "the grid does not have this block");
     return (step * i % blocks + offset) % blocks;
   }
 
@@ -157,6 +159,8 @@ void checkLaunch(const Program &p, const std::string &target, Dim3 grid,
 
 // Sums of one worker into the report.
 void addCounts(const Block &block, Counters &counters) {
+  assert(block.counts.size() >= counters.instructions.size() &&
+         "the block counts each instruction of the program");
   for (size_t i = 0; i < counters.instructions.size(); ++i) {
     const ExecCount &c = block.counts[i];
     InstructionCount &to = counters.instructions[i];

@@ -8,6 +8,7 @@
 #include "simulator/machine/Decode.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace tessera::sim {
 namespace {
@@ -22,6 +23,7 @@ struct Graph {
 
 Graph blocksOf(const Program &program) {
   const std::vector<Inst> &code = program.code;
+  assert(!code.empty() && "decodeKernel() adds an exit");
   auto size = static_cast<uint32_t>(code.size());
   std::vector<bool> leader(size + 1);
   leader[0] = true;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cstring>
 
 namespace tessera::sim {
@@ -20,6 +21,7 @@ uint32_t threadOf(uint32_t info) { return info & 2047; }
 } // namespace
 
 void SharedMemory::resize(uint32_t newBytes, uint32_t granule) {
+  assert(std::has_single_bit(granule) && "granules are powers of two");
   bytes = newBytes;
   shift = static_cast<uint32_t>(std::countr_zero(granule));
   memory.resize(bytes + 16);

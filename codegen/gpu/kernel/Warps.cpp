@@ -6,6 +6,8 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
 
+#include <cassert>
+
 using namespace mlir;
 
 namespace tessera::codegen::gpu {
@@ -13,6 +15,7 @@ namespace tessera::codegen::gpu {
 GpuOptions withWarpsOf(ModuleOp module, GpuOptions options) {
   if (auto warps = module->getAttrOfType<IntegerAttr>(kNumWarpsAttr))
     options.numWarps = int(warps.getInt());
+  assert(options.numWarps >= 1 && "a block has at least one warp");
   return options;
 }
 

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 
+#include <cassert>
 #include <numeric>
 
 using namespace mlir;
@@ -23,6 +24,9 @@ namespace tessera::codegen::gpu {
 LinearLayout accessLayout(ArrayRef<int64_t> shape, ArrayRef<int> order,
                           int64_t width, int numWarps, bool rowsTogether) {
   size_t rank = shape.size();
+  assert(rank && order.size() == rank && "each axis has its turn once");
+  assert(llvm::isPowerOf2_64(uint64_t(width)) &&
+         llvm::isPowerOf2_64(uint64_t(numWarps)) && "layouts are maps of bits");
   layout::Blocked how;
   how.perThread.assign(rank, 1);
   how.lanes.assign(rank, 1);
@@ -168,6 +172,7 @@ static llvm::EquivalenceClasses<void *> tiedValues(func::FuncOp function) {
 // warp holds stays the same.
 static LinearLayout narrowed(const LinearLayout &layout, int axis,
                              int64_t width) {
+  assert(llvm::isPowerOf2_64(uint64_t(width)) && "layouts are maps of bits");
   int dim = -1;
   int run = int(llvm::Log2_64(uint64_t(neighboursInLane(layout, dim))));
   int keep = int(llvm::Log2_64(uint64_t(width)));

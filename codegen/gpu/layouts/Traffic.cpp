@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/bit.h"
 
+#include <cassert>
 #include <set>
 
 using namespace mlir;
@@ -62,6 +63,10 @@ int64_t neighboursInLane(const LinearLayout &layout, int &dim) {
 }
 
 Traffic trafficOf(const LinearLayout &layout, const AccessPattern &pattern) {
+  assert(pattern.strides.size() == layout.outs().size() &&
+         "the pattern is of a tile with the layout's axes");
+  assert(pattern.bytes > 0 && pattern.bytes <= 16 &&
+         "a lane moves up to 16 bytes at once");
   int dim = -1;
   int64_t run = std::min(neighboursInLane(layout, dim), pattern.width);
   if (dim != pattern.axis)

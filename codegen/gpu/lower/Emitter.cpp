@@ -13,6 +13,8 @@
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/Module.h"
 
+#include <cassert>
+
 using namespace mlir;
 using tessera::layout::Dim;
 using tessera::layout::LinearLayout;
@@ -95,6 +97,7 @@ Registers Emitter::flatten(ValueRange list) {
 void Emitter::unflatten(ValueRange list, llvm::ArrayRef<llvm::Value *> flat) {
   for (Value value : list) {
     size_t count = size_t(numRegisters(value.getType()));
+    assert(flat.size() >= count && "fewer registers than the values have");
     set(value, Registers(flat.take_front(count)));
     flat = flat.drop_front(count);
   }
@@ -188,6 +191,8 @@ llvm::Value *Emitter::threadPart(const LinearLayout &map) {
 }
 
 Registers Emitter::coordinates(const LinearLayout &layout, int64_t index) {
+  assert(index >= 0 && index < layout.inSize(Dim::Register) &&
+         "the layout does not have this register");
   llvm::Value *part = threadPart(layout);
   Word constant = layout.apply(Word(index) << layout.inStart(Dim::Register));
   if (!layout.hasIn(Dim::Register))
@@ -232,6 +237,7 @@ Emitter::registerSources(const LinearLayout &layout) {
 // --- Shared memory -----------------------------------------------------------
 
 llvm::Value *Emitter::shared(int64_t offset) {
+  assert(offset >= 0 && "before the first byte of shared memory");
   if (!sharedMemory) {
     sharedMemory = new llvm::GlobalVariable(
         module, llvm::ArrayType::get(b.getInt8Ty(), 0), /*isConstant=*/false,
@@ -304,6 +310,7 @@ llvm::Value *Emitter::shuffle(llvm::Intrinsic::ID kind, llvm::Value *value,
                 (type->isVectorTy()
                      ? llvm::cast<llvm::FixedVectorType>(type)->getNumElements()
                      : 1);
+  assert(bits <= 64 && "a shuffle of more than two words");
   auto word = [&](llvm::Value *part) {
     return intrinsic(kind, {i32(-1), part, other, i32(clamp)});
   };

@@ -13,6 +13,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <cassert>
 
 using namespace mlir;
 
@@ -84,6 +85,7 @@ public:
 
 private:
   int64_t place(Operation *op, int64_t bytes, LiveRange live) {
+    assert(bytes >= 0 && live.first <= live.last && "an empty live range");
     int64_t offset = bytes ? firstFit(blocks, bytes, live) : 0;
     op->setAttr(tile::kScratchOffsetAttr, builder.getI64IntegerAttr(offset));
     most = std::max(most, offset + bytes);

@@ -11,6 +11,7 @@
 #include "mlir/Interfaces/LoopLikeInterface.h"
 
 #include <algorithm>
+#include <cassert>
 
 using namespace mlir;
 
@@ -65,9 +66,11 @@ SharedLiveness sharedLiveness(ModuleOp module) {
       // What one iteration leaves, the next one may find.
       if (!block)
         for (Operation *parent = user->getParentOp();
-             !isa<func::FuncOp>(parent); parent = parent->getParentOp())
+             !isa<func::FuncOp>(parent); parent = parent->getParentOp()) {
+          assert(parent->getParentOp() && "buffers are used in functions");
           if (isa<LoopLikeOpInterface>(parent))
             whole = parent;
+        }
       range.first = std::min(range.first, extents[whole].first);
       range.last = std::max(range.last, extents[whole].last);
     }

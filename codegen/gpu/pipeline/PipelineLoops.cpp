@@ -15,6 +15,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cassert>
 #include <utility>
 
 using namespace mlir;
@@ -48,6 +49,9 @@ public:
         cut(cut), distance(distance), b(loop), loc(loop.getLoc()) {}
 
   void run() {
+    assert(distance >= 1 && "copies are of later iterations");
+    assert((cut || ahead.buffers > 1) &&
+           "with one buffer the next copy waits for a cut");
     keepLoads();
     allocate();
     emitPrologue();

@@ -6,6 +6,8 @@
 
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
+#include <cassert>
+
 using tessera::layout::AccessKind;
 using tessera::layout::Dim;
 using tessera::layout::LinearLayout;
@@ -43,6 +45,7 @@ Registers Bits::to(const Registers &bits) {
 }
 
 llvm::Value *packWord(Emitter &e, llvm::ArrayRef<llvm::Value *> parts) {
+  assert(!parts.empty() && "a word of no parts");
   if (parts.size() == 1)
     return parts[0];
   llvm::Value *vector = llvm::PoisonValue::get(
@@ -53,6 +56,7 @@ llvm::Value *packWord(Emitter &e, llvm::ArrayRef<llvm::Value *> parts) {
 }
 
 Registers unpackWord(Emitter &e, llvm::Value *word, int width) {
+  assert(width > 0 && 32 % width == 0 && "parts fill a word of 32 bits");
   if (width == 32)
     return {word};
   int count = 32 / width;
@@ -66,6 +70,8 @@ Registers unpackWord(Emitter &e, llvm::Value *word, int width) {
 }
 
 int64_t spreadBits(int64_t index, llvm::ArrayRef<int> bits) {
+  assert(index >= 0 && index >> bits.size() == 0 &&
+         "the index has more bits than there are places for");
   int64_t result = 0;
   for (size_t i = 0; i < bits.size(); ++i)
     result |= (index >> i & 1) << bits[i];

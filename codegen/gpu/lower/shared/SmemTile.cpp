@@ -6,6 +6,8 @@
 
 #include "dialect/layout/ShapeOps.h"
 
+#include <cassert>
+
 using namespace mlir;
 using tessera::layout::Dim;
 using tessera::layout::LinearLayout;
@@ -29,6 +31,8 @@ SmemTile::SmemTile(Emitter &e, tile::SmemLoadOp op)
 }
 
 llvm::Value *SmemTile::at(int64_t index) {
+  assert(index >= 0 && size_t(index) < numbers.size() &&
+         "the tile does not have this register");
   int64_t number = numbers[size_t(index)];
   llvm::Value *&value = values[size_t(number)];
   if (value)
