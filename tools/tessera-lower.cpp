@@ -10,6 +10,7 @@
 #include "compiler/Passes.h"
 #include "compiler/Pipeline.h"
 #include "support/Error.h"
+#include "tools/Trace.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -109,6 +110,7 @@ int run() {
 
 // Each function of the file is a kernel, in a module of its own.
 int main(int argc, char **argv) {
+  compiler::registerPasses();
   cl::ParseCommandLineOptions(
       argc, argv, "tessera-lower: tile IR to layouts, LLVM IR or PTX\n");
   try {

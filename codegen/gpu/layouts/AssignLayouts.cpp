@@ -9,6 +9,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/DebugLog.h"
 
 using namespace mlir;
 
@@ -44,8 +45,12 @@ struct CoalescePass : public impl::CoalescePassBase<CoalescePass> {
   }
   void run(func::FuncOp function) {
     AxisInfoAnalysis axes(function->getParentOp());
-    for (auto &[op, layout] : accessLayouts(function, axes, numWarps))
-      op->setAttr(kLayoutAttr, tile::LinearAttr::get(&getContext(), layout));
+    for (auto &[op, layout] : accessLayouts(function, axes, numWarps)) {
+      auto attr = tile::LinearAttr::get(&getContext(), layout);
+      LDBG("tessera-coalesce")
+          << op->getName() << " at " << op->getLoc() << ": " << attr;
+      op->setAttr(kLayoutAttr, attr);
+    }
   }
 };
 
@@ -67,6 +72,8 @@ struct DotLayoutsPass : public impl::DotLayoutsPassBase<DotLayoutsPass> {
       if (layouts.a && layouts.b)
         list = {attr(*layouts.a), attr(*layouts.b)};
       list.push_back(attr(layouts.acc));
+      LDBG("tessera-dot-layouts")
+          << "dot at " << dot.getLoc() << ": " << builder.getArrayAttr(list);
       dot->setAttr(kLayoutAttr, builder.getArrayAttr(list));
     }
   }
@@ -108,6 +115,13 @@ struct AssignLayoutsPass
     });
     LayoutPropagation propagation(function, anchors, numWarps);
     rewriteWithLayouts(function, propagation);
+    DEBUG_WITH_TYPE("tessera-assign-layouts",
+                    function.walk([](tile::ConvertLayoutOp convert) {
+                      LDBG("tessera-assign-layouts")
+                          << "convert_layout at " << convert.getLoc() << ": "
+                          << convert.getSrc().getType() << " to "
+                          << convert.getType();
+                    }));
   }
 };
 

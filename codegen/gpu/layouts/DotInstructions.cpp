@@ -5,6 +5,9 @@
 #include "dialect/tile/DotInstruction.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tessera-dot-instructions"
 
 using namespace mlir;
 
@@ -26,6 +29,10 @@ struct DotInstructionsPass
       const tile::DotChoice choice = tile::chooseInstruction(dot);
       dot.setInstruction(choice.instruction);
       dot.setReason(choice.reason);
+      LDBG() << stringifyEnum(choice.instruction)
+             << (choice.reason ? ", because of: " : "")
+             << (choice.reason ? stringifyEnum(*choice.reason) : "")
+             << " for the dot at " << dot.getLoc();
     });
   }
 };
@@ -33,3 +40,5 @@ struct DotInstructionsPass
 } // namespace
 
 } // namespace tessera::codegen::gpu
+
+#undef DEBUG_TYPE

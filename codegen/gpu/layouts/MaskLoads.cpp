@@ -14,6 +14,9 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tessera-mask-loads"
 
 using namespace mlir;
 
@@ -103,6 +106,8 @@ private:
     for (Operation *op : moved)
       op->moveBefore(first);
     for (tile::LoadOp load : loads) {
+      LDBG() << "mask of the load at " << load.getLoc()
+             << " gets the condition of the select at " << select.getLoc();
       OpBuilder builder(load);
       load.getMaskMutable().assign(arith::AndIOp::create(
           builder, select.getLoc(), load.getMask(), condition));
@@ -115,3 +120,5 @@ private:
 } // namespace
 
 } // namespace tessera::codegen::gpu
+
+#undef DEBUG_TYPE

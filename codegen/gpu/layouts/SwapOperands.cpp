@@ -7,6 +7,9 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tessera-swap-operands"
 
 using namespace mlir;
 
@@ -52,7 +55,10 @@ struct SwapOperandsPass : public impl::SwapOperandsPassBase<SwapOperandsPass> {
 
   void runOnOperation() final {
     getOperation().walk([&](tile::DotOp dot) {
-      if (!pays(dot, numWarps))
+      const bool swaps = pays(dot, numWarps);
+      LDBG() << (swaps ? "swap" : "keep") << " the operands of the dot at "
+             << dot.getLoc();
+      if (!swaps)
         return;
       OpBuilder builder(dot);
       Location where = dot.getLoc();
@@ -71,3 +77,5 @@ struct SwapOperandsPass : public impl::SwapOperandsPassBase<SwapOperandsPass> {
 } // namespace
 
 } // namespace tessera::codegen::gpu
+
+#undef DEBUG_TYPE

@@ -14,6 +14,9 @@
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tessera-trim-warps"
 
 using namespace mlir;
 
@@ -30,6 +33,8 @@ struct TrimWarpsPass : public impl::TrimWarpsPassBase<TrimWarpsPass> {
   void runOnOperation() final {
     SmallVector<bool> used = usedBits();
     int kept = int(llvm::count(used, true));
+    LDBG() << kept << " of " << used.size()
+           << " bits of the warp number move elements";
     if (size_t(kept) == used.size())
       return;
     AttrTypeReplacer replacer;
@@ -78,3 +83,5 @@ private:
 } // namespace
 
 } // namespace tessera::codegen::gpu
+
+#undef DEBUG_TYPE

@@ -10,6 +10,9 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tessera-vector-widths"
 
 using namespace mlir;
 
@@ -43,6 +46,8 @@ struct VectorWidthsPass : public impl::VectorWidthsPassBase<VectorWidthsPass> {
       int64_t run = neighboursInLane(layout.layout(), dim);
       int64_t width =
           dim < 0 ? 1 : std::min(run, axes.accessWidth(ptr, mask, dim));
+      LDBG() << op->getName() << " at " << op->getLoc() << ": " << width
+             << " elements at once (" << run << " in a lane)";
       if (width > 1)
         op->setAttr(kVectorAttr, builder.getI64IntegerAttr(width));
       else
@@ -54,3 +59,5 @@ struct VectorWidthsPass : public impl::VectorWidthsPassBase<VectorWidthsPass> {
 } // namespace
 
 } // namespace tessera::codegen::gpu
+
+#undef DEBUG_TYPE

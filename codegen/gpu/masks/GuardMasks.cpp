@@ -11,6 +11,9 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tessera-guard-masks"
 
 using namespace mlir;
 
@@ -77,7 +80,13 @@ public:
          op != select; op = op->getNextNode())
       written.push_back(op);
     SmallVector<Operation *> parts = partsOf(select);
-    if (!all || matchPattern(all, m_Zero()) || !pays(written, parts)) {
+    const bool guards =
+        all && !matchPattern(all, m_Zero()) && pays(written, parts);
+    LDBG() << (guards ? "guard" : "keep") << " the mask at " << select.getLoc()
+           << (guards ? ""
+               : all  ? ": no gain"
+                      : ": no bounds known");
+    if (!guards) {
       for (Operation *op : llvm::reverse(written))
         op->erase();
       return;
@@ -164,3 +173,5 @@ struct GuardMasksPass : public impl::GuardMasksPassBase<GuardMasksPass> {
 } // namespace
 
 } // namespace tessera::codegen::gpu
+
+#undef DEBUG_TYPE

@@ -10,10 +10,13 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/DebugLog.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <cassert>
+
+#define DEBUG_TYPE "tessera-allocate-shared"
 
 using namespace mlir;
 
@@ -89,6 +92,9 @@ private:
     int64_t offset = bytes ? firstFit(blocks, bytes, live) : 0;
     op->setAttr(tile::kScratchOffsetAttr, builder.getI64IntegerAttr(offset));
     most = std::max(most, offset + bytes);
+    LDBG() << op->getName() << " at " << op->getLoc() << ": " << bytes
+           << " bytes from " << offset << ", live from " << live.first << " to "
+           << live.last;
     return offset;
   }
 
@@ -149,8 +155,10 @@ struct AllocateSharedPass
     ModuleOp module = getOperation();
     // They belong to places that may not be given again.
     module.walk([](tile::BarrierOp barrier) {
-      if (barrier.getScratch())
-        barrier.erase();
+      if (!barrier.getScratch())
+        return;
+      LDBG() << "scratch barrier removed at " << barrier.getLoc();
+      barrier.erase();
     });
     GpuOptions options;
     try {
@@ -168,3 +176,5 @@ struct AllocateSharedPass
 } // namespace
 
 } // namespace tessera::codegen::gpu
+
+#undef DEBUG_TYPE

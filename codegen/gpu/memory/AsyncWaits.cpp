@@ -10,6 +10,9 @@
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tessera-async-waits"
 
 using namespace mlir;
 
@@ -148,6 +151,10 @@ struct AsyncWaitsPass : public impl::AsyncWaitsPassBase<AsyncWaitsPass> {
       UnderWay state;
       for (Block &block : function.getBody())
         waits.walk(block, state);
+      LLVM_DEBUG(function.walk([](tile::AsyncWaitOp wait) {
+        LDBG() << "wait at " << wait.getLoc() << " leaves " << wait.getLeaving()
+               << " groups under way";
+      }));
       if (failed(verifyTokens(function)))
         signalPassFailure();
       for (auto [commit, text] : waits.wrong)
@@ -162,3 +169,5 @@ struct AsyncWaitsPass : public impl::AsyncWaitsPassBase<AsyncWaitsPass> {
 } // namespace
 
 } // namespace tessera::codegen::gpu
+
+#undef DEBUG_TYPE

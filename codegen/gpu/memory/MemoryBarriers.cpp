@@ -16,9 +16,12 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/DebugLog.h"
 
 #include <limits>
 #include <set>
+
+#define DEBUG_TYPE "tessera-memory-barriers"
 
 using namespace mlir;
 using tessera::layout::Dim;
@@ -132,9 +135,13 @@ private:
       state = {};
     if (auto access = behavior.accessOf(MemorySpace::Global)) {
       const Pending next = pendingOf(op, behavior, *access);
-      if (llvm::any_of(state.pending, [&](const auto &entry) {
-            return needsBarrier(entry.second, next);
-          })) {
+      auto *met = llvm::find_if(state.pending, [&](const auto &entry) {
+        return needsBarrier(entry.second, next);
+      });
+      if (met != state.pending.end()) {
+        LDBG() << "barrier before " << op->getName() << " at " << op->getLoc()
+               << ", which may meet " << met->first->getName() << " at "
+               << met->first->getLoc();
         OpBuilder builder(op);
         tile::BarrierOp::create(builder, op->getLoc());
         inserted = true;
@@ -204,11 +211,14 @@ struct MemoryBarriersPass
       insertion.walk(block, state);
     if (insertion.inserted)
       return true;
-    for (auto [op, waits] : insertion.waiting)
+    for (auto [op, waits] : insertion.waiting) {
+      LDBG() << (waits ? "" : "no ") << "scratch barrier before "
+             << op->getName() << " at " << op->getLoc();
       if (waits && !isBeforeScratch(op->getPrevNode())) {
         OpBuilder builder(op);
         tile::BarrierOp::create(builder, op->getLoc(), /*scratch=*/true);
       }
+    }
     return false;
   }
 };
@@ -216,3 +226,5 @@ struct MemoryBarriersPass
 } // namespace
 
 } // namespace tessera::codegen::gpu
+
+#undef DEBUG_TYPE

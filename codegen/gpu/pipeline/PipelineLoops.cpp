@@ -13,10 +13,13 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/Support/DebugLog.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cassert>
 #include <utility>
+
+#define DEBUG_TYPE "tessera-pipeline-loops"
 
 using namespace mlir;
 
@@ -471,24 +474,36 @@ struct PipelineLoopsPass
     getOperation().walk([&](scf::ForOp loop) {
       if (!keepsLoadsBehind(loop))
         loops.push_back(loop);
+      else
+        kept(loop, "a barrier or an acquiring access keeps the loads after it");
     });
     ArgumentPairs disjoint;
     for (scf::ForOp loop : loops) {
       int stages = numStages;
       if (auto own = loop->getAttrOfType<IntegerAttr>("tile.num_stages"))
         stages = int(own.getInt());
-      if (stages < 2)
+      if (stages < 2) {
+        kept(loop, "fewer than two stages");
         continue;
+      }
       auto loads = stagedLoads(loop);
-      if (loads.empty())
+      if (loads.empty()) {
+        kept(loop, "no load that cp.async can do feeds a dot");
         continue;
+      }
       auto slice = addressSlice(loop, loads);
-      if (!slice)
+      if (!slice) {
+        kept(loop, "an address of a later iteration is not known early");
         continue;
+      }
       disjoint.insert(slice->disjoint.begin(), slice->disjoint.end());
       auto split = stages == 2 && 2 * bytesOf(loads) > sharedBytes
                        ? splitLoads(loop, loads)
                        : std::nullopt;
+      LDBG() << "loop at " << loop.getLoc() << " pipelined: " << stages
+             << " stages, " << loads.size() << " loads, " << bytesOf(loads)
+             << " bytes for each buffer"
+             << (split ? ", split in early and late loads" : "");
       if (split)
         LoopPipeliner(loop,
                       {split->early, *addressSlice(loop, split->early),
@@ -503,8 +518,15 @@ struct PipelineLoopsPass
     }
     requireDisjoint(getOperation(), disjoint);
   }
+
+private:
+  static void kept(scf::ForOp loop, StringRef why) {
+    LDBG() << "loop at " << loop.getLoc() << " not pipelined: " << why;
+  }
 };
 
 } // namespace
 
 } // namespace tessera::codegen::gpu
+
+#undef DEBUG_TYPE

@@ -28,8 +28,11 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/DebugLog.h"
 
 #include <numeric>
+
+#define DEBUG_TYPE "tessera-promote-operands"
 
 using namespace mlir;
 using tessera::layout::LinearLayout;
@@ -321,6 +324,16 @@ private:
     }
   }
 
+  static void trace(const Tile &tile, tile::SmemType memory, bool fits,
+                    int64_t vector) {
+    LDBG() << "tile of " << memory.getBytes() << " bytes at "
+           << tile.source.getLoc() << ", read by " << tile.readers.size()
+           << " conversions: "
+           << (!fits    ? "no room in shared memory"
+               : vector ? "copied to shared memory by cp.async"
+                        : "stored to shared memory");
+  }
+
   void stage(Tile &tile) {
     auto type = cast<RankedTensorType>(tile.source.getType());
     LinearLayout registers =
@@ -337,7 +350,9 @@ private:
         tile::SharedAttr::get(b.getContext(), shared));
     // Conversions need some scratch beside it.
     constexpr int64_t kScratch = 16 << 10;
-    if (memory.getBytes() + kScratch > bytes)
+    const bool fits = memory.getBytes() + kScratch <= bytes;
+    trace(tile, memory, fits, vector);
+    if (!fits)
       return;
     bytes -= memory.getBytes();
     Location loc = tile.source.getLoc();
@@ -435,3 +450,5 @@ struct PromoteOperandsPass
 } // namespace
 
 } // namespace tessera::codegen::gpu
+
+#undef DEBUG_TYPE
