@@ -12,7 +12,8 @@ codegen = load("scripts/checks/codegen.py")
 report_rows = load("bench/codegen/rows.py")  # bench/cpu has a module with the same name
 
 
-SIDE = dict(source_to_cubin_ms=125.0, start_ms=10.0, source_to_cubin_cpu_ms=110.0, start_cpu_ms=10.0, threads=128, registers=32, stack=0, spill=0, shared=0, blocks_per_sm=4,
+SIDE = dict(source_to_cubin_ms=125.0, start_ms=10.0, source_to_cubin_cpu_ms=110.0, start_cpu_ms=10.0, threads=128,
+            registers=32, stack=0, spill=0, shared=0, blocks_per_sm=4,
             loop_non_tensor_per_tensor=4.0, loop_whole=5.0, async_stages=2, executed_warp_instructions=1000, executed_sass=1500,
             tensor_instructions=64, global_sectors=100, bank_conflicts=10, loop_bank_conflicts=0, shared_passes=100)
 
@@ -130,7 +131,8 @@ def test_earlier_rows():
 
 
 def test_readme():
-    rows = [row("a", dict(loop_whole=5.1, executed_warp_instructions=800)), row("dense_fwd D=192 EP=128", dict(spill=72), dict(spill=72), source="fla", commit="abc"),
+    rows = [row("a", dict(loop_whole=5.1, executed_warp_instructions=800)),
+            row("dense_fwd D=192 EP=128", dict(spill=72), dict(spill=72), source="fla", commit="abc"),
             without(row("c", dict(compile_ms=1), dict(compile_ms=2)), "source_to_cubin_ms", "start_ms",
                     "source_to_cubin_cpu_ms", "start_cpu_ms", "executed_sass", "threads")]
     text = codegen.table(dict(rows=rows, triton="3", date="2026-01-01", commit="def"))
