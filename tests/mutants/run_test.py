@@ -86,7 +86,7 @@ def test_verdicts():
         # A run that was stopped goes on where it was, and gives what one run gives.
         half = folder / "half.jsonl"
         half.write_text("".join(json.dumps(e) + "\n" for e in entries[:10]))
-        known, builds = run.load(half), fake.builds
+        known = run.load(half)
         run.plant_all(fake, [component], streams(), 30, known, half, origin)
         plain = lambda list_: [(e["draw"], e["verdict"]) for e in list_]
         assert plain(run.load(half)) == plain(entries), "goes on"
