@@ -1,7 +1,7 @@
 # Makefile - the commands people type. The build itself is CMake (CMakePresets.json).
 # SPDX-License-Identifier: Apache-2.0
 .DEFAULT_GOAL := help
-.PHONY: help train test test-full build bench check docs codegen-report fuzz results-check sim-test sim-mutants sim-schedules
+.PHONY: help train test test-full build bench check docs codegen-report fuzz results-check results sim-test sim-mutants sim-schedules
 
 JOBS ?= $(shell nproc)
 CONFIG ?= configs/quickstart.yaml
@@ -37,6 +37,11 @@ bench: ## build and run the benchmarks
 
 docs: ## the documentation as a site: build/site/index.html
 	@scripts/docs
+
+results: ## make the results that are older than their code (FILE=cpu.json: one; scripts/results make --list: all commands)
+	@scripts/setup full
+	@scripts/build release all tests cost_collect cost_report cost_predict tune_truth loader_bench -DTESSERA_BENCH=ON
+	@scripts/results make $(FILE)
 
 results-check: ## results that are older than the code that they measure
 	@scripts/results check

@@ -10,9 +10,10 @@ import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "bench" / "codegen"))
+sys.path += [str(ROOT / "bench" / "codegen"), str(ROOT / "scripts" / "lib")]
 sys.dont_write_bytecode = True
 import bars  # noqa: E402
+import compact  # noqa: E402
 
 RESULTS, README = ROOT / "bench" / "results" / "codegen_sm_80.json", ROOT / "README.md"
 BEGIN, END = "<!-- make codegen-report: written by scripts/checks/codegen.py --fix -->", "<!-- end of make codegen-report -->"
@@ -125,7 +126,7 @@ def main():
         return 0
     if "--fix" in sys.argv:
         README.write_text(fresh, encoding="utf-8")
-        RESULTS.write_text(json.dumps(dict(result, **counted), indent=1) + "\n", encoding="utf-8")
+        RESULTS.write_text(compact.dumps(dict(result, **counted)), encoding="utf-8")
         return 0
     print("check: README.md, bench/results/codegen_sm_80.json: the summary of make codegen-report is not what the rows say: "
           "run scripts/check --fix")
