@@ -4,7 +4,7 @@
 //
 // A kernel is one func.func over !tile.ptr and scalar arguments. Values are
 // scalars or tensors of static power-of-two shape without layout; arithmetic
-// is arith/math, control flow is scf. docs/dialect/tile.md lists every op.
+// is arith/math, control flow is scf. td/ lists every op.
 #pragma once
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"

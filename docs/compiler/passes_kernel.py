@@ -1,4 +1,4 @@
-# docs/compiler/passes_kernel.py - the kernel whose loop docs/compiler/passes.md follows through the passes.
+# docs/compiler/passes_kernel.py - the kernel whose loop scripts/pass-page follows through the passes.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import triton

@@ -3,11 +3,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """README.md and CONTRIBUTING.md are pages of the site. A link from a page to a file of the repository that is no page leads to a page that shows
 the file, with the lines that `#L29` means; one to a folder, to a list of its files. So the site has no link out of itself that
-could go stale, and needs no server of the repository."""
+could go stale, and needs no server of the repository. scripts/lib/generated_pages.py makes two more pages; a link to the
+source of one of them leads to that page."""
 import os
 import posixpath
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 from mkdocs.structure.files import File
@@ -15,6 +17,9 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import TextLexer, get_lexer_for_filename
 from pygments.util import ClassNotFound
+
+sys.path.append(str(Path(__file__).resolve().parent))
+import generated_pages  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
@@ -33,6 +38,7 @@ class Site:
         self.docs = Path(config.docs_dir).resolve()
         self.files = tracked()
         self.folders = {str(parent) for name in self.files for parent in Path(name).parents if str(parent) != "."}
+        self.generated = {source: page for page, source in generated_pages.SOURCES.items() if source in self.files or source in self.folders}
         self.shown = {}  # page -> file or folder of the repository
 
     def linked(self, page, url):
@@ -45,6 +51,8 @@ class Site:
         inside = posixpath.relpath(target, "docs")
         if inside.endswith((".md", ".png", ".svg")) and not inside.startswith(".."):
             found = inside
+        elif target in self.generated:
+            found = self.generated[target]
         elif target in PAGES.values():
             found = next(page for page, name in PAGES.items() if name == target)
         elif target in self.files or target in self.folders:
@@ -83,6 +91,7 @@ def on_files(files, config):
     site = Site(config)
     pages = {file.src_uri: (site.docs / file.src_uri).read_text() for file in files.documentation_pages()}
     pages |= {page: (ROOT / name).read_text() for page, name in PAGES.items()}
+    pages |= generated_pages.pages()
     for file in [file for file in files if not file.is_documentation_page() and not file.src_uri.endswith((".png", ".svg"))
                  and os.path.exists(site.docs / file.src_uri)]:
         files.remove(file)  # shown as a page where something leads to it

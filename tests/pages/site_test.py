@@ -62,6 +62,15 @@ class TestOurSite:
             name = name.with_name("index.html") if name.stem == "README" else name
             assert (self.site / name).exists(), name
 
+    def test_generated_pages(self):
+        """The text of the sources where the tools are installed; links to the sources lead to the pages."""
+        tile, passes = ((self.site / name).read_text() for name in ("dialect/tile.html", "compiler/passes.html"))
+        self.assertIn("tile.addptr" if shutil.which("mlir-tblgen-22") else "mlir-tblgen is not installed", tile)
+        built = (pathlib.Path(os.environ.get("TESSERA_BUILD", ROOT / "build/release")) / "bin/tessera-opt").exists()
+        self.assertIn("tessera-dot-instructions" if built else "the compiler was not built", passes)
+        self.assertIn("dialect/tile.html", self.pages[self.site / "architecture.html"].links)
+        self.assertIn("passes.html", self.pages[self.site / "compiler/pipeline.html"].links)
+
     def test_every_link_leads_somewhere(self):
         count = 0
         for path, page in self.pages.items():
@@ -99,7 +108,8 @@ class TestMistakes:
         settings = (ROOT / "mkdocs.yml").read_text()
         self.write("mkdocs.yml", settings[:settings.index("nav:\n  - Quick")] + "nav:\n  - index.md\n  - contributing.md\n  - a/b.md\n")
         (self.root / "scripts/lib").mkdir(parents=True)
-        shutil.copy(ROOT / "scripts/lib/site_hooks.py", self.root / "scripts/lib")
+        for name in ("site_hooks.py", "generated_pages.py"):
+            shutil.copy(ROOT / "scripts/lib" / name, self.root / "scripts/lib")
         self.write("README.md", "# R\n\n[b](docs/a/b.md#part), [code](kernels/k.py), `[no](link.md)`\n\n```\n[no](link.md)\n```\n")
         self.write("CONTRIBUTING.md", "# C\n\n[home](README.md), [kernels](kernels)\n")
         self.write("docs/a/b.md", "# B\n\n## Part\n\n[line](../../kernels/k.py#L2) and [home](../../README.md)\n")

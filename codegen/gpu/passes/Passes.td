@@ -2,7 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// docs/compiler/passes.md prints this text with what each pass makes of a loop.
+// scripts/pass-page prints this text and what each pass makes of a loop.
 // PassList.cpp has the order.
 #ifndef TESSERA_GPU_PASSES_TD
 #define TESSERA_GPU_PASSES_TD
