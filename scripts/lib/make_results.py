@@ -23,8 +23,18 @@ class Job:
         self.folder = root / "build" / "results" / (code or UNKNOWN)
         self.out, self.done_file, self.log = self.folder / name, self.folder / (name + ".done"), self.folder / (name + ".log")
         self.minutes = entry.get("minutes")
-        out = self.out.relative_to(root)  # relative, because some programs write their command into the result
-        self.command = entry["command"].replace("{out}", str(out)).replace("{folder}", str(out.parent)).replace("{stem}", str(out.with_suffix("")))
+
+    def command(self, root, jobs):
+        """The command with relative paths, because some programs write their command into the result."""
+        out = self.out.relative_to(root)
+        paths = {"out": out, "folder": out.parent, "stem": out.with_suffix("")}
+        for name in self.entry.get("after", []):
+            made = next((job for job in jobs if job.name == name and job.finished()), None)
+            paths[name] = made.out.relative_to(root) if made else pathlib.Path("bench/results", name)
+        text = self.entry["command"]
+        for key, path in paths.items():
+            text = text.replace("{%s}" % key, str(path))
+        return text
 
     def finished(self):
         return self.done_file.is_file() and self.out.is_file()
@@ -76,12 +86,12 @@ def environment(root):
                 LIBTESSERA_TORCH=str(build / "lib" / "libtessera_torch.so"))
 
 
-def run(root, job, later, commit):
+def run(root, job, command, later, commit):
     """Runs the job's command; its failure as a text, or None. `later`: the jobs that follow."""
     job.folder.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
     with open(job.log, "w", encoding="utf-8") as log:
-        child = subprocess.Popen(["bash", "-c", job.command], cwd=root, env=environment(root), stdin=subprocess.DEVNULL, stdout=log,
+        child = subprocess.Popen(["bash", "-c", command], cwd=root, env=environment(root), stdin=subprocess.DEVNULL, stdout=log,
                                  stderr=subprocess.STDOUT)
         try:
             while True:
@@ -116,7 +126,7 @@ def make(root, jobs, commit):
         print("[%d/%d, %s] %s (%s): %s" % (number, len(stale), left_text(stale[number - 1:]), job.name, minutes_text(job.minutes),
                                           job.entry["command"]), flush=True)
         failed = [before for before in job.entry.get("after", []) if any(text.startswith(before + ": ") for text in failures)]
-        why = "it reads %s" % ", ".join(failed) if failed else run(root, job, stale[number:], commit)
+        why = "it reads %s" % ", ".join(failed) if failed else run(root, job, job.command(root, jobs), stale[number:], commit)
         if why:
             failures.append("%s: %s" % (job.name, why))
             print("  failed: " + why, flush=True)

@@ -152,7 +152,7 @@ class Make(Repository):
         entry = {"sources": ["all"], "commit": None, "code": None}
         # sums.json is made of times.json: its name is first in the alphabet, and it runs last.
         self.entries({"times.json": {"command": "echo run >> ran; echo '{\"ms\": 2}' > {out}", "code": None, "minutes": 90},
-                      "sums.json": dict(entry, command="echo sum >> ran; cp {folder}/times.json {stem}.json", after=["times.json"]),
+                      "sums.json": dict(entry, command="echo sum >> ran; cp {times.json} {stem}.json", after=["times.json"]),
                       "hand.json": dict(entry, command="measure", by_hand="a person adds the numbers")})
         self.write(".gitignore", "/build/\n/ran\n")
         self.commit()
@@ -191,7 +191,7 @@ class Make(Repository):
         self.assertIn("has no other.json", self.results("make", "other.json")[1])
 
     def test_a_later_call_continues(self):
-        self.entries({"sums.json": {"command": "test -f ready && cp {folder}/times.json {out}"}})
+        self.entries({"sums.json": {"command": "test -f ready && cp {times.json} {out}"}})
         self.write(".gitignore", "/build/\n/ran\n/ready\n")
         self.commit()
         code, output = self.results("make", "sums.json", "times.json")
