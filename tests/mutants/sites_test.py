@@ -69,7 +69,8 @@ def test_lines_of_cpp():
 
 def test_texts_of_several_lines():
     assert of('  if (a < b)\n    throw Error("x" +\n                std::to_string(a + 1),\n                f(2));\n  y = c < d;\n') == (
-            [("comparison boundary", 1, "if (a <= b)"), ("negated condition", 1, "if (!(a < b))"), ("comparison boundary", 5, "y = c <= d;")]), "a message over lines"
+            [("comparison boundary", 1, "if (a <= b)"), ("negated condition", 1, "if (!(a < b))"),
+             ("comparison boundary", 5, "y = c <= d;")]), "a message over lines"
     assert of("/* a < b\n   c < d */\nint64_t x = a < b;\n") == [("comparison boundary", 3, "int64_t x = a <= b;")], "a comment over lines"
     assert of('f = R"(a < b\nc < d)";\nx = a < b;\n') == [("comparison boundary", 3, "x = a <= b;")], "raw text"
     assert of("#define A \\\n  x < 2\nx = a < b;\n") == [("comparison boundary", 3, "x = a <= b;")], "a directive over lines"

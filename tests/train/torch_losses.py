@@ -4,7 +4,7 @@
 
 TESSERA_TRAIN names the program. Both start from the weights of one checkpoint, read the same bytes in the same order and
 follow the same schedule; the PyTorch side is torch's autograd, torch.optim.AdamW and, for NSA, masked attention
-(tests/python/nsa_reference.py). Of bf16 both keep fp32 weights and compute with rounded copies; attention there is computed
+(tests/helpers/nsa_reference.py). Of bf16 both keep fp32 weights and compute with rounded copies; attention there is computed
 in fp32 from rounded inputs, as compiled kernels sum. The losses of every step may differ by 1e-3 (bf16: 1e-2) of their size,
 in fp32 those of the first 40 by 1e-5.
 
