@@ -13,7 +13,7 @@ PROGRAM = os.environ.get("PROGRAM") or str(BUILD / "bin/tessera")
 
 
 def load(path):
-    """The module of a Python file, given by its path in the repository. The file needs no suffix; it is executed anew on each call."""
+    """The module of a Python file, given by its path in the repository. The file needs no suffix; each call executes it again."""
     file = ROOT / path
     name = file.stem.replace("-", "_")
     loader = importlib.machinery.SourceFileLoader(name, str(file))
