@@ -1,6 +1,7 @@
 # tests/package/docs_test.py - the examples of docs/python.md run, one after the other; README's too.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
+import os
 import pathlib
 import re
 import subprocess
@@ -18,7 +19,9 @@ def run_text(text):
     with tempfile.TemporaryDirectory() as folder:
         program = pathlib.Path(folder, "example.py")
         program.write_text(text)
-        done = subprocess.run([sys.executable, str(program)], text=True, capture_output=True, check=False)
+        # Without the lines of progress that a busy machine prints after two seconds.
+        done = subprocess.run([sys.executable, str(program)], env={**os.environ, "TESSERA_LOG": "warning"}, text=True,
+                              capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 

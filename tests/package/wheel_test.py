@@ -70,6 +70,7 @@ class TestWheel:
         cls.environment = {name: value for name, value in os.environ.items()
                            if not re.match("TESSERA_|LIBTESSERA|PYTHON|LD_LIBRARY_PATH", name)}
         cls.environment["TESSERA_CACHE_DIR"] = str(cls.folder / "cache")
+        cls.environment["TESSERA_LOG"] = "warning"  # without the lines of progress of a busy machine
         cls.printed = cls.run_program(sys.executable, ROOT / "scripts/wheel", os.environ["BUILD"], "--out",
                                       cls.folder / "dist")
         [cls.wheel] = (cls.folder / "dist").iterdir()
