@@ -26,7 +26,7 @@ except ImportError as error:
 TARGET = GPUTarget("cuda", 80, 32)
 # Compiled without contraction. With it Triton makes the first step of the sum over lanes fma(x, x, shuffled(x * x)): the lanes
 # that should hold copies of one sum differ in its last bit, all of them store it, and which one stays is left open. That is a
-# race on a GPU too, and test_contraction() sees that it is found.
+# race on a GPU too, and check_contraction() sees that it is found.
 UNFUSED = {"norm_fp64"}
 
 
@@ -91,7 +91,7 @@ def replay(folder, report):
     return result.returncode, {entry["name"]: (entry["status"], entry.get("message", "")) for entry in entries}
 
 
-def test_contraction(temporary):
+def check_contraction(temporary):
     """The race that contraction makes is found, at the line of the store."""
     folder = temporary / "contracted" / "norm_fp64"
     shutil.copytree(HERE / "norm_fp64", folder)
@@ -113,7 +113,7 @@ def main():
         code, entries = replay(temporary / "cases", temporary / "report.json")
         failed = {name: status for name, (status, _) in entries.items() if status != "ok"}
         print(f"{len(entries)} cases; not ok:", failed or "none")
-        contraction = test_contraction(temporary)
+        contraction = check_contraction(temporary)
         print("the race made by contraction:", "found" if contraction else "NOT FOUND")
     sys.exit(0 if code == 0 and len(entries) == len(names) and not failed and contraction else 1)
 
