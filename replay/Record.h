@@ -12,8 +12,8 @@ namespace tessera::runtime {
 
 // Around one launch: copies the memory of its arguments, and writes the folder
 // that `tessera replay` reads (docs/cases.md). A launch that is not wanted, or
-// whose extents nobody described, is not recorded; one that cannot be written
-// is a warning, never an error of the launch.
+// whose extents the caller did not describe, is not recorded; one that cannot
+// be written is a warning, never an error of the launch.
 LaunchHook &launchRecorder();
 
 // True if a kernel's name matches one of the shell patterns, which commas

@@ -1,4 +1,4 @@
-// replay/Replay.cpp - many cases, each launch in a process of its own.
+// replay/Replay.cpp - runs many cases, each launch in a separate process.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/Replay.h"

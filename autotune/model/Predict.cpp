@@ -1,4 +1,5 @@
-// autotune/model/Predict.cpp - configurations for a GPU that is not at hand.
+// autotune/model/Predict.cpp - predicts configurations for a GPU you do not
+// have.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/model/Predict.h"

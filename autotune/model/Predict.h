@@ -1,4 +1,4 @@
-// autotune/model/Predict.h - configurations for a GPU that is not at hand.
+// autotune/model/Predict.h - predicts configurations for a GPU you do not have.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

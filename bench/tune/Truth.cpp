@@ -8,7 +8,7 @@
 // Of every launch all candidates are compiled, counted
 // (autotune/model/CpuModel.h), checked and timed in turns. Then search() gets
 // SECONDS for it, twice: as the launch is, and with the slowest candidate
-// planted as the kernel's own choice. The fastest, the own choice and what was
+// set as the kernel's default. The fastest, the kernel's default and what was
 // found twice are then timed in turns again. A launch that OUT.json has is left
 // out, none begins after LIMIT seconds (0: no limit); 0 SECONDS: without the
 // searches. bench/tune_truth.py adds where and when. TESSERA_THREADS=1 keeps

@@ -1,4 +1,4 @@
-// ops/launch/CudaPlugin.h - what needs libtorch_cuda: a library of its own,
+// ops/launch/CudaPlugin.h - what needs libtorch_cuda: a separate library,
 // loaded where a GPU is.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # -----
-# bad-permutation - an order that is no permutation
+# bad-permutation - the order repeats a dimension
 # Why: Each dimension must occur once.
 # Fix: Write `tl.permute(p, (1, 0))`.
 
@@ -202,7 +202,7 @@ def rows(x, out, n, BLOCK: tl.constexpr):
 # | HINT: the length of a block is a.shape[0]
 
 # -----
-# mask-not-boolean - a mask that is no truth value
+# mask-not-boolean - the mask is not boolean
 # Why: A mask says for each element whether it is read; numbers do not.
 # Fix: Compare: `mask=at < n`.
 

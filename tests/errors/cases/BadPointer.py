@@ -46,7 +46,7 @@ def double(x, out, BLOCK: tl.constexpr):
 # | HINT: pointers are addresses; load the values first: tl.load(x + at)
 
 # -----
-# load-value - loading from what is no pointer
+# load-value - loading from a value that is not a pointer
 # Why: `n` is passed as a number; only pointer arguments can be loaded from.
 # Fix: Use `n` itself.
 
