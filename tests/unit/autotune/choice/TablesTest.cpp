@@ -393,6 +393,25 @@ TEST(Tables, ATileThatDoesNotCompileNamesItsTable) {
   }
 }
 
+// Code that compiled and does not load, for example.
+TEST(Tables, OtherErrorsNameTheOriginToo) {
+  const auto messageOf = [](const runtime::ChosenConfiguration &chosen) {
+    try {
+      runtime::orNameOrigin(
+          chosen, []() -> int { throw Error("does not load", "try again"); });
+    } catch (const Error &error) {
+      return error.message + " / " + error.hint;
+    }
+    return std::string("nothing was thrown");
+  };
+  runtime::ChosenConfiguration chosen;
+  EXPECT_EQ(messageOf(chosen), "does not load / try again");
+  chosen.tuned.emplace();
+  chosen.origin = "the configuration B=48 is that of t.yaml";
+  EXPECT_EQ(messageOf(chosen), "does not load; the configuration B=48 is that "
+                               "of t.yaml / try again");
+}
+
 TEST(Tables, LaunchesAreCountedByWhereTheirConfigurationCameFrom) {
   Launch launch;
   launch.given["D"] = int64_t(7);
