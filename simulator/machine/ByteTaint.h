@@ -11,10 +11,17 @@
 namespace tessera::sim {
 
 // LLVM builds a vector of 16- or 8-bit values from a register that nothing has
-// written, by mov and prmt, and takes out the bytes that it put in. So those
-// two (and a copy) know of each byte whether it is uninitialized; everything
-// else marks the register (Warp::taint).
+// written, by mov, prmt, bfi, shifts and logic, and takes out the bytes that it
+// put in. In between it copies the register, chooses it with selp or sends it
+// to another lane with shfl. These instructions track each byte; every other
+// instruction marks the register (Warp::taint).
 using BytesTainted = std::array<uint32_t, 8>; // lanes, by byte of the register
+
+// Whether some lanes of `mask` hold a register of which only some bytes are
+// uninitialized. False where all of it is, or none.
+inline bool hasBytesTainted(const Warp &w, uint32_t row, uint32_t mask) {
+  return (w.taint[row] & mask) && w.byteTaints.count(row);
+}
 
 // Of a register of at most 8 bytes.
 BytesTainted bytesTainted(const Warp &w, uint32_t row, uint32_t bytes);

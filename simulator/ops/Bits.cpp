@@ -13,14 +13,92 @@ namespace {
 using U32 = uint32_t;
 using U64 = uint64_t;
 
-template <auto F32, auto F64, bool Keep = false>
-Exec two(bool wide) {
-  return wide ? lanes2<U64, U64, U64, F64, Keep>
-              : lanes2<U32, U32, U32, F32, Keep>;
+// Whether one of the first `values` sources has only some bytes that are
+// uninitialized. Then byBytes() marks the result, else a lanesN() function.
+bool isByBytes(const Warp &w, const Inst &i, uint32_t mask, uint32_t values) {
+  for (uint32_t k = 1; k <= values; ++k)
+    if (hasBytesTainted(w, i.op[k], mask))
+      return true;
+  return false;
 }
 
-// Uninitialized bits that an `and` with zero or an `or` with one would hide
-// stay marked: the check works on whole registers.
+// Computes `exec`, whose first one or two sources are values and whose other
+// sources (`others`: their taint) are positions. A byte of the result is
+// uninitialized if it changes with the uninitialized bytes of a value:
+// `eval(lane, a, b)` is the result with these bytes filled with zeros or ones.
+template <class L, class Eval>
+void byBytes(Warp &w, const Inst &i, uint32_t mask, uint32_t values,
+             Taint others, Exec exec, Eval eval) {
+  L value[2][Lanes] = {}, unknown[2][Lanes] = {};
+  for (uint32_t k = 0; k < values; ++k) {
+    const BytesTainted from = bytesTainted(w, i.op[1 + k], sizeof(L));
+    for (uint32_t l = 0; l < Lanes; ++l) {
+      value[k][l] = w.lanes<L>(i.op[1 + k])[l];
+      for (uint32_t byte = 0; byte < sizeof(L); ++byte)
+        if (from[byte] >> l & 1)
+          unknown[k][l] |= L{0xff} << (8 * byte);
+    }
+  }
+  BytesTainted tainted = {};
+  for (uint32_t l = 0; l < Lanes; ++l) {
+    const auto filled = [&](uint32_t k, bool ones) {
+      return L(ones ? value[k][l] | unknown[k][l]
+                    : value[k][l] & ~unknown[k][l]);
+    };
+    const L base = eval(l, filled(0, false), filled(1, false));
+    L changes = 0;
+    for (uint32_t which = 1; which < 4; ++which)
+      changes |= base ^ eval(l, filled(0, which & 1), filled(1, which & 2));
+    for (uint32_t byte = 0; byte < sizeof(L); ++byte)
+      tainted[byte] |= uint32_t((changes >> (8 * byte) & 0xff) != 0) << l;
+  }
+  for (uint32_t byte = 0; byte < sizeof(L); ++byte)
+    tainted[byte] |= uint32_t(others & PoisonBits);
+  exec(w, i, mask);
+  setBytesTainted(w, i.op[0], mask, sizeof(L), tainted);
+}
+
+template <class L, auto F, bool Keep = false>
+void logicLanes(Warp &w, const Inst &i, uint32_t mask) {
+  const Exec exec = lanes2<L, L, L, F, Keep>;
+  if (!isByBytes(w, i, mask, 2))
+    return exec(w, i, mask);
+  byBytes<L>(w, i, mask, 2, 0, exec,
+             [](uint32_t, L a, L b) { return L(F(a, b)); });
+}
+
+template <class L, auto F, bool Keep = false>
+void shiftLanes(Warp &w, const Inst &i, uint32_t mask) {
+  const Exec exec = lanes2<L, L, U32, F, Keep>;
+  if (!isByBytes(w, i, mask, 1))
+    return exec(w, i, mask);
+  U32 by[Lanes];
+  std::memcpy(by, w.row32(i.op[2]), sizeof(by));
+  byBytes<L>(w, i, mask, 1, w.taint[i.op[2]], exec,
+             [&](uint32_t l, L a, L) { return L(F(a, by[l])); });
+}
+
+template <class L, auto F>
+void insertLanes(Warp &w, const Inst &i, uint32_t mask) {
+  const Exec exec = lanes4<L, L, U32, F>;
+  if (!isByBytes(w, i, mask, 2))
+    return exec(w, i, mask);
+  U32 start[Lanes], length[Lanes];
+  std::memcpy(start, w.row32(i.op[3]), sizeof(start));
+  std::memcpy(length, w.row32(i.op[4]), sizeof(length));
+  byBytes<L>(
+      w, i, mask, 2, w.taint[i.op[3]] | w.taint[i.op[4]], exec,
+      [&](uint32_t l, L a, L b) { return L(F(a, b, start[l], length[l])); });
+}
+
+template <auto F32, auto F64, bool Keep = false>
+Exec two(bool wide) {
+  return wide ? logicLanes<U64, F64, Keep> : logicLanes<U32, F32, Keep>;
+}
+
+// An `and` with zero or an `or` with one hides the uninitialized bytes of a
+// register of which other bytes are known. A register that is uninitialized as
+// a unit stays marked.
 Exec logic(Sem sem, unsigned bits) {
   bool wide = bits == 64;
   switch (sem) {
@@ -48,24 +126,25 @@ template <class T>
 Exec shiftRightOf() {
   using U = std::make_unsigned_t<T>;
   using L = std::conditional_t<sizeof(T) == 8, U64, U32>;
-  return lanes2<L, L, U32, [](L a, U32 n) {
+  return shiftLanes<L, [](L a, U32 n) {
     return static_cast<L>(static_cast<U>(shiftRight<T>(static_cast<T>(a), n)));
   }>;
 }
 
 Exec shiftLeftOf(unsigned bits) {
   if (bits == 16)
-    return lanes2<U32, U32, U32,
-                  [](U32 a, U32 n) {
-                    return static_cast<U32>(
-                        shiftLeft<uint16_t>(static_cast<uint16_t>(a), n));
-                  },
-                  true>;
+    return shiftLanes<U32,
+                      [](U32 a, U32 n) {
+                        return static_cast<U32>(
+                            shiftLeft<uint16_t>(static_cast<uint16_t>(a), n));
+                      },
+                      true>;
   return bits == 64
-             ? lanes2<U64, U64, U32,
-                      [](U64 a, U32 n) { return shiftLeft<U64>(a, n); }, true>
-             : lanes2<U32, U32, U32,
-                      [](U32 a, U32 n) { return shiftLeft<U32>(a, n); }, true>;
+             ? shiftLanes<
+                   U64, [](U64 a, U32 n) { return shiftLeft<U64>(a, n); }, true>
+             : shiftLanes<U32,
+                          [](U32 a, U32 n) { return shiftLeft<U32>(a, n); },
+                          true>;
 }
 
 template <class T>
@@ -237,8 +316,8 @@ bool selectBits(const Match &m, Inst &inst) {
                                     : extract<int64_t>();
     return true;
   case Sem::Bfi:
-    inst.exec = wide ? lanes4<U64, U64, U32, bitFieldInsert<U64>>
-                     : lanes4<U32, U32, U32, bitFieldInsert<U32>>;
+    inst.exec = wide ? insertLanes<U64, bitFieldInsert<U64>>
+                     : insertLanes<U32, bitFieldInsert<U32>>;
     return true;
   case Sem::Szext: {
     bool clamp = m.has("clamp");

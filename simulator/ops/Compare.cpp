@@ -2,6 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/arith/Compare.h"
+#include "simulator/machine/ByteTaint.h"
 #include "simulator/machine/Lanes.h"
 #include "simulator/machine/Select.h"
 
@@ -167,6 +168,16 @@ void selpOp(Warp &w, const Inst &i, uint32_t mask) {
     result[l] = (p >> l) & 1 ? a[l] : b[l];
   Taint chosen =
       (w.taint[i.op[1]] & bothHalves(p)) | (w.taint[i.op[2]] & bothHalves(~p));
+  if (hasBytesTainted(w, i.op[1], mask) || hasBytesTainted(w, i.op[2], mask)) {
+    const U32 unknown = U32(w.taint[i.op[3]] & PoisonBits);
+    const BytesTainted yes = bytesTainted(w, i.op[1], sizeof(L)),
+                       no = bytesTainted(w, i.op[2], sizeof(L));
+    BytesTainted tainted = {};
+    for (U32 k = 0; k < sizeof(L); ++k)
+      tainted[k] = (yes[k] & p) | (no[k] & ~p) | unknown;
+    putLanes(w, i.op[0], mask, result);
+    return setBytesTainted(w, i.op[0], mask, sizeof(L), tainted);
+  }
   putLanes(w, i.op[0], mask, result);
   w.setTaint(i.op[0], mask, chosen | (w.taint[i.op[3]] & PoisonBits));
 }

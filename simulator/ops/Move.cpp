@@ -14,7 +14,7 @@ using U64 = uint64_t;
 
 template <class L>
 void copyOp(Warp &w, const Inst &i, uint32_t mask) {
-  if (w.taint[i.op[1]] & mask && w.byteTaints.count(i.op[1])) {
+  if (hasBytesTainted(w, i.op[1], mask)) {
     const BytesTainted tainted = bytesTainted(w, i.op[1], sizeof(L));
     L value[Lanes];
     std::memcpy(value, w.lanes<L>(i.op[1]), sizeof(value));

@@ -2,6 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/machine/Block.h"
+#include "simulator/machine/ByteTaint.h"
 #include "simulator/machine/Lanes.h"
 #include "simulator/machine/Select.h"
 
@@ -40,13 +41,30 @@ U32 members(Warp &w, U32 row, U32 mask) {
 
 enum ShflMode : uint8_t { ShflUp, ShflDown, ShflBfly, ShflIdx };
 
+// Marks the bytes of the result of a shfl: those of the source lane's register,
+// and all of a lane whose source or selector (`unknown`) has no value.
+void setShuffledBytes(Warp &w, const Inst &i, U32 mask,
+                      const BytesTainted &from, const U32 *source,
+                      U32 unknown) {
+  BytesTainted tainted = {};
+  for (U32 k = 0; k < 4; ++k) {
+    for (U32 l = 0; l < Lanes; ++l)
+      tainted[k] |= (from[k] >> source[l] & 1) << l;
+    tainted[k] |= unknown;
+  }
+  setBytesTainted(w, i.op[0], mask, 4, tainted);
+}
+
 // op: d, p (or NoRow), a, b, c, members.
 void shflOp(Warp &w, const Inst &i, U32 mask) {
   members(w, i.op[5], mask);
   const U32 *a = w.row32(i.op[2]), *b = w.row32(i.op[3]), *c = w.row32(i.op[4]);
   U32 poison = static_cast<U32>(w.taint[i.op[2]]);
   Taint selectors = w.taint[i.op[3]] | w.taint[i.op[4]];
-  U32 result[Lanes], inside = 0, taint = 0;
+  U32 result[Lanes], sources[Lanes], inside = 0, taint = 0, absentLanes = 0;
+  const bool byBytes = hasBytesTainted(w, i.op[2], ~0u);
+  const BytesTainted from =
+      byBytes ? bytesTainted(w, i.op[2], 4) : BytesTainted{};
   for (U32 l = 0; l < Lanes; ++l) {
     U32 by = b[l] & 31, clamp = c[l] & 31, segment = (c[l] >> 8) & 31;
     U32 most = (l & segment) | (clamp & ~segment), least = l & segment;
@@ -77,13 +95,19 @@ void shflOp(Warp &w, const Inst &i, U32 mask) {
     // A lane outside of the instruction has no value to give.
     bool absent = !((mask >> source) & 1);
     result[l] = a[source];
+    sources[l] = source;
     inside |= static_cast<U32>(in) << l;
-    taint |= (((poison >> source) & 1) | static_cast<U32>(absent)) << l;
+    absentLanes |= static_cast<U32>(absent) << l;
+    taint |= ((poison >> source) & 1) << l;
   }
-  if (!w.block->launch.options->uninitialized)
-    taint = 0;
+  const bool checked = w.block->launch.options->uninitialized;
+  const U32 unknown =
+      (checked ? absentLanes : 0) | static_cast<U32>(selectors & PoisonBits);
   putLanes(w, i.op[0], mask, result);
-  w.setTaint(i.op[0], mask, taint | (selectors & PoisonBits));
+  if (byBytes && checked)
+    setShuffledBytes(w, i, mask, from, sources, unknown);
+  else
+    w.setTaint(i.op[0], mask, (checked ? taint : 0) | unknown);
   if (i.op[1] != NoRow) {
     w.setPredicate(i.op[1], mask, inside);
     w.setTaint(i.op[1], mask, selectors & PoisonBits);

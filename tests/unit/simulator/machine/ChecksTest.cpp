@@ -261,6 +261,60 @@ TEST(SimChecks, Uninitialized) {
                 Check::Uninitialized, 10);
   expectFinding(runText(replaced(bytes, "SELECT", "%r20")),
                 Check::Uninitialized, 10);
+  // selp and shfl keep what is known of each byte: %r22 has two bytes of %r1
+  // and two uninitialized ones.
+  std::string carried = "prmt.b32 %r22, %r1, %r20, 0x7610; "
+                        "setp.lt.u32 %p1, %r1, 16; and.b32 %r26, %r1, 0; "
+                        "CARRY prmt.b32 %r25, %r23, %r26, SELECT; "
+                        "st.global.u32 [%rd6], %r25; ret;";
+  for (const char *carry :
+       {"selp.b32 %r23, %r22, %r1, %p1;", "selp.b32 %r23, %r1, %r22, %p1;",
+        "shfl.sync.bfly.b32 %r23, %r22, 1, 31, -1;",
+        "shfl.sync.idx.b32 %r23, %r22, 0, 31, -1;"}) {
+    SCOPED_TRACE(carry);
+    const std::string text = replaced(carried, "CARRY", carry);
+    runText(replaced(text, "SELECT", "0x4410")).report.throwIfBad();
+    expectFinding(runText(replaced(text, "SELECT", "0x4420")),
+                  Check::Uninitialized, 10);
+    expectFinding(runText(replaced(text, "SELECT", "0x3410")),
+                  Check::Uninitialized, 10);
+  }
+  // Logic, shifts and bfi: a byte of the result is known if it does not depend
+  // on an uninitialized byte.
+  struct Step {
+    const char *step, *known, *unknown; // selectors of prmt for %r23, %r26
+  };
+  for (const Step &s :
+       {Step{"and.b32 %r23, %r22, 0xffff;", "0x3210", nullptr},
+        Step{"and.b32 %r23, %r22, 0xffffff;", "0x3410", "0x4420"},
+        Step{"or.b32 %r23, %r22, 0xffff0000;", "0x3210", nullptr},
+        Step{"xor.b32 %r23, %r22, %r22;", "0x4410", "0x4430"},
+        Step{"shl.b32 %r23, %r22, 16;", "0x3210", nullptr},
+        Step{"shl.b32 %r23, %r22, 4;", "0x4410", "0x4420"},
+        Step{"shr.u32 %r23, %r22, 8;", "0x4440", "0x4414"},
+        Step{"bfi.b32 %r23, %r22, %r1, 8, 16;", "0x3210", nullptr},
+        Step{"bfi.b32 %r23, %r1, %r22, 16, 8;", "0x4210", "0x3444"},
+        Step{"bfi.b32 %r23, %r22, %r1, 0, 24;", "0x3410", "0x4442"}}) {
+    SCOPED_TRACE(s.step);
+    const std::string text = replaced(carried, "CARRY", s.step);
+    runText(replaced(text, "SELECT", s.known)).report.throwIfBad();
+    if (s.unknown)
+      expectFinding(runText(replaced(text, "SELECT", s.unknown)),
+                    Check::Uninitialized, 10);
+  }
+  // An uninitialized position makes all bytes of the result unknown.
+  expectFinding(
+      runText(replaced(replaced(carried, "CARRY", "shl.b32 %r23, %r22, %r20;"),
+                       "SELECT", "0x4440")),
+      Check::Uninitialized, 10);
+  // A lane that reads a lane outside of the instruction gets no byte.
+  expectFinding(runText("prmt.b32 %r22, %r1, %r20, 0x7610; "
+                        "and.b32 %r26, %r1, 0; mov.u32 %r23, 0; "
+                        "setp.lt.u32 %p1, %r1, 16; "
+                        "@%p1 shfl.sync.idx.b32 %r23, %r22, 20, 31, 0xffff; "
+                        "prmt.b32 %r25, %r23, %r26, 0x4410; "
+                        "st.global.u32 [%rd6], %r25; ret;"),
+                Check::Uninitialized, 10);
   // Each half of the warp puts its own byte in.
   runText("setp.lt.u32 %p1, %r1, 16; @%p1 prmt.b32 %r22, %r1, %r20, 0x7650; "
           "@!%p1 prmt.b32 %r22, %r3, %r20, 0x7650; "
