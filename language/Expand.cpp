@@ -218,6 +218,7 @@ public:
                     symbol->function->name + "\n";
         break;
       case Symbol::Kind::Constant:
+        noteLibraries(symbol->value);
         note(name + " = " + literal(symbol->value));
         meanings += "# " + name + " is " + literal(symbol->value) + "\n";
         break;
@@ -251,6 +252,23 @@ public:
 
 private:
   void note(std::string line) { lines.insert(std::move(line)); }
+
+  // The imports of libraries that a constant's text names. Without them the
+  // text would not mean the same when it is read again.
+  void noteLibraries(const Value &value) {
+    if (const std::vector<Value> *items = value.sequence()) {
+      for (const Value &item : *items)
+        noteLibraries(item);
+    } else if (const auto *dict = value.get<Value::Dict>()) {
+      for (const auto &[key, item] : dict->items) {
+        noteLibraries(key);
+        noteLibraries(item);
+      }
+    } else if (const auto *named = value.get<Value::Named>()) {
+      if (const size_t dot = named->path.find('.'); dot != std::string::npos)
+        note("import " + named->path.substr(0, dot));
+    }
+  }
 
   static std::string library(const std::string &path, const std::string &name) {
     if (path == name)

@@ -83,6 +83,15 @@ void Parser::parseDecorator(FunctionDef &node) {
     if (!at(TokenKind::Newline))
       unexpected("the end of the line");
     next();
+    const Expr &written = *node.decorators.back();
+    const auto *call = written.as<Call>();
+    const Expr &called = call ? *call->function : written;
+    // `triton.jit * x` begins like triton.jit and is another expression.
+    if (isJit && !called.is<Name>() && !called.is<Attribute>())
+      node.problems.push_back(Diagnostic::make(
+          DiagnosticId::InvalidDecorator, file, written.range,
+          "the decorator is neither `" + head + "` nor a call of it",
+          "write @" + head));
   } catch (const Recover &) {
     if (!isPythonSince(reported))
       throw;

@@ -619,6 +619,43 @@ TEST(Expand, DocstringsAreNoPartOfAKernel) {
   }
 }
 
+// The text of a constant that names a library contains the import. Without it
+// the text had another meaning, and another key, when it was read again.
+TEST(Expand, ConstantsImportTheLibrariesThatTheyName) {
+  for (const char *constant :
+       {"from package import thing\nX = thing\n",
+        "import package\nX = package.part.thing\n",
+        "import package\nX = (1, package.thing)\n",
+        "import math\nX = math.pi\n",
+        "import triton.language as T\nX = T.float32\n"}) {
+    SCOPED_TRACE(constant);
+    const auto loaded = program(std::string(constant) +
+                                "@triton.jit\ndef f(p):\n    tl.store(p, X)\n");
+    const std::string text = makeRequest(*loaded, "f").text;
+    const auto again = Program::load("again.py", text, nullptr);
+    EXPECT_EQ(makeRequest(*again, "f").text, text);
+  }
+}
+
+// An expression that only begins with triton.jit is no decorator of a kernel;
+// its text was a syntax error when it was read again.
+TEST(Expand, RefusesAnExpressionThatBeginsWithJit) {
+  for (const char *decorator :
+       {"triton.jit*args", "triton.jit[0]", "triton.jit(debug=True)(1)",
+        "triton.jit or x"}) {
+    SCOPED_TRACE(decorator);
+    const auto loaded = program("@" + std::string(decorator) +
+                                "\ndef f(p):\n    tl.store(p, 1)\n");
+    try {
+      makeRequest(*loaded, "f");
+      ADD_FAILURE() << "accepted";
+    } catch (const CompileError &error) {
+      EXPECT_EQ(error.diagnostics.at(0).message,
+                "the decorator is neither `triton.jit` nor a call of it");
+    }
+  }
+}
+
 // As Python would: a helper's decorator is looked at like a kernel's.
 TEST(Expand, DecoratorsOfHelpersMustBeTritons) {
   auto first = [](const std::string &decorator, const std::string &imports) {
