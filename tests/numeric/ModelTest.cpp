@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/Cache.h"
 #include "models/Transformer.h"
+#include "tests/helpers/CloseTensors.h"
 #include "tests/numeric/Harness.h"
 
 #include <ATen/ATen.h>
@@ -49,10 +50,6 @@ NsaResult attend(KernelSource source, const NsaInputs &in,
       in, config, Packing(sequences, length, config.nsa));
 }
 
-double distance(const at::Tensor &a, const at::Tensor &b) {
-  return ((a - b).norm() / b.norm()).item<double>();
-}
-
 // A sigmoid's gate shuts by itself; with a softmax the others are as they were.
 TEST(ModelEdges, TheBranchThatIsNamedIsZeroed) {
   for (const KernelSource source : {KernelSource::Tessera, KernelSource::Torch})
@@ -64,7 +61,7 @@ TEST(ModelEdges, TheBranchThatIsNamedIsZeroed) {
         const at::Tensor all = attend(source, in, config).output;
         in.without = branch;
         const at::Tensor less = attend(source, in, config).output;
-        EXPECT_GT(distance(less, all), 0.05);
+        EXPECT_GT(compareTensors(less, all, 0.05).rms, 0.05);
         // What is missing is the gated output of that branch alone.
         ModelConfig gated = configOf(GateMode::Sigmoid);
         NsaInputs shut = inputs();
@@ -73,9 +70,9 @@ TEST(ModelEdges, TheBranchThatIsNamedIsZeroed) {
                 ? shut.gateLogits
                 : at::logit(at::softmax(shut.gateLogits, -1).to(at::kDouble))
                       .to(at::kFloat);
-        EXPECT_LT(distance(attend(source, shut, gated).output, all), 1e-5);
+        EXPECT_TRUE(isClose(attend(source, shut, gated).output, all, 1e-5));
         shut.gateLogits.select(2, branch).fill_(-200);
-        EXPECT_LT(distance(less, attend(source, shut, gated).output), 1e-5);
+        EXPECT_TRUE(isClose(less, attend(source, shut, gated).output, 1e-5));
       }
 }
 
@@ -120,9 +117,8 @@ TEST(ModelEdges, PackedDocumentsAreThoseAlone) {
       all.backward();
       EXPECT_NEAR((all / sum).item<double>(), 1, 1e-5);
       for (size_t i = 0; i < packed.parameters().size(); ++i)
-        EXPECT_LT(distance(packed.parameters()[i].value.grad(),
-                           alone.parameters()[i].value.grad()),
-                  1e-4)
+        EXPECT_TRUE(isClose(packed.parameters()[i].value.grad(),
+                            alone.parameters()[i].value.grad(), 1e-4))
             << packed.parameters()[i].name;
     }
   }
@@ -185,11 +181,12 @@ TEST(DecodeEdges, TokenByTokenIsTheForwardPass) {
     const auto [again, readsAgain] = byToken(KernelSource::Tessera);
     const auto [torch, torchReads] = byToken(KernelSource::Torch);
     EXPECT_TRUE(compiled.equal(again)) << int(kind);
-    EXPECT_LT(distance(compiled, torch), 1e-5) << int(kind);
+    EXPECT_TRUE(isClose(compiled, torch, 1e-5)) << int(kind);
     EXPECT_EQ(reads, torchReads) << int(kind);
     const at::Tensor whole =
         Transformer(config, KernelSource::Tessera, 1).forward(tokens).logits;
-    EXPECT_LT(distance(compiled, whole.slice(1, read, all)), 1e-5) << int(kind);
+    EXPECT_TRUE(isClose(compiled, whole.slice(1, read, all), 1e-5))
+        << int(kind);
   }
 }
 

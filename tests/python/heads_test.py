@@ -4,6 +4,7 @@
 import os
 
 import nsa_reference as ref
+import outliers
 import torch
 
 torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
@@ -31,8 +32,14 @@ class TestHeads:
         wanted = torch.autograd.grad((right * weights.double()).sum(), copies)
         limit = LIMITS[leaves[0].dtype]
         for what, a, b in zip(("output", "dq", "dk", "dv"), (got, *gradients), (right, *wanted)):
-            error = (a.detach().double() - b.detach()).norm() / b.detach().norm()
-            assert float(error) < limit, f"{name}: {what}"
+            a, b = a.detach().double(), b.detach()
+            if what == "dq":
+                # A row that sees one key has the gradient 0, as a difference of equal numbers (docs/numerics.md). Its rounding errors
+                # are relative to the terms, whose size is about 1 for standard normal values and equal head sizes.
+                zero = b.abs().amax(-1) < 1e-9
+                assert (a[zero].abs().max() if zero.any() else 0) < outliers.FACTOR * limit, f"{name}: dq of rows that see one key"
+                a, b = a[~zero], b[~zero]
+            assert outliers.close_enough(a, b, limit) == "", f"{name}: {what}"
 
     def leaves(self, key, value, dtype, group, keys=None):
         generator = torch.Generator().manual_seed(3)

@@ -5,6 +5,7 @@
 #include "models/Cache.h"
 #include "models/Loss.h"
 #include "models/Transformer.h"
+#include "tests/helpers/CloseTensors.h"
 #include "trainer/settings/Config.h"
 #include "trainer/settings/Setting.h"
 
@@ -162,10 +163,6 @@ at::Tensor decoded(const Config &config, KernelSource source) {
   return at::cat(logits, 1);
 }
 
-double distance(const at::Tensor &a, const at::Tensor &b) {
-  return ((a - b).norm() / b.norm().clamp_min(1e-20)).item<double>();
-}
-
 void expectThePathsAgree(const Config &config) {
   const auto compiled = trained(config, KernelSource::Tessera),
              plain = trained(config, KernelSource::Torch);
@@ -179,14 +176,14 @@ void expectThePathsAgree(const Config &config) {
       EXPECT_LT(compiled[i].norm().item<double>(), 1e-9) << i;
       continue;
     }
-    EXPECT_LT(distance(compiled[i], plain[i]), 2e-4)
+    EXPECT_TRUE(isClose(compiled[i], plain[i], 2e-4))
         << (i == 0 ? std::string("the loss")
                    : "gradient of parameter " + std::to_string(i - 1));
   }
   const at::Tensor logits = logitsOf(config, KernelSource::Torch);
-  EXPECT_LT(distance(logitsOf(config, KernelSource::Tessera), logits), 2e-5);
-  EXPECT_LT(distance(decoded(config, KernelSource::Tessera), logits), 2e-5);
-  EXPECT_LT(distance(decoded(config, KernelSource::Torch), logits), 2e-5);
+  EXPECT_TRUE(isClose(logitsOf(config, KernelSource::Tessera), logits, 2e-5));
+  EXPECT_TRUE(isClose(decoded(config, KernelSource::Tessera), logits, 2e-5));
+  EXPECT_TRUE(isClose(decoded(config, KernelSource::Torch), logits, 2e-5));
 }
 
 class ModelSettings : public testing::TestWithParam<size_t> {};
@@ -201,7 +198,7 @@ TEST_P(ModelSettings, MeanTheSameToEveryPath) {
   // And the setting is not ignored by all of them.
   const auto before = trained(configOf(c.also), KernelSource::Torch),
              after = trained(config, KernelSource::Torch);
-  EXPECT_GT(distance(after[0], before[0]), 1e-6);
+  EXPECT_GT(compareTensors(after[0], before[0], 1e-6).rms, 1e-6);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ModelSettings,
@@ -220,7 +217,7 @@ TEST(ModelSettingsTable, OthersChangeNoResult) {
     expectThePathsAgree(config);
     const auto after = trained(config, KernelSource::Torch);
     for (size_t i = 0; i < before.size(); ++i)
-      EXPECT_LT(distance(after[i], before[i]), 1e-4) << i;
+      EXPECT_TRUE(isClose(after[i], before[i], 1e-4)) << i;
   }
 }
 

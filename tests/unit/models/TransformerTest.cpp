@@ -4,6 +4,7 @@
 #include "models/Loss.h"
 
 #include "support/Error.h"
+#include "tests/helpers/CloseTensors.h"
 #include "tests/unit/models/CountedMemory.h"
 
 #include <ATen/ATen.h>
@@ -223,9 +224,8 @@ TEST_P(EveryAttention, PackedDocumentsAreThoseAlone) {
           .backward();
     }
     for (size_t i = 0; i < packed.parameters().size(); ++i) {
-      const at::Tensor a = packed.parameters()[i].value.grad(),
-                       b = alone.parameters()[i].value.grad();
-      EXPECT_LT(((a - b).norm() / b.norm()).item<double>(), 1e-5)
+      EXPECT_TRUE(isClose(packed.parameters()[i].value.grad(),
+                          alone.parameters()[i].value.grad(), 1e-5))
           << packed.parameters()[i].name;
     }
   }
@@ -278,9 +278,7 @@ TEST_P(EveryAttention, AFusedLossIsThatOfTheLogits) {
   EXPECT_LT((without.each - with.each).abs().max().item<double>(), 1e-6);
   EXPECT_EQ(with.each.ne(0).sum().item<int64_t>(), 2 * 90);
   for (size_t i = 0; i < with.gradients.size(); ++i)
-    EXPECT_LT((without.gradients[i] - with.gradients[i]).norm().item<double>(),
-              1e-5 * with.gradients[i].norm().item<double>())
-        << i;
+    EXPECT_TRUE(isClose(without.gradients[i], with.gradients[i], 1e-5)) << i;
 }
 
 // Each block by itself: a function that runs the last one for all gives other
