@@ -4,7 +4,8 @@
     python tests/generator/run.py --seeds 0:500                          # on the CPU
     TESSERA_DEVICE=sim:sm_80 python tests/generator/run.py --seeds 0:200  # as PTX, on the simulator
     python tests/generator/run.py --corpus                               # kernels that were wrong once
-    python tests/generator/run.py --seeds new --minutes 20               # seeds that no one has tried
+    python tests/generator/run.py --seeds new --minutes 20               # new seeds
+    python tests/generator/run.py --seeds 0:20000 --log log.jsonl        # appends to a log and continues where the log ends
 
 The program makes a kernel that is wrong or refused smaller and writes it to --out. To add it to the corpus, move its two files to
 tests/generator/corpus. Exit status: 1 if there is one.
@@ -24,6 +25,7 @@ sys.dont_write_bytecode = True
 import torch  # noqa: E402
 import case  # noqa: E402
 import grow  # noqa: E402
+import seed_log  # noqa: E402
 import shrink  # noqa: E402
 
 
@@ -38,7 +40,9 @@ def report(out, name, program, fault):
 
 def run_seeds(arguments, runner):
     first, end = (int(time.time()), 2**40) if arguments.seeds == "new" else map(int, arguments.seeds.split(":"))
-    on_gpu = os.environ.get("TESSERA_DEVICE", "cpu") != "cpu"
+    device = os.environ.get("TESSERA_DEVICE", "cpu")
+    on_gpu, log, unlogged = device != "cpu", seed_log.SeedLog(arguments.log, device), 0
+    first = log.next_seed(first, end)
     start, shown, faults, done = time.monotonic(), time.monotonic(), 0, 0
     for seed in range(first, end):
         now = time.monotonic()
@@ -55,11 +59,14 @@ def run_seeds(arguments, runner):
         find = lambda p: runner.fault(case.Case.of(p))
         fault = find(program)
         done += 1
+        unlogged = log.add(seed, unlogged + bool(fault))
         if fault:
             faults += 1
             if not arguments.keep_size:
                 program, fault = shrink.smaller(program, fault, find)
             print("seed %d: %s: %s (%s)" % (seed, *fault, report(arguments.out, "seed_%d" % seed, program, fault)), flush=True)
+    if log.begin is not None:
+        log.add(first + done - 1, unlogged, last=True)
     print("%d kernels (seeds %d to %d), %d faults" % (done, first, first + done - 1, faults))
     return faults
 
@@ -78,6 +85,7 @@ def main():
     parser.add_argument("--seeds", help="FIRST:END, or new: from the clock")
     parser.add_argument("--corpus", action="store_true", help="run tests/generator/corpus")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("build/generator"), help="folder of findings")
+    parser.add_argument("--log", type=pathlib.Path, help="append the seeds that have run to this file, and leave out those that it has")
     parser.add_argument("--keep-size", action="store_true", help="do not make failing kernels smaller")
     parser.add_argument("--minutes", type=float, default=0, help="stop after so many minutes")
     arguments = parser.parse_args()
