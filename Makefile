@@ -1,7 +1,7 @@
 # Makefile - the commands people type. The build itself is CMake (CMakePresets.json).
 # SPDX-License-Identifier: Apache-2.0
 .DEFAULT_GOAL := help
-.PHONY: help train test test-full build bench check docs codegen-report fuzz results-check results sim-test sim-mutants sim-schedules
+.PHONY: help train test test-full build bench check docs codegen-report fuzz results-check results sim-test sim-mutants sim-schedules verify-ptx
 
 JOBS ?= $(shell nproc)
 CONFIG ?= configs/quickstart.yaml
@@ -70,6 +70,11 @@ fuzz: ## random kernels with new seeds against numpy, MINUTES=20 each on the CPU
 	@scripts/build release all tests
 	@for device in cpu sim:sm_80; do TESSERA_DEVICE=$$device PYTHONPATH=python LIBTESSERA_TORCH=$(CURDIR)/build/release/lib/libtessera_torch.so \
 	  $(python) tests/generator/run.py --seeds new --minutes $(if $(filter-out 0,$(MINUTES)),$(MINUTES),20) || exit 1; done
+
+verify-ptx: ## prove that our PTX of kernels/ has no race in any schedule (MINUTES=20: a part; it continues where it was)
+	@scripts/setup full
+	@scripts/build release all tests
+	@scripts/verify-ptx build/release --minutes $(MINUTES)
 
 sim-schedules: ## the PTX of all kernels in 50 random orders, lanes apart too (MINUTES=20: a part; it goes on where it was)
 	@scripts/setup full

@@ -1,0 +1,81 @@
+# tests/verify/sentryward.py - runs sentryward, a static verifier of races and synchronization in PTX, on one launch.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The wheel is that of [verify] in scripts/deps.lock. install() puts it into build/verify, which only `make verify-ptx` uses."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "build" / "verify" / "sentryward"
+SIZES = dict(b8=1, u8=1, s8=1, b16=2, u16=2, s16=2, b32=4, u32=4, s32=4, f32=4, b64=8, u64=8, s64=8, f64=8)
+
+
+def requirements():
+    """The lines of [verify] in scripts/deps.lock."""
+    lines, inside = [], False
+    for line in (ROOT / "scripts" / "deps.lock").read_text().splitlines():
+        if line.startswith("["):
+            inside = line == "[verify]"
+        elif inside and line.strip() and not line.startswith("#"):
+            lines.append(line.strip())
+    return lines
+
+
+def install():
+    """Installs the wheel with its hash, once for a version."""
+    stamp, wanted = FOLDER / "requirements.txt", "\n".join(requirements()) + "\n"
+    if stamp.exists() and stamp.read_text() == wanted:
+        return
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write(wanted)
+        file.flush()
+        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:",
+                        "--require-hashes", "--upgrade", "--target", FOLDER, "-r", file.name], check=True)
+    stamp.write_text(wanted)
+
+
+def parameters(ptx, kernel):
+    """The types of the kernel's parameters, in order: "u64", "b32", ..."""
+    head = ptx[ptx.index(f".entry {kernel}("):]
+    head = head[head.index("("):head.index(")")]
+    return [line.split(".param .")[1].split()[0] for line in head.splitlines() if ".param ." in line]
+
+
+def description(launch, blocks=2):
+    """The launch as sentryward's input. Pointers stay symbolic, each to an object that no other pointer reaches; numbers have the value
+    of the launch. At most `blocks` programs on each axis of the grid, since the time grows with their number."""
+    inside = [(address, address + size) for _, address, size, _ in launch["ranges"]]
+    arguments = []
+    for number, (value, type_) in enumerate(zip(launch["values"], parameters(launch["ptx"], launch["kernel"]))):
+        if not any(first <= value < end for first, end in inside):
+            bits = 8 * SIZES[type_]
+            arguments.append(dict(parameter=number, type="u" + str(bits), value=value & (1 << bits) - 1))
+    three = [*launch["grid"], 1, 1][:3]
+    return dict(schema="spverify.kernel-input/v1",
+                launch=dict(block_dim=[*launch["block"], 1, 1][:3], grid_dim=[min(blocks, extent) for extent in three],
+                            dynamic_shared_bytes=launch["shared"]),
+                arguments=arguments)
+
+
+def verify(ptx, what, seconds):
+    """(result, [codes of diagnostics], [texts]) for a PTX text and a description."""
+    with tempfile.TemporaryDirectory(prefix="tessera-verify-") as folder:
+        text, configuration = pathlib.Path(folder) / "kernel.ptx", pathlib.Path(folder) / "input.json"
+        text.write_text(ptx)
+        configuration.write_text(json.dumps(what))
+        command = [sys.executable, "-m", "sentryward", text, "--input", configuration, "--timeout", str(seconds), "--memory-limit-mib", "6144"]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 30, env=dict(os.environ, PYTHONPATH=str(FOLDER)))
+        except subprocess.TimeoutExpired:
+            return "timeout", [], []
+    try:
+        reply = json.loads(done.stdout)
+    except ValueError:
+        return "tool_failure", [f"exit status {done.returncode}"], [done.stderr[-300:]]
+    found = reply.get("diagnostics", [])
+    return reply["result"], sorted({one.get("code", "") for one in found}), [one.get("message", "") for one in found]

@@ -1,0 +1,150 @@
+# tests/verify/verify_ptx.py - proves that the PTX of kernels/ has no race in any schedule, or says why that is not known.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Verifies every launch of the programs below with sentryward (docs/verify-ptx.md).
+
+First the programs run on the simulator and write their launches to --folder, once for a commit and build. Each launch with its own PTX
+becomes a row of --results: race_free, potential_race, not_wellsynced, unsupported or timeout. Rows with the same PTX and launch are not
+verified again, so an interrupted run continues with the same command. --faults verifies the race-free kernels again with one barrier,
+wait or commit removed or weakened; the verifier must reject each. Exit status 1 where a kernel of --required has a race or is not
+proven, or, with --faults, where the verifier accepts a fault that docs/verify-ptx.md does not explain."""
+import argparse
+import hashlib
+import json
+import pathlib
+import pickle
+import random
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(ROOT / "tests" / "simulator")]
+
+import record_launches  # noqa: E402
+import sentryward  # noqa: E402
+from ptx_faults import faults  # noqa: E402
+
+FAULTS = ("barrier dropped", "wait dropped", "wait too weak", "commit dropped")
+PROVEN = ("race_free", "verified")
+WRONG = ("potential_race", "not_wellsynced", "invalid_lifecycle")
+
+
+def required(program, kernel):
+    """Whether a row must be race_free: matrix product, softmax, dense and window attention, and the kernels of kernels/nn."""
+    return program.startswith("nn") or kernel in ("matmul", "matmul_split", "softmax", "dense_fwd", "window_fwd", "dense_bwd", "window_bwd")
+
+
+def commit():
+    done = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True)
+    return done.stdout.strip() or "unknown"
+
+
+def launches(folder, only):
+    """{digest: (program, launch, description)}: one launch for each PTX text and description."""
+    found = {}
+    for program, files in record_launches.record(folder, only):
+        for file in files:
+            launch = pickle.loads(file.read_bytes())
+            what = sentryward.description(launch)
+            digest = hashlib.sha256((launch["ptx"] + json.dumps(what)).encode()).hexdigest()[:16]
+            found.setdefault(digest, (program, launch, what))
+    return found
+
+
+def work(found, rows, with_faults):
+    """[(digest, program, kernel, fault or None, PTX, description)] of what has no row."""
+    todo = []
+    for digest, (program, launch, what) in found.items():
+        if digest not in rows:
+            todo.append((digest, program, launch["kernel"], None, launch["ptx"], what))
+        elif with_faults and rows[digest]["result"] in PROVEN:
+            for kind, mutants in faults(launch["ptx"], random.Random(1)).items():
+                for mutant in mutants if kind in FAULTS else []:
+                    name = f"{digest}:{mutant.line}:{kind}"
+                    if name not in rows:
+                        fault = dict(kind=kind, line=mutant.line + 1, what=mutant.what)
+                        todo.append((name, program, launch["kernel"], fault, mutant.apply(launch["ptx"]), what))
+    # Short texts first, so that a part of a run covers many kernels.
+    return sorted(todo, key=lambda one: len(one[4]))
+
+
+def clock(seconds):
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+
+
+def run(todo, rows, results, seconds, minutes):
+    """Verifies until the minutes are over (0: all); every row is appended as soon as it is known."""
+    start, now = time.time(), commit()
+    for number, (digest, program, kernel, fault, ptx, what) in enumerate(todo):
+        passed = time.time() - start
+        if minutes and passed > 60 * minutes:
+            return
+        left = f", about {clock(passed / number * (len(todo) - number))} left" if number else ""
+        print(f"{number} of {len(todo)}{left}: {kernel}{' without ' + fault['what'] if fault else ''}", flush=True)
+        begin = time.time()
+        result, codes, texts = sentryward.verify(ptx, what, seconds)
+        row = dict(digest=digest, program=program, kernel=kernel, grid=what["launch"]["grid_dim"], threads=what["launch"]["block_dim"][0],
+                   result=result, codes=codes, text=texts[0][:160] if texts else "", seconds=round(time.time() - begin, 1), commit=now)
+        if fault:
+            row["fault"] = fault
+        rows[digest] = row
+        with results.open("a") as out:
+            out.write(json.dumps(row) + "\n")
+
+
+def report(rows):
+    """Prints a line for each kernel and the totals. Returns how many rows break a rule of the docstring above."""
+    plain, broken = [row for row in rows if "fault" not in row], [row for row in rows if "fault" in row]
+    kernels = {}
+    for row in plain:
+        kernels.setdefault((row["program"], row["kernel"]), []).append(row)
+    bad = 0
+    for (program, kernel), mine in sorted(kernels.items()):
+        counts = {}
+        for row in mine:
+            reason = row["result"] + (": " + ", ".join(row["codes"]) if row["codes"] else "")
+            counts[reason] = counts.get(reason, 0) + 1
+        bad += sum(row["result"] in WRONG or (required(program, kernel) and row["result"] not in PROVEN) for row in mine)
+        print(f"{program}: {kernel}: " + "; ".join(f"{count} {reason}" for reason, count in counts.items()))
+    totals = {result: sum(row["result"] == result for row in plain) for result in sorted({row["result"] for row in plain})}
+    print(f"{len(plain)} launches: " + ", ".join(f"{count} {result}" for result, count in totals.items()))
+    if broken:
+        accepted = [row for row in broken if row["result"] in PROVEN]
+        rejected = sum(row["result"] in WRONG for row in broken)
+        print(f"{len(broken)} faults: {rejected} rejected, {len(accepted)} accepted, {len(broken) - rejected - len(accepted)} not decided")
+        for row in accepted:
+            print(f"accepted: {row['program']}: {row['kernel']}: {row['fault']['kind']} at line {row['fault']['line']} ({row['fault']['what']})")
+        bad += len(accepted)
+    return bad
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="only programs whose name contains this text")
+    parser.add_argument("--faults", action="store_true", help="also verify texts with one fault in their synchronization")
+    parser.add_argument("--minutes", type=float, default=0, help="stop after this time; the same command continues (default: no limit)")
+    parser.add_argument("--timeout", type=float, default=120, help="seconds for one text (default: 120)")
+    parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build" / "verify" / "launches", help="recorded launches")
+    parser.add_argument("--results", type=pathlib.Path, default=ROOT / "build" / "verify" / "verify_ptx.jsonl")
+    parser.add_argument("--report", action="store_true", help="print what the results have, and verify nothing")
+    options = parser.parse_args()
+    lines = options.results.read_text().splitlines() if options.results.exists() else []
+    rows = {row["digest"]: row for row in map(json.loads, lines)}
+    if options.report:
+        return 1 if report(list(rows.values())) else 0
+    sentryward.install()
+    options.results.parent.mkdir(parents=True, exist_ok=True)
+    found = launches(options.folder, options.only)
+    try:
+        run(work(found, rows, options.faults), rows, options.results, options.timeout, options.minutes)
+    except KeyboardInterrupt:
+        print("interrupted; the same command continues", file=sys.stderr)
+        return 130
+    mine = [row for row in rows.values() if row["digest"].split(":")[0] in found]
+    return 1 if report(mine) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,102 @@
+# tests/verify/verify_test.py - what `make verify-ptx` gives to the verifier and how it reads the answers.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The verifier does not run here: a program of this test takes its place."""
+import pathlib
+import sys
+
+import pytest
+
+sys.path.append(str(pathlib.Path(__file__).parent))
+import sentryward  # noqa: E402
+import verify_ptx  # noqa: E402
+
+PTX = """.visible .entry scale(
+\t.param .u64 .ptr .global .align 16 scale_param_0,
+\t.param .b32 scale_param_1,
+\t.param .b16 scale_param_2
+)
+.reqntid 64
+{
+\tld.global.b32 \t%r1, [%rd1];
+\tst.shared.b32 \t[%r2], %r1;
+\tbar.sync \t0;
+\tld.shared.b32 \t%r3, [%r4];
+\tst.global.b32 \t[%rd1], %r3;
+\tret;
+}
+"""
+LAUNCH = dict(ptx=PTX, kernel="scale", grid=(5,), block=(64,), shared=256, values=[4096, -1, 0x1ffff], ranges=[("X", 4000, 200, 0)])
+
+
+def row(result, kernel="scale", program="lists", **more):
+    return dict(digest=f"{kernel}{result}{more}", program=program, kernel=kernel, result=result, codes=[], **more)
+
+
+def test_reads_the_types_of_parameters():
+    assert sentryward.parameters(PTX, "scale") == ["u64", "b32", "b16"]
+
+
+def test_describes_a_launch():
+    what = sentryward.description(LAUNCH)
+    assert what["launch"] == dict(block_dim=[64, 1, 1], grid_dim=[2, 1, 1], dynamic_shared_bytes=256)
+    # A pointer into a range stays symbolic; numbers are cut to the width of their parameter.
+    assert what["arguments"] == [dict(parameter=1, type="u32", value=0xffffffff), dict(parameter=2, type="u16", value=0xffff)]
+
+
+def test_a_null_pointer_is_a_number():
+    what = sentryward.description(dict(LAUNCH, values=[0, 1, 1]))
+    assert what["arguments"][0] == dict(parameter=0, type="u64", value=0)
+
+
+@pytest.mark.parametrize("answer, wanted", [
+    ('echo \'{"result": "race_free", "diagnostics": []}\'', ("race_free", [], [])),
+    ('echo \'{"result": "potential_race", "diagnostics": [{"code": "a", "message": "b"}]}\'', ("potential_race", ["a"], ["b"])),
+    ("echo broken; exit 3", ("tool_failure", ["exit status 3"], [""])),
+])
+def test_reads_answers(tmp_path, monkeypatch, answer, wanted):
+    program = tmp_path / "python"
+    program.write_text(f"#!/bin/sh\n{answer}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(sentryward.sys, "executable", str(program))
+    assert sentryward.verify(PTX, sentryward.description(LAUNCH), 5) == wanted
+
+
+def test_a_row_is_verified_once_and_faults_follow_what_is_proven():
+    found = {"d": ("lists", LAUNCH, sentryward.description(LAUNCH))}
+    assert [one[0] for one in verify_ptx.work(found, {}, True)] == ["d"]
+    assert verify_ptx.work(found, {"d": row("race_free")}, False) == []
+    assert verify_ptx.work(found, {"d": row("unsupported")}, True) == []
+    [(name, _, _, fault, ptx, _)] = verify_ptx.work(found, {"d": row("race_free")}, True)
+    assert fault == dict(kind="barrier dropped", line=10, what="bar.sync") and "bar.sync" not in ptx
+    assert verify_ptx.work(found, {"d": row("race_free"), name: row("potential_race")}, True) == []
+
+
+@pytest.mark.parametrize("rows, bad", [
+    ([row("race_free")], 0),
+    ([row("unsupported")], 0),
+    ([row("timeout", "softmax")], 1),
+    ([row("unsupported", program="nn")], 1),
+    ([row("potential_race")], 1),
+    ([row("not_wellsynced")], 1),
+    ([row("race_free", fault=dict(kind="barrier dropped", line=1, what="bar.sync"))], 1),
+    ([row("potential_race", fault=dict(kind="barrier dropped", line=1, what="bar.sync"))], 0),
+])
+def test_what_counts_as_a_failure(rows, bad):
+    assert verify_ptx.report(rows) == bad
+
+
+def test_rows_are_kept_when_a_run_is_interrupted(tmp_path, monkeypatch):
+    answers = iter([("race_free", [], [])])
+
+    def answer(*_):
+        try:
+            return next(answers)
+        except StopIteration:
+            raise KeyboardInterrupt from None
+
+    monkeypatch.setattr(sentryward, "verify", answer)
+    what, rows, results = sentryward.description(LAUNCH), {}, tmp_path / "rows.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        verify_ptx.run([("a", "lists", "scale", None, PTX, what), ("b", "lists", "scale", None, PTX, what)], rows, results, 5, 0)
+    assert list(rows) == ["a"] and len(results.read_text().splitlines()) == 1
