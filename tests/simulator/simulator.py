@@ -123,7 +123,7 @@ def record(ptx, kernel, grid, block, shared, values, ranges):
     """A launch as a file: all that it takes to run it again."""
     contents = [ctypes.string_at(address, size) for _, address, size, _ in ranges]
     launch = dict(ptx=ptx, kernel=kernel, grid=tuple(grid), block=tuple(block), shared=shared, values=list(values), ranges=ranges,
-                  contents=contents)
+                  contents=contents, types=[_types.get(address, "") for _, address, _, _ in ranges])
     number = len(list(pathlib.Path(RECORD).glob("*.pickle")))
     (pathlib.Path(RECORD) / f"{number:04}.pickle").write_bytes(pickle.dumps(launch))
 
@@ -141,12 +141,17 @@ def mark_unwritten(tensor):
     return tensor
 
 
+_types = {}  # of the tensors of the latest launch, by the address of their storage: what record() writes
+
+
 def ranges_of(arguments):
     """One range for each storage; arguments: (name, tensor)."""
     seen = {}
+    _types.clear()
     for name, tensor in arguments:
         storage = tensor.untyped_storage()
         address = storage.data_ptr()
+        _types.setdefault(address, DTYPES[tensor.dtype])
         if storage.nbytes() == 0 or address in seen:
             continue
         seen[address] = (name, address, storage.nbytes(), RANGE_UNINITIALIZED if getattr(tensor, "unwritten", False) else 0)

@@ -5,12 +5,15 @@
 import json
 import os
 import pathlib
+import struct
 import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "verify" / "sentryward"
+FLOATS = dict(f32="<f", f64="<d")
+INTEGERS = dict(i32=("I", 4), i64=("Q", 8))  # as unsigned numbers: the verifier accepts no others
 SIZES = dict(b8=1, u8=1, s8=1, b16=2, u16=2, s16=2, b32=4, u32=4, s32=4, f32=4, b64=8, u64=8, s64=8, f64=8)
 
 
@@ -46,20 +49,42 @@ def parameters(ptx, kernel):
     return [line.split(".param .")[1].split()[0] for line in head.splitlines() if ".param ." in line]
 
 
+def scalar(number, value, type_):
+    """A number that the launch passes, as an argument; `value`: its bits."""
+    size = SIZES[type_]
+    raw = (value & (1 << 8 * size) - 1).to_bytes(size, "little")
+    if type_ in FLOATS:
+        return dict(parameter=number, type=type_, value=struct.unpack(FLOATS[type_], raw)[0])
+    return dict(parameter=number, type=f"u{8 * size}", value=int.from_bytes(raw, "little"))
+
+
+def integers(launch, address):
+    """The values behind a pointer to integers that the kernel reads, such as the offsets of packed sequences; None for another pointer.
+    Branches and addresses depend on them, so the verifier needs their values."""
+    for (_, first, size, flags), content, type_ in zip(launch["ranges"], launch["contents"], launch.get("types", ())):
+        if first <= address < first + size and type_ in INTEGERS and not flags and size <= 16384:
+            code, width = INTEGERS[type_]
+            used = content[address - first:]
+            return "u" + str(8 * width), list(struct.unpack(f"<{len(used) // width}{code}", used[:len(used) // width * width]))
+    return None
+
+
 def description(launch, blocks=2):
-    """The launch as sentryward's input. Pointers stay symbolic, each to an object that no other pointer reaches; numbers have the value
-    of the launch. At most `blocks` programs on each axis of the grid, since the time grows with their number."""
+    """The launch as sentryward's input. Numbers and integer tensors that the kernel reads have the values of the launch. Other pointers
+    stay symbolic, each to a separate object. At most `blocks` programs on each axis of the grid, since the time grows with their number."""
     inside = [(address, address + size) for _, address, size, _ in launch["ranges"]]
-    arguments = []
+    arguments, arrays = [], []
     for number, (value, type_) in enumerate(zip(launch["values"], parameters(launch["ptx"], launch["kernel"]))):
         if not any(first <= value < end for first, end in inside):
-            bits = 8 * SIZES[type_]
-            arguments.append(dict(parameter=number, type="u" + str(bits), value=value & (1 << bits) - 1))
+            arguments.append(scalar(number, value, type_))
+        elif known := integers(launch, value):
+            arrays.append(dict(parameter=number, element_type=known[0], shapes=[known[1]]))
     three = [*launch["grid"], 1, 1][:3]
-    return dict(schema="spverify.kernel-input/v1",
+    what = dict(schema="spverify.kernel-input/v1",
                 launch=dict(block_dim=[*launch["block"], 1, 1][:3], grid_dim=[min(blocks, extent) for extent in three],
                             dynamic_shared_bytes=launch["shared"]),
                 arguments=arguments)
+    return dict(what, shape_arrays=arrays) if arrays else what
 
 
 def verify(ptx, what, seconds):

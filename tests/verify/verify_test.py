@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The verifier does not run here: a program of this test takes its place."""
 import pathlib
+import struct
 import sys
 
 import pytest
@@ -26,7 +27,8 @@ PTX = """.visible .entry scale(
 \tret;
 }
 """
-LAUNCH = dict(ptx=PTX, kernel="scale", grid=(5,), block=(64,), shared=256, values=[4096, -1, 0x1ffff], ranges=[("X", 4000, 200, 0)])
+LAUNCH = dict(ptx=PTX, kernel="scale", grid=(5,), block=(64,), shared=256, values=[4096, -1, 0x1ffff], ranges=[("X", 4000, 200, 0)],
+              contents=[bytes(200)])
 
 
 def row(result, kernel="scale", program="lists", **more):
@@ -42,6 +44,20 @@ def test_describes_a_launch():
     assert what["launch"] == dict(block_dim=[64, 1, 1], grid_dim=[2, 1, 1], dynamic_shared_bytes=256)
     # A pointer into a range stays symbolic; numbers are cut to the width of their parameter.
     assert what["arguments"] == [dict(parameter=1, type="u32", value=0xffffffff), dict(parameter=2, type="u16", value=0xffff)]
+
+
+def test_floats_keep_their_type():
+    ptx = PTX.replace(".param .b32 scale_param_1", ".param .f32 scale_param_1")
+    what = sentryward.description(dict(LAUNCH, ptx=ptx, values=[4096, 0x3fc00000, 1]))
+    assert what["arguments"][0] == dict(parameter=1, type="f32", value=1.5)
+
+
+def test_integers_that_are_read_have_their_values():
+    launch = dict(LAUNCH, ranges=[("CU", 4088, 24, 0)], types=["i32"], contents=[struct.pack("<6i", 7, 7, 0, 33, -1, 38)])
+    assert sentryward.description(launch)["shape_arrays"] == [dict(parameter=0, element_type="u32", shapes=[[0, 33, 2**32 - 1, 38]])]
+    assert "shape_arrays" not in sentryward.description(dict(launch, types=["fp32"]))
+    # A kernel writes what was never written before.
+    assert "shape_arrays" not in sentryward.description(dict(launch, ranges=[("CU", 4088, 24, 2)]))
 
 
 def test_a_null_pointer_is_a_number():
