@@ -133,7 +133,8 @@ private:
     return nullptr;
   }
 
-  // Parameters by name or, as Triton allows, by index.
+  // Parameters by name or, as Triton allows, by index. Triton ignores a name
+  // that is not a parameter.
   void markParameters(const Keyword &keyword, bool KernelParameter::*mark) {
     Value list = value(*keyword.value);
     const std::vector<Value> *items = list.sequence();
@@ -142,8 +143,8 @@ private:
                     "write " + keyword.name + "=[\"T\"]");
     for (const Value &item : *items) {
       if (const auto *name = item.get<std::string>()) {
-        if (KernelParameter *parameter = parameterOf(keyword.range, *name))
-          parameter->*mark = true;
+        if (const int at = info.signature.find(*name); at >= 0)
+          info.signature.parameters[size_t(at)].*mark = true;
       } else if (auto index = item.asInt();
                  index && *index >= 0 &&
                  *index < Int(info.signature.parameters.size())) {
@@ -281,7 +282,7 @@ private:
       function = value(expr);
     } catch (const CompileError &error) {
       const auto *name = key.get<std::string>();
-      if (name && parameterOf(range, *name))
+      if (name && isParameterOfHeuristic(range, *name))
         info.heuristics.push_back(
             {*name, Value(), dump(expr), error.diagnostics.front().message});
       return;
@@ -301,8 +302,22 @@ private:
                     "write {\"" + (name ? *name : std::string("EVEN")) +
                         "\": lambda args: ...}; args[\"NAME\"] is an argument "
                         "of the launch");
-    if (parameterOf(range, *name))
+    if (isParameterOfHeuristic(range, *name))
       info.heuristics.push_back(heuristicOf(*name, function));
+  }
+
+  // Triton also lets a heuristic choose an option of the launch.
+  bool isParameterOfHeuristic(const SourceRange &range,
+                              const std::string &name) {
+    if (name != "num_warps" && name != "num_stages" && name != "num_ctas")
+      return parameterOf(range, name) != nullptr;
+    diagnostics.push_back(Diagnostic::make(
+        DiagnosticId::UnsupportedSyntax, function.file, range,
+        "a heuristic that chooses `" + name +
+            "` is not supported in a kernel file",
+        "pass it at the launch or in a triton.Config, or launch the kernel "
+        "through tessera.jit"));
+    return false;
   }
 
   static Heuristic heuristicOf(const std::string &name, const Value &function) {

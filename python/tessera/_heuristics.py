@@ -44,13 +44,16 @@ class Wrapper(Launchable):
         return self.fn(*args, **kwargs)
 
 
+LAUNCH_OPTIONS = ("num_warps", "num_stages")
+
+
 class Heuristics(Wrapper):
-    """Constexprs that are computed from all arguments by name."""
+    """Constexprs and options of the launch that are computed from all arguments by name."""
 
     def __init__(self, fn: Any, values: dict[str, Callable[[dict[str, Any]], Any]]) -> None:
         super().__init__(fn, "heuristics")
         self.values = values
-        self.check_names(values, "heuristics")
+        self.check_names((name for name in values if name not in LAUNCH_OPTIONS), "heuristics")
 
     def run(self, /, *args: Any, grid: Grid, warmup: bool = False, **kwargs: Any) -> Any:
         for name, value in self.values.items():

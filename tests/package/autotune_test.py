@@ -195,6 +195,18 @@ class TestHeuristics:
             fill[(1,)](out, n)
             assert out.tolist() == [want] * n + [0] * (100 - n)
 
+    def test_chooses_an_option_of_the_launch(self):
+        @tessera.heuristics({"num_warps": lambda args: args["n"] // 32})
+        @tessera.jit
+        def fill(OUT, n, BLOCK: tl.constexpr):
+            tl.store(OUT + tl.arange(0, BLOCK), 1.0)
+
+        out, seen = torch.zeros(64), []
+        run = fill.fn.run
+        fill.fn.run = lambda *args, **kwargs: (seen.append(kwargs["num_warps"]), run(*args, **kwargs))
+        fill[(1,)](out, 64, BLOCK=64)
+        assert seen == [2] and out.tolist() == [1] * 64
+
     def test_under_autotune(self):
         @tessera.autotune([tessera.Config({"BLOCK": 16}), tessera.Config({"BLOCK": 32})], key=["n"],
                           do_bench=Clock(2.0, 1.0))

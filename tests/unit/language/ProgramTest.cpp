@@ -156,6 +156,31 @@ def f(Q, S, D: tl.constexpr, EVEN: tl.constexpr, BM: tl.constexpr = 16):
     pass
 )";
 
+// Triton ignores names that are not parameters; published kernels have some.
+TEST(Decorators, NamesThatAreNoParametersAreNotSpecialized) {
+  const auto loaded =
+      program("@triton.jit(do_not_specialize=[\"S\", \"renamed\"])\n"
+              "def f(Q, S):\n    pass\n");
+  const KernelInfo info = describeKernel(*loaded, loaded->kernel("f"));
+  EXPECT_FALSE(info.signature.parameters[0].doNotSpecialize);
+  EXPECT_TRUE(info.signature.parameters[1].doNotSpecialize);
+}
+
+// Triton lets a heuristic choose num_warps. A kernel file cannot, which counts
+// as unsupported and not as an error of the file.
+TEST(Decorators, HeuristicsOfLaunchOptionsAreUnsupported) {
+  for (const char *function : {"lambda args: 4", "lambda args: choose(args)"}) {
+    SCOPED_TRACE(function);
+    const auto loaded = program("def choose(args):\n    return print(args)\n"
+                                "@triton.heuristics({\"num_warps\": " +
+                                std::string(function) +
+                                "})\n@triton.jit\ndef f(Q):\n    pass\n");
+    const auto found = listKernels(*loaded);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].outcome, ListedKernel::Outcome::Unsupported);
+  }
+}
+
 TEST(Decorators, AreEvaluated) {
   auto loaded = program(tuned);
   KernelInfo info = describeKernel(*loaded, loaded->kernel("f"));
