@@ -80,7 +80,7 @@ sim-schedules: ## the PTX of all kernels in 50 random orders, lanes apart too (M
 	@scripts/setup full
 	@scripts/build release all tests
 	@SIM_ABI=$(CURDIR)/build/release/lib/libtessera_sim_abi.so PROGRAM=$(CURDIR)/build/release/bin/tessera $(python) \
-	  tests/simulator/schedules_all_test.py seeds=$(SEEDS) minutes=$(MINUTES) results=bench/results/schedules.jsonl
+	  tests/simulator/schedules_all.py seeds=$(SEEDS) minutes=$(MINUTES) results=bench/results/schedules.jsonl
 
 sim-mutants: ## plant N=300 faults (SEED=1) in real PTX; the simulator must catch 95 %
 	@scripts/setup full

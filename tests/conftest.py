@@ -21,6 +21,12 @@ def pytest_ignore_collect(collection_path):
     return None
 
 
+def pytest_terminal_summary(terminalreporter):
+    """What tests with simulator_launcher ran; scripts/sim-test prints the line."""
+    if "simulator" in sys.modules:
+        terminalreporter.write_line("simulated: " + sys.modules["simulator"].summary())
+
+
 def _defaults():
     """Name -> value of the variables that ctest sets."""
     values = {"BUILD": BUILD, "PROGRAM": BUILD / "bin/tessera",
