@@ -46,8 +46,11 @@ results: ## make the results that are older than their code (FILE=cpu.json: one;
 results-check: ## results that are older than the code that they measure
 	@scripts/results check
 
-check: ## format, include directions, file sizes, docs
+check: ## in minutes: scripts/check, and the tests that need neither MLIR nor LibTorch
+	@scripts/setup check
 	@scripts/check
+	@scripts/build check tests
+	@scripts/run-tests build/check -j $(JOBS) -LE full
 
 SEED ?= 1
 N ?= 300
