@@ -46,8 +46,11 @@ results: ## make the results that are older than their code (FILE=cpu.json: one;
 results-check: ## results that are older than the code that they measure
 	@scripts/results check
 
-check: ## format, include directions, file sizes, docs
+check: ## in minutes: scripts/check, and the tests that need neither MLIR nor LibTorch
+	@scripts/setup check
 	@scripts/check
+	@scripts/build check tests
+	@scripts/run-tests build/check -j $(JOBS) -LE full
 
 SEED ?= 1
 N ?= 300
@@ -80,7 +83,7 @@ sim-schedules: ## the PTX of all kernels in 50 random orders, lanes apart too (M
 	@scripts/setup full
 	@scripts/build release all tests
 	@SIM_ABI=$(CURDIR)/build/release/lib/libtessera_sim_abi.so PROGRAM=$(CURDIR)/build/release/bin/tessera $(python) \
-	  tests/simulator/schedules_all_test.py seeds=$(SEEDS) minutes=$(MINUTES) results=bench/results/schedules.jsonl
+	  tests/simulator/schedules_all.py seeds=$(SEEDS) minutes=$(MINUTES) results=bench/results/schedules.jsonl
 
 sim-mutants: ## plant N=300 faults (SEED=1) in real PTX; the simulator must catch 95 %
 	@scripts/setup full

@@ -21,9 +21,15 @@ def pytest_ignore_collect(collection_path):
     return None
 
 
+def pytest_terminal_summary(terminalreporter):
+    """What tests with simulator_launcher ran; scripts/sim-test prints the line."""
+    if "simulator" in sys.modules:
+        terminalreporter.write_line("simulated: " + sys.modules["simulator"].summary())
+
+
 def _defaults():
     """Name -> value of the variables that ctest sets."""
-    values = {"BUILD": BUILD, "PROGRAM": BUILD / "bin/tessera",
+    values = {"BUILD": BUILD, "PROGRAM": BUILD / "bin/tessera", "TESSERA_TRAIN": BUILD / "bin/tessera-train",
               "LIBTESSERA_TORCH": BUILD / "lib/libtessera_torch.so", "SIM_ABI": BUILD / "lib/libtessera_sim_abi.so",
               "TESSERA_CACHE_DIR": BUILD / "test-cache", "PYTHONPATH": ROOT / "python",
               "VERSION": re.search(r"VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text().split("project(")[1])[1]}

@@ -10,7 +10,7 @@
 #include "compiler/Passes.h"
 #include "compiler/Pipeline.h"
 #include "support/Error.h"
-#include "tools/Trace.h"
+#include "tools/TraceOption.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"

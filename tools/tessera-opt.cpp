@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/Passes.h"
 #include "compiler/Pipeline.h"
-#include "tools/Trace.h"
+#include "tools/TraceOption.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"

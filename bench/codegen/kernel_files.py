@@ -1,16 +1,13 @@
-# bench/codegen/kernel_files.py - the launches of kernels/: what the programs of tests/triton do, and the tutorials' kernels by size.
+# bench/codegen/kernel_files.py - the launches of kernels/: what the tests of tests/triton do, and the tutorials' kernels by size.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """tests/simulator and tests/triton must be on the path. `visit` gets (source, path, name, grid, args, constexprs, options); options None:
 those of the decorator's first Config."""
+import importlib
 import re
-import runpy
-import sys
 
 import simulator_launcher as launcher
 from simulator_launcher import ROOT, cdiv, fresh, torch
-
-TRITON = ROOT / "tests" / "triton"
 
 
 def default_options(path, name):
@@ -24,8 +21,8 @@ def default_options(path, name):
     return dict(num_warps=4, num_stages=3)
 
 
-PROGRAMS = dict(nn=["nn/*"], forward=["nsa/*", "dense/*"], backward=["nsa/*", "dense/*"],
-                tutorials=["tutorials/dilated_window"])  # files of kernels/ that they launch
+TESTS = dict(nn=["nn/*"], forward=["nsa/*", "dense/*"], backward=["nsa/*", "dense/*"],
+             tutorials=["tutorials/dilated_window"])  # files of kernels/ that they launch
 
 
 def names_of(files):
@@ -34,23 +31,29 @@ def names_of(files):
             for name in re.findall(r"^def (\w+)", file.read_text(), re.M)]
 
 
-def run_programs(visit, quick, only):
-    """Every kernel with the constants of its instances, launched by the tests' own programs; programs without a kernel whose
-    name contains `only` are left out."""
+def run_tests(visit, quick, only):
+    """Every kernel with the constants of its instances, launched by the tests; files without a kernel whose name contains `only` are left
+    out."""
     def launch(path, name, grid, *args, **constexprs):
         visit("kernels", path, name, grid, args, constexprs, None)
 
     launcher.launch = launch
     launcher.use("tf32")
-    launcher.check = lambda *a, **k: None
-    launcher.finish = lambda: None
+    launcher.check = launcher.check_any = launcher.equal = lambda *a, **k: None
     import cases
-    import kernels_shapes
-    cases.chosen = lambda: kernels_shapes.instances(quick)
-    sys.argv[1:] = ["dilated_window"]  # what tutorials_test.py shall do
-    for program, files in PROGRAMS.items():
-        if not only or any(only in name for name in names_of(files)):
-            runpy.run_path(str(TRITON / f"{program}_test.py"), run_name="__main__")
+    shapes = [cases.INSTANCES["quick"]] if quick else cases.INSTANCES.values()
+    for name, files in TESTS.items():
+        if only and not any(only in kernel for kernel in names_of(files)):
+            continue
+        test = importlib.import_module(f"{name}_test")
+        if name == "nn":
+            for function, *arguments in test.CASES:
+                function(*arguments)
+        elif name == "tutorials":
+            test.test_dilated_window()
+        else:
+            for shape in shapes:
+                getattr(test, name)(shape)
 
 
 # BM, BN, BK, warps, stages, type: the first is the instance of the file, the rest are usual configurations of such kernels.

@@ -227,7 +227,7 @@ def save(left_out, tell=True):
 def run():
     """All launches; what is left out, and why."""
     if "kernels" in options.sources:
-        kernel_files.run_programs(visit_kernel, options.quick, options.only)
+        kernel_files.run_tests(visit_kernel, options.quick, options.only)
     launcher.use("tf32")
     if "tutorials" in options.sources:
         kernel_files.run_tutorials(visit_kernel, options.quick)

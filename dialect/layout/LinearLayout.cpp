@@ -292,50 +292,6 @@ LinearLayout LinearLayout::inverse() const {
   return pseudoInverse();
 }
 
-std::optional<LinearLayout>
-LinearLayout::divideLeft(const LinearLayout &tile) const {
-  Extents ins = ins_, outs = outs_;
-  for (const Extent &extent : tile.ins_)
-    if (extent.bits > inBits(extent.dim))
-      return std::nullopt;
-  for (const Extent &extent : tile.outs_)
-    if (extent.bits > outBits(extent.dim))
-      return std::nullopt;
-  for (Extent &extent : ins)
-    extent.bits -= tile.inBits(extent.dim);
-  for (Extent &extent : outs)
-    extent.bits -= tile.outBits(extent.dim);
-  // [T 0; 0 C]: low bits act as the tile, the others leave its outputs alone.
-  Word tileMask = 0;
-  for (const Extent &extent : tile.outs_)
-    if (extent.bits)
-      tileMask |= maskOf(extent.bits) << outStart(extent.dim);
-  std::vector<Word> columns;
-  for (const Extent &extent : ins_)
-    for (int bit = 0; bit < extent.bits; ++bit) {
-      const Word column = this->column(extent.dim, bit);
-      if (bit < tile.inBits(extent.dim)) {
-        if (column !=
-            reflatten(tile.outs_, outs_, tile.column(extent.dim, bit)))
-          return std::nullopt;
-        continue;
-      }
-      if (column & tileMask)
-        return std::nullopt;
-      Word rest = 0;
-      int start = 0;
-      for (const Extent &out : outs) {
-        if (out.bits)
-          rest |= (column >> (outStart(out.dim) + tile.outBits(out.dim)) &
-                   maskOf(out.bits))
-                  << start;
-        start += out.bits;
-      }
-      columns.push_back(rest);
-    }
-  return LinearLayout(ins, outs, columns);
-}
-
 LinearLayout LinearLayout::sublayout(const std::vector<Dim> &ins,
                                      const std::vector<Dim> &outs) const {
   const Extents in = select(ins_, ins), out = select(outs_, outs);

@@ -35,7 +35,6 @@
 #include "dialect/layout/F2.h"
 
 #include <initializer_list>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -149,9 +148,6 @@ public:
   LinearLayout thenInverse(const LinearLayout &other) const {
     return then(other.pseudoInverse());
   }
-  // The rest C with tile * C == *this, when there is one. "May I use an
-  // instruction with this tile?" is this question about a conversion.
-  std::optional<LinearLayout> divideLeft(const LinearLayout &tile) const;
   // Only these dims; other inputs are 0, other coordinates are dropped.
   LinearLayout sublayout(const std::vector<Dim> &ins,
                          const std::vector<Dim> &outs) const;

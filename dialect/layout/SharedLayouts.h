@@ -34,17 +34,4 @@ Swizzle operandSwizzle(int64_t columns, int elementBits);
 LinearLayout coreShared(const std::vector<int64_t> &shape, int bytes,
                         int elementBits);
 
-// After every `interval` elements `padding` elements stay empty. Not linear:
-// the sum is an addition. Useful where no XOR may be spent on addresses.
-struct PaddedShared {
-  LinearLayout layout; // offset without padding -> element
-  int64_t interval = 1, padding = 0;
-
-  int64_t place(int64_t offset) const {
-    return offset + offset / interval * padding;
-  }
-  // Elements from the first to the last.
-  int64_t size() const { return place(layout.inSize(Dim::Offset) - 1) + 1; }
-};
-
 } // namespace tessera::layout

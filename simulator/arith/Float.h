@@ -201,14 +201,6 @@ uint32_t minMaxF32(uint32_t a, uint32_t b) {
     result = isNanF32(result) ? result : (result & 0x7fffffff) | sign;
   return result;
 }
-template <MinMaxMode M = {}>
-uint32_t minF32(uint32_t a, uint32_t b) {
-  return minMaxF32<false, M>(a, b);
-}
-template <MinMaxMode M = {}>
-uint32_t maxF32(uint32_t a, uint32_t b) {
-  return minMaxF32<true, M>(a, b);
-}
 
 // PTX ISA, copysign: the sign of a on the magnitude of b.
 inline uint32_t copysignF32(uint32_t a, uint32_t b) {

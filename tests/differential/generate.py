@@ -101,18 +101,6 @@ class Generator:
     def number(self, test=lambda v: True):
         return self.pick(lambda v: not v.is_bool and v.dtype != "bfloat16" and test(v))
 
-    def any_float(self, test=lambda v: True):
-        value = self.number(lambda v: v.is_float and test(v))
-        if value is not None and not (value.dtype == "float16" and self.chance(0.3)):
-            return value
-        source = self.number(lambda v: v.is_int and max(abs(v.low), abs(v.high)) < 1 << 16)
-        source = value if value is not None and source is None else source
-        if source is None:
-            return None
-        cast = self.cast_to(source, "float32")
-        return cast if cast is not None and test(cast) else value
-
-    # ---- expressions: each returns a Value whose text is an expression, or None
     def literal_int(self, dtype):
         low, high = limits(dtype)
         number = self.rng.choice([0, 1, 2, 3, 5, 7, 12, 100, -1, -3, -17])

@@ -1,11 +1,12 @@
 """tests/docs/parity_test.py - every line of docs/parity.md names tests that exist, or says why there is none.
 SPDX-License-Identifier: Apache-2.0
 """
-import pathlib
 import re
-import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+import pytest
+from repository import ROOT
+
+PAGE = (ROOT / "docs/parity.md").read_text()
 TEST = re.compile(r"^\s*(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\s*\)", re.MULTILINE)
 
 
@@ -37,18 +38,12 @@ def faults(page, known):
     return found
 
 
-def main():
-    known = known_tests()
-    page = (ROOT / "docs/parity.md").read_text()
-    found = faults(page, known)
-    # The check itself sees what is wrong.
-    for before, after in (("`AdamW.ClipReadsOneNumber`", "`AdamW.NoSuchTest`"), ("| R7 |", "| R6 |"), ("none: there is no such dependency", "")):
-        if before not in page or not faults(page.replace(before, after, 1), known):
-            found.append("a page with %s for %s passes" % (after or "nothing", before))
-    for fault in found:
-        print("docs/parity.md: " + fault)
-    sys.exit(1 if found else 0)
+def test_page():
+    assert faults(PAGE, known_tests()) == []
 
 
-if __name__ == "__main__":
-    main()
+@pytest.mark.parametrize("before, after", (("`AdamW.ClipReadsOneNumber`", "`AdamW.NoSuchTest`"), ("| R7 |", "| R6 |"),
+                                           ("none: there is no such dependency", "")), ids=("no test", "number", "no reason"))
+def test_mistakes_are_found(before, after):
+    assert before in PAGE
+    assert faults(PAGE.replace(before, after, 1), known_tests())

@@ -1,21 +1,18 @@
 # tests/docs/tutorial_test.py - runs every fenced block of docs/tutorial/README.md, in order, in one folder.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Usage: tutorial_test.py FOLDER_OF_PROGRAMS
-
-    ```python write=FILE   becomes the file
+"""    ```python write=FILE   becomes the file
     ```diff apply=FILE     replaces the one place in it where the lines with " " and "-" stand
     ```sh [exit=N]         runs under `sh -e`
     ```text                lines that the run before it printed, numbers aside
 A block without such a word is an error, so that none goes untested."""
 import os
-import pathlib
 import re
 import subprocess
-import sys
-import tempfile
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/tutorial/README.md"
+from repository import BUILD, ROOT
+
+PAGE = ROOT / "docs/tutorial/README.md"
 BLOCK = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.M | re.S)
 
 
@@ -56,21 +53,12 @@ def run(folder, language, options, body, state):
         return "what is this block for? see the head of this file"
 
 
-def main():
-    text = PAGE.read_text()
+def test_blocks(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", f"{BUILD / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("TESSERA_CACHE_DIR", str(tmp_path / "cache"))
+    text, state = PAGE.read_text(), {"output": ""}
     blocks = list(BLOCK.finditer(text))
-    os.environ["PATH"] = os.path.abspath(sys.argv[1]) + os.pathsep + os.environ["PATH"]
-    with tempfile.TemporaryDirectory() as name:
-        folder, state = pathlib.Path(name), {"output": ""}
-        os.environ.setdefault("TESSERA_CACHE_DIR", str(folder / "cache"))
-        for block in blocks:
-            problem = run(folder, block[1], block[2], block[3], state)
-            if problem:
-                print(f"{PAGE}:{text.count(chr(10), 0, block.start()) + 1}: {problem}")
-                return 1
-    print(f"{len(blocks)} blocks")
-    return 0 if len(blocks) > 20 and text.count("```") == 2 * len(blocks) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    for block in blocks:
+        problem = run(tmp_path, block[1], block[2], block[3], state)
+        assert not problem, f"{PAGE}:{text.count(chr(10), 0, block.start()) + 1}: {problem}"
+    assert len(blocks) > 20 and text.count("```") == 2 * len(blocks)

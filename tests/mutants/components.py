@@ -60,7 +60,8 @@ COMPONENTS = (
                "fuzz_safetensors"),
         _stage("author_test|command_line_test|python_.*|errors_launch_test", *OPS, "author_test", "command_line_test"))),
     Component("autotune", r"autotune/.*\.cpp", (
-        _stage("autotune_test|tune_test|cost_rows_test", "autotune_test", "tune_test", "cost_rows_test"), _stage("tune_search_test", *PROGRAM, "tune_search_test"))),
+        _stage("autotune_test|tune_test|cost_rows_test", "autotune_test", "tune_test", "cost_rows_test"),
+        _stage("tune_search_test", *PROGRAM, "tune_search_test"))),
     Component("simulator", r"(simulator|ptx)/.*\.cpp", (
         _stage("sim_arith_.*|sim_machine_.*|device_sim_test|codegen_gpu_report_test|fuzz_ptx", "sim_arith_test", "sim_machine_test",
                "device_sim_test", "codegen_gpu_report_test", "fuzz_ptx"),

@@ -1,4 +1,4 @@
-# tests/pages/inspect_test.py TESSERA - the data of inspect pages against what other readers find in the same
+# tests/pages/inspect_test.py - the data of inspect pages against what other readers find in the same
 # compilation: .loc tables, the simulator's own counts, tessera compile.
 # SPDX-License-Identifier: Apache-2.0
 import collections
@@ -6,8 +6,6 @@ import json
 import os
 import re
 import subprocess
-import sys
-import tempfile
 
 from page_data import KERNELS, ROOT, pane, read_page, run
 
@@ -169,7 +167,7 @@ def check_source(source, file, name):
             assert shown[os.path.basename(path)] == list(enumerate(text.read().splitlines(), 1)), f"{name}: the source is not {path}"
 
 
-def check_kernels(program, folder):
+def test_kernels(program, folder):
     groups = 0
     for file, instance in KERNELS:
         out = os.path.join(folder, instance + ".html")
@@ -197,7 +195,7 @@ def check_kernels(program, folder):
     assert groups, "no kernel has a group of copies to draw"
 
 
-def check_case(program, folder):
+def test_case(program, folder):
     """Heat of a recorded launch against tessera analyze, which adds up the same counters by line."""
     case = "tests/replay/own_matmul-bf16.matmul_plain"
     out = os.path.join(folder, "case.html")
@@ -245,7 +243,7 @@ def check_stalls(data, side):
     assert sum(cycles) > 8 * max(data["sides"][0]["resources"]["threads"] // 32, 1)
 
 
-def check_against(program, folder):
+def test_against(program, folder):
     out = os.path.join(folder, "two.html")
     run(program, ["inspect", "kernels/tutorials/matmul.py", "-i", "matmul_f16", "--against", "num_warps=8, BN=32", "-o", out])
     data = read_page(out)
@@ -300,7 +298,7 @@ def write_texts(repository, texts):
 SIGNATURE = ["-k", "kernel", "-s", "X=*fp32:16, Y=*fp32:16", "-D", "N=128"]
 
 
-def check_commits(program, folder):
+def test_commits(program, folder):
     """A kernel and what it imports as two commits have them, beside the files as they are."""
     repository, first, second = write_commits(folder)
     own, out = os.path.join(repository, "own.py"), os.path.join(folder, "commits.html")
@@ -352,7 +350,7 @@ def check_commits(program, folder):
     assert done.returncode == 1 and "of no commit" in done.stderr, done.stderr
 
 
-def check_hostile(program, folder):
+def test_hostile(program, folder):
     """Text of a kernel that would end the script, were it written as it is."""
     text = ('import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef copy(X, Y, N: tl.constexpr):\n'
             '    """</script><script>alert(1)</script><!-- @DATA@ \u2028"""\n'
@@ -364,7 +362,7 @@ def check_hostile(program, folder):
     assert read_page(out)["source"]["text"] == text.split("\n")[:-1]
 
 
-def check_messages(program, folder):
+def test_messages(program, folder):
     matmul = "kernels/tutorials/matmul.py"
     for arguments, words in (([matmul], ["which instance", "matmul_f16, matmul_f32"]),
                              ([matmul, "-i", "matmul_f61"], ["no instance", "matmul_f16"]),
@@ -377,20 +375,3 @@ def check_messages(program, folder):
         done = run(program, ["inspect", *arguments], check=False)
         assert done.returncode == 1, (arguments, done.stderr)
         assert "HINT: " in done.stderr and all(word in done.stderr for word in words), (arguments, done.stderr)
-
-
-def main():
-    program = sys.argv[1]
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["TESSERA_CACHE_DIR"] = os.path.join(folder, "cache")
-        check_kernels(program, folder)
-        check_case(program, folder)
-        check_against(program, folder)
-        check_commits(program, folder)
-        check_hostile(program, folder)
-        check_messages(program, folder)
-    print("pages: links of 3 kernels agree with their .loc tables")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-# tests/pages/profile_test.py TESSERA - the folder of `tessera profile`: its page against its trace, each launch against
+# tests/pages/profile_test.py - the folder of `tessera profile`: its page against its trace, each launch against
 # the page it leads to, what goes wrong, and what is left behind.
 # SPDX-License-Identifier: Apache-2.0
 import collections
@@ -6,8 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 
 from page_data import ROOT, read_page, run
@@ -115,7 +113,7 @@ def check_kernels(folder, data, events, steps, target):
     assert sum(row["launches"] for row in data["kernels"]) == len(launches)
 
 
-def check_profile(program, folder):
+def test_profile(program, folder):
     out = os.path.join(folder, "out")
     done = run(program, [*TINY, "-o", out])
     assert sorted(os.listdir(out)) == ["index.html", "kernels", "trace.json"]
@@ -131,9 +129,10 @@ def check_profile(program, folder):
     done = run(program, [*TINY, "-o", out], check=False)
     assert done.returncode == 1 and "is there already" in done.stderr and "HINT: " in done.stderr, done.stderr
     assert os.stat(os.path.join(out, "index.html")).st_mtime_ns == before
+    assert os.listdir(folder) == ["out"]
 
 
-def check_gpu(program, folder):
+def test_gpu(program, folder):
     """On a simulated GPU the pages are for that GPU, of the very code that ran."""
     out = os.path.join(folder, "gpu")
     environment = {**os.environ, "TESSERA_DEVICE": "sim:sm_90"}
@@ -144,9 +143,10 @@ def check_gpu(program, folder):
     assert data["run"]["device"] == data["run"]["pages"] == "sm_90" and data["run"]["host"]
     for row in data["kernels"]:
         assert row["page"] and sorted(row["configuration"].split(" ")) == sorted(row["shown"].split(" ")), row
+    assert os.listdir(folder) == ["gpu"]
 
 
-def check_no_page(program, folder):
+def test_no_page(program, folder):
     """A tile that no GPU has room for: its launches are listed and say why there is no page."""
     out = os.path.join(folder, "wide")
     done = run(program, ["profile", "--config", "configs/dilated_window.yaml", "attention.constexprs=W=32, STEP=4, BM=512",
@@ -162,17 +162,19 @@ def check_no_page(program, folder):
     events, _ = complete(out)
     launches = [event for event in events if event["name"] == "kernel dilated_window_bwd_dkdv"]
     assert launches and all("page" not in event["args"] and event["args"]["num_warps"] for event in launches)
+    assert os.listdir(folder) == ["wide"]
 
 
-def check_torch_alone(program, folder):
+def test_torch_alone(program, folder):
     out = os.path.join(folder, "torch")
     run(program, [*TINY, "kernels=torch", "--steps", "2", "--warm-up", "0", "-o", out])
     data = read_page(os.path.join(out, "index.html"))
     assert data["kernels"] == [] and data["kernels_ms"] == 0 and data["gemms_ms"] > 0 and len(data["steps"]) == 2
     assert os.listdir(os.path.join(out, "kernels")) == []
+    assert os.listdir(folder) == ["torch"]
 
 
-def check_mistakes(program, folder):
+def test_mistakes(program, folder):
     out = os.path.join(folder, "none")
     for arguments, words in ((["--config", "configs/none.yaml"], ["configs/none.yaml"]),
                              (["--config", "configs/sim_smoke.yaml"], ["ends after 3 steps", "train.steps=5"]),
@@ -184,9 +186,10 @@ def check_mistakes(program, folder):
         assert all(word in done.stderr for word in words), (arguments, done.stderr)
     done = run(program, [*TINY, "-o", os.path.join(ROOT, "README.md", "x")], check=False)
     assert done.returncode == 1 and "HINT: " in done.stderr and "README.md" in done.stderr, done.stderr
+    assert os.listdir(folder) == []
 
 
-def check_interrupt(program, folder):
+def test_interrupt(program, folder):
     """Ctrl-C while the run is made: neither the folder nor the run stays, nor a process of it."""
     out, scratch = os.path.join(folder, "cut"), os.path.join(folder, "scratch")
     os.mkdir(scratch)
@@ -201,21 +204,4 @@ def check_interrupt(program, folder):
     child.send_signal(signal.SIGINT)
     errors = child.communicate(timeout=60)[1]
     assert child.returncode == 1 and "interrupted" in errors, (child.returncode, errors)
-    assert os.listdir(scratch) == [], os.listdir(scratch)
-
-
-def main():
-    program = sys.argv[1]
-    with tempfile.TemporaryDirectory() as folder:
-        check_profile(program, folder)
-        check_gpu(program, folder)
-        check_no_page(program, folder)
-        check_torch_alone(program, folder)
-        check_mistakes(program, folder)
-        check_interrupt(program, folder)
-        assert sorted(os.listdir(folder)) == ["gpu", "out", "scratch", "torch", "wide"], os.listdir(folder)
-    print("pages: the profile of a run has the times of its trace, and each launch a page of its kernel")
-
-
-if __name__ == "__main__":
-    main()
+    assert os.listdir(scratch) == [] and os.listdir(folder) == ["scratch"]

@@ -1,10 +1,8 @@
-# tests/pages/report_test.py TESSERA - the page and the CSV of `tessera report RUN` against the run folders themselves.
+# tests/pages/report_test.py - the page and the CSV of `tessera report RUN` against the run folders themselves.
 # SPDX-License-Identifier: Apache-2.0
 import csv
 import json
 import os
-import sys
-import tempfile
 
 from page_data import read_page, run
 
@@ -87,54 +85,47 @@ def points(records, key):
     return [[record["step"], flat(record)[key]] for record in records if key in flat(record) and "skipped" not in record]
 
 
-def main():
-    program = sys.argv[1]
-    with tempfile.TemporaryDirectory() as folder:
-        first, second, page, table = (os.path.join(folder, name) for name in ("a/run", "b/run", "page.html", "figures.csv"))
-        records = [write_run(first, 0.5, 40, torn=True, result=False), write_run(second, 0.6, 30)]
-        write_trace(second)
-        run(program, ["report", first, second, "-o", page, "--csv", table])
-        runs = read_page(page)["runs"]
-        assert [each["folder"] for each in runs] == [first, second]
-        assert len({each["name"] for each in runs}) == 2, "two runs of one name cannot be told apart"
-        for each, written in zip(runs, records):
-            keys = {key for record in written if "skipped" not in record for key in flat(record)} - {"step"}
-            assert {"stages_ms.data", "stages_ms.forward", "stages_ms.backward", "memory_bytes"} <= keys
-            assert set(each["series"]) == keys
-            for key in keys:
-                assert each["series"][key] == points(written, key), key
-            assert each["skipped"] == [[7, "gradient norm, 12 deviations"]]
-            assert each["kernels"] == [["nsa/select_fwd.py", "ab" * 32]]
-        assert [each["unreadable"] for each in runs] == [1, 0]
-        assert runs[0]["trace"] is None and close(runs[1]["trace"], TRACED), runs[1]["trace"]
-        assert runs[0]["config"] == {"out": "</script>", "train.lr": 0.5, "train.steps": 40}
-        assert runs[0]["result"] == {} and runs[1]["result"] == {"val_bpb": 1.5, "bpb_by_position.0-31": 2.5, "kernels_compiled": 31}
-        with open(table, encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-        of_trace = {(row["run"], row["figure"]): float(row["value"]) for row in rows if not row["step"]}
-        assert close(of_trace, {(runs[1]["name"], f"kernel k {kernel['configuration']} {figure}"): kernel[figure]
-                                for kernel in TRACED["kernels"] for figure in ("launches", "mean_us", "share")}), of_trace
-        figures = {}
-        for row in rows:
-            if not row["step"]:
-                continue
-            figures.setdefault((row["run"], row["figure"]), []).append([int(row["step"]), float(row["value"])])
-        assert figures == {(each["name"], key): list_ for each in runs for key, list_ in each["series"].items()}
-        # A line nested a million deep is a line that cannot be read.
-        deep = os.path.join(folder, "deep/run")
-        write_run(deep, 0.5, 40)
-        with open(os.path.join(deep, "metrics.jsonl"), "a", encoding="utf-8") as file:
-            file.write('{"step": 41, "loss": ' + "[" * 10 ** 6 + "]" * 10 ** 6 + "}\n")
-        run(program, ["report", deep, "-o", page])
-        assert [each["unreadable"] for each in read_page(page)["runs"]] == [1]
-        # A run folder and PTX are told apart, and each wrong use says what to do.
-        for arguments, words in (([folder, "-o", page], ["metrics.jsonl"]), ([first, os.path.join(folder, "none")], ["none"]),
-                                 ([first, "--json"], ["--json"]), ([first, "-o", folder], ["HINT"])):
-            done = run(program, ["report", *arguments], check=False)
-            assert done.returncode == 1 and "HINT: " in done.stderr, (arguments, done.stderr)
-            assert all(word in done.stderr for word in words), (arguments, done.stderr)
-    print("pages: the report of two runs and its CSV have the figures of their folders")
-
-
-if __name__ == "__main__":
-    main()
+def test_two_runs(program, folder):
+    first, second, page, table = (os.path.join(folder, name) for name in ("a/run", "b/run", "page.html", "figures.csv"))
+    records = [write_run(first, 0.5, 40, torn=True, result=False), write_run(second, 0.6, 30)]
+    write_trace(second)
+    run(program, ["report", first, second, "-o", page, "--csv", table])
+    runs = read_page(page)["runs"]
+    assert [each["folder"] for each in runs] == [first, second]
+    assert len({each["name"] for each in runs}) == 2, "two runs of one name cannot be told apart"
+    for each, written in zip(runs, records):
+        keys = {key for record in written if "skipped" not in record for key in flat(record)} - {"step"}
+        assert {"stages_ms.data", "stages_ms.forward", "stages_ms.backward", "memory_bytes"} <= keys
+        assert set(each["series"]) == keys
+        for key in keys:
+            assert each["series"][key] == points(written, key), key
+        assert each["skipped"] == [[7, "gradient norm, 12 deviations"]]
+        assert each["kernels"] == [["nsa/select_fwd.py", "ab" * 32]]
+    assert [each["unreadable"] for each in runs] == [1, 0]
+    assert runs[0]["trace"] is None and close(runs[1]["trace"], TRACED), runs[1]["trace"]
+    assert runs[0]["config"] == {"out": "</script>", "train.lr": 0.5, "train.steps": 40}
+    assert runs[0]["result"] == {} and runs[1]["result"] == {"val_bpb": 1.5, "bpb_by_position.0-31": 2.5, "kernels_compiled": 31}
+    with open(table, encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    of_trace = {(row["run"], row["figure"]): float(row["value"]) for row in rows if not row["step"]}
+    assert close(of_trace, {(runs[1]["name"], f"kernel k {kernel['configuration']} {figure}"): kernel[figure]
+                            for kernel in TRACED["kernels"] for figure in ("launches", "mean_us", "share")}), of_trace
+    figures = {}
+    for row in rows:
+        if not row["step"]:
+            continue
+        figures.setdefault((row["run"], row["figure"]), []).append([int(row["step"]), float(row["value"])])
+    assert figures == {(each["name"], key): list_ for each in runs for key, list_ in each["series"].items()}
+    # A line nested a million deep is a line that cannot be read.
+    deep = os.path.join(folder, "deep/run")
+    write_run(deep, 0.5, 40)
+    with open(os.path.join(deep, "metrics.jsonl"), "a", encoding="utf-8") as file:
+        file.write('{"step": 41, "loss": ' + "[" * 10 ** 6 + "]" * 10 ** 6 + "}\n")
+    run(program, ["report", deep, "-o", page])
+    assert [each["unreadable"] for each in read_page(page)["runs"]] == [1]
+    # A run folder and PTX are told apart, and each wrong use says what to do.
+    for arguments, words in (([folder, "-o", page], ["metrics.jsonl"]), ([first, os.path.join(folder, "none")], ["none"]),
+                             ([first, "--json"], ["--json"]), ([first, "-o", folder], ["HINT"])):
+        done = run(program, ["report", *arguments], check=False)
+        assert done.returncode == 1 and "HINT: " in done.stderr, (arguments, done.stderr)
+        assert all(word in done.stderr for word in words), (arguments, done.stderr)

@@ -1,32 +1,27 @@
 # tests/replay/sim_test.py - the recorded launches as Triton's PTX on the simulator: tessera replay --ptx.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Exit status 77 means skipped (torch or triton is not installed). Arguments: cases; none means all."""
 import importlib.util
 import json
 import os
-import pathlib
 import shutil
 import subprocess
-import sys
-import tempfile
 
-os.environ["TRITON_F32_DEFAULT"] = "ieee"
-HERE = pathlib.Path(__file__).resolve().parent
-try:
-    from triton.backends.compiler import GPUTarget
-    from triton.compiler import ASTSource
-    from triton.compiler.compiler import make_backend
-    from triton._C.libtriton import ir
-    import triton.language as tl
-except ImportError as error:
-    print("skipped:", error)
-    sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
+import pytest
+from repository import PROGRAM, ROOT
 
+os.environ["TRITON_F32_DEFAULT"] = "ieee"  # before Triton is imported
+import triton.language as tl  # noqa: E402
+from triton._C.libtriton import ir  # noqa: E402
+from triton.backends.compiler import GPUTarget  # noqa: E402
+from triton.compiler import ASTSource  # noqa: E402
+from triton.compiler.compiler import make_backend  # noqa: E402
+
+CASES = ROOT / "tests/replay"
 TARGET = GPUTarget("cuda", 80, 32)
 # Compiled without contraction. With it Triton makes the first step of the sum over lanes fma(x, x, shuffled(x * x)): the lanes
 # that should hold copies of one sum differ in its last bit, all of them store it, and which one stays is left open. That is a
-# race on a GPU too, and check_contraction() sees that it is found.
+# race on a GPU too, and test_contraction() sees that it is found.
 UNFUSED = {"norm_fp64"}
 
 
@@ -83,40 +78,23 @@ def ptx_of(folder, fusion=True):
     return module
 
 
-def replay(folder, report):
-    """Status and message of each case under `folder`, with each one's kernel.ptx."""
-    result = subprocess.run([os.environ["PROGRAM"], "replay", str(folder), "--device", "sim:sm_80", "--ptx", "kernel.ptx",
-                             "--json", str(report)])
-    entries = json.loads(report.read_text())
-    return result.returncode, {entry["name"]: (entry["status"], entry.get("message", "")) for entry in entries}
+def replay(name, fusion, temporary):
+    """(exit status, status, message) of a case with Triton's kernel.ptx."""
+    folder, report = temporary / name, temporary / "report.json"
+    shutil.copytree(CASES / name, folder)
+    (folder / "kernel.ptx").write_text(ptx_of(folder, fusion))
+    result = subprocess.run([PROGRAM, "replay", str(folder), "--device", "sim:sm_80", "--ptx", "kernel.ptx", "--json", str(report)])
+    entry, = json.loads(report.read_text())
+    return result.returncode, entry["status"], entry.get("message", "")
 
 
-def check_contraction(temporary):
+@pytest.mark.parametrize("name", sorted(path.parent.name for path in CASES.glob("*/case.json")))
+def test_case(name, tmp_path):
+    assert replay(name, name not in UNFUSED, tmp_path)[:2] == (0, "ok")
+
+
+def test_contraction(tmp_path):
     """The race that contraction makes is found, at the line of the store."""
-    folder = temporary / "contracted" / "norm_fp64"
-    shutil.copytree(HERE / "norm_fp64", folder)
-    (folder / "kernel.ptx").write_text(ptx_of(folder, fusion=True))
-    code, entries = replay(folder, temporary / "contracted.json")
-    status, message = entries["norm_fp64"]
-    return code == 1 and status == "mismatch" and "shared-race: lanes write different values" in message \
-        and "kernel.py:13" in message
-
-
-def main():
-    names = sys.argv[1:] or sorted(path.parent.name for path in HERE.glob("*/case.json"))
-    with tempfile.TemporaryDirectory() as temporary:
-        temporary = pathlib.Path(temporary)
-        for name in names:
-            folder = temporary / "cases" / name
-            shutil.copytree(HERE / name, folder)
-            (folder / "kernel.ptx").write_text(ptx_of(folder, name not in UNFUSED))
-        code, entries = replay(temporary / "cases", temporary / "report.json")
-        failed = {name: status for name, (status, _) in entries.items() if status != "ok"}
-        print(f"{len(entries)} cases; not ok:", failed or "none")
-        contraction = check_contraction(temporary)
-        print("the race made by contraction:", "found" if contraction else "NOT FOUND")
-    sys.exit(0 if code == 0 and len(entries) == len(names) and not failed and contraction else 1)
-
-
-if __name__ == "__main__":
-    main()
+    code, status, message = replay("norm_fp64", True, tmp_path)
+    assert (code, status) == (1, "mismatch")
+    assert "shared-race: lanes write different values" in message and "kernel.py:13" in message

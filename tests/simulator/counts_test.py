@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 
-import sim_test  # ends the program where triton is not installed
+import sim_test
 from repository import ROOT
 
 CASES = ROOT / "tests/replay"

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 import numpy as np
-import sim_test  # ends the program where triton is not installed
+import sim_test
 from repository import ROOT
 
 CASES = ROOT / "tests/replay"

@@ -1,18 +1,17 @@
 # tests/simulator/loops_test.py - what the loops of our attention kernels are made of, counted in the PTX text.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Each line guards one decision of the compiler that ptxas cannot make up for; the bound is what the decision gives, and
-stands well apart from what the code was without it. No GPU, no ptxas. PROGRAM names the binary tessera."""
+"""Each test guards one decision of the compiler that ptxas cannot make up for. The bound is what the decision gives; without the decision
+the count is far above the bound. No GPU and no ptxas are needed."""
 import os
 import pathlib
 import re
 import subprocess
-import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("PROGRAM") or sys.exit("set PROGRAM to the binary tessera")
-failures = []
+import pytest
+from repository import PROGRAM, ROOT
+
 STRIDES = ("sqt=i32:16, sqh=i32:16, skt=i32{k}, skh=i32{k}, svt=i32:16, svh=i32:16")
 
 
@@ -25,16 +24,19 @@ def ptx_of(path, kernel, signature, stages, **constants):
             command += ["--define", f"{name}={value}"]
         environment = dict(os.environ, TESSERA_F32_DEFAULT="tf32", TESSERA_CACHE_DIR=folder + "/cache")
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
-        if done.returncode:
-            sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+        assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
         return next(f for f in pathlib.Path(folder).iterdir() if f.suffix == ".ptx").read_text()
 
 
-def select_fwd(k=""):
+@pytest.fixture(scope="module", name="select_fwd")
+def loop_of_select_fwd():
     """One token with 4 heads, head size 64, fp32; rows of K start anywhere."""
-    return ptx_of("nsa/select_fwd.py", "select_fwd", "Q=*fp32:16, K=*fp32:16, V=*fp32:16, IDX=*i32:16, O=*fp32:16, LSE=*fp32:16, "
-                  f"CU=*i32:16, scale=fp32, T=i32, nseq=i32, {STRIDES.format(k=k)}, sot=i32:16, soh=i32:16, slset=i32, slseh=i32", 2,
-                  G=4, GP=4, LSEL=64, NSEL=16, D=64, DP=64, DT=0, E=64, EP=64, BN=64)
+    ptx = ptx_of("nsa/select_fwd.py", "select_fwd", "Q=*fp32:16, K=*fp32:16, V=*fp32:16, IDX=*i32:16, O=*fp32:16, LSE=*fp32:16, "
+                 f"CU=*i32:16, scale=fp32, T=i32, nseq=i32, {STRIDES.format(k='')}, sot=i32:16, soh=i32:16, slset=i32, slseh=i32", 2,
+                 G=4, GP=4, LSEL=64, NSEL=16, D=64, DP=64, DT=0, E=64, EP=64, BN=64)
+    lines = loop(ptx)
+    assert lines, "no loop with mma in select_fwd"
+    return lines
 
 
 def cmp_fwd():
@@ -65,42 +67,24 @@ def count(pattern, lines):
     return sum(bool(re.search(pattern, line)) for line in lines)
 
 
-def at_most(what, got, most):
-    print(f"{what}: {got}, at most {most}")
-    if got > most:
-        failures.append(f"{what}: {got}, at most {most}")
-
-
-def fragments_stay_whole(text):
+def test_fragments_stay_together(select_fwd):
     """Of 16 rows 12 are copies. An accumulator that was given back without its copies cost two moves for each instruction."""
-    sums = re.findall(r"mma\.sync[^{]*(?:\{[^}]*\},\s*){3}\{([^}]*)\}", "\n".join(text))
-    at_most("select_fwd: mma whose accumulator repeats registers", sum(len({x.strip() for x in s.split(",")}) < 4 for s in sums),
-            len(sums) // 4)
+    sums = re.findall(r"mma\.sync[^{]*(?:\{[^}]*\},\s*){3}\{([^}]*)\}", "\n".join(select_fwd))
+    assert sums
+    assert sum(len({x.strip() for x in s.split(",")}) < 4 for s in sums) <= len(sums) // 4, "mma whose accumulator repeats registers"
 
 
-def rows_have_no_counters(text):
-    """Loop strength reduction made one for each row of K and V: 24 registers that live through the loop."""
-    at_most("select_fwd: counters in steps of a tile", count(r"add\.s32\s+(%r\d+), \1, 64;", text), 3)
+def test_rows_have_no_counters(select_fwd):
+    """Loop strength reduction made a counter for each row of K and V: 24 registers that live through the loop."""
+    assert count(r"add\.s32\s+(%r\d+), \1, 64;", select_fwd) <= 3, "counters in steps of a tile"
 
 
-def addresses_share_sums(text):
+def test_addresses_share_sums(select_fwd):
     """Row and column are added to a pointer in 64 bits; the column, which all rows share, once. It cost one more addition a row."""
-    copies = count(r"cp\.async\.c", text)
-    at_most("select_fwd: 64-bit additions for the copies", count(r"add\.s64", text), copies * 5 // 4)
+    copies = count(r"cp\.async\.c", select_fwd)
+    assert 0 < count(r"add\.s64", select_fwd) <= copies * 5 // 4, "64-bit additions for the copies"
 
 
-def q_comes_from_shared_memory(text):
+def test_q_comes_from_shared_memory():
     """16 ldmatrix a round for q instead of 64 registers through the loop, which spilled 128 bytes; 64 are for k, 32 for v."""
-    at_most("cmp_fwd: ldmatrix that are missing", 112 - count(r"ldmatrix.*x4", text), 0)
-
-
-text = loop(select_fwd())
-if not text:
-    sys.exit("no loop with mma in select_fwd")
-fragments_stay_whole(text)
-rows_have_no_counters(text)
-addresses_share_sums(text)
-q_comes_from_shared_memory(loop(cmp_fwd()))
-
-print(f"failures: {len(failures)}")
-sys.exit(1 if failures else 0)
+    assert count(r"ldmatrix.*x4", loop(cmp_fwd())) >= 112

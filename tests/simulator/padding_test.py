@@ -1,23 +1,17 @@
-# tests/simulator/padding_test.py - tensor instructions of the attention kernels beside those that heads and groups need.
+# tests/simulator/padding_test.py - tensor instructions of the attention kernels, compared with those that heads and groups need.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""padding_test.py [all]
-
-One sequence, of which every query sees all earlier keys in every branch, so that each kernel walks the same tiles. Needed: the rows
+"""One sequence, of which every query sees all earlier keys in every branch, so that each kernel walks the same tiles. Needed: the rows
 there are (tokens times heads of the group), the keys of the tiles they walk, D and E as they are. Executed: the simulator's counter. The
-first is worked out here, without the kernels' text. `all`: every head size with every group."""
-import pathlib
-import sys
+first is worked out here, without the kernels' text."""
+import pytest
+import simulator
+import simulator_launcher as launcher
+from simulator_launcher import cdiv, fresh, launch, pow2, torch
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "triton")]
-
-import simulator_launcher as launcher  # noqa: E402
-from simulator_launcher import cdiv, failures, fresh, launch, pow2, torch  # noqa: E402
-import simulator  # noqa: E402
+from cases import Problem, Shape, strides  # after simulator_launcher, which then launches the kernels
 
 launcher.use(compiler="tessera", warps=4, stages=2)
-from cases import Problem, Shape, strides  # noqa: E402
 
 LIMIT = 1.15
 MACS = 16 * 8 * 16              # of one bf16 instruction of a warp
@@ -46,8 +40,8 @@ def executed(path, name, grid, *args, **constexprs):
 def compare(what, got, pairs, sizes):
     need = pairs * sizes / MACS
     print(f"{what:50} executed {got:8} needed {need:10.0f}  {got / need:.3f}")
-    if not need * 0.999 <= got <= need * LIMIT:      # fewer than needed would be a wrong count
-        failures.append(f"{what}: {got} tensor instructions, {need:.0f} are needed")
+    # Fewer than needed would be a wrong count.
+    assert need * 0.999 <= got <= need * LIMIT, f"{what}: {got} tensor instructions, {need:.0f} are needed"
 
 
 class Launches:
@@ -135,16 +129,13 @@ class Launches:
         self.selected()
 
 
-def scoring():
+@pytest.mark.parametrize("heads", HEADS, ids=lambda heads: f"{heads[0]}-{heads[1]}")
+@pytest.mark.parametrize("group", GROUPS)
+def test_padding(heads, group):
+    Launches(*heads, group).all()
+
+
+def test_scores():
     """Scores need D alone: their instructions for 192 columns are 1.5 times those for 128."""
     wide, narrow = (Launches(dim, 128, 16).scores() for dim in (192, 128))
-    print(f"score_select G=16: {wide} for 192 columns, {narrow} for 128")
-    if not 0 < narrow * 1.5 * 0.999 <= wide <= narrow * 1.5 * LIMIT:
-        failures.append(f"score_select: {wide} tensor instructions for 192 columns, {narrow} for 128")
-
-
-every = sys.argv[1:] == ["all"]
-for heads, group in [(h, g) for h in HEADS for g in GROUPS] if every else zip(HEADS, GROUPS):
-    Launches(*heads, group).all()
-scoring()
-launcher.finish()
+    assert 0 < narrow * 1.5 * 0.999 <= wide <= narrow * 1.5 * LIMIT

@@ -10,26 +10,21 @@ import pickle
 import resource
 import struct
 import subprocess
-import sys
 import tempfile
 import time
 
-try:
-    import torch
-    import triton
-    from triton.backends.compiler import GPUTarget
-    from triton.compiler import ASTSource
-    from triton.compiler.compiler import make_backend
-    from triton._C.libtriton import ir
-except ImportError as error:
-    print("skipped:", error)
-    sys.exit(1 if os.environ.get("TEST_COMPLETE") else 77)
+import torch
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+from triton.compiler.compiler import make_backend
+from triton._C.libtriton import ir
 
 RANGE_READ_ONLY, RANGE_UNINITIALIZED = 1, 2
 SERIAL, UNCHECKED, ISSUES, AT_ISSUE, A100, H100, APART = 1, 2, 4, 8, 16, 32, 64  # ISSUES: the reply has how often each PTX line ran
 # Of every launch of this process: a random schedule, flags from a list of names.
 SEED = int(os.environ.get("SIM_SEED", "0"))
-RECORD = os.environ.get("SIM_RECORD")  # a folder to which every launch is written (schedules_all_test.py)
+RECORD = os.environ.get("SIM_RECORD")  # a folder to which every launch is written (schedules_all.py)
 FLAGS = sum(dict(at_issue=AT_ISSUE, a100=A100, h100=H100, apart=APART)[f] for f in os.environ.get("SIM_FLAGS", "").split())
 totals = dict(launches=0, compiled=0, lane_instructions=0, tensor_instructions=0, compile_seconds=0.0, compile_cpu=0.0, run_seconds=0.0)
 
@@ -54,7 +49,7 @@ class Finding(Exception):
 def _library():
     path = os.environ.get("SIM_ABI")
     if not path:
-        sys.exit("set SIM_ABI to libtessera_sim_abi.so of the build")
+        raise RuntimeError("SIM_ABI does not name a library: set it to lib/libtessera_sim_abi.so of the build")
     library = ctypes.CDLL(path)
     library.tessera_sim_load.restype = ctypes.c_void_p
     library.tessera_sim_load.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_void_p)]

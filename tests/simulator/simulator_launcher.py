@@ -1,8 +1,8 @@
 # tests/simulator/simulator_launcher.py - launches kernel files on the simulator, with the functions of interpreter_launcher.py.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""tests/triton/launcher.py takes this module if it is imported first, so that the test programs there run unchanged. Triton compiles every
-launch to PTX for sm_80; the simulator runs it with all checks on."""
+"""tests/triton/launcher.py takes this module if the variable SIMULATE is set or a program imported it before, so that the tests there run
+unchanged. Triton or tessera compiles every launch to PTX for sm_80; the simulator runs it with all checks on."""
 import os
 import tempfile
 
@@ -15,7 +15,7 @@ import interpreter_launcher as _base
 os.environ.pop("TRITON_INTERPRET", None)  # kernels are decorated when they are first launched
 
 ROOT, pow2, cdiv, kernel, close, equal = _base.ROOT, _base.pow2, _base.cdiv, _base.kernel, _base.close, _base.equal
-LIMITS, check, check_any, failures = _base.LIMITS, _base.check, _base.check_any, _base.failures
+LIMITS, check, check_any = _base.LIMITS, _base.check, _base.check_any
 TF32 = 2e-3
 options = dict(num_warps=4, num_stages=3)
 own = tf32 = False
@@ -59,15 +59,7 @@ def fresh(*shape, dtype=torch.float32):
 def launch(path, name, grid, *args, **constexprs):
     if not all(grid):
         return
-    try:
-        if own:
-            simulator.launch_tessera(ROOT / "kernels" / path, name, kernel(path, name), tuple(grid), args, constexprs, options)
-        else:
-            simulator.launch_triton(kernel(path, name), tuple(grid), args, constexprs, options)
-    except (simulator.Finding, simulator.SimError) as error:
-        failures.append(f"{name}: {error}")
-
-
-def finish():
-    print("simulated:", simulator.summary())
-    _base.finish()
+    if own:
+        simulator.launch_tessera(ROOT / "kernels" / path, name, kernel(path, name), tuple(grid), args, constexprs, options)
+    else:
+        simulator.launch_triton(kernel(path, name), tuple(grid), args, constexprs, options)

@@ -1,16 +1,17 @@
 # tests/simulator/tutorials_test.py - kernels in the style of Triton's tutorials on the simulator, against fp64.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""tutorials_test.py [full]: with `full` also other numbers of warps and pipeline stages."""
-import pathlib
-import sys
+import pytest
+from simulator_launcher import cdiv, check, check_any, dot_limit, fresh, launch, readings, torch, use
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "triton")]
+generator = torch.Generator()
 
-from simulator_launcher import cdiv, check, check_any, dot_limit, finish, fresh, launch, readings, torch, use  # noqa: E402
 
-generator = torch.Generator().manual_seed(11)
+@pytest.fixture(autouse=True)
+def usual():
+    """Each test has the same numbers, whether it runs alone or not."""
+    generator.manual_seed(11)
+    use("tf32", 4, 3)
 
 
 def rand(*dims, dtype=torch.float32):
@@ -64,16 +65,33 @@ def everything(tag, precision, warps, stages):
     flash_attention(1, 70, 32, torch.float32, 0, tag)
 
 
-everything("tf32", "tf32", 4, 3)
-matmul(64, 64, 96, torch.bfloat16, 0, "bf16")
-softmax(5, 781, 1024)
-softmax(4, 64, 64)
-layer_norm(5, 300, 512)
-if "full" in sys.argv[1:]:
+def test_tf32():
+    everything("tf32", "tf32", 4, 3)
+
+
+def test_bf16():
+    matmul(64, 64, 96, torch.bfloat16, 0, "bf16")
+
+
+@pytest.mark.parametrize("rows, columns, block", ((5, 781, 1024), (4, 64, 64)))
+def test_softmax(rows, columns, block):
+    softmax(rows, columns, block)
+
+
+def test_layer_norm():
+    layer_norm(5, 300, 512)
+
+
+def test_full_ieee():
     everything("ieee", "ieee", 4, 3)
-    for warps in (1, 2, 8):
-        for stages in (1, 2, 4, 5):
-            everything(f"tf32 warps={warps} stages={stages}", "tf32", warps, stages)
+
+
+@pytest.mark.parametrize("warps", (1, 2, 8))
+@pytest.mark.parametrize("stages", (1, 2, 4, 5))
+def test_full_tf32(warps, stages):
+    everything(f"tf32 warps={warps} stages={stages}", "tf32", warps, stages)
+
+
+def test_full_rows():
     softmax(7, 3000, 4096)
     layer_norm(33, 512, 512)
-finish()

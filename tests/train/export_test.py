@@ -4,29 +4,19 @@
 names; and a run that begins with any of the files has the weights bit for bit."""
 import io
 import json
-import os
-import pathlib
 import subprocess
-import sys
-import tempfile
 import zipfile
 
+import pytest
 import torch
-
 import torch_losses as plain
-import hellaswag_test as ours
+from dense_model import TRAIN, attend
 
 SWIGLU = ("model.mlp=swiglu", "kernels=torch")
-failures = []
-
-
-def expect(what, good):
-    if not good:
-        failures.append(what)
 
 
 def export(folder, run, *more):
-    return subprocess.run([os.environ["TESSERA_TRAIN"], "export", "--run", str(folder / run), *map(str, more)],
+    return subprocess.run([TRAIN, "export", "--run", str(folder / run), *map(str, more)],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
 
 
@@ -48,25 +38,34 @@ def llama(w, tokens):
         at = {name.split(".", 3)[3]: value for name, value in w.items() if name.startswith("model.layers.%d." % i)}
         y = plain.norm(x, at["input_layernorm.weight"])
         q, k, v = ((y @ at["self_attn.%s_proj.weight" % part].T).reshape(len(tokens), -1, plain.SIZE) for part in "qkv")
-        output = ours.attend(turned_in_halves(q, 10000.0), turned_in_halves(k, 10000.0), v)
+        output = attend(turned_in_halves(q, 10000.0), turned_in_halves(k, 10000.0), v)
         x = x + output.reshape(len(tokens), -1) @ at["self_attn.o_proj.weight"].T
         y = plain.norm(x, at["post_attention_layernorm.weight"])
         x = x + (torch.nn.functional.silu(y @ at["mlp.gate_proj.weight"].T) * (y @ at["mlp.up_proj.weight"].T)) @ at["mlp.down_proj.weight"].T
     return plain.norm(x, w["model.norm.weight"]) @ w["lm_head.weight"].T
 
 
-def check_llama(folder):
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A trained run `llama`, exported under both lists of names, and a run `relu` of another model."""
+    made = tmp_path_factory.mktemp("export")
+    (made / "text").write_bytes(plain.text(40000))
+    plain.run(made, "llama", "dense", "fp32", 20, "train.lr=0.003", *SWIGLU)
+    plain.run(made, "relu", "dense", "fp32", 1, "kernels=torch")
+    for done in (export(made, "llama", made / "hf.safetensors", "--names", "hf"), export(made, "llama", made / "own.pt")):
+        assert done.returncode == 0, done.stderr
+    return made
+
+
+def test_llama(folder):
     """The mean loss of held-out text is what the run says of it."""
-    plain.run(folder, "llama", "dense", "fp32", 20, "train.lr=0.003", *SWIGLU)
-    done = export(folder, "llama", folder / "hf.safetensors", "--names", "hf")
-    expect(done.stderr, done.returncode == 0)
     w = plain.tensors(folder / "hf.safetensors")
     text = plain.text(40000)
     held = text[len(text) - len(text) // 20:]
     tokens = torch.tensor(list(held[:plain.LENGTH + 1]))
     loss = torch.nn.functional.cross_entropy(llama(w, tokens[:-1]), tokens[1:]).item() / 0.6931471805599453
     told = json.loads((folder / "llama/metrics.json").read_text())["val_bpb"]
-    expect("loss %.7f, the run says %.7f" % (loss, told), abs(loss - told) < 2e-5 * told)
+    assert abs(loss - told) < 2e-5 * told, "loss %.7f, the run says %.7f" % (loss, told)
 
 
 def begins_with(folder, name, file, *settings):
@@ -75,20 +74,27 @@ def begins_with(folder, name, file, *settings):
     return weights(folder, name, 1)
 
 
-def check_round_trips(folder):
+@pytest.mark.parametrize("file, more", (("own.pt", ()), ("own.safetensors", ()), ("hf.pt", ("--names", "hf"))), ids=("pt", "safetensors", "hf"))
+def test_round_trip(folder, file, more):
     w = weights(folder, "llama", 20)
-    for file, more in (("own.pt", ()), ("own.safetensors", ()), ("hf.pt", ("--names", "hf"))):
-        done = export(folder, "llama", folder / file, *more)
-        expect(file + ": " + done.stderr, done.returncode == 0)
-        again = begins_with(folder, "from_" + file, folder / file, *SWIGLU)
-        expect(file + ": other weights", all(torch.equal(w[name], again[name]) for name in w) and len(w) == len(again))
-    loaded = torch.load(folder / "own.pt", weights_only=True)
-    expect("torch.load", list(loaded) and all(torch.equal(w[name], loaded[name]) for name in w) and len(loaded) == len(w))
+    done = export(folder, "llama", folder / file, *more)
+    assert done.returncode == 0, file + ": " + done.stderr
+    again = begins_with(folder, "from_" + file, folder / file, *SWIGLU)
+    assert all(torch.equal(w[name], again[name]) for name in w) and len(w) == len(again), file + ": other weights"
+
+
+def test_torch_reads_the_dictionary(folder):
+    w, loaded = weights(folder, "llama", 20), torch.load(folder / "own.pt", weights_only=True)
+    assert list(loaded) and all(torch.equal(w[name], loaded[name]) for name in w) and len(loaded) == len(w), "torch.load"
+
+
+def test_dictionaries_of_torch(folder):
+    w = weights(folder, "llama", 20)
     # What torch.save writes, in another type.
     torch.save({name: value.bfloat16() for name, value in w.items()}, folder / "half.pt")
     again = begins_with(folder, "from_half", folder / "half.pt", *SWIGLU)
-    expect("half.pt", all(torch.equal(value.bfloat16().float(), again[name]) for name, value in w.items()))
-    # A module's own dictionary, which is ordered and has a version beside its tensors.
+    assert all(torch.equal(value.bfloat16().float(), again[name]) for name, value in w.items()), "half.pt"
+    # A module's own dictionary, which is ordered and has a version in addition to its tensors.
     module = torch.nn.Module()
     for name, value in w.items():
         at = module
@@ -99,7 +105,7 @@ def check_round_trips(folder):
         at.register_parameter(name.split(".")[-1], torch.nn.Parameter(value))
     torch.save(module.state_dict(), folder / "module.pt")
     again = begins_with(folder, "from_module", folder / "module.pt", *SWIGLU)
-    expect("module.pt", all(torch.equal(value, again[name]) for name, value in w.items()))
+    assert all(torch.equal(value, again[name]) for name, value in w.items()), "module.pt"
 
 
 def archive(pickled, data):
@@ -121,11 +127,13 @@ def archive_of_a_call():
     return archive(b"\x80\x02}X\x01\x00\x00\x00acos\ngetcwd\n)Rs.", b"")
 
 
-def check_refusals(folder):
-    plain.run(folder, "relu", "dense", "fp32", 1, "kernels=torch")
+def test_refused_exports(folder):
     for done, part in ((export(folder, "relu", folder / "x.safetensors", "--names", "hf"), "is no Llama"),
                        (export(folder, "relu", folder / "x.bin"), "ends in .pt or .safetensors")):
-        expect("%s: %s" % (part, done.stderr), done.returncode == 1 and part in done.stderr and "HINT" in done.stderr)
+        assert done.returncode == 1 and part in done.stderr and "HINT" in done.stderr, "%s: %s" % (part, done.stderr)
+
+
+def test_refused_files(folder):
     torch.save([1, 2], folder / "list.pt")
     torch.save({"model": {"norm": torch.ones(3)}}, folder / "nested.pt")
     torch.save({"norm": torch.ones(3)}, folder / "old.pt", _use_new_zipfile_serialization=False)
@@ -143,29 +151,11 @@ def check_refusals(folder):
                        ("list.pt", "is no dictionary of tensors"),
                        ("nested.pt", "model is not a tensor"), ("old.pt", "is no dictionary of tensors"), ("half_of.pt", "is no dictionary of tensors"),
                        ("large.pt", "larger than its elements"), ("calls.pt", "a is not a tensor"), ("text", "text"), ("none.pt", "none.pt")):
-        done = subprocess.run([os.environ["TESSERA_TRAIN"], "train", "attention=dense", "kernels=torch", "panel=false",
+        done = subprocess.run([TRAIN, "train", "attention=dense", "kernels=torch", "panel=false",
                                "data.path=" + str(folder / "text"), "out=" + str(folder / "refused"), "model.dim=%d" % plain.DIM,
                                "model.layers=%d" % plain.LAYERS, "model.heads=%d" % plain.HEADS, "model.kv_heads=%d" % plain.GROUPS,
                                "model.key_dim=%d" % plain.SIZE, "model.value_dim=%d" % plain.SIZE, "model.mlp_dim=%d" % plain.HIDDEN,
                                "train.seq_len=128", "train.steps=1", "train.init_from=" + str(folder / file)],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
-        expect("%s: %s" % (file, done.stderr), done.returncode == 1 and part in done.stderr and "HINT" in done.stderr)
-        expect(file + ": a run began", not (folder / "refused/metrics.jsonl").exists())
-
-
-def main():
-    torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        (folder / "text").write_bytes(plain.text(40000))
-        check_llama(folder)
-        check_round_trips(folder)
-        check_refusals(folder)
-    for failure in failures[:20]:
-        print(failure)
-    print("%d failures" % len(failures))
-    sys.exit(1 if failures else 0)
-
-
-if __name__ == "__main__":
-    main()
+        assert done.returncode == 1 and part in done.stderr and "HINT" in done.stderr, "%s: %s" % (file, done.stderr)
+        assert not (folder / "refused/metrics.jsonl").exists(), file + ": a run began"

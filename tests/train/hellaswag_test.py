@@ -3,27 +3,16 @@
 """Examples of our own are written as llm.c's dev/data/hellaswag.py writes its file. The PyTorch side is the model of
 torch_losses.py, which takes each context with each ending alone, without padding."""
 import json
-import os
-import pathlib
 import random
 import struct
 import subprocess
-import sys
-import tempfile
 
+import pytest
 import torch
-
 import torch_losses as plain
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "helpers"))
-import nsa_reference as reference  # noqa: E402
+from dense_model import TRAIN, evaluate, logits
 
 EXAMPLES = 24
-failures = []
-
-
-def expect(what, good):
-    if not good:
-        failures.append(what)
 
 
 def examples():
@@ -51,35 +40,6 @@ def write(path, rows):
     path.write_bytes(struct.pack("<256i", 20240522, 1, len(rows), longest, *[0] * 252) + stream)
 
 
-def evaluate(folder, *more):
-    return subprocess.run([os.environ["TESSERA_TRAIN"], "evaluate", "--run", str(folder / "run"), *more],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
-
-
-def attend(q, k, v):
-    """Causal attention [T, heads, d] of one sequence."""
-    group = q.shape[1] // k.shape[1]
-    q, k, v = q.transpose(0, 1), k.repeat_interleave(group, 1).transpose(0, 1), v.repeat_interleave(group, 1).transpose(0, 1)
-    scores = (q @ k.transpose(1, 2) / q.shape[-1] ** 0.5).masked_fill(torch.ones(q.shape[1], q.shape[1]).triu(1).bool(), -torch.inf)
-    return (scores.softmax(-1) @ v).transpose(0, 1)
-
-
-def logits(w, tokens):
-    """Of one sequence by the dense model."""
-    positions = torch.arange(len(tokens))
-    x = w["embedding"][tokens]
-    size, turned = plain.SIZE, plain.HEADS + plain.GROUPS
-    for i in range(plain.LAYERS):
-        at = {name.split(".", 2)[2]: value for name, value in w.items() if name.startswith("blocks.%d." % i)}
-        projected = plain.norm(x, at["attention.norm"]) @ at["attention.qkv"].T
-        rotated = reference.rope(projected[:, :turned * size].reshape(-1, turned, size), positions, 10000.0, size)
-        values = projected[:, turned * size:].reshape(-1, plain.GROUPS, size)
-        output = attend(rotated[:, :plain.HEADS], rotated[:, plain.HEADS:], values)
-        x = x + output.reshape(len(tokens), -1) @ at["attention.output"].T
-        x = x + (plain.norm(x, at["mlp.norm"]) @ at["mlp.in"].T).relu().square() @ at["mlp.out"].T
-    return plain.norm(x, w["norm"]) @ w["head"].T
-
-
 def score(w, context, ending):
     """Sum of the losses of the ending's tokens."""
     tokens = torch.tensor(context + ending)[-plain.LENGTH - 1:]
@@ -87,12 +47,26 @@ def score(w, context, ending):
     return torch.nn.functional.cross_entropy(out[-len(ending):], tokens[-len(ending):], reduction="sum").item()
 
 
-def check(folder, attention, w):
-    rows = examples()
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A trained run and files of examples: of b.bin one has a token that the model does not have."""
+    made = tmp_path_factory.mktemp("hellaswag")
+    (made / "text").write_bytes(plain.text(40000))
+    write(made / "a.bin", examples())
+    rows = examples()[:3]
+    rows[2][1][3][0] = 50256
+    write(made / "b.bin", rows)
+    plain.run(made, "run", "dense", "fp32", 30, "train.lr=0.003", "kernels=torch")
+    return made
+
+
+def test_scores(folder):
+    checkpoint, = (folder / "run/ckpt").glob("step_*")
+    w, rows = plain.tensors(checkpoint / "model.safetensors"), examples()
     done = evaluate(folder, "--hellaswag", str(folder / "a.bin"), "--each", "kernels=torch")
-    expect("exit status %d: %s" % (done.returncode, done.stderr), done.returncode == 0)
+    assert done.returncode == 0, "exit status %d: %s" % (done.returncode, done.stderr)
     lines = done.stdout.splitlines()
-    expect("%d lines" % len(lines), len(lines) == EXAMPLES + 2)
+    assert len(lines) == EXAMPLES + 2, "%d lines" % len(lines)
     right = by_sum = 0
     for number, ((context, endings, label), line) in enumerate(zip(rows, lines)):
         cut = max(0, len(context) + max(map(len, endings)) - plain.LENGTH)
@@ -102,12 +76,12 @@ def check(folder, attention, w):
         right += chosen == label
         by_sum += min(range(4), key=sums.__getitem__) == label
         seen = line.split()
-        expect("example %d: label and choice %s, not %d %d" % (number, seen[:2], label, chosen), seen[:2] == [str(label), str(chosen)])
+        assert seen[:2] == [str(label), str(chosen)], "example %d: label and choice %s, not %d %d" % (number, seen[:2], label, chosen)
         for ours, theirs in zip(map(float, seen[2:]), means):
-            expect("example %d: loss %g, not %g" % (number, ours, theirs), abs(ours - theirs) < 2e-5 * theirs)
-    expect("summary: " + lines[-2], lines[-2] == "hellaswag: %d of %d right, %.2f%% by the loss of a token (acc_norm), %.2f%% by that of "
-           "the ending (acc)" % (right, EXAMPLES, 100 * right / EXAMPLES, 100 * by_sum / EXAMPLES))
-    expect("cut: " + lines[-1], lines[-1].startswith("1 contexts lost"))
+            assert abs(ours - theirs) < 2e-5 * theirs, "example %d: loss %g, not %g" % (number, ours, theirs)
+    assert (lines[-2] == "hellaswag: %d of %d right, %.2f%% by the loss of a token (acc_norm), %.2f%% by that of "
+           "the ending (acc)" % (right, EXAMPLES, 100 * right / EXAMPLES, 100 * by_sum / EXAMPLES)), "summary: " + lines[-2]
+    assert lines[-1].startswith("1 contexts lost"), "cut: " + lines[-1]
 
 
 def chosen(w, rows):
@@ -121,67 +95,42 @@ def chosen(w, rows):
     return right, by_sum
 
 
-def check_during_a_run(folder):
+def test_scores_during_a_run(folder):
     """Scores of a run on its way are those of the checkpoints of the same steps, and no weight is another for them."""
     settings = ("train.lr=0.003", "kernels=torch", "train.save_every=10", "train.keep=9")
     plain.run(folder, "plain", "dense", "fp32", 30, *settings)
     plain.run(folder, "scored", "dense", "fp32", 30, *settings, "train.hellaswag=" + str(folder / "a.bin"),
               "train.hellaswag_every=10", "train.hellaswag_limit=16")
     last = "ckpt/step_00000030/model.safetensors"
-    expect("weights differ", (folder / "plain" / last).read_bytes() == (folder / "scored" / last).read_bytes())
+    assert (folder / "plain" / last).read_bytes() == (folder / "scored" / last).read_bytes(), "weights differ"
     records = [json.loads(line) for line in (folder / "scored/metrics.jsonl").read_text().splitlines()]
     records = [record for record in records if "val_hellaswag_acc_norm" in record]
-    expect("records: %s" % records, [record["step"] for record in records] == [10, 20])
+    assert [record["step"] for record in records] == [10, 20], "records: %s" % records
     final = json.loads((folder / "scored/metrics.json").read_text())
     seen = [(10, record) for record in records[:1]] + [(20, record) for record in records[1:]] + [(30, final)]
     for step, record in seen:
         right, by_sum = chosen(plain.tensors(folder / ("scored/ckpt/step_%08d/model.safetensors" % step)), examples()[:16])
-        expect("step %d: %s, not %d and %d" % (step, record, right, by_sum), record["val_hellaswag_examples"] == 16 and
-               (record["val_hellaswag_acc_norm"], record["val_hellaswag_acc"]) == (right / 16, by_sum / 16))
+        assert record["val_hellaswag_examples"] == 16, step
+        assert (record["val_hellaswag_acc_norm"], record["val_hellaswag_acc"]) == (right / 16, by_sum / 16), step
 
 
-def check_refused_runs(folder):
+def test_refused_runs(folder):
     """Before the first step, and nothing of the folder is changed."""
     for settings, part in ((["train.hellaswag=" + str(folder / "none.bin")], "none.bin"),
                            (["train.hellaswag=" + str(folder / "b.bin")], "example 2 has the token 50256"),
                            (["train.hellaswag_every=5"], "train.hellaswag names none")):
-        done = subprocess.run([os.environ["TESSERA_TRAIN"], "train", "kernels=torch", "data.path=" + str(folder / "text"),
+        done = subprocess.run([TRAIN, "train", "kernels=torch", "data.path=" + str(folder / "text"),
                                "out=" + str(folder / "refused"), "panel=false", *settings],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
-        expect("%s: %s" % (part, done.stderr), done.returncode == 1 and part in done.stderr and "HINT" in done.stderr)
-        expect("%s: a run began" % part, not (folder / "refused/metrics.jsonl").exists())
+        assert done.returncode == 1 and part in done.stderr and "HINT" in done.stderr, "%s: %s" % (part, done.stderr)
+        assert not (folder / "refused/metrics.jsonl").exists(), "%s: a run began" % part
 
 
-def check_refusals(folder):
-    rows = examples()[:3]
-    rows[2][1][3][0] = 50256
-    write(folder / "b.bin", rows)
+def test_refusals(folder):
     for options, part in (("--hellaswag", str(folder / "b.bin")), "example 2 has the token 50256"), \
                          (("--hellaswag", str(folder / "text")), "no examples in llm.c's format"), \
                          (("--hellaswag", str(folder / "none.bin")), "none.bin"):
         done = evaluate(folder, *options, "kernels=torch")
-        expect("%s: %s" % (part, done.stderr), done.returncode == 1 and part in done.stderr and "HINT" in done.stderr)
+        assert done.returncode == 1 and part in done.stderr and "HINT" in done.stderr, "%s: %s" % (part, done.stderr)
     done = evaluate(folder, "--hellaswag", str(folder / "b.bin"), "--limit", "2", "kernels=torch")
-    expect("two examples: " + done.stdout + done.stderr, " of 2 right" in done.stdout)
-
-
-def main():
-    torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        (folder / "text").write_bytes(plain.text(40000))
-        write(folder / "a.bin", examples())
-        plain.run(folder, "run", "dense", "fp32", 30, "train.lr=0.003", "kernels=torch")
-        checkpoint, = (folder / "run/ckpt").glob("step_*")
-        check(folder, "dense", plain.tensors(checkpoint / "model.safetensors"))
-        check_refusals(folder)
-        check_during_a_run(folder)
-        check_refused_runs(folder)
-    for failure in failures[:20]:
-        print(failure)
-    print("%d failures" % len(failures))
-    sys.exit(1 if failures else 0)
-
-
-if __name__ == "__main__":
-    main()
+    assert " of 2 right" in done.stdout, "two examples: " + done.stdout + done.stderr

@@ -5,21 +5,16 @@ between them; it must be that of the schedule, computed here by itself. The file
 import json
 import math
 import os
-import pathlib
 import struct
 import subprocess
-import sys
-import tempfile
 
 import numpy
 
 STEPS, MORE, WARMUP, RATE, LAST, DECAY, BETA1, BETA2, EPSILON = 12, 17, 4, 0.003, 0.0005, 0.1, 0.9, 0.95, 1e-8
-failures = []
 
 
 def expect(what, got, want, tolerance):
-    if not abs(got - want) <= tolerance * abs(want):
-        failures.append("%s: %r, not %r" % (what, got, want))
+    assert abs(got - want) <= tolerance * abs(want), "%s: %r, not %r" % (what, got, want)
 
 
 def schedule(step, rate=RATE, steps=STEPS):
@@ -49,16 +44,14 @@ def train(out, *more):
          "train.batch_size=2", "train.final_windows=4", "train.log_every=1", "train.save_every=1", "train.keep=99",
          "train.steps=%d" % STEPS, "train.warmup=%d" % WARMUP, "train.lr_final=%r" % LAST, "train.weight_decay=%r" % DECAY,
          "train.beta1=%r" % BETA1, "train.beta2=%r" % BETA2, "train.eps=%r" % EPSILON, *more], stderr=subprocess.PIPE, text=True)
-    if run.returncode:
-        sys.exit(run.stderr)
+    assert run.returncode == 0, run.stderr
 
 
 def check(run, rates):
     """rates[n]: of step n."""
     records = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     logged = {record["step"]: record["lr"] for record in records if "lr" in record}
-    if sorted(logged) != sorted(rates):
-        failures.append("metrics.jsonl has the steps %s" % sorted(logged))
+    assert sorted(logged) == sorted(rates)
     for step, rate in rates.items():
         expect("logged rate of step %d" % step, logged[step], rate, 1e-12)
         if step == 1:
@@ -80,31 +73,23 @@ def check(run, rates):
             expect("rate that moved the %s in step %d" % ("matrices" if matrices else "rest", step), above / below, rate, 1e-3)
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        run = pathlib.Path(folder) / "run"
-        words = ["the ", "tile ", "of ", "stone\n", "is ", "laid ", "upon ", "a ", "floor. "]
-        state, text = 1, ""
-        while len(text) < 20000:
-            state = (state * 1664525 + 1013904223) % 2 ** 32
-            text += words[(state >> 16) % len(words)]
-        pathlib.Path(str(run) + ".txt").write_text(text)
-        train(str(run), "train.lr=%r" % RATE)
-        check(run, {step: schedule(step) for step in range(1, STEPS + 1)})
-        # Half the rate from step 8 on, which a resumed run may change.
-        (run / "metrics.json").unlink()
-        for step in range(8, STEPS + 1):
-            (run / ("ckpt/step_%08d/DONE" % step)).unlink()
-        train(str(run), "train.lr=%r" % (RATE / 2))
-        rates = {step: schedule(step, RATE if step < 8 else RATE / 2) for step in range(1, STEPS + 1)}
-        check(run, rates)
-        # Now that it is finished, it is extended: what is left has the rates of the longer run.
-        train(str(run), "train.lr=%r" % (RATE / 2), "train.steps=%d" % MORE)
-        check(run, {step: rates.get(step, schedule(step, RATE / 2, MORE)) for step in range(1, MORE + 1)})
-    for failure in failures:
-        print(failure)
-    sys.exit(1 if failures else 0)
-
-
-if __name__ == "__main__":
-    main()
+def test_rates_of_a_run_that_is_resumed_and_extended(tmp_path):
+    run = tmp_path / "run"
+    words = ["the ", "tile ", "of ", "stone\n", "is ", "laid ", "upon ", "a ", "floor. "]
+    state, text = 1, ""
+    while len(text) < 20000:
+        state = (state * 1664525 + 1013904223) % 2 ** 32
+        text += words[(state >> 16) % len(words)]
+    (tmp_path / "run.txt").write_text(text)
+    train(str(run), "train.lr=%r" % RATE)
+    check(run, {step: schedule(step) for step in range(1, STEPS + 1)})
+    # Half the rate from step 8 on, which a resumed run may change.
+    (run / "metrics.json").unlink()
+    for step in range(8, STEPS + 1):
+        (run / ("ckpt/step_%08d/DONE" % step)).unlink()
+    train(str(run), "train.lr=%r" % (RATE / 2))
+    rates = {step: schedule(step, RATE if step < 8 else RATE / 2) for step in range(1, STEPS + 1)}
+    check(run, rates)
+    # Now that it is finished, it is extended: what is left has the rates of the longer run.
+    train(str(run), "train.lr=%r" % (RATE / 2), "train.steps=%d" % MORE)
+    check(run, {step: rates.get(step, schedule(step, RATE / 2, MORE)) for step in range(1, MORE + 1)})

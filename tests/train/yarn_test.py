@@ -1,19 +1,18 @@
 # tests/train/yarn_test.py - a model beyond its trained length, next to a plain PyTorch program with scaled positions.
 # SPDX-License-Identifier: Apache-2.0
 """A dense model is trained on 128 tokens. With positions scaled four times, linearly and by YaRN, the losses of endings
-behind contexts of up to 400 tokens are those of the PyTorch side, and so is every byte that is drawn up to 420 tokens.
+after contexts of up to 400 tokens are those of the PyTorch side, and so is every byte that is drawn up to 420 tokens.
 Frequencies are computed here from the papers' formulas in terms of wavelengths."""
 import math
-import pathlib
 import random
 import subprocess
-import sys
-import tempfile
 
+import dense_model
+import pytest
 import torch
-
-import hellaswag_test as choices
 import torch_losses as plain
+from dense_model import TRAIN, evaluate, logits
+from hellaswag_test import write
 
 SCALE, PROMPT, DRAWN = 4, "the tile of stone ", 400
 
@@ -50,30 +49,6 @@ def settings(scaling):
     return [] if scaling == "none" else ["model.rope_scaling=" + scaling, "model.rope_scale=%d" % SCALE]
 
 
-def check_endings(folder, w, scaling):
-    done = choices.evaluate(folder, "--hellaswag", str(folder / "long.bin"), "--each", "kernels=torch", *settings(scaling))
-    choices.expect("%s: %s" % (scaling, done.stderr), done.returncode == 0 and "lost their first tokens" not in done.stdout)
-    for (context, endings, _), line in zip(long_examples(), done.stdout.splitlines()):
-        for ours, ending in zip(map(float, line.split()[2:]), endings):
-            tokens = torch.tensor(context + ending)
-            theirs = torch.nn.functional.cross_entropy(choices.logits(w, tokens[:-1])[-len(ending):], tokens[-len(ending):]).item()
-            choices.expect("%s, %d tokens: loss %g, not %g" % (scaling, len(tokens), ours, theirs), abs(ours - theirs) < 2e-5 * theirs)
-    return done.stdout
-
-
-def check_drawn(folder, w, scaling):
-    done = subprocess.run([choices.os.environ["TESSERA_TRAIN"], "generate", "--run", str(folder / "run"), "--prompt", PROMPT, "--tokens",
-                           str(DRAWN), "--temperature", "0", *settings(scaling)], stdout=subprocess.PIPE, check=True)
-    drawn = done.stdout[len(PROMPT):len(PROMPT) + DRAWN]
-    tokens = torch.tensor(list(PROMPT.encode() + drawn))
-    # Each byte is the likeliest one behind those before it; where two are as likely, either.
-    out = choices.logits(w, tokens[:-1])[len(PROMPT) - 1:]
-    taken = out.gather(1, tokens[len(PROMPT):, None])[:, 0]
-    choices.expect("%s: %d bytes drawn" % (scaling, len(drawn)), len(drawn) == DRAWN)
-    choices.expect("%s: byte %d is not the likeliest" % (scaling, int((out.amax(1) - taken).argmax())),
-                   float((out.amax(1) - taken).max()) < 1e-4)
-
-
 def long_examples():
     draw = random.Random(9)
     text = plain.text(60000)
@@ -85,26 +60,52 @@ def long_examples():
     return [(piece(size), [piece(8) for _ in range(4)], 0) for size in (100, 200, 300, 400)]
 
 
-def main():
-    torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        (folder / "text").write_bytes(plain.text(40000))
-        plain.run(folder, "run", "dense", "fp32", 60, "train.lr=0.003", "kernels=torch")
-        checkpoint, = (folder / "run/ckpt").glob("step_*")
-        w = plain.tensors(checkpoint / "model.safetensors")
-        choices.write(folder / "long.bin", long_examples())
-        seen = []
-        for scaling in ("linear", "yarn"):
-            choices.reference.rope = rope_of(scaling)
-            seen.append(check_endings(folder, w, scaling))
-            check_drawn(folder, w, scaling)
-        choices.expect("YaRN is linear", seen[0] != seen[1])
-    for failure in choices.failures[:20]:
-        print(failure)
-    print("%d failures" % len(choices.failures))
-    sys.exit(1 if choices.failures else 0)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A trained run, and the examples."""
+    made = tmp_path_factory.mktemp("yarn")
+    (made / "text").write_bytes(plain.text(40000))
+    plain.run(made, "run", "dense", "fp32", 60, "train.lr=0.003", "kernels=torch")
+    write(made / "long.bin", long_examples())
+    return made
 
 
-if __name__ == "__main__":
-    main()
+@pytest.fixture(params=("linear", "yarn"))
+def scaling(request, monkeypatch):
+    """The kind; the PyTorch program has it, too."""
+    monkeypatch.setattr(dense_model.reference, "rope", rope_of(request.param))
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def w(folder):
+    checkpoint, = (folder / "run/ckpt").glob("step_*")
+    return plain.tensors(checkpoint / "model.safetensors")
+
+
+def test_endings(folder, w, scaling):
+    done = evaluate(folder, "--hellaswag", str(folder / "long.bin"), "--each", "kernels=torch", *settings(scaling))
+    assert done.returncode == 0 and "lost their first tokens" not in done.stdout, "%s: %s" % (scaling, done.stderr)
+    for (context, endings, _), line in zip(long_examples(), done.stdout.splitlines()):
+        for ours, ending in zip(map(float, line.split()[2:]), endings):
+            tokens = torch.tensor(context + ending)
+            theirs = torch.nn.functional.cross_entropy(logits(w, tokens[:-1])[-len(ending):], tokens[-len(ending):]).item()
+            assert abs(ours - theirs) < 2e-5 * theirs, "%s, %d tokens: loss %g, not %g" % (scaling, len(tokens), ours, theirs)
+
+
+def test_drawn(folder, w, scaling):
+    done = subprocess.run([TRAIN, "generate", "--run", str(folder / "run"), "--prompt", PROMPT, "--tokens",
+                           str(DRAWN), "--temperature", "0", *settings(scaling)], stdout=subprocess.PIPE, check=True)
+    drawn = done.stdout[len(PROMPT):len(PROMPT) + DRAWN]
+    tokens = torch.tensor(list(PROMPT.encode() + drawn))
+    # Each byte is the likeliest one behind those before it; where two are as likely, either.
+    out = logits(w, tokens[:-1])[len(PROMPT) - 1:]
+    taken = out.gather(1, tokens[len(PROMPT):, None])[:, 0]
+    assert len(drawn) == DRAWN, "%s: %d bytes drawn" % (scaling, len(drawn))
+    assert float((out.amax(1) - taken).max()) < 1e-4, "%s: byte %d is not the likeliest" % (scaling, int((out.amax(1) - taken).argmax()))
+
+
+def test_yarn_is_not_linear(folder):
+    linear, yarn = (evaluate(folder, "--hellaswag", str(folder / "long.bin"), "--each", "kernels=torch", *settings(scaling)).stdout
+                    for scaling in ("linear", "yarn"))
+    assert linear != yarn

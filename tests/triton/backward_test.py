@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 import torch
 
-from launcher import LIMITS, cdiv, check, dot_limit, equal, finish, fresh, launch, pow2
+from launcher import LIMITS, cdiv, check, dot_limit, equal, fresh, launch, pow2
 import reference as ref
-from cases import Problem, chosen, strides
+from cases import Problem, each_shape, strides
 from inverse import chunk_tokens, inverse_index, selected_dkdv
 from parts import compressed_dkdv
 
@@ -166,6 +166,6 @@ def backward(shape):
     gate(p, branches)
 
 
-for shape in chosen():
+@each_shape
+def test_backward(shape):
     backward(shape)
-finish()

@@ -1,14 +1,15 @@
 # tests/triton/beyond_test.py - what Triton's interpreter lacks: functions of libdevice, atomics of descriptors; against torch.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""usage: beyond_test.py [PART OF A NAME]. LIBTESSERA_TORCH names the library of the ops, TESSERA_DEVICE the device."""
+"""TESSERA_DEVICE names the device."""
 import os
-import pathlib
-import tempfile
 
-from compiled import check, close_enough, finish, torch, wanted
+import pytest
+from compiled import check, torch
+from outliers import close_enough
+from repository import ROOT
 
-FILE = str(pathlib.Path(__file__).resolve().parent / "beyond" / "kernels.py")
+FILE = str(ROOT / "tests/triton/beyond/kernels.py")
 N = 4096
 inf, nan = float("inf"), float("nan")
 EDGES = torch.tensor([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, inf, -inf, nan, 1e-40, 1e30, -1e30])
@@ -29,9 +30,18 @@ def ulps(got, want):
     return error.max().item(), error.argmax().item()
 
 
-def one(name, low, high, want, limit):
-    if wanted not in name:
-        return
+@pytest.mark.parametrize("name, low, high, want, limit", (
+    ("atan", -20, 20, torch.atan, 3),
+    ("asin", -1.1, 1.1, torch.asin, 3),
+    ("acos", -1.1, 1.1, torch.acos, 4),
+    ("log1p", -1.2, 3, torch.log1p, 4),
+    ("expm1", -20, 4, torch.expm1, 6),
+    ("log10", 0, 1e4, torch.log10, 4),
+    ("exp10", -44, 39, lambda x: torch.pow(torch.tensor(10.0, dtype=torch.float64), x), 4),
+    ("tan", -1.4, 1.4, torch.tan, 5),
+    ("finitef", -1, 1, lambda x: (x.abs() < inf).double(), 0),
+))
+def test_function_of_one(name, low, high, want, limit):
     g = torch.Generator().manual_seed(5)
     x = torch.rand(N, generator=g) * (high - low) + low
     edges = EDGES[(EDGES.abs() < 1e9) | ~torch.isfinite(EDGES)] if name == "tan" else EDGES  # sine is exact to 2^48
@@ -40,17 +50,6 @@ def one(name, low, high, want, limit):
     torch.ops.tessera.launch(FILE, "k_" + name, [x, out], [], [1], f"N={N}")
     error, at = ulps(out, want(x.double()))
     check(name, None if error <= limit else f"{error} ulp at {x[at].item()}: {out[at].item()}, not {want(x.double())[at].item()}")
-
-
-def two(name, x, y, want, limit):
-    if wanted not in name:
-        return
-    out = torch.full((N,), -7.0)
-    torch.ops.tessera.launch(FILE, "k_" + name, [x, y, out], [], [1], f"N={N}")
-    exact = want(x.double(), y.double())
-    error, at = ulps(out, exact)
-    check(name, None if error <= limit else
-          f"{error} ulp at ({x[at].item()}, {y[at].item()}): {out[at].item()}, not {exact[at].item()}")
 
 
 def pairs(low, high, seed):
@@ -93,25 +92,25 @@ def powers():
     return x, y
 
 
-one("atan", -20, 20, torch.atan, 3)
-one("asin", -1.1, 1.1, torch.asin, 3)
-one("acos", -1.1, 1.1, torch.acos, 4)
-one("log1p", -1.2, 3, torch.log1p, 4)
-one("expm1", -20, 4, torch.expm1, 6)
-one("log10", 0, 1e4, torch.log10, 4)
-one("exp10", -44, 39, lambda x: torch.pow(torch.tensor(10.0, dtype=torch.float64), x), 4)
-one("tan", -1.4, 1.4, torch.tan, 5)
-one("finitef", -1, 1, lambda x: (x.abs() < inf).double(), 0)
-two("pow", *powers(), torch.pow, 4)
-two("atan2", *pairs(-3, 3, 1), torch.atan2, 4)
-two("fmod", *quotients(), torch.fmod, 0)
-two("copysign", *pairs(-3, 3, 3), torch.copysign, 0)
-two("div_rz", *pairs(-30, 30, 4), toward_zero, 0)
+@pytest.mark.parametrize("name, arguments, want, limit", (
+    ("pow", powers, torch.pow, 4),
+    ("atan2", lambda: pairs(-3, 3, 1), torch.atan2, 4),
+    ("fmod", quotients, torch.fmod, 0),
+    ("copysign", lambda: pairs(-3, 3, 3), torch.copysign, 0),
+    ("div_rz", lambda: pairs(-30, 30, 4), toward_zero, 0),
+))
+def test_function_of_two(name, arguments, want, limit):
+    x, y = arguments()
+    out = torch.full((N,), -7.0)
+    torch.ops.tessera.launch(FILE, "k_" + name, [x, y, out], [], [1], f"N={N}")
+    exact = want(x.double(), y.double())
+    error, at = ulps(out, exact)
+    check(name, None if error <= limit else
+          f"{error} ulp at ({x[at].item()}, {y[at].item()}): {out[at].item()}, not {exact[at].item()}")
 
 
-def atomics(dtype):
-    if wanted not in "descriptor_atomics":
-        return
+@pytest.mark.parametrize("dtype", (torch.int32, torch.float32), ids=str)
+def test_descriptor_atomics(dtype):
     base = torch.arange(24, dtype=dtype).reshape(4, 6).repeat(1, 2).contiguous()  # [4, 12]
     value = (torch.arange(32).reshape(2, 16) % 7).to(dtype)
     kinds = {0: lambda a, b: a + b, 1: torch.maximum, 2: torch.minimum}
@@ -128,14 +127,8 @@ def atomics(dtype):
         check(f"atomic {kind} {dtype}", None if torch.equal(got, expected) else f"{got[3]} instead of {expected[3]}")
 
 
-atomics(torch.int32)
-atomics(torch.float32)
-
-
-def unsigned():
+def test_unsigned():
     """argmax, argmin, max and min with indices of uint64 beyond 2^63."""
-    if wanted not in "unsigned":
-        return
     g = torch.Generator().manual_seed(3)
     bits = torch.randint(-2**63, 2**63 - 1, (64,), generator=g, dtype=torch.int64)
     out = torch.zeros(4, dtype=torch.int64)
@@ -146,7 +139,6 @@ def unsigned():
     check("unsigned", None if out.tolist() == want else f"{out.tolist()} instead of {want}")
 
 
-unsigned()
 F8 = {"e4m3": (torch.float8_e4m3fn, 448.0), "e5m2": (torch.float8_e5m2, 57344.0)}
 
 
@@ -160,9 +152,9 @@ def same_bits(got, want):
     return None
 
 
-def fp8(kind, dtype, largest):
-    if wanted not in f"fp8_{kind}":
-        return
+@pytest.mark.parametrize("kind", F8)
+def test_fp8(kind):
+    dtype, largest = F8[kind]
     codes = torch.arange(256, dtype=torch.uint8).view(dtype)
     for wide in (torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int32):
         if wide == torch.int32:
@@ -210,14 +202,8 @@ def fp8(kind, dtype, largest):
     check(f"fp8_{kind} dot", close_enough(out, want, 1e-6) or None)
 
 
-for kind, (dtype, largest) in F8.items():
-    fp8(kind, dtype, largest)
-
-
-def mapped():
+def test_map_elementwise():
     """tl.map_elementwise: branches, returns, loops and packs of elements."""
-    if wanted not in "map_elementwise":
-        return
     g = torch.Generator().manual_seed(8)
     x, y, n = torch.randn(256, generator=g), torch.randn(256, generator=g), 256
     out = torch.zeros(2 * n)
@@ -250,12 +236,7 @@ def mapped():
     check("map pack", same_bits(out, want))
 
 
-mapped()
-
-
-def inner_names():
-    if wanted not in "inner_names":
-        return
+def test_inner_names():
     x, out = torch.randn(64), torch.zeros(64)
     torch.ops.tessera.launch(FILE, "k_inner_names", [x, out], [], [1], "N=64")
     check("inner names", None if torch.allclose(out, x.max() - x.min() + 6) else f"{out[0]}")
@@ -267,10 +248,8 @@ def inner_names():
     check("condition", None if answers[0] == 32 else f"{answers[0]}")
 
 
-def later_names():
+def test_later_names():
     """What Triton has after 3.6, or on a GPU alone."""
-    if wanted not in "later_names":
-        return
     g = torch.Generator().manual_seed(9)
     x, n = torch.randn(128, generator=g), 128
     out = torch.zeros(n)
@@ -290,18 +269,7 @@ def later_names():
         size = torch.zeros(256, dtype=torch.uint8)
         torch.ops.tessera.launch(FILE, "k_abs_fp8", [codes.view(dtype), size.view(dtype)], [], [1], "N=256")
         check(f"abs of {kind}", same_bits(size, codes & 127))
-    x = torch.rand(n, generator=g) * 6 - 3
-    instructions = {"tanh": torch.tanh, "sin": torch.sin, "cos": torch.cos, "ex2": torch.exp2, "lg2": lambda v: torch.log2(v.abs()),
-                    "rcp": lambda v: 1 / v, "rsqrt": lambda v: v.abs().rsqrt(), "sqrt": lambda v: v.abs().sqrt()}
-    for name, want in instructions.items():
-        given = x.abs() if name in ("lg2", "rsqrt", "sqrt") else x
-        for form in (f"{name}.approx.f32 $0, $1;", f" {name}.approx.ftz.f32  $0,$1 "):
-            # The text of an argument ends at a comma, so the kernel gets it from a copy of the file.
-            torch.ops.tessera.launch(assembly_file(form), "k_text", [given, out], [], [1], f"N={n}")
-            # The bound of the PTX ISA for tanh.approx is 2^-10.987.
-            check(f"assembly {form}", None if torch.allclose(out, want(given.double()).float(), rtol=5e-4, atol=2e-6) else f"{out[:4]}")
-    addresses = torch.zeros(n, dtype=torch.int64)
-    y = torch.zeros(n)
+    addresses, y = torch.zeros(n, dtype=torch.int64), torch.zeros(n)
     if os.environ.get("TESSERA_DEVICE", "cpu") == "cpu":
         torch.ops.tessera.launch(FILE, "k_addresses", [x, y, addresses], [], [1], f"N={n}")
         i = torch.arange(n)
@@ -309,8 +277,22 @@ def later_names():
         check("addresses", same_bits(addresses, want))
 
 
-def assembly_file(text):
-    path = pathlib.Path(FOLDER.name) / f"k{abs(hash(text))}.py"
+def test_assembly(tmp_path):
+    g, n = torch.Generator().manual_seed(9), 128
+    x, out = torch.rand(n, generator=g) * 6 - 3, torch.zeros(n)
+    instructions = {"tanh": torch.tanh, "sin": torch.sin, "cos": torch.cos, "ex2": torch.exp2, "lg2": lambda v: torch.log2(v.abs()),
+                    "rcp": lambda v: 1 / v, "rsqrt": lambda v: v.abs().rsqrt(), "sqrt": lambda v: v.abs().sqrt()}
+    for name, want in instructions.items():
+        given = x.abs() if name in ("lg2", "rsqrt", "sqrt") else x
+        for form in (f"{name}.approx.f32 $0, $1;", f" {name}.approx.ftz.f32  $0,$1 "):
+            # The text of an argument ends at a comma, so the kernel gets it from a copy of the file.
+            torch.ops.tessera.launch(assembly_file(tmp_path, form), "k_text", [given, out], [], [1], f"N={n}")
+            # The bound of the PTX ISA for tanh.approx is 2^-10.987.
+            check(f"assembly {form}", None if torch.allclose(out, want(given.double()).float(), rtol=5e-4, atol=2e-6) else f"{out[:4]}")
+
+
+def assembly_file(folder, text):
+    path = folder / f"k{abs(hash(text))}.py"
     path.write_text(f"""import triton
 import triton.language as tl
 
@@ -322,9 +304,3 @@ def k_text(X, O, N: tl.constexpr):
     tl.store(O + i, y)
 """)
     return str(path)
-
-
-FOLDER = tempfile.TemporaryDirectory()
-inner_names()
-later_names()
-finish()

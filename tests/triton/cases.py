@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 import dataclasses
 import math
-import sys
 
+import pytest
 import torch
 
 import reference as ref
@@ -51,9 +51,13 @@ SHAPES = [
 ]
 
 
-def chosen():
-    """All shapes, or those numbered on the command line."""
-    return [SHAPES[int(a)] for a in sys.argv[1:]] or SHAPES
+# Shapes with the constants of the `# tessera: instance` comments. Sequences are as short as still reach every branch.
+INSTANCES = dict(
+    quick=Shape([77, 40], hkv=1, group=3, dim=32, vdim=32, l=16, d=8, lsel=32, n=6, w=128, bm=64, bn=32),
+    d64=Shape([150], hkv=1, group=4, dim=64, vdim=64, l=32, d=16, lsel=64, n=16, w=512, bm=64, bn=64),
+    paper=Shape([70], hkv=1, group=16, dim=192, vdim=128, l=32, d=16, lsel=64, n=16, w=512, bm=64, bn=64, dtype=torch.bfloat16))
+
+each_shape = pytest.mark.parametrize("shape", SHAPES, ids=[str(number) for number in range(len(SHAPES))])
 
 
 def slices(size):

@@ -1,10 +1,11 @@
 # tests/triton/chunks_test.py - dk and dv of selected attention from chunks of inverse lists: any chunk, any distribution of indices.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
+import pytest
 import torch
 
 from cases import Problem, Shape
-from launcher import check, dot_limit, equal, finish
+from launcher import check, dot_limit, equal
 from inverse import inverse_index, selected_dkdv
 import reference as ref
 
@@ -91,8 +92,11 @@ def compare(p, what, idx, lse, delta, chunks, exact):
 # Empty and short sequences between; the last block of a sequence is cut or missing. Each shape has some of the distributions.
 SHAPES = ((1, 16, 16, 8, 4, 16, 16, "random sink"), (2, 16, 16, 16, 3, 40, 16, "local nothing"), (4, 16, 32, 33, 2, 32, 16, "sink sparse"),
           (6, 32, 16, 8, 5, 16, 24, "local random"), (7, 64, 16, 7, 6, 16, 16, "sparse sink"), (16, 64, 16, 16, 3, 48, 32, "random sink"))
-generator = torch.Generator().manual_seed(11)
-for group, bm, bn, lsel, n, dim, vdim, kinds in SHAPES:
+
+
+@pytest.mark.parametrize("group, bm, bn, lsel, n, dim, vdim, kinds", SHAPES)
+def test_chunks(group, bm, bn, lsel, n, dim, vdim, kinds):
+    generator = torch.Generator().manual_seed(11)
     shape = Shape([0, 39, 0, 0, 1, 16, 0], hkv=2 if group == 2 else 1, group=group, dim=dim, vdim=vdim, lsel=lsel, n=n, bm=bm, bn=bn)
     p, exact = Problem(shape), Problem(shape)
     values = exact.exact(generator)
@@ -102,4 +106,3 @@ for group, bm, bn, lsel, n, dim, vdim, kinds in SHAPES:
         o, lse, _ = ref.attention(p.q.double(), p.k[1].double(), p.v[1].double(), shape.lens, ref.selected_mask(idx, shape.lens, lsel), p.scale)
         compare(p, what, idx, lse.T.float().contiguous(), (o * p.do.double()).sum(-1).float(), (8,), exact=False)
         compare(exact, what + " exact", idx, *values, (1 << 20, 8, 3), exact=True)
-finish()

@@ -1,10 +1,11 @@
 # tests/triton/decode_test.py - attention of one token over a cache, its keys split, against fp64; the shares are summed in order.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
+import pytest
 import torch
 
 from cases import slices
-from launcher import cdiv, check, dot_limit, equal, finish, fresh, launch, pow2
+from launcher import cdiv, check, dot_limit, equal, fresh, launch, pow2
 
 STEP = 16   # keys of a step
 
@@ -51,10 +52,11 @@ def in_order(name, o, lse, shares):
 
 
 # batch, key heads, group, head sizes, keys in the cache, first, last, blocks of so many, selected
-for batch, hkv, group, dim, vdim, capacity, first, last, lsel, n, dtype in (
+@pytest.mark.parametrize("batch, hkv, group, dim, vdim, capacity, first, last, lsel, n, dtype", (
         (2, 2, 3, 32, 16, 90, 0, 77, 0, 0, torch.float32), (1, 1, 1, 16, 48, 40, 21, 38, 0, 0, torch.float32),
         (1, 2, 16, 192, 128, 70, 0, 70, 0, 0, torch.float16), (2, 1, 7, 48, 32, 130, 0, 101, 16, 5, torch.float32),
-        (1, 2, 4, 64, 64, 100, 0, 91, 24, 3, torch.float32), (1, 1, 2, 16, 16, 33, 0, 1, 0, 0, torch.float32)):
+        (1, 2, 4, 64, 64, 100, 0, 91, 24, 3, torch.float32), (1, 1, 2, 16, 16, 33, 0, 1, 0, 0, torch.float32)))
+def test_decode(batch, hkv, group, dim, vdim, capacity, first, last, lsel, n, dtype):
     generator = torch.Generator().manual_seed(dim + last)
     rand = lambda *shape: torch.randn(*shape, generator=generator).to(dtype)
     q, k, v = rand(batch, hkv * group, dim), rand(batch, hkv, capacity, dim), rand(batch, hkv, capacity, vdim)
@@ -79,4 +81,3 @@ for batch, hkv, group, dim, vdim, capacity, first, last, lsel, n, dtype in (
         o, lse, _ = decode(q, k, v, first, last, 2, torch.full_like(idx, -1), lsel)        # nothing selected
         equal(f"decode.none {name}", o, torch.zeros_like(o))
         equal(f"decode.none {name}", lse, torch.full_like(lse, float("-inf")))
-finish()

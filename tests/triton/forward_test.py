@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 import torch
 
-from launcher import LIMITS, check, check_any, dot_limit, equal, finish, readings
+from launcher import LIMITS, check, check_any, dot_limit, equal, readings
 import reference as ref
-from cases import Problem, chosen
+from cases import Problem, each_shape
 
 
 def attention(what, p, got, k, v, mask, key_lens=None):
@@ -81,6 +81,6 @@ def forward(shape):
         check(f"gate_fwd {tag}", o, ref.combine([wide(oc), wide(os), wide(ow)], want), limit)
 
 
-for shape in chosen():
+@each_shape
+def test_forward(shape):
     forward(shape)
-finish()

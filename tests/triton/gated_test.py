@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 import torch
 
-from cases import Problem, chosen, strides
-from launcher import LIMITS, cdiv, check, dot_limit, equal, finish, fresh, launch, pow2
+from cases import Problem, each_shape, strides
+from launcher import LIMITS, cdiv, check, dot_limit, equal, fresh, launch, pow2
 from inverse import chunk_tokens, inverse_index, selected_dkdv
 from parts import compressed_dkdv
 import reference as ref
@@ -131,6 +131,6 @@ def gated(shape):
         check(f"gated.dlogits ({s})", dlogits, want_logits, LIMITS[s.dtype])
 
 
-for shape in chosen():
+@each_shape
+def test_gated(shape):
     gated(shape)
-finish()

@@ -5,9 +5,10 @@
 exactly these scores) and the tiny three-branch case with every intermediate."""
 import math
 
+import pytest
 import torch
 
-from launcher import close, equal, finish
+from launcher import close, equal
 from cases import Problem, Shape
 
 
@@ -24,13 +25,13 @@ def planted(scores, tokens):
     return idx[0], p.ranges(idx)[0]
 
 
-def expect(what, rows, idx, ranges):
+def compare(what, rows, idx, ranges):
     for t, blocks, spans in rows:
         equal(f"{what} t={t}", idx[t], torch.tensor((blocks + [-1] * 5)[:5], dtype=torch.int32))
         equal(f"{what}.ranges t={t}", ranges[t], torch.tensor((spans + [[0, 0]] * 5)[:5], dtype=torch.int32))
 
 
-expect("selection", [
+SELECTION = [
     (0, [0], [[0, 1]]),
     (7, [0], [[0, 8]]),
     (8, [0, 1], [[0, 9]]),
@@ -42,23 +43,32 @@ expect("selection", [
     (100, [0, 3, 10, 11, 12], [[0, 8], [24, 32], [80, 101]]),
     (127, [0, 3, 10, 14, 15], [[0, 8], [24, 32], [80, 88], [112, 128]]),
     (159, [0, 3, 10, 18, 19], [[0, 8], [24, 32], [80, 88], [144, 160]]),
-], *planted([((37 * j + 11) % 64) / 64 for j in range(20)], 160))
+]
 
-expect("ties", [
+TIES = [
     (63, [0, 1, 2, 6, 7], [[0, 24], [48, 64]]),
     (100, [0, 1, 2, 11, 12], [[0, 24], [88, 101]]),
     (159, [0, 1, 2, 18, 19], [[0, 24], [144, 160]]),
-], *planted([0.25] * 20, 160))
+]
 
-bad = [float("nan") if j == 3 else 0.5 - j / 64 for j in range(20)]      # a NaN score loses to every number
-p = Problem(Shape([160], hkv=1, group=1, dim=16, vdim=16, l=8, d=8, lsel=8, n=5, w=1))
-p.q, p.scale = torch.ones(160, 1, 16), 1.0
-keys = torch.zeros(20, 1, 16)
-keys[:, 0, 0] = torch.tensor(bad)
-idx, score = p.select(keys, torch.zeros(160, 1))
-equal("nan.scores", torch.isnan(score[0, 159]).nonzero().flatten(), torch.tensor([3]))
-equal("nan", idx[0, 159], torch.tensor([0, 1, 2, 18, 19], dtype=torch.int32))
-equal("nan.rest", idx[0, 47], torch.tensor([0, 1, 2, 4, 5], dtype=torch.int32))     # free blocks 1, 2 and 3
+
+@pytest.mark.parametrize("scores, rows", (([((37 * j + 11) % 64) / 64 for j in range(20)], SELECTION), ([0.25] * 20, TIES)),
+                         ids=("selection", "ties"))
+def test_selection(scores, rows):
+    compare("selection", rows, *planted(scores, 160))
+
+
+def test_a_nan_score_loses_to_every_number():
+    bad = [float("nan") if j == 3 else 0.5 - j / 64 for j in range(20)]
+    p = Problem(Shape([160], hkv=1, group=1, dim=16, vdim=16, l=8, d=8, lsel=8, n=5, w=1))
+    p.q, p.scale = torch.ones(160, 1, 16), 1.0
+    keys = torch.zeros(20, 1, 16)
+    keys[:, 0, 0] = torch.tensor(bad)
+    idx, score = p.select(keys, torch.zeros(160, 1))
+    equal("nan.scores", torch.isnan(score[0, 159]).nonzero().flatten(), torch.tensor([3]))
+    equal("nan", idx[0, 159], torch.tensor([0, 1, 2, 18, 19], dtype=torch.int32))
+    equal("nan.rest", idx[0, 47], torch.tensor([0, 1, 2, 4, 5], dtype=torch.int32))     # free blocks 1, 2 and 3
+
 
 # The tiny case: t, scores of 3 blocks, ranges, then (head 0, head 1) of the three branches.
 TINY = [
@@ -83,19 +93,19 @@ def fill(a, b, *dims):
     return (4 * (((i * a + b) % 97) / 97 - 0.5)).reshape(dims).float()
 
 
-p = Problem(Shape([12], hkv=1, group=2, dim=4, vdim=2, l=4, d=2, lsel=4, n=3, w=3))
-p.q, p.scale = fill(13, 5, 12, 2, 4), 0.5
-for branch, (ka, kb, va, vb) in enumerate(((29, 7, 31, 3), (17, 11, 19, 2), (23, 1, 37, 9))):
-    p.k[branch], p.v[branch] = fill(ka, kb, 12, 1, 4), fill(va, vb, 12, 1, 2)
-kc, vc = p.compress(p.k[0], None), p.compress(p.v[0], None)
-oc, lse = p.compressed(kc, vc)
-idx, score = p.select(kc, lse)
-ranges = p.ranges(idx)
-os, ow = p.selected(idx, "select_list_fwd")[0], p.window()[0]
-os2 = p.selected(idx, "select_fwd")[0]
-for t, want, spans, *outs in TINY:
-    close(f"tiny.scores t={t}", score[0, t], torch.tensor(want))
-    equal(f"tiny.ranges t={t}", ranges[0, t], torch.tensor((spans + [[0, 0]] * 3)[:3], dtype=torch.int32))
-    for name, got, values in zip(("cmp", "sel", "win", "sel_token"), (oc, os, ow, os2), (*outs, outs[1])):
-        close(f"tiny.{name} t={t}", got[t], torch.tensor(values))
-finish()
+def test_three_branches():
+    p = Problem(Shape([12], hkv=1, group=2, dim=4, vdim=2, l=4, d=2, lsel=4, n=3, w=3))
+    p.q, p.scale = fill(13, 5, 12, 2, 4), 0.5
+    for branch, (ka, kb, va, vb) in enumerate(((29, 7, 31, 3), (17, 11, 19, 2), (23, 1, 37, 9))):
+        p.k[branch], p.v[branch] = fill(ka, kb, 12, 1, 4), fill(va, vb, 12, 1, 2)
+    kc, vc = p.compress(p.k[0], None), p.compress(p.v[0], None)
+    oc, lse = p.compressed(kc, vc)
+    idx, score = p.select(kc, lse)
+    ranges = p.ranges(idx)
+    os, ow = p.selected(idx, "select_list_fwd")[0], p.window()[0]
+    os2 = p.selected(idx, "select_fwd")[0]
+    for t, want, spans, *outs in TINY:
+        close(f"tiny.scores t={t}", score[0, t], torch.tensor(want))
+        equal(f"tiny.ranges t={t}", ranges[0, t], torch.tensor((spans + [[0, 0]] * 3)[:3], dtype=torch.int32))
+        for name, got, values in zip(("cmp", "sel", "win", "sel_token"), (oc, os, ow, os2), (*outs, outs[1])):
+            close(f"tiny.{name} t={t}", got[t], torch.tensor(values))

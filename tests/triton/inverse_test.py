@@ -1,14 +1,16 @@
 # tests/triton/inverse_test.py - the inverse index of selected blocks beside lists made token by token, for any indices.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
+import pytest
 import torch
 
 from cases import Problem, Shape
-from launcher import finish
 from inverse import inverse_index
 
-generator = torch.Generator().manual_seed(5)
-for lens, lsel, n, hkv in (([0, 39, 0, 0, 1, 18, 0], 8, 4, 2), ([1], 16, 1, 1), ([0, 0, 5], 7, 6, 1), ([70], 8, 3, 1)):
+
+@pytest.mark.parametrize("lens, lsel, n, hkv", (([0, 39, 0, 0, 1, 18, 0], 8, 4, 2), ([1], 16, 1, 1), ([0, 0, 5], 7, 6, 1), ([70], 8, 3, 1)))
+def test_inverse_index(lens, lsel, n, hkv):
+    generator = torch.Generator().manual_seed(5)
     p = Problem(Shape(lens, hkv=hkv, group=1, lsel=lsel, n=n))
     blocks = max(lens) // lsel + 1
     # What nsa_select writes: ascending, -1 behind the last; and what a caller may: any order, twice the same, -1 between, blocks behind
@@ -18,4 +20,3 @@ for lens, lsel, n, hkv in (([0, 39, 0, 0, 1, 18, 0], 8, 4, 2), ([1], 16, 1, 1), 
     for what, idx in kinds.items():
         for bt in (4, 16) if what == "wild" else (8,):
             inverse_index(p, idx, bt, bc=8, br=4)
-finish()

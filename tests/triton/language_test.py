@@ -1,22 +1,17 @@
 # tests/triton/language_test.py - every example of docs/language and more kernels: the cpu target against Triton's interpreter.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""usage: language_test.py [PART OF A KERNEL'S NAME]. LIBTESSERA_TORCH names the library of the ops.
-
-Every kernel takes (X, Y, I, OUT, IOUT, n, N): two float32 and one int32 input of 1,024 elements, zeroed float32 and int32
+"""Every kernel takes (X, Y, I, OUT, IOUT, n, N): two float32 and one int32 input of 1,024 elements, zeroed float32 and int32
 outputs of 4,096, n = 50, N = 64, in a grid of 2 programs. Floats agree to 1e-5 (relative RMS), integers exactly."""
 import importlib.util
 import os
-import pathlib
 
-from compiled import check, finish, outlier_text, skip, torch, wanted
+import pytest
+from compiled import torch
+from outliers import outlier_text
+from repository import ROOT
 
-os.environ["TRITON_INTERPRET"] = "1"
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-try:
-    import triton  # noqa: F401
-except ImportError as missing:
-    skip(missing)
+os.environ["TRITON_INTERPRET"] = "1"  # before the kernels' files import Triton
 
 
 def inputs():
@@ -46,17 +41,19 @@ def compare(got, want):
     return None
 
 
-for path in sorted((ROOT / "docs/language/examples").glob("*.py")) + sorted((ROOT / "tests/triton/language").glob("*.py")):
-    spec = importlib.util.spec_from_file_location("language_" + path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    for name in [k for k in vars(module) if k.startswith("ex_") and wanted in k]:
-        want, got = inputs(), inputs()
-        try:
-            getattr(module, name)[(2,)](*want, 50, N=64)
-            torch.ops.tessera.launch(str(path), name, got, [50], [2], "N=64")
-            problem = compare(got, want)
-        except Exception as error:
-            problem = f"{type(error).__name__}: {str(error)[:1500]}"
-        check(f"{path.name}: {name}", problem)
-finish()
+def examples():
+    for path in sorted((ROOT / "docs/language/examples").glob("*.py")) + sorted((ROOT / "tests/triton/language").glob("*.py")):
+        spec = importlib.util.spec_from_file_location("language_" + path.stem, path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        for name in vars(module):
+            if name.startswith("ex_"):
+                yield pytest.param(path, getattr(module, name), name, id=f"{path.stem}-{name.removeprefix('ex_')}")
+
+
+@pytest.mark.parametrize("path, kernel, name", examples())
+def test_example(path, kernel, name):
+    want, got = inputs(), inputs()
+    kernel[(2,)](*want, 50, N=64)
+    torch.ops.tessera.launch(str(path), name, got, [50], [2], "N=64")
+    assert compare(got, want) is None

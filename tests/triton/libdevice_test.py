@@ -1,30 +1,34 @@
 # tests/triton/libdevice_test.py - every function of libdevice against mpmath, torch, or integers of Python.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""usage: libdevice_test.py [PART OF A NAME]. LIBTESSERA_TORCH names the library of the ops, TESSERA_DEVICE the device.
+"""TESSERA_DEVICE names the device. The errors of functions of floats are printed: pytest -rP shows them.
 
 Floats are compared in units of the last place of the exact result, which mpmath computes with 40 digits; NaN and
 infinities must agree. Rounded arithmetic and integers are compared bit by bit with Python's exact numbers."""
 import fractions
+import functools
 import math
-import os
-import pathlib
 import random
 import struct
 
-from compiled import check, finish, skip, torch, wanted
+import mpmath
+import pytest
+from compiled import torch
+from repository import ROOT
 
-try:
-    import mpmath
-except ImportError as missing:
-    skip(missing)
-
-FILE = str(pathlib.Path(__file__).resolve().parent / "beyond" / "kernels.py")
+FILE = str(ROOT / "tests/triton/beyond/kernels.py")
 N = 256
-worst = {}
+CASES = []  # of test_function: the comparisons that the calls of real() and exact() below describe
 inf, nan = math.inf, math.nan
 mpmath.mp.dps = 40
 F32, F64 = torch.float32, torch.float64
+
+
+def case(compare):
+    """A function that appends a call of `compare` to CASES instead of making it."""
+    def append(name, *arguments, **options):
+        CASES.append(pytest.param(functools.partial(compare, name, *arguments, **options), id=name))
+    return append
 
 
 def launch(name, inputs, out):
@@ -63,18 +67,14 @@ def numbers(low, high, dtype, seed, extra=()):
     return x.to(dtype)
 
 
+@case
 def real(name, want, limit, *bounds, dtype=F32, extra=(), within=lambda *x: True):
     """A function of floats; `bounds` is a (low, high) for each argument."""
-    if wanted not in name:
-        return
     inputs = [numbers(low, high, dtype, 7 + i, extra) for i, (low, high) in enumerate(bounds)]
     for i, x in enumerate(inputs):
         if i:  # pair every edge with others
             x[:34] = x[:34].roll(5 * i)
-    try:
-        got = launch(name, inputs, torch.full((N,), -7.0, dtype=dtype))
-    except ValueError as error:
-        return check(f"{name} {dtype}", str(error))
+    got = launch(name, inputs, torch.full((N,), -7.0, dtype=dtype))
     largest, at = 0.0, None
     for n, values in enumerate(zip(*[x.tolist() for x in inputs])):
         if not within(*values):
@@ -82,9 +82,8 @@ def real(name, want, limit, *bounds, dtype=F32, extra=(), within=lambda *x: True
         error = distance(got[n], want(*values), dtype)
         if at is None or error > largest:
             largest, at = error, (values, got[n], want(*values))
-    worst[name + (" f64" if dtype == F64 else "")] = largest
-    check(f"{name} {dtype}", None if largest <= limit else
-          f"{largest:.3g} ulp at {at[0]}: {at[1]}, not {mpmath.nstr(mpmath.mpf(at[2]), 17)}")
+    print(f"{name} {dtype}: {largest:.2f} ulp")
+    assert largest <= limit, f"{largest:.3g} ulp at {at[0]}: {at[1]}, not {mpmath.nstr(mpmath.mpf(at[2]), 17)}"
 
 
 def guarded(function, special=None):
@@ -113,7 +112,8 @@ def odd_infinity(x):
     return x if math.isinf(x) else None
 
 
-for dtype, add in ((F32, 0), (F64, 1)):
+def floats(dtype, add):
+    """The functions that both types have; add: 1 for float64, whose last place mpmath sees more exactly."""
     big = 88.0 if dtype == F32 else 709.0
     real("sinh", guarded(mpmath.sinh, odd_infinity), 4, (-big, big), dtype=dtype, extra=(89.1, -89.1, 89.5))
     real("cosh", guarded(mpmath.cosh, lambda x: abs(x) if math.isinf(x) else None), 4, (-big, big), dtype=dtype,
@@ -184,6 +184,10 @@ for dtype, add in ((F32, 0), (F64, 1)):
     real("trunc", lambda x: x if not math.isfinite(x) else float(math.trunc(x)), 0, (-9, 9), dtype=dtype)
     real("logb", lambda x: abs(x) if math.isinf(x) else x if math.isnan(x) else -inf if x == 0 else
          float(math.frexp(x)[1] - 1), 0, (-900, 900), dtype=dtype, extra=(1e-40, 1e37))
+
+
+for dtype, add in ((F32, 0), (F64, 1)):
+    floats(dtype, add)
 real("tgamma", guarded(mpmath.gamma, lambda x: inf if x == inf else nan if x == -inf or (x < 0 and x == math.floor(x)) else
                        math.copysign(inf, x) if x == 0 else None), 1, (-8, 36), extra=(34.9, 35.5, -40.5))
 real("saturatef", lambda x: 0.0 if math.isnan(x) else min(max(x, 0.0), 1.0), 0, (-2, 2))
@@ -218,21 +222,14 @@ def bits_of(value, dtype=F32):
     return 0 if value == 0 else struct.pack("<f" if dtype == F32 else "<d", value)
 
 
+@case
 def exact(name, inputs, out, want):
     """Every element as Python has it."""
-    if wanted not in name:
-        return
-    try:
-        got = launch(name, inputs, out)
-    except ValueError as error:
-        return check(name, str(error))
-    dtype = out.dtype
+    got, dtype = launch(name, inputs, out), out.dtype
     for n, values in enumerate(zip(*[x.tolist() for x in inputs])):
         expected = want(*values)
-        same = (bits_of(got[n], dtype) == bits_of(expected, dtype) if dtype.is_floating_point else got[n] == expected)
-        if not same:
-            return check(name, f"{values}: {got[n]!r}, not {expected!r}")
-    check(name, None)
+        same = bits_of(got[n], dtype) == bits_of(expected, dtype) if dtype.is_floating_point else got[n] == expected
+        assert same, f"{values}: {got[n]!r}, not {expected!r}"
 
 
 def spread(seed, dtype=F32, limit=60):
@@ -251,10 +248,14 @@ def root(x):
         return Fraction(int(mpmath.floor(mpmath.sqrt(mpmath.mpf(x)) * mpmath.mpf(2) ** 220)), 2**220)
 
 
-x, y, z = spread(1), spread(2), spread(3)
-y[6:40] = -x[6:40]
-out = torch.zeros(N)
-for mode in "nzdu":
+INTEGERS = (("int", torch.int32, -2**31, 2**31 - 1), ("uint", torch.uint32, 0, 2**32 - 1),
+            ("ll", torch.int64, -2**63, 2**63 - 1), ("ull", torch.uint64, 0, 2**64 - 1))
+
+
+def arithmetic(mode):
+    """Sums, products, quotients and roots rounded in one direction."""
+    x, y, z, out = spread(1), spread(2), spread(3), torch.zeros(N)
+    y[6:40] = -x[6:40]
     exact("add_r" + mode, [x, y], out, lambda a, b: rounded(Fraction(a) + Fraction(b), mode))
     exact("sub_r" + mode, [x, y], out, lambda a, b: rounded(Fraction(a) - Fraction(b), mode))
     exact("mul_r" + mode, [x, y], out, lambda a, b: rounded(Fraction(a) * Fraction(b), mode))
@@ -262,34 +263,39 @@ for mode in "nzdu":
     exact("rcp_r" + mode, [x], out, lambda a: rounded(1 / Fraction(a), mode))
     exact("fma_r" + mode, [x, y, z], out, lambda a, b, c: rounded(Fraction(a) * Fraction(b) + Fraction(c), mode))
     exact("sqrt_r" + mode, [x.abs()], out, lambda a: rounded(root(a), mode))
-    wide = spread(4, F64, 100)
-    exact("double2float_r" + mode, [wide], out, lambda a: rounded(Fraction(a), mode))
+    exact("double2float_r" + mode, [spread(4, F64, 100)], out, lambda a: rounded(Fraction(a), mode))
+
+
+def to_integers(mode, name, dtype, least, most):
     whole = {"n": round, "z": math.trunc, "d": math.floor, "u": math.ceil}[mode]
-    for source, numbers_ in (("float", spread(5, F32, 70)), ("double", spread(6, F64, 70))):
-        numbers_[10:14] = torch.tensor([2.5, -2.5, 3.5, 0.5])
-        for name, dtype, least, most in (("int", torch.int32, -2**31, 2**31 - 1), ("uint", torch.uint32, 0, 2**32 - 1),
-                                         ("ll", torch.int64, -2**63, 2**63 - 1), ("ull", torch.uint64, 0, 2**64 - 1)):
-            exact(f"{source}2{name}_r{mode}", [numbers_], torch.zeros(N, dtype=dtype),
-                  lambda a: min(max(whole(Fraction(a)), least), most))
+    for source, floats_ in (("float", spread(5, F32, 70)), ("double", spread(6, F64, 70))):
+        floats_[10:14] = torch.tensor([2.5, -2.5, 3.5, 0.5])
+        exact(f"{source}2{name}_r{mode}", [floats_], torch.zeros(N, dtype=dtype), lambda a: min(max(whole(Fraction(a)), least), most))
+
+
+def from_integers(mode, name, dtype, least, most):
     r = random.Random(8)
-    for name, dtype, least, most in (("int", torch.int32, -2**31, 2**31 - 1), ("uint", torch.uint32, 0, 2**32 - 1),
-                                     ("ll", torch.int64, -2**63, 2**63 - 1), ("ull", torch.uint64, 0, 2**64 - 1)):
-        values = [r.randint(least, most) >> r.randint(0, 40) for _ in range(N)]
-        values[:5] = [least, most, 0, 1, most - 1]
-        values = torch.tensor(values, dtype=dtype)
-        exact(f"{name}2float_r{mode}", [values], out, lambda a: rounded(Fraction(a), mode))
-        exact(f"{name}2double_r{mode}", [values], torch.zeros(N, dtype=F64), lambda a: rounded(Fraction(a), mode, F64))
+    values = [r.randint(least, most) >> r.randint(0, 40) for _ in range(N)]
+    values[:5] = [least, most, 0, 1, most - 1]
+    values = torch.tensor(values, dtype=dtype)
+    exact(f"{name}2float_r{mode}", [values], torch.zeros(N), lambda a: rounded(Fraction(a), mode))
+    exact(f"{name}2double_r{mode}", [values], torch.zeros(N, dtype=F64), lambda a: rounded(Fraction(a), mode, F64))
+
+
+for mode in "nzdu":
+    arithmetic(mode)
+    for kind in INTEGERS:
+        to_integers(mode, *kind)
+        from_integers(mode, *kind)
+
 
 # Integers and bits.
-r = random.Random(9)
-
-
 def signed(value, bits):
     value %= 2**bits
     return value - 2**bits if value >> (bits - 1) else value
 
 
-for bits, dtype in ((32, torch.int32), (64, torch.int64)):
+def bits_and_sums(bits, dtype):
     def integers(seed):
         r = random.Random(seed)
         values = [signed(r.getrandbits(bits) >> r.choice([0, 0, 0, 7, 20, bits - 1]), bits) for _ in range(N)]
@@ -312,8 +318,6 @@ for bits, dtype in ((32, torch.int32), (64, torch.int64)):
             (((u % 2**32) | (v % 2**32) << 32) >> (8 * (s >> 4 * i & 7)) & 255) << 8 * i for i in range(4)), 32))
         exact("hiloint2double", [torch.tensor([1074266112 + i for i in range(N)], dtype=dtype), a],
               torch.zeros(N, dtype=F64), lambda h, l: struct.unpack("<d", struct.pack("<Ii", l % 2**32, h))[0])
-
-
         unsigned = a.view(torch.uint32)
         exact("mulhi", [unsigned, b.view(torch.uint32)], torch.zeros(N, dtype=torch.uint32), lambda v, w: (v * w) >> 32)
     else:
@@ -324,12 +328,17 @@ for bits, dtype in ((32, torch.int32), (64, torch.int64)):
         exact("double2hiint", [halves], count32, lambda v: struct.unpack("<ii", struct.pack("<d", v))[1])
         exact("double2loint", [halves], count32, lambda v: struct.unpack("<ii", struct.pack("<d", v))[0])
 
-x = spread(12)
+
+bits_and_sums(32, torch.int32)
+bits_and_sums(64, torch.int64)
+x, out = spread(12), torch.zeros(N)
 exact("float_as_int", [x], torch.zeros(N, dtype=torch.int32), lambda v: struct.unpack("<i", struct.pack("<f", v))[0])
 exact("float_as_uint", [x], torch.zeros(N, dtype=torch.uint32), lambda v: struct.unpack("<I", struct.pack("<f", v))[0])
 exact("int_as_float", [x.view(torch.int32)], out, lambda v: struct.unpack("<f", struct.pack("<i", v))[0])
 exact("uint_as_float", [x.view(torch.uint32)], out, lambda v: struct.unpack("<f", struct.pack("<I", v))[0])
-for dtype in (F32, F64):
+
+
+def parts_of_floats(dtype):
     x = spread(13, dtype)
     x[20:24] = torch.tensor([0.0, -0.0, 1.5, -1.5])
     y = x.roll(1)
@@ -349,7 +358,11 @@ for dtype in (F32, F64):
           lambda v: int(math.copysign(math.floor(Fraction(abs(v)) + Fraction(1, 2)), v)))
     exact("isfinited", [x], torch.zeros(N, dtype=torch.int32), lambda v: 1)
 
-if os.environ.get("LIBDEVICE_TABLE"):
-    for name, error in worst.items():
-        print(f"{name:16} {error:.2f} ulp")
-finish()
+
+parts_of_floats(F32)
+parts_of_floats(F64)
+
+
+@pytest.mark.parametrize("compare", CASES)
+def test_function(compare):
+    compare()

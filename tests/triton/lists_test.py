@@ -1,10 +1,11 @@
 # tests/triton/lists_test.py - lists of the blocks that a tile of tokens selected, and the kernels that walk them, beside those of one token.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
+import pytest
 import torch
 
 from cases import Problem, Shape, strides
-from launcher import check, dot_limit, equal, finish, fresh, launch, pow2
+from launcher import check, dot_limit, equal, fresh, launch, pow2
 import reference as ref
 
 
@@ -82,29 +83,31 @@ def walk(p, idx, what, generator):
         equal(f"{name}.bits {what}", tiles, token)
 
 
-generator = torch.Generator().manual_seed(7)
-for group, bm, bn, lsel, n, dim, vdim in ((1, 64, 16, 8, 4, 16, 16), (2, 64, 16, 16, 3, 40, 16), (4, 16, 32, 16, 3, 32, 16),
-                                          (6, 32, 16, 8, 5, 16, 24), (7, 64, 16, 7, 6, 16, 16), (16, 64, 16, 16, 4, 48, 32)):
+@pytest.mark.parametrize("group, bm, bn, lsel, n, dim, vdim", ((1, 64, 16, 8, 4, 16, 16), (2, 64, 16, 16, 3, 40, 16), (4, 16, 32, 16, 3, 32, 16),
+                                          (6, 32, 16, 8, 5, 16, 24), (7, 64, 16, 7, 6, 16, 16), (16, 64, 16, 16, 4, 48, 32)))
+def test_walk(group, bm, bn, lsel, n, dim, vdim):
+    generator = torch.Generator().manual_seed(7)
     p = Problem(Shape([0, 39, 0, 0, 1, 18, 0], hkv=2 if group == 2 else 1, group=group, dim=dim, vdim=vdim, lsel=lsel, n=n, bm=bm, bn=bn))
     idx = random_picks(p, generator)
     for bt in {1, 3, bm // group, 32} - {64}:
         compare_lists(f"(G={group} n={n} l'={lsel} BT={bt})", p, idx, bt)
     walk(p, idx, f"({p.shape} BM={bm} BN={bn})", generator)
 
-# No kernel writes such lists of indices, but a caller may: numbers in any order, -1 between them, blocks behind the token, and one block
-# twice, which has one bit.
-p = Problem(Shape([40], hkv=1, group=1, lsel=8, n=4, bm=16))
-idx = torch.tensor([[3, -1, 0, 3], [9, 2, 2, -1], [-1, 4, 1, 0], [0, 0, 0, 0]], dtype=torch.int32).repeat(10, 1)[None].contiguous()
-compare_lists("(any order)", p, idx, 16)
-q, k, v = (x.double().requires_grad_() for x in (p.q, p.k[1], p.v[1]))
-o, lse, _ = ref.attention(q, k, v, p.shape.lens, ref.selected_mask(idx, p.shape.lens, p.shape.lsel), p.scale)
-dq, = torch.autograd.grad(o, q, p.do.double())
-for kernel, write_dq in (("select_packed_fwd", p.packed_dq), ("select_list_fwd", p.list_dq)):
-    got, rows = p.selected(idx, kernel)
-    back = fresh(*p.q.shape, dtype=p.q.dtype)
-    write_dq(idx, p.do, rows, (got.double() * p.do.double()).sum(-1).float(), back)
-    for name, x, want in (("o", got, o), ("lse", rows, lse.T), ("dq", back, dq)):
-        check(f"{kernel}.{name} (any order)", x, want, dot_limit(p.shape.dtype))
-none = torch.full_like(idx, -1)
-compare_lists("(nothing)", p, none, 16)
-finish()
+
+def test_indices_in_any_order():
+    """No kernel writes such lists of indices, but a caller may: numbers in any order, -1 between them, blocks past the token, and one block
+    twice, which has one bit."""
+    p = Problem(Shape([40], hkv=1, group=1, lsel=8, n=4, bm=16))
+    idx = torch.tensor([[3, -1, 0, 3], [9, 2, 2, -1], [-1, 4, 1, 0], [0, 0, 0, 0]], dtype=torch.int32).repeat(10, 1)[None].contiguous()
+    compare_lists("(any order)", p, idx, 16)
+    q, k, v = (x.double().requires_grad_() for x in (p.q, p.k[1], p.v[1]))
+    o, lse, _ = ref.attention(q, k, v, p.shape.lens, ref.selected_mask(idx, p.shape.lens, p.shape.lsel), p.scale)
+    dq, = torch.autograd.grad(o, q, p.do.double())
+    for kernel, write_dq in (("select_packed_fwd", p.packed_dq), ("select_list_fwd", p.list_dq)):
+        got, rows = p.selected(idx, kernel)
+        back = fresh(*p.q.shape, dtype=p.q.dtype)
+        write_dq(idx, p.do, rows, (got.double() * p.do.double()).sum(-1).float(), back)
+        for name, x, want in (("o", got, o), ("lse", rows, lse.T), ("dq", back, dq)):
+            check(f"{kernel}.{name} (any order)", x, want, dot_limit(p.shape.dtype))
+    none = torch.full_like(idx, -1)
+    compare_lists("(nothing)", p, none, 16)

@@ -1,29 +1,24 @@
 # tests/triton/names_test.py - every name of Triton's language: known here, or refused by a message that says what to write.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""usage: names_test.py [--update]. LIBTESSERA_TORCH names the library of the ops. --update writes docs/language/names.md.
+"""TESSERA_UPDATE_DOCS=1 writes docs/language/names.md.
 
 The names are those of the Triton that is installed. Each is named in a kernel: it compiles, or the error is NotSupported or
 UnknownAttribute, has a place, a caret and a HINT, and stands in the page's table of what is not supported."""
 import os
 import pathlib
 import re
-import sys
-import tempfile
 
-from compiled import skip, torch
+import triton
+import triton.language as tl
+import triton.language.core as core
+import triton.language.extra.cuda as cuda
+import triton.language.math as tlmath
+from compiled import torch
+from repository import ROOT
+from triton.language.extra.cuda import libdevice
 
-try:
-    import triton
-    import triton.language as tl
-    import triton.language.core as core
-    import triton.language.extra.cuda as cuda
-    import triton.language.math as tlmath
-    from triton.language.extra.cuda import libdevice
-except ImportError as missing:
-    skip(missing)
-
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "language" / "names.md"
+PAGE = ROOT / "docs/language/names.md"
 HEAD = """import triton
 import triton.language as tl
 from triton.language.extra import cuda, libdevice
@@ -93,7 +88,7 @@ def page_of(sections):
     text = f"""# Names of Triton {triton.__version__}
 
 Every public name of `triton.language`, its types, `tl.math`, libdevice and `tl.extra.cuda`: written by
-`tests/triton/names_test.py --update`, which asks the compiler for each. [builtins](builtins.md) has signatures and examples,
+`tests/triton/names_test.py`, which asks the compiler for each. [builtins](builtins.md) has signatures and examples,
 [numerics](../numerics.md#functions-of-libdevice) the errors of libdevice's functions. A name that is not supported is an error at its place that
 says what to write.
 """
@@ -104,33 +99,24 @@ says what to write.
     return text
 
 
-def main():
-    failures, count, sections = [], 0, []
-    update = "--update" in sys.argv
+def test_names_and_their_page(tmp_path):
+    failures, sections = [], []
+    update = os.environ.get("TESSERA_UPDATE_DOCS")
     page = PAGE.read_text() if PAGE.exists() else ""
-    with tempfile.TemporaryDirectory() as folder:
-        for title, spell, names in groups():
-            part = page.split(f"## {title}\n", 1)[-1].split("\n## ", 1)[0]
-            listed = set(re.findall(r"^\| `(\w+)` \|", part, re.M))
-            expected = [n for n in names if n not in listed]
-            count += len(names)
-            # In one kernel what should work; each by itself where it does not.
-            if not update and launch(folder, [spell(n) for n in expected]) is None:
-                found = [(n, row(folder, spell(n), failures)) for n in names if n in listed]
-                found += [(n, None) for n in expected]
-            else:
-                found = [(n, row(folder, spell(n), failures)) for n in names]
-            found.sort(key=lambda pair: names.index(pair[0]))
-            sections.append((title, [n for n, hint in found if hint is None], [(n, h) for n, h in found if h is not None]))
-    fresh = page_of(sections)
+    for title, spell, names in groups():
+        assert names, title
+        part = page.split(f"## {title}\n", 1)[-1].split("\n## ", 1)[0]
+        listed = set(re.findall(r"^\| `(\w+)` \|", part, re.M))
+        expected = [n for n in names if n not in listed]
+        # In one kernel what should work; each by itself where it does not.
+        if not update and launch(tmp_path, [spell(n) for n in expected]) is None:
+            found = [(n, row(tmp_path, spell(n), failures)) for n in names if n in listed]
+            found += [(n, None) for n in expected]
+        else:
+            found = [(n, row(tmp_path, spell(n), failures)) for n in names]
+        found.sort(key=lambda pair: names.index(pair[0]))
+        sections.append((title, [n for n, hint in found if hint is None], [(n, h) for n, h in found if h is not None]))
+    assert not failures, "\n".join(failures)
     if update:
-        PAGE.write_text(fresh)
-    elif fresh != page:
-        failures.append(f"{PAGE} is not what the compiler says: run this test with --update")
-    for line in failures:
-        print("FAILED", line)
-    print(f"names: {count}, not supported: {sum(len(m) for _, _, m in sections)}, failures: {len(failures)}")
-    return 1 if failures or not count else 0
-
-
-sys.exit(main())
+        PAGE.write_text(page_of(sections))
+    assert page_of(sections) == PAGE.read_text(), f"{PAGE} differs from what the compiler says: run this test with TESSERA_UPDATE_DOCS=1"

@@ -1,13 +1,20 @@
 # tests/triton/nn_test.py - RMSNorm, residual sums, activations, RoPE, row sums and the loss of a linear layer under Triton's interpreter against fp64.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
+import pytest
 import torch
 
-from launcher import LIMITS, cdiv, check, check_any, dot_limit, equal, finish, fresh, launch, pow2, readings
+from launcher import LIMITS, cdiv, check, check_any, dot_limit, equal, fresh, launch, pow2, readings
 import reference as ref
 from cases import strides
 
-gen = torch.Generator().manual_seed(5)
+gen = torch.Generator()
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    """Each test draws the same numbers, whether it runs alone or not."""
+    gen.manual_seed(5)
 
 
 def rand(*dims, dtype=torch.float32):
@@ -138,19 +145,17 @@ def relative_scores():
         check("rope.relative", s - s[:1], torch.zeros_like(s), 1e-4)
 
 
-for rows, dim, dtype in ((1, 16, torch.float32), (33, 80, torch.float32), (29, 192, torch.float32), (15, 48, torch.float16)):
-    rmsnorm(rows, dim, dtype)
-    residual_norm(rows, dim, dtype)
-residual_norm(9, 200, torch.float32)
-linear_loss(1, 16, 32, torch.float32)
-linear_loss(35, 71, 48, torch.float32)
-linear_loss(20, 64, 96, torch.float16, span=64)
-for kind in (0, 1, 2):
-    activation(200, kind, torch.float32)
-    activation(65, kind, torch.float16)
-rotations([33, 0, 5], 16, 16, torch.float32, 1.0, 0)
-rotations([20], 80, 80, torch.float32, 4.0, 7)
-rotations([18, 1], 48, 20, torch.float32, 1.0, 0)
-rotations([9], 64, 64, torch.float16, 1.0, 0)
-relative_scores()
-finish()
+F32, F16 = torch.float32, torch.float16
+CASES = [(relative_scores,)]  # functions and their arguments; bench/codegen/kernel_files.py runs them, too
+for row in ((1, 16, F32), (33, 80, F32), (29, 192, F32), (15, 48, F16)):
+    CASES += [(rmsnorm, *row), (residual_norm, *row)]
+CASES += [(residual_norm, 9, 200, F32), (linear_loss, 1, 16, 32, F32), (linear_loss, 35, 71, 48, F32), (linear_loss, 20, 64, 96, F16, 64)]
+CASES += [(activation, count, kind, dtype) for kind in (0, 1, 2) for count, dtype in ((200, F32), (65, F16))]
+CASES += [(rotations, [33, 0, 5], 16, 16, F32, 1.0, 0), (rotations, [20], 80, 80, F32, 4.0, 7), (rotations, [18, 1], 48, 20, F32, 1.0, 0),
+          (rotations, [9], 64, 64, F16, 1.0, 0)]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(str(part).removeprefix("torch.") for part in (case[0].__name__, *case[1:])))
+def test_kernels(case):
+    function, *arguments = case
+    function(*arguments)

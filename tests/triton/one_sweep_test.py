@@ -3,12 +3,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The selection must be the reference's of the kernel's own scores, whatever they are; where scores are equal or NaN in both ways
 alike, also the other kernels' selection. A query by itself, as decoding launches it, has the bits of the query among all."""
+import pytest
 import torch
 
 from cases import Problem, Shape
-from launcher import check, dot_limit, equal, finish, mend_bf16
+from launcher import check, dot_limit, equal, mend_bf16
 import reference as ref
 
+mend_bf16()
 GROUPS = [
     Shape([37, 0, 20], group=1, hkv=1, n=3, bm=16),
     Shape([0, 33, 9, 0], group=2, n=4, bm=16),
@@ -47,7 +49,8 @@ def both(what, p, kc, vc, limit=None, same=False):
     return idx, score
 
 
-def adversarial(shape):
+@pytest.mark.parametrize("shape", GROUPS, ids=[str(number) for number in range(len(GROUPS))])
+def test_adversarial(shape):
     p = Problem(shape)
     s, limit = shape, dot_limit(shape.dtype)
     kc, vc = p.compress(p.k[0], None), p.compress(p.v[0], None)
@@ -68,7 +71,9 @@ def adversarial(shape):
     both(f"small ({s})", p, far, vc)
 
 
-def one_by_one(shape):
+@pytest.mark.parametrize("shape", (Shape([38, 38], group=2, n=3, bm=32), Shape([26], hkv=1, group=6, dim=40, dtype=torch.bfloat16, n=3, bm=16)),
+                         ids=("fp32", "bf16"))
+def test_one_by_one(shape):
     p = Problem(shape)
     kc, vc = p.compress(p.k[0], None), p.compress(p.v[0], None)
     o, lse, idx, _ = p.sweep(kc, vc)
@@ -78,12 +83,3 @@ def one_by_one(shape):
         equal(f"decode.indices {t} ({shape})", its_idx, idx[:, starts + t])
         equal(f"decode.o {t} ({shape})", its_o, o[starts + t])
         equal(f"decode.lse {t} ({shape})", its_lse, lse[starts + t])
-
-
-if __name__ == "__main__":
-    mend_bf16()
-    for shape in GROUPS:
-        adversarial(shape)
-    for shape in (Shape([38, 38], group=2, n=3, bm=32), Shape([26], hkv=1, group=6, dim=40, dtype=torch.bfloat16, n=3, bm=16)):
-        one_by_one(shape)
-    finish()

@@ -63,12 +63,21 @@ def test_the_shared_rule():
 
 def test_the_check_of_the_launcher():
     for got, want in wrong_ones():
-        launcher.failures.clear()
-        launcher.check("x", got, want, LIMIT)
-        assert len(launcher.failures) == 1
-    launcher.failures.clear()
+        with pytest.raises(AssertionError):
+            launcher.check("x", got, want, LIMIT)
     launcher.check("x", *results(), LIMIT)
-    assert launcher.failures == []
+
+
+def test_exact_comparisons_of_the_launcher():
+    want = torch.tensor([1.0, 2.0])
+    for got in (torch.tensor([1.0, 2.5]), torch.tensor([1.0]), torch.tensor([1.0, float("nan")])):
+        with pytest.raises(AssertionError):
+            launcher.equal("x", got, want)
+    for got in (torch.tensor([1.0, 2.00001]), torch.tensor([float("nan"), 2.0])):
+        with pytest.raises(AssertionError):
+            launcher.close("x", got, want)
+    launcher.equal("x", want.clone(), want)
+    launcher.close("x", torch.tensor([1.0, 2.0000005]), want)
 
 
 def test_the_tests_of_the_ops():

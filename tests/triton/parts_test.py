@@ -3,10 +3,11 @@
 # SPDX-License-Identifier: Apache-2.0
 import dataclasses
 
+import pytest
 import torch
 
 from cases import Problem, Shape
-from launcher import cdiv, check, dot_limit, equal, finish
+from launcher import cdiv, check, dot_limit, equal
 from parts import compressed_dkdv
 import reference as ref
 
@@ -48,7 +49,10 @@ SHAPES = (Shape([0, 70, 0, 9, 33, 0], group=3, dim=16, vdim=32, l=8, d=4, bm=16,
           Shape([41, 3], hkv=1, group=7, dim=40, vdim=24, l=6, d=4, bm=32, bn=16),
           Shape([20, 90], hkv=1, group=16, dim=16, vdim=16, l=4, d=4, bm=32, bn=32, by_heads=True),
           Shape([64, 30], hkv=2, group=2, dim=32, vdim=16, l=10, d=4, bm=16, bn=16, dtype=torch.float16))
-for shape in SHAPES:
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=[str(number) for number in range(len(SHAPES))])
+def test_parts(shape):
     p = Problem(shape, seed=7)
     kc, vc = p.compress(p.k[0], None), p.compress(p.v[0], None)
     o, lse = p.compressed(kc, vc)
@@ -67,8 +71,12 @@ for shape in SHAPES:
     # More programs than a sequence has parts change nothing: a gradient goes by its own sequence.
     few, more = (compressed_dkdv(p, kc, vc, lse, delta, 32, n)[:2] for n in (4, 7))
     equal(f"parts.alone ({shape})", torch.cat(more, 2), torch.cat(few, 2))
-# The sums, which a tuner compares, are those of any tiles; also of more than 128 keys.
-for shape in (Shape([0, 70, 0, 9, 33, 0], group=3, dim=16, vdim=32, l=8, d=4), Shape([620], hkv=1, dim=16, vdim=16, l=8, d=4)):
+
+
+@pytest.mark.parametrize("shape", (Shape([0, 70, 0, 9, 33, 0], group=3, dim=16, vdim=32, l=8, d=4),
+                                   Shape([620], hkv=1, dim=16, vdim=16, l=8, d=4)), ids=("ragged", "long"))
+def test_sums_of_any_tiles(shape):
+    """A tuner compares the sums of tiles of all sizes, also of more than 128 keys."""
     sums = []
     for bm, bn in ((16, 16), (32, 32), (64, 16)):
         p = Problem(dataclasses.replace(shape, bm=bm, bn=bn), seed=7)
@@ -78,4 +86,3 @@ for shape in (Shape([0, 70, 0, 9, 33, 0], group=3, dim=16, vdim=32, l=8, d=4), S
     for other in sums[1:]:
         equal(f"parts.tiles ({shape}), written", other.isnan().float(), sums[0].isnan().float())
         check(f"parts.tiles ({shape})", other.nan_to_num(), sums[0].nan_to_num().double(), dot_limit(torch.float32))
-finish()

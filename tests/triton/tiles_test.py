@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 import random
 
-from launcher import equal, failures, finish, fresh, torch
+import pytest
+from launcher import equal, fresh, torch
 import triton
 import triton.language as tl
 
@@ -36,17 +37,18 @@ def check_lengths(lens, size):
     want = [(b, sum(lens[:b]), n, first) for b, n in enumerate(lens) for first in range(0, n, size)]
     what = f"find_tile (lens={lens} SIZE={size})"
     equal(what, torch.tensor(got).reshape(-1, 4), torch.tensor(want).reshape(-1, 4))
-    if empty > len(lens):
-        failures.append(f"{what}: {empty} empty tiles")
+    assert empty <= len(lens), f"{what}: {empty} empty tiles"
 
 
-# Empty sequences at every place, one sequence, tiles larger than all of it, exact multiples, a size that is no power of two.
-for lens in ([1], [0], [0, 0], [64], [0, 15, 5, 0, 64, 1, 0], [21, 42, 63], [1] * 9, [128, 1, 127]):
-    for size in (1, 16, 21, 64):
-        check_lengths(lens, size)
-generator = random.Random(3)
-for _ in range(20):
+# Empty sequences at every place, one sequence, tiles larger than all of it, exact multiples, a size that is not a power of two.
+@pytest.mark.parametrize("size", (1, 16, 21, 64))
+@pytest.mark.parametrize("lens", ([1], [0], [0, 0], [64], [0, 15, 5, 0, 64, 1, 0], [21, 42, 63], [1] * 9, [128, 1, 127]), ids=str)
+def test_chosen_lengths(lens, size):
+    check_lengths(lens, size)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_lengths(seed):
+    generator = random.Random(seed)
     lens = [generator.choice((0, 1, generator.randrange(70))) for _ in range(generator.randrange(1, 12))]
     check_lengths(lens, generator.choice((1, 2, 10, 16, 32)))
-
-finish()

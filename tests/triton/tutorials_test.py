@@ -1,12 +1,10 @@
 # tests/triton/tutorials_test.py - kernels/tutorials and the template of `tessera new` under Triton's interpreter.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-import pathlib
 import subprocess
 import sys
-import tempfile
 
-import launcher
+import pytest
 from launcher import ROOT, cdiv, check, fresh, launch
 
 import torch
@@ -30,7 +28,7 @@ def reference(q, k, v, lengths):
     return torch.cat(outputs), torch.cat(sums, 1)
 
 
-def dilated_window():
+def test_dilated_window():
     torch.manual_seed(1)
     tokens, longest, batch = sum(LENGTHS), max(LENGTHS), len(LENGTHS)
     cu = torch.tensor([0] + LENGTHS).cumsum(0).to(torch.int32)
@@ -58,19 +56,10 @@ def dilated_window():
         check("dilated_window_bwd " + name, got, expected, 1e-5)
 
 
-def template():
-    """The files as `tessera new kernel pattern` writes them; their own test must pass, and fail for a wrong mask."""
-    folder = ROOT / "tools/templates"
-    for rule, wanted in [("(pos > t - W)", 0), ("(pos > t - W - 1)", 1)]:
-        with tempfile.TemporaryDirectory() as name:
-            for source, target in [("kernel.py", "pattern.py"), ("kernel_test.py", "pattern_test.py")]:
-                text = (folder / source).read_text().replace("NAME", "pattern").replace("(pos > t - W)", rule)
-                (pathlib.Path(name) / target).write_text(text)
-            status = subprocess.run([sys.executable, "pattern_test.py"], cwd=name, stdout=subprocess.DEVNULL).returncode
-            if status != wanted:
-                launcher.failures.append(f"template with {rule}: exit status {status}, not {wanted}")
-
-
-for part in sys.argv[1:] or ["dilated_window", "template"]:
-    globals()[part]()
-launcher.finish()
+@pytest.mark.parametrize("rule, status", (("(pos > t - W)", 0), ("(pos > t - W - 1)", 1)), ids=("right mask", "wrong mask"))
+def test_template(rule, status, tmp_path):
+    """The files as `tessera new kernel pattern` writes them; their own test passes, and fails for a wrong mask."""
+    for source, target in [("kernel.py", "pattern.py"), ("kernel_test.py", "pattern_test.py")]:
+        text = (ROOT / "tools/templates" / source).read_text().replace("NAME", "pattern").replace("(pos > t - W)", rule)
+        (tmp_path / target).write_text(text)
+    assert subprocess.run([sys.executable, "pattern_test.py"], cwd=tmp_path, stdout=subprocess.DEVNULL).returncode == status

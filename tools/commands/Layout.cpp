@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
 
-#include "dialect/layout/Draw.h"
+#include "dialect/layout/DrawLayout.h"
 #include "dialect/layout/Parse.h"
 #include "dialect/layout/ShapeOps.h"
 #include "support/Error.h"

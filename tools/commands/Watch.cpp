@@ -4,7 +4,7 @@
 #include "tools/commands/Command.h"
 
 #include "support/File.h"
-#include "trainer/observe/Watch.h"
+#include "trainer/observe/ExamineRun.h"
 
 #include <CLI/CLI.hpp>
 
@@ -34,7 +34,7 @@ int watch(const WatchOptions &options) {
   for (;;) {
     const trainer::Verdict verdict =
         trainer::examineRun(options.run, options.limits, now());
-    if (verdict.finding != trainer::Finding::Fine) {
+    if (verdict.finding != trainer::RunFinding::Fine) {
       std::printf("%s: %s\n", trainer::findingName(verdict.finding),
                   verdict.text.c_str());
       if (!verdict.finished) {

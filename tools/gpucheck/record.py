@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """record.py --out FOLDER [--full] [--long] [--smallest] [--only NAME]
 
-The programs of tests/triton run on shapes with the constants of the `# tessera: instance` comments, under Triton's
+The tests of tests/triton run on shapes with the constants of the `# tessera: instance` comments, under Triton's
 interpreter: no line of this compiler takes part, and the programs compare every result with fp64 formulas. Each instance
 becomes a case (docs/cases.md), launched with the warps and stages of its decorator. Two more shapes bring fp16 and strides
 that are no multiples of 16. --full also keeps what the programs launch with other tiles. --long records instead one sequence of 1,024
@@ -12,9 +12,9 @@ programs compare with fp64 as well. --smallest: the instances named quick alone,
 asked for the instances, too. Exit status 1 when an instance was not recorded or a result is wrong, 77 without torch or Triton."""
 import argparse
 import dataclasses
+import importlib
 import json
 import pathlib
-import runpy
 import sys
 import tempfile
 import time
@@ -49,7 +49,7 @@ UNSPECIALIZED = {"cmp_select_fwd": ("nscore", "ahead"), "linear_loss_fwd": ("spa
 ROW_TILES = {"score_select": "GB"}  # tiles of BM rows, so many to a token, of which instances have others than the programs
 UNORDERED_SUMS = {"layer_norm_bwd_dx"}  # atomic additions: results differ from run to run
 
-recorded, missing = {}, {}
+recorded, missing, wrong = {}, {}, []
 scratch = tempfile.TemporaryDirectory(prefix="tessera-record-")
 begin = time.time()
 counter = Counter()
@@ -198,12 +198,13 @@ def launch(path, name, grid, *args, **constexprs):
     launcher.kernel(path, name)[tuple(grid)](*original, **constexprs)
 
 
-def attention_programs(tag, shape):
-    import cases
+def attention_tests(tag, shape):
     shape_tag[0] = tag
-    cases.chosen = lambda: [shape]
-    for program in ("forward", "backward", "gated"):
-        runpy.run_path(str(ROOT / "tests" / "triton" / f"{program}_test.py"), run_name="__main__")
+    for name in ("forward", "backward", "gated"):
+        try:
+            getattr(importlib.import_module(f"{name}_test"), name)(shape)
+        except AssertionError as error:
+            wrong.append(f"{name}: {error}")
 
 
 def run_attention():
@@ -231,7 +232,7 @@ def run_attention():
     if options.smallest:
         shapes = dict(quick=dataclasses.replace(shapes["quick"], lens=[19, 4]), narrow=shapes["narrow"])
     for tag, shape in shapes.items():
-        attention_programs(tag, shape)
+        attention_tests(tag, shape)
 
 
 def run_others():
@@ -342,7 +343,6 @@ def main():
     recorder.mend_interpreter()
     counter.install()
     launcher.launch = launch
-    launcher.finish = lambda: None
     run_attention()
     if not options.long:
         run_others()
@@ -353,13 +353,13 @@ def main():
                     missing.setdefault(instance, "no program launches it")
                 if options.smallest and "quick" not in instance:
                     missing.pop(instance, None)
-    for line in launcher.failures:
+    for line in wrong:
         print("WRONG", line)
     for instance, why in missing.items():
         print(f"NOT RECORDED {instance}: {why}")
-    print(f"{len(recorded)} cases, {len(missing)} instances missing, {len(launcher.failures)} wrong results, "
+    print(f"{len(recorded)} cases, {len(missing)} instances missing, {len(wrong)} wrong results, "
           f"{time.time() - begin:.0f} s")
-    sys.exit(1 if missing or launcher.failures else 0)
+    sys.exit(1 if missing or wrong else 0)
 
 
 main()

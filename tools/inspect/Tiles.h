@@ -10,8 +10,8 @@
 
 namespace tessera::tools {
 
-// Of the stage "tiles" (compiler/Tiles.h), each different tile once, in the
-// order of the code:
+// Of the stage "tiles" (compiler/DescribeTiles.h), each different tile once, in
+// the order of the code:
 //   {"shape": [64, 32], "element": "f16", "bits": 16,
 //    "bases": {"register": [[0, 1]...], "lane", "warp"} or {"offset"},
 //    "uses": [["tile.dot", source row]...]}

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "trainer/loop/KernelFiles.h"
+#include "trainer/loop/KernelTexts.h"
 #include "trainer/optim/AdamW.h"
 #include "trainer/optim/LossScale.h"
 #include "trainer/optim/UpdateGuard.h"

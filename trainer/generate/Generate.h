@@ -4,7 +4,7 @@
 #pragma once
 
 #include "models/Cache.h"
-#include "trainer/generate/Draw.h"
+#include "trainer/generate/DrawToken.h"
 
 #include <cstdint>
 #include <functional>
@@ -19,7 +19,7 @@ struct GenerateOptions {
   std::string prompt = "In the beginning ";
   int64_t tokens = 256;
   int64_t samples = 1; ///< Drawn side by side, each with numbers of its own.
-  DrawOptions draw;
+  DrawTokenOptions draw;
   int64_t seed = 1;
   std::vector<std::string> overrides; ///< Such as kernels=torch.
 };

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/generate/Sampling.h"
 
-#include "trainer/generate/Draw.h"
+#include "trainer/generate/DrawToken.h"
 #include "trainer/generate/TextCode.h"
 #include "trainer/loop/Random.h"
 #include "trainer/settings/Config.h"

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "trainer/loop/KernelFiles.h"
+#include "trainer/loop/KernelTexts.h"
 #include "trainer/parallel/World.h"
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,7 +1,7 @@
 // codegen/gpu/layouts/AssignLayouts.cpp - the passes that choose and assign.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/gpu/layouts/Access.h"
+#include "codegen/gpu/layouts/AccessLayouts.h"
 #include "codegen/gpu/layouts/Dots.h"
 #include "codegen/gpu/layouts/LayoutPropagation.h"
 #include "codegen/gpu/layouts/Rewrite.h"

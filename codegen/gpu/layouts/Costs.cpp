@@ -4,7 +4,7 @@
 #include "codegen/gpu/layouts/Costs.h"
 
 #include "codegen/gpu/kernel/TileSizes.h"
-#include "codegen/gpu/layouts/Access.h"
+#include "codegen/gpu/layouts/AccessLayouts.h"
 #include "codegen/gpu/layouts/Transfer.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

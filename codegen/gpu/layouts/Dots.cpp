@@ -4,7 +4,7 @@
 #include "codegen/gpu/layouts/Dots.h"
 
 #include "codegen/gpu/kernel/TileSizes.h"
-#include "codegen/gpu/layouts/Access.h"
+#include "codegen/gpu/layouts/AccessLayouts.h"
 #include "codegen/gpu/layouts/DotRoles.h"
 #include "codegen/gpu/layouts/Transfer.h"
 #include "dialect/layout/RegisterLayouts.h"

@@ -4,7 +4,7 @@
 #include "codegen/gpu/layouts/LayoutPropagation.h"
 
 #include "codegen/analysis/Stride.h"
-#include "codegen/gpu/layouts/Access.h"
+#include "codegen/gpu/layouts/AccessLayouts.h"
 #include "codegen/gpu/layouts/SharedResult.h"
 #include "codegen/gpu/layouts/Traffic.h"
 #include "codegen/gpu/layouts/Transfer.h"

@@ -2,8 +2,8 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Layouts propagate from *anchors*: large loads (Access.h) and dots (Dots.h).
-// There are three kinds of value:
+// Layouts propagate from *anchors*: large loads (AccessLayouts.h) and dots
+// (Dots.h). There are three kinds of value:
 //
 //   rematerializable  arithmetic and shape operations alone make it of ranges,
 //                     splats and constants (indices, masks, pointers). It has

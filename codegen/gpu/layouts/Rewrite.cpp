@@ -9,7 +9,7 @@
 #include "codegen/gpu/layouts/Rewrite.h"
 
 #include "codegen/gpu/kernel/Contraction.h"
-#include "codegen/gpu/layouts/Access.h"
+#include "codegen/gpu/layouts/AccessLayouts.h"
 #include "codegen/gpu/layouts/Costs.h"
 #include "codegen/gpu/layouts/Transfer.h"
 

@@ -3,7 +3,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/kernel/Attributes.h"
-#include "codegen/gpu/layouts/Access.h"
+#include "codegen/gpu/layouts/AccessLayouts.h"
 #include "codegen/gpu/layouts/Traffic.h"
 #include "codegen/gpu/passes/Passes.h"
 #include "dialect/tile/TileDialect.h"

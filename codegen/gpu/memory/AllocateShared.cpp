@@ -62,9 +62,9 @@ int64_t firstFit(ArrayRef<Placed> blocks, int64_t bytes, LiveRange live) {
 // scratch where no buffer is live. Whoever writes there first waits for all
 // threads before (tessera-memory-barriers), so that those that still read are
 // done.
-class Places {
+class SharedAllocation {
 public:
-  Places(ModuleOp module, const GpuOptions &options)
+  SharedAllocation(ModuleOp module, const GpuOptions &options)
       : module(module), options(options), builder(module.getContext()),
         liveness(sharedLiveness(module)) {}
 
@@ -168,7 +168,7 @@ struct AllocateSharedPass
       return signalPassFailure();
     }
     options.numWarps = numWarps;
-    if (failed(Places(module, withWarpsOf(module, options)).run()))
+    if (failed(SharedAllocation(module, withWarpsOf(module, options)).run()))
       signalPassFailure();
   }
 };

@@ -5,7 +5,7 @@
 // A descriptor becomes pointers and masks: what Triton makes of it where there
 // is no unit that copies tiles. Elements outside read as 0 or NaN and are not
 // written.
-#include "compiler/semantics/builtins/Access.h"
+#include "compiler/semantics/builtins/PointerAccess.h"
 
 #include "dialect/tile/TileDialect.h"
 
@@ -98,7 +98,8 @@ Value emitMake(BuiltinCall &call) {
 }
 
 // The block of the array that begins at the offsets of an argument.
-Access accessAt(BuiltinCall &call, const Descriptor &array, size_t index) {
+PointerAccess accessAt(BuiltinCall &call, const Descriptor &array,
+                       size_t index) {
   Emitter &emit = call.emit;
   const size_t rank = array.block.size();
   BlockPointer block{array.base, cast(emit, array.shape, kInt64), array.strides,
@@ -106,7 +107,7 @@ Access accessAt(BuiltinCall &call, const Descriptor &array, size_t index) {
   return accessOf(emit, block, allDims(rank));
 }
 
-Value loadPadded(Emitter &emit, const Descriptor &array, Access access) {
+Value loadPadded(Emitter &emit, const Descriptor &array, PointerAccess access) {
   access.other = paddingOf(emit, access.pointers, array.padsNan);
   return loadFrom(emit, access, {}, {}, false);
 }
@@ -136,8 +137,8 @@ Value emitStoreBlock(BuiltinCall &call) {
 }
 
 // Rows picked by index, each `block[1]` columns from one offset.
-Access rowsAt(BuiltinCall &call, const Descriptor &array, size_t rows,
-              size_t column) {
+PointerAccess rowsAt(BuiltinCall &call, const Descriptor &array, size_t rows,
+                     size_t column) {
   Emitter &emit = call.emit;
   Tensor index = call.tensor(rows);
   if (array.block.size() != 2 || array.block[0] != 1)
@@ -181,7 +182,7 @@ Value emitGatherRows(BuiltinCall &call) {
 
 Value emitScatterRows(BuiltinCall &call) {
   const Descriptor &array = descriptor(call);
-  Access access = rowsAt(call, array, 2, 3);
+  PointerAccess access = rowsAt(call, array, 2, 3);
   storeTo(call.emit, access, valueOf(call, 1, access.pointers.type.shape), {},
           {});
   return Value::none();
@@ -191,7 +192,7 @@ Value emitScatterRows(BuiltinCall &call) {
 Value emitAtomicBlock(BuiltinCall &call) {
   const Descriptor &array = descriptor(call);
   Tensor value = valueOf(call, 2, array.block);
-  Access access = accessAt(call, array, 1);
+  PointerAccess access = accessAt(call, array, 1);
   Tensor mask{access.mask, Type(DType::Int1, array.block)};
   const std::string name =
       call.builtin.name.substr(std::string("descriptor.").size());

@@ -2,7 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/semantics/Builtins.h"
-#include "compiler/semantics/builtins/Access.h"
+#include "compiler/semantics/builtins/PointerAccess.h"
 #include "compiler/semantics/builtins/Words.h"
 
 namespace tessera::semantics {
@@ -82,7 +82,7 @@ Value emitLoad(BuiltinCall &call) {
         call.fail(index, DiagnosticId::BadArgument,
                   call.what(index) + " does not go with a block pointer",
                   "use boundary_check= and padding_option=");
-    Access access =
+    PointerAccess access =
         accessOf(emit, *block, boundaryCheck(call, 3, block->block.size()));
     std::string padding = word(call, 4, {"zero", "nan"});
     if (!padding.empty() && access.mask) {
@@ -96,7 +96,7 @@ Value emitLoad(BuiltinCall &call) {
   }
   onlyForBlockPointers(call, 3);
   onlyForBlockPointers(call, 4);
-  Access access{call.pointer(0), {}, {}};
+  PointerAccess access{call.pointer(0), {}, {}};
   if (call.isNone(1)) {
     if (!call.isNone(2))
       call.fail(2, DiagnosticId::BadArgument, "tl.load: `other` needs a mask",
@@ -133,14 +133,14 @@ Value emitStore(BuiltinCall &call) {
       call.fail(1, DiagnosticId::ShapeMismatch,
                 "tl.store: a value of shape " + toString(value.type.shape) +
                     " for a block pointer of " + toString(block->block));
-    Access access =
+    PointerAccess access =
         accessOf(emit, *block, boundaryCheck(call, 3, block->block.size()));
     storeTo(emit, access, emit.broadcastTo(value, block->block), cache,
             eviction);
     return Value::none();
   }
   onlyForBlockPointers(call, 3);
-  Access access{call.pointer(0), {}, {}};
+  PointerAccess access{call.pointer(0), {}, {}};
   // An address is an integer of 64 bits.
   if (value.type.element.isPointer &&
       access.pointers.type.element.dtype == DType::Int64)

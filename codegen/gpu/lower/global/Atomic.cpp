@@ -5,7 +5,7 @@
 // One thread acts for each element; the others get the old element through
 // shared memory, or through shuffles when they sit in the same warp.
 #include "codegen/gpu/lower/Families.h"
-#include "codegen/gpu/lower/global/Access.h"
+#include "codegen/gpu/lower/global/VectorAccess.h"
 #include "codegen/gpu/lower/shared/SharedMemory.h"
 
 #include "codegen/gpu/memory/Scratch.h"

@@ -6,7 +6,7 @@
 // only some threads do is inline PTX with a predicate: LLVM has no such loads
 // and would branch (docs/compiler/gpu-lowering.md, "Memory").
 #include "codegen/gpu/lower/Families.h"
-#include "codegen/gpu/lower/global/Access.h"
+#include "codegen/gpu/lower/global/VectorAccess.h"
 
 using namespace mlir;
 
@@ -18,8 +18,8 @@ static bool isNever(llvm::Value *mask) {
 }
 
 // ".cg" or ".L1::evict_first": PTX takes one of the two.
-template <typename Access>
-static std::string modifiersOf(Access op) {
+template <typename Op>
+static std::string modifiersOf(Op op) {
   if (auto cache = op.getCache())
     return stringifyEnum(*cache).str();
   if (auto eviction = op.getEviction())
@@ -40,7 +40,7 @@ namespace {
 struct Load {
   Emitter &e;
   llvm::Type *element;
-  Access access;
+  VectorAccess access;
   std::string modifiers; // after "ld", before the vector
   bool isVolatile, plain;
 
@@ -118,7 +118,7 @@ static void emitLoad(Emitter &e, tile::LoadOp op) {
   const layout::LinearLayout &layout = e.layoutOf(op.getType());
   Type type = tile::elementType(op.getType());
   llvm::SmallVector<int64_t> sources = e.registerSources(layout);
-  Access access = accessFor(bytesInMemory(type), vectorOf(op, sources));
+  VectorAccess access = accessFor(bytesInMemory(type), vectorOf(op, sources));
   std::string modifiers = modifiersOf(op);
   bool isVolatile = op.getIsVolatile();
   Load load{e,          e.typeOf(type),
@@ -146,7 +146,8 @@ static void emitLoad(Emitter &e, tile::LoadOp op) {
 
 static void storeWords(Emitter &e, llvm::ArrayRef<llvm::Value *> words,
                        llvm::Value *address, llvm::Value *mask,
-                       const Access &access, const std::string &modifiers) {
+                       const VectorAccess &access,
+                       const std::string &modifiers) {
   if (!mask && modifiers.empty()) {
     llvm::Value *value = words[0];
     if (words.size() > 1) {
@@ -184,7 +185,7 @@ static void emitStore(Emitter &e, tile::StoreOp op) {
   const layout::LinearLayout &layout = e.layoutOf(op.getValue().getType());
   Type type = tile::elementType(op.getValue().getType());
   llvm::SmallVector<int64_t> sources = e.registerSources(layout);
-  Access access = accessFor(bytesInMemory(type), vectorOf(op, sources));
+  VectorAccess access = accessFor(bytesInMemory(type), vectorOf(op, sources));
   std::string modifiers = modifiersOf(op);
   const Registers pointers = e.get(op.getPtr()), values = e.get(op.getValue());
   const Registers masks = op.getMask() ? e.get(op.getMask()) : Registers();

@@ -190,36 +190,6 @@ TEST(LinearLayout, PseudoInversePicksZeroInFreeBits) {
   EXPECT_GT(tried, 50);
 }
 
-TEST(LinearLayout, DivisionUndoesTheProduct) {
-  Random random(10);
-  int refused = 0;
-  for (int i = 0; i < iterations; ++i) {
-    const LinearLayout t = random.map({{Dim::Register, 2}, {Dim::Lane, 2}},
-                                      {{Dim::Offset, 4}}),
-                       c = random.map({{Dim::Register, 1}, {Dim::Lane, 3}},
-                                      {{Dim::Offset, 5}});
-    const auto quotient = (t * c).divideLeft(t);
-    ASSERT_TRUE(quotient.has_value());
-    EXPECT_EQ(*quotient, c);
-    // One bit of the rest reaches into the tile: no division.
-    LinearLayout product = t * c;
-    std::vector<Word> columns = product.columns();
-    columns[2] ^= Word(1) << random.below(4);
-    EXPECT_FALSE(LinearLayout(product.ins(), product.outs(), columns)
-                     .divideLeft(t)
-                     .has_value());
-    // A random map divides only if the product with the quotient is the map.
-    const LinearLayout any =
-        random.map({{Dim::Register, 2}, {Dim::Lane, 2}}, {{Dim::Offset, 5}});
-    const LinearLayout small = identity(2, Dim::Register, Dim::Offset);
-    if (const auto rest = any.divideLeft(small))
-      EXPECT_EQ(small * *rest, any);
-    else
-      ++refused;
-  }
-  EXPECT_GT(refused, 100);
-}
-
 TEST(LinearLayout, SublayoutAndQuestions) {
   const LinearLayout map =
       identity(4, Dim::Register, Dim::Dim1) * zeros(2, Dim::Lane, Dim::Dim0) *

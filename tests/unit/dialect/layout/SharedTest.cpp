@@ -79,19 +79,6 @@ TEST(SharedLayouts, CoresAgainstAddressBits) {
   EXPECT_THROW(coreShared({4, 64}, 128, 16), LayoutError);
 }
 
-TEST(SharedLayouts, Padding) {
-  const PaddedShared padded{rowMajorShared({16, 64}), 64, 8};
-  EXPECT_EQ(padded.place(0), 0);
-  EXPECT_EQ(padded.place(63), 63);
-  EXPECT_EQ(padded.place(64), 72);
-  EXPECT_EQ(padded.size(), 15 * 72 + 64);
-  // ldmatrix over rows of 144 bytes: 8 rows in 8 different groups of banks.
-  std::set<int64_t> groups;
-  for (int64_t r = 0; r < 8; ++r)
-    groups.insert(padded.place(64 * r) * 2 / 16 % 8);
-  EXPECT_EQ(groups.size(), 8u);
-}
-
 // bankConflictWays counts by rank; the truth is a list of words.
 TEST(SharedAccess, WaysAgainstEnumeration) {
   Random random(30);

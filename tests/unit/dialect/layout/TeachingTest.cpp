@@ -38,12 +38,6 @@ TEST(Teaching, Page) {
   EXPECT_EQ(operand.pseudoInverse().at({{Dim::Dim0, 25}, {Dim::Dim1, 3}}),
             (Element{3, 5, 2}));
 
-  LinearLayout vector = identity(4, Dim::Register, Dim::Offset);
-  LinearLayout offsets = rows.thenInverse(rowMajorShared({64, 64}));
-  EXPECT_TRUE(offsets.divideLeft(vector).has_value());
-  EXPECT_FALSE(
-      acc.thenInverse(rowMajorShared({16, 8})).divideLeft(vector).has_value());
-
   LinearLayout s = mmaAccumulator({64, 64}, {{4, 1}});
   LinearLayout sums = slice(s, 1);
   EXPECT_EQ(sums.freeBits(Dim::Lane), Word(3));

@@ -234,9 +234,9 @@ void compareMinMax() {
   for (int i = 0; i < 40000; ++i) {
     auto a = static_cast<uint32_t>(bits.number(second::F32, 2));
     auto b = static_cast<uint32_t>(bits.number(second::F32, 2));
-    ASSERT_EQ((maxF32<M>(a, b)), (minMaxByTheBook<true, M>(a, b)))
+    ASSERT_EQ((minMaxF32<true, M>(a, b)), (minMaxByTheBook<true, M>(a, b)))
         << std::hex << a << " " << b;
-    ASSERT_EQ((minF32<M>(a, b)), (minMaxByTheBook<false, M>(a, b)))
+    ASSERT_EQ((minMaxF32<false, M>(a, b)), (minMaxByTheBook<false, M>(a, b)))
         << std::hex << a << " " << b;
   }
 }

@@ -1,4 +1,4 @@
-// compiler/SharedMemory.h - what to say of a kernel with too much shared
+// compiler/SharedMemoryAdvice.h - what to say of a kernel with too much shared
 // memory.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0

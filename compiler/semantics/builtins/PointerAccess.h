@@ -1,4 +1,5 @@
-// compiler/semantics/builtins/Access.h - elements behind blocks of pointers.
+// compiler/semantics/builtins/PointerAccess.h - elements behind blocks of
+// pointers.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -11,7 +12,7 @@
 
 namespace tessera::semantics {
 
-struct Access {
+struct PointerAccess {
   Tensor pointers;
   mlir::Value mask, other; // null, or of the pointers' shape
 };
@@ -33,15 +34,16 @@ struct StridedAccess {
 
 /// Pointers, and a mask that holds where the coordinates of the dimensions in
 /// `checked` lie inside the array; no mask where none is named.
-Access accessOf(Emitter &emit, const StridedAccess &array,
-                const std::vector<int64_t> &checked);
-Access accessOf(Emitter &emit, const BlockPointer &pointer,
-                const std::vector<int64_t> &checked);
+PointerAccess accessOf(Emitter &emit, const StridedAccess &array,
+                       const std::vector<int64_t> &checked);
+PointerAccess accessOf(Emitter &emit, const BlockPointer &pointer,
+                       const std::vector<int64_t> &checked);
 
-Tensor loadFrom(Emitter &emit, const Access &access, tile::LoadCacheAttr cache,
-                tile::EvictionAttr eviction, bool isVolatile);
+Tensor loadFrom(Emitter &emit, const PointerAccess &access,
+                tile::LoadCacheAttr cache, tile::EvictionAttr eviction,
+                bool isVolatile);
 /// Casts to the type of the memory; the shapes are equal.
-void storeTo(Emitter &emit, const Access &access, Tensor value,
+void storeTo(Emitter &emit, const PointerAccess &access, Tensor value,
              tile::StoreCacheAttr cache, tile::EvictionAttr eviction);
 
 /// An argument of run-time integers, as int64 scalars, one a dimension.

@@ -1,7 +1,8 @@
-// compiler/Tiles.cpp - which layout the tiles of each line have, as JSON.
+// compiler/DescribeTiles.cpp - which layout the tiles of each line have, as
+// JSON.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/Tiles.h"
+#include "compiler/DescribeTiles.h"
 
 #include "compiler/PrintedLines.h"
 #include "dialect/tile/TileDialect.h"

@@ -1,4 +1,4 @@
-// codegen/gpu/layouts/Access.h - layouts for loads, stores and atomics.
+// codegen/gpu/layouts/AccessLayouts.h - layouts for loads, stores and atomics.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

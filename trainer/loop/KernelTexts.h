@@ -1,4 +1,4 @@
-// trainer/loop/KernelFiles.h - the kernel files of a run: kept, hashed,
+// trainer/loop/KernelTexts.h - the kernel files of a run: kept, hashed,
 // compared.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0

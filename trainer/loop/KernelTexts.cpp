@@ -1,7 +1,7 @@
-// trainer/loop/KernelFiles.cpp - copies of the kernel files of a run.
+// trainer/loop/KernelTexts.cpp - copies of the kernel files of a run.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "trainer/loop/KernelFiles.h"
+#include "trainer/loop/KernelTexts.h"
 
 #include "support/Error.h"
 #include "support/File.h"

@@ -1,8 +1,8 @@
-// tests/unit/trainer/loop/KernelFilesTest.cpp - names, changes and copies of
+// tests/unit/trainer/loop/KernelTextsTest.cpp - names, changes and copies of
 // kernel files.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "trainer/loop/KernelFiles.h"
+#include "trainer/loop/KernelTexts.h"
 
 #include "support/File.h"
 #include "support/Process.h"

@@ -1,4 +1,4 @@
-// codegen/gpu/lower/global/Access.h - elements of a lane as words of an
+// codegen/gpu/lower/global/VectorAccess.h - elements of a lane as words of an
 // instruction.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
@@ -13,7 +13,7 @@
 namespace tessera::codegen::gpu {
 
 /// How one instruction moves neighbouring elements.
-struct Access {
+struct VectorAccess {
   int64_t elements; // a lane's at once
   int64_t words;    // 1, 2 or 4
   int64_t wordBits; // 8, 16, 32 or 64
@@ -25,7 +25,7 @@ struct Access {
 
 /// For elements of `bytes` bytes of which `run` stand side by side, aligned to
 /// the whole run; at most 16 bytes.
-Access accessFor(int64_t bytes, int64_t run);
+VectorAccess accessFor(int64_t bytes, int64_t run);
 
 /// What the attribute kVectorAttr of `op` allows for a tensor whose registers
 /// are `sources` (Emitter::registerSources); 1 without it.
@@ -33,14 +33,15 @@ int64_t vectorOf(mlir::Operation *op, llvm::ArrayRef<int64_t> sources);
 
 /// Of a word in a register: the element's own type from 32 bits on (pointers
 /// as i64), integers below; bytes as i16, for PTX has no 8-bit registers.
-llvm::Type *wordType(Emitter &e, llvm::Type *element, const Access &access);
+llvm::Type *wordType(Emitter &e, llvm::Type *element,
+                     const VectorAccess &access);
 /// The letter of wordType() in the constraints of inline PTX.
 char constraintOf(llvm::Type *word);
 /// `elements` (of Emitter::typeOf) as words, and back.
 Registers packWords(Emitter &e, llvm::ArrayRef<llvm::Value *> elements,
-                    const Access &access);
+                    const VectorAccess &access);
 Registers unpackWords(Emitter &e, llvm::ArrayRef<llvm::Value *> words,
-                      llvm::Type *element, const Access &access);
+                      llvm::Type *element, const VectorAccess &access);
 
 /// "{$2, $3}", or "$2" for one word.
 std::string wordOperands(int64_t first, int64_t words);

@@ -1,7 +1,8 @@
-// compiler/semantics/builtins/Access.cpp - addresses, bounds, loads, stores.
+// compiler/semantics/builtins/PointerAccess.cpp - addresses, bounds, loads,
+// stores.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/semantics/builtins/Access.h"
+#include "compiler/semantics/builtins/PointerAccess.h"
 
 #include <algorithm>
 #include <limits>
@@ -24,8 +25,8 @@ mlir::Value paddingOf(Emitter &emit, const Tensor &pointers, bool isNan) {
   return emit.floating(isNan ? nan : 0.0, dtype, pointers.type.shape).handle;
 }
 
-Access accessOf(Emitter &emit, const StridedAccess &array,
-                const std::vector<int64_t> &checked) {
+PointerAccess accessOf(Emitter &emit, const StridedAccess &array,
+                       const std::vector<int64_t> &checked) {
   Value address = array.base;
   Value mask;
   for (size_t dim = 0; dim < array.coordinates.size(); ++dim) {
@@ -42,14 +43,15 @@ Access accessOf(Emitter &emit, const StridedAccess &array,
     Value inside = emit.binary(BinaryOp::And, above, below);
     mask = mask.isNone() ? inside : emit.binary(BinaryOp::And, mask, inside);
   }
-  Access access{emit.broadcastTo(*address.tensor(), array.result), {}, {}};
+  PointerAccess access{
+      emit.broadcastTo(*address.tensor(), array.result), {}, {}};
   if (!mask.isNone())
     access.mask = emit.broadcastTo(*mask.tensor(), array.result).handle;
   return access;
 }
 
-Access accessOf(Emitter &emit, const BlockPointer &pointer,
-                const std::vector<int64_t> &checked) {
+PointerAccess accessOf(Emitter &emit, const BlockPointer &pointer,
+                       const std::vector<int64_t> &checked) {
   StridedAccess array{
       pointer.base, pointer.shape, pointer.strides, {}, pointer.block};
   const size_t rank = pointer.block.size();
@@ -69,8 +71,9 @@ Access accessOf(Emitter &emit, const BlockPointer &pointer,
   return accessOf(emit, array, checked);
 }
 
-Tensor loadFrom(Emitter &emit, const Access &access, tile::LoadCacheAttr cache,
-                tile::EvictionAttr eviction, bool isVolatile) {
+Tensor loadFrom(Emitter &emit, const PointerAccess &access,
+                tile::LoadCacheAttr cache, tile::EvictionAttr eviction,
+                bool isVolatile) {
   Element element{access.pointers.type.element.dtype, false};
   Type type = access.pointers.type.with(stored(element));
   auto op = tile::LoadOp::create(
@@ -80,7 +83,7 @@ Tensor loadFrom(Emitter &emit, const Access &access, tile::LoadCacheAttr cache,
   return emit.cast(Tensor{op.getResult(), type}, element);
 }
 
-void storeTo(Emitter &emit, const Access &access, Tensor value,
+void storeTo(Emitter &emit, const PointerAccess &access, Tensor value,
              tile::StoreCacheAttr cache, tile::EvictionAttr eviction) {
   Element element = stored({access.pointers.type.element.dtype, false});
   // A boolean becomes the byte 0 or 1, any other value its low byte.

@@ -1,7 +1,8 @@
-// codegen/gpu/layouts/Access.cpp - layouts for loads, stores and atomics.
+// codegen/gpu/layouts/AccessLayouts.cpp - layouts for loads, stores and
+// atomics.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/gpu/layouts/Access.h"
+#include "codegen/gpu/layouts/AccessLayouts.h"
 
 #include "codegen/gpu/layouts/Traffic.h"
 #include "codegen/gpu/layouts/Transfer.h"

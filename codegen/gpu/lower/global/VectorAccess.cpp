@@ -1,8 +1,8 @@
-// codegen/gpu/lower/global/Access.cpp - elements of a lane as words of an
+// codegen/gpu/lower/global/VectorAccess.cpp - elements of a lane as words of an
 // instruction.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/gpu/lower/global/Access.h"
+#include "codegen/gpu/lower/global/VectorAccess.h"
 
 #include <algorithm>
 
@@ -10,12 +10,12 @@ using namespace mlir;
 
 namespace tessera::codegen::gpu {
 
-std::string Access::suffix() const {
+std::string VectorAccess::suffix() const {
   std::string vector = words > 1 ? ".v" + std::to_string(words) : "";
   return vector + ".b" + std::to_string(wordBits);
 }
 
-Access accessFor(int64_t bytes, int64_t run) {
+VectorAccess accessFor(int64_t bytes, int64_t run) {
   run = std::max<int64_t>(1, std::min(run, 16 / bytes));
   int64_t total = bytes * run;
   int64_t word = bytes == 8 ? 8 : std::min<int64_t>(total, 4);
@@ -35,7 +35,8 @@ int64_t vectorOf(Operation *op, llvm::ArrayRef<int64_t> sources) {
   return run;
 }
 
-llvm::Type *wordType(Emitter &e, llvm::Type *element, const Access &access) {
+llvm::Type *wordType(Emitter &e, llvm::Type *element,
+                     const VectorAccess &access) {
   if (access.perWord() > 1)
     return e.b.getIntNTy(unsigned(access.wordBits));
   if (element->isPointerTy())
@@ -86,7 +87,7 @@ static llvm::Type *memoryType(Emitter &e, llvm::Type *element) {
 }
 
 Registers packWords(Emitter &e, llvm::ArrayRef<llvm::Value *> elements,
-                    const Access &access) {
+                    const VectorAccess &access) {
   Registers words;
   llvm::Type *type = wordType(e, elements[0]->getType(), access);
   size_t perWord = size_t(access.perWord());
@@ -110,7 +111,7 @@ Registers packWords(Emitter &e, llvm::ArrayRef<llvm::Value *> elements,
 }
 
 Registers unpackWords(Emitter &e, llvm::ArrayRef<llvm::Value *> words,
-                      llvm::Type *element, const Access &access) {
+                      llvm::Type *element, const VectorAccess &access) {
   Registers elements;
   llvm::Type *type = memoryType(e, element);
   unsigned perWord = unsigned(access.perWord());

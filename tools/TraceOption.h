@@ -1,4 +1,4 @@
-// tools/Trace.h - the option --trace of tessera-opt and tessera-lower.
+// tools/TraceOption.h - the option --trace of tessera-opt and tessera-lower.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //

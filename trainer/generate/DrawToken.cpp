@@ -1,7 +1,7 @@
-// trainer/generate/Draw.cpp - temperature, top-k and top-p.
+// trainer/generate/DrawToken.cpp - temperature, top-k and top-p.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "trainer/generate/Draw.h"
+#include "trainer/generate/DrawToken.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,8 +11,8 @@
 
 namespace tessera::trainer {
 
-int64_t drawToken(std::span<const float> logits, const DrawOptions &options,
-                  double unit) {
+int64_t drawToken(std::span<const float> logits,
+                  const DrawTokenOptions &options, double unit) {
   const auto value = [&](size_t i) {
     return std::isfinite(logits[i]) ? double(logits[i])
                                     : -std::numeric_limits<double>::infinity();

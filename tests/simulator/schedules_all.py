@@ -1,9 +1,9 @@
-# tests/simulator/schedules_all_test.py - the PTX of all kernels under random schedules and with lanes apart: outputs bit for bit.
+# tests/simulator/schedules_all.py - the PTX of all kernels under random schedules and with lanes apart: outputs bit for bit.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""schedules_all_test.py [seeds=50] [minutes=0] [only=TEXT] [folder=build/schedules] [results=FILE] [fresh] [report]
+"""schedules_all.py [seeds=50] [minutes=0] [only=TEXT] [folder=build/schedules] [results=FILE] [fresh] [report]
 
-First the programs below run once for a commit and every launch is written to the folder: PTX and arguments. Then each
+First the programs of programs.py run once for a commit and every launch is written to the folder: PTX and arguments. Then each
 launch runs in the order of the grid, and once for each seed with lanes in lockstep and once with lanes apart; odd seeds have copies
 that read at issue. No check may fire, and every byte must be as in the first run; sums by float atomics, whose order is left open,
 may differ by rounding. Each launch adds a line to the results. What they already have, with as many seeds and the same PTX and
@@ -23,38 +23,30 @@ import subprocess
 import sys
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE)]
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parents[1] / "helpers")]
 
-from schedules_test import QUICK, run  # noqa: E402
+from programs import FULL, run  # noqa: E402
+from repository import PROGRAM, ROOT  # noqa: E402
 
-FULL = QUICK + [["kernels", "backward", "precision=tf32", "1"], ["kernels", "nn"], ["kernels", "nn", "compiler=tessera"], ["tutorials"],
-                ["cuda", "1"], ["kernels", "lists", "compiler=tessera"], ["kernels", "chunks", "compiler=tessera", "precision=ieee"],
-                ["kernels", "decode", "compiler=tessera", "precision=ieee"],
-                ["kernels", "gated", "compiler=tessera", "precision=ieee", "2", "6"],
-                ["kernels", "inverse", "compiler=tessera", "precision=ieee"]]
-ROOT = HERE.parents[1]
 ROUNDING = 1e-4  # of sums of a few hundred numbers in fp32, relative to the largest
 FLOAT_SUM = re.compile(r"\b(atom|red)\.[\w.:]*add[\w.:]*\.f32\b")
 
 
 def record(folder, only):
     """[(program, its files)]; programs that have run already, at this commit with this build, are not run again."""
-    recorded, now = [], f"{commit()} {os.stat(os.environ['PROGRAM']).st_mtime}"
+    recorded, now = [], f"{commit()} {os.stat(PROGRAM).st_mtime}"
     for program in FULL:
-        name = " ".join(program)
-        if only not in name:
+        if only not in program.name:
             continue
-        target = folder / re.sub(r"[^\w]+", "_", name)
+        target = folder / re.sub(r"[^\w]+", "_", program.name)
         complete = target / "complete"
         if not complete.exists() or complete.read_text() != now:
             target.mkdir(parents=True, exist_ok=True)
             for old in target.glob("*.pickle"):
                 old.unlink()
-            if run("recorded", [program], dict(SIM_RECORD=str(target))):
-                sys.exit(1)
+            run(program, SIM_RECORD=str(target))
             complete.write_text(now)
-        recorded.append((name, sorted(target.glob("*.pickle"))))
+        recorded.append((program.name, sorted(target.glob("*.pickle"))))
     return recorded
 
 

@@ -1,8 +1,8 @@
-// compiler/SharedMemory.cpp - what to say of a kernel with too much shared
-// memory.
+// compiler/SharedMemoryAdvice.cpp - what to say of a kernel with too much
+// shared memory.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/SharedMemory.h"
+#include "compiler/SharedMemoryAdvice.h"
 
 #include "codegen/gpu/passes/PassList.h"
 #include "compiler/CompileParts.h"

@@ -1,7 +1,7 @@
-// dialect/layout/Draw.cpp - who holds which element, as a table.
+// dialect/layout/DrawLayout.cpp - who holds which element, as a table.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "dialect/layout/Draw.h"
+#include "dialect/layout/DrawLayout.h"
 
 #include "dialect/layout/ShapeOps.h"
 
@@ -26,7 +26,7 @@ namespace {
 // one.
 class Drawing {
 public:
-  Drawing(const LinearLayout &layout, const DrawOptions &options)
+  Drawing(const LinearLayout &layout, const DrawLayoutOptions &options)
       : layout(layout), options(options), shared(layout.hasIn(Dim::Offset)),
         places(layout.pseudoInverse()), shape(shapeOf(layout)) {}
 
@@ -52,7 +52,7 @@ private:
   std::string matrix(std::vector<int64_t> at) const;
 
   const LinearLayout &layout;
-  const DrawOptions &options;
+  const DrawLayoutOptions &options;
   const bool shared;
   const LinearLayout places;
   const std::vector<int64_t> shape;
@@ -210,7 +210,8 @@ std::string Drawing::text() const {
   return text;
 }
 
-std::string drawLayout(const LinearLayout &layout, const DrawOptions &options) {
+std::string drawLayout(const LinearLayout &layout,
+                       const DrawLayoutOptions &options) {
   return Drawing(layout, options).text();
 }
 

@@ -1,5 +1,5 @@
-// trainer/observe/Watch.h - whether a run does what it should, from its files
-// alone.
+// trainer/observe/ExamineRun.h - whether a run does what it should, from its
+// files alone.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,7 +9,7 @@
 namespace tessera::trainer {
 
 /// The values are the exit codes of `tessera watch`.
-enum class Finding : int {
+enum class RunFinding : int {
   Fine = 0,         ///< Runs, or has made all its steps.
   Stall = 3,        ///< No sign of life for too long.
   FlatLine = 4,     ///< Tokens per second are a tenth of what they were.
@@ -19,7 +19,7 @@ enum class Finding : int {
 };
 
 /// "heartbeat_stall", as the file .anomaly_type has it; "fine".
-const char *findingName(Finding finding);
+const char *findingName(RunFinding finding);
 
 struct WatchLimits {
   /// Seconds without a sign of life, ten median steps at least; ten times that
@@ -28,7 +28,7 @@ struct WatchLimits {
 };
 
 struct Verdict {
-  Finding finding = Finding::Fine;
+  RunFinding finding = RunFinding::Fine;
   bool finished = false; ///< metrics.json is there.
   std::string text;      ///< A line for people.
 };

@@ -1,8 +1,8 @@
-// tests/unit/trainer/observe/WatchTest.cpp - what the files of a run are taken
-// for.
+// tests/unit/trainer/observe/ExamineRunTest.cpp - what the files of a run are
+// taken for.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "trainer/observe/Watch.h"
+#include "trainer/observe/ExamineRun.h"
 
 #include "support/Error.h"
 #include "tests/unit/trainer/TestFolder.h"
@@ -57,26 +57,26 @@ struct Watched {
 
 TEST(Watch, ARunThatGoesOnIsFine) {
   const Watched run;
-  EXPECT_EQ(run.after(1).finding, Finding::Fine);
-  EXPECT_EQ(run.after(179).finding, Finding::Fine);
+  EXPECT_EQ(run.after(1).finding, RunFinding::Fine);
+  EXPECT_EQ(run.after(179).finding, RunFinding::Fine);
   EXPECT_EQ(run.after(1).text, "step 40, 1 s ago");
   EXPECT_FALSE(run.after(1).finished);
 }
 
 TEST(Watch, AStallIsRelativeToTheSteps) {
   const Verdict stalled = Watched().after(181);
-  EXPECT_EQ(stalled.finding, Finding::Stall);
+  EXPECT_EQ(stalled.finding, RunFinding::Stall);
   EXPECT_EQ(stalled.text, "no sign of life for 181 s (more than 180); the last "
                           "one: step 40");
   EXPECT_STREQ(findingName(stalled.finding), "heartbeat_stall");
   // Steps of 105 s: 180 s without a line are usual.
   const Watched slow([](int, json &) {}, "step", 105);
-  EXPECT_EQ(slow.after(1049).finding, Finding::Fine);
-  EXPECT_EQ(slow.after(1051).finding, Finding::Stall);
+  EXPECT_EQ(slow.after(1049).finding, RunFinding::Fine);
+  EXPECT_EQ(slow.after(1051).finding, RunFinding::Stall);
   // An evaluation takes longer than a step.
   const Watched between([](int, json &) {}, "between");
-  EXPECT_EQ(between.after(1799).finding, Finding::Fine);
-  EXPECT_EQ(between.after(1801).finding, Finding::Stall);
+  EXPECT_EQ(between.after(1799).finding, RunFinding::Fine);
+  EXPECT_EQ(between.after(1801).finding, RunFinding::Stall);
 }
 
 TEST(Watch, ThreeUpdatesThatAreNotFiniteAndNotOne) {
@@ -89,9 +89,9 @@ TEST(Watch, ThreeUpdatesThatAreNotFiniteAndNotOne) {
                   {"grad_norm", 1.0}};
     };
   };
-  EXPECT_EQ(Watched(badFrom(39)).after(1).finding, Finding::Fine);
+  EXPECT_EQ(Watched(badFrom(39)).after(1).finding, RunFinding::Fine);
   const Verdict found = Watched(badFrom(38)).after(1);
-  EXPECT_EQ(found.finding, Finding::NotFinite);
+  EXPECT_EQ(found.finding, RunFinding::NotFinite);
   EXPECT_EQ(found.text,
             "the loss or its gradient was not finite in 3 steps since step 38");
   // An outlier that was skipped is finite.
@@ -104,7 +104,7 @@ TEST(Watch, ThreeUpdatesThatAreNotFiniteAndNotOne) {
             })
                 .after(1)
                 .finding,
-            Finding::Fine);
+            RunFinding::Fine);
   // Long ago and over.
   EXPECT_EQ(Watched([](int step, json &record) {
               record["step"] = 100 * step;
@@ -113,7 +113,7 @@ TEST(Watch, ThreeUpdatesThatAreNotFiniteAndNotOne) {
             })
                 .after(1)
                 .finding,
-            Finding::Fine);
+            RunFinding::Fine);
 }
 
 TEST(Watch, ZeroGradients) {
@@ -123,8 +123,8 @@ TEST(Watch, ZeroGradients) {
         record["grad_norm"] = 0.0;
     };
   };
-  EXPECT_EQ(Watched(zeroFrom(38)).after(1).finding, Finding::ZeroGradient);
-  EXPECT_EQ(Watched(zeroFrom(39)).after(1).finding, Finding::Fine);
+  EXPECT_EQ(Watched(zeroFrom(38)).after(1).finding, RunFinding::ZeroGradient);
+  EXPECT_EQ(Watched(zeroFrom(39)).after(1).finding, RunFinding::Fine);
 }
 
 TEST(Watch, TokensPerSecondCollapse) {
@@ -135,10 +135,10 @@ TEST(Watch, TokensPerSecondCollapse) {
     };
   };
   const Verdict found = Watched(slowFrom(38, 390)).after(1);
-  EXPECT_EQ(found.finding, Finding::FlatLine);
+  EXPECT_EQ(found.finding, RunFinding::FlatLine);
   EXPECT_EQ(found.text, "390 tokens/s, where 4000 were usual");
-  EXPECT_EQ(Watched(slowFrom(38, 410)).after(1).finding, Finding::Fine);
-  EXPECT_EQ(Watched(slowFrom(39, 0)).after(1).finding, Finding::Fine);
+  EXPECT_EQ(Watched(slowFrom(38, 410)).after(1).finding, RunFinding::Fine);
+  EXPECT_EQ(Watched(slowFrom(39, 0)).after(1).finding, RunFinding::Fine);
 }
 
 // The fields stand in the lines that have them; others come in between.
@@ -150,20 +150,20 @@ TEST(Watch, GatesCollapse) {
     };
   };
   EXPECT_EQ(Watched(gates("gate_entropy_mean", 0.1, 20)).after(1).finding,
-            Finding::GateCollapse);
+            RunFinding::GateCollapse);
   EXPECT_EQ(Watched(gates("gate_entropy_mean", 0.1, 30)).after(1).finding,
-            Finding::Fine);
+            RunFinding::Fine);
   EXPECT_EQ(Watched(gates("gate_entropy_mean", 0.3, 20)).after(1).finding,
-            Finding::Fine);
+            RunFinding::Fine);
   EXPECT_EQ(Watched(gates("gate_collapse_frac", 0.6, 20)).after(1).finding,
-            Finding::GateCollapse);
+            RunFinding::GateCollapse);
 }
 
 TEST(Watch, ARunThatHasEndedIsNoStall) {
   const Watched run;
   run.folder.write("metrics.json", "{}");
   const Verdict found = run.after(1e6);
-  EXPECT_EQ(found.finding, Finding::Fine);
+  EXPECT_EQ(found.finding, RunFinding::Fine);
   EXPECT_TRUE(found.finished);
 }
 

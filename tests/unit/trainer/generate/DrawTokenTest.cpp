@@ -1,7 +1,8 @@
-// tests/unit/trainer/generate/DrawTest.cpp - shares of tokens, cut and drawn.
+// tests/unit/trainer/generate/DrawTokenTest.cpp - shares of tokens, cut and
+// drawn.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "trainer/generate/Draw.h"
+#include "trainer/generate/DrawToken.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -15,7 +16,7 @@ namespace {
 
 /// How often each token is drawn, of 10000 even units.
 std::map<int64_t, int> counts(const std::vector<float> &logits,
-                              const DrawOptions &options) {
+                              const DrawTokenOptions &options) {
   std::map<int64_t, int> found;
   for (int i = 0; i < 10000; ++i)
     ++found[drawToken(logits, options, (i + 0.5) / 10000)];

@@ -1,7 +1,7 @@
-// tests/unit/dialect/layout/DrawTest.cpp - layouts as text, both ways.
+// tests/unit/dialect/layout/DrawLayoutTest.cpp - layouts as text, both ways.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "dialect/layout/Draw.h"
+#include "dialect/layout/DrawLayout.h"
 #include "dialect/layout/Parse.h"
 #include "dialect/layout/RegisterLayouts.h"
 #include "dialect/layout/ShapeOps.h"

@@ -1,4 +1,4 @@
-// trainer/generate/Draw.h - one token out of a distribution.
+// trainer/generate/DrawToken.h - one token out of a distribution.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace tessera::trainer {
 
-struct DrawOptions {
+struct DrawTokenOptions {
   double temperature = 0.8; ///< 0: always the likeliest.
   int64_t topK = 0;         ///< Only so many of the likeliest; 0: all.
   /// Only the fewest of the likeliest that have this share together.
@@ -19,7 +19,7 @@ struct DrawOptions {
 /// temperature), cut as the options say; of equally likely ones the lower
 /// number counts as likelier. A logit that is not finite counts as impossible;
 /// when all are, the result is 0.
-int64_t drawToken(std::span<const float> logits, const DrawOptions &options,
-                  double unit);
+int64_t drawToken(std::span<const float> logits,
+                  const DrawTokenOptions &options, double unit);
 
 } // namespace tessera::trainer

@@ -1,7 +1,8 @@
-// trainer/observe/Watch.cpp - judges heartbeat_rank0.jsonl and metrics.jsonl.
+// trainer/observe/ExamineRun.cpp - judges heartbeat_rank0.jsonl and
+// metrics.jsonl.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "trainer/observe/Watch.h"
+#include "trainer/observe/ExamineRun.h"
 
 #include "support/Error.h"
 #include "support/ShallowJson.h"
@@ -88,7 +89,7 @@ Verdict stall(const json &beat, const std::vector<json> &records,
       (inStep ? 1 : 10);
   if (!(quiet > limit))
     return {};
-  return {Finding::Stall, false,
+  return {RunFinding::Stall, false,
           fmt::format("no sign of life for {:.0f} s (more than {:.0f}); the "
                       "last one: {} {}",
                       quiet, limit, inStep ? "step" : "behind step",
@@ -106,7 +107,7 @@ Verdict notFinite(const std::vector<json> &records) {
     }
   if (bad < int64_t(inRow))
     return {};
-  return {Finding::NotFinite, false,
+  return {RunFinding::NotFinite, false,
           fmt::format("the loss or its gradient was not finite in {} steps "
                       "since step {}",
                       bad, first)};
@@ -121,7 +122,7 @@ Verdict flatLine(const std::vector<json> &records) {
   const double usual = median(before);
   if (!lastAre(speeds, [&](double s) { return s <= usual / 10; }))
     return {};
-  return {Finding::FlatLine, false,
+  return {RunFinding::FlatLine, false,
           fmt::format("{:.0f} tokens/s, where {:.0f} were usual", speeds.back(),
                       usual)};
 }
@@ -129,7 +130,7 @@ Verdict flatLine(const std::vector<json> &records) {
 Verdict zeroGradient(const std::vector<json> &records) {
   if (!lastAre(column(records, "grad_norm"), [](double n) { return n == 0; }))
     return {};
-  return {Finding::ZeroGradient, false,
+  return {RunFinding::ZeroGradient, false,
           fmt::format("the gradient is zero in the last {} lines", inRow)};
 }
 
@@ -140,7 +141,7 @@ Verdict gateCollapse(const std::vector<json> &records) {
   if (!lastAre(entropy, [](double e) { return e < 0.2; }) &&
       !lastAre(share, [](double s) { return s > 0.5; }))
     return {};
-  return {Finding::GateCollapse, false,
+  return {RunFinding::GateCollapse, false,
           fmt::format("the gates have closed all branches but one (mean "
                       "entropy {:.3f}, {:.0f}% of the gates)",
                       entropy.empty() ? NAN : entropy.back(),
@@ -149,19 +150,19 @@ Verdict gateCollapse(const std::vector<json> &records) {
 
 } // namespace
 
-const char *findingName(Finding finding) {
+const char *findingName(RunFinding finding) {
   switch (finding) {
-  case Finding::Stall:
+  case RunFinding::Stall:
     return "heartbeat_stall";
-  case Finding::FlatLine:
+  case RunFinding::FlatLine:
     return "throughput_flatline";
-  case Finding::NotFinite:
+  case RunFinding::NotFinite:
     return "nan_loss";
-  case Finding::GateCollapse:
+  case RunFinding::GateCollapse:
     return "gate_collapse";
-  case Finding::ZeroGradient:
+  case RunFinding::ZeroGradient:
     return "zero_grad";
-  case Finding::Fine:
+  case RunFinding::Fine:
     break;
   }
   return "fine";
@@ -186,11 +187,11 @@ Verdict examineRun(const std::string &folder, const WatchLimits &limits,
     found.push_back(flatLine(records));
   }
   for (Verdict &verdict : found)
-    if (verdict.finding != Finding::Fine) {
+    if (verdict.finding != RunFinding::Fine) {
       verdict.finished = finished;
       return verdict;
     }
-  return {Finding::Fine, finished,
+  return {RunFinding::Fine, finished,
           finished ? "the run has made all its steps"
                    : fmt::format("step {}, {:.0f} s ago", stepOf(beats.back()),
                                  now - number(beats.back(), "ts"))};

@@ -1,4 +1,4 @@
-// compiler/Tiles.h - which layout the tiles of each line have, as JSON.
+// compiler/DescribeTiles.h - which layout the tiles of each line have, as JSON.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -1,4 +1,4 @@
-// dialect/layout/Draw.h - layouts and plans as text for a terminal.
+// dialect/layout/DrawLayout.h - layouts and plans as text for a terminal.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -7,7 +7,7 @@
 
 namespace tessera::layout {
 
-struct DrawOptions {
+struct DrawLayoutOptions {
   int elementBits = 32;
   int width = 100; // columns of the terminal; wider tiles are cut into panels
 };
@@ -16,7 +16,8 @@ struct DrawOptions {
 // place that holds it (the first one, where there is replication).
 //   register layouts   warp.lane:registers, without the warp when there is one
 //   shared layouts     offset/bank
-std::string drawLayout(const LinearLayout &layout, const DrawOptions &options);
+std::string drawLayout(const LinearLayout &layout,
+                       const DrawLayoutOptions &options);
 
 // A plan in a few lines: the kind, what a warp executes, the model's cost.
 std::string describeConversion(const ConversionPlan &plan);
