@@ -4,13 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "language/Remarks.h"
 
+#include "support/Text.h"
+
 namespace tessera::language {
 
 static const char *const severity = "remark";
-
-static std::string lastPart(const std::string &path) {
-  return path.substr(path.rfind('/') + 1);
-}
 
 void addRemark(CompileResult &result, DiagnosticRecord record) {
   record.severity = severity;

@@ -20,8 +20,9 @@ using MaybeTensor = std::optional<Tensor>;
 using Pair = std::tuple<Tensor, Tensor>;
 
 template <typename F>
-c10::TypedOperatorHandle<F> find(const char *name) {
-  const std::string full = std::string("tessera::") + name;
+c10::TypedOperatorHandle<F> find(const char *name,
+                                 const char *space = "tessera") {
+  const std::string full = std::string(space) + "::" + name;
   const auto op = c10::Dispatcher::singleton().findSchema({full.c_str(), ""});
   if (!op)
     throw Error("kernels=tessera needs the torch operation " + full +
@@ -232,17 +233,22 @@ private:
   using Stats = std::tuple<int64_t, int64_t, int64_t, int64_t>();
   c10::TypedOperatorHandle<Stats> stats = find<Stats>("kernel_stats");
   using OfPack = std::tuple<int64_t, int64_t, int64_t>();
-  c10::TypedOperatorHandle<OfPack> ofPack = find<OfPack>("pack_stats");
+  c10::TypedOperatorHandle<OfPack> ofPack =
+      find<OfPack>("pack_stats", "tessera_internal");
 
   using Files =
       std::tuple<std::vector<std::string>, std::vector<std::string>>();
-  c10::TypedOperatorHandle<Files> fileList = find<Files>("kernel_files");
+  c10::TypedOperatorHandle<Files> fileList =
+      find<Files>("kernel_files", "tessera_internal");
   using Begin = void(bool);
-  c10::TypedOperatorHandle<Begin> begin = find<Begin>("begin_listing");
+  c10::TypedOperatorHandle<Begin> begin =
+      find<Begin>("begin_listing", "tessera_internal");
   using List = std::vector<std::string>(c10::string_view);
-  c10::TypedOperatorHandle<List> list = find<List>("listed_launches");
+  c10::TypedOperatorHandle<List> list =
+      find<List>("listed_launches", "tessera_internal");
   using End = std::vector<std::string>(bool);
-  c10::TypedOperatorHandle<End> end = find<End>("end_listing");
+  c10::TypedOperatorHandle<End> end =
+      find<End>("end_listing", "tessera_internal");
 
   Tensor cosine, sine;
 };

@@ -6,6 +6,10 @@
 
 namespace tessera::runtime {
 
+std::string qualifiedOp(std::string_view op) {
+  return (op.find("::") == op.npos ? "tessera::" : "") + std::string(op);
+}
+
 void checkRank(const char *op, const char *name, const at::Tensor &tensor,
                int64_t rank) {
   TESSERA_CHECK(tensor.dim() == rank, op, name, " has ", tensor.dim(),

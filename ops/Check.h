@@ -7,14 +7,20 @@
 
 #include <ATen/core/Tensor.h>
 #include <c10/util/Exception.h>
+#include <string>
+#include <string_view>
 #include <vector>
 
-// op is the name without "tessera::"; the message should name the argument,
-// what is wrong and what to pass.
+// `op` is the name of a public op, or a name with its namespace; the message
+// should name the argument, what is wrong and what to pass.
 #define TESSERA_CHECK(condition, op, ...)                                      \
-  TORCH_CHECK_VALUE(condition, "tessera::", op, ": ", __VA_ARGS__)
+  TORCH_CHECK_VALUE(condition, ::tessera::runtime::qualifiedOp(op), ": ",      \
+                    __VA_ARGS__)
 
 namespace tessera::runtime {
+
+// Returns `op` with its namespace: "tessera::" unless it has one.
+std::string qualifiedOp(std::string_view op);
 
 // What `run` gives. A wrong argument that the runtime found becomes Python's
 // ValueError, as TESSERA_CHECK makes one.

@@ -1,4 +1,5 @@
-// ops/Schemas.cpp - the ops of the library tessera.
+// ops/Schemas.cpp - the public ops (namespace tessera) and the internal ones
+// (tessera_internal).
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include <torch/library.h>
@@ -10,24 +11,8 @@ TORCH_LIBRARY(tessera, m) {
         "SymInt[] grid, "
         "str constexprs) -> ()");
 
-  // For the Python package: a kernel of a text, and its launch.
-  m.def("jit_kernel(str path, str text, str kernel, str order, str constexprs, "
-        "str options) -> int");
-  m.def("jit_launch(int kernel, Tensor(a!)[] tensors, Scalar[] scalars, int x, "
-        "int y, int z) -> ()");
-  m.def("jit_prepare(int kernel, Tensor[] tensors, Scalar[] scalars) -> ()");
-  m.def("jit_describe(int kernel, Tensor[] tensors, Scalar[] scalars) -> str");
-
   m.def("kernel_stats() -> (int compiled, int loaded, int memory_hits, int "
         "bad_cache_entries)");
-  m.def("pack_stats() -> (int packed, int misses, int workers)");
-  m.def("gpu_fault(int gpu) -> (str what, str hint)");
-
-  m.def("kernel_files() -> (str[] paths, str[] texts)");
-
-  m.def("begin_listing(bool run=False) -> ()");
-  m.def("listed_launches(str target=\"\") -> str[]");
-  m.def("end_listing(bool prepare) -> str[]");
 
   m.def("compressed_offsets(Tensor cu_seqlens, int block_length, int "
         "block_stride) -> Tensor");
@@ -195,4 +180,23 @@ TORCH_LIBRARY(tessera, m) {
   m.def("rope(Tensor x, Tensor cos, Tensor sin, Tensor cu_seqlens, SymInt "
         "max_seqlen, int "
         "first_position=0, bool inverse=False) -> Tensor");
+}
+
+// What the Python package and the trainer call. These ops may change in every
+// version; docs/torch-ops.md names them without a promise.
+TORCH_LIBRARY(tessera_internal, m) {
+  // A kernel given as text, and its launch: tessera.jit of the Python package.
+  m.def("jit_kernel(str path, str text, str kernel, str order, str constexprs, "
+        "str options) -> int");
+  m.def("jit_launch(int kernel, Tensor(a!)[] tensors, Scalar[] scalars, int x, "
+        "int y, int z) -> ()");
+  m.def("jit_prepare(int kernel, Tensor[] tensors, Scalar[] scalars) -> ()");
+  m.def("jit_describe(int kernel, Tensor[] tensors, Scalar[] scalars) -> str");
+
+  m.def("pack_stats() -> (int packed, int misses, int workers)");
+  m.def("gpu_fault(int gpu) -> (str what, str hint)");
+  m.def("kernel_files() -> (str[] paths, str[] texts)");
+  m.def("begin_listing(bool run=False) -> ()");
+  m.def("listed_launches(str target=\"\") -> str[]");
+  m.def("end_listing(bool prepare) -> str[]");
 }

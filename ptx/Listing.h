@@ -4,10 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "ptx/Tree.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,12 +45,13 @@ struct SourcePlace {
 
 struct ListedInstruction {
   InstructionClass kind = InstructionClass::Alu;
-  std::string opcode;    // "ld.global.v4.b32"
-  uint32_t textLine = 0; // from 1
-  SourcePlace place;     // in the kernel: of an inlined call, the call's
-  SourcePlace inner;     // in the function that the call is of
-  // Where it may go besides to the next instruction; whether it goes on there.
-  std::vector<std::string> targets;
+  std::string opcode;                  // "ld.global.v4.b32"
+  uint32_t textLine = 0, lastLine = 0; // first and last one, from 1
+  SourcePlace place; // in the kernel: of an inlined call, the call's
+  SourcePlace inner; // in the function that the call is of
+  // The targets of a branch, as indices into Listing::code; true if the next
+  // instruction of the text may follow.
+  std::vector<size_t> targets;
   bool fallsThrough = true;
 };
 
@@ -72,6 +74,9 @@ struct ListedLoop {
   // what a branch jumps over in most iterations (a mask that only the last ones
   // need) is not in it, copies under a condition are. Others': as `counts`.
   InstructionCounts iteration;
+  // Indices into Listing::code in the order of the text, from the head on; the
+  // instructions before the head come last.
+  std::vector<size_t> body;
   uint32_t firstLine = 0, lastLine = 0; // in the kernel's file; 0: unknown
   uint32_t textLine = 0;                // where the text has its head
   uint32_t depth = 1;                   // 1: in no other loop
@@ -84,20 +89,25 @@ struct Listing {
   std::string version;            // PTX: "8.7"
   std::vector<std::string> files; // last parts of their paths
   std::vector<ListedInstruction> code;
-  std::map<std::string, size_t> labels; // index into `code`
+  std::vector<size_t> labels; // the instructions that have one
   InstructionCounts counts;
   std::vector<ListedLoop> loops; // in the order of the text
   uint32_t threads = 0;          // PTX: product of .reqntid
   uint32_t virtualRegisters = 0; // PTX: of 32 bits, 64-bit ones count twice
   uint64_t staticShared = 0;     // PTX: bytes
   uint32_t asyncWait = 0;        // PTX: largest N of cp.async.wait_group N
+  Function function;             // PTX: body[i] is code[i] with its operands
 };
 
 // The first kernel of the text, or the one that is named. Throws Error when
-// there is none.
-Listing readPtx(std::string_view text, std::string_view kernel = {});
+// there is none, or with `name` and the line if the text is not PTX.
+Listing readPtx(std::string_view text, std::string_view kernel = {},
+                const std::string &name = "PTX");
 // What nvdisasm -g -c prints.
 Listing readSass(std::string_view text, std::string_view kernel = {});
+
+// N of cp.async.wait_group N, 0 of cp.async.wait_all, None of others.
+uint32_t asyncGroupsLeft(const Instruction &instruction);
 
 // Finds the loops: natural loops of the flow graph, back edges to one head
 // together. Fills `loops` and `counts`.

@@ -1,153 +1,76 @@
 // ptx/Loops.cpp - loops of a listing.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "ptx/Dominators.h"
 #include "ptx/Listing.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 
 namespace tessera::ptx {
 namespace {
 
-constexpr size_t none = SIZE_MAX;
-
 struct Block {
   size_t begin = 0, end = 0; // instructions
-  std::vector<size_t> next, previous;
-  size_t order = none; // in reverse postorder; none: not reachable
-  size_t dominator = none;
 };
 
-struct Graph {
+// Basic blocks in the order of the text.
+std::vector<Block> blocksOf(const Listing &listing) {
+  const auto &code = listing.code;
+  std::set<size_t> starts(listing.labels.begin(), listing.labels.end());
+  starts.insert({0, code.size()});
+  for (size_t i = 0; i < code.size(); ++i)
+    if (!code[i].targets.empty() || !code[i].fallsThrough)
+      starts.insert(i + 1);
   std::vector<Block> blocks;
-  std::vector<size_t> order;
+  for (auto it = starts.begin(); *it < code.size(); ++it)
+    blocks.push_back({*it, *std::next(it)});
+  return blocks;
+}
 
-  explicit Graph(const Listing &listing) {
-    split(listing);
-    number();
-    dominate();
+FlowGraph graphOf(const Listing &listing, const std::vector<Block> &blocks) {
+  FlowGraph graph(blocks.size());
+  std::map<size_t, uint32_t> blockAt;
+  for (uint32_t b = 0; b < blocks.size(); ++b)
+    blockAt[blocks[b].begin] = b;
+  for (uint32_t b = 0; b < blocks.size(); ++b) {
+    const ListedInstruction &last = listing.code[blocks[b].end - 1];
+    const auto connect = [&](size_t at) {
+      if (auto found = blockAt.find(at); found != blockAt.end())
+        graph.connect(b, found->second);
+    };
+    for (size_t target : last.targets)
+      connect(target);
+    if (last.fallsThrough)
+      connect(blocks[b].end);
   }
+  return graph;
+}
 
-  void split(const Listing &listing) {
-    const auto &code = listing.code;
-    std::set<size_t> starts = {0};
-    for (const auto &[name, at] : listing.labels)
-      starts.insert(at);
-    for (size_t i = 0; i < code.size(); ++i)
-      if (!code[i].targets.empty() || !code[i].fallsThrough)
-        starts.insert(i + 1);
-    std::map<size_t, size_t> blockAt;
-    for (auto it = starts.begin(); it != starts.end() && *it < code.size();
-         ++it) {
-      const auto after = std::next(it);
-      blockAt[*it] = blocks.size();
-      Block &block = blocks.emplace_back();
-      block.begin = *it;
-      block.end =
-          after == starts.end() ? code.size() : std::min(*after, code.size());
-    }
-    for (size_t b = 0; b < blocks.size(); ++b) {
-      const ListedInstruction &last = code[blocks[b].end - 1];
-      const auto connect = [&](size_t at) {
-        if (auto found = blockAt.find(at); found != blockAt.end()) {
-          blocks[b].next.push_back(found->second);
-          blocks[found->second].previous.push_back(b);
-        }
-      };
-      for (const std::string &target : last.targets)
-        if (auto found = listing.labels.find(target);
-            found != listing.labels.end())
-          connect(found->second);
-      if (last.fallsThrough)
-        connect(blocks[b].end);
-    }
-  }
-
-  void number() {
-    if (blocks.empty())
-      return;
-    std::vector<std::pair<size_t, size_t>> stack = {{0, 0}};
-    std::vector<bool> seen(blocks.size());
-    seen[0] = true;
-    while (!stack.empty()) {
-      auto &[block, edge] = stack.back();
-      if (edge < blocks[block].next.size()) {
-        const size_t to = blocks[block].next[edge++];
-        if (!seen[to]) {
-          seen[to] = true;
-          stack.emplace_back(to, 0);
-        }
-      } else {
-        order.push_back(block);
-        stack.pop_back();
-      }
-    }
-    std::reverse(order.begin(), order.end());
-    for (size_t i = 0; i < order.size(); ++i)
-      blocks[order[i]].order = i;
-  }
-
-  // Cooper, Harvey, Kennedy, "A simple, fast dominance algorithm", 2001.
-  void dominate() {
-    if (blocks.empty())
-      return;
-    blocks[0].dominator = 0;
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (size_t block : order) {
-        if (block == 0)
+// Head -> blocks of its loop.
+std::map<uint32_t, std::set<uint32_t>> loopsOf(const FlowGraph &graph,
+                                               const Dominators &dominators) {
+  std::map<uint32_t, std::set<uint32_t>> found;
+  for (uint32_t tail : dominators.order)
+    for (uint32_t head : graph.next[tail]) {
+      if (!dominators.dominates(head, tail))
+        continue;
+      std::set<uint32_t> &loop = found[head];
+      loop.insert(head);
+      std::vector<uint32_t> work = {tail};
+      while (!work.empty()) {
+        const uint32_t block = work.back();
+        work.pop_back();
+        if (dominators.position[block] == None || !loop.insert(block).second)
           continue;
-        size_t best = none;
-        for (size_t from : blocks[block].previous)
-          if (blocks[from].dominator != none)
-            best = best == none ? from : meet(best, from);
-        if (best != blocks[block].dominator) {
-          blocks[block].dominator = best;
-          changed = true;
-        }
+        for (uint32_t from : graph.previous[block])
+          work.push_back(from);
       }
     }
-  }
-
-  size_t meet(size_t a, size_t b) const {
-    while (a != b) {
-      while (blocks[a].order > blocks[b].order)
-        a = blocks[a].dominator;
-      while (blocks[b].order > blocks[a].order)
-        b = blocks[b].dominator;
-    }
-    return a;
-  }
-
-  bool dominates(size_t a, size_t b) const {
-    while (blocks[b].order > blocks[a].order)
-      b = blocks[b].dominator;
-    return a == b;
-  }
-
-  // Head -> blocks of its loop.
-  std::map<size_t, std::set<size_t>> loops() const {
-    std::map<size_t, std::set<size_t>> found;
-    for (size_t tail : order)
-      for (size_t head : blocks[tail].next) {
-        if (!dominates(head, tail))
-          continue;
-        std::set<size_t> &loop = found[head];
-        loop.insert(head);
-        std::vector<size_t> work = {tail};
-        while (!work.empty()) {
-          const size_t block = work.back();
-          work.pop_back();
-          if (blocks[block].order == none || !loop.insert(block).second)
-            continue;
-          for (size_t from : blocks[block].previous)
-            work.push_back(from);
-        }
-      }
-    return found;
-  }
-};
+  return found;
+}
 
 // What an iteration is there for: tensor instructions, memory but the stack,
 // barriers. All else is overhead.
@@ -168,25 +91,28 @@ bool better(const InstructionCounts &a, const InstructionCounts &b) {
 }
 
 // From the head of an innermost loop back to it by the best way.
-InstructionCounts iterationOf(const Graph &graph, const Listing &listing,
-                              size_t head, const std::set<size_t> &loop) {
-  std::map<size_t, InstructionCounts> ways; // to the end of a block
+InstructionCounts iterationOf(const Listing &listing,
+                              const std::vector<Block> &blocks,
+                              const FlowGraph &graph,
+                              const std::vector<uint32_t> &order, uint32_t head,
+                              const std::set<uint32_t> &loop) {
+  std::map<uint32_t, InstructionCounts> ways; // to the end of a block
   const InstructionCounts *best = nullptr;
-  for (size_t block : graph.order) {
+  for (uint32_t block : order) {
     if (!loop.count(block))
       continue;
     const InstructionCounts *way = nullptr;
-    for (size_t from : graph.blocks[block].previous)
+    for (uint32_t from : graph.previous[block])
       if (auto found = ways.find(from); block != head && found != ways.end())
         if (!way || better(found->second, *way))
           way = &found->second;
     if (!way && block != head)
       continue;
     InstructionCounts counts = way ? *way : InstructionCounts();
-    for (size_t i = graph.blocks[block].begin; i < graph.blocks[block].end; ++i)
+    for (size_t i = blocks[block].begin; i < blocks[block].end; ++i)
       counts.add(listing.code[i].kind);
     const InstructionCounts &kept = ways[block] = counts;
-    const auto &next = graph.blocks[block].next;
+    const auto &next = graph.next[block];
     if (std::find(next.begin(), next.end(), head) != next.end() &&
         (!best || better(kept, *best)))
       best = &kept;
@@ -205,7 +131,11 @@ void analyzeLoops(Listing &listing) {
   listing.loops.clear();
   for (const ListedInstruction &instruction : listing.code)
     listing.counts.add(instruction.kind);
-  const Graph graph(listing);
+  if (listing.code.empty())
+    return;
+  const std::vector<Block> blocks = blocksOf(listing);
+  const FlowGraph graph = graphOf(listing, blocks);
+  const Dominators dominators = dominatorsOf(graph, 0);
   // Where the kernel itself begins: lines before it are those of helpers.
   uint32_t own = 0, begin = 0;
   for (const ListedInstruction &instruction : listing.code)
@@ -214,20 +144,20 @@ void analyzeLoops(Listing &listing) {
       begin = instruction.place.line;
       break;
     }
-  const auto loops = graph.loops();
-  for (const auto &[head, blocks] : loops) {
+  const auto loops = loopsOf(graph, dominators);
+  for (const auto &[head, inside] : loops) {
     ListedLoop loop;
-    loop.textLine = listing.code[graph.blocks[head].begin].textLine;
+    loop.textLine = listing.code[blocks[head].begin].textLine;
     for (const auto &[other, members] : loops) {
       if (other == head)
         continue;
       loop.depth += members.count(head) != 0;
-      loop.innermost = loop.innermost && !blocks.count(other);
+      loop.innermost = loop.innermost && !inside.count(other);
     }
-    for (size_t block : blocks)
-      for (size_t i = graph.blocks[block].begin; i < graph.blocks[block].end;
-           ++i) {
+    for (uint32_t block : inside)
+      for (size_t i = blocks[block].begin; i < blocks[block].end; ++i) {
         const ListedInstruction &instruction = listing.code[i];
+        loop.body.push_back(i);
         loop.counts.add(instruction.kind);
         const SourcePlace place = instruction.place;
         if (place.line < std::max(begin, 1u) || place.file != own)
@@ -236,8 +166,14 @@ void analyzeLoops(Listing &listing) {
             loop.firstLine ? std::min(loop.firstLine, place.line) : place.line;
         loop.lastLine = std::max(loop.lastLine, place.line);
       }
-    loop.iteration = loop.innermost ? iterationOf(graph, listing, head, blocks)
-                                    : loop.counts;
+    std::rotate(loop.body.begin(),
+                std::lower_bound(loop.body.begin(), loop.body.end(),
+                                 blocks[head].begin),
+                loop.body.end());
+    loop.iteration = loop.innermost
+                         ? iterationOf(listing, blocks, graph, dominators.order,
+                                       head, inside)
+                         : loop.counts;
     listing.loops.push_back(loop);
   }
   std::stable_sort(listing.loops.begin(), listing.loops.end(),

@@ -16,51 +16,8 @@ struct SpecialName {
   Special special;
 };
 constexpr SpecialName SpecialNames[] = {
-    {"%tid.x", Special::TidX},
-    {"%tid.y", Special::TidY},
-    {"%tid.z", Special::TidZ},
-    {"%ntid.x", Special::NtidX},
-    {"%ntid.y", Special::NtidY},
-    {"%ntid.z", Special::NtidZ},
-    {"%ctaid.x", Special::CtaidX},
-    {"%ctaid.y", Special::CtaidY},
-    {"%ctaid.z", Special::CtaidZ},
-    {"%nctaid.x", Special::NctaidX},
-    {"%nctaid.y", Special::NctaidY},
-    {"%nctaid.z", Special::NctaidZ},
-    {"%laneid", Special::LaneId},
-    {"%warpid", Special::WarpId},
-    {"%nwarpid", Special::NwarpId},
-    {"%smid", Special::SmId},
-    {"%nsmid", Special::NsmId},
-    {"%gridid", Special::GridId},
-    {"%lanemask_eq", Special::LanemaskEq},
-    {"%lanemask_le", Special::LanemaskLe},
-    {"%lanemask_lt", Special::LanemaskLt},
-    {"%lanemask_ge", Special::LanemaskGe},
-    {"%lanemask_gt", Special::LanemaskGt},
-    {"%clock", Special::Clock},
-    {"%clock_hi", Special::ClockHi},
-    {"%clock64", Special::Clock64},
-    {"%globaltimer", Special::GlobalTimer},
-    {"%globaltimer_lo", Special::GlobalTimerLo},
-    {"%globaltimer_hi", Special::GlobalTimerHi},
-    {"%dynamic_smem_size", Special::DynamicSharedSize},
-    {"%total_smem_size", Special::TotalSharedSize},
-    {"%cluster_ctaid.x", Special::ClusterCtaidX},
-    {"%cluster_ctaid.y", Special::ClusterCtaidY},
-    {"%cluster_ctaid.z", Special::ClusterCtaidZ},
-    {"%cluster_nctaid.x", Special::ClusterNctaidX},
-    {"%cluster_nctaid.y", Special::ClusterNctaidY},
-    {"%cluster_nctaid.z", Special::ClusterNctaidZ},
-    {"%clusterid.x", Special::ClusterIdX},
-    {"%clusterid.y", Special::ClusterIdY},
-    {"%clusterid.z", Special::ClusterIdZ},
-    {"%nclusterid.x", Special::NclusterIdX},
-    {"%nclusterid.y", Special::NclusterIdY},
-    {"%nclusterid.z", Special::NclusterIdZ},
-    {"%cluster_ctarank", Special::ClusterCtarank},
-    {"%cluster_nctarank", Special::ClusterNctarank},
+#define SPECIAL(enumerator, name) {name, Special::enumerator},
+#include "ptx/Special.def"
 };
 
 constexpr int MaxDepth = 8;      // of operands in operands
@@ -68,15 +25,6 @@ constexpr size_t MaxScopes = 64; // of { } in { }
 constexpr size_t MaxOperands = 600;
 
 } // namespace
-
-bool specialRegister(std::string_view name, Special &special) {
-  for (const SpecialName &entry : SpecialNames)
-    if (entry.name == name) {
-      special = entry.special;
-      return true;
-    }
-  return false;
-}
 
 void Parser::openScope() {
   if (scopes.size() >= MaxScopes)
@@ -112,6 +60,8 @@ void Parser::body() {
     }
     if (accept("}")) {
       bool last = scopes.size() == depth;
+      if (last)
+        fn->lastLine = tokens[pos - 1].line;
       closeScope();
       if (last)
         break;
@@ -157,8 +107,21 @@ void Parser::branchTargets(const std::string &tableName) {
     fn->tables[entry->second] = std::move(table);
     return;
   }
-  fail("calls through registers are not supported (" + tableName + ")",
+  kept(tableName,
+       "calls through registers are not supported (" + tableName + ")",
        "compile with inlining, so that no function pointer is left");
+  skipStatement("after " + tableName);
+}
+
+// An operand that only listings take.
+Operand Parser::kept(const std::string &operandName, const std::string &what,
+                     const std::string &hint) {
+  if (names == Names::Declared)
+    fail(what, hint);
+  Operand result;
+  result.kind = Operand::Kind::Name;
+  result.text = operandName;
+  return result;
 }
 
 void Parser::statement() {
@@ -166,33 +129,15 @@ void Parser::statement() {
   if (token.kind == Token::Kind::Directive) {
     if (accept(".reg"))
       return registerList();
-    if (token.is(".loc"))
-      return location();
-    if (token.is(".file"))
-      return file();
-    if (token.is(".section"))
-      return section();
-    if (accept(".pragma")) {
-      while (peek().kind == Token::Kind::String || peek().is(","))
-        take();
-      return expect(";", "after .pragma");
-    }
+    if (sharedDirective())
+      return;
     while (peek().is(".extern") || peek().is(".visible") || peek().is(".weak"))
       take();
-    Space space = Space::Local;
-    if (accept(".local"))
-      space = Space::Local;
-    else if (accept(".shared"))
-      space = Space::Shared;
-    else if (accept(".param"))
-      space = Space::Param;
-    else if (accept(".global"))
-      space = Space::Global;
-    else if (accept(".const"))
-      space = Space::Const;
-    else
+    Space space;
+    if (!spaceOf(peek(), space))
       fail("unknown directive '" + std::string(token.text) + "' in a body",
            "known: .reg .local .shared .param .global .const .loc .pragma");
+    take();
     return variableList(space, false, fn->variables, true);
   }
   if (token.kind == Token::Kind::Word && peek(1).is(":")) {
@@ -254,18 +199,19 @@ Operand Parser::named(const std::string &operandName) {
     return result;
   }
   if (operandName[0] == '%') {
-    Special special;
-    if (specialRegister(operandName, special)) {
-      result.kind = Operand::Kind::Special;
-      result.index = static_cast<uint32_t>(special);
-      return result;
-    }
+    for (const SpecialName &entry : SpecialNames)
+      if (entry.name == operandName) {
+        result.kind = Operand::Kind::Special;
+        result.index = static_cast<uint32_t>(entry.special);
+        return result;
+      }
     std::vector<std::string> candidates;
     for (const SpecialName &entry : SpecialNames)
       candidates.emplace_back(entry.name);
     std::string near = nearestName(operandName, candidates);
-    fail("no register " + operandName,
-         near.empty() ? "declare it with .reg" : "did you mean " + near + "?");
+    return kept(operandName, "no register " + operandName,
+                near.empty() ? "declare it with .reg"
+                             : "did you mean " + near + "?");
   }
   if (operandName == "WARP_SZ") {
     result.kind = Operand::Kind::Integer;
@@ -291,8 +237,8 @@ Operand Parser::named(const std::string &operandName) {
     result.kind = Operand::Kind::Function;
     return result;
   }
-  fail("no register, variable or function " + operandName,
-       "names are declared before their use");
+  return kept(operandName, "no register, variable or function " + operandName,
+              "names are declared before their use");
 }
 
 // After the opening bracket: base, offset, and what a tensor access adds.
@@ -339,7 +285,8 @@ Operand Parser::operand(int depth) {
     return address(depth);
   if (accept("!")) {
     result = operand(depth + 1);
-    if (result.kind != Operand::Kind::Register)
+    if (result.kind != Operand::Kind::Register &&
+        result.kind != Operand::Kind::Name)
       fail("'!' stands before a predicate", "!%p1");
     result.negated = !result.negated;
     return result;
@@ -388,7 +335,7 @@ Operand Parser::branchTarget() {
   return result;
 }
 
-// call{.uni} [(results),] function [, (arguments)]
+// call{.uni} [(results),] function [, (arguments) [, prototype]]
 void Parser::callOperands(Instruction &inst) {
   Operand empty;
   empty.kind = Operand::Kind::List;
@@ -400,10 +347,14 @@ void Parser::callOperands(Instruction &inst) {
   callee.kind = Operand::Kind::Function;
   callee.text = word("the function to call");
   if (callee.text[0] == '%' || !functionNames.count(callee.text))
-    fail("calls through registers are not supported (" + callee.text + ")",
-         "compile with inlining, so that no function pointer is left");
+    callee =
+        kept(callee.text,
+             "calls through registers are not supported (" + callee.text + ")",
+             "compile with inlining, so that no function pointer is left");
   if (accept(","))
     arguments = operand(0);
+  if (callee.kind == Operand::Kind::Name && accept(","))
+    word("a prototype");
   inst.operands = {std::move(results), std::move(callee), std::move(arguments)};
 }
 
@@ -413,10 +364,11 @@ void Parser::instruction() {
   inst.location = currentLocation;
   if (accept("@")) {
     inst.predicateNegated = accept("!");
-    std::string guard = word("a predicate");
-    inst.predicate = findRegister(guard);
-    if (inst.predicate == None || fn->registers[inst.predicate].bits != 1)
-      fail(guard + " is no predicate", "declare it with .reg .pred");
+    inst.guard = word("a predicate");
+    inst.predicate = findRegister(inst.guard);
+    if (names == Names::Declared &&
+        (inst.predicate == None || fn->registers[inst.predicate].bits != 1))
+      fail(inst.guard + " is not a predicate", "declare it with .reg .pred");
   }
   inst.line = peek().line;
   inst.opcode = word("an instruction");
@@ -448,6 +400,7 @@ void Parser::instruction() {
     } while (accept(","));
   }
   // callseq ends some calls without one.
+  inst.lastLine = peek().line;
   expect(";", "after an instruction");
   fn->body.push_back(std::move(inst));
 }

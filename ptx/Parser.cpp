@@ -4,6 +4,7 @@
 #include "ptx/Parser.h"
 
 #include "support/Error.h"
+#include "support/Text.h"
 
 #include <bit>
 #include <cstring>
@@ -25,7 +26,8 @@ uint32_t typeBytes(std::string_view type) {
   if (type == ".b32" || type == ".u32" || type == ".s32" || type == ".f32" ||
       type == ".f16x2" || type == ".bf16x2")
     return 4;
-  if (type == ".b64" || type == ".u64" || type == ".s64" || type == ".f64")
+  if (type == ".b64" || type == ".u64" || type == ".s64" || type == ".f64" ||
+      type == ".texref" || type == ".samplerref" || type == ".surfref")
     return 8;
   if (type == ".b128")
     return 16;
@@ -36,6 +38,8 @@ bool isLinkage(const Token &token) {
   return token.is(".visible") || token.is(".extern") || token.is(".weak") ||
          token.is(".common");
 }
+
+} // namespace
 
 bool spaceOf(const Token &token, Space &space) {
   if (token.is(".global"))
@@ -53,14 +57,12 @@ bool spaceOf(const Token &token, Space &space) {
   return true;
 }
 
-} // namespace
-
-Module parsePtx(std::string_view text, const std::string &name) {
-  return Parser(text, name).run();
+Module parsePtx(std::string_view text, const std::string &name, Names names) {
+  return Parser(text, name, names).run();
 }
 
-Parser::Parser(std::string_view text, const std::string &name)
-    : name(name), tokens(lexPtx(text, this->name)) {
+Parser::Parser(std::string_view text, const std::string &name, Names names)
+    : name(name), names(names), tokens(lexPtx(text, this->name)) {
   module.name = name;
 }
 
@@ -77,8 +79,8 @@ const Token &Parser::peek(size_t ahead) const {
   return i < tokens.size() ? tokens[i] : tokens.back();
 }
 
-Token Parser::take() {
-  Token token = peek();
+const Token &Parser::take() {
+  const Token &token = peek();
   if (pos < tokens.size())
     ++pos;
   return token;
@@ -130,7 +132,7 @@ Module Parser::run() {
          "pass the text that `nvcc -ptx`, NVRTC or Triton's asm['ptx'] gives");
   while (peek().kind != Token::Kind::End)
     directive();
-  if (module.target.empty())
+  if (module.target.empty() && names == Names::Declared)
     fail("no .target", "write .target sm_80 after .version");
   return std::move(module);
 }
@@ -139,18 +141,7 @@ void Parser::directive() {
   Token token = peek();
   if (token.is(".version") || token.is(".target") || token.is(".address_size"))
     return header(take().text);
-  if (token.is(".file"))
-    return file();
-  if (token.is(".loc"))
-    return location();
-  if (token.is(".section"))
-    return section();
-  if (token.is(".pragma")) {
-    while (peek().kind != Token::Kind::End && !peek().is(";"))
-      take();
-    return expect(";", "after .pragma");
-  }
-  if (accept(";"))
+  if (sharedDirective() || accept(";"))
     return;
   bool isExtern = false;
   while (isLinkage(peek()))
@@ -169,6 +160,27 @@ void Parser::directive() {
        ".visible .extern .weak .entry .func .global .const .shared .local");
 }
 
+// Directives that the module and bodies have; false if the next one is another.
+bool Parser::sharedDirective() {
+  if (peek().is(".file"))
+    file();
+  else if (peek().is(".loc"))
+    location();
+  else if (peek().is(".section"))
+    section();
+  else if (peek().is(".pragma"))
+    skipStatement("after .pragma");
+  else
+    return false;
+  return true;
+}
+
+void Parser::skipStatement(const std::string &where) {
+  while (peek().kind != Token::Kind::End && !peek().is(";"))
+    take();
+  expect(";", where.c_str());
+}
+
 void Parser::header(std::string_view which) {
   if (which == ".version") {
     // "8.7" reads as a decimal number.
@@ -180,8 +192,9 @@ void Parser::header(std::string_view which) {
         dot == std::string::npos
             ? 0
             : std::strtoul(text.c_str() + dot + 1, nullptr, 10);
-    if (dot == std::string::npos || module.versionMajor < 7 ||
-        module.versionMajor > 9)
+    if (dot == std::string::npos ||
+        (names == Names::Declared &&
+         (module.versionMajor < 7 || module.versionMajor > 9)))
       failAt(token.line, "PTX version " + text + " is not supported",
              "7.0 to 9.x are");
   } else if (which == ".target") {
@@ -283,6 +296,7 @@ Parser::Declared Parser::declaredType() {
       vector = 8;
     } else if (token.is(".pred")) {
       declared.predicate = true;
+      declared.type = "pred";
       declared.bytes = 1;
     } else if (token.is(".ptr")) {
       declared.pointer = true;
@@ -297,6 +311,7 @@ Parser::Declared Parser::declaredType() {
       while (peek().kind != Token::Kind::End && !accept(")"))
         take();
     } else if (uint32_t bytes = typeBytes(token.text)) {
+      declared.type = token.text.substr(1);
       declared.bytes = bytes;
     } else {
       failAt(token.line, "unknown type " + shown(token),
@@ -410,17 +425,19 @@ void Parser::initialValue(Variable &variable, uint32_t scalarBytes) {
     fail("more than 256 MiB of values", "pass large data as arguments");
 }
 
-uint32_t Parser::addRegister(uint16_t bits, std::string registerName) {
+uint32_t Parser::addRegister(const Declared &type, std::string registerName) {
   if (fn->registers.size() >= MaxRegisters)
     fail("more than a million registers", "split the kernel");
-  fn->registers.push_back({bits, std::move(registerName)});
+  const uint16_t bits =
+      type.predicate ? 1 : static_cast<uint16_t>(type.bytes * 8);
+  fn->registers.push_back(
+      {bits, std::move(registerName), std::string(type.type)});
   return static_cast<uint32_t>(fn->registers.size() - 1);
 }
 
 // .reg .b32 %a, %r<10>;
 void Parser::registerList() {
   Declared type = declaredType();
-  uint16_t bits = type.predicate ? 1 : static_cast<uint16_t>(type.bytes * 8);
   do {
     std::string base = word("a register");
     if (accept("<")) {
@@ -430,10 +447,12 @@ void Parser::registerList() {
       expect(">", "after the number of registers");
       uint32_t first = static_cast<uint32_t>(fn->registers.size());
       for (uint64_t i = 0; i < count; ++i)
-        addRegister(bits, base + std::to_string(i));
+        addRegister(type, base + std::to_string(i));
+      if (count > 0)
+        fn->registers[first].startsRange = true;
       scopes.back().ranges[base] = {first, static_cast<uint32_t>(count)};
     } else {
-      uint32_t index = addRegister(bits, base);
+      uint32_t index = addRegister(type, base);
       scopes.back().registers[base] = index;
     }
   } while (accept(","));
@@ -455,9 +474,7 @@ void Parser::parameterList(Function &function,
     Function::Parameter parameter;
     std::string parameterName = word("a parameter's name");
     if (kind.is(".reg")) {
-      parameter.reg = addRegister(
-          type.predicate ? 1 : static_cast<uint16_t>(type.bytes * 8),
-          parameterName);
+      parameter.reg = addRegister(type, parameterName);
       scopes.back().registers[parameterName] = parameter.reg;
     } else {
       Variable variable;
@@ -513,10 +530,8 @@ bool Parser::performance(Function &function) {
   } else if (accept(".explicitcluster") || accept(".blocksareclusters") ||
              accept(".noreturn") || accept(".unified")) {
     return true;
-  } else if (accept(".pragma")) {
-    while (peek().kind == Token::Kind::String || peek().is(","))
-      take();
-    expect(";", "after .pragma");
+  } else if (peek().is(".pragma")) {
+    skipStatement("after .pragma");
   } else {
     return false;
   }
@@ -569,7 +584,7 @@ std::string Module::describe(uint32_t location) const {
     std::string path = "file " + std::to_string(l.file);
     for (const SourceFile &f : files)
       if (f.number == l.file)
-        path = f.path.substr(f.path.rfind('/') + 1);
+        path = lastPart(f.path);
     text += (text.empty() ? "" : ", inlined at ") + path + ":" +
             std::to_string(l.line) + ":" + std::to_string(l.column);
     location = l.inlinedAt;

@@ -15,7 +15,7 @@ namespace tessera::ptx {
 // One use. Directives and declarations: Parser.cpp; bodies: ParseBody.cpp.
 class Parser {
 public:
-  Parser(std::string_view text, const std::string &name);
+  Parser(std::string_view text, const std::string &name, Names names);
   Module run();
 
 private:
@@ -33,7 +33,7 @@ private:
   [[noreturn]] void failAt(uint32_t line, const std::string &what,
                            const std::string &hint);
   const Token &peek(size_t ahead = 0) const;
-  Token take();
+  const Token &take();
   bool accept(std::string_view what);
   void expect(std::string_view what, const char *where);
   std::string word(const char *what);
@@ -42,6 +42,8 @@ private:
 
   // Module level.
   void directive();
+  bool sharedDirective();
+  void skipStatement(const std::string &where);
   void header(std::string_view which);
   void file();
   void location();
@@ -52,8 +54,9 @@ private:
 
   // Declarations, shared by module and bodies.
   struct Declared {
-    uint32_t bytes = 0; // of one element
-    uint32_t align = 0; // 0: natural
+    std::string_view type; // "b32"
+    uint32_t bytes = 0;    // of one element
+    uint32_t align = 0;    // 0: natural
     bool predicate = false;
     bool pointer = false;
   };
@@ -63,7 +66,7 @@ private:
   void initializer(Variable &variable, uint32_t scalarBytes, int depth);
   void initialValue(Variable &variable, uint32_t scalarBytes);
   void registerList();
-  uint32_t addRegister(uint16_t bits, std::string name);
+  uint32_t addRegister(const Declared &type, std::string name);
 
   // Bodies.
   void body();
@@ -76,6 +79,8 @@ private:
   Operand operand(int depth);
   Operand address(int depth);
   Operand named(const std::string &name);
+  Operand kept(const std::string &name, const std::string &what,
+               const std::string &hint);
   Operand branchTarget();
   void callOperands(Instruction &inst);
   uint32_t labelIndex(const std::string &name);
@@ -83,6 +88,7 @@ private:
   int64_t offset();
 
   std::string name;
+  const Names names;
   std::vector<Token> tokens;
   size_t pos = 0;
   Module module;
@@ -96,7 +102,7 @@ private:
   std::vector<std::pair<uint32_t, uint32_t>> labelAliases;
 };
 
-// The special register of a name such as %tid.x; false when there is none.
-bool specialRegister(std::string_view name, Special &special);
+// The state space that a token names; false if it names none.
+bool spaceOf(const Token &token, Space &space);
 
 } // namespace tessera::ptx

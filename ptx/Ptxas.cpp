@@ -3,61 +3,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ptx/Ptxas.h"
 
-#include "support/Descriptors.h"
+#include "ptx/Lexer.h"
 #include "support/Error.h"
-#include "support/File.h"
+#include "support/MemoryFile.h"
 #include "support/Process.h"
-#include "support/Sync.h"
+#include "support/Text.h"
 
 #include <algorithm>
 #include <charconv>
 #include <regex>
-#include <sys/mman.h>
-#include <unistd.h>
 #include <vector>
 
 namespace tessera::ptx {
 namespace {
-
-// A file without a name. The child opens it by the number it has there.
-class MemoryFile {
-public:
-  explicit MemoryFile(const char *name)
-      : fd(::memfd_create(name, MFD_CLOEXEC)) {
-    if (!fd)
-      throw Error("cannot make a file in memory: " + errnoText(errno),
-                  hintForOpen(errno, "free some memory"));
-  }
-  void write(std::string_view bytes) {
-    if (!writeAll(fd.get(), bytes))
-      throw Error("cannot write a file in memory: " + errnoText(errno),
-                  "free some memory");
-  }
-  std::string read() const {
-    std::string bytes;
-    char buffer[1 << 16];
-    for (off_t at = 0;;) {
-      const ssize_t got = ::pread(fd.get(), buffer, sizeof(buffer), at);
-      if (got < 0 && errno == EINTR)
-        continue;
-      if (got <= 0)
-        return bytes;
-      bytes.append(buffer, size_t(got));
-      at += got;
-    }
-  }
-  int descriptor() const { return fd.get(); }
-
-private:
-  UniqueFd fd;
-};
 
 // The numbers that the child knows the two files by; they stand in the
 // messages, and must be the same in every run.
 constexpr int inputFd = 3, outputFd = 4;
 const std::string inputPath = "/dev/fd/3", outputPath = "/dev/fd/4";
 
-uint64_t numberBefore(const std::string &line, const std::string &mark) {
+uint64_t numberBefore(std::string_view line, std::string_view mark) {
   const size_t at = line.find(mark);
   if (at == std::string::npos)
     return 0;
@@ -69,35 +34,17 @@ uint64_t numberBefore(const std::string &line, const std::string &mark) {
   return value;
 }
 
-std::string_view lineOf(std::string_view text, uint32_t number) {
-  for (uint32_t i = 1; !text.empty(); ++i) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    if (i == number)
-      return text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return {};
-}
-
-// The kernel's line that a line of PTX is for: that of the last .loc before.
+// The kernel's line that a line of PTX is for: that of the last .loc before; 0
+// if there is none. The text is one that ptxas refused.
 uint32_t sourceLine(std::string_view ptx, uint32_t number) {
   uint32_t line = 0;
-  for (uint32_t i = 1; i <= number && !ptx.empty(); ++i) {
-    const size_t end = std::min(ptx.find('\n'), ptx.size());
-    std::string_view text = ptx.substr(0, end);
-    ptx.remove_prefix(std::min(end + 1, ptx.size()));
-    const size_t loc = text.find(".loc");
-    if (loc == text.npos)
-      continue;
-    text.remove_prefix(loc + 4);
-    uint32_t values[2] = {};
-    for (uint32_t &value : values) {
-      text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-      const auto [after, error] =
-          std::from_chars(text.data(), text.data() + text.size(), value);
-      text.remove_prefix(size_t(after - text.data()));
-    }
-    line = values[1];
+  try {
+    const std::vector<Token> tokens = lexPtx(ptx, "PTX");
+    // .loc FILE LINE
+    for (size_t i = 0; i + 2 < tokens.size() && tokens[i].line <= number; ++i)
+      if (tokens[i].is(".loc"))
+        line = uint32_t(tokens[i + 2].value);
+  } catch (const Error &) { // not even tokens
   }
   return line;
 }
@@ -156,10 +103,10 @@ const char *const defect =
     if (const uint32_t source = sourceLine(ptx, line))
       place += ", which is for line " + std::to_string(source) +
                " of the kernel's file";
-    std::string_view text = lineOf(ptx, line);
-    const size_t begin = text.find_first_not_of(" \t");
-    if (begin != text.npos)
-      place += ": `" + std::string(text.substr(begin)) + "`";
+    const std::vector<std::string_view> lines = splitLines(ptx);
+    if (line <= lines.size())
+      if (const auto text = trimSpaces(lines[line - 1]); !text.empty())
+        place += ": `" + std::string(text) + "`";
   }
   throw Error("internal error: ptxas does not accept the code: " + what + place,
               defect);
@@ -171,10 +118,7 @@ Resources parseResources(std::string_view log, std::string_view kernel) {
   Resources result;
   bool own = false;
   const std::string quoted = "'" + std::string(kernel) + "'";
-  while (!log.empty()) {
-    const size_t end = std::min(log.find('\n'), log.size());
-    const std::string line(log.substr(0, end));
-    log.remove_prefix(std::min(end + 1, log.size()));
+  for (const std::string_view line : splitLines(log)) {
     if (line.find("Compiling entry function") != std::string::npos)
       own = line.find(quoted) != std::string::npos;
     if (!own)

@@ -4,6 +4,7 @@
 #include "ptx/ResourceReport.h"
 
 #include "ptx/Ptxas.h"
+#include "support/Text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -142,15 +143,13 @@ std::string remarkComment(const Remark &remark) {
 
 std::vector<Remark> remarksOf(std::string_view ptx) {
   std::vector<Remark> remarks;
-  while (ptx.starts_with(commentStart)) {
-    const std::string_view line = ptx.substr(0, ptx.find('\n'));
+  for (std::string_view line : splitLines(ptx)) {
     const size_t word = line.find(remarkWord);
-    if (word == line.npos)
+    if (!line.starts_with(commentStart) || word == line.npos)
       break;
     remarks.push_back({std::string(line.substr(commentStart.size(),
                                                word - commentStart.size())),
                        std::string(line.substr(word + remarkWord.size()))});
-    ptx.remove_prefix(std::min(line.size() + 1, ptx.size()));
   }
   return remarks;
 }
@@ -215,13 +214,8 @@ std::string annotate(std::string_view text, const Listing &listing,
   std::map<std::string, std::vector<std::string_view>> lines;
   for (const SourceText &source : sources) {
     auto &list = lines[source.file];
-    if (!list.empty())
-      continue;
-    for (std::string_view rest = source.text; !rest.empty();) {
-      const size_t end = std::min(rest.find('\n'), rest.size());
-      list.push_back(rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
+    if (list.empty())
+      list = splitLines(source.text);
   }
   std::map<uint32_t, std::string> before; // by line of the text
   SourcePlace last;
@@ -241,13 +235,12 @@ std::string annotate(std::string_view text, const Listing &listing,
         std::string(begin == source.npos ? "" : source.substr(begin)) + "\n";
   }
   std::string result;
-  for (uint32_t number = 1; !text.empty(); ++number) {
-    if (auto found = before.find(number); found != before.end())
+  uint32_t number = 0;
+  for (std::string_view line : splitLines(text)) {
+    if (auto found = before.find(++number); found != before.end())
       result += found->second;
-    const size_t end = std::min(text.find('\n'), text.size());
-    result += text.substr(0, end);
+    result += line;
     result += '\n';
-    text.remove_prefix(std::min(end + 1, text.size()));
   }
   return result;
 }

@@ -3,19 +3,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ptx/Listing.h"
 #include "support/Error.h"
+#include "support/Text.h"
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 namespace tessera::ptx {
 namespace {
-
-std::string_view trim(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r");
-  if (begin == text.npos)
-    return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
-}
 
 InstructionClass classOf(std::string_view opcode) {
   using C = InstructionClass;
@@ -74,9 +69,11 @@ struct Reader {
   bool inside = false;
   SourcePlace place, inner;
   bool inlined = false; // the next place is that of the call
+  std::map<std::string, size_t, std::less<>> labels;    // indices into the code
+  std::vector<std::pair<size_t, std::string>> branches; // to these labels
 
   uint32_t fileIndex(std::string_view path) {
-    const std::string name(path.substr(path.rfind('/') + 1));
+    const std::string name(lastPart(path));
     const auto found =
         std::find(listing.files.begin(), listing.files.end(), name);
     if (found != listing.files.end())
@@ -110,18 +107,18 @@ struct Reader {
   void instruction(std::string_view text, uint32_t lineNumber) {
     ListedInstruction result;
     bool conditional = false;
-    text = trim(text);
+    text = trimSpaces(text);
     if (text.starts_with('@')) {
       const size_t end = text.find(' ');
       conditional = text.substr(0, end) != "@PT";
-      text = trim(text.substr(std::min(end, text.size())));
+      text = trimSpaces(text.substr(std::min(end, text.size())));
     }
     result.opcode = std::string(text.substr(0, text.find_first_of(" ;")));
     if (result.opcode.empty() || result.opcode == "NOP")
       return;
     inlined = false;
     result.kind = classOf(result.opcode);
-    result.textLine = lineNumber;
+    result.textLine = result.lastLine = lineNumber;
     result.place = place;
     result.inner = inner;
     const std::string_view name =
@@ -129,10 +126,11 @@ struct Reader {
             .substr(0, std::min(result.opcode.find('.'), result.opcode.size()));
     if (name == "BRA" || name == "JMP" || name == "BRX") {
       if (const size_t at = text.find("`("); at != text.npos)
-        result.targets.emplace_back(
-            text.substr(at + 2, text.find(')', at) - at - 2));
+        branches.emplace_back(listing.code.size(),
+                              text.substr(at + 2, text.find(')', at) - at - 2));
       // "BRA P0, `(.L_x_1)" and "BRA.DIV" go on when a lane does not branch.
-      const std::string_view operands = trim(text.substr(result.opcode.size()));
+      const std::string_view operands =
+          trimSpaces(text.substr(result.opcode.size()));
       result.fallsThrough = conditional ||
                             (name == "BRA" && !operands.starts_with('`')) ||
                             result.opcode.find(".DIV") != std::string::npos;
@@ -143,7 +141,7 @@ struct Reader {
   }
 
   void line(std::string_view line, uint32_t lineNumber) {
-    line = trim(line);
+    line = trimSpaces(line);
     if (line.starts_with(".text.") && line.ends_with(':')) {
       const std::string name(line.substr(6, line.size() - 7));
       inside = listing.kernel.empty() && (wanted.empty() || wanted == name);
@@ -164,9 +162,22 @@ struct Reader {
       if (end != line.npos)
         instruction(line.substr(end + 2), lineNumber);
     } else if (line.ends_with(':')) {
-      listing.labels.emplace(line.substr(0, line.size() - 1),
-                             listing.code.size());
+      labels.emplace(line.substr(0, line.size() - 1), listing.code.size());
     }
+  }
+
+  // The end is filled up with a branch to itself that nothing reaches.
+  void finish() {
+    for (const auto &[from, label] : branches)
+      if (const auto found = labels.find(label); found != labels.end())
+        listing.code[from].targets.push_back(found->second);
+    for (const auto &[label, index] : labels)
+      listing.labels.push_back(index);
+    const size_t last = listing.code.size() - 1;
+    if (!listing.code.empty() && !listing.code[last].fallsThrough &&
+        listing.code[last].targets == std::vector{last})
+      listing.code.pop_back();
+    analyzeLoops(listing);
   }
 };
 
@@ -175,26 +186,16 @@ struct Reader {
 Listing readSass(std::string_view text, std::string_view kernel) {
   Reader reader;
   reader.wanted = kernel;
-  for (uint32_t number = 1; !text.empty(); ++number) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    reader.line(text.substr(0, end), number);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  uint32_t number = 0;
+  for (std::string_view line : splitLines(text))
+    reader.line(line, ++number);
   Listing &listing = reader.listing;
   if (listing.kernel.empty())
     throw Error(
         "the disassembly has no kernel" +
             (kernel.empty() ? std::string() : " `" + std::string(kernel) + "`"),
         "nvdisasm -g -c prints what is read here");
-  // The end is filled up with a branch to itself that nothing reaches.
-  if (!listing.code.empty() && listing.code.back().targets.size() == 1 &&
-      !listing.code.back().fallsThrough) {
-    const auto found = listing.labels.find(listing.code.back().targets[0]);
-    if (found != listing.labels.end() &&
-        found->second == listing.code.size() - 1)
-      listing.code.pop_back();
-  }
-  analyzeLoops(listing);
+  reader.finish();
   return std::move(listing);
 }
 

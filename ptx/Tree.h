@@ -36,55 +36,9 @@ struct Variable {
   uint32_t line = 0;
 };
 
-// Special registers (PTX ISA, "Special Registers").
 enum class Special : uint8_t {
-  TidX,
-  TidY,
-  TidZ,
-  NtidX,
-  NtidY,
-  NtidZ,
-  CtaidX,
-  CtaidY,
-  CtaidZ,
-  NctaidX,
-  NctaidY,
-  NctaidZ,
-  LaneId,
-  WarpId,
-  NwarpId,
-  SmId,
-  NsmId,
-  GridId,
-  LanemaskEq,
-  LanemaskLe,
-  LanemaskLt,
-  LanemaskGe,
-  LanemaskGt,
-  Clock,
-  ClockHi,
-  Clock64,
-  GlobalTimer,
-  GlobalTimerLo,
-  GlobalTimerHi,
-  DynamicSharedSize,
-  TotalSharedSize,
-  ReservedShared,
-  ClusterCtaidX,
-  ClusterCtaidY,
-  ClusterCtaidZ,
-  ClusterNctaidX,
-  ClusterNctaidY,
-  ClusterNctaidZ,
-  ClusterIdX,
-  ClusterIdY,
-  ClusterIdZ,
-  NclusterIdX,
-  NclusterIdY,
-  NclusterIdZ,
-  ClusterCtarank,
-  ClusterNctarank,
-  Zero,
+#define SPECIAL(enumerator, name) enumerator,
+#include "ptx/Special.def"
 };
 
 struct Operand {
@@ -102,6 +56,7 @@ struct Operand {
     Label,    // index: into Function::labels
     Function, // name in text
     Table,    // index: into Function::tables
+    Name,     // text: declared nowhere (Names::Kept)
     Sink,     // _
   };
   Kind kind = Kind::Sink;
@@ -114,9 +69,10 @@ struct Operand {
 };
 
 struct Instruction {
-  uint32_t line = 0;
-  uint32_t location = None;  // into Module::locations
-  uint32_t predicate = None; // register
+  uint32_t line = 0, lastLine = 0; // of the opcode, of the semicolon
+  uint32_t location = None;        // into Module::locations
+  std::string guard;         // name of the predicate; empty: unconditional
+  uint32_t predicate = None; // its register; None also if it is not declared
   bool predicateNegated = false;
   std::string opcode; // with its suffixes
   std::vector<Operand> operands;
@@ -129,8 +85,9 @@ struct Location {
 };
 
 struct Register {
-  uint16_t bits = 32; // 1: predicate
-  std::string name;
+  uint16_t bits = 32;       // 1: predicate
+  std::string name, type;   // "%r1", "b32"
+  bool startsRange = false; // %r0 of %r<8>, which compilers leave unused
 };
 
 struct Label {
@@ -142,7 +99,7 @@ struct Function {
   std::string name;
   bool isEntry = false;
   bool hasBody = false;
-  uint32_t line = 0;
+  uint32_t line = 0, lastLine = 0; // of the name, of the closing brace
   // Variables (space Param); a .reg parameter of a function is a register.
   struct Parameter {
     uint32_t variable = None, reg = None;
@@ -178,8 +135,15 @@ struct Module {
   const Function *find(std::string_view function) const;
 };
 
-// Reads PTX 7.0 to 9.x. Instructions are not looked up here (isa/Table.h does
-// that): any opcode is taken. Throws Error with `name` and the line.
-Module parsePtx(std::string_view text, const std::string &name);
+// What the parser does with names that are declared nowhere: the special
+// registers it does not know, and functions that are called through registers.
+// Listings keep such names, the simulator cannot execute them.
+enum class Names : uint8_t { Declared, Kept };
+
+// Reads PTX 7.0 to 9.x; with Names::Kept any version, and texts without a
+// target. Instructions are not looked up here (isa/Table.h does that): any
+// opcode is taken. Throws Error with `name` and the line.
+Module parsePtx(std::string_view text, const std::string &name,
+                Names names = Names::Declared);
 
 } // namespace tessera::ptx

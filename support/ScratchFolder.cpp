@@ -14,9 +14,10 @@ namespace tessera {
 
 namespace fs = std::filesystem;
 
-fs::path makeTemporaryFolder(std::string_view purpose) {
+fs::path makeTemporaryFolder(std::string_view purpose, const fs::path &below) {
   std::error_code error;
-  const fs::path parent = fs::temp_directory_path(error);
+  const fs::path parent =
+      below.empty() ? fs::temp_directory_path(error) : below;
   // mkdtemp replaces the six X.
   std::string name =
       (parent / ("tessera-" + std::string(purpose) + "-XXXXXX")).string();
@@ -28,8 +29,8 @@ fs::path makeTemporaryFolder(std::string_view purpose) {
   return fs::absolute(name); // TMPDIR may be relative
 }
 
-ScratchFolder::ScratchFolder(std::string_view purpose)
-    : folder(makeTemporaryFolder(purpose)) {}
+ScratchFolder::ScratchFolder(std::string_view purpose, const fs::path &parent)
+    : folder(makeTemporaryFolder(purpose, parent)) {}
 
 ScratchFolder::~ScratchFolder() {
   std::error_code ignored;

@@ -8,16 +8,20 @@
 
 namespace tessera {
 
-// Makes a new folder below TMPDIR (or /tmp) that only this user can read and no
-// other user can predict, and leaves it to the caller. Throws Error.
-std::filesystem::path makeTemporaryFolder(std::string_view purpose);
+// Makes a new folder below `parent`, by default TMPDIR (or /tmp), that only
+// this user can read and no other user can predict, and leaves it to the
+// caller. Throws Error.
+std::filesystem::path
+makeTemporaryFolder(std::string_view purpose,
+                    const std::filesystem::path &parent = {});
 
-// A new folder below TMPDIR (or /tmp) that only this user can read, named after
-// `purpose`: "diff" makes tessera-diff-a1b2c3. The destructor removes it and
-// all in it. Throws Error where none can be made.
+// A new folder below `parent`, by default TMPDIR (or /tmp), that only this user
+// can read, named after `purpose`: "diff" makes tessera-diff-a1b2c3. The
+// destructor removes it and all in it. Throws Error where none can be made.
 class ScratchFolder {
 public:
-  explicit ScratchFolder(std::string_view purpose);
+  explicit ScratchFolder(std::string_view purpose,
+                         const std::filesystem::path &parent = {});
   ~ScratchFolder();
   ScratchFolder(const ScratchFolder &) = delete;
   ScratchFolder &operator=(const ScratchFolder &) = delete;

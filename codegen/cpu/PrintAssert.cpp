@@ -5,6 +5,7 @@
 // Kernels link nothing, so these call through a table that the runtime passes
 // in the slot after the last argument; runtime/device/cpu/KernelOutput.h has
 // its layout: print, fail.
+#include "codegen/ShownType.h"
 #include "codegen/SourceLines.h"
 #include "codegen/cpu/Emitter.h"
 
@@ -30,28 +31,6 @@ static std::string typeName(Type element, Type stored, bool isUnsigned) {
     return "fp16";
   return (isUnsigned ? "u" : "i") +
          std::to_string(stored.getIntOrFloatBitWidth());
-}
-
-// "fp32[16, 4]" as the author wrote it.
-static std::string shownType(Type type, bool isUnsigned) {
-  Type element = tile::elementType(type);
-  bool real = isa<FloatType>(element);
-  std::string shown;
-  if (isa<tile::PtrType>(element))
-    shown = "pointer";
-  else if (element.isBF16())
-    shown = "bf16";
-  else if (element.isInteger(1))
-    shown = "int1";
-  else
-    shown = (real         ? "fp"
-             : isUnsigned ? "uint"
-                          : "int") +
-            std::to_string(element.getIntOrFloatBitWidth());
-  ArrayRef<int64_t> shape = tile::shapeOf(type);
-  for (size_t d = 0; d < shape.size(); ++d)
-    shown += (d ? ", " : "[") + std::to_string(shape[d]);
-  return shape.empty() ? shown : shown + "]";
 }
 
 Value Emitter::text(const std::string &content) {

@@ -6,12 +6,15 @@
 
 #include "compiler/cuda/Nvrtc.h"
 #include "language/CudaSource.h"
+#include "ptx/Listing.h"
 #include "support/Error.h"
 #include "support/Json.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <regex>
 #include <sstream>
 
@@ -66,64 +69,41 @@ std::vector<Diagnostic> diagnosticsOf(const CompileRequest &request,
   return list;
 }
 
-// The kernel's parameters and directives: the file's other kernels are in the
-// PTX, too.
-std::string headOf(const NvrtcOutput &output) {
-  const size_t at = output.ptx.find(".entry " + output.symbol + "(");
-  return at == std::string::npos
-             ? ""
-             : output.ptx.substr(at, output.ptx.find('{', at) - at);
+// "128, 1, 1", or null.
+Json sizesJson(const std::array<uint32_t, 3> &sizes) {
+  return sizes[0]
+             ? Json(std::to_string(sizes[0]) + ", " + std::to_string(sizes[1]) +
+                    ", " + std::to_string(sizes[2]))
+             : Json();
 }
 
-// Facts that stand in the PTX text.
-Json reportOf(const CompileRequest &request, const NvrtcOutput &output) {
-  auto first = [&](const std::string &text, const char *pattern) -> Json {
-    std::smatch match;
-    return std::regex_search(text, match, std::regex(pattern))
-               ? Json(match[1].str())
-               : Json();
-  };
-  Json registers = Json::object();
-  static const std::regex bank(R"(\.reg \.(\w+)\s+%\w+<(\d+)>;)");
-  for (std::sregex_iterator it(output.ptx.begin(), output.ptx.end(), bank), end;
-       it != end; ++it)
-    registers[(*it)[1]] = std::stoul((*it)[2]) - 1;
-  uint64_t shared = 0;
-  static const std::regex array(R"(\.shared \.align \d+ \.b8 \w+\[(\d+)\];)");
-  for (std::sregex_iterator it(output.ptx.begin(), output.ptx.end(), array),
-       end;
-       it != end; ++it)
-    shared += std::stoul((*it)[1]);
+Json reportOf(const CompileRequest &request, const NvrtcOutput &output,
+              const ptx::Listing &listing) {
+  const ptx::Function &function = listing.function;
+  std::map<std::string, uint32_t> registers; // by type
+  for (const ptx::Register &reg : function.registers)
+    registers[reg.type] += !reg.startsRange;
   return {{"kernel", request.kernel},
           {"target", request.target},
           {"symbol", output.symbol},
           {"nvrtc", Nvrtc::instance().version()},
-          {"ptx_version", first(output.ptx, R"(\.version (\S+))")},
-          {"most_threads",
-           first(headOf(output), R"(\.(?:maxntid|reqntid) ([\d, ]+))")},
+          {"ptx_version", listing.version},
+          {"most_threads", sizesJson(function.maxntid[0] ? function.maxntid
+                                                         : function.reqntid)},
           {"ptx_registers", registers},
-          {"static_shared_bytes", shared},
+          {"static_shared_bytes", listing.staticShared},
           {"ptx_bytes", output.ptx.size()},
           {"cubin_bytes", output.cubin.size()}};
 }
 
 // The block that the source asks for (__block_size__, else the most that
 // __launch_bounds__ allows), else what num_warps says.
-uint32_t threadsOf(const CompileRequest &request, const std::string &head) {
-  for (const char *word : {"reqntid", "maxntid"}) {
-    std::smatch match;
-    const std::regex pattern(
-        "\\." + std::string(word) +
-        R"(\s+(\d{1,4})(?:, *(\d{1,4}))?(?:, *(\d{1,4}))?)");
-    if (!std::regex_search(head, match, pattern))
-      continue;
-    uint64_t threads = 1;
-    for (size_t i = 1; i < match.size(); ++i)
-      if (match[i].matched)
-        threads *= std::stoul(match[i]);
-    if (threads >= 1 && threads <= language::maxBlockThreads)
+uint32_t threadsOf(const CompileRequest &request,
+                   const ptx::Function &function) {
+  for (const auto &[x, y, z] : {function.reqntid, function.maxntid})
+    if (const uint64_t threads = uint64_t(x) * y * z;
+        threads >= 1 && threads <= language::maxBlockThreads)
       return uint32_t(threads);
-  }
   return uint32_t(std::min<int64_t>(32 * request.options.numWarps,
                                     language::maxBlockThreads));
 }
@@ -162,8 +142,9 @@ void compileCuda(const CompileRequest &request, CompileResult &result) {
   }
   result.addDiagnostics(diagnostics);
   result.meta.symbol = output.symbol;
-  result.meta.threads = threadsOf(request, headOf(output));
-  result.stages["report"] = reportOf(request, output).dump(2) + "\n";
+  const ptx::Listing listing = ptx::readPtx(output.ptx, output.symbol);
+  result.meta.threads = threadsOf(request, listing.function);
+  result.stages["report"] = reportOf(request, output, listing).dump(2) + "\n";
   result.stages["ptx"] = std::move(output.ptx);
   result.artifact = std::move(output.cubin);
   result.timings["total"] =

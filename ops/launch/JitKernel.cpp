@@ -57,19 +57,21 @@ std::string_view view(c10::string_view text) {
 int64_t define(c10::string_view path, c10::string_view text,
                c10::string_view name, c10::string_view order,
                c10::string_view constexprs, c10::string_view options) {
-  const Constexprs given = parseConstexprs("jit_kernel", view(constexprs));
-  Constexprs named = parseConstexprs("jit_kernel", view(options));
-  LaunchOptions own = takeOptions("jit_kernel", named);
-  TESSERA_CHECK(named.empty(), "jit_kernel", "options are `", view(options),
-                "`; there are num_warps and num_stages");
+  const Constexprs given =
+      parseConstexprs("tessera_internal::jit_kernel", view(constexprs));
+  Constexprs named =
+      parseConstexprs("tessera_internal::jit_kernel", view(options));
+  LaunchOptions own = takeOptions("tessera_internal::jit_kernel", named);
+  TESSERA_CHECK(named.empty(), "tessera_internal::jit_kernel", "options are `",
+                view(options), "`; there are num_warps and num_stages");
   const Kernel &kernel = withValueErrors([&]() -> const Kernel & {
     return kernelOf(view(path), view(text), view(name));
   });
   const std::string letters(order.data(), order.size());
   TESSERA_CHECK(letters.size() == kernel.parameters().size() &&
                     letters.find_first_not_of("tsbn") == std::string::npos,
-                "jit_kernel", "order is \"", letters, "\" and `", name,
-                "` takes ", kernel.parameters().size(),
+                "tessera_internal::jit_kernel", "order is \"", letters,
+                "\" and `", name, "` takes ", kernel.parameters().size(),
                 " arguments; pass t, s, b or n for each of them");
   // The caller has chosen: what is not given has Python's defaults.
   own.tuned = false;
@@ -89,7 +91,7 @@ const JitKernel &kernelOf(const char *op, int64_t number,
   key.add(uint64_t(number));
   const JitKernel *kernel = table().find(key.view());
   TESSERA_CHECK(kernel, op, "there is no kernel ", number,
-                "; pass what tessera::jit_kernel gave");
+                "; pass what tessera_internal::jit_kernel gave");
   const auto letters = [&](char letter) {
     return size_t(
         std::count(kernel->order.begin(), kernel->order.end(), letter));
@@ -120,7 +122,8 @@ void addArguments(Launch &launch, const JitKernel &kernel,
 void launch(int64_t number, at::TensorList tensors,
             at::ArrayRef<c10::Scalar> scalars, int64_t x, int64_t y,
             int64_t z) {
-  const JitKernel &kernel = kernelOf("jit_launch", number, tensors, scalars);
+  const JitKernel &kernel =
+      kernelOf("tessera_internal::jit_launch", number, tensors, scalars);
   withValueErrors([&] {
     Launch launch(kernel);
     addArguments(launch, kernel, tensors, scalars);
@@ -130,7 +133,8 @@ void launch(int64_t number, at::TensorList tensors,
 
 void prepare(int64_t number, at::TensorList tensors,
              at::ArrayRef<c10::Scalar> scalars) {
-  const JitKernel &kernel = kernelOf("jit_prepare", number, tensors, scalars);
+  const JitKernel &kernel =
+      kernelOf("tessera_internal::jit_prepare", number, tensors, scalars);
   withValueErrors([&] {
     Launch launch(kernel);
     addArguments(launch, kernel, tensors, scalars);
@@ -141,7 +145,8 @@ void prepare(int64_t number, at::TensorList tensors,
 // The artifact's metadata, with its PTX if the target is a GPU, as JSON.
 std::string describe(int64_t number, at::TensorList tensors,
                      at::ArrayRef<c10::Scalar> scalars) {
-  const JitKernel &kernel = kernelOf("jit_describe", number, tensors, scalars);
+  const JitKernel &kernel =
+      kernelOf("tessera_internal::jit_describe", number, tensors, scalars);
   return withValueErrors([&] {
     Launch launch(kernel);
     addArguments(launch, kernel, tensors, scalars);
@@ -165,17 +170,17 @@ void meta(int64_t, at::TensorList, at::ArrayRef<c10::Scalar>, int64_t, int64_t,
           int64_t) {}
 
 // Not by device: a kernel may take no tensor.
-TORCH_LIBRARY_IMPL(tessera, CompositeExplicitAutograd, m) {
+TORCH_LIBRARY_IMPL(tessera_internal, CompositeExplicitAutograd, m) {
   m.impl("jit_kernel", define);
   m.impl("jit_launch", launch);
   m.impl("jit_prepare", prepare);
   m.impl("jit_describe", describe);
 }
 
-TORCH_LIBRARY_IMPL(tessera, Meta, m) { m.impl("jit_launch", meta); }
+TORCH_LIBRARY_IMPL(tessera_internal, Meta, m) { m.impl("jit_launch", meta); }
 
 // As of Triton's kernels, autograd knows nothing of a launch.
-TORCH_LIBRARY_IMPL(tessera, Autograd, m) {
+TORCH_LIBRARY_IMPL(tessera_internal, Autograd, m) {
   m.impl("jit_launch", torch::CppFunction::makeFallthrough());
 }
 

@@ -46,12 +46,12 @@ class CompiledKernel:
 
     def prepare(self) -> None:
         """Compiles and loads the kernel's code."""
-        torch.ops.tessera.jit_prepare.default(self.number, *self.arguments)
+        torch.ops.tessera_internal.jit_prepare.default(self.number, *self.arguments)
 
     @functools.cached_property
     def description(self) -> dict[str, Any]:
         """Target, options, memory and stages of the code."""
-        found: dict[str, Any] = json.loads(torch.ops.tessera.jit_describe.default(self.number, *self.arguments))
+        found: dict[str, Any] = json.loads(torch.ops.tessera_internal.jit_describe.default(self.number, *self.arguments))
         return found
 
     @property

@@ -191,7 +191,7 @@ class JITFunction(Launchable):
     def _make_plan(self, values: tuple[Any, ...], taken: tuple[Any, ...], debug: bool, order: str, constexprs: str,
                    options: str) -> tuple[Callable[..., None], CompiledKernel]:
         path, source = self.source(debug)
-        number = torch.ops.tessera.jit_kernel.default(path, source, self.__name__, order.lower(), constexprs, options)
+        number = torch.ops.tessera_internal.jit_kernel.default(path, source, self.__name__, order.lower(), constexprs, options)
         names = [name for name in self.arg_names if name not in self.constexprs]
         passed = [value for name, value in zip(self.arg_names, values) if name not in self.constexprs]
         compiled = CompiledKernel(

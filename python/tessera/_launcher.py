@@ -123,7 +123,7 @@ def make_run(kernel: str, number: int, names: list[str], order: str) -> Callable
             f"        op({number}, [{tensors}], [{scalars}], x, y, z)\n"
             f"    except OverflowError as error:\n"
             f"        raise too_large(kernel, names, ({every})) from error\n")
-    scope = {"op": torch.ops.tessera.jit_launch.default, "plain": plain, "too_large": too_large, "kernel": kernel,
+    scope = {"op": torch.ops.tessera_internal.jit_launch.default, "plain": plain, "too_large": too_large, "kernel": kernel,
              "names": names}
     exec(compile(text, f"<run of {kernel}>", "exec"), scope)  # noqa: S102 (our own text)
     found: Callable[..., None] = scope["run"]

@@ -280,10 +280,32 @@ TEST(LineDiff, PtxRegistersAreNumbered) {
                     *const b = "add.s32 %r1, %r2, %r3;\nbra $L__BB1_7;\n";
   EXPECT_TRUE(diffLines(a, b, Registers::Numbered).same());
   EXPECT_FALSE(diffLines(a, b).same());
-  EXPECT_EQ(countPtx("\t@%p1 bra \t$L__BB0_4;\n\tld.global.f32 \t%f1, "
-                     "[%rd2];\n\t.reg .pred \t%p<3>;\n\tret;\n$L__BB0_4:\n"),
+  EXPECT_EQ(countPtx(".version 8.7\n.target sm_80\n.visible .entry k()\n{\n"
+                     "\t@%p1 bra \t$L__BB0_4;\n\tld.global.f32 \t%f1, "
+                     "[%rd2];\n\t.reg .pred \t%p<3>;\n\tret;\n$L__BB0_4:\n}"),
             (std::map<std::string, int64_t>{
                 {"bra", 1}, {"ld.global.f32", 1}, {"ret", 1}}));
+}
+
+// Comments, places and the other kernels of a file are left out.
+TEST(PtxText, IsTheCodeOfOneKernel) {
+  const std::string head = "\n.version 8.7\n.target sm_80\n";
+  const auto entry = [](const std::string &name) {
+    return ".visible .entry " + name + "()\n{\n\tret;\n}\n";
+  };
+  const std::string text = "// made by hand\n" + head + "\t// .globl a\n" +
+                           entry("a") + "/* two\n.lines */\n" +
+                           ".visible .entry b()\n{\n\t.loc 1 2 3\n\n"
+                           "\tbar.sync 0; // all\n\tret;\n}\n" +
+                           "\t.file 1 \"k.cu\"\n\t.section .debug_str\n{\n.b8 "
+                           "0\n}\n";
+  EXPECT_EQ(ptxCode(text, "b"), head.substr(1) +
+                                    ".visible .entry b()\n{\n\tbar.sync 0; // "
+                                    "all\n\tret;\n}\n");
+  EXPECT_EQ(ptxCode(text, "a"), head.substr(1) + entry("a"));
+  EXPECT_NE(ptxCode(text, "").find("bar.sync"), std::string::npos);
+  EXPECT_NE(ptxCode(text, "").find(".entry a"), std::string::npos);
+  EXPECT_THROW(ptxCode(".version 8.7\n.entry k() {", ""), Error);
 }
 
 TEST_F(Tools, DiffPairsMainLoopsAcrossTargets) {

@@ -1,6 +1,7 @@
-// tests/fuzz/PtxFuzz.cpp - any bytes as a PTX module of the simulator.
+// tests/fuzz/PtxFuzz.cpp - any bytes as a PTX module: tree, listing, simulator.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "ptx/Listing.h"
 #include "ptx/Tree.h"
 #include "simulator/Sim.h"
 #include "tests/fuzz/Fuzz.h"
@@ -14,6 +15,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (const ptx::Variable &variable : module.variables)
       fuzz::require(variable.init.size() <= variable.bytes,
                     "an initializer longer than its variable");
+  });
+  fuzz::expectErrorsOnly([&] {
+    const ptx::Listing listing = ptx::readPtx(text);
+    for (const ptx::ListedLoop &loop : listing.loops)
+      fuzz::require(!loop.body.empty() &&
+                        loop.body.size() <= loop.counts.total(),
+                    "a loop without its instructions");
   });
   // The instructions too.
   fuzz::expectErrorsOnly([&] {

@@ -50,8 +50,8 @@ COMPONENTS = (
     Component("codegen/cpu", r"codegen/(cpu|math)/.*\.cpp", (
         _stage("codegen_(object|math|lower|kernels|instances)_test", *(f"codegen_{t}_test" for t in ("object", "math", "lower", "kernels", "instances"))),
         LIT, CASES, _stage("triton_language_test|differential_100|python_pointer_tiles", *OPS), NUMERIC)),
-    Component("codegen/gpu", r"codegen/(gpu|analysis)/.*\.cpp", (
-        _stage("codegen_axis_info_test|codegen_gpu_report_test", "codegen_axis_info_test", "codegen_gpu_report_test"),
+    Component("codegen/gpu", r"codegen/((gpu|analysis)/.*|[^/]*)\.cpp", (
+        _stage("codegen_axis_info_test|ptx_test", "codegen_axis_info_test", "ptx_test"),
         GPU, LIT, _stage("cases_own_sim|sim_loops|sim_own_nn", *SIM), LANGUAGE_ON_SIM, KERNELS_ON_SIM)),
     Component("runtime", r"(runtime|replay|library|support)/.*\.cpp", (
         _stage("support_test|runtime_test|cases_test|faults_test|device_.*_test|tune_test|pack_test", "support_test", "runtime_test", "cases_test",
@@ -63,8 +63,8 @@ COMPONENTS = (
         _stage("autotune_test|tune_test|cost_rows_test", "autotune_test", "tune_test", "cost_rows_test"),
         _stage("tune_search_test", *PROGRAM, "tune_search_test"))),
     Component("simulator", r"(simulator|ptx)/.*\.cpp", (
-        _stage("sim_arith_.*|sim_machine_.*|device_sim_test|codegen_gpu_report_test|fuzz_ptx", "sim_arith_test", "sim_machine_test",
-               "device_sim_test", "codegen_gpu_report_test", "fuzz_ptx"),
+        _stage("sim_arith_.*|sim_machine_.*|device_sim_test|ptx_test|fuzz_ptx", "sim_arith_test", "sim_machine_test",
+               "device_sim_test", "ptx_test", "fuzz_ptx"),
         _stage("sim_counts|sim_debug|sim_own_nn|cases_own_sim", *SIM), _stage("sim_tutorials|sim_mutants|sim_cuda|cases_sim|sim_nn", *SIM))),
     Component("ops", r"ops/.*\.cpp", (
         _stage("torch_launch_test|torch_cuda_test", "torch_launch_test", "torch_cuda_test"), NUMERIC,

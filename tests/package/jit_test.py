@@ -12,6 +12,7 @@ import tessera
 import tessera.language as tl
 
 ops = torch.ops.tessera
+internal = torch.ops.tessera_internal
 OFFSET = 2.5
 COUNT = len([0] * 3)  # no literal: the compiler is given the value
 LEVELS = (1.0, 10.0)
@@ -279,18 +280,18 @@ class TestMessages:
         self.refused(RuntimeError, "source text of `unseen` is not available", lambda: scope["unseen"][(1,)](self.x))
 
     def test_ops_below(self):
-        number = ops.jit_kernel("k.py", "import triton\n@triton.jit\ndef k(X, n):\n    pass\n", "k", "ts", "", "")
-        ops.jit_launch(number, [self.x], [1], 1, 1, 1)
-        self.refused(ValueError, "was given 0 tensors and 1 numbers", lambda: ops.jit_launch(number, [], [1], 1, 1, 1))
+        number = internal.jit_kernel("k.py", "import triton\n@triton.jit\ndef k(X, n):\n    pass\n", "k", "ts", "", "")
+        internal.jit_launch(number, [self.x], [1], 1, 1, 1)
+        self.refused(ValueError, "was given 0 tensors and 1 numbers", lambda: internal.jit_launch(number, [], [1], 1, 1, 1))
         self.refused(ValueError, "was given 1 tensors and 2 numbers",
-                     lambda: ops.jit_launch(number, [self.x], [1, 2], 1, 1, 1))
+                     lambda: internal.jit_launch(number, [self.x], [1, 2], 1, 1, 1))
         for none in (-1, 1 << 40):
-            self.refused(ValueError, "there is no kernel", lambda: ops.jit_launch(none, [self.x], [1], 1, 1, 1))
+            self.refused(ValueError, "there is no kernel", lambda: internal.jit_launch(none, [self.x], [1], 1, 1, 1))
         text = "import triton\n@triton.jit\ndef k(X, n):\n    pass\n"
         for order in ("t", "tss", "tx"):
-            self.refused(ValueError, "pass t, s, b or n", lambda: ops.jit_kernel("k.py", text, "k", order, "", ""))
+            self.refused(ValueError, "pass t, s, b or n", lambda: internal.jit_kernel("k.py", text, "k", order, "", ""))
         self.refused(ValueError, "options are `BLOCK=1`; there are num_warps and num_stages",
-                     lambda: ops.jit_kernel("k.py", text, "k", "ts", "", "BLOCK=1"))
+                     lambda: internal.jit_kernel("k.py", text, "k", "ts", "", "BLOCK=1"))
 
 
 kernels_for_jit_scaled = kernels_for_jit.scaled

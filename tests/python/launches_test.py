@@ -10,6 +10,7 @@ from torch.profiler import ProfilerActivity, profile
 os.environ.setdefault("TESSERA_KERNELS_OF", "gpu")
 torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
 ops = torch.ops.tessera
+internal = torch.ops.tessera_internal
 
 # The users' own: 12 query heads, 2 key heads, 64 channels, two sequences.
 BATCH, HEADS, KEY_HEADS, SIZE = 2, 12, 2, 64
@@ -49,10 +50,10 @@ def test_a_layer():
     for length in (2048, 8192):
         inputs, arguments = layer(length)
         weight = torch.zeros(inputs[0].shape, dtype=torch.bfloat16)
-        ops.begin_listing(False)
+        internal.begin_listing(False)
         try:
             out = []
             check(f"{length} tokens, forward", lambda: out.append(ops.nsa_attention(*arguments)[0]), FORWARD)
             check(f"{length} tokens, backward", lambda: torch.autograd.grad(out[0], inputs, weight), BACKWARD)
         finally:
-            ops.end_listing(False)
+            internal.end_listing(False)

@@ -11,6 +11,7 @@ from torch.profiler import ProfilerActivity, profile
 os.environ.setdefault("TESSERA_KERNELS_OF", "gpu")
 torch.ops.load_library(os.environ["LIBTESSERA_TORCH"])
 ops = torch.ops.tessera
+internal = torch.ops.tessera_internal
 
 HEADS, KEY_HEADS, SIZE = 64, 4, 128
 LENGTH, STRIDE, SELECTION, SELECTED, WINDOW = 32, 16, 64, 16, 512
@@ -32,12 +33,12 @@ def run(tokens):
     leaf = lambda *shape: torch.empty(shape, dtype=torch.bfloat16, requires_grad=True)
     inputs = [leaf(tokens, HEADS, SIZE), *[leaf(tokens, KEY_HEADS, SIZE) for _ in range(6)], leaf(tokens, KEY_HEADS, 3)]
     weight = torch.empty(tokens, HEADS, SIZE, dtype=torch.bfloat16)
-    ops.begin_listing(False)
+    internal.begin_listing(False)
     try:
         out, forward = allocations(lambda: ops.nsa_attention(*inputs, cu, cu_cmp, tokens, int(cu_cmp[-1]), LENGTH, STRIDE, SELECTION, SELECTED, WINDOW))
         _, backward = allocations(lambda: torch.autograd.grad(out[0], inputs, weight))
     finally:
-        ops.end_listing(False)
+        internal.end_listing(False)
     return forward, backward
 
 
@@ -101,11 +102,11 @@ class TestHugePages:
 
     def asked(self, mebibytes):
         x = torch.empty(mebibytes * 256, 1024)
-        ops.begin_listing(False)
+        internal.begin_listing(False)
         try:
             y = ops.rms_norm(x, torch.empty(1024), 1e-6)
         finally:
-            ops.end_listing(False)
+            internal.end_listing(False)
         y = y[0] if isinstance(y, (tuple, list)) else y
         return "hg" in flags(y.data_ptr() + y.nbytes // 2)
 

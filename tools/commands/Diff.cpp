@@ -61,17 +61,13 @@ struct Compiled {
   std::string entry;
 };
 
-// Null when the PTX cannot be read.
-Json reportOfPtx(const std::string &ptx) {
-  try {
-    ptx::ReportInput input;
-    input.ptx = ptx;
-    Json report = ptx::makeReport(input);
-    report.erase("shared"); // the PTX does not say the dynamic part
-    return report;
-  } catch (const Error &) {
-    return {};
-  }
+// `entry` may be empty: the first one.
+Json reportOfPtx(const std::string &ptx, const std::string &entry) {
+  ptx::ReportInput input;
+  input.ptx = ptx;
+  Json report = ptx::makeReport(input, entry);
+  report.erase("shared"); // the PTX does not say the dynamic part
+  return report;
 }
 
 Compiled readFiles(const std::string &title, const fs::path &folder,
@@ -91,11 +87,9 @@ Compiled readFiles(const std::string &title, const fs::path &folder,
     if (!text)
       continue;
     if (std::string_view(stage.title) == "PTX") {
-      if (!result.entry.empty())
-        text = entryAlone(*text, result.entry);
       if (!own)
-        result.report = reportOfPtx(*text);
-      text = ptxCode(*text);
+        result.report = reportOfPtx(*text, result.entry);
+      text = ptxCode(*text, result.entry);
     }
     result.texts[stage.title] = *text;
   }
@@ -244,15 +238,7 @@ std::vector<Pair> pairsOf(const DiffOptions &options) {
 }
 
 void printRow(const std::string &name, int64_t a, int64_t b) {
-  std::printf("  %-28s %12lld %12lld", name.c_str(), static_cast<long long>(a),
-              static_cast<long long>(b));
-  if (a == b)
-    std::printf("         =");
-  else if (a > 0)
-    std::printf("  %+7.1f%%", 100.0 * double(b - a) / double(a));
-  else
-    std::printf("  %+8lld", static_cast<long long>(b - a));
-  std::printf("\n");
+  std::fputs(compareRow(name, a, b).c_str(), stdout);
 }
 
 // A, B under the heading; false when the code is the same.
@@ -294,17 +280,8 @@ bool printSummary(const Compiled &a, const Compiled &b) {
       if (left[name] || right[name])
         printRow("  " + name, left[name], right[name]);
   }
-  if (a.report.is_object() && b.report.is_object()) {
+  if (a.report.is_object() && b.report.is_object())
     std::fputs(compareReports(a.report, b.report).c_str(), stdout);
-  } else if (a.texts.count("PTX") && b.texts.count("PTX")) {
-    const auto all = [](const Compiled &side) {
-      int64_t sum = 0;
-      for (const auto &[opcode, count] : countPtx(side.texts.at("PTX")))
-        sum += count;
-      return sum;
-    };
-    printRow("instructions", all(a), all(b));
-  }
   return true;
 }
 

@@ -4,6 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/diff/Assembly.h"
 
+#include "ptx/Lexer.h"
+#include "ptx/Tree.h"
+#include "support/Text.h"
+
 #include <algorithm>
 #include <cstdint>
 
@@ -25,12 +29,6 @@ bool startsWithAny(std::string_view text,
   return std::any_of(list.begin(), list.end(), [&](const char *start) {
     return text.starts_with(start);
   });
-}
-
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  return begin == std::string_view::npos ? std::string_view()
-                                         : text.substr(begin);
 }
 
 // Whether the last operand, which is the target, is memory.
@@ -59,7 +57,7 @@ const std::vector<std::string> &instructionClasses() {
 std::string instructionClass(std::string_view line) {
   if (line.empty() || (line[0] != '\t' && line[0] != ' '))
     return ""; // a label
-  line = trimmed(line);
+  line = trimSpaces(line);
   if (line.empty() || line[0] == '.' || line[0] == '#')
     return "";
   const size_t end = std::min(line.find_first_of(" \t"), line.size());
@@ -103,13 +101,9 @@ std::string instructionClass(std::string_view line) {
 
 std::map<std::string, int64_t> countInstructions(std::string_view assembly) {
   std::map<std::string, int64_t> counts;
-  while (!assembly.empty()) {
-    const size_t end = std::min(assembly.find('\n'), assembly.size());
-    if (const std::string name = instructionClass(assembly.substr(0, end));
-        !name.empty())
+  for (std::string_view line : splitLines(assembly))
+    if (const std::string name = instructionClass(line); !name.empty())
       ++counts[name];
-    assembly.remove_prefix(std::min(end + 1, assembly.size()));
-  }
   return counts;
 }
 
@@ -117,10 +111,8 @@ std::map<std::string, int64_t> countOperations(std::string_view text) {
   static const char *const dialects[] = {"tile.", "arith.",  "math.", "scf.",
                                          "cf.",   "vector.", "llvm.", "func."};
   std::map<std::string, int64_t> counts;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = trimmed(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (std::string_view line : splitLines(text)) {
+    line = trimSpaces(line);
     // "%3 = tile.load ...", "%3:2 = scf.for ...", "tile.store ..."
     if (line.starts_with('%')) {
       const size_t equals = line.find(" = ");
@@ -140,58 +132,34 @@ std::map<std::string, int64_t> countOperations(std::string_view text) {
 
 std::map<std::string, int64_t> countPtx(std::string_view text) {
   std::map<std::string, int64_t> counts;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = trimmed(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.starts_with('@')) {
-      const size_t space = line.find(' ');
-      if (space == std::string_view::npos)
-        continue;
-      line = trimmed(line.substr(space));
-    }
-    // Directives start with a dot, labels with a dollar, heads of functions
-    // and lists of parameters have no semicolon.
-    if (line.empty() || line[0] < 'a' || line[0] > 'z' || !line.ends_with(';'))
-      continue;
-    ++counts[std::string(
-        line.substr(0, std::min(line.find_first_of(" \t;"), line.size())))];
-  }
+  const ptx::Module module = ptx::parsePtx(text, "PTX", ptx::Names::Kept);
+  for (const ptx::Function &function : module.functions)
+    for (const ptx::Instruction &instruction : function.body)
+      ++counts[instruction.opcode];
   return counts;
 }
 
-std::string ptxCode(std::string_view text) {
-  std::string result;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    const std::string_view body = trimmed(line);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (body.starts_with(".section"))
-      break; // what follows the functions
-    if (!body.empty() && !body.starts_with("//") && !body.starts_with(".loc") &&
-        !body.starts_with(".file"))
-      result += std::string(line) + "\n";
+std::string ptxCode(std::string_view text, std::string_view entry) {
+  const std::vector<std::string_view> lines = splitLines(text);
+  std::vector<bool> kept(lines.size() + 1); // by number, from 1
+  uint32_t before = 0;
+  for (const ptx::Token &token : ptx::lexPtx(text, "PTX")) {
+    // Debug sections follow the functions.
+    if (token.kind == ptx::Token::Kind::End || token.is(".section"))
+      break;
+    if (token.line != before)
+      kept[token.line] = !token.is(".loc") && !token.is(".file");
+    before = token.line;
   }
-  return result;
-}
-
-std::string entryAlone(std::string_view text, std::string_view name) {
-  const std::string own = ".entry " + std::string(name) + "(";
+  const ptx::Module module = ptx::parsePtx(text, "PTX", ptx::Names::Kept);
+  for (const ptx::Function &function : module.functions)
+    if (function.isEntry && !entry.empty() && function.name != entry)
+      for (uint32_t line = function.line; line <= function.lastLine; ++line)
+        kept[line] = false;
   std::string result;
-  bool others = false;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.find(".entry ") != line.npos)
-      others = line.find(own) == line.npos;
-    if (!others)
-      result += std::string(line) + "\n";
-    // The bodies' own blocks are indented.
-    if (line == "}")
-      others = false;
-  }
+  for (size_t i = 0; i < lines.size(); ++i)
+    if (kept[i + 1])
+      result += std::string(lines[i]) + "\n";
   return result;
 }
 

@@ -23,13 +23,12 @@ std::map<std::string, int64_t> countInstructions(std::string_view assembly);
 std::map<std::string, int64_t> countOperations(std::string_view text);
 
 // Instructions of PTX text by opcode ("ld.global.f32"), without predicates.
+// Throws Error with the line if the text is not PTX, as ptxCode() does.
 std::map<std::string, int64_t> countPtx(std::string_view text);
 
-// PTX without empty lines, comments, places and debug sections, which change
-// with every line of the source.
-std::string ptxCode(std::string_view text);
-
-// PTX without the entries that have another name.
-std::string entryAlone(std::string_view text, std::string_view name);
+// Returns PTX without empty lines, comments, places and debug sections, which
+// change with every line of the source, and without the entries that have
+// another name than `entry`, unless that is empty.
+std::string ptxCode(std::string_view text, std::string_view entry);
 
 } // namespace tessera::tools

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/diff/LineDiff.h"
 
+#include "support/Text.h"
+
 #include <algorithm>
 #include <map>
 
@@ -10,16 +12,6 @@ namespace tessera::tools {
 namespace {
 
 constexpr int maxEdits = 4000;
-
-std::vector<std::string_view> viewsOfLines(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
 
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
 bool isWord(char c) {
@@ -30,7 +22,7 @@ bool isWord(char c) {
 class Differ {
 public:
   Differ(std::string_view a, std::string_view b, Registers registers)
-      : a(viewsOfLines(a)), b(viewsOfLines(b)) {
+      : a(splitLines(a)), b(splitLines(b)) {
     std::map<std::string, int> numbers;
     auto number = [&](const std::vector<std::string_view> &lines) {
       std::vector<int> result;

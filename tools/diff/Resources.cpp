@@ -24,7 +24,9 @@ std::string valueText(const Json &value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-std::string row(const std::string &name, const Json &a, const Json &b) {
+} // namespace
+
+std::string compareRow(const std::string &name, const Json &a, const Json &b) {
   char text[160];
   std::snprintf(text, sizeof(text), "  %-28s %12s %12s", name.c_str(),
                 valueText(a).c_str(), valueText(b).c_str());
@@ -41,6 +43,8 @@ std::string row(const std::string &name, const Json &a, const Json &b) {
   }
   return result + "\n";
 }
+
+namespace {
 
 // By class, most frequent first, those that differ only.
 std::string counts(const Json &a, const Json &b, const std::string &indent) {
@@ -60,7 +64,7 @@ std::string counts(const Json &a, const Json &b, const std::string &indent) {
   std::string text;
   for (const std::string &name : order)
     if (name != "total" && of(a, name) != of(b, name))
-      text += row(indent + name, of(a, name), of(b, name));
+      text += compareRow(indent + name, of(a, name), of(b, name));
   return text;
 }
 
@@ -89,15 +93,16 @@ std::string compareLoops(const std::string &kind, const Json &a,
                                                          : left + " / " + right;
   const Json x = a.value("instructions", none),
              y = b.value("instructions", none);
-  std::string text = row(kind + ", lines " + lines, x.value("total", Json()),
-                         y.value("total", Json()));
+  std::string text =
+      compareRow(kind + ", lines " + lines, x.value("total", Json()),
+                 y.value("total", Json()));
   if (a.empty() || b.empty())
     return text;
   text += counts(x, y, "    ");
   const Json others = a.value("non_tensor_per_tensor", Json());
   if (!others.is_null() || b.value("non_tensor_per_tensor", Json()) != others)
-    text += row("    others per mma", others,
-                b.value("non_tensor_per_tensor", Json()));
+    text += compareRow("    others per mma", others,
+                       b.value("non_tensor_per_tensor", Json()));
   return text;
 }
 
@@ -105,9 +110,10 @@ std::string compareListings(const std::string &title, const Json &a,
                             const Json &b) {
   const Json none = Json::object();
   const Json &left = a.at("instructions"), &right = b.at("instructions");
-  std::string text = row(title + " instructions", left.value("total", Json()),
-                         right.value("total", Json())) +
-                     counts(left, right, "  ");
+  std::string text =
+      compareRow(title + " instructions", left.value("total", Json()),
+                 right.value("total", Json())) +
+      counts(left, right, "  ");
   for (const bool innermost : {true, false}) {
     const auto one = loopsOf(a, innermost), other = loopsOf(b, innermost);
     const auto main = mainLoop(one);
@@ -137,7 +143,7 @@ std::string compareReports(const Json &a, const Json &b) {
                                   {"async_stages", "asynchronous stages"}}) {
     const Json left = a.value(key, Json()), right = b.value(key, Json());
     if (!left.is_null() || !right.is_null())
-      text += row(name, left, right);
+      text += compareRow(name, left, right);
   }
   bool machine = false;
   for (const auto &[key, title] : {std::pair("sass", "SASS"), {"ptx", "PTX"}}) {

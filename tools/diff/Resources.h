@@ -15,4 +15,7 @@ namespace tessera::tools {
 // what ptx::makeReport() gives. What neither knows is left out.
 std::string compareReports(const Json &a, const Json &b);
 
+// One such row.
+std::string compareRow(const std::string &name, const Json &a, const Json &b);
+
 } // namespace tessera::tools

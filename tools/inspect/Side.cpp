@@ -65,13 +65,11 @@ Json listedPane(const std::string &id, const std::string &title,
     links.push_back(Json::array());
   for (const ListedInstruction &instruction : listing.code) {
     const Json rows = rowsOfInstruction(listing, instruction, source);
-    // To the line with its semicolon: products take four.
-    for (size_t row = instruction.textLine - 1; row < lines.size(); ++row) {
+    // Products take four lines.
+    for (size_t row = instruction.textLine - 1; row < instruction.lastLine;
+         ++row)
       if (links[row].empty())
         links[row] = rows;
-      if (lines[row].find(';') != std::string::npos)
-        break;
-    }
   }
   return {{"id", id}, {"title", title}, {"text", lines}, {"links", links}};
 }
@@ -135,14 +133,13 @@ struct RowStalls {
 
 // {"ptx": {"cycles": [n...], "reasons": [text...]}, "source": the same}
 Json stallsOf(const Configuration &configuration, const Listing &ptx,
-              const std::vector<std::string> &lines, const Json &links,
-              size_t sourceSize) {
+              const Json &links, size_t sourceSize) {
   std::map<size_t, double> executed; // by row
   if (configuration.counters)
     for (const sim::InstructionCount &i : configuration.counters->instructions)
       executed[i.ptxLine - 1] += double(i.issues);
   const std::vector<Stall> stalls =
-      estimateStalls(ptx, lines, configuration.request.target);
+      estimateStalls(ptx, configuration.request.target);
   RowStalls rows(links.size()), source(sourceSize);
   for (size_t i = 0; i < stalls.size(); ++i) {
     const size_t row = ptx.code[i].textLine - 1;
@@ -250,8 +247,8 @@ Json sideJson(const Configuration &configuration, const SourceRows &source) {
                               places.at("layout"), source));
   panes.push_back(listedPane("ptx", "PTX", stage("ptx"), ptx, source));
   Json heat = heatOf(configuration, ptx, panes.back().at("links"), source);
-  const Json stalls = stallsOf(configuration, ptx, linesOf(stage("ptx")),
-                               panes.back().at("links"), source.size());
+  const Json stalls =
+      stallsOf(configuration, ptx, panes.back().at("links"), source.size());
   for (const char *pane : {"ptx", "source"})
     heat[pane]["stalls"] = stalls.at(pane).at("cycles");
   if (kernel.stages.count("sass"))
@@ -274,7 +271,7 @@ Json sideJson(const Configuration &configuration, const SourceRows &source) {
           {"remarks", remarksOf(kernel, source)},
           {"counters", countersOf(configuration.counters)},
           {"tiles", tilesJson(stage("tiles"), source)},
-          {"timeline", timelineJson(ptx, linesOf(stage("ptx")))}};
+          {"timeline", timelineJson(ptx)}};
 }
 
 } // namespace tessera::tools

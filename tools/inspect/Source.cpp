@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/inspect/Source.h"
 
+#include "support/Text.h"
 #include "tools/diff/LineDiff.h"
 
 #include <algorithm>
@@ -12,13 +13,8 @@ namespace tessera::tools {
 
 std::vector<std::string> linesOf(std::string_view text) {
   std::vector<std::string> lines;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    lines.emplace_back(text.substr(0, end));
-    if (!lines.back().empty() && lines.back().back() == '\r')
-      lines.back().pop_back();
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  for (std::string_view line : splitLines(text))
+    lines.emplace_back(line.substr(0, line.size() - line.ends_with('\r')));
   return lines;
 }
 

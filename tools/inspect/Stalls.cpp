@@ -8,8 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <cstdlib>
 #include <deque>
 #include <map>
 #include <set>
@@ -33,9 +31,11 @@ struct Latency {
   const char *reason;
 };
 
+using Registers = std::vector<std::string>;
+
 // What an instruction reads, writes and keeps in order.
 struct Step {
-  std::vector<std::string> reads, writes;
+  Registers reads, writes;
   Latency latency{};
   double pipeCycles = 0;                // of the tensor cores
   bool memory = false, ordered = false; // ordered: with all memory accesses
@@ -43,34 +43,14 @@ struct Step {
   int commits = 0, waits = -1;          // of cp.async groups
 };
 
-std::vector<std::string> registersIn(std::string_view text) {
-  std::vector<std::string> names;
-  for (size_t at = text.find('%'); at != std::string_view::npos;
-       at = text.find('%', at + 1)) {
-    size_t end = at + 1;
-    while (end < text.size() &&
-           std::isalpha(static_cast<unsigned char>(text[end])))
-      ++end;
-    const size_t digits = end;
-    while (end < text.size() &&
-           std::isdigit(static_cast<unsigned char>(text[end])))
-      ++end;
-    if (end > digits) // %tid.x is none
-      names.emplace_back(text.substr(at, end - at));
-  }
-  return names;
-}
-
-// To its semicolon, comments left out.
-std::string textOf(const ListedInstruction &instruction,
-                   const std::vector<std::string> &lines) {
-  std::string text;
-  for (size_t row = instruction.textLine - 1; row < lines.size(); ++row) {
-    text += lines[row].substr(0, lines[row].find("//")) + " ";
-    if (lines[row].find(';') != std::string::npos)
-      break;
-  }
-  return text;
+// Adds the registers that an operand names. Texts without declarations have
+// names only.
+void addRegisters(const ptx::Operand &operand, Registers &to) {
+  using Kind = ptx::Operand::Kind;
+  if (operand.kind == Kind::Register || operand.kind == Kind::Name)
+    to.push_back(operand.text);
+  for (const ptx::Operand &item : operand.items)
+    addRegisters(item, to);
 }
 
 bool isSpecial(const std::string &opcode) {
@@ -122,8 +102,8 @@ bool isMemory(InstructionClass kind) {
   }
 }
 
-Step stepOf(const ListedInstruction &instruction, const std::string &text,
-            const tune::GpuData &gpu) {
+Step stepOf(const ListedInstruction &instruction,
+            const ptx::Instruction &parsed, const tune::GpuData &gpu) {
   Step step;
   step.latency = latencyOf(instruction, gpu);
   step.memory = isMemory(instruction.kind);
@@ -139,24 +119,14 @@ Step stepOf(const ListedInstruction &instruction, const std::string &text,
         sim::multiplyAdds(opcode) * gpu.rates.issueWarps / gpu.rates.tensorFma;
   if (opcode.starts_with("cp.async.commit"))
     step.commits = 1;
-  if (opcode.starts_with("cp.async.wait")) {
-    const size_t digit = text.find_first_of("0123456789", text.find("wait"));
-    step.waits = digit == std::string::npos ? 0 : std::atoi(&text[digit]);
-  }
-  const size_t name = text.find(opcode);
-  const size_t operands = name == std::string::npos ? 0 : name + opcode.size();
-  size_t end = operands;
-  if (result) {
-    const size_t open = text.find_first_not_of(" \t", operands);
-    end = open != std::string::npos && text[open] == '{'
-              ? text.find('}', open)
-              : text.find(',', operands);
-    end = std::min(end, text.size());
-    step.writes = registersIn(text.substr(operands, end - operands));
-  }
-  step.reads = registersIn(text.substr(end));
-  for (const std::string &guard : registersIn(text.substr(0, operands)))
-    step.reads.push_back(guard); // @%p1
+  if (const uint32_t left = ptx::asyncGroupsLeft(parsed); left != ptx::None)
+    step.waits = int(left);
+  for (const ptx::Operand &operand : parsed.operands)
+    addRegisters(operand, result && &operand == &parsed.operands.front()
+                              ? step.writes
+                              : step.reads);
+  if (!parsed.guard.empty())
+    step.reads.push_back(parsed.guard);
   return step;
 }
 
@@ -291,7 +261,6 @@ void Walk::run(size_t first, size_t last) {
 } // namespace
 
 std::vector<Stall> estimateStalls(const Listing &ptx,
-                                  const std::vector<std::string> &lines,
                                   const std::string &target) {
   const tune::GpuData *gpu = &tune::gpus().front();
   for (const tune::GpuData &known : tune::gpus())
@@ -300,11 +269,9 @@ std::vector<Stall> estimateStalls(const Listing &ptx,
       break;
     }
   std::vector<Step> steps;
-  for (const ListedInstruction &instruction : ptx.code)
-    steps.push_back(stepOf(instruction, textOf(instruction, lines), *gpu));
-  std::set<size_t> heads = {0};
-  for (const auto &[name, index] : ptx.labels)
-    heads.insert(index);
+  for (size_t i = 0; i < ptx.code.size(); ++i)
+    steps.push_back(stepOf(ptx.code[i], ptx.function.body[i], *gpu));
+  std::set<size_t> heads(ptx.labels.begin(), ptx.labels.end());
   for (size_t i = 0; i < steps.size(); ++i)
     if (steps[i].ends)
       heads.insert(i + 1);
@@ -317,11 +284,9 @@ std::vector<Stall> estimateStalls(const Listing &ptx,
     walk.run(at, end);
     const size_t tail = end - 1;
     at = end;
-    for (const std::string &name : ptx.code[tail].targets)
-      if (const auto head = ptx.labels.find(name); head != ptx.labels.end() &&
-                                                   head->second <= tail &&
-                                                   repeated.insert(tail).second)
-        at = head->second;
+    for (const size_t head : ptx.code[tail].targets)
+      if (head <= tail && repeated.insert(tail).second)
+        at = head;
   }
   return walk.take();
 }

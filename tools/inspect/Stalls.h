@@ -16,7 +16,7 @@ struct Stall {
   const char *reason; // "global memory"; "" where cycles are 0
 };
 
-// For each instruction of the PTX whose lines these are. One warp alone on its
+// For each instruction of the PTX. One warp alone on its
 // scheduler runs every block of instructions in the order that keeps it from
 // waiting longest: whichever operand is there first goes first, as far as
 // registers, memory and barriers allow. Loops are taken a second time, with
@@ -25,7 +25,6 @@ struct Stall {
 // Waits of warps for each other (barriers) and for a cache, and what other
 // warps hide, are not in it.
 std::vector<Stall> estimateStalls(const ptx::Listing &ptx,
-                                  const std::vector<std::string> &lines,
                                   const std::string &target);
 
 } // namespace tessera::tools

@@ -4,9 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/inspect/Timeline.h"
 
-#include <algorithm>
-#include <charconv>
-
 namespace tessera::tools {
 namespace {
 
@@ -45,18 +42,6 @@ const char *kindOf(const ListedInstruction &instruction) {
   }
 }
 
-// N of "cp.async.wait_group N;", 0 of wait_all.
-uint32_t groupsLeft(const std::string &line) {
-  const size_t at = line.find("wait_group");
-  uint32_t number = 0;
-  if (at != std::string::npos) {
-    const size_t digit = line.find_first_of("0123456789", at);
-    if (digit != std::string::npos)
-      std::from_chars(line.data() + digit, line.data() + line.size(), number);
-  }
-  return number;
-}
-
 const ListedLoop *mainLoop(const Listing &ptx) {
   const ListedLoop *best = nullptr;
   const auto weight = [](const ListedLoop &loop) {
@@ -69,56 +54,6 @@ const ListedLoop *mainLoop(const Listing &ptx) {
         (!best || weight(loop) > weight(*best)))
       best = &loop;
   return best;
-}
-
-// Where each instruction may come from, by index.
-std::vector<std::vector<size_t>> predecessorsOf(const Listing &ptx) {
-  std::vector<std::vector<size_t>> from(ptx.code.size());
-  for (size_t i = 0; i < ptx.code.size(); ++i) {
-    if (ptx.code[i].fallsThrough && i + 1 < ptx.code.size())
-      from[i + 1].push_back(i);
-    for (const std::string &target : ptx.code[i].targets)
-      if (const auto found = ptx.labels.find(target);
-          found != ptx.labels.end() && found->second < ptx.code.size())
-        from[found->second].push_back(i);
-  }
-  return from;
-}
-
-// The instructions of a loop: its head, and what leads back to it without the
-// kernel's entry. In the order of the text from the head on; what stands before
-// the head comes last, as it runs.
-std::vector<size_t> bodyOf(const Listing &ptx, const ListedLoop &loop) {
-  size_t head = 0;
-  while (head < ptx.code.size() && ptx.code[head].textLine != loop.textLine)
-    ++head;
-  const auto from = predecessorsOf(ptx);
-  std::vector<bool> inside(ptx.code.size());
-  if (head == ptx.code.size())
-    return {};
-  inside[head] = true;
-  for (const size_t tail : from[head]) {
-    std::vector<size_t> work = {tail};
-    std::vector<bool> seen(ptx.code.size());
-    seen[head] = seen[tail] = true;
-    while (!work.empty()) {
-      const size_t at = work.back();
-      work.pop_back();
-      for (const size_t before : from[at])
-        if (!seen[before]) {
-          seen[before] = true;
-          work.push_back(before);
-        }
-    }
-    if (head == 0 || !seen[0]) // else it comes from outside
-      for (size_t i = 0; i < seen.size(); ++i)
-        inside[i] = inside[i] || seen[i];
-  }
-  std::vector<size_t> body;
-  for (size_t step = 0; step < inside.size(); ++step)
-    if (const size_t at = (head + step) % inside.size(); inside[at])
-      body.push_back(at);
-  return body;
 }
 
 // Iterations are run until the group is waited for: a wait for all but the
@@ -149,18 +84,17 @@ Json groupsOf(const std::vector<std::string> &kinds,
 
 } // namespace
 
-Json timelineJson(const Listing &ptx, const std::vector<std::string> &lines) {
+Json timelineJson(const Listing &ptx) {
   const ListedLoop *loop = mainLoop(ptx);
   if (!loop)
     return {};
   std::vector<std::string> kinds;
   std::vector<uint32_t> left;
   Json rows = Json::array();
-  for (const size_t i : bodyOf(ptx, *loop)) {
-    const uint32_t row = ptx.code[i].textLine - 1;
-    rows.push_back(row);
+  for (const size_t i : loop->body) {
+    rows.push_back(ptx.code[i].textLine - 1);
     kinds.emplace_back(kindOf(ptx.code[i]));
-    left.push_back(row < lines.size() ? groupsLeft(lines[row]) : 0);
+    left.push_back(ptx::asyncGroupsLeft(ptx.function.body[i]));
   }
   return {{"lines",
            loop->firstLine ? Json{loop->firstLine, loop->lastLine} : Json()},

@@ -6,9 +6,6 @@
 #include "ptx/Listing.h"
 #include "support/Json.h"
 
-#include <string>
-#include <vector>
-
 namespace tessera::tools {
 
 // The innermost loop with the most tensor instructions, else with the most
@@ -21,7 +18,6 @@ namespace tessera::tools {
 // be there after the wait at j, n iterations later; none for a group that no
 // wait of the loop waits for. Kinds: copy, commit, wait, barrier, load, store,
 // ldmatrix, shared, mma, shuffle, other.
-Json timelineJson(const ptx::Listing &ptx,
-                  const std::vector<std::string> &lines);
+Json timelineJson(const ptx::Listing &ptx);
 
 } // namespace tessera::tools

@@ -16,7 +16,7 @@ std::optional<Error> gpuFault(c10::Device device, const Config &config) {
   // The ops know what was launched; their library has the driver that counts.
   static const auto op =
       c10::Dispatcher::singleton()
-          .findSchemaOrThrow("tessera::gpu_fault", "")
+          .findSchemaOrThrow("tessera_internal::gpu_fault", "")
           .typed<std::tuple<std::string, std::string>(int64_t)>();
   const auto [what, hint] = op.call(device.index());
   if (what.empty())

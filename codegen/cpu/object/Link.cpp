@@ -5,85 +5,21 @@
 #include "codegen/cpu/object/Link.h"
 
 #include "support/Error.h"
+#include "support/MemoryFile.h"
+#include "support/ScratchFolder.h"
 
 #include "lld/Common/Driver.h"
 #include "llvm/Object/ELFObjectFile.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <sys/mman.h>
 #include <unistd.h>
 
 LLD_HAS_DRIVER(elf)
 
 namespace tessera::codegen::cpu {
 namespace {
-
-// A file in memory with a path: the linker reads files only.
-class MemoryFile {
-public:
-  explicit MemoryFile(const char *name) : fd(memfd_create(name, MFD_CLOEXEC)) {
-    if (fd < 0)
-      fail("create");
-  }
-  ~MemoryFile() { close(fd); }
-  MemoryFile(const MemoryFile &) = delete;
-  MemoryFile &operator=(const MemoryFile &) = delete;
-
-  std::string path() const { return "/proc/self/fd/" + std::to_string(fd); }
-
-  void write(const std::string &bytes) {
-    for (size_t done = 0; done < bytes.size();) {
-      ssize_t n = ::write(fd, bytes.data() + done, bytes.size() - done);
-      if (n < 0 && errno != EINTR)
-        fail("write");
-      done += n > 0 ? size_t(n) : 0;
-    }
-  }
-
-private:
-  [[noreturn]] static void fail(const char *what) {
-    throw Error(std::string("cannot ") + what +
-                    " a file in memory: " + std::strerror(errno),
-                "free memory, or raise the limit on open files");
-  }
-
-  int fd;
-};
-
-// The linker replaces its output file by renaming, so that one needs a folder.
-class TemporaryFolder {
-public:
-  TemporaryFolder() {
-    const char *home = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : nullptr;
-    llvm::SmallString<64> base(home ? home : "");
-    if (!home)
-      llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, base);
-    llvm::sys::path::append(base, "tessera-link");
-    if (auto error = llvm::sys::fs::createUniqueDirectory(base, folder))
-      throw Error("cannot make a folder for the linker in " +
-                      llvm::sys::path::parent_path(base).str() + ": " +
-                      error.message(),
-                  "set TMPDIR to a folder that can be written");
-  }
-  ~TemporaryFolder() { llvm::sys::fs::remove_directories(folder); }
-  TemporaryFolder(const TemporaryFolder &) = delete;
-  TemporaryFolder &operator=(const TemporaryFolder &) = delete;
-
-  std::string file(const char *name) const {
-    llvm::SmallString<64> path(folder);
-    llvm::sys::path::append(path, name);
-    return path.str().str();
-  }
-
-private:
-  llvm::SmallString<64> folder;
-};
 
 template <typename Select, typename Symbols>
 std::vector<std::string> collect(Symbols symbols, Select select) {
@@ -140,10 +76,12 @@ std::vector<std::string> exportedSymbols(const std::string &bytes) {
 std::string linkSharedObject(const std::string &object,
                              const std::string &entry) {
   MemoryFile input("tessera-object");
-  TemporaryFolder folder;
+  // The linker replaces its output file by renaming, which needs a folder.
+  const ScratchFolder folder("link",
+                             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "");
   input.write(object);
   std::string inputPath = input.path();
-  std::string outputPath = folder.file("kernel.so");
+  std::string outputPath = (folder.path() / "kernel.so").string();
   std::string keep = "--undefined=" + entry;
   // One thread and no build id: the bytes depend on the object alone.
   const char *arguments[] = {"ld.lld",

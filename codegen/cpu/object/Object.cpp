@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/cpu/object/Object.h"
 
+#include "codegen/LlvmModule.h"
 #include "codegen/cpu/object/Lines.h"
 #include "codegen/cpu/object/Link.h"
 #include "codegen/cpu/object/Target.h"
@@ -22,16 +23,11 @@
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/DebugInfo.h"
-#include "llvm/IR/DiagnosticInfo.h"
-#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
-#include "llvm/IR/PassInstrumentation.h"
-#include "llvm/IR/Verifier.h"
 #include "llvm/Linker/Linker.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
@@ -120,28 +116,10 @@ llvm::TargetLibraryInfoImpl noLibrary(const llvm::Triple &triple) {
 }
 
 void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PipelineTuningOptions tuning;
-  // Four fifths of the time for large kernels, which keep in registers what
-  // this pass could find.
-  llvm::PassInstrumentationCallbacks callbacks;
-  callbacks.registerShouldRunOptionalPassCallback(
-      [](llvm::StringRef pass, llvm::Any) {
-        return pass != "LoopLoadEliminationPass";
-      });
-  llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
-  auto library = noLibrary(machine.getTargetTriple());
-  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
-      .run(module, modules);
+  const auto library = noLibrary(machine.getTargetTriple());
+  // The skipped pass takes four fifths of the time for large kernels, which
+  // keep in registers what it could find.
+  optimizeModule(module, machine, {}, "LoopLoadEliminationPass", &library);
 }
 
 // LLVM moves extensions of fp16 behind functions that round nothing, and then
@@ -219,63 +197,14 @@ std::string emit(llvm::Module &module, llvm::TargetMachine &machine,
   return std::string(bytes.str());
 }
 
-} // namespace
-
-namespace {
-// An edited stage, for messages.
-struct Edited {
-  const char *stage;
-  const std::string &path, &text;
-};
-} // namespace
-
-[[noreturn]] static void badStage(const Edited &edited, int line, int column,
-                                  const std::string &what) {
-  SourceRange range;
-  if (line > 0) {
-    range.line = range.endLine = uint32_t(line);
-    range.column = uint32_t(std::max(column, 0)) + 1;
-    range.endColumn = range.column + 1;
-  }
-  throw CompileError({Diagnostic::make(
-      DiagnosticId::BadOverride,
-      std::make_shared<SourceFile>(edited.path, edited.text), range, what,
-      std::string("this file replaces the stage `") + edited.stage +
-          "` (TESSERA_OVERRIDE); correct it, or remove it to compile the "
-          "kernel")});
-}
-
-[[noreturn]] static void badIr(const ObjectOptions &options, int line,
-                               int column, const std::string &what) {
-  badStage({"llvm", options.llvmPath, options.llvmText}, line, column, what);
-}
+using File = std::shared_ptr<const SourceFile>;
 
 // The object of edited assembly. It becomes the assembly of a module, which
 // LLVM's own assembler reads for the target's features.
-static std::string assemble(const ObjectOptions &options,
-                            llvm::TargetMachine &machine) {
-  const Edited edited{"asm", options.asmPath, options.asmText};
+std::string assemble(const File &file, const ObjectOptions &options,
+                     llvm::TargetMachine &machine) {
   llvm::LLVMContext context;
-  struct Said {
-    int line = 0, column = 0;
-    std::string what;
-  } said;
-  context.setDiagnosticHandlerCallBack(
-      [](const llvm::DiagnosticInfo *info, void *to) {
-        auto &first = *static_cast<Said *>(to);
-        if (info->getSeverity() != llvm::DS_Error || !first.what.empty())
-          return;
-        if (auto *placed = llvm::dyn_cast<llvm::DiagnosticInfoSrcMgr>(info)) {
-          const llvm::SMDiagnostic &error = placed->getSMDiag();
-          first = {error.getLineNo(), error.getColumnNo(),
-                   error.getMessage().str()};
-          return;
-        }
-        llvm::raw_string_ostream stream(first.what);
-        llvm::DiagnosticPrinterRawOStream printer(stream);
-        info->print(printer);
-      },
-      &said);
+  FirstError error(context);
   llvm::Module module("kernel", context);
   prepareModule(module, machine, options.target);
   module.setModuleInlineAsm(options.asmText);
@@ -283,31 +212,17 @@ static std::string assemble(const ObjectOptions &options,
   addMemoryFunctions(module, /*needed=*/true);
   const std::string object =
       emit(module, machine, llvm::CodeGenFileType::ObjectFile);
-  if (!said.what.empty())
-    badStage(edited, said.line, said.column, said.what);
+  if (!error.text.empty())
+    refuseStage("asm", file, error.line, error.column, error.text);
   const auto missing = undefinedSymbols(object);
   if (!missing.empty())
-    badStage(edited, 0, 0,
-             "the code needs symbols that a kernel does not have: " +
-                 llvm::join(missing, ", "));
+    refuseStage("asm", file, 0, 0,
+                "the code needs symbols that a kernel does not have: " +
+                    llvm::join(missing, ", "));
   return object;
 }
 
-// The module of an edited stage, which has been through all of the below once.
-static std::unique_ptr<llvm::Module> parseIr(const ObjectOptions &options,
-                                             llvm::LLVMContext &context) {
-  llvm::SMDiagnostic error;
-  auto module =
-      llvm::parseAssemblyString(options.llvmText, error, context, nullptr);
-  if (!module)
-    badIr(options, error.getLineNo(), error.getColumnNo(),
-          error.getMessage().str());
-  std::string broken;
-  llvm::raw_string_ostream stream(broken);
-  if (llvm::verifyModule(*module, &stream))
-    badIr(options, 0, 0, broken.substr(0, broken.find('\n')));
-  return module;
-}
+} // namespace
 
 SharedObject emitSharedObject(mlir::ModuleOp module,
                               const ObjectOptions &options) {
@@ -316,17 +231,19 @@ SharedObject emitSharedObject(mlir::ModuleOp module,
   auto machine = createTargetMachine(options.target);
   llvm::LLVMContext context;
   const bool edited = !options.llvmPath.empty();
+  const auto llvmFile =
+      std::make_shared<SourceFile>(options.llvmPath, options.llvmText);
   if (!edited)
     keepLines(module);
   auto llvmModule =
-      edited ? parseIr(options, context) : translate(module, context);
+      edited ? parseLlvmStage(context, llvmFile) : translate(module, context);
   llvm::Function *entry = llvmModule->getFunction(options.entry);
   const bool found = entry && !entry->isDeclaration();
   if (edited &&
       (!found || entry->arg_size() != 4 || !entry->getReturnType()->isVoidTy()))
-    badIr(options, 1, 0,
-          "there is no function @" + options.entry +
-              " of four arguments that returns void");
+    refuseStage("llvm", llvmFile, 1, 0,
+                "there is no function @" + options.entry +
+                    " of four arguments that returns void");
   if (!found)
     internalError("the module has no function " + options.entry);
   prepareModule(*llvmModule, *machine, options.target);
@@ -343,15 +260,17 @@ SharedObject emitSharedObject(mlir::ModuleOp module,
   result.optimize = watch.lap();
 
   if (!options.asmPath.empty()) {
-    const std::string object = assemble(options, *machine);
+    const auto file =
+        std::make_shared<SourceFile>(options.asmPath, options.asmText);
+    const std::string object = assemble(file, options, *machine);
     result.asmText = options.asmText;
     result.emit = watch.lap();
     result.bytes = linkSharedObject(object, options.entry);
     result.link = watch.lap();
     const auto exported = exportedSymbols(result.bytes);
     if (!llvm::is_contained(exported, options.entry))
-      badStage({"asm", options.asmPath, options.asmText}, 1, 0,
-               "there is no global symbol " + options.entry);
+      refuseStage("asm", file, 1, 0,
+                  "there is no global symbol " + options.entry);
     return result;
   }
   if (options.keepAsm) {
@@ -367,8 +286,9 @@ SharedObject emitSharedObject(mlir::ModuleOp module,
   if (!missing.empty()) {
     const std::string names = llvm::join(missing, ", ");
     if (edited)
-      badIr(options, 0, 0,
-            "the code needs symbols that a kernel does not have: " + names);
+      refuseStage("llvm", llvmFile, 0, 0,
+                  "the code needs symbols that a kernel does not have: " +
+                      names);
     internalError("the generated code needs symbols that a kernel does not "
                   "have: " +
                   names);

@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/emit/InlinedLines.h"
 
+#include "support/Text.h"
+
 #include "llvm/ADT/StringRef.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/InstIterator.h"
@@ -21,10 +23,8 @@ namespace {
 
 constexpr StringRef callMark = "tessera.call.";
 
-// Paths would make the text depend on where a checkout lies.
-StringRef fileOfPath(StringRef path) {
-  return path.substr(path.rfind('/') + 1);
-}
+// Paths would make the text depend on the folder of the checkout.
+std::string fileOfPath(StringRef path) { return std::string(lastPart(path)); }
 
 } // namespace
 
@@ -45,7 +45,7 @@ InlinedLines::InlinedLines(llvm::Module &module) {
             (callMark + std::to_string(calls.size())).str();
         own = llvm::DILexicalBlockFile::get(
             context, scope, llvm::DIFile::get(context, name, ""), 0);
-        calls.push_back({fileOfPath(place->getFilename()).str(),
+        calls.push_back({fileOfPath(place->getFilename()),
                          scope->getSubprogram()->getName().str(),
                          place->getInlinedAt()});
       }
@@ -90,8 +90,7 @@ private:
       ptx = ptx.drop_front(at + 7);
       unsigned number = 0;
       if (!ptx.consumeInteger(10, number))
-        files[number] =
-            fileOfPath(ptx.split('"').second.split('"').first).str();
+        files[number] = fileOfPath(ptx.split('"').second.split('"').first);
     }
   }
 

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/gpu/emit/Ptx.h"
 
+#include "codegen/LlvmModule.h"
 #include "codegen/gpu/emit/ExactLoads.h"
 #include "codegen/gpu/emit/InlinedLines.h"
 #include "codegen/gpu/emit/Target.h"
@@ -10,57 +11,20 @@
 #include "support/Error.h"
 #include "support/InternalError.h"
 #include "support/Stopwatch.h"
+#include "support/Text.h"
 
-#include "llvm/Analysis/TargetLibraryInfo.h"
-#include "llvm/AsmParser/Parser.h"
-#include "llvm/IR/DiagnosticInfo.h"
-#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/IntrinsicInst.h"
-#include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
-#include "llvm/IR/PassInstrumentation.h"
-#include "llvm/IR/Verifier.h"
 #include "llvm/Pass.h"
-#include "llvm/Passes/PassBuilder.h"
-#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace tessera::codegen::gpu {
 namespace {
-
-// LLVM's own handler ends the process at an error. This one keeps the first.
-struct KeepErrors : llvm::DiagnosticHandler {
-  explicit KeepErrors(std::string &text) : text(text) {}
-  bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
-    if (info.getSeverity() == llvm::DS_Error && text.empty()) {
-      llvm::raw_string_ostream stream(text);
-      llvm::DiagnosticPrinterRawOStream printer(stream);
-      info.print(printer);
-    }
-    return true;
-  }
-  std::string &text;
-};
-
-class DiagnosticScope {
-public:
-  explicit DiagnosticScope(llvm::LLVMContext &context)
-      : context(context), before(context.getDiagnosticHandler()) {
-    context.setDiagnosticHandler(std::make_unique<KeepErrors>(text));
-  }
-  ~DiagnosticScope() { context.setDiagnosticHandler(std::move(before)); }
-  std::string text;
-
-private:
-  llvm::LLVMContext &context;
-  std::unique_ptr<llvm::DiagnosticHandler> before;
-};
 
 // "line 12 of k.py", when the instruction has a place.
 std::string placeOf(const llvm::Instruction &instruction) {
@@ -129,14 +93,6 @@ void checkCalls(const llvm::Module &module) {
   }
 }
 
-void checkModule(const llvm::Module &module) {
-  std::string broken;
-  llvm::raw_string_ostream stream(broken);
-  if (llvm::verifyModule(module, &stream))
-    internalError("the LLVM IR is not valid: " +
-                  broken.substr(0, broken.find('\n')));
-}
-
 void checkEntry(const llvm::Module &module, const PtxOptions &options) {
   const llvm::Function *entry = module.getFunction(options.entry);
   if (!entry || entry->isDeclaration() ||
@@ -145,10 +101,6 @@ void checkEntry(const llvm::Module &module, const PtxOptions &options) {
 }
 
 void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
   llvm::PipelineTuningOptions tuning;
   // A value is one register of one thread already.
   tuning.LoopVectorization = false;
@@ -157,17 +109,7 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   // GVN takes half of the time of large kernels. Lowering repeats no loads and
   // EarlyCSE finds equal values across blocks: registers and spills are the
   // same without it.
-  llvm::PassInstrumentationCallbacks callbacks;
-  callbacks.registerShouldRunOptionalPassCallback(
-      [](llvm::StringRef pass, llvm::Any) { return pass != "GVNPass"; });
-  llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
-      .run(module, modules);
+  optimizeModule(module, machine, tuning, "GVNPass");
 }
 
 // f32 alone may be fused (docs/numerics.md). An operation of bf16 or f16 is one
@@ -207,11 +149,6 @@ public:
   // False: LLVM has renamed its vectorizer.
   bool exact = false;
 };
-
-// Of "/home/me/kernels/k.py": "k.py".
-std::string_view lastPart(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
 
 // `text` with the paths of all its files cut down to their last parts. A file
 // is what stands in quotes after `mark`.
@@ -260,31 +197,18 @@ std::string printLlvm(const llvm::Module &module) {
   return text;
 }
 
-[[noreturn]] void badIr(const std::shared_ptr<SourceFile> &file, int line,
-                        int column, const std::string &what) {
-  SourceRange range;
-  if (line > 0) {
-    range.line = range.endLine = uint32_t(line);
-    range.column = uint32_t(std::max(column, 0)) + 1;
-    range.endColumn = range.column + 1;
-  }
-  throw CompileError({Diagnostic::make(
-      DiagnosticId::BadOverride, file, range, what,
-      "this file replaces the stage `llvm` (TESSERA_OVERRIDE); correct it, or "
-      "remove it to compile the kernel")});
-}
-
 } // namespace
 
 PtxOutput emitPtx(llvm::Module &module, const PtxOptions &options) {
   PtxOutput result;
   Stopwatch watch;
   llvm::TargetMachine &machine = gpuTargetMachine(options.target);
-  DiagnosticScope errors(module.getContext());
+  FirstError error(module.getContext());
   prepareGpuModule(module, options.target);
   module.setModuleIdentifier(options.entry);
   module.setSourceFileName(options.entry);
-  checkModule(module);
+  if (const std::string broken = verifierMessage(module); !broken.empty())
+    internalError("the LLVM IR is not valid: " + broken);
   checkEntry(module, options);
   if (options.optimize) {
     optimize(module, machine);
@@ -307,8 +231,8 @@ PtxOutput emitPtx(llvm::Module &module, const PtxOptions &options) {
   if (!passes.exact)
     internalError("the back end has no load-store vectorizer");
   passes.run(module);
-  if (!errors.text.empty())
-    internalError("LLVM: " + errors.text);
+  if (!error.text.empty())
+    internalError("LLVM: " + error.text);
   result.ptx = withoutCallNumbers(
       lines.write(withoutFolders({text.data(), text.size()}, "\t.file\t")));
   result.emit = watch.lap();
@@ -320,23 +244,15 @@ std::unique_ptr<llvm::Module> parseGpuLlvm(llvm::LLVMContext &context,
                                            const std::string &text,
                                            const PtxOptions &options) {
   auto file = std::make_shared<SourceFile>(path, text);
-  llvm::SMDiagnostic error;
-  auto module = llvm::parseAssemblyString(text, error, context, nullptr);
-  if (!module)
-    badIr(file, error.getLineNo(), error.getColumnNo(),
-          error.getMessage().str());
-  std::string broken;
-  llvm::raw_string_ostream stream(broken);
-  if (llvm::verifyModule(*module, &stream))
-    badIr(file, 0, 0, broken.substr(0, broken.find('\n')));
+  auto module = parseLlvmStage(context, file);
   try {
     checkEntry(*module, options);
     checkCalls(*module);
   } catch (const Error &wrong) {
     const std::string start = "internal error: ";
-    badIr(file, 1, 0,
-          wrong.message.substr(wrong.message.starts_with(start) ? start.size()
-                                                                : 0));
+    refuseStage("llvm", file, 1, 0,
+                wrong.message.substr(
+                    wrong.message.starts_with(start) ? start.size() : 0));
   }
   return module;
 }

@@ -4,6 +4,7 @@
 //
 // vprintf and __assertfail are provided by the driver (CUDA C++ Programming
 // Guide, "Formatted Output", "Assertion") and by the simulator.
+#include "codegen/ShownType.h"
 #include "codegen/SourceLines.h"
 #include "codegen/gpu/lower/Emitter.h"
 #include "codegen/gpu/lower/Families.h"
@@ -28,25 +29,6 @@ static std::string escaped(StringRef text) {
   for (char c : text)
     result += c == '%' ? std::string("%%") : std::string(1, c);
   return result;
-}
-
-// "fp32[16, 4]" as the author wrote it.
-static std::string shownType(Type type, bool isUnsigned) {
-  Type element = tile::elementType(type);
-  std::string shown;
-  if (isa<tile::PtrType>(element))
-    shown = "pointer";
-  else if (element.isBF16())
-    shown = "bf16";
-  else
-    shown = (isa<FloatType>(element)               ? "fp"
-             : isUnsigned && !element.isInteger(1) ? "uint"
-                                                   : "int") +
-            std::to_string(element.getIntOrFloatBitWidth());
-  ArrayRef<int64_t> shape = tile::shapeOf(type);
-  for (size_t axis = 0; axis < shape.size(); ++axis)
-    shown += (axis ? ", " : "[") + std::to_string(shape[axis]);
-  return shape.empty() ? shown : shown + "]";
 }
 
 namespace {

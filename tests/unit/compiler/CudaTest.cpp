@@ -104,6 +104,10 @@ TEST_F(Cuda, GivesPtxCubinAndReport) {
   EXPECT_EQ(report["most_threads"], "128, 1, 1");
   EXPECT_EQ(report["cubin_bytes"], result.artifact.size());
   EXPECT_GT(report["ptx_registers"]["f32"], 1);
+  // The file's other kernel is in the PTX, too, and not in the report.
+  report = parseJson(compile(request("mangled")).stages["report"], "report");
+  EXPECT_FALSE(report["ptx_registers"].contains("f32")) << report;
+  EXPECT_TRUE(report["most_threads"].is_null());
   ASSERT_EQ(result.meta.params.size(), 5u);
   const char *types[] = {"*fp32", "*fp32", "i32", "fp32", "u64"};
   const char *names[] = {"x", "y", "n", "s", "seed"};

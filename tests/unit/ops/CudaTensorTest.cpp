@@ -27,7 +27,7 @@ namespace {
 
 Values callOp(const std::string &name, Values stack) {
   const auto op = c10::Dispatcher::singleton().findSchemaOrThrow(
-      ("tessera::" + name).c_str(), "");
+      (name.find("::") == name.npos ? "tessera::" + name : name).c_str(), "");
   const auto &arguments = op.schema().arguments();
   for (size_t i = stack.size(); i < arguments.size(); ++i)
     stack.push_back(*arguments[i].default_value());
@@ -384,15 +384,17 @@ TEST(CudaTensors, LaunchOnTorchsCurrentStream) {
 // What tessera.jit of the Python package calls. Python's own torch loads
 // libtorch_cuda, beside which the stand-in cannot be.
 TEST(CudaTensors, OfTesseraJit) {
-  const int64_t kernel = callOp("jit_kernel", {"twice.py", twiceText, "twice",
-                                               "tts", "B=32", "num_warps=1"})
-                             .at(0)
-                             .toInt();
+  const int64_t kernel =
+      callOp("tessera_internal::jit_kernel",
+             {"twice.py", twiceText, "twice", "tts", "B=32", "num_warps=1"})
+          .at(0)
+          .toInt();
   c10::impl::GenericList numbers(c10::NumberType::get());
   numbers.push_back(int64_t(20));
   const auto launch = [&](const Tensor &x, const Tensor &y) {
-    callOp("jit_launch", {kernel, std::vector<Tensor>{x, y}, numbers,
-                          int64_t(1), int64_t(1), int64_t(1)});
+    callOp("tessera_internal::jit_launch",
+           {kernel, std::vector<Tensor>{x, y}, numbers, int64_t(1), int64_t(1),
+            int64_t(1)});
   };
   const c10::impl::VirtualGuardImpl gpus(c10::kCUDA);
   for (const c10::Device device : {firstGpu, secondGpu}) {

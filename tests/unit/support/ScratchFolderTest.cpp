@@ -50,6 +50,16 @@ TEST_F(ScratchFolders, GoesWithAllThatIsInIt) {
   EXPECT_TRUE(fs::is_empty(parent.path()));
 }
 
+TEST_F(ScratchFolders, BelowAnotherFolder) {
+  const fs::path other = parent.path() / "other";
+  fs::create_directory(other);
+  {
+    const ScratchFolder scratch("link", other);
+    EXPECT_EQ(scratch.path().parent_path(), other);
+  }
+  EXPECT_TRUE(fs::is_empty(other));
+}
+
 TEST_F(ScratchFolders, SaysWhereItCannotBe) {
   for (const std::string &folder :
        {(parent.path() / "none").string(), std::string("/proc")}) {

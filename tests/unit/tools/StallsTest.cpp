@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <sstream>
 
 using namespace tessera;
 
@@ -22,13 +21,8 @@ Waits waitsOf(const std::string &body, const std::string &target = "sm_80") {
   const std::string text = ".version 8.0\n.target sm_80\n.address_size 64\n"
                            ".visible .entry k(.param .u64 p)\n{\n" +
                            body + "}\n";
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);)
-    lines.push_back(line);
   const ptx::Listing ptx = ptx::readPtx(text);
-  const std::vector<tools::Stall> stalls =
-      tools::estimateStalls(ptx, lines, target);
+  const std::vector<tools::Stall> stalls = tools::estimateStalls(ptx, target);
   EXPECT_EQ(stalls.size(), ptx.code.size());
   Waits waits;
   for (size_t i = 0; i < stalls.size(); ++i)

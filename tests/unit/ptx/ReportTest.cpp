@@ -1,4 +1,4 @@
-// tests/unit/codegen/GpuReportTest.cpp - listings of PTX and SASS, the report.
+// tests/unit/ptx/ReportTest.cpp - listings of PTX and SASS, the report.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "ptx/Ptxas.h"
