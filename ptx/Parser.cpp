@@ -582,7 +582,7 @@ std::string Module::describe(uint32_t location) const {
   for (int depth = 0; location < locations.size() && depth < 16; ++depth) {
     const Location &l = locations[location];
     std::string path = "file " + std::to_string(l.file);
-    for (const SourceFile &f : files)
+    for (const NumberedFile &f : files)
       if (f.number == l.file)
         path = lastPart(f.path);
     text += (text.empty() ? "" : ", inlined at ") + path + ":" +

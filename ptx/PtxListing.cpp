@@ -75,7 +75,7 @@ InstructionClass classOf(std::string_view opcode) {
 std::map<uint32_t, uint32_t> listFiles(const Module &module, Listing &listing) {
   std::map<uint32_t, uint32_t> index;
   std::map<uint32_t, std::string> names;
-  for (const SourceFile &file : module.files)
+  for (const NumberedFile &file : module.files)
     names[file.number] = lastPart(file.path);
   for (auto &[number, name] : names) {
     index[number] = uint32_t(listing.files.size());

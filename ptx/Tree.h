@@ -114,7 +114,8 @@ struct Function {
   std::vector<Instruction> body;
 };
 
-struct SourceFile {
+// A file that .loc names by its number.
+struct NumberedFile {
   uint32_t number = 0;
   std::string path;
 };
@@ -123,7 +124,7 @@ struct Module {
   std::string name;
   uint32_t versionMajor = 0, versionMinor = 0;
   std::string target; // sm_80
-  std::vector<SourceFile> files;
+  std::vector<NumberedFile> files;
   std::vector<Location> locations;
   std::vector<Variable> variables;
   std::vector<Function> functions;

@@ -145,7 +145,7 @@ bool WatchPoint::matches(const ptx::Module &tree, uint32_t inst) const {
       continue;
     if (watch.file.empty() && location.file == own)
       return true;
-    for (const ptx::SourceFile &file : tree.files)
+    for (const ptx::NumberedFile &file : tree.files)
       if (file.number == location.file && !watch.file.empty() &&
           lastPart(file.path) == lastPart(watch.file))
         return true;

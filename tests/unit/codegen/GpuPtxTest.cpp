@@ -7,6 +7,7 @@
 #include "ptx/Listing.h"
 #include "ptx/Ptxas.h"
 #include "support/CudaTools.h"
+#include "support/Diagnostics.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "tests/unit/codegen/GpuKernels.h"
