@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tessera::ptx {
@@ -96,8 +97,13 @@ struct Listing {
 // The first kernel of the text, or the one that is named. Throws Error when
 // there is none.
 Listing readPtx(std::string_view text, std::string_view kernel = {});
-// What nvdisasm -g -c prints.
+// What nvdisasm -g -c prints. Of nvdisasm -gp -c the places are lines of the
+// PTX.
 Listing readSass(std::string_view text, std::string_view kernel = {});
+
+// The basic blocks of a listing, each a range [first, last) of `code`, in the
+// order of the text. A block ends before a label and after a branch.
+std::vector<std::pair<size_t, size_t>> basicBlocks(const Listing &listing);
 
 // Finds the loops: natural loops of the flow graph, back edges to one head
 // together. Fills `loops` and `counts`.

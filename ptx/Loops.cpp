@@ -31,21 +31,12 @@ struct Graph {
 
   void split(const Listing &listing) {
     const auto &code = listing.code;
-    std::set<size_t> starts = {0};
-    for (const auto &[name, at] : listing.labels)
-      starts.insert(at);
-    for (size_t i = 0; i < code.size(); ++i)
-      if (!code[i].targets.empty() || !code[i].fallsThrough)
-        starts.insert(i + 1);
     std::map<size_t, size_t> blockAt;
-    for (auto it = starts.begin(); it != starts.end() && *it < code.size();
-         ++it) {
-      const auto after = std::next(it);
-      blockAt[*it] = blocks.size();
+    for (const auto &[begin, end] : basicBlocks(listing)) {
+      blockAt[begin] = blocks.size();
       Block &block = blocks.emplace_back();
-      block.begin = *it;
-      block.end =
-          after == starts.end() ? code.size() : std::min(*after, code.size());
+      block.begin = begin;
+      block.end = end;
     }
     for (size_t b = 0; b < blocks.size(); ++b) {
       const ListedInstruction &last = code[blocks[b].end - 1];
@@ -195,6 +186,26 @@ InstructionCounts iterationOf(const Graph &graph, const Listing &listing,
 }
 
 } // namespace
+
+std::vector<std::pair<size_t, size_t>> basicBlocks(const Listing &listing) {
+  const auto &code = listing.code;
+  std::set<size_t> starts = {0};
+  for (const auto &[name, at] : listing.labels)
+    starts.insert(at);
+  for (size_t i = 0; i < code.size(); ++i)
+    if (!code[i].targets.empty() || !code[i].fallsThrough ||
+        code[i].opcode.starts_with("EXIT")) // some threads may end here
+      starts.insert(i + 1);
+  std::vector<std::pair<size_t, size_t>> blocks;
+  for (auto it = starts.begin(); it != starts.end() && *it < code.size();
+       ++it) {
+    const auto after = std::next(it);
+    blocks.emplace_back(*it, after == starts.end()
+                                 ? code.size()
+                                 : std::min(*after, code.size()));
+  }
+  return blocks;
+}
 
 uint32_t InstructionCounts::total() const {
   return std::accumulate(by.begin(), by.end(), 0u);

@@ -1,9 +1,8 @@
 # bench/codegen/kernel_files.py - the launches of kernels/: what the programs of tests/triton do, and the tutorials' kernels by size.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""tests/simulator and tests/triton must be on the path. `visit` gets (source, path, name, grid, args, constexprs, options); options None:
+"""tests/simulator and tests/triton must be on the path. `visit` gets (path, name, grid, args, constexprs, options); options None:
 those of the decorator's first Config."""
-import re
 import runpy
 import sys
 
@@ -24,21 +23,10 @@ def default_options(path, name):
     return dict(num_warps=4, num_stages=3)
 
 
-PROGRAMS = dict(nn=["nn/*"], forward=["nsa/*", "dense/*"], backward=["nsa/*", "dense/*"],
-                tutorials=["tutorials/dilated_window"])  # files of kernels/ that they launch
-
-
-def names_of(files):
-    """Functions of kernel files."""
-    return [name for pattern in files for file in (ROOT / "kernels").glob(pattern + ".py")
-            for name in re.findall(r"^def (\w+)", file.read_text(), re.M)]
-
-
-def run_programs(visit, quick, only):
-    """Every kernel with the constants of its instances, launched by the tests' own programs; programs without a kernel whose
-    name contains `only` are left out."""
+def run_program(program, visit, quick):
+    """Every kernel with the constants of its instances, launched by a program of tests/triton."""
     def launch(path, name, grid, *args, **constexprs):
-        visit("kernels", path, name, grid, args, constexprs, None)
+        visit(path, name, grid, args, constexprs, None)
 
     launcher.launch = launch
     launcher.use("tf32")
@@ -47,10 +35,8 @@ def run_programs(visit, quick, only):
     import cases
     import kernels_shapes
     cases.chosen = lambda: kernels_shapes.instances(quick)
-    sys.argv[1:] = ["dilated_window"]  # what tutorials_test.py shall do
-    for program, files in PROGRAMS.items():
-        if not only or any(only in name for name in names_of(files)):
-            runpy.run_path(str(TRITON / f"{program}_test.py"), run_name="__main__")
+    sys.argv[1:] = ["dilated_window"]  # the part of tutorials_test.py that runs
+    runpy.run_path(str(TRITON / f"{program}_test.py"), run_name="__main__")
 
 
 # BM, BN, BK, warps, stages, type: the first is the instance of the file, the rest are usual configurations of such kernels.
@@ -73,7 +59,7 @@ def run_tutorials(visit, quick):
     rand = lambda *dims, dtype=torch.float32: torch.randn(*dims, generator=generator).to(dtype)
 
     def launch(path, name, grid, *args, warps, stages=3, **constexprs):
-        visit("tutorials", path, name, grid, args, constexprs, dict(num_warps=warps, num_stages=stages))
+        visit(path, name, grid, args, constexprs, dict(num_warps=warps, num_stages=stages))
 
     for bm, bn, bk, warps, stages, dtype in MATMULS[:2] if quick else MATMULS:
         m, n, k = 256, 256, 256
