@@ -56,8 +56,8 @@ Json blocksJson(const Listing &listing) {
     for (size_t i = begin; i < end; ++i) {
       const ListedInstruction &one = listing.code[i];
       const bool known =
-          one.place.line && listing.files[one.place.file].starts_with(
-                                "nv_debug_ptx_txt");
+          one.place.line &&
+          listing.files[one.place.file].starts_with("nv_debug_ptx_txt");
       block.push_back({known ? one.place.line : 0,
                        one.opcode.substr(0, one.opcode.find('.'))});
     }

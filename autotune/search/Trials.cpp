@@ -8,6 +8,7 @@
 #include "autotune/search/Isolated.h"
 #include "autotune/table/TuneTable.h"
 #include "runtime/compile/CompileService.h"
+#include "runtime/launch/LaunchDevice.h"
 #include "support/BuildId.h"
 #include "support/Error.h"
 #include "support/Hash.h"

@@ -1,11 +1,12 @@
-# bench/harness/plot.py - SVG plots of results.
+# bench/harness/plot.py - SVG plots of results, of benchmarks and of `tessera bench`.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
+import html
 import math
 
 HEAD = ('<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">'
         '<rect width="100%%" height="100%%" fill="white"/>')
-COLORS = ["#c0392b", "#e67e22", "#2c3e50", "#7f8c8d"]
+COLORS = ["#c0392b", "#e67e22", "#2c3e50", "#7f8c8d", "#16a085", "#8e44ad", "#2980b9", "#d35400"]
 
 
 def lines(points, names, unit, axis):
@@ -25,8 +26,32 @@ def lines(points, names, unit, axis):
     for index, name in enumerate(names):
         path = " ".join("%.1f,%.1f" % (x(size), y(found[name])) for size, found in points if name in found)
         out.append('<polyline fill="none" stroke="%s" stroke-width="2" points="%s"/><text x="%d" y="%d" fill="%s">%s</text>'
-                   % (COLORS[index], path, width - legend + 10, top + 16 + 18 * index, COLORS[index], name))
+                   % (COLORS[index % len(COLORS)], path, width - legend + 10, top + 16 + 18 * index, COLORS[index % len(COLORS)], html.escape(name)))
     return "\n".join(out + ["</svg>"]) + "\n"
+
+
+def bars(values, unit):
+    """A bar from zero for each (name, value)."""
+    left, room, step, most = 260, 350, 22, max([value for _, value in values], default=1)
+    parts = [HEAD % (left + room + 110, step * len(values) + 20)]
+    for i, (name, value) in enumerate(values):
+        y, length = 10 + step * i, max(1.0, value / most * room)
+        parts.append('<text x="%d" y="%d" text-anchor="end">%s</text><rect x="%d" y="%d" width="%.1f" height="16" fill="%s"/>'
+                     '<text x="%.1f" y="%d">%.4g %s</text>'
+                     % (left - 8, y + 12, html.escape(name), left, y, length, COLORS[0], left + length + 6, y + 12, value, unit))
+    return "\n".join(parts + ["</svg>"]) + "\n"
+
+
+def of_result(result):
+    """The rows of `tessera bench`: lines over the tokens of the sequence if every row has them, else bars."""
+    unit = next((unit for unit in ("us", "warp_instructions") if any(unit in row for row in result["rows"])), "us")
+    rows = [row for row in result["rows"] if row.get(unit, 0) > 0]
+    if not rows or not all(row.get("tokens") for row in rows):
+        return bars([(row["name"], row[unit]) for row in rows], unit)
+    points = {}
+    for row in rows:
+        points.setdefault(row["tokens"], {})[row["name"]] = row[unit]
+    return lines(sorted(points.items()), list(dict.fromkeys(row["name"] for row in rows)), unit, "tokens of the sequence")
 
 
 def ratios(records, title):

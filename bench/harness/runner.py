@@ -21,18 +21,19 @@ import argparse
 import contextlib
 import importlib
 import inspect
+import json
 import os
 import pathlib
 import signal
 import sys
 import time
 
-from harness import facts, results, timing
+from harness import facts, plot, results, timing
 from harness.context import Context, failure
 
 BENCH = facts.ROOT / "bench"
 NAMES = {"attention": "attention", "codegen": "codegen.report", "cost_model": "cost_model", "cpu": "cpu.table", "host_time": "host_time",
-         "memory": "memory", "padding": "padding", "predicted": "predicted", "predicted_step": "predicted_step",
+         "loader": "loader", "memory": "memory", "padding": "padding", "predicted": "predicted", "predicted_step": "predicted_step",
          "python_launch": "python_launch", "quickstart": "quickstart", "replay_rates": "replay_rates", "sectors": "sectors",
          "selected": "selected", "selected_keys": "selected_keys", "simulator_speed": "simulator_speed", "spills": "spills",
          "sweep": "sweep", "telemetry": "telemetry", "tokenizer": "tokenizer", "tune_truth": "tune_truth",
@@ -164,6 +165,7 @@ def parser():
     made.add_argument("--build", type=pathlib.Path, default=facts.ROOT / "build/release", help="build folder")
     made.add_argument("--out", type=pathlib.Path, help="result file; default build/bench/NAME.json")
     made.add_argument("--fresh", action="store_true", help="measure all rows again")
+    made.add_argument("--plot", type=pathlib.Path, metavar="FILE.json", help="write FILE.svg of a result of `tessera bench`, and nothing else")
     made.add_argument("--list", action="store_true", help="list the rows, measure nothing")
     return made
 
@@ -174,6 +176,9 @@ def stop(*_):
 
 def main(argv=None):
     arguments = parser().parse_intermixed_args(argv)
+    if arguments.plot:
+        results.write(arguments.plot.with_suffix(".svg"), plot.of_result(json.loads(arguments.plot.read_text(encoding="utf-8"))))
+        return 0
     if not arguments.name:
         for name in NAMES:
             print("%-16s %s" % (name, title(load(name))))

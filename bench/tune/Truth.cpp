@@ -39,7 +39,7 @@ Clock::time_point inHours(int hours) {
   return Clock::now() + std::chrono::hours(hours);
 }
 
-Json exhaustive(const Job &job, Trials &trials) {
+Json exhaustive(Trials &trials) {
   trials.compile(inHours(2));
   trials.check(inHours(2));
   std::vector<size_t> right;
@@ -130,7 +130,7 @@ Json measured(Job job, int seconds, const std::string &out) {
   Job planted = job;
   job.loadTensors();
   Trials trials(job, never, [](const std::string &) {});
-  row["candidates"] = exhaustive(job, trials);
+  row["candidates"] = exhaustive(trials);
   if (seconds == 0)
     return row;
   std::vector<std::string> uses = {choice(job, seconds, out + ".own.yaml")};

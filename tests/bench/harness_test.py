@@ -218,6 +218,17 @@ class TestPlots:
         assert text.count("<polyline") == 2 and "1 ms" in text and "100 ms" in text and text.endswith("</svg>\n")
 
 
+    def test_results_of_tessera_bench(self, tmp_path):
+        rows = [{"name": "a<b", "tokens": 512, "us": 3.0}, {"name": "a<b", "tokens": 1024, "us": 9.0}, {"name": "none", "tokens": 512, "missing": "no"}]
+        (tmp_path / "fwd.json").write_text(json.dumps({"rows": rows}))
+        assert runner.main(["--plot", str(tmp_path / "fwd.json")]) == 0
+        text = (tmp_path / "fwd.svg").read_text()
+        assert text.count("<polyline") == 1 and "a&lt;b" in text and ">none<" not in text
+        bars = plot.of_result({"rows": [{"name": "x", "warp_instructions": 7}, {"name": "y", "warp_instructions": 14}]})
+        assert bars.count("<rect") == 3 and "14 warp_instructions" in bars and 'width="175.0"' in bars
+        assert plot.of_result({"rows": []}).endswith("</svg>\n")
+
+
 class TestBenchmarks:
     @pytest.mark.parametrize("name", runner.NAMES)
     def test_rows_are_listed(self, name):
