@@ -11,7 +11,7 @@ import tempfile
 
 KEPT = ["val_bpb", "val_bpb_without_cmp", "val_bpb_without_sel", "val_bpb_without_win", "bpb_by_position", "train_seconds", "tokens_per_s", "steps",
         "tokens", "parameters", "selected_fraction", "kernels_compiled_after_step_1", "data_sha256"]
-OPTIONS, QUICK = {"settings": []}, {"settings": ["train.steps=2"]}
+OPTIONS, QUICK = {"settings": []}, {"settings": ["train.steps=2", "train.eval_every=0", "train.final_windows=1"]}
 
 
 def rows(options):

@@ -15,9 +15,9 @@ from harness.timing import alternate
 
 
 def failure(problem):
-    """One line on an exception."""
-    text = str(problem).strip()
-    return "%s: %s" % (type(problem).__name__, text.splitlines()[0] if text else "")
+    """One line on an exception: its first line, and its last one, which is a program's error."""
+    lines = str(problem).strip().splitlines() or [""]
+    return "%s: %s" % (type(problem).__name__, " ... ".join(dict.fromkeys([lines[0], lines[-1]])))
 
 
 class Context:

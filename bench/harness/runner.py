@@ -1,7 +1,7 @@
 # bench/harness/runner.py - the command line of all benchmarks: measures rows, saves each, continues an interrupted run.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""bench/run.py [NAME [--only A,B] [--quick] [--rounds N] [--threads N] [--build DIR] [--out FILE] [--fresh] [--list] [option=value ...]]
+"""bench/run.py [NAME [--only TEXT ...] [--quick] [--rounds N] [--threads N] [--build DIR] [--out FILE] [--fresh] [--list] [option=value ...]]
 
 Without a name it lists the benchmarks. A benchmark is a module of bench/ with
 
@@ -88,10 +88,10 @@ class Run:
         rounds = 1 if arguments.quick else arguments.rounds or getattr(module, "ROUNDS", 9)
         self.context = Context(arguments.build, arguments.threads, rounds, arguments.quick, options)
         self.rows = dict(module.rows(self.context.options))
-        starts = tuple(part for part in arguments.only.split(",") if part)
+        starts = tuple(arguments.only)
         self.wanted = [row for row in self.rows if not starts or row.startswith(starts)]
         if not self.wanted:
-            raise SystemExit("bench: no row of %s starts with %s; bench/run.py %s --list names the rows" % (name, arguments.only, name))
+            raise SystemExit("bench: no row of %s starts with %s; bench/run.py %s --list names the rows" % (name, " or ".join(starts), name))
         if arguments.quick and not starts:
             self.wanted = self.wanted[:1]
         head = {"what": title(module), "benchmark": name, "command": "bench/run.py " + " ".join(sys.argv[1:]), **facts.facts(),
@@ -158,7 +158,7 @@ def parser():
     made = argparse.ArgumentParser(prog="bench/run.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("name", nargs="?", choices=NAMES)
     made.add_argument("options", nargs="*", help="option=value of the benchmark")
-    made.add_argument("--only", default="", help="rows whose names start with one of these")
+    made.add_argument("--only", action="append", default=[], metavar="TEXT", help="rows whose names start with this; may be repeated")
     made.add_argument("--quick", action="store_true", help="the first row, one round, small sizes: shows that the benchmark works")
     made.add_argument("--rounds", type=int, default=0)
     made.add_argument("--threads", type=int, default=2)

@@ -142,18 +142,18 @@ class TestRunner:
         assert status == 0 and found["rows"] == [{"row": 0, "sizes": [1]}] and found["rounds"] == 1 and not found["complete"]
 
     def test_only(self, start):
-        assert [record["row"] for record in start(benchmark(), "--only", "row 2,row 0")[1]["rows"]] == [0, 2]
+        assert [record["row"] for record in start(benchmark(), "--only", "row 2", "--only", "row 0")[1]["rows"]] == [0, 2]
         with pytest.raises(SystemExit, match="no row of made starts with x"):
             start(benchmark(), "--only", "x")
 
     def test_a_row_that_fails_does_not_stop_the_others(self, start):
         def measure(row, context):
             if row == 1:
-                raise RuntimeError("no such thing\nmore")
+                raise RuntimeError("no such thing\nmore\nlast")
             return {"row": row}
         status, found = start(benchmark(measure=measure))
         assert status == 1 and not found["complete"]
-        assert found["rows"] == [{"row": 0}, {"name": "row 1", "failed": "RuntimeError: no such thing", "met": False}, {"row": 2}]
+        assert found["rows"] == [{"row": 0}, {"name": "row 1", "failed": "RuntimeError: no such thing ... last", "met": False}, {"row": 2}]
         assert start(benchmark())[1]["rows"][1]["row"] == 1  # measured again
 
     def test_an_interrupted_run_keeps_its_rows_and_continues(self, start):
