@@ -27,7 +27,7 @@ def work(name, launch, one):
     if name == "select_bwd_sum":
         counts = one.inverse["PTR"][0].diff().tolist()
         return [-(-c // CHUNK) if c > CHUNK else None for c in counts for _ in range(launch.grid[1] // len(counts))]
-    if name == "inverse_prefix":      # sums of all blocks before, and twice of its own
+    if name == "inverse_prefix":      # sums of all tiles, for each block before and twice for its block
         return [-(-launch.args["tiles"] // launch.constexprs["BR"]) * (i + 2) for i in range(launch.grid[0])]
     return [1] * (launch.grid[0] - 1)      # the last tile is empty
 
