@@ -17,14 +17,19 @@ def rows(options):
             for shape in options.shapes for what in ("local", "random") for backward in (False, True)}
 
 
-def count(one, name, windows):
-    """Counters of the programs of these windows; list kernels have the last tokens in their first programs."""
-    launch, token = one.launch(name), name in ("select_fwd", "select_bwd_dq")
-    tile = 1 if token else one.list_rows() // one.group
-    programs = launch.grid[0]
+def programs(name, tile, count, windows):
+    """Numbers along the first axis of the grid of the programs of these windows, tiles of `tile` tokens each. The kernels that walk
+    lists have the last tokens in their first programs."""
     tiles = [w // tile + i for w in windows for i in range(WIDTH // tile)]
-    last_first = name.startswith("select_list_")
-    return launch.count([(programs - 1 - n if last_first else n) + programs * h for n in tiles for h in range(one.hkv)])
+    return [count - 1 - n for n in tiles] if name.startswith("select_list_") else tiles
+
+
+def count(one, name, windows):
+    """Counters of the programs of these windows, of all key heads."""
+    launch = one.launch(name)
+    tile = 1 if name in ("select_fwd", "select_bwd_dq") else one.list_rows() // one.group
+    along = launch.grid[0]
+    return launch.count([n + along * h for n in programs(name, tile, along, windows) for h in range(one.hkv)])
 
 
 def measure(row, context):

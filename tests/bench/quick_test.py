@@ -23,6 +23,17 @@ FIRST = {
 }
 
 
+@pytest.mark.parametrize(("name", "tile"), [("select_fwd", 1), ("select_lists", 5), ("select_list_fwd", 5), ("select_list_bwd_dq", 4)])
+def test_programs_of_selected_serve_the_tokens_of_the_windows(name, tile):
+    import selected
+    tokens, windows = 4000, [80, 1600]
+    along = tokens // tile + 1
+    # As the kernels number their tiles: tile = num_programs(0) - 1 - program_id(0) in those that walk lists.
+    tiles = [along - 1 - n if name.startswith("select_list_") else n for n in selected.programs(name, tile, along, windows)]
+    served = [t for n in tiles for t in range(n * tile, (n + 1) * tile)]
+    assert served == [*range(80, 160), *range(1600, 1680)]
+
+
 @pytest.mark.parametrize("name", FIRST)
 def test_quick(name, tmp_path):
     done = subprocess.run([sys.executable, str(ROOT / "bench/run.py"), name, "--quick", "--build", str(BUILD), "--out", str(tmp_path / "out.json")],
