@@ -57,7 +57,7 @@ Json blocksJson(const Listing &listing) {
       const ListedInstruction &one = listing.code[i];
       const bool known =
           one.place.line &&
-          listing.files[one.place.file].starts_with("nv_debug_ptx_txt");
+          listing.files[one.place.file].starts_with(".nv_debug_ptx_txt");
       block.push_back({known ? one.place.line : 0,
                        one.opcode.substr(0, one.opcode.find('.'))});
     }

@@ -98,13 +98,13 @@ TEST(GpuReport, BlocksHaveTheLinesOfThePtx) {
         .section        .text.loops,"ax",@progbits
 loops:
 .text.loops:
-        //## File "/tmp/nv_debug_ptx_txt.7", line 21
+        //## File ".nv_debug_ptx_txt.7", line 21
         /*0000*/                   LDG.E R4, [R2.64] ;
         /*0010*/               @P1 EXIT ;
         //## File "loops.py", line 12
         /*0020*/                   IADD3 R2, R2, R3, RZ ;
 .L_x_1:
-        //## File "nv_debug_ptx_txt.7", line 30
+        //## File ".nv_debug_ptx_txt", line 30
         /*0030*/                   HMMA.16816.F32.BF16 R12, R4, R8, R12 ;
         /*0040*/              @!P0 BRA `(.L_x_1) ;
         /*0050*/                   EXIT ;
