@@ -30,17 +30,17 @@ build: ## build the optimized binaries into build/release/bin
 	@scripts/setup train
 	@scripts/build release
 
-bench: ## build and run the benchmarks
+bench: ## build, and measure the table of a CPU (scripts/bench lists all benchmarks)
 	@scripts/setup full
-	@scripts/build release all tests -DTESSERA_BENCH=ON
-	@scripts/run-benchmarks build/release
+	@scripts/build release all
+	@scripts/bench cpu --fresh
 
 docs: ## the documentation as a site: build/site/index.html
 	@scripts/docs
 
 results: ## make the results that are older than their code (FILE=cpu.json: one; scripts/results make --list: all commands)
 	@scripts/setup full
-	@scripts/build release all tests cost_collect cost_report cost_predict tune_truth loader_bench -DTESSERA_BENCH=ON
+	@scripts/build release all tests cost_report cost_predict tune_truth loader_bench
 	@scripts/results make $(FILE)
 
 results-check: ## results that are older than the code that they measure
@@ -61,7 +61,7 @@ python = $${TESSERA_DEPS:-$${XDG_DATA_HOME:-$$HOME/.local/share}/tessera}/venv/b
 codegen-report: ## our PTX next to Triton's: registers, spills, executed instructions, conflicts
 	@scripts/setup full
 	@scripts/build release all tests
-	@scripts/codegen-report build/release --sources kernels,tutorials,fla,liger --target sm_80,sm_90
+	@scripts/bench codegen sources=kernels,tutorials,fla,liger target=sm_80,sm_90
 
 sim-test: ## run Triton's and NVRTC's PTX on the simulator (FULL=full: all shapes)
 	@scripts/setup full

@@ -1,10 +1,7 @@
-#!/usr/bin/env python3
-# bench/layer.py - the launches of one layer's attention for a GPU, as the torch ops make them, for scripts that count or predict.
+# bench/layer.py - the launches of one layer's attention for a GPU, as the torch ops make them, for benchmarks that count or predict.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Imported by padding.py, sectors.py and predicted.py; SIM_ABI and PROGRAM as in bench/selected.py.
-
-Launches are those of docs/kernels.md at the paper's blocks (l=32 d=16 l'=64 n=16 w=512), bf16, in the configuration that each file has for
+"""Launches are those of docs/kernels.md at the paper's blocks (l=32 d=16 l'=64 n=16 w=512), bf16, in the configuration that each file has for
 a GPU: the first of @triton.autotune, else the tiles of the first hint cpu(...), 4 warps and 3 stages. Tensors are zeros, which take memory
 where something is written; what steers a kernel is filled: prefix sums, selected blocks, lists, inverse lists."""
 import dataclasses
@@ -14,8 +11,20 @@ import re
 
 import numpy
 
-from selected import ROOT, SHAPES, launcher, pow2, simulator, slices, torch
+from harness.context import simulator_path
 
+simulator_path()
+import simulator  # noqa: E402
+import simulator_launcher as launcher  # noqa: E402
+from cases import slices  # noqa: E402
+from simulator_launcher import ROOT, pow2, torch  # noqa: E402
+
+launcher.use(compiler="tessera")
+# Query heads, key heads, their sizes. A and B: docs/kernels.md; P has the head sizes of the NSA paper.
+SHAPES = {"A": (64, 4, 128, 128), "P": (64, 4, 192, 128), "B": (12, 2, 64, 64)}
+FIGURES = dict(sectors="global_sectors", lines="l2_lines", tensor="tensor_instructions", warp="warp_instructions", shared="shared_ways")
+MACS = 16 * 8 * 16              # multiply-adds of one bf16 tensor instruction of a warp
+MACHINE = "no GPU: counters of the simulator, code for sm_80"
 L, STRIDE, LSEL, NSEL, WINDOW = 32, 16, 64, 16, 512
 INITIAL, LOCAL, CHUNK, SORTED, PROGRAMS, SPAN, PARTS = 1, 2, 512, 128, 216, 256, 8   # as the ops have them
 BLOCKS = dict(LSEL=LSEL, NSEL=NSEL)
@@ -23,7 +32,7 @@ FORWARD = ["compress_pair_fwd", "cmp_select_fwd", "select_lists", "select_list_f
 BACKWARD = ["gate_bwd_rows", "cmp_bwd_dq", "cmp_bwd_dkdv", "select_list_bwd_dq", "inverse_count", "inverse_prefix", "inverse_fill",
             "select_bwd_dkdv", "branch_bwd_sum", "window_bwd_dq", "window_bwd_dkdv", "compress_pair_bwd_dx"]
 DENSE = ["dense_fwd", "attn_delta", "dense_bwd_dq", "dense_bwd_dkdv"]
-FILES = dict(compress_pair_fwd="nsa/compress_fwd", compress_pair_bwd_dx="nsa/compress_bwd", compress_bwd_dw="nsa/compress_bwd",
+FILES = dict(compress_pair_fwd="nsa/compress_fwd", compress_fwd="nsa/compress_fwd", compress_pair_bwd_dx="nsa/compress_bwd", compress_bwd_dw="nsa/compress_bwd",
              merge_ranges="nsa/ranges", gate_bwd_rows="nsa/gate_bwd", select_bwd_sum="nsa/bwd_sum",
              cmp_bwd_sum="nsa/bwd_sum", branch_bwd_sum="nsa/bwd_sum", dense_fwd="dense/attn_fwd",
              inverse_count="nsa/inverse_index", inverse_prefix="nsa/inverse_index", inverse_fill="nsa/inverse_index",
@@ -75,11 +84,33 @@ class Launch:
         return sum(x.numel() * x.element_size() for x in self.args.values() if isinstance(x, torch.Tensor))
 
 
-def selection(tokens, what, seed=3):
-    """int32 [tokens, NSEL] of one head and sequence: `random`, `local` (0.8 of a token's free blocks are its successor's), or `sink`,
-    where all select the first blocks, the one before their own and their own."""
-    import selected_keys
-    return selected_keys.indices(what, tokens, 0.8, seed)
+def selection(tokens, what, seed=3, overlap=0.8):
+    """int32 [tokens, NSEL] of one head and sequence, ascending, -1 after the last. `random`: blocks are drawn for each token; `local`:
+    a share `overlap` of a token's free blocks is selected by the next token, too; `sink`: all tokens select the first blocks. Every
+    token selects the first block, the one before its own and its own."""
+    generator, out, free = torch.Generator().manual_seed(seed), torch.full((tokens, NSEL), -1, dtype=torch.int32), []
+    for t in range(tokens):
+        own = t // LSEL
+        forced = {b for b in (0, own - 1, own) if b >= 0}
+        want = min(NSEL, own + 1) - len(forced)
+        if what == "sink" or own < NSEL:
+            free = [b for b in range(own + 1) if b not in forced][:want]
+        else:
+            keep = (torch.rand(len(free), generator=generator) < overlap).tolist() if what == "local" else [False] * len(free)
+            free = [b for b, k in zip(free, keep) if k and b not in forced][:want]
+            while len(free) < want:
+                for b in torch.randint(1, own - 1, (2 * want,), generator=generator).tolist():
+                    if b not in free and b not in forced and len(free) < want:
+                        free.append(b)
+        picked = sorted(forced | set(free))
+        out[t, :len(picked)] = torch.tensor(picked, dtype=torch.int32)
+    return out
+
+
+@functools.lru_cache(maxsize=4)
+def layer_of(heads, key_heads, dim, vdim, tokens, what, filters=False):
+    """A Layer of one sequence with selected blocks of this kind."""
+    return Layer(heads, key_heads, dim, vdim, tokens, idx=selection(tokens, what), filters=filters)
 
 
 class Layer:
@@ -143,10 +174,19 @@ class Layer:
         inv[:len(order)] = order.to(torch.int32)
         return dict(PTR=ptr.repeat(self.hkv, 1), INV=inv.repeat(self.hkv, 1))
 
-    def launch(self, name):
+    @functools.cached_property
+    def chunk_sizes(self):
+        """Tokens of each program's chunk of an inverse list as find_tile numbers them by PTR; 0: the program returns at once."""
+        out, ptr = [], self.inverse["PTR"][0].tolist()
+        for first, end in zip(ptr, ptr[1:]):
+            out += [max(0, min(end - first - i * CHUNK, CHUNK)) for i in range(1 + end // CHUNK - first // CHUNK)]
+        return out + [0] * (self.T * NSEL // CHUNK + self.nblk - len(out))
+
+    def launch(self, name, config=None):
+        """The launch of a kernel; config: (tiles, warps, stages), else those of its file."""
         tensors, constexprs, grid = getattr(self, "_" + name.split("_")[0])(name)
-        config, warps, stages = configuration(name)
-        constexprs = {**config, **self.wide_tiles(name), **constexprs}
+        tiles, warps, stages = config or configuration(name)
+        constexprs = {**tiles, **self.wide_tiles(name), **constexprs, **(tiles if config else {})}
         fn, args = launcher.kernel(file_of(name), name), {}
         scalars = dict(scale=self.scale, nseq=self.B, T=self.T, nscore=0, ahead=0, inv_tau=1.0, nblk=self.nblk,
                        plane=-(-self.T * self.hq // 16) * 16, tiles=self.tiles(SORTED), blocks=-(-self.length // LSEL),
@@ -225,6 +265,9 @@ class Layer:
             bt = self.list_rows() // self.group
             return dict(IDX=self.indices, **self.lists, **self.starts), dict(**BLOCKS, NP=NSEL, BT=bt, BTP=pow2(bt)), \
                 lambda c: (self.tiles(bt), self.hkv)
+        if name in ("select_fwd", "select_bwd_dq"):
+            return self.attention(name, self.of_keys, self.T, dict(IDX=self.indices), dict(**BLOCKS, GP=pow2(self.group)),
+                                  lambda c: (self.tiles(1), self.hkv))
         if name.startswith("select_list"):
             return self.attention(name, self.of_keys, self.T, self.lists, dict(**BLOCKS, BM=self.list_rows()))
         chunks = self.T * NSEL // CHUNK + self.nblk
@@ -266,12 +309,12 @@ class Layer:
         k, v, small = self.of_keys["K"], self.of_keys["V"], self.compressed
         filters = [zeros(L, n) if self.filters else x for n, x in ((self.dim, k), (self.vdim, v))]
         constexprs = dict(L=L, STRIDE=STRIDE, D=self.dim, DP=pow2(self.dim), E=self.vdim, EP=pow2(self.vdim), KCONV=int(self.filters),
-                          VCONV=int(self.filters))
+                          VCONV=int(self.filters), CONV=int(self.filters))
         tensors = dict(K=k, V=v, WK=filters[0], WV=filters[1], KOUT=small["K"], VOUT=small["V"], DK=self.of_keys["DK"],
-                       DV=self.of_keys["DV"], X=k, DOUT=small["K"], **self.starts)
+                       DV=self.of_keys["DV"], X=k, W=filters[0], OUT=small["K"], DOUT=small["K"], **self.starts)
         if name == "compress_bwd_dw":
             programs = lambda c: (self.tiles(c["BC"], self.Tc), self.hkv)
             tensors["PART"] = zeros(programs(configuration(name)[0])[0] * self.hkv, L * self.dim, dtype=torch.float32)
             return tensors, constexprs, programs
         size, rows = ("BC", self.Tc) if name.endswith("fwd") else ("BT", self.T)
-        return tensors, constexprs, lambda c: (self.tiles(c[size], rows), 2 * self.hkv)
+        return tensors, constexprs, lambda c: (self.tiles(c[size], rows), (2 if "pair" in name else 1) * self.hkv)

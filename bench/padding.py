@@ -1,10 +1,9 @@
-#!/usr/bin/env python3
-# bench/padding.py - tensor instructions that the attention kernels execute for a GPU, beside those that the shape needs.
+# bench/padding.py - tensor instructions that the attention kernels execute for a GPU, compared with those that the shape needs.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""bench/padding.py [--tokens 65536] [--only NAME,...] [--output FILE.json]
+"""Tensor instructions of the attention kernels on sm_80 over those that the pairs of queries and keys need.
 
-SIM_ABI and PROGRAM as in bench/selected.py. Nine geometries: head sizes 192/128, 128/128 and 64/64 with 4, 6 and 16 query heads a key
+Nine geometries: head sizes 192/128, 128/128 and 64/64 with 4, 6 and 16 query heads a key
 head. One sequence and one key head, bf16, code for sm_80, each kernel in its configuration for a GPU. Kernels of one token and those for
 decoding are left out: they multiply 16 rows whatever there are.
 
@@ -26,19 +25,15 @@ that did not choose a block is no padding (bench/selected.py has it). At 65,536 
 diagonal, at most one step a tile, is small beside the rest, as in the dense and compressed kernels it is at any length of use.
 
 Executed: a program's steps, from the text of its loop, times the instructions of a step. Up to three programs of different numbers of
-steps run on the simulator and must have executed exactly that. Without --only the exit status is 1 where a kernel is above the bar."""
-import argparse
-import sys
+steps run on the simulator and must have executed exactly that."""
+from layer import LSEL, MACHINE, MACS, STRIDE, WINDOW, L, layer_of, torch, zeros
 
-import layer
-from layer import LSEL, STRIDE, WINDOW, L, launcher, torch
-import selected
-
-BAR, MACS, MOST_STEPS = 1.15, 16 * 8 * 16, 600
+TARGET, MOST_STEPS = 1.15, 600
 HEADS, GROUPS = [(192, 128), (128, 128), (64, 64)], [4, 6, 16]
 PRODUCTS = dict(fwd=(1, 1), dq=(2, 1), dkdv=(2, 2), select=(1, 0))      # by the end of a kernel's name
 KERNELS = ["cmp_fwd", "cmp_select_fwd", "score_select", "select_list_fwd", "window_fwd", "dense_fwd", "cmp_bwd_dq", "cmp_bwd_dkdv",
            "select_list_bwd_dq", "select_bwd_dkdv", "window_bwd_dq", "window_bwd_dkdv", "dense_bwd_dq", "dense_bwd_dkdv"]
+OPTIONS, QUICK = {"tokens": 65536}, {"tokens": 2048}
 
 
 def cdiv(a, b):
@@ -99,15 +94,7 @@ def key_steps(name, one, c, tile):
     return cdiv(max(stop - first, 0), c["BM"] // one.group)
 
 
-def chunk_sizes(one):
-    """Tokens of each program's chunk as find_tile numbers them by PTR; 0: it returns at once."""
-    out, ptr = [], one.inverse["PTR"][0].tolist()
-    for first, end in zip(ptr, ptr[1:]):
-        out += [max(0, min(end - first - i * layer.CHUNK, layer.CHUNK)) for i in range(1 + end // layer.CHUNK - first // layer.CHUNK)]
-    return out + [0] * (one.T * layer.NSEL // layer.CHUNK + one.nblk - len(out))
-
-
-def measure(name, one):
+def count(name, one):
     """(executed, needed, programs that ran) of one kernel."""
     launch = one.launch(name)
     by_keys = name.endswith("dkdv")
@@ -115,7 +102,7 @@ def measure(name, one):
     if name == "cmp_select_fwd":                 # a program for each tile here, where the op has fewer that take several
         programs = one.tiles(launch.constexprs["BM"] // one.group)
         launch.grid = (programs, 1)
-        launch.args["SUMS"] = layer.zeros(programs, launch.args["SUMS"][0, 0].numel(), dtype=torch.float32)
+        launch.args["SUMS"] = zeros(programs, launch.args["SUMS"][0, 0].numel(), dtype=torch.float32)
     steps = [(key_steps if by_keys else row_steps)(name, one, launch.constexprs, i) for i in range(programs)]
     few = sorted({s for s in steps if 0 < s <= MOST_STEPS})
     chosen = sorted({few[0], few[len(few) // 3], few[-1] if by_keys else few[len(few) // 2]}) if few else []
@@ -132,31 +119,17 @@ def measure(name, one):
     return each * sum(steps), pairs(name, one) * one.group * (a * one.dim + b * one.vdim) / MACS, len(executed)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tokens", type=int, default=65536)
-    parser.add_argument("--only", help="kernels")
-    parser.add_argument("--output")
-    options = parser.parse_args()
-    launcher.use(compiler="tessera")
-    idx, rows = layer.selection(options.tokens, "sink"), []
-    for dim, vdim in HEADS:
-        for group in GROUPS:
-            one = layer.Layer(group, 1, dim, vdim, options.tokens, idx=idx)
-            one.chunk_sizes = chunk_sizes(one)
-            for name in options.only.split(",") if options.only else KERNELS:
-                executed, needed, programs = measure(name, one)
-                row = dict(kernel=name, heads=f"{dim}/{vdim}", group=group, executed=round(executed), needed=round(needed), programs=programs,
-                           ratio=round(executed / needed, 4), met=executed <= BAR * needed)
-                rows.append(row)
-                print(*(f"{key} {value}" for key, value in row.items()), flush=True)
-    missed = [row for row in rows if not row["met"]]
-    print(f"{len(rows) - len(missed)} of {len(rows)} are within {BAR}")
-    if options.output:
-        selected.write(options.output, "bench/padding.py", rows, tokens=options.tokens, bar=f"executed / needed <= {BAR}",
-                       met=len(rows) - len(missed), missed=len(missed))
-    return 1 if missed and not options.only else 0
+def rows(options):
+    return {f"{dim}/{vdim}, {group} heads, {name}": (dim, vdim, group, name) for dim, vdim in HEADS for group in GROUPS for name in KERNELS}
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def measure(row, context):
+    dim, vdim, group, name = row
+    executed, needed, programs = count(name, layer_of(group, 1, dim, vdim, context.options.tokens, "sink"))
+    return dict(kernel=name, heads=f"{dim}/{vdim}", group=group, executed=round(executed), needed=round(needed), programs=programs,
+                ratio=round(executed / needed, 4), met=executed <= TARGET * needed)
+
+
+def summary(records, context):
+    met = sum(record["met"] for record in records)
+    return dict(machine=MACHINE, tokens=context.options.tokens, bar=f"executed / needed <= {TARGET}", met=met, missed=len(records) - met)

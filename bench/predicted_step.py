@@ -1,8 +1,7 @@
-#!/usr/bin/env python3
 # bench/predicted_step.py - tokens per second that configs/m7c_125m.yaml is predicted to train with on one A100.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""SIM_ABI=... PROGRAM=... bench/predicted_step.py COST_PREDICT [--output FILE.json]
+"""Predicted tokens per second of a training step of configs/m7c_125m.yaml on one A100.
 
 Nothing of this was measured. A micro-batch of 4 x 2,048 tokens, 12 layers of 768, 12 and 2 heads of 64, an MLP of 3,072, 50,257 tokens:
 
@@ -14,14 +13,7 @@ Nothing of this was measured. A micro-batch of 4 x 2,048 tokens, 12 layers of 76
   read and written at 80% of DRAM's peak.
 
 Launches follow each other without gaps, as with runtime.cuda_graph. MFU is by the rule of the step line (docs/training.md)."""
-import argparse
-import json
-import pathlib
-import platform
 import re
-import subprocess
-import sys
-import tempfile
 
 import layer
 import predicted
@@ -32,7 +24,8 @@ TOKENS = SEQUENCES * LENGTH
 QKV = (HEADS + 2 * 3 * GROUPS) * SIZE
 SPAN = 2048                                             # columns of a program, as ops/nn/LinearLoss.cpp has it
 SHARES = (0.5, 0.6, 0.7)
-BAR = 100_000
+TARGET, GPU = 100_000, "a100"
+OPTIONS = {"gpus": [GPU]}
 
 
 def loss_launches():
@@ -73,44 +66,32 @@ def other_bytes():
     return micro_batch, parameters * (3 * 8 + 2 * 4 + 2)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("program")
-    parser.add_argument("--output")
-    args = parser.parse_args()
+def rows(options):
+    return {"configs/m7c_125m.yaml": GPU}
+
+
+def attention(context):
+    """Milliseconds of a layer's attention by pass, and the records of its launches."""
+    run = ("B", LENGTH, SEQUENCES, "local")
+    found = [record for record in predicted.records_of(run, context) if not record["pass"].startswith("dense")]
+    return {record["pass"]: record["ms"] for record in found if "kernel" not in record}, found
+
+
+def measure(gpu, context):
     layer.FILES.update(linear_loss_fwd="nn/linear_loss", linear_loss_bwd="nn/linear_loss")
-    tflops, gbytes = predicted.gpu_figures("a100")
-    predicted.GPUS[:] = ["a100"]
-    predicted.RUNS["m7c"] = ("B", LENGTH, SEQUENCES, "local")
-    rows = [row for row in predicted.measure("m7c", args.program) if row["gpu"] == "a100" and not row["pass"].startswith("dense")]
-    attention = {row["pass"]: row["ms"] for row in rows if "kernel" not in row}
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "launches.json"
-        path.write_text(json.dumps(loss_launches()))
-        found = json.loads(subprocess.run([args.program, path, "a100"], stdout=subprocess.PIPE, text=True, check=True).stdout)
-    loss = {row["kernel"]: round(row["gpus"]["a100"]["microseconds"] / 1e3, 3) for row in found}
-    micro_batch, step = other_bytes()
-    others = [1e3 * part / (0.8 * gbytes * 1e9) for part in (micro_batch, step)]
-    text = subprocess.run([layer.ROOT / "build/release/bin/tessera", "train", "--config", layer.ROOT / "configs/m7c_125m.yaml", "--dry-run"],
-                          capture_output=True, text=True, check=True)
-    operations = float(re.search(r"operations: ([\d.e+]+) FLOP a token", text.stdout + text.stderr)[1])
+    tflops, gbytes = predicted.gpu_figures(gpu, "bf16_tflops", "dram_gbytes")
+    passes, launches = attention(context)
+    loss = {name: round(got["microseconds"] / 1e3, 3) for name, got in predicted.predict(context, lambda folder: loss_launches(), gpu).items()}
+    others = [1e3 * part / (0.8 * gbytes * 1e9) for part in other_bytes()]
+    said = context.start([context.program("tessera"), "train", "--config", "configs/m7c_125m.yaml", "--dry-run"])
+    operations = float(re.search(r"operations: ([\d.e+]+) FLOP a token", said.out + said.err)[1])
     predictions = []
     for share in SHARES:
         of_products = 1e3 * 2 * products() / (share * tflops * 1e12)
-        ms = MICRO_BATCHES * (LAYERS * sum(attention.values()) + sum(loss.values()) + of_products + others[0]) + others[1]
+        ms = MICRO_BATCHES * (LAYERS * sum(passes.values()) + sum(loss.values()) + of_products + others[0]) + others[1]
         rate = MICRO_BATCHES * TOKENS / ms * 1e3
         predictions.append(dict(share_of_peak_of_products=share, products_ms=round(of_products, 2), step_ms=round(ms, 1), tokens_per_s=round(rate),
-                                mfu=round(rate * operations / (tflops * 1e12), 3), met=rate >= BAR))
-    commit = subprocess.run(["git", "describe", "--always", "--dirty", "--exclude=*"], capture_output=True, text=True, check=True, cwd=layer.ROOT)
-    result = dict(what="predicted, nothing measured: " + __doc__.split("\n\n")[1].replace("\n", " "), command="bench/predicted_step.py cost_predict",
-                  commit=commit.stdout.strip(), machine=platform.machine(), gpu="NVIDIA A100-SXM4-80GB", bar_tokens_per_s=BAR,
-                  of_a_micro_batch_ms=dict(attention_of_a_layer=attention, loss=loss, others=round(others[0], 2)), optimizer_ms=round(others[1], 2),
-                  predictions=predictions, launches=rows)
-    if args.output:
-        pathlib.Path(args.output).write_text(json.dumps(result, indent=1) + "\n")
-    print(json.dumps(predictions, indent=1))
-    return 0 if predictions[1]["met"] else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+                                mfu=round(rate * operations / (tflops * 1e12), 3), met=rate >= TARGET))
+    return dict(gpu="NVIDIA A100-SXM4-80GB", bar_tokens_per_s=TARGET, met=predictions[1]["met"],
+                of_a_micro_batch_ms=dict(attention_of_a_layer=passes, loss=loss, others=round(others[0], 2)), optimizer_ms=round(others[1], 2),
+                predictions=predictions, launches=launches)

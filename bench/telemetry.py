@@ -1,55 +1,36 @@
 # bench/telemetry.py - what a run's telemetry costs: its time with every step logged, with every tenth, with none.
+# Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""python3 bench/telemetry.py build/release [rounds=5] [steps=80] [result=FILE]
+"""Seconds of the steps of a quick start by how many steps are logged, least of several runs.
 
-The quick start's model is trained with the same settings but train.log_every, in turns, in another order each round; the runs' losses
-must not depend on it. A logged step has gates and selections gathered, a line of metrics.jsonl and TensorBoard's events. Heartbeats are
-written in all of them. The figure is the time of the training steps alone, of one thread, least of the rounds, against that without
-logged steps: other work on the machine is then on another core."""
-import datetime
-import json
-import os
+The quick start's model is trained with the same settings but train.log_every, alternately, in another order each round; the runs' losses must
+not depend on it. A logged step gathers gates and selections and writes a line of metrics.jsonl and TensorBoard's events. Heartbeats are
+written in all of them. The time is that of the training steps alone, of one thread: other work on the machine is then on another core."""
 import pathlib
-import subprocess
-import sys
 import tempfile
 
+from harness import rotated
+
 EVERY = {"every step": 1, "every tenth step": 10, "none but first and last": 10 ** 9}
+OPTIONS, QUICK, ROUNDS = {"steps": 80}, {"steps": 2}, 5
 
 
-def train(build, folder, steps, every):
-    """(seconds of the steps, held-out loss)."""
-    subprocess.run([build / "bin/tessera-train", "train", "--config", "configs/quickstart.yaml", "out=%s" % folder, "panel=false", "threads=1",
-                    "train.steps=%d" % steps, "train.log_every=%d" % every, "train.final_windows=1", "train.save_every=0",
-                    "train.eval_every=0", "resume=never"], check=True, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    metrics = json.loads((folder / "metrics.json").read_text())
-    return metrics["train_seconds"], metrics["val_bpb"]
+def rows(options):
+    return {"quick start": None}
 
 
-def main():
-    build = pathlib.Path(sys.argv[1])
-    options = dict(part.split("=", 1) for part in sys.argv[2:])
-    rounds, steps = int(options.get("rounds", 5)), int(options.get("steps", 80))
-    seconds, losses = {name: [] for name in EVERY}, {}
+def measure(row, context):
+    steps, seconds, losses = context.options.steps, {name: [] for name in EVERY}, set()
     with tempfile.TemporaryDirectory() as folder:
-        for turn in range(rounds):
-            kinds = list(EVERY.items())
-            for name, every in kinds[turn % 3:] + kinds[:turn % 3]:
-                time, losses[name] = train(build, pathlib.Path(folder) / ("%d_%d" % (turn, every)), steps, every)
-                seconds[name].append(time)
-    assert len(set(losses.values())) == 1, losses
+        for turn in range(context.rounds):
+            for name, every in rotated(EVERY.items(), turn):
+                metrics, _ = context.train(pathlib.Path(folder) / ("%d_%d" % (turn, every)), "--config", "configs/quickstart.yaml", "threads=1",
+                                           "train.steps=%d" % steps, "train.log_every=%d" % every, "train.final_windows=1",
+                                           "train.save_every=0", "train.eval_every=0")
+                seconds[name].append(metrics["train_seconds"])
+                losses.add(metrics["val_bpb"])
+    assert len(losses) == 1, "losses depend on train.log_every: %s" % losses
     least = {name: min(values) for name, values in seconds.items()}
     base = least["none but first and last"]
-    result = {"what": "seconds of the %d steps of a quick start, least of %d runs in turns, by how many steps are logged" % (steps, rounds),
-              "command": "bench/telemetry.py build/release rounds=%d steps=%d result=bench/results/telemetry_cpu.json" % (rounds, steps),
-              "commit": subprocess.run(["git", "rev-parse", "--short", "HEAD"], check=True, capture_output=True, text=True).stdout.strip(),
-              "date": str(datetime.date.today()), "seconds": seconds, "least": least, "load": os.getloadavg()[0],
-              "ms_of_a_logged_step": 1e3 * (least["every step"] - base) / steps,
-              "above_none": {name: value / base - 1 for name, value in least.items()}}
-    text = json.dumps(result, indent=1) + "\n"
-    if "result" in options:
-        pathlib.Path(options["result"]).write_text(text)
-    print(text, end="")
-
-
-main()
+    return {"seconds": seconds, "least": least, "ms_of_a_logged_step": 1e3 * (least["every step"] - base) / steps,
+            "above_none": {name: value / base - 1 for name, value in least.items()}}

@@ -1,162 +1,94 @@
-"""Bytes of text that become tokens in a second of one core.
-
-usage: bench/tokenizer.py build/release [OUT.json]
-
-Makes a vocabulary of the King James text, then times `tessera data prepare`
-with it and without. Where the packages tokenizers and tiktoken are installed
-(tests need neither) they encode the same text with the same vocabulary, and
-must give the same tokens. Seconds are those of the CPU, so that a machine with
-other work gives about the same figures.
-"""
+# bench/tokenizer.py - bytes of text that become tokens in a second of one core.
+# Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-import base64
-import datetime
+"""Text to tokens: MB of text a CPU second of one core.
+
+Makes a vocabulary of the King James text, then times `tessera data prepare` with it and without. Where the packages tokenizers and tiktoken
+are installed they encode the same text with the same vocabulary, and must give the same tokens. Seconds are those of the CPU, so that a
+machine with other work gives about the same numbers."""
 import importlib
 import json
 import os
-import platform
+import pathlib
 import resource
+import statistics
 import struct
-import subprocess
-import sys
 import tempfile
 import time
 
-PATTERN = (r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+"""
-           r"""|\s+(?!\S)|\s+""")
-RUNS = 5
-VOCABULARY = 50257
+PATTERN = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
+OPTIONS, QUICK, ROUNDS = {"vocabulary": 50257}, {"vocabulary": 512}, 5
 
 
-def cpu(command):
-    """CPU seconds of a command."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return (after.ru_utime - before.ru_utime + after.ru_stime -
-            before.ru_stime)
+def rows(options):
+    return {"king james": None}
 
 
-def median(values):
-    return sorted(values)[len(values) // 2]
+def cpu_seconds(context, *command):
+    """CPU seconds of a command of `tessera data`."""
+    used = lambda: sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+    before = used()
+    context.start([context.program("tessera"), "data", *command])
+    return used() - before
 
 
 def letters():
     """The byte of each of GPT-2's letters."""
     shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
     hidden = [b for b in range(256) if b not in shown]
-    table = {chr(b): b for b in shown}
-    table.update({chr(256 + i): b for i, b in enumerate(hidden)})
-    return table
+    return {**{chr(b): b for b in shown}, **{chr(256 + i): b for i, b in enumerate(hidden)}}
 
 
-def shard_tokens(path):
+def shard_tokens(folder):
     """The tokens of the shards of a folder, without those before documents."""
-    all_tokens = []
-    for name in sorted(os.listdir(path)):
-        with open(os.path.join(path, name), "rb") as file:
-            data = file.read()
+    found = []
+    for path in sorted(folder.iterdir()):
+        data = path.read_bytes()
         header = json.loads(data[8:1024])
         form, width = ("H", 2) if header["dtype"] == "u16" else ("I", 4)
-        count = header["tokens"]
-        tokens = struct.unpack(f"<{count}{form}",
-                               data[1024:1024 + count * width])
-        all_tokens += [t for t in tokens if t != header["end"]]
-    return all_tokens
-
-
-def peers(folder, text, tokens):
-    """MB a second of other programs, checked for the same tokens."""
-    with open(os.path.join(folder, "vocab.json"), encoding="utf-8") as file:
-        vocabulary = json.load(file)
-    end = vocabulary["<|endoftext|>"]
-    byte = letters()
-    ranks = {bytes(byte[c] for c in token): number
-             for token, number in vocabulary.items() if number != end}
-    found = {}
-
-    def timed(name, encode):
-        seconds = []
-        for _ in range(RUNS):
-            start = time.process_time()
-            ids = encode(text)
-            seconds.append(time.process_time() - start)
-        assert list(ids) == tokens, name
-        found[name] = len(text.encode()) / 1e6 / median(seconds)
-
-    try:
-        tiktoken = importlib.import_module("tiktoken")
-        other = tiktoken.Encoding("x", pat_str=PATTERN, mergeable_ranks=ranks,
-                                  special_tokens={"<|endoftext|>": end})
-        timed(f"tiktoken {tiktoken.__version__}", other.encode_ordinary)
-    except ImportError:
-        pass
-    try:
-        hf = importlib.import_module("tokenizers")
-        bpe = hf.Tokenizer(hf.models.BPE.from_file(
-            os.path.join(folder, "vocab.json"),
-            os.path.join(folder, "merges.txt")))
-        bpe.pre_tokenizer = hf.pre_tokenizers.ByteLevel(add_prefix_space=False)
-        timed(f"tokenizers {hf.__version__}",
-              lambda t: bpe.encode(t, add_special_tokens=False).ids)
-    except ImportError:
-        pass
+        tokens = struct.unpack("<%d%s" % (header["tokens"], form), data[1024:1024 + header["tokens"] * width])
+        found += [t for t in tokens if t != header["end"]]
     return found
 
 
-def main():
+def encoders(folder):
+    """{name: a function from text to tokens} of the packages that are installed."""
+    vocabulary = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
+    end, byte, found = vocabulary["<|endoftext|>"], letters(), {}
+    ranks = {bytes(byte[c] for c in token): number for token, number in vocabulary.items() if number != end}
+    if importlib.util.find_spec("tiktoken"):
+        tiktoken = importlib.import_module("tiktoken")
+        other = tiktoken.Encoding("x", pat_str=PATTERN, mergeable_ranks=ranks, special_tokens={"<|endoftext|>": end})
+        found["tiktoken " + tiktoken.__version__] = other.encode_ordinary
+    if importlib.util.find_spec("tokenizers"):
+        hf = importlib.import_module("tokenizers")
+        bpe = hf.Tokenizer(hf.models.BPE.from_file(str(folder / "vocab.json"), str(folder / "merges.txt")))
+        bpe.pre_tokenizer = hf.pre_tokenizers.ByteLevel(add_prefix_space=False)
+        found["tokenizers " + hf.__version__] = lambda text: bpe.encode(text, add_special_tokens=False).ids
+    return found
+
+
+def measure(row, context):
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    build = sys.argv[1]
-    tessera = os.path.join(build, "bin", "tessera")
-    bible = subprocess.run(["bible", "-f", "gen1:1-rev22:21"], check=True,
-                           capture_output=True).stdout
-    with tempfile.TemporaryDirectory() as folder:
-        place = lambda name: os.path.join(folder, name)
-        with open(place("text"), "wb") as file:
-            file.write(bible)
-        trained = cpu([tessera, "data", "tokenizer", "--input", place("text"),
-                       "--out", place("bpe"), "--vocab-size",
-                       str(VOCABULARY)])
-        seconds = {"bpe": [], "bytes": []}
-        for run in range(RUNS):
-            for name in seconds:
-                command = [tessera, "data", "prepare", "--input",
-                           place("text"), "--out", place(f"{name}{run}"),
-                           "--held-out", "0"]
-                if name == "bpe":
-                    command += ["--tokenizer", place("bpe")]
-                seconds[name].append(cpu(command))
-        tokens = shard_tokens(place("bpe0"))
-        with open(place("bpe/vocab.json"), encoding="utf-8") as file:
-            size = len(json.load(file))
-        mb = len(bible) / 1e6
-        result = {
-            "what": "text to tokens: MB of text a CPU second of one core, "
-                    "median of 5",
-            "command": "bench/tokenizer.py build/release "
-                       "bench/results/tokenizer_cpu.json",
-            "cpu": next((line.split(": ")[1].strip()
-                         for line in open("/proc/cpuinfo", encoding="utf-8")
-                         if line.startswith("model name")),
-                        platform.processor()),
-            "commit": subprocess.run(
-                ["git", "rev-parse", "--short", "HEAD"], check=True,
-                capture_output=True, text=True).stdout.strip(),
-            "date": str(datetime.date.today()),
-            "load": os.getloadavg()[0],
-            "text_bytes": len(bible),
-            "vocabulary": size,
-            "tokens": len(tokens),
-            "mb_per_s": {
-                "tessera data prepare --tokenizer": mb / median(seconds["bpe"]),
-                "tessera data prepare (bytes)": mb / median(seconds["bytes"]),
-                **peers(place("bpe"), bible.decode(), tokens)},
-            "seconds_to_make_the_vocabulary": trained}
-    text = json.dumps(result, indent=1) + "\n"
-    if len(sys.argv) > 2:
-        with open(sys.argv[2], "w", encoding="utf-8") as file:
-            file.write(text)
-    print(text, end="")
-
-
-main()
+    text = context.start(["bible", "-f", "gen1:1-rev22:21"]).out
+    seconds = {"tessera data prepare --tokenizer": [], "tessera data prepare (bytes)": []}
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "text").write_text(text, encoding="utf-8")
+        trained = cpu_seconds(context, "tokenizer", "--input", folder / "text", "--out", folder / "bpe", "--vocab-size", context.options.vocabulary)
+        for turn in range(context.rounds):
+            for name, more in zip(seconds, (["--tokenizer", folder / "bpe"], [])):
+                out = folder / ("%s%d" % ("bpe" if more else "bytes", turn))
+                seconds[name].append(cpu_seconds(context, "prepare", "--input", folder / "text", "--out", out, "--held-out", "0", *more))
+        tokens = shard_tokens(folder / "bpe0")
+        for name, encode in encoders(folder / "bpe").items():
+            seconds[name] = []
+            for _ in range(context.rounds):
+                start = time.process_time()
+                ids = encode(text)
+                seconds[name].append(time.process_time() - start)
+            assert list(ids) == tokens, name + " gives other tokens"
+        size = len(json.loads((folder / "bpe/vocab.json").read_text(encoding="utf-8")))
+    mb = len(text.encode()) / 1e6
+    return {"text_bytes": len(text.encode()), "vocabulary": size, "tokens": len(tokens),
+            "mb_per_s": {name: mb / statistics.median(all_) for name, all_ in seconds.items()}, "seconds_to_make_the_vocabulary": trained}

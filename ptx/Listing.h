@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tessera::ptx {
@@ -103,11 +104,16 @@ struct Listing {
 // there is none, or with `name` and the line if the text is not PTX.
 Listing readPtx(std::string_view text, std::string_view kernel = {},
                 const std::string &name = "PTX");
-// What nvdisasm -g -c prints.
+// What nvdisasm -g -c prints. Of nvdisasm -gp -c the places are lines of the
+// PTX.
 Listing readSass(std::string_view text, std::string_view kernel = {});
 
 // N of cp.async.wait_group N, 0 of cp.async.wait_all, None of others.
 uint32_t asyncGroupsLeft(const Instruction &instruction);
+
+// The basic blocks of a listing, each a range [first, last) of `code`, in the
+// order of the text. A block ends before a label and after a branch.
+std::vector<std::pair<size_t, size_t>> basicBlocks(const Listing &listing);
 
 // Finds the loops: natural loops of the flow graph, back edges to one head
 // together. Fills `loops` and `counts`.

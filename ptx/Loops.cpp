@@ -12,31 +12,15 @@
 namespace tessera::ptx {
 namespace {
 
-struct Block {
-  size_t begin = 0, end = 0; // instructions
-};
+using Blocks = std::vector<std::pair<size_t, size_t>>;
 
-// Basic blocks in the order of the text.
-std::vector<Block> blocksOf(const Listing &listing) {
-  const auto &code = listing.code;
-  std::set<size_t> starts(listing.labels.begin(), listing.labels.end());
-  starts.insert({0, code.size()});
-  for (size_t i = 0; i < code.size(); ++i)
-    if (!code[i].targets.empty() || !code[i].fallsThrough)
-      starts.insert(i + 1);
-  std::vector<Block> blocks;
-  for (auto it = starts.begin(); *it < code.size(); ++it)
-    blocks.push_back({*it, *std::next(it)});
-  return blocks;
-}
-
-FlowGraph graphOf(const Listing &listing, const std::vector<Block> &blocks) {
+FlowGraph graphOf(const Listing &listing, const Blocks &blocks) {
   FlowGraph graph(blocks.size());
   std::map<size_t, uint32_t> blockAt;
   for (uint32_t b = 0; b < blocks.size(); ++b)
-    blockAt[blocks[b].begin] = b;
+    blockAt[blocks[b].first] = b;
   for (uint32_t b = 0; b < blocks.size(); ++b) {
-    const ListedInstruction &last = listing.code[blocks[b].end - 1];
+    const ListedInstruction &last = listing.code[blocks[b].second - 1];
     const auto connect = [&](size_t at) {
       if (auto found = blockAt.find(at); found != blockAt.end())
         graph.connect(b, found->second);
@@ -44,7 +28,7 @@ FlowGraph graphOf(const Listing &listing, const std::vector<Block> &blocks) {
     for (size_t target : last.targets)
       connect(target);
     if (last.fallsThrough)
-      connect(blocks[b].end);
+      connect(blocks[b].second);
   }
   return graph;
 }
@@ -92,7 +76,7 @@ bool better(const InstructionCounts &a, const InstructionCounts &b) {
 
 // From the head of an innermost loop back to it by the best way.
 InstructionCounts iterationOf(const Listing &listing,
-                              const std::vector<Block> &blocks,
+                              const Blocks &blocks,
                               const FlowGraph &graph,
                               const std::vector<uint32_t> &order, uint32_t head,
                               const std::set<uint32_t> &loop) {
@@ -109,7 +93,7 @@ InstructionCounts iterationOf(const Listing &listing,
     if (!way && block != head)
       continue;
     InstructionCounts counts = way ? *way : InstructionCounts();
-    for (size_t i = blocks[block].begin; i < blocks[block].end; ++i)
+    for (size_t i = blocks[block].first; i < blocks[block].second; ++i)
       counts.add(listing.code[i].kind);
     const InstructionCounts &kept = ways[block] = counts;
     const auto &next = graph.next[block];
@@ -122,6 +106,20 @@ InstructionCounts iterationOf(const Listing &listing,
 
 } // namespace
 
+std::vector<std::pair<size_t, size_t>> basicBlocks(const Listing &listing) {
+  const auto &code = listing.code;
+  std::set<size_t> starts(listing.labels.begin(), listing.labels.end());
+  starts.insert({0, code.size()});
+  for (size_t i = 0; i < code.size(); ++i)
+    if (!code[i].targets.empty() || !code[i].fallsThrough ||
+        code[i].opcode.starts_with("EXIT")) // some threads may end here
+      starts.insert(i + 1);
+  std::vector<std::pair<size_t, size_t>> blocks;
+  for (auto it = starts.begin(); *it < code.size(); ++it)
+    blocks.emplace_back(*it, *std::next(it));
+  return blocks;
+}
+
 uint32_t InstructionCounts::total() const {
   return std::accumulate(by.begin(), by.end(), 0u);
 }
@@ -133,7 +131,7 @@ void analyzeLoops(Listing &listing) {
     listing.counts.add(instruction.kind);
   if (listing.code.empty())
     return;
-  const std::vector<Block> blocks = blocksOf(listing);
+  const Blocks blocks = basicBlocks(listing);
   const FlowGraph graph = graphOf(listing, blocks);
   const Dominators dominators = dominatorsOf(graph, 0);
   // Where the kernel itself begins: lines before it are those of helpers.
@@ -147,7 +145,7 @@ void analyzeLoops(Listing &listing) {
   const auto loops = loopsOf(graph, dominators);
   for (const auto &[head, inside] : loops) {
     ListedLoop loop;
-    loop.textLine = listing.code[blocks[head].begin].textLine;
+    loop.textLine = listing.code[blocks[head].first].textLine;
     for (const auto &[other, members] : loops) {
       if (other == head)
         continue;
@@ -155,7 +153,7 @@ void analyzeLoops(Listing &listing) {
       loop.innermost = loop.innermost && !inside.count(other);
     }
     for (uint32_t block : inside)
-      for (size_t i = blocks[block].begin; i < blocks[block].end; ++i) {
+      for (size_t i = blocks[block].first; i < blocks[block].second; ++i) {
         const ListedInstruction &instruction = listing.code[i];
         loop.body.push_back(i);
         loop.counts.add(instruction.kind);
@@ -168,7 +166,7 @@ void analyzeLoops(Listing &listing) {
       }
     std::rotate(loop.body.begin(),
                 std::lower_bound(loop.body.begin(), loop.body.end(),
-                                 blocks[head].begin),
+                                 blocks[head].first),
                 loop.body.end());
     loop.iteration = loop.innermost
                          ? iterationOf(listing, blocks, graph, dominators.order,

@@ -181,11 +181,13 @@ Cubin assemble(const std::string &ptx, const AssembleOptions &options) {
 }
 
 std::string disassemble(const std::string &cubin,
-                        const std::filesystem::path &nvdisasm) {
+                        const std::filesystem::path &nvdisasm,
+                        SassLines lines) {
   MemoryFile input("tessera-cubin");
   input.write(cubin);
   const CommandResult done =
-      runTool({nvdisasm.string(), "-g", "-c", inputPath},
+      runTool({nvdisasm.string(), lines == SassLines::Ptx ? "-gp" : "-g", "-c",
+               inputPath},
               std::chrono::seconds(60), {{inputFd, input.descriptor()}});
   if (done.timedOut || !done.status.ok())
     throw Error("nvdisasm cannot read the cubin: " +

@@ -59,8 +59,11 @@ struct Cubin {
 // with the line of it and the kernel's line that it is for.
 Cubin assemble(const std::string &ptx, const AssembleOptions &options);
 
-// What nvdisasm -g -c prints for a cubin. Throws Error.
+// What nvdisasm -c prints for a cubin, with the lines of the kernel (-g) or of
+// the PTX (-gp). Throws Error.
+enum class SassLines { Kernel, Ptx };
 std::string disassemble(const std::string &cubin,
-                        const std::filesystem::path &nvdisasm);
+                        const std::filesystem::path &nvdisasm,
+                        SassLines lines = SassLines::Kernel);
 
 } // namespace tessera::ptx

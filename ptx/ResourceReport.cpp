@@ -49,6 +49,24 @@ Json listingJson(const Listing &listing) {
            ratioJson(loopNonTensorPerTensor(listing))}};
 }
 
+// The basic blocks of a disassembly with the lines of the PTX.
+Json blocksJson(const Listing &listing) {
+  Json blocks = Json::array();
+  for (const auto &[begin, end] : basicBlocks(listing)) {
+    Json block = Json::array();
+    for (size_t i = begin; i < end; ++i) {
+      const ListedInstruction &one = listing.code[i];
+      const bool known =
+          one.place.line &&
+          listing.files[one.place.file].starts_with(".nv_debug_ptx_txt");
+      block.push_back({known ? one.place.line : 0,
+                       one.opcode.substr(0, one.opcode.find('.'))});
+    }
+    blocks.push_back(std::move(block));
+  }
+  return blocks;
+}
+
 } // namespace
 
 Json makeReport(const ReportInput &input, std::string_view kernel) {
@@ -101,6 +119,8 @@ Json makeReport(const ReportInput &input, std::string_view kernel) {
     report["sass"] = listingJson(sass);
     ratio = report["sass"]["loop_non_tensor_per_tensor"];
   }
+  if (!input.sassOfPtx.empty())
+    report["sass_blocks"] = blocksJson(readSass(input.sassOfPtx, kernel));
   report["loop_non_tensor_per_tensor"] = ratio;
   return report;
 }

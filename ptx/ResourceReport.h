@@ -38,6 +38,7 @@ struct ReportInput {
   const Resources *resources = nullptr; // null: nothing was assembled
   std::string ptxasVersion;             // "12.8.93"
   std::string sass;                     // empty: not disassembled
+  std::string sassOfPtx;                // with PTX lines; empty: no blocks
   uint64_t sharedBytes = 0;             // dynamic ones
   uint32_t threads = 0;                 // 0: what the PTX says
   std::vector<SharedBuffer> buffers;
@@ -48,7 +49,8 @@ struct ReportInput {
 // "spill_stores", "spill_loads", "shared", "shared_buffers", "blocks_per_sm",
 // "warps_per_sm", "limited_by", "loop_non_tensor_per_tensor", "async_stages",
 // "ptxas", "ptx": LISTING, "sass": LISTING, "remarks": [{"place", "text"}]};
-// what is not known is null. A
+// what is not known is null. With `sassOfPtx` also "sass_blocks": [[[PTX line,
+// opcode]]] of each basic block; line 0: unknown; opcodes have no modifiers. A
 // LISTING has "instructions" by class with their "total", and "loops".
 // loop_non_tensor_per_tensor is SASS's, without SASS the PTX's. Depends on its
 // input only.

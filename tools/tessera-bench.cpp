@@ -47,7 +47,7 @@ const char *const footer =
     "What is measured is warmed up once, then timed in rounds, variants in\n"
     "turns. A figure above the hardware's peak is refused. OUT.json has all\n"
     "figures with device, driver, clocks, versions, commit, command and load,\n"
-    "OUT.svg is a plot of them. Ctrl-C keeps what is known so far.\n\n"
+    "Ctrl-C keeps what is known so far.\n\n"
     "Examples:\n"
     "  tessera bench fwd --out fwd\n"
     "  tessera bench bwd --lengths 1024,2048 --device cuda --out bwd\n"
@@ -84,7 +84,7 @@ void addOptions(CLI::App &app, bench::Options &options) {
                  "timed rounds; default: the verb's")
       ->check(CLI::Range(1, 1000000));
   app.add_option("--out", options.out,
-                 "writes OUT.json and OUT.svg; default: nothing is written");
+                 "writes OUT.json; default: nothing is written");
 }
 
 } // namespace

@@ -11,8 +11,8 @@
 namespace tessera::tune {
 
 // What an element of a candidate's largest tile costs, in units of one in
-// registers. Known before anything is compiled, and only good for the order in
-// which candidates of one kernel are compiled; CpuModel.h predicts times then.
+// registers. It is known before anything is compiled, and orders the candidates
+// of one kernel (docs/decisions/0009-no-cost-model-for-the-cpu.md).
 // A tile of BM x BN has as many elements as the tiles' product; where a kernel
 // has one tile, its rows are taken to have 32. Above 256 elements (32 AVX2
 // registers' worth) more and more of the code loads and stores what does not

@@ -4,17 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/search/Trials.h"
 
-#include "autotune/model/CpuModel.h"
 #include "autotune/search/CorrectnessCheck.h"
 #include "autotune/search/Isolated.h"
 #include "autotune/table/TuneTable.h"
 #include "runtime/compile/CompileService.h"
-#include "runtime/device/cpu/ThreadPool.h"
 #include "runtime/launch/LaunchDevice.h"
 #include "support/BuildId.h"
 #include "support/Error.h"
 #include "support/Hash.h"
-#include "support/Log.h"
 #include "support/Options.h"
 
 #include <algorithm>
@@ -122,33 +119,15 @@ void Trials::note(Times &times) const {
   }
 }
 
-void Trials::compileAndPredict(const std::vector<Trial *> &piece) {
-  const bool onCpu = job.launch.options.device.get()->isCpu();
+void Trials::compileTogether(const std::vector<Trial *> &piece) {
   std::vector<language::CompileRequest> requests;
-  for (const Trial *trial : piece) {
+  for (const Trial *trial : piece)
     requests.push_back(trial->launch.kernel->compileRequest(
         trial->launch.args, trial->launch.constexprs, trial->launch.options));
-    if (onCpu)
-      requests.back().emit = {"loops"};
-  }
-  std::vector<std::shared_ptr<const runtime::CompiledKernel>> compiled;
   try {
-    compiled = runtime::CompileService::instance().getAll(requests);
-  } catch (const Error &) { // said again by whoever prepares it
+    runtime::CompileService::instance().getAll(requests);
+  } catch (const Error &) { // prepare() reports it for the trial at fault
   }
-  if (!onCpu || compiled.size() != piece.size())
-    return;
-  const TimedMemory memory(job.loaded);
-  const auto threads = size_t(runtime::ThreadPool::instance().threads());
-  for (size_t i = 0; i < piece.size(); ++i)
-    try {
-      piece[i]->predicted = predictedSeconds(
-          workOfLaunch(piece[i]->launch, piece[i]->candidate.grid, *compiled[i],
-                       requests[i].target, memory),
-          threads);
-    } catch (const Error &error) {
-      logDebug(job.key.kernel + ": nothing is predicted: " + error.message);
-    }
 }
 
 void Trials::compile(Clock::time_point deadline) {
@@ -170,7 +149,7 @@ void Trials::compile(Clock::time_point deadline) {
     const size_t last = std::min(first + piece, waiting.size());
     progress("compiling " + std::to_string(last) + " of " +
              std::to_string(waiting.size()));
-    compileAndPredict(
+    compileTogether(
         {waiting.begin() + int64_t(first), waiting.begin() + int64_t(last)});
     for (size_t i = first; i < last; ++i)
       try {
@@ -246,24 +225,17 @@ bool Trials::checkSome(const std::vector<size_t> &which,
   return false;
 }
 
-std::vector<size_t> compiledOnes(const std::vector<Trial> &all) {
+std::vector<size_t> Trials::compiledOnes() const {
   std::vector<size_t> which;
   for (size_t i = 0; i < all.size(); ++i)
     if (all[i].state == Trial::State::Compiled)
       which.push_back(i);
-  const auto rank = [&](size_t i) {
-    if (i == 0)
-      return -1.0;
-    return all[i].predicted > 0 ? all[i].predicted : HUGE_VAL;
-  };
-  std::stable_sort(which.begin(), which.end(),
-                   [&](size_t a, size_t b) { return rank(a) < rank(b); });
   return which;
 }
 
 void Trials::check(Clock::time_point deadline) {
   while (true) {
-    const std::vector<size_t> which = compiledOnes(all);
+    const std::vector<size_t> which = compiledOnes();
     const bool finished = which.empty() || stop || checkSome(which, deadline);
     if (all[0].state == Trial::State::Excluded)
       throw Error("`" + job.key.kernel +

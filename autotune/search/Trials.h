@@ -26,20 +26,15 @@ struct Trial {
   cases::PreparedLaunch launch;
   std::string timesKey; // in Times
   State state = State::Waiting;
-  std::string problem;  // of an excluded one
-  bool known = false;   // from an earlier run: nothing of it is run again
-  double predicted = 0; // seconds of a launch (CpuModel.h); 0: not known
-  double guess = 0;     // seconds of a launch, once it has run
+  std::string problem; // of an excluded one
+  bool known = false;  // from an earlier run: nothing of it is run again
+  double guess = 0;    // seconds of a launch, once it has run
   std::vector<double> seconds;
   Sample sample; // of `seconds`, or what was known
   int64_t samples = 0;
 
   bool timed() const { return samples > 0; }
 };
-
-// Those that are compiled: the kernel's own choice, then the others, fastest
-// first by what is predicted; last those of which nothing is.
-std::vector<size_t> compiledOnes(const std::vector<Trial> &all);
 
 // All of one job. The first trial is the kernel's own choice.
 class Trials {
@@ -72,9 +67,10 @@ public:
 private:
   double limitOf(const Trial &trial) const;
   void exclude(Trial &trial, const std::string &why);
-  // Compiles these, where it can; what failed is found again by whoever
-  // prepares the launch. Fills in what is predicted of those on the cpu.
-  void compileAndPredict(const std::vector<Trial *> &piece);
+  // Compiles these in parallel. prepare() reports those that do not compile.
+  void compileTogether(const std::vector<Trial *> &piece);
+  // Indices of the trials that are compiled and not yet checked.
+  std::vector<size_t> compiledOnes() const;
   // False: the trial that it ended in is excluded, and the rest has to follow.
   bool checkSome(const std::vector<size_t> &which, Clock::time_point deadline);
   bool timeSome(const std::vector<size_t> &which, int rounds,

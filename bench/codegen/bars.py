@@ -57,16 +57,7 @@ def compile_ms(row, side):
     return max(row[side]["source_to_cubin_cpu_ms"] - row[side]["start_cpu_ms"], 1.0)
 
 
-def compile_ms_before(row, side):
-    """As counted before: by the clock, start-up taken off ours only."""
-    if "compile_ms" in row[side]:
-        return row[side]["compile_ms"]
-    if "start_ms" not in row[side]:
-        return None
-    return max(row[side]["source_to_cubin_ms"] - (row[side]["start_ms"] if side == "ours" else 0.0), 1.0)
-
-
-DERIVED = dict(compile=compile_ms, compile_before=compile_ms_before)
+DERIVED = dict(compile=compile_ms)
 
 
 def value(row, side, what):
@@ -107,13 +98,12 @@ def doubtful(rows):
 
 
 class Bar:
-    """A line of the summary: `figure` is a mean or a number of rows; `rows` miss it, worst first, as (row, text). old: the figure
-    by the rule that held before, None where the rule is the same; added: there was none. measured: (rows with the figure, rows that
-    should have it)."""
+    """A line of the summary: `figure` is a mean or a number of rows; `rows` miss it, worst first, as (row, text). measured:
+    (rows with the figure, rows that should have it)."""
 
-    def __init__(self, name, text, limit, figure, rows=(), old=None, measured=None, added=False):
+    def __init__(self, name, text, limit, figure, rows=(), measured=None):
         self.name, self.text, self.limit, self.figure, self.rows = name, text, limit, figure, list(rows)
-        self.old, self.measured, self.added = old, measured, added
+        self.measured = measured
 
     @property
     def holds(self):
@@ -128,13 +118,13 @@ def _worse(compared, what, least=False):
     return [(r, f"{number(r, 'ours')}, Triton {number(r, 'triton')}") for r in sorted(missed, key=factor, reverse=True)]
 
 
-def _mean_bar(rows, name, text, what, limit, before=None, added=False):
+def _mean_bar(rows, name, text, what, limit):
     compared = both(rows, what)
     over = [r for r in compared if ratio(r, what) > limit]
     listed = [(r, f"{ratio(r, what):.2f}x: {value(r, 'ours', what):g}, Triton {value(r, 'triton', what):g}")
               for r in sorted(over, key=lambda r: ratio(r, what), reverse=True)]
     return Bar(name, text, limit, geometric_mean([ratio(r, what) for r in compared]), listed,
-               before and mean_ratio(rows, before), measured(rows, what), added)
+               measured(rows, what))
 
 
 def _source_bars(rows):
@@ -144,9 +134,8 @@ def _source_bars(rows):
         own = [r for r in rows if r["source"] == source]
         if own:
             found += [_mean_bar(own, f"loop_whole_{source}", f"other instructions per tensor instruction of whole loops, {WHERE[source]}",
-                                "loop_whole", 1.0, added=True),
-                      _mean_bar(own, f"shared_passes_{source}", f"passes over shared memory, {WHERE[source]}", "shared_passes", 1.05,
-                                added=True)]
+                                "loop_whole", 1.0),
+                      _mean_bar(own, f"shared_passes_{source}", f"passes over shared memory, {WHERE[source]}", "shared_passes", 1.05)]
     return found
 
 
@@ -169,20 +158,20 @@ def reason(row):
     return ""
 
 
-def _count_bar(name, text, listed, known=True, old=None, added=False):
+def _count_bar(name, text, listed, known=True):
     """known: the rows have the figure at all; older ones have not."""
-    return Bar(name, text, 0, len(listed) if known else None, listed, old, added=added)
+    return Bar(name, text, 0, len(listed) if known else None, listed)
 
 
-def spill_limit(row, names):
+def spill_limit(row):
     """Bytes that a default may spill: attention with heads of 128 in 4 warps keeps more than the registers there are. The head's
-    size is D; `names` are the constexprs that count as it."""
-    wide = re.search(rf"\b(?:{names})=128\b", row["instance"]) and row["ours"]["tensor_instructions"]
+    size is D."""
+    wide = re.search(r"\bD=128\b", row["instance"]) and row["ours"]["tensor_instructions"]
     return 128 if wide and row["num_warps"] == 4 else 0
 
 
-def _spills(rows, names="D"):
-    over = [r for r in rows if not failed(r, "ours") and not apart(r) and r["ours"]["spill"] > spill_limit(r, names)]
+def _spills(rows):
+    over = [r for r in rows if not failed(r, "ours") and not apart(r) and r["ours"]["spill"] > spill_limit(r)]
     over.sort(key=lambda r: r["ours"]["spill"], reverse=True)
     return [(r, f"{r['ours']['spill']} bytes" + ("" if failed(r, "triton") else f", Triton {r['triton']['spill']}")) for r in over]
 
@@ -227,8 +216,7 @@ def bars(rows, target):
     whole = [_count_bar("all_compile", "kernels that fail", _refused(rows)),
              _count_bar("results", "kernels whose results differ from Triton's", _different(rows),
                         any("differs" in r for r in rows)),
-             _count_bar("spill", "kernels that spill (heads of 128 in 4 warps: over 128 bytes)", _spills(rows),
-                        old=len(_spills(rows, "DP|EP|D|BK|BV")))]
+             _count_bar("spill", "kernels that spill (heads of 128 in 4 warps: over 128 bytes)", _spills(rows))]
     if target != "sm_80":
         return whole  # the same code: correct and free of spills
     ratios = both(rows, "loop_non_tensor_per_tensor")
@@ -237,17 +225,15 @@ def bars(rows, target):
     return whole + [
         _mean_bar(rows, "loop_ratio", "other instructions per tensor instruction of a loop's iteration",
                   "loop_non_tensor_per_tensor", 1.0),
-        _mean_bar(rows, "loop_whole", "other instructions per tensor instruction of whole loops", "loop_whole", 1.0, added=True),
+        _mean_bar(rows, "loop_whole", "other instructions per tensor instruction of whole loops", "loop_whole", 1.0),
         _count_bar("loop_above_1_15", "kernels where an iteration's is above 1.15 without a reason",
                    [(r, f"{ratio(r, 'loop_non_tensor_per_tensor'):.2f}x") for r in above if not reason(r)]),
         *_source_bars(rows),
-        _count_bar("shared_only", "kernels that pass through shared memory where Triton's do not", _shared_only(rows), added=True),
+        _count_bar("shared_only", "kernels that pass through shared memory where Triton's do not", _shared_only(rows)),
         _mean_bar(rows, "executed_ratio", "executed PTX instructions of warps", "executed_warp_instructions", 0.95),
-        _mean_bar(rows, "executed_sass_ratio", "executed SASS instructions of warps, estimated", "executed_sass", 0.95,
-                  added=True),
-        _mean_bar(rows, "compile_ratio", "processor time of compiling, start-up taken off both", "compile", 0.6, "compile_before"),
-        _count_bar("worse_spill", "kernels that spill more than Triton's, those apart too", _worse(served, "spill"),
-                   old=len(_worse(compared, "spill"))),
+        _mean_bar(rows, "executed_sass_ratio", "executed SASS instructions of warps, estimated", "executed_sass", 0.95),
+        _mean_bar(rows, "compile_ratio", "processor time of compiling, start-up taken off both", "compile", 0.6),
+        _count_bar("worse_spill", "kernels that spill more than Triton's, those apart too", _worse(served, "spill")),
         _count_bar("worse_tensor_instructions", "kernels with more tensor instructions", _worse(compared, "tensor_instructions")),
         _count_bar("worse_bank_conflicts", "kernels with more bank conflicts", _worse(compared, "bank_conflicts")),
         _count_bar("worse_global_sectors", "kernels that move more 32-byte sectors", _worse(compared, "global_sectors")),
@@ -271,7 +257,6 @@ def summary(rows, target):
     for bar in found:
         counted = bar.limit == 0
         result[bar.name] = [label(r) for r, _ in bar.rows] if counted else rounded(bar.figure)
-    result["as_counted_before"] = {bar.name: rounded(bar.old) for bar in found if bar.old is not None}
     result["rows_measured"] = {bar.name: bar.measured[0] for bar in found if bar.measured}
     result["sass_doubtful"] = [label(r) for r in doubtful(mine)]
     result["fewer_threads"] = [label(r) for r in fewer_threads(mine)]
@@ -323,11 +308,9 @@ def text(rows, target, most=8):
     for bar in bars(rows, target):
         figure = "-" if bar.figure is None else str(bar.figure) if bar.limit == 0 else f"{bar.figure:.3f}"
         state = "      " if bar.figure is None else "met   " if bar.holds else "MISSED"
-        more = [f"as counted before {bar.old if bar.limit == 0 else format(bar.old, '.3f')}"] if bar.old is not None else []
-        if bar.measured and bar.measured[0] < bar.measured[1]:
-            more.append(f"{bar.measured[0]} of {bar.measured[1]} rows measured")
+        more = f" ({bar.measured[0]} of {bar.measured[1]} rows measured)" if bar.measured and bar.measured[0] < bar.measured[1] else ""
         lines.append(f"  {state} {figure:>6s} (at most {bar.limit:g})  {bar.text}"
-                     + (f" ({', '.join(more)})" if more else ""))
+                     + more)
         if not bar.holds:
             lines += [f"           {short(r):60s} {what}" for r, what in bar.rows[:most]]
             if len(bar.rows) > most:

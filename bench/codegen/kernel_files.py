@@ -1,10 +1,9 @@
 # bench/codegen/kernel_files.py - the launches of kernels/: what the tests of tests/triton do, and the tutorials' kernels by size.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""tests/simulator and tests/triton must be on the path. `visit` gets (source, path, name, grid, args, constexprs, options); options None:
+"""tests/simulator and tests/triton must be on the path. `visit` gets (path, name, grid, args, constexprs, options); options None:
 those of the decorator's first Config."""
 import importlib
-import re
 
 import simulator_launcher as launcher
 from simulator_launcher import ROOT, cdiv, fresh, torch
@@ -21,39 +20,24 @@ def default_options(path, name):
     return dict(num_warps=4, num_stages=3)
 
 
-TESTS = dict(nn=["nn/*"], forward=["nsa/*", "dense/*"], backward=["nsa/*", "dense/*"],
-             tutorials=["tutorials/dilated_window"])  # files of kernels/ that they launch
-
-
-def names_of(files):
-    """Functions of kernel files."""
-    return [name for pattern in files for file in (ROOT / "kernels").glob(pattern + ".py")
-            for name in re.findall(r"^def (\w+)", file.read_text(), re.M)]
-
-
-def run_tests(visit, quick, only):
-    """Every kernel with the constants of its instances, launched by the tests; files without a kernel whose name contains `only` are left
-    out."""
+def run_program(program, visit, quick):
+    """Every kernel with the constants of its instances, launched by the tests of a file of tests/triton."""
     def launch(path, name, grid, *args, **constexprs):
-        visit("kernels", path, name, grid, args, constexprs, None)
+        visit(path, name, grid, args, constexprs, None)
 
     launcher.launch = launch
     launcher.use("tf32")
     launcher.check = launcher.check_any = launcher.equal = lambda *a, **k: None
     import cases
-    shapes = [cases.INSTANCES["quick"]] if quick else cases.INSTANCES.values()
-    for name, files in TESTS.items():
-        if only and not any(only in kernel for kernel in names_of(files)):
-            continue
-        test = importlib.import_module(f"{name}_test")
-        if name == "nn":
-            for function, *arguments in test.CASES:
-                function(*arguments)
-        elif name == "tutorials":
-            test.test_dilated_window()
-        else:
-            for shape in shapes:
-                getattr(test, name)(shape)
+    test = importlib.import_module(f"{program}_test")
+    if program == "nn":
+        for function, *arguments in test.CASES:
+            function(*arguments)
+    elif program == "tutorials":
+        test.test_dilated_window()
+    else:
+        for shape in [cases.INSTANCES["quick"]] if quick else cases.INSTANCES.values():
+            getattr(test, program)(shape)
 
 
 # BM, BN, BK, warps, stages, type: the first is the instance of the file, the rest are usual configurations of such kernels.
@@ -76,7 +60,7 @@ def run_tutorials(visit, quick):
     rand = lambda *dims, dtype=torch.float32: torch.randn(*dims, generator=generator).to(dtype)
 
     def launch(path, name, grid, *args, warps, stages=3, **constexprs):
-        visit("tutorials", path, name, grid, args, constexprs, dict(num_warps=warps, num_stages=stages))
+        visit(path, name, grid, args, constexprs, dict(num_warps=warps, num_stages=stages))
 
     for bm, bn, bk, warps, stages, dtype in MATMULS[:2] if quick else MATMULS:
         m, n, k = 256, 256, 256

@@ -6,25 +6,31 @@ import json
 import os
 import pathlib
 import re
+import statistics
 import subprocess
 import tempfile
 import time
 import unittest.mock
 
-import one
-import sass
 import simulator
+
+from codegen import one
 from simulator import torch, triton
 
+TENSOR = {"HMMA", "IMMA", "BMMA", "DMMA"}
+# SASS instructions that ptxas leaves in place, each for one PTX instruction; and those that end a basic block.
+IN_PLACE = TENSOR | {"LDSM", "LDGSTS", "LDG", "LD", "STG", "ST", "LDS", "STS", "ATOM", "ATOMG", "ATOMS", "RED",
+                     "BAR", "LDGDEPBAR", "DEPBAR", "SHFL"}
+BRANCHES = {"BRA", "BRX", "JMP", "EXIT", "RET"}
 LIMITS = {torch.float64: 1e-9, torch.float32: 5e-3, torch.float16: 2e-2, torch.bfloat16: 3e-2}  # ours against Triton's, RMS
 
 
 def static_report(ptx, shared, threads, target, min_blocks=0):
-    """`tessera report`: ptxas figures, occupancy, loops. `min_blocks`: how ptxas was asked for the code (of the .json)."""
+    """`tessera report`: ptxas figures, occupancy, loops, basic blocks of the SASS. `min_blocks`: how ptxas was asked for the code (of the .json)."""
     with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
         file.write(ptx)
         file.flush()
-        done = subprocess.run([os.environ["PROGRAM"], "report", file.name, "--json", "--shared", str(shared), "--threads",
+        done = subprocess.run([os.environ["PROGRAM"], "report", file.name, "--json", "--blocks", "--shared", str(shared), "--threads",
                                str(threads), "--target", target, "--min-blocks", str(min_blocks)], capture_output=True, text=True)
     if done.returncode:
         raise simulator.SimError(done.stderr.strip())
@@ -57,20 +63,42 @@ def shorter(*times):
 
 
 def assemble(ptx, min_blocks=0):
-    """Seconds of Triton's ptxas for what the PTX says it is for, as seconds_of has them; the disassembly, with the PTX line of every
-    instruction. `min_blocks`: as static_report."""
-    tools = pathlib.Path(triton.__file__).parent / "backends" / "nvidia" / "bin"
+    """Seconds of Triton's ptxas for what the PTX says it is for, as seconds_of has them. `min_blocks`: as static_report."""
+    ptxas = pathlib.Path(triton.__file__).parent / "backends/nvidia/bin/ptxas"
     target = re.search(r"^\.target\s+(\w+)", ptx, re.M).group(1)
     blocks = [f"--minnctapersm={min_blocks}"] if min_blocks else []
     with tempfile.TemporaryDirectory() as folder:
-        text, cubin = pathlib.Path(folder) / "kernel.ptx", pathlib.Path(folder) / "kernel.cubin"
+        text = pathlib.Path(folder) / "kernel.ptx"
         text.write_text(ptx)
         begin, cpu = time.time(), simulator.cpu_seconds()
-        subprocess.run([str(tools / "ptxas"), f"--gpu-name={target}", "-lineinfo", *blocks, "-o", str(cubin), str(text)],
-                       check=True, capture_output=True, cwd=folder)
-        seconds = time.time() - begin, simulator.cpu_seconds() - cpu
-        listing = subprocess.run([str(tools / "nvdisasm"), "-gp", "-c", str(cubin)], check=True, capture_output=True, text=True, cwd=folder)
-        return seconds, listing.stdout
+        subprocess.run([str(ptxas), f"--gpu-name={target}", "-lineinfo", *blocks, "-o", folder + "/kernel.cubin", str(text)], check=True,
+                       capture_output=True, cwd=folder)
+        return time.time() - begin, simulator.cpu_seconds() - cpu
+
+
+def executed(blocks, issues, only=None):
+    """SASS instructions that the warps of a launch execute, or those of some opcodes: an estimate, exact for code without branches.
+    blocks: [[PTX line, opcode], ...] of each basic block; issues: PTX line -> how often the simulator issued it.
+
+    A basic block runs as often as the PTX lines of its instructions that stay in place; without such by its branches; else by all. The
+    estimate takes their median, since what ptxas moves between blocks carries the count of where it came from. A line with several
+    instructions of an opcode, as in an unrolled loop, shares its count among them."""
+    copies = {}
+    for block in blocks:
+        places = [tuple(place) for place in block]
+        # Other lines may take several instructions: their copies are in other blocks.
+        for place in [p for p in places if p[1] in IN_PLACE] + list({p for p in places if p[1] not in IN_PLACE}):
+            copies[place] = copies.get(place, 0) + 1
+    total, runs = 0, 0
+    for block in blocks:
+        known = [(opcode, issues[line] / copies[line, opcode]) for line, opcode in block if line in issues]
+        for group in (IN_PLACE, BRANCHES, None):
+            told = [count for opcode, count in known if group is None or opcode in group]
+            if told:
+                runs = statistics.median(told)
+                break
+        total += runs * sum(not only or opcode in only for _, opcode in block)
+    return round(total) if blocks else None
 
 
 def tensor_loop_lines(ptx):
@@ -96,7 +124,7 @@ def whole_loops(report):
     return round((sum(loop["total"] for loop in loops) - tensor) / tensor, 4) if tensor else None
 
 
-def figures(ptx, shared, threads, reply, target, disassembly, min_blocks):
+def figures(ptx, shared, threads, reply, target, min_blocks):
     report, counters = static_report(ptx, shared, threads, target, min_blocks), reply["counters"]
     loop = tensor_loop_lines(ptx)
     issues = {int(line): count for line, count in reply["issues"]}
@@ -105,8 +133,8 @@ def figures(ptx, shared, threads, reply, target, disassembly, min_blocks):
         spill=report["spill_stores"] + report["spill_loads"], shared=shared, blocks_per_sm=report["blocks_per_sm"],
         loop_non_tensor_per_tensor=report["loop_non_tensor_per_tensor"], loop_whole=whole_loops(report), async_stages=report["async_stages"],
         executed_warp_instructions=counters["warp_instructions"],
-        executed_sass=sass.executed(disassembly, report["kernel"], issues),
-        executed_sass_tensor=sass.executed(disassembly, report["kernel"], issues, sass.TENSOR), tensor_instructions=counters["tensor_instructions"],
+        executed_sass=executed(report["sass_blocks"], issues),
+        executed_sass_tensor=executed(report["sass_blocks"], issues, TENSOR), tensor_instructions=counters["tensor_instructions"],
         global_sectors=counters["global_sectors"], bank_conflicts=counters["bank_conflicts"],
         loop_bank_conflicts=sum(c["conflicts"] for c in reply["conflicts"] if c["ptx_line"] in loop),
         shared_passes=counters["shared_ways"], barriers=counters["barriers"])
@@ -203,17 +231,17 @@ class Launch:
             seconds = seconds_of(lambda: done.append(run(args, target, **hints)))
             ptx, shared, threads, reply = done[0]
             min_blocks = getattr(simulator.last, "min_blocks", 0) if side == "ours" else 0
-            assembly, disassembly = assemble(ptx, min_blocks)
+            assembly = assemble(ptx, min_blocks)
             if target == "sm_80":
                 seconds = shorter(seconds, seconds_of(lambda: self.compile_again(side, target, **hints)))
-                assembly = shorter(assembly, assemble(ptx)[0]) if side == "triton" else assembly
+                assembly = shorter(assembly, assemble(ptx)) if side == "triton" else assembly
             if side == "triton":
                 seconds = tuple(map(sum, zip(seconds, assembly)))  # ours includes it
             times = dict(zip(("source_to_cubin_ms", "source_to_cubin_cpu_ms", "start_ms", "start_cpu_ms"),
                              (round(1e3 * s, 1) for s in seconds + start_seconds(side, target))))
             if not quiet():
                 times = {what: ms for what, ms in times.items() if "cpu" in what}
-            return dict(times, **figures(ptx, shared, threads, reply, target, disassembly, min_blocks)), args
+            return dict(times, **figures(ptx, shared, threads, reply, target, min_blocks)), args
         except (simulator.Finding, simulator.SimError) as error:
             return dict(error=str(error)[:2000]), None
         except Exception as error:  # Triton's own failures have many types

@@ -3,7 +3,8 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-//   cost_report PROFILES.json PUBLISHED.json RESULTS.json     makes RESULTS
+//   cost_report PROFILES.json PUBLISHED.json RESULTS.json     makes RESULTS;
+//       bench/run.py cost_model makes PROFILES
 //   cost_report --print RESULTS.json                          its tables
 #include "bench/cost/Rows.h"
 #include "support/Error.h"
@@ -24,7 +25,10 @@ int main(int argc, char **argv) {
     if (argc != 4)
       throw Error("cost_report takes three files, or --print and one",
                   "bench/cost/Report.cpp says which");
-    Json results = {{"profiles", Json::parse(readFile(argv[1]))},
+    Json profiles = Json::object();
+    for (const Json &row : Json::parse(readFile(argv[1])).at("rows"))
+      profiles[row.at("set").get<std::string>()] = row;
+    Json results = {{"profiles", profiles},
                     {"published", Json::parse(readFile(argv[2]))}};
     bench::addPredictions(results);
     writeFile(argv[3], results.dump(1) + "\n");

@@ -1,22 +1,18 @@
-# bench/cpu/attention.py - attention of one sequence, 8 query heads of 64, next to torch's SDPA and NSA in torch ops.
+# bench/cpu/attention.py - attention of one sequence, 8 query heads of 64, compared with torch's SDPA and NSA in torch ops.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-import pathlib
 import re
 import sys
 
 import torch
 import torch.nn.functional as F
 
-import rows
-import timing
-import trained
+from cpu import trained
+from harness import ROOT, alternate, compared, error
+from peers import nsa_torch_baseline as baseline
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "peers"))
-import nsa_torch_baseline as peer  # noqa: E402
-
-HEADS, GROUPS, SIZE = peer.H, peer.HKV, peer.DH
-assert trained.GEOMETRY == (peer.L, peer.D_STR, peer.LS, peer.N, peer.W)
+HEADS, GROUPS, SIZE = baseline.H, baseline.HKV, baseline.DH
+assert trained.GEOMETRY == (baseline.L, baseline.D_STR, baseline.LS, baseline.N, baseline.W)
 
 
 def flops(length, products):
@@ -24,9 +20,19 @@ def flops(length, products):
     return 2.0 * length * (length + 1) / 2 * HEADS * SIZE * products
 
 
+def nsa_pairs(length, block, stride, selection, kept, window):
+    """Pairs of a query and a compressed token, a key of a selected block, or one of the window, of one head and sequence."""
+    pairs = 0
+    for seen in range(1, length + 1):
+        compressed = (seen - block) // stride + 1 if seen >= block else 0
+        selected = seen if seen <= kept * selection else (kept - 1) * selection + (seen - 1) % selection + 1
+        pairs += compressed + selected + min(window, seen)
+    return pairs
+
+
 def nsa_flops(length, products):
     """Of the pairs that NSA's branches see; means of blocks, and scores, which reuse a product, cost next to nothing."""
-    return 2.0 * rows.nsa_pairs(length, *trained.GEOMETRY) * HEADS * SIZE * products
+    return 2.0 * nsa_pairs(length, *trained.GEOMETRY) * HEADS * SIZE * products
 
 
 def sdpa(q, k, v):
@@ -34,6 +40,35 @@ def sdpa(q, k, v):
     dense = [x.transpose(0, 1)[None].contiguous() for x in (q, k.repeat_interleave(HEADS // k.shape[1], 1),
                                                             v.repeat_interleave(HEADS // v.shape[1], 1))]
     return dense, lambda: F.scaled_dot_product_attention(*dense, is_causal=True)
+
+
+def noise(length):
+    """(q, six keys and values, gate logits), packed, of the baseline's inputs."""
+    q, *branches, _ = baseline.inputs(length)
+    pack = lambda x: x[0].transpose(0, 1).contiguous()
+    return q[0].flatten(0, 1).transpose(0, 1).contiguous(), [pack(x) for x in branches], torch.randn(length, GROUPS, 3)
+
+
+def with_gradients(forward, inputs, seed=None):
+    """A function that runs `forward` and computes the gradients of all inputs."""
+    for x in inputs:
+        x.requires_grad_()
+    seeds = [] if seed is None else [seed]
+
+    def run():
+        output = forward()
+        if not seeds:
+            seeds.append(torch.randn_like(output))
+        return torch.autograd.grad(output, inputs, seeds[0])
+
+    return run
+
+
+def result(times, baselines, difference, operations, context):
+    """The figures of a row; operations: those that the result needs."""
+    found = compared(times, "tessera", baselines)
+    share = operations / (found["ours"] / 1e3) / context.flop_per_second
+    return {**found, "max_error": difference, "peak_share": share, "bound": "multiply-adds"}
 
 
 def flash(name, context):
@@ -45,35 +80,22 @@ def flash(name, context):
     ours = lambda: torch.ops.tessera.dense_attention(q, k, v, cu, length)[0]
     if "bwd" not in name:
         with torch.no_grad():
-            difference = timing.error(ours(), theirs()[0].transpose(0, 1))
-            found = timing.figures(timing.turns({"tessera": ours, "SDPA": theirs}, context.rounds), "tessera", ["SDPA"])
-        products = 2
-    else:
-        for x in (q, k, v, *dense):
-            x.requires_grad_()
-        seed = torch.randn(length, HEADS, SIZE)
-        a, b = ours(), theirs()
-        back = {"tessera": lambda: torch.autograd.grad(a, (q, k, v), seed, retain_graph=True),
-                "SDPA": lambda: torch.autograd.grad(b, dense, seed.transpose(0, 1)[None], retain_graph=True)}
-        difference = max(timing.error(x, y[0].transpose(0, 1)) for x, y in zip(back["tessera"](), back["SDPA"]()))
-        found = timing.figures(timing.turns(back, context.rounds), "tessera", ["SDPA"])
-        products = 5
-    share = flops(length, products) / (found["ours"] / 1e3) / context.flop_per_second
-    return {**found, "max_error": difference, "peak_share": share, "bound": "multiply-adds"}
-
-
-def ours_of(length, how, context):
-    """(q, six keys and values, gate logits): white noise, or of a trained model on a text."""
-    if how == "trained":
-        return trained.inputs(context, length)
-    q, *branches, _ = peer.inputs(length)
-    pack = lambda x: x[0].transpose(0, 1).contiguous()
-    return q[0].flatten(0, 1).transpose(0, 1).contiguous(), [pack(x) for x in branches], torch.randn(length, GROUPS, 3)
+            difference = error(ours(), theirs()[0].transpose(0, 1))
+            times = alternate({"tessera": ours, "SDPA": theirs}, context.rounds)
+        return result(times, ["SDPA"], difference, flops(length, 2), context)
+    for x in (q, k, v, *dense):
+        x.requires_grad_()
+    seed = torch.randn(length, HEADS, SIZE)
+    a, b = ours(), theirs()
+    back = {"tessera": lambda: torch.autograd.grad(a, (q, k, v), seed, retain_graph=True),
+            "SDPA": lambda: torch.autograd.grad(b, dense, seed.transpose(0, 1)[None], retain_graph=True)}
+    difference = max(error(x, y[0].transpose(0, 1)) for x, y in zip(back["tessera"](), back["SDPA"]()))
+    return result(alternate(back, context.rounds), ["SDPA"], difference, flops(length, 5), context)
 
 
 def exact(q, packed, logits, cu):
     """Largest error against the fp64 program of the tests, on the first 1024 tokens."""
-    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/helpers"))
+    sys.path.append(str(ROOT / "tests/helpers"))
     import nsa_reference as reference
     tokens = min(1024, len(q))
     short = [x[:tokens].contiguous() for x in (q, *packed, logits)]
@@ -86,51 +108,42 @@ def exact(q, packed, logits, cu):
     out = [reference.attention(wide[0], kc, vc, reference.compressed_mask(p, block, stride), scale)[0],
            reference.attention(wide[0], *wide[3:5], reference.selected_mask(p, indices, selection), scale)[0],
            reference.attention(wide[0], *wide[5:7], reference.window_mask(p, window), scale)[0]]
-    return timing.error(found, reference.combine(out, wide[7], "sigmoid", 1.0))
+    return error(found, reference.combine(out, wide[7], "sigmoid", 1.0))
 
 
 def nsa(name, context):
-    length = int(re.search(r"_s(\d+)_", name)[1])
+    length, backward = int(re.search(r"_s(\d+)_", name)[1]), "fwdbwd" in name
     cu = torch.tensor([0, length], dtype=torch.int32)
-    q, packed, logits = ours_of(length, "trained" if name.endswith("trained") else "noise", context)
+    q, packed, logits = trained.inputs(context, length) if name.endswith("trained") else noise(length)
     with torch.no_grad():
         difference = exact(q, packed, logits, cu)
     dense, theirs = sdpa(q, packed[2], packed[3])
-    ours = lambda: trained.attend(q, packed, logits, cu)[0]
-    functions = {"tessera": ours, "SDPA": theirs}
-    if "fwdbwd" in name:
-        def with_gradients(forward, inputs, seed):
-            for x in inputs:
-                x.requires_grad_()
-            return lambda: torch.autograd.grad(forward(), inputs, seed)
+    functions = {"tessera": lambda: trained.attend(q, packed, logits, cu)[0], "SDPA": theirs}
+    if backward:
         seed = torch.randn(length, HEADS, SIZE)
-        functions = {"tessera": with_gradients(ours, [q, *packed, logits], seed),
+        functions = {"tessera": with_gradients(functions["tessera"], [q, *packed, logits], seed),
                      "SDPA": with_gradients(theirs, dense, seed.transpose(0, 1)[None])}
-    with torch.set_grad_enabled("fwdbwd" in name):
-        found = timing.figures(timing.turns(functions, context.rounds), "tessera", ["SDPA"])
-    share = nsa_flops(length, 7 if "fwdbwd" in name else 2) / (found["ours"] / 1e3) / context.flop_per_second
-    return {**found, "max_error": difference, "peak_share": share, "bound": "multiply-adds"}
+    with torch.set_grad_enabled(backward):
+        times = alternate(functions, context.rounds)
+    return result(times, ["SDPA"], difference, nsa_flops(length, 7 if backward else 2), context)
 
 
 def torch_nsa(name, context):
-    """The peer's variants that fit into memory at this length, in turns with ours."""
+    """The baseline's variants that fit into memory at this length, alternately with ours."""
     length = int(re.search(r"_s(\d+)_", name)[1])
     cu = torch.tensor([0, length], dtype=torch.int32)
-    q, packed, logits = ours_of(length, "noise", context)
-    inputs = peer.inputs(length)
-    chunk = 0 if length < 4096 else 1024
-    variants = {"mask": lambda: peer.nsa(*inputs, chunk=chunk, variant="mask"),
-                "gather": lambda: peer.nsa(*inputs, chunk=16, variant="gather")}
+    q, packed, logits = noise(length)
+    inputs, chunk = baseline.inputs(length), 0 if length < 4096 else 1024
+    variants = {"mask": lambda: baseline.nsa(*inputs, chunk=chunk, variant="mask"),
+                "gather": lambda: baseline.nsa(*inputs, chunk=16, variant="gather")}
     with torch.no_grad():
-        times = timing.turns({"tessera": lambda: trained.attend(q, packed, logits, cu), **variants}, max(3, context.rounds // 3))
+        times = alternate({"tessera": lambda: trained.attend(q, packed, logits, cu), **variants}, max(3, context.rounds // 3))
         difference = exact(q, packed, logits, cu)
-    found = timing.figures(times, "tessera", list(variants))
-    share = nsa_flops(length, 2) / (found["ours"] / 1e3) / context.flop_per_second
-    return {**found, "max_error": difference, "peak_share": share, "bound": "multiply-adds"}
+    return result(times, list(variants), difference, nsa_flops(length, 2), context)
 
 
 def measure(name, context):
-    torch.manual_seed(0)
+    context.torch.manual_seed(0)
     if name.startswith("flash"):
         return flash(name, context)
     return torch_nsa(name, context) if name.endswith("torch_nsa") else nsa(name, context)

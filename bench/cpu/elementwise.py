@@ -1,9 +1,9 @@
-# bench/cpu/elementwise.py - rows of 8192 x 1024 numbers, bounded by memory, next to torch, eager and compiled.
+# bench/cpu/elementwise.py - rows of 8192 x 1024 numbers, bounded by memory, compared with torch, eager and compiled.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import torch
 
-import timing
+from harness import alternate, compared, error, failure
 
 ROWS, COLUMNS = 8192, 1024
 
@@ -43,11 +43,11 @@ def _rope(context):
     cu = torch.tensor([0, ROWS], dtype=torch.int32)
     c, s = cos[:ROWS, None], sin[:ROWS, None]
 
-    def peer():
+    def baseline():
         even, odd = x[..., 0::2], x[..., 1::2]
         return torch.stack((even * c - odd * s, even * s + odd * c), -1).flatten(-2)
 
-    return lambda: torch.ops.tessera.rope(x, cos, sin, cu, ROWS), peer, 2 * x.nbytes
+    return lambda: torch.ops.tessera.rope(x, cos, sin, cu, ROWS), baseline, 2 * x.nbytes
 
 
 def _gate(context):
@@ -55,29 +55,29 @@ def _gate(context):
     branches = [torch.randn(ROWS, heads, size) for _ in range(3)]
     logits = torch.randn(ROWS, groups, 3)
 
-    def peer():
+    def baseline():
         g = logits.softmax(-1).repeat_interleave(heads // groups, 1)
         return sum(g[..., i:i + 1] * branch for i, branch in enumerate(branches))
 
-    return lambda: torch.ops.tessera.nsa_combine(*branches, logits)[0], peer, 4 * branches[0].nbytes
+    return lambda: torch.ops.tessera.nsa_combine(*branches, logits)[0], baseline, 4 * branches[0].nbytes
 
 
 MAKE = dict(rmsnorm=_rmsnorm, softmax=_softmax, cross_entropy=_cross_entropy, rope=_rope, gate=_gate)
 
 
 def measure(name, context):
-    torch.manual_seed(0)
+    context.torch.manual_seed(0)
     with torch.no_grad():
-        ours, peer, moved = MAKE[name](context)
-        functions, left_out = {"tessera": ours, "torch eager": peer}, None
+        ours, baseline, moved = MAKE[name](context)
+        functions, left_out = {"tessera": ours, "torch eager": baseline}, None
         try:
-            functions["torch compiled"] = compiled = torch.compile(peer, dynamic=False)
+            functions["torch compiled"] = compiled = torch.compile(baseline, dynamic=False)
             compiled()
         except Exception as problem:  # of many types: no compiler, no headers of Python
             del functions["torch compiled"]
-            left_out = "torch.compile: " + str(problem).strip().splitlines()[0]
-        difference = timing.error(ours(), peer())
-        found = timing.figures(timing.turns(functions, context.rounds), "tessera", [name for name in functions if name != "tessera"])
+            left_out = "torch.compile: " + failure(problem)
+        difference = error(ours(), baseline())
+        found = compared(alternate(functions, context.rounds), "tessera", [name for name in functions if name != "tessera"])
     # Inputs of this size stay partly in a large last-level cache: a share of copying above 1 is not wrong.
     return {**found, "left_out": left_out, "max_error": difference, "bound": "memory",
             "copy_share": moved / (found["ours"] / 1e3) / context.bytes_per_second}

@@ -1,9 +1,9 @@
-# bench/cpu/products.py - kernels/tutorials/matmul.py next to torch.mm.
+# bench/cpu/products.py - kernels/tutorials/matmul.py compared with torch.mm.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import torch
 
-import timing
+from harness import alternate, compared, error
 
 SIZE = 1024
 # Tiles that are tried; the fastest is compared, as torch's library has chosen its own.
@@ -22,13 +22,13 @@ def matmul(root, a, b, c, tiles):
 
 def measure(name, context):
     dtype = torch.bfloat16 if "bf16" in name else torch.float32
-    torch.manual_seed(0)
+    context.torch.manual_seed(0)
     a, b = (torch.randn(SIZE, SIZE).to(dtype) for _ in range(2))
     c, d = torch.empty_like(a), torch.empty_like(a)
-    tried = timing.turns({tiles: matmul(context.root, a, b, c, tiles) for tiles in TILES}, 3)
+    tried = alternate({tiles: matmul(context.root, a, b, c, tiles) for tiles in TILES}, 3)
     best = min(TILES, key=lambda tiles: min(tried[tiles]))
-    times = timing.turns({"tessera": matmul(context.root, a, b, c, best), "torch.mm": lambda: torch.mm(a, b, out=d)}, context.rounds)
-    found = timing.figures(times, "tessera", ["torch.mm"])
+    times = alternate({"tessera": matmul(context.root, a, b, c, best), "torch.mm": lambda: torch.mm(a, b, out=d)}, context.rounds)
+    found = compared(times, "tessera", ["torch.mm"])
     # The peak is that of fp32: instructions for bf16 may do more.
     share = None if dtype != torch.float32 else 2 * SIZE ** 3 / (found["ours"] / 1e3) / context.flop_per_second
-    return {**found, "tiles": list(best), "max_error": timing.error(c, d), "peak_share": share, "bound": "multiply-adds"}
+    return {**found, "tiles": list(best), "max_error": error(c, d), "peak_share": share, "bound": "multiply-adds"}

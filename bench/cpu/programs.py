@@ -1,4 +1,4 @@
-# bench/cpu/programs.py - whole programs: compiling, a launch, a run with busy neighbours, memory, what else a step spends time on.
+# bench/cpu/programs.py - programs from start to end: compiling, a launch, a run with busy neighbours, memory, other parts of a step.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 import collections
@@ -14,43 +14,26 @@ import sys
 import tempfile
 import time
 
-import torch
+from cpu import attention, trained
+from harness import alternate
 
-import attention
-import timing
-import trained
-
-HERE = pathlib.Path(__file__).resolve().parent
+BENCH = pathlib.Path(__file__).resolve().parents[1]
 TUTORIALS = {"matmul": "matmul_f32", "softmax": "softmax_f32", "layer_norm": "layer_norm_fwd_f32", "flash_attention": "flash_attention_f32"}
-ONE = """import triton
-import triton.language as tl
-
-
-# tessera: instance one_f32(X="*fp32:16")
-@triton.jit
-def one(X):
-    tl.store(X, 1.0)
-"""
 
 
 def _compile_ours(context, file, instance):
-    """Milliseconds of a new process from a kernel file to a cubin for sm_80, as Triton makes it; ptxas is in it. The cache is empty."""
+    """Milliseconds of a new process from a kernel file to a cubin for sm_80, as Triton makes it, ptxas included. The cache is empty."""
     with tempfile.TemporaryDirectory() as out:
         start = time.perf_counter()
-        done = subprocess.run([str(context.build / "bin/tessera"), "compile", str(file), "-i", instance, "--target", "sm_80", "-o", out],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
-                              env={**os.environ, "TESSERA_CACHE_DIR": out + "/cache"})
-        spent = (time.perf_counter() - start) * 1e3
-    if done.returncode:
-        raise RuntimeError("tessera compile %s: %s" % (file, done.stderr.strip()))
-    return spent
+        context.start([context.program("tessera"), "compile", file, "-i", instance, "--target", "sm_80", "-o", out],
+                      TESSERA_CACHE_DIR=out + "/cache")
+        return (time.perf_counter() - start) * 1e3
 
 
 def _signature(context, file, instance):
     """(types by name as Triton spells them, constexprs) of an instance of a file."""
     with tempfile.TemporaryDirectory() as out:
-        subprocess.run([str(context.build / "bin/tessera"), "compile", str(file), "-i", instance, "--target", "sm_80", "--emit", "meta",
-                        "-o", out], check=True, capture_output=True)
+        context.start([context.program("tessera"), "compile", file, "-i", instance, "--target", "sm_80", "--emit", "meta", "-o", out])
         arguments = json.loads(pathlib.Path(out, instance + ".json").read_text())["arguments"]
     constexprs = {a["name"]: int(a["value"]) for a in arguments if a["value"] is not None}
     return {a["name"]: a["type"].split(":")[0] for a in arguments if a["name"] not in constexprs}, constexprs
@@ -73,30 +56,24 @@ def _compile_triton(file, name, signature, constexprs):
 
 
 def cold_compile(context):
-    """Each compiler's start-up, its time for a kernel of one line, is taken off."""
-    with tempfile.TemporaryDirectory() as folder:
-        one = pathlib.Path(folder, "one.py")
-        one.write_text(ONE)
-        _compile_triton(one, "one", {"X": "*fp32"}, {})
-        starts = [[_compile_ours(context, one, "one_f32"), _compile_triton(one, "one", {"X": "*fp32"}, {})] for _ in range(5)]
-        start = [statistics.median(side) for side in zip(*starts)]
-        rows = {}
-        for name, instance in TUTORIALS.items():
-            file = context.root / "kernels/tutorials" / (name + ".py")
-            types, constexprs = _signature(context, file, instance)
-            kernel = instance.rsplit("_", 1)[0]
-            pairs = [[_compile_ours(context, file, instance), _compile_triton(file, kernel, types, constexprs)]
-                     for _ in range(max(3, context.rounds // 3))]
-            rows[name] = [max(1.0, statistics.median(side) - first) for side, first in zip(zip(*pairs), start)]
+    """Each compiler's start-up, its time for a kernel of one line, is subtracted."""
+    one, rows = BENCH / "codegen/one.py", {}
+    _compile_triton(one, "one", {"X": "*fp32"}, {})
+    starts = [[_compile_ours(context, one, "one_f32"), _compile_triton(one, "one", {"X": "*fp32"}, {})] for _ in range(5)]
+    start = [statistics.median(side) for side in zip(*starts)]
+    for name, instance in TUTORIALS.items():
+        file = context.root / "kernels/tutorials" / (name + ".py")
+        types, constexprs = _signature(context, file, instance)
+        kernel = instance.rsplit("_", 1)[0]
+        pairs = [[_compile_ours(context, file, instance), _compile_triton(file, kernel, types, constexprs)]
+                 for _ in range(max(3, context.rounds // 3))]
+        rows[name] = [max(1.0, statistics.median(side) - first) for side, first in zip(zip(*pairs), start)]
     ours, theirs = zip(*rows.values())
     return {"ours": statistics.median(ours), "peer": statistics.median(theirs), "kernels": rows, "start_ms": start}
 
 
 def launch(context):
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([str(context.build / "bin/tessera"), "bench", "launch", "--rounds", "31", "--out", folder + "/launch"], check=False,
-                       capture_output=True)
-        rows = json.loads(pathlib.Path(folder, "launch.json").read_text())["rows"]
+    rows = context.bench("launch", "--rounds", "31")["rows"]
     return {"ours": next(row["us"] for row in rows if row["name"] == "prepared launch")}
 
 
@@ -127,31 +104,31 @@ def beside_two(milliseconds):
 def quickstart_beside(context):
     def run():
         with tempfile.TemporaryDirectory() as folder:
-            subprocess.run([str(context.build / "bin/tessera"), "train", "--config", "configs/quickstart.yaml", "out=" + folder + "/run",
-                            "panel=false", "train.steps=40", "train.log_every=1", "train.save_every=0", "train.final_windows=1"], check=True,
-                           cwd=context.root, capture_output=True)
-            records = [json.loads(line) for line in pathlib.Path(folder, "run/metrics.jsonl").read_text().splitlines()]
+            _, records = context.train(folder + "/run", "--config", "configs/quickstart.yaml", "train.steps=40", "train.log_every=1",
+                                       "train.save_every=0", "train.final_windows=1")
         return statistics.median([record["step_ms"] for record in records if "bpb" in record][5:])
     return beside_two(run)
 
 
 def nsa_beside(context):
-    q, packed, logits = attention.ours_of(4096, "noise", context)
+    torch = context.torch
+    q, packed, logits = attention.noise(4096)
     cu = torch.tensor([0, 4096], dtype=torch.int32)
     forward = {"nsa": lambda: trained.attend(q, packed, logits, cu)}
     with torch.no_grad():
-        return beside_two(lambda: statistics.median(timing.turns(forward, context.rounds)["nsa"]))
+        return beside_two(lambda: statistics.median(alternate(forward, context.rounds)["nsa"]))
 
 
 # Not getrusage: a process starts with the most that its parent ever had.
 MEMORY = """
 import pathlib, sys
 sys.path[:0] = [{here!r}]
-import torch, attention, trained
+import torch
+from cpu import attention, trained
 torch.ops.load_library({library!r})
 length = int(sys.argv[1])
 torch.manual_seed(0)
-q, packed, logits = attention.ours_of(length, "noise", None)
+q, packed, logits = attention.noise(length)
 cu = torch.tensor([0, length], dtype=torch.int32)
 inputs = [q, *packed, logits]
 for x in inputs:
@@ -170,7 +147,7 @@ LENGTHS = (4096, 16384)
 
 def memory(context):
     """log(M(16k) / M(4k)) / log 4 of what forward and backward take above their inputs; 1 is linear."""
-    text = MEMORY.format(here=str(HERE), library=str(context.library))
+    text = MEMORY.format(here=str(BENCH), library=str(context.library))
     took = {}
     for length in LENGTHS:
         done = subprocess.run([sys.executable, "-c", text, str(length)], stdout=subprocess.PIPE, text=True, check=True)
@@ -205,9 +182,8 @@ def largest_other(trace):
 
 def largest_of_step(context):
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([str(context.build / "bin/tessera"), "train", "--config", "configs/quickstart.yaml", "out=" + folder + "/run",
-                        "panel=false", "train.steps=20", "train.trace_steps=10,15", "train.save_every=0", "train.final_windows=1"],
-                       check=True, cwd=context.root, capture_output=True)
+        context.train(folder + "/run", "--config", "configs/quickstart.yaml", "train.steps=20", "train.trace_steps=10,15", "train.save_every=0",
+                      "train.final_windows=1")
         share, name = largest_other(json.loads(pathlib.Path(folder, "run/trace.json").read_text()))
     return {"ours": share, "what": name}
 

@@ -24,15 +24,10 @@ def _tensors(path):
 def weights(context):
     """Of build/bench/trained; trained the first time, about two minutes on two cores."""
     folder = context.root / "build/bench/trained"
-    found = sorted(folder.glob("ckpt/step_*/model.safetensors"))
-    if not found:
+    if not list(folder.glob("ckpt/step_*/model.safetensors")):
         print("training the model whose selection is benchmarked (120 steps, once)", file=sys.stderr, flush=True)
-        config = str(pathlib.Path(__file__).parent / "trained.yaml")
-        done = subprocess.run([str(context.build / "bin/tessera"), "train", "--config", config, "out=" + str(folder)],
-                              stderr=subprocess.PIPE, text=True, check=False, cwd=context.root)
-        if done.returncode:
-            raise RuntimeError("the model for trained indices: " + done.stderr.strip().splitlines()[-1])
-        found = sorted(folder.glob("ckpt/step_*/model.safetensors"))
+        context.start([context.program("tessera-train"), "train", "--config", pathlib.Path(__file__).parent / "trained.yaml", "out=%s" % folder])
+    found = sorted(folder.glob("ckpt/step_*/model.safetensors"))
     return _tensors(found[-1])
 
 

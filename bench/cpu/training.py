@@ -1,19 +1,19 @@
-# bench/cpu/training.py - optimizer steps of the trainer next to the same model in eager PyTorch.
+# bench/cpu/training.py - optimizer steps of the trainer compared with the same model in eager PyTorch.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """The PyTorch side is the program of tests/train/torch_losses.py, whose losses are those of the trainer: torch's autograd, AdamW with one
 call for all parameters, clipping, SDPA. Runs take turns; each has warm-up steps that do not count."""
-import json
 import pathlib
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 
 import torch
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/train"))
+from harness import ROOT
+
+sys.path.append(str(ROOT / "tests/train"))
 import torch_losses as plain  # noqa: E402
 
 WARM, STEPS, TURNS = 5, 15, 3
@@ -25,7 +25,7 @@ DENSE = dict(LAYERS=6, DIM=384, HEADS=6, GROUPS=6, SIZE=64, HIDDEN=1600, LENGTH=
 def settings(model, attention, precision, steps):
     """key=value of that model for the trainer."""
     m = dict(plain.__dict__, **model)
-    return ["attention=" + attention, "runtime.precision=" + precision, "panel=false", "data.order=sequential", "train.save_every=0",
+    return ["attention=" + attention, "runtime.precision=" + precision, "data.order=sequential", "train.save_every=0",
             "model.dim=%d" % m["DIM"], "model.layers=%d" % m["LAYERS"], "model.heads=%d" % m["HEADS"], "model.kv_heads=%d" % m["GROUPS"],
             "model.key_dim=%d" % m["SIZE"], "model.value_dim=%d" % m["SIZE"], "model.mlp_dim=%d" % m["HIDDEN"], "nsa.l=%d" % m["BLOCK"],
             "nsa.d=%d" % m["STRIDE"], "nsa.l_sel=%d" % m["SELECTION"], "nsa.n_sel=%d" % m["KEPT"], "nsa.w=%d" % m["WINDOW"],
@@ -35,15 +35,11 @@ def settings(model, attention, precision, steps):
 
 def train(context, folder, out, arguments):
     """Runs the trainer; the records of its steps."""
-    done = subprocess.run([str(context.build / "bin/tessera"), "train", "data.path=" + str(folder / "text"), "out=" + str(folder / out),
-                           "threads=%d" % context.threads, *arguments], stderr=subprocess.PIPE, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError("tessera train: " + done.stderr.strip().splitlines()[-1])
-    records = [json.loads(line) for line in (folder / out / "metrics.jsonl").read_text().splitlines()]
+    _, records = context.train(folder / out, "data.path=%s" % (folder / "text"), "threads=%d" % context.threads, *arguments)
     return [record for record in records if "bpb" in record]
 
 
-class Peer:
+class Baseline:
     """Steps of the PyTorch program; `autocast`: products in bf16, weights and their sums in fp32."""
 
     def __init__(self, weights, attention, data, autocast):
@@ -97,6 +93,7 @@ def dense_forward(w, tokens):
 
 
 def measure(name, context):
+    context.torch.manual_seed(0)
     attention, model = ("nsa", QUICKSTART) if "nsa" in name else ("dense", DENSE)
     precision = "bf16" if name.endswith("bf16") else "fp32"
     for key, value in model.items():
@@ -111,7 +108,7 @@ def measure(name, context):
         for turn in range(TURNS):
             records = train(context, folder, "run%d" % turn, settings(model, attention, precision, WARM + STEPS))
             ours += [record["step_ms"] for record in records[WARM:]]
-            side = Peer(weights, attention, data, precision == "bf16")
+            side = Baseline(weights, attention, data, precision == "bf16")
             steps = [side.run() for _ in range(WARM + STEPS)]
             theirs += [ms for ms, _ in steps[WARM:]]
             losses = records[0]["bpb"], steps[0][1]

@@ -1,13 +1,10 @@
-// bench/train/Loader.cpp - MB a second of one core that the loader gives a run.
+// bench/train/Loader.cpp - tokens a CPU second that the loader gives a run.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-//   ninja -C build/release loader_bench
-//   build/release/bin/loader_bench [OUT.json]
+//   loader_bench BATCHES ROUNDS > rows.json
 //
-// Micro-batches of 8 windows of 2,048 tokens from files of 64 MiB, with the
-// reading thread, as a run takes them; CPU seconds of all threads, so that a
-// machine with other work gives about the same figures.
+// bench/loader.py starts it.
 #include "support/Error.h"
 #include "support/File.h"
 #include "trainer/data/Prepare.h"
@@ -28,7 +25,6 @@ using namespace tessera::trainer;
 namespace {
 
 constexpr int64_t fileBytes = 64 << 20;
-constexpr int batches = 1000, rounds = 5;
 
 double cpuSeconds() {
   timespec t = {};
@@ -54,8 +50,9 @@ std::string documents() {
   return all;
 }
 
-/// Tokens a second of the least busy of the rounds.
-double speed(const Corpus &corpus, const Config &config) {
+/// Tokens a CPU second of all threads, of the fastest round.
+double speed(const Corpus &corpus, const Config &config, int batches,
+             int rounds) {
   double best = 0;
   for (int round = 0; round < rounds; ++round) {
     TokenSource source(corpus, config, 0);
@@ -70,7 +67,7 @@ double speed(const Corpus &corpus, const Config &config) {
   return best;
 }
 
-int measure(const std::string &out) {
+nlohmann::json measure(int batches, int rounds) {
   const auto folder = std::filesystem::temp_directory_path() /
                       fmt::format("loader_bench.{}", getpid());
   std::filesystem::create_directories(folder);
@@ -91,34 +88,24 @@ int measure(const std::string &out) {
           {"data.path=" + (folder / path).string(), "train.seq_len=2048",
            "train.batch_size=8", std::string("data.order=") + order,
            std::string("data.packing=") + packing});
-      const double tokens = speed(loadCorpus(config), config);
+      const double tokens = speed(loadCorpus(config), config, batches, rounds);
       rows.push_back({{"data", name},
                       {"order", order},
                       {"million_tokens_per_cpu_s", tokens / 1e6}});
-      fmt::print("{:<18} {:<11} {:8.1f} million tokens a second of CPU\n", name,
-                 order, tokens / 1e6);
     }
   std::filesystem::remove_all(folder);
-  if (!out.empty())
-    writeFile(out,
-              nlohmann::json({{"what", "micro-batches of 8 x 2,048 tokens from "
-                                       "files of 64 MiB: tokens (bytes of "
-                                       "text) in a CPU second of all threads "
-                                       "of the loader, best of 5 rounds of "
-                                       "1,000 batches"},
-                              {"command", "build/release/bin/loader_bench "
-                                          "bench/results/loader_cpu.json"},
-                              {"rows", rows}})
-                      .dump(1) +
-                  "\n");
-  return 0;
+  return rows;
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
   try {
-    return measure(argc > 1 ? argv[1] : "");
+    if (argc != 3)
+      throw Error("loader_bench takes BATCHES ROUNDS",
+                  "scripts/bench loader starts it");
+    fmt::print("{}\n", measure(std::stoi(argv[1]), std::stoi(argv[2])).dump());
+    return 0;
   } catch (const Error &e) {
     fmt::print(stderr, "error: {}\nHINT: {}\n", e.message, e.hint);
     return 1;

@@ -5,8 +5,8 @@
 //
 //   tune_truth OUT.json SECONDS LIMIT CASES...
 //
-// Of every launch all candidates are compiled, counted
-// (autotune/model/CpuModel.h), checked and timed in turns. Then search() gets
+// Of every launch all candidates are compiled, checked and timed alternately.
+// Then search() gets
 // SECONDS for it, twice: as the launch is, and with the slowest candidate
 // set as the kernel's default. The fastest, the kernel's default and what was
 // found twice are then timed in turns again. A launch that OUT.json has is left
@@ -14,11 +14,8 @@
 // searches. bench/tune_truth.py adds where and when. TESSERA_THREADS=1 keeps
 // other programs out of the times (autotune/search/Benchmark.h).
 #include "autotune/choice/ThisMachine.h"
-#include "autotune/model/CpuModel.h"
 #include "autotune/search/Search.h"
 #include "replay/Case.h"
-#include "runtime/compile/CompileService.h"
-#include "runtime/device/cpu/ThreadPool.h"
 #include "runtime/launch/LaunchDevice.h"
 #include "support/Error.h"
 #include "support/File.h"
@@ -27,7 +24,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <numeric>
 #include <string>
 
 using namespace tessera;
@@ -43,35 +39,7 @@ Clock::time_point inHours(int hours) {
   return Clock::now() + std::chrono::hours(hours);
 }
 
-Json jsonOf(const CpuWork &work) {
-  return {{"products", work.products},
-          {"arithmetic", work.arithmetic},
-          {"moves", work.moves},
-          {"scalars", work.scalars},
-          {"iterations", work.iterations}};
-}
-
-Json jsonOf(const LaunchWork &work) {
-  return {{"all", jsonOf(work.all)},
-          {"largest", jsonOf(work.largest)},
-          {"programs", work.programs},
-          {"scratch_bytes", work.scratchBytes}};
-}
-
-void addWork(const Trial &trial, const TimedMemory &memory, Json &row) {
-  auto request = trial.launch.kernel->compileRequest(
-      trial.launch.args, trial.launch.constexprs, trial.launch.options);
-  request.emit = {"loops"};
-  const auto compiled = runtime::CompileService::instance().get(request);
-  const LaunchWork work = workOfLaunch(trial.launch, trial.candidate.grid,
-                                       *compiled, request.target, memory);
-  row["work"] = jsonOf(work);
-  row["predicted_us"] =
-      1e6 *
-      predictedSeconds(work, size_t(runtime::ThreadPool::instance().threads()));
-}
-
-Json exhaustive(const Job &job, Trials &trials) {
+Json exhaustive(Trials &trials) {
   trials.compile(inHours(2));
   trials.check(inHours(2));
   std::vector<size_t> right;
@@ -79,7 +47,6 @@ Json exhaustive(const Job &job, Trials &trials) {
     if (trials.all[i].state == Trial::State::Right)
       right.push_back(i);
   trials.time(right, rounds, inHours(2));
-  const TimedMemory memory(job.loaded);
   Json candidates = Json::array();
   for (const Trial &trial : trials.all) {
     Json one = {{"use", describe(trial.candidate.use)},
@@ -91,7 +58,6 @@ Json exhaustive(const Job &job, Trials &trials) {
     if (trial.timed()) {
       one.update(Json{{"us", trial.sample.median * 1e6},
                       {"spread", trial.sample.spread}});
-      addWork(trial, memory, one);
     } else {
       one["excluded"] = trial.problem;
     }
@@ -164,7 +130,7 @@ Json measured(Job job, int seconds, const std::string &out) {
   Job planted = job;
   job.loadTensors();
   Trials trials(job, never, [](const std::string &) {});
-  row["candidates"] = exhaustive(job, trials);
+  row["candidates"] = exhaustive(trials);
   if (seconds == 0)
     return row;
   std::vector<std::string> uses = {choice(job, seconds, out + ".own.yaml")};

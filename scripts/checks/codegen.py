@@ -10,10 +10,10 @@ import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path += [str(ROOT / "bench" / "codegen"), str(ROOT / "scripts" / "lib")]
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "scripts" / "lib")]  # this file has the name of a folder of bench/
 sys.dont_write_bytecode = True
-import bars  # noqa: E402
 import compact  # noqa: E402
+from codegen import bars  # noqa: E402
 
 RESULTS, README = ROOT / "bench" / "results" / "codegen_sm_80.json", ROOT / "README.md"
 BEGIN, END = "<!-- make codegen-report: written by scripts/checks/codegen.py --fix -->", "<!-- end of make codegen-report -->"
@@ -50,28 +50,21 @@ def worst(bar):
     return "; ".join("`%s` %s" % (bars.tiny(row), what.split(":")[0]) for row, what in bar.rows[:2])
 
 
-def before(bar):
-    """The figure by the rule that held before."""
-    return "no bar" if bar.added else "the same" if bar.old is None else shown(bar.old, None)
-
-
 def means(rows, sources, found):
     """Lines of the table: ours / Triton's of each source and of all."""
     lines = []
     for title, what, whole, each, name in MEANS:
-        bar = next((bar for bar in found if bar.name == name), None)
         missed = [bar for bar in found if not bar.holds and (bar.name == name or bar.name.startswith(what + "_"))]
         cells = [cell([r for r in rows if r["source"] == source], what, each) for source in sources] + [cell(rows, what, whole)]
         limit = ", ".join((["%g" % whole] if whole else []) + (["%g each" % each] if each else []))
-        lines.append("| %s | %s | %s | %s | %s |" % (title, limit, " | ".join(cells), before(bar) if bar else "no bar",
-                                                "; ".join(dict.fromkeys(map(worst, missed)))))
+        lines.append("| %s | %s | %s | %s |" % (title, limit, " | ".join(cells), "; ".join(dict.fromkeys(map(worst, missed)))))
     return lines
 
 
 def counts(sources, missed):
     """A line for each bar on single kernels that is missed."""
-    return ["| %s | %g | %s | %d | %s | %s |" % (bar.text, bar.limit, " | ".join(
-        str(sum(r["source"] == source for r, _ in bar.rows)) for source in sources), bar.figure, before(bar), worst(bar)) for bar in missed]
+    return ["| %s | %g | %s | %d | %s |" % (bar.text, bar.limit, " | ".join(
+        str(sum(r["source"] == source for r, _ in bar.rows)) for source in sources), bar.figure, worst(bar)) for bar in missed]
 
 
 def commits(rows, of_report):
@@ -106,7 +99,7 @@ def table(result):
     if other:
         text += "sm_90: %d kernels, %s." % (len(other), "; ".join("%s %s" % (bar.text, shown(bar.figure, None)) for bar in bars.bars(rows, "sm_90")))
     head = ["ours / Triton's, geometric means; kernels that miss a bar", "at most"] + [
-        "%s, %d" % (SHORT[s], sum(r["source"] == s for r in mine)) for s in sources] + ["all", "as counted before", "we lose most in"]
+        "%s, %d" % (SHORT[s], sum(r["source"] == s for r in mine)) for s in sources] + ["all", "we lose most in"]
     lines = [text.strip(), "", "| %s |" % " | ".join(head), "|---|" + "---:|" * (len(head) - 2) + "---|"]
     lines += means(mine, sources, found) + counts(sources, missed[-MOST:])
     return "\n".join([BEGIN] + lines + [END])

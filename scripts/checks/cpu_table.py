@@ -9,9 +9,9 @@ import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "bench" / "cpu"))
+sys.path.append(str(ROOT / "bench"))
 sys.dont_write_bytecode = True
-import rows  # noqa: E402
+from cpu import table as rows  # noqa: E402
 
 RESULT, PLOT = ROOT / "bench" / "results" / "cpu.json", ROOT / "docs" / "bench_cpu.svg"
 BEGIN, END = "<!-- make bench: written by scripts/checks/cpu_table.py --fix -->", "<!-- end of make bench -->"

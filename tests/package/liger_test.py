@@ -1,20 +1,20 @@
 # tests/package/liger_test.py - Liger-Kernel's own functions on CPU tensors, unchanged, through tessera.triton.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel that scripts/deps.lock pins (bench/codegen/peers.py fetches it), its autograd functions against formulas in torch at
+"""The wheel that scripts/deps.lock pins (bench/codegen/published.py fetches it), its autograd functions against formulas in torch at
 fp64: results and gradients. Real Triton is not imported."""
 import sys
 
-import peers
 import pytest
 import torch
 import torch.nn.functional as F
 
 import tessera  # noqa: F401 (loads the ops)
 import tessera.triton
+from codegen import published
 from outliers import outlier_text
 
-SITE, WHY = peers.fetch()
+SITE, WHY = published.fetch()
 if SITE is None:
     pytest.fail(f"Liger-Kernel cannot be fetched: {WHY}\nHINT: this test needs a package index, or the folder build/bench/peers of another checkout")
 sys.path.append(str(SITE))

@@ -27,7 +27,7 @@ def one():
 
 @pytest.mark.parametrize("name", padding.KERNELS)
 def test_steps(name, one):
-    executed, needed, programs = padding.measure(name, one)
+    executed, needed, programs = padding.count(name, one)
     assert padding.pairs(name, one) == PAIRS[next((key for key in PAIRS if name.startswith(key)), "cmp")]
     assert needed <= executed <= 1.4 * needed
     assert programs > (1 if name != "select_bwd_dkdv" else 0)

@@ -8,11 +8,10 @@ import subprocess
 import sys
 import tempfile
 
-import measure
-import peers
 import pytest
 import tilekernels
-from repository import ROOT
+from codegen import measure, published
+from repository import BUILD, ROOT
 from simulator import torch, triton
 
 PTX = """$L_one:
@@ -45,7 +44,7 @@ def test_parts():
 def test_caught_launches():
     seen = []
     fail = []
-    raised = peers.catch(lambda fn, *rest: seen.append((fn.fn.__name__, *rest)) or fail and 1 / 0)
+    raised = published.catch(lambda fn, *rest: seen.append((fn.fn.__name__, *rest)) or fail and 1 / 0)
     x = torch.zeros(4)
     tilekernels.plain[(2,)](x, 4, BLOCK=8, num_warps=2)
     tilekernels.tuned[lambda meta: (triton.cdiv(100, meta["BLOCK"]), 3)](x, n=100)
@@ -57,20 +56,20 @@ def test_caught_launches():
     with pytest.raises(ZeroDivisionError) as caught:
         tilekernels.plain[(2,)](x, 4, BLOCK=8)
     assert raised == [caught.value]
-    names = [line.split("==")[0] for line in peers.pins()]
-    assert "fla-core" in names and "liger-kernel" in names and all(" --hash=sha256:" in line for line in peers.pins()), "pins"
+    names = [line.split("==")[0] for line in published.pins()]
+    assert "fla-core" in names and "liger-kernel" in names and all(" --hash=sha256:" in line for line in published.pins()), "pins"
 
 
 def report(*arguments):
-    return subprocess.run([sys.executable, str(ROOT / "bench" / "codegen" / "report.py"), *arguments], capture_output=True, text=True)
+    return subprocess.run([sys.executable, str(ROOT / "bench/run.py"), "codegen", "--build", str(BUILD), *arguments], capture_output=True, text=True)
 
 
 def test_small_run():
-    done = report("--target", "sm_90a")
-    assert (done.returncode, "sm_90a has no code yet" in done.stderr) == (2, True), "sm_90a"
+    done = report("target=sm_90a")
+    assert (done.returncode, "sm_90a has no code yet" in done.stderr) == (1, True), "sm_90a"
     with tempfile.TemporaryDirectory() as folder:
         output = os.path.join(folder, "report.json")
-        done = report("--quick", "--sources", "tutorials", "--only", "matmul", "--target", "sm_80,sm_90", "--output", output)
+        done = report("--quick", "sources=tutorials", "kernel=matmul", "target=sm_80,sm_90", "--out", output)
         assert os.path.exists(output), done.stdout + done.stderr
         result = json.loads(pathlib.Path(output).read_text())
     assert sorted((r["target"], r["dtype"]) for r in result["rows"]) == (
@@ -89,4 +88,5 @@ def test_small_run():
         assert r["differs"] is not None and r["differs"] <= 1, "results of Triton"
         assert r["ours"].get("loop_bank_conflicts") == 0, "main loop"
     missed_bars = [name for verdicts in result["bars"].values() for name, holds in verdicts.items() if holds is False]
+    assert result["missed"] == len(missed_bars)
     assert done.returncode == int(bool(missed_bars)), "exit status"

@@ -125,7 +125,7 @@ Json Run::head(const std::string &what) const {
   return head;
 }
 
-std::string Run::plotted() const {
+std::string Run::counted() const {
   return counts() ? "warp_instructions" : "us";
 }
 std::string Run::unit() const { return counts() ? "instructions" : "us"; }

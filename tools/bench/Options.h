@@ -53,8 +53,8 @@ public:
   const tune::GpuData &gpu() const { return *predicted; }
   // The file's beginning: machine, command, geometry. `what`: a sentence.
   Json head(const std::string &what) const;
-  // The member of rows that is plotted, and its unit.
-  std::string plotted() const;
+  // The member of rows that is printed, and its unit.
+  std::string counted() const;
   std::string unit() const;
 
   // Whether Ctrl-C was pressed.

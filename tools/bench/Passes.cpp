@@ -32,7 +32,7 @@ int overLengths(
     Run &run, const std::string &what, const std::vector<int64_t> &lengths,
     int64_t rounds,
     const std::function<void(Result &, int64_t, uint64_t &, uint64_t)> &body) {
-  Result result(run.head(what), run.options().out, run.plotted(), run.unit());
+  Result result(run.head(what), run.options().out, run.counted(), run.unit());
   uint64_t done = 0;
   for (const int64_t tokens : lengths)
     if (!run.interrupted())

@@ -22,7 +22,7 @@ std::string timeText(double us) {
 }
 
 // "dense  2048 tokens  1.23 ms (1.20 .. 1.30), 12.3 GFLOP/s, 45% of the peak".
-std::string line(const Json &row, const std::string &plotted,
+std::string line(const Json &row, const std::string &counted,
                  const std::string &unit) {
   std::string text = fmt::format("{:<34}", row["name"].get<std::string>());
   if (row.contains("tokens"))
@@ -35,8 +35,8 @@ std::string line(const Json &row, const std::string &plotted,
     text += fmt::format("  {:>11} ({} .. {})", timeText(row["us"]),
                         timeText(quartiles[0]), timeText(quartiles[1]));
   }
-  if (plotted != "us" && row.contains(plotted))
-    text += fmt::format("  {:.6g} {}", row[plotted].get<double>(), unit);
+  if (counted != "us" && row.contains(counted))
+    text += fmt::format("  {:.6g} {}", row[counted].get<double>(), unit);
   if (row.contains("predicted_us"))
     text += fmt::format("  predicted {}", timeText(row["predicted_us"]));
   if (row.contains("flop_per_s"))
@@ -90,9 +90,9 @@ Json timesJson(std::vector<double> seconds) {
           {"rounds", n}};
 }
 
-Result::Result(Json head, std::filesystem::path out, std::string plotted,
+Result::Result(Json head, std::filesystem::path out, std::string counted,
                std::string unit)
-    : all(std::move(head)), out(std::move(out)), plotted(std::move(plotted)),
+    : all(std::move(head)), out(std::move(out)), counted(std::move(counted)),
       unit(std::move(unit)) {
   all["rows"] = Json::array();
   all["complete"] = false;
@@ -101,7 +101,7 @@ Result::Result(Json head, std::filesystem::path out, std::string plotted,
 
 void Result::add(Row row) {
   all["rows"].push_back(rowJson(std::move(row)));
-  std::printf("%s\n", line(all["rows"].back(), plotted, unit).c_str());
+  std::printf("%s\n", line(all["rows"].back(), counted, unit).c_str());
   std::fflush(stdout);
   write();
 }
@@ -113,18 +113,8 @@ int Result::finish(bool interrupted) {
   int refused = 0;
   for (const Json &row : all["rows"])
     refused += row.contains("refused");
-  if (!out.empty()) {
-    std::vector<Point> points;
-    for (const Json &row : all["rows"])
-      if (row.contains(plotted) && row[plotted].is_number())
-        points.push_back({row["name"].get<std::string>(),
-                          row.value("tokens", 0.0),
-                          row[plotted].get<double>()});
-    writeOutput(out.string() + ".svg",
-                plot(all.value("what", ""), std::move(points), unit,
-                     "tokens of the sequence"));
-    std::printf("figures: %s.json, plot: %s.svg\n", out.c_str(), out.c_str());
-  }
+  if (!out.empty())
+    std::printf("figures: %s.json\n", out.c_str());
   if (refused)
     std::fprintf(stderr,
                  "tessera: error: %d figures are above what the hardware can "

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "support/Json.h"
-#include "tools/bench/Plot.h"
 
 #include <filesystem>
 #include <string>
@@ -27,20 +26,19 @@ struct Row {
   std::string missing = {};   // why there are no figures; empty: there are
 };
 
-// A benchmark's file, OUT.json, and its picture, OUT.svg. The file is written
-// anew behind each row, so that what is known outlives whatever comes.
+// A benchmark's file, OUT.json. It is written after each row, so that an
+// interrupted run keeps its rows.
 class Result {
 public:
-  // `head` begins the file. `plotted`: a member of a row with a number, whose
-  // unit stands beside it: "us", "warp_instructions". Empty `out`: nothing is
-  // written.
-  Result(Json head, std::filesystem::path out, std::string plotted,
+  // `head` begins the file. `counted`: the member of a row that is printed
+  // with its unit: "us", "warp_instructions". Empty `out`: nothing is written.
+  Result(Json head, std::filesystem::path out, std::string counted,
          std::string unit);
 
   // Prints and keeps the row. A rate above the peak is refused: the row says so
   // in place of figures.
   void add(Row row);
-  // Writes both files; rows that were refused or are missing are listed at the
+  // Writes the file; rows that were refused or are missing are listed at the
   // end. 0, or 1 where a figure was refused; `interrupted` is noted.
   int finish(bool interrupted);
 
@@ -51,7 +49,7 @@ private:
 
   Json all;
   const std::filesystem::path out;
-  const std::string plotted, unit;
+  const std::string counted, unit;
 };
 
 // "us", "us_least", "us_quartiles", "rounds" of times in seconds, one at least.

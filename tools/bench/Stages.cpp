@@ -137,7 +137,7 @@ int benchStages(Run &run) {
   Result result(
       run.head(
           "kernels of one layer's attention, one sequence, each by itself"),
-      run.options().out, run.plotted(), run.unit());
+      run.options().out, run.counted(), run.unit());
   for (const int64_t tokens : run.lengths({run.counts() ? 512 : 2048})) {
     const std::vector<fs::path> folders = recordLayer(run, tokens);
     for (size_t i = 0; i < folders.size() && !run.interrupted(); ++i) {

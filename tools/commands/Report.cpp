@@ -32,7 +32,7 @@ struct ReportOptions {
   std::string kernel, target, sass, page, csv;
   uint64_t shared = 0;
   uint32_t threads = 0, minBlocks = 0;
-  bool json = false, noPtxas = false;
+  bool json = false, noPtxas = false, blocks = false;
 };
 
 int reportPtx(const ReportOptions &options, const std::string &file) {
@@ -74,8 +74,12 @@ int reportPtx(const ReportOptions &options, const std::string &file) {
     cubin = ptx::assemble(input.ptx, how);
     input.resources = &cubin.resources;
     input.ptxasVersion = ptxas->version;
-    if (const auto nvdisasm = findDisassembler(ptxas->path))
+    if (const auto nvdisasm = findDisassembler(ptxas->path)) {
       input.sass = ptx::disassemble(cubin.bytes, *nvdisasm);
+      if (options.blocks)
+        input.sassOfPtx =
+            ptx::disassemble(cubin.bytes, *nvdisasm, ptx::SassLines::Ptx);
+    }
   } else if (!options.noPtxas) {
     std::fprintf(stderr, "tessera: %s: the PTX is counted as it is\n",
                  why.c_str());
@@ -87,6 +91,9 @@ int reportPtx(const ReportOptions &options, const std::string &file) {
     writeOutput(options.sass, input.sass);
   }
   const Json report = ptx::makeReport(input, listing.kernel);
+  if (options.blocks && input.sassOfPtx.empty())
+    throw Error("there is no SASS without ptxas and nvdisasm",
+                "leave --blocks out");
   if (options.json)
     std::printf("%s\n", report.dump(2).c_str());
   else
@@ -97,7 +104,7 @@ int reportPtx(const ReportOptions &options, const std::string &file) {
 int reportRuns(const ReportOptions &options) {
   if (options.json || options.noPtxas || !options.kernel.empty() ||
       !options.target.empty() || !options.sass.empty() || options.shared ||
-      options.threads || options.minBlocks)
+      options.threads || options.minBlocks || options.blocks)
     throw Error("--json, --sass, --kernel and the other options of PTX do not "
                 "go with the folder of a run",
                 "a run has -o PAGE.html and --csv FIGURES.csv");
@@ -156,6 +163,9 @@ Command addReport(CLI::App &app) {
                    "kernel's .json): ptxas keeps to as many registers")
       ->check(CLI::Range(0u, language::maxBlocksPerSm));
   verb->add_option("--sass", options->sass, "write the disassembly to a file");
+  verb->add_flag("--blocks", options->blocks,
+                 "add the basic blocks of the SASS to the JSON: the PTX line "
+                 "and the opcode of each instruction");
   verb->add_flag("--no-ptxas", options->noPtxas, "count the PTX alone");
   verb->add_flag("--json", options->json, "print JSON");
   verb->footer(

@@ -88,6 +88,38 @@ guarded:
   EXPECT_DOUBLE_EQ(loopNonTensorPerTensor(listing), 6);
 }
 
+// A block ends before a label, after a branch and after an EXIT of some
+// threads. Lines of the kernel's own file are not PTX lines.
+TEST(GpuReport, BlocksHaveTheLinesOfThePtx) {
+  ReportInput input;
+  input.target = GpuTarget::parse("sm_80");
+  input.ptx = test::loopsPtx;
+  input.sassOfPtx = R"sass(
+        .section        .text.loops,"ax",@progbits
+loops:
+.text.loops:
+        //## File ".nv_debug_ptx_txt.7", line 21
+        /*0000*/                   LDG.E R4, [R2.64] ;
+        /*0010*/               @P1 EXIT ;
+        //## File "loops.py", line 12
+        /*0020*/                   IADD3 R2, R2, R3, RZ ;
+.L_x_1:
+        //## File ".nv_debug_ptx_txt", line 30
+        /*0030*/                   HMMA.16816.F32.BF16 R12, R4, R8, R12 ;
+        /*0040*/              @!P0 BRA `(.L_x_1) ;
+        /*0050*/                   EXIT ;
+.L_x_2:
+        /*0060*/                   BRA `(.L_x_2);
+        /*0070*/                   NOP;
+)sass";
+  const Json report = makeReport(input);
+  EXPECT_EQ(report.at("sass_blocks"),
+            Json::parse(R"([[[21, "LDG"], [21, "EXIT"]], [[0, "IADD3"]],
+                            [[30, "HMMA"], [30, "BRA"]], [[30, "EXIT"]]])"));
+  input.sassOfPtx.clear();
+  EXPECT_FALSE(makeReport(input).contains("sass_blocks"));
+}
+
 TEST(GpuReport, KernelsByName) {
   EXPECT_THROW(readPtx("nothing"), Error);
   EXPECT_THROW(readPtx(test::loopsPtx, "other"), Error);

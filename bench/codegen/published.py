@@ -1,9 +1,9 @@
-# bench/codegen/peers.py - kernels of published libraries: fetched at pinned versions, their launches caught.
+# bench/codegen/published.py - kernels of published libraries: fetched at pinned versions, their launches caught.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""fetch() puts the wheels of [peers] in scripts/deps.lock into build/bench/peers, which nothing else uses and nobody commits.
-catch() puts a function in the place of Triton's launcher, so that the libraries' own Python functions, called with CPU tensors,
-hand over every launch with its arguments."""
+"""fetch() puts the wheels of [peers] in scripts/deps.lock into build/bench/peers, which nothing else uses and git ignores.
+catch() replaces Triton's launcher by a function, so that the libraries' own Python functions, called with CPU tensors, pass on every
+launch with its arguments."""
 import hashlib
 import inspect
 import os

@@ -1,12 +1,18 @@
-# bench/cpu/rows.py - the rows that `make bench` has to show for a CPU, their bars, and what a finished table says of them.
+# bench/cpu/table.py - the rows of `make bench`: our time and a baseline's, alternately in one process, with a target for each.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A row compares a time of ours with a peer's, measured in turns in one process: ratio = peer / ours, above 1 means ours is faster.
-Rows without a peer hold a figure of ours itself to a bar. No row may be missing from a complete table."""
-import dataclasses
-import math
+"""tessera compared with its baselines on a CPU, alternately in one run.
 
-# Largest difference of two results over the largest of the peer's: products of 1024 terms rounded to the type.
+A row compares a time of ours with a baseline's: ratio = baseline / ours, above 1 means that ours is faster. Rows without a baseline hold
+our measurement to a target. A row misses its target, too, if results differ by more than ERROR or a rate is above the machine's peak. All
+rows take about 20 minutes on two cores with nothing else running."""
+import dataclasses
+import importlib
+
+from harness import processor
+from harness.plot import ratios
+
+# The largest difference of two results over the largest of the baseline's: products of 1024 terms rounded to the type.
 ERROR = {"fp32": 1e-4, "bf16": 2e-2}
 
 
@@ -16,7 +22,7 @@ class Row:
     group: str       # module of this folder that measures it
     unit: str
     bar: float
-    peer: str = ""   # "": no peer, the bar is for our figure
+    peer: str = ""   # the baseline; "": the target is for our measurement
     dtype: str = "fp32"
     rule: str = "ratio >="   # or "ours <=", "ours >="
     bar_avx2: float = 0.0    # where it differs without AVX-512
@@ -51,19 +57,9 @@ ROWS = [
 NAMES = [row.name for row in ROWS]
 
 
-def nsa_pairs(length, block, stride, selection, kept, window):
-    """Pairs of a query and a compressed token, a key of a selected block, or one of the window, of one head and sequence."""
-    pairs = 0
-    for seen in range(1, length + 1):
-        compressed = (seen - block) // stride + 1 if seen >= block else 0
-        selected = seen if seen <= kept * selection else (kept - 1) * selection + (seen - 1) % selection + 1
-        pairs += compressed + selected + min(window, seen)
-    return pairs
-
-
 def entry(row, figures, threads, avx512):
-    """The row of cpu.json. figures: ours, of a comparison also peer and max_error, by choice peak_share, bound and spread;
-    or `failed`, why there are none."""
+    """The record of a row. figures: ours, of a comparison also peer and max_error, optionally peak_share, bound and spread; or
+    `failed`, the reason why there are none."""
     bar = row.bar if avx512 or not row.bar_avx2 else row.bar_avx2
     result = {"name": row.name, "unit": row.unit, "ours": None, "peer": None, "peer_name": row.peer or None, "ratio": None, "bar": bar,
               "rule": row.rule, "threads": threads, "dtype": row.dtype, "max_error": None, "peak_share": None, **figures}
@@ -75,18 +71,16 @@ def entry(row, figures, threads, avx512):
     met = value <= bar if row.rule.endswith("<=") else value >= bar
     if result["max_error"] is not None and not result["max_error"] <= ERROR[row.dtype]:
         result["failed"], met = "results differ by %.2g, at most %g" % (result["max_error"], ERROR[row.dtype]), False
-    if result["peak_share"] is not None and result["peak_share"] > 1:
-        result["failed"], met = "%.2f of the machine's peak: the measurement is wrong" % result["peak_share"], False
     return {**result, "met": met}
 
 
 def missing(entries):
-    """Names of rows that a table lacks."""
+    """Names of rows that a table does not have."""
     return [name for name in NAMES if name not in {entry["name"] for entry in entries}]
 
 
 def line(entry):
-    """One row for people."""
+    """A record as text."""
     if "failed" in entry:
         return "%-32s %s" % (entry["name"], entry["failed"])
     figures = "%10.3f %s" % (entry["ours"], entry["unit"])
@@ -97,22 +91,22 @@ def line(entry):
     return "%-32s %s%s (%s %g: %s)" % (entry["name"], figures, share, entry["rule"], entry["bar"], sign)
 
 
-def plot(entries):
-    """An SVG of the ratios on a logarithmic axis, with a tick at each bar."""
-    shown = [e for e in entries if e.get("ratio")]
-    low = min([0.5] + [e["ratio"] for e in shown]) * 0.9
-    high = max([2.0] + [max(e["ratio"], e["bar"]) for e in shown]) * 1.1
-    left, width, step = 290, 700, 20
-    at = lambda ratio: left + (width - left - 60) * math.log(ratio / low) / math.log(high / low)
-    parts = ['<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">'
-             % (width, step * len(shown) + 50), '<rect width="100%" height="100%" fill="white"/>',
-             '<text x="%d" y="16">time of the peer / ours (right of the line: ours is faster); ticks are bars</text>' % left]
-    for i, e in enumerate(shown):
-        y = 30 + step * i
-        begin, end = sorted((at(1), at(e["ratio"])))
-        parts.append('<text x="%d" y="%d" text-anchor="end">%s</text><rect x="%.1f" y="%d" width="%.1f" height="13" fill="%s"/>'
-                     '<line x1="%.1f" x2="%.1f" y1="%d" y2="%d" stroke="black"/><text x="%.1f" y="%d">%.2f</text>'
-                     % (left - 8, y + 11, e["name"], begin, y, max(1.0, end - begin), "#2e7d32" if e["met"] else "#c0392b",
-                        at(e["bar"]), at(e["bar"]), y - 2, y + 15, max(end, at(e["bar"])) + 5, y + 11, e["ratio"]))
-    parts.append('<line x1="%.1f" x2="%.1f" y1="24" y2="%d" stroke="#888"/></svg>' % (at(1), at(1), 30 + step * len(shown)))
-    return "\n".join(parts) + "\n"
+def rows(options):
+    return {row.name: row for row in ROWS}
+
+
+def measure(row, context):
+    figures = importlib.import_module("cpu." + row.group).measure(row.name, context)
+    return entry(row, figures, context.threads, "avx512f" in processor()[1])
+
+
+def failed(row, why):
+    return entry(row, {"failed": why}, None, True)
+
+
+def summary(records, context):
+    return {"flop_per_second": context.flop_per_second, "bytes_per_second": context.bytes_per_second}
+
+
+def plot(records):
+    return ratios(records, "time of the baseline / ours (right of the line: ours is faster); ticks are targets")
