@@ -6,7 +6,6 @@
 
 #include "autotune/model/CpuModel.h"
 #include "autotune/search/CorrectnessCheck.h"
-#include "autotune/search/Isolated.h"
 #include "autotune/table/TuneTable.h"
 #include "runtime/compile/CompileService.h"
 #include "runtime/device/cpu/ThreadPool.h"
@@ -14,6 +13,7 @@
 #include "support/BuildId.h"
 #include "support/Error.h"
 #include "support/Hash.h"
+#include "support/Isolated.h"
 #include "support/Log.h"
 #include "support/Options.h"
 
@@ -24,7 +24,6 @@
 namespace tessera::tune {
 
 using cases::CaseArgument;
-using Report = std::function<void(const Json &)>;
 
 namespace {
 
