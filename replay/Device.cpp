@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/Device.h"
 
-#include "language/Request.h"
-#include "runtime/compile/CompileService.h"
+#include "replay/gpu/GpuDevice.h"
 #include "runtime/device/sim/SimKernel.h"
 #include "support/Error.h"
 #include "support/Names.h"
@@ -21,38 +20,25 @@ class CompiledDevice : public Device {
 public:
   explicit CompiledDevice(std::string name) : text(std::move(name)) {}
   std::string name() const override { return text; }
-  // NVIDIA's driver does not.
-  bool survivesFork() const override { return !text.starts_with("cuda"); }
-
   std::optional<std::string> unsupported(const Case &) override {
     return std::nullopt;
   }
 
   void compile(const std::vector<const PreparedLaunch *> &launches) override {
-    std::vector<language::CompileRequest> requests;
-    for (const PreparedLaunch *launch : launches) {
-      try {
-        setPrecision(*launch);
-        requests.push_back(launch->kernel->compileRequest(
-            launch->args, launch->constexprs, optionsOf(*launch)));
-      } catch (const std::exception &) {
-        // Said again, case by case.
-      }
-    }
-    try {
-      runtime::CompileService::instance().getAll(requests);
-    } catch (const std::exception &) {
-    }
+    compileTogether(launches, [&](const PreparedLaunch &launch) {
+      return launch.kernel->compileRequest(launch.args, launch.constexprs,
+                                           optionsOf(launch));
+    });
   }
 
-  void compileOne(const PreparedLaunch &launch) override {
-    setPrecision(launch);
+  void compileOne(PreparedLaunch &launch, const Grid &) override {
+    launch.setPrecision();
     launch.kernel->prepare(launch.args, launch.constexprs, optionsOf(launch));
   }
 
   void run(const LoadedCase &loaded, const PreparedLaunch &launch,
            const std::vector<ArgumentMemory> &memory, bool serial) override {
-    setPrecision(launch);
+    launch.setPrecision();
     const std::vector<Arg> args = boundArguments(launch, memory);
     // One thread draws the programs in order.
     std::optional<ScopedParallelFor> inOrder;
@@ -70,12 +56,8 @@ public:
 private:
   LaunchOptions optionsOf(const PreparedLaunch &launch) const {
     LaunchOptions options = launch.options;
-    options.device = findDevice(hostMemoryDevice(text));
+    options.device = findDevice(text);
     return options;
-  }
-
-  static void setPrecision(const PreparedLaunch &launch) {
-    ::setenv(optionInfo(Option::F32Default).name, launch.f32Default.c_str(), 1);
   }
 
   std::string text;
@@ -89,7 +71,7 @@ public:
   std::string name() const override { return text; }
   std::optional<std::string> unsupported(const Case &) override { return why; }
   void compile(const std::vector<const PreparedLaunch *> &) override {}
-  void compileOne(const PreparedLaunch &) override { throw Error(why); }
+  void compileOne(PreparedLaunch &, const Grid &) override { throw Error(why); }
   void run(const LoadedCase &, const PreparedLaunch &,
            const std::vector<ArgumentMemory> &, bool) override {
     throw Error(why);
@@ -101,19 +83,45 @@ private:
 
 } // namespace
 
+void PreparedLaunch::setPrecision() const {
+  ::setenv(optionInfo(Option::F32Default).name, f32Default.c_str(), 1);
+}
+
+void pointAt(Pointer &pointer, const ArgumentMemory &memory) {
+  pointer.address = memory.address;
+  pointer.bytesBefore =
+      size_t(static_cast<char *>(memory.address) - memory.begin);
+  pointer.bytes = memory.bytes - pointer.bytesBefore;
+}
+
 std::vector<Arg> boundArguments(const PreparedLaunch &launch,
                                 const std::vector<ArgumentMemory> &memory) {
   std::vector<Arg> args = launch.args;
   for (size_t i = 0; i < args.size(); ++i)
     for (const ArgumentMemory &one : memory)
       if (auto *pointer = std::get_if<Pointer>(&args[i]);
-          pointer && one.name == launch.kernel->parameters()[i]) {
-        pointer->address = one.address;
-        pointer->bytesBefore =
-            size_t(static_cast<char *>(one.address) - one.begin);
-        pointer->bytes = one.bytes - pointer->bytesBefore;
-      }
+          pointer && one.name == launch.kernel->parameters()[i])
+        pointAt(*pointer, one);
   return args;
+}
+
+void compileTogether(
+    const std::vector<const PreparedLaunch *> &launches,
+    const std::function<language::CompileRequest(const PreparedLaunch &)>
+        &requestOf) {
+  std::vector<language::CompileRequest> requests;
+  for (const PreparedLaunch *launch : launches) {
+    try {
+      launch->setPrecision();
+      requests.push_back(requestOf(*launch));
+    } catch (const std::exception &) {
+      // compileOne() reports what is wrong.
+    }
+  }
+  try {
+    runtime::CompileService::instance().getAll(requests);
+  } catch (const std::exception &) {
+  }
 }
 
 const std::vector<DeviceKind> &deviceTable() {
@@ -139,14 +147,17 @@ const std::vector<DeviceKind> &deviceTable() {
          if (!options.ptx.empty())
            throw Error("a GPU runs the kernel of the case, not --ptx",
                        "run PTX with --device sim:sm_80");
+         if (name != "cuda")
+           throw Error("there is no device `" + name + "` for cases",
+                       "write --device cuda, and choose the GPU by "
+                       "CUDA_VISIBLE_DEVICES");
          try {
-           deviceTarget(name);
+           return std::make_unique<GpuDevice>(gpuFacts()["target"]);
          } catch (const Error &error) {
            return std::make_unique<MissingDevice>(name, error.message +
                                                             "; use --device "
                                                             "sim:sm_80 or cpu");
          }
-         return std::make_unique<CompiledDevice>(name);
        }},
   };
   return table;

@@ -3,11 +3,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "language/Request.h"
 #include "replay/Case.h"
 #include "runtime/Kernel.h"
+#include "runtime/compile/CompileService.h"
 #include "support/Error.h"
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +26,13 @@ struct PreparedLaunch {
   Constexprs constexprs;
   LaunchOptions options;
   std::string f32Default; // TESSERA_F32_DEFAULT while it is compiled
+  // For a GPU: the compiled code, and how many null pointers it takes after the
+  // arguments (other compilers' scratch memory).
+  std::shared_ptr<const runtime::CompiledKernel> code;
+  uint32_t appended = 0;
+
+  // Sets TESSERA_F32_DEFAULT.
+  void setPrecision() const;
 };
 
 // The memory of a pointer argument.
@@ -33,6 +44,8 @@ struct ArgumentMemory {
   bool written = false; // the recorded launch wrote it
 };
 
+// Points at the memory of an argument.
+void pointAt(Pointer &pointer, const ArgumentMemory &memory);
 // The launch's arguments with the memory of its pointers.
 std::vector<Arg> boundArguments(const PreparedLaunch &launch,
                                 const std::vector<ArgumentMemory> &memory);
@@ -53,19 +66,26 @@ public:
   virtual std::optional<std::string> unsupported(const Case &recorded) = 0;
   // Whether launches are prepared from the case's kernel text.
   virtual bool usesKernelText() const { return true; }
-  // Whether a forked process can run launches; else they run in this one, and
-  // one that crashes or hangs takes the rest with it.
-  virtual bool survivesFork() const { return true; }
+  // Whether a process that ran a launch may run another one. Otherwise a faulty
+  // launch could change the results of those after it.
+  virtual bool reusable() const { return false; }
   // Compiles all of them, in parallel. What fails is said by compileOne().
   virtual void compile(const std::vector<const PreparedLaunch *> &launches) = 0;
   // Compiles what compile() did not, throwing what is wrong.
-  virtual void compileOne(const PreparedLaunch &launch) = 0;
+  virtual void compileOne(PreparedLaunch &launch, const Grid &grid) = 0;
   // Runs the launch on host memory and waits. `serial`: the programs one after
   // another in the order of the grid, x fastest. Throws Error, and LaunchFault
   // for what the kernel does wrong.
   virtual void run(const LoadedCase &loaded, const PreparedLaunch &launch,
                    const std::vector<ArgumentMemory> &memory, bool serial) = 0;
 };
+
+// The part of compile() that devices share: compiles the request of each
+// launch, and leaves what fails to compileOne().
+void compileTogether(
+    const std::vector<const PreparedLaunch *> &launches,
+    const std::function<language::CompileRequest(const PreparedLaunch &)>
+        &requestOf);
 
 struct DeviceOptions {
   // PTX to run instead of the kernel's own: a file, or its name in the folder

@@ -1,35 +1,23 @@
-// replay/Replay.cpp - runs many cases, each launch in a separate process.
+// replay/Replay.cpp - runs many cases in processes that they may break.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/Replay.h"
 
 #include "support/Error.h"
 #include "support/File.h"
+#include "support/Isolated.h"
 #include "support/LanguageGaps.h"
-#include "support/Process.h"
 #include "support/Progress.h"
-#include "support/Sync.h"
 
-#include <cerrno>
+#include <atomic>
 #include <csignal>
-#include <cstdio>
 #include <optional>
-#include <poll.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace tessera::cases {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 namespace {
-
-struct Job {
-  CaseReport report;
-  std::optional<LoadedCase> loaded;
-  std::optional<PreparedLaunch> launch;
-};
 
 std::string describe(const Error &error) {
   return error.hint.empty() ? error.message
@@ -48,9 +36,9 @@ bool namesMissingWord(const std::string &message) {
   return false;
 }
 
-// Runs `body` and turns what it throws into the report's status.
-template <typename Body>
-void guarded(CaseReport &report, Body &&body) {
+} // namespace
+
+void guarded(CaseReport &report, const std::function<void()> &body) {
   try {
     body();
     return;
@@ -73,6 +61,15 @@ void guarded(CaseReport &report, Body &&body) {
   }
 }
 
+namespace {
+
+struct Job {
+  CaseReport report;
+  std::optional<LoadedCase> loaded;
+  std::optional<PreparedLaunch> launch; // none where the case cannot be run
+  bool ended = false;                   // the report is complete
+};
+
 Job makeJob(const fs::path &folder, Device &device) {
   Job job;
   job.report.folder = folder.string();
@@ -92,104 +89,114 @@ Job makeJob(const fs::path &folder, Device &device) {
   return job;
 }
 
-// Runs the case and writes its tensors.
-CaseReport runHere(const Job &job, Device &device,
-                   const ReplayOptions &options) {
-  CaseReport report = job.report;
-  guarded(report, [&] {
-    runCase(*job.loaded, *job.launch, device, options.serial, report);
-    if (!options.out.empty())
-      writeOutput(options.out / (job.loaded->folderName() + ".safetensors"),
-                  writeSafetensors(report.produced));
-  });
-  return report;
-}
+// The jobs that have a launch are the items.
+class Replay : public IsolatedItems {
+public:
+  Replay(const std::vector<fs::path> &folders, const ReplayOptions &options,
+         const std::function<void(const CaseReport &)> &report)
+      : options(options), report(report),
+        device(openDevice(options.device, options.deviceOptions)) {
+    for (const fs::path &folder : folders)
+      jobs.push_back(makeJob(folder, *device));
+  }
 
-// The child's side: runs, writes the report, never returns.
-[[noreturn]] void runChild(const Job &job, Device &device,
-                           const ReplayOptions &options, int pipe) {
-  const std::string report = reportJson(runHere(job, device, options));
-  std::string_view left = report;
-  writeAll(pipe, left); // the parent reports a text that is cut short
-  std::fflush(nullptr);
-  ::_exit(0);
-}
+  void run() {
+    compile();
+    static const std::atomic<bool> never{false};
+    tell();
+    runAll(never);
+  }
 
-// Reads until the other side closes; false at the time-out.
-bool readAll(int fd, std::string &bytes, std::chrono::seconds timeout) {
-  const auto end = Clock::now() + timeout;
-  char buffer[1 << 14];
-  while (true) {
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
-    if (left.count() <= 0)
-      return false;
-    pollfd wanted{fd, POLLIN, 0};
-    const int ready =
-        ::poll(&wanted, 1, int(std::min<int64_t>(left.count(), 60'000)));
-    if (ready < 0 && errno != EINTR)
-      return true;
-    if (ready <= 0)
-      continue;
-    const ssize_t got = ::read(fd, buffer, sizeof(buffer));
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got <= 0)
-      return true;
-    bytes.append(buffer, size_t(got));
+private:
+  void compile() {
+    std::vector<const PreparedLaunch *> launches;
+    for (const Job &job : jobs)
+      if (job.launch)
+        launches.push_back(&*job.launch);
+    device->compile(launches);
+    for (Job &job : jobs) {
+      if (job.launch)
+        guarded(job.report, [&] {
+          device->compileOne(*job.launch, job.loaded->recorded.grid);
+        });
+      job.ended = !job.launch || job.report.status != Status::Ok;
+    }
   }
-}
 
-void runJob(Job &job, Device &device, const ReplayOptions &options) {
-  int ends[2];
-  if (::pipe(ends) != 0)
-    throw Error("cannot make a pipe: " + errnoText(errno),
-                "close other programs");
-  UniqueFd readEnd(ends[0]), writeEnd(ends[1]);
-  std::fflush(nullptr);
-  const pid_t child = ::fork();
-  if (child < 0)
-    throw Error("cannot start a process: " + errnoText(errno),
-                "close other programs");
-  if (child == 0) {
-    readEnd.reset();
-    runChild(job, device, options, writeEnd.get());
+  std::optional<size_t> next(size_t from) const override {
+    for (size_t i = from; i < jobs.size(); ++i)
+      if (!jobs[i].ended)
+        return i;
+    return std::nullopt;
   }
-  writeEnd.reset();
-  std::string bytes;
-  const bool ended = readAll(readEnd.get(), bytes, options.timeout);
-  if (!ended)
-    ::kill(child, SIGKILL);
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR)
-    ;
-  try {
-    job.report = reportFromJson(bytes);
-    return;
-  } catch (const Error &) {
+
+  // Runs the case and writes its tensors.
+  Json run(size_t item, const Say &say) override {
+    const Job &job = jobs[item];
+    say({"running", {}});
+    CaseReport result = job.report;
+    guarded(result, [&] {
+      runCase(*job.loaded, *job.launch, *device, options.serial, result);
+      if (!options.out.empty())
+        writeOutput(options.out / (job.loaded->folderName() + ".safetensors"),
+                    writeSafetensors(result.produced));
+    });
+    return parseJson(reportJson(result), "report");
   }
-  job.report.status = Status::Error;
-  if (!ended) {
-    job.report.message =
-        "no end after " + std::to_string(options.timeout.count()) + " s";
-    return;
+  bool usable() const override { return device->reusable(); }
+
+  double limit() const override { return double(options.timeout.count()); }
+
+  void done(size_t item, Json row) override {
+    end(item, reportFromJson(row.dump()));
   }
-  ExitStatus how;
-  how.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  how.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-  job.report.message =
-      "the launch ended with " + how.text() +
-      (how.signal == SIGSEGV || how.signal == SIGBUS
-           ? "\nHINT: the kernel used an address far outside its arguments"
-           : "");
-}
+
+  void failed(size_t item, const Phase &, const Ended &how) override {
+    CaseReport result = jobs[item].report;
+    result.status = Status::Error;
+    const bool crashed = how.how == Ended::How::Crashed;
+    result.message = (crashed ? "the launch ended with " : "") + how.text;
+    for (const int signal : {SIGSEGV, SIGBUS})
+      if (crashed && how.signal == signal)
+        result.message +=
+            "\nHINT: the kernel used an address far outside its arguments";
+    end(item, std::move(result));
+  }
+
+  void end(size_t item, CaseReport result) {
+    jobs[item].report = std::move(result);
+    jobs[item].ended = true;
+    tell();
+  }
+
+  // Reports in the order of the cases.
+  void tell() {
+    for (; told < jobs.size() && jobs[told].ended; ++told) {
+      Job &job = jobs[told];
+      progress.clear();
+      report(job.report);
+      // The tensors of a case are not needed any more.
+      job.loaded.reset();
+      job.launch.reset();
+    }
+    if (told < jobs.size() && progress.due())
+      progress.show("replayed " + std::to_string(told) + " of " +
+                    std::to_string(jobs.size()) +
+                    progress.timeLeft(told, jobs.size()));
+  }
+
+  const ReplayOptions &options;
+  const std::function<void(const CaseReport &)> &report;
+  const std::unique_ptr<Device> device;
+  std::vector<Job> jobs;
+  size_t told = 0; // jobs whose reports were given
+  Progress progress;
+};
 
 } // namespace
 
 void replay(const std::vector<fs::path> &folders, const ReplayOptions &options,
             const std::function<void(const CaseReport &)> &done) {
-  const std::unique_ptr<Device> device =
-      openDevice(options.device, options.deviceOptions);
   if (!options.out.empty()) {
     std::error_code error;
     fs::create_directories(options.out, error);
@@ -198,37 +205,7 @@ void replay(const std::vector<fs::path> &folders, const ReplayOptions &options,
                       error.message(),
                   "name a folder that can be written with --out");
   }
-  std::vector<Job> jobs;
-  for (const fs::path &folder : folders)
-    jobs.push_back(makeJob(folder, *device));
-  std::vector<const PreparedLaunch *> launches;
-  for (const Job &job : jobs)
-    if (job.launch)
-      launches.push_back(&*job.launch);
-  device->compile(launches);
-
-  Progress progress;
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    Job &job = jobs[i];
-    if (job.launch) {
-      guarded(job.report, [&] {
-        device->compileOne(*job.launch);
-        if (device->survivesFork())
-          runJob(job, *device, options);
-        else
-          job.report = runHere(job, *device, options);
-      });
-    }
-    progress.clear();
-    done(job.report);
-    if (i + 1 < jobs.size() && progress.due())
-      progress.show("replayed " + std::to_string(i + 1) + " of " +
-                    std::to_string(jobs.size()) +
-                    progress.timeLeft(i + 1, jobs.size()));
-    // The tensors of a case are not needed any more.
-    job.loaded.reset();
-    job.launch.reset();
-  }
+  Replay(folders, options, done).run();
 }
 
 } // namespace tessera::cases

@@ -52,11 +52,11 @@ struct ReplayOptions {
   std::chrono::seconds timeout{600}; // of one launch
 };
 
-// Runs the cases in order, each launch in a process of its own: one that
-// crashes or hangs is an error of its case only. All are compiled first, in
-// parallel. `done` gets every report when it is there. Must be called while the
-// process has one thread. Throws Error for a wrong device or an `out` that
-// cannot be written.
+// Compiles all cases in parallel, then runs them in order in another process: a
+// launch that crashes or hangs is an error of its case only. Each launch has a
+// separate process where the device is not reusable(). `done` gets every report
+// in order. Must be called while this process has one thread. Throws Error for
+// a wrong device or an `out` that cannot be written.
 void replay(const std::vector<std::filesystem::path> &folders,
             const ReplayOptions &options,
             const std::function<void(const CaseReport &)> &done);
@@ -68,6 +68,9 @@ class TESSERA_EXCEPTION UnsupportedCase : public Error {
 public:
   using Error::Error;
 };
+
+// Runs `body`, and turns what it throws into the report's status.
+void guarded(CaseReport &report, const std::function<void()> &body);
 
 // Runs one prepared case in this process and fills in the report.
 void runCase(const LoadedCase &loaded, const PreparedLaunch &launch,

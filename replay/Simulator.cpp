@@ -18,7 +18,7 @@ public:
   std::string name() const override { return text; }
   bool usesKernelText() const override { return false; }
   void compile(const std::vector<const PreparedLaunch *> &) override {}
-  void compileOne(const PreparedLaunch &) override {}
+  void compileOne(PreparedLaunch &, const Grid &) override {}
 
   std::optional<std::string> unsupported(const Case &recorded) override {
     for (const CaseArgument &argument : recorded.arguments)

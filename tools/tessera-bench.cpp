@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/Error.h"
 #include "support/StopSignals.h"
-#include "tools/bench/Options.h"
+#include "tools/bench/Isolated.h"
 
 #include <CLI/CLI.hpp>
 
@@ -83,8 +83,20 @@ void addOptions(CLI::App &app, bench::Options &options) {
   app.add_option("--rounds", options.rounds,
                  "timed rounds; default: the verb's")
       ->check(CLI::Range(1, 1000000));
+  app.add_option("--timeout", options.timeout,
+                 "seconds after which a measurement on a GPU is stopped")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_option("--out", options.out,
                  "writes OUT.json; default: nothing is written");
+}
+
+int runVerb(const bench::Options &options, const Verb &verb) {
+  // `cold` runs the program that uses the GPU in separate processes.
+  if (options.device.starts_with("cuda") && options.verb != "cold")
+    return bench::runIsolatedVerb(options, verb.run);
+  bench::Run run(options);
+  return verb.run(run);
 }
 
 } // namespace
@@ -106,11 +118,10 @@ int main(int argc, char **argv) {
   options.command = joined(argc, argv);
   try {
     const StopSignals signals;
-    bench::Run run(options);
     int status = 1;
     for (const Verb &verb : verbs)
       if (options.verb == verb.name)
-        status = verb.run(run);
+        status = runVerb(options, verb);
     if (const int signal = StopSignals::received()) {
       std::fprintf(stderr, "tessera: interrupted; what is known is %s\n",
                    options.out.empty() ? "above" : "written");

@@ -2,7 +2,9 @@
 // present.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
+#include "runtime/device/cuda/Driver.h"
 #include "support/Error.h"
+#include "support/StopSignals.h"
 #include "tools/gpucheck/GpuCheck.h"
 
 #include <CLI/CLI.hpp>
@@ -11,27 +13,37 @@
 
 using namespace tessera;
 
+// Exit code 2 where there is no GPU.
+static int probe() {
+  try {
+    std::printf("%s\n", runtime::cuda::Driver::instance().gpu().c_str());
+    return 0;
+  } catch (const runtime::cuda::NoGpu &none) {
+    std::printf("%s\n", none.message.c_str());
+    return 2;
+  }
+}
+
 int main(int argc, char **argv) {
   CLI::App app{"Runs packed cases on an NVIDIA GPU, compares their results "
                "with the recorded ones, and times them."};
   gpucheck::Options options;
-  bool warm = false;
-  bool probe = false;
-  app.add_option("folder", options.folder, "what tessera pack-cases wrote");
-  app.add_flag("--probe", probe,
+  bool warm = false, probes = false;
+  app.add_option("folder", options.folder,
+                 "what tessera pack-cases wrote, or a case in it");
+  app.add_flag("--probe", probes,
                "only say which GPU there is; exit code 2 where there is none");
   app.add_option("--json", options.json, "file that gets the results");
-  app.add_option("--only", options.only, "cases with this text in their names");
-  app.add_option("--repeat", options.launches.timed,
+  app.add_option("--repeat", options.timed,
                  "timed launches of each case; 0: none")
       ->check(CLI::Range(0u, 100000u))
       ->capture_default_str();
-  app.add_option("--again", options.launches.repeated,
+  app.add_option("--again", options.repeated,
                  "launches that must write the same bytes again")
       ->check(CLI::Range(0u, 1000u))
       ->capture_default_str();
   app.add_option("--timeout", options.seconds,
-                 "seconds after which a launch counts as one without end")
+                 "seconds after which a launch is stopped")
       ->check(CLI::Range(1u, 3600u))
       ->capture_default_str();
   app.add_flag("--warm-cache", warm,
@@ -46,34 +58,27 @@ int main(int argc, char **argv) {
       ->check(CLI::Range(0u, 1000000u))
       ->capture_default_str();
   app.add_flag("--resume", options.resume,
-               "go on with the file of --json: nothing is done twice");
+               "continue with the file of --json: nothing is done twice");
   app.add_option("--table", options.table,
                  "file that gets the tuned configurations; default: named "
-                 "after the GPU, beside the file of --json");
+                 "after the GPU, alongside the file of --json");
   app.add_option("--python", options.python,
-                 "that may have torch, whose attention is timed, too")
+                 "Python that may have torch, whose attention is timed, too")
       ->capture_default_str();
-  app.add_flag("--part", options.isPart)->group("");
-  // The parent's.
-  app.add_option("--worker", options.worker)->group("");
-  app.add_option("--skip", options.skip)->group("");
-  app.add_option("--exclude", options.exclude)->group("");
-  app.add_option("--left", options.left)->group("");
-  app.add_option("--tune-left", options.tuneLeft)->group("");
   app.footer("Example:\n  tessera-gpu-check packed --json result.json\n\n"
              "Without a GPU it says so and ends with 0; else with 1 unless "
              "every case is ok. Ctrl-C keeps what is known.");
   CLI11_PARSE(app, argc, argv);
-  options.launches.clearCache = !warm;
+  options.clearCache = !warm;
   try {
-    if (probe)
-      return gpucheck::runProbe();
+    if (probes)
+      return probe();
     if (options.resume && options.json.empty())
       throw Error("--resume has no file to go on with", "name it with --json");
     if (options.folder.empty())
       throw Error("no folder is given", "name what tessera pack-cases wrote");
-    return options.worker >= 0 ? gpucheck::runWorker(options)
-                               : gpucheck::runParent(options);
+    const StopSignals signals;
+    return gpucheck::runGpuCheck(options).exitCode;
   } catch (const Error &error) {
     std::fprintf(stderr, "tessera-gpu-check: error: %s\n",
                  error.message.c_str());

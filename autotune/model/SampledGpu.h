@@ -38,7 +38,7 @@ public:
     return std::nullopt;
   }
   void compile(const std::vector<const cases::PreparedLaunch *> &) override {}
-  void compileOne(const cases::PreparedLaunch &) override {}
+  void compileOne(cases::PreparedLaunch &, const Grid &) override {}
   void run(const cases::LoadedCase &loaded, const cases::PreparedLaunch &launch,
            const std::vector<cases::ArgumentMemory> &memory,
            bool serial) override;

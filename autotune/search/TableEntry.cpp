@@ -8,14 +8,16 @@
 
 namespace tessera::tune {
 
-std::string today() {
+std::string utcNow() {
   const std::time_t now = std::time(nullptr);
   std::tm parts = {};
   ::gmtime_r(&now, &parts);
-  char text[16];
-  std::strftime(text, sizeof(text), "%Y-%m-%d", &parts);
+  char text[32];
+  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text;
 }
+
+std::string today() { return utcNow().substr(0, 10); }
 
 size_t fastestOf(const std::vector<TimedChoice> &choices) {
   const auto fastest =

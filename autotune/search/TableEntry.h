@@ -11,7 +11,8 @@
 
 namespace tessera::tune {
 
-std::string today(); // as entries have it: "2026-01-31", UTC
+std::string utcNow(); // "2026-01-31T12:00:00Z"
+std::string today();  // as entries have it: "2026-01-31", UTC
 
 // A configuration with its time.
 struct TimedChoice {

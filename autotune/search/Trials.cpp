@@ -5,13 +5,14 @@
 #include "autotune/search/Trials.h"
 
 #include "autotune/search/CorrectnessCheck.h"
-#include "autotune/search/Isolated.h"
 #include "autotune/table/TuneTable.h"
 #include "runtime/compile/CompileService.h"
 #include "runtime/launch/LaunchDevice.h"
 #include "support/BuildId.h"
 #include "support/Error.h"
 #include "support/Hash.h"
+#include "support/Isolated.h"
+#include "support/Log.h"
 #include "support/Options.h"
 
 #include <algorithm>
@@ -21,7 +22,6 @@
 namespace tessera::tune {
 
 using cases::CaseArgument;
-using Report = std::function<void(const Json &)>;
 
 namespace {
 

@@ -1,4 +1,4 @@
-// replay/packed/Packed.cpp - recorded launches with their GPU code beside them.
+// replay/packed/Packed.cpp - recorded launches with their GPU code.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/packed/Packed.h"
@@ -7,146 +7,133 @@
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/GpuTarget.h"
-#include "support/Json.h"
 
 namespace tessera::cases {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-constexpr const char *fileName = "gpu.json";
-
-// {"version", "tf32", "targets": {NAME: ENTRY}}.
-Json readIndex(const fs::path &folder) {
-  const fs::path path = folder / fileName;
-  const auto text = tryReadFile(path);
-  if (!text)
-    return {{"version", 1}, {"tf32", false}, {"targets", Json::object()}};
-  const Json json = parseJson(*text, path.string());
-  checkKeys(json, {"version", "targets", "tf32"}, path.string());
-  if (member<int64_t>(json, "version", path.string()) != 1)
-    throw Error(path.string() + " is of another version",
-                "pack the case again: tessera pack-cases");
-  const Json targets = member<Json>(json, "targets", path.string());
-  if (!targets.is_object())
-    throw Error(path.string() + ": `targets` is no object",
-                "pack the case again: tessera pack-cases");
-  for (const auto &[target, entry] : targets.items())
-    GpuTarget::parse(target); // also keeps file names what they seem
-  return {{"version", 1},
-          {"tf32", memberOr<bool>(json, "tf32", false, path.string())},
-          {"targets", targets}};
-}
-
-Json entryOf(const fs::path &folder, const std::string &target,
-             const std::string &where) {
-  const Json targets = readIndex(folder)["targets"];
-  if (!targets.contains(target))
-    throw Error(folder.string() + " has no code for " + target,
-                "pack it: tessera pack-cases --target " + target);
-  checkKeys(targets[target], {"meta", "peer"}, where);
-  return targets[target];
-}
-
-language::ArtifactMeta readMeta(const Json &entry, const std::string &where) {
-  return readPackedMeta(member<Json>(entry, "meta", where), where);
-}
-
-// A file of code as it is, or deflated with .z behind its name; none where
-// there is neither.
-std::optional<std::string> tryReadCode(const fs::path &path) {
-  if (auto plain = tryReadFile(path))
-    return plain;
-  const fs::path file = path.string() + ".z";
+Json readTargets(const fs::path &file,
+                 const std::vector<std::string> &members) {
   const auto text = tryReadFile(file);
   if (!text)
-    return std::nullopt;
-  return inflated(*text, std::nullopt, file.string());
+    return {{"version", 1}, {"targets", Json::object()}};
+  const std::string where = file.string();
+  Json json = parseJson(*text, where);
+  checkKeys(json, members, where);
+  if (member<int64_t>(json, "version", where) != 1)
+    throw Error(where + " is of another version", packAgain);
+  const Json targets = member<Json>(json, "targets", where);
+  if (!targets.is_object())
+    throw Error(where + ": `targets` is not an object", packAgain);
+  for (const auto &[target, entry] : targets.items())
+    GpuTarget::parse(target);
+  return json;
 }
 
-std::string readCode(const fs::path &path) {
-  auto code = tryReadCode(path);
-  return code ? std::move(*code) : readFile(path); // which says what is wrong
-}
-
-void writeCode(const fs::path &path, const std::string &code) {
-  writeOutput(path.string() + ".z", deflated(code));
-}
-
-} // namespace
-
-Json packedMeta(const language::ArtifactMeta &meta) {
-  language::CompileResult result;
-  result.ok = true;
-  result.meta = meta;
-  return parseJson(result.toJson(), "metadata").at("meta");
-}
-
-language::ArtifactMeta readPackedMeta(const Json &json,
-                                      const std::string &where) {
-  if (!json.is_object())
-    throw Error(where + ": `meta` is no object",
-                "pack the case again: tessera pack-cases");
-  return language::CompileResult::fromJson(
-             Json{{"ok", true}, {"meta", json}}.dump())
-      .meta;
-}
-
-void packCode(const fs::path &folder, const std::string &target,
-              const runtime::CompiledKernel &compiled, bool tf32) {
-  Json index = readIndex(folder);
-  index["tf32"] = tf32;
-  index["targets"][target] = {{"meta", packedMeta(compiled.meta)}};
-  writeCode(folder / (target + ".ptx"), compiled.stages.at("ptx"));
-  if (!compiled.code.empty())
-    writeCode(folder / (target + ".cubin"), compiled.code);
-  writeOutput(folder / fileName, index.dump(1) + "\n");
-}
-
-std::vector<std::string> packedTargets(const fs::path &folder) {
-  const Json targets = readIndex(folder)["targets"];
+std::vector<std::string> targetNames(const Json &file) {
   std::vector<std::string> names;
   for (const std::string &name : GpuTarget::names())
-    if (targets.contains(name))
+    if (file["targets"].contains(name))
       names.push_back(name);
   return names;
 }
 
-runtime::CompiledKernel readPacked(const fs::path &folder,
-                                   const std::string &target) {
-  const std::string where = (folder / fileName).string() + ": " + target;
+static Json readIndex(const fs::path &folder) {
+  return readTargets(folder / "gpu.json", {"version", "targets", "tf32"});
+}
+
+static Json entryOf(const fs::path &folder, const std::string &target) {
+  const Json targets = readIndex(folder)["targets"];
+  if (!targets.contains(target))
+    throw Error(folder.string() + " has no code for " + target,
+                "pack it: tessera pack-cases --target " + target);
+  return targets[target];
+}
+
+static std::string whereOf(const fs::path &folder, const std::string &target) {
+  return (folder / "gpu.json").string() + ": " + target;
+}
+
+Json packCode(const fs::path &folder, const runtime::CompiledKernel &compiled,
+              bool withPtx) {
+  language::CompileResult result;
+  result.ok = true;
+  result.meta = compiled.meta;
+  Json code = {{"meta", parseJson(result.toJson(), "metadata").at("meta")}};
+  if (!compiled.code.empty())
+    code["cubin"] = writeBlob(blobsOf(folder), compiled.code);
+  if (compiled.code.empty() || withPtx)
+    code["ptx"] = writeBlob(blobsOf(folder), compiled.stages.at("ptx"));
+  return code;
+}
+
+runtime::CompiledKernel readCode(const fs::path &folder, const Json &code,
+                                 const std::string &where) {
+  const Json meta = member<Json>(code, "meta", where);
+  if (!meta.is_object())
+    throw Error(where + ": `meta` is not an object", packAgain);
   runtime::CompiledKernel compiled;
-  compiled.meta = readMeta(entryOf(folder, target, where), where);
-  compiled.stages["ptx"] = readCode(folder / (target + ".ptx"));
-  if (auto cubin = tryReadCode(folder / (target + ".cubin")))
-    compiled.code = std::move(*cubin);
+  compiled.meta = language::CompileResult::fromJson(
+                      Json{{"ok", true}, {"meta", meta}}.dump())
+                      .meta;
+  const auto read = [&](const char *key) {
+    const auto name = memberOr<std::string>(code, key, "", where);
+    return name.empty() ? name
+                        : readBlob(blobsOf(folder), name, std::nullopt, where);
+  };
+  compiled.code = read("cubin");
+  compiled.stages["ptx"] = read("ptx");
+  if (compiled.code.empty() && compiled.stages["ptx"].empty())
+    throw Error(where + " has no code", packAgain);
   return compiled;
 }
 
+void packTarget(const fs::path &folder, const std::string &target,
+                const runtime::CompiledKernel &compiled, bool tf32) {
+  Json index = readIndex(folder);
+  index["tf32"] = tf32;
+  index["targets"][target] = packCode(folder, compiled, true);
+  writeOutput(folder / "gpu.json", index.dump(1) + "\n");
+}
+
+std::vector<std::string> packedTargets(const fs::path &folder) {
+  return targetNames(readIndex(folder));
+}
+
+std::string newestPackedTarget(const fs::path &folder, const std::string &gpu) {
+  std::string used;
+  for (const std::string &target : packedTargets(folder))
+    if (GpuTarget::parse(target).computeCapability <=
+        GpuTarget::parse(gpu).computeCapability)
+      used = target;
+  if (used.empty())
+    throw Error(folder.string() + " has no code for " + gpu +
+                    " or an older GPU",
+                "pack it: tessera pack-cases --target " + gpu);
+  return used;
+}
+
+runtime::CompiledKernel readPacked(const fs::path &folder,
+                                   const std::string &target) {
+  return readCode(folder, entryOf(folder, target), whereOf(folder, target));
+}
+
 bool packedTf32(const fs::path &folder) {
-  return readIndex(folder)["tf32"].get<bool>();
+  return readIndex(folder).value("tf32", false);
 }
 
 std::optional<PeerCode> readPeer(const fs::path &folder,
                                  const std::string &target) {
-  const std::string where =
-      (folder / fileName).string() + ": peer of " + target;
-  const Json entry = entryOf(folder, target, where);
+  const Json entry = entryOf(folder, target);
   if (!entry.contains("peer"))
     return std::nullopt;
+  const std::string where = whereOf(folder, target) + ": peer";
   const Json &peer = entry["peer"];
-  checkKeys(peer, {"meta", "appended", "compiler"}, where);
-  PeerCode code;
-  code.compiled.meta = readMeta(peer, where);
-  code.compiled.code = readCode(folder / (target + ".peer.cubin"));
-  if (auto ptx = tryReadCode(folder / (target + ".peer.ptx")))
-    code.compiled.stages["ptx"] = std::move(*ptx);
-  code.appended = member<uint32_t>(peer, "appended", where);
-  code.compiler = member<std::string>(peer, "compiler", where);
+  PeerCode code{readCode(folder, peer, where),
+                member<uint32_t>(peer, "appended", where),
+                member<std::string>(peer, "compiler", where)};
   if (code.appended > 8)
-    throw Error(where + ": too many appended parameters",
-                "pack the case again: tessera pack-cases");
+    throw Error(where + ": too many appended parameters", packAgain);
   return code;
 }
 

@@ -3,14 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/packed/PackedTensors.h"
 
+#include "replay/packed/Packed.h"
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/Hash.h"
 #include "support/Json.h"
 
 #include <zlib.h>
-
-#include <algorithm>
 
 namespace tessera::cases {
 
@@ -19,62 +18,27 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char *tensorsName = "tensors.json";
-constexpr const char *again = "pack the cases again: tessera pack-cases";
 constexpr size_t nameDigits = 32;
 constexpr uint64_t mostBytes = uint64_t(1) << 34; // of a tensor
 constexpr size_t mostUnknown = 256 << 20;         // of code
-
-std::string toHexText(std::string_view bytes) {
-  std::string text;
-  for (const char c : bytes) {
-    text += "0123456789abcdef"[(c >> 4) & 15];
-    text += "0123456789abcdef"[c & 15];
-  }
-  return text;
-}
 
 bool isHex(const std::string &text) {
   return !text.empty() && text.size() % 2 == 0 &&
          text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-std::string fromHexText(const std::string &text, const std::string &what) {
-  if (!isHex(text))
-    throw Error(what + ": `" + text + "` is no hexadecimal number", again);
-  std::string bytes;
-  for (size_t i = 0; i < text.size(); i += 2)
-    bytes += char(std::stoi(text.substr(i, 2), nullptr, 16));
-  return bytes;
-}
-
-// The element that all are equal to, or nothing.
-std::string fillOf(const StoredTensor &tensor) {
-  const size_t size = storedBytes(tensor.dtype);
-  const std::string &bytes = tensor.bytes;
-  if (!size || bytes.size() < size)
-    return {};
-  return std::equal(bytes.begin() + long(size), bytes.end(), bytes.begin())
-             ? bytes.substr(0, size)
-             : std::string();
-}
-
 Json packed(const Tensors &tensors, const fs::path &blobs) {
   Json json = Json::object();
-  for (const auto &[name, tensor] : tensors) {
-    Json entry = {{"dtype", tensor.dtype}, {"shape", tensor.shape}};
-    if (const std::string fill = fillOf(tensor); !fill.empty()) {
-      entry["fill"] = toHexText(fill);
-    } else {
-      entry["blob"] = writeBlob(blobs, tensor.bytes);
-    }
-    json[name] = std::move(entry);
-  }
+  for (const auto &[name, tensor] : tensors)
+    json[name] = {{"dtype", tensor.dtype},
+                  {"shape", tensor.shape},
+                  {"blob", writeBlob(blobs, tensor.bytes)}};
   return json;
 }
 
 StoredTensor unpacked(const Json &entry, const fs::path &blobs,
                       const std::string &what) {
-  checkKeys(entry, {"dtype", "shape", "fill", "blob"}, what);
+  checkKeys(entry, {"dtype", "shape", "blob"}, what);
   StoredTensor tensor;
   tensor.dtype = member<std::string>(entry, "dtype", what);
   tensor.shape = member<std::vector<int64_t>>(entry, "shape", what);
@@ -82,20 +46,11 @@ StoredTensor unpacked(const Json &entry, const fs::path &blobs,
   uint64_t count = 1;
   for (const int64_t extent : tensor.shape) {
     if (extent < 0 || (extent && count > mostBytes / uint64_t(extent)))
-      throw Error(what + ": its shape is no shape", again);
+      throw Error(what + ": a shape is not valid", packAgain);
     count *= uint64_t(extent);
   }
   if (!size || count > mostBytes / size)
-    throw Error(what + ": its dtype or shape is wrong", again);
-  if (entry.contains("fill")) {
-    const std::string fill =
-        fromHexText(member<std::string>(entry, "fill", what), what);
-    if (fill.size() != size)
-      throw Error(what + ": its fill is no " + tensor.dtype, again);
-    for (uint64_t i = 0; i < count; ++i)
-      tensor.bytes += fill;
-    return tensor;
-  }
+    throw Error(what + ": its dtype or shape is wrong", packAgain);
   tensor.bytes = readBlob(blobs, member<std::string>(entry, "blob", what),
                           count * size, what);
   return tensor;
@@ -106,7 +61,7 @@ Tensors unpackedAll(const Json &json, const char *key, const fs::path &blobs,
   Tensors tensors;
   const Json all = member<Json>(json, key, where);
   if (!all.is_object())
-    throw Error(where + ": `" + key + "` is no object", again);
+    throw Error(where + ": `" + key + "` is not an object", packAgain);
   for (const auto &[name, entry] : all.items())
     tensors[name] =
         unpacked(entry, blobs, where + ": " + key + " `" + name + "`");
@@ -114,6 +69,10 @@ Tensors unpackedAll(const Json &json, const char *key, const fs::path &blobs,
 }
 
 } // namespace
+
+fs::path blobsOf(const fs::path &folder) {
+  return fs::absolute(folder).lexically_normal().parent_path() / "blobs";
+}
 
 std::string writeBlob(const fs::path &blobs, std::string_view bytes) {
   const std::string name = sha256Hex(bytes).substr(0, nameDigits);
@@ -127,12 +86,13 @@ std::string writeBlob(const fs::path &blobs, std::string_view bytes) {
 std::string readBlob(const fs::path &blobs, const std::string &name,
                      std::optional<size_t> bytes, const std::string &what) {
   if (!isHex(name)) // it becomes a file's name
-    throw Error(what + ": `" + name + "` is no hexadecimal number", again);
+    throw Error(what + ": `" + name + "` is not a hexadecimal number",
+                packAgain);
   const fs::path path = blobs / name;
   std::string result = inflated(readFile(path), bytes, path.string());
   if (sha256Hex(result).substr(0, nameDigits) != name)
     throw Error(path.string() + " is damaged",
-                "copy the folder again, or " + std::string(again));
+                "copy the folder again, or " + std::string(packAgain));
   return result;
 }
 
@@ -165,14 +125,14 @@ std::string inflated(std::string_view text, std::optional<size_t> bytes,
     }
     if (status != Z_OK || size != bytes.value_or(size))
       throw Error(what + " is damaged",
-                  "copy the folder again, or " + std::string(again));
+                  "copy the folder again, or " + std::string(packAgain));
     result.resize(size);
     return result;
   }
 }
 
 void packTensors(const LoadedCase &loaded, const fs::path &folder) {
-  const fs::path blobs = folder.parent_path() / "blobs";
+  const fs::path blobs = blobsOf(folder);
   const Json json = {{"version", 1},
                      {"before", packed(loaded.before, blobs)},
                      {"after", packed(loaded.after, blobs)}};
@@ -188,8 +148,8 @@ LoadedCase loadPacked(const fs::path &folder) {
   const Json json = parseJson(*text, where);
   checkKeys(json, {"version", "before", "after"}, where);
   if (member<int64_t>(json, "version", where) != 1)
-    throw Error(where + " is of another version", again);
-  const fs::path blobs = loaded.folder.parent_path() / "blobs";
+    throw Error(where + " is of another version", packAgain);
+  const fs::path blobs = blobsOf(folder);
   loaded.before = unpackedAll(json, "before", blobs, where);
   loaded.after = unpackedAll(json, "after", blobs, where);
   return loaded;

@@ -2,11 +2,10 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// CASE/tensors.json: {"version": 1, "before": {NAME: {"dtype", "shape", and
-// "fill": HEX of the element that all are equal to, or "blob": HEX}}, "after":
-// ...}. A blob is a file blobs/HEX beside the cases' folders: the bytes,
-// deflated, named by the first 32 digits of their SHA-256, so that tensors that
-// several cases share are there once and damage is noticed.
+// CASE/tensors.json: {"version": 1, "before": {NAME: {"dtype", "shape", "blob":
+// HEX}}, "after": ...}. A blob is a file blobs/HEX in the folder of the cases:
+// the bytes, deflated, named by the first 32 digits of their SHA-256, so that
+// bytes that several cases share are stored once and damage is noticed.
 #pragma once
 
 #include "replay/Case.h"
@@ -25,6 +24,8 @@ void packTensors(const LoadedCase &loaded, const std::filesystem::path &folder);
 // files that are missing or damaged.
 LoadedCase loadPacked(const std::filesystem::path &folder);
 
+// The folder of the blobs of a packed case.
+std::filesystem::path blobsOf(const std::filesystem::path &folder);
 // Bytes that packed cases share: a file of the folder, see above. writeBlob()
 // gives its name; readBlob() throws Error for one that is missing or damaged,
 // and for a name that is none. `bytes`: how many, where that is known.

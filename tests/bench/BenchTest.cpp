@@ -53,11 +53,13 @@ protected:
     last = done.output;
     return parseJson(readFile(out() + ".json"), "the result");
   }
-  Json onGpu(std::vector<std::string> arguments) {
+  Json onGpu(std::vector<std::string> arguments,
+             std::vector<std::string> more = {}) {
     arguments.insert(arguments.end(), {"--device", "cuda"});
-    return run(arguments,
-               {"TESSERA_CUDA_DRIVER=" TESSERA_SIM_CUDA,
-                "LD_PRELOAD=" TESSERA_SIM_TORCH, "SIM_CUDA_US=777000"});
+    more.insert(more.end(),
+                {"TESSERA_CUDA_DRIVER=" TESSERA_SIM_CUDA,
+                 "LD_PRELOAD=" TESSERA_SIM_TORCH, "SIM_CUDA_US=777000"});
+    return run(arguments, more);
   }
   std::string out() const { return (folder.path() / "out").string(); }
 
@@ -243,6 +245,30 @@ TEST_F(Bench, TimesOfAGpuAreThoseOfItsEvents) {
   EXPECT_NEAR(result["rows"][0]["us"].get<double>(), 777000, 1);
   result = onGpu({"launch", "--rounds", "3"});
   EXPECT_EQ(result["rows"][0]["name"], "prepared launch");
+}
+
+// The other rows are measured by another process.
+TEST_F(Bench, AKernelThatHangsIsARowThatSaysSo) {
+  Json result =
+      onGpu({"fwd", "--lengths", "64", "--rounds", "2", "--timeout", "20"},
+            {"SIM_CUDA_FAIL=dense_fwd=-1"});
+  ASSERT_EQ(result["rows"].size(), 3u);
+  EXPECT_EQ(result["complete"], true);
+  EXPECT_EQ(result["rows"][1]["missing"], "no end after 20 s");
+  EXPECT_NEAR(result["rows"][0]["us"].get<double>(), 777000, 1);
+  result =
+      onGpu({"stages", "--lengths", "48", "--rounds", "2", "--timeout", "20"},
+            {"SIM_CUDA_FAIL=dense_fwd=-1"});
+  EXPECT_GT(result["rows"].size(), 15u);
+  size_t missing = 0;
+  for (const Json &row : result["rows"])
+    if (row.contains("missing")) {
+      EXPECT_EQ(row["missing"], "no end after 20 s");
+      ++missing;
+    } else {
+      EXPECT_NEAR(row["us"].get<double>(), 777000, 1) << row;
+    }
+  EXPECT_EQ(missing, 1u);
 }
 
 // A GPU whose clock says that nothing took any time.

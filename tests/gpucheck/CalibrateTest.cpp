@@ -96,10 +96,11 @@ TEST_F(GpuCalibrate, FiguresAboveThePeakAreRefused) {
 TEST_F(GpuCalibrate, WrongResultsAreNoFigure) {
   pack({"--target", "sm_80"});
   const fs::path at = path("packed/calibration/mma_loop");
-  std::string code = cases::readPacked(at, "sm_80").stages.at("ptx");
+  runtime::CompiledKernel kernel = cases::readPacked(at, "sm_80");
+  std::string &code = kernel.stages.at("ptx");
   const std::string one = "mov.u32 %r20, 0x3f803f80;";
   code.replace(code.find(one), one.size(), "mov.u32 %r20, 0x40004000;");
-  writeFile(at / "sm_80.ptx", code);
+  cases::packTarget(at, "sm_80", kernel);
   expectFine(calibrate({"SIM_CUDA_US=100000"}));
   expectHas(figure("tensor_fma")["error"].get<std::string>(),
             "wrote a wrong result");

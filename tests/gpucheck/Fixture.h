@@ -18,8 +18,9 @@ class GpuCheck : public Author {
 protected:
   CommandResult check(std::vector<std::string> arguments,
                       std::vector<std::string> environment = {},
-                      const std::string &driver = TESSERA_SIM_CUDA) {
-    arguments.insert(arguments.begin(), {TESSERA_GPU_CHECK, path("packed")});
+                      const std::string &driver = TESSERA_SIM_CUDA,
+                      const std::string &where = "packed") {
+    arguments.insert(arguments.begin(), {TESSERA_GPU_CHECK, path(where)});
     environment.push_back("TESSERA_CUDA_DRIVER=" + driver);
     return runCommand(arguments, std::chrono::seconds(300), environment);
   }
@@ -102,7 +103,7 @@ protected:
     loaded.before = {{"x", tensor(1)}, {"y", tensor(0)}};
     loaded.after = {{"y", tensor(result)}};
     cases::packTensors(loaded, at);
-    cases::packCode(at, "sm_80", compiled(code));
+    cases::packTarget(at, "sm_80", compiled(code));
     return at;
   }
 
@@ -124,13 +125,10 @@ protected:
     std::string code = ptx(first);
     code.replace(code.find(".param .u32 n)"), 14,
                  ".param .u32 n, .param .u64 a, .param .u64 b)");
-    writeFile(at / "sm_80.peer.ptx", code);
-    writeFile(at / "sm_80.peer.cubin", "\x7f"
-                                       "ELF");
     Json json = parseJson(readFile(at / "gpu.json"), "gpu.json");
-    Json &entry = json["targets"]["sm_80"];
-    entry["peer"] = {
-        {"meta", entry["meta"]}, {"appended", 2}, {"compiler", "Other 1.0"}};
+    Json peer = cases::packCode(at, compiled(code), true);
+    peer.update({{"appended", 2}, {"compiler", "Other 1.0"}});
+    json["targets"]["sm_80"]["peer"] = peer;
     writeFile(at / "gpu.json", json.dump());
   }
 };

@@ -51,7 +51,9 @@ TEST_F(GpuCheck, RunsComparesAndTimes) {
   EXPECT_EQ(result["compute_capability"], 90);
   EXPECT_EQ(result["ok"], 1);
   EXPECT_EQ(result["date"].get<std::string>().size(), 20u);
-  EXPECT_EQ(check({"--only", "good"}).status.code, 0);
+  // A case by itself.
+  expectHas(check({}, {}, TESSERA_SIM_CUDA, "packed/good").output,
+            "1 of 1 cases are ok");
 }
 
 TEST_F(GpuCheck, ARateAboveThePeakIsNoFigure) {
@@ -120,7 +122,7 @@ TEST_F(GpuCheck, TheFormatReadsBack) {
   runtime::CompiledKernel other = compiled();
   other.code.clear(); // no ptxas
   other.meta.sharedBytes = 4096;
-  cases::packCode(at, "sm_90", other, true);
+  cases::packTarget(at, "sm_90", other, true);
   EXPECT_EQ(cases::packedTargets(at),
             (std::vector<std::string>{"sm_80", "sm_90"}));
   const runtime::CompiledKernel first = cases::readPacked(at, "sm_80"),
@@ -155,11 +157,13 @@ TEST_F(GpuCheck, TensorsAreThereOnceAndDamageIsNoticed) {
         "F32", {1000}, {reinterpret_cast<const char *>(values.data()), 4000}};
     cases::packTensors(loaded, at);
   }
-  std::vector<fs::path> blobs;
-  for (const auto &entry : fs::directory_iterator(path("packed/blobs")))
-    blobs.push_back(entry.path());
-  ASSERT_EQ(blobs.size(), 1u); // the other tensors are of one value each
-  EXPECT_LT(fs::file_size(blobs[0]), 400u);
+  const fs::path blobs = path("packed/blobs");
+  // Cubin, PTX, and the three tensors of equal numbers, of both cases.
+  EXPECT_EQ(std::distance(fs::directory_iterator(blobs), {}), 6);
+  const fs::path blob = blobs / parseJson(readFile(one / "tensors.json"),
+                                          "t")["before"]["x"]["blob"]
+                                    .get<std::string>();
+  EXPECT_LT(fs::file_size(blob), 400u);
   EXPECT_EQ(cases::loadPacked(two).before.at("x").bytes.size(), 4000u);
   const auto failure = [&] {
     try {
@@ -169,18 +173,17 @@ TEST_F(GpuCheck, TensorsAreThereOnceAndDamageIsNoticed) {
       return std::string(error.what());
     }
   };
-  const std::string good = readFile(blobs[0]);
-  writeFile(blobs[0], good.substr(0, good.size() / 2));
+  const std::string good = readFile(blob);
+  writeFile(blob, good.substr(0, good.size() / 2));
   expectHas(failure(), "is damaged");
   values[5] = 99;
-  writeFile(
-      blobs[0],
-      cases::deflated({reinterpret_cast<const char *>(values.data()), 4000}));
+  writeFile(blob, cases::deflated(
+                      {reinterpret_cast<const char *>(values.data()), 4000}));
   expectHas(failure(), "is damaged");
-  fs::remove(blobs[0]);
-  expectHas(failure(), blobs[0].filename());
-  edit((one / "tensors.json").string(), blobs[0].filename(), "../../x");
-  expectHas(failure(), "is no hexadecimal number");
+  fs::remove(blob);
+  expectHas(failure(), blob.filename());
+  edit((one / "tensors.json").string(), blob.filename(), "../../x");
+  expectHas(failure(), "is not a hexadecimal number");
 }
 
 TEST_F(GpuCheck, BadFoldersAreRefused) {
@@ -193,23 +196,29 @@ TEST_F(GpuCheck, BadFoldersAreRefused) {
   };
   refused("{", "gpu.json");
   refused(R"({"version": 2, "targets": {}})", "is of another version");
-  refused(R"({"version": 1, "targets": []})", "is no object");
+  refused(R"({"version": 1, "targets": []})", "is not an object");
   refused(R"({"version": 1, "targets": {"../x": {}}})", "`../x`");
   refused(R"({"version": 1, "targets": {}})", "has no gpu.json, so no code");
   fs::remove(at / "gpu.json");
   expectRefused(check({}), "make it with tessera pack-cases");
   writeFile(at / "gpu.json", good);
-  expectRefused(check({"--only", "nothing"}), "no case in");
   // What is wrong with one case is an error of that case.
-  fs::remove(at / "sm_80.ptx.z");
+  const auto blob = [&](const char *form) {
+    return folder.path() / "packed/blobs" /
+           parseJson(readFile(at / "gpu.json"), "g")["targets"]["sm_80"][form]
+               .get<std::string>();
+  };
+  fs::remove(blob("ptx"));
   auto rows = rowsOf("0 of 1");
-  expectFailed(rows["bad"], "error", "sm_80.ptx");
-  writeFile(at / "sm_80.ptx", "no PTX");
+  expectFailed(rows["bad"], "error", blob("ptx").filename());
+  runtime::CompiledKernel noPtx = compiled("no PTX");
+  cases::packTarget(at, "sm_80", noPtx);
   rows = rowsOf("0 of 1");
   expectFailed(rows["bad"], "error", "CUDA_ERROR_NO_BINARY_FOR_GPU");
-  writeFile(at / "sm_80.cubin.z", "no zlib stream");
+  writeFile(blob("cubin"), "no zlib stream");
   rows = rowsOf("0 of 1");
-  expectFailed(rows["bad"], "error", "sm_80.cubin.z is damaged");
+  expectFailed(rows["bad"], "error",
+               blob("cubin").filename().string() + " is damaged");
 }
 
 // Record, pack, carry, run: nothing but the packed folder takes part in the
@@ -259,7 +268,7 @@ TEST_F(GpuCheck, PackWritesThroughLinksAndDevices) {
       at / "gpu.json", at / "tensors.json"};
   for (const fs::path &link : linked)
     fs::create_symlink(elsewhere(link.filename()), link);
-  fs::create_symlink("/dev/null", at / "sm_80.ptx.z");
+  fs::create_symlink("/dev/null", at / "kernel.py");
   const std::vector<std::string> pack = {
       "pack-cases", TESSERA_SOURCE "/tests/replay/vector_add",
       "-o",         packed,
@@ -269,7 +278,7 @@ TEST_F(GpuCheck, PackWritesThroughLinksAndDevices) {
     EXPECT_TRUE(fs::is_symlink(link)) << link;
     EXPECT_GT(fs::file_size(elsewhere(link.filename())), 0u) << link;
   }
-  EXPECT_TRUE(fs::is_symlink(at / "sm_80.ptx.z"));
+  EXPECT_TRUE(fs::is_symlink(at / "kernel.py"));
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
   // The program behind a link is made executable, a device is left alone.
   EXPECT_NE(fs::status(linked[1]).permissions() & fs::perms::owner_exec,
@@ -299,20 +308,15 @@ TEST_F(GpuCheck, TheTableIsMadeFromTheResult) {
   addPeer(makeCase("first"));
   makeCase("second", ptx(), 18);
   rowsOf("1 of 2", {"--repeat", "1"});
-  write("page.md",
-        "before\n<!-- gpu-check -->\nold\n<!-- /gpu-check -->\nend\n");
   const CommandResult result = runCommand(
       {"/usr/bin/env", "python3", TESSERA_SOURCE "/tools/gpucheck/table.py",
-       path("result.json"), "--readme", path("page.md")},
+       path("result.json")},
       std::chrono::seconds(60));
   EXPECT_TRUE(result.status.ok()) << result.errors;
-  const std::string page = readFile(path("page.md"));
+  const std::string &page = result.output;
   expectHas(page, "Simulated GPU, driver for CUDA 13.0");
   expectHas(page, "| add | 1 of 2 | 1.00 | 250.0 |");
   expectHas(page, "Not ok: second.");
-  expectHas(page, "before\n");
-  expectHas(page, "\nend\n");
-  expectHasNot(page, "old");
 }
 
 // The script on a machine without a GPU, and its bad options.

@@ -11,6 +11,10 @@ namespace {
 
 class PackedTuning : public GpuCheck {
 protected:
+  static runtime::CompiledKernel
+  codeOf(const fs::path &at, const cases::PackedCandidate &candidate) {
+    return cases::readCode(at, candidate.code, "a candidate");
+  }
   static cases::PackedTuning tuning(const fs::path &at, bool withPtx) {
     cases::PackedTuning made;
     made.key = {"kernels/own/add.py:add",
@@ -24,12 +28,10 @@ protected:
                  {"TYPE", DType::BF16}},
                 4096};
     made.tokens = 3000;
-    made.candidates.push_back(
-        cases::packCandidate(at, {{{"BM", int64_t(64)}}, 8, std::nullopt},
-                             {7, 2, 3}, compiled(), withPtx));
-    made.candidates.push_back(
-        cases::packCandidate(at, {{{"BM", int64_t(32)}}, std::nullopt, 4},
-                             {14, 2, 3}, compiled(), withPtx));
+    const Json code = cases::packCode(at, compiled(), withPtx);
+    made.candidates = {
+        {{{{"BM", int64_t(64)}}, 8, std::nullopt}, {7, 2, 3}, code},
+        {{{{"BM", int64_t(32)}}, std::nullopt, 4}, {14, 2, 3}, code}};
     made.leftOut = {{{{{"BM", int64_t(1)}}, {}, {}}, "too small"}};
     return made;
   }
@@ -51,24 +53,21 @@ TEST_F(PackedTuning, ReadsBackAsWritten) {
   for (size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(read->candidates[i].use, made.candidates[i].use);
     EXPECT_EQ(read->candidates[i].grid, made.candidates[i].grid);
-    EXPECT_EQ(read->candidates[i].meta.symbol, "add");
-    EXPECT_EQ(read->candidates[i].meta.params.size(), 3u);
+    const runtime::CompiledKernel code = codeOf(at, read->candidates[i]);
+    EXPECT_EQ(code.meta.symbol, "add");
+    EXPECT_EQ(code.meta.params.size(), 3u);
   }
   EXPECT_EQ(read->leftOut, made.leftOut);
   // Equal code is there once; PTX only where it is asked for or all there is.
-  const runtime::CompiledKernel code =
-      cases::readCandidate(at, read->candidates[1]);
+  const runtime::CompiledKernel code = codeOf(at, read->candidates[1]);
   EXPECT_EQ(code.code, compiled().code);
   EXPECT_EQ(code.stages.at("ptx"), "");
-  EXPECT_EQ(read->candidates[0].cubin, read->candidates[1].cubin);
-  EXPECT_EQ(
-      cases::readCandidate(at, cases::readTuning(at, "sm_80")->candidates[0])
-          .stages.at("ptx"),
-      ptx());
+  EXPECT_EQ(codeOf(at, cases::readTuning(at, "sm_80")->candidates[0])
+                .stages.at("ptx"),
+            ptx());
   runtime::CompiledKernel bare = compiled();
   bare.code.clear();
-  EXPECT_EQ(cases::readCandidate(
-                at, cases::packCandidate(at, {}, {1, 1, 1}, bare, false))
+  EXPECT_EQ(cases::readCode(at, cases::packCode(at, bare, false), "bare")
                 .stages.at("ptx"),
             ptx());
 }
@@ -84,7 +83,7 @@ TEST_F(PackedTuning, DamageIsRefused) {
     writeFile(at / "tuning.json", text.replace(place, from.size(), to));
     try {
       const auto read = cases::readTuning(at, "sm_90");
-      cases::readCandidate(at, read->candidates[0]);
+      codeOf(at, read->candidates[0]);
       return std::string("read");
     } catch (const Error &error) {
       return std::string(error.what());
@@ -95,11 +94,17 @@ TEST_F(PackedTuning, DamageIsRefused) {
   expectHas(refusal("\"sm_90\"", "\"../x\""), "../x");
   expectHas(refusal("\"grid\":[7,2,3]", "\"grid\":[7,2]"), "`grid`");
   expectHas(refusal("\"cubin\":\"", "\"cubin\":\"../../"),
-            "is no hexadecimal number");
+            "is not a hexadecimal number");
   expectHas(
       refusal("\"TYPE\":{\"dtype\":\"bf16\"}", "\"TYPE\":{\"dtype\":\"b\"}"),
-      "is no value of a constexpr");
+      "malformed value");
   expectHas(refusal("\"use\":{", "\"use\":{\"no\":1,"), "`no`");
+  expectHas(refusal("\"cubin\":", "\"meta2\":"), "`meta2`");
+  writeFile(at / "tuning.json", good);
+  Json bare = cases::readTuning(at, "sm_90")->candidates[0].code;
+  bare.erase("cubin");
+  bare.erase("ptx");
+  EXPECT_THROW(cases::readCode(at, bare, "a candidate"), Error);
   std::string without = good;
   without.replace(without.find("\"candidates\":["), 14,
                   "\"candidates\":[],\"x\":[");

@@ -42,9 +42,10 @@ protected:
     for (const Choice &choice : list) {
       runtime::CompiledKernel code = compiled(named(choice.name, choice.first));
       code.meta.symbol = choice.name;
-      tuning.candidates.push_back(cases::packCandidate(
-          at, {{{"BLOCK", choice.block}}, std::nullopt, std::nullopt},
-          {2, 1, 1}, code, true));
+      tuning.candidates.push_back(
+          {{{{"BLOCK", choice.block}}, std::nullopt, std::nullopt},
+           {2, 1, 1},
+           cases::packCode(at, code, true)});
     }
     tuning.leftOut = {
         {{{{"BLOCK", int64_t(7)}}, {}, {}}, "does not compile: why"}};
@@ -131,7 +132,7 @@ TEST_F(GpuTune, WhatTakesTheGpuWithItIsLeftOutAlone) {
             "no end after 8 s of checking BLOCK=1");
   expectHas(row["candidates"][2]["excluded"].get<std::string>(),
             "CUDA_ERROR_ILLEGAL_ADDRESS");
-  EXPECT_EQ(row["entry"]["chosen"], 3);
+  EXPECT_EQ(row["entry"]["use"], "BLOCK=32");
   EXPECT_EQ(row["timed"], 2);
   const Json times = result()["cases"][0];
   EXPECT_EQ(times["us"], 250.0) << times.dump(1); // by a process of its own
@@ -159,7 +160,7 @@ TEST_F(GpuTune, ATimeAboveThePeakIsRefused) {
   const Json row = rowOf("one");
   expectHas(row["candidates"][1]["excluded"].get<std::string>(),
             "faster than the hardware's peak");
-  EXPECT_EQ(row["entry"]["chosen"], 0);
+  EXPECT_EQ(row["entry"]["use"], "BLOCK=64");
 }
 
 TEST_F(GpuTune, WhatDoesNotFitIntoTheBudgetIsListed) {
@@ -179,7 +180,7 @@ TEST_F(GpuTune, WhatDoesNotFitIntoTheBudgetIsListed) {
   expectHas(again.output, "2 of 5 are known from");
   EXPECT_EQ(result()["complete"], true);
   EXPECT_EQ(result()["cases"][0]["status"], "error");
-  EXPECT_EQ(rowOf("b")["entry"]["chosen"], 1);
+  EXPECT_EQ(rowOf("b")["entry"]["use"], "BLOCK=32");
   EXPECT_EQ(result()["not_done"], Json::array());
 }
 

@@ -82,7 +82,7 @@ COMPONENTS = (
         _stage("command_line_test|check_parts_test|inspect_parts_test|lsp_test", *PROGRAM, "command_line_test", "check_parts_test",
                "inspect_parts_test", "lsp_test"),
         _stage("author_test|errors_test", *PROGRAM, "author_test", "errors_test", files=r"tools/(check|commands|compile|diff|sim|templates)/|tools/[^/]*$"),
-        _stage("tune_search_test|tune_cuda_test", *PROGRAM, "tessera-gpu-check", "sim_cuda", "tune_search_test", "tune_cuda_test",
+        _stage("tune_search_test|tune_cuda_test", *PROGRAM, "sim_cuda", "tune_search_test", "tune_cuda_test",
                files=r"tools/(tune|commands|gpucheck)/"),
         _stage("gpu_check_test|gpu_check_record|pack_test", *PROGRAM, "tessera-gpu-check", "gpu_check_test", "pack_test",
                files=r"tools/(gpucheck|pack|commands)/"),

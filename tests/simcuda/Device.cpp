@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
+#include <unistd.h>
 
 namespace simcuda {
 
@@ -130,8 +131,17 @@ EXPORT void simCudaSettle() {
     drainAll(*gpu);
 }
 
+// A driver works in the process that started it, not in a fork of that.
+static pid_t &starter() {
+  static pid_t process = 0;
+  return process;
+}
+
 EXPORT int cuInit(unsigned) {
   const Call call("cuInit");
+  if (starter() && starter() != ::getpid())
+    return notInitialized;
+  starter() = ::getpid();
   return is("none") ? noDevice : is("broken") ? unknown : call.result;
 }
 EXPORT int cuGetErrorName(int result, const char **text) {
@@ -193,6 +203,8 @@ EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
 }
 EXPORT int cuCtxSetCurrent(void *context) {
   const Call call("cuCtxSetCurrent");
+  if (starter() != ::getpid())
+    return notInitialized;
   current() = static_cast<Gpu *>(context);
   return call.result ? call.result : context ? current()->fault : 0;
 }

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <unistd.h>
 
 using namespace tessera;
 using namespace simcuda;
@@ -69,7 +70,10 @@ struct Launch {
     if (!timesAreCounted())
       gpu.passed += microsecondsOf(function->name);
     count(function->name);
-    if (const int wanted = injected(function->name))
+    const int wanted = injected(function->name);
+    while (wanted == endless)
+      ::pause();
+    if (wanted)
       return wanted;
     const sim::Report report = function->module->code.launch(
         function->name, grid, block, sharedBytes, params, memoryOf(gpu), {});

@@ -13,7 +13,8 @@
 // between any two events, 250 without it; "250,add=100,scan=7": what launches
 // take, by the kernel's name; "counted": by their instructions. SIM_CUDA_FAIL:
 // "cuMemAlloc=2" makes a function return an error, a kernel's name instead
-// makes that kernel fail; "@3" behind it: the third time only. SIM_CUDA_COUNTS:
+// makes that kernel fail, or with -1 run for ever; "@3" after it: the third
+// time only. SIM_CUDA_COUNTS:
 // a file that receives, at the end of the process, how often each function was
 // called and each kernel run.
 #pragma once
@@ -32,8 +33,10 @@ namespace simcuda {
 
 // CUresult (CUDA Driver API reference, "Data types").
 enum Result : int {
+  endless = -1, // of a kernel: a launch that does not end
   invalidValue = 1,
   outOfMemory = 2,
+  notInitialized = 3,
   noDevice = 100,
   invalidDevice = 101,
   invalidContext = 201,

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <fcntl.h>
+#include <optional>
 #include <unistd.h>
 
 namespace tessera::bench {
@@ -20,10 +21,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A child of the run under way; its time in seconds. What it writes is kept in
-// a file and shown when it fails.
-double timeOf(Run &run, SpawnOptions spawn, const std::string &what,
-              const fs::path &folder) {
+// The time of a child process in seconds; nullopt where it uses a GPU and
+// Options::timeout ends it. What it writes is kept in a file and shown when it
+// fails.
+std::optional<double> timeOf(Run &run, SpawnOptions spawn,
+                             const std::string &what, const fs::path &folder) {
   const std::string log = (folder / "log").string();
   const UniqueFd kept(
       ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
@@ -34,17 +36,24 @@ double timeOf(Run &run, SpawnOptions spawn, const std::string &what,
   spawn.quiet = true;
   const auto start = std::chrono::steady_clock::now();
   Process child = Process::spawn(spawn);
+  const auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                         start)
+        .count();
+  };
   std::optional<ExitStatus> status;
   while (!(status = child.wait(std::chrono::milliseconds(20)))) {
     if (run.interrupted())
       return 0; // the child ends with its object
+    if (run.device().kind == BenchDevice::Kind::Cuda &&
+        seconds() > double(run.options().timeout))
+      return std::nullopt; // likewise
     run.progress("bench cold: " + what, 0, 0);
   }
   if (!status->ok())
     throw Error(what + " ended with " + status->text() + ":\n" + readFile(log),
                 "the same command by itself is easier to look at");
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-      .count();
+  return seconds();
 }
 
 class Cold {
@@ -129,7 +138,10 @@ private:
     const std::string file = (scratch.path() / "run.tpack").string();
     spawn.arguments.insert(spawn.arguments.end(),
                            {"--targets", target, "-o", file});
-    timeOf(run, spawn, "tessera pack", scratch.path());
+    if (!timeOf(run, spawn, "tessera pack", scratch.path()))
+      throw Error("tessera pack has no end",
+                  "look at the compiler: tessera doctor; --timeout SECONDS "
+                  "waits longer");
   }
 
   void add(const std::string &name, bool fresh, bool packed) {
@@ -140,16 +152,21 @@ private:
       if (fresh)
         cache = scratch.path() / ("cache" + std::to_string(caches++));
       const fs::path out = scratch.path() / ("run" + std::to_string(runs++));
-      const double seconds =
+      const std::optional<double> seconds =
           timeOf(run, training(out, cache, packed),
                  name + ", round " + std::to_string(round + 1) + " of " +
                      std::to_string(rounds),
                  scratch.path());
       if (run.interrupted())
         break;
+      if (!seconds) {
+        row.missing =
+            "no end after " + std::to_string(run.options().timeout) + " s";
+        return result.add(row);
+      }
       metrics = parseJson(readFile(out / "metrics.json"), "metrics.json");
       if (!run.counts())
-        row.seconds.push_back(seconds);
+        row.seconds.push_back(*seconds);
     }
     if (metrics.is_null())
       return;

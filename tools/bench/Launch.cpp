@@ -232,6 +232,10 @@ void launchOnCpu(Run &run, Result &result) {
 }
 
 void launchOnGpu(Run &run, Result &result) {
+  const char *const name = "prepared launch";
+  if (const std::string why = run.brokenBy(name); !why.empty())
+    return result.add({.name = name, .missing = why});
+  run.measuring(name);
   const auto &driver = runtime::cuda::Driver::instance(run.device().ordinal);
   LaunchOptions options;
   options.device = runtime::cudaDevice(run.device().ordinal);
@@ -268,7 +272,8 @@ void launchOnGpu(Run &run, Result &result) {
       prepared(options)};
   calls[1].settle = settle;
   timeCalls(run, calls, run.rounds(31), 100, 5);
-  addRow(result, "prepared launch", calls[1], calls[0], true, cudaBar);
+  run.measuring("");
+  addRow(result, name, calls[1], calls[0], true, cudaBar);
 }
 
 } // namespace

@@ -192,14 +192,20 @@ void measure(Run &run, Result &result, const std::vector<Variant> &variants,
     return countVariants(run, result, variants, tokens);
   static const std::unique_ptr<Timer> timer = Timer::of(run.device());
   std::vector<Timed> all;
-  for (const Variant &variant : variants)
+  const auto nameOf = [&](const Timed &timed) {
+    return timed.variant.name + " of " + std::to_string(tokens) + " tokens";
+  };
+  for (const Variant &variant : variants) {
     all.push_back({variant, {}, ""});
+    all.back().missing = run.brokenBy(nameOf(all.back()));
+  }
   for (int64_t round = 0; round <= rounds; ++round) {
     for (Timed &timed : all) {
       if (run.interrupted() || !timed.missing.empty())
         continue;
       run.progress("bench " + run.options().verb + ": " + timed.variant.name,
                    done, total);
+      run.measuring(nameOf(timed));
       if (round == 0)
         warmUp(timed, *timer);
       else
@@ -207,6 +213,7 @@ void measure(Run &run, Result &result, const std::vector<Variant> &variants,
     }
     done += uint64_t(tokens);
   }
+  run.measuring("");
   for (Timed &timed : all)
     if (!timed.seconds.empty() || !timed.missing.empty())
       result.add({timed.variant.name, tokens, timed.seconds, timed.variant.flop,

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,11 @@ struct Options {
   std::vector<int64_t> lengths;
   int64_t rounds = 0; // 0: the verb's own
   std::string out;
+  int64_t timeout = 600; // seconds of a measurement on a GPU
+  // Of a process that may break (Isolated.h): is told what is measured, "" at
+  // the end of that; and why earlier processes broke, by what they measured.
+  std::function<void(const std::string &)> measuring;
+  std::map<std::string, std::string> broken;
 };
 
 // A verb under way.
@@ -59,6 +65,16 @@ public:
 
   // Whether Ctrl-C was pressed.
   bool interrupted() const;
+  // Notes that a measurement begins, or with "" that none is being made.
+  void measuring(const std::string &what) const {
+    if (given.measuring)
+      given.measuring(what);
+  }
+  // Why the measurement broke an earlier process; empty: it did not.
+  std::string brokenBy(const std::string &what) const {
+    const auto found = given.broken.find(what);
+    return found == given.broken.end() ? "" : found->second;
+  }
   // A line of progress with the time that is left, where one is due.
   void progress(const std::string &what, uint64_t done, uint64_t total);
 

@@ -110,6 +110,11 @@ Row countRow(Run &run, const fs::path &folder, int64_t tokens) {
 }
 
 Row timeRow(Run &run, const fs::path &folder, int64_t tokens, int64_t rounds) {
+  const std::string what =
+      nameOf(folder) + " of " + std::to_string(tokens) + " tokens";
+  if (const std::string why = run.brokenBy(what); !why.empty())
+    return {.name = nameOf(folder), .tokens = tokens, .missing = why};
+  run.measuring(what);
   const bool gpu = run.device().kind == BenchDevice::Kind::Cuda;
   tune::Job job = ownLaunch(folder, gpu ? "cuda:check" : "cpu");
   job.loadTensors();
@@ -118,6 +123,7 @@ Row timeRow(Run &run, const fs::path &folder, int64_t tokens, int64_t rounds) {
           gpu ? timeOnGpu(job, rounds) : timeOnCpu(job, rounds),
           kernelFlop(kernel, run.config().model, tokens), run.peak()};
   row.more["kernel"] = kernel;
+  run.measuring("");
   return row;
 }
 

@@ -3,183 +3,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/commands/Command.h"
 #include "tools/commands/OutOption.h"
-
-#include "language/Request.h"
-#include "replay/Replay.h"
-#include "replay/packed/Packed.h"
-#include "replay/packed/PackedTensors.h"
-#include "support/Error.h"
-#include "support/File.h"
-#include "support/GpuTarget.h"
-#include "support/Json.h"
-#include "support/Options.h"
-#include "support/Process.h"
-#include "support/Quantities.h"
-#include "tools/pack/Calibration.h"
-#include "tools/pack/Candidates.h"
+#include "tools/pack/Cases.h"
 
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#include <ctime>
 #include <memory>
 
 namespace tessera::tools {
 
-namespace fs = std::filesystem;
-
-namespace {
-
-struct PackCasesOptions {
-  std::vector<std::string> cases, targets = {"sm_80", "sm_90"};
-  std::string out = "packed", commit, tuneKernels, tuneBudget;
-  bool tune = false, tunePtx = false, microbenchmarks = false;
-  bool isPart = false; // of another command, which says what comes next
-};
-
-// fp32 dots are of tf32, as they are by default, where no integer depends on
-// them: an index would flip wherever two scores are close.
-bool packsTf32(const cases::LoadedCase &loaded) {
-  const cases::Case &recorded = loaded.recorded;
-  // As asked when the program began: packing sets it.
-  static const std::string asked = optionText(Option::F32Default);
-  return asked == "tf32" && !cases::namesInputPrecision(loaded.kernelText) &&
-         loaded.kernelText.find("dot(") != std::string::npos &&
-         std::all_of(recorded.written.begin(), recorded.written.end(),
-                     [&](const std::string &name) {
-                       const auto *argument = recorded.find(name);
-                       return argument->type && cases::isFloat(*argument->type);
-                     });
-}
-
-language::CompileRequest requestFor(const cases::PreparedLaunch &launch,
-                                    const std::string &target) {
-  tessera::LaunchOptions options = launch.options;
-  options.device = findDevice("sim:" + target);
-  auto request =
-      launch.kernel->compileRequest(launch.args, launch.constexprs, options);
-  request.assembler.clear(); // with a cubin where there is a ptxas
-  return request;
-}
-
-// Whether all targets were packed.
-bool packCase(const fs::path &from, const PackCasesOptions &options,
-              const std::string &progress) {
-  const std::string name = from.lexically_normal().filename().string();
-  try {
-    const cases::LoadedCase loaded = cases::loadCase(from);
-    const bool tf32 = packsTf32(loaded);
-    const cases::PreparedLaunch launch = cases::prepareLaunch(loaded);
-    const fs::path to = fs::path(options.out) / loaded.folderName();
-    std::error_code error;
-    fs::create_directories(to, error);
-    for (const std::string &file :
-         {std::string("case.json"), loaded.recorded.kernelFile})
-      writeOutput(to / file, readFile(from / file));
-    cases::packTensors(loaded, to);
-    ::setenv(optionInfo(Option::F32Default).name,
-             tf32 ? "tf32" : launch.f32Default.c_str(), 1);
-    for (const std::string &target : options.targets) {
-      const auto compiled =
-          runtime::CompileService::instance().get(requestFor(launch, target));
-      cases::packCode(to, target, *compiled, tf32);
-      std::printf("%s%-32s %s%s\n", progress.c_str(), name.c_str(),
-                  target.c_str(), compiled->code.empty() ? ", PTX only" : "");
-      std::fflush(stdout);
-    }
-    return true;
-  } catch (const Error &failed) {
-    std::fprintf(stderr, "%s: %s\n", name.c_str(), failed.what());
-    return false;
-  }
-}
-
-// What is packed, and the program that runs it.
-void packProgram(const PackCasesOptions &options) {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  char date[32];
-  std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  writeOutput(fs::path(options.out) / "pack.json",
-              Json{{"version", 1},
-                   {"commit", options.commit},
-                   {"date", date},
-                   {"targets", options.targets}}
-                      .dump(1) +
-                  "\n");
-  const fs::path from = executablePath().parent_path() / "tessera-gpu-check",
-                 to = fs::path(options.out) / "tessera-gpu-check";
-  std::error_code error;
-  if (!fs::exists(from, error))
-    return; // it was not built; the folder works with one from elsewhere
-  writeOutput(to, readFile(from));
-  if (!fs::is_regular_file(to, error))
-    return; // a device keeps its permissions
-  fs::permissions(to, fs::perms::owner_all | fs::perms::group_read |
-                          fs::perms::group_exec | fs::perms::others_read |
-                          fs::perms::others_exec);
-}
-
-size_t packAllCandidates(const std::vector<fs::path> &folders,
-                         const PackCasesOptions &options) {
-  size_t failed = 0;
-  std::chrono::seconds budget{0};
-  if (!options.tuneBudget.empty())
-    budget = parseTimeSpan(options.tuneBudget, "--tune-budget");
-  for (const std::string &target : options.targets)
-    failed += packCandidates({folders, options.out, target, options.tuneKernels,
-                              options.tunePtx, budget},
-                             [](const std::string &line) {
-                               std::printf("%s\n", line.c_str());
-                               std::fflush(stdout);
-                             });
-  return failed;
-}
-
-int run(const PackCasesOptions &options) {
-  for (const std::string &target : options.targets)
-    GpuTarget::parse(target);
-  std::vector<fs::path> folders;
-  for (const std::string &path : options.cases)
-    for (const fs::path &folder : cases::findCases(path))
-      folders.push_back(folder);
-  size_t failed = 0, done = 0;
-  const auto start = std::chrono::steady_clock::now();
-  for (const fs::path &folder : folders) {
-    const double passed =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-            .count();
-    const double left =
-        done ? passed / double(done) * double(folders.size() - done) : 0;
-    char progress[80];
-    std::snprintf(progress, sizeof progress, "[%zu of %zu, about %.0f s left] ",
-                  ++done, folders.size(), left);
-    failed += !packCase(folder, options, passed > 2 ? progress : "");
-  }
-  if (options.tune)
-    failed += packAllCandidates(folders, options);
-  if (options.microbenchmarks)
-    packCalibration(options.out, options.targets);
-  packProgram(options);
-  failed = std::min(failed, folders.size());
-  if (!options.isPart)
-    std::printf("%zu of %zu cases in %s; run them where a GPU is: "
-                "%s/tessera-gpu-check %s\n",
-                folders.size() - failed, folders.size(), options.out.c_str(),
-                options.out.c_str(), options.out.c_str());
-  return failed ? 1 : 0;
-}
-
-} // namespace
-
 Command addPackCases(CLI::App &app) {
   auto options = std::make_shared<PackCasesOptions>();
   CLI::App *verb = app.add_subcommand(
-      "pack-cases", "Put compiled GPU code beside recorded cases");
+      "pack-cases", "Add compiled GPU code to recorded cases");
   verb->add_option("case", options->cases,
                    "folder with case.json, or a folder of such folders")
       ->required();
@@ -205,14 +40,13 @@ Command addPackCases(CLI::App &app) {
   verb->add_flag("--microbenchmarks", options->microbenchmarks,
                  "also the kernels that measure the figures of the cost "
                  "model");
-  verb->add_flag("--part", options->isPart)->group("");
   verb->footer(
       "Examples:\n"
       "  tessera record --config configs/sim_smoke.yaml --out cases\n"
       "  tessera pack-cases cases -o packed\n"
       "  packed/tessera-gpu-check packed --json result.json\n\n"
       "The folder needs nothing but an NVIDIA driver; docs/gpu-check.md.");
-  return {verb, [options] { return run(*options); }};
+  return {verb, [options] { return packCases(*options); }};
 }
 
 } // namespace tessera::tools

@@ -5,6 +5,7 @@
 
 #include "autotune/choice/ThisMachine.h"
 #include "autotune/model/Predict.h"
+#include "replay/gpu/GpuDevice.h"
 #include "support/BuildId.h"
 #include "support/Error.h"
 #include "support/Log.h"
@@ -13,6 +14,7 @@
 #include "support/ScratchFolder.h"
 #include "support/StopSignals.h"
 #include "tools/commands/OutOption.h"
+#include "tools/gpucheck/GpuCheck.h"
 #include "tools/tune/OnCuda.h"
 #include "tools/tune/Recorded.h"
 
@@ -205,7 +207,9 @@ int runTuneSearch(const TuneSearch &given) {
                 "say --device cpu or --device cuda; --gpu NAME predicts for a "
                 "GPU that is not at hand");
   const tune::SearchOptions options = searchOptions(
-      search, tune::deviceModel(runtime::findLaunchDevice(search.device)));
+      search, search.device == "cuda"
+                  ? gpucheck::deviceOf(cases::gpuFacts())
+                  : tune::deviceModel(runtime::findLaunchDevice("cpu")));
   const StopSignals signals;
   if (search.device == "cuda")
     return tuneOnCuda(search, options);

@@ -6,6 +6,7 @@
 
 #include "autotune/search/Sample.h"
 #include "autotune/table/TuneTable.h"
+#include "replay/packed/Packed.h"
 #include "runtime/device/cuda/CudaCode.h"
 #include "runtime/device/cuda/Peaks.h"
 #include "runtime/device/cuda/TimingEvent.h"
@@ -75,8 +76,8 @@ struct Known {
 
 class Calibration {
 public:
-  Calibration(const fs::path &folder, std::function<void(Json)> say)
-      : folder(folder), say(std::move(say)), driver(current()),
+  explicit Calibration(const fs::path &folder)
+      : folder(folder), driver(Driver::instance()),
         sms(uint32_t(std::max(driver.attribute(multiprocessors), 1))),
         blocks(sms * blocksOfSm), threads(blocks * blockThreads),
         clocks(driver, 16), out(driver, size_t(threads) * 4 + 64) {}
@@ -101,12 +102,6 @@ public:
   }
 
 private:
-  // A process may begin with a figure: memory needs the context before.
-  static const Driver &current() {
-    Driver::instance().use();
-    return Driver::instance();
-  }
-
   struct Argument {
     alignas(8) unsigned char bytes[8] = {};
     Argument(Address value) { std::memcpy(bytes, &value, 8); }
@@ -117,7 +112,8 @@ private:
     auto &place = loaded[kernel];
     if (!place) {
       const fs::path at = folder / "calibration" / kernel;
-      const auto compiled = cases::readPacked(at, cases::packedTargetHere(at));
+      const auto compiled =
+          cases::readPacked(at, cases::newestPackedTarget(at, driver.target()));
       std::vector<std::string> names;
       for (const auto &parameter : compiled.meta.params)
         names.push_back(parameter.name);
@@ -369,7 +365,6 @@ private:
   }
 
   const fs::path folder;
-  std::function<void(Json)> say;
   const Driver &driver;
   const uint32_t sms, blocks, threads;
   const Memory clocks, out;
@@ -387,10 +382,8 @@ const std::vector<std::string> &figureNames() {
   return names;
 }
 
-Json measureFigure(const std::string &name, const fs::path &folder,
-                   const std::function<void(Json)> &say) {
-  say({{"phase", "measuring " + name}});
-  return Calibration(folder, say).measure(name);
+Json measureFigure(const std::string &name, const fs::path &folder) {
+  return Calibration(folder).measure(name);
 }
 
 } // namespace tessera::gpucheck

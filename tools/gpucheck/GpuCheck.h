@@ -1,24 +1,23 @@
-// tools/gpucheck/GpuCheck.h - the two processes of tessera-gpu-check.
+// tools/gpucheck/GpuCheck.h - packed cases on the machine's NVIDIA GPU: what is
+// to be done, and what came of it.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The worker holds the GPU and does item after item; the parent starts another
-// one where it died, hangs, or has a context that a fault made useless. They
-// talk by lines of JSON on a pipe: {"gpu": {...}} or {"none": WHY} or {"error":
-// WHY} first, then {"phase": TEXT} as an item goes on, with "candidate": K
-// where a configuration is at work, and, each with "item": INDEX, {"row":
-// {...}} for one that ended, {"late": true} for one that does not fit into the
-// time, {"excluded": K, "why": TEXT} for a configuration that took the context
-// with it.
+// tessera-gpu-check and tessera tune --device cuda run it. The process that
+// owns the GPU does item after item (support/Isolated.h); this process keeps
+// the rows that it reports.
 #pragma once
 
-#include "replay/packed/PackedRun.h"
+#include "autotune/table/TuneTable.h"
+#include "replay/gpu/GpuDevice.h"
 #include "support/Json.h"
 
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -30,73 +29,168 @@ using Clock = std::chrono::steady_clock;
 enum class Kind {
   Check,     // results of a case
   Tune,      // its configurations: results and times
-  Time,      // a case, beside another compiler's code
-  Peers,     // other libraries' attention, by Python; the parent's
+  Time,      // a case, alternately with another compiler's code
+  Peers,     // other libraries' attention, by Python
   Calibrate, // a figure of the cost model
 };
 inline constexpr const char *kindNames[] = {"check", "tune", "time", "peers",
                                             "calibrate"};
 
 struct Options {
-  std::string folder, json, only;
-  std::string table; // of tuned configurations; default: beside `json`
-  std::string python = "python3"; // for Peers
-  cases::PackedOptions launches;
-  uint32_t seconds = 60; // that a phase of an item may take
-  uint32_t budget = 0;   // seconds of all; 0: no limit
-  bool resume = false;   // takes over what `json` has
-  bool isPart = false;   // of another command, which says what it made
+  std::string folder, json;
+  // Gets the tuned configurations; default: named after the GPU, alongside
+  // `json`.
+  std::string table;
+  tune::TuneProvenance provenance; // of the table
+  std::string python = "python3";  // for Peers
+  uint32_t timed = 20;             // launches of each compiler's code
+  uint32_t repeated = 3;  // launches that must write the same bytes again
+  bool clearCache = true; // before each timed launch
+  uint32_t seconds = 60;  // that a phase of an item may take
+  uint32_t budget = 0;    // seconds of all; 0: no limit
+  bool resume = false;    // takes over what `json` has
+  bool isPart = false;    // of another command, which prints the summary
   std::vector<std::string> phases; // names of kinds; empty: all
-
-  // This process is the worker: it begins with this item, leaves out those of
-  // `skip` and the configurations of `exclude` ("INDEX:K").
-  int32_t worker = -1;
-  std::vector<size_t> skip;
-  std::vector<std::string> exclude;
-  double left = 0, tuneLeft = 0; // seconds; of tuning
 };
-
-inline constexpr int workerPipe = 3; // descriptor of its lines
 
 struct Item {
   Kind kind;
-  std::filesystem::path folder; // of a case
+  std::filesystem::path folder; // of a case, else of the pack
   std::string name;             // of the case or figure
 
   std::string text() const { return kindNames[size_t(kind)] + (" " + name); }
 };
 
-// Folders of the cases, sorted. Throws Error for one without code.
-std::vector<std::filesystem::path> casesOf(const Options &options);
-// What there is to do, in order; the same in both processes.
+// What is to be done, in order. Throws Error for a case without code.
 std::vector<Item> itemsOf(const Options &options);
 
-// The configurations of a case in turns. `say` gets {"phase", "candidate"}.
-// Throws Error where the kernel's own choice cannot be used.
+struct Outcome {
+  // 0 where there is no GPU or every case is ok, else 1; 130 after Ctrl-C.
+  int exitCode = 0;
+  size_t tuned = 0; // launches with an entry in the table
+};
+
+// Rows by the number of their item; the file is written after each, so that an
+// interruption loses the current item alone.
+class Results {
+public:
+  Results(const Options &options, std::vector<Item> items);
+
+  const std::vector<Item> &items() const { return list; }
+  // The first item from there on that is neither done nor late.
+  std::optional<size_t> next(size_t from = 0) const;
+  bool done(size_t i) const { return !rows[i].is_null() || late.contains(i); }
+
+  // Takes over the rows of an earlier file of the same pack. Throws Error for a
+  // file of another one.
+  void resume();
+
+  // `facts`: of the GPU, with its "state". Throws Error where rows of another
+  // GPU were taken over.
+  void opened(const Json &facts);
+  void add(size_t i, Json row);
+  void fail(size_t i, const std::string &why);
+  // A configuration that is not to run again.
+  void exclude(size_t i, size_t candidate, const std::string &why);
+  std::set<size_t> excluded(size_t i) const;
+
+  // Notes whether the case of a checked row can be timed. The worker notes what
+  // it finds itself, too.
+  void note(size_t i, const Json &row);
+  bool isWrong(const Item &item) const { return wrong.contains(item.name); }
+  bool hasPeer(const Item &item) const { return !noPeer.contains(item.name); }
+
+  // gpuState() before the first item; null before that.
+  const Json &state() const { return before; }
+  std::string commit() const {
+    return pack.is_object() ? pack.value("commit", "") : "";
+  }
+  // Seconds of the budget that are left, and those that tuning may take.
+  double secondsLeft() const;
+  double tuningLeft() const;
+
+  // Prints a summary and writes the file.
+  Outcome finish(bool interrupted);
+
+private:
+  double passed() const {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  }
+  Json everything() const;
+  Json gathered(Kind kind) const;
+  Json notDone() const;
+  void write() const;
+  void print(size_t i, const std::string &line) const;
+
+  const Options &options;
+  const std::vector<Item> list;
+  const Clock::time_point start = Clock::now();
+  std::vector<Json> rows; // null: not done
+  std::set<size_t> late;
+  std::map<size_t, std::map<size_t, std::string>> lost; // configurations
+  std::set<std::string> wrong, noPeer;                  // cases
+  Json gpu, before, pack;
+  size_t doneHere = 0;
+  bool complete = false;
+};
+
+// The table of tuned configurations; empty: none is written.
+std::filesystem::path tableOf(const Options &options,
+                              const tune::DeviceModel &device);
+// The GPU of describeGpu().
+tune::DeviceModel deviceOf(const Json &facts);
+
+// Reads the tensors of a packed case. Throws Error.
+cases::LoadedCase loadCase(const std::filesystem::path &folder);
+// The launch of code that is compiled.
+cases::PreparedLaunch launchOf(runtime::CompiledKernel code,
+                               uint32_t appended = 0);
+
+// In the process that owns the GPU.
+
+// The configurations of a case, timed alternately. `say` gets what is done with
+// which. Throws Error where the kernel's default configuration cannot be used,
+// and LostProcess.
 struct TuneTask {
   std::filesystem::path folder;
   std::set<size_t> excluded; // whose failure is known
   Clock::time_point deadline;
   bool clearCache = true;
 };
-// A configuration left a context in which nothing works any more.
-struct LostContext {
-  size_t candidate;
-  std::string why;
+using SayCandidate = std::function<void(const std::string &what, size_t)>;
+struct Tuned {
+  Json row;
+  std::optional<tune::TuneEntry> entry; // none: no time was left
 };
-Json tuneCase(const TuneTask &task, const std::function<void(Json)> &say);
+Tuned tuneCase(const TuneTask &task, const SayCandidate &say);
+
+// Seconds that the dots of a case take at least on the GPU, and its traffic
+// with memory; 0 where that is not known.
+struct LeastTime {
+  double flop = 0, dots = 0, memory = 0;
+};
+LeastTime leastTime(const cases::LoadedCase &loaded);
+
+// Times of a case and of the other compiler's code, where `peer`: "us",
+// "us_least", "us_quartiles", "peer_us" ..., rates. Throws Error.
+Json timeCase(const Item &item, bool peer, const Options &options);
 
 // The names of figures, in order, and one of them measured: {"name", "value",
-// "spread", "unit", "published", "of_published"} or "refused" in place of a
+// "spread", "unit", "published", "of_published"} or "refused" instead of a
 // value above what the hardware can do. `folder`: of the pack. Throws Error.
 const std::vector<std::string> &figureNames();
-Json measureFigure(const std::string &name, const std::filesystem::path &folder,
-                   const std::function<void(Json)> &say);
+Json measureFigure(const std::string &name,
+                   const std::filesystem::path &folder);
 
-// Exit codes: 0 where there is no GPU or every case is ok, else 1; 130 after
-// Ctrl-C.
-int runParent(const Options &options);
-int runWorker(const Options &options);
-int runProbe(); // 2 where there is no GPU
+// In the process that watches.
+
+// {"clocks_mhz", "power_watts", "temperature", "other_processes", ...} as
+// nvidia-smi tells; nulls where there is none.
+Json gpuState();
+// What FOLDER/peers.py measures, or {"not_measured": WHY}.
+Json runPeers(const Options &options, double seconds);
+
+// Ctrl-C stops it where the program has StopSignals.
+Outcome runGpuCheck(const Options &options);
 
 } // namespace tessera::gpucheck

@@ -1,8 +1,8 @@
-// tools/gpucheck/Peers.cpp - what other programs of the machine say: NVIDIA's
-// tool of its GPU, Python with torch of its own attention.
+// tools/gpucheck/Peers.cpp - facts from other programs: the state of the GPU
+// from nvidia-smi, times of torch's attention from Python.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/gpucheck/Results.h"
+#include "tools/gpucheck/GpuCheck.h"
 
 #include "support/Error.h"
 #include "support/Process.h"

@@ -1,17 +1,16 @@
 // tools/gpucheck/Results.cpp - what came of the items of tessera-gpu-check.
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/gpucheck/Results.h"
+#include "tools/gpucheck/GpuCheck.h"
 
 #include "autotune/search/TableEntry.h"
-#include "replay/packed/PackedTuning.h"
+#include "replay/Replay.h"
 #include "support/Error.h"
 #include "support/File.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 
 namespace tessera::gpucheck {
 
@@ -21,14 +20,9 @@ namespace {
 
 constexpr int resultVersion = 2;
 
-std::string utcDate() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
+// Of the budget, kept for what follows tuning: figures and other libraries take
+// about as long on every GPU, times a part of a second for each case.
+constexpr double afterTuning = 60, secondsOfTime = 0.3, mostOfBudget = 0.5;
 
 std::string number(const char *form, double value) {
   char text[64];
@@ -54,9 +48,8 @@ std::string tuneLine(const Json &row) {
   if (!row.contains("entry"))
     return "not tuned: no time was left";
   const Json &entry = row["entry"];
-  const auto use = row["candidates"][entry["chosen"].get<size_t>()]["use"]
-                       .get<std::string>();
-  return (use.empty() ? "its own configuration" : use) +
+  const auto use = entry["use"].get<std::string>();
+  return (use.empty() ? "the default configuration" : use) +
          number(", %.1f us: ", entry["us"].get<double>()) +
          entry["why"].get<std::string>();
 }
@@ -126,8 +119,10 @@ void Results::resume() {
   for (const Json &item : earlier.at("items"))
     known[item.at("item").get<std::string>()] = item.at("row");
   for (size_t i = 0; i < list.size(); ++i)
-    if (const auto found = known.find(list[i].text()); found != known.end())
+    if (const auto found = known.find(list[i].text()); found != known.end()) {
       rows[i] = found->second;
+      note(i, rows[i]);
+    }
   std::printf(
       "%ld of %zu are known from %s\n",
       long(std::count_if(rows.begin(), rows.end(),
@@ -145,7 +140,8 @@ void Results::opened(const Json &facts) {
     return;
   }
   gpu = facts;
-  before = gpuState();
+  before = gpu["state"];
+  gpu.erase("state");
   const int capability = gpu["compute_capability"].get<int>(),
             driver = gpu["driver"].get<int>();
   std::printf("%s, compute capability %d.%d, driver for CUDA %d.%d\n",
@@ -158,27 +154,51 @@ void Results::opened(const Json &facts) {
   std::fflush(stdout);
 }
 
+void Results::note(size_t i, const Json &row) {
+  if (list[i].kind != Kind::Check)
+    return;
+  if (row.value("status", "") != "ok")
+    wrong.insert(list[i].name);
+  if (row.value("peer_status", "error") == "error")
+    noPeer.insert(list[i].name);
+}
+
 double Results::secondsLeft() const {
-  const double passed =
-      std::chrono::duration<double>(Clock::now() - start).count();
-  size_t left = 0;
+  return options.budget ? options.budget - passed() : HUGE_VAL;
+}
+
+double Results::tuningLeft() const {
+  double kept = 0, others = 0;
   for (size_t i = 0; i < list.size(); ++i)
-    left += !done(i);
-  const double estimate =
-      passed / double(std::max<size_t>(doneHere, 1)) * double(left);
-  return options.budget ? std::min(estimate, options.budget - passed)
-                        : estimate;
+    if (!done(i) && list[i].kind == Kind::Time)
+      kept += secondsOfTime;
+    else if (!done(i) && list[i].kind > Kind::Time)
+      others = afterTuning;
+  return std::max(secondsLeft() -
+                      std::min(kept + others, mostOfBudget * options.budget),
+                  0.0);
 }
 
 void Results::print(size_t i, const std::string &line) const {
+  size_t left = 0;
+  for (size_t k = 0; k < list.size(); ++k)
+    left += !done(k);
+  const double estimate =
+      passed() / double(std::max<size_t>(doneHere, 1)) * double(left);
   const std::string name =
       list[i].kind == Kind::Check ? "" : list[i].text() + ": ";
   std::printf("[%zu of %zu, about %.0f s left] %s%s\n", i + 1, list.size(),
-              std::max(secondsLeft(), 0.0), name.c_str(), line.c_str());
+              std::max(std::min(estimate, secondsLeft()), 0.0), name.c_str(),
+              line.c_str());
   std::fflush(stdout);
 }
 
 void Results::add(size_t i, Json row) {
+  if (row.contains("late")) {
+    late.insert(i);
+    return;
+  }
+  note(i, row);
   // Configurations that took a worker with them.
   for (const auto &[candidate, why] : lost[i])
     if (row.contains("candidates") && candidate < row["candidates"].size())
@@ -203,11 +223,6 @@ void Results::fail(size_t i, const std::string &why) {
   Json row = parseJson(cases::reportJson(report), "report");
   row["line"] = cases::reportLine(report);
   add(i, std::move(row));
-  // What fails is not timed.
-  for (size_t k = 0; k < list.size(); ++k)
-    if (list[k].kind != Kind::Check && list[k].name == list[i].name &&
-        rows[k].is_null())
-      rows[k] = {{"left_out", "its results are wrong"}};
 }
 
 void Results::exclude(size_t i, size_t candidate, const std::string &why) {
@@ -217,14 +232,12 @@ void Results::exclude(size_t i, size_t candidate, const std::string &why) {
     fail(i, "the kernel's own choice: " + why);
 }
 
-void Results::tooLate(size_t i) { late.insert(i); }
-
-std::vector<std::string> Results::excluded() const {
-  std::vector<std::string> texts;
-  for (const auto &[item, candidates] : lost)
-    for (const auto &[candidate, why] : candidates)
-      texts.push_back(std::to_string(item) + ":" + std::to_string(candidate));
-  return texts;
+std::set<size_t> Results::excluded(size_t i) const {
+  std::set<size_t> numbers;
+  if (const auto found = lost.find(i); found != lost.end())
+    for (const auto &[candidate, why] : found->second)
+      numbers.insert(candidate);
+  return numbers;
 }
 
 // Rows of one kind, each with the name of its case or figure.
@@ -250,16 +263,15 @@ Json Results::notDone() const {
   return names;
 }
 
-Json Results::whole() const {
+Json Results::everything() const {
   Json result = gpu;
   result["version"] = resultVersion;
   result["gpu_facts"] = gpu;
-  result["date"] = utcDate();
-  result["launches_timed"] = options.launches.timed;
-  result["cleared_cache"] = options.launches.clearCache;
+  result["date"] = tune::utcNow();
+  result["launches_timed"] = options.timed;
+  result["cleared_cache"] = options.clearCache;
   result["budget_s"] = options.budget;
-  result["seconds"] =
-      std::chrono::duration<double>(Clock::now() - start).count();
+  result["seconds"] = passed();
   result["state_before"] = before;
   result["state_after"] = complete ? gpuState() : Json();
   if (!pack.is_null())
@@ -301,67 +313,41 @@ Json Results::whole() const {
 }
 
 void Results::write() const {
-  if (!options.json.empty() && isOpen())
-    writeOutput(options.json, whole().dump(1) + "\n");
+  if (!options.json.empty() && !gpu.is_null())
+    writeOutput(options.json, everything().dump(1) + "\n");
 }
 
-std::string Results::writeTable() const {
-  tune::TuneTable table;
-  table.device = {gpu["gpu"].get<std::string>(),
-                  gpu["target"].get<std::string>(), gpu["sms"].get<int64_t>(),
-                  0, 0};
-  if (before.contains("power_limit_watts") &&
-      before["power_limit_watts"].is_number())
-    table.device.powerWatts = before["power_limit_watts"].get<int64_t>();
-  table.provenance.commit = pack.is_object() ? pack.value("commit", "") : "";
-  table.provenance.driver = gpu["driver_release"].get<std::string>();
-  table.provenance.command = "scripts/gpu-check";
-  for (size_t i = 0; i < list.size(); ++i) {
-    if (list[i].kind != Kind::Tune || !rows[i].is_object() ||
-        !rows[i].contains("entry"))
-      continue;
-    const auto tuning = cases::readTuning(list[i].folder, table.device.target);
-    if (!tuning)
-      continue;
-    const Json &row = rows[i]["entry"];
-    const auto use = [&](const char *key) {
-      return tuning->candidates.at(row[key].get<size_t>()).use;
-    };
-    tune::TuneEntry entry;
-    entry.key = tuning->key;
-    entry.use = use("chosen");
-    entry.timeUs = row["us"];
-    entry.spread = row["spread"];
-    entry.defaultUs = row["default_us"];
-    entry.date = row["date"];
-    entry.why = row["why"];
-    if (row.contains("runner_up")) {
-      entry.runnerUp = use("runner_up");
-      entry.runnerUpUs = row["runner_up_us"];
-    }
-    table.set(std::move(entry));
-  }
-  if (table.entries().empty())
-    return "";
-  fs::path file = options.table;
-  if (file.empty())
-    file = fs::path(options.json).parent_path() /
-           (fileStem(table.device) + ".yaml");
-  tune::writeTable(file, table);
-  return file.string();
+tune::DeviceModel deviceOf(const Json &facts) {
+  tune::DeviceModel device{facts["gpu"], facts["target"], facts["sms"], 0, 0};
+  const Json state = facts.value("state", Json::object());
+  if (const Json watts = state.value("power_limit_watts", Json());
+      watts.is_number())
+    device.powerWatts = watts.get<int64_t>();
+  return device;
 }
 
-int Results::finish(bool interrupted) {
+fs::path tableOf(const Options &options, const tune::DeviceModel &device) {
+  if (!options.table.empty() || options.json.empty())
+    return options.table;
+  return fs::path(options.json).parent_path() / (fileStem(device) + ".yaml");
+}
+
+Outcome Results::finish(bool interrupted) {
   complete = !interrupted;
-  Json result = whole();
-  std::string table;
-  if (!options.table.empty() || !options.json.empty())
-    table = writeTable();
+  Json result = everything();
+  Outcome outcome;
+  for (const Json &row : result["tuning"])
+    outcome.tuned += row.contains("entry");
+  const fs::path table = outcome.tuned ? tableOf(options, deviceOf(gpu)) : "";
   if (!table.empty())
-    result["table"] = fs::path(table).filename().string();
+    result["table"] = table.filename();
   if (!options.json.empty())
     writeOutput(options.json, result.dump(1) + "\n");
-  const size_t good = result["ok"].get<size_t>(), all = casesOf(options).size();
+  const size_t good = result["ok"].get<size_t>();
+  const auto all =
+      size_t(std::count_if(list.begin(), list.end(), [](const Item &item) {
+        return item.kind == Kind::Check;
+      }));
   std::printf("%zu of %zu cases are ok\n", good, all);
   if (result.contains("peer_ratio"))
     std::printf("geometric mean of %zu times: %.3f x the other compiler's\n",
@@ -379,9 +365,8 @@ int Results::finish(bool interrupted) {
       std::printf("go on with --resume\n");
   }
   std::printf("%.1f s\n", result["seconds"].get<double>());
-  if (interrupted)
-    return 130;
-  return good == all ? 0 : 1;
+  outcome.exitCode = interrupted ? 130 : good == all ? 0 : 1;
+  return outcome;
 }
 
 } // namespace tessera::gpucheck

@@ -6,11 +6,11 @@
 #include "autotune/search/Contest.h"
 #include "autotune/search/CorrectnessCheck.h"
 #include "autotune/search/TimedMemory.h"
-#include "replay/packed/PackedTensors.h"
+#include "replay/packed/Packed.h"
 #include "replay/packed/PackedTuning.h"
 #include "runtime/device/cuda/Driver.h"
-#include "runtime/device/cuda/Peaks.h"
 #include "support/Error.h"
+#include "support/Isolated.h"
 
 #include <algorithm>
 #include <cmath>
@@ -32,7 +32,7 @@ constexpr double driftLimit = 0.05;
 struct Entrant {
   const PackedCandidate *candidate = nullptr;
   bool right = false;
-  std::string problem; // of an excluded one; empty: known to the parent
+  std::string problem; // of an excluded one; empty: the parent knows it
   std::vector<double> seconds;
   std::unique_ptr<runtime::CudaLaunch> launch;
 };
@@ -43,9 +43,8 @@ std::string firstLine(const std::string &text) {
 
 class DeviceContest : public tune::Contest {
 public:
-  DeviceContest(const TuneTask &task, std::function<void(Json)> say)
-      : task(task), say(std::move(say)), target(Driver::instance().target()),
-        device({0, 1, task.clearCache}) {
+  DeviceContest(const TuneTask &task, const SayCandidate &say)
+      : task(task), say(say), target(Driver::instance().target()) {
     const auto read = cases::readTuning(task.folder, target);
     if (!read)
       throw Error(task.folder.string() + " has no configurations for " + target,
@@ -55,22 +54,30 @@ public:
       entrants.emplace_back();
       entrants.back().candidate = &candidate;
     }
-    loaded = cases::loadPacked(task.folder);
-    loaded.tf32 = cases::packedTf32(task.folder);
+    loaded = loadCase(task.folder);
   }
 
-  // Throws LostContext.
-  Json tune() {
+  // Throws LostProcess.
+  Tuned tune() {
     check();
     bindAll();
     run();
-    return row();
+    Tuned tuned{row(), entry(tuning.key)};
+    // Entries are for the upper end of a bucket.
+    if (tuned.entry && tuning.tokens != tuning.key.bucket)
+      tuned.entry->why +=
+          "; of a recording with " + std::to_string(tuning.tokens) + " tokens";
+    if (tuned.entry)
+      tuned.row["entry"] = {{"use", describe(tuned.entry->use)},
+                            {"us", tuned.entry->timeUs},
+                            {"default_us", tuned.entry->defaultUs},
+                            {"why", tuned.entry->why}};
+    return tuned;
   }
 
 private:
   void tell(const std::string &what, size_t i) const {
-    say({{"phase", what + " " + describe(tuning.candidates[i].use)},
-         {"candidate", i}});
+    say(what + " " + describe(tuning.candidates[i].use), i);
   }
 
   void exclude(size_t i, const std::string &why) {
@@ -78,19 +85,14 @@ private:
     entrants[i].problem = firstLine(why);
     entrants[i].launch.reset();
     if (!Driver::instance().healthy())
-      throw LostContext{i, entrants[i].problem};
+      throw LostProcess{i, entrants[i].problem};
     if (i == 0)
       throw Error("the kernel's own choice: " + entrants[i].problem);
   }
 
-  // What is wrong with the results; `data` is what it runs on.
-  std::string problemOf(size_t i, const cases::LoadedCase &data) {
-    const runtime::CompiledKernel code =
-        cases::readCandidate(task.folder, tuning.candidates[i]);
-    device.use(cases::PackedMode::Check, false);
-    device.useCode(&code);
-    return tune::checkResults(data, {}, tuning.candidates[i].grid, device)
-        .problem;
+  cases::PreparedLaunch launch(size_t i) const {
+    const PackedCandidate &one = tuning.candidates[i];
+    return launchOf(cases::readCode(task.folder, one.code, describe(one.use)));
   }
 
   void check() {
@@ -103,10 +105,13 @@ private:
       tell("checking", i);
       std::string problem;
       try {
-        problem = problemOf(i, data);
+        const cases::PreparedLaunch one = launch(i);
+        const Grid &grid = tuning.candidates[i].grid;
+        problem = tune::checkResults(data, one, grid, device).problem;
         // Others must not find the results where they are to write them.
         if (i == 0 && problem.empty())
-          data = withoutResults();
+          if (auto changed = tune::withoutOldResults(loaded, one, grid, device))
+            data = std::move(*changed);
       } catch (const Error &error) {
         problem = error.message;
       }
@@ -117,15 +122,6 @@ private:
     }
   }
 
-  cases::LoadedCase withoutResults() {
-    const runtime::CompiledKernel code =
-        cases::readCandidate(task.folder, tuning.candidates[0]);
-    device.useCode(&code);
-    auto changed =
-        tune::withoutOldResults(loaded, {}, tuning.candidates[0].grid, device);
-    return changed ? std::move(*changed) : loaded;
-  }
-
   void bindAll() {
     memory.emplace(loaded);
     if (task.clearCache)
@@ -134,9 +130,8 @@ private:
       if (!entrants[i].right)
         continue;
       try {
-        entrants[i].launch = cases::bindPacked(
-            loaded, cases::readCandidate(task.folder, tuning.candidates[i]), 0,
-            tuning.candidates[i].grid, memory->memory());
+        entrants[i].launch = cases::bindOnGpu(
+            loaded, launch(i), tuning.candidates[i].grid, memory->memory());
         entrants[i].launch->reset();
       } catch (const Error &error) {
         exclude(i, error.message);
@@ -196,21 +191,11 @@ private:
   std::string abovePeak(double seconds) const {
     if (seconds <= 0)
       return "a launch of no time: a fault of the measurement";
-    const auto &work = loaded.recorded.work;
-    if (!work)
-      return "";
-    const runtime::cuda::Peaks peaks =
-        runtime::cuda::peaksOf(Driver::instance());
-    double least = 0; // seconds
-    for (const auto &[type, flop] : work->dotFlop)
-      if (const double peak =
-              peaks.of(type == "fp32" && loaded.tf32 ? "tf32" : type))
-        least += flop / peak;
-    if (peaks.bytes)
-      least = std::max(least, work->bytes / peaks.bytes);
-    return seconds < least ? "faster than the hardware's peak allows: a fault "
-                             "of the measurement"
-                           : "";
+    const LeastTime least = leastTime(loaded);
+    return seconds < std::max(least.dots, least.memory)
+               ? "faster than the hardware's peak allows: a fault "
+                 "of the measurement"
+               : "";
   }
 
   // The kernel's own choice is in every turn: its first times and its last.
@@ -222,13 +207,6 @@ private:
     const double first = tune::sampleOf({own.begin(), half}).median,
                  last = tune::sampleOf({half, own.end()}).median;
     return std::abs(last / first - 1) > driftLimit;
-  }
-
-  std::optional<size_t> numberOf(const tune::TuneChoice &use) const {
-    for (size_t i = 0; i < tuning.candidates.size(); ++i)
-      if (tuning.candidates[i].use == use)
-        return i;
-    return std::nullopt;
   }
 
   Json row() const {
@@ -253,30 +231,13 @@ private:
     for (const auto &[use, why] : tuning.leftOut)
       row["left_out"].push_back({{"use", describe(use)}, {"why", why}});
     row["timed"] = timed;
-    if (const auto entry = this->entry(tuning.key)) {
-      std::string why = entry->why;
-      // Entries are for the upper end of a bucket.
-      if (tuning.tokens != tuning.key.bucket)
-        why += "; of a recording with " + std::to_string(tuning.tokens) +
-               " tokens";
-      row["entry"] = {{"chosen", numberOf(entry->use).value_or(0)},
-                      {"us", entry->timeUs},
-                      {"spread", entry->spread},
-                      {"default_us", entry->defaultUs},
-                      {"date", entry->date},
-                      {"why", why}};
-      if (entry->runnerUp) {
-        row["entry"]["runner_up"] = numberOf(*entry->runnerUp).value_or(0);
-        row["entry"]["runner_up_us"] = entry->runnerUpUs;
-      }
-    }
     return row;
   }
 
   const TuneTask &task;
-  std::function<void(Json)> say;
+  const SayCandidate &say;
   const std::string target;
-  cases::PackedDevice device;
+  cases::GpuDevice device{"", 1};
   cases::PackedTuning tuning;
   cases::LoadedCase loaded;
   std::vector<Entrant> entrants;
@@ -286,7 +247,7 @@ private:
 
 } // namespace
 
-Json tuneCase(const TuneTask &task, const std::function<void(Json)> &say) {
+Tuned tuneCase(const TuneTask &task, const SayCandidate &say) {
   return DeviceContest(task, say).tune();
 }
 

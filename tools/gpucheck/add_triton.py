@@ -7,6 +7,7 @@ Triton compiles the same kernel text with the same arguments, constexprs, warps,
 the machine with the GPU: no GPU is needed. tessera-gpu-check runs and times that cubin as it does ours, so Python takes no part
 in a time. Without Triton it says so and leaves the folder as it is."""
 import argparse
+import hashlib
 import importlib.util
 import json
 import os
@@ -74,6 +75,15 @@ def specialize(function, case, language):
     return signature, constants, attributes, parameters
 
 
+def write_blob(folder, data):
+    """Its name; replay/packed/PackedTensors.h says what a blob is."""
+    name = hashlib.sha256(data).hexdigest()[:32]
+    blob = folder.parent / "blobs" / name
+    if not blob.exists():
+        blob.write_bytes(zlib.compress(data, 9))
+    return name
+
+
 def entry_parameters(ptx, symbol):
     """How many parameters the entry takes: Triton appends pointers to scratch memory."""
     text = ptx[ptx.index(f".entry {symbol}("):]
@@ -98,11 +108,11 @@ def add(folder, target, triton, with_ptx):
     if getattr(data, "global_scratch_size", 0) or getattr(data, "profile_scratch_size", 0) or any(
             size != 1 for size in getattr(data, "cluster_dims", (1, 1, 1))):
         raise RuntimeError("it wants scratch memory or clusters")
-    (folder / f"{target}.peer.cubin.z").write_bytes(zlib.compress(done.asm["cubin"], 9))
+    code = dict(cubin=write_blob(folder, done.asm["cubin"]))
     if with_ptx:
-        (folder / f"{target}.peer.ptx.z").write_bytes(zlib.compress(done.asm["ptx"].encode(), 9))
+        code.update(ptx=write_blob(folder, done.asm["ptx"].encode()))
     index["targets"][target]["peer"] = dict(
-        compiler=f"Triton {triton.__version__}", appended=appended,
+        code, compiler=f"Triton {triton.__version__}", appended=appended,
         meta=dict(symbol=data.name, params=parameters, scratch_bytes=0, threads=32 * data.num_warps,
                   shared_bytes=data.shared))
     temporary = folder / "gpu.json.new"

@@ -1,15 +1,14 @@
 # tools/gpucheck/record.py - records a launch of every instance of kernels/ with the results of Triton's interpreter.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""record.py --out FOLDER [--full] [--long] [--smallest] [--only NAME]
+"""record.py --out FOLDER [--full] [--smallest] [--only NAME]
 
 The tests of tests/triton run on shapes with the constants of the `# tessera: instance` comments, under Triton's
 interpreter: no line of this compiler takes part, and the programs compare every result with fp64 formulas. Each instance
 becomes a case (docs/cases.md), launched with the warps and stages of its decorator. Two more shapes bring fp16 and strides
-that are no multiples of 16. --full also keeps what the programs launch with other tiles. --long records instead one sequence of 1,024
-tokens in bf16, whose launches fill a GPU, with the results of our code for the cpu (PROGRAM names the tessera binary), which the
-programs compare with fp64 as well. --smallest: the instances named quick alone, of 23 tokens (tests/gpucheck/record_test.py). PROGRAM is
-asked for the instances, too. Exit status 1 when an instance was not recorded or a result is wrong, 77 without torch or Triton."""
+that are no multiples of 16. --full also keeps what the programs launch with other tiles. --smallest: the instances named
+quick alone, of 23 tokens (tests/gpucheck/record_test.py). PROGRAM names the tessera binary, which lists the instances. Exit
+status 1 when an instance was not recorded or a result is wrong, 77 without torch or Triton."""
 import argparse
 import dataclasses
 import importlib
@@ -25,14 +24,12 @@ sys.path[:0] = [str(ROOT / "tests" / "triton"), str(ROOT / "tests" / "replay")]
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--out", required=True, help="folder that gets the cases")
 parser.add_argument("--full", action="store_true", help="also launches with tiles that no instance has")
-parser.add_argument("--long", action="store_true", help="only a long sequence, run on the cpu")
 parser.add_argument("--smallest", action="store_true", help="only the instances named quick, of 23 tokens")
 parser.add_argument("--only", default="", help="kernels whose name contains this")
 options = parser.parse_args()
 sys.argv = sys.argv[:1]
 
 import launcher  # noqa: E402 (sets TRITON_INTERPRET)
-import on_cpu  # noqa: E402
 import record_from_triton as recorder  # noqa: E402
 from counting import Counter  # noqa: E402
 from launcher import cdiv, fresh, pow2, torch  # noqa: E402
@@ -154,25 +151,8 @@ def keep(case, path, name, grid, args, constexprs):
 shape_tag = [""]
 
 
-def launch_long(path, name, grid, args, constexprs):
-    """Kept: the first launch of each kernel with its constexprs."""
-    case = f"{name}_long"
-    for key, value in (("STORE", 1), ("CONV", 1), ("SOFTMAX", 0)):
-        if constexprs.get(key) == value:
-            case += f"_{key.lower()}"
-    keeps = case not in recorded and options.only in name
-    folder = pathlib.Path(options.out if keeps else scratch.name) / case
-    on_cpu.launch(folder, launcher.kernel(path, name), grid, args, constexprs, default_options(path, name))
-    if keeps:
-        recorded[case] = path
-        print(f"[{len(recorded):3d}] {time.time() - begin:4.0f} s  {case}", flush=True)
-
-
 def launch(path, name, grid, *args, **constexprs):
     if not all(grid):
-        return
-    if options.long:
-        launch_long(path, name, grid, args, constexprs)
         return
     wanted = options.only in name
     original = args
@@ -226,9 +206,6 @@ def run_attention():
         narrow=cases.Shape([9], hkv=1, group=4, dim=64, vdim=64, l=32, d=16, lsel=64, n=16, w=512, bm=64, bn=32),  # dense_bwd's tiles
         f16=cases.Shape([75, 7], group=2, dim=32, vdim=48, dtype=half, bm=32),
         odd=cases.Shape([33], group=1, dim=48, vdim=16, n=3))
-    if options.long:
-        shapes = dict(long=cases.Shape([1024], hkv=2, group=4, dim=64, vdim=64, l=32, d=16, lsel=64, n=16, w=512, bm=64, bn=64,
-                                       dtype=torch.bfloat16))
     if options.smallest:
         shapes = dict(quick=dataclasses.replace(shapes["quick"], lens=[19, 4]), narrow=shapes["narrow"])
     for tag, shape in shapes.items():
@@ -344,9 +321,8 @@ def main():
     counter.install()
     launcher.launch = launch
     run_attention()
-    if not options.long:
-        run_others()
-    for kernels in [] if options.long else INSTANCES.values():
+    run_others()
+    for kernels in INSTANCES.values():
         for kernel, given in kernels.items():
             for instance in given:
                 if instance not in recorded and options.only in kernel:

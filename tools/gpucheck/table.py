@@ -1,19 +1,16 @@
 # tools/gpucheck/table.py - the results of tessera-gpu-check as a Markdown table.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
-"""table.py [RESULT.json] [--readme README.md] [--all]
+"""table.py [RESULT.json] [--all]
 
 RESULT is that of a run, by default the newest of bench/results/gpu_*.json. One row for each kernel: its instances, the geometric
-mean of our times over Triton's, its slowest instance with time and rate. --all: a row for each instance. --readme puts the table
-between the lines `<!-- gpu-check -->` and `<!-- /gpu-check -->` of the file."""
+mean of our times over Triton's, its slowest instance with time and rate. --all: a row for each instance."""
 import argparse
 import json
 import math
 import pathlib
-import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BEGIN, END = "<!-- gpu-check -->", "<!-- /gpu-check -->"
 
 
 def mean(values):
@@ -77,7 +74,6 @@ def table(result, everything):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("result", nargs="?", type=pathlib.Path)
-    parser.add_argument("--readme", type=pathlib.Path)
     parser.add_argument("--all", action="store_true")
     options = parser.parse_args()
     path = options.result
@@ -85,20 +81,10 @@ def main():
         found = [(json.loads(one.read_text())["date"], one) for one in (ROOT / "bench" / "results").glob("gpu_*.json")]
         if not found:
             print("bench/results has no gpu_*.json: no GPU was measured yet")
-            return 0
+            return
         path = max(found)[1]
-    text = table(json.loads(path.read_text()), options.all)
-    if not options.readme:
-        print(text, end="")
-        return 0
-    page = options.readme.read_text()
-    if BEGIN not in page or END not in page:
-        print(f"{options.readme} has no lines {BEGIN} and {END}", file=sys.stderr)
-        return 1
-    head, rest = page.split(BEGIN, 1)
-    options.readme.write_text(head + BEGIN + "\n" + text + END + rest.split(END, 1)[1])
-    return 0
+    print(table(json.loads(path.read_text()), options.all), end="")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

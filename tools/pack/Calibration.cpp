@@ -84,7 +84,7 @@ void packCalibration(const fs::path &folder,
     const fs::path at = folder / "calibration" / one.name;
     fs::create_directories(at);
     for (const std::string &target : targets)
-      cases::packCode(at, target, compiled(one, target));
+      cases::packTarget(at, target, compiled(one, target));
   }
   writeOutput(folder / "devices.json",
               Json{{"version", 1}, {"gpus", figures()}}.dump(1) + "\n");

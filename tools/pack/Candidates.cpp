@@ -5,11 +5,12 @@
 #include "tools/pack/Candidates.h"
 
 #include "autotune/search/Job.h"
+#include "replay/gpu/GpuDevice.h"
 #include "replay/packed/Packed.h"
 #include "replay/packed/PackedTuning.h"
 #include "support/Error.h"
-#include "support/GpuTarget.h"
 #include "support/Options.h"
+#include "support/StopSignals.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -28,17 +29,6 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t compiledAtOnce = 16;
 // What has a budget looks at the clock this often.
 constexpr size_t compiledInABudget = 4;
-
-language::CompileRequest requestOf(const tune::Job &job,
-                                   const tune::Candidate &candidate) {
-  const cases::PreparedLaunch launch = job.with(candidate);
-  LaunchOptions options = launch.options;
-  options.wideGrid = candidate.grid[0] > narrowGrid;
-  language::CompileRequest request =
-      launch.kernel->compileRequest(launch.args, launch.constexprs, options);
-  request.assembler.clear(); // with a cubin where there is a ptxas
-  return request;
-}
 
 class Packer {
 public:
@@ -60,6 +50,8 @@ public:
     const size_t most = deadline ? compiledInABudget : compiledAtOnce;
     for (size_t first = 0; first < all.size(); first += most) {
       const size_t last = std::min(first + most, all.size());
+      if (StopSignals::isSet())
+        throw Error("interrupted");
       if (first > 0 && deadline && Clock::now() >= *deadline) {
         for (size_t i = first; i < all.size(); ++i)
           tuning.leftOut.emplace_back(all[i].use,
@@ -74,11 +66,16 @@ public:
   }
 
 private:
+  language::CompileRequest requestOf(const tune::Candidate &candidate) const {
+    return cases::gpuRequest(job.with(candidate), wanted.target,
+                             candidate.grid);
+  }
+
   void compileTogether(const std::vector<tune::Candidate> &some) const {
     try {
       std::vector<language::CompileRequest> requests;
       for (const tune::Candidate &candidate : some)
-        requests.push_back(requestOf(job, candidate));
+        requests.push_back(requestOf(candidate));
       runtime::CompileService::instance().getAll(requests);
     } catch (const Error &) { // said again by add(), one by one
     }
@@ -87,9 +84,10 @@ private:
   void add(const tune::Candidate &candidate) {
     try {
       const auto compiled =
-          runtime::CompileService::instance().get(requestOf(job, candidate));
-      tuning.candidates.push_back(cases::packCandidate(
-          folder, candidate.use, candidate.grid, *compiled, wanted.withPtx));
+          runtime::CompileService::instance().get(requestOf(candidate));
+      tuning.candidates.push_back(
+          {candidate.use, candidate.grid,
+           cases::packCode(folder, *compiled, wanted.withPtx)});
     } catch (const Error &error) {
       const std::string why = "does not compile: " +
                               error.message.substr(0, error.message.find('\n'));
@@ -120,6 +118,8 @@ size_t packCandidates(const CandidatesJob &wanted,
   for (const std::string &why : list.refused)
     say("not to be tuned: " + why);
   for (const tune::Job &job : list.jobs) {
+    if (StopSignals::isSet())
+      break;
     const std::string name = job.loaded.folderName();
     std::optional<Clock::time_point> deadline;
     if (wanted.budget.count()) {

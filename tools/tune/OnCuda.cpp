@@ -6,8 +6,9 @@
 #include "autotune/search/TableFile.h"
 #include "support/Error.h"
 #include "support/File.h"
-#include "support/Process.h"
 #include "support/StopSignals.h"
+#include "tools/gpucheck/GpuCheck.h"
+#include "tools/pack/Cases.h"
 #include "tools/tune/Recorded.h"
 
 #include <algorithm>
@@ -17,7 +18,6 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
-#include <optional>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,22 +29,6 @@ namespace fs = std::filesystem;
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// Beside this program, as in a build folder, a wheel and a pack, or in
-// libexec/tessera of an installation.
-fs::path gpuCheckProgram() {
-  const fs::path folder = executablePath().parent_path();
-  for (const fs::path &place :
-       {folder, folder.parent_path() / "libexec/tessera"}) {
-    std::error_code ignored;
-    if (fs::is_regular_file(place / "tessera-gpu-check", ignored))
-      return place / "tessera-gpu-check";
-  }
-  throw Error("tessera-gpu-check is not there, which times kernels on a GPU; "
-              "looked in " +
-                  folder.string(),
-              "build the target tessera-gpu-check");
-}
 
 // The process that works in a folder: two would remove each other's recordings
 // and code. Throws Error where there is one already.
@@ -82,14 +66,16 @@ private:
 class CudaTuning {
 public:
   CudaTuning(const TuneSearch &search, const tune::SearchOptions &options)
-      : search(search), options(options), program(gpuCheckProgram()),
-        work(options.out.string() + ".work"), only(work),
-        table(options.out, options.device, options.provenance) {}
+      : search(search), options(options), work(options.out.string() + ".work"),
+        only(work) {
+    // Refuses a table of another device before anything is recorded.
+    tune::TableFile(options.out, options.device, options.provenance);
+  }
 
   int run() {
     std::error_code error;
-    const bool goesOn = options.resume && fs::exists(packed(), error);
-    if (!goesOn) {
+    const bool resumes = options.resume && fs::exists(packed(), error);
+    if (!resumes) {
       fs::remove_all(work, error);
       fs::create_directories(work, error);
       if (error)
@@ -97,109 +83,72 @@ public:
                     "name a table in another folder with --out");
       pack();
     }
-    const ExitStatus how = measure(goesOn);
-    const size_t found = keep();
+    const gpucheck::Outcome outcome = measure(resumes);
     if (StopSignals::isSet()) {
       std::fprintf(stderr, "tessera: interrupted; go on with: %s --resume\n",
                    commandLine(search).c_str());
       return 128 + SIGINT;
     }
-    if (!found)
-      throw Error("no configuration was timed; tessera-gpu-check ended with " +
-                      how.text(),
-                  "its own messages stand above; " + work.string() +
-                      " has what was compiled");
-    if (how.ok())
+    if (!outcome.tuned)
+      throw Error("no configuration was timed", "the messages above say why; " +
+                                                    work.string() +
+                                                    " has what was compiled");
+    if (outcome.exitCode == 0)
       fs::remove_all(work, error);
-    std::printf("%zu launches tuned; table: %s\n", found, search.out.c_str());
-    return how.ok() ? 0 : 1;
+    std::printf("%zu launches tuned; table: %s\n", outcome.tuned,
+                search.out.c_str());
+    return outcome.exitCode;
   }
 
 private:
-  // It is there once everything in it is.
+  // The folder exists once it is complete.
   fs::path packed() const { return work / "packed"; }
 
-  // Ctrl-C is passed on: a child is in a group of its own.
-  static ExitStatus runChild(const SpawnOptions &spawn) {
-    Process child = Process::spawn(spawn);
-    bool told = false;
-    std::optional<ExitStatus> status;
-    while (!(status = child.wait(std::chrono::milliseconds(100))))
-      if (StopSignals::isSet() && !told) {
-        told = true;
-        ::kill(child.pid(), SIGINT);
-      }
-    return *status;
-  }
-
   void pack() {
-    const auto folders = recordedFolders(search, work);
-    const auto half = std::max<int64_t>(1, options.budget.count() / 2);
+    PackCasesOptions wanted;
+    for (const fs::path &folder : recordedFolders(search, work))
+      wanted.cases.push_back(folder.string());
     const fs::path making = work / "packing";
-    SpawnOptions spawn;
-    spawn.arguments = {executablePath().string(), "pack-cases"};
-    for (const fs::path &folder : folders)
-      spawn.arguments.push_back(folder.string());
+    wanted.out = making.string();
+    wanted.targets = {options.device.target};
     // PTX too: newer GPUs run it, and a simulated driver runs nothing else.
-    spawn.arguments.insert(
-        spawn.arguments.end(),
-        {"-o", making.string(), "--target", options.device.target, "--tune",
-         "--tune-ptx", "--tune-budget", std::to_string(half) + "s", "--part"});
-    if (!search.kernels.empty())
-      spawn.arguments.insert(spawn.arguments.end(),
-                             {"--tune-kernels", search.kernels});
-    const ExitStatus how = runChild(spawn);
+    wanted.tune = wanted.tunePtx = wanted.isPart = true;
+    const auto half = std::max<int64_t>(1, options.budget.count() / 2);
+    wanted.tuneBudget = std::to_string(half) + "s";
+    wanted.tuneKernels = search.kernels;
+    packCases(wanted); // some cases may fail; those that do not are tuned
     if (StopSignals::isSet())
       throw Error("interrupted while configurations were compiled",
                   "nothing was timed; start again: what was compiled is in "
                   "the cache");
     std::error_code error;
-    // Some cases may have failed; those that did not are tuned.
     fs::rename(making, packed(), error);
     if (error)
-      throw Error("nothing was compiled: tessera pack-cases ended with " +
-                      how.text(),
-                  "its own messages stand above");
+      throw Error("nothing was compiled", "the messages above say why");
   }
 
-  ExitStatus measure(bool goesOn) const {
+  gpucheck::Outcome measure(bool resumes) const {
     const auto passed =
         std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start);
-    const int64_t left =
-        std::max<int64_t>({options.budget.count() - passed.count(),
-                           options.budget.count() / 2, 1});
-    SpawnOptions spawn;
-    spawn.arguments = {
-        program.string(), packed().string(),    "--phases", "tune",
-        "--json",         result().string(),    "--table",  found().string(),
-        "--budget",       std::to_string(left), "--part"};
-    std::error_code ignored;
-    if (goesOn && fs::exists(result(), ignored))
-      spawn.arguments.push_back("--resume");
-    return runChild(spawn);
+    gpucheck::Options wanted;
+    wanted.folder = packed().string();
+    wanted.phases = {"tune"};
+    wanted.json = (work / "result.json").string();
+    wanted.table = options.out.string();
+    wanted.provenance = options.provenance;
+    wanted.budget =
+        uint32_t(std::max<int64_t>({options.budget.count() - passed.count(),
+                                    options.budget.count() / 2, 1}));
+    wanted.isPart = true;
+    wanted.resume = resumes;
+    return gpucheck::runGpuCheck(wanted);
   }
-
-  // What the GPU said, in the table.
-  size_t keep() {
-    std::error_code ignored;
-    if (!fs::exists(found(), ignored))
-      return 0;
-    const tune::TuneTable made = tune::readTable(found());
-    for (const tune::TuneEntry &entry : made.entries())
-      table.replace(entry);
-    table.write();
-    return made.entries().size();
-  }
-
-  fs::path result() const { return work / "result.json"; }
-  fs::path found() const { return work / "table.yaml"; }
 
   const TuneSearch &search;
   const tune::SearchOptions &options;
   const Clock::time_point start = Clock::now();
-  const fs::path program, work;
+  const fs::path work;
   const OnlyProcess only;
-  tune::TableFile table;
 };
 
 } // namespace

@@ -9,12 +9,12 @@
 namespace tessera::tools {
 
 // Records the launches on the cpu, compiles every configuration for the GPU of
-// this machine, and has tessera-gpu-check compare their results and time them
-// there, in a process that a faulty configuration cannot take down. What it
-// finds is added to the table of `options`. At most half of the budget goes to
-// compiling. Recording, code and times lie in TABLE.work until all is done, so
-// that --resume goes on with them. Gives the exit status: 130 when Ctrl-C ended
-// it. Throws Error.
+// this machine, compares their results and times them there, in a process that
+// a faulty configuration cannot take down (tools/gpucheck), and adds what it
+// finds to the table of `options`. At most half of the budget goes to
+// compiling. TABLE.work holds recording, code and times until all is done, so
+// that --resume continues with them. Gives the exit status: 130 when Ctrl-C
+// ended it. Throws Error.
 int tuneOnCuda(const TuneSearch &search, const tune::SearchOptions &options);
 
 } // namespace tessera::tools

@@ -29,7 +29,7 @@ public:
     return std::nullopt;
   }
   void compile(const std::vector<const cases::PreparedLaunch *> &) override {}
-  void compileOne(const cases::PreparedLaunch &) override {}
+  void compileOne(cases::PreparedLaunch &, const Grid &) override {}
   void run(const cases::LoadedCase &, const cases::PreparedLaunch &,
            const std::vector<cases::ArgumentMemory> &memory, bool) override {
     std::vector<float *> tensors;

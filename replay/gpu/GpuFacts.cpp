@@ -1,0 +1,75 @@
+// replay/gpu/GpuFacts.cpp - what the GPU of this machine is.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/gpu/GpuDevice.h"
+#include "runtime/device/cuda/Driver.h"
+#include "runtime/device/cuda/Peaks.h"
+#include "support/File.h"
+#include "support/Isolated.h"
+#include "support/StopSignals.h"
+
+#include <sstream>
+
+namespace tessera::cases {
+
+using runtime::cuda::Driver;
+using runtime::cuda::NoGpu;
+
+// "580.159.04" of "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04
+// ...": the first word that begins with three digits and a dot.
+static std::string driverRelease() {
+  std::istringstream words(
+      tryReadFile("/proc/driver/nvidia/version").value_or(""));
+  for (std::string word; words >> word;)
+    if (word.size() > 4 && word[3] == '.' &&
+        word.find_first_not_of("0123456789.") == std::string::npos)
+      return word;
+  return "";
+}
+
+Json describeGpu() {
+  const Driver &driver = Driver::instance();
+  driver.use();
+  const runtime::cuda::Peaks peaks = runtime::cuda::peaksOf(driver);
+  return {{"gpu", driver.gpu()},
+          {"compute_capability", driver.computeCapability()},
+          {"driver", driver.version()},
+          {"driver_release", driverRelease()},
+          {"target", driver.target()},
+          {"sms", driver.attribute(16)}, // ..._MULTIPROCESSOR_COUNT
+          {"peaks",
+           {{"bytes_per_s", peaks.bytes},
+            {"half_flop_per_s", peaks.half},
+            {"tf32_flop_per_s", peaks.tf32},
+            {"fp32_flop_per_s", peaks.fp32}}}};
+}
+
+Json describeGpuOrNone() {
+  try {
+    return describeGpu();
+  } catch (const NoGpu &none) {
+    return {{"none", none.message}, {"hint", none.hint}};
+  }
+}
+
+void requireGpu(const Json &facts) {
+  if (facts.contains("none"))
+    throw NoGpu(facts["none"].get<std::string>(),
+                facts["hint"].get<std::string>());
+}
+
+Json gpuFacts() {
+  constexpr double patience = 60; // seconds to open a driver
+  Json facts;
+  const Ended ended =
+      runIsolated([](const Report &report) { report(describeGpuOrNone()); },
+                  [&](const Json &line) { facts = line; },
+                  [] { return patience; }, StopSignals::isSet());
+  if (ended.how != Ended::How::Done)
+    throw Error("the GPU does not open: " + ended.text,
+                "look at the GPU with nvidia-smi");
+  requireGpu(facts);
+  return facts;
+}
+
+} // namespace tessera::cases
