@@ -15,8 +15,9 @@ by the lists of selected tokens (select_bwd_dkdv, branch_bwd_sum) are put in the
     cycles of a block = max(r * units, longest warp + waits), r blocks on an SM
     time = max(makespan of all blocks, sectors / L2 bandwidth, bytes of the arguments / DRAM bandwidth) + launch
 
-A pass takes the sum of its launches. The constants of the model are fitted to published kernels of other authors. `bound`: the larger of the products that seen pairs need over the peak of
-bf16 and of the arguments' bytes over DRAM's, for NSA and for dense causal attention (two products a pair forward, five backward)."""
+A pass takes the sum of its launches. The constants of the model are fitted to published kernels of other authors. `bound`: the larger of
+the products that seen pairs need over the peak of bf16 and of the arguments' bytes over DRAM's, for NSA and for dense causal attention
+(two products a pair forward, five backward)."""
 import functools
 import json
 import pathlib

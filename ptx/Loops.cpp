@@ -75,8 +75,7 @@ bool better(const InstructionCounts &a, const InstructionCounts &b) {
 }
 
 // From the head of an innermost loop back to it by the best way.
-InstructionCounts iterationOf(const Listing &listing,
-                              const Blocks &blocks,
+InstructionCounts iterationOf(const Listing &listing, const Blocks &blocks,
                               const FlowGraph &graph,
                               const std::vector<uint32_t> &order, uint32_t head,
                               const std::set<uint32_t> &loop) {

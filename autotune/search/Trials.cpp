@@ -12,7 +12,6 @@
 #include "support/Error.h"
 #include "support/Hash.h"
 #include "support/Isolated.h"
-#include "support/Log.h"
 #include "support/Options.h"
 
 #include <algorithm>
