@@ -199,6 +199,14 @@ TEST_F(GpuTune, ResumesItsOwnFileAlone) {
   writeFile(path("result.json"), "{");
   expectRefused(tune({"--resume"}), "result.json");
   expectFine(tune());
+  for (const char *key : {"items", "gpu_facts"}) {
+    Json damaged = result();
+    damaged.erase(key);
+    writeFile(path("result.json"), damaged.dump());
+    expectRefused(tune({"--resume"}), "is damaged");
+    expectFine(tune());
+  }
+  expectFine(tune());
   makeCase("b");
   expectRefused(tune({"--resume"}, {"SIM_CUDA_GPU=a100"}),
                 "another driver or GPU is here");

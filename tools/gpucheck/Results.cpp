@@ -113,11 +113,16 @@ void Results::resume() {
   if (earlier.value("pack", Json()) != pack)
     throw Error(options.json + " is the result of another pack",
                 "leave out --resume, or name another file");
-  gpu = earlier.at("gpu_facts");
-  before = earlier.value("state_before", Json());
   std::map<std::string, Json> known;
-  for (const Json &item : earlier.at("items"))
-    known[item.at("item").get<std::string>()] = item.at("row");
+  try {
+    gpu = earlier.at("gpu_facts");
+    before = earlier.value("state_before", Json());
+    for (const Json &item : earlier.at("items"))
+      known[item.at("item").get<std::string>()] = item.at("row");
+  } catch (const Json::exception &error) {
+    throw Error(options.json + " is damaged: " + error.what(),
+                "leave out --resume, or name another file");
+  }
   for (size_t i = 0; i < list.size(); ++i)
     if (const auto found = known.find(list[i].text()); found != known.end()) {
       rows[i] = found->second;
@@ -306,6 +311,7 @@ Json Results::everything() const {
       peers.empty() ? Json{{"not_measured", "not run"}} : peers[0];
   result["not_done"] = notDone();
   result["complete"] = complete && result["not_done"].empty();
+  result["items"] = Json::array(); // also where an interrupted run has none
   for (size_t i = 0; i < list.size(); ++i)
     if (!rows[i].is_null())
       result["items"].push_back({{"item", list[i].text()}, {"row", rows[i]}});
