@@ -29,7 +29,7 @@ def pytest_terminal_summary(terminalreporter):
 
 def _defaults():
     """Name -> value of the variables that ctest sets."""
-    values = {"BUILD": BUILD, "PROGRAM": BUILD / "bin/tessera", "TESSERA_TRAIN": BUILD / "bin/tessera-train",
+    values = {"BUILD": BUILD, "PROGRAM": BUILD / "bin/tessera", "TRAIN_PROGRAM": BUILD / "bin/tessera-train",
               "LIBTESSERA_TORCH": BUILD / "lib/libtessera_torch.so", "SIM_ABI": BUILD / "lib/libtessera_sim_abi.so",
               "TESSERA_CACHE_DIR": BUILD / "test-cache", "PYTHONPATH": ROOT / "python",
               "VERSION": re.search(r"VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text().split("project(")[1])[1]}

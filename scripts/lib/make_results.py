@@ -82,7 +82,7 @@ def environment(root):
                         pathlib.Path(os.environ.get("XDG_DATA_HOME") or pathlib.Path.home() / ".local/share") / "tessera")
     return dict(os.environ, PATH=os.pathsep.join([str(deps / "venv" / "bin"), str(build / "bin"), os.environ.get("PATH", "")]),
                 SIM_ABI=str(build / "lib" / "libtessera_sim_abi.so"), PROGRAM=str(build / "bin" / "tessera"),
-                TESSERA_TRAIN=str(build / "bin" / "tessera-train"), PYTHONPATH=str(root / "python"),
+                TRAIN_PROGRAM=str(build / "bin" / "tessera-train"), PYTHONPATH=str(root / "python"),
                 LIBTESSERA_TORCH=str(build / "lib" / "libtessera_torch.so"))
 
 

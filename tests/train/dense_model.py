@@ -7,7 +7,7 @@ import nsa_reference as reference
 import torch
 import torch_losses as plain
 
-TRAIN = os.environ["TESSERA_TRAIN"]
+TRAIN = os.environ["TRAIN_PROGRAM"]
 torch.set_num_threads(1)
 
 

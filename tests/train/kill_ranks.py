@@ -26,7 +26,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("TESSERA_BUILD", ROOT / "build/release"))
-TRAIN = os.environ.get("TESSERA_TRAIN", str(BUILD / "bin/tessera-train"))
+TRAIN = os.environ.get("TRAIN_PROGRAM", str(BUILD / "bin/tessera-train"))
 CRASH_AT = os.environ.get("TESSERA_CRASH_AT", str(BUILD / "lib/libtessera_crash_at.so"))
 STEPS, SAVE_EVERY, KEEP = 60, 3, 2
 FILES = ("model.safetensors", "optimizer.safetensors")

@@ -38,7 +38,7 @@ def tensors(path):
 
 def train(out, *more):
     run = subprocess.run(
-        [os.environ["TESSERA_TRAIN"], "train", "kernels=torch", "panel=false", "threads=1", "data.path=" + out + ".txt", "out=" + out,
+        [os.environ["TRAIN_PROGRAM"], "train", "kernels=torch", "panel=false", "threads=1", "data.path=" + out + ".txt", "out=" + out,
          "model.dim=32", "model.layers=1", "model.heads=2", "model.kv_heads=1", "model.key_dim=16", "model.value_dim=16",
          "model.mlp_dim=64", "nsa.l=8", "nsa.d=4", "nsa.l_sel=16", "nsa.n_sel=4", "nsa.w=16", "train.seq_len=32",
          "train.batch_size=2", "train.final_windows=4", "train.log_every=1", "train.save_every=1", "train.keep=99",

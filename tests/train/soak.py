@@ -18,7 +18,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TRAIN = os.environ.get("TESSERA_TRAIN", str(ROOT / "build/release/bin/tessera-train"))
+TRAIN = os.environ.get("TRAIN_PROGRAM", str(ROOT / "build/release/bin/tessera-train"))
 
 
 def children(pid):

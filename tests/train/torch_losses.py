@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """python3 tests/train/torch_losses.py [steps=300] [attention=dense,nsa] [precision=fp32,bf16] [rates=0.001] [result=FILE]
 
-TESSERA_TRAIN names the program. Both start from the weights of one checkpoint, read the same bytes in the same order and
+TRAIN_PROGRAM names the program. Both start from the weights of one checkpoint, read the same bytes in the same order and
 follow the same schedule; the PyTorch side is torch's autograd, torch.optim.AdamW and, for NSA, masked attention
 (tests/helpers/nsa_reference.py). Of bf16 both keep fp32 weights and compute with rounded copies; attention there is computed
 in fp32 from rounded inputs, as compiled kernels sum. The losses of every step may differ by 1e-3 (bf16: 1e-2) of their size,
@@ -47,7 +47,7 @@ def text(size):
 
 def run(folder, out, attention, precision, steps, *more):
     done = subprocess.run(
-        [os.environ["TESSERA_TRAIN"], "train", "attention=" + attention, "runtime.precision=" + precision, "panel=false", "threads=1",
+        [os.environ["TRAIN_PROGRAM"], "train", "attention=" + attention, "runtime.precision=" + precision, "panel=false", "threads=1",
          "data.path=" + str(folder / "text"), "data.order=sequential", "out=" + str(folder / out), "model.dim=%d" % DIM,
          "model.layers=%d" % LAYERS, "model.heads=%d" % HEADS, "model.kv_heads=%d" % GROUPS, "model.key_dim=%d" % SIZE,
          "model.value_dim=%d" % SIZE, "model.mlp_dim=%d" % HIDDEN, "nsa.l=%d" % BLOCK, "nsa.d=%d" % STRIDE,
