@@ -458,27 +458,32 @@ void Lowering::loop(const language::For &stmt, const Range &range) {
   visitBody();
   --dryRuns;
   std::vector<std::string> names = changedNames(before, stmt.range, target.id);
-  std::vector<mlir::Value> inits;
-  for (const std::string &name : names)
-    flatten(before.find(name)->second.value, inits);
   draft.erase();
   builder.restoreInsertionPoint(outside);
   frame().scope = before;
   frame().lost = lostBefore;
 
-  scf::ForOp op = makeLoop(inits);
-  for (const auto &[name, value] : range.options)
-    op->setAttr("tile." + name,
-                builder.getI32IntegerAttr(int32_t(*value.asInt())));
-  std::vector<mlir::Value> parts(op.getRegionIterArgs().begin(),
-                                 op.getRegionIterArgs().end());
-  size_t next = 0;
-  for (const std::string &name : names) {
-    const Variable &variable = before.find(name)->second;
-    frame().scope[name] = {rebuild(variable.value, parts, next),
-                           variable.where};
-  }
-  visitBody();
+  scf::ForOp op;
+  do {
+    builder.restoreInsertionPoint(outside);
+    frame().lost = lostBefore;
+    std::vector<mlir::Value> inits;
+    for (const std::string &name : names)
+      flatten(before.find(name)->second.value, inits);
+    op = makeLoop(inits);
+    for (const auto &[name, value] : range.options)
+      op->setAttr("tile." + name,
+                  builder.getI32IntegerAttr(int32_t(*value.asInt())));
+    std::vector<mlir::Value> parts(op.getRegionIterArgs().begin(),
+                                   op.getRegionIterArgs().end());
+    size_t next = 0;
+    for (const std::string &name : names) {
+      const Variable &variable = before.find(name)->second;
+      frame().scope[name] = {rebuild(variable.value, parts, next),
+                             variable.where};
+    }
+    visitBody();
+  } while (carriesMore(names, op, before, stmt.range, target.id));
   std::vector<mlir::Value> yields;
   for (const std::string &name : names) {
     const Variable &variable = frame().scope[name];
@@ -499,7 +504,7 @@ void Lowering::loop(const language::For &stmt, const Range &range) {
   Scope after = before;
   after.erase(target.id);
   std::vector<mlir::Value> results = resultsOf(op);
-  next = 0;
+  size_t next = 0;
   for (const std::string &name : names) {
     const Variable &variable = before.find(name)->second;
     after[name] = {rebuild(variable.value, results, next), variable.where};

@@ -172,7 +172,7 @@ void Lowering::loopOnElements(const SourceRange &range,
   Tensor mask = condition();
   builder.createBlock(&draft.getAfter());
   visitBody();
-  const std::vector<std::string> names = changedNames(before, range, "");
+  std::vector<std::string> names = changedNames(before, range, "");
   --dryRuns;
   const Scope visited = frame().scope;
   draft.erase();
@@ -180,12 +180,6 @@ void Lowering::loopOnElements(const SourceRange &range,
   frame().scope = before;
   frame().lost = lostBefore;
 
-  std::vector<mlir::Value> inits;
-  for (const std::string &name : names)
-    flatten(before.find(name)->second.value, inits);
-  SmallVector<mlir::Type> types;
-  for (mlir::Value init : inits)
-    types.push_back(init.getType());
   auto bind = [&](ValueRange values) {
     std::vector<mlir::Value> parts(values.begin(), values.end());
     size_t next = 0;
@@ -195,29 +189,44 @@ void Lowering::loopOnElements(const SourceRange &range,
                              variable.where};
     }
   };
-  SmallVector<mlir::Type> inside(types);
-  inside.push_back(toMlir(emit.context(), mask.type));
-  auto op = scf::WhileOp::create(builder, emit.location(), inside, inits);
-  SmallVector<Location> places(inside.size(), emit.location());
-  mlir::Block *head = builder.createBlock(
-      &op.getBefore(), {}, types, ArrayRef<Location>(places).drop_back());
-  bind(head->getArguments());
-  mask = condition();
-  Tensor flat = emit.reshape(emit.cast(mask, {DType::Int32, false}),
-                             {mask.type.elements()});
-  Tensor any{tile::ReduceOp::create(builder, op.getLoc(), builder.getI32Type(),
-                                    tile::ReduceKind::Or, flat.handle, 0),
-             Type(DType::Int32)};
-  SmallVector<mlir::Value> passed(head->getArguments());
-  passed.push_back(mask.handle);
-  scf::ConditionOp::create(builder, op.getLoc(), emit.truth(any).handle,
-                           passed);
-  mlir::Block *block = builder.createBlock(&op.getAfter(), {}, inside, places);
-  const Tensor active{block->getArguments().back(), mask.type};
-  frame().scope = before;
-  bind(block->getArguments().drop_back());
-  const Scope entered = frame().scope;
-  visitBody();
+  scf::WhileOp op;
+  Tensor active;
+  Scope entered;
+  do {
+    builder.restoreInsertionPoint(outside);
+    frame().lost = lostBefore;
+    std::vector<mlir::Value> inits;
+    for (const std::string &name : names)
+      flatten(before.find(name)->second.value, inits);
+    SmallVector<mlir::Type> types;
+    for (mlir::Value init : inits)
+      types.push_back(init.getType());
+    SmallVector<mlir::Type> inside(types);
+    inside.push_back(toMlir(emit.context(), mask.type));
+    op = scf::WhileOp::create(builder, emit.location(), inside, inits);
+    SmallVector<Location> places(inside.size(), emit.location());
+    mlir::Block *head = builder.createBlock(
+        &op.getBefore(), {}, types, ArrayRef<Location>(places).drop_back());
+    bind(head->getArguments());
+    mask = condition();
+    Tensor flat = emit.reshape(emit.cast(mask, {DType::Int32, false}),
+                               {mask.type.elements()});
+    Tensor any{tile::ReduceOp::create(builder, op.getLoc(),
+                                      builder.getI32Type(),
+                                      tile::ReduceKind::Or, flat.handle, 0),
+               Type(DType::Int32)};
+    SmallVector<mlir::Value> passed(head->getArguments());
+    passed.push_back(mask.handle);
+    scf::ConditionOp::create(builder, op.getLoc(), emit.truth(any).handle,
+                             passed);
+    mlir::Block *block =
+        builder.createBlock(&op.getAfter(), {}, inside, places);
+    active = Tensor{block->getArguments().back(), mask.type};
+    frame().scope = before;
+    bind(block->getArguments().drop_back());
+    entered = frame().scope;
+    visitBody();
+  } while (carriesMore(names, op, before, range, ""));
   std::vector<mlir::Value> yields;
   for (const std::string &name : names) {
     const Variable &variable = frame().scope[name];

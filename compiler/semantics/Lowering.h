@@ -145,10 +145,22 @@ private:
 
   // While.cpp.
   void visitWhile(const language::While &stmt);
-  /// Names of `before` that the scope now gives other values, with checks.
-  std::vector<std::string> changedNames(const Scope &before,
-                                        const SourceRange &loop,
-                                        const std::string &except);
+  /// Names of `before` that the scope now gives other values, with checks;
+  /// without `except` and those that `carried` already has.
+  std::vector<std::string>
+  changedNames(const Scope &before, const SourceRange &loop,
+               const std::string &except,
+               const std::vector<std::string> &carried = {});
+  /// Whether the body that has just been visited changes more names than
+  /// `carried`, which gets them. Then the loop is erased and visited again.
+  ///
+  /// The draft finds what the body changes when every name has its first value.
+  /// It misses the rest: with p = q before the loop, `p = q; q = f(q)` changes
+  /// p in the second round only, and so does code behind an `if` whose
+  /// condition is known in the first round.
+  bool carriesMore(std::vector<std::string> &carried, mlir::Operation *loop,
+                   const Scope &before, const SourceRange &range,
+                   const std::string &except);
 
   // Elementwise.cpp: the function that tl.map_elementwise calls.
   /// Numbers as blocks, where elements are gone over; else as they are.

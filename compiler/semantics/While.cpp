@@ -9,12 +9,13 @@ namespace tessera::semantics {
 
 using namespace mlir;
 
-std::vector<std::string> Lowering::changedNames(const Scope &before,
-                                                const SourceRange &loop,
-                                                const std::string &except) {
+std::vector<std::string>
+Lowering::changedNames(const Scope &before, const SourceRange &loop,
+                       const std::string &except,
+                       const std::vector<std::string> &carried) {
   std::vector<std::string> names;
   for (const auto &[name, variable] : before) {
-    if (name == except)
+    if (name == except || llvm::is_contained(carried, name))
       continue;
     auto it = frame().scope.find(name);
     if (it == frame().scope.end())
@@ -28,6 +29,20 @@ std::vector<std::string> Lowering::changedNames(const Scope &before,
     names.push_back(name);
   }
   return names;
+}
+
+bool Lowering::carriesMore(std::vector<std::string> &carried,
+                           mlir::Operation *loop, const Scope &before,
+                           const SourceRange &range,
+                           const std::string &except) {
+  const std::vector<std::string> more =
+      changedNames(before, range, except, carried);
+  if (more.empty())
+    return false;
+  carried.insert(carried.end(), more.begin(), more.end());
+  loop->erase();
+  frame().scope = before;
+  return true;
 }
 
 // Like a `for` at run time the loop is visited twice, see Control.cpp. The
@@ -80,13 +95,6 @@ void Lowering::visitWhile(const language::While &stmt) {
   if (test.known)
     return;
 
-  std::vector<mlir::Value> inits;
-  for (const std::string &name : names)
-    flatten(before.find(name)->second.value, inits);
-  SmallVector<mlir::Type> types;
-  SmallVector<Location> locations(inits.size(), emit.location());
-  for (mlir::Value init : inits)
-    types.push_back(init.getType());
   auto bind = [&](ValueRange values) {
     std::vector<mlir::Value> parts(values.begin(), values.end());
     size_t next = 0;
@@ -97,17 +105,30 @@ void Lowering::visitWhile(const language::While &stmt) {
     }
   };
 
-  auto op = scf::WhileOp::create(builder, emit.location(), types, inits);
-  mlir::Block *head =
-      builder.createBlock(&op.getBefore(), {}, types, locations);
-  bind(head->getArguments());
-  test = condition(*stmt.test, "while");
-  scf::ConditionOp::create(builder, op.getLoc(), test.value.handle,
-                           head->getArguments());
-  mlir::Block *body = builder.createBlock(&op.getAfter(), {}, types, locations);
-  frame().scope = before;
-  bind(body->getArguments());
-  visitBody();
+  scf::WhileOp op;
+  do {
+    builder.restoreInsertionPoint(outside);
+    frame().lost = lostBefore;
+    std::vector<mlir::Value> inits;
+    for (const std::string &name : names)
+      flatten(before.find(name)->second.value, inits);
+    SmallVector<mlir::Type> types;
+    SmallVector<Location> locations(inits.size(), emit.location());
+    for (mlir::Value init : inits)
+      types.push_back(init.getType());
+    op = scf::WhileOp::create(builder, emit.location(), types, inits);
+    mlir::Block *head =
+        builder.createBlock(&op.getBefore(), {}, types, locations);
+    bind(head->getArguments());
+    test = condition(*stmt.test, "while");
+    scf::ConditionOp::create(builder, op.getLoc(), test.value.handle,
+                             head->getArguments());
+    mlir::Block *body =
+        builder.createBlock(&op.getAfter(), {}, types, locations);
+    frame().scope = before;
+    bind(body->getArguments());
+    visitBody();
+  } while (carriesMore(names, op, before, stmt.range, ""));
   std::vector<mlir::Value> yields;
   for (const std::string &name : names) {
     const Variable &variable = frame().scope[name];

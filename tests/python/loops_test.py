@@ -42,3 +42,80 @@ def test_by_the_number_of_programs():
     out = torch.full((3,), -9, dtype=torch.int32)
     strided[(3,)](out, 11)
     assert out.tolist() == [sum(range(pid, 11, 3)) for pid in range(3)]
+
+
+@tessera.jit(do_not_specialize=["n"])
+def lagging_for(OUT, n, N: tl.constexpr):
+    a = tl.arange(0, N)
+    before = a
+    now = a
+    for i in range(n):
+        before = now
+        now = now + 1
+    tl.store(OUT + a, before)
+
+
+@tessera.jit(do_not_specialize=["n"])
+def lagging_while(OUT, n, N: tl.constexpr):
+    a = tl.arange(0, N)
+    third = a
+    before = third
+    now = a
+    while n > 0:
+        third = before
+        before = now
+        now = now + 1
+        n = n - 1
+    tl.store(OUT + a, third)
+
+
+@tessera.jit(do_not_specialize=["n", "m"])
+def lagging_nest(OUT, n, m, N: tl.constexpr):
+    a = tl.arange(0, N)
+    before = a
+    now = a
+    for i in range(n):
+        for j in range(m):
+            before = now
+            now = now + 1
+    tl.store(OUT + a, before)
+
+
+@tessera.jit
+def lag(x):
+    before = x
+    now = x
+    while now < 10:
+        before = now
+        now = now + 3
+    return before
+
+
+@tessera.jit
+def lagging_elements(OUT, N: tl.constexpr):
+    a = tl.arange(0, N)
+    tl.store(OUT + a, tl.map_elementwise(lag, a))
+
+
+# Names with one value before a loop, of which the body assigns one to another: the first round changes the last name alone, and the
+# others were not carried.
+def test_names_with_one_value_before_a_loop():
+    a = torch.arange(16, dtype=torch.int32)
+
+    def result(kernel, *arguments):
+        out = torch.full((16,), -9, dtype=torch.int32)
+        kernel[(1,)](out, *arguments, N=16)
+        return out
+
+    for n in range(5):
+        assert torch.equal(result(lagging_for, n), a + max(n - 1, 0)), n
+        assert torch.equal(result(lagging_while, n), a + max(n - 2, 0)), n
+        for m in range(3):
+            assert torch.equal(result(lagging_nest, n, m), a + max(n * m - 1, 0)), (n, m)
+    wanted = []
+    for now in range(16):
+        before = now
+        while now < 10:
+            before, now = now, now + 3
+        wanted.append(before)
+    assert result(lagging_elements).tolist() == wanted
