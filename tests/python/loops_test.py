@@ -49,7 +49,7 @@ def lagging_for(OUT, n, N: tl.constexpr):
     a = tl.arange(0, N)
     before = a
     now = a
-    for i in range(n):
+    for _i in range(n):
         before = now
         now = now + 1
     tl.store(OUT + a, before)
@@ -74,8 +74,8 @@ def lagging_nest(OUT, n, m, N: tl.constexpr):
     a = tl.arange(0, N)
     before = a
     now = a
-    for i in range(n):
-        for j in range(m):
+    for _i in range(n):
+        for _j in range(m):
             before = now
             now = now + 1
     tl.store(OUT + a, before)
