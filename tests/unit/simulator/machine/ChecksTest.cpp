@@ -279,6 +279,24 @@ TEST(SimChecks, Uninitialized) {
     expectFinding(runText(replaced(text, "SELECT", "0x3410")),
                   Check::Uninitialized, 10);
   }
+  // Each lane has the bytes of the side that it chooses, or of the lane that it
+  // reads: the first half of the warp has uninitialized bytes in %r22, the
+  // second half has none.
+  for (const char *half :
+       {"selp.b32 %r23, %r22, %r1, %p1; prmt.b32 %r25, %r23, %r26, 0x4420; "
+        "PRED st.global.u32 [%rd6], %r25; ret;",
+        "@!%p1 mov.u32 %r22, %r1; shfl.sync.bfly.b32 %r23, %r22, 16, 31, -1; "
+        "prmt.b32 %r25, %r23, %r26, 0x4420; not.pred %p1, %p1; "
+        "PRED st.global.u32 [%rd6], %r25; ret;"}) {
+    SCOPED_TRACE(half);
+    const std::string text =
+        std::string("prmt.b32 %r22, %r1, %r20, 0x7610; "
+                    "setp.lt.u32 %p1, %r1, 16; and.b32 %r26, %r1, 0; ") +
+        half;
+    runText(replaced(text, "PRED", "@!%p1"), 32).report.throwIfBad();
+    expectFinding(runText(replaced(text, "PRED", "@%p1"), 32),
+                  Check::Uninitialized, 10);
+  }
   // Logic, shifts and bfi: a byte of the result is known if it does not depend
   // on an uninitialized byte.
   struct Step {
