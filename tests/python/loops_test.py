@@ -113,9 +113,9 @@ def test_names_with_one_value_before_a_loop():
         for m in range(3):
             assert torch.equal(result(lagging_nest, n, m), a + max(n * m - 1, 0)), (n, m)
     wanted = []
-    for now in range(16):
-        before = now
-        while now < 10:
-            before, now = now, now + 3
+    for value in range(16):
+        before = value
+        while value < 10:
+            before, value = value, value + 3
         wanted.append(before)
     assert result(lagging_elements).tolist() == wanted

@@ -1,4 +1,4 @@
-# tests/simulator/schedules_all.py - the PTX of all kernels under random schedules and with lanes apart: outputs bit for bit.
+# tests/simulator/schedules_all.py - the PTX of all kernels under random schedules and with independent lanes; outputs must be equal bit for bit.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
 """schedules_all.py [seeds=50] [minutes=0] [only=TEXT] [folder=build/schedules] [results=FILE] [fresh] [report]

@@ -9,8 +9,8 @@
 namespace tessera::bench {
 
 // Runs the verb in another process. A measurement that hangs for longer than
-// Options::timeout or crashes ends that process: the measurement becomes a row
-// that says so, and another process measures the rest again. Returns the verb's
+// Options::timeout or crashes ends that process: its row contains the reason,
+// and another process continues with the next measurement. Returns the verb's
 // exit status. Throws Error. To be called before torch or a driver is used.
 int runIsolatedVerb(const Options &options, int (*verb)(Run &));
 

@@ -311,7 +311,7 @@ Json Results::everything() const {
       peers.empty() ? Json{{"not_measured", "not run"}} : peers[0];
   result["not_done"] = notDone();
   result["complete"] = complete && result["not_done"].empty();
-  result["items"] = Json::array(); // also where an interrupted run has none
+  result["items"] = Json::array(); // an interrupted run may add nothing
   for (size_t i = 0; i < list.size(); ++i)
     if (!rows[i].is_null())
       result["items"].push_back({{"item", list[i].text()}, {"row", rows[i]}});

@@ -280,8 +280,7 @@ TEST(SimChecks, Uninitialized) {
                   Check::Uninitialized, 10);
   }
   // Each lane has the bytes of the side that it chooses, or of the lane that it
-  // reads: the first half of the warp has uninitialized bytes in %r22, the
-  // second half has none.
+  // reads. Only the first half of the warp has uninitialized bytes in %r22.
   for (const char *half :
        {"selp.b32 %r23, %r22, %r1, %p1; prmt.b32 %r25, %r23, %r26, 0x4420; "
         "PRED st.global.u32 [%rd6], %r25; ret;",
