@@ -1,0 +1,91 @@
+# tests/helpers/quick_interpreter.py - Triton's interpreter without repeated work; its results stay the same.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Three habits of Triton 3.6's interpreter took most of the time of our tests. It replaces the functions of triton.language by
+interpreted ones at each launch and again at each call of a function that a kernel uses (10 ms). It reduces and scans element by
+element; a combine function works on tiles as well, so a row of elements can be combined at once, in the same order. And it
+computes whether integers overflow, for an assertion that it makes in its debug mode only."""
+import dataclasses
+
+import numpy as np
+
+stock = []  # (owner, name, function) of what make_quick() changed
+
+def make_quick():
+    """Changes the interpreter of this process, once. Call it before the first launch."""
+    from triton.runtime import interpreter
+    if stock:
+        return
+    for owner, name, change in ((interpreter, "_patch_lang", _replace_once), (interpreter.ReduceOps, "generic_reduce", _reduce_rows),
+                                (interpreter.ScanOps, "generic_scan", _scan_rows)):
+        stock.append((owner, name, getattr(owner, name)))
+        setattr(owner, name, change(getattr(owner, name)))
+    builder = interpreter.interpreter_builder
+    if not builder.options.debug:
+        builder.options = dataclasses.replace(builder.options, sanitize_overflow=False)
+
+
+def _replace_once(stock):
+    """_patch_lang() which does nothing for modules whose functions the launch that runs has replaced already."""
+    from triton.runtime import interpreter
+    language = (interpreter.tl, interpreter.tl.core)
+    used = {}  # function -> names of the modules that it sees
+    replaced = set()
+
+    def patch(function):
+        modules = used.get(function)
+        if modules is None:
+            seen = function.__globals__.values()
+            modules = used[function] = {module.__name__ for module in language if any(value is module for value in seen)}
+        if modules and modules <= replaced:
+            return interpreter._LangPatchScope()
+        scope = stock(function)
+        if not replaced:  # the launch, which restores them at its end
+            restore = scope.restore
+
+            def end():
+                replaced.clear()
+                restore()
+            scope.restore = end
+        replaced.update(modules)
+        return scope
+    return patch
+
+
+def _folded(ops, inputs, axis):
+    """Yields, for each index along the axis, the tensors combined up to it."""
+    rows = [np.moveaxis(x.handle.data, axis, 0) for x in inputs]
+    sums = None
+    for row in zip(*rows):
+        tensors = tuple(ops.to_tensor(data, x.dtype) for data, x in zip(row, inputs))
+        if sums is None:
+            sums = tensors
+        else:
+            combined = ops.combine_fn.fn(*sums, *tensors)
+            combined = combined if isinstance(combined, tuple) else (combined,)
+            data = [getattr(x, "handle", None) for x in combined]
+            sums = tuple(ops.to_tensor(np.broadcast_to(x if handle is None else handle.data, row[0].shape), like.dtype)
+                         for x, handle, like in zip(combined, data, inputs))
+        yield sums
+
+
+def _reduce_rows(stock):
+    def reduce(self, inputs):
+        if self.axis is None or inputs[0].handle.data.ndim < 2:
+            return stock(self, inputs)
+        for sums in _folded(self, inputs, self.axis):
+            pass
+        results = [x.handle.data for x in sums]
+        if self.keep_dims:
+            results = [np.expand_dims(x, self.axis) for x in results]
+        return [self.to_tensor(x, like.dtype) for x, like in zip(results, inputs)]
+    return reduce
+
+
+def _scan_rows(stock):
+    def scan(self, inputs):
+        if inputs[0].handle.data.ndim < 2:
+            return stock(self, inputs)
+        steps = list(_folded(self, inputs, self.axis))
+        return [self.to_tensor(np.stack([step[i].handle.data for step in steps], self.axis), like.dtype) for i, like in enumerate(inputs)]
+    return scan

@@ -1,0 +1,59 @@
+# tests/triton/quick_interpreter_test.py - the changed interpreter reduces and scans as Triton's own does, bit for bit.
+# Copyright the tessera authors.
+# SPDX-License-Identifier: Apache-2.0
+import pytest
+import torch
+import triton
+import triton.language as tl
+
+import interpreter_launcher  # noqa: F401  sets TRITON_INTERPRET and makes the interpreter quick
+import quick_interpreter
+
+
+@triton.jit
+def later(scale, shift, next_scale, next_shift):
+    """x -> x * scale + shift, and then the next; the order matters."""
+    return scale * next_scale, shift * next_scale + next_shift
+
+
+@triton.jit
+def nearer(value, index, other, other_index):
+    keep = (value < other) | ((value == other) & (index < other_index))
+    return tl.where(keep, value, other), tl.where(keep, index, other_index)
+
+
+@triton.jit
+def fold(A, B, O, P, X: tl.constexpr, Y: tl.constexpr, Z: tl.constexpr, AXIS: tl.constexpr, KIND: tl.constexpr, REVERSE: tl.constexpr):
+    at = tl.arange(0, X)[:, None, None] * Y * Z + tl.arange(0, Y)[None, :, None] * Z + tl.arange(0, Z)[None, None, :]
+    a, b = tl.load(A + at), tl.load(B + at)
+    if KIND == 0:
+        o, p = tl.reduce((a, b), AXIS, later, keep_dims=True)
+        o, p = tl.broadcast_to(o, (X, Y, Z)), tl.broadcast_to(p, (X, Y, Z))
+    if KIND == 1:
+        o, p = tl.reduce((a, at), AXIS, nearer)
+        o, p = tl.broadcast_to(tl.expand_dims(o, AXIS), (X, Y, Z)), tl.broadcast_to(tl.expand_dims(p, AXIS), (X, Y, Z))
+    if KIND == 2:
+        o, p = tl.associative_scan((a, b), AXIS, later, reverse=REVERSE)
+    tl.store(O + at, o)
+    tl.store(P + at, p)
+
+
+def run(**settings):
+    generator = torch.Generator().manual_seed(3)
+    a, b = (torch.randn(4, 8, 2, generator=generator) for _ in range(2))
+    a[1, 2:4] = 0.5  # equal values: the first index wins
+    o, p = torch.full_like(a, float("nan")), torch.full_like(a, float("nan"))
+    fold[(1,)](a, b, o, p, X=4, Y=8, Z=2, **settings)
+    return o, p
+
+
+CASES = [dict(AXIS=axis, KIND=kind, REVERSE=reverse) for axis in (0, 1, 2) for kind, reverse in ((0, False), (1, False), (2, False), (2, True))]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(str(int(value)) for value in case.values()))
+def test_equals_the_stock_interpreter(case, monkeypatch):
+    quick = run(**case)
+    for owner, name, function in quick_interpreter.stock:
+        monkeypatch.setattr(owner, name, function)
+    for got, want in zip(quick, run(**case)):
+        assert not got.isnan().any() and torch.equal(got, want)
