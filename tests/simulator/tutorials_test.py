@@ -1,17 +1,21 @@
 # tests/simulator/tutorials_test.py - kernels in the style of Triton's tutorials on the simulator, against fp64.
 # Copyright the tessera authors.
 # SPDX-License-Identifier: Apache-2.0
+import os
+
 import pytest
 from simulator_launcher import cdiv, check, check_any, dot_limit, fresh, launch, readings, torch, use
 
 generator = torch.Generator()
+# SIMULATE="compiler=tessera" runs our PTX instead of Triton's, as in tests/triton/launcher.py.
+COMPILER = "tessera" if "compiler=tessera" in os.environ.get("SIMULATE", "") else "triton"
 
 
 @pytest.fixture(autouse=True)
 def usual():
     """Each test has the same numbers, whether it runs alone or not."""
     generator.manual_seed(11)
-    use("tf32", 4, 3)
+    use("tf32", 4, 3, compiler=COMPILER)
 
 
 def rand(*dims, dtype=torch.float32):
@@ -58,7 +62,7 @@ def flash_attention(heads, t, d, dtype, causal, tag):
 
 
 def everything(tag, precision, warps, stages):
-    use(precision, warps, stages)
+    use(precision, warps, stages, compiler=COMPILER)
     matmul(96, 80, 100, torch.float32, 0, tag)
     matmul(130, 70, 72, torch.float16, 1, tag)
     flash_attention(2, 75, 64, torch.float16, 1, tag)
