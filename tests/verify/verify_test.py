@@ -31,8 +31,8 @@ LAUNCH = dict(ptx=PTX, kernel="scale", grid=(5,), block=(64,), shared=256, value
               contents=[bytes(200)])
 
 
-def row(result, kernel="scale", program="lists", **more):
-    return dict(digest=f"{kernel}{result}{more}", program=program, kernel=kernel, result=result, codes=[], **more)
+def row(result, kernel="scale", program="lists", seconds=1, **more):
+    return dict(digest=f"{kernel}{result}{more}", program=program, kernel=kernel, result=result, codes=[], seconds=seconds, **more)
 
 
 def test_reads_the_types_of_parameters():
@@ -86,6 +86,12 @@ def test_a_row_is_verified_once_and_faults_follow_what_is_proven():
     [(name, _, _, fault, ptx, _)] = verify_ptx.work(found, {"d": row("race_free")}, True)
     assert fault == dict(kind="barrier dropped", line=10, what="bar.sync") and "bar.sync" not in ptx
     assert verify_ptx.work(found, {"d": row("race_free"), name: row("potential_race")}, True) == []
+
+
+def test_faults_of_the_quickest_launch():
+    found = {digest: ("lists", LAUNCH, sentryward.description(LAUNCH)) for digest in "de"}
+    [(name, *_)] = verify_ptx.work(found, {"d": row("race_free", seconds=3), "e": row("race_free", seconds=2)}, True)
+    assert name.startswith("e:")
 
 
 @pytest.mark.parametrize("rows, bad", [
