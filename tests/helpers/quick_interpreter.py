@@ -73,8 +73,7 @@ def _reduce_rows(stock):
     def reduce(self, inputs):
         if self.axis is None or inputs[0].handle.data.ndim < 2:
             return stock(self, inputs)
-        for sums in _folded(self, inputs, self.axis):
-            pass
+        *_, sums = _folded(self, inputs, self.axis)
         results = [x.handle.data for x in sums]
         if self.keep_dims:
             results = [np.expand_dims(x, self.axis) for x in results]
