@@ -6,6 +6,7 @@
 #include "replay/KernelText.h"
 #include "replay/Replay.h"
 #include "support/Error.h"
+#include "support/Lists.h"
 #include "support/Names.h"
 #include "support/Options.h"
 
@@ -143,9 +144,8 @@ ConstexprValue defaultOf(const language::KernelParameter &parameter) {
 
 void rejectUnknown(const Case &recorded,
                    const std::vector<language::KernelParameter> &parameters) {
-  std::vector<std::string> known;
-  for (const auto &parameter : parameters)
-    known.push_back(parameter.name);
+  const std::vector<std::string> known =
+      namesOf(parameters, &language::KernelParameter::name);
   auto check = [&](const std::string &name, const std::string &what) {
     if (std::find(known.begin(), known.end(), name) == known.end())
       throw Error(what + " `" + name + "` is no parameter of kernel `" +

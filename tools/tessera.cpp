@@ -2,6 +2,7 @@
 // Copyright the tessera authors.
 // SPDX-License-Identifier: Apache-2.0
 #include "support/Error.h"
+#include "support/Lists.h"
 #include "support/Names.h"
 #include "support/Options.h"
 #include "tools/commands/Command.h"
@@ -43,10 +44,8 @@ std::vector<std::string> optionNames(const CLI::App &app) {
 }
 
 std::vector<std::string> verbNames(const CLI::App &app) {
-  std::vector<std::string> names;
-  for (const CLI::App *verb : app.get_subcommands({}))
-    names.push_back(verb->get_name());
-  return names;
+  return namesOf(app.get_subcommands({}),
+                 [](const CLI::App *verb) { return verb->get_name(); });
 }
 
 // The command that the arguments reached before parsing failed.

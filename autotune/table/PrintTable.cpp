@@ -5,6 +5,7 @@
 #include "autotune/table/TuneText.h"
 #include "language/Value.h"
 #include "support/File.h"
+#include "support/Lists.h"
 
 #include <algorithm>
 
@@ -63,13 +64,10 @@ std::string map(const TuneChoice &choice) {
 
 std::string print(const TuneEntry &entry) {
   const TuneKey &key = entry.key;
-  std::string dtypes;
-  for (const std::string &type : key.dtypes)
-    dtypes += (dtypes.empty() ? "" : ", ") + type;
   std::string text = "- kernel: " + scalar(key.kernel) + "\n";
   text += "  text: " + key.textHash + "\n";
   text += "  sequence: " + std::to_string(key.bucket) + "\n";
-  text += "  dtypes: [" + dtypes + "]\n";
+  text += "  dtypes: [" + joined(key.dtypes, ", ") + "]\n";
   text += "  constexprs: " + map(key.constexprs) + "\n";
   text += "  use: " + map(entry.use) + "\n";
   Line time;

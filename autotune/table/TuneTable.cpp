@@ -5,6 +5,7 @@
 
 #include "autotune/table/TuneText.h"
 #include "support/Error.h"
+#include "support/Lists.h"
 
 #include <algorithm>
 #include <bit>
@@ -162,9 +163,7 @@ bool operator<(const TuneKey &a, const TuneKey &b) {
 }
 
 std::string describe(const TuneKey &key) {
-  std::string text = key.kernel + " ";
-  for (size_t i = 0; i < key.dtypes.size(); ++i)
-    text += (i ? "," : "") + key.dtypes[i];
+  std::string text = key.kernel + " " + joined(key.dtypes, ",");
   for (const auto &[name, value] : key.constexprs)
     text += " " + name + "=" + valueText(value);
   return text + (key.bucket ? ", sequence " + std::to_string(key.bucket) : "");

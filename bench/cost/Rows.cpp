@@ -4,6 +4,7 @@
 #include "bench/cost/Rows.h"
 
 #include "autotune/model/ProfileJson.h"
+#include "support/Lists.h"
 
 #include <cmath>
 #include <cstdarg>
@@ -125,10 +126,10 @@ void addPredictions(Json &results) {
   for (size_t i = 0; i < rows.size(); ++i) {
     fitted.push_back(tune::predicted(rows[i], all));
     plain.push_back(rows[i].plain);
-    std::string limits;
-    for (const LaunchProfile &launch : rows[i].launches)
-      limits += (limits.empty() ? "" : ", ") +
-                tune::predict(launch, tune::findGpu(rows[i].gpu), all).limit;
+    const std::string limits =
+        joined(rows[i].launches, ", ", [&](const LaunchProfile &launch) {
+          return tune::predict(launch, tune::findGpu(rows[i].gpu), all).limit;
+        });
     list.push_back({{"kernel", rows[i].kernel},
                     {"gpu", rows[i].gpu},
                     {"tokens", rows[i].tokens},

@@ -9,6 +9,7 @@
 #include "language/Program.h"
 #include "runtime/launch/KernelState.h"
 #include "support/Error.h"
+#include "support/Lists.h"
 #include "support/Names.h"
 #include "tools/check/Child.h"
 
@@ -72,13 +73,6 @@ Sizes constantsOf(const language::Instance &instance) {
 
 std::string checkName(const std::string &name) {
   return "check(" + name + "=...)";
-}
-
-std::string joined(const std::vector<int64_t> &numbers) {
-  std::string text;
-  for (int64_t number : numbers)
-    text += (text.empty() ? "" : "+") + std::to_string(number);
-  return text;
 }
 
 uint64_t seedOf(const std::string &name, const Shape &shape) {
@@ -209,7 +203,7 @@ Shape packedShape(std::vector<int64_t> lengths, int64_t heads) {
       lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
   shape.sizes["B"] = int64_t(lengths.size());
   shape.sizes["H"] = heads;
-  shape.text = joined(lengths) + " H=" + std::to_string(heads);
+  shape.text = joined(lengths, "+") + " H=" + std::to_string(heads);
   shape.lengths = std::move(lengths);
   return shape;
 }

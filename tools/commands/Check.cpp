@@ -7,6 +7,7 @@
 #include "replay/Elements.h"
 #include "runtime/launch/FindFile.h"
 #include "support/Error.h"
+#include "support/Lists.h"
 #include "support/Names.h"
 #include "support/Options.h"
 #include "tools/check/Child.h"
@@ -183,14 +184,13 @@ private:
   }
 
   std::vector<const language::Instance *> wantedInstances() const {
-    std::vector<std::string> known;
+    const std::vector<std::string> known =
+        namesOf(kernel->info.hints.instances, &language::Instance::name);
     std::vector<const language::Instance *> wanted;
-    for (const language::Instance &instance : kernel->info.hints.instances) {
-      known.push_back(instance.name);
+    for (const language::Instance &instance : kernel->info.hints.instances)
       if (options.instances.empty() ||
           contains(options.instances, instance.name))
         wanted.push_back(&instance);
-    }
     for (const std::string &name : options.instances)
       if (!contains(known, name))
         throw Error("kernel `" + kernel->info.signature.kernel +
@@ -223,9 +223,10 @@ private:
         for (const auto &config :
              cpu ? kernel->info.hints.cpuConfigs : kernel->info.configs) {
           const Shape &shape = shapeForConfigurations(shapes);
-          std::string values;
-          for (const auto &[name, value] : config.constexprs)
-            values += (values.empty() ? "" : ", ") + name + "=" + value.repr();
+          std::string values =
+              joined(config.constexprs, ", ", [](const auto &entry) {
+                return entry.first + "=" + entry.second.repr();
+              });
           if (!cpu && config.numWarps)
             values += ", num_warps=" + std::to_string(*config.numWarps);
           if (!cpu && config.numStages)
@@ -320,9 +321,10 @@ private:
   void checkBackward() {
     const GradientCheck check{kernel, reference, backward, outputs.names};
     const auto names = gradientNames(check);
-    std::string list;
-    for (const DescriptionPtr &one : backward)
-      list += (list.empty() ? "" : ", ") + one->info.signature.kernel;
+    const std::string list =
+        joined(backward, ", ", [](const DescriptionPtr &one) {
+          return one->info.signature.kernel;
+        });
     std::printf("%s against finite differences of %s in fp64\n", list.c_str(),
                 reference->info.signature.kernel.c_str());
     printHeading(names);

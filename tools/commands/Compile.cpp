@@ -16,6 +16,7 @@
 #include "support/CudaTools.h"
 #include "support/Error.h"
 #include "support/GpuTarget.h"
+#include "support/Lists.h"
 #include "support/Names.h"
 #include "tools/compile/Header.h"
 #include "tools/compile/Jobs.h"
@@ -99,11 +100,8 @@ std::set<std::string> stagesOf(const std::string &list, const Kind &kind) {
     } else if (own.count(stage)) {
       stages.insert(stage);
     } else {
-      std::string names;
-      for (const std::string &name : own)
-        names += (names.empty() ? "" : ", ") + name;
       throw Error(std::string(kind.what) + " has no stage `" + stage + "`",
-                  "it has " + names);
+                  "it has " + joined(own, ", "));
     }
   }
   if (own.count("layout") && (list.empty() || stages == own))
@@ -117,10 +115,10 @@ std::set<std::string> stagesOf(const std::string &list, const Kind &kind) {
 int list(const language::Program &program) {
   std::vector<Diagnostic> errors;
   for (const language::ListedKernel &kernel : language::listKernels(program)) {
-    std::string parameters;
-    for (const auto &parameter : kernel.function->parameters)
-      parameters += (parameters.empty() ? "" : ", ") + parameter.name +
-                    (parameter.isConstexpr ? ": constexpr" : "");
+    const std::string parameters =
+        joined(kernel.function->parameters, ", ", [](const auto &parameter) {
+          return parameter.name + (parameter.isConstexpr ? ": constexpr" : "");
+        });
     std::printf("%s(%s)\n", kernel.function->name.c_str(), parameters.c_str());
     if (kernel.info)
       for (const language::Instance &instance : kernel.info->hints.instances)
@@ -265,13 +263,13 @@ std::vector<Job> cudaJobs(const Options &options, const std::string &path) {
 
 int listCuda(const std::string &path) {
   for (const language::CudaKernel &kernel :
-       language::findCudaKernels(readFile(path))) {
-    std::string parameters;
-    for (const language::CudaParameter &parameter : kernel.parameters)
-      parameters += (parameters.empty() ? "" : ", ") + parameter.name + ": " +
-                    parameter.type;
-    std::printf("%s(%s)\n", kernel.name.c_str(), parameters.c_str());
-  }
+       language::findCudaKernels(readFile(path)))
+    std::printf("%s(%s)\n", kernel.name.c_str(),
+                joined(kernel.parameters, ", ",
+                       [](const language::CudaParameter &parameter) {
+                         return parameter.name + ": " + parameter.type;
+                       })
+                    .c_str());
   return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "support/Error.h"
 #include "support/File.h"
 #include "support/GpuTarget.h"
+#include "support/Lists.h"
 #include "support/Names.h"
 #include "tools/compile/Jobs.h"
 #include "tools/inspect/Commit.h"
@@ -106,13 +107,9 @@ Configuration fromFile(const Wanted &wanted, bool machine) {
                            ? language::Program::loadFile(file)
                            : programOfCommit(file, wanted.commit);
   std::vector<Job> found = makeJobs(jobs, *program);
-  if (found.size() > 1) {
-    std::string names;
-    for (const Job &job : found)
-      names += (names.empty() ? "" : ", ") + job.name;
+  if (found.size() > 1)
     throw Error("which instance of " + jobs.file + "?",
-                "add -i NAME: " + names);
-  }
+                "add -i NAME: " + joined(found, ", ", &Job::name));
   return compileForPage(wanted.title.empty() ? found[0].name : wanted.title,
                         found[0].request, machine);
 }

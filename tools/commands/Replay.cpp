@@ -7,6 +7,7 @@
 #include "replay/Replay.h"
 #include "support/Error.h"
 #include "support/File.h"
+#include "support/Lists.h"
 
 #include <CLI/CLI.hpp>
 
@@ -68,11 +69,12 @@ Command addReplay(CLI::App &app) {
   verb->add_option("case", options->cases,
                    "folder with case.json, or a folder of such folders")
       ->required();
-  std::string devices;
-  for (const cases::DeviceKind &kind : cases::deviceTable())
-    devices += (devices.empty() ? "" : ", ") + std::string(kind.prefix) + " (" +
-               kind.help + ")";
-  verb->add_option("--device", options->replay.device, devices)
+  verb->add_option("--device", options->replay.device,
+                   joined(cases::deviceTable(), ", ",
+                          [](const cases::DeviceKind &kind) {
+                            return fmt::format("{} ({})", kind.prefix,
+                                               kind.help);
+                          }))
       ->capture_default_str();
   verb->add_option("--ptx", options->ptx,
                    "PTX to run instead of the case's kernel (--device sim): "

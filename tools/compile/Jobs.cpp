@@ -10,6 +10,7 @@
 #include "support/CpuTarget.h"
 #include "support/Error.h"
 #include "support/GpuTarget.h"
+#include "support/Lists.h"
 #include "support/Names.h"
 #include "support/Options.h"
 #include "tools/compile/ExampleTypes.h"
@@ -61,9 +62,8 @@ std::map<std::string, Value> givenValues(const JobOptions &options,
                                          const language::Program &program,
                                          const language::KernelInfo &info) {
   std::map<std::string, Value> values;
-  std::vector<std::string> known;
-  for (const auto &parameter : info.signature.parameters)
-    known.push_back(parameter.name);
+  const std::vector<std::string> known =
+      namesOf(info.signature.parameters, &language::KernelParameter::name);
   auto add = [&](const std::string &name, Value value) {
     if (info.signature.find(name) < 0)
       throw Error("kernel `" + info.signature.kernel + "` has no parameter `" +

@@ -8,6 +8,7 @@
 #include "support/Error.h"
 #include "support/GpuTarget.h"
 #include "support/Json.h"
+#include "support/Lists.h"
 
 #include <algorithm>
 #include <charconv>
@@ -31,13 +32,6 @@ fileAndLine(const std::string &text) {
     throw Error("`" + text.substr(colon + 1) + "` is no number of a line",
                 "write FILE:LINE, as k.py:18");
   return std::pair(text.substr(0, colon), line);
-}
-
-static std::string shapeText(const std::vector<int64_t> &shape) {
-  std::string text;
-  for (int64_t size : shape)
-    text += (text.empty() ? "" : "x") + std::to_string(size);
-  return text.empty() ? "1" : text;
 }
 
 // The two lines around `line` that have tiles, for a hint.
@@ -83,8 +77,8 @@ std::vector<TileOfLine> tilesOfLine(const KernelTiles &kernel, uint32_t line,
     tile.layout = entry["layout"];
     tile.shape = entry["shape"].get<std::vector<int64_t>>();
     tile.bits = entry["bits"];
-    tile.title =
-        shapeText(tile.shape) + " " + entry["element"].get<std::string>();
+    tile.title = (tile.shape.empty() ? "1" : joined(tile.shape, "x")) + " " +
+                 entry["element"].get<std::string>();
     // Operations with the same tile share a drawing.
     const auto same =
         std::find_if(tiles.begin(), tiles.end(), [&](const TileOfLine &other) {
@@ -100,13 +94,10 @@ std::vector<TileOfLine> tilesOfLine(const KernelTiles &kernel, uint32_t line,
     if (std::find(names.begin(), names.end(), operation) == names.end())
       names.push_back(operation);
   }
-  for (size_t i = 0; i < tiles.size(); ++i) {
-    std::string names;
-    for (const std::string &operation : operations[i])
-      names += (names.empty() ? "" : ", ") + operation;
+  for (size_t i = 0; i < tiles.size(); ++i)
     tiles[i].title = kernel.file + ":" + std::to_string(line) + " of " +
-                     kernel.job + "  " + names + ": " + tiles[i].title;
-  }
+                     kernel.job + "  " + joined(operations[i], ", ") + ": " +
+                     tiles[i].title;
   return tiles;
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/device/cuda/TimingEvent.h"
 #include "support/Error.h"
 #include "support/File.h"
+#include "support/Lists.h"
 
 #include <algorithm>
 #include <cmath>
@@ -114,10 +115,9 @@ private:
       const fs::path at = folder / "calibration" / kernel;
       const auto compiled =
           cases::readPacked(at, cases::newestPackedTarget(at, driver.target()));
-      std::vector<std::string> names;
-      for (const auto &parameter : compiled.meta.params)
-        names.push_back(parameter.name);
-      place = std::make_unique<CudaCode>(compiled, kernel, names);
+      place = std::make_unique<CudaCode>(
+          compiled, kernel,
+          namesOf(compiled.meta.params, &language::ArtifactParameter::name));
     }
     return *place;
   }

@@ -6,6 +6,7 @@
 
 #include "support/Error.h"
 #include "support/Json.h"
+#include "support/Lists.h"
 #include "tools/compile/ExampleTypes.h"
 #include "tools/compile/Jobs.h"
 
@@ -58,9 +59,8 @@ private:
                  const language::FunctionDef &function) {
     const language::KernelInfo info =
         language::describeKernel(program, function);
-    std::vector<std::string> names;
-    for (const language::Instance &instance : info.hints.instances)
-      names.push_back(instance.name);
+    std::vector<std::string> names =
+        namesOf(info.hints.instances, &language::Instance::name);
     if (std::count(names.begin(), names.end(), options.instance))
       names = {options.instance};
     else if (!options.allInstances && names.size() > 1)

@@ -1,0 +1,35 @@
+// support/Lists.h - texts of the elements of a range, as a list or as one text.
+// Copyright the tessera authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <ranges>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera {
+
+// Returns the name of each element. `name` is a member, or a function of an
+// element.
+template <typename Range, typename Name = std::identity>
+std::vector<std::string> namesOf(const Range &range, Name name = {}) {
+  std::vector<std::string> names;
+  for (const auto &element : range)
+    names.emplace_back(std::invoke(name, element));
+  return names;
+}
+
+// Joins the texts of the elements. `text` is a member, or a function of an
+// element; it gives a text or a number.
+template <typename Range, typename Text = std::identity>
+std::string joined(const Range &range, std::string_view between,
+                   Text text = {}) {
+  return fmt::format("{}",
+                     fmt::join(range | std::views::transform(text), between));
+}
+
+} // namespace tessera
