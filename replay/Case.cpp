@@ -8,6 +8,7 @@
 #include "runtime/launch/KernelState.h"
 #include "support/File.h"
 #include "support/Json.h"
+#include "support/Lists.h"
 
 #include <algorithm>
 #include <cmath>
@@ -238,29 +239,30 @@ Grid readGrid(const Json &json, const std::string &file) {
   return grid;
 }
 
-std::vector<std::string> argumentNames(const Case &recorded) {
-  std::vector<std::string> names;
-  for (const CaseArgument &argument : recorded.arguments)
-    names.push_back(argument.name);
-  return names;
-}
-
 const CaseArgument &pointerNamed(const Case &recorded, const std::string &name,
                                  const std::string &what) {
   const CaseArgument *argument = recorded.find(name);
   if (!argument)
-    throw Error(what + " names `" + name + "`, which is no argument",
-                nearestNameHint(name, argumentNames(recorded), "arguments"));
+    throw Error(
+        what + " names `" + name + "`, which is no argument",
+        nearestNameHint(name, namesOf(recorded.arguments, &CaseArgument::name),
+                        "arguments"));
   if (argument->kind != ArgumentKind::Pointer)
     throw Error(what + " names `" + name + "`, which is no pointer",
                 "name an argument whose kind is pointer");
   return *argument;
 }
 
+// In the order of CompareMode::Kind.
+const std::vector<std::string> &modeNames() {
+  static const std::vector<std::string> names = {"exact", "rms", "unordered",
+                                                 "ties", "scratch"};
+  return names;
+}
+
 CompareMode readMode(const Case &recorded, const Json &json,
                      const std::string &what) {
-  static const std::vector<std::string> modes = {"exact", "rms", "unordered",
-                                                 "ties", "scratch"};
+  const std::vector<std::string> &modes = modeNames();
   std::string name;
   CompareMode mode;
   if (json.is_object()) {
@@ -287,9 +289,7 @@ CompareMode readMode(const Case &recorded, const Json &json,
 } // namespace
 
 const char *compareModeName(CompareMode::Kind kind) {
-  static const char *const names[] = {"exact", "rms", "unordered", "ties",
-                                      "scratch"};
-  return names[int(kind)];
+  return modeNames()[size_t(kind)].c_str();
 }
 
 const CaseArgument *Case::find(std::string_view wanted) const {

@@ -6,6 +6,7 @@
 #include "replay/gpu/GpuDevice.h"
 #include "runtime/device/sim/SimKernel.h"
 #include "support/Error.h"
+#include "support/Lists.h"
 #include "support/Names.h"
 #include "support/Options.h"
 
@@ -20,10 +21,6 @@ class CompiledDevice : public Device {
 public:
   explicit CompiledDevice(std::string name) : text(std::move(name)) {}
   std::string name() const override { return text; }
-  std::optional<std::string> unsupported(const Case &) override {
-    return std::nullopt;
-  }
-
   void compile(const std::vector<const PreparedLaunch *> &launches) override {
     compileTogether(launches, [&](const PreparedLaunch &launch) {
       return launch.kernel->compileRequest(launch.args, launch.constexprs,
@@ -70,8 +67,6 @@ public:
       : text(std::move(name)), why(std::move(why)) {}
   std::string name() const override { return text; }
   std::optional<std::string> unsupported(const Case &) override { return why; }
-  void compile(const std::vector<const PreparedLaunch *> &) override {}
-  void compileOne(PreparedLaunch &, const Grid &) override { throw Error(why); }
   void run(const LoadedCase &, const PreparedLaunch &,
            const std::vector<ArgumentMemory> &, bool) override {
     throw Error(why);
@@ -85,6 +80,14 @@ private:
 
 void PreparedLaunch::setPrecision() const {
   ::setenv(optionInfo(Option::F32Default).name, f32Default.c_str(), 1);
+}
+
+ArgumentMemory memoryOf(const Case &recorded, const CaseArgument &argument,
+                        const GuardedBuffer &buffer) {
+  return {argument.name,
+          buffer.data() +
+              argument.layout.origin() * int64_t(elementBytes(*argument.type)),
+          buffer.data(), buffer.size(), recorded.isWritten(argument.name)};
 }
 
 void pointAt(Pointer &pointer, const ArgumentMemory &memory) {
@@ -166,14 +169,13 @@ const std::vector<DeviceKind> &deviceTable() {
 std::unique_ptr<Device> openDevice(const std::string &name,
                                    const DeviceOptions &options) {
   const std::string prefix = name.substr(0, name.find(':'));
-  std::vector<std::string> known;
-  for (const DeviceKind &kind : deviceTable()) {
+  for (const DeviceKind &kind : deviceTable())
     if (prefix == kind.prefix)
       return kind.open(name, options);
-    known.push_back(kind.prefix);
-  }
   throw Error("there is no device `" + name + "`",
-              nearestNameHint(prefix, known, "devices"));
+              nearestNameHint(prefix,
+                              namesOf(deviceTable(), &DeviceKind::prefix),
+                              "devices"));
 }
 
 } // namespace tessera::cases

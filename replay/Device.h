@@ -4,6 +4,7 @@
 #pragma once
 
 #include "language/Request.h"
+#include "replay/Buffer.h"
 #include "replay/Case.h"
 #include "runtime/Kernel.h"
 #include "runtime/compile/CompileService.h"
@@ -44,6 +45,9 @@ struct ArgumentMemory {
   bool written = false; // the recorded launch wrote it
 };
 
+// Returns the memory of a pointer argument that `buffer` holds.
+ArgumentMemory memoryOf(const Case &recorded, const CaseArgument &argument,
+                        const GuardedBuffer &buffer);
 // Points at the memory of an argument.
 void pointAt(Pointer &pointer, const ArgumentMemory &memory);
 // The launch's arguments with the memory of its pointers.
@@ -63,16 +67,18 @@ public:
   virtual ~Device() = default;
   virtual std::string name() const = 0;
   // Why this launch cannot be run here; none when it can.
-  virtual std::optional<std::string> unsupported(const Case &recorded) = 0;
+  virtual std::optional<std::string> unsupported(const Case &) {
+    return std::nullopt;
+  }
   // Whether launches are prepared from the case's kernel text.
   virtual bool usesKernelText() const { return true; }
   // Whether a process that ran a launch may run another one. Otherwise a faulty
   // launch could change the results of those after it.
   virtual bool reusable() const { return false; }
   // Compiles all of them, in parallel. What fails is said by compileOne().
-  virtual void compile(const std::vector<const PreparedLaunch *> &launches) = 0;
+  virtual void compile(const std::vector<const PreparedLaunch *> &) {}
   // Compiles what compile() did not, throwing what is wrong.
-  virtual void compileOne(PreparedLaunch &launch, const Grid &grid) = 0;
+  virtual void compileOne(PreparedLaunch &, const Grid &) {}
   // Runs the launch on host memory and waits. `serial`: the programs one after
   // another in the order of the grid, x fastest. Throws Error, and LaunchFault
   // for what the kernel does wrong.

@@ -4,6 +4,7 @@
 #include "replay/Buffer.h"
 #include "replay/Replay.h"
 #include "support/Error.h"
+#include "support/Lists.h"
 #include "support/Names.h"
 
 #include <algorithm>
@@ -18,12 +19,10 @@ StoredTensor tensorOf(const LoadedCase &loaded, const Tensors &tensors,
     return found->second;
   if (argument.layout.span(argument.name) == 0)
     return {storedName(*argument.type), argument.layout.shape, ""};
-  std::vector<std::string> names;
-  for (const auto &[name, tensor] : tensors)
-    names.push_back(name);
   throw Error((loaded.folder / file).string() + " has no tensor `" +
                   argument.name + "`",
-              nearestNameHint(argument.name, names, "tensors"));
+              nearestNameHint(argument.name, namesOf(std::views::keys(tensors)),
+                              "tensors"));
 }
 
 namespace {
@@ -97,15 +96,8 @@ public:
     report.message.clear();
     report.status = Status::Ok;
     std::vector<ArgumentMemory> memory;
-    for (const Bound &one : bound) {
-      const CaseArgument &argument = *one.argument;
-      char *begin = one.buffer->data();
-      memory.push_back({argument.name,
-                        begin + argument.layout.origin() *
-                                    int64_t(elementBytes(*argument.type)),
-                        begin, one.buffer->size(),
-                        recorded.isWritten(argument.name)});
-    }
+    for (const Bound &one : bound)
+      memory.push_back(memoryOf(recorded, *one.argument, *one.buffer));
     const auto start = std::chrono::steady_clock::now();
     try {
       device.run(loaded, launch, memory, serial);
@@ -247,12 +239,9 @@ private:
                                         gotBytes};
     if (!comparison.ok) {
       std::string message = "`" + argument.name + "`: " + comparison.problem;
-      if (!result.got.empty()) {
-        message += "; first at [";
-        for (size_t i = 0; i < result.index.size(); ++i)
-          message += (i ? ", " : "") + std::to_string(result.index[i]);
-        message += "]: " + result.got + " instead of " + result.want;
-      }
+      if (!result.got.empty())
+        message += "; first at [" + joined(result.index, ", ") +
+                   "]: " + result.got + " instead of " + result.want;
       fail(message);
     }
     report.arguments.push_back(std::move(result));

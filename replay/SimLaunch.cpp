@@ -153,12 +153,7 @@ CaseMemory fillMemory(const LoadedCase &loaded) {
     const GuardedBuffer &buffer = memory.buffers.emplace_back(makeBuffer(
         argument,
         tensorOf(loaded, loaded.before, "before.safetensors", argument), what));
-    memory.arguments.push_back(
-        {argument.name,
-         buffer.data() +
-             argument.layout.origin() * int64_t(elementBytes(*argument.type)),
-         buffer.data(), buffer.size(),
-         loaded.recorded.isWritten(argument.name)});
+    memory.arguments.push_back(memoryOf(loaded.recorded, argument, buffer));
   }
   return memory;
 }

@@ -17,8 +17,6 @@ public:
 
   std::string name() const override { return text; }
   bool usesKernelText() const override { return false; }
-  void compile(const std::vector<const PreparedLaunch *> &) override {}
-  void compileOne(PreparedLaunch &, const Grid &) override {}
 
   std::optional<std::string> unsupported(const Case &recorded) override {
     for (const CaseArgument &argument : recorded.arguments)

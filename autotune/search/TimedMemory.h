@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "replay/Buffer.h"
-#include "replay/Device.h"
+#include "replay/SimLaunch.h"
 
 #include <string>
 #include <vector>
@@ -15,19 +14,19 @@ namespace tessera::tune {
 class TimedMemory {
 public:
   explicit TimedMemory(const cases::LoadedCase &loaded); // throws Error
-  std::vector<Arg> arguments(const cases::PreparedLaunch &launch) const;
+  std::vector<Arg> arguments(const cases::PreparedLaunch &launch) const {
+    return cases::boundArguments(launch, memory());
+  }
   // As cases::Device::run() gets it.
-  std::vector<cases::ArgumentMemory> memory() const;
+  const std::vector<cases::ArgumentMemory> &memory() const {
+    return held.arguments;
+  }
   // What the launch wrote is again as it was recorded.
   void restore();
 
 private:
-  struct Argument {
-    cases::ArgumentMemory memory;
-    cases::GuardedBuffer buffer;
-    std::string initial; // of written ones
-  };
-  std::vector<Argument> held;
+  cases::CaseMemory held;
+  std::vector<std::string> initial; // of each argument; empty: not written
 };
 
 } // namespace tessera::tune

@@ -28,11 +28,6 @@ public:
   explicit CountingGpu(std::string name) : text(std::move(name)) {}
 
   std::string name() const override { return text; }
-  std::optional<std::string> unsupported(const cases::Case &) override {
-    return std::nullopt;
-  }
-  void compile(const std::vector<const cases::PreparedLaunch *> &) override {}
-  void compileOne(cases::PreparedLaunch &, const Grid &) override {}
   void run(const cases::LoadedCase &loaded, const cases::PreparedLaunch &launch,
            const std::vector<cases::ArgumentMemory> &memory, bool) override {
     LaunchOptions options = launch.options;
