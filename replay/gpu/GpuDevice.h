@@ -30,6 +30,13 @@ Json gpuFacts();
 // Throws NoGpu for {"none": WHY}.
 void requireGpu(const Json &facts);
 
+// "580.159.04", the release of NVIDIA's kernel module; empty without one.
+std::string driverRelease();
+// {"clock_sm_mhz", "clock_memory_mhz", "clock_sm_most_mhz", "power_watts",
+// "power_limit_watts", "temperature_celsius", "other_processes"} as nvidia-smi
+// tells; nulls where there is none.
+Json gpuState(int ordinal = 0);
+
 // The request for the code of a launch on a GPU, with a cubin where there is a
 // ptxas.
 language::CompileRequest gpuRequest(const PreparedLaunch &launch,
@@ -54,9 +61,6 @@ public:
 
   std::string name() const override { return "cuda"; }
   bool reusable() const override;
-  std::optional<std::string> unsupported(const Case &) override {
-    return std::nullopt;
-  }
   void compile(const std::vector<const PreparedLaunch *> &launches) override;
   void compileOne(PreparedLaunch &launch, const Grid &grid) override;
   void run(const LoadedCase &loaded, const PreparedLaunch &launch,

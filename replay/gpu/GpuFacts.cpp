@@ -6,6 +6,7 @@
 #include "runtime/device/cuda/Peaks.h"
 #include "support/File.h"
 #include "support/Isolated.h"
+#include "support/Process.h"
 #include "support/StopSignals.h"
 
 #include <sstream>
@@ -17,7 +18,7 @@ using runtime::cuda::NoGpu;
 
 // "580.159.04" of "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04
 // ...": the first word that begins with three digits and a dot.
-static std::string driverRelease() {
+std::string driverRelease() {
   std::istringstream words(
       tryReadFile("/proc/driver/nvidia/version").value_or(""));
   for (std::string word; words >> word;)
@@ -70,6 +71,62 @@ Json gpuFacts() {
                 "look at the GPU with nvidia-smi");
   requireGpu(facts);
   return facts;
+}
+
+// What a command writes; none where it fails.
+static std::optional<std::string> outputOf(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "/usr/bin/env");
+  try {
+    const CommandResult result =
+        runCommand(arguments, std::chrono::seconds(20));
+    if (result.status.ok())
+      return result.output;
+  } catch (const Error &) {
+  }
+  return std::nullopt;
+}
+
+static Json numberOf(const std::string &word) {
+  char *end = nullptr;
+  const double value = std::strtod(word.c_str(), &end);
+  return end == word.c_str() ? Json() : Json(value);
+}
+
+Json gpuState(int ordinal) {
+  static const std::vector<std::pair<const char *, const char *>> fields = {
+      {"clocks.sm", "clock_sm_mhz"},
+      {"clocks.mem", "clock_memory_mhz"},
+      {"clocks.max.sm", "clock_sm_most_mhz"},
+      {"power.draw", "power_watts"},
+      {"power.limit", "power_limit_watts"},
+      {"temperature.gpu", "temperature_celsius"}};
+  const std::string id = "--id=" + std::to_string(ordinal);
+  Json state;
+  std::string query;
+  for (const auto &[field, name] : fields) {
+    query += (query.empty() ? "--query-gpu=" : ",") + std::string(field);
+    state[name] = nullptr;
+  }
+  state["other_processes"] = nullptr;
+  const auto line =
+      outputOf({"nvidia-smi", id, query, "--format=csv,noheader,nounits"});
+  if (!line)
+    return state;
+  std::istringstream words(line->substr(0, line->find('\n')));
+  std::string word;
+  for (const auto &[field, name] : fields)
+    if (std::getline(words, word, ','))
+      state[name] = numberOf(word);
+  if (const auto processes =
+          outputOf({"nvidia-smi", id, "--query-compute-apps=pid",
+                    "--format=csv,noheader"})) {
+    state["other_processes"] = Json::array();
+    std::istringstream lines(*processes);
+    while (std::getline(lines, word))
+      if (numberOf(word).is_number())
+        state["other_processes"].push_back(numberOf(word));
+  }
+  return state;
 }
 
 } // namespace tessera::cases

@@ -4,6 +4,8 @@
 #include "tools/bench/Machine.h"
 
 #include "autotune/choice/ThisMachine.h"
+#include "autotune/search/TableEntry.h"
+#include "replay/gpu/GpuDevice.h"
 #include "runtime/Kernel.h"
 #include "runtime/device/cuda/Driver.h"
 #include "runtime/launch/LaunchDevice.h"
@@ -12,8 +14,6 @@
 #include "support/Process.h"
 
 #include <cstdlib>
-#include <ctime>
-#include <fmt/format.h>
 #include <sstream>
 #include <thread>
 
@@ -65,34 +65,14 @@ Json cpuClock() {
   return {{"cores", sum / count}};
 }
 
-// What NVIDIA's own tool says of a GPU.
 void addGpuState(Json &facts, int ordinal) {
-  facts["clocks_mhz"] = nullptr;
-  facts["power_watts"] = nullptr;
-  facts["driver_release"] = nullptr;
-  const auto line = firstLine(
-      {"/usr/bin/env", "nvidia-smi", fmt::format("--id={}", ordinal),
-       "--query-gpu=driver_version,clocks.sm,clocks.mem,power.draw,power.limit",
-       "--format=csv,noheader,nounits"});
-  if (!line)
-    return;
-  std::vector<std::string> words;
-  std::istringstream in(*line);
-  for (std::string word; std::getline(in, word, ',');)
-    words.push_back(
-        word.substr(std::min(word.find_first_not_of(' '), word.size())));
-  if (words.size() != 5)
-    return;
-  const auto number = [](const std::string &word) -> Json {
-    char *end = nullptr;
-    const double value = std::strtod(word.c_str(), &end);
-    return end == word.c_str() ? Json() : Json(value);
-  };
-  facts["driver_release"] = words[0];
-  facts["clocks_mhz"] = {{"sm", number(words[1])},
-                         {"memory", number(words[2])}};
-  facts["power_watts"] = {{"draw", number(words[3])},
-                          {"limit", number(words[4])}};
+  const Json state = cases::gpuState(ordinal);
+  const std::string release = cases::driverRelease();
+  facts["driver_release"] = release.empty() ? Json() : Json(release);
+  facts["clocks_mhz"] = {{"sm", state["clock_sm_mhz"]},
+                         {"memory", state["clock_memory_mhz"]}};
+  facts["power_watts"] = {{"draw", state["power_watts"]},
+                          {"limit", state["power_limit_watts"]}};
 }
 
 Json deviceFacts(const BenchDevice &device, int threads) {
@@ -114,13 +94,6 @@ Json deviceFacts(const BenchDevice &device, int threads) {
   facts["clocks_mhz"] = cpuClock();
   facts["power_watts"] = nullptr;
   return facts;
-}
-
-std::string today() {
-  const std::time_t now = std::time(nullptr);
-  char text[32];
-  std::strftime(text, sizeof(text), "%Y-%m-%d", std::gmtime(&now));
-  return text;
 }
 
 } // namespace
@@ -158,7 +131,7 @@ Json machineFacts(const BenchDevice &device, int threads) {
   return {{"device", deviceFacts(device, threads)},
           {"versions", {{"compiler", compilerBuildId()}}},
           {"commit", commit()},
-          {"date", today()},
+          {"date", tune::today()},
           {"load", {{"before", loadAverage()}}}};
 }
 

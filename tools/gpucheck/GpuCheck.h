@@ -100,7 +100,7 @@ public:
   bool isWrong(const Item &item) const { return wrong.contains(item.name); }
   bool hasPeer(const Item &item) const { return !noPeer.contains(item.name); }
 
-  // gpuState() before the first item; null before that.
+  // cases::gpuState() before the first item; null before that.
   const Json &state() const { return before; }
   std::string commit() const {
     return pack.is_object() ? pack.value("commit", "") : "";
@@ -184,9 +184,6 @@ Json measureFigure(const std::string &name,
 
 // In the process that watches.
 
-// {"clocks_mhz", "power_watts", "temperature", "other_processes", ...} as
-// nvidia-smi tells; nulls where there is none.
-Json gpuState();
 // What FOLDER/peers.py measures, or {"not_measured": WHY}.
 Json runPeers(const Options &options, double seconds);
 

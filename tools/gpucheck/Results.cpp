@@ -278,7 +278,7 @@ Json Results::everything() const {
   result["budget_s"] = options.budget;
   result["seconds"] = passed();
   result["state_before"] = before;
-  result["state_after"] = complete ? gpuState() : Json();
+  result["state_after"] = complete ? cases::gpuState() : Json();
   if (!pack.is_null())
     result["pack"] = pack;
   Json cases = gathered(Kind::Check);

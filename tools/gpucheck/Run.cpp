@@ -120,7 +120,8 @@ private:
                       std::chrono::duration<double>(results.tuningLeft()));
     Json facts = cases::describeGpuOrNone();
     if (!facts.contains("none")) {
-      facts["state"] = results.state().is_null() ? gpuState() : results.state();
+      facts["state"] =
+          results.state().is_null() ? cases::gpuState() : results.state();
       device = deviceOf(facts);
       driverRelease = facts["driver_release"];
     }
