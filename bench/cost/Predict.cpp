@@ -17,6 +17,7 @@
 #include "autotune/model/CostModel.h"
 #include "autotune/model/ProfileJson.h"
 #include "autotune/model/SampledGpu.h"
+#include "replay/Elements.h"
 #include "replay/GpuLaunch.h"
 #include "support/Error.h"
 #include "support/File.h"
@@ -50,18 +51,6 @@ private:
   char *begin = nullptr;
 };
 
-size_t bytesOf(DType type) {
-  switch (type) {
-  case DType::I64:
-    return 8;
-  case DType::I32:
-  case DType::FP32:
-    return 4;
-  default:
-    return 2;
-  }
-}
-
 Arg argument(const Json &value, std::vector<Zeros> &memory) {
   if (value.is_number_float())
     return value.get<double>();
@@ -70,7 +59,8 @@ Arg argument(const Json &value, std::vector<Zeros> &memory) {
   const auto type = dtypeFromText(value.at("type").get<std::string>());
   if (!type)
     throw Error("unknown type " + value.at("type").dump(), "write \"bf16\"");
-  const size_t bytes = value.at("elements").get<size_t>() * bytesOf(*type);
+  const size_t bytes =
+      value.at("elements").get<size_t>() * cases::elementBytes(*type);
   memory.emplace_back(bytes);
   char *const to = memory.back().data();
   if (value.contains("data")) {

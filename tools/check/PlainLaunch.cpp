@@ -6,6 +6,7 @@
 #include "language/Evaluate.h"
 #include "language/Parser.h"
 #include "support/Error.h"
+#include "support/Lists.h"
 #include "support/Names.h"
 #include "tools/compile/ExampleTypes.h"
 #include "tools/compile/Jobs.h"
@@ -74,14 +75,6 @@ language::Argument tensorArgument(const KernelParameter &parameter,
                                      Value("*" + text.element + ":16"));
 }
 
-Value valueOf(const Description &kernel, const std::string &name,
-              const std::string &text) {
-  const auto file = std::make_shared<SourceFile>("--arg " + name, text);
-  const auto expression = language::parseExpression(file);
-  return language::evaluate(*expression,
-                            kernel.program->scope(*kernel.info.function), file);
-}
-
 void takeScalar(PlainLaunch &launch, const KernelParameter &parameter,
                 const Value &value) {
   language::Argument argument = language::specialize(parameter, value);
@@ -134,6 +127,14 @@ std::string exampleOf(const language::KernelInfo &info,
 
 } // namespace
 
+Value argumentValue(const Description &kernel, const std::string &name,
+                    const std::string &text) {
+  const auto file = std::make_shared<SourceFile>("--arg " + name, text);
+  const auto expression = language::parseExpression(file);
+  return language::evaluate(*expression,
+                            kernel.program->scope(*kernel.info.function), file);
+}
+
 bool namesTensor(const std::string &argument) {
   const size_t equals = argument.find('=');
   return equals != std::string::npos &&
@@ -143,9 +144,8 @@ bool namesTensor(const std::string &argument) {
 PlainLaunch plainLaunch(const Description &kernel,
                         const std::vector<std::string> &arguments) {
   const language::Signature &signature = kernel.info.signature;
-  std::vector<std::string> known;
-  for (const KernelParameter &parameter : signature.parameters)
-    known.push_back(parameter.name);
+  const std::vector<std::string> known =
+      namesOf(signature.parameters, &KernelParameter::name);
   std::map<std::string, std::string> texts;
   for (const std::string &argument : arguments) {
     auto [name, text] = nameAndValue(argument, "--arg");
@@ -175,9 +175,9 @@ PlainLaunch plainLaunch(const Description &kernel,
       launch.shape.tensors[name] = sizesOf(name, *tensor);
     } else if (parameter.isConstexpr) {
       launch.instance.arguments.push_back(language::argumentFromValue(
-          parameter, valueOf(kernel, name, found->second)));
+          parameter, argumentValue(kernel, name, found->second)));
     } else {
-      takeScalar(launch, parameter, valueOf(kernel, name, found->second));
+      takeScalar(launch, parameter, argumentValue(kernel, name, found->second));
     }
   }
   if (!missing.empty())

@@ -16,6 +16,11 @@ struct PlainLaunch {
   std::map<std::string, Arg> scalars;
 };
 
+// Returns the value of `text`, which --arg gives for `name`. Throws Error for
+// text that is not an expression of constants.
+language::Value argumentValue(const Description &kernel,
+                              const std::string &name, const std::string &text);
+
 // Whether an argument of the command line is NAME=TYPE[SIZES].
 bool namesTensor(const std::string &argument);
 

@@ -5,28 +5,27 @@
 #include "tools/commands/DeviceOption.h"
 #include "tools/commands/OutOption.h"
 
-#include "language/Evaluate.h"
-#include "language/Parser.h"
+#include "replay/Buffer.h"
 #include "replay/Elements.h"
 #include "replay/Safetensors.h"
 #include "runtime/launch/FindFile.h"
 #include "support/Error.h"
 #include "support/File.h"
+#include "support/Lists.h"
 #include "support/Names.h"
 #include "tools/check/Child.h"
 #include "tools/check/PlainLaunch.h"
 #include "tools/check/Problem.h"
+#include "tools/compile/Jobs.h"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <numeric>
 
 namespace tessera::tools {
 namespace {
@@ -99,28 +98,18 @@ std::shared_ptr<const Description> plainKernel(const RunOptions &options) {
       file, options.instance.empty() ? kernels.front() : options.instance);
 }
 
-language::Value parseValue(const std::string &name, const std::string &text) {
-  const auto file = std::make_shared<SourceFile>("--arg " + name, text);
-  const auto expression = language::parseExpression(file);
-  return language::evaluate(*expression, nullptr, file);
-}
-
 // --arg x=3: of a constexpr it changes the instance, of a size or a scalar the
 // problem.
 void applyArgs(const RunOptions &options, const Description &kernel,
                language::Instance &instance, Shape &shape,
                std::map<std::string, Arg> &scalars) {
-  std::vector<std::string> known;
-  for (const auto &parameter : kernel.info.signature.parameters)
-    known.push_back(parameter.name);
+  std::vector<std::string> known = namesOf(kernel.info.signature.parameters,
+                                           &language::KernelParameter::name);
   for (const auto &[name, value] : shape.sizes)
     known.push_back(name);
-  for (const std::string &text : options.args) {
-    const size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0)
-      throw Error("--arg `" + text + "` has no value", "write --arg N=1000");
-    const std::string name = text.substr(0, equals);
-    const language::Value value = parseValue(name, text.substr(equals + 1));
+  for (const std::string &argument : options.args) {
+    const auto [name, text] = nameAndValue(argument, "--arg");
+    const language::Value value = argumentValue(kernel, name, text);
     const int index = kernel.info.signature.find(name);
     if (index < 0 && !shape.sizes.count(name))
       throw Error("kernel `" + kernel.info.signature.kernel +
@@ -142,39 +131,18 @@ void applyArgs(const RunOptions &options, const Description &kernel,
   }
 }
 
-struct StoredName {
-  DType type;
-  const char *name;
-};
-constexpr StoredName storedNames[] = {
-    {DType::I1, "BOOL"},  {DType::I8, "I8"},     {DType::I16, "I16"},
-    {DType::I32, "I32"},  {DType::I64, "I64"},   {DType::U8, "U8"},
-    {DType::U16, "U16"},  {DType::U32, "U32"},   {DType::U64, "U64"},
-    {DType::FP16, "F16"}, {DType::BF16, "BF16"}, {DType::FP32, "F32"},
-    {DType::FP64, "F64"}};
-
-const char *storedName(DType type) {
-  for (const StoredName &stored : storedNames)
-    if (stored.type == type)
-      return stored.name;
-  return "F32";
-}
-
 std::string shapeText(const std::vector<int64_t> &shape) {
-  std::string text = "[";
-  for (size_t i = 0; i < shape.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(shape[i]);
-  return text + "]";
+  return "[" + joined(shape, ", ") + "]";
 }
 
 // A packed tensor of the stored elements.
 Tensor fromStored(const std::string &name, const cases::StoredTensor &stored,
                   const Tensor &wanted) {
-  if (stored.dtype != storedName(wanted.type()) ||
+  if (stored.dtype != cases::storedName(wanted.type()) ||
       stored.shape != wanted.shape())
     throw Error("`" + name + "` is " + stored.dtype + " " +
                     shapeText(stored.shape) + " in the file, but the launch " +
-                    "needs " + storedName(wanted.type()) + " " +
+                    "needs " + cases::storedName(wanted.type()) + " " +
                     shapeText(wanted.shape()),
                 "sizes come from --lengths, --heads and --arg, types from the "
                 "instance");
@@ -189,7 +157,7 @@ cases::StoredTensor toStored(const Tensor &tensor) {
   for (int64_t i = 0, end = tensor.count(); i < end; ++i)
     packed.set(i, tensor.at(i));
   cases::StoredTensor stored;
-  stored.dtype = storedName(tensor.type());
+  stored.dtype = cases::storedName(tensor.type());
   stored.shape = tensor.shape();
   stored.bytes.assign(static_cast<const char *>(packed.data()),
                       size_t(tensor.count()) *
@@ -226,13 +194,8 @@ Shape shapeOf(const RunOptions &options, const Description &kernel,
               const language::Instance &instance) {
   Shape shape;
   if (kernel.has("CU") && !options.lengths.empty()) {
-    shape.lengths = options.lengths;
-    shape.sizes["T"] =
-        std::accumulate(shape.lengths.begin(), shape.lengths.end(), int64_t(0));
-    shape.sizes["S"] =
-        *std::max_element(shape.lengths.begin(), shape.lengths.end());
-    shape.sizes["B"] = int64_t(shape.lengths.size());
-    shape.sizes["H"] = 1;
+    shape = packedShape(options.lengths, 1);
+    shape.text.clear();
   } else {
     shape = shapesOf(kernel, instance).back();
   }
@@ -263,14 +226,12 @@ int run(const RunOptions &options) {
   if (!options.input.empty()) {
     const auto stored =
         cases::readSafetensors(readFile(options.input), options.input);
-    std::vector<std::string> known;
-    for (const auto &[name, tensor] : tensors)
-      known.push_back(name);
     for (const auto &[name, tensor] : stored) {
       if (!tensors.count(name))
         throw Error(options.input + " holds `" + name +
                         "`, which is no tensor of the kernel",
-                    nearestNameHint(name, known, "tensors"));
+                    nearestNameHint(name, namesOf(std::views::keys(tensors)),
+                                    "tensors"));
       tensors[name] = fromStored(name, tensor, tensors.at(name));
     }
   }

@@ -4,8 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/sim/LaunchOptions.h"
 
+#include "replay/Elements.h"
 #include "support/Error.h"
 #include "support/File.h"
+#include "support/Lists.h"
 
 #include <algorithm>
 #include <charconv>
@@ -34,19 +36,12 @@ uint64_t number(const std::string &text, const std::string &what) {
   return value;
 }
 
-unsigned bytesOf(const std::string &type) {
-  static const std::map<std::string, unsigned> known = {
-      {"i8", 1},   {"u8", 1},   {"i16", 2},     {"u16", 2},   {"fp16", 2},
-      {"bf16", 2}, {"i32", 4},  {"u32", 4},     {"fp32", 4},  {"i64", 8},
-      {"u64", 8},  {"fp64", 8}, {"fp8e4nv", 1}, {"fp8e5", 1},
-  };
-  auto found = known.find(type);
-  if (found == known.end())
-    throw Error(
-        "no type " + type,
-        "known: i8 u8 i16 u16 fp16 bf16 i32 u32 fp32 i64 u64 fp64 fp8e4nv "
-        "fp8e5");
-  return found->second;
+DType typeNamed(const std::string &name) {
+  if (const auto type = dtypeFromText(name))
+    return *type;
+  throw Error("no type " + name,
+              "known: i8 u8 i16 u16 fp16 bf16 i32 u32 fp32 i64 u64 fp64 "
+              "fp8e4nv fp8e5");
 }
 
 // Buffers and parameters of a launch from --arg texts.
@@ -57,20 +52,21 @@ struct Arguments {
   std::mt19937 random{1};
 
   // Small numbers of either sign: finite in every floating type.
-  void fill(std::span<uint8_t> to, const std::string &type) {
-    for (size_t at = 0, bytes = bytesOf(type); at < to.size(); at += bytes) {
+  void fill(std::span<uint8_t> to, DType type) {
+    for (size_t at = 0, bytes = cases::elementBytes(type); at < to.size();
+         at += bytes) {
       double value = std::uniform_real_distribution<>(-1, 1)(random);
       auto single = static_cast<float>(value);
       uint32_t bits;
       std::memcpy(&bits, &single, 4);
       uint16_t half = static_cast<uint16_t>(bits >> 16);
-      if (type == "fp64")
+      if (type == DType::FP64)
         std::memcpy(&to[at], &value, 8);
-      else if (type == "fp32")
+      else if (type == DType::FP32)
         std::memcpy(&to[at], &bits, 4);
-      else if (type == "bf16")
+      else if (type == DType::BF16)
         std::memcpy(&to[at], &half, 2);
-      else if (type == "fp16") { // 10 bits of fraction, exponents 12 to 14
+      else if (type == DType::FP16) { // 10 bits of fraction, exponents 12 to 14
         half =
             static_cast<uint16_t>((half & 0x8000) | 0x3000 | (bits & 0x0bff));
         std::memcpy(&to[at], &half, 2);
@@ -87,21 +83,22 @@ struct Arguments {
       size_t close = text.find(']', open);
       if (close == std::string::npos)
         throw Error("--arg " + text + " has no ]", "write fp32[1024]");
-      std::string type = text.substr(0, open);
+      const std::string name = text.substr(0, open);
+      const DType type = typeNamed(name);
       uint64_t count =
           number(text.substr(open + 1, close - open - 1), "the length in");
       if (count > (uint64_t{1} << 32))
         throw Error("--arg " + text + " is too large", "4 Gi elements at most");
       // Aligned as cudaMalloc does, so that sectors and lines are counted alike
       // in every run.
-      const uint64_t bytes = count * bytesOf(type);
+      const uint64_t bytes = count * cases::elementBytes(type);
       std::vector<uint8_t> &buffer = buffers.emplace_back();
       try {
         buffer.resize(bytes + 256);
       } catch (const std::bad_alloc &) {
         throw Error("--arg " + text + " takes " + std::to_string(bytes) +
                         " bytes, more than there is memory",
-                    "give fewer elements: " + type + "[4096]");
+                    "give fewer elements: " + name + "[4096]");
       }
       const auto base = reinterpret_cast<uintptr_t>(buffer.data());
       const std::span<uint8_t> aligned(buffer.data() + (256 - base % 256) % 256,
@@ -112,18 +109,17 @@ struct Arguments {
                  true);
       params.push_back(sim::pointer(aligned.data()));
     } else if (equals != std::string::npos) {
-      std::string type = text.substr(0, equals);
+      const DType type = typeNamed(text.substr(0, equals));
       std::string value = text.substr(equals + 1);
-      unsigned bytes = bytesOf(type);
       char *end = nullptr;
-      if (type == "fp32")
+      if (type == DType::FP32)
         params.push_back(sim::scalar(std::strtof(value.c_str(), &end)));
-      else if (type == "fp64")
+      else if (type == DType::FP64)
         params.push_back(sim::scalar(std::strtod(value.c_str(), &end)));
       else {
         long long integer = std::strtoll(value.c_str(), &end, 0);
         sim::Param param = sim::scalar(integer);
-        param.bytes.resize(bytes);
+        param.bytes.resize(cases::elementBytes(type));
         params.push_back(std::move(param));
       }
       if (value.empty() || *end)
@@ -143,12 +139,9 @@ std::string chooseKernel(const sim::Module &module,
     return options.kernel;
   if (kernels.size() == 1)
     return kernels[0];
-  std::string names;
-  for (const std::string &name : kernels)
-    names += (names.empty() ? "" : ", ") + name;
   throw Error(options.file + " has " + std::to_string(kernels.size()) +
                   " kernels",
-              "choose one with --kernel: " + names);
+              "choose one with --kernel: " + joined(kernels, ", "));
 }
 
 cases::SimLaunch fromText(const LaunchOptions &options, OpenedLaunch &opened) {
@@ -168,14 +161,11 @@ cases::SimLaunch fromText(const LaunchOptions &options, OpenedLaunch &opened) {
   while (!options.args.empty() && launch.params.size() < wanted.size() &&
          launch.params.size() + 2 >= wanted.size())
     arguments.add("null");
-  if (launch.params.size() != wanted.size()) {
-    std::string sizes;
-    for (uint32_t bytes : wanted)
-      sizes += (sizes.empty() ? "" : ", ") + std::to_string(bytes);
+  if (launch.params.size() != wanted.size())
     throw Error(launch.kernel + " takes " + std::to_string(wanted.size()) +
                     " parameters",
-                "give one --arg for each; their sizes in bytes: " + sizes);
-  }
+                "give one --arg for each; their sizes in bytes: " +
+                    joined(wanted, ", "));
   launch.block = module.requiredBlock(launch.kernel);
   if (launch.block[0] == 0 && options.block.empty())
     throw Error(launch.kernel + " does not say its block size",
