@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/check/Tensor.h"
 
-#include "replay/Elements.h"
+#include "support/Lists.h"
 #include "support/Outliers.h"
 
 #include <algorithm>
@@ -12,7 +12,6 @@
 #include <cstring>
 #include <limits>
 #include <numbers>
-#include <numeric>
 
 namespace tessera::tools {
 namespace {
@@ -157,31 +156,17 @@ Difference compareAll(int64_t count, Value value, Expected expected,
 
 Tensor::Tensor(DType type, std::vector<int64_t> shape,
                std::vector<int64_t> strides)
-    : elementType(type), sizes(std::move(shape)), steps(std::move(strides)) {
-  if (steps.empty()) {
-    steps.resize(sizes.size());
-    int64_t step = 1;
-    for (size_t i = sizes.size(); i-- > 0;) {
-      steps[i] = step;
-      step *= sizes[i];
-    }
-  }
-  size_t last = 0; // the farthest element
-  for (size_t i = 0; i < sizes.size(); ++i)
-    last += size_t(std::max<int64_t>(sizes[i] - 1, 0) * steps[i]);
-  const size_t elements = count() ? last + 1 : 0;
-  used = elements * cases::elementBytes(type);
+    : elementType(type),
+      layout(strides.empty()
+                 ? cases::contiguousLayout(std::move(shape))
+                 : cases::Layout{std::move(shape), std::move(strides)}) {
+  used = size_t(layout.span("tensor")) * cases::elementBytes(type);
   memory = std::make_shared<GuardedMemory>(used); // zeros
 }
 
 bool Tensor::isFloat() const {
   return elementType == DType::FP16 || elementType == DType::BF16 ||
          elementType == DType::FP32 || elementType == DType::FP64;
-}
-
-int64_t Tensor::count() const {
-  return std::accumulate(sizes.begin(), sizes.end(), int64_t(1),
-                         std::multiplies<>());
 }
 
 std::string Tensor::damage() const {
@@ -197,13 +182,8 @@ std::string Tensor::damage() const {
 void *Tensor::data() const { return memory->data(); }
 
 char *Tensor::elementAt(int64_t index) const {
-  int64_t offset = 0;
-  for (size_t i = sizes.size(); i-- > 0;) {
-    offset += index % sizes[i] * steps[i];
-    index /= sizes[i];
-  }
   return static_cast<char *>(data()) +
-         offset * int64_t(cases::elementBytes(elementType));
+         layout.offset(index) * int64_t(cases::elementBytes(elementType));
 }
 
 double Tensor::at(int64_t index) const {
@@ -236,7 +216,7 @@ void Tensor::fillUniform(uint64_t seed, double low, double high) {
 }
 
 Tensor Tensor::as(DType type) const {
-  Tensor result(type, sizes, steps);
+  Tensor result(type, shape(), strides());
   if (type == elementType) {
     std::memcpy(result.data(), data(), bytes());
     return result;
@@ -247,15 +227,7 @@ Tensor Tensor::as(DType type) const {
 }
 
 std::string Tensor::place(int64_t index) const {
-  std::vector<int64_t> coordinates(sizes.size());
-  for (size_t i = sizes.size(); i-- > 0;) {
-    coordinates[i] = index % sizes[i];
-    index /= sizes[i];
-  }
-  std::string text = "[";
-  for (size_t i = 0; i < coordinates.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(coordinates[i]);
-  return text + "]";
+  return "[" + joined(layout.index(index), ", ") + "]";
 }
 
 bool Tensor::sameBytes(const Tensor &other) const {

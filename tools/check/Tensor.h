@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "replay/Elements.h"
 #include "runtime/Kernel.h"
 #include "tools/check/GuardedMemory.h"
 
@@ -24,9 +25,9 @@ public:
 
   DType type() const { return elementType; }
   bool isFloat() const;
-  const std::vector<int64_t> &shape() const { return sizes; }
-  const std::vector<int64_t> &strides() const { return steps; }
-  int64_t count() const; // elements
+  const std::vector<int64_t> &shape() const { return layout.shape; }
+  const std::vector<int64_t> &strides() const { return layout.strides; }
+  int64_t count() const { return layout.count("tensor"); } // elements
   Pointer pointer() const { return {data(), elementType, used}; }
   void *data() const;
   size_t bytes() const { return used; }
@@ -52,7 +53,7 @@ private:
   char *elementAt(int64_t index) const;
 
   DType elementType = DType::FP32;
-  std::vector<int64_t> sizes, steps;
+  cases::Layout layout;
   size_t used = 0;
   std::shared_ptr<GuardedMemory> memory;
 };
